@@ -63,7 +63,7 @@ func (c Cluster) WriteKubeconfig(path string, config *rest.Config) error {
 			c.Name: {Server: config.Host, CertificateAuthorityData: config.CAData},
 		},
 		AuthInfos: map[string]*clientcmdapi.AuthInfo{
-			c.Name: {ClientCertificateData: config.CertData, ClientKeyData: config.KeyData, Token: config.BearerToken},
+			c.Name: {ClientCertificateData: config.CertData, ClientKeyData: config.KeyData, Token: config.BearerToken, TokenFile: config.BearerTokenFile},
 		},
 		Contexts:       map[string]*clientcmdapi.Context{c.Name: {Cluster: c.Name, AuthInfo: c.Name}},
 		CurrentContext: c.Name,

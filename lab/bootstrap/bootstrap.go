@@ -1,6 +1,6 @@
 // Package bootstrap puts into an empty cluster what an EKS cluster made by the
-// getting-started guides has: custom resources, DNS, storage, metrics and the
-// controller's account with its rights.
+// getting-started guides has: DNS, storage, metrics and the webhook of pod identities, and,
+// unless its charts bring them, custom resources and the controller's account with its rights.
 //
 // It promises that doing it again changes nothing, so that a lab which starts
 // anew in its directory keeps what its users made, and repairs what belongs to
@@ -47,12 +47,13 @@ type Metrics struct {
 
 // Options are what differs between labs.
 type Options struct {
-	Admin   *rest.Config
-	Metrics Metrics
-	Rights  []byte // manifests of the controller's rights
+	Admin    *rest.Config
+	Metrics  Metrics
+	Identity Identity
+	Product  []byte // manifests of the controller's rights; nil: neither these nor custom resources, which its charts bring
 }
 
-// Apply puts everything in place and returns when custom resources are served.
+// Apply puts everything in place and returns when custom resources, where it brings them, are served.
 func Apply(ctx context.Context, o Options) error {
 	c, err := client.New(o.Admin, client.Options{})
 	if err != nil {
@@ -63,7 +64,9 @@ func Apply(ctx context.Context, o Options) error {
 		return fmt.Errorf("make client: %w", err)
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return applyCustomResources(ctx, c, watcher) })
+	if o.Product != nil {
+		group.Go(func() error { return applyCustomResources(ctx, c, watcher) })
+	}
 	group.Go(func() error { return applyObjects(ctx, c, o) })
 	return group.Wait()
 }
@@ -116,11 +119,12 @@ func applyObjects(ctx context.Context, c client.Client, o Options) error {
 	if err != nil {
 		return err
 	}
-	rights, err := decode(o.Rights)
+	rights, err := decode(o.Product)
 	if err != nil {
 		return fmt.Errorf("read the controller's rights: %w", err)
 	}
 	wanted = append(wanted, rights...)
+	wanted = append(wanted, identityObject(o.Identity))
 	for _, object := range append(wanted, metricsObjects(o.Metrics)...) {
 		if err := apply(ctx, c, object); err != nil {
 			return err

@@ -35,6 +35,7 @@ const (
 type Options struct {
 	Directory directory.Directory
 	Access    access.Cluster
+	Issuer    string // URL that tokens of service accounts name
 	Program   string // executable whose "component NAME FLAGS" runs a component
 	OnExit    func(process.Exit)
 }
@@ -108,11 +109,14 @@ func (c *Cluster) writeFiles() error {
 			return err
 		}
 	}
+	if err := directory.WriteFile(d.File(egressFile), egressConfig(d)); err != nil {
+		return err
+	}
 	return directory.WriteFile(d.File("scheduler.yaml"), schedulerConfig(d))
 }
 
 func (c *Cluster) keep(name string) error {
-	flags := flagsOf(name, c.options.Directory, c.options.Access.Port, c.signingKey)
+	flags := flagsOf(name, c.options.Directory, c.options.Access.Port, c.signingKey, c.options.Issuer)
 	grace := otherGrace
 	if name == component.APIServer {
 		grace = apiserverGrace

@@ -19,7 +19,10 @@ const (
 	controllerUser = "controller-manager"
 )
 
-func apiserverFlags(d directory.Directory, port int, signingKey string) []string {
+// apiAudience is whom tokens are for that name nobody.
+const apiAudience = "https://kubernetes.default.svc"
+
+func apiserverFlags(d directory.Directory, port int, signingKey, issuer string) []string {
 	return []string{
 		"--bind-address=127.0.0.1",
 		"--advertise-address=127.0.0.1",
@@ -32,7 +35,10 @@ func apiserverFlags(d directory.Directory, port int, signingKey string) []string
 		"--tls-cert-file=" + pki.CertificateFile(d.Certificates(), servingPair),
 		"--tls-private-key-file=" + pki.KeyFile(d.Certificates(), servingPair),
 		"--client-ca-file=" + pki.CertificateFile(d.Certificates(), "ca"),
-		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-account-issuer=" + issuer,
+		"--service-account-issuer=" + apiAudience, // of tokens that an older lab gave out
+		"--api-audiences=" + apiAudience,
+		"--egress-selector-config-file=" + d.File(egressFile),
 		"--service-account-key-file=" + signingKey,
 		"--service-account-signing-key-file=" + signingKey,
 		"--authorization-mode=Node,RBAC",
@@ -79,6 +85,20 @@ func schedulerFlags(d directory.Directory) []string {
 	}
 }
 
+// egressFile tells the API server how it reaches nodes and services.
+const egressFile = "egress.yaml"
+
+func egressConfig(d directory.Directory) []byte {
+	return fmt.Appendf(nil, `apiVersion: apiserver.k8s.io/v1beta1
+kind: EgressSelectorConfiguration
+egressSelections:
+  - name: cluster
+    connection:
+      proxyProtocol: HTTPConnect
+      transport: {uds: {udsName: %s}}
+`, strconv.Quote(d.GatewaySocket()))
+}
+
 func schedulerConfig(d directory.Directory) []byte {
 	return fmt.Appendf(nil, `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -97,10 +117,10 @@ func componentKubeconfig(d directory.Directory, name string) string {
 }
 
 // flagsOf returns the flags of a component by its name.
-func flagsOf(name string, d directory.Directory, port int, signingKey string) []string {
+func flagsOf(name string, d directory.Directory, port int, signingKey, issuer string) []string {
 	switch name {
 	case component.APIServer:
-		return apiserverFlags(d, port, signingKey)
+		return apiserverFlags(d, port, signingKey, issuer)
 	case component.ControllerManager:
 		return controllerManagerFlags(d, signingKey)
 	default:

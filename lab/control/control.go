@@ -33,6 +33,9 @@ type Component struct {
 	Name string `json:"name"`
 	PID  int    `json:"pid"` // 0 between two runs
 	Log  string `json:"log"`
+
+	// Ports are those that a pod's containers declare, by name, and where they are on 127.0.0.1.
+	Ports map[string]int `json:"ports,omitempty"`
 }
 
 // Status is what a lab says of itself.

@@ -62,6 +62,7 @@ type Options struct {
 	Seed          uint64
 	UnmappedRoles []string
 	MayJoin       func(role string) bool // what the cloud says of a role; nil: every one may join
+	Runtime       kubelet.Runtime        // of containers that run for real; nil: none does
 	Log           *slog.Logger           // nil: none
 }
 
@@ -110,7 +111,7 @@ func assemble(ctx context.Context, client kubernetes.Interface, version string, 
 	})
 	ofNodes, ofPods := event.NewRecorder(nodeEvents, o.Log), event.NewRecorder(podEvents, o.Log)
 	c.hub = kubelet.New(kubelet.Options{
-		Client: client, Storage: c.driver, Events: ofPods, Log: o.Log,
+		Client: client, Runtime: o.Runtime, Storage: c.driver, Events: ofPods, Log: o.Log,
 		Pace: kubelet.Pace{StartAfter: scaled(podStartAfter), StopAfter: scaled(podStopAfter)},
 	})
 	c.Fleet = machine.NewFleet(ctx, machine.Options{
@@ -151,6 +152,9 @@ func (c *Center) standing(o Options) []machine.Instance {
 func (c *Center) Usage() http.Handler {
 	return usage.Handler(c.hub, c.listNodes, time.Now)
 }
+
+// Changed has the kubelets look at a pod again, whose containers are not as they were.
+func (c *Center) Changed(namespace, name string) { c.hub.Changed(namespace, name) }
 
 func (c *Center) listNodes() []*corev1.Node {
 	nodes, _ := c.nodes.List(labels.Everything()) // a cache's lister never fails

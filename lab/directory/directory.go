@@ -38,7 +38,7 @@ func At(path string) (Directory, error) {
 // in the same root finds again.
 func socketsFor(root string) string {
 	inside := filepath.Join(root, "run")
-	if len(filepath.Join(inside, "control.sock")) <= socketPathMax {
+	if len(filepath.Join(inside, "gateway.sock")) <= socketPathMax {
 		return inside
 	}
 	sum := sha256.Sum256([]byte(root))
@@ -48,7 +48,7 @@ func socketsFor(root string) string {
 // Make creates the folders. All of them are closed to other users, since who
 // can reach the etcd socket rules the cluster.
 func (d Directory) Make() error {
-	for _, folder := range []string{d.root, d.Certificates(), d.Logs(), d.sockets} {
+	for _, folder := range []string{d.root, d.Certificates(), d.podLogs(), d.sockets} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			return fmt.Errorf("make lab directory: %w", err)
 		}
@@ -97,11 +97,21 @@ func (d Directory) Logs() string { return d.in("logs") }
 // Log is the log of the named component.
 func (d Directory) Log(component string) string { return filepath.Join(d.Logs(), component+".log") }
 
+// PodLog takes what a pod's containers print.
+func (d Directory) PodLog(namespace, pod string) string {
+	return filepath.Join(d.podLogs(), namespace+"_"+pod+".log")
+}
+
+func (d Directory) podLogs() string { return filepath.Join(d.Logs(), "pods") }
+
 // File is any other file of the lab, by its name.
 func (d Directory) File(name string) string { return d.in(name) }
 
 // EtcdSocket is where etcd listens.
 func (d Directory) EtcdSocket() string { return filepath.Join(d.sockets, "etcd.sock") }
+
+// GatewaySocket is where the API server asks for ways to nodes and services.
+func (d Directory) GatewaySocket() string { return filepath.Join(d.sockets, "gateway.sock") }
 
 // ControlSocket is where a running lab takes orders.
 func (d Directory) ControlSocket() string { return filepath.Join(d.sockets, "control.sock") }

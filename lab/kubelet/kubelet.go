@@ -5,9 +5,9 @@
 //
 // It promises that a pod is only ever touched by the node it is bound to, that
 // a pod starts after its volumes are attached, and that one thousand nodes
-// cost one watch. It runs no containers: what a pod does is written in its
-// annotations (see StartAfter and the others). The Node object and its lease
-// are kept by package machine.
+// cost one watch. It runs no containers but those that its Runtime has programs for: what
+// other pods do is written in their annotations (see StartAfter and the others). The Node
+// object and its lease are kept by package machine.
 package kubelet
 
 import (
@@ -20,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -57,10 +58,21 @@ type Storage interface {
 	Volumes(pod *corev1.Pod) (names []corev1.UniqueVolumeName, waiting string)
 }
 
+// Runtime runs the containers of some pods for real, as package container does.
+type Runtime interface {
+	Runs(pod *corev1.Pod) bool
+	// Sync starts what is not started, and returns how the containers that it runs are, by name.
+	Sync(pod *corev1.Pod, allocatable corev1.ResourceList) map[string]corev1.ContainerStatus
+	// Stop asks the pod's containers to end and returns whether all have.
+	Stop(pod *corev1.Pod) (ended bool)
+	Forget(uid types.UID)
+}
+
 // Options are what a Hub is made of.
 type Options struct {
 	Client  kubernetes.Interface // reads all pods; never writes
 	Pace    Pace
+	Runtime Runtime         // nil: what containers do is pretended
 	Storage Storage         // nil: pods wait for no volume
 	Events  *event.Recorder // nil: none are told
 	Workers int             // 0 means 32
@@ -172,6 +184,9 @@ func (h *Hub) enqueue(obj any) {
 	h.rooms.observe(pod)
 	h.queue.Add(pod.Namespace + "/" + pod.Name)
 }
+
+// Changed has the hub look at a pod again, whose containers are not as they were.
+func (h *Hub) Changed(namespace, name string) { h.queue.Add(namespace + "/" + name) }
 
 // Join makes the hub act for a node, at once for the pods already bound to it.
 func (h *Hub) Join(n Node) {

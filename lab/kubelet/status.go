@@ -25,6 +25,7 @@ func creating(s sight, why string) corev1.PodStatus {
 	for _, c := range s.pod.Spec.Containers {
 		cs := containerStatus(s, c)
 		cs.State.Waiting = &corev1.ContainerStateWaiting{Reason: "ContainerCreating", Message: why}
+		contain(s, &cs)
 		status.ContainerStatuses = append(status.ContainerStatuses, cs)
 	}
 	setReady(s, &status, false, "ContainersNotReady")
@@ -46,15 +47,19 @@ func running(s sight) corev1.PodStatus {
 		since = metav1.NewTime(at)
 	}
 	ready := containersReady(s, since)
+	allReady := ready
 	status.ContainerStatuses = nil
 	for _, c := range s.pod.Spec.Containers {
-		status.ContainerStatuses = append(status.ContainerStatuses, runningContainer(s, c, since, ready))
+		cs := runningContainer(s, c, since, ready)
+		contain(s, &cs)
+		allReady = allReady && cs.Ready
+		status.ContainerStatuses = append(status.ContainerStatuses, cs)
 	}
 	status.InitContainerStatuses = nil
 	for _, c := range s.pod.Spec.InitContainers {
 		status.InitContainerStatuses = append(status.InitContainerStatuses, initContainer(s, c, since))
 	}
-	setReady(s, &status, ready, "ContainersNotReady")
+	setReady(s, &status, allReady, "ContainersNotReady")
 	return status
 }
 
@@ -134,6 +139,17 @@ func setCondition(s sight, status *corev1.PodStatus, kind corev1.PodConditionTyp
 		want.LastTransitionTime = have.LastTransitionTime
 	}
 	status.Conditions[i] = want
+}
+
+// contain has the status of a container that is run for real say how it is.
+func contain(s sight, cs *corev1.ContainerStatus) {
+	if s.real == nil {
+		return
+	}
+	if is, ok := s.real.statuses[cs.Name]; ok {
+		cs.State, cs.LastTerminationState, cs.RestartCount = is.State, is.LastTerminationState, is.RestartCount
+		cs.Ready, cs.Started = is.Ready, is.Started
+	}
 }
 
 func containerStatus(s sight, c corev1.Container) corev1.ContainerStatus {

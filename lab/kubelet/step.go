@@ -32,6 +32,23 @@ type sight struct {
 	waiting string // for volumes; "" when there is nothing to wait for
 	hostIP  string
 	nextIP  func() string
+	real    *contained // nil: the pod's containers are pretended
+}
+
+// contained is how the containers are that are run for real.
+type contained struct {
+	statuses map[string]corev1.ContainerStatus // by name; of those that are asked to end, none
+	ended    bool
+}
+
+// begun tells whether a container has run.
+func (c *contained) begun() bool {
+	for _, s := range c.statuses {
+		if s.State.Running != nil || s.LastTerminationState.Terminated != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // step is the one thing to do next for a pod: remove it from the API, report
@@ -65,6 +82,9 @@ func start(s sight) step {
 	if s.waiting != "" {
 		return step{status: changed(s.pod, creating(s, s.waiting)), recheck: volumeRecheck}
 	}
+	if s.real != nil && !s.real.begun() {
+		return step{status: changed(s.pod, creating(s, ""))}
+	}
 	if wait := s.seenAt.Add(delay).Sub(s.now); wait > 0 {
 		return step{recheck: wait}
 	}
@@ -86,6 +106,12 @@ func run(s sight) step {
 // stop ends a deleted pod: by its own will within the grace period, else
 // killed at the end of it. A pod that never ran ends at once.
 func stop(s sight) step {
+	if s.real != nil {
+		if !s.real.ended {
+			return step{}
+		}
+		return step{status: changed(s.pod, ended(s, corev1.PodSucceeded, 0))}
+	}
 	grace := time.Duration(0)
 	if s.pod.DeletionGracePeriodSeconds != nil {
 		grace = time.Duration(*s.pod.DeletionGracePeriodSeconds) * time.Second

@@ -55,7 +55,7 @@ func (h *Hub) sync(ctx context.Context, key string) (time.Duration, error) {
 	waiting := h.mountVolumes(node, pod)
 	step := next(sight{
 		pod: pod, seenAt: h.firstSeen(key, pod, now), now: now, pace: h.options.Pace,
-		waiting: waiting, hostIP: node.IP, nextIP: h.ips.next,
+		waiting: waiting, hostIP: node.IP, nextIP: h.ips.next, real: h.contain(node, pod, waiting),
 	})
 	if h.begunToStop(key, pod) {
 		h.tellOfContainers(node, pod, killing)
@@ -67,6 +67,20 @@ func (h *Hub) sync(ctx context.Context, key string) (time.Duration, error) {
 		return step.recheck, h.report(ctx, node, pod, *step.status)
 	}
 	return step.recheck, nil
+}
+
+// contain has the Runtime take one step for a pod, and returns how its containers are; nil where they are pretended.
+func (h *Hub) contain(node Node, pod *corev1.Pod, waiting string) *contained {
+	r := h.options.Runtime
+	switch {
+	case r == nil || terminal(pod) || !r.Runs(pod):
+		return nil
+	case pod.DeletionTimestamp != nil:
+		return &contained{ended: r.Stop(pod)}
+	case waiting != "":
+		return &contained{}
+	}
+	return &contained{statuses: r.Sync(pod, node.Allocatable)}
 }
 
 func (h *Hub) firstSeen(key string, pod *corev1.Pod, now time.Time) time.Time {
@@ -88,6 +102,9 @@ func (h *Hub) forget(pod *corev1.Pod) {
 	node, ok := h.nodes[pod.Spec.NodeName]
 	h.mu.Unlock()
 	h.rooms.leave(pod)
+	if h.options.Runtime != nil {
+		h.options.Runtime.Forget(pod.UID)
+	}
 	if ok {
 		h.mounts.set(node, string(pod.UID), nil)
 	}

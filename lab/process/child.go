@@ -23,6 +23,8 @@ type Program struct {
 	Log  string   // file that takes stdout and stderr; appended to
 	// Grace is how long the child may take after SIGTERM, before SIGKILL.
 	Grace time.Duration
+	// Started is told of each start, the first among them. It must not call the keeper; nil is told nothing.
+	Started func()
 }
 
 // child is one run of a program.

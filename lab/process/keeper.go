@@ -162,6 +162,9 @@ func (k *Keeper) begin() error {
 		return err
 	}
 	k.child, k.startedAt, k.retry = c, time.Now(), nil
+	if k.program.Started != nil {
+		k.program.Started()
+	}
 	return nil
 }
 

@@ -89,11 +89,14 @@ func (c *cloud) load() error {
 // controllerKey is the access key of the controller, whose role's policies decide on its calls.
 const controllerKey = "LABCONTROLLERLABCONT"
 
+// controllerRole is the name of the controller's role.
+func controllerRole(cluster string) string { return cluster + "-karpenter" }
+
 // restrict leaves the controller the rights of the policies in deploy/aws, for nodes of any role and
 // images of any parameter. A lab that has policies keeps those: its user may have changed them.
 func (c *cloud) restrict() error {
 	a := c.Account()
-	role := a.ClusterName + "-karpenter"
+	role := controllerRole(a.ClusterName)
 	scope := rights.Scope{Partition: "aws", Account: a.ID, Region: a.Region, Cluster: a.ClusterName, Features: rights.Features()}
 	scope.NodeRoles, scope.Parameters = []string{scope.RoleARN("*")}, []string{scope.ParameterARN("*")}
 	scope.Queue = aws.Queue(scope.Partition, a.Region, a.ID, a.ClusterName)

@@ -7,25 +7,34 @@ import (
 	"github.com/daemok/daemok/lab/directory"
 )
 
+// The key of the account's owner, who may do everything.
+const (
+	ownerKey    = "LABLABLABLABLABLABLA"
+	ownerSecret = "no-secret-the-lab-accepts-any-key"
+)
+
 // variable is one line of lab.env.
 type variable struct{ name, value string }
 
 // environment is what points any program written for EKS at the lab.
 func environment(d directory.Directory, i Identity, c access.Cluster) []variable {
-	return []variable{
+	all := []variable{
 		{"KUBECONFIG", d.Kubeconfig()},
 		{"AWS_ENDPOINT_URL", loopback(i.Ports.AWS)},
 		{"AWS_REGION", i.Region},
 		{"AWS_DEFAULT_REGION", i.Region}, // where boto3 and the AWS CLI of version 1 look
-		{"AWS_ACCESS_KEY_ID", "LABLABLABLABLABLABLA"},
-		{"AWS_SECRET_ACCESS_KEY", "no-secret-the-lab-accepts-any-key"},
+		{"AWS_ACCESS_KEY_ID", ownerKey},
+		{"AWS_SECRET_ACCESS_KEY", ownerSecret},
 		{"CLUSTER_NAME", i.ClusterName},
 		{"CLUSTER_ENDPOINT", c.URL()},
 		{"INTERRUPTION_QUEUE", i.ClusterName},
 		{"LAB_AWS_CONTROL_URL", loopback(i.Ports.AWSControl)},
-		{"CONTROLLER_KUBECONFIG", d.ControllerKubeconfig()},
 		{"CONTROLLER_AWS_ACCESS_KEY_ID", controllerKey},
 	}
+	if i.Install == AsProgram {
+		all = append(all, variable{"CONTROLLER_KUBECONFIG", d.ControllerKubeconfig()})
+	}
+	return all
 }
 
 // shell writes the variables as a shell reads them.

@@ -17,6 +17,7 @@ type Identity struct {
 	ClusterName string
 	EKSVersion  string
 	Seed        *uint64
+	Install     Installation
 	Tags        map[string]string
 	Ports       Ports
 }
@@ -37,6 +38,7 @@ func resolve(d directory.Directory, wanted Identity) (Identity, error) {
 		return Identity{}, err
 	}
 	kept.Ports.API = cmp.Or(wanted.Ports.API, kept.Ports.API)
+	kept.Install = cmp.Or(kept.Install, AsProgram)
 	return kept, nil
 }
 
@@ -44,6 +46,7 @@ func (i Identity) withDefaults() Identity {
 	i.Region = cmp.Or(i.Region, "us-east-1")
 	i.ClusterName = cmp.Or(i.ClusterName, "lab")
 	i.EKSVersion = cmp.Or(i.EKSVersion, "1.36")
+	i.Install = cmp.Or(i.Install, AsProgram)
 	if i.Seed == nil {
 		i.Seed = new(uint64(1))
 	}
@@ -61,6 +64,7 @@ func (i Identity) agrees(wanted Identity, root string) error {
 		{"region", i.Region, wanted.Region},
 		{"cluster-name", i.ClusterName, wanted.ClusterName},
 		{"eks-version", i.EKSVersion, wanted.EKSVersion},
+		{"install", string(cmp.Or(i.Install, AsProgram)), string(wanted.Install)},
 	} {
 		if s.asked != "" && s.asked != s.kept {
 			return differs(s.flag, s.kept, s.asked)

@@ -35,12 +35,12 @@ func (l *Lab) startMachines(ctx context.Context) error {
 			CA: l.access.Authority.CertificatePEM(), CIDR: cluster.ServiceCIDR,
 		},
 		Region: l.identity.Region, Zones: l.zones, System: systemNodes, Ordinary: l.options.Nodes,
-		TimeScale: l.options.TimeScale, Seed: *l.identity.Seed, MayJoin: l.cloud.MayJoin, Log: log,
+		TimeScale: l.options.TimeScale, Seed: *l.identity.Seed, MayJoin: l.cloud.MayJoin, Runtime: l.containers, Log: log,
 	})
 	if err != nil {
 		return err
 	}
-	l.closers = append(l.closers, func() error { center.Stop(); return nil })
+	l.closers = append(l.closers, func() error { center.Stop(); return nil }, func() error { l.containers.Close(); return nil })
 	l.center = center
 	l.connectPower()
 	return l.serveUsage(center.Usage())
@@ -48,13 +48,9 @@ func (l *Lab) startMachines(ctx context.Context) error {
 
 // serveUsage answers the API server's questions for metrics.k8s.io.
 func (l *Lab) serveUsage(handler http.Handler) error {
-	pair, err := l.access.Authority.Server(bootstrap.MetricsHost, "localhost")
+	certificate, err := l.certificate(bootstrap.MetricsHost, "localhost")
 	if err != nil {
 		return err
-	}
-	certificate, err := tls.X509KeyPair(pair.Certificate, pair.Key)
-	if err != nil {
-		return fmt.Errorf("load certificate of usage metrics: %w", err)
 	}
 	return l.serve("usage metrics", l.identity.Ports.Usage, &http.Server{
 		Handler: handler, TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}},

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -21,11 +22,11 @@ const (
 
 // Ports of a lab on the loopback address; 0 is not chosen yet.
 type Ports struct {
-	API, AWS, AWSControl, Usage, ControllerMetrics, ControllerHealth int
+	API, AWS, AWSControl, Usage, ControllerMetrics, ControllerHealth, PodIdentity, PodIdentityAgent int
 }
 
 func (p *Ports) all() []*int {
-	return []*int{&p.API, &p.AWS, &p.AWSControl, &p.Usage, &p.ControllerMetrics, &p.ControllerHealth}
+	return []*int{&p.API, &p.AWS, &p.AWSControl, &p.Usage, &p.ControllerMetrics, &p.ControllerHealth, &p.PodIdentity, &p.PodIdentityAgent}
 }
 
 // reservation keeps other labs off the ports of this one from their choice
@@ -34,6 +35,7 @@ func (p *Ports) all() []*int {
 // socket of the kernel with the port's name, which no file stands for and
 // which ends with this process. The zero value holds nothing.
 type reservation struct {
+	mu   sync.Mutex // guards held
 	held []net.Listener
 }
 
@@ -99,12 +101,16 @@ func (r *reservation) take(port int) error {
 	if err != nil {
 		return errors.Join(err, held.Close())
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.held = append(r.held, held)
 	return nil
 }
 
 // release gives the ports up for others.
 func (r *reservation) release() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	var errs []error
 	for _, l := range r.held {
 		errs = append(errs, l.Close())

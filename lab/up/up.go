@@ -23,6 +23,7 @@ import (
 	"github.com/daemok/daemok/lab/bootstrap"
 	"github.com/daemok/daemok/lab/cluster"
 	"github.com/daemok/daemok/lab/component"
+	"github.com/daemok/daemok/lab/container"
 	"github.com/daemok/daemok/lab/control"
 	"github.com/daemok/daemok/lab/datacenter"
 	"github.com/daemok/daemok/lab/directory"
@@ -38,10 +39,11 @@ const ControllerComponent = "controller"
 type Options struct {
 	Directory  directory.Directory
 	Identity   Identity
-	Program    string  // the lab's own executable
-	Nodes      int     // ordinary nodes that stand without a pool
-	TimeScale  float64 // of boots and terminations; 0 is at once
-	Controller bool
+	Program    string                           // the lab's own executable
+	Nodes      int                              // ordinary nodes that stand without a pool
+	TimeScale  float64                          // of boots and terminations; 0 is at once
+	Controller bool                             // where it is installed as a program
+	Chart      Chart                            // where it is installed by its chart
 	Say        func(format string, args ...any) // progress and trouble, for people
 }
 
@@ -56,6 +58,8 @@ type Lab struct {
 	environment []variable
 	cloud       *cloud
 	center      *datacenter.Center
+	containers  *container.Runtime
+	ports       reservation
 	closers     []func() error // in the order of what they undo
 
 	mu      sync.Mutex // guards phase and keepers
@@ -84,6 +88,7 @@ func (l *Lab) start(ctx context.Context) error {
 		{"prepare directory", l.prepare},
 		{"start cloud", l.startCloud},
 		{"start control plane", l.startCluster},
+		{"prepare for pods", l.startContainers},
 		{"start machines", l.startMachines},
 		{"set up cluster", l.setUpCluster},
 		{"start controller", l.startProduct},
@@ -115,9 +120,8 @@ func (l *Lab) prepare(context.Context) error {
 	if l.zones, err = zones(identity.Region); err != nil {
 		return err
 	}
-	var reserved reservation
-	l.closers = append(l.closers, reserved.release)
-	if err := reserved.choose(&identity.Ports); err != nil {
+	l.closers = append(l.closers, l.ports.release)
+	if err := l.ports.choose(&identity.Ports); err != nil {
 		return err
 	}
 	if err := d.Save(keptFile, identity); err != nil {
@@ -141,8 +145,14 @@ func (l *Lab) prepare(context.Context) error {
 }
 
 func (l *Lab) startCluster(ctx context.Context) error {
+	if err := l.openGateway(ctx); err != nil {
+		return err
+	}
+	if err := l.publishTokenKeys(); err != nil {
+		return err
+	}
 	c, err := cluster.Start(ctx, cluster.Options{
-		Directory: l.directory, Access: l.access, Program: l.options.Program, OnExit: l.onExit,
+		Directory: l.directory, Access: l.access, Issuer: l.cloud.Issuer(), Program: l.options.Program, OnExit: l.onExit,
 	})
 	if err != nil {
 		return err
@@ -157,8 +167,9 @@ func (l *Lab) startCluster(ctx context.Context) error {
 // setUpCluster fills the cluster and writes the files by which others reach it.
 func (l *Lab) setUpCluster(ctx context.Context) error {
 	err := bootstrap.Apply(ctx, bootstrap.Options{
-		Admin: l.admin, Rights: deploy.RBAC,
-		Metrics: bootstrap.Metrics{Port: l.identity.Ports.Usage, CABundle: l.access.Authority.CertificatePEM()},
+		Admin: l.admin, Product: l.product(),
+		Metrics:  bootstrap.Metrics{Port: l.identity.Ports.Usage, CABundle: l.access.Authority.CertificatePEM()},
+		Identity: bootstrap.Identity{Port: l.identity.Ports.PodIdentity, CABundle: l.access.Authority.CertificatePEM()},
 	})
 	if err != nil {
 		return err
@@ -173,22 +184,35 @@ func (l *Lab) writeAccess(ctx context.Context) error {
 	if err := l.access.WriteKubeconfig(l.directory.Kubeconfig(), l.admin); err != nil {
 		return err
 	}
-	controller, err := bootstrap.AsController(ctx, l.admin)
-	if err != nil {
-		return err
-	}
-	if err := l.access.WriteKubeconfig(l.directory.ControllerKubeconfig(), controller); err != nil {
-		return err
+	if l.identity.Install == AsProgram {
+		controller, err := bootstrap.AsController(ctx, l.admin)
+		if err != nil {
+			return err
+		}
+		if err := l.access.WriteKubeconfig(l.directory.ControllerKubeconfig(), controller); err != nil {
+			return err
+		}
 	}
 	l.environment = environment(l.directory, l.identity, l.access)
 	return directory.WriteFile(l.directory.Environment(), shell(l.environment))
 }
 
-func (l *Lab) startProduct(context.Context) error {
-	if !l.options.Controller {
-		return nil
+// product is what the lab itself puts into the cluster of the product; nil where a chart brings it.
+func (l *Lab) product() []byte {
+	if l.identity.Install == AsProgram {
+		return deploy.RBAC
 	}
-	return l.startController()
+	return nil
+}
+
+func (l *Lab) startProduct(ctx context.Context) error {
+	switch {
+	case l.identity.Install == AsProgram && l.options.Controller:
+		return l.startController()
+	case l.options.Identity.Install == ByChart:
+		return l.installChart(ctx)
+	}
+	return nil // pods of a chart that was installed before run by themselves
 }
 
 // Stop ends everything that runs, latest first.
@@ -220,11 +244,19 @@ func (l *Lab) Status() control.Status {
 	for _, k := range l.running() {
 		s.Components = append(s.Components, control.Component{Name: k.Name(), PID: k.PID(), Log: l.directory.Log(k.Name())})
 	}
+	if l.containers != nil {
+		for _, p := range l.containers.Processes() {
+			s.Components = append(s.Components, control.Component{Name: p.Name, PID: p.PID, Log: p.Log, Ports: p.Ports})
+		}
+	}
 	return s
 }
 
 // Restart stops a component and starts it again.
 func (l *Lab) Restart(ctx context.Context, name string) error {
+	if found, err := l.containers.Restart(name); found {
+		return err
+	}
 	running := l.running()
 	i := slices.IndexFunc(running, func(k *process.Keeper) bool { return k.Name() == name })
 	if i < 0 {

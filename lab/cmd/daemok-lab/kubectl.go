@@ -63,17 +63,25 @@ func kubectl(folder string, args []string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(d.Kubeconfig()); err != nil && !asksForHelp(args) {
-		return &exitError{fmt.Errorf("no lab in %s: start one with `daemok lab up --dir %s`", d.Root(), d.Root()), exitNotUp}
-	}
-	if err := os.Setenv("KUBECONFIG", d.Kubeconfig()); err != nil {
-		return fmt.Errorf("point kubectl at the lab: %w", err)
+	if err := pointAt(d, "kubectl", !asksForHelp(args)); err != nil {
+		return err
 	}
 	os.Args = append([]string{"kubectl"}, args...) // where kubectl looks for plugins and verbosity
 	command := cmd.NewDefaultKubectlCommand()
 	command.SetArgs(args)
 	if err := cli.RunNoErrOutput(command); err != nil {
 		util.CheckErr(err) // prints as kubectl does, and exits
+	}
+	return nil
+}
+
+// pointAt has a program that runs in this process use the lab's cluster, which must be there if it is needed.
+func pointAt(d directory.Directory, program string, needed bool) error {
+	if _, err := os.Stat(d.Kubeconfig()); err != nil && needed {
+		return &exitError{fmt.Errorf("no lab in %s: start one with `daemok lab up --dir %s`", d.Root(), d.Root()), exitNotUp}
+	}
+	if err := os.Setenv("KUBECONFIG", d.Kubeconfig()); err != nil {
+		return fmt.Errorf("point %s at the lab: %w", program, err)
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ machines join them, and the controller, all in one directory of this machine.`,
 	root.Flags().Bool("version", false, "print version, commit and Go version")
 	root.SetVersionTemplate("daemok-lab {{.Version}}\n")
 	root.AddCommand(upCommand(), downCommand(), statusCommand(), restartCommand(),
-		machineCommand(), awsCommand(), kubectlCommand())
+		machineCommand(), awsCommand(), kubectlCommand(), helmCommand())
 	root.AddCommand(accountCommands()...)
 	root.AddCommand(noticeCommands()...)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

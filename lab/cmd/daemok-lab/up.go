@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,6 +31,8 @@ type upFlags struct {
 	nodes      int
 	timeScale  float64
 	controller bool
+	install    string
+	chart      up.Chart
 }
 
 func upCommand() *cobra.Command {
@@ -67,7 +71,9 @@ goes on with the same cluster and cloud.`,
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the pretend cloud's chance")
 	flags.IntVar(&f.nodes, "nodes", 0, "ordinary nodes that stand without a pool")
 	flags.Float64Var(&f.timeScale, "time-scale", 1, "how long machines take to boot and stop; 1 as in life, 0 no time")
-	flags.BoolVar(&f.controller, "controller", true, "run daemok-controller too")
+	flags.BoolVar(&f.controller, "controller", true, "run daemok-controller too; with --install program alone")
+	flags.StringVar(&f.install, "install", "", "how the product gets into the cluster: program, which is daemok-controller with rights and CustomResourceDefinitions by the lab; chart, or chart=PATH, by Helm, its pods as processes of this machine; none (default program, or as before)")
+	flags.StringArrayVar(&f.chart.Values, "values", nil, "file of values for --install chart; may be repeated, later ones count")
 	return cmd
 }
 
@@ -75,7 +81,15 @@ func (f *upFlags) check(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("seed") {
 		f.identity.Seed = &f.seed
 	}
+	how, path, _ := strings.Cut(f.install, "=")
+	f.identity.Install, f.chart.Path = up.Installation(how), path
 	switch {
+	case !slices.Contains([]up.Installation{"", up.AsProgram, up.ByChart, up.Nothing}, f.identity.Install) || path != "" && f.identity.Install != up.ByChart:
+		return fmt.Errorf("--install is %q: want program, chart, chart=PATH or none", f.install)
+	case len(f.chart.Values) > 0 && f.identity.Install != up.ByChart:
+		return errors.New("--values are for the chart: give --install chart too")
+	case f.identity.Install != "" && f.identity.Install != up.AsProgram && cmd.Flags().Changed("controller"):
+		return fmt.Errorf("--controller is for --install program: leave it out with --install %s", f.install)
 	case f.identity.EKSVersion != "" && !eksVersion.MatchString(f.identity.EKSVersion):
 		return fmt.Errorf("--eks-version is %s: want a minor version as EKS names it, such as 1.36", f.identity.EKSVersion)
 	case f.nodes < 0:
@@ -117,7 +131,7 @@ func (f *upFlags) start(ctx context.Context, d directory.Directory) (*up.Lab, er
 	defer cancel()
 	lab, err := up.Start(starting, up.Options{
 		Directory: d, Identity: f.identity, Program: program, Nodes: f.nodes,
-		TimeScale: f.timeScale, Controller: f.controller, Say: say,
+		TimeScale: f.timeScale, Controller: f.controller, Chart: f.chart, Say: say,
 	})
 	switch {
 	case err == nil:

@@ -1,0 +1,282 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daemok/daemok/internal/pause"
+	"github.com/daemok/daemok/lab/process"
+)
+
+// pod is one pod whose containers run here.
+type pod struct {
+	runtime     *Runtime
+	spec        *corev1.Pod // as it was first seen
+	allocatable corev1.ResourceList
+	folder      string
+	life        context.Context // ends when the pod's containers are to end
+	cancel      context.CancelFunc
+	work        sync.WaitGroup // starting, probing, renewing tokens
+	ending      sync.Once
+	ended       chan struct{} // closed when nothing of the pod runs any more
+
+	mu         sync.Mutex // guards containers
+	containers map[string]*container
+}
+
+// container is one that runs here. Its pod's lock guards it.
+type container struct {
+	status corev1.ContainerStatus // state, last state, restarts, readiness
+	keeper *process.Keeper        // nil until it has been started
+	ports  map[int32]int          // from the declared ones to those of this machine
+}
+
+func newPod(r *Runtime, spec *corev1.Pod, allocatable corev1.ResourceList) *pod {
+	p := &pod{
+		runtime: r, spec: spec, allocatable: allocatable, folder: filepath.Join(r.options.Folder, string(spec.UID)),
+		ended: make(chan struct{}), containers: map[string]*container{},
+	}
+	p.life, p.cancel = context.WithCancel(context.Background())
+	for i := range spec.Spec.Containers {
+		if c := &spec.Spec.Containers[i]; r.program(c) != "" {
+			p.containers[c.Name] = &container{status: before(spec, c.Name)}
+		}
+	}
+	return p
+}
+
+// before is the state of a container that has not been started here. One that ran in an earlier
+// Runtime has ended with it, as with a machine that lost its power.
+func before(spec *corev1.Pod, name string) corev1.ContainerStatus {
+	waiting := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}
+	s := corev1.ContainerStatus{Name: name, State: waiting, Started: new(bool)}
+	for _, was := range spec.Status.ContainerStatuses {
+		if was.Name == name && was.State.Running != nil {
+			s.RestartCount = was.RestartCount + 1
+			s.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{
+				ExitCode: 255, Reason: "Unknown", StartedAt: was.State.Running.StartedAt, FinishedAt: now(),
+			}
+		}
+	}
+	return s
+}
+
+func now() metav1.Time { return metav1.Now().Rfc3339Copy() }
+
+func (p *pod) file(name string) string { return filepath.Join(p.folder, name) }
+
+// begin starts the containers, each as soon as all that it refers to is there.
+func (p *pod) begin() {
+	for i := range p.spec.Spec.Containers {
+		c := &p.spec.Spec.Containers[i]
+		if _, ours := p.containers[c.Name]; ours {
+			p.work.Go(func() { p.run(c) })
+		}
+	}
+}
+
+// run starts one container and probes it until the pod ends.
+func (p *pod) run(c *corev1.Container) {
+	for {
+		keeper, ports, err := p.start(p.life, c)
+		if err == nil {
+			p.mu.Lock()
+			p.containers[c.Name].keeper, p.containers[c.Name].ports = keeper, ports
+			p.mu.Unlock()
+			p.probe(c, ports)
+			return
+		}
+		if p.life.Err() != nil {
+			return
+		}
+		p.runtime.options.Say("container %s of pod %s/%s cannot start: %v", c.Name, p.spec.Namespace, p.spec.Name, err)
+		p.change(c.Name, func(s *corev1.ContainerStatus) {
+			s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CreateContainerConfigError", Message: err.Error()}}
+		})
+		if pause.For(p.life, retryAfter) != nil {
+			return
+		}
+	}
+}
+
+// change alters what is told of a container, and tells so where that makes a difference.
+func (p *pod) change(name string, how func(*corev1.ContainerStatus)) {
+	p.mu.Lock()
+	status := &p.containers[name].status
+	before := status.DeepCopy()
+	how(status)
+	same := equality.Semantic.DeepEqual(before, status)
+	p.mu.Unlock()
+	if !same {
+		p.runtime.options.Changed(p.spec.Namespace, p.spec.Name)
+	}
+}
+
+func (p *pod) started(name string) {
+	p.change(name, func(s *corev1.ContainerStatus) {
+		s.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now()}}
+		s.Started = new(true)
+	})
+}
+
+func (p *pod) exited(name string, e process.Exit) {
+	p.change(name, func(s *corev1.ContainerStatus) {
+		over(s, exitCode(e.Err))
+		s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
+			Reason:  "CrashLoopBackOff",
+			Message: fmt.Sprintf("back-off %v restarting failed container=%s pod=%s_%s(%s), its log is %s", e.Retry, name, p.spec.Name, p.spec.Namespace, p.spec.UID, e.LogFile),
+		}}
+	})
+}
+
+// over notes that a run has ended and another is to come.
+func over(s *corev1.ContainerStatus, code int32) {
+	reason := "Completed"
+	if code != 0 {
+		reason = "Error"
+	}
+	ended := corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, FinishedAt: now()}
+	if s.State.Running != nil {
+		ended.StartedAt = s.State.Running.StartedAt
+	}
+	s.LastTerminationState.Terminated = &ended
+	s.RestartCount++
+	s.Ready, s.Started = false, new(bool)
+}
+
+// exitCode is that of a process as a container runtime tells it: 128 and the signal for one that was killed.
+func exitCode(err error) int32 {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		if err != nil {
+			return 128
+		}
+		return 0
+	}
+	if s, ok := exit.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+		return 128 + int32(s.Signal())
+	}
+	return int32(exit.ExitCode())
+}
+
+func (p *pod) statuses() map[string]corev1.ContainerStatus {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := map[string]corev1.ContainerStatus{}
+	for name, c := range p.containers {
+		all[name] = *c.status.DeepCopy()
+	}
+	return all
+}
+
+// stop asks all containers to end and tells whether they have.
+func (p *pod) stop() bool {
+	go p.end()
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// end ends all containers and returns when they are gone.
+func (p *pod) end() {
+	p.ending.Do(func() {
+		p.cancel()
+		p.work.Wait()
+		var wg sync.WaitGroup
+		for _, k := range p.keepers() {
+			wg.Go(k.Stop)
+		}
+		wg.Wait()
+		if err := os.RemoveAll(p.folder); err != nil {
+			p.runtime.options.Say("remove folder of pod %s: %v", p.spec.Name, err)
+		}
+		close(p.ended)
+		p.runtime.options.Changed(p.spec.Namespace, p.spec.Name)
+	})
+	<-p.ended
+}
+
+func (p *pod) keepers() map[string]*process.Keeper {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := map[string]*process.Keeper{}
+	for name, c := range p.containers {
+		if c.keeper != nil {
+			all[name] = c.keeper
+		}
+	}
+	return all
+}
+
+// restart ends all containers and starts them again.
+func (p *pod) restart() error {
+	var errs []error
+	for name := range p.keepers() {
+		errs = append(errs, p.restartContainer(name))
+	}
+	return errors.Join(errs...)
+}
+
+// restartContainer ends a container and starts it again, as a kubelet does where a liveness probe fails.
+func (p *pod) restartContainer(name string) error {
+	p.change(name, func(s *corev1.ContainerStatus) {
+		over(s, exitTerminated)
+		s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}
+	})
+	err := p.keepers()[name].Restart()
+	if errors.Is(err, process.ErrStopped) {
+		return nil
+	}
+	return err
+}
+
+// exitTerminated is the code of a container that ended by SIGTERM.
+const exitTerminated = 128 + int32(syscall.SIGTERM)
+
+func (p *pod) processes() []Process {
+	var all []Process
+	for name, k := range p.keepers() {
+		out := Process{Name: p.spec.Name, PID: k.PID(), Log: p.runtime.options.Log(p.spec.Namespace, p.spec.Name), Ports: map[string]int{}}
+		for _, port := range p.ports(name) {
+			out.Ports[port.Name] = int(port.ContainerPort)
+		}
+		all = append(all, out)
+	}
+	return all
+}
+
+// ports are those of a container, with the numbers that they have here.
+func (p *pod) ports(name string) []corev1.ContainerPort {
+	p.mu.Lock()
+	here := maps.Clone(p.containers[name].ports)
+	p.mu.Unlock()
+	var all []corev1.ContainerPort
+	for _, c := range p.spec.Spec.Containers {
+		if c.Name != name {
+			continue
+		}
+		for _, port := range c.Ports {
+			port.ContainerPort = int32(here[port.ContainerPort])
+			all = append(all, port)
+		}
+	}
+	return all
+}
+
+// wait pauses within the pod's life; false when that is over.
+func (p *pod) wait(d time.Duration) bool { return pause.For(p.life, d) == nil }

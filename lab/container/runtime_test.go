@@ -1,0 +1,305 @@
+package container_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/daemok/daemok/lab/container"
+)
+
+// The program of the containers in these tests is this one, which does as ROLE says.
+func TestMain(m *testing.M) {
+	switch os.Getenv("ROLE") {
+	case "serve":
+		os.Exit(serve())
+	case "fail":
+		os.Exit(3)
+	}
+	os.Exit(m.Run())
+}
+
+// serve writes how it was started to the file STARTED names, answers at PORT that it is ready while
+// a file READY is there, and ends with code 0 when it is asked to.
+func serve() int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	content, _ := json.Marshal(append(os.Environ(), os.Args[1:]...))
+	if err := os.WriteFile(os.Getenv("STARTED"), content, 0o600); err != nil {
+		return 1
+	}
+	http.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if _, err := os.Stat(os.Getenv("READY")); err != nil {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	server := &http.Server{Addr: "127.0.0.1:" + os.Getenv("PORT")}
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	_ = server.ListenAndServe()
+	fmt.Println("asked to end")
+	if ctx.Err() == nil {
+		return 1
+	}
+	return 0
+}
+
+// world is a Runtime with what it needs.
+type world struct {
+	*container.Runtime
+	t       *testing.T
+	client  *fake.Clientset
+	changed chan struct{}
+	folder  string // of what the test's programs write
+}
+
+func newWorld(t *testing.T, objects ...runtime.Object) *world {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, client: fake.NewClientset(objects...), changed: make(chan struct{}, 1), folder: t.TempDir()}
+	w.client.PrependReactor("create", "serviceaccounts", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		request := a.(clienttesting.CreateAction).GetObject().(*authenticationv1.TokenRequest)
+		request.Status.Token = "token for " + strings.Join(request.Spec.Audiences, ",") + " of " + request.Spec.BoundObjectRef.Name
+		return true, request, nil
+	})
+	w.Runtime, err = container.New(container.Options{
+		Folder: filepath.Join(w.folder, "pods"), Programs: map[string]string{"daemok-controller": program}, Client: w.client,
+		Kubeconfig:  func(file, tokenFile string) error { return os.WriteFile(file, []byte(tokenFile), 0o600) },
+		Environment: []string{"AWS_ENDPOINT_URL=http://127.0.0.1:1", "ROLE=serve", "READY=" + w.file("ready"), "STARTED=" + w.file("started")},
+		Addresses:   map[string]string{"http://169.254.170.23": "http://127.0.0.1:2"},
+		Port:        freePort, Log: func(_, pod string) string { return w.file(pod + ".log") },
+		Changed: func(_, _ string) {
+			select {
+			case w.changed <- struct{}{}:
+			default:
+			}
+		},
+		Say: t.Logf,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.Close)
+	return w
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	return l.Addr().(*net.TCPAddr).Port, l.Close()
+}
+
+func (w *world) file(name string) string { return filepath.Join(w.folder, name) }
+
+// await syncs the pod at each change until the container is as wanted.
+func (w *world) await(pod *corev1.Pod, what string, is func(corev1.ContainerStatus) bool) corev1.ContainerStatus {
+	w.t.Helper()
+	limit := time.After(time.Minute)
+	for {
+		s := w.Sync(pod, nil)["controller"]
+		if is(s) {
+			return s
+		}
+		select {
+		case <-w.changed:
+		case <-limit:
+			w.t.Fatalf("the container is never %s, but %+v", what, s)
+		}
+	}
+}
+
+func runs(s corev1.ContainerStatus) bool { return s.State.Running != nil }
+
+// started returns the environment and arguments that the program was started with.
+func (w *world) started() map[string]bool {
+	w.t.Helper()
+	var lines []string
+	for limit := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) { // written by another process
+		content, err := os.ReadFile(w.file("started"))
+		if err == nil && json.Unmarshal(content, &lines) == nil {
+			break
+		}
+		if time.Now().After(limit) {
+			w.t.Fatalf("the program does not start: %v", err)
+		}
+	}
+	all := map[string]bool{}
+	for _, l := range lines {
+		all[l] = true
+	}
+	return all
+}
+
+func controllerPod() *corev1.Pod {
+	field := func(path string) *corev1.EnvVarSource {
+		return &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}
+	}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "karpenter-0", UID: "u0"},
+		Spec: corev1.PodSpec{
+			ServiceAccountName: "karpenter", NodeName: "node-1", TerminationGracePeriodSeconds: new(int64(20)),
+			Volumes: []corev1.Volume{{Name: "api", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
+				{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token", Audience: "lab"}},
+			}}}}},
+			Containers: []corev1.Container{{
+				Name: "controller", Image: "registry.example:5000/x/daemok-controller:v1@sha256:abc",
+				Args:  []string{"--name=$(POD_NAME)", "$(NOT_KNOWN)"},
+				Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8081}},
+				Env: []corev1.EnvVar{
+					{Name: "POD_NAME", ValueFrom: field("metadata.name")}, {Name: "NODE", ValueFrom: field("spec.nodeName")},
+					{Name: "MEMORY_LIMIT", ValueFrom: &corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{Resource: "limits.memory"}}},
+					{Name: "GREETING", Value: "of $(POD_NAME)"}, {Name: "PORT", Value: "8081"},
+					{Name: "AGENT", Value: "http://169.254.170.23/v1/credentials"},
+					{Name: "TOKEN_FILE", Value: "/var/run/secrets/kubernetes.io/serviceaccount/token"},
+				},
+				Resources:    corev1.ResourceRequirements{Limits: corev1.ResourceList{"memory": resource.MustParse("1Ki")}},
+				VolumeMounts: []corev1.VolumeMount{{Name: "api", MountPath: "/var/run/secrets/kubernetes.io/serviceaccount"}},
+				ReadinessProbe: &corev1.Probe{PeriodSeconds: 1, TimeoutSeconds: 5, SuccessThreshold: 1, FailureThreshold: 1, ProbeHandler: corev1.ProbeHandler{
+					HTTPGet: &corev1.HTTPGetAction{Path: "/readyz", Port: intstr.FromString("http")}}},
+			}},
+		},
+	}
+}
+
+func TestAContainerFindsWhatItsSpecNames(t *testing.T) {
+	w := newWorld(t)
+	pod := controllerPod()
+	w.await(pod, "running", runs)
+	got := w.started()
+	here := filepath.Join(w.folder, "pods", "u0")
+	token := filepath.Join(here, "volumes", "api", "token")
+	port := 0
+	for _, p := range w.Processes() {
+		port = p.Ports["http"]
+	}
+	for _, want := range []string{
+		"POD_NAME=karpenter-0", "NODE=node-1", "MEMORY_LIMIT=1024", "GREETING=of karpenter-0", "--name=karpenter-0", "$(NOT_KNOWN)",
+		"AGENT=http://127.0.0.1:2/v1/credentials", "TOKEN_FILE=" + token, "KUBECONFIG=" + filepath.Join(here, "kubeconfig"),
+		"AWS_ENDPOINT_URL=http://127.0.0.1:1", fmt.Sprintf("PORT=%d", port),
+	} {
+		if !got[want] {
+			t.Errorf("the program was started without %s: %v", want, got)
+		}
+	}
+	if content, err := os.ReadFile(token); err != nil || string(content) != "token for lab of karpenter-0" {
+		t.Errorf("its token is %q, %v", content, err)
+	}
+	if content, err := os.ReadFile(filepath.Join(here, "kubeconfig")); err != nil || string(content) != token {
+		t.Errorf("its kubeconfig names %q, %v; want %s", content, err, token)
+	}
+}
+
+func TestAContainerIsReadyWhenItsProbeSaysSo(t *testing.T) {
+	w := newWorld(t)
+	pod := controllerPod()
+	if s := w.await(pod, "running", runs); s.Ready {
+		t.Error("it is ready before its probe succeeded")
+	}
+	if err := os.WriteFile(w.file("ready"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.await(pod, "ready", func(s corev1.ContainerStatus) bool { return s.Ready })
+	if err := os.Remove(w.file("ready")); err != nil {
+		t.Fatal(err)
+	}
+	w.await(pod, "unready again", func(s corev1.ContainerStatus) bool { return !s.Ready })
+}
+
+func TestAContainerThatEndsIsStartedAgain(t *testing.T) {
+	w := newWorld(t)
+	pod := controllerPod()
+	pod.Spec.Containers[0].Env = append(pod.Spec.Containers[0].Env, corev1.EnvVar{Name: "ROLE", Value: "fail"})
+	s := w.await(pod, "restarted", func(s corev1.ContainerStatus) bool { return s.RestartCount == 2 })
+	if last := s.LastTerminationState.Terminated; last == nil || last.ExitCode != 3 || last.Reason != "Error" {
+		t.Errorf("its last end is told as %+v, want exit code 3", last)
+	}
+	if s.Ready {
+		t.Error("it is ready although it fails")
+	}
+}
+
+func TestAContainerWaitsForWhatItRefersTo(t *testing.T) {
+	w := newWorld(t)
+	pod := controllerPod()
+	pod.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}}
+	s := w.await(pod, "refused", func(s corev1.ContainerStatus) bool {
+		return s.State.Waiting != nil && s.State.Waiting.Reason == "CreateContainerConfigError"
+	})
+	if !strings.Contains(s.State.Waiting.Message, `"settings" not found`) {
+		t.Errorf("it waits because %s, want the name of the ConfigMap", s.State.Waiting.Message)
+	}
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "settings"}, Data: map[string]string{"LOG_LEVEL": "debug"}}
+	if err := w.client.Tracker().Add(settings); err != nil {
+		t.Fatal(err)
+	}
+	w.await(pod, "running", runs)
+	if !w.started()["LOG_LEVEL=debug"] {
+		t.Error("it runs without the ConfigMap's variable")
+	}
+}
+
+func TestAPodThatGoesIsAskedToEnd(t *testing.T) {
+	w := newWorld(t)
+	pod := controllerPod()
+	w.await(pod, "running", runs)
+	w.started()
+	limit := time.After(time.Minute)
+	for !w.Stop(pod) {
+		select {
+		case <-w.changed:
+		case <-limit:
+			t.Fatal("it never ends")
+		}
+	}
+	if content, err := os.ReadFile(w.file("karpenter-0.log")); err != nil || !strings.Contains(string(content), "asked to end") {
+		t.Errorf("its log is %q, %v; want that it was asked", content, err)
+	}
+	w.Forget(pod.UID)
+	if left := w.Processes(); len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
+}
+
+// After a restart of the lab the API server still says that the pod runs.
+func TestAPodOfAnEarlierLabIsStartedAgain(t *testing.T) {
+	w := newWorld(t)
+	pod := controllerPod()
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "controller", RestartCount: 1, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+	if s := w.await(pod, "running", runs); s.RestartCount != 2 {
+		t.Errorf("it was restarted %d times, want 2", s.RestartCount)
+	}
+}
+
+func TestOnlyPodsWithAProgramRun(t *testing.T) {
+	w := newWorld(t)
+	for image, want := range map[string]bool{
+		"ghcr.io/daemok/daemok-controller": true, "localhost:5000/mirror/daemok-controller:v1.0": true,
+		"daemok-controller@sha256:0": true, "nginx": false, "ghcr.io/daemok-controller/other:v1": false,
+	} {
+		if got := w.Runs(&corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: image}}}}); got != want {
+			t.Errorf("a pod of image %s runs: %v, want %v", image, got, want)
+		}
+	}
+}
