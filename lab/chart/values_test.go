@@ -94,6 +94,7 @@ func TestValuesThatDoNotExist(t *testing.T) {
 		"no cluster":                        {"replicas: 2", []string{"settings.clusterName is not set"}},
 		"two letters changed places":        {"settings: {clutserName: c}", []string{"did you mean settings.clusterName?"}},
 		"what the controller refuses":       {"settings: {clusterName: c, ignoreDRARequests: false, disableControllerWarmup: true}", []string{"settings.ignoreDRARequests is false", "settings.disableControllerWarmup is true"}},
+		"features that are not there":       {"settings: {clusterName: c, featureGates: {nodeOverlay: true, staticCapacity: true, capacityBuffer: true}}", []string{"settings.featureGates.nodeOverlay is true", "settings.featureGates.staticCapacity is true", "settings.featureGates.capacityBuffer is true"}},
 		"Karpenter's image":                 {"controller: {image: {repository: public.ecr.aws/karpenter/controller}}\n" + least, []string{"is Karpenter's image"}},
 		"two ports alike":                   {"controller: {metrics: {port: 8081}}\n" + least, []string{"controller.metrics.port and controller.healthProbe.port are both 8081"}},
 		"several replicas without election": {"settings: {clusterName: c, disableLeaderElection: true}", []string{"settings.disableLeaderElection is true", "replicas (2)"}},

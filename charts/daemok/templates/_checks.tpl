@@ -100,6 +100,11 @@ settings.clusterName is not set: set it to the name of the EKS cluster
 {{- if eq (int .Values.controller.metrics.port) (int .Values.controller.healthProbe.port) }}
 {{ printf "controller.metrics.port and controller.healthProbe.port are both %d: set one of them to another port" (int .Values.controller.metrics.port) }}
 {{- end -}}
+{{- range list "nodeOverlay" "staticCapacity" "capacityBuffer" -}}
+{{- if eq (include "daemok.text" (dict "root" $ "path" (printf "settings.featureGates.%s" .))) "true" }}
+{{ printf "settings.featureGates.%s is true, and the controller does not have that feature: remove it" . }}
+{{- end -}}
+{{- end -}}
 {{- if eq (include "daemok.text" (dict "root" . "path" "settings.ignoreDRARequests")) "false" }}
 settings.ignoreDRARequests is false, and the controller does not plan for devices of resource claims: remove it
 {{- end -}}
