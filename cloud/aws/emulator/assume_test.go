@@ -79,6 +79,34 @@ func TestRolesAreAssumedByThoseTheyTrust(t *testing.T) {
 	}
 }
 
+// Credentials end with their role: one of the same name that is made later is another.
+func TestCredentialsEndWithTheirRole(t *testing.T) {
+	a, ctx := open(t), context.Background()
+	api, name := iam.NewFromConfig(a.config), aws.String("buyer")
+	create := func() {
+		_, err := api.CreateRole(ctx, &iam.CreateRoleInput{RoleName: name, AssumeRolePolicyDocument: aws.String(`{"Statement": {"Effect": "Allow", "Principal": "*", "Action": "sts:AssumeRole"}}`)})
+		a.must(err)
+	}
+	create()
+	out, err := sts.NewFromConfig(a.config).AssumeRole(ctx, &sts.AssumeRoleInput{RoleArn: aws.String("arn:aws:iam::123456789012:role/buyer"), RoleSessionName: aws.String("work")})
+	a.must(err)
+	c := a.config.Copy()
+	c.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+		return aws.Credentials{AccessKeyID: *out.Credentials.AccessKeyId, SecretAccessKey: *out.Credentials.SecretAccessKey, SessionToken: *out.Credentials.SessionToken}, nil
+	})
+	_, err = who(c)
+	a.must(err)
+	_, err = api.DeleteRole(ctx, &iam.DeleteRoleInput{RoleName: name})
+	a.must(err)
+	if _, err := who(c); code(err) != "InvalidClientTokenId" {
+		t.Errorf("the role is gone: %v, want InvalidClientTokenId", err)
+	}
+	create()
+	if _, err := who(c); code(err) != "InvalidClientTokenId" {
+		t.Errorf("the role was made anew: %v, want InvalidClientTokenId", err)
+	}
+}
+
 // "Role chaining limits your role session to a maximum of one hour", whatever the role has.
 func TestChainedSessionsLastAnHour(t *testing.T) {
 	a, ctx := open(t), context.Background()
