@@ -45,6 +45,7 @@ func TestStoredVersionsMoveWithoutTheirWebhook(t *testing.T) {
 func moveStoredVersions(t *testing.T, both bool) {
 	s := begin(t, ownLab(t, "--controller=false"))
 	ours := s.store("definitions.yaml", "objects.yaml")
+	s.awaitCollector()
 	before := s.uids("v1beta1")
 	if both {
 		s.storeBoth(ours)
@@ -222,6 +223,27 @@ func isEstablished(d *unstructured.Unstructured) bool {
 		condition, _ := c.(map[string]any)
 		return condition["type"] == "Established" && condition["status"] == "True"
 	})
+}
+
+// awaitCollector waits until the garbage collector watches claims: it looks for new kinds every 30 s, and
+// takes an owner that it has not seen for gone once the owner's version is served no more. What is
+// deleted after its dependents goes by its hand alone.
+func (s *story) awaitCollector() {
+	s.Helper()
+	claim := s.object("karpenter.sh/v1beta1", "NodeClaim", "default-1")
+	probe := &unstructured.Unstructured{Object: map[string]any{"apiVersion": claim.GetAPIVersion(), "kind": claim.GetKind(), "spec": claim.Object["spec"]}}
+	probe.SetName("probe")
+	if err := s.client.Create(s.Context(), probe); err != nil {
+		s.Fatal(err)
+	}
+	if err := s.client.Delete(s.Context(), probe, client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
+		s.Fatal(err)
+	}
+	if !poll(limit, farEvery, func() bool {
+		return apierrors.IsNotFound(s.client.Get(s.Context(), client.ObjectKeyFromObject(probe), probe))
+	}) {
+		s.Fatalf("the garbage collector does not see claims: %v is left", probe)
+	}
 }
 
 // ownNode makes a node that a claim of before owns.
