@@ -24,6 +24,9 @@ K8S_VERSIONED := \
 	-X k8s.io/component-base/version.gitMinor=36 \
 	-X k8s.io/component-base/version.gitTreeState=clean
 
+# What make lint looks at.
+MODULES := . lab internal/release internal/linttemplates internal/lint deploy/monitoring
+
 # What a program is made of: everything that may be compiled or embedded.
 sources = $(shell find $(wildcard $(1)) -type f -not -name '*_test.go' -not -path '*/testdata/*' -not -path '*/.lab/*' -not -path 'deploy/monitoring/*' -not -name '*.md' 2>/dev/null)
 SHARED         := go.mod go.sum core cloud kube deploy internal/version
@@ -82,23 +85,12 @@ format: ## fail if a Go file is not gofmt'ed
 	@unformatted=$$(find . -name '*.go' -not -path './bin/*' -not -path '*/.lab/*' -exec gofmt -l {} +); \
 	  if [ -n "$$unformatted" ]; then echo "not gofmt'ed, run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 
-.PHONY: vet
-vet: ## go vet of all modules, which lint has too
-	@echo "test: vet (main module)"
-	@$(STATIC) go vet ./...
-	@echo "test: vet (lab module)"
-	@cd lab && $(STATIC) go vet ./...
-	@echo "test: vet (release module)"
-	@cd internal/release && $(STATIC) go vet ./...
-
 .PHONY: lint
-lint: bin/tools/golangci-lint ## golangci-lint with .golangci.yml, go vet's analysers among others
-	@echo "test: lint (main module)"
-	@$(STATIC) timeout 1800 bin/tools/golangci-lint run --allow-parallel-runners --timeout 29m ./...
-	@echo "test: lint (lab module)"
-	@cd lab && $(STATIC) timeout 1800 ../bin/tools/golangci-lint run --allow-parallel-runners --config ../.golangci.yml --timeout 29m ./...
-	@echo "test: lint (release module)"
-	@cd internal/release && $(STATIC) timeout 1800 ../../bin/tools/golangci-lint run --allow-parallel-runners --config ../../.golangci.yml --timeout 29m ./...
+lint: bin/tools/lint ## go vet's analysers, staticcheck and others, set up in internal/lint; only what changed is looked at again
+	@for module in $(MODULES); do echo "test: lint ($$module)"; \
+	  (cd $$module && $(STATIC) go vet -vettool=$(CURDIR)/bin/tools/lint ./...) || exit 1; done
+	@echo "test: each linter finds a planted mistake"
+	@cd internal/lint && $(STATIC) go test -vet=off .
 
 .PHONY: tidy
 tidy: ## rules of the repository: import directions, purity of core, documents
@@ -271,7 +263,7 @@ bin/tools/release: $(call sources,internal/release)
 	@cd internal/release && $(STATIC) go build -o ../../$@ .
 	@touch $@
 
-bin/tools/golangci-lint: internal/lint/go.mod internal/lint/go.sum
-	@echo "build: $@ (the first build takes minutes)"
-	@cd internal/lint && $(STATIC) go build -o ../../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+bin/tools/lint: $(call sources,internal/lint)
+	@echo "build: $@"
+	@cd internal/lint && $(STATIC) go build -o ../../bin/tools/ . ./analyze
 	@touch $@

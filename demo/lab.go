@@ -142,6 +142,9 @@ func forward(from io.Reader, out io.Writer, ready chan<- string) {
 			}
 		}
 	}
+	if err := lines.Err(); err != nil {
+		fmt.Fprintf(out, "demo: read what the lab says: %v\n", err)
+	}
 }
 
 // learn reads "lab: ready dir=D kubeconfig=K env=E pid=P" and the name of the

@@ -4,7 +4,7 @@
 // tree; each rule is also tried on a planted violation.
 //
 // It promises to name the offender, the rule and the reason. It does not
-// repair anything, and it holds no rule that golangci-lint already has.
+// repair anything, and it holds no rule that a linter already has.
 package tidy
 
 import (

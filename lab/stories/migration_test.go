@@ -3,6 +3,7 @@ package stories_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -116,7 +117,7 @@ func (s *story) migrate(way, until string) {
 			break
 		}
 	}
-	err = command.Wait()
+	err = errors.Join(lines.Err(), command.Wait())
 	s.Logf("until %q it says\n%s", until, said)
 	if until == "" && err != nil || until != "" && !strings.Contains(said, until) {
 		s.Fatalf("the move, which was to be killed at %q, ended by %v and said\n%s", until, err, said)

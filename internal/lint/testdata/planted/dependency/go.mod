@@ -1,0 +1,3 @@
+module example.org/dependency
+
+go 1.26.0
