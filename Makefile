@@ -87,8 +87,8 @@ format: ## fail if a Go file is not gofmt'ed
 
 .PHONY: lint
 lint: bin/tools/lint ## go vet's analysers, staticcheck and others, set up in internal/lint; only what changed is looked at again
-	@for module in $(MODULES); do echo "test: lint ($$module)"; \
-	  (cd $$module && $(STATIC) go vet -vettool=$(CURDIR)/bin/tools/lint ./...) || exit 1; done
+	@red=0; for module in $(MODULES); do echo "test: lint ($$module)"; \
+	  (cd $$module && $(STATIC) go vet -vettool=$(CURDIR)/bin/tools/lint ./...) || red=1; done; exit $$red
 	@echo "test: each linter finds a planted mistake"
 	@cd internal/lint && $(STATIC) go test -vet=off .
 
