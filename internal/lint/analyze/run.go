@@ -11,6 +11,8 @@ import (
 	"go/types"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"golang.org/x/tools/go/analysis"
 
@@ -32,7 +34,7 @@ type run struct {
 
 // finding is one as go vet reads it.
 type finding struct {
-	Place   string `json:"posn"` // file:line:column
+	Place   string `json:"posn"` // file:line:column, the file from its module's folder
 	Message string `json:"message"`
 }
 
@@ -127,7 +129,20 @@ func (r *run) pass(a *analysis.Analyzer) *analysis.Pass {
 }
 
 func (r *run) found(a *analysis.Analyzer, d analysis.Diagnostic) {
-	r.findings[a.Name] = append(r.findings[a.Name], finding{r.fset.Position(d.Pos).String(), d.Message})
+	place := r.fset.Position(d.Pos)
+	place.Filename = inModule(place.Filename)
+	r.findings[a.Name] = append(r.findings[a.Name], finding{place.String(), d.Message})
+}
+
+// inModule is the path of a file from the folder of its module: what is found is kept for every
+// checkout of the same code.
+func inModule(file string) string {
+	for folder := filepath.Dir(file); folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
+		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
+			return strings.TrimPrefix(file, folder+string(filepath.Separator))
+		}
+	}
+	return file
 }
 
 // writeFindings writes what was found in the form that go vet keeps and prints: package, analyzer, findings.
