@@ -125,7 +125,7 @@ release-test: ## tests of what makes releases, with programs of a few lines
 .PHONY: generated
 generated: ## fail if `make generate` changes a generated file
 	@echo "test: generated files unchanged"
-	@sums() { find . -name 'zz_generated*.go' -o -name '*_gen.go' -o -path './kube/api/crds/*.yaml' -o -path './deploy/aws/*' -type f -o -path './docs/iam.md' -o -path './deploy/monitoring/*.yaml' -o -path './deploy/monitoring/dashboards/*' -o -path './charts/*/crds/*' -o -path './charts/*/files/*' -o -path './charts/*/README.md' | sort | xargs -r sha256sum; }; \
+	@sums() { find . -name 'zz_generated*.go' -o -name '*_gen.go' -o -path './kube/api/crds/*.yaml' -o -path './deploy/aws/*' -type f -o -path './docs/reference/*' -type f -o -path './deploy/monitoring/*.yaml' -o -path './deploy/monitoring/dashboards/*' -o -path './charts/*/crds/*' -o -path './charts/*/files/*' -o -path './charts/*/README.md' | sort | xargs -r sha256sum; }; \
 	  before=$$(sums); $(MAKE) --no-print-directory generate; after=$$(sums); \
 	  if [ "$$before" != "$$after" ]; then echo "generated files are stale, commit the result of make generate:"; \
 	    diff <(echo "$$before") <(echo "$$after") | sed -n 's/^[<>] [0-9a-f]*  /  /p' | sort -u; exit 1; fi

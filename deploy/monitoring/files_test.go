@@ -63,7 +63,7 @@ func TestTheDocumentNamesAll(t *testing.T) {
 	}
 	for _, g := range Groups() {
 		for _, r := range g.Rules {
-			if row := "\n| [" + r.Alert + "](runbooks/" + r.Alert + ".md) | " + r.Labels["severity"] + " |"; !strings.Contains(string(text), row) {
+			if row := "\n| [" + r.Alert + "](../runbooks/" + r.Alert + ".md) | " + r.Labels["severity"] + " |"; !strings.Contains(string(text), row) {
 				t.Errorf("docs/tasks/monitoring.md does not name the alert %s with its severity", r.Alert)
 			}
 		}

@@ -123,7 +123,13 @@ func (l *Lab) serveIdentities(client kubernetes.Interface) error {
 	if err != nil {
 		return err
 	}
-	return l.serve("Pod Identity Agent", l.identity.Ports.PodIdentityAgent, &http.Server{Handler: logged(log, l.cloud.PodIdentityAgent())})
+	agent := l.cloud.PodIdentityAgent()
+	return l.serve("Pod Identity Agent", l.identity.Ports.PodIdentityAgent, &http.Server{
+		Handler: logged(log, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			agent.ServeHTTP(w, r)
+			l.cloud.touch() // it has handed out credentials
+		})),
+	})
 }
 
 // associated tells whether EKS has a Pod Identity association for a service account.
