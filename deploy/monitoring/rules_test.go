@@ -56,13 +56,13 @@ operator_status_condition_count{kind="Node",name="n",type="Ready",status="False"
 		"the clock is behind":              {leads + `daemok_clock_ahead_seconds -300x30`, 6 * time.Minute, []string{"DaemokClockDiffers"}},
 		"disruption is blocked all day": {leads + blocked("3x1600") + disrupted("5x1600"), 1460 * time.Minute,
 			[]string{"DaemokDisruptionBlocked nodepool=web"}},
-		"disruption is blocked by one thing, then another": {leads + blocked("3x700 _x900") + strings.ReplaceAll(blocked("_x700 3x900"), "rule", "budget"), 1460 * time.Minute,
+		"disruption is blocked by one thing, then another": {leads + blocked("3x700 _x900") + strings.ReplaceAll(blocked("stale _x699 3x900"), "rule", "budget"), 1460 * time.Minute,
 			[]string{"DaemokDisruptionBlocked nodepool=web"}},
 		"disruption has been blocked for an hour":         {leads + blocked("0x1400 3x200"), 1460 * time.Minute, nil},
 		"one node after another goes, as budgets allow":   {leads + blocked("3x1600") + disrupted("5x800 6x800"), 1460 * time.Minute, nil},
 		"disruption was blocked, and is so no more":       {leads + blocked("3x1450 0x100"), 1460 * time.Minute, nil},
 		"nodes of another pool go":                        {leads + blocked("3x1600") + strings.ReplaceAll(disrupted("0+1x1600"), "web", "db"), 1460 * time.Minute, []string{"DaemokDisruptionBlocked nodepool=web"}},
-		"a controller begins while disruption is blocked": {leads + blocked("_x1440 3x100"), 1460 * time.Minute, nil},
+		"a controller begins while disruption is blocked": {leads + blocked("stale _x1439 3x100"), 1460 * time.Minute, nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -74,6 +74,8 @@ operator_status_condition_count{kind="Node",name="n",type="Ready",status="False"
 	}
 }
 
+// blocked is a series that begins at 0, stale if need be: one that begins later and is loaded first
+// sets the storage's earliest time, and series are loaded in no order.
 func blocked(values string) string {
 	return `daemok_disruption_blocked_nodes{nodepool="web",reason="drifted",by="rule"} ` + values + "\n"
 }
