@@ -61,7 +61,7 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 	if err != nil {
 		return nil, err
 	}
-	f := &fence.Fence{LeaseFor: leaseFor, CallFor: callFor, Now: time.Now}
+	f := &fence.Fence{LeaseFor: fence.LeaseFor, CallFor: fence.CallFor, Now: time.Now}
 	decisions := &record.Record{}
 	scraped := &alias.Gatherer{From: metrics.Registry, Rules: alias.WorkQueues()}
 	m, err := newManager(o, config, f, decisions, scraped)
@@ -162,7 +162,7 @@ func (p *parts) add(ctx context.Context) error {
 	program, err := controller.New(ctx, controller.Parts{
 		Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Watches: p.manager.GetCache(),
 		Catalog: p.provider, Machines: p.measured, Spot: p.spot, Sizes: p.sizes, Offerings: p.offerings, Adopter: p.adopter, Notices: p.notices, Checks: p.checks, Shifts: p.shifts, Short: p.short, Classes: p.classes, Pools: p.pools(), ClassKinds: p.classes.Objects(),
-		Events: p.events, Metrics: p.metrics, Log: p.log, Now: p.clock.Now, Clock: p.clock, NewID: randomID, CallFor: callFor,
+		Events: p.events, Metrics: p.metrics, Log: p.log, Now: p.clock.Now, Clock: p.clock, NewID: randomID, CallFor: fence.CallFor,
 		Policy: p.options.policy(), Window: planner.Window{Idle: p.options.batchIdle, Max: p.options.batchMax},
 		Nominations: flowcontrol.NewTokenBucketRateLimiter(nominationsPerSecond, nominationsAtOnce),
 		Failures:    flowcontrol.NewTokenBucketRateLimiter(failuresPerSecond, failuresAtOnce),

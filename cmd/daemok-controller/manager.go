@@ -36,15 +36,6 @@ import (
 	"github.com/daemok/daemok/observe/record"
 )
 
-// The lease. A mutating call may take callFor; the fence lets none start that
-// could outlive the lease.
-const (
-	leaseFor   = 20 * time.Second
-	renewFor   = 14 * time.Second
-	renewEvery = 2 * time.Second
-	callFor    = 12 * time.Second
-)
-
 func scheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
@@ -73,9 +64,9 @@ func newManager(o options, config *rest.Config, f *fence.Fence, decisions *recor
 		HealthProbeBindAddress: address(o.healthPort),
 		LeaderElection:         o.leaderElection,
 		LeaderElectionID:       o.leaderElectionName, // as metrics call the lease
-		LeaseDuration:          ptr(leaseFor),
-		RenewDeadline:          ptr(renewFor),
-		RetryPeriod:            ptr(renewEvery),
+		LeaseDuration:          ptr(fence.LeaseFor),
+		RenewDeadline:          ptr(fence.RenewFor),
+		RetryPeriod:            ptr(fence.RenewEvery),
 		NewClient:              fencedClient(o, f),
 	}
 	if o.leaderElection {
@@ -131,7 +122,7 @@ func fencedConfig(o options, config *rest.Config, f *fence.Fence) *rest.Config {
 	}
 	config = rest.CopyConfig(config)
 	config.Wrap(f.Transport)
-	config.Timeout = callFor
+	config.Timeout = fence.CallFor
 	return config
 }
 
@@ -146,7 +137,7 @@ func newLock(o options, config *rest.Config) (resourcelock.Interface, error) {
 	}
 	identity := fmt.Sprintf("%s_%d_%d", pod, os.Getpid(), time.Now().UnixNano())
 	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, namespace, o.leaderElectionName,
-		resourcelock.ResourceLockConfig{Identity: identity}, config, renewFor)
+		resourcelock.ResourceLockConfig{Identity: identity}, config, 2*fence.RenewalTimeout) // half of it is the timeout
 	if err != nil {
 		return nil, fmt.Errorf("prepare lease %s/%s: %w", namespace, o.leaderElectionName, err)
 	}

@@ -18,7 +18,7 @@ func benchCommand() *cobra.Command {
 		Use:   "bench",
 		Short: "Measure decisions: time, cost and distance from the least possible cost",
 	}
-	cmd.AddCommand(benchPlaceCommand(), benchPackCommand(), benchCarryCommand(), benchGrowthCommand(), benchRetireCommand(), benchTraceCommand())
+	cmd.AddCommand(benchPlaceCommand(), benchPackCommand(), benchCarryCommand(), benchGrowthCommand(), benchRetireCommand(), benchTakeoverCommand(), benchTraceCommand())
 	return cmd
 }
 

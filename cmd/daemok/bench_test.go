@@ -69,6 +69,7 @@ func TestBenchRefusesWhatItCannotMeasure(t *testing.T) {
 		"less than no seeds": {[]string{"place", "--mix", "plain", "--seeds", "-1"}, "--seeds is -1"},
 		"less than no types": {[]string{"place", "--mix", "plain", "--types", "-1"}, "--types is -1"},
 		"growth of nothing":  {[]string{"growth", "--of", "clouds"}, "use one of"},
+		"no round":           {[]string{"takeover", "--rounds", "0"}, "--rounds is 0"},
 		"growth without run": {[]string{"growth", "--runs", "0"}, "--runs is 0"},
 	}
 	for name, tt := range tests {

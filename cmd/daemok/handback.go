@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/kube/access/output"
+	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/handback"
 )
 
@@ -174,15 +174,8 @@ func leaseLock(at *target) (resourcelock.Interface, error) {
 	}
 	key := leaseKey()
 	return resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, key.Namespace, key.Name,
-		resourcelock.ResourceLockConfig{Identity: fmt.Sprintf("handback-%s_%d", host, os.Getpid())}, config, leaseRenew)
+		resourcelock.ResourceLockConfig{Identity: fmt.Sprintf("handback-%s_%d", host, os.Getpid())}, config, 2*fence.RenewalTimeout) // half of it is the timeout
 }
-
-// How long the lease is held after the last sign of life, and how that is renewed.
-const (
-	leaseFor   = 20 * time.Second
-	leaseRenew = 14 * time.Second
-	leaseEvery = 2 * time.Second
-)
 
 // underLease does something while nobody else holds the lease, and gives it up after.
 func underLease(ctx context.Context, store client.Reader, lock resourcelock.Interface, out io.Writer, do func(context.Context) error) error {
@@ -190,7 +183,7 @@ func underLease(ctx context.Context, store client.Reader, lock resourcelock.Inte
 	ctx, stop := context.WithCancel(ctx)
 	leading, ended := make(chan context.Context, 1), make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: lock, LeaseDuration: leaseFor, RenewDeadline: leaseRenew, RetryPeriod: leaseEvery, ReleaseOnCancel: true, Name: lock.Describe(),
+		Lock: lock, LeaseDuration: fence.LeaseFor, RenewDeadline: fence.RenewFor, RetryPeriod: fence.RenewEvery, ReleaseOnCancel: true, Name: lock.Describe(),
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(ctx context.Context) { leading <- ctx },
 			OnStoppedLeading: func() {},
