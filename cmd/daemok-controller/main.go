@@ -20,6 +20,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/daemok/daemok/internal/version"
+	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/settings"
 )
 
@@ -44,9 +45,11 @@ func report(to io.Writer, encoding string, err error) {
 
 // run reads the options and serves until ctx ends. An error is reported.
 func run(ctx context.Context, args []string, env func(string) string) error {
-	if _, err := readOptions(args, env); errors.Is(err, pflag.ErrHelp) || errors.Is(err, errVersion) {
+	first, err := readOptions(args, env) // some may be missing that the cluster's settings have
+	if errors.Is(err, pflag.ErrHelp) || errors.Is(err, errVersion) {
 		return err
 	}
+	waiter{newLogger(os.Stdout, first.logLevel, first.logEncoding), first.healthPort}.forServer(ctx)
 	given, unread := readGlobal(ctx)
 	o, err := readOptions(args, behindEnv(env, given))
 	var lines, last io.Writer = os.Stdout, os.Stderr
@@ -62,6 +65,18 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 		report(last, o.logEncoding, err)
 	}
 	return err
+}
+
+// leaseLost is what the manager ends with where the lease could not be renewed.
+const leaseLost = "leader election lost"
+
+// ended says what it means that the lease was lost.
+func ended(err error) error {
+	if err.Error() != leaseLost {
+		return err
+	}
+	return fmt.Errorf("%w: the API server took no renewal for %v, so another controller may lead; nothing was written since the fence closed, %v after the last renewal; "+
+		"this process starts anew, as a standby, and goes on with what is under way should it lead again", err, fence.RenewFor, fence.LeaseFor-fence.CallFor)
 }
 
 // serve builds the program and runs it; unread is why the global settings were not read.
@@ -88,7 +103,7 @@ func serve(ctx context.Context, o options, log *slog.Logger, unread error) error
 		return err
 	}
 	if err := p.Start(ctx); err != nil && ctx.Err() == nil {
-		return err
+		return ended(err)
 	}
 	if errors.Is(context.Cause(ctx), errAnew) {
 		return startAnew()

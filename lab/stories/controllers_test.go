@@ -64,6 +64,12 @@ type controller struct {
 // ends with the story.
 func (s *story) run(name string, changes ...string) *controller {
 	s.Helper()
+	return s.runBuild(program("daemok-controller"), name, changes...)
+}
+
+// runBuild is run with the program at that path.
+func (s *story) runBuild(path, name string, changes ...string) *controller {
+	s.Helper()
 	c := &controller{story: s, name: name, log: filepath.Join(s.dir, "logs", name)}
 	log, err := os.OpenFile(c.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -72,7 +78,7 @@ func (s *story) run(name string, changes ...string) *controller {
 	defer log.Close()
 	key := "AWS_ACCESS_KEY_ID=" + environment(s.T, s.dir)["CONTROLLER_AWS_ACCESS_KEY_ID"] // with the rights of its role alone
 	c.command = controllerCommand(context.Background(), s.T, s.dir, append([]string{key}, changes...)...)
-	c.command.Stdout, c.command.Stderr = log, log
+	c.command.Path, c.command.Stdout, c.command.Stderr = path, log, log
 	if err := c.command.Start(); err != nil {
 		s.Fatal(err)
 	}
@@ -177,8 +183,8 @@ func TestTwoControllers(t *testing.T) {
 	}
 	s.await("pods to run as before", "v1/Pod", of("four", running(5)))
 	s.nothingTwice()
-	if code := second.command.ProcessState.ExitCode(); code != 1 {
-		t.Errorf("the controller that lost its lease ended with code %d, want 1", code)
+	if code := second.command.ProcessState.ExitCode(); code != 1 || second.says("starts anew, as a standby") == 0 {
+		t.Errorf("the controller that lost its lease ended with code %d, want 1, and says what follows in %d lines", code, second.says("starts anew, as a standby"))
 	}
 }
 

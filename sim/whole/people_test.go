@@ -82,6 +82,9 @@ func (w *people) live(ctx context.Context) {
 		}
 		machines := w.cloud.Market().Machines()
 		w.kept.look(machines)
+		if w.isAway() {
+			continue // nobody can do anything
+		}
 		w.machinesJoin(ctx, machines)
 		w.deploymentsAct(ctx)
 		w.hastyHand(ctx)

@@ -58,6 +58,7 @@ type world struct {
 	log     *slog.Logger
 	kept    *promises // what must hold at any time
 	ids     atomic.Int64
+	back    atomic.Int64 // when the API server is back that is gone, in nanoseconds since 1970; zero: it never was
 	running []*controller
 
 	everybody sync.WaitGroup // who else acts

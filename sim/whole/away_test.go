@@ -1,0 +1,144 @@
+package whole_test
+
+import (
+	"errors"
+	"net/url"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud/fake"
+	"github.com/daemok/daemok/kube/fence"
+	"github.com/daemok/daemok/kube/storetest"
+)
+
+// awayFor is how long the API server is gone.
+const awayFor = 5 * time.Minute
+
+// serverLeaves has the API server be gone for a while: nobody reads, writes or is told of anything. AWS goes on. After it
+// watches list again.
+func (w *world) serverLeaves() {
+	w.back.Store(time.Now().Add(awayFor).UnixNano())
+}
+
+// awayStill is how long the API server stays away.
+func (w *world) awayStill() time.Duration { return time.Until(time.Unix(0, w.back.Load())) }
+
+func (w *world) isAway() bool { return w.awayStill() > 0 }
+
+// cutOff is a controller that reaches the API server as long as that is there.
+func (w *world) cutOff(s setup) setup {
+	before := s.fault
+	s.fault = func(call storetest.Call) (error, error) {
+		if w.isAway() {
+			return &url.Error{Op: "Get", URL: "https://api", Err: errors.New("connection refused")}, nil
+		}
+		if before != nil {
+			return before(call)
+		}
+		return nil, nil
+	}
+	s.lag = func(client.Object) time.Duration { return max(0, w.awayStill()) }
+	return s
+}
+
+// outlives sits an absence out. A controller with a lease loses it meanwhile and ends; another starts once it is
+// answered.
+func (w *world) outlives(c *controller, leased bool) *controller {
+	w.t.Helper()
+	w.story.add("the API server is gone")
+	w.serverLeaves()
+	if leased {
+		time.Sleep(fence.RenewFor)
+		c.stop()
+	}
+	time.Sleep(w.awayStill())
+	w.story.add("the API server is back")
+	w.server.CutWatches()
+	if leased {
+		c = w.leader()
+	}
+	return c
+}
+
+// leader is a controller that renews its lease for as long as it runs and the API server is there.
+func (w *world) leader() *controller {
+	f := &candidate{&fence.Fence{LeaseFor: fence.LeaseFor, CallFor: fence.CallFor, Now: time.Now}, nil, make(chan struct{})}
+	f.lease = f.fence.Watching(lease{})
+	f.renew(w.t)
+	c := w.start(w.cutOff(f.runs(setup{})))
+	w.everybody.Go(func() {
+		for !c.ordeal.isKilled() {
+			time.Sleep(fence.RenewEvery)
+			if !w.isAway() {
+				f.renew(w.t)
+			}
+		}
+	})
+	return c
+}
+
+// The API server is gone for five minutes in the middle of a scale-up, and again in the middle of the scale-down after
+// it: whatever had begun is gone on with, every pod gets its node, and nothing is launched twice or left behind. That
+// holds for a controller without a lease, which lives through it, and for one that loses its lease and is followed.
+func TestFiveMinutesWithoutAnAPIServer(t *testing.T) {
+	const pods = 4
+	moments := map[string]func(w *world) bool{
+		"when pods wait":                func(w *world) bool { return len(w.allPods()) == pods },
+		"when the claims are written":   func(w *world) bool { return len(w.claims()) == pods },
+		"when the instances launch":     func(w *world) bool { return w.bought() > 0 },
+		"when the instances are known":  func(w *world) bool { return w.known() == pods },
+		"when the first node has come":  func(w *world) bool { return len(w.nodes()) > 0 },
+		"when the first pod has a node": func(w *world) bool { running, _ := w.podsRunning(); return running > 0 },
+	}
+	for name, moment := range moments {
+		for _, leased := range []bool{false, true} {
+			t.Run(name+map[bool]string{true: ", with a lease"}[leased], func(t *testing.T) {
+				tell(t, fake.Options{Seed: 31}, func(t *testing.T, w *world) {
+					w.pool("default", nil)
+					c := w.start(w.cutOff(setup{}))
+					if leased {
+						c.stop()
+						c = w.leader()
+					}
+					w.scale("web", pods)
+					w.until(5*time.Minute, name, func() bool { return moment(w) })
+					c = w.outlives(c, leased)
+					w.until(5*time.Minute, "all pods run", func() bool { return w.run(pods) && len(w.claims()) == pods })
+					w.sound()
+					if w.bought() != pods {
+						t.Errorf("launched %d instances for %d pods; %s", w.bought(), pods, w.state())
+					}
+					w.scale("web", 0)
+					w.until(5*time.Minute, "the first node to go", func() bool { return len(w.liveMachines()) < pods || w.ending() })
+					w.outlives(c, leased)
+					w.until(10*time.Minute, "an empty cluster", w.empty)
+					if w.bought() != pods {
+						t.Errorf("launched %d instances for %d pods", w.bought(), pods)
+					}
+				})
+			})
+		}
+	}
+}
+
+// known counts the claims that say which instance is theirs.
+func (w *world) known() (n int) {
+	for _, c := range w.claims() {
+		if c.Status.ProviderID != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// ending reports whether a claim is being deleted.
+func (w *world) ending() bool {
+	for _, c := range w.claims() {
+		if c.DeletionTimestamp != nil {
+			return true
+		}
+	}
+	return false
+}
