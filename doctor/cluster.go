@@ -2,21 +2,19 @@ package doctor
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"reflect"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/definitions"
 	"github.com/daemok/daemok/kube/installation"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -46,66 +44,62 @@ func kubernetesVersion(ctx context.Context, p *Patient) ([]Finding, error) {
 	return []Finding{fine("Kubernetes %s", version)}, nil
 }
 
-// needed are the kinds without which the controller does not start.
-var needed = []string{"nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws"}
-
-// installDefinitions is how definitions are brought up to date.
-const installDefinitions = "helm upgrade --install daemok-crd charts/daemok-crd --take-ownership"
-
-func definitions(ctx context.Context, p *Patient) ([]Finding, error) {
+func definitionsOf(ctx context.Context, p *Patient) ([]Finding, error) {
+	differences, err := definitions.Read(ctx, p.Store, p.Definitions)
+	if err != nil {
+		return nil, err
+	}
 	var out []Finding
-	for _, ours := range p.Definitions {
-		there := &apiextensionsv1.CustomResourceDefinition{}
-		err := p.Store.Get(ctx, client.ObjectKeyFromObject(ours), there)
-		object := "CustomResourceDefinition/" + ours.Name
-		switch {
-		case apierrors.IsNotFound(err) && slices.Contains(needed, ours.Name):
-			out = append(out, trouble(Error, object, "it is missing, and the controller does not start without it", installDefinitions))
-			continue
-		case apierrors.IsNotFound(err):
-			continue // its users have no need of it
-		case err != nil:
-			return out, fmt.Errorf("read %s: %w", object, err)
+	releases := map[string]bool{}
+	for _, d := range differences {
+		out = append(out, definition(d)...)
+		if d.Release != "" {
+			releases[d.Namespace+"/"+d.Release] = true
 		}
-		out = append(out, definition(object, ours, there)...)
+	}
+	have := strings.Join(slices.Sorted(maps.Keys(releases)), " and ")
+	if len(releases) > 1 {
+		out = append(out, trouble(Warning, "", "they belong to several Helm releases, "+have+": an upgrade of one leaves the others as they are", "docs/tasks/install.md, CustomResourceDefinitions, says how one release takes all of them"))
 	}
 	if len(out) == 0 {
-		out = append(out, fine("all are of this release"))
+		out = append(out, fine("all are of this release of Daemok%s", after("; they belong to Helm release ", have)))
 	}
 	return out, nil
 }
 
-// definition compares a definition with that of this release.
-func definition(object string, ours, there *apiextensionsv1.CustomResourceDefinition) (out []Finding) {
-	for _, stored := range there.Status.StoredVersions {
-		if !slices.ContainsFunc(ours.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == stored }) {
-			out = append(out, trouble(Error, object, "objects may be stored as "+stored+", which this release does not know", "daemok migrate crds --backup FOLDER"))
-		}
+func after(words, text string) string {
+	if text == "" {
+		return ""
 	}
-	for _, v := range ours.Spec.Versions {
-		at := slices.IndexFunc(there.Spec.Versions, func(t apiextensionsv1.CustomResourceDefinitionVersion) bool { return t.Name == v.Name && t.Served })
-		switch {
-		case at < 0:
-			out = append(out, trouble(Error, object, "it does not serve "+v.Name, installDefinitions))
-		case !sameSchema(v.Schema, there.Spec.Versions[at].Schema):
-			out = append(out, trouble(Warning, object, "its schema of "+v.Name+" is of another release: fields may be unknown, or be refused", installDefinitions))
-		}
-	}
-	return out
+	return words + text
 }
 
-func sameSchema(a, b *apiextensionsv1.CustomResourceValidation) bool {
-	if reflect.DeepEqual(a, b) {
-		return true
+// definition is what is wrong with one.
+func definition(d definitions.Difference) (out []Finding) {
+	object := "CustomResourceDefinition/" + d.Name
+	owner := after(" (Helm release "+d.Namespace+"/", d.Release)
+	if owner != "" {
+		owner += " has it)"
 	}
-	var values [2]any
-	for i, s := range []*apiextensionsv1.CustomResourceValidation{a, b} {
-		text, err := json.Marshal(s)
-		if err != nil || json.Unmarshal(text, &values[i]) != nil {
-			return false
+	if d.Missing {
+		if definitions.Needed(d.Name) {
+			out = append(out, trouble(Error, object, "it is missing, and the controller waits until it is there", d.WayOut()))
 		}
+		return out // the users of other kinds have no need of them
 	}
-	return reflect.DeepEqual(values[0], values[1])
+	for _, stored := range d.Strange {
+		out = append(out, trouble(Error, object, "objects may be stored as "+stored+", which this release does not know", "daemok migrate crds --backup FOLDER"))
+	}
+	for _, v := range d.Unserved {
+		out = append(out, trouble(Error, object, "it does not serve "+v+owner, d.WayOut()))
+	}
+	switch {
+	case len(d.Unknown) > 0:
+		out = append(out, trouble(Warning, object, "it is of another release and lacks fields of this one, which the API server drops: "+d.Fields()+owner, d.WayOut()))
+	case len(d.Other) > 0:
+		out = append(out, trouble(Warning, object, "its schema of "+strings.Join(d.Other, " and ")+" is of another release: values may be refused, or accepted that should not be"+owner, d.WayOut()))
+	}
+	return out
 }
 
 // find looks for the controller's Deployment, once.

@@ -90,7 +90,7 @@ type check struct {
 func checks() []check {
 	return []check{
 		{"kubernetes", kubernetesVersion, false},
-		{"definitions", definitions, false},
+		{"definitions", definitionsOf, false},
 		{"controller", controllerRuns, false},
 		{"autoscalers", otherAutoscalers, false},
 		{"dns", dns, false},

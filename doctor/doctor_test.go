@@ -218,6 +218,16 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 		"a definition is of another release": {definitionOf("nodepools.karpenter.sh", func(d *apiextensionsv1.CustomResourceDefinition) {
 			d.Spec.Versions[0].Schema.OpenAPIV3Schema.Description = "other"
 		}), "definitions", Warning, "of another release"},
+		"a definition lacks a field": {definitionOf("nodepools.karpenter.sh", func(d *apiextensionsv1.CustomResourceDefinition) {
+			spec := d.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
+			delete(spec.Properties, "weight")
+			d.Annotations = map[string]string{"meta.helm.sh/release-name": "karpenter-crd", "meta.helm.sh/release-namespace": "karpenter"}
+		}), "definitions", Warning, "which the API server drops: v1: spec.weight (Helm release karpenter/karpenter-crd has it)"},
+		"definitions of two releases": {func(w *town) {
+			for name, release := range map[string]string{"nodepools.karpenter.sh": "karpenter-crd", "nodeclaims.karpenter.sh": "daemok-crd"} {
+				w.objects[name].SetAnnotations(map[string]string{"meta.helm.sh/release-name": release, "meta.helm.sh/release-namespace": "kube-system"})
+			}
+		}, "definitions", Warning, "several Helm releases, kube-system/daemok-crd and kube-system/karpenter-crd"},
 		"a definition serves another version": {definitionOf("nodepools.karpenter.sh", func(d *apiextensionsv1.CustomResourceDefinition) { d.Spec.Versions[0].Served = false }), "definitions", Error, "does not serve v1"},
 		"nothing is installed":                {func(w *town) { delete(w.objects, "controller") }, "controller", Warning, "no Deployment in namespace kube-system"},
 		"no replica":                          {controller(func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(0)) }), "controller", Warning, "no replicas"},

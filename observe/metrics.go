@@ -88,6 +88,8 @@ type Metrics struct {
 	QueueReadable   *prometheus.GaugeVec   // no labels: without a queue there is no series
 	UserDataBytes   *prometheus.GaugeVec   // nodeclass
 
+	DefinitionFields *prometheus.GaugeVec // definition
+
 	RecordWrites *prometheus.CounterVec // result
 
 	OrphansHeld prometheus.Gauge
@@ -175,7 +177,7 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 		NoticeSeconds:   b.histogram("karpenter_interruption_message_queue_duration_seconds"),
 		QueueReadable:   b.gauges("daemok_interruption_queue_readable"),
 
-		UserDataBytes: b.gauges("karpenter_ec2nodeclasses_userdata_bytes"),
+		UserDataBytes: b.gauges("karpenter_ec2nodeclasses_userdata_bytes"), DefinitionFields: b.gauges("daemok_definition_unknown_fields"),
 
 		RecordWrites: b.counters("daemok_record_writes_total"),
 

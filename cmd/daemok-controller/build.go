@@ -55,6 +55,9 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 	if err := newEnough(kubernetes, o.kubernetesLeast); err != nil {
 		return nil, err
 	}
+	if err := (waiter{log, o.healthPort}).forDefinitions(ctx, config); err != nil {
+		return nil, err
+	}
 	info := version.Get()
 	told := observe.NewMetrics(metrics.Registry, info.Version, info.Commit, info.Go, runtime.GOARCH)
 	provider, err := newProvider(ctx, o, config, told, log)
@@ -189,11 +192,11 @@ func (p *parts) add(ctx context.Context) error {
 	for _, r := range append(program.Rounds, p.profilesRound()) {
 		errs = append(errs, p.manager.Add(leading(func(ctx context.Context) error { return r.Run(ctx, p.log) })))
 	}
-	ofOlder := []controller.Round{p.followOlder()}
+	everywhere := []controller.Round{p.followOlder(), p.compareDefinitions()}
 	if p.older {
-		ofOlder = append(ofOlder, p.followGlobal())
+		everywhere = append(everywhere, p.followGlobal())
 	}
-	for _, r := range ofOlder {
+	for _, r := range everywhere {
 		errs = append(errs, p.manager.Add(always(func(ctx context.Context) error { return r.Run(ctx, p.log) })))
 	}
 	for _, run := range append(program.Tasks, p.refreshTemplates) {
