@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/fleet"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/controller/claim"
 	"github.com/daemok/daemok/controller/class"
@@ -30,6 +31,7 @@ type NodeClasses struct {
 	Store   client.Reader
 	Catalog cloud.Catalog
 	Served  []class.Kind // kinds of classes
+	Build   string       // of the controller; empty: claims do not say in which form instances were launched
 }
 
 var _ Classes = NodeClasses{}
@@ -40,6 +42,12 @@ func (s NodeClasses) Objects() (kinds []client.Object) {
 		kinds = append(kinds, kind.New())
 	}
 	return kinds
+}
+
+// LaunchForm renders the launch template of a class for a made-up instance, as fleet.FormOf does, with what every node
+// registers with.
+func LaunchForm(spec nodeclass.Spec) (map[string]string, error) {
+	return fleet.FormOf(spec, claim.PlainSetup())
 }
 
 // ClassLoop is the loop over the classes of the reconciler's kind.
@@ -70,7 +78,7 @@ func (s NodeClasses) Class(ctx context.Context, ref karpv1.NodeClassReference) (
 	if why := class.WhyNot(c); why != "" {
 		return claim.Class{}, &claim.NotReadyError{ClassID: id, Why: why, Passes: class.IsUndecided(c)}
 	}
-	return known(c)
+	return s.known(c)
 }
 
 // Known returns a class whether or not it is ready.
@@ -80,10 +88,10 @@ func (s NodeClasses) Known(ctx context.Context, ref karpv1.NodeClassReference) (
 	if err != nil {
 		return claim.Class{}, fmt.Errorf("read class %s: %w", id, err)
 	}
-	return known(c)
+	return s.known(c)
 }
 
-func known(c *class.Subject) (claim.Class, error) {
+func (s NodeClasses) known(c *class.Subject) (claim.Class, error) {
 	settings, err := class.Settings(c)
 	if err != nil {
 		return claim.Class{}, &claim.NotReadyError{ClassID: c.ID(), Why: err.Error()}
@@ -92,6 +100,9 @@ func known(c *class.Subject) (claim.Class, error) {
 	if c.Kind.Hash != nil {
 		annotations[api.AnnotationNodeClassHash] = c.GetAnnotations()[api.AnnotationNodeClassHash]
 		annotations[api.AnnotationNodeClassHashVersion] = c.GetAnnotations()[api.AnnotationNodeClassHashVersion]
+	}
+	if digest := class.FormsOf(c).Digest(s.Build); digest != "" {
+		annotations[api.MarkLaunchForm] = digest
 	}
 	if c.Kind.Made != nil {
 		annotations[api.AnnotationNodeTemplateHash] = c.Kind.Made(c.Object)

@@ -89,6 +89,7 @@ type Metrics struct {
 	UserDataBytes   *prometheus.GaugeVec   // nodeclass
 
 	DefinitionFields *prometheus.GaugeVec // definition
+	OtherForms       *prometheus.GaugeVec // nodeclass
 
 	RecordWrites *prometheus.CounterVec // result
 
@@ -177,7 +178,7 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 		NoticeSeconds:   b.histogram("karpenter_interruption_message_queue_duration_seconds"),
 		QueueReadable:   b.gauges("daemok_interruption_queue_readable"),
 
-		UserDataBytes: b.gauges("karpenter_ec2nodeclasses_userdata_bytes"), DefinitionFields: b.gauges("daemok_definition_unknown_fields"),
+		UserDataBytes: b.gauges("karpenter_ec2nodeclasses_userdata_bytes"), DefinitionFields: b.gauges("daemok_definition_unknown_fields"), OtherForms: b.gauges("daemok_nodeclass_changed_launch_template_nodes"),
 
 		RecordWrites: b.counters("daemok_record_writes_total"),
 

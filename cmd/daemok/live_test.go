@@ -156,7 +156,7 @@ func TestManifestsOnALiveCluster(t *testing.T) {
 
 func planJSONOf(t *testing.T, read reader, args []string) (planJSON, error) {
 	t.Helper()
-	cmd := planCommand(read)
+	cmd := planCommand(read, nil)
 	var out bytes.Buffer
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetOut(&out)

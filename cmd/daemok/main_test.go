@@ -83,7 +83,7 @@ func TestPlanReadsTheLiveCluster(t *testing.T) {
 		asked = fmt.Sprintf("%s as %s in %s, %s", config.Host, config.Impersonate.UserName, at.region, at.eksName())
 		return situation{snapshot: savedSituation(t)}, nil
 	}
-	cmd := planCommand(live)
+	cmd := planCommand(live, nil)
 	var out bytes.Buffer
 	cmd.SetOut(&out)
 	file := filepath.Join(t.TempDir(), "config")

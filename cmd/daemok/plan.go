@@ -17,12 +17,18 @@ import (
 	"github.com/daemok/daemok/kube/access/output"
 )
 
-func planCommand(read reader) *cobra.Command {
-	var file string
-	form := output.New()
-	var asked, manifests []string
-	var policy decide.Policy
-	at := newTarget()
+// planFlags are what plan is asked.
+type planFlags struct {
+	at               *target
+	form             *output.Format
+	file             string
+	asked, manifests []string
+	policy           decide.Policy
+	upgrade          bool
+}
+
+func planCommand(read reader, open connector) *cobra.Command {
+	f := &planFlags{at: newTarget(), form: output.New()}
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Print what Daemok would do, and why, without doing it",
@@ -40,56 +46,87 @@ told without Terraform is left out, and told.
 else: words key=value with commas between them. pool=NAME stands for the
 changes that follow it, without one they are for every pool. Changes are
 add-family, add-type, drop-family, drop-type, capacity (on-demand, spot,
-reserved or any), zone, arch (a value or any) and machine-cost.`,
+reserved or any), zone, arch (a value or any) and machine-cost.
+
+--upgrade says instead what an upgrade of the controller to the release of this
+command changes of new nodes: for each class it compares launch template and user
+data of a made-up instance with those that the cluster's controllers noted, and
+prints values, user data included. Nodes that are there stay as they are.`,
 		Example: `  daemok plan --snapshot situation.txt
   daemok plan -f deployment.yaml -f pools/
-  daemok plan --what-if pool=default,add-family=m8g --what-if pool=default,capacity=any`,
+  daemok plan --what-if pool=default,add-family=m8g --what-if pool=default,capacity=any
+  daemok plan --upgrade`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if file == "-" && slices.Contains(manifests, "-") {
-				return errors.New("--snapshot and -f cannot both read standard input")
+			if !f.upgrade {
+				return f.plan(cmd, read)
 			}
-			if policy.PreferenceWorth <= 0 {
-				return fmt.Errorf("--preference-worth is %v: want a share above 0", policy.PreferenceWorth)
-			}
-			questions, err := readQuestions(asked)
+			store, err := open(f.at)
 			if err != nil {
 				return err
 			}
-			namespace, err := at.Namespace()
+			a, err := planUpgrade(cmd.Context(), store, ownBuild())
 			if err != nil {
 				return err
 			}
-			objects, notes, err := readManifests(cmd.InOrStdin(), manifests, namespace)
-			if err != nil {
-				return err
-			}
-			found, err := find(cmd.Context(), cmd.InOrStdin(), file, at, read)
-			if err != nil {
-				return err
-			}
-			s, added, err := add(found, policy, objects, notes)
-			if err != nil {
-				return err
-			}
-			others, err := suppose(s, policy, questions)
-			if err != nil {
-				return err
-			}
-			p := planOf(s, policy)
-			p.Fewer = decide.Fewer(s, policy, decide.Usual(s), &p)
-			return form.Print(cmd.OutOrStdout(), answer{p, allowedOf(s), added, others, found.failing}.printed(form.Is(output.Wide)))
+			return f.form.Print(cmd.OutOrStdout(), a)
 		},
 	}
-	cmd.Flags().StringVar(&file, "snapshot", "", "file with the situation; default the live cluster")
-	at.addTo(cmd)
-	at.addAWS(cmd)
-	cmd.Flags().Var(&policy.Preferences, "preference-policy", "Weigh, Respect or Ignore, as the controller's option")
-	cmd.Flags().Float64Var(&policy.PreferenceWorth, "preference-worth", decide.Worth, "by what share a preference may raise what its pods cost, as the controller's option")
-	form.AddTo(cmd.Flags())
-	cmd.Flags().StringArrayVarP(&manifests, "filename", "f", nil, "file or folder with manifests to add, - for standard input; may be repeated")
-	cmd.Flags().StringArrayVar(&asked, "what-if", nil, "changes of pools to compare with, such as pool=default,add-family=m8g; may be repeated")
+	f.at.addTo(cmd)
+	f.at.addAWS(cmd)
+	f.addTo(cmd)
 	return cmd
+}
+
+func (f *planFlags) addTo(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.file, "snapshot", "", "file with the situation; default the live cluster")
+	flags.Var(&f.policy.Preferences, "preference-policy", "Weigh, Respect or Ignore, as the controller's option")
+	flags.Float64Var(&f.policy.PreferenceWorth, "preference-worth", decide.Worth, "by what share a preference may raise what its pods cost, as the controller's option")
+	f.form.AddTo(flags)
+	flags.StringArrayVarP(&f.manifests, "filename", "f", nil, "file or folder with manifests to add, - for standard input; may be repeated")
+	flags.StringArrayVar(&f.asked, "what-if", nil, "changes of pools to compare with, such as pool=default,add-family=m8g; may be repeated")
+	flags.BoolVar(&f.upgrade, "upgrade", false, "say what an upgrade to the release of this command changes of new nodes")
+	for _, other := range []string{"snapshot", "filename", "what-if"} {
+		cmd.MarkFlagsMutuallyExclusive("upgrade", other)
+	}
+}
+
+// plan prints the plan of a situation.
+func (f *planFlags) plan(cmd *cobra.Command, read reader) error {
+	if f.file == "-" && slices.Contains(f.manifests, "-") {
+		return errors.New("--snapshot and -f cannot both read standard input")
+	}
+	if f.policy.PreferenceWorth <= 0 {
+		return fmt.Errorf("--preference-worth is %v: want a share above 0", f.policy.PreferenceWorth)
+	}
+	questions, err := readQuestions(f.asked)
+	if err != nil {
+		return err
+	}
+	namespace, err := f.at.Namespace()
+	if err != nil {
+		return err
+	}
+	objects, notes, err := readManifests(cmd.InOrStdin(), f.manifests, namespace)
+	if err != nil {
+		return err
+	}
+	found, err := find(cmd.Context(), cmd.InOrStdin(), f.file, f.at, read)
+	if err != nil {
+		return err
+	}
+	s, added, err := add(found, f.policy, objects, notes)
+	if err != nil {
+		return err
+	}
+	others, err := suppose(s, f.policy, questions)
+	if err != nil {
+		return err
+	}
+	p := planOf(s, f.policy)
+	p.Fewer = decide.Fewer(s, f.policy, decide.Usual(s), &p)
+	return f.form.Print(cmd.OutOrStdout(), answer{p, allowedOf(s), added, others, found.failing}.printed(f.form.Is(output.Wide)))
 }
 
 // find reads the file, or the live cluster when none is named.

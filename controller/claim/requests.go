@@ -211,6 +211,12 @@ func tagsOf(c *karpv1.NodeClaim) map[string]string {
 	return tags
 }
 
+// PlainSetup is what the node of a claim registers with that says nothing of labels and taints.
+func PlainSetup() cloud.NodeSetup {
+	plain := &karpv1.NodeClaim{}
+	return cloud.NodeSetup{Labels: translate.KnownLabels(plain, constraint.Requirements{}), Taints: bootTaints(plain)}
+}
+
 // bootTaints are those a node registers with: the claim's, those that will
 // vanish after start-up, and the one that keeps pods off until we have seen
 // the node.

@@ -87,6 +87,11 @@ type Reconciler struct {
 
 	ImagesEvery, SubnetsEvery time.Duration // how often they are looked up where all is well; 0: RefreshEvery
 
+	// Form renders a spec, so that nodes which another build launched can be told whose launch template differs; nil:
+	// nothing is compared. Build names this build.
+	Form  func(nodeclass.Spec) (map[string]string, error)
+	Build string
+
 	Verified time.Duration // for how long a good answer holds
 	Now      func() time.Time
 
@@ -133,6 +138,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	before := c.copy()
 	again := r.resolve(ctx, c, unplaced, reserved)
 	r.replaced(c)
+	if err := r.compareForms(ctx, c); err != nil {
+		return 0, err
+	}
 	condition.Begin(c, r.Now())
 	r.explain(c)
 	if !equality.Semantic.DeepEqual(before.Status, c.Status) {
@@ -145,7 +153,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	return again, nil
 }
 
-// prepare writes finalizer and hash.
+// prepare writes finalizer, hash and form.
 func (r *Reconciler) prepare(ctx context.Context, c *Subject) error {
 	if r.Kind.Hash == nil {
 		return nil
@@ -157,6 +165,9 @@ func (r *Reconciler) prepare(ctx context.Context, c *Subject) error {
 	}
 	annotations[api.AnnotationNodeClassHash], annotations[api.AnnotationNodeClassHashVersion] = r.Kind.Hash(c.Object)
 	c.SetAnnotations(annotations)
+	if err := r.noteForm(ctx, c, annotations); err != nil {
+		return err
+	}
 	controllerutil.AddFinalizer(c, api.FinalizerClassTermination)
 	if equality.Semantic.DeepEqual(before.Object, c.Object) {
 		return nil
@@ -449,6 +460,7 @@ func (r *Reconciler) forget(name string) {
 	r.records.forget(name)
 	r.Finder.Drop(translate.ClassID(karpv1.NodeClassReference{Group: r.Kind.Group, Kind: r.Kind.Name, Name: name}))
 	r.Metrics.UserDataBytes.DeleteLabelValues(name)
+	r.Metrics.OtherForms.DeleteLabelValues(name)
 }
 
 // users counts the claims of a class. That there are none is believed of the API server

@@ -62,3 +62,6 @@ func from(build *debug.BuildInfo, released, linked string) Info {
 func (i Info) String() string {
 	return fmt.Sprintf("%s (commit %s, %s)", i.Version, i.Commit, i.Go)
 }
+
+// Build is the build in a word, such as "v0.3.0+0123456789ab".
+func (i Info) Build() string { return i.Version + "+" + i.Commit }

@@ -238,6 +238,11 @@ const (
 	// of a class's machines are taken to keep, until a machine of the type and image has
 	// shown it.
 	MarkMemoryOverhead = GroupDaemok + "/memory-overhead"
+	// MarkLaunchForms is in JSON what builds of the controller have made of the class: launch
+	// template and user data of a made-up instance.
+	MarkLaunchForms = GroupDaemok + "/launch-forms"
+	// MarkLaunchForm is which of these the claim's instance was launched in.
+	MarkLaunchForm = GroupDaemok + "/launch-form"
 	// MarkDelete says how the nodes of the pool go when it is deleted: DeleteFast.
 	MarkDelete = GroupDaemok + "/delete"
 	// MarkBudgets is on a Provisioner: how many of its nodes may go at once.

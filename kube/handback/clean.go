@@ -139,6 +139,7 @@ func cleanPool(p *karpv1.NodePool) {
 func cleanClass(c *awsv1.EC2NodeClass) {
 	delete(c.Annotations, api.MarkPlacementGroup)
 	delete(c.Annotations, api.MarkDedicatedReservations)
+	delete(c.Annotations, api.MarkLaunchForms)
 	for _, is := range slices.Clone(c.Status.Conditions) {
 		if isOurs(is.Type) {
 			condition.Clear(c, is.Type)

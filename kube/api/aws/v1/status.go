@@ -25,6 +25,8 @@ const (
 	ClassKubeletSkew      = "daemok.sh/KubeletSkew"
 	ClassPodDensity       = "daemok.sh/PodDensity"
 	ClassFamilyReplaced   = "daemok.sh/ImageFamilyReplaced" // of the older generation's classes alone
+
+	ClassLaunchTemplateChanged = "daemok.sh/LaunchTemplateChanged" // nodes are there that another build launched in another form
 )
 
 // Reasons of the conditions that warn.
@@ -35,6 +37,7 @@ const (
 	ReasonKubeletUnsupported = "KubeletUnsupported"
 	ReasonPodDensityMismatch = "PodDensityMismatch"
 	ReasonFamilyEnded        = "ImageFamilyEnded"
+	ReasonRenderedOtherwise  = "RenderedOtherwise"
 )
 
 // Reasons why a part of a class was not found.

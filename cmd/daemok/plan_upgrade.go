@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/controller"
+	"github.com/daemok/daemok/controller/class"
+	"github.com/daemok/daemok/internal/version"
+	"github.com/daemok/daemok/kube/access/output"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+)
+
+// upgradeJSON is what an upgrade to this build changes of one class.
+type upgradeJSON struct {
+	Class string     `json:"class"`
+	Build string     `json:"build"`         // this one
+	Why   string     `json:"why,omitempty"` // this build has no form of the class
+	Forms []formJSON `json:"forms"`         // as others make it
+}
+
+// formJSON is the form of a class that other builds make, compared with this one's.
+type formJSON struct {
+	Builds  []string     `json:"builds"`
+	Nodes   int          `json:"nodes"` // that they launched in it and that are there
+	Same    bool         `json:"same"`
+	Changes []changeJSON `json:"changes,omitempty"`
+}
+
+// changeJSON is one setting; what one of the two does not have is empty.
+type changeJSON struct {
+	Setting string `json:"setting"`
+	Before  string `json:"before"`
+	After   string `json:"after"`
+}
+
+// planUpgrade compares what the cluster's controllers made of each class with what this build makes.
+func planUpgrade(ctx context.Context, store client.Client, build string) (output.Answer, error) {
+	var claims karpv1.NodeClaimList
+	if err := store.List(ctx, &claims); err != nil {
+		return output.Answer{}, fmt.Errorf("list NodeClaims: %w", err)
+	}
+	all := []upgradeJSON{}
+	err := eachClass(ctx, store, kindsOfClasses(false, true), func(_ *class.Kind, c *class.Subject) error {
+		u, err := upgradeOf(c, claims.Items, build)
+		all = append(all, u)
+		return err
+	})
+	if err != nil {
+		return output.Answer{}, err
+	}
+	a := output.Answer{Value: all, Text: func(out io.Writer) error { return writeUpgrade(out, build, all) }}
+	for _, u := range all {
+		a.Rows = append(a.Rows, output.Row{Object: refer(u.Class), Value: u})
+	}
+	return a, nil
+}
+
+func upgradeOf(c *class.Subject, claims []karpv1.NodeClaim, build string) (upgradeJSON, error) {
+	u := upgradeJSON{Class: c.ID(), Build: build, Forms: []formJSON{}}
+	form, err := controller.LaunchForm(c.Spec)
+	switch {
+	case err != nil:
+		u.Why = err.Error()
+		return u, nil //nolint:nilerr // it is what is said of this class
+	case form == nil:
+		u.Why = "it names a launch template of its own"
+		return u, nil
+	}
+	launched := class.LaunchedAs(c, claims)
+	for _, b := range class.FormsOf(c).Built {
+		was, err := b.Form()
+		if err != nil {
+			return u, fmt.Errorf("%s: %w", c.ID(), err)
+		}
+		f := formJSON{Builds: b.Builds, Nodes: launched[b.Digest]}
+		for _, path := range class.Differing(was, form) {
+			f.Changes = append(f.Changes, changeJSON{path, was[path], form[path]})
+		}
+		f.Same = len(f.Changes) == 0
+		u.Forms = append(u.Forms, f)
+	}
+	return u, nil
+}
+
+func writeUpgrade(out io.Writer, build string, all []upgradeJSON) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "this build is %s\n", build)
+	if len(all) == 0 {
+		b.WriteString("there are no EC2NodeClasses\n")
+	}
+	for _, u := range all {
+		switch {
+		case u.Why != "":
+			fmt.Fprintf(&b, "%s: this build makes no launch template of it: %s\n", u.Class, u.Why)
+		case len(u.Forms) == 0:
+			fmt.Fprintf(&b, "%s: nothing to compare with: no controller that notes launch templates has looked at it yet\n", u.Class)
+		}
+		for _, f := range u.Forms {
+			builds := "build " + strings.Join(f.Builds, ", ")
+			if f.Same {
+				fmt.Fprintf(&b, "%s: the same as %s makes it (nodes launched so: %d)\n", u.Class, builds, f.Nodes)
+				continue
+			}
+			fmt.Fprintf(&b, "%s: otherwise than %s makes it (nodes launched so, which stay as they are: %d)\n", u.Class, builds, f.Nodes)
+			for _, c := range f.Changes {
+				b.WriteString(c.text())
+			}
+		}
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// text has a line of what was and one of what is; of texts with several lines, those that differ.
+func (c changeJSON) text() string {
+	was, is := lines(c.Before), lines(c.After)
+	var b strings.Builder
+	for _, side := range []struct {
+		sign        string
+		its, others []string
+	}{{"-", was, is}, {"+", is, was}} {
+		for _, line := range side.its {
+			if !slices.Contains(side.others, line) {
+				fmt.Fprintf(&b, "  %s %s: %s\n", side.sign, c.Setting, line)
+			}
+		}
+	}
+	if b.Len() == 0 {
+		fmt.Fprintf(&b, "  ~ %s: the same lines in another order\n", c.Setting)
+	}
+	return b.String()
+}
+
+// lines are those of a text; none where there is no text.
+func lines(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+}
+
+// ownBuild is this build, as the controller of the same release calls itself.
+func ownBuild() string { return version.Get().Build() }

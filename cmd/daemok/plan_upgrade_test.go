@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/controller"
+	"github.com/daemok/daemok/controller/class"
+	"github.com/daemok/daemok/kube/api"
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/storetest"
+)
+
+// before is a cluster with three classes: default is rendered by the build before as by this one, gpu otherwise, and
+// quiet was looked at by none. Each has a node.
+func before(t *testing.T) client.Client {
+	t.Helper()
+	s, err := kinds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := storetest.New(s, time.Now).Connect(nil)
+	kind := kindsOfClasses(false, true)[0]
+	for name, changes := range map[string]map[string]string{"default": {}, "gpu": {"MetadataOptions.HttpTokens": "optional", "Gone": "yes"}, "quiet": nil} {
+		o := &awsv1.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		o.Spec.Role = "nodes"
+		o.Spec.AMISelectorTerms = []awsv1.AMISelectorTerm{{Alias: "al2023@latest"}}
+		o.Spec.SubnetSelectorTerms = []awsv1.SubnetSelectorTerm{{ID: "subnet-0123456789abcdef0"}}
+		o.Spec.SecurityGroupSelectorTerms = []awsv1.SecurityGroupSelectorTerm{{ID: "sg-0123456789abcdef0"}}
+		claim := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: name + "-1", Annotations: map[string]string{}}}
+		claim.Spec.NodeClassRef = karpv1.NodeClassReference{Group: api.GroupAWS, Kind: "EC2NodeClass", Name: name}
+		if err := store.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		if changes != nil {
+			claim.Annotations[api.MarkLaunchForm] = noteForm(t, store, kind.Of(o), changes)
+		}
+		if err := store.Create(t.Context(), claim); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return store
+}
+
+// noteForm has the build v1 note its form of a class, which is this build's with changes, and returns its digest.
+func noteForm(t *testing.T, store client.Client, c *class.Subject, changes map[string]string) string {
+	t.Helper()
+	form, err := controller.LaunchForm(c.Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(form, changes)
+	forms, err := class.Forms{}.With(c, "v1", form, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(forms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.SetAnnotations(map[string]string{api.MarkLaunchForms: string(text)})
+	if err := store.Update(t.Context(), c.Object); err != nil {
+		t.Fatal(err)
+	}
+	return forms.Digest("v1")
+}
+
+func upgradePlan(t *testing.T, args ...string) string {
+	t.Helper()
+	store := before(t)
+	cmd := planCommand(nil, func(*target) (client.Client, error) { return store, nil })
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetArgs(append([]string{"--upgrade"}, args...))
+	if err := cmd.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// The command of a new release says of each class what an upgrade changes of new nodes, with values, and how many
+// nodes stay as they are.
+func TestWhatAnUpgradeChangesOfNewNodes(t *testing.T) {
+	got := upgradePlan(t)
+	want := `this build is ` + ownBuild() + `
+EC2NodeClass/default: the same as build v1 makes it (nodes launched so: 1)
+EC2NodeClass/gpu: otherwise than build v1 makes it (nodes launched so, which stay as they are: 1)
+  - Gone: yes
+  - MetadataOptions.HttpTokens: optional
+  + MetadataOptions.HttpTokens: required
+EC2NodeClass/quiet: nothing to compare with: no controller that notes launch templates has looked at it yet
+`
+	if got != want {
+		t.Errorf("it prints\n%s\nwant\n%s", got, want)
+	}
+	var all []upgradeJSON
+	if err := json.Unmarshal([]byte(upgradePlan(t, "-o", "json")), &all); err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 3 || !all[0].Forms[0].Same || all[1].Forms[0].Nodes != 1 || len(all[1].Forms[0].Changes) != 2 || len(all[2].Forms) != 0 {
+		t.Errorf("as JSON it prints %+v", all)
+	}
+	if names := upgradePlan(t, "-o", "name"); !strings.Contains(names, "ec2nodeclass.karpenter.k8s.aws/gpu") {
+		t.Errorf("with -o name it prints %q", names)
+	}
+}
+
+// Of a script with many lines those are printed that differ.
+func TestAChangedScriptIsShownByLines(t *testing.T) {
+	got := changeJSON{"UserData script 1", "#!/bin/sh\na\nb\n", "#!/bin/sh\nb\nc\n"}.text()
+	if want := "  - UserData script 1: a\n  + UserData script 1: c\n"; got != want {
+		t.Errorf("it prints %q, want %q", got, want)
+	}
+	if got := (changeJSON{"x", "a\nb", "b\na"}).text(); !strings.Contains(got, "another order") {
+		t.Errorf("of the same lines in another order it prints %q", got)
+	}
+}

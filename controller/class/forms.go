@@ -1,0 +1,241 @@
+package class
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daemok/daemok/kube/api"
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+)
+
+// Forms is what builds of the controller have made of one spec of a class: launch template and user data of a made-up
+// instance. It lies on the class, so that the next build can compare its own form with those that nodes have.
+type Forms struct {
+	UID        types.UID `json:"uid"` // of the class, whose annotations may be copied to another
+	Generation int64     `json:"generation"`
+	Hash       string    `json:"hash"`  // of the class, with its version before it
+	Built      []Built   `json:"built"` // that of the build which led last comes first
+}
+
+// Built is one form.
+type Built struct {
+	Digest string   `json:"digest"` // which NodeClaims carry whose instances were launched in this form
+	Builds []string `json:"builds"` // of the controller, that make it
+	Packed []byte   `json:"packed"` // values by path
+}
+
+// formsMost is how many forms are kept: nodes of more than three at once are rare, and objects have a limit.
+const formsMost = 3
+
+// buildsMost is how many builds of one form are named, the newest.
+const buildsMost = 4
+
+// FormsOf reads the forms that lie on a class. There are none where they cannot be read, or are of another class.
+func FormsOf(c *Subject) (f Forms) {
+	if json.Unmarshal([]byte(c.GetAnnotations()[api.MarkLaunchForms]), &f) != nil || f.UID != c.GetUID() {
+		return Forms{}
+	}
+	return f
+}
+
+// Digest is that of the build's own form; empty while the class was not looked at by it.
+func (f Forms) Digest(build string) string {
+	if len(f.Built) == 0 || !slices.Contains(f.Built[0].Builds, build) {
+		return ""
+	}
+	return f.Built[0].Digest
+}
+
+// Earlier are the forms of other builds.
+func (f Forms) Earlier() []Built {
+	if len(f.Built) == 0 {
+		return nil
+	}
+	return f.Built[1:]
+}
+
+// With is the forms once a build has made its own. Those of another spec are dropped: nodes of it drift. in is which
+// digests NodeClaims carry: forms that no node has any more are dropped too.
+func (f Forms) With(c *Subject, build string, form map[string]string, in map[string]int) (Forms, error) {
+	next := Forms{UID: c.GetUID(), Generation: c.GetGeneration(), Hash: c.GetAnnotations()[api.AnnotationNodeClassHashVersion] + "/" + c.GetAnnotations()[api.AnnotationNodeClassHash]}
+	own, err := built(build, form)
+	if err != nil {
+		return Forms{}, err
+	}
+	next.Built = []Built{own}
+	if f.Generation != next.Generation && f.Hash != next.Hash {
+		return next, nil
+	}
+	for _, b := range f.Built {
+		switch {
+		case b.Digest == own.Digest:
+			b.Builds = append(without(b.Builds, build), build)
+			b.Builds = b.Builds[max(0, len(b.Builds)-buildsMost):]
+			next.Built[0] = b
+		case in[b.Digest] > 0 && len(next.Built) < formsMost:
+			if b.Builds = without(b.Builds, build); len(b.Builds) > 0 { // of two builds of one name the newer counts
+				next.Built = append(next.Built, b)
+			}
+		}
+	}
+	return next, nil
+}
+
+func without(builds []string, build string) []string {
+	return slices.DeleteFunc(slices.Clone(builds), func(b string) bool { return b == build })
+}
+
+func built(build string, form map[string]string) (Built, error) {
+	text, err := json.Marshal(form) // keys are sorted
+	if err != nil {
+		return Built{}, fmt.Errorf("write the form of a class: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if _, err := w.Write(text); err != nil {
+		return Built{}, fmt.Errorf("pack the form of a class: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return Built{}, fmt.Errorf("pack the form of a class: %w", err)
+	}
+	return Built{Digest: hex.EncodeToString(sum[:6]), Builds: []string{build}, Packed: packed.Bytes()}, nil
+}
+
+// unpackedMost bounds what an annotation that somebody else wrote may become.
+const unpackedMost = 1 << 20
+
+// Form are the values by path. They may hold what the user wrote into user data: whoever may read the class knows it.
+func (b Built) Form() (form map[string]string, err error) {
+	r, err := gzip.NewReader(bytes.NewReader(b.Packed))
+	if err != nil {
+		return nil, fmt.Errorf("unpack the form of build %s: %w", strings.Join(b.Builds, ", "), err)
+	}
+	if err := json.NewDecoder(io.LimitReader(r, unpackedMost)).Decode(&form); err != nil {
+		return nil, fmt.Errorf("unpack the form of build %s: %w", strings.Join(b.Builds, ", "), err)
+	}
+	return form, nil
+}
+
+// Differing are the paths of settings that two forms have otherwise, sorted.
+func Differing(a, b map[string]string) (paths []string) {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		was, had := a[path]
+		is, has := b[path]
+		if was != is || had != has {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// LaunchedAs counts the NodeClaims of a class by the digest of the form that their instances were launched in.
+func LaunchedAs(c *Subject, claims []karpv1.NodeClaim) map[string]int {
+	out := map[string]int{}
+	for i := range claims {
+		ref := claims[i].Spec.NodeClassRef
+		if digest := claims[i].Annotations[api.MarkLaunchForm]; digest != "" && ref.Group == c.Kind.Group && ref.Kind == c.Kind.Name && ref.Name == c.GetName() {
+			out[digest]++
+		}
+	}
+	return out
+}
+
+// noteForm has the class carry the form that this build makes of it. What cannot be rendered cannot be launched
+// either, and is said elsewhere.
+func (r *Reconciler) noteForm(ctx context.Context, c *Subject, annotations map[string]string) error {
+	if r.Form == nil {
+		return nil
+	}
+	form, err := r.Form(c.Spec)
+	if err != nil || form == nil {
+		delete(annotations, api.MarkLaunchForms)
+		return nil //nolint:nilerr // conditions say what is wrong with a spec
+	}
+	var claims karpv1.NodeClaimList
+	if err := r.Store.List(ctx, &claims); err != nil {
+		return fmt.Errorf("list claims of %s: %w", c.ID(), err)
+	}
+	before := FormsOf(c)
+	next, err := before.With(c, r.Build, form, LaunchedAs(c, claims.Items))
+	if err != nil {
+		return err
+	}
+	if reflect.DeepEqual(before, next) {
+		return nil
+	}
+	text, err := json.Marshal(next)
+	if err != nil {
+		return fmt.Errorf("write the forms of %s: %w", c.ID(), err)
+	}
+	annotations[api.MarkLaunchForms] = string(text)
+	return nil
+}
+
+// pathsNamed is how many settings a condition names.
+const pathsNamed = 10
+
+// compareForms warns while nodes are there that another build launched in another form. It names settings and builds,
+// and no values: those of user data may be secrets.
+func (r *Reconciler) compareForms(ctx context.Context, c *Subject) error {
+	if r.Form == nil {
+		return nil
+	}
+	var claims karpv1.NodeClaimList
+	if err := r.Store.List(ctx, &claims); err != nil {
+		return fmt.Errorf("list claims of %s: %w", c.ID(), err)
+	}
+	forms, launched := FormsOf(c), LaunchedAs(c, claims.Items)
+	var texts []string
+	nodes := 0
+	for _, b := range forms.Earlier() {
+		if launched[b.Digest] == 0 {
+			continue
+		}
+		text, err := changed(b, forms.Built[0])
+		if err != nil {
+			return err
+		}
+		nodes += launched[b.Digest]
+		texts = append(texts, text)
+	}
+	if c.Kind.Name == KindEC2NodeClass {
+		r.Metrics.OtherForms.WithLabelValues(c.GetName()).Set(float64(nodes))
+	}
+	r.doubt(c, awsv1.ClassLaunchTemplateChanged, awsv1.ReasonRenderedOtherwise, strings.Join(texts, "; "))
+	return nil
+}
+
+// changed says what a build makes otherwise than an earlier one.
+func changed(was, is Built) (string, error) {
+	before, err := was.Form()
+	if err != nil {
+		return "", err
+	}
+	after, err := is.Form()
+	if err != nil {
+		return "", err
+	}
+	paths := Differing(before, after)
+	named := strings.Join(paths[:min(len(paths), pathsNamed)], ", ")
+	if more := len(paths) - pathsNamed; more > 0 {
+		named += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("nodes that build %s of the controller launched have another launch template than build %s makes of the same class: %s; "+
+		"they stay, and new nodes get the new one; `daemok plan --upgrade` shows the values", was.Builds[len(was.Builds)-1], is.Builds[len(is.Builds)-1], named), nil
+}

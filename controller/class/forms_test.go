@@ -1,0 +1,193 @@
+package class
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/kube/api"
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/observe/observetest"
+)
+
+const secret = "hunter2"
+
+// builtWith renders each class with a secret of the user's, and hops.
+func builtWith(hops string) func(nodeclass.Spec) (map[string]string, error) {
+	return func(s nodeclass.Spec) (map[string]string, error) {
+		return map[string]string{"MetadataOptions.HttpPutResponseHopLimit": hops, "UserData script 1": "TOKEN=" + secret + s.UserData}, nil
+	}
+}
+
+// led is the loop of a build that leads from now on, over what builds before it left.
+func (s *story) led(build string, form func(nodeclass.Spec) (map[string]string, error)) {
+	s.t.Helper()
+	before := s.r
+	s.r = reconciler(s.account)
+	s.r.Store, s.r.Live, s.r.Events, s.r.Now = before.Store, before.Live, s, before.Now
+	s.r.Build, s.r.Form = build, form
+}
+
+// launched has an instance of the class be launched, as the controller that leads does it.
+func (s *story) launched(name string) *karpv1.NodeClaim {
+	s.t.Helper()
+	got, _ := look(s.t, s.r)
+	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	c.Spec.NodeClassRef = karpv1.NodeClassReference{Group: api.GroupAWS, Kind: KindEC2NodeClass, Name: "main"}
+	if digest := FormsOf(subject(got)).Digest(s.r.Build); digest != "" {
+		c.Annotations = map[string]string{api.MarkLaunchForm: digest}
+	}
+	if err := s.r.Store.Create(s.t.Context(), c); err != nil {
+		s.t.Fatal(err)
+	}
+	return c
+}
+
+// says is what the class warns of, and the metric.
+func (s *story) says() (warning *metav1.Condition, nodes float64) {
+	s.t.Helper()
+	got, _ := look(s.t, s.r)
+	if !condition.IsTrue(got, awsv1.ClassReady) {
+		s.t.Errorf("the class is not ready: %s", condition.Describe(condition.Get(got, awsv1.ClassReady)))
+	}
+	scraped := prometheus.NewRegistry()
+	scraped.MustRegister(s.r.Metrics.OtherForms)
+	lines, err := observetest.Lines(scraped)
+	if err != nil || len(lines) != 1 {
+		s.t.Fatalf("the metric says %v, %v", lines, err)
+	}
+	if _, err := fmt.Sscanf(lines[0], "daemok_nodeclass_changed_launch_template_nodes nodeclass=main %g", &nodes); err != nil {
+		s.t.Fatalf("the metric says %v: %v", lines, err)
+	}
+	return condition.Get(got, awsv1.ClassLaunchTemplateChanged), nodes
+}
+
+// A new build renders a class otherwise than the one by which its nodes were launched: that is told until the last of
+// these nodes is gone, with names of settings and without values, and the class stays ready.
+func TestABuildThatRendersAClassOtherwiseSaysSo(t *testing.T) {
+	s := begin(t)
+	s.led("v1", builtWith("1"))
+	look(t, s.r)
+	old := s.launched("old")
+	if warning, nodes := s.says(); warning != nil || nodes != 0 {
+		t.Errorf("with one build it warns: %s", condition.Describe(warning))
+	}
+
+	s.led("v2", builtWith("2"))
+	warning, nodes := s.says()
+	if warning == nil || nodes != 1 {
+		t.Fatalf("after the upgrade the warning is %v, of %v nodes", warning, nodes)
+	}
+	for _, word := range []string{"build v1", "build v2", "MetadataOptions.HttpPutResponseHopLimit", "daemok plan --upgrade"} {
+		if !strings.Contains(warning.Message, word) {
+			t.Errorf("the warning says nothing of %q: %s", word, warning.Message)
+		}
+	}
+	if strings.Contains(warning.Message, secret) || strings.Contains(warning.Message, "UserData") {
+		t.Errorf("the warning names what is equal, or a value: %s", warning.Message)
+	}
+	s.launched("new")
+	if _, nodes := s.says(); nodes != 1 {
+		t.Errorf("a node that the new build launched counts: %v nodes", nodes)
+	}
+	if err := s.r.Store.Delete(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	if warning, nodes := s.says(); warning != nil || nodes != 0 {
+		t.Errorf("without nodes of the old build it warns: %s, %v nodes", condition.Describe(warning), nodes)
+	}
+}
+
+// What changes nothing of new nodes is not told: a build that renders the same, one before which nothing was noted, and
+// an edit of the class, by which its nodes drift.
+func TestWhatIsNoChangeOfTheBuild(t *testing.T) {
+	tests := map[string]func(s *story){
+		"the same form": func(s *story) { s.led("v2", builtWith("1")) },
+		"no form":       func(s *story) { s.led("v2", func(nodeclass.Spec) (map[string]string, error) { return nil, nil }) },
+		"a spec that cannot be rendered": func(s *story) {
+			s.led("v2", func(nodeclass.Spec) (map[string]string, error) { return nil, fmt.Errorf("no such family") })
+		},
+		"there and back": func(s *story) {
+			s.led("v2", builtWith("2"))
+			look(s.t, s.r)
+			s.led("v1", builtWith("1"))
+		},
+		"an edited class": func(s *story) {
+			s.led("v2", builtWith("2"))
+			s.r.Kind = hashed("other")
+			s.edit(func(c *awsv1.EC2NodeClass) { c.Generation = 7; c.Spec.UserData = new("#!/bin/sh") })
+		},
+	}
+	for name, upgrade := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := begin(t)
+			s.led("v1", builtWith("1"))
+			look(t, s.r)
+			s.launched("old")
+			upgrade(s)
+			if warning, nodes := s.says(); warning != nil || nodes != 0 {
+				t.Errorf("it warns: %s, %v nodes", condition.Describe(warning), nodes)
+			}
+		})
+	}
+	t.Run("nodes from before anything was noted", func(t *testing.T) {
+		s := begin(t)
+		s.launched("old")
+		s.led("v1", builtWith("1"))
+		if warning, nodes := s.says(); warning != nil || nodes != 0 {
+			t.Errorf("it warns: %s, %v nodes", condition.Describe(warning), nodes)
+		}
+	})
+}
+
+// The event is one for each change, however often nodes are counted.
+func TestAChangedLaunchTemplateIsToldOnce(t *testing.T) {
+	s := begin(t)
+	s.led("v1", builtWith("1"))
+	s.tells(0)
+	one := s.launched("one")
+	s.launched("two")
+	s.led("v2", builtWith("2"))
+	s.tells(time.Minute, awsv1.ReasonRenderedOtherwise)
+	if err := s.r.Store.Delete(t.Context(), one); err != nil {
+		t.Fatal(err)
+	}
+	s.tells(time.Minute)
+}
+
+// Of many builds only so many are kept, those that nodes are of.
+func TestNotesDoNotGrow(t *testing.T) {
+	c := subject(class(func(c *awsv1.EC2NodeClass) { c.UID, c.Generation = "uid", 1 }))
+	f, launched := Forms{}, map[string]int{}
+	for n := range 10 {
+		form, err := builtWith(fmt.Sprint(n))(nodeclass.Spec{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, build := range []string{"a", "b", "c"} { // three builds of each form
+			if f, err = f.With(c, fmt.Sprint(build, n), form, launched); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := f.Built[0].Form(); err != nil || !maps.Equal(got, form) || f.Digest(fmt.Sprint("a", n)) == "" || len(f.Built[0].Builds) != 3 {
+			t.Fatalf("the form of build %d reads back as %v, %v, of builds %v", n, got, err, f.Built[0].Builds)
+		}
+		launched[f.Built[0].Digest] = 1
+	}
+	if len(f.Built) != formsMost {
+		t.Errorf("%d forms are kept, want %d", len(f.Built), formsMost)
+	}
+	clear(launched)
+	next, err := f.With(c, "last", map[string]string{}, launched)
+	if err != nil || len(next.Built) != 1 {
+		t.Errorf("without nodes %d forms are kept, %v", len(next.Built), err)
+	}
+}
