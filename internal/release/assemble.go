@@ -76,6 +76,9 @@ func (a assembly) assemble() error {
 	if err := a.definitions(); err != nil {
 		return err
 	}
+	if release.Deploy, err = a.deploy(); err != nil {
+		return err
+	}
 	if err := a.notes(release); err != nil {
 		return err
 	}

@@ -14,6 +14,12 @@ import (
 	"testing"
 )
 
+// deployable are files as the archive of what is deployed has them.
+var deployable = []string{
+	"LICENSE", "deploy/aws/README.md", "deploy/aws/cloudformation.yaml", "deploy/aws/policies/adoption.json", "deploy/aws/terraform/main.tf",
+	"deploy/monitoring/alerts.yaml", "deploy/monitoring/dashboards/daemok-cost.json", "examples/v1/nodepool.yaml",
+}
+
 // product is a checkout of a very small product, committed and tagged.
 func product(t *testing.T) string {
 	t.Helper()
@@ -26,6 +32,9 @@ func product(t *testing.T) string {
 		"cmd/daemok-lab/main.go":        "package main\n\nfunc main() {}\n",
 		"kube/api/crds/a.yaml":          "---\nkind: CustomResourceDefinition\n",
 		"kube/api/crds/b.yaml":          "---\nkind: CustomResourceDefinition # second\n",
+	}
+	for _, name := range deployable {
+		files[name] = "# " + name
 	}
 	for name, content := range files {
 		name = filepath.Join(folder, name)
@@ -114,7 +123,8 @@ func TestAReleaseIsWholeAndItsSumsHold(t *testing.T) {
 	}
 	want := []string{
 		"RELEASE_NOTES.md", "SHA256SUMS", "bin/linux_arm64/daemok", "bin/linux_arm64/daemok-controller", "bin/linux_arm64/daemok-lab",
-		"charts/daemok-0.1.0.tgz", "charts/index.yaml", "crds.yaml", "daemok-lab_0.1.0_linux_arm64.tar.gz", "daemok_0.1.0_linux_arm64.tar.gz",
+		"charts/daemok-0.1.0.tgz", "charts/index.yaml", "crds.yaml", "daemok-deploy_0.1.0.tar.gz", "daemok-lab_0.1.0_linux_arm64.tar.gz",
+		"daemok_0.1.0_linux_arm64.tar.gz",
 		"image/index.json", "image/oci-layout",
 		"sbom/daemok-controller_linux_arm64.cdx.json", "sbom/daemok-lab_linux_arm64.cdx.json", "sbom/daemok_linux_arm64.cdx.json",
 	}
@@ -133,14 +143,19 @@ func TestAReleaseIsWholeAndItsSumsHold(t *testing.T) {
 	}
 }
 
-// Where one archive is unpacked the demo finds all that it starts.
-func TestTheLabsArchiveHasWhatTheDemoNeeds(t *testing.T) {
+// Where one archive is unpacked the demo finds all that it starts, and the guides what they name.
+func TestArchivesHaveWhatUsersNeed(t *testing.T) {
 	checkout := product(t)
 	dist := build(t, checkout, "linux", "amd64", command, controller, lab)
 	assemble(t, checkout, dist)
 	tests := map[string][]string{
 		"daemok-lab_0.1.0_linux_amd64": {"", "LICENSE", "daemok", "daemok-controller", "daemok-lab", "licences.txt"},
 		"daemok_0.1.0_linux_amd64":     {"", "LICENSE", "daemok", "licences.txt"},
+		"daemok-deploy_0.1.0": {
+			"", "LICENSE", "deploy/", "deploy/aws/", "deploy/aws/README.md", "deploy/aws/cloudformation.yaml", "deploy/aws/policies/", "deploy/aws/policies/adoption.json",
+			"deploy/aws/terraform/", "deploy/aws/terraform/main.tf", "deploy/monitoring/", "deploy/monitoring/alerts.yaml", "deploy/monitoring/dashboards/",
+			"deploy/monitoring/dashboards/daemok-cost.json", "examples/", "examples/v1/", "examples/v1/nodepool.yaml",
+		},
 	}
 	for name, want := range tests {
 		got := entries(t, filepath.Join(dist, name+".tar.gz"))
@@ -221,6 +236,17 @@ func TestRunRefuses(t *testing.T) {
 				t.Errorf("error %v; want one with %q", err, tt.want)
 			}
 		})
+	}
+}
+
+func TestAReleaseWithoutDashboardsIsRefused(t *testing.T) {
+	checkout := product(t)
+	if err := os.RemoveAll(filepath.Join(checkout, "deploy", "monitoring", "dashboards")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := assembly{checkout: checkout, dist: t.TempDir()}.deploy()
+	if err == nil || !strings.Contains(err.Error(), "no file in the checkout is deploy/monitoring/dashboards/*.json") {
+		t.Errorf("error %v; want one that names the missing files", err)
 	}
 }
 

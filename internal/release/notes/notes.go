@@ -23,7 +23,8 @@ type Release struct {
 	Digest     string       // of the image for all platforms, sha256:…; empty where none was made
 	Images     []image.Size // of the platforms
 	Charts     []string     // names of packages
-	Archives   []string     // names of files
+	Deploy     string       // name of the archive of templates, dashboards and examples
+	Archives   []string     // names of the platforms' archives
 	NoLab      []string     // platforms without the lab: darwin/amd64
 }
 

@@ -15,6 +15,7 @@ import (
 func AWSNodeTemplate(t *awsv1alpha1.AWSNodeTemplate) []Finding {
 	var f findings
 	s := &t.Spec
+	f.unknownAnnotations(t.Annotations)
 	f.awsSettings("spec", &s.AWS)
 	f.userData(s.UserData)
 	f.selector("spec.amiSelector", s.AMISelector,

@@ -41,6 +41,7 @@ func EC2NodeClass(c *awsv1.EC2NodeClass, o ClassOptions) []Finding {
 	if _, err := mark.MemoryOverhead(c.Annotations); err != nil {
 		f.warn("metadata.annotations["+api.MarkMemoryOverhead+"]", "%v; it is ignored", errors.Unwrap(err))
 	}
+	f.unknownAnnotations(c.Annotations)
 	if c.Spec.InstanceStorePolicy != nil && c.Family().IsWindows() {
 		f.warn("spec.instanceStorePolicy", "nodes of the family %s join no local disks and it is ignored, remove it", c.Family())
 	}

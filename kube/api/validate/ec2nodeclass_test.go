@@ -24,6 +24,7 @@ func TestEC2NodeClass(t *testing.T) {
 		"a share of memory":                        {`metadata: {annotations: {daemok.sh/memory-overhead: "0.03"}}`, ``},
 		"a share of memory in hundreds":            {`metadata: {annotations: {daemok.sh/memory-overhead: "3"}}`, `warning: metadata.annotations[daemok.sh/memory-overhead]: "3" is no share of memory: want 0 or more and less than 1, such as "0.03" for 3 %; it is ignored`},
 		"a density of pods that is none":           {`metadata: {annotations: {daemok.sh/pod-density: prefixes}}`, `warning: metadata.annotations[daemok.sh/pod-density]: "prefixes" says nothing and is ignored, write prefix-delegation`},
+		"a misspelt annotation has no effect":      {`metadata: {annotations: {daemok.sh/pod-densities: prefix-delegation}}`, `warning: metadata.annotations[daemok.sh/pod-densities]: has no effect, Daemok knows no annotation of this name, did you mean daemok.sh/pod-density?`},
 		"a subnet by id beside tags":               {`spec: {subnetSelectorTerms: [{id: subnet-1}, {id: subnet-2, tags: {a: b}}]}`, `warning: spec.subnetSelectorTerms[1]: id decides`},
 		"a subnet by no tag":                       {`spec: {subnetSelectorTerms: [{tags: {}}]}`, `warning: spec.subnetSelectorTerms[0].tags: no tag is named, so every subnet is selected`},
 		"a security group by id beside a name":     {`spec: {securityGroupSelectorTerms: [{id: sg-1, name: a}]}`, `warning: spec.securityGroupSelectorTerms[0]: id decides`},

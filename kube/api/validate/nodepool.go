@@ -69,6 +69,7 @@ func (f *findings) marks(annotations map[string]string) {
 			f.refuse(wrong.Field(), "%s", wrong.Err)
 		}
 	}
+	f.unknownAnnotations(annotations)
 }
 
 // NodeClaim checks a claim, as one made by hand must be.

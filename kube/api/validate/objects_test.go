@@ -82,6 +82,7 @@ func TestNodePool(t *testing.T) {
 		"another way at a limit is refused":                 {`metadata: {annotations: {daemok.sh/drift-at-limit: always}}`, `metadata.annotations[daemok.sh/drift-at-limit]: "always" means nothing: want "delete-first"`},
 		"the fast way to delete is right":                   {`metadata: {annotations: {daemok.sh/delete: fast}}`, ``},
 		"another way to delete is refused":                  {`metadata: {annotations: {daemok.sh/delete: slow}}`, `metadata.annotations[daemok.sh/delete]: "slow" means nothing: want "fast"`},
+		"a misspelt annotation has no effect":               {`metadata: {annotations: {daemok.sh/machine-costs: "0.01"}}`, `warning: metadata.annotations[daemok.sh/machine-costs]: has no effect, Daemok knows no annotation of this name, did you mean daemok.sh/machine-cost?`},
 		"a cost of machines is right":                       {`metadata: {annotations: {daemok.sh/machine-cost: "0.01"}}`, ``},
 		"a cost that is no number is refused":               {`metadata: {annotations: {daemok.sh/machine-cost: "$1"}}`, `metadata.annotations[daemok.sh/machine-cost]: "$1" is no cost: want US dollars an hour`},
 		"a floor on machine size is right":                  {`metadata: {annotations: {daemok.sh/min-machine-cpu: "4", daemok.sh/min-machine-memory: 16Gi}}`, ``},

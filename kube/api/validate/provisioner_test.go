@@ -52,6 +52,8 @@ func TestProvisioner(t *testing.T) {
 		"budgets are right":                            {`metadata: {annotations: {daemok.sh/budgets: "30%"}}`, ``},
 		"budgets that are none are told of":            {`metadata: {annotations: {daemok.sh/budgets: many}}`, `warning: metadata.annotations[daemok.sh/budgets]: has no effect, so nodes go one at a time, and any number of empty ones: "many" is no number of nodes`},
 		"a budget whose schedule is none is told of":   {`metadata: {annotations: {daemok.sh/budgets: '[{"nodes": "1", "schedule": "nightly", "duration": "1h"}]'}}`, `warning: metadata.annotations[daemok.sh/budgets][0].schedule: "nightly" is no schedule`},
+		"another way to delete is refused":             {`metadata: {annotations: {daemok.sh/delete: slow}}`, `metadata.annotations[daemok.sh/delete]: "slow" means nothing: want "fast"`},
+		"a misspelt annotation has no effect":          {`metadata: {annotations: {daemok.sh/delte: fast}}`, `warning: metadata.annotations[daemok.sh/delte]: has no effect, Daemok knows no annotation of this name, did you mean daemok.sh/delete?`},
 		"dockerd is told of":                           {`spec: {kubeletConfiguration: {containerRuntime: dockerd}}`, `warning: spec.kubeletConfiguration.containerRuntime: dockerd is no runtime of Kubernetes any more, nodes run containerd`},
 		"a template by name is right":                  {`spec: {providerRef: {name: default}}`, ``},
 		"a template by name, kind and version":         {`spec: {providerRef: {name: default, kind: AWSNodeTemplate, apiVersion: karpenter.k8s.aws/v1alpha1}}`, ``},
