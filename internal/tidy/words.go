@@ -1,0 +1,102 @@
+package tidy
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// refused is a word that texts for users do not have, and what they say instead.
+type refused struct {
+	word *regexp.Regexp // in lower case, whole words
+	say  string
+}
+
+// refusedWords are the words of this project's youth, beside those that Kubernetes, AWS and the
+// literature of bin packing use, by which users search. Words with honest other uses are not here:
+// order, note, notice, kind, event, mark, open.
+var refusedWords = []refused{
+	refuse(`guards?`, "PodDisruptionBudget"),
+	refuse(`retir(?:e|es|ed|ing|ement)`, "disrupt, terminate or delete"),
+	refuse(`giv(?:e|es|en|ing) back|gave back`, "terminate"),
+	refuse(`bought|buy|buys|buying|buyers?|purchas(?:e|es|ed|ing)`, "launch, launched"),
+	refuse(`sell|sells|sold|sellers?`, "offer, or insufficient capacity"),
+	refuse(`dear|dearer|dearest`, "expensive, costs more"),
+	refuse(`thrift|thrifty`, "cost"),
+	refuse(`wish|wishes|wished|leanings?`, "preference, or what the object requires"),
+	refuse(`ways? to pay`, "capacity type"),
+	refuse(`pretend(?:ed)? aws`, "emulated AWS"),
+	refuse(`(?:older|newer|old|new) generations?`, "the API version: v1alpha5, v1"),
+	refuse(`machines?`, "instance or node"),
+	refuse(`anew`, "again"),
+	refuse(`at rest`, "idle"),
+	refuse(`heed|heeds|heeded|heeding`, "follow, take into account"),
+	refuse(`for want of|in vain`, "because there is no, without effect"),
+	refuse(`nobody|somebody|whoever`, "none, no one, another user, the caller"),
+	refuse(`tell|tells|told|telling`, "report, record, say"),
+	refuse(`hurdles?`, "reason, constraint"),
+	refuse(`heirs?|desks?|clans?|crews?|kin|stalls?|shelf|shelves`, "the word of the field: replacement, candidate, pod group"),
+}
+
+func refuse(pattern, say string) refused {
+	return refused{regexp.MustCompile(`\b(?:` + pattern + `)\b`), say}
+}
+
+// quoted is what prose only cites: code, the targets of links, quotations, HTML.
+var quoted = regexp.MustCompile("``[^`]*(?:`[^`]+)*``|`[^`]*`|\\]\\([^)]*\\)|\"[^\"]*\"|<[^>]*>|https?://\\S+")
+
+// CheckWords reports refused words in the prose of documents: Markdown files but decision records,
+// which keep the words of their time, and those in except. A file in except without such a word is
+// reported too, so that the list only shrinks.
+func CheckWords(root fs.FS, except ...string) ([]Violation, error) {
+	var found []Violation
+	err := walk(root, func(name string, content []byte) error {
+		if path.Ext(name) != ".md" || within(name, "docs/adr") {
+			return nil
+		}
+		of := wordsIn(name, content)
+		switch {
+		case !slices.Contains(except, name):
+			found = append(found, of...)
+		case len(of) == 0:
+			found = append(found, Violation{name, "has no refused word", "take it off the list of exceptions"})
+		}
+		return nil
+	})
+	return found, err
+}
+
+func wordsIn(name string, content []byte) (found []Violation) {
+	fenced := false
+	for i, line := range strings.Split(string(content), "\n") {
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			fenced = !fenced
+			continue
+		}
+		if fenced {
+			continue
+		}
+		prose := strings.ToLower(quoted.ReplaceAllString(line, " "))
+		for _, r := range refusedWords {
+			if word := r.word.FindString(prose); word != "" {
+				found = append(found, Violation{fmt.Sprintf("%s:%d", name, i+1), fmt.Sprintf("says %q", word), "say instead: " + r.say})
+			}
+		}
+	}
+	return found
+}
+
+// CheckLength reports a document of more lines than its readers have patience for.
+func CheckLength(root fs.FS, name string, most int) ([]Violation, error) {
+	content, err := fs.ReadFile(root, name)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if lines := strings.Count(string(content), "\n"); lines > most {
+		return []Violation{{name, fmt.Sprintf("has %d lines", lines), fmt.Sprintf("at most %d: move what not every reader needs into docs", most)}}, nil
+	}
+	return nil, nil
+}
