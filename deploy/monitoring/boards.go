@@ -154,6 +154,8 @@ func health() Board {
 			{"Controller", []Panel{
 				one("Leaders", number, "sum(daemok_leader)", "leaders", "1, unless the leader is changing.").now(),
 				one("Versions", number, "count by (version, commit) (karpenter_build_info)", "{{version}} {{commit}}", "").now(),
+				one("Nodes with another launch template", number, "max by (nodeclass) (daemok_nodeclass_changed_launch_template_nodes)", "{{nodeclass}}", "Launched by another build, which renders the class otherwise; they stay.").now(),
+				one("Fields that definitions lack", number, "max by (definition) (daemok_definition_unknown_fields)", "{{definition}}", "Upgrade chart daemok-crd.").now(),
 				one("State synced", yesNo, "max(karpenter_cluster_state_synced)", "synced", "").now(),
 				one("Orphans held", number, "max(daemok_orphans_held)", "instances", "Instances without a NodeClaim, too many at once to terminate them.").now(),
 				one("Clock difference", seconds, "max(daemok_clock_ahead_seconds)", "ahead", "To the API server; above two minutes nothing is disrupted."),
