@@ -1,13 +1,16 @@
 package whole_test
 
 import (
+	"context"
 	"errors"
 	"net/url"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/storetest"
@@ -17,8 +20,12 @@ import (
 const awayFor = 5 * time.Minute
 
 // serverLeaves has the API server be gone for a while: nobody reads, writes or is told of anything. AWS goes on. After it
-// watches list again.
+// watches list again. Where it is gone already nothing changes.
 func (w *world) serverLeaves() {
+	if w.isAway() {
+		return
+	}
+	w.story.add("the API server is gone")
 	w.back.Store(time.Now().Add(awayFor).UnixNano())
 }
 
@@ -27,8 +34,24 @@ func (w *world) awayStill() time.Duration { return time.Until(time.Unix(0, w.bac
 
 func (w *world) isAway() bool { return w.awayStill() > 0 }
 
-// cutOff is a controller that reaches the API server as long as that is there.
-func (w *world) cutOff(s setup) setup {
+// cutter has the API server leave as the next launch is answered, if it is set: nobody can write what was launched.
+type cutter struct {
+	cloud.Machines
+	world *world
+	set   *atomic.Bool
+}
+
+func (c cutter) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Machine, error) {
+	got, err := c.Machines.Launch(ctx, r)
+	if c.set.CompareAndSwap(true, false) {
+		c.world.serverLeaves()
+	}
+	return got, err
+}
+
+// cutOff is a controller that reaches the API server as long as that is there, which may leave at a launch.
+func (w *world) cutOff(s setup, atLaunch *atomic.Bool) setup {
+	s.through = func(m cloud.Machines) cloud.Machines { return cutter{m, w, atLaunch} }
 	before := s.fault
 	s.fault = func(call storetest.Call) (error, error) {
 		if w.isAway() {
@@ -47,7 +70,6 @@ func (w *world) cutOff(s setup) setup {
 // answered.
 func (w *world) outlives(c *controller, leased bool) *controller {
 	w.t.Helper()
-	w.story.add("the API server is gone")
 	w.serverLeaves()
 	if leased {
 		time.Sleep(fence.RenewFor)
@@ -57,17 +79,17 @@ func (w *world) outlives(c *controller, leased bool) *controller {
 	w.story.add("the API server is back")
 	w.server.CutWatches()
 	if leased {
-		c = w.leader()
+		c = w.leader(new(atomic.Bool))
 	}
 	return c
 }
 
 // leader is a controller that renews its lease for as long as it runs and the API server is there.
-func (w *world) leader() *controller {
+func (w *world) leader(atLaunch *atomic.Bool) *controller {
 	f := &candidate{&fence.Fence{LeaseFor: fence.LeaseFor, CallFor: fence.CallFor, Now: time.Now}, nil, make(chan struct{})}
 	f.lease = f.fence.Watching(lease{})
 	f.renew(w.t)
-	c := w.start(w.cutOff(f.runs(setup{})))
+	c := w.start(w.cutOff(f.runs(setup{}), atLaunch))
 	w.everybody.Go(func() {
 		for !c.ordeal.isKilled() {
 			time.Sleep(fence.RenewEvery)
@@ -84,7 +106,9 @@ func (w *world) leader() *controller {
 // holds for a controller without a lease, which lives through it, and for one that loses its lease and is followed.
 func TestFiveMinutesWithoutAnAPIServer(t *testing.T) {
 	const pods = 4
+	const atLaunch = "when a launch is answered"
 	moments := map[string]func(w *world) bool{
+		atLaunch:                        (*world).isAway,
 		"when pods wait":                func(w *world) bool { return len(w.allPods()) == pods },
 		"when the claims are written":   func(w *world) bool { return len(w.claims()) == pods },
 		"when the instances launch":     func(w *world) bool { return w.bought() > 0 },
@@ -96,11 +120,14 @@ func TestFiveMinutesWithoutAnAPIServer(t *testing.T) {
 		for _, leased := range []bool{false, true} {
 			t.Run(name+map[bool]string{true: ", with a lease"}[leased], func(t *testing.T) {
 				tell(t, fake.Options{Seed: 31}, func(t *testing.T, w *world) {
+					cut := new(atomic.Bool)
+					cut.Store(name == atLaunch)
 					w.pool("default", nil)
-					c := w.start(w.cutOff(setup{}))
+					var c *controller
 					if leased {
-						c.stop()
-						c = w.leader()
+						c = w.leader(cut)
+					} else {
+						c = w.start(w.cutOff(setup{}, cut))
 					}
 					w.scale("web", pods)
 					w.until(5*time.Minute, name, func() bool { return moment(w) })
