@@ -38,6 +38,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	revision uint64
+	changed  map[schema.GroupVersionKind]uint64 // revision of the last write, by kind
 	objects  map[schema.GroupVersionKind]map[types.NamespacedName]client.Object
 	bodies   map[types.UID]fields // spec and status of Daemok's kinds, as they were written
 	streams  map[*stream]struct{}
@@ -51,6 +52,7 @@ type Server struct {
 func New(scheme *runtime.Scheme, now func() time.Time) *Server {
 	return &Server{
 		scheme: scheme, now: now, streams: map[*stream]struct{}{}, bodies: map[types.UID]fields{},
+		changed: map[schema.GroupVersionKind]uint64{},
 		objects: map[schema.GroupVersionKind]map[types.NamespacedName]client.Object{},
 	}
 }
@@ -111,8 +113,7 @@ func (s *Server) create(kind schema.GroupVersionKind, o client.Object) error {
 // put stores an object under the next revision and tells the watches. The
 // object is cloned.
 func (s *Server) put(kind schema.GroupVersionKind, o client.Object, what change) {
-	s.revision++
-	o.SetResourceVersion(strconv.FormatUint(s.revision, 10))
+	s.revise(kind, o)
 	kept := o.DeepCopyObject().(client.Object)
 	if s.objects[kind] == nil {
 		s.objects[kind] = map[types.NamespacedName]client.Object{}
@@ -132,11 +133,46 @@ func (s *Server) put(kind schema.GroupVersionKind, o client.Object, what change)
 		}
 		s.audit(now)
 	}
+	s.tell(kind, what, kept)
+}
+
+func (s *Server) revise(kind schema.GroupVersionKind, o client.Object) {
+	s.revision++
+	s.changed[kind] = s.revision
+	o.SetResourceVersion(strconv.FormatUint(s.revision, 10))
+}
+
+func (s *Server) tell(kind schema.GroupVersionKind, what change, o client.Object) {
 	for w := range s.streams {
 		if w.kind == kind {
-			w.push(event{what, kept, s.now()})
+			w.push(event{what, o, s.now()})
 		}
 	}
+}
+
+// Put takes objects over as they are, with their UIDs, times and status, and admits nothing:
+// they are not to be written afterwards, and may share what they hold. Each is new, or takes the place
+// of one of its name.
+func (s *Server) Put(objects ...client.Object) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range objects {
+		kind, err := s.kindOf(o)
+		if err != nil {
+			return err
+		}
+		key, what := client.ObjectKeyFromObject(o), added
+		if s.objects[kind] == nil {
+			s.objects[kind] = map[types.NamespacedName]client.Object{}
+		}
+		if s.objects[kind][key] != nil {
+			what = modified
+		}
+		s.revise(kind, o)
+		s.objects[kind][key] = o
+		s.tell(kind, what, o)
+	}
+	return nil
 }
 
 // remove begins or completes a deletion, as finalizers and grace allow.

@@ -25,8 +25,10 @@ type event struct {
 
 // stream is one watch of one kind. Events wait in it without limit.
 type stream struct {
-	kind schema.GroupVersionKind
-	wake chan struct{}
+	kind    schema.GroupVersionKind
+	began   uint64 // revision that it goes on from
+	changed uint64 // of the last change of its kind until then
+	wake    chan struct{}
 
 	mu     sync.Mutex
 	events []event
@@ -37,9 +39,16 @@ type stream struct {
 func (s *Server) watch(kind schema.GroupVersionKind) ([]client.Object, *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := &stream{kind: kind, wake: make(chan struct{}, 1)}
+	w := &stream{kind: kind, began: s.revision, changed: s.changed[kind], wake: make(chan struct{}, 1)}
 	s.streams[w] = struct{}{}
 	return s.all(kind), w
+}
+
+// listed is what there is of a kind, not to be written, and at which revision.
+func (s *Server) listed(kind schema.GroupVersionKind) ([]client.Object, uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all(kind), s.revision
 }
 
 func (s *Server) unwatch(w *stream) {
