@@ -18,7 +18,8 @@ func benchCommand() *cobra.Command {
 		Use:   "bench",
 		Short: "Measure decisions: time, cost and distance from the least possible cost",
 	}
-	cmd.AddCommand(benchPlaceCommand(), benchPackCommand(), benchCarryCommand(), benchGrowthCommand(), benchRetireCommand(), benchTakeoverCommand(), benchTraceCommand())
+	cmd.AddCommand(benchPlaceCommand(), benchPackCommand(), benchCarryCommand(), benchGrowthCommand(), benchRetireCommand(), benchTakeoverCommand(), benchTraceCommand(),
+		benchFootprintCommand())
 	return cmd
 }
 

@@ -24,7 +24,7 @@ type publisher interface{ Publish(observe.Event) }
 
 // Teller tells operators of plans: one log line an outcome, events on the
 // objects concerned, metrics. It says nothing about a plan that changes
-// nothing.
+// nothing, but for the first.
 type Teller struct {
 	Log     *slog.Logger
 	Events  publisher
@@ -49,6 +49,7 @@ type Teller struct {
 	// its pool says all there is to say; nil: none does.
 	Becoming func(cluster.PoolID) bool
 
+	hasPlanned  bool                         // a plan was told of
 	unplaced    map[string]bool              // what the last plan said of pods without a place
 	ownersTold  map[string]time.Time         // what workloads were told lately
 	nominations map[string]string            // by pod: the claim or node it was told last
@@ -64,6 +65,10 @@ func (t *Teller) Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration) {
 	t.Metrics.StateNodes.Set(float64(len(s.Nodes)))
 	unplaced := p.PodsUnplaced()
 	t.measurePods(s, p.Unplaced, unplaced)
+	if !t.hasPlanned {
+		t.hasPlanned = true
+		t.Log.Info("made the first plan", "nodes", len(s.Nodes), "waiting", len(s.Waiting), "tookSeconds", took.Seconds())
+	}
 	if p.IsEmpty() {
 		return
 	}

@@ -1,0 +1,110 @@
+// Package footprint measures what the controller takes of its host in a cluster of a given
+// size: memory and processor time at rest, and how long it takes to the first plan.
+//
+// It promises that the measured process is the program that ships, started as in a cluster,
+// and that nothing it talks to runs in that process: an API server in memory and an emulated
+// AWS account are served by this one. The measured process finds a cluster that the same
+// program has built before: it launched every node for pods that waited, and each node is full.
+// It does not measure the network, nor what an API server takes.
+package footprint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Options say what to measure.
+type Options struct {
+	Controller  string        // the program
+	Nodes, Pods int           // of the cluster; pods are a multiple of nodes, those of DaemonSets among them
+	Settle      time.Duration // from the first plan until the measurement begins
+	Over        time.Duration // how long processor time is measured
+	Say         func(format string, args ...any)
+}
+
+// Result is what was measured.
+type Result struct {
+	Nodes            int     `json:"nodes"`
+	Pods             int     `json:"pods"`
+	RSSMiB           float64 `json:"rssMiB"`     // at the end of the measurement
+	RSSAnonMiB       float64 `json:"rssAnonMiB"` // of that, what the program has allocated
+	RSSFileMiB       float64 `json:"rssFileMiB"` // of that, pages of the program's own file, which the kernel may drop
+	RSSPeakMiB       float64 `json:"rssPeakMiB"` // the most since the start
+	IdleCPUPercent   float64 `json:"idleCPUPercent"`
+	FirstPlanSeconds float64 `json:"firstPlanSeconds"` // from the start of the process
+	FirstPlanCPU     float64 `json:"firstPlanCPUSeconds"`
+}
+
+// daemonsPerNode is how many pods of each node are of DaemonSets.
+const daemonsPerNode = 3
+
+func (o Options) check() error {
+	switch {
+	case o.Nodes < 0 || o.Pods < 0:
+		return fmt.Errorf("%d nodes with %d pods: want 0 or more", o.Nodes, o.Pods)
+	case o.Nodes == 0 && o.Pods > 0:
+		return fmt.Errorf("%d pods and no node: want nodes for them", o.Pods)
+	case o.Nodes > 0 && (o.Pods%o.Nodes != 0 || o.Pods/o.Nodes <= daemonsPerNode):
+		return fmt.Errorf("%d pods on %d nodes: want a multiple of the nodes, so that each is full, and more than the %d pods of DaemonSets on each", o.Pods, o.Nodes, daemonsPerNode)
+	case o.Settle < 0 || o.Over < time.Second:
+		return fmt.Errorf("measure over %v after %v: want a second or more, after 0 or more", o.Over, o.Settle)
+	}
+	return nil
+}
+
+// Measure builds the cluster, starts the controller anew and measures it. It takes Settle and Over, and
+// before that a minute for every thousand nodes or so.
+func Measure(ctx context.Context, o Options) (r Result, err error) {
+	if err := o.check(); err != nil {
+		return Result{}, err
+	}
+	w, err := open(o)
+	if err != nil {
+		return Result{}, err
+	}
+	defer func() { err = errors.Join(err, w.close()) }()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	if err := w.build(ctx); err != nil {
+		return Result{}, fmt.Errorf("build the cluster: %w", err)
+	}
+	w.serving.Go(func() { w.beat(ctx) })
+	c, err := w.start(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	defer func() { err = errors.Join(err, c.end()) }()
+	first, err := c.firstPlan(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	toPlan, err := c.cpu()
+	if err != nil {
+		return Result{}, err
+	}
+	o.Say("first plan after %.2f s; metrics at %s", first.Seconds(), c.metrics)
+	w.serving.Go(func() { c.scrape(ctx) })
+	if err := c.wait(ctx, o.Settle); err != nil {
+		return Result{}, err
+	}
+	before, err := c.cpu()
+	if err != nil {
+		return Result{}, err
+	}
+	if err := c.wait(ctx, o.Over); err != nil {
+		return Result{}, err
+	}
+	after, err := c.cpu()
+	if err != nil {
+		return Result{}, err
+	}
+	r = Result{Nodes: o.Nodes, Pods: o.Pods, FirstPlanSeconds: rounded(first.Seconds(), 100), FirstPlanCPU: toPlan.Seconds(),
+		IdleCPUPercent: rounded(100*(after-before).Seconds()/o.Over.Seconds(), 100)}
+	return r, c.memory(&r)
+}
+
+// rounded keeps so many parts of one.
+func rounded(v, parts float64) float64 { return math.Round(v*parts) / parts }

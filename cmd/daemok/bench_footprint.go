@@ -1,0 +1,67 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/daemok/daemok/bench/footprint"
+)
+
+// footprintSizes are the clusters that are measured where none is named: nodes and pods.
+var footprintSizes = [][2]int{{0, 0}, {500, 15_000}, {5_000, 150_000}}
+
+func benchFootprintCommand() *cobra.Command {
+	var o footprint.Options
+	cmd := &cobra.Command{
+		Use:   "footprint",
+		Short: "Measure memory, idle processor time and the start of the controller; one JSON object on stdout for each cluster",
+		Long: `Measure memory, idle processor time and the start of the controller; one JSON
+object on stdout for each cluster.
+
+The program daemok-controller, which is looked for beside this one and then on PATH, runs
+against an API server and an AWS account that this process serves. It first
+launches the nodes, for pods that wait, and is then started again and measured.
+Nodes report their status every 5 minutes, and metrics are read every 30 s.
+Without --nodes and --pods three clusters are measured: an empty one, 500 nodes with
+15,000 pods and 5,000 nodes with 150,000 pods, which needs 16 GiB of memory. The environment is handed on
+to the controller. Linux only.`,
+		Example: `  daemok bench footprint
+  daemok bench footprint --nodes 500 --pods 15000
+  ENABLE_PROFILING=true daemok bench footprint --nodes 500 --pods 15000`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if o.Controller == "" {
+				if o.Controller, err = findController(ownFolder(), exec.LookPath); err != nil {
+					return err
+				}
+			}
+			o.Say = func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
+			sizes := footprintSizes
+			if cmd.Flags().Changed("nodes") || cmd.Flags().Changed("pods") {
+				sizes = [][2]int{{o.Nodes, o.Pods}}
+			}
+			for _, size := range sizes {
+				o.Nodes, o.Pods = size[0], size[1]
+				result, err := footprint.Measure(cmd.Context(), o)
+				if err != nil {
+					return err
+				}
+				if err := json.NewEncoder(cmd.OutOrStdout()).Encode(result); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&o.Nodes, "nodes", 0, "how many nodes the cluster has; without it and --pods: see above")
+	flags.IntVar(&o.Pods, "pods", 0, "how many pods it has, those of DaemonSets among them; a multiple of the nodes")
+	flags.StringVar(&o.Controller, "controller", "", "the program to measure; looked for where it is empty")
+	flags.DurationVar(&o.Settle, "settle", 150*time.Second, "from the first plan until the measurement begins: the Go runtime collects garbage every two minutes at rest")
+	flags.DurationVar(&o.Over, "over", time.Minute, "how long processor time is measured")
+	return cmd
+}
