@@ -18,7 +18,7 @@ var olderOptions = map[string]string{
 	"aws-enable-pod-eni":           "set aws.enablePodENI" + waySettings,
 	"aws-eni-limited-pod-density":  "set aws.enableENILimitedPodDensity" + waySettings,
 	"aws-isolated-vpc":             "set ISOLATED_VPC",
-	"aws-node-name-convention":     "nodes are found by their machines, whatever they are called: take it away",
+	"aws-node-name-convention":     "nodes are found by their instances, whatever they are called: take it away",
 	"disable-webhook":              wayNoHooks,
 	"leader-elect":                 "set DISABLE_LEADER_ELECTION=true to run without a lease",
 	"vm-memory-overhead":           "set VM_MEMORY_OVERHEAD_PERCENT",

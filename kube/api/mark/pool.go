@@ -79,7 +79,7 @@ func PodMemory(text string) (quantity.Bytes, error) {
 	return quantity.Bytes(memory.Value()), nil
 }
 
-// SystemMemory reads which share of a machine's memory may go to the system and
+// SystemMemory reads which share of an instance's memory may go to the system and
 // daemon pods, such as "25%".
 func SystemMemory(text string) (int64, error) {
 	digits, percent := strings.CutSuffix(strings.TrimSpace(text), "%")

@@ -164,7 +164,7 @@ type CapacityReservation struct {
 	//
 	// +kubebuilder:validation:Pattern="^[0-9]{12}$"
 	OwnerID string `json:"ownerID"`
-	// ReservationType tells ordinary reservations from capacity blocks.
+	// ReservationType distinguishes ordinary reservations from capacity blocks.
 	//
 	// +kubebuilder:default=default
 	// +kubebuilder:validation:Enum=default;capacity-block
@@ -173,7 +173,7 @@ type CapacityReservation struct {
 	//
 	// +optional
 	Interruptible bool `json:"interruptible,omitempty"`
-	// State tells reservations in use from those that are about to end.
+	// State distinguishes reservations in use from those that are about to end.
 	//
 	// +kubebuilder:default=active
 	// +kubebuilder:validation:Enum=active;expiring

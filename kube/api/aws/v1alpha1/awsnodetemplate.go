@@ -4,8 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// AWSNodeTemplate is a user's AWS settings for nodes, as the older generation
-// of the API has them.
+// AWSNodeTemplate is a user's AWS settings for nodes, for Provisioners.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=awsnodetemplates,scope=Cluster,categories=karpenter

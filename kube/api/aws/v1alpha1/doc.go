@@ -1,5 +1,5 @@
 // Package v1alpha1 holds the resource AWSNodeTemplate of the group
-// karpenter.k8s.aws, the older generation's settings for nodes on AWS, and
+// karpenter.k8s.aws, v1alpha1 settings for nodes on AWS, and
 // the block of the same settings that a Provisioner may have inline.
 //
 // The rules are written as markers beside the fields and become the CRDs in

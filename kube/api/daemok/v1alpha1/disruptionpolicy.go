@@ -5,7 +5,7 @@ import (
 )
 
 // DisruptionPolicy bounds how nodes of pools are let go by choice: for being
-// empty, dear or drifted. Nodes that are too old go all the same, and count.
+// empty, expensive or drifted. Nodes that are too old go all the same, and count.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=disruptionpolicies,scope=Cluster,categories=daemok
@@ -141,9 +141,9 @@ type Payback struct {
 	MinSavings string `json:"minSavings,omitempty"`
 }
 
-// Breaker trips when its pools lose nodes, whatever the reason, or when machines
+// Breaker trips when its pools lose nodes, whatever the reason, or when instances
 // that are to replace nodes do not join the cluster. From then on no node goes by
-// choice until somebody acknowledges it.
+// choice until someone acknowledges it.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.nodes) || has(self.failedReplacements)",message="set nodes, failedReplacements or both"
 type Breaker struct {
@@ -156,7 +156,7 @@ type Breaker struct {
 	// +optional
 	Nodes string `json:"nodes,omitempty"`
 
-	// FailedReplacements is how many machines, bought to replace nodes, may be given
+	// FailedReplacements is how many instances, launched to replace nodes, may be given
 	// up within the time because they did not join; at that number it trips.
 	//
 	// +kubebuilder:validation:Minimum=1
@@ -235,7 +235,7 @@ type BreakerStatus struct {
 	// Most is at how many it trips; 0 where it does not count them.
 	Most int64 `json:"most"`
 
-	// FailedReplacements is how many machines did not join within the time.
+	// FailedReplacements is how many instances did not join within the time.
 	FailedReplacements int64 `json:"failedReplacements"`
 
 	// TrippedAt is since when it keeps every node; not set while it does not. It is

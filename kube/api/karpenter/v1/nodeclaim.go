@@ -5,23 +5,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NodeClaim is the durable wish for one machine, and after its launch the
+// NodeClaim is the durable request for one instance, and after its launch the
 // record of it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=nodeclaims,scope=Cluster,categories=karpenter
 // +kubebuilder:subresource:status
-// +kubebuilder:printcolumn:name="Type",type="string",JSONPath=".metadata.labels.node\\.kubernetes\\.io/instance-type",description="Instance type of the machine"
-// +kubebuilder:printcolumn:name="Capacity",type="string",JSONPath=".metadata.labels.karpenter\\.sh/capacity-type",description="How the machine was bought"
-// +kubebuilder:printcolumn:name="Zone",type="string",JSONPath=".metadata.labels.topology\\.kubernetes\\.io/zone",description="Zone of the machine"
-// +kubebuilder:printcolumn:name="Node",type="string",JSONPath=".status.nodeName",description="Node the machine became"
+// +kubebuilder:printcolumn:name="Type",type="string",JSONPath=".metadata.labels.node\\.kubernetes\\.io/instance-type",description="Instance type"
+// +kubebuilder:printcolumn:name="Capacity",type="string",JSONPath=".metadata.labels.karpenter\\.sh/capacity-type",description="Capacity type of the instance"
+// +kubebuilder:printcolumn:name="Zone",type="string",JSONPath=".metadata.labels.topology\\.kubernetes\\.io/zone",description="Zone of the instance"
+// +kubebuilder:printcolumn:name="Node",type="string",JSONPath=".status.nodeName",description="Node the instance became"
 // +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status",description="Whether the node is initialized"
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
-// +kubebuilder:printcolumn:name="ImageID",type="string",JSONPath=".status.imageID",priority=1,description="Image the machine runs"
-// +kubebuilder:printcolumn:name="ID",type="string",JSONPath=".status.providerID",priority=1,description="Name of the machine at the cloud"
+// +kubebuilder:printcolumn:name="ImageID",type="string",JSONPath=".status.imageID",priority=1,description="Image the instance runs"
+// +kubebuilder:printcolumn:name="ID",type="string",JSONPath=".status.providerID",priority=1,description="Name of the instance at the cloud"
 // +kubebuilder:printcolumn:name="NodePool",type="string",JSONPath=".metadata.labels.karpenter\\.sh/nodepool",priority=1,description="Pool the claim belongs to"
-// +kubebuilder:printcolumn:name="NodeClass",type="string",JSONPath=".spec.nodeClassRef.name",priority=1,description="Class the machine was made with"
-// +kubebuilder:printcolumn:name="Drifted",type="string",JSONPath=".status.conditions[?(@.type==\"Drifted\")].status",priority=1,description="Whether the machine differs from what its pool asks for now"
+// +kubebuilder:printcolumn:name="NodeClass",type="string",JSONPath=".spec.nodeClassRef.name",priority=1,description="Class the instance was made with"
+// +kubebuilder:printcolumn:name="Drifted",type="string",JSONPath=".status.conditions[?(@.type==\"Drifted\")].status",priority=1,description="Whether the instance differs from what its pool asks for now"
 type NodeClaim struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -41,20 +41,20 @@ type NodeClaimList struct {
 	Items []NodeClaim `json:"items"`
 }
 
-// NodeClaimSpec is the wish for one machine. It never changes.
+// NodeClaimSpec is the request for one instance. It never changes.
 type NodeClaimSpec struct {
 	// Taints keep off pods that do not tolerate them.
 	//
 	// +optional
 	Taints []corev1.Taint `json:"taints,omitempty"`
 
-	// StartupTaints are on the node when it starts and are taken off by somebody
-	// else; the node is not initialized before they are gone.
+	// StartupTaints are on the node when it starts and are taken off by another
+	// controller; the node is not initialized before they are gone.
 	//
 	// +optional
 	StartupTaints []corev1.Taint `json:"startupTaints,omitempty"`
 
-	// Requirements limit what the machine may be.
+	// Requirements limit what the instance may be.
 	//
 	// +kubebuilder:validation:MaxItems=100
 	// +kubebuilder:validation:XValidation:rule="self.all(x, x.operator != 'In' || (has(x.values) && x.values.size() > 0))",message="a requirement with operator In must have at least one value"
@@ -68,7 +68,7 @@ type NodeClaimSpec struct {
 	// +optional
 	Resources ResourceRequirements `json:"resources,omitzero"`
 
-	// NodeClassRef names the class the machine is made with.
+	// NodeClassRef names the class that the instance is made with.
 	NodeClassRef NodeClassReference `json:"nodeClassRef"`
 
 	// TerminationGracePeriod is the longest the node may take to drain; after it
@@ -87,7 +87,7 @@ type NodeClaimSpec struct {
 // ResourceRequirements are the resources a claim was sized for.
 type ResourceRequirements struct {
 	// Requests are the sum of the pods' requests and of what daemons need; a
-	// machine with less is not bought.
+	// instance with less is not launched.
 	//
 	// +optional
 	Requests corev1.ResourceList `json:"requests,omitempty"`

@@ -55,7 +55,7 @@ const (
 )
 
 // Reasons of the conditions of a leaving claim, and of one whose node is not
-// as it was bought.
+// as it was launched.
 const (
 	ReasonDraining                      = "Draining"
 	ReasonAwaitingVolumeDetachment      = "AwaitingVolumeDetachment"
@@ -63,24 +63,24 @@ const (
 	ReasonConsistencyCheckFailed        = "ConsistencyCheckFailed"
 )
 
-// NodeClaimStatus is what was last observed of a claim's machine and node.
+// NodeClaimStatus is what was last observed of a claim's instance and node.
 type NodeClaimStatus struct {
-	// NodeName is the name of the node the machine became.
+	// NodeName is the name of the node that the instance became.
 	//
 	// +optional
 	NodeName string `json:"nodeName,omitempty"`
 
-	// ProviderID is the name of the machine at the cloud.
+	// ProviderID is the instance's name at the cloud.
 	//
 	// +optional
 	ProviderID string `json:"providerID,omitempty"`
 
-	// ImageID is the image the machine runs.
+	// ImageID is the image that the instance runs.
 	//
 	// +optional
 	ImageID string `json:"imageID,omitempty"`
 
-	// Capacity is what the machine has.
+	// Capacity is what the instance has.
 	//
 	// +optional
 	Capacity corev1.ResourceList `json:"capacity,omitempty"`

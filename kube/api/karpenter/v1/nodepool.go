@@ -37,7 +37,7 @@ type NodePoolList struct {
 	Items []NodePool `json:"items"`
 }
 
-// NodePoolSpec is what the user wishes of a pool. A pool with replicas is
+// NodePoolSpec is what the user asks of a pool. A pool with replicas is
 // static: it keeps that many nodes whether pods need them or not.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.replicas) == has(oldSelf.replicas)",message="replicas cannot be added or removed after creation, make a new NodePool instead"
@@ -82,7 +82,7 @@ type NodeClaimTemplate struct {
 	// +optional
 	Metadata TemplateMeta `json:"metadata,omitzero"`
 
-	// Spec is the wish each new claim begins with.
+	// Spec is what each new claim begins with.
 	Spec NodeClaimTemplateSpec `json:"spec"`
 }
 
@@ -105,7 +105,7 @@ type TemplateMeta struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// NodeClaimTemplateSpec is the wish each new claim of a pool begins with.
+// NodeClaimTemplateSpec is what each new claim of a pool begins with.
 type NodeClaimTemplateSpec struct {
 	// Requirements limit what the pool's nodes may be; they are combined with
 	// the labels and with what pods ask for.
@@ -123,8 +123,8 @@ type NodeClaimTemplateSpec struct {
 	// +optional
 	Taints []corev1.Taint `json:"taints,omitempty"`
 
-	// StartupTaints are on a node when it starts and are taken off by somebody
-	// else; pods need not tolerate them, and the node is not initialized before
+	// StartupTaints are on a node when it starts and are taken off by another
+	// controller; pods need not tolerate them, and the node is not initialized before
 	// they are gone.
 	//
 	// +optional

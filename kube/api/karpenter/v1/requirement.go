@@ -26,7 +26,7 @@ type Requirement struct {
 	Values []string `json:"values,omitempty"`
 
 	// MinValues is how many different values of the label the instance types of
-	// a new machine must offer to choose from.
+	// a new instance must offer to choose from.
 	//
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=50

@@ -7,7 +7,7 @@ import (
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 )
 
-// Provisioner is a user's rules for a group of nodes, as the older generation
+// Provisioner is a user's rules for a group of nodes, as the v1alpha5 API
 // of the API has them: what they may be, how much there may be of them, and
 // when they go.
 //
@@ -40,7 +40,7 @@ type ProvisionerList struct {
 	Items []Provisioner `json:"items"`
 }
 
-// ProvisionerSpec is what the user wishes of a group of nodes. Where neither
+// ProvisionerSpec is what the user asks of a group of nodes. Where neither
 // provider nor providerRef is set, the AWSNodeTemplate "default" is meant.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.provider) || !has(self.providerRef)",message="provider and providerRef may not be set both, remove one of them"
@@ -71,8 +71,8 @@ type ProvisionerSpec struct {
 	// +optional
 	Taints []corev1.Taint `json:"taints,omitempty"`
 
-	// StartupTaints are on a node when it starts and are taken off by somebody
-	// else; pods need not tolerate them, and the node is not initialized before
+	// StartupTaints are on a node when it starts and are taken off by another
+	// controller; pods need not tolerate them, and the node is not initialized before
 	// they are gone.
 	//
 	// +kubebuilder:validation:MaxItems=100
@@ -81,7 +81,7 @@ type ProvisionerSpec struct {
 
 	// Requirements limit what the nodes may be; they are combined with the labels
 	// and with what pods ask for. Where they do not speak of them, nodes run Linux
-	// on amd64, are bought on demand and are, if nothing is said of instance types,
+	// on amd64, are launched on demand and are, if nothing is said of instance types,
 	// of the categories c, m and r and of a generation above 2.
 	//
 	// +kubebuilder:validation:MaxItems=200
