@@ -45,8 +45,8 @@ func refuse(pattern, say string) refused {
 	return refused{regexp.MustCompile(`\b(?:` + pattern + `)\b`), say}
 }
 
-// quoted is what prose only cites: code, the targets of links, quotations, HTML.
-var quoted = regexp.MustCompile("``[^`]*(?:`[^`]+)*``|`[^`]*`|\\]\\([^)]*\\)|\"[^\"]*\"|<[^>]*>|https?://\\S+")
+// quoted is what prose only cites: code, the targets of links, quotations, HTML, names with a slash.
+var quoted = regexp.MustCompile("``[^`]*(?:`[^`]+)*``|`[^`]*`|\\]\\([^)]*\\)|\"[^\"]*\"|<[^>]*>|\\S+/\\S+")
 
 // CheckWords reports refused words in the prose of documents: Markdown files but decision records,
 // which keep the words of their time, and those in except. A file in except without such a word is
