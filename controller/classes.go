@@ -67,18 +67,26 @@ func ProfilesRound(p *class.Profiles) Round {
 // Class returns a class that machines can be launched from; otherwise the
 // error is a *claim.NotReadyError.
 func (s NodeClasses) Class(ctx context.Context, ref karpv1.NodeClassReference) (claim.Class, error) {
+	c, err := s.ready(ctx, ref)
+	if err != nil {
+		return claim.Class{}, err
+	}
+	return s.known(c)
+}
+
+func (s NodeClasses) ready(ctx context.Context, ref karpv1.NodeClassReference) (*class.Subject, error) {
 	id := translate.ClassID(ref)
 	c, err := s.read(ctx, ref)
 	if apierrors.IsNotFound(err) {
-		return claim.Class{}, &claim.NotReadyError{ClassID: id, Why: class.Absent}
+		return nil, &claim.NotReadyError{ClassID: id, Why: class.Absent}
 	}
 	if err != nil {
-		return claim.Class{}, fmt.Errorf("read class %s: %w", id, err)
+		return nil, fmt.Errorf("read class %s: %w", id, err)
 	}
 	if why := class.WhyNot(c); why != "" {
-		return claim.Class{}, &claim.NotReadyError{ClassID: id, Why: why, Passes: class.IsUndecided(c)}
+		return nil, &claim.NotReadyError{ClassID: id, Why: why, Passes: class.IsUndecided(c)}
 	}
-	return s.known(c)
+	return c, nil
 }
 
 // Known returns a class whether or not it is ready.
@@ -92,9 +100,9 @@ func (s NodeClasses) Known(ctx context.Context, ref karpv1.NodeClassReference) (
 }
 
 func (s NodeClasses) known(c *class.Subject) (claim.Class, error) {
-	settings, err := class.Settings(c)
+	of, err := asCloud(c)
 	if err != nil {
-		return claim.Class{}, &claim.NotReadyError{ClassID: c.ID(), Why: err.Error()}
+		return claim.Class{}, err
 	}
 	annotations := map[string]string{api.AnnotationInstanceProfileName: c.Status.InstanceProfile}
 	if c.Kind.Hash != nil {
@@ -108,10 +116,18 @@ func (s NodeClasses) known(c *class.Subject) (claim.Class, error) {
 		annotations[api.AnnotationNodeTemplateHash] = c.Kind.Made(c.Object)
 	}
 	return claim.Class{
-		Cloud:       cloud.Class{ID: c.ID(), Settings: settings},
+		Cloud:       of,
 		Annotations: annotations,
 		InWords:     c.InWords,
 	}, nil
+}
+
+func asCloud(c *class.Subject) (cloud.Class, error) {
+	settings, err := class.Settings(c)
+	if err != nil {
+		return cloud.Class{}, &claim.NotReadyError{ClassID: c.ID(), Why: err.Error()}
+	}
+	return cloud.Class{ID: c.ID(), Settings: settings}, nil
 }
 
 func (s NodeClasses) read(ctx context.Context, ref karpv1.NodeClassReference) (*class.Subject, error) {
@@ -126,11 +142,15 @@ func (s NodeClasses) read(ctx context.Context, ref karpv1.NodeClassReference) (*
 // the class is not ready.
 func (s NodeClasses) Kinds(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) {
 	ctx := context.Background() // answered from memory
-	c, err := s.Class(ctx, ref)
+	c, err := s.ready(ctx, ref)
 	if err != nil {
 		return nil, err.Error()
 	}
-	catalogue, err := s.Catalog.Kinds(ctx, c.Cloud)
+	of, err := asCloud(c)
+	if err != nil {
+		return nil, err.Error()
+	}
+	catalogue, err := s.Catalog.Kinds(ctx, of)
 	if err != nil {
 		return nil, err.Error()
 	}

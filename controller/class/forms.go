@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
@@ -168,7 +169,7 @@ func (r *Reconciler) noteForm(ctx context.Context, c *Subject, annotations map[s
 		return nil //nolint:nilerr // conditions say what is wrong with a spec
 	}
 	var claims karpv1.NodeClaimList
-	if err := r.Store.List(ctx, &claims); err != nil {
+	if err := r.Store.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list claims of %s: %w", c.ID(), err)
 	}
 	before := FormsOf(c)
@@ -197,7 +198,7 @@ func (r *Reconciler) compareForms(ctx context.Context, c *Subject) error {
 		return nil
 	}
 	var claims karpv1.NodeClaimList
-	if err := r.Store.List(ctx, &claims); err != nil {
+	if err := r.Store.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list claims of %s: %w", c.ID(), err)
 	}
 	forms, launched := FormsOf(c), LaunchedAs(c, claims.Items)
