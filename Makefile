@@ -50,6 +50,9 @@ FROM     ?= 0
 FUZZTIME ?= 20s
 FUZZLEAST := 1000
 
+# What knows which vulnerable functions are called. It exits with 3 where it finds some.
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
+
 # What a release has programs for.
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
@@ -221,6 +224,13 @@ lab-long: build ## stories in labs in which minutes must go by: newer images and
 generate: ## write CRDs, deep copies and pages of the reference from the API types, IAM policies and templates from cloud/aws/rights, dashboards and rules, and what the charts have of them
 	@cd deploy/monitoring && $(STATIC) go run ./generate .
 	@$(STATIC) go generate ./kube/api/... ./deploy/aws ./charts/...
+
+.PHONY: vulnerabilities
+vulnerabilities: ## ask the Go vulnerability database about each module; another one: GOVULNDB=URL, or file:///FOLDER of a copy
+	@$(STATIC) GOBIN=$(CURDIR)/bin/tools go install $(GOVULNCHECK)
+	@red=0; for module in $(MODULES); do echo "vulnerabilities: $$module"; code=0; \
+	  (cd $$module && $(STATIC) $(CURDIR)/bin/tools/govulncheck $(if $(GOVULNDB),-db '$(GOVULNDB)') ./...) || code=$$?; \
+	  case $$code in 0) ;; 3) red=1 ;; *) echo "vulnerabilities: FAILED: $$module was not checked (see above). Where https://vuln.go.dev cannot be reached, name a mirror: make vulnerabilities GOVULNDB=URL"; exit 2 ;; esac; done; exit $$red
 
 .PHONY: clean
 clean: ## remove what make built

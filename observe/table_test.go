@@ -162,7 +162,7 @@ func TestTheDocumentIsTheTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if *update {
-		if err := os.WriteFile(document, got, 0o644); err != nil { //nolint:gosec // a document
+		if err := os.WriteFile(document, got, 0o644); err != nil { // a document
 			t.Fatal(err)
 		}
 		return

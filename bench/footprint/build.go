@@ -31,7 +31,7 @@ const buildFor = 30 * time.Minute
 // build makes the cluster: the controller launches nodes for pods that wait, which join at once,
 // and pods are bound to them. It ends when nothing is under way, and the controller with it.
 func (w *world) build(ctx context.Context) error {
-	dice := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // equal seeds make equal work
+	dice := rand.New(rand.NewPCG(1, 2)) // equal seeds make equal work
 	pods, err := w.populate(dice)
 	if err != nil || w.options.Nodes == 0 {
 		return err

@@ -121,7 +121,7 @@ func podSpec(name string, requests corev1.ResourceList) corev1.PodSpec {
 
 // objects are the app's, with so many replicas, beside its pods.
 func (a *app) objects(replicas int) []client.Object {
-	count, selector := int32(replicas), map[string]string{"app.kubernetes.io/name": a.name} //nolint:gosec // small
+	count, selector := int32(replicas), map[string]string{"app.kubernetes.io/name": a.name} // small
 	d := &appsv1.Deployment{ObjectMeta: meta(a.namespace, a.name)}
 	d.Spec.Replicas, d.Spec.Selector, d.Spec.Template = &count, &metav1.LabelSelector{MatchLabels: selector}, a.set.Spec.Template
 	of := []metav1.OwnerReference{*metav1.NewControllerRef(d, appsv1.SchemeGroupVersion.WithKind("Deployment"))}

@@ -32,7 +32,7 @@ func TestThePageOfSettingsIsWhatTheControllerTakes(t *testing.T) {
 		got = head + begin + rows + "\n" + end + tail
 	}
 	if *updateSettings {
-		if err := os.WriteFile(settingsPage, []byte(got), 0o644); err != nil { //nolint:gosec // a document
+		if err := os.WriteFile(settingsPage, []byte(got), 0o644); err != nil { // a document
 			t.Fatal(err)
 		}
 		return

@@ -58,10 +58,10 @@ func Write(folder string) error {
 	}
 	for name, text := range files {
 		path := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // documents
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { // documents
 			return err
 		}
-		if err := os.WriteFile(path, text, 0o644); err != nil { //nolint:gosec // documents
+		if err := os.WriteFile(path, text, 0o644); err != nil { // documents
 			return err
 		}
 	}

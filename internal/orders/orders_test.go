@@ -36,7 +36,7 @@ func TestAnOrderAndWhatCameOfIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: painter()} //nolint:gosec // a test's own, on a socket of its own
+	server := &http.Server{Handler: painter()} // a test's own, on a socket of its own
 	go func() { _ = server.Serve(listener) }()
 	defer server.Close()
 	for name, c := range map[string]*orders.Client{"port": orders.At(web.URL), "socket": orders.Dial(socket)} {

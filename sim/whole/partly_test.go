@@ -285,6 +285,7 @@ func formList(form url.Values, name string) (out []string) {
 // A reply is right in part: a fleet brings some of its machines, some of those that are
 // to end do, a list lacks machines or is of a while ago. It costs some time at the most.
 func TestNoReplyRightInPartLosesAnything(t *testing.T) {
+	long(t)
 	calls := map[string]int{}
 	tellOfAWS(t, 4, func(_ *testing.T, w *world) {
 		w.upAndDown(w.start(setup{}))

@@ -120,7 +120,7 @@ func formOf(r *http.Request, body []byte) (url.Values, error) {
 
 // requestID is another one for every request.
 func (s *Server) requestID() string {
-	return fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(s.seed), s.requests.Add(1)) //nolint:gosec // the low half of the seed will do
+	return fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(s.seed), s.requests.Add(1)) // the low half of the seed will do
 }
 
 // admit counts a call and reports whether its token bucket allows it. The bucket of

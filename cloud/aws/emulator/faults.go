@@ -116,7 +116,7 @@ func (s *Server) strikes(f Fault) bool {
 		return true
 	}
 	s.faultDraws++
-	r := rand.New(rand.NewPCG(s.seed^streamFault, s.faultDraws)) //nolint:gosec // a seeded model, nothing secret
+	r := rand.New(rand.NewPCG(s.seed^streamFault, s.faultDraws)) // a seeded model, nothing secret
 	return r.Float64() < f.Share
 }
 

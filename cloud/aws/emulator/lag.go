@@ -24,7 +24,7 @@ func (s *Server) lag(stream uint64, least, most time.Duration) time.Duration {
 		return least
 	}
 	s.draws++
-	r := rand.New(rand.NewPCG(s.seed^stream, s.draws)) //nolint:gosec // a seeded model, nothing secret
+	r := rand.New(rand.NewPCG(s.seed^stream, s.draws)) // a seeded model, nothing secret
 	return least + time.Duration(r.Int64N(int64(most-least)))
 }
 
@@ -57,5 +57,5 @@ func (s *Server) comesTwice() bool { return s.chance(streamTwice) < s.lags.Event
 
 // chance draws a number from 0 to 1 and shifts no other draw.
 func (s *Server) chance(stream uint64) float64 {
-	return rand.New(rand.NewPCG(s.seed^stream, s.draws)).Float64() //nolint:gosec // a seeded model, nothing secret
+	return rand.New(rand.NewPCG(s.seed^stream, s.draws)).Float64() // a seeded model, nothing secret
 }

@@ -27,7 +27,7 @@ func write() error {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			return err
 		}
-		if err := os.WriteFile(name, []byte(files[name]), 0o644); err != nil { //nolint:gosec // files of the repository
+		if err := os.WriteFile(name, []byte(files[name]), 0o644); err != nil { // files of the repository
 			return err
 		}
 	}
@@ -44,5 +44,5 @@ func writeTable() error {
 	if !marked {
 		return fmt.Errorf("%s lacks the lines that the table goes between", aws.Guide)
 	}
-	return os.WriteFile(aws.Guide, []byte(text), 0o644) //nolint:gosec // a file of the repository
+	return os.WriteFile(aws.Guide, []byte(text), 0o644) // a file of the repository
 }

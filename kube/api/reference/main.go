@@ -36,11 +36,11 @@ func write(folder string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Join(folder, "fields"), 0o755); err != nil { //nolint:gosec // a folder of documents
+	if err := os.MkdirAll(filepath.Join(folder, "fields"), 0o755); err != nil { // a folder of documents
 		return fmt.Errorf("make the folder of pages: %w", err)
 	}
 	for _, p := range pages {
-		if err := os.WriteFile(filepath.Join(folder, p.name), []byte(p.text), 0o644); err != nil { //nolint:gosec // a document
+		if err := os.WriteFile(filepath.Join(folder, p.name), []byte(p.text), 0o644); err != nil { // a document
 			return fmt.Errorf("write a page: %w", err)
 		}
 	}
