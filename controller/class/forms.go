@@ -81,6 +81,9 @@ func (f Forms) With(c *Subject, build string, form map[string]string, in map[str
 		return next, nil
 	}
 	for _, b := range f.Built {
+		if _, err := b.Form(); err != nil {
+			continue // another client wrote into the annotation: what it held cannot be compared any more
+		}
 		switch {
 		case b.Digest == own.Digest:
 			b.Builds = append(without(b.Builds, build), build)

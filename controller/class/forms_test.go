@@ -1,6 +1,7 @@
 package class
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
@@ -146,6 +147,27 @@ func TestWhatIsNoChangeOfTheBuild(t *testing.T) {
 			t.Errorf("it warns: %s, %v nodes", condition.Describe(warning), nodes)
 		}
 	})
+}
+
+// An annotation that another client broke is written again, and keeps nothing from being looked at.
+func TestAFormThatCannotBeReadIsDropped(t *testing.T) {
+	s := begin(t)
+	s.led("v1", builtWith("1"))
+	look(t, s.r)
+	s.launched("old")
+	s.edit(func(c *awsv1.EC2NodeClass) {
+		f := FormsOf(subject(c))
+		f.Built[0].Packed = []byte("no archive")
+		text, err := json.Marshal(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Annotations[api.MarkLaunchForms] = string(text)
+	})
+	s.led("v2", builtWith("2"))
+	if warning, nodes := s.says(); warning != nil || nodes != 0 {
+		t.Errorf("it warns: %s, %v nodes", condition.Describe(warning), nodes)
+	}
 }
 
 // The event is one for each change, however often nodes are counted.
