@@ -60,7 +60,7 @@ func TestOptions(t *testing.T) {
 		"logs go where they are sent to": {[]string{"--log-output-paths=stdout,/var/log/daemok"}, with(map[string]string{"LOG_ERROR_OUTPUT_PATHS": "stderr", "LOG_ENCODING": "console"}), func(o options) bool {
 			return o.logPaths == "stdout,/var/log/daemok" && o.logErrorPaths == "stderr" && o.logEncoding == encodingConsole
 		}},
-		"a queue for interruption notices is read": {nil, with(map[string]string{"INTERRUPTION_QUEUE": "q"}), func(o options) bool {
+		"a queue for interruption messages is read": {nil, with(map[string]string{"INTERRUPTION_QUEUE": "q"}), func(o options) bool {
 			return o.interruptionQueue == "q" && len(o.ignored) == 0
 		}},
 		"nothing is named that nobody gave": {[]string{"--log-level=debug"}, named, func(o options) bool { return len(o.ignored) == 0 }},

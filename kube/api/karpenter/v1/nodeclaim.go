@@ -86,7 +86,7 @@ type NodeClaimSpec struct {
 
 // ResourceRequirements are the resources a claim was sized for.
 type ResourceRequirements struct {
-	// Requests are the sum of the pods' requests and of what daemons need; a
+	// Requests are the sum of the pods' requests and of what daemons need; an
 	// instance with less is not launched.
 	//
 	// +optional
