@@ -202,7 +202,11 @@ func (p *parts) add(ctx context.Context) error {
 	for _, run := range append(program.Tasks, p.refreshTemplates) {
 		errs = append(errs, p.manager.Add(leading(run)))
 	}
-	return errors.Join(append(errs, p.manager.Add(always(p.refresh)))...)
+	filling := func(ctx context.Context) error {
+		sayFilling(ctx, p.log, p.manager.GetCache().WaitForCacheSync)
+		return nil
+	}
+	return errors.Join(append(errs, p.manager.Add(always(p.refresh)), p.manager.Add(always(filling)))...)
 }
 
 // classKinds are the kinds of classes that this program serves. Machines of theirs

@@ -19,6 +19,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -53,7 +54,7 @@ func scheme() (*runtime.Scheme, error) {
 // newManager builds the manager: caches of stripped objects, metrics and
 // health endpoints, and a lease that the fence watches. Its client's writes
 // pass the fence.
-func newManager(o options, config *rest.Config, f *fence.Fence, decisions *record.Record, scraped prometheus.Gatherer) (ctrl.Manager, error) {
+func newManager(o options, at *rest.Config, f *fence.Fence, decisions *record.Record, scraped prometheus.Gatherer) (ctrl.Manager, error) {
 	s, err := scheme()
 	if err != nil {
 		return nil, err
@@ -69,16 +70,17 @@ func newManager(o options, config *rest.Config, f *fence.Fence, decisions *recor
 		RenewDeadline:          ptr(fence.RenewFor),
 		RetryPeriod:            ptr(fence.RenewEvery),
 		NewClient:              fencedClient(o, f),
+		Controller:             config.Controller{CacheSyncTimeout: fillFor},
 	}
 	if o.leaderElection {
-		lock, err := newLock(o, config)
+		lock, err := newLock(o, at)
 		if err != nil {
 			return nil, err
 		}
 		mo.LeaderElectionResourceLockInterface = f.Watching(lock)
 		mo.LeaderElectionReleaseOnCancel = true
 	}
-	m, err := ctrl.NewManager(config, mo)
+	m, err := ctrl.NewManager(at, mo)
 	if err != nil {
 		return nil, fmt.Errorf("build manager: %w", err)
 	}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// fillFor is how long the caches may take to be filled before the program ends: a minute or two
+// where there are 150,000 pods and the host is busy. The next start would be no faster.
+const fillFor = 10 * time.Minute
+
+// fillingEvery is how often it is said that they are not filled yet.
+const fillingEvery = 30 * time.Second
+
+// sayFilling says every now and then that the caches are being filled, until they are or ctx ends.
+func sayFilling(ctx context.Context, log *slog.Logger, filled func(context.Context) bool) {
+	began := time.Now()
+	for ctx.Err() == nil {
+		waiting, enough := context.WithTimeout(ctx, fillingEvery)
+		done := filled(waiting)
+		enough()
+		if done {
+			return
+		}
+		if ctx.Err() == nil {
+			log.Info("the caches are still being filled with what the API server has; no plan is made before", "forSeconds", time.Since(began).Seconds(), "mostSeconds", fillFor.Seconds())
+		}
+	}
+}
