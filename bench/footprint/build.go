@@ -143,10 +143,10 @@ func (w *world) populate(dice *rand.Rand) ([]*corev1.Pod, error) {
 }
 
 // join makes the node of a launched claim, as its kubelet and the cloud's controllers do. The
-// instance counts as tagged with its node's name: the controller would take a second for each.
+// instance counts as tagged with the names of its node and cluster: the controller would take a second for each.
 func (w *world) join(claim *karpv1.NodeClaim, dice *rand.Rand) error {
 	tagged := claim.DeepCopy()
-	tagged.Annotations[api.AnnotationInstanceTagged] = "true"
+	tagged.Annotations[api.AnnotationInstanceTagged], tagged.Annotations[api.AnnotationClusterNameTagged] = "true", "true"
 	if err := w.hand.Patch(context.Background(), tagged, client.MergeFrom(claim)); err != nil {
 		return err
 	}
@@ -159,7 +159,10 @@ func (w *world) join(claim *karpv1.NodeClaim, dice *rand.Rand) error {
 func (w *world) bind(n *corev1.Node, pods []*corev1.Pod, daemons []*daemonSet, dice *rand.Rand) error {
 	var running []client.Object
 	for _, d := range daemons {
-		pods = append(slices.Clone(pods), podOf(d, "", dice))
+		p := podOf(d, "", dice)
+		p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{
+			{MatchFields: []corev1.NodeSelectorRequirement{{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{n.Name}}}}}}}}
+		pods = append(slices.Clone(pods), p)
 	}
 	for _, p := range pods {
 		running = append(running, runningOn(p, n, dice))

@@ -103,7 +103,7 @@ func newManager(o options, at *rest.Config, f *fence.Fence, decisions *record.Re
 func cached(namespace string) cache.Options {
 	freeze := cache.Config{FieldSelector: fields.OneTermEqualSelector("metadata.name", api.ConfigMapFreeze)}
 	return cache.Options{
-		DefaultTransform: snapshot.Strip,
+		DefaultTransform: snapshot.Sharing(),
 		ByObject:         map[client.Object]cache.ByObject{&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{namespace: freeze}}},
 	}
 }

@@ -1,12 +1,16 @@
 package snapshot
 
 import (
+	"maps"
+	"slices"
+
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -14,7 +18,7 @@ import (
 )
 
 // Strip drops what nobody here reads from an object as it is decoded, so that
-// caches stay small: managed fields of everything, the environment, probes
+// caches stay small: managed fields of everything, the environment, probes, addresses
 // and status details of pods and of the templates of DaemonSets, the image
 // lists of nodes, the parameters of storage, of other workloads all but whom
 // they choose, what their pods ask for, how many they want and how many may fail. It is a transform for informers.
@@ -125,12 +129,34 @@ func stripVolume(v *corev1.PersistentVolume) {
 	}
 }
 
+// stripPod writes nothing that pods may share: it is done once more to one that has been
+// through Sharing.
 func stripPod(p *corev1.Pod) {
-	delete(p.Annotations, corev1.LastAppliedConfigAnnotation)
+	if _, applied := p.Annotations[corev1.LastAppliedConfigAnnotation]; applied {
+		p.Annotations = maps.Clone(p.Annotations)
+		delete(p.Annotations, corev1.LastAppliedConfigAnnotation)
+	}
+	p.GenerateName = ""
 	stripSpec(&p.Spec)
-	p.Status.InitContainerStatuses = stripStatuses(p.Status.InitContainerStatuses)
-	p.Status.ContainerStatuses = stripStatuses(p.Status.ContainerStatuses)
-	p.Status.EphemeralContainerStatuses = nil
+	s := &p.Status
+	p.Status = corev1.PodStatus{
+		Phase: s.Phase, Conditions: stripConditions(s.Conditions), Reason: s.Reason, NominatedNodeName: s.NominatedNodeName, StartTime: s.StartTime, Resize: s.Resize,
+		AllocatedResources: s.AllocatedResources, Resources: s.Resources,
+		InitContainerStatuses: stripStatuses(s.InitContainerStatuses, p.Spec.InitContainers),
+		ContainerStatuses:     stripStatuses(s.ContainerStatuses, p.Spec.Containers),
+	}
+}
+
+// stripConditions drops what kubelets say on the way to Ready.
+func stripConditions(list []corev1.PodCondition) (out []corev1.PodCondition) {
+	for _, c := range list {
+		switch c.Type {
+		case corev1.PodReadyToStartContainers, corev1.PodInitialized, corev1.ContainersReady:
+		default:
+			out = append(out, c)
+		}
+	}
+	return slices.Clip(out)
 }
 
 func stripSpec(s *corev1.PodSpec) {
@@ -149,19 +175,34 @@ func stripSpec(s *corev1.PodSpec) {
 
 // stripContainers keeps what requests, ports and ordering are read from.
 func stripContainers(list []corev1.Container) []corev1.Container {
+	if list == nil {
+		return nil
+	}
+	out := make([]corev1.Container, len(list))
 	for i := range list {
 		c := &list[i]
-		list[i] = corev1.Container{
+		out[i] = corev1.Container{
 			Name: c.Name, Ports: c.Ports, Resources: c.Resources, RestartPolicy: c.RestartPolicy, RestartPolicyRules: c.RestartPolicyRules,
 		}
 	}
-	return list
+	return out
 }
 
-func stripStatuses(list []corev1.ContainerStatus) []corev1.ContainerStatus {
+// stripStatuses keeps the resources of containers that have others than they ask for:
+// while they are resized.
+func stripStatuses(list []corev1.ContainerStatus, of []corev1.Container) (out []corev1.ContainerStatus) {
 	for i := range list {
 		s := &list[i]
-		list[i] = corev1.ContainerStatus{Name: s.Name, AllocatedResources: s.AllocatedResources, Resources: s.Resources}
+		at := slices.IndexFunc(of, func(c corev1.Container) bool { return c.Name == s.Name })
+		if s.Resources == nil && s.AllocatedResources == nil || at >= 0 && hasWhatItAsks(s, of[at].Resources.Requests) {
+			continue
+		}
+		out = append(out, corev1.ContainerStatus{Name: s.Name, AllocatedResources: s.AllocatedResources, Resources: s.Resources})
 	}
-	return list
+	return out
+}
+
+func hasWhatItAsks(s *corev1.ContainerStatus, asks corev1.ResourceList) bool {
+	same := func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 }
+	return (s.Resources == nil || maps.EqualFunc(s.Resources.Requests, asks, same)) && (s.AllocatedResources == nil || maps.EqualFunc(s.AllocatedResources, asks, same))
 }

@@ -98,7 +98,7 @@ func (w *world) start(s setup) *controller {
 	if s.clock != nil {
 		now, clock, fault = s.clock.Now, s.clock, heardBy(s.clock, fault)
 	}
-	live, shown := w.server.Connect(fault), w.server.NewCache(s.lag, snapshot.Strip)
+	live, shown := w.server.Connect(fault), w.server.NewCache(s.lag, snapshot.Sharing())
 	live.User = theController
 	shown.Again = s.again
 	var bought cloud.Machines = machines{Machines: w.cloud, ordeal: c.ordeal, hang: s.hang}
