@@ -41,13 +41,14 @@ type world struct {
 	claims []karpv1.NodeClaim
 	pools  []translate.PoolObject
 	ours   map[string]bool // by provider ID: machines that claims have
+	labels labels
 	send   chan<- prometheus.Metric
 }
 
 // Describe tells of every metric that a scrape may show.
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 	for _, name := range Names() {
-		to <- descs[name]
+		to <- metrics[name].desc
 	}
 }
 
@@ -56,9 +57,9 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	if !c.Leading() {
 		return
 	}
-	w := &world{now: c.Now(), send: to, ours: map[string]bool{}}
+	w := &world{now: c.Now(), send: to, ours: map[string]bool{}, labels: labels{}}
 	if err := c.read(w); err != nil {
-		to <- prometheus.NewInvalidMetric(descs["karpenter_cluster_utilization_percent"], err)
+		to <- prometheus.NewInvalidMetric(metrics["karpenter_cluster_utilization_percent"].desc, err)
 		return
 	}
 	s := c.Snapshot()
@@ -71,7 +72,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	w.eachNode()
 	w.eachPod()
 	if err := c.eachObject(w); err != nil {
-		to <- prometheus.NewInvalidMetric(descs["operator_nodeclaim_status_condition_count"], err)
+		to <- prometheus.NewInvalidMetric(metrics["operator_nodeclaim_status_condition_count"].desc, err)
 	}
 }
 
@@ -104,7 +105,8 @@ func (c *Collector) read(w *world) error {
 
 // set sends one gauge; labels come in the order of the table.
 func (w *world) set(name string, value float64, labels ...string) {
-	w.send <- prometheus.MustNewConstMetric(descs[name], prometheus.GaugeValue, value, labels...)
+	m := metrics[name]
+	w.send <- &gauge{m.desc, value, w.labels.of(m.labels, labels)}
 }
 
 // Names lists the metrics of this package.
@@ -139,15 +141,6 @@ func Names() []string {
 func conditionNames(prefix string) []string {
 	return []string{prefix + "_status_condition_count", prefix + "_status_condition_current_status_seconds", prefix + "_termination_current_time_seconds"}
 }
-
-// descs are the descriptions of the table, by name. It is never written.
-var descs = func() map[string]*prometheus.Desc {
-	out := map[string]*prometheus.Desc{}
-	for _, name := range Names() {
-		out[name] = observe.Define(name).Desc()
-	}
-	return out
-}()
 
 func yes(b bool) string {
 	if b {
