@@ -22,8 +22,8 @@ import (
 // saysFirstPlan is in the line that the controller logs with its first plan.
 const saysFirstPlan = `"made the first plan"`
 
-// scrapeEvery is how often metrics are read, as Prometheus does by default in its operator.
-const scrapeEvery = 30 * time.Second
+// scrapeEvery is how often metrics are read, as Prometheus does by default.
+const scrapeEvery = time.Minute
 
 // controller is the program as it runs.
 type controller struct {

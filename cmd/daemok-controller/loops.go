@@ -4,13 +4,17 @@ import (
 	"context"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	kubecontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/daemok/daemok/controller"
@@ -73,13 +77,28 @@ func loopOptions(workers int) kubecontroller.Options {
 
 // addLoop tells the manager which change leads to a look at which object.
 func addLoop(m ctrl.Manager, l controller.Loop, cpuRequests int) error {
-	b := ctrl.NewControllerManagedBy(m).Named(l.Name).For(l.Kind).WithOptions(loopOptions(workersOf(l.Workers, cpuRequests)))
+	b := ctrl.NewControllerManagedBy(m).Named(l.Name).For(l.Kind).WithOptions(loopOptions(workersOf(l.Workers, cpuRequests))).WithEventFilter(news())
 	for _, t := range l.Others {
 		b = b.Watches(t.Kind, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
 			return requests(t.Names(ctx, o))
 		}))
 	}
 	return b.Complete(newLooker(l))
+}
+
+// news are changes that something came of. Each kubelet writes the status of its node every few minutes
+// though nothing has changed, of which the caches keep the version alone.
+func news() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, is := e.ObjectOld.(*corev1.Node)
+		after, _ := e.ObjectNew.(*corev1.Node)
+		if !is || after == nil || before.ResourceVersion == after.ResourceVersion { // the latter: everything is looked at again
+			return true
+		}
+		same := *after
+		same.ResourceVersion = before.ResourceVersion
+		return !equality.Semantic.DeepEqual(before, &same)
+	}}
 }
 
 func requests(names []string) []reconcile.Request {

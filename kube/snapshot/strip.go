@@ -37,7 +37,7 @@ func Strip(object any) (any, error) {
 		}
 		o.Status.Conditions = nil
 	case *corev1.Node:
-		o.Status.Images = nil
+		stripNode(o)
 	case *corev1.Namespace:
 		o.Annotations, o.Status.Conditions = nil, nil
 	case *corev1.PersistentVolumeClaim:
@@ -126,6 +126,14 @@ func stripVolume(v *corev1.PersistentVolume) {
 	v.Spec.MountOptions = nil
 	if v.Spec.CSI != nil {
 		v.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: v.Spec.CSI.Driver, VolumeHandle: v.Spec.CSI.VolumeHandle}
+	}
+}
+
+// stripNode also drops what a kubelet writes every few minutes though nothing has changed.
+func stripNode(n *corev1.Node) {
+	n.Status.Images = nil
+	for i := range n.Status.Conditions {
+		n.Status.Conditions[i].LastHeartbeatTime = metav1.Time{}
 	}
 }
 
