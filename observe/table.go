@@ -11,7 +11,7 @@ import (
 
 var scheduling = []Definition{
 	{Name: "karpenter_build_info", Kind: Gauge, Unit: "1", Labels: []string{"version", "goversion", "goarch", "commit"},
-		Help: "Always 1; the labels say the build."},
+		Help: "Always 1; the labels name the build."},
 	{Name: "karpenter_scheduler_scheduling_duration_seconds", Kind: Histogram, Unit: "seconds", Labels: []string{"controller"},
 		Help: "How long one plan took; controller is provisioner."},
 	{Name: "karpenter_scheduler_queue_depth", Kind: Gauge, Unit: "1", Labels: []string{"controller", "scheduling_id"},
@@ -274,7 +274,7 @@ func conditionsOf(prefix string, kind []string) []Definition {
 	with := func(labels ...string) []string { return slices.Concat(kind, labels) }
 	return []Definition{
 		{Name: prefix + "_status_condition_count", Kind: Gauge, Unit: "1", PerObject: true,
-			Labels: with("namespace", "name", "type", "status", "reason"), Help: "Always 1; the labels say a condition of an object."},
+			Labels: with("namespace", "name", "type", "status", "reason"), Help: "Always 1; the labels name a condition of an object."},
 		{Name: prefix + "_status_condition_current_status_seconds", Kind: Gauge, Unit: "seconds", PerObject: true,
 			Labels: with("namespace", "name", "type", "status", "reason"), Help: "How long a condition of an object has had its status."},
 		{Name: prefix + "_status_condition_transitions_total", Kind: Counter, Unit: "1",

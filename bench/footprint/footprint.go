@@ -1,5 +1,5 @@
 // Package footprint measures what the controller takes of its host in a cluster of a given
-// size: memory and processor time at rest, and how long it takes to the first plan.
+// size: memory and idle processor time, and how long it takes to the first plan.
 //
 // It promises that the measured process is the program that ships, started as in a cluster,
 // and that nothing it talks to runs in that process: an API server in memory and an emulated
@@ -55,7 +55,7 @@ func (o Options) check() error {
 	return nil
 }
 
-// Measure builds the cluster, starts the controller anew and measures it. It takes Settle and Over, and
+// Measure builds the cluster, starts the controller again and measures it. It takes Settle and Over, and
 // before that a minute for every thousand nodes or so.
 func Measure(ctx context.Context, o Options) (r Result, err error) {
 	if err := o.check(); err != nil {

@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/daemok/daemok/bench/measured"
 	"github.com/daemok/daemok/internal/pause"
 )
 
@@ -37,14 +38,11 @@ type controller struct {
 	err     error // with which it ended
 }
 
-// run starts the program with these variables beside those of this process. It ends with ctx.
+// run starts the program with these variables. It ends with ctx.
 func run(ctx context.Context, program, log string, port int, variables map[string]string) (*controller, error) {
 	c := &controller{log: log, metrics: fmt.Sprintf("http://127.0.0.1:%d/metrics", port), planned: make(chan time.Time, 1), ended: make(chan struct{})}
 	c.cmd = exec.CommandContext(ctx, program)
-	c.cmd.Env = os.Environ()
-	for name, value := range variables {
-		c.cmd.Env = append(c.cmd.Env, name+"="+value)
-	}
+	c.cmd.Env = measured.Environment(os.Environ(), variables)
 	out, err := os.Create(filepath.Clean(log))
 	if err != nil {
 		return nil, err
@@ -140,7 +138,7 @@ func (c *controller) scrape(ctx context.Context) {
 	}
 }
 
-// ticksPerSecond is what Linux tells processor time in, on every platform that Go runs on.
+// ticksPerSecond is the unit in which Linux reports processor time, on every platform that Go runs on.
 const ticksPerSecond = 100
 
 // cpu is the processor time that the process has taken since its start.

@@ -33,6 +33,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/daemok/daemok/bench/measured"
 	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/market"
 	autoscalingv1beta1 "github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
@@ -151,7 +152,7 @@ func (w *world) start(ctx context.Context) (*controller, error) {
 	if err := clientcmd.WriteToFile(*config, file); err != nil {
 		return nil, fmt.Errorf("write the kubeconfig: %w", err)
 	}
-	ports, err := freePorts(ctx)
+	ports, err := measured.FreePorts(2)
 	if err != nil {
 		return nil, err
 	}
@@ -162,19 +163,6 @@ func (w *world) start(ctx context.Context) (*controller, error) {
 		"AWS_ENDPOINT_URL": w.urls[1], "AWS_CA_BUNDLE": w.authority(), "AWS_REGION": region, "AWS_ACCESS_KEY_ID": "footprint", "AWS_SECRET_ACCESS_KEY": "footprint",
 		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true",
 	})
-}
-
-// freePorts are two that nobody listens at now.
-func freePorts(ctx context.Context) (out [2]int, err error) {
-	for i := range out {
-		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return out, fmt.Errorf("find a port for the controller: %w", err)
-		}
-		defer l.Close()
-		out[i] = l.Addr().(*net.TCPAddr).Port
-	}
-	return out, nil
 }
 
 func (w *world) close() error {

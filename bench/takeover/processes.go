@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/daemok/daemok/bench/measured"
 )
 
 // lab is a lab as its command line shows it.
@@ -64,7 +66,7 @@ type controller struct {
 }
 
 func startController(program string, l *lab, name string) (*controller, error) {
-	port, err := freePort()
+	ports, err := measured.FreePorts(1)
 	if err != nil {
 		return nil, err
 	}
@@ -73,36 +75,20 @@ func startController(program string, l *lab, name string) (*controller, error) {
 		return nil, fmt.Errorf("make the log of %s: %w", name, err)
 	}
 	defer log.Close()
-	c := &controller{command: exec.Command(program), ready: fmt.Sprintf("http://127.0.0.1:%d/readyz", port)}
-	c.command.Stdout, c.command.Stderr, c.command.Env = log, log, environment(os.Environ(), l.variables, name, port)
+	c := &controller{command: exec.Command(program), ready: fmt.Sprintf("http://127.0.0.1:%d/readyz", ports[0])}
+	c.command.Stdout, c.command.Stderr, c.command.Env = log, log, measured.Environment(os.Environ(), variables(l.variables, name, ports[0]))
 	if err := c.command.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", program, err)
 	}
 	return c, nil
 }
 
-// environment points a controller at the lab. Nothing of the user's own cluster and AWS account passes.
-func environment(base []string, variables map[string]string, name string, port int) (all []string) {
-	for _, line := range base {
-		if !strings.HasPrefix(line, "AWS_") && !strings.HasPrefix(line, "KUBE") {
-			all = append(all, line)
-		}
-	}
-	for key, value := range variables {
-		all = append(all, key+"="+value)
-	}
-	return append(all, // of two of one name the later counts
-		"KUBECONFIG="+variables["CONTROLLER_KUBECONFIG"], "AWS_ACCESS_KEY_ID="+variables["CONTROLLER_AWS_ACCESS_KEY_ID"],
-		"SYSTEM_NAMESPACE=kube-system", "POD_NAME="+name, "METRICS_PORT=0", "HEALTH_PROBE_PORT="+strconv.Itoa(port))
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
+// variables point a controller at the lab, with the rights of the controller's own role.
+func variables(lab map[string]string, name string, port int) map[string]string {
+	all := maps.Clone(lab)
+	all["KUBECONFIG"], all["AWS_ACCESS_KEY_ID"] = lab["CONTROLLER_KUBECONFIG"], lab["CONTROLLER_AWS_ACCESS_KEY_ID"]
+	all["SYSTEM_NAMESPACE"], all["POD_NAME"], all["METRICS_PORT"], all["HEALTH_PROBE_PORT"] = "kube-system", name, "0", strconv.Itoa(port)
+	return all
 }
 
 func (c *controller) pid() int { return c.command.Process.Pid }

@@ -93,7 +93,7 @@ func answerHealth(port int) (stop func()) {
 		_ = server.ListenAndServe() // a port that is taken is said by the manager, which wants it too
 	}()
 	return func() {
-		_ = server.Close() // nobody is owed an answer
+		_ = server.Close() // no caller is owed an answer
 		<-ended
 	}
 }

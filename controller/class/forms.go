@@ -119,10 +119,10 @@ func built(build string, form map[string]string) (Built, error) {
 	return Built{Digest: hex.EncodeToString(sum[:6]), Builds: []string{build}, Packed: packed.Bytes()}, nil
 }
 
-// unpackedMost bounds what an annotation that somebody else wrote may become.
+// unpackedMost bounds what an annotation that another client wrote may become.
 const unpackedMost = 1 << 20
 
-// Form are the values by path. They may hold what the user wrote into user data: whoever may read the class knows it.
+// Form are the values by path. They may hold what the user wrote into user data: those who may read the class know it.
 func (b Built) Form() (form map[string]string, err error) {
 	r, err := gzip.NewReader(bytes.NewReader(b.Packed))
 	if err != nil {
@@ -160,9 +160,21 @@ func LaunchedAs(c *Subject, claims []karpv1.NodeClaim) map[string]int {
 	return out
 }
 
+// launched counts the NodeClaims of a class by form; none where forms are not compared.
+func (r *Reconciler) launched(ctx context.Context, c *Subject) (map[string]int, error) {
+	if r.Form == nil {
+		return nil, nil
+	}
+	var claims karpv1.NodeClaimList
+	if err := r.Store.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list claims of %s: %w", c.ID(), err)
+	}
+	return LaunchedAs(c, claims.Items), nil
+}
+
 // noteForm has the class carry the form that this build makes of it. What cannot be rendered cannot be launched
 // either, and is said elsewhere.
-func (r *Reconciler) noteForm(ctx context.Context, c *Subject, annotations map[string]string) error {
+func (r *Reconciler) noteForm(c *Subject, launched map[string]int, annotations map[string]string) error {
 	if r.Form == nil {
 		return nil
 	}
@@ -171,12 +183,8 @@ func (r *Reconciler) noteForm(ctx context.Context, c *Subject, annotations map[s
 		delete(annotations, api.MarkLaunchForms)
 		return nil //nolint:nilerr // conditions say what is wrong with a spec
 	}
-	var claims karpv1.NodeClaimList
-	if err := r.Store.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("list claims of %s: %w", c.ID(), err)
-	}
 	before := FormsOf(c)
-	next, err := before.With(c, r.Build, form, LaunchedAs(c, claims.Items))
+	next, err := before.With(c, r.Build, form, launched)
 	if err != nil {
 		return err
 	}
@@ -196,15 +204,11 @@ const pathsNamed = 10
 
 // compareForms warns while nodes are there that another build launched in another form. It names settings and builds,
 // and no values: those of user data may be secrets.
-func (r *Reconciler) compareForms(ctx context.Context, c *Subject) error {
+func (r *Reconciler) compareForms(c *Subject, launched map[string]int) error {
 	if r.Form == nil {
 		return nil
 	}
-	var claims karpv1.NodeClaimList
-	if err := r.Store.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("list claims of %s: %w", c.ID(), err)
-	}
-	forms, launched := FormsOf(c), LaunchedAs(c, claims.Items)
+	forms := FormsOf(c)
 	var texts []string
 	nodes := 0
 	for _, b := range forms.Earlier() {

@@ -121,7 +121,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	if c.GetDeletionTimestamp() != nil {
 		return r.finalize(ctx, c)
 	}
-	if err := r.prepare(ctx, c); err != nil {
+	launched, err := r.launched(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	if err := r.prepare(ctx, c, launched); err != nil {
 		return 0, err
 	}
 	if left := r.records.of(name).left(c, r.Now()); left > 0 {
@@ -138,7 +142,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	before := c.copy()
 	again := r.resolve(ctx, c, unplaced, reserved)
 	r.replaced(c)
-	if err := r.compareForms(ctx, c); err != nil {
+	if err := r.compareForms(c, launched); err != nil {
 		return 0, err
 	}
 	condition.Begin(c, r.Now())
@@ -153,8 +157,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	return again, nil
 }
 
-// prepare writes finalizer, hash and form.
-func (r *Reconciler) prepare(ctx context.Context, c *Subject) error {
+// prepare writes finalizer, hash and form. launched is in which forms instances of the class were launched.
+func (r *Reconciler) prepare(ctx context.Context, c *Subject, launched map[string]int) error {
 	if r.Kind.Hash == nil {
 		return nil
 	}
@@ -165,7 +169,7 @@ func (r *Reconciler) prepare(ctx context.Context, c *Subject) error {
 	}
 	annotations[api.AnnotationNodeClassHash], annotations[api.AnnotationNodeClassHashVersion] = r.Kind.Hash(c.Object)
 	c.SetAnnotations(annotations)
-	if err := r.noteForm(ctx, c, annotations); err != nil {
+	if err := r.noteForm(c, launched, annotations); err != nil {
 		return err
 	}
 	controllerutil.AddFinalizer(c, api.FinalizerClassTermination)

@@ -23,7 +23,7 @@ func Sharing() func(any) (any, error) {
 }
 
 // partsMax is how many different parts are known at once. With one more they are all
-// forgotten, and pods that come later share anew: so parts of pods that are gone do not stay.
+// forgotten, and pods that come later share again: so parts of pods that are gone do not stay.
 const partsMax = 10_000
 
 type sharing struct {
@@ -37,7 +37,7 @@ type part interface {
 	Marshal() ([]byte, error)
 }
 
-// share returns the part that came first of those that are equal. kind tells types apart.
+// share returns the part that came first of those that are equal. kind distinguishes types.
 func share[P part](s *sharing, kind string, p P) P {
 	text, err := p.Marshal()
 	if err != nil {

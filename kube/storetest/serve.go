@@ -41,7 +41,7 @@ func (s *Server) Resources(namespaced bool, kinds ...client.Object) (out []Resou
 
 // Handler serves the resources as an API server of that minor version of Kubernetes 1
 // does: discovery, lists with pages, watches with initial events, metadata alone, writes, merge patches,
-// evictions, in JSON and in protobuf. It asks nobody who they are. A watch that begins at a
+// evictions, in JSON and in protobuf. It authenticates no caller. A watch that begins at a
 // version before the last change of its kind answers 410, and its client lists again.
 func (s *Server) Handler(minor string, resources ...Resource) http.Handler {
 	h := &served{server: s, through: s.Connect(nil), codecs: newCodecs(s.scheme), resources: map[schema.GroupVersionResource]Resource{}}
@@ -69,7 +69,7 @@ type served struct {
 
 func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", runtime.ContentTypeJSON)
-	_ = json.NewEncoder(w).Encode(v) // whoever asked has gone otherwise
+	_ = json.NewEncoder(w).Encode(v) // the caller has gone otherwise
 }
 
 func (h *served) coreVersions(w http.ResponseWriter, _ *http.Request) {
@@ -205,11 +205,11 @@ func (h *served) do(w http.ResponseWriter, a *asked) (err error) {
 	return h.codecs.write(w, a.answer, code, object, a.kind.GroupVersion())
 }
 
-// refuse answers with an error as API servers tell it.
+// refuse answers with an error as API servers report it.
 func (h *served) refuse(w http.ResponseWriter, a *asked, err error) {
 	status := apierrors.NewInternalError(err).Status()
-	if told, is := err.(apierrors.APIStatus); is { //nolint:errorlint // what the server returns is not wrapped
-		status = told.Status()
+	if reported, is := err.(apierrors.APIStatus); is { //nolint:errorlint // what the server returns is not wrapped
+		status = reported.Status()
 	}
 	if a.answer.info == nil {
 		a.answer = h.codecs.plain()

@@ -63,7 +63,7 @@ func (c codecs) write(w http.ResponseWriter, as answering, code int, o runtime.O
 	}
 	w.Header().Set("Content-Type", as.info.MediaType)
 	w.WriteHeader(code)
-	_, _ = w.Write(text.Bytes()) // whoever asked has gone otherwise
+	_, _ = w.Write(text.Bytes()) // the caller has gone otherwise
 	return nil
 }
 
@@ -83,7 +83,7 @@ func (f frames) write(what watch.EventType, o runtime.Object) error {
 
 var eventTypes = map[change]watch.EventType{added: watch.Added, modified: watch.Modified, deleted: watch.Deleted}
 
-// watch tells of all objects first where the client asks for it, or names no version; then
+// watch sends all objects first where the client asks for it, or names no version; then
 // of every change, until the client goes.
 func (h *served) watch(w http.ResponseWriter, a *asked) error {
 	if a.metadataOnly {

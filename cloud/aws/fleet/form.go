@@ -16,7 +16,7 @@ import (
 )
 
 // FormOf renders the launch template of a class for an instance that is made up, in a cluster that is: each setting by
-// its path, user data by its sections. It depends on the spec, on what nodes are told to register with and on this
+// its path, user data by its sections. It depends on the spec, on what nodes register with and on this
 // build alone, so that the forms of two builds can be compared. It is nil with a launch template of the user's own.
 // The values may hold what the user wrote into user data.
 func FormOf(spec nodeclass.Spec, node cloud.NodeSetup) (map[string]string, error) {
