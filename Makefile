@@ -68,7 +68,7 @@ help: ## list the targets
 build: bin/daemok bin/daemok-controller bin/daemok-lab ## build bin/daemok, bin/daemok-controller, bin/daemok-lab where sources changed
 
 .PHONY: demo
-demo: build ## watch pending pods become machines and go again; ONCE=1 tells the story and exits
+demo: build ## watch pods get a node, and the node go again, in a lab; ONCE=1 ends after that
 	@bin/daemok demo $(if $(ONCE),--once)
 
 .PHONY: test

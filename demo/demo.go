@@ -36,7 +36,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := lab.claimFolder(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(o.Out, "demo: time scale %g: machines boot and stop in %g of the time they take in life; nothing else is scaled\n", o.TimeScale, o.TimeScale)
+	fmt.Fprintf(o.Out, "demo: time scale %g: instances boot and terminate in %g of the time they take on EC2; nothing else is scaled\n", o.TimeScale, o.TimeScale)
 	if err := lab.up(ctx, o.TimeScale); err != nil {
 		return errors.Join(err, lab.down())
 	}

@@ -37,7 +37,7 @@ func settingUp() []step {
 			}
 			return orNothing(seen)
 		},
-		say: func(*world, time.Duration) string { return "node class and node pool are ready" },
+		say: func(*world, time.Duration) string { return "EC2NodeClass and NodePool are ready" },
 	}}
 }
 
@@ -72,7 +72,7 @@ func goingUp(pods int, timeScale float64) []step {
 			name: "running", limit: time.Minute, log: "scheduler", instead: podsSeen,
 			reached: func(w *world) bool { return w.count(func(p podSight) bool { return p.running }) == pods },
 			say: func(w *world, _ time.Duration) string {
-				return fmt.Sprintf("%d pods run (scheduler and kubelet; Daemok has no part in it once the node is open)", len(w.pods))
+				return fmt.Sprintf("%d pods run (scheduling and starting them is the work of kube-scheduler and the kubelet)", len(w.pods))
 			},
 		},
 	}
@@ -84,7 +84,7 @@ func goingDown(timeScale float64) []step {
 			name: "empty", limit: time.Minute, log: "controller-manager", instead: podsSeen,
 			reached: func(w *world) bool { return len(w.pods) == 0 },
 			say: func(*world, time.Duration) string {
-				return fmt.Sprintf("all pods are gone; the node pool lets an empty node stay %v (consolidateAfter)", emptyFor)
+				return fmt.Sprintf("all pods are gone; the NodePool keeps an empty node for %v (consolidateAfter)", emptyFor)
 			},
 		}, {
 			name: "leaving", limit: emptyFor + 30*time.Second, log: "controller", instead: machinesSeen,
@@ -97,7 +97,7 @@ func goingDown(timeScale float64) []step {
 			},
 			say: func(w *world, _ time.Duration) string {
 				away := w.longest(func(m *machine) time.Time { return m.leavingAt }, func(m *machine) time.Time { return m.goneAt })
-				return fmt.Sprintf("machine gone, node and claim too (%s from the decision: drain, and AWS stopping the machine)", brief(away))
+				return fmt.Sprintf("instance, node and NodeClaim are gone (%s after the decision: the drain, and AWS terminating the instance)", brief(away))
 			},
 		},
 	}
@@ -117,10 +117,10 @@ func sayDecision(w *world, _ time.Duration) string {
 	var lines []string
 	for _, m := range w.sorted() {
 		if m.decision == nil {
-			lines = append(lines, fmt.Sprintf("decided: claim %s (it carries no record of the choice)", m.claim))
+			lines = append(lines, fmt.Sprintf("decided: NodeClaim %s (it has no record of the choice)", m.claim))
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("decided: buy %s", m.decision.offer))
+		lines = append(lines, fmt.Sprintf("decided: launch %s", m.decision.offer))
 		for _, o := range m.decision.RunnersUp {
 			lines = append(lines, fmt.Sprintf("  next best %s: %s", o, o.WhyNot))
 		}
@@ -132,7 +132,7 @@ func sayDecision(w *world, _ time.Duration) string {
 		}
 	}
 	since := max(0, last.Sub(w.podCreatedAt))
-	return strings.Join(append(lines, fmt.Sprintf("Daemok's share: %s after the last pod, of which %s is the batch window",
+	return strings.Join(append(lines, fmt.Sprintf("Daemok's share: %s after the last pod was created, %s of it the batch window",
 		brief(since), min(since, batchIdle).Round(time.Millisecond))), "\n")
 }
 
@@ -145,18 +145,18 @@ func sayLaunch(w *world, _ time.Duration) string {
 		}
 	}
 	took := w.longest(func(m *machine) time.Time { return m.seenAt }, func(m *machine) time.Time { return m.launchedAt })
-	return strings.Join(append(lines, "Daemok's share: "+brief(took)+" at most; AWS's answers, and repeats while what was just made there is not visible yet, are part of it"), "\n")
+	return strings.Join(append(lines, "Daemok's share: at most "+brief(took)+", AWS's answers and retries included"), "\n")
 }
 
 func sayRegistered(w *world, _ time.Duration) string {
 	boot := w.longest(func(m *machine) time.Time { return m.launchedAt }, func(m *machine) time.Time { return m.nodeSeenAt })
 	own := w.longest(func(m *machine) time.Time { return m.nodeSeenAt }, func(m *machine) time.Time { return m.registeredAt })
-	return fmt.Sprintf("node registered: %s\nthe machine's boot took %s; Daemok's share: %s", nodesOf(w), brief(boot), brief(own))
+	return fmt.Sprintf("node registered: %s\nthe instance took %s to boot; Daemok's share: %s", nodesOf(w), brief(boot), brief(own))
 }
 
 func sayReady(w *world, _ time.Duration) string {
 	own := w.longest(func(m *machine) time.Time { return later(m.nodeReadyAt, m.registeredAt) }, func(m *machine) time.Time { return m.openAt })
-	return fmt.Sprintf("node ready and open for pods\nDaemok's share: %s from the kubelet's word to the last taint of ours", brief(own))
+	return fmt.Sprintf("node ready, and its last startup taint removed\nDaemok's share: %s after the kubelet reported Ready", brief(own))
 }
 
 func sayLeaving(w *world, _ time.Duration) string {
@@ -164,7 +164,7 @@ func sayLeaving(w *world, _ time.Duration) string {
 	for _, m := range w.machines {
 		own = max(own, m.leavingAt.Sub(w.podGoneAt.Add(emptyFor)))
 	}
-	return fmt.Sprintf("decided: the empty node goes\nDaemok's share: %s after the deadline", brief(own))
+	return fmt.Sprintf("decided: remove the empty node\nDaemok's share: %s after consolidateAfter was over", brief(own))
 }
 
 func nodesOf(w *world) string {
@@ -205,14 +205,14 @@ func podsSeen(w *world) string {
 func machinesSeen(w *world) string {
 	var seen []string
 	if w.givenUp > 0 {
-		seen = append(seen, fmt.Sprintf("%d claims were given up before they had a machine", w.givenUp))
+		seen = append(seen, fmt.Sprintf("%d NodeClaims were abandoned before they had an instance", w.givenUp))
 	}
 	for i, m := range w.sorted() {
 		if i == machinesTold {
-			seen = append(seen, fmt.Sprintf("%d more claims", len(w.machines)-i))
+			seen = append(seen, fmt.Sprintf("%d more NodeClaims", len(w.machines)-i))
 			break
 		}
-		text := "claim " + m.claim
+		text := "NodeClaim " + m.claim
 		for _, name := range []string{"Launched", "Registered", "Initialized"} {
 			if c, ok := m.conditions[name]; ok {
 				text += fmt.Sprintf(" %s=%s", name, c.status)

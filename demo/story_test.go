@@ -129,18 +129,18 @@ func TestTheStoryIsToldWithTimesAndShares(t *testing.T) {
 	}
 	for _, want := range []string{
 		"+0.02s  2 pods pending: no nodes available",
-		"+1.12s  decided: buy m7i.large in us-east-1a, on-demand, $0.1008 an hour",
+		"+1.12s  decided: launch m7i.large in us-east-1a, on-demand, $0.1008 an hour",
 		"next best m6i.large in us-east-1b, on-demand, $0.1100 an hour: dearer by 9 %",
-		"Daemok's share: 1.10s after the last pod, of which 1s is the batch window",
+		"Daemok's share: 1.10s after the last pod was created, 1s of it the batch window",
 		"+1.32s  launched aws:///us-east-1a/i-1",
 		"on the way: LaunchFailed profile unknown",
 		"+9.37s  node registered: ip-10-0-1-2",
-		"the machine's boot took 8.00s; Daemok's share: 0.05s",
-		"+12.37s  node ready and open for pods",
+		"the instance took 8.00s to boot; Daemok's share: 0.05s",
+		"+12.37s  node ready, and its last startup taint removed",
 		"+12.57s  2 pods run",
 		"+0.04s  all pods are gone",
-		"Daemok's share: 0.30s after the deadline",
-		"+36.34s  machine gone, node and claim too (6.00s from the decision",
+		"Daemok's share: 0.30s after consolidateAfter was over",
+		"+36.34s  instance, node and NodeClaim are gone (6.00s after the decision",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the story does not say %q:\n%s", want, out)
@@ -159,9 +159,9 @@ func TestAStepThatDoesNotCome(t *testing.T) {
 		"a pool that is never ready":        {[][]scene{setUp[:1]}, "node pool ready", "EC2NodeClass default: ready", "logs/controller.log"},
 		"no pods":                           {[][]scene{setUp}, "pending", "no pods of inflate", "logs/controller-manager.log"},
 		"no decision":                       {[][]scene{setUp, up[:2]}, "decide", "a Pending (no nodes available); b Pending", "logs/controller.log"},
-		"no machine":                        {[][]scene{setUp, up[:3]}, "launch", "claim default-x1", "logs/controller.log"},
-		"claims that are given up":          {[][]scene{setUp, up[:3], {{after: time.Second, gone: true, object: claimWith("", "")}}}, "launch", "1 claims were given up before they had a machine", "logs/controller.log"},
-		"a machine that never registers":    {[][]scene{setUp, up[:5]}, "registered", "claim default-x1 Launched=True", "logs/controller.log"},
+		"no machine":                        {[][]scene{setUp, up[:3]}, "launch", "NodeClaim default-x1", "logs/controller.log"},
+		"claims that are given up":          {[][]scene{setUp, up[:3], {{after: time.Second, gone: true, object: claimWith("", "")}}}, "launch", "1 NodeClaims were abandoned before they had an instance", "logs/controller.log"},
+		"a machine that never registers":    {[][]scene{setUp, up[:5]}, "registered", "NodeClaim default-x1 Launched=True", "logs/controller.log"},
 		"a node that never gets ready":      {[][]scene{setUp, up[:7]}, "ready", "node ip-10-0-1-2 is not ready (KubeletNotReady CNI missing)", "logs/controller.log"},
 		"pods that never run":               {[][]scene{setUp, up[:9]}, "running", "b Pending", "logs/scheduler.log"},
 		"pods that never go":                {[][]scene{setUp, up, down[:1]}, "empty", "b Running", "logs/controller-manager.log"},

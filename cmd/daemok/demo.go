@@ -16,7 +16,7 @@ func demoCommand() *cobra.Command {
 	options := demo.Options{Command: os.Args[0], Pods: 5, Now: time.Now}
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Watch pending pods become machines and go again, in a lab of its own",
+		Short: "Watch pods get a node, and the node go again, in a lab of its own",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			program, err := findLab(ownFolder(), exec.LookPath)
@@ -33,6 +33,6 @@ func demoCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&options.Once, "once", false, "end after the story and remove the lab; else stay up until Ctrl-C")
 	cmd.Flags().StringVar(&options.Dir, "dir", ".lab/demo", "folder of the demo's lab")
-	cmd.Flags().Float64Var(&options.TimeScale, "time-scale", 0.2, "how long machines take to boot and stop; 1 as in life, 0 no time")
+	cmd.Flags().Float64Var(&options.TimeScale, "time-scale", 0.2, "how long instances take to boot and terminate; 1 as on EC2, 0 no time")
 	return cmd
 }
