@@ -94,7 +94,7 @@ func filesOf(path string) ([]string, error) {
 	}
 	var out []string
 	for _, e := range entries {
-		if !e.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json", ".tf"}, filepath.Ext(e.Name())) {
+		if !e.IsDir() && hasManifests(e.Name()) {
 			out = append(out, filepath.Join(path, e.Name()))
 		}
 	}
@@ -102,6 +102,11 @@ func filesOf(path string) ([]string, error) {
 		return nil, fmt.Errorf("folder %s has no file that ends in .yaml, .yml, .json or .tf", path)
 	}
 	return out, nil
+}
+
+// hasManifests reports whether a file of a folder is one of manifests, by its name.
+func hasManifests(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json", ".tf"}, filepath.Ext(name)) && !terraform.IsValues(name)
 }
 
 // besideThem are the files in the folders of Terraform's files that declare what these may

@@ -320,7 +320,7 @@ func toMigrate(path string, recursive bool) ([]string, error) {
 			return err
 		case e.IsDir() && at != path && !recursive:
 			return fs.SkipDir
-		case !e.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json", ".tf"}, filepath.Ext(at)):
+		case !e.IsDir() && hasManifests(at):
 			out = append(out, at)
 		}
 		return nil

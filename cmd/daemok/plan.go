@@ -25,7 +25,11 @@ type planFlags struct {
 	asked, manifests []string
 	policy           decide.Policy
 	upgrade          bool
+	exits            bool // with wouldChange where the plan does anything
 }
+
+// wouldChange is the exit code that says that a plan does something, where that is asked for.
+const wouldChange = 2
 
 func planCommand(read reader, open connector) *cobra.Command {
 	f := &planFlags{at: newTarget(), form: output.New()}
@@ -39,7 +43,7 @@ or that of the live cluster.
 -f adds or changes manifests, as if they had been applied and their controllers
 had done what they do: workloads with their pods, pools, classes and what they
 name. The plan is the one with them; it is compared with the one without. Files ending
-in .tf are read for kubernetes_manifest and kubectl_manifest; what of them cannot be
+in .tf or .tf.json are read for kubernetes_manifest and kubectl_manifest; what of them cannot be
 told without Terraform is left out, and told.
 
 --what-if compares it with what Daemok would do if pools might buy something
@@ -87,7 +91,8 @@ func (f *planFlags) addTo(cmd *cobra.Command) {
 	flags.StringArrayVarP(&f.manifests, "filename", "f", nil, "file or folder with manifests to add, - for standard input; may be repeated")
 	flags.StringArrayVar(&f.asked, "what-if", nil, "changes of pools to compare with, such as pool=default,add-family=m8g; may be repeated")
 	flags.BoolVar(&f.upgrade, "upgrade", false, "say what an upgrade to the release of this command changes of new nodes")
-	for _, other := range []string{"snapshot", "filename", "what-if"} {
+	flags.BoolVar(&f.exits, "detailed-exitcode", false, "exit with 2 where the plan would launch, withdraw or disrupt anything, with 0 where it would not")
+	for _, other := range []string{"snapshot", "filename", "what-if", "detailed-exitcode"} {
 		cmd.MarkFlagsMutuallyExclusive("upgrade", other)
 	}
 }
@@ -126,7 +131,14 @@ func (f *planFlags) plan(cmd *cobra.Command, read reader) error {
 	}
 	p := planOf(s, f.policy)
 	p.Fewer = decide.Fewer(s, f.policy, decide.Usual(s), &p)
-	return f.form.Print(cmd.OutOrStdout(), answer{p, allowedOf(s), added, others, found.failing}.printed(f.form.Is(output.Wide)))
+	if err := f.form.Print(cmd.OutOrStdout(), answer{p, allowedOf(s), added, others, found.failing}.printed(f.form.Is(output.Wide))); err != nil {
+		return err
+	}
+	if launched, withdrawn, gone := len(p.Launches), len(p.Withdrawals), len(p.Removals()); f.exits && launched+withdrawn+gone > 0 {
+		return &exitError{fmt.Errorf("the plan changes the cluster: %s launched, %s withdrawn, %s disrupted",
+			counted(launched, "instance"), counted(withdrawn, "NodeClaim"), counted(gone, "node")), wouldChange}
+	}
+	return nil
 }
 
 // find reads the file, or the live cluster when none is named.

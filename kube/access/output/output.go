@@ -34,8 +34,9 @@ const (
 
 // Forms that have an expression after them, and an equal sign between.
 const (
-	inColumns = "custom-columns"
-	byPath    = "jsonpath"
+	inColumns  = "custom-columns"
+	byPath     = "jsonpath"
+	byTemplate = "go-template"
 )
 
 // Format is the form that a command prints in. New makes one.
@@ -44,6 +45,7 @@ type Format struct {
 	own      []string // forms of the command alone
 	nameless bool
 	paths    *printers.JSONPathPrinter
+	template *printers.GoTemplatePrinter
 	cols     []column
 }
 
@@ -80,6 +82,7 @@ func (f *Format) Set(text string) error {
 	form, expression, has := strings.Cut(text, "=")
 	var cols []column
 	var paths *printers.JSONPathPrinter
+	var template *printers.GoTemplatePrinter
 	var err error
 	switch {
 	case slices.Contains(f.plain(), text):
@@ -87,13 +90,15 @@ func (f *Format) Set(text string) error {
 		cols, err = readColumns(expression)
 	case strings.HasPrefix(form, byPath):
 		paths, err = readPath(text)
+	case form == byTemplate || form == byTemplate+"-file":
+		template, err = readTemplate(text)
 	case form == inColumns:
 		err = errors.New("say which columns: -o custom-columns=NAME:.name,POOL:.pool")
 	default:
 		err = fmt.Errorf("there is no such form: want %s", strings.Join(f.nearestFirst(form), ", "))
 	}
 	if err == nil {
-		f.asked, f.cols, f.paths = text, cols, paths
+		f.asked, f.cols, f.paths, f.template = text, cols, paths, template
 	}
 	return err
 }
@@ -114,7 +119,8 @@ func (f *Format) plain() []string {
 
 // forms are all, for help and errors. A command's own take the place of the text for people.
 func (f *Format) forms() []string {
-	return append(f.plain(), inColumns+"=COLUMNS", byPath+"=TEMPLATE", byPath+"-file=FILE", byPath+"-as-json=TEMPLATE")
+	return append(f.plain(), inColumns+"=COLUMNS", byPath+"=TEMPLATE", byPath+"-file=FILE", byPath+"-as-json=TEMPLATE",
+		byTemplate+"=TEMPLATE", byTemplate+"-file=FILE")
 }
 
 // nearestFirst are all, the one that was probably meant before the others.
@@ -191,6 +197,8 @@ func (f *Format) Print(out io.Writer, a Answer) error {
 			return fmt.Errorf("-o %s: %w; -o json shows what there is, and what is a fraction there is compared with 1.0, not 1", f.asked, err)
 		}
 		return nil
+	case f.template != nil:
+		return f.writeTemplate(out, a.Value)
 	}
 	return f.writeColumns(out, a.Rows)
 }

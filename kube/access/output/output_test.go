@@ -45,6 +45,10 @@ func TestFormsOfKubectl(t *testing.T) {
 	if err := os.WriteFile(file, []byte("{.machines[0].name}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	goFile := filepath.Join(t.TempDir(), "template")
+	if err := os.WriteFile(goFile, []byte("{{(index .machines 0).name}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for form, want := range map[string]string{
 		"":     "two machines\n",
 		"wide": "two machines\n",
@@ -54,10 +58,12 @@ func TestFormsOfKubectl(t *testing.T) {
 		"name": "nodeclaim.karpenter.sh/a\nnode/n\n",
 		"custom-columns=NAME:.name,PODS:pods[*],N:{.count},ALL:.pods": "NAME   PODS     N         ALL\na      x,y      3000000   [\"x\",\"y\"]\n" +
 			"a      x,y      3000000   [\"x\",\"y\"]\nb      <none>   0         <none>\nb      <none>   0         <none>\n",
-		"jsonpath={.machines[*].count} {.none}":                 "3000000 0 ",
-		"jsonpath={range .machines[?(@.cost>0.1)]}{.name}{end}": "a",
-		"jsonpath-as-json={.machines[*].name}":                  "[\n    \"a\",\n    \"b\"\n]\n",
-		"jsonpath-file=" + file:                                 "a",
+		"jsonpath={.machines[*].count} {.none}":                                              "3000000 0 ",
+		"jsonpath={range .machines[?(@.cost>0.1)]}{.name}{end}":                              "a",
+		"jsonpath-as-json={.machines[*].name}":                                               "[\n    \"a\",\n    \"b\"\n]\n",
+		"jsonpath-file=" + file:                                                              "a",
+		"go-template={{range .machines}}{{.name}} {{.count}} {{exists . \"pods\"}}, {{end}}": "a 3000000 true, b 0 false, ",
+		"go-template-file=" + goFile:                                                         "a",
 	} {
 		t.Run(form, func(t *testing.T) {
 			f := output.New()
@@ -84,7 +90,7 @@ func tidy(text string) string {
 }
 
 func TestFormsThatAreNone(t *testing.T) {
-	all := "table, wide, json, yaml, name, custom-columns=COLUMNS, jsonpath=TEMPLATE, jsonpath-file=FILE, jsonpath-as-json=TEMPLATE"
+	all := "table, wide, json, yaml, name, custom-columns=COLUMNS, jsonpath=TEMPLATE, jsonpath-file=FILE, jsonpath-as-json=TEMPLATE, go-template=TEMPLATE, go-template-file=FILE"
 	for form, want := range map[string]string{
 		"xml":                        `invalid argument "xml" for "-o, --output" flag: there is no such form: want ` + all,
 		"":                           "want " + all,
@@ -98,6 +104,10 @@ func TestFormsThatAreNone(t *testing.T) {
 		"jsonpath={.a":               "unclosed action",
 		"jsonpaths={.a}":             "say what to print: -o jsonpath=",
 		"jsonpath-file=none":         "none: no such file",
+		"go-template":                "no template given: write -o go-template='{{.items}}'",
+		"go-template={{.a":           "error parsing template {{.a",
+		"go-template-file=none":      "none: no such file",
+		"go-templates={{.a}}":        "want go-template=TEMPLATE, table",
 	} {
 		t.Run(form, func(t *testing.T) {
 			f := output.New()
@@ -123,15 +133,42 @@ func TestFormsOfACommand(t *testing.T) {
 	}
 }
 
-// A template that does not fit what there is says so in a line.
+// A template that does not fit what there is says so in a line, and prints nothing.
 func TestATemplateThatDoesNotFit(t *testing.T) {
+	for _, form := range []string{"jsonpath={.machines[?(@.cost>1)]}", "go-template=before\n{{index .machines 5}}"} {
+		f := output.New()
+		if err := asked(f, "-o", form); err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		err := f.Print(&out, two())
+		if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "-o json shows what there is") || out.Len() > 0 {
+			t.Errorf("%s: got %v and printed %q", form, err, &out)
+		}
+	}
+}
+
+// A list is .items to templates of Go, as lists of kubectl are.
+func TestATemplateOfAList(t *testing.T) {
 	f := output.New()
-	if err := asked(f, "-o", "jsonpath={.machines[?(@.cost>1)]}"); err != nil {
+	if err := asked(f, "-o", "go-template={{range .items}}{{.name}} {{end}}"); err != nil {
 		t.Fatal(err)
 	}
-	err := f.Print(io.Discard, two())
-	if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "-o json shows what there is") {
-		t.Errorf("got %v", err)
+	var out strings.Builder
+	if err := f.Print(&out, output.Answer{Value: []machine{{Name: "a"}, {Name: "b"}}}); err != nil || out.String() != "a b " {
+		t.Errorf("got %q, %v", &out, err)
+	}
+}
+
+// What JSON has stands there as it is: nothing is escaped for the pages of a browser.
+func TestJSONIsForTerminals(t *testing.T) {
+	f := output.New()
+	if err := asked(f, "-o", "json"); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := f.Print(&out, output.Answer{Value: map[string]string{"why": "cpu <4 & memory >8Gi"}}); err != nil || out.String() != "{\n  \"why\": \"cpu <4 & memory >8Gi\"\n}\n" {
+		t.Errorf("got %q, %v", &out, err)
 	}
 }
 

@@ -17,9 +17,10 @@ import (
 type reader struct {
 	module *module
 	keep   bool
-	ctx    map[string]cty.Value // each and count of an instance
+	ctx    map[string]cty.Value // each and count of an instance, or what a template file is given
 	into   *Manifest
-	depth  int // of locals in locals
+	depth  int    // of locals in locals
+	given  *given // nil but in a template file
 }
 
 // depthMax ends locals that name themselves, which Terraform refuses.
@@ -100,16 +101,13 @@ func (r *reader) why(expr hclsyntax.Expression) []string {
 		say("%s is not carried out here: give what it makes of it, or the file that it reads, by -f", name)
 	}
 	r.module.each(expr, func(t hcl.Traversal) {
-		if t.RootName() == "path" && len(out) > 0 {
-			return // of the file that is not read
-		}
 		words := source(r.module.data, t.SourceRange())
 		name, isVar := named(t, "var")
 		_, has := r.module.defaults[name]
 		_, given := r.module.given[name]
 		_, set := r.ctx[t.RootName()]
 		switch {
-		case isVar && (has || given) || set:
+		case isVar && (has || given) || set || t.RootName() == "path":
 		case isVar && r.module.declared[name]:
 			say("var.%s has no value: give it a default, or a value in terraform.tfvars", name)
 		case isVar:
@@ -143,6 +141,9 @@ func source(data map[string][]byte, at hcl.Range) string {
 func (r *reader) held(expr hclsyntax.Expression) string {
 	at := expr.Range()
 	text := source(r.module.data, at)
+	if r.given != nil {
+		return r.given.held(r.into, expr, text)
+	}
 	for _, why := range r.why(expr) {
 		if told := fmt.Sprintf("%s:%d: %s", at.Filename, at.Start.Line, why); !slices.Contains(r.into.Unknown, told) {
 			r.into.Unknown = append(r.into.Unknown, told)
@@ -166,6 +167,12 @@ func (r *reader) text(e *hclsyntax.TemplateExpr) string {
 		if v, known := r.value(part); known {
 			if text, is := stringOf(v); is {
 				out.WriteString(r.escaped(text))
+				continue
+			}
+		}
+		if call, is := part.(*hclsyntax.FunctionCallExpr); is {
+			if _, text, ok := r.read(call); ok {
+				out.WriteString(text)
 				continue
 			}
 		}
@@ -219,6 +226,10 @@ func (r *reader) node(expr hclsyntax.Expression) *yaml.Node {
 		return r.node(e.Wrapped)
 	case *hclsyntax.TemplateExpr:
 		return textNode(r.text(e), line)
+	case *hclsyntax.FunctionCallExpr:
+		if _, text, ok := r.read(e); ok {
+			return textNode(text, line)
+		}
 	case *hclsyntax.ScopeTraversalExpr:
 		if of := r.module.localOf(e); of != nil && r.depth < depthMax {
 			r.depth++

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2/ext/tryfunc"
 	"github.com/zclconf/go-cty/cty"
@@ -13,11 +14,25 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// functions are those of Terraform that neither read files nor depend on time or chance.
-func functions() map[string]function.Function {
+// functions are those of Terraform that do not depend on time or chance. Of those that read
+// files there are file and templatefile, which take names from a folder.
+func functions(folder string) map[string]function.Function {
+	all := pure()
+	all["file"] = ofText(func(name string) (string, error) {
+		data, err := readFile(folder, name)
+		return string(data), err
+	})
+	all["templatefile"] = templateFile(folder)
+	return all
+}
+
+// pure are the functions whose arguments are all that they know.
+func pure() map[string]function.Function {
 	return map[string]function.Function{
 		"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "chomp": stdlib.ChompFunc, "chunklist": stdlib.ChunklistFunc, "coalesce": stdlib.CoalesceFunc,
 		"coalescelist": stdlib.CoalesceListFunc, "compact": stdlib.CompactFunc, "concat": stdlib.ConcatFunc, "contains": stdlib.ContainsFunc,
+		"csvdecode": stdlib.CSVDecodeFunc, "formatdate": stdlib.FormatDateFunc, "log": stdlib.LogFunc, "signum": stdlib.SignumFunc, "strrev": stdlib.ReverseFunc,
+		"timeadd": stdlib.TimeAddFunc, "startswith": ofTexts(strings.HasPrefix), "endswith": ofTexts(strings.HasSuffix), "strcontains": ofTexts(strings.Contains),
 		"distinct": stdlib.DistinctFunc, "element": stdlib.ElementFunc, "flatten": stdlib.FlattenFunc, "floor": stdlib.FloorFunc, "format": stdlib.FormatFunc,
 		"formatlist": stdlib.FormatListFunc, "indent": stdlib.IndentFunc, "join": stdlib.JoinFunc, "jsondecode": stdlib.JSONDecodeFunc, "jsonencode": stdlib.JSONEncodeFunc,
 		"keys": stdlib.KeysFunc, "length": length(), "lookup": lookup(), "lower": stdlib.LowerFunc, "max": stdlib.MaxFunc, "merge": stdlib.MergeFunc,
@@ -45,6 +60,16 @@ func ofText(do func(string) (string, error)) function.Function {
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			out, err := do(args[0].AsString())
 			return cty.StringVal(out), err
+		},
+	})
+}
+
+// ofTexts is a question about two texts.
+func ofTexts(ask func(s, other string) bool) function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "string", Type: cty.String}, {Name: "other", Type: cty.String}}, Type: function.StaticReturnType(cty.Bool),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			return cty.BoolVal(ask(args[0].AsString(), args[1].AsString())), nil
 		},
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 // module is what the files of a folder declare.
 type module struct {
+	folder   string
 	locals   map[string]hclsyntax.Expression
 	declared map[string]bool      // variables
 	defaults map[string]cty.Value // of variables that have one
@@ -21,8 +22,8 @@ type module struct {
 	data     map[string][]byte    // files by name
 }
 
-func newModule() *module {
-	return &module{map[string]hclsyntax.Expression{}, map[string]bool{}, map[string]cty.Value{}, map[string]cty.Value{}, map[string]cty.Value{}, map[string]bool{}, map[string][]byte{}}
+func newModule(folder string) *module {
+	return &module{folder, map[string]hclsyntax.Expression{}, map[string]bool{}, map[string]cty.Value{}, map[string]cty.Value{}, map[string]cty.Value{}, map[string]bool{}, map[string][]byte{}}
 }
 
 // declare takes in the variables and locals of a file.
@@ -92,7 +93,8 @@ func (m *module) context(expr hclsyntax.Expression) *hcl.EvalContext {
 			variables[name] = v
 		}
 	}
-	ctx := &hcl.EvalContext{Functions: functions(), Variables: map[string]cty.Value{"var": cty.ObjectVal(variables), "local": cty.ObjectVal(m.settled)}}
+	ctx := &hcl.EvalContext{Functions: functions(m.folder), Variables: map[string]cty.Value{
+		"var": cty.ObjectVal(variables), "local": cty.ObjectVal(m.settled), "path": cty.ObjectVal(paths)}}
 	for _, t := range expr.Variables() {
 		if _, is := ctx.Variables[t.RootName()]; !is {
 			ctx.Variables[t.RootName()] = cty.DynamicVal
@@ -100,6 +102,9 @@ func (m *module) context(expr hclsyntax.Expression) *hcl.EvalContext {
 	}
 	return ctx
 }
+
+// paths are those of the folder, to which file() and templatefile() take names.
+var paths = map[string]cty.Value{"module": cty.StringVal("."), "root": cty.StringVal("."), "cwd": cty.StringVal(".")}
 
 // named is the attribute that a traversal names below a root: zones of var.zones[0].
 func named(t hcl.Traversal, root string) (string, bool) {
@@ -134,7 +139,7 @@ func (m *module) each(expr hclsyntax.Expression, do func(hcl.Traversal)) {
 
 // calls are the functions that an expression needs and that are not known here, sorted.
 func (m *module) calls(expr hclsyntax.Expression) []string {
-	known, found := functions(), map[string]bool{}
+	known, found := functions(m.folder), map[string]bool{}
 	look := func(n hclsyntax.Node) hcl.Diagnostics {
 		if call, is := n.(*hclsyntax.FunctionCallExpr); is {
 			if _, is := known[call.Name]; !is {

@@ -1,7 +1,10 @@
 package terraform_test
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,28 +16,42 @@ import (
 )
 
 // Every file in testdata is one story: a sentence saying what must happen, files of
-// Terraform, and what manifests are found in them, without and with templates kept.
+// Terraform, those that they name, and what manifests are found in them, without and with
+// templates kept.
 func TestStories(t *testing.T) {
 	story.Each(t, "testdata", func(t *testing.T, files []txtar.File) {
 		last := len(files) - 1
-		text := found(files[:last], false)
-		if kept := found(files[:last], true); kept != text {
+		folder := t.TempDir()
+		text := found(t, folder, files[:last], false)
+		if kept := found(t, folder, files[:last], true); kept != text {
 			text += "# kept\n" + kept
 		}
 		story.Expect(t, &files[last], text)
 	})
 }
 
-func found(files []txtar.File, keep bool) string {
+func found(t *testing.T, folder string, files []txtar.File, keep bool) string {
 	var sources []terraform.Source
 	for _, f := range files {
 		name, beside := strings.CutPrefix(f.Name, "beside:")
-		sources = append(sources, terraform.Source{Name: name, Data: f.Data, Beside: beside})
+		name, named := strings.CutPrefix(name, "named:")
+		name = filepath.Join(folder, name)
+		if !named {
+			sources = append(sources, terraform.Source{Name: name, Data: f.Data, Beside: beside})
+			continue
+		}
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, f.Data, 0o600)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	manifests, err := terraform.Read(sources, keep)
 	if err != nil {
-		return "error: " + err.Error() + "\n"
+		return strings.ReplaceAll("error: "+err.Error()+"\n", folder+"/", "")
 	}
+	return strings.ReplaceAll(written(manifests), folder+"/", "")
+}
+
+func written(manifests []terraform.Manifest) string {
 	var b strings.Builder
 	for _, m := range manifests {
 		fmt.Fprintf(&b, "%s:%d %s\n", m.File, m.Line, m.Resource)

@@ -5,7 +5,7 @@
 // Terraform's functions as far as these change nothing and read nothing else. It promises
 // that what cannot be evaluated is told with file and line, and that no manifest of
 // Karpenter's is passed over in silence. It asks no provider, fetches no module and reads no
-// file but those that it is given.
+// file but those that it is given and that file() and templatefile() name.
 package terraform
 
 import (
@@ -20,8 +20,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Source is a file: *.tf, or *.tfvars with values of variables. Files of one folder are a
-// module.
+// Source is a file: *.tf, or *.tfvars with values of variables, or either in JSON. Files of one
+// folder are a module.
 type Source struct {
 	Name   string // as users know it
 	Data   []byte
@@ -29,11 +29,13 @@ type Source struct {
 }
 
 // IsSource reports whether a file is one of Terraform's, by its name.
-func IsSource(name string) bool { return filepath.Ext(name) == ".tf" }
+func IsSource(name string) bool {
+	return filepath.Ext(name) == ".tf" || strings.HasSuffix(name, ".tf.json")
+}
 
 // IsValues reports whether Terraform takes values of variables from a file, by its name.
 func IsValues(name string) bool {
-	base := filepath.Base(name)
+	base := strings.TrimSuffix(filepath.Base(name), ".json")
 	return base == "terraform.tfvars" || strings.HasSuffix(base, ".auto.tfvars")
 }
 
@@ -61,7 +63,7 @@ func Read(sources []Source, keep bool) ([]Manifest, error) {
 	for _, s := range sources {
 		folder := filepath.Dir(s.Name)
 		if modules[folder] == nil {
-			modules[folder] = newModule()
+			modules[folder] = newModule(folder)
 		}
 		f, err := parse(s)
 		if err != nil {
@@ -98,20 +100,27 @@ type hclFile struct {
 }
 
 func parse(s Source) (*hclFile, error) {
+	if isJSON(s.Name) {
+		return parseJSON(s)
+	}
 	file, diags := hclsyntax.ParseConfig(s.Data, s.Name, hcl.InitialPos)
 	if diags.HasErrors() {
-		d := diags[0]
-		line := 1
-		if d.Subject != nil {
-			line = d.Subject.Start.Line
-		}
-		return nil, fmt.Errorf("%s:%d: this is no HCL: %s", s.Name, line, sentence(d))
+		return nil, noHCL(s.Name, diags)
 	}
 	body, is := file.Body.(*hclsyntax.Body)
 	if !is {
 		panic("terraform: hclsyntax parses no body of its own")
 	}
 	return &hclFile{Source: s, body: body}, nil
+}
+
+// noHCL is what the first finding says, and where.
+func noHCL(name string, found hcl.Diagnostics) error {
+	line := 1
+	if found[0].Subject != nil {
+		line = found[0].Subject.Start.Line
+	}
+	return fmt.Errorf("%s:%d: this is no HCL: %s", name, line, sentence(found[0]))
 }
 
 // sentence is what a finding of HCL says, in one line.
@@ -123,7 +132,7 @@ func sentence(d *hcl.Diagnostic) string {
 var manifestIn = map[string]string{"kubernetes_manifest": "manifest", "kubectl_manifest": "yaml_body"}
 
 // ofKarpenter is a manifest that migrations are about.
-var ofKarpenter = regexp.MustCompile(`apiVersion"?\s*[:=]\s*"?(karpenter\.sh|karpenter\.k8s\.aws)/`)
+var ofKarpenter = regexp.MustCompile(`apiVersion\\?"?\s*[:=]\s*\\?"?(karpenter\.sh|karpenter\.k8s\.aws)/`)
 
 // block reads the manifests of a block.
 func (r *reader) block(f *hclFile, b *hclsyntax.Block) []Manifest {
@@ -209,6 +218,10 @@ func (r *reader) manifest(expr hclsyntax.Expression) {
 	case *hclsyntax.FunctionCallExpr:
 		if len(e.Args) == 1 && slices.Contains([]string{"yamldecode", "jsondecode", "yamlencode", "jsonencode"}, e.Name) {
 			r.manifest(e.Args[0])
+			return
+		}
+		if name, text, ok := r.read(e); ok {
+			r.into.File, r.into.Line, r.into.Text = name, 1, dedented(text)
 			return
 		}
 	case *hclsyntax.ScopeTraversalExpr:
