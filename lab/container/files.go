@@ -21,6 +21,9 @@ const accountFolder = "/var/run/secrets/kubernetes.io/serviceaccount"
 // A token is asked for again when this share of its life is over, as kubelets do.
 const renewAt = 0.8
 
+// A token that was not issued is asked for again after this share of the life of the one before.
+const retryAt = 0.04
+
 // tokenLives is for how long a projected token is asked where its spec does not say, as Kubernetes has it.
 const tokenLives = int64(3600)
 
@@ -42,6 +45,8 @@ func (m mounts) at(path string) string {
 
 // mount writes the volumes of a container, and keeps its tokens fresh for as long as the pod lives.
 func (p *pod) mount(ctx context.Context, c *corev1.Container) (mounts, error) {
+	p.mounting.Lock()
+	defer p.mounting.Unlock()
 	all := mounts{}
 	for _, m := range c.VolumeMounts {
 		for i := range p.spec.Spec.Volumes {
@@ -146,28 +151,35 @@ func write(folder, path, content string) error {
 	return directory.WriteFile(file, []byte(content))
 }
 
-// keepToken writes a token of the pod's service account, and another one in time.
+// keepToken writes a token of the pod's service account, and another one in time. One that is kept
+// already, of a container that could not be started or of another one, stays as it is.
 func (p *pod) keepToken(ctx context.Context, file string, s corev1.ServiceAccountTokenProjection) error {
+	if p.tokens[file] {
+		return nil
+	}
 	lives, err := p.writeToken(ctx, file, s)
 	if err != nil {
 		return err
 	}
+	p.tokens[file] = true
 	p.work.Go(func() {
-		for p.wait(time.Duration(renewAt * float64(lives))) {
+		for pause := share(renewAt, lives); p.wait(pause); {
 			next, err := p.writeToken(p.life, file, s)
 			switch {
 			case p.life.Err() != nil:
 				return
 			case err != nil: // the old one is good for a while yet
 				p.runtime.options.Say("renew token of pod %s: %v", p.spec.Name, err)
-				lives = lives / 20
+				pause = share(retryAt, lives)
 			default:
-				lives = next
+				lives, pause = next, share(renewAt, next)
 			}
 		}
 	})
 	return nil
 }
+
+func share(of float64, lives time.Duration) time.Duration { return time.Duration(of * float64(lives)) }
 
 // writeToken writes a new token and returns for how long it is valid.
 func (p *pod) writeToken(ctx context.Context, file string, s corev1.ServiceAccountTokenProjection) (time.Duration, error) {

@@ -32,6 +32,9 @@ type pod struct {
 	ending      sync.Once
 	ended       chan struct{} // closed when nothing of the pod runs any more
 
+	mounting sync.Mutex      // guards tokens, and is held while volumes are written
+	tokens   map[string]bool // files of tokens that are kept fresh
+
 	mu         sync.Mutex // guards containers
 	containers map[string]*container
 }
@@ -40,13 +43,14 @@ type pod struct {
 type container struct {
 	status corev1.ContainerStatus // state, last state, restarts, readiness
 	keeper *process.Keeper        // nil until it has been started
+	began  time.Time              // the latest run; its status has whole seconds
 	ports  map[int32]int          // from the declared ones to those of this machine
 }
 
 func newPod(r *Runtime, spec *corev1.Pod, allocatable corev1.ResourceList) *pod {
 	p := &pod{
 		runtime: r, spec: spec, allocatable: allocatable, folder: filepath.Join(r.options.Folder, string(spec.UID)),
-		ended: make(chan struct{}), containers: map[string]*container{},
+		ended: make(chan struct{}), containers: map[string]*container{}, tokens: map[string]bool{},
 	}
 	p.life, p.cancel = context.WithCancel(context.Background())
 	for i := range spec.Spec.Containers {
@@ -82,15 +86,16 @@ func (p *pod) begin() {
 	for i := range p.spec.Spec.Containers {
 		c := &p.spec.Spec.Containers[i]
 		if _, ours := p.containers[c.Name]; ours {
-			p.work.Go(func() { p.run(c) })
+			p.work.Go(func() { p.keep(c) })
 		}
 	}
 }
 
-// run starts one container and probes it until the pod ends.
-func (p *pod) run(c *corev1.Container) {
+// keep starts one container and probes it until the pod ends.
+func (p *pod) keep(c *corev1.Container) {
+	ports := map[int32]int{}
 	for {
-		keeper, ports, err := p.start(p.life, c)
+		keeper, err := p.start(p.life, c, ports)
 		if err == nil {
 			p.mu.Lock()
 			p.containers[c.Name].keeper, p.containers[c.Name].ports = keeper, ports
@@ -124,11 +129,23 @@ func (p *pod) change(name string, how func(*corev1.ContainerStatus)) {
 	}
 }
 
-func (p *pod) started(name string) {
-	p.change(name, func(s *corev1.ContainerStatus) {
+// started notes a start. A container without a readiness probe is ready from then on.
+func (p *pod) started(c *corev1.Container) {
+	p.mu.Lock()
+	p.containers[c.Name].began = time.Now()
+	p.mu.Unlock()
+	p.change(c.Name, func(s *corev1.ContainerStatus) {
 		s.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now()}}
-		s.Started = new(true)
+		s.Started, s.Ready = new(true), c.ReadinessProbe == nil
 	})
+}
+
+// run returns when a container was started last, and whether it runs.
+func (p *pod) run(name string) (began time.Time, runs bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.containers[name]
+	return c.began, c.status.State.Running != nil
 }
 
 func (p *pod) exited(name string, e process.Exit) {

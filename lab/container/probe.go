@@ -12,9 +12,6 @@ import (
 // probe asks a container how it is until the pod ends: one that has no probe for it is ready, and
 // lives, for as long as it runs.
 func (p *pod) probe(c *corev1.Container, ports map[int32]int) {
-	if c.ReadinessProbe == nil {
-		p.change(c.Name, func(s *corev1.ContainerStatus) { s.Ready = true })
-	}
 	here := c.DeepCopy()
 	for i := range here.Ports {
 		here.Ports[i].ContainerPort = int32(ports[here.Ports[i].ContainerPort])
@@ -39,39 +36,51 @@ func (p *pod) probe(c *corev1.Container, ports map[int32]int) {
 			if err := p.restartContainer(c.Name); err != nil {
 				p.runtime.options.Say("restart pod %s: %v", p.spec.Name, err)
 			}
-			p.wait(time.Duration(c.LivenessProbe.InitialDelaySeconds) * time.Second)
 		})
 	})
 	wg.Wait()
 }
 
-// repeat probes as often as the probe says until the pod ends, and tells each outcome that has been
-// seen as often in a row as its threshold. Failures count from anew once they were told.
-func (p *pod) repeat(here *corev1.Container, spec *corev1.Probe, tell func(ok bool)) {
-	if spec == nil || !p.wait(time.Duration(spec.InitialDelaySeconds)*time.Second) {
+// repeat probes the container while it runs, as often as the probe says and after its delay from each
+// start, until the pod ends. It reports each outcome that a run has had as often in a row as the
+// outcome's threshold. Failures are counted again from zero once they were reported.
+func (p *pod) repeat(here *corev1.Container, spec *corev1.Probe, report func(ok bool)) {
+	if spec == nil {
 		return
 	}
 	prober := httpprobe.New(false)
-	var run int32 // how often the last outcome was seen in a row
+	var probed time.Time // when the run began whose outcomes are counted
+	var row int32        // how often its last outcome was seen in a row
 	var last bool
-	for {
+	for pause := time.Duration(0); p.wait(pause); {
+		pause = seconds(max(spec.PeriodSeconds, 1))
+		began, runs := p.run(here.Name)
+		if !runs {
+			continue
+		}
+		if early := time.Until(began.Add(seconds(spec.InitialDelaySeconds))); early > 0 {
+			pause = early
+			continue
+		}
 		ok := p.ask(prober, here, spec)
-		if ok != last {
-			run = 0
+		if now, runs := p.run(here.Name); !runs || now != began {
+			continue // the answer is that of a run that is over
 		}
-		run, last = run+1, ok
-		if ok && run >= spec.SuccessThreshold {
-			tell(true)
+		if began != probed || ok != last {
+			probed, row, last = began, 0, ok
 		}
-		if !ok && run >= spec.FailureThreshold {
-			tell(false)
-			run = 0
+		row++
+		if ok && row >= spec.SuccessThreshold {
+			report(true)
 		}
-		if !p.wait(time.Duration(max(spec.PeriodSeconds, 1)) * time.Second) {
-			return
+		if !ok && row >= spec.FailureThreshold {
+			report(false)
+			row = 0
 		}
 	}
 }
+
+func seconds(n int32) time.Duration { return time.Duration(n) * time.Second }
 
 // ask probes once. Probes by other means than HTTP always succeed.
 func (p *pod) ask(prober httpprobe.Prober, here *corev1.Container, spec *corev1.Probe) bool {
@@ -82,6 +91,6 @@ func (p *pod) ask(prober httpprobe.Prober, here *corev1.Container, spec *corev1.
 	if err != nil {
 		return false
 	}
-	result, _, err := prober.Probe(request.WithContext(p.life), time.Duration(max(spec.TimeoutSeconds, 1))*time.Second)
+	result, _, err := prober.Probe(request.WithContext(p.life), seconds(max(spec.TimeoutSeconds, 1)))
 	return err == nil && (result == probe.Success || result == probe.Warning)
 }

@@ -178,34 +178,36 @@ func (r *Runtime) running() []*pod {
 // retryAfter is how long a container waits whose start failed for what it refers to.
 const retryAfter = 2 * time.Second
 
-// start starts one container's program, and returns its keeper and its ports.
-func (p *pod) start(ctx context.Context, c *corev1.Container) (*process.Keeper, map[int32]int, error) {
+// start starts one container's program, and returns its keeper. To ports it adds those of the
+// container's that are not chosen yet.
+func (p *pod) start(ctx context.Context, c *corev1.Container, ports map[int32]int) (*process.Keeper, error) {
 	files, err := p.mount(ctx, c)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	ports := map[int32]int{}
 	for _, declared := range c.Ports {
+		if ports[declared.ContainerPort] != 0 {
+			continue
+		}
 		if ports[declared.ContainerPort], err = p.runtime.options.Port(); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	e := environment{pod: p.spec, container: c, allocatable: p.allocatable, options: &p.runtime.options, files: files, ports: ports}
 	variables, err := e.variables(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	kubeconfig := p.file("kubeconfig")
 	if err := p.runtime.options.Kubeconfig(kubeconfig, files.at(accountFolder+"/token")); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	k, err := process.Keep(process.Program{
+	return process.Keep(process.Program{
 		Name: p.spec.Name, Path: p.runtime.program(c), Args: e.arguments(variables),
 		Env:   e.lines(variables, "KUBECONFIG="+kubeconfig, "HOME="+p.folder),
 		Log:   p.runtime.options.Log(p.spec.Namespace, p.spec.Name),
-		Grace: gracePeriod(p.spec), Started: func() { p.started(c.Name) },
+		Grace: gracePeriod(p.spec), Started: func() { p.started(c) },
 	}, func(e process.Exit) { p.exited(c.Name, e) })
-	return k, ports, err
 }
 
 // gracePeriod is how long a pod's containers may take to end.

@@ -3,6 +3,7 @@ package container_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -240,6 +242,30 @@ func TestAContainerThatEndsIsStartedAgain(t *testing.T) {
 	}
 }
 
+func TestAContainerThatFailsItsLivenessProbeIsRestarted(t *testing.T) {
+	w := newWorld(t)
+	pod := controllerPod()
+	c := &pod.Spec.Containers[0]
+	c.LivenessProbe, c.ReadinessProbe = c.ReadinessProbe, nil
+	c.LivenessProbe.FailureThreshold = 3
+	w.await(pod, "restarted", func(s corev1.ContainerStatus) bool { return s.RestartCount > 0 })
+	if err := os.WriteFile(w.file("ready"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.await(pod, "ready", func(s corev1.ContainerStatus) bool { return runs(s) && s.Ready })
+}
+
+func TestAContainerWithoutAReadinessProbeIsReadyAfterARestart(t *testing.T) {
+	w := newWorld(t)
+	pod := controllerPod()
+	pod.Spec.Containers[0].ReadinessProbe = nil
+	w.await(pod, "ready", func(s corev1.ContainerStatus) bool { return runs(s) && s.Ready })
+	if found, err := w.Restart(pod.Name); !found || err != nil {
+		t.Fatalf("restart: %v, %v", found, err)
+	}
+	w.await(pod, "ready again", func(s corev1.ContainerStatus) bool { return s.RestartCount == 1 && runs(s) && s.Ready })
+}
+
 func TestAContainerWaitsForWhatItRefersTo(t *testing.T) {
 	w := newWorld(t)
 	pod := controllerPod()
@@ -258,6 +284,45 @@ func TestAContainerWaitsForWhatItRefersTo(t *testing.T) {
 	if !w.started()["LOG_LEVEL=debug"] {
 		t.Error("it runs without the ConfigMap's variable")
 	}
+}
+
+// While a container waits for a ConfigMap, and while no token is issued, the API server is not asked
+// more often than the life of a token needs.
+func TestTokensAreRenewedInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		client := fake.NewClientset()
+		client.PrependReactor("create", "serviceaccounts", func(a clienttesting.Action) (bool, runtime.Object, error) {
+			if asked++; asked > 100 {
+				panic("the API server is asked for tokens without a pause")
+			}
+			if asked > 1 {
+				return true, nil, errors.New("the API server is away")
+			}
+			return true, a.(clienttesting.CreateAction).GetObject(), nil
+		})
+		ports := 0
+		r, err := container.New(container.Options{
+			Folder: t.TempDir(), Programs: map[string]string{"daemok-controller": "/not/started"}, Client: client,
+			Kubeconfig: func(string, string) error { return nil }, Port: func() (int, error) { ports++; return ports, nil },
+			Changed: func(_, _ string) {}, Say: func(string, ...any) {},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		pod := controllerPod()
+		pod.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "none"}}}}
+		r.Sync(pod, nil)
+		time.Sleep(59 * time.Minute) // the first is renewed after 48 minutes, and asked for again each 144 s
+		synctest.Wait()
+		if asked != 1+5 {
+			t.Errorf("in 59 minutes %d tokens were asked for, want 6", asked)
+		}
+		if ports != 1 {
+			t.Errorf("for one port %d were taken", ports)
+		}
+	})
 }
 
 func TestAPodThatGoesIsAskedToEnd(t *testing.T) {
