@@ -106,15 +106,18 @@ logLevel: debug
 }
 
 // tenantsKeepOffClaims: with the chart's admission policy, a user who may write NodeClaims and not
-// NodePools cannot change one, but delete it.
+// NodePools cannot change one, but delete it; nor can another service account of kube-system.
 func (s *story) tenantsKeepOffClaims() {
 	s.Helper()
+	const addon = "system:serviceaccount:kube-system:addon"
 	mustKubectl(s.T, s.dir, "create", "clusterrole", "claims-only", "--verb=get,list,update,patch,delete", "--resource=nodeclaims.karpenter.sh")
-	mustKubectl(s.T, s.dir, "create", "clusterrolebinding", "claims-only", "--clusterrole=claims-only", "--user=tenant")
+	mustKubectl(s.T, s.dir, "create", "clusterrolebinding", "claims-only", "--clusterrole=claims-only", "--user=tenant", "--serviceaccount=kube-system:addon")
 	claim := inPool(s.list(claims), s.namespace)[0].GetName()
 	const key = "karpenter.sh/do-not-disrupt=true"
-	if got := mustLab(s.T, 1, s.dir, "kubectl", "--as=tenant", "annotate", "nodeclaim", claim, key); !strings.Contains(got.stderr, "change the NodePool instead") {
-		s.Errorf("a tenant who changes a NodeClaim is told %q", got.stderr)
+	for _, user := range []string{"tenant", addon} {
+		if got := mustLab(s.T, 1, s.dir, "kubectl", "--as="+user, "annotate", "nodeclaim", claim, key); !strings.Contains(got.stderr, "change the NodePool instead") {
+			s.Errorf("%s, who changes a NodeClaim, is refused with %q", user, got.stderr)
+		}
 	}
 	mustKubectl(s.T, s.dir, "annotate", "nodeclaim", claim, key)
 	mustKubectl(s.T, s.dir, "annotate", "nodeclaim", claim, "karpenter.sh/do-not-disrupt-")
