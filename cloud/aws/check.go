@@ -55,7 +55,9 @@ func (p *Provider) Check(ctx context.Context) error {
 // advise says in one line what to do about an error of a first call.
 func (p *Provider) advise(call string, err error) error {
 	code := fault.Code(err)
-	switch {
+	switch unknown := fault.Identity(err, p.options.Now()); {
+	case unknown != "":
+		return fmt.Errorf("AWS does not know the controller, so %s cannot be called: %s (%s)", call, unknown, oneLine(fault.Message(err)))
 	case fault.Reason(code, "") == "Unauthorized":
 		return fmt.Errorf("AWS does not allow %s (%s: %s): attach the controller's IAM policies to its role, and check its credentials",
 			call, code, oneLine(fault.Message(err)))

@@ -2,10 +2,12 @@ package client
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/middleware"
 
 	"github.com/daemok/daemok/cloud/aws/fault"
@@ -74,14 +76,14 @@ func observeTries(s *stack) error {
 }
 
 func code(err error) string {
-	switch text := fault.Code(err); {
+	var api smithy.APIError // of the call, or of the one that was to get its credentials
+	switch {
 	case err == nil:
 		return ""
-	case text == "":
-		return "Error"
-	default:
-		return text
+	case errors.As(err, &api) && api.ErrorCode() != "":
+		return api.ErrorCode()
 	}
+	return "Error"
 }
 
 func throttled(results []retry.AttemptResult) int {

@@ -10,16 +10,18 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/smithy-go"
 
 	"github.com/daemok/daemok/cloud"
 )
 
-// Code returns the AWS error code in err; empty when it has none.
+// Code returns the AWS error code in err; empty when it has none, and where the call was
+// not made since its credentials could not be got: Identity says why.
 func Code(err error) string {
 	var api smithy.APIError
-	if errors.As(err, &api) {
+	if credentialsCall(err) == nil && errors.As(err, &api) {
 		return api.ErrorCode()
 	}
 	return ""
@@ -121,11 +123,13 @@ func Denied(err error) bool {
 // Wrap turns an error of a call into one of the port's where it has a
 // meaning there, and names the call in any case.
 func Wrap(call string, err error) error {
-	switch code := Code(err); {
+	switch code, unknown := Code(err), Identity(err, time.Now()); {
 	case err == nil:
 		return nil
 	case Throttled(err):
 		return &cloud.ThrottledError{Call: call}
+	case unknown != "":
+		return fmt.Errorf("call %s: %s: %w", call, unknown, err)
 	case refuses(code):
 		reason := Reason(code, Message(err))
 		return &cloud.RefusedError{Reason: reason, Cause: Advise(reason, fmt.Sprintf("%s: %s: %s", call, code, Message(err)))}
