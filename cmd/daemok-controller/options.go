@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -23,6 +24,7 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/internal/gates"
 	"github.com/daemok/daemok/kube/api/mark"
+	"github.com/daemok/daemok/kube/installation"
 	"github.com/daemok/daemok/kube/settings"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe/state"
@@ -127,7 +129,7 @@ func (r *reader) define(o *options) {
 	r.integer(&o.kubeQPS, "kube-client-qps", 200, "requests a second to the API server")
 	r.integer(&o.kubeBurst, "kube-client-burst", 300, "requests to the API server at once")
 	r.boolean(&o.electionDisabled, "disable-leader-election", false, "run without a lease: only where nothing else can run")
-	r.text(&o.leaderElectionName, "leader-election-name", "karpenter-leader-election", "name of the lease; Karpenter's own by default, so that the two exclude each other")
+	r.text(&o.leaderElectionName, "leader-election-name", installation.UsualLease, "name of the lease; Karpenter's own by default, so that the two exclude each other")
 	r.text(&o.leaderElectNS, "leader-election-namespace", "", "namespace of the lease; the controller's own by default")
 	r.integer64(&o.memoryLimit, "memory-limit", -1, "bytes the container may use; the garbage collector aims at nine tenths of it")
 	r.integer(&o.cpuRequests, "cpu-requests", usualCPU, "thousandths of a core the container asks for, by which it is chosen how many objects are looked at at once; 0: as for 1000")
@@ -239,11 +241,21 @@ func (o *options) checkPlaces() error {
 	if o.assumeRoleARN != "" && !roleARN.MatchString(o.assumeRoleARN) {
 		return fmt.Errorf("--assume-role-arn (ASSUME_ROLE_ARN) is %q: want the ARN of a role, such as arn:aws:iam::123456789012:role/NAME", o.assumeRoleARN)
 	}
+	if q := o.interruptionQueue; q != "" && !queueName.MatchString(q) {
+		way := "which has up to 80 letters, digits, - and _"
+		if name := q[strings.LastIndexAny(q, "/:")+1:]; name != q {
+			way = fmt.Sprintf("not its URL or ARN; this one's is %q", name)
+		}
+		return fmt.Errorf("--interruption-queue (INTERRUPTION_QUEUE) is %q: want the name of an SQS queue in the cluster's region, %s", q, way)
+	}
 	return nil
 }
 
 // roleARN is how AWS names roles, in any partition.
 var roleARN = regexp.MustCompile(`^arn:[a-z-]+:iam::[0-9]{12}:role/.+$`)
+
+// queueName is how SQS names queues: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_CreateQueue.html.
+var queueName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}(\.fifo)?$`)
 
 // reader defines flags whose defaults come from the environment.
 type reader struct {

@@ -114,6 +114,9 @@ func TestBadOptionsNameTheWayOut(t *testing.T) {
 		"SC-405 images looked up all the time":         {[]string{"--ami-refresh-interval=1s"}, map[string]string{"CLUSTER_NAME": "c"}, "AMI_REFRESH_INTERVAL) is 1s: want 1m0s or more"},
 		"SC-405 subnets looked up all the time":        {nil, map[string]string{"CLUSTER_NAME": "c", "SUBNET_REFRESH_INTERVAL": "59s"}, "SUBNET_REFRESH_INTERVAL) is 59s: want 1m0s or more"},
 		"SC-405 a least Kubernetes that is none":       {nil, map[string]string{"CLUSTER_NAME": "c", "KUBERNETES_MIN_VERSION": "new"}, `KUBERNETES_MIN_VERSION is "new"`},
+		"a queue by its URL":                           {nil, map[string]string{"CLUSTER_NAME": "c", "INTERRUPTION_QUEUE": "https://sqs.eu-west-1.amazonaws.com/123456789012/prod"}, `INTERRUPTION_QUEUE) is "https://sqs.eu-west-1.amazonaws.com/123456789012/prod": want the name of an SQS queue in the cluster's region, not its URL or ARN; this one's is "prod"`},
+		"a queue by its ARN, of another region":        {[]string{"--interruption-queue=arn:aws:sqs:eu-west-1:123456789012:prod"}, map[string]string{"CLUSTER_NAME": "c", "AWS_REGION": "us-east-1"}, `in the cluster's region, not its URL or ARN; this one's is "prod"`},
+		"a queue of a name that none can have":         {[]string{"--interruption-queue=my queue"}, map[string]string{"CLUSTER_NAME": "c"}, `is "my queue": want the name of an SQS queue in the cluster's region, which has up to 80 letters, digits, - and _`},
 		"a flag nobody knows":                          {[]string{"--no-such-flag"}, map[string]string{"CLUSTER_NAME": "c"}, "no-such-flag"},
 	}
 	for name, tt := range tests {
@@ -168,7 +171,7 @@ var wrong = map[string]string{
 	"feature-gates": "NodeRepair", "payback": "yes", "enable-profiling": "2", "disable-cluster-state-observability": "no way", "offering-metrics": "some",
 	"legacy-metrics": "old", "cluster-name": "", "cluster-endpoint": "ID.gr7.eu-west-1.eks.amazonaws.com", "cluster-ca-bundle": "-----BEGIN CERTIFICATE-----",
 	"aws-feature-gates": "NodeClassCEL", "isolated-vpc": "private", "enable-zonal-shift": "a", "eks-control-plane": "eks", "vm-memory-overhead-percent": "7.5",
-	"interruption-queue": "", "assume-role-arn": "nodes", "assume-role-duration": "1m", "reserved-enis": "-1", "machine-cost": "$1", "min-pod-memory": "some",
+	"interruption-queue": "https://sqs.eu-west-1.amazonaws.com/123456789012/prod", "assume-role-arn": "nodes", "assume-role-duration": "1m", "reserved-enis": "-1", "machine-cost": "$1", "min-pod-memory": "some",
 	"max-system-memory": "half", "surplus-credits": "none", "disable-dry-run": "dry", "ami-refresh-interval": "1s", "subnet-refresh-interval": "hourly",
 	"karpenter-service": "", "disable-controller-warmup": "true", "ignore-dra-requests": "false",
 }

@@ -16,6 +16,10 @@ import (
 // RoleAnnotation is how a service account names its role at AWS with IRSA.
 const RoleAnnotation = "eks.amazonaws.com/role-arn"
 
+// UsualLease is the name of the lease where no setting names another. It is Karpenter's too,
+// so that the two exclude each other.
+const UsualLease = "karpenter-leader-election"
+
 // usualAccount is the service account of a release that is called as the guides do.
 const usualAccount = "karpenter"
 
@@ -47,6 +51,11 @@ func Find(ctx context.Context, from client.Reader, namespace string) (Installati
 		}
 	}
 	return Installation{Namespace: namespace, Account: usualAccount}, nil
+}
+
+// Lease is what the controllers of the installation lead by.
+func (i Installation) Lease() client.ObjectKey {
+	return client.ObjectKey{Namespace: cmp.Or(i.Setting("LEADER_ELECTION_NAMESPACE"), i.Namespace), Name: cmp.Or(i.Setting("LEADER_ELECTION_NAME"), UsualLease)}
 }
 
 // Setting is a setting of the controller by its environment variable; empty: it is not set

@@ -139,6 +139,7 @@ func TestAWrongFormIsNamed(t *testing.T) {
 		"settings.batchMaxDuration": "10", "settings.clusterEndpoint": "my-cluster", "settings.preferencePolicy": "respect", "settings.minValuesPolicy": "Loose",
 		"settings.isolatedVPC": "maybe", "settings.reservedENIs": -1, "settings.vmMemoryOverheadPercent": 7.5, "settings.payback": "sometimes", "settings.kubeClientQPS": "fast",
 		"settings.assumeRoleARN": "nodes", "settings.maxSystemMemory": "0.25", "logLevel": "verbose", "logEncoding": "text", "settings.offeringMetrics": "some", "controller.image.digest": "0123",
+		"settings.interruptionQueue": "https://sqs.eu-west-1.amazonaws.com/123456789012/prod", "settings.aws.interruptionQueueName": "arn:aws:sqs:eu-west-1:123456789012:prod",
 		"imagePullPolicy": "Sometimes", "replicas": 1.5, "podDisruptionBudget.maxUnavailable": "half", "controller.metrics.port": 0, "dnsPolicy": "None of it",
 	} {
 		_, err := render(Options{Release: "karpenter", Namespace: "kube-system", Values: with(valuesOf(t, least), path, wrong)})
