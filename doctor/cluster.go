@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -123,26 +124,29 @@ func controllerRuns(ctx context.Context, p *Patient) ([]Finding, error) {
 	if d == nil {
 		return []Finding{trouble(Warning, "", "no Deployment in namespace "+p.Namespace+" runs the controller", "install it, or set SYSTEM_NAMESPACE to the namespace that it is in")}, nil
 	}
+	pods, nodes, err := podsOf(ctx, p, d)
+	if err != nil {
+		return nil, err
+	}
 	object := "Deployment/" + d.Name
 	wants := int32(1)
 	if d.Spec.Replicas != nil {
 		wants = *d.Spec.Replicas
 	}
 	out := []Finding{}
-	switch {
+	logs := fmt.Sprintf("kubectl -n %s logs deployment/%s", p.Namespace, d.Name)
+	switch ended, last := lastError(pods); {
 	case wants == 0:
 		out = append(out, trouble(Warning, object, "it has no replicas, so nobody launches nodes", fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=2", p.Namespace, d.Name)))
 	case d.Status.ReadyReplicas == 0:
-		out = append(out, trouble(Error, object, "none of its pods is ready", fmt.Sprintf("kubectl -n %s logs deployment/%s", p.Namespace, d.Name)))
+		out = append(out, trouble(Error, object, "none of its pods is ready"+after("; "+ended+" ended with: ", last), logs))
+	case last != "":
+		out = append(out, trouble(Warning, ended, "it is not ready; it ended with: "+last, logs))
 	}
 	if name := found.Setting("CLUSTER_NAME"); p.Name != "" && name != p.Name {
 		out = append(out, trouble(Error, object, fmt.Sprintf("its cluster is called %s, and this one %s", name, p.Name), "set settings.clusterName to "+p.Name))
 	}
-	own, err := onOwnNodes(ctx, p, d)
-	if err != nil {
-		return out, err
-	}
-	if own != "" {
+	if own := onOwnNodes(pods, nodes); own != "" {
 		out = append(out, trouble(Error, own, "the controller runs on a node that it may remove itself", "keep its pods on a managed node group or on Fargate: affinity to nodes without the label "+api.LabelNodePool))
 	}
 	if len(out) == 0 {
@@ -151,23 +155,50 @@ func controllerRuns(ctx context.Context, p *Patient) ([]Finding, error) {
 	return out, nil
 }
 
-// onOwnNodes is a pod of the controller on a node that the controller manages; empty:
-// there is none.
-func onOwnNodes(ctx context.Context, p *Patient, d *appsv1.Deployment) (string, error) {
+// podsOf are the controller's pods, and all nodes by name.
+func podsOf(ctx context.Context, p *Patient, d *appsv1.Deployment) ([]corev1.Pod, map[string]*corev1.Node, error) {
 	chosen, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
 	if err != nil {
-		return "", fmt.Errorf("read the selector of Deployment %s: %w", d.Name, err)
+		return nil, nil, fmt.Errorf("read the selector of Deployment %s: %w", d.Name, err)
 	}
-	pods, nodes, err := placed(ctx, p.Store, client.InNamespace(p.Namespace), client.MatchingLabelsSelector{Selector: chosen})
-	if err != nil {
-		return "", err
-	}
+	return placed(ctx, p.Store, client.InNamespace(p.Namespace), client.MatchingLabelsSelector{Selector: chosen})
+}
+
+// lastError is a pod of which a container is not ready that ended with an error, and the
+// error; empty: there is none. The chart has the kubelet keep the end of the log.
+func lastError(pods []corev1.Pod) (pod, text string) {
 	for i := range pods {
-		if n, known := nodes[pods[i].Spec.NodeName]; known && isManaged(n) {
-			return "Pod/" + pods[i].Name, nil
+		for _, c := range pods[i].Status.ContainerStatuses {
+			for _, ended := range []*corev1.ContainerStateTerminated{c.State.Terminated, c.LastTerminationState.Terminated} {
+				if !c.Ready && ended != nil && ended.Message != "" {
+					return "Pod/" + pods[i].Name, errorOf(ended.Message)
+				}
+			}
 		}
 	}
-	return "", nil
+	return "", ""
+}
+
+// errorOf is what the last line of a log says: its error, where it is a line of the controller's.
+func errorOf(log string) string {
+	lines := strings.Split(strings.TrimSpace(log), "\n")
+	last := lines[len(lines)-1]
+	var line struct{ Error string }
+	if json.Unmarshal([]byte(last), &line) == nil && line.Error != "" {
+		return line.Error
+	}
+	return last
+}
+
+// onOwnNodes is a pod of the controller on a node that the controller manages; empty:
+// there is none.
+func onOwnNodes(pods []corev1.Pod, nodes map[string]*corev1.Node) string {
+	for i := range pods {
+		if n, known := nodes[pods[i].Spec.NodeName]; known && isManaged(n) {
+			return "Pod/" + pods[i].Name
+		}
+	}
+	return ""
 }
 
 // isManaged reports whether the node is of a NodePool or Provisioner.

@@ -92,6 +92,7 @@ func checks() []check {
 		{"kubernetes", kubernetesVersion, false},
 		{"definitions", definitionsOf, false},
 		{"controller", controllerRuns, false},
+		{"clock", clock, false},
 		{"autoscalers", otherAutoscalers, false},
 		{"dns", dns, false},
 		{"cni", cni, false},

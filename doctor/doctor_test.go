@@ -8,8 +8,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -155,7 +157,7 @@ func (w *town) examined(t *testing.T) []Finding {
 			t.Fatal(err)
 		}
 	}
-	build := fake.NewClientBuilder().WithScheme(scheme)
+	build := fake.NewClientBuilder().WithScheme(scheme).WithReturnManagedFields()
 	for _, o := range w.objects {
 		build = build.WithObjects(o)
 	}
@@ -204,14 +206,47 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 			w.objects["cni"].(*appsv1.DaemonSet).Spec.Template.Spec.Containers = []corev1.Container{{Env: []corev1.EnvVar{{Name: key, Value: value}}}}
 		}
 	}
+	replica := func(ready bool, ended string) change { // of the controller, as the kubelet reports it
+		return func(w *town) {
+			status := corev1.ContainerStatus{Name: "c", Ready: ready}
+			status.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", Message: ended}
+			w.objects["replica"].(*corev1.Pod).Status.ContainerStatuses = []corev1.ContainerStatus{status}
+		}
+	}
+	const unstarted = `{"level":"INFO","time":"t","message":"starting"}` + "\n" +
+		`{"level":"ERROR","time":"t","message":"the controller ends","error":"AWS does not know the controller: this host's clock is 21 min behind AWS's"}` + "\n"
+	lease := func(renewed time.Duration) change { // by a clock that is so far ahead
+		return func(w *town) {
+			at := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+			update := func(manager string, at time.Time) metav1.ManagedFieldsEntry {
+				return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "coordination.k8s.io/v1", Time: &metav1.Time{Time: at},
+					FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1("{}")}
+			}
+			w.objects["lease"] = &coordinationv1.Lease{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: installation.UsualLease, ManagedFields: []metav1.ManagedFieldsEntry{
+					update("karpenter", at.Add(-time.Hour)), update("daemok-controller", at)}},
+				Spec: coordinationv1.LeaseSpec{HolderIdentity: new("karpenter-1_1_1"), RenewTime: &metav1.MicroTime{Time: at.Add(renewed)}},
+			}
+		}
+	}
 	tests := map[string]struct {
 		change   change
 		check    string
 		severity Severity
 		says     string
 	}{
-		"Kubernetes is old":                 {func(w *town) { w.version, w.account.cluster.Version = "1.24", "1.24" }, "kubernetes", Warning, "of Kubernetes 1.24"},
-		"Kubernetes is newer than tested":   {func(w *town) { w.version, w.account.cluster.Version = "1.99", "1.99" }, "kubernetes", Warning, "newest that is tested"},
+		"Kubernetes is old":               {func(w *town) { w.version, w.account.cluster.Version = "1.24", "1.24" }, "kubernetes", Warning, "of Kubernetes 1.24"},
+		"Kubernetes is newer than tested": {func(w *town) { w.version, w.account.cluster.Version = "1.99", "1.99" }, "kubernetes", Warning, "newest that is tested"},
+		"the clock is right":              {lease(time.Second), "", OK, ""},
+		"the clock is behind":             {lease(-21 * time.Minute), "clock", Warning, "Lease/kube-system/karpenter-leader-election the clock of its holder, karpenter-1_1_1, is 21m0s behind the API server's"},
+		"the clock is ahead":              {lease(21 * time.Minute), "clock", Warning, "is 21m0s ahead of the API server's"},
+		"a replica that does not start":   {replica(false, unstarted), "controller", Warning, "Pod/karpenter-1 it is not ready; it ended with: AWS does not know the controller: this host's clock is 21 min behind AWS's"},
+		"a replica that started again":    {replica(true, unstarted), "", OK, ""},
+		"no replica starts": {func(w *town) {
+			replica(false, unstarted)(w)
+			w.objects["controller"].(*appsv1.Deployment).Status.ReadyReplicas = 0
+		}, "controller", Error, "Deployment/karpenter none of its pods is ready; Pod/karpenter-1 ended with: AWS does not know the controller"},
+		"a replica that died":               {replica(false, "fatal error: out of memory\n"), "controller", Warning, "it ended with: fatal error: out of memory"},
 		"a definition is missing":           {func(w *town) { delete(w.objects, "nodepools.karpenter.sh") }, "definitions", Error, "CustomResourceDefinition/nodepools.karpenter.sh it is missing"},
 		"one that nobody needs is missing":  {func(w *town) { delete(w.objects, "provisioners.karpenter.sh") }, "", OK, ""},
 		"objects are stored in an old form": {definitionOf("nodepools.karpenter.sh", func(d *apiextensionsv1.CustomResourceDefinition) { d.Status.StoredVersions = []string{"v1beta1", "v1"} }), "definitions", Error, "may be stored as v1beta1"},
