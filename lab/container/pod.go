@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -29,6 +30,7 @@ type pod struct {
 	life        context.Context // ends when the pod's containers are to end
 	cancel      context.CancelFunc
 	work        sync.WaitGroup // starting, probing, renewing tokens
+	killed      atomic.Bool    // its containers are to end without a grace period
 	ending      sync.Once
 	ended       chan struct{} // closed when nothing of the pod runs any more
 
@@ -158,6 +160,14 @@ func (p *pod) exited(name string, e process.Exit) {
 	})
 }
 
+// stopped notes that a container ended because it is started again.
+func (p *pod) stopped(name string, err error) {
+	p.change(name, func(s *corev1.ContainerStatus) {
+		over(s, exitCode(err))
+		s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}
+	})
+}
+
 // over notes that a run has ended and another is to come.
 func over(s *corev1.ContainerStatus, code int32) {
 	reason := "Completed"
@@ -201,6 +211,11 @@ func (p *pod) statuses() map[string]corev1.ContainerStatus {
 // stop asks all containers to end and tells whether they have.
 func (p *pod) stop() bool {
 	go p.end()
+	return p.over()
+}
+
+// over tells whether nothing of the pod runs any more.
+func (p *pod) over() bool {
 	select {
 	case <-p.ended:
 		return true
@@ -214,11 +229,11 @@ func (p *pod) end() {
 	p.ending.Do(func() {
 		p.cancel()
 		p.work.Wait()
-		var wg sync.WaitGroup
-		for _, k := range p.keepers() {
-			wg.Go(k.Stop)
+		if p.killed.Load() {
+			p.each((*process.Keeper).Kill)
+		} else {
+			p.each((*process.Keeper).Stop)
 		}
-		wg.Wait()
 		if err := os.RemoveAll(p.folder); err != nil {
 			p.runtime.options.Say("remove folder of pod %s: %v", p.spec.Name, err)
 		}
@@ -226,6 +241,23 @@ func (p *pod) end() {
 		p.runtime.options.Changed(p.spec.Namespace, p.spec.Name)
 	})
 	<-p.ended
+}
+
+// kill ends all containers at once, those too that are asked to end, and returns when they are gone.
+func (p *pod) kill() {
+	p.killed.Store(true)
+	p.cancel()
+	p.each((*process.Keeper).Kill)
+	p.end()
+}
+
+// each does the same to all containers that were started, and returns when all is done.
+func (p *pod) each(do func(*process.Keeper)) {
+	var wg sync.WaitGroup
+	for _, k := range p.keepers() {
+		wg.Go(func() { do(k) })
+	}
+	wg.Wait()
 }
 
 func (p *pod) keepers() map[string]*process.Keeper {
@@ -243,27 +275,11 @@ func (p *pod) keepers() map[string]*process.Keeper {
 // restart ends all containers and starts them again.
 func (p *pod) restart() error {
 	var errs []error
-	for name := range p.keepers() {
-		errs = append(errs, p.restartContainer(name))
+	for _, k := range p.keepers() {
+		errs = append(errs, k.Restart())
 	}
 	return errors.Join(errs...)
 }
-
-// restartContainer ends a container and starts it again, as a kubelet does where a liveness probe fails.
-func (p *pod) restartContainer(name string) error {
-	p.change(name, func(s *corev1.ContainerStatus) {
-		over(s, exitTerminated)
-		s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}
-	})
-	err := p.keepers()[name].Restart()
-	if errors.Is(err, process.ErrStopped) {
-		return nil
-	}
-	return err
-}
-
-// exitTerminated is the code of a container that ended by SIGTERM.
-const exitTerminated = 128 + int32(syscall.SIGTERM)
 
 func (p *pod) processes() []Process {
 	var all []Process

@@ -1,12 +1,15 @@
 package container
 
 import (
+	"errors"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/probe"
 	httpprobe "k8s.io/kubernetes/pkg/probe/http"
+
+	"github.com/daemok/daemok/lab/process"
 )
 
 // probe asks a container how it is until the pod ends: one that has no probe for it is ready, and
@@ -33,7 +36,7 @@ func (p *pod) probe(c *corev1.Container, ports map[int32]int) {
 				return
 			}
 			p.runtime.options.Say("container %s of pod %s/%s failed its liveness probe, it is restarted", c.Name, p.spec.Namespace, p.spec.Name)
-			if err := p.restartContainer(c.Name); err != nil {
+			if err := p.keepers()[c.Name].Restart(); err != nil && !errors.Is(err, process.ErrStopped) {
 				p.runtime.options.Say("restart pod %s: %v", p.spec.Name, err)
 			}
 		})

@@ -48,9 +48,10 @@ type Options struct {
 type Runtime struct {
 	options Options
 
-	mu     sync.Mutex // guards both below
-	pods   map[types.UID]*pod
-	closed bool
+	mu      sync.Mutex // guards all below
+	pods    map[types.UID]*pod
+	leaving sync.WaitGroup // killed and forgotten pods that have not ended; nothing is added once it is closed
+	closed  bool
 }
 
 // Process is a running container, for people.
@@ -98,7 +99,7 @@ func repository(image string) string {
 }
 
 // Sync starts the containers of a pod that are not started, and returns how those that are run
-// here are, by name. Allocatable is the node's, for limits that the pod does not set.
+// here are, by name. Those of a pod that was killed are started once all have ended. Allocatable is the node's, for limits that the pod does not set.
 func (r *Runtime) Sync(p *corev1.Pod, allocatable corev1.ResourceList) map[string]corev1.ContainerStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,7 +107,7 @@ func (r *Runtime) Sync(p *corev1.Pod, allocatable corev1.ResourceList) map[strin
 		return nil
 	}
 	running, ok := r.pods[p.UID]
-	if !ok {
+	if !ok || running.killed.Load() && running.over() {
 		running = newPod(r, p.DeepCopy(), allocatable)
 		r.pods[p.UID] = running
 		running.begin()
@@ -122,14 +123,23 @@ func (r *Runtime) Stop(p *corev1.Pod) (ended bool) {
 	return running == nil || running.stop()
 }
 
+// Kill ends the containers of a pod without a grace period and without waiting for it, as when its
+// machine loses its power. Sync starts them again.
+func (r *Runtime) Kill(uid types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if running := r.pods[uid]; running != nil && !r.closed {
+		r.leaving.Go(running.kill)
+	}
+}
+
 // Forget ends what is left of a pod that is gone, without waiting for it.
 func (r *Runtime) Forget(uid types.UID) {
 	r.mu.Lock()
-	running := r.pods[uid]
-	delete(r.pods, uid)
-	r.mu.Unlock()
-	if running != nil {
-		go running.end()
+	defer r.mu.Unlock()
+	if running := r.pods[uid]; running != nil && !r.closed {
+		delete(r.pods, uid)
+		r.leaving.Go(running.end)
 	}
 }
 
@@ -163,6 +173,7 @@ func (r *Runtime) Close() {
 		wg.Go(running.end)
 	}
 	wg.Wait()
+	r.leaving.Wait()
 }
 
 func (r *Runtime) running() []*pod {
@@ -170,7 +181,9 @@ func (r *Runtime) running() []*pod {
 	defer r.mu.Unlock()
 	var all []*pod
 	for _, running := range r.pods {
-		all = append(all, running)
+		if !running.over() {
+			all = append(all, running)
+		}
 	}
 	return all
 }
@@ -206,7 +219,7 @@ func (p *pod) start(ctx context.Context, c *corev1.Container, ports map[int32]in
 		Name: p.spec.Name, Path: p.runtime.program(c), Args: e.arguments(variables),
 		Env:   e.lines(variables, "KUBECONFIG="+kubeconfig, "HOME="+p.folder),
 		Log:   p.runtime.options.Log(p.spec.Namespace, p.spec.Name),
-		Grace: gracePeriod(p.spec), Started: func() { p.started(c) },
+		Grace: gracePeriod(p.spec), Started: func() { p.started(c) }, Stopped: func(err error) { p.stopped(c.Name, err) },
 	}, func(e process.Exit) { p.exited(c.Name, e) })
 }
 

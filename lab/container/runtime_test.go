@@ -255,15 +255,19 @@ func TestAContainerThatFailsItsLivenessProbeIsRestarted(t *testing.T) {
 	w.await(pod, "ready", func(s corev1.ContainerStatus) bool { return runs(s) && s.Ready })
 }
 
-func TestAContainerWithoutAReadinessProbeIsReadyAfterARestart(t *testing.T) {
+func TestAContainerIsReadyAndSaysHowItEndedAfterARestart(t *testing.T) {
 	w := newWorld(t)
 	pod := controllerPod()
 	pod.Spec.Containers[0].ReadinessProbe = nil
 	w.await(pod, "ready", func(s corev1.ContainerStatus) bool { return runs(s) && s.Ready })
+	w.started()
 	if found, err := w.Restart(pod.Name); !found || err != nil {
 		t.Fatalf("restart: %v, %v", found, err)
 	}
-	w.await(pod, "ready again", func(s corev1.ContainerStatus) bool { return s.RestartCount == 1 && runs(s) && s.Ready })
+	s := w.await(pod, "ready again", func(s corev1.ContainerStatus) bool { return s.RestartCount == 1 && runs(s) && s.Ready })
+	if last := s.LastTerminationState.Terminated; last == nil || last.ExitCode != 0 || last.Reason != "Completed" {
+		t.Errorf("it ended with code 0 when it was asked to, and its last end is told as %+v", last)
+	}
 }
 
 func TestAContainerWaitsForWhatItRefersTo(t *testing.T) {
@@ -344,6 +348,40 @@ func TestAPodThatGoesIsAskedToEnd(t *testing.T) {
 	w.Forget(pod.UID)
 	if left := w.Processes(); len(left) > 0 {
 		t.Errorf("%v is left", left)
+	}
+}
+
+// A pod that was deleted by force leaves no process behind.
+func TestCloseWaitsForPodsThatAreGone(t *testing.T) {
+	w := newWorld(t)
+	pod := controllerPod()
+	w.await(pod, "running", runs)
+	w.started()
+	pid := w.Processes()[0].PID
+	w.Forget(pod.UID)
+	w.Close()
+	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("process %d after Close: %v, want that there is none", pid, err)
+	}
+}
+
+// A machine that loses its power takes the pod's processes with it, and starts them when it has power again.
+func TestAKilledPodIsStartedAgain(t *testing.T) {
+	w := newWorld(t)
+	pod := controllerPod()
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{w.await(pod, "running", runs)}
+	w.started()
+	pid := w.Processes()[0].PID
+	w.Kill(pod.UID)
+	s := w.await(pod, "started again", func(s corev1.ContainerStatus) bool { return runs(s) && s.RestartCount == 1 })
+	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("process %d of the pod that was killed: %v, want that there is none", pid, err)
+	}
+	if last := s.LastTerminationState.Terminated; last == nil || last.Reason != "Unknown" {
+		t.Errorf("its last end is told as %+v, want reason Unknown", last)
+	}
+	if log, err := os.ReadFile(w.file("karpenter-0.log")); err != nil || strings.Contains(string(log), "asked to end") {
+		t.Errorf("its log is %q, %v; want that it was not asked", log, err)
 	}
 }
 

@@ -65,6 +65,8 @@ type Runtime interface {
 	Sync(pod *corev1.Pod, allocatable corev1.ResourceList) map[string]corev1.ContainerStatus
 	// Stop asks the pod's containers to end and returns whether all have.
 	Stop(pod *corev1.Pod) (ended bool)
+	// Kill ends the pod's containers at once. Sync starts them again.
+	Kill(uid types.UID)
 	Forget(uid types.UID)
 }
 
@@ -88,8 +90,9 @@ type Hub struct {
 	mounts   mounts
 	rooms    rooms
 
-	mu    sync.Mutex // guards nodes and seen
+	mu    sync.Mutex // guards all below
 	nodes map[string]Node
+	off   map[string]bool     // nodes whose machine has no power
 	seen  map[string]sighting // by key of pod
 }
 
@@ -117,6 +120,7 @@ func New(o Options) *Hub {
 		mounts: mounts{byNode: map[string]map[string][]corev1.UniqueVolumeName{}},
 		rooms:  rooms{byNode: map[string]map[string]corev1.ResourceList{}},
 		nodes:  map[string]Node{},
+		off:    map[string]bool{},
 		seen:   map[string]sighting{},
 	}
 	h.informer = podInformer(o.Client)
@@ -192,20 +196,41 @@ func (h *Hub) Changed(namespace, name string) { h.queue.Add(namespace + "/" + na
 func (h *Hub) Join(n Node) {
 	h.mu.Lock()
 	h.nodes[n.Name] = n
+	delete(h.off, n.Name)
 	h.mu.Unlock()
 	for _, pod := range h.PodsOn(n.Name) {
 		h.enqueue(pod)
 	}
 }
 
-// Leave makes the hub act for a node no longer. Its pods stay as they are, as
-// they do when a machine loses its power.
+// Leave makes the hub act for a node no longer. Its pods stay as they are.
 func (h *Hub) Leave(name string) {
 	h.mu.Lock()
 	delete(h.nodes, name)
 	h.mu.Unlock()
 	h.mounts.dropNode(name)
 	h.rooms.dropNode(name)
+}
+
+// PowerOff is Leave for a node whose machine lost its power: what runs of its pods ends at once, while
+// the API goes on to have them as they were.
+func (h *Hub) PowerOff(name string) {
+	h.mu.Lock()
+	h.off[name] = true
+	h.mu.Unlock()
+	h.Leave(name)
+	if h.options.Runtime == nil {
+		return
+	}
+	for _, pod := range h.PodsOn(name) {
+		h.options.Runtime.Kill(pod.UID)
+	}
+}
+
+func (h *Hub) isOff(name string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.off[name]
 }
 
 func (h *Hub) node(name string) (Node, bool) {

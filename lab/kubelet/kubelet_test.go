@@ -119,6 +119,78 @@ func TestNodeLeavesAndComesBack(t *testing.T) {
 	})
 }
 
+// runtimeSeen records what it is asked to do with pods that run for real, by name.
+type runtimeSeen struct {
+	mu             sync.Mutex // guards both below
+	synced, killed []string
+}
+
+func (r *runtimeSeen) Runs(*corev1.Pod) bool { return true }
+func (r *runtimeSeen) Sync(p *corev1.Pod, _ corev1.ResourceList) map[string]corev1.ContainerStatus {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.synced = append(r.synced, p.Name)
+	return nil
+}
+func (r *runtimeSeen) Stop(*corev1.Pod) bool { return true }
+func (r *runtimeSeen) Kill(uid types.UID) {
+	r.mu.Lock()
+	r.killed = append(r.killed, string(uid))
+	r.mu.Unlock()
+}
+func (r *runtimeSeen) Forget(types.UID) {}
+
+// What runs of a machine's pods ends with its power, and goes on while its kubelet hangs.
+func TestProcessesEndWithThePower(t *testing.T) {
+	client := fake.NewClientset(pod("web", "n1"), pod("far", "n2"))
+	r := &runtimeSeen{}
+	inBubble(t, kubelet.Options{Client: client, Runtime: r}, func(h *kubelet.Hub) {
+		for _, name := range []string{"n1", "n2"} {
+			h.Join(kubelet.Node{Name: name, Client: client.CoreV1()})
+		}
+		pass(time.Second)
+		h.Leave("n1")
+		if len(r.killed) != 0 {
+			t.Errorf("pods %v of a silent kubelet are killed", r.killed)
+		}
+		h.PowerOff("n1")
+		if want := []string{string(pod("web", "n1").UID)}; !slices.Equal(r.killed, want) {
+			t.Errorf("pods %v are killed, want %v", r.killed, want)
+		}
+		r.synced = nil
+		h.Join(kubelet.Node{Name: "n1", Client: client.CoreV1()})
+		pass(time.Second)
+		if !slices.Contains(r.synced, "web") || len(r.killed) != 1 {
+			t.Errorf("with power again, pods %v are started and %v were killed; want web started, and no further one killed", r.synced, r.killed)
+		}
+	})
+}
+
+// halting is a Runtime whose machine loses its power while a pod is started.
+type halting struct {
+	runtimeSeen
+	powerOff func()
+}
+
+func (r *halting) Sync(p *corev1.Pod, l corev1.ResourceList) map[string]corev1.ContainerStatus {
+	r.powerOff()
+	return r.runtimeSeen.Sync(p, l)
+}
+
+// A pod that is started just when the power goes does not run on either.
+func TestNothingIsStartedWithoutPower(t *testing.T) {
+	client := fake.NewClientset(pod("web", "n1"))
+	r := &halting{}
+	inBubble(t, kubelet.Options{Client: client, Runtime: r}, func(h *kubelet.Hub) {
+		r.powerOff = func() { h.PowerOff("n1"); r.killed = nil }
+		h.Join(kubelet.Node{Name: "n1", Client: client.CoreV1()})
+		pass(time.Second)
+		if len(r.synced) == 0 || len(r.killed) == 0 {
+			t.Errorf("pods %v were started and then %v killed, want one of both", r.synced, r.killed)
+		}
+	})
+}
+
 // What happens to a pod can be read in its events: its start, its end, once
 // each, and why a node refused it.
 func TestPodsAreToldOf(t *testing.T) {

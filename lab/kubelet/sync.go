@@ -80,7 +80,11 @@ func (h *Hub) contain(node Node, pod *corev1.Pod, waiting string) *contained {
 	case waiting != "":
 		return &contained{}
 	}
-	return &contained{statuses: r.Sync(pod, node.Allocatable)}
+	statuses := r.Sync(pod, node.Allocatable)
+	if h.isOff(node.Name) { // since this step began: PowerOff may have come before what was started
+		r.Kill(pod.UID)
+	}
+	return &contained{statuses: statuses}
 }
 
 func (h *Hub) firstSeen(key string, pod *corev1.Pod, now time.Time) time.Time {

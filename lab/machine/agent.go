@@ -74,7 +74,7 @@ func (a *agent) run(ctx context.Context) {
 	} else if !a.becomeReady(ctx, node) {
 		return
 	}
-	defer a.options.Pods.Leave(node.Name)
+	defer a.options.Pods.PowerOff(node.Name)
 	a.follow(ctx)
 }
 

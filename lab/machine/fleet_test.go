@@ -56,10 +56,18 @@ func tag(key, value string) func(*machine.Instance) {
 type podsSeen struct {
 	mu    sync.Mutex
 	nodes map[string]kubelet.Node
+	off   map[string]bool // nodes that lost their power
 }
 
 func (p *podsSeen) Join(n kubelet.Node) { p.mu.Lock(); p.nodes[n.Name] = n; p.mu.Unlock() }
 func (p *podsSeen) Leave(name string)   { p.mu.Lock(); delete(p.nodes, name); p.mu.Unlock() }
+func (p *podsSeen) PowerOff(name string) {
+	p.Leave(name)
+	p.mu.Lock()
+	p.off[name] = true
+	p.mu.Unlock()
+}
+func (p *podsSeen) isOff(name string) bool { p.mu.Lock(); defer p.mu.Unlock(); return p.off[name] }
 func (p *podsSeen) node(name string) (kubelet.Node, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,7 +87,7 @@ func inLab(t *testing.T, story func(l lab)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		client := fake.NewClientset()
-		pods := &podsSeen{nodes: map[string]kubelet.Node{}}
+		pods := &podsSeen{nodes: map[string]kubelet.Node{}, off: map[string]bool{}}
 		events := event.NewRecorder(event.Rate{PerSecond: 10, Burst: 100}, slog.New(slog.DiscardHandler))
 		var telling sync.WaitGroup
 		telling.Go(func() { _ = events.Run(ctx) })
@@ -248,6 +256,9 @@ func TestLeaseEndsWithThePower(t *testing.T) {
 		if _, ok := l.pods.node(name); ok || !l.renewed().Equal(last) || l.node() == nil {
 			t.Errorf("without power: handles pods %v, lease %v after %v, node %v; want silence and the node left", ok, l.renewed(), last, l.node() != nil)
 		}
+		if !l.pods.isOff(name) {
+			t.Error("what runs of the node's pods is not told that the power went")
+		}
 		if len(l.IDs()) != 0 {
 			t.Errorf("machines with power = %v, want none", l.IDs())
 		}
@@ -322,6 +333,9 @@ func TestSilentNode(t *testing.T) {
 		pass(time.Hour)
 		if _, ok := l.pods.node(name); ok || !l.renewed().Equal(last) {
 			t.Errorf("silent node handles pods %v, lease %v after %v", ok, l.renewed(), last)
+		}
+		if l.pods.isOff(name) {
+			t.Error("a node whose kubelet hangs has lost its power")
 		}
 		if err := l.Silence("i-1", false); err != nil {
 			t.Fatal(err)

@@ -67,7 +67,8 @@ var _ Client = kubernetes.Interface(nil)
 // pods is what handles the pods of nodes that are up.
 type pods interface {
 	Join(kubelet.Node)
-	Leave(name string)
+	Leave(name string)    // its kubelet hangs
+	PowerOff(name string) // its machine has no power
 }
 
 // Issuer returns a configuration that authenticates as system:node:NAME in

@@ -6,6 +6,7 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -23,8 +24,10 @@ type Program struct {
 	Log  string   // file that takes stdout and stderr; appended to
 	// Grace is how long the child may take after SIGTERM, before SIGKILL.
 	Grace time.Duration
-	// Started is told of each start, the first among them. It must not call the keeper; nil is told nothing.
+	// Started is told of each start, the first among them, and Stopped of each end that Restart asked for,
+	// and how it ended. They must not call the keeper; nil is told nothing.
 	Started func()
+	Stopped func(err error)
 }
 
 // child is one run of a program.
@@ -58,16 +61,19 @@ func (c *child) wait() {
 	close(c.exited)
 }
 
-// stop asks the child to end, kills it when it does not within grace, and
-// returns when it is gone.
-func (c *child) stop(grace time.Duration) {
-	c.signal(syscall.SIGTERM)
+// stop asks the child to end, kills it when it does not within grace or power
+// ends, and returns when it is gone.
+func (c *child) stop(power context.Context, grace time.Duration) {
 	limit := time.NewTimer(grace)
 	defer limit.Stop()
+	if power.Err() == nil {
+		c.signal(syscall.SIGTERM)
+	}
 	select {
 	case <-c.exited:
 		return
 	case <-limit.C:
+	case <-power.Done():
 	}
 	c.signal(syscall.SIGKILL)
 	<-c.exited

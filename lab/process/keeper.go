@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"syscall"
+	"sync/atomic"
 	"time"
 )
 
@@ -34,7 +34,12 @@ type Keeper struct {
 	onExit   func(Exit)
 	requests chan request
 	done     chan struct{}
-	cancel   context.CancelFunc
+	pid      atomic.Int64 // of the child; 0 without one
+
+	life  context.Context // ends when the program is to end for good
+	stop  context.CancelFunc
+	power context.Context // ends when it is to end without a grace period
+	cut   context.CancelFunc
 
 	// Owned by the goroutine of run.
 	child     *child // nil between two runs
@@ -52,15 +57,16 @@ type request struct {
 // Keep starts the program and keeps it. It returns the error of the first
 // start; later trouble goes to onExit, which must not call the keeper.
 func Keep(program Program, onExit func(Exit)) (*Keeper, error) {
-	ctx, cancel := context.WithCancel(context.Background())
 	k := &Keeper{
-		program: program, onExit: onExit, cancel: cancel, pause: backoffMin,
+		program: program, onExit: onExit, pause: backoffMin,
 		requests: make(chan request), done: make(chan struct{}),
 	}
+	k.power, k.cut = context.WithCancel(context.Background())
+	k.life, k.stop = context.WithCancel(k.power)
 	first := make(chan error)
-	go k.run(ctx, first)
+	go k.run(first)
 	if err := <-first; err != nil {
-		cancel()
+		k.cut()
 		return nil, err
 	}
 	return k, nil
@@ -71,43 +77,39 @@ func (k *Keeper) Name() string { return k.program.Name }
 
 // PID is the number of the running process, or 0 between two runs and after
 // Stop.
-func (k *Keeper) PID() int {
-	pid := 0
-	err := k.ask(func() error {
-		if k.child != nil {
-			pid = k.child.command.Process.Pid
-		}
-		return nil
-	})
-	if err != nil {
-		return 0
-	}
-	return pid
-}
+func (k *Keeper) PID() int { return int(k.pid.Load()) }
 
-// Restart stops the program as Stop does and starts it again at once.
+// Restart stops the program as Stop does and starts it again at once. Where the start fails it returns
+// why, and the program is started again later, as after an end of its own.
 func (k *Keeper) Restart() error {
 	return k.ask(func() error {
-		k.end(k.program.Grace)
-		return k.begin()
-	})
-}
-
-// Kill ends the running process without warning. It is started again as after
-// any other death.
-func (k *Keeper) Kill() error {
-	return k.ask(func() error {
 		if k.child != nil {
-			k.child.signal(syscall.SIGKILL)
+			err := k.end()
+			if k.program.Stopped != nil {
+				k.program.Stopped(err)
+			}
 		}
-		return nil
+		if k.life.Err() != nil {
+			return k.stopped()
+		}
+		err := k.begin()
+		if err != nil {
+			k.ended(err)
+		}
+		return err
 	})
 }
 
 // Stop ends the program and returns when it is gone. A second Stop does
 // nothing.
 func (k *Keeper) Stop() {
-	k.cancel()
+	k.stop()
+	<-k.done
+}
+
+// Kill ends the program without warning, a Stop or Restart under way too, and returns when it is gone.
+func (k *Keeper) Kill() {
+	k.cut()
 	<-k.done
 }
 
@@ -118,13 +120,15 @@ func (k *Keeper) ask(do func() error) error {
 	case k.requests <- r:
 		return <-r.done
 	case <-k.done:
-		return fmt.Errorf("%s: %w", k.program.Name, ErrStopped)
+		return k.stopped()
 	}
 }
 
+func (k *Keeper) stopped() error { return fmt.Errorf("%s: %w", k.program.Name, ErrStopped) }
+
 // run owns the child. It stays on one thread for good, because the kernel ties
 // the child's life to the thread that started it.
-func (k *Keeper) run(ctx context.Context, first chan<- error) {
+func (k *Keeper) run(first chan<- error) {
 	runtime.LockOSThread()
 	defer close(k.done)
 	err := k.begin()
@@ -134,13 +138,13 @@ func (k *Keeper) run(ctx context.Context, first chan<- error) {
 	}
 	for {
 		select {
-		case <-ctx.Done():
-			k.end(k.program.Grace)
+		case <-k.life.Done():
+			_ = k.end() // how it ended was asked for
 			return
 		case r := <-k.requests:
 			r.done <- r.do()
 		case <-k.exited():
-			k.ended(k.child.err)
+			k.ended(k.without())
 		case <-k.retry:
 			if err := k.begin(); err != nil {
 				k.ended(err)
@@ -157,31 +161,43 @@ func (k *Keeper) exited() <-chan struct{} {
 }
 
 func (k *Keeper) begin() error {
+	k.startedAt, k.retry = time.Now(), nil
 	c, err := start(k.program)
 	if err != nil {
 		return err
 	}
-	k.child, k.startedAt, k.retry = c, time.Now(), nil
+	k.child = c
+	k.pid.Store(int64(c.command.Process.Pid))
 	if k.program.Started != nil {
 		k.program.Started()
 	}
 	return nil
 }
 
-func (k *Keeper) end(grace time.Duration) {
-	if k.child != nil {
-		k.child.stop(grace)
-		k.child = nil
+// end ends the child, if there is one, and returns how it ended.
+func (k *Keeper) end() error {
+	if k.child == nil {
+		return nil
 	}
+	k.child.stop(k.power, k.program.Grace)
+	return k.without()
 }
 
-// ended notes a death that nobody asked for and sets the next attempt.
+// without notes that the child is gone, and returns how it ended.
+func (k *Keeper) without() error {
+	err := k.child.err
+	k.child = nil
+	k.pid.Store(0)
+	return err
+}
+
+// ended notes an end that nothing asked for, or a start that failed, and sets the next attempt.
 func (k *Keeper) ended(err error) {
 	ranFor := time.Since(k.startedAt)
 	if ranFor >= steadyAfter {
 		k.pause = backoffMin
 	}
-	k.child, k.retry = nil, time.After(k.pause)
+	k.retry = time.After(k.pause)
 	k.onExit(Exit{Name: k.program.Name, Err: err, RanFor: ranFor, Retry: k.pause, LogFile: k.program.Log})
 	k.pause = min(2*k.pause, backoffMax)
 }

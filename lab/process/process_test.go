@@ -97,6 +97,88 @@ func TestRestartIsAnotherProcess(t *testing.T) {
 	}
 }
 
+// A program that is away for a moment, as while it is built, runs once it is there.
+func TestRestartIsTriedAgain(t *testing.T) {
+	program := shell(t, "")
+	sh, path := program.Path, filepath.Join(t.TempDir(), "program")
+	put := func() {
+		t.Helper()
+		if err := os.Symlink(sh, path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program.Path, program.Args = path, []string{"-c", "echo ready; exec sleep 60"}
+	put()
+	exits := make(chan process.Exit, 8)
+	k := keep(t, program, func(e process.Exit) { exits <- e })
+	awaitLog(t, program, "ready", 1)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Restart(); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Restart without the program = %v, want that it does not exist", err)
+	}
+	put()
+	awaitLog(t, program, "ready", 2)
+	if e := <-exits; !errors.Is(e.Err, os.ErrNotExist) {
+		t.Errorf("the failure is reported as %v", e.Err)
+	}
+}
+
+// slow is a program that takes longer to end than any test waits.
+func slow(t *testing.T) process.Program {
+	t.Helper()
+	program := shell(t, `trap 'echo asked' TERM; echo ready; while :; do sleep 0.02; done`)
+	program.Grace = time.Hour
+	return program
+}
+
+// While a program ends, its keeper says which process it is, and a kill puts an end to it.
+func TestKillDoesNotWaitForTheGracePeriod(t *testing.T) {
+	program := slow(t)
+	program.Stopped = func(err error) {
+		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+			t.Errorf("it is said to have ended with %v, want SIGKILL", err)
+		}
+	}
+	k := keep(t, program, unexpected(t))
+	awaitLog(t, program, "ready", 1)
+	pid := k.PID()
+	restarted := make(chan error)
+	go func() { restarted <- k.Restart() }()
+	awaitLog(t, program, "asked", 1)
+	if got := k.PID(); got != pid || !alive(pid) {
+		t.Errorf("while process %d (alive %v) is asked to end, its keeper names %d", pid, alive(pid), got)
+	}
+	k.Kill()
+	if alive(pid) {
+		t.Errorf("process %d survived Kill", pid)
+	}
+	if err := <-restarted; !errors.Is(err, process.ErrStopped) {
+		t.Errorf("the Restart under way returned %v, want ErrStopped", err)
+	}
+	if got := k.PID(); got != 0 {
+		t.Errorf("after Kill its keeper names process %d", got)
+	}
+}
+
+// A restart reports how the program ended, once it has, and before it is started again.
+func TestRestartReportsTheEndBeforeTheStart(t *testing.T) {
+	program := shell(t, `trap 'exit 7' TERM; echo ready; while :; do sleep 0.02; done`)
+	var said []string
+	program.Started = func() { said = append(said, "started") }
+	program.Stopped = func(err error) { said = append(said, "stopped: "+err.Error()) }
+	k := keep(t, program, unexpected(t))
+	awaitLog(t, program, "ready", 1)
+	if err := k.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	k.Stop()
+	if got, want := strings.Join(said, ", "), "started, stopped: exit status 7, started"; got != want {
+		t.Errorf("it reports %q, want %q", got, want)
+	}
+}
+
 // A program that dies by itself is reported and started again, later each time.
 func TestDeathIsReportedAndRepaired(t *testing.T) {
 	program := shell(t, `echo ready; exit 3`)
@@ -119,7 +201,7 @@ func TestKilledProgramComesBack(t *testing.T) {
 	exits := make(chan process.Exit, 1)
 	k := keep(t, program, func(e process.Exit) { exits <- e })
 	awaitLog(t, program, "ready", 1)
-	if err := k.Kill(); err != nil {
+	if err := syscall.Kill(k.PID(), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	<-exits
