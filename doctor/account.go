@@ -13,8 +13,8 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
-	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/installation"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 func eksCluster(ctx context.Context, p *Patient) ([]Finding, error) {
@@ -261,26 +261,29 @@ func authMap(ctx context.Context, p *Patient, counts bool) (string, error) {
 const spotLinked = "AWSServiceRoleForEC2Spot"
 
 func spotRole(ctx context.Context, p *Patient) ([]Finding, error) {
-	var pools karpv1.NodePoolList
-	if err := p.Store.List(ctx, &pools); err != nil {
-		return nil, fmt.Errorf("list NodePools: %w", err)
+	pools, err := p.Pools(ctx)
+	if err != nil {
+		return nil, err
 	}
-	at := slices.IndexFunc(pools.Items, func(pool karpv1.NodePool) bool {
-		return slices.ContainsFunc(pool.Spec.Template.Spec.Requirements, func(r karpv1.Requirement) bool {
-			return r.Key == api.LabelCapacityType && slices.Contains(r.Values, string(cluster.Spot))
-		})
-	})
+	at := slices.IndexFunc(pools, allowsSpot)
 	if at < 0 {
-		return []Finding{fine("no NodePool asks for spot instances")}, nil
+		return []Finding{fine("no pool allows spot instances")}, nil
 	}
 	_, there, err := p.Account.Role(ctx, spotLinked)
 	switch {
 	case err != nil:
 		return nil, err
 	case !there:
-		return []Finding{trouble(Error, "NodePool/"+pools.Items[at].Name, "it allows spot instances, and the account has no role "+spotLinked+", which EC2 needs to launch any", "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com")}, nil
+		return []Finding{trouble(Error, pools[at].ID.String(), "it allows spot instances, and the account has no role "+spotLinked+", which EC2 needs to launch any", "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com")}, nil
 	}
 	return []Finding{fine("the account has role %s", spotLinked)}, nil
+}
+
+// allowsSpot reports whether spot instances may be launched for a pool: one that says nothing
+// of capacity types allows all. Of requirements that cannot be read it is taken that they do not.
+func allowsSpot(pool translate.PoolObject) bool {
+	requires, err := translate.PoolRequirements(pool)
+	return err == nil && requires.Get(api.LabelCapacityType).Allows(string(cluster.Spot))
 }
 
 // noticed are the events that are acted on, with the names that rules have in the guides.

@@ -18,6 +18,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/audit"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/kube/installation"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // Severity says how much a finding matters.
@@ -66,15 +67,16 @@ type Account interface {
 // Patient is the cluster that is examined.
 type Patient struct {
 	Store       client.Reader
-	Definitions []*apiextensionsv1.CustomResourceDefinition  // of this release
-	Version     func(ctx context.Context) (string, error)    // of the API server: "1.36"
-	Classes     func(ctx context.Context) ([]Class, error)   // with what AWS has for them
-	Account     Account                                      // nil: AWS cannot be reached
-	Unreached   error                                        // why not
-	RoleARN     func(name string) string                     // of a role in the account
-	Name        string                                       // in EKS
-	Namespace   string                                       // of the controller
-	Rights      func(ctx context.Context) ([]Finding, error) // which the controller's role lacks
+	Definitions []*apiextensionsv1.CustomResourceDefinition               // of this release
+	Version     func(ctx context.Context) (string, error)                 // of the API server: "1.36"
+	Classes     func(ctx context.Context) ([]Class, error)                // with what AWS has for them
+	Pools       func(ctx context.Context) ([]translate.PoolObject, error) // of all API versions
+	Account     Account                                                   // nil: AWS cannot be reached
+	Unreached   error                                                     // why not
+	RoleARN     func(name string) string                                  // of a role in the account
+	Name        string                                                    // in EKS
+	Namespace   string                                                    // of the controller
+	Rights      func(ctx context.Context) ([]Finding, error)              // which the controller's role lacks
 
 	install *installation.Installation // once it was looked for
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/daemok/daemok/kube/api/crds"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/installation"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // account is AWS as a test has it.
@@ -161,9 +162,13 @@ func (w *town) examined(t *testing.T) []Finding {
 	for _, o := range w.objects {
 		build = build.WithObjects(o)
 	}
+	store := build.Build()
 	return Examine(t.Context(), &Patient{
-		Store: build.Build(), Definitions: ours(t), Version: func(context.Context) (string, error) { return w.version, nil },
+		Store: store, Definitions: ours(t), Version: func(context.Context) (string, error) { return w.version, nil },
 		Classes: func(context.Context) ([]Class, error) { return w.classes, nil }, Account: &w.account,
+		Pools: func(ctx context.Context) ([]translate.PoolObject, error) {
+			return translate.Generations{translate.NodePools()}.List(ctx, store)
+		},
 		RoleARN: func(name string) string { return "arn:aws:iam::123456789012:role/" + name },
 		Name:    "prod", Namespace: "kube-system", Rights: func(context.Context) ([]Finding, error) { return w.rights, nil },
 	})
@@ -315,6 +320,11 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 			delete(w.account.trusts, spotLinked)
 			w.objects["pool"].(*karpv1.NodePool).Spec.Template.Spec.Requirements = []karpv1.Requirement{{Key: api.LabelCapacityType, Operator: "In", Values: []string{"spot"}}}
 		}, "spot", Error, "NodePool/default it allows spot instances"},
+		"spot without its role, by a pool that says nothing of capacity types": {func(w *town) { delete(w.account.trusts, spotLinked) }, "spot", Error, "NodePool/default it allows spot instances"},
+		"on-demand needs no role": {func(w *town) {
+			delete(w.account.trusts, spotLinked)
+			w.objects["pool"].(*karpv1.NodePool).Spec.Template.Spec.Requirements = []karpv1.Requirement{{Key: api.LabelCapacityType, Operator: "NotIn", Values: []string{"spot"}}}
+		}, "", OK, ""},
 		"no queue":                    {setting("CLUSTER_NAME=prod"), "interruption queue", Warning, "no interruption queue is set"},
 		"a queue that is not there":   {setting("CLUSTER_NAME=prod", "INTERRUPTION_QUEUE=other"), "interruption queue", Error, "queue other it does not exist in this account and region"},
 		"a queue that lets nobody in": {func(w *town) { w.account.queues["prod"] = audit.Queue{Encrypted: true} }, "interruption queue", Error, "does not let EventBridge"},

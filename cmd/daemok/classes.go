@@ -13,22 +13,27 @@ import (
 )
 
 // kindsOfClasses are the kinds of classes of a cluster: of the older API generation too,
-// where it has that. Nothing is launched from them, so no CA is needed.
-func kindsOfClasses(older, expressions bool) []class.Kind {
+// where it has that, for which usual holds. Nothing is launched from them, so no CA is needed.
+func kindsOfClasses(older, expressions bool, usual class.Usual) []class.Kind {
 	kinds := []class.Kind{class.NodeClasses("", validate.ClassOptions{Expressions: expressions})}
 	if older {
 		account := &class.Account{}
+		account.Set(usual)
 		kinds = append(kinds, class.NodeTemplates(account), class.Provisioners(account))
 	}
 	return kinds
 }
 
-// eachClass does something with every class of these kinds that the cluster has.
+// eachClass does something with every class of these kinds that the cluster has. A kind that
+// is not defined has no classes.
 func eachClass(ctx context.Context, store client.Client, kinds []class.Kind, do func(*class.Kind, *class.Subject) error) error {
 	for i := range kinds {
 		kind := &kinds[i]
 		list := kind.NewList()
-		if err := store.List(ctx, list); err != nil {
+		switch err := store.List(ctx, list); {
+		case meta.IsNoMatchError(err):
+			continue
+		case err != nil:
 			return fmt.Errorf("list the classes of kind %s: %w", kind.Name, err)
 		}
 		err := meta.EachListItem(list, func(item runtime.Object) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,7 +19,7 @@ import (
 	"github.com/daemok/daemok/doctor"
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/api/crds"
-	"github.com/daemok/daemok/kube/installation"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // Exit codes of the doctor.
@@ -105,11 +105,10 @@ func (in surroundings) patient(ctx context.Context, at *target) (*doctor.Patient
 	if err != nil {
 		return nil, err
 	}
-	found, err := installation.Find(ctx, store, systemNamespace())
-	if err != nil {
+	if err := at.learn(ctx, store); err != nil {
 		return nil, err
 	}
-	at.clusterName = cmp.Or(at.eksName(), found.Setting("CLUSTER_NAME"))
+	at.clusterName = at.eksName()
 	definitions, err := crds.All()
 	if err != nil {
 		return nil, err
@@ -124,9 +123,10 @@ func (in surroundings) patient(ctx context.Context, at *target) (*doctor.Patient
 		if provider == nil {
 			return nil, p.Unreached
 		}
-		return examined(ctx, store, provider)
+		return examined(ctx, at, store, provider)
 	})
 	p.Classes = func(context.Context) ([]doctor.Class, error) { return looked() }
+	p.Pools = func(ctx context.Context) ([]translate.PoolObject, error) { return poolsOf(ctx, store) }
 	if p.Unreached == nil {
 		p.Unreached = in.account(ctx, p, at)
 	}
@@ -173,12 +173,12 @@ func lacking(ctx context.Context, r *iamReader) (out []doctor.Finding, err error
 }
 
 // examined are all classes of a cluster, with what AWS has for them.
-func examined(ctx context.Context, store client.Client, provider *aws.Provider) (out []doctor.Class, err error) {
+func examined(ctx context.Context, at *target, store client.Client, provider *aws.Provider) (out []doctor.Class, err error) {
 	_, older, err := served(store)
 	if err != nil {
 		return nil, err
 	}
-	classes, err := classesOf(ctx, store, provider, older)
+	classes, err := classesOf(ctx, at, store, provider, older)
 	if err != nil {
 		return nil, err
 	}
@@ -187,6 +187,20 @@ func examined(ctx context.Context, store client.Client, provider *aws.Provider) 
 		return nil
 	})
 	return out, err
+}
+
+// poolsOf are the pools of all API versions that a cluster has; none where NodePools are not
+// defined.
+func poolsOf(ctx context.Context, store client.Client) ([]translate.PoolObject, error) {
+	serves, _, err := served(store)
+	if err != nil {
+		return nil, err
+	}
+	pools, err := serves.List(ctx, store)
+	if meta.IsNoMatchError(err) {
+		return nil, nil
+	}
+	return pools, err
 }
 
 // lookedUp is one class, with what AWS has for it.

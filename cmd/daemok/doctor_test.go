@@ -2,24 +2,39 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/daemok/daemok/doctor"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 )
 
 // diagnosed is what daemok doctor prints of a cluster in an account of the emulator.
 func diagnosed(t *testing.T, objects ...client.Object) (findings []doctor.Finding, err error) {
 	t.Helper()
 	prodAccount(t)
-	cmd := doctorCommand(surroundings{clusterOf(t, objects...), func(*target) (string, error) { return "1.36", nil }, market})
+	return examinedBy(t, clusterOf(t, objects...))
+}
+
+// examinedBy is what daemok doctor prints of the cluster behind a connector.
+func examinedBy(t *testing.T, open connector) (findings []doctor.Finding, err error) {
+	t.Helper()
+	cmd := doctorCommand(surroundings{open, func(*target) (string, error) { return "1.36", nil }, market})
 	var out bytes.Buffer
 	cmd.SilenceUsage, cmd.SilenceErrors = true, true
 	cmd.SetOut(&out)
@@ -57,6 +72,58 @@ func TestDoctorLooksAtClusterAndAccount(t *testing.T) {
 	} {
 		if got := strings.Join(said[check], "\n"); !strings.Contains(got, want) {
 			t.Errorf("of %s it says\n%s\nwant %s", check, got, want)
+		}
+	}
+}
+
+// Before anything is installed there are no classes and no pools. The account is looked at all the same.
+func TestDoctorLooksAtTheAccountBeforeTheDefinitionsAreInstalled(t *testing.T) {
+	prodAccount(t)
+	t.Setenv("CLUSTER_NAME", "prod")
+	scheme, err := kinds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	undefined := func(ctx context.Context, store client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+		switch list.(type) {
+		case *awsv1.EC2NodeClassList, *karpv1.NodePoolList:
+			return fmt.Errorf("list: %w", &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "karpenter.sh", Kind: "NodePool"}})
+		}
+		return store.List(ctx, list, options...)
+	}
+	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(meta.NewDefaultRESTMapper(nil)).WithInterceptorFuncs(interceptor.Funcs{List: undefined}).Build()
+	findings, _ := examinedBy(t, func(*target) (client.Client, error) { return store, nil })
+	for _, f := range findings {
+		if f.Severity == doctor.Unknown && strings.Contains(f.Message, "it could not be looked at") {
+			t.Errorf("of %s it says: %s", f.Check, f.Message)
+		}
+		if want := "there is no EC2NodeClass"; f.Check == "node classes" && !strings.Contains(f.Message, want) {
+			t.Errorf("of node classes it says %q, want %q", f.Message, want)
+		}
+	}
+}
+
+// Nodes of an AWSNodeTemplate that names no instance profile have that of the settings, and what
+// Provisioners allow counts as what NodePools do.
+func TestDoctorKnowsTheSettingsOfProvisioners(t *testing.T) {
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "karpenter-global-settings"},
+		Data: map[string]string{"aws.defaultInstanceProfile": "KarpenterNodeInstanceProfile-prod"}}
+	template := &awsv1alpha1.AWSNodeTemplate{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	template.Spec.SubnetSelector = awsv1alpha1.Selector{"karpenter.sh/discovery": {Value: "prod"}}
+	template.Spec.SecurityGroupSelector = awsv1alpha1.Selector{"karpenter.sh/discovery": {Value: "prod"}}
+	provisioner := &v1alpha5.Provisioner{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	provisioner.Spec.ProviderRef = &v1alpha5.ProviderReference{Name: "default"}
+	provisioner.Spec.Requirements = []v1alpha5.Requirement{{Key: "karpenter.sh/capacity-type", Operator: "In", Values: []string{"spot"}}}
+	findings, _ := diagnosed(t, installed("INTERRUPTION_QUEUE=prod"), settings, template, provisioner)
+	said := map[string]string{}
+	for _, f := range findings {
+		said[f.Check] += fmt.Sprintf("%s %s: %s\n", f.Severity, f.Object, f.Message)
+	}
+	for check, want := range map[string]string{
+		"node roles": "ok : role KarpenterNodeRole-prod has an access entry", "spot": "AWSServiceRoleForEC2Spot",
+	} {
+		if !strings.Contains(said[check], want) || check == "node roles" && strings.Contains(said[check], "error") {
+			t.Errorf("of %s it says\n%swant %s", check, said[check], want)
 		}
 	}
 }

@@ -24,13 +24,17 @@ func (c inCluster) setting(name string) string { return c.install.Setting(name) 
 
 // readIAMUse reads the classes of a cluster, and the settings of its controller.
 func readIAMUse(ctx context.Context, store client.Client) (inCluster, error) {
-	specs, err := classSpecs(ctx, store)
+	at := newTarget()
+	if err := at.learn(ctx, store); err != nil {
+		return inCluster{}, err
+	}
+	specs, err := classSpecs(ctx, store, at.usual())
 	if err != nil {
 		return inCluster{}, err
 	}
-	c := inCluster{use: rights.UseOf(specs), classes: len(specs)}
-	if c.install, err = installation.Find(ctx, store, systemNamespace()); err != nil || c.install.Deployment == nil {
-		return c, err
+	c := inCluster{use: rights.UseOf(specs), classes: len(specs), install: at.controller}
+	if c.install.Deployment == nil {
+		return c, nil
 	}
 	if c.role, err = c.install.Role(ctx, store); apierrors.IsForbidden(err) {
 		err = nil
@@ -38,14 +42,15 @@ func readIAMUse(ctx context.Context, store client.Client) (inCluster, error) {
 	return c, err
 }
 
-// classSpecs are the specs of all classes, those of the older generation included.
-func classSpecs(ctx context.Context, store client.Client) ([]nodeclass.Spec, error) {
+// classSpecs are the specs of all classes, those of the older generation included, for which
+// usual holds.
+func classSpecs(ctx context.Context, store client.Client, usual class.Usual) ([]nodeclass.Spec, error) {
 	_, older, err := served(store)
 	if err != nil {
 		return nil, err
 	}
 	var all []nodeclass.Spec
-	err = eachClass(ctx, store, kindsOfClasses(older, true), func(_ *class.Kind, c *class.Subject) error {
+	err = eachClass(ctx, store, kindsOfClasses(older, true, usual), func(_ *class.Kind, c *class.Subject) error {
 		all = append(all, c.Spec)
 		return nil
 	})

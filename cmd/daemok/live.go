@@ -51,27 +51,30 @@ type situation struct {
 // reader reads the situation of a live cluster.
 type reader func(ctx context.Context, at *target) (situation, error)
 
-// readLive reads the cluster, and asks AWS what its classes offer: with the same
-// environment as the controller.
+// readLive reads the cluster, and asks AWS what its classes offer: with the settings of the
+// controller that is installed there, as far as this process' environment says nothing else.
 func readLive(ctx context.Context, at *target) (situation, error) {
 	store, err := connect(at)
 	if err != nil {
+		return situation{}, err
+	}
+	if err := at.learn(ctx, store); err != nil {
 		return situation{}, err
 	}
 	provider, err := market(ctx, at)
 	if err != nil {
 		return situation{}, err
 	}
-	return readFrom(ctx, store, provider)
+	return readFrom(ctx, at, store, provider)
 }
 
 // readFrom reads the cluster behind a store, whose classes are of a provider.
-func readFrom(ctx context.Context, store client.Client, provider *aws.Provider) (situation, error) {
+func readFrom(ctx context.Context, at *target, store client.Client, provider *aws.Provider) (situation, error) {
 	serves, older, err := served(store)
 	if err != nil {
 		return situation{}, err
 	}
-	classes, err := classesOf(ctx, store, provider, older)
+	classes, err := classesOf(ctx, at, store, provider, older)
 	if err != nil {
 		return situation{}, err
 	}
@@ -85,7 +88,7 @@ func readFrom(ctx context.Context, store client.Client, provider *aws.Provider) 
 	now := time.Now
 	keeper := snapshot.NewKeeper(offers, func() time.Time { return now() })
 	keeper.Serve(serves)
-	if err := setUp(keeper); err != nil {
+	if err := setUp(keeper, at.setting); err != nil {
 		return situation{}, err
 	}
 	acting, err := actingPod(ctx, store)
@@ -144,27 +147,27 @@ func launchesThatFail(ctx context.Context, store client.Client) (out []string, e
 }
 
 // recall makes a saved snapshot something that manifests can be added to, with
-// the controller's settings as for a live cluster.
+// the settings that the environment has.
 func recall(s *cluster.Snapshot) (situation, error) {
 	keeper := snapshot.Recall(s)
-	return situation{snapshot: s, world: manifest.World{Keeper: keeper, Now: s.Now, Saved: s, Older: legacy.Pool}}, setUp(keeper)
+	return situation{snapshot: s, world: manifest.World{Keeper: keeper, Now: s.Now, Saved: s, Older: legacy.Pool}}, setUp(keeper, os.Getenv)
 }
 
-// setUp gives a keeper the settings of the controller.
-func setUp(keeper *snapshot.Keeper) error {
-	spreads, err := translate.DefaultSpreads(os.Getenv("SCHEDULER_CONFIG"))
+// setUp gives a keeper the settings of the controller, by their environment variables.
+func setUp(keeper *snapshot.Keeper, setting func(string) string) error {
+	spreads, err := translate.DefaultSpreads(setting("SCHEDULER_CONFIG"))
 	if err != nil {
 		return fmt.Errorf("SCHEDULER_CONFIG: %w", err)
 	}
-	cost, err := machineCost(os.Getenv("MACHINE_COST"))
+	cost, err := machineCost(setting("MACHINE_COST"))
 	if err != nil {
 		return fmt.Errorf("MACHINE_COST: %w", err)
 	}
-	room, err := room()
+	room, err := room(setting)
 	if err != nil {
 		return err
 	}
-	switches, err := gates.Core(os.Getenv("FEATURE_GATES"))
+	switches, err := gates.Core(setting("FEATURE_GATES"))
 	if err != nil {
 		return fmt.Errorf("FEATURE_GATES %w", err)
 	}
@@ -187,15 +190,15 @@ func machineCost(text string) (quantity.MicroUSDPerHour, error) {
 }
 
 // room reads the controller's settings of what machines are to leave to pods.
-func room() (cluster.Room, error) {
+func room(setting func(string) string) (cluster.Room, error) {
 	out := cluster.UsualRoom()
 	var err error
-	if text := os.Getenv("MIN_POD_MEMORY"); text != "" {
+	if text := setting("MIN_POD_MEMORY"); text != "" {
 		if out.Memory, err = mark.PodMemory(text); err != nil {
 			return out, fmt.Errorf("MIN_POD_MEMORY: %w", err)
 		}
 	}
-	if text := os.Getenv("MAX_SYSTEM_MEMORY"); text != "" {
+	if text := setting("MAX_SYSTEM_MEMORY"); text != "" {
 		if out.System, err = mark.SystemMemory(text); err != nil {
 			return out, fmt.Errorf("MAX_SYSTEM_MEMORY: %w", err)
 		}
@@ -233,7 +236,7 @@ func market(ctx context.Context, at *target) (*aws.Provider, error) {
 	if name == "" {
 		return nil, errors.New("give --cluster-name, or set CLUSTER_NAME, the cluster's name in EKS, so that its offers can be asked for; in the lab: source the file lab.env")
 	}
-	settings, err := settingsOf(os.Getenv)
+	settings, err := settingsOf(at.setting)
 	if err != nil {
 		return nil, err
 	}
@@ -261,12 +264,12 @@ type classes struct {
 }
 
 // classesOf are the classes of a cluster; older: of the older API generation too.
-func classesOf(ctx context.Context, store client.Client, provider *aws.Provider, older bool) (*classes, error) {
-	switches, err := gates.AWS(os.Getenv("AWS_FEATURE_GATES"))
+func classesOf(ctx context.Context, at *target, store client.Client, provider *aws.Provider, older bool) (*classes, error) {
+	switches, err := gates.AWS(at.setting("AWS_FEATURE_GATES"))
 	if err != nil {
 		return nil, fmt.Errorf("AWS_FEATURE_GATES %w", err)
 	}
-	kinds := kindsOfClasses(older, switches.On(gates.Expressions))
+	kinds := kindsOfClasses(older, switches.On(gates.Expressions), at.usual())
 	version, err := provider.KubernetesVersion(ctx)
 	if err != nil {
 		return nil, err

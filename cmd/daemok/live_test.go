@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"math"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -58,7 +59,12 @@ func liveCluster(t *testing.T, provider *aws.Provider, objects ...client.Object)
 		t.Fatal(err)
 	}
 	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(storetest.Mapper(scheme)).WithObjects(objects...).Build()
-	return func(ctx context.Context, _ *target) (situation, error) { return readFrom(ctx, store, provider) }
+	return func(ctx context.Context, at *target) (situation, error) {
+		if err := at.learn(ctx, store); err != nil {
+			return situation{}, err
+		}
+		return readFrom(ctx, at, store, provider)
+	}
 }
 
 // exampleFiles are the manifests that a first user applies, changed by words.
@@ -92,7 +98,7 @@ func TestAPlanBesideAControllerKnowsWhatThatKnows(t *testing.T) {
 	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(storetest.Mapper(scheme)).WithObjects(refused).Build()
 	plan := func() planJSON {
 		t.Helper()
-		got, err := planJSONOf(t, func(ctx context.Context, _ *target) (situation, error) { return readFrom(ctx, store, account) }, exampleFiles(t, "replicas: 0", "replicas: 5"))
+		got, err := planJSONOf(t, func(ctx context.Context, at *target) (situation, error) { return readFrom(ctx, at, store, account) }, exampleFiles(t, "replicas: 0", "replicas: 5"))
 		if err != nil || len(got.Launches) == 0 {
 			t.Fatalf("%+v, %v; want launches", got, err)
 		}
@@ -110,6 +116,32 @@ func TestAPlanBesideAControllerKnowsWhatThatKnows(t *testing.T) {
 	}
 	if after := plan().Launches[0].Choice; after.Type == first.Type && after.Zone == first.Zone && after.Option == first.Option {
 		t.Errorf("it would launch %+v, which could not be had", after)
+	}
+}
+
+// What the installed controller is set up with counts for a plan of its cluster, unless the
+// environment of the command says otherwise.
+func TestAPlanIsMadeAsTheInstalledControllerIsSetUp(t *testing.T) {
+	account := pretendAccount(t)
+	cost := func(objects ...client.Object) float64 {
+		t.Helper()
+		got, err := planJSONOf(t, liveCluster(t, account, objects...), exampleFiles(t, "replicas: 0", "replicas: 1"))
+		if err != nil || len(got.Launches) != 1 {
+			t.Fatalf("%+v, %v; want one launch", got, err)
+		}
+		return got.LaunchCost
+	}
+	usual := cost()
+	if got := cost(installed("MACHINE_COST=2")); math.Abs(got-usual-2) > 1e-6 {
+		t.Errorf("an instance costs %f, and without a controller %f: want 2 more, as its Deployment says", got, usual)
+	}
+	t.Setenv("MACHINE_COST", "1")
+	if got := cost(installed("MACHINE_COST=2")); math.Abs(got-usual-1) > 1e-6 {
+		t.Errorf("an instance costs %f, and without a controller %f: want 1 more, as the environment says", got, usual)
+	}
+	_, err := planJSONOf(t, liveCluster(t, account, installed("PAYBACK=sometimes")), exampleFiles(t))
+	if err == nil || err.Error() != `PAYBACK is "sometimes": want on or off` {
+		t.Errorf("got %v, want an error that names the setting", err)
 	}
 }
 

@@ -170,11 +170,14 @@ func (m *migration) foretell(ctx context.Context, cluster reached, r *migrate.Re
 	if len(nodes.Items) == 0 {
 		return nil, nil
 	}
+	if err := m.at.learn(ctx, cluster); err != nil {
+		return nil, err
+	}
 	provider, err := m.market(ctx, m.at)
 	if err != nil {
 		return nil, err
 	}
-	classes, err := classesOf(ctx, cluster, provider, false)
+	classes, err := classesOf(ctx, m.at, cluster, provider, false)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
@@ -38,7 +39,9 @@ func planCommand(read reader, open connector) *cobra.Command {
 		Short: "Print what Daemok would do, and why, without doing it",
 		Long: `Print what Daemok would do about a situation, and why, without doing it.
 The situation is a file written by "daemok snapshot" ("-" reads standard input),
-or that of the live cluster.
+or that of the live cluster. Plans of a live cluster are made with the settings that the
+installed controller has by its Deployment, as far as that may be read; variables of the
+environment go before these, and flags before both.
 
 -f adds or changes manifests, as if they had been applied and their controllers
 had done what they do: workloads with their pods, pools, classes and what they
@@ -85,8 +88,8 @@ prints values, user data included. Nodes that are there stay as they are.`,
 func (f *planFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.file, "snapshot", "", "file with the situation; default the live cluster")
-	flags.Var(&f.policy.Preferences, "preference-policy", "Weigh, Respect or Ignore, as the controller's option")
-	flags.Float64Var(&f.policy.PreferenceWorth, "preference-worth", decide.Worth, "by what share a preference may raise what its pods cost, as the controller's option")
+	flags.Var(&f.policy.Preferences, "preference-policy", "Weigh, Respect or Ignore; default as the controller is set up")
+	flags.Float64Var(&f.policy.PreferenceWorth, "preference-worth", decide.Worth, "by what share a preference may raise what its pods cost; default as the controller is set up")
 	f.form.AddTo(flags)
 	flags.StringArrayVarP(&f.manifests, "filename", "f", nil, "file or folder with manifests to add, - for standard input; may be repeated")
 	flags.StringArrayVar(&f.asked, "what-if", nil, "changes of pools to compare with, such as pool=default,add-family=m8g; may be repeated")
@@ -121,6 +124,9 @@ func (f *planFlags) plan(cmd *cobra.Command, read reader) error {
 	if err != nil {
 		return err
 	}
+	if err := f.follow(cmd.Flags(), f.at.setting); err != nil {
+		return err
+	}
 	s, added, err := add(found, f.policy, objects, notes)
 	if err != nil {
 		return err
@@ -138,6 +144,23 @@ func (f *planFlags) plan(cmd *cobra.Command, read reader) error {
 		return &exitError{fmt.Errorf("the plan changes the cluster: %s launched, %s withdrawn, %s disrupted",
 			counted(launched, "instance"), counted(withdrawn, "NodeClaim"), counted(gone, "node")), wouldChange}
 	}
+	return nil
+}
+
+// follow makes plans in the way that the controller's settings ask for, where the flags of the
+// command say nothing else. A saved situation has no controller: settings are those of the environment.
+func (f *planFlags) follow(flags *pflag.FlagSet, setting func(string) string) error {
+	p, err := policyOf(setting)
+	if err != nil {
+		return err
+	}
+	if flags.Changed("preference-policy") {
+		p.Preferences = f.policy.Preferences
+	}
+	if flags.Changed("preference-worth") {
+		p.PreferenceWorth = f.policy.PreferenceWorth
+	}
+	f.policy = p
 	return nil
 }
 

@@ -46,7 +46,7 @@ func planUpgrade(ctx context.Context, store client.Client, build string) (output
 		return output.Answer{}, fmt.Errorf("list NodeClaims: %w", err)
 	}
 	all := []upgradeJSON{}
-	err := eachClass(ctx, store, kindsOfClasses(false, true), func(_ *class.Kind, c *class.Subject) error {
+	err := eachClass(ctx, store, kindsOfClasses(false, true, class.Usual{}), func(_ *class.Kind, c *class.Subject) error {
 		u, err := upgradeOf(c, claims.Items, build)
 		all = append(all, u)
 		return err

@@ -28,7 +28,7 @@ func before(t *testing.T) client.Client {
 		t.Fatal(err)
 	}
 	store := storetest.New(s, time.Now).Connect(nil)
-	kind := kindsOfClasses(false, true)[0]
+	kind := kindsOfClasses(false, true, class.Usual{})[0]
 	for name, changes := range map[string]map[string]string{"default": {}, "gpu": {"MetadataOptions.HttpTokens": "optional", "Gone": "yes"}, "quiet": nil} {
 		o := &awsv1.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		o.Spec.Role = "nodes"

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/daemok/daemok/cloud/aws"
+	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/internal/gates"
 )
 
@@ -54,4 +56,41 @@ func settingsOf(env func(string) string) (aws.Options, error) {
 	}
 	out.NoSurplusCredits, out.NoReservedCapacity = !credits, !switches.On(gates.Reserved)
 	return out, nil
+}
+
+// policyOf are the controller's settings about how plans are made, by its environment
+// variables and with its defaults. The error names the variable.
+func policyOf(setting func(string) string) (p decide.Policy, err error) {
+	p.PreferenceWorth = decide.Worth
+	wrong := func(name, want string) (decide.Policy, error) {
+		return p, fmt.Errorf("%s is %q: want %s", name, setting(name), want)
+	}
+	if text := setting("PREFERENCE_POLICY"); text != "" && p.Preferences.Set(text) != nil {
+		return wrong("PREFERENCE_POLICY", "Weigh, Respect or Ignore")
+	}
+	if text := setting("PREFERENCE_WORTH"); text != "" {
+		if p.PreferenceWorth, err = strconv.ParseFloat(text, 64); err != nil || !(p.PreferenceWorth > 0) {
+			return wrong("PREFERENCE_WORTH", "a share above 0")
+		}
+	}
+	switch setting("MIN_VALUES_POLICY") {
+	case "", "Strict":
+	case "BestEffort":
+		p.MinValues = place.BestEffort
+	default:
+		return wrong("MIN_VALUES_POLICY", "Strict or BestEffort")
+	}
+	switch setting("PAYBACK") {
+	case "", "on":
+	case "off":
+		p.Retire.Payback.Off = true
+	default:
+		return wrong("PAYBACK", "on or off")
+	}
+	switches, err := gates.Core(setting("FEATURE_GATES"))
+	if err != nil {
+		return p, fmt.Errorf("FEATURE_GATES %w", err)
+	}
+	p.Retire.SpotToSpot = switches.On(gates.SpotToSpot)
+	return p, nil
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/daemok/daemok/cloud/aws"
+	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/place"
 )
 
 // Plans on a live cluster are made with the settings that its controller has.
@@ -28,6 +30,45 @@ func TestPlansHaveTheControllersSettings(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			got, err := settingsOf(func(variable string) string { return tt.env[variable] })
+			switch {
+			case tt.wrong != "":
+				if err == nil || err.Error() != tt.wrong {
+					t.Errorf("got %v, want %s", err, tt.wrong)
+				}
+			case err != nil || !reflect.DeepEqual(got, tt.want):
+				t.Errorf("got %+v and %v, want %+v", got, err, tt.want)
+			}
+		})
+	}
+}
+
+// A plan is made in the way that the controller's settings ask for.
+func TestPlansAreMadeAsTheControllersSettingsAsk(t *testing.T) {
+	is := func(change func(*decide.Policy)) decide.Policy {
+		p := decide.Policy{PreferenceWorth: decide.Worth}
+		change(&p)
+		return p
+	}
+	tests := map[string]struct {
+		env   map[string]string
+		want  decide.Policy
+		wrong string
+	}{
+		"nothing said":               {want: is(func(*decide.Policy) {})},
+		"what is the default":        {env: map[string]string{"PREFERENCE_POLICY": "Weigh", "MIN_VALUES_POLICY": "Strict", "PAYBACK": "on"}, want: is(func(*decide.Policy) {})},
+		"preferences do not count":   {env: map[string]string{"PREFERENCE_POLICY": "Ignore"}, want: is(func(p *decide.Policy) { p.Preferences = decide.Ignore })},
+		"preferences are worth less": {env: map[string]string{"PREFERENCE_WORTH": "0.2"}, want: is(func(p *decide.Policy) { p.PreferenceWorth = 0.2 })},
+		"fewer values will do":       {env: map[string]string{"MIN_VALUES_POLICY": "BestEffort"}, want: is(func(p *decide.Policy) { p.MinValues = place.BestEffort })},
+		"every saving counts":        {env: map[string]string{"PAYBACK": "off"}, want: is(func(p *decide.Policy) { p.Retire.Payback.Off = true })},
+		"spot replaces spot":         {env: map[string]string{"FEATURE_GATES": "SpotToSpotConsolidation=true"}, want: is(func(p *decide.Policy) { p.Retire.SpotToSpot = true })},
+		"no policy":                  {env: map[string]string{"PREFERENCE_POLICY": "ignore"}, wrong: `PREFERENCE_POLICY is "ignore": want Weigh, Respect or Ignore`},
+		"worth nothing":              {env: map[string]string{"PREFERENCE_WORTH": "0"}, wrong: `PREFERENCE_WORTH is "0": want a share above 0`},
+		"no effort":                  {env: map[string]string{"MIN_VALUES_POLICY": "Loose"}, wrong: `MIN_VALUES_POLICY is "Loose": want Strict or BestEffort`},
+		"no switch":                  {env: map[string]string{"PAYBACK": "true"}, wrong: `PAYBACK is "true": want on or off`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := policyOf(func(variable string) string { return tt.env[variable] })
 			switch {
 			case tt.wrong != "":
 				if err == nil || err.Error() != tt.wrong {

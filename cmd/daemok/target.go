@@ -2,12 +2,17 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"os"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/kube/access/kubectl"
+	"github.com/daemok/daemok/kube/installation"
 )
 
 // target is the cluster that a command is about: at Kubernetes by kubectl's flags, and at
@@ -15,6 +20,7 @@ import (
 type target struct {
 	*kubectl.Flags
 	clusterName, region string
+	controller          installation.Installation // learn finds it
 }
 
 func newTarget() *target { return &target{Flags: kubectl.NewFlags()} }
@@ -32,9 +38,32 @@ const ofKubectl = "kubectl"
 
 // addAWS lets a command be told which one it is at AWS.
 func (t *target) addAWS(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&t.clusterName, "cluster-name", "", "name of the cluster in EKS; default CLUSTER_NAME, as for the controller")
+	cmd.Flags().StringVar(&t.clusterName, "cluster-name", "", "name of the cluster in EKS; default CLUSTER_NAME, else as the installed controller has it")
 	cmd.Flags().StringVar(&t.region, "region", "", "AWS region of the cluster; default as the AWS SDK finds it")
 }
 
-// eksName is the name of the cluster at AWS; empty: nobody said.
-func (t *target) eksName() string { return cmp.Or(t.clusterName, os.Getenv("CLUSTER_NAME")) }
+// learn finds how the controller is set up that is installed in the cluster. Where that may
+// not be read, settings are those of the environment alone.
+func (t *target) learn(ctx context.Context, store client.Reader) error {
+	found, err := installation.Find(ctx, store, systemNamespace())
+	if err != nil && !apierrors.IsForbidden(err) {
+		return err
+	}
+	t.controller = found
+	return nil
+}
+
+// setting is a setting of the controller by its environment variable: that of this process,
+// or else what the installed controller has once learn has found it.
+func (t *target) setting(name string) string {
+	return cmp.Or(os.Getenv(name), t.controller.Setting(name))
+}
+
+// usual is what holds for classes of the v1alpha5 API that say nothing else.
+func (t *target) usual() class.Usual {
+	live := t.controller.Live
+	return class.Usual{InstanceProfile: live.InstanceProfile, Tags: live.Tags, ManyPods: live.ManyPods, NoPodInterfaces: live.NoPodInterfaces}
+}
+
+// eksName is the name of the cluster at AWS; empty: it is not known.
+func (t *target) eksName() string { return cmp.Or(t.clusterName, t.setting("CLUSTER_NAME")) }

@@ -10,7 +10,11 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/settings"
 )
 
 // RoleAnnotation is how a service account names its role at AWS with IRSA.
@@ -28,29 +32,50 @@ type Installation struct {
 	Namespace  string
 	Deployment *appsv1.Deployment // nil: there is none
 	Account    string             // service account; without a Deployment the one that the guides have
+	Live       settings.Live      // what ConfigMap karpenter-global-settings says of AWSNodeTemplates and Provisioners
 	settings   map[string]string
+	behind     map[string]string // variables that the ConfigMap stands for
 }
 
 // Find looks for the controller's Deployment: the first by name in the namespace that names
-// the cluster as the controller's does, by its environment.
+// the cluster as the controller's does, by its environment. It reads the ConfigMap
+// karpenter-global-settings of the namespace too, where there is one and it may be read.
 func Find(ctx context.Context, from client.Reader, namespace string) (Installation, error) {
+	out := Installation{Namespace: namespace, Account: usualAccount}
+	if err := out.find(ctx, from); err != nil {
+		return Installation{}, err
+	}
+	global := &corev1.ConfigMap{}
+	err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: api.ConfigMapSettings}, global)
+	if client.IgnoreNotFound(err) != nil && !apierrors.IsForbidden(err) {
+		return Installation{}, fmt.Errorf("read ConfigMap %s/%s for the controller's settings: %w", namespace, api.ConfigMapSettings, err)
+	}
+	says := settings.Read(global.Data)
+	out.Live, out.behind = says.Live, says.Variables
+	return out, nil
+}
+
+// find looks for the Deployment.
+func (i *Installation) find(ctx context.Context, from client.Reader) error {
+	namespace := i.Namespace
 	var list appsv1.DeploymentList
 	if err := from.List(ctx, &list, client.InNamespace(namespace)); err != nil {
-		return Installation{}, fmt.Errorf("list Deployments in namespace %s to find the controller's: %w", namespace, err)
+		return fmt.Errorf("list Deployments in namespace %s to find the controller's: %w", namespace, err)
 	}
-	for i := range list.Items {
-		pod := &list.Items[i].Spec.Template.Spec
+	for at := range list.Items {
+		pod := &list.Items[at].Spec.Template.Spec
 		for _, container := range pod.Containers {
-			settings := map[string]string{}
+			env := map[string]string{}
 			for _, v := range container.Env {
-				settings[v.Name] = v.Value
+				env[v.Name] = v.Value
 			}
-			if settings["CLUSTER_NAME"] != "" {
-				return Installation{namespace, &list.Items[i], cmp.Or(pod.ServiceAccountName, "default"), settings}, nil
+			if env["CLUSTER_NAME"] != "" {
+				i.Deployment, i.Account, i.settings = &list.Items[at], cmp.Or(pod.ServiceAccountName, "default"), env
+				return nil
 			}
 		}
 	}
-	return Installation{Namespace: namespace, Account: usualAccount}, nil
+	return nil
 }
 
 // Lease is what the controllers of the installation lead by.
@@ -58,9 +83,9 @@ func (i Installation) Lease() client.ObjectKey {
 	return client.ObjectKey{Namespace: cmp.Or(i.Setting("LEADER_ELECTION_NAMESPACE"), i.Namespace), Name: cmp.Or(i.Setting("LEADER_ELECTION_NAME"), UsualLease)}
 }
 
-// Setting is a setting of the controller by its environment variable; empty: it is not set
-// there by its value.
-func (i Installation) Setting(name string) string { return i.settings[name] }
+// Setting is a setting of the controller by its environment variable: what the Deployment
+// gives it, else what the ConfigMap says; empty: it is set by neither, or not by its value.
+func (i Installation) Setting(name string) string { return cmp.Or(i.settings[name], i.behind[name]) }
 
 // Role is the ARN of the role that the service account names; empty: it names none, or is
 // not there. With EKS Pod Identity none does.
