@@ -18,6 +18,7 @@ import (
 const (
 	leaseEvery   = 10 * time.Second
 	leaseSeconds = 40
+	afterGap     = 3 // renewals with which the status is reported too, once the lease had run out
 	statusEvery  = 5 * time.Minute
 	retryMin     = 200 * time.Millisecond
 	retryMax     = 7 * time.Second
@@ -32,7 +33,9 @@ type agent struct {
 	console *console
 	log     *slog.Logger
 	changed chan struct{}         // holds one when there is something new to report
-	lease   *coordinationv1.Lease // as last written; only the agent's own goroutine touches it
+	lease   *coordinationv1.Lease // as last written; only the agent's own goroutine touches it and the two below
+	renewed time.Time             // when the lease was renewed last, by the clock on the wall, which goes on while the host sleeps
+	overdue int                   // renewals with which the status is still to be reported
 
 	mu      sync.Mutex // guards all below
 	ready   bool

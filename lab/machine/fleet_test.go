@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,7 +16,9 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+	k8stesting "k8s.io/client-go/testing"
 
 	"github.com/daemok/daemok/lab/boot"
 	"github.com/daemok/daemok/lab/event"
@@ -320,6 +323,34 @@ func TestDeletedNodeComesBackAfterRestart(t *testing.T) {
 		pass(time.Minute)
 		if _, ok := l.pods.node(name); !ok || l.says(corev1.NodeReady) != corev1.ConditionTrue {
 			t.Errorf("after the restart: handles pods %v, ready %q; want both", ok, l.says(corev1.NodeReady))
+		}
+	})
+}
+
+// A node whose kubelet could not be heard for a while is ready again soon after it can, even
+// where the node controller calls it unknown only then.
+func TestANodeIsReadyAgainAfterItsLeaseHadRunOut(t *testing.T) {
+	inLab(t, func(l lab) {
+		l.Handle(instance())
+		pass(time.Minute)
+		var away atomic.Bool
+		l.client.PrependReactor("update", "leases", func(k8stesting.Action) (bool, runtime.Object, error) {
+			return away.Load(), nil, errors.New("connection refused")
+		})
+		away.Store(true)
+		pass(time.Minute)
+		away.Store(false)
+		pass(10 * time.Second)
+		node := l.node()
+		for i := range node.Status.Conditions {
+			node.Status.Conditions[i].Status = corev1.ConditionUnknown
+		}
+		if _, err := l.client.CoreV1().Nodes().UpdateStatus(t.Context(), node, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		pass(20 * time.Second)
+		if got := l.says(corev1.NodeReady); got != corev1.ConditionTrue {
+			t.Errorf("half a minute after its lease is renewed again the node is ready: %s", got)
 		}
 	})
 }

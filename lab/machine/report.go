@@ -181,13 +181,27 @@ func (a *agent) tell(ctx context.Context) {
 }
 
 // beat renews the node's lease. It is not made again for a node whose object
-// was deleted.
+// was deleted. Once the lease had run out the node controller has called the node's
+// conditions unknown, or will by what it saw: they are reported again, with more than one
+// renewal, as by a kubelet, which compares them with the node every ten seconds.
 func (a *agent) beat(ctx context.Context) {
 	if a.isSilent() {
 		return
 	}
-	if err := a.renew(ctx); err != nil && ctx.Err() == nil {
-		a.log.Warn("lease not renewed, trying again", "error", err)
+	if err := a.renew(ctx); err != nil {
+		if ctx.Err() == nil {
+			a.log.Warn("lease not renewed, trying again", "error", err)
+		}
+		return
+	}
+	at := time.Now().Round(0)
+	if !a.renewed.IsZero() && at.Sub(a.renewed) > leaseSeconds*time.Second {
+		a.overdue = afterGap
+	}
+	a.renewed = at
+	if a.overdue > 0 {
+		a.overdue--
+		a.tell(ctx)
 	}
 }
 
