@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,7 +22,7 @@ type connector func(*target) (client.Client, error)
 func explainCommand(open connector) *cobra.Command {
 	at, form := newTarget(), output.New()
 	cmd := &cobra.Command{
-		Use:   "explain node|pod|nodepool|provisioner|nodeclaim NAME",
+		Use:   "explain (node|pod|nodepool|provisioner|nodeclaim NAME | KIND/NAME)",
 		Short: "Tell what was decided about an object lately, and why",
 		Long: `Tell what the controller decided about a node, pod, pool or claim within the
 last day, and why: what holds first, then the newest. It reads the record that
@@ -30,9 +31,10 @@ the controller writes to ConfigMaps of its namespace within seconds of a change
 still so is so as of the last change, whose age is shown.`,
 		Example: `  daemok explain node ip-10-0-12-7.ec2.internal
   daemok explain pod web-5d8f9-x7k2p -n shop
+  daemok explain pod/web-5d8f9-x7k2p -n shop
   daemok explain nodepool default -o json`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 2 {
+			if len(kindAndName(args)) != 2 {
 				return errors.New("say what to explain: node, pod, nodepool, provisioner or nodeclaim, and its name")
 			}
 			return nil
@@ -42,6 +44,7 @@ still so is so as of the last change, whose age is shown.`,
 			if err != nil {
 				return err
 			}
+			args = kindAndName(args)
 			about, err := record.Parse(args[0], args[1], namespace)
 			if err != nil {
 				return err
@@ -60,6 +63,20 @@ still so is so as of the last change, whose age is shown.`,
 	at.addTo(cmd)
 	form.AddTo(cmd.Flags())
 	return cmd
+}
+
+// kindAndName are the arguments KIND NAME, which may be one as kubectl has it: KIND/NAME, with the kind's
+// group behind it where kubectl prints that, as in nodepool.karpenter.sh/default. A pod's namespace may go before its name.
+func kindAndName(args []string) []string {
+	if len(args) != 1 {
+		return args
+	}
+	resource, name, cut := strings.Cut(args[0], "/")
+	if !cut {
+		return args
+	}
+	kind, _, _ := strings.Cut(resource, ".")
+	return []string{kind, name}
 }
 
 // statements are those of a record that was written at a time, in all forms.

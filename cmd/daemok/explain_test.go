@@ -41,6 +41,8 @@ func TestExplainReadsWhatAControllerLeft(t *testing.T) {
 	for name, args := range map[string][]string{
 		"by namespace":         {"pod", "web-1", "-n", "shop"},
 		"with its namespace":   {"pods", "shop/web-1"},
+		"as kubectl names it":  {"pod/web-1", "-n", "shop"},
+		"as it is printed":     {"pod/shop/web-1"},
 		"where it is the only": {"po", "shop/web-1", "-n", "default"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -59,6 +61,8 @@ func TestExplainReadsWhatAControllerLeft(t *testing.T) {
 		"on record are shop/web-1": {"pod", "web-2"},
 		"nor about any node":       {"node", "ip-1"},
 		"ask about a node, pod":    {"service", "web"},
+		"say what to explain":      {"web-1"},
+		"nor about any nodepool":   {"nodepool.karpenter.sh/web"},
 		"want yaml, table":         {"node", "ip-1", "-o", "yml"},
 	} {
 		if _, err := explained(t, store, args...); err == nil || !strings.Contains(err.Error(), want) {

@@ -31,7 +31,7 @@ func rollCommand(open connector) *cobra.Command {
 	f := rollFlags{form: output.New()}
 	at := newTarget()
 	cmd := &cobra.Command{
-		Use:   "roll nodepool|provisioner|nodeclass NAME",
+		Use:   "roll (nodepool|provisioner|nodeclass NAME | KIND/NAME)",
 		Short: "Replace outdated nodes now, under budgets, and tell how far that is",
 		Long: `Replace the nodes of a NodePool, or of all NodePools of a class, that are no
 longer what these ask for; with --all every node that is there now. The
@@ -50,14 +50,14 @@ alone replaces none.`,
   daemok roll nodeclass default --all
   daemok roll nodepool web --pause
   daemok roll nodepool web --status -o json`,
-		Args:      func(_ *cobra.Command, args []string) error { return rollable(args) },
+		Args:      func(_ *cobra.Command, args []string) error { return rollable(kindAndName(args)) },
 		ValidArgs: []string{"nodepool", "provisioner", "nodeclass"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			store, err := open(at)
 			if err != nil {
 				return err
 			}
-			return runRoll(cmd.Context(), store, cmd.OutOrStdout(), args, f)
+			return runRoll(cmd.Context(), store, cmd.OutOrStdout(), kindAndName(args), f)
 		},
 	}
 	at.addTo(cmd)

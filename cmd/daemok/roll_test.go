@@ -79,13 +79,13 @@ func TestARollSaysWhatKeepsNodes(t *testing.T) {
 
 func TestWhatCanBeRolled(t *testing.T) {
 	for args, want := range map[string]string{
-		"nodepool web": "", "provisioner web": "", "nodeclass default": "",
+		"nodepool web": "", "provisioner web": "", "nodeclass default": "", "nodepool.karpenter.sh/web": "",
 		"":         "say what to roll: nodepool, provisioner or nodeclass, and its name",
 		"nodepool": "say what to roll: nodepool, provisioner or nodeclass, and its name",
 		"pool web": `"pool" cannot be rolled: want nodepool, provisioner or nodeclass`,
 	} {
 		got := ""
-		if err := rollable(strings.Fields(args)); err != nil {
+		if err := rollable(kindAndName(strings.Fields(args))); err != nil {
 			got = err.Error()
 		}
 		if got != want {
