@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/eks/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"github.com/daemok/daemok/charts"
@@ -50,40 +51,51 @@ const (
 // rolloutWithin is how long a lab that starts waits for the chart's pods.
 const rolloutWithin = time.Minute
 
-// installChart installs both charts with Helm, or upgrades what an earlier start installed.
-func (l *Lab) installChart(ctx context.Context) error {
-	folder := l.directory.File("charts")
+// installation is that of both charts with Helm.
+type installation struct {
+	chart     Chart
+	identity  Identity
+	account   string // number of the emulated account
+	directory directory.Directory
+	admin     *rest.Config
+	program   string // the lab's own, which is Helm too
+	say       func(format string, args ...any)
+}
+
+// install installs the charts, or upgrades what an earlier start installed.
+func (i *installation) install(ctx context.Context) error {
+	folder := i.directory.File("charts")
 	if err := errors.Join(os.RemoveAll(folder), os.CopyFS(folder, charts.FS)); err != nil {
 		return fmt.Errorf("write charts: %w", err)
 	}
 	values := filepath.Join(folder, "values.yaml")
-	content, err := yaml.Marshal(l.chartValues())
+	content, err := yaml.Marshal(i.values())
 	if err != nil {
 		return err
 	}
 	if err := directory.WriteFile(values, content); err != nil {
 		return err
 	}
-	if err := l.associate(ctx); err != nil {
+	if err := i.associate(ctx); err != nil {
 		return err
 	}
-	if err := l.helm(ctx, "upgrade", "--install", releaseCRDs, filepath.Join(folder, "daemok-crd")); err != nil {
+	if err := i.helm(ctx, "upgrade", "--install", releaseCRDs, filepath.Join(folder, "daemok-crd")); err != nil {
 		return err
 	}
-	args := []string{"upgrade", "--install", release, cmp.Or(l.options.Chart.Path, filepath.Join(folder, "daemok")), "--skip-crds", "--values", values}
-	for _, file := range l.options.Chart.Values {
+	args := []string{"upgrade", "--install", release, cmp.Or(i.chart.Path, filepath.Join(folder, "daemok")), "--skip-crds", "--values", values}
+	for _, file := range i.chart.Values {
 		args = append(args, "--values", file)
 	}
-	if err := l.helm(ctx, args...); err != nil {
+	if err := i.helm(ctx, args...); err != nil {
 		return err
 	}
-	return l.awaitRollout(ctx)
+	return i.awaitRollout(ctx)
 }
 
 // chartValues are those that the guide sets.
-func (l *Lab) chartValues() map[string]any {
+func (i *installation) values() map[string]any {
 	return map[string]any{
-		"settings": map[string]any{"clusterName": l.identity.ClusterName, "interruptionQueue": l.identity.ClusterName},
+		"settings": map[string]any{"clusterName": i.identity.ClusterName, "interruptionQueue": i.identity.ClusterName},
 		"controller": map[string]any{"resources": map[string]any{
 			"requests": map[string]any{"cpu": "1", "memory": "1Gi"}, "limits": map[string]any{"memory": "1Gi"},
 		}},
@@ -92,8 +104,8 @@ func (l *Lab) chartValues() map[string]any {
 
 // associate gives the chart's service account the controller's role by Pod Identity, unless a file
 // of values does so by annotation.
-func (l *Lab) associate(ctx context.Context) error {
-	for _, file := range l.options.Chart.Values {
+func (i *installation) associate(ctx context.Context) error {
+	for _, file := range i.chart.Values {
 		content, err := os.ReadFile(file)
 		if err != nil {
 			return fmt.Errorf("read values: %w", err)
@@ -102,9 +114,9 @@ func (l *Lab) associate(ctx context.Context) error {
 			return nil
 		}
 	}
-	_, err := l.eks().CreatePodIdentityAssociation(ctx, &eks.CreatePodIdentityAssociationInput{
-		ClusterName: &l.identity.ClusterName, Namespace: awssdk.String(bootstrap.ControllerNamespace),
-		ServiceAccount: awssdk.String(bootstrap.ControllerAccount), RoleArn: awssdk.String("arn:aws:iam::" + l.cloud.Account().ID + ":role/" + controllerRole(l.identity.ClusterName)),
+	_, err := ownerEKS(i.identity).CreatePodIdentityAssociation(ctx, &eks.CreatePodIdentityAssociationInput{
+		ClusterName: &i.identity.ClusterName, Namespace: awssdk.String(bootstrap.ControllerNamespace),
+		ServiceAccount: awssdk.String(bootstrap.ControllerAccount), RoleArn: awssdk.String("arn:aws:iam::" + i.account + ":role/" + controllerRole(i.identity.ClusterName)),
 	})
 	if _, there := errors.AsType[*types.ResourceInUseException](err); there {
 		return nil
@@ -113,9 +125,9 @@ func (l *Lab) associate(ctx context.Context) error {
 }
 
 // helm runs Helm in the lab's cluster, as a user of the lab would.
-func (l *Lab) helm(ctx context.Context, args ...string) error {
-	args = append([]string{"helm", "--dir", l.directory.Root()}, append(args, "--namespace", bootstrap.ControllerNamespace)...)
-	command := exec.CommandContext(ctx, l.options.Program, args...)
+func (i *installation) helm(ctx context.Context, args ...string) error {
+	args = append([]string{"helm", "--dir", i.directory.Root()}, append(args, "--namespace", bootstrap.ControllerNamespace)...)
+	command := exec.CommandContext(ctx, i.program, args...)
 	said, err := command.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("helm %s: %w: %s", strings.Join(args[3:], " "), err, bytes.TrimSpace(said))
@@ -125,8 +137,8 @@ func (l *Lab) helm(ctx context.Context, args ...string) error {
 
 // awaitRollout waits for the chart's pods to be ready. That they are not in time is told and is no
 // error: the lab is there to find out why.
-func (l *Lab) awaitRollout(ctx context.Context) error {
-	client, err := kubernetes.NewForConfig(l.admin)
+func (i *installation) awaitRollout(ctx context.Context) error {
+	client, err := kubernetes.NewForConfig(i.admin)
 	if err != nil {
 		return err
 	}
@@ -147,6 +159,6 @@ func (l *Lab) awaitRollout(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	l.options.Say("going on while not all pods of release %s are ready after %v: see `daemok lab kubectl -n %s get pods`, and `daemok lab status` for their logs", release, rolloutWithin, bootstrap.ControllerNamespace)
+	i.say("going on while not all pods of release %s are ready after %v: see `daemok lab kubectl -n %s get pods`, and `daemok lab status` for their logs", release, rolloutWithin, bootstrap.ControllerNamespace)
 	return nil
 }

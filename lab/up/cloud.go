@@ -58,16 +58,16 @@ func (l *Lab) startCloud(context.Context) error {
 	if err := c.restrict(); err != nil {
 		return err
 	}
-	log, err := l.openLog("aws")
+	log, err := l.closers.openLog(l.directory.Log("aws"))
 	if err != nil {
 		return err
 	}
 	l.cloud = c
-	l.closers = append(l.closers, c.end)
-	if err := l.serve("AWS", l.identity.Ports.AWS, &http.Server{Handler: logged(log, c.noting())}); err != nil {
+	l.closers.add(c.end)
+	if err := l.closers.serve("AWS", l.identity.Ports.AWS, &http.Server{Handler: logged(log, c.noting())}); err != nil {
 		return err
 	}
-	return l.serve("orders to AWS", l.identity.Ports.AWSControl, &http.Server{Handler: awscontrol.Handler(c.Server, c.touch)})
+	return l.closers.serve("orders to AWS", l.identity.Ports.AWSControl, &http.Server{Handler: awscontrol.Handler(c.Server, c.touch)})
 }
 
 // load takes over what an earlier lab kept.

@@ -7,26 +7,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/daemok/daemok/lab/control"
-	"github.com/daemok/daemok/lab/datacenter"
 	"github.com/daemok/daemok/lab/machine"
 )
-
-var errNotReady = errors.New("the lab is only just starting or stopping: try again when it is ready")
-
-// ready returns the data centre of a lab that is ready to take orders.
-func (l *Lab) ready() (*datacenter.Center, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.phase != control.Ready {
-		return nil, errNotReady
-	}
-	return l.center, nil
-}
 
 // Machines returns those whose instance ID or node name match a pattern. That
 // none does is an error, since it is a slip of the pen.
 func (l *Lab) Machines(pattern string) ([]control.Machine, error) {
-	center, err := l.ready()
+	center, err := l.record.now().ready()
 	if err != nil {
 		return nil, err
 	}
@@ -50,12 +37,16 @@ func (l *Lab) Machines(pattern string) ([]control.Machine, error) {
 // Act does something to the machines that match and returns them as they were
 // before.
 func (l *Lab) Act(order control.Act) ([]control.Machine, error) {
+	center, err := l.record.now().ready()
+	if err != nil {
+		return nil, err
+	}
 	found, err := l.Machines(order.Machine)
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range found {
-		if err := act(l.center.Fleet, m.ID, order); err != nil {
+		if err := act(center.Fleet, m.ID, order); err != nil {
 			return nil, err
 		}
 	}
@@ -92,7 +83,7 @@ func report(f *machine.Fleet, id string, c control.Condition) error {
 
 // Next tells machines that boot from now on how to behave.
 func (l *Lab) Next(order control.Next) error {
-	center, err := l.ready()
+	center, err := l.record.now().ready()
 	if err != nil {
 		return err
 	}
@@ -101,7 +92,7 @@ func (l *Lab) Next(order control.Next) error {
 
 // MapRole lets nodes of a role into the cluster, or keeps them out.
 func (l *Lab) MapRole(order control.Role) error {
-	center, err := l.ready()
+	center, err := l.record.now().ready()
 	if err != nil {
 		return err
 	}

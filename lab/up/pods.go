@@ -34,7 +34,7 @@ func (l *Lab) startContainers(context.Context) error {
 		return err
 	}
 	agent := loopback(l.identity.Ports.PodIdentityAgent)
-	l.containers, err = container.New(container.Options{
+	pods, err := container.New(container.Options{
 		Folder: l.directory.File("pods"), Programs: programs, Client: client,
 		Kubeconfig: func(file, tokenFile string) error {
 			return l.access.WriteKubeconfig(file, &rest.Config{
@@ -48,23 +48,28 @@ func (l *Lab) startContainers(context.Context) error {
 		},
 		Addresses: map[string]string{identity.AgentURL: agent},
 		Port:      l.ports.any, Log: l.directory.PodLog,
-		Changed: func(namespace, name string) { l.center.Changed(namespace, name) },
-		Say:     l.options.Say,
+		Changed: func(namespace, name string) {
+			if center := l.record.now().center; center != nil {
+				center.Changed(namespace, name)
+			}
+		},
+		Say: l.options.Say,
 	})
 	if err != nil {
 		return err
 	}
+	l.record.change(func(r *running) { r.pods = pods })
 	return l.serveIdentities(client)
 }
 
 // openGateway lets the API server reach what pods have printed.
 func (l *Lab) openGateway(ctx context.Context) error {
-	certificate, err := l.certificate("localhost")
+	pair, err := certificate(l.access.Authority, "localhost")
 	if err != nil {
 		return err
 	}
 	g, err := gateway.Open(ctx, gateway.Options{
-		Socket: l.directory.GatewaySocket(), Certificate: certificate,
+		Socket: l.directory.GatewaySocket(), Certificate: pair,
 		Log: func(namespace, pod string) string {
 			file := l.directory.PodLog(namespace, pod)
 			if _, err := os.Stat(file); err != nil {
@@ -76,7 +81,7 @@ func (l *Lab) openGateway(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.closers = append(l.closers, g.Close)
+	l.closers.add(g.Close)
 	return nil
 }
 
@@ -93,9 +98,9 @@ func (l *Lab) publishTokenKeys() error {
 	return l.cloud.SetIssuerKeys(key)
 }
 
-// certificate is one of the lab's authority for services of these names.
-func (l *Lab) certificate(names ...string) (tls.Certificate, error) {
-	pair, err := l.access.Authority.Server(names...)
+// certificate is one of the authority for services of these names.
+func certificate(authority *pki.Authority, names ...string) (tls.Certificate, error) {
+	pair, err := authority.Server(names...)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
@@ -108,23 +113,23 @@ func (l *Lab) certificate(names ...string) (tls.Certificate, error) {
 
 // serveIdentities serves EKS's pod identity webhook and the Pod Identity Agent.
 func (l *Lab) serveIdentities(client kubernetes.Interface) error {
-	log, err := l.openLog("pod-identity")
+	log, err := l.closers.openLog(l.directory.Log("pod-identity"))
 	if err != nil {
 		return err
 	}
-	certificate, err := l.certificate("localhost")
+	pair, err := certificate(l.access.Authority, "localhost")
 	if err != nil {
 		return err
 	}
-	err = l.serve("pod identity webhook", l.identity.Ports.PodIdentity, &http.Server{
-		Handler:   identity.Handler(identity.Options{Client: client, Region: l.identity.Region, Associated: l.associated, Log: log}),
-		TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}},
+	err = l.closers.serve("pod identity webhook", l.identity.Ports.PodIdentity, &http.Server{
+		Handler:   identity.Handler(identity.Options{Client: client, Region: l.identity.Region, Associated: associated(ownerEKS(l.identity), l.identity.ClusterName), Log: log}),
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}},
 	})
 	if err != nil {
 		return err
 	}
 	agent := l.cloud.PodIdentityAgent()
-	return l.serve("Pod Identity Agent", l.identity.Ports.PodIdentityAgent, &http.Server{
+	return l.closers.serve("Pod Identity Agent", l.identity.Ports.PodIdentityAgent, &http.Server{
 		Handler: logged(log, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			agent.ServeHTTP(w, r)
 			l.cloud.touch() // it has handed out credentials
@@ -132,18 +137,20 @@ func (l *Lab) serveIdentities(client kubernetes.Interface) error {
 	})
 }
 
-// associated tells whether EKS has a Pod Identity association for a service account.
-func (l *Lab) associated(ctx context.Context, namespace, account string) (bool, error) {
-	out, err := l.eks().ListPodIdentityAssociations(ctx, &eks.ListPodIdentityAssociationsInput{
-		ClusterName: &l.identity.ClusterName, Namespace: &namespace, ServiceAccount: &account,
-	})
-	return err == nil && len(out.Associations) > 0, err
+// associated returns what tells whether EKS has a Pod Identity association for a service account.
+func associated(c *eks.Client, cluster string) func(ctx context.Context, namespace, account string) (bool, error) {
+	return func(ctx context.Context, namespace, account string) (bool, error) {
+		out, err := c.ListPodIdentityAssociations(ctx, &eks.ListPodIdentityAssociationsInput{
+			ClusterName: &cluster, Namespace: &namespace, ServiceAccount: &account,
+		})
+		return err == nil && len(out.Associations) > 0, err
+	}
 }
 
-// eks asks the pretend account as its owner.
-func (l *Lab) eks() *eks.Client {
+// ownerEKS asks the emulated account as its owner.
+func ownerEKS(i Identity) *eks.Client {
 	return eks.New(eks.Options{
-		Region: l.identity.Region, BaseEndpoint: awssdk.String(loopback(l.identity.Ports.AWS)),
+		Region: i.Region, BaseEndpoint: awssdk.String(loopback(i.Ports.AWS)),
 		Credentials: credentials.NewStaticCredentialsProvider(ownerKey, ownerSecret, ""),
 	})
 }

@@ -3,25 +3,26 @@ package up
 import (
 	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/lab/datacenter"
 	"github.com/daemok/daemok/lab/machine"
 )
 
 // connectPower boots a machine for every instance that the cloud runs, and
 // takes its power when the cloud does, and cuts it off with its zone; then time passes in the cloud.
-func (l *Lab) connectPower() {
+func (l *Lab) connectPower(center *datacenter.Center) {
 	region := l.identity.Region
 	l.cloud.Watch(func(e emulator.Event) {
-		l.center.Cut(e.Instance.ID, e.Instance.Unreachable)
+		center.Cut(e.Instance.ID, e.Instance.Unreachable)
 		if e.Kind == market.Changed {
-			l.center.Handle(machineOf(e.Instance, region))
+			center.Handle(machineOf(e.Instance, region))
 		}
 	})
 	if l.cloud.imported {
 		for _, i := range l.cloud.Instances() {
 			m := machineOf(i, region)
 			m.NodeDelay = 0 // its kubelet ran before, or its time is up anyhow
-			l.center.Cut(i.ID, i.Unreachable)
-			l.center.Handle(m)
+			center.Cut(i.ID, i.Unreachable)
+			center.Handle(m)
 		}
 	}
 	l.cloud.run(l.options.Say)

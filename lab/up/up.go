@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -22,10 +21,7 @@ import (
 	"github.com/daemok/daemok/lab/access"
 	"github.com/daemok/daemok/lab/bootstrap"
 	"github.com/daemok/daemok/lab/cluster"
-	"github.com/daemok/daemok/lab/component"
-	"github.com/daemok/daemok/lab/container"
 	"github.com/daemok/daemok/lab/control"
-	"github.com/daemok/daemok/lab/datacenter"
 	"github.com/daemok/daemok/lab/directory"
 	"github.com/daemok/daemok/lab/pki"
 	"github.com/daemok/daemok/lab/process"
@@ -57,22 +53,17 @@ type Lab struct {
 	admin       *rest.Config
 	environment []variable
 	cloud       *cloud
-	center      *datacenter.Center
-	containers  *container.Runtime
 	ports       reservation
-	closers     []func() error // in the order of what they undo
-
-	mu      sync.Mutex // guards phase and keepers
-	phase   control.Phase
-	keepers []*process.Keeper
-	cluster *cluster.Cluster
+	closers     closers
+	record      record
 }
 
 // Start brings a lab up and returns when it is ready for use. When it fails or
 // the context ends, what was started is stopped again. The directory must be
 // locked by this process.
 func Start(ctx context.Context, o Options) (*Lab, error) {
-	l := &Lab{options: o, directory: o.Directory, phase: control.Starting}
+	l := &Lab{options: o, directory: o.Directory}
+	l.enter(control.Starting)
 	if err := l.start(ctx); err != nil {
 		return nil, errors.Join(err, l.Stop())
 	}
@@ -112,7 +103,7 @@ func (l *Lab) prepare(context.Context) error {
 	if err := d.Make(); err != nil {
 		return err
 	}
-	l.closers = append(l.closers, d.RemoveSockets)
+	l.closers.add(d.RemoveSockets)
 	identity, err := resolve(d, l.options.Identity)
 	if err != nil {
 		return err
@@ -120,7 +111,7 @@ func (l *Lab) prepare(context.Context) error {
 	if l.zones, err = zones(identity.Region); err != nil {
 		return err
 	}
-	l.closers = append(l.closers, l.ports.release)
+	l.closers.add(l.ports.release)
 	if err := l.ports.choose(&identity.Ports); err != nil {
 		return err
 	}
@@ -140,7 +131,7 @@ func (l *Lab) prepare(context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.closers = append(l.closers, stop)
+	l.closers.add(stop)
 	return nil
 }
 
@@ -157,10 +148,8 @@ func (l *Lab) startCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.closers = append(l.closers, func() error { c.Stop(); return nil })
-	l.mu.Lock()
-	l.cluster = c
-	l.mu.Unlock()
+	l.closers.add(func() error { c.Stop(); return nil })
+	l.record.change(func(r *running) { r.cluster = c })
 	return nil
 }
 
@@ -210,7 +199,11 @@ func (l *Lab) startProduct(ctx context.Context) error {
 	case l.identity.Install == AsProgram && l.options.Controller:
 		return l.startController()
 	case l.options.Identity.Install == ByChart:
-		return l.installChart(ctx)
+		i := installation{
+			chart: l.options.Chart, identity: l.identity, account: l.cloud.Account().ID,
+			directory: l.directory, admin: l.admin, program: l.options.Program, say: l.options.Say,
+		}
+		return i.install(ctx)
 	}
 	return nil // pods of a chart that was installed before run by themselves
 }
@@ -218,81 +211,29 @@ func (l *Lab) startProduct(ctx context.Context) error {
 // Stop ends everything that runs, latest first.
 func (l *Lab) Stop() error {
 	l.enter(control.Stopping)
-	l.mu.Lock()
-	keepers := slices.Clone(l.keepers)
-	l.mu.Unlock()
-	for _, k := range slices.Backward(keepers) {
+	for _, k := range slices.Backward(l.record.now().keepers) {
 		k.Stop()
 	}
-	var errs []error
-	for _, undo := range slices.Backward(l.closers) {
-		errs = append(errs, undo())
-	}
-	return errors.Join(errs...)
+	return l.closers.close()
 }
 
 // Status says how far the lab has come and what it runs.
 func (l *Lab) Status() control.Status {
-	l.mu.Lock()
-	phase := l.phase
-	l.mu.Unlock()
-	s := control.Status{
-		Phase: phase, PID: os.Getpid(), Directory: l.directory.Root(),
+	now := l.record.now()
+	return control.Status{
+		Phase: now.phase, PID: os.Getpid(), Directory: l.directory.Root(),
 		Kubeconfig: l.directory.Kubeconfig(), Environment: l.directory.Environment(),
 		AWSControl: loopback(l.identity.Ports.AWSControl),
+		Components: now.components(l.directory.Log),
 	}
-	for _, k := range l.running() {
-		s.Components = append(s.Components, control.Component{Name: k.Name(), PID: k.PID(), Log: l.directory.Log(k.Name())})
-	}
-	if l.containers != nil {
-		for _, p := range l.containers.Processes() {
-			s.Components = append(s.Components, control.Component{Name: p.Name, PID: p.PID, Log: p.Log, Ports: p.Ports})
-		}
-	}
-	return s
 }
 
-// Restart stops a component and starts it again.
+// Restart stops a component, or the processes of a pod, and starts it again.
 func (l *Lab) Restart(ctx context.Context, name string) error {
-	if found, err := l.containers.Restart(name); found {
-		return err
-	}
-	running := l.running()
-	i := slices.IndexFunc(running, func(k *process.Keeper) bool { return k.Name() == name })
-	if i < 0 {
-		return fmt.Errorf("no component %q: this lab runs %s", name, names(running))
-	}
-	if err := running[i].Restart(); err != nil {
-		return err
-	}
-	if name == component.APIServer {
-		return l.cluster.AwaitReady(ctx)
-	}
-	return nil
+	return l.record.now().restart(ctx, name)
 }
 
-// running returns the kept components in the order of their start.
-func (l *Lab) running() []*process.Keeper {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var all []*process.Keeper
-	if l.cluster != nil {
-		all = l.cluster.Keepers()
-	}
-	return append(all, l.keepers...)
-}
-
-func (l *Lab) add(k *process.Keeper) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.keepers = append(l.keepers, k)
-}
-
-func (l *Lab) enter(p control.Phase) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.phase = p
-}
+func (l *Lab) enter(p control.Phase) { l.record.change(func(r *running) { r.phase = p }) }
 
 func (l *Lab) onExit(e process.Exit) {
 	how := "ended"
@@ -301,15 +242,4 @@ func (l *Lab) onExit(e process.Exit) {
 	}
 	l.options.Say("%s %s after %.1fs, to be started again in %v; its log is %s",
 		e.Name, how, e.RanFor.Seconds(), e.Retry, e.LogFile)
-}
-
-func names(keepers []*process.Keeper) string {
-	var b []byte
-	for i, k := range keepers {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = append(b, k.Name()...)
-	}
-	return string(b)
 }
