@@ -22,6 +22,7 @@ const runbooks = "https://github.com/daemok/daemok/blob/main/docs/runbooks/"
 
 // How soon somebody should look.
 const (
+	info     = "info"     // when there is time
 	warning  = "warning"  // within the day
 	critical = "critical" // now
 )
@@ -44,6 +45,9 @@ func Groups() []Group {
 		alert("DaemokStateIncomplete", "", critical, "Daemok has not seen the whole cluster for {{ $value | humanizeDuration }}",
 			"The leader makes no plan until it has, so no instance is launched for pending pods.",
 			`karpenter_cluster_state_unsynced_time_seconds > 600 and on (instance) daemok_leader == 1`),
+		alert("DaemokDefinitionsOutdated", "15m", warning, "{{ $value }} fields of {{ $labels.definition }} are unknown to the cluster",
+			"The CustomResourceDefinition is older than the controller. The API server drops these fields, so what they ask for does not happen.",
+			`daemok_definition_unknown_fields > 0`),
 		alert("DaemokPodsWaiting", "1m", warning, "A pod has waited for {{ $value | humanizeDuration }}: {{ $labels.reason }}",
 			"The reason is the constraint that is hardest to satisfy in the nearest NodePool. Pods outside every NodePool, and those that it is too early to launch for, do not count.",
 			`daemok_pods_waiting_longest_seconds{reason!~"outside|time"} > 300`),
@@ -53,6 +57,9 @@ func Groups() []Group {
 		alert("DaemokClassNotReady", "10m", warning, "{{ $labels.kind }} {{ $labels.name }} is not ready",
 			"No instance is launched from NodePools that use it. The reason of its condition Ready is {{ $labels.reason }}.",
 			`operator_status_condition_count{kind=~"EC2NodeClass|AWSNodeTemplate",type="Ready",status!="True"} == 1`),
+		alert("DaemokLaunchTemplateChanged", "1h", info, "This version launches nodes of {{ $labels.nodeclass }} with another launch template or user data",
+			"{{ $value }} nodes were launched by another version of the controller. None is replaced because of this.",
+			`daemok_nodeclass_changed_launch_template_nodes > 0`),
 		alert("DaemokLaunchesFail", "10m", warning, "Launches fail: {{ or $labels.error \"an error without a name\" }}",
 			"AWS refuses to launch instances, or cannot be reached. Insufficient capacity does not count: Daemok tries another offering.",
 			`sum by (error) (increase(karpenter_cloudprovider_errors_total{method="Create",error!="InsufficientCapacityError"}[15m])) > 0`),

@@ -52,6 +52,9 @@ operator_status_condition_count{kind="Node",name="n",type="Ready",status="False"
 			12 * time.Minute, nil},
 		"a reservation is idle":            {leads + `daemok_capacity_reservations_idle_instances{capacity_reservation_id="cr-1"} 2x500`, 365 * time.Minute, []string{"DaemokReservationIdle capacity_reservation_id=cr-1"}},
 		"a reservation was used meanwhile": {leads + `daemok_capacity_reservations_idle_instances{capacity_reservation_id="cr-1"} 2x200 0x5 2x300`, 365 * time.Minute, nil},
+		"definitions are older":            {leads + `daemok_definition_unknown_fields{definition="nodepools.karpenter.sh"} 2x60`, 20 * time.Minute, []string{"DaemokDefinitionsOutdated definition=nodepools.karpenter.sh"}},
+		"definitions are of this version":  {leads + `daemok_definition_unknown_fields{definition="nodepools.karpenter.sh"} 0x60`, 20 * time.Minute, nil},
+		"nodes of another version stay":    {leads + `daemok_nodeclass_changed_launch_template_nodes{nodeclass="web"} 7x90`, 65 * time.Minute, []string{"DaemokLaunchTemplateChanged nodeclass=web"}},
 		"orphans are held":                 {leads + `daemok_orphans_held 12x30`, 6 * time.Minute, []string{"DaemokOrphansHeld"}},
 		"the clock is behind":              {leads + `daemok_clock_ahead_seconds -300x30`, 6 * time.Minute, []string{"DaemokClockDiffers"}},
 		"disruption is blocked all day": {leads + blocked("3x1600") + disrupted("5x1600"), 1460 * time.Minute,
@@ -85,7 +88,7 @@ func disrupted(values string) string {
 }
 
 // about are the labels that tell one alert of a kind from another.
-var about = []string{"name", "error", "policy", "capacity_reservation_id", "nodepool", "reason"}
+var about = []string{"name", "error", "policy", "capacity_reservation_id", "nodepool", "nodeclass", "definition", "reason"}
 
 // firing has Prometheus evaluate the committed rules, and returns what fires after so long.
 func firing(t *testing.T, series string, after time.Duration) []string {
