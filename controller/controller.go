@@ -43,6 +43,7 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/record"
+	"github.com/daemok/daemok/observe/trace"
 )
 
 // Parts is what the loops stand on.
@@ -77,6 +78,7 @@ type Parts struct {
 	Failures    interface{ TryAccept() bool } // limits how many pods are told why they have no place; nil: all are told
 	Pods        podListener                   // told which pods a plan says something about; nil for nobody
 	Record      *record.Record                // of decisions
+	Traces      *trace.Tracer                 // nil: nobody wants traces
 	TagPace     claim.Pace                    // how fast machines are tagged; nil: at once
 
 	Cluster   string // the name of the cluster, which instances are tagged with; empty: the tag is left to whoever launches them
@@ -315,6 +317,7 @@ func (p Parts) launcher(requests *claim.Requests) *claim.Launcher {
 		Gathered: func(d time.Duration) {
 			p.Metrics.BatchSeconds.WithLabelValues("create_fleet").Observe(d.Seconds())
 		},
+		Called: p.Traces.Called,
 		Outcome: &claim.Outcomes{
 			Store: p.Store, Classes: p.Classes, Catalog: p.Catalog, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,
 			Instead: func(c *karpv1.NodeClaim, said, why string) {

@@ -29,10 +29,10 @@ const resumeAgain = 2 * time.Second
 // seen and what an earlier process left is taken up.
 func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *apply.Applier, requests *claim.Requests) func(context.Context) error {
 	teller := &planner.Teller{Log: p.Log, Events: p.Events, Metrics: p.Metrics, Nominations: p.Nominations, Failures: p.Failures, Pods: p.Pods,
-		Workloads: planner.NewWorkloads(p.Live, p.Events), Becoming: p.becoming}
-	listeners := planner.All{teller, &record.Clerk{Record: p.Record, Now: p.Now}}
+		Workloads: planner.NewWorkloads(p.Live, p.Events), Becoming: p.becoming, Traces: p.Traces}
+	listeners := planner.All{p.Traces, teller, &record.Clerk{Record: p.Record, Now: p.Now}}
 	loop := &planner.Planner{
-		Source: keeper, Ledger: ledger, Applier: applier, Now: p.Now,
+		Source: keeper, Ledger: ledger, Applier: applier, Now: p.Now, Traces: p.Traces,
 		Listener: listeners,
 		Preparer: &claim.Preparer{Pools: keeper, Machines: p.Machines(plansName), Log: p.Log, Requests: requests},
 		Policy:   p.Policy, Effort: decide.Usual, Window: p.Window, Planning: p.Metrics.Planning,

@@ -69,14 +69,14 @@ func (m Machines) measure(method string, do func() error) error {
 	err := do()
 	m.Metrics.CloudSeconds.WithLabelValues(m.Controller, method, m.Provider).Observe(m.Now().Sub(began).Seconds())
 	if err != nil {
-		m.Metrics.CloudErrors.WithLabelValues(m.Controller, method, m.Provider, cloudError(err)).Inc()
+		m.Metrics.CloudErrors.WithLabelValues(m.Controller, method, m.Provider, CloudError(err)).Inc()
 	}
 	return err
 }
 
-// cloudError names the kind of an error of the port, in Karpenter's words
+// CloudError names the kind of an error of the port, in Karpenter's words
 // where it has one; empty for an error without a kind.
-func cloudError(err error) string {
+func CloudError(err error) string {
 	if _, ok := errors.AsType[*cloud.NoCapacityError](err); ok {
 		return "InsufficientCapacityError"
 	}

@@ -38,11 +38,12 @@ func (m *Metrics) ConditionChanged(kind, condition, status, reason string) {
 	m.conditions[allKinds].changes.WithLabelValues(group, called, condition, status, reason).Inc()
 }
 
-// ConditionLasted measures for how many seconds a condition had the status before this one.
-func (m *Metrics) ConditionLasted(kind, condition, status string, seconds float64) {
+// ConditionLasted measures for how many seconds a condition had the status before this one,
+// in a trace; without an ID in none.
+func (m *Metrics) ConditionLasted(kind, condition, status string, seconds float64, traceID string) {
 	group, called := GroupKind(kind)
-	m.conditions[kind].seconds.WithLabelValues(condition, status).Observe(seconds)
-	m.conditions[allKinds].seconds.WithLabelValues(group, called, condition, status).Observe(seconds)
+	InTrace(m.conditions[kind].seconds.WithLabelValues(condition, status), seconds, traceID)
+	InTrace(m.conditions[allKinds].seconds.WithLabelValues(group, called, condition, status), seconds, traceID)
 }
 
 // Ended measures how many seconds an object of the kind took to go.

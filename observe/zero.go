@@ -39,7 +39,7 @@ func fromZero() map[string][][]string {
 // launchErrors are the kinds of errors that launches may end with.
 func launchErrors() (out [][]string) {
 	for _, err := range []error{&cloud.NoCapacityError{}, &cloud.RefusedError{}, &cloud.ThrottledError{}, &cloud.TokenMismatchError{}, nil} {
-		out = append(out, []string{"nodeclaim.lifecycle", "Create", "aws", cloudError(err)})
+		out = append(out, []string{"nodeclaim.lifecycle", "Create", "aws", CloudError(err)})
 	}
 	return out
 }

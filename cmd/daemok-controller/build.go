@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -37,6 +38,7 @@ import (
 	"github.com/daemok/daemok/observe/follow"
 	"github.com/daemok/daemok/observe/record"
 	"github.com/daemok/daemok/observe/state"
+	"github.com/daemok/daemok/observe/trace"
 )
 
 // build puts the program together, in plain sight (ADR-5).
@@ -108,6 +110,9 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 	if p.events, err = newEvents(m, fencedConfig(o, config, f)); err != nil {
 		return nil, err
 	}
+	if p.traces, err = o.traces(ctx, m, os.Getenv, log); err != nil {
+		return nil, err
+	}
 	p.follower = p.newFollower()
 	p.metrics.PodsOn = state.PodsOn(m.GetClient())
 	if err := p.add(ctx); err != nil {
@@ -143,6 +148,7 @@ type parts struct {
 	keeper    *snapshot.Keeper
 	follower  *follow.Follower
 	record    *record.Record
+	traces    *trace.Tracer // nil: nobody wants traces
 }
 
 // How many machines are tagged a second, and at once after a rest: EC2 lets an
@@ -171,6 +177,7 @@ func (p *parts) add(ctx context.Context) error {
 		Failures:    flowcontrol.NewTokenBucketRateLimiter(failuresPerSecond, failuresAtOnce),
 		Pods:        p.follower,
 		Record:      p.record,
+		Traces:      p.traces,
 		Cluster:     p.options.clusterName, Namespace: ownNamespace(), Pod: ownPod(),
 		Spreads:     p.options.defaultSpreads,
 		MachineCost: p.options.machineCost,

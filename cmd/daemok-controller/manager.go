@@ -62,7 +62,7 @@ func newManager(o options, at *rest.Config, f *fence.Fence, decisions *record.Re
 	mo := ctrl.Options{
 		Scheme:                 s,
 		Cache:                  cached(ownNamespace()),
-		Metrics:                metricsserver.Options{BindAddress: address(o.metricsPort), ExtraHandlers: debugging(o, decisions), FilterProvider: scrapedFrom(scraped)},
+		Metrics:                metricsserver.Options{BindAddress: address(o.metricsPort), ExtraHandlers: debugging(o, decisions), FilterProvider: scrapedFrom(scraped, o.enableTracing)},
 		HealthProbeBindAddress: address(o.healthPort),
 		LeaderElection:         o.leaderElection,
 		LeaderElectionID:       o.leaderElectionName, // as metrics call the lease

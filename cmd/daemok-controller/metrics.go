@@ -19,7 +19,7 @@ import (
 // newFollower counts what happens to objects, while this process leads.
 func (p *parts) newFollower() *follow.Follower {
 	return &follow.Follower{
-		Metrics: p.metrics, Leading: p.leads, Serves: controller.Served(p.pools()), Objects: !p.options.disableStateMetrics, Now: time.Now,
+		Metrics: p.metrics, Leading: p.leads, Traces: p.traces, Serves: controller.Served(p.pools()), Objects: !p.options.disableStateMetrics, Now: time.Now,
 	}
 }
 

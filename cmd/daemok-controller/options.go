@@ -54,6 +54,7 @@ type options struct {
 	disableStateMetrics               bool
 	offeringMetrics                   string
 	legacyMetrics                     bool
+	enableTracing                     bool
 
 	clusterName, clusterEndpoint, clusterCABundle string
 	interruptionQueue                             string
@@ -149,6 +150,7 @@ func (r *reader) define(o *options) {
 	r.boolean(&o.disableStateMetrics, "disable-cluster-state-observability", false, "no metrics of single nodes, pods and other objects, nor of their conditions")
 	r.text(&o.offeringMetrics, "offering-metrics", string(state.UsedOffers), "instance types and offerings that have metrics: used for those that a NodePool or Provisioner allows, all for all that its class offers (megabytes a scrape), none")
 	r.boolean(&o.legacyMetrics, "legacy-metrics", true, "where Provisioners are served, serve metrics under the names of Karpenter 0.27 too; see docs/reference/metrics.md")
+	r.boolean(&o.enableTracing, "enable-tracing", false, "send a trace of each batch of pods by OTLP, to where OTEL_EXPORTER_OTLP_ENDPOINT says; see docs/tasks/monitoring.md")
 	r.text(&o.clusterName, "cluster-name", "", "name of the EKS cluster; required")
 	r.text(&o.clusterEndpoint, "cluster-endpoint", "", "URL of the API server as instances reach it; asked of EKS where empty")
 	r.text(&o.clusterCABundle, "cluster-ca-bundle", "", "base64 CA bundle for instances; that of the controller's own connection where empty")

@@ -19,7 +19,7 @@ func TestAScrapeShowsWorkQueuesUnderBothNames(t *testing.T) {
 	queue := workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.DefaultTypedControllerRateLimiter[string](), workqueue.TypedRateLimitingQueueConfig[string]{Name: "pools"})
 	defer queue.ShutDown()
 	queue.Add("web")
-	filter, err := scrapedFrom(&alias.Gatherer{From: metrics.Registry, Rules: alias.WorkQueues()})(nil, nil)
+	filter, err := scrapedFrom(&alias.Gatherer{From: metrics.Registry, Rules: alias.WorkQueues()}, false)(nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,6 +37,9 @@ type Launcher struct {
 	// Gathered is told how long the claims of a round of purchases were waited for; it may
 	// be nil.
 	Gathered func(time.Duration)
+	// Called is told of a call to the cloud that has ended: for the machines of which claims, since
+	// when, how many came, and why not all. It may be nil.
+	Called func(claims []string, from time.Time, came int, err error)
 
 	queue *queue
 	turns *turns
@@ -138,6 +141,7 @@ func (l *Launcher) purchase(b *batch, t turn) *purchase {
 		marker:  marker{l.Store, l.Live},
 		nudged:  nudged,
 		release: l.queue.release,
+		called:  l.Called,
 		desk:    desk{live: l.Live, machines: l.Machines, outcome: l.Outcome, turn: t},
 	}
 }

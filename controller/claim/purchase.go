@@ -34,9 +34,10 @@ type purchase struct {
 	callFor  time.Duration
 	marker   marker
 	desk     desk
-	nudged   <-chan struct{}       // a claim of the batch was withdrawn
-	release  func(names ...string) // lets claims come back on their own
-	atOnce   bool                  // the next try need not wait: other offers are left than those that were short
+	nudged   <-chan struct{}                                            // a claim of the batch was withdrawn
+	release  func(names ...string)                                      // lets claims come back on their own
+	called   func(claims []string, from time.Time, came int, err error) // told of each call; nil: nobody is
+	atOnce   bool                                                       // the next try need not wait: other offers are left than those that were short
 }
 
 // buy carries a batch through until every claim has a machine, is given up,
@@ -132,7 +133,12 @@ func (p *purchase) call(ctx context.Context, count int) ([]cloud.Machine, error)
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.callFor)
 	defer cancel()
-	return p.machines.Launch(ctx, r)
+	from := p.now()
+	came, err := p.machines.Launch(ctx, r)
+	if p.called != nil {
+		p.called(p.names(), from, len(came), err)
+	}
+	return came, err
 }
 
 // conclude acts on the answer to a purchase.

@@ -40,11 +40,12 @@ type draft struct {
 	busy  bool
 }
 
-// drafted is a plan, how many questions may be asked about nodes beside it, and how long it
-// took to make it.
+// drafted is a plan, how many questions may be asked about nodes beside it, and since when
+// and how long it was made.
 type drafted struct {
 	plan      plan.Plan
 	questions int64
+	began     time.Time
 	took      time.Duration
 	part      share.Part
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/daemok/daemok/core/share"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/observe/trace"
 )
 
 // retryEvery is how often pods without a place, or whose claim could not be
@@ -93,6 +94,7 @@ type Planner struct {
 	Preparer preparer             // told of launches to come; nil for nobody
 	Planning func() (done func()) // told that a plan is being made, and that it is; nil for nobody
 	Now      func() time.Time
+	Traces   *trace.Tracer // nil: nobody wants traces
 
 	forecast forecast
 	draft    draft
@@ -207,6 +209,7 @@ func (p *Planner) round(ctx context.Context) {
 		return // pods came in this very moment: they are gathered first
 	}
 	p.dirty = false
+	timed := trace.Round{OpenedAt: p.Window.openedAt, BeganAt: now}
 	p.Window.Close()
 	p.forecast.close()
 	x := p.plan(ctx, s)
@@ -215,6 +218,8 @@ func (p *Planner) round(ctx context.Context) {
 	}
 	made := p.turns.note(s, x)
 	p.Applier.Hold(s, made)
+	timed.PlanAt, timed.PlanFor = x.began, x.took
+	p.Traces.Round(timed)
 	p.Listener.Planned(s, made, x.took)
 	open := len(made.Unplaced) > 0
 	if len(made.Joining) > 0 {
@@ -260,7 +265,7 @@ func (p *Planner) decide(s *cluster.Snapshot, found *retire.Found, done map[stri
 		defer p.Planning()()
 	}
 	began := p.Now()
-	out := drafted{part: share.Next(s, done, share.Effort)}
+	out := drafted{part: share.Next(s, done, share.Effort), began: began}
 	effort := p.Effort(out.part.Snapshot)
 	out.questions, effort.Retire, effort.Part = effort.Retire, 0, out.part.Rest > 0
 	if found != nil && !effort.Part {
@@ -279,6 +284,7 @@ func (p *Planner) lookAtNodes(ctx context.Context, s *cluster.Snapshot, made *pl
 	switch {
 	case !ok:
 	case !at.After(p.Now()):
+		p.Traces.Searching()
 		p.pass.begin(ctx, s, made, questions)
 	case at.Before(p.recheckAt):
 		p.recheckAt = at

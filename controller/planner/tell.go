@@ -18,6 +18,7 @@ import (
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/observe/trace"
 )
 
 type publisher interface{ Publish(observe.Event) }
@@ -45,6 +46,8 @@ type Teller struct {
 	// Workloads tells workloads of their pods; nil: a pod hears in their place.
 	Workloads *Workloads
 
+	Traces *trace.Tracer // has heard of each plan before; nil: nobody wants traces
+
 	// Becoming reports whether the class of a pool is new and becomes ready, so that
 	// its pool says all there is to say; nil: none does.
 	Becoming func(cluster.PoolID) bool
@@ -61,7 +64,7 @@ func (t *Teller) Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration) {
 	if t.Pods != nil {
 		t.Pods.Decided(p)
 	}
-	t.Metrics.PlanSeconds.Observe(took.Seconds())
+	observe.InTrace(t.Metrics.PlanSeconds, took.Seconds(), t.Traces.OfPlan())
 	t.Metrics.StateNodes.Set(float64(len(s.Nodes)))
 	unplaced := p.PodsUnplaced()
 	t.measurePods(s, p.Unplaced, unplaced)

@@ -24,6 +24,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/observe/trace"
 )
 
 // Follower counts. Metrics, Leading and Now must be set; it is safe for
@@ -32,6 +33,7 @@ type Follower struct {
 	Metrics *observe.Metrics
 	Leading func() bool           // false: another process counts
 	Serves  translate.Generations // whose pools are followed
+	Traces  *trace.Tracer         // is told of claims; nil: nobody wants traces
 	Objects bool                  // export a series for each pod that waits, and count conditions
 	Now     func() time.Time
 

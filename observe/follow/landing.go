@@ -30,10 +30,12 @@ func (f *Follower) expect(w *waiting, on plan.Destination, name string) {
 
 // Ordered takes in that a claim was made for pods.
 func (f *Follower) Ordered(claim string, pods []cluster.Pod) {
+	traceID := f.Traces.OfClaim(claim)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i := range pods {
 		if w := f.pods[types.UID(pods[i].UID)]; w != nil {
+			w.traceID = traceID
 			w.target = target{plan.OnMachine, claim}
 		}
 	}

@@ -44,8 +44,11 @@ func (f *Follower) claimSeen(before, after *karpv1.NodeClaim) {
 			f.Metrics.NodesDrained.WithLabelValues(translate.PoolCalled(after.Labels)).Inc()
 		}
 	}
-	f.compare("nodeclaim", old, after.Status.Conditions)
+	f.compareIn(f.Traces.OfClaim(after.Name), "nodeclaim", old, after.Status.Conditions)
 	f.register(after.Status.NodeName, after.Name)
+	if f.Leading() {
+		f.Traces.Seen(after, before == nil)
+	}
 }
 
 func (f *Follower) claimGone(c *karpv1.NodeClaim) {
@@ -54,6 +57,7 @@ func (f *Follower) claimGone(c *karpv1.NodeClaim) {
 		return
 	}
 	f.ended("nodeclaim", c.DeletionTimestamp)
+	f.Traces.Gone(c.Name)
 	f.register(c.Status.NodeName, "")
 	if !f.Leading() || c.DeletionTimestamp == nil {
 		return
@@ -126,6 +130,11 @@ func (f *Follower) classes(kind string) handler[class] {
 // compare counts the conditions whose status has changed. One that is new has
 // changed from nothing, and says no length.
 func (f *Follower) compare(kind string, before, after []metav1.Condition) {
+	f.compareIn("", kind, before, after)
+}
+
+// compareIn is compare of what is part of a trace.
+func (f *Follower) compareIn(traceID, kind string, before, after []metav1.Condition) {
 	if !f.Objects || !f.Leading() {
 		return
 	}
@@ -136,7 +145,7 @@ func (f *Follower) compare(kind string, before, after []metav1.Condition) {
 		}
 		f.Metrics.ConditionChanged(kind, now.Type, string(now.Status), now.Reason)
 		if was != nil {
-			f.Metrics.ConditionLasted(kind, now.Type, string(now.Status), max(now.LastTransitionTime.Sub(was.LastTransitionTime.Time), 0).Seconds())
+			f.Metrics.ConditionLasted(kind, now.Type, string(now.Status), max(now.LastTransitionTime.Sub(was.LastTransitionTime.Time), 0).Seconds(), traceID)
 		}
 	}
 }

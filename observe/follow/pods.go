@@ -22,6 +22,7 @@ type waiting struct {
 	placedAt        time.Time // a plan first had a place for it
 	boundAt         time.Time
 	target          target // where the last plan expects it
+	traceID         string // of the batch whose machine it was last ordered; empty: of none
 	waitsFor        string // what the last plan says that it waits for, in the words of metrics
 }
 
@@ -69,9 +70,9 @@ func (f *Follower) bound(w *waiting) {
 	if !f.Leading() {
 		return
 	}
-	f.Metrics.PodBoundSeconds.Observe(w.boundAt.Sub(w.createdAt).Seconds())
+	observe.InTrace(f.Metrics.PodBoundSeconds, w.boundAt.Sub(w.createdAt).Seconds(), w.traceID)
 	if !w.placedAt.IsZero() {
-		f.Metrics.PlannedBoundSecs.Observe(w.boundAt.Sub(w.placedAt).Seconds())
+		observe.InTrace(f.Metrics.PlannedBoundSecs, w.boundAt.Sub(w.placedAt).Seconds(), w.traceID)
 	}
 }
 
@@ -81,7 +82,7 @@ func (f *Follower) begun(w *waiting, now time.Time) {
 	}
 	f.Metrics.PodStartSeconds.Observe(now.Sub(w.createdAt).Seconds())
 	if !w.placedAt.IsZero() {
-		f.Metrics.PlannedStartSecs.Observe(now.Sub(w.placedAt).Seconds())
+		observe.InTrace(f.Metrics.PlannedStartSecs, now.Sub(w.placedAt).Seconds(), w.traceID)
 	}
 }
 

@@ -28,8 +28,10 @@ import (
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/observe"
+	follower "github.com/daemok/daemok/observe/follow"
 	"github.com/daemok/daemok/observe/observetest"
 	"github.com/daemok/daemok/observe/record"
+	"github.com/daemok/daemok/observe/trace"
 )
 
 // controller is one run of the product: its program, less AWS, the lease and
@@ -65,6 +67,7 @@ type setup struct {
 	watched func(kind client.Object)          // told of every kind that is watched; nil for nobody
 	leads   <-chan struct{}                   // closed when it begins to make plans; nil: at once
 	policy  decide.Policy                     // of plans
+	traces  *trace.Tracer                     // nil: nobody wants traces
 }
 
 // informers tell which kinds are asked for.
@@ -133,8 +136,11 @@ func (w *world) start(s setup) *controller {
 		Log:     w.log, Now: now, Clock: clock, NewID: w.newID, CallFor: 20 * time.Second,
 		Window: planner.Window{Idle: time.Second, Max: 10 * time.Second},
 		Filled: s.begins,
-		Began:  func() {}, Spreads: s.spreads, Cluster: "test", Namespace: "kube-system", Pod: s.pod, Record: &record.Record{}, Policy: s.policy,
+		Began:  func() {}, Spreads: s.spreads, Cluster: "test", Namespace: "kube-system", Pod: s.pod, Record: &record.Record{}, Policy: s.policy, Traces: s.traces,
 	})
+	if err == nil && s.traces != nil {
+		err = (&follower.Follower{Metrics: metrics, Leading: func() bool { return true }, Traces: s.traces, Now: now}).Follow(ctx, shown)
+	}
 	if err == nil {
 		program.Loops, program.Rounds = append(program.Loops, ofClasses...), append(program.Rounds, ofAWS...)
 		err = w.drive(ctx, program, shown, &c.done)
