@@ -237,21 +237,56 @@ func otherAutoscalers(ctx context.Context, p *Patient) ([]Finding, error) {
 		if d.Spec.Replicas != nil && *d.Spec.Replicas == 0 || ours {
 			continue
 		}
+		stop := fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=0", d.Namespace, d.Name)
+		name := "Deployment/" + d.Namespace + "/" + d.Name
 		for _, c := range d.Spec.Template.Spec.Containers {
-			name := "Deployment/" + d.Namespace + "/" + d.Name
-			stop := fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=0", d.Namespace, d.Name)
 			switch {
 			case strings.Contains(c.Image, "cluster-autoscaler"):
 				out = append(out, trouble(Warning, name, "the Cluster Autoscaler is at work too: both launch nodes for the same pods", "daemok migrate --from cluster-autoscaler, and then "+stop))
-			case strings.Contains(c.Image, "karpenter/controller"):
+			case strings.Contains(c.Image, karpenterImage):
 				out = append(out, trouble(Error, name, "Karpenter is at work too: only one of the two leads, and only where both look for the lease karpenter-leader-election in one namespace", stop))
 			}
+		}
+		if second, is := installation.Read(d); is && found.Deployment != nil && !isKarpenter(d) {
+			out = append(out, secondRelease(found, &second))
 		}
 	}
 	if len(out) == 0 {
 		out = append(out, fine("no other is at work"))
 	}
 	return out, nil
+}
+
+// karpenterImage is in the name of Karpenter's image, whatever the registry.
+const karpenterImage = "karpenter/controller"
+
+func isKarpenter(d *appsv1.Deployment) bool {
+	return slices.ContainsFunc(d.Spec.Template.Spec.Containers, func(c corev1.Container) bool { return strings.Contains(c.Image, karpenterImage) })
+}
+
+// secondRelease is what it means that Daemok is installed twice.
+func secondRelease(first, second *installation.Installation) Finding {
+	one, other := "Deployment/"+first.Namespace+"/"+first.Deployment.Name, "Deployment/"+second.Namespace+"/"+second.Deployment.Name
+	remove := fmt.Sprintf("keep one of them: kubectl -n %s scale deployment %s --replicas=0", second.Namespace, second.Deployment.Name)
+	if release := second.Deployment.Annotations["meta.helm.sh/release-name"]; release != "" {
+		remove += fmt.Sprintf(", then helm uninstall %s --namespace %s", release, second.Deployment.Annotations["meta.helm.sh/release-namespace"])
+	}
+	if lease := first.Lease(); lease == second.Lease() && electing(first) && electing(second) {
+		return trouble(Warning, other, fmt.Sprintf("it is a second Daemok beside %s: both look for the lease %s, so that one of them leads, with its own settings, and the other waits", one, lease), remove)
+	}
+	return trouble(Error, other, fmt.Sprintf("it is a second Daemok beside %s: it leads by %s, and the first by %s, so that both launch nodes for the same pods and remove nodes of the same NodePools", one, leads(second), leads(first)), remove)
+}
+
+func electing(i *installation.Installation) bool {
+	return i.Setting("DISABLE_LEADER_ELECTION") != "true"
+}
+
+// leads says what an installation leads by.
+func leads(i *installation.Installation) string {
+	if !electing(i) {
+		return "no lease (DISABLE_LEADER_ELECTION)"
+	}
+	return "lease " + i.Lease().String()
 }
 
 // Memory below which a node is too small for cluster DNS beside the system's own pods.

@@ -251,7 +251,28 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 			replica(false, unstarted)(w)
 			w.objects["controller"].(*appsv1.Deployment).Status.ReadyReplicas = 0
 		}, "controller", Error, "Deployment/karpenter none of its pods is ready; Pod/karpenter-1 ended with: AWS does not know the controller"},
-		"a replica that died":               {replica(false, "fatal error: out of memory\n"), "controller", Warning, "it ended with: fatal error: out of memory"},
+		"a replica that died": {replica(false, "fatal error: out of memory\n"), "controller", Warning, "it ended with: fatal error: out of memory"},
+		"Daemok twice, each leading": {func(w *town) {
+			w.objects["second"] = deployment("nodes", "nodes-daemok", "ghcr.io/daemok/daemok-controller:v1", "CLUSTER_NAME=prod")
+			w.objects["second"].SetAnnotations(map[string]string{"meta.helm.sh/release-name": "nodes", "meta.helm.sh/release-namespace": "nodes"})
+		}, "autoscalers", Error, "Deployment/nodes/nodes-daemok it is a second Daemok beside Deployment/kube-system/karpenter: it leads by lease nodes/karpenter-leader-election, and the first by lease kube-system/karpenter-leader-election, so that both launch nodes for the same pods"},
+		"Daemok twice, by a mirror's image": {func(w *town) {
+			w.objects["second"] = deployment("nodes", "nodes", "mirror/controller", "CLUSTER_NAME=prod", "KARPENTER_SERVICE=nodes")
+		}, "autoscalers", Error, "Deployment/nodes/nodes it is a second Daemok"},
+		"Daemok twice, one waiting": {func(w *town) {
+			w.objects["second"] = deployment("nodes", "nodes", "ghcr.io/daemok/daemok-controller:v1", "CLUSTER_NAME=prod", "LEADER_ELECTION_NAMESPACE=kube-system")
+		}, "autoscalers", Warning, "both look for the lease kube-system/karpenter-leader-election, so that one of them leads"},
+		"Daemok twice, without election": {func(w *town) {
+			w.objects["second"] = deployment("nodes", "nodes", "ghcr.io/daemok/daemok-controller:v1", "CLUSTER_NAME=prod", "LEADER_ELECTION_NAMESPACE=kube-system", "DISABLE_LEADER_ELECTION=true")
+		}, "autoscalers", Error, "it leads by no lease (DISABLE_LEADER_ELECTION), and the first by lease kube-system/karpenter-leader-election"},
+		"another program that knows the cluster's name": {func(w *town) {
+			w.objects["second"] = deployment("logs", "fluent-bit", "fluent/fluent-bit", "CLUSTER_NAME=prod")
+		}, "", OK, ""},
+		"a second Daemok that is switched off": {func(w *town) {
+			d := deployment("nodes", "nodes", "ghcr.io/daemok/daemok-controller:v1", "CLUSTER_NAME=prod")
+			d.Spec.Replicas = new(int32(0))
+			w.objects["second"] = d
+		}, "", OK, ""},
 		"a definition is missing":           {func(w *town) { delete(w.objects, "nodepools.karpenter.sh") }, "definitions", Error, "CustomResourceDefinition/nodepools.karpenter.sh it is missing"},
 		"one that nobody needs is missing":  {func(w *town) { delete(w.objects, "provisioners.karpenter.sh") }, "", OK, ""},
 		"objects are stored in an old form": {definitionOf("nodepools.karpenter.sh", func(d *apiextensionsv1.CustomResourceDefinition) { d.Status.StoredVersions = []string{"v1beta1", "v1"} }), "definitions", Error, "may be stored as v1beta1"},

@@ -90,6 +90,7 @@ type Metrics struct {
 
 	DefinitionFields *prometheus.GaugeVec // definition
 	OtherForms       *prometheus.GaugeVec // nodeclass
+	OtherControllers prometheus.Gauge
 
 	RecordWrites *prometheus.CounterVec // result
 
@@ -179,6 +180,7 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 		QueueReadable:   b.gauges("daemok_interruption_queue_readable"),
 
 		UserDataBytes: b.gauges("karpenter_ec2nodeclasses_userdata_bytes"), DefinitionFields: b.gauges("daemok_definition_unknown_fields"), OtherForms: b.gauges("daemok_nodeclass_changed_launch_template_nodes"),
+		OtherControllers: b.gauges("daemok_other_controllers").WithLabelValues(),
 
 		RecordWrites: b.counters("daemok_record_writes_total"),
 

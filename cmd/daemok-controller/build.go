@@ -196,7 +196,11 @@ func (p *parts) add(ctx context.Context) error {
 	for _, l := range append(program.Loops, p.classLoops()...) {
 		errs = append(errs, addLoop(p.manager, l, p.options.cpuRequests))
 	}
-	for _, r := range append(program.Rounds, p.profilesRound()) {
+	rounds := append(program.Rounds, p.profilesRound())
+	if p.options.leaderElection { // others are told by their lease
+		rounds = append(rounds, p.lookForOthers())
+	}
+	for _, r := range rounds {
 		errs = append(errs, p.manager.Add(leading(func(ctx context.Context) error { return r.Run(ctx, p.log) })))
 	}
 	everywhere := []controller.Round{p.followOlder(), p.compareDefinitions()}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,17 +135,19 @@ func newLock(o options, config *rest.Config) (resourcelock.Interface, error) {
 	if pod == "" {
 		return nil, errors.New("name this process for the lease: it has no host name; set POD_NAME")
 	}
-	namespace := o.leaderElectNS
-	if namespace == "" {
-		namespace = ownNamespace()
-	}
+	lease := ownLease(o)
 	identity := fmt.Sprintf("%s_%d_%d", pod, os.Getpid(), time.Now().UnixNano())
-	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, namespace, o.leaderElectionName,
+	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, lease.Namespace, lease.Name,
 		resourcelock.ResourceLockConfig{Identity: identity}, config, 2*fence.RenewalTimeout) // half of it is the timeout
 	if err != nil {
-		return nil, fmt.Errorf("prepare lease %s/%s: %w", namespace, o.leaderElectionName, err)
+		return nil, fmt.Errorf("prepare lease %s: %w", lease, err)
 	}
 	return lock, nil
+}
+
+// ownLease is what this process leads by.
+func ownLease(o options) client.ObjectKey {
+	return client.ObjectKey{Namespace: cmp.Or(o.leaderElectNS, ownNamespace()), Name: o.leaderElectionName}
 }
 
 // ownNamespace is where the controller runs: SYSTEM_NAMESPACE, else that of

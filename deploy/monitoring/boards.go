@@ -153,6 +153,7 @@ func health() Board {
 		Rows: []Row{
 			{"Controller", []Panel{
 				one("Leaders", number, "sum(daemok_leader)", "leaders", "1, unless the leader is changing.").now(),
+				one("Other controllers", number, "max(daemok_other_controllers)", "others", "Leading by another lease: both launch nodes for the same pods.").now(),
 				one("Versions", number, "count by (version, commit) (karpenter_build_info)", "{{version}} {{commit}}", "").now(),
 				one("Nodes with another launch template", number, "max by (nodeclass) (daemok_nodeclass_changed_launch_template_nodes)", "{{nodeclass}}", "Launched by another build, which renders the class otherwise; they stay.").now(),
 				one("Fields that definitions lack", number, "max by (definition) (daemok_definition_unknown_fields)", "{{definition}}", "Upgrade chart daemok-crd.").now(),

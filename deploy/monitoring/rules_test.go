@@ -56,6 +56,8 @@ operator_status_condition_count{kind="Node",name="n",type="Ready",status="False"
 		"definitions are of this version":  {leads + `daemok_definition_unknown_fields{definition="nodepools.karpenter.sh"} 0x60`, 20 * time.Minute, nil},
 		"nodes of another version stay":    {leads + `daemok_nodeclass_changed_launch_template_nodes{nodeclass="web"} 7x90`, 65 * time.Minute, []string{"DaemokLaunchTemplateChanged nodeclass=web"}},
 		"orphans are held":                 {leads + `daemok_orphans_held 12x30`, 6 * time.Minute, []string{"DaemokOrphansHeld"}},
+		"another release leads too":        {leads + `daemok_other_controllers 1x60`, 16 * time.Minute, []string{"DaemokSecondController"}},
+		"another release led for a moment": {leads + `daemok_other_controllers 1x5 0x60`, 16 * time.Minute, nil},
 		"the clock is behind":              {leads + `daemok_clock_ahead_seconds -300x30`, 6 * time.Minute, []string{"DaemokClockDiffers"}},
 		"disruption is blocked all day": {leads + blocked("3x1600") + disrupted("5x1600"), 1460 * time.Minute,
 			[]string{"DaemokDisruptionBlocked nodepool=web"}},

@@ -63,14 +63,10 @@ func (i *Installation) find(ctx context.Context, from client.Reader) error {
 		return fmt.Errorf("list Deployments in namespace %s to find the controller's: %w", namespace, err)
 	}
 	for at := range list.Items {
-		pod := &list.Items[at].Spec.Template.Spec
-		for _, container := range pod.Containers {
-			env := map[string]string{}
-			for _, v := range container.Env {
-				env[v.Name] = v.Value
-			}
-			if env["CLUSTER_NAME"] != "" {
-				i.Deployment, i.Account, i.settings = &list.Items[at], cmp.Or(pod.ServiceAccountName, "default"), env
+		d := &list.Items[at]
+		for k := range d.Spec.Template.Spec.Containers {
+			if env := settingsOf(&d.Spec.Template.Spec.Containers[k]); env["CLUSTER_NAME"] != "" {
+				i.run(d, env)
 				return nil
 			}
 		}
@@ -78,10 +74,21 @@ func (i *Installation) find(ctx context.Context, from client.Reader) error {
 	return nil
 }
 
-// Lease is what the controllers of the installation lead by.
-func (i Installation) Lease() client.ObjectKey {
-	return client.ObjectKey{Namespace: cmp.Or(i.Setting("LEADER_ELECTION_NAMESPACE"), i.Namespace), Name: cmp.Or(i.Setting("LEADER_ELECTION_NAME"), UsualLease)}
+// Read is the installation that a Deployment of any namespace is. found: it runs Daemok or
+// Karpenter, as their charts set them up.
+func Read(d *appsv1.Deployment) (i Installation, found bool) {
+	_, env := controllerOf(&d.Spec.Template.Spec)
+	i.run(d, env)
+	return i, env != nil
 }
+
+// run notes the Deployment, and what its container's environment says.
+func (i *Installation) run(d *appsv1.Deployment, env map[string]string) {
+	i.Namespace, i.Deployment, i.Account, i.settings = d.Namespace, d, cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default"), env
+}
+
+// Lease is what the controllers of the installation lead by.
+func (i Installation) Lease() client.ObjectKey { return leaseOf(i.Namespace, i.Setting) }
 
 // Setting is a setting of the controller by its environment variable: what the Deployment
 // gives it, else what the ConfigMap says; empty: it is set by neither, or not by its value.

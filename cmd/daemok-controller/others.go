@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/controller"
+	"github.com/daemok/daemok/kube/installation"
+)
+
+// othersEvery is how soon other controllers are looked for again.
+const othersEvery = 10 * time.Minute
+
+// others looks for other controllers of the same kinds, and says so where one comes.
+type others struct {
+	from  client.Reader
+	lease client.ObjectKey // of this one
+	log   *slog.Logger
+	count prometheus.Gauge
+	said  map[installation.Release]bool
+}
+
+// Round looks once.
+func (o *others) Round(ctx context.Context) (time.Duration, error) {
+	found, err := installation.Others(ctx, o.from, o.lease)
+	if err != nil {
+		return othersEvery, err
+	}
+	o.count.Set(float64(len(found)))
+	now := map[installation.Release]bool{}
+	for _, r := range found {
+		if now[r] = true; !o.said[r] {
+			o.log.Warn("another controller leads by a lease of its own: both launch nodes for the same pods and remove nodes of the same NodePools",
+				"release", r.Namespace+"/"+r.Name, "image", r.Image, "lease", r.Lease.String(), "own lease", o.lease.String(),
+				"do", "uninstall one of them; `daemok doctor` names both")
+		}
+	}
+	o.said = now
+	return othersEvery, nil
+}
+
+// lookForOthers is the round that looks for other controllers.
+func (p *parts) lookForOthers() controller.Round {
+	o := &others{from: p.manager.GetAPIReader(), lease: ownLease(p.options), log: p.log, count: p.metrics.OtherControllers}
+	return controller.Round{What: "look for other controllers", Do: o.Round}
+}

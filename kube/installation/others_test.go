@@ -1,0 +1,59 @@
+package installation
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+)
+
+// replica is a pod of a release, as the charts make it; what is "env=value" goes to its environment.
+func replica(namespace, release, pod, image string, more ...string) *corev1.Pod {
+	c := corev1.Container{Name: "controller", Image: image, Env: []corev1.EnvVar{{Name: "CLUSTER_NAME", Value: "prod"}, {Name: "KARPENTER_SERVICE", Value: release}}}
+	for _, v := range more {
+		name, value, _ := strings.Cut(v, "=")
+		c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: value})
+	}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: pod, Labels: map[string]string{"app.kubernetes.io/name": "daemok", "app.kubernetes.io/instance": release}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{c}},
+	}
+}
+
+// Whoever leads by another lease acts on the same NodePools; whoever waits for the same does not.
+func TestOtherControllers(t *testing.T) {
+	const ours, theirs = "ghcr.io/daemok/daemok-controller:v1", "public.ecr.aws/karpenter/controller:1.8"
+	karpenter := replica("karpenter", "karpenter", "karpenter-1", theirs)
+	karpenter.Labels["app.kubernetes.io/name"] = "karpenter"
+	ended := replica("nodes", "nodes", "nodes-1", ours)
+	ended.Status.Phase = corev1.PodFailed
+	tool := replica("nodes", "tool", "tool-1", "tool")
+	tool.Spec.Containers[0].Env = nil
+	for name, tt := range map[string]struct {
+		pods []client.Object
+		want string // namespace/name lease, by comma
+	}{
+		"alone":                           {nil, ""},
+		"in another namespace":            {[]client.Object{replica("nodes", "nodes", "nodes-1", ours), replica("nodes", "nodes", "nodes-2", ours)}, "nodes/nodes by nodes/karpenter-leader-election"},
+		"by another name of the lease":    {[]client.Object{replica("kube-system", "second", "second-1", ours, "LEADER_ELECTION_NAME=second")}, "kube-system/second by kube-system/second"},
+		"two, and Karpenter":              {[]client.Object{replica("nodes", "nodes", "nodes-1", ours), karpenter}, "karpenter/karpenter by karpenter/karpenter-leader-election, nodes/nodes by nodes/karpenter-leader-election"},
+		"one that waits for our lease":    {[]client.Object{replica("nodes", "nodes", "nodes-1", ours, "LEADER_ELECTION_NAMESPACE=kube-system")}, ""},
+		"one that ended":                  {[]client.Object{ended}, ""},
+		"a program that is no controller": {[]client.Object{tool}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := fake.NewClientBuilder().WithObjects(replica("kube-system", "karpenter", "own-1", ours)).WithObjects(tt.pods...).Build()
+			found, err := Others(t.Context(), store, client.ObjectKey{Namespace: "kube-system", Name: UsualLease})
+			var got []string
+			for _, r := range found {
+				got = append(got, r.Namespace+"/"+r.Name+" by "+r.Lease.String())
+			}
+			if err != nil || strings.Join(got, ", ") != tt.want {
+				t.Errorf("Others = %q, %v; want %q", got, err, tt.want)
+			}
+		})
+	}
+}
