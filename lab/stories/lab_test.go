@@ -40,7 +40,7 @@ func lab(ctx context.Context, dir, verb string, args ...string) (answer, error) 
 
 func labCommand(ctx context.Context, dir, verb string, args ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, program("daemok-lab"), append([]string{verb, "--dir", dir}, args...)...)
-	command.WaitDelay = time.Second // a detached lab holds none of our pipes
+	command.WaitDelay = 10 * time.Second // a detached lab holds none of our pipes
 	return command
 }
 

@@ -160,10 +160,12 @@ func hasReason(o *unstructured.Unstructured, reason string) bool {
 	return slices.ContainsFunc(conditions, func(c any) bool { return c.(map[string]any)["reason"] == reason })
 }
 
-// urgentFirst waits until the limit is used up, by the urgent pods alone, and
-// raises it.
+// urgentFirst waits until all pods are pending and raises the limit twice: what it allows first is used up by the
+// urgent pods alone.
 func (m *manifest) urgentFirst() {
 	m.Helper()
+	m.awaitPods("eight pods to be pending", func(pods []*unstructured.Unstructured) bool { return len(pods) == 8 && countRunning(pods) == 0 })
+	m.patch(pools, m.pools[0], `{"spec":{"limits":{"cpu":"8"}}}`)
 	pods := m.awaitPods("four pods to run", func(pods []*unstructured.Unstructured) bool { return len(pods) == 8 && countRunning(pods) == 4 })
 	for _, p := range pods {
 		if app, phase := p.GetLabels()["app"], text(p, "status", "phase"); (phase == "Running") != (app == "urgent") {
