@@ -56,6 +56,7 @@ type account struct {
 	server   *emulator.Server
 	provider *Provider
 	class    nodeclass.Class
+	launched string         // an instance
 	admin    client.Clients // that may do everything
 }
 
@@ -82,17 +83,25 @@ func openAccount(t testing.TB) *account {
 	return a
 }
 
+// controllerRole is the role of the controller in the account.
+const controllerRole = "prod-karpenter"
+
+// policies are those of a cluster that uses everything.
+func policies() []rights.Part {
+	const role = "arn:aws:iam::123456789012:role/"
+	return rights.Parts(rights.Scope{Partition: "aws", Account: "123456789012", Region: "us-east-1", Cluster: "prod",
+		NodeRoles: []string{role + "KarpenterNodeRole-prod", role + controllerRole}, Queue: "arn:aws:sqs:us-east-1:123456789012:prod", Features: rights.Features()})
+}
+
 // restrict leaves the provider the rights of the policies for a cluster that uses everything.
 func (a *account) restrict(t testing.TB) {
 	t.Helper()
-	const controller = "prod-karpenter"
-	for _, p := range rights.Parts(rights.Scope{Partition: "aws", Account: "123456789012", Region: "us-east-1", Cluster: "prod",
-		NodeRoles: []string{"arn:aws:iam::123456789012:role/KarpenterNodeRole-prod", "arn:aws:iam::123456789012:role/" + controller}, Queue: "arn:aws:sqs:us-east-1:123456789012:prod", Features: rights.Features()}) {
-		if err := a.server.Attach(controller, p.Name, p.Document().JSON()); err != nil {
+	for _, p := range policies() {
+		if err := a.server.Attach(controllerRole, p.Name, p.Document().JSON()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	a.server.Enforce("test", controller)
+	a.server.Enforce("test", controllerRole)
 }
 
 // regionsTypes are the types of the region as some account has read them: it is the same in all.
