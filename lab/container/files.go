@@ -31,16 +31,16 @@ const tokenLives = int64(3600)
 type mounts map[string]string
 
 // at is where this machine has a file of the container; the path itself where nothing is mounted there.
+// Of mounts in each other the innermost counts.
 func (m mounts) at(path string) string {
+	at, innermost := path, ""
 	for mounted, folder := range m {
-		if path == mounted {
-			return folder
-		}
-		if rest, ok := strings.CutPrefix(path, mounted+"/"); ok {
-			return filepath.Join(folder, rest)
+		rest, below := strings.CutPrefix(path, mounted)
+		if below && (rest == "" || rest[0] == '/') && len(mounted) > len(innermost) {
+			at, innermost = filepath.Join(folder, rest), mounted
 		}
 	}
-	return path
+	return at
 }
 
 // mount writes the volumes of a container, and keeps its tokens fresh for as long as the pod lives.
@@ -58,7 +58,7 @@ func (p *pod) mount(ctx context.Context, c *corev1.Container) (mounts, error) {
 			if err := p.fill(ctx, folder, c, v); err != nil {
 				return nil, fmt.Errorf("volume %s: %w", v.Name, err)
 			}
-			all[m.MountPath] = filepath.Join(folder, m.SubPath)
+			all[filepath.Clean(m.MountPath)] = filepath.Join(folder, m.SubPath)
 		}
 	}
 	return all, os.MkdirAll(p.folder, 0o700)
