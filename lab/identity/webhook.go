@@ -35,6 +35,9 @@ const AgentURL = "http://169.254.170.23"
 // lives is for how long tokens are valid where the service account does not say, in seconds: EKS's default.
 const lives = int64(86400)
 
+// livesMin is the shortest life of a token that the API server issues, in seconds. EKS asks for it where less is wanted.
+const livesMin = int64(600)
+
 // kind is one of the two ways in which pods get a role.
 type kind struct {
 	volume, folder, file, audience string
@@ -144,7 +147,7 @@ func (k *kind) give(pod *corev1.Pod) {
 // expiration is what the annotations ask for, in seconds.
 func expiration(annotations map[string]string, otherwise int64) int64 {
 	if n, err := strconv.ParseInt(annotations[tokenExpiration], 10, 64); err == nil {
-		return n
+		return max(n, livesMin)
 	}
 	return otherwise
 }
