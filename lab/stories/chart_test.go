@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/eks"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
+	"github.com/aws/aws-sdk-go-v2/service/iam/types"
 	"mvdan.cc/sh/v3/interp"
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -179,7 +180,7 @@ settings:
   aws: {clusterName: lab, clusterEndpoint: "`+environment(t, s.dir)["CLUSTER_ENDPOINT"]+`", defaultInstanceProfile: KarpenterNodeInstanceProfile-lab, interruptionQueueName: lab}
   featureGates: {driftEnabled: true}
 `)
-	s.associate("karpenter", "karpenter")
+	s.associate("karpenter", "karpenter", *s.controllerRole().Arn)
 	s.helm("install", "karpenter-crd", "charts/daemok-crd", "--namespace", "karpenter", "--create-namespace")
 	said := s.helm("install", "karpenter", "charts/daemok", "--namespace", "karpenter", "--skip-crds", "--values", values, "--wait")
 	if !strings.Contains(said, "settings.aws.interruptionQueueName: use settings.interruptionQueue") {
@@ -327,21 +328,56 @@ func (s *story) owner() aws.Config {
 	return c
 }
 
-// associate gives a service account the controller's role by Pod Identity.
-func (s *story) associate(namespace, account string) {
+// associate gives a service account a role by Pod Identity.
+func (s *story) associate(namespace, account, roleARN string) {
 	s.Helper()
-	c := s.owner()
 	cluster := environment(s.T, s.dir)["CLUSTER_NAME"]
-	role, err := iam.NewFromConfig(c).GetRole(s.Context(), &iam.GetRoleInput{RoleName: aws.String(cluster + "-karpenter")})
-	if err != nil {
-		s.Fatal(err)
-	}
-	_, err = eks.NewFromConfig(c).CreatePodIdentityAssociation(s.Context(), &eks.CreatePodIdentityAssociationInput{
-		ClusterName: &cluster, Namespace: &namespace, ServiceAccount: &account, RoleArn: role.Role.Arn,
+	_, err := eks.NewFromConfig(s.owner()).CreatePodIdentityAssociation(s.Context(), &eks.CreatePodIdentityAssociationInput{
+		ClusterName: &cluster, Namespace: &namespace, ServiceAccount: &account, RoleArn: &roleARN,
 	})
 	if err != nil {
 		s.Fatal(err)
 	}
+}
+
+// controllerRole is the role that the lab's account has for the controller.
+func (s *story) controllerRole() types.Role {
+	s.Helper()
+	name := environment(s.T, s.dir)["CLUSTER_NAME"] + "-karpenter"
+	role, err := iam.NewFromConfig(s.owner()).GetRole(s.Context(), &iam.GetRoleInput{RoleName: &name})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return *role.Role
+}
+
+// roleLike creates a role that is called as a guide calls its own, in the lab's account, with the trust
+// and the rights of the lab's own for the controller, and returns its ARN.
+func (s *story) roleLike(guide string) string {
+	s.Helper()
+	_, name, found := strings.Cut(guide, ":role/")
+	if !found {
+		s.Fatalf("%q is not the ARN of a role", guide)
+	}
+	client, own := iam.NewFromConfig(s.owner()), s.controllerRole()
+	trust, err := url.QueryUnescape(*own.AssumeRolePolicyDocument)
+	if err != nil {
+		s.Fatal(err)
+	}
+	created, err := client.CreateRole(s.Context(), &iam.CreateRoleInput{RoleName: &name, AssumeRolePolicyDocument: &trust})
+	if err != nil {
+		s.Fatal(err)
+	}
+	attached, err := client.ListAttachedRolePolicies(s.Context(), &iam.ListAttachedRolePoliciesInput{RoleName: own.RoleName})
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, p := range attached.AttachedPolicies {
+		if _, err := client.AttachRolePolicy(s.Context(), &iam.AttachRolePolicyInput{RoleName: &name, PolicyArn: p.PolicyArn}); err != nil {
+			s.Fatal(err)
+		}
+	}
+	return *created.Role.Arn
 }
 
 // commands are those of a document.
@@ -415,7 +451,7 @@ func (s *story) execute(ctx context.Context, args []string, said io.Writer) erro
 		return nil
 	case "aws":
 		if len(args) > 2 && args[1] == "eks" && args[2] == "create-pod-identity-association" {
-			s.associate(option(args, "--namespace"), option(args, "--service-account"))
+			s.associate(option(args, "--namespace"), option(args, "--service-account"), s.roleLike(option(args, "--role-arn")))
 			return nil
 		}
 	}
