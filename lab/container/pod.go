@@ -284,7 +284,7 @@ func (p *pod) restart() error {
 func (p *pod) processes() []Process {
 	var all []Process
 	for name, k := range p.keepers() {
-		out := Process{Name: p.spec.Name, PID: k.PID(), Log: p.runtime.options.Log(p.spec.Namespace, p.spec.Name), Ports: map[string]int{}}
+		out := Process{Name: p.spec.Name, PID: k.PID(), Log: p.log(name, false), Ports: map[string]int{}}
 		for _, port := range p.ports(name) {
 			out.Ports[port.Name] = int(port.ContainerPort)
 		}

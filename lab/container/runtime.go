@@ -34,10 +34,11 @@ type Options struct {
 
 	Client      kubernetes.Interface // reads ConfigMaps and Secrets, asks for tokens
 	Kubeconfig  func(file, tokenFile string) error
-	Environment []string                           // NAME=value, for every process; what a container sets goes first
-	Addresses   map[string]string                  // beginnings of values that lead elsewhere on this machine, such as of link-local services
-	Port        func() (int, error)                // a port that nothing else uses
-	Log         func(namespace, pod string) string // file that takes what the pod's containers print
+	Environment []string            // NAME=value, for every process; what a container sets goes first
+	Addresses   map[string]string   // beginnings of values that lead elsewhere on this machine, such as of link-local services
+	Port        func() (int, error) // a port that nothing else uses
+	// Log names the file that takes what a container prints, or that of its run before.
+	Log func(namespace, pod, container string, previous bool) string
 
 	// Changed is told of a pod whose containers are not as they were. It must not block.
 	Changed func(namespace, name string)
@@ -217,10 +218,14 @@ func (p *pod) start(ctx context.Context, c *corev1.Container, ports map[int32]in
 	}
 	return process.Keep(process.Program{
 		Name: p.spec.Name, Path: p.runtime.program(c), Args: e.arguments(variables),
-		Env:   e.lines(variables, "KUBECONFIG="+kubeconfig, "HOME="+p.folder),
-		Log:   p.runtime.options.Log(p.spec.Namespace, p.spec.Name),
+		Env: e.lines(variables, "KUBECONFIG="+kubeconfig, "HOME="+p.folder),
+		Log: p.log(c.Name, false), Previous: p.log(c.Name, true),
 		Grace: gracePeriod(p.spec), Started: func() { p.started(c) }, Stopped: func(err error) { p.stopped(c.Name, err) },
 	}, func(e process.Exit) { p.exited(c.Name, e) })
+}
+
+func (p *pod) log(container string, previous bool) string {
+	return p.runtime.options.Log(p.spec.Namespace, p.spec.Name, container, previous)
 }
 
 // gracePeriod is how long a pod's containers may take to end.

@@ -89,7 +89,7 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 		Kubeconfig:  func(file, tokenFile string) error { return os.WriteFile(file, []byte(tokenFile), 0o600) },
 		Environment: []string{"AWS_ENDPOINT_URL=http://127.0.0.1:1", "ROLE=serve", "READY=" + w.file("ready"), "STARTED=" + w.file("started")},
 		Addresses:   map[string]string{"http://169.254.170.23": "http://127.0.0.1:2"},
-		Port:        freePort, Log: func(_, pod string) string { return w.file(pod + ".log") },
+		Port:        freePort, Log: func(_, pod, _ string, previous bool) string { return w.file(fmt.Sprintf("%s.%v.log", pod, previous)) },
 		Changed: func(_, _ string) {
 			select {
 			case w.changed <- struct{}{}:
@@ -342,7 +342,7 @@ func TestAPodThatGoesIsAskedToEnd(t *testing.T) {
 			t.Fatal("it never ends")
 		}
 	}
-	if content, err := os.ReadFile(w.file("karpenter-0.log")); err != nil || !strings.Contains(string(content), "asked to end") {
+	if content, err := os.ReadFile(w.file("karpenter-0.false.log")); err != nil || !strings.Contains(string(content), "asked to end") {
 		t.Errorf("its log is %q, %v; want that it was asked", content, err)
 	}
 	w.Forget(pod.UID)
@@ -380,7 +380,7 @@ func TestAKilledPodIsStartedAgain(t *testing.T) {
 	if last := s.LastTerminationState.Terminated; last == nil || last.Reason != "Unknown" {
 		t.Errorf("its last end is told as %+v, want reason Unknown", last)
 	}
-	if log, err := os.ReadFile(w.file("karpenter-0.log")); err != nil || strings.Contains(string(log), "asked to end") {
+	if log, err := os.ReadFile(w.file("karpenter-0.true.log")); err != nil || strings.Contains(string(log), "asked to end") {
 		t.Errorf("its log is %q, %v; want that it was not asked", log, err)
 	}
 }

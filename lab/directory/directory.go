@@ -97,9 +97,13 @@ func (d Directory) Logs() string { return d.in("logs") }
 // Log is the log of the named component.
 func (d Directory) Log(component string) string { return filepath.Join(d.Logs(), component+".log") }
 
-// PodLog takes what a pod's containers print.
-func (d Directory) PodLog(namespace, pod string) string {
-	return filepath.Join(d.podLogs(), namespace+"_"+pod+".log")
+// PodLog takes what a pod's container prints, or has what its run before this one printed.
+func (d Directory) PodLog(namespace, pod, container string, previous bool) string {
+	end := ".log"
+	if previous {
+		end = ".previous.log"
+	}
+	return filepath.Join(d.podLogs(), namespace+"_"+pod+"_"+container+end)
 }
 
 func (d Directory) podLogs() string { return filepath.Join(d.Logs(), "pods") }

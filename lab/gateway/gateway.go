@@ -26,15 +26,20 @@ const kubeletPort = "10250"
 type Gateway struct {
 	proxy, kubelets *http.Server
 	toKubelets      *listener
-	running         sync.WaitGroup
+	life            context.Context // of connections to services
+	end             context.CancelFunc
+
+	mu      sync.Mutex // guards both below
+	running sync.WaitGroup
+	closed  bool // nothing is added to running any more
 }
 
 // Options say where a gateway is and what it leads to.
 type Options struct {
 	Socket      string          // path on which the API server asks for connections
 	Certificate tls.Certificate // of kubelets
-	// Log names the file that a pod prints to; empty for one that prints nothing.
-	Log func(namespace, pod string) string
+	// Log names the file that a container prints to, or that of its run before. There need be none.
+	Log func(namespace, pod, container string, previous bool) string
 }
 
 // Open serves connections until Close.
@@ -44,6 +49,7 @@ func Open(ctx context.Context, o Options) (*Gateway, error) {
 		return nil, fmt.Errorf("open gateway: %w", err)
 	}
 	g := &Gateway{toKubelets: &listener{waiting: make(chan net.Conn), closed: make(chan struct{})}}
+	g.life, g.end = context.WithCancel(context.Background())
 	g.proxy = &http.Server{Handler: http.HandlerFunc(g.connect), ReadHeaderTimeout: 10 * time.Second}
 	g.kubelets = &http.Server{Handler: kubelet(o.Log), ReadHeaderTimeout: 10 * time.Second}
 	g.running.Go(func() { _ = g.proxy.Serve(socket) })
@@ -55,6 +61,10 @@ func Open(ctx context.Context, o Options) (*Gateway, error) {
 
 // Close ends all connections.
 func (g *Gateway) Close() error {
+	g.mu.Lock()
+	g.closed = true
+	g.mu.Unlock()
+	g.end()
 	err := errors.Join(g.proxy.Close(), g.kubelets.Close())
 	g.running.Wait()
 	return err
@@ -92,13 +102,20 @@ func (g *Gateway) connect(w http.ResponseWriter, r *http.Request) {
 		g.toKubelets.give(client)
 		return
 	}
-	pipe(client, there)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		_, _ = client.Close(), there.Close()
+		return
+	}
+	g.running.Go(func() { pipe(g.life, client, there) })
 }
 
-// pipe copies both ways until either side ends.
-func pipe(a, b net.Conn) {
+// pipe copies both ways until either side or ctx ends.
+func pipe(ctx context.Context, a, b net.Conn) {
 	var once sync.Once
 	end := func() { _, _ = a.Close(), b.Close() }
+	defer context.AfterFunc(ctx, func() { once.Do(end) })()
 	var wg sync.WaitGroup
 	for _, way := range [][2]net.Conn{{a, b}, {b, a}} {
 		wg.Go(func() {
@@ -149,12 +166,11 @@ func (l *listener) Close() error {
 func (l *listener) Addr() net.Addr { return &net.UnixAddr{Name: "kubelets", Net: "unix"} }
 
 // kubelet answers as that of any node does.
-func kubelet(log func(namespace, pod string) string) http.Handler {
+func kubelet(log func(namespace, pod, container string, previous bool) string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", func(w http.ResponseWriter, r *http.Request) {
-		if file := log(r.PathValue("namespace"), r.PathValue("pod")); file != "" {
-			serveLog(w, r, file)
-		}
+		previous := r.FormValue("previous") == "true"
+		serveLog(w, r, log(r.PathValue("namespace"), r.PathValue("pod"), r.PathValue("container"), previous), previous)
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		what, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")

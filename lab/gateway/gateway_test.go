@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -15,23 +17,32 @@ import (
 	"time"
 )
 
-// open serves a gateway with one pod that has printed three lines, and returns a client that reaches
-// everything through it, as the API server does.
+// open serves a gateway to a container that runs a second time and has printed three lines, and returns
+// a client that reaches everything through it, as the API server does.
 func open(t *testing.T) (*http.Client, string) {
 	t.Helper()
-	log := filepath.Join(t.TempDir(), "log")
-	if err := os.WriteFile(log, []byte("one\ntwo\nthree\n"), 0o600); err != nil {
-		t.Fatal(err)
+	folder := t.TempDir()
+	log := func(_, pod, container string, previous bool) string {
+		return filepath.Join(folder, fmt.Sprintf("%s-%s-%v", pod, container, previous))
 	}
+	for previous, printed := range map[bool]string{false: "one\ntwo\nthree\n", true: "panic\n"} {
+		if err := os.WriteFile(log("n", "real", "controller", previous), []byte(printed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, dial := gateway(t, log)
+	transport := &http.Transport{DialContext: dial, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}, log("n", "real", "controller", false)
+}
+
+// gateway opens a gateway, and returns it with what connects through it.
+func gateway(t *testing.T, log func(namespace, pod, container string, previous bool) string) (*Gateway, func(ctx context.Context, _, address string) (net.Conn, error)) {
+	t.Helper()
 	https := httptest.NewTLSServer(nil) // for its certificate
 	defer https.Close()
 	socket := filepath.Join(t.TempDir(), "s")
-	g, err := Open(t.Context(), Options{Socket: socket, Certificate: https.TLS.Certificates[0], Log: func(_, pod string) string {
-		if pod == "real" {
-			return log
-		}
-		return ""
-	}})
+	g, err := Open(t.Context(), Options{Socket: socket, Certificate: https.TLS.Certificates[0], Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +51,7 @@ func open(t *testing.T) (*http.Client, string) {
 			t.Error(err)
 		}
 	})
-	dial := func(ctx context.Context, _, address string) (net.Conn, error) {
+	return g, func(ctx context.Context, _, address string) (net.Conn, error) {
 		c, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
 		if err != nil {
 			return nil, err
@@ -53,9 +64,6 @@ func open(t *testing.T) (*http.Client, string) {
 		}
 		return c, nil
 	}
-	transport := &http.Transport{DialContext: dial, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
-	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport}, log
 }
 
 func get(t *testing.T, c *http.Client, url string) (int, string) {
@@ -81,6 +89,11 @@ func TestLogsOfPods(t *testing.T) {
 		"/containerLogs/kube-system/real/controller?tailLines=9":           "one\ntwo\nthree\n",
 		"/containerLogs/kube-system/real/controller?limitBytes=5":          "one\nt",
 		"/containerLogs/kube-system/pretended/controller?tailLines=9":      "",
+		"/containerLogs/kube-system/real/sidecar":                          "",
+		"/containerLogs/kube-system/real/controller?previous=true":         "panic\n",
+		"/containerLogs/kube-system/real/sidecar?previous=true":            "previous terminated container \"sidecar\" in pod \"real\" not found\n",
+		"/containerLogs/kube-system/real/controller?sinceSeconds=60":       "a lab does not keep when a container printed what: leave --since out, or choose lines by --tail\n",
+		"/containerLogs/kube-system/real/controller?timestamps=false":      "one\ntwo\nthree\n",
 		"/exec/kube-system/real/controller?command=sh":                     "the kubelets of a lab show logs alone, and know nothing of exec\n",
 		"/containerLogs/kube-system/real/controller?tailLines=1&x=ignored": "three\n",
 	} {
@@ -94,7 +107,7 @@ func TestALogIsFollowed(t *testing.T) {
 	c, log := open(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://any-node:10250/containerLogs/n/real/c?follow=true&tailLines=1", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://any-node:10250/containerLogs/n/real/controller?follow=true&tailLines=1", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,6 +131,12 @@ func TestALogIsFollowed(t *testing.T) {
 	if line, err := lines.ReadString('\n'); line != "four\n" {
 		t.Errorf("it goes on with %q, %v", line, err)
 	}
+	if err := errors.Join(os.Rename(log, log+".previous"), os.WriteFile(log, []byte("of the next run\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := lines.ReadString('\n'); line != "" || err != io.EOF {
+		t.Errorf("after the end of the run it goes on with %q, %v; want its end", line, err)
+	}
 }
 
 // What is no kubelet's is where its address says.
@@ -127,5 +146,40 @@ func TestServicesOfThisMachine(t *testing.T) {
 	defer service.Close()
 	if _, got := get(t, c, strings.Replace(service.URL, "127.0.0.1", "localhost", 1)); got != "served" {
 		t.Errorf("the service answers %q", got)
+	}
+}
+
+// A gateway that closes leaves no connection to a service open.
+func TestCloseEndsConnectionsToServices(t *testing.T) {
+	service, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer service.Close()
+	g, dial := gateway(t, nil)
+	here, err := dial(t.Context(), "tcp", service.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	there, err := service.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(here, "x"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(there, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]net.Conn{"client": here, "service": there} {
+		if err := c.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := c.Read(make([]byte, 1)); n != 0 || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("the connection of the %s is open after Close: %d, %v", name, n, err)
+		}
 	}
 }

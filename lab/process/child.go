@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"syscall"
@@ -22,6 +23,8 @@ type Program struct {
 	Args []string // without the program's own name
 	Env  []string // the whole environment; nil means this process's own
 	Log  string   // file that takes stdout and stderr; appended to
+	// Previous is the file that Log becomes when the program is started again; empty: all runs share Log.
+	Previous string
 	// Grace is how long the child may take after SIGTERM, before SIGKILL.
 	Grace time.Duration
 	// Started is told of each start, the first among them, and Stopped of each end that Restart asked for,
@@ -41,6 +44,11 @@ type child struct {
 // start begins a run. The calling goroutine must stay locked to its thread for
 // as long as the child lives, since the kernel kills the child with its thread.
 func start(p Program) (*child, error) {
+	if p.Previous != "" {
+		if err := os.Rename(p.Log, p.Previous); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("put the log of the run before of %s aside: %w", p.Name, err)
+		}
+	}
 	log, err := os.OpenFile(p.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open log of %s: %w", p.Name, err)

@@ -179,6 +179,30 @@ func TestRestartReportsTheEndBeforeTheStart(t *testing.T) {
 	}
 }
 
+// The log of the run before is put aside where the program says so, and no older one is kept.
+func TestEachRunHasALogOfItsOwn(t *testing.T) {
+	program := shell(t, `read n < count; echo $((n+1)) > count; echo run $n; exec sleep 60`)
+	folder := filepath.Dir(program.Log)
+	t.Chdir(folder)
+	program.Previous = filepath.Join(folder, "previous")
+	if err := os.WriteFile("count", []byte("1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k := keep(t, program, unexpected(t))
+	awaitLog(t, program, "run 1", 1)
+	for _, run := range []string{"run 2", "run 3"} {
+		if err := k.Restart(); err != nil {
+			t.Fatal(err)
+		}
+		awaitLog(t, program, run, 1)
+	}
+	for file, want := range map[string]string{program.Log: "run 3\n", program.Previous: "run 2\n"} {
+		if got, err := os.ReadFile(file); err != nil || string(got) != want {
+			t.Errorf("%s has %q, %v; want %q", file, got, err, want)
+		}
+	}
+}
+
 // A program that dies by itself is reported and started again, later each time.
 func TestDeathIsReportedAndRepaired(t *testing.T) {
 	program := shell(t, `echo ready; exit 3`)

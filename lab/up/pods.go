@@ -70,13 +70,7 @@ func (l *Lab) openGateway(ctx context.Context) error {
 	}
 	g, err := gateway.Open(ctx, gateway.Options{
 		Socket: l.directory.GatewaySocket(), Certificate: pair,
-		Log: func(namespace, pod string) string {
-			file := l.directory.PodLog(namespace, pod)
-			if _, err := os.Stat(file); err != nil {
-				return ""
-			}
-			return file
-		},
+		Log: l.directory.PodLog,
 	})
 	if err != nil {
 		return err
