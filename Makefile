@@ -34,14 +34,19 @@ DAEMOK_SOURCES := $(call sources,$(SHARED) bench controller demo examples observ
 CONTROLLER_SOURCES := $(call sources,$(SHARED) controller observe cmd/daemok-controller)
 LAB_SOURCES    := $(call sources,$(SHARED) charts examples lab)
 
-# What runs under the race detector: all but the core, benchmarks and the
-# simulator of the core, whose seeds take four times as long there and which
-# start goroutines in core/parallel alone; and what has hardly a goroutine and takes minutes of it.
-# What takes longest is first, here and without the detector. Each package has one processor, and two
-# run at once: the timers of a bubble of testing/synctest share one shadow stack in the detector of
-# Go 1.26, which two processors that fire them at once bring to a crash (SIGSEGV in its StackDepot).
-QUICKER := core bench cmd/daemok internal/tidy internal/mutate kube/api kube/legacy
-RACED    = ./sim/whole $(shell go list ./... | grep -vE '^github.com/daemok/daemok/(($(subst $(eval) ,|,$(QUICKER)))(/|$$)|sim(/whole)?$$)')
+# Packages with tests are told apart by what their files do. Those that start goroutines or share memory run under
+# the race detector; all others, and what takes minutes of it and shares next to nothing, run without. The adapter and
+# the stories of the whole controllers run without it too, and with it those tests that reach every goroutine: RACED_STORIES.
+# Each package has one processor, and two run at once: the timers of a bubble of testing/synctest share one shadow
+# stack in the detector of Go 1.26, which two processors that fire them at once bring to a crash (SIGSEGV in its StackDepot).
+SHARES  := ^[[:space:]]*go |[.]Go[(]|\bsync[.]|\batomic[.]
+QUICKER := core bench cmd/daemok internal/tidy internal/mutate kube/api kube/legacy cloud/aws/emulator sim
+PARTLY  := cloud/aws sim/whole
+TESTED   = $(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./... | sed 's|^$(CURDIR)/||')
+RACED    = $(foreach p,$(filter-out $(PARTLY) $(QUICKER) $(addsuffix /%,$(QUICKER)),$(TESTED)),$(if $(shell grep -lE '$(SHARES)' $(p)/*.go),./$(p)))
+PLAIN    = $(filter-out $(RACED) ./internal/tidy,$(addprefix ./,$(TESTED)))
+RACED_STORIES := TestConformance|TestEveryCall|TestNoSeed|TestAStorm|TestLateWatches|TestOfTwoLeaders|TestThrottledCalls|TestAClusterIs|TestDriftedNodes|TestLimitsHold|TestARollbackOfAMigration
+RACED_SEEDS   := 3
 
 # Tests in another order each time cannot be remembered from one run to the next: `make test-full` does it.
 SHUFFLE  ?=
@@ -107,13 +112,15 @@ unit: raced plain ## unit tests and stories of the main module
 raced: ## those with goroutines, with the race detector
 	@echo "test: unit tests (main module, -race)"
 	@go test -race -cpu 1 -vet=off $(SHUFFLE) -timeout 45m $(RACED)
+	@go test -race -cpu 1 -vet=off $(SHUFFLE) -timeout 90m ./cloud/aws -run '$(RACED_STORIES)'
+	@go test -race -cpu 1 -vet=off $(SHUFFLE) -timeout 90m ./sim/whole -run '$(RACED_STORIES)' -args -seeds $(RACED_SEEDS)
 	@go test -race -vet=off $(SHUFFLE) ./core/parallel
 	@go test -race -vet=off $(SHUFFLE) -run 'TestStories|TestTheNumberOfProcessorsChangesNothing' ./core/decide
 
 .PHONY: plain
 plain: ## the whole controllers, the core and tables, without the race detector
 	@echo "test: stories, the core and tables (main module)"
-	@$(STATIC) go test -vet=off $(SHUFFLE) -timeout 45m ./sim/whole $(foreach folder,$(filter-out internal/tidy,$(QUICKER)),./$(folder)/...) ./sim
+	@$(STATIC) go test -vet=off $(SHUFFLE) -timeout 45m ./sim/whole ./core/decide $(filter-out ./sim/whole ./core/decide,$(PLAIN))
 
 .PHONY: monitoring
 monitoring: ## dashboards ask for nothing that is not served, and alerts fire when they should
@@ -152,6 +159,7 @@ test-full: test cheapest lab-long ## the checks of test with long counts of seed
 	@$(MAKE) --no-print-directory oracle SEEDS=2000
 	@$(MAKE) --no-print-directory sim SEEDS=2000
 	@$(MAKE) --no-print-directory faults SEEDS=500
+	@$(MAKE) --no-print-directory raced RACED_STORIES=. RACED_SEEDS=10
 
 .PHONY: oracle
 oracle: ## compare plans with the real kube-scheduler; SEEDS=200 FROM=0, one world: SEED=7, one story: STORY=file

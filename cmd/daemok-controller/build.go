@@ -215,6 +215,7 @@ func (p *parts) add(ctx context.Context) error {
 	}
 	filling := func(ctx context.Context) error {
 		sayFilling(ctx, p.log, p.manager.GetCache().WaitForCacheSync)
+		collectSooner()
 		return nil
 	}
 	return errors.Join(append(errs, p.manager.Add(always(p.refresh)), p.manager.Add(always(filling)))...)

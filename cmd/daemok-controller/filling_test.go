@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"os"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -32,5 +34,23 @@ func TestFillingIsToldOfUntilItIsDone(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// GOGC is the user's word on how much garbage there may be.
+func TestGarbageIsCollectedSoonerUnlessToldOtherwise(t *testing.T) {
+	usual := debug.SetGCPercent(100)
+	t.Cleanup(func() { debug.SetGCPercent(usual) })
+	t.Setenv("GOGC", "100")
+	collectSooner()
+	if got := debug.SetGCPercent(100); got != 100 {
+		t.Errorf("with GOGC=100 garbage is collected at %d%%", got)
+	}
+	if err := os.Unsetenv("GOGC"); err != nil {
+		t.Fatal(err)
+	}
+	collectSooner()
+	if got := debug.SetGCPercent(100); got != collectAt {
+		t.Errorf("without GOGC garbage is collected at %d%%, want %d%%", got, collectAt)
 	}
 }

@@ -79,16 +79,8 @@ func ended(err error) error {
 		"this process starts anew, as a standby, and goes on with what is under way should it lead again", err, fence.RenewFor, fence.LeaseFor-fence.CallFor)
 }
 
-// collectAt is how much garbage there may be beside what is in use, in hundredths of that, before it is
-// collected, unless GOGC says otherwise. Go's 100 would have twice what is in use lie in memory; the rest costs a few
-// collections a minute.
-const collectAt = 50
-
 // serve builds the program and runs it; unread is why the global settings were not read.
 func serve(ctx context.Context, o options, log *slog.Logger, unread error) error {
-	if _, set := os.LookupEnv("GOGC"); !set {
-		debug.SetGCPercent(collectAt)
-	}
 	if o.memoryLimit > 0 {
 		debug.SetMemoryLimit(o.memoryLimit / 10 * 9)
 	}

@@ -18,7 +18,6 @@ var howMany = flag.Int("machines", 60, "how many machines TestCallsOfAWS buys")
 // at EC2 one for two machines, and a cluster at rest makes fewer than one call a second.
 // It prints what there was.
 func TestCallsOfAWS(t *testing.T) {
-	long(t)
 	machines, atRest := *howMany, 5*time.Minute
 	tellOfAWS(t, 3, func(t *testing.T, w *world) {
 		w.pool("default", nil)

@@ -34,7 +34,6 @@ func (j *jumpy) clock() *apiclock.Clock {
 // over, and it is said where users look. When the clock is right again the instance joins,
 // the drain has its hour, and nodes are replaced at their age.
 func TestAClockThatJumpsEndsNothing(t *testing.T) {
-	long(t)
 	for name, by := range map[string]time.Duration{"ahead": 2 * time.Hour, "behind": -2 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			tell(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) { w.jumps(by) })

@@ -11,23 +11,7 @@ import (
 	"github.com/daemok/daemok/cloud/fake"
 )
 
-var deaths = flag.Int("deaths", everyDeath, "let the controller die at every nth of its calls, before it or after it in turn; 0: at each both before and after, with watches at once and late")
-
-// long is called by stories that take long.
-func long(t *testing.T) {
-	t.Helper()
-	if brief {
-		t.Skip("takes long under the race detector")
-	}
-}
-
-// few is one of the cases of a story, the first, under the race detector, and all of them elsewhere.
-func few[T any](cases ...T) []T {
-	if brief {
-		return cases[:1]
-	}
-	return cases
-}
+var deaths = flag.Int("deaths", 1, "let the controller die at every nth of its calls, before it or after it in turn; 0: at each both before and after, with watches at once and late")
 
 // tried reports whether a controller is to die at this call, just before or just
 // after it takes effect, in a test that is content with every nth call.

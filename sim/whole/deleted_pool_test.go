@@ -93,7 +93,6 @@ func TestADeletedPoolDrainsByItsBudget(t *testing.T) {
 // left and how long it takes: near to what it took in the end, though a budget in percent
 // lets fewer go at once the fewer there are, and pods need their time to end.
 func TestADeletedPoolSaysHowLongItTakes(t *testing.T) {
-	long(t)
 	left := regexp.MustCompile(`^nodes left: 20, going: \d+, allowed now: \d+.*; about (\S+) left`)
 	for name, grace := range map[string]time.Duration{"pods that end soon": 5 * time.Second, "pods that take their time": 5 * time.Minute} {
 		t.Run(name, func(t *testing.T) {

@@ -48,7 +48,6 @@ func widely(p *karpv1.NodePool) {
 // The class of machines that have just been bought finds a newer image: they have
 // drifted within the second, after one question to the cloud about all of them.
 func TestANewerImageShowsAtOnce(t *testing.T) {
-	long(t)
 	tell(t, fake.Options{Seed: 61}, func(t *testing.T, w *world) {
 		w.classes.change(form{"one", fake.Settings{Image: "ami-one", Groups: []string{"sg-one"}}})
 		c := w.upWith(setup{}, 3, widely, plain)
@@ -85,7 +84,6 @@ func TestANewerImageShowsAtOnce(t *testing.T) {
 // Machines that are just as asked for do not drift, whoever looks. When what
 // their pool or class asks for changes they do, and are replaced before they go.
 func TestDriftedNodesAreReplaced(t *testing.T) {
-	long(t)
 	first := form{"one", fake.Settings{Image: "ami-one", Groups: []string{"sg-one"}}}
 	tests := map[string]struct {
 		change func(w *world)
@@ -260,7 +258,6 @@ func (w *world) patchStatus(o client.Object, change func()) {
 // A pool whose machines do not come any more, so that its drifted nodes cannot be
 // replaced, holds up nobody else, and its nodes stay.
 func TestAPoolThatCannotReplaceHoldsNobodyUp(t *testing.T) {
-	long(t)
 	tell(t, fake.Options{Seed: 64}, func(t *testing.T, w *world) {
 		w.classes.change(form{"one", fake.Settings{Image: "ami-one", Groups: []string{"sg-one"}}})
 		in := func(zone string) func(*karpv1.NodePool) {

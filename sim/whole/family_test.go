@@ -18,7 +18,6 @@ import (
 // pods are cut, one plan or two teach that: what they ask for does not become smaller and
 // smaller, and the pods are bought for of the other pool's family.
 func TestAFamilyThatIsSoldOutIsLeft(t *testing.T) {
-	long(t)
 	var sold []string
 	for _, size := range []string{"large", "xlarge", "2xlarge", "4xlarge", "9xlarge", "12xlarge", "18xlarge", "24xlarge"} {
 		sold = append(sold, "c5."+size)

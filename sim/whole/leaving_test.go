@@ -101,7 +101,6 @@ func TestADeadlineEndsTheDrainOfProtectedPods(t *testing.T) {
 }
 
 func TestAProtectedPodHoldsItsNodeForEverWithoutADeadline(t *testing.T) {
-	long(t)
 	protect := func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} }
 	tell(t, fake.Options{Seed: 22}, func(t *testing.T, w *world) {
 		w.up(1, nil, protect)
@@ -297,7 +296,6 @@ func (w *world) lowerBudget(nodes string) {
 // Watches are a minute late: the controller takes nodes for empty, or for what
 // they were, long after they are not. Nothing goes on the word of that.
 func TestNothingGoesOnTheWordOfLateWatches(t *testing.T) {
-	long(t)
 	protected := func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} }
 	tell(t, fake.Options{Seed: 42}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
@@ -328,7 +326,6 @@ func TestNothingGoesOnTheWordOfLateWatches(t *testing.T) {
 // disturbed, or that a PodDisruptionBudget is about, keep their nodes, and neither a
 // pool's budget nor its limits are exceeded.
 func TestLateWatchesUnderLoadBreakNoPromise(t *testing.T) {
-	long(t)
 	var late atomic.Int64
 	lag := func(client.Object) time.Duration {
 		return time.Duration(draw(44, fmt.Sprint("lag", late.Add(1))) * float64(time.Minute))

@@ -16,7 +16,6 @@ import (
 // that a machine was bought for does not fit it: the machine says so, the same type is not bought
 // for the pod again, and the pod gets a larger one.
 func TestANodeThatIsTooSmallIsNotBoughtAgain(t *testing.T) {
-	long(t)
 	tellOfAWS(t, 71, func(t *testing.T, w *world) {
 		w.keeps = quantity.Resources{Memory: quantity.GiB}
 		w.pool("default", func(p *karpv1.NodePool) {

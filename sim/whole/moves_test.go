@@ -80,7 +80,6 @@ func (w *world) claimNames() (out []string) {
 
 // Nodes that grow too old are replaced in time, each by one machine.
 func TestOldNodesAreReplacedBeforeTheyGo(t *testing.T) {
-	long(t)
 	tell(t, fake.Options{Seed: 40}, func(t *testing.T, w *world) {
 		w.upWith(setup{}, 3, mayLive("1h"), plain)
 		began, first := time.Now(), w.claimNames()

@@ -190,7 +190,6 @@ func TestAMachineIsReplacedOnRecommendation(t *testing.T) {
 // where owners make a few pods at a time, and kube-scheduler gives these the places that
 // were bought for others.
 func TestAStormBuysNothingTwice(t *testing.T) {
-	long(t)
 	for name, slow := range map[string]struct {
 		every time.Duration
 		most  int

@@ -285,7 +285,6 @@ func formList(form url.Values, name string) (out []string) {
 // A reply is right in part: a fleet brings some of its machines, some of those that are
 // to end do, a list lacks machines or is of a while ago. It costs some time at the most.
 func TestNoReplyRightInPartLosesAnything(t *testing.T) {
-	long(t)
 	calls := map[string]int{}
 	tellOfAWS(t, 4, func(_ *testing.T, w *world) {
 		w.upAndDown(w.start(setup{}))
@@ -312,7 +311,6 @@ func TestNoReplyRightInPartLosesAnything(t *testing.T) {
 // A list of machines that ends in the middle, since a further page of it does not come, is
 // no list: no machine on the other pages counts as gone.
 func TestNoPageThatIsMissingLosesAnything(t *testing.T) {
-	long(t)
 	const machines = 7
 	calls := map[string]int{}
 	tellOfAWS(t, 5, func(_ *testing.T, w *world) {

@@ -187,7 +187,6 @@ func TestANodeOfAProvisionerIsEmptyOnlyWhilePodsAreGone(t *testing.T) {
 
 // Where a Provisioner has neither a time to live nor consolidation nothing scales down.
 func TestAProvisionerWithoutATimeToLiveKeepsEmptyNodes(t *testing.T) {
-	long(t)
 	tellOfAWS(t, 1, func(t *testing.T, w *world) {
 		w.provisioner("default", func(s *v1alpha5.ProvisionerSpec) {
 			s.Provider = &awsv1alpha1.Provider{AWS: awsv1alpha1.AWS{SubnetSelector: ofNetwork(), SecurityGroupSelector: ofNetwork()}}
@@ -223,7 +222,6 @@ func TestAProvisionerWithoutATimeToLiveKeepsEmptyNodes(t *testing.T) {
 // machine in its place has come; one with a pod that must not be evicted stays until that
 // is so no longer.
 func TestAProvisionerReplacesOldNodesInGoodOrder(t *testing.T) {
-	long(t)
 	tellOfAWS(t, 1, func(t *testing.T, w *world) {
 		w.nodeTemplate(v1alpha5.DefaultTemplate)
 		w.provisioner("default", func(s *v1alpha5.ProvisionerSpec) {
@@ -253,7 +251,6 @@ func TestAProvisionerReplacesOldNodesInGoodOrder(t *testing.T) {
 // An edit of a Provisioner replaces no node; its status tells how many were made from
 // an older spec, and a roll replaces these. The same holds for its template.
 func TestAnEditedProvisionerReplacesNodesWhenItIsRolled(t *testing.T) {
-	long(t)
 	tellOfAWS(t, 1, func(t *testing.T, w *world) {
 		w.nodeTemplate(v1alpha5.DefaultTemplate)
 		w.provisioner("default")

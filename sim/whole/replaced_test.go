@@ -62,7 +62,6 @@ func (w *world) replaceAll(r replacement, with *trouble, action string, nth int)
 // AWS that this takes fails once in each way that AWS documents, or is right in part: all
 // are replaced once, and those that drift after others have come.
 func TestNoTroubleOfAnAWSCallReplacesAMachineTwice(t *testing.T) {
-	long(t)
 	for name, r := range replacements() {
 		t.Run(name, func(t *testing.T) {
 			var before, calls map[string]int

@@ -16,7 +16,6 @@ import (
 // at a time as the budget says; paused halfway none goes, and resumed the rest does,
 // whoever leads meanwhile.
 func TestANodePoolIsRolledUnderItsBudget(t *testing.T) {
-	long(t)
 	tell(t, fake.Options{Seed: 55}, func(t *testing.T, w *world) {
 		c := w.up(4, func(p *karpv1.NodePool) { p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "1"}} }, plain)
 		old := w.claimNames()

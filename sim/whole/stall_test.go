@@ -97,7 +97,6 @@ func TestADrainThatWouldNotEndIsNotBegun(t *testing.T) {
 // A node that is to be too old goes no earlier than it must where its drain would not
 // end, and says why.
 func TestADrainThatWouldNotEndBeginsAtTheNodesAge(t *testing.T) {
-	long(t)
 	tell(t, fake.Options{Seed: 76}, func(t *testing.T, w *world) {
 		w.spreadAndGuarded(func(p *karpv1.NodePool) { p.Spec.Template.Spec.ExpireAfter = "2h" })
 		old, born := w.defaultClaims(), time.Now()

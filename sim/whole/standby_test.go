@@ -12,7 +12,6 @@ import (
 // The node of the controller is not replaced in good time like others while no
 // other replica is ready, but goes at its age.
 func TestTheControllersNodeWaitsForAStandby(t *testing.T) {
-	long(t)
 	for self, waits := range map[string]bool{"daemok-1": true, "": false} {
 		tell(t, fake.Options{Seed: 46}, func(t *testing.T, w *world) {
 			w.pool("default", mayLive("1h"))

@@ -216,7 +216,6 @@ func TestLimitsHoldWhilePlansRace(t *testing.T) {
 }
 
 func TestAFalseStartOfTheMarketIsNoReasonToBuyTwice(t *testing.T) {
-	long(t)
 	for _, call := range []fake.Call{fake.CallLaunch, fake.CallTerminate} {
 		t.Run("lost replies of "+string(call), func(t *testing.T) {
 			tell(t, fake.Options{Seed: 10}, func(t *testing.T, w *world) {

@@ -44,7 +44,6 @@ var reasons = map[string]error{
 // withdrawn, and no machine appears when everything works again. The next pods
 // get machines as ever.
 func TestOrdersThatNobodyWaitsForAreWithdrawn(t *testing.T) {
-	long(t)
 	for name, why := range reasons {
 		t.Run(name, func(t *testing.T) {
 			tell(t, fake.Options{Seed: 70}, func(t *testing.T, w *world) {
@@ -155,7 +154,6 @@ func (s slow) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Machin
 // while orders are withdrawn: nothing is bought then, and what is bought for
 // the pods that come later is bought once.
 func TestDeathWhileOrdersAreWithdrawnBuysNothing(t *testing.T) {
-	long(t)
 	var calls []string
 	tell(t, fake.Options{Seed: 73}, func(_ *testing.T, w *world) {
 		w.comeAndGo(setup{lag: fixed(60 * time.Millisecond)})

@@ -1,9 +1,0 @@
-//go:build !race
-
-package whole_test
-
-const (
-	brief      = false
-	everyDeath = 1
-	manySeeds  = 24
-)
