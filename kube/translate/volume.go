@@ -278,8 +278,11 @@ func absent(key string) constraint.Requirement {
 // unbound says where the volume of a claim can come to be.
 func (s *Storage) unbound(claim *corev1.PersistentVolumeClaim) (looked, string) {
 	name, of := s.classOf(claim), claim.Namespace+"/"+claim.Name
-	if name == "" {
-		return looked{}, fmt.Sprintf("volume claim %s is not bound and names no storage class; name one, or mark one as the default", of)
+	switch {
+	case name == "" && claim.Spec.StorageClassName == nil && !metav1.HasAnnotation(claim.ObjectMeta, corev1.BetaStorageClassAnnotation):
+		return looked{}, fmt.Sprintf("volume claim %s is not bound and names no storage class, and the cluster has no default StorageClass; mark one as the default, or name one in the claim", of)
+	case name == "":
+		return looked{}, fmt.Sprintf("volume claim %s is not bound and asks for a volume without storage class (storageClassName: \"\"); create such a volume, or name a class in the claim", of)
 	}
 	class := s.Classes[name]
 	if class == nil {
