@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -55,6 +56,7 @@ func (p *Provider) Check(ctx context.Context) error {
 // advise says in one line what to do about an error of a first call.
 func (p *Provider) advise(call string, err error) error {
 	code := fault.Code(err)
+	name, isNameError := errors.AsType[*net.DNSError](err)
 	switch unknown := fault.Identity(err, p.options.Now()); {
 	case unknown != "":
 		return fmt.Errorf("AWS does not know the controller, so %s cannot be called: %s (%s)", call, unknown, oneLine(fault.Message(err)))
@@ -65,11 +67,16 @@ func (p *Provider) advise(call string, err error) error {
 		return fmt.Errorf("AWS throttles %s: another program in this account calls it too often", call)
 	case code != "":
 		return fmt.Errorf("AWS answers %s with %s: %s", call, code, oneLine(fault.Message(err)))
+	case isNameError:
+		return fmt.Errorf("DNS does not know %s, which %s is sent to (%s): if CoreDNS has no pods yet, set dnsPolicy to Default, by which the controller asks the node's own DNS; else check AWS_REGION, AWS_ENDPOINT_URL and the VPC's DNS",
+			name.Name, call, oneLine(name.Error()))
+	case fault.RoleCall(err) != "":
+		call = fault.RoleCall(err) // STS cannot be reached, which says nothing about credentials
 	case strings.Contains(err.Error(), "credentials"):
 		return fmt.Errorf("no AWS credentials (%s): give the controller's service account a role, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
 			oneLine(root(err).Error()))
 	}
-	return fmt.Errorf("AWS cannot be reached in region %s (%s: %s): check AWS_REGION, AWS_ENDPOINT_URL and the way out of this network",
+	return fmt.Errorf("AWS cannot be reached in region %s (%s: %s): check AWS_REGION, AWS_ENDPOINT_URL and the way out of this network, which is a VPC endpoint of the service where there is no internet",
 		p.clients.Region, call, oneLine(root(err).Error()))
 }
 

@@ -2,9 +2,14 @@ package aws
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -118,6 +123,50 @@ func TestCheckWithoutAWS(t *testing.T) {
 	}
 	wantError(t, p.Check(t.Context()), []string{"cannot be reached in region us-east-1", "AWS_ENDPOINT_URL"})
 }
+
+// What stands between the controller and AWS is named, be it on the way to the service or to STS, which gives the role:
+// without CoreDNS no name is known, and in a private VPC STS needs an endpoint of its own.
+func TestCheckWithoutAWayToAWS(t *testing.T) {
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("eyJ"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	irsa := map[string]string{"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_ENDPOINT_URL_STS": "http://sts.test", "AWS_ROLE_ARN": "arn:aws:iam::123456789012:role/buyer", "AWS_WEB_IDENTITY_TOKEN_FILE": token}
+	unknown := func(host string) error {
+		return &net.DNSError{Err: "i/o timeout", Name: host, Server: "10.100.0.10:53", IsTimeout: true}
+	}
+	unreached := func(string) error { return errors.New("connection timed out") }
+	for name, tt := range map[string]struct {
+		environment map[string]string
+		fails       func(host string) error
+		want        []string
+	}{
+		"no DNS":                {nil, unknown, []string{"DNS does not know ec2.test", "CoreDNS", "dnsPolicy", "10.100.0.10:53"}},
+		"no DNS, with IRSA":     {irsa, unknown, []string{"DNS does not know sts.test", "CoreDNS", "dnsPolicy"}},
+		"no way to EC2":         {nil, unreached, []string{"AWS cannot be reached in region us-east-1 (ec2:DescribeInstanceTypes: connection timed out)", "VPC endpoint"}},
+		"no way to STS by IRSA": {irsa, unreached, []string{"AWS cannot be reached in region us-east-1 (sts:AssumeRoleWithWebIdentity: connection timed out)", "VPC endpoint"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pointAt(t, "http://ec2.test")
+			t.Setenv("AWS_CA_BUNDLE", "")
+			for name, value := range tt.environment {
+				t.Setenv(name, value)
+			}
+			none := doer(func(r *http.Request) (*http.Response, error) {
+				return nil, &url.Error{Op: "Post", URL: r.URL.String(), Err: &net.OpError{Op: "dial", Net: "tcp", Err: tt.fails(r.URL.Hostname())}}
+			})
+			p, err := New(t.Context(), Options{Cluster: "prod", HTTP: none})
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantError(t, p.Check(t.Context()), tt.want)
+		})
+	}
+}
+
+type doer func(*http.Request) (*http.Response, error)
+
+func (d doer) Do(r *http.Request) (*http.Response, error) { return d(r) }
 
 func TestCheckWithoutCredentials(t *testing.T) {
 	pointAt(t, "http://127.0.0.1:1")

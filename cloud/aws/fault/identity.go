@@ -79,6 +79,15 @@ func ahead(err error, now time.Time) time.Duration {
 	return now.Sub(date)
 }
 
+// RoleCall is the call of STS that was to give the role by which another call is made, where
+// that is the one that failed, such as sts:AssumeRoleWithWebIdentity. Empty: it is not.
+func RoleCall(err error) string {
+	if of := credentialsCall(err); of != nil && of.Service() == "STS" {
+		return "sts:" + of.Operation()
+	}
+	return ""
+}
+
 // credentialsCall is the call that was to get credentials for another, where that is
 // the one that failed: the innermost. nil: it was the call itself.
 func credentialsCall(err error) *smithy.OperationError {
