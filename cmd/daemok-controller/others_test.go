@@ -22,6 +22,7 @@ func TestASecondReleaseIsSaidOnce(t *testing.T) {
 	second := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "nodes", Name: "nodes-1", Labels: map[string]string{"app.kubernetes.io/name": "daemok", "app.kubernetes.io/instance": "nodes"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Image: "daemok-controller", Env: []corev1.EnvVar{{Name: "CLUSTER_NAME", Value: "prod"}}}}},
+		Status:     corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
 	}
 	cluster := fake.NewClientBuilder().WithObjects(second).Build()
 	var said bytes.Buffer

@@ -23,7 +23,7 @@ type Release struct {
 	Lease     client.ObjectKey // what it leads by
 }
 
-// Others are the releases that lead by another lease than this, by namespace and name. They act on the same NodePools,
+// Others are the releases with a ready pod that lead by another lease than this, by namespace and name. They act on the same NodePools,
 // and launch nodes for the same pods. Pods are found by the label app.kubernetes.io/name that the charts of Daemok and
 // Karpenter give them, so that a chart with another nameOverride is missed.
 //
@@ -41,10 +41,9 @@ func Others(ctx context.Context, from client.Reader, lease client.ObjectKey) ([]
 	var all []Release
 	for i := range pods.Items {
 		p := &pods.Items[i]
-		ended := p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed || p.DeletionTimestamp != nil
 		image, env := controllerOf(&p.Spec)
 		r := Release{Namespace: p.Namespace, Name: cmp.Or(p.Labels[labelInstance], p.Name), Image: image, Lease: leaseOf(p.Namespace, func(name string) string { return env[name] })}
-		if env != nil && !ended && r.Lease != lease && !slices.Contains(all, r) {
+		if env != nil && isReady(p) && r.Lease != lease && !slices.Contains(all, r) {
 			all = append(all, r)
 		}
 	}
@@ -52,6 +51,13 @@ func Others(ctx context.Context, from client.Reader, lease client.ObjectKey) ([]
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.Image, b.Image))
 	})
 	return all, nil
+}
+
+// isReady reports whether the pod works: one that does not start leads by nothing.
+func isReady(p *corev1.Pod) bool {
+	return p.DeletionTimestamp == nil && slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // controllerOf is the container that runs a controller of Karpenter's kinds: its image and the

@@ -20,6 +20,7 @@ func replica(namespace, release, pod, image string, more ...string) *corev1.Pod 
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: pod, Labels: map[string]string{"app.kubernetes.io/name": "daemok", "app.kubernetes.io/instance": release}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{c}},
+		Status:     corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
 	}
 }
 
@@ -29,7 +30,7 @@ func TestOtherControllers(t *testing.T) {
 	karpenter := replica("karpenter", "karpenter", "karpenter-1", theirs)
 	karpenter.Labels["app.kubernetes.io/name"] = "karpenter"
 	ended := replica("nodes", "nodes", "nodes-1", ours)
-	ended.Status.Phase = corev1.PodFailed
+	ended.Status.Conditions[0].Status = corev1.ConditionFalse
 	tool := replica("nodes", "tool", "tool-1", "tool")
 	tool.Spec.Containers[0].Env = nil
 	for name, tt := range map[string]struct {
@@ -41,7 +42,7 @@ func TestOtherControllers(t *testing.T) {
 		"by another name of the lease":    {[]client.Object{replica("kube-system", "second", "second-1", ours, "LEADER_ELECTION_NAME=second")}, "kube-system/second by kube-system/second"},
 		"two, and Karpenter":              {[]client.Object{replica("nodes", "nodes", "nodes-1", ours), karpenter}, "karpenter/karpenter by karpenter/karpenter-leader-election, nodes/nodes by nodes/karpenter-leader-election"},
 		"one that waits for our lease":    {[]client.Object{replica("nodes", "nodes", "nodes-1", ours, "LEADER_ELECTION_NAMESPACE=kube-system")}, ""},
-		"one that ended":                  {[]client.Object{ended}, ""},
+		"one that does not start":         {[]client.Object{ended}, ""},
 		"a program that is no controller": {[]client.Object{tool}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
