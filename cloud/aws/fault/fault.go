@@ -121,11 +121,14 @@ func Denied(err error) bool {
 }
 
 // Wrap turns an error of a call into one of the port's where it has a
-// meaning there, and names the call in any case.
+// meaning there, and names the call in any case. An error that is one of the port's already
+// names the call that failed, and stays as it is.
 func Wrap(call string, err error) error {
 	switch code, unknown := Code(err), Identity(err, time.Now()); {
 	case err == nil:
 		return nil
+	case namesItsCall(err):
+		return err
 	case Throttled(err):
 		return &cloud.ThrottledError{Call: call}
 	case unknown != "":
@@ -148,4 +151,12 @@ func refuses(code string) bool {
 	return Reason(code, "") != reasonOther || slices.ContainsFunc(
 		[]string{"Invalid", "Missing", "Unsupported", "Malformed", "Validation"},
 		func(prefix string) bool { return strings.HasPrefix(code, prefix) })
+}
+
+// namesItsCall reports whether Wrap has made the error of a call into one of the port's.
+func namesItsCall(err error) bool {
+	_, throttled := errors.AsType[*cloud.ThrottledError](err)
+	_, refused := errors.AsType[*cloud.RefusedError](err)
+	_, internal := errors.AsType[*cloud.InternalError](err)
+	return throttled || refused || internal
 }

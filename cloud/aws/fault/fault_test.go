@@ -11,6 +11,19 @@ import (
 	"github.com/daemok/daemok/cloud"
 )
 
+// A launch makes several calls. What one of them failed with is not said of another.
+func TestAnErrorNamesTheCallThatFailed(t *testing.T) {
+	for code, want := range map[string]string{
+		"UnauthorizedOperation": "grant the right in a policy of the controller's role (ec2:CreateLaunchTemplate: UnauthorizedOperation: no)",
+		"InternalError":         "call ec2:CreateLaunchTemplate: api error InternalError: no",
+	} {
+		inner := Wrap("ec2:CreateLaunchTemplate", &smithy.GenericAPIError{Code: code, Message: "no"})
+		if got := Wrap("ec2:CreateFleet", inner); !strings.Contains(got.Error(), want) || strings.Contains(got.Error(), "ec2:CreateFleet") {
+			t.Errorf("of %s it says %q, want %q", code, got, want)
+		}
+	}
+}
+
 func TestWrap(t *testing.T) {
 	api := func(code, message string) error {
 		return fmt.Errorf("operation error EC2: %w", &smithy.GenericAPIError{Code: code, Message: message})
