@@ -47,7 +47,6 @@ func TestTheGuideToInstallation(t *testing.T) {
 		t.Errorf("after the upgrade there are\n%s\nbefore there were\n%s", now, before)
 	}
 
-	s.drop(deployments, "inflate")
 	for _, block := range g.under("Uninstall") {
 		s.sh(block)
 	}
