@@ -75,6 +75,10 @@ func after(words, text string) string {
 	return words + text
 }
 
+// helm4 goes behind a command for definitions that are there already. Helm 4 applies them by the API server, which
+// refuses to change fields that another program wrote.
+const helm4 = "\nwhere Helm 4 speaks of a conflict: add --force-conflicts"
+
 // definition is what is wrong with one.
 func definition(d definitions.Difference) (out []Finding) {
 	object := "CustomResourceDefinition/" + d.Name
@@ -96,9 +100,9 @@ func definition(d definitions.Difference) (out []Finding) {
 	}
 	switch {
 	case len(d.Unknown) > 0:
-		out = append(out, trouble(Warning, object, "it is of another release and lacks fields of this one, which the API server drops: "+d.Fields()+owner, d.WayOut()))
+		out = append(out, trouble(Warning, object, "it is of another release and lacks fields of this one, which the API server drops: "+d.Fields()+owner, d.WayOut()+helm4))
 	case len(d.Other) > 0:
-		out = append(out, trouble(Warning, object, "its schema of "+strings.Join(d.Other, " and ")+" is of another release: values may be refused, or accepted that should not be"+owner, d.WayOut()))
+		out = append(out, trouble(Warning, object, "its schema of "+strings.Join(d.Other, " and ")+" is of another release: values may be refused, or accepted that should not be"+owner, d.WayOut()+helm4))
 	}
 	return out
 }

@@ -145,9 +145,10 @@ func Worst(findings []Finding) Severity {
 	return order[worst]
 }
 
-// Write prints one line for each finding, and below it what to do.
+// Write prints one line for each finding, and below it what to do: once where several on end
+// have the same way out.
 func Write(w io.Writer, findings []Finding) error {
-	for _, f := range findings {
+	for i, f := range findings {
 		message := f.Message
 		if f.Object != "" {
 			message = f.Object + ": " + message
@@ -155,7 +156,7 @@ func Write(w io.Writer, findings []Finding) error {
 		if _, err := fmt.Fprintf(w, "%-8s %-19s %s\n", f.Severity, f.Check, message); err != nil {
 			return err
 		}
-		if f.WayOut == "" {
+		if f.WayOut == "" || i+1 < len(findings) && findings[i+1].WayOut == f.WayOut {
 			continue
 		}
 		for line := range strings.SplitSeq(f.WayOut, "\n") {

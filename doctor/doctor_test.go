@@ -394,3 +394,19 @@ func TestWithoutAWSTheClusterIsLookedAt(t *testing.T) {
 		t.Errorf("it says %v", said)
 	}
 }
+
+// What is to be done about several things that are wrong is said once, below the last of them.
+func TestOneWayOutOfSeveralFindingsIsPrintedOnce(t *testing.T) {
+	of := func(check, message, wayOut string) Finding {
+		return Finding{Check: check, Severity: Error, Message: message, WayOut: wayOut}
+	}
+	var out bytes.Buffer
+	if err := Write(&out, []Finding{of("rights", "it lacks a", "grant it"), of("rights", "it lacks b", "grant it"), of("dns", "none", "install it")}); err != nil {
+		t.Fatal(err)
+	}
+	want := "error    rights              it lacks a\nerror    rights              it lacks b\n                          -> grant it\n" +
+		"error    dns                 none\n                          -> install it\n"
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", &out, want)
+	}
+}

@@ -22,6 +22,7 @@ import (
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/handback"
+	"github.com/daemok/daemok/kube/installation"
 )
 
 func handbackCommand(open connector) *cobra.Command {
@@ -219,7 +220,11 @@ func tellHolder(ctx context.Context, store client.Reader, out io.Writer) {
 		return
 	}
 	pod, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
-	fmt.Fprintf(out, "now stop the controller, which runs in pod %s and holds lease %s: kubectl -n %s scale deployment NAME --replicas 0\n", pod, key, systemNamespace())
+	name := "NAME"
+	if found, err := installation.Find(ctx, store, systemNamespace()); err == nil && found.Deployment != nil {
+		name = found.Deployment.Name
+	}
+	fmt.Fprintf(out, "now stop the controller, which runs in pod %s and holds lease %s: kubectl -n %s scale deployment %s --replicas 0\n", pod, key, systemNamespace(), name)
 }
 
 // leaseKey is the lease that controllers hold.
