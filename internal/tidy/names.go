@@ -21,7 +21,7 @@ type known struct {
 }
 
 // foreignFlags are flags of other programs that documents name by themselves.
-var foreignFlags = []string{"take-ownership", "skip-crds", "register-with-taints", "cascade", "set", "wait", "as", "request-timeout", "reset-then-reuse-values"}
+var foreignFlags = []string{"take-ownership", "force-conflicts", "skip-crds", "register-with-taints", "cascade", "set", "wait", "as", "request-timeout", "reset-then-reuse-values"}
 
 // foreignKeys are tags that users give to their own things by custom, and that of a test.
 var foreignKeys = []string{"karpenter.sh/discovery", "daemok.sh/conformance"}
