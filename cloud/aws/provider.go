@@ -186,7 +186,9 @@ func (p *Provider) Region() string { return p.clients.Region }
 
 // Notices reads the SQS queue of that name.
 func (p *Provider) Notices(queue string) *notice.Queue {
-	return notice.New(p.clients.SQS, queue, p.options.Cluster, p.options.Now, p.options.Pause)
+	q := notice.New(p.clients.SQS, queue, p.options.Cluster, p.options.Now, p.options.Pause)
+	q.Warn = p.options.Warn
+	return q
 }
 
 // Short implements cloud.Shortages.

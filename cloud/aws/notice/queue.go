@@ -58,6 +58,8 @@ type api interface {
 
 // Queue is one queue. It is safe for concurrent use. New makes one.
 type Queue struct {
+	Warn func(error) // is told once what may not be read; nil: nobody. Set before the first call
+
 	api     api
 	name    string
 	cluster string
@@ -70,6 +72,7 @@ type Queue struct {
 	known  bool                // that is what the queue's tags say
 	lookAt time.Time           // when they are asked for again
 	rests  time.Time           // until then nothing is received
+	denied bool                // the tags may not be read, which was said
 	open   map[string]*message // handed out and not deleted, by id
 }
 
@@ -185,19 +188,31 @@ func (q *Queue) find(ctx context.Context) (url string, shared bool, err error) {
 		url = aws.ToString(found.QueueUrl)
 	}
 	tags, err := q.api.ListQueueTags(ctx, &sqs.ListQueueTagsInput{QueueUrl: &url})
+	shared, news := q.tagged(url, tags, err)
+	if news && q.Warn != nil {
+		q.Warn(fmt.Errorf("queue %s counts as this cluster's alone, and messages about instances of other clusters are deleted: let the controller's role call sqs:ListQueueTags on it if other clusters read it: %w",
+			q.name, fault.Wrap("sqs:ListQueueTags", err)))
+	}
+	return url, shared, nil
+}
+
+// tagged notes what the queue's tags say, or why they were not read. news: they may not be
+// read, and that was not so before.
+func (q *Queue) tagged(url string, tags *sqs.ListQueueTagsOutput, err error) (shared, news bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.url, q.lookAt = url, q.now().Add(tagsFor)
 	switch {
 	case err == nil:
-		q.shared, q.known = isShared(tags.Tags, q.cluster), true
+		q.shared, q.known, q.denied = isShared(tags.Tags, q.cluster), true, false
 	case fault.Denied(err):
 		// Who may not read the tags has the queue for itself, as with Karpenter.
-		q.shared, q.known, q.lookAt = false, true, q.now().Add(deniedFor)
+		news = !q.denied
+		q.shared, q.known, q.denied, q.lookAt = false, true, true, q.now().Add(deniedFor)
 	case !q.known:
 		q.shared = true // nobody else's messages are deleted meanwhile
 	}
-	return q.url, q.shared, nil
+	return q.shared, news
 }
 
 const (

@@ -149,6 +149,8 @@ func TestAQueueIsSharedByItsTags(t *testing.T) {
 	}
 	p := open(t)
 	p.server.Deny("ListQueueTags")
+	var said []error
+	p.Queue.Warn = func(err error) { said = append(said, err) }
 	for range 3 { // and that is not asked for again so soon
 		p.send(t, spotWarning)
 		if got := p.next(t); got[0].Shared {
@@ -158,6 +160,12 @@ func TestAQueueIsSharedByItsTags(t *testing.T) {
 	}
 	if calls := p.server.Calls()["ListQueueTags"]; calls != 1 {
 		t.Errorf("tags that may not be read were asked for %d times within half an hour", calls)
+	}
+	p.advance(deniedFor)
+	p.send(t, spotWarning)
+	p.next(t)
+	if len(said) != 1 || !strings.Contains(said[0].Error(), "let the controller's role call sqs:ListQueueTags") {
+		t.Errorf("it says %v, want once that the tags may not be read", said)
 	}
 }
 
