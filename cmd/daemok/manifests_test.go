@@ -20,13 +20,13 @@ func TestPlanWithManifestsIsComparedWithTheOneWithout(t *testing.T) {
 	want := `Deployment default/api: 0 stay, 4 new
 no plan depends on 1 ConfigMap
 
-manifests  new machines  they cost    cluster after  difference               unplaced pods  gap      buys
-without    1             $0.096000/h  $0.096000/h    -                        0              100.0 %  1 on-demand m5.large
-with       1             $0.192000/h  $0.192000/h    +$0.096000/h (+100.0 %)  0              33.3 %   1 on-demand m5.xlarge
+manifests  new instances  cost         cluster after  difference               unplaced pods  gap      launches
+without    1              $0.096000/h  $0.096000/h    -                        0              100.0 %  1 on-demand m5.large
+with       1              $0.192000/h  $0.192000/h    +$0.096000/h (+100.0 %)  0              33.3 %   1 on-demand m5.xlarge
 
-what if              new machines  they cost    cluster after  difference             unplaced pods  gap     buys
-as it is             1             $0.192000/h  $0.192000/h    -                      0              33.3 %  1 on-demand m5.xlarge
-drop-type=m5.xlarge  2             $0.192000/h  $0.192000/h    +$0.000000/h (+0.0 %)  0              33.3 %  2 on-demand m5.large
+what if              new instances  cost         cluster after  difference             unplaced pods  gap     launches
+as it is             1              $0.192000/h  $0.192000/h    -                      0              33.3 %  1 on-demand m5.xlarge
+drop-type=m5.xlarge  2              $0.192000/h  $0.192000/h    +$0.000000/h (+0.0 %)  0              33.3 %  2 on-demand m5.large
 `
 	if rest != want {
 		t.Errorf("got\n%s\nwant\n%s", rest, want)

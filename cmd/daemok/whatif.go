@@ -129,7 +129,7 @@ func writeWhatIf(out io.Writer, asIs plan.Plan, others []supposition) error {
 // writeTable compares plans with the first one.
 func writeTable(out io.Writer, title string, first supposition, others []supposition) error {
 	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(table, "\n%s\tnew machines\tthey cost\tcluster after\tdifference\tunplaced pods\tgap\tbuys\n", title)
+	fmt.Fprintf(table, "\n%s\tnew instances\tcost\tcluster after\tdifference\tunplaced pods\tgap\tlaunches\n", title)
 	for i, x := range append([]supposition{first}, others...) {
 		p, change := x.made, "-"
 		if i > 0 {

@@ -14,11 +14,11 @@ func TestWhatIfComparesPlans(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, table, found := strings.Cut(out, "\n\n")
-	want := `what if                      new machines  they cost    cluster after  difference              unplaced pods  gap     buys
-as it is                     3             $0.576000/h  $0.576000/h    -                       0              0.0 %   3 on-demand m5.xlarge
-pool=default,add-family=m8g  5             $0.551200/h  $0.551200/h    -$0.024800/h (-4.3 %)   0              2.3 %   4 on-demand m8g.large, 1 on-demand m5.xlarge
-capacity=any                 5             $0.340000/h  $0.340000/h    -$0.236000/h (-41.0 %)  0              53.2 %  4 spot m5.large, 1 on-demand m5.xlarge
-drop-type=m5.xlarge          4             $0.388000/h  $0.388000/h    -$0.188000/h (-32.6 %)  1              0.0 %   4 on-demand m5.large
+	want := `what if                      new instances  cost         cluster after  difference              unplaced pods  gap     launches
+as it is                     3              $0.576000/h  $0.576000/h    -                       0              0.0 %   3 on-demand m5.xlarge
+pool=default,add-family=m8g  5              $0.551200/h  $0.551200/h    -$0.024800/h (-4.3 %)   0              2.3 %   4 on-demand m8g.large, 1 on-demand m5.xlarge
+capacity=any                 5              $0.340000/h  $0.340000/h    -$0.236000/h (-41.0 %)  0              53.2 %  4 spot m5.large, 1 on-demand m5.xlarge
+drop-type=m5.xlarge          4              $0.388000/h  $0.388000/h    -$0.188000/h (-32.6 %)  1              0.0 %   4 on-demand m5.large
 `
 	if !found || table != want {
 		t.Errorf("got\n%s\nwant\n%s", table, want)

@@ -40,7 +40,7 @@ func TestADecisionTellsWhatWasLaunchedAndWhyTheFirstChoicesWereNot(t *testing.T)
 			want: `{` + c7i + `,"reason":"cheapest"}`,
 		},
 		"the first choices were sold out": {
-			said: `{` + c6a + `,"cost":0.081,"reason":"cheapest","runnersUp":[{` + c6i + `,"whyNot":"$0.005/h dearer"},{` + c7i + `,"whyNot":"$0.010/h dearer"}]}`,
+			said: `{` + c6a + `,"cost":0.081,"reason":"cheapest","runnersUp":[{` + c6i + `,"whyNot":"$0.005/h more"},{` + c7i + `,"whyNot":"$0.010/h more"}]}`,
 			sold: []cluster.Kind{
 				offer("c6a.large", cluster.OnDemand, false, ""), offer("c6i.large", cluster.OnDemand, false, "the quota is used up"), offer("c7i-flex.large", cluster.OnDemand, true, ""),
 			}, option: cluster.OnDemand,

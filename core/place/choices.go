@@ -159,5 +159,5 @@ func whyNot(o, best *cluster.Offer, more quantity.MicroUSDPerHour) string {
 	case o.Price+more == best.Price:
 		return "the same price, later by name"
 	}
-	return (o.Price + more - best.Price).String() + " dearer"
+	return (o.Price + more - best.Price).String() + " more"
 }

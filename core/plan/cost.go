@@ -83,7 +83,7 @@ func (p *Plan) bounded() string {
 	if !ok {
 		return ""
 	}
-	out := fmt.Sprintf("new machines cost %s, at most %.1f %% above the least possible (%s)\n", p.LaunchCost(), 100*max(0, gap), p.Bound)
+	out := fmt.Sprintf("new instances cost %s, at most %.1f %% above the least possible (%s)\n", p.LaunchCost(), 100*max(0, gap), p.Bound)
 	if len(p.Margins) == 0 {
 		return out
 	}
@@ -131,10 +131,10 @@ func (p *Plan) fewer() string {
 	if p.Fewer == nil {
 		return ""
 	}
-	out := fmt.Sprintf("fewer machines: %d instead of %d for %s", p.Fewer.Machines, len(p.Launches), p.Fewer.Cost)
+	out := fmt.Sprintf("fewer instances: %d instead of %d for %s", p.Fewer.Machines, len(p.Launches), p.Fewer.Cost)
 	switch cost := p.LaunchCost(); {
 	case cost > 0 && p.Fewer.Cost >= cost:
-		out += fmt.Sprintf(", %.1f %% dearer", 100*(float64(p.Fewer.Cost)/float64(cost)-1))
+		out += fmt.Sprintf(", %.1f %% more", 100*(float64(p.Fewer.Cost)/float64(cost)-1))
 	case cost > 0:
 		out += fmt.Sprintf(", %.1f %% cheaper on paper", 100*(1-float64(p.Fewer.Cost)/float64(cost)))
 		if l := p.Likely; l != nil && l.Tight == *p.Fewer {

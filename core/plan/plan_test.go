@@ -11,7 +11,7 @@ import (
 var (
 	pool  = cluster.PoolID{Kind: "NodePool", Name: "default"}
 	small = plan.Choice{Kind: "m5.large", Zone: "a", Option: cluster.Spot, Price: 30000, Priced: true}
-	other = plan.Choice{Kind: "m6.large", Zone: "b", Option: cluster.OnDemand, Price: 96000, Priced: true, WhyNot: "$0.066000/h dearer"}
+	other = plan.Choice{Kind: "m6.large", Zone: "b", Option: cluster.OnDemand, Price: 96000, Priced: true, WhyNot: "$0.066000/h more"}
 	odd   = plan.Choice{Kind: "x1", Zone: "a", Option: cluster.OnDemand, WhyNot: "its price is not known"}
 )
 
@@ -25,7 +25,7 @@ func pods(names ...string) []cluster.Pod {
 
 func TestDecisionNamesTheChoiceAndTheNextTwo(t *testing.T) {
 	l := plan.Launch{Choice: small, RunnersUp: []plan.Choice{other, odd}}
-	want := "m5.large in a, spot, $0.030000/h; not m6.large in b, on-demand, $0.096000/h: $0.066000/h dearer; " +
+	want := "m5.large in a, spot, $0.030000/h; not m6.large in b, on-demand, $0.096000/h: $0.066000/h more; " +
 		"not x1 in a, on-demand, price unknown: its price is not known"
 	if got := l.Decision(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -125,14 +125,14 @@ func TestAccountTellsCostsInWords(t *testing.T) {
 	}{
 		"nothing bought": {plan.Plan{Bound: 1, Fewer: &plan.Summary{Machines: 1}}, ""},
 		"nothing known":  {plan.Plan{Launches: launches}, ""},
-		"cost and bound": {plan.Plan{Launches: launches, Bound: cost}, "new machines cost " + cost.String() + ", at most 0.0 % above the least possible (" + cost.String() + ")\n"},
-		"fewer machines": {plan.Plan{Launches: launches, Fewer: &plan.Summary{Machines: 1, Cost: cost + cost/4}}, "fewer machines: 1 instead of 2 for " + (cost + cost/4).String() + ", 25.0 % dearer\n"},
+		"cost and bound": {plan.Plan{Launches: launches, Bound: cost}, "new instances cost " + cost.String() + ", at most 0.0 % above the least possible (" + cost.String() + ")\n"},
+		"fewer machines": {plan.Plan{Launches: launches, Fewer: &plan.Summary{Machines: 1, Cost: cost + cost/4}}, "fewer instances: 1 instead of 2 for " + (cost + cost/4).String() + ", 25.0 % more\n"},
 		"fewer machines that pods may outgrow": {plan.Plan{Launches: launches, Fewer: &plan.Summary{Machines: 1, Cost: cost - cost/4},
 			Likely: &plan.Likely{Cost: cost, Tight: plan.Summary{Machines: 1, Cost: cost - cost/4}, TightCost: 2 * cost}},
 			"with pods where kube-scheduler may put them: about " + cost.String() + "; 1 machine for " + (cost - cost/4).String() + " would come to about " + (2 * cost).String() +
-				"\nfewer machines: 1 instead of 2 for " + (cost - cost/4).String() + ", 25.0 % cheaper on paper, but likely to come to about " + (2 * cost).String() + "\n"},
+				"\nfewer instances: 1 instead of 2 for " + (cost - cost/4).String() + ", 25.0 % cheaper on paper, but likely to come to about " + (2 * cost).String() + "\n"},
 		"what binds where": {plan.Plan{Launches: launches, Bound: cost, Margins: []plan.Margin{{Resource: "cpu", Price: 30_000}, {Resource: "memory", Zone: "b", Price: 6_000}}},
-			"new machines cost " + cost.String() + ", at most 0.0 % above the least possible (" + cost.String() + ")\n" +
+			"new instances cost " + cost.String() + ", at most 0.0 % above the least possible (" + cost.String() + ")\n" +
 				"at the margin: a core $0.030000/h, a GiB of memory in b $0.006000/h\n"},
 	}
 	for name, tt := range tests {

@@ -17,7 +17,7 @@ import (
 //	  likely cost=0.12 left=2 together tight=3 tight-price=0.1 tight-cost=0.13
 //	launch new-1 pool=NodePool/default relaxed reason="2 pods wait"
 //	  choice m5.large us-west-2a on-demand 0.096 beside=0.0022
-//	  runner-up m6i.large us-west-2a on-demand 0.1 why="$0.004000/h dearer"
+//	  runner-up m6i.large us-west-2a on-demand 0.1 why="$0.004000/h more"
 //	  requests cpu=1 memory=2Gi
 //	  labels team=a
 //	  require topology.kubernetes.io/zone In us-west-2a
