@@ -13,6 +13,9 @@ const (
 	ownerSecret = "no-secret-the-lab-accepts-any-key"
 )
 
+// FolderVariable names the lab's folder to the verbs, where they are given none.
+const FolderVariable = "LAB_DIR"
+
 // variable is one line of lab.env.
 type variable struct{ name, value string }
 
@@ -29,6 +32,7 @@ func environment(d directory.Directory, i Identity, c access.Cluster) []variable
 		{"CLUSTER_ENDPOINT", c.URL()},
 		{"INTERRUPTION_QUEUE", i.ClusterName},
 		{"LAB_AWS_CONTROL_URL", loopback(i.Ports.AWSControl)},
+		{FolderVariable, d.Root()},
 		{"CONTROLLER_AWS_ACCESS_KEY_ID", controllerKey},
 	}
 	if i.Install == AsProgram {

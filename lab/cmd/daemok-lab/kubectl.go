@@ -32,7 +32,7 @@ func kubectlCommand() *cobra.Command {
 // leadingFolder takes --dir from the front of the arguments, and a "--" that
 // tells what is kubectl's.
 func leadingFolder(args []string) (folder string, rest []string, err error) {
-	folder, rest = defaultFolder, args
+	folder, rest = usualFolder(), args
 	switch {
 	case len(args) > 0 && strings.HasPrefix(args[0], "--dir="):
 		folder, rest = strings.TrimPrefix(args[0], "--dir="), args[1:]

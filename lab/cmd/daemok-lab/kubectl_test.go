@@ -7,6 +7,7 @@ import (
 )
 
 func TestLeadingFolder(t *testing.T) {
+	t.Setenv("LAB_DIR", "")
 	tests := map[string]struct {
 		args   []string
 		folder string
@@ -28,6 +29,17 @@ func TestLeadingFolder(t *testing.T) {
 				t.Errorf("leadingFolder(%q) = %q, %q, %v; want %q, %q, fails %v", tt.args, folder, rest, err, tt.folder, tt.rest, tt.fails)
 			}
 		})
+	}
+}
+
+// With lab.env in the environment its lab is meant, unless another is named.
+func TestTheEnvironmentNamesTheLab(t *testing.T) {
+	t.Setenv("LAB_DIR", "/labs/one")
+	if folder, rest, err := leadingFolder([]string{"get", "pods"}); folder != "/labs/one" || !slices.Equal(rest, []string{"get", "pods"}) || err != nil {
+		t.Errorf("without --dir it is %q, %q, %v; want /labs/one", folder, rest, err)
+	}
+	if folder, _, err := leadingFolder([]string{"--dir", "/labs/two", "get"}); folder != "/labs/two" || err != nil {
+		t.Errorf("with --dir /labs/two it is %q, %v", folder, err)
 	}
 }
 

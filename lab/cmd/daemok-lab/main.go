@@ -20,6 +20,7 @@ import (
 	"github.com/daemok/daemok/internal/nearest"
 	"github.com/daemok/daemok/internal/version"
 	"github.com/daemok/daemok/lab/component"
+	"github.com/daemok/daemok/lab/up"
 )
 
 // exitNotUp is what "status" and orders answer when no lab is up.
@@ -124,12 +125,13 @@ func oneVerb(group *cobra.Command, args []string) error {
 
 // folderFlag adds the flag that every verb has.
 func folderFlag(cmd *cobra.Command) *string {
-	return cmd.Flags().String("dir", defaultFolder, "folder of the lab")
+	return cmd.Flags().String("dir", usualFolder(), "folder of the lab")
 }
 
 // groupFolderFlag adds it to all verbs of a group.
 func groupFolderFlag(group *cobra.Command) *string {
-	return group.PersistentFlags().String("dir", defaultFolder, "folder of the lab")
+	return group.PersistentFlags().String("dir", usualFolder(), "folder of the lab")
 }
 
-const defaultFolder = ".lab"
+// usualFolder is the folder of the lab where none is named: that of the lab.env in the environment, else .lab.
+func usualFolder() string { return cmp.Or(os.Getenv(up.FolderVariable), ".lab") }

@@ -59,7 +59,7 @@ goes on with the same cluster and cloud.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.folder, "dir", defaultFolder, "folder of the lab")
+	flags.StringVar(&f.folder, "dir", usualFolder(), "folder of the lab")
 	flags.BoolVar(&f.detach, "detach", false, "return when the lab is ready and leave it running")
 	flags.IntVar(&f.report, "report-fd", 0, "")
 	_ = flags.MarkHidden("report-fd") // fails for unknown flags alone
