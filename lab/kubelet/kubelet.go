@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -43,6 +44,8 @@ type Node struct {
 	// Mounted is told the volumes in use whenever they change, sorted. Nil
 	// where nobody cares. It is called without locks held and must not block.
 	Mounted func([]corev1.UniqueVolumeName)
+
+	off *atomic.Bool // its machine has lost the power that it joined with; set by Join
 }
 
 // Client is the part of the Kubernetes API that a kubelet writes to about pods.
@@ -92,8 +95,8 @@ type Hub struct {
 
 	mu    sync.Mutex // guards all below
 	nodes map[string]Node
-	off   map[string]bool     // nodes whose machine has no power
-	seen  map[string]sighting // by key of pod
+	off   map[string]*atomic.Bool // of each node that has joined and whose machine has power, also of one that left
+	seen  map[string]sighting     // by key of pod
 }
 
 // sighting is when a kubelet first saw a pod.
@@ -120,7 +123,7 @@ func New(o Options) *Hub {
 		mounts: mounts{byNode: map[string]map[string][]corev1.UniqueVolumeName{}},
 		rooms:  rooms{byNode: map[string]map[string]corev1.ResourceList{}},
 		nodes:  map[string]Node{},
-		off:    map[string]bool{},
+		off:    map[string]*atomic.Bool{},
 		seen:   map[string]sighting{},
 	}
 	h.informer = podInformer(o.Client)
@@ -195,8 +198,11 @@ func (h *Hub) Changed(namespace, name string) { h.queue.Add(namespace + "/" + na
 // Join makes the hub act for a node, at once for the pods already bound to it.
 func (h *Hub) Join(n Node) {
 	h.mu.Lock()
+	if h.off[n.Name] == nil {
+		h.off[n.Name] = new(atomic.Bool)
+	}
+	n.off = h.off[n.Name]
 	h.nodes[n.Name] = n
-	delete(h.off, n.Name)
 	h.mu.Unlock()
 	for _, pod := range h.PodsOn(n.Name) {
 		h.enqueue(pod)
@@ -216,7 +222,10 @@ func (h *Hub) Leave(name string) {
 // the API goes on to have them as they were.
 func (h *Hub) PowerOff(name string) {
 	h.mu.Lock()
-	h.off[name] = true
+	if off := h.off[name]; off != nil {
+		off.Store(true)
+		delete(h.off, name)
+	}
 	h.mu.Unlock()
 	h.Leave(name)
 	if h.options.Runtime == nil {
@@ -225,12 +234,6 @@ func (h *Hub) PowerOff(name string) {
 	for _, pod := range h.PodsOn(name) {
 		h.options.Runtime.Kill(pod.UID)
 	}
-}
-
-func (h *Hub) isOff(name string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.off[name]
 }
 
 func (h *Hub) node(name string) (Node, bool) {

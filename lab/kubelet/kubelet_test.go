@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -164,6 +165,42 @@ func TestProcessesEndWithThePower(t *testing.T) {
 			t.Errorf("with power again, pods %v are started and %v were killed; want web started, and no further one killed", r.synced, r.killed)
 		}
 	})
+}
+
+// A lab that starts and ends machines all day does not grow with their number.
+func TestNothingIsKeptOfMachinesWithoutPower(t *testing.T) {
+	client := fake.NewClientset()
+	inBubble(t, kubelet.Options{Client: client}, func(h *kubelet.Hub) {
+		for n := range 10 {
+			name := fmt.Sprintf("n%d", n)
+			h.Join(kubelet.Node{Name: name, Client: client.CoreV1()})
+			if n%2 == 0 {
+				h.Leave(name) // its kubelet hung before
+			}
+			h.PowerOff(name)
+		}
+		for name, size := range maps(reflect.ValueOf(h).Elem()) {
+			if size > 0 {
+				t.Errorf("%d entries are left in %s", size, name)
+			}
+		}
+	})
+}
+
+// maps returns how many entries the maps of a struct and of those in it have, by the name of their field.
+func maps(of reflect.Value) map[string]int {
+	sizes := map[string]int{}
+	for field, value := range of.Fields() {
+		switch value.Kind() {
+		case reflect.Map:
+			sizes[field.Name] += value.Len()
+		case reflect.Struct:
+			for name, size := range maps(value) {
+				sizes[field.Name+"."+name] += size
+			}
+		}
+	}
+	return sizes
 }
 
 // halting is a Runtime whose machine loses its power while a pod is started.

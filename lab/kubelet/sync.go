@@ -81,7 +81,7 @@ func (h *Hub) contain(node Node, pod *corev1.Pod, waiting string) *contained {
 		return &contained{}
 	}
 	statuses := r.Sync(pod, node.Allocatable)
-	if h.isOff(node.Name) { // since this step began: PowerOff may have come before what was started
+	if node.off.Load() { // since this step began: PowerOff may have come before what was started
 		r.Kill(pod.UID)
 	}
 	return &contained{statuses: statuses}
