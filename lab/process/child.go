@@ -23,7 +23,7 @@ type Program struct {
 	Args []string // without the program's own name
 	Env  []string // the whole environment; nil means this process's own
 	Log  string   // file that takes stdout and stderr; appended to
-	// Previous is the file that Log becomes when the program is started again; empty: all runs share Log.
+	// Previous is the file that Log becomes once the program has been started again; empty: all runs share Log.
 	Previous string
 	// Grace is how long the child may take after SIGTERM, before SIGKILL.
 	Grace time.Duration
@@ -44,12 +44,7 @@ type child struct {
 // start begins a run. The calling goroutine must stay locked to its thread for
 // as long as the child lives, since the kernel kills the child with its thread.
 func start(p Program) (*child, error) {
-	if p.Previous != "" {
-		if err := os.Rename(p.Log, p.Previous); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("put the log of the run before of %s aside: %w", p.Name, err)
-		}
-	}
-	log, err := os.OpenFile(p.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := p.openLog()
 	if err != nil {
 		return nil, fmt.Errorf("open log of %s: %w", p.Name, err)
 	}
@@ -57,11 +52,45 @@ func start(p Program) (*child, error) {
 	command.Env, command.Stdout, command.Stderr = p.Env, log, log
 	command.SysProcAttr = attributes()
 	if err := command.Start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("start %s: %w", p.Name, err), log.Close())
+		return nil, errors.Join(fmt.Errorf("start %s: %w", p.Name, err), log.Close(), p.dropLog())
 	}
 	c := &child{command: command, log: log, exited: make(chan struct{})}
 	go c.wait()
+	if err := p.turnLogs(); err != nil {
+		c.signal(syscall.SIGKILL)
+		<-c.exited
+		return nil, fmt.Errorf("put the log of the run before of %s aside: %w", p.Name, err)
+	}
 	return c, nil
+}
+
+// next is the log of a run whose start is not known to succeed: until then Log is that of the run before.
+func (p Program) next() string { return p.Log + ".next" }
+
+func (p Program) openLog() (*os.File, error) {
+	if p.Previous == "" {
+		return os.OpenFile(p.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	}
+	return os.OpenFile(p.next(), os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o600)
+}
+
+// dropLog removes the log of a run that never was.
+func (p Program) dropLog() error {
+	if p.Previous == "" {
+		return nil
+	}
+	return os.Remove(p.next())
+}
+
+// turnLogs makes the log of the run that has begun Log, and what Log was Previous.
+func (p Program) turnLogs() error {
+	if p.Previous == "" {
+		return nil
+	}
+	if err := os.Rename(p.Log, p.Previous); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Rename(p.next(), p.Log)
 }
 
 func (c *child) wait() {

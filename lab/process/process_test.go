@@ -203,6 +203,34 @@ func TestEachRunHasALogOfItsOwn(t *testing.T) {
 	}
 }
 
+// A start that fails has no log: those of the last two runs stay as they are until there is a run again.
+func TestAFailedStartLeavesTheLogs(t *testing.T) {
+	program := shell(t, "")
+	sh, path := program.Path, filepath.Join(t.TempDir(), "program")
+	if err := os.Symlink(sh, path); err != nil {
+		t.Fatal(err)
+	}
+	program.Path, program.Args = path, []string{"-c", "echo the run of now; exec sleep 60"}
+	program.Previous = program.Log + ".previous"
+	k := keep(t, program, func(process.Exit) {})
+	awaitLog(t, program, "the run of now", 1)
+	if err := errors.Join(os.WriteFile(program.Previous, []byte("the run before\n"), 0o600), os.Remove(path)); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Restart(); !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("Restart without the program = %v, want that it does not exist", err)
+	}
+	k.Stop()
+	for file, want := range map[string]string{program.Log: "the run of now\n", program.Previous: "the run before\n"} {
+		if got, err := os.ReadFile(file); err != nil || string(got) != want {
+			t.Errorf("after a failed start %s has %q, %v; want %q", file, got, err, want)
+		}
+	}
+	if files, err := os.ReadDir(filepath.Dir(program.Log)); err != nil || len(files) != 2 {
+		t.Errorf("a failed start leaves files %v, %v; want the two logs alone", files, err)
+	}
+}
+
 // A program that dies by itself is reported and started again, later each time.
 func TestDeathIsReportedAndRepaired(t *testing.T) {
 	program := shell(t, `echo ready; exit 3`)
