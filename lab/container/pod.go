@@ -150,8 +150,16 @@ func (p *pod) run(name string) (began time.Time, runs bool) {
 	return c.began, c.status.State.Running != nil
 }
 
+// exited notes that a container ended by itself, or that it could not be started again. The latter is the end of no
+// run: that of the run before has been noted.
 func (p *pod) exited(name string, e process.Exit) {
 	p.change(name, func(s *corev1.ContainerStatus) {
+		if s.State.Running == nil {
+			s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
+				Reason: "RunContainerError", Message: fmt.Sprintf("%v, tried again in %v", e.Err, e.Retry),
+			}}
+			return
+		}
 		over(s, exitCode(e.Err))
 		s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
 			Reason:  "CrashLoopBackOff",
@@ -168,17 +176,15 @@ func (p *pod) stopped(name string, err error) {
 	})
 }
 
-// over notes that a run has ended and another is to come.
+// over notes that the run has ended and another is to come.
 func over(s *corev1.ContainerStatus, code int32) {
 	reason := "Completed"
 	if code != 0 {
 		reason = "Error"
 	}
-	ended := corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, FinishedAt: now()}
-	if s.State.Running != nil {
-		ended.StartedAt = s.State.Running.StartedAt
+	s.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{
+		ExitCode: code, Reason: reason, StartedAt: s.State.Running.StartedAt, FinishedAt: now(),
 	}
-	s.LastTerminationState.Terminated = &ended
 	s.RestartCount++
 	s.Ready, s.Started = false, new(bool)
 }

@@ -74,11 +74,15 @@ type world struct {
 
 func newWorld(t *testing.T, objects ...runtime.Object) *world {
 	t.Helper()
-	program, err := os.Executable()
+	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &world{t: t, client: fake.NewClientset(objects...), changed: make(chan struct{}, 1), folder: t.TempDir()}
+	program := w.file("program")
+	if err := os.Symlink(self, program); err != nil {
+		t.Fatal(err)
+	}
 	w.client.PrependReactor("create", "serviceaccounts", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		request := a.(clienttesting.CreateAction).GetObject().(*authenticationv1.TokenRequest)
 		request.Status.Token = "token for " + strings.Join(request.Spec.Audiences, ",") + " of " + request.Spec.BoundObjectRef.Name
@@ -267,6 +271,27 @@ func TestAContainerIsReadyAndSaysHowItEndedAfterARestart(t *testing.T) {
 	s := w.await(pod, "ready again", func(s corev1.ContainerStatus) bool { return s.RestartCount == 1 && runs(s) && s.Ready })
 	if last := s.LastTerminationState.Terminated; last == nil || last.ExitCode != 0 || last.Reason != "Completed" {
 		t.Errorf("it ended with code 0 when it was asked to, and its last end is told as %+v", last)
+	}
+}
+
+// What ended is the run, once: that its successor does not start is no further end.
+func TestAContainerThatCannotBeStartedAgainHasEndedOnce(t *testing.T) {
+	w := newWorld(t)
+	pod := controllerPod()
+	w.await(pod, "running", runs)
+	w.started()
+	if err := os.Remove(w.file("program")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Restart(pod.Name); !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("restart without its program = %v, want that it does not exist", err)
+	}
+	s := w.Sync(pod, nil)["controller"]
+	if last := s.LastTerminationState.Terminated; s.RestartCount != 1 || last == nil || last.ExitCode != 0 || last.StartedAt.IsZero() {
+		t.Errorf("it ended once with code 0, and is told to have been restarted %d times, at last after %+v", s.RestartCount, last)
+	}
+	if s.State.Waiting == nil || !strings.Contains(s.State.Waiting.Message, "no such file") {
+		t.Errorf("its state is %+v, want that it waits since its program is not there", s.State)
 	}
 }
 

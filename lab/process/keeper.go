@@ -18,10 +18,11 @@ const (
 // ErrStopped is what a request to a keeper returns when it has stopped.
 var ErrStopped = errors.New("stopped")
 
-// Exit tells of a run that ended without being asked to.
+// Exit tells of a run that ended without being asked to, or of a start after the first that failed: no
+// Started came before that one.
 type Exit struct {
 	Name    string
-	Err     error         // how it ended; nil for exit code 0
+	Err     error         // how it ended, nil for exit code 0; or why it could not be started
 	RanFor  time.Duration // since it was started
 	Retry   time.Duration // until it is started again
 	LogFile string
