@@ -10,7 +10,9 @@ package container
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"strings"
@@ -212,6 +214,9 @@ func (p *pod) start(ctx context.Context, c *corev1.Container, ports map[int32]in
 	if err != nil {
 		return nil, err
 	}
+	if err := p.clearLogs(c.Name); err != nil {
+		return nil, err
+	}
 	kubeconfig := p.file("kubeconfig")
 	if err := p.runtime.options.Kubeconfig(kubeconfig, files.at(accountFolder+"/token")); err != nil {
 		return nil, err
@@ -226,6 +231,22 @@ func (p *pod) start(ctx context.Context, c *corev1.Container, ports map[int32]in
 
 func (p *pod) log(container string, previous bool) string {
 	return p.runtime.options.Log(p.spec.Namespace, p.spec.Name, container, previous)
+}
+
+// clearLogs removes what another pod of this name has left, before a container first runs. One that the API server
+// says has run, before its machine lost its power or in an earlier Runtime, keeps its logs.
+func (p *pod) clearLogs(container string) error {
+	for _, s := range p.spec.Status.ContainerStatuses {
+		if s.Name == container && (s.RestartCount > 0 || s.State.Running != nil || s.LastTerminationState.Terminated != nil) {
+			return nil
+		}
+	}
+	for _, previous := range []bool{false, true} {
+		if err := os.Remove(p.log(container, previous)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove the log of another pod: %w", err)
+		}
+	}
+	return nil
 }
 
 // gracePeriod is how long a pod's containers may take to end.

@@ -295,6 +295,24 @@ func TestAContainerThatCannotBeStartedAgainHasEndedOnce(t *testing.T) {
 	}
 }
 
+// A pod has no log of another one that had its name.
+func TestANewPodHasNoLogsOfAnother(t *testing.T) {
+	w := newWorld(t)
+	for _, previous := range []bool{false, true} {
+		if err := os.WriteFile(w.file(fmt.Sprintf("karpenter-0.%v.log", previous)), []byte("of another pod"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pod := controllerPod()
+	w.await(pod, "running", runs)
+	if content, err := os.ReadFile(w.file("karpenter-0.true.log")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the first run of a pod has a log %q (%v) of a run before", content, err)
+	}
+	if content, err := os.ReadFile(w.file("karpenter-0.false.log")); err != nil || strings.Contains(string(content), "another") {
+		t.Errorf("its log is %q, %v; want what it printed alone", content, err)
+	}
+}
+
 func TestAContainerWaitsForWhatItRefersTo(t *testing.T) {
 	w := newWorld(t)
 	pod := controllerPod()
