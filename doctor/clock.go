@@ -21,7 +21,10 @@ func clock(ctx context.Context, p *Patient) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := found.Lease()
+	if found.Lease().IsNone() {
+		return []Finding{fine("the controller leads by %s, so there is no clock to compare", found.Lease())}, nil
+	}
+	key := client.ObjectKey(found.Lease())
 	lease := &coordinationv1.Lease{}
 	if err := p.Store.Get(ctx, key, lease); client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("read lease %s: %w", key, err)

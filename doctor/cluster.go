@@ -247,7 +247,7 @@ func otherAutoscalers(ctx context.Context, p *Patient) ([]Finding, error) {
 			switch {
 			case strings.Contains(c.Image, "cluster-autoscaler"):
 				out = append(out, trouble(Warning, name, "the Cluster Autoscaler is at work too: both launch nodes for the same pods", "daemok migrate --from cluster-autoscaler, and then "+stop))
-			case strings.Contains(c.Image, karpenterImage):
+			case installation.IsKarpenter(c.Image):
 				out = append(out, trouble(Error, name, "Karpenter is at work too: only one of the two leads, and only where both look for the lease karpenter-leader-election in one namespace", stop))
 			}
 		}
@@ -261,11 +261,8 @@ func otherAutoscalers(ctx context.Context, p *Patient) ([]Finding, error) {
 	return out, nil
 }
 
-// karpenterImage is in the name of Karpenter's image, whatever the registry.
-const karpenterImage = "karpenter/controller"
-
 func isKarpenter(d *appsv1.Deployment) bool {
-	return slices.ContainsFunc(d.Spec.Template.Spec.Containers, func(c corev1.Container) bool { return strings.Contains(c.Image, karpenterImage) })
+	return slices.ContainsFunc(d.Spec.Template.Spec.Containers, func(c corev1.Container) bool { return installation.IsKarpenter(c.Image) })
 }
 
 // secondRelease is what it means that Daemok is installed twice.
@@ -275,22 +272,18 @@ func secondRelease(first, second *installation.Installation) Finding {
 	if release := second.Deployment.Annotations["meta.helm.sh/release-name"]; release != "" {
 		remove += fmt.Sprintf(", then helm uninstall %s --namespace %s", release, second.Deployment.Annotations["meta.helm.sh/release-namespace"])
 	}
-	if lease := first.Lease(); lease == second.Lease() && electing(first) && electing(second) {
+	if lease := first.Lease(); lease.Excludes(second.Lease()) {
 		return trouble(Warning, other, fmt.Sprintf("it is a second Daemok beside %s: both look for the lease %s, so that one of them leads, with its own settings, and the other waits", one, lease), remove)
 	}
-	return trouble(Error, other, fmt.Sprintf("it is a second Daemok beside %s: it leads by %s, and the first by %s, so that both launch nodes for the same pods and remove nodes of the same NodePools", one, leads(second), leads(first)), remove)
-}
-
-func electing(i *installation.Installation) bool {
-	return i.Setting("DISABLE_LEADER_ELECTION") != "true"
+	return trouble(Error, other, fmt.Sprintf("it is a second Daemok beside %s: it leads by %s, and the first by %s, so that both launch nodes for the same pods and remove nodes of the same NodePools", one, leads(second.Lease()), leads(first.Lease())), remove)
 }
 
 // leads says what an installation leads by.
-func leads(i *installation.Installation) string {
-	if !electing(i) {
-		return "no lease (DISABLE_LEADER_ELECTION)"
+func leads(by installation.Lease) string {
+	if by.IsNone() {
+		return by.String()
 	}
-	return "lease " + i.Lease().String()
+	return "lease " + by.String()
 }
 
 // Memory below which a node is too small for cluster DNS beside the system's own pods.

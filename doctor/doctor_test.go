@@ -244,9 +244,13 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 		"Kubernetes is newer than tested": {func(w *town) { w.version, w.account.cluster.Version = "1.99", "1.99" }, "kubernetes", Warning, "newest that is tested"},
 		"the clock is right":              {lease(time.Second), "", OK, ""},
 		"the clock is behind":             {lease(-21 * time.Minute), "clock", Warning, "Lease/kube-system/karpenter-leader-election the clock of its holder, karpenter-1_1_1, is 21m0s behind the API server's"},
-		"the clock is ahead":              {lease(21 * time.Minute), "clock", Warning, "is 21m0s ahead of the API server's"},
-		"a replica that does not start":   {replica(false, unstarted), "controller", Warning, "Pod/karpenter-1 it is not ready; it ended with: AWS does not know the controller: this host's clock is 21 min behind AWS's"},
-		"a replica that started again":    {replica(true, unstarted), "", OK, ""},
+		"no leader whose clock could be behind": {func(w *town) {
+			lease(-21 * time.Minute)(w)
+			setting("CLUSTER_NAME=prod", "INTERRUPTION_QUEUE=prod", "DISABLE_LEADER_ELECTION=true")(w)
+		}, "", OK, ""},
+		"the clock is ahead":            {lease(21 * time.Minute), "clock", Warning, "is 21m0s ahead of the API server's"},
+		"a replica that does not start": {replica(false, unstarted), "controller", Warning, "Pod/karpenter-1 it is not ready; it ended with: AWS does not know the controller: this host's clock is 21 min behind AWS's"},
+		"a replica that started again":  {replica(true, unstarted), "", OK, ""},
 		"no replica starts": {func(w *town) {
 			replica(false, unstarted)(w)
 			w.objects["controller"].(*appsv1.Deployment).Status.ReadyReplicas = 0
@@ -265,6 +269,9 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 		"Daemok twice, without election": {func(w *town) {
 			w.objects["second"] = deployment("nodes", "nodes", "ghcr.io/daemok/daemok-controller:v1", "CLUSTER_NAME=prod", "LEADER_ELECTION_NAMESPACE=kube-system", "DISABLE_LEADER_ELECTION=true")
 		}, "autoscalers", Error, "it leads by no lease (DISABLE_LEADER_ELECTION), and the first by lease kube-system/karpenter-leader-election"},
+		"Daemok twice, the second's cluster named by a ConfigMap": {func(w *town) {
+			w.objects["second"] = deployment("nodes", "nodes", "ghcr.io/daemok/daemok-controller:v1", "LEADER_ELECTION_NAME=nodes")
+		}, "autoscalers", Error, "it leads by lease nodes/nodes, and the first by lease kube-system/karpenter-leader-election"},
 		"another program that knows the cluster's name": {func(w *town) {
 			w.objects["second"] = deployment("logs", "fluent-bit", "fluent/fluent-bit", "CLUSTER_NAME=prod")
 		}, "", OK, ""},

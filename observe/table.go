@@ -210,7 +210,7 @@ var cloudCalls = []Definition{
 	{Name: "daemok_definition_unknown_fields", Kind: Gauge, Unit: "1", Labels: []string{"definition"},
 		Help: "Fields of this build that a CustomResourceDefinition of the cluster lacks, so that the API server drops them; the log names them."},
 	{Name: "daemok_other_controllers", Kind: Gauge, Unit: "1",
-		Help: "Releases of Daemok or Karpenter in this cluster that lead by another lease: each launches nodes for the same pods; the log names them."},
+		Help: "Releases of Daemok or Karpenter in this cluster that lead beside this one, by another lease or by none: each launches nodes for the same pods; the log names them."},
 	{Name: "aws_sdk_go_request_total", Kind: Counter, Unit: "1", Labels: []string{"service", "action", "status_code"},
 		Help: "Requests to AWS, retries not counted; status_code is 200 or AWS's error code."},
 	{Name: "aws_sdk_go_request_duration_seconds", Kind: Histogram, Unit: "seconds", Labels: []string{"service", "action", "status_code"},

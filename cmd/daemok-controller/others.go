@@ -18,7 +18,8 @@ const othersEvery = 10 * time.Minute
 // others looks for other controllers of the same kinds, and says so where one comes.
 type others struct {
 	from  client.Reader
-	lease client.ObjectKey // of this one
+	lease installation.Lease // of this one
+	pod   client.ObjectKey   // that this one runs in
 	log   *slog.Logger
 	count prometheus.Gauge
 	said  map[installation.Release]bool
@@ -26,15 +27,15 @@ type others struct {
 
 // Round looks once.
 func (o *others) Round(ctx context.Context) (time.Duration, error) {
-	found, err := installation.Others(ctx, o.from, o.lease)
+	found, err := installation.Others(ctx, o.from, o.lease, o.pod)
 	if err != nil {
 		return othersEvery, err
 	}
 	o.count.Set(float64(len(found)))
 	now := map[installation.Release]bool{}
 	for _, r := range found {
-		if now[r] = true; !o.said[r] {
-			o.log.Warn("another controller leads by a lease of its own: both launch nodes for the same pods and remove nodes of the same NodePools",
+		if now[r.Release] = true; !o.said[r.Release] {
+			o.log.Warn("another controller leads beside this one: both launch nodes for the same pods and remove nodes of the same NodePools",
 				"release", r.Namespace+"/"+r.Name, "image", r.Image, "lease", r.Lease.String(), "own lease", o.lease.String(),
 				"do", "uninstall one of them; `daemok doctor` names both")
 		}
@@ -45,6 +46,9 @@ func (o *others) Round(ctx context.Context) (time.Duration, error) {
 
 // lookForOthers is the round that looks for other controllers.
 func (p *parts) lookForOthers() controller.Round {
-	o := &others{from: p.manager.GetAPIReader(), lease: ownLease(p.options), log: p.log, count: p.metrics.OtherControllers}
+	o := &others{from: p.manager.GetAPIReader(), pod: client.ObjectKey{Namespace: ownNamespace(), Name: ownPod()}, log: p.log, count: p.metrics.OtherControllers}
+	if p.options.leaderElection {
+		o.lease = installation.Lease(ownLease(p.options))
+	}
 	return controller.Round{What: "look for other controllers", Do: o.Round}
 }

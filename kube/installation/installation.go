@@ -88,7 +88,7 @@ func (i *Installation) run(d *appsv1.Deployment, env map[string]string) {
 }
 
 // Lease is what the controllers of the installation lead by.
-func (i Installation) Lease() client.ObjectKey { return leaseOf(i.Namespace, i.Setting) }
+func (i Installation) Lease() Lease { return leaseOf(i.Namespace, i.Setting) }
 
 // Setting is a setting of the controller by its environment variable: what the Deployment
 // gives it, else what the ConfigMap says; empty: it is set by neither, or not by its value.
