@@ -138,8 +138,12 @@ func controllerRuns(ctx context.Context, p *Patient) ([]Finding, error) {
 		wants = *d.Spec.Replicas
 	}
 	out := []Finding{}
+	ended, last := lastError(pods)
 	logs := fmt.Sprintf("kubectl -n %s logs deployment/%s", p.Namespace, d.Name)
-	switch ended, last := lastError(pods); {
+	if last != "" {
+		logs = fmt.Sprintf("kubectl -n %s logs %s --previous", p.Namespace, strings.TrimPrefix(ended, "Pod/"))
+	}
+	switch {
 	case wants == 0:
 		out = append(out, trouble(Warning, object, "it has no replicas, so nobody launches nodes", fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=2", p.Namespace, d.Name)))
 	case d.Status.ReadyReplicas == 0:

@@ -385,6 +385,27 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 	}
 }
 
+// A pod that ended has its log in the container before; a Deployment's log may be that of a pod that works.
+func TestAPodThatEndedIsToldWithTheCommandForItsLog(t *testing.T) {
+	for name, ready := range map[string]int32{"others are ready": 1, "none is ready": 0} {
+		t.Run(name, func(t *testing.T) {
+			w := healthy(t)
+			ended := corev1.ContainerStatus{Name: "c"}
+			ended.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1, Message: "fatal error"}
+			w.objects["replica"].(*corev1.Pod).Status.ContainerStatuses = []corev1.ContainerStatus{ended}
+			w.objects["controller"].(*appsv1.Deployment).Status.ReadyReplicas = ready
+			for _, f := range w.examined(t) {
+				if want := "kubectl -n kube-system logs karpenter-1 --previous"; f.Severity != OK && f.WayOut != want {
+					t.Errorf("of %q the way out is %q, want %q", f.Message, f.WayOut, want)
+				} else if f.Severity != OK {
+					return
+				}
+			}
+			t.Error("it says nothing of the pod")
+		})
+	}
+}
+
 func definitionOf(name string, do func(*apiextensionsv1.CustomResourceDefinition)) func(*town) {
 	return func(w *town) { do(w.objects[name].(*apiextensionsv1.CustomResourceDefinition)) }
 }
