@@ -35,11 +35,11 @@ CONTROLLER_SOURCES := $(call sources,$(SHARED) controller observe cmd/daemok-con
 LAB_SOURCES    := $(call sources,$(SHARED) charts examples lab)
 
 # Packages with tests are told apart by what their files do. Those that start goroutines or share memory run under
-# the race detector; all others, and what takes minutes of it and shares next to nothing, run without. The adapter and
-# the stories of the whole controllers run without it too, and with it those tests that reach every goroutine: RACED_STORIES.
+# the race detector; all others, and what takes minutes of it, run without. The adapter and the stories of the whole
+# controllers run without it too, and with it those tests that reach every goroutine, the emulator's too: RACED_STORIES.
 # Each package has one processor, and two run at once: the timers of a bubble of testing/synctest share one shadow
 # stack in the detector of Go 1.26, which two processors that fire them at once bring to a crash (SIGSEGV in its StackDepot).
-SHARES  := ^[[:space:]]*go |[.]Go[(]|\bsync[.]|\batomic[.]
+SHARES  := ^[[:space:]]*go |[.]Go[(]|\bsync[.]|\batomic[.]|httptest[.]
 QUICKER := core bench cmd/daemok internal/tidy internal/mutate kube/api kube/legacy cloud/aws/emulator sim
 PARTLY  := cloud/aws sim/whole
 TESTED   = $(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./... | sed 's|^$(CURDIR)/||')

@@ -78,7 +78,7 @@ type Parts struct {
 	Failures    interface{ TryAccept() bool } // limits how many pods are told why they have no place; nil: all are told
 	Pods        podListener                   // told which pods a plan says something about; nil for nobody
 	Record      *record.Record                // of decisions
-	Traces      *trace.Tracer                 // nil: nobody wants traces
+	Traces      *trace.Tracer                 // nil: there are none
 	TagPace     claim.Pace                    // how fast machines are tagged; nil: at once
 
 	Cluster   string // the name of the cluster, which instances are tagged with; empty: the tag is left to whoever launches them

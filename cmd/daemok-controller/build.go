@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -42,7 +41,7 @@ import (
 )
 
 // build puts the program together, in plain sight (ADR-5).
-func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, error) {
+func build(ctx context.Context, o options, tracer *trace.Tracer, log *slog.Logger) (ctrl.Manager, error) {
 	config, err := access.Config("")
 	if err != nil {
 		return nil, fmt.Errorf("find the cluster: %w", err)
@@ -86,7 +85,7 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 	p := parts{
 		options: o, clock: clock, log: log, older: older, manager: m, metrics: told, provider: provider, record: decisions,
 		machines: provider, spot: provider, sizes: provider, offerings: provider, short: provider, checks: provider, adopter: provider,
-		account: &class.Account{}, hasPrices: provider.HasOnDemand(),
+		account: &class.Account{}, hasPrices: provider.HasOnDemand(), traces: tracer,
 	}
 	live := o.given.Live
 	p.drifts = driftGate{said: o.saysDrift, is: o.olderDrift, settings: new(atomic.Bool)}
@@ -108,9 +107,6 @@ func build(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager, erro
 		}
 	}
 	if p.events, err = newEvents(m, fencedConfig(o, config, f)); err != nil {
-		return nil, err
-	}
-	if p.traces, err = o.traces(ctx, m, os.Getenv, log); err != nil {
 		return nil, err
 	}
 	p.follower = p.newFollower()
@@ -140,7 +136,7 @@ type parts struct {
 	short     cloud.Shortages
 	checks    cloud.Checks
 	adopter   cloud.Adopter
-	shifts    cloud.Shifts // nil: nobody asks
+	shifts    cloud.Shifts // nil: not used
 	classes   controller.NodeClasses
 	account   *class.Account // what classes of the older API generation share
 	drifts    driftGate
@@ -148,7 +144,7 @@ type parts struct {
 	keeper    *snapshot.Keeper
 	follower  *follow.Follower
 	record    *record.Record
-	traces    *trace.Tracer // nil: nobody wants traces
+	traces    *trace.Tracer // nil: there are none
 }
 
 // How many machines are tagged a second, and at once after a rest: EC2 lets an

@@ -98,11 +98,17 @@ func serve(ctx context.Context, o options, log *slog.Logger, unread error) error
 		log.Warn("global settings were not read", "error", unread.Error())
 	}
 	ctx, o.stop = context.WithCancelCause(ctx)
-	p, err := build(ctx, o, log)
+	tracer, endTraces, err := o.traces(ctx, os.Getenv, log)
 	if err != nil {
 		return err
 	}
-	if err := p.Start(ctx); err != nil && ctx.Err() == nil {
+	p, err := build(ctx, o, tracer, log)
+	if err != nil {
+		return err
+	}
+	err = p.Start(ctx)
+	endTraces()
+	if err != nil && ctx.Err() == nil {
 		return ended(err)
 	}
 	if errors.Is(context.Cause(ctx), errAnew) {

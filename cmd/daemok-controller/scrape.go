@@ -15,7 +15,7 @@ const metricsPath = "/metrics"
 
 // scrapedFrom has the metrics server answer scrapes with what another gatherer has in
 // place of its own registry, as it would itself. Other paths are as they were. With exemplars
-// whoever asks for OpenMetrics gets it: the older form has none.
+// a client that asks for OpenMetrics gets it: the older form has none.
 func scrapedFrom(all prometheus.Gatherer, exemplars bool) func(*rest.Config, *http.Client) (metricsserver.Filter, error) {
 	scrape := promhttp.HandlerFor(all, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError, EnableOpenMetrics: exemplars})
 	filter := func(_ logr.Logger, next http.Handler) (http.Handler, error) {

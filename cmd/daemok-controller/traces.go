@@ -13,7 +13,6 @@ import (
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/daemok/daemok/internal/version"
 	"github.com/daemok/daemok/observe/otlp"
@@ -27,42 +26,37 @@ const (
 	unsentSaidFor = time.Minute
 )
 
-// runner runs things until the controller ends.
-type runner interface{ Add(manager.Runnable) error }
-
-// traces has traces sent until runs ends. It returns nil, and makes nothing, where they
-// are not asked for.
-func (o options) traces(ctx context.Context, runs runner, env func(string) string, log *slog.Logger) (*trace.Tracer, error) {
+// traces has traces sent until end is called, which is once nothing leads any more. The tracer is nil, and nothing
+// is made, where they are not asked for.
+func (o options) traces(ctx context.Context, env func(string) string, log *slog.Logger) (tracer *trace.Tracer, end func(), err error) {
 	if !o.enableTracing {
-		return nil, nil //nolint:nilnil // a nil tracer does nothing
+		return nil, func() {}, nil
 	}
 	client, err := otlp.New(env)
 	if err != nil {
-		return nil, fmt.Errorf("--enable-tracing (ENABLE_TRACING) is true: %w", err)
+		return nil, nil, fmt.Errorf("--enable-tracing (ENABLE_TRACING) is true: %w", err)
 	}
 	exporter, err := otlptrace.New(ctx, client)
 	if err != nil {
-		return nil, fmt.Errorf("send traces: %w", err)
+		return nil, nil, fmt.Errorf("send traces: %w", err)
 	}
 	about, err := o.traced(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("--enable-tracing (ENABLE_TRACING) is true: read OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME: %w", err)
+		return nil, nil, fmt.Errorf("--enable-tracing (ENABLE_TRACING) is true: read OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME: %w", err)
 	}
 	otel.SetErrorHandler(&unsent{log: log, to: client.Endpoint(), now: time.Now})
 	otel.SetLogger(logr.FromSlogHandler(calm{log.Handler(), ctx}))
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
-	tracer := &trace.Tracer{Spans: provider.Tracer("github.com/daemok/daemok"), Now: time.Now}
+	tracer = &trace.Tracer{Spans: provider.Tracer("github.com/daemok/daemok"), Now: time.Now}
 	log.Info("sends traces", "to", client.Endpoint())
-	return tracer, runs.Add(always(func(ctx context.Context) error {
-		<-ctx.Done()
+	return tracer, func() {
 		tracer.End()
 		last, enough := context.WithTimeout(context.WithoutCancel(ctx), lastSpansFor)
 		defer enough()
 		if err := provider.Shutdown(last); err != nil {
 			log.Warn("the last traces were not sent", "to", client.Endpoint(), "error", err.Error())
 		}
-		return nil
-	}))
+	}, nil
 }
 
 // traced is what traces say of the process that sends them. OpenTelemetry's own variables go

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -16,7 +15,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
@@ -24,14 +22,6 @@ import (
 	"github.com/daemok/daemok/observe/alias"
 	"github.com/daemok/daemok/observe/trace"
 )
-
-// added keeps what is to run.
-type added []manager.Runnable
-
-func (a *added) Add(r manager.Runnable) error {
-	*a = append(*a, r)
-	return nil
-}
 
 // When the controller ends, what is under way is ended and sent too, with what it says of itself.
 func TestTracesAreSentUntilTheEnd(t *testing.T) {
@@ -45,21 +35,14 @@ func TestTracesAreSentUntilTheEnd(t *testing.T) {
 	defer server.Close()
 	env := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": server.URL}
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "k8s.cluster.name=blue,team=platform")
-	var runs added
-	tracer, err := options{enableTracing: true, clusterName: "green"}.traces(t.Context(), &runs, func(name string) string { return env[name] }, slog.New(slog.DiscardHandler))
+	tracer, end, err := options{enableTracing: true, clusterName: "green"}.traces(t.Context(), func(name string) string { return env[name] }, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now()
 	tracer.Round(trace.Round{OpenedAt: now, BeganAt: now, PlanAt: now})
 	tracer.Planned(&cluster.Snapshot{}, plan.Plan{}, 0)
-	ended, end := context.WithCancel(t.Context())
 	end()
-	for _, r := range runs {
-		if err := r.Start(ended); err != nil {
-			t.Fatal(err)
-		}
-	}
 	if len(got.GetResourceSpans()) != 1 {
 		t.Fatalf("the collector got %v", &got)
 	}
@@ -83,11 +66,12 @@ func TestTracesAreSentUntilTheEnd(t *testing.T) {
 // Without the option there is nothing to run; with it, wrong variables end the start.
 func TestTracesAreAskedFor(t *testing.T) {
 	env := func(name string) string { return map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}[name] }
-	var runs added
-	if tracer, err := (options{}).traces(t.Context(), &runs, env, nil); tracer != nil || err != nil || len(runs) > 0 {
-		t.Errorf("nobody asks, and there are %v, %v, %d to run", tracer, err, len(runs))
+	tracer, end, err := (options{}).traces(t.Context(), env, nil)
+	if tracer != nil || err != nil {
+		t.Fatalf("without the option there are %v, %v", tracer, err)
 	}
-	_, err := options{enableTracing: true}.traces(t.Context(), &runs, env, nil)
+	end()
+	_, _, err = options{enableTracing: true}.traces(t.Context(), env, nil)
 	if err == nil || !strings.HasPrefix(err.Error(), "--enable-tracing (ENABLE_TRACING) is true: OTEL_EXPORTER_OTLP_PROTOCOL is \"grpc\"") {
 		t.Errorf("got %v", err)
 	}

@@ -36,7 +36,7 @@ type purchase struct {
 	desk     desk
 	nudged   <-chan struct{}                                            // a claim of the batch was withdrawn
 	release  func(names ...string)                                      // lets claims come back on their own
-	called   func(claims []string, from time.Time, came int, err error) // told of each call; nil: nobody is
+	called   func(claims []string, from time.Time, came int, err error) // called after each call; nil: none
 	atOnce   bool                                                       // the next try need not wait: other offers are left than those that were short
 }
 

@@ -94,7 +94,7 @@ type Planner struct {
 	Preparer preparer             // told of launches to come; nil for nobody
 	Planning func() (done func()) // told that a plan is being made, and that it is; nil for nobody
 	Now      func() time.Time
-	Traces   *trace.Tracer // nil: nobody wants traces
+	Traces   *trace.Tracer // nil: there are none
 
 	forecast forecast
 	draft    draft

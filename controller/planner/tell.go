@@ -46,7 +46,7 @@ type Teller struct {
 	// Workloads tells workloads of their pods; nil: a pod hears in their place.
 	Workloads *Workloads
 
-	Traces *trace.Tracer // has heard of each plan before; nil: nobody wants traces
+	Traces *trace.Tracer // has heard of each plan before; nil: there are none
 
 	// Becoming reports whether the class of a pool is new and becomes ready, so that
 	// its pool says all there is to say; nil: none does.

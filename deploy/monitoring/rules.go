@@ -50,7 +50,7 @@ func Groups() []Group {
 			`karpenter_cluster_state_unsynced_time_seconds > 600 and on (instance) daemok_leader == 1`),
 		alert("DaemokDefinitionsOutdated", "15m", warning, "{{ $value }} fields of {{ $labels.definition }} are unknown to the cluster",
 			"The CustomResourceDefinition is older than the controller. The API server drops these fields, so what they ask for does not happen.",
-			`daemok_definition_unknown_fields > 0`),
+			`max by (definition) (daemok_definition_unknown_fields) > 0`),
 		alert("DaemokPodsWaiting", "1m", warning, "A pod has waited for {{ $value | humanizeDuration }}: {{ $labels.reason }}",
 			"The reason is the constraint that is hardest to satisfy in the nearest NodePool. Pods outside every NodePool, and those that it is too early to launch for, do not count.",
 			`daemok_pods_waiting_longest_seconds{reason!~"outside|time"} > 300`),

@@ -33,7 +33,7 @@ type Follower struct {
 	Metrics *observe.Metrics
 	Leading func() bool           // false: another process counts
 	Serves  translate.Generations // whose pools are followed
-	Traces  *trace.Tracer         // is told of claims; nil: nobody wants traces
+	Traces  *trace.Tracer         // is told of claims; nil: there are none
 	Objects bool                  // export a series for each pod that waits, and count conditions
 	Now     func() time.Time
 

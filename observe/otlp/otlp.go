@@ -11,9 +11,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -35,6 +37,7 @@ const (
 type Client struct {
 	settings
 	http *http.Client
+	to   string // the endpoint, as messages have it
 }
 
 var _ otlptrace.Client = &Client{}
@@ -52,11 +55,21 @@ func New(env func(string) string) (*Client, error) {
 	}
 	transport = transport.Clone()
 	transport.TLSClientConfig = s.tls
-	return &Client{s, &http.Client{Transport: transport, Timeout: s.timeout}}, nil
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // headers may be secrets
+	return &Client{s, &http.Client{Transport: transport, Timeout: s.timeout, CheckRedirect: stay}, shown(s.endpoint)}, nil
 }
 
-// Endpoint is where spans are sent.
-func (c *Client) Endpoint() string { return c.endpoint }
+// Endpoint is where spans are sent, without password and query.
+func (c *Client) Endpoint() string { return c.to }
+
+func shown(endpoint string) string {
+	at, err := url.Parse(endpoint)
+	if err != nil {
+		return "the collector"
+	}
+	at.RawQuery = ""
+	return at.Redacted()
+}
 
 // Start implements otlptrace.Client.
 func (c *Client) Start(context.Context) error { return nil }
@@ -95,7 +108,7 @@ func (c *Client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpan
 func (c *Client) send(ctx context.Context, body []byte) (wait time.Duration, passes bool, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint, bytes.NewReader(body))
 	if err != nil {
-		return 0, false, fmt.Errorf("send spans to %s: %w", c.endpoint, err)
+		return 0, false, fmt.Errorf("send spans to %s: %w", c.to, hidden(err))
 	}
 	request.Header = c.headers.Clone()
 	request.Header.Set("Content-Type", "application/x-protobuf")
@@ -104,7 +117,7 @@ func (c *Client) send(ctx context.Context, body []byte) (wait time.Duration, pas
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return 0, ctx.Err() == nil, fmt.Errorf("send spans: %w", err)
+		return 0, ctx.Err() == nil, fmt.Errorf("send spans to %s: %w", c.to, hidden(err))
 	}
 	defer response.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<16)) // so that the connection can be used again
@@ -117,7 +130,15 @@ func (c *Client) send(ctx context.Context, body []byte) (wait time.Duration, pas
 			wait = time.Duration(seconds) * time.Second
 		}
 	}
-	return wait, passes, fmt.Errorf("send spans to %s: the collector answers %s", c.endpoint, response.Status)
+	return wait, passes, fmt.Errorf("send spans to %s: the collector answers %s", c.to, response.Status)
+}
+
+// hidden is an error of net/http without the URL that it names.
+func hidden(err error) error {
+	if of, is := errors.AsType[*url.Error](err); is {
+		return of.Err
+	}
+	return err
 }
 
 func zipped(data []byte) ([]byte, error) {

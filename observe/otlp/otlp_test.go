@@ -194,3 +194,34 @@ func TestVariablesThatCannotBeUsed(t *testing.T) {
 		t.Errorf("by default it is %v, %v", c, err)
 	}
 }
+
+// A password in the URL, and headers, which may be secrets, go to the collector alone.
+func TestSecretsStayWithTheCollector(t *testing.T) {
+	other := &collector{t: t}
+	elsewhere := httptest.NewServer(other)
+	defer elsewhere.Close()
+	server := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
+	defer server.Close()
+	at := strings.Replace(server.URL, "://", "://user:secret@", 1) + "?key=secret"
+	env := map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": at, "OTEL_EXPORTER_OTLP_HEADERS": "api-key=secret"}
+	if err := send(t, env); err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "307") {
+		t.Errorf("a collector that redirects: %v", err)
+	}
+	if len(other.got) > 0 {
+		t.Errorf("what is redirected went to another: %v", other.heads)
+	}
+	for _, at := range []string{at, "http://user:secret@127.0.0.1:1?key=secret"} {
+		client, err := otlp.New(environment(map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": at}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		gone, end := context.WithCancel(t.Context())
+		end()
+		if err := client.UploadTraces(gone, nil); err == nil || strings.Contains(err.Error()+client.Endpoint(), "secret") {
+			t.Errorf("%s says %v", client.Endpoint(), err)
+		}
+	}
+	if _, err := otlp.New(environment(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "user:secret@collector"})); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("a URL without scheme: %v", err)
+	}
+}

@@ -65,6 +65,9 @@ func (v variables) place(s *settings) error {
 	}
 	at, err := url.Parse(text)
 	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
+		if strings.Contains(text, "@") {
+			text = "…" // what is before it may be a password
+		}
 		return fmt.Errorf("%s is %q: want a URL such as http://collector.monitoring:4318", from, text)
 	}
 	if !strings.Contains(from, "TRACES") {

@@ -39,6 +39,10 @@ type Tracer struct {
 	claims   map[string]*claim // by name, those that are not initialized yet
 }
 
+// openFor is how long a trace may be under way: a NodeClaim that has not registered after 15 minutes is deleted. What
+// is longer is of a NodeClaim whose end was not seen, as when it went before it was known for which batch it was.
+const openFor = time.Hour
+
 // Round is when the parts of a round of the planner were.
 type Round struct {
 	OpenedAt time.Time     // the batch window; zero: none was open
@@ -80,6 +84,7 @@ func (t *Tracer) Planned(s *cluster.Snapshot, p plan.Plan, _ time.Duration) {
 		return
 	}
 	now := t.Now()
+	t.expire(now)
 	ahead := r.PlanAt.Before(r.BeganAt)
 	began := r.BeganAt
 	if ahead {
@@ -156,7 +161,7 @@ func (t *Tracer) Replacing(m plan.Move, l apply.Launched) {
 	if c := t.claims[l.Claim.Name]; c != nil {
 		now = c.at[created]
 	}
-	b := t.begin("replacement", now, attribute.Int("daemok.nodes", len(m.Removals)), nodeClaims(1))
+	b := t.begin("replacement", now, attribute.Int("daemok.nodes.removed", len(m.Removals)), nodeClaims(1))
 	if len(m.Removals) > 0 {
 		b.span.SetAttributes(attribute.String("daemok.disruption.reason", string(m.Removals[0].Reason)))
 	}
@@ -241,6 +246,16 @@ func (t *Tracer) begin(name string, at time.Time, about ...attribute.KeyValue) *
 	}
 	t.open[b] = true
 	return b
+}
+
+// expire ends what has been under way for too long.
+func (t *Tracer) expire(now time.Time) {
+	for name, c := range t.claims {
+		if now.Sub(c.at[created]) > openFor {
+			c.fail("its end was not seen", now)
+			t.drop(name, c)
+		}
+	}
 }
 
 // finish ends a trace that nothing is to come of any more.

@@ -332,3 +332,30 @@ func TestWithoutTracesNothingHappens(t *testing.T) {
 		t.Errorf("it costs %v allocations", cost)
 	}
 }
+
+// A NodeClaim may be created and deleted before it is known for which batch it was. Its end never comes again, and what
+// is kept of it goes after a while.
+func TestWhatEndedUnseenIsNotKept(t *testing.T) {
+	s := begin(t)
+	s.batch(2, 1)
+	s.Seen(claim("web-1"), true)
+	s.Gone("web-1")
+	s.Launched([]apply.Launched{ordered("web-1")})
+	s.Explain(nil, plan.Plan{})
+	if s.OfClaim("web-1") == "" {
+		t.Fatal("the story is another: the NodeClaim is known to have ended")
+	}
+	s.at(3700)
+	s.Planned(&cluster.Snapshot{}, plan.Plan{}, 0)
+	s.Round(trace.Round{OpenedAt: s.now, BeganAt: s.now, PlanAt: s.now})
+	s.Planned(&cluster.Snapshot{}, plan.Plan{}, 0)
+	if s.OfClaim("web-1") != "" {
+		t.Error("it is kept after an hour")
+	}
+	for _, span := range s.spans.GetSpans() {
+		if span.Name == "provisioning" && span.EndTime.Equal(s.now) {
+			return
+		}
+	}
+	t.Error("its trace has not ended")
+}
