@@ -24,7 +24,6 @@ import (
 	"github.com/daemok/daemok/controller/pool"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
-	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/internal/version"
 	"github.com/daemok/daemok/kube/access"
 	"github.com/daemok/daemok/kube/api/mark"
@@ -241,10 +240,8 @@ func (p *parts) classLoops() (loops []controller.Loop) {
 
 // policy is how the options ask plans to be made.
 func (o options) policy() (p decide.Policy) {
-	if o.minValuesPolicy == "BestEffort" {
-		p.MinValues = place.BestEffort
-	}
-	_ = p.Preferences.Set(o.preferencePolicy) // check has seen to it
+	_ = p.MinValues.Set(o.minValuesPolicy) // check has seen to both
+	_ = p.Preferences.Set(o.preferencePolicy)
 	p.PreferenceWorth = o.preferenceWorth
 	p.Retire.SpotToSpot, p.Retire.Payback.Off = o.spotToSpot, o.payback == "off"
 	return p

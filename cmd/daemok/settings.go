@@ -6,7 +6,6 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/core/decide"
-	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/internal/gates"
 )
 
@@ -73,11 +72,7 @@ func policyOf(setting func(string) string) (p decide.Policy, err error) {
 			return wrong("PREFERENCE_WORTH", "a share above 0")
 		}
 	}
-	switch setting("MIN_VALUES_POLICY") {
-	case "", "Strict":
-	case "BestEffort":
-		p.MinValues = place.BestEffort
-	default:
+	if text := setting("MIN_VALUES_POLICY"); text != "" && p.MinValues.Set(text) != nil {
 		return wrong("MIN_VALUES_POLICY", "Strict or BestEffort")
 	}
 	switch setting("PAYBACK") {

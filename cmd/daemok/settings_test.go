@@ -28,17 +28,7 @@ func TestPlansHaveTheControllersSettings(t *testing.T) {
 		"no switch":         {env: map[string]string{"FEATURE_GATES": "NodeRepair"}, wrong: `FEATURE_GATES has "NodeRepair": want Name=true or Name=false`},
 	}
 	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			got, err := settingsOf(func(variable string) string { return tt.env[variable] })
-			switch {
-			case tt.wrong != "":
-				if err == nil || err.Error() != tt.wrong {
-					t.Errorf("got %v, want %s", err, tt.wrong)
-				}
-			case err != nil || !reflect.DeepEqual(got, tt.want):
-				t.Errorf("got %+v and %v, want %+v", got, err, tt.want)
-			}
-		})
+		t.Run(name, func(t *testing.T) { reads(t, settingsOf, tt.env, tt.want, tt.wrong) })
 	}
 }
 
@@ -67,16 +57,20 @@ func TestPlansAreMadeAsTheControllersSettingsAsk(t *testing.T) {
 		"no switch":                  {env: map[string]string{"PAYBACK": "true"}, wrong: `PAYBACK is "true": want on or off`},
 	}
 	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			got, err := policyOf(func(variable string) string { return tt.env[variable] })
-			switch {
-			case tt.wrong != "":
-				if err == nil || err.Error() != tt.wrong {
-					t.Errorf("got %v, want %s", err, tt.wrong)
-				}
-			case err != nil || !reflect.DeepEqual(got, tt.want):
-				t.Errorf("got %+v and %v, want %+v", got, err, tt.want)
-			}
-		})
+		t.Run(name, func(t *testing.T) { reads(t, policyOf, tt.env, tt.want, tt.wrong) })
+	}
+}
+
+// reads checks what is made of an environment: what is wanted, or where wrong says so an error.
+func reads[T any](t *testing.T, read func(setting func(string) string) (T, error), env map[string]string, want T, wrong string) {
+	t.Helper()
+	got, err := read(func(variable string) string { return env[variable] })
+	switch {
+	case wrong != "":
+		if err == nil || err.Error() != wrong {
+			t.Errorf("got %v, want %s", err, wrong)
+		}
+	case err != nil || !reflect.DeepEqual(got, want):
+		t.Errorf("got %+v and %v, want %+v", got, err, want)
 	}
 }

@@ -2,6 +2,7 @@ package place
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/daemok/daemok/core/amount"
@@ -21,6 +22,19 @@ const (
 	Strict     MinValues = ""           // nothing is bought
 	BestEffort MinValues = "BestEffort" // as many as there are will do
 )
+
+// Set makes it the policy of that name, as settings have it.
+func (m *MinValues) Set(name string) error {
+	switch name {
+	case "Strict":
+		*m = Strict
+	case string(BestEffort):
+		*m = BestEffort
+	default:
+		return fmt.Errorf("%q: want Strict or BestEffort", name)
+	}
+	return nil
+}
 
 // Options is how to search.
 type Options struct {

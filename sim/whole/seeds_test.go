@@ -125,7 +125,7 @@ func (w *world) tempest(seed uint64) {
 	w.until(10*time.Minute, "a claim for every machine", func() bool {
 		claims := w.claims()
 		buying := slices.ContainsFunc(claims, func(c karpv1.NodeClaim) bool { return c.Status.ProviderID == "" })
-		return !buying && len(claims) == len(w.liveMachines())
+		return !buying && len(claims) == len(w.liveMachines()) && len(w.orphans()) == 0
 	})
 	w.sound()
 	w.scale("web", 0)

@@ -245,11 +245,17 @@ func (w *world) sound() {
 		}
 		owner[c.Status.ProviderID] = c.Name
 	}
-	for _, m := range w.liveMachines() {
-		if owner[m.ProviderID] == "" {
-			w.t.Errorf("machine %s is leaked: no claim has it; %s", m.ID, w.state())
-		}
+	for _, m := range w.orphans() {
+		w.t.Errorf("machine %s is leaked: no claim has it; %s", m.ID, w.state())
 	}
+}
+
+// orphans are the live machines that no claim has.
+func (w *world) orphans() []cloud.Machine {
+	claims := w.claims()
+	return slices.DeleteFunc(w.liveMachines(), func(m cloud.Machine) bool {
+		return slices.ContainsFunc(claims, func(c karpv1.NodeClaim) bool { return c.Status.ProviderID == m.ProviderID })
+	})
 }
 
 // empty reports whether nothing is left of claims, nodes and machines.
