@@ -307,6 +307,9 @@ func queue(ctx context.Context, p *Patient) ([]Finding, error) {
 	if found.Deployment == nil {
 		name = p.Name // as the guides call it
 	}
+	if hidden := found.Unread("INTERRUPTION_QUEUE"); name == "" && hidden != "" {
+		return []Finding{{Severity: Unknown, Message: "it is not known whether an interruption queue is set: INTERRUPTION_QUEUE may come from " + hidden + ", which was not read"}}, nil
+	}
 	if name == "" {
 		return []Finding{trouble(Warning, "", "no interruption queue is set: nodes are not drained before AWS takes spot instances away", "deploy/aws/cloudformation.yaml makes one: set settings.interruptionQueue to its name")}, nil
 	}

@@ -151,7 +151,7 @@ func controllerRuns(ctx context.Context, p *Patient) ([]Finding, error) {
 	case last != "":
 		out = append(out, trouble(Warning, ended, "it is not ready; it ended with: "+last, logs))
 	}
-	if name := found.Setting("CLUSTER_NAME"); p.Name != "" && name != p.Name {
+	if name := found.Setting("CLUSTER_NAME"); p.Name != "" && name != "" && name != p.Name {
 		out = append(out, trouble(Error, object, fmt.Sprintf("its cluster is called %s, and this one %s", name, p.Name), "set settings.clusterName to "+p.Name))
 	}
 	if own := onOwnNodes(pods, nodes); own != "" {
@@ -255,7 +255,11 @@ func otherAutoscalers(ctx context.Context, p *Patient) ([]Finding, error) {
 				out = append(out, trouble(Error, name, "Karpenter is at work too: only one of the two leads, and only where both look for the lease karpenter-leader-election in one namespace", stop))
 			}
 		}
-		if second, is := installation.Read(d); is && found.Deployment != nil && !isKarpenter(d) {
+		second, is, err := installation.Read(ctx, p.Store, d)
+		if err != nil {
+			return out, err
+		}
+		if is && found.Deployment != nil && !isKarpenter(d) {
 			out = append(out, secondRelease(found, &second))
 		}
 	}

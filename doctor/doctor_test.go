@@ -197,6 +197,14 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 			w.objects["controller"] = deployment("kube-system", "karpenter", "daemok/controller", env...)
 		}
 	}
+	const bySecret = "INTERRUPTION_QUEUE may come from Secret kube-system/settings, which was not read"
+	toldBySecret := func(w *town) {
+		setting("CLUSTER_NAME=prod")(w)
+		agent := w.objects["cni"].(*appsv1.DaemonSet)
+		agent.Spec.Template.Spec.Containers = []corev1.Container{{Env: []corev1.EnvVar{{Name: "AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG", Value: "true"}}}}
+		w.objects["controller"].(*appsv1.Deployment).Spec.Template.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{
+			{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}}
+	}
 	irsa := func(trust string) change {
 		return func(w *town) {
 			w.objects["account"].SetAnnotations(map[string]string{installation.RoleAnnotation: "arn:aws:iam::123456789012:role/buyer"})
@@ -272,6 +280,8 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 		"Daemok twice, the second's cluster named by a ConfigMap": {func(w *town) {
 			w.objects["second"] = deployment("nodes", "nodes", "ghcr.io/daemok/daemok-controller:v1", "LEADER_ELECTION_NAME=nodes")
 		}, "autoscalers", Error, "it leads by lease nodes/nodes, and the first by lease kube-system/karpenter-leader-election"},
+		"the cluster is named by a Secret":         {setting("INTERRUPTION_QUEUE=prod", "KARPENTER_SERVICE=karpenter"), "", OK, ""},
+		"settings by a Secret, the queue included": {toldBySecret, "interruption queue", Unknown, bySecret},
 		"another program that knows the cluster's name": {func(w *town) {
 			w.objects["second"] = deployment("logs", "fluent-bit", "fluent/fluent-bit", "CLUSTER_NAME=prod")
 		}, "", OK, ""},

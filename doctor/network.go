@@ -35,7 +35,7 @@ func cni(ctx context.Context, p *Patient) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	if reserved := found.Setting("RESERVED_ENIS"); custom && found.Deployment != nil && (reserved == "" || reserved == "0") {
+	if reserved := found.Setting("RESERVED_ENIS"); custom && found.Deployment != nil && found.Unread("RESERVED_ENIS") == "" && (reserved == "" || reserved == "0") {
 		out = append(out, trouble(Warning, "DaemonSet/aws-node", "custom networking takes one interface of each node away from pods, and the controller counts on it: pods come to nodes that have no address for them", "set settings.reservedENIs to 1"))
 	}
 	classes, err := p.Classes(ctx)

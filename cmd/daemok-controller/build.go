@@ -191,11 +191,7 @@ func (p *parts) add(ctx context.Context) error {
 	for _, l := range append(program.Loops, p.classLoops()...) {
 		errs = append(errs, addLoop(p.manager, l, p.options.cpuRequests))
 	}
-	rounds := append(program.Rounds, p.profilesRound())
-	if p.options.leaderElection { // others are told by their lease
-		rounds = append(rounds, p.lookForOthers())
-	}
-	for _, r := range rounds {
+	for _, r := range append(program.Rounds, p.profilesRound(), p.lookForOthers()) {
 		errs = append(errs, p.manager.Add(leading(func(ctx context.Context) error { return r.Run(ctx, p.log) })))
 	}
 	everywhere := []controller.Round{p.followOlder(), p.compareDefinitions()}

@@ -42,7 +42,7 @@ func Groups() []Group {
 		alert("DaemokNobodyLeads", "2m", critical, "Daemok has no leader",
 			"No instance is launched for pending pods, and no interruption message is handled.",
 			`(sum(daemok_leader) or vector(0)) == 0`),
-		alert("DaemokSecondController", "15m", critical, "{{ $value }} other controllers lead by a lease of their own",
+		alert("DaemokSecondController", "15m", critical, "{{ $value }} other controllers lead, by a lease of their own or by none",
 			"Each launches nodes for the same pods, and removes nodes of the same NodePools.",
 			`max(daemok_other_controllers) > 0`),
 		alert("DaemokStateIncomplete", "", critical, "Daemok has not seen the whole cluster for {{ $value | humanizeDuration }}",

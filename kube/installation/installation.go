@@ -10,7 +10,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/kube/api"
@@ -33,66 +32,69 @@ type Installation struct {
 	Deployment *appsv1.Deployment // nil: there is none
 	Account    string             // service account; without a Deployment the one that the guides have
 	Live       settings.Live      // what ConfigMap karpenter-global-settings says of AWSNodeTemplates and Provisioners
-	settings   map[string]string
+	told       environment
 	behind     map[string]string // variables that the ConfigMap stands for
 }
 
-// Find looks for the controller's Deployment: the first by name in the namespace that names
-// the cluster as the controller's does, by its environment. It reads the ConfigMap
-// karpenter-global-settings of the namespace too, where there is one and it may be read.
+// Find looks for the controller's Deployment: the first by name in the namespace that runs Daemok, else the first that runs Karpenter,
+// known by its image or by what it is told. It reads the ConfigMaps that the controller's settings come from too, karpenter-global-settings among them, where
+// there are any and they may be read.
 func Find(ctx context.Context, from client.Reader, namespace string) (Installation, error) {
 	out := Installation{Namespace: namespace, Account: usualAccount}
-	if err := out.find(ctx, from); err != nil {
+	var list appsv1.DeploymentList
+	if err := from.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+		return Installation{}, fmt.Errorf("list Deployments in namespace %s to find the controller's: %w", namespace, err)
+	}
+	for at := range list.Items {
+		found, is, err := Read(ctx, from, &list.Items[at])
+		if err != nil {
+			return Installation{}, err
+		}
+		if is && (out.Deployment == nil || out.isKarpenter() && !found.isKarpenter()) {
+			out = found
+		}
+	}
+	global, err := out.told.configMap(ctx, from, client.ObjectKey{Namespace: namespace, Name: api.ConfigMapSettings}, "")
+	if err != nil {
 		return Installation{}, err
 	}
-	global := &corev1.ConfigMap{}
-	err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: api.ConfigMapSettings}, global)
-	if client.IgnoreNotFound(err) != nil && !apierrors.IsForbidden(err) {
-		return Installation{}, fmt.Errorf("read ConfigMap %s/%s for the controller's settings: %w", namespace, api.ConfigMapSettings, err)
-	}
-	says := settings.Read(global.Data)
+	says := settings.Read(global)
 	out.Live, out.behind = says.Live, says.Variables
 	return out, nil
 }
 
-// find looks for the Deployment.
-func (i *Installation) find(ctx context.Context, from client.Reader) error {
-	namespace := i.Namespace
-	var list appsv1.DeploymentList
-	if err := from.List(ctx, &list, client.InNamespace(namespace)); err != nil {
-		return fmt.Errorf("list Deployments in namespace %s to find the controller's: %w", namespace, err)
+// Read is the installation that a Deployment of any namespace is. is: it runs Daemok or Karpenter. Without a reader no
+// ConfigMap is read.
+func Read(ctx context.Context, from client.Reader, d *appsv1.Deployment) (i Installation, is bool, err error) {
+	c := controllerOf(&d.Spec.Template.Spec)
+	if c == nil {
+		return Installation{}, false, nil
 	}
-	for at := range list.Items {
-		d := &list.Items[at]
-		for k := range d.Spec.Template.Spec.Containers {
-			if env := settingsOf(&d.Spec.Template.Spec.Containers[k]); env["CLUSTER_NAME"] != "" {
-				i.run(d, env)
-				return nil
-			}
-		}
-	}
-	return nil
+	i = Installation{Namespace: d.Namespace, Deployment: d, Account: cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default")}
+	i.told, err = environmentOf(ctx, from, d.Namespace, c)
+	return i, err == nil, err
 }
 
-// Read is the installation that a Deployment of any namespace is. found: it runs Daemok or
-// Karpenter, as their charts set them up.
-func Read(d *appsv1.Deployment) (i Installation, found bool) {
-	_, env := controllerOf(&d.Spec.Template.Spec)
-	i.run(d, env)
-	return i, env != nil
-}
-
-// run notes the Deployment, and what its container's environment says.
-func (i *Installation) run(d *appsv1.Deployment, env map[string]string) {
-	i.Namespace, i.Deployment, i.Account, i.settings = d.Namespace, d, cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default"), env
+// isKarpenter reports whether it is Karpenter's own controller.
+func (i Installation) isKarpenter() bool {
+	return IsKarpenter(controllerOf(&i.Deployment.Spec.Template.Spec).Image)
 }
 
 // Lease is what the controllers of the installation lead by.
 func (i Installation) Lease() Lease { return leaseOf(i.Namespace, i.Setting) }
 
 // Setting is a setting of the controller by its environment variable: what the Deployment
-// gives it, else what the ConfigMap says; empty: it is set by neither, or not by its value.
-func (i Installation) Setting(name string) string { return cmp.Or(i.settings[name], i.behind[name]) }
+// gives it, else what the ConfigMap says; empty: it is set by neither, or Unread says where it may be.
+func (i Installation) Setting(name string) string { return cmp.Or(i.told.values[name], i.behind[name]) }
+
+// Unread is what may hold a setting that has no value here, such as Secret kube-system/karpenter: Secrets are not read, nor are
+// ConfigMaps without the right to. Empty: the setting is known.
+func (i Installation) Unread(name string) string {
+	if i.Setting(name) != "" {
+		return ""
+	}
+	return i.told.source(name)
+}
 
 // Role is the ARN of the role that the service account names; empty: it names none, or is
 // not there. With EKS Pod Identity none does.

@@ -43,6 +43,7 @@ var elsewhere = map[string]string{
 	"update karpenter.sh/nodepools/finalizers":           "claims whose owner blocks: asked by the API server's admission",
 	"update karpenter.sh/provisioners/finalizers":        "the same",
 	"update karpenter.sh/nodeclaims/finalizers":          "nodes whose owner blocks: asked by the API server's admission",
+	"list apps/deployments":                              "the round that looks for other controllers",
 	"get apps/deployments":                               "events on workloads of pods without place",
 	"get apps/replicasets":                               "the same",
 	"get apps/statefulsets":                              "the same",
