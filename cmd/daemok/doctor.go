@@ -105,6 +105,7 @@ func (in surroundings) patient(ctx context.Context, at *target) (*doctor.Patient
 	if err != nil {
 		return nil, err
 	}
+	at.notes = io.Discard // its checks say what could not be read
 	if err := at.learn(ctx, store); err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func clusterOf(t *testing.T, objects ...client.Object) connector {
 func installed(env ...string) *appsv1.Deployment {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "karpenter"}}
 	d.Spec.Template.Spec.ServiceAccountName = "karpenter"
-	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "controller"}}
+	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "controller", Image: "ghcr.io/daemok/daemok-controller:v1"}}
 	for _, line := range append([]string{"CLUSTER_NAME=prod"}, env...) {
 		name, value, _ := strings.Cut(line, "=")
 		d.Spec.Template.Spec.Containers[0].Env = append(d.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: name, Value: value})

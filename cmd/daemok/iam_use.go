@@ -17,10 +17,11 @@ type inCluster struct {
 	use     rights.Use
 	classes int
 	install installation.Installation
-	role    string // ARN of the role that the controller's service account names; empty: none
+	at      *target // that learnt of it
+	role    string  // ARN of the role that the controller's service account names; empty: none
 }
 
-func (c inCluster) setting(name string) string { return c.install.Setting(name) }
+func (c inCluster) setting(name string) string { return c.at.installed(name) }
 
 // readIAMUse reads the classes of a cluster, and the settings of its controller.
 func readIAMUse(ctx context.Context, store client.Client) (inCluster, error) {
@@ -32,7 +33,7 @@ func readIAMUse(ctx context.Context, store client.Client) (inCluster, error) {
 	if err != nil {
 		return inCluster{}, err
 	}
-	c := inCluster{use: rights.UseOf(specs), classes: len(specs), install: at.controller}
+	c := inCluster{use: rights.UseOf(specs), classes: len(specs), install: at.controller, at: at}
 	if c.install.Deployment == nil {
 		return c, nil
 	}

@@ -221,7 +221,7 @@ func (a answer) printed(wide bool) output.Answer {
 	for _, r := range view.Removals {
 		rows = append(rows, output.Row{Object: objectOf("Node", r.Node), Value: r})
 	}
-	return output.Answer{Value: view, Rows: rows, Text: func(out io.Writer) error {
+	return output.Answer{Value: view, Rows: rows, None: "the plan does nothing", Text: func(out io.Writer) error {
 		if err := a.write(out); err != nil || !wide {
 			return err
 		}

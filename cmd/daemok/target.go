@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -21,9 +23,13 @@ type target struct {
 	*kubectl.Flags
 	clusterName, region string
 	controller          installation.Installation // learn finds it
+	notes               io.Writer                 // where it says which settings are not known; standard error, unless another is set
+	unread              map[string]bool           // objects of which it has said so
 }
 
-func newTarget() *target { return &target{Flags: kubectl.NewFlags()} }
+func newTarget() *target {
+	return &target{Flags: kubectl.NewFlags(), notes: os.Stderr, unread: map[string]bool{}}
+}
 
 // addTo lets a command be told which cluster is meant.
 func (t *target) addTo(cmd *cobra.Command) {
@@ -43,20 +49,32 @@ func (t *target) addAWS(cmd *cobra.Command) {
 }
 
 // learn finds how the controller is set up that is installed in the cluster. Where that may
-// not be read, settings are those of the environment alone.
+// not be read, it says so, and settings are those of the environment alone.
 func (t *target) learn(ctx context.Context, store client.Reader) error {
 	found, err := installation.Find(ctx, store, systemNamespace())
-	if err != nil && !apierrors.IsForbidden(err) {
-		return err
+	if apierrors.IsForbidden(err) {
+		fmt.Fprintf(t.notes, "The controller's settings are not known (%v): those of this environment are used, and defaults. "+
+			"Get the right to list deployments.apps in namespace %s, or set the variables that the controller has.\n", err, systemNamespace())
+		return nil
 	}
 	t.controller = found
-	return nil
+	return err
 }
 
 // setting is a setting of the controller by its environment variable: that of this process,
 // or else what the installed controller has once learn has found it.
 func (t *target) setting(name string) string {
-	return cmp.Or(os.Getenv(name), t.controller.Setting(name))
+	return cmp.Or(os.Getenv(name), t.installed(name))
+}
+
+// installed is a setting that the installed controller has. It says once of each object that was not read that there may be others.
+func (t *target) installed(name string) string {
+	if object := t.controller.Unread(name); object != "" && os.Getenv(name) == "" && !t.unread[object] {
+		t.unread[object] = true
+		fmt.Fprintf(t.notes, "The controller may have %s and other settings from %s, which is not read: defaults are used. "+
+			"Set in this environment what it has there.\n", name, object)
+	}
+	return t.controller.Setting(name)
 }
 
 // usual is what holds for classes of the v1alpha5 API that say nothing else.

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -41,6 +42,8 @@ const (
 
 // Format is the form that a command prints in. New makes one.
 type Format struct {
+	Notes io.Writer // where it is said that there was nothing to print; standard error, unless another is set
+
 	asked    string
 	own      []string // forms of the command alone
 	nameless bool
@@ -52,7 +55,7 @@ type Format struct {
 // New returns a format of which nothing is asked for yet: then it is the first of the
 // command's own forms, or Table where it has none.
 func New(own ...string) *Format {
-	f := &Format{asked: Table, own: own}
+	f := &Format{Notes: os.Stderr, asked: Table, own: own}
 	if len(own) > 0 {
 		f.asked = own[0]
 	}
@@ -166,6 +169,7 @@ type Answer struct {
 	Value any                   // all of it, as JSON shows it
 	Rows  []Row                 // a line each of Name and of columns
 	Text  func(io.Writer) error // prints it for people, and in the command's own forms
+	None  string                // what it means that there are no rows, as a clause; empty: no more is to be said
 }
 
 // Row is one thing of a list.
@@ -177,7 +181,8 @@ type Row struct {
 // Object is an object of a cluster, or a thing at AWS without a group.
 type Object struct{ Group, Kind, Name string }
 
-// Print prints an answer in the form asked for.
+// Print prints an answer in the form asked for. As with kubectl, a list of names or columns without rows is a line
+// in Notes alone.
 func (f *Format) Print(out io.Writer, a Answer) error {
 	switch {
 	case slices.Contains(f.own, f.asked) || f.ForPeople():
@@ -187,7 +192,7 @@ func (f *Format) Print(out io.Writer, a Answer) error {
 	case f.asked == YAML:
 		return writeYAML(out, a.Value)
 	case f.asked == Name:
-		return writeNames(out, a.Rows)
+		return f.writeNames(out, a)
 	case f.paths != nil:
 		value, err := plainValue(a.Value)
 		if err != nil {
@@ -200,7 +205,20 @@ func (f *Format) Print(out io.Writer, a Answer) error {
 	case f.template != nil:
 		return f.writeTemplate(out, a.Value)
 	}
+	if len(a.Rows) == 0 {
+		return f.sayNone(a)
+	}
 	return f.writeColumns(out, a.Rows)
+}
+
+// sayNone says that there is nothing to print, in kubectl's words.
+func (f *Format) sayNone(a Answer) error {
+	text := "No resources found"
+	if a.None != "" {
+		text += ": " + a.None
+	}
+	_, err := fmt.Fprintln(f.Notes, text)
+	return err
 }
 
 func writeJSON(out io.Writer, value any) error {
@@ -220,9 +238,9 @@ func writeYAML(out io.Writer, value any) error {
 }
 
 // writeNames prints the objects of rows as kubectl names them, each once.
-func writeNames(out io.Writer, rows []Row) error {
+func (f *Format) writeNames(out io.Writer, a Answer) error {
 	told := map[Object]bool{}
-	for _, r := range rows {
+	for _, r := range a.Rows {
 		if r.Object.Name == "" || told[r.Object] {
 			continue
 		}
@@ -235,6 +253,9 @@ func writeNames(out io.Writer, rows []Row) error {
 		if err := (&printers.NamePrinter{}).PrintObj(o, out); err != nil {
 			return err
 		}
+	}
+	if len(told) == 0 {
+		return f.sayNone(a)
 	}
 	return nil
 }

@@ -80,6 +80,29 @@ func TestFormsOfKubectl(t *testing.T) {
 	}
 }
 
+// As with kubectl a list without rows prints nothing but a line that says so, beside the output; values are printed as they are.
+func TestNothingToList(t *testing.T) {
+	for form, want := range map[string][2]string{
+		"name":                       {"", "No resources found: the plan does nothing\n"},
+		"custom-columns=NAME:.name":  {"", "No resources found: the plan does nothing\n"},
+		"json":                       {"{}\n", ""},
+		"jsonpath={.launches}":       {"", ""},
+		"go-template={{.launches}}.": {"<no value>.", ""},
+	} {
+		t.Run(form, func(t *testing.T) {
+			var out, notes strings.Builder
+			f := output.New()
+			f.Notes = &notes
+			if err := asked(f, "-o", form); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Print(&out, output.Answer{Value: map[string]string{}, None: "the plan does nothing"}); err != nil || out.String() != want[0] || notes.String() != want[1] {
+				t.Errorf("printed %q, beside it %q, %v; want %q, %q", &out, &notes, err, want[0], want[1])
+			}
+		})
+	}
+}
+
 // tidy takes space from the ends of lines, which tables have.
 func tidy(text string) string {
 	lines := strings.Split(text, "\n")

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+)
+
+// Where the settings of the controller may not be read, a plan is made with those of the environment, and a line beside it says so.
+func TestSettingsThatAreNotKnownAreSaid(t *testing.T) {
+	for name, tt := range map[string]struct {
+		secret    bool // the controller has settings from a Secret
+		forbidden bool // Deployments may not be listed
+		env       string
+		want      string
+	}{
+		"all is known": {},
+		"Deployments may not be listed": {forbidden: true, want: "The controller's settings are not known (list Deployments in namespace kube-system to find the controller's: deployments.apps is forbidden: no): " +
+			"those of this environment are used, and defaults. Get the right to list deployments.apps in namespace kube-system, or set the variables that the controller has.\n"},
+		"settings are in a Secret": {secret: true, want: "The controller may have FEATURE_GATES and other settings from Secret kube-system/settings, which is not read: defaults are used. " +
+			"Set in this environment what it has there.\n"},
+		"in a Secret, and in the environment": {secret: true, env: "NodeRepair=true"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("FEATURE_GATES", tt.env)
+			d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "karpenter"}}
+			d.Spec.Template.Spec.Containers = []corev1.Container{{Image: "daemok-controller"}}
+			if tt.secret {
+				d.Spec.Template.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}}
+			}
+			store := fake.NewClientBuilder().WithObjects(d).WithInterceptorFuncs(interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, to client.ObjectList, opts ...client.ListOption) error {
+				if tt.forbidden {
+					return &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonForbidden, Message: schema.GroupResource{Group: "apps", Resource: "deployments"}.String() + " is forbidden: no"}}
+				}
+				return c.List(ctx, to, opts...)
+			}}).Build()
+			var notes strings.Builder
+			at := newTarget()
+			at.notes = &notes
+			if err := at.learn(t.Context(), store); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if got := at.setting("FEATURE_GATES"); got != tt.env {
+					t.Errorf("FEATURE_GATES is %q, want %q", got, tt.env)
+				}
+			}
+			if notes.String() != tt.want {
+				t.Errorf("it says\n%swant\n%s", &notes, tt.want)
+			}
+		})
+	}
+}
