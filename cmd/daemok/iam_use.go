@@ -17,11 +17,17 @@ type inCluster struct {
 	use     rights.Use
 	classes int
 	install installation.Installation
-	at      *target // that learnt of it
+	at      *target // that learnt of it; nil: no cluster was read
 	role    string  // ARN of the role that the controller's service account names; empty: none
 }
 
-func (c inCluster) setting(name string) string { return c.at.installed(name) }
+// setting is a setting of the controller; empty without a cluster.
+func (c inCluster) setting(name string) string {
+	if c.at == nil {
+		return ""
+	}
+	return c.at.installed(name)
+}
 
 // readIAMUse reads the classes of a cluster, and the settings of its controller.
 func readIAMUse(ctx context.Context, store client.Client) (inCluster, error) {
