@@ -193,3 +193,27 @@ func TestWhatComesInPlaceOfAnEvictedPodWaitsAtOnce(t *testing.T) {
 		t.Errorf("%v wait, want %v", waiting, want)
 	}
 }
+
+// A node is deleted, and a pod of it evicted the moment that it is tainted: the watch of pods shows
+// that before the watch of nodes shows the taint, and the pod counts all the same.
+func TestAPodEvictedFromADeletedNodeCountsThoughNoTaintIsShownYet(t *testing.T) {
+	yes, one := true, int32(1)
+	ofWeb := func(p *corev1.Pod) {
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", Controller: &yes}}
+	}
+	deleted, tainted := node("n"), node("n")
+	deleted.DeletionTimestamp, tainted.DeletionTimestamp = &metav1.Time{Time: start}, &metav1.Time{Time: start}
+	tainted.Spec.Taints = []corev1.Taint{{Key: api.TaintDisrupted, Effect: corev1.TaintEffectNoSchedule}}
+	k := newKeeper()
+	k.ReplicaSetSeen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{
+		Replicas: &one, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}})
+	k.NodeSeen(deleted)
+	k.PodSeen(pod("web-1", "1", "n", ofWeb), true)
+	k.PodSeen(pod("web-1", "1", "n", ofWeb, func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} }), false)
+	for _, shown := range []*corev1.Node{deleted, tainted} {
+		k.NodeSeen(shown)
+		if pods := k.Snapshot().Nodes[0].Pods; len(pods) != 1 || !pods[0].Returns {
+			t.Errorf("with taints %v the node has %+v, want web-1, which returns", shown.Spec.Taints, pods)
+		}
+	}
+}

@@ -60,8 +60,12 @@ func (k *Keeper) leaves(e *podEntry) {
 	k.lineage[of] = append(k.lineage[of], evicted{*p, e.subject, k.now()})
 }
 
-// isToGo reports whether a node that is there carries the mark of those that go.
-func isToGo(n *corev1.Node) bool { return n != nil && translate.HasTaint(n, api.TaintDisrupted) }
+// isToGo reports whether a node that is there goes: it carries the mark of those, or is
+// deleted. Its pods are evicted right after it was marked, so that the watch of pods may show
+// that before the watch of nodes shows the mark; that it is deleted was shown before.
+func isToGo(n *corev1.Node) bool {
+	return n != nil && (n.DeletionTimestamp != nil || translate.HasTaint(n, api.TaintDisrupted))
+}
 
 // nodeWent notes that a node has gone: pods that it was to let go are left to the garbage
 // collector, which ends them later.
