@@ -12,6 +12,7 @@ import (
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // ErrOrderChanged says that an order can no longer be withdrawn as planned.
@@ -29,16 +30,13 @@ type Withdrawn struct {
 // mark on nothing new is bought for the claim, and whoever buys lets it go as
 // soon as it is certain that no machine is on its way to it. A claim that has
 // its machine by now keeps it, with ErrOrderChanged; so do all where the plan counts on a
-// claim that turns out not to have been created.
+// claim that turns out not to have been created, or on a claim or node that goes.
 func (a *Applier) Withdraw(ctx context.Context, p plan.Plan) []Withdrawn {
 	out := make([]Withdrawn, len(p.Withdrawals))
 	if len(out) == 0 {
 		return out
 	}
-	lost, err := a.forgetLost(ctx, time.Time{})
-	if err == nil && len(lost) > 0 {
-		err = fmt.Errorf("%w: claim %s, which was to serve in its place, was not created", ErrOrderChanged, lost[0])
-	}
+	err := a.othersServe(ctx, p)
 	each(len(out), func(i int) {
 		if err != nil {
 			out[i] = Withdrawn{Withdrawal: p.Withdrawals[i], Err: err}
@@ -48,6 +46,35 @@ func (a *Applier) Withdraw(ctx context.Context, p plan.Plan) []Withdrawn {
 		out[i] = Withdrawn{p.Withdrawals[i], claim, err}
 	})
 	return out
+}
+
+// othersServe looks whether what is to serve in place of withdrawn orders is there and stays,
+// which watches may be late to deny.
+func (a *Applier) othersServe(ctx context.Context, p plan.Plan) error {
+	lost, err := a.forgetLost(ctx, time.Time{})
+	if err != nil {
+		return err
+	}
+	if len(lost) > 0 {
+		return fmt.Errorf("%w: claim %s, which was to serve in its place, was not created", ErrOrderChanged, lost[0])
+	}
+	var claims karpv1.NodeClaimList
+	if err := a.Live.List(ctx, &claims); err != nil {
+		return fmt.Errorf("list claims before orders are withdrawn: %w", err)
+	}
+	stays := map[seat]bool{}
+	for i := range claims.Items {
+		c := &claims.Items[i]
+		is := c.DeletionTimestamp == nil && !translate.IsWithdrawn(c)
+		stays[seat{plan.OnMachine, c.Name}], stays[seat{plan.OnNode, c.Status.NodeName}] = is, is
+	}
+	for i := range p.Placements {
+		to := seat{p.Placements[i].On, p.Placements[i].Target}
+		if is, known := stays[to]; known && !is || !known && to.on == plan.OnMachine {
+			return fmt.Errorf("%w: %s %s, which was to serve in its place, goes or is gone", ErrOrderChanged, to.on, to.target)
+		}
+	}
+	return nil
 }
 
 // withdraw marks one claim as the API server has it, unless it changed since.

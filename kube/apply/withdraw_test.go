@@ -62,7 +62,6 @@ func TestAnOrderIsWithdrawnOnlyAsItWasSeen(t *testing.T) {
 	}
 }
 
-// storeOf holds one claim; err is what writes to it bring.
 // The answer to a claim's creation was lost, and it was not created: what the plan would
 // withdraw because of it stays, and the next plan does not count on it.
 func TestNoOrderIsWithdrawnForOneThatWasNotCreated(t *testing.T) {
@@ -82,13 +81,52 @@ func TestNoOrderIsWithdrawnForOneThatWasNotCreated(t *testing.T) {
 	}
 }
 
-func storeOf(t *testing.T, err error, c *karpv1.NodeClaim) client.Client {
+// The plan has places for the pods on another order or node, and that goes by now, which the watches
+// have not shown yet: the order stays. Nodes that no claim has are not asked about.
+func TestNoOrderIsWithdrawnForOneThatGoes(t *testing.T) {
+	tests := map[string]struct {
+		on     plan.Destination
+		target string
+		other  func(c *karpv1.NodeClaim) // what its claim is by now
+		want   error
+	}{
+		"another order that stays":      {plan.OnMachine, "other", func(*karpv1.NodeClaim) {}, nil},
+		"another order that is deleted": {plan.OnMachine, "other", func(c *karpv1.NodeClaim) { c.DeletionTimestamp = &metav1.Time{Time: start} }, ErrOrderChanged},
+		"another order that is gone":    {plan.OnMachine, "other", func(c *karpv1.NodeClaim) { c.Name = "third" }, ErrOrderChanged},
+		"another order that is withdrawn": {plan.OnMachine, "other", func(c *karpv1.NodeClaim) {
+			c.Annotations = map[string]string{api.MarkWithdrawn: "no pod waits for it any more"}
+		}, ErrOrderChanged},
+		"a node that stays": {plan.OnNode, "n", func(c *karpv1.NodeClaim) { c.Status.NodeName = "n" }, nil},
+		"a node whose claim is deleted": {plan.OnNode, "n", func(c *karpv1.NodeClaim) {
+			c.Status.NodeName, c.DeletionTimestamp = "n", &metav1.Time{Time: start}
+		}, ErrOrderChanged},
+		"a node of others": {plan.OnNode, "of-others", func(*karpv1.NodeClaim) {}, nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			other := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "other", UID: "v", Finalizers: []string{api.FinalizerTermination}}}
+			tt.other(other)
+			store := storeOf(t, nil, &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "u"}}, other)
+			a := &Applier{Store: store, Live: store, Ledger: &Ledger{}}
+			got := a.Withdraw(t.Context(), plan.Plan{
+				Placements:  []plan.Placement{{Pod: cluster.Pod{Name: "web-1"}, On: tt.on, Target: tt.target}},
+				Withdrawals: []plan.Withdrawal{{Claim: "c", Pool: poolID, Note: "no pod waits for it any more"}},
+			})
+			if !errors.Is(got[0].Err, tt.want) || (got[0].Object != nil) != (tt.want == nil) {
+				t.Errorf("Withdraw = %+v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// storeOf holds claims; err is what writes to them bring.
+func storeOf(t *testing.T, err error, list ...client.Object) client.Client {
 	t.Helper()
 	s := runtime.NewScheme()
 	if err := karpv1.AddToScheme(s); err != nil {
 		t.Fatal(err)
 	}
-	return fake.NewClientBuilder().WithScheme(s).WithObjects(c).WithInterceptorFuncs(interceptor.Funcs{
+	return fake.NewClientBuilder().WithScheme(s).WithObjects(list...).WithInterceptorFuncs(interceptor.Funcs{
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
 			if err != nil {
 				return err
