@@ -14,6 +14,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -179,18 +180,36 @@ func (p *promises) places() string {
 
 // onHeld counts the pods that need no other place yet, as far as the controller knows: on
 // nodes that are not ready and stay, on nodes that lost their NodeClaims, whose drains may be
-// held, and on nodes whose NodeClaims were deleted so lately that it may not know.
+// held, on nodes whose NodeClaims were deleted so lately that it may not know, and on nodes that
+// stay because they came.
 func (p *promises) onHeld() (n int) {
 	for _, pod := range p.pods {
 		node := p.nodes[pod.Spec.NodeName]
 		if node == nil || pod.DeletionTimestamp != nil || !isSlot(pod.Pod) {
 			continue
 		}
-		if node.DeletionTimestamp == nil && !translate.IsReady(node) || p.lostItsClaim(node) || p.wentLately(node) {
+		if node.DeletionTimestamp == nil && !translate.IsReady(node) || p.lostItsClaim(node) || p.wentLately(node) || p.keeps(pod, node) {
 			n++
 		}
 	}
 	return n
+}
+
+// keeps reports whether the pod came to a node that was closed to be removed by choice, or so
+// shortly before that it may not have been known: such a node stays.
+func (p *promises) keeps(pod *podLife, node *corev1.Node) bool {
+	closedAt := apply.TaintedAt(node)
+	return !closedAt.IsZero() && !p.goes(node) && pod.boundAt.After(closedAt.Add(-lateWatches))
+}
+
+// goes reports whether the node, or its NodeClaim, is deleted.
+func (p *promises) goes(node *corev1.Node) bool {
+	for _, c := range p.claims {
+		if c.Status.ProviderID == node.Spec.ProviderID && c.DeletionTimestamp != nil {
+			return true
+		}
+	}
+	return node.DeletionTimestamp != nil
 }
 
 func (p *promises) wentLately(node *corev1.Node) bool {
