@@ -32,28 +32,29 @@ func TestMain(m *testing.M) {
 // the trouble is over, every pod runs, no machine is lost, no two claims
 // share one, and in the end nothing is left.
 func TestNoSeedOfFaultsLosesAnything(t *testing.T) {
-	failed, first := 0, uint64(0)
-	for seed := *from; seed < *from+uint64(*seeds); seed++ {
-		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			defer func() {
-				if t.Failed() {
-					t.Logf("repeat with: go test ./sim/whole -run TestNoSeed -seeds 1 -from %d", seed)
-				}
-			}()
-			tell(t, fake.Options{Seed: seed}, func(_ *testing.T, w *world) { w.tempest(seed) })
-		})
-		if !ok && failed == 0 {
-			first = seed
-		}
-		if !ok {
-			failed++
-		}
-	}
-	if failed > 0 {
-		fmt.Printf("faults: FAILED seeds=%d from=%d failed=%d first=%d\n", *seeds, *from, failed, first)
+	failed, first := eachSeed(t, *seeds, func(t *testing.T, seed uint64) {
+		tell(t, fake.Options{Seed: seed}, func(_ *testing.T, w *world) { w.tempest(seed) })
+	})
+	if failed == 0 {
+		fmt.Printf("faults: ok seeds=%d from=%d failed=0\n", *seeds, *from)
 		return
 	}
-	fmt.Printf("faults: ok seeds=%d from=%d failed=0\n", *seeds, *from)
+	fmt.Printf("faults: FAILED seeds=%d from=%d failed=%d first=%d\n", *seeds, *from, failed, first)
+}
+
+// eachSeed tells a story of each of n seeds. It counts those that failed, and reports each at
+// once: a run of many takes long.
+func eachSeed(t *testing.T, n int, story func(t *testing.T, seed uint64)) (failed int, first uint64) {
+	for seed := *from; seed < *from+uint64(n); seed++ {
+		if t.Run(fmt.Sprint(seed), func(t *testing.T) { story(t, seed) }) {
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "%s/%d failed, repeat with: make faults SEEDS=1 FROM=%d\n", t.Name(), seed, seed)
+		if failed++; failed == 1 {
+			first = seed
+		}
+	}
+	return failed, first
 }
 
 // late draws how watches lag: all of them somewhat, and now and then one so much
@@ -182,9 +183,11 @@ func (r *reign) change(u draws, minute int) {
 // AWS or on the way, before they take effect or after. A seed takes as long as four
 // without AWS, so that there are fewer.
 func TestNoSeedOfFaultsOverAWSLosesAnything(t *testing.T) {
-	for seed := *from; seed < *from+uint64(*seeds+3)/4; seed++ {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			tellOfAWS(t, seed, func(_ *testing.T, w *world) { w.tempest(seed) })
-		})
+	n := (*seeds + 3) / 4
+	failed, first := eachSeed(t, n, func(t *testing.T, seed uint64) {
+		tellOfAWS(t, seed, func(_ *testing.T, w *world) { w.tempest(seed) })
+	})
+	if failed > 0 {
+		fmt.Printf("faults: FAILED seeds=%d from=%d failed=%d first=%d\n", n, *from, failed, first)
 	}
 }
