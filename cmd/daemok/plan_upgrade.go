@@ -90,24 +90,19 @@ func upgradeOf(c *class.Subject, claims []karpv1.NodeClaim, build string) (upgra
 
 func writeUpgrade(out io.Writer, build string, all []upgradeJSON) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "this build is %s\n", build)
+	fmt.Fprintf(&b, "This command is of build %s. An upgrade of the controller to it replaces no node.\n", build)
 	if len(all) == 0 {
-		b.WriteString("there are no EC2NodeClasses\n")
+		b.WriteString("There are no EC2NodeClasses.\n")
 	}
 	for _, u := range all {
 		switch {
 		case u.Why != "":
 			fmt.Fprintf(&b, "%s: this build makes no launch template of it: %s\n", u.Class, u.Why)
 		case len(u.Forms) == 0:
-			fmt.Fprintf(&b, "%s: nothing to compare with: no controller that notes launch templates has looked at it yet\n", u.Class)
+			fmt.Fprintf(&b, "%s: unknown: no controller has stored its launch template yet, so there is nothing to compare with\n", u.Class)
 		}
-		for _, f := range u.Forms {
-			builds := "build " + strings.Join(f.Builds, ", ")
-			if f.Same {
-				fmt.Fprintf(&b, "%s: the same as %s makes it (nodes launched so: %d)\n", u.Class, builds, f.Nodes)
-				continue
-			}
-			fmt.Fprintf(&b, "%s: otherwise than %s makes it (nodes launched so, which stay as they are: %d)\n", u.Class, builds, f.Nodes)
+		for i, f := range u.Forms {
+			fmt.Fprintf(&b, "%s: %s\n", u.Class, f.text(build, i == 0))
 			for _, c := range f.Changes {
 				b.WriteString(c.text())
 			}
@@ -115,6 +110,25 @@ func writeUpgrade(out io.Writer, build string, all []upgradeJSON) error {
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
+}
+
+// text says whether this build launches nodes as others do, and which nodes they launched. now: the last of these builds is
+// the one that runs.
+func (f formJSON) text(build string, now bool) string {
+	nodes := counted(f.Nodes, "node")
+	running := f.Builds[len(f.Builds)-1]
+	builds := "build " + strings.Join(f.Builds, ", build ")
+	switch {
+	case now && f.Same && running == build:
+		return fmt.Sprintf("this build runs already (%s launched with this launch template and user data)", nodes)
+	case now && f.Same:
+		return fmt.Sprintf("new nodes stay the same: %s, which runs now, makes the same launch template and user data (%s launched with them)", builds, nodes)
+	case now:
+		return fmt.Sprintf("new nodes change: %s, which runs now, makes another launch template or user data (%s launched with them, to stay as they are)", builds, nodes)
+	case f.Same:
+		return fmt.Sprintf("%s of the earlier %s are as new nodes of this build", nodes, builds)
+	}
+	return fmt.Sprintf("%s of the earlier %s differ from new nodes of this build, and stay as they are", nodes, builds)
 }
 
 // text has a line of what was and one of what is; of texts with several lines, those that differ.

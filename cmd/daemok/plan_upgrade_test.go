@@ -90,13 +90,13 @@ func upgradePlan(t *testing.T, args ...string) string {
 // nodes stay as they are.
 func TestWhatAnUpgradeChangesOfNewNodes(t *testing.T) {
 	got := upgradePlan(t)
-	want := `this build is ` + ownBuild() + `
-EC2NodeClass/default: the same as build v1 makes it (nodes launched so: 1)
-EC2NodeClass/gpu: otherwise than build v1 makes it (nodes launched so, which stay as they are: 1)
+	want := `This command is of build ` + ownBuild() + `. An upgrade of the controller to it replaces no node.
+EC2NodeClass/default: new nodes stay the same: build v1, which runs now, makes the same launch template and user data (1 node launched with them)
+EC2NodeClass/gpu: new nodes change: build v1, which runs now, makes another launch template or user data (1 node launched with them, to stay as they are)
   - Gone: yes
   - MetadataOptions.HttpTokens: optional
   + MetadataOptions.HttpTokens: required
-EC2NodeClass/quiet: nothing to compare with: no controller that notes launch templates has looked at it yet
+EC2NodeClass/quiet: unknown: no controller has stored its launch template yet, so there is nothing to compare with
 `
 	if got != want {
 		t.Errorf("it prints\n%s\nwant\n%s", got, want)
@@ -110,6 +110,23 @@ EC2NodeClass/quiet: nothing to compare with: no controller that notes launch tem
 	}
 	if names := upgradePlan(t, "-o", "name"); !strings.Contains(names, "ec2nodeclass.karpenter.k8s.aws/gpu") {
 		t.Errorf("with -o name it prints %q", names)
+	}
+}
+
+// Which build runs, and which ran before, is said where several have looked at a class.
+func TestSeveralBuildsOfAClassAreToldApart(t *testing.T) {
+	for want, tt := range map[string]struct {
+		form formJSON
+		now  bool
+	}{
+		"new nodes stay the same: build v1, build v2, which runs now, makes the same launch template and user data (3 nodes launched with them)": {formJSON{Builds: []string{"v1", "v2"}, Nodes: 3, Same: true}, true},
+		"this build runs already (3 nodes launched with this launch template and user data)":                                                     {formJSON{Builds: []string{"v1", "v3"}, Nodes: 3, Same: true}, true},
+		"2 nodes of the earlier build v1 differ from new nodes of this build, and stay as they are":                                              {formJSON{Builds: []string{"v1"}, Nodes: 2}, false},
+		"2 nodes of the earlier build v1, build v2 are as new nodes of this build":                                                               {formJSON{Builds: []string{"v1", "v2"}, Nodes: 2, Same: true}, false},
+	} {
+		if got := tt.form.text("v3", tt.now); got != want {
+			t.Errorf("of builds %v it says\n%s\nwant\n%s", tt.form.Builds, got, want)
+		}
 	}
 }
 
