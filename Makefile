@@ -34,19 +34,20 @@ DAEMOK_SOURCES := $(call sources,$(SHARED) bench controller demo examples observ
 CONTROLLER_SOURCES := $(call sources,$(SHARED) controller observe cmd/daemok-controller)
 LAB_SOURCES    := $(call sources,$(SHARED) charts examples lab)
 
-# Packages with tests are told apart by what their files do. Those that start goroutines or share memory run under
-# the race detector; all others, and what takes minutes of it, run without. The adapter and the stories of the whole
-# controllers run without it too, and with it those tests that reach every goroutine, the emulator's too: RACED_STORIES.
-# Each package has one processor, and two run at once: the timers of a bubble of testing/synctest share one shadow
-# stack in the detector of Go 1.26, which two processors that fire them at once bring to a crash (SIGSEGV in its StackDepot).
+# All packages are tested without the race detector, which makes code five to ten times slower and compiles every library
+# once more. With it run, in `make test`, the stories of the whole controllers that reach every goroutine, and the packages
+# that divide work among processors; in `make test-full` all packages whose files start goroutines or share memory too.
+# Each of those has one processor: the timers of a bubble of testing/synctest share one shadow stack in the detector of
+# Go 1.26, which two processors that fire them at once bring to a crash (SIGSEGV in its StackDepot).
 SHARES  := ^[[:space:]]*go |[.]Go[(]|\bsync[.]|\batomic[.]|httptest[.]
 QUICKER := core bench cmd/daemok internal/tidy internal/mutate kube/api kube/legacy cloud/aws/emulator sim
-PARTLY  := cloud/aws sim/whole
-TESTED   = $(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./... | sed 's|^$(CURDIR)/||')
+PARTLY  := sim/whole
+TESTED   = $(filter-out internal/tidy,$(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./... | sed 's|^$(CURDIR)/||'))
 RACED    = $(foreach p,$(filter-out $(PARTLY) $(QUICKER) $(addsuffix /%,$(QUICKER)),$(TESTED)),$(if $(shell grep -lE '$(SHARES)' $(p)/*.go),./$(p)))
-PLAIN    = $(filter-out $(RACED) ./internal/tidy,$(addprefix ./,$(TESTED)))
-RACED_STORIES := TestConformance|TestEveryCall|TestNoSeed|TestAStorm|TestLateWatches|TestOfTwoLeaders|TestThrottledCalls|TestAClusterIs|TestDriftedNodes|TestLimitsHold|TestARollbackOfAMigration
+PLAIN    = $(addprefix ./,$(filter-out sim/whole core/decide,$(TESTED)))
+RACED_STORIES := TestNoSeed|TestAStorm|TestLateWatches|TestOfTwoLeaders|TestThrottledCalls|TestAClusterIs|TestDriftedNodes|TestLimitsHold|TestARollbackOfAMigration
 RACED_SEEDS   := 3
+RACE := GOFLAGS="-buildvcs=false -trimpath" go test -race -vet=off
 
 # Tests in another order each time cannot be remembered from one run to the next: `make test-full` does it.
 SHUFFLE  ?=
@@ -109,18 +110,21 @@ tidy: ## rules of the repository: import directions, purity of core, documents
 unit: raced plain ## unit tests and stories of the main module
 
 .PHONY: raced
-raced: ## those with goroutines, with the race detector
-	@echo "test: unit tests (main module, -race)"
-	@go test -race -cpu 1 -vet=off $(SHUFFLE) -timeout 45m $(RACED)
-	@go test -race -cpu 1 -vet=off $(SHUFFLE) -timeout 90m ./cloud/aws -run '$(RACED_STORIES)'
-	@go test -race -cpu 1 -vet=off $(SHUFFLE) -timeout 90m ./sim/whole -run '$(RACED_STORIES)' -args -seeds $(RACED_SEEDS)
-	@go test -race -vet=off $(SHUFFLE) ./core/parallel
-	@go test -race -vet=off $(SHUFFLE) -run 'TestStories|TestTheNumberOfProcessorsChangesNothing' ./core/decide
+raced: ## the whole controllers, and what divides work among processors, with the race detector
+	@echo "test: whole controllers and parallel work (-race)"
+	@$(RACE) $(SHUFFLE) -cpu 1 -timeout 90m ./sim/whole -run '$(RACED_STORIES)' -args -seeds $(RACED_SEEDS)
+	@$(RACE) $(SHUFFLE) ./core/parallel
+	@$(RACE) $(SHUFFLE) -run 'TestStories|TestTheNumberOfProcessorsChangesNothing' ./core/decide
+
+.PHONY: raced-all
+raced-all: raced ## those, all other stories of the whole controllers, and each package that shares memory
+	@echo "test: packages that share memory (-race)"
+	@$(RACE) $(SHUFFLE) -cpu 1 -timeout 90m $(RACED)
 
 .PHONY: plain
-plain: ## the whole controllers, the core and tables, without the race detector
+plain: ## all packages of the main module, without the race detector
 	@echo "test: stories, the core and tables (main module)"
-	@$(STATIC) go test -vet=off $(SHUFFLE) -timeout 45m ./sim/whole ./core/decide $(filter-out ./sim/whole ./core/decide,$(PLAIN))
+	@$(STATIC) go test -vet=off $(SHUFFLE) -timeout 45m ./sim/whole ./core/decide $(PLAIN)
 
 .PHONY: monitoring
 monitoring: ## dashboards ask for nothing that is not served, and alerts fire when they should
@@ -159,7 +163,7 @@ test-full: test cheapest lab-long ## the checks of test with long counts of seed
 	@$(MAKE) --no-print-directory oracle SEEDS=2000
 	@$(MAKE) --no-print-directory sim SEEDS=2000
 	@$(MAKE) --no-print-directory faults SEEDS=500
-	@$(MAKE) --no-print-directory raced RACED_STORIES=. RACED_SEEDS=10
+	@$(MAKE) --no-print-directory raced-all RACED_STORIES=. RACED_SEEDS=10
 
 .PHONY: oracle
 oracle: ## compare plans with the real kube-scheduler; SEEDS=200 FROM=0, one world: SEED=7, one story: STORY=file
@@ -182,7 +186,7 @@ sim: ## simulated clusters, invariants checked after every event; SEEDS=200 FROM
 .PHONY: faults
 faults: ## the real loops under injected faults; SEEDS=200 FROM=0
 	@mkdir -p bin && $(STATIC) go test -c -o bin/faults.test ./sim/whole
-	@bin/faults.test -test.run 'TestNo(Seed|Trouble|Reply|Page)|TestDeath' -deaths 0 -seeds $(SEEDS) -from $(FROM) > bin/faults.log \
+	@bin/faults.test -test.run 'TestNo(Seed|Trouble|Reply|Page)|TestDeath|TestAMigration' -deaths 0 -seeds $(SEEDS) -from $(FROM) > bin/faults.log \
 	  || { cat bin/faults.log; grep -m 1 '^faults: FAILED' bin/faults.log || \
 	    echo "faults: FAILED seeds=$(SEEDS) from=$(FROM) failed=1 first=none (a death of the controller, see above)"; exit 1; }
 	@grep '^faults: ok' bin/faults.log

@@ -32,7 +32,7 @@ func TestDeathAtAnyWriteLosesNothingAndBuysNothingTwice(t *testing.T) {
 	for _, lag := range lags {
 		for i, call := range callsOfCleanRun(t, lag) {
 			for _, after := range []bool{false, true} {
-				if !tried(i, 1, after) {
+				if !tried(i+1, 3, after) {
 					continue
 				}
 				when := map[bool]string{false: "before", true: "after"}[after]

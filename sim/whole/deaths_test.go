@@ -163,7 +163,7 @@ func (w *world) carryOut(what *command, dieAt int, after bool) (calls int) {
 // memory: in the end it is as without a death. No node stays closed, no machine
 // is left over, and none goes before those in its place have started.
 func TestDeathAtAnyCallOfEachKindOfCommand(t *testing.T) {
-	const some = 5 // of the calls
+	const some = 3 // of the calls
 	for name, what := range commands() {
 		t.Run(name, func(t *testing.T) {
 			calls := 0

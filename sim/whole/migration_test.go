@@ -115,7 +115,10 @@ func (w *world) ownedBy(kind string) bool {
 // bought; then nodes go under the new pool as they did under the old. Wherever the move is
 // ended, it goes on to that end.
 func TestAMigrationDisturbsNothing(t *testing.T) {
-	for _, n := range []int{7, 0, 1, 2, 4, 6, 9, 11, 13, 15} {
+	for i, n := range []int{7, 0, 1, 2, 4, 6, 9, 11, 13, 15} {
+		if *deaths > 0 && i%3 != 0 {
+			continue
+		}
 		t.Run(fmt.Sprintf("ended at write %d", n), func(t *testing.T) {
 			tellOfAWS(t, 3, func(t *testing.T, w *world) {
 				w.older(4)

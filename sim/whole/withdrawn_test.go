@@ -161,7 +161,7 @@ func TestDeathWhileOrdersAreWithdrawnBuysNothing(t *testing.T) {
 	})
 	for i, call := range calls {
 		for _, after := range []bool{false, true} {
-			if !tried(i, 1, after) {
+			if !tried(i+1, 3, after) {
 				continue
 			}
 			when := map[bool]string{false: "before", true: "after"}[after]
