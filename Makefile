@@ -159,7 +159,7 @@ lab-test: build ## tests of the lab module and the stories in labs
 .PHONY: test-full
 test-full: SHUFFLE := -shuffle=on
 test-full: export SHUFFLE
-test-full: test cheapest lab-long ## the checks of test with long counts of seeds, and stories in which minutes go by
+test-full: test cheapest lab-long bill ## the checks of test with long counts of seeds, and stories in which minutes go by
 	@$(MAKE) --no-print-directory oracle SEEDS=2000
 	@$(MAKE) --no-print-directory sim SEEDS=2000
 	@$(MAKE) --no-print-directory faults SEEDS=500

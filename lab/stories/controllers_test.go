@@ -191,7 +191,8 @@ func TestTwoControllers(t *testing.T) {
 // The controller is killed at one moment after another of a scale-up, and
 // started again: every pod runs in the end, and machines and claims are pairs.
 // The lease of the dead is taken away, so that the story need not wait for it.
-func TestControllerKilledAtAnyMoment(t *testing.T) {
+func TestAfterMinutesOfKilledControllers(t *testing.T) {
+	aboutMinutes(t)
 	t.Parallel()
 	s := begin(t, ownLab(t, "--controller=false"))
 	moments := []struct {

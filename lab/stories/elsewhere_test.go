@@ -12,9 +12,7 @@ import (
 
 // What AWS does not have, or has no more, is bought elsewhere.
 func TestAfterMinutesElsewhere(t *testing.T) {
-	if !*long {
-		t.Skip("takes ten minutes; run it with -args -long, or make lab-long")
-	}
+	aboutMinutes(t)
 	t.Parallel()
 	l := ownLabWith(t, []string{"ENABLE_ZONAL_SHIFT=true"})
 	for name, happen := range map[string]func(*story){

@@ -17,9 +17,7 @@ import (
 // release: it says each, waits for the first two and goes on with what the third has. While it leads the API server is
 // gone for longer than its lease: it ends and says why, and the next one goes on with the pods that came meanwhile.
 func TestAfterMinutesWithoutAnAPIServer(t *testing.T) {
-	if !*long {
-		t.Skip("waits for leases to end; run it with -args -long, or make lab-long")
-	}
+	aboutMinutes(t)
 	t.Parallel()
 	s := begin(t, ownLab(t, "--controller=false"))
 	d, kubeconfig := s.door()

@@ -357,7 +357,8 @@ func TestNodesStayWhileTheAPIServerCannotBeReached(t *testing.T) {
 
 // Fifty nodes drift under load: a pool lets ten of them go at a time, and a
 // PodDisruptionBudget is kept all the way. Pods come meanwhile.
-func TestFiftyNodesDrift(t *testing.T) {
+func TestAfterMinutesOfDrift(t *testing.T) {
+	aboutMinutes(t)
 	t.Parallel()
 	const nodes, atOnce = 50, 10
 	s := begin(t, ownLab(t, "--controller=true"))

@@ -10,13 +10,19 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-var long = flag.Bool("long", false, "run the stories in which minutes must go by")
+var long = flag.Bool("long", false, "run the stories that take minutes")
+
+// aboutMinutes skips a story in which minutes must go by, or the processors are kept busy for as long.
+func aboutMinutes(t *testing.T) {
+	t.Helper()
+	if !*long {
+		t.Skip("takes minutes; run it with -args -long, or make lab-long")
+	}
+}
 
 // What the controller does after minutes, or looks at every few.
 func TestAfterMinutes(t *testing.T) {
-	if !*long {
-		t.Skip("takes ten minutes; run it with -args -long, or make lab-long")
-	}
+	aboutMinutes(t)
 	t.Parallel()
 	l := ownLab(t)
 	for name, happen := range map[string]func(*story){

@@ -26,12 +26,6 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// AWS takes forty machines back at once.
-func TestSpotStorm(t *testing.T) {
-	t.Parallel()
-	begin(t, ownLab(t)).spotStorm(40)
-}
-
 // spotPool is a pool of the story's own that buys spot machines.
 func (s *story) spotPool() {
 	s.Helper()

@@ -13,9 +13,7 @@ import (
 // replaced one at a time, and no kubelet is ever newer than what EKS says. The lab's API server is one binary and stays
 // as it is: EKS's word stands for it, and the controller goes by that.
 func TestAfterMinutesOfAnUpdate(t *testing.T) {
-	if !*long {
-		t.Skip("takes a quarter of an hour; run it with -args -long, or make lab-long")
-	}
+	aboutMinutes(t)
 	t.Parallel()
 	s := begin(t, ownLabWith(t, []string{"EKS_CONTROL_PLANE=true"}, "--eks-version=1.35"))
 	s.pool(moving("1"))

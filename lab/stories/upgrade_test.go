@@ -19,9 +19,7 @@ import (
 // come at each step: as many instances are launched as there are pods to need one, none is terminated, every pod runs,
 // and no node is taken for one of another form.
 func TestAfterMinutesOfAnUpgradeUnderLoad(t *testing.T) {
-	if !*long {
-		t.Skip("builds the controller and waits for replicas; run it with -args -long, or make lab-long")
-	}
+	aboutMinutes(t)
 	t.Parallel()
 	next := buildOf(t, "next")
 	s := begin(t, ownLab(t, "--controller=false"))
@@ -69,9 +67,7 @@ func TestAfterMinutesOfAnUpgradeUnderLoad(t *testing.T) {
 // An upgrade to a build that writes one setting of launch templates otherwise: the nodes that are there stay, the class
 // says what differs until the last of them is gone, and the command of the build that is run says how many there are.
 func TestAfterMinutesOfAnUpgradeThatChangesNewNodes(t *testing.T) {
-	if !*long {
-		t.Skip("builds the controller; run it with -args -long, or make lab-long")
-	}
+	aboutMinutes(t)
 	t.Parallel()
 	next := buildOf(t, "next", edit{"cloud/aws/fleet/template.go", "LaunchTemplateInstanceMetadataTagsStateDisabled", "LaunchTemplateInstanceMetadataTagsStateEnabled"})
 	s := begin(t, ownLab(t, "--controller=false"))
