@@ -45,9 +45,12 @@ func (d *described) MustRegister(list ...prometheus.Collector) {
 func TestTheTableIsWhatIsExported(t *testing.T) {
 	d := &described{}
 	m := observe.NewMetrics(d, "v1", "abc", "go1", "amd64")
-	d.MustRegister(&state.Collector{}, &follow.Follower{Metrics: m})
+	d.MustRegister(&follow.Follower{Metrics: m})
 	form := regexp.MustCompile(`fqName: "([^"]*)".*variableLabels: \{([^}]*)\}`)
 	exported := map[string]string{}
+	for _, name := range state.Names() {
+		exported[name] = strings.Join(observe.Define(name).LabelNames(), ",")
+	}
 	for _, text := range d.descs {
 		found := form.FindStringSubmatch(text)
 		if found == nil {

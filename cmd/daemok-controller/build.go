@@ -113,7 +113,7 @@ func build(ctx context.Context, o options, tracer *trace.Tracer, log *slog.Logge
 	if err := p.add(ctx); err != nil {
 		return nil, err
 	}
-	return m, p.addMetrics(ctx)
+	return m, p.addMetrics(ctx, scraped)
 }
 
 // parts is what the loops share.

@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/controller"
 	"github.com/daemok/daemok/kube/foreign"
 	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/observe/alias"
 	"github.com/daemok/daemok/observe/follow"
 	"github.com/daemok/daemok/observe/state"
 )
@@ -24,19 +27,22 @@ func (p *parts) newFollower() *follow.Follower {
 }
 
 // addMetrics wires what is read at a scrape and what is counted from watches.
-func (p *parts) addMetrics(ctx context.Context) error {
+func (p *parts) addMetrics(ctx context.Context, scraped *alias.Gatherer) error {
 	p.metrics.LeadsBy(p.leads)
 	if err := p.follower.Follow(ctx, p.manager.GetCache()); err != nil {
 		return err
 	}
-	current := &state.Collector{
-		Store: foreign.HideFrom(p.manager.GetClient()), Serves: controller.Served(p.pools()), Snapshot: p.keeper.Snapshot, Kinds: p.classes.Kinds, Leading: p.leadsAndKnows,
+	pods, err := p.manager.GetCache().GetInformer(ctx, &corev1.Pod{}, cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("follow pods for metrics: %w", err)
+	}
+	scraped.Beside = &state.Collector{
+		Store: foreign.HideFrom(p.manager.GetClient()), Pods: pods.(toolscache.SharedInformer).GetStore(),
+		Serves: controller.Served(p.pools()), Snapshot: p.keeper.Snapshot, Kinds: p.classes.Kinds, Leading: p.leadsAndKnows,
 		Objects: !p.options.disableStateMetrics, Offers: state.Offers(p.options.offeringMetrics), Now: time.Now,
 	}
-	for _, c := range []prometheus.Collector{current, p.follower} {
-		if err := metrics.Registry.Register(c); err != nil {
-			return fmt.Errorf("register metrics: %w", err)
-		}
+	if err := metrics.Registry.Register(p.follower); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@
 package alias
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -31,10 +32,11 @@ type Rule struct {
 // Series whose value does not begin with Trim do not get it; of others that is taken off.
 type Copy struct{ Metric, From, To, Trim string }
 
-// Gatherer gathers what From does, and the same under other names. What there are of rules
+// Gatherer gathers what From and Beside do, and the same under other names. What there are of rules
 // and copies may change until it is used first. Several rules may have one other name.
 type Gatherer struct {
 	From   prometheus.Gatherer
+	Beside prometheus.Gatherer // of other metrics; nil: there are none
 	Rules  []Rule
 	Copies []Copy
 }
@@ -42,6 +44,10 @@ type Gatherer struct {
 // Gather implements prometheus.Gatherer.
 func (g *Gatherer) Gather() ([]*dto.MetricFamily, error) {
 	families, err := g.From.Gather()
+	if g.Beside != nil {
+		more, failed := g.Beside.Gather()
+		families, err = append(families, more...), errors.Join(err, failed)
+	}
 	byName := make(map[string]*dto.MetricFamily, len(families))
 	for _, f := range families {
 		byName[f.GetName()] = f

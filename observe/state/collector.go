@@ -3,15 +3,17 @@
 //
 // It promises that a series ends with what it is about, and that nothing has
 // to be written when something changes. It answers from the caches, asks no
-// server, and exports nothing where another process leads.
+// server, and exports nothing where another process leads. Series come in no order.
 package state
 
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -21,9 +23,14 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// Collector reads the state at every scrape. It is safe for concurrent use.
+// lister lists what a cache holds, to be read only.
+type lister interface{ List() []any }
+
+// Collector reads the state at every scrape. It is safe for concurrent use. It gathers for itself: a registry
+// would compare and sort tens of thousands of series each time.
 type Collector struct {
 	Store    client.Reader // answers from memory
+	Pods     lister        // the same pods, which are too many to be copied; needed for Objects
 	Serves   translate.Generations
 	Snapshot func() *cluster.Snapshot
 	Kinds    func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string)
@@ -33,59 +40,46 @@ type Collector struct {
 	Now      func() time.Time
 }
 
-// world is what one scrape reads. It belongs to the caches: nobody writes it.
+// world is what one scrape reads and shows. What is read belongs to the caches: nobody writes it.
 type world struct {
 	now    time.Time
 	nodes  []corev1.Node
-	pods   []corev1.Pod
+	pods   []*corev1.Pod
 	claims []karpv1.NodeClaim
 	pools  []translate.PoolObject
 	ours   map[string]bool // by provider ID: machines that claims have
 	labels labels
-	send   chan<- prometheus.Metric
+	shown  families
 }
 
-// Describe tells of every metric that a scrape may show.
-func (c *Collector) Describe(to chan<- *prometheus.Desc) {
-	for _, name := range Names() {
-		to <- metrics[name].desc
-	}
-}
-
-// Collect reads the state. What cannot be read makes the scrape say so.
-func (c *Collector) Collect(to chan<- prometheus.Metric) {
+// Gather implements prometheus.Gatherer. What cannot be read fails the scrape.
+func (c *Collector) Gather() ([]*dto.MetricFamily, error) {
 	if !c.Leading() {
-		return
+		return nil, nil
 	}
-	w := &world{now: c.Now(), send: to, ours: map[string]bool{}, labels: labels{}}
+	w := &world{now: c.Now(), shown: families{}, ours: map[string]bool{}, labels: labels{}}
 	if err := c.read(w); err != nil {
-		to <- prometheus.NewInvalidMetric(metrics["karpenter_cluster_utilization_percent"].desc, err)
-		return
+		return nil, err
 	}
 	s := c.Snapshot()
 	w.poolBudgets(s)
 	w.utilization(s)
 	w.offers(s, c.Kinds, c.Offers)
-	if !c.Objects {
-		return
+	if c.Objects {
+		w.eachNode()
+		w.eachPod()
+		if err := c.eachObject(w); err != nil {
+			return nil, err
+		}
 	}
-	w.eachNode()
-	w.eachPod()
-	if err := c.eachObject(w); err != nil {
-		to <- prometheus.NewInvalidMetric(metrics["operator_nodeclaim_status_condition_count"].desc, err)
-	}
+	return slices.Collect(maps.Values(w.shown)), nil
 }
 
 func (c *Collector) read(w *world) error {
 	ctx := context.Background() // answered from memory
 	var nodes corev1.NodeList
 	var claims karpv1.NodeClaimList
-	var pods corev1.PodList
-	lists := []client.ObjectList{&nodes, &claims}
-	if c.Objects {
-		lists = append(lists, &pods)
-	}
-	for _, list := range lists {
+	for _, list := range []client.ObjectList{&nodes, &claims} {
 		if err := c.Store.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 			return fmt.Errorf("read %T for a scrape: %w", list, err)
 		}
@@ -94,7 +88,12 @@ func (c *Collector) read(w *world) error {
 	if err != nil {
 		return fmt.Errorf("for a scrape: %w", err)
 	}
-	w.nodes, w.claims, w.pools, w.pods = nodes.Items, claims.Items, pools, pods.Items
+	w.nodes, w.claims, w.pools = nodes.Items, claims.Items, pools
+	if c.Objects {
+		for _, p := range c.Pods.List() {
+			w.pods = append(w.pods, p.(*corev1.Pod))
+		}
+	}
 	for i := range w.claims {
 		if id := w.claims[i].Status.ProviderID; id != "" {
 			w.ours[id] = true
@@ -103,10 +102,9 @@ func (c *Collector) read(w *world) error {
 	return nil
 }
 
-// set sends one gauge; labels come in the order of the table.
+// set shows one gauge; labels come in the order of the table.
 func (w *world) set(name string, value float64, labels ...string) {
-	m := metrics[name]
-	w.send <- &gauge{m.desc, value, w.labels.of(m.labels, labels)}
+	w.shown.add(name, value, w.labels.of(name, labels))
 }
 
 // Names lists the metrics of this package.

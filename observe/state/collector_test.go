@@ -101,20 +101,46 @@ func collector(t *testing.T) *Collector {
 			{Name: "n3", Claim: "web-3", Pool: pool, Initialized: true, Deleting: true},
 		},
 	}
+	store := fake.NewClientBuilder().WithScheme(s).WithObjects(objects()...).Build()
 	return &Collector{
-		Serves: translate.Generations{translate.NodePools()},
-		Store:  fake.NewClientBuilder().WithScheme(s).WithObjects(objects()...).Build(), Snapshot: func() *cluster.Snapshot { return seen },
+		Pods: podsIn{t, store}, Serves: translate.Generations{translate.NodePools()},
+		Store: store, Snapshot: func() *cluster.Snapshot { return seen },
 		Kinds:   func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return catalogue(), "" },
 		Leading: func() bool { return true }, Objects: true, Offers: AllOffers, Now: func() time.Time { return now },
 	}
 }
 
+// podsIn lists the pods of a store.
+type podsIn struct {
+	t     *testing.T
+	store client.Reader
+}
+
+func (p podsIn) List() (out []any) {
+	var list corev1.PodList
+	if err := p.store.List(p.t.Context(), &list); err != nil {
+		p.t.Error(err)
+	}
+	for i := range list.Items {
+		out = append(out, &list.Items[i])
+	}
+	return out
+}
+
+// podList is pods as a cache lists them.
+type podList []*corev1.Pod
+
+func (l podList) List() (out []any) {
+	for _, p := range l {
+		out = append(out, p)
+	}
+	return out
+}
+
 // scraped returns the series of these metrics as a scrape tells them.
 func scraped(t *testing.T, c *Collector, names ...string) []string {
 	t.Helper()
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(c)
-	lines, err := observetest.Lines(registry, names...)
+	lines, err := observetest.Lines(prometheus.Gatherers{c}, names...) // which refuses a series that comes twice
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,6 +259,22 @@ func TestAScrapeTellsTheState(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
 			}
 		})
+	}
+}
+
+// Pods whose spec the cache holds once count each, and one that is being resized counts as what it holds.
+func TestPodsThatShareTheirSpecAreAddedUp(t *testing.T) {
+	c := collector(t)
+	shared := pod("shared", "n1", "500m", metav1.OwnerReference{})
+	another, resized := shared.DeepCopy(), shared.DeepCopy()
+	another.Spec, resized.Spec = shared.Spec, shared.Spec
+	holds := corev1.ResourceList{"cpu": resource.MustParse("2")}
+	resized.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", AllocatedResources: holds, Resources: &corev1.ResourceRequirements{Requests: holds}}}
+	another.Name, resized.Name = "another", "resized"
+	c.Pods = podList{shared, another, resized}
+	got := scraped(t, c, "karpenter_nodes_total_pod_requests")
+	if len(got) != 2 || !strings.HasSuffix(got[0], "resource_type=cpu zone=a 3") || !strings.HasSuffix(got[1], "resource_type=pods zone=a 3") {
+		t.Errorf("two pods that ask for 500m and one that holds 2 take\n%s", strings.Join(got, "\n"))
 	}
 }
 
@@ -369,9 +411,7 @@ func (silent) List(context.Context, client.ObjectList, ...client.ListOption) err
 func TestAScrapeThatCannotReadSaysSo(t *testing.T) {
 	c := collector(t)
 	c.Store = silent{}
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(c)
-	if _, err := registry.Gather(); err == nil || !strings.Contains(err.Error(), "the cache is not started") {
+	if _, err := c.Gather(); err == nil || !strings.Contains(err.Error(), "the cache is not started") {
 		t.Errorf("Gather = %v, want the cause", err)
 	}
 }

@@ -50,17 +50,21 @@ func (c *Collector) eachObject(w *world) error {
 
 // object tells the conditions of one in both forms: by its kind, and among all.
 func (w *world) object(kind string, o client.Object, conditions []metav1.Condition) {
+	const count, seconds, termination = "_status_condition_count", "_status_condition_current_status_seconds", "_termination_current_time_seconds"
 	group, called := observe.GroupKind(kind)
-	set := func(name string, value float64, labels ...string) {
-		w.set("operator_"+kind+name, value, labels...)
-		w.set("operator"+name, value, append([]string{group, called}, labels...)...)
-	}
+	one, all := "operator_"+kind, "operator"
 	for _, c := range conditions {
-		labels := []string{o.GetNamespace(), o.GetName(), c.Type, string(c.Status), c.Reason}
-		set("_status_condition_count", 1, labels...)
-		set("_status_condition_current_status_seconds", w.now.Sub(c.LastTransitionTime.Time).Seconds(), labels...)
+		labels := []string{group, called, o.GetNamespace(), o.GetName(), c.Type, string(c.Status), c.Reason}
+		ofOne, ofAll := w.labels.of(one+count, labels[2:]), w.labels.of(all+count, labels) // both metrics have the same labels
+		lasts := w.now.Sub(c.LastTransitionTime.Time).Seconds()
+		w.shown.add(one+count, 1, ofOne)
+		w.shown.add(all+count, 1, ofAll)
+		w.shown.add(one+seconds, lasts, ofOne)
+		w.shown.add(all+seconds, lasts, ofAll)
 	}
 	if at := o.GetDeletionTimestamp(); at != nil {
-		set("_termination_current_time_seconds", w.now.Sub(at.Time).Seconds(), o.GetNamespace(), o.GetName())
+		lasts := w.now.Sub(at.Time).Seconds()
+		w.set(one+termination, lasts, o.GetNamespace(), o.GetName())
+		w.set(all+termination, lasts, group, called, o.GetNamespace(), o.GetName())
 	}
 }

@@ -5,16 +5,15 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/daemok/daemok/observe"
 )
 
-// metric is one of the table.
+// metric is one of the table, a gauge.
 type metric struct {
-	desc   *prometheus.Desc
-	labels []label // sorted by name, as series have them
+	name, help string
+	labels     []label // sorted by name, as series have them
 }
 
 type label struct {
@@ -27,7 +26,7 @@ var metrics = func() map[string]metric {
 	out := map[string]metric{}
 	for _, name := range Names() {
 		is := observe.Define(name)
-		m := metric{desc: is.Desc()}
+		m := metric{name: name, help: is.Help}
 		for i, name := range is.LabelNames() {
 			m.labels = append(m.labels, label{name, i})
 		}
@@ -37,30 +36,38 @@ var metrics = func() map[string]metric {
 	return out
 }()
 
-// gauge is one series. There are tens of thousands at each scrape, and they share their labels:
-// a node has thirty, in each of its series.
+// families are what one scrape shows, by name.
+type families map[string]*dto.MetricFamily
+
+// gauge is one series with what it points at: there are tens of thousands at each scrape.
 type gauge struct {
-	desc   *prometheus.Desc
+	series dto.Metric
+	gauge  dto.Gauge
 	value  float64
-	labels []*dto.LabelPair // not to be written
 }
 
-// Desc implements prometheus.Metric.
-func (g *gauge) Desc() *prometheus.Desc { return g.desc }
-
-// Write implements prometheus.Metric.
-func (g *gauge) Write(to *dto.Metric) error {
-	to.Label, to.Gauge = g.labels, &dto.Gauge{Value: &g.value}
-	return nil
+// add adds a series with these labels, which series may share.
+func (f families) add(name string, value float64, labels []*dto.LabelPair) {
+	family := f[name]
+	if family == nil {
+		m := metrics[name]
+		family = &dto.MetricFamily{Name: &m.name, Help: &m.help, Type: dto.MetricType_GAUGE.Enum()}
+		f[name] = family
+	}
+	g := &gauge{value: value}
+	g.gauge.Value, g.series.Gauge, g.series.Label = &g.value, &g.gauge, labels
+	family.Metric = append(family.Metric, &g.series)
 }
 
-// labels are those of one scrape, each once.
+// labels are those of one scrape, each once: a node has thirty, in each of its series.
 type labels map[[2]string]*dto.LabelPair
 
-// of are the labels with values, which come in the order of the table.
-func (l labels) of(names []label, values []string) []*dto.LabelPair {
+// of are the labels of a metric with values, which come in the order of the table. Metrics with
+// equal labels may share them.
+func (l labels) of(name string, values []string) []*dto.LabelPair {
+	names := metrics[name].labels
 	if len(names) != len(values) {
-		panic(fmt.Sprintf("%d labels have %d values: %v, %v", len(names), len(values), names, values))
+		panic(fmt.Sprintf("%d labels of %s have %d values: %v, %v", len(names), name, len(values), names, values))
 	}
 	out := make([]*dto.LabelPair, len(names))
 	for i, n := range names {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	dto "github.com/prometheus/client_model/go"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
@@ -15,15 +16,19 @@ import (
 // loads are what the pods of one node ask for and may use.
 type loads struct{ podRequests, podLimits, daemonRequests, daemonLimits corev1.ResourceList }
 
+// amounts are what one pod asks for and may use.
+type amounts struct{ requests, limits corev1.ResourceList }
+
 // eachNode tells what every node has, and what its pods take of it.
 func (w *world) eachNode() {
 	byNode := map[string]*loads{}
 	for i := range w.nodes {
 		byNode[w.nodes[i].Name] = &loads{corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}}
 	}
-	for i := range w.pods {
-		if l := byNode[w.pods[i].Spec.NodeName]; l != nil && !translate.IsTerminal(&w.pods[i]) {
-			l.add(&w.pods[i])
+	known := map[*corev1.Container]*amounts{}
+	for _, p := range w.pods {
+		if l := byNode[p.Spec.NodeName]; l != nil && !translate.IsTerminal(p) {
+			l.add(p, amountsOf(p, known))
 		}
 	}
 	for i := range w.nodes {
@@ -31,17 +36,32 @@ func (w *world) eachNode() {
 	}
 }
 
-func (l *loads) add(p *corev1.Pod) {
+// amountsOf adds up a pod's containers. Those that a cache shares among pods have shared the rest of the spec too (see
+// snapshot.Sharing), and are added up once, unless their states say otherwise.
+func amountsOf(p *corev1.Pod, known map[*corev1.Container]*amounts) *amounts {
+	alone := len(p.Spec.Containers) == 0 || len(p.Status.ContainerStatuses)+len(p.Status.InitContainerStatuses) > 0 || p.Status.Resources != nil
+	if !alone {
+		if a := known[&p.Spec.Containers[0]]; a != nil {
+			return a
+		}
+	}
 	options := resourcehelper.PodResourcesOptions{UseStatusResources: true}
-	requests, limits := resourcehelper.PodRequests(p, options), resourcehelper.PodLimits(p, options)
-	requests[corev1.ResourcePods] = resource.MustParse("1")
+	a := &amounts{resourcehelper.PodRequests(p, options), resourcehelper.PodLimits(p, options)}
+	a.requests[corev1.ResourcePods] = resource.MustParse("1")
+	if !alone {
+		known[&p.Spec.Containers[0]] = a
+	}
+	return a
+}
+
+func (l *loads) add(p *corev1.Pod, a *amounts) {
 	if translate.IsDaemon(p) {
-		plus(l.daemonRequests, requests)
-		plus(l.daemonLimits, limits)
+		plus(l.daemonRequests, a.requests)
+		plus(l.daemonLimits, a.limits)
 		return
 	}
-	plus(l.podRequests, requests)
-	plus(l.podLimits, limits)
+	plus(l.podRequests, a.requests)
+	plus(l.podLimits, a.limits)
 }
 
 func plus(sum, more corev1.ResourceList) {
@@ -63,6 +83,7 @@ func (w *world) node(n *corev1.Node, l *loads) {
 			overhead[name] = minus(capacity, free)
 		}
 	}
+	byResource := map[corev1.ResourceName][]*dto.LabelPair{} // the metrics have the same labels
 	for _, amounts := range []struct {
 		metric string
 		list   corev1.ResourceList
@@ -75,8 +96,11 @@ func (w *world) node(n *corev1.Node, l *loads) {
 		{"karpenter_nodes_total_daemon_limits", l.daemonLimits},
 	} {
 		for _, name := range slices.Sorted(maps.Keys(amounts.list)) {
+			if byResource[name] == nil {
+				byResource[name] = w.labels.of(amounts.metric, slices.Concat([]string{string(name)}, labels))
+			}
 			amount := amounts.list[name]
-			w.set(amounts.metric, amount.AsApproximateFloat64(), slices.Concat([]string{string(name)}, labels)...)
+			w.shown.add(amounts.metric, amount.AsApproximateFloat64(), byResource[name])
 		}
 	}
 	w.set("karpenter_nodes_current_lifetime_seconds", w.now.Sub(n.CreationTimestamp.Time).Seconds(), labels...)

@@ -18,8 +18,7 @@ func (w *world) eachPod() {
 		byName[w.nodes[i].Name] = &w.nodes[i]
 	}
 	nowhere := &corev1.Node{}
-	for i := range w.pods {
-		p := &w.pods[i]
+	for _, p := range w.pods {
 		n := byName[p.Spec.NodeName]
 		managed := ""
 		if n == nil {
