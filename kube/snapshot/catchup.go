@@ -9,16 +9,14 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/internal/pause"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/translate"
 )
 
 const (
@@ -30,8 +28,8 @@ const (
 	relistMost = 2 * time.Minute
 	// compareEvery is how often what they have shown is compared with it.
 	compareEvery = 50 * time.Millisecond
-	// podsPerPage is how many pods are listed at once, with their metadata alone.
-	podsPerPage = 5000
+	// perPage is how many objects are listed at once, with their metadata alone.
+	perPage = 5000
 )
 
 // Kinds that watches are compared by: what is ordered, where it has come, and for whom.
@@ -78,7 +76,7 @@ func (s *sight) saw(kind string, what any, gone bool) {
 		what = tomb.Obj
 	}
 	o, ok := what.(client.Object)
-	if claim, is := what.(*karpv1.NodeClaim); !ok || is && translate.IsForeign(claim.Spec.NodeClassRef) {
+	if !ok {
 		return
 	}
 	s.mu.Lock()
@@ -118,16 +116,13 @@ type listed struct {
 	objects map[types.UID]uint64
 }
 
-func (l *listed) add(list client.ObjectList) error {
+func (l *listed) add(page *metav1.PartialObjectMetadataList) {
 	if l.objects == nil {
-		l.objects, l.at = map[types.UID]uint64{}, versionOf(list)
+		l.objects, l.at = make(map[types.UID]uint64, len(page.Items)), versionOf(page)
 	}
-	return apimeta.EachListItem(list, func(o runtime.Object) error {
-		if object, ok := o.(client.Object); ok {
-			l.objects[object.GetUID()] = versionOf(object)
-		}
-		return nil
-	})
+	for i := range page.Items {
+		l.objects[page.Items[i].UID] = versionOf(&page.Items[i])
+	}
 }
 
 // behind counts the objects of a kind that watches have yet to show, or to show as they are or as gone.
@@ -198,30 +193,28 @@ func (s *sight) compare(all []listed) string {
 	return strings.Join(out, ", ")
 }
 
-// listAll reads past every cache. Pods cost one call for every five thousand.
+// listAll reads past every cache, with one call for every few thousand objects.
 func listAll(ctx context.Context, live client.Reader) ([]listed, error) {
-	claims, nodes, pods := listed{kind: sightClaims}, listed{kind: sightNodes}, listed{kind: sightPods}
-	for _, of := range []struct {
-		list client.ObjectList
-		into *listed
-	}{{&karpv1.NodeClaimList{}, &claims}, {&corev1.NodeList{}, &nodes}} {
-		if err := live.List(ctx, of.list); err != nil {
-			return nil, fmt.Errorf("list %s to compare the watches with: %w", of.into.kind, err)
-		}
-		if err := of.into.add(of.list); err != nil {
-			return nil, err
+	out := []listed{{kind: sightClaims}, {kind: sightNodes}, {kind: sightPods}}
+	for i, of := range []schema.GroupVersionKind{karpv1.GroupVersion.WithKind("NodeClaimList"), corev1.SchemeGroupVersion.WithKind("NodeList"), corev1.SchemeGroupVersion.WithKind("PodList")} {
+		if err := out[i].read(ctx, live, of); err != nil {
+			return nil, fmt.Errorf("list %s to compare the watches with: %w", out[i].kind, err)
 		}
 	}
+	return out, nil
+}
+
+// read lists all objects of a kind, page by page.
+func (l *listed) read(ctx context.Context, live client.Reader, of schema.GroupVersionKind) error {
 	for next := ""; ; {
-		page := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}
-		if err := live.List(ctx, page, client.Limit(podsPerPage), client.Continue(next)); err != nil {
-			return nil, fmt.Errorf("list %s to compare the watches with: %w", pods.kind, err)
+		page := &metav1.PartialObjectMetadataList{}
+		page.SetGroupVersionKind(of)
+		if err := live.List(ctx, page, client.Limit(perPage), client.Continue(next)); err != nil {
+			return err
 		}
-		if err := pods.add(page); err != nil {
-			return nil, err
-		}
+		l.add(page)
 		if next = page.Continue; next == "" {
-			return []listed{claims, nodes, pods}, nil
+			return nil
 		}
 	}
 }
