@@ -9,6 +9,7 @@ package controller
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -251,7 +252,6 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		Rounds: []Round{
 			{What: "find lost orders", Do: func(ctx context.Context) (time.Duration, error) { return lostEvery, applier.FindLost(ctx) }},
 			{What: "note which nodes are quiet", Do: func(ctx context.Context) (time.Duration, error) { return claims.NoteQuiet(ctx, keeper) }},
-			{What: "note since when nodes are empty", Do: func(ctx context.Context) (time.Duration, error) { return claims.NoteEmpty(ctx, keeper) }},
 			{What: "collect orphans", Do: collector.Round, Wake: collector.Wake},
 			{What: "find machines that drifted", Do: drifted.Round, Wake: classChanged},
 			{What: "name machines after their nodes", Do: (&claim.Tagger{
@@ -278,6 +278,9 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	program.Rounds = append(program.Rounds, p.notices()...)
 	for _, kind := range p.ClassKinds {
 		program.Loops = append(program.Loops, driftLoop(kind, drifted.ClassChanged, classChanged))
+	}
+	if p.servesOlder() {
+		program.Rounds = append(program.Rounds, Round{What: "note since when nodes are empty", Do: func(ctx context.Context) (time.Duration, error) { return claims.NoteEmpty(ctx, keeper) }})
 	}
 	if p.Clock != nil {
 		program.Rounds = append(program.Rounds, Round{What: "compare the clock with the API server's", Do: (&remark.Clock{
@@ -342,10 +345,35 @@ func (p Parts) catalogue(ref karpv1.NodeClassReference) *cluster.Catalogue {
 	return out
 }
 
+// offered reads what classes offer once from each catalogue: they have thousands of offers, and pools ask at every change
+// of a claim.
+func (p Parts) offered() func(karpv1.NodeClassReference) pool.Offered {
+	type known struct {
+		in  *cluster.Catalogue
+		all pool.Offered
+	}
+	var mu sync.Mutex
+	last := map[karpv1.NodeClassReference]known{}
+	return func(ref karpv1.NodeClassReference) pool.Offered {
+		in := p.catalogue(ref)
+		mu.Lock()
+		k, read := last[ref]
+		mu.Unlock()
+		if read && k.in == in {
+			return k.all
+		}
+		k = known{in, p.Classes.Offered(ref)}
+		mu.Lock()
+		defer mu.Unlock()
+		last[ref] = k
+		return k.all
+	}
+}
+
 func (p Parts) pools(health *pool.Health) (loops []Loop) {
 	for _, g := range p.Pools {
 		pools := &pool.Reconciler{
-			Generation: g, Store: p.Store, Live: p.Live, ClassState: p.Classes.State, Offered: p.Classes.Offered, Catalogue: p.catalogue, Health: health,
+			Generation: g, Store: p.Store, Live: p.Live, ClassState: p.Classes.State, Offered: p.offered(), Catalogue: p.catalogue, Health: health,
 			Events: p.Events, Metrics: p.Metrics, Now: p.Now,
 		}
 		loops = append(loops, poolLoop(p.Store, g.Generation, p.ClassKinds, pools.Reconcile))

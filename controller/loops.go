@@ -82,7 +82,7 @@ func claimsWith(ctx context.Context, store client.Reader, providerID string) []s
 		return nil
 	}
 	var list karpv1.NodeClaimList
-	if err := store.List(ctx, &list, client.MatchingFields{drain.IndexProviderID: providerID}); err != nil {
+	if err := store.List(ctx, &list, client.MatchingFields{drain.IndexProviderID: providerID}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil // the cache answers, or the claim's own events will
 	}
 	var names []string
@@ -95,8 +95,8 @@ func claimsWith(ctx context.Context, store client.Reader, providerID string) []s
 // leavingNode names the pod's node only where it is being drained, so that
 // ordinary pod traffic costs nothing.
 func leavingNode(ctx context.Context, store client.Reader, name string) []string {
-	node := &corev1.Node{}
-	if name == "" || store.Get(ctx, client.ObjectKey{Name: name}, node) != nil || node.DeletionTimestamp == nil {
+	node := &corev1.Node{} // only read
+	if name == "" || store.Get(ctx, client.ObjectKey{Name: name}, node, client.UnsafeDisableDeepCopy) != nil || node.DeletionTimestamp == nil {
 		return nil
 	}
 	return named(name)

@@ -94,7 +94,7 @@ func (c *Collector) collect(ctx context.Context) error {
 		return fmt.Errorf("list machines to collect orphans: %w", err)
 	}
 	var nodes corev1.NodeList
-	if err := c.Store.List(ctx, &nodes); err != nil {
+	if err := c.Store.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil { // only read
 		return fmt.Errorf("list nodes to collect orphans: %w", err)
 	}
 	byProvider := map[string]*corev1.Node{}
