@@ -163,6 +163,7 @@ func (p *parts) pools() []pool.Generation {
 
 // add hands the loops to the manager.
 func (p *parts) add(ctx context.Context) error {
+	began := make(chan struct{}) // closed right before the first plan
 	program, err := controller.New(ctx, controller.Parts{
 		Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Watches: p.manager.GetCache(),
 		Catalog: p.provider, Machines: p.measured, Spot: p.spot, Sizes: p.sizes, Offerings: p.offerings, Adopter: p.adopter, Notices: p.notices, Checks: p.checks, Shifts: p.shifts, Short: p.short, Classes: p.classes, Pools: p.pools(), ClassKinds: p.classes.Objects(),
@@ -181,7 +182,7 @@ func (p *parts) add(ctx context.Context) error {
 		OlderDrift:  p.drifts.on,
 		TagPace:     flowcontrol.NewTokenBucketRateLimiter(tagsPerSecond, tagsAtOnce),
 		Filled:      p.manager.GetCache().WaitForCacheSync,
-		Began:       p.metrics.Synced,
+		Began:       func() { p.metrics.Synced(); close(began) },
 	})
 	if err != nil {
 		return err
@@ -206,7 +207,13 @@ func (p *parts) add(ctx context.Context) error {
 	}
 	filling := func(ctx context.Context) error {
 		sayFilling(ctx, p.log, p.manager.GetCache().WaitForCacheSync)
-		collectSooner()
+		collectSooner(collectFilled)
+		select {
+		case <-began:
+		case <-time.After(firstPlanFor):
+		case <-ctx.Done():
+		}
+		collectSooner(collectAt)
 		return nil
 	}
 	return errors.Join(append(errs, p.manager.Add(always(p.refresh)), p.manager.Add(always(filling)))...)

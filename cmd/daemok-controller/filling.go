@@ -8,15 +8,20 @@ import (
 	"time"
 )
 
-// collectAt is how much garbage there may be beside what is in use, in hundredths of that, before it is
-// collected, once the caches are filled. Go's 100, which holds until then so that the first plan comes sooner,
-// would have twice what is in use lie in memory.
-const collectAt = 40
+// How much garbage there may be beside what is in use, in hundredths of that, before it is collected. Go's 100 holds
+// until the caches are filled, so that the first plan comes sooner; it would have twice what is in use lie in memory.
+const (
+	collectFilled = 40 // once they are
+	collectAt     = 25 // once the first plan is made: little garbage comes from then on
+)
 
-// collectSooner sets that, unless GOGC is set.
-func collectSooner() {
+// firstPlanFor is how soon after the caches are filled the first plan may be expected, where this process leads.
+const firstPlanFor = 15 * time.Second
+
+// collectSooner sets one of them, unless GOGC is set.
+func collectSooner(percent int) {
 	if _, set := os.LookupEnv("GOGC"); !set {
-		debug.SetGCPercent(collectAt)
+		debug.SetGCPercent(percent)
 	}
 }
 

@@ -42,14 +42,14 @@ func TestGarbageIsCollectedSoonerUnlessToldOtherwise(t *testing.T) {
 	usual := debug.SetGCPercent(100)
 	t.Cleanup(func() { debug.SetGCPercent(usual) })
 	t.Setenv("GOGC", "100")
-	collectSooner()
+	collectSooner(collectAt)
 	if got := debug.SetGCPercent(100); got != 100 {
 		t.Errorf("with GOGC=100 garbage is collected at %d%%", got)
 	}
 	if err := os.Unsetenv("GOGC"); err != nil {
 		t.Fatal(err)
 	}
-	collectSooner()
+	collectSooner(collectAt)
 	if got := debug.SetGCPercent(100); got != collectAt {
 		t.Errorf("without GOGC garbage is collected at %d%%, want %d%%", got, collectAt)
 	}
