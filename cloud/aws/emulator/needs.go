@@ -170,7 +170,12 @@ func needsOfProfile(c *call, action string) []iampolicy.Call {
 		return nil
 	}
 	p := &profile{Name: c.params.String("InstanceProfileName"), Path: path}
-	return []iampolicy.Call{giving(need(action, c.state().profileARN(p)), given)}
+	arn := c.state().profileARN(p)
+	all := []iampolicy.Call{giving(need(action, arn), given)}
+	if len(given) > 0 { // tags in the call that makes it need the right to tag, as of a profile that has them
+		all = append(all, giving(on("iam:TagInstanceProfile", arn, given), given))
+	}
+	return all
 }
 
 // needsOnProfile are those of calls about a profile. Whoever adds a role to one passes it on.

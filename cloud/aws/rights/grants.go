@@ -230,7 +230,7 @@ func (s Scope) iamIntegration() []Grant {
 			Without: "such an EC2NodeClass is not Ready: InstanceProfileReady is false; name a profile of your own in spec.instanceProfile"},
 		{Statement: allow("TagInstanceProfiles", s.used("iam:TagInstanceProfile"), s.profiles(), slices.Concat(existing, requested)...),
 			For:     "tags such profiles as this cluster's",
-			Without: "as without MakeInstanceProfiles, where IAM checks it for profiles that are made with tags"},
+			Without: "as without MakeInstanceProfiles, and the message names iam:TagInstanceProfile, where IAM asks for it as profiles are made with tags"},
 		{Statement: allow("ChangeInstanceProfiles", s.used("iam:AddRoleToInstanceProfile", "iam:RemoveRoleFromInstanceProfile", "iam:DeleteInstanceProfile"), s.profiles(), existing...),
 			For:     "puts the role into such profiles, follows a changed spec.role, and deletes profiles that are not used any more",
 			Without: "EC2NodeClasses that name a role are not Ready, and stay in deletion"},
