@@ -95,8 +95,8 @@ func TestAfterMinutesOfAnUpgradeThatChangesNewNodes(t *testing.T) {
 	}
 	said := s.planUpgrade()
 	for _, words := range []string{
-		fmt.Sprintf("+next makes it (nodes launched so, which stay as they are: %d)", len(after)-len(before)), "- MetadataOptions.InstanceMetadataTags: enabled", "+ MetadataOptions.InstanceMetadataTags: disabled",
-		fmt.Sprintf("makes it (nodes launched so: %d)", len(before)),
+		"+next, which runs now, makes another launch template or user data (" + nodes(len(after)-len(before)) + " launched with them", "- MetadataOptions.InstanceMetadataTags: enabled", "+ MetadataOptions.InstanceMetadataTags: disabled",
+		nodes(len(before)) + " of the earlier build ",
 	} {
 		if !strings.Contains(said, words) {
 			t.Errorf("daemok plan --upgrade does not print %q but\n%s", words, said)
@@ -110,6 +110,14 @@ func TestAfterMinutesOfAnUpgradeThatChangesNewNodes(t *testing.T) {
 	s.awaitFor(3*limit, "the class to warn no more", classes, func(seen []*unstructured.Unstructured) bool {
 		return len(named(seen, s.namespace)) == 1 && !strings.Contains(fmt.Sprint(named(seen, s.namespace)[0].Object["status"]), changed)
 	})
+}
+
+// nodes counts nodes as a sentence does.
+func nodes(n int) string {
+	if n == 1 {
+		return "1 node"
+	}
+	return fmt.Sprintf("%d nodes", n)
 }
 
 // planUpgrade is what the command says of an upgrade to the build that it is of.
