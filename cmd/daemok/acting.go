@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"strings"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -13,17 +11,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// systemNamespace is where the controller runs.
-func systemNamespace() string { return cmp.Or(os.Getenv("SYSTEM_NAMESPACE"), "kube-system") }
-
 // actingPod is the pod of the controller that acts in a cluster: the holder of
 // its lease, whose identity begins with the pod's name. It has no name where
 // there is no lease, or it may not be read: then the plan keeps no node for the
 // controller's sake.
-func actingPod(ctx context.Context, store client.Reader) (types.NamespacedName, error) {
-	key := leaseKey()
-	lease := &coordinationv1.Lease{}
-	err := store.Get(ctx, key, lease)
+func actingPod(ctx context.Context, at *target, store client.Reader) (types.NamespacedName, error) {
+	key, lease := at.lease(), &coordinationv1.Lease{}
+	if key.IsNone() {
+		return types.NamespacedName{}, nil
+	}
+	err := store.Get(ctx, client.ObjectKey(key), lease)
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return types.NamespacedName{}, nil
 	}
@@ -34,5 +31,5 @@ func actingPod(ctx context.Context, store client.Reader) (types.NamespacedName, 
 	if lease.Spec.HolderIdentity != nil {
 		holder, _, _ = strings.Cut(*lease.Spec.HolderIdentity, "_")
 	}
-	return types.NamespacedName{Namespace: systemNamespace(), Name: holder}, nil
+	return types.NamespacedName{Namespace: at.systemNamespace(), Name: holder}, nil
 }

@@ -115,7 +115,7 @@ func (in surroundings) patient(ctx context.Context, at *target) (*doctor.Patient
 		return nil, err
 	}
 	p := &doctor.Patient{
-		Store: store, Definitions: definitions, Name: at.clusterName, Namespace: systemNamespace(),
+		Store: store, Definitions: definitions, Name: at.clusterName, Namespace: at.systemNamespace(),
 		Version: func(context.Context) (string, error) { return in.version(at) },
 	}
 	var provider *aws.Provider

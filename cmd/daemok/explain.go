@@ -26,8 +26,8 @@ func explainCommand(open connector) *cobra.Command {
 		Short: "Tell what was decided about an object lately, and why",
 		Long: `Tell what the controller decided about a node, pod, pool or claim within the
 last day, and why: what holds first, then the newest. It reads the record that
-the controller writes to ConfigMaps of its namespace within seconds of a change
-(of SYSTEM_NAMESPACE, or kube-system), so no controller need be running. What is
+the controller writes to ConfigMaps of its namespace within seconds of a change,
+so no controller need be running. What is
 still so is so as of the last change, whose age is shown.`,
 		Example: `  daemok explain node ip-10-0-12-7.ec2.internal
   daemok explain pod web-5d8f9-x7k2p -n shop
@@ -53,7 +53,7 @@ still so is so as of the last change, whose age is shown.`,
 			if err != nil {
 				return err
 			}
-			list, written, err := explain(cmd.Context(), store, about)
+			list, written, err := explain(cmd.Context(), store, at.systemNamespace(), about)
 			if err != nil {
 				return err
 			}
@@ -101,15 +101,14 @@ var kindOf = map[record.Kind]string{
 }
 
 // explain reads what is on record about an object, and when that was written.
-func explain(ctx context.Context, store client.Reader, about record.Object) ([]record.Statement, time.Time, error) {
-	namespace := systemNamespace()
+func explain(ctx context.Context, store client.Reader, namespace string, about record.Object) ([]record.Statement, time.Time, error) {
 	found, written, err := record.Read(ctx, store, namespace)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
 	if written.IsZero() {
 		return nil, time.Time{}, fmt.Errorf("no decision is on record in namespace %s: there is no ConfigMap %s-0, which the controller writes while it runs; "+
-			"SYSTEM_NAMESPACE names another namespace", namespace, api.ConfigMapRecord)
+			"--system-namespace names another namespace", namespace, api.ConfigMapRecord)
 	}
 	list, err := found.Explain(about)
 	return list, written, err

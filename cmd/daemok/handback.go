@@ -26,7 +26,7 @@ import (
 )
 
 func handbackCommand(open connector) *cobra.Command {
-	at, check, form := newTarget(), false, output.New().WithoutNames()
+	at, check, lease, form := newTarget(), false, "", output.New().WithoutNames()
 	cmd := &cobra.Command{
 		Use:   "handback",
 		Short: "Make a cluster ready for Karpenter to take over, without touching a node",
@@ -50,22 +50,28 @@ keep the cluster after all, start the controller. With --check nothing is change
 			if err != nil {
 				return err
 			}
-			h, out := handback.Handback{Store: store, Namespace: systemNamespace()}, cmd.OutOrStdout()
+			h, out := handback.Handback{Store: store, Namespace: at.systemNamespace()}, cmd.OutOrStdout()
 			if check {
 				return checkHandback(cmd.Context(), h, out, form)
+			}
+			key, err := leaseToHold(cmd.Context(), at, store, lease)
+			if err != nil {
+				return err
 			}
 			if err := awaitRest(cmd.Context(), h, out); err != nil {
 				return err
 			}
-			lock, err := leaseLock(at)
+			lock, err := leaseLock(at, key)
 			if err != nil {
 				return err
 			}
-			return underLease(cmd.Context(), store, lock, out, func(ctx context.Context) error { return cleanCluster(ctx, h, out) })
+			tellHolder(cmd.Context(), at, store, key, out)
+			return underLease(cmd.Context(), lock, func(ctx context.Context) error { return cleanCluster(ctx, h, out) })
 		},
 	}
 	at.addTo(cmd)
 	cmd.Flags().BoolVar(&check, "check", false, "tell what has to be over before, and change nothing")
+	cmd.Flags().StringVar(&lease, "lease", "", "lease that the controllers lead by, as NAMESPACE/NAME; default as the installed controller has it")
 	form.AddTo(cmd.Flags())
 	return cmd
 }
@@ -164,7 +170,7 @@ func cleanCluster(ctx context.Context, h handback.Handback, out io.Writer) error
 }
 
 // leaseLock is the lease that controllers hold, as somebody of our own who does nothing.
-func leaseLock(at *target) (resourcelock.Interface, error) {
+func leaseLock(at *target, key client.ObjectKey) (resourcelock.Interface, error) {
 	config, err := at.Config()
 	if err != nil {
 		return nil, fmt.Errorf("find the cluster: %w", err)
@@ -173,14 +179,12 @@ func leaseLock(at *target) (resourcelock.Interface, error) {
 	if err != nil {
 		return nil, fmt.Errorf("name this process for the lease: %w", err)
 	}
-	key := leaseKey()
 	return resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, key.Namespace, key.Name,
 		resourcelock.ResourceLockConfig{Identity: fmt.Sprintf("handback-%s_%d", host, os.Getpid())}, config, 2*fence.RenewalTimeout) // half of it is the timeout
 }
 
 // underLease does something while nobody else holds the lease, and gives it up after.
-func underLease(ctx context.Context, store client.Reader, lock resourcelock.Interface, out io.Writer, do func(context.Context) error) error {
-	tellHolder(ctx, store, out)
+func underLease(ctx context.Context, lock resourcelock.Interface, do func(context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	leading, ended := make(chan context.Context, 1), make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
@@ -214,23 +218,55 @@ func underLease(ctx context.Context, store client.Reader, lock resourcelock.Inte
 
 // tellHolder says who is to be stopped. Where the lease cannot be read it is waited for
 // without a word.
-func tellHolder(ctx context.Context, store client.Reader, out io.Writer) {
-	key, lease := leaseKey(), &coordinationv1.Lease{}
+func tellHolder(ctx context.Context, at *target, store client.Reader, key client.ObjectKey, out io.Writer) {
+	lease := &coordinationv1.Lease{}
 	if err := store.Get(ctx, key, lease); err != nil || lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" {
 		return
 	}
 	pod, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
 	name := "NAME"
-	if found, err := installation.Find(ctx, store, systemNamespace()); err == nil && found.Deployment != nil {
-		name = found.Deployment.Name
+	if d := at.controller.Deployment; d != nil {
+		name = d.Name
 	}
-	fmt.Fprintf(out, "now stop the controller, which runs in pod %s and holds lease %s: kubectl -n %s scale deployment %s --replicas 0\n", pod, key, systemNamespace(), name)
+	fmt.Fprintf(out, "now stop the controller, which runs in pod %s and holds lease %s: kubectl -n %s scale deployment %s --replicas 0\n", pod, key, at.systemNamespace(), name)
 }
 
-// leaseKey is the lease that controllers hold.
-func leaseKey() client.ObjectKey {
-	return client.ObjectKey{
-		Namespace: cmp.Or(os.Getenv("LEADER_ELECTION_NAMESPACE"), systemNamespace()),
-		Name:      cmp.Or(os.Getenv("LEADER_ELECTION_NAME"), "karpenter-leader-election"),
+// leaseToHold is the lease that the controllers lead by: the one that is given, else as this environment or the installed
+// controller has it. What is not known is not guessed: under another lease nothing would keep a controller from acting.
+func leaseToHold(ctx context.Context, at *target, store client.Reader, given string) (client.ObjectKey, error) {
+	if err := at.learn(ctx, store); err != nil {
+		return client.ObjectKey{}, err
 	}
+	if given == "" {
+		return leaseOfController(ctx, at, store)
+	}
+	namespace, name, is := strings.Cut(given, "/")
+	if !is || namespace == "" || name == "" || strings.Contains(name, "/") {
+		return client.ObjectKey{}, fmt.Errorf("--lease is %q: want NAMESPACE/NAME, such as %s/%s", given, at.systemNamespace(), installation.UsualLease)
+	}
+	return client.ObjectKey{Namespace: namespace, Name: name}, nil
+}
+
+// leaseOfController is the lease by the settings of the controller, once learn has looked for it.
+func leaseOfController(ctx context.Context, at *target, store client.Reader) (client.ObjectKey, error) {
+	const way = "name the lease that it leads by with --lease NAMESPACE/NAME"
+	if at.controller.Namespace == "" && os.Getenv("LEADER_ELECTION_NAME") == "" {
+		return client.ObjectKey{}, fmt.Errorf("the lease of the controller is not known: %s", way)
+	}
+	if at.controller.Deployment == nil {
+		if where, err := installation.Namespaces(ctx, store); err == nil && len(where) > 0 {
+			return client.ObjectKey{}, fmt.Errorf("namespace %s has no controller, and namespace %s has: give --system-namespace %s", at.systemNamespace(), strings.Join(where, ", "), where[0])
+		}
+	}
+	for _, name := range []string{"LEADER_ELECTION_NAME", "LEADER_ELECTION_NAMESPACE", "DISABLE_LEADER_ELECTION"} {
+		if object := at.controller.Unread(name); object != "" && os.Getenv(name) == "" {
+			return client.ObjectKey{}, fmt.Errorf("the controller may have %s from %s, which is not read: %s", name, object, way)
+		}
+	}
+	lease := at.lease()
+	if lease.IsNone() {
+		return client.ObjectKey{}, errors.New("the controller leads by no lease (DISABLE_LEADER_ELECTION), so nothing shows whether it has stopped: " +
+			"set DISABLE_LEADER_ELECTION to false in its Deployment, or, once it has no pod any more, name a lease to hold meanwhile with --lease NAMESPACE/NAME")
+	}
+	return client.ObjectKey(lease), nil
 }

@@ -8,9 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/api"
@@ -38,7 +40,7 @@ func resting(t *testing.T, change func(*karpv1.NodeClaim)) (handback.Handback, c
 	if err := hand.Create(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	return handback.Handback{Store: hand, Namespace: systemNamespace()}, hand
+	return handback.Handback{Store: hand, Namespace: newTarget().systemNamespace()}, hand
 }
 
 func TestACheckOfAHandBackChangesNothing(t *testing.T) {
@@ -53,7 +55,7 @@ func TestACheckOfAHandBackChangesNothing(t *testing.T) {
 	if out.String() != want {
 		t.Errorf("it says %q, want %q", out.String(), want)
 	}
-	freeze := client.ObjectKey{Namespace: systemNamespace(), Name: api.ConfigMapFreeze}
+	freeze := client.ObjectKey{Namespace: newTarget().systemNamespace(), Name: api.ConfigMapFreeze}
 	if err := hand.Get(t.Context(), freeze, &corev1.ConfigMap{}); client.IgnoreNotFound(err) != nil || err == nil {
 		t.Errorf("after a check the freeze is there: %v", err)
 	}
@@ -108,4 +110,48 @@ func TestAHandBackWaitsUntilNodesRest(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A hand-back holds the lease that the installed controller leads by, whatever that is called. Where that is not known nothing is
+// guessed: under another lease the controller would go on.
+func TestAHandBackHoldsTheLeaseOfTheController(t *testing.T) {
+	elsewhere := installed()
+	elsewhere.Namespace = "nodes"
+	hidden := installed()
+	hidden.Spec.Template.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}}
+	for name, tt := range map[string]struct {
+		controller *appsv1.Deployment // nil: none is left
+		env, given string
+		system     string
+		want       string // the lease, or words of the error
+	}{
+		"that of its settings":             {controller: installed("LEADER_ELECTION_NAME=daemok", "LEADER_ELECTION_NAMESPACE=leases"), want: "leases/daemok"},
+		"the usual one":                    {controller: installed(), want: "kube-system/karpenter-leader-election"},
+		"the environment's before that":    {controller: installed("LEADER_ELECTION_NAME=daemok"), env: "mine", want: "kube-system/mine"},
+		"the flag's before both":           {controller: installed("LEADER_ELECTION_NAME=daemok"), env: "mine", given: "a/b", want: "a/b"},
+		"the usual one after an uninstall": {want: "kube-system/karpenter-leader-election"},
+		"of another namespace":             {controller: elsewhere, system: "nodes", want: "nodes/karpenter-leader-election"},
+		"none where it is not looked for":  {controller: elsewhere, want: "namespace kube-system has no controller, and namespace nodes has: give --system-namespace nodes"},
+		"none without leader election":     {controller: installed("DISABLE_LEADER_ELECTION=true"), want: "set DISABLE_LEADER_ELECTION to false in its Deployment"},
+		"none that a Secret may name":      {controller: hidden, want: "the controller may have LEADER_ELECTION_NAME from Secret kube-system/settings, which is not read: name the lease"},
+		"none without a namespace":         {given: "karpenter", want: `--lease is "karpenter": want NAMESPACE/NAME, such as kube-system/karpenter-leader-election`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("LEADER_ELECTION_NAME", tt.env)
+			build := fake.NewClientBuilder()
+			if tt.controller != nil {
+				build = build.WithObjects(tt.controller.DeepCopy())
+			}
+			at := newTarget()
+			at.system = tt.system
+			key, err := leaseToHold(t.Context(), at, build.Build(), tt.given)
+			got := key.String()
+			if err != nil {
+				got = err.Error()
+			}
+			if !strings.Contains(got, tt.want) {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
 }

@@ -148,7 +148,7 @@ func (r *iamReader) scope(ctx context.Context) (rights.Scope, error) {
 		if err != nil {
 			return rights.Scope{}, fmt.Errorf("%w; --without-cluster needs none", err)
 		}
-		if r.found, err = readIAMUse(ctx, store); err != nil {
+		if r.found, err = readIAMUse(ctx, store, r.flags.at.system); err != nil {
 			return rights.Scope{}, err
 		}
 	}

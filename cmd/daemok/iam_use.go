@@ -29,9 +29,10 @@ func (c inCluster) setting(name string) string {
 	return c.at.installed(name)
 }
 
-// readIAMUse reads the classes of a cluster, and the settings of its controller.
-func readIAMUse(ctx context.Context, store client.Client) (inCluster, error) {
+// readIAMUse reads the classes of a cluster, and the settings of its controller in a namespace; empty: the usual one.
+func readIAMUse(ctx context.Context, store client.Client, namespace string) (inCluster, error) {
 	at := newTarget()
+	at.system = namespace
 	if err := at.learn(ctx, store); err != nil {
 		return inCluster{}, err
 	}

@@ -70,6 +70,7 @@ func readLive(ctx context.Context, at *target) (situation, error) {
 
 // readFrom reads the cluster behind a store, whose classes are of a provider.
 func readFrom(ctx context.Context, at *target, store client.Client, provider *aws.Provider) (situation, error) {
+	at.sayAbsent(ctx, store)
 	serves, older, err := served(store)
 	if err != nil {
 		return situation{}, err
@@ -88,10 +89,10 @@ func readFrom(ctx context.Context, at *target, store client.Client, provider *aw
 	now := time.Now
 	keeper := snapshot.NewKeeper(offers, func() time.Time { return now() })
 	keeper.Serve(serves)
-	if err := setUp(keeper, at.setting); err != nil {
+	if err := setUp(keeper, at.systemNamespace(), at.setting); err != nil {
 		return situation{}, err
 	}
-	acting, err := actingPod(ctx, store)
+	acting, err := actingPod(ctx, at, store)
 	if err != nil {
 		return situation{}, err
 	}
@@ -99,7 +100,7 @@ func readFrom(ctx context.Context, at *target, store client.Client, provider *aw
 	if _, err := keeper.Read(ctx, store); err != nil {
 		return situation{}, err
 	}
-	if err := recallSeen(ctx, store, keeper, provider); err != nil {
+	if err := recallSeen(ctx, store, at.systemNamespace(), keeper, provider); err != nil {
 		return situation{}, err
 	}
 	s := keeper.Snapshot()
@@ -121,8 +122,8 @@ func readFrom(ctx context.Context, at *target, store client.Client, provider *aw
 
 // recallSeen takes in what the controller has seen and no object says, such as which
 // offerings could not be had lately. Without the right to read it less is known.
-func recallSeen(ctx context.Context, store client.Client, keeper *snapshot.Keeper, provider *aws.Provider) error {
-	book := &remember.Book{Keeper: keeper, Spot: provider, Sizes: provider, Offerings: provider, Live: store, Namespace: systemNamespace()}
+func recallSeen(ctx context.Context, store client.Client, namespace string, keeper *snapshot.Keeper, provider *aws.Provider) error {
+	book := &remember.Book{Keeper: keeper, Spot: provider, Sizes: provider, Offerings: provider, Live: store, Namespace: namespace}
 	if err := book.Load(ctx); err != nil && !apierrors.IsForbidden(err) {
 		return err
 	}
@@ -150,11 +151,11 @@ func launchesThatFail(ctx context.Context, store client.Client) (out []string, e
 // the settings that the environment has.
 func recall(s *cluster.Snapshot) (situation, error) {
 	keeper := snapshot.Recall(s)
-	return situation{snapshot: s, world: manifest.World{Keeper: keeper, Now: s.Now, Saved: s, Older: legacy.Pool}}, setUp(keeper, os.Getenv)
+	return situation{snapshot: s, world: manifest.World{Keeper: keeper, Now: s.Now, Saved: s, Older: legacy.Pool}}, setUp(keeper, newTarget().systemNamespace(), os.Getenv)
 }
 
-// setUp gives a keeper the settings of the controller, by their environment variables.
-func setUp(keeper *snapshot.Keeper, setting func(string) string) error {
+// setUp gives a keeper the settings of the controller of a namespace, by their environment variables.
+func setUp(keeper *snapshot.Keeper, namespace string, setting func(string) string) error {
 	spreads, err := translate.DefaultSpreads(setting("SCHEDULER_CONFIG"))
 	if err != nil {
 		return fmt.Errorf("SCHEDULER_CONFIG: %w", err)
@@ -177,7 +178,7 @@ func setUp(keeper *snapshot.Keeper, setting func(string) string) error {
 	keeper.SpreadByDefault(spreads)
 	keeper.CostByDefault(cost)
 	keeper.RoomByDefault(room)
-	keeper.FreezeIn(systemNamespace())
+	keeper.FreezeIn(namespace)
 	return nil
 }
 

@@ -109,7 +109,7 @@ func TestAPlanBesideAControllerKnowsWhatThatKnows(t *testing.T) {
 		t.Errorf("failing: %q, want %q", before.Failing, want)
 	}
 	first := before.Launches[0].Choice
-	book := &remember.Book{Keeper: snapshot.NewKeeper(nil, time.Now), Store: store, Live: store, Namespace: systemNamespace(), Offerings: met{
+	book := &remember.Book{Keeper: snapshot.NewKeeper(nil, time.Now), Store: store, Live: store, Namespace: newTarget().systemNamespace(), Offerings: met{
 		{Kind: first.Type, Zone: first.Zone, Option: cluster.Option(first.Option), Until: time.Now().Add(time.Minute)}}}
 	if _, err := book.Round(t.Context()); err != nil {
 		t.Fatal(err)

@@ -240,7 +240,7 @@ func (m *migration) readCluster(ctx context.Context, cluster reached) ([]migrate
 	if m.RewriteWorkloads {
 		return nil, errors.New("--rewrite-workloads makes manifests anew, and not what a cluster has: give them by -f, and apply them as you do usually")
 	}
-	documents, err := live.Read(ctx, cluster, systemNamespace())
+	documents, err := live.Read(ctx, cluster, m.at.systemNamespace())
 	if err != nil {
 		return nil, err
 	}

@@ -18,9 +18,9 @@ import (
 )
 
 // mover moves the cluster, and tells the user how far it is.
-func mover(cluster reached, out io.Writer) *move.Mover {
+func (m *migration) mover(cluster reached, out io.Writer) *move.Mover {
 	return &move.Mover{
-		Store: cluster, Namespace: systemNamespace(), Pause: pause.For,
+		Store: cluster, Namespace: m.at.systemNamespace(), Pause: pause.For,
 		Tell: func(line string) { fmt.Fprintln(out, line) },
 	}
 }
@@ -28,7 +28,7 @@ func mover(cluster reached, out io.Writer) *move.Mover {
 // apply moves the cluster to what was made of its older objects, or goes on with a move.
 func (m *migration) apply(ctx context.Context, cluster reached, r *migrate.Result, out io.Writer) error {
 	plan := move.Plan{Newer: r.New()}
-	begun, done, err := mover(cluster, out).Begun(ctx)
+	begun, done, err := m.mover(cluster, out).Begun(ctx)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (m *migration) apply(ctx context.Context, cluster reached, r *migrate.Resul
 		_, err := fmt.Fprintln(out, "there is no Provisioner and no AWSNodeTemplate to move from")
 		return err
 	}
-	kept, err := mover(cluster, out).Apply(ctx, plan)
+	kept, err := m.mover(cluster, out).Apply(ctx, plan)
 	return interrupted(err, "repeat the command, or go back by --rollback", func() error {
 		if len(kept) > 0 {
 			_, err := fmt.Fprintf(out, "pods select nodes of Provisioner %s, which stay and get machines until the pods select by karpenter.sh/nodepool; then repeat --apply\n", strings.Join(kept, ", "))
@@ -58,7 +58,7 @@ func (m *migration) apply(ctx context.Context, cluster reached, r *migrate.Resul
 
 // rollback undoes a move.
 func (m *migration) rollback(ctx context.Context, cluster reached, out io.Writer) error {
-	return interrupted(mover(cluster, out).Rollback(ctx), "repeat the command", func() error { return nil })
+	return interrupted(m.mover(cluster, out).Rollback(ctx), "repeat the command", func() error { return nil })
 }
 
 // interrupted says of a move that was ended from outside how it goes on.

@@ -52,7 +52,7 @@ func (m *migration) check(ctx context.Context, cluster reached, r *migrate.Resul
 	if n := r.Refused(); n > 0 {
 		return fmt.Errorf("%s, see the report: what has one cannot be migrated", counted(n, "error"))
 	}
-	if err := mayApply(ctx, cluster, r); err != nil {
+	if err := m.mayApply(ctx, cluster, r); err != nil {
 		return fmt.Errorf("--apply would refuse: %w", err)
 	}
 	if touched > 0 || lacks > 0 {
@@ -62,12 +62,12 @@ func (m *migration) check(ctx context.Context, cluster reached, r *migrate.Resul
 }
 
 // mayApply says why --apply would not begin.
-func mayApply(ctx context.Context, cluster reached, r *migrate.Result) error {
+func (m *migration) mayApply(ctx context.Context, cluster reached, r *migrate.Result) error {
 	objects, err := older(ctx, cluster)
 	if err != nil || len(objects) == 0 {
 		return err
 	}
-	return mover(cluster, io.Discard).Check(ctx, move.Plan{Older: objects, Newer: r.New()})
+	return m.mover(cluster, io.Discard).Check(ctx, move.Plan{Older: objects, Newer: r.New()})
 }
 
 // compareRights compares the policies in files with what the controller needs; without

@@ -46,7 +46,7 @@ func olderCluster(t *testing.T, settings map[string]string, more ...client.Objec
 		deployment,
 		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1-a", OwnerReferences: []metav1.OwnerReference{owner}}, Spec: pods},
 		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "bare", Annotations: map[string]string{api.AnnotationDoNotEvict: "true"}}, Spec: corev1.PodSpec{Containers: pods.Containers}},
-		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace(), Name: api.ConfigMapSettings}, Data: settings},
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: newTarget().systemNamespace(), Name: api.ConfigMapSettings}, Data: settings},
 	}, more...) {
 		if err := store.Create(t.Context(), o.DeepCopyObject().(client.Object)); err != nil {
 			t.Fatal(err)
@@ -215,7 +215,7 @@ func TestMigrateChecksWhetherTheMoveCouldBegin(t *testing.T) {
 
 // A move that is done is no error when it is asked for again, unless older objects are back.
 func TestMigrateAppliesOnce(t *testing.T) {
-	record := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace(), Name: api.ConfigMapMigration}, Data: map[string]string{"step": "done", "older": "[]", "newer": "[]"}}
+	record := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: newTarget().systemNamespace(), Name: api.ConfigMapMigration}, Data: map[string]string{"step": "done", "older": "[]", "newer": "[]"}}
 	cluster := olderCluster(t, nil, record)
 	if _, _, err := asked(t, cluster, nil, "--apply"); err == nil || !strings.Contains(err.Error(), "delete it to begin another") {
 		t.Errorf("with older objects it ends with %v", err)

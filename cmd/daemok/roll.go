@@ -25,6 +25,7 @@ const lookEvery = 5 * time.Second
 type rollFlags struct {
 	all, status, pause, resume, abort, noWait bool
 	form                                      *output.Format
+	namespace                                 string // of the controller
 }
 
 func rollCommand(open connector) *cobra.Command {
@@ -57,6 +58,7 @@ alone replaces none.`,
 			if err != nil {
 				return err
 			}
+			f.namespace = at.systemNamespace()
 			return runRoll(cmd.Context(), store, cmd.OutOrStdout(), kindAndName(args), f)
 		},
 	}
@@ -116,35 +118,35 @@ func runRoll(ctx context.Context, store client.Client, out io.Writer, args []str
 	if err != nil {
 		return err
 	}
-	return follow(ctx, store, out, pools, stop, f.form)
+	return f.follow(ctx, store, out, pools, stop)
 }
 
 // follow prints for people how far it is whenever that changes, until nothing is left or,
 // where it is to stop, once. In other forms it prints what is so in the end.
-func follow(ctx context.Context, store client.Client, out io.Writer, pools []translate.PoolObject, stop bool, form *output.Format) error {
+func (f rollFlags) follow(ctx context.Context, store client.Client, out io.Writer, pools []translate.PoolObject, stop bool) error {
 	serves, _, err := served(store)
 	if err != nil {
 		return err
 	}
 	began, last := time.Now(), ""
 	for {
-		all, err := roll.Read(ctx, store, serves, pools, time.Now, systemNamespace())
+		all, err := roll.Read(ctx, store, serves, pools, time.Now, f.namespace)
 		if err != nil {
 			return err
 		}
-		kept, _, err := record.Read(ctx, store, systemNamespace())
+		kept, _, err := record.Read(ctx, store, f.namespace)
 		if err != nil {
 			return err
 		}
 		done, text := true, ""
 		for i := range all {
 			all[i] = all[i].Keep(kept.Stays)
-			done, text = done && all[i].Done(), text+rollText(all[i], form.Is(output.Wide))
+			done, text = done && all[i].Done(), text+rollText(all[i], f.form.Is(output.Wide))
 		}
-		if !form.ForPeople() && (stop || done) {
-			return form.Print(out, progressOf(pools, all))
+		if !f.form.ForPeople() && (stop || done) {
+			return f.form.Print(out, progressOf(pools, all))
 		}
-		if form.ForPeople() && text != last {
+		if f.form.ForPeople() && text != last {
 			if _, err := io.WriteString(out, text); err != nil {
 				return err
 			}

@@ -37,6 +37,7 @@ func TestARollSaysWhatKeepsNodes(t *testing.T) {
 		if f.form == nil {
 			f.form = output.New()
 		}
+		f.namespace = newTarget().systemNamespace()
 		if err := runRoll(t.Context(), hand, &out, []string{"nodepool", "web"}, f); err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +58,7 @@ func TestARollSaysWhatKeepsNodes(t *testing.T) {
 	if got := told(rollFlags{pause: true}); !strings.Contains(got, "web: 1 to go, none may now: ") || !strings.Contains(got, "the roll of NodePool/web is paused") {
 		t.Errorf("paused it says %q", got)
 	}
-	create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace(), Name: api.ConfigMapFreeze}, Data: map[string]string{api.FreezeReason: "audit"}})
+	create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: newTarget().systemNamespace(), Name: api.ConfigMapFreeze}, Data: map[string]string{api.FreezeReason: "audit"}})
 	if got, want := told(rollFlags{resume: true, noWait: true}), "web: 1 to go, none may now: frozen by ConfigMap kube-system/daemok-freeze: audit\n"; got != want {
 		t.Errorf("in a freeze it says %q, want %q", got, want)
 	}

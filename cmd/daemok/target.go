@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -22,6 +23,7 @@ import (
 type target struct {
 	*kubectl.Flags
 	clusterName, region string
+	system              string                    // namespace of the controller by flag; empty: systemNamespace says
 	controller          installation.Installation // learn finds it
 	notes               io.Writer                 // where it says which settings are not known; standard error, unless another is set
 	unread              map[string]bool           // objects of which it has said so
@@ -37,6 +39,20 @@ func (t *target) addTo(cmd *cobra.Command) {
 	t.Flags.AddTo(of)
 	of.VisitAll(func(f *pflag.Flag) { f.Annotations = map[string][]string{ofKubectl: {"true"}} })
 	cmd.Flags().AddFlagSet(of)
+	cmd.Flags().StringVar(&t.system, "system-namespace", "", "namespace of the controller; default SYSTEM_NAMESPACE, else "+usualSystem)
+}
+
+// usualSystem is the namespace of the controller where nothing names another.
+const usualSystem = "kube-system"
+
+// systemNamespace is where the controller runs, and keeps its ConfigMaps.
+func (t *target) systemNamespace() string {
+	return cmp.Or(t.system, os.Getenv("SYSTEM_NAMESPACE"), usualSystem)
+}
+
+// lease is what controllers lead by: as this environment says, else as the installed one has it once learn has found it.
+func (t *target) lease() installation.Lease {
+	return installation.LeaseOf(t.systemNamespace(), t.setting)
 }
 
 // ofKubectl marks flags that are kubectl's, which help lists by themselves.
@@ -51,14 +67,32 @@ func (t *target) addAWS(cmd *cobra.Command) {
 // learn finds how the controller is set up that is installed in the cluster. Where that may
 // not be read, it says so, and settings are those of the environment alone.
 func (t *target) learn(ctx context.Context, store client.Reader) error {
-	found, err := installation.Find(ctx, store, systemNamespace())
+	namespace := t.systemNamespace()
+	found, err := installation.Find(ctx, store, namespace)
 	if apierrors.IsForbidden(err) {
 		fmt.Fprintf(t.notes, "The controller's settings are not known (%v): those of this environment are used, and defaults. "+
-			"Get the right to list deployments.apps in namespace %s, or set the variables that the controller has.\n", err, systemNamespace())
+			"Get the right to list deployments.apps in namespace %s, or set the variables that the controller has.\n", err, namespace)
 		return nil
 	}
 	t.controller = found
 	return err
+}
+
+// sayAbsent says that there is no controller where learn looked for one, what is used in place of its settings, and where there is one.
+func (t *target) sayAbsent(ctx context.Context, store client.Reader) {
+	if t.controller.Namespace == "" || t.controller.Deployment != nil {
+		return
+	}
+	where, err := installation.Namespaces(ctx, store)
+	way := "where it runs in another namespace, name that by --system-namespace"
+	switch {
+	case err != nil: // whoever may read one namespace alone has to know the other
+	case len(where) == 0:
+		way = "no other namespace has one either"
+	default:
+		way = fmt.Sprintf("there is one in namespace %s: give --system-namespace %s to use its settings", strings.Join(where, ", "), where[0])
+	}
+	fmt.Fprintf(t.notes, "No controller was found in namespace %s: settings of this environment are used, else defaults; %s.\n", t.systemNamespace(), way)
 }
 
 // setting is a setting of the controller by its environment variable: that of this process,

@@ -60,3 +60,33 @@ func TestSettingsThatAreNotKnownAreSaid(t *testing.T) {
 		})
 	}
 }
+
+// A plan that finds no controller says so, what it assumes, and how the controller of another namespace is named.
+func TestThatThereIsNoControllerIsSaid(t *testing.T) {
+	account := pretendAccount(t)
+	const none = "No controller was found in namespace kube-system: settings of this environment are used, else defaults; "
+	elsewhere := installed()
+	elsewhere.Namespace = "nodes"
+	for name, tt := range map[string]struct {
+		objects []client.Object
+		system  string
+		want    string
+	}{
+		"there is one":            {objects: []client.Object{installed()}},
+		"there is none":           {want: none + "no other namespace has one either.\n"},
+		"another namespace has":   {objects: []client.Object{elsewhere}, want: none + "there is one in namespace nodes: give --system-namespace nodes to use its settings.\n"},
+		"that namespace is named": {objects: []client.Object{elsewhere}, system: "nodes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var notes strings.Builder
+			at := newTarget()
+			at.notes, at.system = &notes, tt.system
+			if _, err := liveCluster(t, account, tt.objects...)(t.Context(), at); err != nil {
+				t.Fatal(err)
+			}
+			if notes.String() != tt.want {
+				t.Errorf("it says\n%swant\n%s", &notes, tt.want)
+			}
+		})
+	}
+}

@@ -81,7 +81,7 @@ func (i Installation) isKarpenter() bool {
 }
 
 // Lease is what the controllers of the installation lead by.
-func (i Installation) Lease() Lease { return leaseOf(i.Namespace, i.Setting) }
+func (i Installation) Lease() Lease { return LeaseOf(i.Namespace, i.Setting) }
 
 // Setting is a setting of the controller by its environment variable: what the Deployment
 // gives it, else what the ConfigMap says; empty: it is set by neither, or Unread says where it may be.

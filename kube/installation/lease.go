@@ -25,8 +25,8 @@ func (l Lease) String() string {
 	return client.ObjectKey(l).String()
 }
 
-// leaseOf is what a controller in a namespace leads by, by its settings.
-func leaseOf(namespace string, setting func(string) string) Lease {
+// LeaseOf is what a controller in a namespace leads by, by its settings.
+func LeaseOf(namespace string, setting func(string) string) Lease {
 	if disabled, err := strconv.ParseBool(setting("DISABLE_LEADER_ELECTION")); err == nil && disabled {
 		return Lease{}
 	}

@@ -49,7 +49,7 @@ func Others(ctx context.Context, from client.Reader, lease Lease, own client.Obj
 			continue // one that does not start leads by nothing
 		}
 		says := stated(c)
-		r := Release{Namespace: d.Namespace, Name: cmp.Or(d.Spec.Template.Labels[labelInstance], d.Name), Lease: leaseOf(d.Namespace, func(name string) string { return says[name] })}
+		r := Release{Namespace: d.Namespace, Name: cmp.Or(d.Spec.Template.Labels[labelInstance], d.Name), Lease: LeaseOf(d.Namespace, func(name string) string { return says[name] })}
 		if r.Lease.Excludes(lease) {
 			continue
 		}
@@ -65,6 +65,22 @@ func Others(ctx context.Context, from client.Reader, lease Lease, own client.Obj
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.Lease.String(), b.Lease.String()), strings.Compare(a.Image, b.Image))
 	})
 	return slices.CompactFunc(all, func(a, b Other) bool { return a.Release == b.Release }), nil
+}
+
+// Namespaces are those that have a controller of Karpenter's kinds, running or not, sorted.
+func Namespaces(ctx context.Context, from client.Reader) ([]string, error) {
+	var deployments appsv1.DeploymentList
+	if err := from.List(ctx, &deployments); err != nil {
+		return nil, fmt.Errorf("list Deployments to find controllers: %w", err)
+	}
+	var all []string
+	for i := range deployments.Items {
+		if controllerOf(&deployments.Items[i].Spec.Template.Spec) != nil {
+			all = append(all, deployments.Items[i].Namespace)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
 }
 
 // runs reports whether a pod is one of a Deployment's.
