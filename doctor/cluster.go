@@ -100,7 +100,11 @@ func definition(d definitions.Difference) (out []Finding) {
 	}
 	switch {
 	case len(d.Unknown) > 0:
-		out = append(out, trouble(Warning, object, "it is of another release and lacks fields of this one, which the API server drops: "+d.Fields()+owner, d.WayOut()+helm4))
+		out = append(out, trouble(Warning, object, "it is of another release and lacks fields of this one, which the API server drops: "+definitions.Fields(d.Unknown)+owner, d.WayOut()+helm4))
+	case d.OfLaterRelease():
+		later := fine("it has fields that this release does not use, and serves this release too: %s%s", definitions.Fields(d.Later), owner)
+		later.Object = object
+		out = append(out, later)
 	case len(d.Other) > 0:
 		out = append(out, trouble(Warning, object, "its schema of "+strings.Join(d.Other, " and ")+" is of another release: values may be refused, or accepted that should not be"+owner, d.WayOut()+helm4))
 	}

@@ -296,6 +296,9 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 		"a definition is of another release": {definitionOf("nodepools.karpenter.sh", func(d *apiextensionsv1.CustomResourceDefinition) {
 			d.Spec.Versions[0].Schema.OpenAPIV3Schema.Description = "other"
 		}), "definitions", Warning, "of another release"},
+		"a definition is of a later release": {definitionOf("nodepools.karpenter.sh", func(d *apiextensionsv1.CustomResourceDefinition) {
+			d.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["tomorrow"] = apiextensionsv1.JSONSchemaProps{Type: "string"}
+		}), "", OK, ""},
 		"a definition lacks a field": {definitionOf("nodepools.karpenter.sh", func(d *apiextensionsv1.CustomResourceDefinition) {
 			spec := d.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
 			delete(spec.Properties, "weight")

@@ -81,12 +81,16 @@ func (c *comparison) Round(ctx context.Context) (time.Duration, error) {
 }
 
 func (c *comparison) say(d definitions.Difference) {
+	if d.OfLaterRelease() {
+		c.log.Info("the definition has fields that this release does not use, and serves this release too", "definition", d.Name, "fields", definitions.Fields(d.Later))
+		return
+	}
 	line := c.log.With("definition", d.Name, "do", d.WayOut())
 	switch {
 	case len(d.Unserved) > 0:
 		line.Warn("the definition is of another release and does not serve what this one reads", "versions", strings.Join(d.Unserved, ", "))
 	case len(d.Unknown) > 0:
-		line.Warn("the definition is of another release: the API server drops fields of this one, which goes on without them", "fields", d.Fields())
+		line.Warn("the definition is of another release: the API server drops fields of this one, which goes on without them", "fields", definitions.Fields(d.Unknown))
 	default:
 		line.Warn("the definition is of another release: what it accepts may differ from what this one expects", "versions", strings.Join(append(d.Other, d.Strange...), ", "))
 	}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/daemok/daemok/kube/api/crds"
+	"github.com/daemok/daemok/kube/definitions"
 	"github.com/daemok/daemok/observe/observetest"
 )
 
@@ -78,5 +79,15 @@ func TestAnOlderDefinitionIsSaidOnce(t *testing.T) {
 	}
 	if again, err := c.Round(t.Context()); err != nil || again != definitionsEvery || !lacks("lacking definition=nodepools.karpenter.sh 0") {
 		t.Errorf("after the update Round = %v, %v, or the metric still counts", again, err)
+	}
+}
+
+// After a rollback of the controller alone its definitions are of a later release: that is no warning, and nothing is to be done.
+func TestALaterDefinitionIsNoWarning(t *testing.T) {
+	var said bytes.Buffer
+	c := &comparison{log: newLogger(&said, "info", encodingConsole)}
+	c.say(definitions.Difference{Name: "nodepools.karpenter.sh", Release: "daemok-crd", Later: []string{"v1: spec.tomorrow"}, Other: []string{"v1"}})
+	if text := said.String(); strings.Contains(text, "WARN") || strings.Contains(text, "helm") || !strings.Contains(text, "spec.tomorrow") {
+		t.Errorf("it says %s", text)
 	}
 }

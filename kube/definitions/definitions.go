@@ -69,6 +69,7 @@ type Difference struct {
 	Strange  []string // versions in which objects may be stored, and which this build does not know
 	Unserved []string // versions of this build that the cluster does not serve
 	Unknown  []string // fields of this build that the API server drops, as VERSION: spec.field, sorted
+	Later    []string // fields of the cluster that this build does not know, as VERSION: spec.field, sorted
 	Other    []string // versions whose schemas differ, whether in fields or not
 
 	Release, Namespace string // the Helm release that has it in its books; empty: none
@@ -77,6 +78,12 @@ type Difference struct {
 // Same reports whether nothing differs.
 func (d Difference) Same() bool {
 	return !d.Missing && len(d.Strange)+len(d.Unserved)+len(d.Unknown)+len(d.Other) == 0
+}
+
+// OfLaterRelease reports whether the definition has all fields of this build, and more: a later release wrote it, as is
+// the case between the upgrade of the definitions and that of the controller, and after a rollback of the controller alone.
+func (d Difference) OfLaterRelease() bool {
+	return !d.Missing && len(d.Strange)+len(d.Unserved)+len(d.Unknown) == 0 && len(d.Later) > 0
 }
 
 // WayOut is the command that brings the definition up to date, in the Helm release that has it.
@@ -91,12 +98,12 @@ func (d Difference) WayOut() string {
 // fieldsNamed is how many fields a sentence names.
 const fieldsNamed = 12
 
-// Fields names the unknown fields in a sentence, the first of them where there are many.
-func (d Difference) Fields() string {
-	if more := len(d.Unknown) - fieldsNamed; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(d.Unknown[:fieldsNamed], ", "), more)
+// Fields names fields in a sentence, the first of them where there are many.
+func Fields(all []string) string {
+	if more := len(all) - fieldsNamed; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(all[:fieldsNamed], ", "), more)
 	}
-	return strings.Join(d.Unknown, ", ")
+	return strings.Join(all, ", ")
 }
 
 // Read compares the definitions of a cluster with ours, in the order of ours.
@@ -139,12 +146,12 @@ func Compare(ours, there *apiextensionsv1.CustomResourceDefinition) Difference {
 		}
 		d.Other = append(d.Other, v.Name)
 		if has != nil && has.OpenAPIV3Schema != nil {
-			for _, path := range lacking(v.Schema.OpenAPIV3Schema, has.OpenAPIV3Schema, "") {
-				d.Unknown = append(d.Unknown, v.Name+": "+path)
-			}
+			d.Unknown = append(d.Unknown, lacking(v.Schema.OpenAPIV3Schema, has.OpenAPIV3Schema, v.Name+": ")...)
+			d.Later = append(d.Later, lacking(has.OpenAPIV3Schema, v.Schema.OpenAPIV3Schema, v.Name+": ")...)
 		}
 	}
 	slices.Sort(d.Unknown)
+	slices.Sort(d.Later)
 	return d
 }
 
@@ -152,25 +159,25 @@ func named(version string) func(apiextensionsv1.CustomResourceDefinitionVersion)
 	return func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version }
 }
 
-// lacking are the fields of one schema that another drops, the outermost of each.
-func lacking(ours, there *apiextensionsv1.JSONSchemaProps, path string) (out []string) {
+// lacking are the fields of one schema that another drops, the outermost of each, behind the words of at.
+func lacking(ours, there *apiextensionsv1.JSONSchemaProps, at string) (out []string) {
 	if there.XPreserveUnknownFields != nil && *there.XPreserveUnknownFields {
 		return nil
 	}
 	for name := range ours.Properties {
-		below, field := ours.Properties[name], strings.TrimPrefix(path+"."+name, ".")
+		below, field := ours.Properties[name], at+name
 		has, known := there.Properties[name]
 		if !known {
 			out = append(out, field)
 			continue
 		}
-		out = append(out, lacking(&below, &has, field)...)
+		out = append(out, lacking(&below, &has, field+".")...)
 	}
 	if ours.Items != nil && ours.Items.Schema != nil && there.Items != nil && there.Items.Schema != nil {
-		out = append(out, lacking(ours.Items.Schema, there.Items.Schema, path+"[]")...)
+		out = append(out, lacking(ours.Items.Schema, there.Items.Schema, strings.TrimSuffix(at, ".")+"[].")...)
 	}
 	if ours.AdditionalProperties != nil && ours.AdditionalProperties.Schema != nil && there.AdditionalProperties != nil && there.AdditionalProperties.Schema != nil {
-		out = append(out, lacking(ours.AdditionalProperties.Schema, there.AdditionalProperties.Schema, path+"[key]")...)
+		out = append(out, lacking(ours.AdditionalProperties.Schema, there.AdditionalProperties.Schema, strings.TrimSuffix(at, ".")+"[key].")...)
 	}
 	return out
 }

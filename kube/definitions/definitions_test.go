@@ -74,6 +74,24 @@ func TestWhichFieldsADefinitionLacks(t *testing.T) {
 	}
 }
 
+// A newer definition in a cluster, as after a rollback of the controller: it serves this build too. One that lacks a
+// field as well is of neither an older nor a later release.
+func TestADefinitionOfALaterRelease(t *testing.T) {
+	all := ours(t)
+	pool := all[slices.IndexFunc(all, func(d *apiextensionsv1.CustomResourceDefinition) bool { return d.Name == "nodepools.karpenter.sh" })]
+	there := pool.DeepCopy()
+	schemaOf(there, "spec").Properties["tomorrow"] = apiextensionsv1.JSONSchemaProps{Type: "string"}
+	schemaOf(there, "spec", "disruption", "budgets", "[]").Properties["rate"] = apiextensionsv1.JSONSchemaProps{Type: "string"}
+	got := Compare(pool, there)
+	if want := []string{"v1: spec.disruption.budgets[].rate", "v1: spec.tomorrow"}; !slices.Equal(got.Later, want) || !got.OfLaterRelease() || got.Same() {
+		t.Errorf("Compare = %+v, want one of a later release with %v", got, want)
+	}
+	delete(schemaOf(there, "spec").Properties, "weight")
+	if got := Compare(pool, there); got.OfLaterRelease() {
+		t.Errorf("Compare = %+v calls one of a later release that lacks a field", got)
+	}
+}
+
 // What must be done is done in the Helm release that has the definition.
 func TestTheWayOutNamesTheRelease(t *testing.T) {
 	d := ours(t)[0]
