@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -22,7 +23,7 @@ type waiting struct {
 	placedAt        time.Time // a plan first had a place for it
 	boundAt         time.Time
 	target          target // where the last plan expects it
-	traceID         string // of the batch whose machine it was last ordered; empty: of none
+	traceID         string // of the batch that first had a place for it, or ordered its machine last; empty: of none
 	waitsFor        string // what the last plan says that it waits for, in the words of metrics
 }
 
@@ -88,7 +89,7 @@ func (f *Follower) begun(w *waiting, now time.Time) {
 
 // Decided takes in a plan: which pods it has a place for, and which not.
 func (f *Follower) Decided(p plan.Plan) {
-	now := f.Now()
+	now, traceID := f.Now(), f.Traces.OfPlan()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i := range p.Placements {
@@ -97,6 +98,7 @@ func (f *Follower) Decided(p plan.Plan) {
 			if w.placedAt.IsZero() {
 				w.placedAt = now
 			}
+			w.traceID = cmp.Or(w.traceID, traceID)
 			f.expect(w, p.Placements[i].On, p.Placements[i].Target)
 			w.waitsFor = observe.WaitsForMachine
 			if p.Placements[i].On == plan.OnNode {

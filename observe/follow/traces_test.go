@@ -56,6 +56,34 @@ func TestHistogramsNameTraces(t *testing.T) {
 	}
 }
 
+// A pod that waits for a node that is there, or for an instance that was launched for others, is part of the batch that had this place for it.
+func TestHistogramsNameTheTraceOfPodsOnExistingNodes(t *testing.T) {
+	for name, on := range map[string]plan.Destination{"a node": plan.OnNode, "an instance being launched": plan.OnMachine} {
+		t.Run(name, func(t *testing.T) {
+			s := begin(t)
+			s.Traces = &trace.Tracer{Spans: sdktrace.NewTracerProvider().Tracer(""), Now: s.Now}
+			batch := func() string {
+				s.Traces.Round(trace.Round{OpenedAt: s.Now(), BeganAt: s.Now(), PlanAt: s.Now()})
+				made := plan.Plan{Placements: []plan.Placement{{Pod: cluster.Pod{UID: "u"}, On: on, Target: "node-1"}}}
+				s.Traces.Planned(&cluster.Snapshot{}, made, 0)
+				s.Decided(made)
+				return s.Traces.OfPlan()
+			}
+			s.pods.OnAdd(pod(), false)
+			first := batch()
+			if second := batch(); first == "" || second == first {
+				t.Fatalf("two batches have the traces %q and %q", first, second)
+			}
+			s.pods.OnUpdate(pod(), pod(onNode))
+			for _, name := range []string{"karpenter_pods_bound_duration_seconds", "karpenter_pods_provisioning_bound_duration_seconds"} {
+				if got := s.examples(name); !slices.Equal(got, []string{first}) {
+					t.Errorf("%s names traces %q, want %q: that since which the pod has a place", name, got, first)
+				}
+			}
+		})
+	}
+}
+
 // examples are the traces that a histogram names.
 func (s *story) examples(name string) (out []string) {
 	s.t.Helper()

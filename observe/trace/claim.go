@@ -211,10 +211,24 @@ func (on *claim) fail(why string, now time.Time) {
 	if on.batch == nil {
 		return
 	}
+	on.span.SetStatus(codes.Error, why)
+	on.end(now)
+}
+
+// leaveOpen ends the spans of a claim that goes on, and that another controller looks after from now on.
+func (on *claim) leaveOpen(now time.Time) {
+	if on.batch == nil {
+		return
+	}
+	on.span.SetAttributes(handedOver)
+	on.end(now)
+}
+
+// end ends the spans of a claim that are under way.
+func (on *claim) end(now time.Time) {
 	if on.launch != nil && on.ended == launched {
 		on.launch.End(trace.WithTimestamp(now))
 	}
-	on.span.SetStatus(codes.Error, why)
 	on.span.End(trace.WithTimestamp(now))
 }
 

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -218,7 +217,10 @@ func (t *Tracer) OfClaim(name string) string {
 	return ""
 }
 
-// End ends all spans that are under way, as the process does.
+// handedOver says of what is under way when a controller ends that it goes on: another controller took over, whose traces it is no part of.
+var handedOver = attribute.String("daemok.end", "another controller took over")
+
+// End ends all spans that are under way, as the process does. What they are of goes on, so that is no error.
 func (t *Tracer) End() {
 	if t == nil {
 		return
@@ -227,11 +229,11 @@ func (t *Tracer) End() {
 	defer t.mu.Unlock()
 	now := t.Now()
 	for name, c := range t.claims {
-		c.fail("the controller ended", now)
+		c.leaveOpen(now)
 		delete(t.claims, name)
 	}
 	for b := range t.open {
-		b.span.SetStatus(codes.Error, "the controller ended")
+		b.span.SetAttributes(handedOver)
 		b.span.End(trace.WithTimestamp(now))
 		delete(t.open, b)
 	}

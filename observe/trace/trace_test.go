@@ -254,18 +254,18 @@ replacement 1-9
     registration 9-9
     initialization 9-9
 `},
-		"the controller ends": {func(s *story) {
+		"the controller ends, and what it began goes on": {func(s *story) {
 			s.batch(1, 1)
 			s.Launched([]apply.Launched{ordered("a")})
 			s.at(10)
 			s.End()
 			s.Gone("a")
 		}, `
-provisioning 0-10 error: the controller ended
+provisioning 0-10 another controller took over
   batch window 0-2
   plan 2-3
     scheduling 2-3
-  nodeclaim 3-10 error: the controller ended
+  nodeclaim 3-10 another controller took over
     create 3-3
     launch 3-10
 `},
@@ -279,7 +279,7 @@ provisioning 0-10 error: the controller ended
 		t.Run(what, func(t *testing.T) {
 			s := begin(t)
 			tell.happens(s)
-			s.says(tell.want)
+			s.says(tell.want, "daemok.end")
 		})
 	}
 }
