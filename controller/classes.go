@@ -31,7 +31,12 @@ type NodeClasses struct {
 	Store   client.Reader
 	Catalog cloud.Catalog
 	Served  []class.Kind // kinds of classes
-	Build   string       // of the controller; empty: claims do not say in which form instances were launched
+	Build   string       // of the controller
+
+	// Render is LaunchForm, or nil where claims do not say in which form instances were launched. Launches wait for what
+	// is Compared; nil: for none.
+	Render   func(nodeclass.Spec) (map[string]string, error)
+	Compared *class.Comparisons
 }
 
 var _ Classes = NodeClasses{}
@@ -65,11 +70,15 @@ func ProfilesRound(p *class.Profiles) Round {
 }
 
 // Class returns a class that machines can be launched from; otherwise the
-// error is a *claim.NotReadyError.
+// error is a *claim.NotReadyError. After a start it waits until the class has been compared with
+// its nodes, for class.AwaitFor at most.
 func (s NodeClasses) Class(ctx context.Context, ref karpv1.NodeClassReference) (claim.Class, error) {
 	c, err := s.ready(ctx, ref)
 	if err != nil {
 		return claim.Class{}, err
+	}
+	if s.Compared != nil {
+		s.Compared.Await(ctx, c)
 	}
 	return s.known(c)
 }
@@ -109,7 +118,7 @@ func (s NodeClasses) known(c *class.Subject) (claim.Class, error) {
 		annotations[api.AnnotationNodeClassHash] = c.GetAnnotations()[api.AnnotationNodeClassHash]
 		annotations[api.AnnotationNodeClassHashVersion] = c.GetAnnotations()[api.AnnotationNodeClassHashVersion]
 	}
-	if digest := class.FormsOf(c).Digest(s.Build); digest != "" {
+	if digest := s.launchForm(c); digest != "" {
 		annotations[api.MarkLaunchForm] = digest
 	}
 	if c.Kind.Made != nil {
@@ -120,6 +129,23 @@ func (s NodeClasses) known(c *class.Subject) (claim.Class, error) {
 		Annotations: annotations,
 		InWords:     c.InWords,
 	}, nil
+}
+
+// launchForm is the digest of the form that this build makes of a class: as the class has it, or rendered where it has
+// none yet, or where the cache does not show it. It is empty where there is none.
+func (s NodeClasses) launchForm(c *class.Subject) string {
+	if digest := class.FormsOf(c).Digest(s.Build); digest != "" || s.Render == nil || c.Kind.Hash == nil {
+		return digest
+	}
+	form, err := s.Render(c.Spec)
+	if err != nil || form == nil {
+		return ""
+	}
+	digest, err := class.DigestOf(form)
+	if err != nil {
+		return ""
+	}
+	return digest
 }
 
 func asCloud(c *class.Subject) (cloud.Class, error) {

@@ -90,7 +90,7 @@ func build(ctx context.Context, o options, tracer *trace.Tracer, log *slog.Logge
 	p.drifts = driftGate{said: o.saysDrift, is: o.olderDrift, settings: new(atomic.Bool)}
 	p.drifts.settings.Store(live.Drift)
 	p.account.Set(class.Usual{InstanceProfile: live.InstanceProfile, Tags: live.Tags, ManyPods: live.ManyPods, NoPodInterfaces: live.NoPodInterfaces})
-	p.classes = controller.NodeClasses{Store: m.GetClient(), Catalog: provider, Served: classKinds(o, authority(o, config), p.account, older), Build: info.Build()}
+	p.classes = controller.NodeClasses{Store: m.GetClient(), Catalog: provider, Served: classKinds(o, authority(o, config), p.account, older), Build: info.Build(), Render: controller.LaunchForm, Compared: &class.Comparisons{}}
 	if o.leaderElection {
 		p.provider = behind(f, provider)
 		p.machines = p.provider
@@ -235,7 +235,7 @@ func (p *parts) classLoops() (loops []controller.Loop) {
 		loops = append(loops, controller.ClassLoop(&class.Reconciler{
 			Kind: kind, Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Finder: p.provider, Events: p.events, Metrics: p.metrics, Log: p.log, Now: p.clock.Now,
 			DryRun: !p.options.disableDryRun, Verified: aws.VerifiedFor, ReservedCapacity: p.options.reserved, ReservedENIs: p.options.reservedENIs,
-			ImagesEvery: p.options.amiEvery, SubnetsEvery: p.options.subnetEvery, Form: controller.LaunchForm, Build: p.classes.Build,
+			ImagesEvery: p.options.amiEvery, SubnetsEvery: p.options.subnetEvery, Form: p.classes.Render, Build: p.classes.Build, Compared: p.classes.Compared,
 		}))
 	}
 	return loops

@@ -102,6 +102,12 @@ func without(builds []string, build string) []string {
 	return slices.DeleteFunc(slices.Clone(builds), func(b string) bool { return b == build })
 }
 
+// DigestOf is that of a form, which NodeClaims carry whose instances are launched in it.
+func DigestOf(form map[string]string) (string, error) {
+	b, err := built("", form)
+	return b.Digest, err
+}
+
 func built(build string, form map[string]string) (Built, error) {
 	text, err := json.Marshal(form) // keys are sorted
 	if err != nil {
@@ -196,6 +202,23 @@ func (r *Reconciler) noteForm(c *Subject, launched map[string]int, annotations m
 		return fmt.Errorf("write the forms of %s: %w", c.ID(), err)
 	}
 	annotations[api.MarkLaunchForms] = string(text)
+	return nil
+}
+
+// compareFirst compares a class for the first time since this controller leads, before AWS is asked anything about it, so
+// that launches need not wait for AWS.
+func (r *Reconciler) compareFirst(ctx context.Context, c *Subject, launched map[string]int) error {
+	if r.Form == nil || r.Compared == nil || r.Compared.has(c) {
+		return nil
+	}
+	before := c.copy()
+	if err := r.compareForms(c, launched); err != nil {
+		return err
+	}
+	if err := r.writeStatus(ctx, c, before); err != nil {
+		return err
+	}
+	r.Compared.add(c)
 	return nil
 }
 

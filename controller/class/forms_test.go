@@ -1,6 +1,7 @@
 package class
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/kube/api"
@@ -104,6 +106,42 @@ func TestABuildThatRendersAClassOtherwiseSaysSo(t *testing.T) {
 	}
 	if warning, nodes := s.says(); warning != nil || nodes != 0 {
 		t.Errorf("without nodes of the old build it warns: %s, %v nodes", condition.Describe(warning), nodes)
+	}
+}
+
+// onLook runs something when subnets are looked up, which is the first that AWS is asked.
+type onLook struct {
+	*account
+	do func()
+}
+
+func (o onLook) Subnets(ctx context.Context, c nodeclass.Class) ([]nodeclass.Subnet, error) {
+	o.do()
+	return o.account.Subnets(ctx, c)
+}
+
+// A class is compared, and what came of it is written, before AWS is asked anything: launches that wait for it wait for no
+// answer of AWS.
+func TestAClassIsComparedBeforeAWSIsAsked(t *testing.T) {
+	s := begin(t)
+	s.led("v1", builtWith("1"))
+	look(t, s.r)
+	s.launched("old")
+	s.led("v2", builtWith("2"))
+	s.r.Compared = &Comparisons{}
+	asked := 0
+	s.r.Finder = onLook{s.account, func() {
+		asked++
+		written := class()
+		if err := s.r.Store.Get(t.Context(), client.ObjectKeyFromObject(written), written); err != nil {
+			t.Fatal(err)
+		}
+		if !condition.IsTrue(written, awsv1.ClassLaunchTemplateChanged) || !s.r.Compared.has(subject(written)) {
+			t.Errorf("AWS is asked before the class is compared: %+v", written.Status.Conditions)
+		}
+	}}
+	if s.says(); asked != 1 {
+		t.Errorf("AWS was asked %d times", asked)
 	}
 }
 

@@ -88,9 +88,10 @@ type Reconciler struct {
 	ImagesEvery, SubnetsEvery time.Duration // how often they are looked up where all is well; 0: RefreshEvery
 
 	// Form renders a spec, so that nodes which another build launched can be told whose launch template differs; nil:
-	// nothing is compared. Build names this build.
-	Form  func(nodeclass.Spec) (map[string]string, error)
-	Build string
+	// nothing is compared. Build names this build. Launches wait for what is Compared; nil: none does.
+	Form     func(nodeclass.Spec) (map[string]string, error)
+	Build    string
+	Compared *Comparisons
 
 	Verified time.Duration // for how long a good answer holds
 	Now      func() time.Time
@@ -128,6 +129,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	if err := r.prepare(ctx, c, launched); err != nil {
 		return 0, err
 	}
+	if err := r.compareFirst(ctx, c, launched); err != nil {
+		return 0, err
+	}
 	if left := r.records.of(name).left(c, r.Now()); left > 0 {
 		return left, nil
 	}
@@ -147,14 +151,23 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	}
 	condition.Begin(c, r.Now())
 	r.explain(c)
-	if !equality.Semantic.DeepEqual(before.Status, c.Status) {
-		r.Kind.SetStatus(c.Object, c.Status)
-		if err := r.Store.Status().Patch(ctx, c.Object, client.MergeFromWithOptions(before.Object, client.MergeFromWithOptimisticLock{})); err != nil {
-			return 0, fmt.Errorf("write status of %s: %w", c.ID(), err)
-		}
+	if err := r.writeStatus(ctx, c, before); err != nil {
+		return 0, err
 	}
 	r.tell(c, before)
 	return again, nil
+}
+
+// writeStatus writes the status where it is another than before, unless the object was changed meanwhile.
+func (r *Reconciler) writeStatus(ctx context.Context, c, before *Subject) error {
+	if equality.Semantic.DeepEqual(before.Status, c.Status) {
+		return nil
+	}
+	r.Kind.SetStatus(c.Object, c.Status)
+	if err := r.Store.Status().Patch(ctx, c.Object, client.MergeFromWithOptions(before.Object, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("write status of %s: %w", c.ID(), err)
+	}
+	return nil
 }
 
 // prepare writes finalizer, hash and form. launched is in which forms instances of the class were launched.

@@ -73,11 +73,12 @@ func ec2NodeClasses() *class.Kind {
 }
 
 // nodeClasses is what a controller does about classes.
-func (w *world) nodeClasses(p *aws.Provider, store client.Client, live client.Reader, events *observe.Events, metrics *observe.Metrics) ([]product.Loop, []product.Round) {
+func (w *world) nodeClasses(p *aws.Provider, b build, known product.NodeClasses, live client.Reader, events *observe.Events, metrics *observe.Metrics) ([]product.Loop, []product.Round) {
 	var loops []product.Loop
 	for _, kind := range w.kinds {
 		loops = append(loops, product.ClassLoop(&class.Reconciler{
-			Kind: kind, Store: store, Live: live, Finder: p, Events: events, Metrics: metrics, Log: w.log, Now: time.Now, DryRun: true, Verified: aws.VerifiedFor, ReservedCapacity: true,
+			Kind: kind, Store: known.Store.(client.Client), Live: live, Finder: p, Events: events, Metrics: metrics, Log: w.log, Now: time.Now, DryRun: true, Verified: aws.VerifiedFor, ReservedCapacity: true,
+			Form: b.form(), Build: b.name, Compared: known.Compared,
 		}))
 	}
 	return loops, []product.Round{product.ProfilesRound(&class.Profiles{Live: live, Kinds: w.kinds, Cloud: p, Every: aws.ProfilesEvery, Log: w.log})}

@@ -58,6 +58,7 @@ type setup struct {
 	fault   storetest.Fault                     // asked before the ordeal; nil: none
 	heard   func(call string)                   // told of every call to the API server and to AWS; nil: nobody is
 	usual   bool                                // pages of AWS are as large as in life, not of five
+	build   build                               // of the controller; one without a name compares no launch templates
 
 	clock *apiclock.Clock // compared with the API server's, whose is that of the bubble; nil: they are one
 
@@ -119,8 +120,8 @@ func (w *world) start(s setup) *controller {
 		c.carrier = &carrier{account: w.aws, story: w.story, usual: s.usual}
 		p := w.provider(c.carrier)
 		c.carrier.ordeal, c.carrier.aimed = c.ordeal, s.aimed
-		bought, heard, catalog, short, checks, sizes, adopter, known = p, p.Notices("test"), p, p, p, p, p, product.NodeClasses{Store: shown.Client(live), Catalog: p, Served: w.kinds}
-		ofClasses, ofAWS = w.nodeClasses(p, shown.Client(live), live, events, metrics)
+		bought, heard, catalog, short, checks, sizes, adopter, known = p, p.Notices("test"), p, p, p, p, p, s.build.classes(shown.Client(live), p, w.kinds)
+		ofClasses, ofAWS = w.nodeClasses(p, s.build, known.(product.NodeClasses), live, events, metrics)
 	}
 	if s.through != nil {
 		bought = s.through(bought)
