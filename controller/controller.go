@@ -323,9 +323,7 @@ func (p Parts) launcher(requests *claim.Requests) *claim.Launcher {
 		Called: p.Traces.Called,
 		Outcome: &claim.Outcomes{
 			Store: p.Store, Classes: p.Classes, Catalog: p.Catalog, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,
-			Instead: func(c *karpv1.NodeClaim, said, why string) {
-				p.Record.Note(record.Statement{About: record.Object{Kind: record.Claim, Name: c.Name}, Said: said, Why: why, From: p.Now().UTC()})
-			},
+			Record: &record.Launches{Record: p.Record, Now: p.Now},
 		},
 	}).Open()
 }

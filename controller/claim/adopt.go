@@ -103,7 +103,7 @@ func (a *Adoptions) find(ctx context.Context, c *karpv1.NodeClaim) (found adopte
 func (a *Adoptions) ofClass(ctx context.Context, c *karpv1.NodeClaim, found adoptee) (adoptee, string, error) {
 	var err error
 	if found.class, err = a.Classes.Known(ctx, translate.ClassOf(c)); err != nil {
-		return found, inWords(err), nil
+		return found, inWords(err, messageMax), nil
 	}
 	catalogue, err := a.Catalog.Kinds(ctx, found.class.Cloud)
 	if err != nil {
@@ -240,7 +240,7 @@ func (a *Adoptions) own(ctx context.Context, c *karpv1.NodeClaim) error {
 			return nil
 		}
 		a.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: "NotTagged",
-			Message: fmt.Sprintf("machine %s stays without the tags by which it is known as the cluster's, and cannot be given back: %s", id, inWords(err))})
+			Message: fmt.Sprintf("machine %s stays without the tags by which it is known as the cluster's, and cannot be given back: %s", id, inWords(err, messageMax))})
 		return fmt.Errorf("tag machine %s of claim %s: %w", id, c.Name, err)
 	}
 	return noteTags(ctx, a.Store, c, true)

@@ -3,6 +3,7 @@ package claim
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +14,6 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/kube/api"
-	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
 // What a claim says was decided is what was launched, with what spoke against the choices before it.
@@ -75,8 +75,8 @@ func TestADecisionTellsWhatWasLaunchedAndWhyTheFirstChoicesWereNot(t *testing.T)
 // The claim, the log and the record tell the same, also where the claim's status cannot be written at first.
 func TestWhatWasLaunchedInPlaceOfTheDecisionIsTold(t *testing.T) {
 	o, c, _, lines := outcomesFor(t)
-	var told string
-	o.Instead = func(c *karpv1.NodeClaim, said, why string) { told = c.Name + " " + said + ": " + why }
+	told := &recorded{}
+	o.Record = told
 	c.Annotations = map[string]string{api.MarkDecision: `{"type":"m6a.large","zone":"a","option":"spot"}`}
 	if err := o.Store.Update(t.Context(), c); err != nil {
 		t.Fatal(err)
@@ -101,8 +101,9 @@ func TestWhatWasLaunchedInPlaceOfTheDecisionIsTold(t *testing.T) {
 	if want := `{"type":"m5.large","zone":"a","option":"spot","price":0.04,"runnersUp":[{"type":"m6a.large","zone":"a","option":"spot","whyNot":"it is not sold to the pool any more"}]}`; c.Annotations[api.MarkDecision] != want {
 		t.Errorf("the claim says %s, want %s", c.Annotations[api.MarkDecision], want)
 	}
-	if want := "a was launched as m5.large in a, spot, not as m6a.large in a, spot: it is not sold to the pool any more"; told != want {
-		t.Errorf("the record says %q, want %q", told, want)
+	want := recorded{"a was launched as m5.large in a, spot, not as m6a.large in a, spot: it is not sold to the pool any more", "a has instance i-1: m5.large in a, spot: "}
+	if !slices.Equal(*told, want) {
+		t.Errorf("the record says %q, want %q", *told, want)
 	}
 	if want := `insteadOf="m6a.large in a, spot" because="it is not sold to the pool any more"`; !strings.Contains(lines.String(), want) {
 		t.Errorf("the log says\n%swant %s in it", lines, want)

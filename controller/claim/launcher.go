@@ -60,7 +60,7 @@ type outcomes interface {
 	Failed(ctx context.Context, c *karpv1.NodeClaim, why error) error     // said in its condition; tried again
 	TooLate(ctx context.Context, c *karpv1.NodeClaim) error               // the claim goes: it has had its time
 	Withdrawn(ctx context.Context, c *karpv1.NodeClaim) error             // the claim goes: nobody needs it any more
-	Short(c *karpv1.NodeClaim, why error)                                 // said on its pool; something else is tried
+	Short(claims []*karpv1.NodeClaim, why error)                          // said on their pool; something else is tried
 	Few(c *karpv1.NodeClaim, types []string)                              // said on its pool: no more types may take the place of spot
 }
 

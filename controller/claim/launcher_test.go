@@ -157,7 +157,7 @@ func (b book) Withdrawn(ctx context.Context, c *karpv1.NodeClaim) error {
 	return b.store.Delete(ctx, c)
 }
 func (b book) Failed(context.Context, *karpv1.NodeClaim, error) error { return nil }
-func (b book) Short(*karpv1.NodeClaim, error)                         {}
+func (b book) Short([]*karpv1.NodeClaim, error)                       {}
 func (b book) Few(*karpv1.NodeClaim, []string)                        {}
 
 var unheard = slog.New(slog.DiscardHandler)

@@ -21,11 +21,20 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// messageMax is the longest error text kept in a condition, in bytes.
-const messageMax = 300
+// The longest error texts kept in a condition and in the record, in bytes.
+const (
+	messageMax = 300
+	recordMax  = 1000
+)
 
 // publisher tells the users of an object something.
 type publisher interface{ Publish(observe.Event) }
+
+// record keeps, for users who ask, why a claim has no instance yet, and what became of its launch.
+type record interface {
+	Unlaunched(claim, said, why string, more ...string)
+	Became(claim, said, why string)
+}
 
 // Outcomes writes what became of purchases on claims.
 type Outcomes struct {
@@ -35,7 +44,7 @@ type Outcomes struct {
 	Events  publisher
 	Metrics *observe.Metrics
 	Log     *slog.Logger
-	Instead func(c *karpv1.NodeClaim, said, why string) // told what was launched where it is not what was decided; may be nil
+	Record  record // nil: nothing is recorded
 	Now     func() time.Time
 }
 
@@ -83,6 +92,7 @@ func (o *Outcomes) Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Mach
 	if err := o.Store.Status().Patch(ctx, c, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("write machine %s on claim %s: %w", m.ID, c.Name, err)
 	}
+	o.became(c, fmt.Sprintf("has instance %s: %s in %s, %s", m.ID, m.Kind, m.Zone, m.Option), "")
 	said := []any{"claim", c.Name, "pool", translate.PoolCalled(c.Labels), "machine", m.ID, "type", m.Kind, "zone", m.Zone, "option", string(m.Option)}
 	if offer.Priced {
 		said = append(said, "priceUSDPerHour", offer.Price.Dollars())
@@ -99,9 +109,7 @@ func (o *Outcomes) tellInstead(c *karpv1.NodeClaim, m cloud.Machine, other inste
 	}
 	o.Log.Info("launched another instance than was decided", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "machine", m.ID,
 		"type", m.Kind, "zone", m.Zone, "option", string(m.Option), "insteadOf", other.of, "because", other.why)
-	if o.Instead != nil {
-		o.Instead(c, fmt.Sprintf("was launched as %s in %s, %s, not as %s", m.Kind, m.Zone, m.Option, other.of), other.why)
-	}
+	o.became(c, fmt.Sprintf("was launched as %s in %s, %s, not as %s", m.Kind, m.Zone, m.Option, other.of), other.why)
 }
 
 // launchLabels are the claim's own labels and what is known of the machine;
@@ -140,14 +148,15 @@ func singleValues(requirements constraint.Requirements) map[string]string {
 // NotToBeHad deletes a claim for which nothing can be bought, so that a new
 // plan can look elsewhere at once.
 func (o *Outcomes) NotToBeHad(ctx context.Context, c *karpv1.NodeClaim, why error) error {
-	reason, label := "InsufficientCapacityError", "insufficient_capacity"
+	reason, label := reasonShort, "insufficient_capacity"
 	var notReady *NotReadyError
 	if errors.As(why, &notReady) {
 		reason, label = reasonNotReady, "nodeclass_not_ready"
 	}
 	o.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: reason,
 		Message: fmt.Sprintf("NodeClaim %s: %v", c.Name, why)})
-	o.Short(c, why)
+	o.short(c, why)
+	o.became(c, "was given up, and its pods are planned again", inWords(why, recordMax))
 	if err := o.Store.Delete(ctx, c, client.Preconditions{UID: ptr(c.UID)}); err != nil {
 		return fmt.Errorf("delete claim %s, for which there is no machine: %w", c.Name, err)
 	}
@@ -159,12 +168,16 @@ func (o *Outcomes) NotToBeHad(ctx context.Context, c *karpv1.NodeClaim, why erro
 func (o *Outcomes) TooLate(ctx context.Context, c *karpv1.NodeClaim) error {
 	o.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: reasonTooLate, Message: tooLate})
 	o.Log.Warn("gave a claim up", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", reasonTooLate, "message", tooLate)
+	o.became(c, "was given up, and its pods are planned again", tooLate)
 	if err := o.Store.Delete(ctx, c, client.Preconditions{UID: ptr(c.UID)}); err != nil {
 		return fmt.Errorf("delete claim %s, which got no machine in time: %w", c.Name, err)
 	}
 	countDisrupted(o.Metrics, c, labelTooLate)
 	return nil
 }
+
+// reasonShort is why there is no instance while what was asked for cannot be had.
+const reasonShort = "InsufficientCapacityError"
 
 // reasonNotReady is why nothing is launched for a claim whose class is not ready.
 const reasonNotReady = "NodeClassNotReady"
@@ -185,11 +198,18 @@ func (o *Outcomes) Withdrawn(ctx context.Context, c *karpv1.NodeClaim) error {
 // shortFor is how long a pool's users are not told again of a shortage, or of what may become one.
 const shortFor = 10 * time.Minute
 
-// Short tells the users of the claim's pool that machines for it are short;
+// Short tells the users of the pool of these claims, which are alike, that machines for them are short;
 // anything else it keeps to itself.
-func (o *Outcomes) Short(c *karpv1.NodeClaim, why error) {
+func (o *Outcomes) Short(claims []*karpv1.NodeClaim, why error) {
 	if short, isShort := errors.AsType[*cloud.NoCapacityError](why); isShort {
-		o.warnPool(c, "InsufficientCapacityError", "shortage", fmt.Sprintf("NodeClaim %s: %v; what else the pool allows is tried", c.Name, short))
+		o.unlaunched(claims, reasonShort, short.Error())
+		o.short(claims[0], why)
+	}
+}
+
+func (o *Outcomes) short(c *karpv1.NodeClaim, why error) {
+	if short, isShort := errors.AsType[*cloud.NoCapacityError](why); isShort {
+		o.warnPool(c, reasonShort, "shortage", fmt.Sprintf("NodeClaim %s: %v; what else the pool allows is tried", c.Name, short))
 	}
 }
 
@@ -217,20 +237,20 @@ func (o *Outcomes) warnPool(c *karpv1.NodeClaim, reason, topic, message string) 
 
 // inWords is the error's text without the reason that a condition and an
 // event show before it anyway, and not too long for either.
-func inWords(why error) string {
+func inWords(why error, bytesMax int) string {
 	text := why.Error()
 	if refused, ok := errors.AsType[*cloud.RefusedError](why); ok {
 		text = strings.Replace(text, refused.Error(), refused.Cause, 1)
 	}
-	if len(text) > messageMax {
-		text = strings.ToValidUTF8(text[:messageMax], "")
+	if len(text) > bytesMax {
+		text = strings.ToValidUTF8(text[:bytesMax], "")
 	}
 	return text
 }
 
 // inItsWords is inWords in the names of the fields of the claim's class.
-func (o *Outcomes) inItsWords(ctx context.Context, c *karpv1.NodeClaim, why error) string {
-	text := inWords(why)
+func (o *Outcomes) inItsWords(ctx context.Context, c *karpv1.NodeClaim, why error, bytesMax int) string {
+	text := inWords(why, bytesMax)
 	class, err := o.Classes.Known(ctx, translate.ClassOf(c))
 	if err != nil || class.InWords == nil {
 		return text // it is gone, or another provider's
@@ -251,7 +271,8 @@ func (o *Outcomes) Failed(ctx context.Context, c *karpv1.NodeClaim, why error) e
 	} else if _, ok := errors.AsType[*NotReadyError](why); ok {
 		reason = reasonNotReady
 	}
-	text := o.inItsWords(ctx, c, why)
+	text := o.inItsWords(ctx, c, why, messageMax)
+	o.unlaunched([]*karpv1.NodeClaim{c}, reason, o.inItsWords(ctx, c, why, recordMax))
 	before := c.DeepCopy()
 	if !condition.SetUnknown(c, karpv1.ClaimLaunched, reason, text, o.Now()) {
 		return nil

@@ -178,7 +178,7 @@ func TestAShortageIsToldToThePool(t *testing.T) {
 		t.Errorf("events\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	*events = nil
-	o.Short(c, &NotReadyError{ClassID: "EC2NodeClass/default", Why: "no subnets"})
+	o.Short([]*karpv1.NodeClaim{c}, &NotReadyError{ClassID: "EC2NodeClass/default", Why: "no subnets"})
 	if len(*events) > 0 {
 		t.Errorf("a class that is not ready is told as a shortage: %+v", *events)
 	}

@@ -161,7 +161,7 @@ func (p *purchase) conclude(ctx context.Context, bought []cloud.Machine, err err
 	case err == nil: // as many as one request may bring, or fewer than asked, without a word
 		p.doubtUntil = time.Time{}
 	case errors.As(err, &short):
-		p.outcome.Short(p.claims[0], err)
+		p.outcome.Short(p.claims, err)
 		if short.Answered { // to every request of this attempt, and what there is was handed over
 			p.doubtUntil = time.Time{}
 		}

@@ -9,12 +9,12 @@ import (
 
 // About returns what is on record about an object, newest first: what holds,
 // then by when it began. What is about a node is about its claim too, and the
-// other way round.
+// other way round; of a pod it includes why its instance is not launched.
 func (r *Record) About(o Object) []Statement {
 	list, _ := r.Statements(time.Time{})
 	same := map[Object]bool{o: true}
 	for i := range list {
-		if s := &list[i]; s.Claim != "" {
+		if s := &list[i]; s.Claim != "" && s.About.Kind != Pod {
 			claim := Object{Claim, s.Claim}
 			if s.About == o || claim == o {
 				same[s.About], same[claim] = true, true
@@ -23,6 +23,9 @@ func (r *Record) About(o Object) []Statement {
 	}
 	list = slices.DeleteFunc(list, func(s Statement) bool { return !same[s.About] })
 	list = ofOnePod(list)
+	if s, failed := r.launchOf(o); failed {
+		list = append(list, s)
+	}
 	slices.SortStableFunc(list, func(a, b Statement) int {
 		switch {
 		case a.Until.IsZero() != b.Until.IsZero() && a.Until.IsZero():

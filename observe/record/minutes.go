@@ -25,6 +25,7 @@ func (m *minutes) write() {
 		m.movedPods(&m.p.Moves[i])
 	}
 	m.placedPods()
+	m.launches()
 	m.unplacedPods()
 	m.pools()
 }

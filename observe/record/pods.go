@@ -15,7 +15,7 @@ func (m *minutes) movedPods(move *plan.Move) {
 		why := fmt.Sprintf("the node goes: %s, %s", r.Reason, r.Note)
 		for i := range r.Pods {
 			said := "is to move from node " + r.Node + " " + cmp.Or(where[r.Pods[i].UID], "to wherever there is room")
-			m.holdPod(&r.Pods[i], said, why, nil)
+			m.holdPod(&r.Pods[i], "", said, why, nil)
 		}
 	}
 }
@@ -27,12 +27,12 @@ func (m *minutes) placedPods() {
 		p := &m.p.Placements[i]
 		switch p.On {
 		case plan.OnNode:
-			m.holdPod(&p.Pod, "is to run on node "+p.Target, "it has room", nil)
+			m.holdPod(&p.Pod, "", "is to run on node "+p.Target, "it has room", nil)
 		case plan.OnMachine:
-			m.holdPod(&p.Pod, onMachine(p.Target), "", nil)
+			m.holdPod(&p.Pod, p.Target, onMachine(p.Target), "", nil)
 		case plan.OnLaunch:
 			o := orders[p.Target]
-			m.holdPod(&p.Pod, o.said, o.why, func() []string { return o.more })
+			m.holdPod(&p.Pod, o.claim, o.said, o.why, func() []string { return o.more })
 		}
 	}
 }
@@ -40,6 +40,7 @@ func (m *minutes) placedPods() {
 // order is what is said of all pods that a machine is for.
 type order struct {
 	said, why string
+	claim     string // empty: it could not be ordered
 	more      []string
 }
 
@@ -49,7 +50,7 @@ func (m *minutes) orders() map[string]order {
 	for i := range m.p.Launches {
 		l := &m.p.Launches[i]
 		if claim, ordered := m.claims[l.Name]; ordered {
-			out[l.Name] = order{onMachine(claim), "it was ordered for it: " + l.Choice.String(), grounds(l)}
+			out[l.Name] = order{onMachine(claim), "it was ordered for it: " + l.Choice.String(), claim, grounds(l)}
 			continue
 		}
 		out[l.Name] = order{said: "is to run on a machine of " + l.Pool.String() + " that could not be ordered yet"}
@@ -68,14 +69,14 @@ func (m *minutes) unplacedPods() {
 			said = "waits: it is too early to buy a machine for it"
 		}
 		for j := range u.Pods {
-			m.holdPod(&u.Pods[j], said, why, nil)
+			m.holdPod(&u.Pods[j], "", said, why, nil)
 		}
 	}
 }
 
-// holdPod writes down where a pod is to run, or why it has no place.
-func (m *minutes) holdPod(p *cluster.Pod, said, why string, more func() []string) {
-	m.Record.Hold(Statement{About: Object{Pod, podName(p)}, UID: p.UID, Topic: TopicPlace, Said: said, Why: why, From: m.s.Now, Basis: m.p.Basis}, more)
+// holdPod writes down where a pod is to run, and on the instance of which NodeClaim where that has none yet, or why it has no place.
+func (m *minutes) holdPod(p *cluster.Pod, claim, said, why string, more func() []string) {
+	m.Record.Hold(Statement{About: Object{Pod, podName(p)}, Claim: claim, UID: p.UID, Topic: TopicPlace, Said: said, Why: why, From: m.s.Now, Basis: m.p.Basis}, more)
 }
 
 func podName(p *cluster.Pod) string { return p.Namespace + "/" + p.Name }

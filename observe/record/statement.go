@@ -73,13 +73,14 @@ const (
 	TopicBudgets Topic = "budgets" // how many nodes of a pool may go
 	TopicWanting Topic = "wanting" // pods that a pool has no machine for
 	TopicDeleted Topic = "deleted" // how far a pool is that is being deleted
+	TopicLaunch  Topic = "launch"  // why a NodeClaim has no instance yet, or NodeClaims of a pool
 )
 
 // Statement is one thing that was decided about an object, for as long as it
 // was decided again, or something that came of it at one moment.
 type Statement struct {
 	About Object   `json:"about"`
-	Claim string   `json:"claim,omitempty"` // of the node that it is about
+	Claim string   `json:"claim,omitempty"` // of the node that it is about, or whose instance the pod waits for
 	Topic Topic    `json:"topic,omitempty"` // empty: it happened at From
 	Said  string   `json:"said"`
 	Why   string   `json:"why,omitempty"`

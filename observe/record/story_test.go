@@ -22,7 +22,7 @@ import (
 
 // Every file in testdata is one story: a sentence saying what must be on record,
 // and in their order clusters that a plan is made for and carried out, how moves
-// ended, and what is then told about an object.
+// ended, what became of launches, and what is then told about an object.
 func TestStories(t *testing.T) {
 	shop := story.Shop(t, "../../core/decide/testdata/shop.txt")
 	story.Each(t, "testdata", func(t *testing.T, files []txtar.File) { tell(t, files, shop) })
@@ -55,6 +55,8 @@ func tell(t *testing.T, files []txtar.File, shop string) {
 			o.plan(s)
 		case "ended":
 			o.end(strings.TrimSpace(string(f.Data)))
+		case "unlaunched", "became":
+			o.launch(what, about, strings.TrimSpace(string(f.Data)))
 		case "explain":
 			asked++
 			story.Expect(t, f, o.explain(t, about))
@@ -109,6 +111,18 @@ func (o *office) end(words string) {
 		}
 		o.Moved(e)
 	}
+}
+
+// launch has a launch that is under way come to something, or not: what, and after a colon why.
+func (o *office) launch(what, claim, words string) {
+	o.now = o.now.Add(2 * time.Second)
+	launches := &record.Launches{Record: o.Record, Now: func() time.Time { return o.now }}
+	said, why, _ := strings.Cut(words, "; ")
+	if what == "became" {
+		launches.Became(claim, said, why)
+		return
+	}
+	launches.Unlaunched(claim, said, why, "next: the launch is repeated")
 }
 
 func (o *office) explain(t *testing.T, about string) string {
