@@ -95,6 +95,8 @@ type Parts struct {
 
 	Repair cluster.Repair // when unhealthy nodes are repaired, of pools that do not say and of none
 
+	ClaimsGo func(ctx context.Context) (bool, error) // whether the definition of NodeClaims is being deleted; nil: it is not
+
 	Filled func(ctx context.Context) bool // waits until the watches have listed what there is; false when ctx ended
 	Began  func()                         // told right before the first plan
 }
@@ -235,7 +237,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		Store: p.Store, Live: p.Live, Machines: p.Machines(collectName), Events: p.Events, Namespace: p.Namespace, Wake: make(chan struct{}, 1), Log: p.Log, Metrics: p.Metrics, Now: p.Now, Doubt: p.doubt(),
 	}
 	keeper.HoldDrains(collector.Holds)
-	collector.Again = keeper.Touch
+	collector.Again, collector.Going, claims.Held = keeper.Touch, p.ClaimsGo, collector.HoldsClaim
 	shifts := &shift.Watcher{Store: p.Store, Cloud: p.Shifts, Events: p.Events, Log: p.Log, Again: keeper.Touch, Now: p.Now, Older: p.servesOlder()}
 	collector.Shifted = shifts.Shifted
 	drifted := &drift.Finder{

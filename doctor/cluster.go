@@ -79,6 +79,9 @@ func after(words, text string) string {
 // refuses to change fields that another program wrote.
 const helm4 = "\nwhere Helm 4 speaks of a conflict: add --force-conflicts"
 
+// definitionGoes is the way out where a definition is being deleted, which cannot be undone.
+const definitionGoes = "docs/tasks/adopt.md, Definitions that were deleted, says how the nodes are kept"
+
 // definition is what is wrong with one.
 func definition(d definitions.Difference) (out []Finding) {
 	object := "CustomResourceDefinition/" + d.Name
@@ -91,6 +94,10 @@ func definition(d definitions.Difference) (out []Finding) {
 			out = append(out, trouble(Error, object, "it is missing, and the controller waits until it is there", d.WayOut()))
 		}
 		return out // the users of other kinds have no need of them
+	}
+	if d.Going {
+		out = append(out, trouble(Error, object, "it is being deleted, and with it all objects of its kind", definitionGoes))
+		return out
 	}
 	for _, stored := range d.Strange {
 		out = append(out, trouble(Error, object, "objects may be stored as "+stored+", which this release does not know", "daemok migrate crds --backup FOLDER"))

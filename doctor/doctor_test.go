@@ -296,6 +296,9 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 		"a definition is of another release": {definitionOf("nodepools.karpenter.sh", func(d *apiextensionsv1.CustomResourceDefinition) {
 			d.Spec.Versions[0].Schema.OpenAPIV3Schema.Description = "other"
 		}), "definitions", Warning, "of another release"},
+		"a definition is being deleted": {definitionOf("nodeclaims.karpenter.sh", func(d *apiextensionsv1.CustomResourceDefinition) {
+			d.DeletionTimestamp, d.Finalizers = &metav1.Time{Time: time.Unix(1, 0)}, []string{"customresourcecleanup.apiextensions.k8s.io"}
+		}), "definitions", Error, "CustomResourceDefinition/nodeclaims.karpenter.sh it is being deleted, and with it all objects of its kind"},
 		"a definition is of a later release": {definitionOf("nodepools.karpenter.sh", func(d *apiextensionsv1.CustomResourceDefinition) {
 			d.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["tomorrow"] = apiextensionsv1.JSONSchemaProps{Type: "string"}
 		}), "", OK, ""},

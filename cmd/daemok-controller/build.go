@@ -29,6 +29,7 @@ import (
 	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/api/validate"
 	"github.com/daemok/daemok/kube/apiclock"
+	"github.com/daemok/daemok/kube/definitions"
 	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/observe"
@@ -182,6 +183,7 @@ func (p *parts) add(ctx context.Context) error {
 		OlderDrift:  p.drifts.on,
 		TagPace:     flowcontrol.NewTokenBucketRateLimiter(tagsPerSecond, tagsAtOnce),
 		Filled:      p.manager.GetCache().WaitForCacheSync,
+		ClaimsGo:    func(ctx context.Context) (bool, error) { return definitions.ClaimsGo(ctx, p.manager.GetAPIReader()) },
 		Began:       func() { p.metrics.Synced(); close(began) },
 	})
 	if err != nil {

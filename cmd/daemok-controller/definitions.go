@@ -85,6 +85,10 @@ func (c *comparison) say(d definitions.Difference) {
 		c.log.Info("the definition has fields that this release does not use, and serves this release too", "definition", d.Name, "fields", definitions.Fields(d.Later))
 		return
 	}
+	if d.Going {
+		c.log.Error("the definition is being deleted, and with it all objects of its kind", "definition", d.Name, "do", "see docs/tasks/adopt.md, Definitions that were deleted")
+		return
+	}
 	line := c.log.With("definition", d.Name, "do", d.WayOut())
 	switch {
 	case len(d.Unserved) > 0:

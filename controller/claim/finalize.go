@@ -60,6 +60,9 @@ func (r *Reconciler) finalize(ctx context.Context, c *karpv1.NodeClaim) (time.Du
 	if err != nil {
 		return 0, err
 	}
+	if held, err := r.isHeld(ctx, c, nodes); held || err != nil {
+		return recheckHeld, err
+	}
 	if left, err := r.deleteNodes(ctx, c, nodes); err != nil || left > 0 {
 		return 0, err
 	}
@@ -74,6 +77,15 @@ func (r *Reconciler) finalize(ctx context.Context, c *karpv1.NodeClaim) (time.Du
 		return nextLook(r.endingFor(c)), nil
 	}
 	return 0, r.forget(ctx, c)
+}
+
+// isHeld reports whether nothing is to be done about the claim's end yet. One whose node or instance goes already is not held.
+func (r *Reconciler) isHeld(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node) (bool, error) {
+	goes := func(n corev1.Node) bool { return n.DeletionTimestamp != nil }
+	if r.Held == nil || condition.IsTrue(c, karpv1.ClaimInstanceTerminating) || slices.ContainsFunc(nodes, goes) {
+		return false, nil
+	}
+	return r.Held(ctx, c)
 }
 
 // IndexMachine is the field index over claims that the store must have.

@@ -351,6 +351,36 @@ func TestADeadlineThatWasSetMeanwhileStays(t *testing.T) {
 	}
 }
 
+// A deleted claim that is held keeps node and instance. One whose node goes already is not held: its drain has begun.
+func TestADeletedClaimThatIsHeldKeepsItsNode(t *testing.T) {
+	for name, begun := range map[string]bool{"nothing has begun": false, "its node goes already": true} {
+		t.Run(name, func(t *testing.T) {
+			r := deleted(t, &ending{})
+			asked := 0
+			r.Held = func(context.Context, *karpv1.NodeClaim) (bool, error) { asked++; return true, nil }
+			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Finalizers: []string{api.FinalizerTermination}}, Spec: corev1.NodeSpec{ProviderID: "aws:///a/i-1"}}
+			if err := r.Store.Create(t.Context(), node); err != nil {
+				t.Fatal(err)
+			}
+			if begun {
+				if err := r.Store.Delete(t.Context(), node); err != nil {
+					t.Fatal(err)
+				}
+			}
+			wait, err := r.Reconcile(t.Context(), "a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Store.Get(t.Context(), client.ObjectKeyFromObject(node), node); err != nil {
+				t.Fatal(err)
+			}
+			if held := asked == 1 && wait == recheckHeld; held == begun || (node.DeletionTimestamp != nil) != begun {
+				t.Errorf("asked %d times, waits %s, node deleted at %v", asked, wait, node.DeletionTimestamp)
+			}
+		})
+	}
+}
+
 // SC-247: when a drain must be over is settled when its claim is deleted, and
 // nothing changes it later.
 func TestADeadlineIsSetOnce(t *testing.T) {

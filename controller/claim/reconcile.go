@@ -69,7 +69,14 @@ type Reconciler struct {
 	Adopts   *Adoptions                                      // links claims with machines that run already
 	Now      func() time.Time
 	Doubt    apiclock.Doubt // of that time: no claim is given up meanwhile
+
+	// Held reports whether a deleted claim is to keep its node for now, since all claims were
+	// deleted at once; nil: none is held.
+	Held func(ctx context.Context, c *karpv1.NodeClaim) (bool, error)
 }
+
+// recheckHeld is how soon a deleted claim that is held is looked at again.
+const recheckHeld = 10 * time.Second
 
 // Reconcile observes one claim, takes the next step and returns how long to
 // wait before the next look; zero means wait for a change.

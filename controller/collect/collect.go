@@ -55,9 +55,10 @@ type Collector struct {
 	Shifted  func(zoneID string) bool // tells of zones that work is shifted away from; nil: of none
 
 	Events    publisher
-	Namespace string        // where this process runs, and ConfigMap daemok-orphans is heard; empty: nowhere
-	Again     func()        // told when the breaker begins to hold, or holds no more; nil: nobody is
-	Wake      chan struct{} // has the next round come at once; nil: it comes in its time
+	Namespace string                                  // where this process runs, and ConfigMap daemok-orphans is heard; empty: nowhere
+	Again     func()                                  // told when the breaker begins to hold, or holds no more; nil: nobody is
+	Going     func(ctx context.Context) (bool, error) // whether the definition of NodeClaims is being deleted; nil: it is not
+	Wake      chan struct{}                           // has the next round come at once; nil: it comes in its time
 
 	mu       sync.Mutex
 	untagged map[string]bool // machines that were warned of, by ID

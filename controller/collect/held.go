@@ -53,6 +53,11 @@ func (c *Collector) holds(ctx context.Context, orphans, of int) (bool, error) {
 	if orphans <= orphansMax && (orphans < 2 || orphans*orphansShare <= of) {
 		return false, nil
 	}
+	return c.unconfirmed(ctx, orphans)
+}
+
+// unconfirmed reports whether nobody has said that so many instances may go, or it cannot be read.
+func (c *Collector) unconfirmed(ctx context.Context, instances int) (bool, error) {
 	if c.Namespace == "" {
 		return true, nil
 	}
@@ -67,9 +72,9 @@ func (c *Collector) holds(ctx context.Context, orphans, of int) (bool, error) {
 	text := strings.TrimSpace(confirmed.Data[api.OrphansTerminate])
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		return true, fmt.Errorf("ConfigMap %s/%s: data.%s is %q; write how many instances without NodeClaim may go, such as %d", c.Namespace, api.ConfigMapOrphans, api.OrphansTerminate, text, orphans)
+		return true, fmt.Errorf("ConfigMap %s/%s: data.%s is %q; write how many instances without NodeClaim may go, such as %d", c.Namespace, api.ConfigMapOrphans, api.OrphansTerminate, text, instances)
 	}
-	return orphans > n, nil
+	return instances > n, nil
 }
 
 // HoldsDrain reports whether a node that no claim has, and that is being deleted, is not to be
@@ -179,12 +184,8 @@ func (c *Collector) noteHeld(standing []orphan, of int) {
 	now := c.Now()
 	c.held.mu.Lock()
 	c.held.pools, c.held.any = pools, len(standing) > 0
-	say := c.held.any && now.Sub(c.held.saidAt) >= sayAgain
-	if say {
-		c.held.saidAt = now
-	}
 	c.held.mu.Unlock()
-	if say {
+	if len(standing) > 0 && c.timeToSay(now) {
 		c.Log.Error("instances without NodeClaim are held", "orphans", len(standing), "instances", of, "first", ids, "message", text)
 	}
 }

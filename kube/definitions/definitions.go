@@ -27,7 +27,7 @@ import (
 func needed() map[string]schema.GroupVersionKind {
 	return map[string]schema.GroupVersionKind{
 		"nodepools.karpenter.sh":           karpv1.GroupVersion.WithKind("NodePool"),
-		"nodeclaims.karpenter.sh":          karpv1.GroupVersion.WithKind("NodeClaim"),
+		claims:                             karpv1.GroupVersion.WithKind("NodeClaim"),
 		"ec2nodeclasses.karpenter.k8s.aws": awsv1.GroupVersion.WithKind("EC2NodeClass"),
 	}
 }
@@ -62,10 +62,28 @@ func Served(kinds apimeta.RESTMapper) error {
 	return nil
 }
 
+// claims is the definition of NodeClaims.
+const claims = "nodeclaims.karpenter.sh"
+
+// ClaimsGo reports whether the definition of NodeClaims is being deleted: Kubernetes then deletes all NodeClaims. Where
+// there is no definition, or it may not be read, it reports false.
+func ClaimsGo(ctx context.Context, from client.Reader) (bool, error) {
+	there := &apiextensionsv1.CustomResourceDefinition{}
+	err := from.Get(ctx, client.ObjectKey{Name: claims}, there)
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("see whether CustomResourceDefinition %s is being deleted: %w", claims, err)
+	}
+	return there.DeletionTimestamp != nil, nil
+}
+
 // Difference is how a cluster's definition differs from that of this build.
 type Difference struct {
 	Name     string
 	Missing  bool     // the cluster has none
+	Going    bool     // it is being deleted, and all objects of its kind with it
 	Strange  []string // versions in which objects may be stored, and which this build does not know
 	Unserved []string // versions of this build that the cluster does not serve
 	Unknown  []string // fields of this build that the API server drops, as VERSION: spec.field, sorted
@@ -77,13 +95,13 @@ type Difference struct {
 
 // Same reports whether nothing differs.
 func (d Difference) Same() bool {
-	return !d.Missing && len(d.Strange)+len(d.Unserved)+len(d.Unknown)+len(d.Other) == 0
+	return !d.Missing && !d.Going && len(d.Strange)+len(d.Unserved)+len(d.Unknown)+len(d.Other) == 0
 }
 
 // OfLaterRelease reports whether the definition has all fields of this build, and more: a later release wrote it, as is
 // the case between the upgrade of the definitions and that of the controller, and after a rollback of the controller alone.
 func (d Difference) OfLaterRelease() bool {
-	return !d.Missing && len(d.Strange)+len(d.Unserved)+len(d.Unknown) == 0 && len(d.Later) > 0
+	return !d.Missing && !d.Going && len(d.Strange)+len(d.Unserved)+len(d.Unknown) == 0 && len(d.Later) > 0
 }
 
 // WayOut is the command that brings the definition up to date, in the Helm release that has it.
@@ -127,7 +145,7 @@ func Read(ctx context.Context, from client.Reader, ours []*apiextensionsv1.Custo
 // Compare compares a definition of a cluster with that of this build.
 func Compare(ours, there *apiextensionsv1.CustomResourceDefinition) Difference {
 	d := Difference{
-		Name: ours.Name, Release: there.Annotations["meta.helm.sh/release-name"], Namespace: there.Annotations["meta.helm.sh/release-namespace"],
+		Name: ours.Name, Going: there.DeletionTimestamp != nil, Release: there.Annotations["meta.helm.sh/release-name"], Namespace: there.Annotations["meta.helm.sh/release-namespace"],
 	}
 	for _, stored := range there.Status.StoredVersions {
 		if !slices.ContainsFunc(ours.Spec.Versions, named(stored)) {

@@ -141,3 +141,30 @@ func TestWhichKindsAreNotServed(t *testing.T) {
 		t.Errorf("Served = %v where all are", err)
 	}
 }
+
+// What is being deleted is said so, and of NodeClaims it is known by itself.
+func TestADefinitionThatIsBeingDeleted(t *testing.T) {
+	all, scheme := ours(t), runtime.NewScheme()
+	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(all, func(d *apiextensionsv1.CustomResourceDefinition) bool { return d.Name == "nodeclaims.karpenter.sh" })
+	there := all[at].DeepCopy()
+	there.Finalizers = []string{"customresourcecleanup.apiextensions.k8s.io"}
+	cluster := fake.NewClientBuilder().WithScheme(scheme).WithObjects(there).Build()
+	for _, deleted := range []bool{false, true} {
+		if deleted {
+			if err := cluster.Delete(t.Context(), there); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := Read(t.Context(), cluster, all[at:at+1])
+		goes, goesErr := ClaimsGo(t.Context(), cluster)
+		if err != nil || goesErr != nil || got[0].Going != deleted || goes != deleted || got[0].Same() == deleted {
+			t.Errorf("Read = %+v, %v; ClaimsGo = %v, %v; want %v", got, err, goes, goesErr, deleted)
+		}
+	}
+	if goes, err := ClaimsGo(t.Context(), fake.NewClientBuilder().WithScheme(scheme).Build()); goes || err != nil {
+		t.Errorf("ClaimsGo = %v, %v where there is none", goes, err)
+	}
+}
