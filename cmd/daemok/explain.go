@@ -22,20 +22,23 @@ type connector func(*target) (client.Client, error)
 func explainCommand(open connector) *cobra.Command {
 	at, form := newTarget(), output.New()
 	cmd := &cobra.Command{
-		Use:   "explain (node|pod|nodepool|provisioner|nodeclaim NAME | KIND/NAME)",
+		Use:   "explain (node|pod|nodepool|provisioner|nodeclaim NAME | KIND/NAME | INSTANCE)",
 		Short: "Tell what was decided about an object lately, and why",
 		Long: `Tell what the controller decided about a node, pod, pool or claim within the
 last day, and why: what holds first, then the newest. It reads the record that
 the controller writes to ConfigMaps of its namespace within seconds of a change,
 so no controller need be running. What is
-still so is so as of the last change, whose age is shown.`,
+still so is so as of the last change, whose age is shown.
+
+An instance is named by its ID or provider ID: what is told is of its NodeClaim and node.`,
 		Example: `  daemok explain node ip-10-0-12-7.ec2.internal
   daemok explain pod web-5d8f9-x7k2p -n shop
   daemok explain pod/web-5d8f9-x7k2p -n shop
+  daemok explain i-0123456789abcdef0
   daemok explain nodepool default -o json`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(kindAndName(args)) != 2 {
-				return errors.New("say what to explain: node, pod, nodepool, provisioner or nodeclaim, and its name")
+			if len(kindAndName(args)) != 2 && instanceIn(args) == "" {
+				return errors.New("say what to explain: node, pod, nodepool, provisioner or nodeclaim, and its name; or the ID of an instance")
 			}
 			return nil
 		},
@@ -44,8 +47,7 @@ still so is so as of the last change, whose age is shown.`,
 			if err != nil {
 				return err
 			}
-			args = kindAndName(args)
-			about, err := record.Parse(args[0], args[1], namespace)
+			q, err := questionOf(args, namespace)
 			if err != nil {
 				return err
 			}
@@ -53,7 +55,7 @@ still so is so as of the last change, whose age is shown.`,
 			if err != nil {
 				return err
 			}
-			list, written, err := explain(cmd.Context(), store, at.systemNamespace(), about)
+			list, written, err := explain(cmd.Context(), store, at.systemNamespace(), q)
 			if err != nil {
 				return err
 			}
@@ -100,8 +102,24 @@ var kindOf = map[record.Kind]string{
 	record.Node: "Node", record.Pod: "Pod", record.Pool: "NodePool", record.Provisioner: "Provisioner", record.Claim: "NodeClaim",
 }
 
+// question is what is to be explained: an object, or what has an instance.
+type question struct {
+	about    record.Object
+	instance string // its ID; empty: the object is meant
+}
+
+// questionOf is the question that arguments put. Pods are of a namespace where they name none.
+func questionOf(args []string, namespace string) (q question, err error) {
+	if q.instance = instanceIn(args); q.instance != "" {
+		return q, nil
+	}
+	args = kindAndName(args)
+	q.about, err = record.Parse(args[0], args[1], namespace)
+	return q, err
+}
+
 // explain reads what is on record about an object, and when that was written.
-func explain(ctx context.Context, store client.Reader, namespace string, about record.Object) ([]record.Statement, time.Time, error) {
+func explain(ctx context.Context, store client.Reader, namespace string, q question) ([]record.Statement, time.Time, error) {
 	found, written, err := record.Read(ctx, store, namespace)
 	if err != nil {
 		return nil, time.Time{}, err
@@ -110,6 +128,11 @@ func explain(ctx context.Context, store client.Reader, namespace string, about r
 		return nil, time.Time{}, fmt.Errorf("no decision is on record in namespace %s: there is no ConfigMap %s-0, which the controller writes while it runs; "+
 			"--system-namespace names another namespace", namespace, api.ConfigMapRecord)
 	}
-	list, err := found.Explain(about)
+	if q.instance != "" {
+		if q.about, err = ofInstance(ctx, store, found, q.instance); err != nil {
+			return nil, time.Time{}, err
+		}
+	}
+	list, err := found.Explain(q.about)
 	return list, written, err
 }

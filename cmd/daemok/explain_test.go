@@ -9,9 +9,12 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/observe/record"
 )
 
@@ -71,12 +74,53 @@ func TestExplainReadsWhatAControllerLeft(t *testing.T) {
 	}
 }
 
+// An instance is explained by its ID, wherever that stands, through the NodeClaim that has it or had it; of one without a NodeClaim it is said
+// what it is and how to go on.
+func TestAnInstanceIsExplainedByItsID(t *testing.T) {
+	scheme, err := kinds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := func(name, id string) *corev1.Node {
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{ProviderID: "aws:///us-west-2a/" + id}}
+	}
+	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "web-1"}}
+	claim.Status.ProviderID = "aws:///us-west-2a/i-00000000000000001"
+	store := fake.NewClientBuilder().WithScheme(scheme).WithObjects(claim, node("ip-1", "i-00000000000000001"), node("ip-3", "i-00000000000000003")).Build()
+	leave(t, store, record.Statement{About: record.Object{Kind: record.Node, Name: "ip-1"}, Claim: "web-1", Said: "stays"},
+		record.Statement{About: record.Object{Kind: record.Claim, Name: "web-0"}, Said: "has instance i-00000000000000002: m5.large in us-west-2a, spot"})
+	for name, tt := range map[string]struct{ args, want string }{
+		"by its ID":                   {"i-00000000000000001", "node/ip-1 stays"},
+		"as a node":                   {"node/i-00000000000000001", "node/ip-1 stays"},
+		"as a NodeClaim":              {"nodeclaim.karpenter.sh/i-00000000000000001", "node/ip-1 stays"},
+		"as an instance":              {"instance i-00000000000000001", "node/ip-1 stays"},
+		"by its provider ID":          {"aws:///us-west-2a/i-00000000000000001", "node/ip-1 stays"},
+		"by a node's provider ID":     {"node aws:///us-west-2a/i-00000000000000001", "node/ip-1 stays"},
+		"that is gone":                {"i-00000000000000002", "nodeclaim/web-0 has instance i-00000000000000002"},
+		"that no NodeClaim has":       {"i-00000000000000003", "instance i-00000000000000003 is node ip-3, which has no NodeClaim, so Daemok decides nothing about it: daemok adopt"},
+		"that is not of this cluster": {"i-00000000000000004", "instance i-00000000000000004 is not known in this cluster: no NodeClaim and no node has it, nor had a NodeClaim that is on record. Its tags say"},
+		"a pod that is called so":     {"pod/i-00000000000000001", "nothing is on record about pod default/i-00000000000000001"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, err := explained(t, store, strings.Fields(tt.args)...)
+			if err != nil {
+				out = err.Error()
+			}
+			if !strings.Contains(out, tt.want) {
+				t.Errorf("it says\n%s\nwant %q", out, tt.want)
+			}
+		})
+	}
+}
+
 // leave writes a record as a controller does when it ends.
-func leave(t *testing.T, store client.Client, s record.Statement) {
+func leave(t *testing.T, store client.Client, list ...record.Statement) {
 	t.Helper()
 	decisions := &record.Record{}
-	s.From = time.Now()
-	decisions.Note(s)
+	for _, s := range list {
+		s.From = time.Now()
+		decisions.Note(s)
+	}
 	ended, end := context.WithCancel(t.Context())
 	end()
 	ring := &record.Ring{Record: decisions, Store: store, Live: store, Namespace: "kube-system", Log: slog.New(slog.DiscardHandler), Count: func(string) {}, Now: time.Now}

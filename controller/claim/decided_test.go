@@ -101,7 +101,7 @@ func TestWhatWasLaunchedInPlaceOfTheDecisionIsTold(t *testing.T) {
 	if want := `{"type":"m5.large","zone":"a","option":"spot","price":0.04,"runnersUp":[{"type":"m6a.large","zone":"a","option":"spot","whyNot":"it is not sold to the pool any more"}]}`; c.Annotations[api.MarkDecision] != want {
 		t.Errorf("the claim says %s, want %s", c.Annotations[api.MarkDecision], want)
 	}
-	want := recorded{"a was launched as m5.large in a, spot, not as m6a.large in a, spot: it is not sold to the pool any more", "a has instance i-1: m5.large in a, spot: "}
+	want := recorded{"a was launched as m5.large in a, spot, not as m6a.large in a, spot: it is not sold to the pool any more", "a has i-1: m5.large in a, spot"}
 	if !slices.Equal(*told, want) {
 		t.Errorf("the record says %q, want %q", *told, want)
 	}

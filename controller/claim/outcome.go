@@ -34,6 +34,7 @@ type publisher interface{ Publish(observe.Event) }
 type record interface {
 	Unlaunched(claim, said, why string, more ...string)
 	Became(claim, said, why string)
+	Has(claim, instance, what string)
 }
 
 // Outcomes writes what became of purchases on claims.
@@ -92,7 +93,9 @@ func (o *Outcomes) Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Mach
 	if err := o.Store.Status().Patch(ctx, c, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("write machine %s on claim %s: %w", m.ID, c.Name, err)
 	}
-	o.became(c, fmt.Sprintf("has instance %s: %s in %s, %s", m.ID, m.Kind, m.Zone, m.Option), "")
+	if o.Record != nil {
+		o.Record.Has(c.Name, m.ID, fmt.Sprintf("%s in %s, %s", m.Kind, m.Zone, m.Option))
+	}
 	said := []any{"claim", c.Name, "pool", translate.PoolCalled(c.Labels), "machine", m.ID, "type", m.Kind, "zone", m.Zone, "option", string(m.Option)}
 	if offer.Priced {
 		said = append(said, "priceUSDPerHour", offer.Price.Dollars())

@@ -23,6 +23,10 @@ func (r *recorded) Unlaunched(claim, said, why string, more ...string) {
 
 func (r *recorded) Became(claim, said, why string) { *r = append(*r, claim+" "+said+": "+why) }
 
+func (r *recorded) Has(claim, instance, what string) {
+	*r = append(*r, claim+" has "+instance+": "+what)
+}
+
 // Users who ask about a NodeClaim without an instance hear what the cloud answered, what is tried next and what to do.
 func TestWhatKeepsAClaimFromItsInstanceIsRecorded(t *testing.T) {
 	const again = "next: the launch is repeated, after a minute at most; without an instance by 04:05:00 UTC the NodeClaim is deleted and its pods are planned again"

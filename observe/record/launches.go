@@ -1,6 +1,9 @@
 package record
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Launches writes into a record what becomes of the launches of NodeClaims.
 type Launches struct {
@@ -19,6 +22,25 @@ func (l *Launches) Became(claim, said, why string) {
 	about, at := Object{Claim, claim}, l.Now().UTC()
 	l.Record.End(about, TopicLaunch, at)
 	l.Record.Note(Statement{About: about, Said: said, Why: why, From: at})
+}
+
+// hasInstance begins what is said of a NodeClaim whose instance is launched; the ID and a colon follow.
+const hasInstance = "has instance "
+
+// Has says which instance a NodeClaim has, and what that is in words such as "m5.large in us-west-2a, spot".
+func (l *Launches) Has(claim, instance, what string) {
+	l.Became(claim, hasInstance+instance+": "+what, "")
+}
+
+// ClaimOf is the NodeClaim that has an instance according to the record, or had; empty: none is on record.
+func (r *Record) ClaimOf(instance string) string {
+	list, _ := r.Statements(time.Time{})
+	for i := range list {
+		if s := &list[i]; s.About.Kind == Claim && strings.HasPrefix(s.Said, hasInstance+instance+":") {
+			return s.About.Name
+		}
+	}
+	return ""
 }
 
 // launches lets what is said of launches that are under way stand, and says of pools how many of them do not come about.
