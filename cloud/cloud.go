@@ -173,8 +173,9 @@ type Filter struct {
 // Notices delivers what the cloud says about machines by itself. It may say the
 // same several times, and in any order.
 type Notices interface {
-	// Next waits for notices until ctx ends. Each must be acknowledged with
-	// Done, or it comes again. A *RefusedError with one of the Queue reasons says
+	// Next waits for notices until ctx ends; it may return none after a while, which
+	// says that they can be had. Each must be acknowledged with Done, or it comes
+	// again. A *RefusedError with one of the Queue reasons says
 	// that they cannot be had as things are; it is worth trying again later.
 	Next(ctx context.Context) ([]Notice, error)
 	Done(ctx context.Context, notices ...Notice) error

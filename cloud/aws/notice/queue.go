@@ -93,32 +93,28 @@ func New(client api, name, clusterName string, now func() time.Time, pause func(
 
 // Next implements cloud.Notices. Where more than one call's worth of messages is
 // there it returns those of up to ten calls together. After fewer it waits a second
-// for further ones before it asks again.
+// for further ones before it asks again. Where none comes within twenty seconds it returns none.
 func (q *Queue) Next(ctx context.Context) ([]cloud.Notice, error) {
 	if err := q.rest(ctx); err != nil {
 		return nil, err
 	}
-	for {
-		url, shared, err := q.find(ctx)
-		if err != nil {
-			return nil, err
-		}
-		got, err := q.receive(ctx, url, shared, waitFor)
-		if err != nil {
-			return nil, q.failed(ctx, "sqs:ReceiveMessage", err)
-		}
-		if len(got) == messagesMax {
-			got = append(got, q.more(ctx, url, shared)...)
-		} else if len(got) > 0 {
-			q.restFrom(q.now())
-		}
-		if len(got) > 0 {
-			return q.handOut(got, shared), nil
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
+	url, shared, err := q.find(ctx)
+	if err != nil {
+		return nil, err
 	}
+	got, err := q.receive(ctx, url, shared, waitFor)
+	if err != nil {
+		return nil, q.failed(ctx, "sqs:ReceiveMessage", err)
+	}
+	if len(got) == 0 {
+		return nil, ctx.Err()
+	}
+	if len(got) == messagesMax {
+		got = append(got, q.more(ctx, url, shared)...)
+	} else {
+		q.restFrom(q.now())
+	}
+	return q.handOut(got, shared), nil
 }
 
 // rest waits where some messages have just come.

@@ -238,6 +238,28 @@ func TestAKeyThatIsBusyIsNoRefusal(t *testing.T) {
 	}
 }
 
+// quiet is a queue in which no message comes, however long a call waits.
+type quiet struct {
+	api
+	asked int
+}
+
+func (q *quiet) ReceiveMessage(context.Context, *sqs.ReceiveMessageInput, ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error) {
+	if q.asked++; q.asked > 1 {
+		return nil, errors.New("asked again, and the first answer was kept from the caller")
+	}
+	return &sqs.ReceiveMessageOutput{}, nil
+}
+
+// That no message came is an answer: the queue can be read.
+func TestAQuietQueueIsReadable(t *testing.T) {
+	p := open(t)
+	got, err := New(&quiet{api: p.sqs}, "prod", "prod", p.clock.Now, p.pause).Next(t.Context())
+	if len(got) != 0 || err != nil {
+		t.Errorf("Next = %v, %v, want no notice and no error", got, err)
+	}
+}
+
 // What is in the way is said in words, and once it is out of the way notices
 // come again without a restart.
 func TestAQueueThatWasGoneIsFoundAgain(t *testing.T) {
