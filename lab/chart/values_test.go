@@ -124,6 +124,13 @@ func TestValuesThatDoNotExist(t *testing.T) {
 	}
 }
 
+// The values of a release as Helm prints them without --output have a title above them, which is no value.
+func TestValuesAsHelmPrintsThem(t *testing.T) {
+	if _, err := load(t, Daemok)(Options{Release: "karpenter", Namespace: "kube-system", Values: valuesOf(t, "USER-SUPPLIED VALUES:\n"+least)}); err != nil {
+		t.Error(err)
+	}
+}
+
 // A value of a type that is not its own is refused by name: of a text, a list and a map, the two that it is not.
 func TestAValueOfTheWrongTypeIsNamed(t *testing.T) {
 	render := load(t, Daemok)

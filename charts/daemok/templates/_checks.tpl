@@ -4,9 +4,10 @@
 {{- if $wrong -}}{{- fail (printf "\n%s" (join "\n" $wrong)) -}}{{- end -}}
 {{- end -}}
 
+{{/* `helm get values` without --output prints a title above the values, which is a key where they are handed on. */}}
 {{- define "daemok.unknown" -}}
 {{- $known := .Files.Get "files/values.yaml" | fromYaml -}}
-{{- include "daemok.unknownIn" (dict "values" (omit .Values "global") "at" "" "known" $known) -}}
+{{- include "daemok.unknownIn" (dict "values" (omit .Values "global" "USER-SUPPLIED VALUES") "at" "" "known" $known) -}}
 {{- end -}}
 
 {{/* One line for each key of values, a map that is at the dotted path, that is no value. A map of free keys is "open". */}}
