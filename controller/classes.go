@@ -134,10 +134,14 @@ func (s NodeClasses) known(c *class.Subject) (claim.Class, error) {
 // launchForm is the digest of the form that this build makes of a class: as the class has it, or rendered where it has
 // none yet, or where the cache does not show it. It is empty where there is none.
 func (s NodeClasses) launchForm(c *class.Subject) string {
-	if digest := class.FormsOf(c).Digest(s.Build); digest != "" || s.Render == nil || c.Kind.Hash == nil {
+	if digest := class.FormsOf(c).Digest(s.Build); digest != "" || s.Render == nil || c.Kind.Learned != nil && !c.Kind.Learned() {
 		return digest
 	}
-	form, err := s.Render(c.Spec)
+	spec, err := c.Kind.Spec(c.Object) // without what a Provisioner says of kubelets, as its template has it
+	if err != nil {
+		return ""
+	}
+	form, err := s.Render(spec)
 	if err != nil || form == nil {
 		return ""
 	}

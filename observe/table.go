@@ -206,7 +206,7 @@ var cloudCalls = []Definition{
 	{Name: "karpenter_ec2nodeclasses_userdata_bytes", Kind: Gauge, Unit: "bytes", Labels: []string{"nodeclass"},
 		Help: "User data of the class's instances as merged, but for the labels and taints that pools add; EC2 takes 16384."},
 	{Name: "daemok_nodeclass_changed_launch_template_nodes", Kind: Gauge, Unit: "1", Labels: []string{"nodeclass"},
-		Help: "NodeClaims of the class whose instances another build of the controller launched, with another launch template or user data than this build makes of the same class."},
+		Help: "NodeClaims of the class whose instances another build of the controller launched, with another launch template or user data than this build makes of the same class. `nodeclass` is the name of an EC2NodeClass, or kind and name, such as AWSNodeTemplate/default."},
 	{Name: "daemok_definition_unknown_fields", Kind: Gauge, Unit: "1", Labels: []string{"definition"},
 		Help: "Fields of this build that a CustomResourceDefinition of the cluster lacks, so that the API server drops them; the log names them."},
 	{Name: "daemok_other_controllers", Kind: Gauge, Unit: "1",

@@ -72,7 +72,7 @@ prints values, user data included. Nodes that are there stay as they are.`,
 			if err != nil {
 				return err
 			}
-			a, err := planUpgrade(cmd.Context(), store, ownBuild())
+			a, err := upgrade{store, f.at, func() (string, error) { return serverVersion(f.at) }}.plan(cmd.Context(), ownBuild())
 			if err != nil {
 				return err
 			}

@@ -39,26 +39,63 @@ type changeJSON struct {
 	After   string `json:"after"`
 }
 
-// planUpgrade compares what the cluster's controllers made of each class with what this build makes.
-func planUpgrade(ctx context.Context, store client.Client, build string) (output.Answer, error) {
+// upgrade is what planUpgrade reads.
+type upgrade struct {
+	store client.Client
+	at    *target
+
+	version func() (string, error) // of the API server; asked where there are classes that depend on it
+}
+
+// plan compares what the cluster's controllers made of each class with what this build makes.
+func (u upgrade) plan(ctx context.Context, build string) (output.Answer, error) {
 	var claims karpv1.NodeClaimList
-	if err := store.List(ctx, &claims); err != nil {
+	if err := u.store.List(ctx, &claims); err != nil {
 		return output.Answer{}, fmt.Errorf("list NodeClaims: %w", err)
 	}
+	kinds, err := u.kinds(ctx)
+	if err != nil {
+		return output.Answer{}, err
+	}
 	all := []upgradeJSON{}
-	err := eachClass(ctx, store, kindsOfClasses(false, true, class.Usual{}), func(_ *class.Kind, c *class.Subject) error {
-		u, err := upgradeOf(c, claims.Items, build)
-		all = append(all, u)
+	err = eachClass(ctx, u.store, kinds, func(kind *class.Kind, c *class.Subject) error {
+		one, err := u.of(kind, c, claims.Items, build)
+		all = append(all, one)
 		return err
 	})
 	if err != nil {
 		return output.Answer{}, err
 	}
 	a := output.Answer{Value: all, Text: func(out io.Writer) error { return writeUpgrade(out, build, all) }}
-	for _, u := range all {
-		a.Rows = append(a.Rows, output.Row{Object: refer(u.Class), Value: u})
+	for _, one := range all {
+		a.Rows = append(a.Rows, output.Row{Object: refer(one.Class), Value: one})
 	}
 	return a, nil
+}
+
+// kinds are those of the cluster's classes, with the settings that the installed controller has for the older ones.
+func (u upgrade) kinds(ctx context.Context) ([]class.Kind, error) {
+	_, older, err := served(u.store)
+	if err != nil || !older {
+		return kindsOfClasses(false, true, class.Usual{}), err
+	}
+	if err := u.at.learn(ctx, u.store); err != nil {
+		return nil, err
+	}
+	return kindsOfClasses(true, true, u.at.usual()), nil
+}
+
+// of compares one class. Where the version of the API server decides what is made of it, that is asked first.
+func (u upgrade) of(kind *class.Kind, c *class.Subject, claims []karpv1.NodeClaim, build string) (upgradeJSON, error) {
+	if kind.Learned == nil || kind.Learned() {
+		return upgradeOf(c, claims, build)
+	}
+	version, err := u.version()
+	if err != nil {
+		return upgradeJSON{Class: c.ID(), Build: build, Forms: []formJSON{}, Why: err.Error()}, nil
+	}
+	kind.Learn(version)
+	return upgradeOf(kind.Of(c.Object), claims, build)
 }
 
 func upgradeOf(c *class.Subject, claims []karpv1.NodeClaim, build string) (upgradeJSON, error) {
@@ -92,7 +129,7 @@ func writeUpgrade(out io.Writer, build string, all []upgradeJSON) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "This command is of build %s. An upgrade of the controller to it replaces no node.\n", build)
 	if len(all) == 0 {
-		b.WriteString("There are no EC2NodeClasses.\n")
+		b.WriteString("There are no node classes.\n")
 	}
 	for _, u := range all {
 		switch {

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"maps"
 	"strings"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/storetest"
 )
@@ -110,6 +113,51 @@ EC2NodeClass/quiet: unknown: no controller has stored its launch template yet, s
 	}
 	if names := upgradePlan(t, "-o", "name"); !strings.Contains(names, "ec2nodeclass.karpenter.k8s.aws/gpu") {
 		t.Errorf("with -o name it prints %q", names)
+	}
+}
+
+// AWSNodeTemplates are compared with what the installed controller is set up to make of them, for the version of the API
+// server: without a family they are of AL2023 where there is no AL2.
+func TestWhatAnUpgradeChangesOfTemplates(t *testing.T) {
+	s, err := kinds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := storetest.New(s, time.Now).Connect(nil)
+	o := &awsv1alpha1.AWSNodeTemplate{ObjectMeta: metav1.ObjectMeta{Name: "old"}}
+	tags := awsv1alpha1.Selector{"team": {Value: "web"}}
+	o.Spec.SubnetSelector, o.Spec.SecurityGroupSelector = tags, tags
+	if err := store.Create(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	running := kindsOfClasses(true, true, class.Usual{})[1]
+	running.Learn("1.36")
+	noteForm(t, store, running.Of(o), map[string]string{"MetadataOptions.HttpTokens": "optional"})
+	for name, tt := range map[string]struct {
+		version error
+		want    string
+	}{
+		"as the API server is": {nil, `AWSNodeTemplate/old: new nodes change: build v1, which runs now, makes another launch template or user data (0 nodes launched with them, to stay as they are)
+  - MetadataOptions.HttpTokens: optional
+  + MetadataOptions.HttpTokens: required
+`},
+		"an API server that does not answer": {errors.New("no answer"), "AWSNodeTemplate/old: this build makes no launch template of it: no answer\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := newTarget()
+			at.notes = io.Discard
+			a, err := upgrade{store, at, func() (string, error) { return "1.36", tt.version }}.plan(t.Context(), "v2")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out bytes.Buffer
+			if err := a.Text(&out); err != nil {
+				t.Fatal(err)
+			}
+			if got := out.String(); !strings.HasSuffix(got, "\n"+tt.want) {
+				t.Errorf("it prints\n%s\nwant\n%s", got, tt.want)
+			}
+		})
 	}
 }
 

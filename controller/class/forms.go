@@ -19,6 +19,7 @@ import (
 
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
@@ -71,7 +72,11 @@ func (f Forms) Earlier() []Built {
 // With is the forms once a build has made its own. Those of another spec are dropped: nodes of it drift. in is which
 // digests NodeClaims carry: forms that no node has any more are dropped too.
 func (f Forms) With(c *Subject, build string, form map[string]string, in map[string]int) (Forms, error) {
-	next := Forms{UID: c.GetUID(), Generation: c.GetGeneration(), Hash: c.GetAnnotations()[api.AnnotationNodeClassHashVersion] + "/" + c.GetAnnotations()[api.AnnotationNodeClassHash]}
+	hash, err := hashOf(c)
+	if err != nil {
+		return Forms{}, err
+	}
+	next := Forms{UID: c.GetUID(), Generation: c.GetGeneration(), Hash: hash}
 	own, err := built(build, form)
 	if err != nil {
 		return Forms{}, err
@@ -96,6 +101,22 @@ func (f Forms) With(c *Subject, build string, form map[string]string, in map[str
 		}
 	}
 	return next, nil
+}
+
+// hashOf stands for what a class says of its instances, in the eyes of this build.
+func hashOf(c *Subject) (string, error) {
+	switch {
+	case c.Kind.Hash != nil:
+		return c.GetAnnotations()[api.AnnotationNodeClassHashVersion] + "/" + c.GetAnnotations()[api.AnnotationNodeClassHash], nil
+	case c.Kind.Made != nil:
+		return c.Kind.Made(c.Object), nil
+	}
+	text, err := json.Marshal(c.Spec)
+	if err != nil {
+		return "", fmt.Errorf("hash the settings of %s: %w", c.ID(), err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:6]), nil
 }
 
 func without(builds []string, build string) []string {
@@ -166,22 +187,28 @@ func LaunchedAs(c *Subject, claims []karpv1.NodeClaim) map[string]int {
 	return out
 }
 
+// launched is in which forms instances of a class were launched.
+type launched struct {
+	in      map[string]int // NodeClaims by digest
+	unknown error          // why the class cannot be compared with them; nil: it can
+}
+
 // launched counts the NodeClaims of a class by form; none where forms are not compared.
-func (r *Reconciler) launched(ctx context.Context, c *Subject) (map[string]int, error) {
+func (r *Reconciler) launched(ctx context.Context, c *Subject) (launched, error) {
 	if r.Form == nil {
-		return nil, nil
+		return launched{}, nil
 	}
 	var claims karpv1.NodeClaimList
 	if err := r.Store.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list claims of %s: %w", c.ID(), err)
+		return launched{}, fmt.Errorf("list claims of %s: %w", c.ID(), err)
 	}
-	return LaunchedAs(c, claims.Items), nil
+	return launched{in: LaunchedAs(c, claims.Items)}, nil
 }
 
 // noteForm has the class carry the form that this build makes of it. What cannot be rendered cannot be launched
 // either, and is said elsewhere.
-func (r *Reconciler) noteForm(c *Subject, launched map[string]int, annotations map[string]string) error {
-	if r.Form == nil {
+func (r *Reconciler) noteForm(c *Subject, launched launched, annotations map[string]string) error {
+	if r.Form == nil || launched.unknown != nil {
 		return nil
 	}
 	form, err := r.Form(c.Spec)
@@ -190,7 +217,7 @@ func (r *Reconciler) noteForm(c *Subject, launched map[string]int, annotations m
 		return nil //nolint:nilerr // conditions say what is wrong with a spec
 	}
 	before := FormsOf(c)
-	next, err := before.With(c, r.Build, form, launched)
+	next, err := before.With(c, r.Build, form, launched.in)
 	if err != nil {
 		return err
 	}
@@ -207,7 +234,7 @@ func (r *Reconciler) noteForm(c *Subject, launched map[string]int, annotations m
 
 // compareFirst compares a class for the first time since this controller leads, before AWS is asked anything about it, so
 // that launches need not wait for AWS.
-func (r *Reconciler) compareFirst(ctx context.Context, c *Subject, launched map[string]int) error {
+func (r *Reconciler) compareFirst(ctx context.Context, c *Subject, launched launched) error {
 	if r.Form == nil || r.Compared == nil || r.Compared.has(c) {
 		return nil
 	}
@@ -227,27 +254,30 @@ const pathsNamed = 10
 
 // compareForms warns while nodes are there that another build launched in another form. It names settings and builds,
 // and no values: those of user data may be secrets.
-func (r *Reconciler) compareForms(c *Subject, launched map[string]int) error {
+func (r *Reconciler) compareForms(c *Subject, launched launched) error {
 	if r.Form == nil {
+		return nil
+	}
+	if launched.unknown != nil {
+		condition.SetUnknown(c, awsv1.ClassLaunchTemplateChanged, awsv1.ReasonNotCompared,
+			fmt.Sprintf("launch template and user data are not compared with those of nodes that run; instances are launched all the same: %v", launched.unknown), r.Now())
 		return nil
 	}
 	forms := FormsOf(c)
 	var texts []string
 	nodes := 0
 	for _, b := range forms.Earlier() {
-		if launched[b.Digest] == 0 {
+		if launched.in[b.Digest] == 0 {
 			continue
 		}
 		text, err := changed(b, forms.Built[0])
 		if err != nil {
 			return err
 		}
-		nodes += launched[b.Digest]
+		nodes += launched.in[b.Digest]
 		texts = append(texts, text)
 	}
-	if c.Kind.Name == KindEC2NodeClass {
-		r.Metrics.OtherForms.WithLabelValues(c.GetName()).Set(float64(nodes))
-	}
+	r.Metrics.OtherForms.WithLabelValues(c.Kind.label(c.GetName())).Set(float64(nodes))
 	r.doubt(c, awsv1.ClassLaunchTemplateChanged, awsv1.ReasonRenderedOtherwise, strings.Join(texts, "; "))
 	return nil
 }

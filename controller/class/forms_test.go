@@ -3,6 +3,7 @@ package class
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -10,12 +11,16 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/observe/observetest"
@@ -249,5 +254,49 @@ func TestNotesDoNotGrow(t *testing.T) {
 	next, err := f.With(c, "last", map[string]string{}, launched)
 	if err != nil || len(next.Built) != 1 {
 		t.Errorf("without nodes %d forms are kept, %v", len(next.Built), err)
+	}
+}
+
+// What is made of an AWSNodeTemplate without a family depends on the version of Kubernetes. While that is not known, the
+// template says that it is not compared, and why; launches do not wait, and what else is wrong with it is said as before.
+func TestATemplateIsNotComparedBeforeTheVersionIsKnown(t *testing.T) {
+	kind := NodeTemplates(&Account{})
+	o := template()
+	o.SetName("main")
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, karpv1.AddToScheme, awsv1alpha1.AddToScheme} {
+		if err := add(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store := fake.NewClientBuilder().WithScheme(s).WithStatusSubresource(o).WithObjects(o).Build()
+	a := &account{versionless: errors.New("EKS does not answer"), profile: &nodeclass.MissingError{Reason: "InstanceProfileNotFound", Text: "none"}}
+	r := &Reconciler{Kind: kind, Store: store, Live: store, Finder: a, Events: &heard{}, Metrics: measured(), Log: unheard, Now: func() time.Time { return start },
+		Build: "v1", Form: builtWith("1"), Compared: &Comparisons{}}
+	look := func() *Subject {
+		r.records.forget("main") // it is due
+		if _, err := r.Reconcile(t.Context(), "main"); err != nil {
+			t.Fatal(err)
+		}
+		got, err := kind.ByName(t.Context(), store, "main")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	c := look()
+	is := condition.Get(c, awsv1.ClassLaunchTemplateChanged)
+	if is == nil || is.Status != metav1.ConditionUnknown || is.Reason != awsv1.ReasonNotCompared || !strings.Contains(is.Message, "EKS does not answer") {
+		t.Errorf("it says %s", condition.Describe(is))
+	}
+	if len(FormsOf(c).Built) > 0 || !r.Compared.has(c) {
+		t.Errorf("forms %v are noted, or launches wait", FormsOf(c))
+	}
+	if why := WhyNot(c); strings.Contains(why, awsv1.ReasonNotCompared) || !strings.Contains(why, "spec.instanceProfile") {
+		t.Errorf("it is not ready because %s", why)
+	}
+	a.versionless, a.version = nil, "1.36"
+	if c = look(); condition.Get(c, awsv1.ClassLaunchTemplateChanged) != nil || FormsOf(c).Digest("v1") == "" {
+		t.Errorf("once the version is known it says %s, with forms %v", condition.Describe(condition.Get(c, awsv1.ClassLaunchTemplateChanged)), FormsOf(c))
 	}
 }

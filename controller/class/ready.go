@@ -2,6 +2,7 @@ package class
 
 import (
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -41,9 +42,10 @@ func IsUndecided(c *Subject) bool {
 // Cause finds what keeps a class from being ready: the first of the conditions
 // that its Ready sums up which says something itself.
 func Cause(c *Subject, ready *metav1.Condition) (reason, message string) {
+	parts := c.ReadyDependsOn()
 	for _, part := range c.Status.Conditions {
 		passive := part.Status == metav1.ConditionTrue || part.Reason == awsv1.ReasonDependenciesNotReady && waits(c)
-		if part.Type != awsv1.ClassReady && !passive && part.Message != "" {
+		if slices.Contains(parts, part.Type) && !passive && part.Message != "" {
 			return part.Reason, wayOut(part.Message, ready)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -37,6 +38,7 @@ import (
 const RefreshEvery = time.Minute
 
 const (
+	learnFor     = 3 * time.Second  // that the version of the API server is waited for, and with it launches
 	waitForUsers = 10 * time.Second // between looks at the claims of a class that is being deleted
 )
 
@@ -113,11 +115,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 		r.forget(name)
 		return 0, nil
 	}
-	if r.Kind.Learn != nil {
-		if version, err := r.Finder.KubernetesVersion(ctx); err == nil {
-			r.Kind.Learn(version)
-		}
-	}
+	unlearned := r.learn(ctx)
 	c := r.Kind.Of(o.DeepCopyObject().(client.Object))
 	if c.GetDeletionTimestamp() != nil {
 		return r.finalize(ctx, c)
@@ -126,7 +124,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	if err != nil {
 		return 0, err
 	}
-	if err := r.prepare(ctx, c, launched); err != nil {
+	launched.unknown = unlearned
+	if err := r.prepare(ctx, c, &launched); err != nil {
 		return 0, err
 	}
 	if err := r.compareFirst(ctx, c, launched); err != nil {
@@ -170,27 +169,51 @@ func (r *Reconciler) writeStatus(ctx context.Context, c, before *Subject) error 
 	return nil
 }
 
-// prepare writes finalizer, hash and form. launched is in which forms instances of the class were launched.
-func (r *Reconciler) prepare(ctx context.Context, c *Subject, launched map[string]int) error {
-	if r.Kind.Hash == nil {
+// learn has the kind know the version of the API server. The error says why it does not.
+func (r *Reconciler) learn(ctx context.Context) error {
+	if r.Kind.Learn == nil {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, learnFor)
+	defer cancel()
+	version, err := r.Finder.KubernetesVersion(ctx)
+	if err == nil {
+		r.Kind.Learn(version)
+	}
+	switch {
+	case r.Kind.Learned():
+		return nil
+	case err != nil:
+		return fmt.Errorf("ask for the version of Kubernetes, by which images are chosen: %w", err)
+	}
+	return fmt.Errorf("the version of Kubernetes, by which images are chosen, is not understood: %q", version)
+}
+
+// prepare writes finalizer, hash and form. launched is in which forms instances of the class were launched.
+func (r *Reconciler) prepare(ctx context.Context, c *Subject, launched *launched) error {
 	before := c.copy()
 	annotations := maps.Clone(c.GetAnnotations())
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[api.AnnotationNodeClassHash], annotations[api.AnnotationNodeClassHashVersion] = r.Kind.Hash(c.Object)
+	if r.Kind.Hash != nil {
+		annotations[api.AnnotationNodeClassHash], annotations[api.AnnotationNodeClassHashVersion] = r.Kind.Hash(c.Object)
+		controllerutil.AddFinalizer(c, api.FinalizerClassTermination)
+	}
 	c.SetAnnotations(annotations)
-	if err := r.noteForm(c, launched, annotations); err != nil {
+	if err := r.noteForm(c, *launched, annotations); err != nil {
 		return err
 	}
-	controllerutil.AddFinalizer(c, api.FinalizerClassTermination)
 	if equality.Semantic.DeepEqual(before.Object, c.Object) {
 		return nil
 	}
-	if err := r.Store.Patch(ctx, c.Object, client.MergeFromWithOptions(before.Object, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("write finalizer and hash of %s: %w", c.ID(), err)
+	err := r.Store.Patch(ctx, c.Object, client.MergeFromWithOptions(before.Object, client.MergeFromWithOptimisticLock{}))
+	if apierrors.IsForbidden(err) && r.Kind.Hash == nil {
+		c.Object, launched.unknown = before.Object, fmt.Errorf("note on %s in which form its instances are launched: %w", c.ID(), err)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("write finalizer, hash and form of %s: %w", c.ID(), err)
 	}
 	return nil
 }
@@ -477,7 +500,7 @@ func (r *Reconciler) forget(name string) {
 	r.records.forget(name)
 	r.Finder.Drop(translate.ClassID(karpv1.NodeClassReference{Group: r.Kind.Group, Kind: r.Kind.Name, Name: name}))
 	r.Metrics.UserDataBytes.DeleteLabelValues(name)
-	r.Metrics.OtherForms.DeleteLabelValues(name)
+	r.Metrics.OtherForms.DeleteLabelValues(r.Kind.label(name))
 }
 
 // users counts the claims of a class. That there are none is believed of the API server

@@ -27,9 +27,10 @@ type Kind struct {
 	// Is reports whether an object is a class; nil: each is.
 	Is func(client.Object) bool
 
-	// Learn is told the version of the API server before anything is looked up; nil: the
-	// kind does not depend on it.
-	Learn func(kubernetes string)
+	// Learn is told the version of the API server before anything is looked up, and Learned
+	// reports whether it has been; nil: the kind does not depend on it.
+	Learn   func(kubernetes string)
+	Learned func() bool
 
 	// Spec is what the user wishes. With an error, which names what of it cannot be
 	// read, it is good for looking things up and nothing else.
@@ -78,6 +79,14 @@ func (k *Kind) Of(o client.Object) *Subject {
 	s := &Subject{Object: o, Kind: k, Status: k.Status(o)}
 	s.Spec, s.Unread = k.Spec(o)
 	return s
+}
+
+// label names a class of the kind in metrics: an EC2NodeClass by its name alone.
+func (k *Kind) label(name string) string {
+	if k.Name == KindEC2NodeClass {
+		return name
+	}
+	return k.Name + "/" + name
 }
 
 // Subject is a class of any kind. Its status is a copy, which close writes into the

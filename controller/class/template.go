@@ -57,6 +57,9 @@ func (a *Account) learn(version string) {
 	}
 }
 
+// learned reports whether the version of the API server is known.
+func (a *Account) learned() bool { return a.kubernetes.Load() != 0 }
+
 // NodeTemplates is the kind AWSNodeTemplate.
 func NodeTemplates(account *Account) Kind {
 	return Kind{
@@ -72,7 +75,7 @@ func NodeTemplates(account *Account) Kind {
 		SetStatus: func(o client.Object, s awsv1.EC2NodeClassStatus) {
 			o.(*awsv1alpha1.AWSNodeTemplate).Status = *templateStatus(s)
 		},
-		Learn: account.learn,
+		Learn: account.learn, Learned: account.learned,
 		Validate: func(o client.Object) []validate.Finding {
 			return validate.AWSNodeTemplate(o.(*awsv1alpha1.AWSNodeTemplate))
 		},
@@ -113,6 +116,7 @@ func Provisioners(account *Account) Kind {
 			o.(*karpv1alpha5.Provisioner).Status.Provider = templateStatus(s)
 		},
 		Learn:    account.learn,
+		Learned:  account.learned,
 		Validate: func(client.Object) []validate.Finding { return nil }, // the loop over Provisioners does
 		Words:    func(o client.Object) []string { return wordsOf("spec.provider", inline(o)) },
 		Replaced: func(o client.Object) string { return account.replaced("spec.provider", inline(o)) },

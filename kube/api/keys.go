@@ -149,7 +149,7 @@ var markKeys = []Key{
 	{MarkDedicatedReservations, KindAnnotation, "EC2NodeClass", "those of the capacity reservations that its terms select whose instances are of dedicated tenancy"},
 	{MarkPodDensity, KindAnnotation, "EC2NodeClass", PrefixDelegation + ": its instances run as many pods as AWS recommends where the network plugin gives out prefixes of addresses"},
 	{MarkMemoryOverhead, KindAnnotation, "EC2NodeClass", "share of memory that hypervisor and kernel of its instances are taken to keep, such as 0.03, until one of the type and image has shown it"},
-	{MarkLaunchForms, KindAnnotation, "EC2NodeClass", "launch template and user data of a made-up instance, as builds of the controller render them that nodes were launched by, packed, as JSON; `daemok plan --upgrade` shows them"},
+	{MarkLaunchForms, KindAnnotation, "EC2NodeClass, AWSNodeTemplate, Provisioner with provider", "launch template and user data of a made-up instance, as builds of the controller render them that nodes were launched by, packed, as JSON; `daemok plan --upgrade` shows them"},
 	{MarkLaunchForm, KindAnnotation, onClaims, "which of the class's forms its instance was launched in"},
 	{MarkDelete, KindAnnotation, "NodePool, Provisioner", DeleteFast + ": all its nodes go at once when it is deleted, and not as its budgets allow"},
 	{MarkBudgets, KindAnnotation, "Provisioner", "how many of its nodes may go at once: a number, a percentage, or budgets as a NodePool has them, as JSON; 1 where it is not set, and any number of empty ones"},

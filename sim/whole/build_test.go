@@ -3,12 +3,16 @@ package whole_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
@@ -16,8 +20,11 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	product "github.com/daemok/daemok/controller"
 	"github.com/daemok/daemok/controller/class"
+	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/condition"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/storetest"
 )
 
@@ -52,7 +59,7 @@ func (b build) classes(store client.Client, p *aws.Provider, kinds []class.Kind)
 // witness notes what the class says at each launch.
 type witness struct {
 	cloud.Machines
-	w *world
+	class func() *class.Subject
 
 	mu       sync.Mutex
 	said     []string // what the condition said, "" where there was none
@@ -60,31 +67,44 @@ type witness struct {
 }
 
 func (o *witness) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Machine, error) {
-	is := condition.Get(o.w.nodeClass(), awsv1.ClassLaunchTemplateChanged)
+	text := ""
+	if is := condition.Get(o.class(), awsv1.ClassLaunchTemplateChanged); is != nil {
+		text = fmt.Sprintf("%s %s: %s", is.Status, is.Reason, is.Message)
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	text := ""
-	if is != nil {
-		text = string(is.Status) + " " + is.Message
-	}
 	o.said, o.launches = append(o.said, text), append(o.launches, time.Now())
 	return o.Machines.Launch(ctx, r)
 }
 
-// upgrade has a controller of another build begin where two nodes run and a pod is pending. Until the API server takes it
-// again, so long, the class cannot be written.
-func (w *world) upgrade(unwritten time.Duration) (saw *witness, began time.Time) {
+// classNamed is a class of the kind as the server has it.
+func (w *world) classNamed(kind, name string) *class.Subject {
 	w.t.Helper()
-	w.upWith(setup{build: build{name: "v1"}}, 2, nil, plain).stop()
+	at := slices.IndexFunc(w.kinds, func(k class.Kind) bool { return k.Name == kind })
+	c, err := w.kinds[at].ByName(context.Background(), w.hand, name)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
+// upgrade has a controller of another build begin where two nodes of the class run and a pod is pending. For the first so
+// long the API server refuses to write the class.
+func (w *world) upgrade(kind, name string, refuses func(time.Duration) error) (saw *witness, began time.Time) {
+	w.t.Helper()
+	first := w.start(setup{build: build{name: "v1"}})
+	w.scale("web", 2)
+	w.until(5*time.Minute, "two pods running", func() bool { return w.run(2) })
+	first.stop()
 	w.scale("web", 3)
 	began = time.Now()
-	saw = &witness{w: w}
+	saw = &witness{class: func() *class.Subject { return w.classNamed(kind, name) }}
 	w.start(setup{
 		build:   build{name: "v2", hops: "7"},
 		through: func(m cloud.Machines) cloud.Machines { saw.Machines = m; return saw },
 		fault: func(c storetest.Call) (before, after error) {
-			if c.Kind == class.KindEC2NodeClass && c.Writes() && time.Since(began) < unwritten {
-				return errors.New("the API server is busy"), nil
+			if c.Kind == kind && c.Writes() && !c.Status {
+				return refuses(time.Since(began)), nil
 			}
 			return nil, nil
 		},
@@ -96,15 +116,58 @@ func (w *world) upgrade(unwritten time.Duration) (saw *witness, began time.Time)
 	return saw, began
 }
 
-// After an upgrade, the class says what is another in the launch templates of the new build before the first instance is
-// launched from one, also where writing it takes a while. The nodes stay.
+// onLarge has a Provisioner launch instances that have room for one pod.
+func onLarge(s *v1alpha5.ProvisionerSpec) {
+	s.Requirements = []v1alpha5.Requirement{{Key: api.LabelInstanceType, Operator: "In", Values: []string{"m5.large"}}}
+}
+
+// busy has the API server refuse for so long.
+func busy(until time.Duration) func(time.Duration) error {
+	return func(since time.Duration) error {
+		if since < until {
+			return errors.New("the API server is busy")
+		}
+		return nil
+	}
+}
+
+// After an upgrade, a class of either API says what is another in the launch templates of the new build before the first
+// instance is launched from one, also where writing it takes a while. The nodes stay.
 func TestAClassIsComparedBeforeAnUpgradedControllerLaunchesFromIt(t *testing.T) {
-	for name, unwritten := range map[string]time.Duration{"at once": 0, "after three seconds": 3 * time.Second} {
+	tests := map[string]struct {
+		kind, name string
+		busyFor    time.Duration
+		pools      func(w *world)
+	}{
+		"EC2NodeClass":                      {class.KindEC2NodeClass, "default", 0, func(w *world) { w.pool("default", nil) }},
+		"EC2NodeClass, after three seconds": {class.KindEC2NodeClass, "default", 3 * time.Second, func(w *world) { w.pool("default", nil) }},
+		"AWSNodeTemplate": {class.KindAWSNodeTemplate, v1alpha5.DefaultTemplate, 0, func(w *world) {
+			w.nodeTemplate(v1alpha5.DefaultTemplate)
+			w.provisioner("old", onLarge)
+		}},
+		"AWSNodeTemplate, with kubelets of the Provisioner": {class.KindAWSNodeTemplate, v1alpha5.DefaultTemplate, 3 * time.Second, func(w *world) {
+			w.nodeTemplate(v1alpha5.DefaultTemplate)
+			w.provisioner("old", onLarge, func(s *v1alpha5.ProvisionerSpec) {
+				s.KubeletConfiguration = &v1alpha5.KubeletConfiguration{MaxPods: new(int32(20))}
+			})
+		}},
+		"Provisioner with provider": {class.KindProvisioner, "old", 0, func(w *world) {
+			w.provisioner("old", onLarge, func(s *v1alpha5.ProvisionerSpec) {
+				s.ProviderRef, s.Provider = nil, &awsv1alpha1.Provider{AWS: awsv1alpha1.AWS{SubnetSelector: ofNetwork(), SecurityGroupSelector: ofNetwork()}}
+			})
+		}},
+	}
+	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			tellOfAWS(t, 11, func(t *testing.T, w *world) {
-				saw, _ := w.upgrade(unwritten)
-				if said := saw.said[0]; !strings.HasPrefix(said, "True ") || !strings.Contains(said, "MetadataOptions.HttpPutResponseHopLimit") {
+				tt.pools(w)
+				saw, _ := w.upgrade(tt.kind, tt.name, busy(tt.busyFor))
+				if said := saw.said[0]; !strings.HasPrefix(said, "True "+awsv1.ReasonRenderedOtherwise) || !strings.Contains(said, "MetadataOptions.HttpPutResponseHopLimit") {
 					t.Errorf("an instance was launched while the class said %q of its launch template", said)
+				}
+				counts := slices.Sorted(maps.Values(class.LaunchedAs(w.classNamed(tt.kind, tt.name), w.claims())))
+				if !slices.Equal(counts, []int{1, 2}) {
+					t.Errorf("nodes by form: %v, want two of the earlier build and one of this", counts)
 				}
 				w.sound()
 			})
@@ -117,21 +180,36 @@ func TestAClassIsComparedBeforeAnUpgradedControllerLaunchesFromIt(t *testing.T) 
 func TestPodsDoNotWaitLongForAComparison(t *testing.T) {
 	const batch = 2 * time.Second // of pods, and what passes until they are seen
 	tellOfAWS(t, 12, func(t *testing.T, w *world) {
-		saw, began := w.upgrade(2 * time.Minute)
+		w.pool("default", nil)
+		saw, began := w.upgrade(class.KindEC2NodeClass, "default", busy(2*time.Minute))
 		if waited := saw.launches[0].Sub(began); waited < class.AwaitFor || waited > class.AwaitFor+batch {
 			t.Errorf("the launch waited %v, want %v and what a plan takes", waited, class.AwaitFor)
 		}
 		w.until(5*time.Minute, "a comparison", func() bool {
-			is := condition.Get(w.nodeClass(), awsv1.ClassLaunchTemplateChanged)
-			return is != nil && is.Status == "True"
+			return condition.IsTrue(w.nodeClass(), awsv1.ClassLaunchTemplateChanged)
 		})
-		launched := class.LaunchedAs(w.kinds[0].Of(w.nodeClass()), w.claims())
-		var counts []int
-		for _, n := range launched {
-			counts = append(counts, n)
+		counts := slices.Sorted(maps.Values(class.LaunchedAs(w.classNamed(class.KindEC2NodeClass, "default"), w.claims())))
+		if !slices.Equal(counts, []int{1, 2}) {
+			t.Errorf("nodes by form: %v, want two of the earlier build and one of this", counts)
 		}
-		if slices.Sort(counts); !slices.Equal(counts, []int{1, 2}) {
-			t.Errorf("nodes by form: %v, want two of the earlier build and one of this", launched)
+		w.sound()
+	})
+}
+
+// Where the controller lacks the right to write AWSNodeTemplates, as with the chart of an earlier release, the class says
+// that it is not compared, and why; it stays ready, and instances are launched without a wait.
+func TestAClassThatMayNotBeWrittenIsNotCompared(t *testing.T) {
+	tellOfAWS(t, 13, func(t *testing.T, w *world) {
+		w.nodeTemplate(v1alpha5.DefaultTemplate)
+		w.provisioner("old", onLarge)
+		saw, began := w.upgrade(class.KindAWSNodeTemplate, v1alpha5.DefaultTemplate, func(time.Duration) error {
+			return apierrors.NewForbidden(schema.GroupResource{Group: api.GroupAWS, Resource: "awsnodetemplates"}, v1alpha5.DefaultTemplate, errors.New("no right"))
+		})
+		if said := saw.said[0]; !strings.HasPrefix(said, "Unknown "+awsv1.ReasonNotCompared) || !strings.Contains(said, "no right") {
+			t.Errorf("the class said %q of its launch template", said)
+		}
+		if waited := saw.launches[0].Sub(began); waited >= class.AwaitFor {
+			t.Errorf("the launch waited %v", waited)
 		}
 		w.sound()
 	})

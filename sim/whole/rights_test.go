@@ -126,7 +126,7 @@ func TestTheRightsAreThoseTheLoopsUse(t *testing.T) {
 		w.create(disruptionPolicy(v1alpha1.DisruptionPolicySpec{}))
 		w.pool("default", func(p *karpv1.NodePool) { p.Spec.Template.Spec.TerminationGracePeriod = "10m" })
 		w.start(setup{
-			fault: u.called, watched: u.watched,
+			fault: u.called, watched: u.watched, build: build{name: "v1"},
 			spreads: []corev1.TopologySpreadConstraint{{TopologyKey: api.LabelZone, MaxSkew: 1, WhenUnsatisfiable: corev1.ScheduleAnyway}},
 		})
 		w.nodeTemplate(v1alpha5.DefaultTemplate)

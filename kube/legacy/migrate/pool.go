@@ -33,7 +33,7 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // written are annotations that a controller wrote.
 var written = []string{lastApplied, api.AnnotationProvisionerHash, api.AnnotationNodeTemplateHash, api.AnnotationNodePoolHash, api.AnnotationNodePoolHashVersion,
-	api.AnnotationNodeClassHash, api.AnnotationNodeClassHashVersion, api.MarkPlacementGroup, api.MarkDedicatedReservations}
+	api.AnnotationNodeClassHash, api.AnnotationNodeClassHashVersion, api.MarkPlacementGroup, api.MarkDedicatedReservations, api.MarkLaunchForms}
 
 // meta is what objects keep of their metadata.
 func meta(from metav1.ObjectMeta, without ...string) metav1.ObjectMeta {

@@ -38,6 +38,7 @@ const (
 	ReasonPodDensityMismatch = "PodDensityMismatch"
 	ReasonFamilyEnded        = "ImageFamilyEnded"
 	ReasonRenderedOtherwise  = "RenderedOtherwise"
+	ReasonNotCompared        = "NotCompared"
 )
 
 // Reasons why a part of a class was not found.
