@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/cloud/aws"
+	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/observe/record"
@@ -19,10 +21,13 @@ import (
 // connector returns a client of a cluster.
 type connector func(*target) (client.Client, error)
 
-func explainCommand(open connector) *cobra.Command {
+// reachAWS connects to the AWS account of a cluster.
+type reachAWS func(context.Context, *target) (*aws.Provider, error)
+
+func explainCommand(open connector, reach reachAWS) *cobra.Command {
 	at, form := newTarget(), output.New()
 	cmd := &cobra.Command{
-		Use:   "explain (node|pod|nodepool|provisioner|nodeclaim NAME | KIND/NAME | INSTANCE)",
+		Use:   "explain (node|pod|nodepool|nodeclaim|ec2nodeclass NAME | KIND/NAME | INSTANCE)",
 		Short: "Tell what was decided about an object lately, and why",
 		Long: `Tell what the controller decided about a node, pod, pool or claim within the
 last day, and why: what holds first, then the newest. It reads the record that
@@ -30,15 +35,20 @@ the controller writes to ConfigMaps of its namespace within seconds of a change,
 so no controller need be running. What is
 still so is so as of the last change, whose age is shown.
 
-An instance is named by its ID or provider ID: what is told is of its NodeClaim and node.`,
+An instance is named by its ID or provider ID: what is told is of its NodeClaim and node.
+
+Of an EC2NodeClass or AWSNodeTemplate it tells how it is now: whether it is ready, what it
+selects, which pools use it, which of their nodes have drifted from it, and which
+offerings are unavailable. How many addresses its subnets have left it asks AWS, as you.`,
 		Example: `  daemok explain node ip-10-0-12-7.ec2.internal
   daemok explain pod web-5d8f9-x7k2p -n shop
   daemok explain pod/web-5d8f9-x7k2p -n shop
   daemok explain i-0123456789abcdef0
+  daemok explain ec2nodeclass default
   daemok explain nodepool default -o json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(kindAndName(args)) != 2 && instanceIn(args) == "" {
-				return errors.New("say what to explain: node, pod, nodepool, provisioner or nodeclaim, and its name; or the ID of an instance")
+				return errors.New("say what to explain: node, pod, nodepool, provisioner, nodeclaim, ec2nodeclass or awsnodetemplate, and its name; or the ID of an instance")
 			}
 			return nil
 		},
@@ -55,7 +65,13 @@ An instance is named by its ID or provider ID: what is told is of its NodeClaim 
 			if err != nil {
 				return err
 			}
-			list, written, err := explain(cmd.Context(), store, at.systemNamespace(), q)
+			var list []record.Statement
+			var written time.Time
+			if q.class != "" {
+				list, err = explainClass(cmd.Context(), at, store, reach, q)
+			} else {
+				list, written, err = explain(cmd.Context(), store, at.systemNamespace(), q)
+			}
 			if err != nil {
 				return err
 			}
@@ -63,6 +79,7 @@ An instance is named by its ID or provider ID: what is told is of its NodeClaim 
 		},
 	}
 	at.addTo(cmd)
+	at.addAWS(cmd)
 	form.AddTo(cmd.Flags())
 	return cmd
 }
@@ -81,13 +98,16 @@ func kindAndName(args []string) []string {
 	return []string{kind, name}
 }
 
-// statements are those of a record that was written at a time, in all forms.
+// statements are those of a record that was written at a time, or zero: of what is so now, in all forms.
 func statements(list []record.Statement, written, now time.Time) output.Answer {
 	a := output.Answer{Value: append([]record.Statement{}, list...)}
 	for _, s := range list {
 		a.Rows = append(a.Rows, output.Row{Object: objectOf(kindOf[s.About.Kind], s.About.Name), Value: s})
 	}
 	a.Text = func(out io.Writer) error {
+		if written.IsZero() {
+			return record.Write(out, list, now, now)
+		}
 		if err := record.Write(out, list, now, written); err != nil {
 			return err
 		}
@@ -100,12 +120,14 @@ func statements(list []record.Statement, written, now time.Time) output.Answer {
 // kindOf are the kinds of records as Kubernetes spells them.
 var kindOf = map[record.Kind]string{
 	record.Node: "Node", record.Pod: "Pod", record.Pool: "NodePool", record.Provisioner: "Provisioner", record.Claim: "NodeClaim",
+	ofClass(class.KindEC2NodeClass): class.KindEC2NodeClass, ofClass(class.KindAWSNodeTemplate): class.KindAWSNodeTemplate,
 }
 
 // question is what is to be explained: an object, or what has an instance.
 type question struct {
 	about    record.Object
 	instance string // its ID; empty: the object is meant
+	class    string // kind of the class that the object is; empty: it is none
 }
 
 // questionOf is the question that arguments put. Pods are of a namespace where they name none.
@@ -114,6 +136,10 @@ func questionOf(args []string, namespace string) (q question, err error) {
 		return q, nil
 	}
 	args = kindAndName(args)
+	if q.class = kindOfClass(args[0]); q.class != "" && args[1] != "" {
+		q.about = record.Object{Kind: ofClass(q.class), Name: args[1]}
+		return q, nil
+	}
 	q.about, err = record.Parse(args[0], args[1], namespace)
 	return q, err
 }

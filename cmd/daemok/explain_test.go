@@ -21,7 +21,7 @@ import (
 // explained runs `daemok explain` on a cluster.
 func explained(t *testing.T, store client.Client, args ...string) (string, error) {
 	t.Helper()
-	cmd := explainCommand(func(*target) (client.Client, error) { return store, nil })
+	cmd := explainCommand(func(*target) (client.Client, error) { return store, nil }, account)
 	var out bytes.Buffer
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetOut(&out)

@@ -50,7 +50,7 @@ func TestCommandsPrintInKubectlsForms(t *testing.T) {
 			"NAME:.name,TYPE:.choice.type,NONE:.none", "new-1 m5.large <none>", "{.launches[?(@.choice.price<0.1)].pods[*]}", "default/web-1 default/web-2", "pod default/web-1 goes to ",
 		},
 		"explain": {
-			func() *cobra.Command { return explainCommand(store) }, []string{"pod", "shop/web-1"}, "pod/web-1\n",
+			func() *cobra.Command { return explainCommand(store, account) }, []string{"pod", "shop/web-1"}, "pod/web-1\n",
 			"WHAT:.about.name,SAID:.said", "shop/web-1 has no place", "{[*].why}", "limit cpu is 2 short", "",
 		},
 		"roll --status": {

@@ -233,6 +233,18 @@ func kinds() (*runtime.Scheme, error) {
 
 // market connects to AWS and learns what is for sale.
 func market(ctx context.Context, at *target) (*aws.Provider, error) {
+	provider, err := account(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	if err := provider.Refresh(ctx); err != nil {
+		return nil, fmt.Errorf("learn what EC2 offers in %s: %w", provider.Region(), err)
+	}
+	return provider, nil
+}
+
+// account connects to AWS.
+func account(ctx context.Context, at *target) (*aws.Provider, error) {
 	name := at.eksName()
 	if name == "" {
 		return nil, errors.New("give --cluster-name, or set CLUSTER_NAME, the cluster's name in EKS, so that its offers can be asked for; in the lab: source the file lab.env")
@@ -246,13 +258,7 @@ func market(ctx context.Context, at *target) (*aws.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := provider.Check(ctx); err != nil {
-		return nil, err
-	}
-	if err := provider.Refresh(ctx); err != nil {
-		return nil, fmt.Errorf("learn what EC2 offers in %s: %w", provider.Region(), err)
-	}
-	return provider, nil
+	return provider, provider.Check(ctx)
 }
 
 // classes are those of a cluster, and of manifests that go before them.

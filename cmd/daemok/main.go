@@ -57,7 +57,7 @@ func root() *cobra.Command {
 		commands  []*cobra.Command
 	}{
 		{"look", "See what is, what would be done, and why:", []*cobra.Command{
-			planCommand(readLive, connect), explainCommand(connect), snapshotCommand(readLive)}},
+			planCommand(readLive, connect), explainCommand(connect, account), snapshotCommand(readLive)}},
 		{"install", "Install it, and see whether all is right:", []*cobra.Command{doctorCommand(surroundings{connect, serverVersion, market}), iamCommand(connect)}},
 		{"act", "Act on nodes:", []*cobra.Command{rollCommand(connect), adoptCommand(connect)}},
 		{"move", "Come from another autoscaler, and go back:", []*cobra.Command{migrateCommand(reach, market), handbackCommand(connect), cleanupCommand()}},

@@ -115,6 +115,24 @@ func (b *Book) Load(ctx context.Context) error {
 	return nil
 }
 
+// Unavailable are the offerings that could not be had lately, as the controller of a namespace wrote them last: within the last minute
+// while it runs. Some may be available again by now: see Until.
+func Unavailable(ctx context.Context, from client.Reader, namespace string) ([]cloud.Unavailable, error) {
+	c := &corev1.ConfigMap{}
+	err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: api.ConfigMapMemory}, c)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read ConfigMap %s/%s, which tells which offerings could not be had: %w", namespace, api.ConfigMapMemory, err)
+	}
+	m, err := decode(c.BinaryData[dataKey])
+	if err != nil {
+		return nil, fmt.Errorf("ConfigMap %s/%s: %w", namespace, api.ConfigMapMemory, err)
+	}
+	return m.Unavailable, nil
+}
+
 // now is what is known.
 func (b *Book) now() memory {
 	out := memory{Memory: b.Keeper.Memory()}
