@@ -74,6 +74,7 @@ type Parts struct {
 	NewID       func() string                 // five characters for the name of a claim, not used before
 	CallFor     time.Duration                 // how long a purchase may take
 	Policy      decide.Policy                 // how plans are made
+	Effort      planner.Effort                // how much work one plan may be
 	Window      planner.Window                // how pods are gathered into one plan
 	Nominations interface{ TryAccept() bool } // limits how many pods are told of their place; nil: all are told
 	Failures    interface{ TryAccept() bool } // limits how many pods are told why they have no place; nil: all are told

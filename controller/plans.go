@@ -15,7 +15,6 @@ import (
 	"github.com/daemok/daemok/controller/pool"
 	"github.com/daemok/daemok/controller/remember"
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/snapshot"
@@ -35,7 +34,7 @@ func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *app
 		Source: keeper, Ledger: ledger, Applier: applier, Now: p.Now, Traces: p.Traces,
 		Listener: listeners,
 		Preparer: &claim.Preparer{Pools: keeper, Machines: p.Machines(plansName), Log: p.Log, Requests: requests},
-		Policy:   p.Policy, Effort: decide.Usual, Window: p.Window, Planning: p.Metrics.Planning,
+		Policy:   p.Policy, Effort: p.Effort, Window: p.Window, Planning: p.Metrics.Planning,
 	}
 	book := &remember.Book{Keeper: keeper, Spot: p.Spot, Sizes: p.Sizes, Offerings: p.Offerings, Store: p.Store, Live: p.Live, Namespace: p.Namespace}
 	return func(ctx context.Context) error {

@@ -54,7 +54,7 @@ func TestDrafts(t *testing.T) {
 				c := newCrowd(t, tt.arrivals...)
 				c.change = tt.change
 				p := c.planner()
-				p.Effort = func(s *cluster.Snapshot) decide.Effort {
+				p.Effort.Of = func(s *cluster.Snapshot) decide.Effort {
 					c.note("plan", len(s.Waiting))
 					time.Sleep(tt.takes) // virtual time
 					return decide.Usual(s)

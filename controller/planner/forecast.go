@@ -103,8 +103,8 @@ func forecastFor(p *Planner) forecast {
 	return forecast{
 		preparer: p.Preparer, now: p.Now, done: make(chan outlook, 1),
 		decide: func(s *cluster.Snapshot) plan.Plan {
-			s = share.Next(s, nil, share.Effort).Snapshot
-			return decide.Decide(s, p.Policy, decide.Effort{Place: p.Effort(s).Place / forecastShare})
+			s = share.Next(s, nil, p.Effort.part()).Snapshot
+			return decide.Decide(s, p.Policy, decide.Effort{Place: p.Effort.of(s).Place / forecastShare})
 		},
 	}
 }

@@ -130,7 +130,7 @@ func (c *crowd) Move(context.Context, *cluster.Snapshot, plan.Plan, apply.Listen
 // planner plans for the pods.
 func (c *crowd) planner() *Planner {
 	return &Planner{
-		Source: c, Ledger: c, Listener: c, Applier: c, Effort: decide.Usual,
+		Source: c, Ledger: c, Listener: c, Applier: c,
 		Window: Window{Idle: time.Second, Max: 10 * time.Second}, Now: time.Now,
 	}
 }
@@ -232,7 +232,7 @@ func TestPodsThatComeInTheMomentOfAPlanAreGatheredFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t)
 		p := &Planner{
-			Source: late{c}, Ledger: c, Listener: c, Applier: c, Effort: decide.Usual,
+			Source: late{c}, Ledger: c, Listener: c, Applier: c,
 			Window: Window{Idle: time.Second, Max: 10 * time.Second}, Now: time.Now,
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)

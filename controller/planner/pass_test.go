@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/retire"
 	"github.com/daemok/daemok/core/scenario"
@@ -81,7 +80,7 @@ func (w *town) Move(_ context.Context, _ *cluster.Snapshot, p plan.Plan, _ apply
 // run plans for a while with a search that takes so long.
 func (w *town) run(length, search time.Duration) []string {
 	p := &Planner{
-		Source: w, Ledger: w, Listener: w, Applier: w, Effort: decide.Usual,
+		Source: w, Ledger: w, Listener: w, Applier: w,
 		Window: Window{Idle: time.Second, Max: 10 * time.Second}, Now: time.Now,
 	}
 	p.pass = passFor(p)

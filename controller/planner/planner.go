@@ -89,7 +89,7 @@ type Planner struct {
 	Applier  applier
 	Listener listener
 	Policy   decide.Policy
-	Effort   func(*cluster.Snapshot) decide.Effort
+	Effort   Effort
 	Window   Window
 	Preparer preparer             // told of launches to come; nil for nobody
 	Planning func() (done func()) // told that a plan is being made, and that it is; nil for nobody
@@ -265,8 +265,8 @@ func (p *Planner) decide(s *cluster.Snapshot, found *retire.Found, done map[stri
 		defer p.Planning()()
 	}
 	began := p.Now()
-	out := drafted{part: share.Next(s, done, share.Effort), began: began}
-	effort := p.Effort(out.part.Snapshot)
+	out := drafted{part: share.Next(s, done, p.Effort.part()), began: began}
+	effort := p.Effort.of(out.part.Snapshot)
 	out.questions, effort.Retire, effort.Part = effort.Retire, 0, out.part.Rest > 0
 	if found != nil && !effort.Part {
 		out.plan = decide.DecideAgain(out.part.Snapshot, p.Policy, effort, found)

@@ -72,7 +72,7 @@ func TestAnOrderThatFailedIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		world, tries := onePodWaits(t), 0
 		p := &Planner{
-			Source: world, Ledger: world, Listener: world, Applier: refusing{&tries}, Effort: decide.Usual,
+			Source: world, Ledger: world, Listener: world, Applier: refusing{&tries},
 			Window: Window{Idle: time.Second, Max: 10 * time.Second}, Now: time.Now,
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 3*retryEvery)
@@ -106,7 +106,7 @@ func TestNoMachineWaitsForWordsAboutThePlan(t *testing.T) {
 		began, ordered := time.Now(), make(chan time.Time, 10)
 		world := slow{onePodWaits(t), ordered}
 		p := &Planner{
-			Source: world, Ledger: world, Listener: world, Applier: world, Effort: decide.Usual,
+			Source: world, Ledger: world, Listener: world, Applier: world,
 			Window: Window{Idle: time.Second, Max: 10 * time.Second}, Now: time.Now,
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -145,7 +145,7 @@ func TestPodsDoNotWaitForRestAfterASlowPlan(t *testing.T) {
 		tries := 0
 		w := &hardly{oneWaits: onePodWaits(t), changed: make(chan struct{}, 1)}
 		p := &Planner{
-			Source: w, Ledger: w, Listener: w, Applier: refusing{&tries}, Effort: w.effort,
+			Source: w, Ledger: w, Listener: w, Applier: refusing{&tries}, Effort: Effort{Of: w.effort},
 			Window: Window{Idle: time.Second, Max: 10 * time.Second}, Now: time.Now,
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 70*time.Second)

@@ -1,11 +1,29 @@
 package planner
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/share"
 )
+
+// Effort is how much work one plan may be. The zero value is the usual effort.
+type Effort struct {
+	Part int64                                 // that its pods may take, as core/share counts it; 0: share.Effort
+	Of   func(*cluster.Snapshot) decide.Effort // what may be done for a snapshot, asked right before its plan is made; nil: decide.Usual
+}
+
+func (e Effort) part() int64 { return cmp.Or(e.Part, share.Effort) }
+
+func (e Effort) of(s *cluster.Snapshot) decide.Effort {
+	if e.Of == nil {
+		return decide.Usual(s)
+	}
+	return e.Of(s)
+}
 
 // turns is the plans that follow each other at once while pods wait that are too
 // many for one.

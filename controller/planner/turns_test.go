@@ -59,7 +59,7 @@ func TestASmallTenantDoesNotWaitForALargeOne(t *testing.T) {
 		world, plans := &oneWaits{s}, []string{}
 		p := &Planner{
 			Source: world, Ledger: world, Listener: world, Applier: taking{world: world, plans: &plans},
-			Effort: func(*cluster.Snapshot) decide.Effort { return decide.Quick() },
+			Effort: Effort{Of: func(*cluster.Snapshot) decide.Effort { return decide.Quick() }},
 			Window: Window{Idle: time.Second, Max: 10 * time.Second}, Now: time.Now,
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)

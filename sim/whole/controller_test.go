@@ -68,6 +68,7 @@ type setup struct {
 	watched func(kind client.Object)          // told of every kind that is watched; nil for nobody
 	leads   <-chan struct{}                   // closed when it begins to make plans; nil: at once
 	policy  decide.Policy                     // of plans
+	thinks  bool                              // plans take their time, and are of few pods each
 	traces  *trace.Tracer                     // nil: nobody wants traces
 }
 
@@ -129,6 +130,10 @@ func (w *world) start(s setup) *controller {
 	if s.lease != nil {
 		bought, heard = fence.Machines{Inner: bought, Fence: s.lease}, fence.Notices{Inner: heard, Fence: s.lease}
 	}
+	effort := planner.Effort{}
+	if s.thinks {
+		effort = (&thinker{kept: w.kept, planned: map[string]bool{}}).effort()
+	}
 	program, err := product.New(ctx, product.Parts{
 		Store: shown.Client(live), Live: live, Watches: informers{shown, s.watched}, Catalog: catalog, Machines: func(string) cloud.Machines { return bought }, Classes: known,
 		Notices: heard, Short: short, Checks: checks, Sizes: sizes, Adopter: adopter, Pools: []pool.Generation{product.NodePools(), product.Provisioners(legacy.Provisioners())}, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
@@ -137,7 +142,7 @@ func (w *world) start(s setup) *controller {
 		Log:     w.log, Now: now, Clock: clock, NewID: w.newID, CallFor: 20 * time.Second,
 		Window: planner.Window{Idle: time.Second, Max: 10 * time.Second},
 		Filled: s.begins,
-		Began:  func() {}, Spreads: s.spreads, Cluster: "test", Namespace: "kube-system", Pod: s.pod, Record: &record.Record{}, Policy: s.policy, Traces: s.traces,
+		Began:  func() {}, Spreads: s.spreads, Cluster: "test", Namespace: "kube-system", Pod: s.pod, Record: &record.Record{}, Policy: s.policy, Effort: effort, Traces: s.traces,
 	})
 	if err == nil && s.traces != nil {
 		err = (&follower.Follower{Metrics: metrics, Leading: func() bool { return true }, Traces: s.traces, Now: now}).Follow(ctx, shown)

@@ -98,7 +98,7 @@ func (w *world) tempest(seed uint64) {
 	if has(absurdPods) && u("absurd pods") < 0.5 {
 		w.absurd(u)
 	}
-	s := setup{seed: seed, chance: 0.25 * u("chance"), lag: late(u), again: func(o client.Object) bool { return u("again"+version(o)) < 0.3*u("again") }, through: w.throughWeather(u)}
+	s := setup{seed: seed, chance: 0.25 * u("chance"), lag: late(u), again: func(o client.Object) bool { return u("again"+version(o)) < 0.3*u("again") }, through: w.throughWeather(u), thinks: has(crowds)}
 	r := w.reigns(s, u)
 	w.cloud.Market().SetNeverJoin(0.2 * u("never"))
 	var restocks []func()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,10 +38,12 @@ const (
 	absurdPods     = "absurd-pods"     // a pod asks for more than can be counted
 	hastyHands     = "hasty-hands"     // NodeClaims are deleted by hand while EC2 does not show their instances yet
 	unreadyClasses = "unready-classes" // the class is not ready for a while, in which a controller may start
+	heldLaunches   = "held-launches"   // launches are throttled while kube-scheduler is down, so that NodeClaims wait for their instances and a controller may start
+	crowds         = "crowds"          // another namespace has pods of more shapes than one plan is made for
 	needless       = "needless"        // not weather: NodeClaims that no pod needs are reported too
 )
 
-var weathers = flag.String("weather", strings.Join([]string{someLimits, slowLaunches, templateLabels, silentKubelets, lostClaims, takeovers, podBudgets, unregistered, lateScheduler, lateLaunches, lostBinds, absurdPods, hastyHands, unreadyClasses}, ","), "what storms have beside calls that fail")
+var weathers = flag.String("weather", strings.Join([]string{someLimits, slowLaunches, templateLabels, silentKubelets, lostClaims, takeovers, podBudgets, unregistered, lateScheduler, lateLaunches, lostBinds, absurdPods, hastyHands, unreadyClasses, heldLaunches, crowds}, ","), "what storms have beside calls that fail")
 
 func has(weather string) bool { return slices.Contains(strings.Split(*weathers, ","), weather) }
 
@@ -101,6 +104,14 @@ func (w *world) weather(u draws, minute int) {
 	if has(unreadyClasses) {
 		w.classes.set(chosen(u, name("class"), "no subnet is found", "", "", "", ""))
 	}
+	if has(heldLaunches) {
+		held := u(name("held")) < 0.25
+		w.held.Store(held)
+		w.schedulerWorks(!held)
+	}
+	if has(crowds) {
+		w.crowd(u(name("crowd")) < 0.1)
+	}
 	if claims := w.claims(); has(lostClaims) && len(claims) > 0 && u(name("lost")) < 0.2 {
 		w.lose(chosen(u, name("which"), claims...))
 	}
@@ -113,6 +124,9 @@ func (w *world) calm() {
 	w.losesBinds(nil)
 	w.isHasty(false)
 	w.classes.set("")
+	w.held.Store(false)
+	w.schedulerWorks(true)
+	w.crowd(false)
 	if has(lostClaims) {
 		w.create(&corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapOrphans}, Data: map[string]string{api.OrphansTerminate: "100"},
@@ -203,6 +217,7 @@ type troubled struct {
 	cloud.Machines
 	u    draws
 	late *sync.WaitGroup // launches that are under way
+	held *atomic.Bool    // launches are throttled
 
 	mu    sync.Mutex
 	calls int
@@ -211,7 +226,9 @@ type troubled struct {
 
 // throughWeather is how a controller reaches the cloud.
 func (w *world) throughWeather(u draws) func(cloud.Machines) cloud.Machines {
-	return func(m cloud.Machines) cloud.Machines { return &troubled{Machines: m, u: u, late: &w.everybody} }
+	return func(m cloud.Machines) cloud.Machines {
+		return &troubled{Machines: m, u: u, late: &w.everybody, held: &w.held}
+	}
 }
 
 func (t *troubled) draw(what string) float64 {
@@ -223,6 +240,9 @@ func (t *troubled) draw(what string) float64 {
 
 // Launch takes its time; it may go on after its caller has lost patience.
 func (t *troubled) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Machine, error) {
+	if t.held.Load() {
+		return nil, &cloud.ThrottledError{Call: "CreateFleet"}
+	}
 	takes := time.Duration(0)
 	if has(slowLaunches) && t.draw("slow") < 0.3 {
 		takes = time.Duration(t.draw("takes") * float64(8*time.Second))

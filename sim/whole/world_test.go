@@ -60,6 +60,7 @@ type world struct {
 	ids     atomic.Int64
 	back    atomic.Int64 // when the API server is back that is gone, in nanoseconds since 1970; zero: it never was
 	running []*controller
+	held    atomic.Bool // launches are throttled
 
 	everybody sync.WaitGroup // who else acts
 
