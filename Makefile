@@ -157,13 +157,20 @@ lab-test: build ## tests of the lab module and the stories in labs
 ##@ Longer checks
 
 .PHONY: test-full
-test-full: SHUFFLE := -shuffle=on
-test-full: export SHUFFLE
-test-full: test cheapest lab-long bill ## the checks of test with long counts of seeds, and stories in which minutes go by
-	@$(MAKE) --no-print-directory oracle SEEDS=2000
-	@$(MAKE) --no-print-directory sim SEEDS=2000
-	@$(MAKE) --no-print-directory faults SEEDS=500
-	@$(MAKE) --no-print-directory raced-all RACED_STORIES=. RACED_SEEDS=10
+test-full: export SHUFFLE := -shuffle=on
+test-full: test longer bill ## the checks of test in another order, longer, and bill
+
+.PHONY: longer
+longer: export SHUFFLE := -shuffle=on
+longer: build ## long counts of seeds, and beside them lab-long, which waits most of its time; logs in bin
+	@$(MAKE) --no-print-directory lab-long > bin/lab-long.log 2>&1 & lab=$$!; red=0; \
+	  nice -n 10 $(MAKE) --no-print-directory seeds || red=1; \
+	  wait $$lab || red=1; cat bin/lab-long.log; exit $$red
+
+.PHONY: seeds
+seeds: ## what is drawn from seeds, with long counts of them; goes on where one is red
+	@red=0; for long in "cheapest" "faults SEEDS=500" "sim SEEDS=2000" "oracle SEEDS=2000" "raced-all RACED_STORIES=. RACED_SEEDS=10"; do \
+	  $(MAKE) --no-print-directory $$long || red=1; done; exit $$red
 
 .PHONY: oracle
 oracle: ## compare plans with the real kube-scheduler; SEEDS=200 FROM=0, one world: SEED=7, one story: STORY=file
