@@ -32,11 +32,12 @@ const (
 	perPage = 5000
 )
 
-// Kinds that watches are compared by: what is ordered, where it has come, and for whom.
+// Kinds that watches are compared by: what is launched, where it has come, and for whom. Pods on nodes are not
+// compared: they are many, nothing is launched for them, and what is to be disrupted is read live before.
 const (
 	sightClaims = "NodeClaims"
 	sightNodes  = "Nodes"
-	sightPods   = "Pods"
+	sightPods   = "Pods without a node"
 )
 
 // sight is which versions of objects the watches have shown, until they have caught up with the API
@@ -83,7 +84,7 @@ func (s *sight) saw(kind string, what any, gone bool) {
 	defer s.mu.Unlock()
 	switch {
 	case s.done:
-	case gone:
+	case gone || isBound(o):
 		delete(s.shown[kind], o.GetUID())
 		if s.gone != nil {
 			s.gone[o.GetUID()] = true
@@ -99,6 +100,12 @@ func (s *sight) saw(kind string, what any, gone bool) {
 	}
 }
 
+// isBound reports whether the object is a pod with a node, for which nothing is launched any more.
+func isBound(o client.Object) bool {
+	p, is := o.(*corev1.Pod)
+	return is && p.Spec.NodeName != ""
+}
+
 // versionOf reads a resource version, which may be compared with others of the same resource; 0 where
 // it is no number.
 func versionOf(o interface{ GetResourceVersion() string }) uint64 {
@@ -112,7 +119,8 @@ func versionOf(o interface{ GetResourceVersion() string }) uint64 {
 // listed is what the API server has of a kind.
 type listed struct {
 	kind    string
-	at      uint64 // version of the list
+	only    client.MatchingFields // which of them; nil: all
+	at      uint64                // version of the list
 	objects map[types.UID]uint64
 }
 
@@ -142,7 +150,7 @@ func (s *sight) behind(l *listed) (n int) {
 	return n
 }
 
-// CatchUp waits until the watches have shown what the API server has now of claims, nodes and pods. A filled
+// CatchUp waits until the watches have shown what the API server has now of claims, nodes and pods without a node. A filled
 // cache may be many seconds old when this process begins to lead, and what a plan
 // launched for its sake would be launched again. late is told, every few seconds, what is missing; an
 // error is that of reading, or of ctx.
@@ -195,7 +203,7 @@ func (s *sight) compare(all []listed) string {
 
 // listAll reads past every cache, with one call for every few thousand objects.
 func listAll(ctx context.Context, live client.Reader) ([]listed, error) {
-	out := []listed{{kind: sightClaims}, {kind: sightNodes}, {kind: sightPods}}
+	out := []listed{{kind: sightClaims}, {kind: sightNodes}, {kind: sightPods, only: client.MatchingFields{"spec.nodeName": ""}}}
 	for i, of := range []schema.GroupVersionKind{karpv1.GroupVersion.WithKind("NodeClaimList"), corev1.SchemeGroupVersion.WithKind("NodeList"), corev1.SchemeGroupVersion.WithKind("PodList")} {
 		if err := out[i].read(ctx, live, of); err != nil {
 			return nil, fmt.Errorf("list %s to compare the watches with: %w", out[i].kind, err)
@@ -204,12 +212,12 @@ func listAll(ctx context.Context, live client.Reader) ([]listed, error) {
 	return out, nil
 }
 
-// read lists all objects of a kind, page by page.
+// read lists the objects of a kind, page by page.
 func (l *listed) read(ctx context.Context, live client.Reader, of schema.GroupVersionKind) error {
 	for next := ""; ; {
 		page := &metav1.PartialObjectMetadataList{}
 		page.SetGroupVersionKind(of)
-		if err := live.List(ctx, page, client.Limit(perPage), client.Continue(next)); err != nil {
+		if err := live.List(ctx, page, l.only, client.Limit(perPage), client.Continue(next)); err != nil {
 			return err
 		}
 		l.add(page)

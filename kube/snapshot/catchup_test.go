@@ -51,6 +51,12 @@ func TestWatchesCatchUp(t *testing.T) {
 				t.Error(err)
 			}
 		}, true},
+		"a pod without a node went": {func(t *testing.T, c client.Client) {
+			if err := c.Delete(t.Context(), newPod("old")); err != nil {
+				t.Error(err)
+			}
+		}, true},
+		"a pod came with its node, for which nothing is launched": {func(t *testing.T, c client.Client) { create(t, c, pod("daemon", "1", "n")) }, false},
 		"a node went": {func(t *testing.T, c client.Client) {
 			if err := c.Delete(t.Context(), node("n")); err != nil {
 				t.Error(err)
