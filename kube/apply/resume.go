@@ -21,7 +21,7 @@ import (
 // Resume takes care of moves that an earlier process began. One whose machines
 // are all on order, or there, is carried on; every other is undone: its nodes
 // are opened to pods, and its machines given back. It is called before anything
-// else is begun, and again where it failed.
+// else is begun, and again where it failed; what the Store shows must be as new as the lease.
 func (a *Applier) Resume(ctx context.Context, told Listener) error {
 	found, err := a.remains(ctx)
 	if err != nil {
@@ -57,11 +57,11 @@ type remains struct {
 
 func (a *Applier) remains(ctx context.Context) (*remains, error) {
 	var nodes corev1.NodeList
-	if err := a.Live.List(ctx, &nodes); err != nil {
+	if err := a.Store.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil { // only read, as claims are
 		return nil, fmt.Errorf("list nodes to see which moves were begun: %w", err)
 	}
 	var claims karpv1.NodeClaimList
-	if err := a.Live.List(ctx, &claims); err != nil {
+	if err := a.Store.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list claims to see which moves were begun: %w", err)
 	}
 	out := &remains{nodes.Items, map[string]*karpv1.NodeClaim{}, map[string][]string{}}
