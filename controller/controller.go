@@ -162,6 +162,8 @@ type Program struct {
 	Loops  []Loop
 	Rounds []Round
 	Tasks  []func(ctx context.Context) error // each runs until ctx ends
+
+	Planned <-chan struct{} // closed once the first plan is made
 }
 
 // Loop moves objects of one kind, each by itself.
@@ -249,34 +251,35 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	drains := p.drains()
 	drains.Holds, drains.Shifted, drains.Held = holds, shifts.Shifted, collector.HoldsDrain
 	drains.Foreign = func(ctx context.Context, n *corev1.Node) (bool, error) { return foreign.Node(ctx, all, n) }
+	planned := make(chan struct{})
 	program := &Program{
-		Keeper: keeper,
-		Loops:  []Loop{p.claims(claims), nodeLoop(p.Store, drains.Reconcile)},
-		Rounds: []Round{
-			{What: "find lost orders", Do: func(ctx context.Context) (time.Duration, error) { return lostEvery, applier.FindLost(ctx) }},
-			{What: "note which nodes are quiet", Do: func(ctx context.Context) (time.Duration, error) { return claims.NoteQuiet(ctx, keeper) }},
-			{What: "collect orphans", Do: collector.Round, Wake: collector.Wake},
-			{What: "find machines that drifted", Do: drifted.Round, Wake: classChanged},
-			{What: "name machines after their nodes", Do: (&claim.Tagger{
-				Store: p.Store, Machines: p.Machines(tagsName), Cluster: p.Cluster, Adopted: claims.Adopts, Pace: p.TagPace, Now: p.Now,
-			}).Round},
-			{What: "repair unhealthy nodes", Do: (&repair.Repairer{
-				Store: p.Store, Live: p.Live, Snapshot: keeper.Snapshot, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,
-			}).Round},
-			{What: "find machines that left their reservations", Do: (&reserved.Syncer{Store: p.Store, Machines: p.Machines(reservedName), Log: p.Log}).Round},
-			{What: "give workloads their one replica back", Do: drains.TakeBack},
-			{What: "tell what disruption policies allow", Do: (&policy.Teller{
-				Live: p.Live, Store: p.Store, Keeper: keeper, Events: p.Events, Tripped: p.Metrics.BreakerTripped, Log: p.Log, Now: p.Now,
-			}).Round},
-			{What: "tell how far deleted pools are", Do: (&pool.Departures{
-				Store: p.Store, Serves: Served(p.Pools), Snapshot: keeper.Snapshot, Stays: p.Record.Stays, Events: p.Events, Now: p.Now,
-			}).Round},
-			{What: "tell what holds nodes up", Do: (&pool.Holdups{Store: p.Store, Serves: Served(p.Pools), Stays: p.Record.Stays, Unread: ledger.Unread, Orphans: collector.Held, Doubt: p.doubt(), Now: p.Now}).Round},
-			{What: "tell of what is not understood", Do: (&remark.Teller{Source: keeper, Events: p.Events, Log: p.Log}).Round},
-			{What: "tell of what does nothing yet", Do: (&idle.Teller{Live: p.Live, Events: p.Events}).Round},
-		},
-		Tasks: []func(context.Context) error{launcher.Run, p.plans(keeper, ledger, applier, requests), p.ring},
+		Keeper: keeper, Planned: planned,
+		Loops: []Loop{p.claims(claims), nodeLoop(p.Store, drains.Reconcile)},
+		Tasks: []func(context.Context) error{launcher.Run, p.plans(keeper, ledger, applier, requests, planned), p.ring(planned)},
 	}
+	program.Rounds = program.Later([]Round{
+		{What: "find lost orders", Do: func(ctx context.Context) (time.Duration, error) { return lostEvery, applier.FindLost(ctx) }},
+		{What: "note which nodes are quiet", Do: func(ctx context.Context) (time.Duration, error) { return claims.NoteQuiet(ctx, keeper) }},
+		{What: "collect orphans", Do: collector.Round, Wake: collector.Wake},
+		{What: "find machines that drifted", Do: drifted.Round, Wake: classChanged},
+		{What: "name machines after their nodes", Do: (&claim.Tagger{
+			Store: p.Store, Machines: p.Machines(tagsName), Cluster: p.Cluster, Adopted: claims.Adopts, Pace: p.TagPace, Now: p.Now,
+		}).Round},
+		{What: "repair unhealthy nodes", Do: (&repair.Repairer{
+			Store: p.Store, Live: p.Live, Snapshot: keeper.Snapshot, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,
+		}).Round},
+		{What: "find machines that left their reservations", Do: (&reserved.Syncer{Store: p.Store, Machines: p.Machines(reservedName), Log: p.Log}).Round},
+		{What: "give workloads their one replica back", Do: drains.TakeBack},
+		{What: "tell what disruption policies allow", Do: (&policy.Teller{
+			Live: p.Live, Store: p.Store, Keeper: keeper, Events: p.Events, Tripped: p.Metrics.BreakerTripped, Log: p.Log, Now: p.Now,
+		}).Round},
+		{What: "tell how far deleted pools are", Do: (&pool.Departures{
+			Store: p.Store, Serves: Served(p.Pools), Snapshot: keeper.Snapshot, Stays: p.Record.Stays, Events: p.Events, Now: p.Now,
+		}).Round},
+		{What: "tell what holds nodes up", Do: (&pool.Holdups{Store: p.Store, Serves: Served(p.Pools), Stays: p.Record.Stays, Unread: ledger.Unread, Orphans: collector.Held, Doubt: p.doubt(), Now: p.Now}).Round},
+		{What: "tell of what is not understood", Do: (&remark.Teller{Source: keeper, Events: p.Events, Log: p.Log}).Round},
+		{What: "tell of what does nothing yet", Do: (&idle.Teller{Live: p.Live, Events: p.Events}).Round},
+	}...)
 	program.Loops = append(program.Loops, p.pools(health)...)
 	program.Rounds = append(program.Rounds, p.notices()...)
 	for _, kind := range p.ClassKinds {

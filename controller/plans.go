@@ -25,10 +25,10 @@ import (
 const resumeAgain = 2 * time.Second
 
 // plans is the task that makes plans, once everything that there is has been
-// seen and what an earlier process left is taken up.
-func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *apply.Applier, requests *claim.Requests) func(context.Context) error {
+// seen and what an earlier process left is taken up. It closes planned with the first.
+func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *apply.Applier, requests *claim.Requests, planned chan<- struct{}) func(context.Context) error {
 	teller := &planner.Teller{Log: p.Log, Events: p.Events, Metrics: p.Metrics, Nominations: p.Nominations, Failures: p.Failures, Pods: p.Pods,
-		Workloads: planner.NewWorkloads(p.Live, p.Events), Becoming: p.becoming, Traces: p.Traces}
+		Workloads: planner.NewWorkloads(p.Live, p.Events), Becoming: p.becoming, Traces: p.Traces, First: func() { close(planned) }}
 	listeners := planner.All{p.Traces, teller, &record.Clerk{Record: p.Record, Now: p.Now}}
 	loop := &planner.Planner{
 		Source: keeper, Ledger: ledger, Applier: applier, Now: p.Now, Traces: p.Traces,
@@ -60,15 +60,18 @@ func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *app
 	}
 }
 
-// ring keeps the record in ConfigMaps, where it is known in which namespace.
-func (p Parts) ring(ctx context.Context) error {
-	if p.Namespace == "" {
-		return nil
+// ring keeps the record in ConfigMaps, where it is known in which namespace, once the first plan is made.
+func (p Parts) ring(planned <-chan struct{}) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if p.Namespace == "" {
+			return nil
+		}
+		await(ctx, planned)
+		return (&record.Ring{
+			Record: p.Record, Store: p.Store, Live: p.Live, Namespace: p.Namespace, Log: p.Log, Now: p.Now,
+			Count: func(result string) { p.Metrics.RecordWrites.WithLabelValues(result).Inc() },
+		}).Run(ctx)
 	}
-	return (&record.Ring{
-		Record: p.Record, Store: p.Store, Live: p.Live, Namespace: p.Namespace, Log: p.Log, Now: p.Now,
-		Count: func(result string) { p.Metrics.RecordWrites.WithLabelValues(result).Inc() },
-	}).Run(ctx)
 }
 
 // catchUp waits, before the first plan, until the watches show what the API server has; it reports
@@ -112,10 +115,15 @@ type Round struct {
 	What string // completes "could not ..."
 	Do   func(ctx context.Context) (time.Duration, error)
 	Wake <-chan struct{} // each is a reason not to wait any longer; nil: there is none
+
+	After <-chan struct{} // closed once the first plan is made, which the round lets go first; nil: it does not
 }
 
 // Run repeats the round until ctx ends.
 func (r Round) Run(ctx context.Context, log *slog.Logger) error {
+	if r.After != nil {
+		await(ctx, r.After)
+	}
 	for ctx.Err() == nil {
 		after, err := r.Do(ctx)
 		if err != nil && ctx.Err() == nil {

@@ -164,7 +164,6 @@ func (p *parts) pools() []pool.Generation {
 
 // add hands the loops to the manager.
 func (p *parts) add(ctx context.Context) error {
-	began := make(chan struct{}) // closed right before the first plan
 	program, err := controller.New(ctx, controller.Parts{
 		Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Watches: p.manager.GetCache(),
 		Catalog: p.provider, Machines: p.measured, Spot: p.spot, Sizes: p.sizes, Offerings: p.offerings, Adopter: p.adopter, Notices: p.notices, Checks: p.checks, Shifts: p.shifts, Short: p.short, Classes: p.classes, Pools: p.pools(), ClassKinds: p.classes.Objects(),
@@ -184,7 +183,7 @@ func (p *parts) add(ctx context.Context) error {
 		TagPace:     flowcontrol.NewTokenBucketRateLimiter(tagsPerSecond, tagsAtOnce),
 		Filled:      p.manager.GetCache().WaitForCacheSync,
 		ClaimsGo:    func(ctx context.Context) (bool, error) { return definitions.ClaimsGo(ctx, p.manager.GetAPIReader()) },
-		Began:       func() { p.metrics.Synced(); close(began) },
+		Began:       p.metrics.Synced,
 	})
 	if err != nil {
 		return err
@@ -194,7 +193,7 @@ func (p *parts) add(ctx context.Context) error {
 	for _, l := range append(program.Loops, p.classLoops()...) {
 		errs = append(errs, addLoop(p.manager, l, p.options.cpuRequests))
 	}
-	for _, r := range append(program.Rounds, p.profilesRound(), p.lookForOthers()) {
+	for _, r := range append(program.Rounds, program.Later(p.profilesRound(), p.lookForOthers())...) {
 		errs = append(errs, p.manager.Add(leading(func(ctx context.Context) error { return r.Run(ctx, p.log) })))
 	}
 	everywhere := []controller.Round{p.followOlder(), p.compareDefinitions()}
@@ -211,7 +210,7 @@ func (p *parts) add(ctx context.Context) error {
 		sayFilling(ctx, p.log, p.manager.GetCache().WaitForCacheSync)
 		collectSooner(collectFilled)
 		select {
-		case <-began:
+		case <-program.Planned:
 		case <-time.After(firstPlanFor):
 		case <-ctx.Done():
 		}

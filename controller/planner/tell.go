@@ -52,6 +52,8 @@ type Teller struct {
 	// its pool says all there is to say; nil: none does.
 	Becoming func(cluster.PoolID) bool
 
+	First func() // called once the first plan is made; nil: nobody waits for it
+
 	hasPlanned  bool                         // a plan was told of
 	unplaced    map[string]bool              // what the last plan said of pods without a place
 	ownersTold  map[string]time.Time         // what workloads were told lately
@@ -70,6 +72,9 @@ func (t *Teller) Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration) {
 	t.measurePods(s, p.Unplaced, unplaced)
 	if !t.hasPlanned {
 		t.hasPlanned = true
+		if t.First != nil {
+			t.First()
+		}
 		t.Log.Info("made the first plan", "nodes", len(s.Nodes), "waiting", len(s.Waiting), "tookSeconds", took.Seconds())
 	}
 	if p.IsEmpty() {
