@@ -72,7 +72,7 @@ func Measure(ctx context.Context, o Options) (r Result, err error) {
 		return Result{}, fmt.Errorf("build the cluster: %w", err)
 	}
 	w.serving.Go(func() { w.beat(ctx) })
-	c, err := w.start(ctx)
+	c, err := w.start(ctx, nil)
 	if err != nil {
 		return Result{}, err
 	}

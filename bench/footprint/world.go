@@ -11,6 +11,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
@@ -142,8 +143,8 @@ func (w *world) certify() (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }
 
-// start runs the controller, set up as by its chart.
-func (w *world) start(ctx context.Context) (*controller, error) {
+// start runs the controller, set up as by its chart, and by other variables beside.
+func (w *world) start(ctx context.Context, besides map[string]string) (*controller, error) {
 	config := clientcmdapi.NewConfig()
 	config.Clusters["c"] = &clientcmdapi.Cluster{Server: w.urls[0], CertificateAuthority: w.authority()}
 	config.Contexts["c"] = &clientcmdapi.Context{Cluster: "c"}
@@ -157,12 +158,14 @@ func (w *world) start(ctx context.Context) (*controller, error) {
 		return nil, err
 	}
 	w.starts++
-	return run(ctx, w.options.Controller, filepath.Join(w.folder, fmt.Sprintf("controller-%d.log", w.starts)), ports[0], map[string]string{
+	variables := map[string]string{
 		"KUBECONFIG": file, "CLUSTER_NAME": clusterName, "CLUSTER_ENDPOINT": w.urls[0], "SYSTEM_NAMESPACE": "kube-system", "POD_NAME": "daemok-0",
 		"METRICS_PORT": strconv.Itoa(ports[0]), "HEALTH_PROBE_PORT": strconv.Itoa(ports[1]), "INTERRUPTION_QUEUE": clusterName, "LOG_ENCODING": "json",
 		"AWS_ENDPOINT_URL": w.urls[1], "AWS_CA_BUNDLE": w.authority(), "AWS_REGION": region, "AWS_ACCESS_KEY_ID": "footprint", "AWS_SECRET_ACCESS_KEY": "footprint",
 		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true",
-	})
+	}
+	maps.Copy(variables, besides)
+	return run(ctx, w.options.Controller, filepath.Join(w.folder, fmt.Sprintf("controller-%d.log", w.starts)), ports[0], variables)
 }
 
 func (w *world) close() error {
