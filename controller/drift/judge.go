@@ -118,18 +118,32 @@ func (s *subject) outsideRequirements() (differs string, known bool) {
 	if !s.pool.readable {
 		return "", false
 	}
+	var unlabelled constraint.Requirements
+	for _, r := range s.pool.requirements {
+		value, labelled := s.labels.Get(r.Key)
+		if !labelled {
+			unlabelled = append(unlabelled, r)
+		} else if !r.Set.Allows(value) {
+			return fmt.Sprintf("label %s is %s; %s asks for %s", r.Key, value, s.pool.ID, r.Set), true
+		}
+	}
+	return s.otherwiseOrdered(unlabelled)
+}
+
+// otherwiseOrdered compares what was asked of the machine with what the pool asks for of labels that it lacks: most have all.
+func (s *subject) otherwiseOrdered(asked constraint.Requirements) (differs string, known bool) {
+	if len(asked) == 0 {
+		return "", true
+	}
 	ordered, err := translate.Requirements(s.claim.Spec.Requirements)
 	if err != nil {
 		return "", false
 	}
-	for _, r := range s.pool.requirements {
-		value, labelled := s.labels.Get(r.Key)
+	for _, r := range asked {
 		switch {
-		case labelled && !r.Set.Allows(value):
-			return fmt.Sprintf("label %s is %s; %s asks for %s", r.Key, value, s.pool.ID, r.Set), true
-		case !labelled && !ordered.Has(r.Key) && !r.Set.AllowsAbsent():
+		case !ordered.Has(r.Key) && !r.Set.AllowsAbsent():
 			return fmt.Sprintf("label %s is missing; %s asks for %s", r.Key, s.pool.ID, r.Set), true
-		case !labelled && ordered.Has(r.Key) && !ordered.Get(r.Key).Intersects(r.Set):
+		case ordered.Has(r.Key) && !ordered.Get(r.Key).Intersects(r.Set):
 			return fmt.Sprintf("label %s was to be %s; %s asks for %s", r.Key, ordered.Get(r.Key), s.pool.ID, r.Set), true
 		}
 	}
