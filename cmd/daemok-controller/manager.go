@@ -9,7 +9,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -36,6 +35,7 @@ import (
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/observe/alias"
 	"github.com/daemok/daemok/observe/record"
 )
 
@@ -55,7 +55,7 @@ func scheme() (*runtime.Scheme, error) {
 // newManager builds the manager: caches of stripped objects, metrics and
 // health endpoints, and a lease that the fence watches. Its client's writes
 // pass the fence.
-func newManager(o options, at *rest.Config, f *fence.Fence, decisions *record.Record, scraped prometheus.Gatherer) (ctrl.Manager, error) {
+func newManager(o options, at *rest.Config, f *fence.Fence, decisions *record.Record, scraped *alias.Gatherer) (ctrl.Manager, error) {
 	s, err := scheme()
 	if err != nil {
 		return nil, err

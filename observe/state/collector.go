@@ -18,6 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
@@ -48,8 +50,18 @@ type world struct {
 	claims []karpv1.NodeClaim
 	pools  []translate.PoolObject
 	ours   map[string]bool // by provider ID: machines that claims have
-	labels labels
-	shown  families
+	shown  shown
+
+	objects   bool // they have series
+	classes   []awsv1.EC2NodeClass
+	templates []awsv1alpha1.AWSNodeTemplate
+	loads     map[string]*loads // by node, once they are needed
+}
+
+// shown takes the series of the metrics that it wants; values of labels come in the order of the table.
+type shown interface {
+	wants(name string) bool
+	add(name string, value float64, values []string)
 }
 
 // Gather implements prometheus.Gatherer. What cannot be read fails the scrape.
@@ -57,38 +69,57 @@ func (c *Collector) Gather() ([]*dto.MetricFamily, error) {
 	if !c.Leading() {
 		return nil, nil
 	}
-	w := &world{now: c.Now(), shown: families{}, ours: map[string]bool{}, labels: labels{}}
-	if err := c.read(w); err != nil {
+	w, err := c.read()
+	if err != nil {
 		return nil, err
 	}
-	s := c.Snapshot()
+	out := families{all: map[string]*dto.MetricFamily{}, labels: labels{}}
+	w.shown = out
+	c.few(w, c.Snapshot())
+	w.each()
+	return slices.Collect(maps.Values(out.all)), nil
+}
+
+// few shows what has a series for each pool or offering.
+func (c *Collector) few(w *world, s *cluster.Snapshot) {
 	w.poolBudgets(s)
 	w.utilization(s)
 	w.offers(s, c.Kinds, c.Offers)
-	if c.Objects {
-		w.eachNode()
-		w.eachPod()
-		if err := c.eachObject(w); err != nil {
-			return nil, err
-		}
-	}
-	return slices.Collect(maps.Values(w.shown)), nil
 }
 
-func (c *Collector) read(w *world) error {
+// each shows what has a series for each node, pod or object, where that is wanted.
+func (w *world) each() {
+	if w.objects {
+		w.eachNode()
+		w.eachPod()
+		w.eachObject()
+	}
+}
+
+func (c *Collector) read() (*world, error) {
+	w := &world{now: c.Now(), ours: map[string]bool{}, objects: c.Objects}
 	ctx := context.Background() // answered from memory
 	var nodes corev1.NodeList
 	var claims karpv1.NodeClaimList
-	for _, list := range []client.ObjectList{&nodes, &claims} {
+	var classes awsv1.EC2NodeClassList
+	var templates awsv1alpha1.AWSNodeTemplateList
+	lists := []client.ObjectList{&nodes, &claims}
+	if c.Objects {
+		lists = append(lists, &classes)
+		if _, older := c.Serves.Of(translate.KindProvisioner); older {
+			lists = append(lists, &templates)
+		}
+	}
+	for _, list := range lists {
 		if err := c.Store.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-			return fmt.Errorf("read %T for a scrape: %w", list, err)
+			return nil, fmt.Errorf("read %T for a scrape: %w", list, err)
 		}
 	}
 	pools, err := c.Serves.List(ctx, c.Store, client.UnsafeDisableDeepCopy)
 	if err != nil {
-		return fmt.Errorf("for a scrape: %w", err)
+		return nil, fmt.Errorf("for a scrape: %w", err)
 	}
-	w.nodes, w.claims, w.pools = nodes.Items, claims.Items, pools
+	w.nodes, w.claims, w.pools, w.classes, w.templates = nodes.Items, claims.Items, pools, classes.Items, templates.Items
 	if c.Objects {
 		for _, p := range c.Pods.List() {
 			w.pods = append(w.pods, p.(*corev1.Pod))
@@ -99,17 +130,17 @@ func (c *Collector) read(w *world) error {
 			w.ours[id] = true
 		}
 	}
-	return nil
+	return w, nil
 }
 
 // set shows one gauge; labels come in the order of the table.
 func (w *world) set(name string, value float64, labels ...string) {
-	w.shown.add(name, value, w.labels.of(name, labels))
+	w.shown.add(name, value, labels)
 }
 
 // Names lists the metrics of this package.
 func Names() []string {
-	out := []string{
+	return append(namesOfEach(),
 		"daemok_capacity_reservations_idle_instances",
 		"karpenter_cloudprovider_instance_type_cpu_cores",
 		"karpenter_cloudprovider_instance_type_memory_bytes",
@@ -119,16 +150,13 @@ func Names() []string {
 		"karpenter_nodepools_allowed_disruptions",
 		"karpenter_nodepools_cost_total",
 		"karpenter_nodepools_nodes_consuming_budgets",
-		"karpenter_nodes_allocatable",
-		"karpenter_nodes_current_lifetime_seconds",
-		"karpenter_nodes_system_overhead",
-		"karpenter_nodes_total_daemon_limits",
-		"karpenter_nodes_total_daemon_requests",
-		"karpenter_nodes_total_pod_limits",
-		"karpenter_nodes_total_pod_requests",
-		"karpenter_pods_state",
 		"karpenter_voluntary_disruption_eligible_nodes",
-	}
+	)
+}
+
+// namesOfEach lists those that have a series for each node, pod or object.
+func namesOfEach() []string {
+	out := append([]string{podsState}, namesOfNodes()...)
 	out = append(out, conditionNames("operator")...)
 	for _, kind := range observe.ConditionKinds() {
 		out = append(out, conditionNames("operator_"+kind)...)

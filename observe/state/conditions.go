@@ -1,70 +1,87 @@
 package state
 
 import (
-	"context"
-	"fmt"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
-	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/condition"
-	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
 
 // eachObject tells the conditions of claims, pools, classes and nodes, and
 // how long those that are being deleted have been.
-func (c *Collector) eachObject(w *world) error {
+func (w *world) eachObject() {
+	claims, nodes := w.newKind("nodeclaim"), w.newKind("node")
 	for i := range w.claims {
-		w.object("nodeclaim", &w.claims[i], w.claims[i].Status.Conditions)
+		claims.object(&w.claims[i], w.claims[i].Status.Conditions)
 	}
 	for i := range w.pools {
 		p := &w.pools[i]
-		w.object(strings.ToLower(p.ID.Kind), p.Object, p.Object.GetConditions())
+		w.newKind(strings.ToLower(p.ID.Kind)).object(p.Object, p.Object.GetConditions())
 	}
-	for i := range w.nodes {
-		w.object("node", &w.nodes[i], condition.OfNode(w.nodes[i].Status.Conditions))
+	if nodes.wanted() {
+		for i := range w.nodes {
+			nodes.object(&w.nodes[i], condition.OfNode(w.nodes[i].Status.Conditions))
+		}
 	}
-	var classes awsv1.EC2NodeClassList
-	if err := c.Store.List(context.Background(), &classes, client.UnsafeDisableDeepCopy); err != nil { // answered from memory
-		return fmt.Errorf("read classes for a scrape: %w", err)
+	classes, templates := w.newKind("ec2nodeclass"), w.newKind("awsnodetemplate")
+	for i := range w.classes {
+		classes.object(&w.classes[i], w.classes[i].Status.Conditions)
 	}
-	for i := range classes.Items {
-		w.object("ec2nodeclass", &classes.Items[i], classes.Items[i].Status.Conditions)
+	for i := range w.templates {
+		templates.object(&w.templates[i], w.templates[i].Status.Conditions)
 	}
-	if _, older := c.Serves.Of(translate.KindProvisioner); !older {
-		return nil
-	}
-	var templates awsv1alpha1.AWSNodeTemplateList
-	if err := c.Store.List(context.Background(), &templates, client.UnsafeDisableDeepCopy); err != nil { // answered from memory
-		return fmt.Errorf("read templates for a scrape: %w", err)
-	}
-	for i := range templates.Items {
-		w.object("awsnodetemplate", &templates.Items[i], templates.Items[i].Status.Conditions)
-	}
-	return nil
 }
 
-// object tells the conditions of one in both forms: by its kind, and among all.
-func (w *world) object(kind string, o client.Object, conditions []metav1.Condition) {
-	const count, seconds, termination = "_status_condition_count", "_status_condition_current_status_seconds", "_termination_current_time_seconds"
-	group, called := observe.GroupKind(kind)
-	one, all := "operator_"+kind, "operator"
+// form is the names of the metrics of conditions: those of a kind, or of all.
+type form struct{ count, seconds, termination string }
+
+func newForm(prefix string) form {
+	n := conditionNames(prefix)
+	return form{n[0], n[1], n[2]}
+}
+
+// kind tells of objects of one kind in both forms: by it, and among all.
+type kind struct {
+	*world
+	group, called string
+	one, all      form
+}
+
+func (w *world) newKind(name string) kind {
+	group, called := observe.GroupKind(name)
+	return kind{w, group, called, newForm("operator_" + name), newForm("operator")}
+}
+
+// wanted reports whether any of its metrics is.
+func (k kind) wanted() bool {
+	for _, f := range []form{k.one, k.all} {
+		if k.shown.wants(f.count) || k.shown.wants(f.seconds) || k.shown.wants(f.termination) {
+			return true
+		}
+	}
+	return false
+}
+
+// object tells the conditions of one.
+func (k kind) object(o client.Object, conditions []metav1.Condition) {
+	if !k.wanted() {
+		return
+	}
+	labels := []string{k.group, k.called, o.GetNamespace(), o.GetName(), "", "", ""}
 	for _, c := range conditions {
-		labels := []string{group, called, o.GetNamespace(), o.GetName(), c.Type, string(c.Status), c.Reason}
-		ofOne, ofAll := w.labels.of(one+count, labels[2:]), w.labels.of(all+count, labels) // both metrics have the same labels
-		lasts := w.now.Sub(c.LastTransitionTime.Time).Seconds()
-		w.shown.add(one+count, 1, ofOne)
-		w.shown.add(all+count, 1, ofAll)
-		w.shown.add(one+seconds, lasts, ofOne)
-		w.shown.add(all+seconds, lasts, ofAll)
+		labels[4], labels[5], labels[6] = c.Type, string(c.Status), c.Reason
+		lasts := k.now.Sub(c.LastTransitionTime.Time).Seconds()
+		k.shown.add(k.one.count, 1, labels[2:])
+		k.shown.add(k.all.count, 1, labels)
+		k.shown.add(k.one.seconds, lasts, labels[2:])
+		k.shown.add(k.all.seconds, lasts, labels)
 	}
 	if at := o.GetDeletionTimestamp(); at != nil {
-		lasts := w.now.Sub(at.Time).Seconds()
-		w.set(one+termination, lasts, o.GetNamespace(), o.GetName())
-		w.set(all+termination, lasts, group, called, o.GetNamespace(), o.GetName())
+		lasts := k.now.Sub(at.Time).Seconds()
+		k.shown.add(k.one.termination, lasts, labels[2:4])
+		k.shown.add(k.all.termination, lasts, labels[:4])
 	}
 }

@@ -37,7 +37,10 @@ var metrics = func() map[string]metric {
 }()
 
 // families are what one scrape shows, by name.
-type families map[string]*dto.MetricFamily
+type families struct {
+	all    map[string]*dto.MetricFamily
+	labels labels
+}
 
 // gauge is one series with what it points at: there are tens of thousands at each scrape.
 type gauge struct {
@@ -46,29 +49,36 @@ type gauge struct {
 	value  float64
 }
 
-// add adds a series with these labels, which series may share.
-func (f families) add(name string, value float64, labels []*dto.LabelPair) {
-	family := f[name]
+func (f families) wants(string) bool { return true }
+
+// add adds a series with these labels.
+func (f families) add(name string, value float64, values []string) {
+	family := f.all[name]
 	if family == nil {
 		m := metrics[name]
 		family = &dto.MetricFamily{Name: &m.name, Help: &m.help, Type: dto.MetricType_GAUGE.Enum()}
-		f[name] = family
+		f.all[name] = family
 	}
 	g := &gauge{value: value}
-	g.gauge.Value, g.series.Gauge, g.series.Label = &g.value, &g.gauge, labels
+	g.gauge.Value, g.series.Gauge, g.series.Label = &g.value, &g.gauge, f.labels.of(name, values)
 	family.Metric = append(family.Metric, &g.series)
 }
 
 // labels are those of one scrape, each once: a node has thirty, in each of its series.
 type labels map[[2]string]*dto.LabelPair
 
-// of are the labels of a metric with values, which come in the order of the table. Metrics with
-// equal labels may share them.
-func (l labels) of(name string, values []string) []*dto.LabelPair {
+// labelsOf are the labels of a metric, to which values come in the order of the table.
+func labelsOf(name string, values []string) []label {
 	names := metrics[name].labels
 	if len(names) != len(values) {
 		panic(fmt.Sprintf("%d labels of %s have %d values: %v, %v", len(names), name, len(values), names, values))
 	}
+	return names
+}
+
+// of are the labels of a metric with values.
+func (l labels) of(name string, values []string) []*dto.LabelPair {
+	names := labelsOf(name, values)
 	out := make([]*dto.LabelPair, len(names))
 	for i, n := range names {
 		key := [2]string{n.name, values[n.at]}

@@ -1,10 +1,8 @@
 package state
 
 import (
-	"maps"
 	"slices"
 
-	dto "github.com/prometheus/client_model/go"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
@@ -19,8 +17,35 @@ type loads struct{ podRequests, podLimits, daemonRequests, daemonLimits corev1.R
 // amounts are what one pod asks for and may use.
 type amounts struct{ requests, limits corev1.ResourceList }
 
+// The metrics of nodes.
+const (
+	allocatable    = "karpenter_nodes_allocatable"
+	systemOverhead = "karpenter_nodes_system_overhead"
+	podRequests    = "karpenter_nodes_total_pod_requests"
+	podLimits      = "karpenter_nodes_total_pod_limits"
+	daemonRequests = "karpenter_nodes_total_daemon_requests"
+	daemonLimits   = "karpenter_nodes_total_daemon_limits"
+	lifetime       = "karpenter_nodes_current_lifetime_seconds"
+)
+
+func namesOfNodes() []string {
+	return []string{allocatable, systemOverhead, podRequests, podLimits, daemonRequests, daemonLimits, lifetime}
+}
+
 // eachNode tells what every node has, and what its pods take of it.
 func (w *world) eachNode() {
+	if !slices.ContainsFunc(namesOfNodes(), w.shown.wants) {
+		return
+	}
+	if w.loads == nil {
+		w.loads = w.loadsOfNodes()
+	}
+	for i := range w.nodes {
+		w.node(&w.nodes[i], w.loads[w.nodes[i].Name])
+	}
+}
+
+func (w *world) loadsOfNodes() map[string]*loads {
 	byNode := map[string]*loads{}
 	for i := range w.nodes {
 		byNode[w.nodes[i].Name] = &loads{corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}}
@@ -31,9 +56,7 @@ func (w *world) eachNode() {
 			l.add(p, amountsOf(p, known))
 		}
 	}
-	for i := range w.nodes {
-		w.node(&w.nodes[i], byNode[w.nodes[i].Name])
-	}
+	return byNode
 }
 
 // amountsOf adds up a pod's containers. Those that a cache shares among pods have shared the rest of the spec too (see
@@ -73,37 +96,40 @@ func plus(sum, more corev1.ResourceList) {
 }
 
 func (w *world) node(n *corev1.Node, l *loads) {
-	labels := []string{n.Name, string(n.Status.Phase), yes(w.ours[n.Spec.ProviderID])}
+	labels := []string{"", n.Name, string(n.Status.Phase), yes(w.ours[n.Spec.ProviderID])} // the first is for the resource
 	for _, key := range nodeLabelKeys {
 		labels = append(labels, n.Labels[key])
 	}
-	overhead := corev1.ResourceList{}
-	for name, capacity := range n.Status.Capacity {
-		if free, there := n.Status.Allocatable[name]; there {
-			overhead[name] = minus(capacity, free)
-		}
-	}
-	byResource := map[corev1.ResourceName][]*dto.LabelPair{} // the metrics have the same labels
 	for _, amounts := range []struct {
 		metric string
 		list   corev1.ResourceList
 	}{
-		{"karpenter_nodes_allocatable", n.Status.Allocatable},
-		{"karpenter_nodes_system_overhead", overhead},
-		{"karpenter_nodes_total_pod_requests", l.podRequests},
-		{"karpenter_nodes_total_pod_limits", l.podLimits},
-		{"karpenter_nodes_total_daemon_requests", l.daemonRequests},
-		{"karpenter_nodes_total_daemon_limits", l.daemonLimits},
+		{allocatable, n.Status.Allocatable}, {systemOverhead, w.overhead(n)}, {podRequests, l.podRequests}, {podLimits, l.podLimits},
+		{daemonRequests, l.daemonRequests}, {daemonLimits, l.daemonLimits},
 	} {
-		for _, name := range slices.Sorted(maps.Keys(amounts.list)) {
-			if byResource[name] == nil {
-				byResource[name] = w.labels.of(amounts.metric, slices.Concat([]string{string(name)}, labels))
-			}
-			amount := amounts.list[name]
-			w.shown.add(amounts.metric, amount.AsApproximateFloat64(), byResource[name])
+		if !w.shown.wants(amounts.metric) {
+			continue
+		}
+		for name, amount := range amounts.list {
+			labels[0] = string(name)
+			w.set(amounts.metric, amount.AsApproximateFloat64(), labels...)
 		}
 	}
-	w.set("karpenter_nodes_current_lifetime_seconds", w.now.Sub(n.CreationTimestamp.Time).Seconds(), labels...)
+	w.set(lifetime, w.now.Sub(n.CreationTimestamp.Time).Seconds(), labels[1:]...)
+}
+
+// overhead is what a node has and pods cannot; nothing where it is not wanted.
+func (w *world) overhead(n *corev1.Node) corev1.ResourceList {
+	if !w.shown.wants(systemOverhead) {
+		return nil
+	}
+	out := corev1.ResourceList{}
+	for name, capacity := range n.Status.Capacity {
+		if free, there := n.Status.Allocatable[name]; there {
+			out[name] = minus(capacity, free)
+		}
+	}
+	return out
 }
 
 func minus(a, b resource.Quantity) resource.Quantity {

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,8 +10,13 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
+const podsState = "karpenter_pods_state"
+
 // eachPod tells where every pod is and how it does.
 func (w *world) eachPod() {
+	if !w.shown.wants(podsState) {
+		return
+	}
 	byName := map[string]*corev1.Node{}
 	for i := range w.nodes {
 		byName[w.nodes[i].Name] = &w.nodes[i]
@@ -26,7 +30,7 @@ func (w *world) eachPod() {
 		} else {
 			managed = yes(w.ours[n.Spec.ProviderID])
 		}
-		w.set("karpenter_pods_state", 1, p.Name, p.Namespace, owner(p), p.Spec.NodeName, yes(p.Spec.NodeName != ""),
+		w.set(podsState, 1, p.Name, p.Namespace, owner(p), p.Spec.NodeName, yes(p.Spec.NodeName != ""),
 			translate.PoolCalled(n.Labels), n.Labels[api.LabelZone], n.Labels[api.LabelArch], n.Labels[api.LabelCapacityType],
 			n.Labels[api.LabelInstanceType], string(p.Status.Phase), yes(ready(p)), managed)
 	}
@@ -42,7 +46,7 @@ func owner(p *corev1.Pod) string {
 	if c := metav1.GetControllerOfNoCopy(p); c != nil {
 		o = *c
 	}
-	return fmt.Sprintf("/apis/%s/namespaces/%s/%ss/%s", o.APIVersion, p.Namespace, strings.ToLower(o.Kind), o.Name)
+	return "/apis/" + o.APIVersion + "/namespaces/" + p.Namespace + "/" + strings.ToLower(o.Kind) + "s/" + o.Name
 }
 
 func ready(p *corev1.Pod) bool {
