@@ -19,7 +19,7 @@ type asked struct{ by, expr string }
 // expressions are all that dashboards and rules ask, with Grafana's variables filled in.
 func expressions() []asked {
 	var out []asked
-	variables := strings.NewReplacer("$__rate_interval", "5m", "$nodepool", ".*")
+	variables := strings.NewReplacer("$__rate_interval", "5m", "$__range", "6h", "$nodepool", ".+")
 	for _, b := range Boards() {
 		for _, row := range b.Rows {
 			for _, p := range row.Panels {
