@@ -244,6 +244,14 @@ generate: ## write CRDs, deep copies and pages of the reference from the API typ
 	@cd deploy/monitoring && $(STATIC) go run ./generate .
 	@$(STATIC) go generate ./kube/api/... ./deploy/aws ./charts/...
 
+.PHONY: dashboards
+dashboards: ## draw the dashboards over a recording of a lab, for docs/tasks/monitoring.md
+	@cd deploy/monitoring && $(STATIC) go run ./draw dashboards testdata/lab.txt.gz ../../docs/images/dashboards
+
+.PHONY: record
+record: build ## make that recording again, which takes a quarter of an hour
+	@deploy/monitoring/testdata/record.sh deploy/monitoring/testdata/lab.txt.gz
+
 .PHONY: vulnerabilities
 vulnerabilities: ## ask the Go vulnerability database about each module; another one: GOVULNDB=URL, or file:///FOLDER of a copy
 	@$(STATIC) GOBIN=$(CURDIR)/bin/tools go install $(GOVULNCHECK)
