@@ -35,6 +35,7 @@ type migration struct {
 	checks        bool
 	policies      []string // files
 	from, plan    string   // another autoscaler; file for what to do with its groups
+	kept          []string // groups that stay as they are
 	applies, back bool
 	migrate.Options
 
@@ -105,7 +106,7 @@ it goes on, and --rollback undoes it, also when it was done.`,
   daemok migrate -f provisioners.yaml > nodepools.yaml
   daemok migrate -f chart.yaml --rewrite-workloads > chart-v1.yaml
   daemok migrate -f manifests/ -R --role KarpenterNodeRole-my-cluster
-  daemok migrate --from cluster-autoscaler --plan empty.sh > nodepools.yaml
+  daemok migrate --from cluster-autoscaler --keep system --plan empty.sh > nodepools.yaml
   helm template my-chart | daemok migrate -f - -o json --report report.json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -125,6 +126,7 @@ it goes on, and --rollback undoes it, also when it was done.`,
 	flags.BoolVar(&m.back, "rollback", false, "move the cluster back")
 	flags.StringSliceVar(&m.policies, "policy", nil, "file with an IAM policy of the controller's role, for --check; may be repeated")
 	flags.StringVar(&m.from, "from", "", "another autoscaler whose groups are to be turned: "+fromAutoscaler)
+	flags.StringArrayVar(&m.kept, "keep", nil, "group that stays as it is, by its name in EKS or of its Auto Scaling group, with --from; may be repeated")
 	flags.StringVar(&m.plan, "plan", "", "file for the commands that empty the groups, with --from; default standard error")
 	flags.StringVar(&m.report, "report", "", "file to write the report to; default standard error")
 	m.form.AddTo(flags)

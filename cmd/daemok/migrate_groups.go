@@ -34,6 +34,7 @@ func (m *migration) runGroups(ctx context.Context, in io.Reader, out, errOut io.
 	if err != nil {
 		return err
 	}
+	settings.Kept = m.kept
 	reader, err := scaling.Open(ctx, m.at.region, "daemok-cli")
 	if err != nil {
 		return err

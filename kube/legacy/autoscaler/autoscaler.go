@@ -59,8 +59,31 @@ func (e *entry) refused() bool {
 	return slices.ContainsFunc(e.Findings, func(f migrate.Finding) bool { return f.Weight == migrate.Refuses })
 }
 
-// Convert turns groups, and holds what it makes to the rules.
+// keeps reports whether the group is to stay as it is.
+func (s *Settings) keeps(g nodegroup.Group) bool {
+	return slices.Contains(s.Kept, g.Name) || g.Managed != "" && slices.Contains(s.Kept, g.Managed)
+}
+
+// checkKept is an error where one that is to be kept is no group.
+func (s *Settings) checkKept(groups []nodegroup.Group) error {
+	var known []string
+	for _, g := range groups {
+		known = append(known, cmp.Or(g.Managed, g.Name))
+	}
+	for _, name := range s.Kept {
+		is := func(g nodegroup.Group) bool { return g.Name == name || g.Managed == name }
+		if !slices.ContainsFunc(groups, is) {
+			return fmt.Errorf("--keep %s: the Cluster Autoscaler scales no group of that name; it scales %s", name, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+// Convert turns groups, but those that are kept, and holds what it makes to the rules.
 func Convert(s *Settings, groups []nodegroup.Group, converter *migrate.Converter) (*Result, error) {
+	if err := s.checkKept(groups); err != nil {
+		return nil, err
+	}
 	called := path.Join(s.Namespace, s.Name)
 	about := &entry{migrate.Entry{Object: "Deployment " + called, At: called, Made: []string{}}}
 	s.tell(about)
@@ -71,6 +94,10 @@ func Convert(s *Settings, groups []nodegroup.Group, converter *migrate.Converter
 	for _, g := range groups {
 		e := &entry{migrate.Entry{Object: "group " + g.Name, At: g.Name, Made: []string{}}}
 		entries = append(entries, e)
+		if s.keeps(g) {
+			e.note(migrate.Changes, "--keep", "it stays as it is, with %d nodes, which nothing scales from then on", g.Desired)
+			continue
+		}
 		name := nameOf(g)
 		for n := 2; taken[name]; n++ {
 			name = fmt.Sprintf("%s-%d", nameOf(g), n)
@@ -164,6 +191,9 @@ func (s *Settings) tell(e *entry) {
 		if s.Flags[name] == nil {
 			e.note(migrate.Changes, "--"+name, "true without being said: %s", meanings[name].text)
 		}
+	}
+	if len(s.Kept) == 0 {
+		e.note(migrate.Changes, "groups", "all that it scales are emptied, and the controller never runs on nodes of NodePools: name one of two nodes or more with --keep, for the controller and other system pods, unless other nodes have room for them")
 	}
 	e.note(migrate.Changes, "pods", "cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\" means nothing now: write karpenter.sh/do-not-disrupt: \"true\"; where it is \"true\" on a pod without a controller write karpenter.sh/do-not-disrupt: \"false\"")
 	e.note(migrate.Changes, "nodes", "cluster-autoscaler.kubernetes.io/scale-down-disabled: \"true\" means nothing now: write karpenter.sh/do-not-disrupt: \"true\"")

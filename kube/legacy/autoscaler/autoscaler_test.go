@@ -79,3 +79,32 @@ func TestWants(t *testing.T) {
 		}
 	}
 }
+
+// EKS tags every managed node group for the Cluster Autoscaler, that of the controller too: one that is kept is neither
+// converted nor emptied. Without one the report asks for it.
+func TestAGroupThatIsKeptIsNotEmptied(t *testing.T) {
+	converter, err := migrate.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups := []nodegroup.Group{
+		{Name: "eks-system-1", Managed: "system", Cluster: "c", Desired: 2, Types: []string{"m5.large"}, OnDemand: true, Images: "AL2023_x86_64_STANDARD", Role: "nodes", Subnets: []string{"subnet-1"}, SecurityGroups: []string{"sg-1"}},
+	}
+	for kept, want := range map[string]struct{ emptied, asks bool }{"": {true, true}, "system": {}, "eks-system-1": {}} {
+		s := &Settings{Name: "ca", Flags: map[string][]string{}}
+		if kept != "" {
+			s.Kept = []string{kept}
+		}
+		r, err := Convert(s, groups, converter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asks := strings.Contains(fmt.Sprint(r.Report), "with --keep, for the controller")
+		if emptied := strings.Contains(r.YAML+r.Plan, "system"); emptied != want.emptied || asks != want.asks {
+			t.Errorf("with %q kept: emptied %v, asks %v; want %+v", kept, emptied, asks, want)
+		}
+	}
+	if _, err := Convert(&Settings{Kept: []string{"sytem"}}, groups, converter); err == nil || !strings.Contains(err.Error(), "--keep sytem: the Cluster Autoscaler scales no group of that name; it scales system") {
+		t.Errorf("with a group that is not there: %v", err)
+	}
+}

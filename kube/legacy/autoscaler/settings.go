@@ -14,6 +14,7 @@ import (
 type Settings struct {
 	Namespace, Name string              // of its Deployment
 	Flags           map[string][]string // by name, without dashes; a flag may be given several times
+	Kept            []string            // groups that stay as they are, by the names of Auto Scaling groups or of EKS
 	order           []string
 }
 
