@@ -304,37 +304,3 @@ func leads(by installation.Lease) string {
 	}
 	return "lease " + by.String()
 }
-
-// Memory below which a node is too small for cluster DNS beside the system's own pods.
-const dnsMemory = 1 << 30
-
-func dns(ctx context.Context, p *Patient) ([]Finding, error) {
-	pods, nodes, err := placed(ctx, p.Store, client.InNamespace("kube-system"), client.MatchingLabels{"k8s-app": "kube-dns"})
-	if err != nil {
-		return nil, err
-	}
-	if len(pods) == 0 {
-		return []Finding{trouble(Warning, "", "no pod in kube-system has the label k8s-app=kube-dns: nothing answers for Services", "install the EKS add-on coredns")}, nil
-	}
-	waiting, own, small := 0, 0, 0
-	for i := range pods {
-		n, known := nodes[pods[i].Spec.NodeName]
-		switch {
-		case !known:
-			waiting++
-		case isManaged(n):
-			own++
-		case n.Status.Allocatable.Memory().Value() < dnsMemory:
-			small++
-		}
-	}
-	switch {
-	case waiting == len(pods):
-		return []Finding{trouble(Error, "", "no pod of CoreDNS has a node", "the controller needs DNS to reach AWS unless its dnsPolicy is Default: see values dnsPolicy")}, nil
-	case own == len(pods)-waiting:
-		return []Finding{trouble(Warning, "", "all pods of CoreDNS are on nodes that the controller may remove", "keep one of them on a managed node group or on Fargate, or give them a PodDisruptionBudget")}, nil
-	case small > 0:
-		return []Finding{trouble(Warning, "", fmt.Sprintf("%d of %d pods of CoreDNS are on nodes with less than 1 GiB for pods", small, len(pods)), "use a larger instance type for that node group")}, nil
-	}
-	return []Finding{fine("%d pods of CoreDNS, %d of them on nodes that stay", len(pods), len(pods)-own-waiting)}, nil
-}

@@ -324,7 +324,11 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 		"Karpenter is at work": {func(w *town) {
 			w.objects["k"] = deployment("karpenter", "karpenter", "public.ecr.aws/karpenter/controller:1.14")
 		}, "autoscalers", Error, "Deployment/karpenter/karpenter"},
-		"no DNS":                      {func(w *town) { delete(w.objects, "dns") }, "dns", Warning, "k8s-app=kube-dns"},
+		"no DNS": {func(w *town) { delete(w.objects, "dns") }, "dns", Error, "k8s-app=kube-dns: nothing answers for Services; the controller needs it to find AWS, and launches nothing without"},
+		"no DNS, of which the controller asks nothing": {func(w *town) {
+			delete(w.objects, "dns")
+			w.objects["controller"].(*appsv1.Deployment).Spec.Template.Spec.DNSPolicy = corev1.DNSDefault
+		}, "dns", Warning, "nothing answers for Services"},
 		"DNS waits":                   {func(w *town) { w.objects["dns"].(*corev1.Pod).Spec.NodeName = "" }, "dns", Error, "no pod of CoreDNS has a node"},
 		"DNS is on nodes that may go": {func(w *town) { w.objects["dns"].(*corev1.Pod).Spec.NodeName = "ours" }, "dns", Warning, "may remove"},
 		"DNS is on small nodes":       {func(w *town) { w.objects["stays"] = node("stays", "", "500Mi") }, "dns", Warning, "less than 1 GiB"},
@@ -452,5 +456,24 @@ func TestOneWayOutOfSeveralFindingsIsPrintedOnce(t *testing.T) {
 		"error    dns                 none\n                          -> install it\n"
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", &out, want)
+	}
+}
+
+// Where CoreDNS was scaled down, the way out is to scale it up; where the controller depends on it, also not to.
+func TestTheWayOutWithoutDNS(t *testing.T) {
+	for replicas, want := range map[int32]string{
+		0: "kubectl -n kube-system scale deployment coredns --replicas=2; value dnsPolicy: Default has the controller ask its node's DNS instead",
+		2: "install the EKS add-on coredns; value dnsPolicy: Default has the controller ask its node's DNS instead",
+	} {
+		w := healthy(t)
+		delete(w.objects, "dns")
+		d := deployment("kube-system", "coredns", "coredns")
+		d.Spec.Replicas, d.Spec.Template.Labels = new(replicas), map[string]string{"k8s-app": "kube-dns"}
+		w.objects["coredns"] = d
+		for _, f := range w.examined(t) {
+			if f.Check == "dns" && f.WayOut != want {
+				t.Errorf("with %d replicas the way out is %q, want %q", replicas, f.WayOut, want)
+			}
+		}
 	}
 }
