@@ -251,7 +251,7 @@ func (s NodeClasses) State(ctx context.Context, ref karpv1.NodeClassReference) (
 		state.Made = c.Kind.Made(c.Object)
 	}
 	if ready := condition.Get(c, awsv1.ClassReady); ready != nil {
-		state.Status = ready.Status
+		state.Status, state.Since = ready.Status, ready.LastTransitionTime.Time
 		state.Reason, state.Message = class.Cause(c, ready)
 	}
 	return state, nil

@@ -143,12 +143,17 @@ func (r Round) wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// becomingFor is how long after a class was made nobody but its pools tells that it is
-// not ready.
-const becomingFor = 15 * time.Minute
+const (
+	// becomingFor is how long after a class was made nobody but its pools tells that it is
+	// not ready.
+	becomingFor = 15 * time.Minute
+	// outdatedFor is how long after a class became ready plans may be told that were made
+	// before.
+	outdatedFor = 10 * time.Second
+)
 
-// becoming reports whether the class of a pool is new and not ready yet. It is answered
-// from memory.
+// becoming reports whether the class of a pool is new, and was not ready yet when a plan
+// of this moment was made. It is answered from memory.
 func (p Parts) becoming(id cluster.PoolID) bool {
 	at := slices.IndexFunc(p.Pools, func(g pool.Generation) bool { return g.Kind == id.Kind })
 	if at < 0 {
@@ -159,5 +164,10 @@ func (p Parts) becoming(id cluster.PoolID) bool {
 		return false
 	}
 	class, err := p.Classes.State(ctx, p.Pools[at].View(o).Class)
-	return err == nil && class.Found && !class.Terminating && class.Status != metav1.ConditionTrue && p.Now().Sub(class.CreatedAt) < becomingFor
+	return err == nil && isBecoming(class, p.Now())
+}
+
+func isBecoming(class pool.ClassState, now time.Time) bool {
+	waits := class.Status != metav1.ConditionTrue || now.Sub(class.Since) < outdatedFor
+	return class.Found && !class.Terminating && waits && now.Sub(class.CreatedAt) < becomingFor
 }

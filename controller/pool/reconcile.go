@@ -67,6 +67,7 @@ type ClassState struct {
 	Made               string // fingerprint of what machines are made from; empty: of no matter
 	Family             string // of its images, in effect
 	Status             metav1.ConditionStatus
+	Since              time.Time // the status has been so; zero where the class has no Ready condition
 	Reason, Message    string
 }
 
