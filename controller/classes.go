@@ -33,9 +33,9 @@ type NodeClasses struct {
 	Served  []class.Kind // kinds of classes
 	Build   string       // of the controller
 
-	// Render is LaunchForm, or nil where claims do not say in which form instances were launched. Launches wait for what
-	// is Compared; nil: for none.
-	Render   func(nodeclass.Spec) (map[string]string, error)
+	// Render is LaunchForm. Launches wait for what is Compared, and claims say in which form instances were launched; nil:
+	// neither.
+	Render   func(nodeclass.Spec) (*nodeclass.LaunchForm, error)
 	Compared *class.Comparisons
 }
 
@@ -49,9 +49,9 @@ func (s NodeClasses) Objects() (kinds []client.Object) {
 	return kinds
 }
 
-// LaunchForm renders the launch template of a class for a made-up instance, as fleet.FormOf does, with what every node
+// LaunchForm renders the launch template of a class for made-up instances, as fleet.FormOf does, with what every node
 // registers with.
-func LaunchForm(spec nodeclass.Spec) (map[string]string, error) {
+func LaunchForm(spec nodeclass.Spec) (*nodeclass.LaunchForm, error) {
 	return fleet.FormOf(spec, claim.PlainSetup())
 }
 
@@ -134,22 +134,14 @@ func (s NodeClasses) known(c *class.Subject) (claim.Class, error) {
 // launchForm is the digest of the form that this build makes of a class: as the class has it, or rendered where it has
 // none yet, or where the cache does not show it. It is empty where there is none.
 func (s NodeClasses) launchForm(c *class.Subject) string {
-	if digest := class.FormsOf(c).Digest(s.Build); digest != "" || s.Render == nil || c.Kind.Learned != nil && !c.Kind.Learned() {
+	if digest := class.FormsOf(c).Digest(s.Build); digest != "" || s.Compared == nil || c.Kind.Learned != nil && !c.Kind.Learned() {
 		return digest
 	}
 	spec, err := c.Kind.Spec(c.Object) // without what a Provisioner says of kubelets, as its template has it
 	if err != nil {
 		return ""
 	}
-	form, err := s.Render(spec)
-	if err != nil || form == nil {
-		return ""
-	}
-	digest, err := class.DigestOf(form)
-	if err != nil {
-		return ""
-	}
-	return digest
+	return s.Compared.Digest(c, spec, s.Render)
 }
 
 func asCloud(c *class.Subject) (cloud.Class, error) {

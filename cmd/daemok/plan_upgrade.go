@@ -9,6 +9,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/controller"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/internal/version"
@@ -34,6 +35,7 @@ type formJSON struct {
 
 // changeJSON is one setting; what one of the two does not have is empty.
 type changeJSON struct {
+	Variant string `json:"variant,omitempty"` // of instances, such as spot, of which alone it says that; empty: of all others
 	Setting string `json:"setting"`
 	Before  string `json:"before"`
 	After   string `json:"after"`
@@ -115,9 +117,9 @@ func upgradeOf(c *class.Subject, claims []karpv1.NodeClaim, build string) (upgra
 		if err != nil {
 			return u, fmt.Errorf("%s: %w", c.ID(), err)
 		}
-		f := formJSON{Builds: b.Builds, Nodes: launched[b.Digest]}
-		for _, path := range class.Differing(was, form) {
-			f.Changes = append(f.Changes, changeJSON{path, was[path], form[path]})
+		f := formJSON{Builds: b.Builds, Nodes: launched.Nodes(b.Digest)}
+		for _, d := range was.All(*form) {
+			f.Changes = append(f.Changes, changeJSON(d))
 		}
 		f.Same = len(f.Changes) == 0
 		u.Forms = append(u.Forms, f)
@@ -140,7 +142,7 @@ func writeUpgrade(out io.Writer, build string, all []upgradeJSON) error {
 		}
 		for i, f := range u.Forms {
 			fmt.Fprintf(&b, "%s: %s\n", u.Class, f.text(build, i == 0))
-			for _, c := range f.Changes {
+			for _, c := range f.said() {
 				b.WriteString(c.text())
 			}
 		}
@@ -168,9 +170,23 @@ func (f formJSON) text(build string, now bool) string {
 	return fmt.Sprintf("%s of the earlier %s differ from new nodes of this build, and stay as they are", nodes, builds)
 }
 
+// said are the changes that a text lists: without those of variants in which the same lines change as for plain instances.
+func (f formJSON) said() (out []changeJSON) {
+	for _, c := range f.Changes {
+		as := func(plain changeJSON) bool {
+			return plain.Variant == "" && plain.Setting == c.Setting && plain.text() == changeJSON{"", c.Setting, c.Before, c.After}.text()
+		}
+		if c.Variant == "" || !slices.ContainsFunc(f.Changes, as) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // text has a line of what was and one of what is; of texts with several lines, those that differ.
 func (c changeJSON) text() string {
 	was, is := lines(c.Before), lines(c.After)
+	named := nodeclass.Difference(c).Named()
 	var b strings.Builder
 	for _, side := range []struct {
 		sign        string
@@ -178,12 +194,12 @@ func (c changeJSON) text() string {
 	}{{"-", was, is}, {"+", is, was}} {
 		for _, line := range side.its {
 			if !slices.Contains(side.others, line) {
-				fmt.Fprintf(&b, "  %s %s: %s\n", side.sign, c.Setting, line)
+				fmt.Fprintf(&b, "  %s %s: %s\n", side.sign, named, line)
 			}
 		}
 	}
 	if b.Len() == 0 {
-		fmt.Fprintf(&b, "  ~ %s: the same lines in another order\n", c.Setting)
+		fmt.Fprintf(&b, "  ~ %s: the same lines in another order\n", named)
 	}
 	return b.String()
 }

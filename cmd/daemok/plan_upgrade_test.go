@@ -60,8 +60,8 @@ func noteForm(t *testing.T, store client.Client, c *class.Subject, changes map[s
 	if err != nil {
 		t.Fatal(err)
 	}
-	maps.Copy(form, changes)
-	forms, err := class.Forms{}.With(c, "v1", form, nil)
+	maps.Copy(form.Base, changes)
+	forms, err := class.Forms{}.With(c, "v1", *form, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,11 +180,29 @@ func TestSeveralBuildsOfAClassAreToldApart(t *testing.T) {
 
 // Of a script with many lines those are printed that differ.
 func TestAChangedScriptIsShownByLines(t *testing.T) {
-	got := changeJSON{"UserData script 1", "#!/bin/sh\na\nb\n", "#!/bin/sh\nb\nc\n"}.text()
+	got := changeJSON{"", "UserData script 1", "#!/bin/sh\na\nb\n", "#!/bin/sh\nb\nc\n"}.text()
 	if want := "  - UserData script 1: a\n  + UserData script 1: c\n"; got != want {
 		t.Errorf("it prints %q, want %q", got, want)
 	}
-	if got := (changeJSON{"x", "a\nb", "b\na"}).text(); !strings.Contains(got, "another order") {
+	script := formJSON{Changes: []changeJSON{
+		{"", "UserData script 1", "#!/bin/sh\na\n--max-pods=58\n", "#!/bin/sh\nb\n--max-pods=58\n"},
+		{"few pods", "UserData script 1", "#!/bin/sh\na\n--max-pods=11\n", "#!/bin/sh\nb\n--max-pods=11\n"},
+		{"many pods", "UserData script 1", "#!/bin/sh\na\n--max-pods=737\n", "#!/bin/sh\nb\n--max-pods=250\n"},
+	}}
+	said := ""
+	for _, c := range script.said() {
+		said += c.text()
+	}
+	if want := `  - UserData script 1: a
+  + UserData script 1: b
+  - UserData script 1 (many pods): a
+  - UserData script 1 (many pods): --max-pods=737
+  + UserData script 1 (many pods): b
+  + UserData script 1 (many pods): --max-pods=250
+`; said != want {
+		t.Errorf("of a script with variants it prints\n%s\nwant\n%s", said, want)
+	}
+	if got := (changeJSON{"", "x", "a\nb", "b\na"}).text(); !strings.Contains(got, "another order") {
 		t.Errorf("of the same lines in another order it prints %q", got)
 	}
 }

@@ -2,8 +2,11 @@ package class
 
 import (
 	"context"
+	"reflect"
 	"sync"
 	"time"
+
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
 )
 
 // AwaitFor is how long launches wait for comparisons after a controller began to lead, all classes together: pods wait no
@@ -17,6 +20,38 @@ type Comparisons struct {
 	mu   sync.Mutex
 	made map[string]chan struct{} // by kind and name of the class; closed once it was compared
 	late chan struct{}            // closed when launches wait no longer; nil until the first one waits
+
+	digests map[string]digestOf // by kind and name of the class
+}
+
+// digestOf is that of the form that was rendered of a spec.
+type digestOf struct {
+	spec   nodeclass.Spec
+	digest string
+}
+
+// Digest is that of the form of a class for launches that cannot read it on the class. It is rendered once for each spec,
+// and empty where there is none.
+func (m *Comparisons) Digest(c *Subject, spec nodeclass.Spec, render func(nodeclass.Spec) (*nodeclass.LaunchForm, error)) string {
+	m.mu.Lock()
+	known, has := m.digests[key(c)]
+	m.mu.Unlock()
+	if has && reflect.DeepEqual(known.spec, spec) {
+		return known.digest
+	}
+	digest := ""
+	if form, err := render(spec); err == nil && form != nil {
+		if b, err := built("", *form); err == nil {
+			digest = b.Digest
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.digests == nil {
+		m.digests = map[string]digestOf{}
+	}
+	m.digests[key(c)] = digestOf{spec, digest}
+	return digest
 }
 
 // Await returns once the class has been compared, AwaitFor has passed since the first such call, or ctx ends.
@@ -67,9 +102,11 @@ func (m *Comparisons) channel(c *Subject) chan struct{} {
 	if m.made == nil {
 		m.made = map[string]chan struct{}{}
 	}
-	key := c.Kind.Name + "/" + c.GetName() // of the object, whose Provisioners share it
-	if m.made[key] == nil {
-		m.made[key] = make(chan struct{})
+	if m.made[key(c)] == nil {
+		m.made[key(c)] = make(chan struct{})
 	}
-	return m.made[key]
+	return m.made[key(c)]
 }
+
+// key is of the object, which Provisioners share that name it.
+func key(c *Subject) string { return c.Kind.Name + "/" + c.GetName() }

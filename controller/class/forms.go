@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/api/condition"
@@ -71,7 +72,7 @@ func (f Forms) Earlier() []Built {
 
 // With is the forms once a build has made its own. Those of another spec are dropped: nodes of it drift. in is which
 // digests NodeClaims carry: forms that no node has any more are dropped too.
-func (f Forms) With(c *Subject, build string, form map[string]string, in map[string]int) (Forms, error) {
+func (f Forms) With(c *Subject, build string, form nodeclass.LaunchForm, in Launched) (Forms, error) {
 	hash, err := hashOf(c)
 	if err != nil {
 		return Forms{}, err
@@ -94,7 +95,7 @@ func (f Forms) With(c *Subject, build string, form map[string]string, in map[str
 			b.Builds = append(without(b.Builds, build), build)
 			b.Builds = b.Builds[max(0, len(b.Builds)-buildsMost):]
 			next.Built[0] = b
-		case in[b.Digest] > 0 && len(next.Built) < formsMost:
+		case in.Nodes(b.Digest) > 0 && len(next.Built) < formsMost:
 			if b.Builds = without(b.Builds, build); len(b.Builds) > 0 { // of two builds of one name the newer counts
 				next.Built = append(next.Built, b)
 			}
@@ -123,13 +124,7 @@ func without(builds []string, build string) []string {
 	return slices.DeleteFunc(slices.Clone(builds), func(b string) bool { return b == build })
 }
 
-// DigestOf is that of a form, which NodeClaims carry whose instances are launched in it.
-func DigestOf(form map[string]string) (string, error) {
-	b, err := built("", form)
-	return b.Digest, err
-}
-
-func built(build string, form map[string]string) (Built, error) {
+func built(build string, form nodeclass.LaunchForm) (Built, error) {
 	text, err := json.Marshal(form) // keys are sorted
 	if err != nil {
 		return Built{}, fmt.Errorf("write the form of a class: %w", err)
@@ -149,48 +144,32 @@ func built(build string, form map[string]string) (Built, error) {
 // unpackedMost bounds what an annotation that another client wrote may become.
 const unpackedMost = 1 << 20
 
-// Form are the values by path. They may hold what the user wrote into user data: those who may read the class know it.
-func (b Built) Form() (form map[string]string, err error) {
+// Form has what the user wrote into user data: those who may read the class know it.
+func (b Built) Form() (form nodeclass.LaunchForm, err error) {
 	r, err := gzip.NewReader(bytes.NewReader(b.Packed))
 	if err != nil {
-		return nil, fmt.Errorf("unpack the form of build %s: %w", strings.Join(b.Builds, ", "), err)
+		return form, fmt.Errorf("unpack the form of build %s: %w", strings.Join(b.Builds, ", "), err)
 	}
-	if err := json.NewDecoder(io.LimitReader(r, unpackedMost)).Decode(&form); err != nil {
-		return nil, fmt.Errorf("unpack the form of build %s: %w", strings.Join(b.Builds, ", "), err)
+	text, err := io.ReadAll(io.LimitReader(r, unpackedMost))
+	if err != nil {
+		return form, fmt.Errorf("unpack the form of build %s: %w", strings.Join(b.Builds, ", "), err)
+	}
+	strict := json.NewDecoder(bytes.NewReader(text))
+	strict.DisallowUnknownFields()
+	if strict.Decode(&form) == nil {
+		return form, nil
+	}
+	form = nodeclass.LaunchForm{} // builds before had plain instances alone
+	if err := json.Unmarshal(text, &form.Base); err != nil {
+		return form, fmt.Errorf("read the form of build %s: %w", strings.Join(b.Builds, ", "), err)
 	}
 	return form, nil
 }
 
-// Differing are the paths of settings that two forms have otherwise, sorted.
-func Differing(a, b map[string]string) (paths []string) {
-	all := maps.Clone(a)
-	maps.Copy(all, b)
-	for _, path := range slices.Sorted(maps.Keys(all)) {
-		was, had := a[path]
-		is, has := b[path]
-		if was != is || had != has {
-			paths = append(paths, path)
-		}
-	}
-	return paths
-}
-
-// LaunchedAs counts the NodeClaims of a class by the digest of the form that their instances were launched in.
-func LaunchedAs(c *Subject, claims []karpv1.NodeClaim) map[string]int {
-	out := map[string]int{}
-	for i := range claims {
-		ref := claims[i].Spec.NodeClassRef
-		if digest := claims[i].Annotations[api.MarkLaunchForm]; digest != "" && ref.Group == c.Kind.Group && ref.Kind == c.Kind.Name && ref.Name == c.GetName() {
-			out[digest]++
-		}
-	}
-	return out
-}
-
 // launched is in which forms instances of a class were launched.
 type launched struct {
-	in      map[string]int // NodeClaims by digest
-	unknown error          // why the class cannot be compared with them; nil: it can
+	in      Launched // NodeClaims
+	unknown error    // why the class cannot be compared with them; nil: it can
 }
 
 // launched counts the NodeClaims of a class by form; none where forms are not compared.
@@ -205,19 +184,32 @@ func (r *Reconciler) launched(ctx context.Context, c *Subject) (launched, error)
 	return launched{in: LaunchedAs(c, claims.Items)}, nil
 }
 
+// form renders a class, anew only when its spec is another: a look comes every minute.
+func (r *Reconciler) form(c *Subject) (*nodeclass.LaunchForm, error) {
+	known := r.records.of(c.GetName())
+	if known.form == nil || !reflect.DeepEqual(known.formOf, c.Spec) {
+		form, err := r.Form(c.Spec)
+		if err != nil {
+			return nil, err
+		}
+		known.form, known.formOf = form, c.Spec
+	}
+	return known.form, nil
+}
+
 // noteForm has the class carry the form that this build makes of it. What cannot be rendered cannot be launched
 // either, and is said elsewhere.
 func (r *Reconciler) noteForm(c *Subject, launched launched, annotations map[string]string) error {
 	if r.Form == nil || launched.unknown != nil {
 		return nil
 	}
-	form, err := r.Form(c.Spec)
+	form, err := r.form(c)
 	if err != nil || form == nil {
 		delete(annotations, api.MarkLaunchForms)
 		return nil //nolint:nilerr // conditions say what is wrong with a spec
 	}
 	before := FormsOf(c)
-	next, err := before.With(c, r.Build, form, launched.in)
+	next, err := before.With(c, r.Build, *form, launched.in)
 	if err != nil {
 		return err
 	}
@@ -249,8 +241,8 @@ func (r *Reconciler) compareFirst(ctx context.Context, c *Subject, launched laun
 	return nil
 }
 
-// pathsNamed is how many settings a condition names.
-const pathsNamed = 10
+// settingsNamed is how many a condition names.
+const settingsNamed = 10
 
 // compareForms warns while nodes are there that another build launched in another form. It names settings and builds,
 // and no values: those of user data may be secrets.
@@ -267,36 +259,45 @@ func (r *Reconciler) compareForms(c *Subject, launched launched) error {
 	var texts []string
 	nodes := 0
 	for _, b := range forms.Earlier() {
-		if launched.in[b.Digest] == 0 {
-			continue
-		}
-		text, err := changed(b, forms.Built[0])
+		n, text, err := changed(b, forms.Built[0], launched.in[b.Digest])
 		if err != nil {
 			return err
 		}
-		nodes += launched.in[b.Digest]
-		texts = append(texts, text)
+		if nodes += n; n > 0 {
+			texts = append(texts, text)
+		}
 	}
 	r.Metrics.OtherForms.WithLabelValues(c.Kind.label(c.GetName())).Set(float64(nodes))
 	r.doubt(c, awsv1.ClassLaunchTemplateChanged, awsv1.ReasonRenderedOtherwise, strings.Join(texts, "; "))
 	return nil
 }
 
-// changed says what a build makes otherwise than an earlier one.
-func changed(was, is Built) (string, error) {
+// changed counts the nodes of an earlier build to which a build would make another launch template, by their variants, and
+// says what it makes otherwise.
+func changed(was, is Built, nodes map[string]int) (n int, text string, err error) {
 	before, err := was.Form()
 	if err != nil {
-		return "", err
+		return 0, "", err
 	}
 	after, err := is.Form()
 	if err != nil {
-		return "", err
+		return 0, "", err
 	}
-	paths := Differing(before, after)
-	named := strings.Join(paths[:min(len(paths), pathsNamed)], ", ")
-	if more := len(paths) - pathsNamed; more > 0 {
+	all := map[string]bool{}
+	for variants, of := range nodes {
+		differ := before.For(after, strings.Split(variants, ","))
+		for _, d := range differ {
+			all[d.Named()] = true
+		}
+		if len(differ) > 0 {
+			n += of
+		}
+	}
+	settings := slices.Sorted(maps.Keys(all))
+	named := strings.Join(settings[:min(len(settings), settingsNamed)], ", ")
+	if more := len(settings) - settingsNamed; more > 0 {
 		named += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Sprintf("nodes that build %s of the controller launched have another launch template than build %s makes of the same class: %s; "+
+	return n, fmt.Sprintf("nodes that build %s of the controller launched have another launch template than build %s makes of the same class: %s; "+
 		"they stay, and new nodes get the new one; `daemok plan --upgrade` shows the values", was.Builds[len(was.Builds)-1], is.Builds[len(is.Builds)-1], named), nil
 }

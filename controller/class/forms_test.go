@@ -1,6 +1,8 @@
 package class
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,14 +32,14 @@ import (
 const secret = "hunter2"
 
 // builtWith renders each class with a secret of the user's, and hops.
-func builtWith(hops string) func(nodeclass.Spec) (map[string]string, error) {
-	return func(s nodeclass.Spec) (map[string]string, error) {
-		return map[string]string{"MetadataOptions.HttpPutResponseHopLimit": hops, "UserData script 1": "TOKEN=" + secret + s.UserData}, nil
+func builtWith(hops string) func(nodeclass.Spec) (*nodeclass.LaunchForm, error) {
+	return func(s nodeclass.Spec) (*nodeclass.LaunchForm, error) {
+		return &nodeclass.LaunchForm{Base: map[string]string{"MetadataOptions.HttpPutResponseHopLimit": hops, "UserData script 1": "TOKEN=" + secret + s.UserData}}, nil
 	}
 }
 
 // led is the loop of a build that leads from now on, over what builds before it left.
-func (s *story) led(build string, form func(nodeclass.Spec) (map[string]string, error)) {
+func (s *story) led(build string, form func(nodeclass.Spec) (*nodeclass.LaunchForm, error)) {
 	s.t.Helper()
 	before := s.r
 	s.r = reconciler(s.account)
@@ -114,6 +117,130 @@ func TestABuildThatRendersAClassOtherwiseSaysSo(t *testing.T) {
 	}
 }
 
+// onSpot makes launch templates of spot instances, and of those alone, with these hops.
+func onSpot(hops string) func(nodeclass.Spec) (*nodeclass.LaunchForm, error) {
+	return func(s nodeclass.Spec) (*nodeclass.LaunchForm, error) {
+		f, err := builtWith("1")(s)
+		f.Vary(nodeclass.VariantSpot, map[string]string{"MetadataOptions.HttpPutResponseHopLimit": hops, "UserData script 1": f.Base["UserData script 1"]})
+		return f, err
+	}
+}
+
+// A build that makes launch templates of spot instances otherwise is said to where spot instances run, of which it counts
+// no others.
+func TestNodesCountWhoseOwnVariantIsMadeOtherwise(t *testing.T) {
+	s := begin(t)
+	s.led("v1", onSpot("1"))
+	look(t, s.r)
+	s.launched("on-demand")
+	s.led("v2", onSpot("2"))
+	if warning, nodes := s.says(); warning != nil || nodes != 0 {
+		t.Errorf("without spot instances it warns: %s, of %v nodes", condition.Describe(warning), nodes)
+	}
+	s.led("v1", onSpot("1"))
+	look(t, s.r)
+	spot := s.launched("spot")
+	spot.Labels = map[string]string{api.LabelCapacityType: api.CapacityTypeSpot}
+	if err := s.r.Store.Update(t.Context(), spot); err != nil {
+		t.Fatal(err)
+	}
+	s.led("v2", onSpot("2"))
+	if warning, nodes := s.says(); warning == nil || nodes != 1 || !strings.Contains(warning.Message, "MetadataOptions.HttpPutResponseHopLimit (spot);") {
+		t.Errorf("with a spot instance it says %s, of %v nodes", condition.Describe(warning), nodes)
+	}
+}
+
+// What a NodeClaim says of its instance tells which launch template a new one like it gets.
+func TestVariantsOfNodeClaims(t *testing.T) {
+	amount := func(name corev1.ResourceName, n int64) corev1.ResourceList {
+		return corev1.ResourceList{name: *resource.NewQuantity(n, resource.DecimalSI)}
+	}
+	labelled := func(pairs ...string) func(*karpv1.NodeClaim) {
+		return func(c *karpv1.NodeClaim) {
+			c.Labels = map[string]string{}
+			for i := 0; i < len(pairs); i += 2 {
+				c.Labels[pairs[i]] = pairs[i+1]
+			}
+		}
+	}
+	has := func(name corev1.ResourceName, n int64) func(*karpv1.NodeClaim) {
+		return func(c *karpv1.NodeClaim) { c.Status.Capacity = amount(name, n) }
+	}
+	c := subject(class(func(c *awsv1.EC2NodeClass) {
+		c.Status.AMIs = []awsv1.AMI{{ID: "ami-1", Name: "bottlerocket-aws-k8s-1.36-x86_64-v1.50.0-5d2a1b8c"}, {ID: "ami-2", Name: "mine"}}
+	}))
+	for want, change := range map[string]func(*karpv1.NodeClaim){
+		"":                                   labelled(api.LabelCapacityType, "on-demand", api.LabelArch, "amd64", api.LabelTenancy, "default"),
+		"arm64 spot":                         labelled(api.LabelCapacityType, "spot", api.LabelArch, "arm64"),
+		"capacity reservation":               labelled(api.LabelCapacityType, "reserved", api.LabelReservationType, "default"),
+		"capacity block":                     labelled(api.LabelCapacityType, "reserved", api.LabelReservationType, "capacity-block"),
+		"interruptible capacity reservation": labelled(api.LabelCapacityType, "reserved", api.LabelReservationType, "default", api.LabelReservationInterruptible, "true"),
+		"dedicated partition":                labelled(api.LabelTenancy, "dedicated", api.LabelPlacementGroupPartition, "2"),
+		"few pods":                           has("pods", 29),
+		"many pods":                          has("pods", 234),
+		"GPU":                                has("nvidia.com/gpu", 1),
+		"Neuron":                             has("aws.amazon.com/neuron", 1),
+		"image release":                      func(c *karpv1.NodeClaim) { c.Status.ImageID = "ami-1" },
+		"EFA": func(c *karpv1.NodeClaim) {
+			c.Spec.Resources.Requests, c.Status.Capacity = amount("vpc.amazonaws.com/efa", 1), amount("vpc.amazonaws.com/efa", 1)
+		},
+		"EFAs": func(c *karpv1.NodeClaim) {
+			c.Spec.Resources.Requests, c.Status.Capacity = amount("vpc.amazonaws.com/efa", 1), amount("vpc.amazonaws.com/efa", 4)
+		},
+	} {
+		claim := &karpv1.NodeClaim{}
+		change(claim)
+		if got := strings.Join(variantsOf(c, claim), " "); got != want {
+			t.Errorf("variants %q, want %q", got, want)
+		}
+	}
+}
+
+// Forms that builds noted which knew no variants are read, and compared as far as they go.
+func TestFormsWithoutVariantsAreCompared(t *testing.T) {
+	s := begin(t)
+	s.led("v1", builtWith("1"))
+	look(t, s.r)
+	s.launched("old")
+	s.edit(func(c *awsv1.EC2NodeClass) {
+		f := FormsOf(subject(c))
+		form, err := f.Built[0].Form()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(form.Base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Built[0].Packed = packed(t, text)
+		if text, err = json.Marshal(f); err != nil {
+			t.Fatal(err)
+		}
+		c.Annotations[api.MarkLaunchForms] = string(text)
+	})
+	s.led("v2", onSpot("2"))
+	if warning, nodes := s.says(); warning != nil || nodes != 0 {
+		t.Errorf("it warns of a variant that is new: %s, %v nodes", condition.Describe(warning), nodes)
+	}
+	s.led("v3", builtWith("3"))
+	if warning, nodes := s.says(); warning == nil || nodes != 1 {
+		t.Errorf("it says %s, of %v nodes", condition.Describe(warning), nodes)
+	}
+}
+
+func packed(t *testing.T, text []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	if _, err := w.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
 // onLook runs something when subnets are looked up, which is the first that AWS is asked.
 type onLook struct {
 	*account
@@ -155,9 +282,9 @@ func TestAClassIsComparedBeforeAWSIsAsked(t *testing.T) {
 func TestWhatIsNoChangeOfTheBuild(t *testing.T) {
 	tests := map[string]func(s *story){
 		"the same form": func(s *story) { s.led("v2", builtWith("1")) },
-		"no form":       func(s *story) { s.led("v2", func(nodeclass.Spec) (map[string]string, error) { return nil, nil }) },
+		"no form":       func(s *story) { s.led("v2", func(nodeclass.Spec) (*nodeclass.LaunchForm, error) { return nil, nil }) },
 		"a spec that cannot be rendered": func(s *story) {
-			s.led("v2", func(nodeclass.Spec) (map[string]string, error) { return nil, fmt.Errorf("no such family") })
+			s.led("v2", func(nodeclass.Spec) (*nodeclass.LaunchForm, error) { return nil, fmt.Errorf("no such family") })
 		},
 		"there and back": func(s *story) {
 			s.led("v2", builtWith("2"))
@@ -231,27 +358,27 @@ func TestAChangedLaunchTemplateIsToldOnce(t *testing.T) {
 // Of many builds only so many are kept, those that nodes are of.
 func TestNotesDoNotGrow(t *testing.T) {
 	c := subject(class(func(c *awsv1.EC2NodeClass) { c.UID, c.Generation = "uid", 1 }))
-	f, launched := Forms{}, map[string]int{}
+	f, launched := Forms{}, Launched{}
 	for n := range 10 {
 		form, err := builtWith(fmt.Sprint(n))(nodeclass.Spec{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, build := range []string{"a", "b", "c"} { // three builds of each form
-			if f, err = f.With(c, fmt.Sprint(build, n), form, launched); err != nil {
+			if f, err = f.With(c, fmt.Sprint(build, n), *form, launched); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if got, err := f.Built[0].Form(); err != nil || !maps.Equal(got, form) || f.Digest(fmt.Sprint("a", n)) == "" || len(f.Built[0].Builds) != 3 {
+		if got, err := f.Built[0].Form(); err != nil || !maps.Equal(got.Base, form.Base) || f.Digest(fmt.Sprint("a", n)) == "" || len(f.Built[0].Builds) != 3 {
 			t.Fatalf("the form of build %d reads back as %v, %v, of builds %v", n, got, err, f.Built[0].Builds)
 		}
-		launched[f.Built[0].Digest] = 1
+		launched[f.Built[0].Digest] = map[string]int{"": 1}
 	}
 	if len(f.Built) != formsMost {
 		t.Errorf("%d forms are kept, want %d", len(f.Built), formsMost)
 	}
 	clear(launched)
-	next, err := f.With(c, "last", map[string]string{}, launched)
+	next, err := f.With(c, "last", nodeclass.LaunchForm{}, launched)
 	if err != nil || len(next.Built) != 1 {
 		t.Errorf("without nodes %d forms are kept, %v", len(next.Built), err)
 	}

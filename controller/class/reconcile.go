@@ -91,7 +91,7 @@ type Reconciler struct {
 
 	// Form renders a spec, so that nodes which another build launched can be told whose launch template differs; nil:
 	// nothing is compared. Build names this build. Launches wait for what is Compared; nil: none does.
-	Form     func(nodeclass.Spec) (map[string]string, error)
+	Form     func(nodeclass.Spec) (*nodeclass.LaunchForm, error)
 	Build    string
 	Compared *Comparisons
 

@@ -3,6 +3,8 @@ package class
 import (
 	"sync"
 	"time"
+
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
 )
 
 // How soon a class that is not in order is looked at again: its owner may be
@@ -19,6 +21,9 @@ type record struct {
 	told    map[string]string  // what its users were told last, by condition or field
 	found   map[string]finding // looks that found what they sought, by condition
 	idle    map[string]idling  // reservations that have had room at each look
+
+	form   *nodeclass.LaunchForm // of a spec; nil: none was rendered
+	formOf nodeclass.Spec
 
 	generation int64     // that the retries are about
 	retries    int       // looks in a row that found it not in order

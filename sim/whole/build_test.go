@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,6 +25,7 @@ import (
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/storetest"
 )
@@ -35,14 +37,14 @@ type build struct {
 }
 
 // form is how the build renders classes; nil: it compares none.
-func (b build) form() func(nodeclass.Spec) (map[string]string, error) {
+func (b build) form() func(nodeclass.Spec) (*nodeclass.LaunchForm, error) {
 	if b.name == "" {
 		return nil
 	}
-	return func(spec nodeclass.Spec) (map[string]string, error) {
+	return func(spec nodeclass.Spec) (*nodeclass.LaunchForm, error) {
 		form, err := product.LaunchForm(spec)
 		if b.hops != "" && err == nil {
-			form["MetadataOptions.HttpPutResponseHopLimit"] = b.hops
+			form.Base["MetadataOptions.HttpPutResponseHopLimit"] = b.hops
 		}
 		return form, err
 	}
@@ -116,6 +118,17 @@ func (w *world) upgrade(kind, name string, refuses func(time.Duration) error) (s
 	return saw, began
 }
 
+// byForm counts the NodeClaims of a class by the form that their instances were launched in, the fewest first.
+func (w *world) byForm(kind, name string) (counts []int) {
+	w.t.Helper()
+	launched := class.LaunchedAs(w.classNamed(kind, name), w.claims())
+	for digest := range launched {
+		counts = append(counts, launched.Nodes(digest))
+	}
+	slices.Sort(counts)
+	return counts
+}
+
 // onLarge has a Provisioner launch instances that have room for one pod.
 func onLarge(s *v1alpha5.ProvisionerSpec) {
 	s.Requirements = []v1alpha5.Requirement{{Key: api.LabelInstanceType, Operator: "In", Values: []string{"m5.large"}}}
@@ -165,7 +178,7 @@ func TestAClassIsComparedBeforeAnUpgradedControllerLaunchesFromIt(t *testing.T) 
 				if said := saw.said[0]; !strings.HasPrefix(said, "True "+awsv1.ReasonRenderedOtherwise) || !strings.Contains(said, "MetadataOptions.HttpPutResponseHopLimit") {
 					t.Errorf("an instance was launched while the class said %q of its launch template", said)
 				}
-				counts := slices.Sorted(maps.Values(class.LaunchedAs(w.classNamed(tt.kind, tt.name), w.claims())))
+				counts := w.byForm(tt.kind, tt.name)
 				if !slices.Equal(counts, []int{1, 2}) {
 					t.Errorf("nodes by form: %v, want two of the earlier build and one of this", counts)
 				}
@@ -173,6 +186,27 @@ func TestAClassIsComparedBeforeAnUpgradedControllerLaunchesFromIt(t *testing.T) 
 			})
 		})
 	}
+}
+
+// Nodes are counted by what their own launch templates may have otherwise, as they run: of m5.large, which have few pods, and
+// of spot and arm64.
+func TestNodesAreCountedByTheVariantOfTheirLaunchTemplate(t *testing.T) {
+	tellOfAWS(t, 14, func(t *testing.T, w *world) {
+		w.pool("default", nil)
+		w.pool("spot", func(p *karpv1.NodePool) {
+			onSpot(p)
+			p.Spec.Template.Spec.Requirements[0].Values = []string{"m6g.xlarge"}
+		})
+		w.start(setup{build: build{name: "v1"}})
+		w.deploy("web", 1, func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{api.LabelNodePool: "default"} })
+		w.deploy("batch", 1, func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{api.LabelNodePool: "spot"} })
+		w.until(5*time.Minute, "two pods running", func() bool { return w.run(2) })
+		for _, launched := range class.LaunchedAs(w.classNamed(class.KindEC2NodeClass, "default"), w.claims()) {
+			if !maps.Equal(launched, map[string]int{"few pods": 1, "arm64,spot": 1}) {
+				t.Errorf("nodes by variants: %v", launched)
+			}
+		}
+	})
 }
 
 // A class that cannot be compared keeps pods waiting for a few seconds, and is compared once it can be: the node that was
@@ -188,7 +222,7 @@ func TestPodsDoNotWaitLongForAComparison(t *testing.T) {
 		w.until(5*time.Minute, "a comparison", func() bool {
 			return condition.IsTrue(w.nodeClass(), awsv1.ClassLaunchTemplateChanged)
 		})
-		counts := slices.Sorted(maps.Values(class.LaunchedAs(w.classNamed(class.KindEC2NodeClass, "default"), w.claims())))
+		counts := w.byForm(class.KindEC2NodeClass, "default")
 		if !slices.Equal(counts, []int{1, 2}) {
 			t.Errorf("nodes by form: %v, want two of the earlier build and one of this", counts)
 		}

@@ -15,17 +15,33 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 )
 
-// FormOf renders the launch template of a class for an instance that is made up, in a cluster that is: each setting by
+// FormOf renders the launch template of a class for instances that are made up, in a cluster that is: each setting by
 // its path, user data by its sections. It depends on the spec, on what nodes register with and on this
 // build alone, so that the forms of two builds can be compared. It is nil with a launch template of the user's own.
 // The values may hold what the user wrote into user data.
-func FormOf(spec nodeclass.Spec, node cloud.NodeSetup) (map[string]string, error) {
+func FormOf(spec nodeclass.Spec, node cloud.NodeSetup) (*nodeclass.LaunchForm, error) {
 	if spec.LaunchTemplate != "" {
 		return nil, nil
 	}
-	o, err := build(madeUp(spec, node))
+	plain, err := formOf(spec, node, plainSample(spec))
 	if err != nil {
 		return nil, fmt.Errorf("render the launch template for a made-up instance: %w", err)
+	}
+	out := &nodeclass.LaunchForm{Base: plain}
+	for _, v := range variants {
+		i := plainSample(spec)
+		v.change(&i)
+		if form, err := formOf(spec, node, i); err == nil { // else no such instance can be launched
+			out.Vary(v.name, form)
+		}
+	}
+	return out, nil
+}
+
+func formOf(spec nodeclass.Spec, node cloud.NodeSetup, i sample) (map[string]string, error) {
+	o, err := build(madeUp(spec, node, i))
+	if err != nil {
+		return nil, err
 	}
 	data := *o.templates[0].data
 	text, err := base64.StdEncoding.DecodeString(aws.ToString(data.UserData))
@@ -49,30 +65,89 @@ func FormOf(spec nodeclass.Spec, node cloud.NodeSetup) (map[string]string, error
 	return form, nil
 }
 
-// Where the made-up instance is, and what it is.
+// Where the made-up instance is, what it is, and what it is taken from.
 const (
-	madeUpZone = "zone-a"
-	madeUpType = "made-up.2xlarge"
+	madeUpZone        = "zone-a"
+	madeUpType        = "made-up.2xlarge"
+	madeUpReservation = "reservation-1"
 )
 
-// madeUp is a request for one instance that has what any class may ask for.
-func madeUp(spec nodeclass.Spec, node cloud.NodeSetup) Request {
-	subnet := nodeclass.Subnet{ID: "subnet-1", Zone: madeUpZone, ZoneID: "id-a"}
-	class := nodeclass.Class{Name: "class", Spec: spec, Resolved: nodeclass.Resolved{
-		Subnets: []nodeclass.Subnet{subnet}, Groups: []nodeclass.Group{{ID: "sg-1", Name: "nodes"}}, Images: []nodeclass.Image{{ID: "ami-1", Name: "image"}}, Profile: "profile",
+// sample is what varies of an instance that is made up.
+type sample struct {
+	kind        catalog.Type
+	offer       cloud.OfferChoice
+	reservation nodeclass.Reservation // none without an ID
+	placement   *nodeclass.PlacementGroup
+	image       string   // its name
+	extended    []string // resources that are asked for
+}
+
+// plainSample has what any class may ask for.
+func plainSample(spec nodeclass.Spec) sample {
+	i := sample{image: "image", offer: cloud.OfferChoice{Kind: madeUpType, Zone: madeUpZone, Option: cluster.OnDemand}, kind: catalog.Type{
+		Name: madeUpType, Arch: "amd64", CPUs: 8, MemoryMiB: 32 << 10, ENIs: 4, AddressesByENI: 15, LocalGB: 300, EFAs: 8, CardENIs: []int64{8, 8, 8, 8, 8, 8, 8, 8},
+		Nitro: true, NestedVirtual: true, OnDemand: true, Spot: true, Placements: []string{nodeclass.Cluster, nodeclass.Partition}, Zones: []string{madeUpZone},
 	}}
 	if spec.Placement != nil {
-		class.Resolved.Placement = &nodeclass.PlacementGroup{ID: "pg-1", Name: "group", Strategy: nodeclass.Cluster}
+		i.placement = &nodeclass.PlacementGroup{ID: "pg-1", Name: "group", Strategy: nodeclass.Cluster}
 	}
-	kind := catalog.Type{
-		Name: madeUpType, Arch: "amd64", CPUs: 8, MemoryMiB: 32 << 10, ENIs: 4, AddressesByENI: 15, LocalGB: 300, EFAs: 8, CardENIs: []int64{8, 8, 8, 8, 8, 8, 8, 8},
-		Nitro: true, NestedVirtual: true, OnDemand: true, Placements: []string{nodeclass.Cluster}, Zones: []string{madeUpZone},
-		Labels: constraint.NewLabels(map[string]string{cluster.LabelInstanceType: madeUpType, cluster.LabelArch: "amd64"}),
+	return i
+}
+
+// reserve has the instance be of a capacity reservation.
+func (i *sample) reserve(r nodeclass.Reservation) {
+	r.ID, r.Kind, r.Zone = madeUpReservation, madeUpType, madeUpZone
+	i.reservation, i.offer.Option, i.offer.Stock = r, cluster.Reserved, r.ID
+}
+
+// variants are all in which launch templates or user data may differ.
+var variants = []struct {
+	name   string
+	change func(*sample)
+}{
+	{nodeclass.VariantSpot, func(i *sample) { i.offer.Option = cluster.Spot }},
+	{nodeclass.VariantReserved, func(i *sample) { i.reserve(nodeclass.Reservation{}) }},
+	{nodeclass.VariantBlock, func(i *sample) { i.reserve(nodeclass.Reservation{Block: true}) }},
+	{nodeclass.VariantInterruptible, func(i *sample) { i.reserve(nodeclass.Reservation{Interruptible: true}) }},
+	{nodeclass.VariantDedicated, func(i *sample) { i.offer.Dedicated = true }},
+	{nodeclass.VariantPartition, func(i *sample) {
+		if i.placement != nil {
+			i.placement.Strategy, i.offer.Partition = nodeclass.Partition, "1"
+		}
+	}},
+	{nodeclass.VariantArm, func(i *sample) { i.kind.Arch = "arm64" }},
+	{nodeclass.VariantFewPods, func(i *sample) {
+		i.kind.CPUs, i.kind.MemoryMiB, i.kind.ENIs, i.kind.AddressesByENI = 2, 2<<10, 3, 4
+	}},
+	{nodeclass.VariantManyPods, func(i *sample) {
+		i.kind.CPUs, i.kind.MemoryMiB, i.kind.ENIs, i.kind.AddressesByENI = 96, 384<<10, 15, 50
+	}},
+	{nodeclass.VariantGPU, func(i *sample) {
+		i.kind.GPU = catalog.Device{Name: "t4", Maker: "nvidia", Count: 4, MemoryMiB: 16 << 10}
+	}},
+	{nodeclass.VariantNeuron, func(i *sample) {
+		i.kind.Accelerator, i.kind.AcceleratorCPU = catalog.Device{Name: "inferentia2", Maker: "aws", Count: 1, MemoryMiB: 32 << 10}, 2
+	}},
+	{nodeclass.VariantEFA, func(i *sample) {
+		i.kind.EFAs, i.kind.CardENIs, i.extended = 1, []int64{8}, []string{catalog.ResourceEFA}
+	}},
+	{nodeclass.VariantEFAs, func(i *sample) { i.extended = []string{catalog.ResourceEFA} }},
+	{nodeclass.VariantRelease, func(i *sample) { i.image = "bottlerocket-aws-k8s-1.36-x86_64-v1.46.0-5d2a1b8c" }},
+}
+
+// madeUp is a request for one such instance.
+func madeUp(spec nodeclass.Spec, node cloud.NodeSetup, i sample) Request {
+	subnet := nodeclass.Subnet{ID: "subnet-1", Zone: madeUpZone, ZoneID: "id-a"}
+	class := nodeclass.Class{Name: "class", Spec: spec, Resolved: nodeclass.Resolved{
+		Subnets: []nodeclass.Subnet{subnet}, Groups: []nodeclass.Group{{ID: "sg-1", Name: "nodes"}}, Images: []nodeclass.Image{{ID: "ami-1", Name: i.image}}, Profile: "profile", Placement: i.placement,
+	}}
+	if i.reservation.ID != "" {
+		class.Resolved.Reservations = []nodeclass.Reservation{i.reservation}
 	}
+	i.kind.Labels = constraint.NewLabels(map[string]string{cluster.LabelInstanceType: madeUpType, cluster.LabelArch: i.kind.Arch})
 	return Request{
-		Class: class, Kinds: catalog.For([]catalog.Type{kind}, class, catalog.Settings{}), Subnets: class.Resolved.Subnets,
+		Class: class, Kinds: catalog.For([]catalog.Type{i.kind}, class, catalog.Settings{}), Subnets: class.Resolved.Subnets,
 		Cluster: userdata.Cluster{Name: "cluster", UID: "uid", Endpoint: "https://cluster", CA: "Q0E=", CIDR: "10.100.0.0/16", DNS: "10.100.0.10"},
-		Launch: cloud.LaunchRequest{Count: 1, Node: node, Tags: map[string]string{nodeclass.TagPool: "pool"},
-			Options: []cloud.OfferChoice{{Kind: madeUpType, Zone: madeUpZone, Option: cluster.OnDemand}}},
+		Launch:  cloud.LaunchRequest{Count: 1, Node: node, Tags: map[string]string{nodeclass.TagPool: "pool"}, Options: []cloud.OfferChoice{i.offer}, Extended: i.extended},
 	}
 }
