@@ -175,7 +175,7 @@ var state = []Definition{
 	{Name: "karpenter_nodepools_usage", Kind: Gauge, Unit: "cores, bytes or pieces", Labels: []string{"resource_type", "nodepool"},
 		Help: "Capacity that a pool owns."},
 	{Name: "karpenter_nodepools_cost_total", Kind: Gauge, Unit: "US dollars an hour", Labels: []string{"nodepool"},
-		Help: "Present price of the instances of a pool, volumes and what is declared for each included; those without a known price are left out."},
+		Help: "Present price of the instances of a pool, volumes and what is declared for each included; those whose price was never known are left out."},
 	{Name: "karpenter_nodepools_cost_tracker_errors_total", Kind: Counter, Unit: "1", Labels: []string{"nodepool"},
 		Help: "No series: the cost of a NodePool is computed at each scrape and cannot fail."},
 	{Name: "karpenter_cloudprovider_instance_type_offering_available", Kind: Gauge, Unit: "1", Labels: []string{"instance_type", "capacity_type", "zone"},

@@ -40,6 +40,8 @@ type Collector struct {
 	Objects  bool        // series for each node, pod and object too
 	Offers   Offers      // which instance types and offerings have series
 	Now      func() time.Time
+
+	priced priced
 }
 
 // world is what one scrape reads and shows. What is read belongs to the caches: nobody writes it.
@@ -50,6 +52,7 @@ type world struct {
 	claims []karpv1.NodeClaim
 	pools  []translate.PoolObject
 	ours   map[string]bool // by provider ID: machines that claims have
+	priced *priced
 	shown  shown
 
 	objects   bool // they have series
@@ -97,7 +100,7 @@ func (w *world) each() {
 }
 
 func (c *Collector) read() (*world, error) {
-	w := &world{now: c.Now(), ours: map[string]bool{}, objects: c.Objects}
+	w := &world{now: c.Now(), ours: map[string]bool{}, priced: &c.priced, objects: c.Objects}
 	ctx := context.Background() // answered from memory
 	var nodes corev1.NodeList
 	var claims karpv1.NodeClaimList

@@ -349,6 +349,24 @@ func TestAnotherLeaderTellsTheState(t *testing.T) {
 	}
 }
 
+// The machines of a pool cost what they did while its class is not ready, and offers nothing.
+func TestAPoolWhoseClassIsNotReadyCostsWhatItDid(t *testing.T) {
+	const costs, machine = "karpenter_nodepools_cost_total", "karpenter_nodepools_cost_total nodepool=web 0.116"
+	c := collector(t)
+	ready := c.Kinds
+	c.Kinds = func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return nil, "SubnetsNotFound" }
+	if got := scraped(t, c, costs); len(got) != 0 {
+		t.Errorf("a machine whose price was never known costs %q", got)
+	}
+	notReady := c.Kinds
+	for _, kinds := range []func(karpv1.NodeClassReference) (*cluster.Catalogue, string){ready, notReady, notReady} {
+		c.Kinds = kinds
+		if got := scraped(t, c, costs); !slices.Equal(got, []string{machine}) {
+			t.Errorf("costs %q, want %q", got, machine)
+		}
+	}
+}
+
 func TestSeriesOfObjectsCanBeSwitchedOff(t *testing.T) {
 	c := collector(t)
 	c.Objects = false

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/fit"
@@ -172,6 +173,7 @@ func (w *world) costs(s *cluster.Snapshot, catalogues map[karpv1.NodeClassRefere
 	for i := range w.pools {
 		sum[translate.Called(w.pools[i].ID)] = 0
 	}
+	now := map[string]quantity.MicroUSDPerHour{}
 	for i := range w.claims {
 		c := &w.claims[i]
 		pool := translate.PoolCalled(c.Labels)
@@ -179,17 +181,43 @@ func (w *world) costs(s *cluster.Snapshot, catalogues map[karpv1.NodeClassRefere
 			continue
 		}
 		price, known := priceOf(catalogues[translate.ClassOf(c)], c.Labels)
+		price += beside[pool]
+		if !known {
+			price, known = w.priced.before(c.Status.ProviderID)
+		}
 		if known {
-			sum[pool] += price + beside[pool]
+			sum[pool] += price
+			now[c.Status.ProviderID] = price
 		} else if sum[pool] == 0 {
 			unknown[pool] = true
 		}
 	}
+	w.priced.keep(now)
 	for pool, price := range sum {
 		if price > 0 || !unknown[pool] {
 			w.set("karpenter_nodepools_cost_total", float64(price)/microUSD, pool)
 		}
 	}
+}
+
+// priced is what machines cost at the scrape before. Nothing is known of what a class that is not
+// ready offers, but its machines cost what they did.
+type priced struct {
+	mu   sync.Mutex
+	each map[string]quantity.MicroUSDPerHour // by provider ID; replaced and never changed
+}
+
+func (p *priced) before(providerID string) (price quantity.MicroUSDPerHour, known bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	price, known = p.each[providerID]
+	return price, known
+}
+
+func (p *priced) keep(each map[string]quantity.MicroUSDPerHour) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.each = each
 }
 
 // priceOf is the price of a machine with these labels.
