@@ -118,3 +118,20 @@ func TestAtATenthOfTheUsualRateNothingIsLostAndLittleWasted(t *testing.T) {
 		}
 	})
 }
+
+// Whoever asks why a launch does not come about hears that EC2 throttles, also where calls ran out of time while they waited for their turn.
+func TestAThrottledLaunchIsToldAsThrottled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, p, class := openAtHand(t, 1)
+		server.Market().SetRate("CreateFleet", market.Rate{PerSecond: 0.001, Burst: 1})
+		for i := range 6 {
+			ctx, cancel := context.WithTimeout(t.Context(), 12*time.Second)
+			_, err := p.Launch(ctx, cloud.LaunchRequest{Class: cloud.Class{ID: "EC2NodeClass/default", Settings: class}, Token: fmt.Sprint("t", i), Batch: fmt.Sprint("b", i),
+				Count: 1, Options: []cloud.OfferChoice{{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.OnDemand}}})
+			cancel()
+			if throttled, is := errors.AsType[*cloud.ThrottledError](err); i > 0 && (!is || err.Error() != throttled.Error() || throttled.Call != "ec2:CreateFleet") {
+				t.Errorf("launch %d: %v, want that ec2:CreateFleet is throttled", i, err)
+			}
+		}
+	})
+}

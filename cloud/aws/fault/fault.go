@@ -127,6 +127,8 @@ func Wrap(call string, err error) error {
 	switch code, unknown := Code(err), Identity(err, time.Now()); {
 	case err == nil:
 		return nil
+	case heldBack(err):
+		return &cloud.ThrottledError{Call: call}
 	case namesItsCall(err):
 		return err
 	case Throttled(err):
@@ -140,6 +142,13 @@ func Wrap(call string, err error) error {
 		return &cloud.InternalError{Cause: fmt.Errorf("call %s: %w", call, err)}
 	}
 	return fmt.Errorf("call %s: %w", call, err)
+}
+
+// heldBack reports whether the call did not go in its time, since EC2 throttles calls of its action.
+func heldBack(err error) bool {
+	_, throttled := errors.AsType[*cloud.ThrottledError](err)
+	_, ofSDK := errors.AsType[*smithy.OperationError](err)
+	return throttled && ofSDK
 }
 
 // refuses tells codes of a request that is wrong in itself from trouble that
