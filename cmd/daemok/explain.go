@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +49,9 @@ offerings are unavailable. How many addresses its subnets have left it asks AWS,
   daemok explain nodepool default -o json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(kindAndName(args)) != 2 && instanceIn(args) == "" {
+				if len(args) > 0 && strings.HasPrefix(args[len(args)-1], "i-") {
+					return fmt.Errorf("%s is no ID of an instance: want i- and 8 or 17 hexadecimal digits", args[len(args)-1])
+				}
 				return errors.New("say what to explain: node, pod, nodepool, provisioner, nodeclaim, ec2nodeclass or awsnodetemplate, and its name; or the ID of an instance")
 			}
 			return nil
@@ -106,7 +110,7 @@ func statements(list []record.Statement, written, now time.Time) output.Answer {
 	}
 	a.Text = func(out io.Writer) error {
 		if written.IsZero() {
-			return record.Write(out, list, now, now)
+			return record.Write(out, abridged(list), now, now)
 		}
 		if err := record.Write(out, list, now, written); err != nil {
 			return err
@@ -115,6 +119,20 @@ func statements(list []record.Statement, written, now time.Time) output.Answer {
 		return err
 	}
 	return a
+}
+
+// linesMax is how many lines an entry has for people; other forms have all.
+const linesMax = 40
+
+// abridged are entries without the lines that are too many for people.
+func abridged(list []record.Statement) []record.Statement {
+	list = slices.Clone(list)
+	for i := range list {
+		if more := len(list[i].More) - linesMax; more > 0 {
+			list[i].More = append(slices.Clone(list[i].More[:linesMax]), fmt.Sprintf("and %d more, which -o yaml lists", more))
+		}
+	}
+	return list
 }
 
 // kindOf are the kinds of records as Kubernetes spells them.
@@ -136,7 +154,13 @@ func questionOf(args []string, namespace string) (q question, err error) {
 		return q, nil
 	}
 	args = kindAndName(args)
-	if q.class = kindOfClass(args[0]); q.class != "" && args[1] != "" {
+	if _, err := record.ParseKind(args[0]); err != nil && kindOfClass(args[0]) == "" {
+		return q, fmt.Errorf("%q is no kind that Daemok decides about: ask about a node, pod, nodepool, provisioner, nodeclaim, ec2nodeclass or awsnodetemplate", args[0])
+	}
+	if q.class = kindOfClass(args[0]); q.class != "" {
+		if args[1] == "" {
+			return q, fmt.Errorf("name the %s", q.class)
+		}
 		q.about = record.Object{Kind: ofClass(q.class), Name: args[1]}
 		return q, nil
 	}
@@ -160,5 +184,8 @@ func explain(ctx context.Context, store client.Reader, namespace string, q quest
 		}
 	}
 	list, err := found.Explain(q.about)
+	if unknown, is := errors.AsType[*record.UnknownError](err); is {
+		err = fmt.Errorf("%w%s", unknown, whyUnknown(ctx, store, q.about))
+	}
 	return list, written, err
 }

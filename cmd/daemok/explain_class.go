@@ -113,7 +113,7 @@ func existing(ctx context.Context, store client.Reader, kind class.Kind) string 
 		return "the cluster has none"
 	}
 	slices.Sort(names)
-	return "there are " + listed(names)
+	return "the cluster has " + listed(names)
 }
 
 // listedMax is how many things a line lists.
@@ -328,17 +328,36 @@ func (v classView) unavailable(ctx context.Context, store client.Reader, namespa
 	if err != nil {
 		return nil, err
 	}
-	var more []string
+	by := map[string][]cloud.Unavailable{}
 	for _, u := range all {
 		if u.Until.After(v.now) && concerns(u, found) {
-			more = append(more, shortage(u)+": until "+u.Until.UTC().Format(time.DateTime+" UTC")+", for "+u.Until.Sub(v.now).Round(time.Second).String())
+			by[shortage(u)] = append(by[shortage(u)], u)
 		}
 	}
-	if len(more) == 0 {
+	if len(by) == 0 {
 		return []record.Statement{v.says("has no offering that is known to be unavailable now", "")}, nil
 	}
-	slices.Sort(more)
+	var more []string
+	for _, what := range slices.Sorted(maps.Keys(by)) {
+		more = append(more, what+v.until(by[what]))
+	}
 	return []record.Statement{v.says("has offerings that are unavailable now, and are left out", "", more...)}, nil
+}
+
+// until says in which zones something is unavailable, and until when: the last of them.
+func (v classView) until(list []cloud.Unavailable) string {
+	var zones []string
+	last := list[0].Until
+	for _, u := range list {
+		if u.Zone != "" {
+			zones = append(zones, u.Zone)
+		}
+		if u.Until.After(last) {
+			last = u.Until
+		}
+	}
+	slices.Sort(zones)
+	return fmt.Sprintf("%s: until %s, for %s", after(" in ", strings.Join(slices.Compact(zones), ", ")), last.UTC().Format(time.DateTime+" UTC"), last.Sub(v.now).Round(time.Second))
 }
 
 // concerns reports whether what is unavailable is what the class would launch with.
@@ -354,7 +373,7 @@ func concerns(u cloud.Unavailable, found nodeclass.Resolved) bool {
 	return true
 }
 
-// shortage is what is unavailable, in words.
+// shortage is what is unavailable, in words, but for its zone.
 func shortage(u cloud.Unavailable) string {
 	switch {
 	case u.Subnet != "":
@@ -364,7 +383,7 @@ func shortage(u cloud.Unavailable) string {
 	case u.Quota != "":
 		return fmt.Sprintf("%s instances of %d vCPUs or more, by the account's limit of vCPUs (%s)", u.Option, u.VCPUsLeast, u.Quota)
 	case u.Kind != "":
-		return fmt.Sprintf("%s in %s, %s", u.Kind, u.Zone, u.Option) + after(", in ", u.Place)
+		return fmt.Sprintf("%s, %s%s,", u.Kind, u.Option, after(", in ", u.Place))
 	}
 	return fmt.Sprintf("all %s instances", u.Option)
 }

@@ -75,6 +75,7 @@ func TestAClassIsExplainedAsItIs(t *testing.T) {
 		ofClassNamed(found.Name, "1", ""), ofClassNamed(found.Name, "2", karpv1.ReasonAMIDrift), ofClassNamed(found.Name, "3", karpv1.ReasonNodePoolDrifted)).Build()
 	book := &remember.Book{Keeper: snapshot.NewKeeper(nil, time.Now), Store: store, Live: store, Namespace: "kube-system", Offerings: met{
 		{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.Spot, Until: time.Now().Add(time.Minute)},
+		{Kind: "m5.large", Zone: "us-east-1b", Option: cluster.Spot, Until: time.Now().Add(time.Minute)},
 		{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.OnDemand, Until: time.Now().Add(-time.Minute)},
 		{Subnet: "subnet-of-another-class", Until: time.Now().Add(time.Minute)},
 	}}
@@ -92,7 +93,7 @@ func TestAClassIsExplainedAsItIs(t *testing.T) {
 			class + " is ready\n", "    AMIsReady is True since 20", class + " selects\n", "    AMI ami-1, al2023\n", `    subnet subnet-\w+ in us-east-1a: \d+ free addresses\n`,
 			"    security group sg-1, nodes\n", "    instance profile nodes\n",
 			class + " is used by 1 pool\n    NodePool/web: 3 NodeClaims, 1 drifted from the class: ip-2 .AMIDrift.\n",
-			class + " has offerings that are unavailable now, and are left out\n    m5.large in us-east-1a, spot: until .* UTC, for (1m0s|59s)\n$",
+			class + " has offerings that are unavailable now, and are left out\n    m5.large, spot, in us-east-1a, us-east-1b: until .* UTC, for (1m0s|59s)\n$",
 		}},
 		"as kubectl shortens its kind": {args: "ec2nc " + found.Name, want: []string{class + " is ready\n"}},
 		"without AWS": {args: class, without: "AWS_REGION", want: []string{
@@ -102,7 +103,7 @@ func TestAClassIsExplainedAsItIs(t *testing.T) {
 			"ec2nodeclass/broken is not ready: nothing is launched from it\n  because: SubnetsNotFound: SubnetSelector did not match any Subnets\n",
 			"    SubnetsReady is False since 20.* UTC: SubnetsNotFound: SubnetSelector did not match any Subnets\n", "broken is used by no pool, and no NodeClaim is of it\n",
 		}},
-		"that is not there":    {args: "ec2nodeclass/none", want: []string{"^there is no EC2NodeClass none: there are broken, " + found.Name + "$"}},
+		"that is not there":    {args: "ec2nodeclass/none", want: []string{"^there is no EC2NodeClass none: the cluster has broken, " + found.Name + "$"}},
 		"of a kind not served": {args: "awsnodetemplate/none", want: []string{"AWSNodeTemplate"}},
 	} {
 		t.Run(name, func(t *testing.T) {

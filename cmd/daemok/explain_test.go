@@ -40,6 +40,14 @@ func TestExplainReadsWhatAControllerLeft(t *testing.T) {
 	if _, err := explained(t, store, "node", "ip-1"); err == nil || !strings.Contains(err.Error(), "no decision is on record in namespace kube-system: there is no ConfigMap daemok-record-0") {
 		t.Errorf("before anything was decided: %v", err)
 	}
+	for _, o := range []client.Object{
+		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "ip-2"}}, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-4"}},
+		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-3"}, Spec: corev1.PodSpec{NodeName: "ip-2"}},
+	} {
+		if err := store.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
 	leave(t, store, record.Statement{About: record.Object{Kind: record.Pod, Name: "shop/web-1"}, Said: "has no place", Why: "limit cpu is 2 short"})
 	for name, args := range map[string][]string{
 		"by namespace":         {"pod", "web-1", "-n", "shop"},
@@ -63,10 +71,17 @@ func TestExplainReadsWhatAControllerLeft(t *testing.T) {
 	for want, args := range map[string][]string{
 		"on record are shop/web-1": {"pod", "web-2"},
 		"nor about any node":       {"node", "ip-1"},
-		"ask about a node, pod":    {"service", "web"},
-		"say what to explain":      {"web-1"},
-		"nor about any nodepool":   {"nodepool.karpenter.sh/web"},
-		"want yaml, table":         {"node", "ip-1", "-o", "yml"},
+		`"service" is no kind that Daemok decides about: ask about a node, pod`: {"service", "web"},
+		"name the EC2NodeClass":                               {"ec2nodeclass/"},
+		"i-0123 is no ID of an instance":                      {"i-0123"},
+		"namespace default has no such pod: -n names another": {"pod", "web-2"},
+		"the cluster has no such node":                        {"node", "ip-1"},
+		"it is of no NodePool":                                {"node", "ip-2"},
+		"it is on node ip-2, and only pods that wait or are to move are decided about: daemok explain node ip-2": {"pod", "web-3"},
+		"it waits, and no plan has been made for it; if that stays so, daemok doctor":                            {"pod", "web-4"},
+		"say what to explain":    {"web-1"},
+		"nor about any nodepool": {"nodepool.karpenter.sh/web"},
+		"want yaml, table":       {"node", "ip-1", "-o", "yml"},
 	} {
 		if _, err := explained(t, store, args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("explain %s: %v, want %q", strings.Join(args, " "), err, want)

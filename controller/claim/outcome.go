@@ -32,7 +32,8 @@ type publisher interface{ Publish(observe.Event) }
 
 // record keeps, for users who ask, why a claim has no instance yet, and what became of its launch.
 type record interface {
-	Unlaunched(claim, said, why string, more ...string)
+	Unlaunched(claim, reason, why string, more ...string)
+	GaveUp(claim, why string)
 	Became(claim, said, why string)
 	Has(claim, instance, what string)
 }
@@ -159,7 +160,7 @@ func (o *Outcomes) NotToBeHad(ctx context.Context, c *karpv1.NodeClaim, why erro
 	o.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: reason,
 		Message: fmt.Sprintf("NodeClaim %s: %v", c.Name, why)})
 	o.short(c, why)
-	o.became(c, "was given up, and its pods are planned again", inWords(why, recordMax))
+	o.gaveUp(c, inWords(why, recordMax))
 	if err := o.Store.Delete(ctx, c, client.Preconditions{UID: ptr(c.UID)}); err != nil {
 		return fmt.Errorf("delete claim %s, for which there is no machine: %w", c.Name, err)
 	}
@@ -171,7 +172,7 @@ func (o *Outcomes) NotToBeHad(ctx context.Context, c *karpv1.NodeClaim, why erro
 func (o *Outcomes) TooLate(ctx context.Context, c *karpv1.NodeClaim) error {
 	o.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: reasonTooLate, Message: tooLate})
 	o.Log.Warn("gave a claim up", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", reasonTooLate, "message", tooLate)
-	o.became(c, "was given up, and its pods are planned again", tooLate)
+	o.gaveUp(c, tooLate)
 	if err := o.Store.Delete(ctx, c, client.Preconditions{UID: ptr(c.UID)}); err != nil {
 		return fmt.Errorf("delete claim %s, which got no machine in time: %w", c.Name, err)
 	}

@@ -19,7 +19,7 @@ func (o *Outcomes) unlaunched(claims []*karpv1.NodeClaim, reason, text string) {
 	}
 	text = encoded.ReplaceAllString(text, "")
 	for _, c := range claims {
-		o.Record.Unlaunched(c.Name, "has no instance yet: "+reason, text, nextOf(c, reason)...)
+		o.Record.Unlaunched(c.Name, reason, text, nextOf(c, reason)...)
 	}
 }
 
@@ -27,6 +27,13 @@ func (o *Outcomes) unlaunched(claims []*karpv1.NodeClaim, reason, text string) {
 func (o *Outcomes) became(c *karpv1.NodeClaim, said, why string) {
 	if o.Record != nil {
 		o.Record.Became(c.Name, said, why)
+	}
+}
+
+// gaveUp records that a claim goes without an instance.
+func (o *Outcomes) gaveUp(c *karpv1.NodeClaim, why string) {
+	if o.Record != nil {
+		o.Record.GaveUp(c.Name, why)
 	}
 }
 

@@ -17,11 +17,13 @@ import (
 // recorded is a record, a line for each thing that is said.
 type recorded []string
 
-func (r *recorded) Unlaunched(claim, said, why string, more ...string) {
-	*r = append(*r, claim+" "+said+": "+why+" | "+strings.Join(more, " | "))
+func (r *recorded) Unlaunched(claim, reason, why string, more ...string) {
+	*r = append(*r, claim+" "+reason+": "+why+" | "+strings.Join(more, " | "))
 }
 
 func (r *recorded) Became(claim, said, why string) { *r = append(*r, claim+" "+said+": "+why) }
+
+func (r *recorded) GaveUp(claim, why string) { *r = append(*r, claim+" is given up: "+why) }
 
 func (r *recorded) Has(claim, instance, what string) {
 	*r = append(*r, claim+" has "+instance+": "+what)
@@ -36,21 +38,21 @@ func TestWhatKeepsAClaimFromItsInstanceIsRecorded(t *testing.T) {
 	}{
 		"a right is missing": {
 			&cloud.RefusedError{Reason: "Unauthorized", Cause: "grant the right (CreateFleet: UnauthorizedOperation: no. Encoded authorization failure message: 8xY_-w=)"},
-			"a has no instance yet: Unauthorized: grant the right (CreateFleet: UnauthorizedOperation: no.) | " + again + " | to do: daemok iam check names every right that is missing",
+			"a Unauthorized: grant the right (CreateFleet: UnauthorizedOperation: no.) | " + again + " | to do: daemok iam check names every right that is missing",
 		},
 		"EC2 throttles": {
 			&cloud.ThrottledError{Call: "CreateFleet"},
-			"a has no instance yet: RequestLimitExceeded: CreateFleet is throttled by the cloud: have other programs of this account call it less often | " + again,
+			"a RequestLimitExceeded: CreateFleet is throttled by the cloud: have other programs of this account call it less often | " + again,
 		},
 		"a launch template is wrong": {
 			&cloud.RefusedError{Reason: "LaunchTemplateNotFound", Cause: "see that nothing else deletes launch templates (lt-1 is gone)"},
-			"a has no instance yet: LaunchTemplateNotFound: see that nothing else deletes launch templates (lt-1 is gone) | " + again,
+			"a LaunchTemplateNotFound: see that nothing else deletes launch templates (lt-1 is gone) | " + again,
 		},
 		"the class is not ready": {
 			&NotReadyError{ClassID: "EC2NodeClass/default", Why: "no subnets"},
-			"a has no instance yet: NodeClassNotReady: EC2NodeClass/default is not ready: no subnets | " + again + " | to do: daemok explain EC2NodeClass/default says why the class is not ready",
+			"a NodeClassNotReady: EC2NodeClass/default is not ready: no subnets | " + again + " | to do: daemok explain EC2NodeClass/default says why the class is not ready",
 		},
-		"AWS cannot be reached": {errors.New("call CreateFleet: no route"), "a has no instance yet: LaunchFailed: call CreateFleet: no route | " + again},
+		"AWS cannot be reached": {errors.New("call CreateFleet: no route"), "a LaunchFailed: call CreateFleet: no route | " + again},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, c, _, _ := outcomesFor(t)
@@ -79,10 +81,10 @@ func TestAShortageIsRecordedOfEveryClaim(t *testing.T) {
 	if err := o.NotToBeHad(t.Context(), c, &cloud.NoCapacityError{Cause: "nothing is left"}); err != nil {
 		t.Fatal(err)
 	}
-	const next = " has no instance yet: InsufficientCapacityError: no capacity for spot m5.large in a: InsufficientInstanceCapacity: none left | " +
+	const next = " InsufficientCapacityError: no capacity for spot m5.large in a: InsufficientInstanceCapacity: none left | " +
 		"next: other offerings that the NodeClaim allows are tried; those that were short are left out for some minutes; without an instance by 04:05:00 UTC the NodeClaim is deleted and its pods are planned again | " +
 		"to do: if it lasts, allow more instance types, zones or capacity types in NodePool/default"
-	for i, want := range []string{"a" + next, "b" + next, "a was given up, and its pods are planned again: no capacity: nothing is left"} {
+	for i, want := range []string{"a" + next, "b" + next, "a is given up: no capacity: nothing is left"} {
 		if i >= len(*told) || !strings.HasPrefix((*told)[i], want) {
 			t.Fatalf("the record says\n%q\nwant line %d to begin with\n%s", *told, i, want)
 		}

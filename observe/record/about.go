@@ -9,7 +9,7 @@ import (
 
 // About returns what is on record about an object, newest first: what holds,
 // then by when it began. What is about a node is about its claim too, and the
-// other way round; of a pod it includes why its instance is not launched.
+// other way round; of a pod it includes why instances that it was to run on were not launched.
 func (r *Record) About(o Object) []Statement {
 	list, _ := r.Statements(time.Time{})
 	same := map[Object]bool{o: true}
@@ -21,11 +21,9 @@ func (r *Record) About(o Object) []Statement {
 			}
 		}
 	}
-	list = slices.DeleteFunc(list, func(s Statement) bool { return !same[s.About] })
-	list = ofOnePod(list)
-	if s, failed := r.launchOf(o); failed {
-		list = append(list, s)
-	}
+	all := list
+	list = ofOnePod(slices.DeleteFunc(slices.Clone(list), func(s Statement) bool { return !same[s.About] }))
+	list = append(list, launchesOf(list, all)...)
 	slices.SortStableFunc(list, func(a, b Statement) int {
 		switch {
 		case a.Until.IsZero() != b.Until.IsZero() && a.Until.IsZero():

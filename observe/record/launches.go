@@ -11,10 +11,13 @@ type Launches struct {
 	Now    func() time.Time
 }
 
-// Unlaunched says that a NodeClaim has no instance yet, and why: until that is said again in other words, the launch has ended, or
+// unlaunched begins what is said of a NodeClaim while its launch fails; the reason follows, in a word.
+const unlaunched = "has no instance yet: "
+
+// Unlaunched says that a NodeClaim has no instance yet, the reason in a word, and why: until that is said again in other words, the launch has ended, or
 // the NodeClaim is gone.
-func (l *Launches) Unlaunched(claim, said, why string, more ...string) {
-	l.Record.Hold(Statement{About: Object{Claim, claim}, Topic: TopicLaunch, Said: said, Why: why, From: l.Now().UTC()}, func() []string { return more })
+func (l *Launches) Unlaunched(claim, reason, why string, more ...string) {
+	l.Record.Hold(Statement{About: Object{Claim, claim}, Topic: TopicLaunch, Said: unlaunched + reason, Why: why, From: l.Now().UTC()}, func() []string { return more })
 }
 
 // Became says what became of the launch of a NodeClaim.
@@ -23,6 +26,12 @@ func (l *Launches) Became(claim, said, why string) {
 	l.Record.End(about, TopicLaunch, at)
 	l.Record.Note(Statement{About: about, Said: said, Why: why, From: at})
 }
+
+// gaveUp is said of a NodeClaim that is deleted since it got no instance.
+const gaveUp = "was given up, and its pods are planned again"
+
+// GaveUp says that a NodeClaim is given up without an instance, and why.
+func (l *Launches) GaveUp(claim, why string) { l.Became(claim, gaveUp, why) }
 
 // hasInstance begins what is said of a NodeClaim whose instance is launched; the ID and a colon follow.
 const hasInstance = "has instance "
@@ -61,15 +70,24 @@ func (m *minutes) launches() {
 	for i := range m.s.Pools {
 		about := ofPool(m.s.Pools[i].ID)
 		if list := failing[about]; len(list) > 0 {
-			m.hold(about, "", TopicLaunch, "has NodeClaims without an instance", list[0].About.Name+andMore(len(list)-1)+" "+list[0].Said+": "+list[0].Why, func() []string { return list[0].More })
+			why := list[0].About.Name + andMore(len(list)-1) + ": " + strings.TrimPrefix(list[0].Said, unlaunched) + ": " + list[0].Why
+			m.hold(about, "", TopicLaunch, "has NodeClaims without an instance", why, func() []string { return list[0].More })
 		}
 	}
 }
 
-// launchOf is why the NodeClaim that a pod waits for has no instance yet, where that is known.
-func (r *Record) launchOf(pod Object) (s Statement, failed bool) {
-	if place, _ := r.Held(pod, TopicPlace); place.Claim != "" {
-		return r.Held(Object{Claim, place.Claim}, TopicLaunch)
+// launchesOf are, of all statements, those that say why NodeClaims had no instance that a pod was to run on, by what is said of the pod.
+func launchesOf(ofPod, all []Statement) (out []Statement) {
+	claims := map[string]bool{}
+	for i := range ofPod {
+		if s := &ofPod[i]; s.About.Kind == Pod && s.Claim != "" {
+			claims[s.Claim] = true
+		}
 	}
-	return Statement{}, false
+	for i := range all {
+		if s := &all[i]; s.About.Kind == Claim && claims[s.About.Name] && (s.Topic == TopicLaunch || strings.HasPrefix(s.Said, unlaunched) || strings.HasPrefix(s.Said, gaveUp)) {
+			out = append(out, *s)
+		}
+	}
+	return out
 }

@@ -55,7 +55,7 @@ func tell(t *testing.T, files []txtar.File, shop string) {
 			o.plan(s)
 		case "ended":
 			o.end(strings.TrimSpace(string(f.Data)))
-		case "unlaunched", "became":
+		case "unlaunched", "became", "gaveup":
 			o.launch(what, about, strings.TrimSpace(string(f.Data)))
 		case "explain":
 			asked++
@@ -118,8 +118,12 @@ func (o *office) launch(what, claim, words string) {
 	o.now = o.now.Add(2 * time.Second)
 	launches := &record.Launches{Record: o.Record, Now: func() time.Time { return o.now }}
 	said, why, _ := strings.Cut(words, "; ")
-	if what == "became" {
+	switch what {
+	case "became":
 		launches.Became(claim, said, why)
+		return
+	case "gaveup":
+		launches.GaveUp(claim, said)
 		return
 	}
 	launches.Unlaunched(claim, said, why, "next: the launch is repeated")
