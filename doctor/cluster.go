@@ -169,7 +169,11 @@ func controllerRuns(ctx context.Context, p *Patient) ([]Finding, error) {
 		out = append(out, trouble(Error, own, "the controller runs on a node that it may remove itself", "keep its pods on a managed node group or on Fargate: affinity to nodes without the label "+api.LabelNodePool))
 	}
 	if len(out) == 0 {
-		out = append(out, fine("%d of %d replicas are ready", d.Status.ReadyReplicas, wants))
+		whose := ""
+		if isKarpenter(d) {
+			whose = " of Karpenter, not Daemok,"
+		}
+		out = append(out, fine("%d of %d replicas%s are ready", d.Status.ReadyReplicas, wants, whose))
 	}
 	return out, nil
 }

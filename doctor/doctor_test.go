@@ -477,3 +477,14 @@ func TestTheWayOutWithoutDNS(t *testing.T) {
 		}
 	}
 }
+
+// Before the switch from Karpenter its own controller has the Deployment: that is nothing wrong, and is said.
+func TestTheControllerMayBeKarpenters(t *testing.T) {
+	w := healthy(t)
+	w.objects["controller"] = deployment("kube-system", "karpenter", "public.ecr.aws/karpenter/controller:1.8.1", "CLUSTER_NAME=prod", "INTERRUPTION_QUEUE=prod")
+	for _, f := range w.examined(t) {
+		if f.Check == "controller" && f.Message != "1 of 1 replicas of Karpenter, not Daemok, are ready" {
+			t.Errorf("it says %q", f.Message)
+		}
+	}
+}

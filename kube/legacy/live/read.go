@@ -2,7 +2,7 @@
 //
 // It promises that nothing is changed at the cluster, and that whatever says something in
 // the words of an older generation is among what it returns: pools, classes, settings, and
-// workloads that nobody but users made.
+// workloads that nobody but users made, without the controller itself.
 package live
 
 import (
@@ -26,6 +26,7 @@ import (
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
+	"github.com/daemok/daemok/kube/installation"
 	"github.com/daemok/daemok/kube/legacy/migrate"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/translate"
@@ -129,7 +130,7 @@ func (f *found) take(ctx context.Context, from client.Client, list func() client
 	err := snapshot.EachPage(ctx, from, list, func(page client.ObjectList) {
 		items := func(o runtime.Object) error {
 			one := o.(client.Object)
-			if metav1.GetControllerOf(one) != nil && pods || f.isMade(one) {
+			if metav1.GetControllerOf(one) != nil && pods || f.isMade(one) || isController(ctx, one) {
 				return nil
 			}
 			return f.add(one)
@@ -142,6 +143,17 @@ func (f *found) take(ctx context.Context, from client.Client, list func() client
 		return err
 	}
 	return failed
+}
+
+// isController reports whether an object is the Deployment of the controller itself: its chart writes the names of all API
+// versions, so that its pods keep off nodes of pools of any.
+func isController(ctx context.Context, o client.Object) bool {
+	d, is := o.(*appsv1.Deployment)
+	if !is {
+		return false
+	}
+	_, is, err := installation.Read(ctx, nil, d)
+	return is && err == nil
 }
 
 // isMade reports whether a pool or class was made of older ones that are still there.
