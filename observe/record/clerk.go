@@ -20,6 +20,7 @@ type Clerk struct {
 
 	claims map[string]string    // of the launches of this plan, by name
 	owed   map[string]time.Time // nodes of which it is not told yet what keeps their pods from others, and since when they are kept
+	ticks  map[string]tick      // by node: the latest pod of a Job there
 	basis  atomic.Uint64        // of this plan; moves end on goroutines of their own
 }
 

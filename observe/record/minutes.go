@@ -18,6 +18,7 @@ type minutes struct {
 }
 
 func (m *minutes) write() {
+	m.noteJobs()
 	m.nodes()
 	m.unhealthy()
 	m.tried()
@@ -110,25 +111,6 @@ func (m *minutes) quiet(n *cluster.Node) string {
 		return ""
 	}
 	return fmt.Sprintf("a pod last came or went at %s, and consolidateAfter is %v", moment(n.QuietSince), pool.Policy.After)
-}
-
-// jobs names a Job whose pods begin the time again after which the node may go, since
-// one of them came within that time; empty where none did.
-func (m *minutes) jobs(n *cluster.Node) string {
-	pool, found := m.s.Pool(n.Pool)
-	if !found || n.QuietSince.IsZero() {
-		return ""
-	}
-	var out []string
-	for i := range n.Pods {
-		if p := &n.Pods[i]; strings.HasPrefix(p.Owner, "Job/") && !p.CreatedAt.Before(n.QuietSince.Add(-pool.Policy.After)) {
-			out = append(out, p.Owner+" in namespace "+p.Namespace)
-		}
-	}
-	if len(out) == 0 {
-		return ""
-	}
-	return "; every pod of a Job begins that time again, such as of " + slices.Min(out)
 }
 
 // leaves says what pods of a node that leaves wait for.
