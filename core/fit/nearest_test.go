@@ -67,6 +67,8 @@ func TestNearestNamesTheLeastThatMustChange(t *testing.T) {
 			"no type that would do attaches 4 volumes of ebs (most: 3)"},
 		"where a volume is": {cluster.Shape{VolumeTerms: []constraint.Requirements{in(cluster.LabelZone, "c")}}, nil,
 			"no type in the pool has topology.kubernetes.io/zone=c (there are a, b, sold-out); its volume needs topology.kubernetes.io/zone=c"},
+		"where a volume is, and nearly a zone": {cluster.Shape{VolumeTerms: []constraint.Requirements{in(cluster.LabelZone, "sold-oot")}}, nil,
+			"no type in the pool has topology.kubernetes.io/zone=sold-oot (there are a, b, sold-out); its volume needs topology.kubernetes.io/zone=sold-oot"},
 		"a wish that the volume does not allow": {cluster.Shape{NodeTerms: []constraint.Requirements{in(cluster.LabelZone, "a")}, VolumeTerms: []constraint.Requirements{in(cluster.LabelZone, "b")}}, nil,
 			"it wants topology.kubernetes.io/zone=a, and its volume needs topology.kubernetes.io/zone=b"},
 		"a label that the pool sets otherwise": {cluster.Shape{NodeTerms: []constraint.Requirements{in("team", "payments")}},
