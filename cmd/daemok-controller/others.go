@@ -36,7 +36,7 @@ func (o *others) Round(ctx context.Context) (time.Duration, error) {
 	for _, r := range found {
 		if now[r.Release] = true; !o.said[r.Release] {
 			o.log.Warn("another controller leads beside this one: both launch nodes for the same pods and remove nodes of the same NodePools",
-				"release", r.Namespace+"/"+r.Name, "image", r.Image, "lease", r.Lease.String(), "own lease", o.lease.String(),
+				"release", r.Namespace+"/"+r.Name, "image", r.Image, "lease", r.Lease.String(), "ownLease", o.lease.String(),
 				"do", "uninstall one of them; `daemok doctor` names both")
 		}
 	}

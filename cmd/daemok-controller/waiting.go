@@ -39,7 +39,7 @@ func (w waiter) until(ctx context.Context, says string, ask func(context.Context
 	defer answerHealth(w.healthPort)()
 	began := time.Now()
 	for wait := waitFirst; err != nil && passes(err); wait = min(2*wait, waitMost) {
-		w.log.Warn(says, "error", err.Error(), "asks again in", wait.String())
+		w.log.Warn(says, "error", err.Error(), "againAfterSeconds", wait.Seconds())
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -47,7 +47,7 @@ func (w waiter) until(ctx context.Context, says string, ask func(context.Context
 		}
 		err = ask(ctx)
 	}
-	w.log.Info("the start goes on", "waited", time.Since(began).Round(time.Second).String())
+	w.log.Info("the start goes on", "waitedSeconds", time.Since(began).Seconds())
 	return err
 }
 

@@ -237,7 +237,7 @@ func giveUp(ctx context.Context, say outcomes, log *slog.Logger, claims []*karpv
 	settled := hopeless(why)
 	if ctx.Err() == nil {
 		log.Warn("found nothing to buy", "claims", len(claims), "claim", claims[0].Name, "pool", translate.PoolCalled(claims[0].Labels),
-			"given up", settled, "error", why.Error())
+			"givenUp", settled, "error", why.Error())
 	}
 	var left []*karpv1.NodeClaim
 	for _, c := range claims {
