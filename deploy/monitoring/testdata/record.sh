@@ -7,7 +7,8 @@ cd "$(dirname "$0")/../../.."
 folder=$(mktemp -d)
 lab() { bin/daemok lab "$@" --dir "$folder"; }
 k() { LAB_DIR="$folder" bin/daemok lab kubectl "$@"; }
-trap 'lab down; rm -rf "$folder"' EXIT
+recorder=
+trap 'kill $recorder 2> /dev/null || true; lab down; rm -rf "$folder"' EXIT
 
 class() { # NAME [FIELDS [VALUE OF THE SUBNETS' TAG]]
   cat <<Y
@@ -73,7 +74,10 @@ Y
 apart() { echo "{podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: $1}}}]}}"; }
 in_zone() { echo "{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: topology.kubernetes.io/zone, operator: In, values: [$1]}]}]}}}"; }
 prefers_size() { echo "{nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchExpressions: [{key: karpenter.k8s.aws/instance-size, operator: In, values: [$1]}]}}]}}"; }
-node() { k get nodes -l "pool=$1" --no-headers --sort-by=.metadata.creationTimestamp | awk '$2 == "Ready" {print $1}' | sed -n "$2p"; }
+node() { # POOL N: the Nth oldest node that stays
+  k get nodeclaims -l "karpenter.sh/nodepool=$1" --sort-by=.metadata.creationTimestamp -o go-template='{{range .items}}{{if and .status.nodeName (not .metadata.deletionTimestamp)}}{{.status.nodeName}}
+{{end}}{{end}}' | sed -n "$2p"
+}
 at() { # SECONDS after the start
   local left=$(($1 + started - $(date +%s)))
   [ "$left" -le 0 ] || sleep "$left"
