@@ -57,8 +57,9 @@ reserved or any), zone, arch (a value or any) and machine-cost.
 
 --upgrade says instead what an upgrade of the controller to the release of this
 command changes of new nodes: for each class it compares launch template and user
-data of a made-up instance with those that the cluster's controllers noted, and
-prints values, user data included. Nodes that are there stay as they are.`,
+data of made-up instances, such as on demand, spot and arm64, with those that the
+cluster's controllers noted, and prints values, user data included. Nodes that are
+there stay as they are.`,
 		Example: `  daemok plan --snapshot situation.txt
   daemok plan -f deployment.yaml -f pools/
   daemok plan --what-if pool=default,add-family=m8g --what-if pool=default,capacity=any
