@@ -28,7 +28,7 @@ import (
 // kindOfClass is the kind of class that a word names as kubectl has it; empty: it names none.
 func kindOfClass(word string) string {
 	switch strings.ToLower(word) {
-	case "ec2nodeclass", "ec2nodeclasses", "ec2nc", "ec2ncs", "nodeclass":
+	case "ec2nodeclass", "ec2nodeclasses", "ec2nc", "ec2ncs", "nodeclass", "nodeclasses":
 		return class.KindEC2NodeClass
 	case "awsnodetemplate", "awsnodetemplates":
 		return class.KindAWSNodeTemplate

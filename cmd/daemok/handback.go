@@ -51,12 +51,12 @@ keep the cluster after all, start the controller. With --check nothing is change
 				return err
 			}
 			h, out := handback.Handback{Store: store, Namespace: at.systemNamespace()}, cmd.OutOrStdout()
-			if check {
-				return checkHandback(cmd.Context(), h, out, form)
-			}
 			key, err := leaseToHold(cmd.Context(), at, store, lease)
 			if err != nil {
 				return err
+			}
+			if check {
+				return checkHandback(cmd.Context(), h, out, form)
 			}
 			if err := awaitRest(cmd.Context(), h, out); err != nil {
 				return err
@@ -95,7 +95,7 @@ func checkHandback(ctx context.Context, h handback.Handback, out io.Writer, form
 		for _, line := range state.Waits {
 			fmt.Fprintln(out, "waits:", line)
 		}
-		_, err := fmt.Fprintf(out, "%d NodeClaims can be handed back, %d things are to be over first\n", state.Claims, len(state.Waits))
+		_, err := fmt.Fprintf(out, "%s can be handed back, %s to wait for first\n", counted(state.Claims, "NodeClaim"), counted(len(state.Waits), "thing"))
 		return err
 	}})
 	return cmp.Or(err, wrong)

@@ -51,7 +51,7 @@ func TestACheckOfAHandBackChangesNothing(t *testing.T) {
 	if err := checkHandback(t.Context(), h, &out, output.New()); err != nil {
 		t.Fatal(err)
 	}
-	want := "waits: NodeClaim web-1 is not initialized yet: the kubelet does not report Ready\n1 NodeClaims can be handed back, 1 things are to be over first\n"
+	want := "waits: NodeClaim web-1 is not initialized yet: the kubelet does not report Ready\n1 NodeClaim can be handed back, 1 thing to wait for first\n"
 	if out.String() != want {
 		t.Errorf("it says %q, want %q", out.String(), want)
 	}
@@ -153,5 +153,20 @@ func TestAHandBackHoldsTheLeaseOfTheController(t *testing.T) {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// A check of the wrong namespace does not say that all is well.
+func TestACheckOfAHandBackFindsTheController(t *testing.T) {
+	scheme, err := kinds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := fake.NewClientBuilder().WithScheme(scheme).WithObjects(installed()).Build()
+	cmd := handbackCommand(func(*target) (client.Client, error) { return store, nil })
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs([]string{"--check", "--system-namespace", "nodes"})
+	if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "namespace nodes has no controller, and namespace kube-system has: give --system-namespace kube-system") {
+		t.Errorf("it says %v", err)
 	}
 }

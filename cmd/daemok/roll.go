@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -87,10 +88,25 @@ func rollable(args []string) error {
 	switch {
 	case len(args) != 2:
 		return errors.New("say what to roll: nodepool, provisioner or nodeclass, and its name")
-	case args[0] != "nodepool" && args[0] != "provisioner" && args[0] != "nodeclass":
+	case rolled(args[0]) == "":
 		return fmt.Errorf("%q cannot be rolled: want nodepool, provisioner or nodeclass", args[0])
+	case args[1] == "":
+		return fmt.Errorf("name the %s to roll", args[0])
 	}
 	return nil
+}
+
+// rolled is what a word means that kubectl has for a kind: nodepool, provisioner or nodeclass; empty: no such kind is rolled.
+func rolled(word string) string {
+	switch word = strings.ToLower(word); {
+	case kindOfClass(word) != "":
+		return "nodeclass"
+	case word == "nodepool" || word == "nodepools":
+		return "nodepool"
+	case word == "provisioner" || word == "provisioners":
+		return "provisioner"
+	}
+	return ""
 }
 
 func runRoll(ctx context.Context, store client.Client, out io.Writer, args []string, f rollFlags) error {
@@ -98,7 +114,7 @@ func runRoll(ctx context.Context, store client.Client, out io.Writer, args []str
 	if err != nil {
 		return err
 	}
-	pools, err := roll.Pools(ctx, store, serves, args[0], args[1])
+	pools, err := roll.Pools(ctx, store, serves, rolled(args[0]), args[1])
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/api"
@@ -78,12 +79,34 @@ func TestARollSaysWhatKeepsNodes(t *testing.T) {
 	}
 }
 
+// What is not there is named with what there is.
+func TestARollOfWhatIsNotThereNamesWhatIs(t *testing.T) {
+	s, err := kinds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
+	pool.Spec.Template.Spec.NodeClassRef = karpv1.NodeClassReference{Group: api.GroupAWS, Kind: "EC2NodeClass", Name: "default"}
+	store := fake.NewClientBuilder().WithScheme(s).WithRESTMapper(storetest.Mapper(s)).WithObjects(pool).Build()
+	for args, want := range map[string]string{
+		"nodepool wep":        "there is no NodePool wep; there are: web",
+		"ec2nodeclass defalt": "no pool has nodes of class defalt; classes that pools name: default",
+	} {
+		err := runRoll(t.Context(), store, &strings.Builder{}, strings.Fields(args), rollFlags{status: true, form: output.New()})
+		if err == nil || err.Error() != want {
+			t.Errorf("roll %s: %v, want %s", args, err, want)
+		}
+	}
+}
+
 func TestWhatCanBeRolled(t *testing.T) {
 	for args, want := range map[string]string{
 		"nodepool web": "", "provisioner web": "", "nodeclass default": "", "nodepool.karpenter.sh/web": "",
-		"":         "say what to roll: nodepool, provisioner or nodeclass, and its name",
-		"nodepool": "say what to roll: nodepool, provisioner or nodeclass, and its name",
-		"pool web": `"pool" cannot be rolled: want nodepool, provisioner or nodeclass`,
+		"nodepools web": "", "ec2nodeclass.karpenter.k8s.aws/default": "", "awsnodetemplate default": "",
+		"nodepool/": "name the nodepool to roll",
+		"":          "say what to roll: nodepool, provisioner or nodeclass, and its name",
+		"nodepool":  "say what to roll: nodepool, provisioner or nodeclass, and its name",
+		"pool web":  `"pool" cannot be rolled: want nodepool, provisioner or nodeclass`,
 	} {
 		got := ""
 		if err := rollable(kindAndName(strings.Fields(args))); err != nil {

@@ -10,6 +10,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,6 +26,7 @@ import (
 // by its name, or those of a class. Another provider's are left alone.
 func Pools(ctx context.Context, store client.Reader, serves translate.Generations, resource, name string) ([]translate.PoolObject, error) {
 	var out []translate.PoolObject
+	var others []string
 	ofClass := resource == "nodeclass"
 	for _, g := range serves {
 		if !ofClass && g.Resource != resource {
@@ -35,6 +38,10 @@ func Pools(ctx context.Context, store client.Reader, serves translate.Generation
 				ref := p.Template.Spec.NodeClassRef
 				if !translate.IsForeign(ref) && (!ofClass && o.GetName() == name || ofClass && ref.Name == name) {
 					out = append(out, p)
+				} else if ofClass {
+					others = append(others, ref.Name)
+				} else {
+					others = append(others, o.GetName())
 				}
 			}
 		})
@@ -42,13 +49,29 @@ func Pools(ctx context.Context, store client.Reader, serves translate.Generation
 		case err != nil:
 			return nil, err
 		case !ofClass && len(out) == 0:
-			return nil, fmt.Errorf("there is no %s %s", g.Kind, name)
+			return nil, fmt.Errorf("there is no %s %s%s", g.Kind, name, instead("; there are: ", others))
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("no pool names the class %s", name)
+		return nil, fmt.Errorf("no pool has nodes of class %s%s", name, instead("; classes that pools name: ", others))
 	}
 	return out, nil
+}
+
+// namesMax is how many names an error lists.
+const namesMax = 10
+
+// instead lists names that are there after words, the first of many; nothing where there are none.
+func instead(words string, names []string) string {
+	slices.Sort(names)
+	names = slices.Compact(names)
+	switch more := len(names) - namesMax; {
+	case len(names) == 0:
+		return ""
+	case more > 0:
+		return words + strings.Join(names[:namesMax], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return words + strings.Join(names, ", ")
 }
 
 // Start asks for the nodes of pools to be replaced: those that have drifted, or
