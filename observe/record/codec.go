@@ -63,6 +63,7 @@ func decode(data []byte) (part, error) {
 	for line := range bytes.Lines(rest) {
 		var s Statement
 		if json.Unmarshal(line, &s) == nil && s.About.Name != "" && s.Said != "" && !s.From.IsZero() {
+			s.shareTexts()
 			p.statements = append(p.statements, s)
 		}
 	}

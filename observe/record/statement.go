@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unique"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/translate"
@@ -93,6 +94,19 @@ type Statement struct {
 	UID  string `json:"uid,omitempty"` // of a pod: another one of the same name is another pod
 	news uint64 // which change of the record it was last; 0: it was read
 }
+
+// shareTexts has a statement share what others that were read say too: of thousands of pods that came at once the
+// same was decided.
+func (s *Statement) shareTexts() {
+	s.About = Object{one(s.About.Kind), one(s.About.Name)}
+	s.Claim, s.Topic, s.Said, s.Why, s.UID = one(s.Claim), one(s.Topic), one(s.Said), one(s.Why), one(s.UID)
+	for i := range s.More {
+		s.More[i] = one(s.More[i])
+	}
+}
+
+// one is the one copy of a text.
+func one[T ~string](text T) T { return unique.Make(text).Value() }
 
 // fixedBytes is about what a statement takes beside its texts.
 const fixedBytes = 256
