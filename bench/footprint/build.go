@@ -26,7 +26,7 @@ import (
 const instanceType = "m5.2xlarge"
 
 // buildFor is how long the controller may take to launch all nodes.
-const buildFor = 30 * time.Minute
+const buildFor = time.Hour
 
 // withoutLease has the controller need no lease: while thousands of nodes come at once it could not renew one in
 // time on a host of few processors.
@@ -75,7 +75,20 @@ func (w *world) build(ctx context.Context) error {
 	if err := c.wait(ctx, 20*time.Second); err != nil { // notes that follow are written
 		return err
 	}
-	return c.end()
+	if err := c.end(); err != nil {
+		return err
+	}
+	return w.consolidate(ctx)
+}
+
+// consolidate has nodes of the complete cluster looked at as those of others are.
+func (w *world) consolidate(ctx context.Context) error {
+	pool := &karpv1.NodePool{}
+	if err := w.hand.Get(ctx, client.ObjectKey{Name: "default"}, pool); err != nil {
+		return err
+	}
+	pool.Spec.Disruption.ConsolidateAfter = "30s"
+	return w.hand.Update(ctx, pool)
 }
 
 // saw sorts what the controller writes into what follows from it.
@@ -137,7 +150,7 @@ func (w *world) populate(dice *rand.Rand) ([]*corev1.Pod, error) {
 		{Key: api.LabelInstanceType, Operator: "In", Values: []string{instanceType}},
 		{Key: api.LabelCapacityType, Operator: "In", Values: []string{api.CapacityTypeOnDemand}},
 	}
-	pool.Spec.Disruption.ConsolidateAfter = "30s"
+	pool.Spec.Disruption.ConsolidateAfter = karpv1.Never // nodes are empty until pods are bound to them
 	for _, o := range []client.Object{class, pool} {
 		if err := w.hand.Create(ctx, o); err != nil {
 			return nil, err
