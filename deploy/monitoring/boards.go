@@ -17,8 +17,8 @@ func costs() Board {
 					"Cost per hour of one more core, GiB or piece, by the last plan with launches; with a zone, for pods restricted to it."),
 			}},
 			{"Capacity", []Panel{
-				one("Nodes by NodePool and capacity type", number, `count by (nodepool, capacity_type) (karpenter_nodes_current_lifetime_seconds{nodepool=~"$nodepool"})`, "{{nodepool}} {{capacity_type}}", "").stacked(),
-				one("Nodes by instance type", number, `count by (instance_type) (karpenter_nodes_current_lifetime_seconds{nodepool=~"$nodepool"})`, "{{instance_type}}", "").stacked(),
+				one("Nodes by NodePool and capacity type", number, `count by (nodepool, capacity_type) (karpenter_nodes_current_lifetime_seconds{nodepool=~"$nodepool",capacity_type!=""})`, "{{nodepool}} {{capacity_type}}", "").stacked(),
+				one("Nodes by instance type", number, `count by (instance_type) (karpenter_nodes_current_lifetime_seconds{nodepool=~"$nodepool",instance_type!=""})`, "{{instance_type}}", "").stacked(),
 				one("Cluster utilization", percent, "max by (resource_type) (karpenter_cluster_utilization_percent)", "{{resource_type}}", "Requests of all pods as a share of allocatable."),
 				one("CPU requested by NodePool", ratio, used("cpu"), "{{nodepool}}", "Requests as a share of allocatable, with DaemonSets."),
 				one("Memory requested by NodePool", ratio, used("memory"), "{{nodepool}}", "Requests as a share of allocatable, with DaemonSets."),
