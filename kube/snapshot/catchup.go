@@ -165,6 +165,7 @@ func (k *Keeper) CatchUp(ctx context.Context, live client.Reader, late func(what
 		for end := time.Now().Add(wait); time.Now().Before(end); {
 			if missing = k.sight.compare(all); missing == "" {
 				k.sight.end()
+				k.missNodes()
 				return nil
 			}
 			if err := pause.For(ctx, compareEvery); err != nil {

@@ -3,13 +3,17 @@ package snapshot
 import (
 	"slices"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/storetest"
 )
 
 // A pod that was evicted counts where it was until its owner has made another, as long
@@ -121,6 +125,37 @@ func TestAPodThatWentWithItsNodeIsExpected(t *testing.T) {
 			tt.gone(k)
 			if s := k.Snapshot(); len(s.Expected) != tt.expected {
 				t.Errorf("expected are %+v, want %d", s.Expected, tt.expected)
+			}
+		})
+	}
+}
+
+// A process that begins when a node has gone and its pod is not collected yet expects another, as the one before it did.
+func TestAPodWhoseNodeWentBeforeTheStartIsExpected(t *testing.T) {
+	yes, one := true, int32(1)
+	ofWeb := func(p *corev1.Pod) {
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", Controller: &yes}}
+	}
+	for name, tt := range map[string]struct {
+		there    bool // the node is
+		expected int
+	}{"its node has gone": {false, 1}, "its node is there": {true, 0}} {
+		t.Run(name, func(t *testing.T) {
+			k := newKeeper()
+			k.ReplicaSetSeen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{
+				Replicas: &one, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}})
+			k.PodSeen(pod("web-1", "1", "n", ofWeb), true)
+			if tt.there {
+				k.NodeSeen(node("n"))
+			}
+			s := runtime.NewScheme()
+			_ = clientgoscheme.AddToScheme(s)
+			_ = karpv1.AddToScheme(s)
+			if err := k.CatchUp(t.Context(), storetest.New(s, time.Now).Connect(nil), nil); err != nil {
+				t.Fatal(err)
+			}
+			if now := k.Snapshot(); len(now.Expected) != tt.expected {
+				t.Errorf("expected are %+v, want %d", now.Expected, tt.expected)
 			}
 		})
 	}

@@ -77,6 +77,19 @@ func (k *Keeper) nodeWent(name string) {
 	}
 }
 
+// missNodes takes nodes that pods are on and that are not there for ones that were to go and have gone: this process
+// has come later.
+func (k *Keeper) missNodes() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for name, v := range k.views.of {
+		if v.node == nil && len(v.pods) > 0 {
+			k.went[name] = k.now()
+			k.bump()
+		}
+	}
+}
+
 // follow has a new pod come in the place of the first that was evicted.
 func (l lineage) follow(p *cluster.Pod, now time.Time) {
 	of := owner{p.Namespace, p.Owner}
