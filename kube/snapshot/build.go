@@ -123,13 +123,14 @@ func (b *builder) kindsOf(ref karpv1.NodeClassReference) []cluster.Kind {
 func (b *builder) nodesAndMachines() {
 	orders, joined := &b.k.orders, map[string]bool{}
 	from := [2]uint64{orders.round, b.k.views.round}
-	again := from == orders.from
+	again, come := from == orders.from, []*view(nil)
 	b.out.Nodes = make([]cluster.Node, 0, len(b.k.views.shown)+len(b.k.recalled.nodes))
 	for _, v := range b.k.views.shown {
 		if !again {
 			v.ours = b.k.claimFor(v.node.Spec.ProviderID)
 		}
 		if v.ours != nil && !hasJoined(v.ours, v.node) {
+			come = append(come, v)
 			continue
 		}
 		if v.ours != nil && !again {
@@ -142,7 +143,28 @@ func (b *builder) nodesAndMachines() {
 		orders.listed, orders.from = b.machines(joined), from
 	}
 	b.out.Machines = slices.Clip(orders.listed)
+	for _, v := range come {
+		b.takeRoom(v)
+	}
 	b.recall()
+}
+
+// takeRoom takes the room of pods on a node that has come, and is not seen to take pods yet, from its machine on order:
+// they are no longer among those that wait for it, and a watch of pods may be ahead of that of nodes.
+func (b *builder) takeRoom(v *view) {
+	var taken quantity.Resources
+	for _, e := range v.pods {
+		if !e.pod.Daemon && !e.pod.Mirror && e.subject.shape != nil {
+			taken = taken.Add(e.subject.shape.Requests)
+		}
+	}
+	at, found := slices.BinarySearchFunc(b.out.Machines, v.ours.Name, func(m cluster.Machine, claim string) int { return cmp.Compare(m.Claim, claim) })
+	if !found || taken.IsZero() {
+		return
+	}
+	b.out.Machines = slices.Clone(b.out.Machines) // it is the list of later snapshots too
+	m := &b.out.Machines[at]
+	m.Allocatable = m.Allocatable.Sub(taken).ClampNegative()
 }
 
 // hasJoined reports whether the node of the claim is as it takes pods. It is opened to them, with

@@ -435,6 +435,29 @@ func TestWhenANodeChanged(t *testing.T) {
 	at(start, "a pod came")
 }
 
+// A watch of pods may be ahead of those of nodes and claims: a pod on a node that is not seen to be open has its room on
+// the machine on order, and no other pod is planned into it.
+func TestPodsTakeRoomOnAMachineBeforeItsNodeIsSeenOpen(t *testing.T) {
+	k := newKeeper()
+	claim, closed := claimOf("n"), node("n")
+	claim.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("3"), corev1.ResourcePods: resource.MustParse("10")}
+	closed.Spec.Taints = []corev1.Taint{{Key: api.TaintUnregistered, Effect: corev1.TaintEffectNoExecute}}
+	k.ClaimSeen(claim)
+	k.NodeSeen(closed)
+	for pods := range int64(3) {
+		if pods > 0 {
+			k.PodSeen(pod(fmt.Sprint("web-", pods), "1", "n"), false)
+		}
+		s := k.Snapshot()
+		if len(s.Machines) != 1 {
+			t.Fatalf("machines are %+v", s.Machines)
+		}
+		if left := s.Machines[0].Allocatable; int64(left.CPU) != 3000-1000*pods {
+			t.Errorf("with %d pods on its node the machine has %+v", pods, left)
+		}
+	}
+}
+
 // A node is opened to pods, with the labels that they ask for, just before its claim says
 // that it has registered, and watches show the two in any order. With the pods that come
 // between it is no machine on order any more, which would have room for others; and without
