@@ -49,7 +49,7 @@ func nextOf(c *karpv1.NodeClaim, reason string) []string {
 	case reasonNotReady:
 		help = "daemok explain " + c.Spec.NodeClassRef.Kind + "/" + c.Spec.NodeClassRef.Name + " says why the class is not ready"
 	}
-	out := []string{fmt.Sprintf("next: %s; without an instance by %s the NodeClaim is deleted and its pods are planned again",
+	out := []string{fmt.Sprintf("next: %s; without an instance by %s the NodeClaim is deleted, once no answer of EC2 is outstanding, and its pods are planned again",
 		next, c.CreationTimestamp.Add(launchFor).UTC().Format(time.TimeOnly+" UTC"))}
 	if help != "" {
 		out = append(out, "to do: "+help)

@@ -31,7 +31,7 @@ func (r *recorded) Has(claim, instance, what string) {
 
 // Users who ask about a NodeClaim without an instance hear what the cloud answered, what is tried next and what to do.
 func TestWhatKeepsAClaimFromItsInstanceIsRecorded(t *testing.T) {
-	const again = "next: the launch is repeated, after a minute at most; without an instance by 04:05:00 UTC the NodeClaim is deleted and its pods are planned again"
+	const again = "next: the launch is repeated, after a minute at most; without an instance by 04:05:00 UTC the NodeClaim is deleted, once no answer of EC2 is outstanding, and its pods are planned again"
 	for name, tt := range map[string]struct {
 		why  error
 		want string
@@ -82,7 +82,7 @@ func TestAShortageIsRecordedOfEveryClaim(t *testing.T) {
 		t.Fatal(err)
 	}
 	const next = " InsufficientCapacityError: no capacity for spot m5.large in a: InsufficientInstanceCapacity: none left | " +
-		"next: other offerings that the NodeClaim allows are tried; those that were short are left out for some minutes; without an instance by 04:05:00 UTC the NodeClaim is deleted and its pods are planned again | " +
+		"next: other offerings that the NodeClaim allows are tried; those that were short are left out for some minutes; without an instance by 04:05:00 UTC the NodeClaim is deleted, once no answer of EC2 is outstanding, and its pods are planned again | " +
 		"to do: if it lasts, allow more instance types, zones or capacity types in NodePool/default"
 	for i, want := range []string{"a" + next, "b" + next, "a is given up: no capacity: nothing is left"} {
 		if i >= len(*told) || !strings.HasPrefix((*told)[i], want) {
