@@ -104,7 +104,7 @@ func TestAGroupThatIsKeptIsNotEmptied(t *testing.T) {
 			t.Errorf("with %q kept: emptied %v, asks %v; want %+v", kept, emptied, asks, want)
 		}
 	}
-	if _, err := Convert(&Settings{Kept: []string{"sytem"}}, groups, converter); err == nil || !strings.Contains(err.Error(), "--keep sytem: the Cluster Autoscaler scales no group of that name; it scales system") {
+	if _, err := Convert(&Settings{Kept: []string{"platform"}}, groups, converter); err == nil || !strings.Contains(err.Error(), "--keep platform: the Cluster Autoscaler scales no group of that name; it scales system") {
 		t.Errorf("with a group that is not there: %v", err)
 	}
 }
