@@ -94,7 +94,7 @@ func (u upgrade) of(kind *class.Kind, c *class.Subject, claims []karpv1.NodeClai
 	}
 	version, err := u.version()
 	if err != nil {
-		return upgradeJSON{Class: c.ID(), Build: build, Forms: []formJSON{}, Why: err.Error()}, nil
+		return upgradeJSON{Class: c.ID(), Build: build, Forms: []formJSON{}, Why: err.Error()}, nil //nolint:nilerr // the answer says it
 	}
 	kind.Learn(version)
 	return upgradeOf(kind.Of(c.Object), claims, build)

@@ -205,8 +205,8 @@ func (r *Reconciler) noteForm(c *Subject, launched launched, annotations map[str
 	}
 	form, err := r.form(c)
 	if err != nil || form == nil {
-		delete(annotations, api.MarkLaunchForms)
-		return nil //nolint:nilerr // conditions say what is wrong with a spec
+		delete(annotations, api.MarkLaunchForms) //nolint:nilerr // conditions say what is wrong with a spec
+		return nil
 	}
 	before := FormsOf(c)
 	next, err := before.With(c, r.Build, *form, launched.in)
@@ -251,7 +251,7 @@ func (r *Reconciler) compareForms(c *Subject, launched launched) error {
 		return nil
 	}
 	if launched.unknown != nil {
-		condition.SetUnknown(c, awsv1.ClassLaunchTemplateChanged, awsv1.ReasonNotCompared,
+		condition.SetUnknown(c, awsv1.ClassLaunchTemplateChanged, awsv1.ReasonNotCompared, //nolint:nilerr // the condition says it
 			fmt.Sprintf("launch template and user data are not compared with those of nodes that run; instances are launched all the same: %v", launched.unknown), r.Now())
 		return nil
 	}
