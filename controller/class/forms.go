@@ -201,12 +201,12 @@ func (r *Reconciler) form(c *Subject) (*nodeclass.LaunchForm, error) {
 // either, and is said elsewhere.
 func (r *Reconciler) noteForm(c *Subject, launched launched, annotations map[string]string) error {
 	if r.Form == nil || launched.unknown != nil {
-		return nil
+		return nil //nolint:nilerr // a condition says that the class is not compared
 	}
 	form, err := r.form(c)
 	if err != nil || form == nil {
-		delete(annotations, api.MarkLaunchForms) //nolint:nilerr // conditions say what is wrong with a spec
-		return nil
+		delete(annotations, api.MarkLaunchForms)
+		return nil //nolint:nilerr // conditions say what is wrong with a spec
 	}
 	before := FormsOf(c)
 	next, err := before.With(c, r.Build, *form, launched.in)
@@ -251,9 +251,9 @@ func (r *Reconciler) compareForms(c *Subject, launched launched) error {
 		return nil
 	}
 	if launched.unknown != nil {
-		condition.SetUnknown(c, awsv1.ClassLaunchTemplateChanged, awsv1.ReasonNotCompared, //nolint:nilerr // the condition says it
+		condition.SetUnknown(c, awsv1.ClassLaunchTemplateChanged, awsv1.ReasonNotCompared,
 			fmt.Sprintf("launch template and user data are not compared with those of nodes that run; instances are launched all the same: %v", launched.unknown), r.Now())
-		return nil
+		return nil //nolint:nilerr // the condition says it
 	}
 	forms := FormsOf(c)
 	var texts []string
