@@ -327,6 +327,7 @@ func (w *people) schedule(ctx context.Context) {
 	works, contrary, unbound, losesBind, lateBy := w.schedules, w.contrary, w.unbound, w.losesBind, w.lateBy
 	w.mu.Unlock()
 	if !works {
+		w.seen = nil // it lists all nodes when it begins again
 		return
 	}
 	pods, nodes := slices.Clone(w.allPods()), slices.Clone(w.nodesBefore(lateBy))
