@@ -18,6 +18,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/controller/remember"
+	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/snapshot"
@@ -113,20 +114,11 @@ func existing(ctx context.Context, store client.Reader, kind class.Kind) string 
 		return "the cluster has none"
 	}
 	slices.Sort(names)
-	return "the cluster has " + listed(names)
+	return "the cluster has " + brief.List(names, listedMax)
 }
 
 // listedMax is how many things a line lists.
 const listedMax = 10
-
-// listed are names in a line, the first of many.
-func listed(names []string) string {
-	text := strings.Join(names[:min(len(names), listedMax)], ", ")
-	if more := len(names) - listedMax; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
 
 // says is an entry about what is so now.
 func (v classView) says(said, why string, more ...string) record.Statement {
@@ -295,7 +287,7 @@ func (v classView) uses(ctx context.Context, store client.Client) ([]record.Stat
 		text := fmt.Sprintf("%s: %s", pool, counted(by[pool].claims, "NodeClaim"))
 		if drifted := by[pool].drifted; len(drifted) > 0 {
 			slices.Sort(drifted)
-			text += fmt.Sprintf(", %d drifted from the class: %s", len(drifted), listed(drifted))
+			text += fmt.Sprintf(", %d drifted from the class: %s", len(drifted), brief.List(drifted, listedMax))
 		}
 		more = append(more, text)
 	}

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -199,12 +200,8 @@ func (all groups) turnText(j plan.Join, now time.Time) (why string, left time.Du
 
 func waitedFor(claims []*karpv1.NodeClaim) string {
 	var names []string
-	for _, c := range claims[:min(len(claims), namesMax)] {
+	for _, c := range claims {
 		names = append(names, c.Name)
 	}
-	text := strings.Join(names, ", ")
-	if more := len(claims) - namesMax; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return fmt.Sprintf("NodeClaim %s, waited for %v at most", text, holdFor)
+	return fmt.Sprintf("NodeClaim %s, waited for %v at most", brief.List(names, namesMax), holdFor)
 }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/api/condition"
@@ -294,10 +295,7 @@ func changed(was, is Built, nodes map[string]int) (n int, text string, err error
 		}
 	}
 	settings := slices.Sorted(maps.Keys(all))
-	named := strings.Join(settings[:min(len(settings), settingsNamed)], ", ")
-	if more := len(settings) - settingsNamed; more > 0 {
-		named += fmt.Sprintf(" and %d more", more)
-	}
+	named := brief.List(settings, settingsNamed)
 	return n, fmt.Sprintf("nodes that build %s of the controller launched have another launch template than build %s makes of the same class: %s; "+
 		"they stay, and new nodes get the new one; `daemok plan --upgrade` shows the values", was.Builds[len(was.Builds)-1], is.Builds[len(is.Builds)-1], named), nil
 }

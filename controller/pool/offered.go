@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/internal/nearest"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/translate"
@@ -137,12 +138,7 @@ func (l lack) text(offered Offered, class string) string {
 const fewMax = 10
 
 // few names the first of many words.
-func few(words []string) string {
-	if more := len(words) - fewMax; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(words[:fewMax], ", "), more)
-	}
-	return strings.Join(words, ", ")
-}
+func few(words []string) string { return brief.List(words, fewMax) }
 
 func counted(n int, noun string) string {
 	if n == 1 {

@@ -90,16 +90,14 @@ func (b *Book) Load(ctx context.Context) error {
 	if b.read || b.Namespace == "" {
 		return nil
 	}
-	c := &corev1.ConfigMap{}
-	err := b.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: api.ConfigMapMemory}, c)
-	if apierrors.IsNotFound(err) {
-		b.read, b.seen = true, nil
-		return nil
-	}
+	c, err := stored(ctx, b.Live, b.Namespace)
 	if err != nil {
-		return fmt.Errorf("read ConfigMap %s/%s, which tells what was seen lately: %w", b.Namespace, api.ConfigMapMemory, err)
+		return err
 	}
 	b.read, b.seen = true, c
+	if c == nil {
+		return nil
+	}
 	if m, err := decode(c.BinaryData[dataKey]); err == nil { // what is not understood is written anew
 		b.Keeper.Remember(m.Memory)
 		if b.Spot != nil && m.Spot != nil {
@@ -115,16 +113,24 @@ func (b *Book) Load(ctx context.Context) error {
 	return nil
 }
 
+// stored is what was written last; nil where nothing was.
+func stored(ctx context.Context, from client.Reader, namespace string) (*corev1.ConfigMap, error) {
+	c := &corev1.ConfigMap{}
+	switch err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: api.ConfigMapMemory}, c); {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read ConfigMap %s/%s, which tells what was seen lately: %w", namespace, api.ConfigMapMemory, err)
+	}
+	return c, nil
+}
+
 // Unavailable are the offerings that could not be had lately, as the controller of a namespace wrote them last: within the last minute
 // while it runs. Some may be available again by now: see Until.
 func Unavailable(ctx context.Context, from client.Reader, namespace string) ([]cloud.Unavailable, error) {
-	c := &corev1.ConfigMap{}
-	err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: api.ConfigMapMemory}, c)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read ConfigMap %s/%s, which tells which offerings could not be had: %w", namespace, api.ConfigMapMemory, err)
+	c, err := stored(ctx, from, namespace)
+	if c == nil || err != nil {
+		return nil, err
 	}
 	m, err := decode(c.BinaryData[dataKey])
 	if err != nil {

@@ -105,7 +105,7 @@ func lotsOf(pods []cluster.Pod) []*lot {
 	for _, p := range pods {
 		l := at[p.Shape]
 		if l == nil {
-			l = &lot{shapes: []*cluster.Shape{p.Shape}, namespace: p.Namespace, priority: p.Shape.Priority, effort: effortOf(p.Shape)}
+			l = &lot{shapes: []*cluster.Shape{p.Shape}, namespace: p.Namespace, priority: p.Shape.Priority, effort: EffortOf(p.Shape)}
 			at[p.Shape] = l
 			out = append(out, l)
 		}
@@ -114,7 +114,8 @@ func lotsOf(pods []cluster.Pod) []*lot {
 	return out
 }
 
-func effortOf(s *cluster.Shape) int64 {
+// EffortOf is what a plan for pods of the shape takes, in the units of Effort.
+func EffortOf(s *cluster.Shape) int64 {
 	if len(s.Spread) > 0 || len(s.Neighbours) > 0 {
 		return ruled
 	}

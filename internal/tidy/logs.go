@@ -27,16 +27,16 @@ var logKey = regexp.MustCompile(`^[a-z][A-Za-z]*$`)
 // looked at.
 func CheckLogs(root fs.FS, folders ...string) (found []Violation, err error) {
 	for _, folder := range folders {
-		err := fs.WalkDir(root, folder, func(name string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
-				return err
-			}
-			content, err := fs.ReadFile(root, name)
-			if err != nil {
-				return err
+		under, err := fs.Sub(root, folder)
+		if err != nil {
+			return nil, fmt.Errorf("read what %s logs: %w", folder, err)
+		}
+		err = walk(under, func(name string, content []byte) error {
+			if path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+				return nil
 			}
 			files := token.NewFileSet()
-			file, err := parser.ParseFile(files, name, content, parser.SkipObjectResolution)
+			file, err := parser.ParseFile(files, path.Join(folder, name), content, parser.SkipObjectResolution)
 			if err != nil {
 				return err
 			}

@@ -2,7 +2,6 @@ package tidy
 
 import (
 	"os"
-	"strings"
 	"testing"
 	"testing/fstest"
 )
@@ -28,16 +27,7 @@ func TestCheckLogs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			files := fstest.MapFS{"x/a.go": {Data: []byte("package x\n\nfunc f() {\n\t" + tt.line + "\n}\n")}, "x/a_test.go": {Data: []byte("no Go")}}
 			found, err := CheckLogs(files, "x")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if tt.want == "" {
-				none(t, found, nil)
-				return
-			}
-			if len(found) != 1 || !strings.Contains(found[0].String(), tt.want) {
-				t.Errorf("CheckLogs = %v; want one with %q", found, tt.want)
-			}
+			oneWith(t, found, err, tt.want)
 		})
 	}
 }

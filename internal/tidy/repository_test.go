@@ -2,6 +2,7 @@ package tidy
 
 import (
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -15,6 +16,18 @@ func none(t *testing.T, found []Violation, err error) {
 	}
 	for _, v := range found {
 		t.Error(v)
+	}
+}
+
+// oneWith expects one finding with the words, or none where there are no words.
+func oneWith(t *testing.T, found []Violation, err error, words string) {
+	t.Helper()
+	if words == "" || err != nil {
+		none(t, found, err)
+		return
+	}
+	if len(found) != 1 || !strings.Contains(found[0].String(), words) {
+		t.Errorf("found %v; want one with %q", found, words)
 	}
 }
 

@@ -60,16 +60,7 @@ func TestTreeRules(t *testing.T) {
 				tree[file] = &fstest.MapFile{Data: []byte(content)}
 			}
 			found, err := tt.check(tree)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if tt.want == "" {
-				none(t, found, nil)
-				return
-			}
-			if len(found) != 1 || !strings.Contains(found[0].String(), tt.want) {
-				t.Errorf("found %v; want one with %q", found, tt.want)
-			}
+			oneWith(t, found, err, tt.want)
 		})
 	}
 }

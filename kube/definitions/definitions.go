@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/internal/brief"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
@@ -117,12 +118,7 @@ func (d Difference) WayOut() string {
 const fieldsNamed = 12
 
 // Fields names fields in a sentence, the first of them where there are many.
-func Fields(all []string) string {
-	if more := len(all) - fieldsNamed; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(all[:fieldsNamed], ", "), more)
-	}
-	return strings.Join(all, ", ")
-}
+func Fields(all []string) string { return brief.List(all, fieldsNamed) }
 
 // Read compares the definitions of a cluster with ours, in the order of ours.
 func Read(ctx context.Context, from client.Reader, ours []*apiextensionsv1.CustomResourceDefinition) ([]Difference, error) {

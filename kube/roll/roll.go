@@ -11,11 +11,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/snapshot"
@@ -65,13 +65,10 @@ const namesMax = 10
 func instead(words string, names []string) string {
 	slices.Sort(names)
 	names = slices.Compact(names)
-	switch more := len(names) - namesMax; {
-	case len(names) == 0:
+	if len(names) == 0 {
 		return ""
-	case more > 0:
-		return words + strings.Join(names[:namesMax], ", ") + fmt.Sprintf(" and %d more", more)
 	}
-	return words + strings.Join(names, ", ")
+	return words + brief.List(names, namesMax)
 }
 
 // Start asks for the nodes of pools to be replaced: those that have drifted, or

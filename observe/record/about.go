@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/daemok/daemok/internal/brief"
 )
 
 // About returns what is on record about an object, newest first: what holds,
@@ -71,11 +73,7 @@ func (e *UnknownError) Error() string {
 	if near := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.Contains(n, e.Name) }); len(near) > 0 {
 		names = near
 	}
-	listed := strings.Join(names[:min(len(names), namesMax)], ", ")
-	if more := len(names) - namesMax; more > 0 {
-		listed += fmt.Sprintf(" and %d more", more)
-	}
-	return fmt.Sprintf("%s since %s; on record are %s", text, moment(e.Since), listed)
+	return fmt.Sprintf("%s since %s; on record are %s", text, moment(e.Since), brief.List(names, namesMax))
 }
 
 // Explain returns what is on record about an object, as About does, or an

@@ -14,6 +14,7 @@ import (
 	"github.com/daemok/daemok/controller/planner"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/share"
 )
 
 const (
@@ -21,7 +22,6 @@ const (
 	crowdSize = 60                    // its pods, each of a shape of its own
 	onePlan   = 200                   // the effort of one plan of a storm: twenty of those pods
 	eachUnit  = 20 * time.Millisecond // of effort takes a plan so long
-	ruledPod  = 10                    // units of effort that a pod with rules about others takes
 )
 
 // crowd has another namespace deploy many pods of as many shapes, or ends them. They are small:
@@ -74,7 +74,7 @@ func (t *thinker) effort() planner.Effort {
 
 // firstFor is the effort of the pods that no plan was made for yet, nor a NodeClaim, and how many there are of
 // each namespace.
-func (t *thinker) firstFor(s *cluster.Snapshot) (units int, of map[string]int) {
+func (t *thinker) firstFor(s *cluster.Snapshot) (units int64, of map[string]int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	of, shapes := map[string]int{}, map[*cluster.Shape]bool{}
@@ -95,9 +95,7 @@ func (t *thinker) firstFor(s *cluster.Snapshot) (units int, of map[string]int) {
 			continue
 		}
 		shapes[p.Shape] = true
-		if units++; len(p.Shape.Neighbours) > 0 {
-			units += ruledPod - 1
-		}
+		units += share.EffortOf(p.Shape)
 	}
 	return units, of
 }
@@ -110,7 +108,7 @@ func (t *thinker) orderedFor(pods []cluster.Pod) {
 }
 
 // sharesPlans looks at a plan that is about to be made: nobody waits long for the plan of another namespace.
-func (p *promises) sharesPlans(units int, of map[string]int) {
+func (p *promises) sharesPlans(units int64, of map[string]int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(of) > 1 && units > onePlan {
