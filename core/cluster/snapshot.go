@@ -14,7 +14,7 @@ type Snapshot struct {
 	Revision uint64    // grows with every change seen; not a time
 	Now      time.Time // UTC; the only time the core knows
 	Waiting  []Pod     // pods that need a place, sorted by namespace, name
-	Expected []Pod     // pods of nodes that were to go and are gone, as they were, whose owners are yet to make others; room is kept for them, and nothing bought
+	Expected []Pod     // pods that have just come, and those of nodes that were to go and are gone, as they were, whose owners are yet to make others; room is kept for them, and nothing bought
 	Nodes    []Node
 	Machines []Machine
 	Pools    []Pool

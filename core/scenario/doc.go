@@ -35,7 +35,7 @@
 //	  volume ebs.csi.aws.com                by its driver; count=2 for two
 //	  volume ebs.csi.aws.com claim=default/data exclusive
 //	waiting default/web-1 shape=web uid=... owner=... created=...
-//	expected default/web-2 shape=web uid=...   an evicted pod whose node is gone and in whose place another is to come
+//	expected default/web-2 shape=web uid=...   a pod that has just come, or one whose node is gone and in whose place another is to come
 //	daemon kube-system/proxy shape=proxy
 //	catalogue c1 7 disk=0.0022              name within the text, revision, what the volumes of a machine cost
 //	kind m5.large cpu=2 memory=8Gi pods=29  capacity

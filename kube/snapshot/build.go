@@ -306,11 +306,17 @@ func (b *builder) priceOf(c *karpv1.NodeClaim) quantity.MicroUSDPerHour {
 
 // wait puts pods that wait for a node among the waiting, unless the scheduler has
 // promised them a live one: those count as placed there, for as long as the promise counts.
+// Those that have just come are expected: the scheduler may place them in a moment, and room
+// that they would need otherwise is not given up meanwhile.
 func (b *builder) wait() {
 	var promised []*podEntry
 	for name := range b.k.seatless {
 		switch e := b.k.pods[name]; {
-		case e.ended || !b.k.waits(e, b.out.Now):
+		case e.ended:
+		case !b.k.waits(e, b.out.Now):
+			if e.unjudged {
+				b.out.Expected = append(b.out.Expected, b.pod(e))
+			}
 		case e.nominated != "":
 			promised = append(promised, e)
 		default:

@@ -106,7 +106,8 @@ func TestWhoWaits(t *testing.T) {
 
 // TestAPodThatStandsInTheSchedulersQueueWaits: after a moment a pod counts as
 // waiting though the scheduler has said nothing, so that a backlog of pods is
-// planned for at once; pods of other schedulers do not.
+// planned for at once, and is expected until then, so that room that it would
+// need is not given up; pods of other schedulers do neither.
 func TestAPodThatStandsInTheSchedulersQueueWaits(t *testing.T) {
 	unjudged := func(p *corev1.Pod) { p.Status.Conditions = nil }
 	tests := map[string]struct {
@@ -126,14 +127,17 @@ func TestAPodThatStandsInTheSchedulersQueueWaits(t *testing.T) {
 			if list, next, _ := k.Arrivals(); len(list) != 0 || next.IsZero() == tt.waits {
 				t.Errorf("at once: %v wait, the next at %v", list, next)
 			}
+			if s := k.Snapshot(); (len(s.Expected) == 1) != tt.waits || len(s.Waiting) != 0 {
+				t.Errorf("at once: expected %+v and waiting %+v; want the pod expected: %v", s.Expected, s.Waiting, tt.waits)
+			}
 			now = start.Add(judgedWithin)
 			k.PodSeen(tt.pod, false) // a change meanwhile does not start its time anew
 			list, _, _ := k.Arrivals()
 			if (len(list) == 1) != tt.waits || tt.waits && !list[0].At.Equal(start) {
 				t.Errorf("a moment later: %v wait; want the pod among them: %v, since it was first seen", list, tt.waits)
 			}
-			if s := k.Snapshot(); (len(s.Waiting) == 1) != tt.waits {
-				t.Errorf("the snapshot shows %d waiting", len(s.Waiting))
+			if s := k.Snapshot(); (len(s.Waiting) == 1) != tt.waits || len(s.Expected) != 0 {
+				t.Errorf("the snapshot shows %d waiting and %d expected", len(s.Waiting), len(s.Expected))
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package whole_test
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -165,11 +166,11 @@ func (p *promises) room(of func(*karpv1.NodeClaim) int) (n int) {
 	return n
 }
 
-// places lists the pods with their nodes, and which of these serve.
+// places lists the pods with their nodes, or those they were promised, and which NodeClaims serve.
 func (p *promises) places() string {
 	var out []string
 	for _, pod := range p.pods {
-		out = append(out, pod.Name+"@"+pod.Spec.NodeName)
+		out = append(out, pod.Name+"@"+cmp.Or(pod.Spec.NodeName, "("+pod.Status.NominatedNodeName+")"))
 	}
 	for _, c := range p.claims {
 		out = append(out, fmt.Sprintf("%s=%s %v", c.Name, c.Status.ProviderID, p.serves(c)))
@@ -181,9 +182,13 @@ func (p *promises) places() string {
 // onHeld counts the pods that need no other place yet, as far as the controller knows: on
 // nodes that are not ready and stay, on nodes that lost their NodeClaims, whose drains may be
 // held, on nodes whose NodeClaims were deleted so lately that it may not know, and on nodes that
-// stay because they came.
+// stay because they came; and those that the scheduler promised a node that lost its NodeClaim.
 func (p *promises) onHeld() (n int) {
 	for _, pod := range p.pods {
+		if node := p.nodes[pod.Status.NominatedNodeName]; pod.Spec.NodeName == "" && node != nil && node.DeletionTimestamp == nil && p.lostItsClaim(node) {
+			n++
+			continue
+		}
 		node := p.nodes[pod.Spec.NodeName]
 		if node == nil || pod.DeletionTimestamp != nil || !isSlot(pod.Pod) {
 			continue
