@@ -143,6 +143,9 @@ func (m *migration) run(ctx context.Context, in io.Reader, out, errOut io.Writer
 		return err
 	}
 	m.Kubernetes = version
+	if err := m.alone(); err != nil {
+		return err
+	}
 	if m.from != "" {
 		return m.runGroups(ctx, in, out, errOut)
 	}
@@ -190,6 +193,19 @@ func (m *migration) run(ctx context.Context, in io.Reader, out, errOut io.Writer
 	}
 	if n := result.Refused(); n > 0 {
 		return fmt.Errorf("%s, see the report: what has one was not printed", counted(n, "error"))
+	}
+	return nil
+}
+
+// alone tells of options that act only beside another one, which was left out.
+func (m *migration) alone() error {
+	switch {
+	case m.from == "" && len(m.kept) > 0:
+		return errors.New("--keep is for groups of another autoscaler: give --from " + fromAutoscaler + " too")
+	case m.from == "" && m.plan != "":
+		return errors.New("--plan is for groups of another autoscaler: give --from " + fromAutoscaler + " too")
+	case !m.checks && len(m.policies) > 0:
+		return errors.New("--policy is for --check: give that too")
 	}
 	return nil
 }

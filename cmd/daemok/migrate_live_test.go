@@ -196,6 +196,14 @@ func TestMigrateChecksACluster(t *testing.T) {
 	}
 }
 
+func TestMigrateTellsOfOptionsThatDoNothingAlone(t *testing.T) {
+	for option, beside := range map[string]string{"--keep": "--from cluster-autoscaler", "--plan": "--from cluster-autoscaler", "--policy": "--check"} {
+		if _, _, err := asked(t, reached{}, nil, option, "x"); err == nil || !strings.Contains(err.Error(), option) || !strings.Contains(err.Error(), beside) {
+			t.Errorf("migrate %s x gives %v, want an error that asks for %s", option, err, beside)
+		}
+	}
+}
+
 // A check fails where the move could not begin: whoever checks before the move hears it
 // then, not in the middle of the night of the move.
 func TestMigrateChecksWhetherTheMoveCouldBegin(t *testing.T) {

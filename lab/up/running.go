@@ -86,13 +86,18 @@ func (r running) restart(ctx context.Context, name string) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("no component %q: this lab runs %s", name, r.names())
+	return fmt.Errorf("no component or pod %q: this lab runs %s", name, r.names())
 }
 
 func (r running) names() string {
 	var names []string
 	for _, k := range r.kept() {
 		names = append(names, k.Name())
+	}
+	if r.pods != nil {
+		for _, p := range r.pods.Processes() {
+			names = append(names, "pod "+p.Name)
+		}
 	}
 	if len(names) == 0 {
 		return "none yet"

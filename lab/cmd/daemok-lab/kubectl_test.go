@@ -64,15 +64,6 @@ func TestHelpOfKubectlNeedsNoLab(t *testing.T) {
 	}
 }
 
-func TestRestartListsWhatThereIs(t *testing.T) {
-	root := rootCommand()
-	root.SetArgs([]string{"restart", "foo"})
-	err := root.ExecuteContext(t.Context())
-	if err == nil || !strings.Contains(err.Error(), `"foo" is no component: name one of `) || !strings.Contains(err.Error(), restartable[0]) {
-		t.Errorf("restart foo = %v, want an error that lists the components", err)
-	}
-}
-
 func TestUsageNamesTheVerbOfTheMainCommand(t *testing.T) {
 	root := rootCommand()
 	var out strings.Builder

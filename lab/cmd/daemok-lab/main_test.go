@@ -16,7 +16,7 @@ func TestSlipsAreTold(t *testing.T) {
 		"a flag nobody knows":    {"throttle * --tims=0.1", "unknown flag: --tims: see daemok lab throttle --help"},
 		"a flag that is no time": {"interrupt i-1 --advised-for=60", "missing unit in duration"},
 		"no call to fail":        {"fault CreateFleet InternalError --count=0", "--nth is 1 and --count 0: want 1 or more"},
-		"no component":           {"restart apisever", `"apisever" is no component: name one of`},
+		"no component":           {"restart", "received 0: write daemok lab restart COMPONENT|POD"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

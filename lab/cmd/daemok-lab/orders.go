@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -123,22 +122,11 @@ func running(folder string) (directory.Directory, error) {
 // restartable are the components that every lab has, and the controller.
 var restartable = append(component.Names(), up.ControllerComponent)
 
-// oneOf takes exactly one of the words, and lists them to whoever gives
-// another.
-func oneOf(words []string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) == 1 && slices.Contains(words, args[0]) {
-			return nil
-		}
-		return fmt.Errorf("%q is no component: name one of %s", strings.Join(args, " "), strings.Join(words, ", "))
-	}
-}
-
 func restartCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:       "restart COMPONENT",
-		Short:     "Stop a component of the lab and start it again: " + strings.Join(restartable, ", "),
-		Args:      oneOf(restartable),
+		Use:       "restart COMPONENT|POD",
+		Short:     "Stop a component of the lab, or a pod that runs as a process, and start it again: " + strings.Join(restartable, ", ") + ", or the pod's name",
+		Args:      cobra.ExactArgs(1),
 		ValidArgs: restartable,
 	}
 	folder := folderFlag(cmd)
