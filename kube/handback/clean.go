@@ -171,7 +171,11 @@ func (h Handback) deleteNotes(ctx context.Context) (n int, err error) {
 		if c.Name != api.ConfigMapMemory && c.Name != api.ConfigMapSurges && !strings.HasPrefix(c.Name, api.ConfigMapRecord+"-") && !isFreeze(*c) {
 			continue
 		}
-		if err := h.Store.Delete(ctx, c); client.IgnoreNotFound(err) != nil {
+		err := h.Store.Delete(ctx, c, client.Preconditions{UID: &c.UID, ResourceVersion: &c.ResourceVersion})
+		if apierrors.IsConflict(err) {
+			return n, fmt.Errorf("delete ConfigMap %s/%s: it was changed meanwhile, so a controller may still run: scale it to zero and repeat the command", c.Namespace, c.Name)
+		}
+		if client.IgnoreNotFound(err) != nil {
 			return n, fmt.Errorf("delete ConfigMap %s/%s: %w", c.Namespace, c.Name, err)
 		}
 		n++

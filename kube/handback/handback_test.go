@@ -256,3 +256,31 @@ func TestAFreezeOfSomebodyElseStays(t *testing.T) {
 		t.Errorf("the freeze is %v, %v", now.Data, err)
 	}
 }
+
+// What a controller writes while it is cleaned up after is not deleted unseen.
+func TestNotesThatAreWrittenMeanwhileStay(t *testing.T) {
+	h, server := cluster(t, objects()...)
+	memory := client.ObjectKey{Namespace: h.Namespace, Name: api.ConfigMapMemory}
+	written := false
+	beside := Handback{Namespace: h.Namespace, Store: server.Connect(func(c storetest.Call) (before, after error) {
+		if c.Verb == storetest.Delete && c.Name == memory.Name && !written {
+			written = true
+			var now corev1.ConfigMap
+			if err := h.Store.Get(t.Context(), memory, &now); err != nil {
+				return err, nil
+			}
+			now.Data = map[string]string{"more": "is known"}
+			return h.Store.Update(t.Context(), &now), nil
+		}
+		return nil, nil
+	})}
+	if _, err := beside.Clean(t.Context()); err == nil || !strings.Contains(err.Error(), memory.Name+": it was changed meanwhile") {
+		t.Errorf("Clean = %v, want that %s was changed", err, memory.Name)
+	}
+	if !slices.Contains(h.left(t), api.ConfigMapFreeze) || !slices.Contains(h.left(t), memory.Name) {
+		t.Errorf("left: %q, want the freeze and %s", h.left(t), memory.Name)
+	}
+	if _, err := beside.Clean(t.Context()); err != nil || slices.Contains(h.left(t), memory.Name) {
+		t.Errorf("again: %v, left: %q", err, h.left(t))
+	}
+}
