@@ -39,7 +39,7 @@ var scheduling = []Definition{
 	{Name: "daemok_plan_preferences_dropped_pods_total", Kind: Counter, Unit: "1",
 		Help: "Pods for which plans launched instances without some of their preferences, which would have cost more than they are worth."},
 	{Name: "karpenter_pods_scheduling_decision_duration_seconds", Kind: Histogram, Unit: "seconds",
-		Help: "Time from the first sight of a pod to the first plan that says something about it."},
+		Help: "Time from the first sight of a pod to the first plan that says something about it. Pods that were there before this process led are not counted: another may have planned for them."},
 	{Name: "karpenter_cluster_state_node_count", Kind: Gauge, Unit: "1",
 		Help: "Nodes known when the last plan was made, those of others included."},
 	{Name: "karpenter_cluster_state_synced", Kind: Gauge, Unit: "1",

@@ -124,6 +124,36 @@ func TestAPodIsFollowedUntilItStarts(t *testing.T) {
 	}
 }
 
+// Another process may have planned for a pod before this one led: its wait there is no time to a decision here.
+func TestPodsFromBeforeAChangeOfLeaderHaveNoTimeToTheirDecision(t *testing.T) {
+	s := begin(t)
+	s.leading = false
+	s.pods.OnAdd(pod(), false)
+	s.after(15 * time.Second)
+	s.leading = true
+	s.Decided(planned("u"))
+	s.says("karpenter_pods_scheduling_decision_duration_seconds")
+	s.says(undecided)
+	later := pod()
+	later.Name, later.UID = "web-2", "v"
+	s.pods.OnAdd(later, false)
+	s.after(time.Second)
+	s.Decided(planned("v"))
+	s.says("karpenter_pods_scheduling_decision_duration_seconds", "1 in 1s")
+}
+
+// A watch that was cut shows a pod in the place of one of its name that has gone meanwhile as a change of that one.
+func TestAPodOfTheSameNameIsAnother(t *testing.T) {
+	s := begin(t)
+	s.pods.OnAdd(pod(), false)
+	s.after(time.Minute)
+	other := pod()
+	other.UID, other.CreationTimestamp = "v", metav1.Time{Time: s.now}
+	s.pods.OnUpdate(pod(), other)
+	s.after(time.Second)
+	s.says(unbound, "name=web namespace=default 1")
+}
+
 func TestAPodThatFlapsHasStartedOnce(t *testing.T) {
 	s := begin(t)
 	s.pods.OnAdd(pod(), false)

@@ -19,6 +19,7 @@ type waiting struct {
 	name, namespace string
 	createdAt       time.Time
 	seenAt          time.Time
+	older           bool      // seen while this process did not lead: another may have planned for it
 	decidedAt       time.Time // a plan first said something about it
 	placedAt        time.Time // a plan first had a place for it
 	boundAt         time.Time
@@ -35,13 +36,17 @@ func (f *Follower) podSeen(before, after *corev1.Pod) {
 	if f.pods == nil {
 		f.pods = map[types.UID]*waiting{}
 	}
+	if before != nil && before.UID != after.UID { // it has gone unseen
+		delete(f.pods, before.UID)
+		before = nil
+	}
 	w, known := f.pods[after.UID]
 	if !known {
 		first := before == after // there when the watch began
 		if translate.IsTerminal(after) || first && started(after) || before != nil && !first {
 			return // it has started before, or ended
 		}
-		w = &waiting{name: after.Name, namespace: after.Namespace, createdAt: after.CreationTimestamp.Time, seenAt: now}
+		w = &waiting{name: after.Name, namespace: after.Namespace, createdAt: after.CreationTimestamp.Time, seenAt: now, older: !f.Leading()}
 		if first && after.Spec.NodeName != "" {
 			w.boundAt = now // when is not known: not counted
 		}
@@ -119,7 +124,9 @@ func (f *Follower) Decided(p plan.Plan) {
 func (f *Follower) decided(w *waiting, now time.Time) {
 	if w.decidedAt.IsZero() {
 		w.decidedAt = now
-		f.Metrics.DecisionSeconds.Observe(now.Sub(w.seenAt).Seconds())
+		if !w.older {
+			f.Metrics.DecisionSeconds.Observe(now.Sub(w.seenAt).Seconds())
+		}
 	}
 }
 
