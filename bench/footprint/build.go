@@ -26,22 +26,54 @@ import (
 const instanceType = "m5.2xlarge"
 
 // buildFor is how long the controller may take to launch all nodes.
-const buildFor = time.Hour
+const buildFor = 10 * time.Minute
 
-// withoutLease has the controller need no lease: while thousands of nodes come at once it could not renew one in
+// withoutLease has the controller need no lease: while many nodes come at once it could not renew one in
 // time on a host of few processors.
 var withoutLease = map[string]string{"DISABLE_LEADER_ELECTION": "true"}
 
+// byController is how many nodes the controller launches at most; the others are copies of these.
+const byController = 100
+
 // build makes the cluster: the controller launches nodes for pods that wait, which join at once,
-// and pods are bound to them. It ends when nothing is under way, and the controller with it.
+// and pods are bound to them. The controller ends when nothing is under way, and the other nodes come.
 func (w *world) build(ctx context.Context) error {
 	dice := rand.New(rand.NewPCG(1, 2)) // equal seeds make equal work
 	pods, err := w.populate(dice)
 	if err != nil || w.options.Nodes == 0 {
 		return err
 	}
-	ctx, stop := context.WithTimeoutCause(ctx, buildFor, fmt.Errorf("the controller did not launch %d nodes within %v", w.options.Nodes, buildFor))
+	daemons := daemonSets()
+	count := min(byController, w.options.Nodes)
+	first, others := pods[:count*w.perNode()], pods[count*w.perNode():]
+	if err := w.launch(ctx, count, first, daemons, dice); err != nil {
+		return err
+	}
+	nodes, err := w.copyNodes(ctx, w.options.Nodes-count, dice)
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		if err := w.bind(n, others[:w.perNode()], daemons, dice); err != nil {
+			return err
+		}
+		others = others[w.perNode():]
+	}
+	return w.consolidate(ctx)
+}
+
+// perNode is how many pods of Deployments fill a node.
+func (w *world) perNode() int { return w.options.Pods/w.options.Nodes - daemonsPerNode }
+
+// launch has the controller launch nodes for pods. It ends when nothing is under way, and the controller with it.
+func (w *world) launch(ctx context.Context, count int, pods []*corev1.Pod, daemons []*daemonSet, dice *rand.Rand) error {
+	ctx, stop := context.WithTimeoutCause(ctx, buildFor, fmt.Errorf("the controller did not launch %d nodes within %v", count, buildFor))
 	defer stop()
+	for _, p := range pods {
+		if err := w.store.Put(p); err != nil {
+			return err
+		}
+	}
 	w.store.AuditTo(w.saw)
 	defer w.store.AuditTo(nil)
 	c, err := w.start(ctx, withoutLease)
@@ -49,23 +81,20 @@ func (w *world) build(ctx context.Context) error {
 		return err
 	}
 	defer c.end() //nolint:errcheck // it returns none
-	daemons := daemonSets()
-	for complete := map[string]bool{}; len(complete) < w.options.Nodes || len(pods) > 0; {
+	for complete := map[string]bool{}; len(complete) < count || len(pods) > 0; {
 		select {
 		case claim := <-w.joined:
 			if err := w.join(claim, dice); err != nil {
 				return err
 			}
 		case node := <-w.opened:
-			perNode := min(w.options.Pods/w.options.Nodes-daemonsPerNode, len(pods))
+			perNode := min(w.perNode(), len(pods))
 			if err := w.bind(node, pods[:perNode], daemons, dice); err != nil {
 				return err
 			}
 			pods = pods[perNode:]
 		case name := <-w.ready:
-			if complete[name] = true; len(complete)%100 == 0 {
-				w.options.Say("%d of %d nodes are complete", len(complete), w.options.Nodes)
-			}
+			complete[name] = true
 		case <-c.ended:
 			return c.died()
 		case <-ctx.Done():
@@ -75,10 +104,7 @@ func (w *world) build(ctx context.Context) error {
 	if err := c.wait(ctx, 20*time.Second); err != nil { // notes that follow are written
 		return err
 	}
-	if err := c.end(); err != nil {
-		return err
-	}
-	return w.consolidate(ctx)
+	return c.end()
 }
 
 // consolidate has nodes of the complete cluster looked at as those of others are.
@@ -109,7 +135,7 @@ func (w *world) saw(a storetest.Audit) {
 	}
 }
 
-// populate makes everything but nodes, and returns the pods that wait for them.
+// populate makes everything but nodes and pods of Deployments, and returns these as they wait for nodes.
 func (w *world) populate(dice *rand.Rand) ([]*corev1.Pod, error) {
 	ctx := context.Background()
 	objects := []client.Object{
@@ -128,9 +154,6 @@ func (w *world) populate(dice *rand.Rand) ([]*corev1.Pod, error) {
 		made := a.pods(replicas, dice)
 		objects = append(objects, a.objects(replicas)...)
 		pods = append(pods, made...)
-	}
-	for _, p := range pods {
-		objects = append(objects, p)
 	}
 	if err := w.store.Put(objects...); err != nil {
 		return nil, err
@@ -168,8 +191,7 @@ func (w *world) join(claim *karpv1.NodeClaim, dice *rand.Rand) error {
 		return err
 	}
 	n := nodeOf(claim, int64(w.options.Pods/w.options.Nodes), dice)
-	return w.store.Put(n, &storagev1.CSINode{ObjectMeta: meta("", n.Name),
-		Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: "ebs.csi.aws.com", NodeID: translate.MachineID(claim.Status.ProviderID)}}}})
+	return w.store.Put(n, csiNode(n))
 }
 
 // bind puts pods on a node, and those of DaemonSets, and has them run.

@@ -4,7 +4,8 @@
 // It promises that the measured process is the program that ships, started as in a cluster,
 // and that nothing it talks to runs in that process: an API server in memory and an emulated
 // AWS account are served by this one. The measured process finds a cluster that the same
-// program has built before: it launched every node for pods that waited, and each node is full.
+// program has built before: it launched nodes for pods that waited, up to a hundred, the others
+// are copies of these, and each node is full.
 // It does not measure the network, nor what an API server takes.
 package footprint
 
@@ -56,7 +57,7 @@ func (o Options) check() error {
 }
 
 // Measure builds the cluster, starts the controller again and measures it. It takes Settle and Over, and
-// before that a minute for every thousand nodes or so.
+// before that a minute or two.
 func Measure(ctx context.Context, o Options) (r Result, err error) {
 	if err := o.check(); err != nil {
 		return Result{}, err

@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -221,10 +222,19 @@ func daemonSets() (out []*daemonSet) {
 	return out
 }
 
+func nodeName(dice *rand.Rand) string {
+	return "ip-" + letters(4, dice) + "-" + letters(8, dice) + ".ec2.internal"
+}
+
+// csiNode is what the driver of volumes says of a node.
+func csiNode(n *corev1.Node) *storagev1.CSINode {
+	return &storagev1.CSINode{ObjectMeta: meta("", n.Name), Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: "ebs.csi.aws.com", NodeID: translate.MachineID(n.Spec.ProviderID)}}}}
+}
+
 // nodeOf is the node of a launched claim as it joins, with room for so many pods.
 func nodeOf(claim *karpv1.NodeClaim, pods int64, dice *rand.Rand) *corev1.Node {
 	ip := address(dice)
-	n := &corev1.Node{ObjectMeta: meta("", "ip-"+letters(4, dice)+"-"+letters(8, dice)+".ec2.internal")}
+	n := &corev1.Node{ObjectMeta: meta("", nodeName(dice))}
 	n.CreationTimestamp = metav1.Now()
 	n.Labels = map[string]string{corev1.LabelHostname: n.Name, corev1.LabelArchStable: "amd64", corev1.LabelOSStable: "linux", "beta.kubernetes.io/arch": "amd64", "beta.kubernetes.io/os": "linux",
 		corev1.LabelInstanceTypeStable: claim.Labels[corev1.LabelInstanceTypeStable], corev1.LabelInstanceType: claim.Labels[corev1.LabelInstanceTypeStable],
