@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
@@ -40,7 +41,8 @@ type Watcher struct {
 	Now    func() time.Time
 	Older  bool // there are classes of the older API generation too
 
-	refused string // why the cloud tells nothing, as it was said last
+	refused string          // why the cloud tells nothing, as it was said last
+	told    map[notice]bool // of shifts that go on
 
 	mu     sync.Mutex
 	shifts []cloud.Shift // by zone
@@ -93,19 +95,25 @@ func (w *Watcher) goingOn() []cloud.Shift {
 func (w *Watcher) follow(ctx context.Context, now []cloud.Shift) error {
 	w.mu.Lock()
 	before := w.shifts
+	w.shifts = now
 	w.mu.Unlock()
-	begun := slices.DeleteFunc(slices.Clone(now), func(s cloud.Shift) bool { return in(before, s.ZoneID) })
-	over := slices.DeleteFunc(slices.Clone(before), func(s cloud.Shift) bool { return in(now, s.ZoneID) })
-	if len(begun)+len(over) > 0 {
-		if err := w.tell(ctx, begun, over); err != nil {
-			return err
+	changed := false
+	for _, s := range now {
+		if !in(before, s.ZoneID) {
+			changed = true
+			w.Log.Warn("a zone is shifted away from: nothing is bought there", "zone", s.ZoneID, "until", until(s))
 		}
+	}
+	for _, s := range before {
+		if !in(now, s.ZoneID) {
+			changed = true
+			w.Log.Info("a zone is used again", "zone", s.ZoneID)
+		}
+	}
+	if changed {
 		w.Again()
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.shifts = now
-	return nil
+	return w.tell(ctx, now)
 }
 
 // seen is a class, with the subnets that were found for it.
@@ -145,26 +153,36 @@ func (w *Watcher) classes(ctx context.Context) (out []seen, err error) {
 	return out, nil
 }
 
-// tell tells the users of each class of shifts of its zones.
-func (w *Watcher) tell(ctx context.Context, begun, over []cloud.Shift) error {
+// notice is that the users of a class were told of a shift.
+type notice struct {
+	class  types.UID
+	zoneID string
+}
+
+// tell tells the users of each class of shifts of its zones, once of each, whichever was there first, and of their ends.
+func (w *Watcher) tell(ctx context.Context, now []cloud.Shift) error {
+	if len(now)+len(w.told) == 0 {
+		return nil
+	}
 	classes, err := w.classes(ctx)
 	if err != nil {
 		return fmt.Errorf("list classes to tell of zonal shifts: %w", err)
 	}
-	for _, s := range begun {
-		w.Log.Warn("a zone is shifted away from: nothing is bought there", "zone", s.ZoneID, "until", until(s))
-	}
-	for _, s := range over {
-		w.Log.Info("a zone is used again", "zone", s.ZoneID)
-	}
+	told := map[notice]bool{}
 	for _, c := range classes {
-		for _, s := range begun {
-			w.say(c, s, "ZonalShiftActive", fmt.Sprintf("work is shifted away from this zone, %s: machines are bought in others, and those that are there stay", until(s)))
+		for _, s := range now {
+			of := notice{c.GetUID(), s.ZoneID}
+			if w.told[of] || w.say(c, s.ZoneID, "ZonalShiftActive", fmt.Sprintf("work is shifted away from this zone, %s: machines are bought in others, and those that are there stay", until(s))) {
+				told[of] = true
+			}
 		}
-		for _, s := range over {
-			w.say(c, s, "ZonalShiftCleared", "work is shifted away from this zone no more: machines are bought there again")
+		for of := range w.told {
+			if of.class == c.GetUID() && !in(now, of.zoneID) {
+				w.say(c, of.zoneID, "ZonalShiftCleared", "work is shifted away from this zone no more: machines are bought there again")
+			}
 		}
 	}
+	w.told = told
 	return nil
 }
 
@@ -176,13 +194,14 @@ func until(s cloud.Shift) string {
 	return "until " + s.EndsAt.UTC().Format(time.RFC3339) + " or until it is cancelled"
 }
 
-// say tells of a shift on a class that has subnets in the zone.
-func (w *Watcher) say(c seen, s cloud.Shift, reason, text string) {
-	at := slices.IndexFunc(c.subnets, func(n awsv1.Subnet) bool { return n.ZoneID == s.ZoneID })
+// say tells of a shift on a class that has subnets in the zone; false: it has none.
+func (w *Watcher) say(c seen, zoneID, reason, text string) bool {
+	at := slices.IndexFunc(c.subnets, func(n awsv1.Subnet) bool { return n.ZoneID == zoneID })
 	if at < 0 {
-		return
+		return false
 	}
-	zone := cmp.Or(c.subnets[at].Zone, s.ZoneID)
+	zone := cmp.Or(c.subnets[at].Zone, zoneID)
 	w.Events.Publish(observe.Event{About: c.Object, Key: c.kind + "/" + c.GetName(), Warning: reason == "ZonalShiftActive", Reason: reason,
-		Message: fmt.Sprintf("%s (%s): %s", zone, s.ZoneID, text)})
+		Message: fmt.Sprintf("%s (%s): %s", zone, zoneID, text)})
+	return true
 }

@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/daemok/daemok/cloud"
@@ -45,7 +46,7 @@ func (r *region) watch(t *testing.T) *Watcher {
 			t.Fatal(err)
 		}
 	}
-	class := &awsv1.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
+	class := &awsv1.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "web"}}
 	class.Status.Subnets = []awsv1.Subnet{{ID: "subnet-1", Zone: "us-east-1a", ZoneID: "use1-az1"}, {ID: "subnet-2", Zone: "us-east-1b", ZoneID: "use1-az2"}}
 	template := &awsv1alpha1.AWSNodeTemplate{ObjectMeta: metav1.ObjectMeta{Name: "old"}}
 	template.Status.Subnets = class.Status.Subnets[:1]
@@ -93,6 +94,39 @@ func TestUsersHearOfAShiftOnce(t *testing.T) {
 	if w.Shifted("use1-az1") || !w.Shifted("use1-az2") || r.plans != 4 {
 		t.Errorf("shifted are %v, after %d new plans; want the second zone, and a plan for each of four changes", w.shifts, r.plans)
 	}
+}
+
+// A class that is made while a zone is shifted away from, or whose subnets are found then, has users who hear of it too.
+func TestUsersOfALaterClassHearOfAShift(t *testing.T) {
+	r := &region{shifts: []cloud.Shift{{ZoneID: "use1-az1"}}}
+	w := r.watch(t)
+	hears := func(when string, want ...string) {
+		t.Helper()
+		if err := r.look(t, w); err != nil {
+			t.Fatal(err)
+		}
+		for i, said := range r.heard {
+			r.heard[i], _, _ = strings.Cut(said, " us-")
+		}
+		if !slices.Equal(r.heard, want) {
+			t.Errorf("%s users hear %q, want %q", when, r.heard, want)
+		}
+	}
+	hears("at first", "EC2NodeClass/web ZonalShiftActive")
+	store := w.Store.(client.Client)
+	later := &awsv1.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: "later", UID: "later"}}
+	if err := store.Create(t.Context(), later); err != nil {
+		t.Fatal(err)
+	}
+	hears("before its subnets are found")
+	later.Status.Subnets = []awsv1.Subnet{{ID: "subnet-1", Zone: "us-east-1a", ZoneID: "use1-az1"}}
+	if err := store.Update(t.Context(), later); err != nil {
+		t.Fatal(err)
+	}
+	hears("once they are", "EC2NodeClass/later ZonalShiftActive")
+	hears("after that")
+	r.shifts = nil
+	hears("when it is over", "EC2NodeClass/later ZonalShiftCleared", "EC2NodeClass/web ZonalShiftCleared")
 }
 
 func TestAShiftGoesOnWhileNobodyCanBeAsked(t *testing.T) {
