@@ -49,14 +49,14 @@ func (c *Checker) Round(ctx context.Context) (time.Duration, error) {
 	}
 	var list karpv1.NodeClaimList
 	if len(troubles) > 0 {
-		if err := c.Store.List(ctx, &list); err != nil {
+		if err := c.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 			return checkEvery, fmt.Errorf("list claims to act on status checks: %w", err)
 		}
 	}
 	claims, errs := known(list.Items), []error(nil)
 	c.see(troubles)
 	for _, t := range troubles {
-		if claim := claims.by[t.MachineID]; claim != nil {
+		if claim := claims.of(t.MachineID); claim != nil {
 			errs = append(errs, c.heal(ctx, t, claim))
 		}
 	}

@@ -52,13 +52,14 @@ var consequences = map[cloud.NoticeKind]consequence{
 // fate is what was done to a claim here, which the watches may not show yet.
 type fate struct {
 	leaves bool
-	endsAt time.Time // as it was noted; zero: it is not known
+	endsAt time.Time         // as it was noted; zero: it is not known
+	claim  *karpv1.NodeClaim // as it is known, and as it was written meanwhile
 }
 
 // follow does what follows from a notice about a claim's machine. The offer is
 // remembered to be short first, so that no plan buys it in the machine's place.
 func (r *Actor) follow(ctx context.Context, n cloud.Notice, claims owners, f *fate) error {
-	c, leaves := claims.by[n.MachineID], f.leaves
+	c, leaves := f.claim, f.leaves
 	leaves = leaves || c.DeletionTimestamp != nil
 	switch {
 	case n.Kind == cloud.Rebalance && leaves:

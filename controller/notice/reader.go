@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/core/cluster"
@@ -93,7 +94,7 @@ func (r *Reader) finish(ctx context.Context, done []cloud.Notice) error {
 // act does what follows from notices, and returns those that are done with.
 func (r *Reader) act(ctx context.Context, notices []cloud.Notice) ([]cloud.Notice, error) {
 	var list karpv1.NodeClaimList
-	if err := r.Store.List(ctx, &list); err != nil {
+	if err := r.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // only read
 		return nil, fmt.Errorf("list claims to act on notices: %w", err)
 	}
 	claims := known(list.Items)
@@ -132,7 +133,7 @@ func (r *Reader) each(ctx context.Context, notices []cloud.Notice, claims owners
 	var writes errgroup.Group
 	writes.SetLimit(writesMax)
 	for uid, which := range work {
-		f := &fate{}
+		f := &fate{claim: claims.of(notices[which[0]].MachineID)}
 		f.endsAt, f.leaves = r.gone[uid]
 		ends[uid] = f
 		writes.Go(func() error {
@@ -159,12 +160,15 @@ func (r *Reader) each(ctx context.Context, notices []cloud.Notice, claims owners
 
 // owners are the claims by their machines.
 type owners struct {
-	by     map[string]*karpv1.NodeClaim
-	ofPool map[cluster.PoolID]int // how many there are
+	by     map[string]*karpv1.NodeClaim // the cache's own, which are only read
+	ofPool map[cluster.PoolID]int       // how many there are
 	uids   map[types.UID]bool
 	names  map[string]bool
 	coming int // claims whose machine is not written down yet
 }
+
+// of is the claim of a machine, to be changed; nil: there is none.
+func (o owners) of(machine string) *karpv1.NodeClaim { return o.by[machine].DeepCopy() }
 
 func known(claims []karpv1.NodeClaim) owners {
 	o := owners{by: map[string]*karpv1.NodeClaim{}, uids: map[types.UID]bool{}, names: map[string]bool{}, ofPool: map[cluster.PoolID]int{}}
