@@ -21,6 +21,10 @@ import (
 // thousand while a large pool grows.
 const countEvery = time.Second
 
+// countShare is how many times longer the pause after a count is than the count, at least: of a pool with thousands
+// of nodes it takes a tenth of a second.
+const countShare = 20
+
 // owned is what a pool owned when it was last counted.
 type owned struct {
 	resources corev1.ResourceList // shared, not to be written
@@ -28,6 +32,7 @@ type owned struct {
 	older     int64     // of these, made from an older spec
 	lastOrder time.Time // of the claims that there are
 	at        time.Time
+	pause     time.Duration // until it may be counted again
 }
 
 // counts remembers the last count of each pool. The zero value is ready to
@@ -65,7 +70,7 @@ func (c *counts) forget(pool string) {
 func (r *Reconciler) usage(ctx context.Context, view translate.PoolObject) (count owned, stale time.Duration, err error) {
 	now := r.Now()
 	if last, known := r.counts.of(view.ID.Name); known {
-		if wait := last.at.Add(countEvery).Sub(now); wait > 0 {
+		if wait := last.at.Add(last.pause).Sub(now); wait > 0 {
 			return last, wait, nil
 		}
 	}
@@ -73,7 +78,7 @@ func (r *Reconciler) usage(ctx context.Context, view translate.PoolObject) (coun
 	if err != nil {
 		return owned{}, 0, err
 	}
-	count.at = now
+	count.at, count.pause = now, max(countEvery, countShare*r.Now().Sub(now))
 	r.counts.set(view.ID.Name, count)
 	return count, 0, nil
 }

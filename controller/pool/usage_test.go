@@ -28,10 +28,12 @@ import (
 type counting struct {
 	client.Client
 	lists, objects atomic.Int64
-	copied         atomic.Int64 // lists that had every object copied
+	copied         atomic.Int64  // lists that had every object copied
+	takes          time.Duration // each list
 }
 
 func (c *counting) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	time.Sleep(c.takes)
 	err := c.Client.List(ctx, list, options...)
 	c.lists.Add(1)
 	if in := (&client.ListOptions{}).ApplyOptions(options).UnsafeDisableDeepCopy; in == nil || !*in {
@@ -82,6 +84,26 @@ func TestALargePoolIsNotCountedAtEveryEvent(t *testing.T) {
 		time.Sleep(refreshEvery / 2)
 		if n := w.store.lists.Load(); n != before {
 			t.Errorf("%d lists while nothing changed", n-before)
+		}
+	})
+}
+
+// TestAPoolThatIsSlowToCountIsCountedLessOften: counts take a twentieth of the time at most.
+func TestAPoolThatIsSlowToCountIsCountedLessOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newBusyPool(t)
+		w.store.takes = 500 * time.Millisecond // each of two lists
+		const changes = 600
+		for i := range changes {
+			w.create(&karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("c-%d", i), Labels: w.labels}})
+			time.Sleep(100 * time.Millisecond)
+		}
+		if n := w.store.lists.Load() / 2; n > 5 {
+			t.Errorf("%d counts in a minute of changes, each of which took a second", n)
+		}
+		time.Sleep(time.Minute)
+		if n := w.pool().Status.Nodes; n != changes {
+			t.Errorf("in the end the status tells of %d nodes, want %d", n, changes)
 		}
 	})
 }
