@@ -20,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/cloud/aws/fault"
 	"github.com/daemok/daemok/cloud/aws/gather"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
@@ -268,11 +269,19 @@ func (s *Store) describe(ctx context.Context, filters []types.Filter, ids []stri
 	return out, nil
 }
 
+// unread is most of what EC2 says of an instance: nobody here reads it.
+var unread = client.Without("networkInterfaceSet", "blockDeviceMapping", "metadataOptions", "cpuOptions", "enclaveOptions", "hibernationOptions", "maintenanceOptions",
+	"privateDnsNameOptions", "capacityReservationSpecification", "monitoring", "productCodes", "networkPerformanceOptions",
+	"amiLaunchIndex", "architecture", "bootMode", "clientToken", "currentInstanceBootMode", "dnsName", "ebsOptimized", "enaSupport", "hypervisor", "platformDetails", "privateIpAddress", "reason",
+	"rootDeviceName", "rootDeviceType", "sourceDestCheck", "usageOperation", "usageOperationUpdateTime", "virtualizationType", "vpcId")
+
+func withoutUnread(o *ec2.Options) { o.APIOptions = append(o.APIOptions, unread) }
+
 func (s *Store) pages(ctx context.Context, filters []types.Filter) ([]types.Instance, error) {
 	var out []types.Instance
 	pages := ec2.NewDescribeInstancesPaginator(s.api, &ec2.DescribeInstancesInput{Filters: filters, MaxResults: aws.Int32(pageMax)})
 	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+		page, err := pages.NextPage(ctx, withoutUnread)
 		if err != nil {
 			return nil, fault.Wrap("ec2:DescribeInstances", err)
 		}
