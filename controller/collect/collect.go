@@ -38,8 +38,8 @@ const (
 	visibleAfter = time.Minute
 	EveryNew     = 10 * time.Second // right after the start, when a crash may have left something
 	EveryUsed    = 2 * time.Minute
-	newRounds    = 20
-	callsMax     = 256 // machines given back at once
+	newFor       = 3 * time.Minute // how long that is
+	callsMax     = 256             // machines given back at once
 )
 
 // Collector is the loop. It reads claims past every cache, and before the
@@ -65,7 +65,7 @@ type Collector struct {
 
 	held breaker
 
-	rounds  int
+	began   time.Time          // of the first look
 	missing map[types.UID]bool // claims whose machines the last look did not find
 }
 
@@ -74,11 +74,13 @@ func (c *Collector) Round(ctx context.Context) (time.Duration, error) {
 	if c.Doubt.Why() != "" {
 		return EveryNew, nil // by this clock everything is too old
 	}
+	if c.began.IsZero() {
+		c.began = c.Now()
+	}
 	if err := c.collect(ctx); err != nil {
 		return EveryNew, err
 	}
-	c.rounds++
-	if c.rounds < newRounds || len(c.missing) > 0 {
+	if c.Now().Sub(c.began) < newFor || len(c.missing) > 0 {
 		return EveryNew, nil
 	}
 	return EveryUsed, nil

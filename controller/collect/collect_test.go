@@ -356,7 +356,7 @@ func TestOrphanClaims(t *testing.T) {
 // machine either, and that comes soon. One that was found in between begins anew.
 func TestAClaimStaysWhenOneLookDoesNotFindItsMachine(t *testing.T) {
 	p := newPlace(t)
-	p.c.rounds = newRounds
+	p.c.began = p.now.Add(-newFor)
 	p.claim("c-1", "i-1", registered)
 	p.machine("i-1", time.Hour)
 	all := p.yard.list
@@ -486,14 +486,16 @@ func TestOneStuckMachineHoldsUpNoOther(t *testing.T) {
 // then every two minutes.
 func TestLooksBecomeRare(t *testing.T) {
 	p := newPlace(t)
-	for i := range newRounds + 5 {
+	for began := p.now; p.now.Sub(began) < 2*newFor; {
 		want := EveryNew
-		if i+1 >= newRounds {
+		if p.now.Sub(began) >= newFor {
 			want = EveryUsed
 		}
-		if after, err := p.c.Round(t.Context()); err != nil || after != want {
-			t.Fatalf("after round %d: %v, %v; want %v", i+1, after, err, want)
+		after, err := p.c.Round(t.Context())
+		if err != nil || after != want {
+			t.Fatalf("%v after the first look: %v, %v; want %v", p.now.Sub(began), after, err, want)
 		}
+		p.now = p.now.Add(after)
 	}
 }
 
