@@ -24,10 +24,11 @@ object on stdout for each cluster.
 
 The program daemok-controller, which is looked for beside this one and then on PATH, runs
 against an API server and an AWS account that this process serves. It first
-launches the nodes, for pods that wait, and is then started again and measured.
+launches up to 100 nodes, for pods that wait, the other nodes are copied from these,
+and it is started again and measured.
 Nodes report their status every 5 minutes, and metrics are read every minute, as Prometheus does by default.
 Without --nodes and --pods three clusters are measured: an empty one, 500 nodes with
-15,000 pods and 5,000 nodes with 150,000 pods, which needs 16 GiB of memory. The environment is handed on
+15,000 pods and 5,000 nodes with 150,000 pods, which needs 6 GiB of memory. The environment is handed on
 to the controller. Linux only.`,
 		Example: `  daemok bench footprint
   daemok bench footprint --nodes 500 --pods 15000

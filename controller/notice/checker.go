@@ -49,7 +49,7 @@ func (c *Checker) Round(ctx context.Context) (time.Duration, error) {
 	}
 	var list karpv1.NodeClaimList
 	if len(troubles) > 0 {
-		if err := c.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		if err := c.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // only read
 			return checkEvery, fmt.Errorf("list claims to act on status checks: %w", err)
 		}
 	}

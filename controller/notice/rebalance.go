@@ -130,7 +130,7 @@ func (r *Actor) recallAdvice(ctx context.Context, claims owners, list []karpv1.N
 		return nil
 	}
 	var nodes corev1.NodeList
-	if err := r.Store.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Store.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil { // only read
 		return fmt.Errorf("list nodes to see which were cordoned lately: %w", err)
 	}
 	r.advised.recall(claims, list, nodes.Items)

@@ -31,8 +31,7 @@ type owned struct {
 	nodes     int64
 	older     int64     // of these, made from an older spec
 	lastOrder time.Time // of the claims that there are
-	at        time.Time
-	pause     time.Duration // until it may be counted again
+	again     time.Time // when it may be counted again
 }
 
 // counts remembers the last count of each pool. The zero value is ready to
@@ -70,7 +69,7 @@ func (c *counts) forget(pool string) {
 func (r *Reconciler) usage(ctx context.Context, view translate.PoolObject) (count owned, stale time.Duration, err error) {
 	now := r.Now()
 	if last, known := r.counts.of(view.ID.Name); known {
-		if wait := last.at.Add(last.pause).Sub(now); wait > 0 {
+		if wait := last.again.Sub(now); wait > 0 {
 			return last, wait, nil
 		}
 	}
@@ -78,7 +77,7 @@ func (r *Reconciler) usage(ctx context.Context, view translate.PoolObject) (coun
 	if err != nil {
 		return owned{}, 0, err
 	}
-	count.at, count.pause = now, max(countEvery, countShare*r.Now().Sub(now))
+	count.again = now.Add(max(countEvery, countShare*r.Now().Sub(now)))
 	r.counts.set(view.ID.Name, count)
 	return count, 0, nil
 }
