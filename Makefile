@@ -11,10 +11,12 @@ SHELL := /bin/bash
 KUBERNETES := v1.36.3
 COMMIT     := $(shell git describe --always --dirty --abbrev=12 --exclude '*' 2>/dev/null || echo unknown)
 
-# All that runs without the race detector shares these flags, and so one build cache:
-# programs, tests, linters and the lab. Another value of CGO_ENABLED or -trimpath
-# compiles 2,500 packages once more.
-STATIC := CGO_ENABLED=0 GOFLAGS="-buildvcs=false -trimpath"
+# All that runs without the race detector shares these flags, and so one build cache: programs, tests, linters and the lab.
+# Another value of CGO_ENABLED, -trimpath or -gcflags compiles 2,500 packages once more. Debugging information would be a
+# tenth of that work: to attach a debugger, build with `make build STATIC=CGO_ENABLED=0`.
+STATIC := CGO_ENABLED=0 GOFLAGS="-buildvcs=false -trimpath -gcflags=all=-dwarf=false"
+# Compilers need not save memory as tests should, some of which measure what is collected.
+COMPILING := GOGC=400 $(STATIC)
 
 VERSIONED := -X github.com/daemok/daemok/internal/version.commit=$(COMMIT)
 RELEASED  := -s -w $(VERSIONED) -X github.com/daemok/daemok/internal/version.release=$$version
@@ -35,18 +37,18 @@ CONTROLLER_SOURCES := $(call sources,$(SHARED) controller observe cmd/daemok-con
 LAB_SOURCES    := $(call sources,$(SHARED) charts examples lab)
 
 # All packages are tested without the race detector, which makes code five to ten times slower and compiles every library
-# once more. With it run, in `make test`, the stories of the whole controllers that reach every goroutine, and the packages
-# that divide work among processors; in `make test-full` all packages whose files start goroutines or share memory too.
+# once more. With it run, in `make test`, the packages of the core that divide work among processors; in `make test-full` the
+# whole controllers, whose stories reach every goroutine, and all packages whose files start goroutines or share memory too.
 # Each of those has one processor: the timers of a bubble of testing/synctest share one shadow stack in the detector of
 # Go 1.26, which two processors that fire them at once bring to a crash (SIGSEGV in its StackDepot).
 SHARES  := ^[[:space:]]*go |[.]Go[(]|\bsync[.]|\batomic[.]|httptest[.]
 QUICKER := core bench cmd/daemok internal/tidy internal/mutate kube/api kube/legacy cloud/aws/emulator sim
-PARTLY  := sim/whole
 TESTED   = $(filter-out internal/tidy,$(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./... | sed 's|^$(CURDIR)/||'))
-RACED    = $(foreach p,$(filter-out $(PARTLY) $(QUICKER) $(addsuffix /%,$(QUICKER)),$(TESTED)),$(if $(shell grep -lE '$(SHARES)' $(p)/*.go),./$(p)))
+RACED    = $(foreach p,$(filter-out sim/whole $(QUICKER) $(addsuffix /%,$(QUICKER)),$(TESTED)),$(if $(shell grep -lE '$(SHARES)' $(p)/*.go),./$(p)))
 PLAIN    = $(addprefix ./,$(filter-out sim/whole core/decide,$(TESTED)))
-RACED_STORIES := TestNoSeed|TestAStorm|TestLateWatches|TestOfTwoLeaders|TestThrottledCalls|TestAClusterIs|TestDriftedNodes|TestLimitsHold|TestARollbackOfAMigration
-RACED_SEEDS   := 3
+PARTLY  := core/decide
+RACED_STORIES := TestStories|TestTheNumberOfProcessorsChangesNothing
+RACED_SEEDS   := 10
 RACE := GOFLAGS="-buildvcs=false -trimpath" go test -race -vet=off
 
 # Tests in another order each time cannot be remembered from one run to the next: `make test-full` does it.
@@ -97,7 +99,7 @@ format: ## fail if a Go file is not gofmt'ed
 .PHONY: lint
 lint: bin/tools/lint ## go vet's analysers, staticcheck and others, set up in internal/lint; only what changed is looked at again
 	@red=0; for module in $(MODULES); do echo "test: lint ($$module)"; \
-	  (cd $$module && $(STATIC) go vet -vettool=$(CURDIR)/bin/tools/lint ./...) || red=1; done; exit $$red
+	  (cd $$module && $(COMPILING) go vet -vettool=$(CURDIR)/bin/tools/lint ./...) || red=1; done; exit $$red
 	@echo "test: each linter finds a planted mistake"
 	@cd internal/lint && $(STATIC) go test -vet=off .
 
@@ -110,15 +112,15 @@ tidy: ## rules of the repository: import directions, purity of core, documents
 unit: raced plain ## unit tests and stories of the main module
 
 .PHONY: raced
-raced: ## the whole controllers, and what divides work among processors, with the race detector
-	@echo "test: whole controllers and parallel work (-race)"
-	@$(RACE) $(SHUFFLE) -cpu 1 -timeout 90m ./sim/whole -run '$(RACED_STORIES)' -args -seeds $(RACED_SEEDS)
+raced: ## what divides work among processors, with the race detector
+	@echo "test: parallel work (-race)"
 	@$(RACE) $(SHUFFLE) ./core/parallel
-	@$(RACE) $(SHUFFLE) -run 'TestStories|TestTheNumberOfProcessorsChangesNothing' ./core/decide
+	@$(RACE) $(SHUFFLE) -run '$(RACED_STORIES)' ./$(PARTLY)
 
 .PHONY: raced-all
-raced-all: raced ## those, all other stories of the whole controllers, and each package that shares memory
-	@echo "test: packages that share memory (-race)"
+raced-all: raced ## that, all stories of the whole controllers, and each package that shares memory
+	@echo "test: whole controllers, and packages that share memory (-race)"
+	@$(RACE) $(SHUFFLE) -cpu 1 -timeout 90m ./sim/whole -args -seeds $(RACED_SEEDS)
 	@$(RACE) $(SHUFFLE) -cpu 1 -timeout 90m $(RACED)
 
 .PHONY: plain
@@ -164,7 +166,7 @@ test-full: test longer bill ## the checks of test in another order, longer, and 
 longer: export SHUFFLE := -shuffle=on
 longer: build ## long counts of seeds, beside them all stories with the race detector, and lab-long, which waits most of its time; logs in bin
 	@$(MAKE) --no-print-directory lab-long > bin/lab-long.log 2>&1 & lab=$$!; \
-	  nice -n 10 $(MAKE) --no-print-directory raced-all RACED_STORIES=. RACED_SEEDS=10 > bin/raced-all.log 2>&1 & raced=$$!; red=0; \
+	  nice -n 10 $(MAKE) --no-print-directory raced-all > bin/raced-all.log 2>&1 & raced=$$!; red=0; \
 	  nice -n 10 $(MAKE) --no-print-directory seeds || red=1; \
 	  wait $$raced || red=1; cat bin/raced-all.log; wait $$lab || red=1; cat bin/lab-long.log; exit $$red
 
@@ -175,7 +177,7 @@ seeds: ## what is drawn from seeds, with long counts of them; goes on where one 
 
 .PHONY: oracle
 oracle: ## compare plans with the real kube-scheduler; SEEDS=200 FROM=0, one world: SEED=7, one story: STORY=file
-	@mkdir -p bin && cd lab && $(STATIC) go test -c -o $(CURDIR)/bin/oracle.test ./oracle
+	@mkdir -p bin && cd lab && $(COMPILING) go test -c -o $(CURDIR)/bin/oracle.test ./oracle
 	@cd lab/oracle && $(CURDIR)/bin/oracle.test -test.timeout 90m -test.run 'TestTheSchedulerAgrees|TestWaitsEnd|TestStory' -stories $(CURDIR)/bin \
 	  $(if $(STORY),-story $(abspath $(STORY)),$(if $(SEED),-seeds 1 -from $(SEED),-seeds $(SEEDS) -from $(FROM)))
 
@@ -186,14 +188,14 @@ cheapest: ## compare what plans cost with first-fit decreasing and with the leas
 
 .PHONY: sim
 sim: ## simulated clusters, invariants checked after every event; SEEDS=200 FROM=0
-	@mkdir -p bin && $(STATIC) go test -c -o bin/sim.test ./sim
+	@mkdir -p bin && $(COMPILING) go test -c -o bin/sim.test ./sim
 	@bin/sim.test -test.timeout 4h -test.run TestNoSeedBreaksAPromise -seeds $(SEEDS) -from $(FROM) > bin/sim.log 2>&1 \
 	  || { grep -v '^sim: ' bin/sim.log; grep '^sim: FAILED' bin/sim.log || echo "sim: FAILED seeds=$(SEEDS) from=$(FROM) failed=1 first=none (see above)"; exit 1; }
 	@grep '^sim: ok' bin/sim.log
 
 .PHONY: faults
 faults: ## the real loops under injected faults; SEEDS=200 FROM=0
-	@mkdir -p bin && $(STATIC) go test -c -o bin/faults.test ./sim/whole
+	@mkdir -p bin && $(COMPILING) go test -c -o bin/faults.test ./sim/whole
 	@bin/faults.test -test.run 'TestNo(Seed|Trouble|Reply|Page)|TestDeath|TestAMigration' -deaths 0 -seeds $(SEEDS) -from $(FROM) > bin/faults.log \
 	  || { cat bin/faults.log; grep -m 1 '^faults: FAILED' bin/faults.log || \
 	    echo "faults: FAILED seeds=$(SEEDS) from=$(FROM) failed=1 first=none (a death of the controller, see above)"; exit 1; }
@@ -202,7 +204,7 @@ faults: ## the real loops under injected faults; SEEDS=200 FROM=0
 .PHONY: conformance
 conformance: ## the provider suite against any endpoint, with credentials and region from the environment; ENDPOINT=URL
 	@test -n "$(ENDPOINT)" || { echo "conformance: say where: make conformance ENDPOINT=URL" >&2; exit 2; }
-	@mkdir -p bin && $(STATIC) go test -c -o bin/conformance.test ./cloud/aws
+	@mkdir -p bin && $(COMPILING) go test -c -o bin/conformance.test ./cloud/aws
 	@bin/conformance.test -test.timeout 3h -test.v -test.run '^TestEndpoint$$' -endpoint '$(ENDPOINT)' > bin/conformance.log 2>&1 \
 	  || { cat bin/conformance.log; grep '^conformance: FAILED' bin/conformance.log || echo "conformance: FAILED passed=0 skipped=0 failed=1 (see above)"; exit 1; }
 	@awk '/^=== (RUN|NAME|CONT) / {name = $$3} /^ +[a-z_]+\.go:[0-9]+: / {said = $$0; sub(/^ +[a-z_]+\.go:[0-9]+: /, "", said); why[name] = said} \
@@ -272,8 +274,8 @@ release: bin/tools/release ## what users download, in dist: image, programs, cha
 	@version=$$(bin/tools/release version); for platform in $(PLATFORMS); do \
 	  echo "release: build $$platform (a platform's first build takes minutes)"; \
 	  export GOOS=$${platform%/*} GOARCH=$${platform#*/} GOAMD64=v1 GOARM64=v8.0; to=$(CURDIR)/dist/bin/$${GOOS}_$$GOARCH; mkdir -p $$to; \
-	  $(STATIC) go build -ldflags "$(RELEASED)" -o $$to/ ./cmd/daemok ./cmd/daemok-controller; \
-	  (cd lab && $(STATIC) go build -ldflags "$(RELEASED) $(K8S_VERSIONED)" -o $$to/ ./cmd/daemok-lab); done; \
+	  $(COMPILING) go build -ldflags "$(RELEASED)" -o $$to/ ./cmd/daemok ./cmd/daemok-controller; \
+	  (cd lab && $(COMPILING) go build -ldflags "$(RELEASED) $(K8S_VERSIONED)" -o $$to/ ./cmd/daemok-lab); done; \
 	  unset GOOS GOARCH GOAMD64 GOARM64; \
 	  (cd lab && $(STATIC) go run ./chart/pack -version "$$version" -at "$$(git log -1 --format=%cI)"); \
 	  bin/tools/release assemble -version "$$version" -kubernetes $(KUBERNETES)
@@ -282,26 +284,26 @@ release: bin/tools/release ## what users download, in dist: image, programs, cha
 
 bin/daemok: $(DAEMOK_SOURCES)
 	@echo "build: $@"
-	@$(STATIC) go build -ldflags '$(VERSIONED)' -o $@ ./cmd/daemok
+	@$(COMPILING) go build -ldflags '$(VERSIONED)' -o $@ ./cmd/daemok
 	@touch $@
 
 bin/daemok-controller: $(CONTROLLER_SOURCES)
 	@echo "build: $@"
-	@$(STATIC) go build -ldflags '$(VERSIONED)' -o $@ ./cmd/daemok-controller
+	@$(COMPILING) go build -ldflags '$(VERSIONED)' -o $@ ./cmd/daemok-controller
 	@touch $@
 
 bin/daemok-lab: $(LAB_SOURCES)
 	@if [ -e $@ ]; then echo "build: $@"; else \
 	  echo "build: $@ (links a whole control plane: the first build takes 5 minutes or more on two cores, later ones seconds)"; fi
-	@cd lab && $(STATIC) go build -ldflags '$(VERSIONED) $(K8S_VERSIONED)' -o ../$@ ./cmd/daemok-lab
+	@cd lab && $(COMPILING) go build -ldflags '$(VERSIONED) $(K8S_VERSIONED)' -o ../$@ ./cmd/daemok-lab
 	@touch $@
 
 bin/tools/release: $(call sources,internal/release)
 	@echo "build: $@"
-	@cd internal/release && $(STATIC) go build -o ../../$@ .
+	@cd internal/release && $(COMPILING) go build -o ../../$@ .
 	@touch $@
 
 bin/tools/lint: $(call sources,internal/lint)
 	@echo "build: $@"
-	@cd internal/lint && $(STATIC) go build -o ../../bin/tools/ . ./analyze
+	@cd internal/lint && $(COMPILING) go build -o ../../bin/tools/ . ./analyze
 	@touch $@
