@@ -21,7 +21,7 @@ import (
 	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe/record"
 )
@@ -269,7 +269,7 @@ func (v classView) uses(ctx context.Context, store client.Client) ([]record.Stat
 			by[p.ID.String()] = &use{}
 		}
 	}
-	err = snapshot.Each(ctx, store, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
+	err = pages.Each(ctx, store, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
 		for i := range l.Items {
 			if c := &l.Items[i]; translate.ClassID(translate.ClassOf(c)) == v.ID() {
 				v.count(by, c)

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe/record"
 )
@@ -46,7 +46,7 @@ func instanceIn(args []string) string {
 // instance is that has none.
 func ofInstance(ctx context.Context, store client.Reader, kept *record.Record, id string) (record.Object, error) {
 	claim := ""
-	err := snapshot.Each(ctx, store, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
+	err := pages.Each(ctx, store, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
 		for i := range l.Items {
 			if translate.MachineID(l.Items[i].Status.ProviderID) == id {
 				claim = l.Items[i].Name
@@ -68,7 +68,7 @@ func ofInstance(ctx context.Context, store client.Reader, kept *record.Record, i
 // withoutClaim says what an instance is that no NodeClaim has.
 func withoutClaim(ctx context.Context, store client.Reader, id string) error {
 	node := ""
-	err := snapshot.Each(ctx, store, &corev1.NodeList{}, func(l *corev1.NodeList) {
+	err := pages.Each(ctx, store, &corev1.NodeList{}, func(l *corev1.NodeList) {
 		for i := range l.Items {
 			if translate.MachineID(l.Items[i].Spec.ProviderID) == id {
 				node = l.Items[i].Name

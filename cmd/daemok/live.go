@@ -37,6 +37,7 @@ import (
 	"github.com/daemok/daemok/kube/api/validate"
 	"github.com/daemok/daemok/kube/legacy"
 	"github.com/daemok/daemok/kube/manifest"
+	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -114,7 +115,7 @@ func readFrom(ctx context.Context, at *target, store client.Client, provider *aw
 		Class: func(o client.Object) error { return classes.add(ctx, o) },
 		Priorities: func() ([]schedulingv1.PriorityClass, error) {
 			var all []schedulingv1.PriorityClass
-			err := snapshot.Each(ctx, store, &schedulingv1.PriorityClassList{}, func(l *schedulingv1.PriorityClassList) { all = append(all, l.Items...) })
+			err := pages.Each(ctx, store, &schedulingv1.PriorityClassList{}, func(l *schedulingv1.PriorityClassList) { all = append(all, l.Items...) })
 			return all, err
 		},
 	}}, nil
@@ -133,7 +134,7 @@ func recallSeen(ctx context.Context, store client.Client, namespace string, keep
 // launchesThatFail are the NodeClaims whose launch AWS refuses: what is planned onto them
 // waits until that is mended.
 func launchesThatFail(ctx context.Context, store client.Client) (out []string, err error) {
-	err = snapshot.Each(ctx, store, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
+	err = pages.Each(ctx, store, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
 		for i := range l.Items {
 			c := &l.Items[i]
 			is := condition.Get(c, karpv1.ClaimLaunched)

@@ -14,7 +14,7 @@ import (
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/legacy/migrate"
 	"github.com/daemok/daemok/kube/legacy/move"
-	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/pages"
 )
 
 // mover moves the cluster, and tells the user how far it is.
@@ -78,7 +78,7 @@ func older(ctx context.Context, from client.Client) (out []client.Object, err er
 	if err != nil || !served {
 		return nil, err
 	}
-	err = snapshot.Each(ctx, from, &v1alpha5.ProvisionerList{}, func(l *v1alpha5.ProvisionerList) {
+	err = pages.Each(ctx, from, &v1alpha5.ProvisionerList{}, func(l *v1alpha5.ProvisionerList) {
 		for i := range l.Items {
 			out = append(out, &l.Items[i])
 		}
@@ -86,7 +86,7 @@ func older(ctx context.Context, from client.Client) (out []client.Object, err er
 	if err != nil {
 		return nil, err
 	}
-	return out, snapshot.Each(ctx, from, &awsv1alpha1.AWSNodeTemplateList{}, func(l *awsv1alpha1.AWSNodeTemplateList) {
+	return out, pages.Each(ctx, from, &awsv1alpha1.AWSNodeTemplateList{}, func(l *awsv1alpha1.AWSNodeTemplateList) {
 		for i := range l.Items {
 			out = append(out, &l.Items[i])
 		}

@@ -26,7 +26,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/legacy/migrate"
 	"github.com/daemok/daemok/kube/legacy/move"
-	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -252,11 +252,11 @@ func addPods(ctx context.Context, cluster reached, nodes []future) error {
 		return nil
 	}
 	var budgets []policyv1.PodDisruptionBudget
-	err := snapshot.Each(ctx, cluster, &policyv1.PodDisruptionBudgetList{}, func(l *policyv1.PodDisruptionBudgetList) { budgets = append(budgets, l.Items...) })
+	err := pages.Each(ctx, cluster, &policyv1.PodDisruptionBudgetList{}, func(l *policyv1.PodDisruptionBudgetList) { budgets = append(budgets, l.Items...) })
 	if err != nil {
 		return err
 	}
-	return snapshot.Each(ctx, cluster, &corev1.PodList{}, func(l *corev1.PodList) {
+	return pages.Each(ctx, cluster, &corev1.PodList{}, func(l *corev1.PodList) {
 		for i := range l.Items {
 			pod := &l.Items[i]
 			f := touched[pod.Spec.NodeName]

@@ -12,6 +12,7 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/pages"
 )
 
 // desk hands the machines of a batch over to its claims.
@@ -74,13 +75,16 @@ func (d desk) record(ctx context.Context, b *batch, machines []cloud.Machine) er
 	return client.IgnoreNotFound(errors.Join(errs...))
 }
 
-func (d desk) inBatch(ctx context.Context, name string) ([]karpv1.NodeClaim, error) {
-	var list karpv1.NodeClaimList
-	if err := d.live.List(ctx, &list); err != nil {
+func (d desk) inBatch(ctx context.Context, name string) (members []karpv1.NodeClaim, err error) {
+	err = pages.Each(ctx, d.live, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
+		for i := range l.Items {
+			if a, ok := attemptOf(&l.Items[i]); ok && a.batch == name {
+				members = append(members, l.Items[i])
+			}
+		}
+	})
+	if err != nil {
 		return nil, fmt.Errorf("list claims of batch %s: %w", name, err)
 	}
-	return slices.DeleteFunc(list.Items, func(c karpv1.NodeClaim) bool {
-		a, ok := attemptOf(&c)
-		return !ok || a.batch != name
-	}), nil
+	return members, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/pages"
 )
 
 // Profiles sees to it that instance profiles go which no class names and no
@@ -49,11 +50,15 @@ func (p *Profiles) Round(ctx context.Context) (time.Duration, error) {
 // used names the profiles of all classes and claims, and says whether any
 // class names a role.
 func (p *Profiles) used(ctx context.Context) (used map[string]bool, roles bool, err error) {
-	var claims karpv1.NodeClaimList
-	if err := p.Live.List(ctx, &claims); err != nil {
+	used = map[string]bool{}
+	err = pages.Each(ctx, p.Live, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
+		for i := range l.Items {
+			used[l.Items[i].Annotations[api.AnnotationInstanceProfileName]] = true
+		}
+	})
+	if err != nil {
 		return nil, false, fmt.Errorf("list NodeClaims: %w", err)
 	}
-	used = map[string]bool{}
 	for i := range p.Kinds {
 		kind := &p.Kinds[i]
 		classes := kind.NewList()
@@ -68,9 +73,6 @@ func (p *Profiles) used(ctx context.Context) (used map[string]bool, roles bool, 
 			}
 			return nil
 		})
-	}
-	for i := range claims.Items {
-		used[claims.Items[i].Annotations[api.AnnotationInstanceProfileName]] = true
 	}
 	return used, roles, nil
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/apiclock"
+	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
@@ -88,8 +89,8 @@ func (c *Collector) Round(ctx context.Context) (time.Duration, error) {
 
 func (c *Collector) collect(ctx context.Context) error {
 	asked := c.Now() // reading may take long: what is bought meanwhile is not in the answer
-	var claims karpv1.NodeClaimList
-	if err := c.Live.List(ctx, &claims); err != nil {
+	claims, err := c.claims(ctx)
+	if err != nil {
 		return fmt.Errorf("list claims to collect orphans: %w", err)
 	}
 	machines, err := c.Machines.List(ctx, cloud.Filter{})
@@ -105,8 +106,22 @@ func (c *Collector) collect(ctx context.Context) error {
 		byProvider[nodes.Items[i].Spec.ProviderID] = &nodes.Items[i]
 	}
 	return errors.Join(
-		c.machinesWithoutClaim(ctx, asked, machines, claims.Items, byProvider),
-		c.claimsWithoutMachine(ctx, claims.Items, machines, byProvider))
+		c.machinesWithoutClaim(ctx, asked, machines, claims, byProvider),
+		c.claimsWithoutMachine(ctx, claims, machines, byProvider))
+}
+
+// claims are all NodeClaims, without what takes most memory and is not looked at.
+func (c *Collector) claims(ctx context.Context) (all []karpv1.NodeClaim, err error) {
+	err = pages.Each(ctx, c.Live, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
+		for i := range l.Items {
+			claim := l.Items[i]
+			claim.ManagedFields = nil
+			claim.Spec = karpv1.NodeClaimSpec{TerminationGracePeriod: claim.Spec.TerminationGracePeriod}
+			claim.Status.Capacity, claim.Status.Allocatable = nil, nil
+			all = append(all, claim)
+		}
+	})
+	return all, err
 }
 
 // machinesWithoutClaim gives back machines that no claim has nor waits for, as

@@ -177,8 +177,8 @@ func (r *Reconciler) prepare(ctx context.Context, o Object) error {
 // validate says whether the pool's rules make sense; what its class does not
 // offer is named, and is an error only where nothing else is left.
 func (r *Reconciler) validate(o Object, view translate.PoolObject, class ClassState, n news) {
-	refuse := func(text string) {
-		condition.SetFalse(o, karpv1.NodePoolValidationSucceeded, karpv1.ReasonNodePoolValidationFailed, text, r.Now())
+	refuse := func(text string, notes ...string) { // the condition tells all, an event what the others do not
+		condition.SetFalse(o, karpv1.NodePoolValidationSucceeded, karpv1.ReasonNodePoolValidationFailed, strings.Join(append([]string{text}, notes...), "; "), r.Now())
 		n[karpv1.NodePoolValidationSucceeded] = warning{karpv1.ReasonNodePoolValidationFailed, text}
 	}
 	found := r.Generation.Validate(o)
@@ -212,7 +212,7 @@ func (r *Reconciler) validate(o Object, view translate.PoolObject, class ClassSt
 		nothing = append(nothing, text)
 	}
 	if len(nothing) > 0 {
-		refuse(strings.Join(nothing, "; "))
+		refuse(strings.Join(nothing, "; "), notes...)
 		return
 	}
 	condition.Set(o, karpv1.NodePoolValidationSucceeded, metav1.ConditionTrue, karpv1.NodePoolValidationSucceeded, strings.Join(notes, "; "), r.Now())

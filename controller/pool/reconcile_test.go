@@ -256,6 +256,20 @@ func TestEveryMistakeOfAPoolIsNamed(t *testing.T) {
 	}
 }
 
+// What is only warned of stands in the condition beside what the pool is refused for.
+func TestAMisspeltLimitIsNamedThoughNothingIsOffered(t *testing.T) {
+	p := pool(in(api.LabelInstanceType, "m98.large"))
+	p.Spec.Limits = corev1.ResourceList{"cpus": resource.MustParse("10")}
+	got, events := reconcile(t, p, ready, Offered{api.LabelInstanceType: {"m5.large": true}})
+	c := condition.Get(got, karpv1.NodePoolValidationSucceeded)
+	if want := "did you mean cpu?"; c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, `"m98.large"`) || !strings.HasSuffix(c.Message, want) {
+		t.Errorf("condition = %s %q; want False saying m98.large and %q", c.Status, c.Message, want)
+	}
+	if reasons := strings.Join(events.reasons, " "); reasons != karpv1.ReasonNodePoolValidationFailed+" SpecWarning" {
+		t.Errorf("events %q, want one of each", reasons)
+	}
+}
+
 // What machines of the class's family cannot be told is no secret, and the pool is used.
 func TestWhatItsFamilyCannotBeToldIsTold(t *testing.T) {
 	class := ready

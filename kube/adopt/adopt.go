@@ -19,7 +19,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -35,7 +35,7 @@ type Orphan struct {
 // Find lists the orphans of a cluster by name. Nodes of other providers are none.
 func Find(ctx context.Context, from client.Reader, serves translate.Generations) (out []Orphan, err error) {
 	claimed, asked := map[string]bool{}, map[string]string{}
-	err = snapshot.Each(ctx, from, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
+	err = pages.Each(ctx, from, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
 		for i := range l.Items {
 			c := &l.Items[i]
 			if translate.Adopts(c) && !condition.IsTrue(c, karpv1.ClaimRegistered) {
@@ -48,7 +48,7 @@ func Find(ctx context.Context, from client.Reader, serves translate.Generations)
 	if err != nil {
 		return nil, err
 	}
-	err = snapshot.Each(ctx, from, &corev1.NodeList{}, func(l *corev1.NodeList) {
+	err = pages.Each(ctx, from, &corev1.NodeList{}, func(l *corev1.NodeList) {
 		for i := range l.Items {
 			n := &l.Items[i]
 			if id := translate.PoolOfNode(n); id.Name != "" && (n.Spec.ProviderID == "" || !claimed[n.Spec.ProviderID]) {

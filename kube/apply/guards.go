@@ -12,7 +12,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/retire"
-	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -50,7 +50,7 @@ func (g *guards) name(ctx context.Context, p *cluster.Pod, of map[string]string)
 
 func (g *guards) read(ctx context.Context, namespace string) error {
 	g.in[namespace] = []guard{}
-	err := snapshot.Each(ctx, g.Live, &policyv1.PodDisruptionBudgetList{}, func(l *policyv1.PodDisruptionBudgetList) {
+	err := pages.Each(ctx, g.Live, &policyv1.PodDisruptionBudgetList{}, func(l *policyv1.PodDisruptionBudgetList) {
 		for i := range l.Items {
 			one := guard{translate.Guard(&l.Items[i]), translate.GuardSelector(&l.Items[i])}
 			g.in[namespace] = append(g.in[namespace], one)

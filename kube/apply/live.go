@@ -15,6 +15,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/mark"
+	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -105,7 +106,7 @@ func (a *Applier) readPool(ctx context.Context, id cluster.PoolID, admitted map[
 		p.byClaim[c.Name] = len(p.nodes)
 		p.nodes = append(p.nodes, node)
 	}
-	err = snapshot.Each(ctx, a.Live, &corev1.NodeList{}, func(l *corev1.NodeList) {
+	err = pages.Each(ctx, a.Live, &corev1.NodeList{}, func(l *corev1.NodeList) {
 		for i := range l.Items {
 			n := &l.Items[i]
 			c := claims[n.Spec.ProviderID]
@@ -160,7 +161,7 @@ func (a *Applier) readPoolObject(ctx context.Context, id cluster.PoolID) (transl
 // readClaims reads the claims of a pool that have a machine, by provider ID.
 func (a *Applier) readClaims(ctx context.Context, id cluster.PoolID) (map[string]*karpv1.NodeClaim, error) {
 	claims := map[string]*karpv1.NodeClaim{}
-	err := snapshot.Each(ctx, a.Live, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
+	err := pages.Each(ctx, a.Live, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
 		for i := range l.Items {
 			if c := &l.Items[i]; c.Status.ProviderID != "" {
 				claims[c.Status.ProviderID] = c

@@ -12,6 +12,7 @@ import (
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -58,15 +59,16 @@ func (a *Applier) othersServe(ctx context.Context, p plan.Plan) error {
 	if len(lost) > 0 {
 		return fmt.Errorf("%w: claim %s, which was to serve in its place, was not created", ErrOrderChanged, lost[0])
 	}
-	var claims karpv1.NodeClaimList
-	if err := a.Live.List(ctx, &claims); err != nil {
-		return fmt.Errorf("list claims before orders are withdrawn: %w", err)
-	}
 	stays := map[seat]bool{}
-	for i := range claims.Items {
-		c := &claims.Items[i]
-		is := c.DeletionTimestamp == nil && !translate.IsWithdrawn(c)
-		stays[seat{plan.OnMachine, c.Name}], stays[seat{plan.OnNode, c.Status.NodeName}] = is, is
+	err = pages.Each(ctx, a.Live, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
+		for i := range l.Items {
+			c := &l.Items[i]
+			is := c.DeletionTimestamp == nil && !translate.IsWithdrawn(c)
+			stays[seat{plan.OnMachine, c.Name}], stays[seat{plan.OnNode, c.Status.NodeName}] = is, is
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("list claims before orders are withdrawn: %w", err)
 	}
 	for i := range p.Placements {
 		to := seat{p.Placements[i].On, p.Placements[i].Target}

@@ -20,7 +20,7 @@ import (
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -59,7 +59,7 @@ func (h Handback) Clean(ctx context.Context) (done Cleaned, err error) {
 // changed meanwhile is an error: whoever changes it is not to act any more.
 func (h Handback) cleanAll(ctx context.Context, newList func() client.ObjectList) (changed int, err error) {
 	var all []client.Object
-	err = snapshot.EachPage(ctx, h.Store, newList, func(l client.ObjectList) {
+	err = pages.EachList(ctx, h.Store, newList, func(l client.ObjectList) {
 		_ = apimeta.EachListItem(l, func(o runtime.Object) error { // fails for what is no list
 			all = append(all, o.(client.Object))
 			return nil

@@ -21,7 +21,7 @@ import (
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/kube/surge"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -42,7 +42,7 @@ type State struct {
 // Look reads the cluster.
 func (h Handback) Look(ctx context.Context) (s State, err error) {
 	wait := func(format string, args ...any) { s.Waits = append(s.Waits, fmt.Sprintf(format, args...)) }
-	err = snapshot.Each(ctx, h.Store, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
+	err = pages.Each(ctx, h.Store, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
 		for i := range l.Items {
 			c := &l.Items[i]
 			if translate.IsForeign(c.Spec.NodeClassRef) {
@@ -59,7 +59,7 @@ func (h Handback) Look(ctx context.Context) (s State, err error) {
 	if err != nil {
 		return s, err
 	}
-	err = snapshot.Each(ctx, h.Store, &karpv1.NodePoolList{}, func(l *karpv1.NodePoolList) {
+	err = pages.Each(ctx, h.Store, &karpv1.NodePoolList{}, func(l *karpv1.NodePoolList) {
 		for i := range l.Items {
 			if p := &l.Items[i]; p.DeletionTimestamp != nil && !translate.IsForeign(p.Spec.Template.Spec.NodeClassRef) {
 				wait("NodePool %s is being deleted", p.Name)

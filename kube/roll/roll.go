@@ -18,7 +18,7 @@ import (
 	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/mark"
-	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -32,7 +32,7 @@ func Pools(ctx context.Context, store client.Reader, serves translate.Generation
 		if !ofClass && g.Resource != resource {
 			continue
 		}
-		err := snapshot.EachPage(ctx, store, g.NewList, func(l client.ObjectList) {
+		err := pages.EachList(ctx, store, g.NewList, func(l client.ObjectList) {
 			for _, o := range g.Items(l) {
 				p := g.View(o)
 				ref := p.Template.Spec.NodeClassRef

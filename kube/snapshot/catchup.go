@@ -17,6 +17,7 @@ import (
 
 	"github.com/daemok/daemok/internal/pause"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/pages"
 )
 
 const (
@@ -215,15 +216,10 @@ func listAll(ctx context.Context, live client.Reader) ([]listed, error) {
 
 // read lists the objects of a kind, page by page.
 func (l *listed) read(ctx context.Context, live client.Reader, of schema.GroupVersionKind) error {
-	for next := ""; ; {
+	newPage := func() client.ObjectList {
 		page := &metav1.PartialObjectMetadataList{}
 		page.SetGroupVersionKind(of)
-		if err := live.List(ctx, page, l.only, client.Limit(perPage), client.Continue(next)); err != nil {
-			return err
-		}
-		l.add(page)
-		if next = page.Continue; next == "" {
-			return nil
-		}
+		return page
 	}
+	return pages.EachList(ctx, live, newPage, func(page client.ObjectList) { l.add(page.(*metav1.PartialObjectMetadataList)) }, l.only, client.Limit(perPage))
 }

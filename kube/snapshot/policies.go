@@ -17,6 +17,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -30,7 +31,7 @@ type policies struct {
 // definition is not installed.
 func ReadPolicies(ctx context.Context, from client.Reader) ([]v1alpha1.DisruptionPolicy, error) {
 	var out []v1alpha1.DisruptionPolicy
-	err := Each(ctx, from, &v1alpha1.DisruptionPolicyList{}, func(l *v1alpha1.DisruptionPolicyList) { out = append(out, l.Items...) })
+	err := pages.Each(ctx, from, &v1alpha1.DisruptionPolicyList{}, func(l *v1alpha1.DisruptionPolicyList) { out = append(out, l.Items...) })
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		if meta.IsNoMatchError(e) || runtime.IsNotRegisteredError(e) {
 			return nil, nil

@@ -18,11 +18,9 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/kube/translate"
 )
-
-// pageSize bounds how many objects one answer of the API server holds.
-const pageSize = 500
 
 // Read makes one snapshot of a live cluster, without watching it.
 func Read(ctx context.Context, from client.Reader, kinds Kinds, now func() time.Time) (*cluster.Snapshot, error) {
@@ -113,7 +111,7 @@ func (k *Keeper) countedWith(pools []cluster.PoolID) map[string][]string {
 func (k *Keeper) poolsOf(ctx context.Context, from client.Reader) func() error {
 	return func() error {
 		for _, g := range k.generations {
-			err := EachPage(ctx, from, g.NewList, func(l client.ObjectList) {
+			err := pages.EachList(ctx, from, g.NewList, func(l client.ObjectList) {
 				for _, o := range g.Items(l) {
 					k.PoolSeen(g.View(o))
 				}
@@ -153,35 +151,11 @@ func all[O, L any, P interface {
 	client.ObjectList
 }](ctx context.Context, from client.Reader, first P, items func(P) []O, seen func(*O), options ...client.ListOption) func() error {
 	return func() error {
-		return Each(ctx, from, first, func(l P) {
+		return pages.Each(ctx, from, first, func(l P) {
 			list := items(l)
 			for i := range list {
 				seen(&list[i])
 			}
 		}, options...)
-	}
-}
-
-// Each reads a list page by page. Every page is a new list, so what was taken
-// from one is not overwritten by the next.
-func Each[L any, P interface {
-	*L
-	client.ObjectList
-}](ctx context.Context, from client.Reader, _ P, take func(P), options ...client.ListOption) error {
-	return EachPage(ctx, from, func() client.ObjectList { return P(new(L)) }, func(l client.ObjectList) { take(l.(P)) }, options...)
-}
-
-// EachPage reads a list page by page, each into a list that newList makes.
-func EachPage(ctx context.Context, from client.Reader, newList func() client.ObjectList, take func(client.ObjectList), options ...client.ListOption) error {
-	token := ""
-	for {
-		list := newList()
-		if err := from.List(ctx, list, append(options[:len(options):len(options)], client.Limit(pageSize), client.Continue(token))...); err != nil {
-			return fmt.Errorf("read %T of the live cluster: %w", list, err)
-		}
-		take(list)
-		if token = list.GetContinue(); token == "" {
-			return nil
-		}
 	}
 }

@@ -28,7 +28,7 @@ import (
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/installation"
 	"github.com/daemok/daemok/kube/legacy/migrate"
-	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -127,7 +127,7 @@ type found struct {
 // take adds all objects of a kind; of one that has pods, those that no other object made.
 func (f *found) take(ctx context.Context, from client.Client, list func() client.ObjectList, pods bool) error {
 	var failed error
-	err := snapshot.EachPage(ctx, from, list, func(page client.ObjectList) {
+	err := pages.EachList(ctx, from, list, func(page client.ObjectList) {
 		items := func(o runtime.Object) error {
 			one := o.(client.Object)
 			if metav1.GetControllerOf(one) != nil && pods || f.isMade(one) || isController(ctx, one) {

@@ -16,7 +16,7 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
-	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -88,12 +88,12 @@ func (w waiting) tell() (text string, stuck bool) {
 // look reads all claims and nodes.
 func (m *Mover) look(ctx context.Context) (*scene, error) {
 	s := &scene{map[string]*karpv1.NodeClaim{}, map[string]*corev1.Node{}}
-	err := snapshot.Each(ctx, m.Store, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
+	err := pages.Each(ctx, m.Store, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
 		for i := range l.Items {
 			s.claims[l.Items[i].Name] = &l.Items[i]
 		}
 	})
-	return s, errors.Join(err, snapshot.Each(ctx, m.Store, &corev1.NodeList{}, func(l *corev1.NodeList) {
+	return s, errors.Join(err, pages.Each(ctx, m.Store, &corev1.NodeList{}, func(l *corev1.NodeList) {
 		for i := range l.Items {
 			if n := &l.Items[i]; n.Spec.ProviderID != "" {
 				s.nodes[n.Spec.ProviderID] = n

@@ -19,6 +19,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	"github.com/daemok/daemok/kube/pages"
 )
 
 // export is all there was before anything was written.
@@ -215,25 +217,21 @@ func isNewer(k kind, o, asOlder *unstructured.Unstructured) bool {
 	return false
 }
 
-// pageSize is how many objects are read at once.
-const pageSize = 500
-
 // list reads all objects of a kind in a version, by name.
 func (m *Mover) list(ctx context.Context, k kind, version string) ([]unstructured.Unstructured, error) {
-	var out []unstructured.Unstructured
-	for more := ""; ; {
+	newPage := func() client.ObjectList {
 		page := &unstructured.UnstructuredList{}
 		page.SetGroupVersionKind(k.GroupKind.WithVersion(version))
 		page.SetKind(k.Kind + "List")
-		if err := m.Store.List(ctx, page, client.Limit(pageSize), client.Continue(more)); err != nil {
-			return nil, fmt.Errorf("list the objects %s in %s: %w", k.definition(), version, err)
-		}
-		out = append(out, page.Items...)
-		if more = page.GetContinue(); more == "" {
-			slices.SortFunc(out, func(a, b unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
-			return out, nil
-		}
+		return page
 	}
+	var out []unstructured.Unstructured
+	err := pages.EachList(ctx, m.Store, newPage, func(page client.ObjectList) { out = append(out, page.(*unstructured.UnstructuredList).Items...) })
+	if err != nil {
+		return nil, fmt.Errorf("list the objects %s in %s: %w", k.definition(), version, err)
+	}
+	slices.SortFunc(out, func(a, b unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return out, nil
 }
 
 func (m *Mover) writeDefinitions(found *definitions) ([]apiextensionsv1.CustomResourceDefinition, error) {

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/pages"
 )
 
 // live are the objects of a cluster by kind and name.
@@ -187,30 +188,31 @@ func owned(by []metav1.OwnerReference) []metav1.OwnerReference {
 // reown has nodes refer to their claims in the version that stays: what is owned by a kind
 // in a version that is not served is not collected. Nothing else of a node is written.
 func (m *Mover) reown(ctx context.Context) error {
-	for more := ""; ; {
-		var page corev1.NodeList
-		if err := m.Store.List(ctx, &page, client.Limit(pageSize), client.Continue(more)); err != nil {
-			return fmt.Errorf("list nodes: %w", err)
-		}
-		for i := range page.Items {
-			n := &page.Items[i]
-			before := n.DeepCopy()
-			if n.OwnerReferences = owned(n.OwnerReferences); reflect.DeepEqual(before.OwnerReferences, n.OwnerReferences) {
-				continue
+	var nodes []corev1.Node // with the owners that they are to have
+	err := pages.Each(ctx, m.Store, &corev1.NodeList{}, func(l *corev1.NodeList) {
+		for i := range l.Items {
+			n := &l.Items[i]
+			before := slices.Clone(n.OwnerReferences)
+			if n.OwnerReferences = owned(n.OwnerReferences); !reflect.DeepEqual(before, n.OwnerReferences) {
+				nodes = append(nodes, corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, UID: n.UID, OwnerReferences: n.OwnerReferences}})
 			}
-			// By UID, so that no other node of that name is meant; owners are a list that is
-			// merged by their UIDs.
-			patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": n.UID, "ownerReferences": n.OwnerReferences}})
-			if err != nil {
-				return err
-			}
-			if err := m.Store.Patch(ctx, before, client.RawPatch(types.StrategicMergePatchType, patch)); client.IgnoreNotFound(err) != nil {
-				return fmt.Errorf("write the owners of node %s: %w", n.Name, err)
-			}
-			m.tell("Node %s: its owner is a NodeClaim of %s", n.Name, newer)
 		}
-		if more = page.Continue; more == "" {
-			return nil
-		}
+	})
+	if err != nil {
+		return fmt.Errorf("list nodes: %w", err)
 	}
+	for i := range nodes {
+		n := &nodes[i]
+		// By UID, so that no other node of that name is meant; owners are a list that is
+		// merged by their UIDs.
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": n.UID, "ownerReferences": n.OwnerReferences}})
+		if err != nil {
+			return err
+		}
+		if err := m.Store.Patch(ctx, n, client.RawPatch(types.StrategicMergePatchType, patch)); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("write the owners of node %s: %w", n.Name, err)
+		}
+		m.tell("Node %s: its owner is a NodeClaim of %s", n.Name, newer)
+	}
+	return nil
 }
