@@ -38,9 +38,8 @@ func (t *Teller) reportRefusal(l plan.Launch, err error) {
 		if i == podEventsMax {
 			break
 		}
-		event := t.failure(p, "", fmt.Sprintf("%s: the API server refused the NodeClaim: %s", l.Pool, why)).event
-		event.Topic = "refused " + l.Pool.String()
-		t.Events.Publish(event)
+		text := fmt.Sprintf("%s: the API server refused the NodeClaim: %s", l.Pool, why)
+		t.Events.Publish(t.failure(p, "", text, "refused "+l.Pool.String()).event)
 	}
 }
 

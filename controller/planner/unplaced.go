@@ -30,13 +30,13 @@ func (t *Teller) tellUnplaced(now time.Time, list []plan.Unplaced) {
 		if u.Early || u.Declined() {
 			continue
 		}
-		text := u.Why()
-		key := whose(u) + ": " + text
+		text, topic := u.Why(), u.Topic()
+		key := whose(u) + ": " + topic
 		if !before[key] && !t.unplaced[key] {
 			t.Log.Warn("found no place for pods", "reason", firstPod(u)+": "+text)
 		}
 		t.unplaced[key] = true
-		pods = append(pods, t.audience(now, u, text)...)
+		pods = append(pods, t.audience(now, u, text, topic)...)
 	}
 	slices.SortStableFunc(pods, func(a, b failure) int {
 		return cmp.Or(a.pod.CreatedAt.Compare(b.pod.CreatedAt), cmp.Compare(a.event.Key, b.event.Key))
@@ -54,8 +54,8 @@ type failure struct {
 	event    observe.Event
 }
 
-func (t *Teller) failure(p cluster.Pod, workload, text string) failure {
-	return failure{p, workload, observe.Event{About: podRef(p), Key: "Pod/" + p.UID, Warning: true, Reason: "FailedScheduling", Message: text,
+func (t *Teller) failure(p cluster.Pod, workload, text, topic string) failure {
+	return failure{p, workload, observe.Event{About: podRef(p), Key: "Pod/" + p.UID, Warning: true, Reason: "FailedScheduling", Message: text, Topic: topic,
 		DedupeFor: failuresEvery, Pace: t.Failures}}
 }
 
@@ -74,12 +74,12 @@ func (t *Teller) send(now time.Time, f failure) {
 	if t.ownersTold == nil {
 		t.ownersTold = map[string]time.Time{}
 	}
-	t.ownersTold[f.workload+" "+f.event.Message] = now
+	t.ownersTold[f.workload+" "+f.event.Topic] = now
 }
 
 // audience lists who is told: each pod of a few; of many the workloads that
 // own them, and the oldest of those that nobody owns.
-func (t *Teller) audience(now time.Time, u plan.Unplaced, text string) []failure {
+func (t *Teller) audience(now time.Time, u plan.Unplaced, text, topic string) []failure {
 	var out []failure
 	asked := map[string]bool{}
 	alone := 0
@@ -87,12 +87,12 @@ func (t *Teller) audience(now time.Time, u plan.Unplaced, text string) []failure
 		if len(u.Pods) > podEventsMax && p.Owner != "" {
 			if key := p.Namespace + "/" + p.Owner; !asked[key] {
 				asked[key] = true
-				out = append(out, t.toOwner(now, key, p, text)...)
+				out = append(out, t.toOwner(now, key, p, text, topic)...)
 			}
 			continue
 		}
 		if alone++; alone <= podEventsMax {
-			out = append(out, t.failure(p, "", text))
+			out = append(out, t.failure(p, "", text, topic))
 		}
 	}
 	return out
@@ -100,12 +100,12 @@ func (t *Teller) audience(now time.Time, u plan.Unplaced, text string) []failure
 
 // toOwner is the event for the workload of a pod, if it was not told the same
 // lately.
-func (t *Teller) toOwner(now time.Time, key string, p cluster.Pod, text string) []failure {
+func (t *Teller) toOwner(now time.Time, key string, p cluster.Pod, text, topic string) []failure {
 	maps.DeleteFunc(t.ownersTold, func(_ string, at time.Time) bool { return now.Sub(at) >= failuresEvery })
-	if _, lately := t.ownersTold[key+" "+text]; lately {
+	if _, lately := t.ownersTold[key+" "+topic]; lately {
 		return nil
 	}
-	return []failure{t.failure(p, key, text)}
+	return []failure{t.failure(p, key, text, topic)}
 }
 
 // whose names the pods in a way that stays the same while their number

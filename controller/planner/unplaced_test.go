@@ -82,6 +82,26 @@ func TestAReasonIsToldToItsPodsOnceInFiveMinutes(t *testing.T) {
 	}
 }
 
+func TestPoolsThatAreOnlySummedUpDoNotRepeatAReason(t *testing.T) {
+	for name, pods := range map[string]int{"to pods": 2, "to their workload": podEventsMax + 1} {
+		t.Run(name, func(t *testing.T) {
+			told, recorder, lines, now := failing(1000)
+			with := func(others string) plan.Unplaced {
+				u := left("Deployment/web", "limit cpu is 4 short", pods, *now)
+				u.Reasons = append(u.Reasons, plan.Reason{Text: others, Others: true})
+				return u
+			}
+			told.at(*now, with("2 more pools need more changes: a, b"))
+			if got := heardBy(recorder); len(got) == 0 || !strings.Contains(got[0], "limit cpu is 4 short; 2 more pools need more changes: a, b") {
+				t.Errorf("at first: told %q, want all reasons", got)
+			}
+			if told.at(*now, with("3 more pools need more changes: a, b, c")); len(recorder.Events) > 0 || strings.Count(lines.String(), "\n") != 1 {
+				t.Errorf("once there is another pool: told again %q, logged\n%s", heardBy(recorder), lines)
+			}
+		})
+	}
+}
+
 func TestAChangeOfOneShapeDoesNotRepeatTheOthersInTheLog(t *testing.T) {
 	told, _, lines, now := failing(1000)
 	web := left("Deployment/web", "sold out", 2, *now)

@@ -124,7 +124,7 @@ func inWords(near []Candidate) []plan.Reason {
 		for _, c := range others[:min(len(others), namedMax)] {
 			names = append(names, c.Pool.Name)
 		}
-		out = append(out, plan.Reason{Text: needMore(len(others)) + strings.Join(names, ", ") + further(len(others)-len(names))})
+		out = append(out, plan.Reason{Text: needMore(len(others)) + strings.Join(names, ", ") + further(len(others)-len(names)), Others: true})
 	}
 	return out
 }

@@ -189,6 +189,13 @@ const whyMax = 1024
 // log and the plan's own text.
 func (u Unplaced) Why() string { return strings.Join(u.lines(), separator) }
 
+// Topic is Why without the summary of further pools, whose names and number change when other pools do: users who heard the
+// rest need not hear it again.
+func (u Unplaced) Topic() string {
+	u.Reasons = slices.DeleteFunc(slices.Clone(u.Reasons), func(r Reason) bool { return r.Others })
+	return u.Why()
+}
+
 const separator = "; "
 
 // lines lists the reasons as far as all of them together are not too long.

@@ -425,7 +425,7 @@ func (p *planParser) reason(w []string) error {
 		return fmt.Errorf("want it below unplaced")
 	}
 	r := plan.Reason{Text: text}
-	err = fields(rest, map[string]func(string) error{"pool": pool(&r.Pool), "minvalues": yes(&r.MinValues), "rule": into(&r.Rule)})
+	err = fields(rest, map[string]func(string) error{"pool": pool(&r.Pool), "minvalues": yes(&r.MinValues), "rule": into(&r.Rule), "others": yes(&r.Others)})
 	p.unplaced.Reasons = append(p.unplaced.Reasons, r)
 	return err
 }

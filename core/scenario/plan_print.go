@@ -84,7 +84,7 @@ func PrintPlan(pl *plan.Plan) string {
 		p.line(0, "unplaced", flag("early", u.Early))
 		p.names(u.Pods)
 		for _, r := range u.Reasons {
-			p.line(1, "reason", quote(r.Text), poolField(r.Pool), flag("minvalues", r.MinValues), field("rule", r.Rule))
+			p.line(1, "reason", quote(r.Text), poolField(r.Pool), flag("minvalues", r.MinValues), field("rule", r.Rule), flag("others", r.Others))
 		}
 	}
 	p.dropped(pl.Dropped)

@@ -349,7 +349,7 @@ func fullPlan(s *cluster.Snapshot) *plan.Plan {
 		Kept:        []plan.Kept{{Node: "m", Reason: plan.Drifted, By: plan.KeptByBudget, Why: "no \"budget\""}},
 		Holds:       []plan.Hold{{Node: "m", Pods: []cluster.Pod{pod}, For: []string{"new-1", "old 1"}, Until: s.Now}},
 		Dropped:     []plan.Dropped{{Wishes: []string{"a \"wish\""}, Pods: []cluster.Pod{pod}, Saves: 14}},
-		Unplaced:    []plan.Unplaced{{Shape: pod.Shape, Early: true, Pods: []cluster.Pod{pod}, Reasons: []plan.Reason{{Pool: id, Text: "no room", MinValues: true, Rule: "limit"}}}}}
+		Unplaced:    []plan.Unplaced{{Shape: pod.Shape, Early: true, Pods: []cluster.Pod{pod}, Reasons: []plan.Reason{{Pool: id, Text: "no room", MinValues: true, Rule: "limit", Others: true}}}}}
 }
 
 func TestNothingOfAPlanIsLost(t *testing.T) {
