@@ -15,8 +15,8 @@ COMMIT     := $(shell git describe --always --dirty --abbrev=12 --exclude '*' 2>
 # Another value of CGO_ENABLED, -trimpath or -gcflags compiles 2,500 packages once more. Debugging information would be a
 # tenth of that work: to attach a debugger, build with `make build STATIC=CGO_ENABLED=0`.
 STATIC := CGO_ENABLED=0 GOFLAGS="-buildvcs=false -trimpath -gcflags=all=-dwarf=false"
-# Compilers need not save memory as tests should, some of which measure what is collected.
-COMPILING := GOGC=400 $(STATIC)
+# What lives for seconds need not save memory: compilers, and tests of many small worlds. Labs and their controllers do.
+QUICKLY := GOGC=400 $(STATIC)
 
 VERSIONED := -X github.com/daemok/daemok/internal/version.commit=$(COMMIT)
 RELEASED  := -s -w $(VERSIONED) -X github.com/daemok/daemok/internal/version.release=$$version
@@ -49,7 +49,7 @@ PLAIN    = $(addprefix ./,$(filter-out sim/whole core/decide,$(TESTED)))
 PARTLY  := core/decide
 RACED_STORIES := TestStories|TestTheNumberOfProcessorsChangesNothing
 RACED_SEEDS   := 10
-RACE := GOFLAGS="-buildvcs=false -trimpath" go test -race -vet=off
+RACE := GOGC=400 GOFLAGS="-buildvcs=false -trimpath" go test -race -vet=off
 
 # Tests in another order each time cannot be remembered from one run to the next: `make test-full` does it.
 SHUFFLE  ?=
@@ -99,7 +99,7 @@ format: ## fail if a Go file is not gofmt'ed
 .PHONY: lint
 lint: bin/tools/lint ## go vet's analysers, staticcheck and others, set up in internal/lint; only what changed is looked at again
 	@red=0; for module in $(MODULES); do echo "test: lint ($$module)"; \
-	  (cd $$module && $(COMPILING) go vet -vettool=$(CURDIR)/bin/tools/lint ./...) || red=1; done; exit $$red
+	  (cd $$module && $(QUICKLY) go vet -vettool=$(CURDIR)/bin/tools/lint ./...) || red=1; done; exit $$red
 	@echo "test: each linter finds a planted mistake"
 	@cd internal/lint && $(STATIC) go test -vet=off .
 
@@ -126,7 +126,7 @@ raced-all: raced ## that, all stories of the whole controllers, and each package
 .PHONY: plain
 plain: ## all packages of the main module, without the race detector
 	@echo "test: stories, the core and tables (main module)"
-	@$(STATIC) go test -vet=off $(SHUFFLE) -timeout 45m ./sim/whole ./core/decide $(PLAIN)
+	@$(QUICKLY) go test -vet=off $(SHUFFLE) -timeout 45m ./sim/whole ./core/decide $(PLAIN)
 
 .PHONY: monitoring
 monitoring: ## dashboards ask for nothing that is not served, and alerts fire when they should
@@ -177,7 +177,7 @@ seeds: ## what is drawn from seeds, with long counts of them; goes on where one 
 
 .PHONY: oracle
 oracle: ## compare plans with the real kube-scheduler; SEEDS=200 FROM=0, one world: SEED=7, one story: STORY=file
-	@mkdir -p bin && cd lab && $(COMPILING) go test -c -o $(CURDIR)/bin/oracle.test ./oracle
+	@mkdir -p bin && cd lab && $(QUICKLY) go test -c -o $(CURDIR)/bin/oracle.test ./oracle
 	@cd lab/oracle && $(CURDIR)/bin/oracle.test -test.timeout 90m -test.run 'TestTheSchedulerAgrees|TestWaitsEnd|TestStory' -stories $(CURDIR)/bin \
 	  $(if $(STORY),-story $(abspath $(STORY)),$(if $(SEED),-seeds 1 -from $(SEED),-seeds $(SEEDS) -from $(FROM)))
 
@@ -188,14 +188,14 @@ cheapest: ## compare what plans cost with first-fit decreasing and with the leas
 
 .PHONY: sim
 sim: ## simulated clusters, invariants checked after every event; SEEDS=200 FROM=0
-	@mkdir -p bin && $(COMPILING) go test -c -o bin/sim.test ./sim
+	@mkdir -p bin && $(QUICKLY) go test -c -o bin/sim.test ./sim
 	@bin/sim.test -test.timeout 4h -test.run TestNoSeedBreaksAPromise -seeds $(SEEDS) -from $(FROM) > bin/sim.log 2>&1 \
 	  || { grep -v '^sim: ' bin/sim.log; grep '^sim: FAILED' bin/sim.log || echo "sim: FAILED seeds=$(SEEDS) from=$(FROM) failed=1 first=none (see above)"; exit 1; }
 	@grep '^sim: ok' bin/sim.log
 
 .PHONY: faults
 faults: ## the real loops under injected faults; SEEDS=200 FROM=0
-	@mkdir -p bin && $(COMPILING) go test -c -o bin/faults.test ./sim/whole
+	@mkdir -p bin && $(QUICKLY) go test -c -o bin/faults.test ./sim/whole
 	@bin/faults.test -test.run 'TestNo(Seed|Trouble|Reply|Page)|TestDeath|TestAMigration' -deaths 0 -seeds $(SEEDS) -from $(FROM) > bin/faults.log \
 	  || { cat bin/faults.log; grep -m 1 '^faults: FAILED' bin/faults.log || \
 	    echo "faults: FAILED seeds=$(SEEDS) from=$(FROM) failed=1 first=none (a death of the controller, see above)"; exit 1; }
@@ -204,7 +204,7 @@ faults: ## the real loops under injected faults; SEEDS=200 FROM=0
 .PHONY: conformance
 conformance: ## the provider suite against any endpoint, with credentials and region from the environment; ENDPOINT=URL
 	@test -n "$(ENDPOINT)" || { echo "conformance: say where: make conformance ENDPOINT=URL" >&2; exit 2; }
-	@mkdir -p bin && $(COMPILING) go test -c -o bin/conformance.test ./cloud/aws
+	@mkdir -p bin && $(QUICKLY) go test -c -o bin/conformance.test ./cloud/aws
 	@bin/conformance.test -test.timeout 3h -test.v -test.run '^TestEndpoint$$' -endpoint '$(ENDPOINT)' > bin/conformance.log 2>&1 \
 	  || { cat bin/conformance.log; grep '^conformance: FAILED' bin/conformance.log || echo "conformance: FAILED passed=0 skipped=0 failed=1 (see above)"; exit 1; }
 	@awk '/^=== (RUN|NAME|CONT) / {name = $$3} /^ +[a-z_]+\.go:[0-9]+: / {said = $$0; sub(/^ +[a-z_]+\.go:[0-9]+: /, "", said); why[name] = said} \
@@ -274,8 +274,8 @@ release: bin/tools/release ## what users download, in dist: image, programs, cha
 	@version=$$(bin/tools/release version); for platform in $(PLATFORMS); do \
 	  echo "release: build $$platform (a platform's first build takes minutes)"; \
 	  export GOOS=$${platform%/*} GOARCH=$${platform#*/} GOAMD64=v1 GOARM64=v8.0; to=$(CURDIR)/dist/bin/$${GOOS}_$$GOARCH; mkdir -p $$to; \
-	  $(COMPILING) go build -ldflags "$(RELEASED)" -o $$to/ ./cmd/daemok ./cmd/daemok-controller; \
-	  (cd lab && $(COMPILING) go build -ldflags "$(RELEASED) $(K8S_VERSIONED)" -o $$to/ ./cmd/daemok-lab); done; \
+	  $(QUICKLY) go build -ldflags "$(RELEASED)" -o $$to/ ./cmd/daemok ./cmd/daemok-controller; \
+	  (cd lab && $(QUICKLY) go build -ldflags "$(RELEASED) $(K8S_VERSIONED)" -o $$to/ ./cmd/daemok-lab); done; \
 	  unset GOOS GOARCH GOAMD64 GOARM64; \
 	  (cd lab && $(STATIC) go run ./chart/pack -version "$$version" -at "$$(git log -1 --format=%cI)"); \
 	  bin/tools/release assemble -version "$$version" -kubernetes $(KUBERNETES)
@@ -284,26 +284,26 @@ release: bin/tools/release ## what users download, in dist: image, programs, cha
 
 bin/daemok: $(DAEMOK_SOURCES)
 	@echo "build: $@"
-	@$(COMPILING) go build -ldflags '$(VERSIONED)' -o $@ ./cmd/daemok
+	@$(QUICKLY) go build -ldflags '$(VERSIONED)' -o $@ ./cmd/daemok
 	@touch $@
 
 bin/daemok-controller: $(CONTROLLER_SOURCES)
 	@echo "build: $@"
-	@$(COMPILING) go build -ldflags '$(VERSIONED)' -o $@ ./cmd/daemok-controller
+	@$(QUICKLY) go build -ldflags '$(VERSIONED)' -o $@ ./cmd/daemok-controller
 	@touch $@
 
 bin/daemok-lab: $(LAB_SOURCES)
 	@if [ -e $@ ]; then echo "build: $@"; else \
 	  echo "build: $@ (links a whole control plane: the first build takes 5 minutes or more on two cores, later ones seconds)"; fi
-	@cd lab && $(COMPILING) go build -ldflags '$(VERSIONED) $(K8S_VERSIONED)' -o ../$@ ./cmd/daemok-lab
+	@cd lab && $(QUICKLY) go build -ldflags '$(VERSIONED) $(K8S_VERSIONED)' -o ../$@ ./cmd/daemok-lab
 	@touch $@
 
 bin/tools/release: $(call sources,internal/release)
 	@echo "build: $@"
-	@cd internal/release && $(COMPILING) go build -o ../../$@ .
+	@cd internal/release && $(QUICKLY) go build -o ../../$@ .
 	@touch $@
 
 bin/tools/lint: $(call sources,internal/lint)
 	@echo "build: $@"
-	@cd internal/lint && $(COMPILING) go build -o ../../bin/tools/ . ./analyze
+	@cd internal/lint && $(QUICKLY) go build -o ../../bin/tools/ . ./analyze
 	@touch $@
