@@ -13,9 +13,9 @@ COMMIT     := $(shell git describe --always --dirty --abbrev=12 --exclude '*' 2>
 
 # All that runs without the race detector shares these flags, and so one build cache: programs, tests, linters and the lab.
 # Another value of CGO_ENABLED, -trimpath or -gcflags compiles 2,500 packages once more. Debugging information would be a
-# tenth of that work: to attach a debugger, build with `make build STATIC=CGO_ENABLED=0`.
+# tenth of that work: to attach a debugger, build with `make -B build STATIC=CGO_ENABLED=0`, and `make -B build` later.
 STATIC := CGO_ENABLED=0 GOFLAGS="-buildvcs=false -trimpath -gcflags=all=-dwarf=false"
-# What lives for seconds need not save memory: compilers, and tests of many small worlds. Labs and their controllers do.
+# Compilers and tests of many small worlds live for seconds, and need not save memory. Labs and their controllers run without this.
 QUICKLY := GOGC=400 $(STATIC)
 
 VERSIONED := -X github.com/daemok/daemok/internal/version.commit=$(COMMIT)
@@ -37,9 +37,9 @@ CONTROLLER_SOURCES := $(call sources,$(SHARED) controller observe cmd/daemok-con
 LAB_SOURCES    := $(call sources,$(SHARED) charts examples lab)
 
 # All packages are tested without the race detector, which makes code five to ten times slower and compiles every library
-# once more. With it run, in `make test`, the packages of the core that divide work among processors; in `make test-full` the
-# whole controllers, whose stories reach every goroutine, and all packages whose files start goroutines or share memory too.
-# Each of those has one processor: the timers of a bubble of testing/synctest share one shadow stack in the detector of
+# once more. In `make test` only what divides work among processors runs with it; in `make test-full` the whole controllers too,
+# whose stories reach every goroutine, and all packages but QUICKER whose files start goroutines or share memory.
+# Those of `make test-full` have one processor each: the timers of a bubble of testing/synctest share one shadow stack in the detector of
 # Go 1.26, which two processors that fire them at once bring to a crash (SIGSEGV in its StackDepot).
 SHARES  := ^[[:space:]]*go |[.]Go[(]|\bsync[.]|\batomic[.]|httptest[.]
 QUICKER := core bench cmd/daemok internal/tidy internal/mutate kube/api kube/legacy cloud/aws/emulator sim
@@ -118,7 +118,7 @@ raced: ## what divides work among processors, with the race detector
 	@$(RACE) $(SHUFFLE) -run '$(RACED_STORIES)' ./$(PARTLY)
 
 .PHONY: raced-all
-raced-all: raced ## that, all stories of the whole controllers, and each package that shares memory
+raced-all: raced ## that, all stories of the whole controllers, and other packages that share memory
 	@echo "test: whole controllers, and packages that share memory (-race)"
 	@$(RACE) $(SHUFFLE) -cpu 1 -timeout 90m ./sim/whole -args -seeds $(RACED_SEEDS)
 	@$(RACE) $(SHUFFLE) -cpu 1 -timeout 90m $(RACED)
@@ -234,7 +234,7 @@ bench: bin/daemok ## Go benchmarks of the core, then daemok bench place
 
 .PHONY: bill
 bill: build ## pay for a thousand pods in labs, on demand and five times on spot, print what was planned, said and paid; time five hundred
-	@cd lab && DAEMOK_BIN=$(CURDIR)/bin $(STATIC) go test -count=1 -timeout 30m ./stories -run 'TestTheBill|TestFigures' -v -args -figures
+	@cd lab && DAEMOK_BIN=$(CURDIR)/bin $(STATIC) go test -count=1 -timeout 60m ./stories -run 'TestTheBill|TestFigures' -v -args -figures
 
 .PHONY: lab-long
 lab-long: build ## stories in labs in which minutes must go by: newer images and versions, nodes that stay ill, throttled calls, storms, what is bought elsewhere

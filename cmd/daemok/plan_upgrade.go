@@ -15,6 +15,7 @@ import (
 	"github.com/daemok/daemok/internal/version"
 	"github.com/daemok/daemok/kube/access/output"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/pages"
 )
 
 // upgradeJSON is what an upgrade to this build changes of one class.
@@ -51,9 +52,9 @@ type upgrade struct {
 
 // plan compares what the cluster's controllers made of each class with what this build makes.
 func (u upgrade) plan(ctx context.Context, build string) (output.Answer, error) {
-	var claims karpv1.NodeClaimList
-	if err := u.store.List(ctx, &claims); err != nil {
-		return output.Answer{}, fmt.Errorf("list NodeClaims: %w", err)
+	var claims []karpv1.NodeClaim
+	if err := pages.Each(ctx, u.store, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) { claims = append(claims, l.Items...) }); err != nil {
+		return output.Answer{}, err
 	}
 	kinds, err := u.kinds(ctx)
 	if err != nil {
@@ -61,7 +62,7 @@ func (u upgrade) plan(ctx context.Context, build string) (output.Answer, error) 
 	}
 	all := []upgradeJSON{}
 	err = eachClass(ctx, u.store, kinds, func(kind *class.Kind, c *class.Subject) error {
-		one, err := u.of(kind, c, claims.Items, build)
+		one, err := u.of(kind, c, claims, build)
 		all = append(all, one)
 		return err
 	})

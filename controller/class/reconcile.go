@@ -29,6 +29,7 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/validate"
+	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
@@ -506,19 +507,22 @@ func (r *Reconciler) forget(name string) {
 // users counts the claims of a class. That there are none is believed of the API server
 // alone: a claim that the cache does not show yet may be being bought for.
 func (r *Reconciler) users(ctx context.Context, c *Subject) (n int, err error) {
-	for _, from := range []client.Reader{r.Store, r.Live} {
-		var claims karpv1.NodeClaimList
-		if err := from.List(ctx, &claims); err != nil {
-			return 0, fmt.Errorf("list claims of %s: %w", c.ID(), err)
-		}
+	count := func(claims *karpv1.NodeClaimList) {
 		for i := range claims.Items {
 			if ref := claims.Items[i].Spec.NodeClassRef; ref.Group == c.Kind.Group && ref.Kind == c.Kind.Name && ref.Name == c.GetName() {
 				n++
 			}
 		}
-		if n > 0 {
-			return n, nil
-		}
 	}
-	return 0, nil
+	var cached karpv1.NodeClaimList
+	if err := r.Store.List(ctx, &cached, client.UnsafeDisableDeepCopy); err != nil { // only read
+		return 0, fmt.Errorf("list claims of %s: %w", c.ID(), err)
+	}
+	if count(&cached); n > 0 {
+		return n, nil
+	}
+	if err := pages.Each(ctx, r.Live, &karpv1.NodeClaimList{}, count); err != nil {
+		return 0, fmt.Errorf("list claims of %s: %w", c.ID(), err)
+	}
+	return n, nil
 }

@@ -373,8 +373,18 @@ func TestAClaimStaysWhenOneLookDoesNotFindItsMachine(t *testing.T) {
 }
 
 func TestACollectedClaimIsCounted(t *testing.T) {
+	for mode, change := range map[string]func(*karpv1.NodeClaim){
+		"graceful": func(*karpv1.NodeClaim) {},
+		"eventual": func(c *karpv1.NodeClaim) { c.Spec.TerminationGracePeriod = "1h" },
+	} {
+		t.Run(mode, func(t *testing.T) { countsOnce(t, mode, change) })
+	}
+}
+
+func countsOnce(t *testing.T, mode string, change func(*karpv1.NodeClaim)) {
+	t.Helper()
 	p := newPlace(t)
-	p.claim("c-1", "i-1", registered, held)
+	p.claim("c-1", "i-1", registered, held, change)
 	for range 3 { // it is still there at the third look, on its way out
 		if _, err := p.c.Round(t.Context()); err != nil {
 			t.Fatal(err)
@@ -388,8 +398,8 @@ func TestACollectedClaimIsCounted(t *testing.T) {
 	for _, f := range families {
 		if f.GetName() == "karpenter_nodeclaims_disrupted_total" {
 			counted += f.GetMetric()[0].GetCounter().GetValue()
-			if labels := fmt.Sprint(f.GetMetric()[0].GetLabel()); !strings.Contains(labels, "graceful") {
-				t.Errorf("counted with %s, want the termination mode graceful", labels)
+			if labels := fmt.Sprint(f.GetMetric()[0].GetLabel()); !strings.Contains(labels, mode) {
+				t.Errorf("counted with %s, want the termination mode %s", labels, mode)
 			}
 		}
 	}

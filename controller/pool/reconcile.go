@@ -177,20 +177,17 @@ func (r *Reconciler) prepare(ctx context.Context, o Object) error {
 // validate says whether the pool's rules make sense; what its class does not
 // offer is named, and is an error only where nothing else is left.
 func (r *Reconciler) validate(o Object, view translate.PoolObject, class ClassState, n news) {
-	refuse := func(text string, notes ...string) { // the condition tells all, an event what the others do not
-		condition.SetFalse(o, karpv1.NodePoolValidationSucceeded, karpv1.ReasonNodePoolValidationFailed, strings.Join(append([]string{text}, notes...), "; "), r.Now())
+	var notes, nothing, idle []string
+	refuse := func(text string) { // the condition names everything, each event only what no other event says
+		condition.SetFalse(o, karpv1.NodePoolValidationSucceeded, karpv1.ReasonNodePoolValidationFailed, condition.WithWarnings(text, notes), r.Now())
 		n[karpv1.NodePoolValidationSucceeded] = warning{karpv1.ReasonNodePoolValidationFailed, text}
 	}
 	found := r.Generation.Validate(o)
-	if wrong := validate.Refusal(found); wrong != "" {
-		refuse(wrong)
-		return
-	}
-	if r.Generation.Fits != nil && class.Found {
+	wrong := validate.Refusal(found)
+	if wrong == "" && r.Generation.Fits != nil && class.Found {
 		found = append(found, r.Generation.Fits(o, class.Family)...)
 	}
-	var notes, nothing, idle []string
-	for _, f := range found {
+	for _, f := range validate.Warnings(found) {
 		if f.Idle {
 			idle = append(idle, f.String())
 		}
@@ -198,6 +195,10 @@ func (r *Reconciler) validate(o Object, view translate.PoolObject, class ClassSt
 		notes = append(notes, f.String())
 	}
 	r.idle(o, idle)
+	if wrong != "" {
+		refuse(wrong)
+		return
+	}
 	lacks, offered := r.lacks(view)
 	for _, l := range lacks {
 		text := l.text(offered, translate.ClassID(view.Template.Spec.NodeClassRef))
@@ -212,7 +213,7 @@ func (r *Reconciler) validate(o Object, view translate.PoolObject, class ClassSt
 		nothing = append(nothing, text)
 	}
 	if len(nothing) > 0 {
-		refuse(strings.Join(nothing, "; "), notes...)
+		refuse(strings.Join(nothing, "; "))
 		return
 	}
 	condition.Set(o, karpv1.NodePoolValidationSucceeded, metav1.ConditionTrue, karpv1.NodePoolValidationSucceeded, strings.Join(notes, "; "), r.Now())

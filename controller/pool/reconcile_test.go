@@ -256,17 +256,26 @@ func TestEveryMistakeOfAPoolIsNamed(t *testing.T) {
 	}
 }
 
-// What is only warned of stands in the condition beside what the pool is refused for.
-func TestAMisspeltLimitIsNamedThoughNothingIsOffered(t *testing.T) {
-	p := pool(in(api.LabelInstanceType, "m98.large"))
-	p.Spec.Limits = corev1.ResourceList{"cpus": resource.MustParse("10")}
-	got, events := reconcile(t, p, ready, Offered{api.LabelInstanceType: {"m5.large": true}})
-	c := condition.Get(got, karpv1.NodePoolValidationSucceeded)
-	if want := "did you mean cpu?"; c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, `"m98.large"`) || !strings.HasSuffix(c.Message, want) {
-		t.Errorf("condition = %s %q; want False saying m98.large and %q", c.Status, c.Message, want)
-	}
-	if reasons := strings.Join(events.reasons, " "); reasons != karpv1.ReasonNodePoolValidationFailed+" SpecWarning" {
-		t.Errorf("events %q, want one of each", reasons)
+// What is only warned of stands in the condition beside what the pool is refused for, and is
+// no reason that pods hear.
+func TestAMisspeltLimitIsNamedBesideWhatAPoolIsRefusedFor(t *testing.T) {
+	for wrong, requirement := range map[string]karpv1.Requirement{`"m98.large"`: in(api.LabelInstanceType, "m98.large"), `"a b"`: in("team", "a b")} {
+		t.Run(wrong, func(t *testing.T) {
+			p := pool(requirement)
+			p.Spec.Limits = corev1.ResourceList{"cpus": resource.MustParse("10")}
+			got, events := reconcile(t, p, ready, Offered{api.LabelInstanceType: {"m5.large": true}})
+			c := condition.Get(got, karpv1.NodePoolValidationSucceeded)
+			const warning = "did you mean cpu?"
+			if c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, wrong) || !strings.HasSuffix(c.Message, warning) {
+				t.Errorf("condition = %s %q; want False saying %s and %q", c.Status, c.Message, wrong, warning)
+			}
+			if told := translate.NotReady(got); !strings.Contains(told, wrong) || strings.Contains(told, warning) {
+				t.Errorf("pods hear %q; want %s, and no warning", told, wrong)
+			}
+			if reasons := strings.Join(events.reasons, " "); reasons != karpv1.ReasonNodePoolValidationFailed+" SpecWarning" {
+				t.Errorf("events %q, want one of each", reasons)
+			}
+		})
 	}
 }
 

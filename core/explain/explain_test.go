@@ -158,6 +158,26 @@ func TestReasonsNameTheirRule(t *testing.T) {
 	}
 }
 
+// Pools far away are summed up, and how many they are is not what the reasons are about.
+func TestWhatIsSummedUpIsNoTopic(t *testing.T) {
+	reasons := func(pools int) plan.Unplaced {
+		var all []cluster.Pool
+		for i := range pools {
+			all = append(all, pool(fmt.Sprintf("p%02d", i)))
+		}
+		u := plan.Unplaced{}
+		u.Reasons = world(all).Reasons([]explain.Pods{{Shape: asks(9000), Need: []int64{9000, 0}, Rules: &topology.Rules{}, Search: nothing{}}})[0]
+		return u
+	}
+	ten, eleven := reasons(10), reasons(11)
+	if !strings.Contains(ten.Why(), "2 more pools need more changes") || !strings.Contains(eleven.Why(), "3 more pools need more changes") {
+		t.Fatalf("reasons are %q and %q, want further pools in both", ten.Why(), eleven.Why())
+	}
+	if ten.Topic() != eleven.Topic() || !strings.Contains(ten.Topic(), "no type has room") {
+		t.Errorf("topics are %q and %q, want the same, of the near pools", ten.Topic(), eleven.Topic())
+	}
+}
+
 // Whoever asks for very many gets an answer for each, and the work is bounded.
 func TestReasonsForVeryMany(t *testing.T) {
 	list := slices.Repeat([]explain.Pods{{Shape: asks(9000), Need: []int64{9000, 0}, Rules: &topology.Rules{}, Search: nothing{}}}, 201)

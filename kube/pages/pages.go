@@ -1,11 +1,13 @@
-// Package pages reads lists of any length in answers of a bounded size, so that neither the API server nor the
-// reader ever holds all of them.
+// Package pages reads lists of any length in answers of a bounded size, so that no single answer is large. It reads
+// from an API server; a cache refuses to go on where a page ended.
 package pages
 
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -32,11 +34,20 @@ func EachList(ctx context.Context, from client.Reader, newList func() client.Obj
 	for {
 		list := newList()
 		if err := from.List(ctx, list, slices.Concat([]client.ListOption{client.Limit(Size)}, options, []client.ListOption{client.Continue(token)})...); err != nil {
-			return fmt.Errorf("read %T of the live cluster: %w", list, err)
+			return fmt.Errorf("read %s: %w", kindOf(list), err)
 		}
 		take(list)
 		if token = list.GetContinue(); token == "" {
 			return nil
 		}
 	}
+}
+
+// kindOf names what a list holds, as users call it: "NodeClaims" for a NodeClaimList.
+func kindOf(list client.ObjectList) string {
+	kind := list.GetObjectKind().GroupVersionKind().Kind
+	if kind == "" {
+		kind = reflect.TypeOf(list).Elem().Name()
+	}
+	return strings.TrimSuffix(kind, "List") + "s"
 }

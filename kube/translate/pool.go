@@ -91,7 +91,7 @@ func NotReady(p PoolResource) string {
 		return "its condition " + karpv1.NodePoolValidationSucceeded + " is not known yet"
 	}
 	if c.Status != "True" {
-		return strings.TrimSuffix(fmt.Sprintf("%s: %s", c.Reason, c.Message), ": ")
+		return strings.TrimSuffix(fmt.Sprintf("%s: %s", c.Reason, condition.WithoutWarnings(c.Message)), ": ")
 	}
 	return ""
 }

@@ -45,15 +45,14 @@ func TestTheBillOnSpotIsNearWhatThePlanSaid(t *testing.T) {
 	const clusters = 5
 	var promised, paid float64
 	for i := range clusters {
-		t.Run(fmt.Sprint("cluster ", i+1), func(t *testing.T) {
+		if !t.Run(fmt.Sprint("cluster ", i+1), func(t *testing.T) {
 			said, was, _ := payFor(t, "spot")
 			promised, paid = promised+said, paid+was
-		})
+		}) {
+			return // without all of them there is nothing to judge
+		}
 	}
-	if t.Failed() {
-		return
-	}
-	t.Logf("%d clusters: to come to $%.2f, $%.2f are paid, %+.1f %%", clusters, promised, paid, 100*(paid/promised-1))
+	t.Logf("all clusters: to come to $%.2f, $%.2f are paid, %+.1f %%", promised, paid, 100*(paid/promised-1))
 	near(t, promised, paid, 0.25, 0.15, nil)
 }
 

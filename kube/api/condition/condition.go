@@ -150,3 +150,20 @@ func Describe(c *metav1.Condition) string {
 	}
 	return fmt.Sprintf("%s is %s (%s): %s", c.Type, c.Status, c.Reason, c.Message)
 }
+
+// warnings separates what a message refuses from what it only warns of.
+const warnings = "; warnings: "
+
+// WithWarnings is a message that names warnings after what is wrong.
+func WithWarnings(wrong string, all []string) string {
+	if len(all) == 0 {
+		return wrong
+	}
+	return wrong + warnings + strings.Join(all, "; ")
+}
+
+// WithoutWarnings is what is wrong, of a message of WithWarnings.
+func WithoutWarnings(message string) string {
+	wrong, _, _ := strings.Cut(message, warnings)
+	return wrong
+}
