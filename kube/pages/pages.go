@@ -34,7 +34,7 @@ func EachList(ctx context.Context, from client.Reader, newList func() client.Obj
 	for {
 		list := newList()
 		if err := from.List(ctx, list, slices.Concat([]client.ListOption{client.Limit(Size)}, options, []client.ListOption{client.Continue(token)})...); err != nil {
-			return fmt.Errorf("read %s: %w", kindOf(list), err)
+			return fmt.Errorf("list objects of kind %s: %w", kindOf(list), err)
 		}
 		take(list)
 		if token = list.GetContinue(); token == "" {
@@ -43,11 +43,11 @@ func EachList(ctx context.Context, from client.Reader, newList func() client.Obj
 	}
 }
 
-// kindOf names what a list holds, as users call it: "NodeClaims" for a NodeClaimList.
+// kindOf is the kind of what a list holds. Lists of a type of their own need not say it.
 func kindOf(list client.ObjectList) string {
 	kind := list.GetObjectKind().GroupVersionKind().Kind
 	if kind == "" {
 		kind = reflect.TypeOf(list).Elem().Name()
 	}
-	return strings.TrimSuffix(kind, "List") + "s"
+	return strings.TrimSuffix(kind, "List")
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -80,7 +81,7 @@ func TestEveryObjectIsReadOnceInPagesOfABoundedSize(t *testing.T) {
 func TestAPageThatCannotBeReadIsAnError(t *testing.T) {
 	c := &cluster{has: 1001, broken: 2}
 	err := pages.Each(t.Context(), c, &corev1.ConfigMapList{}, func(*corev1.ConfigMapList) {})
-	if !errors.Is(err, errBroken) {
-		t.Errorf("Each = %v; want %v", err, errBroken)
+	if !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "objects of kind ConfigMap:") {
+		t.Errorf("Each = %v; want %v, and the kind", err, errBroken)
 	}
 }
