@@ -8,12 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
+	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
-	"github.com/daemok/daemok/kube/installation"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -36,58 +33,6 @@ func eksCluster(ctx context.Context, p *Patient) ([]Finding, error) {
 	return out, nil
 }
 
-// credentials looks how the controller's service account gets its role.
-func credentials(ctx context.Context, p *Patient) ([]Finding, error) {
-	found, err := p.find(ctx)
-	if err != nil {
-		return nil, err
-	}
-	object := fmt.Sprintf("ServiceAccount/%s/%s", p.Namespace, found.Account)
-	role, err := found.Role(ctx, p.Store)
-	if err != nil {
-		return nil, err
-	}
-	if role != "" {
-		return irsa(ctx, p, object, found.Account, role)
-	}
-	n, err := p.Account.PodIdentities(ctx, p.Name, p.Namespace, found.Account)
-	if err != nil {
-		return nil, err
-	}
-	if n == 0 {
-		return []Finding{trouble(Warning, object, "it has no role: neither the annotation "+installation.RoleAnnotation+" (IRSA) nor an EKS Pod Identity association; the controller would act as the node that it runs on",
-			fmt.Sprintf("aws eks create-pod-identity-association --cluster-name %s --namespace %s --service-account %s --role-arn ARN", p.Name, p.Namespace, found.Account))}, nil
-	}
-	return []Finding{fine("%s has its role by EKS Pod Identity", object)}, nil
-}
-
-// irsa looks whether the role that a service account names trusts it.
-func irsa(ctx context.Context, p *Patient, object, account, role string) ([]Finding, error) {
-	name := role[strings.LastIndex(role, "/")+1:]
-	trust, there, err := p.Account.Role(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	if !there {
-		return []Finding{trouble(Error, object, "its role "+role+" does not exist", "create the role, or mend the annotation "+installation.RoleAnnotation)}, nil
-	}
-	c, err := p.Account.Cluster(ctx, p.Name)
-	if err != nil {
-		return nil, err
-	}
-	issuer := strings.TrimPrefix(c.Issuer, "https://")
-	subject := fmt.Sprintf("system:serviceaccount:%s:%s", p.Namespace, account)
-	switch {
-	case issuer == "":
-		return []Finding{trouble(Error, object, "it names a role for IRSA, and the cluster has no OIDC issuer", "eksctl utils associate-iam-oidc-provider --cluster "+p.Name+" --approve")}, nil
-	case !strings.Contains(trust, issuer):
-		return []Finding{trouble(Error, object, "its role "+name+" does not trust the cluster's OIDC issuer "+c.Issuer+": sts:AssumeRoleWithWebIdentity will be refused", "name that issuer in the role's trust policy")}, nil
-	case !strings.Contains(trust, subject) && !strings.Contains(trust, "*"):
-		return []Finding{trouble(Error, object, "its role "+name+" does not trust "+subject+": sts:AssumeRoleWithWebIdentity will be refused", "name that subject in the role's trust policy, or the service account that it names in the chart")}, nil
-	}
-	return []Finding{fine("%s has role %s by IRSA", object, name)}, nil
-}
-
 // nodeClasses looks at what each class selects.
 func nodeClasses(ctx context.Context, p *Patient) ([]Finding, error) {
 	classes, err := p.Classes(ctx)
@@ -102,7 +47,7 @@ func nodeClasses(ctx context.Context, p *Patient) ([]Finding, error) {
 		found := selected(p, &classes[i])
 		if len(found) == 0 {
 			c := &classes[i]
-			found = []Finding{{Severity: OK, Object: c.Name, Message: fmt.Sprintf("%d subnets, %d security groups, %d images", len(c.Subnets), len(c.Groups), len(c.Images))}}
+			found = []Finding{{Severity: OK, Object: c.Name, Message: fmt.Sprintf("it selects subnets: %d, security groups: %d, images: %d", len(c.Subnets), len(c.Groups), len(c.Images))}}
 		}
 		out = append(out, found...)
 	}
@@ -150,12 +95,22 @@ func selected(p *Patient, c *Class) (out []Finding) {
 	}
 	if len(owned) > 1 {
 		out = append(out, trouble(Error, c.Name, fmt.Sprintf("%d of its security groups (%s) have the tag kubernetes.io/cluster/%s: load balancers of Services find no target on such nodes, since their controller wants exactly one", len(owned), strings.Join(owned, ", "), p.Name),
-			fmt.Sprintf("aws ec2 delete-tags --resources %s --tags Key=kubernetes.io/cluster/%s", strings.Join(owned[1:], " "), p.Name)))
+			fmt.Sprintf("aws ec2 delete-tags --resources %s --tags Key=kubernetes.io/cluster/%s", strings.Join(besides(c.Groups), " "), p.Name)))
 	}
 	if c.NoImages == nil && len(c.Images) == 0 {
 		out = append(out, trouble(Error, c.Name, "its amiSelectorTerms select no image for this cluster's version", "mend the alias or the terms: aws ssm get-parameters-by-path --path /aws/service/eks/optimized-ami"))
 	}
 	return out
+}
+
+// besides are the groups with the cluster's tag that should lose it: all but the one that EKS made, or else but the first.
+func besides(groups []nodeclass.Group) (ids []string) {
+	owned := slices.DeleteFunc(slices.Clone(groups), func(g nodeclass.Group) bool { return !g.Owned })
+	keeps := max(0, slices.IndexFunc(owned, func(g nodeclass.Group) bool { return g.EKS }))
+	for _, g := range slices.Delete(owned, keeps, keeps+1) {
+		ids = append(ids, g.ID)
+	}
+	return ids
 }
 
 // nodeRoles looks whether nodes of each class may join the cluster.
@@ -188,7 +143,7 @@ func nodeRoles(ctx context.Context, p *Patient) ([]Finding, error) {
 	if err != nil {
 		return out, err
 	}
-	mapped, err := authMap(ctx, p, c.AuthMap)
+	mapped, err := readAuthMap(ctx, p, c.AuthMap)
 	if err != nil {
 		return out, err
 	}
@@ -203,31 +158,34 @@ func nodeRoles(ctx context.Context, p *Patient) ([]Finding, error) {
 }
 
 // mayJoin says whether nodes of a role may join.
-func mayJoin(ctx context.Context, p *Patient, arn, class, mapped string, entries bool) (Finding, error) {
+func mayJoin(ctx context.Context, p *Patient, arn, class string, mapped authMap, entries bool) (Finding, error) {
 	name := arn[strings.LastIndex(arn, "/")+1:]
 	if _, there, err := p.Account.Role(ctx, name); err != nil {
 		return Finding{}, err
 	} else if !there {
 		return trouble(Error, class, "its role "+name+" does not exist", "create the role: deploy/aws/cloudformation.yaml has it"), nil
 	}
-	if strings.Contains(mapped, arn) {
-		return fine("role %s is in the ConfigMap aws-auth", name), nil
+	kind := ""
+	if entries { // an entry outweighs aws-auth
+		var err error
+		if kind, err = p.Account.AccessEntry(ctx, p.Name, arn); err != nil {
+			return Finding{}, err
+		}
 	}
+	found, is := mapped.of(arn, class)
 	make := fmt.Sprintf("aws eks create-access-entry --cluster-name %s --principal-arn %s --type EC2_LINUX", p.Name, arn)
-	if !entries {
-		return trouble(Error, class, "its role "+name+" is not in the ConfigMap kube-system/aws-auth: nodes are launched and never join", "add it to mapRoles with the groups system:bootstrappers and system:nodes"), nil
-	}
-	kind, err := p.Account.AccessEntry(ctx, p.Name, arn)
 	switch {
-	case err != nil:
-		return Finding{}, err
-	case kind == "":
-		return trouble(Error, class, "its role "+name+" has no access entry and is not in aws-auth: nodes are launched and never join", make), nil
-	case !strings.HasPrefix(kind, "EC2") && kind != "HYBRID_LINUX":
+	case kind != "" && !strings.HasPrefix(kind, "EC2") && kind != "HYBRID_LINUX":
 		return trouble(Error, class, "the access entry of its role "+name+" is of type "+kind+", which is none of nodes: they are launched and never join",
 			fmt.Sprintf("aws eks delete-access-entry --cluster-name %s --principal-arn %s\n%s", p.Name, arn, make)), nil
+	case kind != "":
+		return fine("role %s has an access entry of type %s", name, kind), nil
+	case is:
+		return found, nil
+	case !entries:
+		return trouble(Error, class, "its role "+name+" is not in the ConfigMap kube-system/aws-auth: nodes are launched and never join", wayToMap), nil
 	}
-	return fine("role %s has an access entry of type %s", name, kind), nil
+	return trouble(Error, class, "its role "+name+" has no access entry and is not in aws-auth: nodes are launched and never join", make), nil
 }
 
 // rolesOf are the ARNs of the roles that nodes of a class have.
@@ -243,18 +201,6 @@ func rolesOf(ctx context.Context, p *Patient, c *Class) ([]string, error) {
 		return nil, nil
 	}
 	return arns, err
-}
-
-// authMap is the text of the ConfigMap aws-auth, where it counts; empty: there is none.
-func authMap(ctx context.Context, p *Patient, counts bool) (string, error) {
-	if !counts {
-		return "", nil
-	}
-	m := &corev1.ConfigMap{}
-	if err := p.Store.Get(ctx, client.ObjectKey{Namespace: "kube-system", Name: "aws-auth"}, m); client.IgnoreNotFound(err) != nil {
-		return "", fmt.Errorf("read ConfigMap kube-system/aws-auth: %w", err)
-	}
-	return m.Data["mapRoles"], nil
 }
 
 // spotLinked is the role by which EC2 launches spot instances for an account.
@@ -321,7 +267,7 @@ func queue(ctx context.Context, p *Patient) ([]Finding, error) {
 		return []Finding{trouble(Error, "queue "+name, "it does not exist in this account and region", "deploy/aws/cloudformation.yaml makes one; the queue must be in the cluster's region")}, nil
 	}
 	var out []Finding
-	if !strings.Contains(q.Policy, "events.amazonaws.com") {
+	if !lets(q.Policy) {
 		out = append(out, trouble(Error, "queue "+name, "its policy does not let EventBridge (events.amazonaws.com) send to it: no notice arrives", "give it the policy of deploy/aws/cloudformation.yaml"))
 	}
 	if !q.Encrypted {

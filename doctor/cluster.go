@@ -137,7 +137,14 @@ func controllerRuns(ctx context.Context, p *Patient) ([]Finding, error) {
 	}
 	d := found.Deployment
 	if d == nil {
-		return []Finding{trouble(Warning, "", "no Deployment in namespace "+p.Namespace+" runs the controller", "install it, or set SYSTEM_NAMESPACE to the namespace that it is in")}, nil
+		where, err := installation.Namespaces(ctx, p.Store)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(where) == 0:
+			return []Finding{trouble(Warning, "", "no Deployment in namespace "+p.Namespace+" runs the controller", "install it, or name the namespace that it is in by --system-namespace")}, nil
+		}
+		return []Finding{trouble(Warning, "", fmt.Sprintf("no Deployment in namespace %s runs the controller, and one in %s does", p.Namespace, strings.Join(where, " and ")), "daemok doctor --system-namespace "+where[0])}, nil
 	}
 	pods, nodes, err := podsOf(ctx, p, d)
 	if err != nil {

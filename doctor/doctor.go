@@ -57,7 +57,7 @@ type Class struct {
 type Account interface {
 	Cluster(ctx context.Context, name string) (audit.Cluster, error)
 	AccessEntry(ctx context.Context, cluster, role string) (kind string, err error)
-	PodIdentities(ctx context.Context, cluster, namespace, account string) (int, error)
+	PodIdentity(ctx context.Context, cluster, namespace, account string) (role string, err error)
 	Role(ctx context.Context, name string) (trust string, found bool, err error)
 	RolesOfProfile(ctx context.Context, name string) ([]string, error)
 	Queue(ctx context.Context, name string) (q audit.Queue, found bool, err error)
@@ -108,15 +108,17 @@ func checks() []check {
 	}
 }
 
-// Examine looks at everything, and says of each check at least one thing.
+// Examine looks at everything, and says of each check at least one thing. Where AWS cannot be asked, one finding says so of
+// all checks that would have asked it.
 func Examine(ctx context.Context, p *Patient) []Finding {
 	var all []Finding
+	var unasked []string
 	for _, c := range checks() {
-		var found []Finding
-		err := p.Unreached
-		if !c.aws || p.Account != nil {
-			found, err = c.look(ctx, p)
+		if c.aws && p.Account == nil {
+			unasked = append(unasked, c.name)
+			continue
 		}
+		found, err := c.look(ctx, p)
 		if err != nil {
 			found = append(found, Finding{Severity: Unknown, Message: "it could not be looked at: " + err.Error()})
 		}
@@ -128,7 +130,16 @@ func Examine(ctx context.Context, p *Patient) []Finding {
 		}
 		all = append(all, found...)
 	}
+	if len(unasked) > 0 {
+		all = append(all, Finding{Check: "aws", Severity: Unknown, Message: fmt.Sprintf("AWS could not be asked about %s: %v", strings.Join(unasked, ", "), p.Unreached)})
+	}
 	return all
+}
+
+// Unreachable is the only finding where the API server does not answer, or takes the user for nobody.
+func Unreachable(err error) Finding {
+	return Finding{Check: "kubernetes", Severity: Error, Message: "the API server cannot be asked: " + err.Error(),
+		WayOut: "choose another cluster or user with --context, --kubeconfig or KUBECONFIG, or renew the credentials (aws eks update-kubeconfig)"}
 }
 
 // Worst is the greatest severity among findings; OK where there is none.

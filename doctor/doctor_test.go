@@ -34,7 +34,7 @@ import (
 type account struct {
 	cluster  audit.Cluster
 	entries  map[string]string // types by role ARN
-	podRoles int
+	podRole  string            // ARN
 	trusts   map[string]string // of roles, by name
 	profiles map[string][]string
 	queues   map[string]audit.Queue
@@ -45,8 +45,8 @@ func (a *account) Cluster(context.Context, string) (audit.Cluster, error) { retu
 func (a *account) AccessEntry(_ context.Context, _, role string) (string, error) {
 	return a.entries[role], nil
 }
-func (a *account) PodIdentities(context.Context, string, string, string) (int, error) {
-	return a.podRoles, nil
+func (a *account) PodIdentity(context.Context, string, string, string) (string, error) {
+	return a.podRole, nil
 }
 func (a *account) Role(_ context.Context, name string) (string, bool, error) {
 	trust, there := a.trusts[name]
@@ -85,6 +85,20 @@ func ours(t *testing.T) []*apiextensionsv1.CustomResourceDefinition {
 	return all
 }
 
+// podTrust is who may have the controller's role by EKS Pod Identity.
+const podTrust = `{"Statement":{"Effect":"Allow","Principal":{"Service":"pods.eks.amazonaws.com"},"Action":["sts:AssumeRole","sts:TagSession"]}}`
+
+// webTrust is who may have it by IRSA: a service account, whose token is for somebody, of an issuer.
+func webTrust(issuer, subject, audience string) string {
+	return fmt.Sprintf(`{"Statement":[{"Effect":"Allow","Principal":{"Federated":"arn:aws:iam::123456789012:oidc-provider/%[1]s"},"Action":"sts:AssumeRoleWithWebIdentity",
+		"Condition":{"StringLike":{"%[1]s:sub":%[2]q},"StringEquals":{"%[1]s:aud":%[3]q}}}]}`, issuer, subject, audience)
+}
+
+// sends is a policy of the queue by which a service may send, or may not.
+func sends(effect, service string) string {
+	return fmt.Sprintf(`{"Effect":%q,"Principal":{"Service":[%q]},"Action":"sqs:SendMessage","Resource":"*"}`, effect, service)
+}
+
 const nodeRole = "arn:aws:iam::123456789012:role/nodes"
 
 func healthy(t *testing.T) *town {
@@ -113,8 +127,8 @@ func healthy(t *testing.T) *town {
 	}}
 	w.account = account{
 		cluster: audit.Cluster{Version: "1.36", Issuer: "https://oidc.test/id/1", Entries: true, AuthMap: true},
-		entries: map[string]string{nodeRole: "EC2_LINUX"}, podRoles: 1, trusts: map[string]string{"nodes": "", spotLinked: ""},
-		queues: map[string]audit.Queue{"prod": {Policy: `{"Principal":{"Service":["events.amazonaws.com"]}}`, Encrypted: true}},
+		entries: map[string]string{nodeRole: "EC2_LINUX"}, podRole: "arn:aws:iam::123456789012:role/pods", trusts: map[string]string{"nodes": "", spotLinked: "", "pods": podTrust},
+		queues: map[string]audit.Queue{"prod": {Policy: `{"Statement":[` + sends("Allow", "events.amazonaws.com") + `,{"Effect":"Deny","Principal":"*","Action":"sqs:*","Resource":"*","Condition":{"Bool":{"aws:SecureTransport":"false"}}}]}`, Encrypted: true}},
 	}
 	for _, of := range noticed {
 		w.account.rules = append(w.account.rules, fmt.Sprintf(`{"detail-type":[%q]}`, of.detail))
@@ -213,10 +227,22 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 			}
 		}
 	}
+	mapped := func(role, group string) change { // in aws-auth, and by no access entry
+		return func(w *town) {
+			w.account.entries = nil
+			w.objects["auth"] = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "aws-auth"},
+				Data: map[string]string{"mapRoles": "- rolearn: " + role + "\n  username: system:node:{{EC2PrivateDNSName}}\n  groups: [" + group + "]\n"}}
+		}
+	}
 	agent := func(env string) change {
 		return func(w *town) {
 			key, value, _ := strings.Cut(env, "=")
 			w.objects["cni"].(*appsv1.DaemonSet).Spec.Template.Spec.Containers = []corev1.Container{{Env: []corev1.EnvVar{{Name: key, Value: value}}}}
+		}
+	}
+	queuePolicy := func(statements string) change {
+		return func(w *town) {
+			w.account.queues["prod"] = audit.Queue{Policy: `{"Statement":[` + statements + `]}`, Encrypted: true}
 		}
 	}
 	replica := func(ready bool, ended string) change { // of the controller, as the kubelet reports it
@@ -314,10 +340,14 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 		}, "definitions", Warning, "several Helm releases, kube-system/daemok-crd and kube-system/karpenter-crd"},
 		"a definition serves another version": {definitionOf("nodepools.karpenter.sh", func(d *apiextensionsv1.CustomResourceDefinition) { d.Spec.Versions[0].Served = false }), "definitions", Error, "does not serve v1"},
 		"nothing is installed":                {func(w *town) { delete(w.objects, "controller") }, "controller", Warning, "no Deployment in namespace kube-system"},
-		"no replica":                          {controller(func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(0)) }), "controller", Warning, "no replicas"},
-		"no replica is ready":                 {controller(func(d *appsv1.Deployment) { d.Status.ReadyReplicas = 0 }), "controller", Error, "none of its pods is ready"},
-		"another cluster's controller":        {setting("CLUSTER_NAME=test", "INTERRUPTION_QUEUE=prod"), "controller", Error, "its cluster is called test, and this one prod"},
-		"the controller is on its own node":   {func(w *town) { w.objects["replica"].(*corev1.Pod).Spec.NodeName = "ours" }, "controller", Error, "Pod/karpenter-1 the controller runs on a node that it may remove itself"},
+		"installed in another namespace": {func(w *town) {
+			delete(w.objects, "controller")
+			w.objects["elsewhere"] = deployment("karpenter", "karpenter", "daemok/controller", "CLUSTER_NAME=prod", "KARPENTER_SERVICE=karpenter")
+		}, "controller", Warning, "no Deployment in namespace kube-system runs the controller, and one in karpenter does"},
+		"no replica":                        {controller(func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(0)) }), "controller", Warning, "no replicas"},
+		"no replica is ready":               {controller(func(d *appsv1.Deployment) { d.Status.ReadyReplicas = 0 }), "controller", Error, "none of its pods is ready"},
+		"another cluster's controller":      {setting("CLUSTER_NAME=test", "INTERRUPTION_QUEUE=prod"), "controller", Error, "its cluster is called test, and this one prod"},
+		"the controller is on its own node": {func(w *town) { w.objects["replica"].(*corev1.Pod).Spec.NodeName = "ours" }, "controller", Error, "Pod/karpenter-1 the controller runs on a node that it may remove itself"},
 		"the Cluster Autoscaler is at work": {func(w *town) {
 			w.objects["ca"] = deployment("kube-system", "ca", "registry.k8s.io/autoscaling/cluster-autoscaler:v1.33")
 		}, "autoscalers", Warning, "Deployment/kube-system/ca"},
@@ -338,28 +368,42 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 			w.classes[0].Spec.Kubelet.MaxPods = new(int64(110))
 			agent("ENABLE_PREFIX_DELEGATION=true")(w)
 		}, "", OK, ""},
-		"interfaces that pods do not get":  {agent("AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG=true"), "cni", Warning, "custom networking"},
-		"another cluster at AWS":           {func(w *town) { w.account.cluster.Version = "1.30" }, "eks", Error, "lead to different clusters"},
-		"EKS Auto Mode":                    {func(w *town) { w.account.cluster.AutoMode = true }, "eks", Warning, "Auto Mode is on"},
-		"no role":                          {func(w *town) { w.account.podRoles = 0 }, "credentials", Warning, "it has no role"},
-		"a role by IRSA":                   {irsa(`{"Federated":"arn:aws:iam::1:oidc-provider/oidc.test/id/1","oidc.test/id/1:sub":"system:serviceaccount:kube-system:karpenter"}`), "", OK, ""},
-		"a role that is gone":              {irsa(""), "credentials", Error, "does not exist"},
-		"a role that trusts others":        {irsa(`{"oidc.test/id/1:sub":"system:serviceaccount:karpenter:karpenter"}`), "credentials", Error, "does not trust system:serviceaccount:kube-system:karpenter"},
-		"a role that trusts other issuers": {irsa(`{"oidc.test/id/2:sub":"system:serviceaccount:kube-system:karpenter"}`), "credentials", Error, "does not trust the cluster's OIDC issuer"},
-		"no class":                         {func(w *town) { w.classes = nil }, "node classes", Warning, "there is no EC2NodeClass"},
-		"no subnets":                       {class(func(c *Class) { c.Subnets = nil }), "node classes", Error, "EC2NodeClass/default its subnetSelectorTerms select no subnet"},
-		"one zone":                         {class(func(c *Class) { c.Subnets = c.Subnets[:1] }), "node classes", Warning, "in one zone"},
-		"a full subnet":                    {class(func(c *Class) { c.Subnets[0].Free = 3 }), "node classes", Warning, "subnet subnet-1 in a has 3 free addresses"},
-		"no groups":                        {class(func(c *Class) { c.Groups = nil }), "node classes", Error, "select no security group"},
-		"the load balancers' trap":         {class(func(c *Class) { c.Groups[1].Owned = true }), "node classes", Error, "2 of its security groups (sg-1, sg-2)"},
-		"no images":                        {class(func(c *Class) { c.Images = nil }), "node classes", Error, "select no image"},
-		"images that cannot be looked up":  {class(func(c *Class) { c.NoImages = errors.New("the alias is not known") }), "node classes", Error, "the alias is not known"},
-		"a class that cannot be read":      {class(func(c *Class) { c.NoSubnets = errors.New("bad"); c.NoGroups, c.NoImages = c.NoSubnets, c.NoSubnets }), "node classes", Error, "EC2NodeClass/default bad"},
-		"nodes may not join":               {func(w *town) { w.account.entries = nil }, "node roles", Error, "its role nodes has no access entry"},
-		"nodes join by aws-auth": {func(w *town) {
-			w.account.entries = nil
-			w.objects["auth"] = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "aws-auth"}, Data: map[string]string{"mapRoles": "- rolearn: " + nodeRole}}
+		"interfaces that pods do not get":      {agent("AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG=true"), "cni", Warning, "custom networking"},
+		"another cluster at AWS":               {func(w *town) { w.account.cluster.Version = "1.30" }, "eks", Error, "lead to different clusters"},
+		"EKS Auto Mode":                        {func(w *town) { w.account.cluster.AutoMode = true }, "eks", Warning, "Auto Mode is on"},
+		"no role":                              {func(w *town) { w.account.podRole = "" }, "credentials", Warning, "it has no role"},
+		"a role by Pod Identity that is gone":  {func(w *town) { delete(w.account.trusts, "pods") }, "credentials", Error, "its role arn:aws:iam::123456789012:role/pods does not exist"},
+		"one that does not trust Pod Identity": {func(w *town) { w.account.trusts["pods"] = strings.ReplaceAll(podTrust, "pods.eks", "ec2") }, "credentials", Error, "its role pods does not let pods.eks.amazonaws.com assume it"},
+		"one that lets no session be tagged":   {func(w *town) { w.account.trusts["pods"] = strings.ReplaceAll(podTrust, `,"sts:TagSession"`, "") }, "credentials", Error, "does not let pods.eks.amazonaws.com assume it"},
+		"a role by IRSA":                       {irsa(webTrust("oidc.test/id/1", "system:serviceaccount:kube-system:karpenter", "sts.amazonaws.com")), "", OK, ""},
+		"a role by IRSA for a namespace":       {irsa(webTrust("oidc.test/id/1", "system:serviceaccount:kube-system:*", "sts.amazonaws.com")), "", OK, ""},
+		"a role for another namespace":         {irsa(webTrust("oidc.test/id/1", "system:serviceaccount:team-*:karpenter", "sts.amazonaws.com")), "credentials", Error, "does not trust system:serviceaccount:kube-system:karpenter"},
+		"a role for tokens for others":         {irsa(webTrust("oidc.test/id/1", "system:serviceaccount:kube-system:karpenter", "vault")), "credentials", Error, "does not trust system:serviceaccount:kube-system:karpenter with audience sts.amazonaws.com"},
+		"a role for such tokens": {func(w *town) {
+			irsa(webTrust("oidc.test/id/1", "system:serviceaccount:kube-system:karpenter", "vault"))(w)
+			w.objects["account"].GetAnnotations()[audienceAnnotation] = "vault"
 		}, "", OK, ""},
+		"a trust policy that cannot be judged": {irsa(strings.ReplaceAll(webTrust("oidc.test/id/1", "x", "y"), "StringLike", "DateEquals")), "credentials", Unknown, "role buyer: its trust policy, statement number 1: condition operator DateEquals"},
+		"a role that is gone":                  {irsa(""), "credentials", Error, "does not exist"},
+		"a role that trusts others":            {irsa(webTrust("oidc.test/id/1", "system:serviceaccount:karpenter:karpenter", "sts.amazonaws.com")), "credentials", Error, "does not trust system:serviceaccount:kube-system:karpenter"},
+		"a role that trusts other issuers":     {irsa(webTrust("oidc.test/id/2", "system:serviceaccount:kube-system:karpenter", "sts.amazonaws.com")), "credentials", Error, "does not trust the cluster's OIDC issuer"},
+		"no class":                             {func(w *town) { w.classes = nil }, "node classes", Warning, "there is no EC2NodeClass"},
+		"no subnets":                           {class(func(c *Class) { c.Subnets = nil }), "node classes", Error, "EC2NodeClass/default its subnetSelectorTerms select no subnet"},
+		"one zone":                             {class(func(c *Class) { c.Subnets = c.Subnets[:1] }), "node classes", Warning, "in one zone"},
+		"a full subnet":                        {class(func(c *Class) { c.Subnets[0].Free = 3 }), "node classes", Warning, "subnet subnet-1 in a has 3 free addresses"},
+		"no groups":                            {class(func(c *Class) { c.Groups = nil }), "node classes", Error, "select no security group"},
+		"the load balancers' trap":             {class(func(c *Class) { c.Groups[1].Owned = true }), "node classes", Error, "2 of its security groups (sg-1, sg-2)"},
+		"no images":                            {class(func(c *Class) { c.Images = nil }), "node classes", Error, "select no image"},
+		"images that cannot be looked up":      {class(func(c *Class) { c.NoImages = errors.New("the alias is not known") }), "node classes", Error, "the alias is not known"},
+		"a class that cannot be read":          {class(func(c *Class) { c.NoSubnets = errors.New("bad"); c.NoGroups, c.NoImages = c.NoSubnets, c.NoSubnets }), "node classes", Error, "EC2NodeClass/default bad"},
+		"nodes may not join":                   {func(w *town) { w.account.entries = nil }, "node roles", Error, "its role nodes has no access entry"},
+		"nodes join by aws-auth":               {mapped(nodeRole, "system:nodes"), "", OK, ""},
+		"aws-auth has a role of like name":     {mapped(nodeRole+"2", "system:nodes"), "node roles", Error, "its role nodes has no access entry and is not in aws-auth"},
+		"aws-auth makes nodes people":          {mapped(nodeRole, "system:masters"), "node roles", Error, `the ConfigMap kube-system/aws-auth makes its role nodes the user "system:node:{{EC2PrivateDNSName}}" in the groups ["system:masters"]`},
+		"an entry for people outweighs aws-auth": {func(w *town) {
+			mapped(nodeRole, "system:nodes")(w)
+			w.account.entries = map[string]string{nodeRole: "STANDARD"}
+		}, "node roles", Error, "is of type STANDARD"},
 		"only aws-auth counts":             {func(w *town) { w.account.cluster.Entries = false }, "node roles", Error, "not in the ConfigMap kube-system/aws-auth"},
 		"an entry for people":              {func(w *town) { w.account.entries[nodeRole] = "STANDARD" }, "node roles", Error, "is of type STANDARD"},
 		"the nodes' role is gone":          {func(w *town) { delete(w.account.trusts, "nodes") }, "node roles", Error, "its role nodes does not exist"},
@@ -376,6 +420,8 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 		"no queue":                    {setting("CLUSTER_NAME=prod"), "interruption queue", Warning, "no interruption queue is set"},
 		"a queue that is not there":   {setting("CLUSTER_NAME=prod", "INTERRUPTION_QUEUE=other"), "interruption queue", Error, "queue other it does not exist in this account and region"},
 		"a queue that lets nobody in": {func(w *town) { w.account.queues["prod"] = audit.Queue{Encrypted: true} }, "interruption queue", Error, "does not let EventBridge"},
+		"a queue that lets others in": {queuePolicy(sends("Allow", "s3.amazonaws.com")), "interruption queue", Error, "does not let EventBridge"},
+		"a queue that keeps it out":   {queuePolicy(sends("Allow", "events.amazonaws.com") + "," + sends("Deny", "events.amazonaws.com")), "interruption queue", Error, "does not let EventBridge"},
 		"a queue without a rule":      {func(w *town) { w.account.rules = w.account.rules[1:] }, "interruption queue", Error, `no rule of EventBridge sends it "EC2 Spot Instance Interruption Warning"`},
 		"a right is missing":          {func(w *town) { w.rights = []Finding{trouble(Error, "role buyer", "it lacks ec2:CreateFleet", "")} }, "rights", Error, "it lacks ec2:CreateFleet"},
 	}
@@ -403,6 +449,20 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The group that EKS made for the cluster gets its tag again when the cluster changes: the others lose theirs.
+func TestTheGroupOfEKSKeepsItsTag(t *testing.T) {
+	w := healthy(t)
+	w.classes[0].Groups = []nodeclass.Group{{ID: "sg-1", Owned: true}, {ID: "sg-2", Owned: true, EKS: true}, {ID: "sg-3"}, {ID: "sg-4", Owned: true}}
+	for _, f := range w.examined(t) {
+		if want := "aws ec2 delete-tags --resources sg-1 sg-4 --tags Key=kubernetes.io/cluster/prod"; f.Severity == Error && f.WayOut != want {
+			t.Errorf("the way out is %q, want %q", f.WayOut, want)
+		} else if f.Severity == Error {
+			return
+		}
+	}
+	t.Error("it says nothing of the groups")
 }
 
 // A pod that ended has its log in the container before; a Deployment's log may be that of a pod that works.
@@ -434,11 +494,12 @@ func definitionOf(name string, do func(*apiextensionsv1.CustomResourceDefinition
 func TestWithoutAWSTheClusterIsLookedAt(t *testing.T) {
 	p := &Patient{Store: fake.NewClientBuilder().Build(), Version: func(context.Context) (string, error) { return "1.36", nil }, Namespace: "kube-system",
 		Classes: func(context.Context) ([]Class, error) { return nil, errors.New("no credentials") }, Unreached: errors.New("no credentials")}
-	said := map[string]Severity{}
+	said := map[string]Finding{}
 	for _, f := range Examine(t.Context(), p) {
-		said[f.Check] = f.Severity
+		said[f.Check] = f
 	}
-	if said["kubernetes"] != OK || said["dns"] != Warning || said["rights"] != Unknown || said["eks"] != Unknown {
+	const want = "AWS could not be asked about eks, credentials, node classes, node roles, spot, interruption queue, rights: no credentials"
+	if said["kubernetes"].Severity != OK || said["dns"].Severity != Warning || said["aws"].Severity != Unknown || said["aws"].Message != want {
 		t.Errorf("it says %v", said)
 	}
 }

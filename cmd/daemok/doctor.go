@@ -15,6 +15,7 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/cloud/aws/audit"
+	"github.com/daemok/daemok/cloud/aws/rights"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/doctor"
 	"github.com/daemok/daemok/kube/access/output"
@@ -49,16 +50,16 @@ interruption queue. Nothing is changed.
 It acts as you do, at the API server and at AWS. What you may not read is listed as
 unknown.
 
-Exit code 0: nothing is wrong. 1: there are warnings. 2: something will not work.`,
+Exit code 0: nothing is wrong. 1: there are warnings, or something could not be looked
+at. 2: something will not work.`,
 		Example: `  daemok doctor --cluster-name prod
   daemok doctor --context prod --cluster-name prod --region eu-west-1 -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := in.patient(cmd.Context(), at)
+			findings, err := in.examine(cmd.Context(), at)
 			if err != nil {
 				return err
 			}
-			findings := doctor.Examine(cmd.Context(), p)
 			if err := form.Print(cmd.OutOrStdout(), diagnosis(findings)); err != nil {
 				return err
 			}
@@ -95,9 +96,27 @@ func verdict(findings []doctor.Finding) error {
 		return &exitError{fmt.Errorf("%s and %s", counted(count(doctor.Error), "error"), counted(count(doctor.Warning), "warning")), doctorErrs}
 	case doctor.Warning:
 		return &exitError{errors.New(counted(count(doctor.Warning), "warning")), doctorWarns}
+	case doctor.Unknown:
+		return &exitError{errors.New(counted(count(doctor.Unknown), "thing") + " could not be looked at"), doctorWarns}
 	}
 	return nil
 }
+
+// examine looks at the cluster; where it does not answer, that is what is wrong with it.
+func (in surroundings) examine(ctx context.Context, at *target) ([]doctor.Finding, error) {
+	p, err := in.patient(ctx, at)
+	var unreached *unreachedError
+	if errors.As(err, &unreached) {
+		return []doctor.Finding{doctor.Unreachable(unreached)}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return doctor.Examine(ctx, p), nil
+}
+
+// unreachedError says that the API server answers nothing that is asked.
+type unreachedError struct{ error }
 
 // patient is the cluster that is examined.
 func (in surroundings) patient(ctx context.Context, at *target) (*doctor.Patient, error) {
@@ -107,7 +126,7 @@ func (in surroundings) patient(ctx context.Context, at *target) (*doctor.Patient
 	}
 	at.notes = io.Discard // its checks say what could not be read
 	if err := at.learn(ctx, store); err != nil {
-		return nil, err
+		return nil, &unreachedError{err}
 	}
 	at.clusterName = at.eksName()
 	definitions, err := crds.All()
@@ -136,13 +155,16 @@ func (in surroundings) patient(ctx context.Context, at *target) (*doctor.Patient
 
 // account has the doctor ask AWS.
 func (in surroundings) account(ctx context.Context, p *doctor.Patient, at *target) error {
+	if p.Name == "" {
+		return errNoName
+	}
 	r := &iamReader{flags: iamFlags{at: at}, notes: io.Discard, open: in.open}
 	a, err := r.aws(ctx)
 	if err != nil {
 		return err
 	}
-	scope, err := r.scope(ctx)
-	if err != nil {
+	scope := rights.Scope{Cluster: p.Name}
+	if err := r.place(ctx, &scope); err != nil {
 		return err
 	}
 	p.Account, p.RoleARN = a, scope.RoleARN
@@ -156,7 +178,7 @@ func lacking(ctx context.Context, r *iamReader) (out []doctor.Finding, err error
 	if err != nil {
 		return nil, err
 	}
-	object := "role " + c.role
+	object := c.whose()
 	for _, f := range c.in(audit.Missing) {
 		severity := doctor.Error
 		if f.Optional {

@@ -131,3 +131,47 @@ func TestDoctorKnowsTheSettingsOfProvisioners(t *testing.T) {
 		}
 	}
 }
+
+// A class whose instance profile is gone keeps nothing else from being looked at.
+func TestDoctorGoesOnWhereAnInstanceProfileIsGone(t *testing.T) {
+	class := nodeClass("web", func(s *awsv1.EC2NodeClassSpec) { s.InstanceProfile = new("gone") })
+	findings, _ := diagnosed(t, installed("INTERRUPTION_QUEUE=prod"), class)
+	said := map[string]string{}
+	for _, f := range findings {
+		said[f.Check] += fmt.Sprintf("%s %s: %s\n", f.Severity, f.Object, f.Message)
+	}
+	for check, want := range map[string]string{
+		"eks": "ok : prod", "interruption queue": "ok : queue prod", "node roles": "error EC2NodeClass/web: its instance profile gone has no role, or does not exist",
+		"rights": "unknown : it could not be looked at: find the role in instance profile gone",
+	} {
+		if !strings.HasPrefix(said[check], want) {
+			t.Errorf("of %s it says\n%swant %s", check, said[check], want)
+		}
+	}
+}
+
+// An API server that does not answer is what is wrong with the cluster, and scripts read it as anything else.
+func TestDoctorSaysThatTheAPIServerDoesNotAnswer(t *testing.T) {
+	refused := func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+		return errors.New("dial tcp 127.0.0.1:1: connect: connection refused")
+	}
+	store := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{List: refused}).Build()
+	findings, err := examinedBy(t, func(*target) (client.Client, error) { return store, nil })
+	if len(findings) != 1 || findings[0].Check != "kubernetes" || findings[0].Severity != doctor.Error || !strings.Contains(findings[0].Message, "connection refused") || !strings.Contains(findings[0].WayOut, "--context") {
+		t.Errorf("it finds %+v", findings)
+	}
+	if exit := (*exitError)(nil); !errors.As(err, &exit) || exit.code != doctorErrs {
+		t.Errorf("it ends with %v, want exit code %d", err, doctorErrs)
+	}
+}
+
+// What could not be looked at may be wrong: a script that goes on where the doctor is content does not.
+func TestDoctorIsNotContentWithWhatItCouldNotSee(t *testing.T) {
+	unseen := []doctor.Finding{{Severity: doctor.OK}, {Severity: doctor.Unknown}, {Severity: doctor.Unknown}}
+	if exit := (*exitError)(nil); !errors.As(verdict(unseen), &exit) || exit.code != doctorWarns || exit.Error() != "2 things could not be looked at" {
+		t.Errorf("it ends with %v, want exit code %d", exit, doctorWarns)
+	}
+	if err := verdict(unseen[:1]); err != nil {
+		t.Errorf("where nothing is wrong it ends with %v", err)
+	}
+}

@@ -155,7 +155,7 @@ func (r *iamReader) scope(ctx context.Context) (rights.Scope, error) {
 	found := r.found
 	s := rights.Scope{Cluster: cmp.Or(r.flags.at.eksName(), found.setting("CLUSTER_NAME"))}
 	if s.Cluster == "" {
-		return s, errors.New("no Deployment names the cluster as the controller's does: say --cluster-name NAME, its name in EKS")
+		return s, errNoName
 	}
 	if err := r.place(ctx, &s); err != nil {
 		return s, err
@@ -176,6 +176,9 @@ func (r *iamReader) scope(ctx context.Context) (rights.Scope, error) {
 	}
 	return s, r.roles(ctx, &s, found.use)
 }
+
+// errNoName says that nothing names the cluster.
+var errNoName = errors.New("no Deployment names the cluster as the controller's does: say --cluster-name NAME, its name in EKS")
 
 // place finds account, region and partition.
 func (r *iamReader) place(ctx context.Context, s *rights.Scope) error {

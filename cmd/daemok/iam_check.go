@@ -34,8 +34,8 @@ policies allow. Without it, and with the controller's own credentials, each call
 that changes nothing: reads, and dry runs of EC2. Rights that cannot be tried so are
 listed as unknown.
 
-The role is the one that the controller's service account names (IRSA), else the
-caller's own; with EKS Pod Identity say --role.
+The role is the one that the controller's service account has, by IRSA or by EKS Pod
+Identity. Where it has none, or that may not be read, it is the caller's own.
 
 Exit code 0: nothing is missing. 1: the controller works on without what is missing, or
 some rights are unknown, or the check could not be made. 2: rights are missing that it
@@ -56,7 +56,7 @@ cannot do without.`,
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&role, "role", "", "the controller's role, by name or ARN; default as its service account says, else the caller's own")
+	cmd.Flags().StringVar(&role, "role", "", "the controller's role, by name or ARN; default that of its service account, else the caller's own")
 	form.AddTo(cmd.Flags())
 	return cmd
 }
@@ -64,6 +64,7 @@ cannot do without.`,
 // checked is what a check has found.
 type checked struct {
 	role     string // ARN
+	callers  bool   // it is the caller's own, because no other is known
 	how      string
 	findings []audit.Finding
 }
@@ -86,14 +87,17 @@ func (r *iamReader) check(ctx context.Context, role string) (checked, error) {
 	if name := caller.Role(); name != "" {
 		own = scope.RoleARN(name)
 	}
-	c := checked{role: own, how: "simulated by IAM"}
+	c := checked{role: scope.RoleARN(role), how: "simulated by IAM"}
+	if role == "" {
+		if c.role, err = r.roleInCluster(ctx, a, scope.Cluster); err != nil {
+			return checked{}, err
+		}
+	}
 	switch {
-	case role != "":
-		c.role = scope.RoleARN(role)
-	case r.found.role != "":
-		c.role = r.found.role
-	case own == "":
-		return checked{}, fmt.Errorf("the credentials are of %s, which is no role: say --role with the controller's", caller.ARN)
+	case c.role == "" && own == "":
+		return checked{}, fmt.Errorf("the credentials are of %s, which is no role, and no service account of the controller has one: say --role with the controller's", caller.ARN)
+	case c.role == "":
+		c.role, c.callers = own, true
 	}
 	parts := rights.Parts(scope)
 	c.findings, err = a.Simulate(ctx, c.role, parts, scope.Account)
@@ -106,6 +110,20 @@ func (r *iamReader) check(ctx context.Context, role string) (checked, error) {
 	c.how = "tried by reads and dry runs"
 	c.findings = a.Try(ctx, parts, audit.Subject{Cluster: scope.Cluster, ClusterARN: scope.ClusterARN(), Queue: scope.QueueName()})
 	return c, nil
+}
+
+// roleInCluster is the role that the controller's service account has, by its annotation or by EKS Pod Identity; empty: it has none,
+// or that may not be read.
+func (r *iamReader) roleInCluster(ctx context.Context, a *audit.Auditor, cluster string) (string, error) {
+	if r.found.role != "" || r.found.at == nil {
+		return r.found.role, nil
+	}
+	role, err := a.PodIdentity(ctx, cluster, r.found.install.Namespace, r.found.install.Account)
+	if errors.Is(err, audit.ErrDenied) {
+		fmt.Fprintf(r.notes, "Which role EKS Pod Identity gives the controller is not known: %v. --role says which is meant.\n", err)
+		return "", nil
+	}
+	return role, err
 }
 
 // in are the findings in a state.
@@ -137,9 +155,17 @@ func (c checked) write(out io.Writer, wide bool) error {
 	for _, f := range c.in(audit.Unknown) {
 		fmt.Fprintf(out, "unknown: %s (statement %s): %s\n", f.Action, f.Statement, f.Why)
 	}
-	_, err := fmt.Fprintf(out, "role %s, %s: %s allowed, %d missing, %d unknown\n", c.role, c.how,
+	_, err := fmt.Fprintf(out, "%s, %s: %s allowed, %d missing, %d unknown\n", c.whose(), c.how,
 		counted(len(c.in(audit.Allowed)), "right"), len(c.in(audit.Missing)), len(c.in(audit.Unknown)))
 	return err
+}
+
+// whose names the role, and says where it is not known to be the controller's.
+func (c checked) whose() string {
+	if c.callers {
+		return "role " + c.role + " of these credentials, since the controller's is not known"
+	}
+	return "role " + c.role
 }
 
 // after is text with words before it, where there is any.

@@ -5,16 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/eks"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	awsclient "github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/aws/policy"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
@@ -245,7 +248,7 @@ func TestIAMCheck(t *testing.T) {
 		exit    int
 		says    []string
 	}{
-		"all that it needs": {more: simulates, says: []string{"role arn:aws:iam::123456789012:role/prod-karpenter, simulated by IAM: ", " allowed, 0 missing, 0 unknown\n"}},
+		"all that it needs": {more: simulates, says: []string{"role arn:aws:iam::123456789012:role/prod-karpenter of these credentials, since the controller's is not known, simulated by IAM: ", " allowed, 0 missing, 0 unknown\n"}},
 		"what it can do without": {more: simulates, without: []string{"ReadPrices"}, exit: 1,
 			says: []string{"missing: pricing:GetProducts (statement ReadPrices): no policy of the role allows it\n  without it: prices of the release's built-in table hold"}},
 		"what it cannot": {more: simulates, without: []string{"ReadPrices", "EndOwned"}, exit: 2,
@@ -293,5 +296,21 @@ func TestIAMCheckAsJSON(t *testing.T) {
 	}
 	if got.Role != "arn:aws:iam::123456789012:role/prod-karpenter" || states["iam:PassRole"] != "missing" || states["ec2:CreateFleet"] != "allowed" {
 		t.Errorf("role %s, states %v", got.Role, states)
+	}
+}
+
+// The role that EKS Pod Identity gives the controller is checked, whoever asks: an administrator may do everything.
+func TestIAMCheckLooksAtTheRoleOfPodIdentity(t *testing.T) {
+	open := clusterOf(t, installed("INTERRUPTION_QUEUE=prod"))
+	restrictedAccount(t, open, `{"Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}}`)
+	config := awsclient.At(os.Getenv("AWS_ENDPOINT_URL"), "us-east-1", awsclient.Key{ID: "admin", Secret: "secret"})
+	_, err := eks.NewFromConfig(config).CreatePodIdentityAssociation(t.Context(), &eks.CreatePodIdentityAssociationInput{ClusterName: new("prod"),
+		Namespace: new("kube-system"), ServiceAccount: new("karpenter"), RoleArn: new("arn:aws:iam::123456789012:role/KarpenterNodeRole-prod")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, _, err := printed(t, open, "check")
+	if want := "role arn:aws:iam::123456789012:role/KarpenterNodeRole-prod, simulated by IAM: "; err != nil || !strings.HasPrefix(out, want) {
+		t.Errorf("%v; it says\n%swant %s", err, out, want)
 	}
 }

@@ -6,6 +6,7 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -59,7 +60,7 @@ func (c Caller) Role() string {
 func (a *Auditor) Caller(ctx context.Context) (Caller, error) {
 	out, err := a.clients.STS.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
-		return Caller{}, fmt.Errorf("ask AWS whose credentials these are: %w", fault.Wrap("sts:GetCallerIdentity", err))
+		return Caller{}, fmt.Errorf("ask AWS whose credentials these are: %w", asked("sts:GetCallerIdentity", err))
 	}
 	c := Caller{Account: aws.ToString(out.Account), ARN: aws.ToString(out.Arn), Partition: "aws"}
 	if parts := strings.Split(c.ARN, ":"); len(parts) > 1 {
@@ -68,11 +69,23 @@ func (a *Auditor) Caller(ctx context.Context) (Caller, error) {
 	return c, nil
 }
 
+// ErrDenied says that the caller lacks a right.
+var ErrDenied = errors.New("you lack the right")
+
+// asked names the call that failed. A right that is missing is the caller's, not the controller's, to which the advice of
+// package fault is addressed.
+func asked(call string, err error) error {
+	if fault.Denied(err) {
+		return fmt.Errorf("%w %s: %s", ErrDenied, call, words(err))
+	}
+	return fault.Wrap(call, err)
+}
+
 // RolesOfProfile are the ARNs of the roles in an instance profile: one, or none.
 func (a *Auditor) RolesOfProfile(ctx context.Context, name string) ([]string, error) {
 	out, err := a.clients.IAM.GetInstanceProfile(ctx, &iam.GetInstanceProfileInput{InstanceProfileName: &name})
 	if err != nil {
-		return nil, fault.Wrap("iam:GetInstanceProfile", err)
+		return nil, asked("iam:GetInstanceProfile", err)
 	}
 	var all []string
 	for _, r := range out.InstanceProfile.Roles {

@@ -15,12 +15,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/smithy-go"
-
-	"github.com/daemok/daemok/cloud/aws/fault"
 )
 
 // Cluster is what EKS says of a cluster.
 type Cluster struct {
+	ARN      string
 	Version  string // "1.36"
 	Issuer   string // URL of its OIDC issuer; empty: it has none
 	Entries  bool   // access entries count
@@ -32,9 +31,9 @@ type Cluster struct {
 func (a *Auditor) Cluster(ctx context.Context, name string) (Cluster, error) {
 	out, err := a.clients.EKS.DescribeCluster(ctx, &eks.DescribeClusterInput{Name: &name})
 	if err != nil {
-		return Cluster{}, fault.Wrap("eks:DescribeCluster", err)
+		return Cluster{}, asked("eks:DescribeCluster", err)
 	}
-	c := Cluster{Version: aws.ToString(out.Cluster.Version), AuthMap: true}
+	c := Cluster{ARN: aws.ToString(out.Cluster.Arn), Version: aws.ToString(out.Cluster.Version), AuthMap: true}
 	if i := out.Cluster.Identity; i != nil && i.Oidc != nil {
 		c.Issuer = aws.ToString(i.Oidc.Issuer)
 	}
@@ -56,19 +55,27 @@ func (a *Auditor) AccessEntry(ctx context.Context, cluster, role string) (kind s
 		return "", nil
 	}
 	if err != nil {
-		return "", fault.Wrap("eks:DescribeAccessEntry", err)
+		return "", asked("eks:DescribeAccessEntry", err)
 	}
 	return aws.ToString(out.AccessEntry.Type), nil
 }
 
-// PodIdentities counts the roles that EKS Pod Identity gives a service account.
-func (a *Auditor) PodIdentities(ctx context.Context, cluster, namespace, account string) (int, error) {
-	out, err := a.clients.EKS.ListPodIdentityAssociations(ctx, &eks.ListPodIdentityAssociationsInput{
+// PodIdentity is the ARN of the role that EKS Pod Identity gives a service account; empty: none.
+func (a *Auditor) PodIdentity(ctx context.Context, cluster, namespace, account string) (role string, err error) {
+	listed, err := a.clients.EKS.ListPodIdentityAssociations(ctx, &eks.ListPodIdentityAssociationsInput{
 		ClusterName: &cluster, Namespace: &namespace, ServiceAccount: &account})
 	if err != nil {
-		return 0, fault.Wrap("eks:ListPodIdentityAssociations", err)
+		return "", asked("eks:ListPodIdentityAssociations", err)
 	}
-	return len(out.Associations), nil
+	if len(listed.Associations) == 0 { // a service account has one at the most
+		return "", nil
+	}
+	out, err := a.clients.EKS.DescribePodIdentityAssociation(ctx, &eks.DescribePodIdentityAssociationInput{
+		ClusterName: &cluster, AssociationId: listed.Associations[0].AssociationId})
+	if err != nil {
+		return "", asked("eks:DescribePodIdentityAssociation", err)
+	}
+	return aws.ToString(out.Association.RoleArn), nil
 }
 
 // Role is who may assume a role of that name, as its JSON document; found is false where
@@ -79,7 +86,7 @@ func (a *Auditor) Role(ctx context.Context, name string) (trust string, found bo
 		return "", false, nil
 	}
 	if err != nil {
-		return "", false, fault.Wrap("iam:GetRole", err)
+		return "", false, asked("iam:GetRole", err)
 	}
 	trust, err = url.QueryUnescape(aws.ToString(out.Role.AssumeRolePolicyDocument))
 	if err != nil {
@@ -102,11 +109,11 @@ func (a *Auditor) Queue(ctx context.Context, name string) (q Queue, found bool, 
 		return Queue{}, false, nil
 	}
 	if err != nil {
-		return Queue{}, false, fault.Wrap("sqs:GetQueueUrl", err)
+		return Queue{}, false, asked("sqs:GetQueueUrl", err)
 	}
 	out, err := a.clients.SQS.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: at.QueueUrl, AttributeNames: []sqstypes.QueueAttributeName{sqstypes.QueueAttributeNameAll}})
 	if err != nil {
-		return Queue{}, true, fault.Wrap("sqs:GetQueueAttributes", err)
+		return Queue{}, true, asked("sqs:GetQueueAttributes", err)
 	}
 	says := out.Attributes
 	return Queue{ARN: says["QueueArn"], Policy: says["Policy"], Encrypted: says["SqsManagedSseEnabled"] == "true" || says["KmsMasterKeyId"] != ""}, true, nil
@@ -117,12 +124,12 @@ func (a *Auditor) Queue(ctx context.Context, name string) (q Queue, found bool, 
 func (a *Auditor) Sources(ctx context.Context, queueARN string) (patterns []string, err error) {
 	named, err := a.clients.Events.ListRuleNamesByTarget(ctx, &eventbridge.ListRuleNamesByTargetInput{TargetArn: &queueARN})
 	if err != nil {
-		return nil, fault.Wrap("events:ListRuleNamesByTarget", err)
+		return nil, asked("events:ListRuleNamesByTarget", err)
 	}
 	for _, name := range named.RuleNames {
 		rule, err := a.clients.Events.DescribeRule(ctx, &eventbridge.DescribeRuleInput{Name: &name})
 		if err != nil {
-			return nil, fault.Wrap("events:DescribeRule", err)
+			return nil, asked("events:DescribeRule", err)
 		}
 		if rule.State == eventtypes.RuleStateEnabled {
 			patterns = append(patterns, aws.ToString(rule.EventPattern))

@@ -78,7 +78,7 @@ func (f Finder) Groups(ctx context.Context, terms []nodeclass.GroupTerm) ([]node
 				return nil, fault.Wrap("ec2:DescribeSecurityGroups", err)
 			}
 			for _, g := range page.SecurityGroups {
-				found[aws.ToString(g.GroupId)] = nodeclass.Group{ID: aws.ToString(g.GroupId), Name: aws.ToString(g.GroupName), Owned: f.owned(g.Tags)}
+				found[aws.ToString(g.GroupId)] = nodeclass.Group{ID: aws.ToString(g.GroupId), Name: aws.ToString(g.GroupName), Owned: f.owned(g.Tags), EKS: f.byEKS(g.Tags)}
 			}
 		}
 	}
@@ -96,6 +96,13 @@ func (f Finder) Groups(ctx context.Context, terms []nodeclass.GroupTerm) ([]node
 // is how load balancer controllers look for a machine's group.
 func (f Finder) owned(tags []types.Tag) bool {
 	return slices.ContainsFunc(tags, func(t types.Tag) bool { return aws.ToString(t.Key) == nodeclass.TagOwned+f.Cluster })
+}
+
+// byEKS says whether the tags are those of the group that EKS makes for the cluster.
+func (f Finder) byEKS(tags []types.Tag) bool {
+	return slices.ContainsFunc(tags, func(t types.Tag) bool {
+		return aws.ToString(t.Key) == nodeclass.TagOfEKS && aws.ToString(t.Value) == f.Cluster
+	})
 }
 
 func (f Finder) region() string { return cmp.Or(f.Region, "this region") }

@@ -64,6 +64,7 @@ const (
 	TagOlderPool = "karpenter.sh/provisioner-name" // on machines of releases that called pools so
 	TagClaim     = "karpenter.sh/nodeclaim"
 	TagEKS       = "eks:eks-cluster-name"
+	TagOfEKS     = "aws:eks:cluster-name"   // that EKS gives the security group of a cluster; value: its name
 	TagOwned     = "kubernetes.io/cluster/" // with the cluster's name; value "owned"
 	TagUID       = "daemok.sh/cluster-uid"  // that of the cluster's namespace kube-system
 	TagBatch     = "daemok.sh/batch"

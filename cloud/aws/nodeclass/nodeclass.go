@@ -316,6 +316,7 @@ type Subnet struct {
 type Group struct {
 	ID, Name string
 	Owned    bool // it carries the tag of this cluster; said only by the look that found it
+	EKS      bool // EKS made it for this cluster; likewise
 }
 
 // Image is a machine image. Kinds whose labels meet Requirements can boot it.
