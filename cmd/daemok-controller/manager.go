@@ -33,6 +33,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
+	"github.com/daemok/daemok/kube/compact"
 	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/observe/alias"
@@ -99,12 +100,13 @@ func newManager(o options, at *rest.Config, f *fence.Fence, decisions *record.Re
 	return m, m.AddReadyzCheck("caches", synced)
 }
 
-// cached says what the caches hold: stripped objects, and of ConfigMaps the one
+// cached says what the caches hold: stripped objects, Pods made compact, and of ConfigMaps the one
 // that is followed.
 func cached(namespace string) cache.Options {
 	freeze := cache.Config{FieldSelector: fields.OneTermEqualSelector("metadata.name", api.ConfigMapFreeze)}
 	return cache.Options{
 		DefaultTransform: snapshot.Sharing(),
+		NewInformer:      compact.NewInformer,
 		ByObject:         map[client.Object]cache.ByObject{&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{namespace: freeze}}},
 	}
 }

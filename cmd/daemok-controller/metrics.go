@@ -6,12 +6,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/controller"
+	"github.com/daemok/daemok/kube/compact"
 	"github.com/daemok/daemok/kube/foreign"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/alias"
@@ -37,7 +37,7 @@ func (p *parts) addMetrics(ctx context.Context, scraped *alias.Gatherer) error {
 		return fmt.Errorf("follow pods for metrics: %w", err)
 	}
 	scraped.Beside = &state.Collector{
-		Store: foreign.HideFrom(p.manager.GetClient()), Pods: pods.(toolscache.SharedInformer).GetStore(),
+		Store: foreign.HideFrom(p.manager.GetClient()), Pods: pods.(*compact.Pods).All,
 		Serves: controller.Served(p.pools()), Snapshot: p.keeper.Snapshot, Kinds: p.classes.Kinds, Leading: p.leadsAndKnows,
 		Objects: !p.options.disableStateMetrics, Offers: state.Offers(p.options.offeringMetrics), Now: time.Now,
 	}

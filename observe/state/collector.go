@@ -9,6 +9,7 @@ package state
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -25,14 +26,11 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// lister lists what a cache holds, to be read only.
-type lister interface{ List() []any }
-
 // Collector reads the state at every scrape. It is safe for concurrent use. It gathers for itself: a registry
 // would compare and sort tens of thousands of series each time.
 type Collector struct {
-	Store    client.Reader // answers from memory
-	Pods     lister        // the same pods, which are too many to be copied; needed for Objects
+	Store    client.Reader         // answers from memory
+	Pods     iter.Seq[*corev1.Pod] // all of them, each until the next one, to be read only; needed for Objects
 	Serves   translate.Generations
 	Snapshot func() *cluster.Snapshot
 	Kinds    func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string)
@@ -48,7 +46,7 @@ type Collector struct {
 type world struct {
 	now    time.Time
 	nodes  []corev1.Node
-	pods   []*corev1.Pod
+	pods   iter.Seq[*corev1.Pod]
 	claims []karpv1.NodeClaim
 	pools  []translate.PoolObject
 	ours   map[string]bool // by provider ID: machines that claims have
@@ -100,7 +98,7 @@ func (w *world) each() {
 }
 
 func (c *Collector) read() (*world, error) {
-	w := &world{now: c.Now(), ours: map[string]bool{}, priced: &c.priced, objects: c.Objects}
+	w := &world{now: c.Now(), ours: map[string]bool{}, priced: &c.priced, objects: c.Objects, pods: c.Pods}
 	ctx := context.Background() // answered from memory
 	var nodes corev1.NodeList
 	var claims karpv1.NodeClaimList
@@ -123,11 +121,6 @@ func (c *Collector) read() (*world, error) {
 		return nil, fmt.Errorf("for a scrape: %w", err)
 	}
 	w.nodes, w.claims, w.pools, w.classes, w.templates = nodes.Items, claims.Items, pools, classes.Items, templates.Items
-	if c.Objects {
-		for _, p := range c.Pods.List() {
-			w.pods = append(w.pods, p.(*corev1.Pod))
-		}
-	}
 	for i := range w.claims {
 		if id := w.claims[i].Status.ProviderID; id != "" {
 			w.ours[id] = true

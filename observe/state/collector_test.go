@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -103,38 +104,26 @@ func collector(t *testing.T) *Collector {
 	}
 	store := fake.NewClientBuilder().WithScheme(s).WithObjects(objects()...).Build()
 	return &Collector{
-		Pods: podsIn{t, store}, Serves: translate.Generations{translate.NodePools()},
+		Pods: podsIn(t, store), Serves: translate.Generations{translate.NodePools()},
 		Store: store, Snapshot: func() *cluster.Snapshot { return seen },
 		Kinds:   func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return catalogue(), "" },
 		Leading: func() bool { return true }, Objects: true, Offers: AllOffers, Now: func() time.Time { return now },
 	}
 }
 
-// podsIn lists the pods of a store.
-type podsIn struct {
-	t     *testing.T
-	store client.Reader
-}
-
-func (p podsIn) List() (out []any) {
-	var list corev1.PodList
-	if err := p.store.List(p.t.Context(), &list); err != nil {
-		p.t.Error(err)
+// podsIn goes through the pods of a store.
+func podsIn(t *testing.T, store client.Reader) iter.Seq[*corev1.Pod] {
+	return func(yield func(*corev1.Pod) bool) {
+		var list corev1.PodList
+		if err := store.List(t.Context(), &list); err != nil {
+			t.Error(err)
+		}
+		for i := range list.Items {
+			if !yield(&list.Items[i]) {
+				return
+			}
+		}
 	}
-	for i := range list.Items {
-		out = append(out, &list.Items[i])
-	}
-	return out
-}
-
-// podList is pods as a cache lists them.
-type podList []*corev1.Pod
-
-func (l podList) List() (out []any) {
-	for _, p := range l {
-		out = append(out, p)
-	}
-	return out
 }
 
 // scraped returns the series of these metrics as a scrape tells them.
@@ -271,7 +260,7 @@ func TestPodsThatShareTheirSpecAreAddedUp(t *testing.T) {
 	holds := corev1.ResourceList{"cpu": resource.MustParse("2")}
 	resized.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", AllocatedResources: holds, Resources: &corev1.ResourceRequirements{Requests: holds}}}
 	another.Name, resized.Name = "another", "resized"
-	c.Pods = podList{shared, another, resized}
+	c.Pods = slices.Values([]*corev1.Pod{shared, another, resized})
 	got := scraped(t, c, "karpenter_nodes_total_pod_requests")
 	if len(got) != 2 || !strings.HasSuffix(got[0], "resource_type=cpu zone=a 3") || !strings.HasSuffix(got[1], "resource_type=pods zone=a 3") {
 		t.Errorf("two pods that ask for 500m and one that holds 2 take\n%s", strings.Join(got, "\n"))

@@ -51,7 +51,7 @@ func (w *world) loadsOfNodes() map[string]*loads {
 		byNode[w.nodes[i].Name] = &loads{corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}}
 	}
 	known := map[*corev1.Container]*amounts{}
-	for _, p := range w.pods {
+	for p := range w.pods {
 		if l := byNode[p.Spec.NodeName]; l != nil && !translate.IsTerminal(p) {
 			l.add(p, amountsOf(p, known))
 		}

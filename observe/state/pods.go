@@ -22,7 +22,7 @@ func (w *world) eachPod() {
 		byName[w.nodes[i].Name] = &w.nodes[i]
 	}
 	nowhere := &corev1.Node{}
-	for _, p := range w.pods {
+	for p := range w.pods {
 		n := byName[p.Spec.NodeName]
 		managed := ""
 		if n == nil {
