@@ -2,13 +2,17 @@ package snapshot
 
 import (
 	"reflect"
+	"strings"
 	"testing"
+	"unsafe"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
+
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
 // webPod is a pod of a ReplicaSet, as an API server shows it.
@@ -113,4 +117,66 @@ func sidecar(holds, asks corev1.ResourceList) func(*corev1.Pod) {
 		p.Spec.InitContainers = []corev1.Container{{Name: "side", RestartPolicy: &always, Resources: corev1.ResourceRequirements{Requests: asks}}}
 		p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "side", Resources: &corev1.ResourceRequirements{Requests: holds}}}
 	}
+}
+
+// What thousands of nodes and NodeClaims say alike is in memory once, and each says what it said alone.
+func TestEqualTextsOfNodesAndNodeClaimsAreShared(t *testing.T) {
+	node := func(name string) *corev1.Node {
+		return &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: decoded(map[string]string{"kubernetes.io/hostname": name, "karpenter.sh/nodepool": "default"})},
+			Spec:       corev1.NodeSpec{Taints: []corev1.Taint{{Key: decodedText("team"), Value: "a", Effect: corev1.TaintEffectNoSchedule}}},
+			Status: corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{KubeletVersion: decodedText("v1.34.1"), MachineID: name},
+				Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Message: decodedText("kubelet is posting ready status")}}},
+		}
+	}
+	claim := func(name string) *karpv1.NodeClaim {
+		c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: decoded(map[string]string{"karpenter.sh/nodepool": "default"})}}
+		c.Spec.Requirements = []karpv1.Requirement{
+			{Key: decodedText("node.kubernetes.io/instance-type"), Operator: "In", Values: []string{decodedText("m7i.large"), decodedText("m7i.xlarge")}},
+			{Key: "topology.kubernetes.io/zone", Operator: "In", Values: []string{name}}, {Key: "team", Operator: "Exists"},
+		}
+		c.Status.Conditions = []metav1.Condition{{Type: "Launched", Status: "True", Message: decodedText("launched")}}
+		return c
+	}
+	in := Sharing()
+	through := func(o any) any {
+		out, err := in(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	n1, n2 := through(node("n1")).(*corev1.Node), through(node("n2")).(*corev1.Node)
+	c1, c2 := through(claim("c1")).(*karpv1.NodeClaim), through(claim("c2")).(*karpv1.NodeClaim)
+	for what, texts := range map[string][2]string{
+		"label of nodes":     {n1.Labels["karpenter.sh/nodepool"], n2.Labels["karpenter.sh/nodepool"]},
+		"taint":              {n1.Spec.Taints[0].Key, n2.Spec.Taints[0].Key},
+		"version of kubelet": {n1.Status.NodeInfo.KubeletVersion, n2.Status.NodeInfo.KubeletVersion},
+		"message of a node":  {n1.Status.Conditions[0].Message, n2.Status.Conditions[0].Message},
+		"label of both":      {n1.Labels["karpenter.sh/nodepool"], c1.Labels["karpenter.sh/nodepool"]},
+		"label of a claim":   {c1.Labels["karpenter.sh/nodepool"], c2.Labels["karpenter.sh/nodepool"]},
+		"key of a claim":     {c1.Spec.Requirements[0].Key, c2.Spec.Requirements[0].Key},
+		"instance type":      {c1.Spec.Requirements[0].Values[0], c2.Spec.Requirements[0].Values[0]},
+		"message of a claim": {c1.Status.Conditions[0].Message, c2.Status.Conditions[0].Message},
+	} {
+		if texts[0] == "" || texts[0] != texts[1] || unsafe.StringData(texts[0]) != unsafe.StringData(texts[1]) {
+			t.Errorf("%s: %q and %q are not one text in memory", what, texts[0], texts[1])
+		}
+	}
+	for _, alone := range []struct{ got, want any }{{n1, node("n1")}, {n2, node("n2")}, {c1, claim("c1")}, {c2, claim("c2")}} {
+		if want, err := Strip(alone.want); err != nil || !equality.Semantic.DeepEqual(alone.got, want) {
+			t.Errorf("%+v became %+v (%v)", want, alone.got, err)
+		}
+	}
+}
+
+// decodedText is a text of its own, as each that is decoded is.
+func decodedText(text string) string { return strings.Clone(text) }
+
+func decoded(m map[string]string) map[string]string {
+	out := map[string]string{}
+	for key, value := range m {
+		out[decodedText(key)] = decodedText(value)
+	}
+	return out
 }
