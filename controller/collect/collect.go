@@ -43,7 +43,7 @@ const (
 	callsMax     = 256             // machines given back at once
 )
 
-// Collector is the loop. It reads claims past every cache, and before the
+// Collector is the loop. It acts by claims read past every cache, and before the
 // machines, so that a claim made in between cannot look orphaned.
 type Collector struct {
 	Store    client.Client
@@ -87,31 +87,59 @@ func (c *Collector) Round(ctx context.Context) (time.Duration, error) {
 	return EveryUsed, nil
 }
 
+// collect looks by the cache first, where nearly always nothing has lost its other half, and acts by what the API
+// server has.
 func (c *Collector) collect(ctx context.Context) error {
-	asked := c.Now() // reading may take long: what is bought meanwhile is not in the answer
-	claims, err := c.claims(ctx)
+	seen, err := c.look(ctx, c.cached)
+	if err == nil && len(seen.orphans)+len(seen.unfound) > 0 {
+		seen, err = c.look(ctx, c.live)
+	}
 	if err != nil {
-		return fmt.Errorf("list claims to collect orphans: %w", err)
+		return err
+	}
+	return errors.Join(c.endAll(ctx, seen.orphans, seen.machines), c.letGo(ctx, seen))
+}
+
+// sight is what one look finds.
+type sight struct {
+	machines int // all that there are
+	orphans  []orphan
+	unfound  []*karpv1.NodeClaim // whose machines are ending or not listed; only read
+	ending   map[types.UID]bool  // of those: the ones whose machines are
+}
+
+func (c *Collector) look(ctx context.Context, read func(context.Context) ([]karpv1.NodeClaim, error)) (sight, error) {
+	asked := c.Now() // reading may take long: what is bought meanwhile is not in the answer
+	claims, err := read(ctx)
+	if err != nil {
+		return sight{}, fmt.Errorf("list claims to collect orphans: %w", err)
 	}
 	machines, err := c.Machines.List(ctx, cloud.Filter{})
 	if err != nil {
-		return fmt.Errorf("list machines to collect orphans: %w", err)
+		return sight{}, fmt.Errorf("list machines to collect orphans: %w", err)
 	}
 	var nodes corev1.NodeList
 	if err := c.Store.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil { // only read
-		return fmt.Errorf("list nodes to collect orphans: %w", err)
+		return sight{}, fmt.Errorf("list nodes to collect orphans: %w", err)
 	}
 	byProvider := map[string]*corev1.Node{}
 	for i := range nodes.Items {
 		byProvider[nodes.Items[i].Spec.ProviderID] = &nodes.Items[i]
 	}
-	return errors.Join(
-		c.machinesWithoutClaim(ctx, asked, machines, claims, byProvider),
-		c.claimsWithoutMachine(ctx, claims, machines, byProvider))
+	out := sight{machines: len(machines), orphans: machinesWithoutClaim(asked, machines, claims, byProvider)}
+	out.unfound, out.ending = c.claimsWithoutMachine(claims, machines, byProvider)
+	return out, nil
 }
 
-// claims are all NodeClaims, without what takes most memory and is not looked at.
-func (c *Collector) claims(ctx context.Context) (all []karpv1.NodeClaim, err error) {
+// cached are all NodeClaims as this process knows them, only to be read.
+func (c *Collector) cached(ctx context.Context) ([]karpv1.NodeClaim, error) {
+	var list karpv1.NodeClaimList
+	err := c.Store.List(ctx, &list, client.UnsafeDisableDeepCopy)
+	return list.Items, err
+}
+
+// live are all NodeClaims as the API server has them, without what takes most memory and is not looked at.
+func (c *Collector) live(ctx context.Context) (all []karpv1.NodeClaim, err error) {
 	err = pages.Each(ctx, c.Live, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
 		for i := range l.Items {
 			claim := l.Items[i]
@@ -124,9 +152,9 @@ func (c *Collector) claims(ctx context.Context) (all []karpv1.NodeClaim, err err
 	return all, err
 }
 
-// machinesWithoutClaim gives back machines that no claim has nor waits for, as
+// machinesWithoutClaim are those that no claim has nor waits for, as
 // the claims were at some moment after they were asked for.
-func (c *Collector) machinesWithoutClaim(ctx context.Context, asked time.Time, machines []cloud.Machine, claims []karpv1.NodeClaim, nodes map[string]*corev1.Node) error {
+func machinesWithoutClaim(asked time.Time, machines []cloud.Machine, claims []karpv1.NodeClaim, nodes map[string]*corev1.Node) (orphans []orphan) {
 	claimed, batches := map[string]bool{}, map[string]bool{}
 	for i := range claims {
 		claimed[claims[i].Status.ProviderID], claimed[claims[i].Annotations[api.MarkAdopt]] = true, true
@@ -134,7 +162,6 @@ func (c *Collector) machinesWithoutClaim(ctx context.Context, asked time.Time, m
 			batches[batchOf(&claims[i])] = true
 		}
 	}
-	var orphans []orphan
 	for _, m := range machines {
 		awaited := m.Batch != "" && batches[m.Batch]
 		if claimed[m.ProviderID] || awaited || m.State == cloud.ShuttingDown || asked.Sub(m.LaunchedAt) < youngFor {
@@ -142,25 +169,37 @@ func (c *Collector) machinesWithoutClaim(ctx context.Context, asked time.Time, m
 		}
 		orphans = append(orphans, orphan{m, nodes[m.ProviderID]})
 	}
-	return c.endAll(ctx, orphans, len(machines))
+	return orphans
 }
 
-// claimsWithoutMachine lets claims go whose machine is ending, or which two looks in a
-// row did not find, where their node does not say otherwise.
-func (c *Collector) claimsWithoutMachine(ctx context.Context, claims []karpv1.NodeClaim, machines []cloud.Machine, nodes map[string]*corev1.Node) error {
+// claimsWithoutMachine are those whose machine is ending, or not listed, where their node does not say otherwise.
+func (c *Collector) claimsWithoutMachine(claims []karpv1.NodeClaim, machines []cloud.Machine, nodes map[string]*corev1.Node) (unfound []*karpv1.NodeClaim, ending map[types.UID]bool) {
 	state := map[string]cloud.State{}
 	for _, m := range machines {
 		state[m.ProviderID] = m.State
 	}
-	before := c.missing
-	c.missing = map[types.UID]bool{}
-	var errs []error
+	ending = map[types.UID]bool{}
 	for i := range claims {
 		claim := &claims[i]
 		is, found := state[claim.Status.ProviderID]
 		if found && is != cloud.ShuttingDown || !c.mayLose(claim, nodes[claim.Status.ProviderID]) {
 			continue
 		}
+		unfound = append(unfound, claim)
+		if found {
+			ending[claim.UID] = true
+		}
+	}
+	return unfound, ending
+}
+
+// letGo deletes claims whose machine is ending, or which two looks in a row did not find.
+func (c *Collector) letGo(ctx context.Context, seen sight) error {
+	before := c.missing
+	c.missing = map[types.UID]bool{}
+	var errs []error
+	for _, claim := range seen.unfound {
+		found := seen.ending[claim.UID]
 		if !found && !before[claim.UID] {
 			c.missing[claim.UID] = true
 			continue

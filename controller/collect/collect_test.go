@@ -409,19 +409,71 @@ func countsOnce(t *testing.T, mode string, change func(*karpv1.NodeClaim)) {
 }
 
 // TestAClaimWrittenMeanwhileIsNoOrphan: the claims are read before the
-// machines, so one that gets its machine in between looks like nothing at all.
+// machines, so one that gets its machine in between looks like nothing at all,
+// to the look by the cache and to the one by the API server, which an orphan brings about.
 func TestAClaimWrittenMeanwhileIsNoOrphan(t *testing.T) {
-	p := newPlace(t)
+	for look := range 2 {
+		t.Run(fmt.Sprint("look ", look+1), func(t *testing.T) {
+			p := newPlace(t)
+			p.machine("i-0", time.Hour)
+			p.atLook(look, func() {
+				p.claim("c-1", "i-1", registered)
+				p.node("n-1", "i-1", corev1.ConditionFalse)
+			})
+			if _, err := p.c.Round(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := p.left(); got != "c-1 n-1 -i-0" {
+				t.Errorf("left: %q, want the new claim and its node", got)
+			}
+		})
+	}
+}
+
+// atLook does something while the cloud is asked, in the look of that number.
+func (p *place) atLook(look int, do func()) {
+	n := 0
 	p.yard.listed = func() {
-		p.claim("c-1", "i-1", registered)
-		p.node("n-1", "i-1", corev1.ConditionFalse)
+		if n == look {
+			do()
+		}
+		n++
 	}
-	if _, err := p.c.Round(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+}
+
+// As long as nothing has lost its other half the cache is enough, and the API server is not asked for thousands of claims.
+func TestAQuietLookAsksTheAPIServerForNothing(t *testing.T) {
+	p := newPlace(t)
+	p.machine("i-1", time.Hour)
+	p.claim("c-1", "i-1", registered)
+	p.node("n-1", "i-1", corev1.ConditionTrue)
+	p.api = errors.New("the API server was asked")
+	p.look()
 	if got := p.left(); got != "c-1 n-1" {
-		t.Errorf("left: %q, want the new claim and its node", got)
+		t.Errorf("left and given back: %q, want all as it was", got)
 	}
+}
+
+// A cache that is behind brings a second look about, and no more.
+func TestACacheThatIsBehindEndsNothing(t *testing.T) {
+	p := newPlace(t)
+	p.machine("i-1", time.Hour)
+	p.claim("c-1", "i-1", registered)
+	p.c.Store = behind{p.hand}
+	p.look()
+	if got := p.left(); got != "c-1" {
+		t.Errorf("left and given back: %q, want all as it was", got)
+	}
+}
+
+// behind is a cache that has not seen any claim.
+type behind struct{ client.Client }
+
+func (b behind) List(ctx context.Context, list client.ObjectList, o ...client.ListOption) error {
+	if _, claims := list.(*karpv1.NodeClaimList); claims {
+		return nil
+	}
+	return b.Client.List(ctx, list, o...)
 }
 
 // TestNothingIsCollectedBlindly: a side that cannot be read is not an empty one.
@@ -531,19 +583,24 @@ func TestOrphansAreGivenBackTogether(t *testing.T) {
 }
 
 // TestAMachineBoughtWhileClaimsWereReadIsNoOrphan: an API server that is short
-// of breath answers late, with the claims as they were long before.
+// of breath answers late, with the claims as they were long before; so may the cache.
 func TestAMachineBoughtWhileClaimsWereReadIsNoOrphan(t *testing.T) {
-	p := newPlace(t)
-	p.yard.listed = func() {
-		p.claim("c-1", "", ofBatch)
-		p.machine("i-1", 0, func(m *cloud.Machine) { m.Batch = "batch" })
-		p.now = p.now.Add(youngFor)
-	}
-	if _, err := p.c.Round(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got := p.left(); got != "c-1" {
-		t.Errorf("left and given back: %q, want the claim, whose machine nobody gave back", got)
+	for look := range 2 {
+		t.Run(fmt.Sprint("look ", look+1), func(t *testing.T) {
+			p := newPlace(t)
+			p.machine("i-0", time.Hour)
+			p.atLook(look, func() {
+				p.claim("c-1", "", ofBatch)
+				p.machine("i-1", 0, func(m *cloud.Machine) { m.Batch = "batch" })
+				p.now = p.now.Add(youngFor)
+			})
+			if _, err := p.c.Round(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := p.left(); got != "c-1 -i-0" {
+				t.Errorf("left and given back: %q, want the claim, whose machine nobody gave back", got)
+			}
+		})
 	}
 }
 
