@@ -1,7 +1,7 @@
 // Package compact has an informer keep of each Pod what is its own, a seventh of the struct: where 150,000 pods run they
 // are most of what a controller holds. What pods of one template have in common is in memory once.
 //
-// It promises that whoever reads from the informer, or hears from it, sees each Pod as it was put in, and that nothing
+// It promises that all reads and events of the informer show each Pod as it was put in, and that nothing
 // but the store knows of the other form.
 package compact
 
