@@ -90,7 +90,7 @@ func Convert(s *Settings, groups []nodegroup.Group, converter *migrate.Converter
 	entries := []*entry{about}
 	taken := map[string]bool{}
 	var objects []client.Object
-	var emptied []nodegroup.Group
+	var emptied []replaced
 	for _, g := range groups {
 		e := &entry{migrate.Entry{Object: "group " + g.Name, At: g.Name, Made: []string{}}}
 		entries = append(entries, e)
@@ -119,7 +119,7 @@ func Convert(s *Settings, groups []nodegroup.Group, converter *migrate.Converter
 		}
 		e.Made = append(e.Made, "EC2NodeClass "+name, "NodePool "+name)
 		objects = append(objects, class, pool)
-		emptied = append(emptied, g)
+		emptied = append(emptied, replaced{g, name})
 	}
 	slices.SortStableFunc(objects, func(a, b client.Object) int {
 		return cmp.Or(cmp.Compare(a.GetObjectKind().GroupVersionKind().Kind, b.GetObjectKind().GroupVersionKind().Kind), cmp.Compare(a.GetName(), b.GetName()))

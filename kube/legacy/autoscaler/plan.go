@@ -22,6 +22,12 @@ cordon_all() { # of a group
     [ -z "$node" ] || kubectl cordon "$node"
   done
 }
+uncordon_all() { # of a group
+  for id in $(instances_of "$1"); do
+    node=$(node_of "$id")
+    [ -z "$node" ] || kubectl uncordon "$node"
+  done
+}
 empty_some() { # of a group, as many nodes
   for id in $(instances_of "$1" | head -n "$2"); do
     node=$(node_of "$id")
@@ -35,9 +41,15 @@ empty_some() { # of a group, as many nodes
 }
 `
 
+// replaced is a group, with the NodePool that takes its place.
+type replaced struct {
+	nodegroup.Group
+	pool string
+}
+
 // plan is how the groups are emptied: a few nodes at a time, each drained before it goes.
-// What is printed can be run step by step.
-func (s *Settings) plan(groups []nodegroup.Group) string {
+// What is printed can be run step by step; the last step only defines how to go back.
+func (s *Settings) plan(groups []replaced) string {
 	if len(groups) == 0 {
 		return ""
 	}
@@ -66,11 +78,33 @@ func (s *Settings) plan(groups []nodegroup.Group) string {
 		say("cordon_all '%s'", g.Name)
 		say("# one round; repeat it until the group has no instance")
 		say("empty_some '%s' %d", g.Name, budget)
-		say("# to go back: scale the group up, resume AZRebalance, and start the Cluster Autoscaler again")
 	}
 	say("")
-	say("# 4. When all are empty: delete the groups, and the Cluster Autoscaler.")
+	s.back(groups, say)
+	say("")
+	say("# 4. When all are empty, and there is no going back: delete the groups, and the Cluster Autoscaler.")
 	return b.String()
+}
+
+// back defines how all groups get the sizes that they had, and the NodePools go.
+func (s *Settings) back(groups []replaced, say func(string, ...any)) {
+	say("# To go back, from any step: go_back. Nodes of the NodePools go as their pods find room in the groups.")
+	say("go_back() {")
+	for _, g := range groups {
+		if g.Managed != "" {
+			say("  aws eks update-nodegroup-config --cluster-name %s --nodegroup-name %s --scaling-config minSize=%d,desiredSize=%d", g.Cluster, g.Managed, g.Min, g.Desired)
+		} else {
+			say("  aws autoscaling update-auto-scaling-group --auto-scaling-group-name '%s' --min-size %d --desired-capacity %d", g.Name, g.Min, g.Desired)
+		}
+		say("  aws autoscaling resume-processes --auto-scaling-group-name '%s' --scaling-processes AZRebalance", g.Name)
+		say("  uncordon_all '%s'", g.Name)
+	}
+	say("  kubectl %sscale deployment %s --replicas=1", s.inNamespace(), s.Name)
+	for _, g := range groups { // nodes of a deleted NodePool go by the budget for Drifted, which is 0
+		say("  kubectl patch nodepool %s --type=merge --patch '{\"spec\": {\"disruption\": {\"budgets\": [{\"nodes\": \"10%%\"}]}}}'", g.pool)
+		say("  kubectl delete nodepool %s --wait=false", g.pool)
+	}
+	say("}")
 }
 
 // inNamespace is the flag by which kubectl finds the Deployment; a manifest may leave it to

@@ -4,14 +4,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/daemok/daemok/cloud/nodegroup"
 )
 
-// A machine of a group ends when its node was drained, and not where that failed, where
-// nothing is known of its node, or where it ends already.
-func TestThePlanEndsWhatWasDrained(t *testing.T) {
+// plan runs the plan for a group with an aws and a kubectl that print what they are told, and then more.
+func plan(t *testing.T, more string) string {
+	t.Helper()
 	folder := t.TempDir()
 	for name, text := range map[string]string{
 		"aws": `case "$2" in describe-auto-scaling-groups) printf 'i-1\ti-2\ti-3\ti-4\n';; *) echo "aws $*";; esac`,
@@ -25,9 +26,19 @@ func TestThePlanEndsWhatWasDrained(t *testing.T) {
 		}
 	}
 	s := &Settings{Name: "ca"}
-	command := exec.CommandContext(t.Context(), "sh", "-eu", "-c", s.plan([]nodegroup.Group{{Name: "my group", Desired: 30}}))
+	script := s.plan([]replaced{{nodegroup.Group{Name: "my group", Min: 2, Desired: 30}, "my-group"}})
+	command := exec.CommandContext(t.Context(), "sh", "-eu", "-c", script+more)
 	command.Env = append(os.Environ(), "PATH="+folder+":"+os.Getenv("PATH"))
 	out, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v:\n%s", err, out)
+	}
+	return string(out)
+}
+
+// A machine of a group ends when its node was drained, and not where that failed, where
+// nothing is known of its node, or where it ends already.
+func TestThePlanEndsWhatWasDrained(t *testing.T) {
 	want := `kubectl get nodepools
 kubectl scale deployment ca --replicas=0
 aws autoscaling update-auto-scaling-group --auto-scaling-group-name my group --min-size 0
@@ -39,7 +50,26 @@ kubectl drain one --ignore-daemonsets --delete-emptydir-data
 aws autoscaling terminate-instance-in-auto-scaling-group --instance-id i-1 --should-decrement-desired-capacity
 i-3 of my group has no node, and stays: see why, and end it yourself
 `
-	if err != nil || string(out) != want {
-		t.Errorf("the plan did (%v)\n%s\nwant\n%s", err, out, want)
+	if got := plan(t, ""); got != want {
+		t.Errorf("the plan did\n%s\nwant\n%s", got, want)
+	}
+}
+
+// The groups get their sizes back, nodes that were not drained take pods again, and the NodePools let their nodes go: the
+// budget that keeps nodes from being replaced would keep those of a deleted NodePool for ever.
+func TestThePlanCanBeUndone(t *testing.T) {
+	done := plan(t, "")
+	got := strings.TrimPrefix(plan(t, "go_back\n"), done)
+	want := `aws autoscaling update-auto-scaling-group --auto-scaling-group-name my group --min-size 2 --desired-capacity 30
+aws autoscaling resume-processes --auto-scaling-group-name my group --scaling-processes AZRebalance
+kubectl uncordon one
+kubectl uncordon two
+kubectl uncordon four
+kubectl scale deployment ca --replicas=1
+kubectl patch nodepool my-group --type=merge --patch {"spec": {"disruption": {"budgets": [{"nodes": "10%"}]}}}
+kubectl delete nodepool my-group --wait=false
+`
+	if got != want {
+		t.Errorf("going back did\n%s\nwant\n%s", got, want)
 	}
 }
