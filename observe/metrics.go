@@ -41,12 +41,13 @@ type Metrics struct {
 	Dropped         prometheus.Counter
 
 	SearchSeconds     prometheus.Histogram
-	Decisions         *prometheus.CounterVec // decision, reason, consolidation_type
-	DecisionsByPool   *prometheus.CounterVec // nodepool, decision, reason, consolidation_type
-	FailedValidations *prometheus.CounterVec // consolidation_type
-	FailedRemovals    *prometheus.CounterVec // decision, reason, consolidation_type
-	SavingMoves       *prometheus.CounterVec // decision, nodepool, policy
-	BlockedNodes      *prometheus.GaugeVec   // nodepool, reason, by
+	Decisions         *prometheus.CounterVec   // decision, reason, consolidation_type
+	DecisionsByPool   *prometheus.CounterVec   // nodepool, decision, reason, consolidation_type
+	FailedValidations *prometheus.CounterVec   // consolidation_type
+	FailedRemovals    *prometheus.CounterVec   // decision, reason, consolidation_type
+	SavingMoves       *prometheus.CounterVec   // decision, nodepool, policy
+	MoveScores        *prometheus.HistogramVec // decision, nodepool, policy; nothing is observed
+	BlockedNodes      *prometheus.GaugeVec     // nodepool, reason, by
 
 	ClaimsCreated     *prometheus.CounterVec   // reason, nodepool, min_values_relaxed
 	ClaimsUnhealthy   *prometheus.CounterVec   // condition, nodepool, capacity_type, image_id
@@ -61,6 +62,7 @@ type Metrics struct {
 	NodeLifeSeconds   *prometheus.HistogramVec // nodepool
 	PoolLimit         *prometheus.GaugeVec     // resource_type, nodepool
 	PoolUsage         *prometheus.GaugeVec     // resource_type, nodepool
+	CostErrors        *prometheus.CounterVec   // nodepool; always 0
 	Evictions         *prometheus.CounterVec   // code
 	PodsDrained       *prometheus.CounterVec   // reason
 	PodBoundSeconds   prometheus.Histogram
@@ -135,6 +137,7 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 		FailedValidations: b.counters("karpenter_voluntary_disruption_failed_validations_total"),
 		FailedRemovals:    b.counters("karpenter_voluntary_disruption_queue_failures_total"),
 		SavingMoves:       b.counters("karpenter_consolidation_moves_total"),
+		MoveScores:        b.histograms("karpenter_consolidation_score"),
 		BlockedNodes:      b.gauges("daemok_disruption_blocked_nodes"),
 
 		ClaimsCreated:     b.counters("karpenter_nodeclaims_created_total"),
@@ -150,6 +153,7 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 		NodeLifeSeconds:   b.histograms("karpenter_nodes_lifetime_duration_seconds"),
 		PoolLimit:         b.gauges("karpenter_nodepools_limit"),
 		PoolUsage:         b.gauges("karpenter_nodepools_usage"),
+		CostErrors:        b.counters("karpenter_nodepools_cost_tracker_errors_total"),
 
 		Evictions:        b.counters("karpenter_pods_eviction_requests_total"),
 		PodsDrained:      b.counters("karpenter_pods_drained_total"),
@@ -272,8 +276,6 @@ func (b builder) gauges(name string) *prometheus.GaugeVec {
 // finds a metric; docs/reference/metrics.md tells why.
 func (b builder) idle() {
 	b.counters("karpenter_voluntary_disruption_consolidation_timeouts_total")
-	b.counters("karpenter_nodepools_cost_tracker_errors_total")
-	b.histograms("karpenter_consolidation_score")
 }
 
 // computed registers a gauge whose value is worked out at the scrape; labels are the

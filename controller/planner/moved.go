@@ -81,7 +81,9 @@ func (t *Teller) countMove(e apply.Ended) {
 			told[r.Pool] = true
 			t.Metrics.DecisionsByPool.WithLabelValues(translate.Called(r.Pool), decision, reason, kind).Inc()
 			if e.Policies[i] != "" {
-				t.Metrics.SavingMoves.WithLabelValues(decision, translate.Called(r.Pool), string(e.Policies[i])).Inc()
+				labels := []string{decision, translate.Called(r.Pool), string(e.Policies[i])}
+				t.Metrics.SavingMoves.WithLabelValues(labels...).Inc()
+				t.Metrics.MoveScores.WithLabelValues(labels...) // a series without scores
 			}
 		}
 	case errors.Is(e.Err, context.Canceled):

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -93,6 +95,10 @@ func TestClaimsThatGoAreCounted(t *testing.T) {
 	want := "karpenter_consolidation_moves_total decision=delete nodepool=a policy=Balanced 1, karpenter_nodeclaims_disrupted_total" + labels + "1, karpenter_pods_disruption_initiated_total" + labels + "3"
 	if got := strings.Join(lines, ", "); got != want {
 		t.Errorf("counted %q, want %q", got, want)
+	}
+	families, err := scraped.Gather()
+	if err != nil || !slices.ContainsFunc(families, func(f *dto.MetricFamily) bool { return f.GetName() == "karpenter_consolidation_score" }) {
+		t.Errorf("karpenter_consolidation_score has no series (%v), want an empty one", err)
 	}
 }
 

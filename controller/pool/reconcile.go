@@ -306,6 +306,7 @@ func verdictOf(o Object) Verdict {
 // limits go.
 func (r *Reconciler) measure(view translate.PoolObject, resources corev1.ResourceList) {
 	r.forgetMetrics(view.ID)
+	r.Metrics.CostErrors.WithLabelValues(translate.Called(view.ID))
 	for name, amount := range resources {
 		r.Metrics.PoolUsage.WithLabelValues(string(name), translate.Called(view.ID)).Set(amount.AsApproximateFloat64())
 	}
@@ -314,8 +315,10 @@ func (r *Reconciler) measure(view translate.PoolObject, resources corev1.Resourc
 	}
 }
 
+// forgetMetrics ends the series of a pool.
 func (r *Reconciler) forgetMetrics(id cluster.PoolID) {
 	labels := map[string]string{"nodepool": translate.Called(id)}
 	r.Metrics.PoolUsage.DeletePartialMatch(labels)
 	r.Metrics.PoolLimit.DeletePartialMatch(labels)
+	r.Metrics.CostErrors.DeletePartialMatch(labels)
 }

@@ -28,8 +28,6 @@ import (
 var rarely = map[string]string{
 	"daemok_interruption_queue_readable":                               "a queue",
 	"daemok_disruption_blocked_nodes":                                  "a node that is kept",
-	"karpenter_consolidation_score":                                    "nothing: it counts nothing here",
-	"karpenter_nodepools_cost_tracker_errors_total":                    "nothing: it counts nothing here",
 	"operator_awsnodetemplate_termination_duration_seconds":            "an AWSNodeTemplate",
 	"operator_capacitybuffer_status_condition_count":                   "nothing: no CapacityBuffer is served",
 	"operator_capacitybuffer_status_condition_current_status_seconds":  "the same",
