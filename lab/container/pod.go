@@ -1,6 +1,7 @@
 package container
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -160,7 +162,7 @@ func (p *pod) exited(name string, e process.Exit) {
 			}}
 			return
 		}
-		over(s, exitCode(e.Err))
+		over(s, exitCode(e.Err), p.lastWords(name, e))
 		s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
 			Reason:  "CrashLoopBackOff",
 			Message: fmt.Sprintf("back-off %v restarting failed container=%s pod=%s_%s(%s), its log is %s", e.Retry, name, p.spec.Name, p.spec.Namespace, p.spec.UID, e.LogFile),
@@ -171,22 +173,42 @@ func (p *pod) exited(name string, e process.Exit) {
 // stopped notes that a container ended because it is started again.
 func (p *pod) stopped(name string, err error) {
 	p.change(name, func(s *corev1.ContainerStatus) {
-		over(s, exitCode(err))
+		over(s, exitCode(err), "")
 		s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}
 	})
 }
 
-// over notes that the run has ended and another is to come.
-func over(s *corev1.ContainerStatus, code int32) {
+// over notes that the run has ended, with what message, and another is to come.
+func over(s *corev1.ContainerStatus, code int32, message string) {
 	reason := "Completed"
 	if code != 0 {
 		reason = "Error"
 	}
 	s.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{
-		ExitCode: code, Reason: reason, StartedAt: s.State.Running.StartedAt, FinishedAt: now(),
+		ExitCode: code, Reason: reason, Message: message, StartedAt: s.State.Running.StartedAt, FinishedAt: now(),
 	}
 	s.RestartCount++
 	s.Ready, s.Started = false, new(bool)
+}
+
+// lastWords is the end of the log of a container that failed, where its spec asks the kubelet to keep it:
+// whole lines, as many as kubelets keep.
+func (p *pod) lastWords(name string, e process.Exit) string {
+	asks := slices.ContainsFunc(p.spec.Spec.Containers, func(c corev1.Container) bool {
+		return c.Name == name && c.TerminationMessagePolicy == corev1.TerminationMessageFallbackToLogsOnError
+	})
+	if !asks || exitCode(e.Err) == 0 {
+		return ""
+	}
+	log, err := os.ReadFile(e.LogFile)
+	if err != nil {
+		return ""
+	}
+	const most = 2048 // bytes
+	if from := len(log) - most; from > 0 {
+		_, log, _ = bytes.Cut(log[from-1:], []byte("\n"))
+	}
+	return string(log)
 }
 
 // exitCode is that of a process as a container runtime tells it: 128 and the signal for one that was killed.

@@ -34,6 +34,7 @@ func TestMain(m *testing.M) {
 	case "serve":
 		os.Exit(serve())
 	case "fail":
+		fmt.Println("no cluster name")
 		os.Exit(3)
 	}
 	os.Exit(m.Run())
@@ -243,6 +244,25 @@ func TestAContainerThatEndsIsStartedAgain(t *testing.T) {
 	}
 	if s.Ready {
 		t.Error("it is ready although it fails")
+	}
+}
+
+// `daemok doctor` reads there why a controller does not start.
+func TestTheEndOfAFailedContainersLogIsKept(t *testing.T) {
+	for policy, want := range map[corev1.TerminationMessagePolicy]string{
+		corev1.TerminationMessageFallbackToLogsOnError: "no cluster name\n",
+		corev1.TerminationMessageReadFile:              "",
+	} {
+		t.Run(string(policy), func(t *testing.T) {
+			w := newWorld(t)
+			pod := controllerPod()
+			c := &pod.Spec.Containers[0]
+			c.TerminationMessagePolicy, c.Env = policy, append(c.Env, corev1.EnvVar{Name: "ROLE", Value: "fail"})
+			s := w.await(pod, "restarted", func(s corev1.ContainerStatus) bool { return s.RestartCount == 1 })
+			if got := s.LastTerminationState.Terminated.Message; got != want {
+				t.Errorf("its last end has the message %q, want %q", got, want)
+			}
+		})
 	}
 }
 
