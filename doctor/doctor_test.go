@@ -116,7 +116,9 @@ func healthy(t *testing.T) *town {
 	w.objects["stays"], w.objects["ours"] = node("stays", "", "8Gi"), node("ours", "default", "8Gi")
 	w.objects["dns"] = pod("kube-system", "dns", "stays", map[string]string{"k8s-app": "kube-dns"})
 	w.objects["controller"] = deployment("kube-system", "karpenter", "daemok/controller", "CLUSTER_NAME=prod", "INTERRUPTION_QUEUE=prod")
-	w.objects["replica"] = pod("kube-system", "karpenter-1", "stays", map[string]string{"app": "karpenter"})
+	replica := pod("kube-system", "karpenter-1", "stays", map[string]string{"app": "karpenter"})
+	replica.Spec.Containers = []corev1.Container{{Env: []corev1.EnvVar{{Name: "AWS_CONTAINER_CREDENTIALS_FULL_URI", Value: "http://169.254.170.23/v1/credentials"}}}}
+	w.objects["replica"] = replica
 	w.objects["cni"] = &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "aws-node"}}
 	w.objects["account"] = &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "karpenter"}}
 	w.objects["pool"] = &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
@@ -368,10 +370,12 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 			w.classes[0].Spec.Kubelet.MaxPods = new(int64(110))
 			agent("ENABLE_PREFIX_DELEGATION=true")(w)
 		}, "", OK, ""},
-		"interfaces that pods do not get":      {agent("AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG=true"), "cni", Warning, "custom networking"},
-		"another cluster at AWS":               {func(w *town) { w.account.cluster.Version = "1.30" }, "eks", Error, "lead to different clusters"},
-		"EKS Auto Mode":                        {func(w *town) { w.account.cluster.AutoMode = true }, "eks", Warning, "Auto Mode is on"},
-		"no role":                              {func(w *town) { w.account.podRole = "" }, "credentials", Warning, "it has no role"},
+		"interfaces that pods do not get": {agent("AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG=true"), "cni", Warning, "custom networking"},
+		"another cluster at AWS":          {func(w *town) { w.account.cluster.Version = "1.30" }, "eks", Error, "lead to different clusters"},
+		"EKS Auto Mode":                   {func(w *town) { w.account.cluster.AutoMode = true }, "eks", Warning, "Auto Mode is on"},
+		"no role":                         {func(w *town) { w.account.podRole = "" }, "credentials", Warning, "it has no role"},
+		"a replica from before its role": {func(w *town) { w.objects["replica"].(*corev1.Pod).Spec.Containers[0].Env = nil }, "credentials", Warning,
+			"Pod/karpenter-1 ServiceAccount/kube-system/karpenter has role pods by EKS Pod Identity, and the pod was created without it"},
 		"a role by Pod Identity that is gone":  {func(w *town) { delete(w.account.trusts, "pods") }, "credentials", Error, "its role arn:aws:iam::123456789012:role/pods does not exist"},
 		"one that does not trust Pod Identity": {func(w *town) { w.account.trusts["pods"] = strings.ReplaceAll(podTrust, "pods.eks", "ec2") }, "credentials", Error, "its role pods does not let pods.eks.amazonaws.com assume it"},
 		"one that lets no session be tagged":   {func(w *town) { w.account.trusts["pods"] = strings.ReplaceAll(podTrust, `,"sts:TagSession"`, "") }, "credentials", Error, "does not let pods.eks.amazonaws.com assume it"},

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,6 +35,40 @@ func credentials(ctx context.Context, p *Patient) ([]Finding, error) {
 			fmt.Sprintf("aws eks create-pod-identity-association --cluster-name %s --namespace %s --service-account %s --role-arn ARN", p.Name, p.Namespace, found.Account))}, nil
 	}
 	return podIdentity(ctx, p, s)
+}
+
+// withRole adds to the finding that the service account has a role which of the controller's pods do not have it:
+// EKS gives pods the variables for that when they are created.
+func withRole(ctx context.Context, p *Patient, has Finding) ([]Finding, error) {
+	found, err := p.find(ctx)
+	if err != nil || found.Deployment == nil {
+		return []Finding{has}, err
+	}
+	pods, _, err := podsOf(ctx, p, found.Deployment)
+	if err != nil {
+		return nil, err
+	}
+	var without []string
+	for i := range pods {
+		if pods[i].DeletionTimestamp == nil && !hasRole(&pods[i]) {
+			without = append(without, "Pod/"+pods[i].Name)
+		}
+	}
+	if len(without) == 0 {
+		return []Finding{has}, nil
+	}
+	slices.Sort(without)
+	return []Finding{trouble(Warning, strings.Join(without, ", "), has.Message+", and the pod was created without it: EKS gives roles to pods when they are created",
+		fmt.Sprintf("kubectl -n %s rollout restart deployment/%s", p.Namespace, found.Deployment.Name))}, nil
+}
+
+// hasRole reports whether EKS gave the pod a role, by Pod Identity or IRSA.
+func hasRole(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool {
+		return slices.ContainsFunc(c.Env, func(v corev1.EnvVar) bool {
+			return v.Name == "AWS_CONTAINER_CREDENTIALS_FULL_URI" || v.Name == "AWS_WEB_IDENTITY_TOKEN_FILE"
+		})
+	})
 }
 
 // seeker is a service account that asks for a role.
@@ -101,7 +136,7 @@ func irsa(ctx context.Context, p *Patient, s seeker) ([]Finding, error) {
 		return []Finding{trouble(Error, s.object, fmt.Sprintf("its role %s does not trust %s with audience %s: sts:AssumeRoleWithWebIdentity will be refused", s.name(), subject, audience),
 			"name that subject and audience in the role's trust policy, or the service account that it names in the chart")}, nil
 	}
-	return []Finding{fine("%s has role %s by IRSA", s.object, s.name())}, nil
+	return withRole(ctx, p, fine("%s has role %s by IRSA", s.object, s.name()))
 }
 
 // audienceOf is whom the tokens of a service account are for.
@@ -137,7 +172,7 @@ func podIdentity(ctx context.Context, p *Patient, s seeker) ([]Finding, error) {
 		return []Finding{trouble(Error, s.object, "its role "+s.name()+" does not let pods.eks.amazonaws.com assume it: EKS Pod Identity gives the controller no credentials",
 			"allow that service sts:AssumeRole and sts:TagSession in the role's trust policy")}, nil
 	}
-	return []Finding{fine("%s has role %s by EKS Pod Identity", s.object, s.name())}, nil
+	return withRole(ctx, p, fine("%s has role %s by EKS Pod Identity", s.object, s.name()))
 }
 
 // sessionOf is what a trust policy may ask of a session of EKS Pod Identity.

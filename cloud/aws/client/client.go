@@ -89,7 +89,7 @@ func New(ctx context.Context, region, agent string, do Doer, observer Observer, 
 	}
 	cfg, err := config.LoadDefaultConfig(ctx, options...)
 	if err != nil {
-		return Clients{}, fmt.Errorf("load AWS configuration: %w; set AWS_REGION to the cluster's region: in pods EKS does, where their ServiceAccount has a role by Pod Identity or IRSA (daemok doctor says whether that of the controller has)", err)
+		return Clients{}, fmt.Errorf("load AWS configuration: %w; set AWS_REGION to the cluster's region: EKS sets it in pods whose ServiceAccount had a role, by Pod Identity or IRSA, when they were created; daemok doctor, check credentials, says what is missing", err)
 	}
 	if cfg.Region == "" {
 		return Clients{}, ErrNoRegion
