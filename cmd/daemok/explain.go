@@ -26,7 +26,7 @@ type connector func(*target) (client.Client, error)
 type reachAWS func(context.Context, *target) (*aws.Provider, error)
 
 func explainCommand(open connector, reach reachAWS) *cobra.Command {
-	at, form := newTarget(), output.New()
+	at, form := newTarget().forObjects(), output.New()
 	cmd := &cobra.Command{
 		Use:   "explain (node|pod|nodepool|nodeclaim|ec2nodeclass NAME | KIND/NAME | INSTANCE)",
 		Short: "Tell what was decided about an object lately, and why",

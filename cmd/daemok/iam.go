@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,6 +49,32 @@ func (f *iamFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.shifts, "zonal-shift", false, "with the right to follow zonal shifts, whatever the controller's Deployment says")
 }
 
+// Forms of what flags name. A role has a name, with its path or without, or an ARN.
+var (
+	accountForm = regexp.MustCompile(`^[0-9]{12}$`)
+	roleForm    = regexp.MustCompile(`^(arn:[a-z-]+:iam::[0-9]{12}:role/)?[\w+=,.@/-]+$`)
+	regionForm  = regexp.MustCompile(`^[a-z]{2,5}(-[a-z]+)+-[0-9]+$`)
+)
+
+// check says of a flag what is wrong with its value.
+func (f *iamFlags) check() error {
+	switch {
+	case f.account != "" && !accountForm.MatchString(f.account):
+		return fmt.Errorf("--account is %q: want 12 digits, such as 123456789012", f.account)
+	case f.at.region != "" && !regionForm.MatchString(f.at.region):
+		return fmt.Errorf("--region is %q: want a region, such as eu-west-1", f.at.region)
+	}
+	for _, role := range f.roles {
+		if !roleForm.MatchString(role) {
+			return fmt.Errorf("--node-role is %q: want the name of a role, or its ARN, such as arn:aws:iam::123456789012:role/KarpenterNodeRole-prod", role)
+		}
+	}
+	if known := rights.Partitions(); f.partition != "" && !slices.Contains(known, f.partition) {
+		return fmt.Errorf("--partition is %q: want one of %s", f.partition, strings.Join(known, ", "))
+	}
+	return nil
+}
+
 // noQueue is what --queue takes for none.
 const noQueue = "none"
 
@@ -68,7 +95,8 @@ needs a new policy.`,
 		Example: `  daemok iam policy
   daemok iam policy -o terraform > policy.tf
   daemok iam policy --without-cluster --cluster-name prod --account 123456789012 --region eu-west-1 -o cloudformation`,
-		Args: cobra.NoArgs,
+		Args:    cobra.NoArgs,
+		PreRunE: func(*cobra.Command, []string) error { return f.check() },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r := iamReader{flags: f, notes: cmd.ErrOrStderr(), open: open}
 			scope, err := r.scope(cmd.Context())
@@ -148,7 +176,7 @@ func (r *iamReader) scope(ctx context.Context) (rights.Scope, error) {
 		if err != nil {
 			return rights.Scope{}, fmt.Errorf("%w; --without-cluster needs none", err)
 		}
-		if r.found, err = readIAMUse(ctx, store, r.flags.at.system); err != nil {
+		if r.found, err = readIAMUse(ctx, store, r.flags.at.systemNamespace()); err != nil {
 			return rights.Scope{}, err
 		}
 	}
@@ -186,7 +214,7 @@ func (r *iamReader) place(ctx context.Context, s *rights.Scope) error {
 	if s.Account == "" || s.Region == "" {
 		a, err := r.aws(ctx)
 		if err != nil {
-			return fmt.Errorf("%w; --account and --region say what is looked up there", err)
+			return fmt.Errorf("%w; --account and --region say what would be looked up there", err)
 		}
 		s.Region = a.Region()
 		if s.Account == "" {

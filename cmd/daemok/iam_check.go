@@ -43,6 +43,12 @@ cannot do without.`,
 		Example: `  daemok iam check
   daemok iam check --role arn:aws:iam::123456789012:role/KarpenterController-prod -o json`,
 		Args: cobra.NoArgs,
+		PreRunE: func(*cobra.Command, []string) error {
+			if role != "" && !roleForm.MatchString(role) {
+				return fmt.Errorf("--role is %q: want the name of a role, or its ARN", role)
+			}
+			return f.check()
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r := iamReader{flags: f, notes: cmd.ErrOrStderr(), open: open}
 			c, err := r.check(cmd.Context(), role)

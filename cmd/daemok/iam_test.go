@@ -120,8 +120,8 @@ func TestIAMPolicyIsTheLeast(t *testing.T) {
 		},
 		"other flags than the cluster": {
 			objects: []client.Object{nodeClass("web", byRole), installed("INTERRUPTION_QUEUE=events")},
-			args:    []string{"--account=1", "--region=cn-north-1", "--queue=none", "--node-role=mine", "--zonal-shift"},
-			allows:  []string{"arc-zonal-shift:GetManagedResource"}, lack: []string{"sqs:ReceiveMessage"}, passes: []string{"arn:aws-cn:iam::1:role/mine"},
+			args:    []string{"--account=111122223333", "--region=cn-north-1", "--queue=none", "--node-role=mine", "--zonal-shift"},
+			allows:  []string{"arc-zonal-shift:GetManagedResource"}, lack: []string{"sqs:ReceiveMessage"}, passes: []string{"arn:aws-cn:iam::111122223333:role/mine"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -191,9 +191,13 @@ func TestIAMPolicySaysWhatItLacks(t *testing.T) {
 		args    []string
 		want    string
 	}{
-		"no name of a cluster": {nil, nil, "say --cluster-name NAME"},
-		"another form":         {nil, []string{"--cluster-name=prod", "-o", "teraform"}, "want terraform, json, cloudformation"},
-		"another part":         {nil, []string{"--cluster-name=prod", "--part=Nodes"}, `there is no part "Nodes" of this policy: it has NodeLifecycle, IAMIntegration`},
+		"no name of a cluster":      {nil, nil, "say --cluster-name NAME"},
+		"another form":              {nil, []string{"--cluster-name=prod", "-o", "teraform"}, "want terraform, json, cloudformation"},
+		"an account that is none":   {nil, []string{"--cluster-name=prod", "--account=123"}, `--account is "123": want 12 digits`},
+		"a region that is none":     {nil, []string{"--cluster-name=prod", "--region=Ireland"}, `--region is "Ireland": want a region`},
+		"a partition that is none":  {nil, []string{"--cluster-name=prod", "--partition=aws-ch"}, `--partition is "aws-ch": want one of aws, aws-cn, `},
+		"a user in place of a role": {nil, []string{"--cluster-name=prod", "--node-role=arn:aws:iam::123456789012:user/me"}, `--node-role is "arn:aws:iam::123456789012:user/me": want the name of a role`},
+		"another part":              {nil, []string{"--cluster-name=prod", "--part=Nodes"}, `there is no part "Nodes" of this policy: it has NodeLifecycle, IAMIntegration`},
 		"a profile that AWS does not know": {[]client.Object{nodeClass("web", func(s *awsv1.EC2NodeClassSpec) { name := "gone"; s.InstanceProfile = &name })},
 			[]string{"--cluster-name=prod"}, "find the role in instance profile gone"},
 	} {

@@ -71,5 +71,6 @@ func root() *cobra.Command {
 	}
 	cmd.AddCommand(versionCommand())
 	cmd.SetUsageFunc(usage)
+	cmd.SetFlagErrorFunc(misspelt)
 	return cmd
 }

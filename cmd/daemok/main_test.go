@@ -150,6 +150,8 @@ func TestBadCommandLines(t *testing.T) {
 		"less than no nodes":              {[]string{"bench", "place", "--mix", "plain", "--nodes", "-1"}, "--nodes is -1: want 0 or more"},
 		"no pools":                        {[]string{"bench", "place", "--mix", "plain", "--pools", "0"}, "--pools is 0: want 1 or more"},
 		"no work":                         {[]string{"bench", "place"}, "exactly one of --mix, --workload, --trace and --generate"},
+		"a flag that is misspelt":         {[]string{"doctor", "--contxt", "prod"}, "unknown flag: --contxt: did you mean --context?"},
+		"a flag that is none":             {[]string{"doctor", "--colour"}, "unknown flag: --colour: daemok doctor --help lists the flags"},
 		"a command nobody knows":          {[]string{"fly"}, "unknown command"},
 	}
 	for name, tt := range tests {

@@ -33,7 +33,7 @@ type planFlags struct {
 const wouldChange = 2
 
 func planCommand(read reader, open connector) *cobra.Command {
-	f := &planFlags{at: newTarget(), form: output.New()}
+	f := &planFlags{at: newTarget().forObjects(), form: output.New()}
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Print what Daemok would do, and why, without doing it",

@@ -27,6 +27,7 @@ type target struct {
 	controller          installation.Installation // learn finds it
 	notes               io.Writer                 // where it says which settings are not known; standard error, unless another is set
 	unread              map[string]bool           // objects of which it has said so
+	ofObjects           bool                      // --namespace is of the objects that a command is about; else of the controller
 }
 
 func newTarget() *target {
@@ -38,6 +39,9 @@ func (t *target) addTo(cmd *cobra.Command) {
 	of := pflag.NewFlagSet("", pflag.ContinueOnError)
 	t.Flags.AddTo(of)
 	of.VisitAll(func(f *pflag.Flag) { f.Annotations = map[string][]string{ofKubectl: {"true"}} })
+	if !t.ofObjects {
+		of.Lookup("namespace").Usage = "Namespace of the controller, as --system-namespace says it too"
+	}
 	cmd.Flags().AddFlagSet(of)
 	cmd.Flags().StringVar(&t.system, "system-namespace", "", "namespace of the controller; default SYSTEM_NAMESPACE, else "+usualSystem)
 }
@@ -47,7 +51,17 @@ const usualSystem = "kube-system"
 
 // systemNamespace is where the controller runs, and keeps its ConfigMaps.
 func (t *target) systemNamespace() string {
-	return cmp.Or(t.system, os.Getenv("SYSTEM_NAMESPACE"), usualSystem)
+	given := t.system
+	if given == "" && !t.ofObjects {
+		given = t.GivenNamespace()
+	}
+	return cmp.Or(given, os.Getenv("SYSTEM_NAMESPACE"), usualSystem)
+}
+
+// forObjects has --namespace mean the objects that a command is about.
+func (t *target) forObjects() *target {
+	t.ofObjects = true
+	return t
 }
 
 // lease is what controllers lead by: as this environment says, else as the installed one has it once learn has found it.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -86,6 +87,32 @@ func TestThatThereIsNoControllerIsSaid(t *testing.T) {
 			}
 			if notes.String() != tt.want {
 				t.Errorf("it says\n%swant\n%s", &notes, tt.want)
+			}
+		})
+	}
+}
+
+// kubectl's --namespace is the controller's where a command is about nothing else in a namespace; plan and explain are about pods.
+func TestTheNamespaceOfTheController(t *testing.T) {
+	for name, tt := range map[string]struct {
+		at    *target
+		flags []string
+		want  string
+	}{
+		"none is given":           {newTarget(), nil, "kube-system"},
+		"by kubectl's flag":       {newTarget(), []string{"-n", "nodes"}, "nodes"},
+		"by both flags":           {newTarget(), []string{"-n", "nodes", "--system-namespace", "karpenter"}, "karpenter"},
+		"beside that of the pods": {newTarget().forObjects(), []string{"-n", "shop"}, "kube-system"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("SYSTEM_NAMESPACE", "")
+			cmd := &cobra.Command{}
+			tt.at.addTo(cmd)
+			if err := cmd.ParseFlags(tt.flags); err != nil {
+				t.Fatal(err)
+			}
+			if got := tt.at.systemNamespace(); got != tt.want {
+				t.Errorf("%v mean the controller in namespace %s, want %s", tt.flags, got, tt.want)
 			}
 		})
 	}

@@ -80,14 +80,22 @@ func (s Scope) ParameterARN(parameter string) string {
 	return s.arn("ssm", "parameter/"+strings.TrimPrefix(parameter, "/"))
 }
 
+// partitions are AWS's, by how their regions begin; the others are of the partition aws.
+var partitions = map[string]string{"cn-": "aws-cn", "us-gov-": "aws-us-gov", "us-iso-": "aws-iso", "us-isob-": "aws-iso-b", "eu-isoe-": "aws-iso-e", "us-isof-": "aws-iso-f", "eusc-": "aws-eusc"}
+
 // PartitionOf is the partition that a region belongs to.
 func PartitionOf(region string) string {
-	for prefix, partition := range map[string]string{"cn-": "aws-cn", "us-gov-": "aws-us-gov", "us-iso-": "aws-iso", "us-isob-": "aws-iso-b", "eusc-": "aws-eusc"} {
+	for prefix, partition := range partitions {
 		if strings.HasPrefix(region, prefix) {
 			return partition
 		}
 	}
 	return "aws"
+}
+
+// Partitions are all of them, sorted.
+func Partitions() []string {
+	return slices.Sorted(slices.Values(slices.AppendSeq([]string{"aws"}, maps.Values(partitions))))
 }
 
 // ClusterARN is the ARN of the scope's cluster in EKS.

@@ -5,12 +5,19 @@
 package kubectl
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/daemok/daemok/internal/nearest"
 	"github.com/daemok/daemok/kube/access"
 )
 
@@ -40,11 +47,18 @@ func (f *Flags) Config() (*rest.Config, error) {
 			return nil, err
 		}
 	}
-	config, err := f.kubectl.ToRESTConfig()
+	files, err := f.kubectl.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
 		return nil, err
 	}
-	files, err := f.kubectl.ToRawKubeConfigLoader().RawConfig()
+	if name := *f.kubectl.Context; name != "" && files.Contexts[name] == nil {
+		names := slices.Sorted(maps.Keys(files.Contexts))
+		if near := nearest.Word(name, names); near != "" {
+			return nil, fmt.Errorf("--context: context %q does not exist: did you mean %s?", name, near)
+		}
+		return nil, fmt.Errorf("--context: context %q does not exist: there are %s", name, cmp.Or(strings.Join(names, ", "), "none"))
+	}
+	config, err := f.kubectl.ToRESTConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -60,3 +74,6 @@ func (f *Flags) Namespace() (string, error) {
 	name, _, err := f.kubectl.ToRawKubeConfigLoader().Namespace()
 	return name, err
 }
+
+// GivenNamespace is what the flag says; empty: it was not given.
+func (f *Flags) GivenNamespace() string { return *f.kubectl.Namespace }
