@@ -103,11 +103,16 @@ func TestValuesThatDoNotExist(t *testing.T) {
 		"nothing like it":                   {"vegetables: 1", []string{"vegetables is not a value of this chart\n"}},
 		"several":                           {"settings: {clusterNam: c, isolatedVpc: true}", []string{"settings.clusterNam is not", "mean settings.clusterName?", "settings.isolatedVpc is not", "mean settings.isolatedVPC?", "settings.clusterName is not set"}},
 		"in what goes to the pod":           {"affinity: {nodeAfinity: {}}", []string{"affinity.nodeAfinity is not a value of this chart; did you mean affinity.nodeAffinity?"}},
+		"an older name and a newer one":     {"settings: {clusterName: c, logLevel: debug}", []string{"settings.logLevel is not a value of this chart; did you mean logLevel?"}},
+		"an older name alone":               {"defaultInstanceProfile: p\n" + least, []string{"did you mean aws.defaultInstanceProfile?"}},
 		"a gate":                            {"settings: {clusterName: c, featureGates: {nodeRepairs: true}}", []string{"did you mean settings.featureGates.nodeRepair?"}},
 		"no cluster":                        {"replicas: 2", []string{"settings.clusterName is not set"}},
 		"two letters changed places":        {"settings: {clutserName: c}", []string{"did you mean settings.clusterName?"}},
 		"what the controller refuses":       {"settings: {clusterName: c, ignoreDRARequests: false, disableControllerWarmup: true}", []string{"settings.ignoreDRARequests is false", "settings.disableControllerWarmup is true"}},
 		"features that are not there":       {"settings: {clusterName: c, featureGates: {nodeOverlay: true, staticCapacity: true, capacityBuffer: true}}", []string{"settings.featureGates.nodeOverlay is true", "settings.featureGates.staticCapacity is true", "settings.featureGates.capacityBuffer is true"}},
+		"Karpenter's image as 0.16 has it":  {"controller: {image: \"public.ecr.aws/karpenter/controller:v0.16.3@sha256:68db\"}\n" + least, []string{`controller.image is the text "public.ecr.aws/karpenter/controller:v0.16.3@sha256:68db"`, "remove it from your values, or set controller.image.repository"}},
+		"a section that is empty":           {"controller: {metrics: }\nserviceMonitor:\n" + least, []string{"at '': missing property 'serviceMonitor'", "at '/controller': missing property 'metrics'"}},
+		"a value that is empty":             {"serviceAccount: {create: }\nreplicas:\n" + least, []string{"at '/serviceAccount': missing property 'create'", "missing property 'replicas'"}},
 		"Karpenter's image":                 {"controller: {image: {repository: public.ecr.aws/karpenter/controller}}\n" + least, []string{"is Karpenter's image"}},
 		"two ports alike":                   {"controller: {metrics: {port: 8081}}\n" + least, []string{"controller.metrics.port and controller.healthProbe.port are both 8081"}},
 		"several replicas without election": {"settings: {clusterName: c, disableLeaderElection: true}", []string{"settings.disableLeaderElection is true", "replicas (2)"}},
@@ -121,6 +126,39 @@ func TestValuesThatDoNotExist(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What users of older charts and of umbrella charts have in their values, and what is left empty there, changes nothing for the worse.
+func TestValuesThatAreTaken(t *testing.T) {
+	render := load(t, Daemok)
+	for name, tt := range map[string]struct{ values, want string }{
+		"the condition of an umbrella chart":  {"enabled: true", "kind: Deployment"},
+		"a context of 0.27, of a strict user": {"controller: {securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}, readOnlyRootFilesystem: true, runAsNonRoot: true, privileged: false}}", "privileged: false"},
+		"a root file system to write to":      {"controller: {securityContext: {readOnlyRootFilesystem: false}}", "readOnlyRootFilesystem: false"},
+		"an affinity that is empty":           {"affinity: {podAffinity: , nodeAffinity: , podAntiAffinity: }", "key: karpenter.sh/nodepool"},
+		"texts that are empty":                {"dnsPolicy: \"\"\nstrategy: {type: \"\", rollingUpdate: {maxSurge: }}\npriorityClassName: \"\"", "maxUnavailable: 1"},
+		"no section of another chart":         {"global:\nwebhook:\nsettings: {featureGates: , aws: }", "kind: Deployment"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := render(Options{Release: "karpenter", Namespace: "kube-system", Values: with(valuesOf(t, tt.values), "settings.clusterName", "c")})
+			if err != nil || !strings.Contains(got.Text, tt.want) {
+				t.Fatalf("%s\n got %v\n%s\nwant %q", tt.values, err, got.Text, tt.want)
+			}
+			for _, o := range got.Objects {
+				for _, wrong := range refused(t, o) {
+					t.Errorf("%s %s: %v", o.GetKind(), o.GetName(), wrong)
+				}
+			}
+		})
+	}
+}
+
+// A release of Karpenter's chart of definitions has values of its own, which Helm hands on where it upgrades the release in place.
+func TestTheDefinitionsTakeValuesOfKarpenters(t *testing.T) {
+	got, err := load(t, DaemokCRDs)(Options{Release: "karpenter-crd", Namespace: "kube-system", Values: valuesOf(t, "webhook: {enabled: true, serviceName: karpenter, serviceNamespace: kube-system, port: 8443}")})
+	if want := "webhook: remove it, it changes nothing"; err != nil || !strings.Contains(got.Notes, want) {
+		t.Errorf("%v\n%s\nwant %q in the notes", err, got.Notes, want)
 	}
 }
 
@@ -158,7 +196,7 @@ func TestAWrongFormIsNamed(t *testing.T) {
 	for path, wrong := range map[string]any{
 		"settings.batchMaxDuration": "10", "settings.clusterEndpoint": "my-cluster", "settings.preferencePolicy": "respect", "settings.minValuesPolicy": "Loose",
 		"settings.isolatedVPC": "maybe", "settings.reservedENIs": -1, "settings.vmMemoryOverheadPercent": 7.5, "settings.payback": "sometimes", "settings.kubeClientQPS": "fast",
-		"settings.assumeRoleARN": "nodes", "settings.maxSystemMemory": "0.25", "logLevel": "verbose", "logEncoding": "text", "settings.offeringMetrics": "some", "controller.image.digest": "0123",
+		"settings.assumeRoleARN": "nodes", "settings.maxSystemMemory": "0.25", "logLevel": "verbose", "controller.logLevel": "warn", "logEncoding": "text", "settings.offeringMetrics": "some", "controller.image.digest": "0123",
 		"settings.interruptionQueue": "https://sqs.eu-west-1.amazonaws.com/123456789012/prod", "settings.aws.interruptionQueueName": "arn:aws:sqs:eu-west-1:123456789012:prod",
 		"imagePullPolicy": "Sometimes", "replicas": 1.5, "podDisruptionBudget.maxUnavailable": "half", "controller.metrics.port": 0, "dnsPolicy": "None of it",
 	} {

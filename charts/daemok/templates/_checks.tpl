@@ -7,10 +7,12 @@
 {{/* `helm get values` without --output prints a title above the values, which is a key where they are handed on. */}}
 {{- define "daemok.unknown" -}}
 {{- $known := .Files.Get "files/values.yaml" | fromYaml -}}
+{{- $options := .Files.Get "files/options.yaml" | fromYaml -}}
+{{- range concat $options.variables $options.configMap -}}{{- range .old -}}{{- $_ := set $known . "old" -}}{{- end -}}{{- end -}}
 {{- include "daemok.unknownIn" (dict "values" (omit .Values "global" "USER-SUPPLIED VALUES") "at" "" "known" $known) -}}
 {{- end -}}
 
-{{/* One line for each key of values, a map that is at the dotted path, that is no value. A map of free keys is "open". */}}
+{{/* One line for each key of values, a map that is at the dotted path, that is no value. A map of free keys is "open", a value of older charts "old". */}}
 {{- define "daemok.unknownIn" -}}
 {{- range $key, $value := .values -}}
 {{- $path := printf "%s%s" $.at $key -}}
@@ -24,18 +26,21 @@
 {{- end -}}
 
 {{/* The known value whose last word differs from that of path by the fewest letters, a third of it at most: one of the same parent, else
-     of another where the word is long enough to say something. */}}
+     of another where the word is long enough to say something, and one of older charts last. */}}
 {{- define "daemok.didYouMean" -}}
 {{- $words := splitList "." .path -}}
 {{- $parent := initial $words | join "." -}}
-{{- $siblings := list -}}{{- $others := list -}}
-{{- range $path, $_ := .known -}}
+{{- $siblings := list -}}{{- $others := list -}}{{- $old := list -}}
+{{- range $path, $is := .known -}}
 {{- if eq $parent (splitList "." $path | initial | join ".") -}}{{- $siblings = append $siblings $path -}}
+{{- else if eq $is "old" -}}{{- $old = append $old $path -}}
 {{- else -}}{{- $others = append $others $path -}}
 {{- end -}}
 {{- end -}}
 {{- $best := include "daemok.nearest" (dict "word" (last $words) "paths" $siblings) -}}
-{{- if and (not $best) (gt (len (last $words)) 5) -}}{{- $best = include "daemok.nearest" (dict "word" (last $words) "paths" $others) -}}{{- end -}}
+{{- range list $others $old -}}
+{{- if and (not $best) (gt (len (last $words)) 7) -}}{{- $best = include "daemok.nearest" (dict "word" (last $words) "paths" .) -}}{{- end -}}
+{{- end -}}
 {{- with $best -}}; did you mean {{ . }}?{{- end -}}
 {{- end -}}
 
@@ -95,7 +100,9 @@
 {{- if not (or $name (has "CLUSTER_NAME" $env) .Values.controller.envFrom) }}
 settings.clusterName is not set: set it to the name of the EKS cluster
 {{- end -}}
-{{- if hasSuffix "karpenter/controller" .Values.controller.image.repository }}
+{{- if kindIs "string" .Values.controller.image }}
+{{ printf "controller.image is the text %q, as in charts of Karpenter 0.16: remove it from your values, or set controller.image.repository to a mirror of Daemok's image" .Values.controller.image }}
+{{- else if hasSuffix "karpenter/controller" .Values.controller.image.repository }}
 {{ printf "controller.image.repository %s is Karpenter's image: remove controller.image from your values, or name a mirror of Daemok's image" .Values.controller.image.repository }}
 {{- end -}}
 {{- if eq (int .Values.controller.metrics.port) (int .Values.controller.healthProbe.port) }}

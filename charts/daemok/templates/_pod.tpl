@@ -4,11 +4,13 @@
 {{- $affinity := .Values.affinity | default dict | deepCopy -}}
 {{- $selector := dict "matchLabels" (include "daemok.selectorLabels" . | fromYaml) -}}
 {{- range pick $affinity "podAffinity" "podAntiAffinity" -}}
+{{- with . -}}
 {{- range .requiredDuringSchedulingIgnoredDuringExecution -}}
 {{- if not .labelSelector -}}{{- $_ := set . "labelSelector" $selector -}}{{- end -}}
 {{- end -}}
 {{- range .preferredDuringSchedulingIgnoredDuringExecution -}}
 {{- if and .podAffinityTerm (not .podAffinityTerm.labelSelector) -}}{{- $_ := set .podAffinityTerm "labelSelector" $selector -}}{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- $node := $affinity.nodeAffinity | default dict -}}
@@ -42,7 +44,7 @@
   "capabilities" (dict "drop" (list "ALL"))
   "seccompProfile" (dict "type" "RuntimeDefault") -}}
 {{- range $key, $value := .Values.controller.securityContext -}}
-{{- if $value -}}{{- $_ := set $fixed $key $value -}}{{- end -}}
+{{- if not (has (toJson $value) (list "null" "{}")) -}}{{- $_ := set $fixed $key $value -}}{{- end -}}
 {{- end -}}
 {{- toYaml $fixed -}}
 {{- end -}}
