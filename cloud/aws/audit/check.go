@@ -99,7 +99,8 @@ func (a *Auditor) simulate(ctx context.Context, role string, g rights.Grant, acc
 }
 
 func finding(g rights.Grant, action string, state State, why string) Finding {
-	return Finding{Statement: g.Sid, Action: action, State: state, Why: why, Without: g.Without, Optional: g.Optional}
+	loss := g.Lacking(action)
+	return Finding{Statement: g.Sid, Action: action, State: state, Why: why, Without: loss.Without, Optional: loss.Optional}
 }
 
 func inWords(decision types.PolicyEvaluationDecisionType) string {
