@@ -33,7 +33,8 @@ func TestTheNotesSay(t *testing.T) {
 		"what it is, of what and how to install it": {func(*Release) {}, []string{
 			"# Daemok v0.1.0\n", "This is an alpha", "ac35e98798aa5b088647464e54d44ac38c99c000", "2026-11-27 06:41:43 UTC", "Go v1.26.8", "v1.36.3", digest,
 			"linux/arm64: 31.2 MB compressed, `sha256:feed`", "`charts/daemok-crd-0.1.0.tgz`", "`daemok_0.1.0_linux_arm64.tar.gz`", "`daemok-deploy_0.1.0.tar.gz`: CloudFormation",
-			"--install daemok-crd charts/daemok-crd-0.1.0.tgz", "controller.image.digest=" + digest, "./daemok demo", "Tests run on linux/amd64",
+			"--install daemok-crd charts/daemok-crd-0.1.0.tgz --namespace kube-system\n", "--install karpenter charts/daemok-0.1.0.tgz --namespace kube-system --skip-crds --wait", "controller.image.digest=" + digest,
+			"roles of the templates trust the service account `kube-system/karpenter`", "/tree/ac35e98798aa5b088647464e54d44ac38c99c000/docs/tasks/install.md", "./daemok demo", "Tests run on linux/amd64",
 		}, []string{"changed checkout", "no lab", "no Helm charts", "no container image", "<no value>"}},
 		"that there is no lab for a platform": {func(r *Release) { r.NoLab = []string{"darwin/amd64", "darwin/arm64"} }, []string{"no lab, and so no `daemok demo`, for darwin/amd64, darwin/arm64"}, nil},
 		"how to go on without charts":         {func(r *Release) { r.Charts = nil }, []string{"no Helm charts", "kubectl apply --server-side -f crds.yaml"}, []string{"helm upgrade"}},
