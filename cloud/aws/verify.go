@@ -130,7 +130,7 @@ func profileUnknown(class nodeclass.Class, message string) error {
 	}
 	if name != "" {
 		return &cloud.RefusedError{Reason: reason, Cause: fmt.Sprintf(
-			"there is no such profile: EC2 knows no instance profile %q, which spec.instanceProfile names; make it or name another (%s)", name, message)}
+			"there is no such profile: EC2 knows no instance profile %q, which spec.instanceProfile names; create it or name another (%s)", name, message)}
 	}
 	return &nodeclass.NotYetError{Reason: reason, Text: fmt.Sprintf(
 		"there is no such profile: EC2 does not know instance profile %q, which was made for spec.role %s; that is usual for some seconds (%s)",

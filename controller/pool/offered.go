@@ -123,13 +123,13 @@ func (l lack) text(offered Offered, class string) string {
 			words[i] += " (did you mean " + near + "?)"
 		}
 	}
-	offer := class + " offers machines in " + few(have)
+	offer := class + " offers " + few(have)
 	if l.key == cluster.LabelInstanceType {
 		offer = fmt.Sprintf("%s offers %s in %s", class, counted(len(have), "type"), strings.Join(slices.Sorted(maps.Keys(offered[api.LabelRegion])), ", "))
 	}
 	outcome := "they are left out"
 	if l.all {
-		outcome = "nothing else is listed, so the pool buys nothing: name others, or remove the requirement"
+		outcome = "nothing else is listed, so nothing is launched: list others, or remove the requirement"
 	}
 	return fmt.Sprintf("%s: %s not offered: %s; %s; %s", l.field, nouns[l.key], few(words), offer, outcome)
 }

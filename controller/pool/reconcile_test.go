@@ -152,7 +152,7 @@ func TestWhatItsClassDoesNotOffer(t *testing.T) {
 		"all types are offered":      {in(api.LabelInstanceType, "m5.large"), true, "", ""},
 		"some types lacking":         {in(api.LabelInstanceType, "m5.large", "m99.metal"), true, "InstanceTypesNotOffered", `instance type not offered: "m99.metal"; EC2NodeClass/main offers 1 type in us-west-2; they are left out`},
 		"all types lacking":          {in(api.LabelInstanceType, "m5.larg", "m98.large"), false, karpv1.ReasonNodePoolValidationFailed, `requirements[0]: instance type not offered: "m5.larg" (did you mean m5.large?), "m98.large"`},
-		"a zone of another region":   {in(api.LabelZone, "eu-west-1a"), false, karpv1.ReasonNodePoolValidationFailed, `zone not offered: "eu-west-1a"; EC2NodeClass/main offers machines in us-west-2a, us-west-2b; nothing else`},
+		"a zone of another region":   {in(api.LabelZone, "eu-west-1a"), false, karpv1.ReasonNodePoolValidationFailed, `zone not offered: "eu-west-1a"; EC2NodeClass/main offers us-west-2a, us-west-2b; nothing else`},
 		"one zone too many":          {in(api.LabelZone, "us-west-2a", "us-west-2c"), true, "NotOffered", `"us-west-2c" (did you mean us-west-2a?)`},
 		"a zone under its old name":  {in("failure-domain.beta.kubernetes.io/zone", "eu-west-1a"), false, karpv1.ReasonNodePoolValidationFailed, "eu-west-1a"},
 		"another region":             {in(api.LabelRegion, "eu-west-1"), false, karpv1.ReasonNodePoolValidationFailed, `region not offered: "eu-west-1"`},

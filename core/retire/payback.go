@@ -111,10 +111,18 @@ func (x *Search) verdict(nodes []*candidate, atMost string, saves quantity.Micro
 		return 0, fmt.Sprintf("%s would be saved at first, and more than that be spent before pods and nodes are likely to be gone", saves)
 	}
 	if cost > inAll {
-		return 0, fmt.Sprintf("%s%s would be saved, about $%.3f until pods or nodes are likely to be gone, and moving %d pods costs about $%.3f%s",
-			atMost, saves, inAll, podsOf(nodes), cost, whileStarting(nodes, starts))
+		return 0, fmt.Sprintf("%s%s would be saved, about $%.3f until pods or nodes are likely to be gone, and moving %s costs about $%.3f%s",
+			atMost, saves, inAll, counted(podsOf(nodes)), cost, whileStarting(nodes, starts))
 	}
 	return time.Duration(float64(cost / (float64(saves) / 1e6) * float64(time.Hour))), x.unbalanced(nodes, saves)
+}
+
+// counted says how many pods, in words of an event.
+func counted(pods int) string {
+	if pods == 1 {
+		return "1 pod"
+	}
+	return fmt.Sprintf("%d pods", pods)
 }
 
 // movingCost is what moving the pods of the nodes costs in dollars, and which part of that

@@ -59,7 +59,7 @@ func (f Finder) Subnets(ctx context.Context, terms []nodeclass.SubnetTerm) ([]no
 	}
 	if len(found) == 0 {
 		return nil, &nodeclass.MissingError{Reason: nodeclass.SubnetsNotFound, Letter: nodeclass.NoSubnetMatches, Text: fmt.Sprintf(
-			"no subnet in %s matches spec.subnetSelectorTerms (%s): tag the subnets for machines so, or change the terms", f.region(), describeSubnets(terms))}
+			"no subnet in %s matches spec.subnetSelectorTerms (%s): tag subnets so that they match, or change the terms", f.region(), describeSubnets(terms))}
 	}
 	return slices.SortedFunc(maps.Values(found), func(a, b nodeclass.Subnet) int {
 		return cmp.Or(cmp.Compare(b.Free, a.Free), cmp.Compare(a.ID, b.ID))
@@ -87,7 +87,7 @@ func (f Finder) Groups(ctx context.Context, terms []nodeclass.GroupTerm) ([]node
 	}
 	if len(found) == 0 {
 		return nil, &nodeclass.MissingError{Reason: nodeclass.SecurityGroupsNotFound, Letter: nodeclass.NoSecurityGroupMatches, Text: fmt.Sprintf(
-			"no security group in %s matches spec.securityGroupSelectorTerms (%s): tag the group so, or change the terms", f.region(), describeGroups(terms))}
+			"no security group in %s matches spec.securityGroupSelectorTerms (%s): tag a security group so that it matches, or change the terms", f.region(), describeGroups(terms))}
 	}
 	return slices.SortedFunc(maps.Values(found), func(a, b nodeclass.Group) int { return cmp.Compare(a.ID, b.ID) }), nil
 }
