@@ -76,14 +76,25 @@
 {{- last $row -}}
 {{- end -}}
 
-{{/* Controllers of another release that run in the cluster, a line each: two would act at once. Nothing where no cluster is asked. */}}
+{{/* Controllers under other names that run in the cluster, a line each: two would act at once. Nothing where no cluster is asked.
+     One may be of this very release, as Karpenter's chart called it. */}}
 {{- define "daemok.others" -}}
+{{- $name := include "daemok.fullname" . -}}
 {{- range (lookup "apps/v1" "Deployment" "" "").items -}}
 {{- $deployment := . -}}
-{{- if and (ne (printf "%s/%s" .metadata.namespace .metadata.name) (printf "%s/%s" $.Release.Namespace (include "daemok.fullname" $))) (gt (int .spec.replicas) 0) -}}
+{{- if and (ne (printf "%s/%s" .metadata.namespace .metadata.name) (printf "%s/%s" $.Release.Namespace $name)) (gt (int .spec.replicas) 0) -}}
 {{- range .spec.template.spec.containers -}}
-{{- if regexMatch "(^|/)(daemok-controller|karpenter/controller)([:@]|$)" .image }}
+{{- $env := dict -}}
+{{- range .env -}}{{- $_ := set $env .name true -}}{{- end -}}
+{{- if or $env.KARPENTER_SERVICE (regexMatch "(^|/)(daemok-controller|karpenter/controller)([:@]|$)" .image) }}
+{{- $labels := $deployment.metadata.labels | default dict -}}
+{{- if eq (printf "%s/%s" $deployment.metadata.namespace (index $labels "app.kubernetes.io/instance")) (printf "%s/%s" $.Release.Namespace $.Release.Name) }}
+{{- $called := index $labels "app.kubernetes.io/name" -}}
+{{- $stays := ternary (printf "fullnameOverride to %s" $deployment.metadata.name) (printf "nameOverride to %s" $called) (eq $called (include "daemok.name" $)) }}
+{{ printf "%s/%s is of this release, which would call it %s, its service account too: set %s, and its names stay" $deployment.metadata.namespace $deployment.metadata.name $name $stays }}
+{{- else }}
 {{ printf "%s/%s runs %s in this cluster, and two controllers would act at once: upgrade its release instead, or scale it to 0 first" $deployment.metadata.namespace $deployment.metadata.name .image }}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
