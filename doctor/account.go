@@ -259,6 +259,9 @@ func queue(ctx context.Context, p *Patient) ([]Finding, error) {
 	if name == "" {
 		return []Finding{trouble(Warning, "", "no interruption queue is set: nodes are not drained before AWS takes spot instances away", "deploy/aws/cloudformation.yaml makes one: set settings.interruptionQueue to its name")}, nil
 	}
+	if base := name[strings.LastIndexAny(name, "/:")+1:]; base != name {
+		return []Finding{trouble(Error, "queue "+name, "this is its URL or ARN, with which the controller does not start", "set settings.interruptionQueue to its name, "+base)}, nil
+	}
 	q, there, err := p.Account.Queue(ctx, name)
 	switch {
 	case err != nil:

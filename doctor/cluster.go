@@ -168,6 +168,9 @@ func controllerRuns(ctx context.Context, p *Patient) ([]Finding, error) {
 		out = append(out, trouble(Error, object, "none of its pods is ready"+after("; "+ended+" ended with: ", last), logs))
 	case last != "":
 		out = append(out, trouble(Warning, ended, "it is not ready; it ended with: "+last, logs))
+	case d.Status.ReadyReplicas < wants:
+		out = append(out, trouble(Warning, object, fmt.Sprintf("%d of %d replicas are ready: where the leader ends, no other is there to go on", d.Status.ReadyReplicas, wants),
+			fmt.Sprintf("see why with kubectl -n %s get pods; each replica wants a node of its own that the controller does not manage", p.Namespace)))
 	}
 	if name := found.Setting("CLUSTER_NAME"); p.Name != "" && name != "" && name != p.Name {
 		out = append(out, trouble(Error, object, fmt.Sprintf("its cluster is called %s, and this one %s", name, p.Name), "set settings.clusterName to "+p.Name))
@@ -195,13 +198,17 @@ func podsOf(ctx context.Context, p *Patient, d *appsv1.Deployment) ([]corev1.Pod
 }
 
 // lastError is a pod of which a container is not ready that ended with an error, and the
-// error; empty: there is none. The chart has the kubelet keep the end of the log.
+// error; empty: there is none. The chart has the kubelet keep the end of the log; where there is none the exit code tells.
 func lastError(pods []corev1.Pod) (pod, text string) {
 	for i := range pods {
 		for _, c := range pods[i].Status.ContainerStatuses {
 			for _, ended := range []*corev1.ContainerStateTerminated{c.State.Terminated, c.LastTerminationState.Terminated} {
-				if !c.Ready && ended != nil && ended.Message != "" {
+				switch {
+				case c.Ready || ended == nil:
+				case ended.Message != "":
 					return "Pod/" + pods[i].Name, errorOf(ended.Message)
+				case ended.ExitCode != 0:
+					return "Pod/" + pods[i].Name, fmt.Sprintf("exit code %d, %s", ended.ExitCode, ended.Reason)
 				}
 			}
 		}

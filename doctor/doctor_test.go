@@ -287,6 +287,9 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 		"the clock is ahead":            {lease(21 * time.Minute), "clock", Warning, "is 21m0s ahead of the API server's"},
 		"a replica that does not start": {replica(false, unstarted), "controller", Warning, "Pod/karpenter-1 it is not ready; it ended with: AWS does not know the controller: this host's clock is 21 min behind AWS's"},
 		"a replica that started again":  {replica(true, unstarted), "", OK, ""},
+		"a replica that was killed":     {replica(false, ""), "controller", Warning, "Pod/karpenter-1 it is not ready; it ended with: exit code 1, Error"},
+		"one replica is ready": {controller(func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(2)) }), "controller", Warning,
+			"Deployment/karpenter 1 of 2 replicas are ready: where the leader ends, no other is there to go on"},
 		"no replica starts": {func(w *town) {
 			replica(false, unstarted)(w)
 			w.objects["controller"].(*appsv1.Deployment).Status.ReadyReplicas = 0
@@ -423,6 +426,7 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 		}, "", OK, ""},
 		"no queue":                    {setting("CLUSTER_NAME=prod"), "interruption queue", Warning, "no interruption queue is set"},
 		"a queue that is not there":   {setting("CLUSTER_NAME=prod", "INTERRUPTION_QUEUE=other"), "interruption queue", Error, "queue other it does not exist in this account and region"},
+		"a queue by its URL":          {setting("CLUSTER_NAME=prod", "INTERRUPTION_QUEUE=https://sqs.eu-west-1.amazonaws.com/123456789012/prod"), "interruption queue", Error, "this is its URL or ARN"},
 		"a queue that lets nobody in": {func(w *town) { w.account.queues["prod"] = audit.Queue{Encrypted: true} }, "interruption queue", Error, "does not let EventBridge"},
 		"a queue that lets others in": {queuePolicy(sends("Allow", "s3.amazonaws.com")), "interruption queue", Error, "does not let EventBridge"},
 		"a queue that keeps it out":   {queuePolicy(sends("Allow", "events.amazonaws.com") + "," + sends("Deny", "events.amazonaws.com")), "interruption queue", Error, "does not let EventBridge"},

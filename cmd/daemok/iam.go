@@ -250,6 +250,7 @@ func (r *iamReader) features(s *rights.Scope, found inCluster) {
 	if queue == "" && found.install.Deployment == nil { // nothing is installed yet: the guides call it as the cluster
 		queue = s.Cluster
 	}
+	queue = queue[strings.LastIndexAny(queue, "/:")+1:] // of a URL or an ARN, with which the controller would not start
 	if queue != "" && queue != noQueue {
 		s.Queue = deploy.Queue(s.Partition, s.Region, s.Account, queue)
 	}
