@@ -103,7 +103,7 @@ func resume(ctx context.Context, log *slog.Logger, applier *apply.Applier, told 
 		if err == nil {
 			return true
 		}
-		log.Error("could not take up what an earlier process left, trying again", "error", err.Error())
+		log.Error("could not read what an earlier process left, trying again", "error", err.Error())
 		if pause.For(ctx, resumeAgain) != nil {
 			return false
 		}

@@ -128,7 +128,7 @@ func (g *global) take(now settings.Settings) {
 		g.tell(false, err.Error()+"; the settings of before hold")
 		return
 	}
-	g.log.Info("global settings have changed: starting anew with them")
+	g.log.Info("global settings have changed: restarting with them")
 	g.restart()
 }
 

@@ -76,7 +76,7 @@ func ended(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: the API server took no renewal for %v, so another controller may lead; nothing was written since the fence closed, %v after the last renewal; "+
-		"this process starts anew, as a standby, and goes on with what is under way should it lead again", err, fence.RenewFor, fence.LeaseFor-fence.CallFor)
+		"this process restarts, as a standby, and goes on with what is under way should it lead again", err, fence.RenewFor, fence.LeaseFor-fence.CallFor)
 }
 
 // serve builds the program and runs it; unread is why the global settings were not read.

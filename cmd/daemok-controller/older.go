@@ -28,7 +28,7 @@ type olderKinds struct {
 func (k olderKinds) Round(context.Context) (time.Duration, error) {
 	is, err := k.served()
 	if err == nil && is != k.had {
-		k.log.Info("the cluster has got the kinds of the older API generation, or has them no more: starting anew", "served", is)
+		k.log.Info("the cluster has got the kinds of the older API generation, or no longer has them: restarting", "served", is)
 		k.restart()
 	}
 	return olderEvery, err

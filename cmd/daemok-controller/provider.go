@@ -85,7 +85,7 @@ func newProvider(ctx context.Context, o options, config *rest.Config, told *obse
 		NoSurplusCredits: !o.surplusCredits, NoReservedCapacity: !o.reserved, ZonalShift: o.zonalShift,
 		DNS:      clusterDNS(ctx, config),
 		Observer: callObserver{told},
-		Warn:     func(err error) { log.Warn("learnt less of AWS than there is", "error", err.Error()) },
+		Warn:     func(err error) { log.Warn("some information from AWS is missing", "error", err.Error()) },
 	}
 	if !o.eksControlPlane {
 		settings.KubernetesVersion = versionOf(config)

@@ -165,7 +165,7 @@ func (a *Adoptions) decline(ctx context.Context, c *karpv1.NodeClaim, why string
 	if err := a.Store.Status().Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("write on claim %s why it does not take its machine over: %w", c.Name, err)
 	}
-	a.Log.Warn("cannot take a machine over", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "machine", c.Annotations[api.MarkAdopt], "why", why)
+	a.Log.Warn("cannot adopt an instance", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "instance", c.Annotations[api.MarkAdopt], "why", why)
 	a.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: karpv1.ReasonNotAdopted, Message: why})
 	return nil
 }
@@ -194,8 +194,8 @@ func (a *Adoptions) write(ctx context.Context, c *karpv1.NodeClaim, found adopte
 	if err := a.Store.Status().Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("write machine %s on claim %s: %w", m.ID, c.Name, err)
 	}
-	a.Log.Info("took a machine over", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "machine", m.ID, "node", found.node.Name, "type", m.Kind,
-		"zone", m.Zone, "option", string(m.Option))
+	a.Log.Info("adopted an instance", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "instance", m.ID, "node", found.node.Name, "type", m.Kind,
+		"zone", m.Zone, "capacityType", string(m.Option))
 	a.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Reason: "Adopted",
 		Message: fmt.Sprintf("took machine %s of node %s over", m.ID, found.node.Name)})
 	return nil
@@ -280,6 +280,6 @@ func (r *Reconciler) release(ctx context.Context, c *karpv1.NodeClaim) error {
 	if err := r.Store.Delete(ctx, from, client.Preconditions{UID: &from.UID}); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete claim %s, whose machine claim %s has: %w", name, c.Name, err)
 	}
-	r.Log.Info("let a claim go whose machine another has", "claim", name, "by", c.Name)
+	r.Log.Info("deleted a nodeclaim whose instance another one has", "claim", name, "by", c.Name)
 	return nil
 }

@@ -269,7 +269,7 @@ func (r *Reconciler) forget(ctx context.Context, c *karpv1.NodeClaim) error {
 	if err := r.Store.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("remove finalizer of claim %s: %w", c.Name, err)
 	}
-	r.Log.Info("deleted nodeclaim", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "node", c.Status.NodeName, "machine", c.Status.ProviderID)
+	r.Log.Info("deleted nodeclaim", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "node", c.Status.NodeName, "instance", c.Status.ProviderID)
 	if c.Status.ProviderID != "" {
 		r.Metrics.ClaimsTerminated.WithLabelValues(translate.PoolCalled(c.Labels), c.Labels[api.LabelCapacityType], c.Labels[api.LabelZone]).Inc()
 	}

@@ -97,7 +97,7 @@ func (o *Outcomes) Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Mach
 	if o.Record != nil {
 		o.Record.Has(c.Name, m.ID, fmt.Sprintf("%s in %s, %s", m.Kind, m.Zone, m.Option))
 	}
-	said := []any{"claim", c.Name, "pool", translate.PoolCalled(c.Labels), "machine", m.ID, "type", m.Kind, "zone", m.Zone, "option", string(m.Option)}
+	said := []any{"claim", c.Name, "pool", translate.PoolCalled(c.Labels), "instance", m.ID, "type", m.Kind, "zone", m.Zone, "capacityType", string(m.Option)}
 	if offer.Priced {
 		said = append(said, "priceUSDPerHour", offer.Price.Dollars())
 	}
@@ -111,8 +111,8 @@ func (o *Outcomes) tellInstead(c *karpv1.NodeClaim, m cloud.Machine, other inste
 	if other.of == "" {
 		return
 	}
-	o.Log.Info("launched another instance than was decided", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "machine", m.ID,
-		"type", m.Kind, "zone", m.Zone, "option", string(m.Option), "insteadOf", other.of, "because", other.why)
+	o.Log.Info("launched another instance than was decided", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "instance", m.ID,
+		"type", m.Kind, "zone", m.Zone, "capacityType", string(m.Option), "insteadOf", other.of, "because", other.why)
 	o.became(c, fmt.Sprintf("was launched as %s in %s, %s, not as %s", m.Kind, m.Zone, m.Option, other.of), other.why)
 }
 
@@ -171,7 +171,7 @@ func (o *Outcomes) NotToBeHad(ctx context.Context, c *karpv1.NodeClaim, why erro
 // TooLate deletes a claim that no machine could be bought for in time.
 func (o *Outcomes) TooLate(ctx context.Context, c *karpv1.NodeClaim) error {
 	o.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: reasonTooLate, Message: tooLate})
-	o.Log.Warn("gave a claim up", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", reasonTooLate, "message", tooLate)
+	o.Log.Warn("gave up a nodeclaim", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", reasonTooLate, "message", tooLate)
 	o.gaveUp(c, tooLate)
 	if err := o.Store.Delete(ctx, c, client.Preconditions{UID: ptr(c.UID)}); err != nil {
 		return fmt.Errorf("delete claim %s, which got no machine in time: %w", c.Name, err)
@@ -194,7 +194,7 @@ func (o *Outcomes) Withdrawn(ctx context.Context, c *karpv1.NodeClaim) error {
 	if err := o.Store.Delete(ctx, c, client.Preconditions{UID: ptr(c.UID)}); err != nil {
 		return fmt.Errorf("delete claim %s, which was withdrawn: %w", c.Name, err)
 	}
-	o.Log.Info("let a withdrawn claim go", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", c.Annotations[api.MarkWithdrawn])
+	o.Log.Info("deleted a withdrawn nodeclaim", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", c.Annotations[api.MarkWithdrawn])
 	countDisrupted(o.Metrics, c, labelWithdrawn)
 	return nil
 }

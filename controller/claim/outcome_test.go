@@ -67,7 +67,7 @@ func TestTheMachineThatWasBoughtIsInTheLog(t *testing.T) {
 	if err := o.Bought(t.Context(), c, cloud.Machine{ID: "i-1", ProviderID: "aws:///a/i-1", Kind: "m5.large", Zone: "a", Option: cluster.Spot}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"level=INFO", "claim=a", "pool=default", "machine=i-1", "type=m5.large", "zone=a", "option=spot", "priceUSDPerHour=0.04"} {
+	for _, want := range []string{"level=INFO", "claim=a", "pool=default", "instance=i-1", "type=m5.large", "zone=a", "capacityType=spot", "priceUSDPerHour=0.04"} {
 		if !strings.Contains(lines.String(), want) {
 			t.Errorf("the log says\n%swant %q in it", lines, want)
 		}

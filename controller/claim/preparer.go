@@ -64,7 +64,7 @@ func (p *Preparer) Prepare(ctx context.Context, launches []plan.Launch) {
 		calls.Go(func() {
 			defer func() { <-slots }()
 			if err := p.Machines.Prepare(ctx, r.LaunchRequest); err != nil && ctx.Err() == nil {
-				p.Log.Warn("could not make ready what launches will need, they go on without", "class", r.Class.ID, "error", err.Error())
+				p.Log.Warn("could not prepare what launches will need; they continue without it", "class", r.Class.ID, "error", err.Error())
 			}
 		})
 	}
@@ -98,7 +98,7 @@ func unlike(launches []plan.Launch) (first, others []plan.Launch) {
 func (p *Preparer) foresee(ctx context.Context, l plan.Launch) (r Request, ok bool) {
 	r, err := p.requestFor(ctx, l)
 	if err != nil {
-		p.Log.Debug("could not foresee a launch", "pool", translate.Called(l.Pool), "error", err.Error())
+		p.Log.Debug("could not prepare a launch", "pool", translate.Called(l.Pool), "error", err.Error())
 	}
 	return r, err == nil
 }

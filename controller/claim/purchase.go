@@ -202,7 +202,7 @@ func (p *purchase) tell(ctx context.Context, why error) {
 	if why != nil {
 		text = why.Error()
 	}
-	p.log.Warn("could not buy machines", "claims", len(p.claims), "claim", p.claims[0].Name, "pool", translate.PoolCalled(p.claims[0].Labels),
+	p.log.Warn("could not launch nodeclaim(s)", "claims", len(p.claims), "claim", p.claims[0].Name, "pool", translate.PoolCalled(p.claims[0].Labels),
 		"attempt", p.attempt.String(), "error", text)
 }
 
@@ -236,7 +236,7 @@ func (p *purchase) fail(ctx context.Context, why error) {
 func giveUp(ctx context.Context, say outcomes, log *slog.Logger, claims []*karpv1.NodeClaim, why error) []*karpv1.NodeClaim {
 	settled := hopeless(why)
 	if ctx.Err() == nil {
-		log.Warn("found nothing to buy", "claims", len(claims), "claim", claims[0].Name, "pool", translate.PoolCalled(claims[0].Labels),
+		log.Warn("found no offering to launch", "claims", len(claims), "claim", claims[0].Name, "pool", translate.PoolCalled(claims[0].Labels),
 			"givenUp", settled, "error", why.Error())
 	}
 	var left []*karpv1.NodeClaim

@@ -221,7 +221,7 @@ func (r *Reconciler) hasJoined(c *karpv1.NodeClaim) {
 		r.Metrics.NodesAdopted.WithLabelValues(translate.PoolCalled(c.Labels), c.Labels[api.LabelZone]).Inc()
 		return
 	}
-	r.Log.Info("registered nodeclaim", "claim", c.Name, "node", c.Status.NodeName, "machine", c.Status.ProviderID,
+	r.Log.Info("registered nodeclaim", "claim", c.Name, "node", c.Status.NodeName, "instance", c.Status.ProviderID,
 		"type", c.Labels[api.LabelInstanceType], "afterSeconds", r.age(c))
 	r.Metrics.NodesCreated.WithLabelValues(translate.PoolCalled(c.Labels), c.Labels[api.LabelZone]).Inc()
 	if r.Health != nil {
@@ -287,7 +287,7 @@ func (r *Reconciler) letGo(ctx context.Context, c *karpv1.NodeClaim) error {
 		return fmt.Errorf("delete claim %s, which was withdrawn: %w", c.Name, err)
 	}
 	countDisrupted(r.Metrics, c, labelWithdrawn)
-	r.Log.Info("let a withdrawn claim go", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", c.Annotations[api.MarkWithdrawn])
+	r.Log.Info("deleted a withdrawn nodeclaim", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", c.Annotations[api.MarkWithdrawn])
 	return nil
 }
 
@@ -295,7 +295,7 @@ func (r *Reconciler) letGo(ctx context.Context, c *karpv1.NodeClaim) error {
 // it may have its machine, is looked at again.
 func (r *Reconciler) giveUp(ctx context.Context, c *karpv1.NodeClaim, label, reason, text string) error {
 	r.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: reason, Message: text})
-	r.Log.Warn("gave a claim up", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", reason, "message", text)
+	r.Log.Warn("gave up a nodeclaim", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", reason, "message", text)
 	asSeen := client.Preconditions{UID: ptr(c.UID), ResourceVersion: ptr(c.ResourceVersion)}
 	if err := r.Store.Delete(ctx, c, asSeen); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("give up claim %s (%s): %w", c.Name, reason, err)

@@ -204,7 +204,7 @@ func (c *Collector) letGo(ctx context.Context, seen sight) error {
 			c.missing[claim.UID] = true
 			continue
 		}
-		c.Log.Info("letting a claim go whose machine has vanished", "claim", claim.Name, "providerID", claim.Status.ProviderID)
+		c.Log.Info("deleting a nodeclaim whose instance is gone", "claim", claim.Name, "providerID", claim.Status.ProviderID)
 		if err := c.Store.Delete(ctx, claim, client.Preconditions{UID: &claim.UID}); client.IgnoreNotFound(err) != nil {
 			if !found {
 				c.missing[claim.UID] = true

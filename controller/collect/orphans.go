@@ -90,7 +90,7 @@ func (c *Collector) end(ctx context.Context, o orphan) error {
 		return c.drain(ctx, o)
 	}
 	c.warnOfUntagged(o)
-	c.Log.Info("giving back a machine that no claim asks for", "machine", o.ID, "type", o.Kind, "zone", o.Zone)
+	c.Log.Info("terminating an instance without nodeclaim", "instance", o.ID, "type", o.Kind, "zone", o.Zone)
 	if _, err := c.Machines.Terminate(ctx, o.ID); cloud.IsNotVisible(err) {
 		return nil // the next look finds it again
 	} else if err != nil {
@@ -119,7 +119,7 @@ func (c *Collector) warnOfUntagged(o orphan) {
 	}
 	c.untagged[o.ID] = true
 	c.Log.Warn("an instance that no claim has carries no tag of this cluster's UID, and goes by the cluster's name alone: give clusters of an account names of their own",
-		"machine", o.ID, "tag", api.TagClusterUID)
+		"instance", o.ID, "tag", api.TagClusterUID)
 }
 
 // drain has the drain loop see to an orphan's node. One that is being deleted has it do so
@@ -135,7 +135,7 @@ func (c *Collector) drain(ctx context.Context, o orphan) error {
 			return fmt.Errorf("have node %s of orphan %s drained: %w", node.Name, o.ID, err)
 		}
 	}
-	c.Log.Info("draining a node that no claim has", "node", node.Name, "machine", o.ID, "type", o.Kind, "zone", o.Zone, "ready", translate.IsReady(node))
+	c.Log.Info("draining a node without nodeclaim", "node", node.Name, "instance", o.ID, "type", o.Kind, "zone", o.Zone, "ready", translate.IsReady(node))
 	return c.deleteNode(ctx, node, o.ID)
 }
 

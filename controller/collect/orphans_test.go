@@ -194,7 +194,7 @@ func TestAnOrphanWithoutTheUIDOfTheClusterIsWarnedOf(t *testing.T) {
 	p.machine("i-2", time.Minute)
 	p.look()
 	p.look()
-	if got := strings.Count(log.String(), "level=WARN"); got != 1 || !strings.Contains(log.String(), "machine=i-2 tag=daemok.sh/cluster-uid") {
+	if got := strings.Count(log.String(), "level=WARN"); got != 1 || !strings.Contains(log.String(), "instance=i-2 tag=daemok.sh/cluster-uid") {
 		t.Errorf("%d warnings in\n%s", got, log.String())
 	}
 }

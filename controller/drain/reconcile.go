@@ -221,7 +221,7 @@ func (r *Reconciler) forget(ctx context.Context, node *corev1.Node, claim *karpv
 	if err := r.Store.Patch(ctx, node, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("remove finalizer of node %s: %w", node.Name, err)
 	}
-	r.Log.Info("deleted node", "node", node.Name, "pool", translate.PoolCalled(node.Labels), "machine", node.Spec.ProviderID)
+	r.Log.Info("deleted node", "node", node.Name, "pool", translate.PoolCalled(node.Labels), "instance", node.Spec.ProviderID)
 	id := translate.MachineID(node.Spec.ProviderID)
 	r.silent.drop(id)
 	r.ending.drop(id)

@@ -229,11 +229,11 @@ func (f *Finder) conclude(ctx context.Context, c *karpv1.NodeClaim, found findin
 		return fmt.Errorf("write on claim %s whether it drifted: %w", c.Name, err)
 	}
 	if found.reason == "" {
-		f.Log.Info("machine has not drifted any more", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", was.Reason)
+		f.Log.Info("nodeclaim is no longer drifted", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", was.Reason)
 		return nil
 	}
 	if was == nil || was.Reason != found.reason {
-		f.Log.Info("machine has drifted", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", found.reason, "message", found.text)
+		f.Log.Info("nodeclaim has drifted", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", found.reason, "message", found.text)
 		f.Events.Publish(observe.Event{About: after, Key: "NodeClaim/" + c.Name, Reason: karpv1.ClaimDrifted, Message: found.reason + ": " + found.text})
 	}
 	return nil

@@ -116,7 +116,7 @@ func (r *Actor) letGo(ctx context.Context, n cloud.Notice, c *karpv1.NodeClaim, 
 	f.leaves = true
 	r.tell(c, what.reason, message)
 	r.tell(c, "TerminatingOnInterruption", "The node is drained and its machine given back: "+message)
-	r.Log.Info("the cloud takes a machine: letting its claim go", "claim", c.Name, "machine", n.MachineID, "notice", string(n.Kind))
+	r.Log.Info("AWS interrupts an instance: deleting its nodeclaim", "claim", c.Name, "instance", n.MachineID, "notice", string(n.Kind))
 	mode := translate.TerminationMode(c)
 	if n.Kind == cloud.Impaired {
 		mode = translate.Forceful

@@ -94,7 +94,7 @@ func (r *Actor) advise(ctx context.Context, c *karpv1.NodeClaim, claims int) err
 	}
 	if a.does != api.RebalanceIgnore {
 		r.short(c)
-		r.Log.Info("the cloud recommends to replace a machine", "claim", c.Name, "pool", called, "does", a.does)
+		r.Log.Info("AWS recommends replacing an instance", "claim", c.Name, "pool", called, "does", a.does)
 	}
 	r.tell(c, "SpotRebalanceRecommendation", "Spot rebalance recommendation was received"+a.why)
 	return nil

@@ -52,10 +52,10 @@ func (t *Teller) gone(r plan.Removal, c *karpv1.NodeClaim, policy karpv1.Consoli
 func (t *Teller) kept(r plan.Removal, err error) {
 	said := []any{"node", r.Node, "claim", r.Claim, "reason", string(r.Reason)}
 	if changed(err) {
-		t.Log.Info("kept a node after all", append(said, "why", err.Error())...)
+		t.Log.Info("did not disrupt a node: the cluster has changed since the plan", append(said, "why", err.Error())...)
 		return
 	}
-	t.Log.Error("could not let a node go", append(said, "error", err.Error())...)
+	t.Log.Error("could not disrupt a node", append(said, "error", err.Error())...)
 	t.Events.Publish(observe.Event{About: claimRef(r.Claim), Key: "NodeClaim/" + r.Claim, Warning: true, Reason: "DisruptionBlocked",
 		Message: fmt.Sprintf("Cannot disrupt NodeClaim: %s: %v", r.Reason, err), Topic: "blocked " + string(r.Reason)})
 }
@@ -119,13 +119,13 @@ func (t *Teller) Replacing(m plan.Move, l apply.Launched) {
 	}
 	said := []any{"pool", translate.Called(l.Launch.Pool), "replaces", strings.Join(nodes, ","), "reason", string(m.Removals[0].Reason)}
 	if l.Err != nil {
-		t.Log.Error("could not order a machine to replace others", append(said, "error", l.Err.Error())...)
+		t.Log.Error("could not create a replacement nodeclaim", append(said, "error", l.Err.Error())...)
 		t.reportRefusal(l.Launch, l.Err)
 		return
 	}
 	t.Metrics.ClaimsCreated.WithLabelValues(reasonOf(m.Removals[0]), translate.Called(l.Launch.Pool), relaxed(l.Launch)).Inc()
 	c := l.Launch.Choice
-	said = append(append(said, "claim", l.Claim.Name, "type", c.Kind, "zone", c.Zone, "option", string(c.Option)), priceOf(c)...)
+	said = append(append(said, "claim", l.Claim.Name, "type", c.Kind, "zone", c.Zone, "capacityType", string(c.Option)), priceOf(c)...)
 	t.Log.Info("created nodeclaim", said...)
 	event := observe.Event{About: l.Claim, Key: "NodeClaim/" + l.Claim.Name, Reason: "DisruptionLaunching",
 		Message: fmt.Sprintf("Launching NodeClaim: %s: in place of %s", m.Removals[0].Reason, strings.Join(nodes, ", "))}

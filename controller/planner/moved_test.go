@@ -123,7 +123,7 @@ func TestMovesAreTold(t *testing.T) {
 		t.Errorf("told\n%s\nwant\n%s", got, want)
 	}
 	told.Moved(apply.Ended{Move: m, Gone: []bool{false}, Err: apply.ErrChanged})
-	if got := events.since(); got != "" || !strings.Contains(lines.String(), "kept a node after all") {
+	if got := events.since(); got != "" || !strings.Contains(lines.String(), "did not disrupt a node: the cluster has changed since the plan") {
 		t.Errorf("of what has merely changed it told %q and logged %q", got, lines)
 	}
 }

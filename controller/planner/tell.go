@@ -206,7 +206,7 @@ func (t *Teller) becoming(pool cluster.PoolID) bool { return t.Becoming != nil &
 // lost is that kube-scheduler may crowd pods on the first of their nodes.
 func (t *Teller) Gathered(err error) {
 	if err != nil {
-		t.Log.Warn("not all claims know whom they wait for; the next plan tries again", "error", err)
+		t.Log.Warn("not all nodeclaims are annotated with the pods that they are for; the next plan tries again", "error", err)
 	}
 }
 
@@ -214,18 +214,18 @@ func (t *Teller) Gathered(err error) {
 func (t *Teller) Launched(list []apply.Launched) {
 	for _, l := range list {
 		if errors.Is(l.Err, apply.ErrPoolChanged) {
-			t.Log.Info("ordered nothing after all", "pool", translate.Called(l.Launch.Pool), "reason", l.Err.Error())
+			t.Log.Info("created no nodeclaim: the cluster has changed since the plan", "pool", translate.Called(l.Launch.Pool), "reason", l.Err.Error())
 			continue
 		}
 		if l.Err != nil {
-			t.Log.Error("could not order a machine", "pool", translate.Called(l.Launch.Pool), "error", l.Err.Error())
+			t.Log.Error("could not create a nodeclaim", "pool", translate.Called(l.Launch.Pool), "error", l.Err.Error())
 			t.reportRefusal(l.Launch, l.Err)
 			continue
 		}
 		t.Metrics.ClaimsCreated.WithLabelValues("provisioned", translate.Called(l.Launch.Pool), relaxed(l.Launch)).Inc()
 		c := l.Launch.Choice
 		said := []any{"claim", l.Claim.Name, "pool", translate.Called(l.Launch.Pool), "pods", len(l.Launch.Pods),
-			"type", c.Kind, "zone", c.Zone, "option", string(c.Option)}
+			"type", c.Kind, "zone", c.Zone, "capacityType", string(c.Option)}
 		said = append(said, priceOf(c)...)
 		if len(l.Launch.Notes) > 0 {
 			said = append(said, "notes", strings.Join(l.Launch.Notes, "; "))
@@ -247,13 +247,13 @@ func (t *Teller) Withdrawn(list []apply.Withdrawn) {
 		said := []any{"claim", w.Claim, "pool", translate.Called(w.Pool)}
 		switch {
 		case w.Err == nil:
-			t.Log.Info("withdrew an order", append(said, "reason", w.Note)...)
+			t.Log.Info("withdrew a nodeclaim", append(said, "reason", w.Note)...)
 			t.Events.Publish(observe.Event{About: w.Object, Key: "NodeClaim/" + w.Claim, Reason: "Withdrawn",
 				Message: "Machine is not needed: " + w.Note + "; it is not bought unless that is under way already"})
 		case errors.Is(w.Err, apply.ErrOrderChanged):
-			t.Log.Info("kept an order after all", append(said, "reason", w.Err.Error())...)
+			t.Log.Info("did not withdraw a nodeclaim: the cluster has changed since the plan", append(said, "reason", w.Err.Error())...)
 		default:
-			t.Log.Error("could not withdraw an order", append(said, "error", w.Err.Error())...)
+			t.Log.Error("could not withdraw a nodeclaim", append(said, "error", w.Err.Error())...)
 		}
 	}
 }

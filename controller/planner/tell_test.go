@@ -59,7 +59,7 @@ func TestAPodHearsOnceOfEachPlace(t *testing.T) {
 	if got, want := events.since(), "Nominated: Pod should schedule on: nodeclaim/default-x"; got != want {
 		t.Errorf("ordered: told %q, want %q", got, want)
 	}
-	if want := `type=m5.large zone=a option=spot notes="images must run on arm64"`; !strings.Contains(lines.String(), want) {
+	if want := `type=m5.large zone=a capacityType=spot notes="images must run on arm64"`; !strings.Contains(lines.String(), want) {
 		t.Errorf("the log says\n%s\nwant %s", lines, want)
 	}
 	say("planned", &cluster.Snapshot{}, placed(plan.OnLaunch, "new-1"), "")

@@ -25,11 +25,11 @@ func TestWithdrawalsAreTold(t *testing.T) {
 	}{
 		"one that was written": {apply.Withdrawn{Withdrawal: w, Object: object},
 			"Withdrawn: Machine is not needed: no pod waits for it any more; it is not bought unless that is under way already",
-			`level=INFO msg="withdrew an order" claim=default-x pool=default reason="no pod waits for it any more"`},
+			`level=INFO msg="withdrew a nodeclaim" claim=default-x pool=default reason="no pod waits for it any more"`},
 		"one that came too late": {apply.Withdrawn{Withdrawal: w, Err: fmt.Errorf("%w: claim default-x has its machine", apply.ErrOrderChanged)},
-			"", `level=INFO msg="kept an order after all" claim=default-x`},
+			"", `level=INFO msg="did not withdraw a nodeclaim: the cluster has changed since the plan" claim=default-x`},
 		"one that could not be written": {apply.Withdrawn{Withdrawal: w, Err: errors.New("the API server is away")},
-			"", `level=ERROR msg="could not withdraw an order" claim=default-x pool=default error="the API server is away"`},
+			"", `level=ERROR msg="could not withdraw a nodeclaim" claim=default-x pool=default error="the API server is away"`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

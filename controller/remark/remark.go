@@ -46,7 +46,7 @@ func (t *Teller) Round(context.Context) (time.Duration, error) {
 		t.Events.Publish(observe.Event{About: &r.About, Key: key, Warning: true, Reason: r.Reason, Message: r.Text, DedupeFor: repeatEvery})
 		line := key + " " + r.Text
 		if told[line] = true; !t.told[line] {
-			t.Log.Warn("something is not understood", "object", key, "reason", r.Reason, "message", r.Text)
+			t.Log.Warn("a value is not understood", "object", key, "reason", r.Reason, "message", r.Text)
 		}
 	}
 	t.told = told
@@ -60,8 +60,8 @@ func (t *Teller) tellFreeze() {
 		return
 	}
 	if t.frozen = now; now == "" {
-		t.Log.Info("nodes may be disturbed again")
+		t.Log.Info("nodes may be disrupted again")
 		return
 	}
-	t.Log.Info("no node is disturbed by choice", "reason", now)
+	t.Log.Info("no node is disrupted voluntarily", "reason", now)
 }

@@ -58,7 +58,7 @@ func TestWhatIsNotUnderstoodIsTold(t *testing.T) {
 	look()
 	saved := w.remarks
 	w.remarks, w.frozen = nil, ""
-	look("nodes may be disturbed again")
+	look("nodes may be disrupted again")
 	w.remarks = saved
 	look("object=Pod/shop/web")
 }

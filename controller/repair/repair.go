@@ -90,7 +90,7 @@ func (r *Repairer) repair(ctx context.Context, due *retire.Repair) error {
 	if err := r.hasten(ctx, claim); err != nil {
 		return about(due, "end the drain of", err)
 	}
-	r.Log.Info("repairing a node: its claim goes and its pods are not waited for", "claim", claim.Name, "node", node.Name,
+	r.Log.Info("repairing a node: its nodeclaim is deleted without waiting for its pods", "claim", claim.Name, "node", node.Name,
 		"condition", due.Ailment.Condition, "status", due.Ailment.Status, "since", due.Ailment.Since, "leftAlready", leaves)
 	return nil
 }

@@ -96,7 +96,7 @@ func (s *Syncer) demote(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1
 	if err := s.label(ctx, c); err != nil {
 		return fmt.Errorf("label claim %s, whose machine left its reservation %s: %w", c.Name, from, err)
 	}
-	s.Log.Info("a machine has left its capacity reservation and goes on as one on demand", "claim", c.Name,
+	s.Log.Info("an instance has left its capacity reservation and continues as on-demand", "claim", c.Name,
 		"pool", translate.PoolCalled(c.Labels), "reservation", from)
 	return nil
 }

@@ -101,7 +101,7 @@ func (w *Watcher) follow(ctx context.Context, now []cloud.Shift) error {
 	for _, s := range now {
 		if !in(before, s.ZoneID) {
 			changed = true
-			w.Log.Warn("a zone is shifted away from: nothing is bought there", "zone", s.ZoneID, "until", until(s))
+			w.Log.Warn("a zone is shifted away from: nothing is launched there", "zone", s.ZoneID, "until", until(s))
 		}
 	}
 	for _, s := range before {

@@ -185,7 +185,7 @@ var tagKeys = []Key{
 var configMapKeys = []Key{
 	{ConfigMapSettings, KindConfigMap, "the controller's namespace", "settings of the controller as the older API generation has them; flags and environment variables go before them"},
 	{ConfigMapLogging, KindConfigMap, "the controller's namespace", "how much the controller logs, as the older API generation has it: the level in zap-logger-config or loglevel.controller"},
-	{ConfigMapFreeze, KindConfigMap, "the controller's namespace", "no node is disturbed by choice while it is there; data: " +
+	{ConfigMapFreeze, KindConfigMap, "the controller's namespace", "no node is disrupted voluntarily while it is there; data: " +
 		FreezeReason + ", and " + FreezeUntil + ", the moment when that ends by itself (RFC 3339)"},
 	{ConfigMapOrphans, KindConfigMap, "the controller's namespace", "data." + OrphansTerminate + ": how many instances that no NodeClaim has may be drained and terminated"},
 	{ConfigMapMigration, KindConfigMap, "the controller's namespace", "what `daemok migrate --apply` has done, by which it goes on and is rolled back"},

@@ -315,7 +315,7 @@ func TestNothingGoesOnTheWordOfLateWatches(t *testing.T) {
 				t.Errorf("pod %s, which must not be disturbed, is gone; %s", p.Name, w.state())
 			}
 		}
-		if !w.story.tells("kept a node after all") {
+		if !w.story.tells("did not disrupt a node: the cluster has changed since the plan") {
 			t.Error("no node was about to go, so nothing is shown")
 		}
 	})
@@ -344,7 +344,9 @@ func TestLateWatchesUnderLoadBreakNoPromise(t *testing.T) {
 		w.deploy("guarded", 2, ofCores("600m"))
 		w.until(20*time.Minute, "what is to stay", func() bool { return w.run(4) })
 		stay := w.allPods()
-		shown := func() bool { return w.story.tells("kept a node after all") && w.story.tells("disrupting node(s)") }
+		shown := func() bool {
+			return w.story.tells("did not disrupt a node: the cluster has changed since the plan") && w.story.tells("disrupting node(s)")
+		}
 		for round := 0; round < 12 || !shown(); round++ {
 			if round == 100 {
 				t.Fatal("no node was let go, or none kept after all: the story shows too little")
