@@ -206,18 +206,7 @@ func (p *parts) add(ctx context.Context) error {
 	for _, run := range append(program.Tasks, p.refreshTemplates) {
 		errs = append(errs, p.manager.Add(leading(run)))
 	}
-	filling := func(ctx context.Context) error {
-		sayFilling(ctx, p.log, p.manager.GetCache().WaitForCacheSync)
-		collectSooner(collectFilled)
-		select {
-		case <-program.Planned:
-		case <-time.After(firstPlanFor):
-		case <-ctx.Done():
-		}
-		collectSooner(collectAt)
-		return nil
-	}
-	return errors.Join(append(errs, p.manager.Add(always(p.refresh)), p.manager.Add(always(filling)))...)
+	return errors.Join(append(errs, p.manager.Add(always(p.refresh)), p.manager.Add(always(func(ctx context.Context) error { return p.fill(ctx, program.Planned) })))...)
 }
 
 // classKinds are the kinds of classes that this program serves. Machines of theirs

@@ -6,6 +6,8 @@ import (
 	"os"
 	"runtime/debug"
 	"time"
+
+	"github.com/daemok/daemok/internal/pause"
 )
 
 // How much garbage there may be beside what is in use, in hundredths of that, before it is collected. Go's 100 holds
@@ -17,6 +19,10 @@ const (
 
 // firstPlanFor is how soon after the caches are filled the first plan may be expected, where this process leads.
 const firstPlanFor = 15 * time.Second
+
+// settledAfter is how long after the first plan what the start took, and nothing needs any more, goes back to the
+// system: Go would keep as much as a tenth of what is in use, and what lies between objects that stay.
+const settledAfter = time.Minute
 
 // collectSooner sets one of them, unless GOGC is set.
 func collectSooner(percent int) {
@@ -31,6 +37,22 @@ const fillFor = 10 * time.Minute
 
 // fillingEvery is how often it is said that they are not filled yet.
 const fillingEvery = 30 * time.Second
+
+// fill waits until the caches are filled and the first plan is made, and has memory hold less from then on.
+func (p *parts) fill(ctx context.Context, planned <-chan struct{}) error {
+	sayFilling(ctx, p.log, p.manager.GetCache().WaitForCacheSync)
+	collectSooner(collectFilled)
+	select {
+	case <-planned:
+	case <-time.After(firstPlanFor):
+	case <-ctx.Done():
+	}
+	collectSooner(collectAt)
+	if pause.For(ctx, settledAfter) == nil {
+		debug.FreeOSMemory()
+	}
+	return nil
+}
 
 // sayFilling says every now and then that the caches are being filled, until they are or ctx ends.
 func sayFilling(ctx context.Context, log *slog.Logger, filled func(context.Context) bool) {
