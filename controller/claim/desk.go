@@ -12,12 +12,11 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/pages"
 )
 
 // desk hands the machines of a batch over to its claims.
 type desk struct {
-	live     client.Reader
+	roster   *roster
 	machines cloud.Machines
 	outcome  outcomes
 	turn     turn
@@ -43,7 +42,7 @@ func (d desk) handOver(ctx context.Context, b *batch, machines []cloud.Machine) 
 		}
 		machines = found
 	}
-	members, err := d.inBatch(ctx, b.attempt.batch)
+	members, err := d.roster.inBatch(ctx, b.attempt.batch)
 	if err != nil {
 		return err
 	}
@@ -73,18 +72,4 @@ func (d desk) record(ctx context.Context, b *batch, machines []cloud.Machine) er
 	slices.SortFunc(left, func(a, b *karpv1.NodeClaim) int { return strings.Compare(a.Name, b.Name) })
 	b.claims = left
 	return client.IgnoreNotFound(errors.Join(errs...))
-}
-
-func (d desk) inBatch(ctx context.Context, name string) (members []karpv1.NodeClaim, err error) {
-	err = pages.Each(ctx, d.live, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
-		for i := range l.Items {
-			if a, ok := attemptOf(&l.Items[i]); ok && a.batch == name {
-				members = append(members, l.Items[i])
-			}
-		}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list claims of batch %s: %w", name, err)
-	}
-	return members, nil
 }

@@ -41,8 +41,9 @@ type Launcher struct {
 	// when, how many came, and why not all. It may be nil.
 	Called func(claims []string, from time.Time, came int, err error)
 
-	queue *queue
-	turns *turns
+	queue  *queue
+	turns  *turns
+	roster *roster
 }
 
 // requests forms the request that would buy a claim's machine now.
@@ -66,7 +67,7 @@ type outcomes interface {
 
 // Open makes the launcher ready for Add and Run, and returns it.
 func (l *Launcher) Open() *Launcher {
-	l.queue, l.turns = newQueue(), newTurns()
+	l.queue, l.turns, l.roster = newQueue(), newTurns(), newRoster(l.Live)
 	return l
 }
 
@@ -142,6 +143,6 @@ func (l *Launcher) purchase(b *batch, t turn) *purchase {
 		nudged:  nudged,
 		release: l.queue.release,
 		called:  l.Called,
-		desk:    desk{live: l.Live, machines: l.Machines, outcome: l.Outcome, turn: t},
+		desk:    desk{roster: l.roster, machines: l.Machines, outcome: l.Outcome, turn: t},
 	}
 }

@@ -106,7 +106,7 @@ func (p *purchase) try(ctx context.Context) (done, progress bool) {
 	}
 	count := len(p.claims)
 	if p.repeated {
-		members, err := p.desk.inBatch(ctx, p.attempt.batch)
+		members, err := p.desk.roster.inBatch(ctx, p.attempt.batch)
 		if err != nil {
 			return false, false
 		}
