@@ -59,6 +59,7 @@ type Account interface {
 	AccessEntry(ctx context.Context, cluster, role string) (kind string, err error)
 	PodIdentity(ctx context.Context, cluster, namespace, account string) (role string, err error)
 	Role(ctx context.Context, name string) (trust string, found bool, err error)
+	Provider(ctx context.Context, arn string) (audiences []string, found bool, err error)
 	RolesOfProfile(ctx context.Context, name string) ([]string, error)
 	Queue(ctx context.Context, name string) (q audit.Queue, found bool, err error)
 	Sources(ctx context.Context, queueARN string) (patterns []string, err error)

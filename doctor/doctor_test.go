@@ -37,6 +37,7 @@ type account struct {
 	podRole  string            // ARN
 	trusts   map[string]string // of roles, by name
 	profiles map[string][]string
+	audience []string // of the OIDC provider; nil: there is none
 	queues   map[string]audit.Queue
 	rules    []string
 }
@@ -51,6 +52,9 @@ func (a *account) PodIdentity(context.Context, string, string, string) (string, 
 func (a *account) Role(_ context.Context, name string) (string, bool, error) {
 	trust, there := a.trusts[name]
 	return trust, there, nil
+}
+func (a *account) Provider(_ context.Context, arn string) ([]string, bool, error) {
+	return a.audience, a.audience != nil && arn == "arn:aws:iam::123456789012:oidc-provider/oidc.test/id/1", nil
 }
 func (a *account) RolesOfProfile(_ context.Context, name string) ([]string, error) {
 	if roles, there := a.profiles[name]; there {
@@ -119,6 +123,7 @@ func healthy(t *testing.T) *town {
 	replica := pod("kube-system", "karpenter-1", "stays", map[string]string{"app": "karpenter"})
 	replica.Spec.Containers = []corev1.Container{{Env: []corev1.EnvVar{{Name: "AWS_CONTAINER_CREDENTIALS_FULL_URI", Value: "http://169.254.170.23/v1/credentials"}}}}
 	w.objects["replica"] = replica
+	w.objects["agent"] = &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: podIdentityAgent}}
 	w.objects["cni"] = &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "aws-node"}}
 	w.objects["account"] = &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "karpenter"}}
 	w.objects["pool"] = &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
@@ -129,7 +134,7 @@ func healthy(t *testing.T) *town {
 	}}
 	w.account = account{
 		cluster: audit.Cluster{Version: "1.36", Issuer: "https://oidc.test/id/1", Entries: true, AuthMap: true},
-		entries: map[string]string{nodeRole: "EC2_LINUX"}, podRole: "arn:aws:iam::123456789012:role/pods", trusts: map[string]string{"nodes": "", spotLinked: "", "pods": podTrust},
+		entries: map[string]string{nodeRole: "EC2_LINUX"}, podRole: "arn:aws:iam::123456789012:role/pods", audience: []string{"sts.amazonaws.com", "vault"}, trusts: map[string]string{"nodes": "", spotLinked: "", "pods": podTrust},
 		queues: map[string]audit.Queue{"prod": {Policy: `{"Statement":[` + sends("Allow", "events.amazonaws.com") + `,{"Effect":"Deny","Principal":"*","Action":"sqs:*","Resource":"*","Condition":{"Bool":{"aws:SecureTransport":"false"}}}]}`, Encrypted: true}},
 	}
 	for _, of := range noticed {
@@ -349,8 +354,10 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 			delete(w.objects, "controller")
 			w.objects["elsewhere"] = deployment("karpenter", "karpenter", "daemok/controller", "CLUSTER_NAME=prod", "KARPENTER_SERVICE=karpenter")
 		}, "controller", Warning, "no Deployment in namespace kube-system runs the controller, and one in karpenter does"},
-		"no replica":                        {controller(func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(0)) }), "controller", Warning, "no replicas"},
-		"no replica is ready":               {controller(func(d *appsv1.Deployment) { d.Status.ReadyReplicas = 0 }), "controller", Error, "none of its pods is ready"},
+		"no replica": {controller(func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(0)) }), "controller", Warning, "no replicas"},
+		"no replica is ready": {func(w *town) {
+			w.objects["controller"].(*appsv1.Deployment).Status.ReadyReplicas = 0
+		}, "controller", Error, "none of its pods is ready"},
 		"another cluster's controller":      {setting("CLUSTER_NAME=test", "INTERRUPTION_QUEUE=prod"), "controller", Error, "its cluster is called test, and this one prod"},
 		"the controller is on its own node": {func(w *town) { w.objects["replica"].(*corev1.Pod).Spec.NodeName = "ours" }, "controller", Error, "Pod/karpenter-1 the controller runs on a node that it may remove itself"},
 		"the Cluster Autoscaler is at work": {func(w *town) {
@@ -391,22 +398,30 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 			w.objects["account"].GetAnnotations()[audienceAnnotation] = "vault"
 		}, "", OK, ""},
 		"a trust policy that cannot be judged": {irsa(strings.ReplaceAll(webTrust("oidc.test/id/1", "x", "y"), "StringLike", "DateEquals")), "credentials", Unknown, "role buyer: its trust policy, statement number 1: condition operator DateEquals"},
-		"a role that is gone":                  {irsa(""), "credentials", Error, "does not exist"},
-		"a role that trusts others":            {irsa(webTrust("oidc.test/id/1", "system:serviceaccount:karpenter:karpenter", "sts.amazonaws.com")), "credentials", Error, "does not trust system:serviceaccount:kube-system:karpenter"},
-		"a role that trusts other issuers":     {irsa(webTrust("oidc.test/id/2", "system:serviceaccount:kube-system:karpenter", "sts.amazonaws.com")), "credentials", Error, "does not trust the cluster's OIDC issuer"},
-		"no class":                             {func(w *town) { w.classes = nil }, "node classes", Warning, "there is no EC2NodeClass"},
-		"no subnets":                           {class(func(c *Class) { c.Subnets = nil }), "node classes", Error, "EC2NodeClass/default its subnetSelectorTerms select no subnet"},
-		"one zone":                             {class(func(c *Class) { c.Subnets = c.Subnets[:1] }), "node classes", Warning, "in one zone"},
-		"a full subnet":                        {class(func(c *Class) { c.Subnets[0].Free = 3 }), "node classes", Warning, "subnet subnet-1 in a has 3 free addresses"},
-		"no groups":                            {class(func(c *Class) { c.Groups = nil }), "node classes", Error, "select no security group"},
-		"the load balancers' trap":             {class(func(c *Class) { c.Groups[1].Owned = true }), "node classes", Error, "2 of its security groups (sg-1, sg-2)"},
-		"no images":                            {class(func(c *Class) { c.Images = nil }), "node classes", Error, "select no image"},
-		"images that cannot be looked up":      {class(func(c *Class) { c.NoImages = errors.New("the alias is not known") }), "node classes", Error, "the alias is not known"},
-		"a class that cannot be read":          {class(func(c *Class) { c.NoSubnets = errors.New("bad"); c.NoGroups, c.NoImages = c.NoSubnets, c.NoSubnets }), "node classes", Error, "EC2NodeClass/default bad"},
-		"nodes may not join":                   {func(w *town) { w.account.entries = nil }, "node roles", Error, "its role nodes has no access entry"},
-		"nodes join by aws-auth":               {mapped(nodeRole, "system:nodes"), "", OK, ""},
-		"aws-auth has a role of like name":     {mapped(nodeRole+"2", "system:nodes"), "node roles", Error, "its role nodes has no access entry and is not in aws-auth"},
-		"aws-auth makes nodes people":          {mapped(nodeRole, "system:masters"), "node roles", Error, `the ConfigMap kube-system/aws-auth makes its role nodes the user "system:node:{{EC2PrivateDNSName}}" in the groups ["system:masters"]`},
+		"a cluster whose issuer IAM does not know": {func(w *town) {
+			irsa(webTrust("oidc.test/id/1", "system:serviceaccount:kube-system:karpenter", "sts.amazonaws.com"))(w)
+			w.account.audience = nil
+		}, "credentials", Error, "its role's account has no OIDC provider for the cluster's issuer https://oidc.test/id/1"},
+		"an issuer whose tokens for STS IAM does not take": {func(w *town) {
+			irsa(webTrust("oidc.test/id/1", "system:serviceaccount:kube-system:karpenter", "sts.amazonaws.com"))(w)
+			w.account.audience = []string{"vault"}
+		}, "credentials", Error, "the OIDC provider of the cluster's issuer takes no tokens for sts.amazonaws.com"},
+		"a role that is gone":              {irsa(""), "credentials", Error, "does not exist"},
+		"a role that trusts others":        {irsa(webTrust("oidc.test/id/1", "system:serviceaccount:karpenter:karpenter", "sts.amazonaws.com")), "credentials", Error, "does not trust system:serviceaccount:kube-system:karpenter"},
+		"a role that trusts other issuers": {irsa(webTrust("oidc.test/id/2", "system:serviceaccount:kube-system:karpenter", "sts.amazonaws.com")), "credentials", Error, "does not trust the cluster's OIDC issuer"},
+		"no class":                         {func(w *town) { w.classes = nil }, "node classes", Warning, "there is no EC2NodeClass"},
+		"no subnets":                       {class(func(c *Class) { c.Subnets = nil }), "node classes", Error, "EC2NodeClass/default its subnetSelectorTerms select no subnet"},
+		"one zone":                         {class(func(c *Class) { c.Subnets = c.Subnets[:1] }), "node classes", Warning, "in one zone"},
+		"a full subnet":                    {class(func(c *Class) { c.Subnets[0].Free = 3 }), "node classes", Warning, "subnet subnet-1 in a has 3 free addresses"},
+		"no groups":                        {class(func(c *Class) { c.Groups = nil }), "node classes", Error, "select no security group"},
+		"the load balancers' trap":         {class(func(c *Class) { c.Groups[1].Owned = true }), "node classes", Error, "2 of its security groups (sg-1, sg-2)"},
+		"no images":                        {class(func(c *Class) { c.Images = nil }), "node classes", Error, "select no image"},
+		"images that cannot be looked up":  {class(func(c *Class) { c.NoImages = errors.New("the alias is not known") }), "node classes", Error, "the alias is not known"},
+		"a class that cannot be read":      {class(func(c *Class) { c.NoSubnets = errors.New("bad"); c.NoGroups, c.NoImages = c.NoSubnets, c.NoSubnets }), "node classes", Error, "EC2NodeClass/default bad"},
+		"nodes may not join":               {func(w *town) { w.account.entries = nil }, "node roles", Error, "its role nodes has no access entry"},
+		"nodes join by aws-auth":           {mapped(nodeRole, "system:nodes"), "", OK, ""},
+		"aws-auth has a role of like name": {mapped(nodeRole+"2", "system:nodes"), "node roles", Error, "its role nodes has no access entry and is not in aws-auth"},
+		"aws-auth makes nodes people":      {mapped(nodeRole, "system:masters"), "node roles", Error, `the ConfigMap kube-system/aws-auth makes its role nodes the user "system:node:{{EC2PrivateDNSName}}" in the groups ["system:masters"]`},
 		"an entry for people outweighs aws-auth": {func(w *town) {
 			mapped(nodeRole, "system:nodes")(w)
 			w.account.entries = map[string]string{nodeRole: "STANDARD"}
@@ -454,6 +469,33 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 			}
 			if told != (tt.check != "") {
 				t.Errorf("it says nothing of %q", tt.says)
+			}
+		})
+	}
+}
+
+// Without the agent of EKS Pod Identity the controller gets no credentials, before it is installed and after; where it is
+// ready something else gives them.
+func TestTheAgentOfPodIdentityIsMissed(t *testing.T) {
+	for name, tt := range map[string]struct {
+		ready int32
+		agent bool
+		want  Severity
+	}{
+		"not ready, no agent": {0, false, Error}, "not ready, with an agent": {0, true, OK}, "ready": {1, false, OK}, "not installed yet": {-1, false, Error},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := healthy(t)
+			if w.objects["controller"].(*appsv1.Deployment).Status.ReadyReplicas = tt.ready; tt.ready < 0 {
+				delete(w.objects, "controller")
+			}
+			if !tt.agent {
+				delete(w.objects, "agent")
+			}
+			for _, f := range w.examined(t) {
+				if f.Check == "credentials" && (f.Severity != tt.want || f.Severity == Error && !strings.Contains(f.WayOut, "create-addon --cluster-name prod --addon-name eks-pod-identity-agent")) {
+					t.Errorf("it says %+v, want %s", f, tt.want)
+				}
 			}
 		})
 	}

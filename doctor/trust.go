@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud/aws/audit"
@@ -136,6 +138,22 @@ func irsa(ctx context.Context, p *Patient, s seeker) ([]Finding, error) {
 		return []Finding{trouble(Error, s.object, fmt.Sprintf("its role %s does not trust %s with audience %s: sts:AssumeRoleWithWebIdentity will be refused", s.name(), subject, audience),
 			"name that subject and audience in the role's trust policy, or the service account that it names in the chart")}, nil
 	}
+	return provided(ctx, p, s, issuer, audience)
+}
+
+// provided looks whether IAM knows the cluster's issuer, without which no trust helps.
+func provided(ctx context.Context, p *Patient, s seeker, issuer, audience string) ([]Finding, error) {
+	audiences, there, err := p.Account.Provider(ctx, s.arn("oidc-provider/"+issuer))
+	switch {
+	case err != nil:
+		return nil, err
+	case !there:
+		return []Finding{trouble(Error, s.object, "its role's account has no OIDC provider for the cluster's issuer https://"+issuer+": sts:AssumeRoleWithWebIdentity will be refused",
+			"eksctl utils associate-iam-oidc-provider --cluster "+p.Name+" --approve")}, nil
+	case !slices.Contains(audiences, audience):
+		return []Finding{trouble(Error, s.object, "the OIDC provider of the cluster's issuer takes no tokens for "+audience+": sts:AssumeRoleWithWebIdentity will be refused",
+			fmt.Sprintf("aws iam add-client-id-to-open-id-connect-provider --open-id-connect-provider-arn %s --client-id %s", s.arn("oidc-provider/"+issuer), audience))}, nil
+	}
 	return withRole(ctx, p, fine("%s has role %s by IRSA", s.object, s.name()))
 }
 
@@ -172,7 +190,25 @@ func podIdentity(ctx context.Context, p *Patient, s seeker) ([]Finding, error) {
 		return []Finding{trouble(Error, s.object, "its role "+s.name()+" does not let pods.eks.amazonaws.com assume it: EKS Pod Identity gives the controller no credentials",
 			"allow that service sts:AssumeRole and sts:TagSession in the role's trust policy")}, nil
 	}
+	if lacks, err := withoutAgent(ctx, p); lacks || err != nil {
+		return []Finding{trouble(Error, s.object, "its role "+s.name()+" comes by EKS Pod Identity, whose agent is not installed (DaemonSet kube-system/"+podIdentityAgent+")",
+			"aws eks create-addon --cluster-name "+p.Name+" --addon-name "+podIdentityAgent)}, err
+	}
 	return withRole(ctx, p, fine("%s has role %s by EKS Pod Identity", s.object, s.name()))
+}
+
+// podIdentityAgent gives pods their credentials: a DaemonSet, and the add-on that it is of.
+const podIdentityAgent = "eks-pod-identity-agent"
+
+// withoutAgent reports whether there is no agent, and no replica of the controller is ready. One that is has its credentials,
+// by whatever gives them to it.
+func withoutAgent(ctx context.Context, p *Patient) (bool, error) {
+	found, err := p.find(ctx)
+	if err != nil || found.Deployment != nil && found.Deployment.Status.ReadyReplicas > 0 {
+		return false, err
+	}
+	err = p.Store.Get(ctx, client.ObjectKey{Namespace: "kube-system", Name: podIdentityAgent}, &appsv1.DaemonSet{})
+	return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 }
 
 // sessionOf is what a trust policy may ask of a session of EKS Pod Identity.

@@ -95,6 +95,18 @@ func (a *Auditor) Role(ctx context.Context, name string) (trust string, found bo
 	return trust, true, nil
 }
 
+// Provider are whom tokens of an OIDC provider of IAM are for; found is false where the account has none of that ARN.
+func (a *Auditor) Provider(ctx context.Context, arn string) (audiences []string, found bool, err error) {
+	out, err := a.clients.IAM.GetOpenIDConnectProvider(ctx, &iam.GetOpenIDConnectProviderInput{OpenIDConnectProviderArn: &arn})
+	if isAnswer(err, "NoSuchEntity") || isAnswer(err, "NoSuchEntityException") {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, asked("iam:GetOpenIDConnectProvider", err)
+	}
+	return out.ClientIDList, true, nil
+}
+
 // Queue is what SQS says of a queue.
 type Queue struct {
 	ARN       string
