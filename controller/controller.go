@@ -258,27 +258,27 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		Tasks: []func(context.Context) error{launcher.Run, p.plans(keeper, ledger, applier, requests, planned), p.ring(planned)},
 	}
 	program.Rounds = program.Later([]Round{
-		{What: "find lost orders", Do: func(ctx context.Context) (time.Duration, error) { return lostEvery, applier.FindLost(ctx) }},
+		{What: "find NodeClaims lost before their launch", Do: func(ctx context.Context) (time.Duration, error) { return lostEvery, applier.FindLost(ctx) }},
 		{What: "note which nodes are quiet", Do: func(ctx context.Context) (time.Duration, error) { return claims.NoteQuiet(ctx, keeper) }},
 		{What: "collect orphans", Do: collector.Round, Wake: collector.Wake},
-		{What: "find machines that drifted", Do: drifted.Round, Wake: classChanged},
-		{What: "name machines after their nodes", Do: (&claim.Tagger{
+		{What: "find drifted nodes", Do: drifted.Round, Wake: classChanged},
+		{What: "tag instances with their nodes", Do: (&claim.Tagger{
 			Store: p.Store, Machines: p.Machines(tagsName), Cluster: p.Cluster, Adopted: claims.Adopts, Pace: p.TagPace, Now: p.Now,
 		}).Round},
 		{What: "repair unhealthy nodes", Do: (&repair.Repairer{
 			Store: p.Store, Live: p.Live, Snapshot: keeper.Snapshot, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,
 		}).Round},
-		{What: "find machines that left their reservations", Do: (&reserved.Syncer{Store: p.Store, Machines: p.Machines(reservedName), Log: p.Log}).Round},
-		{What: "give workloads their one replica back", Do: drains.TakeBack},
-		{What: "tell what disruption policies allow", Do: (&policy.Teller{
+		{What: "find instances that left their capacity reservations", Do: (&reserved.Syncer{Store: p.Store, Machines: p.Machines(reservedName), Log: p.Log}).Round},
+		{What: "scale workloads back after a surge", Do: drains.TakeBack},
+		{What: "report what DisruptionPolicies allow", Do: (&policy.Teller{
 			Live: p.Live, Store: p.Store, Keeper: keeper, Events: p.Events, Tripped: p.Metrics.BreakerTripped, Log: p.Log, Now: p.Now,
 		}).Round},
-		{What: "tell how far deleted pools are", Do: (&pool.Departures{
+		{What: "report on deleted NodePools", Do: (&pool.Departures{
 			Store: p.Store, Serves: Served(p.Pools), Snapshot: keeper.Snapshot, Stays: p.Record.Stays, Events: p.Events, Now: p.Now,
 		}).Round},
-		{What: "tell what holds nodes up", Do: (&pool.Holdups{Store: p.Store, Serves: Served(p.Pools), Stays: p.Record.Stays, Unread: ledger.Unread, Orphans: collector.Held, Doubt: p.doubt(), Now: p.Now}).Round},
-		{What: "tell of what is not understood", Do: (&remark.Teller{Source: keeper, Events: p.Events, Log: p.Log}).Round},
-		{What: "tell of what does nothing yet", Do: (&idle.Teller{Live: p.Live, Events: p.Events}).Round},
+		{What: "report what keeps nodes", Do: (&pool.Holdups{Store: p.Store, Serves: Served(p.Pools), Stays: p.Record.Stays, Unread: ledger.Unread, Orphans: collector.Held, Doubt: p.doubt(), Now: p.Now}).Round},
+		{What: "report values that are not understood", Do: (&remark.Teller{Source: keeper, Events: p.Events, Log: p.Log}).Round},
+		{What: "report what has no effect yet", Do: (&idle.Teller{Live: p.Live, Events: p.Events}).Round},
 	}...)
 	program.Loops = append(program.Loops, p.pools(health)...)
 	program.Rounds = append(program.Rounds, p.notices()...)
@@ -309,10 +309,10 @@ func (p Parts) servesOlder() bool {
 func (p Parts) notices() (out []Round) {
 	actor := &notice.Actor{Shortages: p.Short, Store: p.Store, Serves: Served(p.Pools), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now, Doubt: p.doubt()}
 	if p.Notices != nil {
-		out = append(out, Round{What: "act on what the cloud says of machines", Do: (&notice.Reader{Actor: actor, Notices: p.Notices}).Round})
+		out = append(out, Round{What: "handle interruption messages", Do: (&notice.Reader{Actor: actor, Notices: p.Notices}).Round})
 	}
 	if p.Checks != nil {
-		out = append(out, Round{What: "act on status checks of machines", Do: (&notice.Checker{Actor: actor, Checks: p.Checks}).Round})
+		out = append(out, Round{What: "handle status checks of instances", Do: (&notice.Checker{Actor: actor, Checks: p.Checks}).Round})
 	}
 	return out
 }

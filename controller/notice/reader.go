@@ -265,5 +265,5 @@ func (r *Reader) tellUnread(ctx context.Context, err error) {
 	if refused, ok := errors.AsType[*cloud.RefusedError](err); ok {
 		reason = refused.Reason
 	}
-	r.tellPools(ctx, reason, "interruptions of its machines are not noticed in time: "+err.Error())
+	r.tellPools(ctx, reason, "interruption messages for its nodes are not read in time: "+err.Error())
 }
