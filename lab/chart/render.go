@@ -5,6 +5,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -38,6 +39,7 @@ type Options struct {
 	Namespace   string         // its namespace
 	Values      map[string]any // those of the user, over the chart's own
 	APIVersions []string       // served by the cluster beside Kubernetes' own, such as monitoring.coreos.com/v1
+	Kubernetes  string         // version of the cluster; Kubernetes if empty
 }
 
 // Rendered is what a chart comes to.
@@ -75,7 +77,7 @@ func Load(name string) (*helmchart.Chart, error) {
 // Render renders a chart. The error is Helm's where the chart refuses the values.
 func Render(c *helmchart.Chart, o Options) (Rendered, error) {
 	capabilities := common.DefaultCapabilities.Copy()
-	version, err := common.ParseKubeVersion(Kubernetes)
+	version, err := common.ParseKubeVersion(cmp.Or(o.Kubernetes, Kubernetes))
 	if err != nil {
 		return Rendered{}, err
 	}

@@ -162,6 +162,17 @@ func TestTheDefinitionsTakeValuesOfKarpenters(t *testing.T) {
 	}
 }
 
+// Clusters before 1.30 do not serve the admission policy.
+func TestTheAdmissionPolicyNeedsANewCluster(t *testing.T) {
+	render := load(t, Daemok)
+	for version, want := range map[string]string{"v1.29.4-eks-abcdef": "admissionPolicy.enabled is true, and Kubernetes v1.29.4-eks-abcdef has no ValidatingAdmissionPolicy v1: remove it, or upgrade the cluster to 1.30", "v1.30.0-eks-abcdef": ""} {
+		_, err := render(Options{Release: "karpenter", Namespace: "kube-system", Kubernetes: version, Values: valuesOf(t, "admissionPolicy: {enabled: true}\n"+least)})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v; want %q", version, err, want)
+		}
+	}
+}
+
 // The values of a release as Helm prints them without --output have a title above them, which is no value.
 func TestValuesAsHelmPrintsThem(t *testing.T) {
 	if _, err := load(t, Daemok)(Options{Release: "karpenter", Namespace: "kube-system", Values: valuesOf(t, "USER-SUPPLIED VALUES:\n"+least)}); err != nil {

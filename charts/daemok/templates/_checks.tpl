@@ -119,6 +119,9 @@ settings.clusterName is not set: set it to the name of the EKS cluster
 {{- if eq (int .Values.controller.metrics.port) (int .Values.controller.healthProbe.port) }}
 {{ printf "controller.metrics.port and controller.healthProbe.port are both %d: set one of them to another port" (int .Values.controller.metrics.port) }}
 {{- end -}}
+{{- if and .Values.admissionPolicy.enabled (semverCompare "<1.30-0" .Capabilities.KubeVersion.Version) }}
+{{ printf "admissionPolicy.enabled is true, and Kubernetes %s has no ValidatingAdmissionPolicy v1: remove it, or upgrade the cluster to 1.30" .Capabilities.KubeVersion.Version }}
+{{- end -}}
 {{- range list "nodeOverlay" "staticCapacity" "capacityBuffer" -}}
 {{- if eq (include "daemok.text" (dict "root" $ "path" (printf "settings.featureGates.%s" .))) "true" }}
 {{ printf "settings.featureGates.%s is true, and the controller does not have that feature: remove it" . }}
