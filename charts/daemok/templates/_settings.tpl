@@ -67,10 +67,11 @@
 {{- $entries := $options.variables -}}
 {{- range $options.gates -}}{{- $entries = concat $entries .gates -}}{{- end -}}
 {{- range concat $entries $options.configMap -}}
-{{- $instead := .instead | default .value -}}
+{{- $instead := printf "use %s" (.instead | default .value) -}}
+{{- with .why -}}{{- $instead = printf "remove it, it changes nothing: %s" . -}}{{- end -}}
 {{- range .old -}}
 {{- if include "daemok.text" (dict "root" $ "path" .) }}
-{{ printf "  %s: use %s" . $instead }}
+{{ printf "  %s: %s" . $instead }}
 {{- end -}}
 {{- end -}}
 {{- end -}}
