@@ -17,6 +17,7 @@ import (
 	"io/fs"
 
 	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -133,9 +134,12 @@ func applyObjects(ctx context.Context, c client.Client, o Options) error {
 	return nil
 }
 
-// apply makes the object as wanted, whatever it was before.
+// apply makes the object as wanted, whatever it was before. A StorageClass cannot be changed: one that a user made under its name stays.
 func apply(ctx context.Context, c client.Client, object *unstructured.Unstructured) error {
 	err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(owner), client.ForceOwnership)
+	if apierrors.IsInvalid(err) && object.GetKind() == "StorageClass" {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("apply %s %s: %w", object.GetKind(), object.GetName(), err)
 	}

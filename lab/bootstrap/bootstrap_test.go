@@ -1,10 +1,18 @@
 package bootstrap
 
 import (
+	"context"
 	"encoding/base64"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/daemok/daemok/deploy"
 	"github.com/daemok/daemok/kube/api/crds"
@@ -48,6 +56,35 @@ func TestRightsHoldTheControllersAccount(t *testing.T) {
 		}
 	}
 	t.Errorf("no service account %s/%s in the rights", ControllerNamespace, ControllerAccount)
+}
+
+// A StorageClass that a user made under the name of the lab's cannot be changed, and stays as it is; any other refusal is an error.
+func TestStorageClassesOfUsersStay(t *testing.T) {
+	kind := schema.GroupKind{Group: "storage.k8s.io", Kind: "StorageClass"}
+	immutable := apierrors.NewInvalid(kind, "gp3", field.ErrorList{field.Invalid(field.NewPath("parameters"), "", "field is immutable")})
+	for name, tt := range map[string]struct {
+		kind  string
+		err   error
+		stays bool
+	}{
+		"a class of the user":   {"StorageClass", immutable, true},
+		"a class not to be had": {"StorageClass", apierrors.NewForbidden(schema.GroupResource{}, "gp3", nil), false},
+		"another kind":          {"CSIDriver", immutable, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := interceptor.NewClient(fake.NewFakeClient(), interceptor.Funcs{
+				Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+					return tt.err
+				},
+			})
+			o := &unstructured.Unstructured{}
+			o.SetKind(tt.kind)
+			o.SetName("gp3")
+			if err := apply(t.Context(), c, o); (err == nil) != tt.stays {
+				t.Errorf("apply a %s, which is refused by %v: %v", tt.kind, tt.err, err)
+			}
+		})
+	}
 }
 
 func TestMetricsLeadToThePort(t *testing.T) {
