@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/daemok/daemok/cloud/aws"
@@ -24,6 +25,7 @@ import (
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/internal/gates"
+	"github.com/daemok/daemok/internal/misspelt"
 	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/installation"
 	"github.com/daemok/daemok/kube/settings"
@@ -203,6 +205,10 @@ func (o *options) check() error {
 		return fmt.Errorf("--payback (PAYBACK) is %q: want on or off", o.payback)
 	case o.vmMemoryOverheadPercent < 0 || o.vmMemoryOverheadPercent >= 1:
 		return fmt.Errorf("--vm-memory-overhead-percent (VM_MEMORY_OVERHEAD_PERCENT) is %v: want a share from 0 to below 1", o.vmMemoryOverheadPercent)
+	case o.kubeQPS < 1:
+		return fmt.Errorf("--kube-client-qps (KUBE_CLIENT_QPS) is %d: want 1 or more", o.kubeQPS)
+	case o.kubeBurst < 1:
+		return fmt.Errorf("--kube-client-burst (KUBE_CLIENT_BURST) is %d: want 1 or more", o.kubeBurst)
 	case o.reservedENIs < 0:
 		return fmt.Errorf("--reserved-enis (RESERVED_ENIS) is %d: want 0 or more", o.reservedENIs)
 	case o.assumeRoleDuration < 15*time.Minute || o.assumeRoleDuration > 12*time.Hour:
@@ -232,6 +238,17 @@ func (o *options) checkPlaces() error {
 	}
 	if o.metricsPort == o.healthPort && o.metricsPort != 0 {
 		return fmt.Errorf("--metrics-port (METRICS_PORT) and --health-probe-port (HEALTH_PROBE_PORT) are both %d: want different ports", o.metricsPort)
+	}
+	for _, n := range []struct {
+		flag, name string
+		wrong      func(string) []string
+	}{
+		{"leader-election-name", o.leaderElectionName, validation.IsDNS1123Subdomain}, {"leader-election-namespace", o.leaderElectNS, validation.IsDNS1123Label},
+		{"karpenter-service", o.service, validation.IsDNS1123Label},
+	} {
+		if n.name != "" && len(n.wrong(n.name)) > 0 {
+			return fmt.Errorf("--%s (%s) is %q, which Kubernetes takes for no name: want lower case letters, digits and -", n.flag, envName(n.flag), n.name)
+		}
 	}
 	if o.clusterEndpoint != "" {
 		if u, err := url.Parse(o.clusterEndpoint); err != nil || !u.IsAbs() || u.Host == "" {
@@ -277,7 +294,7 @@ var errVersion = errors.New("the version was asked for")
 func (r *reader) read(args []string) error {
 	asked := r.flags.Bool("version", false, "print version, commit and Go version, and end")
 	if err := r.flags.Parse(args); err != nil {
-		return err
+		return misspelt.Flag(err, r.flags, "daemok-controller --help")
 	}
 	if *asked {
 		return errVersion

@@ -117,6 +117,12 @@ func TestBadOptionsNameTheWayOut(t *testing.T) {
 		"a queue by its URL":                           {nil, map[string]string{"CLUSTER_NAME": "c", "INTERRUPTION_QUEUE": "https://sqs.eu-west-1.amazonaws.com/123456789012/prod"}, `INTERRUPTION_QUEUE) is "https://sqs.eu-west-1.amazonaws.com/123456789012/prod": want the name of an SQS queue in the cluster's region, not its URL or ARN; this one's is "prod"`},
 		"a queue by its ARN, of another region":        {[]string{"--interruption-queue=arn:aws:sqs:eu-west-1:123456789012:prod"}, map[string]string{"CLUSTER_NAME": "c", "AWS_REGION": "us-east-1"}, `in the cluster's region, not its URL or ARN; this one's is "prod"`},
 		"a queue of a name that none can have":         {[]string{"--interruption-queue=my queue"}, map[string]string{"CLUSTER_NAME": "c"}, `is "my queue": want the name of an SQS queue in the cluster's region, which has up to 80 letters, digits, - and _`},
+		"no requests to the API server":                {[]string{"--kube-client-qps=0"}, map[string]string{"CLUSTER_NAME": "c"}, "KUBE_CLIENT_QPS) is 0: want 1 or more"},
+		"less than no requests at once":                {nil, map[string]string{"CLUSTER_NAME": "c", "KUBE_CLIENT_BURST": "-3"}, "KUBE_CLIENT_BURST) is -3: want 1 or more"},
+		"a namespace that none can be":                 {[]string{"--leader-election-namespace=Kube_System"}, map[string]string{"CLUSTER_NAME": "c"}, `LEADER_ELECTION_NAMESPACE) is "Kube_System", which Kubernetes takes for no name`},
+		"a lease that none can be":                     {nil, map[string]string{"CLUSTER_NAME": "c", "LEADER_ELECTION_NAME": "My Lease"}, `LEADER_ELECTION_NAME) is "My Lease", which Kubernetes takes for no name`},
+		"a Service that none can be":                   {nil, map[string]string{"CLUSTER_NAME": "c", "KARPENTER_SERVICE": "karpenter.kube-system"}, `KARPENTER_SERVICE) is "karpenter.kube-system", which Kubernetes takes for no name`},
+		"a flag that is misspelt":                      {[]string{"--log-levl=info"}, map[string]string{"CLUSTER_NAME": "c"}, "unknown flag: --log-levl: did you mean --log-level?"},
 		"a flag nobody knows":                          {[]string{"--no-such-flag"}, map[string]string{"CLUSTER_NAME": "c"}, "no-such-flag"},
 	}
 	for name, tt := range tests {

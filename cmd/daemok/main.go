@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/daemok/daemok/internal/misspelt"
 	"github.com/daemok/daemok/internal/version"
 )
 
@@ -71,6 +72,8 @@ func root() *cobra.Command {
 	}
 	cmd.AddCommand(versionCommand())
 	cmd.SetUsageFunc(usage)
-	cmd.SetFlagErrorFunc(misspelt)
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return misspelt.Flag(err, cmd.Flags(), cmd.CommandPath()+" --help")
+	})
 	return cmd
 }

@@ -1,29 +1,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/daemok/daemok/internal/nearest"
 )
-
-// misspelt says of a flag that a command does not have which one was probably meant, or where they are listed.
-func misspelt(cmd *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) {
-		return err
-	}
-	var names []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near := nearest.Word(unknown.GetSpecifiedName(), names); near != "" {
-		return fmt.Errorf("%w: did you mean --%s?", err, near)
-	}
-	return fmt.Errorf("%w: %s --help lists the flags", err, cmd.CommandPath())
-}
 
 // usage prints how a command is used: what cobra prints, with kubectl's flags, which many
 // commands have, in a list of their own.

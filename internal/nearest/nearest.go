@@ -3,15 +3,18 @@
 // no word is near.
 package nearest
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Word returns the word of the list that was probably meant: the first of
 // those that differ from it by the fewest letters, where these are no more
-// than a quarter of it; else none.
+// than a quarter of it; else none. Capitals count as small letters.
 func Word(word string, list []string) string {
 	best, least := "", max(1, len(word)/4)+1
 	for _, candidate := range list {
-		if d := distance(word, candidate); d < least {
+		if d := distance(strings.ToLower(word), strings.ToLower(candidate)); d < least {
 			best, least = candidate, d
 		}
 	}
