@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/eks"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
 )
 
 // "An access entry of type EC2_LINUX lets nodes of the role join": without it they may not, with it they may again.
@@ -122,6 +123,17 @@ func TestPodIdentityGivesAServiceAccountARole(t *testing.T) {
 	}
 	if n, others := count(account), count(aws.String("other")); n != 1 || others != 0 {
 		t.Errorf("%d for the service account and %d for another, want 1 and none", n, others)
+	}
+	other := aws.String("arn:aws:iam::123456789012:role/lab-other")
+	if _, err := client.UpdatePodIdentityAssociation(ctx, &eks.UpdatePodIdentityAssociationInput{ClusterName: lab, AssociationId: id, RoleArn: other}); code(err) != "InvalidParameterException" {
+		t.Errorf("an update to a role that is not there: %v, want InvalidParameterException", err)
+	}
+	_, err = iam.NewFromConfig(a.config).CreateRole(ctx, &iam.CreateRoleInput{RoleName: aws.String("lab-other"), AssumeRolePolicyDocument: aws.String(`{"Version": "2012-10-17", "Statement": []}`)})
+	a.must(err)
+	updated, err := client.UpdatePodIdentityAssociation(ctx, &eks.UpdatePodIdentityAssociationInput{ClusterName: lab, AssociationId: id, RoleArn: other})
+	a.must(err)
+	if *updated.Association.RoleArn != *other || *updated.Association.AssociationId != *id {
+		t.Errorf("updated to role %s as %s, want %s as %s", *updated.Association.RoleArn, *updated.Association.AssociationId, *other, *id)
 	}
 	_, err = client.DeletePodIdentityAssociation(ctx, &eks.DeletePodIdentityAssociationInput{ClusterName: lab, AssociationId: id})
 	a.must(err)

@@ -174,6 +174,7 @@ func eksActions() map[string]action {
 		"DeletePodIdentityAssociation":   {serve: deletePodIdentity, effects: true},
 		"DescribePodIdentityAssociation": {serve: describePodIdentity},
 		"ListPodIdentityAssociations":    {serve: listPodIdentities},
+		"UpdatePodIdentityAssociation":   {serve: updatePodIdentity, effects: true},
 		"UpdateAccessEntry":              {serve: updateAccessEntry, effects: true},
 		"DeleteAccessEntry":              {serve: deleteAccessEntry, effects: true},
 		"DescribeAccessEntry":            {serve: describeAccessEntry},

@@ -48,13 +48,21 @@ func createPodIdentity(c *call) (any, error) {
 			return nil, wire.Errorf("ResourceInUseException", "Association already exists: %s", p.ID).WithStatus(http.StatusConflict)
 		}
 	}
-	if st.Roles[roleOf(in.RoleARN)] == nil {
-		return nil, wire.Errorf("InvalidParameterException", "Role provided in the request does not exist.")
+	if err := c.roleThere(in.RoleARN); err != nil {
+		return nil, err
 	}
 	p := &podIdentity{ID: st.Account.stableID("a", in.Namespace+"/"+in.Account), Namespace: in.Namespace, Account: in.Account,
 		RoleARN: in.RoleARN, Tags: in.Tags, CreatedAt: c.now}
 	st.Identities[p.ID] = p
 	return c.identityAnswer(p), nil
+}
+
+// roleThere refuses a role that does not exist.
+func (c *call) roleThere(arn string) error {
+	if c.state().Roles[roleOf(arn)] == nil {
+		return wire.Errorf("InvalidParameterException", "Role provided in the request does not exist.")
+	}
+	return nil
 }
 
 func (c *call) identity() (*podIdentity, error) {
@@ -72,6 +80,27 @@ func describePodIdentity(c *call) (any, error) {
 	p, err := c.identity()
 	if err != nil {
 		return nil, err
+	}
+	return c.identityAnswer(p), nil
+}
+
+// updatePodIdentity gives the service account another role: new sessions have it.
+func updatePodIdentity(c *call) (any, error) {
+	p, err := c.identity()
+	if err != nil {
+		return nil, err
+	}
+	var in struct {
+		RoleARN string `json:"roleArn"`
+	}
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	if in.RoleARN != "" {
+		if err := c.roleThere(in.RoleARN); err != nil {
+			return nil, err
+		}
+		p.RoleARN = in.RoleARN
 	}
 	return c.identityAnswer(p), nil
 }

@@ -27,6 +27,7 @@ var restRoutes = map[string][]restRoute{
 		{http.MethodPost, "/clusters/{cluster}/pod-identity-associations", "CreatePodIdentityAssociation"},
 		{http.MethodGet, "/clusters/{cluster}/pod-identity-associations", "ListPodIdentityAssociations"},
 		{http.MethodGet, "/clusters/{cluster}/pod-identity-associations/{association}", "DescribePodIdentityAssociation"},
+		{http.MethodPost, "/clusters/{cluster}/pod-identity-associations/{association}", "UpdatePodIdentityAssociation"},
 		{http.MethodDelete, "/clusters/{cluster}/pod-identity-associations/{association}", "DeletePodIdentityAssociation"},
 		{http.MethodPost, "/clusters/{cluster}/node-groups", "CreateNodegroup"},
 		{http.MethodGet, "/clusters/{cluster}/node-groups", "ListNodegroups"},
