@@ -128,7 +128,7 @@ func TestPodIdentityGivesAServiceAccountARole(t *testing.T) {
 	if _, err := client.UpdatePodIdentityAssociation(ctx, &eks.UpdatePodIdentityAssociationInput{ClusterName: lab, AssociationId: id, RoleArn: other}); code(err) != "InvalidParameterException" {
 		t.Errorf("an update to a role that is not there: %v, want InvalidParameterException", err)
 	}
-	_, err = iam.NewFromConfig(a.config).CreateRole(ctx, &iam.CreateRoleInput{RoleName: aws.String("lab-other"), AssumeRolePolicyDocument: aws.String(`{"Version": "2012-10-17", "Statement": []}`)})
+	_, err = iam.NewFromConfig(a.config).CreateRole(ctx, &iam.CreateRoleInput{RoleName: aws.String("lab-other"), AssumeRolePolicyDocument: aws.String(`{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": {"Service": "pods.eks.amazonaws.com"}, "Action": "sts:AssumeRole"}]}`)})
 	a.must(err)
 	updated, err := client.UpdatePodIdentityAssociation(ctx, &eks.UpdatePodIdentityAssociationInput{ClusterName: lab, AssociationId: id, RoleArn: other})
 	a.must(err)
