@@ -276,7 +276,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		{What: "report on deleted NodePools", Do: (&pool.Departures{
 			Store: p.Store, Serves: Served(p.Pools), Snapshot: keeper.Snapshot, Stays: p.Record.Stays, Events: p.Events, Now: p.Now,
 		}).Round},
-		{What: "report what keeps nodes", Do: (&pool.Holdups{Store: p.Store, Serves: Served(p.Pools), Stays: p.Record.Stays, Unread: ledger.Unread, Orphans: collector.Held, Doubt: p.doubt(), Now: p.Now}).Round},
+		{What: "report what blocks disruption", Do: (&pool.Holdups{Store: p.Store, Serves: Served(p.Pools), Stays: p.Record.Stays, Unread: ledger.Unread, Orphans: collector.Held, Doubt: p.doubt(), Now: p.Now}).Round},
 		{What: "report values that are not understood", Do: (&remark.Teller{Source: keeper, Events: p.Events, Log: p.Log}).Round},
 		{What: "report what has no effect yet", Do: (&idle.Teller{Live: p.Live, Events: p.Events}).Round},
 	}...)
