@@ -195,7 +195,7 @@ func (a *Account) replaced(field string, t *awsv1alpha1.AWSNodeTemplateSpec) str
 	if value(t.UserData) != "" {
 		carried = ", which run what spec.userData has beside their own set-up, as parts of one MIME document"
 	}
-	return fmt.Sprintf("%s.amiFamily is not set, which means AL2, and the last version of Kubernetes with images of AL2 is 1.%d, this is 1.%d: machines are of AL2023%s; %s",
+	return fmt.Sprintf("%s sets no amiFamily, which means AL2, and Kubernetes 1.%d is the last version with images of AL2; this cluster has 1.%d, so nodes get images of AL2023%s; %s",
 		field, lastAL2, a.kubernetes.Load(), carried, waysFromAL2)
 }
 

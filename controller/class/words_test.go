@@ -165,7 +165,7 @@ func TestAFamilyThatIsReplacedIsToldOf(t *testing.T) {
 			if (warning != nil) != tt.told || (len(events) > 0) != tt.told || !condition.IsTrue(got, awsv1.ClassReady) {
 				t.Fatalf("%s, events %v, ready %v", condition.Describe(warning), events, condition.IsTrue(got, awsv1.ClassReady))
 			}
-			if tt.told && (!strings.Contains(warning.Message, "machines are of AL2023, which run what spec.userData has") || !strings.Contains(warning.Message, "EC2NodeClass")) {
+			if tt.told && (!strings.Contains(warning.Message, "sets no amiFamily, which means AL2, and") || !strings.Contains(warning.Message, "nodes get images of AL2023, which run what spec.userData has") || !strings.Contains(warning.Message, "EC2NodeClass")) {
 				t.Errorf("it says %q", warning.Message)
 			}
 		})
