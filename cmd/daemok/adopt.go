@@ -22,14 +22,14 @@ func adoptCommand(open connector) *cobra.Command {
 	at, yes, form := newTarget(), false, output.New()
 	cmd := &cobra.Command{
 		Use:   "adopt [NODE ...]",
-		Short: "List, and with --yes take over, nodes that have a pool and no NodeClaim",
-		Long: `List the nodes that a Karpenter before 0.32 has made, which have no NodeClaims:
-those whose label karpenter.sh/provisioner-name, or karpenter.sh/nodepool, names a
-pool. With --yes the pools take them over: pods, nodes and machines stay. Without
-it nothing is changed. Stop that Karpenter first, and let Daemok's controller run,
-which does it and needs the right to tag the machines: see docs/tasks/adopt.md.
+		Short: "List, and with --yes take over, nodes of a NodePool without a NodeClaim",
+		Long: `List the nodes that Karpenter before 0.32 launched, which have no NodeClaims: those whose
+label karpenter.sh/provisioner-name, or karpenter.sh/nodepool, names a Provisioner or
+NodePool. With --yes these take the nodes over: pods, nodes and instances stay. Without it
+nothing is changed. Stop that Karpenter first, and keep Daemok's controller running: it
+does the work, and needs the right to tag the instances: see docs/tasks/adopt.md.
 
-The command may be stopped and given again.`,
+You may stop the command and run it again.`,
 		Example: `  daemok adopt
   daemok adopt --yes
   daemok adopt ip-10-0-1-7.ec2.internal --yes`,

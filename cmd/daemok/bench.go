@@ -64,19 +64,19 @@ func benchPackCommand() *cobra.Command {
 	o := bench.Options{Pack: true}
 	cmd := &cobra.Command{
 		Use:   "pack",
-		Short: "Measure the search for the cheapest machines, as the controller does it; one JSON object on stdout",
-		Long: `Measure the search for the cheapest machines, as the controller does it; one
+		Short: "Measure the search for the cheapest instances, as the controller does it; one JSON object on stdout",
+		Long: `Measure the search for the cheapest instances, as the controller does it; one
 JSON object on stdout.
 
-Only the decision is timed: placing by the exact rules with machines chosen one
-after another, and once more with machines chosen together. The rest is as in
+Only the decision is timed: placing by the exact rules with instances chosen one
+after another, and once more with instances chosen together. The rest is as in
 bench place.`,
 		Example: `  daemok bench pack --catalog types.json --generate realistic --pods 1000 --seeds 20
   daemok bench pack --catalog types.json --capacity any --workload pods.json`,
 		Args: cobra.NoArgs,
 	}
 	measures(cmd, &o)
-	cmd.Flags().BoolVar(&o.Settled, "settled", false, "choose the plan that is likely to be the cheapest once kube-scheduler has put pods where it likes, and tell what it comes to")
+	cmd.Flags().BoolVar(&o.Settled, "settled", false, "choose the plan that is likely to be the cheapest once kube-scheduler has put pods where it likes, and print its cost")
 	cmd.Flags().Int64Var(&o.Effort, "effort", 1, "how many times the steps of the controller's search to take")
 	cmd.Flags().StringVar(&o.Best, "best", "", "file of the best costs known, to compare with: a JSON list such as bench/best.json")
 	return cmd
@@ -92,7 +92,7 @@ func benchCarryCommand() *cobra.Command {
 		Long: `Carry plans out in virtual time and compare what is paid with what was planned;
 one JSON object on stdout.
 
-Machines join at random moments, kube-scheduler puts pods where it likes, and
+Instances join at random moments, kube-scheduler puts pods where it likes, and
 plans are made again for pods that are left, as the controller does it, until all
 have a node. With --seeds each figure is the median, and those that may be bad are
 printed once more with "Worst" at the end of their name.`,
@@ -120,7 +120,7 @@ printed once more with "Worst" at the end of their name.`,
 	}
 	addWork(cmd.Flags(), &o)
 	cmd.Flags().IntVar(&seeds, "seeds", 0, "measure as many seeds and print median and worst; 0: one seed alone")
-	cmd.Flags().DurationVar(&joins.Earliest, "earliest", 20*time.Second, "how long after its order a machine joins at the earliest")
+	cmd.Flags().DurationVar(&joins.Earliest, "earliest", 20*time.Second, "how long after its launch a node joins at the earliest")
 	cmd.Flags().DurationVar(&joins.Latest, "latest", time.Minute, "and at the latest")
 	return cmd
 }
@@ -135,7 +135,7 @@ func benchRetireCommand() *cobra.Command {
 The cluster has been packed until no move is left. In the scenario steady that is
 all: a pass finds nothing to do. In the scenario half every second pod leaves
 before. Only the first pass is timed; then passes are carried out as planned, an
-hour apart, until the cluster is at rest, which is what costAfter tells.`,
+hour apart, until the cluster is idle: that is costAfter.`,
 		Example: `  daemok bench retire --nodes 1000 --scenario steady
   daemok bench retire --catalog types.json --nodes 50 --scenario half --seed 42`,
 		Args: cobra.NoArgs,
@@ -154,7 +154,7 @@ hour apart, until the cluster is at rest, which is what costAfter tells.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.Catalog, "catalog", "", "file of machine types; 400 made-up ones without it")
+	flags.StringVar(&o.Catalog, "catalog", "", "file of instance types; 400 made-up ones without it")
 	flags.IntVar(&o.Nodes, "nodes", 1000, "how many nodes there are before they are packed")
 	flags.IntVar(&o.PodsPerNode, "pods-per-node", 20, "how many pods each has then")
 	flags.IntVar(&o.Pools, "pools", 1, "how many equal pools there are")
@@ -170,7 +170,7 @@ func benchGrowthCommand() *cobra.Command {
 	of := ""
 	cmd := &cobra.Command{
 		Use:   "growth",
-		Short: "Measure how time grows with pods, nodes, pools and machine types; one JSON object on stdout for each work",
+		Short: "Measure how time grows with pods, nodes, pools and instance types; one JSON object on stdout for each work",
 		Example: `  daemok bench growth
   daemok bench growth --of pools --runs 9`,
 		Args: cobra.NoArgs,
@@ -209,16 +209,16 @@ func addWork(flags *pflag.FlagSet, o *bench.Options) {
 	flags.IntVar(&o.Pods, "pods", 1000, "how many pods to make")
 	flags.IntVar(&o.Nodes, "nodes", 0, "how many nodes exist already")
 	flags.IntVar(&o.Pools, "pools", 1, "how many equal pools")
-	flags.IntVar(&o.Types, "types", 0, "how many machine types pools name, from the smallest to the largest; 0: none, and all may be bought")
+	flags.IntVar(&o.Types, "types", 0, "how many instance types NodePools name, from the smallest to the largest; 0: none, and all may be launched")
 	addWorld(flags, o)
 }
 
 // addWorld adds the flags that say what can be bought, and how to measure.
 func addWorld(flags *pflag.FlagSet, o *bench.Options) {
-	flags.StringVar(&o.Catalog, "catalog", "", "file with machine types; none: 400 made-up ones")
+	flags.StringVar(&o.Catalog, "catalog", "", "file with instance types; none: 400 made-up ones")
 	flags.Uint64Var(&o.Seed, "seed", 42, "equal seeds make equal work")
 	flags.StringVar(&o.Capacity, "capacity", "on-demand", "on-demand, spot or any")
-	flags.StringVar(&o.Daemons, "daemons", "", "daemon pods of every machine: cpu, memory of each, how many; such as 200m,300Mi,4")
+	flags.StringVar(&o.Daemons, "daemons", "", "pods of DaemonSets on every node: cpu, memory of each, how many; such as 200m,300Mi,4")
 	flags.IntVar(&o.Runs, "runs", 5, "how often to solve; the median counts")
 }
 

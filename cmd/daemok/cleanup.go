@@ -26,21 +26,19 @@ func cleanupCommand() *cobra.Command {
 	var uids []string
 	cmd := &cobra.Command{
 		Use:   "cleanup --cluster NAME",
-		Short: "List, and with --yes remove, what a deleted cluster left behind at AWS",
-		Long: `List what an autoscaler made for a cluster that is gone: instances, volumes that
-outlived them, launch templates and instance profiles, and network interfaces of
-its nodes that are attached to nothing. With --yes they are removed; without it
-nothing is changed. Instances end within minutes: repeat it then, for what they
-held.
+		Short: "List, and with --yes remove, what a deleted cluster left behind in AWS",
+		Long: `List what an autoscaler made for a cluster that is gone: instances, volumes that were left
+behind, launch templates, instance profiles, and unattached network interfaces of its
+nodes. With --yes they are removed; without it nothing is changed. Instances terminate
+within minutes: then repeat the command for what they used.
 
-A cluster that EKS still knows is refused. EKS does not know a cluster that was
-made without it, alive or not: look at the list before --yes. Clusters of one name
-have UIDs of their own, which are listed: where things of several are left, or of the
-cluster that KUBECONFIG leads to, --uid has to name those of clusters that are gone
-("none": what carries no UID). With it the left-overs of an earlier cluster go while
-another of that name lives. What carries the tag of another
-cluster is left alone, and so are node groups, and volumes that drivers made for
-workloads. The command needs AWS credentials and no cluster.`,
+A cluster that EKS knows is refused. EKS does not know clusters that were made without it:
+check the list before you use --yes. Each cluster has a UID, which is listed. If things of
+several clusters of that name are left, or of the cluster that KUBECONFIG leads to, --uid
+has to name the clusters that are gone ("none": things without a UID). So you can clean up
+after an earlier cluster while another of the same name is in use. Things with the tag of
+another cluster, node groups, and volumes that drivers made for workloads are left alone.
+The command needs AWS credentials and no cluster.`,
 		Example: `  daemok cleanup --cluster old
   daemok cleanup --cluster old --region eu-west-1 --yes
   daemok cleanup --cluster old --uid 0b1f5e0e-6a3f-4d0e-9b0e-3f1d7f1e2a11 --yes`,
@@ -60,8 +58,8 @@ workloads. The command needs AWS credentials and no cluster.`,
 	cmd.Flags().StringVar(&cluster, "cluster", "", "name of the cluster that is gone; also --cluster-name")
 	cmd.Flags().StringVar(&cluster, "cluster-name", "", "the same")
 	cobra.CheckErr(cmd.Flags().MarkHidden("cluster-name"))
-	cmd.Flags().StringVar(&region, "region", "", "where it was; default as the AWS SDK finds it")
-	cmd.Flags().StringSliceVar(&uids, "uid", nil, "UIDs of the clusters of that name that are gone; none: what carries no UID")
+	cmd.Flags().StringVar(&region, "region", "", "AWS region of the cluster; default as the AWS SDK finds it")
+	cmd.Flags().StringSliceVar(&uids, "uid", nil, "UIDs of the clusters of that name that are gone; none: things without a UID")
 	cmd.Flags().BoolVar(&yes, "yes", false, "remove what is listed")
 	form.AddTo(cmd.Flags())
 	return cmd

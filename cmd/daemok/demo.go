@@ -16,7 +16,7 @@ func demoCommand() *cobra.Command {
 	options := demo.Options{Command: os.Args[0], Pods: 5, Now: time.Now}
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Watch pods get a node, and the node go again, in a lab of its own",
+		Short: "Watch a node being launched for pods and removed again, in a lab of its own",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			program, err := findLab(ownFolder(), exec.LookPath)

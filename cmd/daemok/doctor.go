@@ -40,18 +40,18 @@ func doctorCommand(in surroundings) *cobra.Command {
 	at, form := newTarget(), output.New()
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what is wrong with a cluster and its AWS account, before and after the installation",
-		Long: `Look at what the controller relies on, and say of each thing that is wrong which object
-it is and what to do: Kubernetes and the definitions of its kinds, the controller and
-other autoscalers, DNS and the VPC CNI; at AWS the cluster, the controller's role and its
-rights, what each node class selects, whether nodes may join, spot instances and the
-interruption queue. Nothing is changed.
+		Short: "Report what is wrong with a cluster and its AWS account, before and after the installation",
+		Long: `Check what the controller depends on, and print for each problem the object and what to
+do: Kubernetes and the CustomResourceDefinitions, the controller and other autoscalers, DNS
+and the VPC CNI; in AWS the cluster, the controller's role and its rights, what each node
+class selects, whether nodes may join, spot instances and the interruption queue. Nothing
+is changed.
 
-It acts as you do, at the API server and at AWS. What you may not read is listed as
-unknown.
+It uses your own permissions, at the API server and in AWS. What you may not read is listed
+as unknown.
 
-Exit code 0: nothing is wrong. 1: there are warnings, or something could not be looked
-at. 2: something will not work.`,
+Exit code 0: nothing is wrong. 1: there are warnings, or something could not be checked.
+2: something will not work.`,
 		Example: `  daemok doctor --cluster-name prod
   daemok doctor --context prod --cluster-name prod --region eu-west-1 -o json`,
 		Args: cobra.NoArgs,

@@ -29,18 +29,18 @@ func explainCommand(open connector, reach reachAWS) *cobra.Command {
 	at, form := newTarget().forObjects(), output.New()
 	cmd := &cobra.Command{
 		Use:   "explain (node|pod|nodepool|nodeclaim|ec2nodeclass NAME | KIND/NAME | INSTANCE)",
-		Short: "Tell what was decided about an object lately, and why",
-		Long: `Tell what the controller decided about a node, pod, pool or claim within the
-last day, and why: what holds first, then the newest. It reads the record that
-the controller writes to ConfigMaps of its namespace within seconds of a change,
-so no controller need be running. What is
-still so is so as of the last change, whose age is shown.
+		Short: "Report what was decided about an object in the last day, and why",
+		Long: `Report what the controller decided about a node, pod, NodePool or NodeClaim within the
+last day, and why: what is in effect first, then the newest. It reads the record that the
+controller writes to ConfigMaps in its namespace within seconds of a change, so the
+controller need not be running. The record shows its age: nothing has changed since then.
 
-An instance is named by its ID or provider ID: what is told is of its NodeClaim and node.
+An instance is named by its ID or provider ID; its NodeClaim and its node are reported.
 
-Of an EC2NodeClass or AWSNodeTemplate it tells how it is now: whether it is ready, what it
-selects, which pools use it, which of their nodes have drifted from it, and which
-offerings are unavailable. How many addresses its subnets have left it asks AWS, as you.`,
+For an EC2NodeClass or AWSNodeTemplate it reports the present state: whether it is ready,
+what it selects, which NodePools use it, which of their nodes have drifted, and which
+offerings are unavailable. It asks AWS, with your credentials, how many addresses are free
+in the subnets.`,
 		Example: `  daemok explain node ip-10-0-12-7.ec2.internal
   daemok explain pod web-5d8f9-x7k2p -n shop
   daemok explain pod/web-5d8f9-x7k2p -n shop

@@ -150,7 +150,7 @@ func TestCommandsWithoutFormsSayWhy(t *testing.T) {
 	for want, args := range map[string][]string{
 		"a snapshot is text that daemok plan --snapshot reads": {"snapshot", "-o", "yaml"},
 		"what it has read is YAML in the folder of --backup":   {"migrate", "crds", "--backup", "x", "-o", "json"},
-		"-o is of --check":                           {"handback", "-o", "json"},
+		"-o needs --check":                           {"handback", "-o", "json"},
 		"there is no such form: want custom-columns": {"iam", "check", "-o", "custom-colums=A:.a"},
 		"want text, json, yaml, name":                {"migrate", "-o", "table"},
 	} {

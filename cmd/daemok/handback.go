@@ -29,22 +29,22 @@ func handbackCommand(open connector) *cobra.Command {
 	at, check, lease, form := newTarget(), false, "", output.New().WithoutNames()
 	cmd := &cobra.Command{
 		Use:   "handback",
-		Short: "Make a cluster ready for Karpenter to take over, without touching a node",
-		Long: `Hand a cluster back to Karpenter. Until all nodes rest the controller has to run:
-those that come are to be ready, those that go to be gone. From the beginning no
-node goes by choice (ConfigMap daemok-freeze). Then the controller is to be
-stopped: this command waits for its lease, holds it so that nobody acts, takes
-away what is Daemok's alone, and gives it up for Karpenter.
+		Short: "Prepare a cluster for Karpenter to take over, without touching a node",
+		Long: `Hand a cluster back to Karpenter. Keep the controller running until no node is launching
+or terminating: this command waits for that. From its start no node is disrupted
+voluntarily (ConfigMap daemok-freeze). Then stop the controller. The command waits for its
+lease, holds it so that no controller acts, removes what only Daemok uses, and releases the
+lease for Karpenter.
 
-Nothing happens to nodes and pods. What users have written for Daemok on their
-own objects stays. The command may be stopped at any moment and given again; to
-keep the cluster after all, start the controller. With --check nothing is changed.`,
+Nodes and pods are not touched, and neither are the Daemok settings that users wrote on
+their own objects. You may stop the command at any moment and run it again; to keep the
+cluster after all, start the controller. With --check nothing is changed.`,
 		Example: `  daemok handback --check
   daemok handback`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !check && !form.Is(output.Table) {
-				return errors.New("-o is of --check: without it this tells what it does while it does it")
+				return errors.New("-o needs --check: without it the command reports each step while it takes it")
 			}
 			store, err := open(at)
 			if err != nil {
@@ -70,7 +70,7 @@ keep the cluster after all, start the controller. With --check nothing is change
 		},
 	}
 	at.addTo(cmd)
-	cmd.Flags().BoolVar(&check, "check", false, "tell what has to be over before, and change nothing")
+	cmd.Flags().BoolVar(&check, "check", false, "list what has to end first, and change nothing")
 	cmd.Flags().StringVar(&lease, "lease", "", "lease that the controllers lead by, as NAMESPACE/NAME; default as the installed controller has it")
 	form.AddTo(cmd.Flags())
 	return cmd

@@ -44,9 +44,9 @@ func (f *iamFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.partition, "partition", "", "AWS partition; default that of the region")
 	cmd.Flags().StringSliceVar(&f.roles, "node-role", nil, "role of nodes, by name or ARN; may be repeated; default those of the cluster's classes")
 	cmd.Flags().StringVar(&f.queue, "queue", "", "name of the interruption queue; default as the controller's Deployment has it; none: no queue")
-	cmd.Flags().BoolVar(&f.alone, "without-cluster", false, "do not read the cluster: the policy is for every feature, but for zonal shifts and adoption unless these are asked for")
-	cmd.Flags().BoolVar(&f.adoption, "adoption", false, "with the right to tag instances that daemok adopt or a migration takes over")
-	cmd.Flags().BoolVar(&f.shifts, "zonal-shift", false, "with the right to follow zonal shifts, whatever the controller's Deployment says")
+	cmd.Flags().BoolVar(&f.alone, "without-cluster", false, "do not read the cluster: the policy covers every feature but zonal shifts and adoption (--zonal-shift, --adoption)")
+	cmd.Flags().BoolVar(&f.adoption, "adoption", false, "add the right to tag instances that daemok adopt or a migration takes over")
+	cmd.Flags().BoolVar(&f.shifts, "zonal-shift", false, "add the right to follow zonal shifts, whatever the controller's Deployment says")
 }
 
 // Forms of what flags name. A role has a name, with its path or without, or an ARN.
@@ -83,15 +83,15 @@ func iamPolicyCommand(open connector) *cobra.Command {
 	form, part := output.New("json", "cloudformation", "terraform").WithoutNames(), ""
 	cmd := &cobra.Command{
 		Use:   "policy",
-		Short: "Print the least IAM policy for the cluster's node classes",
-		Long: `Print the IAM policy that the controller needs for what the cluster uses, and nothing
-beyond it: the roles of its EC2NodeClasses, whether these name a role or an instance
-profile, images by alias or SSM parameter, capacity reservations, placement groups, and
-from the controller's Deployment the interruption queue and zonal shifts.
+		Short: "Print the minimal IAM policy for the cluster's node classes",
+		Long: `Print the IAM policy with exactly the rights that the controller needs for what the
+cluster uses: the roles of its EC2NodeClasses, whether these name a role or an instance
+profile, images by alias or SSM parameter, capacity reservations and placement groups, and,
+from the controller's Deployment, the interruption queue and zonal shifts.
 
 It reads the cluster that KUBECONFIG leads to. With --without-cluster it needs none, and
-with --account and --region no AWS credentials either. A class that uses something new
-needs a new policy.`,
+with --account and --region no AWS credentials either. Print the policy again when a class
+uses something new.`,
 		Example: `  daemok iam policy
   daemok iam policy -o terraform > policy.tf
   daemok iam policy --without-cluster --cluster-name prod --account 123456789012 --region eu-west-1 -o cloudformation`,
@@ -108,7 +108,7 @@ needs a new policy.`,
 	}
 	f.add(cmd)
 	form.AddTo(cmd.Flags())
-	cmd.Flags().StringVar(&part, "part", "", "one part alone, such as NodeLifecycle: all are too long for one managed policy")
+	cmd.Flags().StringVar(&part, "part", "", "print one part, such as NodeLifecycle: together they are too long for one managed policy")
 	return cmd
 }
 

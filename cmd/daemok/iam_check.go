@@ -25,21 +25,19 @@ func iamCheckCommand(open connector) *cobra.Command {
 	form, role := output.New().WithoutNames(), ""
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Say which rights at AWS the controller's role lacks, and what fails without them",
-		Long: `Try each right that the controller needs for what the cluster uses (see daemok iam
-policy), and say which are missing and what fails without them. Nothing is changed.
+		Short: "Report which rights in AWS the controller's role lacks, and what fails without them",
+		Long: `Check each right that the controller needs for what the cluster uses (see daemok iam
+policy), and report which are missing and what fails without them. Nothing is changed.
 
-Where the caller has the right iam:SimulatePrincipalPolicy, IAM says what the role's
-policies allow. Without it, and with the controller's own credentials, each call is made
-that changes nothing: reads, and dry runs of EC2. Rights that cannot be tried so are
-listed as unknown.
+If you have the right iam:SimulatePrincipalPolicy, IAM's policy simulator decides. If not,
+and with the controller's own credentials, calls that change nothing are made: reads, and
+dry runs of EC2. Rights that cannot be checked so are listed as unknown.
 
 The role is the one that the controller's service account has, by IRSA or by EKS Pod
-Identity. Where it has none, or that may not be read, it is the caller's own.
+Identity. If it has none, or that may not be read, it is the caller's own.
 
-Exit code 0: nothing is missing. 1: the controller works on without what is missing, or
-some rights are unknown, or the check could not be made. 2: rights are missing that it
-cannot do without.`,
+Exit code 0: nothing is missing. 1: the controller works without what is missing, some
+rights are unknown, or the check failed. 2: rights are missing that the controller needs.`,
 		Example: `  daemok iam check
   daemok iam check --role arn:aws:iam::123456789012:role/KarpenterController-prod -o json`,
 		Args: cobra.NoArgs,

@@ -20,7 +20,7 @@ const exitNoLab = 127
 func labCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                "lab [arguments of " + labProgram + "]",
-		Short:              "Run a real Kubernetes with a pretend AWS on this machine",
+		Short:              "Run a real Kubernetes control plane with an emulated AWS on this host",
 		DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			program, err := findLab(ownFolder(), exec.LookPath)

@@ -47,7 +47,7 @@ func (e *exitError) Unwrap() error { return e.error }
 func root() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:           "daemok",
-		Short:         "Node autoscaler for Kubernetes on AWS: plan, replay, measure, try out",
+		Short:         "Node autoscaler for Kubernetes on AWS",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version.Get().String(),
@@ -57,12 +57,12 @@ func root() *cobra.Command {
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"look", "See what is, what would be done, and why:", []*cobra.Command{
+		{"look", "See what Daemok does and would do, and why:", []*cobra.Command{
 			planCommand(readLive, connect), explainCommand(connect, account), snapshotCommand(readLive)}},
-		{"install", "Install it, and see whether all is right:", []*cobra.Command{doctorCommand(surroundings{connect, serverVersion, market}), iamCommand(connect)}},
+		{"install", "Install it, and check the installation:", []*cobra.Command{doctorCommand(surroundings{connect, serverVersion, market}), iamCommand(connect)}},
 		{"act", "Act on nodes:", []*cobra.Command{rollCommand(connect), adoptCommand(connect)}},
-		{"move", "Come from another autoscaler, and go back:", []*cobra.Command{migrateCommand(reach, market), handbackCommand(connect), cleanupCommand()}},
-		{"try", "Try it out, without AWS:", []*cobra.Command{demoCommand(), labCommand(), benchCommand()}},
+		{"move", "Migrate from another autoscaler, and back:", []*cobra.Command{migrateCommand(reach, market), handbackCommand(connect), cleanupCommand()}},
+		{"try", "Try it without AWS:", []*cobra.Command{demoCommand(), labCommand(), benchCommand()}},
 	} {
 		cmd.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, c := range g.commands {

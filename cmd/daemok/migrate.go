@@ -63,43 +63,40 @@ func migrateCommand(reach func(*target) (reached, error), market func(context.Co
 	m := migration{at: newTarget(), form: output.New("text"), reach: reach, market: market}
 	cmd := &cobra.Command{
 		Use:   "migrate [-f FILE|FOLDER|-]",
-		Short: "Turn manifests of older API generations into NodePools and EC2NodeClasses",
-		Long: `Read manifests, or without -f what the cluster has, and print manifests of
-karpenter.sh/v1 that mean the same: of each Provisioner (karpenter.sh/v1alpha5) a
-NodePool, and of each AWSNodeTemplate (karpenter.k8s.aws/v1alpha1) an
-EC2NodeClass; those of v1beta1 move what has moved since. The ConfigMap
-karpenter-global-settings, if it is among them, is taken into account. Files
-ending in .tf are read for kubernetes_manifest and kubectl_manifest, with locals
-and defaults of variables of their folder; what cannot be told without Terraform,
+		Short: "Turn manifests of earlier APIs into NodePools and EC2NodeClasses, or move a cluster",
+		Long: `Read manifests, or without -f the cluster, and print equivalent manifests of
+karpenter.sh/v1: a NodePool for each Provisioner (karpenter.sh/v1alpha5), an EC2NodeClass
+for each AWSNodeTemplate (karpenter.k8s.aws/v1alpha1), and v1beta1 objects with the fields
+that have moved since. The ConfigMap karpenter-global-settings is taken into account if it
+is among them. Files ending in .tf are read for kubernetes_manifest and kubectl_manifest,
+with the locals and variable defaults of their folder; what depends on Terraform's state,
 such as ${module.eks.cluster_name}, stays as it is.
 
-Workloads whose pods select nodes or are protected in the words of an older
-generation are told of, of whatever kind they are; with --rewrite-workloads
-their manifests are printed too, with the newer words. Other kinds are passed
-over.
+Workloads of any kind whose pods use labels or annotations of v1alpha5 are reported; with
+--rewrite-workloads their manifests are printed too, with those of v1. Other kinds are
+ignored.
 
-A report says for every field what became of it: what maps, what changes its
-meaning, what has no counterpart, and errors. It goes to standard error, or to
-the file --report names. What has an error is not printed, and the command
-fails. Unless more is asked for, nothing is changed, and AWS is not asked.
+A report says for every field what became of it: what maps, what changes its meaning, what
+has no counterpart, and errors. It goes to standard error, or to the file in --report. An
+object with an error is not printed, and the command fails. Without --apply or --rollback
+nothing is changed.
 
-With --check it is told in place of manifests which nodes of Provisioners the
-controller would replace under them, by its own comparison, with their pods and
-PodDisruptionBudgets, and with --policy which rights its role at AWS lacks or has in vain.
-It asks AWS, with the environment of the controller. The exit code
-is 0 where no node would be replaced and no right is missing that every cluster
-needs, 2 where that is so, and 1 where something cannot be migrated or told.
+--check prints no manifests. It reports which nodes of Provisioners the controller would
+replace in their NodePools, by its own comparison, with their pods and
+PodDisruptionBudgets, and with --policy which rights in AWS its role lacks or does not
+need. It asks AWS, with the environment of the controller. Exit code 0: no node would be
+replaced, and no right that every cluster needs is missing; 2: otherwise; 1: something
+cannot be migrated or checked.
 
-With --from cluster-autoscaler the node groups of EKS and Auto Scaling groups that a
-Cluster Autoscaler scales, by the flags of its Deployment, are read from AWS and
-printed as NodePools and EC2NodeClasses of the same shape, with a plan of commands
-that empties the groups.
+--from cluster-autoscaler reads from AWS the EKS node groups and Auto Scaling groups that
+a Cluster Autoscaler scales, by the flags of its Deployment, and prints equivalent
+NodePools and EC2NodeClasses, with a file of commands that empty the groups, and that go
+back.
 
-With --apply the cluster is moved while the controller runs: the new objects are
-created, every node is taken over by a claim of the NodePool that takes its Provisioner's
-place, without being replaced or restarted, and the older objects are
-deleted. No node goes by choice meanwhile. It may be ended at any moment: repeated
-it goes on, and --rollback undoes it, also when it was done.`,
+--apply migrates the cluster while the controller runs: it creates the new objects, has
+NodeClaims of the NodePools take over every node without replacing or restarting it, and
+deletes the v1alpha5 objects. No node is disrupted voluntarily meanwhile. You may stop it
+at any moment: run it again to continue, or with --rollback to undo it, also afterwards.`,
 		Example: `  daemok migrate --apply
   daemok migrate --check --policy controller-policy.json
   daemok migrate > nodepools.yaml
@@ -115,22 +112,22 @@ it goes on, and --rollback undoes it, also when it was done.`,
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVarP(&m.paths, "filename", "f", nil, "file or folder with manifests, - for standard input; may be repeated; default the cluster")
-	flags.BoolVarP(&m.recursive, "recursive", "R", false, "read folders in folders too")
-	flags.StringVar(&m.Role, "role", "", "IAM role of nodes where no instance profile is named")
-	flags.StringVar(&m.Kubernetes, "kubernetes-version", "", "version of the cluster, such as 1.27, by which images are chosen; default that of the cluster where there is no -f")
-	flags.BoolVar(&m.RewriteWorkloads, "rewrite-workloads", false, "print manifests of workloads too that speak in older words, with the newer; with -f alone")
+	flags.BoolVarP(&m.recursive, "recursive", "R", false, "read subfolders too")
+	flags.StringVar(&m.Role, "role", "", "IAM role of nodes, if no instance profile is named")
+	flags.StringVar(&m.Kubernetes, "kubernetes-version", "", "version of the cluster, such as 1.27, which selects images; default that of the cluster, without -f")
+	flags.BoolVar(&m.RewriteWorkloads, "rewrite-workloads", false, "print manifests of workloads too, with labels and annotations of v1; only with -f")
 	m.at.addTo(cmd)
 	m.at.addAWS(cmd)
-	flags.BoolVar(&m.checks, "check", false, "tell what would become of nodes, and print no manifests")
-	flags.BoolVar(&m.applies, "apply", false, "move the cluster, or go on moving it")
-	flags.BoolVar(&m.back, "rollback", false, "move the cluster back")
+	flags.BoolVar(&m.checks, "check", false, "report what would become of nodes, and print no manifests")
+	flags.BoolVar(&m.applies, "apply", false, "migrate the cluster, or continue")
+	flags.BoolVar(&m.back, "rollback", false, "undo --apply")
 	flags.StringSliceVar(&m.policies, "policy", nil, "file with an IAM policy of the controller's role, for --check; may be repeated")
-	flags.StringVar(&m.from, "from", "", "another autoscaler whose groups are to be turned: "+fromAutoscaler)
-	flags.StringArrayVar(&m.kept, "keep", nil, "group that stays as it is, by its name in EKS or of its Auto Scaling group, with --from; may be repeated")
-	flags.StringVar(&m.plan, "plan", "", "file for the commands that empty the groups, with --from; default standard error")
+	flags.StringVar(&m.from, "from", "", "autoscaler whose groups are converted: "+fromAutoscaler)
+	flags.StringArrayVar(&m.kept, "keep", nil, "group to keep as it is, by its name in EKS or that of its Auto Scaling group, with --from; may be repeated")
+	flags.StringVar(&m.plan, "plan", "", "file for the commands that empty the groups and go back, with --from; default standard error")
 	flags.StringVar(&m.report, "report", "", "file to write the report to; default standard error")
 	m.form.AddTo(flags)
-	flags.Lookup("output").Usage = "form of the report, and of what --check tells, as daemok plan has it; manifests are always YAML"
+	flags.Lookup("output").Usage = "output format of the report and of --check, as for daemok plan; manifests are always YAML"
 	cmd.MarkFlagsMutuallyExclusive("check", "apply", "rollback")
 	cmd.MarkFlagsMutuallyExclusive("from", "apply", "rollback")
 	cmd.AddCommand(migrateCRDsCommand())

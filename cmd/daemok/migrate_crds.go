@@ -25,19 +25,18 @@ func migrateCRDsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "crds --backup FOLDER",
 		Short: "Move a live cluster's NodePools, NodeClaims and EC2NodeClasses from v1beta1 to v1",
-		Long: `Move the NodePools, NodeClaims and EC2NodeClasses that a cluster has stored as
-v1beta1 to v1, with no conversion webhook, and leave the definitions of v1 alone.
-No node, machine or pod notices: NodeClaims stay the objects they are, with their
-status and finalizers.
+		Long: `Move the NodePools, NodeClaims and EC2NodeClasses that a cluster stores as v1beta1 to v1,
+without a conversion webhook; the definitions of v1 are not changed. Nodes, instances and
+pods are not affected: NodeClaims stay the same objects, with their status and finalizers.
 
-First everything is exported to the folder, as it can be read in the version that
-is served, and checked. What cannot be moved safely is listed with object, field
-and the way out, before anything is written: what v1 would refuse, objects whose
-deletion waits for a controller, a controller that runs, admission webhooks for
-these kinds. Then all objects are rewritten, and the stored versions trimmed.
+First everything is exported to the folder, in the version that is served, and checked.
+What cannot be moved safely is listed with object, field and what to do, before anything is
+written: what v1 would refuse, objects whose deletion waits for a controller, a controller
+that runs, admission webhooks for these kinds. Then all objects are rewritten, and the
+stored versions are trimmed.
 
-When it is interrupted, run it again with the same folder. Stop the controller
-before, and start Daemok after it.`,
+After an interruption run it again with the same folder. Stop the controller first, and
+start Daemok afterwards.`,
 		Example: `  kubectl -n kube-system scale deployment karpenter --replicas=0
   daemok migrate crds --backup before-v1 --check
   daemok migrate crds --backup before-v1`,
@@ -59,12 +58,12 @@ before, and start Daemok after it.`,
 			return m.Run(cmd.Context())
 		},
 	}
-	output.Refuse(cmd.Flags(), "this tells what it does while it does it; what it has read is YAML in the folder of --backup")
+	output.Refuse(cmd.Flags(), "this reports each step while it takes it; what it has read is YAML in the folder of --backup")
 	at.addTo(cmd)
 	cmd.Flags().StringVar(&m.Folder, "backup", "", "folder that everything is exported to, or was before an interruption")
-	cmd.Flags().StringVar(&m.Role, "role", "", "IAM role of nodes where no instance profile is named")
+	cmd.Flags().StringVar(&m.Role, "role", "", "IAM role of nodes, if no instance profile is named")
 	cmd.Flags().StringVar(&m.Lease, "lease", "", "name of the lease that a controller of these kinds holds; default that of Karpenter")
-	cmd.Flags().BoolVar(&m.Check, "check", false, "export and check alone")
+	cmd.Flags().BoolVar(&m.Check, "check", false, "only export and check")
 	return cmd
 }
 

@@ -37,29 +37,26 @@ func planCommand(read reader, open connector) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Print what Daemok would do, and why, without doing it",
-		Long: `Print what Daemok would do about a situation, and why, without doing it.
-The situation is a file written by "daemok snapshot" ("-" reads standard input),
-or that of the live cluster. Plans of a live cluster are made with the settings that the
-installed controller has by its Deployment, as far as that may be read; variables of the
-environment go before these, and flags before both.
+		Long: `Print what Daemok would do, and why, without doing it. It plans for the live cluster, or
+for a file written by "daemok snapshot" ("-" reads standard input). Plans for a live
+cluster use the settings in the installed controller's Deployment, if you may read it.
+Environment variables take precedence over these, and flags over both.
 
--f adds or changes manifests, as if they had been applied and their controllers
-had done what they do: workloads with their pods, pools, classes and what they
-name. The plan is the one with them; it is compared with the one without. Files ending
-in .tf or .tf.json are read for kubernetes_manifest and kubectl_manifest; what of them cannot be
-told without Terraform is left out, and told.
+-f adds or changes manifests as if they were applied and their controllers had acted:
+workloads with their pods, NodePools, classes and what they refer to. The plan includes
+them and is compared with the plan without them. Files ending in .tf or .tf.json are read
+for kubernetes_manifest and kubectl_manifest; what depends on Terraform's state is left
+out, and a line says so.
 
---what-if compares it with what Daemok would do if pools might buy something
-else: words key=value with commas between them. pool=NAME stands for the
-changes that follow it, without one they are for every pool. Changes are
-add-family, add-type, drop-family, drop-type, capacity (on-demand, spot,
+--what-if compares with other NodePools: words key=value, separated by commas. pool=NAME
+is the NodePool that the changes after it are for; without it they are for every NodePool.
+Changes are add-family, add-type, drop-family, drop-type, capacity (on-demand, spot,
 reserved or any), zone, arch (a value or any) and machine-cost.
 
---upgrade says instead what an upgrade of the controller to the release of this
-command changes of new nodes: for each class it compares launch template and user
-data of made-up instances, such as on demand, spot and arm64, with those that the
-cluster's controllers noted, and prints values, user data included. Nodes that are
-there stay as they are.`,
+--upgrade reports what an upgrade of the controller to the release of this command would
+change for new nodes. For each class it compares the launch templates and user data of
+example instances, such as on-demand, spot and arm64, with those that the cluster's
+controllers recorded, and prints the values, user data included. Existing nodes stay.`,
 		Example: `  daemok plan --snapshot situation.txt
   daemok plan -f deployment.yaml -f pools/
   daemok plan --what-if pool=default,add-family=m8g --what-if pool=default,capacity=any

@@ -34,19 +34,19 @@ func rollCommand(open connector) *cobra.Command {
 	at := newTarget()
 	cmd := &cobra.Command{
 		Use:   "roll (nodepool|provisioner|nodeclass NAME | KIND/NAME)",
-		Short: "Replace outdated nodes now, under budgets, and tell how far that is",
-		Long: `Replace the nodes of a NodePool, or of all NodePools of a class, that are no
-longer what these ask for; with --all every node that is there now. The
-controller does it: machines come before nodes go, within the budgets of the
-pool and whatever else keeps nodes. It goes on when this command ends, and
-pauses, resumes and ends by the same command with another flag: what is asked
-for stands in the annotation daemok.sh/roll of each NodePool.
+		Short: "Replace outdated nodes now, within budgets, and report the progress",
+		Long: `Replace the nodes of a NodePool, or of all NodePools of a class, that no longer match
+their NodePool and class; with --all replace every node that exists now. The controller
+does it: it launches replacements before it removes nodes, within the budgets of the
+NodePool and everything else that keeps nodes. It continues when this command ends. The
+same command with another flag pauses, resumes or ends it: the request is in the
+annotation daemok.sh/roll of each NodePool.
 
-Paused, no node of the pool goes for having drifted, asked for or not. After
---abort nodes that have drifted go by and by, as they do without any roll.
+While it is paused, no node of the NodePool is replaced because of drift. After --abort
+drifted nodes are replaced as they are without a roll.
 
-Nodes of a Provisioner are outdated that were made from an older spec of it, which
-alone replaces none.`,
+Nodes of a Provisioner are outdated if they were made from an earlier spec of it, which
+alone does not replace them.`,
 		Example: `  daemok roll nodepool web
   daemok roll provisioner default
   daemok roll nodeclass default --all
@@ -64,11 +64,11 @@ alone replaces none.`,
 		},
 	}
 	at.addTo(cmd)
-	cmd.Flags().BoolVar(&f.all, "all", false, "replace every node that is there now, outdated or not")
-	cmd.Flags().BoolVar(&f.status, "status", false, "tell how far it is, and change nothing")
-	cmd.Flags().BoolVar(&f.pause, "pause", false, "let no more nodes go; those that are going go on")
-	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on with what was paused")
-	cmd.Flags().BoolVar(&f.abort, "abort", false, "take back what was asked for")
+	cmd.Flags().BoolVar(&f.all, "all", false, "replace every node that exists now, outdated or not")
+	cmd.Flags().BoolVar(&f.status, "status", false, "report the progress, and change nothing")
+	cmd.Flags().BoolVar(&f.pause, "pause", false, "replace no more nodes; those that are being replaced continue")
+	cmd.Flags().BoolVar(&f.resume, "resume", false, "continue after --pause")
+	cmd.Flags().BoolVar(&f.abort, "abort", false, "end it; nodes that were replaced stay replaced")
 	cmd.Flags().BoolVar(&f.noWait, "no-wait", false, "do not wait until nothing is left to replace")
 	f.form.AddTo(cmd.Flags())
 	cmd.MarkFlagsMutuallyExclusive("all", "status", "pause", "resume", "abort")

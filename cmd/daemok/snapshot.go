@@ -13,7 +13,7 @@ func snapshotCommand(read reader) *cobra.Command {
 	at, redact := newTarget(), false
 	cmd := &cobra.Command{
 		Use:   "snapshot",
-		Short: "Print the situation of the live cluster as text, for a replay or a bug report",
+		Short: "Print the state of the live cluster as text, for a replay or a bug report",
 		Example: `  daemok snapshot --redact > situation.txt
   daemok plan --snapshot situation.txt`,
 		Args: cobra.NoArgs,
@@ -30,7 +30,7 @@ func snapshotCommand(read reader) *cobra.Command {
 			return err
 		},
 	}
-	output.Refuse(cmd.Flags(), "a snapshot is text that daemok plan --snapshot reads, and has no other form; daemok plan -o json tells what is made of it")
+	output.Refuse(cmd.Flags(), "a snapshot is text that daemok plan --snapshot reads, and has no other form; daemok plan -o json prints the plan for it")
 	at.addTo(cmd)
 	at.addAWS(cmd)
 	cmd.Flags().BoolVar(&redact, "redact", false, "replace names, equal ones by equal ones; amounts and prices stay")

@@ -74,7 +74,7 @@ const ofKubectl = "kubectl"
 
 // addAWS lets a command be told which one it is at AWS.
 func (t *target) addAWS(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&t.clusterName, "cluster-name", "", "name of the cluster in EKS; default CLUSTER_NAME, else as the installed controller has it")
+	cmd.Flags().StringVar(&t.clusterName, "cluster-name", "", "name of the cluster in EKS; default CLUSTER_NAME, else that of the installed controller")
 	cmd.Flags().StringVar(&t.region, "region", "", "AWS region of the cluster; default as the AWS SDK finds it")
 }
 

@@ -42,7 +42,7 @@ func usage(cmd *cobra.Command) error {
 		}
 	}
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(&out, "\n%s [command] --help tells more of a command.\n", cmd.CommandPath())
+		fmt.Fprintf(&out, "\nUse \"%s [command] --help\" for more about a command.\n", cmd.CommandPath())
 	}
 	_, err := fmt.Fprint(cmd.OutOrStderr(), out.String())
 	return err

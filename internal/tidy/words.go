@@ -84,6 +84,14 @@ func wordsIn(name string, content []byte) (found []Violation) {
 	return found
 }
 
+// hyphenated are names of flags and the like, such as machine-cost, which help has without quotes.
+var hyphenated = regexp.MustCompile(`\S+-\S+`)
+
+// CheckHelp reports refused words in what a program prints of itself, such as a command's help; its name says what it is of.
+func CheckHelp(name, text string) []Violation {
+	return wordsIn(name, []byte(hyphenated.ReplaceAllString(text, " ")))
+}
+
 // CheckLength reports a document of more lines than its readers have patience for.
 func CheckLength(root fs.FS, name string, most int) ([]Violation, error) {
 	content, err := fs.ReadFile(root, name)

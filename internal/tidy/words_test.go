@@ -53,6 +53,13 @@ func TestCheckWordsFindsPlantedMistakes(t *testing.T) {
 	}
 }
 
+func TestCheckHelpTakesNamesOfFlagsForNoWords(t *testing.T) {
+	found := CheckHelp("x --help", "--machine-cost: what\nzone and machine-cost\na machine")
+	if len(found) != 1 || found[0].Where != "x --help:3" {
+		t.Errorf("found %v, want one in line 3", found)
+	}
+}
+
 func TestALongDocumentIsReported(t *testing.T) {
 	found, err := CheckLength(fstest.MapFS{"a.md": {Data: []byte("1\n2\n3\n")}}, "a.md", 2)
 	if err != nil || len(found) != 1 {
