@@ -50,7 +50,7 @@ func iceCommand() *cobra.Command {
 	var order control.Ice
 	cmd := account(&cobra.Command{
 		Use:   "ice TYPE",
-		Short: "Have AWS run out of an instance type, or of all that match a pattern such as 'c5.*'",
+		Short: "Have AWS report insufficient capacity of an instance type, or of a pattern such as 'c5.*'",
 		Long: `Have AWS answer InsufficientInstanceCapacity for an instance type, or for all
 that match a pattern such as 'c5.*'. It lasts until --melt, in labs of the same
 folder too.`,
@@ -63,7 +63,7 @@ folder too.`,
 	flags := cmd.Flags()
 	flags.StringVar(&order.Zone, "zone", "*", "in this zone alone, or those that match")
 	flags.StringVar(&order.Option, "option", "*", "on-demand or spot alone")
-	flags.IntVar(&order.Machines, "left", 0, "machines that each type still has in each zone")
+	flags.IntVar(&order.Machines, "left", 0, "instances that each type still has in each zone")
 	flags.BoolVar(&order.Melt, "melt", false, "have plenty again")
 	return cmd
 }
@@ -97,7 +97,7 @@ func throttleCommand() *cobra.Command {
 	var order control.Throttle
 	cmd := account(&cobra.Command{
 		Use:   "throttle ACTION {--rate N | --times F | --end}",
-		Short: "Have AWS answer an action, such as CreateFleet or 'Describe*', less often",
+		Short: "Have AWS throttle an action, such as CreateFleet or 'Describe*', earlier",
 		Long: `Change how often EC2 may be called: what goes beyond is answered with
 RequestLimitExceeded. ACTION is one such as CreateFleet, or a pattern such as
 'Describe*' or '*'. It lasts until --end or until the lab ends.`,
@@ -165,10 +165,10 @@ func outageCommand() *cobra.Command {
 	var order control.Outage
 	cmd := account(&cobra.Command{
 		Use:   "outage ZONE",
-		Short: "Cut a zone off: no capacity, its machines silent, their status checks failed",
-		Long: `Cut a zone off: AWS has no capacity there, its machines fail both status checks,
+		Short: "Have a zone fail: no capacity, its kubelets silent, status checks failed",
+		Long: `Have a zone fail: AWS has no capacity there, its instances fail both status checks,
 and their kubelets are not heard. It lasts until --end, in labs of the same
-folder too. Nodes that stand without a machine of AWS stay.`,
+folder too. Nodes that have no instance in AWS stay.`,
 		Args: cobra.ExactArgs(1),
 	}, func(ctx context.Context, aws *control.Client, args []string) (string, error) {
 		order.Zone = args[0]
@@ -188,11 +188,11 @@ func clockCommand() *cobra.Command {
 	var cmd *cobra.Command
 	cmd = account(&cobra.Command{
 		Use:   "clock [--forward D] [--skew D]",
-		Short: "Say what time it is at AWS, put its clocks forward, or set them wrong",
+		Short: "Print the time in AWS, move its clocks forward, or set them wrong",
 		Long: `Say what time it is at AWS, or put its clocks forward: spot prices move on, image
 aliases lead to newer images, what was announced comes. The clocks of the
-cluster and the controller stay, so that they see AWS in their future: machines
-that are bought from then on seem not to have begun yet.
+cluster and the controller stay, so that they see AWS in their future: instances
+that are launched from then on seem not to have started yet.
 
 With --skew no time passes, but AWS judges what its callers date by a clock that
 is wrong: STS refuses signatures that are more than 15 minutes off, and tokens

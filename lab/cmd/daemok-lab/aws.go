@@ -18,14 +18,14 @@ import (
 func awsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "aws",
-		Short: "See what the pretend account was asked, and take rights away",
+		Short: "See the calls to the emulated AWS, and change its account",
 		Args:  oneVerb,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	folder := groupFolderFlag(cmd)
 	cmd.AddCommand(
-		roleCommand(folder, "unmap-role", false, "Keep machines of a role out of the cluster, as without an access entry"),
-		roleCommand(folder, "map-role", true, "Let machines of a role into the cluster again"),
+		roleCommand(folder, "unmap-role", false, "Have the cluster refuse nodes with a role, as without an access entry"),
+		roleCommand(folder, "map-role", true, "Have the cluster accept nodes with a role again"),
 		rightsCommand(folder, "deny", true, "Take the right to call an action away"),
 		rightsCommand(folder, "allow", false, "Give the right to call an action back"),
 		quotaCommand(folder),
@@ -104,7 +104,7 @@ so that the controller goes by what EKS says.`,
 func callsCommand(folder *string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "calls",
-		Short: "Print how often each action was called, and what all machines have cost",
+		Short: "Print how often each action was called, and what all instances have cost",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withAWS(cmd.Context(), *folder, func(ctx context.Context, aws *awscontrol.Client) error {
@@ -126,7 +126,7 @@ func callsCommand(folder *string) *cobra.Command {
 func ordersCommand(folder *string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "orders",
-		Short: "Print what AWS was ordered to do and still does, and how to end it",
+		Short: "Print the active faults, and how to end them",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withAWS(cmd.Context(), *folder, func(ctx context.Context, aws *awscontrol.Client) error {

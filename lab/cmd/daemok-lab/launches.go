@@ -66,7 +66,7 @@ lasts until --end or until the lab ends.`,
 	flags := cmd.Flags()
 	flags.StringVar(&order.Zone, "zone", "*", "in this zone alone, or those that match")
 	flags.StringVar(&order.Option, "option", "*", "on-demand or spot alone")
-	flags.BoolVar(&order.End, "end", false, "sell them again")
+	flags.BoolVar(&order.End, "end", false, "launch them again")
 	return cmd
 }
 
@@ -75,20 +75,20 @@ func bootsCommand(folder *string) *cobra.Command {
 	var order control.Boots
 	cmd := &cobra.Command{
 		Use:   "boots",
-		Short: "Have machines that AWS sells from now on end before they run, or never join",
-		Long: `Have the next machines end before they run, for a reason as EC2 tells it, or a
-share of all that are bought from now on run and never join the cluster. Each
+		Short: "Have the next instances terminate before they run, or never join",
+		Long: `Have the next instances terminate before they run, for a reason as EC2 gives it, or a
+share of all that are launched from now on run and never join the cluster. Each
 such order takes the place of the one before, so that without a flag all is well
 again.`,
 		Example: `  daemok lab machine boots --fail 3 --reason Client.VolumeLimitExceeded
   daemok lab machine boots --never-join 0.1
-  daemok lab machine boots                  # all is well again`,
+  daemok lab machine boots                  # everything works again`,
 		Args: cobra.NoArgs,
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&order.Fail, "fail", 0, "how many of the next machines end before they run")
+	flags.IntVar(&order.Fail, "fail", 0, "how many of the next instances terminate before they run")
 	flags.StringVar(&order.Reason, "reason", "Server.InternalError", "why they end")
-	flags.Float64Var(&order.NeverJoin, "never-join", 0, "share of machines that never join: 0.1 is a tenth")
+	flags.Float64Var(&order.NeverJoin, "never-join", 0, "share of instances that never join: 0.1 is a tenth")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return withAWS(cmd.Context(), *folder, func(ctx context.Context, aws *control.Client) error {
 			err := aws.Boots(ctx, order)

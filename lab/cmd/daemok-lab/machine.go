@@ -21,8 +21,8 @@ const whichMachine = "MACHINE is an instance ID, a node name, or a pattern such 
 func machineCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "machine",
-		Short: "See the pretend machines, and break them",
-		Long:  "See the pretend machines, and break them. " + whichMachine,
+		Short: "List the emulated instances, and cause faults in them",
+		Long:  "List the emulated instances, and cause faults in them. " + whichMachine,
 		Args:  oneVerb,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -30,7 +30,7 @@ func machineCommand() *cobra.Command {
 	cmd.AddCommand(machineListCommand(folder), machineConsoleCommand(folder),
 		deedCommand(folder, control.Silence, "Have kubelets hang: they say and do nothing more"),
 		deedCommand(folder, control.Wake, "Let silent kubelets speak again"),
-		deedCommand(folder, control.Reboot, "Take the power from machines and give it back"),
+		deedCommand(folder, control.Reboot, "Reboot instances"),
 		machineConditionCommand(folder), machineNextCommand(folder), bootsCommand(folder))
 	return cmd
 }
@@ -47,7 +47,7 @@ func withLab(ctx context.Context, folder string, order func(context.Context, *co
 }
 
 func machineListCommand(folder *string) *cobra.Command {
-	cmd := &cobra.Command{Use: "list [MACHINE]", Short: "List machines that have power, with how far they are", Args: cobra.MaximumNArgs(1)}
+	cmd := &cobra.Command{Use: "list [MACHINE]", Short: "List instances that run, with their state", Args: cobra.MaximumNArgs(1)}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return withLab(cmd.Context(), *folder, func(ctx context.Context, lab *control.Client) error {
 			found, err := lab.Machines(ctx, strings.Join(append(args, "*")[:1], ""))
@@ -72,7 +72,7 @@ func printMachines(out io.Writer, list []control.Machine) error {
 func machineConsoleCommand(folder *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "console MACHINE",
-		Short: "Print what a machine wrote on its console, such as why it did not join",
+		Short: "Print the console output of an instance, such as why it did not join",
 		Args:  cobra.ExactArgs(1),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -161,9 +161,9 @@ func machineNextCommand(folder *string) *cobra.Command {
 	var b behaviour
 	cmd := &cobra.Command{
 		Use:   "next TYPE",
-		Short: "Tell machines that boot from now on to be late, never to register, or the like",
-		Long: `Tell machines of an instance type, or of all that match a pattern such as
-'c5.*', how to behave from their next boot on. It lasts until another such order
+		Short: "Have instances that boot from now on be late, never register, or the like",
+		Long: `Say how instances of a type, or of all that match a pattern such as 'c5.*',
+behave from their next boot on. It lasts until another such order
 for the same TYPE, --mend, or the lab's end. Tags of an instance, such as
 lab.daemok.sh/never-register=true, say the same of it alone.`,
 		Args: cobra.ExactArgs(1),

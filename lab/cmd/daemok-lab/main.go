@@ -73,9 +73,9 @@ func runComponent(name string, flags []string) int {
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "daemok-lab",
-		Short: "A real Kubernetes with a pretend AWS on this machine",
-		Long: `A real API server, scheduler and controller manager, a pretend AWS whose
-machines join them, and the controller, all in one directory of this machine.`,
+		Short: "A real Kubernetes control plane with an emulated AWS on this host",
+		Long: `A real API server, scheduler and controller manager, an emulated AWS whose
+instances join them, and the controller, all in one directory of this host.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version.Get().String(),

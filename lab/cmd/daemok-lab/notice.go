@@ -32,13 +32,13 @@ func noticeCommands() []*cobra.Command {
 	}
 	none := func(*cobra.Command, *control.Notice) {}
 	return []*cobra.Command{
-		verb(control.Interrupt, "Have AWS take spot machines back",
-			"A warning comes to the queue, and two minutes later the machine shuts down.", func(cmd *cobra.Command, order *control.Notice) {
+		verb(control.Interrupt, "Have AWS interrupt spot instances",
+			"A warning comes to the queue, and two minutes later the instance shuts down.", func(cmd *cobra.Command, order *control.Notice) {
 				cmd.Flags().DurationVar(&order.In, "advised-for", 0, "send a rebalance recommendation first, and the warning so much later")
 			}),
-		verb(control.Rebalance, "Have AWS recommend to replace spot machines", "The recommendation comes to the queue, and no more.", none),
-		verb(control.Retire, "Have AWS announce that machines will be retired",
-			"AWS Health says so in the queue, and DescribeInstanceStatus shows it. The machine stays.", func(cmd *cobra.Command, order *control.Notice) {
+		verb(control.Rebalance, "Have AWS recommend to replace spot instances", "The recommendation comes to the queue, and no more.", none),
+		verb(control.Retire, "Have AWS announce that instances will be retired",
+			"AWS Health says so in the queue, and DescribeInstanceStatus shows it. The instance stays.", func(cmd *cobra.Command, order *control.Notice) {
 				cmd.Flags().DurationVar(&order.In, "in", 24*time.Hour, "when the retirement is to be")
 			}),
 	}

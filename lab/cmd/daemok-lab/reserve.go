@@ -17,7 +17,7 @@ func reserveCommand() *cobra.Command {
 		Use:   "reserve TYPE ZONE COUNT",
 		Short: "Reserve capacity for instances of a type: open, targeted, interruptible, or a capacity block",
 		Long: `Put a capacity reservation into the account and print its ID. A node class finds
-it by its tags. Machines of a capacity block are warned 40 minutes before its
+it by its tags. Instances of a capacity block are warned 40 minutes before its
 end, and end ten minutes later; of an interruptible reservation when it is
 reclaimed (daemok lab reclaim).`,
 		Example: `  daemok lab reserve m5.large us-east-1a 3 --tag team=web
@@ -34,7 +34,7 @@ reclaimed (daemok lab reclaim).`,
 		return "reserved " + id, err
 	})
 	flags := cmd.Flags()
-	flags.BoolVar(&order.Targeted, "targeted", false, "for machines that name it alone")
+	flags.BoolVar(&order.Targeted, "targeted", false, "only for instances that name it")
 	flags.BoolVar(&order.Interruptible, "interruptible", false, "let its owner reclaim it")
 	flags.BoolVar(&order.Block, "block", false, "make it a capacity block, which needs --for")
 	flags.DurationVar(&order.For, "for", 0, "end it after so long (default it has no end)")
@@ -49,7 +49,7 @@ func reclaimCommand() *cobra.Command {
 		Short: "Have the owner of an interruptible capacity reservation take capacity back",
 		Long: `Have the owner of an interruptible capacity reservation take all of it back, or
 all but so many places. Free places go first. A warning comes to the queue for
-each machine beyond, and two minutes later it shuts down.`,
+each instance beyond, and two minutes later it shuts down.`,
 		Args: cobra.ExactArgs(1),
 	}, func(ctx context.Context, aws *control.Client, args []string) (string, error) {
 		order.Reservation = args[0]

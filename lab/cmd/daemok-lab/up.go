@@ -68,11 +68,11 @@ goes on with the same cluster and cloud.`,
 	flags.StringVar(&f.identity.EKSVersion, "eks-version", "", "Kubernetes version that EKS and SSM answer (default 1.36)")
 	flags.StringToStringVar(&f.identity.Tags, "tag", nil, "k=v: further tag on subnets and security group; may be repeated")
 	flags.IntVar(&f.identity.Ports.API, "port", 0, "port of the API server; 0 keeps that of before, or takes a free one")
-	flags.Uint64Var(&f.seed, "seed", 1, "seed of the pretend cloud's chance")
-	flags.IntVar(&f.nodes, "nodes", 0, "ordinary nodes that stand without a pool")
-	flags.Float64Var(&f.timeScale, "time-scale", 1, "how long machines take to boot and stop; 1 as in life, 0 no time")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of the emulated AWS")
+	flags.IntVar(&f.nodes, "nodes", 0, "ordinary nodes that belong to no NodePool")
+	flags.Float64Var(&f.timeScale, "time-scale", 1, "how long instances take to boot and stop; 1 as on EC2, 0 no time")
 	flags.BoolVar(&f.controller, "controller", true, "run daemok-controller too; with --install program alone")
-	flags.StringVar(&f.install, "install", "", "how the product gets into the cluster: program, which is daemok-controller with rights and CustomResourceDefinitions by the lab; chart, or chart=PATH, by Helm, its pods as processes of this machine; none (default program, or as before)")
+	flags.StringVar(&f.install, "install", "", "how Daemok is installed: program, which runs daemok-controller with rights and CustomResourceDefinitions by the lab; chart, or chart=PATH, by Helm, with its pods as processes of this host; none (default program, or as before)")
 	flags.StringArrayVar(&f.chart.Values, "values", nil, "file of values for --install chart; may be repeated, later ones count")
 	return cmd
 }
