@@ -189,14 +189,14 @@ func (s *Settings) tell(e *entry) {
 	}
 	for _, name := range []string{"skip-nodes-with-local-storage", "skip-nodes-with-system-pods"} {
 		if s.Flags[name] == nil {
-			e.note(migrate.Changes, "--"+name, "true without being said: %s", meanings[name].text)
+			e.note(migrate.Changes, "--"+name, "true by default: %s", meanings[name].text)
 		}
 	}
 	if len(s.Kept) == 0 {
 		e.note(migrate.Changes, "groups", "all that it scales are emptied, and the controller never runs on nodes of NodePools: name one of two nodes or more with --keep, for the controller and other system pods, unless other nodes have room for them")
 	}
-	e.note(migrate.Changes, "pods", "cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\" means nothing now: write karpenter.sh/do-not-disrupt: \"true\"; where it is \"true\" on a pod without a controller write karpenter.sh/do-not-disrupt: \"false\"")
-	e.note(migrate.Changes, "nodes", "cluster-autoscaler.kubernetes.io/scale-down-disabled: \"true\" means nothing now: write karpenter.sh/do-not-disrupt: \"true\"")
+	e.note(migrate.Changes, "pods", "cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\" has no effect now: write karpenter.sh/do-not-disrupt: \"true\"; where it is \"true\" on a pod without a controller write karpenter.sh/do-not-disrupt: \"false\"")
+	e.note(migrate.Changes, "nodes", "cluster-autoscaler.kubernetes.io/scale-down-disabled: \"true\" has no effect now: write karpenter.sh/do-not-disrupt: \"true\"")
 }
 
 var notInNames = regexp.MustCompile(`[^a-z0-9-]+`)
@@ -241,7 +241,7 @@ func (s *Settings) pool(e *entry, g nodegroup.Group, name string) *karpv1.NodePo
 	case "dedicated":
 		t.Spec.Requirements = append(t.Spec.Requirements, karpv1.Requirement{Key: api.LabelTenancy, Operator: corev1.NodeSelectorOpIn, Values: []string{g.Tenancy}})
 	case "host":
-		e.note(migrate.Refuses, "placement", "tenancy host: machines on dedicated hosts are not bought")
+		e.note(migrate.Refuses, "placement", "tenancy host: instances on Dedicated Hosts are not launched")
 	}
 	low, high := g.Min, g.Max
 	if a, b, said := s.bounds(g.Name); said {
@@ -250,7 +250,7 @@ func (s *Settings) pool(e *entry, g nodegroup.Group, name string) *karpv1.NodePo
 	p.Spec.Limits = corev1.ResourceList{"nodes": *resource.NewQuantity(int64(high), resource.DecimalSI)}
 	e.note(migrate.Maps, "maximum size", "spec.limits.nodes %d", high)
 	if low > 0 {
-		e.note(migrate.Loses, "minimum size", "%d: there are as many nodes as pods need; to keep room, run pods of low priority that hold it", low)
+		e.note(migrate.Loses, "minimum size", "%d: there are as many nodes as pods need; run pods of low priority to keep room", low)
 	}
 	s.removal(e, p)
 	return p
@@ -298,7 +298,7 @@ func (s *Settings) labels(e *entry, g nodegroup.Group, p *karpv1.NodePool) {
 		case api.IsWellKnown(key):
 			t.Spec.Requirements = append(t.Spec.Requirements, karpv1.Requirement{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{labels[key]}})
 			delete(labels, key)
-			e.note(migrate.Maps, "label "+key, "a requirement: it is told of every node by itself")
+			e.note(migrate.Maps, "label "+key, "a requirement: every node has it by its instance")
 		default:
 			e.note(migrate.Maps, "label "+key, "a label of the NodePool")
 		}

@@ -41,7 +41,7 @@ func (s *Settings) class(e *entry, g nodegroup.Group, name string) *awsv1.EC2Nod
 		c.Spec.InstanceProfile = &g.Profile
 		e.note(migrate.Maps, "instance profile", "spec.instanceProfile %s", g.Profile)
 	case g.Template != "":
-		e.note(migrate.Refuses, "instance profile", "the launch template names none, so no machine could join: name one in a version of it")
+		e.note(migrate.Refuses, "instance profile", "the launch template names none, so no instance could join: name one in a version of it")
 	}
 	family := images(e, g, c)
 	userData(e, g, c, family)
@@ -58,7 +58,7 @@ func (s *Settings) class(e *entry, g nodegroup.Group, name string) *awsv1.EC2Nod
 	}
 	c.Spec.AssociatePublicIPAddress = g.PublicIP
 	if g.KeyName != "" {
-		e.note(migrate.Loses, "key pair", "%s: machines have none; use Session Manager, or add the public key in spec.userData", g.KeyName)
+		e.note(migrate.Loses, "key pair", "%s: instances have none; use Session Manager, or add the public key in spec.userData", g.KeyName)
 	}
 	return c
 }
@@ -143,7 +143,7 @@ func userData(e *entry, g nodegroup.Group, c *awsv1.EC2NodeClass, family awsv1.A
 		c.Spec.UserData = &g.UserData
 		e.note(migrate.Changes, "user data", "as it is: it must have the kubelet register the taint karpenter.sh/unregistered:NoExecute now")
 	case byItself >= 0 && g.Images == "": // EKS adds to what a managed group has, as Daemok does
-		e.note(migrate.Changes, "user data", "joins the cluster by %s, which is written for every machine of the family %s: it is left out, so put what else it does, such as labels and settings of the kubelet, into spec.userData, spec.kubelet and the NodePool",
+		e.note(migrate.Changes, "user data", "joins the cluster by %s, which is written for every instance of the family %s: it is left out, so put what else it does, such as labels and settings of the kubelet, into spec.userData, spec.kubelet and the NodePool",
 			joins[byItself], family)
 	default:
 		c.Spec.UserData = &g.UserData

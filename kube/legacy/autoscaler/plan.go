@@ -9,11 +9,11 @@ import (
 
 // words are what the plan's commands are made of. A machine ends only after its node was
 // found and drained: where kubectl or AWS does not answer nothing goes.
-const words = `# What the commands below are made of: give it to the shell first.
-instances_of() { # those of a group that are not about to end
+const words = `# Functions for the commands below: run them first.
+instances_of() { # of a group, without those that are terminating
   aws autoscaling describe-auto-scaling-groups --auto-scaling-group-names "$1" --query 'AutoScalingGroups[].Instances[?LifecycleState==` + "`InService`" + `][].InstanceId' --output text | tr '\t' '\n'
 }
-node_of() { # that of an instance
+node_of() { # of an instance
   kubectl get nodes -o jsonpath='{range .items[?(@.spec.providerID)]}{.metadata.name} {.spec.providerID}{"\n"}{end}' | awk -v id="/$1" 'index($2, id) {print $1}'
 }
 cordon_all() { # of a group
@@ -32,7 +32,7 @@ empty_some() { # of a group, as many nodes
   for id in $(instances_of "$1" | head -n "$2"); do
     node=$(node_of "$id")
     if [ -z "$node" ]; then
-      echo "$id of $1 has no node, and stays: see why, and end it yourself"
+      echo "$id of $1 has no node, and stays: see why, and terminate it yourself"
       continue
     fi
     kubectl drain "$node" --ignore-daemonsets --delete-emptydir-data &&
@@ -57,12 +57,12 @@ func (s *Settings) plan(groups []replaced) string {
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	b.WriteString(words)
 	say("")
-	say("# 1. Apply the manifests, and see that every NodePool is ready.")
+	say("# 1. Apply the manifests, and check that every NodePool is ready.")
 	say("kubectl get nodepools")
-	say("# 2. Stop the Cluster Autoscaler: two that scale would work against each other.")
+	say("# 2. Stop the Cluster Autoscaler: two autoscalers would work against each other.")
 	say("kubectl %sscale deployment %s --replicas=0", s.inNamespace(), s.Name)
 	say("# 3. Empty each group, as many nodes at a time as the budget says. Drains respect PodDisruptionBudgets;")
-	say("#    machines of the NodePools come for the pods. Go on when none is pending: kubectl get pods -A --field-selector=status.phase=Pending")
+	say("#    nodes of the NodePools are launched for the pods. Continue when none is pending: kubectl get pods -A --field-selector=status.phase=Pending")
 	for _, g := range groups {
 		budget := max((g.Desired+9)/10, 1)
 		say("")

@@ -48,7 +48,7 @@ kubectl cordon two
 kubectl cordon four
 kubectl drain one --ignore-daemonsets --delete-emptydir-data
 aws autoscaling terminate-instance-in-auto-scaling-group --instance-id i-1 --should-decrement-desired-capacity
-i-3 of my group has no node, and stays: see why, and end it yourself
+i-3 of my group has no node, and stays: see why, and terminate it yourself
 `
 	if got := plan(t, ""); got != want {
 		t.Errorf("the plan did\n%s\nwant\n%s", got, want)
