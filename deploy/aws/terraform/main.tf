@@ -12,6 +12,9 @@ locals {
   create_iam_role      = var.create && var.create_iam_role
   create_queue         = var.create && var.enable_spot_termination
 
+  node_iam_role_wanted = coalesce(var.node_iam_role_name, substr("KarpenterNodeRole-${var.cluster_name}", 0, 64))
+  iam_role_wanted      = coalesce(var.iam_role_name, substr("KarpenterController-${var.cluster_name}", 0, 64))
+
   node_iam_role_arn  = local.create_node_iam_role ? aws_iam_role.node[0].arn : coalesce(var.node_iam_role_arn, "none")
   node_iam_role_name = local.create_node_iam_role ? aws_iam_role.node[0].name : element(split("/", local.node_iam_role_arn), -1)
   queue_arn          = local.create_queue ? aws_sqs_queue.this[0].arn : "none"
@@ -33,7 +36,8 @@ locals {
 resource "aws_iam_role" "node" {
   count = local.create_node_iam_role ? 1 : 0
 
-  name                  = coalesce(var.node_iam_role_name, substr("KarpenterNodeRole-${var.cluster_name}", 0, 64))
+  name                  = var.node_iam_role_use_name_prefix ? null : local.node_iam_role_wanted
+  name_prefix           = var.node_iam_role_use_name_prefix ? "${substr(local.node_iam_role_wanted, 0, 37)}-" : null
   path                  = var.node_iam_role_path
   description           = var.node_iam_role_description
   max_session_duration  = var.node_iam_role_max_session_duration
@@ -57,11 +61,19 @@ resource "aws_iam_role" "node" {
 resource "aws_iam_role_policy_attachment" "node" {
   for_each = local.create_node_iam_role ? toset(concat(
     ["AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly", "AmazonSSMManagedInstanceCore"],
-    var.node_iam_role_attach_cni_policy ? ["AmazonEKS_CNI_Policy"] : [],
+    var.node_iam_role_attach_cni_policy && var.cluster_ip_family != "ipv6" ? ["AmazonEKS_CNI_Policy"] : [],
   )) : toset([])
 
   role       = aws_iam_role.node[0].name
   policy_arn = "arn:${local.partition}:iam::aws:policy/${each.value}"
+}
+
+# AWS has no policy of its own for IPv6: the guide of the network plugin has users make this one.
+resource "aws_iam_role_policy_attachment" "node_cni_ipv6" {
+  count = local.create_node_iam_role && var.node_iam_role_attach_cni_policy && var.cluster_ip_family == "ipv6" ? 1 : 0
+
+  role       = aws_iam_role.node[0].name
+  policy_arn = "arn:${local.partition}:iam::${local.account_id}:policy/AmazonEKS_CNI_IPv6_Policy"
 }
 
 resource "aws_iam_role_policy_attachment" "node_additional" {
@@ -109,7 +121,8 @@ resource "aws_iam_policy" "controller" {
 resource "aws_iam_role" "controller" {
   count = local.create_iam_role ? 1 : 0
 
-  name                  = coalesce(var.iam_role_name, substr("KarpenterController-${var.cluster_name}", 0, 64))
+  name                  = var.iam_role_use_name_prefix ? null : local.iam_role_wanted
+  name_prefix           = var.iam_role_use_name_prefix ? "${substr(local.iam_role_wanted, 0, 37)}-" : null
   path                  = var.iam_role_path
   description           = var.iam_role_description
   max_session_duration  = var.iam_role_max_session_duration

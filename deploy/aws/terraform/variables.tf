@@ -14,6 +14,17 @@ variable "cluster_name" {
   }
 }
 
+variable "cluster_ip_family" {
+  description = "Addresses of pods and Services: ipv4 or ipv6, which takes the policy AmazonEKS_CNI_IPv6_Policy of the account"
+  type        = string
+  default     = "ipv4"
+
+  validation {
+    condition     = contains(["ipv4", "ipv6"], var.cluster_ip_family)
+    error_message = "cluster_ip_family is ipv4 or ipv6."
+  }
+}
+
 variable "tags" {
   description = "Tags of everything that takes tags"
   type        = map(string)
@@ -32,6 +43,12 @@ variable "iam_role_name" {
   description = "Name of the controller's role; null: KarpenterController-<cluster>, cut at 64 characters"
   type        = string
   default     = null
+}
+
+variable "iam_role_use_name_prefix" {
+  description = "Whether the name of the controller's role is a prefix, cut at 37 characters, to which AWS adds a suffix"
+  type        = bool
+  default     = false
 }
 
 variable "iam_role_path" {
@@ -174,6 +191,12 @@ variable "node_iam_role_name" {
   description = "Name of the role of nodes; null: KarpenterNodeRole-<cluster>, cut at 64 characters"
   type        = string
   default     = null
+}
+
+variable "node_iam_role_use_name_prefix" {
+  description = "Whether the name of the role of nodes is a prefix, cut at 37 characters, to which AWS adds a suffix"
+  type        = bool
+  default     = false
 }
 
 variable "node_iam_role_path" {
