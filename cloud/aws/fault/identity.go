@@ -44,7 +44,7 @@ func Identity(err error, now time.Time) string {
 			int(by.Abs().Round(time.Minute).Minutes()), way)
 	}
 	if of := credentialsCall(err); of == nil || of.Operation() != "AssumeRoleWithWebIdentity" {
-		return ""
+		return podIdentity(message)
 	}
 	switch {
 	case code == "ExpiredTokenException":
@@ -61,6 +61,21 @@ func Identity(err error, now time.Time) string {
 		return "STS cannot read the keys of the cluster's OIDC issuer: make the issuer's /keys reachable from AWS, and name the issuer in IAM as the token does"
 	case code == "AccessDenied":
 		return "the role does not trust the controller's service account, or does not exist: daemok doctor, check credentials, names what to change in its trust policy"
+	}
+	return ""
+}
+
+// podIdentity says what the agent of EKS Pod Identity means where it gives a pod no credentials: it passes on EKS's code, in
+// parentheses. Empty: it is none of the agent's.
+func podIdentity(message string) string {
+	switch {
+	case strings.Contains(message, "(InvalidTokenException)"), strings.Contains(message, "(ExpiredTokenException)"):
+		return "EKS Pod Identity does not accept the token of the controller's service account: correct the time synchronisation of the controller's node and of the control plane (chrony, Amazon Time Sync), " +
+			"and delete the pod to get another token"
+	case strings.Contains(message, "(AccessDeniedException)"):
+		return "EKS Pod Identity may not assume the role of the controller's service account: daemok doctor, check credentials, names what to change in its trust policy"
+	case strings.Contains(message, "(ResourceNotFoundException)"):
+		return "the association that gave the controller's service account a role is gone: daemok doctor, check credentials, prints the command that creates one"
 	}
 	return ""
 }

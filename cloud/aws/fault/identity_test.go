@@ -27,6 +27,12 @@ func webIdentity(at time.Time, code, message string) error {
 		Err: fmt.Errorf("get identity: get credentials: %w", answered("STS", "AssumeRoleWithWebIdentity", at, code, message))}
 }
 
+// agent is an error of a call for which the agent of EKS Pod Identity gave no credentials, with EKS's code.
+func agent(code string) error {
+	return &smithy.OperationError{ServiceID: "EC2", OperationName: "CreateFleet", Err: fmt.Errorf("get identity: get credentials: failed to load credentials, %w",
+		&smithy.GenericAPIError{Message: "[id]: (" + code + "): The specified Kubernetes service account token is invalid., fault: client"})}
+}
+
 // Where AWS does not know who calls, the error says whether the clock, the token or the
 // trust of the role is wrong, and what to do. It is none of the call's own, and stays
 // one that is tried again: clocks are set right, and tokens renewed.
@@ -50,6 +56,10 @@ func TestWhoCalls(t *testing.T) {
 		"another audience":                      {webIdentity(now, "InvalidIdentityToken", "Incorrect token audience"), "sts.amazonaws.com"},
 		"keys that AWS cannot read":             {webIdentity(now, "InvalidIdentityToken", "Couldn't retrieve verification key from your identity provider"), "make the issuer's /keys reachable"},
 		"a role that trusts others":             {webIdentity(now, "AccessDenied", "Not authorized to perform sts:AssumeRoleWithWebIdentity"), "does not trust the controller's service account"},
+
+		"Pod Identity and a token of another time": {agent("InvalidTokenException"), "EKS Pod Identity does not accept the token of the controller's service account: correct the time synchronisation"},
+		"Pod Identity and a trust for others":      {agent("AccessDeniedException"), "EKS Pod Identity may not assume the role of the controller's service account"},
+		"an association that is gone":              {agent("ResourceNotFoundException"), "the association that gave the controller's service account a role is gone"},
 
 		"a key that is wrong":             {answered("STS", "GetCallerIdentity", now, "SignatureDoesNotMatch", "The request signature we calculated does not match"), ""},
 		"images of others":                {answered("EC2", "RunInstances", late, "AuthFailure", "Not authorized for images: [ami-1]"), ""},
