@@ -50,6 +50,7 @@ func helm(folder string, args []string) error {
 	if err != nil {
 		return err
 	}
+	command.SilenceErrors = true // main prints them
 	command.SetArgs(args)
 	if err := command.Execute(); err != nil {
 		if coded, ok := errors.AsType[helmcmd.CommandError](err); ok {
