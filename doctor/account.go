@@ -59,7 +59,7 @@ const fewAddresses = 16
 
 func selected(p *Patient, c *Class) (out []Finding) {
 	tag := func(resource string) string {
-		return "aws ec2 create-tags --resources " + resource + " --tags Key=karpenter.sh/discovery,Value=" + p.Name + ", or mend the selector"
+		return "aws ec2 create-tags --resources " + resource + " --tags Key=karpenter.sh/discovery,Value=" + p.Name + ", or correct the selector"
 	}
 	said := map[string]bool{}
 	for _, failed := range []error{c.NoSubnets, c.NoGroups, c.NoImages} {
@@ -98,7 +98,7 @@ func selected(p *Patient, c *Class) (out []Finding) {
 			fmt.Sprintf("aws ec2 delete-tags --resources %s --tags Key=kubernetes.io/cluster/%s", strings.Join(besides(c.Groups), " "), p.Name)))
 	}
 	if c.NoImages == nil && len(c.Images) == 0 {
-		out = append(out, trouble(Error, c.Name, "its amiSelectorTerms select no image for this cluster's version", "mend the alias or the terms: aws ssm get-parameters-by-path --path /aws/service/eks/optimized-ami"))
+		out = append(out, trouble(Error, c.Name, "its amiSelectorTerms select no image for this cluster's version", "correct the alias or the terms: aws ssm get-parameters-by-path --path /aws/service/eks/optimized-ami"))
 	}
 	return out
 }
@@ -237,9 +237,9 @@ var noticed = []struct {
 	detail, rule, without string
 	severity              Severity
 }{
-	{"EC2 Spot Instance Interruption Warning", "SpotInterruptionRule", "spot instances are taken away with their pods", Error},
-	{"EC2 Instance State-change Notification", "InstanceStateChangeRule", "it takes longer to notice instances that somebody stopped", Warning},
-	{"EC2 Instance Rebalance Recommendation", "RebalanceRule", "nobody is told of spot instances that are at risk", Warning},
+	{"EC2 Spot Instance Interruption Warning", "SpotInterruptionRule", "spot instances are interrupted without a drain", Error},
+	{"EC2 Instance State-change Notification", "InstanceStateChangeRule", "instances that were stopped or terminated are found later", Warning},
+	{"EC2 Instance Rebalance Recommendation", "RebalanceRule", "spot instances at risk are not replaced in time", Warning},
 	{"AWS Health Event", "ScheduledChangeRule", "maintenance of hosts comes without a drain", Warning},
 	{"EC2 Capacity Reservation Instance Interruption Warning", "CapacityReservationInterruptionRule", "interruptible reservations end without a drain", Warning},
 }
@@ -257,7 +257,7 @@ func queue(ctx context.Context, p *Patient) ([]Finding, error) {
 		return []Finding{{Severity: Unknown, Message: "it is not known whether an interruption queue is set: INTERRUPTION_QUEUE may come from " + hidden + ", which was not read"}}, nil
 	}
 	if name == "" {
-		return []Finding{trouble(Warning, "", "no interruption queue is set: nodes are not drained before AWS takes spot instances away", "deploy/aws/cloudformation.yaml makes one: set settings.interruptionQueue to its name")}, nil
+		return []Finding{trouble(Warning, "", "no interruption queue is set: nodes are not drained before AWS interrupts spot instances", "deploy/aws/cloudformation.yaml makes one: set settings.interruptionQueue to its name")}, nil
 	}
 	if base := name[strings.LastIndexAny(name, "/:")+1:]; base != name {
 		return []Finding{trouble(Error, "queue "+name, "this is its URL or ARN, with which the controller does not start", "set settings.interruptionQueue to its name, "+base)}, nil
@@ -271,7 +271,7 @@ func queue(ctx context.Context, p *Patient) ([]Finding, error) {
 	}
 	var out []Finding
 	if !lets(q.Policy) {
-		out = append(out, trouble(Error, "queue "+name, "its policy does not let EventBridge (events.amazonaws.com) send to it: no notice arrives", "give it the policy of deploy/aws/cloudformation.yaml"))
+		out = append(out, trouble(Error, "queue "+name, "its policy does not let EventBridge (events.amazonaws.com) send to it: no interruption message arrives", "give it the policy of deploy/aws/cloudformation.yaml"))
 	}
 	if !q.Encrypted {
 		out = append(out, trouble(Warning, "queue "+name, "it is not encrypted", "aws sqs set-queue-attributes --queue-url URL --attributes SqsManagedSseEnabled=true"))

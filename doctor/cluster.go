@@ -163,7 +163,7 @@ func controllerRuns(ctx context.Context, p *Patient) ([]Finding, error) {
 	}
 	switch {
 	case wants == 0:
-		out = append(out, trouble(Warning, object, "it has no replicas, so nobody launches nodes", fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=2", p.Namespace, d.Name)))
+		out = append(out, trouble(Warning, object, "it has no replicas, so no nodes are launched", fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=2", p.Namespace, d.Name)))
 	case d.Status.ReadyReplicas == 0:
 		out = append(out, trouble(Error, object, "none of its pods is ready"+after("; "+ended+" ended with: ", last), logs))
 	case last != "":

@@ -23,6 +23,7 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws/audit"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/internal/tidy"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/crds"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -228,9 +229,9 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 	}
 	irsa := func(trust string) change {
 		return func(w *town) {
-			w.objects["account"].SetAnnotations(map[string]string{installation.RoleAnnotation: "arn:aws:iam::123456789012:role/buyer"})
+			w.objects["account"].SetAnnotations(map[string]string{installation.RoleAnnotation: "arn:aws:iam::123456789012:role/controllers"})
 			if trust != "" {
-				w.account.trusts["buyer"] = trust
+				w.account.trusts["controllers"] = trust
 			}
 		}
 	}
@@ -397,7 +398,7 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 			irsa(webTrust("oidc.test/id/1", "system:serviceaccount:kube-system:karpenter", "vault"))(w)
 			w.objects["account"].GetAnnotations()[audienceAnnotation] = "vault"
 		}, "", OK, ""},
-		"a trust policy that cannot be judged": {irsa(strings.ReplaceAll(webTrust("oidc.test/id/1", "x", "y"), "StringLike", "DateEquals")), "credentials", Unknown, "role buyer: its trust policy, statement number 1: condition operator DateEquals"},
+		"a trust policy that cannot be judged": {irsa(strings.ReplaceAll(webTrust("oidc.test/id/1", "x", "y"), "StringLike", "DateEquals")), "credentials", Unknown, "role controllers: its trust policy, statement number 1: condition operator DateEquals"},
 		"a cluster whose issuer IAM does not know": {func(w *town) {
 			irsa(webTrust("oidc.test/id/1", "system:serviceaccount:kube-system:karpenter", "sts.amazonaws.com"))(w)
 			w.account.audience = nil
@@ -446,7 +447,7 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 		"a queue that lets others in": {queuePolicy(sends("Allow", "s3.amazonaws.com")), "interruption queue", Error, "does not let EventBridge"},
 		"a queue that keeps it out":   {queuePolicy(sends("Allow", "events.amazonaws.com") + "," + sends("Deny", "events.amazonaws.com")), "interruption queue", Error, "does not let EventBridge"},
 		"a queue without a rule":      {func(w *town) { w.account.rules = w.account.rules[1:] }, "interruption queue", Error, `no rule of EventBridge sends it "EC2 Spot Instance Interruption Warning"`},
-		"a right is missing":          {func(w *town) { w.rights = []Finding{trouble(Error, "role buyer", "it lacks ec2:CreateFleet", "")} }, "rights", Error, "it lacks ec2:CreateFleet"},
+		"a right is missing":          {func(w *town) { w.rights = []Finding{trouble(Error, "role controllers", "it lacks ec2:CreateFleet", "")} }, "rights", Error, "it lacks ec2:CreateFleet"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -458,6 +459,9 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 					continue
 				}
 				text := strings.TrimSpace(f.Object + " " + f.Message)
+				for _, v := range tidy.CheckHelp(f.Check, f.Message+"\n"+f.WayOut) {
+					t.Errorf("%v, in %q", v, f.Message)
+				}
 				switch {
 				case f.Check != tt.check:
 					t.Errorf("it also says: %s: %s", f.Check, text)
