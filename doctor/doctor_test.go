@@ -447,7 +447,9 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 		"a queue that lets others in": {queuePolicy(sends("Allow", "s3.amazonaws.com")), "interruption queue", Error, "does not let EventBridge"},
 		"a queue that keeps it out":   {queuePolicy(sends("Allow", "events.amazonaws.com") + "," + sends("Deny", "events.amazonaws.com")), "interruption queue", Error, "does not let EventBridge"},
 		"a queue without a rule":      {func(w *town) { w.account.rules = w.account.rules[1:] }, "interruption queue", Error, `no rule of EventBridge sends it "EC2 Spot Instance Interruption Warning"`},
-		"a right is missing":          {func(w *town) { w.rights = []Finding{trouble(Error, "role controllers", "it lacks ec2:CreateFleet", "")} }, "rights", Error, "it lacks ec2:CreateFleet"},
+		"a right is missing": {func(w *town) {
+			w.rights = []Finding{trouble(Error, "role controllers", "it lacks ec2:CreateFleet", "")}
+		}, "rights", Error, "it lacks ec2:CreateFleet"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

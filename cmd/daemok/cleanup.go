@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud/aws/leftover"
-	"github.com/daemok/daemok/kube/access"
+	"github.com/daemok/daemok/kube/access/kubectl"
 	"github.com/daemok/daemok/kube/access/output"
 )
 
@@ -24,6 +25,7 @@ func cleanupCommand() *cobra.Command {
 	var yes bool
 	form := output.New()
 	var uids []string
+	at := kubectl.NewFlags()
 	cmd := &cobra.Command{
 		Use:   "cleanup --cluster NAME",
 		Short: "List, and with --yes remove, what a deleted cluster left behind in AWS",
@@ -51,7 +53,11 @@ The command needs AWS credentials and no cluster.`,
 			if err != nil {
 				return err
 			}
-			sweeper.Select(leftover.Selection{UIDs: uids, Alive: connectedTo(cmd.Context())})
+			alive, err := connectedTo(cmd.Context(), at)
+			if err != nil && (cmd.Flags().Changed("context") || cmd.Flags().Changed("kubeconfig")) {
+				return fmt.Errorf("find the cluster that is in use: %w", err)
+			}
+			sweeper.Select(leftover.Selection{UIDs: uids, Alive: alive})
 			return cleanUp(cmd.Context(), sweeper, cmd.OutOrStdout(), cluster, yes, form)
 		},
 	}
@@ -62,29 +68,45 @@ The command needs AWS credentials and no cluster.`,
 	cmd.Flags().StringSliceVar(&uids, "uid", nil, "UIDs of the clusters of that name that are gone; none: things without a UID")
 	cmd.Flags().BoolVar(&yes, "yes", false, "remove what is listed")
 	form.AddTo(cmd.Flags())
+	addInUse(cmd, at)
 	return cmd
+}
+
+// addInUse lets the command be told which cluster is in use: by all flags of kubectl but --cluster, which names the one that is
+// gone, and --namespace, of which nothing is asked.
+func addInUse(cmd *cobra.Command, at *kubectl.Flags) {
+	of := pflag.NewFlagSet("", pflag.ContinueOnError)
+	at.AddTo(of)
+	of.VisitAll(func(f *pflag.Flag) {
+		if f.Name != "cluster" && f.Name != "namespace" {
+			f.Annotations = map[string][]string{ofKubectl: {"true"}}
+			cmd.Flags().AddFlag(f)
+		}
+	})
 }
 
 // aliveWithin is how long the cluster that KUBECONFIG leads to has for an answer. Without
 // one there is none: the command needs no cluster.
 const aliveWithin = 5 * time.Second
 
-// connectedTo is the cluster that the user is connected to, if it answers.
-func connectedTo(ctx context.Context) leftover.Alive {
-	config, err := access.Config("")
+// connectedTo is the cluster that the user is connected to, if it answers. An error says why none is named.
+func connectedTo(ctx context.Context, at *kubectl.Flags) (leftover.Alive, error) {
+	config, err := at.Config()
 	if err != nil {
-		return leftover.Alive{}
+		return leftover.Alive{}, err
 	}
-	config.Timeout = aliveWithin
+	if config.Timeout == 0 {
+		config.Timeout = aliveWithin
+	}
 	store, err := client.New(config, client.Options{})
 	if err != nil {
-		return leftover.Alive{}
+		return leftover.Alive{}, err
 	}
 	system := &corev1.Namespace{}
 	if err := store.Get(ctx, client.ObjectKey{Name: "kube-system"}, system); err != nil {
-		return leftover.Alive{}
+		return leftover.Alive{}, fmt.Errorf("ask %s for its UID: %w", config.Host, err)
 	}
-	return leftover.Alive{UID: string(system.UID), Host: config.Host}
+	return leftover.Alive{UID: string(system.UID), Host: config.Host}, nil
 }
 
 // leftJSON is a thing that a cluster left behind, as scripts read it.

@@ -56,6 +56,7 @@ func TestCleanup(t *testing.T) {
 		"one in another region":        {[]string{"--cluster=prod-2", "--region=eu-west-1"}, "nothing is left of cluster prod-2 in eu-west-1\n", ""},
 		"a cluster that is there":      {[]string{"--cluster=prod", "--yes"}, "", "cluster prod is still there in us-east-1, and ACTIVE"},
 		"a pattern in place of a name": {[]string{"--cluster=pro*"}, "", "is no name of a cluster"},
+		"a context that is not there":  {[]string{"--cluster=old", "--context=prod", "--yes"}, "", `find the cluster that is in use: --context: context "prod" does not exist`},
 		"no name":                      {nil, "", "--cluster NAME"},
 		"a name without its flag":      {[]string{"old"}, "", "unknown command"},
 	}
