@@ -173,7 +173,7 @@ func controllerRuns(ctx context.Context, p *Patient) ([]Finding, error) {
 			fmt.Sprintf("see why with kubectl -n %s get pods; each replica wants a node of its own that the controller does not manage", p.Namespace)))
 	}
 	if name := found.Setting("CLUSTER_NAME"); p.Name != "" && name != "" && name != p.Name {
-		out = append(out, trouble(Error, object, fmt.Sprintf("its cluster is called %s, and this one %s", name, p.Name), "set settings.clusterName to "+p.Name))
+		out = append(out, trouble(Error, object, fmt.Sprintf("its cluster is called %s, and this one %s", name, p.Name), "set settings.clusterName to "+p.Name+", or ask about the other cluster with --cluster-name "+name))
 	}
 	if own := onOwnNodes(pods, nodes); own != "" {
 		out = append(out, trouble(Error, own, "the controller runs on a node that it may remove itself", "keep its pods on a managed node group or on Fargate: affinity to nodes without the label "+api.LabelNodePool))

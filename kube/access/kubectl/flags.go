@@ -51,12 +51,8 @@ func (f *Flags) Config() (*rest.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if name := *f.kubectl.Context; name != "" && files.Contexts[name] == nil {
-		names := slices.Sorted(maps.Keys(files.Contexts))
-		if near := nearest.Word(name, names); near != "" {
-			return nil, fmt.Errorf("--context: context %q does not exist: did you mean %s?", name, near)
-		}
-		return nil, fmt.Errorf("--context: context %q does not exist: there are %s", name, cmp.Or(strings.Join(names, ", "), "none"))
+	if err := f.checkContext(files.Contexts); err != nil {
+		return nil, err
 	}
 	config, err := f.kubectl.ToRESTConfig()
 	if err != nil {
@@ -68,10 +64,31 @@ func (f *Flags) Config() (*rest.Config, error) {
 	return config, nil
 }
 
+// checkContext says of a context that is not there which was probably meant, or which there are.
+func (f *Flags) checkContext(are map[string]*clientcmdapi.Context) error {
+	name := *f.kubectl.Context
+	if name == "" || are[name] != nil {
+		return nil
+	}
+	names := slices.Sorted(maps.Keys(are))
+	if near := nearest.Word(name, names); near != "" {
+		return fmt.Errorf("--context: context %q does not exist: did you mean %s?", name, near)
+	}
+	return fmt.Errorf("--context: context %q does not exist: there are %s", name, cmp.Or(strings.Join(names, ", "), "none"))
+}
+
 // Namespace is the one that is meant where an object names none: that of the flag, else
 // of the context, else "default".
 func (f *Flags) Namespace() (string, error) {
-	name, _, err := f.kubectl.ToRawKubeConfigLoader().Namespace()
+	loader := f.kubectl.ToRawKubeConfigLoader()
+	files, err := loader.RawConfig()
+	if err != nil {
+		return "", err
+	}
+	if err := f.checkContext(files.Contexts); err != nil {
+		return "", err
+	}
+	name, _, err := loader.Namespace()
 	return name, err
 }
 

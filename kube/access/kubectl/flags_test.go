@@ -69,6 +69,9 @@ func TestFlagsOfKubectl(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), tt.wrong) {
 					t.Errorf("got %v, want words %q", err, tt.wrong)
 				}
+				if _, err := flags.Namespace(); strings.Contains(tt.wrong, "does not exist") && (err == nil || !strings.Contains(err.Error(), tt.wrong)) {
+					t.Errorf("of the namespace it says %v, want words %q", err, tt.wrong)
+				}
 				return
 			}
 			if err != nil {
