@@ -9,6 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	"k8s.io/kubernetes/pkg/apis/admissionregistration"
+	_ "k8s.io/kubernetes/pkg/apis/admissionregistration/install"
+	admissionvalidation "k8s.io/kubernetes/pkg/apis/admissionregistration/validation"
 	"k8s.io/kubernetes/pkg/apis/apps"
 	_ "k8s.io/kubernetes/pkg/apis/apps/install"
 	appsvalidation "k8s.io/kubernetes/pkg/apis/apps/validation"
@@ -66,6 +69,10 @@ func validated(t *testing.T, object runtime.Object) field.ErrorList {
 		return policyvalidation.ValidatePodDisruptionBudget(o, policyvalidation.PodDisruptionBudgetValidationOptions{})
 	case *networking.NetworkPolicy:
 		return networkingvalidation.ValidateNetworkPolicy(o, networkingvalidation.NetworkPolicyValidationOptions{})
+	case *admissionregistration.ValidatingAdmissionPolicy:
+		return admissionvalidation.ValidateValidatingAdmissionPolicy(o)
+	case *admissionregistration.ValidatingAdmissionPolicyBinding:
+		return admissionvalidation.ValidateValidatingAdmissionPolicyBinding(o)
 	case *rbac.ClusterRole:
 		return rbacvalidation.ValidateClusterRole(o, rbacvalidation.ClusterRoleValidationOptions{})
 	case *rbac.ClusterRoleBinding:
