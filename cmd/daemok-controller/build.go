@@ -206,7 +206,8 @@ func (p *parts) add(ctx context.Context) error {
 	for _, run := range append(program.Tasks, p.refreshTemplates) {
 		errs = append(errs, p.manager.Add(leading(run)))
 	}
-	return errors.Join(append(errs, p.manager.Add(always(p.refresh)), p.manager.Add(always(func(ctx context.Context) error { return p.fill(ctx, program.Planned) })))...)
+	fill := func(ctx context.Context) error { return p.fill(ctx, program.Planned) }
+	return errors.Join(append(errs, p.manager.Add(always(p.refresh)), p.manager.Add(always(fill)))...)
 }
 
 // classKinds are the kinds of classes that this program serves. Machines of theirs

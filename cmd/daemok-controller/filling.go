@@ -20,8 +20,8 @@ const (
 // firstPlanFor is how soon after the caches are filled the first plan may be expected, where this process leads.
 const firstPlanFor = 15 * time.Second
 
-// settledAfter is how long after the first plan what the start took, and nothing needs any more, goes back to the
-// system: Go would keep as much as a tenth of what is in use, and what lies between objects that stay.
+// settledAfter is how long after the first plan memory that only the start needed is returned to the system. Without
+// that Go would keep as much as a tenth of what is in use, and the gaps between objects that stay.
 const settledAfter = time.Minute
 
 // collectSooner sets one of them, unless GOGC is set.

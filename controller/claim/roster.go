@@ -11,18 +11,18 @@ import (
 	"github.com/daemok/daemok/kube/pages"
 )
 
-// roster tells which NodeClaims are in a batch, as the API server has them at some moment after it was asked.
-// All that ask while it reads share its next reading: one for each of hundreds of batches would read
-// thousands of NodeClaims hundreds of times. It is safe for concurrent use.
+// roster reads which NodeClaims are in a batch, as the API server has them at some moment after the caller asked.
+// All callers that ask while it reads share its next reading, and the error of one that fails: a reading for each of
+// hundreds of batches would read thousands of NodeClaims hundreds of times. It is safe for concurrent use.
 type roster struct {
 	live client.Reader
-	turn turn // who reads
+	turn turn // of the caller that reads for all that share its reading
 
 	mu   sync.Mutex
-	next *reading // which has not begun; nil: nobody waits for one
+	next *reading // which has not begun; nil: no caller waits for one
 }
 
-// reading is a look at all NodeClaims, for those of some batches.
+// reading is one list of all NodeClaims, for those of some batches.
 type reading struct {
 	members map[string][]karpv1.NodeClaim // by batch that was asked for
 	err     error
@@ -69,7 +69,7 @@ func (r *roster) join(name string) *reading {
 	return r.next
 }
 
-// begins reports whether nobody has begun the reading; from then on nobody joins it.
+// begins reports whether no other caller has begun the reading; from then on none joins it.
 func (r *roster) begins(its *reading) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -73,8 +73,8 @@ func TestAllThatAskAtOnceShareAReading(t *testing.T) {
 	})
 }
 
-// What was written before somebody asks is in the answer, whatever is being read.
-func TestNobodyGetsAnAnswerFromBeforeHeAsked(t *testing.T) {
+// What was written before a caller asks is in the answer, whatever is being read.
+func TestAnAnswerIsNotFromBeforeItsCallerAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &slow{Client: storeWith(), let: make(chan struct{})}
 		r := newRoster(server)
@@ -83,7 +83,7 @@ func TestNobodyGetsAnAnswerFromBeforeHeAsked(t *testing.T) {
 			asking.Go(func() {
 				members, err := r.inBatch(t.Context(), "b")
 				if err != nil || len(members) < i {
-					t.Errorf("%d members (%v) for one who asked when there were %d", len(members), err, i)
+					t.Errorf("%d members (%v) for a caller that asked when there were %d", len(members), err, i)
 				}
 			})
 			synctest.Wait()
@@ -94,7 +94,7 @@ func TestNobodyGetsAnAnswerFromBeforeHeAsked(t *testing.T) {
 	})
 }
 
-// One who gives up waiting, or whose reading fails, keeps nobody else from the next reading.
+// A caller that gives up waiting, or whose reading fails, keeps no other from the next reading.
 func TestAReadingThatFailsIsFollowedByAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &slow{Client: storeWith(), let: make(chan struct{})}
@@ -105,7 +105,7 @@ func TestAReadingThatFailsIsFollowedByAnother(t *testing.T) {
 		for range 2 { // one that reads, and one that waits for its turn
 			asking.Go(func() {
 				if _, err := r.inBatch(impatient, "b"); !errors.Is(err, context.Canceled) {
-					t.Errorf("one who gave up got %v", err)
+					t.Errorf("a caller that gave up got %v", err)
 				}
 			})
 			synctest.Wait()

@@ -2,6 +2,7 @@ package compact
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -192,6 +193,47 @@ func TestATombstoneHasTheWholePod(t *testing.T) {
 	got, is := stone.(cache.DeletedFinalStateUnknown)
 	if !is || !equality.Semantic.DeepEqual(got.Obj, running("web-1", nil)) {
 		t.Errorf("%+v", stone)
+	}
+}
+
+// What is added to an informer that runs sees whole Pods too.
+func TestLateHandlersAndIndexesSeeWholePods(t *testing.T) {
+	source := fake.NewFakeControllerSource()
+	source.Add(running("web-1", nil))
+	i := followed(t, source, nil)
+	heard := make(chan any, 1)
+	if _, err := i.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(o any) { heard <- o }}); err != nil {
+		t.Fatal(err)
+	}
+	if p, is := (<-heard).(*corev1.Pod); !is || p.Spec.NodeName != "n1" {
+		t.Errorf("a late handler heard of %+v", p)
+	}
+	byPhase := cache.Indexers{"phase": func(o any) ([]string, error) { return []string{string(o.(*corev1.Pod).Status.Phase)}, nil }}
+	if err := i.GetIndexer().AddIndexers(byPhase); err != nil {
+		t.Fatal(err)
+	}
+	list, err := i.GetIndexer().ByIndex("phase", "Running")
+	if err != nil || named(list, "web-1") == nil {
+		t.Errorf("a late index has %v (%v), want web-1", list, err)
+	}
+}
+
+// With KUBE_CACHE_MUTATION_DETECTOR=true client-go compares each object of a store with a copy, and ends a program that
+// has written one.
+func TestAWriteToAPodIsSeenByItsCopy(t *testing.T) {
+	for name, p := range kinds() {
+		var k packer
+		kept := k.pack(p)
+		before := kept.DeepCopyObject()
+		if !reflect.DeepEqual(any(before), any(kept)) {
+			t.Errorf("%s differs from its copy, a %T", name, before)
+		}
+		if p := kept.whole(); len(p.Spec.Containers) > 0 {
+			p.Spec.Containers[0].Name = "written"
+			if reflect.DeepEqual(any(before), any(kept)) {
+				t.Errorf("%s: a write is not seen", name)
+			}
+		}
 	}
 }
 

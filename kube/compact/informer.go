@@ -16,11 +16,10 @@ import (
 // NewInformer returns the informer of client-go for objects like this one. That of Pods is a *Pods, which keeps them
 // compact: events and reads make a Pod of their own for each, so that All is the way to read all.
 func NewInformer(lw cache.ListerWatcher, like runtime.Object, resync time.Duration, indexers cache.Indexers) cache.SharedIndexInformer {
-	informer := cache.NewSharedIndexInformer(lw, like, resync, wholeIn(indexers))
 	if _, pods := like.(*corev1.Pod); !pods {
-		return informer
+		return cache.NewSharedIndexInformer(lw, like, resync, indexers)
 	}
-	out := &Pods{SharedIndexInformer: informer}
+	out := &Pods{SharedIndexInformer: cache.NewSharedIndexInformer(lw, like, resync, wholeIn(indexers))}
 	if err := out.SetTransform(nil); err != nil {
 		panic(err) // only once it runs
 	}
@@ -91,7 +90,7 @@ func (i *Pods) GetStore() cache.Store { return i.GetIndexer() }
 // GetIndexer gives whole Pods.
 func (i *Pods) GetIndexer() cache.Indexer { return reading{i.SharedIndexInformer.GetIndexer()} }
 
-// hearing tells a handler of whole Pods.
+// hearing passes a handler whole Pods.
 type hearing struct{ cache.ResourceEventHandler }
 
 func (h hearing) OnAdd(o any, first bool) { h.ResourceEventHandler.OnAdd(whole(o), first) }

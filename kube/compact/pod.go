@@ -132,4 +132,8 @@ func (p *pod) GetObjectMeta() metav1.Object {
 
 func (p *pod) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
-func (p *pod) DeepCopyObject() runtime.Object { return p.whole().DeepCopy() }
+// DeepCopyObject returns a pod of its own: client-go's mutation detector compares it with this one.
+func (p *pod) DeepCopyObject() runtime.Object {
+	var alone packer
+	return alone.pack(p.whole().DeepCopy())
+}

@@ -33,7 +33,7 @@ func Sharing() func(any) (any, error) {
 }
 
 // partsMax is how many different parts are known at once. With one more they are all
-// forgotten, and pods that come later share again: so parts of pods that are gone do not stay.
+// forgotten, and objects that come later share again: so parts of objects that are gone do not stay.
 const partsMax = 10_000
 
 type sharing struct {
@@ -116,7 +116,7 @@ func (s *sharing) claim(c *karpv1.NodeClaim) {
 	for i := range c.Spec.Requirements {
 		r := &c.Spec.Requirements[i]
 		r.Key, r.Operator = one(r.Key), one(r.Operator)
-		r.Values = share(s, "meta", &metav1.ObjectMeta{Finalizers: r.Values}).Finalizers // a list of texts with a text of its own
+		r.Values = share(s, "meta", &metav1.ObjectMeta{Finalizers: r.Values}).Finalizers // a list of texts that can be encoded
 	}
 	for i := range c.Status.Conditions {
 		is := &c.Status.Conditions[i]
@@ -124,7 +124,7 @@ func (s *sharing) claim(c *karpv1.NodeClaim) {
 	}
 }
 
-// texts is the same map of texts that others have too.
+// texts returns a map of its own with the one copy of each key and value.
 func texts(m map[string]string) map[string]string {
 	if m == nil {
 		return nil
