@@ -21,7 +21,7 @@ const (
 	reasonTooLate = "LaunchTimeout"
 )
 
-var tooLate = fmt.Sprintf("no machine could be bought within %v; see condition %s for the cause", launchFor, karpv1.ClaimLaunched)
+var tooLate = fmt.Sprintf("no instance could be launched within %v; see condition %s for the cause", launchFor, karpv1.ClaimLaunched)
 
 // How often machines of unknown outcome are looked for: often at first.
 const (

@@ -253,7 +253,7 @@ func (r *Reconciler) patience(ctx context.Context, c *karpv1.NodeClaim) (time.Du
 		r.Health(c, false)
 	}
 	return 0, r.giveUp(ctx, c, "registration_timeout", "RegistrationTimeout", fmt.Sprintf(
-		"machine %s did not join the cluster within %v and is replaced; %s", c.Status.ProviderID, registerFor, causes))
+		"instance %s did not join the cluster within %v and is replaced; %s", c.Status.ProviderID, registerFor, causes))
 }
 
 // boots is how long ago the machine was bought.

@@ -101,7 +101,7 @@ func (r *Reconciler) giveBack(ctx context.Context, node *corev1.Node, claim *kar
 	if err != nil {
 		r.Metrics.EndFailures.WithLabelValues(node.Labels[api.LabelZone], node.Labels[api.LabelZoneID]).Inc()
 		r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true, Reason: "FailedTermination",
-			Message: fmt.Sprintf("machine %s could not be given back: %v", id, err), Topic: id})
+			Message: fmt.Sprintf("instance %s could not be terminated: %v", id, err), Topic: id})
 		return 0, fmt.Errorf("give back machine %s of node %s: %w", id, node.Name, err)
 	}
 	if slices.Contains(gone, id) {

@@ -249,7 +249,7 @@ func (t *Teller) Withdrawn(list []apply.Withdrawn) {
 		case w.Err == nil:
 			t.Log.Info("withdrew a nodeclaim", append(said, "reason", w.Note)...)
 			t.Events.Publish(observe.Event{About: w.Object, Key: "NodeClaim/" + w.Claim, Reason: "Withdrawn",
-				Message: "Machine is not needed: " + w.Note + "; it is not bought unless that is under way already"})
+				Message: "No longer needed: " + w.Note + "; no instance is launched for it, unless the launch is already under way"})
 		case errors.Is(w.Err, apply.ErrOrderChanged):
 			t.Log.Info("did not withdraw a nodeclaim: the cluster has changed since the plan", append(said, "reason", w.Err.Error())...)
 		default:

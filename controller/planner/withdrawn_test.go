@@ -24,7 +24,7 @@ func TestWithdrawalsAreTold(t *testing.T) {
 		line  string
 	}{
 		"one that was written": {apply.Withdrawn{Withdrawal: w, Object: object},
-			"Withdrawn: Machine is not needed: no pod waits for it any more; it is not bought unless that is under way already",
+			"Withdrawn: No longer needed: no pod waits for it any more; no instance is launched for it, unless the launch is already under way",
 			`level=INFO msg="withdrew a nodeclaim" claim=default-x pool=default reason="no pod waits for it any more"`},
 		"one that came too late": {apply.Withdrawn{Withdrawal: w, Err: fmt.Errorf("%w: claim default-x has its machine", apply.ErrOrderChanged)},
 			"", `level=INFO msg="did not withdraw a nodeclaim: the cluster has changed since the plan" claim=default-x`},
