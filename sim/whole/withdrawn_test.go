@@ -55,7 +55,7 @@ func TestOrdersThatNobodyWaitsForAreWithdrawn(t *testing.T) {
 				time.Sleep(10 * time.Second)
 				w.scale("web", 0)
 				w.until(3*time.Minute, "no orders", func() bool { return len(w.claims()) == 0 })
-				if !w.events.said("Withdrawn: Machine is not needed") {
+				if !w.events.said("Withdrawn: No longer needed") {
 					t.Error("no event says that the orders were withdrawn")
 				}
 				open()
@@ -107,7 +107,7 @@ func TestAPodThatTheSchedulerCouldNotBindKeepsItsOrder(t *testing.T) {
 		w.bindsNothing(true)
 		w.foreign("of-others", "1")
 		time.Sleep(2 * time.Minute)
-		if w.events.said("Withdrawn: Machine is not needed") || len(w.claims()) != 2 {
+		if w.events.said("Withdrawn: No longer needed") || len(w.claims()) != 2 {
 			t.Errorf("an order was withdrawn for a pod that is not bound; %s", w.state())
 		}
 		w.bindsNothing(false)
