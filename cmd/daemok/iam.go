@@ -18,6 +18,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/policy"
 	"github.com/daemok/daemok/cloud/aws/rights"
 	deploy "github.com/daemok/daemok/deploy/aws"
+	"github.com/daemok/daemok/internal/nearest"
 	"github.com/daemok/daemok/kube/access/output"
 )
 
@@ -120,9 +121,10 @@ func writePolicy(out, notes io.Writer, scope rights.Scope, form *output.Format, 
 		for _, p := range parts {
 			names = append(names, p.Name)
 		}
-		at := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, part) })
+		plain := strings.NewReplacer("-", "", "_", "").Replace(part) // as files and Terraform have it: node-lifecycle, node_lifecycle
+		at := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, plain) })
 		if at < 0 {
-			return fmt.Errorf("there is no part %q of this policy: it has %s", part, strings.Join(names, ", "))
+			return fmt.Errorf("there is no part %q of this policy%s it has %s", part, cmp.Or(nearest.DidYouMean(plain, names), ":"), strings.Join(names, ", "))
 		}
 		parts = parts[at : at+1]
 	}

@@ -179,6 +179,9 @@ func TestIAMPolicyWithoutACluster(t *testing.T) {
 		}
 	}
 	out, _, err := printed(t, unreachable, append(args, "--part=adoption", "--adoption")...)
+	if byFile, _, err := printed(t, unreachable, append(args, "--part=node-lifecycle")...); err != nil || !strings.Contains(byFile, "EndOwned") || strings.Contains(byFile, "PassNodeRole") {
+		t.Errorf("a part by the name of its file: %v\n%s", err, byFile)
+	}
 	var one struct{ Statement []struct{ Sid string } }
 	if err != nil || json.Unmarshal([]byte(out), &one) != nil || len(one.Statement) != 1 || one.Statement[0].Sid != "TagAdoptedInstances" {
 		t.Errorf("one part alone: %v\n%s", err, out)
@@ -197,6 +200,7 @@ func TestIAMPolicySaysWhatItLacks(t *testing.T) {
 		"a region that is none":     {nil, []string{"--cluster-name=prod", "--region=Ireland"}, `--region is "Ireland": want a region`},
 		"a partition that is none":  {nil, []string{"--cluster-name=prod", "--partition=aws-ch"}, `--partition is "aws-ch": want one of aws, aws-cn, `},
 		"a user in place of a role": {nil, []string{"--cluster-name=prod", "--node-role=arn:aws:iam::123456789012:user/me"}, `--node-role is "arn:aws:iam::123456789012:user/me": want the name of a role`},
+		"a part that is misspelt":   {nil, []string{"--cluster-name=prod", "--part=Intreruption"}, `there is no part "Intreruption" of this policy, did you mean Interruption? it has NodeLifecycle`},
 		"another part":              {nil, []string{"--cluster-name=prod", "--part=Nodes"}, `there is no part "Nodes" of this policy: it has NodeLifecycle, IAMIntegration`},
 		"a profile that AWS does not know": {[]client.Object{nodeClass("web", func(s *awsv1.EC2NodeClassSpec) { name := "gone"; s.InstanceProfile = &name })},
 			[]string{"--cluster-name=prod"}, "find the role in instance profile gone"},
