@@ -499,6 +499,22 @@ func TestNothingIsCollectedBlindly(t *testing.T) {
 	}
 }
 
+// What the cache has of a claim is not enough to delete it. Once the API server answers one look is: the instance is
+// listed, and terminating.
+func TestAClaimIsDeletedByWhatTheAPIServerHas(t *testing.T) {
+	p := newPlace(t)
+	p.claim("c-1", "i-1", registered)
+	p.machine("i-1", time.Hour, func(m *cloud.Machine) { m.State = cloud.ShuttingDown })
+	p.api = errors.New("connection refused")
+	if _, err := p.c.Round(t.Context()); !errors.Is(err, p.api) || p.left() != "c-1" {
+		t.Errorf("the round ended with %v and left %q, want the claim while the API server does not answer", err, p.left())
+	}
+	p.api = nil
+	if p.look(); p.left() != "" {
+		t.Errorf("left: %q, want nothing", p.left())
+	}
+}
+
 // By a clock that is in doubt every machine is old, and every claim had its time.
 func TestNothingIsCollectedByAClockInDoubt(t *testing.T) {
 	p := newPlace(t)

@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -202,11 +203,22 @@ func TestLateHandlersAndIndexesSeeWholePods(t *testing.T) {
 	source.Add(running("web-1", nil))
 	i := followed(t, source, nil)
 	heard := make(chan any, 1)
-	if _, err := i.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(o any) { heard <- o }}); err != nil {
-		t.Fatal(err)
-	}
-	if p, is := (<-heard).(*corev1.Pod); !is || p.Spec.NodeName != "n1" {
-		t.Errorf("a late handler heard of %+v", p)
+	late := cache.ResourceEventHandlerFuncs{AddFunc: func(o any) { heard <- o }}
+	for way, add := range map[string]func() (cache.ResourceEventHandlerRegistration, error){
+		"plainly": func() (cache.ResourceEventHandlerRegistration, error) { return i.AddEventHandler(late) },
+		"with a resync": func() (cache.ResourceEventHandlerRegistration, error) {
+			return i.AddEventHandlerWithResyncPeriod(late, 0)
+		},
+		"with options": func() (cache.ResourceEventHandlerRegistration, error) {
+			return i.AddEventHandlerWithOptions(late, cache.HandlerOptions{})
+		},
+	} {
+		if _, err := add(); err != nil {
+			t.Fatal(err)
+		}
+		if p, is := (<-heard).(*corev1.Pod); !is || p.Spec.NodeName != "n1" {
+			t.Errorf("a late handler added %s heard of %+v", way, p)
+		}
 	}
 	byPhase := cache.Indexers{"phase": func(o any) ([]string, error) { return []string{string(o.(*corev1.Pod).Status.Phase)}, nil }}
 	if err := i.GetIndexer().AddIndexers(byPhase); err != nil {
@@ -237,6 +249,45 @@ func TestAWriteToAPodIsSeenByItsCopy(t *testing.T) {
 	}
 }
 
+// A transform sees each Pod before it is made compact, and only then: client-go passes Pods of a list twice.
+func TestATransformSeesEachPodOnce(t *testing.T) {
+	i := NewInformer(fake.NewFakeControllerSource(), &corev1.Pod{}, 0, nil).(*Pods)
+	broken, seen := errors.New("broken"), 0
+	var twice cache.TransformFunc
+	i.SharedIndexInformer = taking{i.SharedIndexInformer, &twice}
+	err := i.SetTransform(func(o any) (any, error) {
+		p := o.(*corev1.Pod).DeepCopy()
+		p.Annotations = nil
+		if seen++; p.Name == "broken" {
+			return nil, broken
+		}
+		return p, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	once, err := twice(running("web-1", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := twice(once)
+	want := running("web-1", func(p *corev1.Pod) { p.Annotations = nil })
+	if got := whole(again); err != nil || seen != 1 || !equality.Semantic.DeepEqual(got, want) {
+		t.Errorf("seen %d times, %v: %+v", seen, err, got)
+	}
+	if _, err := twice(running("broken", nil)); !errors.Is(err, broken) {
+		t.Errorf("got %v, want the transform's error", err)
+	}
+}
+
+// taking is an informer that takes out what transforms its objects.
+type taking struct {
+	cache.SharedIndexInformer
+	transform *cache.TransformFunc
+}
+
+func (t taking) SetTransform(f cache.TransformFunc) error { *t.transform = f; return nil }
+
 // Pods of one template in one state have one Pod in common, whatever node they are on and however long they run.
 func TestPodsOfOneTemplateShareIt(t *testing.T) {
 	tests := map[string]struct {
@@ -260,6 +311,26 @@ func TestPodsOfOneTemplateShareIt(t *testing.T) {
 				t.Errorf("they have one Pod in common: %v, want %v", got, tt.shared)
 			}
 		})
+	}
+}
+
+// What a StatefulSet or DaemonSet gives each of its Pods is kept beside what they have in common.
+func TestPodsOfOneSetShareAllElse(t *testing.T) {
+	for name, change := range map[string]func(*corev1.Pod){
+		"of-a-statefulset": func(p *corev1.Pod) {
+			p.Spec.Hostname, p.Spec.Volumes[0].PersistentVolumeClaim.ClaimName = "db-1", "data-db-1"
+		},
+		"of-a-daemonset": func(p *corev1.Pod) {
+			required := p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+			p.Spec.NodeName, required.NodeSelectorTerms[0].MatchFields[0].Values[0] = "n2", "n2"
+		},
+	} {
+		var k packer
+		one, another := kinds()[name], kinds()[name]
+		change(another)
+		if k.pack(one).common != k.pack(another).common {
+			t.Errorf("two Pods %s have nothing in common", name)
+		}
 	}
 }
 
