@@ -26,28 +26,19 @@ type roster struct {
 type reading struct {
 	members map[string][]karpv1.NodeClaim // by batch that was asked for
 	err     error
-	done    chan struct{} // closed
 }
 
 func newRoster(live client.Reader) *roster { return &roster{live: live, turn: make(turn, 1)} }
 
 func (r *roster) inBatch(ctx context.Context, name string) ([]karpv1.NodeClaim, error) {
 	its := r.join(name)
-	select {
-	case <-its.done: // another has read for this one too
-	case r.turn <- struct{}{}:
-		if r.begins(its) {
-			its.read(ctx, r.live)
-		}
-		<-r.turn
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := r.turn.take(ctx); err != nil {
+		return nil, err
 	}
-	select {
-	case <-its.done:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if r.begins(its) { // else another has read for this one too
+		its.read(ctx, r.live)
 	}
+	r.turn.leave()
 	if its.err != nil {
 		return nil, fmt.Errorf("list claims of batch %s: %w", name, its.err)
 	}
@@ -63,13 +54,13 @@ func (r *roster) join(name string) *reading {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.next == nil {
-		r.next = &reading{members: map[string][]karpv1.NodeClaim{}, done: make(chan struct{})}
+		r.next = &reading{members: map[string][]karpv1.NodeClaim{}}
 	}
 	r.next.members[name] = nil
 	return r.next
 }
 
-// begins reports whether no other caller has begun the reading; from then on none joins it.
+// begins reports whether no other caller has read; from then on none joins.
 func (r *roster) begins(its *reading) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,7 +72,6 @@ func (r *roster) begins(its *reading) bool {
 }
 
 func (its *reading) read(ctx context.Context, live client.Reader) {
-	defer close(its.done)
 	its.err = pages.Each(ctx, live, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
 		for i := range l.Items {
 			a, tried := attemptOf(&l.Items[i])

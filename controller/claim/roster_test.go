@@ -94,6 +94,29 @@ func TestAnAnswerIsNotFromBeforeItsCallerAsked(t *testing.T) {
 	})
 }
 
+// What one caller writes on the NodeClaims of its answer no other sees.
+func TestCallersOfOneBatchShareNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &slow{Client: storeWith(), let: make(chan struct{})}
+		inBatchOf(t, server, "c-1", "b")
+		r := newRoster(server)
+		var asking sync.WaitGroup
+		for range 3 {
+			asking.Go(func() {
+				members, err := r.inBatch(t.Context(), "b")
+				if err != nil || len(members) != 1 || members[0].Annotations["written"] != "" {
+					t.Errorf("%+v (%v), want c-1 as it is", members, err)
+					return
+				}
+				members[0].Annotations["written"] = "true"
+			})
+			synctest.Wait() // one reads, and the others share the next reading
+		}
+		close(server.let)
+		asking.Wait()
+	})
+}
+
 // A caller that gives up waiting, or whose reading fails, keeps no other from the next reading.
 func TestAReadingThatFailsIsFollowedByAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
