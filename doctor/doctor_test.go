@@ -386,7 +386,7 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 		"EKS Auto Mode":                   {func(w *town) { w.account.cluster.AutoMode = true }, "eks", Warning, "Auto Mode is on"},
 		"no role":                         {func(w *town) { w.account.podRole = "" }, "credentials", Warning, "it has no role"},
 		"a replica from before its role": {func(w *town) { w.objects["replica"].(*corev1.Pod).Spec.Containers[0].Env = nil }, "credentials", Warning,
-			"Pod/karpenter-1 ServiceAccount/kube-system/karpenter has role pods by EKS Pod Identity, and the pod was created without it"},
+			"Pod/karpenter-1 ServiceAccount/kube-system/karpenter has role pods by EKS Pod Identity, and pods created before that lack it"},
 		"a role by Pod Identity that is gone":  {func(w *town) { delete(w.account.trusts, "pods") }, "credentials", Error, "its role arn:aws:iam::123456789012:role/pods does not exist"},
 		"one that does not trust Pod Identity": {func(w *town) { w.account.trusts["pods"] = strings.ReplaceAll(podTrust, "pods.eks", "ec2") }, "credentials", Error, "its role pods does not let pods.eks.amazonaws.com assume it"},
 		"one that lets no session be tagged":   {func(w *town) { w.account.trusts["pods"] = strings.ReplaceAll(podTrust, `,"sts:TagSession"`, "") }, "credentials", Error, "does not let pods.eks.amazonaws.com assume it"},

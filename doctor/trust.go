@@ -60,7 +60,7 @@ func withRole(ctx context.Context, p *Patient, has Finding) ([]Finding, error) {
 		return []Finding{has}, nil
 	}
 	slices.Sort(without)
-	return []Finding{trouble(Warning, strings.Join(without, ", "), has.Message+", and the pod was created without it: EKS gives roles to pods when they are created",
+	return []Finding{trouble(Warning, strings.Join(without, ", "), has.Message+", and pods created before that lack it: EKS gives roles to pods when they are created",
 		fmt.Sprintf("kubectl -n %s rollout restart deployment/%s", p.Namespace, found.Deployment.Name))}, nil
 }
 
