@@ -183,8 +183,8 @@ func TestTwoControllers(t *testing.T) {
 	}
 	s.await("pods to run as before", "v1/Pod", of("four", running(5)))
 	s.nothingTwice()
-	if code := second.command.ProcessState.ExitCode(); code != 1 || second.says("starts anew, as a standby") == 0 {
-		t.Errorf("the controller that lost its lease ended with code %d, want 1, and says what follows in %d lines", code, second.says("starts anew, as a standby"))
+	if code := second.command.ProcessState.ExitCode(); code != 1 || second.says("restarts, as a standby") == 0 {
+		t.Errorf("the controller that lost its lease ended with code %d, want 1, and says what follows in %d lines", code, second.says("restarts, as a standby"))
 	}
 }
 

@@ -39,7 +39,7 @@ func TestAfterMinutesWithoutAnAPIServer(t *testing.T) {
 	d.close() // as it launches
 	s.workload("during", s.namespace, "1500m", 2)
 	first.awaitEnd(limit)
-	if first.says("starts anew, as a standby") == 0 {
+	if first.says("restarts, as a standby") == 0 {
 		t.Error("the controller that lost its lease does not say what follows")
 	}
 	second := s.run("second", "KUBECONFIG="+kubeconfig)
