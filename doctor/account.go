@@ -159,7 +159,7 @@ func nodeRoles(ctx context.Context, p *Patient) ([]Finding, error) {
 
 // mayJoin says whether nodes of a role may join.
 func mayJoin(ctx context.Context, p *Patient, arn, class string, mapped authMap, entries bool) (Finding, error) {
-	name := arn[strings.LastIndex(arn, "/")+1:]
+	name := nameOf(arn)
 	if _, there, err := p.Account.Role(ctx, name); err != nil {
 		return Finding{}, err
 	} else if !there {

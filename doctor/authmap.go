@@ -45,7 +45,7 @@ func readAuthMap(ctx context.Context, p *Patient, counts bool) (roles authMap, e
 
 // of is what is found of a node role, which a class has; false: it is not there. EKS looks for roles without their path.
 func (m authMap) of(arn, class string) (Finding, bool) {
-	name := arn[strings.LastIndex(arn, "/")+1:]
+	name := nameOf(arn)
 	head, _, _ := strings.Cut(arn, ":role/")
 	at := slices.IndexFunc(m, func(one mapping) bool { return one.Role == head+":role/"+name })
 	if at < 0 {

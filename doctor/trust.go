@@ -79,8 +79,10 @@ type seeker struct {
 	role            string // ARN
 }
 
-// name is the role's, without its path.
-func (s seeker) name() string { return s.role[strings.LastIndex(s.role, "/")+1:] }
+func (s seeker) name() string { return nameOf(s.role) }
+
+// nameOf is the name of a role, without its path.
+func nameOf(arn string) string { return arn[strings.LastIndex(arn, "/")+1:] }
 
 // arn is the ARN of something of IAM in the role's account.
 func (s seeker) arn(resource string) string {

@@ -341,8 +341,8 @@ func TestWhatPodsHadInCommonIsForgotten(t *testing.T) {
 	for i := range commonMax {
 		k.pack(running("other", func(p *corev1.Pod) { p.Spec.PriorityClassName = fmt.Sprint(i) }))
 	}
-	if len(k.common) > commonMax/2 {
-		t.Errorf("%d are kept", len(k.common))
+	if len(k.common.parts) > commonMax/2 {
+		t.Errorf("%d are kept", len(k.common.parts))
 	}
 	if got := first.whole(); !equality.Semantic.DeepEqual(got, running("web-1", nil)) {
 		t.Errorf("it became %+v", got)

@@ -1,8 +1,6 @@
 package compact
 
 import (
-	"sync"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -31,15 +29,8 @@ type rare struct {
 	affinity *corev1.Affinity
 }
 
-// commonMax is how many different things pods may have in common at once. With one more they are all forgotten, and
-// pods that come later share again: so those of pods that are gone do not stay.
-const commonMax = 10_000
-
 // packer makes pods compact. It is safe for concurrent use.
-type packer struct {
-	mu     sync.Mutex
-	common map[string]*corev1.Pod // by how it is encoded
-}
+type packer struct{ common Common }
 
 // pack takes p apart, which must not be used any more. The API keeps times in whole seconds.
 func (k *packer) pack(p *corev1.Pod) *pod {
@@ -61,26 +52,8 @@ func (k *packer) pack(p *corev1.Pod) *pod {
 	p.Name, p.Namespace, p.UID, p.ResourceVersion = "", "", "", ""
 	p.Labels, p.Annotations, p.OwnerReferences, p.CreationTimestamp = nil, nil, nil, metav1.Time{}
 	s.NodeName, p.Status.StartTime = "", nil
-	out.common = k.shared(p)
+	out.common = Share(&k.common, "pod", p)
 	return out
-}
-
-// shared returns what came first of all that is equal.
-func (k *packer) shared(p *corev1.Pod) *corev1.Pod {
-	text, err := p.Marshal()
-	if err != nil {
-		return p
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if first, known := k.common[string(text)]; known {
-		return first
-	}
-	if k.common == nil || len(k.common) == commonMax {
-		k.common = map[string]*corev1.Pod{}
-	}
-	k.common[string(text)] = p
-	return p
 }
 
 // into writes the pod as it was: what it points to is shared, and must not be written.

@@ -1,13 +1,13 @@
 package snapshot
 
 import (
-	"sync"
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/compact"
 )
 
 // Sharing returns a transform for informers that does what Strip does, and has pods, nodes and
@@ -32,46 +32,14 @@ func Sharing() func(any) (any, error) {
 	}
 }
 
-// partsMax is how many different parts are known at once. With one more they are all
-// forgotten, and objects that come later share again: so parts of objects that are gone do not stay.
-const partsMax = 10_000
-
-type sharing struct {
-	mu    sync.Mutex
-	parts map[string]any // by how they are encoded
-}
-
-// part is something that is equal where it is encoded alike.
-type part interface {
-	comparable
-	Marshal() ([]byte, error)
-}
-
-// share returns the part that came first of those that are equal. kind distinguishes types.
-func share[P part](s *sharing, kind string, p P) P {
-	text, err := p.Marshal()
-	if err != nil {
-		return p
-	}
-	key := kind + string(text)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if first, known := s.parts[key]; known {
-		return first.(P)
-	}
-	if s.parts == nil || len(s.parts) == partsMax {
-		s.parts = map[string]any{}
-	}
-	s.parts[key] = p
-	return p
-}
+type sharing struct{ common compact.Common }
 
 // pod leaves a pod what is its own: its name, node, host name and volumes, and the affinity to one node that
 // the owner of daemon pods gives it.
 func (s *sharing) pod(p *corev1.Pod) {
-	p.Labels = share(s, "meta", &metav1.ObjectMeta{Labels: p.Labels}).Labels
-	p.Annotations = share(s, "meta", &metav1.ObjectMeta{Annotations: p.Annotations}).Annotations
-	p.OwnerReferences = share(s, "meta", &metav1.ObjectMeta{OwnerReferences: p.OwnerReferences}).OwnerReferences
+	p.Labels = compact.Share(&s.common, "meta", &metav1.ObjectMeta{Labels: p.Labels}).Labels
+	p.Annotations = compact.Share(&s.common, "meta", &metav1.ObjectMeta{Annotations: p.Annotations}).Annotations
+	p.OwnerReferences = compact.Share(&s.common, "meta", &metav1.ObjectMeta{OwnerReferences: p.OwnerReferences}).OwnerReferences
 	spec, affinity := p.Spec, p.Spec.Affinity
 	spec.NodeName, spec.Hostname, spec.Volumes = "", "", nil
 	daemon := metav1.GetControllerOfNoCopy(p)
@@ -80,7 +48,7 @@ func (s *sharing) pod(p *corev1.Pod) {
 	} else {
 		affinity = nil
 	}
-	spec = *share(s, "spec", &spec)
+	spec = *compact.Share(&s.common, "spec", &spec)
 	spec.NodeName, spec.Hostname, spec.Volumes = one(p.Spec.NodeName), p.Spec.Hostname, p.Spec.Volumes
 	if affinity != nil {
 		spec.Affinity = affinity
@@ -116,7 +84,7 @@ func (s *sharing) claim(c *karpv1.NodeClaim) {
 	for i := range c.Spec.Requirements {
 		r := &c.Spec.Requirements[i]
 		r.Key, r.Operator = one(r.Key), one(r.Operator)
-		r.Values = share(s, "meta", &metav1.ObjectMeta{Finalizers: r.Values}).Finalizers // a list of texts that can be encoded
+		r.Values = compact.Share(&s.common, "meta", &metav1.ObjectMeta{Finalizers: r.Values}).Finalizers // a list of texts that can be encoded
 	}
 	for i := range c.Status.Conditions {
 		is := &c.Status.Conditions[i]
