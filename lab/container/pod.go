@@ -99,11 +99,8 @@ func (p *pod) begin() {
 func (p *pod) keep(c *corev1.Container) {
 	ports := map[int32]int{}
 	for {
-		keeper, err := p.start(p.life, c, ports)
+		err := p.start(p.life, c, ports)
 		if err == nil {
-			p.mu.Lock()
-			p.containers[c.Name].keeper, p.containers[c.Name].ports = keeper, ports
-			p.mu.Unlock()
 			p.probe(c, ports)
 			return
 		}
@@ -134,9 +131,10 @@ func (p *pod) change(name string, how func(*corev1.ContainerStatus)) {
 }
 
 // started notes a start. A container without a readiness probe is ready from then on.
-func (p *pod) started(c *corev1.Container) {
+func (p *pod) started(c *corev1.Container, k *process.Keeper, ports map[int32]int) {
 	p.mu.Lock()
-	p.containers[c.Name].began = time.Now()
+	this := p.containers[c.Name]
+	this.keeper, this.ports, this.began = k, ports, time.Now()
 	p.mu.Unlock()
 	p.change(c.Name, func(s *corev1.ContainerStatus) {
 		s.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now()}}

@@ -32,11 +32,11 @@ func TestProbesFollowTheRunsOfAContainer(t *testing.T) {
 			failed = append(failed, time.Since(created))
 		})
 		time.Sleep(20 * time.Second)
-		p.started(c) // probed after 25 s and 27 s
+		p.started(c, nil, nil) // probed after 25 s and 27 s
 		time.Sleep(8 * time.Second)
 		p.exited(c.Name, process.Exit{})
 		time.Sleep(30 * time.Second)
-		p.started(c) // at 58 s: probed after 63 s and 65 s
+		p.started(c, nil, nil) // at 58 s: probed after 63 s and 65 s
 		time.Sleep(8 * time.Second)
 		p.cancel()
 		synctest.Wait()

@@ -194,39 +194,39 @@ func (r *Runtime) running() []*pod {
 // retryAfter is how long a container waits whose start failed for what it refers to.
 const retryAfter = 2 * time.Second
 
-// start starts one container's program, and returns its keeper. To ports it adds those of the
-// container's that are not chosen yet.
-func (p *pod) start(ctx context.Context, c *corev1.Container, ports map[int32]int) (*process.Keeper, error) {
+// start starts one container's program. To ports it adds those of the container's that are not chosen yet.
+func (p *pod) start(ctx context.Context, c *corev1.Container, ports map[int32]int) error {
 	files, err := p.mount(ctx, c)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, declared := range c.Ports {
 		if ports[declared.ContainerPort] != 0 {
 			continue
 		}
 		if ports[declared.ContainerPort], err = p.runtime.options.Port(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	e := environment{pod: p.spec, container: c, allocatable: p.allocatable, options: &p.runtime.options, files: files, ports: ports}
 	variables, err := e.variables(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := p.clearLogs(c.Name); err != nil {
-		return nil, err
+		return err
 	}
 	kubeconfig := p.file("kubeconfig")
 	if err := p.runtime.options.Kubeconfig(kubeconfig, files.at(accountFolder+"/token")); err != nil {
-		return nil, err
+		return err
 	}
-	return process.Keep(process.Program{
+	_, err = process.Keep(process.Program{
 		Name: p.spec.Name, Path: p.runtime.program(c), Args: e.arguments(variables),
 		Env: e.lines(variables, "KUBECONFIG="+kubeconfig, "HOME="+p.folder),
 		Log: p.log(c.Name, false), Previous: p.log(c.Name, true),
-		Grace: gracePeriod(p.spec), Started: func() { p.started(c) }, Stopped: func(err error) { p.stopped(c.Name, err) },
+		Grace: gracePeriod(p.spec), Started: func(k *process.Keeper) { p.started(c, k, ports) }, Stopped: func(err error) { p.stopped(c.Name, err) },
 	}, func(e process.Exit) { p.exited(c.Name, e) })
+	return err
 }
 
 func (p *pod) log(container string, previous bool) string {

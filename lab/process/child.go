@@ -27,9 +27,9 @@ type Program struct {
 	Previous string
 	// Grace is how long the child may take after SIGTERM, before SIGKILL.
 	Grace time.Duration
-	// Started is told of each start, the first among them, and Stopped of each end that Restart asked for,
-	// and how it ended. They must not call the keeper; nil is told nothing.
-	Started func()
+	// Started is told of each start, the first among them, before Keep returns, and Stopped of each end that
+	// Restart asked for, and how it ended. Neither may start or end the program; nil is told nothing.
+	Started func(*Keeper)
 	Stopped func(err error)
 }
 

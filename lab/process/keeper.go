@@ -170,7 +170,7 @@ func (k *Keeper) begin() error {
 	k.child = c
 	k.pid.Store(int64(c.command.Process.Pid))
 	if k.program.Started != nil {
-		k.program.Started()
+		k.program.Started(k)
 	}
 	return nil
 }
