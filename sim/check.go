@@ -59,9 +59,10 @@ func (m *Meter) Add(o Meter) {
 type checks struct {
 	wrong       *Wrong
 	meter       Meter
-	disturbedAt time.Time // when something last happened from outside
-	activeAt    time.Time // when a plan last asked for something
-	rounds      int       // plans that asked for something since all stands still
+	disturbedAt time.Time       // when something last happened from outside
+	activeAt    time.Time       // when a plan last asked for something
+	waits       []time.Duration // of pods, from when they were made until they had a node, or were deleted without one
+	rounds      int             // plans that asked for something since all stands still
 	snapshot    *cluster.Snapshot
 	plan        *plan.Plan // the last that was made, of the snapshot
 }

@@ -58,6 +58,7 @@ type machine struct {
 	expiresAt    time.Time
 	ready        bool
 	doNotDisrupt bool
+	emptying     int       // its turn among the nodes that are to empty, from 1; 0: it is not to
 	taintedAt    time.Time // zero: pods may come
 	reason       plan.RemovalReason
 	with         *move     // with which it went

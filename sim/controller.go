@@ -41,6 +41,7 @@ type controller struct {
 	leaving     map[string]bool      // nodes of moves under way, and those that were let go
 	kept        map[string]time.Time // nodes, until when
 	withdrawn   map[string]bool      // claims
+	steeredAt   time.Time            // when nodes were last told to empty, or not to any more
 	claims      int                  // ever
 	begun       int                  // moves ever
 }
@@ -143,6 +144,7 @@ func (c *controller) carryOut(s *cluster.Snapshot, p *plan.Plan) {
 			}
 		}
 	}
+	c.steer(p.Emptying)
 	for i := range p.Moves {
 		if c.begin(s, &p.Moves[i]); c.dead {
 			return

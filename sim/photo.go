@@ -71,6 +71,9 @@ func (w *World) node(m *machine) cluster.Node {
 	if !m.ready {
 		n.Taints = []constraint.Taint{notReady}
 	}
+	if m.emptying > 0 {
+		n.Taints = append(n.Taints, cluster.Emptying())
+	}
 	return n
 }
 

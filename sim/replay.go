@@ -14,6 +14,24 @@ type Job struct {
 	Name     string
 	Shape    *cluster.Shape
 	From, To time.Duration
+	// Length is how long the pod has to run, where positive: then To does not count, and a pod that comes in place of
+	// an evicted one has to run for as long again.
+	Length time.Duration
+}
+
+// Service is a Deployment whose number of replicas changes with time.
+type Service struct {
+	Name           string
+	Shape          *cluster.Shape
+	Starts         time.Duration // of a pod, from when its containers run until it is ready
+	MaxUnavailable int64         // of its PodDisruptionBudget; negative: it has none
+	Replicas       []Replicas    // in order of time
+}
+
+// Replicas is a number of replicas from a moment on.
+type Replicas struct {
+	At    time.Duration // since the beginning
+	Count int
 }
 
 // Replay is recorded work that is run again in a world where nothing fails: only
@@ -25,13 +43,14 @@ type Replay struct {
 	// per cent, rounded up.
 	BudgetNodes, BudgetPercent int64
 	Jobs                       []Job
+	Services                   []Service
 	For                        time.Duration // what happens later is not looked at
 }
 
 // Replayed is what became of recorded work.
 type Replayed struct {
 	Result
-	Waits []time.Duration // of each job that began in time until it had a node, or until it was over without
+	Waits []time.Duration // of each pod, from when it was made until it had a node, or was gone or the time over without; in no order
 }
 
 // How pods of jobs behave.
@@ -52,37 +71,62 @@ func (r Replay) Run() (out Replayed) {
 		}
 		out.Result = Result{Seed: r.Seed, Wrong: w.checks.wrong, Meter: w.checks.meter, Text: w.text.String()}
 	}()
-	var works []*work
 	for _, j := range r.Jobs {
-		if j.From >= r.For || j.To <= j.From {
-			continue
-		}
-		x := &work{name: j.Name, shape: j.Shape, startFor: jobStarts, grace: jobEnds}
-		works = append(works, x)
-		w.after(j.From, func() { w.works = append(w.works, x); w.scale(x, 1) })
-		w.after(j.To, func() { w.dismiss(x) })
+		w.run(j, r.For)
+	}
+	for i := range r.Services {
+		w.serve(&r.Services[i], r.For)
 	}
 	w.control.live()
 	w.until(w.began.Add(r.For))
-	for _, x := range works {
-		out.Waits = append(out.Waits, x.waited(w.now))
+	for _, p := range w.pods {
+		if p.work != nil && p.at == nil && !p.Ending {
+			w.checks.waits = append(w.checks.waits, w.now.Sub(p.CreatedAt))
+		}
 	}
+	out.Waits = w.checks.waits
 	return out
 }
 
 // dismiss ends a work and its pods.
 func (w *World) dismiss(x *work) {
-	x.overAt = w.now
 	w.scale(x, 0)
 	w.works = slices.DeleteFunc(w.works, func(y *work) bool { return y == x })
 }
 
-// waited is how long it took until a pod of the work had a node.
-func (x *work) waited(now time.Time) time.Duration {
-	for _, until := range []time.Time{x.boundAt, x.overAt} {
-		if !until.IsZero() {
-			return until.Sub(x.wantedAt)
+// run has a job come and go.
+func (w *World) run(j Job, end time.Duration) {
+	if j.From >= end || j.Length <= 0 && j.To <= j.From {
+		return
+	}
+	x := &work{name: j.Name, shape: j.Shape, startFor: jobStarts, grace: jobEnds, length: j.Length}
+	w.after(j.From, func() { w.works = append(w.works, x); w.scale(x, 1) })
+	if j.Length <= 0 {
+		w.after(j.To, func() { w.dismiss(x) })
+	}
+}
+
+// serve has a service follow its numbers of replicas.
+func (w *World) serve(s *Service, end time.Duration) {
+	x := &work{name: s.Name, shape: s.Shape, startFor: s.Starts, grace: jobEnds}
+	if s.MaxUnavailable >= 0 {
+		x.guard = &guard{name: s.Name, most: s.MaxUnavailable, least: -1}
+	}
+	w.works = append(w.works, x)
+	for _, r := range s.Replicas {
+		if r.At < end {
+			w.after(r.At, func() { w.scale(x, r.Count) })
 		}
 	}
-	return now.Sub(x.wantedAt)
+}
+
+// finish ends a job whose pod has done its work.
+func (w *World) finish(p *pod) {
+	if p.gone || p.Ending {
+		return
+	}
+	p.work.want = 0
+	p.Ending, p.Returns = true, false
+	w.forget(p)
+	w.dismiss(p.work)
 }

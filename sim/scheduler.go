@@ -65,7 +65,7 @@ func (w *World) scene() *cluster.Snapshot {
 	for i := range s.Nodes {
 		n := s.Nodes[i]
 		if m := w.machineOf(n.Claim); !m.open() {
-			n.Deleting, n.Taints = false, []constraint.Taint{closed}
+			n.Deleting, n.Taints = false, append(n.Taints, closed)
 		}
 		nodes = append(nodes, n)
 	}

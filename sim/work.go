@@ -10,7 +10,7 @@ import (
 	"github.com/daemok/daemok/core/retire"
 )
 
-// work is a Deployment: so many pods of one shape.
+// work is a Deployment, or a Job of one pod: so many pods of one shape.
 type work struct {
 	name         string
 	shape        *cluster.Shape
@@ -22,21 +22,20 @@ type work struct {
 	took         time.Duration // the same, once one was seen to
 	grace        time.Duration
 	deletionCost int32
-	oneOff       bool    // nothing creates its pods again once they run
-	made         int     // for names
-	moved        []*line // of pods that were evicted and are to be made again
-	wantedAt     time.Time
-	boundAt      time.Time // when a pod of it first had a node; zero: none had
-	overAt       time.Time // when nobody wanted it any more; zero: it is wanted
+	oneOff       bool          // nothing creates its pods again once they run
+	length       time.Duration // of a Job: its work is done so long after its pod has started to run; 0: never
+	made         int           // for names
+	moved        []*line       // of pods that were evicted and are to be made again
 }
 
 // pod is one pod. Of cluster.Pod its node is left empty here.
 type pod struct {
 	cluster.Pod
-	work *work // nil: of a DaemonSet
-	at   *machine
-	line *line
-	gone bool
+	work    *work // nil: of a DaemonSet
+	readyAt time.Time
+	at      *machine
+	line    *line
+	gone    bool
 }
 
 // line is a pod and those that came in its place when it was evicted.
@@ -63,23 +62,17 @@ func (w *World) reconcile(x *work) {
 	for n := len(have); n < x.want; n++ {
 		w.makePod(x)
 	}
-	for len(have) > x.want { // those that wait first, then the youngest
-		at := slices.IndexFunc(have, func(p *pod) bool { return p.at == nil })
-		if at < 0 {
-			at = len(have) - 1
+	if more := len(have) - x.want; more > 0 {
+		for _, p := range w.inDeletionOrder(have)[:more] {
+			w.endPod(p)
 		}
-		w.endPod(have[at])
-		have = slices.Delete(have, at, at+1)
 	}
 }
 
 func (w *World) makePod(x *work) {
 	x.made++
-	if x.made == 1 {
-		x.wantedAt = w.now
-	}
 	name := fmt.Sprintf("%s-%d", x.name, x.made)
-	p := &pod{work: x, line: &line{}, Pod: cluster.Pod{Namespace: "default", Name: name, UID: name, Shape: x.shape, Owner: "ReplicaSet/" + x.name,
+	p := &pod{work: x, line: &line{}, Pod: cluster.Pod{Namespace: "default", Name: name, UID: name, Shape: x.shape, Owner: x.owner(),
 		CreatedAt: w.now, Returns: true, Unready: true, DoNotDisrupt: x.protected, DeletionCost: x.deletionCost}}
 	if x.guard != nil {
 		p.Guards = x.guard.name
@@ -97,11 +90,9 @@ func (w *World) makePod(x *work) {
 // bind is what happens when kube-scheduler has chosen a node.
 func (w *World) bind(p *pod, m *machine) {
 	p.at, p.Pending, m.changedAt = m, true, w.now
+	w.checks.waits = append(w.checks.waits, w.now.Sub(p.CreatedAt))
 	if p.work.oneOff {
 		p.Returns, p.OneOff = false, "it has no controller"
-	}
-	if p.work.boundAt.IsZero() {
-		p.work.boundAt = w.now
 	}
 	w.say("%s runs on %s", p.Name, m.claim)
 	w.after(time.Second, func() {
@@ -110,9 +101,12 @@ func (w *World) bind(p *pod, m *machine) {
 			w.changed()
 		}
 	})
+	if p.work.length > 0 {
+		w.after(time.Second+p.work.length, func() { w.finish(p) })
+	}
 	w.after(time.Second+p.work.startFor, func() {
 		if !p.gone {
-			p.Unready, p.work.took = false, p.work.startFor
+			p.Unready, p.readyAt, p.work.took = false, w.now, p.work.startFor
 			w.changed()
 		}
 	})
@@ -127,6 +121,7 @@ func (w *World) endPod(p *pod) {
 	}
 	p.Ending, p.Returns = true, false
 	if p.at == nil {
+		w.checks.waits = append(w.checks.waits, w.now.Sub(p.CreatedAt))
 		w.forget(p)
 		return
 	}

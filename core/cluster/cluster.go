@@ -278,6 +278,18 @@ type Node struct {
 	BoughtFor        []Pod  // the pods that its machine was ordered for, or that are to have it now, that still wait or are expected
 }
 
+// TaintEmptying is on nodes that are to empty: kube-scheduler puts pods on others while these have room, since its
+// effect is PreferNoSchedule.
+const TaintEmptying = "daemok.sh/emptying"
+
+// Emptying is the taint of nodes that are to empty.
+func Emptying() constraint.Taint {
+	return constraint.Taint{Key: TaintEmptying, Effect: constraint.PreferNoSchedule}
+}
+
+// Emptying reports whether the node has been told to empty.
+func (n *Node) Emptying() bool { return slices.Contains(n.Taints, Emptying()) }
+
 // PoolDeleting is why nothing is launched from a pool that is being deleted.
 const PoolDeleting = "the pool is being deleted"
 

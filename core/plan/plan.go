@@ -21,9 +21,10 @@ type Plan struct {
 	Placements  []Placement
 	Withdrawals []Withdrawal
 	Moves       []Move
-	Kept        []Kept // nodes that stay though there is a reason to let them go
-	Holds       []Hold // pods that are not evicted yet though their nodes go; sorted by node
-	Asked       bool   // nodes with pods were asked about too; else Kept tells of empty ones alone
+	Kept        []Kept     // nodes that stay though there is a reason to let them go
+	Emptying    []Emptying // nodes that new pods and scale-downs are to leave empty, the first ones first
+	Holds       []Hold     // pods that are not evicted yet though their nodes go; sorted by node
+	Asked       bool       // nodes with pods were asked about too; else Kept tells of empty ones alone
 	Unplaced    []Unplaced
 	Joining     []Joining                // ordered machines that launches or each other must wait for
 	CostBefore  quantity.MicroUSDPerHour // nodes and ordered machines whose price is known
@@ -183,6 +184,14 @@ const (
 	OnMachine Destination = "machine"
 	OnLaunch  Destination = "launch"
 )
+
+// Emptying is a node that is to empty without evictions: kube-scheduler puts new pods on other nodes while these have
+// room, and ReplicaSets that scale down delete their pods there first. It goes once it is empty.
+type Emptying struct {
+	Node, Claim string
+	Pool        cluster.PoolID
+	Note        string // why this node
+}
 
 // Withdrawal takes back the order of a machine that is not bought yet. It may
 // be carried out only while no machine is known to have come of the order.
