@@ -75,12 +75,12 @@ func soldPool(catalog, capacity string) (cluster.Pool, error) {
 	if err != nil {
 		return cluster.Pool{}, err
 	}
-	options, err := capacityTypes(capacity)
+	options, err := CapacityTypes(capacity)
 	if err != nil {
 		return cluster.Pool{}, err
 	}
 	return cluster.Pool{ID: cluster.PoolID{Kind: "NodePool", Name: poolName(0)}, Labels: labelled(poolLabel, poolName(0)), Catalogue: catalogue,
-		Requirements: constraint.NewRequirements(constraint.Requirement{Key: cluster.LabelCapacityType, Set: options})}, nil
+		Requirements: constraint.NewRequirements(constraint.Requirement{Key: cluster.LabelCapacityType, Set: constraint.Values(options...)})}, nil
 }
 
 // work adds the pods that the options ask for and returns their name.
@@ -179,14 +179,15 @@ func addDaemons(s *cluster.Snapshot, text string) error {
 	return nil
 }
 
-func capacityTypes(text string) (constraint.Set, error) {
-	switch text {
+// CapacityTypes are those that a pool of the capacity has: on-demand (also where it is empty), spot or any.
+func CapacityTypes(capacity string) ([]string, error) {
+	switch capacity {
 	case "", string(cluster.OnDemand):
-		return constraint.Values(string(cluster.OnDemand)), nil
+		return []string{string(cluster.OnDemand)}, nil
 	case string(cluster.Spot):
-		return constraint.Values(text), nil
+		return []string{capacity}, nil
 	case "any":
-		return constraint.Values(string(cluster.OnDemand), string(cluster.Spot)), nil
+		return []string{string(cluster.OnDemand), string(cluster.Spot)}, nil
 	}
-	return constraint.Set{}, fmt.Errorf("capacity %s: use on-demand, spot or any", text)
+	return nil, fmt.Errorf("capacity %s: use on-demand, spot or any", capacity)
 }

@@ -7,15 +7,13 @@ package takeover
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/daemok/daemok/bench/measured"
 	"github.com/daemok/daemok/kube/fence"
 )
 
@@ -45,36 +43,24 @@ const roundWithin = 2 * time.Minute
 
 // Measure kills one leader after another.
 func Measure(ctx context.Context, o Options) (result Result, err error) {
-	dir, err := os.MkdirTemp("", "takeover-")
-	if err != nil {
-		return result, fmt.Errorf("make a folder for the lab: %w", err)
-	}
-	l := &lab{program: o.Lab, dir: dir, out: o.Progress}
-	defer func() {
-		if ended := l.down(); ended != nil || err != nil {
-			err = errors.Join(err, ended, fmt.Errorf("logs are in %s", filepath.Join(dir, "logs")))
-			return
-		}
-		err = os.RemoveAll(dir)
-	}()
-	if err := l.up(ctx); err != nil {
-		return result, err
-	}
-	p, err := newPair(ctx, l, o.Controller)
-	if err != nil {
-		return result, err
-	}
-	defer p.stop()
-	for n := range o.Rounds {
-		round, err := p.round(ctx, n)
+	err = measured.InLab(ctx, o.Lab, o.Progress, []string{"--time-scale=0"}, func(l *measured.Lab) error {
+		p, err := newPair(ctx, l, o.Controller)
 		if err != nil {
-			return result, fmt.Errorf("round %d: %w", n+1, err)
+			return err
 		}
-		fmt.Fprintf(o.Progress, "round %d: the other leads after %.1f s and plans after %.1f s\n", n+1, round.LeadsSeconds, round.PlansSeconds)
-		result.Rounds = append(result.Rounds, round)
-	}
-	result.summarise()
-	return result, nil
+		defer p.stop()
+		for n := range o.Rounds {
+			round, err := p.round(ctx, n)
+			if err != nil {
+				return fmt.Errorf("round %d: %w", n+1, err)
+			}
+			fmt.Fprintf(o.Progress, "round %d: the other leads after %.1f s and plans after %.1f s\n", n+1, round.LeadsSeconds, round.PlansSeconds)
+			result.Rounds = append(result.Rounds, round)
+		}
+		result.summarise()
+		return nil
+	})
+	return result, err
 }
 
 func (r *Result) summarise() {
@@ -96,15 +82,15 @@ func median(sorted []float64) float64 {
 
 // pair is two controllers, of which one leads.
 type pair struct {
-	lab             *lab
+	lab             *measured.Lab
 	cluster         *watcher
 	program         string
-	leader, standby *controller
+	leader, standby *measured.Controller
 	started         int // controllers so far
 }
 
-func newPair(ctx context.Context, l *lab, program string) (*pair, error) {
-	w, err := newWatcher(ctx, l.variables)
+func newPair(ctx context.Context, l *measured.Lab, program string) (*pair, error) {
+	w, err := newWatcher(ctx, l.Variables)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +100,7 @@ func newPair(ctx context.Context, l *lab, program string) (*pair, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, roundWithin)
 	defer cancel()
-	if err = w.awaitLeader(ctx, p.leader.pid()); err == nil {
+	if err = w.awaitLeader(ctx, p.leader.PID()); err == nil {
 		err = w.awaitPool(ctx)
 	}
 	if err == nil {
@@ -127,16 +113,16 @@ func newPair(ctx context.Context, l *lab, program string) (*pair, error) {
 	return p, nil
 }
 
-func (p *pair) start() (*controller, error) {
+func (p *pair) start() (*measured.Controller, error) {
 	p.started++
-	return startController(p.program, p.lab, fmt.Sprintf("controller-%d", p.started))
+	return measured.StartController(p.program, p.lab, fmt.Sprintf("controller-%d", p.started))
 }
 
 // round kills the leader at a moment between two renewals, and has a new standby start in its place.
 func (p *pair) round(ctx context.Context, n int) (r Round, err error) {
 	ctx, cancel := context.WithTimeout(ctx, roundWithin)
 	defer cancel()
-	if err := p.standby.awaitReady(ctx); err != nil {
+	if err := p.standby.AwaitReady(ctx); err != nil {
 		return r, err
 	}
 	select {
@@ -145,11 +131,11 @@ func (p *pair) round(ctx context.Context, n int) (r Round, err error) {
 		return r, ctx.Err()
 	}
 	died := time.Now()
-	p.leader.kill()
+	p.leader.Kill()
 	if err := p.cluster.createPod(ctx, fmt.Sprintf("round-%d", n)); err != nil {
 		return r, err
 	}
-	if err := p.cluster.awaitLeader(ctx, p.standby.pid()); err != nil {
+	if err := p.cluster.awaitLeader(ctx, p.standby.PID()); err != nil {
 		return r, err
 	}
 	r.LeadsSeconds = time.Since(died).Seconds()
@@ -163,9 +149,9 @@ func (p *pair) round(ctx context.Context, n int) (r Round, err error) {
 }
 
 func (p *pair) stop() {
-	for _, c := range []*controller{p.leader, p.standby} {
+	for _, c := range []*measured.Controller{p.leader, p.standby} {
 		if c != nil {
-			c.kill()
+			c.Kill()
 		}
 	}
 }

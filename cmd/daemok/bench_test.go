@@ -70,6 +70,8 @@ func TestBenchRefusesWhatItCannotMeasure(t *testing.T) {
 		"less than no types": {[]string{"place", "--mix", "plain", "--types", "-1"}, "--types is -1"},
 		"growth of nothing":  {[]string{"growth", "--of", "clouds"}, "use one of"},
 		"no round":           {[]string{"takeover", "--rounds", "0"}, "--rounds is 0"},
+		"no Deployment":      {[]string{"wave", "--deployments", "0"}, "--deployments"},
+		"time backwards":     {[]string{"wave", "--time-scale", "-1"}, "--time-scale is -1"},
 		"growth without run": {[]string{"growth", "--runs", "0"}, "--runs is 0"},
 	}
 	for name, tt := range tests {

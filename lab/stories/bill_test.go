@@ -9,14 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/ec2"
-	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/daemok/daemok/bench"
-	"github.com/daemok/daemok/cloud/aws/ec2data"
+	"github.com/daemok/daemok/cloud/aws/bill"
 	"github.com/daemok/daemok/core/cluster"
 )
 
@@ -117,51 +114,12 @@ func (s *story) deployAll(pods, deployments int) {
 // how many these are.
 func (s *story) bill() (dollars float64, machines int) {
 	s.Helper()
-	c, env := awsOf(s.T, s.dir)
-	account, data := ec2.NewFromConfig(c), ec2data.Load()
-	list := ec2.NewDescribeInstancesPaginator(account, &ec2.DescribeInstancesInput{Filters: []types.Filter{
-		{Name: aws.String("tag:karpenter.sh/nodepool"), Values: []string{s.namespace}},
-		{Name: aws.String("instance-state-name"), Values: []string{"pending", "running"}},
-	}})
-	for list.HasMorePages() {
-		page, err := list.NextPage(s.Context())
-		if err != nil {
-			s.Fatal(err)
-		}
-		for _, r := range page.Reservations {
-			for _, i := range r.Instances {
-				machines++
-				if i.InstanceLifecycle == types.InstanceLifecycleTypeSpot {
-					dollars += s.spotPrice(account, &i)
-					continue
-				}
-				kind, known := data.Type(string(i.InstanceType))
-				if !known {
-					s.Fatalf("no price of %s is known", i.InstanceType)
-				}
-				price, _, _ := kind.OnDemandUSD(env["AWS_REGION"])
-				dollars += price
-			}
-		}
-	}
-	return dollars, machines
-}
-
-// spotPrice is what EC2 says that an instance like this costs now.
-func (s *story) spotPrice(account *ec2.Client, i *types.Instance) float64 {
-	s.Helper()
-	got, err := account.DescribeSpotPriceHistory(s.Context(), &ec2.DescribeSpotPriceHistoryInput{
-		AvailabilityZone: i.Placement.AvailabilityZone, InstanceTypes: []types.InstanceType{i.InstanceType},
-		ProductDescriptions: []string{"Linux/UNIX"}, StartTime: aws.Time(time.Now()),
-	})
-	if err != nil || len(got.SpotPriceHistory) == 0 {
-		s.Fatalf("spot price of %s in %s: %v", i.InstanceType, *i.Placement.AvailabilityZone, err)
-	}
-	price, err := strconv.ParseFloat(*got.SpotPriceHistory[0].SpotPrice, 64)
+	c, _ := awsOf(s.T, s.dir)
+	dollars, machines, err := bill.Of(s.Context(), c, s.namespace)
 	if err != nil {
 		s.Fatal(err)
 	}
-	return price
+	return dollars, machines
 }
 
 // asPlanned is the share of pods that are on a kind of node for which plans had
