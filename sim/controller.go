@@ -112,6 +112,9 @@ func (c *controller) wake(s *cluster.Snapshot) {
 	if len(s.Waiting) > 0 {
 		at = s.Now.Add(lookEvery)
 	}
+	if every := c.world.AskEvery; every > 0 {
+		at = s.Now.Add(every)
+	}
 	if due, ok := decide.NextDue(s); ok && due.Before(at) {
 		at = due
 	}

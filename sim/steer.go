@@ -48,7 +48,7 @@ func (w *World) inDeletionOrder(pods []*pod) []*pod {
 			first(a.at == nil, b.at == nil),
 			first(a.Pending, b.Pending),
 			first(a.Unready, b.Unready),
-			cmp.Compare(a.deletionCost(), b.deletionCost()),
+			cmp.Compare(w.deletionCost(a), w.deletionCost(b)),
 			cmp.Compare(on[b.at], on[a.at]),
 			cmp.Compare(w.ageBucket(a), w.ageBucket(b)),
 			cmp.Compare(w.lot(a), w.lot(b)))
@@ -67,8 +67,8 @@ func first(a, b bool) int {
 }
 
 // deletionCost is what its owner says or, where it says nothing, less the sooner its node is to empty.
-func (p *pod) deletionCost() int {
-	if p.DeletionCost != 0 || p.at == nil || p.at.emptying == 0 {
+func (w *World) deletionCost(p *pod) int {
+	if p.DeletionCost != 0 || p.at == nil || p.at.emptying == 0 || w.TaintOnly {
 		return int(p.DeletionCost)
 	}
 	return p.at.emptying - math.MaxInt32

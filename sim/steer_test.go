@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
 )
 
 // A ReplicaSet that scales down deletes its pods in the order that Kubernetes documents.
@@ -41,4 +42,26 @@ func TestDeletionOrder(t *testing.T) {
 
 func runningPod(name string, at *machine, ready time.Time) *pod {
 	return &pod{Pod: cluster.Pod{Name: name}, at: at, readyAt: ready}
+}
+
+// Who only taints nodes that are to empty leaves the order as it is.
+func TestDeletionOrderWithTaintsAlone(t *testing.T) {
+	w := emptyWorld(Options{Seed: 1, TaintOnly: true})
+	w.now = w.began.Add(time.Hour)
+	pods := []*pod{runningPod("emptying", &machine{emptying: 1}, w.began), runningPod("young", &machine{}, w.now.Add(-time.Minute))}
+	if first := w.inDeletionOrder(pods)[0].Name; first != "young" {
+		t.Errorf("%s is deleted first, want the one that was ready for less time", first)
+	}
+}
+
+// A decider that has a loop of its own is asked as often, whether or not anything changes.
+func TestDecidersAreAskedAsOftenAsTheyWant(t *testing.T) {
+	for every, least := range map[time.Duration]int{0: 60, 10 * time.Second: 360} {
+		asked := 0
+		r := Replay{For: time.Hour, Pool: cluster.Pool{Catalogue: &cluster.Catalogue{}}, Options: Options{Seed: 1, AskEvery: every,
+			Decide: func(*cluster.Snapshot) plan.Plan { asked++; return plan.Plan{} }}}
+		if r.Run(); asked < least*9/10 || asked > least*11/10 {
+			t.Errorf("asked %d times within an hour with AskEvery %s, want about %d", asked, every, least)
+		}
+	}
 }

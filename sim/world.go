@@ -21,6 +21,11 @@ type Options struct {
 	// Forgetful says that who decides knows nothing of moves that were made, so
 	// that a pod may be moved again and again.
 	Forgetful bool
+	// AskEvery is how often it is asked at least, where positive; else once a minute.
+	AskEvery time.Duration
+	// TaintOnly says that nodes which are to empty get their taint alone: ReplicaSets
+	// that scale down know nothing of them.
+	TaintOnly bool
 }
 
 // World is a cluster, the cloud below it and the controller, at one moment.
