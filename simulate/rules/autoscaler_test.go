@@ -19,6 +19,8 @@ func TestClusterAutoscalerScalesUp(t *testing.T) {
 	check(t, clusterAutoscaler, map[string]story{
 		"the group whose nodes have the least idle cpu": {
 			text: usual + waiting("one", 4), want: "c2 in a on-demand for one-0,one-1; c2 in a on-demand for one-2,one-3"},
+		"whatever memory stays idle": {
+			text: usual + "shape fat cpu=1500m memory=6Gi\nkind r3 cpu=3 memory=7Gi pods=10\n  offer a on-demand 0.05\nkind r2 cpu=2 memory=32Gi pods=10\n  offer a on-demand 0.50\n" + waiting("fat", 1), want: "r2 in a on-demand for fat-0"},
 		"whatever it costs": {
 			text: usual + "shape four cpu=4 memory=1Gi\n" + waiting("four", 1) + waiting("two", 1), want: "c2 in a on-demand for two-0; no place for four-0"},
 		"then the least idle memory": {
@@ -70,7 +72,9 @@ func TestClusterAutoscalerScalesDown(t *testing.T) {
 			text: usual + nodeOf("a", "c2", "0.1", "half") + nodeOf("b", "c2", "0.1", "half") + nodeOf("x", "c4", "0.3", "one", "one"), at: unneeded, want: "Underutilized a; taint a; taint b"},
 		"none while another drains": {
 			text: usual + fits + strings.Replace(nodeOf("x", "c2", "0.1", "half"), "ready", "deleting ready", 1), at: unneeded, want: "x-0 on a; taint a"},
-		"ten empty nodes at once":       {text: usual + empty, at: unneeded, want: "Empty" + strings.Join(names[:10], "; Empty") + "; taint" + strings.Join(names[:10], "; taint")},
+		"ten empty nodes at once": {text: usual + empty, at: unneeded, want: "Empty" + strings.Join(names[:10], "; Empty") + "; taint" + strings.Join(names[:10], "; taint")},
+		"not pods that are gone for good then": {
+			text: strings.Replace(usual+fits, "returns", `one-off="it has no controller"`, 1), at: unneeded},
 		"not over the budget":           {text: strings.Replace(usual, "allow 100", "allow 1", 1) + nodeOf("a", "c2", "0.1") + nodeOf("b", "c2", "0.1"), at: unneeded, want: "Empty a; taint a; taint b"},
 		"not those with do-not-disrupt": {text: strings.Replace(usual+fits, "node a", "node a do-not-disrupt", 1), at: unneeded},
 		"not by evicting protected pods": {

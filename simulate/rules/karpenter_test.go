@@ -50,7 +50,11 @@ func TestKarpenterProvisions(t *testing.T) {
 			text: usual + "machine new pool=NodePool/default launched\n  allocatable cpu=2 memory=4Gi pods=10\n" + waiting("one", 1),
 			want: "one-0 on new",
 		},
-		"the heaviest pool is first, and of equal ones the last by name": {
+		"the heaviest pool is first": {
+			text: types + "pool NodePool/a weight=1 catalogue=c\n  require node.kubernetes.io/instance-type In c2\npool NodePool/b catalogue=c\n  require node.kubernetes.io/instance-type In c4\n" + waiting("one", 1),
+			want: "c2 in a,b on-demand for one-0",
+		},
+		"of equally heavy pools the last by name": {
 			text: types + "pool NodePool/a catalogue=c\n  require node.kubernetes.io/instance-type In c2\npool NodePool/b catalogue=c\n  require node.kubernetes.io/instance-type In c4\n" + waiting("one", 1),
 			want: "c4 in a,b on-demand for one-0",
 		},
@@ -65,6 +69,10 @@ func TestKarpenterProvisions(t *testing.T) {
 		"and so does the number of nodes": {
 			text: types + "pool NodePool/default catalogue=c nodes=1\n  limit nodes=1\n" + waiting("one", 1),
 			want: "no place for one-0",
+		},
+		"of which a claim takes one": {
+			text: types + "pool NodePool/default catalogue=c nodes=1\n  limit nodes=2\n" + waiting("two", 3),
+			want: "c4 in a,b on-demand for two-0,two-1; no place for two-2",
 		},
 		"minValues ends the growth of a claim": {
 			text: types + "pool NodePool/default catalogue=c\n  require node.kubernetes.io/instance-type Exists minvalues 2\n" + waiting("one", 3),
@@ -86,13 +94,34 @@ func TestKarpenterKeepsRulesOfPods(t *testing.T) {
 			text: spread + waiting("web", 3),
 			want: "c2,c4 in a on-demand for web-0,web-2; c2,c4 in b on-demand for web-1",
 		},
+		"also where others have room by its skew": {
+			text: usual + head + "  spread topology.kubernetes.io/zone skew=2\n" + tail + nodeOf("n", "c2", "0.1", "web", "one") + waiting("web", 1),
+			want: "c2,c4 in b on-demand for web-0",
+		},
 		"a spread that may give way holds for as long as it can": {
 			text: usual + head + "  spread topology.kubernetes.io/zone soft\n" + tail + nodeOf("n", "c4", "0.3", "web", "web") + waiting("web", 1),
 			want: "c2,c4 in b on-demand for web-0",
 		},
 		"and gives way then": {
-			text: usual + head + "  term\n    require topology.kubernetes.io/zone In a\n  spread topology.kubernetes.io/zone soft ignore-node-terms\n" + tail + nodeOf("n", "c4", "0.3", "web", "web") + waiting("web", 1),
+			text: usual + head + "  term\n    require topology.kubernetes.io/zone In a\n  spread topology.kubernetes.io/zone soft ignore-node-terms\n" + tail + nodeOf("n", "c4", "0.3", "web", "web") +
+				strings.ReplaceAll(nodeOf("m", "c2", "0.1", "two"), "zone=a", "zone=b") + waiting("web", 1),
 			want: "web-0 on n",
+		},
+		"so does preferred pod affinity": {
+			text: usual + head + nodeOf("n", "c2", "0.1") + strings.ReplaceAll(nodeOf("m", "c2", "0.1", "web", "one"), "zone=a", "zone=b") +
+				"shape fan cpu=1 memory=1Gi\n  near topology.kubernetes.io/zone weight=1\n" + tail + "shape lone cpu=1 memory=1Gi\n  near topology.kubernetes.io/zone weight=1\n    select app In none\n" +
+				waiting("fan", 1) + waiting("lone", 1),
+			want: "lone-0 on n; c2,c4 in b on-demand for fan-0",
+		},
+		"and preferred pod anti-affinity": {
+			text: usual + head + nodeOf("n", "c4", "0.3", "web") + strings.ReplaceAll(nodeOf("m", "c2", "0.1", "two"), "zone=a", "zone=b") +
+				"shape shy cpu=1 memory=1Gi\n  apart topology.kubernetes.io/zone weight=1\n" + tail + "shape stuck cpu=1 memory=1Gi\n  term\n    require topology.kubernetes.io/zone In a\n  apart topology.kubernetes.io/zone weight=1\n" + tail +
+				waiting("shy", 1) + waiting("stuck", 1),
+			want: "stuck-0 on n; c2,c4 in b on-demand for shy-0",
+		},
+		"pods that must share the host of others get no claim": {
+			text: usual + head + nodeOf("n", "c2", "0.1", "web", "one") + "shape near cpu=1 memory=1Gi\n  near kubernetes.io/hostname\n" + tail + waiting("near", 1),
+			want: "no place for near-0",
 		},
 		"pods that are apart by host get a claim each": {
 			text: usual + head + "  apart kubernetes.io/hostname\n" + tail + waiting("web", 2),
@@ -108,7 +137,7 @@ func TestKarpenterKeepsRulesOfPods(t *testing.T) {
 			want: "c4 in b on-demand for near-0,one-b-0",
 		},
 		"the heaviest preference for nodes is required, until it cannot be had": {
-			text: usual + "shape picky cpu=1 memory=1Gi\n  prefer weight=9\n    require topology.kubernetes.io/zone In nowhere\n  prefer weight=1\n    require topology.kubernetes.io/zone In b\n" +
+			text: usual + "shape picky cpu=1 memory=1Gi\n  prefer weight=1\n    require topology.kubernetes.io/zone In a\n  prefer weight=9\n    require topology.kubernetes.io/zone In nowhere\n  prefer weight=5\n    require topology.kubernetes.io/zone In b\n" +
 				nodeOf("n", "c2", "0.1") + waiting("picky", 1),
 			want: "c2,c4 in b on-demand for picky-0",
 		},
@@ -117,7 +146,16 @@ func TestKarpenterKeepsRulesOfPods(t *testing.T) {
 				nodeOf("n", "c2", "0.1") + waiting("either", 1),
 			want: "c2,c4 in b on-demand for either-0",
 		},
-		"a taint PreferNoSchedule keeps pods away until nothing else is left": {
+		"the next one then": {
+			text: usual + "shape either cpu=1 memory=1Gi\n  term\n    require topology.kubernetes.io/zone In nowhere\n  term\n    require topology.kubernetes.io/zone In a\n" +
+				nodeOf("n", "c2", "0.1") + waiting("either", 1),
+			want: "either-0 on n",
+		},
+		"a taint PreferNoSchedule of a node": {
+			text: types + "pool NodePool/default catalogue=c\n  taint x=y:PreferNoSchedule\npool NodePool/b catalogue=c\n" + nodeOf("n", "c2", "0.1") + "  taint x=y:PreferNoSchedule\n" + waiting("one", 1),
+			want: "c2,c4 in a,b on-demand for one-0",
+		},
+		"a taint PreferNoSchedule of a pool keeps pods away until nothing else is left": {
 			text: types + "pool NodePool/a weight=1 catalogue=c\n  taint x=y:PreferNoSchedule\n  require node.kubernetes.io/instance-type In c4\npool NodePool/b catalogue=c\n  require node.kubernetes.io/instance-type In c2\nshape big cpu=4 memory=1Gi\n" +
 				waiting("big", 1) + waiting("one", 1),
 			want: "c4 in a,b on-demand for big-0; c2 in a,b on-demand for one-0",
@@ -163,7 +201,10 @@ func TestKarpenterRemovesEmptyNodes(t *testing.T) {
 		"not those that are to get pods":  {text: usual + nodeOf("a", "c2", "0.1") + waiting("one", 1), at: validated, want: "one-0 on a"},
 		"those alone with WhenEmpty":      {text: strings.Replace(usual, "allow 100", "policy consolidate=WhenEmpty\n  allow 100", 1) + nodeOf("a", "c2", "0.1", "half") + nodeOf("b", "c2", "0.1", "half"), at: validated},
 		"also with pods of low priority":  {text: usual + "shape low cpu=1 memory=1Gi priority=-33554432\n" + nodeOf("a", "c2", "0.1", "low"), at: validated, want: "Empty a"},
+		"not those of static pools":       {text: strings.Replace(usual, "allow 100", "policy static\n  allow 100", 1) + two, at: validated},
+		"also with pods of low cost":      {text: strings.Replace(usual+nodeOf("a", "c2", "0.1", "one"), "returns", "returns deletion-cost=-134217728", 1), at: validated, want: "Empty a"},
 		"and old ones at once, with pods": {text: strings.Replace(usual+nodeOf("a", "c2", "0.1", "one"), "node a", "node a expires=2025-12-31T00:00:00Z", 1), want: "Expired a"},
+		"for one reason":                  {text: strings.Replace(usual+nodeOf("a", "c2", "0.1"), "node a", "node a expires=2025-12-31T00:00:00Z", 1), at: validated, want: "Expired a"},
 	})
 }
 
@@ -179,6 +220,19 @@ func TestKarpenterValidates(t *testing.T) {
 	if got := said(asked(t, decide, usual+nodeOf("a", "c2", "0.1", "half")+nodeOf("b", "c2", "0.1", "two"), 15*time.Second)); got != "" {
 		t.Errorf("got %q, want nothing: its pods have no room any more", got)
 	}
+	pair := usual + nodeOf("a", "c4", "0.3", "half") + nodeOf("b", "c4", "0.3", "half") + nodeOf("x", "c2", "0.1", "two")
+	three := usual + nodeOf("a", "c2", "0.1", "half") + nodeOf("b", "c2", "0.1", "half") + nodeOf("x", "c4", "0.1", "one", "two")
+	decide = karpenter()
+	asked(t, decide, three, 0)
+	if got := said(asked(t, decide, strings.Replace(three, "node a", "node a do-not-disrupt", 1), 15*time.Second)); got != "" {
+		t.Errorf("got %q, want nothing: one of the nodes may not go any more", got)
+	}
+	pair = strings.Replace(pair, "kind c2", "kind s2 cpu=2 memory=4Gi pods=10\n  offer a on-demand 0.11\nkind c2", 1)
+	decide = karpenter()
+	asked(t, decide, pair, 0)
+	if got := said(asked(t, decide, strings.Replace(pair, "0.11", "0.11 unavailable", 1), 15*time.Second)); got != "" {
+		t.Errorf("got %q, want nothing: it may not become an s2 any more", got)
+	}
 }
 
 func TestKarpenterConsolidates(t *testing.T) {
@@ -191,6 +245,19 @@ func TestKarpenterConsolidates(t *testing.T) {
 		"the most nodes that one cheaper node replaces": {
 			text: usual + nodeOf("a", "c4", "0.3", "half") + nodeOf("b", "c4", "0.3", "half") + nodeOf("x", "c2", "0.1", "two"),
 			at:   validated, want: "Underutilized a b -> c2 in a,b on-demand for a-0,b-0"},
+		"as many as can go": {
+			text: usual + nodeOf("a", "c2", "0.1", "half") + nodeOf("b", "c2", "0.1", "half") + nodeOf("d", "c2", "0.1", "half") + nodeOf("x", "c4", "0.1", "one", "half", "half", "half"),
+			at:   validated, want: "Underutilized a b d"},
+		"single nodes of each pool in turn": {
+			text: usual + "shape four cpu=4 memory=1Gi\npool NodePool/other catalogue=c\n  allow 100\n" + nodeOf("a", "c4", "0.05", "four") + nodeOf("b", "c4", "0.03", "one") +
+				strings.Replace(nodeOf("d", "c4", "0.02", "one"), "NodePool/default", "NodePool/other", 1) + nodeOf("x", "c4", "0.01", "two", "one"),
+			at: validated, want: "Underutilized d"},
+		"not by a type that costs more in some zone": {
+			text: strings.Replace(usual, "offer b on-demand 0.10", "offer b on-demand 0.50", 1) + nodeOf("a", "c4", "0.3", "one"), at: validated},
+		"not to nodes that have not started": {
+			text: usual + nodeOf("a", "c2", "0.1", "half") + strings.Replace(nodeOf("b", "c2", "0.1", "one", "half"), " initialized", "", 1), at: validated},
+		"not pods that are gone for good then": {
+			text: strings.Replace(usual+fits, "returns", `one-off="it has no controller"`, 1), at: validated, want: "Underutilized b"},
 		"a single node by a cheaper one": {text: usual + nodeOf("a", "c4", "0.3", "one"), at: validated, want: "Underutilized a -> c2 in a,b on-demand for a-0"},
 		"not by one that costs as much":  {text: usual + nodeOf("a", "c2", "0.1", "one"), at: validated},
 		"not several by one of their type that costs as much as one of them": {
@@ -233,5 +300,14 @@ func TestKarpenterLooksAgainWhenSomethingChanges(t *testing.T) {
 	asked(t, decide, full+nodeOf("b", "c4", "0.1", "two", "two"), 400*time.Second)
 	if got := said(asked(t, decide, strings.Replace(roomy, "snapshot 1", "snapshot 2", 1), 410*time.Second, 425*time.Second)); got != "Underutilized a" {
 		t.Errorf("got %q of the next revision, want that the node goes", got)
+	}
+}
+
+// Ten seconds pass between two looks.
+func TestKarpenterLooksEveryTenSeconds(t *testing.T) {
+	decide := karpenter()
+	asked(t, decide, usual, 0)
+	if got := said(asked(t, decide, usual+nodeOf("a", "c2", "0.1"), 5*time.Second, 20*time.Second)); got != "" {
+		t.Errorf("got %q, want nothing yet: the empty node is found after 20 seconds", got)
 	}
 }
