@@ -44,7 +44,7 @@ type autoscaler struct {
 // with the fewest nodes (--balance-similar-node-groups). Else nodes are
 // unneeded of which less than half is requested and whose pods fit elsewhere; after 10 minutes
 // they go, ten at once if they are empty and one at a time if they have pods, and not within 10 minutes after
-// a node was added. Unneeded nodes have the taint DeletionCandidate, PreferNoSchedule.
+// a node was added. Unneeded nodes have a taint PreferNoSchedule, ten at most.
 //
 // Pods keep their node that are protected, that no controller would create again, and those
 // of kube-system without a PodDisruptionBudget. Pods with local storage, which keep theirs by
