@@ -177,6 +177,10 @@ func TestKarpenterAsksTheCloud(t *testing.T) {
 			text: strings.Replace(usual, "kind c4", "  offer a spot 0.04\n  offer b spot 0.11\nkind c4", 1) + waiting("one", 1),
 			want: "c2 in a spot for one-0",
 		},
+		"for bare metal only if nothing else will do": {
+			text: strings.Replace(usual, "kind c4", "kind c2.metal cpu=8 memory=4Gi pods=10\n  offer a on-demand 0.05\nkind c4", 1) + "shape big cpu=8 memory=1Gi\n" + waiting("big", 1) + waiting("one", 4),
+			want: "c2.metal in a on-demand for big-0; c4 in a,b on-demand for one-0,one-1,one-2,one-3",
+		},
 		"for accelerators only if nothing else will do": {
 			text: strings.Replace(usual, "kind c4", "kind gpu cpu=2 memory=4Gi pods=10 nvidia.com/gpu=1\n  offer a on-demand 0.05\nkind c4", 1) + waiting("one", 1),
 			want: "c2,c4 in a,b on-demand for one-0",

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
@@ -129,7 +130,7 @@ func (p *pool) ofOneCapacityType(options bitset.Set) bitset.Set {
 // exotic reports whether the option is bare metal or has accelerators.
 func (p *pool) exotic(option int) bool {
 	kind := p.Kind(p.Options[option])
-	return kind.LastResort || slices.ContainsFunc([]string{"nvidia.com/gpu", "amd.com/gpu", "aws.amazon.com/neuron", "habana.ai/gaudi"}, func(name string) bool {
+	return kind.LastResort || strings.Contains(kind.Name, ".metal") || slices.ContainsFunc([]string{"nvidia.com/gpu", "amd.com/gpu", "aws.amazon.com/neuron", "habana.ai/gaudi"}, func(name string) bool {
 		return kind.Capacity.Get(name) > 0
 	})
 }
