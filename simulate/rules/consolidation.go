@@ -14,6 +14,7 @@ import (
 
 const (
 	candidatesMost = 100 // nodes that are looked at for going together
+	spotTypesLeast = 15  // cheaper types that a spot instance in place of a single spot node needs, and is left with
 	balance        = 2   // consolidationPolicy Balanced: the share of the pool's cost that is saved is at least that of its disruption divided by this
 )
 
@@ -172,7 +173,7 @@ func (x *state) consolidate(nodes []*candidate) *command {
 	}
 	if len(m.claims) == 1 {
 		out.claim = m.claims[0]
-		if !out.claim.cheaper(nodes, out.saves) {
+		if !out.claim.cheaper(nodes, out.saves, x.spotToSpot) {
 			return nil
 		}
 		out.saves -= out.claim.launch().Choice.Price
@@ -187,13 +188,14 @@ func (x *state) consolidate(nodes []*candidate) *command {
 // them is launched; false: none. In place of several nodes it is of no type of theirs
 // that does not cost less than each of that type. It is a spot instance where it may be, in
 // place of on-demand ones.
-func (c *claim) cheaper(nodes []*candidate, price quantity.MicroUSDPerHour) bool {
+func (c *claim) cheaper(nodes []*candidate, price quantity.MicroUSDPerHour, spotToSpot bool) bool {
 	c.options = c.pool.ofOneCapacityType(c.options)
 	isSpot := func(n *candidate) bool {
 		value, _ := n.Labels.Get(cluster.LabelCapacityType)
 		return value == string(cluster.Spot)
 	}
-	if onDemand := slices.ContainsFunc(nodes, func(n *candidate) bool { return !isSpot(n) }); !onDemand && c.onSpot() {
+	amongSpot := c.onSpot() && !slices.ContainsFunc(nodes, func(n *candidate) bool { return !isSpot(n) })
+	if amongSpot && !spotToSpot {
 		return false
 	}
 	worst := c.worstPrices()
@@ -211,7 +213,20 @@ func (c *claim) cheaper(nodes []*candidate, price quantity.MicroUSDPerHour) bool
 	if len(nodes) > 1 && same >= 0 {
 		below(same)
 	}
+	if amongSpot && len(nodes) == 1 && !c.cheapestTypes(spotTypesLeast) {
+		return false
+	}
 	return c.options.Next(0) >= 0 && c.pool.keepsValues(c.options)
+}
+
+// cheapestTypes leaves the claim open to so many types; false: there are fewer.
+func (c *claim) cheapestTypes(n int) bool {
+	types := c.pool.types(c.options)
+	if len(types) < n {
+		return false
+	}
+	c.options = c.pool.without(c.options, func(i int) bool { return !slices.Contains(types[:n], c.pool.Kind(c.pool.Options[i]).Name) })
+	return true
 }
 
 // onSpot reports whether the claim is for a spot instance.

@@ -24,6 +24,12 @@ type karpenter struct {
 	loopAt    time.Time // no look for nodes to disrupt before
 	nominated map[string]time.Time
 	idle      quiet
+	options   KarpenterOptions
+}
+
+// KarpenterOptions is what users set. The zero value is as by default.
+type KarpenterOptions struct {
+	SpotToSpot bool // the feature gate SpotToSpotConsolidation
 }
 
 // quiet is a state in which there was nothing to consolidate, and until when that counts.
@@ -41,13 +47,17 @@ type quiet struct {
 // nothing is decided. Every 10 seconds empty nodes are looked for, then the most nodes, among
 // the 100 that save most for each unit of disruption, that go together with at most
 // one cheaper node in their place, then a single such node. What was found is
-// computed once more after 15 seconds. Spot nodes are not replaced by spot nodes: the
-// feature gate SpotToSpotConsolidation is off, as by default.
+// computed once more after 15 seconds. Spot nodes are not replaced by spot nodes, as by
+// default.
 //
 // Left out: drift, static NodePools, node repair, buffers, and the timeouts of
 // consolidation, which a simulation does not need.
-func Karpenter() func(*cluster.Snapshot) plan.Plan {
-	k := &karpenter{nominated: map[string]time.Time{}}
+func Karpenter() func(*cluster.Snapshot) plan.Plan { return KarpenterWith(KarpenterOptions{}) }
+
+// KarpenterWith is Karpenter with the options. With SpotToSpot, spot nodes are replaced by a
+// spot node that costs less; a single one if 15 types do, and by one of the 15 cheapest.
+func KarpenterWith(o KarpenterOptions) func(*cluster.Snapshot) plan.Plan {
+	k := &karpenter{nominated: map[string]time.Time{}, options: o}
 	return k.decide
 }
 
@@ -57,6 +67,7 @@ func (k *karpenter) decide(s *cluster.Snapshot) plan.Plan {
 		return out
 	}
 	x := newState(s, true)
+	x.spotToSpot = k.options.SpotToSpot
 	k.provision(x, &out)
 	if len(out.Launches) == 0 {
 		out.Moves = append(out.Moves, k.disrupt(x)...)

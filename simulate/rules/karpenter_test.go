@@ -315,3 +315,21 @@ func TestKarpenterLooksEveryTenSeconds(t *testing.T) {
 		t.Errorf("got %q, want nothing yet: the empty node is found after 20 seconds", got)
 	}
 }
+
+// With the feature gate a spot node is replaced if at least 15 types cost less, by one of the 15 cheapest.
+func TestKarpenterReplacesSpotNodesBySpotNodes(t *testing.T) {
+	spot := func(kinds int, nodes string) string {
+		var more strings.Builder
+		for i := range kinds {
+			fmt.Fprintf(&more, "kind t%02d cpu=2 memory=4Gi pods=10\n  offer a spot %.3f\n", i, 0.05+float64(i)/1000)
+		}
+		return strings.Replace(usual, "pool NodePool", more.String()+"pool NodePool", 1) + strings.ReplaceAll(nodes, "on-demand", "spot")
+	}
+	single := nodeOf("a", "c4", "0.5", "two")
+	check(t, func() decider { return rules.KarpenterWith(rules.KarpenterOptions{SpotToSpot: true}) }, map[string]story{
+		"several without such a bound": {text: spot(2, nodeOf("a", "c4", "0.5", "half")+nodeOf("b", "c4", "0.5", "half")), at: validated, want: "Underutilized a b -> t00,t01 in a spot for a-0,b-0"},
+		"one by one of the cheapest 15": {text: spot(16, single), at: validated,
+			want: "Underutilized a -> t00,t01,t02,t03,t04,t05,t06,t07,t08,t09,t10,t11,t12,t13,t14 in a spot for a-0"},
+		"not one if fewer cost less": {text: spot(14, single), at: validated},
+	})
+}

@@ -22,6 +22,8 @@ type state struct {
 	prefers bool // pods insist on preferences for as long as these can be met
 	shy     bool // and on no taint PreferNoSchedule
 	ruled   bool // some rule looks at other pods
+
+	spotToSpot bool // spot nodes are replaced by spot nodes
 }
 
 // target is a node, or an instance being launched, that may get pods.
