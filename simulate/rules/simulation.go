@@ -41,7 +41,7 @@ func (x *state) simulate(gone []*candidate, pods []cluster.Pod, most int) *simul
 	}
 	for _, t := range x.targets {
 		if !m.gone[t.name] {
-			t.free, t.ports = slices.Clone(t.free), slices.Clip(t.ports)
+			t.ports = slices.Clip(t.ports)
 			m.targets = append(m.targets, t)
 		}
 	}
@@ -162,18 +162,17 @@ func conflict(a, b []cluster.Port) bool {
 }
 
 func (m *simulation) sit(t *target, p *cluster.Pod, lv *level) {
-	take(t.free, lv.need)
+	if !t.owned {
+		t.free, t.owned = slices.Clone(t.free), true
+	}
+	for i, v := range lv.need {
+		t.free[i] -= v
+	}
 	t.ports = append(t.ports, lv.Shape.Ports...)
 	if m.board != nil {
 		m.board.Put(m.rules[lv], t.place, 1, false)
 	}
 	m.placed = append(m.placed, plan.Placement{Pod: *p, On: t.on, Target: t.name})
-}
-
-func take(free, need []int64) {
-	for i, v := range need {
-		free[i] -= v
-	}
 }
 
 // openDomains makes every domain in which pools can launch instances one that

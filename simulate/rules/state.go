@@ -35,6 +35,7 @@ type target struct {
 	taints  []constraint.Taint
 	admits  func(*cluster.Shape) fit.Reason
 	free    []int64
+	owned   bool // free is the simulation's own
 	ports   []cluster.Port
 	settled bool // initialized
 	place   int  // on the board
