@@ -134,9 +134,9 @@ func settledCluster(o RetireOptions) (*town, error) {
 	s.Waiting = nil
 	s.Sort()
 	for {
-		cpu := cpuSeconds()
+		cpu := CPUSeconds()
 		made := w.look()
-		w.settling = append(w.settling, cpuSeconds()-cpu)
+		w.settling = append(w.settling, CPUSeconds()-cpu)
 		if len(made.Moves) == 0 {
 			return w, nil
 		}
@@ -150,7 +150,7 @@ func settledCluster(o RetireOptions) (*town, error) {
 // them all: pools take turns.
 func (w *town) add(pods []cluster.Pod) error {
 	pool := &w.Pools[len(w.Nodes)%len(w.Pools)]
-	choice, err := cheapestFor(pool, pods)
+	choice, err := CheapestFor(pool, pods)
 	switch {
 	case err == nil:
 		w.Nodes = append(w.Nodes, w.node(pool, choice, pods))
@@ -162,9 +162,9 @@ func (w *town) add(pods []cluster.Pod) error {
 	return errors.Join(w.add(pods[:half]), w.add(pods[half:]))
 }
 
-// cheapestFor is the cheapest offer of a pool that holds the pods.
-func cheapestFor(pool *cluster.Pool, pods []cluster.Pod) (best plan.Choice, err error) {
-	need := sumOf(pods)
+// CheapestFor is the cheapest offering of a pool that holds the pods, of which there is at least one.
+func CheapestFor(pool *cluster.Pool, pods []cluster.Pod) (best plan.Choice, err error) {
+	need := SumOf(pods)
 	for k := range pool.Catalogue.Kinds {
 		kind := &pool.Catalogue.Kinds[k]
 		for i := range kind.Offers {
@@ -179,6 +179,14 @@ func cheapestFor(pool *cluster.Pool, pods []cluster.Pod) (best plan.Choice, err 
 		return best, fmt.Errorf("no type holds pod %s/%s", pods[0].Namespace, pods[0].Name)
 	}
 	return best, nil
+}
+
+// SumOf is what pods request together.
+func SumOf(pods []cluster.Pod) (out quantity.Resources) {
+	for i := range pods {
+		out = out.Add(pods[i].Shape.Requests)
+	}
+	return out
 }
 
 // node is one that has been there for two days.
@@ -231,9 +239,9 @@ func (w *town) changes(times int) (search, round float64) {
 	var searches, rounds []float64
 	timed := func(s *cluster.Snapshot, effort decide.Effort) float64 {
 		runtime.GC()
-		cpu := cpuSeconds()
+		cpu := CPUSeconds()
 		decide.Decide(s, decide.Policy{}, effort)
-		return cpuSeconds() - cpu
+		return CPUSeconds() - cpu
 	}
 	for range times {
 		less, at := *w.Snapshot, w.r.IntN(len(w.Nodes))
@@ -297,7 +305,7 @@ func (w *town) carryOut(p *plan.Plan) error {
 func (w *town) check() error {
 	for i := range w.Nodes {
 		n := &w.Nodes[i]
-		if sum := sumOf(n.Pods); !sum.FitsIn(n.Allocatable) {
+		if sum := SumOf(n.Pods); !sum.FitsIn(n.Allocatable) {
 			return fmt.Errorf("node %s has %s, and its pods ask for %s", n.Name, n.Allocatable, sum)
 		}
 	}

@@ -50,10 +50,10 @@ func repeat(runs int, decision func() plan.Plan) (made plan.Plan, took measured)
 		runtime.GC()
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		cpu, start := cpuSeconds(), time.Now()
+		cpu, start := CPUSeconds(), time.Now()
 		one := decision()
 		took.seconds = append(took.seconds, time.Since(start).Seconds())
-		took.cpuSeconds = append(took.cpuSeconds, cpuSeconds()-cpu)
+		took.cpuSeconds = append(took.cpuSeconds, CPUSeconds()-cpu)
 		runtime.ReadMemStats(&after)
 		took.allocatedMiB = append(took.allocatedMiB, float64(after.TotalAlloc-before.TotalAlloc)/(1<<20))
 		if left == 1 {
@@ -92,8 +92,8 @@ func statusKiB(field string) (float64, bool) {
 	return 0, false
 }
 
-// cpuSeconds is what all threads of the process have used so far.
-func cpuSeconds() float64 {
+// CPUSeconds is what all threads of the process have used so far.
+func CPUSeconds() float64 {
 	u := usage()
 	seconds := func(t syscall.Timeval) float64 { return float64(t.Sec) + float64(t.Usec)/1e6 }
 	return seconds(u.Utime) + seconds(u.Stime)

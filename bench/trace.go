@@ -13,10 +13,8 @@ import (
 // Columns of a recorded cluster that are read, all whole numbers; all others are
 // passed over.
 const (
-	traceCPU     = "cpu_milli"
-	traceMemory  = "memory_mib"
-	traceCreated = "creation_time" // in seconds since whenever
-	traceDeleted = "deletion_time"
+	traceCPU    = "cpu_milli"
+	traceMemory = "memory_mib"
 )
 
 // readTrace reads the first pods of a recorded cluster: a table of comma
@@ -25,24 +23,6 @@ func readTrace(path string, most int) (out []pod, err error) {
 	rows, err := readRows(path, most, traceCPU, traceMemory)
 	for _, r := range rows {
 		out = append(out, pod{CPUMilli: r[0], MemMi: r[1]})
-	}
-	return out, err
-}
-
-// stay is a pod of a recorded cluster, and from when to when it was there, in
-// seconds.
-type stay struct {
-	pod
-	from, to int64
-}
-
-// readStays reads all pods of a recorded cluster that were there for any time.
-func readStays(path string) (out []stay, err error) {
-	rows, err := readRows(path, -1, traceCPU, traceMemory, traceCreated, traceDeleted)
-	for _, r := range rows {
-		if r[2] < r[3] {
-			out = append(out, stay{pod{CPUMilli: r[0], MemMi: r[1]}, r[2], r[3]})
-		}
 	}
 	return out, err
 }

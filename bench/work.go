@@ -46,7 +46,7 @@ func (a *app) UnmarshalJSON(data []byte) error {
 
 // Snapshot builds the world to decide about, and says what the work is called.
 func Snapshot(o Options) (*cluster.Snapshot, string, error) {
-	sold, err := soldPool(o.Catalog, o.Capacity)
+	sold, err := PoolOf(o.Catalog, o.Capacity)
 	if err != nil {
 		return nil, "", err
 	}
@@ -69,8 +69,9 @@ func Snapshot(o Options) (*cluster.Snapshot, string, error) {
 	return w.Snapshot, name, nil
 }
 
-// soldPool is a pool that may buy all types of a catalogue in some ways.
-func soldPool(catalog, capacity string) (cluster.Pool, error) {
+// PoolOf is a pool that may launch all types of a catalogue file, or 400 made-up ones without it: on-demand, spot or
+// any.
+func PoolOf(catalog, capacity string) (cluster.Pool, error) {
 	catalogue, err := catalogueOf(catalog)
 	if err != nil {
 		return cluster.Pool{}, err

@@ -50,7 +50,8 @@ type Replay struct {
 // Replayed is what became of recorded work.
 type Replayed struct {
 	Result
-	Waits []time.Duration // of each pod, from when it was made until it had a node, or was gone or the time over without; in no order
+	Waits  []time.Duration // of each pod, from when it was made until it had a node, or was gone or the time over without; in no order
+	Course []Moment        // each minute
 }
 
 // How pods of jobs behave.
@@ -77,6 +78,7 @@ func (r Replay) Run() (out Replayed) {
 	for i := range r.Services {
 		w.serve(&r.Services[i], r.For)
 	}
+	w.record(&out.Course)
 	w.control.live()
 	w.until(w.began.Add(r.For))
 	for _, p := range w.pods {

@@ -62,7 +62,7 @@ func root() *cobra.Command {
 		{"install", "Install it, and check the installation:", []*cobra.Command{doctorCommand(surroundings{connect, serverVersion, market}), iamCommand(connect)}},
 		{"act", "Act on nodes:", []*cobra.Command{rollCommand(connect), adoptCommand(connect)}},
 		{"move", "Migrate from another autoscaler, and back:", []*cobra.Command{migrateCommand(reach, market), handbackCommand(connect), cleanupCommand()}},
-		{"try", "Try it without AWS:", []*cobra.Command{demoCommand(), labCommand(), benchCommand()}},
+		{"try", "Try it without AWS:", []*cobra.Command{demoCommand(), labCommand(), simulateCommand(), benchCommand()}},
 	} {
 		cmd.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, c := range g.commands {

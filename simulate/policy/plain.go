@@ -1,15 +1,15 @@
-package bench
+package policy
 
 import (
 	"cmp"
 	"slices"
 
+	"github.com/daemok/daemok/bench"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/decide"
 	rehome "github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/retire"
 )
 
@@ -17,7 +17,9 @@ import (
 func untouched(s *cluster.Snapshot) plan.Plan {
 	effort := decide.Usual(s)
 	effort.Retire = 0
-	return decide.Decide(s, decide.Policy{}, effort)
+	out := decide.Decide(s, decide.Policy{}, effort)
+	out.Emptying = nil
+	return out
 }
 
 // plainly returns a decider that saves money by two rules: a node goes if its
@@ -93,14 +95,14 @@ func without(s *cluster.Snapshot, n *cluster.Node) (plan.Move, bool) {
 func replaced(s *cluster.Snapshot, n *cluster.Node) (plan.Move, bool) {
 	m, _ := removal(n, "a cheaper machine holds its pods")
 	pool, _ := s.Pool(n.Pool)
-	choice, err := cheapestFor(pool, m.Removals[0].Pods)
+	choice, err := bench.CheapestFor(pool, m.Removals[0].Pods)
 	if err != nil || choice.Price >= n.Price {
 		return plan.Move{}, false
 	}
 	only := func(key, value string) constraint.Requirement {
 		return constraint.Requirement{Key: key, Set: constraint.Values(value)}
 	}
-	l := plan.Launch{Name: "instead", Pool: pool.ID, Choice: choice, Requests: sumOf(m.Removals[0].Pods), Pods: m.Removals[0].Pods,
+	l := plan.Launch{Name: "instead", Pool: pool.ID, Choice: choice, Requests: bench.SumOf(m.Removals[0].Pods), Pods: m.Removals[0].Pods,
 		Requirements: pool.Requirements.And(only(cluster.LabelInstanceType, choice.Kind)).And(only(cluster.LabelZone, choice.Zone)).
 			And(only(cluster.LabelCapacityType, string(choice.Option)))}
 	for _, p := range l.Pods {
@@ -108,11 +110,4 @@ func replaced(s *cluster.Snapshot, n *cluster.Node) (plan.Move, bool) {
 	}
 	m.Launches, m.Saves = []plan.Launch{l}, n.Price-choice.Price
 	return m, true
-}
-
-func sumOf(pods []cluster.Pod) (out quantity.Resources) {
-	for i := range pods {
-		out = out.Add(pods[i].Shape.Requests)
-	}
-	return out
 }

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/daemok/daemok/kube/access/output"
+	"github.com/daemok/daemok/simulate"
+	"github.com/daemok/daemok/simulate/policy"
+)
+
+func simulateCommand() *cobra.Command {
+	var o simulate.Options
+	form := output.New(output.Table).WithoutNames()
+	cmd := &cobra.Command{
+		Use:   "simulate",
+		Short: "Run a recorded workload in virtual time and compare what policies cost",
+		Long: `Run a recorded workload in virtual time and compare what policies cost.
+
+--services PREFIX reads services whose numbers of replicas change: the files
+PREFIX.deployments.csv and PREFIX.replicas.csv and, if it is there, PREFIX.jobs.csv.
+--pods FILE reads single pods with the times of their creation and deletion.
+
+Every policy meets the same pods, instance types and prices, and the same chance. Nothing
+fails; instances take their time to boot, and kube-scheduler binds pods to the nodes with
+the highest score. The cost is compared with a lower bound: what instances cost, in
+fractions, for the pods that are wanted at each moment.
+
+Policies: ` + policies() + `.`,
+		Example: `  daemok simulate --services shop --catalog types.json
+  daemok simulate --services shop --catalog types.json --from 0 --to 7200 --policy ours,karpenter
+  daemok simulate --pods pods.csv --catalog types.json --capacity any --budget 20% -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.Progress = func(name string) { fmt.Fprintf(cmd.ErrOrStderr(), "running policy %s\n", name) }
+			report, err := simulate.Run(o)
+			if err != nil {
+				return err
+			}
+			return form.Print(cmd.OutOrStdout(), printedReport(report))
+		},
+	}
+	addSimulation(cmd.Flags(), &o)
+	cmd.Flags().StringVar(&o.Services, "services", "", "prefix of the files of a recorded workload of services")
+	cmd.Flags().StringVar(&o.Pods, "pods", "", "file of recorded pods: comma-separated values with columns cpu_milli, memory_mib, creation_time and deletion_time")
+	cmd.Flags().StringSliceVar(&o.Policies, "policy", policy.Names(), "policies to compare")
+	form.AddTo(cmd.Flags())
+	return cmd
+}
+
+// policies describes all policies in a sentence.
+func policies() string {
+	var out []string
+	for _, p := range policy.All() {
+		out = append(out, p.Name+" ("+p.Summary+")")
+	}
+	return strings.Join(out, ",\n")
+}
+
+// addSimulation adds the flags that every simulation has.
+func addSimulation(flags *pflag.FlagSet, o *simulate.Options) {
+	flags.StringVar(&o.Catalog, "catalog", "", "file of instance types; 400 made-up ones without it")
+	flags.StringVar(&o.Capacity, "capacity", "on-demand", "on-demand, spot or any")
+	flags.Int64Var(&o.From, "from", 0, "where to begin, in seconds as in the files; neither this nor --to: all of the services, or the week in which most pods are created")
+	flags.Int64Var(&o.To, "to", 0, "where to end; 0: at the end of the services, or a week later")
+	flags.StringVar(&o.Budget, "budget", "10%", "how many nodes may be disrupted at once: a number or a share")
+	flags.Uint64Var(&o.Seed, "seed", 42, "for chance: how long instances boot, and where kube-scheduler puts pods it likes equally")
+}
+
+// printedReport is the report in all forms: a row is a policy.
+func printedReport(r simulate.Report) output.Answer {
+	var rows []output.Row
+	for _, name := range r.Order {
+		rows = append(rows, output.Row{Value: policyRow{name, r.Policies[name]}})
+	}
+	return output.Answer{Value: r, Rows: rows, Text: func(out io.Writer) error { return r.WriteTable(out) }}
+}
+
+// policyRow is one policy in a list.
+type policyRow struct {
+	Policy string `json:"policy"`
+	simulate.Outcome
+}

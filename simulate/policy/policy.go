@@ -1,0 +1,80 @@
+// Package policy lists the ways to decide that simulations compare, by the names that users give.
+//
+// Each is a decider over snapshots; how other autoscalers decide lies in simulate/rules.
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/internal/nearest"
+	"github.com/daemok/daemok/sim"
+	"github.com/daemok/daemok/simulate/rules"
+)
+
+// Policy is a way to decide.
+type Policy struct {
+	Name    string
+	Summary string // for people, a clause
+	// decider makes one without any memory yet.
+	decider   func() func(*cluster.Snapshot) plan.Plan
+	forgetful bool          // it knows nothing of moves that were made
+	every     time.Duration // it has to be asked so often; 0: when something changes
+	taintOnly bool          // it does not choose which pods a Deployment deletes first
+}
+
+// loopEvery is how often Karpenter and Cluster Autoscaler look.
+const loopEvery = 10 * time.Second
+
+// All returns every policy: this product's first.
+func All() []Policy {
+	return []Policy{
+		{Name: "ours", Summary: "Daemok, as the controller decides", decider: func() func(*cluster.Snapshot) plan.Plan { return ours }},
+		{Name: "plain", Summary: "a node goes if its pods fit on others, or if a cheaper instance holds them", decider: plainly, forgetful: true},
+		{Name: "karpenter", Summary: "Karpenter, as its documentation says", decider: rules.Karpenter, forgetful: true, every: loopEvery, taintOnly: true},
+		{Name: "cluster-autoscaler", Summary: "Cluster Autoscaler, as its FAQ says", decider: rules.ClusterAutoscaler, forgetful: true, every: loopEvery, taintOnly: true},
+		{Name: "untouched", Summary: "only empty nodes go", decider: func() func(*cluster.Snapshot) plan.Plan { return untouched }},
+	}
+}
+
+// Names lists the names of all policies.
+func Names() (out []string) {
+	for _, p := range All() {
+		out = append(out, p.Name)
+	}
+	return out
+}
+
+// Named returns policies by their names, once each, in the order given; all where none is. An error suggests what was
+// probably meant.
+func Named(names []string) ([]Policy, error) {
+	all := All()
+	if len(names) == 0 {
+		return all, nil
+	}
+	var out []Policy
+	for _, name := range names {
+		name = strings.TrimSpace(name)
+		at := slices.IndexFunc(all, func(p Policy) bool { return p.Name == name })
+		if at < 0 {
+			return nil, fmt.Errorf("there is no policy %q: use some of %s%s", name, strings.Join(Names(), ", "), nearest.DidYouMean(name, Names()))
+		}
+		if !slices.ContainsFunc(out, func(p Policy) bool { return p.Name == name }) {
+			out = append(out, all[at])
+		}
+	}
+	return out, nil
+}
+
+// World says how a virtual world is run in which the policy decides, with a new memory.
+func (p Policy) World(seed uint64) sim.Options {
+	return sim.Options{Seed: seed, Decide: p.decider(), Forgetful: p.forgetful, AskEvery: p.every, TaintOnly: p.taintOnly}
+}
+
+// ours decides as the controller does.
+func ours(s *cluster.Snapshot) plan.Plan { return decide.Decide(s, decide.Policy{}, decide.Usual(s)) }

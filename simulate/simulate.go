@@ -1,0 +1,125 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/daemok/daemok/bench"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/sim"
+	"github.com/daemok/daemok/simulate/policy"
+)
+
+// Options says what to run.
+type Options struct {
+	Source
+	Catalog  string // file of instance types; empty: 400 made-up ones
+	Capacity string // on-demand, spot or any
+	Budget   string // nodes that may go at once: a number, or a share such as 10%
+	Seed     uint64
+	Policies []string          // by name; none: all
+	Progress func(name string) `json:"-"` // is called before each; nil: nothing is
+}
+
+// Report is what a workload comes to under each policy.
+type Report struct {
+	BoundDollars float64            `json:"boundDollars"`
+	Hours        float64            `json:"hours"`
+	Pods         int                `json:"pods"`
+	TooLarge     int                `json:"tooLarge"` // pods that fit on no instance type and are left out
+	Policies     map[string]Outcome `json:"policies"`
+	Order        []string           `json:"-"` // of the policies
+	Bound        []Level            `json:"-"`
+	Of           Options            `json:"-"`
+}
+
+// Outcome is what a workload comes to under one policy.
+type Outcome struct {
+	CostDollars       float64      `json:"costDollars"`
+	Gap               *float64     `json:"gap"`       // of the cost to the bound: 0.1 is a tenth more
+	Evictions         int          `json:"evictions"` // so that nodes could go for the better
+	PendingP50Seconds float64      `json:"pendingP50Seconds"`
+	PendingP99Seconds float64      `json:"pendingP99Seconds"`
+	NodesMean         float64      `json:"nodesMean"` // at a time
+	Launched          int          `json:"launched"`  // instances, in all
+	CPUSeconds        float64      `json:"cpuSeconds"`
+	Seconds           float64      `json:"-"`
+	Course            []sim.Moment `json:"-"`
+}
+
+// Run runs the workload under each policy, one after another. An error is of what was asked for, or of a policy that
+// breaks a promise such as a disruption budget.
+func Run(o Options) (Report, error) {
+	policies, err := policy.Named(o.Policies)
+	if err != nil {
+		return Report{}, err
+	}
+	w, err := Read(o.Source)
+	if err != nil {
+		return Report{}, err
+	}
+	replay := sim.Replay{For: w.For}
+	if replay.BudgetNodes, replay.BudgetPercent, err = parseBudget(o.Budget); err != nil {
+		return Report{}, err
+	}
+	if replay.Pool, err = bench.PoolOf(o.Catalog, o.Capacity); err != nil {
+		return Report{}, err
+	}
+	w = w.fitting([]cluster.Pool{replay.Pool})
+	replay.Jobs, replay.Services = w.Jobs, w.Services
+	out := Report{Hours: w.For.Hours(), Pods: w.Pods, TooLarge: w.TooLarge, Policies: map[string]Outcome{}, Of: o}
+	out.BoundDollars, out.Bound = w.bound([]cluster.Pool{replay.Pool})
+	for _, p := range policies {
+		if o.Progress != nil {
+			o.Progress(p.Name)
+		}
+		replay.Options = p.World(o.Seed)
+		outcome, err := run(replay, out.BoundDollars)
+		if err != nil {
+			return Report{}, fmt.Errorf("policy %s: %w", p.Name, err)
+		}
+		out.Policies[p.Name], out.Order = outcome, append(out.Order, p.Name)
+	}
+	return out, nil
+}
+
+func run(r sim.Replay, bound float64) (Outcome, error) {
+	cpu, start := bench.CPUSeconds(), time.Now()
+	ran := r.Run()
+	if ran.Wrong != nil {
+		return Outcome{}, fmt.Errorf("at %s: %s: %s", ran.Wrong.At, ran.Wrong.Rule, ran.Wrong.What)
+	}
+	slices.Sort(ran.Waits)
+	m := ran.Meter
+	out := Outcome{CostDollars: m.Dollars, Evictions: m.Evictions, PendingP50Seconds: percentile(ran.Waits, 50), PendingP99Seconds: percentile(ran.Waits, 99),
+		NodesMean: m.Hours / r.For.Hours(), Launched: m.Bought, CPUSeconds: bench.CPUSeconds() - cpu, Seconds: time.Since(start).Seconds(), Course: ran.Course}
+	if bound > 0 {
+		gap := m.Dollars/bound - 1
+		out.Gap = &gap
+	}
+	return out, nil
+}
+
+// percentile is one of sorted times, in seconds; 0 where there are none.
+func percentile(sorted []time.Duration, percent int) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[(len(sorted)-1)*percent/100].Seconds()
+}
+
+// parseBudget reads "10%" or "3".
+func parseBudget(text string) (nodes, percent int64, err error) {
+	number, isShare := strings.CutSuffix(text, "%")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 1 || isShare && n > 100 {
+		return 0, 0, fmt.Errorf("--budget is %q: want a number of nodes or a share such as 10%%", text)
+	}
+	if isShare {
+		return 0, n, nil
+	}
+	return n, 0, nil
+}
