@@ -149,7 +149,7 @@ const joinsWithin = 2 * time.Minute
 // needed looks whether there are more machines on order than pods that need one:
 // of those that were ordered lately for pods which still do.
 func (c *checks) needed(w *World, m *machine) {
-	if len(m.replaces) > 0 {
+	if len(m.replaces) > 0 || w.Forgetful {
 		return
 	}
 	needs := map[string]bool{}

@@ -18,8 +18,9 @@ type Options struct {
 	Decide func(*cluster.Snapshot) plan.Plan
 	// Without leaves out what the seed would draw, by the names of Result.Parts.
 	Without map[string]bool
-	// Forgetful says that who decides knows nothing of moves that were made, so
-	// that a pod may be moved again and again.
+	// Forgetful says that who decides knows nothing of moves that were made, nor of
+	// what was launched for whom: a pod may be moved again and again, and get another
+	// instance where it cannot be on the one that comes for it any more.
 	Forgetful bool
 	// AskEvery is how often it is asked at least, where positive; else once a minute.
 	AskEvery time.Duration
