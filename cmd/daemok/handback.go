@@ -36,8 +36,9 @@ voluntarily (ConfigMap daemok-freeze). Then stop the controller. The command wai
 lease, holds it so that no controller acts, removes what only Daemok uses, and releases the
 lease for Karpenter.
 
-Nodes and pods are not touched, and neither are the Daemok settings that users wrote on
-their own objects. You may stop the command at any moment and run it again; to keep the
+Nodes and pods keep running. Of nodes that were to empty, the taint daemok.sh/emptying and
+the deletion costs that Daemok gave to pods are removed; settings that users wrote on their
+own objects stay. You may stop the command at any moment and run it again; to keep the
 cluster after all, start the controller. With --check nothing is changed.`,
 		Example: `  daemok handback --check
   daemok handback`,

@@ -209,6 +209,9 @@ const (
 	// MarkSurge has the workload of a pod, where it wants one replica, get a
 	// second before the pod is evicted.
 	MarkSurge = GroupDaemok + "/surge"
+	// MarkDeletionCost is the AnnotationPodDeletionCost that Daemok gave a pod whose node is
+	// to empty. Where the two differ, a user set the cost.
+	MarkDeletionCost = GroupDaemok + "/deletion-cost"
 	// MarkExcluded is when load balancers were told that the node leaves.
 	MarkExcluded = GroupDaemok + "/excluded-at"
 	// MarkDriftAtLimit says how drifted nodes of the pool go where its limits
@@ -316,7 +319,10 @@ const (
 	TaintDisrupted    = GroupKarpenter + "/disrupted"
 	// TaintDisruption is what the generation v1beta1 had in its place, with the
 	// value Disrupting.
-	TaintDisruption    = GroupKarpenter + "/disruption"
+	TaintDisruption = GroupKarpenter + "/disruption"
+	// TaintEmptying has kube-scheduler prefer other nodes while they have room: the node is
+	// to empty.
+	TaintEmptying      = GroupDaemok + "/emptying"
 	TaintUninitialized = "node.cloudprovider.kubernetes.io/uninitialized"
 	// TaintReadinessPrefix begins every taint that holds pods off until a
 	// readiness gate of the node opens.

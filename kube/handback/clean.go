@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -21,18 +22,19 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/pages"
+	"github.com/daemok/daemok/kube/steering"
 	"github.com/daemok/daemok/kube/translate"
 )
 
 // Cleaned counts the objects that something was taken from, or that went.
 type Cleaned struct {
-	Claims, Nodes, Pools, Classes, ConfigMaps int
+	Claims, Nodes, Pods, Pools, Classes, ConfigMaps int
 }
 
 // String is one line for people.
 func (c Cleaned) String() string {
-	return fmt.Sprintf("cleared marks from %d NodeClaims, %d nodes, %d NodePools and %d EC2NodeClasses, and deleted %d ConfigMaps",
-		c.Claims, c.Nodes, c.Pools, c.Classes, c.ConfigMaps)
+	return fmt.Sprintf("cleared marks from %d NodeClaims, %d nodes, %d pods, %d NodePools and %d EC2NodeClasses, and deleted %d ConfigMaps",
+		c.Claims, c.Nodes, c.Pods, c.Pools, c.Classes, c.ConfigMaps)
 }
 
 // Clean takes away what is Daemok's alone, the freeze of a hand-back last. What users
@@ -51,8 +53,46 @@ func (h Handback) Clean(ctx context.Context) (done Cleaned, err error) {
 			return done, err
 		}
 	}
+	if done.Pods, err = h.cleanPods(ctx); err != nil {
+		return done, err
+	}
 	done.ConfigMaps, err = h.deleteNotes(ctx)
 	return done, err
+}
+
+// cleanPods takes the deletion costs that Daemok set from all pods and counts these. Pods change all the time: one that
+// changed meanwhile is read again.
+func (h Handback) cleanPods(ctx context.Context) (changed int, err error) {
+	var all []client.ObjectKey
+	err = pages.Each(ctx, h.Store, &corev1.PodList{}, func(l *corev1.PodList) {
+		for i := range l.Items {
+			if key := client.ObjectKeyFromObject(&l.Items[i]); steering.ClearCost(&l.Items[i]) {
+				all = append(all, key)
+			}
+		}
+	})
+	errs := []error{err}
+	for _, key := range all {
+		err := retry.RetryOnConflict(retry.DefaultRetry, func() error { return h.cleanPod(ctx, key) })
+		if err != nil {
+			errs = append(errs, fmt.Errorf("clear the deletion cost of pod %s: %w", key, err))
+			continue
+		}
+		changed++
+	}
+	return changed, errors.Join(errs...)
+}
+
+func (h Handback) cleanPod(ctx context.Context, key client.ObjectKey) error {
+	pod := &corev1.Pod{}
+	if err := h.Store.Get(ctx, key, pod); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	before := pod.DeepCopy()
+	if !steering.ClearCost(pod) {
+		return nil
+	}
+	return client.IgnoreNotFound(h.Store.Patch(ctx, pod, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
 }
 
 // cleanAll cleans all objects of a kind and counts those that were changed. One that
@@ -102,6 +142,7 @@ func clean(o client.Object) {
 		cleanClaim(o)
 	case *corev1.Node:
 		o.Annotations = without(o.Annotations)
+		steering.Untaint(o)
 	case *karpv1.NodePool:
 		cleanPool(o)
 	case *awsv1.EC2NodeClass:

@@ -123,16 +123,26 @@ func objects() []client.Object {
 		}), claim("drifted", func(c *karpv1.NodeClaim) {
 			condition.Set(c, karpv1.ClaimDrifted, "True", karpv1.ReasonAMIDrift, "x", noon)
 		}),
-		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Annotations: map[string]string{api.MarkDecision: "{}", "node.alpha.kubernetes.io/ttl": "0"}}},
+		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Annotations: map[string]string{api.MarkDecision: "{}", "node.alpha.kubernetes.io/ttl": "0"}},
+			Spec: corev1.NodeSpec{Taints: []corev1.Taint{
+				{Key: api.TaintEmptying, Effect: corev1.TaintEffectPreferNoSchedule}, {Key: api.TaintEmptying, Value: "users", Effect: corev1.TaintEffectNoSchedule},
+			}}},
+		pod("cheap", map[string]string{api.AnnotationPodDeletionCost: "-9", api.MarkDeletionCost: "-9"}),
+		pod("users", map[string]string{api.AnnotationPodDeletionCost: "5", api.MarkDeletionCost: "-9"}),
+		pod("other", map[string]string{api.AnnotationPodDeletionCost: "-5"}),
 		inNamespace(api.ConfigMapRecord+"-0", nil), inNamespace(api.ConfigMapMemory, nil), inNamespace(api.ConfigMapSurges, nil), inNamespace("other", nil),
 		inNamespace(api.ConfigMapFreeze, map[string]string{api.FreezeReason: frozenFor}),
 	}
 }
 
+func pod(name string, annotations map[string]string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Annotations: annotations}}
+}
+
 // left lists what the cluster still has of Daemok's.
 func (h Handback) left(t *testing.T) (out []string) {
 	t.Helper()
-	for _, list := range []client.ObjectList{&karpv1.NodeClaimList{}, &corev1.NodeList{}, &karpv1.NodePoolList{}, &awsv1.EC2NodeClassList{}, &corev1.ConfigMapList{}} {
+	for _, list := range []client.ObjectList{&karpv1.NodeClaimList{}, &corev1.NodeList{}, &karpv1.NodePoolList{}, &awsv1.EC2NodeClassList{}, &corev1.PodList{}, &corev1.ConfigMapList{}} {
 		if err := h.Store.List(t.Context(), list); err != nil {
 			t.Fatal(err)
 		}
@@ -144,6 +154,16 @@ func (h Handback) left(t *testing.T) (out []string) {
 		case *corev1.NodeList:
 			for _, n := range l.Items {
 				out = append(out, marksOf(&n, nil)...)
+				for _, taint := range n.Spec.Taints {
+					out = append(out, n.Name+" "+taint.ToString())
+				}
+			}
+		case *corev1.PodList:
+			for _, p := range l.Items {
+				out = append(out, marksOf(&p, nil)...)
+				if cost, is := p.Annotations[api.AnnotationPodDeletionCost]; is {
+					out = append(out, p.Name+" costs "+cost)
+				}
 			}
 		case *karpv1.NodePoolList:
 			for _, p := range l.Items {
@@ -184,11 +204,11 @@ func TestWhatIsDaemoksGoes(t *testing.T) {
 		"c Initialized", "c Launched", "c Registered", "c karpenter.sh/termination",
 		"default SubnetsReady", "default daemok.sh/pod-density",
 		"drifted Drifted", "drifted Initialized", "drifted Launched", "drifted Registered", "drifted karpenter.sh/termination",
-		"other", "web ValidationSucceeded", "web daemok.sh/machine-cost",
+		"n daemok.sh/emptying=users:NoSchedule", "other", "other costs -5", "users costs 5", "web ValidationSucceeded", "web daemok.sh/machine-cost",
 	}
 	h, _ := cluster(t, objects()...)
 	done, err := h.Clean(t.Context())
-	if err != nil || done != (Cleaned{Claims: 2, Nodes: 1, Pools: 1, Classes: 1, ConfigMaps: 4}) {
+	if err != nil || done != (Cleaned{Claims: 2, Nodes: 1, Pods: 2, Pools: 1, Classes: 1, ConfigMaps: 4}) {
 		t.Errorf("Clean = %v, %v", done, err)
 	}
 	if got := h.left(t); !slices.Equal(got, want) {

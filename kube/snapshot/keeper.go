@@ -108,6 +108,7 @@ type podEntry struct {
 	promised  time.Time // first seen with that node
 	saved     bool      // taken from a saved snapshot, which says where it counts
 	up        bool      // it is ready
+	cost      int32     // its deletion cost, whoever set it
 	starting  bool      // it is not, and has not been before
 	keeps     keeping
 	says      translate.Standing
@@ -191,7 +192,7 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 	p := translate.Pod(pod, now)
 	name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
 	entry := &podEntry{name: name, pod: p, waiting: translate.IsWaiting(pod), ended: translate.IsTerminal(pod), nominated: pod.Status.NominatedNodeName,
-		up: translate.IsUp(pod), keeps: keepingOf(pod), says: translate.StandingOf(pod)}
+		up: translate.IsUp(pod), cost: translate.DeletionCost(pod), keeps: keepingOf(pod), says: translate.StandingOf(pod)}
 
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -268,12 +269,12 @@ func (e *podEntry) lives() bool {
 	return e.subject != nil && e.subject.owner != (ownerID{}) && !e.ended && !e.pod.Ending
 }
 
-// unhurried is a pod without what changes while every pod comes up: the next
+// unhurried is a pod without what changes while every pod comes up, or its node is to empty: the next
 // plan knows of it, and none is made for its sake. What its budgets allow then
 // is told by them.
 func unhurried(e *podEntry) *podEntry {
 	out := *e
-	out.pod.StartedAt, out.pod.Unready, out.pod.Pending, out.up, out.starting = time.Time{}, false, false, false, false
+	out.pod.StartedAt, out.pod.Unready, out.pod.Pending, out.up, out.starting, out.cost = time.Time{}, false, false, false, false, 0
 	return &out
 }
 

@@ -142,7 +142,9 @@ func TestAsManyPodsAsAreTooManyDoNotReturn(t *testing.T) {
 		p.Status.Phase, p.Status.Conditions = corev1.PodRunning, []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	}
 	young := func(p *corev1.Pod) { p.CreationTimestamp = metav1.Time{Time: start.Add(-time.Minute)} }
-	cheap := func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationPodDeletionCost: "-5"} }
+	cheap := func(p *corev1.Pod) { // as Daemok has it, of a node that is to empty
+		p.Annotations = map[string]string{api.AnnotationPodDeletionCost: "-5", api.MarkDeletionCost: "-5"}
+	}
 	for what, tt := range map[string]struct {
 		then func(k *Keeper)
 		want []string // that return

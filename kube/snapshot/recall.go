@@ -137,7 +137,7 @@ func (k *Keeper) recallReaders(s *cluster.Shape) {
 }
 
 func (k *Keeper) recallPod(p cluster.Pod, node string) {
-	entry := &podEntry{pod: p, subject: k.recallSubject(p.Shape, node), waiting: p.Node == "", nominated: node, saved: true}
+	entry := &podEntry{pod: p, subject: k.recallSubject(p.Shape, node), waiting: p.Node == "", nominated: node, saved: true, cost: p.DeletionCost}
 	entry.pod.Shape, entry.subject.guards, entry.subject.toldGuards = nil, p.Guards, p.Guards
 	if p.Node != "" {
 		entry.pod.Node, entry.nominated = node, ""

@@ -80,7 +80,7 @@ func endsBefore(x, y *podEntry, beside map[string]int) int {
 		rank(x.pod.Node == "")-rank(y.pod.Node == ""),
 		rank(x.pod.Pending)-rank(y.pod.Pending),
 		rank(!x.up)-rank(!y.up),
-		cmp.Compare(x.pod.DeletionCost, y.pod.DeletionCost),
+		cmp.Compare(x.cost, y.cost),
 		cmp.Compare(beside[y.pod.Node], beside[x.pod.Node]),
 		y.pod.CreatedAt.Compare(x.pod.CreatedAt),
 		byEntry(x, y))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/steering"
 )
 
 // Pod converts a pod, without its shape. Of one on a node that has a controller it says
@@ -31,7 +32,7 @@ func Pod(pod *corev1.Pod, now time.Time) cluster.Pod {
 		Unready:      isUnready(pod),
 		Pending:      pod.Spec.NodeName != "" && pod.Status.Phase == corev1.PodPending,
 		Grace:        Grace(pod),
-		DeletionCost: deletionCost(pod),
+		DeletionCost: usersCost(pod),
 	}
 	if pod.Status.StartTime != nil {
 		out.StartedAt = pod.Status.StartTime.UTC()
@@ -171,9 +172,17 @@ func isUnready(pod *corev1.Pod) bool {
 	})
 }
 
-// deletionCost is what the pod's owner says of the order in which its pods
-// should go; zero where it says nothing that is understood.
-func deletionCost(pod *corev1.Pod) int32 {
+// usersCost is what the pod's owner says of the order in which its pods should go; zero where it says nothing that is
+// understood. What Daemok says since the node is to empty tells nothing of what moving the pod costs.
+func usersCost(pod *corev1.Pod) int32 {
+	if _, ours := steering.Cost(pod); ours {
+		return 0
+	}
+	return DeletionCost(pod)
+}
+
+// DeletionCost is what ReplicaSets that scale down go by, whoever set it; zero where it is not set or not understood.
+func DeletionCost(pod *corev1.Pod) int32 {
 	cost, err := strconv.ParseInt(pod.Annotations[api.AnnotationPodDeletionCost], 10, 32)
 	if err != nil {
 		return 0
