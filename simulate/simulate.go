@@ -34,6 +34,7 @@ type Report struct {
 	Order        []string           `json:"-"` // of the policies
 	Bound        []Level            `json:"-"`
 	Of           Options            `json:"-"`
+	From         int64              `json:"-"` // second, as in the files
 }
 
 // Outcome is what a workload comes to under one policy.
@@ -70,7 +71,7 @@ func Run(o Options) (Report, error) {
 	}
 	w = w.fitting([]cluster.Pool{replay.Pool})
 	replay.Jobs, replay.Services = w.Jobs, w.Services
-	out := Report{Hours: w.For.Hours(), Pods: w.Pods, TooLarge: w.TooLarge, Policies: map[string]Outcome{}, Of: o}
+	out := Report{Hours: w.For.Hours(), Pods: w.Pods, TooLarge: w.TooLarge, Policies: map[string]Outcome{}, Of: o, From: w.From}
 	out.BoundDollars, out.Bound = w.bound([]cluster.Pool{replay.Pool})
 	for _, p := range policies {
 		if o.Progress != nil {

@@ -15,8 +15,9 @@ type Workload struct {
 	Services []sim.Service
 	Jobs     []sim.Job
 	For      time.Duration
-	Pods     int // that it creates, were none evicted
-	TooLarge int // pods that fit on no instance type and are left out
+	Pods     int   // that it creates, were none evicted
+	TooLarge int   // pods that fit on no instance type and are left out
+	From     int64 // second of the recording at which it begins
 }
 
 // Source says where a workload comes from, and which part of it is run.
@@ -108,7 +109,7 @@ func (x *recording) busiestWeek() (from int64) {
 
 // cut is the part of a recording from one second to another.
 func (x *recording) cut(from, to int64) Workload {
-	out := Workload{For: seconds(to - from)}
+	out := Workload{For: seconds(to - from), From: from}
 	for _, d := range x.services {
 		s := sim.Service{Name: d.name, Shape: d.shape, Starts: d.starts, MaxUnavailable: d.maxUnavailable, Replicas: d.cut(from, to)}
 		if n := podsOf(&s); n > 0 {

@@ -13,9 +13,12 @@ import (
 	"github.com/daemok/daemok/simulate/policy"
 )
 
+// inHTML is the form that is a page for browsers.
+const inHTML = "html"
+
 func simulateCommand() *cobra.Command {
 	var o simulate.Options
-	form := output.New(output.Table).WithoutNames()
+	form := output.New(output.Table, inHTML).WithoutNames()
 	cmd := &cobra.Command{
 		Use:   "simulate",
 		Short: "Run a recorded workload in virtual time and compare what policies cost",
@@ -28,12 +31,13 @@ PREFIX.deployments.csv and PREFIX.replicas.csv and, if it is there, PREFIX.jobs.
 Every policy meets the same pods, instance types and prices, and the same chance. Nothing
 fails; instances take their time to boot, and kube-scheduler binds pods to the nodes with
 the highest score. The cost is compared with a lower bound: what instances cost, in
-fractions, for the pods that are wanted at each moment.
+fractions, for the pods that are wanted at each moment. -o html prints a page with curves over time, which
+needs nothing else.
 
 Policies: ` + policies() + `.`,
 		Example: `  daemok simulate --services shop --catalog types.json
   daemok simulate --services shop --catalog types.json --from 0 --to 7200 --policy ours,karpenter
-  daemok simulate --pods pods.csv --catalog types.json --capacity any --budget 20% -o json`,
+  daemok simulate --pods pods.csv --catalog types.json --capacity any --budget 20% -o html > report.html`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Progress = func(name string) { fmt.Fprintf(cmd.ErrOrStderr(), "running policy %s\n", name) }
@@ -41,7 +45,7 @@ Policies: ` + policies() + `.`,
 			if err != nil {
 				return err
 			}
-			return form.Print(cmd.OutOrStdout(), printedReport(report))
+			return form.Print(cmd.OutOrStdout(), printedReport(report, form.Is(inHTML)))
 		},
 	}
 	addSimulation(cmd.Flags(), &o)
@@ -72,12 +76,17 @@ func addSimulation(flags *pflag.FlagSet, o *simulate.Options) {
 }
 
 // printedReport is the report in all forms: a row is a policy.
-func printedReport(r simulate.Report) output.Answer {
+func printedReport(r simulate.Report, page bool) output.Answer {
 	var rows []output.Row
 	for _, name := range r.Order {
 		rows = append(rows, output.Row{Value: policyRow{name, r.Policies[name]}})
 	}
-	return output.Answer{Value: r, Rows: rows, Text: func(out io.Writer) error { return r.WriteTable(out) }}
+	return output.Answer{Value: r, Rows: rows, Text: func(out io.Writer) error {
+		if page {
+			return r.WriteHTML(out)
+		}
+		return r.WriteTable(out)
+	}}
 }
 
 // policyRow is one policy in a list.
