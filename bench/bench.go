@@ -32,6 +32,7 @@ type Options struct {
 	Pack     bool   // search for the cheapest machines, as the controller does
 	Settled  bool   // choose the plan that is likely to be the cheapest once kube-scheduler has put pods where it likes, as the controller does
 	Effort   int64  // how many times the controller's search; 0 means 1
+	Nominate bool   // carried out: nodes are nominated for pods
 	Best     string // file of the best costs known, a JSON list of Known; empty for none
 }
 

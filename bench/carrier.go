@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/fit"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/settle"
 )
@@ -26,23 +27,25 @@ const (
 
 // carrier carries plans out, tick by tick, for pods that all come at once.
 type carrier struct {
-	base    *cluster.Snapshot // at the beginning
-	joins   Joins
-	chance  *rand.Rand
-	market  market
-	seed    uint64
-	now     time.Duration
-	waiting []cluster.Pod
-	claims  []*carried
-	meant   cluster.Ordered
-	restTo  time.Duration            // no plan before
-	planned time.Duration            // when the last plan was made
-	dirty   bool                     // something changed since
-	busy    bool                     // the scheduler may have places
-	kinds   map[string]string        // planned for a pod
-	turn    map[string]time.Duration // of a pod in the scheduler's queue, which the controller does not know
-	waits   []time.Duration
-	out     Carried
+	base   *cluster.Snapshot // at the beginning
+	joins  Joins
+	chance *rand.Rand
+	market market
+	seed   uint64
+	// nominate has nodes nominated for pods, which the scheduler follows.
+	nominate bool
+	now      time.Duration
+	waiting  []cluster.Pod
+	claims   []*carried
+	meant    cluster.Ordered
+	restTo   time.Duration            // no plan before
+	planned  time.Duration            // when the last plan was made
+	dirty    bool                     // something changed since
+	busy     bool                     // the scheduler may have places
+	kinds    map[string]string        // planned for a pod
+	turn     map[string]time.Duration // of a pod in the scheduler's queue, which the controller does not know
+	waits    []time.Duration
+	out      Carried
 }
 
 // carried is a machine that was bought.
@@ -58,8 +61,9 @@ type carried struct {
 	cost    float64
 }
 
-func newCarrier(s *cluster.Snapshot, joins Joins, seed uint64) *carrier {
-	c := &carrier{base: s, joins: joins, chance: rand.New(rand.NewPCG(seed, 7)), seed: seed,
+func newCarrier(s *cluster.Snapshot, joins Joins, o Options) *carrier {
+	seed := o.Seed
+	c := &carrier{base: s, joins: joins, nominate: o.Nominate, chance: rand.New(rand.NewPCG(seed, 7)), seed: seed,
 		market:  market{chance: rand.New(rand.NewPCG(seed, 11)), shy: map[[2]string]float64{}},
 		waiting: slices.Clone(s.Waiting), dirty: true, meant: cluster.Ordered{}, kinds: map[string]string{}, turn: map[string]time.Duration{}}
 	for i, at := range c.chance.Perm(len(s.Waiting)) {
@@ -145,8 +149,14 @@ func (c *carrier) schedule() {
 		}
 	}
 	s.Sort()
-	end := settle.New(&s, s.Waiting).Play(nil, nil, settle.Opening{Together: true, Seed: c.seed + 100})
-	turns := end.Turns[:min(len(end.Turns), carryBinds)]
+	var turns []settle.Turn
+	if c.nominate {
+		turns = c.nominated()
+	}
+	if len(turns) == 0 {
+		turns = settle.New(&s, s.Waiting).Play(nil, nil, settle.Opening{Together: true, Seed: c.seed + 100}).Turns
+	}
+	turns = turns[:min(len(turns), carryBinds)]
 	c.busy = len(turns) > 0
 	c.dirty = c.dirty || c.busy
 	bound := map[string]bool{}
@@ -156,6 +166,30 @@ func (c *carrier) schedule() {
 		c.bind(t)
 	}
 	c.waiting = slices.DeleteFunc(c.waiting, func(p cluster.Pod) bool { return bound[p.Name] })
+}
+
+// nominated are the pods that nodes which are open are nominated for, as far as there is room. That they
+// may have to wait for others by which they are spread is left out.
+func (c *carrier) nominated() (out []settle.Turn) {
+	waiting := map[string]*cluster.Pod{}
+	for i := range c.waiting {
+		waiting[c.waiting[i].UID] = &c.waiting[i]
+	}
+	for _, m := range c.claims {
+		if !m.open {
+			continue
+		}
+		free := fit.Free(m.node, c.base.Daemons)
+		for _, uid := range c.meant[m.name] {
+			if p := waiting[uid]; p != nil && p.Shape.Requests.FitsIn(free) {
+				free = free.Sub(p.Shape.Requests)
+				turn := settle.Turn{Pod: *p, Node: m.node.Name}
+				turn.Pod.CreatedAt = turn.Pod.CreatedAt.Add(c.turn[p.Name])
+				out = append(out, turn)
+			}
+		}
+	}
+	return out
 }
 
 func (c *carrier) bind(t settle.Turn) {
@@ -204,7 +238,7 @@ func (c *carrier) plan() {
 	s := c.snapshot()
 	effort := decide.Usual(s)
 	effort.Retire = 0
-	made := decide.Decide(s, decide.Policy{}, effort)
+	made := decide.Decide(s, decide.Policy{Nominated: c.nominate}, effort)
 	if len(c.claims) == 0 {
 		c.first(&made)
 	}

@@ -55,7 +55,7 @@ func Carry(o Options, joins Joins) (Carried, error) {
 	if err != nil {
 		return Carried{}, err
 	}
-	c := newCarrier(s, joins, o.Seed)
+	c := newCarrier(s, joins, o)
 	if err := c.run(); err != nil {
 		return Carried{}, err
 	}

@@ -123,6 +123,27 @@ type podListener interface {
 	Ordered(claim string, pods []cluster.Pod)
 }
 
+// podListeners are several, of which some may be nil.
+type podListeners []podListener
+
+// Decided implements podListener.
+func (all podListeners) Decided(p plan.Plan) {
+	for _, l := range all {
+		if l != nil {
+			l.Decided(p)
+		}
+	}
+}
+
+// Ordered implements podListener.
+func (all podListeners) Ordered(claim string, pods []cluster.Pod) {
+	for _, l := range all {
+		if l != nil {
+			l.Ordered(claim, pods)
+		}
+	}
+}
+
 // SpotMemory is what was seen of spot machines, and is told what another process has
 // seen of them.
 type SpotMemory interface {
@@ -225,6 +246,10 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	claims := &claim.Reconciler{
 		Store: p.Store, Live: p.Live, Launcher: launcher, Machines: p.Machines(claimsName), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now, Doubt: p.doubt(),
 		Health: func(c *karpv1.NodeClaim, registered bool) { health.Note(translate.PoolOf(c), registered) },
+	}
+	if p.Policy.Nominated {
+		claims.Nominations = &claim.Nominations{}
+		p.Pods = podListeners{claims.Nominations, p.Pods}
 	}
 	claims.Adopts = &claim.Adoptions{
 		Store: p.Store, Cloud: p.Adopter, Classes: p.Classes, Catalog: p.Catalog, Events: p.Events, Log: p.Log, Now: p.Now,

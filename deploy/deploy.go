@@ -14,3 +14,8 @@ var RBAC []byte
 //
 //go:embed rbac-surge.yaml
 var SurgeRBAC []byte
+
+// NominateRBAC is the manifest of optional rights: to nominate nodes for pods.
+//
+//go:embed rbac-nominate.yaml
+var NominateRBAC []byte

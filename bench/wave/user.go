@@ -1,6 +1,7 @@
 package wave
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -11,12 +12,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/deploy"
 	"github.com/daemok/daemok/examples"
 	"github.com/daemok/daemok/kube/access"
 	"github.com/daemok/daemok/kube/api"
@@ -45,6 +48,20 @@ func newUser(variables map[string]string) (user, error) {
 		return user{}, fmt.Errorf("connect to the lab: %w", err)
 	}
 	return user{c}, nil
+}
+
+// allowNominations gives the controller the optional right to nominate nodes for pods.
+func (u user) allowNominations(ctx context.Context) error {
+	for _, text := range bytes.Split(deploy.NominateRBAC, []byte("\n---\n")) {
+		o := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(text, &o.Object); err != nil {
+			return fmt.Errorf("read optional rights: %w", err)
+		}
+		if err := u.Create(ctx, o); err != nil {
+			return fmt.Errorf("create %s %s: %w", o.GetKind(), o.GetName(), err)
+		}
+	}
+	return nil
 }
 
 // makeWork creates the EC2NodeClass of the examples and a Deployment for each shape.

@@ -26,6 +26,7 @@ type Options struct {
 	VCPUMost        int               // of an instance type
 	TimeScale       float64           // how long instances take to boot; 1: as on EC2
 	Seed            uint64            // of the emulated AWS
+	Nominate        bool              // nodes are nominated for pods, with the right that this needs
 	Progress        io.Writer         // what the lab says
 }
 
@@ -69,6 +70,12 @@ func run(ctx context.Context, l *measured.Lab, o Options) (r Result, err error) 
 	u, err := newUser(l.Variables)
 	if err != nil {
 		return r, err
+	}
+	if o.Nominate {
+		l.Variables["NOMINATE_PODS"] = "true"
+		if err := u.allowNominations(ctx); err != nil {
+			return r, err
+		}
 	}
 	c, err := measured.StartController(o.Controller, l, "controller")
 	if err != nil {

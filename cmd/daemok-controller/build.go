@@ -236,7 +236,7 @@ func (p *parts) classLoops() (loops []controller.Loop) {
 func (o options) policy() (p decide.Policy) {
 	_ = p.MinValues.Set(o.minValuesPolicy) // check has seen to both
 	_ = p.Preferences.Set(o.preferencePolicy)
-	p.PreferenceWorth = o.preferenceWorth
+	p.PreferenceWorth, p.Nominated = o.preferenceWorth, o.nominatePods
 	p.Retire.SpotToSpot, p.Retire.Payback.Off = o.spotToSpot, o.payback == "off"
 	return p
 }

@@ -47,6 +47,7 @@ type options struct {
 	batchMax, batchIdle               time.Duration
 	preferencePolicy, minValuesPolicy string
 	preferenceWorth                   float64
+	nominatePods                      bool
 	schedulerConfig                   string
 	defaultSpreads                    []corev1.TopologySpreadConstraint // of schedulerConfig
 	featureGates                      string
@@ -145,6 +146,7 @@ func (r *reader) define(o *options) {
 	r.duration(&o.batchIdle, "batch-idle-duration", time.Second, "close a batch after this long without a new pending pod")
 	r.text(&o.preferencePolicy, "preference-policy", "Weigh", "preferred scheduling terms and ScheduleAnyway: Weigh to follow those that are worth what they cost, Respect to follow them whatever they cost, Ignore; see docs/concepts/scheduling.md")
 	r.float(&o.preferenceWorth, "preference-worth", decide.Worth, "by what share a preference may raise what its pods cost without it, where preferences are weighed")
+	r.boolean(&o.nominatePods, "nominate-pods", false, "nominate nodes for the pods that they were launched for, which kube-scheduler follows; it needs the right to patch pods/status; see docs/concepts/scheduling.md")
 	r.text(&o.minValuesPolicy, "min-values-policy", "Strict", "Strict, or BestEffort to launch with fewer values than minValues asks")
 	r.text(&o.schedulerConfig, "scheduler-config", "", "YAML of the scheduler's configuration, for its default topology spreads; see docs/concepts/scheduling.md")
 	r.text(&o.featureGates, "feature-gates", "", "Name=true,Name=false, none unless it is true but for ReservedCapacity: SpotToSpotConsolidation (cheaper spot instances may replace spot instances), Drift (nodes of Provisioners are replaced once another image is selected; those of NodePools drift in any event), NodeRepair (unhealthy nodes are replaced; see docs/tasks/node-repair.md) and ReservedCapacity (capacity reservations are used, unless it is false; see docs/tasks/reservations.md)")

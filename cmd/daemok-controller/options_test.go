@@ -172,7 +172,7 @@ func TestTheVersionIsToldWithoutSettings(t *testing.T) {
 var wrong = map[string]string{
 	"metrics-port": "70000", "health-probe-port": "-1", "kube-client-qps": "many", "kube-client-burst": "1.5", "disable-leader-election": "maybe",
 	"leader-election-name": "", "leader-election-namespace": "", "memory-limit": "1Gi", "cpu-requests": "-1", "log-level": "loud", "log-encoding": "xml",
-	"log-output-paths": "", "log-error-output-paths": "", "batch-max-duration": "10", "batch-idle-duration": "-1s", "preference-policy": "Always",
+	"log-output-paths": "", "log-error-output-paths": "", "batch-max-duration": "10", "batch-idle-duration": "-1s", "preference-policy": "Always", "nominate-pods": "maybe",
 	"preference-worth": "0", "min-values-policy": "Maybe", "scheduler-config": "podTopologySpread: {defaultConstraints: [{topologyKey: zone}]}",
 	"feature-gates": "NodeRepair", "payback": "yes", "enable-profiling": "2", "disable-cluster-state-observability": "no way", "offering-metrics": "some",
 	"legacy-metrics": "old", "enable-tracing": "grpc", "cluster-name": "", "cluster-endpoint": "ID.gr7.eu-west-1.eks.amazonaws.com", "cluster-ca-bundle": "-----BEGIN CERTIFICATE-----",

@@ -121,6 +121,7 @@ printed once more with "Worst" at the end of their name.`,
 	addWork(cmd.Flags(), &o)
 	cmd.Flags().IntVar(&seeds, "seeds", 0, "measure as many seeds and print median and worst; 0: one seed alone")
 	cmd.Flags().DurationVar(&joins.Earliest, "earliest", 20*time.Second, "how long after its launch a node joins at the earliest")
+	cmd.Flags().BoolVar(&o.Nominate, "nominate", false, "as with NOMINATE_PODS=true: nodes are nominated for pods")
 	cmd.Flags().DurationVar(&joins.Latest, "latest", time.Minute, "and at the latest")
 	return cmd
 }

@@ -64,6 +64,7 @@ on a node of the first plan. Nodes are not disrupted. It takes two to ten minute
 	flags.IntVar(&o.VCPUMost, "vcpu-max", 32, "vCPUs of the largest instance type that the NodePool allows")
 	flags.Float64Var(&o.TimeScale, "time-scale", 1, "how long instances take to boot; 1 as on EC2, 0 no time")
 	flags.Uint64Var(&o.Seed, "seed", 1, "of the pods' requests and of the emulated AWS")
+	flags.BoolVar(&o.Nominate, "nominate", false, "with NOMINATE_PODS=true: nodes are nominated for pods")
 	flags.StringVar(&o.Controller, "controller", "", "path of daemok-controller (default: beside this program, else on PATH)")
 	return cmd
 }

@@ -72,6 +72,11 @@ func policyOf(setting func(string) string) (p decide.Policy, err error) {
 			return wrong("PREFERENCE_WORTH", "a share above 0")
 		}
 	}
+	if text := setting("NOMINATE_PODS"); text != "" {
+		if p.Nominated, err = strconv.ParseBool(text); err != nil {
+			return wrong("NOMINATE_PODS", "true or false")
+		}
+	}
 	if text := setting("MIN_VALUES_POLICY"); text != "" && p.MinValues.Set(text) != nil {
 		return wrong("MIN_VALUES_POLICY", "Strict or BestEffort")
 	}

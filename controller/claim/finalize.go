@@ -39,6 +39,7 @@ func (r *Reconciler) finalize(ctx context.Context, c *karpv1.NodeClaim) (time.Du
 	if !controllerutil.ContainsFinalizer(c, api.FinalizerTermination) {
 		return 0, nil
 	}
+	r.Nominations.forget(c.Name, c.Status.NodeName)
 	if err := r.setDeadline(ctx, c); err != nil {
 		return 0, err
 	}

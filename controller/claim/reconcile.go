@@ -70,6 +70,8 @@ type Reconciler struct {
 	Now      func() time.Time
 	Doubt    apiclock.Doubt // of that time: no claim is given up meanwhile
 
+	Nominations *Nominations // pods that nodes are nominated for; nil: none
+
 	// Held reports whether a deleted claim is to keep its node for now, since all claims were
 	// deleted at once; nil: none is held.
 	Held func(ctx context.Context, c *karpv1.NodeClaim) (bool, error)
@@ -205,6 +207,9 @@ func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 	}
 	if held > 0 {
 		return held, nil // the node is there
+	}
+	if condition.IsTrue(c, karpv1.ClaimRegistered) {
+		return r.nominateAgain(ctx, c, node)
 	}
 	return r.patience(ctx, c)
 }

@@ -55,6 +55,13 @@ func (r *Reconciler) register(ctx context.Context, c *karpv1.NodeClaim, nodes []
 	if !translate.HasTaint(node, api.TaintUnregistered) && !translate.Adopts(c) && node.Labels[api.LabelRegistered] != "true" {
 		r.untainted(c, node)
 	}
+	reason := karpv1.ReasonAwaitingSpreadDomains
+	if why == "" {
+		reason = karpv1.ReasonRegistrationHookPending
+		if why, left, err = r.nominate(ctx, c, node); err != nil {
+			return 0, err
+		}
+	}
 	syncNode(c, node)
 	if why == "" {
 		openNode(node)
@@ -63,7 +70,7 @@ func (r *Reconciler) register(ctx context.Context, c *karpv1.NodeClaim, nodes []
 		return 0, err
 	}
 	if why != "" {
-		condition.SetUnknown(c, karpv1.ClaimRegistered, karpv1.ReasonAwaitingSpreadDomains, why, r.Now())
+		condition.SetUnknown(c, karpv1.ClaimRegistered, reason, why, r.Now())
 		return left, nil
 	}
 	c.Status.NodeName = node.Name

@@ -27,6 +27,9 @@ type Policy struct {
 	Preferences     Preferences     // what to do about wishes of pods that may give way
 	PreferenceWorth float64         // by what share a wish may raise what its pods cost without it; 0 means Worth
 	Retire          retire.Options
+	// Nominated says that pods go where plans expect them, since nodes are nominated for them: plans are
+	// compared by what they cost on paper, and what lost its place all the same is launched for at once.
+	Nominated bool
 }
 
 // Effort is how much one decision may do, and as much again where hosts could
@@ -172,7 +175,12 @@ func survey(s *cluster.Snapshot, launches []plan.Launch, placements []plan.Place
 func homes(s *cluster.Snapshot, policy Policy, effort Effort) (place.Result, *plan.Likely, []plan.Dropped) {
 	options, dropped, steps := policy.options(s, effort)
 	var e early
-	s = e.leave(s, options)
+	if policy.Nominated {
+		effort.Settle = 0
+		s = rearranged(s, options)
+	} else {
+		s = e.leave(s, options)
+	}
 	best := surely(s, func(s *cluster.Snapshot) choice {
 		return unmoved(func(calm bool) choice {
 			options.Calm = calm
