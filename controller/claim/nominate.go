@@ -34,9 +34,10 @@ const (
 	// kube-scheduler dropped a nomination: it retries a pod within ten seconds.
 	nominateFor = 15 * time.Second
 	// plannedWithin is how soon a plan knows of a node that has opened.
-	plannedWithin = 2 * time.Second
-	// nominateEvery is how soon it is looked whether watches show the nominations.
-	nominateEvery = 100 * time.Millisecond
+	plannedWithin = 3 * time.Second
+	// nominateEvery is how soon it is looked whether watches show the nominations, and nominateLater
+	// once plans know of the node.
+	nominateEvery, nominateLater = 100 * time.Millisecond, time.Second
 	// nominateRounds is how often at most before the node opens.
 	nominateRounds = 20
 )
@@ -170,16 +171,17 @@ func (r *Reconciler) nominateAgain(ctx context.Context, c *karpv1.NodeClaim, nod
 	if r.Nominations == nil || node == nil {
 		return 0, nil
 	}
-	open := r.Now().Sub(condition.Get(c, karpv1.ClaimRegistered).LastTransitionTime.Time)
+	open, next := r.Now().Sub(condition.Get(c, karpv1.ClaimRegistered).LastTransitionTime.Time), nominateEvery
 	switch {
 	case open >= nominateFor:
 		r.Nominations.forget(c.Name, node.Name)
 		return 0, nil
 	case open >= plannedWithin:
 		r.Nominations.forget(c.Name) // what counts is what plans say of the node
+		next = nominateLater
 	}
 	_, err := r.nominateThose(ctx, r.Nominations.of(c.Name, node.Name), node.Name)
-	return time.Second, err
+	return next, err
 }
 
 // nominateThose nominates the node for those of the pods that wait and have no nomination, and
