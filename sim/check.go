@@ -218,7 +218,7 @@ func (c *checks) budgets(w *World, v *move) {
 	shares := retire.Shares(s.Nodes)
 	for _, r := range v.leaving {
 		share := shares[r.Pool]
-		if most := r.machine.pool.allowed(share.Nodes, w.now).Most; !r.gone && r.Reason != plan.Expired && share.Used > most {
+		if most := r.machine.pool.allowedFor(r.Reason, share.Nodes, w.now).Most; !r.gone && r.Reason != plan.Expired && share.Used > most {
 			w.broken("budget", v.basis, v.plan(), "%d nodes of %s go or are not ready, and %d may", share.Used, r.Pool, most)
 		}
 	}

@@ -175,7 +175,7 @@ func (c *controller) claim(l *plan.Launch) *machine {
 func (c *controller) create(m *machine) {
 	w := c.world
 	m.orderedAt = w.now
-	if m.pool.expires > 0 && !w.still {
+	if m.pool.expires > 0 && (!w.still || m.pool.rules != nil) {
 		m.expiresAt = w.now.Add(m.pool.expires)
 	}
 	w.checks.ordering(w, m)

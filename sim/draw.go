@@ -68,13 +68,14 @@ func (w *World) drawCatalogue() {
 type pool struct {
 	cluster.Pool // without what it owns and what of its budgets is left
 	expires      time.Duration
-	grace        time.Duration // terminationGracePeriod; 0: none
-	budget       int64         // nodes, where positive
-	percent      int64         // of its nodes, otherwise
-	opensAt      time.Time     // until then its schedule lets no node go
-	revision     int           // grows when its template changes: nodes of earlier ones have drifted
-	cpuMost      int64         // millicores; 0: no limit
-	deletedAt    time.Time     // since when it is being deleted; zero: it is not
+	grace        time.Duration                                   // terminationGracePeriod; 0: none
+	budget       int64                                           // nodes, where positive
+	percent      int64                                           // of its nodes, otherwise
+	rules        func(nodes int64, now time.Time) cluster.Policy // in place of all that; nil: none
+	opensAt      time.Time                                       // until then its schedule lets no node go
+	revision     int                                             // grows when its template changes: nodes of earlier ones have drifted
+	cpuMost      int64                                           // millicores; 0: no limit
+	deletedAt    time.Time                                       // since when it is being deleted; zero: it is not
 }
 
 // drawPools draws one to three pools.

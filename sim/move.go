@@ -225,7 +225,7 @@ func (c *controller) admit(v *move) string {
 			asked[r.Pool]++
 		}
 		share := shares[r.Pool]
-		if most := r.machine.pool.allowed(share.Nodes, w.now).Most; share.Used+asked[r.Pool] > most || most == 0 {
+		if most := r.machine.pool.allowedFor(r.Reason, share.Nodes, w.now).Most; share.Used+asked[r.Pool] > most || most == 0 {
 			return fmt.Sprintf("the budget of %s is used up", r.Pool)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/retire"
 )
@@ -136,16 +137,37 @@ func (w *World) poolNow(p *pool, s *cluster.Snapshot, nodes int64) cluster.Pool 
 		}
 	}
 	out.Usage.Pods = 0
-	allowed := p.allowed(nodes, w.now)
-	out.Policy.Empty, out.Policy.Drifted, out.Policy.Underutilized = allowed, allowed, allowed
-	if w.now.Before(p.opensAt) {
-		out.Policy.BudgetsChange = p.opensAt
-	}
+	out.Policy = p.policyNow(nodes, w.now)
 	out.Boot = w.boot(p)
 	return out
 }
 
-// allowed is how many of its nodes a pool lets go at once now.
+// policyNow is how its nodes may be disrupted now, where it has so many.
+func (p *pool) policyNow(nodes int64, now time.Time) cluster.Policy {
+	if p.rules != nil {
+		return p.rules(nodes, now)
+	}
+	out, allowed := p.Policy, p.allowed(nodes, now)
+	out.Empty, out.Drifted, out.Underutilized = allowed, allowed, allowed
+	if now.Before(p.opensAt) {
+		out.BudgetsChange = p.opensAt
+	}
+	return out
+}
+
+// allowedFor is how many of its nodes may go at once now for a reason.
+func (p *pool) allowedFor(reason plan.RemovalReason, nodes int64, now time.Time) cluster.Allowance {
+	policy := p.policyNow(nodes, now)
+	switch reason {
+	case plan.Empty:
+		return policy.Empty
+	case plan.Drifted:
+		return policy.Drifted
+	}
+	return policy.Underutilized
+}
+
+// allowed is how many of its nodes a pool lets go at once now, where it has no rules.
 func (p *pool) allowed(nodes int64, now time.Time) cluster.Allowance {
 	switch {
 	case now.Before(p.opensAt):

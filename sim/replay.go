@@ -42,9 +42,18 @@ type Replay struct {
 	// Of the pool's nodes so many may go at once: a number where positive, else
 	// per cent, rounded up.
 	BudgetNodes, BudgetPercent int64
+	Ruled                      []RuledPool // in place of Pool and its budget, where there are any
 	Jobs                       []Job
 	Services                   []Service
 	For                        time.Duration // what happens later is not looked at
+}
+
+// RuledPool is a pool whose rules may change with time. The first one's catalogue is what the cloud sells.
+type RuledPool struct {
+	cluster.Pool
+	Rules   func(nodes int64, now time.Time) cluster.Policy // what holds now of so many nodes
+	Expires time.Duration                                   // age at which its nodes go; 0: none
+	Grace   time.Duration                                   // terminationGracePeriod; 0: none
 }
 
 // Replayed is what became of recorded work.
@@ -64,8 +73,8 @@ const (
 func (r Replay) Run() (out Replayed) {
 	w := emptyWorld(r.Options)
 	w.still = true
-	w.cloud = cloud{world: w, chance: w.chance("cloud"), catalogue: r.Pool.Catalogue}
-	w.pools = []*pool{{Pool: r.Pool, budget: r.BudgetNodes, percent: r.BudgetPercent}}
+	w.pools = r.pools()
+	w.cloud = cloud{world: w, chance: w.chance("cloud"), catalogue: w.pools[0].Catalogue}
 	defer func() {
 		if why := recover(); why != nil {
 			w.broken("panic", w.checks.snapshot, w.checks.plan, "%v\n%s", why, debug.Stack())
@@ -87,6 +96,16 @@ func (r Replay) Run() (out Replayed) {
 		}
 	}
 	out.Waits = w.checks.waits
+	return out
+}
+
+func (r Replay) pools() (out []*pool) {
+	for _, p := range r.Ruled {
+		out = append(out, &pool{Pool: p.Pool, rules: p.Rules, expires: p.Expires, grace: p.Grace})
+	}
+	if len(out) == 0 {
+		out = []*pool{{Pool: r.Pool, budget: r.BudgetNodes, percent: r.BudgetPercent}}
+	}
 	return out
 }
 

@@ -1,10 +1,13 @@
 package simulate
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/daemok/daemok/simulate/policy"
 )
@@ -52,7 +55,11 @@ func (r Report) facts() []fact {
 	if catalog == "" {
 		catalog = "400 made-up instance types"
 	}
-	return []fact{source, {"Seconds", fmt.Sprintf("%d to %d", r.From, r.From+int64(r.For().Seconds()))}, {"Instance types", catalog}, {"Capacity", o.Capacity}, {"Budget", o.Budget}, {"Seed", fmt.Sprint(o.Seed)}}
+	limits := []fact{{"Capacity", cmp.Or(o.Capacity, "as the NodePools say")}, {"Budget", cmp.Or(o.Budget, "as the NodePools say")}}
+	if len(o.Manifests) > 0 {
+		limits = append([]fact{{"NodePools", strings.Join(r.Pools, ", ")}}, limits...)
+	}
+	return slices.Concat([]fact{source, {"Seconds", fmt.Sprintf("%d to %d", r.From, r.From+int64(r.For().Seconds()))}, {"Instance types", catalog}}, limits, []fact{{"Seed", fmt.Sprint(o.Seed)}})
 }
 
 // rows are the policies, in order.

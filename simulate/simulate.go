@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,19 +10,22 @@ import (
 
 	"github.com/daemok/daemok/bench"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/manifest"
 	"github.com/daemok/daemok/sim"
 	"github.com/daemok/daemok/simulate/policy"
+	"github.com/daemok/daemok/simulate/pools"
 )
 
 // Options says what to run.
 type Options struct {
 	Source
-	Catalog  string // file of instance types; empty: 400 made-up ones
-	Capacity string // on-demand, spot or any
-	Budget   string // nodes that may go at once: a number, or a share such as 10%
-	Seed     uint64
-	Policies []string          // by name; none: all
-	Progress func(name string) `json:"-"` // is called before each; nil: nothing is
+	Catalog   string            // file of instance types; empty: 400 made-up ones
+	Capacity  string            // on-demand, spot or any; empty: on-demand or, with NodePools, what they say
+	Budget    string            // nodes that may go at once: a number, or a share such as 10%; empty: 10% or, with NodePools, what they say
+	Manifests []manifest.Object // of which NodePools are taken; none: one NodePool that may launch everything
+	Seed      uint64
+	Policies  []string          // by name; none: all
+	Progress  func(name string) // is called before each; nil: nothing is
 }
 
 // Report is what a workload comes to under each policy.
@@ -34,6 +38,8 @@ type Report struct {
 	Order        []string           `json:"-"` // of the policies
 	Bound        []Level            `json:"-"`
 	Of           Options            `json:"-"`
+	Pools        []string           `json:"-"` // names of NodePools
+	Notes        []string           `json:"-"` // what of manifests does not count
 	From         int64              `json:"-"` // second, as in the files
 }
 
@@ -62,17 +68,18 @@ func Run(o Options) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	replay := sim.Replay{For: w.For}
-	if replay.BudgetNodes, replay.BudgetPercent, err = parseBudget(o.Budget); err != nil {
+	replay, notes, err := o.replay()
+	if err != nil {
 		return Report{}, err
 	}
-	if replay.Pool, err = bench.PoolOf(o.Catalog, o.Capacity); err != nil {
-		return Report{}, err
+	all := poolsOf(replay)
+	w = w.fitting(all)
+	replay.Jobs, replay.Services, replay.For = w.Jobs, w.Services, w.For
+	out := Report{Hours: w.For.Hours(), Pods: w.Pods, TooLarge: w.TooLarge, Policies: map[string]Outcome{}, Of: o, From: w.From, Notes: notes}
+	for _, p := range all {
+		out.Pools = append(out.Pools, p.ID.Name)
 	}
-	w = w.fitting([]cluster.Pool{replay.Pool})
-	replay.Jobs, replay.Services = w.Jobs, w.Services
-	out := Report{Hours: w.For.Hours(), Pods: w.Pods, TooLarge: w.TooLarge, Policies: map[string]Outcome{}, Of: o, From: w.From}
-	out.BoundDollars, out.Bound = w.bound([]cluster.Pool{replay.Pool})
+	out.BoundDollars, out.Bound = w.bound(all)
 	for _, p := range policies {
 		if o.Progress != nil {
 			o.Progress(p.Name)
@@ -85,6 +92,36 @@ func Run(o Options) (Report, error) {
 		out.Policies[p.Name], out.Order = outcome, append(out.Order, p.Name)
 	}
 	return out, nil
+}
+
+// replay is a world without work, and what does not count of the manifests.
+func (o Options) replay() (r sim.Replay, notes []string, err error) {
+	if r.BudgetNodes, r.BudgetPercent, err = parseBudget(cmp.Or(o.Budget, "10%")); err != nil {
+		return r, nil, err
+	}
+	if r.Pool, err = bench.PoolOf(o.Catalog, o.Capacity); err != nil || len(o.Manifests) == 0 {
+		return r, nil, err
+	}
+	if r.Ruled, notes, err = pools.Of(o.Manifests, pools.Options{Catalogue: r.Pool.Catalogue, Budget: o.Budget}); err != nil {
+		return r, nil, err
+	}
+	for i := range r.Ruled {
+		if p := &r.Ruled[i]; o.Capacity != "" {
+			p.Requirements = p.Requirements.AndAll(r.Pool.Requirements)
+		}
+	}
+	return r, notes, nil
+}
+
+// poolsOf are the pools that count.
+func poolsOf(r sim.Replay) (out []cluster.Pool) {
+	for _, p := range r.Ruled {
+		out = append(out, p.Pool)
+	}
+	if len(out) == 0 {
+		out = []cluster.Pool{r.Pool}
+	}
+	return out
 }
 
 func run(r sim.Replay, bound float64) (Outcome, error) {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/sim"
 )
 
@@ -157,12 +159,18 @@ func podsOf(s *sim.Service) (n int) {
 	return n
 }
 
-// fitting leaves out pods that fit on none of the instance types, and counts them.
+// fitting leaves out pods that fit on nothing that the pools may launch, and counts them.
 func (w Workload) fitting(pools []cluster.Pool) Workload {
+	var free []quantity.Resources
+	for _, p := range fit.ForPools(pools, nil) {
+		for _, o := range p.Options {
+			if f := p.Kinds[o.Kind].Free; !slices.ContainsFunc(free, func(x quantity.Resources) bool { return f.FitsIn(x) }) {
+				free = append(free, f)
+			}
+		}
+	}
 	fits := func(shape *cluster.Shape) bool {
-		return slices.ContainsFunc(pools, func(p cluster.Pool) bool {
-			return slices.ContainsFunc(p.Catalogue.Kinds, func(k cluster.Kind) bool { return shape.Requests.FitsIn(k.Allocatable) })
-		})
+		return slices.ContainsFunc(free, func(f quantity.Resources) bool { return shape.Requests.FitsIn(f) })
 	}
 	out := w
 	out.Services, out.Jobs = nil, nil

@@ -76,6 +76,15 @@ func kindsOf(region string, types []string) []cluster.Kind {
 	return out
 }
 
+// Labels are those of nodes of a type in a region; false: EC2 has no such type.
+func Labels(name, region string) (constraint.Labels, bool) {
+	t, known := ec2data.Load().Type(name)
+	if !known || archOf(t) == "" {
+		return nil, false
+	}
+	return labels(t, region), true
+}
+
 const awsLabel = "karpenter.k8s.aws/"
 
 // labels are those that every node of the type gets.

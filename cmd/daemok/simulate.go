@@ -18,6 +18,7 @@ const inHTML = "html"
 
 func simulateCommand() *cobra.Command {
 	var o simulate.Options
+	var manifests []string
 	form := output.New(output.Table, inHTML).WithoutNames()
 	cmd := &cobra.Command{
 		Use:   "simulate",
@@ -28,6 +29,10 @@ func simulateCommand() *cobra.Command {
 PREFIX.deployments.csv and PREFIX.replicas.csv and, if it is there, PREFIX.jobs.csv.
 --pods FILE reads single pods with the times of their creation and deletion.
 
+-f reads NodePools, as "daemok plan" does. They say which instance types may be launched and
+how nodes may be disrupted. If given, --capacity is a further requirement, and --budget
+takes the place of their budgets.
+
 Every policy meets the same pods, instance types and prices, and the same chance. Nothing
 fails; instances take their time to boot, and kube-scheduler binds pods to the nodes with
 the highest score. The cost is compared with a lower bound: what instances cost, in
@@ -37,13 +42,24 @@ needs nothing else.
 Policies: ` + policies() + `.`,
 		Example: `  daemok simulate --services shop --catalog types.json
   daemok simulate --services shop --catalog types.json --from 0 --to 7200 --policy ours,karpenter
+  daemok simulate --services shop --catalog types.json -f pools/
   daemok simulate --pods pods.csv --catalog types.json --capacity any --budget 20% -o html > report.html`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			objects, notes, err := readManifests(cmd.InOrStdin(), manifests, "default")
+			if err != nil {
+				return err
+			}
+			if o.Manifests = objects; len(manifests) > 0 {
+				leaveToPools(cmd.Flags(), &o)
+			}
 			o.Progress = func(name string) { fmt.Fprintf(cmd.ErrOrStderr(), "running policy %s\n", name) }
 			report, err := simulate.Run(o)
 			if err != nil {
 				return err
+			}
+			for _, note := range append(notes, report.Notes...) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "note: %s\n", note)
 			}
 			return form.Print(cmd.OutOrStdout(), printedReport(report, form.Is(inHTML)))
 		},
@@ -52,8 +68,19 @@ Policies: ` + policies() + `.`,
 	cmd.Flags().StringVar(&o.Services, "services", "", "prefix of the files of a recorded workload of services")
 	cmd.Flags().StringVar(&o.Pods, "pods", "", "file of recorded pods: comma-separated values with columns cpu_milli, memory_mib, creation_time and deletion_time")
 	cmd.Flags().StringSliceVar(&o.Policies, "policy", policy.Names(), "policies to compare")
+	cmd.Flags().StringArrayVarP(&manifests, "filename", "f", nil, "file or folder with NodePools, which say what may be launched and disrupted; may be repeated. Without it one NodePool may launch all instance types")
 	form.AddTo(cmd.Flags())
 	return cmd
+}
+
+// leaveToPools takes back the defaults of what NodePools say.
+func leaveToPools(flags *pflag.FlagSet, o *simulate.Options) {
+	if !flags.Changed("capacity") {
+		o.Capacity = ""
+	}
+	if !flags.Changed("budget") {
+		o.Budget = ""
+	}
 }
 
 // policies describes all policies in a sentence.

@@ -146,7 +146,7 @@ func Pool(o PoolObject, nodes int64, now time.Time) (cluster.Pool, error) {
 	if err != nil {
 		return cluster.Pool{}, fmt.Errorf("%s: %w", o.ID, err)
 	}
-	rules := policy(o, nodes, now)
+	rules := Policy(o, nodes, now)
 	rules.DeleteFirst = deleteFirst
 	return cluster.Pool{
 		ID:            o.ID,
@@ -259,7 +259,8 @@ func ConsolidateAfter(d karpv1.Disruption) (after time.Duration, ever bool) {
 	return d.ConsolidateAfter.Value()
 }
 
-func policy(o PoolObject, nodes int64, now time.Time) cluster.Policy {
+// Policy is how nodes of a pool may be disrupted now, where it has so many.
+func Policy(o PoolObject, nodes int64, now time.Time) cluster.Policy {
 	d := o.Disruption
 	after, ever := ConsolidateAfter(d)
 	budgets := readBudgets(d.Budgets, now)

@@ -150,6 +150,6 @@ func BenchmarkBudgets(b *testing.B) {
 	pool := PoolObject{Disruption: karpv1.Disruption{Budgets: []karpv1.Budget{{Nodes: "10%"}, {Nodes: "0", Schedule: &hourly, Duration: &hour}, {Nodes: "20%", Schedule: &nightly, Duration: &eight}}}}
 	at := time.Date(2026, 3, 4, 9, 30, 0, 0, time.UTC)
 	for b.Loop() {
-		policy(pool, 100, at)
+		Policy(pool, 100, at)
 	}
 }

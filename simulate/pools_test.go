@@ -1,0 +1,110 @@
+package simulate_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/daemok/daemok/kube/manifest"
+	"github.com/daemok/daemok/simulate"
+)
+
+// poolText is a NodePool with one requirement, and what follows in its spec.
+func poolText(name, key, value, more string) string {
+	return `---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: ` + name + `}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: [{key: ` + key + `, operator: In, values: ["` + value + `"]}]
+` + more
+}
+
+// manifests reads what -f reads.
+func manifests(t *testing.T, text string) []manifest.Object {
+	t.Helper()
+	objects, _, err := manifest.Read([]manifest.Source{{Name: "pools.yaml", Data: []byte(text)}}, "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
+const instanceType = "node.kubernetes.io/instance-type"
+
+// A pod of half a core is there for an hour. Of the made-up types the n-th has n cores for 0.3 n dollars an hour.
+func TestNodePoolsSayWhatIsLaunched(t *testing.T) {
+	path := files(t, map[string]string{".csv": jobColumns + "pod,500,1000,0,3600\n"}) + ".csv"
+	tests := map[string]struct {
+		manifests string
+		capacity  string
+		dollars   float64 // an hour, of the instance that is launched
+		tooLarge  int
+	}{
+		"a requirement":               {poolText("default", instanceType, "type-010", ""), "", 3, 0},
+		"the heavier of two":          {poolText("a", instanceType, "type-001", "") + poolText("b", instanceType, "type-004", "  weight: 10\n"), "", 1.2, 0},
+		"a limit of the heavier":      {poolText("a", instanceType, "type-001", "") + poolText("b", instanceType, "type-004", "  weight: 10\n  limits: {cpu: 2}\n"), "", 0.3, 0},
+		"--capacity beside that":      {poolText("default", "karpenter.sh/capacity-type", "on-demand", ""), "on-demand", 0.3, 0},
+		"nothing that the pool takes": {poolText("default", instanceType, "m5.large", ""), "", 0, 1},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := simulate.Run(simulate.Options{Manifests: manifests(t, tt.manifests), Capacity: tt.capacity, Source: simulate.Source{Pods: path, To: 3600}, Policies: []string{"untouched"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := got.Policies["untouched"].Course
+			if last := c[len(c)-1]; got.TooLarge != tt.tooLarge || last.DollarsPerHour < tt.dollars-1e-6 || last.DollarsPerHour > tt.dollars+1e-6 {
+				t.Errorf("$%g an hour in the end and %d pods too large; want $%g and %d", last.DollarsPerHour, got.TooLarge, tt.dollars, tt.tooLarge)
+			}
+		})
+	}
+}
+
+// The pods of nine cores leave after an hour, and the instance of ten goes for one of one core, unless the NodePool forbids that.
+func TestNodePoolsSayWhetherNodesAreDisrupted(t *testing.T) {
+	path := files(t, map[string]string{".csv": jobColumns + "pod,9000,1000,0,3600\npod,900,1000,0,90000\n"}) + ".csv"
+	any := func(more string) string {
+		return poolText("default", "kubernetes.io/os", "linux", "  disruption:\n"+more)
+	}
+	for name, tt := range map[string]struct {
+		manifests string
+		budget    string
+		evictions int
+	}{
+		"a budget of all":              {any("    budgets: [{nodes: '100%'}]\n"), "", 1},
+		"a budget of none":             {any("    budgets: [{nodes: '0'}]\n"), "", 0},
+		"--budget in place of that":    {any("    budgets: [{nodes: '0'}]\n"), "1", 1},
+		"a budget for others":          {any("    budgets: [{nodes: '0', reasons: [Empty]}]\n"), "", 1},
+		"empty nodes alone":            {any("    consolidationPolicy: WhenEmpty\n    consolidateAfter: 30s\n"), "", 0},
+		"a consolidateAfter of a week": {any("    consolidateAfter: 168h\n"), "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := simulate.Run(simulate.Options{Manifests: manifests(t, tt.manifests), Budget: tt.budget, Source: simulate.Source{Pods: path, To: 4 * 3600}, Policies: []string{"plain", "ours"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := got.Policies["ours"].Evictions; n != tt.evictions {
+				t.Errorf("%d evictions, want %d", n, tt.evictions)
+			}
+		})
+	}
+}
+
+func TestManifestsThatCannotBeSimulated(t *testing.T) {
+	path := files(t, map[string]string{".csv": jobColumns + "pod,500,1000,0,3600\n"}) + ".csv"
+	class := "---\napiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: other}\nspec: {role: nodes, amiSelectorTerms: [{alias: al2023@latest}], subnetSelectorTerms: [{tags: {a: b}}], securityGroupSelectorTerms: [{tags: {a: b}}]}\n"
+	for name, tt := range map[string]struct{ manifests, want string }{
+		"no NodePool":         {class, "the manifests have no NodePool"},
+		"a class that is not": {poolText("default", instanceType, "type-001", "") + class, "the manifests have no EC2NodeClass default"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := simulate.Run(simulate.Options{Manifests: manifests(t, tt.manifests), Source: simulate.Source{Pods: path, To: 3600}})
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Run = %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
