@@ -13,6 +13,7 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/pack"
+	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/scenario"
 )
@@ -26,7 +27,7 @@ var modest = decide.Effort{Place: 1_000_000, Pack: 1_000_000}
 // write first: pods by size, each on the first machine with room, else on a new
 // one: the cheapest that holds it or the one with most for its price, whichever
 // costs less in the end. A plan may cost three per cent more only if it has
-// fewer machines.
+// fewer machines, or none that is large for the cluster.
 func TestNoPlanIsDearerThanFirstFitDecreasing(t *testing.T) {
 	saved := 0.0
 	for seed := range *worlds {
@@ -38,7 +39,7 @@ func TestNoPlanIsDearerThanFirstFitDecreasing(t *testing.T) {
 			t.Fatalf("seed %d: %d pods are left, first fit pays %s", seed, left(&p), simple)
 		}
 		got := p.CostAfter - p.CostBefore
-		if got > simple && (len(p.Launches) >= machines || float64(got) > float64(simple)*(1+pack.Fewer)) {
+		if got > simple && (len(p.Launches) >= machines && !place.Sizes(s) || float64(got) > float64(simple)*(1+pack.Fewer)) {
 			t.Errorf("seed %d: %d machines cost %s, first fit decreasing buys %d for %s\n%s", seed, len(p.Launches), got, machines, simple, scenario.Print(s))
 		}
 		saved += 1 - float64(got)/float64(simple)
@@ -48,7 +49,7 @@ func TestNoPlanIsDearerThanFirstFitDecreasing(t *testing.T) {
 
 // TestSmallPlansAreTheCheapest compares with the cheapest machines that there
 // are, found by trying all. Those plans that are not the cheapest are mostly
-// those that cost up to three per cent more to have fewer machines.
+// those that cost up to three per cent more to have fewer machines, or none that is large for the cluster.
 func TestSmallPlansAreTheCheapest(t *testing.T) {
 	few := func(r *rand.Rand) *cluster.Snapshot { return market(r, 4, 1+r.IntN(7), 2) }
 	for name, c := range map[string]struct {
@@ -57,7 +58,7 @@ func TestSmallPlansAreTheCheapest(t *testing.T) {
 		worst float64 // share by which one may be dearer
 	}{
 		"zones and hosts":  {few, 0.96, 0.05},
-		"a spread as well": {func(r *rand.Rand) *cluster.Snapshot { return spread(few(r)) }, 0.96, 0.05},
+		"a spread as well": {func(r *rand.Rand) *cluster.Snapshot { return spread(few(r)) }, 0.95, 0.05},
 		"a node as well":   {func(r *rand.Rand) *cluster.Snapshot { return withNode(r, spread(few(r))) }, 0.97, 0.05},
 	} {
 		t.Run(name, func(t *testing.T) {

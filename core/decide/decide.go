@@ -184,7 +184,7 @@ func homes(s *cluster.Snapshot, policy Policy, effort Effort) (place.Result, *pl
 	best := surely(s, func(s *cluster.Snapshot) choice {
 		return unmoved(func(calm bool) choice {
 			options.Calm = calm
-			return sought(s, options, effort)
+			return inSmall(s, options, effort)
 		})
 	})
 	e.hold(&best.result)

@@ -17,11 +17,11 @@ func mixed(t *testing.T, evenPrice string) string {
 	t.Helper()
 	var out strings.Builder
 	out.WriteString(`catalogue sizes 1
-kind c8 cpu=8100m memory=8100Mi pods=40
+kind c8 cpu=8 memory=8100Mi pods=40
   offer a on-demand 0.20
-kind r8 cpu=8100m memory=64100Mi pods=40
+kind r8 cpu=8 memory=64100Mi pods=40
   offer a on-demand 0.40
-kind m8 cpu=8100m memory=36100Mi pods=40
+kind m8 cpu=8 memory=36100Mi pods=40
   offer a on-demand ` + evenPrice + `
 shape cpu namespace=default cpu=1 memory=1Gi
 shape memory namespace=default cpu=1 memory=8Gi
@@ -67,7 +67,7 @@ func TestMachinesThatSuitAllPodsAreBoughtWhereThatPays(t *testing.T) {
 // else.
 func TestOnePodWithAGPUSpoilsNoOthers(t *testing.T) {
 	text := mixed(t, "0.300") + "waiting default/gpu shape=gpu\n"
-	text = strings.Replace(text, "shape cpu ", `kind g8 cpu=8100m memory=37100Mi pods=40 nvidia.com/gpu=1
+	text = strings.Replace(text, "shape cpu ", `kind g8 cpu=8 memory=37100Mi pods=40 nvidia.com/gpu=1
   offer a on-demand 3
 shape gpu namespace=default cpu=8 memory=36Gi nvidia.com/gpu=1 priority=10
 shape cpu `, 1)
@@ -151,7 +151,7 @@ func TestTurnsThatPayAreTaken(t *testing.T) {
 // would come there first, and a second one would be bought for a large pod.
 func TestMachinesForLargePodsOpenLast(t *testing.T) {
 	text := `catalogue sizes 1
-kind small cpu=8100m memory=32100Mi pods=40
+kind small cpu=8 memory=32100Mi pods=40
   offer a on-demand 0.40
 kind large cpu=64100m memory=256100Mi pods=40
   offer a on-demand 3.40

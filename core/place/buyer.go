@@ -49,6 +49,8 @@ type buyer struct {
 	ready     *Ready                    // what was prepared of pools
 	number    int                       // of the pool among them
 	lots      map[string]*lot
+	sizes     *sizes     // nil: none is too large
+	large     bitset.Set // options that are too large for the cluster; nil: none are
 	cramped   bitset.Set // options that leave less to pods than the floor asks for; nil: none do
 	lastLot   *lot
 	setText   []byte // kept for its memory
@@ -71,9 +73,9 @@ type way struct {
 	barred  bool // minValues cannot be kept
 }
 
-func newBuyer(p *fit.Pool, d amount.Dims, ready *Ready, number int) *buyer {
+func newBuyer(p *fit.Pool, d amount.Dims, ready *Ready, number int, z *sizes) *buyer {
 	first := ready.pools[number].outset.Get(func() *outset { return outsetOf(p) })
-	b := &buyer{Pool: p, ready: ready, number: number, available: first.available.Clone(), parted: parted(p), risky: first.risky, stocked: first.stocked}
+	b := &buyer{Pool: p, sizes: z, ready: ready, number: number, available: first.available.Clone(), parted: parted(p), risky: first.risky, stocked: first.stocked}
 	b.within = b.available.Clone()
 	b.free = make([][]int64, len(p.Kinds))
 	for k := range p.Kinds {

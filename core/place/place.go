@@ -46,6 +46,7 @@ type Options struct {
 	EvenHosts bool                        // see topology.Board.Even; the answer may be dearer than the usual one, and leave more pods
 	Thrift    float64                     // what all that pools may still own counts as when machines are compared: those that take little of it come first
 	Calm      bool                        // what interruptions are likely to cost has no say in what machines are chosen, but in which spot offers these come from
+	Small     bool                        // machines that are large for the cluster are launched only for pods that fit on no others, see Sizes
 	Ready     *Ready                      // what was prepared for the snapshot, or one with the same pools and daemons; nil: nothing
 	Unproven  bool                        // neither Bound nor Margins are worked out
 	Leanings  []Leaning                   // by shape, in the order of placing; those that are missing are as usual
@@ -205,8 +206,12 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 		seat.at, seat.id = i, i
 	}
 	r.firstLaunch = len(r.seats)
+	var z *sizes
+	if o.Small {
+		z = sizesOf(s)
+	}
 	for i, p := range pools {
-		b := newBuyer(p, r.dims, ready, i)
+		b := newBuyer(p, r.dims, ready, i, z)
 		b.run = r
 		r.limited = r.limited || b.limits != nil
 		r.buyers = append(r.buyers, b)

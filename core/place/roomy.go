@@ -10,9 +10,9 @@ import (
 )
 
 // roomy is the terms without the options that leave less to pods than the pool's
-// floor asks for; nil where it asks for nothing, or all leave as much.
+// floor asks for, and without those that are too large for the cluster; nil where all are.
 func (b *buyer) roomy(terms []fit.Term) []fit.Term {
-	if b.cramped == nil {
+	if b.cramped == nil && b.large == nil {
 		return nil
 	}
 	out := make([]fit.Term, 0, len(terms))
@@ -26,25 +26,42 @@ func (b *buyer) roomy(terms []fit.Term) []fit.Term {
 	return out
 }
 
-// noteCramped lists the options that leave too little to pods.
+// noteCramped lists the options that leave too little to pods, and those that are too large for the cluster.
 func (b *buyer) noteCramped() {
-	for i, o := range b.Options {
-		if !b.Kinds[o.Kind].Cramped {
-			continue
+	add := func(to *bitset.Set, option int) {
+		if *to == nil {
+			*to = bitset.New(len(b.Options))
 		}
-		if b.cramped == nil {
-			b.cramped = bitset.New(len(b.Options))
-		}
-		b.cramped.Add(i)
+		to.Add(option)
 	}
+	for i, o := range b.Options {
+		if b.Kinds[o.Kind].Cramped {
+			add(&b.cramped, i)
+		}
+		if b.tooLarge(o.Kind) {
+			add(&b.large, i)
+		}
+	}
+	if b.large != nil && b.large.Count() == len(b.Options) {
+		b.large = nil // there are no others
+	}
+}
+
+// tooLarge reports whether machines of the kind are too large for the cluster. Where the pool may have so many nodes
+// only, none is.
+func (b *buyer) tooLarge(kind int) bool {
+	return b.sizes != nil && b.Limits.Nodes == nil && b.sizes.tooLarge(b.KindAt(kind).Capacity)
 }
 
 func (b *buyer) isCramped(option int) bool { return b.cramped != nil && b.cramped.Has(option) }
 
-// leaveCramped removes these from the options.
+// leaveCramped removes both from the options.
 func (b *buyer) leaveCramped(options bitset.Set) {
 	for i := range b.cramped {
 		options[i] &^= b.cramped[i]
+	}
+	for i := range b.large {
+		options[i] &^= b.large[i]
 	}
 }
 
