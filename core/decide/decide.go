@@ -109,6 +109,7 @@ func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *retire.Fou
 		leaving := leave(promised(s, coming.Placements), &placed, coming.Placements, policy, effort, found)
 		out.Withdrawals, out.Moves, out.Kept, out.Asked = withdrawals(s, &placed, &coming), leaving.Moves, leaving.Kept, leaving.Asked()
 	}
+	out.Emptying = emptying(s, &out)
 	out.CostAfter = out.CostBefore + change(s, &out)
 	return out
 }
@@ -130,6 +131,16 @@ func leave(s *cluster.Snapshot, placed *place.Result, coming []plan.Placement, p
 		continue
 	}
 	return out
+}
+
+// emptying lists the nodes that are to empty by themselves, beside those that go with the plan or
+// that it puts pods on.
+func emptying(s *cluster.Snapshot, p *plan.Plan) []plan.Emptying {
+	goes, needed := map[string]bool{}, needed(p.Placements)
+	for _, r := range p.Removals() {
+		goes[r.Node] = true
+	}
+	return retire.Emptying(s, func(node string) bool { return goes[node] || needed(node) })
 }
 
 // leaving is how nodes are let go.

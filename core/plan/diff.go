@@ -50,6 +50,9 @@ func (p Plan) deeds() []string {
 			out = append(out, fmt.Sprintf("hold %s/%s on node %s", pod.Namespace, pod.Name, h.Node))
 		}
 	}
+	for _, e := range p.Emptying {
+		out = append(out, "empty node "+e.Node)
+	}
 	for _, u := range p.Unplaced {
 		for _, pod := range u.Pods {
 			out = append(out, fmt.Sprintf("leave %s/%s", pod.Namespace, pod.Name))

@@ -50,6 +50,9 @@ func (p Plan) String() string {
 	for _, k := range p.Kept {
 		fmt.Fprintln(&b, k)
 	}
+	for _, e := range p.Emptying {
+		fmt.Fprintln(&b, e)
+	}
 	return b.String()
 }
 
@@ -324,3 +327,6 @@ func few(names []string) string {
 	}
 	return text
 }
+
+// String says in words that the node is to empty.
+func (e Emptying) String() string { return fmt.Sprintf("empty %s: %s", e.Node, e.Note) }

@@ -53,7 +53,7 @@ var planNouns = map[string]func(*planParser, []string) error{
 	"margin": (*planParser).margin, "fewer": (*planParser).fewer, "likely": (*planParser).likely, "runner-up": (*planParser).runnerUp, "requests": (*planParser).requests, "place": (*planParser).place,
 	"withdraw": (*planParser).withdraw, "move": (*planParser).newMove, "remove": (*planParser).remove, "end": (*planParser).end, "keep": (*planParser).keep, "unplaced": (*planParser).newUnplaced, "for": (*planParser).pod, "reason": (*planParser).reason,
 	"note": (*planParser).note, "dropped": (*planParser).newDropped, "wish": (*planParser).wish,
-	"joining": (*planParser).joining, "hold": (*planParser).hold, "machine": (*planParser).awaited,
+	"joining": (*planParser).joining, "hold": (*planParser).hold, "empty": (*planParser).empty, "machine": (*planParser).awaited,
 	"join":    (*planParser).join,
 	"labels":  func(p *planParser, w []string) error { return p.labels(w) },
 	"require": func(p *planParser, w []string) error { return p.require(w) },
@@ -286,6 +286,17 @@ func (p *planParser) keep(w []string) error {
 	k := plan.Kept{Node: node}
 	err = fields(rest, map[string]func(string) error{"reason": into((*string)(&k.Reason)), "by": into((*string)(&k.By)), "why": into(&k.Why)})
 	p.out.Kept = append(p.out.Kept, k)
+	return err
+}
+
+func (p *planParser) empty(w []string) error {
+	node, rest, err := named(w)
+	if err != nil {
+		return err
+	}
+	e := plan.Emptying{Node: node}
+	err = fields(rest, map[string]func(string) error{"claim": into(&e.Claim), "pool": pool(&e.Pool), "note": into(&e.Note)})
+	p.out.Emptying = append(p.out.Emptying, e)
 	return err
 }
 

@@ -69,6 +69,9 @@ func PrintPlan(pl *plan.Plan) string {
 	for _, k := range pl.Kept {
 		p.line(0, "keep", quote(k.Node), field("reason", string(k.Reason)), field("by", string(k.By)), field("why", k.Why))
 	}
+	for _, e := range pl.Emptying {
+		p.line(0, "empty", quote(e.Node), field("claim", e.Claim), poolField(e.Pool), field("note", e.Note))
+	}
 	for _, h := range pl.Holds {
 		p.line(0, "hold", quote(h.Node), timed("until", h.Until))
 		for _, on := range h.For {

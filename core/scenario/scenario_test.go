@@ -347,6 +347,7 @@ func fullPlan(s *cluster.Snapshot) *plan.Plan {
 		Placements:  placements,
 		Withdrawals: []plan.Withdrawal{{Claim: "c", Pool: id, Note: "no pod \"waits\""}},
 		Kept:        []plan.Kept{{Node: "m", Reason: plan.Drifted, By: plan.KeptByBudget, Why: "no \"budget\""}},
+		Emptying:    []plan.Emptying{{Node: "m", Claim: "old 1", Pool: cluster.PoolID{Kind: "NodePool", Name: "p"}, Note: "a b"}},
 		Holds:       []plan.Hold{{Node: "m", Pods: []cluster.Pod{pod}, For: []string{"new-1", "old 1"}, Until: s.Now}},
 		Dropped:     []plan.Dropped{{Wishes: []string{"a \"wish\""}, Pods: []cluster.Pod{pod}, Saves: 14}},
 		Unplaced:    []plan.Unplaced{{Shape: pod.Shape, Early: true, Pods: []cluster.Pod{pod}, Reasons: []plan.Reason{{Pool: id, Text: "no room", MinValues: true, Rule: "limit", Others: true}}}}}
