@@ -18,7 +18,6 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 )
@@ -29,10 +28,6 @@ type Options struct {
 	Payback    Payback
 	SpotToSpot bool    // spot machines may be replaced by cheaper spot machines
 	Weigh      Weigher // nil: wishes of pods hold until these cannot be placed with them
-	// Groups is how many steps one search may spend on machines for groups of each
-	// size; 0 means enough for about sixty. Large clusters that are far from rest come
-	// to it by more searches: the most wasteful nodes go first.
-	Groups pack.Effort
 }
 
 // Weigher tells which wishes of pods are worth what they cost, by shape; nil: all
