@@ -31,6 +31,7 @@ import (
 	"github.com/daemok/daemok/controller/repair"
 	"github.com/daemok/daemok/controller/reserved"
 	"github.com/daemok/daemok/controller/shift"
+	"github.com/daemok/daemok/controller/steer"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
@@ -93,6 +94,8 @@ type Parts struct {
 	Room        cluster.Room             // what each machine is to leave to pods, likewise
 
 	OlderDrift func() bool // whether nodes of Provisioners drift, as it is now; nil: they do not
+
+	Steering bool // nodes that should go next empty without evictions; else what was done for that is taken back
 
 	Repair cluster.Repair // when unhealthy nodes are repaired, of pools that do not say and of none
 
@@ -277,10 +280,11 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	drains.Holds, drains.Shifted, drains.Held = holds, shifts.Shifted, collector.HoldsDrain
 	drains.Foreign = func(ctx context.Context, n *corev1.Node) (bool, error) { return foreign.Node(ctx, all, n) }
 	planned := make(chan struct{})
+	steers := &steer.Steering{Store: p.Store, Off: !p.Steering, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now}
 	program := &Program{
 		Keeper: keeper, Planned: planned,
 		Loops: []Loop{p.claims(claims), nodeLoop(p.Store, drains.Reconcile)},
-		Tasks: []func(context.Context) error{launcher.Run, p.plans(keeper, ledger, applier, requests, planned), p.ring(planned)},
+		Tasks: []func(context.Context) error{launcher.Run, p.plans(keeper, ledger, applier, requests, steers.Newest, planned), p.ring(planned)},
 	}
 	program.Rounds = program.Later([]Round{
 		{What: "find NodeClaims lost before their launch", Do: func(ctx context.Context) (time.Duration, error) { return lostEvery, applier.FindLost(ctx) }},
@@ -295,6 +299,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		}).Round},
 		{What: "find instances that left their capacity reservations", Do: (&reserved.Syncer{Store: p.Store, Machines: p.Machines(reservedName), Log: p.Log}).Round},
 		{What: "scale workloads back after a surge", Do: drains.TakeBack},
+		{What: "empty nodes that should go next", Do: steers.Round},
 		{What: "report what DisruptionPolicies allow", Do: (&policy.Teller{
 			Live: p.Live, Store: p.Store, Keeper: keeper, Events: p.Events, Tripped: p.Metrics.BreakerTripped, Log: p.Log, Now: p.Now,
 		}).Round},

@@ -15,6 +15,7 @@ import (
 	"github.com/daemok/daemok/controller/pool"
 	"github.com/daemok/daemok/controller/remember"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/snapshot"
@@ -25,14 +26,14 @@ import (
 const resumeAgain = 2 * time.Second
 
 // plans is the task that makes plans, once everything that there is has been
-// seen and what an earlier process left is taken up. It closes planned with the first.
-func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *apply.Applier, requests *claim.Requests, planned chan<- struct{}) func(context.Context) error {
+// seen and what an earlier process left is taken up. newest is handed each; planned is closed with the first.
+func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *apply.Applier, requests *claim.Requests, newest func(plan.Plan), planned chan<- struct{}) func(context.Context) error {
 	teller := &planner.Teller{Log: p.Log, Events: p.Events, Metrics: p.Metrics, Nominations: p.Nominations, Failures: p.Failures, Pods: p.Pods,
 		Workloads: planner.NewWorkloads(p.Live, p.Events), Becoming: p.becoming, Traces: p.Traces, First: func() { close(planned) }}
 	listeners := planner.All{p.Traces, teller, &record.Clerk{Record: p.Record, Now: p.Now}}
 	loop := &planner.Planner{
 		Source: keeper, Ledger: ledger, Applier: applier, Now: p.Now, Traces: p.Traces,
-		Listener: listeners,
+		Listener: withNewest{listeners, newest},
 		Preparer: &claim.Preparer{Pools: keeper, Machines: p.Machines(plansName), Log: p.Log, Requests: requests},
 		Policy:   p.Policy, Effort: p.Effort, Window: p.Window, Planning: p.Metrics.Planning,
 	}
@@ -58,6 +59,18 @@ func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *app
 		telling.Go(func() { _ = Round{What: "keep what was seen lately", Do: book.Round}.Run(ctx, p.Log) })
 		return loop.Run(ctx)
 	}
+}
+
+// withNewest also hands on each plan when it is made.
+type withNewest struct {
+	planner.All
+	newest func(plan.Plan)
+}
+
+// Planned tells of a new plan.
+func (w withNewest) Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration) {
+	w.All.Planned(s, p, took)
+	w.newest(p)
 }
 
 // ring keeps the record in ConfigMaps, where it is known in which namespace, once the first plan is made.

@@ -19,3 +19,9 @@ var SurgeRBAC []byte
 //
 //go:embed rbac-nominate.yaml
 var NominateRBAC []byte
+
+// SteeringRBAC is the manifest of optional rights: to patch pods, so that those on nodes that are to empty get a deletion
+// cost.
+//
+//go:embed rbac-steering.yaml
+var SteeringRBAC []byte

@@ -96,6 +96,10 @@ type Metrics struct {
 
 	RecordWrites *prometheus.CounterVec // result
 
+	NodesEmptying  *prometheus.GaugeVec // nodepool
+	PodsEmptying   prometheus.Gauge
+	SteeringWrites *prometheus.CounterVec // kind, result
+
 	OrphansHeld prometheus.Gauge
 	ClockAhead  prometheus.Gauge
 
@@ -187,6 +191,10 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 		OtherControllers: b.gauges("daemok_other_controllers").WithLabelValues(),
 
 		RecordWrites: b.counters("daemok_record_writes_total"),
+
+		NodesEmptying:  b.gauges("daemok_nodes_emptying"),
+		PodsEmptying:   b.gauges("daemok_pods_emptying").WithLabelValues(),
+		SteeringWrites: b.counters("daemok_emptying_writes_total"),
 
 		claimsDisrupted: b.counters("karpenter_nodeclaims_disrupted_total"),
 		podsDisrupted:   b.counters("karpenter_pods_disruption_initiated_total"),

@@ -27,6 +27,7 @@ func fromZero() map[string][][]string {
 		"karpenter_cloudprovider_errors_total":                        launchErrors(),
 		"karpenter_pods_drained_total":                                {{""}, {lower(plan.Empty)}, {lower(plan.Underutilized)}, {lower(plan.Drifted)}, {lower(plan.Expired)}},
 		"karpenter_pods_eviction_requests_total":                      {{"200"}, {"429"}, {"500"}},
+		"daemok_emptying_writes_total":                                steeringWrites(),
 		"daemok_record_writes_total":                                  {{"written"}, {"conflict"}, {"forbidden"}, {"failed"}},
 		"karpenter_interruption_received_messages_total": {
 			{string(cloud.Interrupted)}, {string(cloud.Rebalance)}, {string(cloud.Maintenance)}, {string(cloud.HasStopped)}, {string(cloud.Terminated)},
@@ -34,6 +35,16 @@ func fromZero() map[string][][]string {
 		},
 		"karpenter_interruption_instance_status_unhealthy_total": {{string(cloud.InstanceFails)}, {string(cloud.SystemFails)}, {string(cloud.Scheduled)}},
 	}
+}
+
+// steeringWrites are the kinds of objects that are changed to have nodes empty, with the results.
+func steeringWrites() (out [][]string) {
+	for _, kind := range []string{"node", "pod"} {
+		for _, result := range []string{"written", "conflict", "forbidden", "failed"} {
+			out = append(out, []string{kind, result})
+		}
+	}
+	return out
 }
 
 // launchErrors are the kinds of errors that launches may end with.

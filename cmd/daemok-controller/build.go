@@ -179,6 +179,7 @@ func (p *parts) add(ctx context.Context) error {
 		MachineCost: p.options.machineCost,
 		Room:        p.options.room,
 		Repair:      p.options.repair(),
+		Steering:    p.options.steering,
 		OlderDrift:  p.drifts.on,
 		TagPace:     flowcontrol.NewTokenBucketRateLimiter(tagsPerSecond, tagsAtOnce),
 		Filled:      p.manager.GetCache().WaitForCacheSync,

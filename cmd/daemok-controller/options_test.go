@@ -70,6 +70,8 @@ func TestOptions(t *testing.T) {
 		"options of the older generation are named": {[]string{"--aws-node-name-convention=ip-name", "--aws-isolated-vpc"}, with(map[string]string{"LEADER_ELECT": "false", "DISABLE_WEBHOOK": "true"}), func(o options) bool {
 			return slices.Equal(o.older, []string{"aws-isolated-vpc", "aws-node-name-convention", "disable-webhook", "leader-elect"}) && len(o.ignored) == 0 && !o.isolatedVPC && o.leaderElection
 		}},
+		"nodes are told to empty":               {nil, named, func(o options) bool { return o.steering }},
+		"nodes need not be told to empty":       {nil, with(map[string]string{"STEERING": "false"}), func(o options) bool { return !o.steering && len(o.ignored) == 0 }},
 		"metrics have their older names too":    {nil, named, func(o options) bool { return o.legacyMetrics }},
 		"metrics need not have the older names": {nil, with(map[string]string{"LEGACY_METRICS": "false"}), func(o options) bool { return !o.legacyMetrics && len(o.ignored) == 0 }},
 		"nobody asks for zonal shifts":          {nil, named, func(o options) bool { return !o.zonalShift }},
@@ -174,7 +176,7 @@ var wrong = map[string]string{
 	"leader-election-name": "", "leader-election-namespace": "", "memory-limit": "1Gi", "cpu-requests": "-1", "log-level": "loud", "log-encoding": "xml",
 	"log-output-paths": "", "log-error-output-paths": "", "batch-max-duration": "10", "batch-idle-duration": "-1s", "preference-policy": "Always", "nominate-pods": "maybe",
 	"preference-worth": "0", "min-values-policy": "Maybe", "scheduler-config": "podTopologySpread: {defaultConstraints: [{topologyKey: zone}]}",
-	"feature-gates": "NodeRepair", "payback": "yes", "enable-profiling": "2", "disable-cluster-state-observability": "no way", "offering-metrics": "some",
+	"feature-gates": "NodeRepair", "payback": "yes", "steering": "some", "enable-profiling": "2", "disable-cluster-state-observability": "no way", "offering-metrics": "some",
 	"legacy-metrics": "old", "enable-tracing": "grpc", "cluster-name": "", "cluster-endpoint": "ID.gr7.eu-west-1.eks.amazonaws.com", "cluster-ca-bundle": "-----BEGIN CERTIFICATE-----",
 	"aws-feature-gates": "NodeClassCEL", "isolated-vpc": "private", "enable-zonal-shift": "a", "eks-control-plane": "eks", "vm-memory-overhead-percent": "7.5",
 	"interruption-queue": "https://sqs.eu-west-1.amazonaws.com/123456789012/prod", "assume-role-arn": "nodes", "assume-role-duration": "1m", "reserved-enis": "-1", "machine-cost": "$1", "min-pod-memory": "some",

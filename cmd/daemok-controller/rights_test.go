@@ -1,6 +1,7 @@
 package main
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,19 @@ import (
 // could be bound or created, and so the cluster be taken over.
 var forbidden = []string{"*", "pods", "bindings", "pods/binding", "pods/status", "pods/exec", "pods/ephemeralcontainers", "deployments", "statefulsets",
 	"replicasets", "daemonsets", "replicationcontrollers", "jobs", "cronjobs", "secrets", "serviceaccounts/token", "clusterroles", "clusterrolebindings", "roles", "rolebindings"}
+
+// Beside these rights those to patch pods are optional, which bind and create none.
+func TestTheRightsOfSteeringAreToPatchPods(t *testing.T) {
+	var role rbacv1.ClusterRole
+	first, _, _ := strings.Cut(string(deploy.SteeringRBAC), "\n---\n")
+	if err := yaml.Unmarshal([]byte(first), &role); err != nil {
+		t.Fatal(err)
+	}
+	want := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"patch"}}}
+	if !reflect.DeepEqual(role.Rules, want) {
+		t.Errorf("the rules are %v, want %v", role.Rules, want)
+	}
+}
 
 // SC-14: whoever has these rights can evict pods, and bind or create none, nor change
 // what workloads run.

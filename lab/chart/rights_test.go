@@ -73,6 +73,7 @@ func TestTheRightsAreThoseOfDeploy(t *testing.T) {
 		"as deployed by hand":             {"karpenter", "kube-system", "karpenter", nil, [][]byte{deploy.RBAC}},
 		"with surges":                     {"karpenter", "kube-system", "karpenter", map[string]any{"rbac": surge}, [][]byte{deploy.RBAC, deploy.SurgeRBAC}},
 		"with nominations":                {"karpenter", "kube-system", "karpenter", map[string]any{"settings": map[string]any{"clusterName": "c", "nominatePods": true}}, [][]byte{deploy.RBAC, deploy.NominateRBAC}},
+		"with steering":                   {"karpenter", "kube-system", "karpenter", map[string]any{"rbac": map[string]any{"steering": true}}, [][]byte{deploy.RBAC, deploy.SteeringRBAC}},
 		"another name, another namespace": {"daemok", "nodes", "daemok", map[string]any{"rbac": surge}, [][]byte{deploy.RBAC, deploy.SurgeRBAC}},
 	}
 	for name, tt := range tests {

@@ -43,6 +43,9 @@ const nothingSpeaks = "stays: nothing speaks for letting it go"
 // follows.
 const mightGo = "stays, though it might go: "
 
+// toEmpty is said of a node from when it has the taint that has it empty.
+const toEmpty = "is to empty without evictions: new pods go to other nodes while these have room, and scale-downs begin with its pods"
+
 // nodes says of every node of ours why it goes or stays.
 func (m *minutes) nodes() {
 	going := map[string]*plan.Move{}
@@ -55,10 +58,17 @@ func (m *minutes) nodes() {
 	for i := range m.p.Kept {
 		kept[m.p.Kept[i].Node] = &m.p.Kept[i]
 	}
+	why := map[string]string{}
+	for _, e := range m.p.Emptying {
+		why[e.Node] = e.Note
+	}
 	for i := range m.s.Nodes {
 		n := &m.s.Nodes[i]
 		if n.Claim == "" {
 			continue
+		}
+		if n.Emptying() {
+			m.hold(Object{Node, n.Name}, n.Claim, TopicEmpties, toEmpty, why[n.Name], nil)
 		}
 		if move := going[n.Name]; move != nil {
 			m.goes(n, move)

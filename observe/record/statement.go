@@ -67,6 +67,7 @@ type Topic string
 // The topics. What has none happened at one moment.
 const (
 	TopicStay    Topic = "stay"    // whether a node stays
+	TopicEmpties Topic = "empties" // whether a node is to empty without evictions
 	TopicHealth  Topic = "health"  // whether an unhealthy node is repaired
 	TopicPlace   Topic = "place"   // where a pod is to run
 	TopicReady   Topic = "ready"   // whether a pool may buy machines

@@ -142,7 +142,7 @@ func (w *world) start(s setup) *controller {
 		Log:     w.log, Now: now, Clock: clock, NewID: w.newID, CallFor: 20 * time.Second,
 		Window: planner.Window{Idle: time.Second, Max: 10 * time.Second},
 		Filled: s.begins,
-		Began:  func() {}, Spreads: s.spreads, Cluster: "test", Namespace: "kube-system", Pod: s.pod, Record: &record.Record{}, Policy: s.policy, Effort: effort, Traces: s.traces,
+		Began:  func() {}, Spreads: s.spreads, Cluster: "test", Namespace: "kube-system", Pod: s.pod, Steering: true, Record: &record.Record{}, Policy: s.policy, Effort: effort, Traces: s.traces,
 	})
 	if err == nil && s.traces != nil {
 		err = (&follower.Follower{Metrics: metrics, Leading: func() bool { return true }, Traces: s.traces, Now: now}).Follow(ctx, shown)
