@@ -21,6 +21,7 @@ import (
 	"github.com/daemok/daemok/kube/legacy/live"
 	"github.com/daemok/daemok/kube/legacy/migrate"
 	"github.com/daemok/daemok/kube/legacy/move"
+	"github.com/daemok/daemok/kube/steering"
 	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -80,13 +81,14 @@ func (w *world) mover(n int) *move.Mover {
 }
 
 // scenery is which pods run where, and which nodes there are, so that it shows if one was made
-// anew.
+// anew. That a node is to empty is no part of it: plans change their mind, and no pod goes for its sake.
 func (w *world) scenery() map[string]string {
 	out := map[string]string{}
 	for _, p := range w.allPods() {
 		out["pod "+p.Name] = fmt.Sprintf("%s on %s, %v", p.UID, p.Spec.NodeName, p.DeletionTimestamp)
 	}
 	for _, n := range w.nodes() {
+		steering.Untaint(&n)
 		out["node "+n.Name] = fmt.Sprintf("%s %s, %v %v", n.UID, n.Spec.ProviderID, n.DeletionTimestamp, n.Spec.Taints)
 	}
 	return out
