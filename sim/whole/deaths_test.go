@@ -123,9 +123,9 @@ func commands() map[string]*command {
 			w.until(5*time.Minute, "two pods on a node", func() bool { return w.run(2) && len(w.nodes()) == 1 })
 			return c
 		}, func(w *world) { w.deploy("big", 0, plain) }, func(w *world) bool { return w.isOpenOn("m5.large", 1) }},
-		"three nodes become one": {func(w *world) *controller {
+		"three expensive nodes become one": {func(w *world) *controller {
 			return w.upWith(setup{}, 3, nil, ofCores("1200m"))
-		}, func(w *world) { w.types("m5.large", "m5.xlarge") }, func(w *world) bool { return w.isOpenOn("m5.xlarge", 3) }},
+		}, func(w *world) { w.types("m5.large", "c5.xlarge") }, func(w *world) bool { return w.isOpenOn("c5.xlarge", 3) }},
 	}
 }
 
