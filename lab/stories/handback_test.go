@@ -34,7 +34,7 @@ func (w *words) String() string {
 }
 
 // lives are the pods, nodes and machines of the story, by what they keep for life; that a busy
-// host's kubelet is late for a moment is of no matter.
+// host's kubelet is late for a moment, or that a plan has another node empty, is of no matter.
 func (s *story) lives() string {
 	s.Helper()
 	var b strings.Builder
@@ -45,7 +45,7 @@ func (s *story) lives() string {
 		fmt.Fprintf(&b, "%s is %s %v", n.GetUID(), text(n, "spec", "providerID"), n.GetDeletionTimestamp())
 		taints, _, _ := unstructured.NestedSlice(n.Object, "spec", "taints")
 		for _, t := range taints {
-			if key := fmt.Sprint(t.(map[string]any)["key"]); !strings.HasPrefix(key, ofKubelets) {
+			if key := fmt.Sprint(t.(map[string]any)["key"]); !strings.HasPrefix(key, ofKubelets) && key != emptyingTaint {
 				b.WriteString(" " + key)
 			}
 		}
@@ -95,6 +95,9 @@ func TestHandedBackAndTakenOver(t *testing.T) {
 		t.Fatalf("daemok handback: %v\n%s", err, said)
 	}
 	unchanged("after the hand-back")
+	if all := mustKubectl(t, s.dir, "get", "nodes", "-o", "jsonpath={.items[*].spec.taints}"); strings.Contains(all, emptyingTaint) {
+		t.Errorf("after the hand-back nodes have the taints %s", all)
+	}
 	if all := mustKubectl(t, s.dir, "get", "nodeclaims,nodes,ec2nodeclasses", "-o", "jsonpath={.items[*].metadata.annotations}"); strings.Contains(all, "daemok.sh/") {
 		t.Errorf("after the hand-back there is %s", all)
 	}

@@ -109,6 +109,9 @@ func (w world) nodeFaults(p *corev1.Pod, n *corev1.Node) (wrong []string) {
 // kubelet of a busy machine is late, and pods that run need not tolerate them.
 const ofKubelets = "node.kubernetes.io/"
 
+// emptyingTaint is on nodes that plans name as those to empty; it comes and goes, and no pod goes for its sake.
+const emptyingTaint = "daemok.sh/emptying"
+
 func forbids(t *corev1.Taint) bool {
 	return t.Effect != corev1.TaintEffectPreferNoSchedule && !strings.HasPrefix(t.Key, ofKubelets)
 }

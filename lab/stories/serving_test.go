@@ -27,6 +27,7 @@ import (
 // what does bring them.
 var rarely = map[string]string{
 	"daemok_interruption_queue_readable":                               "a queue",
+	"daemok_nodes_emptying":                                            "a pool of several nodes, of which one could empty",
 	"daemok_disruption_blocked_nodes":                                  "a node that is kept",
 	"operator_awsnodetemplate_termination_duration_seconds":            "an AWSNodeTemplate",
 	"operator_capacitybuffer_status_condition_count":                   "nothing: no CapacityBuffer is served",
