@@ -6,7 +6,7 @@ import (
 )
 
 // smallMore is what a plan without large instances may cost more than one with them, as a share. Source: daemok simulate
-// with services-a and services-b: it saves several times as much over a day.
+// with half a day of services-b, of which plain rules save a tenth by it.
 const smallMore = 0.03
 
 // inSmall is the plan without instances that are large for the cluster, of which more is idle once the number of pods

@@ -18,8 +18,8 @@ const togetherMost = 30
 
 // consolidation lets nodes go that the cluster is cheaper without: each by
 // itself, those first that save most for what they disturb. Groups of others are
-// not looked at: on days of services (daemok simulate) moves of groups cost 3 %
-// more in the end, with half as many evictions again. Nodes that are dear even
+// not looked at: half a day of services-b (daemok simulate) costs 2.6 % more with
+// moves of groups, and takes 1,384 evictions instead of 822. Nodes that are dear even
 // when they are full come before all others, together, and take no pods, so that
 // no pod moves twice. What pods of a node
 // are worth on the market bounds what can be saved by replacing it, so that most
