@@ -8,6 +8,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/simulate/rows"
 )
 
 // Columns of the files, all whole numbers but names. Others are passed over.
@@ -59,7 +60,7 @@ type job struct {
 func readPods(path string) (recording, error) {
 	x := newReader()
 	x.fixed = true
-	err := readRows(path, []string{columnCPU, columnMemory, columnCreated, columnDeleted}, func(r *row) { x.job(r, "") })
+	err := rows.Read(path, []string{columnCPU, columnMemory, columnCreated, columnDeleted}, func(r *rows.Row) { x.job(r, "") })
 	return x.recording, err
 }
 
@@ -69,14 +70,14 @@ func readServices(prefix string) (recording, error) {
 	for _, file := range []struct {
 		suffix   string
 		columns  []string
-		take     func(*row)
+		take     func(*rows.Row)
 		optional bool
 	}{
 		{".deployments.csv", []string{columnName, columnCPU, columnMemory, columnSpread, columnAntiAffinity, columnMaxUnavailable, columnStartup}, x.deployment, false},
 		{".replicas.csv", []string{columnSecond, columnName, columnReplicas}, x.change, false},
 		{".jobs.csv", []string{columnName, columnCPU, columnMemory, columnCreated, columnDeleted}, x.namedJob, true},
 	} {
-		err := readRows(prefix+file.suffix, file.columns, file.take)
+		err := rows.Read(prefix+file.suffix, file.columns, file.take)
 		if err != nil && !(file.optional && errors.Is(err, fs.ErrNotExist)) {
 			return recording{}, err
 		}
@@ -97,28 +98,28 @@ func newReader() *reader {
 	return &reader{shapes: map[[2]int64]*cluster.Shape{}, named: map[string]*deployment{}, lines: map[string]int{}}
 }
 
-func (x *reader) deployment(r *row) {
-	name := r.text(columnName)
-	d := &deployment{name: name, line: r.line, shape: serviceShape(name, r.requests(), r.flag(columnSpread), r.flag(columnAntiAffinity)),
-		starts: time.Duration(r.number(columnStartup)) * time.Second, maxUnavailable: r.optional(columnMaxUnavailable, -1)}
+func (x *reader) deployment(r *rows.Row) {
+	name := r.Text(columnName)
+	d := &deployment{name: name, line: r.Line(), shape: serviceShape(name, requestsOf(r), r.Flag(columnSpread), r.Flag(columnAntiAffinity)),
+		starts: time.Duration(r.Number(columnStartup)) * time.Second, maxUnavailable: r.Optional(columnMaxUnavailable, -1)}
 	if other := x.named[name]; other != nil {
-		r.wrong(columnName, "%s is in line %d already", name, other.line)
+		r.Wrong(columnName, "%s is in line %d already", name, other.line)
 	}
 	x.named[name] = d
 	x.services = append(x.services, d)
 }
 
-func (x *reader) change(r *row) {
-	second, name, count := r.number(columnSecond), r.text(columnName), r.number(columnReplicas)
+func (x *reader) change(r *rows.Row) {
+	second, name, count := r.Number(columnSecond), r.Text(columnName), r.Number(columnReplicas)
 	if second < x.last {
-		r.wrong(columnSecond, "%d comes after %d: lines have to be in order of time", second, x.last)
+		r.Wrong(columnSecond, "%d comes after %d: lines have to be in order of time", second, x.last)
 	}
 	if count > replicasMost {
-		r.wrong(columnReplicas, "%d is more than %d", count, replicasMost)
+		r.Wrong(columnReplicas, "%d is more than %d", count, replicasMost)
 	}
 	if d := x.named[name]; d == nil {
-		r.wrong(columnName, "there is no deployment %s", name)
-	} else if r.err == nil {
+		r.Wrong(columnName, "there is no deployment %s", name)
+	} else if r.Err() == nil {
 		x.last, d.replicas = second, append(d.replicas, change{second, int(count)})
 	}
 }
@@ -127,23 +128,23 @@ func (x *reader) change(r *row) {
 const replicasMost = 100_000
 
 // namedJob reads a job whose name no other job and no deployment has.
-func (x *reader) namedJob(r *row) {
-	name := r.text(columnName)
+func (x *reader) namedJob(r *rows.Row) {
+	name := r.Text(columnName)
 	if line := x.lines[name]; line > 0 {
-		r.wrong(columnName, "%s is in line %d already", name, line)
+		r.Wrong(columnName, "%s is in line %d already", name, line)
 	}
 	if x.named[name] != nil {
-		r.wrong(columnName, "%s is a deployment already", name)
+		r.Wrong(columnName, "%s is a deployment already", name)
 	}
-	x.lines[name] = r.line
+	x.lines[name] = r.Line()
 	x.job(r, name)
 }
 
 // job adds a job, unless it is there for no time.
-func (x *reader) job(r *row, name string) {
-	j := job{name: name, shape: x.jobShape(r.requests()), from: r.number(columnCreated), to: r.number(columnDeleted)}
+func (x *reader) job(r *rows.Row, name string) {
+	j := job{name: name, shape: x.jobShape(requestsOf(r)), from: r.Number(columnCreated), to: r.Number(columnDeleted)}
 	if j.to < j.from {
-		r.wrong(columnDeleted, "%d is before %s %d", j.to, columnCreated, j.from)
+		r.Wrong(columnDeleted, "%d is before %s %d", j.to, columnCreated, j.from)
 	}
 	if j.to > j.from {
 		x.jobs = append(x.jobs, j)
@@ -159,9 +160,9 @@ func (x *reader) jobShape(requests quantity.Resources) *cluster.Shape {
 	return x.shapes[key]
 }
 
-// requests are those of a pod.
-func (r *row) requests() quantity.Resources {
-	return quantity.Resources{CPU: quantity.MilliCPU(r.number(columnCPU)), Memory: quantity.Bytes(r.number(columnMemory)) * quantity.MiB, Pods: 1}
+// requestsOf are those of a pod.
+func requestsOf(r *rows.Row) quantity.Resources {
+	return quantity.Resources{CPU: quantity.MilliCPU(r.Number(columnCPU)), Memory: quantity.Bytes(r.Number(columnMemory)) * quantity.MiB, Pods: 1}
 }
 
 // serviceShape is that of the pods of a Deployment, which select each other by their label app.

@@ -1,4 +1,7 @@
-package simulate
+// Package rows reads files of comma-separated values whose first line names the columns.
+//
+// Every error names file, line and column. It knows no meaning of columns.
+package rows
 
 import (
 	"encoding/csv"
@@ -11,8 +14,8 @@ import (
 	"strings"
 )
 
-// row is one line of a file of comma-separated values.
-type row struct {
+// Row is one line of a file of comma-separated values.
+type Row struct {
 	path  string
 	line  int
 	at    map[string]int // columns by name
@@ -20,12 +23,12 @@ type row struct {
 	err   error // what was wrong first
 }
 
-// readRows reads a file of comma-separated values whose first line names the columns. Of these some have to be
-// there; others do no harm. The first error ends it and names file, line and column.
-func readRows(path string, columns []string, take func(*row)) error {
+// Read reads a file of comma-separated values whose first line names the columns. Of these some have to be
+// there; others do no harm. Of each line take makes what it is for. The first error ends it.
+func Read(path string, columns []string, take func(*Row)) error {
 	file, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("read workload: %w", err)
+		return fmt.Errorf("read rows: %w", err)
 	}
 	defer file.Close()
 	lines := csv.NewReader(file)
@@ -42,7 +45,7 @@ func readRows(path string, columns []string, take func(*row)) error {
 		if err != nil {
 			return unreadable(path, err)
 		}
-		r := &row{path: path, at: at, cells: cells}
+		r := &Row{path: path, at: at, cells: cells}
 		r.line, _ = lines.FieldPos(0)
 		if r.complete(columns); r.err == nil {
 			take(r)
@@ -83,26 +86,32 @@ func unreadable(path string, err error) error {
 }
 
 // complete refuses a line that ends before its last column.
-func (r *row) complete(columns []string) {
+func (r *Row) complete(columns []string) {
 	for _, column := range columns {
 		if r.at[column] >= len(r.cells) {
-			r.wrong(column, "the line has only %d columns", len(r.cells))
+			r.Wrong(column, "the line has only %d columns", len(r.cells))
 		}
 	}
 }
 
-// wrong notes what is wrong with a column, unless something was before.
-func (r *row) wrong(column, format string, args ...any) {
+// Line is the number of the line, from 1.
+func (r *Row) Line() int { return r.line }
+
+// Err is what was wrong first; nil where nothing was.
+func (r *Row) Err() error { return r.err }
+
+// Wrong notes what is wrong with a column, unless something was before.
+func (r *Row) Wrong(column, format string, args ...any) {
 	if r.err == nil {
 		r.err = fmt.Errorf("%s:%d: column %s: %s", r.path, r.line, column, fmt.Sprintf(format, args...))
 	}
 }
 
-// text is a cell that is not empty.
-func (r *row) text(column string) string {
+// Text is a cell that is not empty.
+func (r *Row) Text(column string) string {
 	out := strings.TrimSpace(r.cells[r.at[column]])
 	if out == "" {
-		r.wrong(column, "it is empty")
+		r.Wrong(column, "it is empty")
 	}
 	return out
 }
@@ -110,37 +119,37 @@ func (r *row) text(column string) string {
 // numberMost is more than any amount or second that makes sense, and far less than what would overflow.
 const numberMost = 4_000_000_000
 
-// number is a cell with a whole number, 0 or more.
-func (r *row) number(column string) int64 {
-	text := r.text(column)
+// Number is a cell with a whole number, 0 or more.
+func (r *Row) Number(column string) int64 {
+	text := r.Text(column)
 	if r.err != nil {
 		return 0
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	switch {
 	case err != nil && !errors.Is(err, strconv.ErrRange):
-		r.wrong(column, "%q is not a whole number", text)
+		r.Wrong(column, "%q is not a whole number", text)
 	case strings.HasPrefix(text, "-"):
-		r.wrong(column, "%s is negative", text)
+		r.Wrong(column, "%s is negative", text)
 	case err != nil || n > numberMost:
-		r.wrong(column, "%s is more than %d", text, int64(numberMost))
+		r.Wrong(column, "%s is more than %d", text, int64(numberMost))
 	}
 	return n
 }
 
-// flag is a cell with 0 or 1.
-func (r *row) flag(column string) bool {
-	n := r.number(column)
+// Flag is a cell with 0 or 1.
+func (r *Row) Flag(column string) bool {
+	n := r.Number(column)
 	if n > 1 {
-		r.wrong(column, "want 0 or 1, not %d", n)
+		r.Wrong(column, "want 0 or 1, not %d", n)
 	}
 	return n == 1
 }
 
-// optional is a cell with a whole number, or none where it is empty.
-func (r *row) optional(column string, none int64) int64 {
+// Optional is a cell with a whole number, or none where it is empty.
+func (r *Row) Optional(column string, none int64) int64 {
 	if strings.TrimSpace(r.cells[r.at[column]]) == "" {
 		return none
 	}
-	return r.number(column)
+	return r.Number(column)
 }
