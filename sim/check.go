@@ -25,18 +25,19 @@ type Wrong struct {
 
 // Meter is what a run came to.
 type Meter struct {
-	Dollars   float64
-	Hours     float64 // of machines
-	Bought    int     // machines
-	Plans     int
-	Moves     int // that were carried out
-	GivenUp   int // that were taken back
-	Alone     int // of nodes that were too old and went though no machine came in their place
-	Resumed   int // that an earlier life of the controller had begun
-	Deaths    int // of the controller
-	Evictions int // so that nodes could go for the better
-	Again     int // of these, of pods that were moved to save money within the hour before
-	Early     int // machines that went to save money before they had paid back, though nothing had happened from outside
+	Dollars     float64
+	Hours       float64 // of machines
+	Bought      int     // machines
+	Plans       int
+	Moves       int // that were carried out
+	GivenUp     int // that were taken back
+	Alone       int // of nodes that were too old and went though no machine came in their place
+	Resumed     int // that an earlier life of the controller had begun
+	Deaths      int // of the controller
+	Evictions   int // so that nodes could go for the better
+	Again       int // of these, of pods that were moved to save money within the hour before
+	Interrupted int // spot machines, by a replay's market
+	Early       int // machines that went to save money before they had paid back, though nothing had happened from outside
 }
 
 // Add adds what another run came to.
@@ -52,6 +53,7 @@ func (m *Meter) Add(o Meter) {
 	m.Deaths += o.Deaths
 	m.Evictions += o.Evictions
 	m.Again += o.Again
+	m.Interrupted += o.Interrupted
 	m.Early += o.Early
 }
 

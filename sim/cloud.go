@@ -26,6 +26,8 @@ type cloud struct {
 	catalogue *cluster.Catalogue // as the controller is told
 	short     []choice           // what cannot be had, told or not
 	slow      bool               // machines take ten times as long as usual
+	spot      SpotMarket
+	fate      *rand.Rand // of spot machines; nil where none is interrupted by itself
 }
 
 // choice is one offer of a kind.
@@ -56,6 +58,7 @@ type machine struct {
 	startedAt    time.Time // initialised
 	changedAt    time.Time // a pod came or went
 	expiresAt    time.Time
+	endsAt       time.Time // the cloud takes it away; zero: not that it is known
 	ready        bool
 	doNotDisrupt bool
 	emptying     int       // its turn among the nodes that are to empty, from 1; 0: it is not to
@@ -127,6 +130,7 @@ func (c *cloud) buy(m *machine) {
 	w.checks.meter.Bought++
 	w.say("%s is %s in %s, %s", m.claim, m.kind.Name, m.offer.Zone, m.offer.Option)
 	w.changed()
+	c.expose(m)
 	w.after(joinsIn, func() {
 		if m.bought() && !m.joined() {
 			w.say("%s never joined", m.claim)
@@ -265,6 +269,7 @@ func (w *World) hasDomain(j plan.Join, of *machine) bool {
 func (c *cloud) interrupt(m *machine) {
 	w := c.world
 	w.say("%s is taken back", m.claim)
+	m.endsAt = w.now.Add(noticeFor)
 	w.delete(m, false)
 	w.after(noticeFor, func() { w.remove(m) })
 }

@@ -41,6 +41,8 @@ type controller struct {
 	leaving     map[string]bool      // nodes of moves under way, and those that were let go
 	kept        map[string]time.Time // nodes, until when
 	withdrawn   map[string]bool      // claims
+	holds       []plan.Hold          // pods that stay for now though their machine is taken away
+	knownAt     time.Time            // of what the last plan was made from
 	steeredAt   time.Time            // when nodes were last told to empty, or not to any more
 	claims      int                  // ever
 	begun       int                  // moves ever
@@ -93,6 +95,7 @@ func (c *controller) plan(seen *cluster.Snapshot) {
 	w.checks.snapshot, w.checks.plan = s, nil
 	p := w.Decide(s)
 	w.checks.planned(w, s, &p)
+	c.holds, c.knownAt = p.Holds, seen.Now
 	c.carryOut(s, &p)
 	if c.dead {
 		return
@@ -180,6 +183,17 @@ func (c *controller) create(m *machine) {
 	}
 	w.checks.ordering(w, m)
 	w.cloud.order(m)
+}
+
+// holdsBack reports whether a pod stays on a machine that is taken away: until a plan knows of that, and then until
+// there is room for it.
+func (c *controller) holdsBack(p *pod, m *machine) bool {
+	if c.knownAt.Before(m.endsAt.Add(-noticeFor)) {
+		return c.world.now.Before(m.endsAt.Add(-noticeFor / 2))
+	}
+	return slices.ContainsFunc(c.holds, func(h plan.Hold) bool {
+		return c.world.now.Before(h.Until) && slices.ContainsFunc(h.Pods, func(q cluster.Pod) bool { return q.UID == p.UID })
+	})
 }
 
 // seenGone forgets a claim that is gone.

@@ -51,7 +51,7 @@ func (w *World) drain(m *machine) bool {
 		case term:
 			w.say("%s is ended, its term is over", p.Name)
 			w.endPod(p)
-		case p.DoNotDisrupt:
+		case p.DoNotDisrupt, !m.endsAt.IsZero() && w.control.holdsBack(p, m):
 		case w.mayEvict(p):
 			w.evict(p, m)
 		}

@@ -35,7 +35,7 @@ type Replicas struct {
 }
 
 // Replay is recorded work that is run again in a world where nothing fails: only
-// pods come and go, and machines take their time to boot.
+// pods come and go, machines take their time to boot, and the spot market does as it is told.
 type Replay struct {
 	Options
 	Pool cluster.Pool // of all nodes; its catalogue is what the cloud sells
@@ -45,6 +45,7 @@ type Replay struct {
 	Ruled                      []RuledPool // in place of Pool and its budget, where there are any
 	Jobs                       []Job
 	Services                   []Service
+	Spot                       SpotMarket
 	For                        time.Duration // what happens later is not looked at
 }
 
@@ -74,13 +75,14 @@ func (r Replay) Run() (out Replayed) {
 	w := emptyWorld(r.Options)
 	w.still = true
 	w.pools = r.pools()
-	w.cloud = cloud{world: w, chance: w.chance("cloud"), catalogue: w.pools[0].Catalogue}
+	w.cloud = cloud{world: w, chance: w.chance("cloud"), fate: w.chance("interruptions"), spot: r.Spot, catalogue: w.pools[0].Catalogue}
 	defer func() {
 		if why := recover(); why != nil {
 			w.broken("panic", w.checks.snapshot, w.checks.plan, "%v\n%s", why, debug.Stack())
 		}
 		out.Result = Result{Seed: r.Seed, Wrong: w.checks.wrong, Meter: w.checks.meter, Text: w.text.String()}
 	}()
+	w.cloud.movePrices()
 	for _, j := range r.Jobs {
 		w.run(j, r.For)
 	}

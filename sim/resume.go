@@ -25,7 +25,7 @@ func (c *controller) die() {
 // carried on or undone.
 func (c *controller) live() {
 	c.dead, c.busy, c.wakeAt, c.bornAt = false, false, time.Time{}, c.world.now
-	c.orders, c.moves = nil, nil
+	c.orders, c.moves, c.holds = nil, nil, nil
 	c.boughtFor, c.leaving, c.kept, c.withdrawn = cluster.Ordered{}, map[string]bool{}, map[string]time.Time{}, map[string]bool{}
 	c.world.say("a controller begins")
 	c.fresh = true // it lists everything before its first plan

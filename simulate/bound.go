@@ -8,6 +8,7 @@ import (
 	"github.com/daemok/daemok/bench"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/sim"
 )
 
 // Level is what is wanted from a moment on.
@@ -17,12 +18,16 @@ type Level struct {
 }
 
 // bound returns a lower bound on the cost of the workload: that of the instances, in fractions, for all pods that are
-// wanted at each moment, as if each of them had a node at once. Jobs count from their creation for their length.
-func (w *Workload) bound(pools []cluster.Pool) (dollars float64, levels []Level) {
-	changes := w.changes()
-	floor := bench.NewFloor(pools)
+// wanted at each moment, as if each of them had a node at once, at the prices of that moment. Jobs count from their
+// creation for their length.
+func (w *Workload) bound(pools []cluster.Pool, spot sim.SpotMarket) (dollars float64, levels []Level) {
+	changes := w.changes(spot.PriceStep)
+	var floor *bench.Floor
 	var wanted quantity.Resources
 	for i, c := range changes {
+		if floor == nil || c.priced {
+			floor = bench.NewFloor(priced(pools, spot, c.at))
+		}
 		wanted = wanted.Add(times(c.requests, c.count))
 		if i+1 < len(changes) && changes[i+1].at == c.at {
 			continue
@@ -38,20 +43,34 @@ func (w *Workload) bound(pools []cluster.Pool) (dollars float64, levels []Level)
 	return dollars, levels
 }
 
-// want is so many pods more that are wanted from a moment on, or fewer.
+// priced are the pools at the prices of a moment.
+func priced(pools []cluster.Pool, spot sim.SpotMarket, at time.Duration) []cluster.Pool {
+	out := slices.Clone(pools)
+	for i := range out {
+		out[i].Catalogue = spot.Priced(out[i].Catalogue, at)
+	}
+	return out
+}
+
+// want is so many pods more that are wanted from a moment on, or fewer, or other prices.
 type want struct {
 	at       time.Duration
 	requests quantity.Resources
 	count    int
+	priced   bool // prices change
 }
 
-// changes lists how the number of wanted pods changes, in order of time, before the end.
-func (w *Workload) changes() (out []want) {
+// changes lists how the number of wanted pods changes, and prices do where these have a step, in order of time, before
+// the end.
+func (w *Workload) changes(step time.Duration) (out []want) {
+	for at := step; step > 0 && at < w.For; at += step {
+		out = append(out, want{at: at, priced: true})
+	}
 	for i := range w.Services {
 		s := &w.Services[i]
 		before := 0
 		for _, r := range s.Replicas {
-			out = append(out, want{r.At, s.Shape.Requests, r.Count - before})
+			out = append(out, want{at: r.At, requests: s.Shape.Requests, count: r.Count - before})
 			before = r.Count
 		}
 	}
@@ -61,7 +80,7 @@ func (w *Workload) changes() (out []want) {
 		if j.Length > 0 {
 			until = j.From + j.Length
 		}
-		out = append(out, want{j.From, j.Shape.Requests, 1}, want{until, j.Shape.Requests, -1})
+		out = append(out, want{at: j.From, requests: j.Shape.Requests, count: 1}, want{at: until, requests: j.Shape.Requests, count: -1})
 	}
 	out = slices.DeleteFunc(out, func(x want) bool { return x.at >= w.For })
 	slices.SortStableFunc(out, func(a, b want) int { return cmp.Compare(a.at, b.at) })

@@ -59,6 +59,9 @@ func (r Report) facts() []fact {
 	if len(o.Manifests) > 0 {
 		limits = append([]fact{{"NodePools", strings.Join(r.Pools, ", ")}}, limits...)
 	}
+	if r.Spot != "" {
+		limits = append(limits, fact{"Spot instances", r.Spot})
+	}
 	return slices.Concat([]fact{source, {"Seconds", fmt.Sprintf("%d to %d", r.From, r.From+int64(r.For().Seconds()))}, {"Instance types", catalog}}, limits, []fact{{"Seed", fmt.Sprint(o.Seed)}})
 }
 

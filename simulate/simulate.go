@@ -10,10 +10,12 @@ import (
 
 	"github.com/daemok/daemok/bench"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/fit"
 	"github.com/daemok/daemok/kube/manifest"
 	"github.com/daemok/daemok/sim"
 	"github.com/daemok/daemok/simulate/policy"
 	"github.com/daemok/daemok/simulate/pools"
+	"github.com/daemok/daemok/simulate/spot"
 )
 
 // Options says what to run.
@@ -23,6 +25,7 @@ type Options struct {
 	Capacity  string            // on-demand, spot or any; empty: on-demand or, with NodePools, what they say
 	Budget    string            // nodes that may go at once: a number, or a share such as 10%; empty: 10% or, with NodePools, what they say
 	Manifests []manifest.Object // of which NodePools are taken; none: one NodePool that may launch everything
+	Spot      spot.Options
 	Seed      uint64
 	Policies  []string          // by name; none: all
 	Progress  func(name string) // is called before each; nil: nothing is
@@ -40,14 +43,16 @@ type Report struct {
 	Of           Options            `json:"-"`
 	Pools        []string           `json:"-"` // names of NodePools
 	Notes        []string           `json:"-"` // what of manifests does not count
+	Spot         string             `json:"-"` // what happens to spot instances; empty: none may be launched
 	From         int64              `json:"-"` // second, as in the files
 }
 
 // Outcome is what a workload comes to under one policy.
 type Outcome struct {
 	CostDollars       float64      `json:"costDollars"`
-	Gap               *float64     `json:"gap"`       // of the cost to the bound: 0.1 is a tenth more
-	Evictions         int          `json:"evictions"` // so that nodes could go for the better
+	Gap               *float64     `json:"gap"`           // of the cost to the bound: 0.1 is a tenth more
+	Evictions         int          `json:"evictions"`     // so that nodes could go for the better
+	Interruptions     int          `json:"interruptions"` // of spot instances
 	PendingP50Seconds float64      `json:"pendingP50Seconds"`
 	PendingP99Seconds float64      `json:"pendingP99Seconds"`
 	NodesMean         float64      `json:"nodesMean"` // at a time
@@ -64,22 +69,10 @@ func Run(o Options) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	w, err := Read(o.Source)
+	replay, out, err := o.prepare()
 	if err != nil {
 		return Report{}, err
 	}
-	replay, notes, err := o.replay()
-	if err != nil {
-		return Report{}, err
-	}
-	all := poolsOf(replay)
-	w = w.fitting(all)
-	replay.Jobs, replay.Services, replay.For = w.Jobs, w.Services, w.For
-	out := Report{Hours: w.For.Hours(), Pods: w.Pods, TooLarge: w.TooLarge, Policies: map[string]Outcome{}, Of: o, From: w.From, Notes: notes}
-	for _, p := range all {
-		out.Pools = append(out.Pools, p.ID.Name)
-	}
-	out.BoundDollars, out.Bound = w.bound(all)
 	for _, p := range policies {
 		if o.Progress != nil {
 			o.Progress(p.Name)
@@ -92,6 +85,35 @@ func Run(o Options) (Report, error) {
 		out.Policies[p.Name], out.Order = outcome, append(out.Order, p.Name)
 	}
 	return out, nil
+}
+
+// prepare makes the world in which all policies are run, and a report without them.
+func (o Options) prepare() (sim.Replay, Report, error) {
+	w, err := Read(o.Source)
+	if err != nil {
+		return sim.Replay{}, Report{}, err
+	}
+	replay, notes, err := o.replay()
+	if err != nil {
+		return sim.Replay{}, Report{}, err
+	}
+	all := poolsOf(replay)
+	market, err := o.Spot.Market(all[0].Catalogue, o.Seed)
+	if err != nil {
+		return sim.Replay{}, Report{}, err
+	}
+	of := ""
+	if mayLaunchSpot(all) {
+		replay.Spot, of = market, o.Spot.String()
+	}
+	w = w.fitting(all)
+	replay.Jobs, replay.Services, replay.For = w.Jobs, w.Services, w.For
+	out := Report{Hours: w.For.Hours(), Pods: w.Pods, TooLarge: w.TooLarge, Policies: map[string]Outcome{}, Of: o, Spot: of, From: w.From, Notes: notes}
+	for _, p := range all {
+		out.Pools = append(out.Pools, p.ID.Name)
+	}
+	out.BoundDollars, out.Bound = w.bound(all, replay.Spot)
+	return replay, out, nil
 }
 
 // replay is a world without work, and what does not count of the manifests.
@@ -124,6 +146,13 @@ func poolsOf(r sim.Replay) (out []cluster.Pool) {
 	return out
 }
 
+// mayLaunchSpot reports whether any spot instance is for some pool.
+func mayLaunchSpot(pools []cluster.Pool) bool {
+	return slices.ContainsFunc(fit.ForPools(pools, nil), func(p *fit.Pool) bool {
+		return slices.ContainsFunc(p.Options, func(o fit.Option) bool { return p.Offer(o).Option == cluster.Spot })
+	})
+}
+
 func run(r sim.Replay, bound float64) (Outcome, error) {
 	cpu, start := bench.CPUSeconds(), time.Now()
 	ran := r.Run()
@@ -132,7 +161,7 @@ func run(r sim.Replay, bound float64) (Outcome, error) {
 	}
 	slices.Sort(ran.Waits)
 	m := ran.Meter
-	out := Outcome{CostDollars: m.Dollars, Evictions: m.Evictions, PendingP50Seconds: percentile(ran.Waits, 50), PendingP99Seconds: percentile(ran.Waits, 99),
+	out := Outcome{CostDollars: m.Dollars, Evictions: m.Evictions, Interruptions: m.Interrupted, PendingP50Seconds: percentile(ran.Waits, 50), PendingP99Seconds: percentile(ran.Waits, 99),
 		NodesMean: m.Hours / r.For.Hours(), Launched: m.Bought, CPUSeconds: bench.CPUSeconds() - cpu, Seconds: time.Since(start).Seconds(), Course: ran.Course}
 	if bound > 0 {
 		gap := m.Dollars/bound - 1

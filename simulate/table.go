@@ -10,7 +10,7 @@ import (
 func (r Report) WriteTable(out io.Writer) error {
 	fmt.Fprintf(out, "%s\n\n", r.summary())
 	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(table, "POLICY\tCOST\tOVER BOUND\tEVICTIONS\tPENDING P50\tPENDING P99\tNODES\tLAUNCHED\tCPU")
+	fmt.Fprintln(table, "POLICY\tCOST\tOVER BOUND\tEVICTIONS\tINTERRUPTIONS\tPENDING P50\tPENDING P99\tNODES\tLAUNCHED\tCPU")
 	for _, name := range r.Order {
 		fmt.Fprint(table, name)
 		for _, cell := range r.Policies[name].cells() {
@@ -36,6 +36,6 @@ func (o Outcome) cells() []string {
 	if o.Gap != nil {
 		gap = fmt.Sprintf("%.1f%%", 100**o.Gap)
 	}
-	return []string{fmt.Sprintf("$%.2f", o.CostDollars), gap, fmt.Sprint(o.Evictions), fmt.Sprintf("%.0fs", o.PendingP50Seconds), fmt.Sprintf("%.0fs", o.PendingP99Seconds),
+	return []string{fmt.Sprintf("$%.2f", o.CostDollars), gap, fmt.Sprint(o.Evictions), fmt.Sprint(o.Interruptions), fmt.Sprintf("%.0fs", o.PendingP50Seconds), fmt.Sprintf("%.0fs", o.PendingP99Seconds),
 		fmt.Sprintf("%.1f", o.NodesMean), fmt.Sprint(o.Launched), fmt.Sprintf("%.1fs", o.CPUSeconds)}
 }

@@ -64,17 +64,23 @@ func (m *Market) priceAt(p Pool, at time.Time) float64 {
 	}
 	step := at.Unix() / int64(m.figures.PriceStep/time.Second)
 	name := p.Kind + "/" + p.Zone
-	level, weight := 0.0, 1.0
-	for i := range int64(memorySteps) {
-		level += float64(weight * normalQuantile(draw(m.seed, name, "price", strconv.FormatInt(step-i, 10))))
-		weight *= damping
-	}
 	zone := float64(0.2*draw(m.seed, name, "zone")) - 0.1 // zones differ
-	price := float64(k.SpotUSD * math.Exp(float64(wander*float64(level*math.Sqrt(1-damping*damping)))+zone))
+	price := float64(k.SpotUSD * math.Exp(Wander(m.seed, p.Kind, p.Zone, step)+zone))
 	if k.OnDemandUSD > 0 {
 		price = min(price, k.OnDemandUSD) // a spot price never exceeds the on-demand price
 	}
 	return math.Ceil(float64(price*1e4)) / 1e4
+}
+
+// Wander is the natural logarithm of what the spot price of a kind in a zone is in its mean prices at a step: 0
+// in the mean, and beyond 0.15 either way for a third of the steps.
+func Wander(seed uint64, kind, zone string, step int64) float64 {
+	name, level, weight := kind+"/"+zone, 0.0, 1.0
+	for i := range int64(memorySteps) {
+		level += float64(weight * normalQuantile(draw(seed, name, "price", strconv.FormatInt(step-i, 10))))
+		weight *= damping
+	}
+	return float64(wander * float64(level*math.Sqrt(1-damping*damping)))
 }
 
 // PriceStepAt is when the price that holds at a moment began to hold.

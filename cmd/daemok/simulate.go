@@ -11,6 +11,7 @@ import (
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/simulate"
 	"github.com/daemok/daemok/simulate/policy"
+	"github.com/daemok/daemok/simulate/spot"
 )
 
 // inHTML is the form that is a page for browsers.
@@ -33,9 +34,10 @@ PREFIX.deployments.csv and PREFIX.replicas.csv and, if it is there, PREFIX.jobs.
 how nodes may be disrupted. If given, --capacity is a further requirement, and --budget
 takes the place of their budgets.
 
-Every policy meets the same pods, instance types and prices, and the same chance. Nothing
-fails; instances take their time to boot, and kube-scheduler binds pods to the nodes with
-the highest score. The cost is compared with a lower bound: what instances cost, in
+Every policy meets the same pods, instance types and prices, and the same chance. Instances
+take their time to boot, and kube-scheduler binds pods to the nodes with the highest score.
+Spot instances are interrupted, two minutes after a warning, and their prices move; nothing
+else fails. The cost is compared with a lower bound: what instances cost, in
 fractions, for the pods that are wanted at each moment. -o html prints a page with curves over time, which
 needs nothing else.
 
@@ -67,6 +69,7 @@ Policies: ` + policies() + `.`,
 	addSimulation(cmd.Flags(), &o)
 	cmd.Flags().StringVar(&o.Services, "services", "", "prefix of the files of a recorded workload of services")
 	cmd.Flags().StringVar(&o.Pods, "pods", "", "file of recorded pods: comma-separated values with columns cpu_milli, memory_mib, creation_time and deletion_time")
+	addSpot(cmd.Flags(), &o.Spot)
 	cmd.Flags().StringSliceVar(&o.Policies, "policy", policy.Names(), "policies to compare")
 	cmd.Flags().StringArrayVarP(&manifests, "filename", "f", nil, "file or folder with NodePools, which say what may be launched and disrupted; may be repeated. Without it one NodePool may launch all instance types")
 	form.AddTo(cmd.Flags())
@@ -100,6 +103,13 @@ func addSimulation(flags *pflag.FlagSet, o *simulate.Options) {
 	flags.Int64Var(&o.To, "to", 0, "where to end; 0: at the end of the services, or a week later")
 	flags.StringVar(&o.Budget, "budget", "10%", "how many nodes may be disrupted at once: a number or a share")
 	flags.Uint64Var(&o.Seed, "seed", 42, "for chance: how long instances boot, and where kube-scheduler puts pods it likes equally")
+}
+
+// addSpot adds the flags of the spot market.
+func addSpot(flags *pflag.FlagSet, o *spot.Options) {
+	flags.StringVar(&o.Advisor, "spot-advisor", "", "file with how often spot instances are interrupted: comma-separated values with columns instance_type and interruption_bucket, the bands 0 to 4 of Spot Instance Advisor")
+	flags.Float64Var(&o.InterruptionsPerHour, "interruptions-per-hour", spot.DefaultPerHour, "how often a spot instance is interrupted, in the mean, if --spot-advisor does not name its type; 0: never")
+	flags.StringVar(&o.Prices, "spot-prices", spot.Moving, "moving: each spot price wanders around that of the catalogue; fixed: it stays")
 }
 
 // printedReport is the report in all forms: a row is a policy.

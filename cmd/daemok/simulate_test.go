@@ -32,8 +32,8 @@ func TestSimulateKeepsItsKeys(t *testing.T) {
 	policies := got["policies"].(map[string]any)
 	for _, name := range []string{"ours", "untouched"} {
 		one, _ := policies[name].(map[string]any)
-		for _, key := range strings.Fields("costDollars gap evictions pendingP50Seconds pendingP99Seconds nodesMean launched cpuSeconds") {
-			if _, ok := one[key].(float64); !ok || len(one) != 8 {
+		for _, key := range strings.Fields("costDollars gap evictions interruptions pendingP50Seconds pendingP99Seconds nodesMean launched cpuSeconds") {
+			if _, ok := one[key].(float64); !ok || len(one) != 9 {
 				t.Errorf("policy %s has no number %s, or others: %v", name, key, one)
 			}
 		}
@@ -61,5 +61,15 @@ func TestSimulateHasARowForEachPolicy(t *testing.T) {
 	out, err := run(t, "simulate", "--services", recordedShop(t), "--to", "1800", "--policy", "untouched,plain", "-o", "custom-columns=POLICY:.policy,EVICTIONS:.evictions")
 	if want := "POLICY EVICTIONS untouched 0 plain 0"; err != nil || strings.Join(strings.Fields(out), " ") != want {
 		t.Errorf("it prints %v,\n%s\nwant %s", err, out, want)
+	}
+}
+
+func TestSimulateInterruptsSpotInstances(t *testing.T) {
+	out, err := run(t, "simulate", "--services", recordedShop(t), "--to", "7200", "--policy", "ours", "--capacity", "spot", "--interruptions-per-hour", "2", "-o", "custom-columns=INTERRUPTIONS:.interruptions")
+	if err != nil || strings.HasSuffix(strings.TrimSpace(out), " 0") || !strings.Contains(out, "INTERRUPTIONS") {
+		t.Errorf("it prints %v,\n%s\nwant some interruptions", err, out)
+	}
+	if _, err := run(t, "simulate", "--services", recordedShop(t), "--to", "3600", "--spot-prices", "wild"); err == nil || !strings.Contains(err.Error(), "use moving or fixed") {
+		t.Errorf("unknown prices are %v", err)
 	}
 }

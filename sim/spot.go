@@ -1,0 +1,88 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// SpotMarket is what happens to the spot machines of a replay. Of the zero value none is interrupted, and their prices
+// stay.
+type SpotMarket struct {
+	// Interruptions is how many are expected in an hour of a machine; nil: none.
+	Interruptions func(kind, zone string) float64
+	// Price is what a spot machine costs an hour, since the beginning; nil: what the catalogue says. It changes at
+	// multiples of PriceStep alone.
+	Price     func(kind, zone string, at time.Duration) quantity.MicroUSDPerHour
+	PriceStep time.Duration
+}
+
+// Priced is a catalogue with the prices of a moment.
+func (s *SpotMarket) Priced(c *cluster.Catalogue, at time.Duration) *cluster.Catalogue {
+	if s.Price == nil {
+		return c
+	}
+	out := &cluster.Catalogue{Revision: c.Revision + 1, Disk: c.Disk, Kinds: slices.Clone(c.Kinds)}
+	for i := range out.Kinds {
+		k := &out.Kinds[i]
+		k.Offers = slices.Clone(k.Offers)
+		for j := range k.Offers {
+			if o := &k.Offers[j]; o.Option == cluster.Spot && o.Priced {
+				o.Price = s.Price(k.Name, o.Zone, at)
+			}
+		}
+	}
+	return out
+}
+
+// movePrices lets the prices of spot machines change from now on, of those too that run: EC2 charges the price of the
+// moment.
+func (c *cloud) movePrices() {
+	if c.spot.Price == nil {
+		return
+	}
+	c.world.every(0, func() (time.Duration, bool) {
+		at := c.world.now.Sub(c.world.began)
+		c.catalogue = c.spot.Priced(c.catalogue, at)
+		for _, m := range c.world.machines {
+			if m.bought() && m.offer.Option == cluster.Spot && m.offer.Priced {
+				m.offer.Price = c.spot.Price(m.kind.Name, m.offer.Zone, at)
+			}
+		}
+		c.world.disturbed()
+		c.world.changed()
+		return c.spot.PriceStep, true
+	})
+}
+
+// expose has a spot machine interrupted one day: after a time without memory, so that its age says nothing.
+func (c *cloud) expose(m *machine) {
+	if c.spot.Interruptions == nil || m.offer.Option != cluster.Spot {
+		return
+	}
+	mean, rate := c.fate.ExpFloat64(), c.spot.Interruptions(m.kind.Name, m.offer.Zone)
+	if hours := mean / rate; rate > 0 && hours < lifeMost.Hours() {
+		c.world.after(time.Duration(hours*float64(time.Hour)), func() { c.reclaim(m) })
+	}
+}
+
+// lifeMost is longer than any replay.
+const lifeMost = 20 * 365 * 24 * time.Hour
+
+// reclaim interrupts a machine because the cloud has no more of its offering, for a while.
+func (c *cloud) reclaim(m *machine) {
+	if !m.bought() || m.ends {
+		return
+	}
+	c.world.checks.meter.Interrupted++
+	c.world.disturbed()
+	c.short = append(c.short, m.choice)
+	c.tell([]choice{m.choice})
+	c.world.after(shortFor, func() {
+		at := slices.IndexFunc(c.short, m.choice.same)
+		c.short = slices.Delete(c.short, at, at+1)
+	})
+	c.interrupt(m)
+}
