@@ -11,9 +11,9 @@ type Floor struct {
 	known map[[resources]int64]float64
 }
 
-// NewFloor makes a floor for pools without nodes.
-func NewFloor(pools []cluster.Pool) *Floor {
-	return &Floor{cover: newCover(&cluster.Snapshot{Pools: pools}), known: map[[resources]int64]float64{}}
+// NewFloor makes a floor for pools without nodes, to each of which daemon pods come.
+func NewFloor(pools []cluster.Pool, daemons []cluster.Daemon) *Floor {
+	return &Floor{cover: newCover(&cluster.Snapshot{Pools: pools, Daemons: daemons}), known: map[[resources]int64]float64{}}
 }
 
 // DollarsPerHour is less than what any instances cost that hold pods which request so much together.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/fit"
 	"github.com/daemok/daemok/core/plan"
 )
 
@@ -21,13 +22,13 @@ const (
 
 // cloud sells machines.
 type cloud struct {
-	world     *World
-	chance    *rand.Rand
-	catalogue *cluster.Catalogue // as the controller is told
-	short     []choice           // what cannot be had, told or not
-	slow      bool               // machines take ten times as long as usual
-	spot      SpotMarket
-	fate      *rand.Rand // of spot machines; nil where none is interrupted by itself
+	world      *World
+	chance     *rand.Rand
+	catalogues []*cluster.Catalogue // as the controller is told, by pool.class: they sell the same, which has more or less for pods
+	short      []choice             // what cannot be had, told or not
+	slow       bool                 // machines take ten times as long as usual
+	spot       SpotMarket
+	fate       *rand.Rand // of spot machines; nil where none is interrupted by itself
 }
 
 // choice is one offer of a kind.
@@ -111,7 +112,7 @@ func (c *cloud) buy(m *machine) {
 	if m.gone || m.deleted() {
 		return
 	}
-	all := c.allowed(m.launch.Requirements)
+	all := c.allowed(m.pool, m.launch.Requirements)
 	had := slices.DeleteFunc(slices.Clone(all), c.isShort)
 	if len(had) == 0 {
 		w.say("%s cannot be had", m.claim)
@@ -149,9 +150,9 @@ func (c *cloud) buy(m *machine) {
 }
 
 // allowed lists what a claim may become, the cheapest first.
-func (c *cloud) allowed(rs constraint.Requirements) []choice {
+func (c *cloud) allowed(p *pool, rs constraint.Requirements) []choice {
 	var out []choice
-	for _, k := range c.catalogue.Kinds {
+	for _, k := range c.catalogues[p.class].Kinds {
 		for _, o := range k.Offers {
 			if _, ok := rs.Allow(k.Labels.Merge(o.Labels)); ok || onlyOthers(rs, k.Labels.Merge(o.Labels)) {
 				out = append(out, choice{k, o})
@@ -177,18 +178,27 @@ func (c *cloud) tell(short []choice) {
 }
 
 func (c *cloud) offer(list []choice, available bool) {
-	next := &cluster.Catalogue{Revision: c.catalogue.Revision + 1, Disk: c.catalogue.Disk, Kinds: slices.Clone(c.catalogue.Kinds)}
-	for i := range next.Kinds {
-		k := &next.Kinds[i]
+	for i, before := range c.catalogues {
+		c.catalogues[i] = edited(before, func(k *cluster.Kind, o *cluster.Offer) {
+			if slices.ContainsFunc(list, choice{*k, *o}.same) {
+				o.Available = available
+			}
+		})
+	}
+	c.world.changed()
+}
+
+// edited is a catalogue whose offers are others.
+func edited(c *cluster.Catalogue, edit func(*cluster.Kind, *cluster.Offer)) *cluster.Catalogue {
+	out := &cluster.Catalogue{Revision: c.Revision + 1, Disk: c.Disk, Kinds: slices.Clone(c.Kinds)}
+	for i := range out.Kinds {
+		k := &out.Kinds[i]
 		k.Offers = slices.Clone(k.Offers)
 		for j := range k.Offers {
-			if slices.ContainsFunc(list, choice{*k, k.Offers[j]}.same) {
-				k.Offers[j].Available = available
-			}
+			edit(k, &k.Offers[j])
 		}
 	}
-	c.catalogue = next
-	c.world.changed()
+	return out
 }
 
 // join registers the machine's node, which starts a moment later.
@@ -199,7 +209,9 @@ func (c *cloud) join(m *machine) {
 	}
 	m.joinedAt, m.changedAt = w.now, w.now
 	for i := range w.daemons {
-		w.startDaemon(&w.daemons[i], m)
+		if n := w.node(m); len(fit.Expected(&n, w.daemons[i:i+1])) > 0 {
+			w.startDaemon(&w.daemons[i], m)
+		}
 	}
 	w.changed()
 	w.after(2*time.Second+c.upTo(15*time.Second), func() { c.start(m) })

@@ -61,12 +61,13 @@ func (w *World) drawCatalogue() {
 			c.Kinds = append(c.Kinds, k)
 		}
 	}
-	w.cloud.catalogue = c
+	w.cloud.catalogues = []*cluster.Catalogue{c}
 }
 
 // pool is a user's rules for nodes, as they are now.
 type pool struct {
-	cluster.Pool // without what it owns and what of its budgets is left
+	cluster.Pool     // without what it owns and what of its budgets is left
+	class        int // position of its catalogue
 	expires      time.Duration
 	grace        time.Duration                                   // terminationGracePeriod; 0: none
 	budget       int64                                           // nodes, where positive

@@ -18,7 +18,7 @@ func (w *World) cloudFaults() {
 	w.trouble("shortage", 2, 5*time.Minute, 30*time.Minute, func(r *rand.Rand) {
 		w.cloud.short = nil
 		oneIn, zone := 2+r.IntN(4), zones[r.IntN(len(zones))]
-		for _, k := range w.cloud.catalogue.Kinds {
+		for _, k := range w.cloud.catalogues[0].Kinds {
 			for _, o := range k.Offers {
 				if o.Option == cluster.Spot && oneIn == 2 || o.Zone == zone && oneIn < 4 || r.IntN(oneIn) == 0 {
 					w.cloud.short = append(w.cloud.short, choice{k, o})

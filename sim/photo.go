@@ -69,8 +69,9 @@ func (w *World) node(m *machine) cluster.Node {
 	if at := m.pool.deletedAt; !at.IsZero() {
 		n.Drifted, n.DriftedAt = cluster.PoolDeleted, at
 	}
+	n.Taints = slices.Clone(m.pool.Taints)
 	if !m.ready {
-		n.Taints = []constraint.Taint{notReady}
+		n.Taints = append(n.Taints, notReady)
 	}
 	if m.emptying > 0 {
 		n.Taints = append(n.Taints, cluster.Emptying())
@@ -86,23 +87,24 @@ func later(a, b time.Time) time.Time {
 }
 
 func (w *World) machine(m *machine) cluster.Machine {
-	out := cluster.Machine{Claim: m.claim, Pool: m.pool.ID, Labels: m.pool.Labels.Merge(m.launch.Labels), Requirements: m.launch.Requirements,
+	out := cluster.Machine{Claim: m.claim, Pool: m.pool.ID, Taints: m.pool.Taints, Labels: m.pool.Labels.Merge(m.launch.Labels), Requirements: m.launch.Requirements,
 		CreatedAt: m.orderedAt, Launched: m.bought(), Deleting: m.deleted(), Planned: len(m.replaces) == 0, Replacement: len(m.replaces) > 0}
 	if m.bought() {
 		out.Labels = out.Labels.Merge(m.kind.Labels).Merge(m.offer.Labels)
 		out.Allocatable, out.Capacity = m.kind.Allocatable, m.kind.Capacity
 		return out
 	}
-	out.Allocatable, out.Capacity = w.span(m.launch.Requirements)
+	out.Allocatable, out.Capacity = w.span(m.pool, m.launch.Requirements)
 	return out
 }
 
 // span is the least that is for pods and the most that there is in all among
 // what a claim may become.
-func (w *World) span(rs constraint.Requirements) (least, most quantity.Resources) {
+func (w *World) span(p *pool, rs constraint.Requirements) (least, most quantity.Resources) {
 	first := true
-	for i := range w.cloud.catalogue.Kinds {
-		k := &w.cloud.catalogue.Kinds[i]
+	kinds := w.cloud.catalogues[p.class].Kinds
+	for i := range kinds {
+		k := &kinds[i]
 		if !rs.Get(cluster.LabelInstanceType).Allows(k.Name) {
 			continue
 		}
@@ -118,7 +120,7 @@ func (w *World) span(rs constraint.Requirements) (least, most quantity.Resources
 // poolNow is a pool with what it owns, and with what its budgets allow.
 func (w *World) poolNow(p *pool, s *cluster.Snapshot, nodes int64) cluster.Pool {
 	out := p.Pool
-	out.Catalogue = w.cloud.catalogue
+	out.Catalogue = w.cloud.catalogues[p.class]
 	if p.cpuMost > 0 {
 		out.Limits.Amounts = []quantity.Extended{{Name: "cpu", Amount: p.cpuMost}}
 	}

@@ -60,7 +60,7 @@ func onlyTold(s *cluster.Snapshot) (p plan.Plan) {
 // node adds one that has started an hour ago.
 func (c *scene) node(name string) *machine {
 	at := c.now.Add(-time.Hour)
-	kind := c.cloud.catalogue.Kinds[0]
+	kind := c.cloud.catalogues[0].Kinds[0]
 	m := &machine{claim: name, pool: c.pool, launch: &plan.Launch{}, choice: choice{kind, kind.Offers[0]}, ready: true,
 		orderedAt: at, launchedAt: at, joinedAt: at, startedAt: at, changedAt: at}
 	c.machines = append(c.machines, m)

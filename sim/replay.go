@@ -45,11 +45,12 @@ type Replay struct {
 	Ruled                      []RuledPool // in place of Pool and its budget, where there are any
 	Jobs                       []Job
 	Services                   []Service
+	Daemons                    []cluster.Daemon
 	Spot                       SpotMarket
 	For                        time.Duration // what happens later is not looked at
 }
 
-// RuledPool is a pool whose rules may change with time. The first one's catalogue is what the cloud sells.
+// RuledPool is a pool whose rules may change with time. The catalogues of several sell the same offers.
 type RuledPool struct {
 	cluster.Pool
 	Rules   func(nodes int64, now time.Time) cluster.Policy // what holds now of so many nodes
@@ -74,8 +75,10 @@ const (
 func (r Replay) Run() (out Replayed) {
 	w := emptyWorld(r.Options)
 	w.still = true
-	w.pools = r.pools()
-	w.cloud = cloud{world: w, chance: w.chance("cloud"), fate: w.chance("interruptions"), spot: r.Spot, catalogue: w.pools[0].Catalogue}
+	var catalogues []*cluster.Catalogue
+	w.pools, catalogues = r.pools()
+	w.daemons = r.Daemons
+	w.cloud = cloud{world: w, chance: w.chance("cloud"), fate: w.chance("interruptions"), spot: r.Spot, catalogues: catalogues}
 	defer func() {
 		if why := recover(); why != nil {
 			w.broken("panic", w.checks.snapshot, w.checks.plan, "%v\n%s", why, debug.Stack())
@@ -101,14 +104,20 @@ func (r Replay) Run() (out Replayed) {
 	return out
 }
 
-func (r Replay) pools() (out []*pool) {
+// pools are those of the world, and their catalogues, each once.
+func (r Replay) pools() (out []*pool, catalogues []*cluster.Catalogue) {
 	for _, p := range r.Ruled {
 		out = append(out, &pool{Pool: p.Pool, rules: p.Rules, expires: p.Expires, grace: p.Grace})
 	}
 	if len(out) == 0 {
 		out = []*pool{{Pool: r.Pool, budget: r.BudgetNodes, percent: r.BudgetPercent}}
 	}
-	return out
+	for _, p := range out {
+		if p.class = slices.Index(catalogues, p.Catalogue); p.class < 0 {
+			p.class, catalogues = len(catalogues), append(catalogues, p.Catalogue)
+		}
+	}
+	return out, catalogues
 }
 
 // dismiss ends a work and its pods.

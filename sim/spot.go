@@ -24,17 +24,11 @@ func (s *SpotMarket) Priced(c *cluster.Catalogue, at time.Duration) *cluster.Cat
 	if s.Price == nil {
 		return c
 	}
-	out := &cluster.Catalogue{Revision: c.Revision + 1, Disk: c.Disk, Kinds: slices.Clone(c.Kinds)}
-	for i := range out.Kinds {
-		k := &out.Kinds[i]
-		k.Offers = slices.Clone(k.Offers)
-		for j := range k.Offers {
-			if o := &k.Offers[j]; o.Option == cluster.Spot && o.Priced {
-				o.Price = s.Price(k.Name, o.Zone, at)
-			}
+	return edited(c, func(k *cluster.Kind, o *cluster.Offer) {
+		if o.Option == cluster.Spot && o.Priced {
+			o.Price = s.Price(k.Name, o.Zone, at)
 		}
-	}
-	return out
+	})
 }
 
 // movePrices lets the prices of spot machines change from now on, of those too that run: EC2 charges the price of the
@@ -45,7 +39,9 @@ func (c *cloud) movePrices() {
 	}
 	c.world.every(0, func() (time.Duration, bool) {
 		at := c.world.now.Sub(c.world.began)
-		c.catalogue = c.spot.Priced(c.catalogue, at)
+		for i := range c.catalogues {
+			c.catalogues[i] = c.spot.Priced(c.catalogues[i], at)
+		}
 		for _, m := range c.world.machines {
 			if m.bought() && m.offer.Option == cluster.Spot && m.offer.Priced {
 				m.offer.Price = c.spot.Price(m.kind.Name, m.offer.Zone, at)

@@ -18,15 +18,16 @@ type Level struct {
 }
 
 // bound returns a lower bound on the cost of the workload: that of the instances, in fractions, for all pods that are
-// wanted at each moment, as if each of them had a node at once, at the prices of that moment. Jobs count from their
+// wanted at each moment, as if each of them had a node at once, at the prices of that moment
+// and beside daemon pods. Jobs count from their
 // creation for their length.
-func (w *Workload) bound(pools []cluster.Pool, spot sim.SpotMarket) (dollars float64, levels []Level) {
+func (w *Workload) bound(pools []cluster.Pool, daemons []cluster.Daemon, spot sim.SpotMarket) (dollars float64, levels []Level) {
 	changes := w.changes(spot.PriceStep)
 	var floor *bench.Floor
 	var wanted quantity.Resources
 	for i, c := range changes {
 		if floor == nil || c.priced {
-			floor = bench.NewFloor(priced(pools, spot, c.at))
+			floor = bench.NewFloor(priced(pools, spot, c.at), daemons)
 		}
 		wanted = wanted.Add(times(c.requests, c.count))
 		if i+1 < len(changes) && changes[i+1].at == c.at {

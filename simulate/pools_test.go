@@ -1,9 +1,11 @@
 package simulate_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
+	"github.com/daemok/daemok/kube/legacy"
 	"github.com/daemok/daemok/kube/manifest"
 	"github.com/daemok/daemok/simulate"
 )
@@ -63,6 +65,89 @@ func TestNodePoolsSayWhatIsLaunched(t *testing.T) {
 	}
 }
 
+// class is an EC2NodeClass with more in its spec.
+func class(name, more string) string {
+	return `---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: ` + name + `}
+spec:
+  role: nodes
+  amiSelectorTerms: [{alias: al2023@latest}]
+  subnetSelectorTerms: [{tags: {a: b}}]
+  securityGroupSelectorTerms: [{tags: {a: b}}]
+` + more
+}
+
+// agent is a DaemonSet that requests half a core on each node.
+func agent(selector string) string {
+	return `---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent}
+spec:
+  selector: {matchLabels: {app: agent}}
+  template:
+    metadata: {labels: {app: agent}}
+    spec:
+      nodeSelector: ` + selector + `
+      containers: [{name: agent, image: agent, resources: {requests: {cpu: 500m, memory: 100Mi}}}]
+`
+}
+
+const older = `---
+apiVersion: karpenter.sh/v1alpha5
+kind: Provisioner
+metadata: {name: default}
+spec:
+  providerRef: {name: default}
+  kubeletConfiguration: {maxPods: 1}
+  requirements: [{key: node.kubernetes.io/instance-type, operator: In, values: [type-001, type-002, type-003]}]
+---
+apiVersion: karpenter.k8s.aws/v1alpha1
+kind: AWSNodeTemplate
+metadata: {name: default}
+spec: {amiFamily: Bottlerocket, subnetSelector: {a: b}, securityGroupSelector: {a: b}}
+`
+
+// Three pods of 400 thousandths of a core. Of the made-up types the n-th has n cores; the cheapest for all three has two, or one
+// has three cores for 0.9 dollars where a pod does not fit beside another.
+func TestClassesAndDaemonSetsSayWhatNodesHave(t *testing.T) {
+	path := files(t, map[string]string{".csv": jobColumns + strings.Repeat("pod,400,100,0,7200\n", 3)}) + ".csv"
+	pool := func(more string) string { return poolText("default", "karpenter.sh/capacity-type", "on-demand", more) }
+	for name, tt := range map[string]struct {
+		manifests string
+		nodes     int
+		dollars   float64 // an hour
+	}{
+		"no class":                      {pool(""), 1, 0.6},
+		"a class that says nothing":     {pool("") + class("default", ""), 1, 0.6},
+		"one pod on a node":             {pool("") + class("default", "  kubelet: {maxPods: 1}\n"), 3, 0.9},
+		"a class that is not the one":   {pool("") + class("default", "") + class("other", "  kubelet: {maxPods: 1}\n"), 1, 0.6},
+		"a core for the system":         {pool("") + class("default", "  kubelet: {systemReserved: {cpu: '1'}}\n"), 1, 0.9},
+		"a core for the kubelet":        {pool("") + class("default", "  kubelet: {kubeReserved: {cpu: 1000m}}\n"), 1, 0.9},
+		"an agent on each node":         {pool("") + agent("{}"), 1, 0.6},
+		"an agent on other nodes":       {pool("") + agent("{team: other}"), 1, 0.6},
+		"an agent and a lot for system": {pool("") + class("default", "  kubelet: {systemReserved: {cpu: 600m}}\n") + agent("{}"), 1, 0.9},
+		"the older API generation":      {older, 3, 0.9},
+		"a pool with a taint is not used": {pool("") + strings.Replace(poolText("dear", "karpenter.sh/capacity-type", "on-demand", "  weight: 10\n"), "      requirements",
+			"      taints: [{key: team, value: a, effect: NoSchedule}]\n      requirements", 1), 1, 0.6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := simulate.Run(simulate.Options{Manifests: manifests(t, tt.manifests), Older: legacy.Provisioners(), Source: simulate.Source{Pods: path, To: 3600}, Policies: []string{"untouched", "karpenter"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, policy := range got.Order {
+				c := got.Policies[policy].Course
+				if last := c[len(c)-1]; got.TooLarge > 0 || last.Pending > 0 || last.Nodes != tt.nodes || math.Abs(last.DollarsPerHour-tt.dollars) > 1e-6 {
+					t.Errorf("%s: %d nodes for $%g an hour in the end and %d pods without; want %d for $%g", policy, last.Nodes, last.DollarsPerHour, last.Pending, tt.nodes, tt.dollars)
+				}
+			}
+		})
+	}
+}
+
 // The pods of nine cores leave after an hour, and the instance of ten goes for one of one core, unless the NodePool forbids that.
 func TestNodePoolsSayWhetherNodesAreDisrupted(t *testing.T) {
 	path := files(t, map[string]string{".csv": jobColumns + "pod,9000,1000,0,3600\npod,900,1000,0,90000\n"}) + ".csv"
@@ -95,13 +180,13 @@ func TestNodePoolsSayWhetherNodesAreDisrupted(t *testing.T) {
 
 func TestManifestsThatCannotBeSimulated(t *testing.T) {
 	path := files(t, map[string]string{".csv": jobColumns + "pod,500,1000,0,3600\n"}) + ".csv"
-	class := "---\napiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: other}\nspec: {role: nodes, amiSelectorTerms: [{alias: al2023@latest}], subnetSelectorTerms: [{tags: {a: b}}], securityGroupSelectorTerms: [{tags: {a: b}}]}\n"
 	for name, tt := range map[string]struct{ manifests, want string }{
-		"no NodePool":         {class, "the manifests have no NodePool"},
-		"a class that is not": {poolText("default", instanceType, "type-001", "") + class, "the manifests have no EC2NodeClass default"},
+		"no NodePool":            {class("other", ""), "the manifests have no NodePool"},
+		"a class that is not":    {poolText("default", instanceType, "type-001", "") + class("other", ""), "the manifests have no EC2NodeClass default, which it names: add it"},
+		"a template that is not": {older[:strings.LastIndex(older, "---")], "the manifests have no AWSNodeTemplate default, which it names: add it"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := simulate.Run(simulate.Options{Manifests: manifests(t, tt.manifests), Source: simulate.Source{Pods: path, To: 3600}})
+			_, err := simulate.Run(simulate.Options{Manifests: manifests(t, tt.manifests), Older: legacy.Provisioners(), Source: simulate.Source{Pods: path, To: 3600}})
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Run = %v, want %q", err, tt.want)
 			}

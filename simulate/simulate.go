@@ -12,6 +12,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/fit"
 	"github.com/daemok/daemok/kube/manifest"
+	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/sim"
 	"github.com/daemok/daemok/simulate/policy"
 	"github.com/daemok/daemok/simulate/pools"
@@ -21,10 +22,11 @@ import (
 // Options says what to run.
 type Options struct {
 	Source
-	Catalog   string            // file of instance types; empty: 400 made-up ones
-	Capacity  string            // on-demand, spot or any; empty: on-demand or, with NodePools, what they say
-	Budget    string            // nodes that may go at once: a number, or a share such as 10%; empty: 10% or, with NodePools, what they say
-	Manifests []manifest.Object // of which NodePools are taken; none: one NodePool that may launch everything
+	Catalog   string               // file of instance types; empty: 400 made-up ones
+	Capacity  string               // on-demand, spot or any; empty: on-demand or, with NodePools, what they say
+	Budget    string               // nodes that may go at once: a number, or a share such as 10%; empty: 10% or, with NodePools, what they say
+	Manifests []manifest.Object    // see pools.Of; none: one NodePool that may launch everything
+	Older     translate.Generation // how Provisioners among them are read
 	Spot      spot.Options
 	Seed      uint64
 	Policies  []string          // by name; none: all
@@ -103,16 +105,16 @@ func (o Options) prepare() (sim.Replay, Report, error) {
 		return sim.Replay{}, Report{}, err
 	}
 	of := ""
-	if mayLaunchSpot(all) {
+	if mayLaunchSpot(all, replay.Daemons) {
 		replay.Spot, of = market, o.Spot.String()
 	}
-	w = w.fitting(all)
+	w = w.fitting(all, replay.Daemons)
 	replay.Jobs, replay.Services, replay.For = w.Jobs, w.Services, w.For
 	out := Report{Hours: w.For.Hours(), Pods: w.Pods, TooLarge: w.TooLarge, Policies: map[string]Outcome{}, Of: o, Spot: of, From: w.From, Notes: notes}
 	for _, p := range all {
 		out.Pools = append(out.Pools, p.ID.Name)
 	}
-	out.BoundDollars, out.Bound = w.bound(all, replay.Spot)
+	out.BoundDollars, out.Bound = w.bound(all, replay.Daemons, replay.Spot)
 	return replay, out, nil
 }
 
@@ -124,15 +126,17 @@ func (o Options) replay() (r sim.Replay, notes []string, err error) {
 	if r.Pool, err = bench.PoolOf(o.Catalog, o.Capacity); err != nil || len(o.Manifests) == 0 {
 		return r, nil, err
 	}
-	if r.Ruled, notes, err = pools.Of(o.Manifests, pools.Options{Catalogue: r.Pool.Catalogue, Budget: o.Budget}); err != nil {
+	w, err := pools.Of(o.Manifests, pools.Options{Catalogue: r.Pool.Catalogue, Budget: o.Budget, Older: o.Older})
+	if err != nil {
 		return r, nil, err
 	}
+	r.Ruled, r.Daemons = w.Pools, w.Daemons
 	for i := range r.Ruled {
 		if p := &r.Ruled[i]; o.Capacity != "" {
 			p.Requirements = p.Requirements.AndAll(r.Pool.Requirements)
 		}
 	}
-	return r, notes, nil
+	return r, w.Notes, nil
 }
 
 // poolsOf are the pools that count.
@@ -147,8 +151,8 @@ func poolsOf(r sim.Replay) (out []cluster.Pool) {
 }
 
 // mayLaunchSpot reports whether any spot instance is for some pool.
-func mayLaunchSpot(pools []cluster.Pool) bool {
-	return slices.ContainsFunc(fit.ForPools(pools, nil), func(p *fit.Pool) bool {
+func mayLaunchSpot(pools []cluster.Pool, daemons []cluster.Daemon) bool {
+	return slices.ContainsFunc(fit.ForPools(pools, daemons), func(p *fit.Pool) bool {
 		return slices.ContainsFunc(p.Options, func(o fit.Option) bool { return p.Offer(o).Option == cluster.Spot })
 	})
 }

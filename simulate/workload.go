@@ -159,10 +159,10 @@ func podsOf(s *sim.Service) (n int) {
 	return n
 }
 
-// fitting leaves out pods that fit on nothing that the pools may launch, and counts them.
-func (w Workload) fitting(pools []cluster.Pool) Workload {
+// fitting leaves out pods that fit, beside daemon pods, on nothing that the pools may launch, and counts them.
+func (w Workload) fitting(pools []cluster.Pool, daemons []cluster.Daemon) Workload {
 	var free []quantity.Resources
-	for _, p := range fit.ForPools(pools, nil) {
+	for _, p := range fit.ForPools(pools, daemons) {
 		for _, o := range p.Options {
 			if f := p.Kinds[o.Kind].Free; !slices.ContainsFunc(free, func(x quantity.Resources) bool { return f.FitsIn(x) }) {
 				free = append(free, f)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/daemok/daemok/kube/access/output"
+	"github.com/daemok/daemok/kube/legacy"
 	"github.com/daemok/daemok/simulate"
 	"github.com/daemok/daemok/simulate/policy"
 	"github.com/daemok/daemok/simulate/spot"
@@ -30,8 +31,9 @@ func simulateCommand() *cobra.Command {
 PREFIX.deployments.csv and PREFIX.replicas.csv and, if it is there, PREFIX.jobs.csv.
 --pods FILE reads single pods with the times of their creation and deletion.
 
--f reads NodePools, as "daemok plan" does. They say which instance types may be launched and
-how nodes may be disrupted. If given, --capacity is a further requirement, and --budget
+-f reads NodePools, their classes and DaemonSets, as "daemok plan" does. They say which
+instance types may be launched, how nodes may be disrupted, and how much nodes have for pods
+beside what runs on each of them. If given, --capacity is a further requirement, and --budget
 takes the place of their budgets.
 
 Every policy meets the same pods, instance types and prices, and the same chance. Instances
@@ -52,7 +54,7 @@ Policies: ` + policies() + `.`,
 			if err != nil {
 				return err
 			}
-			if o.Manifests = objects; len(manifests) > 0 {
+			if o.Manifests, o.Older = objects, legacy.Provisioners(); len(manifests) > 0 {
 				leaveToPools(cmd.Flags(), &o)
 			}
 			o.Progress = func(name string) { fmt.Fprintf(cmd.ErrOrStderr(), "running policy %s\n", name) }
@@ -71,7 +73,7 @@ Policies: ` + policies() + `.`,
 	cmd.Flags().StringVar(&o.Pods, "pods", "", "file of recorded pods: comma-separated values with columns cpu_milli, memory_mib, creation_time and deletion_time")
 	addSpot(cmd.Flags(), &o.Spot)
 	cmd.Flags().StringSliceVar(&o.Policies, "policy", policy.Names(), "policies to compare")
-	cmd.Flags().StringArrayVarP(&manifests, "filename", "f", nil, "file or folder with NodePools, which say what may be launched and disrupted; may be repeated. Without it one NodePool may launch all instance types")
+	cmd.Flags().StringArrayVarP(&manifests, "filename", "f", nil, "file or folder with NodePools, their classes and DaemonSets; may be repeated. Without it one NodePool may launch all instance types")
 	form.AddTo(cmd.Flags())
 	return cmd
 }

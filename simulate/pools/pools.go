@@ -2,7 +2,7 @@
 //
 // It promises what `daemok plan -f` promises: what a controller or an API server would refuse is an error
 // that names file, document and field. Instance types have the labels of EC2's
-// types of the same name, as far as these are known; what classes say of their instances does not count.
+// types of the same name, as far as these are known, and as much for pods as the controller works out for the class.
 package pools
 
 import (
@@ -12,14 +12,16 @@ import (
 	"strings"
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/fit"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/api/validate"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/manifest"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/translate"
@@ -28,68 +30,69 @@ import (
 
 // Options says what takes the place of what manifests say.
 type Options struct {
-	Catalogue *cluster.Catalogue // what can be launched
-	Budget    string             // as in spec.disruption.budgets; empty: as the NodePools say
+	Catalogue *cluster.Catalogue   // what can be launched
+	Budget    string               // as in spec.disruption.budgets; empty: as the NodePools say
+	Older     translate.Generation // how Provisioners are read; the zero value: they do not count
 }
 
-// Of returns the NodePools of the manifests, by name. Notes say what does not count.
-func Of(objects []manifest.Object, o Options) (out []sim.RuledPool, notes []string, err error) {
-	x := &reader{options: o, catalogue: labelled(o.Catalogue), now: time.Now().UTC(), classes: map[string]bool{}}
+// World is what a simulation takes of manifests.
+type World struct {
+	Pools   []sim.RuledPool // by name
+	Daemons []cluster.Daemon
+	Notes   []string // what does not count
+}
+
+// Of returns the NodePools and Provisioners of the manifests, and the DaemonSets that run on their nodes.
+func Of(objects []manifest.Object, o Options) (out World, err error) {
+	x := &reader{options: o, now: time.Now().UTC(), classes: newClasses(labelled(o.Catalogue))}
 	objects = x.known(objects)
-	x.keeper = snapshot.NewKeeper(func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return x.catalogue, "" }, func() time.Time { return x.now })
-	applied, err := manifest.Apply(objects, manifest.World{Keeper: x.keeper, Now: x.now, Class: x.class})
+	x.keeper = snapshot.NewKeeper(x.classes.offered, func() time.Time { return x.now })
+	x.keeper.Serve(translate.Generations{translate.NodePools(), o.Older})
+	applied, err := manifest.Apply(objects, manifest.World{Keeper: x.keeper, Now: x.now, Class: x.classes.add,
+		Older: func(p *v1alpha5.Provisioner) translate.PoolObject { return o.Older.View(p) }})
 	if err != nil {
-		return nil, nil, err
+		return World{}, err
 	}
-	pools := x.keeper.Snapshot().Pools
-	if len(pools) == 0 {
-		return nil, nil, errors.New("the manifests have no NodePool: a simulation with -f launches from those alone")
+	s := x.keeper.Snapshot()
+	if len(s.Pools) == 0 {
+		return World{}, errors.New("the manifests have no NodePool: a simulation with -f launches from those alone")
 	}
-	for i := range pools {
-		one, err := x.pool(&pools[i])
+	for i := range s.Pools {
+		one, err := x.pool(&s.Pools[i])
 		if err != nil {
-			return nil, nil, err
+			return World{}, err
 		}
-		out = append(out, one)
+		out.Pools = append(out.Pools, one)
 	}
-	return out, append(x.notes, applied.Notes...), nil
+	out.Daemons, out.Notes = s.Daemons, append(x.notes, applied.Notes...)
+	return out, nil
 }
 
 // reader reads the manifests of one simulation.
 type reader struct {
-	options   Options
-	catalogue *cluster.Catalogue
-	keeper    *snapshot.Keeper
-	now       time.Time
-	classes   map[string]bool // EC2NodeClasses, by name
-	notes     []string
+	options Options
+	keeper  *snapshot.Keeper
+	now     time.Time
+	classes *classes
+	notes   []string
 }
 
 // known are the objects on which a simulation depends.
 func (x *reader) known(objects []manifest.Object) (out []manifest.Object) {
 	for _, o := range objects {
 		switch o.Object.(type) {
-		case *karpv1.NodePool, *awsv1.EC2NodeClass:
+		case *karpv1.NodePool, *awsv1.EC2NodeClass, *appsv1.DaemonSet:
 			out = append(out, o)
-		default:
-			x.notes = append(x.notes, fmt.Sprintf("%s does not count: simulations take NodePools and EC2NodeClasses", o.At()))
+			continue
+		case *v1alpha5.Provisioner, *awsv1alpha1.AWSNodeTemplate:
+			if x.options.Older.View != nil {
+				out = append(out, o)
+				continue
+			}
 		}
+		x.notes = append(x.notes, fmt.Sprintf("%s does not count: simulations take NodePools, their classes and DaemonSets", o.At()))
 	}
 	return out
-}
-
-// class checks a class. What its instances have comes from the catalogue.
-func (x *reader) class(o client.Object) error {
-	c, is := o.(*awsv1.EC2NodeClass)
-	if !is {
-		return nil
-	}
-	if wrong := validate.Refusal(validate.EC2NodeClass(c, validate.ClassOptions{})); wrong != "" {
-		return errors.New(wrong)
-	}
-	x.classes[c.Name] = true
-	x.notes = append(x.notes, fmt.Sprintf("EC2NodeClass %s was checked and does not count otherwise: instances have what the catalogue says", c.Name))
-	return nil
 }
 
 // pool is a NodePool as a simulation runs it.
@@ -98,14 +101,14 @@ func (x *reader) pool(p *cluster.Pool) (sim.RuledPool, error) {
 	if !known {
 		return sim.RuledPool{}, fmt.Errorf("%s is not among the manifests", p.ID)
 	}
-	if name := object.Class.Name; len(x.classes) > 0 && !x.classes[name] {
-		return sim.RuledPool{}, fmt.Errorf("%s: spec.template.spec.nodeClassRef: the manifests have no EC2NodeClass %s", p.ID, name)
+	if _, why := x.classes.offered(object.Class); why != "" {
+		return sim.RuledPool{}, fmt.Errorf("%s: %s", p.ID, why)
 	}
 	if x.options.Budget != "" {
 		object.Disruption.Budgets = []karpv1.Budget{{Nodes: x.options.Budget}}
 	}
-	if len(fit.ForPool(p, nil).Options) == 0 {
-		x.notes = append(x.notes, strings.TrimSpace(fmt.Sprintf("%s launches nothing: no instance type of the catalogue has all that it requires. %s", p.ID, translate.Unoffered(p))))
+	if why := launchesNothing(p); why != "" {
+		x.notes = append(x.notes, fmt.Sprintf("%s launches nothing: %s", p.ID, why))
 	}
 	out := sim.RuledPool{Pool: *p, Rules: func(nodes int64, now time.Time) cluster.Policy { return translate.Policy(object, nodes, now) }}
 	if after, ever := object.Template.Spec.ExpireAfter.Value(); ever {
@@ -113,6 +116,20 @@ func (x *reader) pool(p *cluster.Pool) (sim.RuledPool, error) {
 	}
 	out.Grace, _ = object.Template.Spec.TerminationGracePeriod.Value()
 	return out, nil
+}
+
+// launchesNothing says why a pool launches nothing for the pods of a workload; empty: it may.
+func launchesNothing(p *cluster.Pool) string {
+	kept := slices.IndexFunc(p.Taints, func(t constraint.Taint) bool { return t.Effect != constraint.PreferNoSchedule })
+	switch {
+	case p.NotReady != "":
+		return p.NotReady
+	case len(fit.ForPool(p, nil).Options) == 0:
+		return strings.TrimSpace("no instance type of the catalogue has all that it requires. " + translate.Unoffered(p))
+	case kept >= 0:
+		return fmt.Sprintf("the pods of a workload do not tolerate its taint %s", p.Taints[kept])
+	}
+	return ""
 }
 
 // labelled is a catalogue with the labels of EC2's instance types.
