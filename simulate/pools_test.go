@@ -178,6 +178,19 @@ func TestNodePoolsSayWhetherNodesAreDisrupted(t *testing.T) {
 	}
 }
 
+// A pod of eight cores shares an instance of ten with one that leaves after an hour. One of nine costs a tenth less: too little for
+// a pool that is Balanced, whose only node would go for it.
+func TestNodePoolsSayHowKarpenterConsolidates(t *testing.T) {
+	path := files(t, map[string]string{".csv": jobColumns + "pod,8000,1000,0,90000\npod,1500,1000,0,3600\n"}) + ".csv"
+	for policy, evictions := range map[string]int{"WhenEmptyOrUnderutilized": 1, "Balanced": 0, "WhenEmpty": 0} {
+		pool := poolText("default", "karpenter.sh/capacity-type", "on-demand", "  disruption: {budgets: [{nodes: '100%'}], consolidateAfter: 0s, consolidationPolicy: "+policy+"}\n")
+		got, err := simulate.Run(simulate.Options{Manifests: manifests(t, pool), Source: simulate.Source{Pods: path, To: 2 * 3600}, Policies: []string{"karpenter"}})
+		if err != nil || got.Policies["karpenter"].Evictions != evictions {
+			t.Errorf("%s: %d evictions, %v; want %d", policy, got.Policies["karpenter"].Evictions, err, evictions)
+		}
+	}
+}
+
 func TestManifestsThatCannotBeSimulated(t *testing.T) {
 	path := files(t, map[string]string{".csv": jobColumns + "pod,500,1000,0,3600\n"}) + ".csv"
 	for name, tt := range map[string]struct{ manifests, want string }{

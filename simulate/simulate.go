@@ -29,7 +29,7 @@ type Options struct {
 	Older     translate.Generation // how Provisioners among them are read
 	Spot      spot.Options
 	Seed      uint64
-	Policies  []string          // by name; none: all
+	Policies  []string          // by name; none: the usual ones
 	Progress  func(name string) // is called before each; nil: nothing is
 }
 

@@ -102,7 +102,7 @@ func TestOptionsThatCannotBeRun(t *testing.T) {
 		options simulate.Options
 		want    string
 	}{
-		"an unknown policy":             {simulate.Options{Policies: []string{"ours", "karpentr"}}, `there is no policy "karpentr": use some of ours, plain, karpenter, cluster-autoscaler, untouched, did you mean karpenter?`},
+		"an unknown policy":             {simulate.Options{Policies: []string{"ours", "karpentr"}}, `there is no policy "karpentr": use some of ours, plain, karpenter, karpenter-spot-to-spot, cluster-autoscaler, untouched, did you mean karpenter?`},
 		"a budget of none":              {simulate.Options{Budget: "0%"}, `--budget is "0%": want a number`},
 		"a budget of more than all":     {simulate.Options{Budget: "101%"}, "want a number"},
 		"a budget that is no such":      {simulate.Options{Budget: "all"}, "want a number"},

@@ -82,3 +82,17 @@ func TestMovingPricesMoveTheBound(t *testing.T) {
 		t.Errorf("it costs $%g at fixed prices and $%g at moving ones; want another cost", cost[spot.Fixed], cost[spot.Moving])
 	}
 }
+
+// Pods of 20 cores leave after an hour, and 20 types cost less than the instance that is left for a small one. Karpenter replaces
+// a spot node by a spot node only with its feature gate.
+func TestKarpenterReplacesSpotBySpotIfAsked(t *testing.T) {
+	path := files(t, map[string]string{".csv": jobColumns + "pod,20000,1000,0,3600\npod,900,1000,0,90000\n"}) + ".csv"
+	got, err := simulate.Run(simulate.Options{Budget: "100%", Seed: 1, Capacity: "spot", Source: simulate.Source{Pods: path, To: 2 * 3600}, Policies: []string{"karpenter", "karpenter-spot-to-spot"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, gated := got.Policies["karpenter"], got.Policies["karpenter-spot-to-spot"]
+	if plain.Evictions != 0 || gated.Evictions == 0 || gated.CostDollars > plain.CostDollars*0.9 {
+		t.Errorf("%d evictions for $%.2f, and %d for $%.2f with the gate; want none, and some that save", plain.Evictions, plain.CostDollars, gated.Evictions, gated.CostDollars)
+	}
+}

@@ -72,7 +72,7 @@ Policies: ` + policies() + `.`,
 	cmd.Flags().StringVar(&o.Services, "services", "", "prefix of the files of a recorded workload of services")
 	cmd.Flags().StringVar(&o.Pods, "pods", "", "file of recorded pods: comma-separated values with columns cpu_milli, memory_mib, creation_time and deletion_time")
 	addSpot(cmd.Flags(), &o.Spot)
-	cmd.Flags().StringSliceVar(&o.Policies, "policy", policy.Names(), "policies to compare")
+	cmd.Flags().StringSliceVar(&o.Policies, "policy", policy.Usual(), "policies to compare")
 	cmd.Flags().StringArrayVarP(&manifests, "filename", "f", nil, "file or folder with NodePools, their classes and DaemonSets; may be repeated. Without it one NodePool may launch all instance types")
 	form.AddTo(cmd.Flags())
 	return cmd

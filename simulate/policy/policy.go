@@ -26,6 +26,7 @@ type Policy struct {
 	forgetful bool          // it knows nothing of moves that were made
 	every     time.Duration // it has to be asked so often; 0: when something changes
 	taintOnly bool          // it does not choose which pods a Deployment deletes first
+	variant   bool          // of another one: it is run only if it is named
 }
 
 // loopEvery is how often Karpenter and Cluster Autoscaler look.
@@ -37,25 +38,37 @@ func All() []Policy {
 		{Name: "ours", Summary: "Daemok, as the controller decides", decider: func() func(*cluster.Snapshot) plan.Plan { return ours }},
 		{Name: "plain", Summary: "a node goes if its pods fit on others, or if a cheaper instance holds them", decider: plainly, forgetful: true},
 		{Name: "karpenter", Summary: "Karpenter, as its documentation says", decider: rules.Karpenter, forgetful: true, every: loopEvery, taintOnly: true},
+		{Name: "karpenter-spot-to-spot", Summary: "the same with its feature gate SpotToSpotConsolidation", decider: spotToSpot, forgetful: true, every: loopEvery, taintOnly: true, variant: true},
 		{Name: "cluster-autoscaler", Summary: "Cluster Autoscaler, as its FAQ says", decider: rules.ClusterAutoscaler, forgetful: true, every: loopEvery, taintOnly: true},
 		{Name: "untouched", Summary: "only empty nodes go", decider: func() func(*cluster.Snapshot) plan.Plan { return untouched }},
 	}
 }
 
+func spotToSpot() func(*cluster.Snapshot) plan.Plan {
+	return rules.KarpenterWith(rules.KarpenterOptions{SpotToSpot: true})
+}
+
 // Names lists the names of all policies.
-func Names() (out []string) {
-	for _, p := range All() {
+func Names() []string { return namesOf(All()) }
+
+// Usual lists the names of those that are run where none is named: all but variants of others.
+func Usual() []string {
+	return namesOf(slices.DeleteFunc(All(), func(p Policy) bool { return p.variant }))
+}
+
+func namesOf(list []Policy) (out []string) {
+	for _, p := range list {
 		out = append(out, p.Name)
 	}
 	return out
 }
 
-// Named returns policies by their names, once each, in the order given; all where none is. An error suggests what was
-// probably meant.
+// Named returns policies by their names, once each, in the order given; the usual ones where none is. An error suggests
+// what was probably meant.
 func Named(names []string) ([]Policy, error) {
 	all := All()
 	if len(names) == 0 {
-		return all, nil
+		names = Usual()
 	}
 	var out []Policy
 	for _, name := range names {
