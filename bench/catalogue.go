@@ -3,6 +3,7 @@ package bench
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -30,6 +31,27 @@ type machineType struct {
 	} `json:"offerings"`
 }
 
+// check says what of a type makes no sense.
+func (t *machineType) check() error {
+	switch {
+	case t.Name == "":
+		return errors.New("name is empty")
+	case t.CPUMilli <= 0 || t.MemMi <= 0 || t.Pods <= 0:
+		return fmt.Errorf("cpuMilli is %d, memMi %d and pods %d: want more than 0 of each", t.CPUMilli, t.MemMi, t.Pods)
+	}
+	for _, o := range t.Offerings {
+		switch {
+		case o.Zone == "":
+			return errors.New("an offering has no zone")
+		case o.CapacityType != string(cluster.OnDemand) && o.CapacityType != string(cluster.Spot):
+			return fmt.Errorf("an offering has the capacityType %q: use on-demand or spot", o.CapacityType)
+		case !(o.Price >= 0):
+			return fmt.Errorf("an offering in zone %s has the price %v: want 0 or more dollars per hour", o.Zone, o.Price)
+		}
+	}
+	return nil
+}
+
 // catalogueOf reads a catalogue file, or makes up the one of the mixes.
 func catalogueOf(path string) (*cluster.Catalogue, error) {
 	if path == "" {
@@ -43,8 +65,14 @@ func catalogueOf(path string) (*cluster.Catalogue, error) {
 	if err := json.Unmarshal(data, &types); err != nil {
 		return nil, fmt.Errorf("read catalogue %s: %w", path, err)
 	}
+	if len(types) == 0 {
+		return nil, fmt.Errorf("read catalogue %s: it lists no instance type", path)
+	}
 	out := &cluster.Catalogue{Revision: 1}
-	for _, t := range types {
+	for i, t := range types {
+		if err := t.check(); err != nil {
+			return nil, fmt.Errorf("read catalogue %s: type %d, %s: %w", path, i+1, t.Name, err)
+		}
 		k := kind(t.Name, t.Arch, quantity.Resources{CPU: quantity.MilliCPU(t.CPUMilli), Memory: quantity.Bytes(t.MemMi) * quantity.MiB, Pods: t.Pods})
 		for _, o := range t.Offerings {
 			k.Offers = append(k.Offers, offer(o.Zone, cluster.Option(o.CapacityType), o.Price))

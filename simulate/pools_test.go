@@ -45,11 +45,10 @@ func TestNodePoolsSayWhatIsLaunched(t *testing.T) {
 		dollars   float64 // an hour, of the instance that is launched
 		tooLarge  int
 	}{
-		"a requirement":               {poolText("default", instanceType, "type-010", ""), "", 3, 0},
-		"the heavier of two":          {poolText("a", instanceType, "type-001", "") + poolText("b", instanceType, "type-004", "  weight: 10\n"), "", 1.2, 0},
-		"a limit of the heavier":      {poolText("a", instanceType, "type-001", "") + poolText("b", instanceType, "type-004", "  weight: 10\n  limits: {cpu: 2}\n"), "", 0.3, 0},
-		"--capacity beside that":      {poolText("default", "karpenter.sh/capacity-type", "on-demand", ""), "on-demand", 0.3, 0},
-		"nothing that the pool takes": {poolText("default", instanceType, "m5.large", ""), "", 0, 1},
+		"a requirement":          {poolText("default", instanceType, "type-010", ""), "", 3, 0},
+		"the heavier of two":     {poolText("a", instanceType, "type-001", "") + poolText("b", instanceType, "type-004", "  weight: 10\n"), "", 1.2, 0},
+		"a limit of the heavier": {poolText("a", instanceType, "type-001", "") + poolText("b", instanceType, "type-004", "  weight: 10\n  limits: {cpu: 2}\n"), "", 0.3, 0},
+		"--capacity beside that": {poolText("default", "karpenter.sh/capacity-type", "on-demand", ""), "on-demand", 0.3, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -196,6 +195,7 @@ func TestManifestsThatCannotBeSimulated(t *testing.T) {
 	for name, tt := range map[string]struct{ manifests, want string }{
 		"no NodePool":            {class("other", ""), "the manifests have no NodePool"},
 		"a class that is not":    {poolText("default", instanceType, "type-001", "") + class("other", ""), "the manifests have no EC2NodeClass default, which it names: add it"},
+		"nothing that fits":      {poolText("default", instanceType, "m5.large", ""), "nothing is left to simulate: pod job-00000, created at second 0, is left out: it requests cpu=500m memory=1000Mi pods=1, more than any instance that may be launched has; NodePool/default launches nothing: no instance type of the catalogue has all that it requires"},
 		"a template that is not": {older[:strings.LastIndex(older, "---")], "the manifests have no AWSNodeTemplate default, which it names: add it"},
 	} {
 		t.Run(name, func(t *testing.T) {

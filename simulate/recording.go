@@ -2,12 +2,16 @@ package simulate
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/internal/nearest"
 	"github.com/daemok/daemok/simulate/rows"
 )
 
@@ -78,6 +82,9 @@ func readServices(prefix string) (recording, error) {
 		{".jobs.csv", []string{columnName, columnCPU, columnMemory, columnCreated, columnDeleted}, x.namedJob, true},
 	} {
 		err := rows.Read(prefix+file.suffix, file.columns, file.take)
+		if errors.Is(err, fs.ErrNotExist) && !file.optional {
+			return recording{}, fmt.Errorf("%w: --services takes what the names of files have before .deployments.csv and .replicas.csv", err)
+		}
 		if err != nil && !(file.optional && errors.Is(err, fs.ErrNotExist)) {
 			return recording{}, err
 		}
@@ -103,7 +110,7 @@ func (x *reader) deployment(r *rows.Row) {
 	d := &deployment{name: name, line: r.Line(), shape: serviceShape(name, requestsOf(r), r.Flag(columnSpread), r.Flag(columnAntiAffinity)),
 		starts: time.Duration(r.Number(columnStartup)) * time.Second, maxUnavailable: r.Optional(columnMaxUnavailable, -1)}
 	if other := x.named[name]; other != nil {
-		r.Wrong(columnName, "%s is in line %d already", name, other.line)
+		r.Wrong(columnName, "%s is in line %d already: give each its own name", name, other.line)
 	}
 	x.named[name] = d
 	x.services = append(x.services, d)
@@ -112,13 +119,13 @@ func (x *reader) deployment(r *rows.Row) {
 func (x *reader) change(r *rows.Row) {
 	second, name, count := r.Number(columnSecond), r.Text(columnName), r.Number(columnReplicas)
 	if second < x.last {
-		r.Wrong(columnSecond, "%d comes after %d: lines have to be in order of time", second, x.last)
+		r.Wrong(columnSecond, "%d comes after %d: sort lines by time", second, x.last)
 	}
 	if count > replicasMost {
 		r.Wrong(columnReplicas, "%d is more than %d", count, replicasMost)
 	}
 	if d := x.named[name]; d == nil {
-		r.Wrong(columnName, "there is no deployment %s", name)
+		r.Wrong(columnName, "there is no deployment %s in the file of deployments: add it%s", name, nearest.DidYouMean(name, slices.Sorted(maps.Keys(x.named))))
 	} else if r.Err() == nil {
 		x.last, d.replicas = second, append(d.replicas, change{second, int(count)})
 	}
@@ -131,10 +138,10 @@ const replicasMost = 100_000
 func (x *reader) namedJob(r *rows.Row) {
 	name := r.Text(columnName)
 	if line := x.lines[name]; line > 0 {
-		r.Wrong(columnName, "%s is in line %d already", name, line)
+		r.Wrong(columnName, "%s is in line %d already: give each its own name", name, line)
 	}
 	if x.named[name] != nil {
-		r.Wrong(columnName, "%s is a deployment already", name)
+		r.Wrong(columnName, "%s is a deployment already: give each its own name", name)
 	}
 	x.lines[name] = r.Line()
 	x.job(r, name)

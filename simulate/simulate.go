@@ -109,6 +109,10 @@ func (o Options) prepare() (sim.Replay, Report, error) {
 		replay.Spot, of = market, o.Spot.String()
 	}
 	w = w.fitting(all, replay.Daemons)
+	if w.Pods == 0 {
+		return sim.Replay{}, Report{}, fmt.Errorf("nothing is left to simulate: %s", strings.Join(append(w.Notes, notes...), "; "))
+	}
+	notes = append(notes, w.Notes...)
 	replay.Jobs, replay.Services, replay.For = w.Jobs, w.Services, w.For
 	out := Report{Hours: w.For.Hours(), Pods: w.Pods, TooLarge: w.TooLarge, Policies: map[string]Outcome{}, Of: o, Spot: of, From: w.From, Notes: notes}
 	for _, p := range all {

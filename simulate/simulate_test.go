@@ -22,6 +22,9 @@ func TestPoliciesComeToWhatInstancesCost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if want := "pod job-00002, created at second 60, is left out: it requests cpu=900 memory=1000Mi pods=1, more than any instance that may be launched has"; !slices.Equal(got.Notes, []string{want}) {
+		t.Errorf("notes are %q, want %q", got.Notes, want)
+	}
 	if got.Pods != 2 || got.TooLarge != 1 || got.Hours != 11 || !slices.Equal(got.Order, o.Policies) {
 		t.Errorf("%d pods, %d too large, in %g hours under %v; want 2, 1 and 11 under %v", got.Pods, got.TooLarge, got.Hours, got.Order, o.Policies)
 	}

@@ -17,9 +17,11 @@ type Workload struct {
 	Services []sim.Service
 	Jobs     []sim.Job
 	For      time.Duration
-	Pods     int   // that it creates, were none evicted
-	TooLarge int   // pods that fit on no instance type and are left out
-	From     int64 // second of the recording at which it begins
+	Pods     int      // that it creates, were none evicted
+	TooLarge int      // pods that fit on no instance type and are left out
+	From     int64    // second of the recording at which it begins
+	Notes    []string // what is left out, and why
+	left     int      // services and jobs
 }
 
 // Source says where a workload comes from, and which part of it is run.
@@ -53,7 +55,7 @@ func Read(s Source) (Workload, error) {
 	}
 	out := all.cut(from, to)
 	if out.Pods == 0 {
-		return Workload{}, fmt.Errorf("workload %s has no pod from second %d to %d", path, from, to)
+		return Workload{}, fmt.Errorf("workload %s has no pod from second %d to %d: give others by --from and --to", path, from, to)
 	}
 	return out, nil
 }
@@ -178,16 +180,29 @@ func (w Workload) fitting(pools []cluster.Pool, daemons []cluster.Daemon) Worklo
 		if s := w.Services[i]; fits(s.Shape) {
 			out.Services = append(out.Services, s)
 		} else {
-			out.TooLarge += podsOf(&s)
+			out.leave(podsOf(&s), fmt.Sprintf("service %s is left out: each of its pods requests %s", s.Name, s.Shape.Requests))
 		}
 	}
 	for _, j := range w.Jobs {
 		if fits(j.Shape) {
 			out.Jobs = append(out.Jobs, j)
 		} else {
-			out.TooLarge++
+			out.leave(1, fmt.Sprintf("pod %s, created at second %d, is left out: it requests %s", j.Name, w.From+int64(j.From.Seconds()), j.Shape.Requests))
 		}
 	}
-	out.Pods -= out.TooLarge
 	return out
+}
+
+// leftMost is how many notes say what is left out.
+const leftMost = 10
+
+// leave leaves out pods that are too large.
+func (w *Workload) leave(pods int, why string) {
+	w.TooLarge, w.Pods = w.TooLarge+pods, w.Pods-pods
+	switch w.left++; {
+	case w.left <= leftMost:
+		w.Notes = append(w.Notes, why+", more than any instance that may be launched has")
+	case w.left == leftMost+1:
+		w.Notes = append(w.Notes, "there are more that are left out")
+	}
 }

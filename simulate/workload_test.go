@@ -115,7 +115,7 @@ func TestWorkloadsThatCannotBeRead(t *testing.T) {
 		suffix, text string // takes the place of a file of the shop
 		want         string
 	}{
-		"a line with too few columns":        {".deployments.csv", deploymentColumns + "web,500,1024,2\n", "deployments.csv:2: column spread: the line has only 4 columns"},
+		"a line with too few columns":        {".deployments.csv", deploymentColumns + "web,500,1024,2\n", "deployments.csv:2: column spread: the line ends before it"},
 		"a CPU that is no number":            {".deployments.csv", deploymentColumns + "web,half,1024,2,9,taxi,1,0,1,60\n", `deployments.csv:2: column cpu_milli: "half" is not a whole number`},
 		"a fraction of memory":               {".deployments.csv", deploymentColumns + "web,500,1.5,2,9,taxi,1,0,1,60\n", `deployments.csv:2: column memory_mib: "1.5" is not a whole number`},
 		"no name":                            {".deployments.csv", deploymentColumns + ",500,1024,2,9,taxi,1,0,1,60\n", "deployments.csv:2: column name: it is empty"},
@@ -124,11 +124,14 @@ func TestWorkloadsThatCannotBeRead(t *testing.T) {
 		"a negative budget":                  {".deployments.csv", deploymentColumns + "web,500,1024,2,9,taxi,1,0,-1,60\n", "deployments.csv:2: column pdb_max_unavailable: -1 is negative"},
 		"a column that is missing":           {".deployments.csv", "name,cpu_milli\nweb,500\n", "deployments.csv:1: there is no column memory_mib"},
 		"an empty file":                      {".deployments.csv", "", "deployments.csv is empty"},
-		"a quote that does not end":          {".deployments.csv", deploymentColumns + "\"web,500\n", "deployments.csv:2: "},
-		"an unknown deployment":              {".replicas.csv", replicaColumns + "0,web,2\n0,db,1\n", "replicas.csv:3: column name: there is no deployment db"},
+		"a quote that does not end":          {".deployments.csv", deploymentColumns + "\"web,500\n", "deployments.csv:2: character "},
+		"an unknown deployment":              {".replicas.csv", replicaColumns + "0,web,2\n0,db,1\n", "replicas.csv:3: column name: there is no deployment db in the file of deployments: add it"},
+		"a deployment that is misspelt":      {".replicas.csv", replicaColumns + "0,cachee,2\n", "replicas.csv:2: column name: there is no deployment cachee in the file of deployments: add it, did you mean cache?"},
+		"semicolons":                         {".replicas.csv", "second;name;replicas\n0;web;2\n", "replicas.csv:1: there is no column second: separate values by commas, not by semicolons"},
+		"half a replica":                     {".replicas.csv", replicaColumns + "0,web,1.5\n", `replicas.csv:2: column replicas: "1.5" is not a whole number: write digits alone`},
 		"negative replicas":                  {".replicas.csv", replicaColumns + "0,web,-2\n", "replicas.csv:2: column replicas: -2 is negative"},
 		"more replicas than there can be":    {".replicas.csv", replicaColumns + "0,web,2000000\n", "replicas.csv:2: column replicas: 2000000 is more than"},
-		"replicas out of order":              {".replicas.csv", replicaColumns + "0,web,2\n90,web,3\n60,cache,1\n", "replicas.csv:4: column second: 60 comes after 90"},
+		"replicas out of order":              {".replicas.csv", replicaColumns + "0,web,2\n90,web,3\n60,cache,1\n", "replicas.csv:4: column second: 60 comes after 90: sort lines by time"},
 		"a second that would overflow":       {".replicas.csv", replicaColumns + "99999999999999999999,web,2\n", "replicas.csv:2: column second: 99999999999999999999 is more than"},
 		"a job that ends before it is there": {".jobs.csv", jobColumns + "report,2000,4096,500,200\n", "jobs.csv:2: column deletion_time: 200 is before creation_time 500"},
 		"a job that is there twice":          {".jobs.csv", jobColumns + "report,2000,4096,200,500\nreport,2000,4096,200,500\n", "jobs.csv:3: column name: report is in line 2 already"},
@@ -160,7 +163,7 @@ func TestSourcesThatNameNoWorkload(t *testing.T) {
 	}{
 		"neither":                   {simulate.Source{}, "exactly one of --services and --pods"},
 		"both":                      {simulate.Source{Services: prefix, Pods: prefix + ".jobs.csv"}, "exactly one of --services and --pods"},
-		"services that are missing": {simulate.Source{Services: prefix + "s"}, "shops.deployments.csv: no such file"},
+		"services that are missing": {simulate.Source{Services: prefix + "s"}, "shops.deployments.csv: no such file or directory: --services takes what the names of files have before .deployments.csv and .replicas.csv"},
 		"pods that are missing":     {simulate.Source{Pods: prefix}, "no such file"},
 		"an end that comes first":   {simulate.Source{Services: prefix, From: 100, To: 50}, "--from is 100 and --to is 50"},
 		"an end at the beginning":   {simulate.Source{Services: prefix, From: 100, To: 100}, "want the latter to be more"},
@@ -174,6 +177,18 @@ func TestSourcesThatNameNoWorkload(t *testing.T) {
 				t.Errorf("Read(%+v) = %v, want %q", tt.source, err, tt.want)
 			}
 		})
+	}
+}
+
+// Spreadsheets begin a file with a mark, and end its lines in two characters.
+func TestFilesOfSpreadsheetsAreRead(t *testing.T) {
+	prefix := shop(t)
+	text := strings.ReplaceAll("\ufeff"+replicaColumns+"0,web,2\n100,web,5\n", "\n", "\r\n")
+	if err := os.WriteFile(prefix+".replicas.csv", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := simulate.Read(simulate.Source{Services: prefix}); err != nil || len(got.Services) != 1 || len(got.Services[0].Replicas) != 2 {
+		t.Errorf("Read = %+v, %v; want web with two numbers of replicas", got.Services, err)
 	}
 }
 

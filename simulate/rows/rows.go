@@ -4,6 +4,7 @@
 package rows
 
 import (
+	"bufio"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -28,10 +29,14 @@ type Row struct {
 func Read(path string, columns []string, take func(*Row)) error {
 	file, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("read rows: %w", err)
+		return fmt.Errorf("read comma-separated values: %w", err)
 	}
 	defer file.Close()
-	lines := csv.NewReader(file)
+	text := bufio.NewReader(file)
+	if mark, _ := text.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
+		_, _ = text.Discard(len(byteOrderMark)) // which was peeked at
+	}
+	lines := csv.NewReader(text)
 	lines.FieldsPerRecord = -1
 	at, err := readHeader(path, lines, columns)
 	if err != nil {
@@ -56,6 +61,9 @@ func Read(path string, columns []string, take func(*Row)) error {
 	}
 }
 
+// byteOrderMark is what spreadsheets write before the text.
+const byteOrderMark = "\ufeff"
+
 // readHeader finds the columns by the names in the first line.
 func readHeader(path string, lines *csv.Reader, columns []string) (map[string]int, error) {
 	names, err := lines.Read()
@@ -68,6 +76,9 @@ func readHeader(path string, lines *csv.Reader, columns []string) (map[string]in
 	at := map[string]int{}
 	for _, column := range columns {
 		i := slices.IndexFunc(names, func(name string) bool { return strings.TrimSpace(name) == column })
+		if i < 0 && len(names) == 1 && strings.Contains(names[0], ";") {
+			return nil, fmt.Errorf("%s:1: there is no column %s: separate values by commas, not by semicolons", path, column)
+		}
 		if i < 0 {
 			return nil, fmt.Errorf("%s:1: there is no column %s: the first line has to name %s", path, column, strings.Join(columns, ", "))
 		}
@@ -80,7 +91,7 @@ func readHeader(path string, lines *csv.Reader, columns []string) (map[string]in
 func unreadable(path string, err error) error {
 	var parse *csv.ParseError
 	if errors.As(err, &parse) {
-		return fmt.Errorf("%s:%d: %w", path, parse.Line, parse.Err)
+		return fmt.Errorf("%s:%d: character %d: %w: end each quoted value with a quote", path, parse.Line, parse.Column, parse.Err)
 	}
 	return fmt.Errorf("read %s: %w", path, err)
 }
@@ -89,7 +100,7 @@ func unreadable(path string, err error) error {
 func (r *Row) complete(columns []string) {
 	for _, column := range columns {
 		if r.at[column] >= len(r.cells) {
-			r.Wrong(column, "the line has only %d columns", len(r.cells))
+			r.Wrong(column, "the line ends before it: write a value for each column of the first line")
 		}
 	}
 }
@@ -128,9 +139,9 @@ func (r *Row) Number(column string) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
 	switch {
 	case err != nil && !errors.Is(err, strconv.ErrRange):
-		r.Wrong(column, "%q is not a whole number", text)
+		r.Wrong(column, "%q is not a whole number: write digits alone", text)
 	case strings.HasPrefix(text, "-"):
-		r.Wrong(column, "%s is negative", text)
+		r.Wrong(column, "%s is negative: write 0 or more", text)
 	case err != nil || n > numberMost:
 		r.Wrong(column, "%s is more than %d", text, int64(numberMost))
 	}
