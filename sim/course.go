@@ -11,14 +11,14 @@ type Moment struct {
 	Evictions      int           // so far, so that nodes could go for the better
 }
 
-// recordEvery is how often a replay is looked at for its course.
-const recordEvery = time.Minute
+// RecordEvery is how often a replay is looked at for its course.
+const RecordEvery = time.Minute
 
 // record notes how the world stands, from now on, again and again.
 func (w *World) record(course *[]Moment) {
 	w.every(0, func() (time.Duration, bool) {
 		*course = append(*course, w.moment())
-		return recordEvery, true
+		return RecordEvery, true
 	})
 }
 

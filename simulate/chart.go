@@ -42,6 +42,7 @@ type tick struct {
 type series struct {
 	name   string
 	values []float64
+	drawn  []float64 // of each point
 }
 
 // quantity of a course that a chart shows.
@@ -49,16 +50,17 @@ type shown struct {
 	id, title, format string
 	of                func(sim.Moment) float64
 	merge             func([]float64) float64 // what becomes of several values that share a point
+	points            int                     // of a curve at most
 	bound             bool                    // the lower bound is a curve too
 }
 
 // shownOf lists the charts of a page.
 func shownOf() []shown {
 	return []shown{
-		{"cost", "Cost per hour", "$%.2f", func(m sim.Moment) float64 { return m.DollarsPerHour }, mean, true},
-		{"nodes", "Nodes", "%.0f", func(m sim.Moment) float64 { return float64(m.Nodes) }, mean, false},
-		{"pending", "Pending pods", "%.0f", func(m sim.Moment) float64 { return float64(m.Pending) }, most, false},
-		{"evictions", "Evictions so far", "%.0f", func(m sim.Moment) float64 { return float64(m.Evictions) }, most, false},
+		{"cost", "Cost per hour", "$%.2f", func(m sim.Moment) float64 { return m.DollarsPerHour }, mean, pointsMost, true},
+		{"nodes", "Nodes", "%.0f", func(m sim.Moment) float64 { return float64(m.Nodes) }, mean, pointsMost, false},
+		{"pending", "Pending pods", "%.0f", func(m sim.Moment) float64 { return float64(m.Pending) }, mean, pointsMost / 7, false},
+		{"evictions", "Evictions so far", "%.0f", func(m sim.Moment) float64 { return float64(m.Evictions) }, most, pointsMost, false},
 	}
 }
 
@@ -88,7 +90,7 @@ func (r Report) charts() (out []chart) {
 			all = append(all, one)
 		}
 		if what.bound && len(all) > 0 {
-			all = append(all, series{"bound", boundMeans(r.Bound, len(all[0].values), r.For())})
+			all = append(all, series{name: "bound", values: boundMeans(r.Bound, len(all[0].values), r.For())})
 		}
 		out = append(out, draw(what, all, r.For()))
 	}
@@ -117,19 +119,28 @@ func boundMeans(levels []Level, n int, total time.Duration) []float64 {
 
 // draw makes a chart of curves that share an axis.
 func draw(what shown, all []series, total time.Duration) chart {
-	highest, cut := highestOf(all)
+	size := max(1, (len(all[0].values)+what.points-1)/what.points)
+	for i := range all {
+		all[i].drawn = merged(all[i].values, size, what.merge)
+	}
+	highest, cut := highestOf(all, size)
 	step, top := niceStep(highest)
 	out := chart{ID: what.id, Title: what.title, Across: timeTicks(total)}
-	if cut > 0 {
-		out.Note = fmt.Sprintf("up to "+what.format+" in the first %d minutes, cut off", cut, settles)
+	var notes []string
+	if each := time.Duration(size) * sim.RecordEvery; what.points < pointsMost && size > 1 {
+		notes = append(notes, fmt.Sprintf("mean of each %g minutes", each.Minutes()))
 	}
+	if cut > 0 {
+		notes = append(notes, fmt.Sprintf("up to "+what.format+" in the first %d minutes, cut off", cut, settles))
+	}
+	out.Note = strings.Join(notes, "; ")
 	for i := 0; float64(i)*step <= top*1.0001; i++ {
 		value := float64(i) * step
 		out.Ups = append(out.Ups, tick{chartY(value, top), fmt.Sprintf(valueFormat(what.format, step), value)})
 	}
 	var words []string
 	for _, s := range all {
-		out.Lines = append([]line{{s.name, curve(merged(s.values, what.merge), top)}}, out.Lines...) // the first is drawn above the others
+		out.Lines = append([]line{{s.name, curve(s.drawn, top)}}, out.Lines...) // the first is drawn above the others
 		words = append(words, fmt.Sprintf("%s: mean "+what.format+", at most "+what.format+", "+what.format+" in the end", s.name, mean(s.values), most(s.values), last(s.values)))
 	}
 	out.Description = strings.Join(words, "; ")
@@ -139,15 +150,16 @@ func draw(what shown, all []series, total time.Duration) chart {
 // settles is how many values at the beginning, when all pods are pending at once, may be cut off.
 const settles = 10
 
-// highestOf is the highest value that a chart shows. Where the beginning is much higher than the rest it is cut off,
-// and its highest value is returned too.
-func highestOf(all []series) (highest, cut float64) {
-	later := 0.0
+// highestOf is the highest value that a chart shows, where a point is of so many values. Where the beginning is much
+// higher than the rest it is cut off, and its highest value is returned too.
+func highestOf(all []series, size int) (highest, cut float64) {
+	first, later := 0.0, 0.0
 	for _, s := range all {
-		highest, later = max(highest, most(s.values)), max(later, most(s.values[min(settles, len(s.values)):]))
+		highest, later = max(highest, most(s.drawn)), max(later, most(s.drawn[min((settles+size-1)/size, len(s.drawn)):]))
+		first = max(first, most(s.values))
 	}
 	if later > 0 && highest > 3*later {
-		return later, highest
+		return later, first
 	}
 	return highest, 0
 }
@@ -159,17 +171,19 @@ func last(values []float64) float64 {
 	return values[len(values)-1]
 }
 
-// valueFormat leaves out decimals that all labels of an axis have alike.
+// valueFormat leaves out decimals that all labels of an axis have alike, and adds those that tell them apart.
 func valueFormat(format string, step float64) string {
-	if step == math.Trunc(step) {
+	switch {
+	case step == math.Trunc(step):
 		return strings.Replace(format, "%.2f", "%.0f", 1)
+	case format == "%.0f":
+		return "%g"
 	}
 	return format
 }
 
-// merged is the values in no more points than a chart has.
-func merged(values []float64, merge func([]float64) float64) (out []float64) {
-	size := (len(values) + pointsMost - 1) / pointsMost
+// merged is one value for each so many.
+func merged(values []float64, size int, merge func([]float64) float64) (out []float64) {
 	for i := 0; i < len(values); i += size {
 		out = append(out, merge(values[i:min(i+size, len(values))]))
 	}

@@ -18,6 +18,7 @@ var pageText string
 // page is what the template of the page shows.
 type page struct {
 	Summary  string
+	Spot     bool // spot instances may be interrupted
 	Facts    []fact
 	Policies []pagePolicy
 	Charts   []chart
@@ -40,7 +41,7 @@ func (r Report) WriteHTML(out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("read the template of the page: %w", err)
 	}
-	return t.Execute(out, page{Summary: r.summary(), Facts: r.facts(), Policies: r.rows(), Charts: r.charts(), Measures: map[string]float64{
+	return t.Execute(out, page{Summary: r.summary(), Spot: r.Spot != "", Facts: r.facts(), Policies: r.rows(), Charts: r.charts(), Measures: map[string]float64{
 		"width": chartWidth, "height": chartHeight, "left": chartLeft, "right": chartWidth - chartRight, "bottom": chartHeight - chartBottom, "text": chartHeight - 8, "labels": chartLeft - 6,
 	}})
 }
@@ -77,7 +78,7 @@ func (r Report) rows() (out []pagePolicy) {
 		}
 	}
 	for _, name := range r.Order {
-		out = append(out, pagePolicy{name, summaries[name], r.Policies[name].cells(), name == cheapest})
+		out = append(out, pagePolicy{name, summaries[name], r.cells(name), name == cheapest})
 	}
 	return out
 }

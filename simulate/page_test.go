@@ -8,19 +8,27 @@ import (
 	"github.com/daemok/daemok/simulate"
 )
 
+func htmlOf(t *testing.T, r simulate.Report) string {
+	t.Helper()
+	var out strings.Builder
+	if err := r.WriteHTML(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
 // The page shows what the table shows, a chart of each kind with words for those who do not see it, and loads nothing.
 func TestPageStandsAlone(t *testing.T) {
 	report, err := simulate.Run(simulate.Options{Budget: "10%", Capacity: "on-demand", Source: simulate.Source{Services: shop(t), To: 3600}, Policies: []string{"untouched", "plain"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	report.Of.Services = "<b>shop & co</b>"
-	var out strings.Builder
-	if err := report.WriteHTML(&out); err != nil {
-		t.Fatal(err)
+	if strings.Contains(htmlOf(t, report), "ruptions") {
+		t.Error("a page of a run on demand has a column of interruptions")
 	}
-	page := out.String()
-	for _, want := range []string{"&lt;b&gt;shop &amp; co", "7 pods in 1 h", ">untouched<", ">plain<", "only empty nodes go", "Cost per hour", "Pending pods", "0 to 3600",
+	report.Spot, report.Of.Services = "interrupted 2 times an hour", "<b>shop & co</b>"
+	page := htmlOf(t, report)
+	for _, want := range []string{"&lt;b&gt;shop &amp; co", "7 pods in 1 h", ">untouched<", ">plain<", "only empty nodes go", "Cost per hour", "Pending pods", "0 to 3600", "Inter-<br>ruptions", "interrupted 2 times an hour", "lower bound of the cost: $",
 		`<path class="curve bound" d="M52.0 `, "plain: mean $", "bound: mean $", ">60 min<", "prefers-color-scheme: dark"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)

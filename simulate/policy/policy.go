@@ -38,7 +38,7 @@ func All() []Policy {
 		{Name: "ours", Summary: "Daemok, as the controller decides", decider: func() func(*cluster.Snapshot) plan.Plan { return ours }},
 		{Name: "plain", Summary: "a node goes if its pods fit on others, or if a cheaper instance holds them", decider: plainly, forgetful: true},
 		{Name: "karpenter", Summary: "Karpenter, as its documentation says", decider: rules.Karpenter, forgetful: true, every: loopEvery, taintOnly: true},
-		{Name: "karpenter-spot-to-spot", Summary: "the same with its feature gate SpotToSpotConsolidation", decider: spotToSpot, forgetful: true, every: loopEvery, taintOnly: true, variant: true},
+		{Name: "karpenter-spot-to-spot", Summary: "Karpenter with its feature gate SpotToSpotConsolidation", decider: spotToSpot, forgetful: true, every: loopEvery, taintOnly: true, variant: true},
 		{Name: "cluster-autoscaler", Summary: "Cluster Autoscaler, as its FAQ says", decider: rules.ClusterAutoscaler, forgetful: true, every: loopEvery, taintOnly: true},
 		{Name: "untouched", Summary: "only empty nodes go", decider: func() func(*cluster.Snapshot) plan.Plan { return untouched }},
 	}
