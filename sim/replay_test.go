@@ -78,6 +78,43 @@ func TestNodesOfRuledPoolsExpire(t *testing.T) {
 	}
 }
 
+// A spot instance in zone a is interrupted soon after it has started. Its pod stays until another one has started: in zone b, since
+// there is none in zone a for three minutes. Two minutes after the warning the first is gone.
+func TestInterruptedSpotInstancesAreReplacedElsewhere(t *testing.T) {
+	r := oneNode(sim.RuledPool{}, 1)
+	r.Seed, r.Jobs = 2, r.Jobs[1:]
+	for i := range r.Ruled[0].Catalogue.Kinds {
+		k := &r.Ruled[0].Catalogue.Kinds[i]
+		for _, zone := range []string{"a", "b"} {
+			o := k.Offers[0]
+			o.Zone, o.Option = zone, cluster.Spot
+			o.Labels = constraint.NewLabels(map[string]string{cluster.LabelZone: zone, cluster.LabelCapacityType: string(cluster.Spot)})
+			k.Offers = append(k.Offers, o)
+		}
+		k.Offers = k.Offers[1:]
+	}
+	r.Ruled[0].Requirements = constraint.NewRequirements(constraint.Requirement{Key: cluster.LabelInstanceType, Set: constraint.Values("large")})
+	r.Spot.Interruptions = func(kind, zone string) float64 {
+		if zone == "a" {
+			return 12
+		}
+		return 0
+	}
+	got := r.Run()
+	if got.Wrong != nil || got.Meter.Interrupted != 1 || got.Meter.Bought != 2 {
+		t.Fatalf("%d interruptions, %d instances, %v; want 1 and 2\n%s", got.Meter.Interrupted, got.Meter.Bought, got.Wrong, got.Text)
+	}
+	at := 0
+	for _, what := range []string{"p-0001 is large in a, spot", "small-1 runs on p-0001", "p-0001 is taken back", "p-0002 is large in b, spot", "p-0002 has started", "small-1 is evicted from p-0001",
+		"small-2 runs on p-0002", "p-0001 is gone"} {
+		next := strings.Index(got.Text[at:], what)
+		if next < 0 {
+			t.Fatalf("it does not say %q after what comes before\n%s", what, got.Text)
+		}
+		at += next
+	}
+}
+
 // A pod that must not be disturbed keeps its expired node for the termination grace period alone.
 func TestGraceOfRuledPoolsEnds(t *testing.T) {
 	r := oneNode(sim.RuledPool{Expires: 2 * time.Hour, Grace: 10 * time.Minute}, 3)

@@ -119,10 +119,12 @@ func TestClassesAndDaemonSetsSayWhatNodesHave(t *testing.T) {
 		nodes     int
 		dollars   float64 // an hour
 	}{
-		"no class":                      {pool(""), 1, 0.6},
-		"a class that says nothing":     {pool("") + class("default", ""), 1, 0.6},
-		"one pod on a node":             {pool("") + class("default", "  kubelet: {maxPods: 1}\n"), 3, 0.9},
-		"a class that is not the one":   {pool("") + class("default", "") + class("other", "  kubelet: {maxPods: 1}\n"), 1, 0.6},
+		"no class":                    {pool(""), 1, 0.6},
+		"a class that says nothing":   {pool("") + class("default", ""), 1, 0.6},
+		"one pod on a node":           {pool("") + class("default", "  kubelet: {maxPods: 1}\n"), 3, 0.9},
+		"a class that is not the one": {pool("") + class("default", "") + class("other", "  kubelet: {maxPods: 1}\n"), 1, 0.6},
+		"two pools of two classes": {strings.Replace(poolText("a", "karpenter.sh/capacity-type", "on-demand", "  weight: 10\n  limits: {cpu: 1}\n"), "name: default}", "name: sparse}", 1) + pool("") +
+			class("default", "") + class("sparse", "  kubelet: {maxPods: 1}\n"), 2, 0.6},
 		"a core for the system":         {pool("") + class("default", "  kubelet: {systemReserved: {cpu: '1'}}\n"), 1, 0.9},
 		"a core for the kubelet":        {pool("") + class("default", "  kubelet: {kubeReserved: {cpu: 1000m}}\n"), 1, 0.9},
 		"an agent on each node":         {pool("") + agent("{}"), 1, 0.6},

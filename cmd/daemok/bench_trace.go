@@ -26,7 +26,7 @@ func benchTraceCommand() *cobra.Command {
 		Use:   "trace",
 		Short: "The same as daemok simulate --pods FILE --policy ours; one JSON object on stdout",
 		Long: `The same as daemok simulate --pods FILE --policy ours, in the form that it had before: one
-JSON object on stdout.`,
+JSON object on stdout. No spot instance is interrupted, and prices stay.`,
 		Example: `  daemok bench trace --trace pods.csv --catalog types.json`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
