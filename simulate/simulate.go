@@ -100,7 +100,7 @@ func (o Options) prepare() (sim.Replay, Report, error) {
 		return sim.Replay{}, Report{}, err
 	}
 	all := poolsOf(replay)
-	market, err := o.Spot.Market(all[0].Catalogue, o.Seed)
+	market, err := o.Spot.Market(replay.Pool.Catalogue, o.Seed)
 	if err != nil {
 		return sim.Replay{}, Report{}, err
 	}

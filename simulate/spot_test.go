@@ -2,6 +2,7 @@ package simulate_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/daemok/daemok/simulate"
@@ -94,5 +95,22 @@ func TestKarpenterReplacesSpotBySpotIfAsked(t *testing.T) {
 	plain, gated := got.Policies["karpenter"], got.Policies["karpenter-spot-to-spot"]
 	if plain.Evictions != 0 || gated.Evictions == 0 || gated.CostDollars > plain.CostDollars*0.9 {
 		t.Errorf("%d evictions for $%.2f, and %d for $%.2f with the gate; want none, and some that save", plain.Evictions, plain.CostDollars, gated.Evictions, gated.CostDollars)
+	}
+}
+
+// Nodes of the first pool's class cannot be of the type that the second pool launches, whose price moves all the same.
+func TestPricesOfAllClassesMove(t *testing.T) {
+	offered := `"pods": 20, "offerings": [{"zone": "us-east-1a", "capacityType": "spot", "price": 0.1}]}`
+	prefix := files(t, map[string]string{".csv": jobColumns + "pod,500,1000,0,36000\n",
+		".json": `[{"name": "a1.large", "arch": "arm64", "cpuMilli": 2000, "memMi": 4096, ` + offered + `, {"name": "m6g.large", "arch": "arm64", "cpuMilli": 2000, "memMi": 8192, ` + offered + `]`})
+	pools := strings.Replace(poolText("a", instanceType, "m6g.large", ""), "name: default}", "name: first}", 1) + poolText("b", instanceType, "a1.large", "  weight: 10\n") +
+		class("first", "") + strings.Replace(class("default", ""), "al2023", "bottlerocket", 1)
+	got, err := simulate.Run(simulate.Options{Catalog: prefix + ".json", Manifests: manifests(t, pools), Spot: spot.Options{Prices: spot.Moving}, Source: simulate.Source{Pods: prefix + ".csv", To: 36000},
+		Policies: []string{"untouched"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := got.Policies["untouched"].CostDollars; c < 0.5 || c > 1.5 || got.BoundDollars < 0.1 {
+		t.Errorf("it costs $%g, and the bound is $%g; want about ten hours of $0.1, and a quarter of that", c, got.BoundDollars)
 	}
 }
