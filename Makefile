@@ -31,8 +31,8 @@ MODULES := . lab internal/release internal/linttemplates internal/lint deploy/mo
 
 # What a program is made of: everything that may be compiled or embedded.
 sources = $(shell find $(wildcard $(1)) -type f -not -name '*_test.go' -not -path '*/testdata/*' -not -path '*/.lab/*' -not -path 'deploy/monitoring/*' -not -name '*.md' 2>/dev/null)
-SHARED         := go.mod go.sum core cloud kube deploy internal/version
-DAEMOK_SOURCES := $(call sources,$(SHARED) bench controller demo examples observe sim ui cmd/daemok)
+SHARED         := go.mod go.sum core cloud kube deploy $(addprefix internal/,brief expression gates misspelt nearest pause version)
+DAEMOK_SOURCES := $(call sources,$(SHARED) bench controller demo doctor examples observe sim simulate ui cmd/daemok)
 CONTROLLER_SOURCES := $(call sources,$(SHARED) controller observe cmd/daemok-controller)
 LAB_SOURCES    := $(call sources,$(SHARED) charts examples lab)
 
