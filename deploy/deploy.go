@@ -20,8 +20,8 @@ var SurgeRBAC []byte
 //go:embed rbac-nominate.yaml
 var NominateRBAC []byte
 
-// SteeringRBAC is the manifest of optional rights: to patch pods, so that those on nodes that are to empty get a deletion
-// cost.
+// SteeringRBAC is the manifest of the right to patch pods, so that those on nodes that are to empty get a deletion cost,
+// and of the admission policy that limits it to that.
 //
 //go:embed rbac-steering.yaml
 var SteeringRBAC []byte

@@ -17,12 +17,12 @@ import (
 var forbidden = []string{"*", "pods", "bindings", "pods/binding", "pods/status", "pods/exec", "pods/ephemeralcontainers", "deployments", "statefulsets",
 	"replicasets", "daemonsets", "replicationcontrollers", "jobs", "cronjobs", "secrets", "serviceaccounts/token", "clusterroles", "clusterrolebindings", "roles", "rolebindings"}
 
-// Beside these rights those to patch pods are optional, which bind and create none.
+// Beside these rights there is that to patch pods, which binds and creates none, with a policy that limits it.
 func TestTheRightsOfSteeringAreToPatchPods(t *testing.T) {
 	var role rbacv1.ClusterRole
-	first, _, _ := strings.Cut(string(deploy.SteeringRBAC), "\n---\n")
-	if err := yaml.Unmarshal([]byte(first), &role); err != nil {
-		t.Fatal(err)
+	documents := strings.Split(string(deploy.SteeringRBAC), "\n---\n")
+	if err := yaml.Unmarshal([]byte(documents[2]), &role); err != nil || !strings.Contains(documents[0], "\nkind: ValidatingAdmissionPolicy\n") {
+		t.Fatalf("%v; want the policy first, then its binding and the role:\n%s", err, documents[0])
 	}
 	want := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"patch"}}}
 	if !reflect.DeepEqual(role.Rules, want) {

@@ -149,7 +149,7 @@ func (p *pass) refuse(n *corev1.Node, pod *corev1.Pod, err error) {
 	p.said = true
 	p.Log.Warn("pods on nodes that are to empty get no deletion cost: nodes empty by their taint alone", "pod", pod.Namespace+"/"+pod.Name, "error", err.Error())
 	p.Events.Publish(observe.Event{About: n, Key: "Node/" + n.Name, Warning: true, Reason: "DeletionCostRefused", Topic: "deletion cost",
-		Message: fmt.Sprintf("pods of this and other nodes that are to empty get no deletion cost, so scale-downs do not begin with them: patch of pod %s/%s was refused: %v; apply deploy/rbac-steering.yaml, or set rbac.steering: true in the Helm chart",
+		Message: fmt.Sprintf("pods of this and other nodes that are to empty get no deletion cost, so scale-downs do not begin with them: patch of pod %s/%s was refused: %v; set rbac.steering: true in the Helm chart, or apply deploy/rbac-steering.yaml",
 			pod.Namespace, pod.Name, err)})
 }
 

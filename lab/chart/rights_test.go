@@ -2,6 +2,7 @@ package chart
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,7 +22,7 @@ func rights(t *testing.T, name, namespace string, manifests ...[]byte) string {
 			if err := yaml.Unmarshal([]byte(document), &o.Object); err != nil {
 				t.Fatal(err)
 			}
-			if o.GetKind() == "ServiceAccount" {
+			if o.GetKind() == "ServiceAccount" || o.GroupVersionKind().Group != "rbac.authorization.k8s.io" {
 				continue
 			}
 			text := mustYAML(t, o.Object)
@@ -65,16 +66,17 @@ func mustYAML(t *testing.T, o any) string {
 func TestTheRightsAreThoseOfDeploy(t *testing.T) {
 	render := load(t, Daemok)
 	surge := map[string]any{"surge": true}
+	without := map[string]any{"rbac": map[string]any{"steering": false}}
 	tests := map[string]struct {
 		release, namespace, name string
 		values                   map[string]any
 		want                     [][]byte
 	}{
-		"as deployed by hand":             {"karpenter", "kube-system", "karpenter", nil, [][]byte{deploy.RBAC}},
-		"with surges":                     {"karpenter", "kube-system", "karpenter", map[string]any{"rbac": surge}, [][]byte{deploy.RBAC, deploy.SurgeRBAC}},
-		"with nominations":                {"karpenter", "kube-system", "karpenter", map[string]any{"settings": map[string]any{"clusterName": "c", "nominatePods": true}}, [][]byte{deploy.RBAC, deploy.NominateRBAC}},
-		"with steering":                   {"karpenter", "kube-system", "karpenter", map[string]any{"rbac": map[string]any{"steering": true}}, [][]byte{deploy.RBAC, deploy.SteeringRBAC}},
-		"another name, another namespace": {"daemok", "nodes", "daemok", map[string]any{"rbac": surge}, [][]byte{deploy.RBAC, deploy.SurgeRBAC}},
+		"as deployed by hand":             {"karpenter", "kube-system", "karpenter", nil, [][]byte{deploy.RBAC, deploy.SteeringRBAC}},
+		"with surges":                     {"karpenter", "kube-system", "karpenter", map[string]any{"rbac": surge}, [][]byte{deploy.RBAC, deploy.SurgeRBAC, deploy.SteeringRBAC}},
+		"with nominations":                {"karpenter", "kube-system", "karpenter", map[string]any{"settings": map[string]any{"clusterName": "c", "nominatePods": true}}, [][]byte{deploy.RBAC, deploy.NominateRBAC, deploy.SteeringRBAC}},
+		"without steering":                {"karpenter", "kube-system", "karpenter", without, [][]byte{deploy.RBAC}},
+		"another name, another namespace": {"daemok", "nodes", "daemok", map[string]any{"rbac": surge}, [][]byte{deploy.RBAC, deploy.SurgeRBAC, deploy.SteeringRBAC}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -88,6 +90,41 @@ func TestTheRightsAreThoseOfDeploy(t *testing.T) {
 			}
 			if got, want := rendered(t, got.Objects), rights(t, tt.name, tt.namespace, tt.want...); got != want {
 				t.Errorf("rights\n got:\n%s\nwant:\n%s", got, want)
+			}
+		})
+	}
+}
+
+// The right to patch pods comes with the policy that limits it, or not at all unless it is asked for: clusters before 1.30 do
+// not serve the policy.
+func TestTheRightToPatchPodsIsLimited(t *testing.T) {
+	render := load(t, Daemok)
+	tests := map[string]struct{ kubernetes, values, want string }{
+		"by default":             {"v1.30.0-eks-abcdef", "rbac: {}", "right policy"},
+		"an old cluster":         {"v1.29.4-eks-abcdef", "rbac: {}", ""},
+		"asked for":              {"v1.30.0-eks-abcdef", "rbac: {steering: true}", "right policy"},
+		"an old one, asked for":  {"v1.29.4-eks-abcdef", "rbac: {steering: true}", "right"},
+		"not wanted":             {"v1.30.0-eks-abcdef", "rbac: {steering: false}", ""},
+		"an old one, not wanted": {"v1.29.4-eks-abcdef", "rbac: {steering: false}", ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := render(Options{Release: "nodes", Namespace: "autoscaling", Kubernetes: tt.kubernetes, Values: valuesOf(t, tt.values+"\n"+least)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var has []string
+			for _, o := range got.Objects {
+				switch text := mustYAML(t, o.Object); {
+				case o.GetKind() == "ClusterRole" && o.GetName() == "nodes-daemok-steering":
+					has = append(has, "right")
+				case o.GetKind() == "ValidatingAdmissionPolicy" && strings.Contains(text, `"system:serviceaccount:autoscaling:nodes-daemok"`),
+					o.GetKind() == "ValidatingAdmissionPolicyBinding" && strings.Contains(text, "policyName: nodes-daemok-steering\n"):
+					has = append(has, "policy")
+				}
+			}
+			if list := strings.Join(slices.Compact(has), " "); list != tt.want {
+				t.Errorf("the chart has %q, want %q", list, tt.want)
 			}
 		})
 	}

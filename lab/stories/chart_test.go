@@ -76,6 +76,7 @@ logLevel: debug
 	s.await("a pod to run", "v1/Pod", of("one", running(1)))
 
 	s.tenantsKeepOffClaims()
+	s.changesOnlyDeletionCosts()
 	client := iam.NewFromConfig(s.owner())
 	role, err := client.GetRole(t.Context(), &iam.GetRoleInput{RoleName: aws.String("lab-karpenter")})
 	if err != nil {

@@ -189,7 +189,7 @@ func (l *Lab) writeAccess(ctx context.Context) error {
 // product is what the lab itself puts into the cluster of the product; nil where a chart brings it.
 func (l *Lab) product() []byte {
 	if l.identity.Install == AsProgram {
-		return deploy.RBAC
+		return slices.Concat(deploy.RBAC, []byte("\n---\n"), deploy.SteeringRBAC)
 	}
 	return nil
 }

@@ -149,9 +149,9 @@ func TestTheRightsAreThoseTheLoopsUse(t *testing.T) {
 		w.scale("batch", 0)
 		w.until(10*time.Minute, "an empty cluster", w.empty)
 	})
-	rights, optional := given(t, deploy.RBAC), given(t, deploy.SteeringRBAC)
+	rights, steering := given(t, deploy.RBAC), given(t, deploy.SteeringRBAC)
 	for _, use := range slices.Sorted(maps.Keys(u.done)) {
-		if !rights[use] && !optional[use] {
+		if !rights[use] && !steering[use] {
 			t.Errorf("the loops %s, the rights do not allow it", use)
 		}
 	}
