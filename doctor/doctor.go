@@ -78,9 +78,13 @@ type Patient struct {
 	Name        string                                                    // in EKS
 	Namespace   string                                                    // of the controller
 	Rights      func(ctx context.Context) ([]Finding, error)              // which the controller's role lacks
+	May         Reviewer                                                  // nil: it is not asked
 
 	install *installation.Installation // once it was looked for
 }
+
+// Reviewer tells whether a user may do something to all resources of a kind of the core group, in all namespaces.
+type Reviewer func(ctx context.Context, user, verb, resource string) (bool, error)
 
 // check looks at one thing.
 type check struct {
@@ -97,6 +101,7 @@ func checks() []check {
 		{"controller", controllerRuns, false},
 		{"clock", clock, false},
 		{"autoscalers", otherAutoscalers, false},
+		{"steering", steered, false},
 		{"dns", dns, false},
 		{"cni", cni, false},
 		{"eks", eksCluster, true},

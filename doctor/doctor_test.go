@@ -76,6 +76,7 @@ type town struct {
 	classes []Class
 	account account
 	rights  []Finding
+	mayNot  string // verb and resource that the controller's account has no right to
 }
 
 // parsed are the definitions of this release, which nobody changes.
@@ -193,6 +194,9 @@ func (w *town) examined(t *testing.T) []Finding {
 		},
 		RoleARN: func(name string) string { return "arn:aws:iam::123456789012:role/" + name },
 		Name:    "prod", Namespace: "kube-system", Rights: func(context.Context) ([]Finding, error) { return w.rights, nil },
+		May: func(_ context.Context, user, verb, resource string) (bool, error) {
+			return user == "system:serviceaccount:kube-system:karpenter" && verb+" "+resource != w.mayNot, nil
+		},
 	})
 }
 
@@ -284,8 +288,20 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 	}{
 		"Kubernetes is old":               {func(w *town) { w.version, w.account.cluster.Version = "1.24", "1.24" }, "kubernetes", Warning, "of Kubernetes 1.24"},
 		"Kubernetes is newer than tested": {func(w *town) { w.version, w.account.cluster.Version = "1.99", "1.99" }, "kubernetes", Warning, "newest that is tested"},
-		"the clock is right":              {lease(time.Second), "", OK, ""},
-		"the clock is behind":             {lease(-21 * time.Minute), "clock", Warning, "Lease/kube-system/karpenter-leader-election the clock of its holder, karpenter-1_1_1, is 21m0s behind the API server's"},
+		"no right to set deletion costs": {func(w *town) { w.mayNot = "patch pods" }, "steering", Warning,
+			"Deployment/karpenter system:serviceaccount:kube-system:karpenter may not patch pods, so scale-downs do not begin with pods on nodes that should go next"},
+		"no right to set deletion costs, and none is wanted": {func(w *town) {
+			w.mayNot = "patch pods"
+			setting("CLUSTER_NAME=prod", "INTERRUPTION_QUEUE=prod", "STEERING=false")(w)
+		}, "", OK, ""},
+		"a user's taint of the key of nodes that are to empty": {func(w *town) {
+			w.objects["ours"].(*corev1.Node).Spec.Taints = []corev1.Taint{{Key: api.TaintEmptying, Value: "mine", Effect: corev1.TaintEffectNoSchedule}}
+		}, "steering", Warning, "Node/ours taint daemok.sh/emptying=mine:NoSchedule was not set by Daemok and stays"},
+		"Daemok's own taint": {func(w *town) {
+			w.objects["ours"].(*corev1.Node).Spec.Taints = []corev1.Taint{{Key: api.TaintEmptying, Effect: corev1.TaintEffectPreferNoSchedule}}
+		}, "", OK, ""},
+		"the clock is right":  {lease(time.Second), "", OK, ""},
+		"the clock is behind": {lease(-21 * time.Minute), "clock", Warning, "Lease/kube-system/karpenter-leader-election the clock of its holder, karpenter-1_1_1, is 21m0s behind the API server's"},
 		"no leader whose clock could be behind": {func(w *town) {
 			lease(-21 * time.Minute)(w)
 			setting("CLUSTER_NAME=prod", "INTERRUPTION_QUEUE=prod", "DISABLE_LEADER_ELECTION=true")(w)

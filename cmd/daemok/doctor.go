@@ -33,6 +33,7 @@ const (
 type surroundings struct {
 	open    connector
 	version func(*target) (string, error)
+	may     func(client.Client) doctor.Reviewer
 	market  func(context.Context, *target) (*aws.Provider, error)
 }
 
@@ -42,8 +43,8 @@ func doctorCommand(in surroundings) *cobra.Command {
 		Use:   "doctor",
 		Short: "Report what is wrong with a cluster and its AWS account, before and after the installation",
 		Long: `Check what the controller depends on, and print for each problem the object and what to
-do: Kubernetes and the CustomResourceDefinitions, the controller and other autoscalers, DNS
-and the VPC CNI; in AWS the cluster, the controller's role and its rights, what each node
+do: Kubernetes and the CustomResourceDefinitions, the controller, its right to set deletion
+costs and other autoscalers, DNS and the VPC CNI; in AWS the cluster, the controller's role and its rights, what each node
 class selects, whether nodes may join, spot instances and the interruption queue. Nothing
 is changed.
 
@@ -136,6 +137,9 @@ func (in surroundings) patient(ctx context.Context, at *target) (*doctor.Patient
 	p := &doctor.Patient{
 		Store: store, Definitions: definitions, Name: at.clusterName, Namespace: at.systemNamespace(),
 		Version: func(context.Context) (string, error) { return in.version(at) },
+	}
+	if in.may != nil {
+		p.May = in.may(store)
 	}
 	var provider *aws.Provider
 	provider, p.Unreached = in.market(ctx, at)

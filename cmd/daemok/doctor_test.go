@@ -34,7 +34,7 @@ func diagnosed(t *testing.T, objects ...client.Object) (findings []doctor.Findin
 // examinedBy is what daemok doctor prints of the cluster behind a connector.
 func examinedBy(t *testing.T, open connector) (findings []doctor.Finding, err error) {
 	t.Helper()
-	cmd := doctorCommand(surroundings{open, func(*target) (string, error) { return "1.36", nil }, market})
+	cmd := doctorCommand(surroundings{open: open, version: func(*target) (string, error) { return "1.36", nil }, market: market})
 	var out bytes.Buffer
 	cmd.SilenceUsage, cmd.SilenceErrors = true, true
 	cmd.SetOut(&out)

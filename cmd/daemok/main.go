@@ -59,7 +59,7 @@ func root() *cobra.Command {
 	}{
 		{"look", "See what Daemok does and would do, and why:", []*cobra.Command{
 			planCommand(readLive, connect), explainCommand(connect, account), snapshotCommand(readLive)}},
-		{"install", "Install it, and check the installation:", []*cobra.Command{doctorCommand(surroundings{connect, serverVersion, market}), iamCommand(connect)}},
+		{"install", "Install it, and check the installation:", []*cobra.Command{doctorCommand(surroundings{connect, serverVersion, reviewer, market}), iamCommand(connect)}},
 		{"act", "Act on nodes:", []*cobra.Command{rollCommand(connect), adoptCommand(connect)}},
 		{"move", "Migrate from another autoscaler, and back:", []*cobra.Command{migrateCommand(reach, market), handbackCommand(connect), cleanupCommand()}},
 		{"try", "Try it without AWS:", []*cobra.Command{demoCommand(), labCommand(), simulateCommand(), benchCommand()}},
