@@ -81,6 +81,7 @@ func disruptions() Board {
 				{Title: "Disruption budgets", Unit: number, About: "Nodes that may be disrupted at once, and nodes that are terminating or not ready.", Queries: []Query{
 					{`min by (nodepool, reason) (karpenter_nodepools_allowed_disruptions{nodepool=~"$nodepool"})`, "{{nodepool}} {{reason}} allowed"},
 					{`max by (nodepool) (karpenter_nodepools_nodes_consuming_budgets{nodepool=~"$nodepool"})`, "{{nodepool}} used"}}},
+				one("Nodes to empty", number, `max by (nodepool) (daemok_nodes_emptying{nodepool=~"$nodepool"})`, "{{nodepool}}", "Without evictions: new pods go elsewhere while there is room, and scale-downs begin with their pods.").stacked(),
 				one("Tripped breakers", number, "max by (policy) (daemok_disruption_breaker_tripped) > 0", "{{policy}}", "DisruptionPolicies. While a breaker is tripped, no node of its NodePools is disrupted voluntarily.").names().red(1),
 			}},
 			{"Disruption", []Panel{
