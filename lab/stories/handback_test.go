@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/daemok/daemok/kube/api"
 )
 
 // words are what a command says while it runs.
@@ -71,6 +74,9 @@ func TestHandedBackAndTakenOver(t *testing.T) {
 	first.awaitLeader(limit)
 	s.pool(moving("100%"))
 	nodes := s.oneEach(3)
+	s.awaitFor(3*limit, "a deletion cost of Daemok's", "v1/Pod", func(seen []*unstructured.Unstructured) bool {
+		return slices.ContainsFunc(seen, func(p *unstructured.Unstructured) bool { return p.GetAnnotations()[api.MarkDeletionCost] != "" })
+	})
 	before := s.lives()
 	unchanged := func(when string) {
 		s.Helper()
@@ -98,7 +104,7 @@ func TestHandedBackAndTakenOver(t *testing.T) {
 	if all := mustKubectl(t, s.dir, "get", "nodes", "-o", "jsonpath={.items[*].spec.taints}"); strings.Contains(all, emptyingTaint) {
 		t.Errorf("after the hand-back nodes have the taints %s", all)
 	}
-	if all := mustKubectl(t, s.dir, "get", "nodeclaims,nodes,ec2nodeclasses", "-o", "jsonpath={.items[*].metadata.annotations}"); strings.Contains(all, "daemok.sh/") {
+	if all := mustKubectl(t, s.dir, "get", "nodeclaims,nodes,ec2nodeclasses,pods", "-A", "-o", "jsonpath={.items[*].metadata.annotations}"); strings.Contains(all, "daemok.sh/") || strings.Contains(all, api.AnnotationPodDeletionCost) {
 		t.Errorf("after the hand-back there is %s", all)
 	}
 	if holder := mustKubectl(t, s.dir, "get", "lease", "-n", "kube-system", "karpenter-leader-election", "-o", "jsonpath={.spec.holderIdentity}"); holder != "" {

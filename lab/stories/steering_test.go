@@ -3,9 +3,11 @@ package stories_test
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,6 +23,68 @@ func TestTheControllerChangesOnlyDeletionCostsOfPods(t *testing.T) {
 	t.Parallel()
 	s := begin(t, bare)
 	s.changesOnlyDeletionCosts()
+}
+
+// Some nodes are to empty: they get a taint, and their pods a deletion cost. When the user scales the Deployment down, the pods
+// on these nodes end, and the nodes go, empty.
+func TestNodesEmptyByScaleDownsAlone(t *testing.T) {
+	t.Parallel()
+	s := begin(t, shared)
+	s.pool("") // whose nodes go when they are empty
+	s.deploy("apart", 4, from(s.namespace), asking(corev1.ResourceCPU, "500m"), apart(hostLabel))
+	s.awaitFor(3*limit, "a node for each pod", "v1/Pod", of("apart", running(4)))
+
+	var emptying map[string]bool // by name of the node
+	s.awaitFor(3*limit, "nodes that are to empty, not all", "v1/Node", func(seen []*unstructured.Unstructured) bool {
+		all := inPool(seen, s.namespace)
+		emptying = thatEmpty(all)
+		return len(all) == 4 && len(emptying) > 0
+	})
+	if len(emptying) == 4 {
+		t.Fatal("all four nodes are to empty")
+	}
+	stay := map[types.UID]bool{}
+	s.awaitFor(3*limit, "the deletion costs of their pods", "v1/Pod", func(seen []*unstructured.Unstructured) bool {
+		costs := 0
+		for _, p := range seen {
+			if emptying[text(p, "spec", "nodeName")] {
+				costs += len(p.GetAnnotations()[api.AnnotationPodDeletionCost])
+			} else {
+				stay[p.GetUID()] = true
+			}
+		}
+		return costs > 0 && len(seen) == len(emptying)+len(stay)
+	})
+
+	s.scale("apart", len(stay))
+	s.awaitFor(3*limit, "the pods on other nodes to be left", "v1/Pod", func(seen []*unstructured.Unstructured) bool {
+		return len(seen) == len(stay)
+	})
+	for _, p := range s.list("v1/Pod") {
+		if !stay[p.GetUID()] {
+			t.Errorf("pod %s is left, on a node of those that were to empty, %v; want %v", p.GetUID(), emptying, stay)
+		}
+	}
+	s.awaitFor(3*limit, "the empty nodes to go", "v1/Node", func(seen []*unstructured.Unstructured) bool {
+		return !slices.ContainsFunc(inPool(seen, s.namespace), func(n *unstructured.Unstructured) bool { return emptying[n.GetName()] })
+	})
+	for _, p := range s.list("v1/Pod") {
+		if !stay[p.GetUID()] || p.GetDeletionTimestamp() != nil {
+			t.Errorf("pod %s has come or ends with the nodes; want %v as they were", p.GetUID(), stay)
+		}
+	}
+}
+
+// thatEmpty are those of the nodes that are to empty.
+func thatEmpty(nodes []*unstructured.Unstructured) map[string]bool {
+	out := map[string]bool{}
+	for _, n := range nodes {
+		taints, _, _ := unstructured.NestedSlice(n.Object, "spec", "taints")
+		if slices.ContainsFunc(taints, func(t any) bool { return t.(map[string]any)["key"] == emptyingTaint }) {
+			out[n.GetName()] = true
+		}
+	}
+	return out
 }
 
 // changesOnlyDeletionCosts tries patches of a pod as the controller's account.
