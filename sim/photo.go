@@ -30,9 +30,6 @@ func (w *World) photo() *cluster.Snapshot {
 	}
 	for _, p := range w.pods {
 		one := p.Pod
-		if p.work != nil {
-			one.StartsFor = p.work.took
-		}
 		switch {
 		case p.at != nil:
 			one.Node = p.at.claim

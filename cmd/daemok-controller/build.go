@@ -238,7 +238,7 @@ func (o options) policy() (p decide.Policy) {
 	_ = p.MinValues.Set(o.minValuesPolicy) // check has seen to both
 	_ = p.Preferences.Set(o.preferencePolicy)
 	p.PreferenceWorth, p.Nominated = o.preferenceWorth, o.nominatePods
-	p.Retire.SpotToSpot, p.Retire.Payback.Off = o.spotToSpot, o.payback == "off"
+	p.Retire.SpotToSpot, p.Retire.EverySaving = o.spotToSpot, o.payback == "off"
 	return p
 }
 

@@ -151,7 +151,7 @@ func (r *reader) define(o *options) {
 	r.text(&o.minValuesPolicy, "min-values-policy", "Strict", "Strict, or BestEffort to launch with fewer values than minValues asks")
 	r.text(&o.schedulerConfig, "scheduler-config", "", "YAML of the scheduler's configuration, for its default topology spreads; see docs/concepts/scheduling.md")
 	r.text(&o.featureGates, "feature-gates", "", "Name=true,Name=false, none unless it is true but for ReservedCapacity: SpotToSpotConsolidation (cheaper spot instances may replace spot instances), Drift (nodes of Provisioners are replaced once another image is selected; those of NodePools drift in any event), NodeRepair (unhealthy nodes are replaced; see docs/tasks/node-repair.md) and ReservedCapacity (capacity reservations are used, unless it is false; see docs/tasks/reservations.md)")
-	r.text(&o.payback, "payback", "on", "on, or off to let nodes go whatever moving their pods costs, if anything is saved at all; see docs/concepts/disruption.md")
+	r.text(&o.payback, "payback", "on", "on, or off to replace nodes whenever anything is saved; see docs/concepts/disruption.md")
 	r.boolean(&o.steering, "steering", true, "empty nodes that should go next without evictions: a taint has new pods go elsewhere while there is room, a low deletion cost has scale-downs begin with their pods; false takes both back; see docs/concepts/disruption.md")
 	r.boolean(&o.enableProfiling, "enable-profiling", false, "serve /debug/pprof on the metrics port")
 	r.boolean(&o.disableStateMetrics, "disable-cluster-state-observability", false, "no metrics of single nodes, pods and other objects, nor of their conditions")

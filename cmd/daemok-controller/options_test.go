@@ -48,7 +48,7 @@ func TestOptions(t *testing.T) {
 		}},
 		"kubelet settings may hold no expressions":           {nil, named, func(o options) bool { return !o.expressions }},
 		"a gate lets them hold expressions":                  {nil, with(map[string]string{"AWS_FEATURE_GATES": "NodeClassCEL=true"}), func(o options) bool { return o.expressions && len(o.ignored) == 0 }},
-		"SC-405 spot machines are left alone":                {nil, named, func(o options) bool { p := o.policy(); return !p.Retire.SpotToSpot && !p.Retire.Payback.Off }},
+		"SC-405 spot machines are left alone":                {nil, named, func(o options) bool { p := o.policy(); return !p.Retire.SpotToSpot && !p.Retire.EverySaving }},
 		"SC-405 a gate lets spot machines replace others":    {[]string{"--feature-gates=SpotToSpotConsolidation=true"}, named, func(o options) bool { return o.policy().Retire.SpotToSpot && len(o.ignored) == 0 }},
 		"nodes of Provisioners do not drift":                 {nil, named, func(o options) bool { return !o.olderDrift }},
 		"SC-405 a gate has them drift":                       {nil, with(map[string]string{"FEATURE_GATES": "Drift=true"}), func(o options) bool { return o.olderDrift && len(o.ignored) == 0 }},
@@ -56,7 +56,7 @@ func TestOptions(t *testing.T) {
 		"SC-405 reservations are used unless a gate says no": {nil, named, func(o options) bool { return o.reserved }},
 		"SC-405 a gate leaves reservations alone":            {[]string{"--feature-gates=ReservedCapacity=false"}, named, func(o options) bool { return !o.reserved && len(o.ignored) == 0 }},
 		"SC-405 a gate has nodes repaired":                   {[]string{"--feature-gates=NodeRepair=true"}, named, func(o options) bool { return len(o.repair().Rules) == 7 && len(o.ignored) == 0 }},
-		"every saving counts where payback is off":           {nil, with(map[string]string{"PAYBACK": "off"}), func(o options) bool { return o.policy().Retire.Payback.Off }},
+		"every saving counts where payback is off":           {nil, with(map[string]string{"PAYBACK": "off"}), func(o options) bool { return o.policy().Retire.EverySaving }},
 		"logs go where they are sent to": {[]string{"--log-output-paths=stdout,/var/log/daemok"}, with(map[string]string{"LOG_ERROR_OUTPUT_PATHS": "stderr", "LOG_ENCODING": "console"}), func(o options) bool {
 			return o.logPaths == "stdout,/var/log/daemok" && o.logErrorPaths == "stderr" && o.logEncoding == encodingConsole
 		}},

@@ -83,7 +83,7 @@ func policyOf(setting func(string) string) (p decide.Policy, err error) {
 	switch setting("PAYBACK") {
 	case "", "on":
 	case "off":
-		p.Retire.Payback.Off = true
+		p.Retire.EverySaving = true
 	default:
 		return wrong("PAYBACK", "on or off")
 	}

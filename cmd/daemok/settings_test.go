@@ -49,7 +49,7 @@ func TestPlansAreMadeAsTheControllersSettingsAsk(t *testing.T) {
 		"preferences do not count":   {env: map[string]string{"PREFERENCE_POLICY": "Ignore"}, want: is(func(p *decide.Policy) { p.Preferences = decide.Ignore })},
 		"preferences are worth less": {env: map[string]string{"PREFERENCE_WORTH": "0.2"}, want: is(func(p *decide.Policy) { p.PreferenceWorth = 0.2 })},
 		"fewer values will do":       {env: map[string]string{"MIN_VALUES_POLICY": "BestEffort"}, want: is(func(p *decide.Policy) { p.MinValues = place.BestEffort })},
-		"every saving counts":        {env: map[string]string{"PAYBACK": "off"}, want: is(func(p *decide.Policy) { p.Retire.Payback.Off = true })},
+		"every saving counts":        {env: map[string]string{"PAYBACK": "off"}, want: is(func(p *decide.Policy) { p.Retire.EverySaving = true })},
 		"spot replaces spot":         {env: map[string]string{"FEATURE_GATES": "SpotToSpotConsolidation=true"}, want: is(func(p *decide.Policy) { p.Retire.SpotToSpot = true })},
 		"no policy":                  {env: map[string]string{"PREFERENCE_POLICY": "ignore"}, wrong: `PREFERENCE_POLICY is "ignore": want Weigh, Respect or Ignore`},
 		"worth nothing":              {env: map[string]string{"PREFERENCE_WORTH": "0"}, wrong: `PREFERENCE_WORTH is "0": want a share above 0`},

@@ -27,10 +27,9 @@ import (
 const retryEvery = 10 * time.Second
 
 // recheckEvery is how often everything is looked at again whatever happens:
-// budgets open and close by the clock. Whether a move pays back changes by the
-// clock too, as pods stop being young and nodes prove to live for long, and
-// depends on too much to work out when: found late, it loses what the move saves
-// in a minute at most.
+// budgets open and close by the clock, and what a move must save changes a day
+// after the last pod came. Found late, it loses what the move saves in a minute at
+// most.
 const recheckEvery = time.Minute
 
 // How far apart rounds are at least and at most while changes stream in outside

@@ -204,8 +204,6 @@ type Pod struct {
 	Pending              bool          // it has a node, where not all its containers have been started yet, be it for want of an image
 	Moved                int           // how often in a row those in whose place it came were evicted so that their nodes could go: see retire.Follow
 	MovedAt              time.Time     // the last time; zero: it was not seen that they were
-	Since                time.Time     // when the first of those in whose place it came was started; zero: it came in place of none
-	StartsFor            time.Duration // how long pods of its owner usually take from having a node to being ready; 0: not known
 	Grace                time.Duration // that it is given to end in, once it is evicted
 	DeletionCost         int32         // controller.kubernetes.io/pod-deletion-cost
 	LastOf               string        // Service whose only ready pod it is, while another may become so and its owner has it wait for that; empty: of none

@@ -11,9 +11,8 @@ import (
 // Found is what a search came to, to be looked at again: a search of a large
 // cluster takes seconds, in which the cluster changes.
 type Found struct {
-	groups [][]string // by move: the nodes that go to save money
-	others [][]string // by move: those that go for other reasons
-	kept   []plan.Kept
+	nodes []string // with pods, that go
+	kept  []plan.Kept
 }
 
 // Found returns what the search has come to so far, but for nodes without pods:
@@ -21,23 +20,15 @@ type Found struct {
 func (x *Search) Found() *Found {
 	out := &Found{kept: x.Kept}
 	for i := range x.Moves {
-		var names []string
-		for j := range x.Moves[i].Removals {
-			names = append(names, x.Moves[i].Removals[j].Node)
-		}
-		switch x.Moves[i].Removals[0].Reason {
-		case plan.Empty:
-		case plan.Underutilized:
-			out.groups = append(out.groups, names)
-		default:
-			out.others = append(out.others, names)
+		if r := &x.Moves[i].Removals[0]; r.Reason != plan.Empty {
+			out.nodes = append(out.nodes, r.Node)
 		}
 	}
 	return out
 }
 
 // Moves reports whether anything goes.
-func (f *Found) Moves() bool { return len(f.groups)+len(f.others) > 0 }
+func (f *Found) Moves() bool { return len(f.nodes) > 0 }
 
 // Tells reports whether it says of other nodes than an earlier one, which may be
 // nil, that they stay, or that they do so for other reasons.
@@ -50,10 +41,7 @@ func (f *Found) Tells(earlier *Found) bool {
 
 // has reports whether the node is to be asked about; every node is where
 // nothing was found before.
-func (f *Found) has(node string) bool {
-	in := func(names []string) bool { return slices.Contains(names, node) }
-	return f == nil || slices.ContainsFunc(f.groups, in) || slices.ContainsFunc(f.others, in)
-}
+func (f *Found) has(node string) bool { return f == nil || slices.Contains(f.nodes, node) }
 
 // Again begins a search for no more than what an earlier one found, in the
 // cluster as it is by now. Nodes without pods go beside that. What keeps
@@ -78,25 +66,4 @@ func (x *Search) remember(found *Found) {
 			x.keepBy(c, k.Reason, k.By, k.Why)
 		}
 	}
-}
-
-// repeat asks about the next group that was found, as far as its nodes may still go.
-func (x *consolidator) repeat() bool {
-	for len(x.known.groups) > x.at {
-		names := x.known.groups[x.at]
-		x.at++
-		var nodes []*candidate
-		for _, c := range x.left {
-			if slices.Contains(names, c.Name) && !x.stays(c) {
-				nodes = append(nodes, c)
-			}
-		}
-		if len(nodes) == len(names) {
-			x.try(nodes)
-			return true
-		}
-		note(nodes, "nodes that it was to go with may not go any more")
-	}
-	x.tell(x.left)
-	return false
 }

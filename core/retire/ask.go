@@ -14,7 +14,7 @@ func (x *Search) homes(c *candidate) (*place.Result, keeps) {
 	q := place.Question{Leave: []int{c.at}, Below: place.Any, Open: x.lasting()}
 	answer := x.ask(q)
 	if len(answer.Launches) > 0 {
-		if q.Wishes = x.worthwhile(q, []*candidate{c}); q.Wishes != nil {
+		if q.Wishes = x.worthwhile(q, c); q.Wishes != nil {
 			answer = x.ask(q)
 		}
 	}

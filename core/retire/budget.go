@@ -20,35 +20,20 @@ func budgetsOf(s *cluster.Snapshot) *budgets {
 	return &budgets{Shares(s.Nodes), slices.Clone(s.Breakers)}
 }
 
-// closed says why no more nodes of the pools may go for the reason, where each
-// node of a pool is listed by its pool; empty: they may.
-func (b *budgets) closed(nodes []*candidate, reason plan.RemovalReason) string {
-	if reason == plan.Expired && !nodes[0].ExpiresAt.IsZero() {
+// closed says why no more nodes of the node's pool may go for the reason; empty: it may.
+func (b *budgets) closed(c *candidate, reason plan.RemovalReason) string {
+	if reason == plan.Expired && !c.ExpiresAt.IsZero() {
 		return ""
 	}
-	asked := map[cluster.PoolID]int64{}
-	for _, c := range nodes {
-		asked[c.Pool]++
-		if allowed := Allowance(&c.pool.Policy, reason); b.shares[c.Pool].Used+asked[c.Pool] > allowed.Most {
-			return b.why(c.pool, allowed)
-		}
+	if allowed := Allowance(&c.pool.Policy, reason); b.shares[c.Pool].Used+1 > allowed.Most {
+		return b.why(c.pool, allowed)
 	}
 	for i := range b.breakers {
-		if why := tripping(&b.breakers[i], nodes); why != "" {
-			return why
+		if breaker := &b.breakers[i]; breaker.Counts(c.Pool) && breaker.Gone+1 > breaker.Most {
+			return stops(breaker)
 		}
 	}
 	return ""
-}
-
-// tripping says how the breaker would be overcome if the nodes went; empty: it
-// would not.
-func tripping(b *cluster.Breaker, nodes []*candidate) string {
-	asked := countOf(b, nodes)
-	if asked == 0 || b.Gone+asked <= b.Most {
-		return ""
-	}
-	return stops(b)
 }
 
 func stops(b *cluster.Breaker) string {
@@ -67,15 +52,6 @@ func ByNumber(why string) bool {
 	return strings.Contains(why, byBudget) || strings.Contains(why, byBreaker)
 }
 
-func countOf(b *cluster.Breaker, nodes []*candidate) (n int64) {
-	for _, c := range nodes {
-		if b.Counts(c.Pool) {
-			n++
-		}
-	}
-	return n
-}
-
 // why says what allows no more nodes of the pool to go than may, and until when
 // that is so. What keeps all of them says by itself when that ends.
 func (b *budgets) why(pool *cluster.Pool, allowed cluster.Allowance) string {
@@ -86,17 +62,17 @@ func (b *budgets) why(pool *cluster.Pool, allowed cluster.Allowance) string {
 	return text
 }
 
-// use counts nodes that go, for whatever reason.
-func (b *budgets) use(nodes []*candidate) {
-	for _, c := range nodes {
-		share := b.shares[c.Pool]
-		if c.Ready { // one that is not uses the budget already
-			share.Used++
-		}
-		b.shares[c.Pool] = share
+// use counts a node that goes, for whatever reason.
+func (b *budgets) use(c *candidate) {
+	share := b.shares[c.Pool]
+	if c.Ready { // one that is not uses the budget already
+		share.Used++
 	}
+	b.shares[c.Pool] = share
 	for i := range b.breakers {
-		b.breakers[i].Gone += countOf(&b.breakers[i], nodes)
+		if b.breakers[i].Counts(c.Pool) {
+			b.breakers[i].Gone++
+		}
 	}
 }
 

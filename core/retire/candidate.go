@@ -14,9 +14,8 @@ type candidate struct {
 	at     int // position in the snapshot
 	pool   *cluster.Pool
 	moving []*cluster.Pod // pods that need another place
-	worth  float64        // what machines for those cost at least, in millionths of a dollar an hour
 	ratio  float64        // what it costs for each unit of disruption
-	starts float64        // dollars that the time is worth in which those start anew
+	dear   bool           // instances with as much cost far less
 	by     plan.KeptBy    // what kind of thing keeps it from being consolidated
 	why    string         // what that is, as far as it was looked at
 }

@@ -62,11 +62,11 @@ func (x *Search) inTurns(all []*candidate, due func(*candidate) (since time.Time
 // mayBeReplaced reports whether nothing is in the way of letting the node go in good
 // order, places for its pods aside; what is, it notes.
 func (x *Search) mayBeReplaced(c *candidate, reason plan.RemovalReason) bool {
-	if why := cmp.Or(x.leaderless([]*candidate{c}, true), c.hindrance(x.snapshot, x.guards, reason)); why != "" {
+	if why := cmp.Or(x.leaderless(c, true), c.hindrance(x.snapshot, x.guards, reason)); why != "" {
 		x.keepBy(c, reason, plan.KeptByRule, why)
 		return false
 	}
-	if why := x.budgets.closed([]*candidate{c}, reason); why != "" {
+	if why := x.budgets.closed(c, reason); why != "" {
 		x.keepBy(c, reason, plan.KeptByBudget, why)
 		return false
 	}
@@ -78,7 +78,7 @@ func (x *Search) replaceDrifted(c *candidate) {
 		return
 	}
 	if len(c.moving) == 0 {
-		x.let([]*candidate{c}, plan.Drifted, c.Drifted, nil)
+		x.let(c, plan.Drifted, c.Drifted, nil)
 		return
 	}
 	answer, wishes := x.homes(c)
@@ -90,10 +90,10 @@ func (x *Search) replaceDrifted(c *candidate) {
 	case stall != "":
 		x.keepBy(c, plan.Drifted, plan.KeptByRule, stall)
 	case !no(answer):
-		x.let([]*candidate{c}, plan.Drifted, c.Drifted, answer)
-		x.setAside([]*candidate{c}, wishes)
+		x.let(c, plan.Drifted, c.Drifted, answer)
+		x.setAside(c, wishes)
 	case c.pool.Policy.DeleteFirst && !turnsOver(x.current().Snapshot(), c.Pool) && x.limitsForbid(c):
-		x.let([]*candidate{c}, plan.Drifted, c.Drifted+"; it goes before a machine in its place comes, since limits forbid to have both", nil)
+		x.let(c, plan.Drifted, c.Drifted+"; it goes before a machine in its place comes, since limits forbid to have both", nil)
 	case !c.pool.Policy.DeleteFirst && x.limitsForbid(c):
 		x.keep(c, plan.Drifted, atLimit+why(answer))
 	default:

@@ -95,7 +95,7 @@ func (x *Search) expire(c *candidate) {
 		x.keepBy(c, plan.Expired, plan.KeptByTime, c.Rests)
 		return
 	}
-	if why := x.leaderless([]*candidate{c}, true); why != "" && !past {
+	if why := x.leaderless(c, true); why != "" && !past {
 		x.keepBy(c, plan.Expired, plan.KeptByRule, why)
 		return
 	}
@@ -108,7 +108,7 @@ func (x *Search) expire(c *candidate) {
 	}
 	if len(c.moving) == 0 {
 		if past || IsEmpty(c.Node) && !x.needed(c.Name) && len(c.BoughtFor) == 0 {
-			x.let([]*candidate{c}, plan.Expired, note, nil)
+			x.let(c, plan.Expired, note, nil)
 		}
 		return
 	}
@@ -128,10 +128,10 @@ func (x *Search) expire(c *candidate) {
 		if stall != "" {
 			note += "; " + stall
 		}
-		x.let([]*candidate{c}, plan.Expired, note, answer)
-		x.setAside([]*candidate{c}, wishes)
+		x.let(c, plan.Expired, note, answer)
+		x.setAside(c, wishes)
 	case past:
-		x.let([]*candidate{c}, plan.Expired, note+"; no place was found for its pods: "+why(answer), nil)
+		x.let(c, plan.Expired, note+"; no place was found for its pods: "+why(answer), nil)
 	default:
 		x.keep(c, plan.Expired, "no place for its pods yet: "+why(answer))
 	}

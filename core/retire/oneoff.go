@@ -82,20 +82,12 @@ func fails(pods []cluster.Pod, failing map[job]int) string {
 	return ""
 }
 
-// failsJob says which Job fails if the nodes go together, beside those that go already;
-// empty: none.
-func (x *Search) failsJob(nodes []*candidate) string {
+// failsJob says which Job fails if the node goes beside what goes already; empty: none.
+func (x *Search) failsJob(c *candidate) string {
 	together := map[job]int{}
-	for _, c := range nodes {
-		countAll(together, c.Node)
-	}
+	countAll(together, c.Node)
 	for of := range together {
 		together[of] += x.failing()[of]
 	}
-	for _, c := range nodes {
-		if why := fails(c.Pods, together); why != "" {
-			return why
-		}
-	}
-	return ""
+	return fails(c.Pods, together)
 }

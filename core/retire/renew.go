@@ -33,7 +33,7 @@ func (x *Search) renew(c *candidate) {
 	}
 	note := fmt.Sprintf("it is replaced at the age of %s", c.pool.Policy.Renew)
 	if len(c.moving) == 0 {
-		x.let([]*candidate{c}, plan.Expired, note, nil)
+		x.let(c, plan.Expired, note, nil)
 		return
 	}
 	answer, wishes := x.homes(c)
@@ -45,6 +45,6 @@ func (x *Search) renew(c *candidate) {
 		x.keepBy(c, plan.Expired, plan.KeptByRule, stall)
 		return
 	}
-	x.let([]*candidate{c}, plan.Expired, note, answer)
-	x.setAside([]*candidate{c}, wishes)
+	x.let(c, plan.Expired, note, answer)
+	x.setAside(c, wishes)
 }

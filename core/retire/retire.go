@@ -25,9 +25,9 @@ import (
 // Options is how the whole controller lets nodes go. The zero value is the
 // default.
 type Options struct {
-	Payback    Payback
-	SpotToSpot bool    // spot machines may be replaced by cheaper spot machines
-	Weigh      Weigher // nil: wishes of pods hold until these cannot be placed with them
+	EverySaving bool    // pools that say nothing about it let a node go whatever that saves
+	SpotToSpot  bool    // spot machines may be replaced by cheaper spot machines
+	Weigh       Weigher // nil: wishes of pods hold until these cannot be placed with them
 }
 
 // Weigher tells which wishes of pods are worth what they cost, by shape; nil: all
@@ -49,19 +49,17 @@ type Search struct {
 	ground   *place.Ground // nil until the first question
 	guards   Guards
 	budgets  *budgets
-	gone     map[int]bool    // nodes that go with a move
-	untold   []int           // of these, those that the ground has not been told of
-	kept     map[int]bool    // nodes that Kept tells of
-	takes    map[string]bool // nodes that pods of those that go are to run on
-	known    *Found          // what to ask about; nil: everything
-	tasks    []task          // what is left to do, in order
-	launches int             // of all moves, for their names
-	last     bitset.Set      // nodes that are not about to go themselves; nil: not looked at yet
-	ages     map[cluster.PoolID]time.Duration
-	wholes   map[cluster.PoolID]whole        // nil: not looked at yet
-	came     map[cluster.PoolID]*cluster.Pod // who came last; nil: not looked at yet
-	evicted  map[job]int                     // pods of Jobs that are evicted; nil: not looked at yet
-	reserved *bool                           // a pool can have what is reserved; nil: not looked at yet
+	gone     map[int]bool             // nodes that go with a move
+	untold   []int                    // of these, those that the ground has not been told of
+	kept     map[int]bool             // nodes that Kept tells of
+	takes    map[string]bool          // nodes that pods of those that go are to run on
+	tasks    []task                   // what is left to do, in order
+	launches int                      // of all moves, for their names
+	last     bitset.Set               // nodes that are not about to go themselves; nil: not looked at yet
+	wholes   map[cluster.PoolID]whole // nil: not looked at yet
+	came     map[cluster.PoolID]bool  // pods come; nil: not looked at yet
+	evicted  map[job]int              // pods of Jobs that are evicted; nil: not looked at yet
+	reserved *bool                    // a pool can have what is reserved; nil: not looked at yet
 }
 
 // task is one step of a search; more says that it is to be repeated.
@@ -75,8 +73,8 @@ func New(s *cluster.Snapshot, needed func(node string) bool, survey func() *plac
 }
 
 func begin(s *cluster.Snapshot, needed func(node string) bool, survey func() *place.Ground, o Options, known *Found) *Search {
-	x := &Search{known: known, snapshot: s, options: o, needed: needed, survey: survey, guards: GuardsOf(s.Guards), budgets: budgetsOf(s),
-		gone: map[int]bool{}, kept: map[int]bool{}, takes: map[string]bool{}, ages: map[cluster.PoolID]time.Duration{}}
+	x := &Search{snapshot: s, options: o, needed: needed, survey: survey, guards: GuardsOf(s.Guards), budgets: budgetsOf(s),
+		gone: map[int]bool{}, kept: map[int]bool{}, takes: map[string]bool{}}
 	all := candidates(s)
 	x.tasks = []task{x.emptiness(all)}
 	if survey != nil {
@@ -153,29 +151,24 @@ func (x *Search) emptiness(all []*candidate) task {
 				continue
 			}
 			goes := x.snapshot.Now.Add(c.lead())
-			x.let([]*candidate{c}, plan.Empty, fmt.Sprintf("empty for %s", goes.Sub(c.QuietSince).Truncate(time.Second)), nil)
+			x.let(c, plan.Empty, fmt.Sprintf("empty for %s", goes.Sub(c.QuietSince).Truncate(time.Second)), nil)
 		}
 		return false
 	}
 }
 
 // let adds a move if the budgets allow it, and reports whether they did.
-func (x *Search) let(nodes []*candidate, reason plan.RemovalReason, note string, with *place.Result) bool {
-	if why := x.budgets.closed(nodes, reason); why != "" {
-		for _, c := range nodes {
-			x.keepBy(c, reason, plan.KeptByBudget, why)
-		}
+func (x *Search) let(c *candidate, reason plan.RemovalReason, note string, with *place.Result) bool {
+	if why := x.budgets.closed(c, reason); why != "" {
+		x.keepBy(c, reason, plan.KeptByBudget, why)
 		return false
 	}
-	x.budgets.use(nodes)
-	move := plan.Move{Saves: costOf(nodes)}
-	for _, c := range nodes {
-		x.gone[c.at] = true
-		countAll(x.failing(), c.Node)
-		move.Removals = append(move.Removals, plan.Removal{Node: c.Name, Claim: c.Claim, Pool: c.Pool, Reason: reason, Note: note, Pods: c.copies()})
-	}
+	x.budgets.use(c)
+	x.gone[c.at] = true
+	countAll(x.failing(), c.Node)
+	move := plan.Move{Saves: nodeCost(c), Removals: []plan.Removal{{Node: c.Name, Claim: c.Claim, Pool: c.Pool, Reason: reason, Note: note, Pods: c.copies()}}}
 	if with == nil {
-		x.untold = append(x.untold, positions(nodes)...)
+		x.untold = append(x.untold, c.at)
 	} else {
 		move.Launches, move.Placements = x.renamed(with)
 		for _, p := range move.Placements {
@@ -183,11 +176,11 @@ func (x *Search) let(nodes []*candidate, reason plan.RemovalReason, note string,
 				x.takes[p.Target] = true
 			}
 		}
-		move.Saves = savings(nodes, with)
+		move.Saves = savings(c, with)
 	}
 	x.Moves = append(x.Moves, move)
 	if with != nil {
-		x.current().Take(positions(nodes), place.Result{Launches: move.Launches, Placements: move.Placements})
+		x.current().Take([]int{c.at}, place.Result{Launches: move.Launches, Placements: move.Placements})
 	}
 	return true
 }
@@ -230,7 +223,7 @@ func NextDue(s *cluster.Snapshot) (at time.Time, ok bool) {
 		if at, ever := c.renewAt(); ever {
 			sooner(at)
 		}
-		if _, until := c.settles(s.Now); !until.IsZero() {
+		if _, until := c.rests(s.Now); !until.IsZero() {
 			sooner(until)
 		}
 		for i := range c.Pods {

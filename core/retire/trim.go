@@ -7,6 +7,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 )
@@ -18,10 +19,9 @@ import (
 const spotKinds = 15
 
 // trim leaves of what the launches of a move may become only what is still worth
-// the move and not forbidden: the cloud may choose any of it. It says why the move
-// is none where too little is left.
-func (x *Search) trim(p part, saves quantity.MicroUSDPerHour, forbid func(string, cluster.Option) bool) string {
-	nodes, a := p.nodes, p.answer
+// the move: the cloud may choose any of it. It says why the move is none where too
+// little is left.
+func (x *Search) trim(c *candidate, a *place.Result, saves quantity.MicroUSDPerHour) string {
 	// What is saved may be eaten up by dearer kinds down to half of it.
 	slack := saves / 2 / quantity.MicroUSDPerHour(max(1, len(a.Launches)))
 	for i := range a.Launches {
@@ -31,10 +31,10 @@ func (x *Search) trim(p part, saves quantity.MicroUSDPerHour, forbid func(string
 			return fmt.Sprintf("%s is gone", l.Pool)
 		}
 		fewest := 0
-		if len(nodes) == 1 && nodes[0].option() == cluster.Spot && l.Choice.Option == cluster.Spot {
+		if c.option() == cluster.Spot && l.Choice.Option == cluster.Spot {
 			fewest = spotKinds
 		}
-		if why := narrow(l, pool, l.Choice.Price+slack, forbid, fewest); why != "" {
+		if why := narrow(l, pool, l.Choice.Price+slack, fewest); why != "" {
 			return why
 		}
 	}
@@ -44,7 +44,7 @@ func (x *Search) trim(p part, saves quantity.MicroUSDPerHour, forbid func(string
 // narrow restricts a launch to the purchase option that was chosen, to zones
 // where the chosen kind costs no more than the limit, and to kinds that do so
 // in all of these.
-func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, forbid func(string, cluster.Option) bool, fewest int) string {
+func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, fewest int) string {
 	kinds := l.Requirements.Get(cluster.LabelInstanceType)
 	var zones []string
 	var fit []*cluster.Kind
@@ -57,7 +57,7 @@ func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, 
 	}
 	for k := range pool.Catalogue.Kinds {
 		kind := &pool.Catalogue.Kinds[k]
-		if !kinds.Allows(kind.Name) || forbid(kind.Name, l.Choice.Option) {
+		if !kinds.Allows(kind.Name) {
 			continue
 		}
 		if worst, ok := dearest(kind, l, zones); ok && worst <= limit {

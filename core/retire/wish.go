@@ -12,24 +12,22 @@ import (
 type keeps = func(*cluster.Shape) place.Wishes
 
 // worthwhile leaves out of a question wishes about hosts that do not hold on the
-// nodes now, where no plan would buy machines for them either: then the pods need
+// node now, where no plan would buy machines for them either: then the pods need
 // not be better off elsewhere. A wish that holds is held, whatever was paid for it,
 // so that nothing is bought for a wish and given back. It is nil where none is left
 // out.
-func (x *Search) worthwhile(q place.Question, nodes []*candidate) keeps {
+func (x *Search) worthwhile(q place.Question, c *candidate) keeps {
 	broken := map[string]bool{}
-	for _, c := range nodes {
-		for _, p := range c.moving {
-			if place.Crowded(c.Node, p) {
-				broken[place.RulesText(p.Shape)] = true
-			}
+	for _, p := range c.moving {
+		if place.Crowded(c.Node, p) {
+			broken[place.RulesText(p.Shape)] = true
 		}
 	}
 	if x.options.Weigh == nil || len(broken) == 0 {
 		return nil
 	}
 	q.Below = place.Any
-	worth := x.options.Weigh(x.snapshot, movingOf(nodes), func(wishes func(*cluster.Shape) place.Wishes) place.Result {
+	worth := x.options.Weigh(x.snapshot, c.copies(), func(wishes func(*cluster.Shape) place.Wishes) place.Result {
 		q.Wishes = wishes
 		return *x.ask(q)
 	})
@@ -44,14 +42,14 @@ func (x *Search) worthwhile(q place.Question, nodes []*candidate) keeps {
 	}
 }
 
-// setAside tells with the last move which wishes of pods of its nodes did not
+// setAside tells with the last move which wishes of pods of its node did not
 // count.
-func (x *Search) setAside(nodes []*candidate, wishes keeps) {
+func (x *Search) setAside(c *candidate, wishes keeps) {
 	if wishes == nil {
 		return
 	}
 	move, at := &x.Moves[len(x.Moves)-1], map[string]int{}
-	for _, p := range movingOf(nodes) {
+	for _, p := range c.copies() {
 		lost := slices.DeleteFunc(place.WishesOf(p.Shape), wishes(p.Shape).Count)
 		if len(lost) == 0 {
 			continue

@@ -216,12 +216,8 @@ func (p *parser) readPodField(pod *cluster.Pod, key, value string) (err error) {
 		pod.Moved, err = readCount(value)
 	case "moved-at":
 		pod.MovedAt, err = readTime(value)
-	case "since":
-		pod.Since, err = readTime(value)
 	case "grace":
 		pod.Grace, err = time.ParseDuration(value)
-	case "starts-for":
-		pod.StartsFor, err = time.ParseDuration(value)
 	case "deletion-cost":
 		pod.DeletionCost, err = readInt32(key, value)
 	case "guards":

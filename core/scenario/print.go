@@ -86,8 +86,7 @@ func (p *printer) pod(depth int, noun string, pod *cluster.Pod) {
 		field("owner", pod.Owner), timed("created", pod.CreatedAt), field("on", pod.Node), flag("daemon", pod.Daemon),
 		flag("mirror", pod.Mirror), flag("ending", pod.Ending), flag("do-not-disrupt", pod.DoNotDisrupt), flag("do-not-evict", pod.DoNotEvict),
 		flag("returns", pod.Returns), field("one-off", pod.OneOff), number("retries", int64(pod.Retries)), flag("stays", pod.Stays), flag("unready", pod.Unready), flag("pending", pod.Pending), timed("started", pod.StartedAt),
-		timed("protected-until", pod.ProtectedUntil), number("moved", int64(pod.Moved)), timed("moved-at", pod.MovedAt), timed("since", pod.Since),
-		length("starts-for", pod.StartsFor), length("grace", pod.Grace),
+		timed("protected-until", pod.ProtectedUntil), number("moved", int64(pod.Moved)), timed("moved-at", pod.MovedAt), length("grace", pod.Grace),
 		number("deletion-cost", int64(pod.DeletionCost)), field("guards", pod.Guards), flag("kept", pod.Kept), flag("uprooted", pod.Uprooted), field("last-of", pod.LastOf), held(pod))
 }
 
@@ -264,9 +263,9 @@ func (p *printer) boughtFor(pods []cluster.Pod, waiting map[[2]string]*cluster.P
 func samePod(a, b *cluster.Pod) bool {
 	x, y := *a, *b
 	for _, p := range []*cluster.Pod{&x, &y} {
-		p.CreatedAt, p.StartedAt, p.ProtectedUntil, p.MovedAt, p.Since = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
+		p.CreatedAt, p.StartedAt, p.ProtectedUntil, p.MovedAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	}
-	return x == y && a.CreatedAt.Equal(b.CreatedAt) && a.StartedAt.Equal(b.StartedAt) && a.ProtectedUntil.Equal(b.ProtectedUntil) && a.MovedAt.Equal(b.MovedAt) && a.Since.Equal(b.Since)
+	return x == y && a.CreatedAt.Equal(b.CreatedAt) && a.StartedAt.Equal(b.StartedAt) && a.ProtectedUntil.Equal(b.ProtectedUntil) && a.MovedAt.Equal(b.MovedAt)
 }
 
 // sizes writes capacity only where it differs, or else alone where the

@@ -53,7 +53,6 @@ func (k *Keeper) build(byClass map[karpv1.NodeClassReference]offered) (s *cluste
 		b.out.Repair = k.repair
 	}
 	b.remember()
-	k.startAgain()
 	b.nodesAndMachines()
 	b.unwanted()
 	b.lastReady()

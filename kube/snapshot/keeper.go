@@ -64,31 +64,29 @@ type Keeper struct {
 	limitRanges map[types.NamespacedName]*corev1.LimitRange
 	runtimes    map[string]*nodev1.RuntimeClass
 
-	pods      map[types.NamespacedName]*podEntry // never written: one that changed is another
-	seatless  map[types.NamespacedName]bool      // pods without a node
-	alive     map[ownerID]int32                  // how many pods of an owner do not end
-	surplus   map[ownerID]struct{}               // owners with more of those than they want
-	mates     map[types.NamespacedName]struct{}  // replicas of the controller
-	nodes     map[string]*corev1.Node
-	views     views
-	claims    map[string]*karpv1.NodeClaim
-	orders    orders
-	pools     map[cluster.PoolID]translate.PoolObject
-	classes   map[karpv1.NodeClassReference]int // how many pools and claims name each
-	daemons   map[types.NamespacedName]daemonEntry
-	offered   map[karpv1.NodeClassReference]*cluster.Catalogue // the last of each class
-	lineage   lineage
-	went      map[string]time.Time // nodes that were to go and have gone, and when
-	starts    starts
-	asks      asks
-	restarted map[owner]struct{}   // workloads of which another start is usual than was shown
-	podEvent  map[string]time.Time // by node: when a pod last came or went
-	followed  []toolscache.InformerSynced
-	recalled  recalled
-	freeze    translate.Freeze
-	doubt     apiclock.Doubt
-	holds     func() bool // drains of nodes without claims are held; nil: they are not
-	policies  policies
+	pods     map[types.NamespacedName]*podEntry // never written: one that changed is another
+	seatless map[types.NamespacedName]bool      // pods without a node
+	alive    map[ownerID]int32                  // how many pods of an owner do not end
+	surplus  map[ownerID]struct{}               // owners with more of those than they want
+	mates    map[types.NamespacedName]struct{}  // replicas of the controller
+	nodes    map[string]*corev1.Node
+	views    views
+	claims   map[string]*karpv1.NodeClaim
+	orders   orders
+	pools    map[cluster.PoolID]translate.PoolObject
+	classes  map[karpv1.NodeClassReference]int // how many pools and claims name each
+	daemons  map[types.NamespacedName]daemonEntry
+	offered  map[karpv1.NodeClassReference]*cluster.Catalogue // the last of each class
+	lineage  lineage
+	went     map[string]time.Time // nodes that were to go and have gone, and when
+	asks     asks
+	podEvent map[string]time.Time // by node: when a pod last came or went
+	followed []toolscache.InformerSynced
+	recalled recalled
+	freeze   translate.Freeze
+	doubt    apiclock.Doubt
+	holds    func() bool // drains of nodes without claims are held; nil: they are not
+	policies policies
 
 	departures departures
 
@@ -109,7 +107,6 @@ type podEntry struct {
 	saved     bool      // taken from a saved snapshot, which says where it counts
 	up        bool      // it is ready
 	cost      int32     // its deletion cost, whoever set it
-	starting  bool      // it is not, and has not been before
 	keeps     keeping
 	says      translate.Standing
 }
@@ -124,7 +121,7 @@ func NewKeeper(kinds Kinds, now func() time.Time) *Keeper {
 		claims: map[string]*karpv1.NodeClaim{}, orders: newOrders(),
 		pools: map[cluster.PoolID]translate.PoolObject{}, classes: map[karpv1.NodeClassReference]int{},
 		daemons: map[types.NamespacedName]daemonEntry{},
-		lineage: lineage{}, went: map[string]time.Time{}, starts: starts{}, asks: newAsks(), restarted: map[owner]struct{}{},
+		lineage: lineage{}, went: map[string]time.Time{}, asks: newAsks(),
 		podEvent: map[string]time.Time{}, departures: departures{}, misread: map[types.NamespacedName]misread{},
 		offered: map[karpv1.NodeClassReference]*cluster.Catalogue{},
 
@@ -206,12 +203,10 @@ func (k *Keeper) PodSeen(pod *corev1.Pod, first bool) {
 		before = &podEntry{}
 	}
 	k.trace(&entry.pod, before, first)
-	entry.starting = k.starting(pod, entry, before, first)
 	if entry.ended {
 		k.forget(before.subject)
 	} else {
 		entry.subject = k.describePod(before.subject, pod)
-		entry.subject.workload, _ = workloadOf(&entry.pod)
 		k.noteMade(entry.subject, pod)
 	}
 	k.noteMisread(name, pod)
@@ -274,7 +269,7 @@ func (e *podEntry) lives() bool {
 // is told by them.
 func unhurried(e *podEntry) *podEntry {
 	out := *e
-	out.pod.StartedAt, out.pod.Unready, out.pod.Pending, out.up, out.starting, out.cost = time.Time{}, false, false, false, false, 0
+	out.pod.StartedAt, out.pod.Unready, out.pod.Pending, out.up, out.cost = time.Time{}, false, false, false, 0
 	return &out
 }
 

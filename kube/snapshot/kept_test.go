@@ -234,7 +234,7 @@ func (l *life) rare() func(*witness) {
 		}
 		return func(w *witness) { w.ReplicaSetSeen(o) }
 	case 6:
-		m := Memory{Moved: map[string]Moved{fmt.Sprint("u", l.rng.IntN(l.created+1)): {Times: 2, At: l.at}}, Starts: map[string]Starts{"default/ReplicaSet/owner": {Seconds: []int64{int64(l.rng.IntN(90))}, At: l.at}}}
+		m := Memory{Moved: map[string]Moved{fmt.Sprint("u", l.rng.IntN(l.created+1)): {Times: 1 + l.rng.IntN(2), At: l.at}}}
 		return func(w *witness) { w.Remember(m) }
 	case 7, 8:
 		b := l.guard(metav1.ObjectMeta{Namespace: "default", Name: l.one("g1", "g2", "g3")})
@@ -254,7 +254,7 @@ func (l *life) rare() func(*witness) {
 // taken meanwhile, the next one says in every field what a keeper says that was told the
 // same and never made one before; and none that was handed out changes any more.
 func TestASnapshotKeptEqualsOneMadeAtOnce(t *testing.T) {
-	var seen struct{ last, returns, starts, protected, controller, promised, machine, left, frozen, moved, kept, rolled, oneOff, unwanted bool }
+	var seen struct{ last, returns, protected, controller, promised, machine, left, frozen, moved, kept, rolled, oneOff, unwanted bool }
 	for seed := range uint64(40) {
 		l := &life{shop: &shop{rng: rand.New(rand.NewPCG(seed, 5)), have: map[string]client.Object{}}, at: start, live: map[string]*corev1.Pod{}}
 		kept := newWitness(seed%2 == 0)
@@ -289,7 +289,6 @@ func TestASnapshotKeptEqualsOneMadeAtOnce(t *testing.T) {
 				for _, p := range n.Pods {
 					seen.last = seen.last || p.LastOf != ""
 					seen.returns = seen.returns || p.Ending && p.Returns
-					seen.starts = seen.starts || p.StartsFor > 0
 					seen.protected = seen.protected || p.DoNotDisrupt && !p.ProtectedUntil.IsZero()
 					seen.promised = seen.promised || p.Node == ""
 					seen.kept = seen.kept || p.Kept

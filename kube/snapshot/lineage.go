@@ -39,7 +39,7 @@ type evicted struct {
 func (k *Keeper) trace(p *cluster.Pod, before *podEntry, first bool) {
 	switch was := &before.pod; {
 	case was.UID == p.UID:
-		p.Moved, p.MovedAt, p.Since = was.Moved, was.MovedAt, was.Since
+		p.Moved, p.MovedAt = was.Moved, was.MovedAt
 		if p.Ending && !was.Ending {
 			k.leaves(before)
 		}

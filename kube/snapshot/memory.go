@@ -16,7 +16,6 @@ import (
 type Memory struct {
 	Departures map[string]translate.Departure `json:"departures,omitempty"` // by name of the claim
 	Moved      map[string]Moved               `json:"moved,omitempty"`      // by UID of the pod
-	Starts     map[string]Starts              `json:"starts,omitempty"`     // by workload, such as default/Deployment/web
 	Made       map[string]Made                `json:"made,omitempty"`       // by owner, such as default/ReplicaSet/web-5d9c
 }
 
@@ -24,17 +23,6 @@ type Memory struct {
 type Moved struct {
 	Times int       `json:"times"` // in a row
 	At    time.Time `json:"at"`    // the last time
-	// Since is when the first of the evicted ones was started.
-	Since time.Time `json:"since,omitzero"`
-}
-
-// mattersFor is how long it matters that a pod was moved: once, while that makes it
-// dearer to move; again and again, at most for as long as it may rest and be in a row.
-func (m Moved) mattersFor() time.Duration {
-	if m.Times > 1 {
-		return 2 * retire.Horizon
-	}
-	return retire.Lately
 }
 
 // memoryMost is how much of each kind is in a Memory, the latest: packed, some
@@ -46,19 +34,16 @@ func (k *Keeper) Memory() Memory {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.now()
-	out := Memory{Departures: map[string]translate.Departure{}, Moved: map[string]Moved{}, Starts: map[string]Starts{}, Made: k.madeMatters()}
+	out := Memory{Departures: map[string]translate.Departure{}, Moved: map[string]Moved{}, Made: k.madeMatters()}
 	for name, d := range k.departures {
 		if now.Sub(d.At) <= rememberFor {
 			out.Departures[name] = d
 		}
 	}
 	for _, e := range k.pods {
-		if m := (Moved{e.pod.Moved, e.pod.MovedAt, e.pod.Since}); m.Times > 0 && now.Sub(m.At) < m.mattersFor() {
+		if m := (Moved{e.pod.Moved, e.pod.MovedAt}); m.Times > 0 && now.Sub(m.At) < retire.Lately {
 			out.Moved[e.pod.UID] = m
 		}
-	}
-	for of, s := range k.starts {
-		out.Starts[of.namespace+"/"+of.name] = s.Starts
 	}
 	latest(out.Departures, memoryMost, func(d translate.Departure) time.Time { return d.At }, strings.Compare)
 	latest(out.Moved, memoryMost, func(m Moved) time.Time { return m.At }, strings.Compare)
@@ -90,14 +75,8 @@ func (k *Keeper) Remember(m Memory) {
 	for _, e := range maps.Clone(k.pods) {
 		if was, told := m.Moved[e.pod.UID]; told && was.At.After(e.pod.MovedAt) {
 			next := *e
-			next.pod.Moved, next.pod.MovedAt, next.pod.Since = was.Times, was.At, was.Since
+			next.pod.Moved, next.pod.MovedAt = was.Times, was.At
 			k.put(&next)
-		}
-	}
-	for name, s := range m.Starts {
-		namespace, of, _ := strings.Cut(name, "/")
-		if _, known := k.starts[owner{namespace, of}]; !known && len(s.Seconds) > 0 {
-			k.setStarts(owner{namespace, of}, s)
 		}
 	}
 	k.rememberMade(m.Made)

@@ -147,7 +147,6 @@ func (k *Keeper) recallPod(p cluster.Pod, node string) {
 		name.Name += "!" // written by hand; no pod has such a name
 	}
 	entry.name = name
-	entry.subject.workload, _ = workloadOf(&entry.pod)
 	k.put(entry)
 	if _, known := k.namespaces[p.Namespace]; !known {
 		k.namespaces[p.Namespace] = map[string]string{corev1.LabelMetadataName: p.Namespace}

@@ -21,7 +21,6 @@ type subject struct {
 	rules      *sharedRules
 	own        *translate.Rules  // without the default spreads; nil where none can be added
 	owner      ownerID           // of a pod: whom the scheduler would ask, and who creates it again
-	workload   owner             // of a pod: by which it is known how long it takes to start
 	labels     map[string]string // all of them; belongs to the object seen
 	told       constraint.Labels // of a pod recalled: all that is known
 	uses       []translate.VolumeUse

@@ -163,6 +163,5 @@ func (b *builder) pod(e *podEntry) cluster.Pod {
 			p.Holds = now
 		}
 	}
-	p.StartsFor = b.k.startsFor(&p)
 	return p
 }

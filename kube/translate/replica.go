@@ -2,9 +2,6 @@ package translate
 
 import (
 	"maps"
-	"strconv"
-	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -25,23 +22,6 @@ func ReplicaLabels(pod map[string]string) map[string]string {
 	out := maps.Clone(pod)
 	maps.DeleteFunc(out, func(label, _ string) bool { return isOwn(label) })
 	return out
-}
-
-// Lasting names what keeps making pods like those of an owner: of a Job that a
-// CronJob made, the CronJob, and else the owner itself. Such a Job is known by its
-// name, which ends in the minute for which it was due: the hour before its pod was
-// made is believed, so that other Jobs with numbers in their names stay what they are.
-func Lasting(owner string, podMadeAt time.Time) string {
-	name, isJob := strings.CutPrefix(owner, "Job/")
-	if !isJob {
-		return owner
-	}
-	cut := strings.LastIndexByte(name, '-')
-	minute, err := strconv.ParseInt(name[cut+1:], 10, 64)
-	if late := podMadeAt.Unix()/60 - minute; cut <= 0 || err != nil || late < 0 || late > 60 {
-		return owner
-	}
-	return "CronJob/" + name[:cut]
 }
 
 // AreReplicas reports whether pods of one namespace with these labels are
@@ -71,24 +51,4 @@ func IsUp(pod *corev1.Pod) bool {
 		}
 	}
 	return false
-}
-
-// Start is how long the pod took from having a node until its kubelet said that it
-// is ready, in whole seconds as the API tells moments; known is false while it is
-// not. Of a pod that was unready in between it is the time until it was ready again.
-func Start(pod *corev1.Pod) (took time.Duration, known bool) {
-	var bound, ready time.Time
-	for _, c := range pod.Status.Conditions {
-		switch {
-		case c.Status != corev1.ConditionTrue:
-		case c.Type == corev1.PodScheduled:
-			bound = c.LastTransitionTime.Time
-		case c.Type == corev1.PodReady:
-			ready = c.LastTransitionTime.Time
-		}
-	}
-	if bound.IsZero() || ready.Before(bound) {
-		return 0, false
-	}
-	return ready.Sub(bound), true
 }

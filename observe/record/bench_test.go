@@ -26,7 +26,7 @@ func BenchmarkMinutes(b *testing.B) {
 	for i := range 1000 {
 		name := fmt.Sprintf("ip-10-0-%d", i)
 		s.Nodes = append(s.Nodes, cluster.Node{Name: name, Claim: "default-" + name, Ready: true, Initialized: true, Pods: pods(20, name)})
-		p.Kept = append(p.Kept, plan.Kept{Node: name, Reason: plan.Underutilized, Why: "no room on other nodes for its pods, and no machine for them is cheaper"})
+		p.Kept = append(p.Kept, plan.Kept{Node: name, Reason: plan.Underutilized, Why: "no room on other nodes for its pods, and no instances for its pods save 70 % of its price"})
 	}
 	p.Unplaced = []plan.Unplaced{{Shape: shape, Pods: pods(5000, "web"), Reasons: []plan.Reason{{Text: "limit cpu is 4 short"}}}}
 	for name, again := range map[string]bool{"new": false, "again": true} {

@@ -40,10 +40,6 @@ func ofCores(cpu string) func(*corev1.Pod) {
 	}
 }
 
-func (w *world) types(names ...string) {
-	edit(w, w.defaultPool(), func(p *karpv1.NodePool) { p.Spec.Template.Spec.Requirements[0].Values = names })
-}
-
 // isOpenOn reports whether n pods run on one machine of a type, which is open to
 // pods, and nothing else is left.
 func (w *world) isOpenOn(kind string, n int) bool {
@@ -123,9 +119,6 @@ func commands() map[string]*command {
 			w.until(5*time.Minute, "two pods on a node", func() bool { return w.run(2) && len(w.nodes()) == 1 })
 			return c
 		}, func(w *world) { w.deploy("big", 0, plain) }, func(w *world) bool { return w.isOpenOn("m5.large", 1) }},
-		"three expensive nodes become one": {func(w *world) *controller {
-			return w.upWith(setup{}, 3, nil, ofCores("1200m"))
-		}, func(w *world) { w.types("m5.large", "c5.xlarge") }, func(w *world) bool { return w.isOpenOn("c5.xlarge", 3) }},
 	}
 }
 

@@ -125,7 +125,7 @@ type Payback struct {
 	Disabled bool `json:"disabled,omitempty"`
 
 	// PodCost is what it costs to move one pod, in US dollars. A move must save
-	// what it costs before the node would have gone anyway.
+	// that within a day.
 	//
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9]{1,4}(\\\\.[0-9]{1,6})?$')",message="podCost must be an amount of US dollars without a sign for them, at most four digits before the point and six behind it, such as \"0.01\""
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^[0.]+$')",message="podCost must be more than nothing; where pods may move for nothing, set disabled"
