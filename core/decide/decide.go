@@ -28,7 +28,7 @@ type Policy struct {
 	PreferenceWorth float64         // by what share a wish may raise what its pods cost without it; 0 means Worth
 	Retire          retire.Options
 	// Nominated says that pods go where plans expect them, since nodes are nominated for them: plans are
-	// compared by what they cost on paper, and what lost its place all the same is launched for at once.
+	// compared by what they cost on paper.
 	Nominated bool
 }
 
@@ -180,25 +180,20 @@ func survey(s *cluster.Snapshot, launches []plan.Launch, placements []plan.Place
 	}
 }
 
-// homes finds a place for every pod but those that it is too early to buy for. Of
-// several plans it is the one that is likely to be the cheapest in the end, as
-// far as the effort goes.
+// homes finds a place for every pod. Of several plans it is the one that is likely to be
+// the cheapest in the end, as far as the effort goes.
 func homes(s *cluster.Snapshot, policy Policy, effort Effort) (place.Result, *plan.Likely, []plan.Dropped) {
 	options, dropped, steps := policy.options(s, effort)
-	var e early
 	if policy.Nominated {
 		effort.Settle = 0
-		s = rearranged(s, options)
-	} else {
-		s = e.leave(s, options)
 	}
+	s = rearranged(s, options)
 	best := surely(s, func(s *cluster.Snapshot) choice {
 		return unmoved(func(calm bool) choice {
 			options.Calm = calm
 			return inSmall(s, options, effort)
 		})
 	})
-	e.hold(&best.result)
 	best.result.Steps += steps
 	return best.result, best.likely, dropped
 }

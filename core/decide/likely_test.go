@@ -123,30 +123,6 @@ func TestNamesOfPodsChangeNothing(t *testing.T) {
 	}
 }
 
-// TestTurnsThatPayAreTaken: to hold the machine of the largest pod alone does not pay
-// here, to hold two of them does.
-func TestTurnsThatPayAreTaken(t *testing.T) {
-	text := "catalogue sizes 1\n"
-	for _, cores := range []int{4, 8, 16, 32, 64} {
-		text += fmt.Sprintf("kind k%02d cpu=%d100m memory=%dGi pods=40\n  offer a on-demand %.2f\n", cores, cores, 16*cores, 0.05*float64(cores))
-	}
-	for _, cores := range []int{1, 2, 3, 6, 11, 25, 50} {
-		text += fmt.Sprintf("shape s%02d namespace=default cpu=%d memory=%dGi\n", cores, cores, 3*cores)
-	}
-	text += "pool NodePool/default catalogue=sizes\n  labels karpenter.sh/nodepool=default\n"
-	for i, cores := range []int{6, 25, 3, 11, 1, 2, 6, 6, 50, 11, 6, 6} {
-		text += fmt.Sprintf("waiting default/p-%02d shape=s%02d\n", i, cores)
-	}
-	s, err := scenario.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := decide.Decide(s, decide.Policy{}, decide.Effort{Pack: 100_000, Settle: 1_000_000})
-	if p.Likely == nil || p.Likely.Turns < 2 || p.Likely.Cost > p.Likely.TightCost*97/100 {
-		t.Errorf("likely: %+v; want turns, and 3 %% saved", p.Likely)
-	}
-}
-
 // TestMachinesForLargePodsOpenLast: where they opened with the others, small pods
 // would come there first, and a second one would be bought for a large pod.
 func TestMachinesForLargePodsOpenLast(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 
 // rearranged returns the snapshot without what instances were launched for, where pods that lost
 // their place have room on what is there and coming once those that wait exchange theirs, or at
-// least cost less then. With nodes that are nominated for pods these go where the last plan says,
-// and not where the first one did.
+// least cost less then. kube-scheduler does not know what an instance was launched for, and with
+// nominations pods go where the last plan says, and not where the first one did.
 func rearranged(s *cluster.Snapshot, options place.Options) *cluster.Snapshot {
 	options.Packer = nil
 	before := place.Place(s, options)
@@ -50,3 +50,5 @@ func launchesAgain(s *cluster.Snapshot, launches []plan.Launch) bool {
 		return slices.ContainsFunc(l.Pods, func(p cluster.Pod) bool { return had[keyOf(&p)] })
 	})
 }
+
+func keyOf(p *cluster.Pod) [2]string { return [2]string{p.Namespace, p.Name} }

@@ -31,8 +31,6 @@ func tell(t *testing.T, files []txtar.File, shop string) {
 		switch line := string(files[1].Data); line {
 		case "minvalues BestEffort\n":
 			policy.MinValues = place.BestEffort
-		case "nominated\n":
-			policy.Nominated = true
 		case "preferences Ignore\n":
 			policy.Preferences = decide.Ignore
 		case "preferences Respect\n":

@@ -11,7 +11,6 @@ const (
 	recentFile      = "core/retire/recent.go"
 	worthFile       = "core/retire/worth.go"
 	replaceFile     = "core/retire/replace.go"
-	patienceFile    = "core/decide/patience.go"
 	orderedFile     = "core/cluster/ordered.go"
 	withdrawFile    = "core/retire/withdraw.go"
 	stayFile        = "core/decide/hold.go"
@@ -155,15 +154,11 @@ func retireRules() []Rule {
 		off("what is bought is not withdrawn", withdrawFile, "m.Replacement || m.Launched ||", "m.Replacement ||"),
 		off("what goes already is not withdrawn again", withdrawFile, "m.Launched || m.Deleting ||", "m.Launched ||"),
 		off("an order that pods need stays", withdrawFile, "|| needed(m.Claim) {", "{"),
-		off("pods that lost their place wait for machines ordered with theirs", patienceFile, "joining && first.Before(since.Add(sameOrder))", "joining && first.IsZero()"),
-		off("pods that lost their place wait until nodes are filled", patienceFile, "s.Now.Sub(n.ChangedAt) < fillsWithin", "false"),
-		off("pods that lost their place wait no longer than a machine may take", patienceFile, "if s.Now.Sub(since) >= joinsWithin ||", "if"),
-		off("pods whose machine is given up do not wait", patienceFile, "m := &s.Machines[i]; !m.Deleting {\n\t\t\tnote", "m := &s.Machines[i]; true {\n\t\t\tnote"),
+		off("pods that lost their place get room that others left", "core/decide/rearrange.go", "if !launchesAgain(s, before.Launches) {", "if true {"),
 		off("equal pods exchange what was ordered for them", orderedFile, "if its, has := e.entries[other]; has {", "if its, has := e.entries[other]; false && has {").by("./core/cluster"),
 		off("a pod whose place an equal one has taken does not wait for it", orderedFile, "\t\tlist[at] = other\n", "\t\tlist[at] = uid\n").by("./core/cluster"),
 		off("nobody has lost a place while there is room for him", orderedFile, "if shape.Requests.FitsIn(free) {", "if false {").by("./core/cluster"),
 		off("a pod that ends takes nobody's place", orderedFile, "!p.Ending && !p.Daemon", "!p.Daemon").by("./core/cluster"),
-		off("a machine that takes too long is not waited for", patienceFile, "!m.Deleting && s.Now.Sub(m.CreatedAt) < joinsWithin &&", "!m.Deleting &&"),
 		off("nodes are looked at again when a freeze ends", "core/decide/due.go", "yield(s.FreezeUntil)", "yield(time.Time{})"),
 		off("pods that are to be uprooted are looked at again in time", "core/decide/due.go", "!yield(n.UprootsAt())", "!yield(n.EvictBy())"),
 		off("nodes are looked at again when a pod keeps a leaving one no longer", "core/decide/due.go", "yield(p.ProtectedUntil)", "yield(p.CreatedAt)"),

@@ -1,0 +1,110 @@
+package decide
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/place"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/settle"
+)
+
+// roundsAtOnce is how often launches are added to a plan.
+const roundsAtOnce = 4
+
+// atOnce adds to the plan what would be launched later for pods that are left, for as long as
+// that is likely to cost less in the end: then they need not wait for a second boot.
+func (t *teller) atOnce(best fate, ways []settle.Opening) fate {
+	for range roundsAtOnce {
+		found := best
+		for _, how := range ways {
+			if t.left <= 0 || best.ends.Left == 0 {
+				return best
+			}
+			how.Most = t.left
+			later := foretell(t.s, t.world, t.options, &best.result, how)
+			t.left -= later.Steps
+			if all, ok := joined(best.result, &later.first); ok {
+				found = cheaper(found, t.foretell(all, ways))
+			}
+		}
+		if found.ends.cost >= best.ends.cost {
+			return best
+		}
+		best = found
+	}
+	return best
+}
+
+// joined is the answer with the launches of another, for pods of its own. It is not ok where there
+// are none, where a launch would be for no pods, or where it might break a rule.
+func joined(r place.Result, later *place.Result) (out place.Result, ok bool) {
+	r.Launches, r.Placements = slices.Clone(r.Launches), slices.Clone(r.Placements)
+	at, on := map[[2]string]*plan.Placement{}, map[string]int{} // by pod; by launch: pods
+	for i := range r.Placements {
+		p := &r.Placements[i]
+		at[keyOf(&p.Pod)] = p
+		on[p.Target]++
+	}
+	for _, l := range later.Launches {
+		if slices.ContainsFunc(l.Pods, func(p cluster.Pod) bool { return at[keyOf(&p)] == nil || !plain(p.Shape) }) {
+			return r, false
+		}
+		l.Name = fmt.Sprintf("new-%d", len(r.Launches)+1)
+		l.Pods = slices.DeleteFunc(slices.Clone(l.Pods), func(p cluster.Pod) bool {
+			was := at[keyOf(&p)]
+			stays := was.On == plan.OnLaunch && on[was.Target] == 1
+			if !stays {
+				on[was.Target]--
+				was.On, was.Target = plan.OnLaunch, l.Name
+			}
+			return stays
+		})
+		if len(l.Pods) == 0 {
+			return r, false
+		}
+		r.Launches = append(r.Launches, l)
+	}
+	for i := range r.Launches {
+		l := &r.Launches[i]
+		l.Pods = slices.DeleteFunc(slices.Clone(l.Pods), func(p cluster.Pod) bool { return at[keyOf(&p)].Target != l.Name })
+	}
+	r.Cost, r.Risk = r.Cost+later.Cost, r.Risk+later.Risk
+	r.SpotMore, r.Unpriced = r.SpotMore+later.SpotMore, r.Unpriced+later.Unpriced
+	return r, len(later.Launches) > 0
+}
+
+// plain reports whether the pods have no rules about others, and others none about them.
+func plain(s *cluster.Shape) bool {
+	return len(s.Labels) == 0 && len(s.Spread) == 0 && len(s.Neighbours) == 0 && len(s.Volumes) == 0
+}
+
+// charged returns the pools once they have what is launched, whatever it becomes.
+func charged(pools []cluster.Pool, launches []plan.Launch) []cluster.Pool {
+	out := slices.Clone(pools)
+	for i := range out {
+		p := &out[i]
+		if len(p.Limits.Amounts) == 0 && p.Limits.Nodes == nil || p.Catalogue == nil {
+			continue
+		}
+		for j := range launches {
+			if launches[j].Pool == p.ID {
+				p.Usage, p.Nodes = p.Usage.Add(largest(p.Catalogue, &launches[j])), p.Nodes+1
+			}
+		}
+	}
+	return out
+}
+
+// largest is what the launch takes of limits at most.
+func largest(c *cluster.Catalogue, l *plan.Launch) (out quantity.Resources) {
+	types := l.Requirements.Get(cluster.LabelInstanceType)
+	for i := range c.Kinds {
+		if types.Allows(c.Kinds[i].Name) {
+			out = out.Max(c.Kinds[i].Capacity)
+		}
+	}
+	return out
+}
