@@ -25,7 +25,7 @@ func (w *World) record(course *[]Moment) {
 func (w *World) moment() Moment {
 	out := Moment{At: w.now.Sub(w.began), Evictions: w.checks.meter.Evictions}
 	for _, m := range w.machines {
-		if m.bought() {
+		if m.bought() && !m.ends {
 			out.Nodes++
 			out.DollarsPerHour += float64(m.offer.Price) / 1e6
 		}

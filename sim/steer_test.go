@@ -7,7 +7,22 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
 )
+
+// EC2 charges for no instance that shuts down.
+func TestMachinesThatShutDownAreNotPaid(t *testing.T) {
+	w := emptyWorld(Options{Seed: 1})
+	runs, ends := &machine{launchedAt: w.now}, &machine{launchedAt: w.now, ends: true}
+	runs.offer.Price, ends.offer.Price = quantity.USDPerHour(1), quantity.USDPerHour(2)
+	w.machines = []*machine{runs, ends}
+	if w.pay(w.now.Add(time.Hour)); w.checks.meter.Dollars != 1 || w.checks.meter.Hours != 1 {
+		t.Errorf("the meter is %+v after an hour, want one dollar for one machine", w.checks.meter)
+	}
+	if now := w.moment(); now.Nodes != 1 || now.DollarsPerHour != 1 {
+		t.Errorf("the moment is %+v, want one node for a dollar an hour", now)
+	}
+}
 
 // A ReplicaSet that scales down deletes its pods in the order that Kubernetes documents.
 func TestDeletionOrder(t *testing.T) {

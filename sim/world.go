@@ -116,11 +116,11 @@ func (w *World) until(end time.Time) {
 	}
 }
 
-// pay lets time pass.
+// pay lets time pass. Nobody is charged for machines that shut down.
 func (w *World) pay(at time.Time) {
 	hours := at.Sub(w.now).Hours()
 	for _, m := range w.machines {
-		if m.bought() {
+		if m.bought() && !m.ends {
 			w.checks.meter.Hours += hours
 			w.checks.meter.Dollars += hours * float64(m.offer.Price) / 1e6
 		}
