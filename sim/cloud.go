@@ -29,6 +29,7 @@ type cloud struct {
 	slow       bool                 // machines take ten times as long as usual
 	spot       SpotMarket
 	fate       *rand.Rand // of spot machines; nil where none is interrupted by itself
+	boots      Boots      // nil: see joinsAfter and opensAfter
 }
 
 // choice is one offer of a kind.
@@ -138,7 +139,7 @@ func (c *cloud) buy(m *machine) {
 			w.remove(m)
 		}
 	})
-	boot := 15*time.Second + c.upTo(40*time.Second)
+	boot := c.joinsAfter()
 	switch {
 	case w.still:
 	case c.slow:
@@ -214,7 +215,23 @@ func (c *cloud) join(m *machine) {
 		}
 	}
 	w.changed()
-	w.after(2*time.Second+c.upTo(15*time.Second), func() { c.start(m) })
+	w.after(c.opensAfter(), func() { c.start(m) })
+}
+
+// joinsAfter draws how long it is from a machine's launch until its node joins.
+func (c *cloud) joinsAfter() time.Duration {
+	if c.boots != nil {
+		return c.boots(c.chance)
+	}
+	return 15*time.Second + c.upTo(40*time.Second)
+}
+
+// opensAfter draws how long it is from then until pods can be bound to the node.
+func (c *cloud) opensAfter() time.Duration {
+	if c.boots != nil {
+		return 0
+	}
+	return 2*time.Second + c.upTo(15*time.Second)
 }
 
 // start opens the machine's node for pods, once it need not wait for others.

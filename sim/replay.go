@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math/rand/v2"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -47,8 +48,12 @@ type Replay struct {
 	Services                   []Service
 	Daemons                    []cluster.Daemon
 	Spot                       SpotMarket
+	Boots                      Boots         // nil: 17 to 72 seconds
 	For                        time.Duration // what happens later is not looked at
 }
+
+// Boots draws how long it is from a machine's launch until pods can be bound to its node.
+type Boots func(*rand.Rand) time.Duration
 
 // RuledPool is a pool whose rules may change with time. The catalogues of several sell the same offers.
 type RuledPool struct {
@@ -78,7 +83,7 @@ func (r Replay) Run() (out Replayed) {
 	var catalogues []*cluster.Catalogue
 	w.pools, catalogues = r.pools()
 	w.daemons = r.Daemons
-	w.cloud = cloud{world: w, chance: w.chance("cloud"), fate: w.chance("interruptions"), spot: r.Spot, catalogues: catalogues}
+	w.cloud = cloud{world: w, chance: w.chance("cloud"), fate: w.chance("interruptions"), spot: r.Spot, boots: r.Boots, catalogues: catalogues}
 	defer func() {
 		if why := recover(); why != nil {
 			w.broken("panic", w.checks.snapshot, w.checks.plan, "%v\n%s", why, debug.Stack())

@@ -1,6 +1,8 @@
 package sim_test
 
 import (
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,5 +128,15 @@ func TestGraceOfRuledPoolsEnds(t *testing.T) {
 	}
 	if !strings.Contains(got.Text, "its term is over") || !strings.Contains(got.Text, "02:1") {
 		t.Errorf("the pod keeps its node, or goes too early\n%s", got.Text)
+	}
+}
+
+// Machines may boot as those of a measurement did.
+func TestMachinesBootAsTold(t *testing.T) {
+	r := oneNode(sim.RuledPool{}, 1)
+	r.Boots = func(*rand.Rand) time.Duration { return 10 * time.Minute }
+	got := r.Run()
+	if got.Wrong != nil || len(got.Waits) != 2 || slices.Min(got.Waits) < 10*time.Minute || slices.Max(got.Waits) > 11*time.Minute {
+		t.Errorf("pods wait %v, %v; want them to wait for ten minutes\n%s", got.Waits, got.Wrong, got.Text)
 	}
 }

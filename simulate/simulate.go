@@ -28,6 +28,7 @@ type Options struct {
 	Manifests []manifest.Object    // see pools.Of; none: one NodePool that may launch everything
 	Older     translate.Generation // how Provisioners among them are read
 	Spot      spot.Options
+	Boots     sim.Boots // nil: see sim.Replay
 	Seed      uint64
 	Policies  []string          // by name; none: the usual ones
 	Progress  func(name string) // is called before each; nil: nothing is
@@ -56,6 +57,7 @@ type Outcome struct {
 	Evictions         int          `json:"evictions"`     // so that nodes could go for the better
 	Interruptions     int          `json:"interruptions"` // of spot instances
 	PendingP50Seconds float64      `json:"pendingP50Seconds"`
+	PendingP95Seconds float64      `json:"-"`
 	PendingP99Seconds float64      `json:"pendingP99Seconds"`
 	NodesMean         float64      `json:"nodesMean"` // at a time
 	Launched          int          `json:"launched"`  // instances, in all
@@ -113,6 +115,7 @@ func (o Options) prepare() (sim.Replay, Report, error) {
 		return sim.Replay{}, Report{}, fmt.Errorf("nothing is left to simulate: %s", strings.Join(append(w.Notes, notes...), "; "))
 	}
 	notes = append(notes, w.Notes...)
+	replay.Boots = o.Boots
 	replay.Jobs, replay.Services, replay.For = w.Jobs, w.Services, w.For
 	out := Report{Hours: w.For.Hours(), Pods: w.Pods, TooLarge: w.TooLarge, Policies: map[string]Outcome{}, Of: o, Spot: of, From: w.From, Notes: notes}
 	for _, p := range all {
@@ -169,8 +172,8 @@ func run(r sim.Replay, bound float64) (Outcome, error) {
 	}
 	slices.Sort(ran.Waits)
 	m := ran.Meter
-	out := Outcome{CostDollars: m.Dollars, Evictions: m.Evictions, Interruptions: m.Interrupted, PendingP50Seconds: percentile(ran.Waits, 50), PendingP99Seconds: percentile(ran.Waits, 99),
-		NodesMean: m.Hours / r.For.Hours(), Launched: m.Bought, CPUSeconds: bench.CPUSeconds() - cpu, Seconds: time.Since(start).Seconds(), Course: ran.Course}
+	out := Outcome{CostDollars: m.Dollars, Evictions: m.Evictions, Interruptions: m.Interrupted, PendingP50Seconds: percentile(ran.Waits, 50),
+		PendingP95Seconds: percentile(ran.Waits, 95), PendingP99Seconds: percentile(ran.Waits, 99), NodesMean: m.Hours / r.For.Hours(), Launched: m.Bought, CPUSeconds: bench.CPUSeconds() - cpu, Seconds: time.Since(start).Seconds(), Course: ran.Course}
 	if bound > 0 {
 		gap := m.Dollars/bound - 1
 		out.Gap = &gap

@@ -23,6 +23,11 @@ type Spread struct{ Half, Tail time.Duration }
 // Rate is a token bucket: how many calls a second, and at once.
 type Rate struct{ PerSecond, Burst float64 }
 
+// OnDemandJoins is how long it is from the launch of an instance on demand until its node joins, by two draws between 0 and 1.
+func (f Figures) OnDemandJoins(boot, join float64) time.Duration {
+	return f.BootOnDemand.at(boot) + f.Join.at(join)
+}
+
 // DefaultFigures are those of an ordinary day.
 func DefaultFigures() Figures {
 	return Figures{

@@ -19,7 +19,7 @@ func benchCommand() *cobra.Command {
 		Short: "Measure decisions: time, cost and distance from the least possible cost",
 	}
 	cmd.AddCommand(benchPlaceCommand(), benchPackCommand(), benchCarryCommand(), benchGrowthCommand(), benchRetireCommand(), benchTakeoverCommand(), benchTraceCommand(),
-		benchFootprintCommand(), benchWaveCommand())
+		benchFootprintCommand(), benchWaveCommand(), benchDayCommand())
 	return cmd
 }
 
