@@ -56,7 +56,7 @@ func (w *World) photo() *cluster.Snapshot {
 func (w *World) node(m *machine) cluster.Node {
 	n := cluster.Node{Name: m.claim, Claim: m.claim, Pool: m.pool.ID, MachineID: m.claim, Labels: m.labels(), Allocatable: m.kind.Allocatable, Capacity: m.kind.Capacity,
 		Price: m.offer.Price, CreatedAt: m.orderedAt, ExpiresAt: m.expiresAt, EndsAt: m.endsAt, ChangedAt: m.changedAt, Ready: m.ready, Initialized: m.started(),
-		Deleting: m.deleted() || m.tainted(), MachineEnds: m.ends, DoNotDisrupt: m.doNotDisrupt, HasGrace: m.pool.grace > 0, Replacement: len(m.replaces) > 0}
+		Deleting: m.deleted() || m.tainted(), MachineEnds: m.ends, DoNotDisrupt: m.doNotDisrupt, HasGrace: m.pool.grace > 0}
 	if m.started() {
 		n.QuietSince = later(m.startedAt, m.changedAt)
 	}

@@ -271,7 +271,6 @@ type Node struct {
 	Rests            string // why it is left alone for a little while, whatever speaks for letting it go; empty: it is not
 	Controller       Seat   // whether a replica of the controller, ready to act, runs on it
 	HasGrace         bool   // pods that are in the way of its end are given so much time, and no more
-	Replacement      bool   // its machine was ordered to replace others
 	Pods             []Pod  // bound to it, sorted by namespace, name; without those that succeeded or failed, which hold nothing
 	BoughtFor        []Pod  // the pods that its machine was ordered for, or that are to have it now, that still wait or are expected
 }

@@ -179,10 +179,8 @@ func (d *desk) noteTaken(list []plan.Placement) {
 // begin makes the run one for the question.
 func (d *desk) begin(q Question) *run {
 	old := d.run
-	o := d.ground.options
-	o.Packer = q.Packer
 	r := &run{
-		snapshot: d.ground.snapshot, options: o, dims: old.dims, avoided: old.avoided, markets: old.markets,
+		snapshot: d.ground.snapshot, options: d.ground.options, dims: old.dims, avoided: old.avoided, markets: old.markets,
 		seats: old.seats, firstLaunch: old.firstLaunch, buyers: old.buyers, limited: old.limited, here: old.here,
 		filler: old.filler, scratch: old.scratch, winner: old.winner, tried: old.tried, filled: old.filled,
 		scout: old.scout, gatherer: old.gatherer,

@@ -41,9 +41,8 @@ type Question struct {
 	// Below is what machines for the pods may cost together at most; 0: none may
 	// be bought, and the answer is no where Place would buy one though there is
 	// room, in a zone that has no node for one; less: any may.
-	Below  quantity.MicroUSDPerHour
-	Packer Packer // chooses machines that are bought together, for this answer alone; nil: each is chosen alone
-	Freed  bool   // limits of pools count the nodes that leave as gone already
+	Below quantity.MicroUSDPerHour
+	Freed bool // limits of pools count the nodes that leave as gone already
 	// Wishes says which wishes of pods of a shape count, of those that do by the
 	// options, the same for shapes with equal RulesText; nil: all.
 	Wishes func(*cluster.Shape) Wishes

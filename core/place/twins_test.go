@@ -32,9 +32,6 @@ func TestPoolsThatSellTheSameAreAskedOnce(t *testing.T) {
 		askEach(all)
 		for range 4 {
 			q := anyQuestion(r, len(s.Nodes))
-			if r.IntN(2) == 0 {
-				q.Packer = eachAlone
-			}
 			got, want := g.Ask(q), all.Ask(q)
 			if full(got) != full(want) {
 				t.Fatalf("seed %d: %+v:\n%s\nwhere each pool is asked:\n%s", seed, q, full(got), full(want))

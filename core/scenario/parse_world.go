@@ -415,8 +415,6 @@ func readNodeField(n *cluster.Node, key, value string) (err error) {
 		n.DriftedAt, err = readTime(value)
 	case "grace":
 		n.HasGrace = true
-	case "replacement":
-		n.Replacement = true
 	case "changed":
 		n.ChangedAt, err = readTime(value)
 	case "ready":

@@ -224,7 +224,7 @@ func (p *printer) node(n *cluster.Node, waiting map[[2]string]*cluster.Pod) {
 	p.line(0, "node", quote(n.Name), field("claim", n.Claim), poolField(n.Pool), field("machine", n.MachineID),
 		priced("price", n.Price), timed("created", n.CreatedAt), timed("quiet-since", n.QuietSince), timed("changed", n.ChangedAt),
 		flag("ready", n.Ready), flag("initialized", n.Initialized), flag("deleting", n.Deleting), flag("machine-ends", n.MachineEnds), timed("ends", n.EndsAt),
-		flag("do-not-disrupt", n.DoNotDisrupt), flag("do-not-consolidate", n.DoNotConsolidate), field("rests", n.Rests), field("controller", string(n.Controller)), flag("grace", n.HasGrace), flag("replacement", n.Replacement),
+		flag("do-not-disrupt", n.DoNotDisrupt), flag("do-not-consolidate", n.DoNotConsolidate), field("rests", n.Rests), field("controller", string(n.Controller)), flag("grace", n.HasGrace),
 		timed("expires", n.ExpiresAt), field("drifted", n.Drifted), timed("drifted-at", n.DriftedAt))
 	p.ailments(n.Ailments)
 	p.labels(1, n.Labels, nil)

@@ -43,7 +43,7 @@ func full() *cluster.Snapshot {
 	return &cluster.Snapshot{
 		Revision: 12, Now: at, Waiting: []cluster.Pod{pod}, Expected: []cluster.Pod{pod},
 		Nodes: []cluster.Node{{Name: "n", Claim: "c", Pool: pool, MachineID: "i-1", Labels: labels, Taints: taints, StartupTaints: taints,
-			Allocatable: amounts(5), Capacity: amounts(6), Attachable: attachable, Price: 1, CreatedAt: at, QuietSince: at, ChangedAt: at, ExpiresAt: at, Drifted: "AMIDrift", DriftedAt: at, HasGrace: true, Replacement: true, Ready: true, Initialized: true,
+			Allocatable: amounts(5), Capacity: amounts(6), Attachable: attachable, Price: 1, CreatedAt: at, QuietSince: at, ChangedAt: at, ExpiresAt: at, Drifted: "AMIDrift", DriftedAt: at, HasGrace: true, Ready: true, Initialized: true,
 			Deleting: true, MachineEnds: true, EndsAt: at, Ailments: []cluster.Ailment{{Condition: "Ready", Status: "Unknown", Since: at}}, DoNotDisrupt: true, DoNotConsolidate: true, Rests: "it was to go just now", Controller: cluster.OneSeat, Pods: []cluster.Pod{pod}, BoughtFor: []cluster.Pod{pod}}},
 		Machines: []cluster.Machine{{Claim: "c2", Pool: pool, Labels: labels, Requirements: zones, Taints: taints, StartupTaints: taints,
 			Allocatable: amounts(3), Capacity: amounts(4), Attachable: attachable, CreatedAt: at, Launched: true, Deleting: true, Planned: true, Buying: true, Replacement: true, BoughtFor: []cluster.Pod{pod}, PurposeUnknown: true, TypesUnknown: true}},

@@ -47,7 +47,6 @@ func Node(n *corev1.Node, claim *karpv1.NodeClaim) cluster.Node {
 	out.EndsAt = EndsAt(claim)
 	out.MachineEnds = condition.IsTrue(claim, karpv1.ClaimInstanceTerminating)
 	out.HasGrace = claim.Spec.TerminationGracePeriod != ""
-	out.Replacement = claim.Annotations[api.MarkReplaces] != ""
 	out.ExpiresAt = expiry(claim)
 	if c := condition.Get(claim, karpv1.ClaimDrifted); c != nil && c.Status == "True" {
 		out.Drifted, out.DriftedAt = c.Reason, c.LastTransitionTime.UTC()
