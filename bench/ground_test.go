@@ -10,7 +10,6 @@ import (
 
 	"github.com/daemok/daemok/bench"
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/core/parallel"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
@@ -166,14 +165,9 @@ func TestQuestionsInLargeClusters(t *testing.T) {
 				for j := range 1 + i%5 {
 					q.Leave = append(q.Leave, (7*i+31*j)%len(s.Nodes))
 				}
-				packer := func() place.Packer { return nil }
-				if i%3 == 0 { // each is for one answer
-					packer = func() place.Packer { return pack.Packer(20_000, 100) }
-				}
-				q.Packer = packer()
-				got, want := g.Ask(q), place.Place(leaving(s, q.Leave), place.Options{Packer: packer()})
+				got, want := g.Ask(q), place.Place(leaving(s, q.Leave), place.Options{})
 				if text(&got) != text(&want) {
-					t.Fatalf("%+v full %v: %v leave, packed %v:\n%s\nwant\n%s", o, full, q.Leave, q.Packer != nil, text(&got), text(&want))
+					t.Fatalf("%+v full %v: %v leave:\n%s\nwant\n%s", o, full, q.Leave, text(&got), text(&want))
 				}
 				if i%3 == 1 && len(got.Launches) == 0 && len(got.Unplaced) == 0 {
 					g.Take(q.Leave, got)
