@@ -10,6 +10,7 @@ import (
 
 // silent are the panels that show nothing in the recording, and why a lab does not show it.
 var silent = map[string]string{
+	"Daemok / Disruption: Nodes to empty":       "the recording is older than its metric: make record",
 	"Daemok / Controller: Outdated definitions": "a lab has the definitions of its own build",
 }
 
