@@ -32,11 +32,11 @@ const (
   allocatable cpu=1500m memory=8Gi pods=29
   labels node.kubernetes.io/instance-type=m5.large topology.kubernetes.io/zone=us-west-2a
 `
-	onOrder = `machine c-new pool=NodePool/default launched replacement
+	onOrder = `machine c-new pool=NodePool/default launched
   allocatable cpu=1500m memory=8Gi pods=29
   labels node.kubernetes.io/instance-type=m5.large topology.kubernetes.io/zone=us-west-2a karpenter.sh/capacity-type=on-demand
 `
-	joined = `node new claim=c-new pool=NodePool/default price=0.096 ready initialized replacement
+	joined = `node new claim=c-new pool=NodePool/default price=0.096 ready initialized
   allocatable cpu=1500m memory=8Gi pods=29
   labels node.kubernetes.io/instance-type=m5.large topology.kubernetes.io/zone=us-west-2a
 `
