@@ -187,13 +187,14 @@ func homes(s *cluster.Snapshot, policy Policy, effort Effort) (place.Result, *pl
 	if policy.Nominated {
 		effort.Settle = 0
 	}
-	s = rearranged(s, options)
+	s, joining := rearranged(s, options)
 	best := surely(s, func(s *cluster.Snapshot) choice {
 		return unmoved(func(calm bool) choice {
 			options.Calm = calm
 			return inSmall(s, options, effort)
 		})
 	})
+	best.result.Unplaced = append(best.result.Unplaced, joining...)
 	best.result.Steps += steps
 	return best.result, best.likely, dropped
 }

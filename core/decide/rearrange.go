@@ -1,22 +1,28 @@
 package decide
 
 import (
+	"cmp"
 	"slices"
+	"time"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 )
 
+// joinsWithin is how long a machine may take to join, to be waited for.
+const joinsWithin = 2 * time.Minute
+
 // rearranged returns the snapshot without what instances were launched for, where pods that lost
 // their place have room on what is there and coming once those that wait exchange theirs, or at
 // least cost less then. kube-scheduler does not know what an instance was launched for, and with
-// nominations pods go where the last plan says, and not where the first one did.
-func rearranged(s *cluster.Snapshot, options place.Options) *cluster.Snapshot {
+// nominations pods go where the last plan says, and not where the first one did. Else it returns
+// the snapshot without the pods that wait for an instance of their own, and these by shape.
+func rearranged(s *cluster.Snapshot, options place.Options) (*cluster.Snapshot, []plan.Unplaced) {
 	options.Packer = nil
 	before := place.Place(s, options)
 	if !launchesAgain(s, before.Launches) {
-		return s
+		return s, nil
 	}
 	free := *s
 	free.Nodes, free.Machines = slices.Clone(s.Nodes), slices.Clone(s.Machines)
@@ -28,9 +34,50 @@ func rearranged(s *cluster.Snapshot, options place.Options) *cluster.Snapshot {
 	}
 	after := place.Place(&free, options)
 	if left := compareLeft(&after, &before); left > 0 || left == 0 && after.Cost >= before.Cost {
-		return s
+		return withoutJoining(s, before.Launches)
 	}
-	return &free
+	return &free, nil
+}
+
+// tooEarly is why nothing is launched for a pod yet.
+const tooEarly = "the instance that was launched for it has not joined yet, and would not do now; nothing else is launched for it within two minutes"
+
+// withoutJoining leaves out the pods that something is to be launched for though an instance for them
+// is still to join: nobody can have taken their place there, but rules may forbid it for a while, such as
+// a spread when the numbers of others change.
+func withoutJoining(s *cluster.Snapshot, launches []plan.Launch) (*cluster.Snapshot, []plan.Unplaced) {
+	joining := map[[2]string]bool{}
+	for i := range s.Machines {
+		if m := &s.Machines[i]; !m.Deleting && s.Now.Sub(m.CreatedAt) < joinsWithin {
+			for j := range m.BoughtFor {
+				joining[keyOf(&m.BoughtFor[j])] = true
+			}
+		}
+	}
+	var out []plan.Unplaced
+	waits := map[[2]string]bool{}
+	for i := range launches {
+		for _, p := range launches[i].Pods {
+			if p.Node != "" || !joining[keyOf(&p)] {
+				continue
+			}
+			waits[keyOf(&p)] = true
+			at := slices.IndexFunc(out, func(u plan.Unplaced) bool { return u.Shape == p.Shape })
+			if at < 0 {
+				at = len(out)
+				out = append(out, plan.Unplaced{Shape: p.Shape, Early: true, Reasons: []plan.Reason{{Text: tooEarly}}})
+			}
+			out[at].Pods = append(out[at].Pods, p)
+		}
+	}
+	for i := range out {
+		slices.SortFunc(out[i].Pods, func(a, b cluster.Pod) int {
+			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+		})
+	}
+	less := *s
+	less.Waiting = slices.DeleteFunc(slices.Clone(s.Waiting), func(p cluster.Pod) bool { return waits[keyOf(&p)] })
+	return &less, out
 }
 
 // launchesAgain reports whether some of the launches are for a pod that something was launched for.
