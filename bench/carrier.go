@@ -279,7 +279,6 @@ func (c *carrier) order(w *settle.World, l *plan.Launch) {
 func (c *carrier) first(p *plan.Plan) {
 	c.out.Pods, c.out.Machines, c.out.PlannedPerHour = len(c.waiting), len(p.Launches), dollars(p.LaunchCost())
 	c.out.LikelyPerHour = dollars(p.Promise())
-	c.out.Together = p.Likely != nil && p.Likely.Together
 }
 
 func (c *carrier) outcome() Carried {

@@ -27,7 +27,6 @@ type Carried struct {
 	Machines          int      `json:"machines"` // of the first plan
 	More              int      `json:"more"`     // bought after it
 	AsPlanned         float64  `json:"asPlanned"`
-	Together          bool     `json:"together"` // no machine took pods before all of the plan had joined
 	MeanWaitSeconds   float64  `json:"meanWaitSeconds"`
 	LastWaitSeconds   float64  `json:"lastWaitSeconds"`
 }
@@ -41,7 +40,6 @@ type CarriedSummary struct {
 	OverPlannedMost float64  `json:"overPlannedWorst"`
 	OverLikelyMost  float64  `json:"overLikelyWorst"` // farthest from none
 	MoreWorst       int      `json:"moreWorst"`
-	Together        int      `json:"together"` // in how many seeds
 	LastWaitWorst   float64  `json:"lastWaitSecondsWorst"`
 }
 
@@ -115,9 +113,6 @@ func summariseCarried(all []Carried) CarriedSummary {
 	for _, c := range all {
 		if math.Abs(c.OverLikely) > math.Abs(out.OverLikelyMost) {
 			out.OverLikelyMost = c.OverLikely
-		}
-		if c.Together {
-			out.Together++
 		}
 	}
 	return out

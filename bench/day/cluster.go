@@ -11,16 +11,12 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/kube/access"
 	"github.com/daemok/daemok/kube/api"
-	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
-	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/sim"
 )
 
@@ -34,25 +30,6 @@ const (
 
 // user is a user of the lab's cluster.
 type user struct{ client.WithWatch }
-
-func newUser(variables map[string]string) (user, error) {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, policyv1.AddToScheme, karpv1.AddToScheme, awsv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			return user{}, err
-		}
-	}
-	config, err := access.Config(variables["KUBECONFIG"])
-	if err != nil {
-		return user{}, fmt.Errorf("connect to the lab: %w", err)
-	}
-	config.QPS = -1
-	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
-	if err != nil {
-		return user{}, fmt.Errorf("connect to the lab: %w", err)
-	}
-	return user{c}, nil
-}
 
 func (u user) make(ctx context.Context, o client.Object) error {
 	if err := u.Create(ctx, o); err != nil {

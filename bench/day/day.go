@@ -18,7 +18,6 @@ import (
 
 	"github.com/daemok/daemok/bench/measured"
 	"github.com/daemok/daemok/cloud/aws/bill"
-	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/simulate"
 )
 
@@ -87,11 +86,11 @@ func Measure(ctx context.Context, o Options) (r Result, err error) {
 
 // inLab runs the workload through the product.
 func (r *Result) inLab(ctx context.Context, l *measured.Lab, o Options, w *simulate.Workload) error {
-	u, err := newUser(l.Variables)
+	kube, err := l.Client()
 	if err != nil {
 		return err
 	}
-	owner := account(l.Variables)
+	u, owner := user{kube}, l.Account()
 	if err := u.begin(ctx, l, owner, o, w); err != nil {
 		return err
 	}
@@ -119,12 +118,6 @@ func (r *Result) inLab(ctx context.Context, l *measured.Lab, o Options, w *simul
 	}
 	seen.sum(r, began, w.For)
 	return errors.Join(seen.problems...)
-}
-
-// account is the lab's AWS account, as its owner.
-func account(variables map[string]string) bill.Account {
-	key := client.Key{ID: variables["AWS_ACCESS_KEY_ID"], Secret: variables["AWS_SECRET_ACCESS_KEY"]}
-	return bill.Account{Config: client.At(variables["AWS_ENDPOINT_URL"], variables["AWS_REGION"], key)}
 }
 
 // begin makes what there is before the first pod, and writes it for the simulator.

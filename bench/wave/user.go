@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -21,7 +20,6 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/deploy"
 	"github.com/daemok/daemok/examples"
-	"github.com/daemok/daemok/kube/access"
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -30,25 +28,6 @@ import (
 
 // user is a user of the lab's cluster.
 type user struct{ client.WithWatch }
-
-func newUser(variables map[string]string) (user, error) {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme, karpv1.AddToScheme, awsv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			return user{}, err
-		}
-	}
-	config, err := access.Config(variables["KUBECONFIG"])
-	if err != nil {
-		return user{}, fmt.Errorf("connect to the lab: %w", err)
-	}
-	config.QPS = -1
-	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
-	if err != nil {
-		return user{}, fmt.Errorf("connect to the lab: %w", err)
-	}
-	return user{c}, nil
-}
 
 // allowNominations gives the controller the optional right to nominate nodes for pods.
 func (u user) allowNominations(ctx context.Context) error {

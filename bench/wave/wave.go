@@ -14,7 +14,6 @@ import (
 
 	"github.com/daemok/daemok/bench/measured"
 	"github.com/daemok/daemok/cloud/aws/bill"
-	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/core/cluster"
 )
 
@@ -67,10 +66,11 @@ func Measure(ctx context.Context, o Options) (result Result, err error) {
 }
 
 func run(ctx context.Context, l *measured.Lab, o Options) (r Result, err error) {
-	u, err := newUser(l.Variables)
+	kube, err := l.Client()
 	if err != nil {
 		return r, err
 	}
+	u := user{kube}
 	if o.Nominate {
 		l.Variables["NOMINATE_PODS"] = "true"
 		if err := u.allowNominations(ctx); err != nil {
@@ -101,7 +101,7 @@ func run(ctx context.Context, l *measured.Lab, o Options) (r Result, err error) 
 		return r, err
 	}
 	r.SecondsHalf, r.Seconds95, r.SecondsAll = at(ran, 0.5), at(ran, 0.95), at(ran, 1)
-	if r.DollarsPerH, r.Nodes, err = paid(ctx, l.Variables); err != nil {
+	if r.DollarsPerH, r.Nodes, err = bill.Of(ctx, l.Account().Config, "default"); err != nil {
 		return r, err
 	}
 	landed, err := u.landed(ctx)
@@ -115,12 +115,6 @@ func run(ctx context.Context, l *measured.Lab, o Options) (r Result, err error) 
 		return r, fmt.Errorf("read the controller's log: %w", err)
 	}
 	return r, r.compare(log, landed)
-}
-
-// paid is what EC2 charges for the lab's instances in dollars an hour, and how many these are.
-func paid(ctx context.Context, variables map[string]string) (dollars float64, instances int, err error) {
-	key := client.Key{ID: variables["AWS_ACCESS_KEY_ID"], Secret: variables["AWS_SECRET_ACCESS_KEY"]}
-	return bill.Of(ctx, client.At(variables["AWS_ENDPOINT_URL"], variables["AWS_REGION"], key), "default")
 }
 
 // compare takes in what the plans said.

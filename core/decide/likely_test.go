@@ -155,7 +155,7 @@ waiting default/large shape=large
 			t.Errorf("%s, a %s machine, takes pods by %+v, want turn %d", l.Name, l.Choice.Kind, l.Joins, want)
 		}
 	}
-	if p.Likely == nil || p.Likely.Turns != 2 || p.Likely.Together || p.Likely.Left > 0 {
+	if p.Likely == nil || p.Likely.Turns != 2 || p.Likely.Left > 0 {
 		t.Errorf("likely: %+v; want two turns, and no pod left", p.Likely)
 	}
 	if text := p.Account(); !strings.Contains(text, "machines take pods in 2 turns, those with the largest last") {

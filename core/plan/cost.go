@@ -107,9 +107,6 @@ func (p *Plan) likely() string {
 	if l.Left > 0 {
 		out += fmt.Sprintf(", since %s may need another machine", counted(l.Left, "pod"))
 	}
-	if l.Together {
-		out += "; no machine takes pods before all have joined"
-	}
 	if l.Turns > 0 {
 		out += fmt.Sprintf("; machines take pods in %d turns, those with the largest last", l.Turns)
 	}

@@ -65,13 +65,10 @@ type Summary struct {
 // Likely is what the launches are likely to come to: kube-scheduler puts pods
 // where it likes, and machines are bought for those that find no room then.
 type Likely struct {
-	Cost quantity.MicroUSDPerHour // of the launches and of what is bought after them, in the mean of what was tried
-	Left int                      // pods that find no room at first, likewise
-	// Together says that no machine takes pods before all have joined, since that
-	// is likely to cost less.
-	Together bool
-	Turns    int     // likewise in how many turns they do so, as Launch.Joins tells; 0: in none
-	Tight    Summary // the cheapest answer if every pod went where it is meant to go
+	Cost  quantity.MicroUSDPerHour // of the launches and of what is bought after them, in the mean of what was tried
+	Left  int                      // pods that find no room at first, likewise
+	Turns int                      // in which the launches take pods, since that is likely to cost less, as Launch.Joins tells; 0: in none
+	Tight Summary                  // the cheapest answer if every pod went where it is meant to go
 	// TightCost is what that is likely to come to.
 	TightCost quantity.MicroUSDPerHour
 }

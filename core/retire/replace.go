@@ -14,7 +14,7 @@ import (
 
 // What cheaper instances in place of a node must save, as a share of what it costs. Room beside a node's pods is no waste
 // where pods come: they find a place at once, on a node that costs less for each pod than one that is bought for them
-// alone. Source: daemok simulate; half a day of services-b costs 0.7 % more with 0.6 and 1 % more with 0.85 (seed 1), and a
+// alone. Source: daemok simulate; half a day of services-b costs 0.6 % more with 0.6 and 0.9 % more with 0.85 (seed 1), and a
 // recorded day of openb 1 % more where a pod counts for an hour instead of a day, with twice the evictions (seeds 0 to 2).
 const (
 	roomShare  = 0.7            // where room is given up and pods come
@@ -22,27 +22,27 @@ const (
 	comeFor    = 24 * time.Hour // how long a pod that came says that pods come
 )
 
-// replacement asks for cheaper instances in place of the node; why says why there are none.
+// replacement asks for cheaper instances in place of the node; why says why there are none. They may save less than the
+// share if another pool undersells the node and they have no less cpu and memory.
 func (x *consolidator) replacement(c *candidate, q place.Question) (a *place.Result, why string) {
 	if !x.replaceable(c) {
 		return nil, noSpotForSpot
 	}
 	share, because := x.share(c)
-	q.Below = nodeCost(c) - max(1, quantity.MicroUSDPerHour(float64(nodeCost(c))*share))
+	least := share
+	if share == roomShare && slices.ContainsFunc(x.snapshot.Pools, func(p cluster.Pool) bool { return undersells(&p, c) }) {
+		least = leastShare
+	}
+	cost := nodeCost(c)
+	q.Below = cost - max(1, quantity.MicroUSDPerHour(float64(cost)*least))
 	if x.current().Hopeless(c.at, q.Below) {
 		return nil, tooDear(share, because)
 	}
-	if a = x.ask(q); no(a) {
+	if a = x.ask(q); no(a) || float64(savings(c, a)) < float64(share*float64(cost)) && x.lessRoom(c, a) {
 		return nil, tooDear(share, because)
-	}
-	if x.lessRoom(c, a) && float64(savings(c, a)) < float64(roomShare*float64(nodeCost(c))) {
-		return nil, tooDear(roomShare, wantsRoom)
 	}
 	return a, ""
 }
-
-// wantsRoom is why room is not given up for little.
-const wantsRoom = ", as instances with less room must while pods come (one came within the last day)"
 
 func tooDear(share float64, because string) string {
 	if share == 0 {
@@ -60,18 +60,14 @@ func (x *Search) share(c *candidate) (share float64, because string) {
 		return 0, ""
 	case p.LeastShare > 0:
 		return p.LeastShare, ", which its user asks for"
-	case !x.podsCome(c.Pool) || slices.ContainsFunc(x.snapshot.Pools, func(p cluster.Pool) bool { return undersells(&p, c) }):
+	case c.dear || !x.podsCome(c.Pool):
 		return leastShare, ""
 	}
-	return roomShare, wantsRoom
+	return roomShare, ", as instances with less room must while pods come (one came within the last day)"
 }
 
-// lessRoom reports whether instances in place of the node have less cpu or memory than it, and pods come that may need it.
-// One that is too dear in its own pool is replaced by less, too.
+// lessRoom reports whether instances in place of the node have less cpu or memory than it.
 func (x *Search) lessRoom(c *candidate, a *place.Result) bool {
-	if c.dear || x.payback(c) != (cluster.Payback{}) || !x.podsCome(c.Pool) {
-		return false
-	}
 	var has quantity.Resources
 	for i := range a.Launches {
 		l := &a.Launches[i]

@@ -24,15 +24,12 @@ const paysBackWithin = 24 * time.Hour
 // unworthy says why letting the node go is not worth it where so much an hour is saved, with "at most " before that where
 // no more is known; empty: it is. Moving pods costs nothing unless the pool's owner says what it does.
 func (x *Search) unworthy(c *candidate, atMost string, saves quantity.MicroUSDPerHour) string {
-	price, p := nodeCost(c), x.payback(c)
 	switch {
 	case saves <= 0:
 		return "nothing is saved"
-	case float64(saves) < float64(p.LeastShare*float64(price)):
-		return fmt.Sprintf("%s%s would be saved, less than %.0f %% of the price", atMost, saves, 100*p.LeastShare)
 	case x.paysBackIn(c, saves) > paysBackWithin:
 		return fmt.Sprintf("%s%s would be saved, and moving %s costs about $%.3f, which takes more than a day to pay back",
-			atMost, saves, counted(len(c.moving)), movingCost(c, p))
+			atMost, saves, counted(len(c.moving)), movingCost(c, x.payback(c)))
 	}
 	return x.unbalanced(c, saves)
 }

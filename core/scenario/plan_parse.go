@@ -146,7 +146,7 @@ func (p *planParser) likely(w []string) error {
 	l := &plan.Likely{}
 	p.out.Likely = l
 	return fields(w, map[string]func(string) error{
-		"cost": money(&l.Cost), "left": counted(&l.Left), "together": yes(&l.Together), "turns": counted(&l.Turns), "tight": counted(&l.Tight.Machines),
+		"cost": money(&l.Cost), "left": counted(&l.Left), "turns": counted(&l.Turns), "tight": counted(&l.Tight.Machines),
 		"tight-price": money(&l.Tight.Cost), "tight-cost": money(&l.TightCost),
 	})
 }

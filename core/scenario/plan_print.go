@@ -53,7 +53,7 @@ func PrintPlan(pl *plan.Plan) string {
 		p.line(1, "fewer", strconv.Itoa(f.Machines), priced("price", f.Cost))
 	}
 	if l := pl.Likely; l != nil {
-		p.line(1, "likely", priced("cost", l.Cost), number("left", int64(l.Left)), flag("together", l.Together), number("turns", int64(l.Turns)), number("tight", int64(l.Tight.Machines)),
+		p.line(1, "likely", priced("cost", l.Cost), number("left", int64(l.Left)), number("turns", int64(l.Turns)), number("tight", int64(l.Tight.Machines)),
 			priced("tight-price", l.Tight.Cost), priced("tight-cost", l.TightCost))
 	}
 	for i := range pl.Launches {

@@ -338,7 +338,7 @@ func fullPlan(s *cluster.Snapshot) *plan.Plan {
 		Choice:       choice, RunnersUp: []plan.Choice{choice, choice}, Pods: []cluster.Pod{pod}, Relaxed: true, Reason: "one pod waits", Notes: []string{"a \"note\""}, Joins: joins}}
 	placements := []plan.Placement{{Pod: pod, On: plan.OnNode, Target: "n"}}
 	return &plan.Plan{Basis: 12, Steps: 7, Exhausted: true, Asked: true, CostBefore: 1, CostAfter: 2, Bound: 3, SpotMore: 12, Margins: []plan.Margin{{Resource: "cpu", Zone: "b", Price: 4}}, Fewer: &plan.Summary{Machines: 5, Cost: 6},
-		Likely:   &plan.Likely{Cost: 7, Left: 8, Together: true, Turns: 3, Tight: plan.Summary{Machines: 9, Cost: 10}, TightCost: 11},
+		Likely:   &plan.Likely{Cost: 7, Left: 8, Turns: 3, Tight: plan.Summary{Machines: 9, Cost: 10}, TightCost: 11},
 		Launches: launches,
 		Moves: []plan.Move{{Removals: []plan.Removal{{Node: "n", Claim: "c", Pool: id, Reason: plan.Empty, Note: "for an hour", Pods: []cluster.Pod{pod}}},
 			Launches: launches, Placements: placements, Saves: 13, Payback: time.Minute,
