@@ -16,8 +16,12 @@ type candidate struct {
 	moving []*cluster.Pod // pods that need another place
 	ratio  float64        // what it costs for each unit of disruption
 	dear   bool           // instances with as much cost far less
-	by     plan.KeptBy    // what kind of thing keeps it from being consolidated
-	why    string         // what that is, as far as it was looked at
+	// Of its pods, where they have no room on other nodes: those that have none, in words, and which of their wishes count.
+	stranded string
+	wishes   keeps
+
+	by  plan.KeptBy // what kind of thing keeps it from being consolidated
+	why string      // what that is, as far as it was looked at
 }
 
 // candidates lists the nodes that are neither going already nor on their way

@@ -12,9 +12,9 @@ import (
 )
 
 // consolidation lets nodes go that the cluster is cheaper without, one after the other, those first that cost most for
-// what they disturb. A node goes if its pods have room on other nodes, or is replaced by cheaper instances if these save
-// enough (see share). Nodes that their pools undersell take no pods until they are found to stay, so that no pod moves
-// twice.
+// what they disturb: first those whose pods have room on other nodes, then those for whose pods a cheaper instance does
+// that saves enough (see share). Nodes that their pools undersell are replaced at once where they cannot go so, and take
+// no pods until they are found to stay, so that no pod moves twice.
 func (x *Search) consolidation(all []*candidate) task {
 	var run *consolidator
 	return func() bool {
@@ -30,6 +30,7 @@ type consolidator struct {
 	*Search
 	open   bitset.Set   // nodes that pods may go to, by position
 	left   []*candidate // to be asked about, in order
+	full   []*candidate // whose pods have no room on other nodes, to be asked about after these
 	stayed []*candidate
 }
 
@@ -128,37 +129,54 @@ func (x *Search) takesPods(node int) bool {
 }
 
 func (x *consolidator) step() bool {
-	if len(x.left) == 0 {
+	switch {
+	case len(x.left) > 0:
+		c := x.left[0]
+		x.left = x.left[1:]
+		x.look(c, x.remove)
+		if !x.gone[c.at] && x.lasting().Has(c.at) && x.takesPods(c.at) {
+			x.open.Add(c.at)
+		}
+	case len(x.full) > 0:
+		c := x.full[0]
+		x.full = x.full[1:]
+		x.look(c, x.replace)
+	default:
 		for _, c := range slices.DeleteFunc(x.stayed, x.Search.stays) {
 			x.keepBy(c, plan.Underutilized, c.by, cmp.Or(c.why, "nothing cheaper was found for its pods"))
 		}
 		return false
 	}
-	c := x.left[0]
-	x.left = x.left[1:]
-	if x.stays(c) {
-		return true
-	}
-	if c.by, c.why = x.try(c); c.why != "" {
-		x.stayed = append(x.stayed, c)
-		if x.lasting().Has(c.at) && x.takesPods(c.at) {
-			x.open.Add(c.at)
-		}
-	}
 	return true
 }
 
-// try lets the node go if that is worth it; why says what is in the way; empty: it goes.
-func (x *consolidator) try(c *candidate) (by plan.KeptBy, why string) {
+// look tries to let the node go in one way, unless it stays by now or may not.
+func (x *consolidator) look(c *candidate, try func(*candidate) (why string)) {
+	if x.stays(c) {
+		return
+	}
+	if c.by, c.why = x.barred(c); c.why == "" {
+		c.by, c.why = plan.KeptByFinding, try(c)
+	}
+	if c.why != "" {
+		x.stayed = append(x.stayed, c)
+	}
+}
+
+// barred says why the node does not go, whatever becomes of its pods; empty: it may.
+func (x *consolidator) barred(c *candidate) (by plan.KeptBy, why string) {
 	if why = x.budgets.closed(c, plan.Underutilized); why != "" {
 		return plan.KeptByBudget, why
 	}
 	if why = cmp.Or(x.leaderless(c, false), x.failsJob(c)); why != "" {
 		return plan.KeptByRule, why
 	}
-	if why = x.unworthy(c, "at most ", nodeCost(c)); why != "" {
-		return plan.KeptByFinding, why // not even if its pods cost nothing elsewhere
-	}
+	return plan.KeptByFinding, x.unworthy(c, "at most ", nodeCost(c)) // not even if its pods cost nothing elsewhere
+}
+
+// remove lets the node go if its pods have room on others, or if a cheaper instance holds them where its pool undersells
+// it; why says what is in the way; empty: it goes, or is to be asked about again.
+func (x *consolidator) remove(c *candidate) (why string) {
 	q := place.Question{Leave: []int{c.at}, Open: x.open}
 	answer := x.ask(q)
 	if no(answer) {
@@ -166,21 +184,28 @@ func (x *consolidator) try(c *candidate) (by plan.KeptBy, why string) {
 			answer = x.ask(q)
 		}
 	}
-	if no(answer) {
-		stranded := few(left(answer))
-		if answer, why = x.replacement(c, q); why != "" {
-			return plan.KeptByFinding, "no room on other nodes for " + stranded + ", and " + why
-		}
+	if !no(answer) {
+		return x.accept(c, answer, q.Wishes)
 	}
-	if why = x.accept(c, answer); why != "" {
-		return plan.KeptByFinding, why
+	c.stranded, c.wishes = few(left(answer)), q.Wishes
+	if c.dear {
+		return x.replace(c)
 	}
-	x.setAside(c, q.Wishes)
-	return "", ""
+	x.full = append(x.full, c)
+	return ""
+}
+
+// replace lets the node go if a cheaper instance holds its pods.
+func (x *consolidator) replace(c *candidate) (why string) {
+	answer, why := x.replacement(c)
+	if why != "" {
+		return "no room on other nodes for " + c.stranded + ", and " + why
+	}
+	return x.accept(c, answer, c.wishes)
 }
 
 // accept lets the node go as the answer says; why says what is in the way; empty: it goes.
-func (x *consolidator) accept(c *candidate, a *place.Result) (why string) {
+func (x *consolidator) accept(c *candidate, a *place.Result, wishes keeps) (why string) {
 	saves := savings(c, a)
 	if why = cmp.Or(x.unworthy(c, "", saves), x.spotForSpot(c, a)); why != "" {
 		return why
@@ -190,6 +215,7 @@ func (x *consolidator) accept(c *candidate, a *place.Result) (why string) {
 	}
 	x.let(c, plan.Underutilized, told(c, a), a)
 	x.Moves[len(x.Moves)-1].Payback = x.paysBackIn(c, saves)
+	x.setAside(c, wishes)
 	return ""
 }
 

@@ -57,7 +57,6 @@ type Search struct {
 	launches int                      // of all moves, for their names
 	last     bitset.Set               // nodes that are not about to go themselves; nil: not looked at yet
 	wholes   map[cluster.PoolID]whole // nil: not looked at yet
-	came     map[cluster.PoolID]bool  // pods come; nil: not looked at yet
 	evicted  map[job]int              // pods of Jobs that are evicted; nil: not looked at yet
 	reserved *bool                    // a pool can have what is reserved; nil: not looked at yet
 }
