@@ -1,10 +1,12 @@
 package whole_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -242,10 +244,17 @@ func (w *people) deploymentsAct(ctx context.Context) {
 			p.Name = fmt.Sprintf("%s-%d", name, w.pods)
 			_ = w.hand.Create(ctx, p)
 		}
+		slices.SortStableFunc(have[name], func(a, b corev1.Pod) int { return cmp.Compare(deletionCost(&a), deletionCost(&b)) })
 		for i := range len(have[name]) - d.replicas {
 			_ = w.hand.Delete(ctx, &have[name][i])
 		}
 	}
+}
+
+// deletionCost is what it costs that a ReplicaSet which scales down deletes the pod: the lowest first.
+func deletionCost(p *corev1.Pod) int {
+	cost, _ := strconv.Atoi(p.Annotations[api.AnnotationPodDeletionCost])
+	return cost
 }
 
 // quarantine is how long Kubernetes' garbage collector leaves pods whose node is gone.
