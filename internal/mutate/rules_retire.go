@@ -134,7 +134,7 @@ func retireRules() []Rule {
 		off("what is reserved replaces spot", replaceFile, "|| x.options.SpotToSpot || x.hasReserved()", "|| x.options.SpotToSpot"),
 		off("where it does, spot does not", replaceFile, "if paidFor ||", "if true || paidFor ||"),
 		off("nothing is replaced by what costs as much", replaceFile, "max(1, quantity", "max(0, quantity"),
-		off("nodes that are undersold take no pods", consolidateFile, "if c.dear {", "if false {"),
+		off("nodes that are undersold take no pods", consolidateFile, "if c.dear {\n\t\t\tout.open", "if false {\n\t\t\tout.open"),
 		off("they are replaced at once", consolidateFile, "return x.replace(c)", "x.full = append(x.full, c)"),
 		off("nodes whose pods have room on others go before others are replaced", consolidateFile, "x.full = append(x.full, c)\n\treturn \"\"", "return x.replace(c)"),
 		off("a quarter of the price is too little", replaceFile, "smallerShare = 0.3 ", "smallerShare = 0.2 "),
