@@ -15,7 +15,7 @@ import (
 // What cheaper instances in place of a node must save, as a share of what it costs. Room beside a node's pods is no waste
 // where pods come, and each replacement evicts all pods of a node. Source: daemok simulate. Half a week of openb costs 18.1,
 // 20.4 and 18.9 % more than the bound (seeds 1 to 3), and 21.9, 20.8 and 22.7 % when 70 % had to be saved while pods came,
-// with a third more evictions; half days of services-b 16.2 and 17.5 %, and 15.6 and 15.5 % (seeds 1 and 2).
+// with 30 % more evictions; half days of services-b 16.2 and 17.5 %, and 15.6 and 15.5 % (seeds 1 and 2).
 const (
 	smallerShare = 0.3  // where room is given up
 	leastShare   = 0.15 // where an instance with as much cpu and memory costs so much less

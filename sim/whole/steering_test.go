@@ -18,12 +18,14 @@ import (
 // others are first by name, and the node goes without an eviction.
 func TestScaleDownsEmptyANode(t *testing.T) {
 	tell(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) {
-		w.upWith(setup{}, 6, func(p *karpv1.NodePool) { p.Spec.Disruption.ConsolidationPolicy = "WhenEmpty" }, func(p *corev1.Pod) {
+		small := func(p *corev1.Pod) {
 			p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("300m")
-		})
-		w.scaled(8)
+		}
+		w.upWith(setup{}, 6, func(p *karpv1.NodePool) { p.Spec.Disruption.ConsolidationPolicy = "WhenEmpty" }, small)
+		w.deploy("web", 8, small)
 		w.until(5*time.Minute, "pods on a second node", func() bool { return w.run(8) })
-		w.scaled(5)
+		w.deploy("web", 5, small)
+		w.until(time.Minute, "a scale-down", func() bool { return len(w.allPods()) == 5 })
 		w.until(3*time.Minute, "a node that is to empty", func() bool { return len(w.emptying()) == 1 && w.lowCosts() > 0 })
 		leaves := w.emptying()[0]
 		var stay []string
@@ -35,7 +37,7 @@ func TestScaleDownsEmptyANode(t *testing.T) {
 		if first := w.allPods()[0]; first.Spec.NodeName == leaves {
 			t.Fatalf("%s of %s is the first by name anyway", first.Name, leaves)
 		}
-		w.scaled(len(stay))
+		w.deploy("web", len(stay), small)
 		w.until(3*time.Minute, "one node", func() bool { return len(w.nodes()) == 1 })
 		var left []string
 		for _, p := range w.allPods() {
@@ -48,17 +50,6 @@ func TestScaleDownsEmptyANode(t *testing.T) {
 			t.Errorf("%d pods have low costs, and %v are to empty; want none", w.lowCosts(), w.emptying())
 		}
 	})
-}
-
-// scaled wants so many pods of the deployment that there is.
-func (w *world) scaled(n int) {
-	w.mu.Lock()
-	d := w.deployments["web"]
-	d.replicas = n
-	w.deployments["web"] = d
-	w.mu.Unlock()
-	w.replicaSet("web", n)
-	w.until(time.Minute, "pods to be gone", func() bool { return len(w.allPods()) == n })
 }
 
 // emptying lists the nodes with the taint of those that are to empty.
