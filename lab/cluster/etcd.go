@@ -51,6 +51,7 @@ func etcdConfig(d directory.Directory) *embed.Config {
 	config.TickMs, config.ElectionMs = 10, 100
 	config.QuotaBackendBytes = etcdQuotaBytes
 	config.UnsafeNoFsync = true
+	config.WarningUnaryRequestDuration = embed.DefaultWarningUnaryRequestDuration // zero, which is what flags begin from, logs every request
 	config.Logger, config.LogLevel = "zap", "warn"
 	config.LogOutputs = []string{d.Log("etcd")}
 	return config
