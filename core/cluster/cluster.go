@@ -199,6 +199,7 @@ type Pod struct {
 	Returns              bool          // another comes in its place if its node goes, and needs a place (not daemon, mirror, bare-terminal ...)
 	OneOff               string        // why no other comes though its work is not done, such as that it has no controller; it does not return then; empty: one does, or its owner wants none
 	Retries              int           // of a Job: how many of its pods may be evicted before the Job fails; 0: any number, or none, as OneOff says then
+	Completes            bool          // of a Job: it ends by itself once its work is done
 	Stays                bool          // tolerates the taint of leaving nodes: it is not evicted, and a drain does not wait for it
 	Unready              bool          // its condition Ready is False
 	Pending              bool          // it has a node, where not all its containers have been started yet, be it for want of an image

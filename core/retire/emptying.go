@@ -16,7 +16,8 @@ import (
 const emptyingKept = 0.1
 
 // Emptying lists nodes that are to empty without evictions: those of each pool with the fewest pods for their price, as
-// many as the pool's other nodes have cpu and memory for. The first ones first. They go once they are empty, or when
+// many as the pool's other nodes have cpu and memory for. Pods of Jobs do not count among them: they end by themselves,
+// and new ones come to other nodes. The first ones first. They go once they are empty, or when
 // consolidation moves what is left: an empty node that was among them stays so until it goes. Nodes that taken tells of,
 // which go anyway or which pods need, are not among them.
 //
@@ -43,17 +44,25 @@ func Emptying(s *cluster.Snapshot, taken func(node string) bool) []plan.Emptying
 type leaving struct {
 	*candidate
 	free, used quantity.Resources
-	perDollar  float64 // pods that would have to move
+	pods       int     // that use it
+	perDollar  float64 // pods that stay until they are moved or scaled down
 	may        bool
 }
 
 func newLeaving(s *cluster.Snapshot, c *candidate) *leaving {
 	out := &leaving{candidate: c, free: fit.Free(c.Node, s.Daemons).ClampNegative(), may: c.mayEmpty()}
-	for _, p := range c.moving {
-		out.used = out.used.Add(p.Takes())
+	stay := 0
+	for i := range c.Pods {
+		p := &c.Pods[i]
+		if p.Moves() || p.Completes && holds(p) {
+			out.used, out.pods = out.used.Add(p.Takes()), out.pods+1
+		}
+		if p.Moves() && !p.Completes {
+			stay++
+		}
 	}
 	if cost := nodeCost(c); cost > 0 {
-		out.perDollar = float64(len(c.moving)) / float64(cost) * 1e6
+		out.perDollar = float64(stay) / float64(cost) * 1e6
 	}
 	if c.Emptying() {
 		out.perDollar *= 1 - emptyingKept
@@ -62,16 +71,16 @@ func newLeaving(s *cluster.Snapshot, c *candidate) *leaving {
 }
 
 // mayEmpty reports whether its pool lets the node go to save money once it is empty, and nothing on it keeps it for
-// longer than its ReplicaSets want.
+// longer than its ReplicaSets and Jobs want.
 func (c *candidate) mayEmpty() bool {
 	policy := &c.pool.Policy
 	if policy.Never || policy.Static || c.DoNotDisrupt || c.DoNotConsolidate || c.Price == 0 || c.Controller != cluster.NoSeat || len(c.BoughtFor) > 0 {
 		return false
 	}
-	if len(c.moving) == 0 && !c.Emptying() {
+	if IsEmpty(c.Node) && !c.Emptying() {
 		return false
 	}
-	return !slices.ContainsFunc(c.Pods, func(p cluster.Pod) bool { return holds(&p) && (p.DoNotDisrupt || p.OneOff != "") })
+	return !slices.ContainsFunc(c.Pods, func(p cluster.Pod) bool { return holds(&p) && !p.Completes && (p.DoNotDisrupt || p.OneOff != "") })
 }
 
 // stays reports whether the node does not go for being empty, so that what is free on it counts.
@@ -81,7 +90,7 @@ func (n *leaving) why() string {
 	if !n.stays() {
 		return "it has no pods any more, and goes soon"
 	}
-	return fmt.Sprintf("other nodes of %s have room for its %s", n.Pool, counted(len(n.moving)))
+	return fmt.Sprintf("other nodes of %s have room for its %s", n.Pool, counted(n.pods))
 }
 
 // emptyingOf chooses among the nodes of one pool.

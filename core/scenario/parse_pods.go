@@ -202,6 +202,8 @@ func (p *parser) readPodField(pod *cluster.Pod, key, value string) (err error) {
 		pod.OneOff = value
 	case "retries":
 		pod.Retries, err = readCount(value)
+	case "completes":
+		pod.Completes = true
 	case "stays":
 		pod.Stays = true
 	case "unready":

@@ -85,7 +85,7 @@ func (p *printer) pod(depth int, noun string, pod *cluster.Pod) {
 	p.line(depth, noun, slashed(pod.Namespace, pod.Name), field("shape", p.nameOf(pod.Shape)), field("uid", pod.UID),
 		field("owner", pod.Owner), timed("created", pod.CreatedAt), field("on", pod.Node), flag("daemon", pod.Daemon),
 		flag("mirror", pod.Mirror), flag("ending", pod.Ending), flag("do-not-disrupt", pod.DoNotDisrupt), flag("do-not-evict", pod.DoNotEvict),
-		flag("returns", pod.Returns), field("one-off", pod.OneOff), number("retries", int64(pod.Retries)), flag("stays", pod.Stays), flag("unready", pod.Unready), flag("pending", pod.Pending), timed("started", pod.StartedAt),
+		flag("returns", pod.Returns), field("one-off", pod.OneOff), number("retries", int64(pod.Retries)), flag("completes", pod.Completes), flag("stays", pod.Stays), flag("unready", pod.Unready), flag("pending", pod.Pending), timed("started", pod.StartedAt),
 		timed("protected-until", pod.ProtectedUntil), number("moved", int64(pod.Moved)), timed("moved-at", pod.MovedAt), length("grace", pod.Grace),
 		number("deletion-cost", int64(pod.DeletionCost)), field("guards", pod.Guards), flag("kept", pod.Kept), flag("uprooted", pod.Uprooted), field("last-of", pod.LastOf), held(pod))
 }

@@ -73,6 +73,8 @@ func retireRules() []Rule {
 		off("pods of a Job are evicted no more than may fail", "core/retire/oneoff.go", "failing[jobOf(p)] > p.Retries {", "false {"),
 		off("those of several nodes count together", consolidateFile, "cmp.Or(x.leaderless(c, false), x.failsJob(c))", "x.leaderless(c, false)"),
 		off("those of nodes that go already count", "core/retire/oneoff.go", "n.Deleting {", "n == nil {"),
+		off("pods of Jobs do not keep a node from being emptied", "core/retire/emptying.go", "holds(&p) && !p.Completes &&", "holds(&p) &&"),
+		off("they are not among the pods that stay", "core/retire/emptying.go", "if p.Moves() && !p.Completes {", "if p.Moves() {"),
 		off("those that end do not count", "core/retire/oneoff.go", "p.Retries > 0 && !p.Ending {", "p.Retries > 0 {"),
 		off("nodes with pods stay", retireFile, "if !IsEmpty(c.Node) ||", "if"),
 		off("pools that keep empty nodes do", retireFile, "if policy.Never ||", "if"),

@@ -28,6 +28,7 @@ func Pod(pod *corev1.Pod, now time.Time) cluster.Pod {
 		Mirror:       mirror,
 		Ending:       ending,
 		Returns:      !daemon && !mirror && !IsTerminal(pod) && (pod.DeletionTimestamp == nil || ownedBy(pod, "StatefulSet")),
+		Completes:    ownedBy(pod, "Job"),
 		Stays:        Stays(pod),
 		Unready:      isUnready(pod),
 		Pending:      pod.Spec.NodeName != "" && pod.Status.Phase == corev1.PodPending,
