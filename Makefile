@@ -116,7 +116,7 @@ unit: raced plain ## unit tests and stories of the main module
 raced: ## what divides work among processors, with the race detector
 	@echo "test: parallel work (-race)"
 	@$(RACE) $(SHUFFLE) ./core/parallel
-	@$(RACE) $(SHUFFLE) -run '$(RACED_STORIES)' ./$(PARTLY)
+	@$(RACE) $(SHUFFLE) -run '$(RACED_STORIES)' -timeout 45m ./$(PARTLY) # labs have the processors first
 
 .PHONY: raced-all
 raced-all: raced ## that, all stories of the whole controllers, and other packages that share memory

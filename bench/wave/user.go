@@ -23,7 +23,6 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/translate"
 )
 
 // user is a user of the lab's cluster.
@@ -155,38 +154,4 @@ func (u user) follow(ctx context.Context, n int, wanted func(*corev1.Pod) bool, 
 		}
 	}
 	return nil
-}
-
-// landing is where a pod runs, and the NodeClaims that were made for it, in their order.
-type landing struct {
-	on    string // NodeClaim; empty: a node of none
-	meant []string
-}
-
-func (u user) landed(ctx context.Context) (all []landing, err error) {
-	var claims karpv1.NodeClaimList
-	if err := u.List(ctx, &claims); err != nil {
-		return nil, fmt.Errorf("list NodeClaims: %w", err)
-	}
-	slices.SortStableFunc(claims.Items, func(a, b karpv1.NodeClaim) int {
-		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
-	})
-	on, meant := map[string]string{}, map[string][]string{}
-	for i := range claims.Items {
-		c := &claims.Items[i]
-		on[c.Status.NodeName] = c.Name
-		uids, _ := translate.ForPods(c)
-		for _, uid := range uids {
-			meant[uid] = append(meant[uid], c.Name)
-		}
-	}
-	var pods corev1.PodList
-	if err := u.List(ctx, &pods, client.InNamespace(metav1.NamespaceDefault)); err != nil {
-		return nil, fmt.Errorf("list pods: %w", err)
-	}
-	for i := range pods.Items {
-		p := &pods.Items[i]
-		all = append(all, landing{on: on[p.Spec.NodeName], meant: meant[string(p.UID)]})
-	}
-	return all, nil
 }

@@ -12,6 +12,8 @@ import (
 	"os"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/daemok/daemok/bench/measured"
 	"github.com/daemok/daemok/cloud/aws/bill"
 	"github.com/daemok/daemok/core/cluster"
@@ -104,7 +106,7 @@ func run(ctx context.Context, l *measured.Lab, o Options) (r Result, err error) 
 	if r.DollarsPerH, r.Nodes, err = bill.Of(ctx, l.Account().Config, "default"); err != nil {
 		return r, err
 	}
-	landed, err := u.landed(ctx)
+	landed, err := measured.Landings(ctx, u, metav1.NamespaceDefault)
 	if err != nil {
 		return r, err
 	}
@@ -118,7 +120,7 @@ func run(ctx context.Context, l *measured.Lab, o Options) (r Result, err error) 
 }
 
 // compare takes in what the plans said.
-func (r *Result) compare(log []byte, landed []landing) error {
+func (r *Result) compare(log []byte, landed []measured.Landing) error {
 	all, err := plansOf(log)
 	if err != nil {
 		return err
@@ -128,13 +130,13 @@ func (r *Result) compare(log []byte, landed []landing) error {
 	r.PlannedDollarsPerH, r.SaidDollarsPerH = first.Cost, first.Likely
 	r.OverSaid = r.DollarsPerH/r.SaidDollarsPerH - 1
 	for _, p := range landed {
-		if !first.claims[p.on] {
+		if !first.claims[p.On] {
 			r.LeftAfterFirstWave++
 		}
-		if len(p.meant) > 0 && p.meant[0] == p.on {
+		if p.AsPlanned() {
 			r.LandedAsPlanned += 1 / float64(len(landed))
 		}
-		r.DisplacedMost = max(r.DisplacedMost, len(p.meant)-1)
+		r.DisplacedMost = max(r.DisplacedMost, p.Displaced())
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/daemok/daemok/bench/measured"
 )
 
 const log = `{"level":"INFO","message":"made a plan","waiting":4,"launches":0}
@@ -18,7 +20,8 @@ I1128 a line of a library
 
 func TestWhatBecameOfThePlan(t *testing.T) {
 	r := Result{DollarsPerH: 1.25}
-	err := r.compare([]byte(log), []landing{{"a", []string{"a"}}, {"a", []string{"b"}}, {"c", []string{"a", "c"}}, {"b", []string{"b"}}})
+	err := r.compare([]byte(log), []measured.Landing{
+		{On: "a", Meant: []string{"a"}}, {On: "a", Meant: []string{"b"}}, {On: "c", Meant: []string{"a", "c"}}, {On: "b", Meant: []string{"b"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
@@ -20,6 +21,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/bench/measured"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/lab/await"
 )
 
@@ -45,14 +48,44 @@ func begin(t *testing.T, l *lazyLab) *story {
 		t.Fatal(err)
 	}
 	config.QPS = -1
-	if s.client, err = client.New(config, client.Options{Scheme: scheme.Scheme}); err != nil {
+	known := runtime.NewScheme()
+	if err := errors.Join(scheme.AddToScheme(known), karpv1.AddToScheme(known)); err != nil {
+		t.Fatal(err)
+	}
+	if s.client, err = client.New(config, client.Options{Scheme: known}); err != nil {
 		t.Fatal(err)
 	}
 	if s.watcher, err = dynamic.NewForConfig(config); err != nil {
 		t.Fatal(err)
 	}
 	s.createNamespace()
+	s.Cleanup(s.noteLandings)
 	return s
+}
+
+// noteLandings says, beside what a story judges itself, how many of its pods run on the first instance that was launched
+// for them, and how often others took their place.
+func (s *story) noteLandings() {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	all, err := measured.Landings(ctx, s.client, s.namespace)
+	if err != nil {
+		s.Logf("it is not known where pods landed: %v", err) // stories stop API servers, and begin without definitions
+		return
+	}
+	meant, landed, displaced := 0, 0, 0
+	for _, l := range all {
+		if len(l.Meant) > 0 {
+			meant++
+		}
+		if l.AsPlanned() {
+			landed++
+		}
+		displaced = max(displaced, l.Displaced())
+	}
+	if meant > 0 {
+		s.Logf("%d of %d pods for which an instance was launched run on the first one; at most %d more were launched for a pod", landed, meant, displaced)
+	}
 }
 
 func (s *story) createNamespace() {
