@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,12 +38,13 @@ type story struct {
 	namespace string
 	client    client.Client
 	watcher   dynamic.Interface
+	seen      *landings
 }
 
 // begin starts a story in a lab. Its namespace goes with it.
 func begin(t *testing.T, l *lazyLab) *story {
 	t.Helper()
-	s := &story{T: t, dir: l.use(t), namespace: namespaceFor(t.Name())}
+	s := &story{T: t, dir: l.use(t), namespace: namespaceFor(t.Name()), seen: &landings{}}
 	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(s.dir, "kubeconfig"))
 	if err != nil {
 		t.Fatal(err)
@@ -59,19 +61,25 @@ func begin(t *testing.T, l *lazyLab) *story {
 		t.Fatal(err)
 	}
 	s.createNamespace()
-	s.Cleanup(s.noteLandings)
+	s.Cleanup(s.sayLandings)
 	return s
 }
 
-// noteLandings says, beside what a story judges itself, how many of its pods run on the first instance that was launched
-// for them, and how often others took their place.
+// landings is what is said of a story beside what it judges itself: of the moment at which most pods of its namespace had
+// an instance of their own.
+type landings struct {
+	sync.Mutex
+	meant, landed, displaced int
+}
+
+// noteLandings looks how many pods run on the first instance that was launched for them, and how often others took their
+// place.
 func (s *story) noteLandings() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(s.Context(), 10*time.Second)
 	defer cancel()
 	all, err := measured.Landings(ctx, s.client, s.namespace)
 	if err != nil {
-		s.Logf("it is not known where pods landed: %v", err) // stories stop API servers, and begin without definitions
-		return
+		return // stories stop API servers, and begin without definitions
 	}
 	meant, landed, displaced := 0, 0, 0
 	for _, l := range all {
@@ -83,8 +91,16 @@ func (s *story) noteLandings() {
 		}
 		displaced = max(displaced, l.Displaced())
 	}
-	if meant > 0 {
-		s.Logf("%d of %d pods for which an instance was launched run on the first one; at most %d more were launched for a pod", landed, meant, displaced)
+	s.seen.Lock()
+	defer s.seen.Unlock()
+	if meant >= s.seen.meant {
+		s.seen.meant, s.seen.landed, s.seen.displaced = meant, landed, displaced
+	}
+}
+
+func (s *story) sayLandings() {
+	if l := s.seen; l.meant > 0 {
+		s.Logf("%d of %d pods for which an instance was launched run on the first one; at most %d more were launched for a pod", l.landed, l.meant, l.displaced)
 	}
 }
 
@@ -173,6 +189,9 @@ func (s *story) awaitFor(length time.Duration, what, kind string, holds func([]*
 	})
 	if err != nil {
 		s.Fatalf("waited for %s: %v\n%s\nlogs are in %s", what, err, describe(last), filepath.Join(s.dir, "logs"))
+	}
+	if kind == "v1/Pod" {
+		s.noteLandings()
 	}
 }
 
