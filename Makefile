@@ -127,7 +127,7 @@ raced-all: raced ## that, all stories of the whole controllers, and other packag
 .PHONY: plain
 plain: ## all packages of the main module, without the race detector
 	@echo "test: stories, the core and tables (main module)"
-	@$(QUICKLY) go test -vet=off $(SHUFFLE) -timeout 45m ./sim/whole ./core/decide $(PLAIN)
+	@$(QUICKLY) go test -vet=off $(SHUFFLE) -timeout 60m ./sim/whole ./core/decide $(PLAIN)
 
 .PHONY: monitoring
 monitoring: ## dashboards ask for nothing that is not served, and alerts fire when they should
@@ -155,7 +155,7 @@ templates: ## read the CloudFormation template and the Terraform module of deplo
 .PHONY: lab-test
 lab-test: build ## tests of the lab module and the stories in labs
 	@echo "test: lab module and lab stories"
-	@cd lab && DAEMOK_BIN=$(CURDIR)/bin DAEMOK_SUM="$$(sha256sum ../bin/daemok*)" $(QUICKLY) go test -vet=off $(SHUFFLE) -parallel 3 -timeout 45m ./stories ./oracle ./...
+	@cd lab && DAEMOK_BIN=$(CURDIR)/bin DAEMOK_SUM="$$(sha256sum ../bin/daemok*)" $(QUICKLY) go test -vet=off $(SHUFFLE) -parallel 3 -timeout 60m ./stories ./oracle ./...
 
 ##@ Longer checks
 
