@@ -273,7 +273,7 @@ type Node struct {
 	Controller       Seat   // whether a replica of the controller, ready to act, runs on it
 	HasGrace         bool   // pods that are in the way of its end are given so much time, and no more
 	Pods             []Pod  // bound to it, sorted by namespace, name; without those that succeeded or failed, which hold nothing
-	BoughtFor        []Pod  // the pods that its machine was ordered for, or that are to have it now, that still wait or are expected
+	BoughtFor        []Pod  // the pods that its machine was ordered for, or that are to have it now, that still wait, are expected or sit on a node that is being deleted
 }
 
 // TaintEmptying is on nodes that are to empty: kube-scheduler puts pods on others while these have room, since its
@@ -340,7 +340,7 @@ type Machine struct {
 	Deleting      bool  // or withdrawn: no destination for pods
 	Planned       bool  // ordered by a plan for pods that waited; what people order they also withdraw
 	Replacement   bool  // ordered to replace nodes, or for pods of nodes that are leaving: it is not withdrawn for want of pods
-	BoughtFor     []Pod // the pods it was ordered for that still wait
+	BoughtFor     []Pod // the pods it was ordered for that still wait, are expected or sit on a node that is being deleted
 
 	PurposeUnknown bool // a plan ordered it, and it is not known for which pods
 	TypesUnknown   bool // what its pool may launch is not known: its amounts are what was asked for

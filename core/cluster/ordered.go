@@ -5,8 +5,8 @@ import "slices"
 // Ordered is for whom machines were ordered: by claim, the UIDs of the pods.
 type Ordered map[string][]string
 
-// Name lists with each machine and node the pods it was ordered for that still wait or are
-// expected, in the order in which they stand here.
+// Name lists with each machine and node the pods it was ordered for that still wait, are
+// expected or sit on a node that is being deleted, in the order in which they stand here.
 //
 // kube-scheduler puts equal pods where it likes. Where one sits on a node that was
 // ordered for another of the same shape, which waits, they exchange what was ordered for
@@ -44,13 +44,7 @@ func (o Ordered) Name(s *Snapshot) {
 	for ; len(claims) > 0; claims = claims[1:] {
 		claims = append(claims, e.on(claims[0])...) // what one has now may be taken as well
 	}
-	waiting := make(map[string]Pod, len(s.Waiting)+len(s.Expected))
-	for _, p := range s.Expected {
-		waiting[p.UID] = p
-	}
-	for _, p := range s.Waiting {
-		waiting[p.UID] = p
-	}
+	waiting := needy(s)
 	still := func(claim string) (out []Pod) {
 		for _, uid := range o[claim] {
 			if p, waits := waiting[uid]; waits {
@@ -65,6 +59,22 @@ func (o Ordered) Name(s *Snapshot) {
 	for i := range s.Nodes {
 		s.Nodes[i].BoughtFor = still(s.Nodes[i].Claim)
 	}
+}
+
+// needy lists by UID the pods that wait or are expected, and those that return from nodes that are being deleted.
+func needy(s *Snapshot) map[string]Pod {
+	out := make(map[string]Pod, len(s.Waiting)+len(s.Expected))
+	for i := range s.Nodes {
+		for _, p := range s.Nodes[i].Pods {
+			if s.Nodes[i].Deleting && p.Returns && !p.Ending {
+				out[p.UID] = p
+			}
+		}
+	}
+	for _, p := range slices.Concat(s.Expected, s.Waiting) {
+		out[p.UID] = p
+	}
+	return out
 }
 
 // exchange is what equal pods give each other.

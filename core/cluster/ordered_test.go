@@ -16,7 +16,8 @@ func TestEqualPodsExchangeWhatWasOrderedForThem(t *testing.T) {
 	small, large := &cluster.Shape{Requests: quantity.Resources{CPU: 1000}}, &cluster.Shape{Requests: quantity.Resources{CPU: 1000}, Priority: 1}
 	shapes := map[string]*cluster.Shape{"s": small, "l": large}
 	pod := func(name string) cluster.Pod {
-		return cluster.Pod{UID: strings.TrimSuffix(name, "!"), Shape: shapes[name[:1]], Ending: strings.HasSuffix(name, "!")}
+		ends := strings.HasSuffix(name, "!")
+		return cluster.Pod{UID: strings.TrimSuffix(name, "!"), Shape: shapes[name[:1]], Ending: ends, Returns: !ends}
 	}
 	pods := func(names string) (out []cluster.Pod) {
 		for _, name := range strings.Fields(names) {
@@ -61,8 +62,10 @@ func TestEqualPodsExchangeWhatWasOrderedForThem(t *testing.T) {
 			claims{"a": "s1", "b!": "s2", "c": "s3"}, claims{"a": "s2 s3"}, "s1", "", claims{"c": "s1"}},
 		"nor is a node that goes": {
 			claims{"a": "s1", "b!": "s2", "c": "s3"}, claims{"a": "s2 s3", "b!": "", "c": ""}, "s1", "", claims{"c": "s1"}},
-		"who sits on a node that goes keeps what is his": {
-			claims{"a!": "s1", "b": "s2"}, claims{"a!": "s2"}, "s1", "", claims{"a!": "s1"}},
+		"pods on a node that goes keep what was ordered for them, and take nothing": {
+			claims{"a!": "s1", "b": "s2"}, claims{"a!": "s2"}, "s1", "", claims{"a!": "s1", "b": "s2"}},
+		"until they end": {
+			claims{"a!": "s1", "b": "s2"}, claims{"a!": "s2!"}, "s1", "", claims{"a!": "s1"}},
 		"pods that are expected keep what they have": {
 			claims{"a": "s1", "b": "s2"}, claims{"a": "s2"}, "", "s1", claims{"a": "s1"}},
 	} {

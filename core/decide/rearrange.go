@@ -58,7 +58,7 @@ func withoutJoining(s *cluster.Snapshot, launches []plan.Launch) (*cluster.Snaps
 	waits := map[[2]string]bool{}
 	for i := range launches {
 		for _, p := range launches[i].Pods {
-			if p.Node != "" || !joining[keyOf(&p)] {
+			if !joining[keyOf(&p)] {
 				continue
 			}
 			waits[keyOf(&p)] = true
@@ -77,6 +77,19 @@ func withoutJoining(s *cluster.Snapshot, launches []plan.Launch) (*cluster.Snaps
 	}
 	less := *s
 	less.Waiting = slices.DeleteFunc(slices.Clone(s.Waiting), func(p cluster.Pod) bool { return waits[keyOf(&p)] })
+	less.Nodes = slices.Clone(s.Nodes)
+	for i := range less.Nodes {
+		n := &less.Nodes[i]
+		if !slices.ContainsFunc(n.Pods, func(p cluster.Pod) bool { return waits[keyOf(&p)] }) {
+			continue
+		}
+		n.Pods = slices.Clone(n.Pods)
+		for j := range n.Pods {
+			if p := &n.Pods[j]; waits[keyOf(p)] {
+				p.Returns = false // on a node that leaves: nothing is to be found for it now
+			}
+		}
+	}
 	return &less, out
 }
 
