@@ -20,8 +20,8 @@ type Level struct {
 // bound returns a lower bound on the cost of the workload: that of the instances, in fractions, for all pods that are
 // wanted at each moment, as if each of them had a node at once, at the prices of that moment
 // and beside daemon pods. Jobs count from their
-// creation for their length.
-func (w *Workload) bound(pools []cluster.Pool, daemons []cluster.Daemon, spot sim.SpotMarket) (dollars float64, levels []Level) {
+// creation for their length. mixed is the least cost if each instance holds the same mix of pods.
+func (w *Workload) bound(pools []cluster.Pool, daemons []cluster.Daemon, spot sim.SpotMarket) (dollars, mixed float64, levels []Level) {
 	changes := w.changes(spot.PriceStep)
 	var floor *bench.Floor
 	var wanted quantity.Resources
@@ -37,11 +37,12 @@ func (w *Workload) bound(pools []cluster.Pool, daemons []cluster.Daemon, spot si
 		if i+1 < len(changes) {
 			until = changes[i+1].at
 		}
-		level := Level{c.at, floor.DollarsPerHour(wanted)}
-		dollars += level.DollarsPerHour * (until - c.at).Hours()
-		levels = append(levels, level)
+		least, ofMix := floor.DollarsPerHour(wanted)
+		dollars += least * (until - c.at).Hours()
+		mixed += ofMix * (until - c.at).Hours()
+		levels = append(levels, Level{c.at, least})
 	}
-	return dollars, levels
+	return dollars, mixed, levels
 }
 
 // priced are the pools at the prices of a moment.

@@ -37,6 +37,7 @@ type Options struct {
 // Report is what a workload comes to under each policy.
 type Report struct {
 	BoundDollars float64            `json:"boundDollars"`
+	MixedDollars float64            `json:"mixedDollars"` // the bound if each instance holds the same mix of pods
 	Hours        float64            `json:"hours"`
 	Pods         int                `json:"pods"`
 	TooLarge     int                `json:"tooLarge"` // pods that fit on no instance type and are left out
@@ -121,7 +122,7 @@ func (o Options) prepare() (sim.Replay, Report, error) {
 	for _, p := range all {
 		out.Pools = append(out.Pools, p.ID.Name)
 	}
-	out.BoundDollars, out.Bound = w.bound(all, replay.Daemons, replay.Spot)
+	out.BoundDollars, out.MixedDollars, out.Bound = w.bound(all, replay.Daemons, replay.Spot)
 	return replay, out, nil
 }
 

@@ -24,7 +24,7 @@ func (r Report) WriteTable(out io.Writer) error {
 
 // summary says what was run.
 func (r Report) summary() string {
-	out := fmt.Sprintf("%d pods in %.4g h; lower bound of the cost: $%.2f", r.Pods, r.Hours, r.BoundDollars)
+	out := fmt.Sprintf("%d pods in %.4g h; lower bound of the cost: $%.2f, or $%.2f if every instance holds the same mix of pods", r.Pods, r.Hours, r.BoundDollars, r.MixedDollars)
 	if r.TooLarge > 0 {
 		out += fmt.Sprintf("; left out: %d pods that are larger than every instance type", r.TooLarge)
 	}

@@ -24,8 +24,8 @@ func recordedShop(t *testing.T) string {
 
 func TestSimulateKeepsItsKeys(t *testing.T) {
 	got := keysOf(t, "simulate", "--services", recordedShop(t), "--to", "3600", "--policy", "ours,untouched", "-o", "json")
-	for _, key := range strings.Fields("boundDollars hours pods tooLarge policies") {
-		if _, ok := got[key]; !ok || len(got) != 5 {
+	for _, key := range strings.Fields("boundDollars mixedDollars hours pods tooLarge policies") {
+		if _, ok := got[key]; !ok || len(got) != 6 {
 			t.Errorf("it prints no %s, or others: %v", key, got)
 		}
 	}
