@@ -11,7 +11,7 @@ import (
 	"github.com/daemok/daemok/bench"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 )
 
 func TestPlanNeverCostsLessThanTheBound(t *testing.T) {
@@ -165,7 +165,7 @@ func TestPoolsNameAsManyTypesAsAsked(t *testing.T) {
 
 func kindsOf(s *cluster.Snapshot) int {
 	kinds := map[int]bool{}
-	for _, o := range fit.ForPool(&s.Pools[0], nil).Options {
+	for _, o := range feasibility.ForPool(&s.Pools[0], nil).Options {
 		kinds[o.Kind] = true
 	}
 	return len(kinds)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/daemok/daemok/core/bound"
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -71,7 +71,7 @@ func newCover(s *cluster.Snapshot) *cover {
 		sum = sum.Add(p.Shape.Requests)
 	}
 	for i := range s.Nodes {
-		c.free = append(c.free, fit.Free(&s.Nodes[i], s.Daemons).ClampNegative())
+		c.free = append(c.free, feasibility.Free(&s.Nodes[i], s.Daemons).ClampNegative())
 		there = there.Add(c.free[i])
 	}
 	for i := range s.Machines {
@@ -90,7 +90,7 @@ func (c *cover) sell(s *cluster.Snapshot) {
 		zone    string
 	}
 	known := map[thing]int{}
-	for _, pool := range fit.ForPools(s.Pools, s.Daemons) {
+	for _, pool := range feasibility.ForPools(s.Pools, s.Daemons) {
 		for _, o := range pool.Options {
 			offer := pool.Offer(o)
 			if !offer.Priced || !offer.Available {

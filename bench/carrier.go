@@ -9,9 +9,9 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/decide"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
+	"github.com/daemok/daemok/core/forecast"
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/core/settle"
 )
 
 // How the virtual cluster goes about it.
@@ -149,12 +149,12 @@ func (c *carrier) schedule() {
 		}
 	}
 	s.Sort()
-	var turns []settle.Turn
+	var turns []forecast.Turn
 	if c.nominate {
 		turns = c.nominated()
 	}
 	if len(turns) == 0 {
-		turns = settle.New(&s, s.Waiting).Play(nil, nil, settle.Opening{Together: true, Seed: c.seed + 100}).Turns
+		turns = forecast.New(&s, s.Waiting).Play(nil, nil, forecast.Opening{Together: true, Seed: c.seed + 100}).Turns
 	}
 	turns = turns[:min(len(turns), carryBinds)]
 	c.busy = len(turns) > 0
@@ -170,7 +170,7 @@ func (c *carrier) schedule() {
 
 // nominated are the pods that nodes which are open are nominated for, as far as there is room. That they
 // may have to wait for others by which they are spread is left out.
-func (c *carrier) nominated() (out []settle.Turn) {
+func (c *carrier) nominated() (out []forecast.Turn) {
 	waiting := map[string]*cluster.Pod{}
 	for i := range c.waiting {
 		waiting[c.waiting[i].UID] = &c.waiting[i]
@@ -179,11 +179,11 @@ func (c *carrier) nominated() (out []settle.Turn) {
 		if !m.open {
 			continue
 		}
-		free := fit.Free(m.node, c.base.Daemons)
+		free := feasibility.Free(m.node, c.base.Daemons)
 		for _, uid := range c.meant[m.name] {
 			if p := waiting[uid]; p != nil && p.Shape.Requests.FitsIn(free) {
 				free = free.Sub(p.Shape.Requests)
-				turn := settle.Turn{Pod: *p, Node: m.node.Name}
+				turn := forecast.Turn{Pod: *p, Node: m.node.Name}
 				turn.Pod.CreatedAt = turn.Pod.CreatedAt.Add(c.turn[p.Name])
 				out = append(out, turn)
 			}
@@ -192,7 +192,7 @@ func (c *carrier) nominated() (out []settle.Turn) {
 	return out
 }
 
-func (c *carrier) bind(t settle.Turn) {
+func (c *carrier) bind(t forecast.Turn) {
 	for _, m := range c.claims {
 		if m.node.Name == t.Node {
 			t.Pod.CreatedAt = t.Pod.CreatedAt.Add(-c.turn[t.Pod.Name])
@@ -244,7 +244,7 @@ func (c *carrier) plan() {
 	}
 	c.dirty, c.planned = false, c.now
 	c.restTo = c.now + max(carryTick/5, time.Duration(len(c.waiting))*carryRest*time.Millisecond)
-	w := settle.New(s, nil)
+	w := forecast.New(s, nil)
 	for i := range made.Launches {
 		c.order(w, &made.Launches[i])
 	}
@@ -259,7 +259,7 @@ func (c *carrier) plan() {
 	}
 }
 
-func (c *carrier) order(w *settle.World, l *plan.Launch) {
+func (c *carrier) order(w *forecast.World, l *plan.Launch) {
 	had := *l
 	had.Choice = c.market.allot(c.base, l)
 	m := &carried{name: fmt.Sprintf("claim-%04d", len(c.claims)), node: w.Node(&had), joins: l.Joins, orderAt: c.now, cost: dollars(had.Choice.Cost())}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/daemok/daemok/bench"
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -126,7 +126,7 @@ func spreadsWell(s *cluster.Snapshot, sets []int) bool {
 func leastIn(s *cluster.Snapshot, zone string) []float64 {
 	n := len(s.Waiting)
 	price, least := make([]float64, 1<<n), make([]float64, 1<<n)
-	pool := fit.ForPools(s.Pools, s.Daemons)[0]
+	pool := feasibility.ForPools(s.Pools, s.Daemons)[0]
 	for set := 1; set < 1<<n; set++ {
 		price[set], least[set] = math.Inf(1), math.Inf(1)
 		if sum, ok := together(s, set); ok {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 )
@@ -53,7 +53,7 @@ type place struct {
 }
 
 type verifier struct {
-	pools map[cluster.PoolID]*fit.Pool
+	pools map[cluster.PoolID]*feasibility.Pool
 	hosts []*host
 	at    map[place]*host
 	where map[[2]string]*host // by pod
@@ -61,16 +61,16 @@ type verifier struct {
 }
 
 func newVerifier(s *cluster.Snapshot) *verifier {
-	v := &verifier{pools: map[cluster.PoolID]*fit.Pool{}, at: map[place]*host{}, where: map[[2]string]*host{}}
-	for i, p := range fit.ForPools(s.Pools, s.Daemons) {
+	v := &verifier{pools: map[cluster.PoolID]*feasibility.Pool{}, at: map[place]*host{}, where: map[[2]string]*host{}}
+	for i, p := range feasibility.ForPools(s.Pools, s.Daemons) {
 		v.pools[s.Pools[i].ID] = p
 	}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		v.add(plan.OnNode, n.Name, &host{labels: n.Labels, taints: fit.LastingTaints(n), free: fit.Free(n, s.Daemons), pods: n.Pods})
+		v.add(plan.OnNode, n.Name, &host{labels: n.Labels, taints: feasibility.LastingTaints(n), free: feasibility.Free(n, s.Daemons), pods: n.Pods})
 	}
 	for i := range s.Machines {
-		m := fit.ForMachine(&s.Machines[i], v.pools[s.Machines[i].Pool], s.Daemons)
+		m := feasibility.ForMachine(&s.Machines[i], v.pools[s.Machines[i].Pool], s.Daemons)
 		v.add(plan.OnMachine, m.Claim, &host{labels: m.Known(), taints: m.Taints, free: m.Free})
 	}
 	return v
@@ -143,7 +143,7 @@ func (v *verifier) place(pod *cluster.Pod, h *host) error {
 	if err := h.admits(pod.Shape); err != nil {
 		return err
 	}
-	if why := fit.Room(pod.Shape.Requests, h.free); !why.OK() {
+	if why := feasibility.Room(pod.Shape.Requests, h.free); !why.OK() {
 		return fmt.Errorf("no room: %s", why)
 	}
 	h.free = h.free.Sub(pod.Shape.Requests)
@@ -159,7 +159,7 @@ func (h *host) admits(s *cluster.Shape) error {
 	if taint, found := constraint.Untolerated(h.taints, s.Tolerations); found {
 		return fmt.Errorf("taint %s is not tolerated", taint)
 	}
-	alternatives := fit.Alternatives(s)
+	alternatives := feasibility.Alternatives(s)
 	for _, term := range alternatives {
 		if h.meets(term) {
 			return nil

@@ -8,7 +8,7 @@ import (
 
 	"github.com/daemok/daemok/bench"
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -76,7 +76,7 @@ func fewPods(t *testing.T, r *rand.Rand) *cluster.Snapshot {
 func leastCost(s *cluster.Snapshot) float64 {
 	n := len(s.Waiting)
 	price, least := make([]float64, 1<<n), make([]float64, 1<<n)
-	pool := fit.ForPools(s.Pools, s.Daemons)[0]
+	pool := feasibility.ForPools(s.Pools, s.Daemons)[0]
 	for set := 1; set < 1<<n; set++ {
 		var sum quantity.Resources
 		for i := range s.Waiting {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -61,7 +61,7 @@ func (c *cover) zones(s *cluster.Snapshot) {
 // differ, if nodes are in others or if nodes are going away with their pods.
 func soldEverywhere(s *cluster.Snapshot) []string {
 	var out []string
-	for i, pool := range fit.ForPools(s.Pools, s.Daemons) {
+	for i, pool := range feasibility.ForPools(s.Pools, s.Daemons) {
 		zones := map[string]bool{}
 		for _, o := range pool.Options {
 			if offer := pool.Offer(o); offer.Available {

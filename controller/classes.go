@@ -14,10 +14,10 @@ import (
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/fleet"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
-	"github.com/daemok/daemok/controller/claim"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/controller/drift"
-	"github.com/daemok/daemok/controller/pool"
+	"github.com/daemok/daemok/controller/nodeclaim"
+	"github.com/daemok/daemok/controller/nodepool"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
@@ -52,7 +52,7 @@ func (s NodeClasses) Objects() (kinds []client.Object) {
 // LaunchForm renders the launch template of a class for made-up instances, as fleet.FormOf does, with what every node
 // registers with.
 func LaunchForm(spec nodeclass.Spec) (*nodeclass.LaunchForm, error) {
-	return fleet.FormOf(spec, claim.PlainSetup())
+	return fleet.FormOf(spec, nodeclaim.PlainSetup())
 }
 
 // ClassLoop is the loop over the classes of the reconciler's kind.
@@ -72,10 +72,10 @@ func ProfilesRound(p *class.Profiles) Round {
 // Class returns a class that machines can be launched from; otherwise the
 // error is a *claim.NotReadyError. After a start it waits until the class has been compared with
 // its nodes, for class.AwaitFor at most.
-func (s NodeClasses) Class(ctx context.Context, ref karpv1.NodeClassReference) (claim.Class, error) {
+func (s NodeClasses) Class(ctx context.Context, ref karpv1.NodeClassReference) (nodeclaim.Class, error) {
 	c, err := s.ready(ctx, ref)
 	if err != nil {
-		return claim.Class{}, err
+		return nodeclaim.Class{}, err
 	}
 	if s.Compared != nil {
 		s.Compared.Await(ctx, c)
@@ -87,31 +87,31 @@ func (s NodeClasses) ready(ctx context.Context, ref karpv1.NodeClassReference) (
 	id := translate.ClassID(ref)
 	c, err := s.read(ctx, ref)
 	if apierrors.IsNotFound(err) {
-		return nil, &claim.NotReadyError{ClassID: id, Why: class.Absent}
+		return nil, &nodeclaim.NotReadyError{ClassID: id, Why: class.Absent}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read class %s: %w", id, err)
 	}
 	if why := class.WhyNot(c); why != "" {
-		return nil, &claim.NotReadyError{ClassID: id, Why: why, Passes: class.IsUndecided(c)}
+		return nil, &nodeclaim.NotReadyError{ClassID: id, Why: why, Passes: class.IsUndecided(c)}
 	}
 	return c, nil
 }
 
 // Known returns a class whether or not it is ready.
-func (s NodeClasses) Known(ctx context.Context, ref karpv1.NodeClassReference) (claim.Class, error) {
+func (s NodeClasses) Known(ctx context.Context, ref karpv1.NodeClassReference) (nodeclaim.Class, error) {
 	id := translate.ClassID(ref)
 	c, err := s.read(ctx, ref)
 	if err != nil {
-		return claim.Class{}, fmt.Errorf("read class %s: %w", id, err)
+		return nodeclaim.Class{}, fmt.Errorf("read class %s: %w", id, err)
 	}
 	return s.known(c)
 }
 
-func (s NodeClasses) known(c *class.Subject) (claim.Class, error) {
+func (s NodeClasses) known(c *class.Subject) (nodeclaim.Class, error) {
 	of, err := asCloud(c)
 	if err != nil {
-		return claim.Class{}, err
+		return nodeclaim.Class{}, err
 	}
 	annotations := map[string]string{api.AnnotationInstanceProfileName: c.Status.InstanceProfile}
 	if c.Kind.Hash != nil {
@@ -124,7 +124,7 @@ func (s NodeClasses) known(c *class.Subject) (claim.Class, error) {
 	if c.Kind.Made != nil {
 		annotations[api.AnnotationNodeTemplateHash] = c.Kind.Made(c.Object)
 	}
-	return claim.Class{
+	return nodeclaim.Class{
 		Cloud:       of,
 		Annotations: annotations,
 		InWords:     c.InWords,
@@ -147,7 +147,7 @@ func (s NodeClasses) launchForm(c *class.Subject) string {
 func asCloud(c *class.Subject) (cloud.Class, error) {
 	settings, err := class.Settings(c)
 	if err != nil {
-		return cloud.Class{}, &claim.NotReadyError{ClassID: c.ID(), Why: err.Error()}
+		return cloud.Class{}, &nodeclaim.NotReadyError{ClassID: c.ID(), Why: err.Error()}
 	}
 	return cloud.Class{ID: c.ID(), Settings: settings}, nil
 }
@@ -180,9 +180,9 @@ func (s NodeClasses) Kinds(ref karpv1.NodeClassReference) (*cluster.Catalogue, s
 }
 
 // Offered is what a class offers; nil while it is not known.
-func (s NodeClasses) Offered(ref karpv1.NodeClassReference) pool.Offered {
+func (s NodeClasses) Offered(ref karpv1.NodeClassReference) nodepool.Offered {
 	catalogue, _ := s.Kinds(ref)
-	return pool.OfferedBy(catalogue)
+	return nodepool.OfferedBy(catalogue)
 }
 
 // Form is what machines of a class are made from; what its selectors find counts
@@ -230,15 +230,15 @@ func Selected(found nodeclass.Resolved) *drift.Selected {
 }
 
 // State is what a pool must know of its class.
-func (s NodeClasses) State(ctx context.Context, ref karpv1.NodeClassReference) (pool.ClassState, error) {
+func (s NodeClasses) State(ctx context.Context, ref karpv1.NodeClassReference) (nodepool.ClassState, error) {
 	c, err := s.read(ctx, ref)
 	if apierrors.IsNotFound(err) {
-		return pool.ClassState{}, nil
+		return nodepool.ClassState{}, nil
 	}
 	if err != nil {
-		return pool.ClassState{}, fmt.Errorf("read class %s: %w", translate.ClassID(ref), err)
+		return nodepool.ClassState{}, fmt.Errorf("read class %s: %w", translate.ClassID(ref), err)
 	}
-	state := pool.ClassState{Found: true, CreatedAt: c.GetCreationTimestamp().Time, Terminating: c.GetDeletionTimestamp() != nil, Generation: c.GetGeneration(), Family: string(c.Spec.EffectiveFamily()), Status: metav1.ConditionUnknown}
+	state := nodepool.ClassState{Found: true, CreatedAt: c.GetCreationTimestamp().Time, Terminating: c.GetDeletionTimestamp() != nil, Generation: c.GetGeneration(), Family: string(c.Spec.EffectiveFamily()), Status: metav1.ConditionUnknown}
 	if c.Kind.Made != nil {
 		state.Made = c.Kind.Made(c.Object)
 	}

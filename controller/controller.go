@@ -18,20 +18,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
-	"github.com/daemok/daemok/controller/claim"
-	"github.com/daemok/daemok/controller/collect"
-	"github.com/daemok/daemok/controller/drain"
 	"github.com/daemok/daemok/controller/drift"
+	"github.com/daemok/daemok/controller/garbagecollection"
 	"github.com/daemok/daemok/controller/idle"
-	"github.com/daemok/daemok/controller/notice"
+	"github.com/daemok/daemok/controller/interruption"
+	"github.com/daemok/daemok/controller/nodeclaim"
+	"github.com/daemok/daemok/controller/nodepool"
 	"github.com/daemok/daemok/controller/planner"
 	"github.com/daemok/daemok/controller/policy"
-	"github.com/daemok/daemok/controller/pool"
 	"github.com/daemok/daemok/controller/remark"
 	"github.com/daemok/daemok/controller/repair"
 	"github.com/daemok/daemok/controller/reserved"
 	"github.com/daemok/daemok/controller/shift"
 	"github.com/daemok/daemok/controller/steer"
+	"github.com/daemok/daemok/controller/termination"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
@@ -70,7 +70,7 @@ type Parts struct {
 	Now       func() time.Time
 	Clock     Clock // how far that is to be trusted; nil: always
 
-	Pools       []pool.Generation             // API generations whose pools are served
+	Pools       []nodepool.Generation         // API generations whose pools are served
 	ClassKinds  []client.Object               // kinds of classes whose changes concern the pools that use them
 	NewID       func() string                 // five characters for the name of a claim, not used before
 	CallFor     time.Duration                 // how long a purchase may take
@@ -82,7 +82,7 @@ type Parts struct {
 	Pods        podListener                   // told which pods a plan says something about; nil for nobody
 	Record      *record.Record                // of decisions
 	Traces      *trace.Tracer                 // nil: there are none
-	TagPace     claim.Pace                    // how fast machines are tagged; nil: at once
+	TagPace     nodeclaim.Pace                // how fast machines are tagged; nil: at once
 
 	Cluster   string // the name of the cluster, which instances are tagged with; empty: the tag is left to whoever launches them
 	Namespace string // where the controller runs; empty: ConfigMaps there mean nothing
@@ -172,11 +172,11 @@ type Offerings interface {
 
 // Classes tells what the loops must know of classes.
 type Classes interface {
-	Class(ctx context.Context, ref karpv1.NodeClassReference) (claim.Class, error)
-	Known(ctx context.Context, ref karpv1.NodeClassReference) (claim.Class, error)
+	Class(ctx context.Context, ref karpv1.NodeClassReference) (nodeclaim.Class, error)
+	Known(ctx context.Context, ref karpv1.NodeClassReference) (nodeclaim.Class, error)
 	Kinds(ref karpv1.NodeClassReference) (*cluster.Catalogue, string)
-	Offered(ref karpv1.NodeClassReference) pool.Offered
-	State(ctx context.Context, ref karpv1.NodeClassReference) (pool.ClassState, error)
+	Offered(ref karpv1.NodeClassReference) nodepool.Offered
+	State(ctx context.Context, ref karpv1.NodeClassReference) (nodepool.ClassState, error)
 	Form(ctx context.Context, ref karpv1.NodeClassReference) (drift.Class, error)
 }
 
@@ -242,19 +242,19 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	applier := &apply.Applier{
 		Store: p.Store, Live: p.Live, Ledger: ledger, Holds: holds, Serves: Served(p.Pools), Pools: keeper, Now: p.Now, Doubt: p.doubt(), NewID: p.NewID, Again: keeper.Touch, View: keeper.Snapshot, Namespace: p.Namespace, Pod: p.Pod,
 	}
-	requests := &claim.Requests{Classes: p.Classes, Catalog: p.Catalog}
+	requests := &nodeclaim.Requests{Classes: p.Classes, Catalog: p.Catalog}
 	launcher := p.launcher(requests)
 	applier.Orders = launcher
-	health := &pool.Health{}
-	claims := &claim.Reconciler{
+	health := &nodepool.Health{}
+	claims := &nodeclaim.Reconciler{
 		Store: p.Store, Live: p.Live, Launcher: launcher, Machines: p.Machines(claimsName), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now, Doubt: p.doubt(),
 		Health: func(c *karpv1.NodeClaim, registered bool) { health.Note(translate.PoolOf(c), registered) },
 	}
 	if p.Policy.Nominated {
-		claims.Nominations = &claim.Nominations{}
+		claims.Nominations = &nodeclaim.Nominations{}
 		p.Pods = podListeners{claims.Nominations, p.Pods}
 	}
-	claims.Adopts = &claim.Adoptions{
+	claims.Adopts = &nodeclaim.Adoptions{
 		Store: p.Store, Cloud: p.Adopter, Classes: p.Classes, Catalog: p.Catalog, Events: p.Events, Log: p.Log, Now: p.Now,
 	}
 	if p.Sizes != nil {
@@ -264,7 +264,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 			}
 		}
 	}
-	collector := &collect.Collector{
+	collector := &garbagecollection.Collector{
 		Store: p.Store, Live: p.Live, Machines: p.Machines(collectName), Events: p.Events, Namespace: p.Namespace, Wake: make(chan struct{}, 1), Log: p.Log, Metrics: p.Metrics, Now: p.Now, Doubt: p.doubt(),
 	}
 	keeper.HoldDrains(collector.Holds)
@@ -291,7 +291,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		{What: "note which nodes are quiet", Do: func(ctx context.Context) (time.Duration, error) { return claims.NoteQuiet(ctx, keeper) }},
 		{What: "collect orphans", Do: collector.Round, Wake: collector.Wake},
 		{What: "find drifted nodes", Do: drifted.Round, Wake: classChanged},
-		{What: "tag instances with their nodes", Do: (&claim.Tagger{
+		{What: "tag instances with their nodes", Do: (&nodeclaim.Tagger{
 			Store: p.Store, Machines: p.Machines(tagsName), Cluster: p.Cluster, Adopted: claims.Adopts, Pace: p.TagPace, Now: p.Now,
 		}).Round},
 		{What: "repair unhealthy nodes", Do: (&repair.Repairer{
@@ -303,10 +303,10 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		{What: "report what DisruptionPolicies allow", Do: (&policy.Teller{
 			Live: p.Live, Store: p.Store, Keeper: keeper, Events: p.Events, Tripped: p.Metrics.BreakerTripped, Log: p.Log, Now: p.Now,
 		}).Round},
-		{What: "report on deleted NodePools", Do: (&pool.Departures{
+		{What: "report on deleted NodePools", Do: (&nodepool.Departures{
 			Store: p.Store, Serves: Served(p.Pools), Snapshot: keeper.Snapshot, Stays: p.Record.Stays, Events: p.Events, Now: p.Now,
 		}).Round},
-		{What: "report what blocks disruption", Do: (&pool.Holdups{Store: p.Store, Serves: Served(p.Pools), Stays: p.Record.Stays, Unread: ledger.Unread, Orphans: collector.Held, Doubt: p.doubt(), Now: p.Now}).Round},
+		{What: "report what blocks disruption", Do: (&nodepool.Holdups{Store: p.Store, Serves: Served(p.Pools), Stays: p.Record.Stays, Unread: ledger.Unread, Orphans: collector.Held, Doubt: p.doubt(), Now: p.Now}).Round},
 		{What: "report values that are not understood", Do: (&remark.Teller{Source: keeper, Events: p.Events, Log: p.Log}).Round},
 		{What: "report what has no effect yet", Do: (&idle.Teller{Live: p.Live, Events: p.Events}).Round},
 	}...)
@@ -337,12 +337,12 @@ func (p Parts) servesOlder() bool {
 
 // notices are the rounds that hear what the cloud says of machines.
 func (p Parts) notices() (out []Round) {
-	actor := &notice.Actor{Shortages: p.Short, Store: p.Store, Serves: Served(p.Pools), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now, Doubt: p.doubt()}
+	actor := &interruption.Actor{Shortages: p.Short, Store: p.Store, Serves: Served(p.Pools), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now, Doubt: p.doubt()}
 	if p.Notices != nil {
-		out = append(out, Round{What: "handle interruption messages", Do: (&notice.Reader{Actor: actor, Notices: p.Notices}).Round})
+		out = append(out, Round{What: "handle interruption messages", Do: (&interruption.Reader{Actor: actor, Notices: p.Notices}).Round})
 	}
 	if p.Checks != nil {
-		out = append(out, Round{What: "handle status checks of instances", Do: (&notice.Checker{Actor: actor, Checks: p.Checks}).Round})
+		out = append(out, Round{What: "handle status checks of instances", Do: (&interruption.Checker{Actor: actor, Checks: p.Checks}).Round})
 	}
 	return out
 }
@@ -350,28 +350,30 @@ func (p Parts) notices() (out []Round) {
 // lostEvery is how often orders that no watch has shown are looked for.
 const lostEvery = 20 * time.Second
 
-func (p Parts) launcher(requests *claim.Requests) *claim.Launcher {
-	return (&claim.Launcher{
+func (p Parts) launcher(requests *nodeclaim.Requests) *nodeclaim.Launcher {
+	return (&nodeclaim.Launcher{
 		Store: p.Store, Live: p.Live, Machines: p.Machines(claimsName), Requests: requests, Log: p.Log, Now: p.Now, Doubt: p.doubt(), CallFor: p.CallFor,
 		Gathered: func(d time.Duration) {
 			p.Metrics.BatchSeconds.WithLabelValues("create_fleet").Observe(d.Seconds())
 		},
 		Called: p.Traces.Called,
-		Outcome: &claim.Outcomes{
+		Outcome: &nodeclaim.Outcomes{
 			Store: p.Store, Classes: p.Classes, Catalog: p.Catalog, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,
 			Record: &record.Launches{Record: p.Record, Now: p.Now},
 		},
 	}).Open()
 }
 
-func (p Parts) drains() *drain.Reconciler {
-	return &drain.Reconciler{
+func (p Parts) drains() *termination.Reconciler {
+	return &termination.Reconciler{
 		Store: p.Store, Live: p.Live, Serves: Served(p.Pools), Machines: p.Machines(nodesName), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now, Doubt: p.doubt(),
 		Surges: surge.Records{Store: p.Store, Live: p.Live, Namespace: p.Namespace},
 	}
 }
 
-func (p Parts) claims(r *claim.Reconciler) Loop { return claimLoop(p.Store, r.Reconcile, r.Released) }
+func (p Parts) claims(r *nodeclaim.Reconciler) Loop {
+	return claimLoop(p.Store, r.Reconcile, r.Released)
+}
 
 // catalogue is what machines of a class can be; nil while that is not known.
 func (p Parts) catalogue(ref karpv1.NodeClassReference) *cluster.Catalogue {
@@ -381,14 +383,14 @@ func (p Parts) catalogue(ref karpv1.NodeClassReference) *cluster.Catalogue {
 
 // offered reads what classes offer once from each catalogue: they have thousands of offers, and pools ask at every change
 // of a claim.
-func (p Parts) offered() func(karpv1.NodeClassReference) pool.Offered {
+func (p Parts) offered() func(karpv1.NodeClassReference) nodepool.Offered {
 	type known struct {
 		in  *cluster.Catalogue
-		all pool.Offered
+		all nodepool.Offered
 	}
 	var mu sync.Mutex
 	last := map[karpv1.NodeClassReference]known{}
-	return func(ref karpv1.NodeClassReference) pool.Offered {
+	return func(ref karpv1.NodeClassReference) nodepool.Offered {
 		in := p.catalogue(ref)
 		mu.Lock()
 		k, read := last[ref]
@@ -404,9 +406,9 @@ func (p Parts) offered() func(karpv1.NodeClassReference) pool.Offered {
 	}
 }
 
-func (p Parts) pools(health *pool.Health) (loops []Loop) {
+func (p Parts) pools(health *nodepool.Health) (loops []Loop) {
 	for _, g := range p.Pools {
-		pools := &pool.Reconciler{
+		pools := &nodepool.Reconciler{
 			Generation: g, Store: p.Store, Live: p.Live, ClassState: p.Classes.State, Offered: p.offered(), Catalogue: p.catalogue, Health: health,
 			Events: p.Events, Metrics: p.Metrics, Now: p.Now,
 		}

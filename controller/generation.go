@@ -1,7 +1,7 @@
 package controller
 
 import (
-	"github.com/daemok/daemok/controller/pool"
+	"github.com/daemok/daemok/controller/nodepool"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/fingerprint"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -12,7 +12,7 @@ import (
 )
 
 // Served is how pools of these generations are read.
-func Served(all []pool.Generation) translate.Generations {
+func Served(all []nodepool.Generation) translate.Generations {
 	out := make(translate.Generations, len(all))
 	for i, g := range all {
 		out[i] = g.Generation
@@ -21,14 +21,14 @@ func Served(all []pool.Generation) translate.Generations {
 }
 
 // NodePools reads and writes pools of karpenter.sh/v1.
-func NodePools() pool.Generation {
-	return pool.Generation{
+func NodePools() nodepool.Generation {
+	return nodepool.Generation{
 		Generation: translate.NodePools(),
-		Validate:   func(o pool.Object) []validate.Finding { return validate.NodePool(o.(*karpv1.NodePool)) },
-		Hash: func(o pool.Object) (string, string) {
+		Validate:   func(o nodepool.Object) []validate.Finding { return validate.NodePool(o.(*karpv1.NodePool)) },
+		Hash: func(o nodepool.Object) (string, string) {
 			return fingerprint.NodePool(o.(*karpv1.NodePool)), fingerprint.Version
 		},
-		SetStatus: func(o pool.Object, s pool.Status) {
+		SetStatus: func(o nodepool.Object, s nodepool.Status) {
 			p := o.(*karpv1.NodePool)
 			p.Status.Resources, p.Status.Nodes, p.Status.NodeClassObservedGeneration = s.Resources, s.Nodes, s.ClassGeneration
 		},
@@ -36,18 +36,18 @@ func NodePools() pool.Generation {
 }
 
 // Provisioners reads, as g does, and writes pools of karpenter.sh/v1alpha5.
-func Provisioners(g translate.Generation) pool.Generation {
-	return pool.Generation{
+func Provisioners(g translate.Generation) nodepool.Generation {
+	return nodepool.Generation{
 		Generation: g,
-		Validate:   func(o pool.Object) []validate.Finding { return validate.Provisioner(o.(*v1alpha5.Provisioner)) },
-		Fits: func(o pool.Object, family string) []validate.Finding {
+		Validate:   func(o nodepool.Object) []validate.Finding { return validate.Provisioner(o.(*v1alpha5.Provisioner)) },
+		Fits: func(o nodepool.Object, family string) []validate.Finding {
 			p := o.(*v1alpha5.Provisioner)
 			if p.Spec.Provider != nil && p.Spec.Provider.AMIFamily != nil {
 				return nil // told of with the rest of the spec
 			}
 			return validate.KubeletConfiguration(p, awsv1alpha1.AMIFamily(family))
 		},
-		SetStatus: func(o pool.Object, s pool.Status) {
+		SetStatus: func(o nodepool.Object, s nodepool.Status) {
 			p := o.(*v1alpha5.Provisioner)
 			p.Status.Resources, p.Status.Nodes, p.Status.NodesOfOlderSpec = s.Resources, s.Nodes, s.OfOlderSpec
 			p.Status.TemplateHash = s.ClassMade

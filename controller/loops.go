@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/controller/class"
-	"github.com/daemok/daemok/controller/drain"
+	"github.com/daemok/daemok/controller/termination"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -82,7 +82,7 @@ func claimsWith(ctx context.Context, store client.Reader, providerID string) []s
 		return nil
 	}
 	var list karpv1.NodeClaimList
-	if err := store.List(ctx, &list, client.MatchingFields{drain.IndexProviderID: providerID}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := store.List(ctx, &list, client.MatchingFields{termination.IndexProviderID: providerID}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil // the cache answers, or the claim's own events will
 	}
 	var names []string

@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/controller/claim"
+	"github.com/daemok/daemok/controller/nodeclaim"
+	"github.com/daemok/daemok/controller/nodepool"
 	"github.com/daemok/daemok/controller/planner"
-	"github.com/daemok/daemok/controller/pool"
 	"github.com/daemok/daemok/controller/remember"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
@@ -27,14 +27,14 @@ const resumeAgain = 2 * time.Second
 
 // plans is the task that makes plans, once everything that there is has been
 // seen and what an earlier process left is taken up. newest is handed each; planned is closed with the first.
-func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *apply.Applier, requests *claim.Requests, newest func(plan.Plan), planned chan<- struct{}) func(context.Context) error {
+func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *apply.Applier, requests *nodeclaim.Requests, newest func(plan.Plan), planned chan<- struct{}) func(context.Context) error {
 	teller := &planner.Teller{Log: p.Log, Events: p.Events, Metrics: p.Metrics, Nominations: p.Nominations, Failures: p.Failures, Pods: p.Pods,
 		Workloads: planner.NewWorkloads(p.Live, p.Events), Becoming: p.becoming, Traces: p.Traces, First: func() { close(planned) }}
 	listeners := planner.All{p.Traces, teller, &record.Clerk{Record: p.Record, Now: p.Now}}
 	loop := &planner.Planner{
 		Source: keeper, Ledger: ledger, Applier: applier, Now: p.Now, Traces: p.Traces,
 		Listener: withNewest{listeners, newest},
-		Preparer: &claim.Preparer{Pools: keeper, Machines: p.Machines(plansName), Log: p.Log, Requests: requests},
+		Preparer: &nodeclaim.Preparer{Pools: keeper, Machines: p.Machines(plansName), Log: p.Log, Requests: requests},
 		Policy:   p.Policy, Effort: p.Effort, Window: p.Window, Planning: p.Metrics.Planning,
 	}
 	book := &remember.Book{Keeper: keeper, Spot: p.Spot, Sizes: p.Sizes, Offerings: p.Offerings, Store: p.Store, Live: p.Live, Namespace: p.Namespace}
@@ -168,7 +168,7 @@ const (
 // becoming reports whether the class of a pool is new, and was not ready yet when a plan
 // of this moment was made. It is answered from memory.
 func (p Parts) becoming(id cluster.PoolID) bool {
-	at := slices.IndexFunc(p.Pools, func(g pool.Generation) bool { return g.Kind == id.Kind })
+	at := slices.IndexFunc(p.Pools, func(g nodepool.Generation) bool { return g.Kind == id.Kind })
 	if at < 0 {
 		return false
 	}
@@ -180,7 +180,7 @@ func (p Parts) becoming(id cluster.PoolID) bool {
 	return err == nil && isBecoming(class, p.Now())
 }
 
-func isBecoming(class pool.ClassState, now time.Time) bool {
+func isBecoming(class nodepool.ClassState, now time.Time) bool {
 	waits := class.Status != metav1.ConditionTrue || now.Sub(class.Since) < outdatedFor
 	return class.Found && !class.Terminating && waits && now.Sub(class.CreatedAt) < becomingFor
 }

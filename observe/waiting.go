@@ -1,8 +1,8 @@
 package observe
 
-import "github.com/daemok/daemok/core/fit"
+import "github.com/daemok/daemok/core/feasibility"
 
-// What pods wait for that no rule of core/fit tells of.
+// What pods wait for that no rule of core/feasibility tells of.
 const (
 	WaitsForMachine   = "machine"   // there is a machine on order for them
 	WaitsForScheduler = "scheduler" // there is a node for them, and kube-scheduler is to bind them
@@ -14,8 +14,8 @@ const (
 // WaitReasons are the values of the label reason of metrics of pods that wait.
 func WaitReasons() []string {
 	out := []string{WaitsForMachine, WaitsForScheduler, WaitsForTime, WaitsOutside, WaitsForOther}
-	for _, rule := range []fit.Rule{
-		fit.Unable, fit.NotReady, fit.Deleting, fit.Resource, fit.Label, fit.Taint, fit.NoType, fit.Unavailable, fit.Limit, fit.MinValues, fit.Topology, fit.Effort,
+	for _, rule := range []feasibility.Rule{
+		feasibility.Unable, feasibility.NotReady, feasibility.Deleting, feasibility.Resource, feasibility.Label, feasibility.Taint, feasibility.NoType, feasibility.Unavailable, feasibility.Limit, feasibility.MinValues, feasibility.Topology, feasibility.Effort,
 	} {
 		out = append(out, string(rule))
 	}

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
-	"github.com/daemok/daemok/core/retire"
 )
 
 // Wrong is something that must never happen.
@@ -217,7 +217,7 @@ func (c *checks) budgets(w *World, v *move) {
 		n := &s.Nodes[i]
 		n.Deleting = w.machineOf(n.Claim).deleted() || goes[n.Name]
 	}
-	shares := retire.Shares(s.Nodes)
+	shares := disruption.Shares(s.Nodes)
 	for _, r := range v.leaving {
 		share := shares[r.Pool]
 		if most := r.machine.pool.allowedFor(r.Reason, share.Nodes, w.now).Most; !r.gone && r.Reason != plan.Expired && share.Used > most {

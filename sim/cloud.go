@@ -8,7 +8,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 )
 
@@ -210,7 +210,7 @@ func (c *cloud) join(m *machine) {
 	}
 	m.joinedAt, m.changedAt = w.now, w.now
 	for i := range w.daemons {
-		if n := w.node(m); len(fit.Expected(&n, w.daemons[i:i+1])) > 0 {
+		if n := w.node(m); len(feasibility.Expected(&n, w.daemons[i:i+1])) > 0 {
 			w.startDaemon(&w.daemons[i], m)
 		}
 	}

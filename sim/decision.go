@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/core/retire"
 )
 
 // planned looks at a decision by itself: what it was told of forbids nothing
@@ -20,7 +20,7 @@ func (c *checks) planned(w *World, s *cluster.Snapshot, p *plan.Plan) {
 		}
 	}
 	w.sparesDeleted(s, p)
-	shares := retire.Shares(s.Nodes)
+	shares := disruption.Shares(s.Nodes)
 	seen := map[string]bool{}
 	for i := range p.Moves {
 		for _, r := range p.Moves[i].Removals {
@@ -58,7 +58,7 @@ func (w *World) sparesDeleted(s *cluster.Snapshot, p *plan.Plan) {
 }
 
 // decided looks at one node that is to go.
-func (w *World) decided(s *cluster.Snapshot, p *plan.Plan, m *plan.Move, r *plan.Removal, shares map[cluster.PoolID]retire.Share) {
+func (w *World) decided(s *cluster.Snapshot, p *plan.Plan, m *plan.Move, r *plan.Removal, shares map[cluster.PoolID]disruption.Share) {
 	at := slices.IndexFunc(s.Nodes, func(n cluster.Node) bool { return n.Name == r.Node })
 	pool, found := s.Pool(r.Pool)
 	if at < 0 || !found {
@@ -77,7 +77,7 @@ func (w *World) decided(s *cluster.Snapshot, p *plan.Plan, m *plan.Move, r *plan
 	if r.Reason == plan.Expired {
 		return
 	}
-	allowed := retire.Allowance(&pool.Policy, r.Reason)
+	allowed := disruption.Allowance(&pool.Policy, r.Reason)
 	switch {
 	case share.Used > allowed.Most:
 		w.broken("decision", s, p, "%d nodes of %s would go or not be ready, and %d may", share.Used, r.Pool, allowed.Most)
@@ -104,7 +104,7 @@ func (w *World) disturbs(s *cluster.Snapshot, p *plan.Plan, pod *cluster.Pod, r 
 	if pod.DoNotDisrupt {
 		w.broken("decision", s, p, "%s must not be disturbed and %s goes", pod.Name, r.Node)
 	}
-	if pod.OneOff != "" && retire.SavesMoney(r.Reason) {
+	if pod.OneOff != "" && disruption.SavesMoney(r.Reason) {
 		w.broken("decision", s, p, "%s is gone for good and %s goes to save money", pod.Name, r.Node)
 	}
 	for _, g := range s.Guards {

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/core/retire"
 )
 
 // How moves are carried out, as the product does it.
@@ -215,7 +215,7 @@ func (c *controller) admit(v *move) string {
 		m := w.machineOf(nodes[i].Claim)
 		nodes[i].Deleting = m.deleted() || admitted[nodes[i].Name]
 	}
-	shares := retire.Shares(nodes)
+	shares := disruption.Shares(nodes)
 	asked := map[cluster.PoolID]int64{}
 	for _, r := range v.leaving {
 		if r.gone || r.Reason == plan.Expired {

@@ -6,9 +6,9 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
-	"github.com/daemok/daemok/core/retire"
 )
 
 // notReady is what a node carries that is not ready.
@@ -44,7 +44,7 @@ func (w *World) photo() *cluster.Snapshot {
 			n.Close()
 		}
 	}
-	shares := retire.Shares(s.Nodes)
+	shares := disruption.Shares(s.Nodes)
 	for _, p := range w.pools {
 		s.Pools = append(s.Pools, w.poolNow(p, s, shares[p.ID].Nodes))
 	}

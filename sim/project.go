@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 )
 
@@ -90,7 +90,7 @@ func (v *move) sit(s *cluster.Snapshot, p cluster.Pod) bool {
 func seat(s *cluster.Snapshot, p cluster.Pod, target string, roomy bool) bool {
 	p.Returns = true
 	for i := range s.Nodes {
-		if n := &s.Nodes[i]; n.Name == target && !n.Deleting && (!roomy || p.Shape.Requests.FitsIn(fit.Free(n, s.Daemons))) {
+		if n := &s.Nodes[i]; n.Name == target && !n.Deleting && (!roomy || p.Shape.Requests.FitsIn(feasibility.Free(n, s.Daemons))) {
 			p = p.MovedTo(n.Name)
 			n.Pods = append(slices.Clip(n.Pods), p)
 			n.BoughtFor = append(n.BoughtFor, p)

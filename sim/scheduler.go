@@ -5,7 +5,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/core/settle"
+	"github.com/daemok/daemok/core/forecast"
 )
 
 // kube-scheduler binds about fifty pods a second.
@@ -47,7 +47,7 @@ func (s *scheduler) bind() {
 	}
 	s.turns++
 	view := w.scene()
-	turns := settle.New(view, view.Waiting).Play(nil, nil, settle.Opening{Together: true, Seed: w.Seed<<20 + s.turns}).Turns
+	turns := forecast.New(view, view.Waiting).Play(nil, nil, forecast.Opening{Together: true, Seed: w.Seed<<20 + s.turns}).Turns
 	for _, t := range turns[:min(len(turns), bindsMost)] {
 		w.bind(waits[t.Pod.UID], w.machineOf(t.Node))
 	}

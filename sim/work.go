@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/retire"
+	"github.com/daemok/daemok/core/disruption"
 )
 
 // work is a Deployment, or a Job of one pod: so many pods of one shape.
@@ -80,7 +80,7 @@ func (w *World) makePod(x *work) {
 	if len(x.moved) > 0 {
 		p.line, x.moved = x.moved[0], x.moved[1:]
 		if l := p.line; l.lastAt.After(w.control.bornAt) {
-			retire.Follow(&p.Pod, &l.last, l.lastAt)
+			disruption.Follow(&p.Pod, &l.last, l.lastAt)
 		}
 	}
 	w.pods = append(w.pods, p)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/daemok/daemok/bench"
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/kube/manifest"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/sim"
@@ -160,8 +160,8 @@ func poolsOf(r sim.Replay) (out []cluster.Pool) {
 
 // mayLaunchSpot reports whether any spot instance is for some pool.
 func mayLaunchSpot(pools []cluster.Pool, daemons []cluster.Daemon) bool {
-	return slices.ContainsFunc(fit.ForPools(pools, daemons), func(p *fit.Pool) bool {
-		return slices.ContainsFunc(p.Options, func(o fit.Option) bool { return p.Offer(o).Option == cluster.Spot })
+	return slices.ContainsFunc(feasibility.ForPools(pools, daemons), func(p *feasibility.Pool) bool {
+		return slices.ContainsFunc(p.Options, func(o feasibility.Option) bool { return p.Offer(o).Option == cluster.Spot })
 	})
 }
 

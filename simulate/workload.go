@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/sim"
 )
@@ -164,7 +164,7 @@ func podsOf(s *sim.Service) (n int) {
 // fitting leaves out pods that fit, beside daemon pods, on nothing that the pools may launch, and counts them.
 func (w Workload) fitting(pools []cluster.Pool, daemons []cluster.Daemon) Workload {
 	var free []quantity.Resources
-	for _, p := range fit.ForPools(pools, daemons) {
+	for _, p := range feasibility.ForPools(pools, daemons) {
 		for _, o := range p.Options {
 			if f := p.Kinds[o.Kind].Free; !slices.ContainsFunc(free, func(x quantity.Resources) bool { return f.FitsIn(x) }) {
 				free = append(free, f)

@@ -4,10 +4,10 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/daemok/daemok/cloud/aws/capacity"
 	"github.com/daemok/daemok/cloud/aws/catalog"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/price"
-	"github.com/daemok/daemok/cloud/aws/shortage"
 )
 
 // BenchmarkCatalogue works out from what EC2 tells of all types of a region what a
@@ -39,7 +39,7 @@ func BenchmarkCatalogue(b *testing.B) {
 
 func work(p *Provider, types []catalog.Type, class nodeclass.Class) any {
 	kinds := catalog.For(types, class, catalog.Settings{MemoryOverhead: 0.075})
-	now := catalog.Market{Prices: price.New(p.facts).View(), Short: shortage.New(p.options.Now).View()}
+	now := catalog.Market{Prices: price.New(p.facts).View(), Short: capacity.New(p.options.Now).View()}
 	return [2]any{kinds, kinds.Offered(class, now)}
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/capacity"
 	"github.com/daemok/daemok/cloud/aws/emulator"
-	"github.com/daemok/daemok/cloud/aws/notice"
-	"github.com/daemok/daemok/cloud/aws/shortage"
+	"github.com/daemok/daemok/cloud/aws/interruption"
 	"github.com/daemok/daemok/cloud/cloudtest"
 	"github.com/daemok/daemok/cloud/market"
 )
@@ -27,7 +27,7 @@ func TestConformance(t *testing.T) {
 		}
 		return cloudtest.Subject{
 			Catalog: a.provider, Machines: a.provider, Other: other, Class: a.port(),
-			Notices: a.provider.Notices("prod"), RedeliverIn: notice.HiddenFor,
+			Notices: a.provider.Notices("prod"), RedeliverIn: interruption.HiddenFor,
 			Advance: func(d time.Duration) {
 				a.Advance(d)
 				a.server.Settle()
@@ -51,7 +51,7 @@ func TestConformance(t *testing.T) {
 					t.Error(err)
 				}
 			},
-			Dedicated: true, LagMax: time.Minute, EndMax: 5 * time.Minute, ShortageFor: shortage.Keep,
+			Dedicated: true, LagMax: time.Minute, EndMax: 5 * time.Minute, ShortageFor: capacity.Keep,
 		}
 	})
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/aws/fault"
+	"github.com/daemok/daemok/cloud/aws/interruption"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
-	"github.com/daemok/daemok/cloud/aws/notice"
 	"github.com/daemok/daemok/cloud/aws/pace"
 	"github.com/daemok/daemok/cloud/cloudtest"
 	"github.com/daemok/daemok/internal/pause"
@@ -193,7 +193,7 @@ func (s *site) subject(t *testing.T) cloudtest.Subject {
 		EndReservation: func(id string) { reserved.cancel(t, id) },
 	}
 	if s.queueURL != "" {
-		out.Notices, out.RedeliverIn = p.Notices(s.queue), notice.HiddenFor
+		out.Notices, out.RedeliverIn = p.Notices(s.queue), interruption.HiddenFor
 		out.Interrupt = func(id string) {
 			s.tell(t, id, "EC2 Spot Instance Interruption Warning", `"instance-action":"terminate"`)
 		}

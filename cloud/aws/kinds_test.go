@@ -11,10 +11,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/capacity"
 	"github.com/daemok/daemok/cloud/aws/catalog"
 	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
-	"github.com/daemok/daemok/cloud/aws/shortage"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 )
@@ -67,16 +67,16 @@ func TestARevisionStandsForContent(t *testing.T) {
 	}
 	p.short.AddOffer("c5.large", "us-east-1a", cluster.Spot, "")
 	step("a type that is not sold here is short", "ami-2", true)
-	now = now.Add(shortage.Keep)
+	now = now.Add(capacity.Keep)
 	step("the shortage is over", "ami-2", false)
 	p.short.AddOffer("m5.large", "us-east-1a", cluster.Spot, "")
 	step("spot is short once more", "ami-2", false)
-	now = now.Add(shortage.Keep)
+	now = now.Add(capacity.Keep)
 	step("that is over", "ami-2", false)
 	if o := last.Kinds[0].Offers[2]; !o.Available || !o.Doubtful {
 		t.Errorf("an offer that was short twice in a row is shown as %+v, want it doubtful", o)
 	}
-	now = now.Add(2 * shortage.Keep)
+	now = now.Add(2 * capacity.Keep)
 	step("it is doubtful no more", "ami-2", false)
 	if o := last.Kinds[0].Offers[2]; !o.Available || o.Doubtful {
 		t.Errorf("an offer that was short long ago is shown as %+v", o)

@@ -16,16 +16,17 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/capacity"
 	"github.com/daemok/daemok/cloud/aws/catalog"
 	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/cloud/aws/ec2data"
 	"github.com/daemok/daemok/cloud/aws/fleet"
 	"github.com/daemok/daemok/cloud/aws/image"
 	"github.com/daemok/daemok/cloud/aws/instance"
+	"github.com/daemok/daemok/cloud/aws/interruption"
 	"github.com/daemok/daemok/cloud/aws/measure"
 	"github.com/daemok/daemok/cloud/aws/network"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
-	"github.com/daemok/daemok/cloud/aws/notice"
 	"github.com/daemok/daemok/cloud/aws/pace"
 	"github.com/daemok/daemok/cloud/aws/placement"
 	"github.com/daemok/daemok/cloud/aws/price"
@@ -33,7 +34,6 @@ import (
 	"github.com/daemok/daemok/cloud/aws/quota"
 	"github.com/daemok/daemok/cloud/aws/reservation"
 	"github.com/daemok/daemok/cloud/aws/risk"
-	"github.com/daemok/daemok/cloud/aws/shortage"
 	"github.com/daemok/daemok/cloud/aws/userdata"
 	"github.com/daemok/daemok/internal/pause"
 )
@@ -94,7 +94,7 @@ type Provider struct {
 	clients client.Clients
 
 	prices     *price.Book
-	short      *shortage.Memory
+	short      *capacity.Memory
 	risk       risk.Memory
 	measured   *measure.Book
 	reserved   *reservation.Book
@@ -157,7 +157,7 @@ func newProvider(o Options, clients client.Clients) *Provider {
 	facts := factsFor(clients.Region)
 	p := &Provider{
 		options: o, clients: clients, facts: facts, classes: map[string]*known{}, zones: map[string]bool{}, stocks: map[string]nodeclass.Reservation{}, unmet: map[string]bool{},
-		prices: price.New(facts), short: shortage.New(o.Now), measured: measure.New(o.Now), reserved: reservation.NewBook(o.Now),
+		prices: price.New(facts), short: capacity.New(o.Now), measured: measure.New(o.Now), reserved: reservation.NewBook(o.Now),
 		finder:     network.Finder{API: clients.EC2, Region: clients.Region, Cluster: o.Cluster},
 		reserves:   reservation.Finder{API: clients.EC2},
 		placements: placement.Finder{API: clients.EC2},
@@ -185,8 +185,8 @@ func newProvider(o Options, clients client.Clients) *Provider {
 func (p *Provider) Region() string { return p.clients.Region }
 
 // Notices reads the SQS queue of that name.
-func (p *Provider) Notices(queue string) *notice.Queue {
-	q := notice.New(p.clients.SQS, queue, p.options.Cluster, p.options.Now, p.options.Pause)
+func (p *Provider) Notices(queue string) *interruption.Queue {
+	q := interruption.New(p.clients.SQS, queue, p.options.Cluster, p.options.Now, p.options.Pause)
 	q.Warn = p.options.Warn
 	return q
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/capacity"
 	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
-	"github.com/daemok/daemok/cloud/aws/shortage"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 )
@@ -189,7 +189,7 @@ func TestAReservationThatIsShortIsClosedForAWhileByItself(t *testing.T) {
 	if a.reservedOffer(t, short).Available || !a.reservedOffer(t, other).Available {
 		t.Error("SC-416: the reservation that is short must be closed, and the other must not")
 	}
-	a.Advance(shortage.Keep)
+	a.Advance(capacity.Keep)
 	if !a.reservedOffer(t, short).Available {
 		t.Error("the reservation is closed for longer than shortages are remembered")
 	}

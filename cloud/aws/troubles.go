@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/interruption"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
-	"github.com/daemok/daemok/cloud/aws/notice"
 )
 
 // Troubles implements cloud.Checks: status checks, what is scheduled and, shortly
@@ -21,7 +21,7 @@ func (p *Provider) Troubles(ctx context.Context) ([]cloud.Trouble, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := notice.Checks{API: p.clients.EC2}.Troubles(ctx)
+	found, err := interruption.Checks{API: p.clients.EC2}.Troubles(ctx)
 	if err != nil && len(ends) == 0 {
 		return nil, err
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/controller"
 	"github.com/daemok/daemok/controller/class"
+	"github.com/daemok/daemok/controller/nodepool"
 	"github.com/daemok/daemok/controller/planner"
-	"github.com/daemok/daemok/controller/pool"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/internal/version"
@@ -155,11 +155,11 @@ const (
 )
 
 // pools are the API generations whose pools this program serves.
-func (p *parts) pools() []pool.Generation {
+func (p *parts) pools() []nodepool.Generation {
 	if p.older {
-		return []pool.Generation{controller.NodePools(), controller.Provisioners(legacy.Provisioners())}
+		return []nodepool.Generation{controller.NodePools(), controller.Provisioners(legacy.Provisioners())}
 	}
-	return []pool.Generation{controller.NodePools()}
+	return []nodepool.Generation{controller.NodePools()}
 }
 
 // add hands the loops to the manager.

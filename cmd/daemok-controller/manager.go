@@ -23,8 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/daemok/daemok/controller/claim"
-	"github.com/daemok/daemok/controller/drain"
+	"github.com/daemok/daemok/controller/nodeclaim"
+	"github.com/daemok/daemok/controller/termination"
 	"github.com/daemok/daemok/kube/api"
 	autoscalingv1beta1 "github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
@@ -184,10 +184,10 @@ func addIndexes(ctx context.Context, m ctrl.Manager) error {
 		field string
 		value func(client.Object) string
 	}{
-		{&corev1.Node{}, claim.IndexProviderID, func(o client.Object) string { return o.(*corev1.Node).Spec.ProviderID }},
-		{&corev1.Pod{}, drain.IndexNodeName, func(o client.Object) string { return o.(*corev1.Pod).Spec.NodeName }},
-		{&karpv1.NodeClaim{}, claim.IndexRegisteredReason, func(o client.Object) string { return claim.RegisteredReason(o.(*karpv1.NodeClaim)) }},
-		{&karpv1.NodeClaim{}, drain.IndexProviderID, func(o client.Object) string { return o.(*karpv1.NodeClaim).Status.ProviderID }}, // claim.IndexMachine too
+		{&corev1.Node{}, nodeclaim.IndexProviderID, func(o client.Object) string { return o.(*corev1.Node).Spec.ProviderID }},
+		{&corev1.Pod{}, termination.IndexNodeName, func(o client.Object) string { return o.(*corev1.Pod).Spec.NodeName }},
+		{&karpv1.NodeClaim{}, nodeclaim.IndexRegisteredReason, func(o client.Object) string { return nodeclaim.RegisteredReason(o.(*karpv1.NodeClaim)) }},
+		{&karpv1.NodeClaim{}, termination.IndexProviderID, func(o client.Object) string { return o.(*karpv1.NodeClaim).Status.ProviderID }}, // claim.IndexMachine too
 	} {
 		values := func(o client.Object) []string {
 			if v := index.value(o); v != "" {

@@ -18,8 +18,8 @@ import (
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/cloud/aws/client"
+	"github.com/daemok/daemok/cloud/aws/interruption"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
-	"github.com/daemok/daemok/cloud/aws/notice"
 	"github.com/daemok/daemok/controller"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/internal/version"
@@ -62,7 +62,7 @@ type adapter interface {
 	cloud.Checks
 	cloud.Shifts
 	HasOnDemand() bool
-	Notices(queue string) *notice.Queue
+	Notices(queue string) *interruption.Queue
 }
 
 // startFor is how long the first look at AWS may take.

@@ -5,8 +5,8 @@ import (
 	"io"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/core/retire"
 )
 
 // allowedJSON is how many nodes of a pool may go by choice now, before anything of
@@ -20,14 +20,14 @@ type allowedJSON struct {
 // allowedOf lists what budgets, policies and a freeze allow of each pool that has
 // nodes.
 func allowedOf(s *cluster.Snapshot) []allowedJSON {
-	shares := retire.Shares(s.Nodes)
+	shares := disruption.Shares(s.Nodes)
 	out := []allowedJSON{}
 	for i := range s.Pools {
 		id := s.Pools[i].ID
 		if shares[id].Nodes == 0 {
 			continue
 		}
-		n, why := retire.Allowed(s, id, plan.Empty, plan.Drifted, plan.Underutilized)
+		n, why := disruption.Allowed(s, id, plan.Empty, plan.Drifted, plan.Underutilized)
 		out = append(out, allowedJSON{id.String(), n, why})
 	}
 	return out

@@ -1,9 +1,8 @@
-// Package class finds what classes ask for: subnets, security
-// groups, images and an instance profile, and says in conditions what is
-// missing.
+// Package class finds what classes select: subnets, security groups, images and an instance
+// profile, and says in conditions what is missing.
 //
-// It promises that a class is Ready only while machines can be launched from
-// it, and that nothing made for it outlives it. It launches nothing.
+// It promises that a class is Ready only while instances can be launched from it, and that nothing
+// made for it outlives it. It launches nothing.
 package class
 
 import (

@@ -8,8 +8,8 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/core/retire"
 	"github.com/daemok/daemok/core/share"
 )
 
@@ -25,12 +25,12 @@ const draftCheckEvery = 50 * time.Millisecond
 // like any other, of a snapshot projected through what was ordered, and is used if the snapshot
 // at the end of the window says the same. At most one is under way.
 type draft struct {
-	decide func(*cluster.Snapshot, *retire.Found) drafted
+	decide func(*cluster.Snapshot, *disruption.Found) drafted
 	ready  func(ctx context.Context, launches []plan.Launch) // has what it launches made ready
 	now    func() time.Time
 
 	of     *cluster.Snapshot // that it is made from; nil: there is none
-	found  *retire.Found     // that it looks at again
+	found  *disruption.Found // that it looks at again
 	made   drafted
 	stale  bool      // something has changed since it was compared last
 	restTo time.Time // nothing is done before
@@ -61,7 +61,7 @@ func (d *draft) dueIn(now, lastAt time.Time, idle time.Duration) (wait time.Dura
 
 // begin makes a draft of a snapshot that nobody writes any more, unless there is one
 // that holds. It reports whether it does.
-func (d *draft) begin(ctx context.Context, s *cluster.Snapshot, found *retire.Found) bool {
+func (d *draft) begin(ctx context.Context, s *cluster.Snapshot, found *disruption.Found) bool {
 	d.stale, d.restTo = false, d.now().Add(draftCheckEvery)
 	if d.holds(s, found) {
 		return false
@@ -83,7 +83,7 @@ func (d *draft) finished(x drafted) {
 
 // holds reports whether the draft is what would be decided about a snapshot. Where the
 // clock alone asks for another plan it does not.
-func (d *draft) holds(s *cluster.Snapshot, found *retire.Found) bool {
+func (d *draft) holds(s *cluster.Snapshot, found *disruption.Found) bool {
 	if d.of == nil || d.found != found {
 		return false
 	}
@@ -97,7 +97,7 @@ func (d *draft) holds(s *cluster.Snapshot, found *retire.Found) bool {
 
 // take ends the window. It returns the plan for a snapshot if that was made ahead, once it is
 // made; false if there is none, or ctx ends.
-func (d *draft) take(ctx context.Context, s *cluster.Snapshot, found *retire.Found) (drafted, bool) {
+func (d *draft) take(ctx context.Context, s *cluster.Snapshot, found *disruption.Found) (drafted, bool) {
 	holds := d.holds(s, found)
 	d.of = nil
 	if holds && d.busy {
@@ -117,7 +117,7 @@ func (d *draft) take(ctx context.Context, s *cluster.Snapshot, found *retire.Fou
 func draftFor(p *Planner) draft {
 	return draft{
 		now: p.Now, done: make(chan drafted, 1),
-		decide: func(s *cluster.Snapshot, found *retire.Found) drafted { return p.decide(s, found, nil) },
+		decide: func(s *cluster.Snapshot, found *disruption.Found) drafted { return p.decide(s, found, nil) },
 		ready: func(ctx context.Context, launches []plan.Launch) {
 			if p.Preparer != nil && len(launches) > 0 {
 				p.Preparer.Prepare(ctx, launches)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/core/retire"
 )
 
 // passEvery keeps searches for nodes that may go apart. A long one is followed by
@@ -21,17 +21,17 @@ const passEvery = 2 * time.Second
 // The round that follows it asks again about what was found. At most one is
 // under way.
 type pass struct {
-	search func(ctx context.Context, s *cluster.Snapshot, made *plan.Plan, questions int64) *retire.Found
+	search func(ctx context.Context, s *cluster.Snapshot, made *plan.Plan, questions int64) *disruption.Found
 	now    func() time.Time
 
 	basis  uint64    // of the last one
 	due    time.Time // from when on the answer may be another though nothing has changed
 	restTo time.Time // no other before
-	found  *retire.Found
-	last   *retire.Found // what was found last, taken or not
+	found  *disruption.Found
+	last   *disruption.Found // what was found last, taken or not
 
 	under sync.WaitGroup
-	done  chan *retire.Found
+	done  chan *disruption.Found
 	began time.Time
 	busy  bool
 }
@@ -62,7 +62,7 @@ func (p *pass) begin(ctx context.Context, s *cluster.Snapshot, made *plan.Plan, 
 // finished notes what the search under way has found. It returns how long it took
 // and whether there are moves in it, or it tells something else than the one before:
 // then the next round must not wait for something else to happen.
-func (p *pass) finished(found *retire.Found) (took time.Duration, news bool) {
+func (p *pass) finished(found *disruption.Found) (took time.Duration, news bool) {
 	now := p.now()
 	took, news = now.Sub(p.began), found.Moves() || found.Tells(p.last)
 	p.last, p.busy, p.found, p.restTo = found, false, found, now.Add(pause(took, passEvery, recheckEvery))
@@ -70,7 +70,7 @@ func (p *pass) finished(found *retire.Found) (took time.Duration, news bool) {
 }
 
 // take gives away what was found.
-func (p *pass) take() *retire.Found {
+func (p *pass) take() *disruption.Found {
 	out := p.found
 	p.found = nil
 	return out
@@ -79,8 +79,8 @@ func (p *pass) take() *retire.Found {
 // passFor is how a planner searches: by its own policy.
 func passFor(p *Planner) pass {
 	return pass{
-		now: p.Now, done: make(chan *retire.Found, 1),
-		search: func(ctx context.Context, s *cluster.Snapshot, made *plan.Plan, questions int64) *retire.Found {
+		now: p.Now, done: make(chan *disruption.Found, 1),
+		search: func(ctx context.Context, s *cluster.Snapshot, made *plan.Plan, questions int64) *disruption.Found {
 			search := decide.Leaving(s, made, p.Policy)
 			for search.Step() && search.Questions < questions && ctx.Err() == nil {
 				continue

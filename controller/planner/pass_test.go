@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/core/retire"
 	"github.com/daemok/daemok/core/scenario"
 	"github.com/daemok/daemok/kube/apply"
 )
@@ -85,7 +85,7 @@ func (w *town) run(length, search time.Duration) []string {
 	}
 	p.pass = passFor(p)
 	look := p.pass.search
-	p.pass.search = func(ctx context.Context, s *cluster.Snapshot, made *plan.Plan, questions int64) *retire.Found {
+	p.pass.search = func(ctx context.Context, s *cluster.Snapshot, made *plan.Plan, questions int64) *disruption.Found {
 		time.Sleep(search)
 		return look(ctx, s, made, questions)
 	}
@@ -143,8 +143,10 @@ func TestWhatKeepsNodesIsToldAsSoonAsItIsFound(t *testing.T) {
 func TestSearchesAreApart(t *testing.T) {
 	at := func(after time.Duration) time.Time { return time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC).Add(after) }
 	now := at(0)
-	p := pass{now: func() time.Time { return now }, done: make(chan *retire.Found, 1)}
-	p.search = func(context.Context, *cluster.Snapshot, *plan.Plan, int64) *retire.Found { return &retire.Found{} }
+	p := pass{now: func() time.Time { return now }, done: make(chan *disruption.Found, 1)}
+	p.search = func(context.Context, *cluster.Snapshot, *plan.Plan, int64) *disruption.Found {
+		return &disruption.Found{}
+	}
 	one, two := &cluster.Snapshot{Revision: 1, Now: at(0)}, &cluster.Snapshot{Revision: 2, Now: at(0)}
 	if _, ok := p.dueAt(one); !ok {
 		t.Error("the first search is not due")

@@ -13,8 +13,8 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/core/retire"
 	"github.com/daemok/daemok/core/share"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/snapshot"
@@ -259,7 +259,7 @@ func (p *Planner) plan(ctx context.Context, s *cluster.Snapshot) drafted {
 // decide makes the plan for a snapshot, and asks again about nodes that were found to
 // go. What nodes may go is sought beside the rounds, with so many questions at most: pods must not
 // wait for it. Of pods that are too many for one plan it is made for a part of those that are not done.
-func (p *Planner) decide(s *cluster.Snapshot, found *retire.Found, done map[string]bool) drafted {
+func (p *Planner) decide(s *cluster.Snapshot, found *disruption.Found, done map[string]bool) drafted {
 	if p.Planning != nil {
 		defer p.Planning()()
 	}

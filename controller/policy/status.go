@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/core/retire"
 	"github.com/daemok/daemok/kube/api/condition"
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	"github.com/daemok/daemok/kube/snapshot"
@@ -25,7 +25,7 @@ func status(s *cluster.Snapshot, p *snapshot.PolicyState, now time.Time) v1alpha
 		o.Status.Breaker = breaker(p, now)
 	}
 	for _, id := range p.Pools {
-		n, why := retire.Allowed(s, id, plan.Empty, plan.Drifted, plan.Underutilized)
+		n, why := disruption.Allowed(s, id, plan.Empty, plan.Drifted, plan.Underutilized)
 		o.Status.Allowed += n
 		o.Status.Pools = append(o.Status.Pools, v1alpha1.PoolAllowance{Name: id.Name, Allowed: n, Because: why})
 	}

@@ -3,7 +3,7 @@
 //
 // It promises to look at the API server once more before it does, not to wait for
 // the pods of such a node, and to say why where it does nothing. Which nodes those
-// are is for core/retire.
+// are is for core/disruption.
 package repair
 
 import (
@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/retire"
+	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
@@ -46,7 +46,7 @@ type Repairer struct {
 
 // Round repairs what is due, and returns when to look again.
 func (r *Repairer) Round(ctx context.Context) (time.Duration, error) {
-	list, next := retire.Repairs(r.Snapshot())
+	list, next := disruption.Repairs(r.Snapshot())
 	var errs []error
 	for i := range list {
 		errs = append(errs, r.repair(ctx, &list[i]))
@@ -61,7 +61,7 @@ func (r *Repairer) Round(ctx context.Context) (time.Duration, error) {
 // repair lets one node go, unless it is well again or goes as fast as it can. The
 // claim is deleted first: should the controller die then, the node drains politely
 // until the next one sees that it is still unhealthy.
-func (r *Repairer) repair(ctx context.Context, due *retire.Repair) error {
+func (r *Repairer) repair(ctx context.Context, due *disruption.Repair) error {
 	from, claim, node := r.Live, &karpv1.NodeClaim{}, &corev1.Node{}
 	if due.Held != "" {
 		from = r.Store // these may be many, and nothing is done to them
@@ -96,7 +96,7 @@ func (r *Repairer) repair(ctx context.Context, due *retire.Repair) error {
 }
 
 // about names what was done to whose claim; one that is gone is no error.
-func about(due *retire.Repair, doing string, err error) error {
+func about(due *disruption.Repair, doing string, err error) error {
 	if client.IgnoreNotFound(err) == nil {
 		return nil
 	}
@@ -104,7 +104,7 @@ func about(due *retire.Repair, doing string, err error) error {
 }
 
 // stillSick asks what was read last whether the node has been so all the while.
-func (r *Repairer) stillSick(node *corev1.Node, claim *karpv1.NodeClaim, due *retire.Repair) bool {
+func (r *Repairer) stillSick(node *corev1.Node, claim *karpv1.NodeClaim, due *disruption.Repair) bool {
 	for _, a := range translate.Ailments(node, claim, cluster.Repair{Rules: []cluster.RepairRule{due.Rule}}) {
 		if !a.Since.Add(due.Rule.After).After(r.Now()) {
 			return node.Spec.ProviderID == claim.Status.ProviderID
@@ -129,7 +129,7 @@ func (r *Repairer) hasten(ctx context.Context, claim *karpv1.NodeClaim) error {
 	return r.Store.Patch(ctx, claim, client.MergeFrom(before))
 }
 
-func (r *Repairer) count(claim *karpv1.NodeClaim, due *retire.Repair) {
+func (r *Repairer) count(claim *karpv1.NodeClaim, due *disruption.Repair) {
 	pool, option := translate.PoolCalled(claim.Labels), claim.Labels[api.LabelCapacityType]
 	r.Metrics.ClaimsUnhealthy.WithLabelValues(due.Ailment.Condition, pool, option, claim.Status.ImageID).Inc()
 	r.Metrics.Disrupted(observe.Disruption{Reason: "unhealthy", Pool: pool, Option: option, Mode: translate.Forceful, Node: claim.Status.NodeName})

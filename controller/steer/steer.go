@@ -4,7 +4,7 @@
 //
 // It promises never to write over what a user set, to take everything back where a plan names other nodes, and to write to
 // no more than so many objects a minute. What it did is read from the objects alone, so that the next leader goes on.
-// Which nodes are to empty is for core/retire.
+// Which nodes are to empty is for core/disruption.
 package steer
 
 import (

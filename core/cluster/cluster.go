@@ -3,7 +3,7 @@
 //
 // A Snapshot is never modified; what-if edits return a new one that shares
 // the rest. The package describes and does not judge: whether a pod may run
-// somewhere is for core/fit, where it should go is for core/place.
+// somewhere is for core/feasibility, where it should go is for core/place.
 package cluster
 
 import (
@@ -96,7 +96,7 @@ type Catalogue struct {
 	Revision uint64                   // grows with every change of prices, availability or kinds
 	Disk     quantity.MicroUSDPerHour // what the volumes that every machine is set up with cost
 	Kinds    []Kind
-	Index    parallel.Once[Index] // kept for core/fit, which makes it
+	Index    parallel.Once[Index] // kept for core/feasibility, which makes it
 }
 
 // Has reports whether some kind or offer has the label.
@@ -203,7 +203,7 @@ type Pod struct {
 	Stays                bool          // tolerates the taint of leaving nodes: it is not evicted, and a drain does not wait for it
 	Unready              bool          // its condition Ready is False
 	Pending              bool          // it has a node, where not all its containers have been started yet, be it for want of an image
-	Moved                int           // how often in a row those in whose place it came were evicted so that their nodes could go: see retire.Follow
+	Moved                int           // how often in a row those in whose place it came were evicted so that their nodes could go: see disruption.Follow
 	MovedAt              time.Time     // the last time; zero: it was not seen that they were
 	Grace                time.Duration // that it is given to end in, once it is evicted
 	DeletionCost         int32         // controller.kubernetes.io/pod-deletion-cost

@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/forecast"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
-	"github.com/daemok/daemok/core/settle"
 )
 
 // roundsAtOnce is how often launches are added to a plan.
@@ -16,7 +16,7 @@ const roundsAtOnce = 4
 
 // atOnce adds to the plan what would be launched later for pods that are left, for as long as
 // that is likely to cost less in the end: then they need not wait for a second boot.
-func (t *teller) atOnce(best fate, ways []settle.Opening) fate {
+func (t *teller) atOnce(best fate, ways []forecast.Opening) fate {
 	for range roundsAtOnce {
 		found := best
 		for _, how := range ways {

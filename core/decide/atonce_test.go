@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/forecast"
 	"github.com/daemok/daemok/core/scenario"
-	"github.com/daemok/daemok/core/settle"
 )
 
 // TestRoomForPodsThatAreLikelyToBeLeftIsLaunchedAtOnce: kube-scheduler puts pods on other instances
@@ -36,7 +36,7 @@ func TestRoomForPodsThatAreLikelyToBeLeftIsLaunchedAtOnce(t *testing.T) {
 	p := decide.Decide(s, decide.Policy{}, effort)
 	left := 0
 	for seed := range uint64(6) {
-		left += decide.Foretell(s, decide.Policy{}, effort, &p, settle.Opening{Seed: 20 + seed}).Left
+		left += decide.Foretell(s, decide.Policy{}, effort, &p, forecast.Opening{Seed: 20 + seed}).Left
 	}
 	if left > 12 {
 		t.Errorf("%d pods of six times 300 are left, want 12 at most\n%s", left, p.Account())

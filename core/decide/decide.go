@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
-	"github.com/daemok/daemok/core/retire"
 )
 
 // Policy is how the whole controller is set up to decide. The zero value is
@@ -26,7 +26,7 @@ type Policy struct {
 	MinValues       place.MinValues // what to do when minValues cannot be kept
 	Preferences     Preferences     // what to do about wishes of pods that may give way
 	PreferenceWorth float64         // by what share a wish may raise what its pods cost without it; 0 means Worth
-	Retire          retire.Options
+	Retire          disruption.Options
 	// Nominated says that pods go where plans expect them, since nodes are nominated for them: plans are
 	// compared by what they cost on paper.
 	Nominated bool
@@ -82,11 +82,11 @@ func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
 // DecideAgain is Decide where a search for nodes that may go has been made
 // before, in the cluster as it was then: of the nodes with pods it asks about
 // those that were found.
-func DecideAgain(s *cluster.Snapshot, policy Policy, effort Effort, found *retire.Found) plan.Plan {
+func DecideAgain(s *cluster.Snapshot, policy Policy, effort Effort, found *disruption.Found) plan.Plan {
 	return decide(s, policy, effort, found)
 }
 
-func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *retire.Found) plan.Plan {
+func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *disruption.Found) plan.Plan {
 	placed, likely, dropped := homes(s, policy, effort)
 	coming := coming(s, placed.Placements, policy)
 	out := plan.Plan{
@@ -116,16 +116,16 @@ func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *retire.Fou
 
 // leave finds nodes that may go beside what was decided for pods that wait and what is
 // kept for those that are coming.
-func leave(s *cluster.Snapshot, placed *place.Result, coming []plan.Placement, policy Policy, effort Effort, found *retire.Found) *retire.Search {
-	var out *retire.Search
+func leave(s *cluster.Snapshot, placed *place.Result, coming []plan.Placement, policy Policy, effort Effort, found *disruption.Found) *disruption.Search {
+	var out *disruption.Search
 	taken := slices.Concat(placed.Placements, coming)
 	switch needed := needed(placed.Placements); {
 	case placed.Exhausted || found == nil && effort.Retire <= 0:
-		out = retire.New(s, needed, nil, policy.leaving())
+		out = disruption.New(s, needed, nil, policy.leaving())
 	case found != nil:
-		out = retire.Again(s, needed, survey(s, placed.Launches, taken, policy), policy.leaving(), found)
+		out = disruption.Again(s, needed, survey(s, placed.Launches, taken, policy), policy.leaving(), found)
 	default:
-		out = retire.New(s, needed, survey(s, placed.Launches, taken, policy), policy.leaving())
+		out = disruption.New(s, needed, survey(s, placed.Launches, taken, policy), policy.leaving())
 	}
 	for out.Step() && (effort.Retire <= 0 || out.Questions < effort.Retire) {
 		continue
@@ -140,11 +140,11 @@ func emptying(s *cluster.Snapshot, p *plan.Plan) []plan.Emptying {
 	for _, r := range p.Removals() {
 		goes[r.Node] = true
 	}
-	return retire.Emptying(s, func(node string) bool { return goes[node] || needed(node) })
+	return disruption.Emptying(s, func(node string) bool { return goes[node] || needed(node) })
 }
 
 // leaving is how nodes are let go.
-func (p Policy) leaving() retire.Options {
+func (p Policy) leaving() disruption.Options {
 	out := p.Retire
 	if p.Preferences == Weigh {
 		out.Weigh = p.Worthwhile
@@ -154,10 +154,10 @@ func (p Policy) leaving() retire.Options {
 
 // Leaving begins a search for nodes that may go beside what the plan for the
 // same snapshot does. Pods that wait need not wait for it.
-func Leaving(s *cluster.Snapshot, p *plan.Plan, policy Policy) *retire.Search {
+func Leaving(s *cluster.Snapshot, p *plan.Plan, policy Policy) *disruption.Search {
 	coming := coming(s, p.Placements, policy).Placements
 	s = promised(s, coming)
-	return retire.New(s, needed(p.Placements), survey(s, p.Launches, slices.Concat(p.Placements, coming), policy), policy.leaving())
+	return disruption.New(s, needed(p.Placements), survey(s, p.Launches, slices.Concat(p.Placements, coming), policy), policy.leaving())
 }
 
 // needed tells of a node whether pods that wait are placed on it.
@@ -339,13 +339,13 @@ func withdrawals(s *cluster.Snapshot, placed, coming *place.Result) []plan.Withd
 			used[m.Claim] = true
 		}
 	}
-	return retire.Unneeded(s, func(claim string) bool { return used[claim] })
+	return disruption.Unneeded(s, func(claim string) bool { return used[claim] })
 }
 
 // NextDue returns the next moment at which the snapshot asks for another plan
 // though nothing changed; ok is false when there is none.
 func NextDue(s *cluster.Snapshot) (at time.Time, ok bool) {
-	at, ok = retire.NextDue(s)
+	at, ok = disruption.NextDue(s)
 	for change := range changesByClock(s) {
 		if change.After(s.Now) && (!ok || change.Before(at)) {
 			at, ok = change, true

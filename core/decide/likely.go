@@ -9,12 +9,12 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/forecast"
 	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/core/parallel"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
-	"github.com/daemok/daemok/core/settle"
 )
 
 // How plans are compared by what becomes of them.
@@ -39,8 +39,8 @@ const (
 // any order: those by which plans are compared, and those by which it is told
 // what the one that is chosen comes to.
 var (
-	compared = []settle.Opening{{Seed: 1}, {Seed: 2}, {Seed: 7}, {Seed: 8}, {Seed: 9}, {Seed: 10}, {Seed: 11}, {Seed: 12}}
-	counted  = []settle.Opening{{Seed: 3}, {Seed: 4}, {Seed: 5}, {Seed: 6}}
+	compared = []forecast.Opening{{Seed: 1}, {Seed: 2}, {Seed: 7}, {Seed: 8}, {Seed: 9}, {Seed: 10}, {Seed: 11}, {Seed: 12}}
+	counted  = []forecast.Opening{{Seed: 3}, {Seed: 4}, {Seed: 5}, {Seed: 6}}
 )
 
 // Plans for few pods are compared by more of these, since chance decides more there:
@@ -126,7 +126,7 @@ type further struct {
 
 // ahead looks at all further plans at the same time, each as if all looks that are left were
 // for it. It looks at none where the first leaves nothing to gain.
-func (t *teller) ahead(plans []func(place.Packer) place.Packer, effort Effort, tight *place.Result, first fate, ways []settle.Opening) []further {
+func (t *teller) ahead(plans []func(place.Packer) place.Packer, effort Effort, tight *place.Result, first fate, ways []forecast.Opening) []further {
 	out := make([]further, len(plans))
 	if t.left <= effort.Settle/recountPart || first.ends.Left == 0 {
 		return out
@@ -137,7 +137,7 @@ func (t *teller) ahead(plans []func(place.Packer) place.Packer, effort Effort, t
 
 // lookAt makes a further plan and foretells what becomes of it. It leaves the teller as it is:
 // several may do so at the same time.
-func (t *teller) lookAt(of func(place.Packer) place.Packer, effort Effort, tight *place.Result, ways []settle.Opening) further {
+func (t *teller) lookAt(of func(place.Packer) place.Packer, effort Effort, tight *place.Result, ways []forecast.Opening) further {
 	own := teller{s: t.s, world: worldOf(t.s, t.options, podsOf(tight.Placements)), options: t.options, left: t.left}
 	own.options.Unproven = true // what its pods must cost at least is known: they are those of the first
 	own.options.Packer = of(pack.Packer(effort.Pack/otherEffort, place.Pods(t.s)))
@@ -187,7 +187,7 @@ var divisions = [...][]float64{{0.999}, {0.75}, {0.5}, {0.5, 0.999}}
 // and machines that are bought for large pods which lost theirs are large. What waits for
 // its turn costs, too. It tells nothing where turns make nothing cheaper than what becomes
 // of the answer when all take pods as they join, or no pod is larger than others.
-func (t *teller) foretellTurns(r place.Result, open fate, ways []settle.Opening) fate {
+func (t *teller) foretellTurns(r place.Result, open fate, ways []forecast.Opening) fate {
 	best, least, sizes := fate{ends: Outcome{cost: math.Inf(1)}}, open, t.largest(&r)
 	inOrder := slices.Sorted(maps.Values(sizes))
 	var seen [][]float64
@@ -306,7 +306,7 @@ type Outcome struct {
 
 // Foretell plays the plan's machines and those that are bought for pods which
 // are left then, until none is.
-func Foretell(s *cluster.Snapshot, policy Policy, effort Effort, p *plan.Plan, how settle.Opening) Outcome {
+func Foretell(s *cluster.Snapshot, policy Policy, effort Effort, p *plan.Plan, how forecast.Opening) Outcome {
 	options, _, _ := policy.options(s, effort)
 	placed := place.Result{Launches: p.Launches, Placements: p.Placements, Joining: p.Joining}
 	return foretell(s, worldOf(s, options, podsOf(placed.Placements)), options, &placed, how)
@@ -315,7 +315,7 @@ func Foretell(s *cluster.Snapshot, policy Policy, effort Effort, p *plan.Plan, h
 // teller foretells what becomes of answers to one snapshot.
 type teller struct {
 	s       *cluster.Snapshot
-	world   *settle.World
+	world   *forecast.World
 	options place.Options
 	left    int64 // looks
 }
@@ -323,7 +323,7 @@ type teller struct {
 // foretell plays the answer in all of the ways, or in those for which looks
 // suffice, and returns the mean; of pods that are left, rounded up. Its cost is
 // infinite where they suffice for none.
-func (t *teller) foretell(r place.Result, ways []settle.Opening) fate {
+func (t *teller) foretell(r place.Result, ways []forecast.Opening) fate {
 	var sum Outcome
 	n := 0
 	for _, how := range ways {
@@ -344,8 +344,8 @@ func (t *teller) foretell(r place.Result, ways []settle.Opening) fate {
 	return fate{result: r, ends: Outcome{Left: (sum.Left + n - 1) / n, Rest: sum.Rest / quantity.MicroUSDPerHour(n), cost: sum.cost/float64(n) + float64(waitWorth*heldFor*priceHeld(&r))}}
 }
 
-func worldOf(s *cluster.Snapshot, options place.Options, pods []cluster.Pod) *settle.World {
-	return settle.From(options.Ready.Ready, s, pods)
+func worldOf(s *cluster.Snapshot, options place.Options, pods []cluster.Pod) *forecast.World {
+	return forecast.From(options.Ready.Ready, s, pods)
 }
 
 func podsOf(placements []plan.Placement) []cluster.Pod {
@@ -356,7 +356,7 @@ func podsOf(placements []plan.Placement) []cluster.Pod {
 	return out
 }
 
-func foretell(s *cluster.Snapshot, w *settle.World, options place.Options, placed *place.Result, how settle.Opening) Outcome {
+func foretell(s *cluster.Snapshot, w *forecast.World, options place.Options, placed *place.Result, how forecast.Opening) Outcome {
 	options.Packer, options.Unproven = nil, true
 	most := how.Most
 	end := w.Play(placed.Launches, placed.Joining, how)

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/forecast"
 	"github.com/daemok/daemok/core/scenario"
-	"github.com/daemok/daemok/core/settle"
 )
 
 // mixed is pods with much cpu and pods with much memory, for each of which
@@ -52,7 +52,7 @@ func TestMachinesThatSuitAllPodsAreBoughtWhereThatPays(t *testing.T) {
 		}
 		left := 0
 		for seed := range uint64(4) {
-			o := decide.Foretell(s, decide.Policy{}, effort, &p, settle.Opening{Seed: 10 + seed})
+			o := decide.Foretell(s, decide.Policy{}, effort, &p, forecast.Opening{Seed: 10 + seed})
 			if left += o.Left; want == "m8" && o.AsPlanned != 64-o.Left {
 				t.Errorf("in order %d %d pods are left, %d go where they are meant to: want all others", seed, o.Left, o.AsPlanned)
 			}
@@ -162,7 +162,7 @@ waiting default/large shape=large
 		t.Errorf("the account does not say so:\n%s", text)
 	}
 	for seed := range uint64(6) {
-		how := settle.Opening{Seed: 10 + seed}
+		how := forecast.Opening{Seed: 10 + seed}
 		if o := decide.Foretell(s, decide.Policy{}, effort, &p, how); o.Left > 0 {
 			t.Errorf("in order %d %d pods are left", seed, o.Left)
 		}
@@ -174,7 +174,7 @@ waiting default/large shape=large
 		free.Launches[i].Joins = nil
 	}
 	for seed := range uint64(6) {
-		lost += decide.Foretell(s, decide.Policy{}, effort, &free, settle.Opening{Seed: 10 + seed}).Left
+		lost += decide.Foretell(s, decide.Policy{}, effort, &free, forecast.Opening{Seed: 10 + seed}).Left
 	}
 	if lost == 0 {
 		t.Error("nothing is lost by opening machines as they join: the story shows nothing")

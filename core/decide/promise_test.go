@@ -9,7 +9,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/decide"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/scenario"
@@ -23,7 +23,7 @@ var searching = decide.Effort{Pack: 20_000}
 
 // TestEveryPlanKeepsThePromises makes small worlds by chance and checks what
 // must hold of every plan: each pod has one place or one reason, what is
-// placed fits by core/fit, limits hold whatever the cloud delivers, needed
+// placed fits by core/feasibility, limits hold whatever the cloud delivers, needed
 // nodes stay, and, of every fourth, the same world gives the same plan.
 func TestEveryPlanKeepsThePromises(t *testing.T) {
 	effort := decide.Effort{Place: 1_000_000, Pack: 20_000, Settle: 1_000_000}
@@ -263,12 +263,12 @@ func eachPodOnce(s *cluster.Snapshot, p *plan.Plan) string {
 func nodesFit(s *cluster.Snapshot, p *plan.Plan) string {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		free := fit.Free(n, s.Daemons)
+		free := feasibility.Free(n, s.Daemons)
 		for _, x := range p.Placements {
 			if x.On != plan.OnNode || x.Target != n.Name {
 				continue
 			}
-			if why := fit.OnNode(x.Pod.Shape, n, free); !why.OK() {
+			if why := feasibility.OnNode(x.Pod.Shape, n, free); !why.OK() {
 				return fmt.Sprintf("pod %s on %s: %s", x.Pod.Name, n.Name, why)
 			}
 			free = free.Sub(x.Pod.Shape.Requests)
@@ -307,9 +307,9 @@ func launchesFit(s *cluster.Snapshot, p *plan.Plan) string {
 }
 
 func holds(n *cluster.Node, pods []cluster.Pod, daemons []cluster.Daemon) string {
-	free := fit.Free(n, daemons)
+	free := feasibility.Free(n, daemons)
 	for _, pod := range pods {
-		if why := fit.OnNode(pod.Shape, n, free); !why.OK() {
+		if why := feasibility.OnNode(pod.Shape, n, free); !why.OK() {
 			return pod.Name + ": " + why.String()
 		}
 		free = free.Sub(pod.Shape.Requests)

@@ -4,7 +4,7 @@
 // at most, that rows are only where the batch lets them be, that equal batches
 // give equal answers, to the bit, on every processor, and that the work ends
 // after a number of steps that is known before. It does not know the rules
-// behind a batch: place makes the batch, and checks the answer by core/fit and
+// behind a batch: place makes the batch, and checks the answer by core/feasibility and
 // core/topology.
 //
 // The method is a greedy start and a large neighbourhood search: resources get

@@ -5,13 +5,13 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/bitset"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/quantity"
 )
 
 // bounds turns what is left of the pool's limits, and of stocks, into hurdles,
 // once nothing more is bought.
-func (r *run) bounds(b *buyer) []fit.Hurdle {
+func (r *run) bounds(b *buyer) []feasibility.Hurdle {
 	if b.hurdles == nil && b.limits != nil {
 		b.hurdles = r.newBounds(b)
 	}
@@ -22,8 +22,8 @@ func (r *run) bounds(b *buyer) []fit.Hurdle {
 }
 
 // outOfStock is that nothing is left of what some options are taken from.
-func (r *run) outOfStock(b *buyer) fit.Hurdle {
-	out := fit.Hurdle{Rule: fit.Unavailable, Cleared: bitset.New(len(b.Options))}
+func (r *run) outOfStock(b *buyer) feasibility.Hurdle {
+	out := feasibility.Hurdle{Rule: feasibility.Unavailable, Cleared: bitset.New(len(b.Options))}
 	for i := range b.Options {
 		if r.mayStill(b, i, 1) > 0 {
 			out.Cleared.Add(i)
@@ -32,14 +32,14 @@ func (r *run) outOfStock(b *buyer) fit.Hurdle {
 	return out
 }
 
-func (r *run) newBounds(b *buyer) []fit.Hurdle {
-	var out []fit.Hurdle
+func (r *run) newBounds(b *buyer) []feasibility.Hurdle {
+	var out []feasibility.Hurdle
 	if n := b.limits.nodes; n != nil && *n < 1 {
 		all := *b.Limits.Nodes
 		text := fmt.Sprintf("nodes limit reached: %d of %d used", all-*n, all)
-		out = append(out, fit.Hurdle{Rule: fit.Limit, Key: "nodes", Cleared: bitset.New(len(b.Options)),
+		out = append(out, feasibility.Hurdle{Rule: feasibility.Limit, Key: "nodes", Cleared: bitset.New(len(b.Options)),
 			Short: func(int) (int64, int64) { return 1 - *n, 0 },
-			Text:  func(int, []*fit.Hurdle) string { return text }})
+			Text:  func(int, []*feasibility.Hurdle) string { return text }})
 	}
 	for i, e := range b.limits.left {
 		out = append(out, r.bound(b, e, b.Limits.Amounts[i].Amount))
@@ -47,9 +47,9 @@ func (r *run) newBounds(b *buyer) []fit.Hurdle {
 	return out
 }
 
-func (r *run) bound(b *buyer, left quantity.Extended, limit int64) fit.Hurdle {
+func (r *run) bound(b *buyer, left quantity.Extended, limit int64) feasibility.Hurdle {
 	need := func(option int) int64 { return b.Kind(b.Options[option]).Capacity.Get(left.Name) }
-	out := fit.Hurdle{Rule: fit.Limit, Key: left.Name, Cleared: bitset.New(len(b.Options)),
+	out := feasibility.Hurdle{Rule: feasibility.Limit, Key: left.Name, Cleared: bitset.New(len(b.Options)),
 		Short: func(option int) (short, of int64) {
 			return quantity.Difference(need(option), left.Amount), need(option)
 		}}
@@ -59,7 +59,7 @@ func (r *run) bound(b *buyer, left quantity.Extended, limit int64) fit.Hurdle {
 		}
 	}
 	say := func(amount int64) string { return quantity.FormatAmount(left.Name, amount) }
-	out.Text = func(option int, _ []*fit.Hurdle) string {
+	out.Text = func(option int, _ []*feasibility.Hurdle) string {
 		text := fmt.Sprintf("%s limit reached: %s of %s used, %s needs %s more", left.Name,
 			say(quantity.Difference(limit, left.Amount)), say(limit), b.Kind(b.Options[option]).Name, say(need(option)))
 		if open := r.stillOpen(b, left.Name); open > 0 {

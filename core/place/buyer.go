@@ -8,18 +8,18 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/bound"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 )
 
 // buyer is one pool while machines are bought from it.
 type buyer struct {
-	*fit.Pool
+	*feasibility.Pool
 	run       *run
 	at        int // position among the buyers
 	available bitset.Set
 	within    bitset.Set                // the options that the pool's limits still allow
 	limits    *limits                   // nil where the pool has none
-	hurdles   []fit.Hurdle              // what the limits are in the way of; see bounds
+	hurdles   []feasibility.Hurdle      // what the limits are in the way of; see bounds
 	free      [][]int64                 // for pods, by kind; nil where daemon pods alone are too much
 	whole     [][]int64                 // likewise, with cpu beyond what a kind can use for ever; nil: the same
 	credits   []*credit                 // by kind; nil where none has any
@@ -67,13 +67,13 @@ type ask struct {
 // way is one of the pod's alternatives.
 type way struct {
 	options bitset.Set // those that can be had now
-	term    fit.Term
+	term    feasibility.Term
 	lot     *lot
 	first   int  // the option bought first for one pod alone
 	barred  bool // minValues cannot be kept
 }
 
-func newBuyer(p *fit.Pool, d amount.Dims, ready *Ready, number int, z *sizes) *buyer {
+func newBuyer(p *feasibility.Pool, d amount.Dims, ready *Ready, number int, z *sizes) *buyer {
 	first := ready.pools[number].outset.Get(func() *outset { return outsetOf(p) })
 	b := &buyer{Pool: p, sizes: z, ready: ready, number: number, available: first.available.Clone(), parted: parted(p), risky: first.risky, stocked: first.stocked}
 	b.within = b.available.Clone()
@@ -124,8 +124,8 @@ func (b *buyer) calm() {
 
 // wouldDoWhole reports whether a machine has room for one pod once that cpu is
 // given back.
-func (b *buyer) wouldDoWhole(terms []fit.Term, need []int64) bool {
-	return b.whole != nil && slices.ContainsFunc(terms, func(t fit.Term) bool {
+func (b *buyer) wouldDoWhole(terms []feasibility.Term, need []int64) bool {
+	return b.whole != nil && slices.ContainsFunc(terms, func(t feasibility.Term) bool {
 		for i := t.Options.Next(0); i >= 0; i = t.Options.Next(i + 1) {
 			if free := b.whole[b.Options[i].Kind]; b.available.Has(i) && free != nil && amount.Fits(free, need) {
 				return true
@@ -174,7 +174,7 @@ func (b *buyer) ask(g *group, groups int) *ask {
 
 func (b *buyer) newAsk(g *group) *ask {
 	out := &ask{need: g.need}
-	if g.level.strict && fit.Avoided(b.Taints, g.shape.Tolerations) {
+	if g.level.strict && feasibility.Avoided(b.Taints, g.shape.Tolerations) {
 		b.rate(out)
 		return out
 	}
@@ -198,7 +198,7 @@ func (b *buyer) newAsk(g *group) *ask {
 }
 
 // waysOf returns the ways in which a pod that needs so much may use the pool.
-func (b *buyer) waysOf(terms []fit.Term, need []int64) (out []way) {
+func (b *buyer) waysOf(terms []feasibility.Term, need []int64) (out []way) {
 	for _, t := range terms {
 		lot := b.lotOf(t.Options)
 		if first := b.first(lot, need); first >= 0 {

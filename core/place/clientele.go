@@ -7,7 +7,7 @@ import (
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/bound"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 )
 
@@ -169,7 +169,7 @@ func (x *class) zone(r *run) string {
 		}
 	}
 	for _, b := range r.buyers {
-		elsewhere = elsewhere || slices.ContainsFunc(b.Options, func(o fit.Option) bool { return b.Offer(o).Zone != found })
+		elsewhere = elsewhere || slices.ContainsFunc(b.Options, func(o feasibility.Option) bool { return b.Offer(o).Zone != found })
 	}
 	if !elsewhere {
 		return ""

@@ -5,7 +5,7 @@ import (
 
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/topology"
 )
@@ -363,7 +363,7 @@ func (d *desk) depart(r *run, view *topology.View, leaving []int) {
 			}
 		}
 		if len(d.daemons) > 0 {
-			for _, shape := range fit.Expected(n, d.ground.snapshot.Daemons) {
+			for _, shape := range feasibility.Expected(n, d.ground.snapshot.Daemons) {
 				if rules := d.daemons[shape]; rules != nil {
 					view.Leave(rules, d.places[at], false)
 				}

@@ -1,7 +1,7 @@
 // Package place finds homes for waiting pods: on nodes that exist, on
 // machines that are already ordered, and on new machines.
 //
-// It promises that every placement passes core/fit, that no limit of a pool is
+// It promises that every placement passes core/feasibility, that no limit of a pool is
 // exceeded even within one answer, and that equal snapshots give equal
 // answers. New machines are chosen one after another (see pick) or, where a
 // Packer is given, together (see buyTogether); either way each is filled here,
@@ -44,6 +44,6 @@
 // next round. In the end the answer says which machines must open to pods
 // together (opening), what machines must cost at least (prove, for a clientele:
 // the pods on machines of one tier by what else they may be on), and what would
-// have to be different for pods that are left (unplaced), which core/explain
+// have to be different for pods that are left (unplaced), which core/explanation
 // puts into words.
 package place

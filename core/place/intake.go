@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/topology"
 )
 
@@ -181,7 +181,7 @@ func (r *run) setUpBoard(s *cluster.Snapshot) {
 	at := map[string]int{}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		nodes[i] = r.board.AddPlace(n.Labels, fit.LastingTaints(n), n.Goes())
+		nodes[i] = r.board.AddPlace(n.Labels, feasibility.LastingTaints(n), n.Goes())
 		at[n.Name] = nodes[i]
 	}
 	for _, seat := range r.seats {
@@ -226,7 +226,7 @@ func (r *run) expectDaemons(s *cluster.Snapshot, places []int) {
 	}
 	for i := range s.Nodes {
 		if n := &s.Nodes[i]; !n.Deleting {
-			r.putDaemons(fit.Expected(n, s.Daemons), places[i], r.board)
+			r.putDaemons(feasibility.Expected(n, s.Daemons), places[i], r.board)
 		}
 	}
 	for _, seat := range r.seats {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/topology"
 )
 
@@ -100,7 +100,7 @@ func (k *kin) hold(levels []*level) {
 
 // avoidable reports whether some place asks pods of the shape to stay away.
 func (r *run) avoidable(s *cluster.Shape) bool {
-	return slices.ContainsFunc(r.avoided, func(taints []constraint.Taint) bool { return fit.Avoided(taints, s.Tolerations) })
+	return slices.ContainsFunc(r.avoided, func(taints []constraint.Taint) bool { return feasibility.Avoided(taints, s.Tolerations) })
 }
 
 // newLevel makes the wishes that are left hold like requirements. Of wishes
@@ -130,7 +130,7 @@ func (r *run) newLevel(s *cluster.Shape, left []Wish) *level {
 			lv.strict = true
 		case !chosen:
 			chosen = true
-			stand.NodeTerms = fit.Cross(s.NodeTerms, []constraint.Requirements{w.term})
+			stand.NodeTerms = feasibility.Cross(s.NodeTerms, []constraint.Requirements{w.term})
 		}
 	}
 	lv.rules = r.board.Rules(rules)

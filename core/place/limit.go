@@ -6,7 +6,7 @@ import (
 
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -156,7 +156,7 @@ func (b *buyer) heldBack(g *group) bool {
 		return false
 	}
 	terms, _ := b.Terms(g.kin.required().wants)
-	return slices.ContainsFunc(terms, func(t fit.Term) bool {
+	return slices.ContainsFunc(terms, func(t feasibility.Term) bool {
 		for i := t.Options.Next(0); i >= 0; i = t.Options.Next(i + 1) {
 			if b.available.Has(i) && !b.within.Has(i) && amount.Fits(b.mostFree(b.Options[i].Kind), g.need) {
 				return true

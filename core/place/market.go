@@ -10,7 +10,7 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/topology"
 )
 
@@ -134,7 +134,7 @@ func (r *run) newMarkets(lv *level) []*market {
 		r.marketAt(book, lv, r.nowhere())
 	}
 	for _, b := range r.buyers {
-		if lv.strict && fit.Avoided(b.Taints, lv.wants.Tolerations) {
+		if lv.strict && feasibility.Avoided(b.Taints, lv.wants.Tolerations) {
 			continue
 		}
 		terms, _ := b.Terms(lv.wants)
@@ -187,14 +187,14 @@ func (r *run) newMarket(lv *level, spot topology.Spot) *market {
 	m := &market{spot: spot, wants: lv.wants}
 	if pins := r.pins(lv.rules.Fixed(), spot); len(pins) > 0 {
 		bound := *lv.wants
-		bound.NodeTerms = fit.Cross(lv.wants.NodeTerms, []constraint.Requirements{pins})
+		bound.NodeTerms = feasibility.Cross(lv.wants.NodeTerms, []constraint.Requirements{pins})
 		m.wants = &bound
 	}
 	return m
 }
 
 // stock adds what one pool has for one of the pod's alternatives.
-func (r *run) stock(b *buyer, lv *level, t fit.Term, found *book) {
+func (r *run) stock(b *buyer, lv *level, t feasibility.Term, found *book) {
 	fixed := lv.rules.Fixed()
 	in := b.regionsBy(r.board, fixed)
 	markets := make([][]*market, in.count) // by region
@@ -221,7 +221,7 @@ func (m *market) add(b *buyer, option int) {
 
 // spotsOf lists where machines of the option can be: several spots where the
 // pool leaves a label of its own open.
-func (r *run) spotsOf(b *buyer, t fit.Term, option int, fixed []int) []topology.Spot {
+func (r *run) spotsOf(b *buyer, t feasibility.Term, option int, fixed []int) []topology.Spot {
 	out := []topology.Spot{r.nowhere()}
 	for _, k := range fixed {
 		domains := r.domainsOf(b, t, option, k)
@@ -238,7 +238,7 @@ func (r *run) spotsOf(b *buyer, t fit.Term, option int, fixed []int) []topology.
 }
 
 // domainsOf lists the domains that the label may put a machine in.
-func (r *run) domainsOf(b *buyer, t fit.Term, option, k int) []int32 {
+func (r *run) domainsOf(b *buyer, t feasibility.Term, option, k int) []int32 {
 	key := r.board.Keys()[k]
 	if b.Defines(key) {
 		return b.domains(r.board, k)[option : option+1]

@@ -6,23 +6,23 @@ import (
 
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 )
 
 // keepMinValues cuts the load down until enough values stay open for every
 // minValues of the pool. Where even the least is too much it gives up or, by
 // policy, lets the pool be. The least is one pod, or the whole crew that the
 // machine is bought for; of others that must share a host all stay or none.
-func (r *run) keepMinValues(b *buyer, l load, e errand) (load, fit.Reason) {
+func (r *run) keepMinValues(b *buyer, l load, e errand) (load, feasibility.Reason) {
 	if r.keeps(b, &l) {
-		return l, fit.Reason{}
+		return l, feasibility.Reason{}
 	}
 	t := r.trimOf(&l, e)
 	low, high := t.least, l.pods()
 	if short := b.minValuesOf(r.cut(&l, t, low)); short != nil {
 		if r.options.MinValues == BestEffort {
 			l.relaxed = true
-			return l, fit.Reason{}
+			return l, feasibility.Reason{}
 		}
 		return load{}, *short
 	}
@@ -38,7 +38,7 @@ func (r *run) keepMinValues(b *buyer, l load, e errand) (load, fit.Reason) {
 	}
 	out := r.cut(&l, t, low)
 	r.settle(b, out)
-	return *out, fit.Reason{}
+	return *out, feasibility.Reason{}
 }
 
 // trim is how a load may be cut.
@@ -107,7 +107,7 @@ func (r *run) cut(l *load, t trim, n int64) *load {
 	return out
 }
 
-func (b *buyer) minValuesOf(l *load) *fit.Reason {
+func (b *buyer) minValuesOf(l *load) *feasibility.Reason {
 	options := b.holding(l)
 	kinds := b.firstKinds(options)
 	if b.parted {
@@ -118,7 +118,7 @@ func (b *buyer) minValuesOf(l *load) *fit.Reason {
 
 // minValuesShort names the first key of which fewer values stay open than the
 // pool asks for, if only the given kinds are listed; nil if there is none.
-func (b *buyer) minValuesShort(options bitset.Set, kinds []int) *fit.Reason {
+func (b *buyer) minValuesShort(options bitset.Set, kinds []int) *feasibility.Reason {
 	if !b.varied {
 		return nil
 	}
@@ -131,7 +131,7 @@ func (b *buyer) minValuesShort(options bitset.Set, kinds []int) *fit.Reason {
 			if have == 1 {
 				text = fmt.Sprintf("minValues of %s is %d, and only one value has room", q.Key, q.MinValues)
 			}
-			return &fit.Reason{Rule: fit.MinValues, Key: q.Key, Text: text}
+			return &feasibility.Reason{Rule: feasibility.MinValues, Key: q.Key, Text: text}
 		}
 	}
 	return nil

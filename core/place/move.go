@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/topology"
 )
@@ -97,7 +97,7 @@ func (d *desk) letGo(r *run, at int, n *cluster.Node) {
 			stay = append(stay, r.here[p.Shape])
 		}
 	}
-	for _, shape := range fit.Expected(n, d.ground.snapshot.Daemons) {
+	for _, shape := range feasibility.Expected(n, d.ground.snapshot.Daemons) {
 		if rules := d.daemons[shape]; rules != nil {
 			d.board.Put(rules, d.places[at], -1, false)
 		}
@@ -120,7 +120,7 @@ func (d *desk) expect(r *run, m *cluster.Machine) int {
 		b.limits.use(m.Capacity)
 		b.narrow()
 	}
-	ordered := fit.ForMachine(m, b.Pool, d.ground.snapshot.Daemons)
+	ordered := feasibility.ForMachine(m, b.Pool, d.ground.snapshot.Daemons)
 	ways, open := ordered.Ways(d.looked)
 	place := d.board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(m.Claim), Open: open}, m.Taints)
 	d.board.NoteOpener(place)

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/bitset"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 )
 
 // Of a kind to whose machines other daemon pods come by one offer than by
@@ -57,7 +57,7 @@ func (b *buyer) closed(options bitset.Set, kinds []int) (bitset.Set, []int) {
 // include another part of one of the kinds.
 func (b *buyer) asksForMore(options bitset.Set, kinds []int) bool {
 	zones, payments := b.aspects().zones.of(options), b.aspects().payments.of(options)
-	return slices.ContainsFunc(b.Options, func(o fit.Option) bool {
+	return slices.ContainsFunc(b.Options, func(o feasibility.Option) bool {
 		offer := b.Offer(o)
 		return !slices.Contains(kinds, o.Kind) && slices.ContainsFunc(kinds, func(k int) bool { return b.same(k, o.Kind) }) &&
 			slices.Contains(zones, offer.Zone) && slices.Contains(payments, string(offer.Option))

@@ -8,7 +8,7 @@ import (
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/topology"
@@ -257,7 +257,7 @@ func (r *run) stillWaiting() int {
 // of nodes that are going away too: a Ground has them, whichever nodes leave.
 func (r *run) noteAvoided() {
 	note := func(taints []constraint.Taint) {
-		if fit.Avoided(taints, nil) {
+		if feasibility.Avoided(taints, nil) {
 			r.avoided = append(r.avoided, taints)
 		}
 	}
@@ -269,7 +269,7 @@ func (r *run) noteAvoided() {
 	}
 	for i := range r.snapshot.Nodes {
 		if n := &r.snapshot.Nodes[i]; n.Deleting {
-			note(fit.LastingTaints(n))
+			note(feasibility.LastingTaints(n))
 		}
 	}
 }

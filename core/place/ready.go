@@ -5,7 +5,7 @@ import (
 
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/parallel"
 )
 
@@ -13,7 +13,7 @@ import (
 // alone, kept for further calls in one decision. Whatever pods wait and whatever nodes
 // there are: answers are the same with and without it. Safe for concurrent use.
 type Ready struct {
-	*fit.Ready
+	*feasibility.Ready
 	pools []prepared
 	alike parallel.Once[[]int] // by pool: the first that has the same options
 }
@@ -32,7 +32,7 @@ type outset struct {
 	stocked   bool // there are so many of some only
 }
 
-func outsetOf(p *fit.Pool) *outset {
+func outsetOf(p *feasibility.Pool) *outset {
 	out := &outset{available: p.Available()}
 	for _, o := range p.Options {
 		offer := p.Offer(o)
@@ -45,7 +45,7 @@ func outsetOf(p *fit.Pool) *outset {
 // Prepare makes one for the snapshot and those made from it that share its pools and
 // daemons. It costs nothing until somebody asks.
 func Prepare(s *cluster.Snapshot) *Ready {
-	return &Ready{Ready: fit.Prepare(s), pools: make([]prepared, len(s.Pools))}
+	return &Ready{Ready: feasibility.Prepare(s), pools: make([]prepared, len(s.Pools))}
 }
 
 // readyFor returns what was prepared, where that is for this snapshot.
@@ -75,9 +75,11 @@ func (o *Ready) roomsOf(pool int) *parallel.Known[roomsTable] {
 }
 
 // sameOptions reports whether the options of two pools are the same, by their numbers.
-func sameOptions(p, q *fit.Pool) bool {
+func sameOptions(p, q *feasibility.Pool) bool {
 	return p.Catalogue == q.Catalogue && !parted(p) && !parted(q) && slices.Equal(p.Options, q.Options)
 }
 
 // parted reports whether the pool has several of some kind.
-func parted(p *fit.Pool) bool { return p.Catalogue != nil && len(p.Kinds) > len(p.Catalogue.Kinds) }
+func parted(p *feasibility.Pool) bool {
+	return p.Catalogue != nil && len(p.Kinds) > len(p.Catalogue.Kinds)
+}

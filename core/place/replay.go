@@ -7,7 +7,7 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/topology"
@@ -321,7 +321,7 @@ func (r *run) finish() Result {
 // promised adds the labels that every node of ours gets.
 func promised(labels constraint.Labels) constraint.Labels {
 	var more constraint.Labels
-	for _, key := range fit.Promised() {
+	for _, key := range feasibility.Promised() {
 		more = more.With(key, "true")
 	}
 	return labels.Merge(more)

@@ -5,17 +5,17 @@ import (
 
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/quantity"
 )
 
 // roomy is the terms without the options that leave less to pods than the pool's
 // floor asks for, and without those that are too large for the cluster; nil where all are.
-func (b *buyer) roomy(terms []fit.Term) []fit.Term {
+func (b *buyer) roomy(terms []feasibility.Term) []feasibility.Term {
 	if b.cramped == nil && b.large == nil {
 		return nil
 	}
-	out := make([]fit.Term, 0, len(terms))
+	out := make([]feasibility.Term, 0, len(terms))
 	for _, t := range terms {
 		t.Options = t.Options.Clone()
 		b.leaveCramped(t.Options)

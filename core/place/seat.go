@@ -9,7 +9,7 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 )
@@ -25,13 +25,13 @@ type seat struct {
 	spare       []quantity.Extended // devices of a node that are free and that no pod here asks for, sorted by name
 	guests      guests
 	taints      []constraint.Taint
-	admits      func(*cluster.Shape) fit.Reason
-	meant       []cluster.Pod // that its machine was ordered for and that still wait
-	ordered     *fit.Ordered  // of an ordered machine, by an earlier plan or by this one
-	launch      int           // of a machine of this plan: its position among the launches
-	place       int           // on the board
-	closed      bool          // to those that a question is about
-	shutForGood bool          // to those of every question
+	admits      func(*cluster.Shape) feasibility.Reason
+	meant       []cluster.Pod        // that its machine was ordered for and that still wait
+	ordered     *feasibility.Ordered // of an ordered machine, by an earlier plan or by this one
+	launch      int                  // of a machine of this plan: its position among the launches
+	place       int                  // on the board
+	closed      bool                 // to those that a question is about
+	shutForGood bool                 // to those of every question
 }
 
 // nodeSeats lists nodes that may take pods: initialized ones first, the
@@ -44,10 +44,10 @@ func nodeSeats(s *cluster.Snapshot, d amount.Dims) []*seat {
 		if n.Deleting {
 			continue
 		}
-		free := fit.Free(n, s.Daemons)
+		free := feasibility.Free(n, s.Daemons)
 		out = append(out, &seat{on: plan.OnNode, name: n.Name, node: n, meant: n.BoughtFor, free: d.Vector(free, n.Attachable), spare: spareOf(free, d),
-			taints: fit.LastingTaints(n), guests: guests{ports: fit.Ports(n, s.Daemons)},
-			admits: func(s *cluster.Shape) fit.Reason { return fit.NodeAdmits(s, n) }})
+			taints: feasibility.LastingTaints(n), guests: guests{ports: feasibility.Ports(n, s.Daemons)},
+			admits: func(s *cluster.Shape) feasibility.Reason { return feasibility.NodeAdmits(s, n) }})
 		out[len(out)-1].attach(n.Pods, d)
 	}
 	slices.SortStableFunc(out, byRoom)
@@ -106,14 +106,14 @@ func rank(first bool) int {
 }
 
 // machineSeats lists ordered machines, oldest first.
-func machineSeats(s *cluster.Snapshot, pools []*fit.Pool, d amount.Dims) []*seat {
+func machineSeats(s *cluster.Snapshot, pools []*feasibility.Pool, d amount.Dims) []*seat {
 	var out []*seat
 	for i := range s.Machines {
 		m := &s.Machines[i]
 		if m.Deleting {
 			continue
 		}
-		ordered := fit.ForMachine(m, poolOf(m, pools), s.Daemons)
+		ordered := feasibility.ForMachine(m, poolOf(m, pools), s.Daemons)
 		out = append(out, &seat{on: plan.OnMachine, name: m.Claim, meant: m.BoughtFor, ordered: ordered, taints: m.Taints,
 			guests: guests{ports: ordered.Ports}, free: d.Vector(ordered.Free, m.Attachable), admits: ordered.Admits})
 	}
@@ -123,7 +123,7 @@ func machineSeats(s *cluster.Snapshot, pools []*fit.Pool, d amount.Dims) []*seat
 	return out
 }
 
-func poolOf(m *cluster.Machine, pools []*fit.Pool) *fit.Pool {
+func poolOf(m *cluster.Machine, pools []*feasibility.Pool) *feasibility.Pool {
 	for _, p := range pools {
 		if p.ID == m.Pool {
 			return p
@@ -143,7 +143,7 @@ func (lv *level) mayBeOn(s *seat, seats int) bool {
 	}
 	if lv.allowed[s.id] == 0 {
 		lv.allowed[s.id] = -1
-		if s.admits(lv.wants).OK() && !(lv.strict && fit.Avoided(s.taints, lv.wants.Tolerations)) {
+		if s.admits(lv.wants).OK() && !(lv.strict && feasibility.Avoided(s.taints, lv.wants.Tolerations)) {
 			lv.allowed[s.id] = 1
 		}
 	}
@@ -187,9 +187,9 @@ func (r *run) addLaunchSeats() {
 }
 
 // orderedAs is a machine of this plan that may become these options.
-func (r *run) orderedAs(launch int, options bitset.Set) *fit.Ordered {
+func (r *run) orderedAs(launch int, options bitset.Set) *feasibility.Ordered {
 	l, b := &r.out.Launches[launch], r.launched[launch].buyer
-	return fit.ForOptions(&cluster.Machine{
+	return feasibility.ForOptions(&cluster.Machine{
 		Claim: l.Name, Pool: l.Pool, Labels: b.Labels.Merge(l.Labels), Requirements: l.Requirements, Taints: b.Taints,
 	}, b.Pool, options)
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 )
 
 // setTwins finds pools that sell the same for the same.
@@ -82,8 +82,8 @@ func (d *desk) spareFor(wants *cluster.Shape) bitset.Set {
 func (b *buyer) sellsLikewise(wants *cluster.Shape) bool {
 	mine, _ := b.Terms(wants)
 	theirs, _ := b.like.Terms(wants)
-	return fit.Avoided(b.Taints, wants.Tolerations) == fit.Avoided(b.like.Taints, wants.Tolerations) &&
-		slices.EqualFunc(mine, theirs, func(x, y fit.Term) bool {
+	return feasibility.Avoided(b.Taints, wants.Tolerations) == feasibility.Avoided(b.like.Taints, wants.Tolerations) &&
+		slices.EqualFunc(mine, theirs, func(x, y feasibility.Term) bool {
 			return len(x.Custom) == 0 && len(y.Custom) == 0 && slices.Equal(x.Options, y.Options)
 		})
 }

@@ -2,8 +2,8 @@ package place
 
 import (
 	"github.com/daemok/daemok/core/bitset"
-	"github.com/daemok/daemok/core/explain"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/explanation"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/topology"
 )
@@ -15,7 +15,7 @@ func (r *run) unplaced() []plan.Unplaced {
 		return r.question.unplaced()
 	}
 	var out []plan.Unplaced
-	var asked []explain.Pods
+	var asked []explanation.Pods
 	for _, g := range r.waiting {
 		if g.left() == 0 {
 			continue
@@ -36,33 +36,33 @@ func (r *run) unplaced() []plan.Unplaced {
 }
 
 // aftermath is what there is once nothing more is placed or bought.
-func (r *run) aftermath() *explain.World {
-	out := &explain.World{
+func (r *run) aftermath() *explanation.World {
+	out := &explanation.World{
 		Snapshot: r.snapshot, Board: r.board, Counted: r.counted, Daemons: r.daemons, Held: r.held,
 		Placed: r.everyPlaced, Resources: r.dims.Resources, Drivers: r.dims.Drivers, Exhausted: r.out.Exhausted,
 	}
 	for _, b := range r.buyers {
-		out.Pools = append(out.Pools, explain.Pool{
+		out.Pools = append(out.Pools, explanation.Pool{
 			Pool:    b.Pool,
-			Hurdles: func() []fit.Hurdle { return r.bounds(b) },
-			TooFew:  func(options bitset.Set) fit.Changes { return r.tooFewValues(b, options) },
+			Hurdles: func() []feasibility.Hurdle { return r.bounds(b) },
+			TooFew:  func(options bitset.Set) feasibility.Changes { return r.tooFewValues(b, options) },
 		})
 	}
 	for _, s := range r.seats {
 		if s.closed {
 			continue
 		}
-		out.Seats = append(out.Seats, explain.Seat{
+		out.Seats = append(out.Seats, explanation.Seat{
 			Name: s.name, Node: s.ordered == nil, Free: s.free, Ports: s.guests.ports, Claims: s.guests.claims, Place: s.place,
 		})
 	}
 	return out
 }
 
-func (r *run) everyPlaced(yield func(explain.Placed) bool) {
+func (r *run) everyPlaced(yield func(explanation.Placed) bool) {
 	for i := range r.seated {
 		x := &r.seated[i]
-		if !yield(explain.Placed{Pod: x.Pod, On: x.name, Place: x.place(r)}) {
+		if !yield(explanation.Placed{Pod: x.Pod, On: x.name, Place: x.place(r)}) {
 			return
 		}
 	}
@@ -70,7 +70,7 @@ func (r *run) everyPlaced(yield func(explain.Placed) bool) {
 
 // tooFewValues tells by how much minValues of the pool asks for too many, if
 // these options are left.
-func (r *run) tooFewValues(b *buyer, options bitset.Set) fit.Changes {
+func (r *run) tooFewValues(b *buyer, options bitset.Set) feasibility.Changes {
 	if r.options.MinValues == BestEffort || options == nil || options.Next(0) < 0 {
 		return nil
 	}
@@ -78,12 +78,12 @@ func (r *run) tooFewValues(b *buyer, options bitset.Set) fit.Changes {
 	if short == nil {
 		return nil
 	}
-	return fit.Changes{fit.NewChange(short.Rule, short.Key, 0, short.Text)}
+	return feasibility.Changes{feasibility.NewChange(short.Rule, short.Key, 0, short.Text)}
 }
 
 // hopeless is the pods of the group that have no place, to be asked about.
-func (r *run) hopeless(g *group) explain.Pods {
-	return explain.Pods{Shape: g.shape, Need: g.need, Rules: g.kin.required().rules, Search: &searched{r, g}}
+func (r *run) hopeless(g *group) explanation.Pods {
+	return explanation.Pods{Shape: g.shape, Need: g.need, Rules: g.kin.required().rules, Search: &searched{r, g}}
 }
 
 // searched is what was found out about such pods.
@@ -123,4 +123,4 @@ func (s *searched) Roomy() []topology.Spot {
 	return out
 }
 
-func (s *searched) Torn() (explain.Torn, bool) { return s.r.tornApart(s.g) }
+func (s *searched) Torn() (explanation.Torn, bool) { return s.r.tornApart(s.g) }

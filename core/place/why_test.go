@@ -10,8 +10,8 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/core/explain"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/explanation"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -22,7 +22,7 @@ const worldsTried = 3000
 // or the nearest node where there is no pool, are said to need: then at least
 // one of the pods without a place must have one.
 func TestWhatIsAskedForIsEnough(t *testing.T) {
-	rules := map[fit.Rule]int{}
+	rules := map[feasibility.Rule]int{}
 	for seed := range uint64(worldsTried) {
 		s := someWorld(rand.New(rand.NewPCG(seed, 1)))
 		r := newRun(s, Waiting(s), Options{})
@@ -41,14 +41,14 @@ func TestWhatIsAskedForIsEnough(t *testing.T) {
 			}
 		}
 	}
-	for _, rule := range []fit.Rule{fit.Limit, fit.Taint, fit.Label, fit.Resource, fit.Unavailable, fit.MinValues} {
+	for _, rule := range []feasibility.Rule{feasibility.Limit, feasibility.Taint, feasibility.Label, feasibility.Resource, feasibility.Unavailable, feasibility.MinValues} {
 		if rules[rule] < 20 {
 			t.Errorf("only %d changes of the rule %s were tried: the worlds are too easy", rules[rule], rule)
 		}
 	}
 }
 
-func nearestTo(w *explain.World, p *explain.Pods) []explain.Candidate {
+func nearestTo(w *explanation.World, p *explanation.Pods) []explanation.Candidate {
 	near := w.NearestPools(p)
 	out := near[:min(len(near), 2)]
 	if node := w.NearestNode(p); len(w.Pools) == 0 && node.Node != "" {
@@ -67,7 +67,7 @@ func left(r *Result) int {
 
 // changed returns a copy of the world in which the changes are made; nil where
 // one of them cannot be made mechanically.
-func changed(s *cluster.Snapshot, pool cluster.PoolID, node string, list fit.Changes, rules map[fit.Rule]int) *cluster.Snapshot {
+func changed(s *cluster.Snapshot, pool cluster.PoolID, node string, list feasibility.Changes, rules map[feasibility.Rule]int) *cluster.Snapshot {
 	out := *s
 	shape := *s.Waiting[0].Shape
 	out.Waiting, out.Pools = slices.Clone(s.Waiting), slices.Clone(s.Pools)
@@ -77,17 +77,17 @@ func changed(s *cluster.Snapshot, pool cluster.PoolID, node string, list fit.Cha
 	for _, c := range list {
 		rules[c.Rule]++
 		switch c.Rule {
-		case fit.Limit:
+		case feasibility.Limit:
 			raise(&out, pool, c)
-		case fit.Taint:
+		case feasibility.Taint:
 			shape.Tolerations = append(slices.Clone(shape.Tolerations), constraint.Toleration{Key: c.Taint.Key, Value: c.Taint.Value, Effect: c.Taint.Effect})
-		case fit.Label:
+		case feasibility.Label:
 			shape.NodeTerms = without(shape.NodeTerms, c.Key)
-		case fit.Resource:
+		case feasibility.Resource:
 			shape.Requests = shape.Requests.With(c.Key, shape.Requests.Get(c.Key)-c.Amount)
-		case fit.Unavailable:
+		case feasibility.Unavailable:
 			sellAll(&out, pool)
-		case fit.MinValues:
+		case feasibility.MinValues:
 			p, _ := out.Pool(pool)
 			p.Requirements = p.Requirements[:0:0]
 		default:
@@ -97,7 +97,7 @@ func changed(s *cluster.Snapshot, pool cluster.PoolID, node string, list fit.Cha
 	return &out
 }
 
-func raise(s *cluster.Snapshot, pool cluster.PoolID, c fit.Change) {
+func raise(s *cluster.Snapshot, pool cluster.PoolID, c feasibility.Change) {
 	p, _ := s.Pool(pool)
 	if c.Key == "nodes" {
 		n := *p.Limits.Nodes + c.Amount

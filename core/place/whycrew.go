@@ -1,7 +1,7 @@
 package place
 
 import (
-	"github.com/daemok/daemok/core/explain"
+	"github.com/daemok/daemok/core/explanation"
 
 	"github.com/daemok/daemok/core/amount"
 )
@@ -20,18 +20,18 @@ func (r *run) tear(g *group, c *crew) {
 }
 
 // tornApart tells of such a crew that pods of the group belong to.
-func (r *run) tornApart(g *group) (explain.Torn, bool) {
+func (r *run) tornApart(g *group) (explanation.Torn, bool) {
 	c := r.torn[g]
 	if c == nil || c.pods < 2 {
-		return explain.Torn{}, false
+		return explanation.Torn{}, false
 	}
 	b, option := r.roomiest(c)
 	if b == nil {
-		return explain.Torn{}, false
+		return explanation.Torn{}, false
 	}
 	free := b.free[b.Options[option].Kind]
 	enough := amount.Fits(free, c.sum)
-	out := explain.Torn{Pods: c.pods, Others: c.others(g), Need: c.sum, Largest: b.Kind(b.Options[option]).Name, Has: free, Limits: enough}
+	out := explanation.Torn{Pods: c.pods, Others: c.others(g), Need: c.sum, Largest: b.Kind(b.Options[option]).Name, Has: free, Limits: enough}
 	if enough && r.options.MinValues != BestEffort {
 		out.TooFew = r.tooFewFor(c)
 	}

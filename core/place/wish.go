@@ -6,7 +6,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 )
 
 // Wishes says which wishes of pods count. Those that do hold until a pod cannot
@@ -133,7 +133,7 @@ func nodeWishes(s *cluster.Shape) []Wish {
 	slices.SortStableFunc(list, func(a, b cluster.Preference) int { return int(b.Weight) - int(a.Weight) })
 	var out []Wish
 	for _, p := range list {
-		if _, conflict := fit.Cross(fit.Alternatives(s), []constraint.Requirements{p.Term})[0].Conflict(p.Term); !conflict {
+		if _, conflict := feasibility.Cross(feasibility.Alternatives(s), []constraint.Requirements{p.Term})[0].Conflict(p.Term); !conflict {
 			out = append(out, Wish{term: p.Term})
 		}
 	}
@@ -157,7 +157,7 @@ func (w Wish) String() string {
 	}
 	words := make([]string, len(w.term))
 	for i, r := range w.term {
-		words[i] = fit.WantWord(r)
+		words[i] = feasibility.WantWord(r)
 	}
 	return "the preferred " + strings.Join(words, " and ")
 }

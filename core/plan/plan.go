@@ -280,7 +280,7 @@ func (u *Unplaced) Declined() bool {
 
 // Reason is an expected "no", in words a user can act on: the least that would
 // have to be different. Pool is zero when it concerns no single pool. MinValues says that
-// minValues of the pool is in the way. Rule is the rule that is hardest to meet, as core/fit
+// minValues of the pool is in the way. Rule is the rule that is hardest to meet, as core/feasibility
 // calls it; empty where it is no single one. Others says that the text sums up further pools.
 type Reason struct {
 	Pool      cluster.PoolID

@@ -6,7 +6,7 @@
 // Room answers how many more pods a place may take by these rules alone, in
 // constant time for a rule, and Put counts pods in. It follows kube-scheduler's
 // plugins PodTopologySpread and InterPodAffinity. It knows nothing about
-// resources and labels: whether a pod may run somewhere at all is for core/fit.
+// resources and labels: whether a pod may run somewhere at all is for core/feasibility.
 package topology
 
 import (

@@ -10,7 +10,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -40,7 +40,7 @@ func apply(p *cluster.Pool, values map[string][]string) error {
 		if err := c.apply(e, values[c.key]); err != nil {
 			return err
 		}
-		if fit.ForPool(p, nil).Available().Count() == 0 {
+		if feasibility.ForPool(p, nil).Available().Count() == 0 {
 			return fmt.Errorf("with %s=%s nothing is left that it may buy", c.key, strings.Join(values[c.key], " and "))
 		}
 	}
@@ -196,7 +196,7 @@ func (e *edit) admit(marked []bool) error {
 // sold marks the kinds that the pool may buy, sold out or not.
 func (e *edit) sold() []bool {
 	out := make([]bool, len(e.Catalogue.Kinds))
-	for _, o := range fit.ForPool(e.Pool, nil).Options {
+	for _, o := range feasibility.ForPool(e.Pool, nil).Options {
 		out[o.Kind] = true
 	}
 	return out

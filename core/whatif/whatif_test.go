@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/scenario"
 	"github.com/daemok/daemok/core/whatif"
 )
@@ -49,7 +49,7 @@ func parsed(t *testing.T) *cluster.Snapshot {
 
 // sells lists what a pool may buy now.
 func sells(p *cluster.Pool) string {
-	f := fit.ForPool(p, nil)
+	f := feasibility.ForPool(p, nil)
 	var out []string
 	for i := f.Available().Next(0); i >= 0; i = f.Available().Next(i + 1) {
 		o := f.Options[i]

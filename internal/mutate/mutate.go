@@ -98,7 +98,7 @@ const (
 	choosing = "core/decide/"
 	choices  = "TestStories|TestWhichAnswerIsPreferred|TestEffortGrows"
 	packing  = "core/pack/"
-	retiring = "core/retire/"
+	retiring = "core/disruption/"
 	allTests = "."
 )
 

@@ -1,11 +1,11 @@
 package main
 
 const (
-	fitNode    = "core/fit/node.go"
-	fitDaemon  = "core/fit/daemon.go"
-	fitMachine = "core/fit/machine.go"
-	fitPool    = "core/fit/pool.go"
-	fitTerm    = "core/fit/term.go"
+	fitNode    = "core/feasibility/node.go"
+	fitDaemon  = "core/feasibility/daemon.go"
+	fitMachine = "core/feasibility/machine.go"
+	fitPool    = "core/feasibility/pool.go"
+	fitTerm    = "core/feasibility/term.go"
 )
 
 // fitRules are about single places: labels, taints, amounts and ports.
@@ -13,7 +13,7 @@ func fitRules() []Rule {
 	return []Rule{
 		off("taints keep pods off nodes", fitNode, "if r := untolerated(LastingTaints(n), s.Tolerations); !r.OK() {", "if r := untolerated(LastingTaints(n), s.Tolerations); false {"),
 		off("nodes must have the labels", fitNode, "Reason { return nodeTerm(term, n) }", "Reason { return Reason{} }"),
-		off("where volumes are narrows places", "core/fit/alternatives.go", "return Cross(s.NodeTerms, s.VolumeTerms)", "return s.NodeTerms"),
+		off("where volumes are narrows places", "core/feasibility/alternatives.go", "return Cross(s.NodeTerms, s.VolumeTerms)", "return s.NodeTerms"),
 		off("taints of foreign nodes last", fitNode, `if n.Claim == "" || len(n.Taints) == 0 {`, `if len(n.Taints) == 0 {`),
 		off("a node that fell ill is waited for", fitNode, "(!started || t.Key == taintNotReady ||", "(!started && !n.Initialized || t.Key == \"\" ||"),
 		off("taints of starting nodes vanish", fitNode, "return Ephemeral(t) &&", "return false && Ephemeral(t) &&"),
@@ -48,19 +48,19 @@ func fitRules() []Rule {
 		off("daemons take room on ordered machines", fitMachine, "daemons = daemons.Max(", "_ = daemons.Max("),
 		off("who asks for what is there on request gets it", "core/cluster/cluster.go", "if requests.Get(name) == 0 {", "if true {").by("./core/cluster"),
 		off("who does not ask has none of it", "core/cluster/cluster.go", "if requests.Get(name) == 0 {", "if false {").by("./core/cluster"),
-		off("a machine of the plan has what its pods ask for", "core/settle/spot.go", "kind.Ordered(l.Requests)", "kind.Ordered(kind.Allocatable)").by("./core/settle"),
-		off("machines of the plan differ by what their pods ask for", "core/settle/model.go", "extendedIn(l.Requests), ", `"", `).by("./core/settle"),
+		off("a machine of the plan has what its pods ask for", "core/forecast/spot.go", "kind.Ordered(l.Requests)", "kind.Ordered(kind.Allocatable)").by("./core/forecast"),
+		off("machines of the plan differ by what their pods ask for", "core/forecast/model.go", "extendedIn(l.Requests), ", `"", `).by("./core/forecast"),
 		off("a machine's requirements narrow what it becomes", fitMachine, "out.And(p.Matching(r))", "_ = r"),
 
 		off("a pool's requirements narrow what is bought", fitPool, "from.within(out.rules, p.Floor.Size)", "from.within(p.Floor.Size)"),
 		off("a pool's floor leaves small machines out", fitPool, "from.within(out.rules, p.Floor.Size)", "from.within(out.rules)"),
 		off("machines leave room to pods", "core/place/buyer.go", "roomy != nil {", "roomy != nil && false {"),
 		off("room for pods gives way to limits", "core/place/roomy.go", "if !b.within.Has(i) || ", "if "),
-		off("daemon pods count for room for pods", "core/fit/daemon.go", "Keeps(&p.kinds[k], free.Memory)", "Keeps(&p.kinds[k], p.kinds[k].Allocatable.Memory)"),
+		off("daemon pods count for room for pods", "core/feasibility/daemon.go", "Keeps(&p.kinds[k], free.Memory)", "Keeps(&p.kinds[k], p.kinds[k].Allocatable.Memory)"),
 		off("what the hypervisor keeps counts for room for pods", "core/cluster/floor.go", "if sold, err := strconv.ParseInt(text, 10, 64); err == nil {", "if sold, err := strconv.ParseInt(text, 10, 64); err == nil && false {"),
-		off("of pools that are not ready pods hear after others", "core/explain/pool.go", "case wanted && p.Closed():\n\t\treturn closed", "case wanted && p.Closed():\n\t\treturn selected"),
-		off("of pools that pods do not select they hear last", "core/explain/pool.go", "cmp.Or(cmp.Compare(c.rank, other.rank), ", "cmp.Or("),
-		off("a floor that is in the way is named", "core/fit/why.go", "case p.floored(r):", "case false:"),
+		off("of pools that are not ready pods hear after others", "core/explanation/pool.go", "case wanted && p.Closed():\n\t\treturn closed", "case wanted && p.Closed():\n\t\treturn selected"),
+		off("of pools that pods do not select they hear last", "core/explanation/pool.go", "cmp.Or(cmp.Compare(c.rank, other.rank), ", "cmp.Or("),
+		off("a floor that is in the way is named", "core/feasibility/why.go", "case p.floored(r):", "case false:"),
 		off("a pool's labels narrow what is bought", fitPool, "for _, l := range p.Labels {\n\t\tif p.Defines(l.Key) {", "for _, l := range p.Labels {\n\t\tif false {"),
 		off("what must be asked for is not for others", fitPool, "if offer.Asked(p.rules) {", "if true {"),
 		off("a pool asks for what must be asked for", fitPool, "if offer.Asked(p.rules) {", `if offer.Unless.Key == "" {`),

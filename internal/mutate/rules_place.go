@@ -35,7 +35,7 @@ func placeRules() []Rule {
 		off("volumes of pods that are there are attached", placeSeat, "s.free[at]--", "_ = at"),
 		off("initialized nodes are filled first", placeSeat, "cmp.Compare(rank(a.node.Initialized), rank(b.node.Initialized)),", "0,"),
 		off("full nodes are filled first", placeSeat, "slices.Compare(a.free, b.free),", "slices.Compare(b.free, a.free),"),
-		off("nodes to be avoided are used last", placeSeat, "s.admits(lv.wants).OK() && !(lv.strict && fit.Avoided(s.taints, lv.wants.Tolerations))", "s.admits(lv.wants).OK()"),
+		off("nodes to be avoided are used last", placeSeat, "s.admits(lv.wants).OK() && !(lv.strict && feasibility.Avoided(s.taints, lv.wants.Tolerations))", "s.admits(lv.wants).OK()"),
 		off("pods go where their machine was bought", placeSeat, "if r.used(g.kin) || !lv.admitted(s, len(r.seats)) || r.roomOn(s, g, lv) == 0 {", "if lv != nil {"),
 
 		off("pods of leaving nodes get a place", placeIntake, "if p := &s.Nodes[i].Pods[j]; p.Moves() {", "if p := &s.Nodes[i].Pods[j]; p.Moves() && false {"),
@@ -50,7 +50,7 @@ func placeRules() []Rule {
 		off("high priority comes first", placeIntake, "cmp.Compare(y.Priority, x.Priority),", "0,"),
 		off("large pods come first", placeIntake, "cmp.Compare(y.Requests.CPU, x.Requests.CPU),", "0,"),
 		off("pods that leave count no more where they were", placeIntake, "!n.Deleting || !p.Moves()", "p != nil"),
-		off("pods that run take what they hold", "core/cluster/cluster.go", "if p.Holds != nil {", "if false {").by("./core/retire"),
+		off("pods that run take what they hold", "core/cluster/cluster.go", "if p.Holds != nil {", "if false {").by("./core/disruption"),
 		off("those that come in their place take what these ask for", "core/cluster/cluster.go", "p.Node, p.Holds = node, nil", "p.Node = node").by("./core/place"),
 		off("a leaving node that a pod keeps is a domain", "core/cluster/cluster.go", "return n.Deleting && !slices.ContainsFunc(", "return n.Deleting || slices.ContainsFunc("),
 		off("pods that found no home get a machine by itself", placePlace, "!r.fold() && !r.rescue()", "!r.fold()"),
@@ -96,9 +96,9 @@ func placeRules() []Rule {
 		off("pods that a plan places on a node count", placeSeat, "r.board.Put(lv.rules, s.place, n, false)", "_ = s"),
 		off("pods that a plan buys for count", placeHomes, "r.board.PutAhead(lv.rules, s.spot, n)", "_ = n"),
 		off("zones that can be bought in are domains", placeHomes, "r.board.Open(lv.rules, m.spot)", "_ = m"),
-		off("a machine is bought where its pods may be", "core/place/market.go", "bound.NodeTerms = fit.Cross(lv.wants.NodeTerms, []constraint.Requirements{pins})", "_ = []constraint.Requirements{pins}"),
+		off("a machine is bought where its pods may be", "core/place/market.go", "bound.NodeTerms = feasibility.Cross(lv.wants.NodeTerms, []constraint.Requirements{pins})", "_ = []constraint.Requirements{pins}"),
 		off("every label that pods are spread over tells spots apart", "core/place/market.go", "range keys {\n\t\ttext = binary", "range keys[max(0, len(keys)-4):] {\n\t\ttext = binary"),
-		off("pools to be avoided come last", "core/place/market.go", "if lv.strict && fit.Avoided(b.Taints, lv.wants.Tolerations) {", "if false {"),
+		off("pools to be avoided come last", "core/place/market.go", "if lv.strict && feasibility.Avoided(b.Taints, lv.wants.Tolerations) {", "if false {"),
 
 		off("pods that were too early come late", placeReplay, "for again := len(lost) > 0; again; {", "for again := false; again; {"),
 		off("a machine without pods counts no more", placeReplay, "if l.gone {\n\t\t\tcontinue", "if false {\n\t\t\tcontinue"),
@@ -128,7 +128,7 @@ func placeRules() []Rule {
 		off("minValues tears no pods apart that a machine is bought for", "core/place/minvalues.go", "if !e.whole {", "if true {").
 			and("core/place/minvalues.go", "e.g == nil || e.g.bond != nil && !e.whole", "e.g == nil || e.g.bond != nil"),
 		off("minValues tears no pods apart that ride along", "core/place/minvalues.go", "if torn || r.groups[p.group].bond == nil {", "if torn || r.groups[p.group] != nil {"),
-		off("minValues are kept when pods ride along", "core/place/packing.go", "out, why := r.keepMinValues(b, full, errand{g: r.groups[own.parts[0].group]})", "out, why := full, fit.Reason{}").
+		off("minValues are kept when pods ride along", "core/place/packing.go", "out, why := r.keepMinValues(b, full, errand{g: r.groups[own.parts[0].group]})", "out, why := full, feasibility.Reason{}").
 			and("core/place/packing.go", "	\"github.com/daemok/daemok/core/cluster\"\n", "	\"github.com/daemok/daemok/core/cluster\"\n	\"github.com/daemok/daemok/core/fit\"\n"),
 		off("a reservation is had as often as it says", "core/place/stock.go", "r.stocks[s.Name]--\n\t\tif", "if"),
 		off("a machine draws on all stocks of its offer", "core/place/stock.go", "\t\t\tout = min(out, left)", "\t\t\treturn left"),

@@ -1,20 +1,20 @@
 package main
 
 const (
-	retireFile      = "core/retire/retire.go"
-	candidateFile   = "core/retire/candidate.go"
-	driftFile       = "core/retire/drift.go"
-	renewFile       = "core/retire/renew.go"
-	expireFile      = "core/retire/expire.go"
-	consolidateFile = "core/retire/consolidate.go"
-	guardsFile      = "core/retire/guards.go"
-	recentFile      = "core/retire/recent.go"
-	worthFile       = "core/retire/worth.go"
-	replaceFile     = "core/retire/replace.go"
+	retireFile      = "core/disruption/disruption.go"
+	candidateFile   = "core/disruption/candidate.go"
+	driftFile       = "core/disruption/drift.go"
+	renewFile       = "core/disruption/renew.go"
+	expireFile      = "core/disruption/expire.go"
+	consolidateFile = "core/disruption/consolidate.go"
+	guardsFile      = "core/disruption/guards.go"
+	recentFile      = "core/disruption/recent.go"
+	worthFile       = "core/disruption/worth.go"
+	replaceFile     = "core/disruption/replace.go"
 	orderedFile     = "core/cluster/ordered.go"
-	withdrawFile    = "core/retire/withdraw.go"
+	withdrawFile    = "core/disruption/withdraw.go"
 	stayFile        = "core/decide/hold.go"
-	standbyFile     = "core/retire/standby.go"
+	standbyFile     = "core/disruption/standby.go"
 )
 
 // retireRules are about nodes that leave.
@@ -24,12 +24,12 @@ func retireRules() []Rule {
 		off("what has room on nodes that are up does not wait", stayFile, `|| placed && on == "":`, ":"),
 		off("pods are held no longer than leaves them time to end", stayFile, "|| !s.Now.Before(n.EvictBy()) {", "{"),
 		off("a node that has not started is waited for", stayFile, "n.Initialized && n.Ready", "n.Ready"),
-		off("wishes that hold are held", "core/retire/wish.go", "if place.Crowded(c.Node, p) {", "if c != nil {"),
-		off("wishes that plans would follow are held", "core/retire/wish.go", "if worth == nil {\n\t\treturn nil", "if worth == nil {\n\t\tworth = func(*cluster.Shape) place.Wishes { return place.NotOfHosts }"),
-		off("plans tell which wishes were set aside", "core/retire/wish.go", "if wishes == nil {", "if true {"),
+		off("wishes that hold are held", "core/disruption/wish.go", "if place.Crowded(c.Node, p) {", "if c != nil {"),
+		off("wishes that plans would follow are held", "core/disruption/wish.go", "if worth == nil {\n\t\treturn nil", "if worth == nil {\n\t\tworth = func(*cluster.Shape) place.Wishes { return place.NotOfHosts }"),
+		off("plans tell which wishes were set aside", "core/disruption/wish.go", "if wishes == nil {", "if true {"),
 		off("wishes that do not hold keep no node", consolidateFile, "if q.Wishes = x.worthwhile(q, c); q.Wishes != nil {", "if false {"),
-		off("pods of nodes that are replaced get machines as pods that wait do", "core/retire/ask.go", "if len(answer.Launches) > 0 {", "if false {"),
-		off("pods do not move to nodes of a deleted pool", "core/retire/ask.go", "q.Open, q.Why = x.ofPoolsThatStay(), true", "q.Open, q.Why = nil, true"),
+		off("pods of nodes that are replaced get machines as pods that wait do", "core/disruption/ask.go", "if len(answer.Launches) > 0 {", "if false {"),
+		off("pods do not move to nodes of a deleted pool", "core/disruption/ask.go", "q.Open, q.Why = x.ofPoolsThatStay(), true", "q.Open, q.Why = nil, true"),
 		off("of a deleted pool empty nodes go for that", retireFile, "|| c.Drifted == cluster.PoolDeleted {", "{"),
 		off("nodes that are going are not removed again", candidateFile, `if n.Claim == "" || n.Deleting ||`, `if n.Claim == "" ||`),
 		off("starting nodes stay", candidateFile, "|| !n.Initialized ||", "||"),
@@ -38,9 +38,9 @@ func retireRules() []Rule {
 		off("and not before their age", renewFile, "ever && !at.After(now) &&", "ever && !at.IsZero() &&"),
 		off("nor where something is in the way", renewFile, "if !x.mayBeReplaced(c, plan.Expired) {", "if false {"),
 		off("nor without a place for their pods", renewFile, "if no(answer) {", "if false {"),
-		off("nor by force", "core/retire/budget.go", "reason == plan.Expired && !c.ExpiresAt.IsZero()", "reason == plan.Expired"),
+		off("nor by force", "core/disruption/budget.go", "reason == plan.Expired && !c.ExpiresAt.IsZero()", "reason == plan.Expired"),
 		off("they go before those that drifted", retireFile, "x.renewal(asked), x.drift(asked)", "x.drift(asked), x.renewal(asked)"),
-		off("no pods move to them", "core/retire/ask.go", "return !c.outlived(x.snapshot.Now) &&", "return"),
+		off("no pods move to them", "core/disruption/ask.go", "return !c.outlived(x.snapshot.Now) &&", "return"),
 		off("a plan is made once they are as old", retireFile, "if at, ever := c.renewAt(); ever {", "if at, ever := c.renewAt(); false && ever {"),
 		off("nodes that are not to be consolidated stay", candidateFile, "return c.DoNotConsolidate &&", "return false &&"),
 		off("empty nodes are closed before their time where they are to go on time", retireFile, "return at.Add(-c.lead()), ok", "return at, ok"),
@@ -70,27 +70,27 @@ func retireRules() []Rule {
 		off("several budgets hold a pod", guardsFile, `if strings.Contains(p.Guards, ",") {`, `if strings.Contains(p.Guards, ";") {`),
 		off("to save money no work ends for good", candidateFile, "if SavesMoney(reason) {", "if false {"),
 		off("what drifted goes whatever work ends", candidateFile, "if SavesMoney(reason) {", "if true {"),
-		off("pods of a Job are evicted no more than may fail", "core/retire/oneoff.go", "failing[jobOf(p)] > p.Retries {", "false {"),
+		off("pods of a Job are evicted no more than may fail", "core/disruption/oneoff.go", "failing[jobOf(p)] > p.Retries {", "false {"),
 		off("those of several nodes count together", consolidateFile, "cmp.Or(x.leaderless(c, false), x.failsJob(c))", "x.leaderless(c, false)"),
-		off("those of nodes that go already count", "core/retire/oneoff.go", "n.Deleting {", "n == nil {"),
-		off("pods of Jobs do not keep a node from being emptied", "core/retire/emptying.go", "holds(&p) && !p.Completes &&", "holds(&p) &&"),
-		off("they are not among the pods that stay", "core/retire/emptying.go", "if p.Moves() && !p.Completes {", "if p.Moves() {"),
-		off("those that end do not count", "core/retire/oneoff.go", "p.Retries > 0 && !p.Ending {", "p.Retries > 0 {"),
+		off("those of nodes that go already count", "core/disruption/oneoff.go", "n.Deleting {", "n == nil {"),
+		off("pods of Jobs do not keep a node from being emptied", "core/disruption/emptying.go", "holds(&p) && !p.Completes &&", "holds(&p) &&"),
+		off("they are not among the pods that stay", "core/disruption/emptying.go", "if p.Moves() && !p.Completes {", "if p.Moves() {"),
+		off("those that end do not count", "core/disruption/oneoff.go", "p.Retries > 0 && !p.Ending {", "p.Retries > 0 {"),
 		off("nodes with pods stay", retireFile, "if !IsEmpty(c.Node) ||", "if"),
 		off("pools that keep empty nodes do", retireFile, "if policy.Never ||", "if"),
 		off("empty nodes wait for their time", retireFile, "return ok && !at.After(x.snapshot.Now)", "return ok && !at.IsZero()"),
 		off("nodes that waiting pods need stay", retireFile, "|| x.needed(c.Name)\n", "\n"),
 		off("nodes that take pods do not go", retireFile, "x.takes[p.Target] = true", "_ = p"),
-		off("the budget holds", "core/retire/budget.go", "b.shares[c.Pool].Used+1 > allowed.Most {", "allowed.Most < 0 {"),
-		off("a move uses the budget up", "core/retire/budget.go", "share.Used++", "_ = share"),
-		off("a breaker stops nodes", "core/retire/budget.go", "breaker.Gone+1 > breaker.Most {", "breaker.Gone < 0 {"),
-		off("a breaker counts what goes", "core/retire/budget.go", "b.breakers[i].Gone++", "_ = i"),
-		off("a breaker counts its own pools alone", "core/cluster/policy.go", "return slices.Contains(b.Pools, pool)", "return len(b.Pools) > 0 || slices.Contains(b.Pools, pool)").by("./core/retire"),
-		off("a breaker does not stop nodes that are too old", "core/retire/budget.go", "if reason == plan.Expired &&", "if len(b.breakers) == 0 && reason == plan.Expired &&"),
+		off("the budget holds", "core/disruption/budget.go", "b.shares[c.Pool].Used+1 > allowed.Most {", "allowed.Most < 0 {"),
+		off("a move uses the budget up", "core/disruption/budget.go", "share.Used++", "_ = share"),
+		off("a breaker stops nodes", "core/disruption/budget.go", "breaker.Gone+1 > breaker.Most {", "breaker.Gone < 0 {"),
+		off("a breaker counts what goes", "core/disruption/budget.go", "b.breakers[i].Gone++", "_ = i"),
+		off("a breaker counts its own pools alone", "core/cluster/policy.go", "return slices.Contains(b.Pools, pool)", "return len(b.Pools) > 0 || slices.Contains(b.Pools, pool)").by("./core/disruption"),
+		off("a breaker does not stop nodes that are too old", "core/disruption/budget.go", "if reason == plan.Expired &&", "if len(b.breakers) == 0 && reason == plan.Expired &&"),
 		off("a pool may let every saving count", worthFile, "said != (cluster.Payback{})", "said.PodDollars+said.LeastShare > 0"),
 		off("a pool says what moving a pod costs", worthFile, "case x.paysBackIn(c, saves) > paysBackWithin:", "case false:"),
 		off("a pool says which share must be saved", replaceFile, "case p.LeastShare > 0:", "case false:"),
-		off("drift has its own budget", "core/retire/budget.go", "return p.Drifted", "return p.Empty"),
+		off("drift has its own budget", "core/disruption/budget.go", "return p.Drifted", "return p.Empty"),
 		off("daemon pods do not hold a node", retireFile, "!p.Daemon && !p.Mirror", "!p.Mirror"),
 		off("static pods do not hold a node", retireFile, "!p.Daemon && !p.Mirror", "!p.Daemon"),
 		off("pods that end do not hold a node", retireFile, "!p.Mirror && !p.Ending", "!p.Mirror"),
@@ -102,8 +102,8 @@ func retireRules() []Rule {
 		off("a drain that would not end is not begun", driftFile, "case stall != \"\":", "case false:"),
 		off("it ends where pods have a term", driftFile, "!no(answer) && !c.HasGrace", "!no(answer)"),
 		off("nor to save money", consolidateFile, "cmp.Or(x.trim(c, a, saves), x.stalls(c, a))", "x.trim(c, a, saves)"),
-		off("as many are out as may be", "core/retire/stall.go", "if e.out == e.most {", "if e.out == 1 {"),
-		off("closed nodes do not count where spreads honour taints", "core/retire/stall.go", "s.Soft || s.HonourTaints ||", "s.Soft ||"),
+		off("as many are out as may be", "core/disruption/stall.go", "if e.out == e.most {", "if e.out == 1 {"),
+		off("closed nodes do not count where spreads honour taints", "core/disruption/stall.go", "s.Soft || s.HonourTaints ||", "s.Soft ||"),
 		off("drift at the limit waits", driftFile, "case c.pool.Policy.DeleteFirst && ", "case "),
 		off("where it may go first only what it frees counts", driftFile, "return !no(x.ask(place.Question{", "return true || !no(x.ask(place.Question{"),
 		off("what goes first frees limits", driftFile, "Freed: true, ", ""),
@@ -147,10 +147,10 @@ func retireRules() []Rule {
 		off("it ends with the hour", retireFile, "_, until := c.rests(s.Now); !until.IsZero()", "_, until := c.rests(s.Now); false"),
 		off("payback can be off", worthFile, "cluster.Payback{Off: x.options.EverySaving}", "cluster.Payback{}"),
 		off("Balanced weighs", worthFile, "if float64(balance*saved) < disturbed {", "if false {"),
-		off("replacements become nothing dearer", "core/retire/trim.go", "ok && worst <= limit {", "ok && worst >= 0 {"),
-		off("spot replaces spot where many kinds are left", "core/retire/trim.go", "if fewest > 0 && len(fit) < fewest {", "if false {"),
-		off("replacements keep minValues", "core/retire/trim.go", "breaks && !l.Relaxed {", "breaks && false {"),
-		off("what is cut to the cheapest kinds keeps minValues", "core/retire/trim.go", "_, breaks := broken(l, kinds[:n], zones); !breaks", "true"),
+		off("replacements become nothing dearer", "core/disruption/trim.go", "ok && worst <= limit {", "ok && worst >= 0 {"),
+		off("spot replaces spot where many kinds are left", "core/disruption/trim.go", "if fewest > 0 && len(fit) < fewest {", "if false {"),
+		off("replacements keep minValues", "core/disruption/trim.go", "breaks && !l.Relaxed {", "breaks && false {"),
+		off("what is cut to the cheapest kinds keeps minValues", "core/disruption/trim.go", "_, breaks := broken(l, kinds[:n], zones); !breaks", "true"),
 		off("what people ordered is not withdrawn", withdrawFile, "if !m.Planned || m.Replacement", "if m.Replacement"),
 		off("what comes for pods of nodes that are leaving is not withdrawn", withdrawFile, "m.Replacement || m.Launched", "m.Launched"),
 		off("what is bought is not withdrawn", withdrawFile, "m.Replacement || m.Launched ||", "m.Replacement ||"),
@@ -169,11 +169,11 @@ func retireRules() []Rule {
 		off("an order stays until another pod has come in place of an evicted one", "core/decide/decide.go", "slices.Concat(placed.Placements, coming.Placements)", "placed.Placements"),
 		off("an empty node stays until another pod has come in place of an evicted one", "core/decide/decide.go", "leave(promised(s, coming.Placements),", "leave(s,"),
 		off("pods that wait take no place of those that are expected", "core/decide/coming.go", "promises[to] = append(promises[to], p.Pod)", "promises[to] = nil"),
-		off("a node that pods are coming to does not go before its age", "core/retire/expire.go", " && len(c.BoughtFor) == 0 {", " {"),
+		off("a node that pods are coming to does not go before its age", "core/disruption/expire.go", " && len(c.BoughtFor) == 0 {", " {"),
 		off("an order for a pod that is expected and has no place stays", "core/decide/decide.go", "slices.Concat(placed.Unplaced, coming.Unplaced)", "placed.Unplaced"),
 		off("orders for pods that are expected have room for those of daemons", "core/decide/coming.go", "with.Pools[i].NotReady = \"nothing", "with.Pools[i].ID.Name = \"nothing"),
 		off("pods of nodes that go take no place of those that are expected", "core/decide/decide.go", "taken := slices.Concat(placed.Placements, coming)", "taken := placed.Placements"),
-		off("machines that are given back use no budget", "core/retire/share.go", "|| n.MachineEnds {", "{"),
-		off("nodes that are not ready use the budget", "core/retire/share.go", "if n.Deleting || !n.Ready {", "if n.Deleting {"),
+		off("machines that are given back use no budget", "core/disruption/share.go", "|| n.MachineEnds {", "{"),
+		off("nodes that are not ready use the budget", "core/disruption/share.go", "if n.Deleting || !n.Ready {", "if n.Deleting {"),
 	}
 }

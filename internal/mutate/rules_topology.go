@@ -68,7 +68,7 @@ func aboutOtherPods() []Rule {
 		off("pods that others need beside them are kept for these", placeFill, "n -= max(0, wants[t]-f.met[t])", "_ = wants[t]"),
 		off("crews ride along", placeFill, "if c == nil || f.refused[c] ||", "if c != nil || f.refused[c] ||"),
 		off("a crew goes to the pool that has room for it", "core/place/buy.go", "amount.Fits(b.free[b.Options[i].Kind], c.sum)", "amount.Fits(b.free[b.Options[i].Kind], c.sum[:0])"),
-		off("those who are left of a crew hear why", "core/explain/explain.go", "if torn, ok := u.Search.Torn(); ok {", "if torn, ok := u.Search.Torn(); ok && false {"),
+		off("those who are left of a crew hear why", "core/explanation/explain.go", "if torn, ok := u.Search.Torn(); ok {", "if torn, ok := u.Search.Torn(); ok && false {"),
 		off("a chain of zones is followed to its end", "core/place/follow.go", "visit(out[i].kin.required(), out[i].keys)", "_ = i"),
 		off("a volume that pods share is judged by itself", topologyRules, "!n.Apart && n.Volume == volume {\n\t\t\twho", "!n.Apart && !volume {\n\t\t\twho"),
 

@@ -24,18 +24,18 @@ func TestDirectionsNotice(t *testing.T) {
 		want     string // fragment of the one violation; empty for none
 	}{
 		"nothing about a core that stays at home": {
-			[]Package{{ImportPath: in("core/place"), Imports: []string{"fmt", in("core/fit")}}, {ImportPath: in("core/fit")}, fmtPackage, osPackage}, ""},
+			[]Package{{ImportPath: in("core/place"), Imports: []string{"fmt", in("core/feasibility")}}, {ImportPath: in("core/feasibility")}, fmtPackage, osPackage}, ""},
 		"a core that knows a cloud": {
 			[]Package{{ImportPath: in("core/place"), Imports: []string{in("cloud")}}, {ImportPath: in("cloud")}},
 			"core/place imports " + in("cloud") + ": the core decides on values"},
 		"a core that logs": {
-			[]Package{{ImportPath: in("core/fit"), Imports: []string{"log/slog"}}, slog}, "core/fit imports log/slog: the core has no log"},
+			[]Package{{ImportPath: in("core/feasibility"), Imports: []string{"log/slog"}}, slog}, "core/feasibility imports log/slog: the core has no log"},
 		"a core that locks": {
-			[]Package{{ImportPath: in("core/fit"), Imports: []string{"sync"}}, sync}, "goroutines of the core live in core/parallel"},
+			[]Package{{ImportPath: in("core/feasibility"), Imports: []string{"sync"}}, sync}, "goroutines of the core live in core/parallel"},
 		"nothing about locks in core/parallel": {
 			[]Package{{ImportPath: in("core/parallel"), Imports: []string{"sync"}}, sync}, ""},
 		"a layer that looks up": {
-			[]Package{{ImportPath: in("core/cluster"), Imports: []string{in("core/fit")}}, {ImportPath: in("core/fit")}},
+			[]Package{{ImportPath: in("core/cluster"), Imports: []string{in("core/feasibility")}}, {ImportPath: in("core/feasibility")}},
 			"the core is layered: cluster comes before it"},
 		"a cloud that knows Kubernetes": {
 			[]Package{{ImportPath: in("cloud/aws/userdata"), Imports: []string{meta.ImportPath}}, meta}, "it does not know Kubernetes"},
@@ -51,7 +51,7 @@ func TestDirectionsNotice(t *testing.T) {
 			[]Package{{ImportPath: in("kube/translate"), Imports: []string{in("cloud/aws")}}, {ImportPath: in("cloud/aws")}},
 			"it meets the cloud in controller"},
 		"a loop that uses the old API": {
-			[]Package{{ImportPath: in("controller/pool"), Imports: []string{in("kube/legacy")}}, {ImportPath: in("kube/legacy")}}, "is a leaf"},
+			[]Package{{ImportPath: in("controller/nodepool"), Imports: []string{in("kube/legacy")}}, {ImportPath: in("kube/legacy")}}, "is a leaf"},
 		"a main module that links the lab": {
 			[]Package{{ImportPath: in("cmd/daemok"), Imports: []string{in("lab/cluster")}}, {ImportPath: in("lab/cluster")}}, "a module of its own"},
 		"a demo that peeks into the product": {
@@ -81,11 +81,11 @@ func TestDirectionsNotice(t *testing.T) {
 
 func TestCheckSiblingsNoticesALoopThatCallsAnother(t *testing.T) {
 	packages := []Package{
-		{ImportPath: in("controller/claim"), Imports: []string{in("controller/drain"), in("controller/claim/steps"), in("core/plan")}},
-		{ImportPath: in("controller/drain")},
+		{ImportPath: in("controller/nodeclaim"), Imports: []string{in("controller/termination"), in("controller/nodeclaim/steps"), in("core/plan")}},
+		{ImportPath: in("controller/termination")},
 	}
 	found := CheckSiblings(packages, "controller", "no callbacks")
-	want := "controller/claim imports " + in("controller/drain") + ": no callbacks"
+	want := "controller/nodeclaim imports " + in("controller/termination") + ": no callbacks"
 	if len(found) != 1 || found[0].String() != want {
 		t.Errorf("CheckSiblings = %v; want %q alone", found, want)
 	}
@@ -94,7 +94,7 @@ func TestCheckSiblingsNoticesALoopThatCallsAnother(t *testing.T) {
 func TestCheckTestImportsNoticesHelpersFromOutside(t *testing.T) {
 	packages := []Package{{
 		ImportPath:   in("core/place"),
-		TestImports:  []string{"testing", "golang.org/x/tools/txtar", in("core/fit")},
+		TestImports:  []string{"testing", "golang.org/x/tools/txtar", in("core/feasibility")},
 		XTestImports: []string{"example.com/assert"},
 	}}
 	found := CheckTestImports(packages, "core", "golang.org/x/tools/txtar")

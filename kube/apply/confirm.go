@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/core/retire"
 	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -193,7 +193,7 @@ func (a *Applier) lookAtPods(ctx context.Context, r *leaver, claim *karpv1.NodeC
 		return err
 	}
 	inAnyEvent := r.forced() || r.Reason == plan.Drifted && claim.Spec.TerminationGracePeriod != ""
-	over, owners := guards{Applier: a, in: map[string][]guard{}, all: retire.Guards{}}, serving.Owners{From: a.Live}
+	over, owners := guards{Applier: a, in: map[string][]guard{}, all: disruption.Guards{}}, serving.Owners{From: a.Live}
 	var moving []string
 	var pods []cluster.Pod
 	for i := range list.Items {
@@ -225,7 +225,7 @@ func (a *Applier) lookAtPods(ctx context.Context, r *leaver, claim *karpv1.NodeC
 			moving = append(moving, string(pod.UID))
 		}
 	}
-	if why := retire.EndsWork(pods); why != "" && retire.SavesMoney(r.Reason) {
+	if why := disruption.EndsWork(pods); why != "" && disruption.SavesMoney(r.Reason) {
 		return fmt.Errorf("%w: node %s: %s", ErrChanged, r.Node, why)
 	}
 	if !translate.IsExpired(claim, a.Now()) { // one that is too old goes whether there are places or not

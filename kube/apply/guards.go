@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/retire"
+	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -21,7 +21,7 @@ import (
 type guards struct {
 	*Applier
 	in  map[string][]guard
-	all retire.Guards
+	all disruption.Guards
 }
 
 type guard struct {

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/core/retire"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/mark"
@@ -58,7 +58,7 @@ func (p *livePool) take(r *request) error {
 	if r.again {
 		p.nodes[i].Deleting = false
 	}
-	share := retire.Shares(p.nodes)[r.Pool]
+	share := disruption.Shares(p.nodes)[r.Pool]
 	allowed := translate.Allowed(p.object.Disruption.Budgets, budgetFor(r.Reason), share.Nodes, p.at)
 	if share.Used >= allowed.Most {
 		return fmt.Errorf("%w: %s", ErrChanged, share.Against(r.Pool, allowed))

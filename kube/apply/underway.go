@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 )
 
@@ -219,7 +219,7 @@ func (x places) seat(p cluster.Pod, to seat, roomy bool) bool {
 	}
 	m := x.machines[to.target]
 	switch {
-	case n != nil && (!roomy || p.Shape.Requests.FitsIn(fit.Free(n, x.daemons))):
+	case n != nil && (!roomy || p.Shape.Requests.FitsIn(feasibility.Free(n, x.daemons))):
 		p = p.MovedTo(n.Name)
 		p.Returns = true
 		n.Add(p)

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/core/retire"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/snapshot"
@@ -108,7 +108,7 @@ func Of(s *cluster.Snapshot, id cluster.PoolID) Progress {
 			out.Nodes = append(out.Nodes, n.Name)
 		}
 	}
-	out.Allowed, out.Because = retire.Allowed(s, id, plan.Drifted)
+	out.Allowed, out.Because = disruption.Allowed(s, id, plan.Drifted)
 	out.Lasts = out.lasts(terms(s, id, func(grace time.Duration) time.Duration { return grace }), func(left int64) int64 { return left })
 	return out
 }

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/quantity"
-	"github.com/daemok/daemok/core/retire"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -353,7 +353,7 @@ func (b *builder) closed() {
 
 // pools adds up what each pool owns: its nodes and its ordered machines.
 func (b *builder) pools() {
-	now, shares, boots, owned := b.out.Now, retire.Shares(b.out.Nodes), b.k.bootsOf(), b.owned()
+	now, shares, boots, owned := b.out.Now, disruption.Shares(b.out.Nodes), b.k.bootsOf(), b.owned()
 	for _, o := range b.k.pools {
 		p, err := translate.Pool(o, shares[o.ID].Nodes, now)
 		if err != nil {

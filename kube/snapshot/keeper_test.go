@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/retire"
+	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -263,7 +263,7 @@ func TestEmptiness(t *testing.T) {
 			tt.do(k)
 			n := &k.Snapshot().Nodes[0]
 			got := n.QuietSince
-			if !retire.IsEmpty(n) {
+			if !disruption.IsEmpty(n) {
 				got = time.Time{}
 			}
 			if !got.Equal(tt.want) {

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/retire"
+	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -71,7 +71,7 @@ func isToGo(n *corev1.Node) bool {
 // collector, which ends them later.
 func (k *Keeper) nodeWent(name string) {
 	now := k.now()
-	maps.DeleteFunc(k.went, func(_ string, at time.Time) bool { return now.Sub(at) >= retire.Lately })
+	maps.DeleteFunc(k.went, func(_ string, at time.Time) bool { return now.Sub(at) >= disruption.Lately })
 	if isToGo(k.nodes[name]) {
 		k.went[name] = now
 	}
@@ -95,7 +95,7 @@ func (l lineage) follow(p *cluster.Pod, now time.Time) {
 	of := owner{p.Namespace, p.Owner}
 	l.forgetOf(of, now)
 	if list := l[of]; len(list) > 0 && !p.Ending {
-		retire.Follow(p, &list[0].pod, list[0].at)
+		disruption.Follow(p, &list[0].pod, list[0].at)
 		l[of] = list[1:]
 	}
 }
@@ -108,7 +108,7 @@ func (l lineage) forget(now time.Time) {
 }
 
 func (l lineage) forgetOf(of owner, now time.Time) {
-	l[of] = slices.DeleteFunc(l[of], func(e evicted) bool { return now.Sub(e.at) >= retire.Lately })
+	l[of] = slices.DeleteFunc(l[of], func(e evicted) bool { return now.Sub(e.at) >= disruption.Lately })
 	if len(l[of]) == 0 {
 		delete(l, of)
 	}

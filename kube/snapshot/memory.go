@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/daemok/daemok/core/retire"
+	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -41,7 +41,7 @@ func (k *Keeper) Memory() Memory {
 		}
 	}
 	for _, e := range k.pods {
-		if m := (Moved{e.pod.Moved, e.pod.MovedAt}); m.Times > 0 && now.Sub(m.At) < retire.Lately {
+		if m := (Moved{e.pod.Moved, e.pod.MovedAt}); m.Times > 0 && now.Sub(m.At) < disruption.Lately {
 			out.Moved[e.pod.UID] = m
 		}
 	}

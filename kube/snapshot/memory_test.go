@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/daemok/daemok/core/retire"
+	"github.com/daemok/daemok/core/disruption"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
@@ -31,8 +31,8 @@ func TestAMemoryIsHandedOn(t *testing.T) {
 		}
 	}
 	moved(k, "once", 1, time.Minute)
-	moved(k, "twice", 2, retire.Lately-time.Minute)
-	moved(k, "long-ago", 1, retire.Lately)
+	moved(k, "twice", 2, disruption.Lately-time.Minute)
+	moved(k, "long-ago", 1, disruption.Lately)
 	gone := claimOf("gone", karpv1.ClaimRegistered)
 	gone.DeletionTimestamp = &metav1.Time{Time: now.Add(-time.Hour)}
 	k.ClaimSeen(gone)

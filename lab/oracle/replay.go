@@ -11,7 +11,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/kube/api"
 )
@@ -110,7 +110,7 @@ func (st *stage) addNodes() error {
 			continue
 		}
 		shown := n.DeepCopy()
-		lasting := fit.LastingTaints(as)
+		lasting := feasibility.LastingTaints(as)
 		shown.Spec.Taints = slices.DeleteFunc(shown.Spec.Taints, func(t corev1.Taint) bool {
 			return !slices.ContainsFunc(lasting, func(l constraintTaint) bool {
 				return l.Key == t.Key && l.Value == t.Value && string(l.Effect) == string(t.Effect)

@@ -1,13 +1,13 @@
 package record
 
 import (
-	"github.com/daemok/daemok/core/retire"
+	"github.com/daemok/daemok/core/disruption"
 )
 
 // unhealthy says of every node that is unhealthy by a rule of its pool whether and when it
 // is repaired, and what stops that.
 func (m *minutes) unhealthy() {
-	for _, r := range retire.Unhealthy(m.s) {
+	for _, r := range disruption.Unhealthy(m.s) {
 		due, said, why := !r.Due.After(m.s.Now), "is unhealthy, and is repaired at "+moment(r.Due)+" unless it is well before", r.Cause()
 		more := []string{r.Others + ", none is repaired"}
 		switch {

@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
-	"github.com/daemok/daemok/core/retire"
 )
 
 // pools says of every pool what it may do now.
 func (m *minutes) pools() {
-	shares, wanting, deleted := retire.Shares(m.s.Nodes), m.wanting(), m.deleted()
+	shares, wanting, deleted := disruption.Shares(m.s.Nodes), m.wanting(), m.deleted()
 	for i := range m.s.Pools {
 		p := &m.s.Pools[i]
 		about := ofPool(p.ID)
@@ -97,8 +97,8 @@ func limits(p *cluster.Pool) string {
 
 // lets tells whether nodes of a pool may go by choice now, and what says so:
 // budgets, policies, their breakers, or a freeze.
-func (m *minutes) lets(p *cluster.Pool, share retire.Share) (said, why string) {
-	n, why := retire.Allowed(m.s, p.ID, plan.Empty, plan.Drifted, plan.Underutilized)
+func (m *minutes) lets(p *cluster.Pool, share disruption.Share) (said, why string) {
+	n, why := disruption.Allowed(m.s, p.ID, plan.Empty, plan.Drifted, plan.Underutilized)
 	if n > 0 {
 		return "lets nodes go by choice", fmt.Sprintf("allowed now: %d; %s", n, budgets(p, share))
 	}
@@ -106,13 +106,13 @@ func (m *minutes) lets(p *cluster.Pool, share retire.Share) (said, why string) {
 }
 
 // budgets tells how many nodes of a pool may go now, and why no more.
-func budgets(p *cluster.Pool, share retire.Share) string {
+func budgets(p *cluster.Pool, share disruption.Share) string {
 	text := fmt.Sprintf("of %d nodes %d are going or not ready; there may be", share.Nodes, share.Used)
 	for i, reason := range []plan.RemovalReason{plan.Empty, plan.Drifted, plan.Underutilized} {
 		if i > 0 {
 			text += ","
 		}
-		a := retire.Allowance(&p.Policy, reason)
+		a := disruption.Allowance(&p.Policy, reason)
 		text += fmt.Sprintf(" %d %s", a.Most, reason)
 		if why := cmp.Or(a.Closed, a.Note); why != "" {
 			text += " (" + why + ")"

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/daemok/daemok/core/explain"
+	"github.com/daemok/daemok/core/explanation"
 )
 
 // looksMax is how many looks at pods of one shape on one node are taken with one
@@ -36,7 +36,7 @@ func (m *minutes) tried() {
 	for i := range m.s.Nodes {
 		at[m.s.Nodes[i].Name] = i
 	}
-	elsewhere, left := explain.NewElsewhere(m.s), looksMax
+	elsewhere, left := explanation.NewElsewhere(m.s), looksMax
 	for _, name := range slices.SortedFunc(maps.Keys(m.owed), func(a, b string) int { return cmp.Or(m.owed[a].Compare(m.owed[b]), cmp.Compare(a, b)) }) {
 		i, there := at[name]
 		if there {
@@ -51,7 +51,7 @@ func (m *minutes) tried() {
 	}
 }
 
-func words(list []explain.Tried) []string {
+func words(list []explanation.Tried) []string {
 	var out []string
 	for i := range list[:min(len(list), triedMax)] {
 		out = append(out, "pod "+list[i].String())

@@ -7,10 +7,10 @@ import (
 	"sync"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/disruption"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
-	"github.com/daemok/daemok/core/retire"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
@@ -22,15 +22,15 @@ const microUSD = 1e6
 // poolBudgets tells what budgets allow and what they are used up by, and how
 // many nodes could go.
 func (w *world) poolBudgets(s *cluster.Snapshot) {
-	shares := retire.Shares(s.Nodes)
+	shares := disruption.Shares(s.Nodes)
 	for i := range s.Pools {
 		p := &s.Pools[i]
 		for _, reason := range []plan.RemovalReason{plan.Empty, plan.Drifted, plan.Underutilized} {
-			w.set("karpenter_nodepools_allowed_disruptions", float64(retire.Allowance(&p.Policy, reason).Most), translate.Called(p.ID), string(reason))
+			w.set("karpenter_nodepools_allowed_disruptions", float64(disruption.Allowance(&p.Policy, reason).Most), translate.Called(p.ID), string(reason))
 			w.set("karpenter_nodepools_nodes_consuming_budgets", float64(shares[p.ID].Used), translate.Called(p.ID), string(reason))
 		}
 	}
-	for reason, n := range retire.Due(s) {
+	for reason, n := range disruption.Due(s) {
 		w.set("karpenter_voluntary_disruption_eligible_nodes", float64(n), strings.ToLower(string(reason)))
 	}
 }
@@ -127,7 +127,7 @@ func (w *world) used(s *cluster.Snapshot, which Offers) map[offer]bool {
 		return nil
 	}
 	out := map[offer]bool{}
-	for _, p := range fit.ForPools(s.Pools, nil) {
+	for _, p := range feasibility.ForPools(s.Pools, nil) {
 		for _, o := range p.Options {
 			out[offer{p.Kind(o).Name, string(p.Offer(o).Option), p.Offer(o).Zone}] = true
 		}

@@ -18,8 +18,8 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	product "github.com/daemok/daemok/controller"
+	"github.com/daemok/daemok/controller/nodepool"
 	"github.com/daemok/daemok/controller/planner"
-	"github.com/daemok/daemok/controller/pool"
 	"github.com/daemok/daemok/core/decide"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/apiclock"
@@ -136,7 +136,7 @@ func (w *world) start(s setup) *controller {
 	}
 	program, err := product.New(ctx, product.Parts{
 		Store: shown.Client(live), Live: live, Watches: informers{shown, s.watched}, Catalog: catalog, Machines: func(string) cloud.Machines { return bought }, Classes: known,
-		Notices: heard, Short: short, Checks: checks, Sizes: sizes, Adopter: adopter, Pools: []pool.Generation{product.NodePools(), product.Provisioners(legacy.Provisioners())}, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
+		Notices: heard, Short: short, Checks: checks, Sizes: sizes, Adopter: adopter, Pools: []nodepool.Generation{product.NodePools(), product.Provisioners(legacy.Provisioners())}, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
 		Metrics: metrics,
 		Events:  events,
 		Log:     w.log, Now: now, Clock: clock, NewID: w.newID, CallFor: 20 * time.Second,

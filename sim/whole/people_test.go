@@ -11,7 +11,7 @@ import (
 	"time"
 
 	product "github.com/daemok/daemok/controller"
-	"github.com/daemok/daemok/controller/pool"
+	"github.com/daemok/daemok/controller/nodepool"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -263,7 +263,7 @@ const quarantine = 40 * time.Second
 // garbage deletes claims whose pool is gone, and pods whose node has been for a while.
 func (w *people) garbage(ctx context.Context) {
 	pools, nodes := map[string]bool{}, map[string]bool{}
-	for _, g := range product.Served([]pool.Generation{product.NodePools(), product.Provisioners(legacy.Provisioners())}) {
+	for _, g := range product.Served([]nodepool.Generation{product.NodePools(), product.Provisioners(legacy.Provisioners())}) {
 		all, err := g.List(ctx, w.hand)
 		if err != nil {
 			w.t.Error(err)

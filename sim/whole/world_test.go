@@ -26,10 +26,10 @@ import (
 	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/cloud/market/clock"
-	"github.com/daemok/daemok/controller/claim"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/controller/drift"
-	"github.com/daemok/daemok/controller/pool"
+	"github.com/daemok/daemok/controller/nodeclaim"
+	"github.com/daemok/daemok/controller/nodepool"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
@@ -368,27 +368,27 @@ func (c *classes) set(notYet string) {
 	c.notYet = notYet
 }
 
-func (c *classes) Class(_ context.Context, ref karpv1.NodeClassReference) (claim.Class, error) {
+func (c *classes) Class(_ context.Context, ref karpv1.NodeClassReference) (nodeclaim.Class, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.notYet != "" {
-		return claim.Class{}, &claim.NotReadyError{ClassID: translate.ClassID(ref), Why: c.notYet}
+		return nodeclaim.Class{}, &nodeclaim.NotReadyError{ClassID: translate.ClassID(ref), Why: c.notYet}
 	}
 	return c.of(ref), nil
 }
 
-func (c *classes) Known(_ context.Context, ref karpv1.NodeClassReference) (claim.Class, error) {
+func (c *classes) Known(_ context.Context, ref karpv1.NodeClassReference) (nodeclaim.Class, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.of(ref), nil
 }
 
-func (c *classes) of(ref karpv1.NodeClassReference) claim.Class {
+func (c *classes) of(ref karpv1.NodeClassReference) nodeclaim.Class {
 	return c.form.of(ref)
 }
 
-func (f form) of(ref karpv1.NodeClassReference) claim.Class {
-	class := claim.Class{Cloud: cloud.Class{ID: translate.ClassID(ref), Settings: f.settings}}
+func (f form) of(ref karpv1.NodeClassReference) nodeclaim.Class {
+	class := nodeclaim.Class{Cloud: cloud.Class{ID: translate.ClassID(ref), Settings: f.settings}}
 	if f.hash != "" {
 		class.Annotations = map[string]string{api.AnnotationNodeClassHash: f.hash, api.AnnotationNodeClassHashVersion: "v1"}
 	}
@@ -422,15 +422,15 @@ func (c *classes) Kinds(ref karpv1.NodeClassReference) (*cluster.Catalogue, stri
 }
 
 // Offered is not known here, so pools may name any type.
-func (c *classes) Offered(karpv1.NodeClassReference) pool.Offered { return nil }
+func (c *classes) Offered(karpv1.NodeClassReference) nodepool.Offered { return nil }
 
-func (c *classes) State(context.Context, karpv1.NodeClassReference) (pool.ClassState, error) {
+func (c *classes) State(context.Context, karpv1.NodeClassReference) (nodepool.ClassState, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.notYet != "" {
-		return pool.ClassState{Found: true, Generation: 1, Status: metav1.ConditionFalse, Reason: "SubnetsNotFound", Message: c.notYet}, nil
+		return nodepool.ClassState{Found: true, Generation: 1, Status: metav1.ConditionFalse, Reason: "SubnetsNotFound", Message: c.notYet}, nil
 	}
-	return pool.ClassState{Found: true, Generation: 1, Status: metav1.ConditionTrue}, nil
+	return nodepool.ClassState{Found: true, Generation: 1, Status: metav1.ConditionTrue}, nil
 }
 
 // recorder keeps events.

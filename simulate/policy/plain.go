@@ -8,9 +8,9 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/disruption"
 	rehome "github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/core/retire"
 )
 
 // untouched decides as the controller does, but only empty nodes go.
@@ -43,7 +43,7 @@ func plainly() func(*cluster.Snapshot) plan.Plan {
 }
 
 func plainMove(s *cluster.Snapshot) (plan.Move, bool) {
-	shares, guards := retire.Shares(s.Nodes), retire.GuardsOf(s.Guards)
+	shares, guards := disruption.Shares(s.Nodes), disruption.GuardsOf(s.Guards)
 	var nodes []*cluster.Node
 	for i := range s.Nodes {
 		n := &s.Nodes[i]

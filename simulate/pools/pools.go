@@ -17,7 +17,7 @@ import (
 	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -124,7 +124,7 @@ func launchesNothing(p *cluster.Pool) string {
 	switch {
 	case p.NotReady != "":
 		return p.NotReady
-	case len(fit.ForPool(p, nil).Options) == 0:
+	case len(feasibility.ForPool(p, nil).Options) == 0:
 		return strings.TrimSpace("no instance type of the catalogue has all that it requires. " + translate.Unoffered(p))
 	case kept >= 0:
 		return fmt.Sprintf("the pods of a workload do not tolerate its taint %s", p.Taints[kept])

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/core/retire"
 )
 
 // The settings of Cluster Autoscaler, as by default.
@@ -109,12 +109,12 @@ func (a *autoscaler) look(x *state) {
 // Those come first that have been unneeded for longest.
 func (x *state) removable(before map[string]time.Time) []*candidate {
 	var all []*candidate
-	budgets := retire.GuardsOf(x.Guards)
+	budgets := disruption.GuardsOf(x.Guards)
 	for i := range x.Nodes {
 		n := &x.Nodes[i]
 		pool, found := x.Pool(n.Pool)
 		if !found || n.Claim == "" || !n.Initialized || !n.Ready || n.Deleting || n.DoNotDisrupt || len(n.BoughtFor) > 0 ||
-			utilization(n) >= utilizedLeast || retire.EndsWork(n.Pods) != "" || heldBy(budgets, n.Pods) || slices.ContainsFunc(n.Pods, ofSystem) {
+			utilization(n) >= utilizedLeast || disruption.EndsWork(n.Pods) != "" || heldBy(budgets, n.Pods) || slices.ContainsFunc(n.Pods, ofSystem) {
 			continue
 		}
 		all = append(all, &candidate{Node: n, pool: pool, moving: moving(n)})
@@ -166,7 +166,7 @@ func (a *autoscaler) scaleDown(x *state) (out []plan.Move) {
 	}
 	drains := 0
 	for i := range x.Nodes {
-		if n := &x.Nodes[i]; n.Deleting && !retire.IsEmpty(n) {
+		if n := &x.Nodes[i]; n.Deleting && !disruption.IsEmpty(n) {
 			drains++
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 )
 
@@ -27,7 +27,7 @@ type claim struct {
 
 // join adds the pod to the claim, unless no offering is left with it.
 func (m *simulation) join(c *claim, p *cluster.Pod, lv *level) bool {
-	if lv.shy && fit.Avoided(c.pool.Taints, lv.Shape.Tolerations) || conflict(lv.Shape.Ports, c.ports) {
+	if lv.shy && feasibility.Avoided(c.pool.Taints, lv.Shape.Tolerations) || conflict(lv.Shape.Ports, c.ports) {
 		return false
 	}
 	sum := slices.Clone(c.sum)

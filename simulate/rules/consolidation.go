@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
-	"github.com/daemok/daemok/core/retire"
 )
 
 const (
@@ -39,16 +39,16 @@ type command struct {
 // disruption first: none that are going, nominated, too old or protected, no pods that
 // may not be evicted, and nothing happened on them for consolidateAfter.
 func (k *karpenter) candidates(x *state) (out []*candidate) {
-	budgets := retire.GuardsOf(x.Guards)
+	budgets := disruption.GuardsOf(x.Guards)
 	for i := range x.Nodes {
 		n := &x.Nodes[i]
 		pool, found := x.Pool(n.Pool)
 		switch {
 		case !found || n.Claim == "" || !n.Initialized || n.Deleting || n.DoNotDisrupt || tooOld(n, x.Now):
 		case pool.Catalogue == nil || pool.Policy.Static || pool.Policy.Never || x.recent(n):
-		case len(n.BoughtFor) > 0 || x.Now.Before(k.nominated[n.Name]) || retire.EndsWork(n.Pods) != "" || heldBy(budgets, n.Pods):
+		case len(n.BoughtFor) > 0 || x.Now.Before(k.nominated[n.Name]) || disruption.EndsWork(n.Pods) != "" || heldBy(budgets, n.Pods):
 		default:
-			out = append(out, &candidate{Node: n, pool: pool, moving: moving(n), cost: disruption(n)})
+			out = append(out, &candidate{Node: n, pool: pool, moving: moving(n), cost: costOfDisruption(n)})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *candidate) int {
@@ -64,7 +64,7 @@ func (x *state) recent(n *cluster.Node) bool {
 }
 
 // heldBy reports whether some pod may not be evicted now.
-func heldBy(budgets retire.Guards, pods []cluster.Pod) bool {
+func heldBy(budgets disruption.Guards, pods []cluster.Pod) bool {
 	return slices.ContainsFunc(pods, func(p cluster.Pod) bool {
 		p.LastOf = "" // a rule of this product alone
 		return budgets.Hold(&p) != ""
@@ -81,9 +81,9 @@ func moving(n *cluster.Node) (out []cluster.Pod) {
 	return out
 }
 
-// disruption is 1 and what it costs to evict the pods of the node: about 1 for each,
+// costOfDisruption is 1 and what it costs to evict the pods of the node: about 1 for each,
 // more or less by priority and pod-deletion-cost.
-func disruption(n *cluster.Node) float64 {
+func costOfDisruption(n *cluster.Node) float64 {
 	out := 1.0
 	for _, p := range moving(n) {
 		cost := 1 + float64(p.DeletionCost)/(1<<27) + float64(p.Shape.Priority)/(1<<25)
@@ -96,10 +96,10 @@ func (c *candidate) empty() bool { return c.cost <= 1 }
 
 // within keeps as many of the nodes as the budgets of their pools allow.
 func (x *state) within(all []*candidate, reason plan.RemovalReason) (out []*candidate) {
-	shares := retire.Shares(x.Nodes)
+	shares := disruption.Shares(x.Nodes)
 	for _, c := range all {
 		share := shares[c.Pool]
-		if share.Used < retire.Allowance(&c.pool.Policy, reason).Most {
+		if share.Used < disruption.Allowance(&c.pool.Policy, reason).Most {
 			out = append(out, c)
 		}
 		if c.Ready {
@@ -262,7 +262,7 @@ func (x *state) balanced(c *command) bool {
 		prices, costs := 0.0, 0.0
 		for i := range x.Nodes {
 			if o := &x.Nodes[i]; o.Pool == n.Pool {
-				prices, costs = prices+float64(o.Price), costs+disruption(o)
+				prices, costs = prices+float64(o.Price), costs+costOfDisruption(o)
 			}
 		}
 		saved := float64(c.saves) * price[n.Pool] / all / prices

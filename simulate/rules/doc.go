@@ -5,7 +5,7 @@
 // Each function returns a decider with a memory of its own, to be asked about
 // snapshots of one cluster in the order of time. It carries nothing out: what it
 // asks for is carried out by the world that asks it, which re-checks every removal.
-// Labels, taints, amounts, spreads and pod affinity are judged by core/fit and
+// Labels, taints, amounts, spreads and pod affinity are judged by core/feasibility and
 // core/topology, as for the product. Deciders take time to act as their documents
 // say, as exactly as they are asked: a loop of 10 seconds runs when the snapshot
 // asked about is 10 seconds younger.

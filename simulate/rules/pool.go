@@ -8,14 +8,14 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 )
 
 // pool is a NodePool with what its instance types have for pods.
 type pool struct {
-	*fit.Pool
+	*feasibility.Pool
 	free      [][]int64 // by position of the type among Pool.Kinds
 	available bitset.Set
 }

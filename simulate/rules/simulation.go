@@ -7,7 +7,7 @@ import (
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/topology"
 )
@@ -74,7 +74,7 @@ func (m *simulation) setUpBoard(pods []cluster.Pod) {
 	places := make([]int, len(m.Nodes))
 	for i := range m.Nodes {
 		n := &m.Nodes[i]
-		places[i] = m.board.AddPlace(n.Labels, fit.LastingTaints(n), n.Goes() || m.gone[n.Name])
+		places[i] = m.board.AddPlace(n.Labels, feasibility.LastingTaints(n), n.Goes() || m.gone[n.Name])
 	}
 	for i := range m.targets {
 		t := &m.targets[i]
@@ -147,7 +147,7 @@ func (m *simulation) targetFor(p *cluster.Pod, lv *level) *target {
 		if m.moving[p.UID] && (!t.settled || m.prefers && m.recent(t.node)) {
 			continue
 		}
-		if !amount.Fits(t.free, lv.need) || !t.admits(lv.Shape).OK() || lv.shy && fit.Avoided(t.taints, lv.Shape.Tolerations) || conflict(lv.Shape.Ports, t.ports) {
+		if !amount.Fits(t.free, lv.need) || !t.admits(lv.Shape).OK() || lv.shy && feasibility.Avoided(t.taints, lv.Shape.Tolerations) || conflict(lv.Shape.Ports, t.ports) {
 			continue
 		}
 		if m.board == nil || m.board.Room(m.rules[lv], m.board.Spot(t.place)) > 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/core/fit"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 )
@@ -33,7 +33,7 @@ type target struct {
 	node    *cluster.Node // nil for an instance being launched
 	labels  constraint.Labels
 	taints  []constraint.Taint
-	admits  func(*cluster.Shape) fit.Reason
+	admits  func(*cluster.Shape) feasibility.Reason
 	free    []int64
 	owned   bool // free is the simulation's own
 	ports   []cluster.Port
@@ -52,13 +52,13 @@ func newState(s *cluster.Snapshot, prefers bool) *state {
 	for i := range pods {
 		x.ruled = x.ruled || len(pods[i].Shape.Spread)+len(pods[i].Shape.Neighbours) > 0
 	}
-	for _, p := range fit.ForPools(s.Pools, s.Daemons) {
+	for _, p := range feasibility.ForPools(s.Pools, s.Daemons) {
 		one := &pool{Pool: p, available: p.Available()}
 		for k := range p.Kinds {
 			one.free = append(one.free, x.dims.Vector(p.Kinds[k].Free, p.KindAt(k).Attachable))
 		}
 		x.pools = append(x.pools, one)
-		x.shy = x.shy || prefers && fit.Avoided(p.Taints, nil)
+		x.shy = x.shy || prefers && feasibility.Avoided(p.Taints, nil)
 	}
 	slices.SortStableFunc(x.pools, func(a, b *pool) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(b.ID.Name, a.ID.Name))
@@ -71,9 +71,9 @@ func newState(s *cluster.Snapshot, prefers bool) *state {
 func (x *state) findTargets() {
 	for i := range x.Nodes {
 		if n := &x.Nodes[i]; !n.Deleting {
-			x.targets = append(x.targets, target{on: plan.OnNode, name: n.Name, node: n, labels: n.Labels, taints: fit.LastingTaints(n), settled: n.Initialized,
-				admits: func(s *cluster.Shape) fit.Reason { return fit.NodeAdmits(s, n) },
-				free:   x.attached(x.dims.Vector(fit.Free(n, x.Daemons), n.Attachable), n.Pods), ports: fit.Ports(n, x.Daemons)})
+			x.targets = append(x.targets, target{on: plan.OnNode, name: n.Name, node: n, labels: n.Labels, taints: feasibility.LastingTaints(n), settled: n.Initialized,
+				admits: func(s *cluster.Shape) feasibility.Reason { return feasibility.NodeAdmits(s, n) },
+				free:   x.attached(x.dims.Vector(feasibility.Free(n, x.Daemons), n.Attachable), n.Pods), ports: feasibility.Ports(n, x.Daemons)})
 		}
 	}
 	for i := range x.Machines {
@@ -81,11 +81,11 @@ func (x *state) findTargets() {
 		if m.Deleting {
 			continue
 		}
-		var of *fit.Pool
+		var of *feasibility.Pool
 		if at := slices.IndexFunc(x.pools, func(p *pool) bool { return p.ID == m.Pool }); at >= 0 {
 			of = x.pools[at].Pool
 		}
-		o := fit.ForMachine(m, of, x.Daemons)
+		o := feasibility.ForMachine(m, of, x.Daemons)
 		x.targets = append(x.targets, target{on: plan.OnMachine, name: m.Claim, labels: o.Known().With(cluster.LabelHostname, m.Claim), taints: m.Taints,
 			admits: o.Admits, free: x.dims.Vector(o.Free, m.Attachable), ports: o.Ports})
 	}

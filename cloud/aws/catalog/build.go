@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/daemok/daemok/cloud/aws/capacity"
 	"github.com/daemok/daemok/cloud/aws/ec2data"
 	"github.com/daemok/daemok/cloud/aws/image"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
@@ -13,7 +14,6 @@ import (
 	"github.com/daemok/daemok/cloud/aws/quota"
 	"github.com/daemok/daemok/cloud/aws/reservation"
 	"github.com/daemok/daemok/cloud/aws/risk"
-	"github.com/daemok/daemok/cloud/aws/shortage"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/quantity"
@@ -72,7 +72,7 @@ func For(all []Type, class nodeclass.Class, s Settings) *Kinds {
 			unsized(&out.Unsized, t.Name, err)
 			continue
 		}
-		total, fabric := capacity(*t, *spec, class.Image(img).ID, s), fabricOf(*t, *spec)
+		total, fabric := capacityOf(*t, *spec, class.Image(img).ID, s), fabricOf(*t, *spec)
 		if class.Spec.OlderLabels {
 			labels = labels.Merge(olderLabels(t, total, class.Image(img).ID))
 		}
@@ -121,7 +121,7 @@ func windowsLabels(f nodeclass.Family) constraint.Labels {
 // Market is what offers depend on at the moment.
 type Market struct {
 	Prices price.View
-	Short  shortage.View
+	Short  capacity.View
 	Risk   risk.View
 	Stocks reservation.View
 	Quotas quota.View
@@ -261,7 +261,7 @@ func (m Market) full(zone string, subnets []nodeclass.Subnet, need int64) string
 
 // away says until when work is shifted away from the zone of a subnet, and what helps;
 // empty: it is not.
-func away(s nodeclass.Subnet, short shortage.View) string {
+func away(s nodeclass.Subnet, short capacity.View) string {
 	switch until, away := short.Shifted(s.ZoneID); {
 	case !away:
 		return ""

@@ -37,9 +37,9 @@ const armReserveMiB = 64
 
 const defaultDisk = 20 * quantity.GiB
 
-// capacity is all a machine of the type has under the image, set up as the class
+// capacityOf is all a machine of the type has under the image, set up as the class
 // says.
-func capacity(t Type, spec nodeclass.Spec, image string, s Settings) quantity.Resources {
+func capacityOf(t Type, spec nodeclass.Spec, image string, s Settings) quantity.Resources {
 	family := spec.EffectiveFamily()
 	out := quantity.Resources{
 		CPU:              quantity.MilliCPU(t.CPUs * 1000),

@@ -11,10 +11,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
+	"github.com/daemok/daemok/cloud/aws/capacity"
 	"github.com/daemok/daemok/cloud/aws/measure"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/price"
-	"github.com/daemok/daemok/cloud/aws/shortage"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/quantity"
@@ -245,7 +245,7 @@ func TestCapacity(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := capacity(convert(tt.info, "us-east-1", nil), tt.spec, "ami-1", tt.settings)
+			got := capacityOf(convert(tt.info, "us-east-1", nil), tt.spec, "ami-1", tt.settings)
 			if got.Get(tt.resource) != tt.want {
 				t.Errorf("%s = %d, want %d", tt.resource, got.Get(tt.resource), tt.want)
 			}
@@ -265,7 +265,7 @@ func TestInterfacesOfPods(t *testing.T) {
 		"none on Windows":         {nodeclass.Spec{Family: nodeclass.Windows2022}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := capacity(trunk, tt.spec, "ami-1", Settings{})
+			got := capacityOf(trunk, tt.spec, "ami-1", Settings{})
 			if n := got.Get("vpc.amazonaws.com/pod-eni"); n != tt.want {
 				t.Errorf("pods may have %d interfaces, want %d", n, tt.want)
 			}
@@ -308,7 +308,7 @@ func TestAllocatable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			spec := nodeclass.Spec{Family: tt.family, Kubelet: kubelet(t, tt.kubelet)}
 			typ := convert(m5Large(), "us-east-1", nil)
-			got := allocatable(typ, spec, capacity(typ, spec, "ami-1", Settings{MemoryOverhead: 0.075}))
+			got := allocatable(typ, spec, capacityOf(typ, spec, "ami-1", Settings{MemoryOverhead: 0.075}))
 			if got.Get(tt.resource) != tt.want {
 				t.Errorf("%s = %s, want %s", tt.resource, quantity.FormatAmount(tt.resource, got.Get(tt.resource)),
 					quantity.FormatAmount(tt.resource, tt.want))
@@ -451,7 +451,7 @@ func TestTypesThatCannotDoWhatTheClassNeedsAreLeftOut(t *testing.T) {
 
 func TestOffers(t *testing.T) {
 	clock := func() time.Time { return time.Time{} }
-	memory := shortage.New(clock)
+	memory := capacity.New(clock)
 	memory.AddOffer("m5.large", "us-east-1a", cluster.Spot, "")
 	memory.AddSubnet("subnet-a1") // the zone has another
 	memory.AddSubnet("subnet-b")  // the zone has none
@@ -662,7 +662,7 @@ func TestTypesCountAgainstALimit(t *testing.T) {
 
 // A limit that is reached makes what counts against it unavailable in every zone.
 func TestOffersBeyondALimitAreNotAvailable(t *testing.T) {
-	memory := shortage.New(func() time.Time { return time.Time{} })
+	memory := capacity.New(func() time.Time { return time.Time{} })
 	types := testTypes()
 	for i := range types {
 		types[i].Quota = quotaOf(types[i].Name)

@@ -9,10 +9,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/capacity"
 	"github.com/daemok/daemok/cloud/aws/fault"
 	"github.com/daemok/daemok/cloud/aws/network"
 	"github.com/daemok/daemok/cloud/aws/reservation"
-	"github.com/daemok/daemok/cloud/aws/shortage"
 )
 
 type api interface {
@@ -23,7 +23,7 @@ type api interface {
 type Buyer struct {
 	API       api
 	Templates *Templates
-	Shortage  *shortage.Memory
+	Shortage  *capacity.Memory
 	Addresses *network.Addresses
 	Reserved  *reservation.Book
 	Now       func() time.Time

@@ -14,8 +14,8 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/capacity"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
-	"github.com/daemok/daemok/cloud/aws/shortage"
 	"github.com/daemok/daemok/core/cluster"
 )
 
@@ -139,7 +139,7 @@ func TestWhatIsHadIsDoubtedNoMore(t *testing.T) {
 		if _, err := b.Launch(t.Context(), request(t, func(r *Request) { r.Launch.Token = token })); err == nil {
 			t.Fatal("something was bought")
 		}
-		_ = b.Pause(t.Context(), shortage.Keep)
+		_ = b.Pause(t.Context(), capacity.Keep)
 	}
 	doubtful := func() bool { return b.Shortage.View().Doubtful("m6g.large", "us-east-1b", cluster.Spot, "") }
 	if !doubtful() {

@@ -13,11 +13,11 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws/capacity"
 	"github.com/daemok/daemok/cloud/aws/catalog"
 	"github.com/daemok/daemok/cloud/aws/network"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/reservation"
-	"github.com/daemok/daemok/cloud/aws/shortage"
 	"github.com/daemok/daemok/cloud/aws/userdata"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
@@ -105,7 +105,7 @@ func (a *account) DeleteLaunchTemplate(_ context.Context, in *ec2.DeleteLaunchTe
 func buyer(a *account) *Buyer {
 	now := start
 	clock := func() time.Time { return now }
-	return &Buyer{API: a, Templates: NewTemplates(a, "prod", clock), Shortage: shortage.New(clock), Addresses: &network.Addresses{}, Reserved: reservation.NewBook(clock),
+	return &Buyer{API: a, Templates: NewTemplates(a, "prod", clock), Shortage: capacity.New(clock), Addresses: &network.Addresses{}, Reserved: reservation.NewBook(clock),
 		Now: clock, Pause: func(_ context.Context, d time.Duration) error { now = now.Add(d); return nil }}
 }
 

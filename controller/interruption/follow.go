@@ -1,0 +1,193 @@
+package interruption
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/apiclock"
+	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/observe"
+)
+
+// Actor does what follows from what the cloud says, whoever has heard it.
+type Actor struct {
+	Shortages cloud.Shortages
+	Store     client.Client
+	Serves    translate.Generations
+	Events    publisher
+	Metrics   *observe.Metrics
+	Log       *slog.Logger
+	Now       func() time.Time
+	Doubt     apiclock.Doubt // of that time: no instance has failed for too long meanwhile
+
+	advised pace
+}
+
+// consequence is what follows from a kind of notice, beside that the claim is deleted.
+type consequence struct {
+	reason  string // of the event
+	message string
+	short   bool // the cloud has too few such machines: none is bought for a while
+}
+
+// consequences are those of the kinds that tell of an end.
+var consequences = map[cloud.NoticeKind]consequence{
+	cloud.Interrupted:            {"SpotInterrupted", "Spot interruption warning was received", true},
+	cloud.Maintenance:            {"InstanceUnhealthy", "A scheduled change of the instance was announced", false},
+	cloud.Impaired:               {"InstanceUnhealthy", "Status checks of the instance fail", false},
+	cloud.HasStopped:             {"InstanceStopping", "Instance is stopping", false},
+	cloud.Terminated:             {"InstanceTerminating", "Instance is terminating", false},
+	cloud.ReservationInterrupted: {"CapacityReservationInstanceInterrupted", "The machine's reserved capacity is taken back", true},
+}
+
+// fate is what was done to a claim here, which the watches may not show yet.
+type fate struct {
+	leaves bool
+	endsAt time.Time         // as it was noted; zero: it is not known
+	claim  *karpv1.NodeClaim // as it is known, and as it was written meanwhile
+}
+
+// follow does what follows from a notice about a claim's machine. The offer is
+// remembered to be short first, so that no plan buys it in the machine's place.
+func (r *Actor) follow(ctx context.Context, n cloud.Notice, claims owners, f *fate) error {
+	c, leaves := f.claim, f.leaves
+	leaves = leaves || c.DeletionTimestamp != nil
+	switch {
+	case n.Kind == cloud.Rebalance && leaves:
+		return nil
+	case n.Kind == cloud.Rebalance:
+		return r.advise(ctx, c, claims.ofPool[translate.PoolOf(c)])
+	case leaves:
+		return r.hearOfLeaving(ctx, n, c, f)
+	}
+	return r.letGo(ctx, n, c, f)
+}
+
+// hearOfLeaving does what follows for a claim that leaves already. Where the cloud has too
+// few such machines, that counts all the same, and is told where it is news.
+func (r *Actor) hearOfLeaving(ctx context.Context, n cloud.Notice, c *karpv1.NodeClaim, f *fate) error {
+	what := consequences[n.Kind]
+	news := what.short && !f.leaves && translate.EndsAt(c).IsZero()
+	if what.short {
+		r.short(c)
+	}
+	if err := r.noteEnd(ctx, n, c, f); err != nil {
+		return err
+	}
+	if news {
+		r.tell(c, what.reason, messageOf(n))
+	}
+	return nil
+}
+
+// messageOf is what a notice of an end says, in a user's words.
+func messageOf(n cloud.Notice) string {
+	message := consequences[n.Kind].message
+	if n.Problem != "" {
+		message += " (" + n.Problem + ")"
+	}
+	if !n.EndsAt.IsZero() {
+		message += ": it ends at " + n.EndsAt.UTC().Format(time.RFC3339)
+	}
+	return message
+}
+
+// letGo lets a claim go whose machine ends.
+func (r *Actor) letGo(ctx context.Context, n cloud.Notice, c *karpv1.NodeClaim, f *fate) error {
+	what, message := consequences[n.Kind], messageOf(n)
+	if what.short {
+		r.short(c)
+	}
+	if err := r.noteEnd(ctx, n, c, f); err != nil {
+		return err
+	}
+	if err := r.Store.Delete(ctx, c, client.Preconditions{UID: &c.UID}); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete claim %s after the notice %s: %w", c.Name, n.Kind, err)
+	}
+	f.leaves = true
+	r.tell(c, what.reason, message)
+	r.tell(c, "TerminatingOnInterruption", "The node is drained and its machine given back: "+message)
+	r.Log.Info("AWS interrupts an instance: deleting its nodeclaim", "claim", c.Name, "instance", n.MachineID, "notice", string(n.Kind))
+	mode := translate.TerminationMode(c)
+	if n.Kind == cloud.Impaired {
+		mode = translate.Forceful
+	}
+	r.Metrics.Disrupted(observe.Disruption{
+		Reason: string(n.Kind), Pool: translate.PoolCalled(c.Labels), Option: c.Labels[api.LabelCapacityType], Mode: mode, Node: c.Status.NodeName,
+	})
+	return nil
+}
+
+// short has no more such machines be bought for a while.
+func (r *Actor) short(c *karpv1.NodeClaim) {
+	r.Shortages.Short(cloud.OfferChoice{
+		Kind: c.Labels[api.LabelInstanceType], Zone: c.Labels[api.LabelZone], Option: cluster.Option(c.Labels[api.LabelCapacityType]), Stock: c.Labels[api.LabelReservationID],
+	})
+}
+
+// noteEnd marks the claim with the moment at which its machine ends: so long its pods
+// may be held at most. Of several moments the earliest counts. A claim that leaves for
+// another reason is marked where the end is minutes away, for the sake of pods that may
+// not be evicted; else it is not, so that its drain does not come to a halt.
+func (r *Actor) noteEnd(ctx context.Context, n cloud.Notice, c *karpv1.NodeClaim, f *fate) error {
+	at, known := n.EndsAt, earliest(translate.EndsAt(c), f.endsAt)
+	if n.Kind == cloud.HasStopped || n.Kind == cloud.Terminated {
+		at = n.At // it has ended
+	}
+	other := known.IsZero() && (c.DeletionTimestamp != nil || f.leaves)
+	soon := n.Kind == cloud.Interrupted || n.Kind == cloud.ReservationInterrupted
+	if other && !soon || at.IsZero() || earliest(at, known).Equal(known) {
+		return nil
+	}
+	before := c.DeepCopy()
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[api.MarkEnds] = at.UTC().Format(time.RFC3339)
+	if err := r.Store.Patch(ctx, c, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("note on claim %s when its machine ends, after the notice %s: %w", c.Name, n.Kind, err)
+	}
+	f.endsAt = at
+	return nil
+}
+
+// earliest is the earlier of two moments, where zero is none.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// tell publishes an event on the claim and, where there is one, on its node.
+func (r *Actor) tell(c *karpv1.NodeClaim, reason, message string) {
+	r.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: reason, Message: message})
+	if c.Status.NodeName == "" {
+		return
+	}
+	node := &corev1.Node{}
+	node.Name = c.Status.NodeName
+	node.APIVersion, node.Kind = "v1", "Node"
+	r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true, Reason: reason, Message: message})
+}
+
+// tellPools tells operators, on every pool, what keeps this program from hearing of
+// machines.
+func (r *Actor) tellPools(ctx context.Context, reason, message string) {
+	pools, err := r.Serves.List(ctx, r.Store)
+	if err != nil {
+		return // the log has it
+	}
+	for _, p := range pools {
+		r.Events.Publish(observe.Event{About: p.Object, Key: p.ID.String(), Warning: true, Reason: reason, DedupeFor: 10 * time.Minute, Topic: reason, Message: message})
+	}
+}

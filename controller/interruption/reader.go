@@ -1,0 +1,267 @@
+// Package interruption acts on interruption messages of the cloud: spot interruptions, instances that
+// stopped or terminated, and scheduled maintenance.
+//
+// It promises to delete a message only after what follows from it was written, so that a crash in
+// between loses nothing; that a message which comes twice, late or out of order does no harm; and
+// that a queue which cannot be read is reported and tried again. Draining nodes and replacing
+// their instances is for the loops that see the deleted NodeClaims.
+package interruption
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/cluster"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/observe"
+)
+
+const (
+	// patience is how often a notice is left that is not understood, or whose
+	// machine may still be on its way to its claim.
+	patience   = 3
+	writesMax  = 100 // at once
+	retryFirst = time.Second
+	retryMax   = time.Minute
+	// oursFor is how long a machine is known to have been ours: queues for several
+	// clusters keep for five minutes what nobody deletes.
+	oursFor = 10 * time.Minute
+)
+
+type publisher interface{ Publish(observe.Event) }
+
+// Reader is the loop.
+type Reader struct {
+	*Actor
+	Notices cloud.Notices
+
+	retry time.Duration
+	heard map[string]time.Time    // notices of a shared queue that were counted, by ID, and when
+	ours  map[string]time.Time    // machines that claims have, or had lately, and when that was seen last
+	gone  map[types.UID]time.Time // claims deleted here that the watches may still show, and when their machines end; zero: it is not known
+}
+
+// Round waits for notices and acts on them once.
+func (r *Reader) Round(ctx context.Context) (time.Duration, error) {
+	notices, err := r.Notices.Next(ctx)
+	if ctx.Err() != nil {
+		return 0, nil //nolint:nilerr // the program ends; what was handed out comes again
+	}
+	if err != nil {
+		r.tellUnread(ctx, err)
+		return r.later(), err
+	}
+	r.Metrics.QueueReadable.WithLabelValues().Set(1)
+	r.retry = 0
+	done, err := r.act(ctx, notices)
+	if len(done) > 0 {
+		err = errors.Join(err, r.finish(ctx, done))
+	}
+	if err != nil {
+		return r.later(), err // what is not done comes again
+	}
+	return 0, nil
+}
+
+// later is how long to wait after something failed: longer each time.
+func (r *Reader) later() time.Duration {
+	r.retry = min(max(2*r.retry, retryFirst), retryMax)
+	return r.retry
+}
+
+func (r *Reader) finish(ctx context.Context, done []cloud.Notice) error {
+	if err := r.Notices.Done(ctx, done...); err != nil {
+		if refused, ok := errors.AsType[*cloud.RefusedError](err); ok {
+			r.tellPools(ctx, refused.Reason, "messages of the interruption queue that were acted on stay in it: "+err.Error())
+		}
+		return fmt.Errorf("acknowledge notices: %w", err)
+	}
+	r.Metrics.NoticesDone.Add(float64(len(done)))
+	return nil
+}
+
+// act does what follows from notices, and returns those that are done with.
+func (r *Reader) act(ctx context.Context, notices []cloud.Notice) ([]cloud.Notice, error) {
+	var list karpv1.NodeClaimList
+	if err := r.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // only read
+		return nil, fmt.Errorf("list claims to act on notices: %w", err)
+	}
+	claims := known(list.Items)
+	r.forget(claims)
+	r.own(claims)
+	if err := r.recallAdvice(ctx, claims, list.Items); err != nil {
+		return nil, err
+	}
+	work := map[types.UID][]int{} // by claim, so that no two act on one at once
+	var done []cloud.Notice
+	for i, n := range notices {
+		r.count(n)
+		claim := claims.by[n.MachineID]
+		switch {
+		case n.Kind == cloud.NotUnderstood:
+			if r.giveUp(n) {
+				done = append(done, n)
+			}
+		case n.Kind == cloud.NoOp:
+			if r.mayDelete(n) {
+				done = append(done, n)
+			}
+		case claim != nil:
+			work[claim.UID] = append(work[claim.UID], i)
+		case r.mayDelete(n) && (claims.coming == 0 || n.Count >= patience):
+			done = append(done, n) // it is about no machine of a claim
+		}
+	}
+	return r.each(ctx, notices, claims, work, done)
+}
+
+// each acts on the notices of every claim, in the order they came.
+func (r *Reader) each(ctx context.Context, notices []cloud.Notice, claims owners, work map[types.UID][]int, done []cloud.Notice) ([]cloud.Notice, error) {
+	acted, errs := make([]bool, len(notices)), make([]error, len(notices))
+	ends := make(map[types.UID]*fate, len(work))
+	var writes errgroup.Group
+	writes.SetLimit(writesMax)
+	for uid, which := range work {
+		f := &fate{claim: claims.of(notices[which[0]].MachineID)}
+		f.endsAt, f.leaves = r.gone[uid]
+		ends[uid] = f
+		writes.Go(func() error {
+			for _, i := range which {
+				errs[i] = r.follow(ctx, notices[i], claims, f)
+				acted[i] = errs[i] == nil
+			}
+			return nil
+		})
+	}
+	writes.Wait() //nolint:errcheck // all of them are joined below
+	for i, n := range notices {
+		if acted[i] {
+			done = append(done, n)
+		}
+	}
+	for uid, f := range ends {
+		if f.leaves {
+			r.gone[uid] = f.endsAt
+		}
+	}
+	return done, errors.Join(errs...)
+}
+
+// owners are the claims by their machines.
+type owners struct {
+	by     map[string]*karpv1.NodeClaim // the cache's own, which are only read
+	ofPool map[cluster.PoolID]int       // how many there are
+	uids   map[types.UID]bool
+	names  map[string]bool
+	coming int // claims whose machine is not written down yet
+}
+
+// of is the claim of a machine, to be changed; nil: there is none.
+func (o owners) of(machine string) *karpv1.NodeClaim { return o.by[machine].DeepCopy() }
+
+func known(claims []karpv1.NodeClaim) owners {
+	o := owners{by: map[string]*karpv1.NodeClaim{}, uids: map[types.UID]bool{}, names: map[string]bool{}, ofPool: map[cluster.PoolID]int{}}
+	for i := range claims {
+		c := &claims[i]
+		o.uids[c.UID], o.names[c.Name] = true, true
+		o.ofPool[translate.PoolOf(c)]++
+		switch {
+		case c.Status.ProviderID != "":
+			o.by[translate.MachineID(c.Status.ProviderID)] = c
+		case c.DeletionTimestamp == nil:
+			o.coming++
+		}
+	}
+	return o
+}
+
+// forget drops the marks of claims that are no longer shown.
+func (r *Reader) forget(claims owners) {
+	if r.gone == nil {
+		r.gone = map[types.UID]time.Time{}
+	}
+	for uid := range r.gone {
+		if !claims.uids[uid] {
+			delete(r.gone, uid)
+		}
+	}
+}
+
+// own notes which machines are ours, and forgets what was long ago.
+func (r *Reader) own(claims owners) {
+	now := r.Now()
+	if r.ours == nil {
+		r.ours = map[string]time.Time{}
+	}
+	for id := range claims.by {
+		r.ours[id] = now
+	}
+	old := func(_ string, seen time.Time) bool { return now.Sub(seen) > oursFor }
+	maps.DeleteFunc(r.ours, old)
+	maps.DeleteFunc(r.heard, old)
+}
+
+// mayDelete reports whether a notice is for nobody else: the queue is not shared, or the
+// machine was ours.
+func (r *Reader) mayDelete(n cloud.Notice) bool { return !n.Shared || !r.ours[n.MachineID].IsZero() }
+
+// count measures a notice that was handed out for the first time. Of a queue that others
+// read too these may have had it before, and what is about their machines is theirs to count.
+func (r *Reader) count(n cloud.Notice) {
+	again := n.Count > 1
+	if n.Shared && n.MachineID != "" {
+		again = r.ours[n.MachineID].IsZero() || r.hasHeard(n.ID)
+	}
+	if again {
+		return
+	}
+	r.Metrics.NoticesReceived.WithLabelValues(string(n.Kind)).Inc()
+	r.Metrics.NoticeSeconds.Observe(max(r.Now().Sub(n.At), 0).Seconds())
+}
+
+// hasHeard reports whether a notice was handed out here before, and remembers it as long as
+// it may come again.
+func (r *Reader) hasHeard(id string) bool {
+	if r.heard == nil {
+		r.heard = map[string]time.Time{}
+	}
+	_, before := r.heard[id]
+	r.heard[id] = r.Now()
+	return before
+}
+
+// giveUp reports whether a message that is not understood is to be deleted. In a queue
+// of its own a cluster retries it a few times; in a shared queue it may be another
+// cluster's, and is left to its visibility timeout.
+func (r *Reader) giveUp(n cloud.Notice) bool {
+	if n.Shared {
+		if !r.hasHeard(n.ID) {
+			r.Log.Warn("a message of the shared interruption queue is not understood, and left there", "message", n.ID, "received", n.Count, "problem", n.Problem)
+		}
+		return false
+	}
+	if n.Count < patience {
+		return false
+	}
+	r.Log.Warn("a message of the interruption queue is not understood, and deleted", "message", n.ID, "received", n.Count, "problem", n.Problem)
+	return true
+}
+
+// tellUnread tells operators that no notice comes through.
+func (r *Reader) tellUnread(ctx context.Context, err error) {
+	r.Metrics.QueueReadable.WithLabelValues().Set(0)
+	reason := "InterruptionQueueUnreadable"
+	if refused, ok := errors.AsType[*cloud.RefusedError](err); ok {
+		reason = refused.Reason
+	}
+	r.tellPools(ctx, reason, "interruption messages for its nodes are not read in time: "+err.Error())
+}

@@ -1,0 +1,74 @@
+package nodeclaim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/observe"
+)
+
+// leastOfHundred is how much of a hundred parts of what a machine was bought to have
+// its node must show, to be as it was bought.
+const leastOfHundred = 90
+
+// compare notes whether the node of an initialised claim has what its machine was
+// bought to have: pods were placed by that.
+func (r *Reconciler) compare(c *karpv1.NodeClaim, node *corev1.Node) {
+	lacks := append(lacking(c, node.Status.Capacity), tooFew(c, node.Status.Allocatable)...)
+	if len(lacks) == 0 {
+		condition.SetTrue(c, karpv1.ClaimConsistentStateFound, r.Now())
+		return
+	}
+	text := fmt.Sprintf("node %s has less than it was bought to have: %s", node.Name, strings.Join(lacks, ", "))
+	if condition.SetFalse(c, karpv1.ClaimConsistentStateFound, karpv1.ReasonConsistencyCheckFailed, text, r.Now()) {
+		r.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: "FailedConsistencyCheck", Message: text})
+	}
+}
+
+// weigh tells how much memory the machine turned out to have. What is kept from pods
+// beyond what was planned is as good as not there: else a machine would be bought again
+// and again for a pod that fits none.
+func (r *Reconciler) weigh(c *karpv1.NodeClaim, node *corev1.Node) {
+	if r.Memory == nil || !translate.IsReady(node) {
+		return
+	}
+	has := translate.Resources(node.Status.Capacity).Memory
+	if forPods := translate.Resources(node.Status.Allocatable).Memory; forPods > 0 && len(c.Status.Allocatable) > 0 {
+		kept := translate.Resources(c.Status.Capacity).Memory - translate.Resources(c.Status.Allocatable).Memory
+		has = min(has, forPods+kept)
+	}
+	r.Memory(c.Labels[api.LabelInstanceType], c.Status.ImageID, has)
+}
+
+// lacking lists the resources of which there is clearly less than the machine was
+// bought to have, in words, by name. Those that nobody asked for may be missing, as
+// devices are without their plugin.
+func lacking(c *karpv1.NodeClaim, there corev1.ResourceList) (out []string) {
+	for name, asked := range c.Spec.Resources.Requests {
+		want := c.Status.Capacity[name]
+		if has := there[name]; !asked.IsZero() && has.AsApproximateFloat64() < want.AsApproximateFloat64()*leastOfHundred/100 {
+			out = append(out, fmt.Sprintf("%s %s of %s", name, has.String(), want.String()))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// tooFew lists the resources of which pods get less than those ask for that the machine
+// was bought for, in words, by name.
+func tooFew(c *karpv1.NodeClaim, forPods corev1.ResourceList) (out []string) {
+	for name, asked := range c.Spec.Resources.Requests {
+		if has, told := forPods[name]; told && has.Cmp(asked) < 0 {
+			out = append(out, fmt.Sprintf("%s %s for pods that ask for %s", name, has.String(), asked.String()))
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,92 @@
+package nodeclaim
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// instead is what was to be launched where something else was, and why it was not; the
+// zero value where it was launched as decided.
+type instead struct{ of, why string }
+
+// decided brings the decision that a claim carries up to the machine that was launched: what was
+// decided becomes the first of the runners-up, with what spoke against it. A text that is no
+// decision stays as it is.
+func decided(text string, m cloud.Machine, offer cluster.Offer, sold *cluster.Catalogue) (string, instead) {
+	var d translate.Decision
+	if err := json.Unmarshal([]byte(text), &d); err != nil || isOf(d, m) {
+		return text, instead{}
+	}
+	out := translate.Decision{Type: m.Kind, Zone: m.Zone, Option: string(m.Option), Reason: d.Reason}
+	if offer.Priced {
+		price := offer.Price.Dollars()
+		out.Price = &price
+		if d.Cost != nil && d.Price != nil {
+			cost := math.Round((price+*d.Cost-*d.Price)*1e6) / 1e6 // what is beside the price stays
+			out.Cost = &cost
+		}
+	}
+	first := d
+	first.Reason, first.RunnersUp, first.WhyNot = "", nil, whyNot(sold, d)
+	out.RunnersUp = []translate.Decision{first}
+	for _, next := range d.RunnersUp {
+		if isOf(next, m) {
+			continue
+		}
+		if o := offerOf(sold, next); o == nil || !o.Available {
+			next.WhyNot = whyNot(sold, next)
+		}
+		out.RunnersUp = append(out.RunnersUp, next)
+	}
+	made, err := json.Marshal(out)
+	if err != nil { // of amounts that are no numbers
+		return text, instead{}
+	}
+	return string(made), instead{fmt.Sprintf("%s in %s, %s", d.Type, d.Zone, d.Option), first.WhyNot}
+}
+
+func isOf(d translate.Decision, m cloud.Machine) bool {
+	return d.Type == m.Kind && d.Zone == m.Zone && d.Option == string(m.Option)
+}
+
+// whyNot says why a choice that was better by price was not launched, as far as is known by now.
+func whyNot(sold *cluster.Catalogue, d translate.Decision) string {
+	switch o := offerOf(sold, d); {
+	case o == nil:
+		return "it is not sold to the pool any more"
+	case o.Available && o.Option == cluster.Spot:
+		return "EC2 chose among what the NodeClaim allows, by price and by how much it has of each"
+	case o.Available:
+		return "EC2 chose among what the NodeClaim allows"
+	case o.Why != "":
+		return o.Why
+	}
+	return "insufficient capacity"
+}
+
+// offerOf is the offer of a choice, which says nothing of tenancy or of a reservation: of several
+// one that is for all, and that can be had; nil: there is none.
+func offerOf(sold *cluster.Catalogue, d translate.Decision) (best *cluster.Offer) {
+	for i := range sold.Kinds {
+		if sold.Kinds[i].Name != d.Type {
+			continue
+		}
+		for j := range sold.Kinds[i].Offers {
+			o := &sold.Kinds[i].Offers[j]
+			if o.Zone != d.Zone || string(o.Option) != d.Option {
+				continue
+			}
+			if best == nil || forAll(o) && !forAll(best) || forAll(o) == forAll(best) && o.Available && !best.Available {
+				best = o
+			}
+		}
+	}
+	return best
+}
+
+func forAll(o *cluster.Offer) bool { return o.Unless.Key == "" }

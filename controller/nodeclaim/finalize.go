@@ -1,0 +1,278 @@
+package nodeclaim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// A machine that was given back is looked at soon, and then less and less
+// often: each time after half as long again as it has been ending, so that one
+// that ends at once is noticed at once, and one that takes minutes costs few
+// calls.
+const (
+	lookFirst = time.Second
+	lookMax   = 10 * time.Second
+	// sendAgain is how long a machine that was given back may not show it before
+	// it is given back again.
+	sendAgain = time.Minute
+	// visibleAfter is when the cloud certainly knows a machine that it launched.
+	visibleAfter = time.Minute
+)
+
+// finalize gives the machine of a deleted claim back: first its node is
+// drained, by the loop over nodes, then the machine goes, then the claim.
+func (r *Reconciler) finalize(ctx context.Context, c *karpv1.NodeClaim) (time.Duration, error) {
+	if !controllerutil.ContainsFinalizer(c, api.FinalizerTermination) {
+		return 0, nil
+	}
+	r.Nominations.forget(c.Name, c.Status.NodeName)
+	if err := r.setDeadline(ctx, c); err != nil {
+		return 0, err
+	}
+	if c.Annotations[api.MarkAdoptedBy] != "" {
+		return 0, r.forget(ctx, c) // another claim has the machine
+	}
+	if c.Status.ProviderID == "" {
+		return 0, r.forget(ctx, c) // what was bought without our knowledge is collected by its tags
+	}
+	switch heir, err := r.heir(ctx, c); {
+	case err != nil:
+		return 0, err
+	case heir != nil && condition.IsTrue(heir, karpv1.ClaimRegistered):
+		return 0, r.forget(ctx, c)
+	case heir != nil:
+		return lookFirst, nil // the node is the claim's until it is the heir's
+	}
+	nodes, err := r.nodesOf(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	if held, err := r.isHeld(ctx, c, nodes); held || err != nil {
+		return recheckHeld, err
+	}
+	if left, err := r.deleteNodes(ctx, c, nodes); err != nil || left > 0 {
+		return 0, err
+	}
+	if left, err := r.deleteUnseenNodes(ctx, c, nodes); err != nil || left > 0 {
+		return lookFirst, err
+	}
+	gone, err := r.giveBack(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	if !gone {
+		return nextLook(r.endingFor(c)), nil
+	}
+	return 0, r.forget(ctx, c)
+}
+
+// isHeld reports whether nothing is to be done about the claim's end yet. One whose node or instance goes already is not held.
+func (r *Reconciler) isHeld(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node) (bool, error) {
+	goes := func(n corev1.Node) bool { return n.DeletionTimestamp != nil }
+	if r.Held == nil || condition.IsTrue(c, karpv1.ClaimInstanceTerminating) || slices.ContainsFunc(nodes, goes) {
+		return false, nil
+	}
+	return r.Held(ctx, c)
+}
+
+// IndexMachine is the field index over claims that the store must have.
+const IndexMachine = "status.providerID"
+
+// heir is the claim that has the machine by now and takes it over from the claim; nil: there
+// is none. The claim may be deleted by somebody before it was let go.
+func (r *Reconciler) heir(ctx context.Context, c *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
+	if condition.IsTrue(c, karpv1.ClaimInstanceTerminating) {
+		return nil, nil // it was given back already
+	}
+	var list karpv1.NodeClaimList
+	if err := r.Store.List(ctx, &list, client.MatchingFields{IndexMachine: c.Status.ProviderID}); err != nil {
+		return nil, fmt.Errorf("see whether another claim has the machine of claim %s: %w", c.Name, err)
+	}
+	for i := range list.Items {
+		if o := &list.Items[i]; o.UID != c.UID && translate.TakesFrom(o, c) {
+			return o, nil
+		}
+	}
+	return nil, nil
+}
+
+// nextLook is how long after a look at a machine that has been ending for so
+// long the next is due.
+func nextLook(ending time.Duration) time.Duration { return min(max(ending/2, lookFirst), lookMax) }
+
+// endingFor is how long ago the machine was given back first.
+func (r *Reconciler) endingFor(c *karpv1.NodeClaim) time.Duration {
+	ending := condition.Get(c, karpv1.ClaimInstanceTerminating)
+	if ending == nil {
+		return 0
+	}
+	return r.Now().Sub(ending.LastTransitionTime.Time)
+}
+
+// setDeadline notes once when the drain must end, where the claim limits it. One that
+// somebody else has noted by now stays: that of a machine that fails is over at once.
+func (r *Reconciler) setDeadline(ctx context.Context, c *karpv1.NodeClaim) error {
+	grace, limited := c.Spec.TerminationGracePeriod.Value()
+	if !limited || c.Annotations[api.AnnotationTerminationTimestamp] != "" {
+		return nil
+	}
+	before := c.DeepCopy()
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[api.AnnotationTerminationTimestamp] = c.DeletionTimestamp.Add(grace).UTC().Format(time.RFC3339)
+	if err := r.Store.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("write drain deadline on claim %s: %w", c.Name, err)
+	}
+	return nil
+}
+
+// deleteNodes asks for those of the claim's nodes to go that may have pods, and counts them. A
+// node that was made ready for pods, which our finalizer on it tells, has to be drained even where
+// the claim does not say Registered: that is written later, and may not have been.
+func (r *Reconciler) deleteNodes(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node) (left int, err error) {
+	registered := condition.IsTrue(c, karpv1.ClaimRegistered)
+	for i := range nodes {
+		if !registered && !controllerutil.ContainsFinalizer(&nodes[i], api.FinalizerTermination) {
+			continue // it takes no pods yet
+		}
+		left++
+		if nodes[i].DeletionTimestamp != nil {
+			continue
+		}
+		// Host names come again with their addresses: not the node that has the name by now.
+		if err := r.Store.Delete(ctx, &nodes[i], client.Preconditions{UID: ptr(nodes[i].UID)}); client.IgnoreNotFound(err) != nil {
+			return 0, fmt.Errorf("delete node %s of claim %s: %w", nodes[i].Name, c.Name, err)
+		}
+	}
+	return left, nil
+}
+
+// deleteUnseenNodes does the same for nodes as the API server has them, before the instance is
+// terminated: a watch that is late, as after a change of leaders, may not have shown the node, or
+// not that it takes pods by now. A look costs one read of a node whose name is known, and else a
+// list of the pool's registered nodes of the claim's instance type and zone.
+func (r *Reconciler) deleteUnseenNodes(ctx context.Context, c *karpv1.NodeClaim, seen []corev1.Node) (left int, err error) {
+	if condition.IsTrue(c, karpv1.ClaimInstanceTerminating) {
+		return 0, nil
+	}
+	nodes, err := r.liveNodesOf(ctx, c, seen)
+	if err != nil {
+		return 0, fmt.Errorf("look for the node of claim %s before its instance is terminated: %w", c.Name, err)
+	}
+	return r.deleteNodes(ctx, c, nodes)
+}
+
+// liveNodesOf reads the claim's nodes past every cache. Of nodes whose names are not known those
+// that are registered are found.
+func (r *Reconciler) liveNodesOf(ctx context.Context, c *karpv1.NodeClaim, seen []corev1.Node) ([]corev1.Node, error) {
+	var list corev1.NodeList
+	names := sets.New[string]()
+	for i := range seen {
+		names.Insert(seen[i].Name)
+	}
+	if c.Status.NodeName != "" {
+		names.Insert(c.Status.NodeName)
+	}
+	for _, name := range sets.List(names) {
+		var n corev1.Node
+		switch err := r.Live.Get(ctx, client.ObjectKey{Name: name}, &n); {
+		case err == nil:
+			list.Items = append(list.Items, n)
+		case !apierrors.IsNotFound(err):
+			return nil, err
+		}
+	}
+	if len(names) == 0 {
+		like := client.MatchingLabels{api.LabelRegistered: "true"}
+		for _, key := range []string{api.LabelNodePool, api.LabelInstanceType, api.LabelZone} {
+			if value, ok := c.Labels[key]; ok {
+				like[key] = value
+			}
+		}
+		if err := r.Live.List(ctx, &list, like); err != nil {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(list.Items, func(n corev1.Node) bool { return n.Spec.ProviderID != c.Status.ProviderID }), nil
+}
+
+// giveBack ends the machine, once, and from then on reports whether it is gone.
+func (r *Reconciler) giveBack(ctx context.Context, c *karpv1.NodeClaim) (gone bool, err error) {
+	if condition.IsTrue(c, karpv1.ClaimInstanceTerminating) {
+		state, err := r.stateOf(ctx, c)
+		if err != nil || state == "" {
+			return err == nil, err
+		}
+		if state == cloud.ShuttingDown || r.endingFor(c) < sendAgain {
+			return false, nil
+		}
+	}
+	id := translate.MachineID(c.Status.ProviderID)
+	if !translate.IsListed(c) {
+		if err := r.Adopts.own(ctx, c); err != nil {
+			return false, err
+		}
+	}
+	found, err := r.Machines.Terminate(ctx, id)
+	if cloud.IsNotVisible(err) {
+		return false, nil // nothing was sent: it is sent within seconds
+	}
+	if err != nil {
+		r.Metrics.EndFailures.WithLabelValues(c.Labels[api.LabelZone], c.Labels[api.LabelZoneID]).Inc()
+		return false, fmt.Errorf("give back machine %s of claim %s: %w", id, c.Name, err)
+	}
+	if len(found) > 0 {
+		// A process that did not launch it itself cannot tell one that is not visible yet.
+		return condition.IsTrue(c, karpv1.ClaimRegistered) || r.boots(c) >= visibleAfter, nil
+	}
+	before := c.DeepCopy()
+	if condition.SetTrue(c, karpv1.ClaimInstanceTerminating, r.Now()) {
+		if err := r.writeStatus(ctx, c, before); client.IgnoreNotFound(err) != nil {
+			return false, fmt.Errorf("write status of claim %s: %w", c.Name, err)
+		}
+	}
+	return false, nil
+}
+
+// stateOf asks the cloud where the claim's machine is in its life; the answer
+// is empty for one that has ceased to exist.
+func (r *Reconciler) stateOf(ctx context.Context, c *karpv1.NodeClaim) (cloud.State, error) {
+	id := translate.MachineID(c.Status.ProviderID)
+	list, err := r.Machines.List(ctx, cloud.Filter{IDs: []string{id}})
+	if err != nil {
+		return "", fmt.Errorf("look for machine %s of claim %s: %w", id, c.Name, err)
+	}
+	if len(list) == 0 {
+		return "", nil
+	}
+	return list[0].State, nil
+}
+
+// forget lets the claim go.
+func (r *Reconciler) forget(ctx context.Context, c *karpv1.NodeClaim) error {
+	before := c.DeepCopy()
+	controllerutil.RemoveFinalizer(c, api.FinalizerTermination)
+	if err := r.Store.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("remove finalizer of claim %s: %w", c.Name, err)
+	}
+	r.Log.Info("deleted nodeclaim", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "node", c.Status.NodeName, "instance", c.Status.ProviderID)
+	if c.Status.ProviderID != "" {
+		r.Metrics.ClaimsTerminated.WithLabelValues(translate.PoolCalled(c.Labels), c.Labels[api.LabelCapacityType], c.Labels[api.LabelZone]).Inc()
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package nodeclaim
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// batch is claims that are bought for with one request.
+type batch struct {
+	attempt    attempt
+	claims     []*karpv1.NodeClaim // those still without a machine, sorted by name
+	request    Request
+	repeated   bool      // the attempt may have been made before: look for its machines first
+	doubtUntil time.Time // when machines of a call of unknown outcome are in lists at the latest; zero: there is none
+}
+
+// obstacle is why no request can be formed for a claim.
+type obstacle struct {
+	claim *karpv1.NodeClaim
+	why   error
+}
+
+func (b *batch) names() []string {
+	names := make([]string, len(b.claims))
+	for i, c := range b.claims {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// batches reads the named claims and groups them: those that already carry
+// an attempt by it, the others by equal request. Claims that need nothing
+// are released; those that no request can be formed for are returned apart.
+func (l *Launcher) batches(ctx context.Context, names []string) (out []*batch, obstacles []obstacle) {
+	claims := l.read(ctx, names)
+	groups := map[string]*batch{}
+	for i, f := range l.form(ctx, claims) {
+		key, b, err := l.groupOf(claims[i], f)
+		if err != nil {
+			obstacles = append(obstacles, obstacle{claims[i], err})
+			continue
+		}
+		if known, ok := groups[key]; ok {
+			b = known
+		}
+		b.claims = append(b.claims, claims[i])
+		groups[key] = b
+	}
+	for _, b := range groups {
+		if b.attempt.batch == "" {
+			b.attempt = attempt{newBatch(b.claims), 1}
+		}
+		out = append(out, b)
+	}
+	slices.SortFunc(out, func(a, b *batch) int { return strings.Compare(a.attempt.batch, b.attempt.batch) })
+	return out, obstacles
+}
+
+// read returns the named claims, and releases those that need nothing.
+func (l *Launcher) read(ctx context.Context, names []string) []*karpv1.NodeClaim {
+	claims := make([]*karpv1.NodeClaim, 0, len(names))
+	for _, name := range names {
+		c := &karpv1.NodeClaim{}
+		if err := l.Store.Get(ctx, client.ObjectKey{Name: name}, c); err != nil || !maybeBought(c) {
+			l.queue.release(name)
+			continue
+		}
+		claims = append(claims, c)
+	}
+	return claims
+}
+
+// formed is the request for a claim, what it has in common with those that can be bought
+// with it, or why there is none.
+type formed struct {
+	claim   *karpv1.NodeClaim
+	request Request
+	key     string
+	err     error
+}
+
+// form forms the request of each claim. Claims that say the same share one: of a thousand
+// pods with a machine each, all do.
+func (l *Launcher) form(ctx context.Context, claims []*karpv1.NodeClaim) []*formed {
+	out := make([]*formed, len(claims))
+	alike := map[string][]*formed{}
+	var work errgroup.Group
+	work.SetLimit(runtime.GOMAXPROCS(0))
+	for i, c := range claims {
+		words := wordsOf(c)
+		if at := slices.IndexFunc(alike[words], func(f *formed) bool { return reflect.DeepEqual(f.claim.Spec.Requirements, c.Spec.Requirements) }); at >= 0 {
+			out[i] = alike[words][at]
+			continue
+		}
+		f := &formed{claim: c}
+		alike[words], out[i] = append(alike[words], f), f
+		work.Go(func() error {
+			if f.request, f.err = l.Requests.For(ctx, c); f.err == nil {
+				f.key, f.err = sameRequest(f.request)
+			}
+			return nil
+		})
+	}
+	work.Wait() //nolint:errcheck // each request keeps its own error
+	return out
+}
+
+// wordsOf is equal for claims that say the same of the machine they want, their
+// requirements aside: those are long, and sooner compared than written.
+func wordsOf(c *karpv1.NodeClaim) string {
+	spec := c.Spec
+	spec.Requirements = nil
+	text, err := json.Marshal([]any{spec, c.Labels, c.Annotations})
+	if err != nil {
+		return "claim " + c.Name // alike to none
+	}
+	return string(text)
+}
+
+func (l *Launcher) groupOf(c *karpv1.NodeClaim, f *formed) (string, *batch, error) {
+	if a, tried := attemptOf(c); tried {
+		// The outcome of the earlier attempt is unknown: it is looked for even
+		// where nothing could be bought now.
+		return a.String(), &batch{attempt: a, request: f.request, repeated: true, doubtUntil: l.Now().Add(lateFor + settleFor)}, nil
+	}
+	return "new/" + f.key, &batch{request: f.request}, f.err
+}
+
+// maybeBought reports whether a purchase for the claim may be tried, or was
+// and may have brought a machine.
+func maybeBought(c *karpv1.NodeClaim) bool {
+	_, tried := attemptOf(c)
+	return needsMachine(c) && (tried || !translate.IsWithdrawn(c))
+}
+
+// needsMachine reports whether a machine is to be bought for the claim, which has none; a
+// withdrawn one gets what was bought for it before.
+func needsMachine(c *karpv1.NodeClaim) bool {
+	return c.DeletionTimestamp == nil && c.Status.ProviderID == "" && !translate.Adopts(c)
+}

@@ -1,0 +1,296 @@
+package nodeclaim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/observe"
+)
+
+// The longest error texts kept in a condition and in the record, in bytes.
+const (
+	messageMax = 300
+	recordMax  = 1000
+)
+
+// publisher tells the users of an object something.
+type publisher interface{ Publish(observe.Event) }
+
+// record keeps, for users who ask, why a claim has no instance yet, and what became of its launch.
+type record interface {
+	Unlaunched(claim, reason, why string, more ...string)
+	GaveUp(claim, why string)
+	Became(claim, said, why string)
+	Has(claim, instance, what string)
+}
+
+// Outcomes writes what became of purchases on claims.
+type Outcomes struct {
+	Store   client.Client
+	Classes classes
+	Catalog cloud.Catalog
+	Events  publisher
+	Metrics *observe.Metrics
+	Log     *slog.Logger
+	Record  record // nil: nothing is recorded
+	Now     func() time.Time
+}
+
+// Bought writes the machine on the claim: first labels and annotations, the decision among them
+// where something else was launched than was decided, then the status with its provider ID, which
+// makes the purchase known for good.
+func (o *Outcomes) Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) error {
+	class, err := o.Classes.Known(ctx, translate.ClassOf(c))
+	if err != nil {
+		return err
+	}
+	catalogue, err := o.Catalog.Kinds(ctx, class.Cloud)
+	if err != nil {
+		return fmt.Errorf("list what class %s offers: %w", class.Cloud.ID, err)
+	}
+	kind, offer, known := kindOf(catalogue, m)
+	if !known {
+		return fmt.Errorf("machine %s of claim %s is a %s, which the catalogue does not have", m.ID, c.Name, m.Kind)
+	}
+	before := c.DeepCopy()
+	c.Labels = launchLabels(c, m, kind, offer)
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	for key, value := range class.Annotations {
+		if _, marked := c.Annotations[key]; !marked { // with the attempt
+			c.Annotations[key] = value
+		}
+	}
+	delete(c.Annotations, api.MarkWithdrawn) // too late for that
+	var other instead
+	if text := c.Annotations[api.MarkDecision]; text != "" {
+		c.Annotations[api.MarkDecision], other = decided(text, m, offer, catalogue)
+	}
+	if err := o.Store.Patch(ctx, c, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("write labels of machine %s on claim %s: %w", m.ID, c.Name, err)
+	}
+	o.tellInstead(c, m, other)
+	before = c.DeepCopy()
+	c.Status.ProviderID, c.Status.ImageID = m.ProviderID, m.Image
+	allocatable, capacity := kind.Ordered(translate.Resources(c.Spec.Resources.Requests))
+	c.Status.Capacity, c.Status.Allocatable = translate.ResourceList(capacity), translate.ResourceList(allocatable)
+	condition.SetTrue(c, karpv1.ClaimLaunched, o.Now())
+	condition.Begin(c, o.Now())
+	if err := o.Store.Status().Patch(ctx, c, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("write machine %s on claim %s: %w", m.ID, c.Name, err)
+	}
+	if o.Record != nil {
+		o.Record.Has(c.Name, m.ID, fmt.Sprintf("%s in %s, %s", m.Kind, m.Zone, m.Option))
+	}
+	said := []any{"claim", c.Name, "pool", translate.PoolCalled(c.Labels), "instance", m.ID, "type", m.Kind, "zone", m.Zone, "capacityType", string(m.Option)}
+	if offer.Priced {
+		said = append(said, "priceUSDPerHour", offer.Price.Dollars())
+	}
+	o.Log.Info("launched nodeclaim", said...)
+	return nil
+}
+
+// tellInstead tells what was launched in place of what was decided, once the claim says it: the claim
+// that is written again later does not show the difference any more.
+func (o *Outcomes) tellInstead(c *karpv1.NodeClaim, m cloud.Machine, other instead) {
+	if other.of == "" {
+		return
+	}
+	o.Log.Info("launched another instance than was decided", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "instance", m.ID,
+		"type", m.Kind, "zone", m.Zone, "capacityType", string(m.Option), "insteadOf", other.of, "because", other.why)
+	o.became(c, fmt.Sprintf("was launched as %s in %s, %s, not as %s", m.Kind, m.Zone, m.Option, other.of), other.why)
+}
+
+// launchLabels are the claim's own labels and what is known of the machine;
+// requirements with one possible value on the pool's own keys become labels too.
+// What instances decide is as this one has it, whatever the claim said before: it may
+// be of an earlier attempt.
+func launchLabels(c *karpv1.NodeClaim, m cloud.Machine, kind cluster.Kind, offer cluster.Offer) map[string]string {
+	labels := kind.Labels.Merge(offer.Labels).Map()
+	labels[api.LabelInstanceType] = m.Kind
+	labels[api.LabelZone] = m.Zone
+	labels[api.LabelCapacityType] = string(m.Option)
+	if m.ZoneID != "" {
+		labels[api.LabelZoneID] = m.ZoneID
+	}
+	if requirements, err := translate.Requirements(c.Spec.Requirements); err == nil {
+		maps.Copy(labels, singleValues(requirements))
+	}
+	for key, value := range c.Labels {
+		if !api.IsOfInstances(key) {
+			labels[key] = value
+		}
+	}
+	return labels
+}
+
+func singleValues(requirements constraint.Requirements) map[string]string {
+	out := map[string]string{}
+	for _, r := range requirements {
+		if values, finite := r.Set.Finite(); finite && len(values) == 1 && !api.IsWellKnown(r.Key) {
+			out[r.Key] = values[0]
+		}
+	}
+	return out
+}
+
+// NotToBeHad deletes a claim for which nothing can be bought, so that a new
+// plan can look elsewhere at once.
+func (o *Outcomes) NotToBeHad(ctx context.Context, c *karpv1.NodeClaim, why error) error {
+	reason, label := reasonShort, "insufficient_capacity"
+	var notReady *NotReadyError
+	if errors.As(why, &notReady) {
+		reason, label = reasonNotReady, "nodeclass_not_ready"
+	}
+	o.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: reason,
+		Message: fmt.Sprintf("NodeClaim %s: %v", c.Name, why)})
+	o.short(c, why)
+	o.gaveUp(c, inWords(why, recordMax))
+	if err := o.Store.Delete(ctx, c, client.Preconditions{UID: ptr(c.UID)}); err != nil {
+		return fmt.Errorf("delete claim %s, for which there is no machine: %w", c.Name, err)
+	}
+	countDisrupted(o.Metrics, c, label)
+	return nil
+}
+
+// TooLate deletes a claim that no machine could be bought for in time.
+func (o *Outcomes) TooLate(ctx context.Context, c *karpv1.NodeClaim) error {
+	o.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: reasonTooLate, Message: tooLate})
+	o.Log.Warn("gave up a nodeclaim", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", reasonTooLate, "message", tooLate)
+	o.gaveUp(c, tooLate)
+	if err := o.Store.Delete(ctx, c, client.Preconditions{UID: ptr(c.UID)}); err != nil {
+		return fmt.Errorf("delete claim %s, which got no machine in time: %w", c.Name, err)
+	}
+	countDisrupted(o.Metrics, c, labelTooLate)
+	return nil
+}
+
+// reasonShort is why there is no instance while what was asked for cannot be had.
+const reasonShort = "InsufficientCapacityError"
+
+// reasonNotReady is why nothing is launched for a claim whose class is not ready.
+const reasonNotReady = "NodeClassNotReady"
+
+// labelWithdrawn is how a claim that nobody needs any more is counted.
+const labelWithdrawn = "withdrawn"
+
+// Withdrawn deletes a claim that nobody needs and that has no machine.
+func (o *Outcomes) Withdrawn(ctx context.Context, c *karpv1.NodeClaim) error {
+	if err := o.Store.Delete(ctx, c, client.Preconditions{UID: ptr(c.UID)}); err != nil {
+		return fmt.Errorf("delete claim %s, which was withdrawn: %w", c.Name, err)
+	}
+	o.Log.Info("deleted a withdrawn nodeclaim", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", c.Annotations[api.MarkWithdrawn])
+	countDisrupted(o.Metrics, c, labelWithdrawn)
+	return nil
+}
+
+// shortFor is how long a pool's users are not told again of a shortage, or of what may become one.
+const shortFor = 10 * time.Minute
+
+// Short tells the users of the pool of these claims, which are alike, that machines for them are short;
+// anything else it keeps to itself.
+func (o *Outcomes) Short(claims []*karpv1.NodeClaim, why error) {
+	if short, isShort := errors.AsType[*cloud.NoCapacityError](why); isShort {
+		o.unlaunched(claims, reasonShort, short.Error())
+		o.short(claims[0], why)
+	}
+}
+
+func (o *Outcomes) short(c *karpv1.NodeClaim, why error) {
+	if short, isShort := errors.AsType[*cloud.NoCapacityError](why); isShort {
+		o.warnPool(c, reasonShort, "shortage", fmt.Sprintf("NodeClaim %s: %v; what else the pool allows is tried", c.Name, short))
+	}
+}
+
+// Few tells them that on-demand machines take the place of spot ones, and are of few types.
+func (o *Outcomes) Few(c *karpv1.NodeClaim, types []string) {
+	o.warnPool(c, "FewInstanceTypes", "few types", fmt.Sprintf("NodeClaim %s may be spot and is bought on demand, of no more types than %s: allow at least %d, or a shortage of these leaves its pods waiting",
+		c.Name, strings.Join(types, ", "), fallbackTypes))
+}
+
+// warnPool tells the users of the claim's pool something, and not again for a while about
+// the same topic.
+func (o *Outcomes) warnPool(c *karpv1.NodeClaim, reason, topic, message string) {
+	pool := translate.PoolOf(c)
+	if pool.Name == "" {
+		return
+	}
+	about := translate.PoolRef(pool)
+	for _, owner := range c.OwnerReferences {
+		if owner.Kind == pool.Kind && owner.Name == pool.Name {
+			about.UID = owner.UID
+		}
+	}
+	o.Events.Publish(observe.Event{About: about, Key: pool.String(), Warning: true, Reason: reason, Message: message, Topic: topic, DedupeFor: shortFor})
+}
+
+// inWords is the error's text without the reason that a condition and an
+// event show before it anyway, and not too long for either.
+func inWords(why error, bytesMax int) string {
+	text := why.Error()
+	if refused, ok := errors.AsType[*cloud.RefusedError](why); ok {
+		text = strings.Replace(text, refused.Error(), refused.Cause, 1)
+	}
+	if len(text) > bytesMax {
+		text = strings.ToValidUTF8(text[:bytesMax], "")
+	}
+	return text
+}
+
+// inItsWords is inWords in the names of the fields of the claim's class.
+func (o *Outcomes) inItsWords(ctx context.Context, c *karpv1.NodeClaim, why error, bytesMax int) string {
+	text := inWords(why, bytesMax)
+	class, err := o.Classes.Known(ctx, translate.ClassOf(c))
+	if err != nil || class.InWords == nil {
+		return text // it is gone, or another provider's
+	}
+	return class.InWords(text)
+}
+
+// Failed writes the obstacle in the claim's condition; the purchase is tried
+// again.
+func (o *Outcomes) Failed(ctx context.Context, c *karpv1.NodeClaim, why error) error {
+	reason := karpv1.ReasonLaunchFailed
+	if refused, ok := errors.AsType[*cloud.RefusedError](why); ok {
+		reason = refused.Reason
+	} else if _, ok := errors.AsType[*cloud.ThrottledError](why); ok {
+		reason = karpv1.ReasonRequestLimitExceeded
+	} else if _, ok := errors.AsType[*cloud.InternalError](why); ok {
+		reason = karpv1.ReasonInternalError
+	} else if _, ok := errors.AsType[*NotReadyError](why); ok {
+		reason = reasonNotReady
+	}
+	text := o.inItsWords(ctx, c, why, messageMax)
+	o.unlaunched([]*karpv1.NodeClaim{c}, reason, o.inItsWords(ctx, c, why, recordMax))
+	before := c.DeepCopy()
+	if !condition.SetUnknown(c, karpv1.ClaimLaunched, reason, text, o.Now()) {
+		return nil
+	}
+	condition.Begin(c, o.Now())
+	o.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: reason, Message: text})
+	if err := o.Store.Status().Patch(ctx, c, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("write launch failure on claim %s: %w", c.Name, err)
+	}
+	return nil
+}
+
+func countDisrupted(m *observe.Metrics, c *karpv1.NodeClaim, reason string) {
+	m.Disrupted(observe.Disruption{Reason: reason, Pool: translate.PoolCalled(c.Labels), Option: c.Labels[api.LabelCapacityType], Mode: translate.TerminationMode(c), Node: c.Status.NodeName})
+}
+
+func ptr[T any](v T) *T { return &v }

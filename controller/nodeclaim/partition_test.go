@@ -1,0 +1,134 @@
+package nodeclaim
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/observe"
+)
+
+// parted is a kind that is offered in three partitions of a zone, of which those
+// named are short.
+func parted(name, zone string, short ...string) cluster.Kind {
+	var offers []string
+	for range 3 {
+		offers = append(offers, zone+" on-demand 96")
+	}
+	k := kind(name, 2000, offers...)
+	for i := range k.Offers {
+		part := []string{"1", "2", "3"}[i]
+		k.Offers[i].Labels = k.Offers[i].Labels.With(api.LabelPlacementGroupID, "pg-1").With(api.LabelPlacementGroupPartition, part)
+		k.Offers[i].Available = !strings.Contains(strings.Join(short, " "), part)
+	}
+	return k
+}
+
+func TestAPartitionIsAskedForWhereNotAllWillDo(t *testing.T) {
+	tests := map[string]struct {
+		kinds []cluster.Kind
+		want  []constraint.Requirement
+		offer string
+	}{
+		"any of them is left to the cloud": {[]cluster.Kind{parted("m5.large", "a")}, nil, "m5.large/a/"},
+		"the one that is required":         {[]cluster.Kind{parted("m5.large", "a")}, []constraint.Requirement{want(api.LabelPlacementGroupPartition, constraint.In, "3")}, "m5.large/a/3"},
+		"the first of two that will do":    {[]cluster.Kind{parted("m5.large", "a")}, []constraint.Requirement{want(api.LabelPlacementGroupPartition, constraint.NotIn, "1")}, "m5.large/a/2"},
+		"one that is not short":            {[]cluster.Kind{parted("m5.large", "a", "1")}, nil, "m5.large/a/2"},
+		"of each type by itself":           {[]cluster.Kind{parted("m5.large", "a", "1"), parted("m6i.large", "a")}, nil, "m5.large/a/2 m6i.large/a/"},
+		"none where there is none":         {[]cluster.Kind{kind("m5.large", 2000, "a on-demand 96", "b on-demand 96")}, nil, "m5.large/a/ m5.large/b/"},
+	}
+	for name, tt := range tests {
+		var got []string
+		for _, o := range offered(tt.want, quantity.Resources{CPU: 1000}, tt.kinds) {
+			got = append(got, o.Kind+"/"+o.Zone+"/"+o.Partition)
+		}
+		if text := strings.Join(got, " "); text != tt.offer {
+			t.Errorf("%s: %q, want %q", name, text, tt.offer)
+		}
+	}
+}
+
+func TestTheLabelOfAPartitionIsThatOfTheMachine(t *testing.T) {
+	catalogue := &cluster.Catalogue{Kinds: []cluster.Kind{parted("m5.large", "a")}}
+	for told, want := range map[string]string{"": "", "2": "2"} {
+		k, o, known := kindOf(catalogue, cloud.Machine{Kind: "m5.large", Zone: "a", Option: cluster.OnDemand, Partition: told})
+		labels := launchLabels(&karpv1.NodeClaim{}, cloud.Machine{Kind: "m5.large", Zone: "a", Option: cluster.OnDemand}, k, o)
+		if got := labels[api.LabelPlacementGroupPartition]; !known || got != want || labels[api.LabelPlacementGroupID] != "pg-1" {
+			t.Errorf("a machine of partition %q gets %v, want the label %q", told, labels, want)
+		}
+	}
+}
+
+// told is a cloud that tells of these machines.
+type told struct {
+	cloud.Machines
+	list []cloud.Machine
+}
+
+func (m told) List(_ context.Context, f cloud.Filter) ([]cloud.Machine, error) {
+	return slices.DeleteFunc(slices.Clone(m.list), func(x cloud.Machine) bool { return !slices.Contains(f.IDs, x.ID) }), nil
+}
+
+// SC-234: a node takes no pods before it is known which partition its machine is in.
+func TestRegistrationWaitsForThePartition(t *testing.T) {
+	own := map[string]string{api.LabelPlacementGroupID: "pg-1", api.LabelNodePool: "web"}
+	tests := map[string]struct {
+		machines   []cloud.Machine
+		registered bool
+		partition  string
+	}{
+		"which the cloud chose":              {[]cloud.Machine{{ID: "i-1", Partition: "3"}}, true, "3"},
+		"where the group has any":            {[]cloud.Machine{{ID: "i-1"}}, true, ""},
+		"while the machine is not seen yet":  {nil, false, ""},
+		"and does not take that of a friend": {[]cloud.Machine{{ID: "i-2", Partition: "1"}}, false, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "web-1", Labels: own, Finalizers: []string{api.FinalizerTermination}, CreationTimestamp: metav1.NewTime(noon)}}
+			claim.Status.ProviderID = "aws:///a/i-1"
+			condition.SetTrue(claim, karpv1.ClaimLaunched, noon)
+			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n-1"}, Spec: corev1.NodeSpec{ProviderID: "aws:///a/i-1", Taints: []corev1.Taint{fresh}}}
+			s := runtime.NewScheme()
+			_, _ = corev1.AddToScheme(s), karpv1.AddToScheme(s)
+			store := fake.NewClientBuilder().WithScheme(s).WithObjects(claim, node).WithStatusSubresource(claim).
+				WithIndex(&corev1.Node{}, IndexProviderID, func(o client.Object) []string { return []string{o.(*corev1.Node).Spec.ProviderID} }).Build()
+			r := &Reconciler{Store: store, Live: store, Machines: told{list: tt.machines}, Now: func() time.Time { return noon }, Log: unheard,
+				Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
+			if _, err := r.Reconcile(t.Context(), "web-1"); err != nil {
+				t.Fatal(err)
+			}
+			if err := store.Get(t.Context(), client.ObjectKeyFromObject(claim), claim); err != nil {
+				t.Fatal(err)
+			}
+			if err := store.Get(t.Context(), client.ObjectKeyFromObject(node), node); err != nil {
+				t.Fatal(err)
+			}
+			is := condition.Get(claim, karpv1.ClaimRegistered)
+			if got := is.Status == metav1.ConditionTrue; got != tt.registered || !got && is.Reason != karpv1.ReasonRegistrationHookPending {
+				t.Errorf("condition = %+v, want registered: %v", is, tt.registered)
+			}
+			if node.Labels[api.LabelPlacementGroupPartition] != tt.partition || claim.Labels[api.LabelPlacementGroupPartition] != tt.partition {
+				t.Errorf("labels of the node %v, of the claim %v; want partition %q", node.Labels, claim.Labels, tt.partition)
+			}
+			if kept := len(node.Spec.Taints) > 0; kept == tt.registered {
+				t.Errorf("taints %v", node.Spec.Taints)
+			}
+		})
+	}
+}

@@ -1,0 +1,132 @@
+package nodeclaim
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+const efa = "vpc.amazonaws.com/efa"
+
+// oneKind sells one kind alone.
+type oneKind struct{ kind cluster.Kind }
+
+func (o oneKind) Kinds(context.Context, cloud.Class) (*cluster.Catalogue, error) {
+	return &cluster.Catalogue{Kinds: []cluster.Kind{o.kind}}, nil
+}
+
+// forms forms the request for a launch's claim.
+func forms(t *testing.T, requests *Requests, l plan.Launch) (Request, error) {
+	t.Helper()
+	pool, _ := onlyPool{}.Pool(l.Pool)
+	c, err := translate.Claim(pool, l, "x7k2p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return requests.For(t.Context(), c)
+}
+
+// TestThoseThatAskForAFabricAreBoughtApart: the cloud attaches it to machines whose request
+// says so, and has to make ready what they are launched from.
+func TestThoseThatAskForAFabricAreBoughtApart(t *testing.T) {
+	with := kind("c5n.18xlarge", 72000, "a on-demand 3888")
+	with.Capacity, with.Allocatable = with.Capacity.With(efa, 1), with.Allocatable.With(efa, 1)
+	with.Offers[0].Labels = with.Offers[0].Labels.With(api.LabelZoneID, "use1-az1")
+	ears, requests := &listening{}, &Requests{Classes: oneClass{}, Catalog: oneKind{with}}
+	plain := launching("default", 1000, "c5n.18xlarge")
+	asking := plain
+	asking.Requests = plain.Requests.With(efa, 1)
+	one, err := forms(t, requests, plain)
+	if err != nil || one.Options[0].ZoneID != "use1-az1" {
+		t.Fatalf("offers %+v, error %v", one.Options, err)
+	}
+	other, err := forms(t, requests, asking)
+	if err != nil || !slices.Equal(other.Extended, []string{efa}) {
+		t.Errorf("SC-446: the request says %v, error %v; want %s", other.Extended, err, efa)
+	}
+	first, _ := sameRequest(one)
+	if second, err := sameRequest(other); err != nil || first == second {
+		t.Errorf("SC-446: both are bought with one request, error %v", err)
+	}
+	(&Preparer{Pools: onlyPool{}, Machines: ears, Log: slog.New(slog.DiscardHandler), Requests: requests}).Prepare(t.Context(), []plan.Launch{plain, asking})
+	if len(ears.told) != 2 {
+		t.Errorf("%d of the two are prepared for", len(ears.told))
+	}
+}
+
+// TestAClaimThatNothingIsLeftForSaysWhatHelps: where the cloud tells why an offer cannot be
+// had and what to do, so does the claim's pool.
+func TestAClaimThatNothingIsLeftForSaysWhatHelps(t *testing.T) {
+	for _, why := range []string{"", "AWS lets the account run 4 vCPUs: ask for more in Service Quotas"} {
+		gone := kind("m5.large", 2000, "!a spot 30", "!a on-demand 96")
+		gone.Offers[1].Why = why
+		_, err := forms(t, &Requests{Classes: oneClass{}, Catalog: oneKind{gone}}, launching("default", 1000, "m5.large"))
+		short, ok := errors.AsType[*cloud.NoCapacityError](err)
+		if !ok || !strings.HasSuffix(short.Cause, "available now"+strings.TrimSuffix(": "+why, ": ")) {
+			t.Errorf("%v; want it to end in %q", err, why)
+		}
+	}
+}
+
+// Machines on demand of fewer than five types take the place of spot ones no longer than
+// these types last; those of a claim that may not be spot take nobody's place.
+func TestFewTypesMayTakeThePlaceOfSpot(t *testing.T) {
+	choices := func(option cluster.Option, kinds ...string) (out []cloud.OfferChoice) {
+		for _, k := range kinds {
+			out = append(out, cloud.OfferChoice{Kind: k, Zone: "a", Option: option}, cloud.OfferChoice{Kind: k, Zone: "b", Option: option})
+		}
+		return out
+	}
+	either := constraint.NewRequirements(want(api.LabelCapacityType, constraint.In, "spot", "on-demand"))
+	tests := map[string]struct {
+		want    constraint.Requirements
+		options []cloud.OfferChoice
+		few     int
+	}{
+		"four on demand":                       {either, choices(cluster.OnDemand, "a", "b", "c", "d"), 4},
+		"five on demand":                       {either, choices(cluster.OnDemand, "a", "b", "c", "d", "e"), 0},
+		"four as spot":                         {either, choices(cluster.Spot, "a", "b", "c", "d"), 0},
+		"four on demand, and none may be spot": {constraint.NewRequirements(want(api.LabelCapacityType, constraint.In, "on-demand")), choices(cluster.OnDemand, "a", "b", "c", "d"), 0},
+	}
+	for name, tt := range tests {
+		if got := fewOnDemand(tt.want, tt.options); len(got) != tt.few {
+			t.Errorf("%s: %v are few; want %d", name, got, tt.few)
+		}
+	}
+}
+
+// An attempt that wrote the labels of its instance on the claim, and whose instance went
+// before more was written, settles nothing about the next one.
+func TestLabelsOfAnEarlierAttemptSettleNothing(t *testing.T) {
+	pool, _ := onlyPool{}.Pool(launching("default", 1000).Pool)
+	l := launching("default", 1000, "m5.xlarge")
+	l.Labels = constraint.NewLabels(map[string]string{"team": "web"})
+	c, err := translate.Claim(pool, l, "x7k2p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := (&Requests{Classes: oneClass{}, Catalog: oneClass{}}).For(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Labels = maps.Clone(c.Labels)
+	c.Labels[api.LabelInstanceType], c.Labels[api.LabelZone], c.Labels[api.LabelCapacityType] = "t3a.nano", "b", "spot"
+	got, err := (&Requests{Classes: oneClass{}, Catalog: oneClass{}}).For(t.Context(), c)
+	if err != nil || !slices.Equal(got.Options, want.Options) || !maps.Equal(got.Node.Labels, want.Node.Labels) {
+		t.Errorf("asks for %+v with labels %v, error %v; want %+v with %v", got.Options, got.Node.Labels, err, want.Options, want.Node.Labels)
+	}
+	if want.Node.Labels["team"] != "web" || len(want.Options) != 1 {
+		t.Errorf("asks for %+v with labels %v; want an m5.xlarge, and the label team", want.Options, want.Node.Labels)
+	}
+}

@@ -1,0 +1,191 @@
+package nodeclaim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/client-go/util/flowcontrol"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+const (
+	// tagEvery is how long nodes that join one after another wait for each other,
+	// so that one look at the cloud shows the machines of all.
+	tagEvery = 10 * time.Second
+	// tagMost is how many machines are tagged after one look: by the pace of
+	// machines what was seen of the last is a minute old.
+	tagMost = 60
+	// What was not tagged is tried again after tagAgain, and then after twice that
+	// each time, up to tagAgainMax.
+	tagAgain, tagAgainMax = 10 * time.Second, 15 * time.Minute
+)
+
+// Tagger names machines at the cloud after their nodes and claims, once nodes
+// have names. It overwrites no tag that is there, so that a name that the class
+// gives stays. The tag with the cluster's name is put back where it is lacking. For many
+// machines it looks once. A claim whose annotations are removed is looked at again.
+type Tagger struct {
+	Store    client.Client
+	Machines tagging
+	Cluster  string // the name that the tag of EKS has; empty: nobody looks after that tag
+	Adopted  owner  // tags machines that were not bought for their claims; nil: there are none
+	Pace     Pace   // of machines, so that other calls of the account have room; nil: at once
+	Now      func() time.Time
+
+	failed *flowcontrol.Backoff // by claim
+}
+
+// tagging is the part of the cloud that Tagger uses.
+type tagging interface {
+	List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error)
+	Tag(ctx context.Context, m cloud.Machine, tags map[string]string) error
+}
+
+// owner puts all tags on the machine of a claim, which it has taken over.
+type owner interface {
+	own(ctx context.Context, c *karpv1.NodeClaim) error
+}
+
+// Pace lets callers go on one after another; Wait returns an error when ctx ends.
+type Pace interface {
+	Wait(ctx context.Context) error
+}
+
+// Round tags machines that are due, notes it on their claims, and returns when to
+// look again. A machine that cannot be tagged keeps no other waiting.
+func (t *Tagger) Round(ctx context.Context) (time.Duration, error) {
+	due, err := t.due(ctx)
+	if err != nil || len(due) == 0 {
+		return tagEvery, err
+	}
+	var errs []error
+	ids := make([]string, 0, len(due))
+	for id, c := range due {
+		if t.Adopted == nil || !translate.Adopts(c) {
+			ids = append(ids, id)
+		}
+	}
+	errs = append(errs, t.own(ctx, due))
+	if len(ids) == 0 {
+		return tagEvery, errors.Join(errs...)
+	}
+	found, err := t.Machines.List(ctx, cloud.Filter{IDs: ids})
+	if err != nil {
+		return tagEvery, errors.Join(append(errs, fmt.Errorf("list machines to tag them: %w", err))...)
+	}
+	for _, m := range found[:min(len(found), tagMost)] { // the others after another look
+		c := due[m.ID]
+		if err := t.tag(ctx, c, m); err != nil {
+			t.failed.Next(c.Name, t.Now())
+			errs = append(errs, err)
+		}
+	}
+	return tagEvery, errors.Join(errs...)
+}
+
+// own tags machines that were taken over, as many as one look tags of others.
+func (t *Tagger) own(ctx context.Context, due map[string]*karpv1.NodeClaim) error {
+	var errs []error
+	left := tagMost
+	for _, id := range slices.Sorted(maps.Keys(due)) {
+		c := due[id]
+		if t.Adopted == nil || !translate.Adopts(c) || left == 0 {
+			continue
+		}
+		left--
+		err := t.wait(ctx, c)
+		if err == nil {
+			err = t.Adopted.own(ctx, c)
+		}
+		if err != nil {
+			t.failed.Next(c.Name, t.Now())
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// wait is for the pace of machines.
+func (t *Tagger) wait(ctx context.Context, c *karpv1.NodeClaim) error {
+	if t.Pace == nil {
+		return nil
+	}
+	if err := t.Pace.Wait(ctx); err != nil {
+		return fmt.Errorf("wait to tag the machine of claim %s: %w", c.Name, err)
+	}
+	return nil
+}
+
+// due returns the claims whose machines are to be tagged now, by the machine's ID.
+func (t *Tagger) due(ctx context.Context) (map[string]*karpv1.NodeClaim, error) {
+	var list karpv1.NodeClaimList
+	if err := t.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // only read
+		return nil, fmt.Errorf("list claims to tag their machines: %w", err)
+	}
+	if t.failed == nil {
+		t.failed = flowcontrol.NewBackOff(tagAgain, tagAgainMax)
+	}
+	out := map[string]*karpv1.NodeClaim{}
+	for i := range list.Items {
+		c := &list.Items[i]
+		if t.needsTags(c) && !t.failed.IsInBackOffSinceUpdate(c.Name, t.Now()) {
+			out[translate.MachineID(c.Status.ProviderID)] = c
+		}
+	}
+	return out, nil
+}
+
+func (t *Tagger) needsTags(c *karpv1.NodeClaim) bool {
+	return c.DeletionTimestamp == nil && c.Status.ProviderID != "" && c.Status.NodeName != "" &&
+		(c.Annotations[api.AnnotationInstanceTagged] != "true" || t.Cluster != "" && c.Annotations[api.AnnotationClusterNameTagged] != "true")
+}
+
+// tag adds the tags that the machine lacks, and notes that on its claim. A machine
+// that has gone since it was seen is another loop's business.
+func (t *Tagger) tag(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) error {
+	lacks := map[string]string{api.TagName: c.Status.NodeName, api.TagNodeClaim: c.Name}
+	if t.Cluster != "" {
+		lacks[api.TagEKSCluster] = t.Cluster
+	}
+	maps.DeleteFunc(lacks, func(key, _ string) bool { _, there := m.Tags[key]; return there })
+	if len(lacks) > 0 {
+		if err := t.wait(ctx, c); err != nil {
+			return err
+		}
+		err := t.Machines.Tag(ctx, m, lacks)
+		if _, gone := errors.AsType[*cloud.NotFoundError](err); gone {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("tag machine %s of claim %s: %w", m.ID, c.Name, err)
+		}
+	}
+	return noteTags(ctx, t.Store, c, t.Cluster != "")
+}
+
+// noteTags notes on a claim that its machine has the tags that it is to have, and whether that of the
+// cluster's name is among them.
+func noteTags(ctx context.Context, store client.Client, c *karpv1.NodeClaim, cluster bool) error {
+	c = c.DeepCopy()
+	before := c.DeepCopy()
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[api.AnnotationInstanceTagged] = "true"
+	if cluster {
+		c.Annotations[api.AnnotationClusterNameTagged] = "true"
+	}
+	if err := store.Patch(ctx, c, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("note tags on claim %s: %w", c.Name, err)
+	}
+	return nil
+}

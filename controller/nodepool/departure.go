@@ -1,0 +1,181 @@
+package nodepool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/disruption"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/roll"
+	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/observe"
+)
+
+const (
+	// departuresEvery is how often pools that are being deleted are told how far
+	// that is, and toldEvery how often an event says the same.
+	departuresEvery = 5 * time.Second
+	toldEvery       = 10 * time.Minute
+)
+
+// Departures tells how far pools are that are being deleted and have nodes yet, in
+// the condition Drained and an event.
+type Departures struct {
+	Store    client.Client
+	Serves   translate.Generations
+	Snapshot func() *cluster.Snapshot
+	Stays    func(node string) string // why the node stays, as was said last; empty: nothing is known to keep it
+	Events   publisher
+	Now      func() time.Time
+}
+
+// Round looks once, and returns when to look again.
+func (d *Departures) Round(ctx context.Context) (time.Duration, error) {
+	var errs []error
+	var s *cluster.Snapshot
+	for _, g := range d.Serves {
+		pools, err := g.List(ctx, d.Store, client.UnsafeDisableDeepCopy) // only read
+		if err != nil {
+			errs = append(errs, fmt.Errorf("find pools that are being deleted: %w", err))
+		}
+		for _, p := range pools {
+			if p.GetDeletionTimestamp() == nil || !controllerutil.ContainsFinalizer(p, api.FinalizerPoolTermination) {
+				continue
+			}
+			if s == nil {
+				s = d.Snapshot()
+			}
+			errs = append(errs, d.tell(ctx, g, p, departureOf(s, g.View(p), d.Stays)))
+		}
+	}
+	return departuresEvery, errors.Join(errs...)
+}
+
+func (d *Departures) tell(ctx context.Context, g translate.Generation, p Object, now departure) error {
+	id := g.ID(p.GetName())
+	next, reason, text := p.DeepCopyObject().(Object), karpv1.ReasonNodesLeft, now.String()
+	if now.stuck() {
+		reason = karpv1.ReasonNodesStay
+	}
+	if now.Left > 0 {
+		text += "; " + now.way(g, id.Name)
+		d.Events.Publish(observe.Event{About: next, Key: id.String(), Warning: now.stuck(),
+			Reason: reason, Message: text, Topic: "departure", DedupeFor: toldEvery})
+	}
+	if !condition.SetFalse(next, karpv1.NodePoolDrained, reason, text, d.Now()) {
+		return nil
+	}
+	err := d.Store.Status().Patch(ctx, next, client.MergeFromWithOptions(p, client.MergeFromWithOptimisticLock{}))
+	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) { // these say that the cache is a moment behind
+		return fmt.Errorf("write on %s how far its deletion is: %w", id, err)
+	}
+	return nil
+}
+
+// way is what a user can do who wants the nodes to go, or to go sooner.
+func (d *departure) way(g translate.Generation, name string) string {
+	fast := fmt.Sprintf("all at once: kubectl annotate %s %s %s=%s", g.Resource, name, api.MarkDelete, api.DeleteFast)
+	switch {
+	case !d.stuck():
+		return fast
+	case d.Allowed > 0:
+		return "the way out is to change that, as by room for its pods in another pool, or " + fast
+	case !d.byBudget:
+		return "the way out is to end that, or " + fast
+	case g.Kind == translate.KindProvisioner:
+		return fmt.Sprintf("the way out is a budget that allows more: kubectl annotate --overwrite %s %s %s=1, or %s", g.Resource, name, api.MarkBudgets, fast)
+	}
+	return fmt.Sprintf("the way out is a budget that allows more, in spec.disruption.budgets: kubectl edit %s %s, or %s", g.Resource, name, fast)
+}
+
+// departure is how far a pool is that is being deleted.
+type departure struct {
+	roll.Progress
+	starting int    // machines that have not started: they go when they have
+	first    string // a node that stays though budgets allow it to go
+	keeps    string // what keeps it; empty where there is none
+	others   int    // that stay as well
+	byBudget bool   // where none may go: a budget says so
+	forever  bool   // and no other ever will
+}
+
+func departureOf(s *cluster.Snapshot, o translate.PoolObject, stays func(node string) string) departure {
+	id := o.ID
+	out := departure{Progress: roll.Draining(s, o)}
+	if pool, found := s.Pool(id); found && out.Allowed == 0 && s.Freeze == "" {
+		allowed := pool.Policy.Drifted
+		out.byBudget = allowed.Closed == "" && disruption.Shares(s.Nodes)[id].Used >= allowed.Most
+		out.forever = out.byBudget && allowed.Most == 0 && pool.Policy.BudgetsChange.IsZero()
+	}
+	for i := range s.Machines {
+		if s.Machines[i].Pool == id {
+			out.starting++
+		}
+	}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		switch {
+		case n.Pool != id || n.Claim == "" || n.Deleting:
+		case !n.Initialized:
+			out.starting++
+			out.Left--
+		default:
+			out.keep(n.Name, stays(n.Name))
+		}
+	}
+	return out
+}
+
+// keep notes what keeps a node, where budgets would let one go: what was said of others
+// that were going is over then.
+func (d *departure) keep(node, why string) {
+	switch {
+	case why == "" || d.Allowed == 0 || disruption.ByNumber(why):
+	case d.keeps == "":
+		d.first, d.keeps = node, why
+	default:
+		d.others++
+	}
+}
+
+// stuck reports whether nodes are left and nothing happens to them.
+func (d *departure) stuck() bool {
+	return d.Left > 0 && d.Going == 0 && (d.Allowed == 0 || d.keeps != "")
+}
+
+// String is one sentence for people.
+func (d *departure) String() string {
+	if d.Left+d.Going == 0 && d.starting == 0 {
+		return "its last machines end"
+	}
+	text := fmt.Sprintf("nodes left: %d, going: %d, allowed now: %d", d.Left+d.Going, d.Going, d.Allowed)
+	if d.starting > 0 {
+		text += fmt.Sprintf("; machines that have not started: %d", d.starting)
+	}
+	switch {
+	case d.Left == 0:
+	case d.Allowed == 0:
+		text += "; no more may go: " + d.Because
+		if d.forever {
+			text += ", which holds for ever"
+		}
+	case d.keeps != "":
+		text += fmt.Sprintf("; node %s stays: %s", d.first, d.keeps)
+	}
+	if d.Lasts > 0 && d.keeps == "" && d.Left+d.Going > 0 {
+		text += fmt.Sprintf("; about %s left", d.Lasts.Round(time.Minute))
+	}
+	if d.others > 0 {
+		text += fmt.Sprintf("; others that stay: %d", d.others)
+	}
+	return text
+}

@@ -1,0 +1,294 @@
+// Package disruption says which nodes are removed or replaced, why, and in what order: nodes that
+// are empty, expired, drifted or more expensive than their pods need. It also says which NodeClaims
+// that have not launched are no longer needed.
+//
+// It promises to stay within the disruption budgets of each NodePool, to remove no node whose pods
+// have no known place, to name what keeps every node that has a reason to go and stays, and to say
+// when to check again. Where pods find a place is for core/place.
+package disruption
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/place"
+	"github.com/daemok/daemok/core/plan"
+)
+
+// Options is how the whole controller lets nodes go. The zero value is the
+// default.
+type Options struct {
+	EverySaving bool    // pools that say nothing about it let a node go whatever that saves
+	SpotToSpot  bool    // spot machines may be replaced by cheaper spot machines
+	Weigh       Weigher // nil: wishes of pods hold until these cannot be placed with them
+}
+
+// Weigher tells which wishes of pods are worth what they cost, by shape; nil: all
+// are. It may ask several times where the pods find places.
+type Weigher func(s *cluster.Snapshot, pods []cluster.Pod, solve func(wishes func(*cluster.Shape) place.Wishes) place.Result) func(*cluster.Shape) place.Wishes
+
+// Search looks for nodes that may go, one question at a time, so that whoever
+// has something more urgent to do can put it aside. What it has found so far
+// holds whether it is finished or not.
+type Search struct {
+	Moves     []plan.Move
+	Kept      []plan.Kept // by node, complete once the search is finished
+	Questions int64       // that were asked so far
+
+	snapshot *cluster.Snapshot
+	options  Options
+	needed   func(node string) bool
+	survey   func() *place.Ground
+	ground   *place.Ground // nil until the first question
+	guards   Guards
+	budgets  *budgets
+	gone     map[int]bool             // nodes that go with a move
+	untold   []int                    // of these, those that the ground has not been told of
+	kept     map[int]bool             // nodes that Kept tells of
+	takes    map[string]bool          // nodes that pods of those that go are to run on
+	tasks    []task                   // what is left to do, in order
+	launches int                      // of all moves, for their names
+	last     bitset.Set               // nodes that are not about to go themselves; nil: not looked at yet
+	wholes   map[cluster.PoolID]whole // nil: not looked at yet
+	evicted  map[job]int              // pods of Jobs that are evicted; nil: not looked at yet
+	reserved *bool                    // a pool can have what is reserved; nil: not looked at yet
+}
+
+// task is one step of a search; more says that it is to be repeated.
+type task func() (more bool)
+
+// New begins a search. Nodes that are needed stay: pods that wait are on their
+// way to them. The ground is asked for when the first question comes up; where
+// survey is nil only nodes without pods go.
+func New(s *cluster.Snapshot, needed func(node string) bool, survey func() *place.Ground, o Options) *Search {
+	return begin(s, needed, survey, o, nil)
+}
+
+func begin(s *cluster.Snapshot, needed func(node string) bool, survey func() *place.Ground, o Options, known *Found) *Search {
+	x := &Search{snapshot: s, options: o, needed: needed, survey: survey, guards: GuardsOf(s.Guards), budgets: budgetsOf(s),
+		gone: map[int]bool{}, kept: map[int]bool{}, takes: map[string]bool{}}
+	all := candidates(s)
+	x.tasks = []task{x.emptiness(all)}
+	if survey != nil {
+		asked := slices.DeleteFunc(slices.Clone(all), func(c *candidate) bool { return !known.has(c.Name) })
+		x.tasks = []task{x.expiry(asked), x.emptiness(all), x.renewal(asked), x.drift(asked), x.consolidation(asked)}
+	}
+	return x
+}
+
+// Step does a bit of work, a question at most; it reports false once the
+// search is finished.
+func (x *Search) Step() bool {
+	if len(x.tasks) == 0 {
+		return false
+	}
+	if more := x.tasks[0](); !more {
+		x.tasks = x.tasks[1:]
+	}
+	if len(x.tasks) == 0 {
+		slices.SortFunc(x.Kept, func(a, b plan.Kept) int { return cmp.Compare(a.Node, b.Node) })
+		return false
+	}
+	return true
+}
+
+// Asked reports whether nodes with pods are asked about, and not empty ones
+// alone.
+func (x *Search) Asked() bool { return x.survey != nil }
+
+// Finish does all that is left to do.
+func (x *Search) Finish() {
+	for x.Step() {
+		continue
+	}
+}
+
+// stays reports whether the node needs no more looking at: it goes already, it
+// was said why it does not, or pods are on their way to it.
+func (x *Search) stays(c *candidate) bool {
+	return x.gone[c.at] || x.kept[c.at] || x.takes[c.Name] || x.needed(c.Name)
+}
+
+// keep notes why a node stays: what was found out about it.
+func (x *Search) keep(c *candidate, reason plan.RemovalReason, why string) {
+	x.keepBy(c, reason, plan.KeptByFinding, why)
+}
+
+// keepBy notes why a node stays.
+func (x *Search) keepBy(c *candidate, reason plan.RemovalReason, by plan.KeptBy, why string) {
+	if x.kept[c.at] {
+		return
+	}
+	if why == c.Rests {
+		by = plan.KeptByTime
+	}
+	x.kept[c.at] = true
+	x.Kept = append(x.Kept, plan.Kept{Node: c.Name, Reason: reason, By: by, Why: why})
+}
+
+// emptiness lets nodes go because nothing runs on them: those that cost most
+// first, then the oldest, up to the pool's budget.
+func (x *Search) emptiness(all []*candidate) task {
+	return func() bool {
+		due := func(c *candidate) bool {
+			at, ok := emptyDue(c)
+			return ok && !at.After(x.snapshot.Now)
+		}
+		for _, c := range inOrder(slices.DeleteFunc(slices.Clone(all), func(c *candidate) bool { return !due(c) })) {
+			if x.stays(c) {
+				continue
+			}
+			if why := c.hindrance(x.snapshot, x.guards, plan.Empty); why != "" {
+				x.keepBy(c, plan.Empty, plan.KeptByRule, why)
+				continue
+			}
+			goes := x.snapshot.Now.Add(c.lead())
+			x.let(c, plan.Empty, fmt.Sprintf("empty for %s", goes.Sub(c.QuietSince).Truncate(time.Second)), nil)
+		}
+		return false
+	}
+}
+
+// let adds a move if the budgets allow it, and reports whether they did.
+func (x *Search) let(c *candidate, reason plan.RemovalReason, note string, with *place.Result) bool {
+	if why := x.budgets.closed(c, reason); why != "" {
+		x.keepBy(c, reason, plan.KeptByBudget, why)
+		return false
+	}
+	x.budgets.use(c)
+	x.gone[c.at] = true
+	countAll(x.failing(), c.Node)
+	move := plan.Move{Saves: nodeCost(c), Removals: []plan.Removal{{Node: c.Name, Claim: c.Claim, Pool: c.Pool, Reason: reason, Note: note, Pods: c.copies()}}}
+	if with == nil {
+		x.untold = append(x.untold, c.at)
+	} else {
+		move.Launches, move.Placements = x.renamed(with)
+		for _, p := range move.Placements {
+			if p.On == plan.OnNode {
+				x.takes[p.Target] = true
+			}
+		}
+		move.Saves = savings(c, with)
+	}
+	x.Moves = append(x.Moves, move)
+	if with != nil {
+		x.current().Take([]int{c.at}, place.Result{Launches: move.Launches, Placements: move.Placements})
+	}
+	return true
+}
+
+// renamed gives the launches of an answer names that are their own among those
+// of all moves.
+func (x *Search) renamed(a *place.Result) ([]plan.Launch, []plan.Placement) {
+	launches, placements := slices.Clone(a.Launches), slices.Clone(a.Placements)
+	names := map[string]string{}
+	for i := range launches {
+		x.launches++
+		names[launches[i].Name] = fmt.Sprintf("instead-%d", x.launches)
+		launches[i].Name = names[launches[i].Name]
+	}
+	for i := range placements {
+		if placements[i].On == plan.OnLaunch {
+			placements[i].Target = names[placements[i].Target]
+		}
+	}
+	return launches, placements
+}
+
+// NextDue returns the next moment at which a node becomes due to go, or a
+// budget opens or closes; ok is false when none will without a change.
+func NextDue(s *cluster.Snapshot) (at time.Time, ok bool) {
+	sooner := func(t time.Time) {
+		if t.After(s.Now) && (!ok || t.Before(at)) {
+			at, ok = t, true
+		}
+	}
+	for _, c := range candidates(s) {
+		if due, may := quietDue(c); may {
+			sooner(due.Add(-c.lead()))
+			sooner(due)
+		}
+		if !c.ExpiresAt.IsZero() {
+			sooner(orderAt(c))
+			sooner(c.ExpiresAt)
+		}
+		if at, ever := c.renewAt(); ever {
+			sooner(at)
+		}
+		if _, until := c.rests(s.Now); !until.IsZero() {
+			sooner(until)
+		}
+		for i := range c.Pods {
+			sooner(c.Pods[i].ProtectedUntil)
+		}
+	}
+	for i := range s.Pools {
+		sooner(s.Pools[i].Policy.BudgetsChange)
+	}
+	return at, ok
+}
+
+// quietDue is when a node has been left alone for as long as its pool asks
+// before it may go to save money; ok is false where it never may.
+func quietDue(c *candidate) (at time.Time, ok bool) {
+	policy := &c.pool.Policy
+	if policy.Never || policy.Static || c.unconsolidated() || c.QuietSince.IsZero() {
+		return time.Time{}, false
+	}
+	return c.QuietSince.Add(policy.After), true
+}
+
+// emptyDue returns the moment from which an empty node may go; ok is false for
+// a node that may not go for being empty. Where its pool is being deleted it goes
+// for that, so that one budget is about all nodes of such a pool.
+func emptyDue(c *candidate) (at time.Time, ok bool) {
+	if !IsEmpty(c.Node) || c.Drifted == cluster.PoolDeleted {
+		return time.Time{}, false
+	}
+	at, ok = quietDue(c)
+	return at.Add(-c.lead()), ok
+}
+
+// lead is how much earlier than its time is over the node is closed to pods where it
+// is empty: never before it was.
+func (c *candidate) lead() time.Duration { return min(c.pool.Policy.Lead, c.pool.Policy.After) }
+
+// IsEmpty reports whether the node has no pods beside those of DaemonSets,
+// static ones and those that are ending. An ending pod that will come back, as
+// a StatefulSet's does, is still there.
+func IsEmpty(n *cluster.Node) bool {
+	return !slices.ContainsFunc(n.Pods, func(p cluster.Pod) bool { return holds(&p) })
+}
+
+// holds reports whether a node is not empty because of the pod.
+func holds(p *cluster.Pod) bool { return p.Returns || !p.Daemon && !p.Mirror && !p.Ending }
+
+// inOrder lists nodes as they should go for being empty: by content, so that
+// new names change nothing, and by name only between equal ones.
+func inOrder(all []*candidate) []*candidate {
+	out := slices.Clone(all)
+	slices.SortStableFunc(out, func(a, b *candidate) int {
+		return cmp.Or(
+			cmp.Compare(b.Price, a.Price),
+			cmp.Compare(b.Allocatable.CPU, a.Allocatable.CPU),
+			cmp.Compare(b.Allocatable.Memory, a.Allocatable.Memory),
+			a.QuietSince.Compare(b.QuietSince),
+			a.CreatedAt.Compare(b.CreatedAt),
+			slices.CompareFunc(a.Labels, b.Labels, compareLabel),
+			cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// compareLabel skips the node's name, which is no content.
+func compareLabel(a, b constraint.Label) int {
+	if a.Key == cluster.LabelHostname && b.Key == cluster.LabelHostname {
+		return 0
+	}
+	return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value))
+}

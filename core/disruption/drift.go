@@ -1,0 +1,123 @@
+package disruption
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/place"
+	"github.com/daemok/daemok/core/plan"
+)
+
+// drift lets nodes go that are no longer what their pools and classes ask for,
+// after machines that take their place have come. In each pool those without
+// pods come first, then those that drifted first; pools take turns, so that one
+// whose nodes cannot be replaced holds nobody else up.
+func (x *Search) drift(all []*candidate) task {
+	return x.inTurns(all, func(c *candidate) (time.Time, bool) { return c.DriftedAt, c.Drifted != "" }, x.replaceDrifted)
+}
+
+// inTurns replaces the nodes that are due, in each pool those without pods first and
+// then those that became so first, a pool after the other.
+func (x *Search) inTurns(all []*candidate, due func(*candidate) (since time.Time, is bool), replace func(*candidate)) task {
+	turns, at := map[cluster.PoolID][]*candidate{}, map[*candidate]time.Time{}
+	var pools []cluster.PoolID
+	for _, c := range all {
+		since, is := due(c)
+		if !is {
+			continue
+		}
+		if turns[c.Pool] == nil {
+			pools = append(pools, c.Pool)
+		}
+		turns[c.Pool], at[c] = append(turns[c.Pool], c), since
+	}
+	slices.SortFunc(pools, func(a, b cluster.PoolID) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind)) })
+	for _, list := range turns {
+		slices.SortStableFunc(list, func(a, b *candidate) int {
+			return cmp.Or(cmp.Compare(min(1, len(a.moving)), min(1, len(b.moving))), at[a].Compare(at[b]), cmp.Compare(a.Name, b.Name))
+		})
+	}
+	return func() bool {
+		for len(pools) > 0 {
+			id := pools[0]
+			pools = pools[1:]
+			if len(turns[id]) == 0 {
+				continue
+			}
+			c := turns[id][0]
+			turns[id] = turns[id][1:]
+			pools = append(pools, id)
+			if !x.stays(c) {
+				replace(c)
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// mayBeReplaced reports whether nothing is in the way of letting the node go in good
+// order, places for its pods aside; what is, it notes.
+func (x *Search) mayBeReplaced(c *candidate, reason plan.RemovalReason) bool {
+	if why := cmp.Or(x.leaderless(c, true), c.hindrance(x.snapshot, x.guards, reason)); why != "" {
+		x.keepBy(c, reason, plan.KeptByRule, why)
+		return false
+	}
+	if why := x.budgets.closed(c, reason); why != "" {
+		x.keepBy(c, reason, plan.KeptByBudget, why)
+		return false
+	}
+	return true
+}
+
+func (x *Search) replaceDrifted(c *candidate) {
+	if !x.mayBeReplaced(c, plan.Drifted) {
+		return
+	}
+	if len(c.moving) == 0 {
+		x.let(c, plan.Drifted, c.Drifted, nil)
+		return
+	}
+	answer, wishes := x.homes(c)
+	stall := ""
+	if !no(answer) && !c.HasGrace {
+		stall = x.stalls(c, answer)
+	}
+	switch {
+	case stall != "":
+		x.keepBy(c, plan.Drifted, plan.KeptByRule, stall)
+	case !no(answer):
+		x.let(c, plan.Drifted, c.Drifted, answer)
+		x.setAside(c, wishes)
+	case c.pool.Policy.DeleteFirst && !turnsOver(x.current().Snapshot(), c.Pool) && x.limitsForbid(c):
+		x.let(c, plan.Drifted, c.Drifted+"; it goes before a machine in its place comes, since limits forbid to have both", nil)
+	case !c.pool.Policy.DeleteFirst && x.limitsForbid(c):
+		x.keep(c, plan.Drifted, atLimit+why(answer))
+	default:
+		x.keep(c, plan.Drifted, "no place for its pods: "+why(answer))
+	}
+}
+
+// atLimit begins what is said of a drifted node that waits at the limit of its pool.
+const atLimit = "limits forbid to have a machine in its place beside it: "
+
+// AtLimit reports whether a drifted node stays, by what was said of it, since
+// limits alone forbid to have a machine in its place beside it.
+func AtLimit(why string) bool { return strings.HasPrefix(why, atLimit) }
+
+// limitsForbid reports whether the pool's limits alone are in the way of machines
+// for the node's pods. Where its user lets nodes go before these, one node of a
+// pool does at a time, so that what it frees is for its own pods.
+func (x *Search) limitsForbid(c *candidate) bool {
+	return !no(x.ask(place.Question{Leave: []int{c.at}, Below: place.Any, Freed: true, Open: x.ofPoolsThatStay()}))
+}
+
+// turnsOver reports whether nodes of the pool are going or starting, or machines
+// on order for it.
+func turnsOver(s *cluster.Snapshot, id cluster.PoolID) bool {
+	turns := func(n cluster.Node) bool { return n.Pool == id && (n.Deleting || !n.Initialized) }
+	return slices.ContainsFunc(s.Nodes, turns) || slices.ContainsFunc(s.Machines, func(m cluster.Machine) bool { return m.Pool == id })
+}

@@ -1,0 +1,149 @@
+package disruption
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/place"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// spotKinds is how many kinds a spot machine that replaces a spot machine must
+// leave the cloud to choose from, so that what is cheap today and gone tomorrow
+// does not have pods moved every day. Source: behaviour of Karpenter v1, spot to
+// spot consolidation.
+const spotKinds = 15
+
+// trim leaves of what the launches of a move may become only what is still worth
+// the move: the cloud may choose any of it. It says why the move is none where too
+// little is left.
+func (x *Search) trim(c *candidate, a *place.Result, saves quantity.MicroUSDPerHour) string {
+	// What is saved may be eaten up by dearer kinds down to half of it.
+	slack := saves / 2 / quantity.MicroUSDPerHour(max(1, len(a.Launches)))
+	for i := range a.Launches {
+		l := &a.Launches[i]
+		pool, found := x.snapshot.Pool(l.Pool)
+		if !found || pool.Catalogue == nil {
+			return fmt.Sprintf("%s is gone", l.Pool)
+		}
+		fewest := 0
+		if c.option() == cluster.Spot && l.Choice.Option == cluster.Spot {
+			fewest = spotKinds
+		}
+		if why := narrow(l, pool, l.Choice.Price+slack, fewest); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// narrow restricts a launch to the purchase option that was chosen, to zones
+// where the chosen kind costs no more than the limit, and to kinds that do so
+// in all of these.
+func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, fewest int) string {
+	kinds := l.Requirements.Get(cluster.LabelInstanceType)
+	var zones []string
+	var fit []*cluster.Kind
+	if kind := pool.Catalogue.Kind(l.Choice.Kind); kind != nil {
+		for _, o := range kind.Offers {
+			if o.Option == l.Choice.Option && o.Priced && o.Price <= limit && l.Requirements.Get(cluster.LabelZone).Allows(o.Zone) && o.Asked(l.Requirements) {
+				zones = append(zones, o.Zone)
+			}
+		}
+	}
+	for k := range pool.Catalogue.Kinds {
+		kind := &pool.Catalogue.Kinds[k]
+		if !kinds.Allows(kind.Name) {
+			continue
+		}
+		if worst, ok := dearest(kind, l, zones); ok && worst <= limit {
+			fit = append(fit, kind)
+		}
+	}
+	if fewest > 0 && len(fit) < fewest {
+		return fmt.Sprintf("of spot machines that are cheaper there are %d kinds, and %d must be left to choose from", len(fit), fewest)
+	}
+	if r, breaks := broken(l, fit, zones); breaks && !l.Relaxed {
+		return fmt.Sprintf("fewer than %d values of %s would be left among what is cheaper, which minValues asks for", r.MinValues, r.Key)
+	}
+	if fewest > 0 {
+		slices.SortStableFunc(fit, func(a, b *cluster.Kind) int {
+			x, _ := dearest(a, l, zones)
+			y, _ := dearest(b, l, zones)
+			return cmp.Compare(x, y)
+		})
+		fit = fit[:enough(l, fit, zones, fewest)]
+	}
+	if l.Relaxed {
+		l.Requirements = l.Requirements.LowerMinValues(func(r constraint.Requirement) int { return distinct(r.Key, fit, zones, l.Choice.Option) })
+	}
+	var names []string
+	for _, kind := range fit {
+		names = append(names, kind.Name)
+	}
+	l.Requirements = l.Requirements.
+		And(constraint.Requirement{Key: cluster.LabelInstanceType, Set: constraint.Values(names...)}).
+		And(constraint.Requirement{Key: cluster.LabelZone, Set: constraint.Values(zones...)}).
+		And(constraint.Requirement{Key: cluster.LabelCapacityType, Set: constraint.Values(string(l.Choice.Option))})
+	l.RunnersUp = slices.DeleteFunc(slices.Clone(l.RunnersUp), func(c plan.Choice) bool { return !slices.Contains(names, c.Kind) })
+	return ""
+}
+
+// dearest is the highest price of the kind by the way to pay in the zones; ok is
+// false where one of its offers there has no known price, or it has none.
+func dearest(kind *cluster.Kind, l *plan.Launch, zones []string) (price quantity.MicroUSDPerHour, ok bool) {
+	for i := range kind.Offers {
+		o := &kind.Offers[i]
+		if o.Option != l.Choice.Option || !o.Available || !o.Asked(l.Requirements) || !slices.Contains(zones, o.Zone) {
+			continue
+		}
+		if !o.Priced {
+			return 0, false
+		}
+		price, ok = max(price, o.Price), true
+	}
+	return price, ok
+}
+
+// broken returns a requirement of the launch with minValues that these kinds in
+// these zones would not keep, if there is one.
+func broken(l *plan.Launch, kinds []*cluster.Kind, zones []string) (constraint.Requirement, bool) {
+	for _, r := range l.Requirements {
+		if r.MinValues > 0 && distinct(r.Key, kinds, zones, l.Choice.Option) < r.MinValues {
+			return r, true
+		}
+	}
+	return constraint.Requirement{}, false
+}
+
+// enough is how many of the kinds are to be left, the first so many, for there to
+// be the fewest and for minValues to be kept; all where they are not even then.
+func enough(l *plan.Launch, kinds []*cluster.Kind, zones []string, fewest int) int {
+	for n := fewest; n < len(kinds); n++ {
+		if _, breaks := broken(l, kinds[:n], zones); !breaks {
+			return n
+		}
+	}
+	return len(kinds)
+}
+
+// distinct counts the values that the kinds and their offers have for a key.
+func distinct(key string, kinds []*cluster.Kind, zones []string, option cluster.Option) int {
+	seen := map[string]bool{}
+	for _, kind := range kinds {
+		if v, ok := kind.Labels.Get(key); ok {
+			seen[v] = true
+		}
+		for i := range kind.Offers {
+			o := &kind.Offers[i]
+			if v, ok := o.Labels.Get(key); ok && o.Option == option && slices.Contains(zones, o.Zone) {
+				seen[v] = true
+			}
+		}
+	}
+	return len(seen)
+}

@@ -1,0 +1,44 @@
+package disruption
+
+import (
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+)
+
+// Why an order is withdrawn.
+const (
+	unneeded  = "no pod waits for it any more"
+	elsewhere = "the pods that wait for it have places elsewhere"
+	noPods    = "no pod waits for a node, and the claim does not say for which it was made"
+)
+
+// Unneeded returns the orders to withdraw, by claim: those that a plan made for
+// pods which have found a place elsewhere since, or are gone, and that nobody
+// has bought yet. Needed machines stay, and so does what cannot be judged: machines of which
+// it is not known what they may become, and, while any pod waits, those of which it is not
+// known for whom they were ordered. Nothing runs on what is not there, so
+// no budget counts.
+func Unneeded(s *cluster.Snapshot, needed func(claim string) bool) []plan.Withdrawal {
+	var out []plan.Withdrawal
+	for i := range s.Machines {
+		m := &s.Machines[i]
+		if !m.Planned || m.Replacement || m.Launched || m.Deleting || needed(m.Claim) {
+			continue
+		}
+		if m.TypesUnknown || m.PurposeUnknown && len(s.Waiting) > 0 {
+			continue
+		}
+		out = append(out, plan.Withdrawal{Claim: m.Claim, Pool: m.Pool, Note: whyUnneeded(m)})
+	}
+	return out
+}
+
+func whyUnneeded(m *cluster.Machine) string {
+	switch {
+	case m.PurposeUnknown:
+		return noPods
+	case len(m.BoughtFor) > 0:
+		return elsewhere
+	}
+	return unneeded
+}

@@ -1,0 +1,225 @@
+package feasibility
+
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// Labels that every node of ours has by the time that daemon pods matter.
+const (
+	labelRegistered  = "karpenter.sh/registered"
+	labelInitialized = "karpenter.sh/initialized"
+)
+
+// Promised lists the labels that every node of ours gets with the value true.
+func Promised() []string { return []string{labelInitialized, labelRegistered} }
+
+// assumed reports whether a daemon's requirement holds whatever the node: the
+// DaemonSet controller pins each pod to its node's name, and every node gets
+// registered and initialized.
+func assumed(r constraint.Requirement) bool {
+	switch r.Key {
+	case cluster.LabelHostname:
+		return true
+	case labelRegistered, labelInitialized:
+		return r.Set.Allows("true")
+	}
+	return false
+}
+
+// settleDaemons finds out what daemon pods take of the machines that the pool
+// may buy. A kind to which other daemon pods come by one offer than by another,
+// as those bound to a zone do, is parted: each option is of a kind to whose
+// machines the same ones come. Such a pool has a shelf of its own.
+func (p *Pool) settleDaemons() {
+	var byOffer []*cluster.Shape
+	loads := make([]overhead, len(p.kinds))
+	for i := range p.daemons {
+		s := p.daemons[i].Shape
+		if !untolerated(p.Taints, s.Tolerations).OK() {
+			continue
+		}
+		if p.offerDecides(s) {
+			byOffer = append(byOffer, s)
+			continue
+		}
+		for k := range p.kinds {
+			if p.runsOnKind(s, &p.kinds[k]) {
+				loads[k].add(s)
+			}
+		}
+	}
+	of := make([]int, len(p.kinds))
+	for k := range of {
+		of[k] = k
+	}
+	if len(byOffer) > 0 {
+		loads, of = p.part(byOffer, loads, of)
+	}
+	for k, l := range loads {
+		free := p.kinds[k].Allocatable.Sub(l.amounts)
+		cramped := !p.Floor.Room.Keeps(&p.kinds[k], free.Memory)
+		p.Kinds = append(p.Kinds, Space{free, l.amounts, l.ports, l.pods, cramped, of[k]})
+	}
+}
+
+// portDaemon names the first DaemonSet whose pods take a host port on machines of the
+// kind.
+func (p *Pool) portDaemon(port cluster.Port, kind int) string {
+	return firstOn(port, p.daemons, func(s *cluster.Shape) bool { return slices.Contains(p.Kinds[kind].Pods, s) })
+}
+
+// PortDaemon names the first DaemonSet whose pod, yet to come, takes a host port on the
+// node; empty if there is none.
+func PortDaemon(port cluster.Port, n *cluster.Node, daemons []cluster.Daemon) string {
+	return firstOn(port, daemons, func(s *cluster.Shape) bool { return daemonOnNode(s, n) })
+}
+
+func firstOn(port cluster.Port, daemons []cluster.Daemon, comes func(*cluster.Shape) bool) string {
+	for i := range daemons {
+		if d := &daemons[i]; slices.ContainsFunc(d.Shape.Ports, port.Conflicts) && comes(d.Shape) {
+			return "DaemonSet " + d.Namespace + "/" + d.Name
+		}
+	}
+	return ""
+}
+
+// part makes a kind for every lot of daemon pods that comes by some offers of
+// one in the catalogue, where there are several.
+func (p *Pool) part(daemons []*cluster.Shape, loads []overhead, of []int) ([]overhead, []int) {
+	comes := make([]bitset.Set, len(daemons))
+	for i, s := range daemons {
+		comes[i] = p.comesBy(s)
+	}
+	own := *p.shelf
+	own.kinds = slices.Clip(own.kinds)
+	type lot struct {
+		kind int
+		pods string
+	}
+	parts, met := map[lot]int{}, make([]bool, len(own.kinds))
+	plain := slices.Clone(loads)
+	for i := range p.Options {
+		o := &p.Options[i]
+		pods := make([]byte, len(daemons))
+		for d := range daemons {
+			if comes[d].Has(i) {
+				pods[d] = 1
+			}
+		}
+		key := lot{o.Kind, string(pods)}
+		at, known := parts[key]
+		if !known {
+			if at = o.Kind; met[o.Kind] {
+				at = len(own.kinds)
+				own.kinds, loads, of = append(own.kinds, own.kinds[o.Kind]), append(loads, plain[o.Kind].clone()), append(of, o.Kind)
+			}
+			for d, s := range daemons {
+				if pods[d] == 1 {
+					loads[at].add(s)
+				}
+			}
+			parts[key], met[o.Kind] = at, true
+		}
+		o.Kind = at
+	}
+	p.shelf = &own
+	return loads, of
+}
+
+// overhead is what daemon pods take of a machine.
+type overhead struct {
+	amounts quantity.Resources
+	ports   []cluster.Port
+	pods    []*cluster.Shape
+}
+
+func (o *overhead) add(s *cluster.Shape) {
+	o.amounts = o.amounts.Add(s.Requests)
+	o.ports = append(o.ports, s.Ports...)
+	o.pods = append(o.pods, s)
+}
+
+func (o overhead) clone() overhead {
+	o.ports, o.pods = slices.Clip(o.ports), slices.Clip(o.pods)
+	return o
+}
+
+// offerDecides reports whether a daemon pod asks for what differs between the
+// offers of a kind.
+func (p *Pool) offerDecides(s *cluster.Shape) bool {
+	return slices.ContainsFunc(s.NodeTerms, func(term constraint.Requirements) bool {
+		return slices.ContainsFunc(term, func(r constraint.Requirement) bool { return p.ofOffers(r.Key) })
+	})
+}
+
+// comesBy returns the options by which a daemon pod comes.
+func (p *Pool) comesBy(s *cluster.Shape) bitset.Set {
+	out := bitset.New(len(p.Options))
+	for _, term := range s.NodeTerms {
+		by := bitset.Full(len(p.Options))
+		for _, r := range term {
+			switch {
+			case assumed(r):
+			case p.Defines(r.Key):
+				by.And(p.Matching(r))
+			case !p.custom(r).OK():
+				by = bitset.New(len(p.Options))
+			}
+		}
+		out.Or(by)
+	}
+	return out
+}
+
+// runsOnKind reports whether a daemon pod that asks for nothing of offers runs
+// on machines of the kind.
+func (p *Pool) runsOnKind(s *cluster.Shape, kind *cluster.Kind) bool {
+	return anyTerm(s.NodeTerms, func(term constraint.Requirements) Reason {
+		for _, r := range term {
+			if !assumed(r) && !p.daemonWants(r, kind) {
+				return Reason{Rule: Label}
+			}
+		}
+		return Reason{}
+	}).OK()
+}
+
+func (p *Pool) daemonWants(r constraint.Requirement, kind *cluster.Kind) bool {
+	if !p.Defines(r.Key) {
+		return p.custom(r).OK()
+	}
+	return wants("type", r, kind.Labels).OK()
+}
+
+// Brings tells whether machines of the pool may get a pod of the daemon if they
+// become one of the options, and whether they do whichever it is.
+func (p *Pool) Brings(s *cluster.Shape, options bitset.Set) (may, sure bool) {
+	sure = true
+	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
+		comes := p.BringsAs(s, i)
+		may, sure = may || comes, sure && comes
+	}
+	return may, may && sure
+}
+
+// BringsAs is Brings for one option.
+func (p *Pool) BringsAs(s *cluster.Shape, option int) bool {
+	return untolerated(p.Taints, s.Tolerations).OK() && anyTerm(s.NodeTerms, func(term constraint.Requirements) Reason {
+		return p.daemonTerm(term, p.Options[option])
+	}).OK()
+}
+
+func (p *Pool) daemonTerm(term constraint.Requirements, o Option) Reason {
+	for _, r := range term {
+		if assumed(r) || p.Defines(r.Key) && p.meets(o, r) || !p.Defines(r.Key) && p.custom(r).OK() {
+			continue
+		}
+		return Reason{Rule: Label}
+	}
+	return Reason{}
+}

@@ -1,0 +1,51 @@
+package feasibility
+
+import (
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/parallel"
+)
+
+// Ready is what ForPools finds out of pools and daemons, kept for whoever asks about the
+// same ones again: the snapshots of one decision share both. It is made at the first
+// question. Safe for concurrent use.
+type Ready struct {
+	pools   []cluster.Pool
+	daemons []cluster.Daemon
+	made    parallel.Once[[]*Pool]
+}
+
+// Prepare is for the pools and daemons of the snapshot, which nobody writes any more.
+func Prepare(s *cluster.Snapshot) *Ready { return &Ready{pools: s.Pools, daemons: s.Daemons} }
+
+// Knows reports whether the snapshot has the pools and daemons that were prepared: the
+// very same lists, not others with as much in them.
+func (r *Ready) Knows(s *cluster.Snapshot) bool {
+	return r != nil && identical(r.pools, s.Pools) && identical(r.daemons, s.Daemons)
+}
+
+func identical[T any](a, b []T) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// ForPools is the function of that name for what was prepared. Answers that the pools keep
+// are those of one caller.
+func (r *Ready) ForPools() []*Pool {
+	made := *r.made.Get(func() *[]*Pool {
+		all := ForPools(r.pools, r.daemons)
+		return &all
+	})
+	out := make([]*Pool, len(made))
+	for i, p := range made {
+		own := *p
+		own.keepAnswers()
+		out[i] = &own
+	}
+	return out
+}
+
+// keepAnswers makes room for answers.
+func (p *Pool) keepAnswers() {
+	p.terms, p.matches, p.columns = map[*cluster.Shape]answer{}, map[string]bitset.Set{}, map[string]*cluster.Column{}
+	p.values, p.nearKeys, p.free = map[string][]string{}, map[string]string{}, map[string][]int64{}
+}
