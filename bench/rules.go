@@ -17,7 +17,7 @@ type ledger struct {
 	order   []*tally
 	counted map[*cluster.Shape][]*tally // that count pods of the shape
 	rules   map[*cluster.Shape]*rules
-	guards  map[*cluster.Shape][]*tally // of owners that keep pods of the shape away
+	pdbs    map[*cluster.Shape][]*tally // of owners that keep pods of the shape away
 }
 
 // rules is what one shape requires of other pods.
@@ -53,7 +53,7 @@ const outside = -1
 
 func newLedger(s *cluster.Snapshot, hosts []*host) *ledger {
 	l := &ledger{hosts: hosts, tallies: map[string]*tally{}, counted: map[*cluster.Shape][]*tally{},
-		rules: map[*cluster.Shape]*rules{}, guards: map[*cluster.Shape][]*tally{}}
+		rules: map[*cluster.Shape]*rules{}, pdbs: map[*cluster.Shape][]*tally{}}
 	for i := range s.Waiting {
 		l.read(s.Waiting[i].Shape)
 	}
@@ -231,7 +231,7 @@ func (l *ledger) judge(s *cluster.Shape, h *host) error {
 	if err := r.nearby(h); err != nil {
 		return err
 	}
-	for _, t := range append(l.guardsOf(s), r.apart...) {
+	for _, t := range append(l.pdbsOf(s), r.apart...) {
 		d := t.domain[h.number]
 		if d >= 0 && h.open(t.key) {
 			return fmt.Errorf("its %s is not decided, but pods are to be apart by it", t.key)
@@ -287,9 +287,9 @@ func (r *rules) nearby(h *host) error {
 	return nil
 }
 
-// guardsOf lists the tallies of owners that keep pods of the shape away.
-func (l *ledger) guardsOf(s *cluster.Shape) []*tally {
-	out, known := l.guards[s]
+// pdbsOf lists the tallies of owners that keep pods of the shape away.
+func (l *ledger) pdbsOf(s *cluster.Shape) []*tally {
+	out, known := l.pdbs[s]
 	if known {
 		return out[:len(out):len(out)]
 	}
@@ -298,7 +298,7 @@ func (l *ledger) guardsOf(s *cluster.Shape) []*tally {
 			out = append(out, t)
 		}
 	}
-	l.guards[s] = out
+	l.pdbs[s] = out
 	return out[:len(out):len(out)]
 }
 

@@ -192,7 +192,7 @@ func (c *checks) lettingGo(w *World, v *move) {
 				w.broken("protected", v.basis, v.plan(), "%s must not be disturbed and %s goes", p.Name, r.Node)
 			}
 			if !w.mayEvict(p) {
-				w.broken("guard", v.basis, v.plan(), "the budget of %s allows no eviction and %s goes", p.Name, r.Node)
+				w.broken("pdb", v.basis, v.plan(), "the budget of %s allows no eviction and %s goes", p.Name, r.Node)
 			}
 		}
 		if m := r.machine; r.Reason == plan.Underutilized && m.payback > 0 && w.now.Sub(m.startedAt) < m.payback && !c.disturbedAt.After(m.orderedAt) {

@@ -107,8 +107,8 @@ func (w *World) disturbs(s *cluster.Snapshot, p *plan.Plan, pod *cluster.Pod, r 
 	if pod.OneOff != "" && disruption.SavesMoney(r.Reason) {
 		w.broken("decision", s, p, "%s is gone for good and %s goes to save money", pod.Name, r.Node)
 	}
-	for _, g := range s.Guards {
-		if g.Name == pod.Guards && g.Allowed == 0 && !pod.Pending && !(g.UnreadyToo && pod.Unready) {
+	for _, g := range s.PDBs {
+		if g.Name == pod.PDBs && g.Allowed == 0 && !pod.Pending && !(g.UnreadyToo && pod.Unready) {
 			w.broken("decision", s, p, "the budget of %s allows no eviction and %s goes", pod.Name, r.Node)
 		}
 	}

@@ -163,12 +163,12 @@ func (w *World) drawWork(name string, r *rand.Rand) *work {
 		x.deletionCost = int32(r.IntN(1 << 27))
 	}
 	if r.IntN(2) == 0 {
-		x.guard = &guard{name: name, least: -1, most: int64(1 + r.IntN(2)), unreadyToo: r.IntN(3) == 0}
+		x.pdb = &pdb{name: name, least: -1, most: int64(1 + r.IntN(2)), unreadyToo: r.IntN(3) == 0}
 		switch r.IntN(8) {
 		case 0:
-			x.guard.most = 0 // never allows one
+			x.pdb.most = 0 // never allows one
 		case 1, 2:
-			x.guard.least = int64(r.IntN(1 + x.most))
+			x.pdb.least = int64(r.IntN(1 + x.most))
 		}
 	}
 	return x

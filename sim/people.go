@@ -41,9 +41,9 @@ func (w *World) people() {
 		w.trouble("scale "+x.name, 1, 4*time.Minute, 40*time.Minute, func(r *rand.Rand) { w.scale(x, r.IntN(x.most+1)) })
 		w.trouble("roll "+x.name, 3, 10*time.Minute, time.Hour, func(r *rand.Rand) { w.roll(x, between(r, 3*time.Second, 20*time.Second)) })
 		w.trouble("protect "+x.name, 5, 10*time.Minute, 30*time.Minute, func(r *rand.Rand) { w.protect(x, !x.protected && r.IntN(2) == 0) })
-		if x.guard != nil {
+		if x.pdb != nil {
 			w.trouble("guard "+x.name, 4, 10*time.Minute, 40*time.Minute, func(r *rand.Rand) {
-				x.guard.most, x.guard.least = r.Int64N(3), -1
+				x.pdb.most, x.pdb.least = r.Int64N(3), -1
 				w.changed()
 			})
 		}

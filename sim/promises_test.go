@@ -80,9 +80,9 @@ func (c *scene) pod(name string, at *machine) *pod {
 
 // protect gives the pods a PodDisruptionBudget that allows nothing.
 func (c *scene) protect() {
-	c.web.guard = &guard{name: "web", least: -1}
+	c.web.pdb = &pdb{name: "web", least: -1}
 	for _, p := range c.pods {
-		p.Guards = "web"
+		p.PDBs = "web"
 	}
 }
 
@@ -132,7 +132,7 @@ func TestBrokenPromisesAreNoticed(t *testing.T) {
 		"a node goes in a freeze":                  {lettingGo, func(c *scene) { c.frozen = "audit" }, "freeze: a goes in a freeze"},
 		"a node goes that must not be disturbed":   {lettingGo, func(c *scene) { c.a.doNotDisrupt = true }, "protected: a carries do-not-disrupt and goes"},
 		"a pod goes that must not be disturbed":    {lettingGo, func(c *scene) { c.onA.DoNotDisrupt = true }, "protected: web-1 must not be disturbed and a goes"},
-		"a pod goes whose budget allows nothing":   {lettingGo, (*scene).protect, "guard: the budget of web-1 allows no eviction and a goes"},
+		"a pod goes whose budget allows nothing":   {lettingGo, (*scene).protect, "pdb: the budget of web-1 allows no eviction and a goes"},
 		"a node goes while its schedule is closed": {lettingGo, func(c *scene) { c.pool.opensAt = c.now.Add(1) }, "budget: 1 nodes of NodePool/p go or are not ready, and 0 may"},
 		"more nodes go than may":                   {lettingGo, func(c *scene) { c.node("third").deletedAt = c.now }, "budget: 2 nodes of NodePool/p go or are not ready, and 1 may"},
 		"a pod goes that has no other place":       {lettingGo, func(c *scene) { c.b.kind.Allocatable.CPU = 900 }, "home: web-1 must leave and has no place"},

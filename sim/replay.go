@@ -147,7 +147,7 @@ func (w *World) run(j Job, end time.Duration) {
 func (w *World) serve(s *Service, end time.Duration) {
 	x := &work{name: s.Name, shape: s.Shape, startFor: s.Starts, grace: jobEnds}
 	if s.MaxUnavailable >= 0 {
-		x.guard = &guard{name: s.Name, most: s.MaxUnavailable, least: -1}
+		x.pdb = &pdb{name: s.Name, most: s.MaxUnavailable, least: -1}
 	}
 	w.works = append(w.works, x)
 	for _, r := range s.Replicas {

@@ -16,7 +16,7 @@ type work struct {
 	shape        *cluster.Shape
 	chance       *rand.Rand
 	want, most   int
-	guard        *guard        // nil: none
+	pdb          *pdb          // nil: none
 	protected    bool          // its pods carry do-not-disrupt
 	startFor     time.Duration // until a pod is ready, once it has a node
 	took         time.Duration // the same, once one was seen to
@@ -74,8 +74,8 @@ func (w *World) makePod(x *work) {
 	name := fmt.Sprintf("%s-%d", x.name, x.made)
 	p := &pod{work: x, line: &line{}, Pod: cluster.Pod{Namespace: "default", Name: name, UID: name, Shape: x.shape, Owner: x.owner(),
 		CreatedAt: w.now, Returns: true, Unready: true, DoNotDisrupt: x.protected, Completes: x.length > 0, DeletionCost: x.deletionCost}}
-	if x.guard != nil {
-		p.Guards = x.guard.name
+	if x.pdb != nil {
+		p.PDBs = x.pdb.name
 	}
 	if len(x.moved) > 0 {
 		p.line, x.moved = x.moved[0], x.moved[1:]

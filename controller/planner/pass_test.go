@@ -42,11 +42,11 @@ func (w *town) Snapshot() *cluster.Snapshot {
 	pod := func(name string) string {
 		return "  pod default/" + name + " shape=small returns started=2026-11-20T05:00:00Z\n"
 	}
-	const guard = "  pod default/guard shape=small do-not-disrupt\n"
-	nodes := []string{pod("a"), guard}
+	const pdb = "  pod default/guard shape=small do-not-disrupt\n"
+	nodes := []string{pod("a"), pdb}
 	w.mu.Lock()
 	if w.busy {
-		nodes[0] += guard
+		nodes[0] += pdb
 	}
 	w.mu.Unlock()
 	for i, pods := range nodes {

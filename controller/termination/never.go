@@ -26,22 +26,22 @@ func (r *Reconciler) never(ctx context.Context, pod *corev1.Pod) string {
 		return ""
 	}
 	p := translate.Pod(pod, r.Now())
-	var over []cluster.Guard
+	var over []cluster.PodDisruptionBudget
 	var names []string
 	for i := range budgets.Items {
-		if b := &budgets.Items[i]; translate.GuardSelector(b).Matches(labels.Set(pod.Labels)) {
-			over, names = append(over, translate.Guard(b)), append(names, b.Name)
+		if b := &budgets.Items[i]; translate.PDBSelector(b).Matches(labels.Set(pod.Labels)) {
+			over, names = append(over, translate.PodDisruptionBudget(b)), append(names, b.Name)
 		}
 	}
 	slices.Sort(names)
-	if p.Guards = strings.Join(names, ","); len(over) == 0 || !p.KeptBy(only(over)) {
+	if p.PDBs = strings.Join(names, ","); len(over) == 0 || !p.KeptBy(only(over)) {
 		return ""
 	}
-	return fmt.Sprintf("pod %s/%s is never evicted: %s", p.Namespace, p.Name, disruption.GuardsOf(over).Hold(&p))
+	return fmt.Sprintf("pod %s/%s is never evicted: %s", p.Namespace, p.Name, disruption.PDBsOf(over).Hold(&p))
 }
 
 // only is the one of them; nil where there are several.
-func only(list []cluster.Guard) *cluster.Guard {
+func only(list []cluster.PodDisruptionBudget) *cluster.PodDisruptionBudget {
 	if len(list) == 1 {
 		return &list[0]
 	}

@@ -208,7 +208,7 @@ type Pod struct {
 	Grace                time.Duration // that it is given to end in, once it is evicted
 	DeletionCost         int32         // controller.kubernetes.io/pod-deletion-cost
 	LastOf               string        // Service whose only ready pod it is, while another may become so and its owner has it wait for that; empty: of none
-	Guards               string        // names of the PodDisruptionBudgets of its namespace that select it, sorted, with commas between
+	PDBs                 string        // names of the PodDisruptionBudgets of its namespace that select it, sorted, with commas between
 	Kept                 bool          // by those: as they are written, no eviction of it is ever allowed; see Snapshot.Keep
 	Uprooted             bool          // what protects it, if anything, keeps it no longer: its machine is about to be taken away; see Node.Uproots
 

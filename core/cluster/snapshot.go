@@ -19,7 +19,7 @@ type Snapshot struct {
 	Machines []Machine
 	Pools    []Pool
 	Daemons  []Daemon
-	Guards   []Guard
+	PDBs     []PodDisruptionBudget
 	Breakers []Breaker
 	Freeze   string // why no node may be disturbed for the time being, by its user's word or since the clock is in doubt; empty: it may
 
@@ -60,7 +60,7 @@ func (s *Snapshot) SortLists() {
 	slices.SortFunc(s.Pools, func(a, b Pool) int {
 		return cmp.Or(cmp.Compare(a.ID.Name, b.ID.Name), cmp.Compare(a.ID.Kind, b.ID.Kind))
 	})
-	slices.SortFunc(s.Guards, func(a, b Guard) int {
+	slices.SortFunc(s.PDBs, func(a, b PodDisruptionBudget) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	slices.SortFunc(s.Breakers, func(a, b Breaker) int { return cmp.Compare(a.Name, b.Name) })

@@ -99,7 +99,7 @@ func (c *candidate) copies() []cluster.Pod {
 // its claim gives pods a term (terminationGracePeriod), they do not keep a node
 // that goes in any event, as a drifted one does. To save money no node goes whose
 // pods' work would end for good.
-func (c *candidate) hindrance(s *cluster.Snapshot, g Guards, reason plan.RemovalReason) string {
+func (c *candidate) hindrance(s *cluster.Snapshot, g PDBs, reason plan.RemovalReason) string {
 	switch {
 	case s.Freeze != "":
 		return s.Freeze

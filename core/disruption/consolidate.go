@@ -95,7 +95,7 @@ func (x *Search) mayNotConsolidate(c *candidate) (by plan.KeptBy, why string) {
 	case c.unpriced() != "":
 		return plan.KeptByFinding, c.unpriced()
 	}
-	return plan.KeptByRule, cmp.Or(x.leaderless(c, false), c.hindrance(x.snapshot, x.guards, plan.Underutilized))
+	return plan.KeptByRule, cmp.Or(x.leaderless(c, false), c.hindrance(x.snapshot, x.pdbs, plan.Underutilized))
 }
 
 const onClock = "15:04:05 MST"

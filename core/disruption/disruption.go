@@ -45,7 +45,7 @@ type Search struct {
 	needed   func(node string) bool
 	survey   func() *place.Ground
 	ground   *place.Ground // nil until the first question
-	guards   Guards
+	pdbs     PDBs
 	budgets  *budgets
 	gone     map[int]bool             // nodes that go with a move
 	untold   []int                    // of these, those that the ground has not been told of
@@ -70,7 +70,7 @@ func New(s *cluster.Snapshot, needed func(node string) bool, survey func() *plac
 }
 
 func begin(s *cluster.Snapshot, needed func(node string) bool, survey func() *place.Ground, o Options, known *Found) *Search {
-	x := &Search{snapshot: s, options: o, needed: needed, survey: survey, guards: GuardsOf(s.Guards), budgets: budgetsOf(s),
+	x := &Search{snapshot: s, options: o, needed: needed, survey: survey, pdbs: PDBsOf(s.PDBs), budgets: budgetsOf(s),
 		gone: map[int]bool{}, kept: map[int]bool{}, takes: map[string]bool{}}
 	all := candidates(s)
 	x.tasks = []task{x.emptiness(all)}
@@ -143,7 +143,7 @@ func (x *Search) emptiness(all []*candidate) task {
 			if x.stays(c) {
 				continue
 			}
-			if why := c.hindrance(x.snapshot, x.guards, plan.Empty); why != "" {
+			if why := c.hindrance(x.snapshot, x.pdbs, plan.Empty); why != "" {
 				x.keepBy(c, plan.Empty, plan.KeptByRule, why)
 				continue
 			}

@@ -62,7 +62,7 @@ func (x *Search) inTurns(all []*candidate, due func(*candidate) (since time.Time
 // mayBeReplaced reports whether nothing is in the way of letting the node go in good
 // order, places for its pods aside; what is, it notes.
 func (x *Search) mayBeReplaced(c *candidate, reason plan.RemovalReason) bool {
-	if why := cmp.Or(x.leaderless(c, true), c.hindrance(x.snapshot, x.guards, reason)); why != "" {
+	if why := cmp.Or(x.leaderless(c, true), c.hindrance(x.snapshot, x.pdbs, reason)); why != "" {
 		x.keepBy(c, reason, plan.KeptByRule, why)
 		return false
 	}

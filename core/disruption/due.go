@@ -11,10 +11,10 @@ import (
 // to go to save money.
 func Due(s *cluster.Snapshot) map[plan.RemovalReason]int {
 	due := map[plan.RemovalReason]int{plan.Expired: 0, plan.Empty: 0, plan.Drifted: 0, plan.Underutilized: 0}
-	guards := GuardsOf(s.Guards)
+	pdbs := PDBsOf(s.PDBs)
 	for _, c := range candidates(s) {
 		reason, ok := c.reason(s)
-		if ok && (reason == plan.Expired && !c.ExpiresAt.IsZero() || c.hindrance(s, guards, reason) == "") {
+		if ok && (reason == plan.Expired && !c.ExpiresAt.IsZero() || c.hindrance(s, pdbs, reason) == "") {
 			due[reason]++
 		}
 	}

@@ -79,7 +79,7 @@ func (x *Search) neverEvicted(c *candidate) string {
 	}
 	for i := range c.Pods {
 		if p := &c.Pods[i]; p.Kept && !p.Uprooted && !p.DoNotDisrupt {
-			return x.guards.Hold(p)
+			return x.pdbs.Hold(p)
 		}
 	}
 	return ""

@@ -162,7 +162,7 @@ func town(r *rand.Rand) *cluster.Snapshot {
 			Policy: cluster.Policy{Consolidate: []cluster.Consolidation{"", "", cluster.WhenEmpty, cluster.Balanced}[r.IntN(4)], After: time.Duration(r.IntN(60)) * time.Minute,
 				Never: r.IntN(10) == 0, Empty: allow(), Drifted: allow(), Underutilized: allow()}})
 	}
-	s.Guards = []cluster.Guard{{Namespace: "default", Name: "g", Allowed: r.Int64N(2)}}
+	s.PDBs = []cluster.PodDisruptionBudget{{Namespace: "default", Name: "g", Allowed: r.Int64N(2)}}
 	for i := range 2 + r.IntN(8) {
 		s.Nodes = append(s.Nodes, house(r, s, catalogue, fmt.Sprintf("n%d", i)))
 	}
@@ -195,7 +195,7 @@ func house(r *rand.Rand, s *cluster.Snapshot, c *cluster.Catalogue, name string)
 		free = free.Sub(shape.Requests)
 		p := cluster.Pod{Namespace: "default", Name: fmt.Sprintf("%s-%d", name, i), Shape: shape, Node: name, Returns: true, StartedAt: born, DoNotDisrupt: r.IntN(25) == 0, Unready: r.IntN(9) == 0}
 		if r.IntN(6) == 0 {
-			p.Guards = "g"
+			p.PDBs = "g"
 		}
 		n.Pods = append(n.Pods, p)
 	}

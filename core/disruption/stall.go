@@ -19,20 +19,20 @@ import (
 func (x *Search) stalls(c *candidate, a *place.Result) string {
 	groups := map[*cluster.Shape][]cluster.Pod{}
 	for _, p := range c.moving {
-		if p.Evictable() && len(p.Shape.Spread)+len(p.Shape.Neighbours) > 0 && p.Guards != "" && !strings.Contains(p.Guards, ",") {
+		if p.Evictable() && len(p.Shape.Spread)+len(p.Shape.Neighbours) > 0 && p.PDBs != "" && !strings.Contains(p.PDBs, ",") {
 			groups[p.Shape] = append(groups[p.Shape], *p)
 		}
 	}
 	for _, p := range c.moving {
 		pods := groups[p.Shape]
-		guard := x.guards[[2]string{p.Namespace, p.Guards}]
-		if pods == nil || guard == nil || guard.Allowed == 0 || int64(len(pods)) <= guard.Allowed {
+		pdb := x.pdbs[[2]string{p.Namespace, p.PDBs}]
+		if pods == nil || pdb == nil || pdb.Allowed == 0 || int64(len(pods)) <= pdb.Allowed {
 			continue
 		}
 		delete(groups, p.Shape)
-		if rule := x.stalled(c, pods, guard.Allowed, a); rule != "" {
+		if rule := x.stalled(c, pods, pdb.Allowed, a); rule != "" {
 			return fmt.Sprintf("its drain would not end: PodDisruptionBudget %s/%s allows %d at a time of %d pods like %s to be gone, and with %s they find no place while others are left here; let it allow more%s",
-				p.Namespace, p.Guards, guard.Allowed, len(pods), p.Name, rule, wayOut(rule))
+				p.Namespace, p.PDBs, pdb.Allowed, len(pods), p.Name, rule, wayOut(rule))
 		}
 	}
 	return ""

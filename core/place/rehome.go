@@ -50,7 +50,7 @@ func Rehome(s *cluster.Snapshot, r Removal) ([]plan.Placement, []plan.Unplaced) 
 // none moves are those of the snapshot.
 func emptied(s *cluster.Snapshot, r *Removal) (*cluster.Snapshot, []cluster.Pod) {
 	now := *s
-	now.Waiting, now.Machines, now.Guards, now.Pools = nil, nil, nil, nil
+	now.Waiting, now.Machines, now.PDBs, now.Pools = nil, nil, nil, nil
 	now.Nodes = make([]cluster.Node, 0, len(s.Nodes))
 	var out []cluster.Pod
 	for i := range s.Nodes {

@@ -76,7 +76,7 @@ var nouns = map[string]func(*parser, []string) error{
 	"for": (*parser).boughtFor, "attachable": (*parser).attachable, "sustained": (*parser).sustained, "last-resort": (*parser).lastResort, "on-request": (*parser).onRequest, "select": (*parser).selects,
 	"volume-term": ofShape((*parser).volumeTerm), "prefer": ofShape((*parser).prefer), "spread": ofShape((*parser).spread),
 	"near": ofShape((*parser).near), "apart": ofShape((*parser).apart), "port": ofShape((*parser).port),
-	"volume": ofShape((*parser).volume), "allow": (*parser).allow, "guard": (*parser).guard, "freeze": (*parser).freeze,
+	"volume": ofShape((*parser).volume), "allow": (*parser).allow, "guard": (*parser).pdb, "freeze": (*parser).freeze,
 	"breaker": (*parser).breaker, "repair": (*parser).repair, "repair-most": (*parser).repairMost, "ailing": (*parser).ailing,
 }
 

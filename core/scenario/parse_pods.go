@@ -223,7 +223,7 @@ func (p *parser) readPodField(pod *cluster.Pod, key, value string) (err error) {
 	case "deletion-cost":
 		pod.DeletionCost, err = readInt32(key, value)
 	case "guards":
-		pod.Guards = value
+		pod.PDBs = value
 	case "kept":
 		pod.Kept = true
 	case "uprooted":

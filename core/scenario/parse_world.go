@@ -310,11 +310,11 @@ func (p *parser) allow(w []string) error {
 }
 
 // guard reads a PodDisruptionBudget.
-func (p *parser) guard(w []string) error {
+func (p *parser) pdb(w []string) error {
 	if len(w) == 0 {
 		return fmt.Errorf("want namespace/name")
 	}
-	var g cluster.Guard
+	var g cluster.PodDisruptionBudget
 	var err error
 	if g.Namespace, g.Name, err = readSlashed(w[0]); err != nil {
 		return err
@@ -322,7 +322,7 @@ func (p *parser) guard(w []string) error {
 	err = fields(w[1:], map[string]func(string) error{
 		"allows": func(v string) (err error) { g.Allowed, err = strconv.ParseInt(v, 10, 64); return err },
 		"never":  yes(&g.Never), "why": func(v string) error { g.Why = v; return nil }, "unready-too": yes(&g.UnreadyToo)})
-	p.out.Guards = append(p.out.Guards, g)
+	p.out.PDBs = append(p.out.PDBs, g)
 	return err
 }
 

@@ -34,7 +34,7 @@ func Print(s *cluster.Snapshot) string {
 	for i := range s.Pools {
 		p.pool(&s.Pools[i])
 	}
-	for _, g := range s.Guards {
+	for _, g := range s.PDBs {
 		p.line(0, "guard", slashed(g.Namespace, g.Name), number("allows", g.Allowed), flag("never", g.Never), field("why", g.Why), flag("unready-too", g.UnreadyToo))
 	}
 	for _, b := range s.Breakers {
@@ -87,7 +87,7 @@ func (p *printer) pod(depth int, noun string, pod *cluster.Pod) {
 		flag("mirror", pod.Mirror), flag("ending", pod.Ending), flag("do-not-disrupt", pod.DoNotDisrupt), flag("do-not-evict", pod.DoNotEvict),
 		flag("returns", pod.Returns), field("one-off", pod.OneOff), number("retries", int64(pod.Retries)), flag("completes", pod.Completes), flag("stays", pod.Stays), flag("unready", pod.Unready), flag("pending", pod.Pending), timed("started", pod.StartedAt),
 		timed("protected-until", pod.ProtectedUntil), number("moved", int64(pod.Moved)), timed("moved-at", pod.MovedAt), length("grace", pod.Grace),
-		number("deletion-cost", int64(pod.DeletionCost)), field("guards", pod.Guards), flag("kept", pod.Kept), flag("uprooted", pod.Uprooted), field("last-of", pod.LastOf), held(pod))
+		number("deletion-cost", int64(pod.DeletionCost)), field("guards", pod.PDBs), flag("kept", pod.Kept), flag("uprooted", pod.Uprooted), field("last-of", pod.LastOf), held(pod))
 }
 
 // held is what the pod holds, where that is not what its shape asks for.

@@ -30,8 +30,8 @@ func Redact(s *cluster.Snapshot) *cluster.Snapshot {
 	out.Daemons = each(s.Daemons, func(d cluster.Daemon) cluster.Daemon {
 		return cluster.Daemon{Namespace: r.name("namespace", d.Namespace), Name: r.name("daemon", d.Name), Shape: r.shapes[d.Shape]}
 	})
-	out.Guards = each(s.Guards, func(g cluster.Guard) cluster.Guard {
-		g.Namespace, g.Name, g.Why = r.name("namespace", g.Namespace), r.name("guard", g.Name), left(g.Why)
+	out.PDBs = each(s.PDBs, func(g cluster.PodDisruptionBudget) cluster.PodDisruptionBudget {
+		g.Namespace, g.Name, g.Why = r.name("namespace", g.Namespace), r.name("pdb", g.Name), left(g.Why)
 		return g
 	})
 	out.Breakers = each(s.Breakers, func(b cluster.Breaker) cluster.Breaker {
@@ -86,8 +86,8 @@ func (r *redactor) pod(p cluster.Pod) cluster.Pod {
 	if p.LastOf != "" {
 		p.LastOf = r.name("service", p.LastOf)
 	}
-	if p.Guards != "" {
-		p.Guards = strings.Join(each(strings.Split(p.Guards, ","), func(name string) string { return r.name("guard", name) }), ",")
+	if p.PDBs != "" {
+		p.PDBs = strings.Join(each(strings.Split(p.PDBs, ","), func(name string) string { return r.name("pdb", name) }), ",")
 	}
 	p.Shape = r.shapes[p.Shape]
 	return p

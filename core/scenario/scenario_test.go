@@ -32,7 +32,7 @@ func full() *cluster.Snapshot {
 	attachable := []cluster.Attachable{{Driver: "ebs.csi.aws.com", Count: 25}, {Driver: "efs csi", Count: 3}}
 	pod := cluster.Pod{Namespace: "a/b", Name: "web", UID: "u", Shape: shape, Owner: "Deployment/web", CreatedAt: at, Node: "n",
 		StartedAt: at, Daemon: true, Mirror: true, Ending: true, DoNotDisrupt: true, DoNotEvict: true, ProtectedUntil: at, Returns: true, OneOff: "it has no controller", Retries: 6, Completes: true, Stays: true, Unready: true, Pending: true,
-		Moved: 2, MovedAt: at, Grace: 30 * time.Second, DeletionCost: -4, Guards: "a,b", Kept: true, Uprooted: true, LastOf: "a b", Holds: new(amounts(1))}
+		Moved: 2, MovedAt: at, Grace: 30 * time.Second, DeletionCost: -4, PDBs: "a,b", Kept: true, Uprooted: true, LastOf: "a b", Holds: new(amounts(1))}
 	pool := cluster.PoolID{Kind: "NodePool", Name: "de:fault"}
 	labels := constraint.NewLabels(map[string]string{"team": "x y", "empty": ""})
 	taints := []constraint.Taint{{Key: "k", Value: "v", Effect: constraint.NoSchedule}}
@@ -52,7 +52,7 @@ func full() *cluster.Snapshot {
 			Usage:  amounts(1), Nodes: 2, Catalogue: catalogue, NotReady: "no # class",
 			Boot: time.Minute, Repair: repair, Policy: cluster.Policy{Consolidate: cluster.Balanced, After: time.Minute, Lead: time.Second, Never: true, Static: true, DeleteFirst: true, Renew: time.Hour, BudgetsChange: at, Payback: cluster.Payback{Off: true, PodDollars: 0.01, LeastShare: 0.05},
 				Empty: cluster.Allowance{Most: 4, Note: "10%", Closed: "e"}, Drifted: cluster.Allowance{Most: 5, Note: "5", Closed: "f"}, Underutilized: cluster.Allowance{Most: 6, Note: "a b", Closed: "c d"}}}},
-		Guards: []cluster.Guard{{Namespace: "a/b", Name: "a", Allowed: 1, Never: true, Why: "maxUnavailable is 0; raise it", UnreadyToo: true}}, Breakers: []cluster.Breaker{{Name: "a b", Pools: []cluster.PoolID{{Kind: "NodePool", Name: "default"}}, Most: 3, Gone: 1}}, Freeze: "a change", FreezeUntil: at, FreezeAll: true, Repair: repair,
+		PDBs: []cluster.PodDisruptionBudget{{Namespace: "a/b", Name: "a", Allowed: 1, Never: true, Why: "maxUnavailable is 0; raise it", UnreadyToo: true}}, Breakers: []cluster.Breaker{{Name: "a b", Pools: []cluster.PoolID{{Kind: "NodePool", Name: "default"}}, Most: 3, Gone: 1}}, Freeze: "a change", FreezeUntil: at, FreezeAll: true, Repair: repair,
 		Daemons: []cluster.Daemon{{Namespace: "kube-system", Name: "proxy", Shape: shape}},
 	}
 }

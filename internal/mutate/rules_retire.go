@@ -7,7 +7,7 @@ const (
 	renewFile       = "core/disruption/renew.go"
 	expireFile      = "core/disruption/expire.go"
 	consolidateFile = "core/disruption/consolidate.go"
-	guardsFile      = "core/disruption/guards.go"
+	pdbsFile        = "core/disruption/pdbs.go"
 	recentFile      = "core/disruption/recent.go"
 	worthFile       = "core/disruption/worth.go"
 	replaceFile     = "core/disruption/replace.go"
@@ -63,11 +63,11 @@ func retireRules() []Rule {
 		off("a freeze keeps nodes", candidateFile, `case s.Freeze != "":`, "case false:"),
 		off("a term for pods lets drift go on", candidateFile, "case !SavesMoney(reason) && c.HasGrace:", "case false:"),
 		off("without a term it does not", candidateFile, "case !SavesMoney(reason) && c.HasGrace:", "case !SavesMoney(reason):"),
-		off("a pod that must not be disturbed holds its node", guardsFile, "if p.DoNotDisrupt {", "if false {"),
-		off("a budget of pods holds a node", guardsFile, "guard.Allowed > 0 ||", "true ||"),
-		off("pods that are not ready may go", guardsFile, "guard.UnreadyToo && p.Unready", "false"),
-		off("the last ready pod of a Service holds its node", guardsFile, `if p.LastOf != "" {`, "if false {"),
-		off("several budgets hold a pod", guardsFile, `if strings.Contains(p.Guards, ",") {`, `if strings.Contains(p.Guards, ";") {`),
+		off("a pod that must not be disturbed holds its node", pdbsFile, "if p.DoNotDisrupt {", "if false {"),
+		off("a budget of pods holds a node", pdbsFile, "pdb.Allowed > 0 ||", "true ||"),
+		off("pods that are not ready may go", pdbsFile, "pdb.UnreadyToo && p.Unready", "false"),
+		off("the last ready pod of a Service holds its node", pdbsFile, `if p.LastOf != "" {`, "if false {"),
+		off("several budgets hold a pod", pdbsFile, `if strings.Contains(p.PDBs, ",") {`, `if strings.Contains(p.PDBs, ";") {`),
 		off("to save money no work ends for good", candidateFile, "if SavesMoney(reason) {", "if false {"),
 		off("what drifted goes whatever work ends", candidateFile, "if SavesMoney(reason) {", "if true {"),
 		off("pods of a Job are evicted no more than may fail", "core/disruption/oneoff.go", "failing[jobOf(p)] > p.Retries {", "false {"),

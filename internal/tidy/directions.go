@@ -58,7 +58,7 @@ const controllerRuntime = "sigs.k8s.io/controller-runtime"
 // loops returns what the folders of single loops may not know.
 func loops() []ImportRule {
 	var rules []ImportRule
-	for _, name := range []string{"claim", "class", "collect", "drain", "idle", "planner", "pool"} {
+	for _, name := range []string{"class", "garbagecollection", "idle", "nodeclaim", "nodepool", "planner", "termination"} {
 		rules = append(rules, ImportRule{Folder: "controller/" + name, Direct: true, Never: []string{controllerRuntime + "/pkg/cache"},
 			Reason: "a loop has a client, and is told of changes by whoever drives it"})
 	}

@@ -193,7 +193,7 @@ func (a *Applier) lookAtPods(ctx context.Context, r *leaver, claim *karpv1.NodeC
 		return err
 	}
 	inAnyEvent := r.forced() || r.Reason == plan.Drifted && claim.Spec.TerminationGracePeriod != ""
-	over, owners := guards{Applier: a, in: map[string][]guard{}, all: disruption.Guards{}}, serving.Owners{From: a.Live}
+	over, owners := pdbs{Applier: a, in: map[string][]pdb{}, all: disruption.PDBs{}}, serving.Owners{From: a.Live}
 	var moving []string
 	var pods []cluster.Pod
 	for i := range list.Items {

@@ -76,9 +76,9 @@ func newYard(t *testing.T, nodes int) *yard {
 	for i := range nodes {
 		y.join(i)
 	}
-	guard := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
-	guard.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
-	y.create(guard)
+	pdb := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
+	pdb.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+	y.create(pdb)
 	y.allowEvictions(1)
 	return y
 }

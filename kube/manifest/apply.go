@@ -60,7 +60,7 @@ func Apply(objects []Object, w World) (Outcome, error) {
 			return Outcome{}, fmt.Errorf("%s: %w", a.plans[i].At(), err)
 		}
 	}
-	if err := a.guards(); err != nil {
+	if err := a.pdbs(); err != nil {
 		return Outcome{}, err
 	}
 	a.tellBeside()
@@ -125,7 +125,7 @@ func (a *applier) rule(o Object) error {
 		return a.volumeClaim(o, x)
 	case *policyv1.PodDisruptionBudget:
 		a.budgets = append(a.budgets, budget{x, o})
-		return checkGuard(x)
+		return checkPDB(x)
 	default:
 		if _, no := aside(x); no && !isFreeze(x) {
 			a.beside[x.GetObjectKind().GroupVersionKind().Kind]++

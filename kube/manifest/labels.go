@@ -78,7 +78,7 @@ func (a *applier) noteLabels() {
 		})
 	})
 	for _, b := range a.budgets {
-		a.noteGuard(b, others(b.Namespace, false))
+		a.notePDB(b, others(b.Namespace, false))
 	}
 	for _, pod := range a.read.pods {
 		if choosesNamespaces(pod) {
@@ -88,15 +88,15 @@ func (a *applier) noteLabels() {
 	}
 }
 
-// noteGuard notes by which labels a PodDisruptionBudget chooses pods that the
+// notePDB notes by which labels a PodDisruptionBudget chooses pods that the
 // snapshot does not tell of so many of its namespace. Of one that the snapshot
 // knows it tells the pods.
-func (a *applier) noteGuard(b budget, pods int) {
-	known := func(g cluster.Guard) bool { return g.Namespace == b.Namespace && g.Name == b.Name }
-	if pods == 0 || slices.ContainsFunc(a.Saved.Guards, known) {
+func (a *applier) notePDB(b budget, pods int) {
+	known := func(g cluster.PodDisruptionBudget) bool { return g.Namespace == b.Namespace && g.Name == b.Name }
+	if pods == 0 || slices.ContainsFunc(a.Saved.PDBs, known) {
 		return
 	}
-	requirements, _ := translate.GuardSelector(b.PodDisruptionBudget).Requirements()
+	requirements, _ := translate.PDBSelector(b.PodDisruptionBudget).Requirements()
 	for i := range requirements {
 		key := requirements[i].Key()
 		if a.read.told[[2]string{b.Namespace, key}] || a.read.told[[2]string{"", key}] {

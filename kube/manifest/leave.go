@@ -97,11 +97,11 @@ type budget struct {
 	from Object
 }
 
-// guards takes in PodDisruptionBudgets, with what they allow of the pods that
+// pdbs takes in PodDisruptionBudgets, with what they allow of the pods that
 // there are now.
-func (a *applier) guards() error {
+func (a *applier) pdbs() error {
 	for _, b := range a.budgets {
-		a.GuardSeen(b.DeepCopy()) // so that pods are known to be of it
+		a.PDBSeen(b.DeepCopy()) // so that pods are known to be of it
 	}
 	if len(a.budgets) == 0 {
 		return nil
@@ -109,12 +109,12 @@ func (a *applier) guards() error {
 	s := a.Snapshot()
 	for _, b := range a.budgets {
 		ready, pods := counts(s, b.Namespace, b.Name)
-		status, err := translate.GuardStatus(b.PodDisruptionBudget, ready, pods)
+		status, err := translate.PDBStatus(b.PodDisruptionBudget, ready, pods)
 		if err != nil {
 			return fmt.Errorf("%s: %w", b.from.At(), err)
 		}
 		b.Status = status
-		a.GuardSeen(b.PodDisruptionBudget)
+		a.PDBSeen(b.PodDisruptionBudget)
 		if pods == 0 {
 			a.change(b.from, "is about no pod that is known")
 			continue
@@ -127,7 +127,7 @@ func (a *applier) guards() error {
 // counts are the pods of a PodDisruptionBudget, and those of them that are ready.
 func counts(s *cluster.Snapshot, namespace, name string) (ready, pods int) {
 	each(s, func(p *cluster.Pod) {
-		if p.Namespace != namespace || p.Ending || !slices.Contains(strings.Split(p.Guards, ","), name) {
+		if p.Namespace != namespace || p.Ending || !slices.Contains(strings.Split(p.PDBs, ","), name) {
 			return
 		}
 		pods++
@@ -138,11 +138,11 @@ func counts(s *cluster.Snapshot, namespace, name string) (ready, pods int) {
 	return ready, pods
 }
 
-// checkGuard finds what an API server would refuse in a PodDisruptionBudget.
-func checkGuard(b *policyv1.PodDisruptionBudget) error {
+// checkPDB finds what an API server would refuse in a PodDisruptionBudget.
+func checkPDB(b *policyv1.PodDisruptionBudget) error {
 	if _, err := metav1.LabelSelectorAsSelector(b.Spec.Selector); err != nil {
 		return fmt.Errorf("spec.selector: %w", err)
 	}
-	_, err := translate.GuardStatus(b, 0, 1)
+	_, err := translate.PDBStatus(b, 0, 1)
 	return err
 }

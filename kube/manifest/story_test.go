@@ -113,7 +113,7 @@ func show(t *testing.T, k *snapshot.Keeper, object runtime.Object) {
 	case *corev1.Pod:
 		k.PodSeen(o, true)
 	case *policyv1.PodDisruptionBudget:
-		k.GuardSeen(o)
+		k.PDBSeen(o)
 	case *karpv1.NodePool:
 		k.PoolSeen(translate.FromNodePool(o))
 	case *karpv1.NodeClaim:

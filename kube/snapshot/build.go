@@ -45,7 +45,7 @@ func (k *Keeper) build(byClass map[karpv1.NodeClassReference]offered) (s *cluste
 		return nil, missing
 	}
 	k.reshape()
-	k.guardAgain()
+	k.pdbAgain()
 	now := k.now().UTC()
 	b := builder{k: k, out: k.recalled.start(), byClass: byClass, repairs: map[cluster.PoolID]cluster.Repair{}}
 	b.out.Revision, b.out.Now = k.revision, now
@@ -64,7 +64,7 @@ func (k *Keeper) build(byClass map[karpv1.NodeClassReference]offered) (s *cluste
 	b.pools()
 	b.policiesHold()
 	b.daemons()
-	b.out.Guards = k.guardFacts()
+	b.out.PDBs = k.pdbFacts()
 	b.freeze()
 	b.out.SortLists()
 	return b.out, nil

@@ -40,7 +40,7 @@ func (b *builder) seatExpected() {
 			at := slices.IndexFunc(node.Pods, func(p cluster.Pod) bool { return p.UID == e.pod.UID })
 			if at < 0 { // it has ended
 				p := e.pod
-				p.Shape, p.Guards, p.Ending, p.DoNotDisrupt = e.subject.shape, "", true, false
+				p.Shape, p.PDBs, p.Ending, p.DoNotDisrupt = e.subject.shape, "", true, false
 				p.Returns = true
 				node.Add(p)
 				continue
@@ -80,7 +80,7 @@ func (b *builder) expectUncollected() {
 
 func (b *builder) expect(p *cluster.Pod, s *subject) {
 	other := *p
-	other.Shape, other.Guards, other.Node, other.DoNotDisrupt = s.shape, "", "", false
+	other.Shape, other.PDBs, other.Node, other.DoNotDisrupt = s.shape, "", "", false
 	b.out.Expected = append(b.out.Expected, other)
 }
 

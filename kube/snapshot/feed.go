@@ -40,7 +40,7 @@ func (k *Keeper) Follow(ctx context.Context, informers cache.Informers, claimSee
 		{&storagev1.CSINode{}, handler(ignoreFirst(k.CSINodeSeen), func(n *storagev1.CSINode) { k.CSINodeGone(n.Name) })},
 		{&storagev1.VolumeAttachment{}, handler(ignoreFirst(k.AttachmentSeen),
 			func(a *storagev1.VolumeAttachment) { k.AttachmentGone(a.Spec.NodeName, a.Name) })},
-		{&policyv1.PodDisruptionBudget{}, handler(ignoreFirst(k.GuardSeen), func(b *policyv1.PodDisruptionBudget) { k.GuardGone(b.Namespace, b.Name) })},
+		{&policyv1.PodDisruptionBudget{}, handler(ignoreFirst(k.PDBSeen), func(b *policyv1.PodDisruptionBudget) { k.PDBGone(b.Namespace, b.Name) })},
 		{&corev1.LimitRange{}, handler(ignoreFirst(k.LimitRangeSeen), func(r *corev1.LimitRange) { k.LimitRangeGone(r.Namespace, r.Name) })},
 		{&nodev1.RuntimeClass{}, handler(ignoreFirst(k.RuntimeClassSeen), func(c *nodev1.RuntimeClass) { k.RuntimeClassGone(c.Name) })},
 		{&corev1.Node{}, k.sight.noting(sightNodes, handler(ignoreFirst(k.NodeSeen), func(n *corev1.Node) { k.NodeGone(n.Name) }))},

@@ -54,7 +54,7 @@ type Keeper struct {
 	rules       rulebook
 	subjects    subjects
 	spreading   spreading
-	guards      guards
+	pdbs        pdbs
 	storage     translate.Storage
 	claimOf     claimsOf
 	csiNodes    map[string]*storagev1.CSINode
@@ -95,7 +95,7 @@ type Keeper struct {
 
 type podEntry struct {
 	name      types.NamespacedName // of the pod, unless that was taken in a saved snapshot
-	pod       cluster.Pod          // without its shape and guards
+	pod       cluster.Pod          // without its shape and PDBs
 	subject   *subject             // nil for one that ended
 	waiting   bool                 // the scheduler found no place
 	unjudged  bool                 // the scheduler has not looked yet
@@ -125,7 +125,7 @@ func NewKeeper(kinds Kinds, now func() time.Time) *Keeper {
 		podEvent: map[string]time.Time{}, departures: departures{}, misread: map[types.NamespacedName]misread{},
 		offered: map[karpv1.NodeClassReference]*cluster.Catalogue{},
 
-		rules: newRulebook(), subjects: newSubjects(), spreading: newSpreading(), guards: newGuards(), claimOf: claimsOf{},
+		rules: newRulebook(), subjects: newSubjects(), spreading: newSpreading(), pdbs: newPDBs(), claimOf: claimsOf{},
 		csiNodes:    map[string]*storagev1.CSINode{},
 		attachments: map[string]map[string]attachment{},
 		namespaces:  map[string]map[string]string{},

@@ -237,9 +237,9 @@ func (l *life) rare() func(*witness) {
 		m := Memory{Moved: map[string]Moved{fmt.Sprint("u", l.rng.IntN(l.created+1)): {Times: 1 + l.rng.IntN(2), At: l.at}}}
 		return func(w *witness) { w.Remember(m) }
 	case 7, 8:
-		b := l.guard(metav1.ObjectMeta{Namespace: "default", Name: l.one("g1", "g2", "g3")})
+		b := l.pdb(metav1.ObjectMeta{Namespace: "default", Name: l.one("g1", "g2", "g3")})
 		b.Spec.MaxUnavailable, b.Status.DisruptionsAllowed = new(intstr.FromInt32(int32(l.rng.IntN(2)))), int32(l.rng.IntN(2))
-		return func(w *witness) { w.GuardSeen(b) }
+		return func(w *witness) { w.PDBSeen(b) }
 	case 9:
 		volume := l.one("v1", "v2")
 		left := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: volume + "-on-n1"}}

@@ -50,7 +50,7 @@ func (k *Keeper) Read(ctx context.Context, from client.Reader) (*cluster.Snapsho
 		all(ctx, from, &corev1.PersistentVolumeClaimList{},
 			func(l *corev1.PersistentVolumeClaimList) []corev1.PersistentVolumeClaim { return l.Items }, k.ClaimOfVolumeSeen),
 		all(ctx, from, &policyv1.PodDisruptionBudgetList{},
-			func(l *policyv1.PodDisruptionBudgetList) []policyv1.PodDisruptionBudget { return l.Items }, k.GuardSeen),
+			func(l *policyv1.PodDisruptionBudgetList) []policyv1.PodDisruptionBudget { return l.Items }, k.PDBSeen),
 		all(ctx, from, &appsv1.DaemonSetList{}, func(l *appsv1.DaemonSetList) []appsv1.DaemonSet { return l.Items }, k.DaemonSetSeen),
 		all(ctx, from, &corev1.PodList{}, func(l *corev1.PodList) []corev1.Pod { return l.Items }, func(p *corev1.Pod) { k.PodSeen(p, true) }),
 	} {

@@ -89,7 +89,7 @@ func Recall(s *cluster.Snapshot) *Keeper {
 func (r *recalled) start() *cluster.Snapshot {
 	out := r.rest
 	out.Waiting, out.Expected, out.Nodes, out.Machines, out.Pools, out.Daemons = nil, nil, nil, nil, nil, nil
-	out.Guards, out.Breakers = nil, slices.Clone(out.Breakers)
+	out.PDBs, out.Breakers = nil, slices.Clone(out.Breakers)
 	return &out
 }
 
@@ -138,7 +138,7 @@ func (k *Keeper) recallReaders(s *cluster.Shape) {
 
 func (k *Keeper) recallPod(p cluster.Pod, node string) {
 	entry := &podEntry{pod: p, subject: k.recallSubject(p.Shape, node), waiting: p.Node == "", nominated: node, saved: true, cost: p.DeletionCost}
-	entry.pod.Shape, entry.subject.guards, entry.subject.toldGuards = nil, p.Guards, p.Guards
+	entry.pod.Shape, entry.subject.pdbs, entry.subject.toldPDBs = nil, p.PDBs, p.PDBs
 	if p.Node != "" {
 		entry.pod.Node, entry.nominated = node, ""
 	}

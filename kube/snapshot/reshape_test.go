@@ -46,7 +46,7 @@ func tell(k *Keeper, o client.Object) {
 	case *storagev1.CSINode:
 		k.CSINodeSeen(o)
 	case *policyv1.PodDisruptionBudget:
-		k.GuardSeen(o)
+		k.PDBSeen(o)
 	case *corev1.LimitRange:
 		k.LimitRangeSeen(o)
 	case *appsv1.DaemonSet:
@@ -81,7 +81,7 @@ func end(k *Keeper, o client.Object) {
 	case *storagev1.CSINode:
 		k.CSINodeGone(o.Name)
 	case *policyv1.PodDisruptionBudget:
-		k.GuardGone(o.Namespace, o.Name)
+		k.PDBGone(o.Namespace, o.Name)
 	case *corev1.LimitRange:
 		k.LimitRangeGone(o.Namespace, o.Name)
 	case *appsv1.DaemonSet:
@@ -153,7 +153,7 @@ func (s *shop) object() client.Object {
 	case 8:
 		return &corev1.Service{ObjectMeta: meta(namespace, s.one("s1", "s2")), Spec: corev1.ServiceSpec{Selector: map[string]string{s.one("app", "team"): s.one("a", "b"), "app": s.one("a", "b")}}}
 	case 11, 12:
-		return s.guard(meta(namespace, s.one("g1", "g2", "g3")))
+		return s.pdb(meta(namespace, s.one("g1", "g2", "g3")))
 	case 10:
 		volume := s.one("v1", "v2")
 		a := &storagev1.VolumeAttachment{ObjectMeta: meta("", volume+"-on-n1")}
@@ -186,7 +186,7 @@ func (s *shop) claim(meta metav1.ObjectMeta) *corev1.PersistentVolumeClaim {
 	return c
 }
 
-func (s *shop) guard(meta metav1.ObjectMeta) *policyv1.PodDisruptionBudget {
+func (s *shop) pdb(meta metav1.ObjectMeta) *policyv1.PodDisruptionBudget {
 	b := &policyv1.PodDisruptionBudget{ObjectMeta: meta, Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: int32(s.rng.IntN(3))}}
 	switch s.rng.IntN(5) {
 	case 0:
@@ -243,7 +243,7 @@ func (s *shop) one(of ...string) string { return of[s.rng.IntN(len(of))] }
 // of what their shapes depend on, with snapshots taken in between, the next
 // snapshot equals that of a keeper that saw only what is left, in any order.
 func TestShapesKeptEqualShapesFoundAnew(t *testing.T) {
-	var seen struct{ labelled, unable, terms, shared, attachable, byDefault, guarded bool }
+	var seen struct{ labelled, unable, terms, shared, attachable, byDefault, protectedByPDB bool }
 	for seed := range uint64(300) {
 		keeper := func() *Keeper {
 			k := newKeeper()
@@ -275,12 +275,12 @@ func TestShapesKeptEqualShapesFoundAnew(t *testing.T) {
 				seen.shared = seen.shared || slices.ContainsFunc(shape.Volumes, func(v cluster.Volume) bool { return v.Exclusive })
 			}
 			for _, n := range got.Nodes {
-				seen.guarded = seen.guarded || slices.ContainsFunc(n.Pods, func(p cluster.Pod) bool { return strings.Contains(p.Guards, ",") })
+				seen.protectedByPDB = seen.protectedByPDB || slices.ContainsFunc(n.Pods, func(p cluster.Pod) bool { return strings.Contains(p.PDBs, ",") })
 			}
 			seen.attachable = seen.attachable || slices.ContainsFunc(got.Nodes, func(n cluster.Node) bool { return len(n.Attachable) > 0 })
 		}
 	}
-	if !seen.labelled || !seen.unable || !seen.terms || !seen.shared || !seen.attachable || !seen.byDefault || !seen.guarded {
+	if !seen.labelled || !seen.unable || !seen.terms || !seen.shared || !seen.attachable || !seen.byDefault || !seen.protectedByPDB {
 		t.Errorf("the worlds were too plain to show anything: %+v", seen)
 	}
 }

@@ -57,7 +57,7 @@ func Strip(object any) (any, error) {
 	case *batchv1.Job:
 		stripJob(o)
 	case *policyv1.PodDisruptionBudget:
-		translate.StripGuard(o)
+		translate.StripPDB(o)
 	case *corev1.ReplicationController:
 		if o.Spec.Template != nil {
 			stripTemplate(o, o.Spec.Template)

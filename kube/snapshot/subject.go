@@ -16,17 +16,17 @@ import (
 // subject is something with a shape: a pod, or what a DaemonSet would make. It
 // holds what the object says; its shape is found when a snapshot needs it.
 type subject struct {
-	namespace  string
-	node       string // where the pod is; empty while it waits
-	rules      *sharedRules
-	own        *translate.Rules  // without the default spreads; nil where none can be added
-	owner      ownerID           // of a pod: whom the scheduler would ask, and who creates it again
-	labels     map[string]string // all of them; belongs to the object seen
-	told       constraint.Labels // of a pod recalled: all that is known
-	uses       []translate.VolumeUse
-	shape      *cluster.Shape // nil until it is first found
-	toldGuards string         // of a pod recalled: those that it was under
-	guards     string         // the PodDisruptionBudgets it is under, unless those of its namespace are stale
+	namespace string
+	node      string // where the pod is; empty while it waits
+	rules     *sharedRules
+	own       *translate.Rules  // without the default spreads; nil where none can be added
+	owner     ownerID           // of a pod: whom the scheduler would ask, and who creates it again
+	labels    map[string]string // all of them; belongs to the object seen
+	told      constraint.Labels // of a pod recalled: all that is known
+	uses      []translate.VolumeUse
+	shape     *cluster.Shape // nil until it is first found
+	toldPDBs  string         // of a pod recalled: those that it was under
+	pdbs      string         // the PodDisruptionBudgets it is under, unless those of its namespace are stale
 }
 
 // subjects are all that have a shape, and which of them must be looked at
@@ -151,7 +151,7 @@ func (k *Keeper) become(s *subject, next subject, rules translate.Rules) (*subje
 		return s, false
 	}
 	k.forget(s)
-	next.guards = k.guards.over(next.namespace, next.labels)
+	next.pdbs = k.pdbs.over(next.namespace, next.labels)
 	k.subjects.add(&next)
 	k.spreading.follow(&next)
 	return &next, true

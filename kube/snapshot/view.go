@@ -143,8 +143,8 @@ func (b *builder) pods(v *view, uprooted bool) []cluster.Pod {
 // seated is what the snapshot shows of a pod on a node.
 func (b *builder) seated(e *podEntry, uprooted bool) cluster.Pod {
 	p := b.pod(e)
-	if p.Guards != "" {
-		p.Kept = p.KeptBy(b.k.guardNamed(p.Namespace, p.Guards))
+	if p.PDBs != "" {
+		p.Kept = p.KeptBy(b.k.pdbNamed(p.Namespace, p.PDBs))
 	}
 	p.Uprooted = uprooted && p.Protected()
 	return p
@@ -153,7 +153,7 @@ func (b *builder) seated(e *podEntry, uprooted bool) cluster.Pod {
 // pod is what the snapshot shows of a pod, wherever it is.
 func (b *builder) pod(e *podEntry) cluster.Pod {
 	p := e.pod
-	p.Shape, p.Guards = e.subject.shape, e.subject.guards
+	p.Shape, p.PDBs = e.subject.shape, e.subject.pdbs
 	if !p.ProtectedUntil.After(b.out.Now) && !p.ProtectedUntil.IsZero() { // it has ended since the pod was seen
 		p.DoNotDisrupt, p.ProtectedUntil = false, time.Time{}
 	}

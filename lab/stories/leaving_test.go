@@ -97,18 +97,18 @@ func observed(o *unstructured.Unstructured) bool {
 	})
 }
 
-const guards = "policy/v1/PodDisruptionBudget"
+const pdbs = "policy/v1/PodDisruptionBudget"
 
-// guard makes a PodDisruptionBudget for the pods that oneEach runs, of which so many may
+// pdb makes a PodDisruptionBudget for the pods that oneEach runs, of which so many may
 // be away, and waits until it is in force.
-func (s *story) guard(name string, away int32) {
+func (s *story) pdb(name string, away int32) {
 	s.Helper()
 	most := intstr.FromInt32(away)
 	s.applyTyped(&policyv1.PodDisruptionBudget{
 		TypeMeta: metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"}, ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: policyv1.PodDisruptionBudgetSpec{Selector: workloadSelector("apart"), MaxUnavailable: &most},
 	})
-	s.await("the budget of pods to be in force", guards, func(seen []*unstructured.Unstructured) bool {
+	s.await("the budget of pods to be in force", pdbs, func(seen []*unstructured.Unstructured) bool {
 		return len(seen) == 1 && text(seen[0], "status", "observedGeneration") == fmt.Sprint(seen[0].GetGeneration())
 	})
 }
@@ -239,7 +239,7 @@ func (s *story) halfOfThePodsLeave() {
 func (s *story) budgetAllowsNothing() {
 	s.pool(moving("100%"))
 	old := s.oneEach(2)
-	s.guard("none", 0)
+	s.pdb("none", 0)
 	s.growDisks("34Gi")
 	for _, name := range old {
 		s.awaitCondition(claims, name, "Drifted", "True")
@@ -248,7 +248,7 @@ func (s *story) budgetAllowsNothing() {
 		own := inPool(seen, s.namespace) // nodes of stories before may still be going
 		return len(own) != 2 || slices.ContainsFunc(own, func(c *unstructured.Unstructured) bool { return hasCondition(c, "DisruptionReason") })
 	})
-	s.drop(guards, "none")
+	s.drop(pdbs, "none")
 	s.awaitFor(2*limit, "the nodes to be new", claims, left(old, none))
 	s.await("both pods to run", "v1/Pod", of("apart", running(2)))
 }
@@ -364,7 +364,7 @@ func TestAfterMinutesOfDrift(t *testing.T) {
 	s := begin(t, ownLab(t, "--controller=true"))
 	s.pool(moving(strconv.Itoa(atOnce)))
 	old := s.oneEach(nodes)
-	s.guard("few", atOnce)
+	s.pdb("few", atOnce)
 	most, least := s.watchGoing(old), s.watchLeast("apart")
 	began := time.Now()
 	s.growDisks("37Gi")

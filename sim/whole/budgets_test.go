@@ -11,9 +11,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// guards makes a PodDisruptionBudget of a deployment's pods that the cluster's people keep
+// pdbs makes a PodDisruptionBudget of a deployment's pods that the cluster's people keep
 // up to date.
-func (w *world) guards(app string, mayBeGone intstr.IntOrString) {
+func (w *world) pdbs(app string, mayBeGone intstr.IntOrString) {
 	budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: app, Labels: map[string]string{keptUp: "true"}}}
 	budget.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
 	budget.Spec.MaxUnavailable = &mayBeGone

@@ -336,9 +336,9 @@ func TestLateWatchesUnderLoadBreakNoPromise(t *testing.T) {
 			p.Spec.Limits = corev1.ResourceList{"nodes": cores(nodesMost)}
 			p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: fmt.Sprint(atOnce)}}
 		})
-		guard := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "guarded"}}
-		guard.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "guarded"}}
-		w.create(guard)
+		pdb := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "guarded"}}
+		pdb.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "guarded"}}
+		w.create(pdb)
 		w.start(setup{lag: lag})
 		w.deploy("kept", 2, func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} })
 		w.deploy("guarded", 2, ofCores("600m"))

@@ -132,9 +132,9 @@ func TestABudgetOfPodsHoldsUpConsolidation(t *testing.T) {
 	tell(t, fake.Options{Seed: 43}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{})
-		guard := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "small"}}
-		guard.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"guarded": "yes"}}
-		w.create(guard)
+		pdb := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "small"}}
+		pdb.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"guarded": "yes"}}
+		w.create(pdb)
 		small := func(p *corev1.Pod) {
 			p.Labels["guarded"] = "yes"
 			p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("500m")
@@ -150,9 +150,9 @@ func TestABudgetOfPodsHoldsUpConsolidation(t *testing.T) {
 		if n := w.nodes(); len(n) != 2 || w.closed() != 0 {
 			t.Errorf("while no eviction is allowed: %d nodes, %d of them closed; %s", len(n), w.closed(), w.state())
 		}
-		before := guard.DeepCopy()
-		guard.Status.DisruptionsAllowed, guard.Status.ObservedGeneration = 1, guard.Generation
-		if err := w.hand.Status().Patch(context.Background(), guard, client.MergeFrom(before)); err != nil {
+		before := pdb.DeepCopy()
+		pdb.Status.DisruptionsAllowed, pdb.Status.ObservedGeneration = 1, pdb.Generation
+		if err := w.hand.Status().Patch(context.Background(), pdb, client.MergeFrom(before)); err != nil {
 			t.Fatal(err)
 		}
 		w.until(10*time.Minute, "two pods on one node", func() bool { return w.run(2) && len(w.claims()) == 1 && len(w.nodes()) == 1 })

@@ -93,7 +93,7 @@ func (w *world) tempest(seed uint64) {
 		shape(u, p)
 	})
 	if has(podBudgets) && u("guarded") < 0.5 {
-		w.guards("web", chosen(u, "may be gone", intstr.FromInt32(1), intstr.FromString("50%")))
+		w.pdbs("web", chosen(u, "may be gone", intstr.FromInt32(1), intstr.FromString("50%")))
 	}
 	if has(absurdPods) && u("absurd pods") < 0.5 {
 		w.absurd(u)

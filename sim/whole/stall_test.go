@@ -16,15 +16,15 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// spreadAndGuarded fills two nodes of the default pool with four pods each that a
+// spreadAndPDBs fills two nodes of the default pool with four pods each that a
 // strict spread over hosts and a PodDisruptionBudget would not let go of: one at a time
 // may be gone, and on the node with room, of another pool, the third of a node finds no
 // place while the last is left.
-func (w *world) spreadAndGuarded(change func(*karpv1.NodePool)) *policyv1.PodDisruptionBudget {
+func (w *world) spreadAndPDBs(change func(*karpv1.NodePool)) *policyv1.PodDisruptionBudget {
 	w.t.Helper()
-	w.guards("web", intstr.FromInt32(1))
-	guard := &policyv1.PodDisruptionBudget{}
-	if err := w.hand.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: "web"}, guard); err != nil {
+	w.pdbs("web", intstr.FromInt32(1))
+	pdb := &policyv1.PodDisruptionBudget{}
+	if err := w.hand.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: "web"}, pdb); err != nil {
 		w.t.Fatal(err)
 	}
 	w.pool("default", func(p *karpv1.NodePool) {
@@ -36,7 +36,7 @@ func (w *world) spreadAndGuarded(change func(*karpv1.NodePool)) *policyv1.PodDis
 	w.deploy("web", 8, func(p *corev1.Pod) {
 		ofCores("400m")(p)
 		p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
-			MaxSkew: 1, TopologyKey: api.LabelHostname, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: guard.Spec.Selector,
+			MaxSkew: 1, TopologyKey: api.LabelHostname, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: pdb.Spec.Selector,
 		}}
 	})
 	w.until(5*time.Minute, "eight pods on two nodes", func() bool { return w.run(8) && len(w.nodes()) == 2 })
@@ -46,15 +46,15 @@ func (w *world) spreadAndGuarded(change func(*karpv1.NodePool)) *policyv1.PodDis
 	})
 	w.deploy("other", 1, ofCores("1500m"))
 	w.until(5*time.Minute, "a node with room", func() bool { return w.run(9) && w.of("other") == 1 })
-	return guard
+	return pdb
 }
 
 // letGo has a PodDisruptionBudget let so many of its pods be gone at a time.
-func (w *world) letGo(guard *policyv1.PodDisruptionBudget, pods int32) {
+func (w *world) letGo(pdb *policyv1.PodDisruptionBudget, pods int32) {
 	w.t.Helper()
-	before := guard.DeepCopy()
-	guard.Spec.MaxUnavailable = new(intstr.FromInt32(pods))
-	if err := w.hand.Patch(context.Background(), guard, client.MergeFrom(before)); err != nil {
+	before := pdb.DeepCopy()
+	pdb.Spec.MaxUnavailable = new(intstr.FromInt32(pods))
+	if err := w.hand.Patch(context.Background(), pdb, client.MergeFrom(before)); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -81,14 +81,14 @@ func (w *world) defaultClaims() (out []string) {
 // PodDisruptionBudget allows more it is replaced.
 func TestADrainThatWouldNotEndIsNotBegun(t *testing.T) {
 	tell(t, fake.Options{Seed: 75}, func(t *testing.T, w *world) {
-		guard := w.spreadAndGuarded(func(p *karpv1.NodePool) { p.Spec.Template.Metadata.Labels = map[string]string{"team": "shop"} })
+		pdb := w.spreadAndPDBs(func(p *karpv1.NodePool) { p.Spec.Template.Metadata.Labels = map[string]string{"team": "shop"} })
 		old := w.defaultClaims()
 		edit(w, w.defaultPool(), func(p *karpv1.NodePool) { p.Spec.Template.Metadata.Labels["team"] = "bakery" })
 		time.Sleep(20 * time.Minute)
 		if !w.untouched() || !w.events.said("its drain would not end: PodDisruptionBudget default/web allows 1 at a time of 4 pods") {
 			t.Errorf("with a drain that would not end: %s", w.state())
 		}
-		w.letGo(guard, 4)
+		w.letGo(pdb, 4)
 		w.until(20*time.Minute, "other nodes", func() bool { return w.without(old) })
 		w.sound()
 	})
@@ -98,7 +98,7 @@ func TestADrainThatWouldNotEndIsNotBegun(t *testing.T) {
 // end, and says why.
 func TestADrainThatWouldNotEndBeginsAtTheNodesAge(t *testing.T) {
 	tell(t, fake.Options{Seed: 76}, func(t *testing.T, w *world) {
-		w.spreadAndGuarded(func(p *karpv1.NodePool) { p.Spec.Template.Spec.ExpireAfter = "2h" })
+		w.spreadAndPDBs(func(p *karpv1.NodePool) { p.Spec.Template.Spec.ExpireAfter = "2h" })
 		old, born := w.defaultClaims(), time.Now()
 		for _, c := range w.claims() {
 			if c.CreationTimestamp.Time.Before(born) {

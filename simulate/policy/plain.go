@@ -43,14 +43,14 @@ func plainly() func(*cluster.Snapshot) plan.Plan {
 }
 
 func plainMove(s *cluster.Snapshot) (plan.Move, bool) {
-	shares, guards := disruption.Shares(s.Nodes), disruption.GuardsOf(s.Guards)
+	shares, pdbs := disruption.Shares(s.Nodes), disruption.PDBsOf(s.PDBs)
 	var nodes []*cluster.Node
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		pool, found := s.Pool(n.Pool)
 		if found && n.Initialized && n.Ready && !n.Deleting && !n.DoNotDisrupt && len(n.Pods) > 0 && len(n.BoughtFor) == 0 &&
 			shares[n.Pool].Used < pool.Policy.Underutilized.Most &&
-			!slices.ContainsFunc(n.Pods, func(p cluster.Pod) bool { return guards.Hold(&p) != "" }) {
+			!slices.ContainsFunc(n.Pods, func(p cluster.Pod) bool { return pdbs.Hold(&p) != "" }) {
 			nodes = append(nodes, n)
 		}
 	}

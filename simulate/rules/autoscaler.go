@@ -109,7 +109,7 @@ func (a *autoscaler) look(x *state) {
 // Those come first that have been unneeded for longest.
 func (x *state) removable(before map[string]time.Time) []*candidate {
 	var all []*candidate
-	budgets := disruption.GuardsOf(x.Guards)
+	budgets := disruption.PDBsOf(x.PDBs)
 	for i := range x.Nodes {
 		n := &x.Nodes[i]
 		pool, found := x.Pool(n.Pool)
@@ -155,7 +155,7 @@ func utilization(n *cluster.Node) float64 {
 
 // ofSystem reports whether the pod keeps its node as one of kube-system without a PodDisruptionBudget.
 func ofSystem(p cluster.Pod) bool {
-	return p.Namespace == "kube-system" && !p.Daemon && !p.Mirror && !p.Ending && p.Guards == ""
+	return p.Namespace == "kube-system" && !p.Daemon && !p.Mirror && !p.Ending && p.PDBs == ""
 }
 
 // scaleDown removes nodes that have been unneeded for long enough: empty ones together, and one with

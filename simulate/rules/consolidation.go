@@ -39,7 +39,7 @@ type command struct {
 // disruption first: none that are going, nominated, too old or protected, no pods that
 // may not be evicted, and nothing happened on them for consolidateAfter.
 func (k *karpenter) candidates(x *state) (out []*candidate) {
-	budgets := disruption.GuardsOf(x.Guards)
+	budgets := disruption.PDBsOf(x.PDBs)
 	for i := range x.Nodes {
 		n := &x.Nodes[i]
 		pool, found := x.Pool(n.Pool)
@@ -64,7 +64,7 @@ func (x *state) recent(n *cluster.Node) bool {
 }
 
 // heldBy reports whether some pod may not be evicted now.
-func heldBy(budgets disruption.Guards, pods []cluster.Pod) bool {
+func heldBy(budgets disruption.PDBs, pods []cluster.Pod) bool {
 	return slices.ContainsFunc(pods, func(p cluster.Pod) bool {
 		p.LastOf = "" // a rule of this product alone
 		return budgets.Hold(&p) != ""

@@ -16,21 +16,21 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// guards are the PodDisruptionBudgets as the API server has them, read once for
+// pdbs are the PodDisruptionBudgets as the API server has them, read once for
 // each namespace.
-type guards struct {
+type pdbs struct {
 	*Applier
-	in  map[string][]guard
-	all disruption.Guards
+	in  map[string][]pdb
+	all disruption.PDBs
 }
 
-type guard struct {
-	cluster.Guard
+type pdb struct {
+	cluster.PodDisruptionBudget
 	selector labels.Selector
 }
 
 // name tells a pod of those that are over it.
-func (g *guards) name(ctx context.Context, p *cluster.Pod, of map[string]string) error {
+func (g *pdbs) name(ctx context.Context, p *cluster.Pod, of map[string]string) error {
 	if _, read := g.in[p.Namespace]; !read && p.Evictable() {
 		if err := g.read(ctx, p.Namespace); err != nil {
 			return err
@@ -43,18 +43,18 @@ func (g *guards) name(ctx context.Context, p *cluster.Pod, of map[string]string)
 		}
 	}
 	slices.Sort(names)
-	p.Guards = strings.Join(names, ",")
-	p.Kept = p.KeptBy(g.all[[2]string{p.Namespace, p.Guards}])
+	p.PDBs = strings.Join(names, ",")
+	p.Kept = p.KeptBy(g.all[[2]string{p.Namespace, p.PDBs}])
 	return nil
 }
 
-func (g *guards) read(ctx context.Context, namespace string) error {
-	g.in[namespace] = []guard{}
+func (g *pdbs) read(ctx context.Context, namespace string) error {
+	g.in[namespace] = []pdb{}
 	err := pages.Each(ctx, g.Live, &policyv1.PodDisruptionBudgetList{}, func(l *policyv1.PodDisruptionBudgetList) {
 		for i := range l.Items {
-			one := guard{translate.Guard(&l.Items[i]), translate.GuardSelector(&l.Items[i])}
+			one := pdb{translate.PodDisruptionBudget(&l.Items[i]), translate.PDBSelector(&l.Items[i])}
 			g.in[namespace] = append(g.in[namespace], one)
-			g.all[[2]string{namespace, one.Name}] = &one.Guard
+			g.all[[2]string{namespace, one.Name}] = &one.PodDisruptionBudget
 		}
 	}, client.InNamespace(namespace))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-func TestGuard(t *testing.T) {
+func TestPDB(t *testing.T) {
 	atLeast := func(n intstr.IntOrString) policyv1.PodDisruptionBudgetSpec {
 		return policyv1.PodDisruptionBudgetSpec{MinAvailable: &n}
 	}
@@ -33,41 +33,41 @@ func TestGuard(t *testing.T) {
 	tests := map[string]struct {
 		spec   policyv1.PodDisruptionBudgetSpec
 		status policyv1.PodDisruptionBudgetStatus
-		want   cluster.Guard
+		want   cluster.PodDisruptionBudget
 	}{
-		"what the status allows":                              {atLeast(number(1)), status(2, 1, 3, 7), cluster.Guard{Allowed: 2}},
-		"a status of an older budget allows nothing":          {atLeast(number(1)), status(2, 1, 3, 6), cluster.Guard{}},
-		"none now, some later":                                {atLeast(number(1)), status(0, 1, 3, 7), cluster.Guard{}},
-		"SC-281 unready pods may go":                          {always, status(0, 1, 3, 7), cluster.Guard{UnreadyToo: true}},
-		"SC-281 unready pods may go while enough are ready":   {healthy, ready(2, status(0, 2, 3, 7)), cluster.Guard{UnreadyToo: true}},
-		"which is what holds where no policy is named":        {atLeast(number(1)), ready(2, status(0, 2, 3, 7)), cluster.Guard{UnreadyToo: true}},
-		"unready pods stay while too few are ready":           {healthy, ready(1, status(0, 2, 3, 7)), cluster.Guard{}},
-		"unready pods stay where none need be ready":          {healthy, ready(0, status(0, 0, 3, 7)), cluster.Guard{}},
-		"enough were ready for an older budget":               {healthy, ready(2, status(0, 2, 3, 6)), cluster.Guard{}},
-		"no pod may be missing":                               {atMost(number(0)), status(0, 3, 3, 7), cluster.Guard{Never: true}},
-		"no pod may be missing, whatever the status says":     {atMost(number(0)), status(0, 0, 0, 0), cluster.Guard{Never: true}},
-		"no per cent may be missing":                          {atMost(percent("0%")), status(0, 0, 0, 0), cluster.Guard{Never: true}},
-		"one per cent may be missing, which is a pod":         {atMost(percent("1%")), status(1, 2, 3, 7), cluster.Guard{Allowed: 1}},
-		"all per cent must be there":                          {atLeast(percent("100%")), status(0, 0, 0, 0), cluster.Guard{Never: true}},
-		"half of them must be there":                          {atLeast(percent("50%")), status(1, 2, 3, 7), cluster.Guard{Allowed: 1}},
-		"90 per cent of three pods are three":                 {atLeast(percent("90%")), status(0, 3, 3, 7), cluster.Guard{Never: true}},
-		"as many must be there as there are":                  {atLeast(number(3)), status(0, 3, 3, 7), cluster.Guard{Never: true}},
-		"more must be there than there are":                   {atLeast(number(4)), status(0, 4, 3, 7), cluster.Guard{Never: true}},
-		"as many as there were for an older budget":           {atLeast(number(3)), status(0, 3, 3, 6), cluster.Guard{}},
-		"as many as there are, of which nobody knows as yet":  {atLeast(number(3)), status(0, 3, 0, 7), cluster.Guard{}},
-		"nothing said: the controller never allows anything":  {policyv1.PodDisruptionBudgetSpec{}, status(0, 0, 0, 7), cluster.Guard{Never: true}},
-		"what cannot be read allows nothing (fails closed)":   {atMost(percent("some")), status(0, 0, 0, 7), cluster.Guard{Never: true}},
-		"no pod need be there: all may go as the status says": {atLeast(number(0)), status(3, 0, 3, 7), cluster.Guard{Allowed: 3}},
+		"what the status allows":                              {atLeast(number(1)), status(2, 1, 3, 7), cluster.PodDisruptionBudget{Allowed: 2}},
+		"a status of an older budget allows nothing":          {atLeast(number(1)), status(2, 1, 3, 6), cluster.PodDisruptionBudget{}},
+		"none now, some later":                                {atLeast(number(1)), status(0, 1, 3, 7), cluster.PodDisruptionBudget{}},
+		"SC-281 unready pods may go":                          {always, status(0, 1, 3, 7), cluster.PodDisruptionBudget{UnreadyToo: true}},
+		"SC-281 unready pods may go while enough are ready":   {healthy, ready(2, status(0, 2, 3, 7)), cluster.PodDisruptionBudget{UnreadyToo: true}},
+		"which is what holds where no policy is named":        {atLeast(number(1)), ready(2, status(0, 2, 3, 7)), cluster.PodDisruptionBudget{UnreadyToo: true}},
+		"unready pods stay while too few are ready":           {healthy, ready(1, status(0, 2, 3, 7)), cluster.PodDisruptionBudget{}},
+		"unready pods stay where none need be ready":          {healthy, ready(0, status(0, 0, 3, 7)), cluster.PodDisruptionBudget{}},
+		"enough were ready for an older budget":               {healthy, ready(2, status(0, 2, 3, 6)), cluster.PodDisruptionBudget{}},
+		"no pod may be missing":                               {atMost(number(0)), status(0, 3, 3, 7), cluster.PodDisruptionBudget{Never: true}},
+		"no pod may be missing, whatever the status says":     {atMost(number(0)), status(0, 0, 0, 0), cluster.PodDisruptionBudget{Never: true}},
+		"no per cent may be missing":                          {atMost(percent("0%")), status(0, 0, 0, 0), cluster.PodDisruptionBudget{Never: true}},
+		"one per cent may be missing, which is a pod":         {atMost(percent("1%")), status(1, 2, 3, 7), cluster.PodDisruptionBudget{Allowed: 1}},
+		"all per cent must be there":                          {atLeast(percent("100%")), status(0, 0, 0, 0), cluster.PodDisruptionBudget{Never: true}},
+		"half of them must be there":                          {atLeast(percent("50%")), status(1, 2, 3, 7), cluster.PodDisruptionBudget{Allowed: 1}},
+		"90 per cent of three pods are three":                 {atLeast(percent("90%")), status(0, 3, 3, 7), cluster.PodDisruptionBudget{Never: true}},
+		"as many must be there as there are":                  {atLeast(number(3)), status(0, 3, 3, 7), cluster.PodDisruptionBudget{Never: true}},
+		"more must be there than there are":                   {atLeast(number(4)), status(0, 4, 3, 7), cluster.PodDisruptionBudget{Never: true}},
+		"as many as there were for an older budget":           {atLeast(number(3)), status(0, 3, 3, 6), cluster.PodDisruptionBudget{}},
+		"as many as there are, of which nobody knows as yet":  {atLeast(number(3)), status(0, 3, 0, 7), cluster.PodDisruptionBudget{}},
+		"nothing said: the controller never allows anything":  {policyv1.PodDisruptionBudgetSpec{}, status(0, 0, 0, 7), cluster.PodDisruptionBudget{Never: true}},
+		"what cannot be read allows nothing (fails closed)":   {atMost(percent("some")), status(0, 0, 0, 7), cluster.PodDisruptionBudget{Never: true}},
+		"no pod need be there: all may go as the status says": {atLeast(number(0)), status(3, 0, 3, 7), cluster.PodDisruptionBudget{Allowed: 3}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			tt.want.Namespace, tt.want.Name = "shop", "web"
-			got := Guard(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Generation: 7}, Spec: tt.spec, Status: tt.status})
+			got := PodDisruptionBudget(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Generation: 7}, Spec: tt.spec, Status: tt.status})
 			if got.Never != (got.Why != "") {
 				t.Errorf("it never allows an eviction: %v; why: %q", got.Never, got.Why)
 			}
 			if got.Why = ""; got != tt.want {
-				t.Errorf("Guard = %+v, want %+v", got, tt.want)
+				t.Errorf("PodDisruptionBudget = %+v, want %+v", got, tt.want)
 			}
 		})
 	}
@@ -114,9 +114,9 @@ func TestWhyNoEvictionIsEverAllowed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Generation: 7}, Spec: tt.spec, Status: tt.status}
-			full := Guard(b)
-			if StripGuard(b); Guard(b) != full {
-				t.Errorf("in caches it is %+v, else %+v", Guard(b), full)
+			full := PodDisruptionBudget(b)
+			if StripPDB(b); PodDisruptionBudget(b) != full {
+				t.Errorf("in caches it is %+v, else %+v", PodDisruptionBudget(b), full)
 			}
 			if full.Why != tt.want || full.Never != (tt.want != "") {
 				t.Errorf("it never allows an eviction: %v: %q, want %q", full.Never, full.Why, tt.want)
@@ -125,7 +125,7 @@ func TestWhyNoEvictionIsEverAllowed(t *testing.T) {
 	}
 }
 
-func TestGuardSelector(t *testing.T) {
+func TestPDBSelector(t *testing.T) {
 	tests := map[string]struct {
 		selector *metav1.LabelSelector
 		want     bool
@@ -139,7 +139,7 @@ func TestGuardSelector(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			b := &policyv1.PodDisruptionBudget{Spec: policyv1.PodDisruptionBudgetSpec{Selector: tt.selector}}
-			if got := GuardSelector(b).Matches(labels.Set{"app": "web"}); got != tt.want {
+			if got := PDBSelector(b).Matches(labels.Set{"app": "web"}); got != tt.want {
 				t.Errorf("the pod is chosen: %v, want %v", got, tt.want)
 			}
 		})

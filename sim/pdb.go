@@ -2,8 +2,8 @@ package sim
 
 import "github.com/daemok/daemok/core/cluster"
 
-// guard is a PodDisruptionBudget over the pods of one work.
-type guard struct {
+// pdb is a PodDisruptionBudget over the pods of one work.
+type pdb struct {
 	name       string
 	most       int64 // that may be unavailable
 	least      int64 // that must be available, if not negative; it counts in place of most then
@@ -11,7 +11,7 @@ type guard struct {
 }
 
 // needs is how many pods must be ready.
-func (g *guard) needs(x *work) int64 {
+func (g *pdb) needs(x *work) int64 {
 	if g.least >= 0 {
 		return g.least
 	}
@@ -29,39 +29,39 @@ func (w *World) readyOf(x *work) (n int64) {
 }
 
 // allowed is how many evictions the budget allows now, as its controller counts.
-func (w *World) allowed(x *work) int64 { return max(0, w.readyOf(x)-x.guard.needs(x)) }
+func (w *World) allowed(x *work) int64 { return max(0, w.readyOf(x)-x.pdb.needs(x)) }
 
 // letsUnreadyGo reports whether pods that are not ready may be evicted.
 func (w *World) letsUnreadyGo(x *work) bool {
-	needs := x.guard.needs(x)
-	return x.guard.unreadyToo || needs > 0 && w.readyOf(x) >= needs
+	needs := x.pdb.needs(x)
+	return x.pdb.unreadyToo || needs > 0 && w.readyOf(x) >= needs
 }
 
-// guards lists what every budget says now.
-func (w *World) guards() []cluster.Guard {
-	var out []cluster.Guard
+// pdbs lists what every budget says now.
+func (w *World) pdbs() []cluster.PodDisruptionBudget {
+	var out []cluster.PodDisruptionBudget
 	for _, x := range w.works {
-		if x.guard != nil {
-			out = append(out, *w.guardOf(x))
+		if x.pdb != nil {
+			out = append(out, *w.pdbOf(x))
 		}
 	}
 	return out
 }
 
-// guardOf is what the budget of the work says now.
-func (w *World) guardOf(x *work) *cluster.Guard {
-	g := x.guard
+// pdbOf is what the budget of the work says now.
+func (w *World) pdbOf(x *work) *cluster.PodDisruptionBudget {
+	g := x.pdb
 	never := g.least < 0 && g.most == 0 || g.least >= 0 && g.least >= int64(x.want)
-	return &cluster.Guard{Namespace: "default", Name: g.name, Allowed: w.allowed(x), Never: never, UnreadyToo: w.letsUnreadyGo(x)}
+	return &cluster.PodDisruptionBudget{Namespace: "default", Name: g.name, Allowed: w.allowed(x), Never: never, UnreadyToo: w.letsUnreadyGo(x)}
 }
 
 // moves reports whether the pod needs another place when its node goes.
 func (w *World) moves(p *pod) bool {
-	return p.OneOff == "" && !p.DoNotDisrupt && (p.work.guard == nil || !p.KeptBy(w.guardOf(p.work)))
+	return p.OneOff == "" && !p.DoNotDisrupt && (p.work.pdb == nil || !p.KeptBy(w.pdbOf(p.work)))
 }
 
 // mayEvict is the answer of the eviction API.
 func (w *World) mayEvict(p *pod) bool {
-	g := p.work.guard
+	g := p.work.pdb
 	return g == nil || p.Pending || p.Unready && w.letsUnreadyGo(p.work) || w.allowed(p.work) > 0
 }

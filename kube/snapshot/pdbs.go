@@ -15,98 +15,98 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// GuardSeen takes in a PodDisruptionBudget. It must not be written any more.
+// PDBSeen takes in a PodDisruptionBudget. It must not be written any more.
 // Which pods it is about is asked again only where its selector changed; its
 // status changes with every pod that comes up.
-func (k *Keeper) GuardSeen(b *policyv1.PodDisruptionBudget) {
-	next := &guard{facts: translate.Guard(b), written: b.Spec.Selector}
+func (k *Keeper) PDBSeen(b *policyv1.PodDisruptionBudget) {
+	next := &pdb{facts: translate.PodDisruptionBudget(b), written: b.Spec.Selector}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	g := k.guards.of(b.Namespace)
+	g := k.pdbs.of(b.Namespace)
 	before := g.byName[b.Name]
 	if before != nil && reflect.DeepEqual(before.written, next.written) {
 		if before.facts != next.facts {
 			if keepsPods(&before.facts) || keepsPods(&next.facts) {
-				k.guards.stale[b.Namespace] = struct{}{}
+				k.pdbs.stale[b.Namespace] = struct{}{}
 			}
-			before.facts, k.guards.listed = next.facts, nil
+			before.facts, k.pdbs.listed = next.facts, nil
 			k.bump()
 		}
 		return
 	}
-	next.selector = translate.GuardSelector(b)
+	next.selector = translate.PDBSelector(b)
 	g.byName[b.Name] = next
-	k.guards.forget(b.Namespace)
+	k.pdbs.forget(b.Namespace)
 	k.bump()
 }
 
-// GuardGone takes in that a PodDisruptionBudget was deleted.
-func (k *Keeper) GuardGone(namespace, name string) {
+// PDBGone takes in that a PodDisruptionBudget was deleted.
+func (k *Keeper) PDBGone(namespace, name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	delete(k.guards.of(namespace).byName, name)
-	k.guards.forget(namespace)
+	delete(k.pdbs.of(namespace).byName, name)
+	k.pdbs.forget(namespace)
 	k.bump()
 }
 
-// guards are the PodDisruptionBudgets of every namespace, and those namespaces
+// pdbs are the PodDisruptionBudgets of every namespace, and those namespaces
 // whose pods must be asked again which of them they are under.
-type guards struct {
-	in     map[string]*guarded
+type pdbs struct {
+	in     map[string]*namespacePDBs
 	stale  map[string]struct{}
-	listed []cluster.Guard // as snapshots list them, never written; nil: to be listed anew
+	listed []cluster.PodDisruptionBudget // as snapshots list them, never written; nil: to be listed anew
 }
 
-func newGuards() guards {
-	return guards{in: map[string]*guarded{}, stale: map[string]struct{}{}}
+func newPDBs() pdbs {
+	return pdbs{in: map[string]*namespacePDBs{}, stale: map[string]struct{}{}}
 }
 
-type guard struct {
-	facts    cluster.Guard
+type pdb struct {
+	facts    cluster.PodDisruptionBudget
 	written  *metav1.LabelSelector
 	selector labels.Selector
 }
 
-// guarded are the PodDisruptionBudgets of one namespace. A pod is held against
+// namespacePDBs are the PodDisruptionBudgets of one namespace. A pod is held against
 // those alone that demand a label which it has, and those that demand none.
-type guarded struct {
-	byName map[string]*guard
+type namespacePDBs struct {
+	byName map[string]*pdb
 	filed  bool // the fields below are as the ones above say
-	byPair map[labelPair][]*guard
-	rest   []*guard
+	byPair map[labelPair][]*pdb
+	rest   []*pdb
 	lists  map[string]string // names in one string, once each
 }
 
 type labelPair struct{ key, value string }
 
-func (gs *guards) of(namespace string) *guarded {
+func (gs *pdbs) of(namespace string) *namespacePDBs {
 	if gs.in[namespace] == nil {
-		gs.in[namespace] = &guarded{byName: map[string]*guard{}}
+		gs.in[namespace] = &namespacePDBs{byName: map[string]*pdb{}}
 	}
 	return gs.in[namespace]
 }
 
 // forget drops what was worked out about a namespace.
-func (gs *guards) forget(namespace string) {
+func (gs *pdbs) forget(namespace string) {
 	g := gs.in[namespace]
 	gs.stale[namespace], gs.listed = struct{}{}, nil
 	if len(g.byName) == 0 {
 		delete(gs.in, namespace)
 		return
 	}
-	*g = guarded{byName: g.byName}
+	*g = namespacePDBs{byName: g.byName}
 }
 
 // over names the budgets that a pod is under, sorted and with commas between;
 // equal lists are one string.
-func (gs *guards) over(namespace string, pod labels.Set) string {
+func (gs *pdbs) over(namespace string, pod labels.Set) string {
 	g := gs.in[namespace]
 	if g == nil {
 		return ""
 	}
 	g.file()
 	var names []string
-	note := func(list []*guard) {
+	note := func(list []*pdb) {
 		for _, one := range list {
 			if one.selector.Matches(pod) {
 				names = append(names, one.facts.Name)
@@ -135,11 +135,11 @@ func (gs *guards) over(namespace string, pod labels.Set) string {
 }
 
 // file sorts the budgets by a label that each demands.
-func (g *guarded) file() {
+func (g *namespacePDBs) file() {
 	if g.filed {
 		return
 	}
-	g.filed, g.byPair, g.lists = true, map[labelPair][]*guard{}, map[string]string{}
+	g.filed, g.byPair, g.lists = true, map[labelPair][]*pdb{}, map[string]string{}
 	for _, one := range g.byName {
 		key, values := demanded(one.selector)
 		if key == "" {
@@ -165,17 +165,17 @@ func demanded(selector labels.Selector) (key string, values []string) {
 	return "", nil
 }
 
-// guardAgain asks which budgets pods are under where that may have changed.
-func (k *Keeper) guardAgain() {
-	for namespace := range k.guards.stale {
+// pdbAgain asks which budgets pods are under where that may have changed.
+func (k *Keeper) pdbAgain() {
+	for namespace := range k.pdbs.stale {
 		for s := range k.subjects.in[namespace] {
-			before := s.guards
-			if s.guards = both(s.toldGuards, k.guards.over(namespace, s.labels)); before != "" || s.guards != "" {
+			before := s.pdbs
+			if s.pdbs = both(s.toldPDBs, k.pdbs.over(namespace, s.labels)); before != "" || s.pdbs != "" {
 				k.views.isOld(s.node)
 			}
 		}
 	}
-	clear(k.guards.stale)
+	clear(k.pdbs.stale)
 }
 
 // both are the budgets of two lists, each once.
@@ -189,42 +189,42 @@ func both(a, b string) string {
 }
 
 // keepsPods reports whether pods may be shown as kept by a budget.
-func keepsPods(g *cluster.Guard) bool { return g.Never && g.Allowed <= 0 }
+func keepsPods(g *cluster.PodDisruptionBudget) bool { return g.Never && g.Allowed <= 0 }
 
-// guardNamed is a budget as it was seen, or recalled; nil where there is none of that
+// pdbNamed is a budget as it was seen, or recalled; nil where there is none of that
 // name.
-func (k *Keeper) guardNamed(namespace, name string) *cluster.Guard {
-	if in := k.guards.in[namespace]; in != nil && in.byName[name] != nil {
+func (k *Keeper) pdbNamed(namespace, name string) *cluster.PodDisruptionBudget {
+	if in := k.pdbs.in[namespace]; in != nil && in.byName[name] != nil {
 		return &in.byName[name].facts
 	}
-	for i := range k.recalled.rest.Guards {
-		if g := &k.recalled.rest.Guards[i]; g.Namespace == namespace && g.Name == name {
+	for i := range k.recalled.rest.PDBs {
+		if g := &k.recalled.rest.PDBs[i]; g.Namespace == namespace && g.Name == name {
 			return g
 		}
 	}
 	return nil
 }
 
-// guardFacts lists every budget, by namespace and name. One that was recalled is as it
+// pdbFacts lists every budget, by namespace and name. One that was recalled is as it
 // was seen since.
-func (k *Keeper) guardFacts() []cluster.Guard {
-	if k.guards.listed != nil {
-		return k.guards.listed
+func (k *Keeper) pdbFacts() []cluster.PodDisruptionBudget {
+	if k.pdbs.listed != nil {
+		return k.pdbs.listed
 	}
-	var out []cluster.Guard
-	for _, g := range k.recalled.rest.Guards {
-		if in := k.guards.in[g.Namespace]; in == nil || in.byName[g.Name] == nil {
+	var out []cluster.PodDisruptionBudget
+	for _, g := range k.recalled.rest.PDBs {
+		if in := k.pdbs.in[g.Namespace]; in == nil || in.byName[g.Name] == nil {
 			out = append(out, g)
 		}
 	}
-	for _, g := range k.guards.in {
+	for _, g := range k.pdbs.in {
 		for _, one := range g.byName {
 			out = append(out, one.facts)
 		}
 	}
-	slices.SortFunc(out, func(a, b cluster.Guard) int {
+	slices.SortFunc(out, func(a, b cluster.PodDisruptionBudget) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	k.guards.listed = out
+	k.pdbs.listed = out
 	return out
 }

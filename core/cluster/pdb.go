@@ -2,8 +2,8 @@ package cluster
 
 import "strings"
 
-// Guard is a PodDisruptionBudget.
-type Guard struct {
+// PodDisruptionBudget is a PodDisruptionBudget.
+type PodDisruptionBudget struct {
 	Namespace, Name string
 	Allowed         int64  // evictions that it allows now
 	Never           bool   // as it is written, or as its status says, it never allows one
@@ -18,17 +18,17 @@ type Guard struct {
 // then; who keeps pods from one snapshot to the next asks KeptBy and Uproots of those
 // that changed.
 func (s *Snapshot) Keep() {
-	byName := make(map[[2]string]*Guard, len(s.Guards))
-	for i := range s.Guards {
-		g := &s.Guards[i]
+	byName := make(map[[2]string]*PodDisruptionBudget, len(s.PDBs))
+	for i := range s.PDBs {
+		g := &s.PDBs[i]
 		byName[[2]string{g.Namespace, g.Name}] = g
 	}
 	for i := range s.Nodes {
 		uproots := s.Nodes[i].Uproots(s.Now)
 		for j := range s.Nodes[i].Pods {
 			p := &s.Nodes[i].Pods[j]
-			if p.Guards != "" {
-				p.Kept = p.KeptBy(byName[[2]string{p.Namespace, p.Guards}])
+			if p.PDBs != "" {
+				p.Kept = p.KeptBy(byName[[2]string{p.Namespace, p.PDBs}])
 			}
 			p.Uprooted = uproots && p.Protected()
 		}
@@ -38,12 +38,12 @@ func (s *Snapshot) Keep() {
 // KeptBy reports whether no eviction of the pod is ever allowed as things are
 // written. The budget is the one that selects it; where several do, the eviction
 // API refuses every eviction and it is nil.
-func (p *Pod) KeptBy(g *Guard) bool {
+func (p *Pod) KeptBy(g *PodDisruptionBudget) bool {
 	switch {
 	case !p.Evictable() || p.Pending: // the eviction API asks no budget about a pod in that phase
 		return false
 	case g == nil:
-		return strings.Contains(p.Guards, ",")
+		return strings.Contains(p.PDBs, ",")
 	}
 	return g.Never && g.Allowed <= 0 && !(g.UnreadyToo && p.Unready)
 }

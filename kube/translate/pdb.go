@@ -14,17 +14,17 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// Guard converts a PodDisruptionBudget. What its status says counts only once
+// PodDisruptionBudget converts a PodDisruptionBudget. What its status says counts only once
 // it is of the budget as it is written now, as for the API server: until then
 // no eviction is allowed. Where its controller could not work out how many pods there
 // are to be, that is never.
-func Guard(b *policyv1.PodDisruptionBudget) cluster.Guard {
+func PodDisruptionBudget(b *policyv1.PodDisruptionBudget) cluster.PodDisruptionBudget {
 	current := b.Status.ObservedGeneration >= b.Generation
 	why := cmp.Or(forbidsAll(&b.Spec), unsynced(b))
 	if why == "" && current && b.Status.ExpectedPods > 0 && b.Status.DesiredHealthy >= b.Status.ExpectedPods {
 		why = fmt.Sprintf("%s, which is %d of %d pods; lower it, or run more pods", amounts(&b.Spec), b.Status.DesiredHealthy, b.Status.ExpectedPods)
 	}
-	out := cluster.Guard{
+	out := cluster.PodDisruptionBudget{
 		Namespace: b.Namespace, Name: b.Name, Never: why != "", Why: why,
 		UnreadyToo: current && letsUnreadyGo(b) || b.Spec.UnhealthyPodEvictionPolicy != nil && *b.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow,
 	}
@@ -62,8 +62,8 @@ func isUnsynced(c metav1.Condition) bool {
 	return c.Type == policyv1.DisruptionAllowedCondition && c.Reason == policyv1.SyncFailedReason && c.Status != metav1.ConditionTrue
 }
 
-// StripGuard drops of a PodDisruptionBudget what Guard does not read.
-func StripGuard(b *policyv1.PodDisruptionBudget) {
+// StripPDB drops of a PodDisruptionBudget what PodDisruptionBudget does not read.
+func StripPDB(b *policyv1.PodDisruptionBudget) {
 	b.Annotations, b.Status.DisruptedPods = nil, nil
 	b.Status.Conditions = slices.DeleteFunc(b.Status.Conditions, func(c metav1.Condition) bool { return !isUnsynced(c) })
 	if len(b.Status.Conditions) == 0 {
@@ -101,10 +101,10 @@ func forbidsAll(spec *policyv1.PodDisruptionBudgetSpec) string {
 	return ""
 }
 
-// GuardSelector is which pods of its namespace a PodDisruptionBudget is about:
+// PDBSelector is which pods of its namespace a PodDisruptionBudget is about:
 // all where the selector is empty, none where there is none, or one that
 // cannot be read, as for the API server.
-func GuardSelector(b *policyv1.PodDisruptionBudget) labels.Selector {
+func PDBSelector(b *policyv1.PodDisruptionBudget) labels.Selector {
 	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 	if err != nil {
 		return labels.Nothing()
@@ -112,10 +112,10 @@ func GuardSelector(b *policyv1.PodDisruptionBudget) labels.Selector {
 	return selector
 }
 
-// GuardStatus is the status that a PodDisruptionBudget comes to which is about
+// PDBStatus is the status that a PodDisruptionBudget comes to which is about
 // so many pods, of which so many are ready, as its controller would write it
 // where each pod that is wanted is there.
-func GuardStatus(b *policyv1.PodDisruptionBudget, ready, pods int) (policyv1.PodDisruptionBudgetStatus, error) {
+func PDBStatus(b *policyv1.PodDisruptionBudget, ready, pods int) (policyv1.PodDisruptionBudgetStatus, error) {
 	desired, err := desired(&b.Spec, pods)
 	if err != nil {
 		return policyv1.PodDisruptionBudgetStatus{}, err

@@ -34,35 +34,35 @@ func TestPodsNameTheirBudgets(t *testing.T) {
 	other := labelled("a", web)
 	other.Namespace = "shop"
 	k.PodSeen(other, true)
-	k.GuardSeen(budgetOf("web", 1, map[string]string{"app": "web"}))
-	k.GuardSeen(budgetOf("front", 1, map[string]string{"tier": "front", "app": "web"}))
-	k.GuardSeen(budgetOf("db", 1, map[string]string{"app": "db"}))
+	k.PDBSeen(budgetOf("web", 1, map[string]string{"app": "web"}))
+	k.PDBSeen(budgetOf("front", 1, map[string]string{"tier": "front", "app": "web"}))
+	k.PDBSeen(budgetOf("db", 1, map[string]string{"app": "db"}))
 	check := func(when, want string) {
 		t.Helper()
 		s := k.Snapshot()
-		if got := s.Waiting[0].Guards; got != want || s.Waiting[1].Guards != "" {
-			t.Errorf("%s: the pod is under %q and one of another namespace under %q, want %q and none", when, got, s.Waiting[1].Guards, want)
+		if got := s.Waiting[0].PDBs; got != want || s.Waiting[1].PDBs != "" {
+			t.Errorf("%s: the pod is under %q and one of another namespace under %q, want %q and none", when, got, s.Waiting[1].PDBs, want)
 		}
 	}
 	check("two choose it", "front,web")
-	k.GuardSeen(budgetOf("every", 0, nil))
+	k.PDBSeen(budgetOf("every", 0, nil))
 	check("a third chooses all", "every,front,web")
 	saved := k.Snapshot()
 	if got, want := scenario.Print(Recall(saved).Snapshot()), scenario.Print(saved); got != want {
 		t.Errorf("recalled it is\n%s\nwant\n%s", got, want)
 	}
-	k.GuardSeen(budgetOf("front", 1, map[string]string{"tier": "back"}))
+	k.PDBSeen(budgetOf("front", 1, map[string]string{"tier": "back"}))
 	check("one chooses others now", "every,web")
-	k.GuardGone("default", "web")
+	k.PDBGone("default", "web")
 	check("one is gone", "every")
 	k.PodSeen(labelled("a", map[string]string{"app": "db"}), false)
 	check("the pod has other labels", "db,every")
-	k.GuardGone("default", "every")
-	k.GuardGone("default", "db")
-	k.GuardGone("default", "front")
+	k.PDBGone("default", "every")
+	k.PDBGone("default", "db")
+	k.PDBGone("default", "front")
 	check("all are gone", "")
-	if len(k.guards.in) != 0 || len(k.Snapshot().Guards) != 0 {
-		t.Errorf("what is left of budgets that are gone: %+v", k.guards.in)
+	if len(k.pdbs.in) != 0 || len(k.Snapshot().PDBs) != 0 {
+		t.Errorf("what is left of budgets that are gone: %+v", k.pdbs.in)
 	}
 }
 
@@ -73,13 +73,13 @@ func TestABudgetThatNeverAllowsAnEvictionKeepsItsPods(t *testing.T) {
 	k.PodSeen(pod("a", "1", "n", func(p *corev1.Pod) { p.Labels = map[string]string{"app": "web"} }), true)
 	budget := budgetOf("web", 0, map[string]string{"app": "web"})
 	budget.Spec.MaxUnavailable = new(intstr.FromInt32(0))
-	k.GuardSeen(budget)
+	k.PDBSeen(budget)
 	if s := k.Snapshot(); !s.Nodes[0].Pods[0].Kept {
 		t.Errorf("no eviction of the pod is ever allowed, and it is not kept:\n%s", scenario.Print(s))
 	}
 	budget = budget.DeepCopy()
 	budget.Spec.MaxUnavailable = new(intstr.FromInt32(1))
-	k.GuardSeen(budget)
+	k.PDBSeen(budget)
 	if s := k.Snapshot(); s.Nodes[0].Pods[0].Kept {
 		t.Errorf("an eviction may be allowed soon, and the pod is kept:\n%s", scenario.Print(s))
 	}
@@ -95,19 +95,19 @@ func TestABudgetsStatusConcernsNoPod(t *testing.T) {
 		b.Spec.MaxUnavailable = new(intstr.FromInt32(2))
 		return b
 	}
-	k.GuardSeen(budget(0))
+	k.PDBSeen(budget(0))
 	before := k.Snapshot()
-	k.GuardSeen(budget(0))
+	k.PDBSeen(budget(0))
 	if k.revision != before.Revision {
 		t.Error("a budget that says the same made a new revision")
 	}
-	k.GuardSeen(budget(2))
-	if len(k.guards.stale) != 0 || len(k.subjects.stale) != 0 {
-		t.Errorf("%d namespaces and %d pods are to be asked again, want none", len(k.guards.stale), len(k.subjects.stale))
+	k.PDBSeen(budget(2))
+	if len(k.pdbs.stale) != 0 || len(k.subjects.stale) != 0 {
+		t.Errorf("%d namespaces and %d pods are to be asked again, want none", len(k.pdbs.stale), len(k.subjects.stale))
 	}
 	after := k.Snapshot()
-	if before.Guards[0].Allowed != 0 || after.Guards[0].Allowed != 2 || after.Revision == before.Revision || after.Waiting[0].Guards != "web" {
-		t.Errorf("the budget allowed %+v and allows %+v, in revisions %d and %d", before.Guards, after.Guards, before.Revision, after.Revision)
+	if before.PDBs[0].Allowed != 0 || after.PDBs[0].Allowed != 2 || after.Revision == before.Revision || after.Waiting[0].PDBs != "web" {
+		t.Errorf("the budget allowed %+v and allows %+v, in revisions %d and %d", before.PDBs, after.PDBs, before.Revision, after.Revision)
 	}
 }
 
@@ -129,9 +129,9 @@ func TestProtectionEndsByItself(t *testing.T) {
 	}
 }
 
-// BenchmarkGuards measures 100,000 pods under a budget each, of 500 in 20
+// BenchmarkPDBs measures 100,000 pods under a budget each, of 500 in 20
 // namespaces: hearing of the budgets after the pods, and of one's new status.
-func BenchmarkGuards(b *testing.B) {
+func BenchmarkPDBs(b *testing.B) {
 	k := newKeeper()
 	for _, p := range manyPods(100_000) {
 		k.PodSeen(p, true)
@@ -145,19 +145,19 @@ func BenchmarkGuards(b *testing.B) {
 	b.Run("all", func(b *testing.B) {
 		for b.Loop() {
 			for i := range 500 {
-				k.GuardGone(fmt.Sprint("ns-", i%20), fmt.Sprint("app-", i))
-				k.GuardSeen(budget(i, 0))
+				k.PDBGone(fmt.Sprint("ns-", i%20), fmt.Sprint("app-", i))
+				k.PDBSeen(budget(i, 0))
 			}
-			k.guardAgain()
+			k.pdbAgain()
 		}
 	})
 	b.Run("a status", func(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
-			k.GuardSeen(budget(1, int32(i)))
-			k.guardAgain()
+			k.PDBSeen(budget(1, int32(i)))
+			k.pdbAgain()
 		}
 	})
-	if got := k.pods[types.NamespacedName{Namespace: "ns-1", Name: "pod-1"}].subject.guards; got != "app-1" {
+	if got := k.pods[types.NamespacedName{Namespace: "ns-1", Name: "pod-1"}].subject.pdbs; got != "app-1" {
 		b.Errorf("the pod is under %q", got)
 	}
 }
