@@ -47,7 +47,7 @@ func TestEqualOptionsMakeEqualPlans(t *testing.T) {
 	}
 }
 
-func TestDaemonPodsMakeThePlanDearer(t *testing.T) {
+func TestDaemonPodsMakeThePlanMoreExpensive(t *testing.T) {
 	without, err := bench.Place(bench.Options{Mix: "plain", Pods: 200, Runs: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -231,7 +231,7 @@ func BenchmarkExisting(b *testing.B) {
 	}
 }
 
-// benchmark prints cost and nodes beside time: a faster, dearer plan is worse.
+// benchmark prints cost and nodes beside time: a faster, more expensive plan is worse.
 func benchmark(b *testing.B, o bench.Options) {
 	s, _, err := bench.Snapshot(o)
 	if err != nil {

@@ -62,7 +62,7 @@ func benchmarkGround(b *testing.B, s *cluster.Snapshot, full bool) {
 				if c.share >= 0 {
 					q.Below = quantity.MicroUSDPerHour(float64(c.share * float64(priceOf(&s.Nodes[i]))))
 				}
-				if a := g.Ask(q); !a.Dear && len(a.Unplaced) == 0 {
+				if a := g.Ask(q); !a.Expensive && len(a.Unplaced) == 0 {
 					yes[i] = 1
 				}
 			})

@@ -37,7 +37,7 @@ func runningPod(name string) string {
 	return fmt.Sprintf("{kind: Pod, metadata: {name: %s}, status: {phase: Running, conditions: [{type: PodScheduled, status: 'True'}, {type: Ready, status: 'True'}]}}", name)
 }
 
-const decisionText = `{"type":"m7i.large","zone":"us-east-1a","option":"on-demand","price":0.1008,"runnersUp":[{"type":"m6i.large","zone":"us-east-1b","option":"on-demand","price":0.11,"whyNot":"dearer by 9 %"}]}`
+const decisionText = `{"type":"m7i.large","zone":"us-east-1a","option":"on-demand","price":0.1008,"runnersUp":[{"type":"m6i.large","zone":"us-east-1b","option":"on-demand","price":0.11,"whyNot":"more expensive by 9 %"}]}`
 
 func claimWith(conditions, extra string) string {
 	return fmt.Sprintf("{kind: NodeClaim, metadata: {name: default-x1, annotations: {daemok.sh/decision: '%s'}%s}, status: {providerID: 'aws:///us-east-1a/i-1', conditions: [%s]}}",
@@ -130,7 +130,7 @@ func TestTheStoryIsToldWithTimesAndShares(t *testing.T) {
 	for _, want := range []string{
 		"+0.02s  2 pods pending: no nodes available",
 		"+1.12s  decided: launch m7i.large in us-east-1a, on-demand, $0.1008 an hour",
-		"next best m6i.large in us-east-1b, on-demand, $0.1100 an hour: dearer by 9 %",
+		"next best m6i.large in us-east-1b, on-demand, $0.1100 an hour: more expensive by 9 %",
 		"Daemok's share: 1.10s after the last pod was created, 1s of it the batch window",
 		"+1.32s  launched aws:///us-east-1a/i-1",
 		"on the way: LaunchFailed profile unknown",

@@ -19,7 +19,7 @@ func TestADedicatedMachineIsBoughtAndPaidForAsOne(t *testing.T) {
 	}
 	usual, alone := a.tenancies(t, "us-east-1a")
 	if usual.Price >= alone.Price || !usual.Available || !alone.Available {
-		t.Fatalf("offered as %+v and, dedicated, %+v; want both, dedicated dearer", usual, alone)
+		t.Fatalf("offered as %+v and, dedicated, %+v; want both, dedicated more expensive", usual, alone)
 	}
 	for _, dedicated := range []bool{false, true} {
 		token, want := "usual", usual

@@ -101,7 +101,7 @@ func (c *Cloud) offers(from offered, now time.Time) []cluster.Kind {
 				}
 				alone := usual
 				alone.Labels, alone.Unless = labels[zone][way{option, true}], constraint.Label{Key: labelTenancy, Value: "default"}
-				alone.Price = quantity.USDPerHour(float64(c.market.PriceUSD(pool, now) * dearer(pool, true)))
+				alone.Price = quantity.USDPerHour(float64(c.market.PriceUSD(pool, now) * moreExpensive(pool, true)))
 				offers = append(offers, usual, alone)
 				if option == market.OnDemand {
 					offers = append(offers, reserved(from, out[i].Name, zone.Name, usual)...)
@@ -133,8 +133,8 @@ func zoneLabels(zone ec2data.Zone) map[way]constraint.Labels {
 	return out
 }
 
-// dearer is what dedicated machines of a pool cost, in its prices: more on demand.
-func dearer(pool market.Pool, dedicated bool) float64 {
+// more expensive is what dedicated machines of a pool cost, in its prices: more on demand.
+func moreExpensive(pool market.Pool, dedicated bool) float64 {
 	if dedicated && pool.Option == market.OnDemand {
 		return 1.06
 	}

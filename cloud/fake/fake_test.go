@@ -98,9 +98,9 @@ func TestSpotPricesMoveWithTime(t *testing.T) {
 
 func TestOnDemandTakesTheCheapest(t *testing.T) {
 	c, _ := quiet()
-	dear := choice("m5.xlarge", "us-east-1a", cluster.OnDemand)
-	dear.Priority = -1
-	got, err := c.Launch(t.Context(), ask("t", 1, dear, m5))
+	expensive := choice("m5.xlarge", "us-east-1a", cluster.OnDemand)
+	expensive.Priority = -1
+	got, err := c.Launch(t.Context(), ask("t", 1, expensive, m5))
 	if err != nil || got[0].Kind != "m5.large" {
 		t.Errorf("Launch = %+v, %v; want m5.large", got, err)
 	}

@@ -201,7 +201,7 @@ func (c *Cloud) ranked(options []cloud.OfferChoice) []market.Pool {
 // take buys up to n machines of one pool.
 func (c *Cloud) take(pool market.Pool, n int, details record) (ids []string) {
 	for n > 0 {
-		bought, err := c.market.Buy(market.Order{Pool: pool, Count: n, Details: details, Dearer: dearer(pool, details.dedicated)})
+		bought, err := c.market.Buy(market.Order{Pool: pool, Count: n, Details: details, MoreExpensive: moreExpensive(pool, details.dedicated)})
 		if short, ok := errors.AsType[*market.ShortageError](err); ok {
 			n = min(n-1, short.Of) // another buyer may be faster, so ask again
 			continue

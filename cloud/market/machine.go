@@ -105,7 +105,7 @@ func (m *Market) boot(o Order) *Machine {
 		RunningAt:  now.Add(m.scaled(boot.at(draw(m.seed, id, "boot")))),
 		JoinFor:    m.scaled(join.at(draw(m.seed, id, "join"))),
 		NeverJoins: draw(m.seed, id, "never") < m.never,
-		PriceUSD:   float64(m.priceAt(o.Pool, now) * cmp.Or(o.Dearer, 1)),
+		PriceUSD:   float64(m.priceAt(o.Pool, now) * cmp.Or(o.MoreExpensive, 1)),
 		Details:    o.Details,
 	}
 	if m.failing > 0 {

@@ -235,10 +235,10 @@ func (m *Market) take(p Pool, n int) {
 
 // Order asks for Count machines of one pool.
 type Order struct {
-	Pool    Pool
-	Count   int
-	Details any     // kept with each machine, for whoever runs it
-	Dearer  float64 // what each costs, in prices of the pool; 0: one
+	Pool          Pool
+	Count         int
+	Details       any     // kept with each machine, for whoever runs it
+	MoreExpensive float64 // what each costs, in prices of the pool; 0: one
 }
 
 // Buy sells all Count machines or none; a pool that is short is a

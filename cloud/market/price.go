@@ -87,7 +87,7 @@ func Wander(seed uint64, kind, zone string, step int64) float64 {
 func (m *Market) PriceStepAt(at time.Time) time.Time { return at.Truncate(m.figures.PriceStep) }
 
 // Score ranks spot pools as price-capacity-optimized does, lower is better:
-// the price, made dearer by the risk of interruption and by little depth.
+// the price, made more expensive by the risk of interruption and by little depth.
 func (m *Market) Score(p Pool) float64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

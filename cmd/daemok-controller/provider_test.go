@@ -8,7 +8,7 @@ import (
 )
 
 // TestARefreshThatFailedIsTriedAgainSoon: prices are read twice a day, but
-// not knowing them for half a day because AWS was busy once would be dear.
+// not knowing them for half a day because AWS was busy once would be expensive.
 func TestARefreshThatFailedIsTriedAgainSoon(t *testing.T) {
 	calls, answer := 0, error(nil)
 	round := later(12*time.Hour, 12*time.Hour, func(context.Context) error { calls++; return answer })

@@ -139,7 +139,7 @@ type additionJSON struct {
 	Changes    []string    `json:"changes"`
 	Notes      []string    `json:"notes"`
 	Without    outcomeJSON `json:"without"`
-	Difference float64     `json:"difference"` // of costAfter; positive: dearer with the manifests
+	Difference float64     `json:"difference"` // of costAfter; positive: more expensive with the manifests
 }
 
 func additionView(with plan.Plan, a *addition) *additionJSON {

@@ -17,7 +17,7 @@ import (
 
 // A type counts as not sold any more for machines that are settled, and after
 // it has been missing for a while without a break: replacing a fleet because
-// of one answer that lacked something would be dear.
+// of one answer that lacked something would be expensive.
 const (
 	settledAfter = time.Hour
 	missingFor   = 30 * time.Minute

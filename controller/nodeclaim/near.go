@@ -7,7 +7,7 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// nearSpot drops spot offers that are dearer than those that a request names.
+// nearSpot drops spot offers that are more expensive than those that a request names.
 // Where one of those that are near is sold out capacity is scarce, and all stay.
 func nearSpot(fitting, soldOut []priced) []priced {
 	sold := map[*cluster.Offer]bool{}

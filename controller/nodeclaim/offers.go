@@ -48,7 +48,7 @@ func choose(fitting, soldOut []priced, want constraint.Requirements, requests qu
 	fitting = onePartition(fitting)
 	all := fitting
 	if !asksVariety(want) { // or what is dropped might be what minValues counts
-		fitting = nearSpot(withoutDearSpot(withoutExotic(fitting, requests)), soldOut)
+		fitting = nearSpot(withoutExpensiveSpot(withoutExotic(fitting, requests)), soldOut)
 	}
 	for _, option := range optionOrder {
 		choice := ofOption(fitting, option)
@@ -130,8 +130,8 @@ func isAccelerator(resource string) bool {
 	return false
 }
 
-// withoutDearSpot drops spot offers dearer than the cheapest on-demand one.
-func withoutDearSpot(list []priced) []priced {
+// withoutExpensiveSpot drops spot offers more expensive than the cheapest on-demand one.
+func withoutExpensiveSpot(list []priced) []priced {
 	cheapest := quantity.MicroUSDPerHour(-1)
 	for _, p := range list {
 		if p.offer.Option == cluster.OnDemand && p.offer.Priced && (cheapest < 0 || p.offer.Price < cheapest) {

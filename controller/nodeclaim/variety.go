@@ -101,7 +101,7 @@ func byType(key string, least int, list, all []priced) variety {
 
 // firstOffers cuts a list, cheapest first, to what one request may name. The
 // cheapest come first; where minValues asks for more variety than they bring,
-// the dearest of them make room for the cheapest offers that bring it. all is
+// the most expensive of them make room for the cheapest offers that bring it. all is
 // what the list was chosen from. The order stays.
 func firstOffers(list, all []priced, want constraint.Requirements) []cloud.OfferChoice {
 	var varieties []variety

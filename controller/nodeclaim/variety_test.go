@@ -23,8 +23,8 @@ func labelled(k cluster.Kind, key, value string) cluster.Kind {
 	return k
 }
 
-// manyTypes are n types of one family, each dearer than the one before, sold
-// in zone a; what follows them is dearer still.
+// manyTypes are n types of one family, each more expensive than the one before, sold
+// in zone a; what follows them is more expensive still.
 func manyTypes(n int, family string) []cluster.Kind {
 	var kinds []cluster.Kind
 	for i := range n {
@@ -60,7 +60,7 @@ func TestTheCutToOneRequestKeepsMinValues(t *testing.T) {
 		k := kind(name+".large", 2000, append([]string{offer}, more...)...)
 		return labelled(labelled(k, api.LabelFamily, name), api.LabelCPU, "2")
 	}
-	dear := slices.Concat(manyTypes(70, "m5"), []cluster.Kind{family("x1", "a on-demand 900"), family("x2", "a on-demand 901"), family("x3", "a on-demand 902")})
+	expensive := slices.Concat(manyTypes(70, "m5"), []cluster.Kind{family("x1", "a on-demand 900"), family("x2", "a on-demand 901"), family("x3", "a on-demand 902")})
 	tests := map[string]struct {
 		kinds []cluster.Kind
 		want  []constraint.Requirement
@@ -69,12 +69,12 @@ func TestTheCutToOneRequestKeepsMinValues(t *testing.T) {
 		has   []string       // types that must be named
 		not   []string
 	}{
-		"the sixty cheapest will do where nothing is asked": {dear, nil, map[string]int{api.LabelFamily: 1}, 60, []string{"m5.059"}, []string{"m5.060", "x1.large"}},
-		"dear families make the dearest of the cheap ones go": {dear, []constraint.Requirement{several(api.LabelFamily, 3)},
+		"the sixty cheapest will do where nothing is asked": {expensive, nil, map[string]int{api.LabelFamily: 1}, 60, []string{"m5.059"}, []string{"m5.060", "x1.large"}},
+		"expensive families make the most expensive of the cheap ones go": {expensive, []constraint.Requirement{several(api.LabelFamily, 3)},
 			map[string]int{api.LabelFamily: 3}, 60, []string{"m5.057", "x1.large", "x2.large"}, []string{"m5.058", "x3.large"}},
-		"SC-412 several keys are kept at once": {dear, []constraint.Requirement{several(api.LabelFamily, 4), several(api.LabelCPU, 50)},
+		"SC-412 several keys are kept at once": {expensive, []constraint.Requirement{several(api.LabelFamily, 4), several(api.LabelCPU, 50)},
 			map[string]int{api.LabelFamily: 4, api.LabelCPU: 57}, 60, []string{"x3.large"}, nil},
-		"a zone that only a dear type is sold in": {append(manyTypes(70, "m5"), kind("z.large", 2000, "b on-demand 950")), []constraint.Requirement{several(api.LabelZone, 2)},
+		"a zone that only an expensive type is sold in": {append(manyTypes(70, "m5"), kind("z.large", 2000, "b on-demand 950")), []constraint.Requirement{several(api.LabelZone, 2)},
 			map[string]int{api.LabelZone: 2}, 60, []string{"z.large"}, nil},
 		"a second option is counted by the types that have it": {append(manyTypes(70, "m5"), kind("o.large", 2000, "a on-demand 950", "a spot 900")),
 			[]constraint.Requirement{several(api.LabelCapacityType, 2)}, map[string]int{api.LabelCapacityType: 1}, 1, []string{"o.large"}, nil},
@@ -131,7 +131,7 @@ func TestFewTypesKeepManyCounts(t *testing.T) {
 	}
 }
 
-// TestOneRequestNamesThreeHundredOffers: EC2 takes no more, and the dearest
+// TestOneRequestNamesThreeHundredOffers: EC2 takes no more, and the most expensive
 // zone of a type gives way before a type does that minValues needs.
 func TestOneRequestNamesThreeHundredOffers(t *testing.T) {
 	var kinds []cluster.Kind

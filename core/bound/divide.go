@@ -83,7 +83,7 @@ func newDivision(demands [][]float64, offers []Offer) *division {
 	return d
 }
 
-// worthwhile leaves out offers to which another is preferable: no dearer, open
+// worthwhile leaves out offers to which another is preferable: no more expensive, open
 // to the same classes at least, and with as much of everything.
 func worthwhile(offers []Offer) []Offer {
 	byPrice := slices.Clone(offers)
@@ -97,7 +97,7 @@ func worthwhile(offers []Offer) []Offer {
 	return out
 }
 
-// preferable reports whether an offer that is no dearer does in place of the
+// preferable reports whether an offer that is no more expensive does in place of the
 // other.
 func (o *Offer) preferable(other *Offer) bool {
 	if other.Open&^o.Open != 0 {

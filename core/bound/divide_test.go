@@ -18,13 +18,13 @@ func TestDivideOfKnownProblems(t *testing.T) {
 		offers  []bound.Offer
 		cost    float64
 	}{
-		"nothing":                                  {nil, nil, 0},
-		"one class is as without classes":          {[][]float64{{4, 4}}, []bound.Offer{offer(1, 1, 2, 0), offer(1, 1, 0, 2), offer(1.5, 1, 2, 2)}, 3},
-		"each class has its own machines":          {[][]float64{{4}, {6}}, []bound.Offer{offer(1, 1, 2), offer(3, 2, 2)}, 11},
-		"what is open to both is shared":           {[][]float64{{1, 0}, {0, 1}}, []bound.Offer{offer(1, 3, 1, 1)}, 1},
-		"the dear class leaves room for the other": {[][]float64{{4, 1}, {0, 3}}, []bound.Offer{offer(3, 1, 1, 1), offer(5, 2, 1, 1), offer(3, 2, 0, 1)}, 21},
-		"and here the other may use it":            {[][]float64{{4, 1}, {0, 3}}, []bound.Offer{offer(3, 3, 1, 1), offer(5, 2, 1, 1), offer(3, 2, 0, 1)}, 12},
-		"what nobody sells to a class is left out": {[][]float64{{4}, {6}}, []bound.Offer{offer(1, 1, 2)}, 2},
+		"nothing":                                       {nil, nil, 0},
+		"one class is as without classes":               {[][]float64{{4, 4}}, []bound.Offer{offer(1, 1, 2, 0), offer(1, 1, 0, 2), offer(1.5, 1, 2, 2)}, 3},
+		"each class has its own machines":               {[][]float64{{4}, {6}}, []bound.Offer{offer(1, 1, 2), offer(3, 2, 2)}, 11},
+		"what is open to both is shared":                {[][]float64{{1, 0}, {0, 1}}, []bound.Offer{offer(1, 3, 1, 1)}, 1},
+		"the expensive class leaves room for the other": {[][]float64{{4, 1}, {0, 3}}, []bound.Offer{offer(3, 1, 1, 1), offer(5, 2, 1, 1), offer(3, 2, 0, 1)}, 21},
+		"and here the other may use it":                 {[][]float64{{4, 1}, {0, 3}}, []bound.Offer{offer(3, 3, 1, 1), offer(5, 2, 1, 1), offer(3, 2, 0, 1)}, 12},
+		"what nobody sells to a class is left out":      {[][]float64{{4}, {6}}, []bound.Offer{offer(1, 1, 2)}, 2},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -33,7 +33,7 @@ func NearSpot(offers iter.Seq2[string, quantity.MicroUSDPerHour]) (limit quantit
 }
 
 // The cloud does not say how much it has of an offer. What it gives is counted as
-// if each offer seemed up to Shyest times its price dearer to it, all shares being
+// if each offer seemed up to Shyest times its price more expensive to it, all shares being
 // alike likely, and the one that seems cheapest were given: for AWS's strategy
 // price-capacity-optimized that is a guess, which fits the emulator's market.
 const (

@@ -9,7 +9,7 @@ import (
 )
 
 // What a spot machine costs in the mean, where the cloud takes what seems cheapest
-// to it and each price seems up to half dearer.
+// to it and each price seems up to half more expensive.
 func TestLikelySpot(t *testing.T) {
 	for name, tt := range map[string]struct {
 		prices []quantity.MicroUSDPerHour
@@ -20,8 +20,8 @@ func TestLikelySpot(t *testing.T) {
 		"equal offers cost what each is": {[]quantity.MicroUSDPerHour{100_000, 100_000, 100_000}, 100_000},
 		// The second is taken where 1.1 x its scarcity is less than that of the first, both
 		// between 1 and 1.5: 4 x the integral of s/1.1 - 1 from 1.1 to 1.5, which is 0.2909.
-		"of two the dearer one is taken at times": {[]quantity.MicroUSDPerHour{100_000, 110_000}, 102_909},
-		"what is half dearer is never taken":      {[]quantity.MicroUSDPerHour{100_000, 150_000}, 100_000},
+		"of two the more expensive one is taken at times": {[]quantity.MicroUSDPerHour{100_000, 110_000}, 102_909},
+		"what is half more expensive is never taken":      {[]quantity.MicroUSDPerHour{100_000, 150_000}, 100_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := float64(cluster.LikelySpot(tt.prices)); math.Abs(got-tt.mean) > tt.mean/1000 {

@@ -23,12 +23,12 @@ var worlds = flag.Uint64("worlds", 200, "how many worlds are made by chance, for
 // modest is an eighth of the controller's effort.
 var modest = decide.Effort{Place: 1_000_000, Pack: 1_000_000}
 
-// TestNoPlanIsDearerThanFirstFitDecreasing compares with what anybody would
+// TestNoPlanIsMoreExpensiveThanFirstFitDecreasing compares with what anybody would
 // write first: pods by size, each on the first machine with room, else on a new
 // one: the cheapest that holds it or the one with most for its price, whichever
 // costs less in the end. A plan may cost three per cent more only if it has
 // fewer machines, or none that is large for the cluster.
-func TestNoPlanIsDearerThanFirstFitDecreasing(t *testing.T) {
+func TestNoPlanIsMoreExpensiveThanFirstFitDecreasing(t *testing.T) {
 	saved := 0.0
 	for seed := range *worlds {
 		r := rand.New(rand.NewPCG(seed, 21))
@@ -55,7 +55,7 @@ func TestSmallPlansAreTheCheapest(t *testing.T) {
 	for name, c := range map[string]struct {
 		make  func(*rand.Rand) *cluster.Snapshot
 		exact float64 // share of the plans that is to cost the least possible
-		worst float64 // share by which one may be dearer
+		worst float64 // share by which one may be more expensive
 	}{
 		"zones and hosts":  {few, 0.96, 0.05},
 		"a spread as well": {func(r *rand.Rand) *cluster.Snapshot { return spread(few(r)) }, 0.95, 0.05},

@@ -203,10 +203,10 @@ func homes(s *cluster.Snapshot, policy Policy, effort Effort) (place.Result, *pl
 func sought(s *cluster.Snapshot, options place.Options, effort Effort) choice {
 	best := chosen(s, options, effort)
 	usual := best.result
-	if usual.DearSites && !usual.Exhausted {
-		options.DearSites = true
+	if usual.ExpensiveSites && !usual.Exhausted {
+		options.ExpensiveSites = true
 		best = best.or(chosen(s, options, effort))
-		options.DearSites = false
+		options.ExpensiveSites = false
 	}
 	if usual.EvenHosts && !usual.Exhausted {
 		options.EvenHosts = true

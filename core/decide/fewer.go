@@ -29,7 +29,7 @@ func withFewer(s *cluster.Snapshot, options place.Options, effort Effort, packed
 	var out []place.Result
 	mean := packed.Cost / float64(len(packed.Launches))
 	for _, share := range toFewer[:fewerTries] {
-		options.Packer = dearer(pack.Packer(effort.Pack/fewerEffort, place.Pods(s)), float64(mean*share))
+		options.Packer = moreExpensive(pack.Packer(effort.Pack/fewerEffort, place.Pods(s)), float64(mean*share))
 		if r := place.Place(s, options); !r.Exhausted {
 			out = append(out, r)
 		}
@@ -48,7 +48,7 @@ func Fewer(s *cluster.Snapshot, policy Policy, effort Effort, p *plan.Plan) *pla
 	best := fewerThan(p, place.Place(s, options))
 	mean := float64(p.LaunchCost()) / float64(len(p.Launches))
 	for _, share := range toFewer {
-		options.Packer = dearer(pack.Packer(effort.Pack, place.Pods(s)), float64(mean*share))
+		options.Packer = moreExpensive(pack.Packer(effort.Pack, place.Pods(s)), float64(mean*share))
 		found := fewerThan(p, place.Place(s, options))
 		if found == nil {
 			continue
@@ -61,8 +61,8 @@ func Fewer(s *cluster.Snapshot, policy Policy, effort Effort, p *plan.Plan) *pla
 	return best
 }
 
-// dearer lets a packer choose as if each machine cost so much more.
-func dearer(packer place.Packer, each float64) place.Packer {
+// more expensive lets a packer choose as if each machine cost so much more.
+func moreExpensive(packer place.Packer, each float64) place.Packer {
 	return func(b place.Batch) []place.BatchMachine {
 		b.Offers = slices.Clone(b.Offers)
 		for i := range b.Offers {

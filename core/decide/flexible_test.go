@@ -15,7 +15,7 @@ import (
 // kinds. Kinds, prices and pods are drawn.
 func TestFlexibilityCostsNoMoreThanTheMargin(t *testing.T) {
 	const margin = 2.5
-	worst, sum, dearer := 0.0, 0.0, 0
+	worst, sum, moreExpensive := 0.0, 0.0, 0
 	const seeds = 150
 	for seed := uint64(200); seed < 200+seeds; seed++ {
 		free, flexible := costDrawn(t, seed, "on-demand"), costDrawn(t, seed, "spot")
@@ -25,11 +25,11 @@ func TestFlexibilityCostsNoMoreThanTheMargin(t *testing.T) {
 		}
 		worst, sum = max(worst, times), sum+times
 		if times > 1.001 {
-			dearer++
+			moreExpensive++
 		}
 	}
-	t.Logf("%.3f times in the mean, %.2f at worst; dearer in %d of %d", sum/seeds, worst, dearer, seeds)
-	if dearer == 0 {
+	t.Logf("%.3f times in the mean, %.2f at worst; more expensive in %d of %d", sum/seeds, worst, moreExpensive, seeds)
+	if moreExpensive == 0 {
 		t.Error("flexibility cost nothing anywhere: the test shows nothing")
 	}
 }

@@ -92,8 +92,8 @@ func (p Policy) Worthwhile(s *cluster.Snapshot, pods []cluster.Pod, solve func(f
 // anyCheapest returns the cheapest of the answers that the options allow.
 func anyCheapest(s *cluster.Snapshot, o place.Options) place.Result {
 	best := place.Place(s, o)
-	o.DearSites, o.EvenHosts = best.DearSites, best.EvenHosts
-	if !o.DearSites && !o.EvenHosts || best.Exhausted {
+	o.ExpensiveSites, o.EvenHosts = best.ExpensiveSites, best.EvenHosts
+	if !o.ExpensiveSites && !o.EvenHosts || best.Exhausted {
 		return best
 	}
 	other := place.Place(s, o)

@@ -15,18 +15,18 @@ func TestWhichAnswerIsPreferred(t *testing.T) {
 		packed, single place.Result
 		want           bool
 	}{
-		"cheaper":                              {place.Result{Cost: 90}, place.Result{Cost: 100}, true},
-		"dearer":                               {place.Result{Cost: 100}, place.Result{Cost: 90}, false},
-		"cheaper with a pod left":              {place.Result{Cost: 90, Unplaced: waiting}, place.Result{Cost: 100}, false},
-		"dearer with no pod left":              {place.Result{Cost: 100}, place.Result{Cost: 90, Unplaced: waiting}, true},
-		"a little cheaper with more machines":  {place.Result{Cost: 99.5, Launches: machines(3)}, place.Result{Cost: 100, Launches: machines(2)}, false},
-		"a little cheaper with fewer machines": {place.Result{Cost: 99.5, Launches: machines(1)}, place.Result{Cost: 100, Launches: machines(2)}, true},
-		"a little dearer with fewer machines":  {place.Result{Cost: 100.5, Launches: machines(1)}, place.Result{Cost: 100, Launches: machines(2)}, true},
-		"a little dearer with as many":         {place.Result{Cost: 100.5, Launches: machines(2)}, place.Result{Cost: 100, Launches: machines(2)}, false},
-		"much dearer with fewer machines":      {place.Result{Cost: 103.5, Launches: machines(1)}, place.Result{Cost: 100, Launches: machines(2)}, false},
-		"cheaper as far as prices are known":   {place.Result{Cost: 10, Unpriced: 5}, place.Result{Cost: 100}, false},
-		"dearer, but all prices are known":     {place.Result{Cost: 100}, place.Result{Cost: 10, Unpriced: 5}, true},
-		"less of an unknown price":             {place.Result{Cost: 100, Unpriced: 4}, place.Result{Cost: 90, Unpriced: 5}, true},
+		"cheaper":                                     {place.Result{Cost: 90}, place.Result{Cost: 100}, true},
+		"more expensive":                              {place.Result{Cost: 100}, place.Result{Cost: 90}, false},
+		"cheaper with a pod left":                     {place.Result{Cost: 90, Unplaced: waiting}, place.Result{Cost: 100}, false},
+		"more expensive with no pod left":             {place.Result{Cost: 100}, place.Result{Cost: 90, Unplaced: waiting}, true},
+		"a little cheaper with more machines":         {place.Result{Cost: 99.5, Launches: machines(3)}, place.Result{Cost: 100, Launches: machines(2)}, false},
+		"a little cheaper with fewer machines":        {place.Result{Cost: 99.5, Launches: machines(1)}, place.Result{Cost: 100, Launches: machines(2)}, true},
+		"a little more expensive with fewer machines": {place.Result{Cost: 100.5, Launches: machines(1)}, place.Result{Cost: 100, Launches: machines(2)}, true},
+		"a little more expensive with as many":        {place.Result{Cost: 100.5, Launches: machines(2)}, place.Result{Cost: 100, Launches: machines(2)}, false},
+		"much more expensive with fewer machines":     {place.Result{Cost: 103.5, Launches: machines(1)}, place.Result{Cost: 100, Launches: machines(2)}, false},
+		"cheaper as far as prices are known":          {place.Result{Cost: 10, Unpriced: 5}, place.Result{Cost: 100}, false},
+		"more expensive, but all prices are known":    {place.Result{Cost: 100}, place.Result{Cost: 10, Unpriced: 5}, true},
+		"less of an unknown price":                    {place.Result{Cost: 100, Unpriced: 4}, place.Result{Cost: 90, Unpriced: 5}, true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

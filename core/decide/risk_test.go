@@ -15,7 +15,7 @@ import (
 
 // No machine is bought on demand because spot machines are likely to be interrupted,
 // where a cheaper spot machine would hold the same pods, and none is bought as spot
-// that is dearer than one on demand.
+// that is more expensive than one on demand.
 func TestTheRiskOfInterruptionMovesNothingToOnDemand(t *testing.T) {
 	bought := map[cluster.Option]int{}
 	moved, cheaper, effort := 0, 0, decide.Effort{Place: 1_000_000, Pack: 100_000}

@@ -18,12 +18,12 @@ func TestWhatCostsMoreOnPaperMustSaveMuch(t *testing.T) {
 		other fate
 		want  bool
 	}{
-		"little dearer, and saves some":           {of(105, 190), true},
-		"much dearer, and saves some":             {of(142, 187), false},
-		"much dearer, and saves much":             {of(142, 150), true},
-		"as dear, and saves less than worthwhile": {of(100, 199.5), false},
-		"cheaper, and saves some":                 {of(90, 190), true},
-		"not known":                               {of(105, math.Inf(1)), false},
+		"little more expensive, and saves some":        {of(105, 190), true},
+		"much more expensive, and saves some":          {of(142, 187), false},
+		"much more expensive, and saves much":          {of(142, 150), true},
+		"as expensive, and saves less than worthwhile": {of(100, 199.5), false},
+		"cheaper, and saves some":                      {of(90, 190), true},
+		"not known":                                    {of(105, math.Inf(1)), false},
 	} {
 		if got := c.other.saves(tight, worthwhile); got != c.want {
 			t.Errorf("%s: %v, want %v", phrase, got, c.want)

@@ -48,7 +48,7 @@ func followed(followers, sizes int) string {
 	var b strings.Builder
 	b.WriteString("catalogue isle 1\nkind c2 cpu=1900m memory=8Gi pods=30\n  offer b on-demand 0.0539\n")
 	b.WriteString("kind c4 cpu=3900m memory=16Gi pods=60\n  offer c on-demand 0.0583\n")
-	for i := range 200 { // dear ones, of which none has all that another has
+	for i := range 200 { // expensive ones, of which none has all that another has
 		fmt.Fprintf(&b, "kind x%d cpu=%dm memory=%dGi pods=60\n  offer b on-demand %.2f\n  offer c on-demand %.2f\n",
 			i, 4000+50*i, 20+i, 1+0.01*float64(i), 1+0.01*float64(i))
 	}

@@ -5,16 +5,16 @@ import (
 	"github.com/daemok/daemok/core/place"
 )
 
-// dearLimits is how many times what the machines of a plan cost all counts that
+// expensiveLimits is how many times what the machines of a plan cost all counts that
 // limits leave, in turn, where pods are left: others may do that take less of it.
-var dearLimits = [...]float64{1, 8}
+var expensiveLimits = [...]float64{1, 8}
 
 // sparing looks, where limits leave some pods without a place, for a choice that
 // takes less of them. Before much is spent on it machines that are chosen one after
 // another must show that there is one.
 func sparing(s *cluster.Snapshot, options place.Options, effort Effort, best choice) choice {
 	cost := best.result.Cost
-	for _, times := range dearLimits {
+	for _, times := range expensiveLimits {
 		if !best.result.Short || best.result.Exhausted {
 			break
 		}

@@ -70,7 +70,7 @@ func newWeighing(s *cluster.Snapshot, pods []cluster.Pod, worth float64, solve f
 // weigh: nothing is bought, or nobody can tell what that costs.
 func (w *weighing) best() *trial {
 	all := w.try(place.AllWishes)
-	if len(all.result.Launches) == 0 || all.result.Unpriced > 0 || all.result.Exhausted || all.result.Dear {
+	if len(all.result.Launches) == 0 || all.result.Unpriced > 0 || all.result.Exhausted || all.result.Expensive {
 		return nil
 	}
 	none := w.try(place.NoWishes)

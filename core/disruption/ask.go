@@ -26,7 +26,7 @@ func (x *Search) homes(c *candidate) (*place.Result, keeps) {
 }
 
 // no reports whether the answer is that the nodes must stay.
-func no(a *place.Result) bool { return a.Dear || len(a.Unplaced) > 0 }
+func no(a *place.Result) bool { return a.Expensive || len(a.Unplaced) > 0 }
 
 // why tells of an answer that is no what is in the way.
 func why(a *place.Result) string {

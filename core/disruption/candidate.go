@@ -11,11 +11,11 @@ import (
 // candidate is a node of ours that a reason may be found for to let it go.
 type candidate struct {
 	*cluster.Node
-	at     int // position in the snapshot
-	pool   *cluster.Pool
-	moving []*cluster.Pod // pods that need another place
-	ratio  float64        // what it costs for each unit of disruption
-	dear   bool           // instances with as much cost far less
+	at        int // position in the snapshot
+	pool      *cluster.Pool
+	moving    []*cluster.Pod // pods that need another place
+	ratio     float64        // what it costs for each unit of disruption
+	expensive bool           // instances with as much cost far less
 	// Of its pods, where they have no room on other nodes: those that have none, in words, and which of their wishes count.
 	stranded string
 	wishes   keeps

@@ -43,7 +43,7 @@ func (x *Search) consolidator(all []*candidate) *consolidator {
 		if by, why := x.mayNotConsolidate(c); why != "" {
 			x.keepBy(c, c.saving(), by, why)
 		} else if c.mayConsolidate() {
-			c.ratio, c.dear = float64(nodeCost(c))/disruptionCost(c), x.dear(c)
+			c.ratio, c.expensive = float64(nodeCost(c))/disruptionCost(c), x.expensive(c)
 			out.left = append(out.left, c)
 		}
 	}
@@ -56,7 +56,7 @@ func (x *Search) consolidator(all []*candidate) *consolidator {
 		return cmp.Or(cmp.Compare(b.ratio, a.ratio), cmp.Compare(len(a.moving), len(b.moving)), cmp.Compare(expiry(a), expiry(b)), cmp.Compare(a.Name, b.Name))
 	})
 	for _, c := range out.left {
-		if c.dear {
+		if c.expensive {
 			out.open.Remove(c.at)
 		}
 	}
@@ -188,7 +188,7 @@ func (x *consolidator) remove(c *candidate) (why string) {
 		return x.accept(c, answer, q.Wishes)
 	}
 	c.stranded, c.wishes = few(left(answer)), q.Wishes
-	if c.dear {
+	if c.expensive {
 		return x.replace(c)
 	}
 	x.full = append(x.full, c)

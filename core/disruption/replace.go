@@ -30,16 +30,16 @@ func (x *consolidator) replacement(c *candidate) (a *place.Result, why string) {
 	cost := nodeCost(c)
 	q := place.Question{Leave: []int{c.at}, Open: bitset.New(len(x.snapshot.Nodes)), Wishes: c.wishes, Below: cost - max(1, quantity.MicroUSDPerHour(float64(cost)*share))}
 	if x.current().Hopeless(c.at, q.Below) {
-		return nil, x.tooDear(c, share)
+		return nil, x.tooExpensive(c, share)
 	}
 	if a = x.ask(q); no(a) {
-		return nil, x.tooDear(c, share)
+		return nil, x.tooExpensive(c, share)
 	}
 	return a, ""
 }
 
-// tooDear says that nothing saves the share.
-func (x *Search) tooDear(c *candidate, share float64) string {
+// tooExpensive says that nothing saves the share.
+func (x *Search) tooExpensive(c *candidate, share float64) string {
 	if share == 0 {
 		return "no instances for its pods are cheaper"
 	}
@@ -63,8 +63,8 @@ func (x *Search) share(c *candidate) float64 {
 	return smallerShare
 }
 
-// dear reports whether its own pool undersells the node.
-func (x *Search) dear(c *candidate) bool { return x.replaceable(c) && undersells(c.pool, c) }
+// expensive reports whether its own pool undersells the node.
+func (x *Search) expensive(c *candidate) bool { return x.replaceable(c) && undersells(c.pool, c) }
 
 // undersells reports whether the pool may launch an instance now that has no less cpu and memory than the node, and costs
 // so much less that the node is to be replaced.

@@ -141,7 +141,7 @@ func TestConsolidationHoldsWithoutPayback(t *testing.T) {
 func TestBalancedDoesNotDependOnPrices(t *testing.T) {
 	shop := story.Shop(t, "../decide/testdata/shop.txt")
 	amount := regexp.MustCompile(`(price=|on-demand |spot )(\d+(?:\.\d+)?)\b`)
-	dearer := func(text string) string {
+	moreExpensive := func(text string) string {
 		return amount.ReplaceAllStringFunc(text, func(found string) string {
 			parts := amount.FindStringSubmatch(found)
 			price, err := strconv.ParseFloat(parts[2], 64)
@@ -155,10 +155,10 @@ func TestBalancedDoesNotDependOnPrices(t *testing.T) {
 		s, options, placing := read(t, files, shop)
 		options.EverySaving = true
 		want := going(look(s, options, placing))
-		files[0].Data = []byte(dearer(string(files[0].Data)))
-		s, _, _ = read(t, files, dearer(shop))
+		files[0].Data = []byte(moreExpensive(string(files[0].Data)))
+		s, _, _ = read(t, files, moreExpensive(shop))
 		if got := going(look(s, options, placing)); !slices.Equal(got, want) {
-			t.Errorf("%v go where everything is ten times as dear, and %v else", got, want)
+			t.Errorf("%v go where everything is ten times as expensive, and %v else", got, want)
 		}
 	})
 }

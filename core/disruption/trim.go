@@ -22,7 +22,7 @@ const spotKinds = 15
 // the move: the cloud may choose any of it. It says why the move is none where too
 // little is left.
 func (x *Search) trim(c *candidate, a *place.Result, saves quantity.MicroUSDPerHour) string {
-	// What is saved may be eaten up by dearer kinds down to half of it.
+	// What is saved may be eaten up by more expensive kinds down to half of it.
 	slack := saves / 2 / quantity.MicroUSDPerHour(max(1, len(a.Launches)))
 	for i := range a.Launches {
 		l := &a.Launches[i]
@@ -60,7 +60,7 @@ func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, 
 		if !kinds.Allows(kind.Name) {
 			continue
 		}
-		if worst, ok := dearest(kind, l, zones); ok && worst <= limit {
+		if worst, ok := mostExpensive(kind, l, zones); ok && worst <= limit {
 			fit = append(fit, kind)
 		}
 	}
@@ -72,8 +72,8 @@ func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, 
 	}
 	if fewest > 0 {
 		slices.SortStableFunc(fit, func(a, b *cluster.Kind) int {
-			x, _ := dearest(a, l, zones)
-			y, _ := dearest(b, l, zones)
+			x, _ := mostExpensive(a, l, zones)
+			y, _ := mostExpensive(b, l, zones)
 			return cmp.Compare(x, y)
 		})
 		fit = fit[:enough(l, fit, zones, fewest)]
@@ -93,9 +93,9 @@ func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, 
 	return ""
 }
 
-// dearest is the highest price of the kind by the way to pay in the zones; ok is
+// most expensive is the highest price of the kind by the way to pay in the zones; ok is
 // false where one of its offers there has no known price, or it has none.
-func dearest(kind *cluster.Kind, l *plan.Launch, zones []string) (price quantity.MicroUSDPerHour, ok bool) {
+func mostExpensive(kind *cluster.Kind, l *plan.Launch, zones []string) (price quantity.MicroUSDPerHour, ok bool) {
 	for i := range kind.Offers {
 		o := &kind.Offers[i]
 		if o.Option != l.Choice.Option || !o.Available || !o.Asked(l.Requirements) || !slices.Contains(zones, o.Zone) {

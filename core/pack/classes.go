@@ -22,7 +22,7 @@ func (s *solver) oneWorth() [][]float64 {
 }
 
 // tellClasses seeks what resources are worth to each class, by the linear program
-// in which a class may use its own offers alone. Without it a machine in a dear
+// in which a class may use its own offers alone. Without it a machine in an expensive
 // zone looks like a waste, however well it is used.
 func (s *solver) tellClasses() {
 	s.byClass = s.oneWorth()

@@ -10,19 +10,19 @@ import (
 	"github.com/daemok/daemok/core/place"
 )
 
-// TestPodsThatMustBeInDearZones has half of the pods be in one of four zones
-// each, of which three are dearer than the first. The machines there are to be
+// TestPodsThatMustBeInExpensiveZones has half of the pods be in one of four zones
+// each, of which three are more expensive than the first. The machines there are to be
 // full of pods that can be nowhere else: without that and without prices by
 // zone they cost 13 and 6 % more than the bound.
-func TestPodsThatMustBeInDearZones(t *testing.T) {
+func TestPodsThatMustBeInExpensiveZones(t *testing.T) {
 	const seeds, pods, zones = 8, 400, 4
-	dearer := [zones]float64{1, 1.1, 1.25, 1.4}
+	moreExpensive := [zones]float64{1, 1.1, 1.25, 1.4}
 	sum := 0.0
 	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		var l place.Batch
 		var sold []bound.Offer
-		for _, times := range dearer {
+		for _, times := range moreExpensive {
 			for _, o := range offers(offer(1, 400, 800), offer(1.15, 400, 1600), offer(3.9, 1600, 3200), offer(4.4, 1600, 6400)) {
 				o.Cost *= times
 				l.Offers = append(l.Offers, o)

@@ -54,7 +54,7 @@ func (s *solver) bySize(rows []int32, worth []float64) []int32 {
 	return out
 }
 
-// shares makes all of each resource of the dearest offer worth the same.
+// shares makes all of each resource of the most expensive offer worth the same.
 func (s *solver) shares() []float64 {
 	out := make([]float64, len(s.worth))
 	for d, v := range s.offers[len(s.offers)-1].free {

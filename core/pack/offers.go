@@ -85,7 +85,7 @@ func identical(a, b bitset.Set) bool {
 
 // worthwhile returns the offers that some row may have and to which no other,
 // open to the same rows at least, is preferable: as large in everything, no
-// dearer, and taking no more of any limit. What the rows that may have it do not ask for
+// more expensive, and taking no more of any limit. What the rows that may have it do not ask for
 // together makes none larger. The cheapest comes first.
 func worthwhile(batch *place.Batch, classes []int, sets []bitset.Set, positions []int) []offer {
 	all, companies := opened(batch, classes, sets, positions)

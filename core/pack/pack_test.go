@@ -211,13 +211,13 @@ func TestALimitThatSufficesCostsLittle(t *testing.T) {
 	for _, m := range without {
 		least += free.Offers[m.Offer].Free[0]
 	}
-	for more, dearer := range map[int64]float64{free.Offers[0].Free[0]: 1.01, 0: 1.02} {
+	for more, moreExpensive := range map[int64]float64{free.Offers[0].Free[0]: 1.01, 0: 1.02} {
 		with := pack.Solve(limited(tied, least+more), effort)
 		if why := broken(limited(tied, least+more), with); why != "" {
 			t.Fatal(why)
 		}
 		t.Logf("%d machines at %g with %d to spare, %d at %g without a limit", len(with), cost(tied, with), more, len(without), cost(free, without))
-		if c := cost(tied, with); len(with) == 0 || c > cost(free, without)*dearer || len(with) > len(without)+1 {
+		if c := cost(tied, with); len(with) == 0 || c > cost(free, without)*moreExpensive || len(with) > len(without)+1 {
 			t.Errorf("%d machines at %g with %d to spare, %d at %g without a limit", len(with), c, more, len(without), cost(free, without))
 		}
 	}
@@ -504,9 +504,9 @@ func someOrder(l place.Batch, rows []int, kinds map[int]int64) bool {
 	return false
 }
 
-// TestDearMachinesAreBoughtWhereALimitAsksForIt: cheap machines hold pods for
+// TestExpensiveMachinesAreBoughtWhereALimitAsksForIt: cheap machines hold pods for
 // less, but more of them than the limit allows.
-func TestDearMachinesAreBoughtWhereALimitAsksForIt(t *testing.T) {
+func TestExpensiveMachinesAreBoughtWhereALimitAsksForIt(t *testing.T) {
 	l := limited(batch(offers(takes(offer(0.5, 10, 6), 10), takes(offer(1, 10, 10), 10)), row(60, 2, 2), row(30, 1, 1), row(20, 1, 2), row(5, 2, 1)), 205)
 	got := pack.Solve(l, 100_000)
 	if why := broken(l, got); why != "" || len(got) == 0 {

@@ -30,7 +30,7 @@ const (
 )
 
 // search changes the machines of an answer until the steps are used up. A
-// change that makes it a little dearer is kept at first, and less and less
+// change that makes it a little more expensive is kept at first, and less and less
 // so: that leads out of dead ends.
 func (s *solver) search(start []machine, until int64) *front {
 	n := neighbourhood{s: s, machines: slices.Clone(start), cost: s.cost(start), front: newFront()}

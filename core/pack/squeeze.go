@@ -7,10 +7,10 @@ import (
 	"github.com/daemok/daemok/core/place"
 )
 
-// dearer is what a limit costs while machines are sought that keep to it: all
+// more expensive is what a limit costs while machines are sought that keep to it: all
 // that is left of it so many times what all machines would without limits. It
 // outweighs what they cost themselves, which is looked at afterwards.
-const dearer = 8
+const moreExpensive = 8
 
 // squeezed seeks machines for all pods of the rows where first finds none within
 // the limits: without limits, but with a price on what they hold back, until that
@@ -42,7 +42,7 @@ func (s *solver) withLimitsPriced(all float64) *solver {
 	batch.Limits, batch.Offers = nil, slices.Clone(batch.Offers)
 	for i := range batch.Offers {
 		o := &batch.Offers[i]
-		o.Cost += float64(dearer * float64(all*shareOf(o.Takes, s.limits)))
+		o.Cost += float64(moreExpensive * float64(all*shareOf(o.Takes, s.limits)))
 		o.Takes = nil
 	}
 	out := newSolver(&batch)

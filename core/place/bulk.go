@@ -9,7 +9,7 @@ import (
 )
 
 // clearly is how many times what all machines cost at another site those at a
-// dear one do. Where it is less, groups choose by one machine, and mostly the
+// expensive one do. Where it is less, groups choose by one machine, and mostly the
 // same site then: they share machines there, of which prices tell nothing.
 const clearly = 1.2
 
@@ -56,23 +56,23 @@ func (r *run) priceSites(g *group, lv *level, sites []*site, sold bool) {
 		}
 		s.all = cost
 	}
-	r.noteDear(open)
+	r.noteExpensive(open)
 }
 
-// noteDear marks the sites at which machines for all cost clearly more than at
+// noteExpensive marks the sites at which machines for all cost clearly more than at
 // another, if that would move anybody.
-func (r *run) noteDear(open []*site) {
-	dear := make([]bool, len(open))
+func (r *run) noteExpensive(open []*site) {
+	expensive := make([]bool, len(open))
 	for i, s := range open {
-		dear[i] = slices.ContainsFunc(open, func(o *site) bool { return o.tier == s.tier && float64(clearly*o.all) < s.all })
+		expensive[i] = slices.ContainsFunc(open, func(o *site) bool { return o.tier == s.tier && float64(clearly*o.all) < s.all })
 	}
 	for i, s := range open {
-		r.out.DearSites = r.out.DearSites || dear[i] && slices.ContainsFunc(open, func(o *site) bool {
-			return !dear[slices.Index(open, o)] && o.tier == s.tier && !o.before(s)
+		r.out.ExpensiveSites = r.out.ExpensiveSites || expensive[i] && slices.ContainsFunc(open, func(o *site) bool {
+			return !expensive[slices.Index(open, o)] && o.tier == s.tier && !o.before(s)
 		})
 	}
 	for i, s := range open {
-		s.dear = dear[i] && r.options.DearSites
+		s.expensive = expensive[i] && r.options.ExpensiveSites
 	}
 }
 

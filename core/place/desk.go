@@ -255,7 +255,7 @@ func (d *desk) ask(q Question) Result {
 		r.snapshot = d.asLeft(leaving)
 	}
 	out := r.finish()
-	out.Dear = r.question.over || r.question.buys && len(out.Unplaced) == 0 || out.Dear || q.Below >= 0 && (out.Cost-out.Risk > float64(q.Below) || out.Unpriced > 0)
+	out.Expensive = r.question.over || r.question.buys && len(out.Unplaced) == 0 || out.Expensive || q.Below >= 0 && (out.Cost-out.Risk > float64(q.Below) || out.Unpriced > 0)
 	d.putBack(q, leaving)
 	return out
 }

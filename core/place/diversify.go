@@ -13,9 +13,9 @@ import (
 // machines that are bought first as one kind in one zone, as far as others cost
 // little more: a tenth at most, for at most half of the machines.
 const (
-	shareOf    = 2   // the share, as a part of the whole
-	dearerOnce = 1.1 // times the price of the first
-	movesMax   = 3   // kinds that a machine goes without at most
+	shareOf           = 2   // the share, as a part of the whole
+	moreExpensiveOnce = 1.1 // times the price of the first
+	movesMax          = 3   // kinds that a machine goes without at most
 )
 
 // workload is pods of one owner.
@@ -135,7 +135,7 @@ func (c *crowds) over(pods map[workload]int, in spotPool) bool {
 
 // divert closes the kind that is bought first, and the next ones if need be,
 // until what is bought first will do. Nothing changes, and it returns false,
-// where that would be too dear, or would leave fewer kinds, zones or values open
+// where that would be too expensive, or would leave fewer kinds, zones or values open
 // than there must be.
 func (r *run) divert(launch int, willDo func(plan.Choice) bool) bool {
 	at := &r.launched[launch]
@@ -176,7 +176,7 @@ func (b *buyer) withoutKind(options bitset.Set, kind int) {
 // the first.
 func (b *buyer) isNear(option, first int) bool {
 	o, best := b.Offer(b.Options[option]), b.Offer(b.Options[first])
-	return o.Option == cluster.Spot && o.Priced && float64(o.Ranked()) <= float64(dearerOnce*float64(best.Ranked()))
+	return o.Option == cluster.Spot && o.Priced && float64(o.Ranked()) <= float64(moreExpensiveOnce*float64(best.Ranked()))
 }
 
 // rewrite has the launch leave these options open, if that changes nothing

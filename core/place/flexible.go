@@ -42,7 +42,7 @@ func (r *run) keepFlexible(b *buyer, l load) load {
 			return l
 		}
 		if amount.Fits(room, out.sum) {
-			if r.muchDearer(b, &out, &l) {
+			if r.muchMoreExpensive(b, &out, &l) {
 				return l
 			}
 			return out
@@ -56,9 +56,9 @@ func (r *run) keepFlexible(b *buyer, l load) load {
 	return l
 }
 
-// muchDearer reports whether as many machines with less on them as are needed in
+// muchMoreExpensive reports whether as many machines with less on them as are needed in
 // place of one cost more than the margin beside it.
-func (r *run) muchDearer(b *buyer, less, than *load) bool {
+func (r *run) muchMoreExpensive(b *buyer, less, than *load) bool {
 	machines := math.Ceil(value(r.worth, than.sum) / value(r.worth, less.sum))
 	return float64(machines*b.cost[less.option]) > float64(flexibleWithin*b.cost[than.option])
 }

@@ -59,7 +59,7 @@ const Any = quantity.MicroUSDPerHour(-1)
 // Cost: about that of Place for one pod of each shape that runs, once for each
 // processor that asks.
 func Survey(s *cluster.Snapshot, taken Taken, o Options) *Ground {
-	o.Packer, o.Leanings, o.DearSites, o.asked = nil, nil, false, true
+	o.Packer, o.Leanings, o.ExpensiveSites, o.asked = nil, nil, false, true
 	g := &Ground{options: o, launches: taken.Launches}
 	g.snapshot, g.taken = withTaken(s, taken)
 	g.desks.Give(newDesk(g))
@@ -68,7 +68,7 @@ func Survey(s *cluster.Snapshot, taken Taken, o Options) *Ground {
 
 // Ask finds homes for the pods of the nodes that leave, those that a drain would
 // move, on other nodes first. Where it leaves pods, or machines for them are too
-// dear, the nodes must stay. Unplaced then tells, without reasons unless these
+// expensive, the nodes must stay. Unplaced then tells, without reasons unless these
 // are asked for, of pods that have no place: not of all, since the search ends
 // as soon as the answer is no.
 func (g *Ground) Ask(q Question) Result {

@@ -46,13 +46,13 @@ func TestAskAnswersAsPlaceDoes(t *testing.T) {
 				kept, same = kept+wary, same+1-wary
 				continue
 			}
-			dear := q.Below >= 0 && (want.Cost > float64(q.Below) || want.Unpriced > 0)
+			expensive := q.Below >= 0 && (want.Cost > float64(q.Below) || want.Unpriced > 0)
 			switch {
-			case no(&want) != no(&got) && !(dear && got.Dear):
+			case no(&want) != no(&got) && !(expensive && got.Expensive):
 				t.Errorf("seed %d: leave %v below %v: %v want %v\n%s", seed, q.Leave, q.Below, describe(&got), describe(&want), scenario.Print(equivalent(g, q)))
-			case dear != got.Dear && no(&want) == "" && no(&got) == "":
-				t.Errorf("seed %d: leave %v below %v: dear %v, cost %v; want %v, cost %v", seed, q.Leave, q.Below, got.Dear, got.Cost, dear, want.Cost)
-			case !got.Dear && (no(&want) == "" && describe(&want) != describe(&got) || q.Why && len(want.Unplaced) != len(got.Unplaced)):
+			case expensive != got.Expensive && no(&want) == "" && no(&got) == "":
+				t.Errorf("seed %d: leave %v below %v: expensive %v, cost %v; want %v, cost %v", seed, q.Leave, q.Below, got.Expensive, got.Cost, expensive, want.Cost)
+			case !got.Expensive && (no(&want) == "" && describe(&want) != describe(&got) || q.Why && len(want.Unplaced) != len(got.Unplaced)):
 				t.Errorf("seed %d: leave %v below %v: %v\n want %v", seed, q.Leave, q.Below, describe(&got), describe(&want))
 			default:
 				same++
@@ -74,9 +74,9 @@ func TestAskAnswersAsPlaceDoes(t *testing.T) {
 func unlike(t *testing.T, seed uint64, g *Ground, q Question, want, got *Result) int {
 	stays := no(want) != "" || len(want.Launches) > 0
 	switch {
-	case (got.Dear || no(got) != "") && !stays:
+	case (got.Expensive || no(got) != "") && !stays:
 		return 1
-	case !got.Dear && no(got) == "" && (stays || describe(want) != describe(got)):
+	case !got.Expensive && no(got) == "" && (stays || describe(want) != describe(got)):
 		t.Errorf("seed %d: leave %v, nothing to be bought: %v want %v\n%s", seed, q.Leave, describe(got), describe(want), scenario.Print(equivalent(g, q)))
 	}
 	return 0
@@ -90,7 +90,7 @@ func no(r *Result) string {
 }
 
 func describe(r *Result) string {
-	text := fmt.Sprintf("cost %.0f dear %v:", r.Cost, r.Dear)
+	text := fmt.Sprintf("cost %.0f expensive %v:", r.Cost, r.Expensive)
 	var homes []string
 	for _, p := range r.Placements {
 		homes = append(homes, " "+p.Pod.Name+"->"+p.Target)
@@ -180,7 +180,7 @@ func TestAnswersDependOnTheQuestionAlone(t *testing.T) {
 
 func full(r Result) string {
 	p := plan.Plan{Launches: r.Launches, Placements: r.Placements, Unplaced: r.Unplaced}
-	return fmt.Sprintf("%v %v %v %v\n%s", r.Cost, r.Unpriced, r.Dear, r.SpotMore, p.String())
+	return fmt.Sprintf("%v %v %v %v\n%s", r.Cost, r.Unpriced, r.Expensive, r.SpotMore, p.String())
 }
 
 // TestHopelessIsNeverWrong compares with answers.
@@ -193,7 +193,7 @@ func TestHopelessIsNeverWrong(t *testing.T) {
 		for i := range s.Nodes {
 			below := quantity.MicroUSDPerHour(10_000 * r.IntN(20))
 			a := g.Ask(Question{Leave: []int{i}, Below: below})
-			goes := len(a.Unplaced) == 0 && !a.Dear && a.Cost < float64(max(1, below))
+			goes := len(a.Unplaced) == 0 && !a.Expensive && a.Cost < float64(max(1, below))
 			switch h := g.Hopeless(i, below); {
 			case h && goes:
 				t.Fatalf("seed %d: node %d may go for less than %v: %s", seed, i, below, describe(&a))
@@ -249,9 +249,9 @@ node nc claim=cc pool=NodePool/p price=0.1 created=2026-11-21T03:00:00Z ready in
 		taken Taken
 		want  string
 	}{
-		"nothing is taken":          {Taken{}, "cost 0 dear false: old->nb"},
-		"a machine in b has a pod":  {taken, "cost 0 dear false: old->nc"},
-		"a machine in b has no pod": {Taken{Launches: taken.Launches}, "cost 0 dear false: old->nb"},
+		"nothing is taken":          {Taken{}, "cost 0 expensive false: old->nb"},
+		"a machine in b has a pod":  {taken, "cost 0 expensive false: old->nc"},
+		"a machine in b has no pod": {Taken{Launches: taken.Launches}, "cost 0 expensive false: old->nb"},
 	} {
 		a := Survey(s, tt.taken, Options{}).Ask(Question{Leave: []int{0}})
 		if got := describe(&a); got != tt.want {
@@ -297,7 +297,7 @@ func TestTakenAnswersAreTrue(t *testing.T) {
 			if got := g.Ask(q); full(got) != strings.ReplaceAll(full(a), " of the plan", "") {
 				t.Fatalf("seed %d: after %d answers, %v leave:\n%s\nwant\n%s\n%s", seed, len(g.moves), q.Leave, full(got), full(a), scenario.Print(s))
 			}
-			if no(&a) != "" || a.Dear || r.IntN(3) == 0 {
+			if no(&a) != "" || a.Expensive || r.IntN(3) == 0 {
 				continue
 			}
 			taken++

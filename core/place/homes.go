@@ -77,20 +77,20 @@ func (r *run) fillSeats(g *group, lv *level) {
 // site is all places that are alike for the rules about other pods, single
 // hosts aside.
 type site struct {
-	spot   topology.Spot
-	seats  []*seat
-	roomy  *gaps // over the seats: others than those with room are among them; nil: they are not
-	cursor int
-	moved  bool // something was placed since the cursor was at the start
-	market *market
-	turn   int     // see Leaning
-	strays int     // kinds of pods that must be near those of the group and cannot be there
-	astray bool    // see topology.Board.Astray
-	cost   float64 // of the machine bought first there
-	all    float64 // of machines for all that would go there
-	dear   bool    // see priceSites
-	tier   int
-	shut   bool // nothing more can be had
+	spot      topology.Spot
+	seats     []*seat
+	roomy     *gaps // over the seats: others than those with room are among them; nil: they are not
+	cursor    int
+	moved     bool // something was placed since the cursor was at the start
+	market    *market
+	turn      int     // see Leaning
+	strays    int     // kinds of pods that must be near those of the group and cannot be there
+	astray    bool    // see topology.Board.Astray
+	cost      float64 // of the machine bought first there
+	all       float64 // of machines for all that would go there
+	expensive bool    // see priceSites
+	tier      int
+	shut      bool // nothing more can be had
 }
 
 // balance places pods of the group one after another where rules about other
@@ -217,7 +217,7 @@ func (s *site) before(other *site) bool {
 		cmp.Compare(rank(len(s.seats) > 0), rank(len(other.seats) > 0)),
 		cmp.Compare(rank(!s.astray), rank(!other.astray)),
 		cmp.Compare(other.tier, s.tier),
-		cmp.Compare(rank(!s.dear), rank(!other.dear)),
+		cmp.Compare(rank(!s.expensive), rank(!other.expensive)),
 		cmp.Compare(s.cost, other.cost)) < 0
 }
 

@@ -65,7 +65,7 @@ type listing struct {
 
 // list settles what a machine with the load may be.
 func (r *run) list(b *buyer, l *load) listing {
-	options, kinds := b.withoutDearSpot(b.withCredits(l))
+	options, kinds := b.withoutExpensiveSpot(b.withCredits(l))
 	if b.parted {
 		options, kinds = b.closed(options, kinds)
 	}

@@ -170,7 +170,7 @@ func (b *buyer) values(q constraint.Requirement, options bitset.Set, kinds []int
 }
 
 // firstKinds returns the cheapest kinds, kindsMax at most. Where minValues asks
-// for more variety the dearest are left out for kinds that bring new values.
+// for more variety the most expensive are left out for kinds that bring new values.
 func (b *buyer) firstKinds(options bitset.Set) []int {
 	needed := b.variety(options)
 	if b.parted {

@@ -113,6 +113,6 @@ func (b *buyer) isMissed(l *load, option, bought int) bool {
 			return false
 		}
 	}
-	dearer := b.choiceFor(bought, l.sum)
-	return dearer.Priced && b.choiceFor(option, l.sum).Cost() < dearer.Cost()
+	moreExpensive := b.choiceFor(bought, l.sum)
+	return moreExpensive.Priced && b.choiceFor(option, l.sum).Cost() < moreExpensive.Cost()
 }

@@ -260,7 +260,7 @@ func (l *batch) limit(b *buyer) func(kind int) []BatchTake {
 }
 
 // buyBatch orders the machines that the packer chooses: those from a stock, so
-// that no others use it up, then the dearest first. Pods that a rule keeps off
+// that no others use it up, then the most expensive first. Pods that a rule keeps off
 // one wait for what is bought next.
 func (r *run) buyBatch(l *batch) {
 	machines := r.options.Packer(l.Batch)

@@ -9,7 +9,7 @@ import (
 )
 
 // wasteful is the share of its best yield below which an option does not grow
-// for a group: its pods ride along in gaps, but a dear machine that others
+// for a group: its pods ride along in gaps, but an expensive machine that others
 // need is not made larger for them.
 const wasteful = 0.7
 

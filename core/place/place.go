@@ -38,19 +38,19 @@ func (m *MinValues) Set(name string) error {
 
 // Options is how to search.
 type Options struct {
-	MinValues MinValues
-	Wishes    func(*cluster.Shape) Wishes // which wishes of pods of a shape count, the same for shapes with equal RulesText; nil: all
-	Steps     int64                       // most steps to take: about one for each look at one shape in one place; 0 means no bound
-	Packer    Packer                      // chooses machines that are bought together; nil means that each is chosen alone
-	DearSites bool                        // groups avoid sites where machines for all would cost clearly more, see priceSites; the same may be said of the answer
-	EvenHosts bool                        // see topology.Board.Even; the answer may be dearer than the usual one, and leave more pods
-	Thrift    float64                     // what all that pools may still own counts as when machines are compared: those that take little of it come first
-	Calm      bool                        // what interruptions are likely to cost has no say in what machines are chosen, but in which spot offers these come from
-	Small     bool                        // machines that are large for the cluster are launched only for pods that fit on no others, see Sizes
-	Ready     *Ready                      // what was prepared for the snapshot, or one with the same pools and daemons; nil: nothing
-	Unproven  bool                        // neither Bound nor Margins are worked out
-	Leanings  []Leaning                   // by shape, in the order of placing; those that are missing are as usual
-	asked     bool                        // see Ground: questions may leave wishes out
+	MinValues      MinValues
+	Wishes         func(*cluster.Shape) Wishes // which wishes of pods of a shape count, the same for shapes with equal RulesText; nil: all
+	Steps          int64                       // most steps to take: about one for each look at one shape in one place; 0 means no bound
+	Packer         Packer                      // chooses machines that are bought together; nil means that each is chosen alone
+	ExpensiveSites bool                        // groups avoid sites where machines for all would cost clearly more, see priceSites; the same may be said of the answer
+	EvenHosts      bool                        // see topology.Board.Even; the answer may be more expensive than the usual one, and leave more pods
+	Thrift         float64                     // what all that pools may still own counts as when machines are compared: those that take little of it come first
+	Calm           bool                        // what interruptions are likely to cost has no say in what machines are chosen, but in which spot offers these come from
+	Small          bool                        // machines that are large for the cluster are launched only for pods that fit on no others, see Sizes
+	Ready          *Ready                      // what was prepared for the snapshot, or one with the same pools and daemons; nil: nothing
+	Unproven       bool                        // neither Bound nor Margins are worked out
+	Leanings       []Leaning                   // by shape, in the order of placing; those that are missing are as usual
+	asked          bool                        // see Ground: questions may leave wishes out
 }
 
 // Result is where pods go. Launches are in the order in which they were
@@ -58,24 +58,24 @@ type Options struct {
 // are in an order in which kube-scheduler would accept each of them, with
 // every machine of the plan there from the beginning.
 type Result struct {
-	Launches   []plan.Launch
-	Placements []plan.Placement
-	Unplaced   []plan.Unplaced
-	Joining    []plan.Joining           // machines on order, oldest first
-	Cost       float64                  // of the launches, in what counts when machines are compared; unknown prices are 0
-	Risk       float64                  // of that: what interruptions are likely to cost, as far as it counts
-	Risky      bool                     // the option Calm could make the answer another one
-	SpotMore   quantity.MicroUSDPerHour // see plan.Plan
-	Unpriced   float64                  // what launches of an unknown price have, weighed by what resources usually cost
-	Bound      quantity.MicroUSDPerHour
-	Margins    []plan.Margin // see plan.Plan
-	Dear       bool          // machines for all would cost more than a question allows, see Ground
-	DearSites  bool          // the option of that name could make the answer another one
-	EvenHosts  bool          // the option of that name could make the answer another one
-	Short      bool          // pods are left, and with machines that take less of limits more might have a place
-	Choices    []Choice      // by shape, in the order of placing: what leanings could change
-	Steps      int64
-	Exhausted  bool // the steps were used up before all was tried
+	Launches       []plan.Launch
+	Placements     []plan.Placement
+	Unplaced       []plan.Unplaced
+	Joining        []plan.Joining           // machines on order, oldest first
+	Cost           float64                  // of the launches, in what counts when machines are compared; unknown prices are 0
+	Risk           float64                  // of that: what interruptions are likely to cost, as far as it counts
+	Risky          bool                     // the option Calm could make the answer another one
+	SpotMore       quantity.MicroUSDPerHour // see plan.Plan
+	Unpriced       float64                  // what launches of an unknown price have, weighed by what resources usually cost
+	Bound          quantity.MicroUSDPerHour
+	Margins        []plan.Margin // see plan.Plan
+	Expensive      bool          // machines for all would cost more than a question allows, see Ground
+	ExpensiveSites bool          // the option of that name could make the answer another one
+	EvenHosts      bool          // the option of that name could make the answer another one
+	Short          bool          // pods are left, and with machines that take less of limits more might have a place
+	Choices        []Choice      // by shape, in the order of placing: what leanings could change
+	Steps          int64
+	Exhausted      bool // the steps were used up before all was tried
 }
 
 // roundsMax is how often homes are sought for pods that lost theirs.
@@ -112,7 +112,7 @@ func (r *run) search() {
 		before := r.stillWaiting()
 		r.findHomes()
 		r.noteSeated()
-		if r.tooDear() {
+		if r.tooExpensive() {
 			r.takeBack()
 			return
 		}

@@ -54,7 +54,7 @@ func TestTheBoundKnowsWhatPodsMayBeOn(t *testing.T) {
 		"pods that may be anywhere": {[]string{"waiting default/web shape=web count=40"},
 			// 40 cores and 240 GiB: 2.5 even and 2.5 wide ones in a.
 			2.3, "cpu  $0.035000/h, memory  $0.003750/h"},
-		"pods that are tied to the dearer zone": {[]string{"waiting default/tied shape=tied count=40"},
+		"pods that are tied to the more expensive zone": {[]string{"waiting default/tied shape=tied count=40"},
 			3.1, "cpu b $0.032500/h, memory b $0.007500/h"},
 		"some of each": {[]string{"waiting default/web shape=web count=40", "waiting default/tied shape=tied count=40"},
 			// Those that are not tied may use cores that memory leaves idle in b.

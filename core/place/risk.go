@@ -13,7 +13,7 @@ import (
 // nothing to on-demand.
 
 // risks returns by option what interruptions are likely to cost: for spot offers,
-// and no more than would make them as dear, by what they hold, as what is sold on
+// and no more than would make them as expensive, by what they hold, as what is sold on
 // demand.
 func (b *buyer) risks(worth []float64) []float64 {
 	if !b.risky || b.run.options.Calm {
@@ -75,10 +75,10 @@ func (b *buyer) withRisk(prices []float64) []float64 {
 	return out
 }
 
-// withoutDearSpot removes the spot options that come before a cheaper one on demand,
+// withoutExpensiveSpot removes the spot options that come before a cheaper one on demand,
 // since they are less likely to be taken away than others that would be cheaper
 // but do not hold the load.
-func (b *buyer) withoutDearSpot(options bitset.Set, kinds []int) (bitset.Set, []int) {
+func (b *buyer) withoutExpensiveSpot(options bitset.Set, kinds []int) (bitset.Set, []int) {
 	first := options.Next(0)
 	if !b.risky || first < 0 || !b.isSpot(first) {
 		return options, kinds

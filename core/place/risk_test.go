@@ -8,7 +8,7 @@ import (
 )
 
 // What may be paid for machines in place of a node is compared with their prices:
-// that they are likely to be interrupted makes them no dearer.
+// that they are likely to be interrupted makes them no more expensive.
 func TestWhatInterruptionsCostIsNotPaid(t *testing.T) {
 	s, err := scenario.Parse(`shape web namespace=default cpu=1500m memory=1Gi
 catalogue many 1
@@ -25,10 +25,10 @@ node old pool=NodePool/default ready initialized price=0.09
 		t.Fatal(err)
 	}
 	g := Survey(s, Taken{}, Options{})
-	for below, dear := range map[float64]bool{0.06: false, 0.04: true} {
+	for below, expensive := range map[float64]bool{0.06: false, 0.04: true} {
 		got := g.Ask(Question{Leave: []int{0}, Below: quantity.MicroUSDPerHour(below * 1e6)})
-		if got.Dear != dear || !dear && (len(got.Launches) != 1 || got.Cost <= got.Cost-got.Risk) {
-			t.Errorf("below $%v/h: dear %v, %d launches, cost %v of which risk %v", below, got.Dear, len(got.Launches), got.Cost, got.Risk)
+		if got.Expensive != expensive || !expensive && (len(got.Launches) != 1 || got.Cost <= got.Cost-got.Risk) {
+			t.Errorf("below $%v/h: expensive %v, %d launches, cost %v of which risk %v", below, got.Expensive, len(got.Launches), got.Cost, got.Risk)
 		}
 	}
 }

@@ -156,11 +156,11 @@ func (s *supply) forPods(r *run, l *batch, need []int64) bitset.Set {
 	least := l.yield(r, s.flexible[at])
 	if full := first(s.full); full >= 0 {
 		more := l.yield(r, s.full[full]) / least
-		if more > flexibleWithin || more > dearerOnce && !l.holdsLess(s, s.full[full], need) {
+		if more > flexibleWithin || more > moreExpensiveOnce && !l.holdsLess(s, s.full[full], need) {
 			return s.all
 		}
 	}
-	if rigid := first(s.rigid); rigid >= 0 && l.yield(r, s.rigid[rigid]) > float64(dearerOnce*least) {
+	if rigid := first(s.rigid); rigid >= 0 && l.yield(r, s.rigid[rigid]) > float64(moreExpensiveOnce*least) {
 		return s.small
 	}
 	return s.steady

@@ -79,9 +79,9 @@ func TestSpotMachinesAreLikelyToCostMoreThanTheFirst(t *testing.T) {
 		kinds      int
 		step, more float64 // dollars an hour
 	}{
-		"fifteen of twenty that get dearer fast": {20, 0.010, 0.0052},
-		"all that are less than a third dearer":  {40, 0.001, 0.0035},
-		"two":                                    {2, 0.010, 0.0029},
+		"fifteen of twenty that get more expensive fast": {20, 0.010, 0.0052},
+		"all that are less than a third more expensive":  {40, 0.001, 0.0035},
+		"two": {2, 0.010, 0.0029},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder

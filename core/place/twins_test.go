@@ -42,7 +42,7 @@ func TestPoolsThatSellTheSameAreAskedOnce(t *testing.T) {
 				bought += len(got.Launches)
 			}
 			g.desks.Give(d)
-			if len(got.Launches) > 0 && r.IntN(2) == 0 && !got.Dear && len(got.Unplaced) == 0 {
+			if len(got.Launches) > 0 && r.IntN(2) == 0 && !got.Expensive && len(got.Unplaced) == 0 {
 				g.Take(q.Leave, got)
 				all.Take(q.Leave, want)
 				askEach(all)

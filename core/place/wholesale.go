@@ -80,9 +80,9 @@ func (w *wholesale) exceeds(sum []int64, most float64) bool {
 	return w.least(sum) > most || bound.Cover(positive(sum), w.columns).Cost > most
 }
 
-// tooDear reports whether the search has ended: machines for the pods that found
+// tooExpensive reports whether the search has ended: machines for the pods that found
 // no seat cost more than they may, for certain.
-func (r *run) tooDear() bool {
+func (r *run) tooExpensive() bool {
 	if r.question == nil || r.question.over {
 		return r.question != nil
 	}

@@ -204,7 +204,7 @@ type Move struct {
 	Removals   []Removal                // one at least
 	Launches   []Launch                 // to be initialised before any of the nodes goes; none: pods find room on what is there
 	Placements []Placement              // where pods that must leave are expected to go
-	Saves      quantity.MicroUSDPerHour // by what the cluster is cheaper afterwards; negative where it is dearer
+	Saves      quantity.MicroUSDPerHour // by what the cluster is cheaper afterwards; negative where it is more expensive
 	Dropped    []Dropped                // wishes of pods that must leave which did not hold before, and are not held now
 	Payback    time.Duration            // after so long it has saved what moving pods costs; 0: nothing is to be paid back
 }

@@ -28,7 +28,7 @@ func groundRules() []Rule {
 		off("volumes of pods that leave are free", placeDesk, "d.hold(p.Shape, -1)", "_ = p"),
 		off("volumes for one pod are for one pod in a question", placeDesk, "if v.Exclusive && d.held[v.Claim] > 0 {", "if false {"),
 		off("no node goes whose pods would be bought for at once", placeQuestion, "r.question.buys = true", "_ = g"),
-		off("pods that may find a place later do not make an answer dear", placeWholesale, "if !r.mustBuy(g) {", "if false {"),
+		off("pods that may find a place later do not make an answer expensive", placeWholesale, "if !r.mustBuy(g) {", "if false {"),
 		off("a node is not hopeless if its pods may be on another", placeWholesale, "|| h.seats[1] != nil {", "|| false {"),
 		off("pods that are expected on machines count in a question", placeMove, "d.board.Put(k.rules[k.required()], place, 1, false)", "_, _ = k, place"),
 		off("machines of the plan count for limits in a question", "core/place/ground.go", "p.Usage, p.Nodes = p.Usage.Add(m.Capacity), p.Nodes+1", "_ = p"),

@@ -48,7 +48,7 @@ func aboutOtherPods() []Rule {
 		off("new machines bring daemon pods to be near to", topologyRoom, "t.brought && b.isNew(at)", "false"),
 		off("a domain is chosen by what all machines cost there", placeHomes, "r.priceSites(g, lv, sites, last && r.round == 1)", ""),
 		off("followers have a say in what a domain costs", placeBulk, "following = append(following, r.several(o, f.kin.required(), n))", "_ = n"),
-		off("a domain with too little left of a limit is a dear one", placeGoods, "if float64(it.buyer.more(it.option)) <", "if 0*float64(it.buyer.more(it.option)) >"),
+		off("a domain with too little left of a limit is a expensive one", placeGoods, "if float64(it.buyer.more(it.option)) <", "if 0*float64(it.buyer.more(it.option)) >"),
 		off("a domain is chosen by the machine that is cheapest for all", placeGoods, "costs[i], order[i] = seeming(&from[i], pods), i", "order[i] = i"),
 		off("machines for followers alone count for a domain", placeGoods, "out = append(out, it)\n\t}\n\tif !some", "if amount.Fits(it.free, g.need) {\n\t\t\tout = append(out, it)\n\t\t}\n\t}\n\tif !some"),
 		off("a domain is chosen where followers can be had", placeHomes, "cmp.Compare(s.strays, other.strays),", ""),
@@ -76,7 +76,7 @@ func aboutOtherPods() []Rule {
 		off("new hosts get as many pods as those that are there", topologyEven, "most := t.ground(s.minDomains) + s.maxSkew", "most := s.maxSkew"),
 		off("where there is no host new ones are compared with empty ones", topologyEven, "if t.domains == 0 {", "if false {"),
 		off("new hosts get about as many pods as each other", topologyEven, "if t.expected == 0 {", "if true {"),
-		off("hosts are not filled evenly where that is dearer", "core/decide/decide.go", "cmp.Compare(other.cost(), c.cost())) < 0", "0) <= 0"),
+		off("hosts are not filled evenly where that is moreExpensive", "core/decide/decide.go", "cmp.Compare(other.cost(), c.cost())) < 0", "0) <= 0"),
 		off("a spread over hosts by others holds on a new machine", topologyRoom, "} else if has > most {", "} else if false {").
 			and(placeReplay, "if board.Room(rules, board.Spot(place)) <= 0 {", "if false {"),
 		off("pods apart by host are so on a new machine", topologyRoom, "if h.counts[a.tally] > 0 {", "if false {").

@@ -118,7 +118,7 @@ const unneeded = "the nodes that it was to replace stay"
 
 // giveBack gives a machine up that is not to replace anything after all: it is
 // not bought or, where it was, ended, unless pods run on it by now. Such a one
-// stays, until it is empty or dear. It tries until that is done.
+// stays, until it is empty or expensive. It tries until that is done.
 func (a *Applier) giveBack(ctx context.Context, claim string) {
 	began := a.Now()
 	a.untilDone(ctx, func(ctx context.Context) error {

@@ -109,7 +109,7 @@ func (a *applier) sort(w *workload) (stay, differ []cluster.Pod, hash string, er
 }
 
 // leave keeps as many pods as are wanted: of numbered ones the first, of
-// others those that run, that are dear to delete, and that are old.
+// others those that run, that are expensive to delete, and that are old.
 func (w *workload) leave(pods []cluster.Pod, want int) (stay, surplus []cluster.Pod) {
 	if !w.ordered {
 		slices.SortStableFunc(pods, func(p, q cluster.Pod) int {

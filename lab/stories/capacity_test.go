@@ -10,7 +10,7 @@ import (
 // have, with some room for the next look.
 const shortFor = 3*time.Minute + limit
 
-// twoTypes is a template that can buy the cheap c5d.large or the dearer
+// twoTypes is a template that can buy the cheap c5d.large or the more expensive
 // m5d.large and nothing else; no other story's pool has either for its first
 // choice.
 func twoTypes(class string) string {

@@ -31,7 +31,7 @@ func TestSpotFleetWeighsPriceAndCapacity(t *testing.T) {
 		want     string
 	}{
 		"the cheapest, however thin":             {types.SpotAllocationStrategyLowestPrice, 1, "us-east-1a"},
-		"a bit dearer and deep":                  {types.SpotAllocationStrategyPriceCapacityOptimized, 1, "us-east-1b"},
+		"a bit more expensive and deep":          {types.SpotAllocationStrategyPriceCapacityOptimized, 1, "us-east-1b"},
 		"the cheaper of two that are deep":       {types.SpotAllocationStrategyPriceCapacityOptimized, 500, "us-east-1a"},
 		"deep, against the caller's order":       {types.SpotAllocationStrategyCapacityOptimizedPrioritized, 1, "us-east-1b"},
 		"the caller's order where both are deep": {types.SpotAllocationStrategyCapacityOptimizedPrioritized, 500, "us-east-1a"},

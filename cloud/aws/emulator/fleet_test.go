@@ -34,9 +34,9 @@ func TestFleetTakesTheCheapestPool(t *testing.T) {
 // "prioritized: the order of the overrides' priority decides; lower is first".
 func TestFleetFollowsPriorities(t *testing.T) {
 	a := open(t, noLags)
-	dear, cheap := a.override("m5.4xlarge", "us-east-1a"), a.override("m5.large", "us-east-1a")
-	dear.Priority, cheap.Priority = aws.Float64(1), aws.Float64(2)
-	out, err := a.fleet(a.template("web"), 1, overrides(cheap, dear), func(in *ec2.CreateFleetInput) {
+	expensive, cheap := a.override("m5.4xlarge", "us-east-1a"), a.override("m5.large", "us-east-1a")
+	expensive.Priority, cheap.Priority = aws.Float64(1), aws.Float64(2)
+	out, err := a.fleet(a.template("web"), 1, overrides(cheap, expensive), func(in *ec2.CreateFleetInput) {
 		in.OnDemandOptions.AllocationStrategy = types.FleetOnDemandAllocationStrategyPrioritized
 	})
 	a.must(err)

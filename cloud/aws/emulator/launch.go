@@ -324,7 +324,7 @@ func (s *Server) buy(l launch, n int, reservation string) ([]*instance, *wire.Er
 	}
 	order := market.Order{Pool: l.pool(), Count: count}
 	if l.dedicated() && !l.spot && l.reservation == nil {
-		order.Dearer = dedicatedSurcharge
+		order.MoreExpensive = dedicatedSurcharge
 	}
 	machines, err := s.market.Buy(order)
 	if short, ok := errors.AsType[*market.ShortageError](err); ok {

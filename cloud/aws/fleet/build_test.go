@@ -372,10 +372,10 @@ func TestAFleetHasTemplatesForTheCheapestAndWhatVarietyNeeds(t *testing.T) {
 	tests := map[string]struct {
 		needed    func(i int) bool
 		templates int
-		last      string // the dearest type
+		last      string // the most expensive type
 	}{
 		"nothing is needed":           {func(int) bool { return false }, templatesUsual, "k007.large"},
-		"a dear type is needed":       {func(i int) bool { return i == 50 }, templatesUsual, "k050.large"},
+		"an expensive type is needed": {func(i int) bool { return i == 50 }, templatesUsual, "k050.large"},
 		"twenty are needed":           {func(i int) bool { return i >= 20 && i < 40 }, 20, "k039.large"},
 		"more are needed than can be": {func(int) bool { return true }, templatesMax, "k049.large"},
 	}

@@ -28,7 +28,7 @@ const (
 	// in a month of most types (Spot Instance Advisor), so that a single event says
 	// little.
 	assumedHours = 7 * 24
-	// step is what rates are rounded to: it makes offers one per cent dearer beside
+	// step is what rates are rounded to: it makes offers one per cent more expensive beside
 	// others. Less would change what is for sale with every look.
 	step = 0.0025
 	// forgotten is when what was seen counts no more: after some ten half-lives.

@@ -49,7 +49,7 @@ func Read(file string) (Unit, error) {
 // Answer is how much is found out about a unit.
 type Answer int
 
-// From the dearest to the cheapest.
+// From the most expensive to the cheapest.
 const (
 	Findings   Answer = iota // what linters find, and facts
 	Facts                    // all that linters of other packages want to know of this one

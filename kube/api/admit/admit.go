@@ -40,7 +40,7 @@ type kind struct {
 }
 
 // New returns a Gate for the served versions of the definitions. It refuses
-// a definition that an API server would refuse, too dear rules among others.
+// a definition that an API server would refuse, too expensive rules among others.
 func New(definitions []*apiextensionsv1.CustomResourceDefinition) (*Gate, error) {
 	gate := &Gate{kinds: map[gvk.GroupVersionKind]*kind{}}
 	for _, definition := range definitions {

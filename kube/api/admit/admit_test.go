@@ -26,9 +26,9 @@ func TestDefinitionsAreAccepted(t *testing.T) {
 	}
 }
 
-// TestTooDearRulesAreRefused: the limits of an API server on what rules may
+// TestTooExpensiveRulesAreRefused: the limits of an API server on what rules may
 // cost hold here too.
-func TestTooDearRulesAreRefused(t *testing.T) {
+func TestTooExpensiveRulesAreRefused(t *testing.T) {
 	all, err := crds.All()
 	if err != nil {
 		t.Fatal(err)

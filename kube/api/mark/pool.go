@@ -23,14 +23,14 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// dearest is more dollars an hour than any machine costs: what is above it is
+// most expensive is more dollars an hour than any machine costs: what is above it is
 // an amount in other money, or for another length of time.
-const dearest = 10_000
+const mostExpensive = 10_000
 
 // Cost reads dollars an hour, such as "0.01".
 func Cost(text string) (quantity.MicroUSDPerHour, error) {
 	dollars, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if err != nil || math.IsNaN(dollars) || dollars < 0 || dollars > dearest {
+	if err != nil || math.IsNaN(dollars) || dollars < 0 || dollars > mostExpensive {
 		return 0, fmt.Errorf("%q is no cost: want US dollars an hour, 0 or more, such as \"0.01\"", text)
 	}
 	return quantity.USDPerHour(dollars), nil
