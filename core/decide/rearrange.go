@@ -42,9 +42,9 @@ func rearranged(s *cluster.Snapshot, options place.Options) (*cluster.Snapshot, 
 // tooEarly is why nothing is launched for a pod yet.
 const tooEarly = "the instance that was launched for it has not joined yet, and would not do now; nothing else is launched for it within two minutes"
 
-// withoutJoining leaves out the pods that something is to be launched for though an instance for them
-// is still to join: nobody can have taken their place there, but rules may forbid it for a while, such as
-// a spread when the numbers of others change.
+// withoutJoining leaves out the pods, pending or on nodes that leave, that something is to be launched for though an
+// instance for them is still to join: no other pod can have taken their place there, but rules may forbid it for a
+// while, such as a spread when the numbers of others change.
 func withoutJoining(s *cluster.Snapshot, launches []plan.Launch) (*cluster.Snapshot, []plan.Unplaced) {
 	joining := map[[2]string]bool{}
 	for i := range s.Machines {
@@ -75,22 +75,26 @@ func withoutJoining(s *cluster.Snapshot, launches []plan.Launch) (*cluster.Snaps
 			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 		})
 	}
+	return without(s, waits), out
+}
+
+// without returns the snapshot in which nothing is sought for the pods: those that wait are not in it, and those on
+// nodes that leave do not return.
+func without(s *cluster.Snapshot, pods map[[2]string]bool) *cluster.Snapshot {
+	is := func(p cluster.Pod) bool { return pods[keyOf(&p)] }
 	less := *s
-	less.Waiting = slices.DeleteFunc(slices.Clone(s.Waiting), func(p cluster.Pod) bool { return waits[keyOf(&p)] })
-	less.Nodes = slices.Clone(s.Nodes)
+	less.Waiting, less.Nodes = slices.DeleteFunc(slices.Clone(s.Waiting), is), slices.Clone(s.Nodes)
 	for i := range less.Nodes {
 		n := &less.Nodes[i]
-		if !slices.ContainsFunc(n.Pods, func(p cluster.Pod) bool { return waits[keyOf(&p)] }) {
+		if !slices.ContainsFunc(n.Pods, is) {
 			continue
 		}
 		n.Pods = slices.Clone(n.Pods)
 		for j := range n.Pods {
-			if p := &n.Pods[j]; waits[keyOf(p)] {
-				p.Returns = false // on a node that leaves: nothing is to be found for it now
-			}
+			n.Pods[j].Returns = n.Pods[j].Returns && !is(n.Pods[j])
 		}
 	}
-	return &less, out
+	return &less
 }
 
 // launchesAgain reports whether some of the launches are for a pod that something was launched for.

@@ -57,6 +57,17 @@ func ListPackages(ctx context.Context, dir string) ([]Package, error) {
 	}
 }
 
+// CheckFolders reports rules for folders without packages: a folder that has another name now would be free of its rules.
+func CheckFolders(packages []Package, rules []ImportRule) (found []Violation) {
+	for _, r := range rules {
+		has := func(p Package) bool { return within(folderOf(p.ImportPath), r.Folder) }
+		if r.Folder != "." && !slices.ContainsFunc(packages, has) {
+			found = append(found, Violation{r.Folder, "has a rule and no package", "give the rule the folder's name: " + r.Reason})
+		}
+	}
+	return found
+}
+
 // CheckImports applies rules to packages and returns one violation for each
 // forbidden package that is reached, with the shortest way there.
 func CheckImports(packages []Package, rules []ImportRule) []Violation {

@@ -79,6 +79,14 @@ func TestDirectionsNotice(t *testing.T) {
 	}
 }
 
+func TestCheckFoldersNoticesARuleWithoutAFolder(t *testing.T) {
+	rules := []ImportRule{{Folder: "."}, {Folder: "core"}, {Folder: "core/fit", Reason: "it is low"}}
+	found := CheckFolders([]Package{{ImportPath: Module + "/core/feasibility"}}, rules)
+	if len(found) != 1 || found[0].Where != "core/fit" {
+		t.Errorf("found %v, want one of core/fit", found)
+	}
+}
+
 func TestCheckSiblingsNoticesALoopThatCallsAnother(t *testing.T) {
 	packages := []Package{
 		{ImportPath: in("controller/nodeclaim"), Imports: []string{in("controller/termination"), in("controller/nodeclaim/steps"), in("core/plan")}},

@@ -37,6 +37,7 @@ func TestImportDirections(t *testing.T) {
 		t.Fatal(err)
 	}
 	none(t, CheckImports(packages, Directions()), nil)
+	none(t, CheckFolders(packages, Directions()), nil)
 	none(t, CheckSiblings(packages, "controller",
 		"loops do not know each other; what two need is a value in core or a write to the API"), nil)
 	none(t, CheckTestImports(packages, "core", "golang.org/x/tools/txtar", Module+"/internal/story", Module+"/internal/chance"), nil)
