@@ -10,7 +10,7 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// market is what the cloud has left of each spot offer: it decides which of those
+// market is what the cloud has left of each spot offering: it decides which of those
 // that a request names is given. It is the guess by which plans foretell what spot
 // comes to (cluster.LikelySpot), drawn, so that it says nothing of whether that is
 // right.
@@ -19,7 +19,7 @@ type market struct {
 	shy    map[[2]string]float64 // by kind and zone: what its price is multiplied by when offers are compared
 }
 
-// allot returns what the cloud gives for a launch: of spot offers that cost little
+// allot returns what the cloud gives for a launch: of spot offerings that cost little
 // more than the cheapest one of which it has enough, else what was asked for first.
 func (m *market) allot(s *cluster.Snapshot, l *plan.Launch) plan.Choice {
 	pool, found := s.Pool(l.Pool)
@@ -27,13 +27,13 @@ func (m *market) allot(s *cluster.Snapshot, l *plan.Launch) plan.Choice {
 		return l.Choice
 	}
 	var all []plan.Choice
-	for i := range pool.Catalogue.Kinds {
-		k := &pool.Catalogue.Kinds[i]
+	for i := range pool.Catalogue.InstanceTypes {
+		k := &pool.Catalogue.InstanceTypes[i]
 		if !l.Requests.FitsIn(k.Allocatable) {
 			continue
 		}
-		for j := range k.Offers {
-			o := &k.Offers[j]
+		for j := range k.Offerings {
+			o := &k.Offerings[j]
 			labels := pool.Labels.Merge(k.Labels).Merge(l.Labels).Merge(o.Labels)
 			if _, ok := l.Requirements.Allow(labels); ok && o.Option == cluster.Spot && o.Priced && o.Available {
 				all = append(all, plan.Choice{Kind: k.Name, Zone: o.Zone, Option: o.Option, Price: o.Price, Priced: true, Beside: l.Choice.Beside})

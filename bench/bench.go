@@ -15,61 +15,61 @@ import (
 // Options says what to measure. Work comes from Mix, Workload, Trace or
 // Generate; exactly one must be given.
 type Options struct {
-	Mix      string // see Mixes
-	Catalog  string // file; empty for the 400 made-up types that the mixes use
-	Workload string // file
-	Trace    string // file of a recorded cluster, of which the first Pods pods are taken
-	Generate string // a distribution, see Distributions
-	Classes  int    // how many different pods Generate draws at most; 0: no two need be alike
-	Pods     int
-	Nodes    int // existing ones; for the mix existing
-	Pools    int // equal pools; 0 means 1
-	Types    int // how many types each pool names, small and large ones; 0: pools name none and may buy all
-	Seed     uint64
-	Capacity string // on-demand, spot or any; empty means on-demand
-	Daemons  string // "200m,300Mi,4": cpu and memory of each, how many; empty for none
-	Runs     int    // the median is taken; 0 means 5
-	Pack     bool   // search for the cheapest machines, as the controller does
-	Settled  bool   // choose the plan that is likely to be the cheapest once kube-scheduler has put pods where it likes, as the controller does
-	Effort   int64  // how many times the controller's search; 0 means 1
-	Nominate bool   // carried out: nodes are nominated for pods
-	Best     string // file of the best costs known, a JSON list of Known; empty for none
+	Mix       string // see Mixes
+	Catalog   string // file; empty for the 400 made-up types that the mixes use
+	Workload  string // file
+	Trace     string // file of a recorded cluster, of which the first Pods pods are taken
+	Generate  string // a distribution, see Distributions
+	Classes   int    // how many different pods Generate draws at most; 0: no two need be alike
+	Pods      int
+	Nodes     int // existing ones; for the mix existing
+	Pools     int // equal pools; 0 means 1
+	Types     int // how many types each pool names, small and large ones; 0: pools name none and may launch all
+	Seed      uint64
+	Capacity  string // on-demand, spot or any; empty means on-demand
+	Daemons   string // "200m,300Mi,4": cpu and memory of each, how many; empty for none
+	Runs      int    // the median is taken; 0 means 5
+	Pack      bool   // search for the cheapest machines, as the controller does
+	Simulated bool   // choose the plan that is likely to be the cheapest once kube-scheduler has put pods where it likes, as the controller does
+	Effort    int64  // how many times the controller's search; 0 means 1
+	Nominate  bool   // carried out: nodes are nominated for pods
+	Best      string // file of the best costs known, a JSON list of Known; empty for none
 }
 
-// Settled is what a plan is likely to come to, and what the plan would that is
+// Simulated is what a plan is likely to come to, and what the plan would that is
 // the cheapest if pods go where they are meant to go.
-type Settled struct {
-	PerHour         float64  `json:"perHour"`
-	Gap             *float64 `json:"gap"`
-	Left            int      `json:"left"` // pods that find no room at first
-	TightPerHour    float64  `json:"tightPerHour"`
-	TightGap        *float64 `json:"tightGap"`
-	TightNodes      int      `json:"tightNodes"`
-	TightSettled    float64  `json:"tightSettledPerHour"`
-	TightSettledGap *float64 `json:"tightSettledGap"`
+type Simulated struct {
+	PerHour             float64  `json:"perHour"`
+	Gap                 *float64 `json:"gap"`
+	Left                int      `json:"left"` // pods that find no room at first
+	RelaxedPerHour      float64  `json:"tightPerHour"`
+	RelaxedGap          *float64 `json:"tightGap"`
+	RelaxedNodes        int      `json:"tightNodes"`
+	RelaxedSimulated    float64  `json:"tightSettledPerHour"`
+	RelaxedSimulatedGap *float64 `json:"tightSettledGap"`
 }
 
 // Result is what was measured. Null values have no meaning for this work.
 type Result struct {
-	Mix                     string   `json:"mix"`
-	Pods                    int      `json:"pods"`
-	Seconds                 float64  `json:"seconds"`
-	PodsPerSecond           float64  `json:"podsPerSecond"`
-	Nodes                   int      `json:"nodes"`
-	CostPerHour             float64  `json:"costPerHour"`
-	LowerBoundPerHour       float64  `json:"lowerBoundPerHour"`
-	Gap                     *float64 `json:"gap"`
-	BoundConstrainedPerHour *float64 `json:"boundConstrainedPerHour"`
-	GapConstrained          *float64 `json:"gapConstrained"`
-	BoundWholePerHour       float64  `json:"boundWholePerHour"`
-	GapWhole                *float64 `json:"gapWhole"`
-	BestPerHour             *float64 `json:"bestPerHour"` // the least that was ever found, see Known
-	OverBest                *float64 `json:"overBest"`
-	AllocatedMiB            float64  `json:"allocatedMiB"`
-	PeakRSSMiB              float64  `json:"peakRSSMiB"` // of the process while it solves: the program and the work in memory included
-	Unplaced                int      `json:"unplaced"`
-	Settled                 *Settled `json:"settled,omitempty"`
-	CPUSeconds              float64  `json:"cpuSeconds"` // of all processors, for one solve: garbage collection included
+	Mix                     string     `json:"mix"`
+	Pods                    int        `json:"pods"`
+	Seconds                 float64    `json:"seconds"`
+	PodsPerSecond           float64    `json:"podsPerSecond"`
+	Nodes                   int        `json:"nodes"`
+	CostPerHour             float64    `json:"costPerHour"`
+	LowerBoundPerHour       float64    `json:"lowerBoundPerHour"`
+	Gap                     *float64   `json:"gap"`
+	BoundConstrainedPerHour *float64   `json:"boundConstrainedPerHour"`
+	GapConstrained          *float64   `json:"gapConstrained"`
+	BoundWholePerHour       float64    `json:"boundWholePerHour"`
+	GapWhole                *float64   `json:"gapWhole"`
+	BestPerHour             *float64   `json:"bestPerHour"` // the least that was ever found, see Known
+	OverBest                *float64   `json:"overBest"`
+	AllocatedMiB            float64    `json:"allocatedMiB"`
+	PeakRSSMiB              float64    `json:"peakRSSMiB"` // of the process while it solves: the program and the work in memory included
+	Unplaced                int        `json:"unplaced"`
+	Simulated               *Simulated `json:"settled,omitempty"`
+	CPUSeconds              float64    `json:"cpuSeconds"` // of all processors, for one solve: garbage collection included
 }
 
 // Place measures how pods get their places: by the exact rules alone with
@@ -94,16 +94,16 @@ func Place(o Options) (Result, error) {
 		out.Unplaced += len(u.Pods)
 	}
 	if out.Unplaced > 0 {
-		return out, nil // what is bought is not for all of the work
+		return out, nil // what is launched is not for all of the work
 	}
 	out.Gap = gap(out.CostPerHour, out.LowerBoundPerHour)
 	out.GapWhole = gap(out.CostPerHour, out.BoundWholePerHour)
 	if l := made.Likely; l != nil {
 		least := out.LowerBoundPerHour
-		out.Settled = &Settled{
+		out.Simulated = &Simulated{
 			PerHour: dollars(l.Cost), Gap: gap(dollars(l.Cost), least), Left: l.Left,
-			TightPerHour: dollars(l.Tight.Cost), TightGap: gap(dollars(l.Tight.Cost), least), TightNodes: l.Tight.Machines,
-			TightSettled: dollars(l.TightCost), TightSettledGap: gap(dollars(l.TightCost), least),
+			RelaxedPerHour: dollars(l.Relaxed.Cost), RelaxedGap: gap(dollars(l.Relaxed.Cost), least), RelaxedNodes: l.Relaxed.Machines,
+			RelaxedSimulated: dollars(l.RelaxedCost), RelaxedSimulatedGap: gap(dollars(l.RelaxedCost), least),
 		}
 	}
 	known, err := best(o, out.LowerBoundPerHour)
@@ -119,7 +119,7 @@ func Place(o Options) (Result, error) {
 	return out, nil
 }
 
-// gap returns nil where nothing need be bought.
+// gap returns nil where nothing need be launched.
 func gap(cost, bound float64) *float64 {
 	if bound <= 0 {
 		return nil

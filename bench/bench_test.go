@@ -246,15 +246,15 @@ func benchmark(b *testing.B, o bench.Options) {
 	b.ReportMetric(bench.LowerBound(s), "bound-$/h")
 }
 
-// TestSettledPlansComeToNoMoreThanTightOnes and tells both, with the figures of
+// TestSimulatedPlansComeToNoMoreThanRelaxedOnes and tells both, with the figures of
 // the tight plan as they are without kube-scheduler.
-func TestSettledPlansComeToNoMoreThanTightOnes(t *testing.T) {
+func TestSimulatedPlansComeToNoMoreThanRelaxedOnes(t *testing.T) {
 	o := bench.Options{Generate: "realistic", Pods: 700, Seed: 7, Runs: 1, Pack: true}
-	tight, err := bench.Place(o)
+	relaxed, err := bench.Place(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Settled = true
+	o.Simulated = true
 	got, err := bench.PlaceSeeds(o, 2)
 	if err != nil {
 		t.Fatal(err)
@@ -263,10 +263,10 @@ func TestSettledPlansComeToNoMoreThanTightOnes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := alone.Settled; s == nil || s.PerHour > s.TightSettled || s.TightPerHour != tight.CostPerHour || s.TightNodes != tight.Nodes {
-		t.Errorf("settled %+v; the tight plan costs %v with %d machines", s, tight.CostPerHour, tight.Nodes)
+	if s := alone.Simulated; s == nil || s.PerHour > s.RelaxedSimulated || s.RelaxedPerHour != relaxed.CostPerHour || s.RelaxedNodes != relaxed.Nodes {
+		t.Errorf("settled %+v; the tight plan costs %v with %d machines", s, relaxed.CostPerHour, relaxed.Nodes)
 	}
-	if tight.Settled != nil || got.Settled == nil || got.Settled.PerHour < tight.LowerBoundPerHour/2 {
-		t.Errorf("without being asked %v, over two seeds %+v", tight.Settled, got.Settled)
+	if relaxed.Simulated != nil || got.Simulated == nil || got.Simulated.PerHour < relaxed.LowerBoundPerHour/2 {
+		t.Errorf("without being asked %v, over two seeds %+v", relaxed.Simulated, got.Simulated)
 	}
 }

@@ -42,7 +42,7 @@ func Constrained(s *cluster.Snapshot) (dollars float64, ok bool) {
 // resources is how many rows there are for amounts: cpu, memory, pod slots.
 const resources = 3
 
-// cover is the problem of what to buy, row by row. The first rows are the
+// cover is the problem of what to launch, row by row. The first rows are the
 // amounts of all pods.
 type cover struct {
 	rows    []row
@@ -51,13 +51,13 @@ type cover struct {
 	free    []quantity.Resources // of nodes
 }
 
-// row asks that what the machines bought have of it is at least the demand.
+// row asks that what the machines launched have of it is at least the demand.
 type row struct {
 	demand float64
 	has    func(column) float64
 }
 
-// column is a way to buy a machine.
+// column is a way to launch a machine.
 type column struct {
 	free  quantity.Resources
 	zone  string
@@ -78,12 +78,12 @@ func newCover(s *cluster.Snapshot) *cover {
 		there = there.Add(s.Machines[i].Allocatable.ClampNegative())
 	}
 	c.amounts(sum.Sub(there), func(column) bool { return true })
-	c.sell(s)
+	c.offer(s)
 	return c
 }
 
-// sell lists every different thing that can be bought, at its least price.
-func (c *cover) sell(s *cluster.Snapshot) {
+// offer lists every different thing that can be launched, at its least price.
+func (c *cover) offer(s *cluster.Snapshot) {
 	type thing struct {
 		amounts [resources]int64
 		others  string // amounts of further resources
@@ -92,19 +92,19 @@ func (c *cover) sell(s *cluster.Snapshot) {
 	known := map[thing]int{}
 	for _, pool := range feasibility.ForPools(s.Pools, s.Daemons) {
 		for _, o := range pool.Options {
-			offer := pool.Offer(o)
-			if !offer.Priced || !offer.Available {
+			offering := pool.Offering(o)
+			if !offering.Priced || !offering.Available {
 				continue
 			}
 			free := pool.Kinds[o.Kind].Free.ClampNegative()
-			key := thing{amountsOf(free), fmt.Sprint(free.Extended), offer.Zone}
+			key := thing{amountsOf(free), fmt.Sprint(free.Extended), offering.Zone}
 			at, found := known[key]
 			if !found {
 				at = len(c.columns)
 				known[key] = at
-				c.columns = append(c.columns, column{free, offer.Zone, float64(offer.Price)})
+				c.columns = append(c.columns, column{free, offering.Zone, float64(offering.Price)})
 			}
-			c.columns[at].price = min(c.columns[at].price, float64(offer.Price))
+			c.columns[at].price = min(c.columns[at].price, float64(offering.Price))
 		}
 	}
 }

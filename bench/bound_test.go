@@ -52,7 +52,7 @@ func TestBoundOfPodsThatRefuseEachOther(t *testing.T) {
 }
 
 // TestBoundOfPodsThatAreSpread is of 30 equal pods, ten of which must be in
-// each of three zones, of which one is sold at ten times the price.
+// each of three zones, of which one is offered at ten times the price.
 func TestBoundOfPodsThatAreSpread(t *testing.T) {
 	catalog := write(t, "catalog.json", `[{"name":"m","arch":"amd64","cpuMilli":10100,"memMi":10250,"pods":10,"offerings":[
 		{"zone":"a","capacityType":"on-demand","price":1},{"zone":"b","capacityType":"on-demand","price":1},{"zone":"c","capacityType":"on-demand","price":10}]}]`)

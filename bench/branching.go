@@ -155,13 +155,13 @@ func (p *pricing) of(free [resources]int64) *branching {
 	b := &branching{p: p, free: free, alone: p.room.of(free), order: p.orders[0], prices: p.prices,
 		on: make([]float64, len(p.values)), load: make([]float64, len(p.values)), taken: map[int]bool{}}
 	b.best = b.alone
-	b.tell()
+	b.report()
 	b.over = b.bound(0)
 	return b
 }
 
 // tell works out the rest.
-func (b *branching) tell() {
+func (b *branching) report() {
 	b.rest = b.rest[:0]
 	for _, prices := range b.prices {
 		rest := make([]float64, len(b.order)+1)
@@ -259,7 +259,7 @@ func (b *branching) branchAll() {
 	own := b.p.weigh(b.free)
 	b.prices = append([]amounts{own}, b.p.prices...)
 	b.order = b.p.order(own)
-	b.tell()
+	b.report()
 	b.looks, b.over = looksMost, 0
 	b.branch(0, b.alone)
 	b.over = max(b.over, b.best)

@@ -48,7 +48,7 @@ type carrier struct {
 	out      Carried
 }
 
-// carried is a machine that was bought.
+// carried is a machine that was launched.
 type carried struct {
 	name    string
 	node    *cluster.Node
@@ -154,7 +154,7 @@ func (c *carrier) schedule() {
 		turns = c.nominated()
 	}
 	if len(turns) == 0 {
-		turns = forecast.New(&s, s.Waiting).Play(nil, nil, forecast.Opening{Together: true, Seed: c.seed + 100}).Turns
+		turns = forecast.New(&s, s.Waiting).Simulate(nil, nil, forecast.Opening{Together: true, Seed: c.seed + 100}).Turns
 	}
 	turns = turns[:min(len(turns), carryBinds)]
 	c.busy = len(turns) > 0
@@ -237,7 +237,7 @@ func (c *carrier) plan() {
 	}
 	s := c.snapshot()
 	effort := decide.Usual(s)
-	effort.Retire = 0
+	effort.Disruption = 0
 	made := decide.Decide(s, decide.Policy{Nominated: c.nominate}, effort)
 	if len(c.claims) == 0 {
 		c.first(&made)

@@ -18,14 +18,14 @@ type Carried struct {
 	Mix               string   `json:"mix"`
 	Pods              int      `json:"pods"`
 	LowerBoundPerHour float64  `json:"lowerBoundPerHour"`
-	PlannedPerHour    float64  `json:"plannedPerHour"` // what the first plan bought
+	PlannedPerHour    float64  `json:"plannedPerHour"` // what the first plan launched
 	LikelyPerHour     float64  `json:"likelyPerHour"`  // what it was expected to come to
 	PaidPerHour       float64  `json:"paidPerHour"`    // what all machines cost in the end
 	Gap               *float64 `json:"gap"`            // of what is paid to the bound
 	OverPlanned       float64  `json:"overPlanned"`    // paid / planned - 1
 	OverLikely        float64  `json:"overLikely"`
 	Machines          int      `json:"machines"` // of the first plan
-	More              int      `json:"more"`     // bought after it
+	More              int      `json:"more"`     // launched after it
 	AsPlanned         float64  `json:"asPlanned"`
 	MeanWaitSeconds   float64  `json:"meanWaitSeconds"`
 	LastWaitSeconds   float64  `json:"lastWaitSeconds"`

@@ -73,56 +73,56 @@ func catalogueOf(path string) (*cluster.Catalogue, error) {
 		if err := t.check(); err != nil {
 			return nil, fmt.Errorf("read catalogue %s: type %d, %s: %w", path, i+1, t.Name, err)
 		}
-		k := kind(t.Name, t.Arch, quantity.Resources{CPU: quantity.MilliCPU(t.CPUMilli), Memory: quantity.Bytes(t.MemMi) * quantity.MiB, Pods: t.Pods})
+		k := instanceType(t.Name, t.Arch, quantity.Resources{CPU: quantity.MilliCPU(t.CPUMilli), Memory: quantity.Bytes(t.MemMi) * quantity.MiB, Pods: t.Pods})
 		for _, o := range t.Offerings {
-			k.Offers = append(k.Offers, offer(o.Zone, cluster.Option(o.CapacityType), o.Price))
+			k.Offerings = append(k.Offerings, offering(o.Zone, cluster.Option(o.CapacityType), o.Price))
 		}
-		out.Kinds = append(out.Kinds, k)
+		out.InstanceTypes = append(out.InstanceTypes, k)
 	}
-	slices.SortFunc(out.Kinds, func(a, b cluster.Kind) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out.InstanceTypes, func(a, b cluster.InstanceType) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
 
 // madeUp returns 400 types: the n-th has n cores, 2n GiB and 10n pod slots, is
-// sold on demand in three zones and as spot in two, and costs 0.1 dollars for
+// offered on demand in three zones and as spot in two, and costs 0.1 dollars for
 // each core and GiB.
 func madeUp() *cluster.Catalogue {
 	out := &cluster.Catalogue{Revision: 1}
 	for n := int64(1); n <= 400; n++ {
-		k := kind(fmt.Sprintf("type-%03d", n), "amd64",
+		k := instanceType(fmt.Sprintf("type-%03d", n), "amd64",
 			quantity.Resources{CPU: quantity.MilliCPU(1000 * n), Memory: quantity.Bytes(2*n) * quantity.GiB, Pods: 10 * n})
 		price := 0.1*float64(n) + 0.1*float64(2*n)
 		for _, zone := range []string{"zone-1", "zone-2", "zone-3"} {
-			k.Offers = append(k.Offers, offer(zone, cluster.OnDemand, price))
+			k.Offerings = append(k.Offerings, offering(zone, cluster.OnDemand, price))
 			if zone != "zone-3" {
-				k.Offers = append(k.Offers, offer(zone, cluster.Spot, price))
+				k.Offerings = append(k.Offerings, offering(zone, cluster.Spot, price))
 			}
 		}
-		out.Kinds = append(out.Kinds, k)
+		out.InstanceTypes = append(out.InstanceTypes, k)
 	}
 	return out
 }
 
-func kind(name, arch string, capacity quantity.Resources) cluster.Kind {
-	return cluster.Kind{Name: name, Capacity: capacity, Allocatable: capacity.Sub(overhead),
+func instanceType(name, arch string, capacity quantity.Resources) cluster.InstanceType {
+	return cluster.InstanceType{Name: name, Capacity: capacity, Allocatable: capacity.Sub(overhead),
 		Labels: constraint.NewLabels(map[string]string{
 			cluster.LabelInstanceType: name, cluster.LabelArch: arch, "kubernetes.io/os": "linux"})}
 }
 
-func offer(zone string, option cluster.Option, price float64) cluster.Offer {
-	return cluster.Offer{Zone: zone, Option: option, Price: quantity.USDPerHour(price), Priced: true, Available: true,
+func offering(zone string, option cluster.Option, price float64) cluster.Offering {
+	return cluster.Offering{Zone: zone, Option: option, Price: quantity.USDPerHour(price), Priced: true, Available: true,
 		Labels: constraint.NewLabels(map[string]string{cluster.LabelZone: zone, cluster.LabelCapacityType: string(option)})}
 }
 
 // typeNames returns n types of the catalogue, evenly from the smallest to the
 // largest, or all where there are no more.
 func typeNames(c *cluster.Catalogue, n int) []string {
-	kinds := slices.Clone(c.Kinds)
-	slices.SortStableFunc(kinds, func(a, b cluster.Kind) int {
+	instanceTypes := slices.Clone(c.InstanceTypes)
+	slices.SortStableFunc(instanceTypes, func(a, b cluster.InstanceType) int {
 		return cmp.Or(cmp.Compare(a.Capacity.CPU, b.Capacity.CPU), cmp.Compare(a.Capacity.Memory, b.Capacity.Memory))
 	})
 	var out []string
-	for _, k := range thinned(kinds, max(2, n)) {
+	for _, k := range thinned(instanceTypes, max(2, n)) {
 		out = append(out, k.Name)
 	}
 	return out

@@ -16,13 +16,13 @@ import (
 )
 
 // BenchmarkDecide makes the plan for pods of 40 sizes that nothing has room for, with the
-// effort of the controller, from all that EC2 sells in us-east-1, spot and on demand,
+// effort of the controller, from all that EC2 offers in us-east-1, spot and on demand,
 // for the prices of one moment.
 func BenchmarkDecide(b *testing.B) {
 	prices := clock.NewVirtual(time.Date(2026, time.November, 22, 0, 0, 0, 0, time.UTC))
-	sold := fake.New(fake.Options{Clock: prices, Seed: 1, Types: fake.AllTypes("us-east-1")})
+	offered := fake.New(fake.Options{Clock: prices, Seed: 1, Types: fake.AllTypes("us-east-1")})
 	for _, pods := range []int{4, 100, 500, 1000} {
-		b.Run(fmt.Sprintf("%d-pods", pods), func(b *testing.B) { benchmarkDecide(b, waiting(b, sold, pods)) })
+		b.Run(fmt.Sprintf("%d-pods", pods), func(b *testing.B) { benchmarkDecide(b, waiting(b, offered, pods)) })
 	}
 }
 
@@ -72,7 +72,7 @@ func BenchmarkDecideBesideOneTenant(b *testing.B) {
 		for rest := 1; rest > 0; plans++ {
 			part := share.Next(s, done, share.Effort)
 			effort := decide.Usual(part.Snapshot)
-			effort.Retire, effort.Part = 0, part.Rest > 0
+			effort.Disruption, effort.Part = 0, part.Rest > 0
 			if p := decide.Decide(part.Snapshot, decide.Policy{}, effort); len(p.Launches) == 0 {
 				b.Fatal("a plan launches nothing")
 			}
@@ -106,14 +106,14 @@ func benchmarkDecide(b *testing.B, s *cluster.Snapshot) {
 	b.ReportMetric(float64(cost)/1e6, "$/h")
 }
 
-// waiting is a cluster of one pool that may buy anything, without nodes.
+// waiting is a cluster of one pool that may launch anything, without nodes.
 func waiting(b *testing.B, from cloud.Catalog, pods int) *cluster.Snapshot {
-	sold, err := from.Kinds(b.Context(), cloud.Class{ID: "default"})
+	offered, err := from.Kinds(b.Context(), cloud.Class{ID: "default"})
 	if err != nil {
 		b.Fatal(err)
 	}
 	s := &cluster.Snapshot{Revision: 1, Pools: []cluster.Pool{{
-		ID: cluster.PoolID{Name: "default"}, Labels: labels("karpenter.sh/nodepool", "default"), Catalogue: sold,
+		ID: cluster.PoolID{Name: "default"}, Labels: labels("karpenter.sh/nodepool", "default"), Catalogue: offered,
 	}}}
 	shapes := make([]*cluster.Shape, 40)
 	for i := range shapes {

@@ -12,12 +12,12 @@ import (
 // Pods with 2 GiB for a core suit one type, pods with 8 GiB the other. Mixed, with 5 GiB for a core, they take as many
 // of the larger type as they have cores, and 3 GiB of each hold nothing.
 func TestMixedPodsNeedInstancesOfOneType(t *testing.T) {
-	kind := func(name string, gib quantity.Bytes, price quantity.MicroUSDPerHour) cluster.Kind {
+	instanceType := func(name string, gib quantity.Bytes, price quantity.MicroUSDPerHour) cluster.InstanceType {
 		has := quantity.Resources{CPU: 1000, Memory: gib << 30, Pods: 100}
-		return cluster.Kind{Name: name, Labels: labels(cluster.LabelInstanceType, name), Capacity: has, Allocatable: has,
-			Offers: []cluster.Offer{{Zone: "a", Option: "on-demand", Price: price, Priced: true, Available: true}}}
+		return cluster.InstanceType{Name: name, Labels: labels(cluster.LabelInstanceType, name), Capacity: has, Allocatable: has,
+			Offerings: []cluster.Offering{{Zone: "a", Option: "on-demand", Price: price, Priced: true, Available: true}}}
 	}
-	pool := cluster.Pool{ID: cluster.PoolID{Name: "default"}, Catalogue: &cluster.Catalogue{Kinds: []cluster.Kind{kind("c", 2, 40_000), kind("r", 8, 60_000)}}}
+	pool := cluster.Pool{ID: cluster.PoolID{Name: "default"}, Catalogue: &cluster.Catalogue{InstanceTypes: []cluster.InstanceType{instanceType("c", 2, 40_000), instanceType("r", 8, 60_000)}}}
 	floor := bench.NewFloor([]cluster.Pool{pool}, nil)
 	for name, tt := range map[string]struct {
 		wanted      quantity.Resources

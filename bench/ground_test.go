@@ -143,7 +143,7 @@ func priceOf(n *cluster.Node) quantity.MicroUSDPerHour {
 }
 
 // TestQuestionsInLargeClusters compares answers with what Place says where the
-// nodes are going away: with many nodes, pools that sell the same, and machines
+// nodes are going away: with many nodes, pools that offering the same, and machines
 // chosen together.
 func TestQuestionsInLargeClusters(t *testing.T) {
 	for _, o := range []bench.Options{{Nodes: 150, Pools: 1}, {Nodes: 300, Pools: 20}, {Nodes: 150, Pools: 3, Capacity: "any", Daemons: "200m,300Mi,2"}} {

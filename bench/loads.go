@@ -49,7 +49,7 @@ func loadsBound(s *cluster.Snapshot, known float64) float64 {
 type loads struct {
 	items   []item
 	rows    []counted
-	zones   [][]column // what is sold, by zone
+	zones   [][]column // what is offered, by zone
 	columns []bound.Column
 	turn    int
 	steps   int64
@@ -79,7 +79,7 @@ func (c *counted) counts(at int, it *item, zone int) bool {
 }
 
 func newLoads(s *cluster.Snapshot) *loads {
-	l, c, zones := &loads{}, newCover(s), soldEverywhere(s)
+	l, c, zones := &loads{}, newCover(s), offeredEverywhere(s)
 	var groups []*spreadGroup
 	if len(zones) > 1 && len(zones) <= zonesMost {
 		groups = slices.DeleteFunc(spreads(s, zones), func(g *spreadGroup) bool { return !g.sure || len(g.waiting) == 0 })
@@ -243,21 +243,21 @@ func (l *loads) solve(known float64) float64 {
 // start adds for each item in each zone the load of such pods that costs least a
 // pod, and machines without a load.
 func (l *loads) start() {
-	for z, sold := range l.zones {
+	for z, offered := range l.zones {
 		for i := range l.items {
 			best, n := -1, int64(0)
-			for at, x := range sold {
-				if m := l.fitting(i, amountsOf(x.free)); m > 0 && (best < 0 || x.price/float64(m) < sold[best].price/float64(n)) {
+			for at, x := range offered {
+				if m := l.fitting(i, amountsOf(x.free)); m > 0 && (best < 0 || x.price/float64(m) < offered[best].price/float64(n)) {
 					best, n = at, m
 				}
 			}
 			if best >= 0 {
 				pods := make([]float64, len(l.items))
 				pods[i] = float64(n)
-				l.columns = append(l.columns, l.column(z, sold[best], pods))
+				l.columns = append(l.columns, l.column(z, offered[best], pods))
 			}
 		}
-		for _, x := range sold {
+		for _, x := range offered {
 			l.columns = append(l.columns, l.column(z, x, make([]float64, len(l.items))))
 		}
 	}
@@ -320,11 +320,11 @@ func (l *loads) prices() (worth []float64, cost float64) {
 // reports whether there are any. In each zone it goes on where it stopped.
 func (l *loads) addSome(worth []float64) bool {
 	added := false
-	for z, sold := range l.zones {
+	for z, offered := range l.zones {
 		p := l.pricing(worth, z)
-		for i, n := 0, 0; i < len(sold) && n < addedMost; i++ {
+		for i, n := 0, 0; i < len(offered) && n < addedMost; i++ {
 			l.turn++
-			x := sold[l.turn%len(sold)]
+			x := offered[l.turn%len(offered)]
 			b := p.of(amountsOf(x.free))
 			if b.over <= float64(x.price*beyond) {
 				continue
@@ -342,14 +342,14 @@ func (l *loads) addSome(worth []float64) bool {
 // it is not known what whole pods are worth at most, they may be cut.
 func (l *loads) addBest(worth []float64) (most float64, more bool) {
 	most = 1
-	for z, sold := range l.zones {
+	for z, offered := range l.zones {
 		p := l.pricing(worth, z)
 		type find struct {
 			column bound.Column
 			ratio  float64
 		}
 		var found []find
-		for _, x := range sold {
+		for _, x := range offered {
 			b := p.of(amountsOf(x.free))
 			if b.over <= x.price {
 				continue

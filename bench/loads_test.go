@@ -46,16 +46,16 @@ var threeZones = []string{"a", "b", "c"}
 // fewRuledPods is up to seven pods of up to three deployments, each of which may
 // be spread over zones or apart by host, and up to four types.
 func fewRuledPods(t *testing.T, r *rand.Rand) *cluster.Snapshot {
-	sold := func(price float64) (out []offering) {
+	offered := func(price float64) (out []offering) {
 		for _, zone := range threeZones {
 			out = append(out, offering{zone, "on-demand", price * (0.5 + r.Float64())})
 		}
 		return out
 	}
-	kinds := []kind{{"large", "amd64", 20_000, 100_000, 3 + r.IntN(6), sold(2)}}
+	kinds := []kind{{"large", "amd64", 20_000, 100_000, 3 + r.IntN(6), offered(2)}}
 	for i := range 1 + r.IntN(3) {
 		cores := 2 + r.IntN(10)
-		kinds = append(kinds, kind{fmt.Sprint("t", i), "amd64", 1000 * cores, cores * (2048 + r.IntN(6000)), 2 + r.IntN(6), sold(0.1 * float64(cores))})
+		kinds = append(kinds, kind{fmt.Sprint("t", i), "amd64", 1000 * cores, cores * (2048 + r.IntN(6000)), 2 + r.IntN(6), offered(0.1 * float64(cores))})
 	}
 	var pods []pod
 	for app := range 1 + r.IntN(3) {
@@ -131,8 +131,8 @@ func leastIn(s *cluster.Snapshot, zone string) []float64 {
 		price[set], least[set] = math.Inf(1), math.Inf(1)
 		if sum, ok := together(s, set); ok {
 			for _, o := range pool.Options {
-				if pool.Offer(o).Zone == zone && sum.FitsIn(pool.Kinds[o.Kind].Free) {
-					price[set] = min(price[set], float64(pool.Offer(o).Price)/1e6)
+				if pool.Offering(o).Zone == zone && sum.FitsIn(pool.Kinds[o.Kind].Free) {
+					price[set] = min(price[set], float64(pool.Offering(o).Price)/1e6)
 				}
 			}
 		}

@@ -25,7 +25,7 @@ type rules struct {
 	spread []*tally
 	near   []*tally
 	apart  []*tally
-	owned  []*tally // who owns the same wish to be apart, by domain
+	owned  []*tally // who owns the same preference to be apart, by domain
 	first  bool     // may be the first of those it wants to be near
 }
 
@@ -58,8 +58,8 @@ func newLedger(s *cluster.Snapshot, hosts []*host) *ledger {
 		l.read(s.Waiting[i].Shape)
 	}
 	for i := range s.Machines {
-		for j := range s.Machines[i].BoughtFor {
-			l.read(s.Machines[i].BoughtFor[j].Shape)
+		for j := range s.Machines[i].LaunchedFor {
+			l.read(s.Machines[i].LaunchedFor[j].Shape)
 		}
 	}
 	for _, h := range hosts {
@@ -105,7 +105,7 @@ func (l *ledger) read(s *cluster.Shape) {
 	}
 }
 
-// nearTally counts the pods that all the wishes to be near choose at once:
+// nearTally counts the pods that all the preferences to be near choose at once:
 // only these count, as for kube-scheduler.
 func (l *ledger) nearTally(all []*cluster.Neighbours, key string) *tally {
 	var names []string
@@ -162,7 +162,7 @@ func looksAt(h *host, keys []string, terms []constraint.Requirements, honour boo
 }
 
 // value returns the host's label. Where a launch leaves it open, that is the
-// value of what is bought first.
+// value of what is launched first.
 func (h *host) value(key string) (string, bool) {
 	value, known := h.labels.Get(key)
 	switch {
@@ -173,7 +173,7 @@ func (h *host) value(key string) (string, bool) {
 	case key == cluster.LabelCapacityType:
 		return string(h.launch.Choice.Option), true
 	}
-	for _, k := range h.kinds {
+	for _, k := range h.instanceTypes {
 		if k.Name == h.launch.Choice.Kind {
 			return k.Labels.Get(key)
 		}
@@ -267,7 +267,7 @@ func (t *tally) skewed(s *cluster.Shape, x *cluster.Spread, h *host) error {
 	return nil
 }
 
-// nearby checks the wishes to be near others. The first pod of those that
+// nearby checks the preferences to be near others. The first pod of those that
 // choose themselves may go anywhere.
 func (r *rules) nearby(h *host) error {
 	anywhere, missing := 0, ""

@@ -71,27 +71,27 @@ func summarise(all []Result) Summary {
 	out.BoundConstrainedPerHour, _ = gaps(func(r Result) *float64 { return r.BoundConstrainedPerHour })
 	out.BestPerHour, _ = gaps(func(r Result) *float64 { return r.BestPerHour })
 	out.OverBest, out.OverBestWorst = gaps(func(r Result) *float64 { return r.OverBest })
-	out.Settled = settledOf(all, gaps)
+	out.Simulated = simulatedOf(all, gaps)
 	return out
 }
 
-// settledOf returns medians, nil where it was not measured.
-func settledOf(all []Result, gaps func(of func(Result) *float64) (mid, most *float64)) *Settled {
-	if slices.ContainsFunc(all, func(r Result) bool { return r.Settled == nil }) {
+// simulatedOf returns medians, nil where it was not measured.
+func simulatedOf(all []Result, gaps func(of func(Result) *float64) (mid, most *float64)) *Simulated {
+	if slices.ContainsFunc(all, func(r Result) bool { return r.Simulated == nil }) {
 		return nil
 	}
-	mid := func(of func(*Settled) float64) float64 {
-		return median(each(all, func(r Result) float64 { return of(r.Settled) }))
+	mid := func(of func(*Simulated) float64) float64 {
+		return median(each(all, func(r Result) float64 { return of(r.Simulated) }))
 	}
-	out := &Settled{
-		PerHour: mid(func(s *Settled) float64 { return s.PerHour }), Left: int(mid(func(s *Settled) float64 { return float64(s.Left) })),
-		TightPerHour: mid(func(s *Settled) float64 { return s.TightPerHour }),
-		TightNodes:   int(mid(func(s *Settled) float64 { return float64(s.TightNodes) })),
-		TightSettled: mid(func(s *Settled) float64 { return s.TightSettled }),
+	out := &Simulated{
+		PerHour: mid(func(s *Simulated) float64 { return s.PerHour }), Left: int(mid(func(s *Simulated) float64 { return float64(s.Left) })),
+		RelaxedPerHour:   mid(func(s *Simulated) float64 { return s.RelaxedPerHour }),
+		RelaxedNodes:     int(mid(func(s *Simulated) float64 { return float64(s.RelaxedNodes) })),
+		RelaxedSimulated: mid(func(s *Simulated) float64 { return s.RelaxedSimulated }),
 	}
-	out.Gap, _ = gaps(func(r Result) *float64 { return r.Settled.Gap })
-	out.TightGap, _ = gaps(func(r Result) *float64 { return r.Settled.TightGap })
-	out.TightSettledGap, _ = gaps(func(r Result) *float64 { return r.Settled.TightSettledGap })
+	out.Gap, _ = gaps(func(r Result) *float64 { return r.Simulated.Gap })
+	out.RelaxedGap, _ = gaps(func(r Result) *float64 { return r.Simulated.RelaxedGap })
+	out.RelaxedSimulatedGap, _ = gaps(func(r Result) *float64 { return r.Simulated.RelaxedSimulatedGap })
 	return out
 }
 

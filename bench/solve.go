@@ -32,10 +32,10 @@ func solve(s *cluster.Snapshot, o Options) (made plan.Plan, took measured) {
 	}
 	if o.Pack {
 		effort = decide.Usual(s)
-		effort.Retire = 0
+		effort.Disruption = 0
 		effort.Pack *= pack.Effort(max(1, o.Effort))
-		if !o.Settled {
-			effort.Settle = 0
+		if !o.Simulated {
+			effort.Simulation = 0
 		}
 	}
 	return repeat(runs, func() plan.Plan { return decide.Decide(s, decide.Policy{}, effort) })
@@ -64,7 +64,7 @@ func repeat(runs int, decision func() plan.Plan) (made plan.Plan, took measured)
 	return made, took
 }
 
-// forgetPeak makes the kernel measure the peak of resident memory anew. Where
+// forgetPeak makes the kernel measure the peak of resident memory again. Where
 // it cannot, the peak is that since the process started.
 func forgetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
 

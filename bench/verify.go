@@ -15,7 +15,7 @@ import (
 // its pods want and room for them, whichever of the types left open it becomes,
 // and that pods are as near, as far apart and as evenly spread as they require,
 // each judged when its turn comes in the plan's own order. A machine whose zone
-// is left open counts in the zone it is bought in first, but takes no pod that
+// is left open counts in the zone it is launched in first, but takes no pod that
 // has a rule by zone itself.
 //
 // Labels, taints and amounts are judged by core/fit's meaning of them. Host
@@ -32,19 +32,19 @@ func Verify(s *cluster.Snapshot, p *plan.Plan) error {
 	if err := v.placeAll(p.Placements); err != nil {
 		return err
 	}
-	return v.nobodyForgotten(s, p)
+	return v.noneForgotten(s, p)
 }
 
 // host is a place of the plan as kube-scheduler would see it.
 type host struct {
-	name   string
-	number int
-	labels constraint.Labels
-	taints []constraint.Taint
-	free   quantity.Resources
-	launch *plan.Launch // nil for what exists
-	pods   []cluster.Pod
-	kinds  []*cluster.Kind // that a launch may become
+	name          string
+	number        int
+	labels        constraint.Labels
+	taints        []constraint.Taint
+	free          quantity.Resources
+	launch        *plan.Launch // nil for what exists
+	pods          []cluster.Pod
+	instanceTypes []*cluster.InstanceType // that a launch may become
 }
 
 type place struct {
@@ -98,19 +98,19 @@ func (v *verifier) addLaunch(l *plan.Launch) error {
 			h.labels = h.labels.With(r.Key, values[0])
 		}
 	}
-	bought, types := false, l.Requirements.Get(cluster.LabelInstanceType)
-	for k := range pool.Catalogue.Kinds {
-		kind := &pool.Catalogue.Kinds[k]
-		if !types.Allows(kind.Name) {
+	launched, types := false, l.Requirements.Get(cluster.LabelInstanceType)
+	for k := range pool.Catalogue.InstanceTypes {
+		instanceType := &pool.Catalogue.InstanceTypes[k]
+		if !types.Allows(instanceType.Name) {
 			continue
 		}
-		if h.free = h.free.Min(pool.Kinds[k].Free); len(h.kinds) == 0 {
+		if h.free = h.free.Min(pool.Kinds[k].Free); len(h.instanceTypes) == 0 {
 			h.free = pool.Kinds[k].Free
 		}
-		h.kinds = append(h.kinds, kind)
-		bought = bought || kind.Name == l.Choice.Kind
+		h.instanceTypes = append(h.instanceTypes, instanceType)
+		launched = launched || instanceType.Name == l.Choice.Kind
 	}
-	if !bought {
+	if !launched {
 		return fmt.Errorf("its choice %s is not among the types left open", l.Choice.Kind)
 	}
 	if !l.Requirements.Get(cluster.LabelZone).Allows(l.Choice.Zone) {
@@ -191,7 +191,7 @@ func (h *host) always(r constraint.Requirement) bool {
 	if h.launch.Requirements.Has(r.Key) && r.Set.Covers(h.launch.Requirements.Get(r.Key)) {
 		return true
 	}
-	for _, k := range h.kinds {
+	for _, k := range h.instanceTypes {
 		value, present := k.Labels.Get(r.Key)
 		if present && !r.Set.Allows(value) || !present && !r.Set.AllowsAbsent() {
 			return false
@@ -200,9 +200,9 @@ func (h *host) always(r constraint.Requirement) bool {
 	return true
 }
 
-// nobodyForgotten checks that all waiting pods are answered for, and that
+// noneForgotten checks that all waiting pods are answered for, and that
 // machines are listed with the pods that are placed on them.
-func (v *verifier) nobodyForgotten(s *cluster.Snapshot, p *plan.Plan) error {
+func (v *verifier) noneForgotten(s *cluster.Snapshot, p *plan.Plan) error {
 	for i := range p.Launches {
 		for _, pod := range p.Launches[i].Pods {
 			if h := v.where[[2]string{pod.Namespace, pod.Name}]; h == nil || h.launch != &p.Launches[i] {

@@ -87,7 +87,7 @@ func leastCost(s *cluster.Snapshot) float64 {
 		price[set], least[set] = math.Inf(1), math.Inf(1)
 		for _, o := range pool.Options {
 			if sum.FitsIn(pool.Kinds[o.Kind].Free) {
-				price[set] = min(price[set], float64(pool.Offer(o).Price)/1e6)
+				price[set] = min(price[set], float64(pool.Offering(o).Price)/1e6)
 			}
 		}
 		for part := set; part > 0; part = (part - 1) & set {

@@ -46,7 +46,7 @@ func (a *app) UnmarshalJSON(data []byte) error {
 
 // Snapshot builds the world to decide about, and says what the work is called.
 func Snapshot(o Options) (*cluster.Snapshot, string, error) {
-	sold, err := PoolOf(o.Catalog, o.Capacity)
+	offered, err := PoolOf(o.Catalog, o.Capacity)
 	if err != nil {
 		return nil, "", err
 	}
@@ -56,11 +56,11 @@ func Snapshot(o Options) (*cluster.Snapshot, string, error) {
 		return nil, "", err
 	}
 	if o.Types > 0 {
-		sold.Requirements = sold.Requirements.And(constraint.Requirement{Key: cluster.LabelInstanceType, Set: constraint.Values(typeNames(sold.Catalogue, o.Types)...)})
+		offered.Requirements = offered.Requirements.And(constraint.Requirement{Key: cluster.LabelInstanceType, Set: constraint.Values(typeNames(offered.Catalogue, o.Types)...)})
 	}
 	for i := range max(1, o.Pools) {
-		sold.ID.Name, sold.Labels = poolName(i), labelled(poolLabel, poolName(i))
-		w.Pools = append(w.Pools, sold)
+		offered.ID.Name, offered.Labels = poolName(i), labelled(poolLabel, poolName(i))
+		w.Pools = append(w.Pools, offered)
 	}
 	if err := addDaemons(w.Snapshot, o.Daemons); err != nil {
 		return nil, "", err

@@ -14,7 +14,7 @@ import (
 
 // zones adds rows for what must be in each zone because pods are spread.
 //
-// Every zone in which all pools sell counts as a domain, as it does when pods
+// Every zone in which all pools offer counts as a domain, as it does when pods
 // are placed. Proof: let N be the pods that a spread with skew k chooses, those
 // that run included, and all of them that wait be under the spread themselves.
 // A zone never gets a pod that puts it more than k above the least zone, and
@@ -23,7 +23,7 @@ import (
 // they need at least the least amounts among the group, each resource by
 // itself. Different groups are different pods, so their needs add up.
 func (c *cover) zones(s *cluster.Snapshot) {
-	zones := soldEverywhere(s)
+	zones := offeredEverywhere(s)
 	if len(zones) < 2 {
 		return
 	}
@@ -57,15 +57,15 @@ func (c *cover) zones(s *cluster.Snapshot) {
 	}
 }
 
-// soldEverywhere returns the zones that all pools sell in; none if pools
+// offeredEverywhere returns the zones that all pools offer in; none if pools
 // differ, if nodes are in others or if nodes are going away with their pods.
-func soldEverywhere(s *cluster.Snapshot) []string {
+func offeredEverywhere(s *cluster.Snapshot) []string {
 	var out []string
 	for i, pool := range feasibility.ForPools(s.Pools, s.Daemons) {
 		zones := map[string]bool{}
 		for _, o := range pool.Options {
-			if offer := pool.Offer(o); offer.Available {
-				zones[offer.Zone] = true
+			if offering := pool.Offering(o); offering.Available {
+				zones[offering.Zone] = true
 			}
 		}
 		list := slices.Sorted(maps.Keys(zones))

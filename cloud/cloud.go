@@ -1,5 +1,5 @@
-// Package cloud is the port to whoever sells machines. It is three interfaces,
-// because three parties use different parts: Catalog (what can be bought, at
+// Package cloud is the port to whoever offers machines. It is three interfaces,
+// because three parties use different parts: Catalog (what can be launched, at
 // what price), Machines (launch, terminate, list) and Notices (interruptions
 // and maintenance). They speak offers and machines, not API objects.
 //
@@ -22,9 +22,9 @@ type Class struct {
 	Settings any
 }
 
-// Catalog tells what can be bought.
+// Catalog tells what can be launched.
 type Catalog interface {
-	// Kinds returns the machines that a class can become, with the offers of
+	// Kinds returns the machines that a class can become, with the offerings of
 	// the moment. The answer is shared and must not be written. Its Revision
 	// changes when anything in it does, so a caller may compare and skip.
 	// It answers from memory; it returns an error only while nothing was
@@ -32,20 +32,20 @@ type Catalog interface {
 	Kinds(ctx context.Context, class Class) (*cluster.Catalogue, error)
 }
 
-// Machines buys and returns machines of one cluster. It never sees or touches
+// Machines launches and returns machines of one cluster. It never sees or touches
 // machines of another cluster.
 type Machines interface {
-	// Launch buys up to r.Count machines. It returns those it got, in order of
-	// ID, and a *NoCapacityError naming the offers that were short when they
+	// Launch launches up to r.Count machines. It returns those it got, in order of
+	// ID, and a *NoCapacityError naming the offerings that were short when they
 	// are fewer than asked. Equal Tokens with equal parameters return the same
-	// machines and buy nothing twice; an equal Token with other parameters is
+	// machines and launch nothing twice; an equal Token with other parameters is
 	// a *TokenMismatchError. On any other error, and on a *NoCapacityError that
 	// is not Answered where the token was used before, the outcome is unknown:
 	// find out with List(Filter{Batch}).
 	Launch(ctx context.Context, r LaunchRequest) ([]Machine, error)
 
 	// Prepare makes ready what such a Launch needs and may take time to become
-	// usable. It is a hint: it never buys, a Launch works without it, and
+	// usable. It is a hint: it never launches, a Launch works without it, and
 	// callers do no more with its error than to tell of it. Token, Batch and
 	// Count do not matter. It is safe to repeat, and costs little when
 	// everything is ready.
@@ -64,13 +64,13 @@ type Machines interface {
 	List(ctx context.Context, f Filter) ([]Machine, error)
 
 	// Tag adds tags to a machine that List or Launch has shown, as it was shown;
-	// it asks for nothing anew. It returns *NotFoundError for one that the cloud
+	// it asks for nothing again. It returns *NotFoundError for one that the cloud
 	// does not know, or that by the tags it was shown with is not this cluster's.
 	// One that has ended since takes tags as long as the cloud knows of it.
 	Tag(ctx context.Context, m Machine, tags map[string]string) error
 }
 
-// Adopter makes machines the cluster's own that run already and were bought by
+// Adopter makes machines the cluster's own that run already and were launched by
 // somebody else: by another program, or for another class.
 type Adopter interface {
 	// Adoptable returns the machine of that ID, whosever it is. It returns
@@ -93,7 +93,7 @@ type LaunchRequest struct {
 	Token   string            // idempotency token
 	Batch   string            // found again by Filter.Batch
 	Count   int               // 1 or more
-	Options []OfferChoice     // acceptable offers, best first; of one Option only (all spot, all on-demand or all reserved), and all or none Dedicated
+	Options []OfferingChoice  // acceptable offers, best first; of one Option only (all spot, all on-demand or all reserved), and all or none Dedicated
 	Tags    map[string]string // beside those that the class gives
 	Node    NodeSetup         // what the machine tells the cluster about itself at boot
 
@@ -101,16 +101,16 @@ type LaunchRequest struct {
 	Relaxed  bool     // fewer different machines are named than their user asked for
 }
 
-// OfferChoice names one acceptable offer. Priority orders them where the
+// OfferingChoice names one acceptable offer. Priority orders them where the
 // provider is asked to follow an order; lower is better.
-type OfferChoice struct {
-	Kind     string
-	Zone     string
-	ZoneID   string // for whoever is told of the offer; empty where it is not known
-	Option   cluster.Option
-	Stock    string  // the reservation that machines of the offer are taken from; empty: none
-	Priority float64 // price in dollars per hour
-	Needed   bool    // for the variety that was asked for: if not all can be named, others are left out
+type OfferingChoice struct {
+	Kind             string
+	Zone             string
+	ZoneID           string // for whoever is told of the offering; empty where it is not known
+	Option           cluster.Option
+	ReservedCapacity string  // the reservation that machines of the offering are taken from; empty: none
+	Priority         float64 // price in dollars per hour
+	Needed           bool    // for the variety that was asked for: if not all can be named, others are left out
 
 	// Partition is that of the class's placement group; empty where it has none, or
 	// where the provider is to choose.
@@ -131,25 +131,25 @@ type Taint struct{ Key, Value, Effect string }
 // Machine is one thing at the cloud. What a launch answers may lack what is only
 // known once the machine is listed: PrivateDNS, Subnet, Groups and Partition.
 type Machine struct {
-	ID         string // the cloud's own, such as i-0123456789abcdef0
-	ProviderID string // as the node's spec.providerID will say
-	Kind       string
-	Zone       string
-	ZoneID     string
-	Option     cluster.Option
-	Stock      string // the reservation that it is taken from; empty, and Option on demand, once that is over
-	Image      string
-	Class      string // from its tags: name of the class it was launched for
-	State      State
-	Batch      string
-	LaunchedAt time.Time
-	Tags       map[string]string
-	PrivateDNS string
-	Subnet     string   // the part of the network that it is in
-	Groups     []string // the firewalls (security groups) it is behind, sorted
-	Placement  string   // the placement group that it is in, by ID where that is told, else by name; empty: in none
-	Partition  string   // of that group, by number; empty: in none
-	Dedicated  bool     // its hardware runs machines of its account alone
+	ID               string // the cloud's own, such as i-0123456789abcdef0
+	ProviderID       string // as the node's spec.providerID will say
+	Kind             string
+	Zone             string
+	ZoneID           string
+	Option           cluster.Option
+	ReservedCapacity string // the reservation that it is taken from; empty, and Option on demand, once that is over
+	Image            string
+	Class            string // from its tags: name of the class it was launched for
+	State            State
+	Batch            string
+	LaunchedAt       time.Time
+	Tags             map[string]string
+	PrivateDNS       string
+	Subnet           string   // the part of the network that it is in
+	Groups           []string // the firewalls (security groups) it is behind, sorted
+	Placement        string   // the placement group that it is in, by ID where that is told, else by name; empty: in none
+	Partition        string   // of that group, by number; empty: in none
+	Dedicated        bool     // its hardware runs machines of its account alone
 }
 
 // State is where a machine is in its life.
@@ -170,15 +170,15 @@ type Filter struct {
 	Batch string
 }
 
-// Notices delivers what the cloud says about machines by itself. It may say the
+// InterruptionMessages delivers what the cloud says about machines by itself. It may say the
 // same several times, and in any order.
-type Notices interface {
+type InterruptionMessages interface {
 	// Next waits for notices until ctx ends; it may return none after a while, which
 	// says that they can be had. Each must be acknowledged with Done, or it comes
 	// again. A *RefusedError with one of the Queue reasons says
 	// that they cannot be had as things are; it is worth trying again later.
-	Next(ctx context.Context) ([]Notice, error)
-	Done(ctx context.Context, notices ...Notice) error
+	Next(ctx context.Context) ([]InterruptionMessage, error)
+	Done(ctx context.Context, interruptionMessages ...InterruptionMessage) error
 }
 
 // Reasons why notices cannot be had.
@@ -188,10 +188,10 @@ const (
 	QueueKeyDenied = "QueueKeyAccessDenied"
 )
 
-// Notice is one message about one machine. It may be a machine of somebody else.
-type Notice struct {
+// InterruptionMessage is one message about one machine. It may be a machine of somebody else.
+type InterruptionMessage struct {
 	ID        string // for Done
-	Kind      NoticeKind
+	Kind      InterruptionMessageKind
 	MachineID string // empty for NoOp and NotUnderstood
 	At        time.Time
 	EndsAt    time.Time // when the machine is taken away; zero: not told
@@ -200,20 +200,20 @@ type Notice struct {
 	Problem   string    // why it was not understood; else what happens, in the cloud's words, where these say more
 }
 
-// NoticeKind says what happens to the machine.
-type NoticeKind string
+// InterruptionMessageKind says what happens to the machine.
+type InterruptionMessageKind string
 
 // The kinds of notices.
 const (
-	Interrupted            NoticeKind = "spot_interrupted"
-	Rebalance              NoticeKind = "rebalance_recommendation"
-	Maintenance            NoticeKind = "scheduled_change"
-	HasStopped             NoticeKind = "instance_stopped"
-	Terminated             NoticeKind = "instance_terminated"
-	ReservationInterrupted NoticeKind = "capacity_reservation_interrupted"
-	Impaired               NoticeKind = "unhealthy"      // by the cloud's own checks
-	NoOp                   NoticeKind = "no_op"          // nothing follows from it
-	NotUnderstood          NoticeKind = "not_understood" // see Problem
+	Interrupted            InterruptionMessageKind = "spot_interrupted"
+	Rebalance              InterruptionMessageKind = "rebalance_recommendation"
+	Maintenance            InterruptionMessageKind = "scheduled_change"
+	HasStopped             InterruptionMessageKind = "instance_stopped"
+	Terminated             InterruptionMessageKind = "instance_terminated"
+	ReservationInterrupted InterruptionMessageKind = "capacity_reservation_interrupted"
+	Impaired               InterruptionMessageKind = "unhealthy"      // by the cloud's own checks
+	NoOp                   InterruptionMessageKind = "no_op"          // nothing follows from it
+	NotUnderstood          InterruptionMessageKind = "not_understood" // see Problem
 )
 
 // Checks tells of machines that the cloud finds something wrong with, or means to change.
@@ -249,11 +249,11 @@ const (
 	InstanceFails TroubleKind = "instance_status" // the check of the machine
 	SystemFails   TroubleKind = "system_status"   // the check of what it runs on
 	Scheduled     TroubleKind = "scheduled_event" // a reboot, a stop, a retirement
-	CapacityEnds  TroubleKind = "capacity_end"    // what the machine runs in was bought until then
+	CapacityEnds  TroubleKind = "capacity_end"    // what the machine runs in was launched until then
 )
 
 // Shifts tells of zones that work is moved away from for a while, by a user or by the
-// cloud. Nothing is bought there meanwhile.
+// cloud. Nothing is launched there meanwhile.
 type Shifts interface {
 	// Shifts asks which are in effect now, by zone, and has the catalogue follow. A
 	// *RefusedError with the reason ShiftsNotRegistered says that nobody can know.
@@ -272,5 +272,5 @@ type Shift struct {
 // Shortages remembers which offers cannot be had, so that plans of the next
 // minutes leave them out, as they do after a *NoCapacityError.
 type Shortages interface {
-	Short(offers ...OfferChoice)
+	Short(offerings ...OfferingChoice)
 }

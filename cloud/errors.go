@@ -8,22 +8,22 @@ import (
 )
 
 // NoCapacityError says that machines could not be had now. It is an ordinary
-// answer: buy something else, or wait. The provider remembers the offers for
+// answer: launch something else, or wait. The provider remembers the offerings for
 // a while, so the next catalogue shows them as not available.
 type NoCapacityError struct {
-	Offers   []OfferChoice // those that were short, in the order asked; none: nothing suitable was left to ask for
-	Cause    string        // the cloud's own words
-	Answered bool          // the cloud's answer to the request's token: earlier requests under it brought no more, nor will later ones
+	Offerings []OfferingChoice // those that were short, in the order asked; none: nothing suitable was left to ask for
+	Cause     string           // the cloud's own words
+	Answered  bool             // the cloud's answer to the request's token: earlier requests under it brought no more, nor will later ones
 }
 
 func (e *NoCapacityError) Error() string {
-	if len(e.Offers) == 0 {
+	if len(e.Offerings) == 0 {
 		return "no capacity: " + e.Cause
 	}
 	names := make([]string, 0, 3)
-	for i, o := range e.Offers {
+	for i, o := range e.Offerings {
 		if i == 3 {
-			names = append(names, fmt.Sprintf("%d more", len(e.Offers)-3))
+			names = append(names, fmt.Sprintf("%d more", len(e.Offerings)-3))
 			break
 		}
 		names = append(names, fmt.Sprintf("%s %s in %s", o.Option, o.Kind, o.Zone))

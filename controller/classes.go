@@ -119,7 +119,7 @@ func (s NodeClasses) known(c *class.Subject) (nodeclaim.Class, error) {
 		annotations[api.AnnotationNodeClassHashVersion] = c.GetAnnotations()[api.AnnotationNodeClassHashVersion]
 	}
 	if digest := s.launchForm(c); digest != "" {
-		annotations[api.MarkLaunchForm] = digest
+		annotations[api.AnnotationLaunchForm] = digest
 	}
 	if c.Kind.Made != nil {
 		annotations[api.AnnotationNodeTemplateHash] = c.Kind.Made(c.Object)

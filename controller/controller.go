@@ -50,30 +50,30 @@ import (
 
 // Parts is what the loops stand on.
 type Parts struct {
-	Store     client.Client // reads what the watches have shown; see the indexes of claim and drain
-	Live      client.Reader // reads past every cache
-	Watches   cache.Informers
-	Catalog   cloud.Catalog
-	Machines  func(loop string) cloud.Machines // for the loop of that name
-	Adopter   cloud.Adopter                    // takes over machines that run already; nil: nobody does
-	Notices   cloud.Notices                    // what the cloud says by itself; nil: nobody listens
-	Checks    cloud.Checks                     // how the cloud finds that machines do; nil: nobody asks
-	Short     cloud.Shortages                  // told of machines that the cloud takes back; needed where there are Notices or Checks
-	Shifts    cloud.Shifts                     // zones that work is shifted away from; nil: nobody asks
-	Spot      SpotMemory                       // what was seen of spot machines; nil: nobody looks
-	Sizes     Sizes                            // how much memory machines turn out to have; nil: nobody asks
-	Offerings Offerings                        // nil: nobody remembers which could not be had
-	Classes   Classes
-	Events    *observe.Events
-	Metrics   *observe.Metrics
-	Log       *slog.Logger
-	Now       func() time.Time
-	Clock     Clock // how far that is to be trusted; nil: always
+	Store                client.Client // reads what the watches have shown; see the indexes of claim and drain
+	Live                 client.Reader // reads past every cache
+	Watches              cache.Informers
+	Catalog              cloud.Catalog
+	Machines             func(loop string) cloud.Machines // for the loop of that name
+	Adopter              cloud.Adopter                    // takes over machines that run already; nil: nobody does
+	InterruptionMessages cloud.InterruptionMessages       // what the cloud says by itself; nil: nobody listens
+	Checks               cloud.Checks                     // how the cloud finds that machines do; nil: nobody asks
+	Short                cloud.Shortages                  // told of machines that the cloud takes back; needed where there are Notices or Checks
+	Shifts               cloud.Shifts                     // zones that work is shifted away from; nil: nobody asks
+	Spot                 SpotMemory                       // what was seen of spot machines; nil: nobody looks
+	Sizes                Sizes                            // how much memory machines turn out to have; nil: nobody asks
+	Offerings            Offerings                        // nil: nobody remembers which could not be had
+	Classes              Classes
+	Events               *observe.Events
+	Metrics              *observe.Metrics
+	Log                  *slog.Logger
+	Now                  func() time.Time
+	Clock                Clock // how far that is to be trusted; nil: always
 
 	Pools       []nodepool.Generation         // API generations whose pools are served
 	ClassKinds  []client.Object               // kinds of classes whose changes concern the pools that use them
 	NewID       func() string                 // five characters for the name of a claim, not used before
-	CallFor     time.Duration                 // how long a purchase may take
+	CallFor     time.Duration                 // how long a launch may take
 	Policy      decide.Policy                 // how plans are made
 	Effort      planner.Effort                // how much work one plan may be
 	Window      planner.Window                // how pods are gathered into one plan
@@ -182,10 +182,10 @@ type Classes interface {
 
 // Program is all the loops, to be run by whoever holds the lease.
 type Program struct {
-	Keeper *snapshot.Keeper // what the watches have shown
-	Loops  []Loop
-	Rounds []Round
-	Tasks  []func(ctx context.Context) error // each runs until ctx ends
+	ClusterState *snapshot.ClusterState // what the watches have shown
+	Loops        []Loop
+	Rounds       []Round
+	Tasks        []func(ctx context.Context) error // each runs until ctx ends
 
 	Planned <-chan struct{} // closed once the first plan is made
 }
@@ -224,23 +224,23 @@ const (
 func New(ctx context.Context, p Parts) (*Program, error) {
 	all := p.Store
 	p.Store, p.Live = foreign.Hide(all), foreign.HideFrom(p.Live)
-	ledger, keeper := &apply.Ledger{}, snapshot.NewKeeper(p.Classes.Kinds, p.Now)
-	keeper.Serve(Served(p.Pools))
-	keeper.SpreadByDefault(p.Spreads)
-	keeper.CostByDefault(p.MachineCost)
-	keeper.RoomByDefault(p.Room)
-	keeper.RepairByDefault(p.Repair)
-	keeper.FreezeIn(p.Namespace)
-	keeper.DoubtClock(p.doubt())
-	keeper.ActAs(types.NamespacedName{Namespace: p.Namespace, Name: p.Pod})
-	keeper.AwaitPolicies()
+	ledger, clusterState := &apply.Ledger{}, snapshot.New(p.Classes.Kinds, p.Now)
+	clusterState.Serve(Served(p.Pools))
+	clusterState.SpreadByDefault(p.Spreads)
+	clusterState.CostByDefault(p.MachineCost)
+	clusterState.RoomByDefault(p.Room)
+	clusterState.RepairByDefault(p.Repair)
+	clusterState.FreezeIn(p.Namespace)
+	clusterState.DoubtClock(p.doubt())
+	clusterState.ActAs(types.NamespacedName{Namespace: p.Namespace, Name: p.Pod})
+	clusterState.AwaitPolicies()
 	seen := func(c *karpv1.NodeClaim, gone bool) { ledger.Seen(c, gone, p.Now()) }
-	if err := keeper.Follow(ctx, p.Watches, seen); err != nil {
+	if err := clusterState.Follow(ctx, p.Watches, seen); err != nil {
 		return nil, err
 	}
 	holds := &apply.Holds{}
 	applier := &apply.Applier{
-		Store: p.Store, Live: p.Live, Ledger: ledger, Holds: holds, Serves: Served(p.Pools), Pools: keeper, Now: p.Now, Doubt: p.doubt(), NewID: p.NewID, Again: keeper.Touch, View: keeper.Snapshot, Namespace: p.Namespace, Pod: p.Pod,
+		Store: p.Store, Live: p.Live, Ledger: ledger, Holds: holds, Serves: Served(p.Pools), Pools: clusterState, Now: p.Now, Doubt: p.doubt(), NewID: p.NewID, Again: clusterState.Touch, View: clusterState.Snapshot, Namespace: p.Namespace, Pod: p.Pod,
 	}
 	requests := &nodeclaim.Requests{Classes: p.Classes, Catalog: p.Catalog}
 	launcher := p.launcher(requests)
@@ -260,19 +260,19 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	if p.Sizes != nil {
 		claims.Memory = func(kind, image string, memory quantity.Bytes) {
 			if p.Sizes.SawMemory(kind, image, memory) {
-				keeper.Touch()
+				clusterState.Touch()
 			}
 		}
 	}
 	collector := &garbagecollection.Collector{
 		Store: p.Store, Live: p.Live, Machines: p.Machines(collectName), Events: p.Events, Namespace: p.Namespace, Wake: make(chan struct{}, 1), Log: p.Log, Metrics: p.Metrics, Now: p.Now, Doubt: p.doubt(),
 	}
-	keeper.HoldDrains(collector.Holds)
-	collector.Again, collector.Going, claims.Held = keeper.Touch, p.ClaimsGo, collector.HoldsClaim
-	shifts := &shift.Watcher{Store: p.Store, Cloud: p.Shifts, Events: p.Events, Log: p.Log, Again: keeper.Touch, Now: p.Now, Older: p.servesOlder()}
+	clusterState.HoldDrains(collector.Holds)
+	collector.Again, collector.Going, claims.Held = clusterState.Touch, p.ClaimsGo, collector.HoldsClaim
+	shifts := &shift.Watcher{Store: p.Store, Cloud: p.Shifts, Events: p.Events, Log: p.Log, Again: clusterState.Touch, Now: p.Now, Older: p.servesOlder()}
 	collector.Shifted = shifts.Shifted
 	drifted := &drift.Finder{
-		Store: p.Store, Pools: keeper, Classes: p.Classes, Machines: p.Machines(driftName), Events: p.Events, Log: p.Log, Now: p.Now,
+		Store: p.Store, Pools: clusterState, Classes: p.Classes, Machines: p.Machines(driftName), Events: p.Events, Log: p.Log, Now: p.Now,
 		OfProvisioners: p.OlderDrift,
 	}
 	classChanged := make(chan struct{}, 1)
@@ -282,45 +282,45 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	planned := make(chan struct{})
 	steers := &steer.Steering{Store: p.Store, Off: !p.Steering, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now}
 	program := &Program{
-		Keeper: keeper, Planned: planned,
+		ClusterState: clusterState, Planned: planned,
 		Loops: []Loop{p.claims(claims), nodeLoop(p.Store, drains.Reconcile)},
-		Tasks: []func(context.Context) error{launcher.Run, p.plans(keeper, ledger, applier, requests, steers.Newest, planned), p.ring(planned)},
+		Tasks: []func(context.Context) error{launcher.Run, p.plans(clusterState, ledger, applier, requests, steers.Newest, planned), p.ring(planned)},
 	}
 	program.Rounds = program.Later([]Round{
 		{What: "find NodeClaims lost before their launch", Do: func(ctx context.Context) (time.Duration, error) { return lostEvery, applier.FindLost(ctx) }},
-		{What: "note which nodes are quiet", Do: func(ctx context.Context) (time.Duration, error) { return claims.NoteQuiet(ctx, keeper) }},
+		{What: "note which nodes are quiet", Do: func(ctx context.Context) (time.Duration, error) { return claims.RecordQuiet(ctx, clusterState) }},
 		{What: "collect orphans", Do: collector.Round, Wake: collector.Wake},
 		{What: "find drifted nodes", Do: drifted.Round, Wake: classChanged},
 		{What: "tag instances with their nodes", Do: (&nodeclaim.Tagger{
 			Store: p.Store, Machines: p.Machines(tagsName), Cluster: p.Cluster, Adopted: claims.Adopts, Pace: p.TagPace, Now: p.Now,
 		}).Round},
 		{What: "repair unhealthy nodes", Do: (&repair.Repairer{
-			Store: p.Store, Live: p.Live, Snapshot: keeper.Snapshot, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,
+			Store: p.Store, Live: p.Live, Snapshot: clusterState.Snapshot, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,
 		}).Round},
 		{What: "find instances that left their capacity reservations", Do: (&reserved.Syncer{Store: p.Store, Machines: p.Machines(reservedName), Log: p.Log}).Round},
 		{What: "scale workloads back after a surge", Do: drains.TakeBack},
 		{What: "empty nodes that should go next", Do: steers.Round},
-		{What: "report what DisruptionPolicies allow", Do: (&policy.Teller{
-			Live: p.Live, Store: p.Store, Keeper: keeper, Events: p.Events, Tripped: p.Metrics.BreakerTripped, Log: p.Log, Now: p.Now,
+		{What: "report what DisruptionPolicies allow", Do: (&policy.Recorder{
+			Live: p.Live, Store: p.Store, ClusterState: clusterState, Events: p.Events, Tripped: p.Metrics.BreakerTripped, Log: p.Log, Now: p.Now,
 		}).Round},
 		{What: "report on deleted NodePools", Do: (&nodepool.Departures{
-			Store: p.Store, Serves: Served(p.Pools), Snapshot: keeper.Snapshot, Stays: p.Record.Stays, Events: p.Events, Now: p.Now,
+			Store: p.Store, Serves: Served(p.Pools), Snapshot: clusterState.Snapshot, Stays: p.Record.Stays, Events: p.Events, Now: p.Now,
 		}).Round},
 		{What: "report what blocks disruption", Do: (&nodepool.Holdups{Store: p.Store, Serves: Served(p.Pools), Stays: p.Record.Stays, Unread: ledger.Unread, Orphans: collector.Held, Doubt: p.doubt(), Now: p.Now}).Round},
-		{What: "report values that are not understood", Do: (&remark.Teller{Source: keeper, Events: p.Events, Log: p.Log}).Round},
-		{What: "report what has no effect yet", Do: (&idle.Teller{Live: p.Live, Events: p.Events}).Round},
+		{What: "report values that are not understood", Do: (&remark.Recorder{Source: clusterState, Events: p.Events, Log: p.Log}).Round},
+		{What: "report what has no effect yet", Do: (&idle.Recorder{Live: p.Live, Events: p.Events}).Round},
 	}...)
 	program.Loops = append(program.Loops, p.pools(health)...)
-	program.Rounds = append(program.Rounds, p.notices()...)
+	program.Rounds = append(program.Rounds, p.interruptionMessages()...)
 	for _, kind := range p.ClassKinds {
 		program.Loops = append(program.Loops, driftLoop(kind, drifted.ClassChanged, classChanged))
 	}
 	if p.servesOlder() {
-		program.Rounds = append(program.Rounds, Round{What: "note since when nodes are empty", Do: func(ctx context.Context) (time.Duration, error) { return claims.NoteEmpty(ctx, keeper) }})
+		program.Rounds = append(program.Rounds, Round{What: "note since when nodes are empty", Do: func(ctx context.Context) (time.Duration, error) { return claims.RecordEmpty(ctx, clusterState) }})
 	}
 	if p.Clock != nil {
 		program.Rounds = append(program.Rounds, Round{What: "compare the clock with the API server's", Do: (&remark.Clock{
-			Clock: p.Clock, Store: p.Store, Pod: types.NamespacedName{Namespace: p.Namespace, Name: p.Pod}, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Again: keeper.Touch,
+			Clock: p.Clock, Store: p.Store, Pod: types.NamespacedName{Namespace: p.Namespace, Name: p.Pod}, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Again: clusterState.Touch,
 		}).Round})
 	}
 	if p.Shifts != nil {
@@ -335,11 +335,11 @@ func (p Parts) servesOlder() bool {
 	return is
 }
 
-// notices are the rounds that hear what the cloud says of machines.
-func (p Parts) notices() (out []Round) {
+// interruptionMessages are the rounds that hear what the cloud says of machines.
+func (p Parts) interruptionMessages() (out []Round) {
 	actor := &interruption.Actor{Shortages: p.Short, Store: p.Store, Serves: Served(p.Pools), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now, Doubt: p.doubt()}
-	if p.Notices != nil {
-		out = append(out, Round{What: "handle interruption messages", Do: (&interruption.Reader{Actor: actor, Notices: p.Notices}).Round})
+	if p.InterruptionMessages != nil {
+		out = append(out, Round{What: "handle interruption messages", Do: (&interruption.Reader{Actor: actor, InterruptionMessages: p.InterruptionMessages}).Round})
 	}
 	if p.Checks != nil {
 		out = append(out, Round{What: "handle status checks of instances", Do: (&interruption.Checker{Actor: actor, Checks: p.Checks}).Round})
@@ -381,7 +381,7 @@ func (p Parts) catalogue(ref karpv1.NodeClassReference) *cluster.Catalogue {
 	return out
 }
 
-// offered reads what classes offer once from each catalogue: they have thousands of offers, and pools ask at every change
+// offered reads what classes offer once from each catalogue: they have thousands of offerings, and pools ask at every change
 // of a claim.
 func (p Parts) offered() func(karpv1.NodeClassReference) nodepool.Offered {
 	type known struct {

@@ -27,23 +27,23 @@ const resumeAgain = 2 * time.Second
 
 // plans is the task that makes plans, once everything that there is has been
 // seen and what an earlier process left is taken up. newest is handed each; planned is closed with the first.
-func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *apply.Applier, requests *nodeclaim.Requests, newest func(plan.Plan), planned chan<- struct{}) func(context.Context) error {
-	teller := &planner.Teller{Log: p.Log, Events: p.Events, Metrics: p.Metrics, Nominations: p.Nominations, Failures: p.Failures, Pods: p.Pods,
+func (p Parts) plans(clusterState *snapshot.ClusterState, ledger *apply.Ledger, applier *apply.Applier, requests *nodeclaim.Requests, newest func(plan.Plan), planned chan<- struct{}) func(context.Context) error {
+	recorder := &planner.Recorder{Log: p.Log, Events: p.Events, Metrics: p.Metrics, Nominations: p.Nominations, Failures: p.Failures, Pods: p.Pods,
 		Workloads: planner.NewWorkloads(p.Live, p.Events), Becoming: p.becoming, Traces: p.Traces, First: func() { close(planned) }}
-	listeners := planner.All{p.Traces, teller, &record.Clerk{Record: p.Record, Now: p.Now}}
+	listeners := planner.All{p.Traces, recorder, &record.Clerk{Record: p.Record, Now: p.Now}}
 	loop := &planner.Planner{
-		Source: keeper, Ledger: ledger, Applier: applier, Now: p.Now, Traces: p.Traces,
+		Source: clusterState, Ledger: ledger, Applier: applier, Now: p.Now, Traces: p.Traces,
 		Listener: withNewest{listeners, newest},
-		Preparer: &nodeclaim.Preparer{Pools: keeper, Machines: p.Machines(plansName), Log: p.Log, Requests: requests},
+		Preparer: &nodeclaim.Preparer{Pools: clusterState, Machines: p.Machines(plansName), Log: p.Log, Requests: requests},
 		Policy:   p.Policy, Effort: p.Effort, Window: p.Window, Planning: p.Metrics.Planning,
 	}
-	book := &remember.Book{Keeper: keeper, Spot: p.Spot, Sizes: p.Sizes, Offerings: p.Offerings, Store: p.Store, Live: p.Live, Namespace: p.Namespace}
+	book := &remember.Book{ClusterState: clusterState, Spot: p.Spot, Sizes: p.Sizes, Offerings: p.Offerings, Store: p.Store, Live: p.Live, Namespace: p.Namespace}
 	return func(ctx context.Context) error {
 		defer applier.Wait()
-		if !p.Filled(ctx) || !keeper.WaitForFirst(ctx) {
+		if !p.Filled(ctx) || !clusterState.WaitForFirst(ctx) {
 			return nil
 		}
-		if !catchUp(ctx, p.Log, keeper, p.Live) {
+		if !catchUp(ctx, p.Log, clusterState, p.Live) {
 			return nil
 		}
 		if err := book.Load(ctx); err != nil {
@@ -55,7 +55,7 @@ func (p Parts) plans(keeper *snapshot.Keeper, ledger *apply.Ledger, applier *app
 		p.Began()
 		var telling sync.WaitGroup
 		defer telling.Wait()
-		telling.Go(func() { teller.Workloads.Run(ctx) })
+		telling.Go(func() { recorder.Workloads.Run(ctx) })
 		telling.Go(func() { _ = Round{What: "keep what was seen lately", Do: book.Round}.Run(ctx, p.Log) })
 		return loop.Run(ctx)
 	}
@@ -89,12 +89,12 @@ func (p Parts) ring(planned <-chan struct{}) func(context.Context) error {
 
 // catchUp waits, before the first plan, until the watches show what the API server has; it reports
 // false when ctx ended first.
-func catchUp(ctx context.Context, log *slog.Logger, keeper *snapshot.Keeper, live client.Reader) bool {
+func catchUp(ctx context.Context, log *slog.Logger, clusterState *snapshot.ClusterState, live client.Reader) bool {
 	late := func(what string) {
 		log.Warn("no plan is made yet: the watches are behind the API server", "missing", what)
 	}
 	for {
-		err := keeper.CatchUp(ctx, live, late)
+		err := clusterState.CatchUp(ctx, live, late)
 		if err == nil {
 			return true
 		}
@@ -110,9 +110,9 @@ func catchUp(ctx context.Context, log *slog.Logger, keeper *snapshot.Keeper, liv
 
 // resume carries on, or undoes, what an earlier process began, before the first
 // plan; it reports false when ctx ended first.
-func resume(ctx context.Context, log *slog.Logger, applier *apply.Applier, told apply.Listener) bool {
+func resume(ctx context.Context, log *slog.Logger, applier *apply.Applier, reported apply.Listener) bool {
 	for {
-		err := applier.Resume(ctx, told)
+		err := applier.Resume(ctx, reported)
 		if err == nil {
 			return true
 		}

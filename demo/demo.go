@@ -44,7 +44,7 @@ func Run(ctx context.Context, o Options) (err error) {
 
 	ctx, cancel := lab.whileUp(ctx)
 	defer cancel()
-	if err := tell(ctx, o, lab); err != nil {
+	if err := report(ctx, o, lab); err != nil {
 		if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 			return cause
 		}
@@ -63,7 +63,7 @@ func Run(ctx context.Context, o Options) (err error) {
 }
 
 // tell connects to the lab and goes through the story.
-func tell(ctx context.Context, o Options, lab *lab) error {
+func report(ctx context.Context, o Options, lab *lab) error {
 	user, err := newUser(lab.kubeconfig)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func tell(ctx context.Context, o Options, lab *lab) error {
 	defer wait()
 	defer cancel()
 	s := &story{user: user, sightings: sightings, world: newWorld(), out: o.Out, now: o.Now, logs: lab.logs(), pods: o.Pods, timeScale: o.TimeScale}
-	return s.tell(ctx, lab.clusterName)
+	return s.report(ctx, lab.clusterName)
 }
 
 func nextThings(l *lab, command string) string {

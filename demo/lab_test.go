@@ -30,8 +30,8 @@ esac
 	labThatFails       = prologue + "if [ \"$1\" = up ]; then exit 1; fi\n"
 )
 
-// pretend returns a lab whose program is the script.
-func pretend(t *testing.T, script string) (*lab, *bytes.Buffer) {
+// emulated returns a lab whose program is the script.
+func emulated(t *testing.T, script string) (*lab, *bytes.Buffer) {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "daemok-lab")
 	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
@@ -51,7 +51,7 @@ func asked(t *testing.T, l *lab) string {
 }
 
 func TestLabComesUpAndGoes(t *testing.T) {
-	l, out := pretend(t, labThatIs)
+	l, out := emulated(t, labThatIs)
 	if err := l.claimFolder(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestLabComesUpAndGoes(t *testing.T) {
 }
 
 func TestFolderIsKeptWhenThereIsSomethingToLookAt(t *testing.T) {
-	l, _ := pretend(t, labThatIs)
+	l, _ := emulated(t, labThatIs)
 	if err := l.claimFolder(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestFolderIsKeptWhenThereIsSomethingToLookAt(t *testing.T) {
 }
 
 func TestLabThatDoesNotComeUpNamesTheLogs(t *testing.T) {
-	l, _ := pretend(t, labThatFails)
+	l, _ := emulated(t, labThatFails)
 	if err := l.claimFolder(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestLabThatDoesNotComeUpNamesTheLogs(t *testing.T) {
 }
 
 func TestLabThatEndsByItselfEndsTheStory(t *testing.T) {
-	l, _ := pretend(t, labThatIs)
+	l, _ := emulated(t, labThatIs)
 	if err := l.claimFolder(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestClaimFolder(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			l, _ := pretend(t, tt.script)
+			l, _ := emulated(t, tt.script)
 			for _, file := range tt.there {
 				if err := os.MkdirAll(l.dir, 0o755); err != nil {
 					t.Fatal(err)

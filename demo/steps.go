@@ -21,8 +21,8 @@ const (
 	stopSlowest = 3 * time.Minute
 )
 
-// machinesTold is how many claims are described when a step does not come.
-const machinesTold = 5
+// machinesReported is how many claims are described when a step does not come.
+const machinesReported = 5
 
 func settingUp() []step {
 	return []step{{
@@ -120,7 +120,7 @@ func sayDecision(w *world, _ time.Duration) string {
 			lines = append(lines, fmt.Sprintf("decided: NodeClaim %s (it has no record of the choice)", m.claim))
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("decided: launch %s", m.decision.offer))
+		lines = append(lines, fmt.Sprintf("decided: launch %s", m.decision.offering))
 		for _, o := range m.decision.RunnersUp {
 			lines = append(lines, fmt.Sprintf("  next best %s: %s", o, o.WhyNot))
 		}
@@ -208,7 +208,7 @@ func machinesSeen(w *world) string {
 		seen = append(seen, fmt.Sprintf("%d NodeClaims were abandoned before they had an instance", w.givenUp))
 	}
 	for i, m := range w.sorted() {
-		if i == machinesTold {
+		if i == machinesReported {
 			seen = append(seen, fmt.Sprintf("%d more NodeClaims", len(w.machines)-i))
 			break
 		}

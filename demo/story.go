@@ -53,7 +53,7 @@ func (e *StepError) Error() string {
 
 // tell sets up what a user would, scales up and down, and says what happens.
 // Its last line gives the times.
-func (s *story) tell(ctx context.Context, clusterName string) error {
+func (s *story) report(ctx context.Context, clusterName string) error {
 	for _, name := range []string{"v1/ec2nodeclass.yaml", "v1/nodepool.yaml", "v1/inflate.yaml"} {
 		manifest, err := examples.Manifest(name, clusterName)
 		if err != nil {
@@ -134,7 +134,7 @@ func (s *story) await(ctx context.Context, want step, start time.Time, steps []s
 
 // mark notes the time of every step that holds for the first time. A step
 // counts only after those before it: pods do not run before their machine is
-// bought, whatever the order in which the watches tell.
+// launched, whatever the order in which the watches tell.
 func mark(w *world, steps []step, took map[string]time.Duration, at time.Duration) {
 	for _, step := range steps {
 		if _, ok := took[step.name]; ok {

@@ -122,7 +122,7 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return &o
 }
 
-func TestTheStoryIsToldWithTimesAndShares(t *testing.T) {
+func TestTheStoryIsReportedWithTimesAndShares(t *testing.T) {
 	out, err := play(t, setUp, up, down)
 	if err != nil {
 		t.Fatal(err)

@@ -74,11 +74,11 @@ type condition struct{ status, reason, message string }
 
 // decision is what the product wrote on a claim about its choice.
 type decision struct {
-	offer
-	RunnersUp []offer `json:"runnersUp"`
+	offering
+	RunnersUp []offering `json:"runnersUp"`
 }
 
-type offer struct {
+type offering struct {
 	Type   string   `json:"type"`
 	Zone   string   `json:"zone"`
 	Option string   `json:"option"`
@@ -87,7 +87,7 @@ type offer struct {
 }
 
 // String prints "m7i.2xlarge in us-east-1a, on-demand, $0.4032 an hour".
-func (o offer) String() string {
+func (o offering) String() string {
 	price := "price unknown"
 	if o.Price != nil {
 		price = fmt.Sprintf("$%.4f an hour", *o.Price)

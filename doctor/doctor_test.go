@@ -212,7 +212,7 @@ func TestAHealthyClusterHasNothingWrong(t *testing.T) {
 }
 
 // Each thing that goes wrong is told with its object and with what to do, and nothing else is.
-func TestWhatIsWrongIsTold(t *testing.T) {
+func TestWhatIsWrongIsReported(t *testing.T) {
 	type change func(w *town)
 	class := func(do func(c *Class)) change { return func(w *town) { do(&w.classes[0]) } }
 	controller := func(do func(d *appsv1.Deployment)) change {
@@ -224,7 +224,7 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 		}
 	}
 	const bySecret = "INTERRUPTION_QUEUE may come from Secret kube-system/settings, which was not read"
-	toldBySecret := func(w *town) {
+	reportedBySecret := func(w *town) {
 		setting("CLUSTER_NAME=prod")(w)
 		agent := w.objects["cni"].(*appsv1.DaemonSet)
 		agent.Spec.Template.Spec.Containers = []corev1.Container{{Env: []corev1.EnvVar{{Name: "AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG", Value: "true"}}}}
@@ -334,7 +334,7 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 			w.objects["second"] = deployment("nodes", "nodes", "ghcr.io/daemok/daemok-controller:v1", "LEADER_ELECTION_NAME=nodes")
 		}, "autoscalers", Error, "it leads by lease nodes/nodes, and the first by lease kube-system/karpenter-leader-election"},
 		"the cluster is named by a Secret":         {setting("INTERRUPTION_QUEUE=prod", "KARPENTER_SERVICE=karpenter"), "", OK, ""},
-		"settings by a Secret, the queue included": {toldBySecret, "interruption queue", Unknown, bySecret},
+		"settings by a Secret, the queue included": {reportedBySecret, "interruption queue", Unknown, bySecret},
 		"another program that knows the cluster's name": {func(w *town) {
 			w.objects["second"] = deployment("logs", "fluent-bit", "fluent/fluent-bit", "CLUSTER_NAME=prod")
 		}, "", OK, ""},
@@ -471,7 +471,7 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := healthy(t)
 			tt.change(w)
-			told := false
+			reported := false
 			for _, f := range w.examined(t) {
 				if f.Severity == OK {
 					continue
@@ -484,12 +484,12 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 				case f.Check != tt.check:
 					t.Errorf("it also says: %s: %s", f.Check, text)
 				case f.Severity == tt.severity && strings.Contains(text, tt.says):
-					told = true
+					reported = true
 				default:
 					t.Errorf("it says %s: %s, want %s: %s", f.Severity, text, tt.severity, tt.says)
 				}
 			}
-			if told != (tt.check != "") {
+			if reported != (tt.check != "") {
 				t.Errorf("it says nothing of %q", tt.says)
 			}
 		})
@@ -538,7 +538,7 @@ func TestTheGroupOfEKSKeepsItsTag(t *testing.T) {
 }
 
 // A pod that ended has its log in the container before; a Deployment's log may be that of a pod that works.
-func TestAPodThatEndedIsToldWithTheCommandForItsLog(t *testing.T) {
+func TestAPodThatEndedIsReportedWithTheCommandForItsLog(t *testing.T) {
 	for name, ready := range map[string]int32{"others are ready": 1, "none is ready": 0} {
 		t.Run(name, func(t *testing.T) {
 			w := healthy(t)

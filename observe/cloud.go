@@ -106,7 +106,7 @@ func (m Machines) launchFailed(r cloud.LaunchRequest, err error) {
 			option       string
 		}
 		counted := map[place]bool{}
-		for _, o := range short.Offers {
+		for _, o := range short.Offerings {
 			at := place{o.Zone, o.ZoneID, string(o.Option)}
 			if !counted[at] {
 				counted[at] = true

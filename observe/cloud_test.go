@@ -43,10 +43,10 @@ func (s slow) List(context.Context, cloud.Filter) ([]cloud.Machine, error) {
 func TestCallsOfTheCloudAreMeasured(t *testing.T) {
 	ctx := t.Context()
 	launch := func(m observe.Machines) error {
-		_, err := m.Launch(ctx, cloud.LaunchRequest{Count: 3, Options: []cloud.OfferChoice{{Option: cluster.Spot}}})
+		_, err := m.Launch(ctx, cloud.LaunchRequest{Count: 3, Options: []cloud.OfferingChoice{{Option: cluster.Spot}}})
 		return err
 	}
-	short := &cloud.NoCapacityError{Offers: []cloud.OfferChoice{
+	short := &cloud.NoCapacityError{Offerings: []cloud.OfferingChoice{
 		{Kind: "m5.large", Zone: "a", Option: cluster.Spot}, {Kind: "m5.xlarge", Zone: "a", Option: cluster.Spot},
 		{Kind: "m5.large", Zone: "b", ZoneID: "use1-az2", Option: cluster.Spot},
 	}}
@@ -117,9 +117,9 @@ func expect(t *testing.T, from prometheus.Gatherer, want []string, names ...stri
 
 func TestRetriesOfRequestsAreCounted(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
-	told := observe.NewMetrics(registry, "", "", "", "")
-	told.ObserveAWS("EC2", "CreateFleet", "200", time.Second, 3)
-	told.ObserveAWS("EC2", "CreateFleet", "RequestLimitExceeded", 2*time.Second, 1)
+	reported := observe.NewMetrics(registry, "", "", "", "")
+	reported.ObserveAWS("EC2", "CreateFleet", "200", time.Second, 3)
+	reported.ObserveAWS("EC2", "CreateFleet", "RequestLimitExceeded", 2*time.Second, 1)
 	expect(t, registry, []string{
 		"aws_sdk_go_request_retry_count action=CreateFleet service=EC2 2 in 2s",
 		"aws_sdk_go_request_total action=CreateFleet service=EC2 status_code=200 1",
@@ -131,9 +131,9 @@ func TestRetriesOfRequestsAreCounted(t *testing.T) {
 
 func TestTriesOfRequestsAreCounted(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
-	told := observe.NewMetrics(registry, "", "", "", "")
-	told.ObserveAttempt("EC2", "CreateFleet", "RequestLimitExceeded", time.Second)
-	told.ObserveAttempt("EC2", "CreateFleet", "200", 2*time.Second)
+	reported := observe.NewMetrics(registry, "", "", "", "")
+	reported.ObserveAttempt("EC2", "CreateFleet", "RequestLimitExceeded", time.Second)
+	reported.ObserveAttempt("EC2", "CreateFleet", "200", 2*time.Second)
 	expect(t, registry, []string{
 		"aws_sdk_go_request_attempt_total action=CreateFleet service=EC2 status_code=200 1",
 		"aws_sdk_go_request_attempt_total action=CreateFleet service=EC2 status_code=RequestLimitExceeded 1",
@@ -144,12 +144,12 @@ func TestTriesOfRequestsAreCounted(t *testing.T) {
 
 func TestUnsyncedTimeEnds(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
-	told := observe.NewMetrics(registry, "", "", "", "")
+	reported := observe.NewMetrics(registry, "", "", "", "")
 	const synced, unsynced = "karpenter_cluster_state_synced", "karpenter_cluster_state_unsynced_time_seconds"
 	expect(t, registry, []string{synced + " 0"}, synced)
 	if got, err := observetest.Lines(registry, unsynced); err != nil || len(got) != 1 || got[0] == unsynced+" 0" {
 		t.Errorf("before everything was seen: %v, %v; want a time", got, err)
 	}
-	told.Synced()
+	reported.Synced()
 	expect(t, registry, []string{synced + " 1", unsynced + " 0"}, synced, unsynced)
 }

@@ -35,12 +35,12 @@ func TestMetricsOfProvisionersHaveTheirOlderNames(t *testing.T) {
 	m.Decisions.WithLabelValues("delete", "underutilized", "multi").Inc()
 	m.FailedRemovals.WithLabelValues("replace", "drifted", "").Inc()
 	m.FailedRemovals.WithLabelValues("delete", "drifted", "").Inc()
-	m.NoticesReceived.WithLabelValues("spot_interrupted").Inc()
-	m.NoticesReceived.WithLabelValues("instance_stopped").Inc()
-	m.NoticesReceived.WithLabelValues("instance_terminated").Inc()
-	m.NoticesReceived.WithLabelValues("no_op").Inc()
-	m.NoticesDone.Inc()
-	m.NoticeSeconds.Observe(1)
+	m.MessagesReceived.WithLabelValues("spot_interrupted").Inc()
+	m.MessagesReceived.WithLabelValues("instance_stopped").Inc()
+	m.MessagesReceived.WithLabelValues("instance_terminated").Inc()
+	m.MessagesReceived.WithLabelValues("no_op").Inc()
+	m.MessagesDone.Inc()
+	m.MessageSeconds.Observe(1)
 
 	var names []string
 	for _, d := range observe.Renamed(alias.Legacy()) {

@@ -83,12 +83,12 @@ type Metrics struct {
 	AWSAttempts    *prometheus.CounterVec   // service, action, status_code
 	AWSTrySeconds  *prometheus.HistogramVec // service, action, status_code
 
-	NoticesReceived *prometheus.CounterVec // message_type
-	NoticesDone     prometheus.Counter
-	NoticeSeconds   prometheus.Histogram
-	StatusUnhealthy *prometheus.CounterVec // category
-	QueueReadable   *prometheus.GaugeVec   // no labels: without a queue there is no series
-	UserDataBytes   *prometheus.GaugeVec   // nodeclass
+	MessagesReceived *prometheus.CounterVec // message_type
+	MessagesDone     prometheus.Counter
+	MessageSeconds   prometheus.Histogram
+	StatusUnhealthy  *prometheus.CounterVec // category
+	QueueReadable    *prometheus.GaugeVec   // no labels: without a queue there is no series
+	UserDataBytes    *prometheus.GaugeVec   // nodeclass
 
 	DefinitionFields *prometheus.GaugeVec // definition
 	OtherForms       *prometheus.GaugeVec // nodeclass
@@ -181,11 +181,11 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 		AWSAttempts:    b.counters("aws_sdk_go_request_attempt_total"),
 		AWSTrySeconds:  b.histograms("aws_sdk_go_request_attempt_duration_seconds"),
 
-		NoticesReceived: b.counters("karpenter_interruption_received_messages_total"),
-		NoticesDone:     b.counters("karpenter_interruption_deleted_messages_total").WithLabelValues(),
-		StatusUnhealthy: b.counters("karpenter_interruption_instance_status_unhealthy_total"),
-		NoticeSeconds:   b.histogram("karpenter_interruption_message_queue_duration_seconds"),
-		QueueReadable:   b.gauges("daemok_interruption_queue_readable"),
+		MessagesReceived: b.counters("karpenter_interruption_received_messages_total"),
+		MessagesDone:     b.counters("karpenter_interruption_deleted_messages_total").WithLabelValues(),
+		StatusUnhealthy:  b.counters("karpenter_interruption_instance_status_unhealthy_total"),
+		MessageSeconds:   b.histogram("karpenter_interruption_message_queue_duration_seconds"),
+		QueueReadable:    b.gauges("daemok_interruption_queue_readable"),
 
 		UserDataBytes: b.gauges("karpenter_ec2nodeclasses_userdata_bytes"), DefinitionFields: b.gauges("daemok_definition_unknown_fields"), OtherForms: b.gauges("daemok_nodeclass_changed_launch_template_nodes"),
 		OtherControllers: b.gauges("daemok_other_controllers").WithLabelValues(),

@@ -39,7 +39,7 @@ func TestPlansThatAreBeingMade(t *testing.T) {
 }
 
 // Whether a process leads is told as it is at the scrape.
-func TestTheLeaderIsTold(t *testing.T) {
+func TestTheLeaderIsReported(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	m, leads := NewMetrics(registry, "", "", "", ""), false
 	says := func(when string, want float64) {

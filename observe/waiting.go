@@ -6,7 +6,7 @@ import "github.com/daemok/daemok/core/feasibility"
 const (
 	WaitsForMachine   = "machine"   // there is a machine on order for them
 	WaitsForScheduler = "scheduler" // there is a node for them, and kube-scheduler is to bind them
-	WaitsForTime      = "time"      // it is too early to buy for them
+	WaitsForTime      = "time"      // it is too early to launch for them
 	WaitsOutside      = "outside"   // they ask for nodes outside every pool
 	WaitsForOther     = "other"     // no single rule is in the way
 )

@@ -27,7 +27,7 @@ type Wrong struct {
 type Meter struct {
 	Dollars     float64
 	Hours       float64 // of machines
-	Bought      int     // machines
+	Launched    int     // machines
 	Plans       int
 	Moves       int // that were carried out
 	GivenUp     int // that were taken back
@@ -44,7 +44,7 @@ type Meter struct {
 func (m *Meter) Add(o Meter) {
 	m.Dollars += o.Dollars
 	m.Hours += o.Hours
-	m.Bought += o.Bought
+	m.Launched += o.Launched
 	m.Plans += o.Plans
 	m.Moves += o.Moves
 	m.GivenUp += o.GivenUp
@@ -99,8 +99,8 @@ func (w *World) check() {
 	}
 	for _, m := range w.machines {
 		switch {
-		case m.joined() && !used[m].FitsIn(m.kind.Allocatable):
-			w.broken("room", nil, nil, "pods on %s want %s and there is %s", m.claim, used[m], m.kind.Allocatable)
+		case m.joined() && !used[m].FitsIn(m.instanceType.Allocatable):
+			w.broken("room", nil, nil, "pods on %s want %s and there is %s", m.claim, used[m], m.instanceType.Allocatable)
 		case m.tainted() && !m.deleted() && w.now.Sub(m.taintedAt) > closedMost:
 			w.broken("leak", nil, nil, "%s is closed for %s and does not go", m.claim, w.now.Sub(m.taintedAt))
 		case !m.started() && !m.deleted() && w.now.Sub(m.orderedAt) > orderMost:
@@ -162,7 +162,7 @@ func (c *checks) needed(w *World, m *machine) {
 	}
 	ordered := 0
 	for _, x := range append(slices.Clone(w.machines), m) {
-		if !x.joined() && !x.deleted() && w.now.Sub(x.orderedAt) < joinsWithin && slices.ContainsFunc(w.control.boughtFor[x.claim], func(uid string) bool { return needs[uid] }) {
+		if !x.joined() && !x.deleted() && w.now.Sub(x.orderedAt) < joinsWithin && slices.ContainsFunc(w.control.launchedFor[x.claim], func(uid string) bool { return needs[uid] }) {
 			ordered++
 		}
 	}
@@ -240,7 +240,7 @@ func (w *World) lacksHomes(v *move) string {
 	if len(v.launches()) > 0 {
 		return ""
 	}
-	r := place.Removal{Nodes: map[string]bool{}, Pods: map[string]bool{}, Seats: v.seats}
+	r := place.Removal{Nodes: map[string]bool{}, Pods: map[string]bool{}, Targets: v.targets}
 	for _, l := range v.leaving {
 		r.Nodes[l.Node] = true
 		if l.gone || l.machine.tooOld(w.now) {

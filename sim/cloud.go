@@ -14,17 +14,17 @@ import (
 
 // How long the cloud takes.
 const (
-	shortFor   = 3 * time.Minute  // what could not be bought is not offered again for so long
-	joinsIn    = 15 * time.Minute // a machine that has not joined by then is given up
-	noticeFor  = 2 * time.Minute  // between the word that a spot machine is taken and its end
-	endsWithin = 40 * time.Second // a machine that is given back is gone
+	shortFor               = 3 * time.Minute  // what could not be launched is not offered again for so long
+	joinsIn                = 15 * time.Minute // a machine that has not joined by then is given up
+	interruptionMessageFor = 2 * time.Minute  // between the word that a spot machine is taken and its end
+	endsWithin             = 40 * time.Second // a machine that is given back is gone
 )
 
-// cloud sells machines.
+// cloud offers machines.
 type cloud struct {
 	world      *World
 	chance     *rand.Rand
-	catalogues []*cluster.Catalogue // as the controller is told, by pool.class: they sell the same, which has more or less for pods
+	catalogues []*cluster.Catalogue // as the controller is told, by pool.class: they offer the same, which has more or less for pods
 	short      []choice             // what cannot be had, told or not
 	slow       bool                 // machines take ten times as long as usual
 	spot       SpotMarket
@@ -34,17 +34,17 @@ type cloud struct {
 
 // choice is one offer of a kind.
 type choice struct {
-	kind  cluster.Kind
-	offer cluster.Offer
+	instanceType cluster.InstanceType
+	offering     cluster.Offering
 }
 
 func (c choice) same(d choice) bool {
-	return c.kind.Name == d.kind.Name && c.offer.Zone == d.offer.Zone && c.offer.Option == d.offer.Option
+	return c.instanceType.Name == d.instanceType.Name && c.offering.Zone == d.offering.Zone && c.offering.Option == d.offering.Option
 }
 
 // machine is a claim, with its machine and its node as far as these are there.
 type machine struct {
-	choice              // what was bought
+	choice              // what was launched
 	claim        string // and the node's name
 	pool         *pool
 	revision     int          // of the pool when it was ordered
@@ -73,11 +73,11 @@ type machine struct {
 	gone         bool
 }
 
-func (m *machine) bought() bool  { return !m.launchedAt.IsZero() && !m.gone }
-func (m *machine) joined() bool  { return !m.joinedAt.IsZero() && !m.gone }
-func (m *machine) started() bool { return !m.startedAt.IsZero() && !m.gone }
-func (m *machine) tainted() bool { return !m.taintedAt.IsZero() }
-func (m *machine) deleted() bool { return !m.deletedAt.IsZero() }
+func (m *machine) launched() bool { return !m.launchedAt.IsZero() && !m.gone }
+func (m *machine) joined() bool   { return !m.joinedAt.IsZero() && !m.gone }
+func (m *machine) started() bool  { return !m.startedAt.IsZero() && !m.gone }
+func (m *machine) tainted() bool  { return !m.taintedAt.IsZero() }
+func (m *machine) deleted() bool  { return !m.deletedAt.IsZero() }
 
 // tooOld reports whether the node goes whether its pods have a place or not.
 func (m *machine) tooOld(now time.Time) bool {
@@ -91,7 +91,7 @@ func (m *machine) open() bool {
 
 // labels are those of the node.
 func (m *machine) labels() constraint.Labels {
-	return m.pool.Labels.Merge(m.launch.Labels).Merge(m.kind.Labels).Merge(m.offer.Labels).With(cluster.LabelHostname, m.claim).
+	return m.pool.Labels.Merge(m.launch.Labels).Merge(m.instanceType.Labels).Merge(m.offering.Labels).With(cluster.LabelHostname, m.claim).
 		With("karpenter.sh/registered", "true").With("karpenter.sh/initialized", "true")
 }
 
@@ -101,14 +101,14 @@ func (c *cloud) order(m *machine) {
 	w.machines = append(w.machines, m)
 	w.say("ordered %s of %s: %s in %s, %s", m.claim, m.pool.ID, m.launch.Choice.Kind, m.launch.Choice.Zone, m.launch.Choice.Option)
 	w.changed()
-	w.after(time.Second+c.upTo(3*time.Second), func() { c.buy(m) })
+	w.after(time.Second+c.upTo(3*time.Second), func() { c.launch(m) })
 }
 
 func (c *cloud) upTo(d time.Duration) time.Duration { return time.Duration(c.chance.Int64N(int64(d))) }
 
-// buy launches the cheapest machine that the claim allows or, where that is a
+// launch launches the cheapest machine that the claim allows or, where that is a
 // spot machine, sometimes another.
-func (c *cloud) buy(m *machine) {
+func (c *cloud) launch(m *machine) {
 	w := c.world
 	if m.gone || m.deleted() {
 		return
@@ -117,24 +117,24 @@ func (c *cloud) buy(m *machine) {
 	had := slices.DeleteFunc(slices.Clone(all), c.isShort)
 	if len(had) == 0 {
 		w.say("%s cannot be had", m.claim)
-		c.tell(all)
+		c.report(all)
 		w.remove(m)
 		return
 	}
 	m.choice = had[0]
-	if m.offer.Option == cluster.Spot && c.chance.IntN(4) == 0 { // of spot machines it sells those it has most of
+	if m.offering.Option == cluster.Spot && c.chance.IntN(4) == 0 { // of spot machines it offers those it has most of
 		m.choice = had[c.chance.IntN(len(had))]
 	}
-	if m.kind.Name != m.launch.Choice.Kind {
+	if m.instanceType.Name != m.launch.Choice.Kind {
 		w.disturbed() // there is more room than was planned for, or other
 	}
 	m.launchedAt = w.now
-	w.checks.meter.Bought++
-	w.say("%s is %s in %s, %s", m.claim, m.kind.Name, m.offer.Zone, m.offer.Option)
+	w.checks.meter.Launched++
+	w.say("%s is %s in %s, %s", m.claim, m.instanceType.Name, m.offering.Zone, m.offering.Option)
 	w.changed()
 	c.expose(m)
 	w.after(joinsIn, func() {
-		if m.bought() && !m.joined() {
+		if m.launched() && !m.joined() {
 			w.say("%s never joined", m.claim)
 			w.remove(m)
 		}
@@ -153,14 +153,14 @@ func (c *cloud) buy(m *machine) {
 // allowed lists what a claim may become, the cheapest first.
 func (c *cloud) allowed(p *pool, rs constraint.Requirements) []choice {
 	var out []choice
-	for _, k := range c.catalogues[p.class].Kinds {
-		for _, o := range k.Offers {
+	for _, k := range c.catalogues[p.class].InstanceTypes {
+		for _, o := range k.Offerings {
 			if _, ok := rs.Allow(k.Labels.Merge(o.Labels)); ok || onlyOthers(rs, k.Labels.Merge(o.Labels)) {
 				out = append(out, choice{k, o})
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b choice) int { return cmp.Compare(a.offer.Price, b.offer.Price) })
+	slices.SortStableFunc(out, func(a, b choice) int { return cmp.Compare(a.offering.Price, b.offering.Price) })
 	return out
 }
 
@@ -173,14 +173,14 @@ func onlyOthers(rs constraint.Requirements, labels constraint.Labels) bool {
 func (c *cloud) isShort(x choice) bool { return slices.ContainsFunc(c.short, x.same) }
 
 // tell lets the controller know what could not be had, for a while.
-func (c *cloud) tell(short []choice) {
-	c.offer(short, false)
-	c.world.after(shortFor, func() { c.offer(short, true) })
+func (c *cloud) report(short []choice) {
+	c.offering(short, false)
+	c.world.after(shortFor, func() { c.offering(short, true) })
 }
 
-func (c *cloud) offer(list []choice, available bool) {
+func (c *cloud) offering(list []choice, available bool) {
 	for i, before := range c.catalogues {
-		c.catalogues[i] = edited(before, func(k *cluster.Kind, o *cluster.Offer) {
+		c.catalogues[i] = edited(before, func(k *cluster.InstanceType, o *cluster.Offering) {
 			if slices.ContainsFunc(list, choice{*k, *o}.same) {
 				o.Available = available
 			}
@@ -190,13 +190,13 @@ func (c *cloud) offer(list []choice, available bool) {
 }
 
 // edited is a catalogue whose offers are others.
-func edited(c *cluster.Catalogue, edit func(*cluster.Kind, *cluster.Offer)) *cluster.Catalogue {
-	out := &cluster.Catalogue{Revision: c.Revision + 1, Disk: c.Disk, Kinds: slices.Clone(c.Kinds)}
-	for i := range out.Kinds {
-		k := &out.Kinds[i]
-		k.Offers = slices.Clone(k.Offers)
-		for j := range k.Offers {
-			edit(k, &k.Offers[j])
+func edited(c *cluster.Catalogue, edit func(*cluster.InstanceType, *cluster.Offering)) *cluster.Catalogue {
+	out := &cluster.Catalogue{Revision: c.Revision + 1, Disk: c.Disk, InstanceTypes: slices.Clone(c.InstanceTypes)}
+	for i := range out.InstanceTypes {
+		k := &out.InstanceTypes[i]
+		k.Offerings = slices.Clone(k.Offerings)
+		for j := range k.Offerings {
+			edit(k, &k.Offerings[j])
 		}
 	}
 	return out
@@ -205,7 +205,7 @@ func edited(c *cluster.Catalogue, edit func(*cluster.Kind, *cluster.Offer)) *clu
 // join registers the machine's node, which starts a moment later.
 func (c *cloud) join(m *machine) {
 	w := c.world
-	if !m.bought() || m.deleted() {
+	if !m.launched() || m.deleted() {
 		return
 	}
 	m.joinedAt, m.changedAt = w.now, w.now
@@ -281,7 +281,7 @@ func (c *cloud) holds(m *machine) bool {
 // hasDomain reports whether a node of the group has the value that a machine on
 // order will bring.
 func (w *World) hasDomain(j plan.Join, of *machine) bool {
-	if j.Key == "" || !of.bought() {
+	if j.Key == "" || !of.launched() {
 		return false
 	}
 	value, _ := of.labels().Get(j.Key)
@@ -298,9 +298,9 @@ func (w *World) hasDomain(j plan.Join, of *machine) bool {
 func (c *cloud) interrupt(m *machine) {
 	w := c.world
 	w.say("%s is taken back", m.claim)
-	m.endsAt = w.now.Add(noticeFor)
+	m.endsAt = w.now.Add(interruptionMessageFor)
 	w.delete(m, false)
-	w.after(noticeFor, func() { w.remove(m) })
+	w.after(interruptionMessageFor, func() { w.remove(m) })
 }
 
 // remove ends a claim, its machine and its node.

@@ -15,7 +15,7 @@ import (
 const (
 	window     = time.Second      // pods that come together are planned for together
 	restFor    = 5 * time.Second  // between two plans
-	lookEvery  = time.Minute      // with nothing else to wake it, while pods wait
+	checkEvery = time.Minute      // with nothing else to wake it, while pods wait
 	idleEvery  = time.Minute      // and while none do: what is worth its trouble changes with time
 	keptFor    = 10 * time.Second // a node whose move was given up is left alone
 	writeTakes = 80 * time.Millisecond
@@ -36,7 +36,7 @@ type controller struct {
 	fresh       bool // it has not planned yet
 	wakeAt      time.Time
 	orders      []*machine // not seen in a snapshot yet
-	boughtFor   cluster.Ordered
+	launchedFor cluster.Ordered
 	moves       []*move              // under way
 	leaving     map[string]bool      // nodes of moves under way, and those that were let go
 	kept        map[string]time.Time // nodes, until when
@@ -113,7 +113,7 @@ func (c *controller) plan(seen *cluster.Snapshot) {
 func (c *controller) wake(s *cluster.Snapshot) {
 	at := s.Now.Add(idleEvery)
 	if len(s.Waiting) > 0 {
-		at = s.Now.Add(lookEvery)
+		at = s.Now.Add(checkEvery)
 	}
 	if every := c.world.AskEvery; every > 0 {
 		at = s.Now.Add(every)
@@ -143,7 +143,7 @@ func (c *controller) carryOut(s *cluster.Snapshot, p *plan.Plan) {
 		}
 	}
 	for _, x := range p.Withdrawals {
-		if m := w.machineOf(x.Claim); m != nil && !m.bought() {
+		if m := w.machineOf(x.Claim); m != nil && !m.launched() {
 			c.withdrawn[x.Claim] = true
 			if !c.write(func() { w.say("%s is withdrawn", m.claim); w.remove(m) }) {
 				return
@@ -168,7 +168,7 @@ func (c *controller) claim(l *plan.Launch) *machine {
 	c.claims++
 	m := &machine{claim: fmt.Sprintf("%s-%04d", l.Pool.Name, c.claims), pool: w.pools[at], revision: w.pools[at].revision, launch: l, orderedAt: w.now}
 	for _, p := range l.Pods {
-		c.boughtFor[m.claim] = append(c.boughtFor[m.claim], p.UID)
+		c.launchedFor[m.claim] = append(c.launchedFor[m.claim], p.UID)
 	}
 	c.orders = append(c.orders, m)
 	return m
@@ -188,8 +188,8 @@ func (c *controller) create(m *machine) {
 // holdsBack reports whether a pod stays on a machine that is taken away: until a plan knows of that, and then until
 // there is room for it.
 func (c *controller) holdsBack(p *pod, m *machine) bool {
-	if c.knownAt.Before(m.endsAt.Add(-noticeFor)) {
-		return c.world.now.Before(m.endsAt.Add(-noticeFor / 2))
+	if c.knownAt.Before(m.endsAt.Add(-interruptionMessageFor)) {
+		return c.world.now.Before(m.endsAt.Add(-interruptionMessageFor / 2))
 	}
 	return slices.ContainsFunc(c.holds, func(h plan.Hold) bool {
 		return c.world.now.Before(h.Until) && slices.ContainsFunc(h.Pods, func(q cluster.Pod) bool { return q.UID == p.UID })

@@ -25,9 +25,9 @@ func (w *World) record(course *[]Moment) {
 func (w *World) moment() Moment {
 	out := Moment{At: w.now.Sub(w.began), Evictions: w.checks.meter.Evictions}
 	for _, m := range w.machines {
-		if m.bought() && !m.ends {
+		if m.launched() && !m.ends {
 			out.Nodes++
-			out.DollarsPerHour += float64(m.offer.Price) / 1e6
+			out.DollarsPerHour += float64(m.offering.Price) / 1e6
 		}
 	}
 	for _, p := range w.pods {

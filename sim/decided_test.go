@@ -9,6 +9,6 @@ import (
 // decided is a whole plan, made without a search for cheaper machines.
 func decided(s *cluster.Snapshot) plan.Plan {
 	effort := decide.Quick()
-	effort.Retire = decide.RetireQuestions
+	effort.Disruption = decide.DisruptionQuestions
 	return decide.Decide(s, decide.Policy{}, effort)
 }

@@ -33,26 +33,26 @@ func (c *checks) planned(w *World, s *cluster.Snapshot, p *plan.Plan) {
 	}
 }
 
-// sparesDeleted looks whether nothing is bought from pools that are being deleted,
+// sparesDeleted looks whether nothing is launched from pools that are being deleted,
 // and no pod moves to a node of one for the sake of its own.
 func (w *World) sparesDeleted(s *cluster.Snapshot, p *plan.Plan) {
 	deleted := map[string]bool{}
 	for i := range s.Nodes {
 		deleted[s.Nodes[i].Name] = s.Nodes[i].Drifted == cluster.PoolDeleted
 	}
-	bought := slices.Clone(p.Launches)
+	launched := slices.Clone(p.Launches)
 	for i := range p.Moves {
 		m := &p.Moves[i]
-		bought = append(bought, m.Launches...)
+		launched = append(launched, m.Launches...)
 		for _, to := range m.Placements {
 			if to.On == plan.OnNode && deleted[to.Target] {
 				w.broken("decision", s, p, "%s moves from %s to %s, whose pool is being deleted", to.Pod.Name, m.Removals[0].Node, to.Target)
 			}
 		}
 	}
-	for i := range bought {
-		if pool, found := s.Pool(bought[i].Pool); !found || pool.NotReady != "" {
-			w.broken("decision", s, p, "%s is bought from %s, which may buy nothing", bought[i].Name, bought[i].Pool)
+	for i := range launched {
+		if pool, found := s.Pool(launched[i].Pool); !found || pool.NotReady != "" {
+			w.broken("decision", s, p, "%s is bought from %s, which may buy nothing", launched[i].Name, launched[i].Pool)
 		}
 	}
 }

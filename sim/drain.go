@@ -8,9 +8,9 @@ import (
 
 // How a node goes once its claim is deleted.
 const (
-	evictEvery = 2 * time.Second // evictions that were refused are tried again
-	settleFor  = 5 * time.Second // after the last pod, for those that were bound just before
-	standsFor  = time.Minute     // a pod that has been ending for longer is not waited for
+	evictEvery   = 2 * time.Second // evictions that were refused are tried again
+	stabilizeFor = 5 * time.Second // after the last pod, for those that were bound just before
+	standsFor    = time.Minute     // a pod that has been ending for longer is not waited for
 )
 
 // delete deletes a claim: its node is drained and given back.
@@ -30,7 +30,7 @@ func (w *World) delete(m *machine, voluntary bool) {
 			return 0, false
 		}
 		if w.drain(m) {
-			w.after(settleFor, func() { w.end(m) })
+			w.after(stabilizeFor, func() { w.end(m) })
 			return 0, false
 		}
 		return evictEvery, true

@@ -32,7 +32,7 @@ func emptyWorld(o Options) *World {
 	return w
 }
 
-// drawCatalogue draws what the cloud sells: sizes that double, at prices that do
+// drawCatalogue draws what the cloud offers: sizes that double, at prices that do
 // so more or less.
 func (w *World) drawCatalogue() {
 	r := w.chance("catalogue")
@@ -45,7 +45,7 @@ func (w *World) drawCatalogue() {
 		for size := int64(2); size <= 16; size *= 2 {
 			name := fmt.Sprintf("%s%02d", family.name, size)
 			has := quantity.Resources{CPU: quantity.MilliCPU(1000 * size), Memory: quantity.Bytes(family.memory*size) * quantity.GiB, Pods: 10 + 5*size}
-			k := cluster.Kind{Name: name, Capacity: has, Allocatable: has.Sub(quantity.Resources{CPU: 100, Memory: quantity.GiB / 2}),
+			k := cluster.InstanceType{Name: name, Capacity: has, Allocatable: has.Sub(quantity.Resources{CPU: 100, Memory: quantity.GiB / 2}),
 				Labels: constraint.NewLabels(map[string]string{cluster.LabelInstanceType: name, cluster.LabelArch: "amd64"})}
 			perCore := 30_000 + 4_000*family.memory + r.Int64N(4_000)
 			for _, zone := range zones {
@@ -54,11 +54,11 @@ func (w *World) drawCatalogue() {
 					if option == cluster.Spot {
 						price = price * quantity.MicroUSDPerHour(25+r.IntN(40)) / 100
 					}
-					k.Offers = append(k.Offers, cluster.Offer{Zone: zone, Option: option, Price: price, Priced: true, Available: true,
+					k.Offerings = append(k.Offerings, cluster.Offering{Zone: zone, Option: option, Price: price, Priced: true, Available: true,
 						Labels: constraint.NewLabels(map[string]string{cluster.LabelZone: zone, cluster.LabelCapacityType: string(option)})})
 				}
 			}
-			c.Kinds = append(c.Kinds, k)
+			c.InstanceTypes = append(c.InstanceTypes, k)
 		}
 	}
 	w.cloud.catalogues = []*cluster.Catalogue{c}

@@ -18,8 +18,8 @@ func (w *World) cloudFaults() {
 	w.trouble("shortage", 2, 5*time.Minute, 30*time.Minute, func(r *rand.Rand) {
 		w.cloud.short = nil
 		oneIn, zone := 2+r.IntN(4), zones[r.IntN(len(zones))]
-		for _, k := range w.cloud.catalogues[0].Kinds {
-			for _, o := range k.Offers {
+		for _, k := range w.cloud.catalogues[0].InstanceTypes {
+			for _, o := range k.Offerings {
 				if o.Option == cluster.Spot && oneIn == 2 || o.Zone == zone && oneIn < 4 || r.IntN(oneIn) == 0 {
 					w.cloud.short = append(w.cloud.short, choice{k, o})
 				}
@@ -28,7 +28,7 @@ func (w *World) cloudFaults() {
 	})
 	w.trouble("slow boots", 4, 10*time.Minute, 30*time.Minute, func(*rand.Rand) { w.cloud.slow = !w.cloud.slow })
 	w.trouble("interruption", 2, 8*time.Minute, 30*time.Minute, func(r *rand.Rand) {
-		if m := w.any(r, func(m *machine) bool { return m.bought() && m.offer.Option == cluster.Spot }); m != nil {
+		if m := w.any(r, func(m *machine) bool { return m.launched() && m.offering.Option == cluster.Spot }); m != nil {
 			w.cloud.interrupt(m)
 		}
 	})

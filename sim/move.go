@@ -13,8 +13,8 @@ import (
 
 // How moves are carried out, as the product does it.
 const (
-	tellsFor    = 5 * time.Second // the scheduler has seen the taint by then
-	patienceFor = 10 * time.Minute
+	reportsFor  = 5 * time.Second // the scheduler has seen the taint by then
+	timeoutFor  = 10 * time.Minute
 	awaitEvery  = time.Second
 	rereadEvery = 10 * time.Second // while the API server does not answer
 )
@@ -27,7 +27,7 @@ type move struct {
 	claims   []*machine // in their place
 	ordered  bool
 	until    time.Time
-	seats    map[string]string // by UID of a pod: node or claim
+	targets  map[string]string // by UID of a pod: node or claim
 	admitted bool              // it counts for the budgets of its pools
 	begunAt  time.Time         // by this life of the controller
 	alone    bool              // its node is too old and goes though no machine came in its place
@@ -71,7 +71,7 @@ func (c *controller) begin(s *cluster.Snapshot, m *plan.Move) {
 }
 
 func (c *controller) start(s *cluster.Snapshot, m plan.Move) {
-	v := &move{Move: m, basis: s, begunAt: c.world.now, until: c.world.now.Add(patienceFor)}
+	v := &move{Move: m, basis: s, begunAt: c.world.now, until: c.world.now.Add(timeoutFor)}
 	c.begun++
 	names := map[string]string{}
 	var old []string
@@ -89,12 +89,12 @@ func (c *controller) start(s *cluster.Snapshot, m plan.Move) {
 			return
 		}
 		c.orders = slices.DeleteFunc(c.orders, func(o *machine) bool { return o == x }) // it counts with the move
-		c.boughtFor[x.claim] = nil
+		c.launchedFor[x.claim] = nil
 		x.replaces, x.ofMove, x.waits, x.payback, x.move = old, len(m.Launches), true, m.Payback, c.begun
 		v.claims = append(v.claims, x)
 		names[m.Launches[i].Name] = x.claim
 	}
-	v.takeSeats(names)
+	v.takeTargets(names)
 	for _, r := range v.Removals {
 		c.leaving[r.Node] = true
 	}
@@ -107,7 +107,7 @@ func (c *controller) start(s *cluster.Snapshot, m plan.Move) {
 func (c *controller) taint(v *move, at int) {
 	w := c.world
 	if at == len(v.leaving) {
-		c.later(tellsFor, func() { c.confirm(v, func() { c.replace(v) }) })
+		c.later(reportsFor, func() { c.confirm(v, func() { c.replace(v) }) })
 		return
 	}
 	c.later(writeTakes, func() {
@@ -278,13 +278,13 @@ func (c *controller) await(v *move) {
 func (c *controller) without(v *move, why string) {
 	w := c.world
 	tooOld := func(r *leaver) bool { return r.Reason == plan.Expired && r.machine.tooOld(w.now) }
-	if w.now.Before(v.begunAt.Add(patienceFor)) || !slices.ContainsFunc(v.leaving, tooOld) {
+	if w.now.Before(v.begunAt.Add(timeoutFor)) || !slices.ContainsFunc(v.leaving, tooOld) {
 		c.giveUp(v, why)
 		return
 	}
 	w.say("%s goes alone: %s", v, why)
 	w.checks.meter.Alone++
-	v.alone, v.until = true, w.now.Add(patienceFor)
+	v.alone, v.until = true, w.now.Add(timeoutFor)
 	c.confirm(v, func() { c.letGo(v) })
 }
 

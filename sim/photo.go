@@ -54,8 +54,8 @@ func (w *World) photo() *cluster.Snapshot {
 }
 
 func (w *World) node(m *machine) cluster.Node {
-	n := cluster.Node{Name: m.claim, Claim: m.claim, Pool: m.pool.ID, MachineID: m.claim, Labels: m.labels(), Allocatable: m.kind.Allocatable, Capacity: m.kind.Capacity,
-		Price: m.offer.Price, CreatedAt: m.orderedAt, ExpiresAt: m.expiresAt, EndsAt: m.endsAt, ChangedAt: m.changedAt, Ready: m.ready, Initialized: m.started(),
+	n := cluster.Node{Name: m.claim, Claim: m.claim, Pool: m.pool.ID, MachineID: m.claim, Labels: m.labels(), Allocatable: m.instanceType.Allocatable, Capacity: m.instanceType.Capacity,
+		Price: m.offering.Price, CreatedAt: m.orderedAt, ExpiresAt: m.expiresAt, EndsAt: m.endsAt, ChangedAt: m.changedAt, Ready: m.ready, Initialized: m.started(),
 		Deleting: m.deleted() || m.tainted(), MachineEnds: m.ends, DoNotDisrupt: m.doNotDisrupt, HasGrace: m.pool.grace > 0}
 	if m.started() {
 		n.QuietSince = later(m.startedAt, m.changedAt)
@@ -85,10 +85,10 @@ func later(a, b time.Time) time.Time {
 
 func (w *World) machine(m *machine) cluster.Machine {
 	out := cluster.Machine{Claim: m.claim, Pool: m.pool.ID, Taints: m.pool.Taints, Labels: m.pool.Labels.Merge(m.launch.Labels), Requirements: m.launch.Requirements,
-		CreatedAt: m.orderedAt, Launched: m.bought(), Deleting: m.deleted(), Planned: len(m.replaces) == 0, Replacement: len(m.replaces) > 0}
-	if m.bought() {
-		out.Labels = out.Labels.Merge(m.kind.Labels).Merge(m.offer.Labels)
-		out.Allocatable, out.Capacity = m.kind.Allocatable, m.kind.Capacity
+		CreatedAt: m.orderedAt, Launched: m.launched(), Deleting: m.deleted(), Planned: len(m.replaces) == 0, Replacement: len(m.replaces) > 0}
+	if m.launched() {
+		out.Labels = out.Labels.Merge(m.instanceType.Labels).Merge(m.offering.Labels)
+		out.Allocatable, out.Capacity = m.instanceType.Allocatable, m.instanceType.Capacity
 		return out
 	}
 	out.Allocatable, out.Capacity = w.span(m.pool, m.launch.Requirements)
@@ -99,9 +99,9 @@ func (w *World) machine(m *machine) cluster.Machine {
 // what a claim may become.
 func (w *World) span(p *pool, rs constraint.Requirements) (least, most quantity.Resources) {
 	first := true
-	kinds := w.cloud.catalogues[p.class].Kinds
-	for i := range kinds {
-		k := &kinds[i]
+	instanceTypes := w.cloud.catalogues[p.class].InstanceTypes
+	for i := range instanceTypes {
+		k := &instanceTypes[i]
 		if !rs.Get(cluster.LabelInstanceType).Allows(k.Name) {
 			continue
 		}

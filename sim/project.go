@@ -32,7 +32,7 @@ func (c *controller) project(seen *cluster.Snapshot) *cluster.Snapshot {
 			n.DoNotDisrupt = true
 		}
 	}
-	c.boughtFor.Name(&out)
+	c.launchedFor.Name(&out)
 	c.closeNodes(&out)
 	out.Sort()
 	return &out
@@ -81,39 +81,39 @@ func (c *controller) closeNodes(s *cluster.Snapshot) {
 
 // sit shows a pod where the move puts it; false: nowhere.
 func (v *move) sit(s *cluster.Snapshot, p cluster.Pod) bool {
-	if to, known := v.seats[p.UID]; known {
-		return seat(s, p, to, false)
+	if to, known := v.targets[p.UID]; known {
+		return target(s, p, to, false)
 	}
-	return slices.ContainsFunc(v.claims, func(m *machine) bool { return seat(s, p, m.claim, true) })
+	return slices.ContainsFunc(v.claims, func(m *machine) bool { return target(s, p, m.claim, true) })
 }
 
-func seat(s *cluster.Snapshot, p cluster.Pod, target string, roomy bool) bool {
+func target(s *cluster.Snapshot, p cluster.Pod, target string, roomy bool) bool {
 	p.Returns = true
 	for i := range s.Nodes {
 		if n := &s.Nodes[i]; n.Name == target && !n.Deleting && (!roomy || p.Shape.Requests.FitsIn(feasibility.Free(n, s.Daemons))) {
 			p = p.MovedTo(n.Name)
 			n.Pods = append(slices.Clip(n.Pods), p)
-			n.BoughtFor = append(n.BoughtFor, p)
+			n.LaunchedFor = append(n.LaunchedFor, p)
 			return true
 		}
 	}
 	for i := range s.Machines {
 		if m := &s.Machines[i]; m.Claim == target && !m.Deleting && (!roomy || p.Shape.Requests.FitsIn(m.Allocatable)) {
 			m.Allocatable = m.Allocatable.Sub(p.Shape.Requests)
-			m.BoughtFor = append(m.BoughtFor, p)
+			m.LaunchedFor = append(m.LaunchedFor, p)
 			return true
 		}
 	}
 	return false
 }
 
-// takeSeats notes where pods are to go, by UID.
-func (v *move) takeSeats(names map[string]string) {
-	v.seats = map[string]string{}
+// takeTargets notes where pods are to go, by UID.
+func (v *move) takeTargets(names map[string]string) {
+	v.targets = map[string]string{}
 	for _, p := range v.Placements {
-		v.seats[p.Pod.UID] = p.Target
+		v.targets[p.Pod.UID] = p.Target
 		if p.On == plan.OnLaunch {
-			v.seats[p.Pod.UID] = names[p.Target]
+			v.targets[p.Pod.UID] = names[p.Target]
 		}
 	}
 }

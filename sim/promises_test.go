@@ -30,7 +30,7 @@ type scene struct {
 }
 
 func newScene() *scene {
-	w := emptyWorld(Options{Decide: onlyTold})
+	w := emptyWorld(Options{Decide: onlyReported})
 	w.drawCatalogue()
 	w.now = w.began.Add(3 * time.Hour)
 	c := &scene{World: w, web: &work{name: "web", want: 3, shape: w.shape("web", quantity.Resources{CPU: 500, Memory: quantity.GiB, Pods: 1})}}
@@ -41,16 +41,16 @@ func newScene() *scene {
 	c.pod("web-2", c.b)
 	c.pod("web-3", nil)
 	c.more = &machine{claim: "more", pool: c.pool, launch: &plan.Launch{}, orderedAt: w.now}
-	w.control.boughtFor = cluster.Ordered{"more": {"web-3"}}
+	w.control.launchedFor = cluster.Ordered{"more": {"web-3"}}
 	gone := plan.Removal{Node: "a", Claim: "a", Pool: c.pool.ID, Reason: plan.Underutilized}
 	c.move = &move{Move: plan.Move{Removals: []plan.Removal{gone}, Saves: 1}, leaving: []*leaver{{Removal: gone, machine: c.a}}}
-	c.plan = &plan.Plan{Moves: []plan.Move{c.move.Move}, Unplaced: onlyTold(w.photo()).Unplaced}
+	c.plan = &plan.Plan{Moves: []plan.Move{c.move.Move}, Unplaced: onlyReported(w.photo()).Unplaced}
 	c.a.voluntary, c.a.reason, c.a.with = true, plan.Underutilized, c.move
 	return c
 }
 
-// onlyTold asks for nothing, and says of every pod that waits that it has no place.
-func onlyTold(s *cluster.Snapshot) (p plan.Plan) {
+// onlyReported asks for nothing, and says of every pod that waits that it has no place.
+func onlyReported(s *cluster.Snapshot) (p plan.Plan) {
 	for i := range s.Waiting {
 		p.Unplaced = append(p.Unplaced, plan.Unplaced{Pods: s.Waiting[i : i+1]})
 	}
@@ -60,8 +60,8 @@ func onlyTold(s *cluster.Snapshot) (p plan.Plan) {
 // node adds one that has started an hour ago.
 func (c *scene) node(name string) *machine {
 	at := c.now.Add(-time.Hour)
-	kind := c.cloud.catalogues[0].Kinds[0]
-	m := &machine{claim: name, pool: c.pool, launch: &plan.Launch{}, choice: choice{kind, kind.Offers[0]}, ready: true,
+	instanceType := c.cloud.catalogues[0].InstanceTypes[0]
+	m := &machine{claim: name, pool: c.pool, launch: &plan.Launch{}, choice: choice{instanceType, instanceType.Offerings[0]}, ready: true,
 		orderedAt: at, launchedAt: at, joinedAt: at, startedAt: at, changedAt: at}
 	c.machines = append(c.machines, m)
 	return m
@@ -91,7 +91,7 @@ func anyEvent(c *scene)  { c.World.check() }
 func ordering(c *scene)  { c.checks.ordering(c.World, c.more) }
 func lettingGo(c *scene) { c.checks.lettingGo(c.World, c.move) }
 func evicting(c *scene)  { c.checks.evicting(c.World, c.onA, c.a) }
-func settled(c *scene)   { c.checks.snapshot, c.checks.plan = c.photo(), c.plan; c.World.settled() }
+func stable(c *scene)    { c.checks.snapshot, c.checks.plan = c.photo(), c.plan; c.World.stable() }
 func planned(c *scene) {
 	if c.snapshot == nil {
 		c.snapshot = c.photo()
@@ -100,10 +100,10 @@ func planned(c *scene) {
 }
 
 // settling waits for an end of what who decides asks for.
-func settling(c *scene) {
+func stabilizing(c *scene) {
 	c.still = true
 	c.control.live()
-	c.World.settle()
+	c.World.stabilize()
 }
 
 // Every promise that simulations look at is noticed when that one is broken, and
@@ -126,7 +126,7 @@ func TestBrokenPromisesAreNoticed(t *testing.T) {
 		}, "twice: b and more replace the same of [x a]"},
 		"two machines are bought for one pod": {ordering, func(c *scene) {
 			c.machines = append(c.machines, &machine{claim: "first", pool: c.pool, launch: &plan.Launch{}, orderedAt: c.now.Add(-time.Minute)})
-			c.control.boughtFor["first"] = []string{"web-3"}
+			c.control.launchedFor["first"] = []string{"web-3"}
 		}, "twice: with more there are 2 machines on order for 1 pods"},
 
 		"a node goes in a freeze":                  {lettingGo, func(c *scene) { c.frozen = "audit" }, "freeze: a goes in a freeze"},
@@ -135,17 +135,17 @@ func TestBrokenPromisesAreNoticed(t *testing.T) {
 		"a pod goes whose budget allows nothing":   {lettingGo, (*scene).protect, "pdb: the budget of web-1 allows no eviction and a goes"},
 		"a node goes while its schedule is closed": {lettingGo, func(c *scene) { c.pool.opensAt = c.now.Add(1) }, "budget: 1 nodes of NodePool/p go or are not ready, and 0 may"},
 		"more nodes go than may":                   {lettingGo, func(c *scene) { c.node("third").deletedAt = c.now }, "budget: 2 nodes of NodePool/p go or are not ready, and 1 may"},
-		"a pod goes that has no other place":       {lettingGo, func(c *scene) { c.b.kind.Allocatable.CPU = 900 }, "home: web-1 must leave and has no place"},
+		"a pod goes that has no other place":       {lettingGo, func(c *scene) { c.b.instanceType.Allocatable.CPU = 900 }, "home: web-1 must leave and has no place"},
 
 		"a pod is moved again and again": {evicting, func(c *scene) {
 			c.onA.line.movedAt = []time.Time{c.now.Add(-50 * time.Minute), c.now.Add(-20 * time.Minute)}
 		}, "flapping: web-1 is moved to save money for the 3. time since 50m0s"},
 
-		"no plan is the last one": {settling, func(c *scene) {
+		"no plan is the last one": {stabilizing, func(c *scene) {
 			c.Decide = func(*cluster.Snapshot) plan.Plan { return plan.Plan{Withdrawals: []plan.Withdrawal{{Claim: "nobody"}}} }
 		}, "settling: 33 plans have asked for something in "},
-		"a pod waits in the end and nobody knows why": {settled, func(c *scene) { c.plan.Unplaced = nil }, "settling: web-3 waits and nobody knows why"},
-		"a node is closed in the end":                 {settled, func(c *scene) { c.a.taintedAt = c.now }, "leak: a is left half done"},
+		"a pod waits in the end and nobody knows why": {stable, func(c *scene) { c.plan.Unplaced = nil }, "settling: web-3 waits and nobody knows why"},
+		"a node is closed in the end":                 {stable, func(c *scene) { c.a.taintedAt = c.now }, "leak: a is left half done"},
 
 		"a plan lets a node go twice":             {planned, func(c *scene) { c.plan.Moves = append(c.plan.Moves, c.plan.Moves...) }, "decision: a goes twice"},
 		"a plan lets a node go that is not there": {planned, func(c *scene) { c.plan.Moves[0].Removals[0].Node = "x" }, "decision: x of NodePool/p is not there"},

@@ -39,7 +39,7 @@ type Replicas struct {
 // pods come and go, machines take their time to boot, and the spot market does as it is told.
 type Replay struct {
 	Options
-	Pool cluster.Pool // of all nodes; its catalogue is what the cloud sells
+	Pool cluster.Pool // of all nodes; its catalogue is what the cloud offers
 	// Of the pool's nodes so many may go at once: a number where positive, else
 	// per cent, rounded up.
 	BudgetNodes, BudgetPercent int64
@@ -55,7 +55,7 @@ type Replay struct {
 // Boots draws how long it is from a machine's launch until pods can be bound to its node.
 type Boots func(*rand.Rand) time.Duration
 
-// RuledPool is a pool whose rules may change with time. The catalogues of several sell the same offers.
+// RuledPool is a pool whose rules may change with time. The catalogues of several offer the same offerings.
 type RuledPool struct {
 	cluster.Pool
 	Rules   func(nodes int64, now time.Time) cluster.Policy // what holds now of so many nodes

@@ -13,17 +13,17 @@ import (
 	"github.com/daemok/daemok/sim"
 )
 
-// sizes sells instances of two and of eight cores, for a price by their cores.
+// sizes offers instances of two and of eight cores, for a price by their cores.
 func sizes() *cluster.Catalogue {
 	out := &cluster.Catalogue{Revision: 1}
 	for name, cores := range map[string]int64{"large": 2, "xlarge": 8} {
 		has := quantity.Resources{CPU: quantity.MilliCPU(1000 * cores), Memory: quantity.Bytes(4*cores) * quantity.GiB, Pods: 20}
-		out.Kinds = append(out.Kinds, cluster.Kind{Name: name, Capacity: has, Allocatable: has, Labels: constraint.NewLabels(map[string]string{cluster.LabelInstanceType: name}),
-			Offers: []cluster.Offer{{Zone: "a", Option: cluster.OnDemand, Price: quantity.MicroUSDPerHour(50_000 * cores), Priced: true, Available: true,
+		out.InstanceTypes = append(out.InstanceTypes, cluster.InstanceType{Name: name, Capacity: has, Allocatable: has, Labels: constraint.NewLabels(map[string]string{cluster.LabelInstanceType: name}),
+			Offerings: []cluster.Offering{{Zone: "a", Option: cluster.OnDemand, Price: quantity.MicroUSDPerHour(50_000 * cores), Priced: true, Available: true,
 				Labels: constraint.NewLabels(map[string]string{cluster.LabelZone: "a", cluster.LabelCapacityType: string(cluster.OnDemand)})}}})
 	}
-	if out.Kinds[0].Name != "large" {
-		out.Kinds[0], out.Kinds[1] = out.Kinds[1], out.Kinds[0]
+	if out.InstanceTypes[0].Name != "large" {
+		out.InstanceTypes[0], out.InstanceTypes[1] = out.InstanceTypes[1], out.InstanceTypes[0]
 	}
 	return out
 }
@@ -58,8 +58,8 @@ func TestRulesOfPoolsChangeWithTime(t *testing.T) {
 		t.Fatal(r.Wrong)
 	}
 	at := strings.Index(r.Text, "begin move")
-	if r.Meter.Evictions != 1 || r.Meter.Bought != 2 || at < 0 || !strings.HasPrefix(r.Text[strings.LastIndexByte(r.Text[:at], '\n')+1:], "03:0") {
-		t.Errorf("%d evictions and %d instances; want one of each at the third hour\n%s", r.Meter.Evictions, r.Meter.Bought, r.Text)
+	if r.Meter.Evictions != 1 || r.Meter.Launched != 2 || at < 0 || !strings.HasPrefix(r.Text[strings.LastIndexByte(r.Text[:at], '\n')+1:], "03:0") {
+		t.Errorf("%d evictions and %d instances; want one of each at the third hour\n%s", r.Meter.Evictions, r.Meter.Launched, r.Text)
 	}
 	if most < 1 || most > 2 {
 		t.Errorf("rules are asked about up to %d nodes, want 1 or 2", most)
@@ -70,12 +70,12 @@ func TestRulesOfPoolsChangeWithTime(t *testing.T) {
 func TestNodesOfRuledPoolsExpire(t *testing.T) {
 	none := func(int64, time.Time) cluster.Policy { return cluster.Policy{Never: true} }
 	for name, tt := range map[string]struct {
-		expires time.Duration
-		bought  int
+		expires  time.Duration
+		launched int
 	}{"never": {0, 1}, "after two hours": {2 * time.Hour, 3}, "after one hour": {time.Hour, 5}} {
 		r := oneNode(sim.RuledPool{Rules: none, Expires: tt.expires}, 4).Run()
-		if r.Wrong != nil || r.Meter.Bought != tt.bought {
-			t.Errorf("%s: %d instances, %v; want %d\n%s", name, r.Meter.Bought, r.Wrong, tt.bought, r.Text)
+		if r.Wrong != nil || r.Meter.Launched != tt.launched {
+			t.Errorf("%s: %d instances, %v; want %d\n%s", name, r.Meter.Launched, r.Wrong, tt.launched, r.Text)
 		}
 	}
 }
@@ -85,15 +85,15 @@ func TestNodesOfRuledPoolsExpire(t *testing.T) {
 func TestInterruptedSpotInstancesAreReplacedElsewhere(t *testing.T) {
 	r := oneNode(sim.RuledPool{}, 1)
 	r.Seed, r.Jobs = 2, r.Jobs[1:]
-	for i := range r.Ruled[0].Catalogue.Kinds {
-		k := &r.Ruled[0].Catalogue.Kinds[i]
+	for i := range r.Ruled[0].Catalogue.InstanceTypes {
+		k := &r.Ruled[0].Catalogue.InstanceTypes[i]
 		for _, zone := range []string{"a", "b"} {
-			o := k.Offers[0]
+			o := k.Offerings[0]
 			o.Zone, o.Option = zone, cluster.Spot
 			o.Labels = constraint.NewLabels(map[string]string{cluster.LabelZone: zone, cluster.LabelCapacityType: string(cluster.Spot)})
-			k.Offers = append(k.Offers, o)
+			k.Offerings = append(k.Offerings, o)
 		}
-		k.Offers = k.Offers[1:]
+		k.Offerings = k.Offerings[1:]
 	}
 	r.Ruled[0].Requirements = constraint.NewRequirements(constraint.Requirement{Key: cluster.LabelInstanceType, Set: constraint.Values("large")})
 	r.Spot.Interruptions = func(kind, zone string) float64 {
@@ -103,8 +103,8 @@ func TestInterruptedSpotInstancesAreReplacedElsewhere(t *testing.T) {
 		return 0
 	}
 	got := r.Run()
-	if got.Wrong != nil || got.Meter.Interrupted != 1 || got.Meter.Bought != 2 {
-		t.Fatalf("%d interruptions, %d instances, %v; want 1 and 2\n%s", got.Meter.Interrupted, got.Meter.Bought, got.Wrong, got.Text)
+	if got.Wrong != nil || got.Meter.Interrupted != 1 || got.Meter.Launched != 2 {
+		t.Fatalf("%d interruptions, %d instances, %v; want 1 and 2\n%s", got.Meter.Interrupted, got.Meter.Launched, got.Wrong, got.Text)
 	}
 	at := 0
 	for _, what := range []string{"p-0001 is large in a, spot", "small-1 runs on p-0001", "p-0001 is taken back", "p-0002 is large in b, spot", "p-0002 has started", "small-1 is evicted from p-0001",
@@ -132,7 +132,7 @@ func TestGraceOfRuledPoolsEnds(t *testing.T) {
 }
 
 // Machines may boot as those of a measurement did.
-func TestMachinesBootAsTold(t *testing.T) {
+func TestMachinesBootAsAsked(t *testing.T) {
 	r := oneNode(sim.RuledPool{}, 1)
 	r.Boots = func(*rand.Rand) time.Duration { return 10 * time.Minute }
 	got := r.Run()

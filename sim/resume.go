@@ -26,7 +26,7 @@ func (c *controller) die() {
 func (c *controller) live() {
 	c.dead, c.busy, c.wakeAt, c.bornAt = false, false, time.Time{}, c.world.now
 	c.orders, c.moves, c.holds = nil, nil, nil
-	c.boughtFor, c.leaving, c.kept, c.withdrawn = cluster.Ordered{}, map[string]bool{}, map[string]time.Time{}, map[string]bool{}
+	c.launchedFor, c.leaving, c.kept, c.withdrawn = cluster.Ordered{}, map[string]bool{}, map[string]time.Time{}, map[string]bool{}
 	c.world.say("a controller begins")
 	c.fresh = true // it lists everything before its first plan
 	c.resume()
@@ -86,7 +86,7 @@ func (c *controller) marked() [][]*machine {
 // found puts together what is left of a move, or undoes it and returns nil.
 func (c *controller) found(group []*machine) *move {
 	w := c.world
-	v := &move{claims: group, ordered: true, begunAt: w.now, until: w.now.Add(patienceFor)}
+	v := &move{claims: group, ordered: true, begunAt: w.now, until: w.now.Add(timeoutFor)}
 	went, broken := false, len(group) != group[0].ofMove
 	for _, name := range group[0].replaces {
 		m := w.machineOf(name)

@@ -12,11 +12,11 @@ import (
 
 // How long a world may take to settle once all stands still.
 const (
-	warmFor     = 10 * time.Minute
-	quietFor    = 70 * time.Minute // nothing asked for, and nothing under way
-	settlesIn   = 12 * time.Hour
-	roundsFirst = 20 // plans that ask for something, and so many more for each node
-	roundsEach  = 6
+	warmFor      = 10 * time.Minute
+	quietFor     = 70 * time.Minute // nothing asked for, and nothing under way
+	stabilizesIn = 12 * time.Hour
+	roundsFirst  = 20 // plans that ask for something, and so many more for each node
+	roundsEach   = 6
 )
 
 // Result is what became of a world.
@@ -45,39 +45,39 @@ func Run(o Options) (out Result) {
 	w.until(w.began.Add(warmFor + busyFor))
 	if !w.checks.failed() {
 		w.stand()
-		w.settle()
+		w.stabilize()
 	}
 	return out
 }
 
 // settle waits until nothing is asked for any more, and looks at what is left.
-func (w *World) settle() {
+func (w *World) stabilize() {
 	began := w.now
 	rounds := roundsFirst + roundsEach*len(w.machines)
 	w.checks.activeAt = w.now
 	for !w.checks.failed() && (w.now.Sub(w.checks.activeAt) < quietFor || len(w.control.moves) > 0) {
 		w.until(w.now.Add(time.Minute))
-		if w.checks.rounds > rounds || w.now.Sub(began) > settlesIn {
+		if w.checks.rounds > rounds || w.now.Sub(began) > stabilizesIn {
 			w.broken("settling", w.checks.snapshot, w.checks.plan, "%d plans have asked for something in %s since all stands still", w.checks.rounds, w.now.Sub(began))
 		}
 	}
 	if !w.checks.failed() {
-		w.settled()
+		w.stable()
 	}
 }
 
-// settled looks at what is left in the end: the last plan asks for nothing, and
+// stable looks at what is left in the end: the last plan asks for nothing, and
 // whoever has no place is told why.
-func (w *World) settled() {
+func (w *World) stable() {
 	s, p := w.checks.snapshot, w.checks.plan
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, u := range p.Unplaced {
 		for i := range u.Pods {
-			told[u.Pods[i].Name] = true
+			reported[u.Pods[i].Name] = true
 		}
 	}
 	for i := range s.Waiting {
-		if name := s.Waiting[i].Name; !told[name] {
+		if name := s.Waiting[i].Name; !reported[name] {
 			w.broken("settling", s, p, "%s waits and nobody knows why", name)
 		}
 	}

@@ -47,7 +47,7 @@ func (s *scheduler) bind() {
 	}
 	s.turns++
 	view := w.scene()
-	turns := forecast.New(view, view.Waiting).Play(nil, nil, forecast.Opening{Together: true, Seed: w.Seed<<20 + s.turns}).Turns
+	turns := forecast.New(view, view.Waiting).Simulate(nil, nil, forecast.Opening{Together: true, Seed: w.Seed<<20 + s.turns}).Turns
 	for _, t := range turns[:min(len(turns), bindsMost)] {
 		w.bind(waits[t.Pod.UID], w.machineOf(t.Node))
 	}

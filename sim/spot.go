@@ -24,7 +24,7 @@ func (s *SpotMarket) Priced(c *cluster.Catalogue, at time.Duration) *cluster.Cat
 	if s.Price == nil {
 		return c
 	}
-	return edited(c, func(k *cluster.Kind, o *cluster.Offer) {
+	return edited(c, func(k *cluster.InstanceType, o *cluster.Offering) {
 		if o.Option == cluster.Spot && o.Priced {
 			o.Price = s.Price(k.Name, o.Zone, at)
 		}
@@ -43,8 +43,8 @@ func (c *cloud) movePrices() {
 			c.catalogues[i] = c.spot.Priced(c.catalogues[i], at)
 		}
 		for _, m := range c.world.machines {
-			if m.bought() && m.offer.Option == cluster.Spot && m.offer.Priced {
-				m.offer.Price = c.spot.Price(m.kind.Name, m.offer.Zone, at)
+			if m.launched() && m.offering.Option == cluster.Spot && m.offering.Priced {
+				m.offering.Price = c.spot.Price(m.instanceType.Name, m.offering.Zone, at)
 			}
 		}
 		c.world.disturbed()
@@ -55,10 +55,10 @@ func (c *cloud) movePrices() {
 
 // expose has a spot machine interrupted one day: after a time without memory, so that its age says nothing.
 func (c *cloud) expose(m *machine) {
-	if c.spot.Interruptions == nil || m.offer.Option != cluster.Spot {
+	if c.spot.Interruptions == nil || m.offering.Option != cluster.Spot {
 		return
 	}
-	mean, rate := c.fate.ExpFloat64(), c.spot.Interruptions(m.kind.Name, m.offer.Zone)
+	mean, rate := c.fate.ExpFloat64(), c.spot.Interruptions(m.instanceType.Name, m.offering.Zone)
 	if hours := mean / rate; rate > 0 && hours < lifeMost.Hours() {
 		c.world.after(time.Duration(hours*float64(time.Hour)), func() { c.reclaim(m) })
 	}
@@ -69,13 +69,13 @@ const lifeMost = 20 * 365 * 24 * time.Hour
 
 // reclaim interrupts a machine because the cloud has no more of its offering, for a while.
 func (c *cloud) reclaim(m *machine) {
-	if !m.bought() || m.ends {
+	if !m.launched() || m.ends {
 		return
 	}
 	c.world.checks.meter.Interrupted++
 	c.world.disturbed()
 	c.short = append(c.short, m.choice)
-	c.tell([]choice{m.choice})
+	c.report([]choice{m.choice})
 	c.world.after(shortFor, func() {
 		at := slices.IndexFunc(c.short, m.choice.same)
 		c.short = slices.Delete(c.short, at, at+1)

@@ -14,7 +14,7 @@ import (
 func TestMachinesThatShutDownAreNotPaid(t *testing.T) {
 	w := emptyWorld(Options{Seed: 1})
 	runs, ends := &machine{launchedAt: w.now}, &machine{launchedAt: w.now, ends: true}
-	runs.offer.Price, ends.offer.Price = quantity.USDPerHour(1), quantity.USDPerHour(2)
+	runs.offering.Price, ends.offering.Price = quantity.USDPerHour(1), quantity.USDPerHour(2)
 	w.machines = []*machine{runs, ends}
 	if w.pay(w.now.Add(time.Hour)); w.checks.meter.Dollars != 1 || w.checks.meter.Hours != 1 {
 		t.Errorf("the meter is %+v after an hour, want one dollar for one machine", w.checks.meter)

@@ -120,9 +120,9 @@ func (w *World) until(end time.Time) {
 func (w *World) pay(at time.Time) {
 	hours := at.Sub(w.now).Hours()
 	for _, m := range w.machines {
-		if m.bought() && !m.ends {
+		if m.launched() && !m.ends {
 			w.checks.meter.Hours += hours
-			w.checks.meter.Dollars += hours * float64(m.offer.Price) / 1e6
+			w.checks.meter.Dollars += hours * float64(m.offering.Price) / 1e6
 		}
 	}
 	w.now = at

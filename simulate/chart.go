@@ -131,7 +131,7 @@ func draw(what shown, all []series, total time.Duration) chart {
 		notes = append(notes, fmt.Sprintf("mean of each %g minutes", each.Minutes()))
 	}
 	if cut > 0 {
-		notes = append(notes, fmt.Sprintf("up to "+what.format+" in the first %d minutes, cut off", cut, settles))
+		notes = append(notes, fmt.Sprintf("up to "+what.format+" in the first %d minutes, cut off", cut, stabilizes))
 	}
 	out.Note = strings.Join(notes, "; ")
 	for i := 0; float64(i)*step <= top*1.0001; i++ {
@@ -147,15 +147,15 @@ func draw(what shown, all []series, total time.Duration) chart {
 	return out
 }
 
-// settles is how many values at the beginning, when all pods are pending at once, may be cut off.
-const settles = 10
+// stabilizes is how many values at the beginning, when all pods are pending at once, may be cut off.
+const stabilizes = 10
 
 // highestOf is the highest value that a chart shows, where a point is of so many values. Where the beginning is much
 // higher than the rest it is cut off, and its highest value is returned too.
 func highestOf(all []series, size int) (highest, cut float64) {
 	first, later := 0.0, 0.0
 	for _, s := range all {
-		highest, later = max(highest, most(s.drawn)), max(later, most(s.drawn[min((settles+size-1)/size, len(s.drawn)):]))
+		highest, later = max(highest, most(s.drawn)), max(later, most(s.drawn[min((stabilizes+size-1)/size, len(s.drawn)):]))
 		first = max(first, most(s.values))
 	}
 	if later > 0 && highest > 3*later {

@@ -161,7 +161,7 @@ func poolsOf(r sim.Replay) (out []cluster.Pool) {
 // mayLaunchSpot reports whether any spot instance is for some pool.
 func mayLaunchSpot(pools []cluster.Pool, daemons []cluster.Daemon) bool {
 	return slices.ContainsFunc(feasibility.ForPools(pools, daemons), func(p *feasibility.Pool) bool {
-		return slices.ContainsFunc(p.Options, func(o feasibility.Option) bool { return p.Offer(o).Option == cluster.Spot })
+		return slices.ContainsFunc(p.Options, func(o feasibility.Option) bool { return p.Offering(o).Option == cluster.Spot })
 	})
 }
 
@@ -174,7 +174,7 @@ func run(r sim.Replay, bound float64) (Outcome, error) {
 	slices.Sort(ran.Waits)
 	m := ran.Meter
 	out := Outcome{CostDollars: m.Dollars, Evictions: m.Evictions, Interruptions: m.Interrupted, PendingP50Seconds: percentile(ran.Waits, 50),
-		PendingP95Seconds: percentile(ran.Waits, 95), PendingP99Seconds: percentile(ran.Waits, 99), NodesMean: m.Hours / r.For.Hours(), Launched: m.Bought, CPUSeconds: bench.CPUSeconds() - cpu, Seconds: time.Since(start).Seconds(), Course: ran.Course}
+		PendingP95Seconds: percentile(ran.Waits, 95), PendingP99Seconds: percentile(ran.Waits, 99), NodesMean: m.Hours / r.For.Hours(), Launched: m.Launched, CPUSeconds: bench.CPUSeconds() - cpu, Seconds: time.Since(start).Seconds(), Course: ran.Course}
 	if bound > 0 {
 		gap := m.Dollars/bound - 1
 		out.Gap = &gap

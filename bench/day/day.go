@@ -125,7 +125,7 @@ func (u user) begin(ctx context.Context, l *measured.Lab, account bill.Account, 
 	if !o.Steering {
 		l.Variables["STEERING"] = "false"
 	}
-	sells, err := catalogue(ctx, account)
+	offers, err := catalogue(ctx, account)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (u user) begin(ctx context.Context, l *measured.Lab, account bill.Account, 
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(save(filepath.Join(o.Folder, "types.json"), sells), save(filepath.Join(o.Folder, "pool.yaml"), class, pool)); err != nil {
+	if err := errors.Join(save(filepath.Join(o.Folder, "types.json"), offers), save(filepath.Join(o.Folder, "pool.yaml"), class, pool)); err != nil {
 		return err
 	}
 	if err := errors.Join(u.make(ctx, class), u.make(ctx, pool)); err != nil {

@@ -19,24 +19,24 @@ import (
 	"github.com/daemok/daemok/sim"
 )
 
-// sold is an instance type in a catalogue file of daemok simulate.
-type sold struct {
-	Name      string  `json:"name"`
-	Arch      string  `json:"arch"`
-	CPUMilli  int64   `json:"cpuMilli"`
-	MemMi     int64   `json:"memMi"`
-	Pods      int64   `json:"pods"`
-	Offerings []offer `json:"offerings"`
+// offered is an instance type in a catalogue file of daemok simulate.
+type offered struct {
+	Name      string     `json:"name"`
+	Arch      string     `json:"arch"`
+	CPUMilli  int64      `json:"cpuMilli"`
+	MemMi     int64      `json:"memMi"`
+	Pods      int64      `json:"pods"`
+	Offerings []offering `json:"offerings"`
 }
 
-type offer struct {
+type offering struct {
 	Zone         string  `json:"zone"`
 	CapacityType string  `json:"capacityType"`
 	Price        float64 `json:"price"`
 }
 
-// catalogue is what the lab's EC2 sells on demand for amd64, in the zones in which there are subnets.
-func catalogue(ctx context.Context, account bill.Account) (out []sold, err error) {
+// catalogue is what the lab's EC2 offers on demand for amd64, in the zones in which there are subnets.
+func catalogue(ctx context.Context, account bill.Account) (out []offered, err error) {
 	zones, err := account.Zones(ctx)
 	if err != nil {
 		return nil, err
@@ -47,10 +47,10 @@ func catalogue(ctx context.Context, account bill.Account) (out []sold, err error
 		if !known || !t.HasUsage("on-demand") || t.IsARM() {
 			continue
 		}
-		one := sold{Name: t.Name, Arch: "amd64", CPUMilli: int64(t.VCPUs) * 1000, MemMi: t.MemoryMiB, Pods: int64(t.ENIsMax*(t.IPv4PerENI-1) + 2)}
+		one := offered{Name: t.Name, Arch: "amd64", CPUMilli: int64(t.VCPUs) * 1000, MemMi: t.MemoryMiB, Pods: int64(t.ENIsMax*(t.IPv4PerENI-1) + 2)}
 		for _, zone := range t.OfferedZones(region) {
 			if zones[zone] {
-				one.Offerings = append(one.Offerings, offer{zone, "on-demand", price})
+				one.Offerings = append(one.Offerings, offering{zone, "on-demand", price})
 			}
 		}
 		if len(one.Offerings) > 0 {

@@ -21,7 +21,7 @@ import (
 type Options struct {
 	Controller  string        // the program
 	Nodes, Pods int           // of the cluster; pods are a multiple of nodes, those of DaemonSets among them
-	Settle      time.Duration // from the first plan until the measurement begins
+	Stabilize   time.Duration // from the first plan until the measurement begins
 	Over        time.Duration // how long processor time is measured
 	Say         func(format string, args ...any)
 }
@@ -50,8 +50,8 @@ func (o Options) check() error {
 		return fmt.Errorf("%d pods and no node: want nodes for them", o.Pods)
 	case o.Nodes > 0 && (o.Pods%o.Nodes != 0 || o.Pods/o.Nodes <= daemonsPerNode):
 		return fmt.Errorf("%d pods on %d nodes: want a multiple of the nodes, so that each is full, and more than the %d pods of DaemonSets on each", o.Pods, o.Nodes, daemonsPerNode)
-	case o.Settle < 0 || o.Over < time.Second:
-		return fmt.Errorf("measure over %v after %v: want a second or more, after 0 or more", o.Over, o.Settle)
+	case o.Stabilize < 0 || o.Over < time.Second:
+		return fmt.Errorf("measure over %v after %v: want a second or more, after 0 or more", o.Over, o.Stabilize)
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func Measure(ctx context.Context, o Options) (r Result, err error) {
 	}
 	o.Say("first plan after %.2f s; metrics at %s", first.Seconds(), c.metrics)
 	w.serving.Go(func() { c.scrape(ctx) })
-	if err := c.wait(ctx, o.Settle); err != nil {
+	if err := c.wait(ctx, o.Stabilize); err != nil {
 		return Result{}, err
 	}
 	before, err := c.cpu()

@@ -50,7 +50,7 @@ func TestWherePodsLand(t *testing.T) {
 
 func claim(name string, second int, node, pods string) client.Object {
 	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(time.Unix(int64(second), 0)),
-		Annotations: map[string]string{api.MarkForPods: pods}}}
+		Annotations: map[string]string{api.AnnotationForPods: pods}}}
 	c.Status.NodeName = node
 	return c
 }

@@ -49,7 +49,7 @@ func (c *clock) Pause(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// account is a pretend AWS account and a provider that has learnt its types. The provider has the
+// account is an emulated AWS account and a provider that has learnt its types. The provider has the
 // rights of the policies that users are given, and no others.
 type account struct {
 	*clock
@@ -157,10 +157,10 @@ func (a *account) request(t testing.TB, token string, option cluster.Option, kin
 	r := cloud.LaunchRequest{Class: a.port(), Token: token, Batch: "batch-" + token, Count: 1,
 		Tags: map[string]string{"karpenter.sh/nodepool": "web"},
 		Node: cloud.NodeSetup{Labels: map[string]string{"karpenter.sh/nodepool": "web"}}}
-	for _, k := range a.kinds(t).Kinds {
-		for _, o := range k.Offers {
+	for _, k := range a.kinds(t).InstanceTypes {
+		for _, o := range k.Offerings {
 			if slices.Contains(kinds, k.Name) && o.Option == option {
-				r.Options = append(r.Options, cloud.OfferChoice{Kind: k.Name, Zone: o.Zone, Option: option, Priority: float64(o.Price) / 1e6})
+				r.Options = append(r.Options, cloud.OfferingChoice{Kind: k.Name, Zone: o.Zone, Option: option, Priority: float64(o.Price) / 1e6})
 			}
 		}
 	}
@@ -256,7 +256,7 @@ func TestOneMachineFromLaunchToEnd(t *testing.T) {
 	}
 }
 
-func TestTheSameTokenBuysOnce(t *testing.T) {
+func TestTheSameTokenLaunchesOnce(t *testing.T) {
 	a := openAccount(t)
 	r := a.request(t, "t1", cluster.OnDemand, "m5.large")
 	r.Count = 3
@@ -283,7 +283,7 @@ func TestTheSameTokenBuysOnce(t *testing.T) {
 	}
 }
 
-func TestTheNextChoiceIsBoughtAtOnceAndShortageRemembered(t *testing.T) {
+func TestTheNextChoiceIsLaunchedAtOnceAndShortageRemembered(t *testing.T) {
 	a := openAccount(t)
 	r := a.request(t, "t1", cluster.OnDemand, "m5.large")
 	first := r.Options[0]
@@ -299,7 +299,7 @@ func TestTheNextChoiceIsBoughtAtOnceAndShortageRemembered(t *testing.T) {
 	r.Token, r.Batch = "t2", "batch-t2"
 	_, err = a.provider.Launch(t.Context(), r)
 	short, ok := errors.AsType[*cloud.NoCapacityError](err)
-	if !ok || len(short.Offers) != len(r.Options) {
+	if !ok || len(short.Offerings) != len(r.Options) {
 		t.Fatalf("Launch = %v, want all %d offers short", err, len(r.Options))
 	}
 	if c := a.kinds(t); c.Revision == before || available(c, "m5.large", cluster.OnDemand) {
@@ -312,8 +312,8 @@ func TestTheNextChoiceIsBoughtAtOnceAndShortageRemembered(t *testing.T) {
 }
 
 func available(c *cluster.Catalogue, kind string, option cluster.Option) bool {
-	for _, k := range c.Kinds {
-		for _, o := range k.Offers {
+	for _, k := range c.InstanceTypes {
+		for _, o := range k.Offerings {
 			if k.Name == kind && o.Option == option && o.Available {
 				return true
 			}
@@ -347,16 +347,16 @@ func TestTheWholeRegionIsKnown(t *testing.T) {
 	if err := a.provider.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	kinds := len(a.kinds(t).Kinds)
+	kinds := len(a.kinds(t).InstanceTypes)
 	if kinds < 700 {
 		t.Errorf("the class can become %d kinds only", kinds)
 	}
 	unpriced := 0
-	for _, k := range a.kinds(t).Kinds {
-		if len(k.Offers) == 0 || k.Allocatable.CPU <= 0 || k.Allocatable.Memory <= 0 || k.Capacity.Pods <= 0 {
-			t.Errorf("kind %s has offers %v, allocatable %s", k.Name, k.Offers, k.Allocatable)
+	for _, k := range a.kinds(t).InstanceTypes {
+		if len(k.Offerings) == 0 || k.Allocatable.CPU <= 0 || k.Allocatable.Memory <= 0 || k.Capacity.Pods <= 0 {
+			t.Errorf("kind %s has offers %v, allocatable %s", k.Name, k.Offerings, k.Allocatable)
 		}
-		for _, o := range k.Offers {
+		for _, o := range k.Offerings {
 			if !o.Priced {
 				unpriced++
 			}
@@ -372,7 +372,7 @@ func TestTheWholeRegionIsKnown(t *testing.T) {
 func TestInstanceTypesReportEnclavesAndNesting(t *testing.T) {
 	a := openAccount(t)
 	enclaves := map[string]string{}
-	for _, k := range a.kinds(t).Kinds {
+	for _, k := range a.kinds(t).InstanceTypes {
 		enclaves[k.Name], _ = k.Labels.Get(nodeclass.LabelNitroSandbox)
 	}
 	if enclaves["m5.large"] != "false" || enclaves["m5.xlarge"] != "true" || enclaves["c6g.large"] != "true" {
@@ -381,7 +381,7 @@ func TestInstanceTypesReportEnclavesAndNesting(t *testing.T) {
 	}
 	a.class.Spec.NestedVirtual = "enabled"
 	families := map[string]bool{}
-	for _, k := range a.kinds(t).Kinds {
+	for _, k := range a.kinds(t).InstanceTypes {
 		family, _ := k.Labels.Get(nodeclass.LabelFamily)
 		families[family] = true
 	}
@@ -426,7 +426,7 @@ func BenchmarkKindsOfTheWholeRegion(b *testing.B) {
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	b.ReportMetric(float64(int64(after.HeapAlloc)-int64(before.HeapAlloc))/1024, "KiB-held")
-	b.ReportMetric(float64(len(a.kinds(b).Kinds)), "kinds")
+	b.ReportMetric(float64(len(a.kinds(b).InstanceTypes)), "kinds")
 }
 
 // What it costs to learn the whole region over the wire, as every start does.

@@ -14,12 +14,12 @@ import (
 func TestAMachineHasWhatItsClassSelects(t *testing.T) {
 	a := openAccount(t)
 	for _, kind := range []string{"m5.large", "c7g.large"} {
-		bought, err := a.provider.Launch(t.Context(), a.request(t, kind, cluster.OnDemand, kind))
+		launched, err := a.provider.Launch(t.Context(), a.request(t, kind, cluster.OnDemand, kind))
 		if err != nil {
 			t.Fatal(err)
 		}
 		a.Advance(time.Minute)
-		listed, err := a.provider.List(t.Context(), cloud.Filter{IDs: []string{bought[0].ID}})
+		listed, err := a.provider.List(t.Context(), cloud.Filter{IDs: []string{launched[0].ID}})
 		if err != nil || len(listed) != 1 {
 			t.Fatalf("List: %v, %v", listed, err)
 		}

@@ -27,25 +27,25 @@ func TestConformance(t *testing.T) {
 		}
 		return cloudtest.Subject{
 			Catalog: a.provider, Machines: a.provider, Other: other, Class: a.port(),
-			Notices: a.provider.Notices("prod"), RedeliverIn: interruption.HiddenFor,
+			InterruptionMessages: a.provider.InterruptionMessages("prod"), RedeliverIn: interruption.HiddenFor,
 			Advance: func(d time.Duration) {
 				a.Advance(d)
-				a.server.Settle()
+				a.server.Advance()
 				if a.class.Spec.Reservations != nil {
-					a.lookAgain(t)
+					a.recheck(t)
 				}
 			},
 			Reserve: func(kind, zone string, n int) string {
 				return a.reserve(t, emulator.CapacityReservation{Type: kind, Zone: zone, Count: n, Targeted: true})
 			},
-			EndReservation: func(stock string) {
-				if _, err := a.admin.EC2.CancelCapacityReservation(t.Context(), &ec2.CancelCapacityReservationInput{CapacityReservationId: sdk.String(stock)}); err != nil {
+			EndReservation: func(reservedCapacity string) {
+				if _, err := a.admin.EC2.CancelCapacityReservation(t.Context(), &ec2.CancelCapacityReservationInput{CapacityReservationId: sdk.String(reservedCapacity)}); err != nil {
 					t.Fatal(err)
 				}
 			},
 			Interrupt: func(id string) { a.server.Market().Interrupt(id) },
-			SellOut:   func(o cloud.OfferChoice, n int) { a.server.Market().SetCapacity(poolOf(o), n, 0) },
-			SetPrice: func(o cloud.OfferChoice, dollars float64) {
+			Exhaust:   func(o cloud.OfferingChoice, n int) { a.server.Market().SetCapacity(poolOf(o), n, 0) },
+			SetPrice: func(o cloud.OfferingChoice, dollars float64) {
 				a.server.Market().SetPrice(poolOf(o), dollars)
 				if err := a.provider.RefreshSpot(t.Context()); err != nil {
 					t.Error(err)
@@ -56,6 +56,6 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-func poolOf(o cloud.OfferChoice) market.Pool {
+func poolOf(o cloud.OfferingChoice) market.Pool {
 	return market.Pool{Kind: o.Kind, Zone: o.Zone, Option: market.Option(o.Option)}
 }

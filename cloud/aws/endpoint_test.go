@@ -126,12 +126,12 @@ func openSite(t *testing.T) *site {
 		t.Cleanup(func() { server.Close(); web.Close() })
 		pointAt(t, web.URL)
 		s.now, s.lag, s.end = c.Now, time.Minute, 5*time.Minute
-		var settling sync.Mutex
+		var stabilizing sync.Mutex
 		s.pause = func(ctx context.Context, d time.Duration) error {
-			settling.Lock()
-			defer settling.Unlock()
+			stabilizing.Lock()
+			defer stabilizing.Unlock()
 			c.Advance(d)
-			server.Settle()
+			server.Advance()
 			return ctx.Err()
 		}
 	}
@@ -193,12 +193,12 @@ func (s *site) subject(t *testing.T) cloudtest.Subject {
 		EndReservation: func(id string) { reserved.cancel(t, id) },
 	}
 	if s.queueURL != "" {
-		out.Notices, out.RedeliverIn = p.Notices(s.queue), interruption.HiddenFor
+		out.InterruptionMessages, out.RedeliverIn = p.InterruptionMessages(s.queue), interruption.HiddenFor
 		out.Interrupt = func(id string) {
-			s.tell(t, id, "EC2 Spot Instance Interruption Warning", `"instance-action":"terminate"`)
+			s.report(t, id, "EC2 Spot Instance Interruption Warning", `"instance-action":"terminate"`)
 		}
 		out.Ended = func(id string) {
-			s.tell(t, id, "EC2 Instance State-change Notification", `"state":"terminated"`)
+			s.report(t, id, "EC2 Instance State-change Notification", `"state":"terminated"`)
 		}
 	} else {
 		t.Logf("no queue could be made: %v", s.noQueue)
@@ -240,7 +240,7 @@ func setting(name, otherwise string) string {
 
 // tell puts into the queue what EventBridge sends of a machine: no rule of the account's
 // own is made for that.
-func (s *site) tell(t *testing.T, id, what, detail string) {
+func (s *site) report(t *testing.T, id, what, detail string) {
 	t.Helper()
 	body := fmt.Sprintf(`{"version":"0","id":"about-%s","detail-type":%q,"source":"aws.ec2","account":"123456789012","time":%q,"region":%q,`+
 		`"resources":["arn:aws:ec2:%s:instance/%s"],"detail":{"instance-id":%q,%s}}`,
@@ -250,7 +250,7 @@ func (s *site) tell(t *testing.T, id, what, detail string) {
 	}
 }
 
-// empty gives back what a test bought, and its launch templates.
+// empty gives back what a test launched, and its launch templates.
 func (s *site) empty(t *testing.T, p *Provider, class nodeclass.Class) {
 	t.Helper()
 	ctx := context.Background()

@@ -31,7 +31,7 @@ func TestPricesThatStandIn(t *testing.T) {
 	}
 }
 
-// An isolated VPC has no way to the price list. Machines are bought all the same.
+// An isolated VPC has no way to the price list. Machines are launched all the same.
 func TestAnIsolatedVPCAsksForNoPriceList(t *testing.T) {
 	a := openAccount(t)
 	a.provider.options.IsolatedVPC = true

@@ -60,25 +60,25 @@ func TestARevisionStandsForContent(t *testing.T) {
 	step("the first look", "ami-1", false)
 	step("again, with other free addresses", "ami-1", true)
 	step("another image", "ami-2", false)
-	p.short.AddOffer("m5.large", "us-east-1a", cluster.Spot, "")
+	p.short.AddOffering("m5.large", "us-east-1a", cluster.Spot, "")
 	step("spot is short", "ami-2", false)
-	if last.Kinds[0].Offers[2].Available {
+	if last.InstanceTypes[0].Offerings[2].Available {
 		t.Error("a short offer is shown as available")
 	}
-	p.short.AddOffer("c5.large", "us-east-1a", cluster.Spot, "")
+	p.short.AddOffering("c5.large", "us-east-1a", cluster.Spot, "")
 	step("a type that is not sold here is short", "ami-2", true)
 	now = now.Add(capacity.Keep)
 	step("the shortage is over", "ami-2", false)
-	p.short.AddOffer("m5.large", "us-east-1a", cluster.Spot, "")
+	p.short.AddOffering("m5.large", "us-east-1a", cluster.Spot, "")
 	step("spot is short once more", "ami-2", false)
 	now = now.Add(capacity.Keep)
 	step("that is over", "ami-2", false)
-	if o := last.Kinds[0].Offers[2]; !o.Available || !o.Doubtful {
+	if o := last.InstanceTypes[0].Offerings[2]; !o.Available || !o.Doubtful {
 		t.Errorf("an offer that was short twice in a row is shown as %+v, want it doubtful", o)
 	}
 	now = now.Add(2 * capacity.Keep)
 	step("it is doubtful no more", "ami-2", false)
-	if o := last.Kinds[0].Offers[2]; !o.Available || o.Doubtful {
+	if o := last.InstanceTypes[0].Offerings[2]; !o.Available || o.Doubtful {
 		t.Errorf("an offer that was short long ago is shown as %+v", o)
 	}
 	if err := p.prices.RefreshSpot(t.Context(), spot("0.05"), now); err != nil {
@@ -91,7 +91,7 @@ func TestARevisionStandsForContent(t *testing.T) {
 	step("the same spot price", "ami-2", true)
 	p.SawMemory("m5.large", "ami-2", 7<<30)
 	step("a machine showed its memory", "ami-2", false)
-	if got := last.Kinds[0].Capacity.Memory; got != 7<<30 {
+	if got := last.InstanceTypes[0].Capacity.Memory; got != 7<<30 {
 		t.Errorf("the type has %v, want what the machine showed", got)
 	}
 	p.SawMemory("m5.large", "ami-1", 6<<30)
@@ -123,18 +123,18 @@ func TestKindsBeforeTypesAreRead(t *testing.T) {
 }
 
 func TestLaunchRefusesWhatThePortForbids(t *testing.T) {
-	offer := cloud.OfferChoice{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.Spot}
-	other := offer
+	offering := cloud.OfferingChoice{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.Spot}
+	other := offering
 	other.Option = cluster.OnDemand
-	alone := offer
+	alone := offering
 	alone.Dedicated = true
 	tests := map[string]cloud.LaunchRequest{
-		"no machines":      {Token: "t", Options: []cloud.OfferChoice{offer}},
-		"no token":         {Count: 1, Options: []cloud.OfferChoice{offer}},
+		"no machines":      {Token: "t", Options: []cloud.OfferingChoice{offering}},
+		"no token":         {Count: 1, Options: []cloud.OfferingChoice{offering}},
 		"no offers":        {Token: "t", Count: 1},
-		"two ways to pay":  {Token: "t", Count: 1, Options: []cloud.OfferChoice{offer, other}},
-		"two tenancies":    {Token: "t", Count: 1, Options: []cloud.OfferChoice{offer, alone}},
-		"a token too long": {Token: string(make([]byte, tokenMax+1)), Count: 1, Options: []cloud.OfferChoice{offer}},
+		"two ways to pay":  {Token: "t", Count: 1, Options: []cloud.OfferingChoice{offering, other}},
+		"two tenancies":    {Token: "t", Count: 1, Options: []cloud.OfferingChoice{offering, alone}},
+		"a token too long": {Token: string(make([]byte, tokenMax+1)), Count: 1, Options: []cloud.OfferingChoice{offering}},
 	}
 	now := time.Unix(0, 0)
 	for name, r := range tests {
@@ -149,7 +149,7 @@ func TestLaunchRefusesWhatThePortForbids(t *testing.T) {
 func TestKindsOfAClusterWithIPv6(t *testing.T) {
 	a := openAccount(t)
 	counts := func() (xen, nitro int) {
-		for _, k := range a.kinds(t).Kinds {
+		for _, k := range a.kinds(t).InstanceTypes {
 			if hypervisor, _ := k.Labels.Get(nodeclass.LabelHypervisor); hypervisor == "xen" {
 				xen++
 			} else {

@@ -61,7 +61,7 @@ func tasks() map[string]task {
 		return err
 	}}
 	receive := func(ctx context.Context, a *account) error {
-		_, err := a.provider.Notices("prod").Next(ctx)
+		_, err := a.provider.InterruptionMessages("prod").Next(ctx)
 		return err
 	}
 	return map[string]task{
@@ -147,7 +147,7 @@ func tasks() map[string]task {
 		}},
 		"sqs:GetQueueUrl": {do: receive}, "sqs:ReceiveMessage": {do: receive},
 		"sqs:DeleteMessage": {do: func(ctx context.Context, a *account) error {
-			q := a.provider.Notices("prod")
+			q := a.provider.InterruptionMessages("prod")
 			found, err := q.Next(ctx)
 			if err != nil {
 				return err

@@ -15,7 +15,7 @@ import (
 // tokenMax is how many characters EC2 takes as a token.
 const tokenMax = 64
 
-// Launch implements cloud.Machines. A machine just bought may be invisible to
+// Launch implements cloud.Machines. A machine just launched may be invisible to
 // List for some seconds; its PrivateDNS is not known yet.
 func (p *Provider) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Machine, error) {
 	if err := check(r); err != nil {
@@ -25,11 +25,11 @@ func (p *Provider) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.M
 	if err != nil {
 		return nil, err
 	}
-	machines, err := p.buyer.Launch(ctx, request)
+	machines, err := p.launcher.Launch(ctx, request)
 	for _, m := range machines {
-		p.instances.Bought(m.ID)
+		p.instances.Launched(m.ID)
 	}
-	p.countBought(machines)
+	p.countLaunched(machines)
 	return machines, err
 }
 
@@ -37,14 +37,14 @@ func (p *Provider) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.M
 // launch would be made from, since EC2's fleets see new ones only after a
 // while.
 func (p *Provider) Prepare(ctx context.Context, r cloud.LaunchRequest) error {
-	if err := checkOffers(r); err != nil {
+	if err := checkOfferings(r); err != nil {
 		return err
 	}
 	request, err := p.fleetRequest(r)
 	if err != nil {
 		return err
 	}
-	return p.buyer.Prepare(ctx, request)
+	return p.launcher.Prepare(ctx, request)
 }
 
 // fleetRequest joins a request with what is known of its class.
@@ -73,16 +73,16 @@ func check(r cloud.LaunchRequest) error {
 	case r.Token == "" || len(r.Token) > tokenMax:
 		return fmt.Errorf("launch token %q must have 1 to %d characters", r.Token, tokenMax)
 	}
-	return checkOffers(r)
+	return checkOfferings(r)
 }
 
-func checkOffers(r cloud.LaunchRequest) error {
+func checkOfferings(r cloud.LaunchRequest) error {
 	switch {
 	case len(r.Options) == 0:
 		return fmt.Errorf("launch %s names no offers", r.Token)
-	case slices.ContainsFunc(r.Options, func(o cloud.OfferChoice) bool { return o.Option != r.Options[0].Option }):
+	case slices.ContainsFunc(r.Options, func(o cloud.OfferingChoice) bool { return o.Option != r.Options[0].Option }):
 		return fmt.Errorf("launch %s mixes purchase options; ask for one at a time", r.Token)
-	case slices.ContainsFunc(r.Options, func(o cloud.OfferChoice) bool { return o.Dedicated != r.Options[0].Dedicated }):
+	case slices.ContainsFunc(r.Options, func(o cloud.OfferingChoice) bool { return o.Dedicated != r.Options[0].Dedicated }):
 		return fmt.Errorf("launch %s mixes tenancies; ask for one at a time", r.Token)
 	}
 	return nil
@@ -103,34 +103,34 @@ func (p *Provider) Terminate(ctx context.Context, ids ...string) (gone []string,
 func (p *Provider) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error) {
 	found, err := p.instances.List(ctx, f)
 	for i := range found {
-		found[i] = p.asBought(found[i])
+		found[i] = p.asLaunched(found[i])
 	}
-	p.noteUnmet(found)
+	p.recordUnmet(found)
 	if err == nil {
-		p.noteEnds(f, found)
+		p.recordEnds(f, found)
 	}
 	return found, err
 }
 
-// noteEnds keeps count of which machines have reserved capacity. Those that were looked
+// recordEnds keeps count of which machines have reserved capacity. Those that were looked
 // for by their IDs and not found have it no more.
-func (p *Provider) noteEnds(f cloud.Filter, found []cloud.Machine) {
+func (p *Provider) recordEnds(f cloud.Filter, found []cloud.Machine) {
 	there := map[string]bool{}
 	for _, m := range found {
 		there[m.ID] = true
-		if m.Stock != "" {
-			p.reserved.Holds(m.ID, m.Stock)
+		if m.ReservedCapacity != "" {
+			p.reserved.Holds(m.ID, m.ReservedCapacity)
 		}
 	}
 	lost := slices.DeleteFunc(slices.Clone(f.IDs), func(id string) bool { return there[id] })
 	p.reserved.Ended(lost...)
 }
 
-// asBought has a machine be one on demand that EC2 has put into an open capacity
+// asLaunched has a machine be one on demand that EC2 has put into an open capacity
 // reservation, where these are left to EC2.
-func (p *Provider) asBought(m cloud.Machine) cloud.Machine {
+func (p *Provider) asLaunched(m cloud.Machine) cloud.Machine {
 	if p.options.NoReservedCapacity && m.Option == cluster.Reserved {
-		m.Option, m.Stock = cluster.OnDemand, ""
+		m.Option, m.ReservedCapacity = cluster.OnDemand, ""
 	}
 	return m
 }
@@ -143,7 +143,7 @@ func (p *Provider) Tag(ctx context.Context, m cloud.Machine, tags map[string]str
 // Adoptable implements cloud.Adopter.
 func (p *Provider) Adoptable(ctx context.Context, id string) (cloud.Machine, error) {
 	m, err := p.instances.Adoptable(ctx, id)
-	return p.asBought(m), err
+	return p.asLaunched(m), err
 }
 
 // Adopt implements cloud.Adopter. The machine's volumes and interfaces keep the tags

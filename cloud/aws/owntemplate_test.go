@@ -33,7 +33,7 @@ func ofOwn(t *testing.T, a *account) nodeclass.Class {
 	return class
 }
 
-// Machines are bought from a launch template of the user's own: of the types and in the
+// Machines are launched from a launch template of the user's own: of the types and in the
 // zones that were chosen, with our tags, and all else as it says. It is neither made nor
 // removed.
 func TestMachinesAreLaunchedFromATemplateOfTheUsersOwn(t *testing.T) {
@@ -44,12 +44,12 @@ func TestMachinesAreLaunchedFromATemplateOfTheUsersOwn(t *testing.T) {
 		t.Fatalf("Verify = %v", err)
 	}
 	zone := class.Resolved.Subnets[0].Zone
-	bought, err := a.provider.Launch(t.Context(), cloud.LaunchRequest{
+	launched, err := a.provider.Launch(t.Context(), cloud.LaunchRequest{
 		Class: cloud.Class{ID: class.ID(), Settings: class}, Count: 2, Token: "token-1", Tags: map[string]string{"Name": "from-golden"},
-		Options: []cloud.OfferChoice{{Kind: "m5.large", Zone: zone, Option: cluster.OnDemand}, {Kind: "c5.xlarge", Zone: zone, Option: cluster.OnDemand, Priority: 1}},
+		Options: []cloud.OfferingChoice{{Kind: "m5.large", Zone: zone, Option: cluster.OnDemand}, {Kind: "c5.xlarge", Zone: zone, Option: cluster.OnDemand, Priority: 1}},
 	})
-	if err != nil || len(bought) != 2 {
-		t.Fatalf("Launch = %v, %v", bought, err)
+	if err != nil || len(launched) != 2 {
+		t.Fatalf("Launch = %v, %v", launched, err)
 	}
 	a.Advance(time.Minute)
 	seen, err := a.provider.List(t.Context(), cloud.Filter{})
@@ -63,7 +63,7 @@ func TestMachinesAreLaunchedFromATemplateOfTheUsersOwn(t *testing.T) {
 	}
 	apart, err := a.provider.Launch(t.Context(), cloud.LaunchRequest{
 		Class: cloud.Class{ID: class.ID(), Settings: class}, Count: 1, Token: "token-2",
-		Options: []cloud.OfferChoice{{Kind: "m5.large", Zone: zone, Option: cluster.OnDemand, Dedicated: true}},
+		Options: []cloud.OfferingChoice{{Kind: "m5.large", Zone: zone, Option: cluster.OnDemand, Dedicated: true}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -89,18 +89,18 @@ func TestMachinesAreLaunchedFromATemplateOfTheUsersOwn(t *testing.T) {
 	}
 }
 
-// A template that is not there is told before anything is bought, and when it has gone
+// A template that is not there is told before anything is launched, and when it has gone
 // meanwhile; nobody waits for it to appear.
 func TestATemplateOfTheUsersOwnThatIsNotThere(t *testing.T) {
 	a := openAccount(t)
 	a.server.Enforce("test", "") // the policies do not cover templates of the user's own
 	class := ofOwn(t, a)
 	class.Spec.LaunchTemplate = "silver"
-	_, bought := a.provider.Launch(t.Context(), cloud.LaunchRequest{
+	_, launched := a.provider.Launch(t.Context(), cloud.LaunchRequest{
 		Class: cloud.Class{ID: class.ID(), Settings: class}, Count: 1, Token: "token-1",
-		Options: []cloud.OfferChoice{{Kind: "m5.large", Zone: class.Resolved.Subnets[0].Zone, Option: cluster.OnDemand}},
+		Options: []cloud.OfferingChoice{{Kind: "m5.large", Zone: class.Resolved.Subnets[0].Zone, Option: cluster.OnDemand}},
 	})
-	for what, err := range map[string]error{"Verify": a.provider.Verify(t.Context(), class), "Launch": bought} {
+	for what, err := range map[string]error{"Verify": a.provider.Verify(t.Context(), class), "Launch": launched} {
 		if refused := refusal(t, err); refused.Reason != "LaunchTemplateNotFound" || !strings.Contains(refused.Cause, `no launch template is named "silver"`) {
 			t.Errorf("%s: %v", what, refused)
 		}

@@ -35,8 +35,8 @@ func (a *account) lookAtGroup(t *testing.T) {
 // had on demand.
 func (a *account) openIn(t *testing.T) (out []string) {
 	t.Helper()
-	for _, k := range a.kinds(t).Kinds {
-		for _, o := range k.Offers {
+	for _, k := range a.kinds(t).InstanceTypes {
+		for _, o := range k.Offerings {
 			if k.Name != "m5.large" || o.Option != cluster.OnDemand || !o.Available || !o.Asked(nil) {
 				continue
 			}
@@ -56,7 +56,7 @@ func (a *account) inZone(t *testing.T, token, zone, partition string, count int)
 	t.Helper()
 	r := a.request(t, token, cluster.OnDemand, "m5.large")
 	r.Count = count
-	r.Options = []cloud.OfferChoice{{Kind: "m5.large", Zone: zone, Option: cluster.OnDemand, Partition: partition}}
+	r.Options = []cloud.OfferingChoice{{Kind: "m5.large", Zone: zone, Option: cluster.OnDemand, Partition: partition}}
 	return r
 }
 
@@ -152,9 +152,9 @@ func TestMachinesOfASpreadGroupDrawOnTheRoomOfTheirZone(t *testing.T) {
 			if _, err := a.provider.Launch(t.Context(), a.inZone(t, "t1", "us-east-1a", "", 3)); err != nil {
 				t.Fatal(err)
 			}
-			for _, k := range a.kinds(t).Kinds {
-				for _, o := range k.Offers {
-					if counted := len(o.Stocks) > 0; counted != tt.counted || o.Zone == "us-east-1a" && counted && (len(o.Stocks) != 1 || o.LeftOf(room) != 4) {
+			for _, k := range a.kinds(t).InstanceTypes {
+				for _, o := range k.Offerings {
+					if counted := len(o.ReservedCapacities) > 0; counted != tt.counted || o.Zone == "us-east-1a" && counted && (len(o.ReservedCapacities) != 1 || o.LeftOf(room) != 4) {
 						t.Fatalf("%s is offered as %+v, after three were launched", k.Name, o)
 					}
 				}
@@ -163,13 +163,13 @@ func TestMachinesOfASpreadGroupDrawOnTheRoomOfTheirZone(t *testing.T) {
 				return
 			}
 			id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: "us-east-1a", Count: 5, Placement: group})
-			if o := a.reservedOffer(t, id); len(o.Stocks) != 2 || o.LeftOf(id) != 5 || o.LeftOf(room) != 4 {
-				t.Errorf("a reserved machine draws on %+v", o.Stocks)
+			if o := a.reservedOffering(t, id); len(o.ReservedCapacities) != 2 || o.LeftOf(id) != 5 || o.LeftOf(room) != 4 {
+				t.Errorf("a reserved machine draws on %+v", o.ReservedCapacities)
 			}
 			if got, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t2", id, 4)); err != nil || len(got) != 4 {
 				t.Fatalf("Launch = %+v, %v", got, err)
 			}
-			if o := a.reservedOffer(t, id); o.Available || o.LeftOf(id) != 1 || o.LeftOf(room) != 0 {
+			if o := a.reservedOffering(t, id); o.Available || o.LeftOf(id) != 1 || o.LeftOf(room) != 0 {
 				t.Errorf("with the zone full the reservation is offered as %+v", o)
 			}
 		})
@@ -182,7 +182,7 @@ func TestAClusterGroupIsOpenInTheZoneOfItsMachines(t *testing.T) {
 	if got := a.openIn(t); len(got) < 2 {
 		t.Fatalf("an empty group is open in %v, want all zones", got)
 	}
-	for _, k := range a.kinds(t).Kinds {
+	for _, k := range a.kinds(t).InstanceTypes {
 		if family, _ := k.Labels.Get(nodeclass.LabelFamily); family == "t3" {
 			t.Fatalf("type %s is offered, which cannot be in a cluster group", k.Name)
 		}
@@ -210,7 +210,7 @@ func TestAClusterGroupIsOpenInTheZoneOfItsMachines(t *testing.T) {
 	}
 }
 
-func TestPartitionsAreOffersOfTheirOwn(t *testing.T) {
+func TestPartitionsAreOfferingsOfTheirOwn(t *testing.T) {
 	a := openAccount(t)
 	id := a.group(t, nodeclass.Partition, 3)
 	if got := a.openIn(t); len(got) < 3 || !slices.Equal(got[:3], []string{"us-east-1a/1", "us-east-1a/2", "us-east-1a/3"}) {
@@ -254,14 +254,14 @@ func TestReservationsAndPlacementGroupsGoTogetherWhereEC2LetsThem(t *testing.T) 
 				a.lookAtGroup(t)
 			}
 			id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Placement: tt.reservation})
-			offered := a.reservedOffer(t, id) != nil
+			offered := a.reservedOffering(t, id) != nil
 			if want := tt.class == tt.reservation; offered != want {
 				t.Fatalf("offered = %v, want %v", offered, want)
 			}
 			if !offered {
 				return
 			}
-			if got, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t-"+id, id, 1)); err != nil || got[0].Stock != id || got[0].Placement != tt.class {
+			if got, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t-"+id, id, 1)); err != nil || got[0].ReservedCapacity != id || got[0].Placement != tt.class {
 				t.Errorf("Launch = %+v, %v", got, err)
 			}
 		})

@@ -1,4 +1,4 @@
-// Package aws is the adapter to AWS: it tells what EC2 sells, buys and
+// Package aws is the adapter to AWS: it tells what EC2 offers, launches and
 // returns machines, and finds what a class asks for.
 //
 // It promises to be the cloud port (cloud.Catalog and cloud.Machines) for one
@@ -103,29 +103,29 @@ type Provider struct {
 	reserves   reservation.Finder
 	placements placement.Finder
 	images     image.Finder
-	profiles   profile.Keeper
+	profiles   profile.Profiles
 	collector  *profile.Collector
 	templates  *fleet.Templates
-	buyer      fleet.Buyer
+	launcher   fleet.Launcher
 	instances  *instance.Store
 	facts      facts
 	steady     steady
 	quotas     quota.Book
 
-	mu            sync.Mutex
-	cluster       userdata.Cluster
-	arn           string                           // of the cluster; empty: not asked for yet
-	stocks        map[string]nodeclass.Reservation // that were seen and are not over
-	unmet         map[string]bool                  // reservations that machines are in and that were not seen
-	version       version
-	listed        bool            // prices on demand were read, or cannot be asked for
-	noQuotas      bool            // that Service Quotas may not be read was told
-	reservedCount bool            // capacity reservations count against limits of vCPUs, and not machines in them
-	zones         map[string]bool // that types were read anew for, though none are offered there
-	types         []catalog.Type
-	typesSeq      uint64
-	revision      uint64
-	classes       map[string]*known // by class ID
+	mu                 sync.Mutex
+	cluster            userdata.Cluster
+	arn                string                           // of the cluster; empty: not asked for yet
+	reservedCapacities map[string]nodeclass.Reservation // that were seen and are not over
+	unmet              map[string]bool                  // reservations that machines are in and that were not seen
+	version            version
+	listed             bool            // prices on demand were read, or cannot be asked for
+	noQuotas           bool            // that Service Quotas may not be read was told
+	reservedCount      bool            // capacity reservations count against limits of vCPUs, and not machines in them
+	zones              map[string]bool // that types were read again for, though none are offered there
+	types              []catalog.Type
+	typesSeq           uint64
+	revision           uint64
+	classes            map[string]*known // by class ID
 }
 
 // New configures the adapter and calls nobody, but for the region where none
@@ -156,13 +156,13 @@ func newProvider(o Options, clients client.Clients) *Provider {
 	o = o.withDefaults()
 	facts := factsFor(clients.Region)
 	p := &Provider{
-		options: o, clients: clients, facts: facts, classes: map[string]*known{}, zones: map[string]bool{}, stocks: map[string]nodeclass.Reservation{}, unmet: map[string]bool{},
+		options: o, clients: clients, facts: facts, classes: map[string]*known{}, zones: map[string]bool{}, reservedCapacities: map[string]nodeclass.Reservation{}, unmet: map[string]bool{},
 		prices: price.New(facts), short: capacity.New(o.Now), measured: measure.New(o.Now), reserved: reservation.NewBook(o.Now),
 		finder:     network.Finder{API: clients.EC2, Region: clients.Region, Cluster: o.Cluster},
 		reserves:   reservation.Finder{API: clients.EC2},
 		placements: placement.Finder{API: clients.EC2},
 		images:     image.Finder{API: clients.EC2, Parameters: image.NewParameters(clients.SSM, o.Now), Now: o.Now},
-		profiles:   profile.Keeper{API: clients.IAM, Cluster: o.Cluster, Region: clients.Region},
+		profiles:   profile.Profiles{API: clients.IAM, Cluster: o.Cluster, Region: clients.Region},
 		templates:  fleet.NewTemplates(clients.EC2, o.Cluster, o.Now),
 		instances:  instance.New(clients.EC2, o.Cluster, o.Now, o.Pause),
 		cluster:    userdata.Cluster{Name: o.Cluster, UID: o.ClusterUID, Endpoint: o.Endpoint, CA: o.CA, CIDR: o.CIDR, DNS: o.DNS},
@@ -176,29 +176,29 @@ func newProvider(o Options, clients client.Clients) *Provider {
 		}
 	}
 	p.collector = profile.NewCollector(p.profiles, o.Now)
-	p.buyer = fleet.Buyer{API: clients.EC2, Templates: p.templates, Shortage: p.short, Addresses: &p.addresses, Reserved: p.reserved,
+	p.launcher = fleet.Launcher{API: clients.EC2, Templates: p.templates, Shortage: p.short, Addresses: &p.addresses, Reserved: p.reserved,
 		Now: o.Now, Pause: o.Pause}
 	return p
 }
 
-// Region is where the adapter buys.
+// Region is where the adapter launches.
 func (p *Provider) Region() string { return p.clients.Region }
 
-// Notices reads the SQS queue of that name.
-func (p *Provider) Notices(queue string) *interruption.Queue {
+// InterruptionMessages reads the SQS queue of that name.
+func (p *Provider) InterruptionMessages(queue string) *interruption.Queue {
 	q := interruption.New(p.clients.SQS, queue, p.options.Cluster, p.options.Now, p.options.Pause)
 	q.Warn = p.options.Warn
 	return q
 }
 
 // Short implements cloud.Shortages.
-func (p *Provider) Short(offers ...cloud.OfferChoice) {
-	for _, o := range offers {
-		if o.Stock != "" {
-			p.reserved.Full(o.Stock)
+func (p *Provider) Short(offerings ...cloud.OfferingChoice) {
+	for _, o := range offerings {
+		if o.ReservedCapacity != "" {
+			p.reserved.Full(o.ReservedCapacity)
 			continue
 		}
-		p.short.AddOffer(o.Kind, o.Zone, o.Option, (*nodeclass.PlacementGroup)(nil).Place("", o.Dedicated))
+		p.short.AddOffering(o.Kind, o.Zone, o.Option, (*nodeclass.PlacementGroup)(nil).Place("", o.Dedicated))
 	}
 }
 

@@ -24,7 +24,7 @@ func (p *Provider) RefreshQuotas(ctx context.Context) error {
 	api := quota.API{Quotas: p.clients.Quotas, EC2: p.clients.EC2}
 	limits, account, err := api.Limits(ctx)
 	if refused, ok := errors.AsType[*cloud.RefusedError](err); ok {
-		p.tellNoQuotas(refused)
+		p.reportNoQuotas(refused)
 		return nil
 	}
 	if err != nil {
@@ -64,12 +64,12 @@ func (p *Provider) reservedShares(ctx context.Context, api quota.API, account st
 	return shares, err == nil, err
 }
 
-func (p *Provider) tellNoQuotas(why *cloud.RefusedError) {
+func (p *Provider) reportNoQuotas(why *cloud.RefusedError) {
 	p.mu.Lock()
-	told := p.noQuotas
+	reported := p.noQuotas
 	p.noQuotas = true
 	p.mu.Unlock()
-	if !told && p.options.Warn != nil {
+	if !reported && p.options.Warn != nil {
 		p.options.Warn(fmt.Errorf("limits of vCPUs are not known before a purchase meets them: let the controller's role call servicequotas:ListServiceQuotas (%w)", why))
 	}
 }
@@ -86,14 +86,14 @@ func (p *Provider) countOf(kind string, option cluster.Option) (group string, vC
 	return p.types[i].Quota.By(option), p.types[i].CPUs
 }
 
-// countBought counts machines that were just bought against limits, but for those whose
+// countLaunched counts machines that were just launched against limits, but for those whose
 // reservation counts.
-func (p *Provider) countBought(machines []cloud.Machine) {
+func (p *Provider) countLaunched(machines []cloud.Machine) {
 	p.mu.Lock()
 	reservedCount := p.reservedCount
 	p.mu.Unlock()
 	for _, m := range machines {
-		if reservedCount && m.Stock != "" {
+		if reservedCount && m.ReservedCapacity != "" {
 			continue
 		}
 		option := m.Option
@@ -101,6 +101,6 @@ func (p *Provider) countBought(machines []cloud.Machine) {
 			option = cluster.OnDemand
 		}
 		group, vCPUs := p.countOf(m.Kind, option)
-		p.quotas.Bought(m.ID, quota.Share{Limit: quota.Limit{Group: group, Option: option}, VCPUs: vCPUs})
+		p.quotas.Launched(m.ID, quota.Share{Limit: quota.Limit{Group: group, Option: option}, VCPUs: vCPUs})
 	}
 }

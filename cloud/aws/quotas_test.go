@@ -9,23 +9,23 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// offer finds an offer of a kind in the first zone.
-func (a *account) offer(t *testing.T, kind string, option cluster.Option) cluster.Offer {
+// offering finds an offering of a kind in the first zone.
+func (a *account) offering(t *testing.T, kind string, option cluster.Option) cluster.Offering {
 	t.Helper()
-	for _, k := range a.kinds(t).Kinds {
-		for _, o := range k.Offers {
+	for _, k := range a.kinds(t).InstanceTypes {
+		for _, o := range k.Offerings {
 			if k.Name == kind && o.Option == option {
 				return o
 			}
 		}
 	}
 	t.Fatalf("%s is not offered %s", kind, option)
-	return cluster.Offer{}
+	return cluster.Offering{}
 }
 
 // An account may run four vCPUs of common machines on demand. What is larger than what
 // is left of them is not offered, with the reason, and is again once a machine went.
-func TestOffersBeyondAQuotaAreLeftOut(t *testing.T) {
+func TestOfferingsBeyondAQuotaAreLeftOut(t *testing.T) {
 	a := openAccount(t)
 	const standard = "L-1216C47A"
 	if err := a.server.SetQuota(standard, 4); err != nil {
@@ -36,7 +36,7 @@ func TestOffersBeyondAQuotaAreLeftOut(t *testing.T) {
 	}
 	says := func(kind string, option cluster.Option, why string) {
 		t.Helper()
-		o := a.offer(t, kind, option)
+		o := a.offering(t, kind, option)
 		if o.Available != (why == "") || !strings.Contains(o.Why, why) || (o.Why == "") != (why == "") {
 			t.Errorf("%s %s: available %v, %q; want %q", kind, option, o.Available, o.Why, why)
 		}
@@ -46,7 +46,7 @@ func TestOffersBeyondAQuotaAreLeftOut(t *testing.T) {
 	says("m5.2xlarge", cluster.Spot, "")
 	says("g5.2xlarge", cluster.OnDemand, "")
 
-	bought, err := a.provider.Launch(t.Context(), a.request(t, "one", cluster.OnDemand, "m5.large"))
+	launched, err := a.provider.Launch(t.Context(), a.request(t, "one", cluster.OnDemand, "m5.large"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,14 +57,14 @@ func TestOffersBeyondAQuotaAreLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	says("m5.xlarge", cluster.OnDemand, "too few are left")
-	if _, err := a.provider.Terminate(t.Context(), bought[0].ID); err != nil {
+	if _, err := a.provider.Terminate(t.Context(), launched[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	says("m5.xlarge", cluster.OnDemand, "")
 }
 
 // Eight vCPUs may run, and four of them are reserved: these count whether machines run in
-// them or not, and what is bought into the reservation counts no more. Reservations that
+// them or not, and what is launched into the reservation counts no more. Reservations that
 // others share, and capacity blocks, do not count.
 func TestReservationsCountAgainstAQuota(t *testing.T) {
 	a := openAccount(t)
@@ -79,10 +79,10 @@ func TestReservationsCountAgainstAQuota(t *testing.T) {
 		if err := a.provider.RefreshQuotas(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if o := a.offer(t, largest, cluster.OnDemand); !o.Available || o.Why != "" {
+		if o := a.offering(t, largest, cluster.OnDemand); !o.Available || o.Why != "" {
 			t.Errorf("%s an %s is available %v, %q; want it to be had", when, largest, o.Available, o.Why)
 		}
-		if o := a.offer(t, tooLarge, cluster.OnDemand); !strings.Contains(o.Why, "too few are left") {
+		if o := a.offering(t, tooLarge, cluster.OnDemand); !strings.Contains(o.Why, "too few are left") {
 			t.Errorf("%s an %s is available %v, %q; want it to be too large", when, tooLarge, o.Available, o.Why)
 		}
 	}
@@ -91,16 +91,16 @@ func TestReservationsCountAgainstAQuota(t *testing.T) {
 		if got, err := a.provider.Launch(t.Context(), a.fromReservation(t, "from-"+from, from, 2)); err != nil || len(got) != 2 {
 			t.Fatalf("Launch = %v, %v; want two", got, err)
 		}
-		if o := a.offer(t, "m5.xlarge", cluster.OnDemand); !o.Available {
+		if o := a.offering(t, "m5.xlarge", cluster.OnDemand); !o.Available {
 			t.Errorf("right after a purchase into %s no m5.xlarge is available: %q", from, o.Why)
 		}
 	}
 	a.Advance(time.Minute)
 	fits("with machines in the reservations", "m5.xlarge", "m5.2xlarge")
-	if o := a.reservedOffer(t, shared); !o.Available {
+	if o := a.reservedOffering(t, shared); !o.Available {
 		t.Errorf("a reservation with room is available %v, %q", o.Available, o.Why)
 	}
-	bought, err := a.provider.Launch(t.Context(), a.request(t, "one", cluster.OnDemand, "m5.xlarge"))
+	launched, err := a.provider.Launch(t.Context(), a.request(t, "one", cluster.OnDemand, "m5.xlarge"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestReservationsCountAgainstAQuota(t *testing.T) {
 		t.Errorf("Launch beyond the limit = %v, want a shortage", err)
 	}
 	a.Advance(time.Minute) // it is visible to all calls
-	if _, err := a.provider.Terminate(t.Context(), bought[0].ID); err != nil {
+	if _, err := a.provider.Terminate(t.Context(), launched[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	a.Advance(5 * time.Minute) // the shortage is forgotten
@@ -127,7 +127,7 @@ func TestWithoutTheRightToReadReservationsMachinesInThemCount(t *testing.T) {
 	if err := a.provider.RefreshQuotas(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if o := a.offer(t, "m5.2xlarge", cluster.OnDemand); !o.Available {
+	if o := a.offering(t, "m5.2xlarge", cluster.OnDemand); !o.Available {
 		t.Errorf("with the reservation idle no m5.2xlarge is available: %q", o.Why)
 	}
 	for _, token := range []string{"t1", "t2"} {
@@ -136,7 +136,7 @@ func TestWithoutTheRightToReadReservationsMachinesInThemCount(t *testing.T) {
 		}
 	}
 	for _, when := range []string{"right after the purchase", "a minute later"} {
-		if o := a.offer(t, "m5.2xlarge", cluster.OnDemand); !strings.Contains(o.Why, "too few are left") || !a.offer(t, "m5.xlarge", cluster.OnDemand).Available {
+		if o := a.offering(t, "m5.2xlarge", cluster.OnDemand); !strings.Contains(o.Why, "too few are left") || !a.offering(t, "m5.xlarge", cluster.OnDemand).Available {
 			t.Errorf("%s an m5.2xlarge is available %v, %q; want an m5.xlarge alone", when, o.Available, o.Why)
 		}
 		a.Advance(time.Minute)
@@ -157,7 +157,7 @@ func TestWithoutTheGateReservationsCountAgainstNoQuota(t *testing.T) {
 	if err := a.provider.RefreshQuotas(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if o := a.offer(t, "m5.large", cluster.OnDemand); !o.Available {
+	if o := a.offering(t, "m5.large", cluster.OnDemand); !o.Available {
 		t.Errorf("no m5.large is available: %q", o.Why)
 	}
 }
@@ -183,7 +183,7 @@ func TestSpotMachinesOfPHaveLimitsOfTheirOwn(t *testing.T) {
 		{"p5.48xlarge", cluster.Spot, "run 0 vCPUs of spot machines of the group P5"},
 		{"p3.8xlarge", cluster.OnDemand, ""},
 	} {
-		if o := a.offer(t, tt.kind, tt.option); !strings.Contains(o.Why, tt.why) || (o.Why == "") != (tt.why == "") {
+		if o := a.offering(t, tt.kind, tt.option); !strings.Contains(o.Why, tt.why) || (o.Why == "") != (tt.why == "") {
 			t.Errorf("%s %s: %q, want %q", tt.kind, tt.option, o.Why, tt.why)
 		}
 	}
@@ -192,8 +192,8 @@ func TestSpotMachinesOfPHaveLimitsOfTheirOwn(t *testing.T) {
 // Without the right to read limits none is known, which is told once.
 func TestWithoutTheRightToReadQuotasNothingIsLeftOut(t *testing.T) {
 	a := openAccount(t)
-	var told []string
-	a.provider.options.Warn = func(err error) { told = append(told, err.Error()) }
+	var reported []string
+	a.provider.options.Warn = func(err error) { reported = append(reported, err.Error()) }
 	if err := a.server.SetQuota("L-1216C47A", 0); err != nil {
 		t.Fatal(err)
 	}
@@ -203,10 +203,10 @@ func TestWithoutTheRightToReadQuotasNothingIsLeftOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if o := a.offer(t, "m5.large", cluster.OnDemand); !o.Available || o.Why != "" {
+	if o := a.offering(t, "m5.large", cluster.OnDemand); !o.Available || o.Why != "" {
 		t.Errorf("an m5.large is available %v, %q", o.Available, o.Why)
 	}
-	if len(told) != 1 || !strings.Contains(told[0], "let the controller's role call servicequotas:ListServiceQuotas") {
-		t.Errorf("told %q, want it once, with the way out", told)
+	if len(reported) != 1 || !strings.Contains(reported[0], "let the controller's role call servicequotas:ListServiceQuotas") {
+		t.Errorf("told %q, want it once, with the way out", reported)
 	}
 }

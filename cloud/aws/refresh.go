@@ -26,7 +26,7 @@ const (
 )
 
 // Refresh reads everything once, as is needed at the start. Without types
-// nothing can be bought, so failing to read them is an error. Prices have the
+// nothing can be launched, so failing to read them is an error. Prices have the
 // built-in table behind them and templates are made when needed: failing to
 // read those is told to Options.Warn.
 func (p *Provider) Refresh(ctx context.Context) error {
@@ -103,21 +103,21 @@ func (p *Provider) RefreshTypes(ctx context.Context) error {
 // the price they had.
 func (p *Provider) RefreshOnDemand(ctx context.Context) error {
 	if p.clients.Pricing == nil || p.options.IsolatedVPC {
-		p.noteListed()
+		p.recordListed()
 		return nil
 	}
 	unread, err := p.prices.RefreshOnDemand(ctx, p.clients.Pricing, p.clients.Region)
 	if err != nil {
 		return err
 	}
-	p.noteListed()
+	p.recordListed()
 	if unread.Entries > 0 && p.options.Warn != nil {
 		p.options.Warn(unread.Err())
 	}
 	return nil
 }
 
-func (p *Provider) noteListed() {
+func (p *Provider) recordListed() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.listed = true

@@ -23,12 +23,12 @@ func (a *account) reserve(t *testing.T, r emulator.CapacityReservation) (id stri
 	t.Helper()
 	r.Tags = map[string]string{"team": "web"}
 	id = a.server.AddReservation(r)
-	a.lookAgain(t)
+	a.recheck(t)
 	return id
 }
 
-// lookAgain is what the class's controller does every minute.
-func (a *account) lookAgain(t *testing.T) {
+// recheck is what the class's controller does every minute.
+func (a *account) recheck(t *testing.T) {
 	t.Helper()
 	a.class.Spec.Reservations = []nodeclass.ReservationTerm{{Tags: map[string]string{"team": "web"}}}
 	var err error
@@ -37,13 +37,13 @@ func (a *account) lookAgain(t *testing.T) {
 	}
 }
 
-// reservedOffer is the offer of a reservation.
-func (a *account) reservedOffer(t *testing.T, id string) *cluster.Offer {
+// reservedOffering is the offering of a reservation.
+func (a *account) reservedOffering(t *testing.T, id string) *cluster.Offering {
 	t.Helper()
-	for _, k := range a.kinds(t).Kinds {
-		for i := range k.Offers {
-			if k.Offers[i].Reservation() == id {
-				return &k.Offers[i]
+	for _, k := range a.kinds(t).InstanceTypes {
+		for i := range k.Offerings {
+			if k.Offerings[i].Reservation() == id {
+				return &k.Offerings[i]
 			}
 		}
 	}
@@ -55,19 +55,19 @@ func (a *account) fromReservation(t *testing.T, token, id string, count int) clo
 	t.Helper()
 	r := a.request(t, token, cluster.Reserved, "m5.large")
 	r.Count = count
-	r.Options = []cloud.OfferChoice{r.Options[0]}
-	o := a.reservedOffer(t, id)
+	r.Options = []cloud.OfferingChoice{r.Options[0]}
+	o := a.reservedOffering(t, id)
 	tenancy, _ := o.Labels.Get(nodeclass.LabelTenancy)
-	r.Options[0].Zone, r.Options[0].Stock, r.Options[0].Dedicated = o.Zone, id, tenancy == nodeclass.TenancyDedicated
+	r.Options[0].Zone, r.Options[0].ReservedCapacity, r.Options[0].Dedicated = o.Zone, id, tenancy == nodeclass.TenancyDedicated
 	return r
 }
 
 const reservedZone = "us-east-1a"
 
-func TestMachinesComeFromTheReservationTheyAreBoughtFrom(t *testing.T) {
+func TestMachinesComeFromTheReservationTheyAreLaunchedFrom(t *testing.T) {
 	a := openAccount(t)
 	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 3, Targeted: true})
-	o := a.reservedOffer(t, id)
+	o := a.reservedOffering(t, id)
 	if o == nil || !o.Available || o.LeftOf(id) != 3 || o.Option != cluster.Reserved || !o.Priced {
 		t.Fatalf("the offer is %+v, want three to be had", o)
 	}
@@ -80,36 +80,36 @@ func TestMachinesComeFromTheReservationTheyAreBoughtFrom(t *testing.T) {
 		}
 	}
 	got, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t1", id, 2))
-	if err != nil || len(got) != 2 || got[0].Option != cluster.Reserved || got[0].Stock != id {
+	if err != nil || len(got) != 2 || got[0].Option != cluster.Reserved || got[0].ReservedCapacity != id {
 		t.Fatalf("Launch = %+v, %v; want two of %s", got, err, id)
 	}
-	if left := a.reservedOffer(t, id).LeftOf(id); left != 1 {
+	if left := a.reservedOffering(t, id).LeftOf(id); left != 1 {
 		t.Errorf("%d are left right after two of three were bought", left)
 	}
-	a.lookAgain(t) // EC2 has not counted all of them yet
-	if left := a.reservedOffer(t, id).LeftOf(id); left > 1 {
+	a.recheck(t) // EC2 has not counted all of them yet
+	if left := a.reservedOffering(t, id).LeftOf(id); left > 1 {
 		t.Errorf("%d are left while EC2 counts two of three", left)
 	}
 	a.Advance(time.Minute)
-	a.lookAgain(t)
-	if left := a.reservedOffer(t, id).LeftOf(id); left != 1 {
+	a.recheck(t)
+	if left := a.reservedOffering(t, id).LeftOf(id); left != 1 {
 		t.Errorf("%d are left after EC2 has counted, want 1", left)
 	}
 	listed, err := a.provider.List(t.Context(), cloud.Filter{Batch: "batch-t1"})
-	if err != nil || len(listed) != 2 || listed[0].Option != cluster.Reserved || listed[0].Stock != id {
+	if err != nil || len(listed) != 2 || listed[0].Option != cluster.Reserved || listed[0].ReservedCapacity != id {
 		t.Errorf("List = %+v, %v", listed, err)
 	}
 	if _, err := a.provider.Terminate(t.Context(), listed[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	a.Advance(time.Minute)
-	a.lookAgain(t)
-	if left := a.reservedOffer(t, id).LeftOf(id); left != 2 {
+	a.recheck(t)
+	if left := a.reservedOffering(t, id).LeftOf(id); left != 2 {
 		t.Errorf("SC-205: %d are left after one of two was given back, want 2", left)
 	}
 }
 
-// The place of a machine that came and went is free at once: what would be bought on demand
+// The place of a machine that came and went is free at once: what would be launched on demand
 // meanwhile costs money that the reservation has cost already.
 func TestAMachineThatHasEndedFreesItsReservationAtOnce(t *testing.T) {
 	a := openAccount(t)
@@ -122,7 +122,7 @@ func TestAMachineThatHasEndedFreesItsReservationAtOnce(t *testing.T) {
 	if _, err := a.provider.Terminate(t.Context(), got[0].ID); err != nil {
 		t.Fatal(err)
 	}
-	if o := a.reservedOffer(t, id); o.LeftOf(id) != 0 || o.Available {
+	if o := a.reservedOffering(t, id); o.LeftOf(id) != 0 || o.Available {
 		t.Errorf("%d are left, to be had: %v, while the machine shuts down; want none", o.LeftOf(id), o.Available)
 	}
 	for {
@@ -135,10 +135,10 @@ func TestAMachineThatHasEndedFreesItsReservationAtOnce(t *testing.T) {
 		}
 		a.Advance(time.Second)
 	}
-	if o := a.reservedOffer(t, id); o.LeftOf(id) != 1 || !o.Available {
+	if o := a.reservedOffering(t, id); o.LeftOf(id) != 1 || !o.Available {
 		t.Errorf("%d are left, to be had: %v, when the machine has ended; want its place at once", o.LeftOf(id), o.Available)
 	}
-	if again, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t2", id, 1)); err != nil || len(again) != 1 || again[0].Stock != id {
+	if again, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t2", id, 1)); err != nil || len(again) != 1 || again[0].ReservedCapacity != id {
 		t.Errorf("Launch = %+v, %v; want one of %s", again, err, id)
 	}
 }
@@ -152,7 +152,7 @@ func TestALaunchThatIsRepeatedCountsOnce(t *testing.T) {
 		if got, err := a.provider.Launch(t.Context(), r); err != nil || len(got) != 2 {
 			t.Fatalf("%s: Launch = %+v, %v", when, got, err)
 		}
-		if left := a.reservedOffer(t, id).LeftOf(id); left != 2 {
+		if left := a.reservedOffering(t, id).LeftOf(id); left != 2 {
 			t.Errorf("%s: %d of four are left after a launch of two", when, left)
 		}
 	}
@@ -164,14 +164,14 @@ func TestAFullReservationIsShortByItself(t *testing.T) {
 	other := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 5})
 	got, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t1", full, 2))
 	short, ok := errors.AsType[*cloud.NoCapacityError](err)
-	if !ok || len(got) != 1 || len(short.Offers) != 1 || short.Offers[0].Stock != full {
+	if !ok || len(got) != 1 || len(short.Offerings) != 1 || short.Offerings[0].ReservedCapacity != full {
 		t.Fatalf("Launch of two from a reservation of one = %+v, %v; want one, and that reservation named", got, err)
 	}
-	a.lookAgain(t)
-	if o := a.reservedOffer(t, full); o.Available || o.LeftOf(full) != 0 {
+	a.recheck(t)
+	if o := a.reservedOffering(t, full); o.Available || o.LeftOf(full) != 0 {
 		t.Errorf("SC-416: the full reservation is offered as %+v", o)
 	}
-	if o := a.reservedOffer(t, other); !o.Available || o.LeftOf(other) != 5 {
+	if o := a.reservedOffering(t, other); !o.Available || o.LeftOf(other) != 5 {
 		t.Errorf("another reservation of the same type and zone is offered as %+v", o)
 	}
 	if !available(a.kinds(t), "m5.large", cluster.OnDemand) {
@@ -186,11 +186,11 @@ func TestAReservationThatIsShortIsClosedForAWhileByItself(t *testing.T) {
 	short := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2})
 	other := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2})
 	a.provider.short.AddReservation(short)
-	if a.reservedOffer(t, short).Available || !a.reservedOffer(t, other).Available {
+	if a.reservedOffering(t, short).Available || !a.reservedOffering(t, other).Available {
 		t.Error("SC-416: the reservation that is short must be closed, and the other must not")
 	}
 	a.Advance(capacity.Keep)
-	if !a.reservedOffer(t, short).Available {
+	if !a.reservedOffering(t, short).Available {
 		t.Error("the reservation is closed for longer than shortages are remembered")
 	}
 }
@@ -199,18 +199,18 @@ func TestMachinesOnDemandLeaveReservationsAlone(t *testing.T) {
 	a := openAccount(t)
 	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2})
 	r := a.request(t, "t1", cluster.OnDemand, "m5.large")
-	r.Options = slices.DeleteFunc(r.Options, func(o cloud.OfferChoice) bool { return o.Zone != reservedZone })
-	if got, err := a.provider.Launch(t.Context(), r); err != nil || got[0].Stock != "" {
+	r.Options = slices.DeleteFunc(r.Options, func(o cloud.OfferingChoice) bool { return o.Zone != reservedZone })
+	if got, err := a.provider.Launch(t.Context(), r); err != nil || got[0].ReservedCapacity != "" {
 		t.Fatalf("Launch = %+v, %v", got, err)
 	}
 	a.Advance(time.Minute)
-	a.lookAgain(t)
-	if left := a.reservedOffer(t, id).LeftOf(id); left != 2 {
+	a.recheck(t)
+	if left := a.reservedOffering(t, id).LeftOf(id); left != 2 {
 		t.Errorf("%d of two are left after a machine was bought on demand", left)
 	}
 }
 
-func TestAReservationThatIsCancelledIsNoOfferAndItsMachinesGoOn(t *testing.T) {
+func TestAReservationThatIsCancelledIsNoOfferingAndItsMachinesGoOn(t *testing.T) {
 	a := openAccount(t)
 	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2})
 	got, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t1", id, 1))
@@ -225,12 +225,12 @@ func TestAReservationThatIsCancelledIsNoOfferAndItsMachinesGoOn(t *testing.T) {
 	if _, err := a.provider.Launch(t.Context(), late); !isShort(err) {
 		t.Errorf("Launch from a reservation that was cancelled a moment ago = %v, want a shortage", err)
 	}
-	a.lookAgain(t)
-	if o := a.reservedOffer(t, id); o != nil {
+	a.recheck(t)
+	if o := a.reservedOffering(t, id); o != nil {
 		t.Errorf("the reservation is still offered: %+v", o)
 	}
 	listed, err := a.provider.List(t.Context(), cloud.Filter{IDs: []string{got[0].ID}})
-	if err != nil || len(listed) != 1 || listed[0].Option != cluster.OnDemand || listed[0].Stock != "" || listed[0].State != cloud.Running {
+	if err != nil || len(listed) != 1 || listed[0].Option != cluster.OnDemand || listed[0].ReservedCapacity != "" || listed[0].State != cloud.Running {
 		t.Errorf("its machine is %+v, %v; want one that runs on demand", listed, err)
 	}
 }
@@ -278,27 +278,27 @@ func TestReservationsAreSelectedByEachOfTheirTerms(t *testing.T) {
 	}
 }
 
-func TestACapacityBlockIsBoughtAsOne(t *testing.T) {
+func TestACapacityBlockIsLaunchedAsOne(t *testing.T) {
 	a := openAccount(t)
 	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Block: true, EndsAt: a.Now().Add(2 * time.Hour)})
-	if got, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t1", id, 1)); err != nil || got[0].Stock != id {
+	if got, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t1", id, 1)); err != nil || got[0].ReservedCapacity != id {
 		t.Fatalf("Launch = %+v, %v", got, err)
 	}
 	a.Advance(79 * time.Minute)
-	a.lookAgain(t)
+	a.recheck(t)
 	if a.class.Resolved.Reservations[0].Expiring {
 		t.Error("the block counts as expiring more than 40 minutes before its end")
 	}
 	a.Advance(2 * time.Minute)
-	a.lookAgain(t)
-	if !a.class.Resolved.Reservations[0].Expiring || a.reservedOffer(t, id).Available {
+	a.recheck(t)
+	if !a.class.Resolved.Reservations[0].Expiring || a.reservedOffering(t, id).Available {
 		t.Error("39 minutes before its end the block is neither expiring nor closed")
 	}
 }
 
 // "Instances are terminated 30 minutes before a Capacity Block ends"; ten minutes
 // before that their machines are told of, whether or not a class selects the block still.
-func TestMachinesOfACapacityBlockAreToldOfBeforeTheyEnd(t *testing.T) {
+func TestMachinesOfACapacityBlockAreReportedBeforeTheyEnd(t *testing.T) {
 	a := openAccount(t)
 	ends := a.Now().Add(2 * time.Hour)
 	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Block: true, EndsAt: ends})
@@ -309,7 +309,7 @@ func TestMachinesOfACapacityBlockAreToldOfBeforeTheyEnd(t *testing.T) {
 	if _, err := a.provider.Launch(t.Context(), a.request(t, "t2", cluster.OnDemand, "m5.large")); err != nil {
 		t.Fatal(err)
 	}
-	a.lookAgain(t)
+	a.recheck(t)
 	want := []cloud.Trouble{{MachineID: got[0].ID, Kind: cloud.CapacityEnds, StartsAt: ends.Add(-30 * time.Minute), What: "capacity block " + id + " ends at " + ends.Format(time.RFC3339)}}
 	a.Advance(79 * time.Minute)
 	if found, err := a.provider.Troubles(t.Context()); err != nil || len(found) > 0 {
@@ -360,11 +360,11 @@ func TestWithoutTheGateReservationsAreLeftToEC2(t *testing.T) {
 	a := openAccount(t)
 	a.provider.options.NoReservedCapacity = true
 	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1})
-	if len(a.class.Resolved.Reservations) > 0 || a.reservedOffer(t, id) != nil {
+	if len(a.class.Resolved.Reservations) > 0 || a.reservedOffering(t, id) != nil {
 		t.Error("the reservation is offered")
 	}
 	r := a.request(t, "t1", cluster.OnDemand, "m5.large")
-	r.Options = slices.DeleteFunc(r.Options, func(o cloud.OfferChoice) bool { return o.Zone != reservedZone })
+	r.Options = slices.DeleteFunc(r.Options, func(o cloud.OfferingChoice) bool { return o.Zone != reservedZone })
 	got, err := a.provider.Launch(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
@@ -373,7 +373,7 @@ func TestWithoutTheGateReservationsAreLeftToEC2(t *testing.T) {
 	if in, err := a.provider.instances.InReservations(t.Context(), id); err != nil || len(in) != 1 || in[0].ID != got[0].ID {
 		t.Errorf("in the open reservation are %+v, %v; want the machine", in, err)
 	}
-	if listed, err := a.provider.List(t.Context(), cloud.Filter{IDs: []string{got[0].ID}}); err != nil || listed[0].Option != cluster.OnDemand || listed[0].Stock != "" {
+	if listed, err := a.provider.List(t.Context(), cloud.Filter{IDs: []string{got[0].ID}}); err != nil || listed[0].Option != cluster.OnDemand || listed[0].ReservedCapacity != "" {
 		t.Errorf("the machine is listed as %+v, %v; want one on demand", listed, err)
 	}
 }
@@ -381,13 +381,13 @@ func TestWithoutTheGateReservationsAreLeftToEC2(t *testing.T) {
 func TestAReservationThatIsTakenBackIsClosedUntilEC2SaysMore(t *testing.T) {
 	a := openAccount(t)
 	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2, Interruptible: true})
-	a.provider.Short(cloud.OfferChoice{Kind: "m5.large", Zone: reservedZone, Option: cluster.Reserved, Stock: id})
-	if a.reservedOffer(t, id).Available {
+	a.provider.Short(cloud.OfferingChoice{Kind: "m5.large", Zone: reservedZone, Option: cluster.Reserved, ReservedCapacity: id})
+	if a.reservedOffering(t, id).Available {
 		t.Error("SC-497: the reservation is offered after a notice that its machines are taken back")
 	}
 	a.Advance(time.Minute)
-	a.lookAgain(t)
-	if !a.reservedOffer(t, id).Available {
+	a.recheck(t)
+	if !a.reservedOffering(t, id).Available {
 		t.Error("the reservation is closed for ever")
 	}
 }
@@ -400,7 +400,7 @@ func TestADedicatedReservationIsForDedicatedMachines(t *testing.T) {
 	wantsDefault := constraint.Requirements{{Key: nodeclass.LabelTenancy, Set: constraint.Values(nodeclass.TenancyDefault)}}
 	wantsDedicated := constraint.Requirements{{Key: nodeclass.LabelTenancy, Set: constraint.Values(nodeclass.TenancyDedicated)}}
 	for id, dedicated := range map[string]bool{usual: false, alone: true} {
-		o := a.reservedOffer(t, id)
+		o := a.reservedOffering(t, id)
 		if tenancy, _ := o.Labels.Get(nodeclass.LabelTenancy); (tenancy == nodeclass.TenancyDedicated) != dedicated || !o.Available {
 			t.Errorf("dedicated %v: offered as %+v", dedicated, o)
 		}
@@ -413,10 +413,10 @@ func TestADedicatedReservationIsForDedicatedMachines(t *testing.T) {
 			t.Errorf("dedicated %v: EC2 launches %+v of the other tenancy", dedicated, got)
 		}
 		token := "right-" + id
-		if got, err := a.provider.Launch(t.Context(), a.fromReservation(t, token, id, 1)); err != nil || got[0].Stock != id || got[0].Dedicated != dedicated {
+		if got, err := a.provider.Launch(t.Context(), a.fromReservation(t, token, id, 1)); err != nil || got[0].ReservedCapacity != id || got[0].Dedicated != dedicated {
 			t.Errorf("dedicated %v: Launch = %+v, %v", dedicated, got, err)
 		}
-		if listed := a.listed(t, token); len(listed) != 1 || listed[0].Stock != id || listed[0].Dedicated != dedicated {
+		if listed := a.listed(t, token); len(listed) != 1 || listed[0].ReservedCapacity != id || listed[0].Dedicated != dedicated {
 			t.Errorf("dedicated %v: listed as %+v", dedicated, listed)
 		}
 	}
@@ -427,7 +427,7 @@ func TestADedicatedReservationIsOfNoUseInASpreadGroup(t *testing.T) {
 	a := openAccount(t)
 	group := a.group(t, nodeclass.Spread, 0)
 	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Dedicated: true, Placement: group})
-	if o := a.reservedOffer(t, id); o != nil {
+	if o := a.reservedOffering(t, id); o != nil {
 		t.Errorf("offered as %+v", o)
 	}
 }

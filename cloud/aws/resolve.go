@@ -135,7 +135,7 @@ func (p *Provider) Reservations(ctx context.Context, class nodeclass.Class) ([]n
 		out[i].Expiring, out[i].Idle = f.IsExpiring(p.options.Now()), f.Free
 	}
 	p.reserved.Saw(free)
-	p.noteStocks(out)
+	p.recordReservedCapacities(out)
 	return out, nil
 }
 

@@ -10,16 +10,16 @@ import (
 
 // A spot machine that EC2 takes away makes its type in its zone risky; one that is
 // given back does not.
-func TestOffersTellHowOftenMachinesWereTakenAway(t *testing.T) {
+func TestOfferingingsReportHowOftenMachinesWereTakenAway(t *testing.T) {
 	a := openAccount(t)
-	offers := []cloud.OfferChoice{{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.Spot}, {Kind: "c5.large", Zone: "us-east-1b", Option: cluster.Spot}}
-	var bought []cloud.Machine
-	for i, o := range offers {
-		got, err := a.provider.Launch(t.Context(), cloud.LaunchRequest{Class: a.port(), Token: "t" + o.Kind, Batch: "b" + o.Kind, Count: 1, Options: offers[i : i+1], Tags: map[string]string{"karpenter.sh/nodepool": "web"}})
+	offerings := []cloud.OfferingChoice{{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.Spot}, {Kind: "c5.large", Zone: "us-east-1b", Option: cluster.Spot}}
+	var launched []cloud.Machine
+	for i, o := range offerings {
+		got, err := a.provider.Launch(t.Context(), cloud.LaunchRequest{Class: a.port(), Token: "t" + o.Kind, Batch: "b" + o.Kind, Count: 1, Options: offerings[i : i+1], Tags: map[string]string{"karpenter.sh/nodepool": "web"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		bought = append(bought, got...)
+		launched = append(launched, got...)
 	}
 	a.Advance(time.Hour)
 	look := func() {
@@ -29,35 +29,35 @@ func TestOffersTellHowOftenMachinesWereTakenAway(t *testing.T) {
 		}
 	}
 	look()
-	a.server.Market().Interrupt(bought[0].ID)
-	if _, err := a.provider.Terminate(t.Context(), bought[1].ID); err != nil {
+	a.server.Market().Interrupt(launched[0].ID)
+	if _, err := a.provider.Terminate(t.Context(), launched[1].ID); err != nil {
 		t.Fatal(err)
 	}
 	a.Advance(5 * time.Minute)
 	look()
 	for i, risky := range []bool{true, false} {
-		if got := a.risk(t, offers[i]); got > 0 != risky {
-			t.Errorf("%s in %s: risk %v", offers[i].Kind, offers[i].Zone, got)
+		if got := a.risk(t, offerings[i]); got > 0 != risky {
+			t.Errorf("%s in %s: risk %v", offerings[i].Kind, offerings[i].Zone, got)
 		}
 	}
-	if got := a.risk(t, cloud.OfferChoice{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.OnDemand}); got != 0 {
+	if got := a.risk(t, cloud.OfferingChoice{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.OnDemand}); got != 0 {
 		t.Errorf("on demand: risk %v", got)
 	}
-	if got := a.risk(t, cloud.OfferChoice{Kind: "m5.large", Zone: "us-east-1b", Option: cluster.Spot}); got != 0 {
+	if got := a.risk(t, cloud.OfferingChoice{Kind: "m5.large", Zone: "us-east-1b", Option: cluster.Spot}); got != 0 {
 		t.Errorf("in another zone: risk %v", got)
 	}
 }
 
-// risk is what the catalogue says of an offer.
-func (a *account) risk(t *testing.T, of cloud.OfferChoice) float64 {
+// risk is what the catalogue says of an offering.
+func (a *account) risk(t *testing.T, of cloud.OfferingChoice) float64 {
 	t.Helper()
 	c, err := a.provider.Kinds(t.Context(), a.port())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range c.Kinds {
-		for _, o := range c.Kinds[i].Offers {
-			if c.Kinds[i].Name == of.Kind && o.Zone == of.Zone && o.Option == of.Option {
+	for i := range c.InstanceTypes {
+		for _, o := range c.InstanceTypes[i].Offerings {
+			if c.InstanceTypes[i].Name == of.Kind && o.Zone == of.Zone && o.Option == of.Option {
 				return o.Risk
 			}
 		}

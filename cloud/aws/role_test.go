@@ -47,8 +47,8 @@ func (s *signed) Do(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// makeBuyer makes a role that everybody in the account may assume, and that may ask EC2 for types.
-func makeBuyer(t *testing.T, server *emulator.Server) {
+// makeLauncher makes a role that everybody in the account may assume, and that may ask EC2 for types.
+func makeLauncher(t *testing.T, server *emulator.Server) {
 	t.Helper()
 	web := httptest.NewServer(server)
 	defer web.Close()
@@ -76,7 +76,7 @@ func TestEveryCallIsMadeAsTheRole(t *testing.T) {
 	server := emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "test"}, Seed: 1})
 	s := &signed{server: server, keys: map[string]string{}}
 	role := client.Role{ARN: "arn:aws:iam::123456789012:role/buyer", For: 15 * time.Minute}
-	makeBuyer(t, server)
+	makeLauncher(t, server)
 	p, err := New(t.Context(), Options{Cluster: "test", Endpoint: "https://api.test", CA: "Y2E=", CIDR: "10.100.0.0/16", HTTP: s, Role: role})
 	if err != nil {
 		t.Fatal(err)

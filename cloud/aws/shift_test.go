@@ -61,7 +61,7 @@ func (a *account) zoneID(t *testing.T, zone string) string {
 	return ""
 }
 
-func TestNothingIsBoughtInAShiftedZone(t *testing.T) {
+func TestNothingIsLaunchedInAShiftedZone(t *testing.T) {
 	a := shiftedAccount(t)
 	everywhere := a.openIn(t)
 	id := a.zoneID(t, "us-east-1a")
@@ -90,12 +90,12 @@ func TestNothingIsBoughtInAShiftedZone(t *testing.T) {
 	}
 }
 
-// whyNot is what the offers of a zone say why they cannot be had, each text once.
+// whyNot is what the offerings of a zone say why they cannot be had, each text once.
 func (a *account) whyNot(t *testing.T, zone string) (said []string) {
 	t.Helper()
-	for _, k := range a.kinds(t).Kinds {
-		for i := range k.Offers {
-			if o := &k.Offers[i]; o.Zone == zone && !slices.Contains(said, o.Why) {
+	for _, k := range a.kinds(t).InstanceTypes {
+		for i := range k.Offerings {
+			if o := &k.Offerings[i]; o.Zone == zone && !slices.Contains(said, o.Why) {
 				said = append(said, o.Why)
 			}
 		}
@@ -113,7 +113,7 @@ func TestAShiftIsOverWhenItExpires(t *testing.T) {
 	}
 }
 
-func TestAShiftIsOverAtItsEndThoughNobodyAnswers(t *testing.T) {
+func TestAShiftIsOverAtItsEndWithoutAnAnswer(t *testing.T) {
 	a := shiftedAccount(t)
 	a.shift(t, a.zoneID(t, "us-east-1a"), "1h")
 	a.shifts(t)
@@ -172,7 +172,7 @@ func TestOfAShiftAndAnAutoshiftTheOneInEffectCounts(t *testing.T) {
 	}
 }
 
-func TestWithoutTheSettingNobodyAsksForShifts(t *testing.T) {
+func TestWithoutTheSettingShiftsAreNotRead(t *testing.T) {
 	a := openAccount(t)
 	if err := a.server.AutoShift("us-east-1a"); err != nil {
 		t.Fatal(err)

@@ -67,8 +67,8 @@ func TestImagesInUseStayWhenAControllerStarts(t *testing.T) {
 }
 
 // A subnet in a zone where nothing was offered, as one just opened, has the types read
-// anew, and once only.
-func TestTypesAreReadAnewForANewZone(t *testing.T) {
+// again, and once only.
+func TestTypesAreReadAgainForANewZone(t *testing.T) {
 	a := openAccount(t)
 	for i := range a.provider.types {
 		a.provider.types[i].Zones = []string{"us-east-1a", "us-east-1b"}
@@ -83,7 +83,7 @@ func TestTypesAreReadAnewForANewZone(t *testing.T) {
 		t.Errorf("with %d subnets, offers were asked for %d times, and then %d", len(subnets), before, again)
 	}
 	for i := range a.provider.types {
-		a.provider.types[i].Zones = []string{"us-east-1a", "us-east-1b"} // and still nothing is sold elsewhere
+		a.provider.types[i].Zones = []string{"us-east-1a", "us-east-1b"} // and still nothing is offered elsewhere
 	}
 	for range 3 {
 		if _, err := a.provider.Subnets(t.Context(), a.class); err != nil {

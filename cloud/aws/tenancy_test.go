@@ -12,7 +12,7 @@ import (
 
 // The machine gets hardware of its own, pays what the price list says of that, and is
 // not used where default tenancy is asked for; what is short there is short there alone.
-func TestADedicatedMachineIsBoughtAndPaidForAsOne(t *testing.T) {
+func TestADedicatedMachineIsLaunchedAndPaidForAsOne(t *testing.T) {
 	a := openAccount(t)
 	if err := a.provider.RefreshOnDemand(t.Context()); err != nil {
 		t.Fatal(err)
@@ -40,12 +40,12 @@ func TestADedicatedMachineIsBoughtAndPaidForAsOne(t *testing.T) {
 			t.Errorf("%s: costs $%f an hour, and was offered at %s", token, m.PriceUSD, want.Price)
 		}
 	}
-	a.provider.Short(cloud.OfferChoice{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.OnDemand, Dedicated: true})
+	a.provider.Short(cloud.OfferingChoice{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.OnDemand, Dedicated: true})
 	if usual, alone = a.tenancies(t, "us-east-1a"); !usual.Available || alone.Available {
 		t.Errorf("with dedicated machines short, offered as %+v and, dedicated, %+v", usual, alone)
 	}
 	a.Advance(time.Hour)
-	a.provider.Short(cloud.OfferChoice{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.OnDemand})
+	a.provider.Short(cloud.OfferingChoice{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.OnDemand})
 	if usual, alone = a.tenancies(t, "us-east-1a"); usual.Available || alone.Available {
 		t.Errorf("with the type short, offered as %+v and, dedicated, %+v", usual, alone)
 	}
@@ -80,12 +80,12 @@ func TestWhereEC2PutsNoDedicatedMachinesNoneAreOffered(t *testing.T) {
 	}
 }
 
-// tenancies are the offers of m5.large on demand in a zone, of default and of dedicated
+// tenancies are the offerings of m5.large on demand in a zone, of default and of dedicated
 // tenancy; zero where there is none.
-func (a *account) tenancies(t *testing.T, zone string) (usual, alone cluster.Offer) {
+func (a *account) tenancies(t *testing.T, zone string) (usual, alone cluster.Offering) {
 	t.Helper()
-	for _, k := range a.kinds(t).Kinds {
-		for _, o := range k.Offers {
+	for _, k := range a.kinds(t).InstanceTypes {
+		for _, o := range k.Offerings {
 			if k.Name != "m5.large" || o.Option != cluster.OnDemand || o.Zone != zone {
 				continue
 			}

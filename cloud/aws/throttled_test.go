@@ -57,7 +57,7 @@ func openAtHand(t *testing.T, share float64) (*emulator.Server, *Provider, nodec
 	return server, p, class
 }
 
-// Many purchases come at once where EC2 answers a tenth of the usual calls. All
+// Many launches come at once where EC2 answers a tenth of the usual calls. All
 // are made, nearly as fast as EC2 lets them be, with few calls in vain; and a
 // machine that is given back meanwhile does not wait for them.
 func TestAtATenthOfTheUsualRateNothingIsLostAndLittleWasted(t *testing.T) {
@@ -66,7 +66,7 @@ func TestAtATenthOfTheUsualRateNothingIsLostAndLittleWasted(t *testing.T) {
 		server, p, class := openAtHand(t, 0.1)
 		request := func(i int) cloud.LaunchRequest {
 			return cloud.LaunchRequest{Class: cloud.Class{ID: "EC2NodeClass/default", Settings: class}, Token: fmt.Sprint("t", i), Batch: fmt.Sprint("b", i),
-				Count: each, Options: []cloud.OfferChoice{{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.OnDemand}, {Kind: "m5.large", Zone: "us-east-1b", Option: cluster.OnDemand}}}
+				Count: each, Options: []cloud.OfferingChoice{{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.OnDemand}, {Kind: "m5.large", Zone: "us-east-1b", Option: cluster.OnDemand}}}
 		}
 		first, err := p.Launch(t.Context(), request(purchases))
 		if err != nil {
@@ -120,14 +120,14 @@ func TestAtATenthOfTheUsualRateNothingIsLostAndLittleWasted(t *testing.T) {
 }
 
 // Whoever asks why a launch does not come about hears that EC2 throttles, also where calls ran out of time while they waited for their turn.
-func TestAThrottledLaunchIsToldAsThrottled(t *testing.T) {
+func TestAThrottledLaunchIsReportedAsThrottled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, p, class := openAtHand(t, 1)
 		server.Market().SetRate("CreateFleet", market.Rate{PerSecond: 0.001, Burst: 1})
 		for i := range 6 {
 			ctx, cancel := context.WithTimeout(t.Context(), 12*time.Second)
 			_, err := p.Launch(ctx, cloud.LaunchRequest{Class: cloud.Class{ID: "EC2NodeClass/default", Settings: class}, Token: fmt.Sprint("t", i), Batch: fmt.Sprint("b", i),
-				Count: 1, Options: []cloud.OfferChoice{{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.OnDemand}}})
+				Count: 1, Options: []cloud.OfferingChoice{{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.OnDemand}}})
 			cancel()
 			if throttled, is := errors.AsType[*cloud.ThrottledError](err); i > 0 && (!is || err.Error() != throttled.Error() || throttled.Call != "ec2:CreateFleet") {
 				t.Errorf("launch %d: %v, want that ec2:CreateFleet is throttled", i, err)

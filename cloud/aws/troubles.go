@@ -30,25 +30,25 @@ func (p *Provider) Troubles(ctx context.Context) ([]cloud.Trouble, error) {
 	return all, nil
 }
 
-// noteStocks keeps in mind which reservations there are: machines of a capacity block end
+// recordReservedCapacities keeps in mind which reservations there are: machines of a capacity block end
 // with it whether or not a class selects the block until then.
-func (p *Provider) noteStocks(found []nodeclass.Reservation) {
+func (p *Provider) recordReservedCapacities(found []nodeclass.Reservation) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, r := range found {
-		p.stocks[r.ID] = r
+		p.reservedCapacities[r.ID] = r
 		delete(p.unmet, r.ID)
 	}
 }
 
-// noteUnmet keeps in mind that machines are in reservations that no class has shown since
+// recordUnmet keeps in mind that machines are in reservations that no class has shown since
 // the start, as after a restart where none selects them any more.
-func (p *Provider) noteUnmet(machines []cloud.Machine) {
+func (p *Provider) recordUnmet(machines []cloud.Machine) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, m := range machines {
-		if _, known := p.stocks[m.Stock]; !known && m.Stock != "" {
-			p.unmet[m.Stock] = true
+		if _, known := p.reservedCapacities[m.ReservedCapacity]; !known && m.ReservedCapacity != "" {
+			p.unmet[m.ReservedCapacity] = true
 		}
 	}
 }
@@ -70,9 +70,9 @@ func (p *Provider) meet(ctx context.Context) error {
 		return err
 	}
 	for _, id := range ids {
-		p.noteStocks([]nodeclass.Reservation{{ID: id}}) // which there may be no more
+		p.recordReservedCapacities([]nodeclass.Reservation{{ID: id}}) // which there may be no more
 	}
-	p.noteStocks(found)
+	p.recordReservedCapacities(found)
 	return nil
 }
 
@@ -93,7 +93,7 @@ func (p *Provider) blockEnds(ctx context.Context) ([]cloud.Trouble, error) {
 	}
 	out := make([]cloud.Trouble, 0, len(machines))
 	for _, m := range machines {
-		block := expiring[m.Stock]
+		block := expiring[m.ReservedCapacity]
 		out = append(out, cloud.Trouble{MachineID: m.ID, Kind: cloud.CapacityEnds, StartsAt: block.MachinesEndAt(),
 			What: fmt.Sprintf("capacity block %s ends at %s", block.ID, block.EndsAt.UTC().Format(time.RFC3339))})
 	}
@@ -103,9 +103,9 @@ func (p *Provider) blockEnds(ctx context.Context) ([]cloud.Trouble, error) {
 func (p *Provider) expiring(now time.Time) map[string]nodeclass.Reservation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	maps.DeleteFunc(p.stocks, func(_ string, r nodeclass.Reservation) bool { return !r.EndsAt.IsZero() && !now.Before(r.EndsAt) })
+	maps.DeleteFunc(p.reservedCapacities, func(_ string, r nodeclass.Reservation) bool { return !r.EndsAt.IsZero() && !now.Before(r.EndsAt) })
 	out := map[string]nodeclass.Reservation{}
-	for id, r := range p.stocks {
+	for id, r := range p.reservedCapacities {
 		if r.IsExpiring(now) {
 			out[id] = r
 		}

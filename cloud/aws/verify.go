@@ -36,7 +36,7 @@ const VerifiedFor = 30 * time.Minute
 // look into the template that names the reservation. It proves nothing of rights that
 // depend on the type or the subnet, of reservations after the first twenty, and of what
 // else a launch needs: capacity, limits of the account, keys of volumes. Those show at
-// the purchase.
+// the launch.
 //
 // Rights that are missing, and settings that EC2 refuses, are one
 // *cloud.RefusedError: its reason is that of the first call refused
@@ -53,14 +53,14 @@ func (p *Provider) Verify(ctx context.Context, class nodeclass.Class) error {
 	var answers []error
 	for _, r := range all {
 		if r.Template == nil {
-			_, bought := p.clients.EC2.CreateFleet(ctx, r.Fleet)
-			answers = append(answers, p.ownTemplate(ctx, class), rehearsed(class, "CreateFleet", bought))
+			_, launched := p.clients.EC2.CreateFleet(ctx, r.Fleet)
+			answers = append(answers, p.ownTemplate(ctx, class), rehearsed(class, "CreateFleet", launched))
 			continue
 		}
 		if !r.runAlone {
 			_, template := p.clients.EC2.CreateLaunchTemplate(ctx, r.Template)
-			_, bought := p.clients.EC2.CreateFleet(ctx, r.Fleet)
-			answers = append(answers, rehearsed(class, "CreateLaunchTemplate", template), rehearsed(class, "CreateFleet", bought))
+			_, launched := p.clients.EC2.CreateFleet(ctx, r.Fleet)
+			answers = append(answers, rehearsed(class, "CreateLaunchTemplate", template), rehearsed(class, "CreateFleet", launched))
 		}
 		_, run := p.clients.EC2.RunInstances(ctx, r.Run)
 		answers = append(answers, rehearsed(class, "RunInstances", run))
@@ -206,7 +206,7 @@ func (p *Provider) rehearsals(class nodeclass.Class) ([]launchRehearsal, error) 
 	}
 	out, rehearsed := []launchRehearsal{{first, false}}, map[sort]bool{}
 	for _, reserved := range enterable(class, k.catalogue) {
-		r, err := p.rehearsal(class, k, cloud.OfferChoice{Kind: reserved.Kind, Zone: reserved.Zone, Option: cluster.Reserved, Stock: reserved.ID, Dedicated: reserved.Dedicated})
+		r, err := p.rehearsal(class, k, cloud.OfferingChoice{Kind: reserved.Kind, Zone: reserved.Zone, Option: cluster.Reserved, ReservedCapacity: reserved.ID, Dedicated: reserved.Dedicated})
 		if err != nil {
 			return nil, err
 		}
@@ -217,19 +217,19 @@ func (p *Provider) rehearsals(class nodeclass.Class) ([]launchRehearsal, error) 
 	return out, nil
 }
 
-func (p *Provider) rehearsal(class nodeclass.Class, k *known, o cloud.OfferChoice) (fleet.Rehearsal, error) {
+func (p *Provider) rehearsal(class nodeclass.Class, k *known, o cloud.OfferingChoice) (fleet.Rehearsal, error) {
 	return fleet.Rehearse(p.launchOf(class, k, o))
 }
 
 // launchOf is the launch of one machine that is rehearsed.
-func (p *Provider) launchOf(class nodeclass.Class, k *known, o cloud.OfferChoice) fleet.Request {
+func (p *Provider) launchOf(class nodeclass.Class, k *known, o cloud.OfferingChoice) fleet.Request {
 	at := slices.IndexFunc(class.Resolved.Subnets, inZone(o.Zone))
 	return fleet.Request{
 		Class: class, Kinds: k.kinds, Cluster: p.clusterFacts(), Subnets: class.Resolved.Subnets[at : at+1],
 		OpenReservations: p.options.NoReservedCapacity,
 		Launch: cloud.LaunchRequest{
 			Class: cloud.Class{ID: class.ID(), Settings: class}, Count: 1, Batch: "dry-run",
-			Options: []cloud.OfferChoice{o}, Tags: map[string]string{nodeclass.TagPool: "dry-run"},
+			Options: []cloud.OfferingChoice{o}, Tags: map[string]string{nodeclass.TagPool: "dry-run"},
 		},
 	}
 }
@@ -237,22 +237,22 @@ func (p *Provider) launchOf(class nodeclass.Class, k *known, o cloud.OfferChoice
 // representative is the first kind, by name, that is offered and that an image boots: one
 // that can be had where there is any, and of those one of Nitro, since those before it take
 // less of what can be set. That all are short says nothing against the class.
-func representative(class nodeclass.Class, c *cluster.Catalogue) (cloud.OfferChoice, bool) {
+func representative(class nodeclass.Class, c *cluster.Catalogue) (cloud.OfferingChoice, bool) {
 	for _, must := range []struct{ now, had, nitro bool }{{true, true, true}, {false, true, true}, {true, true, false}, {false, true, false}, {false, false, true}, {}} {
-		for i := range c.Kinds {
-			k := &c.Kinds[i]
+		for i := range c.InstanceTypes {
+			k := &c.InstanceTypes[i]
 			if hypervisor, _ := k.Labels.Get(nodeclass.LabelHypervisor); must.nitro && hypervisor != string(types.InstanceTypeHypervisorNitro) {
 				continue
 			}
-			for _, o := range k.Offers {
+			for _, o := range k.Offerings {
 				had := o.Available || !must.now && o.Why != "" || !must.had
 				if had && o.Option != cluster.Reserved && boots(class, k) && slices.ContainsFunc(class.Resolved.Subnets, inZone(o.Zone)) {
-					return cloud.OfferChoice{Kind: k.Name, Zone: o.Zone, Option: cluster.OnDemand}, true
+					return cloud.OfferingChoice{Kind: k.Name, Zone: o.Zone, Option: cluster.OnDemand}, true
 				}
 			}
 		}
 	}
-	return cloud.OfferChoice{}, false
+	return cloud.OfferingChoice{}, false
 }
 
 // enterable are the reservations that machines of the class can be launched into, full
@@ -260,7 +260,7 @@ func representative(class nodeclass.Class, c *cluster.Catalogue) (cloud.OfferCho
 func enterable(class nodeclass.Class, c *cluster.Catalogue) []nodeclass.Reservation {
 	var out []nodeclass.Reservation
 	for _, r := range class.Resolved.Reservations {
-		k := c.Kind(r.Kind)
+		k := c.InstanceType(r.Kind)
 		if k != nil && !r.Expiring && boots(class, k) && slices.ContainsFunc(class.Resolved.Subnets, inZone(r.Zone)) && len(out) < reservationsMost {
 			out = append(out, r)
 		}
@@ -268,7 +268,7 @@ func enterable(class nodeclass.Class, c *cluster.Catalogue) []nodeclass.Reservat
 	return out
 }
 
-func boots(class nodeclass.Class, k *cluster.Kind) bool {
+func boots(class nodeclass.Class, k *cluster.InstanceType) bool {
 	_, boots := class.Booting(k.Labels)
 	return boots
 }

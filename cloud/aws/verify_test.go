@@ -187,15 +187,15 @@ func TestVerify(t *testing.T) {
 		a := openAccount(t)
 		a.provider.types = slices.DeleteFunc(a.provider.types, func(of catalog.Type) bool { return !strings.HasPrefix(of.Name, "m5.") })
 		a.provider.typesSeq++
-		var all []cloud.OfferChoice
-		for _, k := range a.kinds(t).Kinds {
-			for _, o := range k.Offers {
-				all = append(all, cloud.OfferChoice{Kind: k.Name, Zone: o.Zone, Option: o.Option, Dedicated: o.Unless != (constraint.Label{})})
+		var all []cloud.OfferingChoice
+		for _, k := range a.kinds(t).InstanceTypes {
+			for _, o := range k.Offerings {
+				all = append(all, cloud.OfferingChoice{Kind: k.Name, Zone: o.Zone, Option: o.Option, Dedicated: o.Unless != (constraint.Label{})})
 			}
 		}
 		a.provider.Short(all...)
-		for _, k := range a.kinds(t).Kinds {
-			if slices.ContainsFunc(k.Offers, func(o cluster.Offer) bool { return o.Available }) {
+		for _, k := range a.kinds(t).InstanceTypes {
+			if slices.ContainsFunc(k.Offerings, func(o cluster.Offering) bool { return o.Available }) {
 				t.Fatalf("%s can still be had", k.Name)
 			}
 		}

@@ -11,20 +11,20 @@ import (
 var catalogueTests = []conformance{
 	{"answers are sorted", func(t *testing.T, b *bench) {
 		c := b.kinds(t)
-		if len(c.Kinds) == 0 || c.Revision == 0 {
-			t.Fatalf("%d kinds at revision %d; want some, at a revision that is not 0", len(c.Kinds), c.Revision)
+		if len(c.InstanceTypes) == 0 || c.Revision == 0 {
+			t.Fatalf("%d kinds at revision %d; want some, at a revision that is not 0", len(c.InstanceTypes), c.Revision)
 		}
-		if !kindsInOrder(c.Kinds) {
+		if !instanceTypesInOrder(c.InstanceTypes) {
 			t.Error("kinds are not sorted by name")
 		}
-		for _, k := range c.Kinds {
-			if !offersInOrder(k.Offers) {
-				t.Errorf("offers of %s are not sorted by zone and option: %+v", k.Name, k.Offers)
+		for _, k := range c.InstanceTypes {
+			if !offeringsInOrder(k.Offerings) {
+				t.Errorf("offers of %s are not sorted by zone and option: %+v", k.Name, k.Offerings)
 			}
 		}
 	}},
 	{"kinds say what they hold and how their nodes are labelled", func(t *testing.T, b *bench) {
-		for _, k := range b.kinds(t).Kinds {
+		for _, k := range b.kinds(t).InstanceTypes {
 			if name, _ := k.Labels.Get(cluster.LabelInstanceType); name != k.Name {
 				t.Errorf("%s carries the label %s=%s", k.Name, cluster.LabelInstanceType, name)
 			}
@@ -37,8 +37,8 @@ var catalogueTests = []conformance{
 		}
 	}},
 	{"offers are labelled, and priced where they are available", func(t *testing.T, b *bench) {
-		for _, k := range b.kinds(t).Kinds {
-			for _, o := range k.Offers {
+		for _, k := range b.kinds(t).InstanceTypes {
+			for _, o := range k.Offerings {
 				zone, _ := o.Labels.Get(cluster.LabelZone)
 				option, _ := o.Labels.Get(cluster.LabelCapacityType)
 				if zone != o.Zone || option != string(o.Option) {
@@ -52,13 +52,13 @@ var catalogueTests = []conformance{
 	}},
 	{"dedicated machines are offered beside the usual, and cost no less", func(t *testing.T, b *bench) {
 		special := 0
-		for _, k := range b.kinds(t).Kinds {
-			for _, o := range k.Offers {
+		for _, k := range b.kinds(t).InstanceTypes {
+			for _, o := range k.Offerings {
 				if o.Asked(nil) {
 					continue
 				}
 				special++
-				usual := find(t, b.kinds(t), cloud.OfferChoice{Kind: k.Name, Zone: o.Zone, Option: o.Option})
+				usual := find(t, b.kinds(t), cloud.OfferingChoice{Kind: k.Name, Zone: o.Zone, Option: o.Option})
 				if value, known := o.Labels.Get(o.Unless.Key); value == o.Unless.Value || !known || !usual.Asked(nil) || o.Price < usual.Price {
 					t.Errorf("%s is offered as %+v to who rules %s=%s out, to others as %+v", k.Name, o, o.Unless.Key, o.Unless.Value, usual)
 				}
@@ -74,16 +74,16 @@ var catalogueTests = []conformance{
 		}
 	}},
 	{"a shortage is remembered", func(t *testing.T, b *bench) {
-		before, offer := b.kinds(t), b.offers(t, cluster.OnDemand, 1)[0]
-		shortOf(t, b, offer)
+		before, offering := b.kinds(t), b.offerings(t, cluster.OnDemand, 1)[0]
+		shortOf(t, b, offering)
 		after := b.kinds(t)
-		if find(t, after, offer).Available {
-			t.Errorf("%s in %s was short and is still shown as available", offer.Kind, offer.Zone)
+		if find(t, after, offering).Available {
+			t.Errorf("%s in %s was short and is still shown as available", offering.Kind, offering.Zone)
 		}
 		if after.Revision == before.Revision {
 			t.Errorf("availability changed and the revision is still %d", after.Revision)
 		}
-		if !find(t, before, offer).Available {
+		if !find(t, before, offering).Available {
 			t.Error("the earlier answer was written; answers are shared and immutable")
 		}
 	}},
@@ -91,22 +91,22 @@ var catalogueTests = []conformance{
 		if b.ShortageFor == 0 {
 			t.Skip("the subject does not say how long it remembers")
 		}
-		offer := b.offers(t, cluster.OnDemand, 1)[0]
-		shortOf(t, b, offer)
+		offering := b.offerings(t, cluster.OnDemand, 1)[0]
+		shortOf(t, b, offering)
 		b.Advance(b.ShortageFor)
-		if !find(t, b.kinds(t), offer).Available {
-			t.Errorf("%s in %s is still shown as sold out after %v", offer.Kind, offer.Zone, b.ShortageFor)
+		if !find(t, b.kinds(t), offering).Available {
+			t.Errorf("%s in %s is still shown as sold out after %v", offering.Kind, offering.Zone, b.ShortageFor)
 		}
 	}},
 	{"a new price is a new revision", func(t *testing.T, b *bench) {
 		if b.SetPrice == nil {
 			t.Skip("the subject cannot set prices")
 		}
-		before, offer := b.kinds(t), b.offers(t, cluster.Spot, 1)[0]
-		b.SetPrice(offer, 2*offer.Priority)
+		before, offering := b.kinds(t), b.offerings(t, cluster.Spot, 1)[0]
+		b.SetPrice(offering, 2*offering.Priority)
 		after := b.kinds(t)
-		if got := float64(find(t, after, offer).Price) / 1e6; got < 1.9*offer.Priority || got > 2.1*offer.Priority {
-			t.Errorf("the offer costs %v, want twice %v", got, offer.Priority)
+		if got := float64(find(t, after, offering).Price) / 1e6; got < 1.9*offering.Priority || got > 2.1*offering.Priority {
+			t.Errorf("the offer costs %v, want twice %v", got, offering.Priority)
 		}
 		if after.Revision == before.Revision {
 			t.Errorf("a price changed and the revision is still %d", after.Revision)
@@ -114,11 +114,11 @@ var catalogueTests = []conformance{
 	}},
 }
 
-// shortOf sells an offer out and tries to buy it.
-func shortOf(t *testing.T, b *bench, offer cloud.OfferChoice) {
+// shortOf offers an offering out and tries to launch it.
+func shortOf(t *testing.T, b *bench, offering cloud.OfferingChoice) {
 	t.Helper()
-	b.sellOut(t, offer, 0)
-	_, err := b.Machines.Launch(t.Context(), b.request(1, offer))
+	b.exhaust(t, offering, 0)
+	_, err := b.Machines.Launch(t.Context(), b.request(1, offering))
 	if _, short := errors.AsType[*cloud.NoCapacityError](err); !short {
 		t.Fatalf("Launch of a sold-out offer = %v, want *NoCapacityError", err)
 	}

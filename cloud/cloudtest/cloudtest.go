@@ -2,7 +2,7 @@
 // doc comments promise, line by line. Every provider must pass it, the
 // in-memory one included.
 //
-// It promises to ask for nothing that the port does not say, to buy a few
+// It promises to ask for nothing that the port does not say, to launch a few
 // machines only, and to wait through the subject's clock alone. It does not
 // test what a provider makes of a class.
 package cloudtest
@@ -20,26 +20,26 @@ import (
 // Subject is a provider to be tested, with a cloud that the tests may break.
 // Fields marked optional leave tests out where they are nil or zero.
 type Subject struct {
-	Catalog  cloud.Catalog
-	Machines cloud.Machines
-	Notices  cloud.Notices  // optional
-	Other    cloud.Machines // optional: the same cloud, for another cluster
-	Class    cloud.Class
+	Catalog              cloud.Catalog
+	Machines             cloud.Machines
+	InterruptionMessages cloud.InterruptionMessages // optional
+	Other                cloud.Machines             // optional: the same cloud, for another cluster
+	Class                cloud.Class
 
 	Name      string // begins tokens and batches, where several subjects share a cloud; optional
-	Dedicated bool   // machines of dedicated tenancy may be bought, which may cost much; optional
+	Dedicated bool   // machines of dedicated tenancy may be launched, which may cost much; optional
 
 	// Advance lets that much of the cloud's time pass and returns when the
 	// provider had a chance to notice.
 	Advance func(d time.Duration)
-	// SellOut leaves n machines of an offer. Optional.
-	SellOut func(o cloud.OfferChoice, n int)
-	// SetPrice changes the price of an offer. Optional.
-	SetPrice func(o cloud.OfferChoice, dollars float64)
+	// Exhaust leaves n machines of an offering. Optional.
+	Exhaust func(o cloud.OfferingChoice, n int)
+	// SetPrice changes the price of an offering. Optional.
+	SetPrice func(o cloud.OfferingChoice, dollars float64)
 	// Reserve reserves n machines of a kind in a zone for the class, and returns what they
-	// have as their Stock; EndReservation cancels that. Optional.
-	Reserve        func(kind, zone string, n int) (stock string)
-	EndReservation func(stock string)
+	// have as their Capacity reservation; EndReservation cancels that. Optional.
+	Reserve        func(kind, zone string, n int) (reservedCapacity string)
+	EndReservation func(reservedCapacity string)
 	// Ended tells Notices that a machine has ended, where the cloud does not do so by
 	// itself. Optional.
 	Ended func(machineID string)
@@ -53,12 +53,12 @@ type Subject struct {
 }
 
 // Run tests a provider. Open is called once a test and returns a fresh one,
-// which sells on-demand and spot machines of several kinds.
+// which offers on-demand and spot machines of several kinds.
 func Run(t *testing.T, open func(t *testing.T) Subject) {
 	for _, group := range []struct {
 		name  string
 		tests []conformance
-	}{{"catalogue", catalogueTests}, {"launch", launchTests}, {"reserved", reservedTests}, {"machines", machineTests}, {"notices", noticeTests}} {
+	}{{"catalogue", catalogueTests}, {"launch", launchTests}, {"reserved", reservedTests}, {"machines", machineTests}, {"notices", interruptionMessageTests}} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.tests {
 				t.Run(c.name, func(t *testing.T) { c.test(t, &bench{Subject: open(t)}) })
@@ -89,15 +89,15 @@ func (b *bench) kinds(t *testing.T) *cluster.Catalogue {
 	return c
 }
 
-// offers picks n offers of one purchase option, each of another kind or zone,
+// offerings picks n offers of one capacity type, each of another kind or zone,
 // the cheapest first.
-func (b *bench) offers(t *testing.T, option cluster.Option, n int) []cloud.OfferChoice {
+func (b *bench) offerings(t *testing.T, option cluster.Option, n int) []cloud.OfferingChoice {
 	t.Helper()
-	var out []cloud.OfferChoice
-	for _, k := range b.kinds(t).Kinds {
-		for _, o := range k.Offers {
+	var out []cloud.OfferingChoice
+	for _, k := range b.kinds(t).InstanceTypes {
+		for _, o := range k.Offerings {
 			if o.Option == option && o.Available && o.Priced && o.Asked(nil) {
-				out = append(out, cloud.OfferChoice{Kind: k.Name, Zone: o.Zone, Option: option, Priority: float64(o.Price) / 1e6})
+				out = append(out, cloud.OfferingChoice{Kind: k.Name, Zone: o.Zone, Option: option, Priority: float64(o.Price) / 1e6})
 			}
 		}
 	}
@@ -110,15 +110,15 @@ func (b *bench) offers(t *testing.T, option cluster.Option, n int) []cloud.Offer
 
 // request asks for count machines of the given offers, under a token and a
 // batch of its own.
-func (b *bench) request(count int, offers ...cloud.OfferChoice) cloud.LaunchRequest {
+func (b *bench) request(count int, offerings ...cloud.OfferingChoice) cloud.LaunchRequest {
 	n := b.requests.Add(1)
 	return cloud.LaunchRequest{
 		Class: b.Class, Token: fmt.Sprintf("%stoken-%d", b.Name, n), Batch: fmt.Sprintf("%sbatch-%d", b.Name, n), Count: count,
-		Options: offers, Tags: map[string]string{"team": "blue", "env": "test", "karpenter.sh/nodepool": "conformance"},
+		Options: offerings, Tags: map[string]string{"team": "blue", "env": "test", "karpenter.sh/nodepool": "conformance"},
 	}
 }
 
-// launch buys and expects all that was asked for.
+// launch launches and expects all that was asked for.
 func (b *bench) launch(t *testing.T, r cloud.LaunchRequest) []cloud.Machine {
 	t.Helper()
 	got, err := b.Machines.Launch(t.Context(), r)
@@ -131,13 +131,13 @@ func (b *bench) launch(t *testing.T, r cloud.LaunchRequest) []cloud.Machine {
 	return got
 }
 
-// sellOut leaves n machines of an offer, where the cloud can be told to.
-func (b *bench) sellOut(t *testing.T, o cloud.OfferChoice, n int) {
+// exhaust leaves n machines of an offering, where the cloud can be told to.
+func (b *bench) exhaust(t *testing.T, o cloud.OfferingChoice, n int) {
 	t.Helper()
-	if b.SellOut == nil {
+	if b.Exhaust == nil {
 		t.Skip("the subject cannot be made to run short")
 	}
-	b.SellOut(o, n)
+	b.Exhaust(o, n)
 }
 
 // list waits until new machines are to be seen and lists.

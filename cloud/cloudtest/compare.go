@@ -10,8 +10,8 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-func byPrice(offers []cloud.OfferChoice) {
-	slices.SortStableFunc(offers, func(a, b cloud.OfferChoice) int {
+func byPrice(offerings []cloud.OfferingChoice) {
+	slices.SortStableFunc(offerings, func(a, b cloud.OfferingChoice) int {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Zone, b.Zone))
 	})
 }
@@ -32,38 +32,38 @@ func sameIDs(t *testing.T, what string, got []cloud.Machine, want []string) {
 	}
 }
 
-// isOf reports whether the machine came from the offer.
-func isOf(m cloud.Machine, o cloud.OfferChoice) bool {
+// isOf reports whether the machine came from the offering.
+func isOf(m cloud.Machine, o cloud.OfferingChoice) bool {
 	return m.Kind == o.Kind && m.Zone == o.Zone && m.Option == o.Option
 }
 
-// find returns an offer of a catalogue.
-func find(t *testing.T, c *cluster.Catalogue, want cloud.OfferChoice) cluster.Offer {
+// find returns an offering of a catalogue.
+func find(t *testing.T, c *cluster.Catalogue, want cloud.OfferingChoice) cluster.Offering {
 	t.Helper()
-	for _, k := range c.Kinds {
-		for _, o := range k.Offers {
+	for _, k := range c.InstanceTypes {
+		for _, o := range k.Offerings {
 			if k.Name == want.Kind && o.Zone == want.Zone && o.Option == want.Option {
 				return o
 			}
 		}
 	}
 	t.Fatalf("the catalogue does not have %s %s in %s any more", want.Option, want.Kind, want.Zone)
-	return cluster.Offer{}
+	return cluster.Offering{}
 }
 
-// names tells whether the error lists the offer.
-func names(e *cloud.NoCapacityError, o cloud.OfferChoice) bool {
-	return slices.ContainsFunc(e.Offers, func(x cloud.OfferChoice) bool {
+// names tells whether the error lists the offering.
+func names(e *cloud.NoCapacityError, o cloud.OfferingChoice) bool {
+	return slices.ContainsFunc(e.Offerings, func(x cloud.OfferingChoice) bool {
 		return x.Kind == o.Kind && x.Zone == o.Zone && x.Option == o.Option
 	})
 }
 
-func kindsInOrder(kinds []cluster.Kind) bool {
-	return slices.IsSortedFunc(kinds, func(a, b cluster.Kind) int { return strings.Compare(a.Name, b.Name) })
+func instanceTypesInOrder(instanceTypes []cluster.InstanceType) bool {
+	return slices.IsSortedFunc(instanceTypes, func(a, b cluster.InstanceType) int { return strings.Compare(a.Name, b.Name) })
 }
 
-func offersInOrder(offers []cluster.Offer) bool {
-	return slices.IsSortedFunc(offers, func(a, b cluster.Offer) int {
+func offeringsInOrder(offerings []cluster.Offering) bool {
+	return slices.IsSortedFunc(offerings, func(a, b cluster.Offering) int {
 		return cmp.Or(cmp.Compare(a.Zone, b.Zone), cmp.Compare(a.Option, b.Option))
 	})
 }

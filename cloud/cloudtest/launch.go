@@ -12,13 +12,13 @@ import (
 
 var launchTests = []conformance{
 	{"machines come from the offers, sorted", func(t *testing.T, b *bench) {
-		r := b.request(3, b.offers(t, cluster.OnDemand, 2)...)
+		r := b.request(3, b.offerings(t, cluster.OnDemand, 2)...)
 		got := b.launch(t, r)
 		if !slices.IsSorted(ids(got)) || len(slices.Compact(ids(got))) != 3 {
 			t.Errorf("IDs %v are not three in order", ids(got))
 		}
 		for _, m := range got {
-			if !slices.ContainsFunc(r.Options, func(o cloud.OfferChoice) bool { return isOf(m, o) }) {
+			if !slices.ContainsFunc(r.Options, func(o cloud.OfferingChoice) bool { return isOf(m, o) }) {
 				t.Errorf("%s %s in %s was not asked for", m.Option, m.Kind, m.Zone)
 			}
 			if m.ProviderID == "" {
@@ -27,21 +27,21 @@ var launchTests = []conformance{
 		}
 	}},
 	{"spot machines are spot machines", func(t *testing.T, b *bench) {
-		offer := b.offers(t, cluster.Spot, 1)[0]
-		got := b.launch(t, b.request(1, offer))
+		offering := b.offerings(t, cluster.Spot, 1)[0]
+		got := b.launch(t, b.request(1, offering))
 		listed := b.list(t, cloud.Filter{IDs: ids(got)})
-		if len(listed) != 1 || !isOf(got[0], offer) || !isOf(listed[0], offer) {
-			t.Errorf("bought %+v and listed %+v, want %+v", got, listed, offer)
+		if len(listed) != 1 || !isOf(got[0], offering) || !isOf(listed[0], offering) {
+			t.Errorf("bought %+v and listed %+v, want %+v", got, listed, offering)
 		}
 	}},
 	{"dedicated machines are for who asks for them", func(t *testing.T, b *bench) {
 		if !b.Dedicated {
 			t.Skip("the subject buys no dedicated machines")
 		}
-		usual := b.offers(t, cluster.OnDemand, 1)[0]
+		usual := b.offerings(t, cluster.OnDemand, 1)[0]
 		alone := usual
 		alone.Dedicated = true
-		for _, o := range []cloud.OfferChoice{usual, alone} {
+		for _, o := range []cloud.OfferingChoice{usual, alone} {
 			got := b.launch(t, b.request(1, o))
 			listed := b.list(t, cloud.Filter{IDs: ids(got)})
 			if len(listed) != 1 || got[0].Dedicated != o.Dedicated || listed[0].Dedicated != o.Dedicated {
@@ -50,13 +50,13 @@ var launchTests = []conformance{
 		}
 	}},
 	{"an equal token buys nothing twice", func(t *testing.T, b *bench) {
-		r := b.request(2, b.offers(t, cluster.OnDemand, 2)...)
+		r := b.request(2, b.offerings(t, cluster.OnDemand, 2)...)
 		first := b.launch(t, r)
 		sameIDs(t, "the second answer", b.launch(t, r), ids(first))
 		sameIDs(t, "what the batch has", b.list(t, cloud.Filter{Batch: r.Batch}), ids(first))
 	}},
 	{"an equal token used at once by several buys nothing twice", func(t *testing.T, b *bench) {
-		r := b.request(1, b.offers(t, cluster.OnDemand, 1)...)
+		r := b.request(1, b.offerings(t, cluster.OnDemand, 1)...)
 		var wait sync.WaitGroup
 		for range 4 {
 			wait.Go(func() {
@@ -71,7 +71,7 @@ var launchTests = []conformance{
 		}
 	}},
 	{"an equal token with other parameters is refused", func(t *testing.T, b *bench) {
-		r := b.request(1, b.offers(t, cluster.OnDemand, 1)...)
+		r := b.request(1, b.offerings(t, cluster.OnDemand, 1)...)
 		first := b.launch(t, r)
 		r.Count = 2
 		_, err := b.Machines.Launch(t.Context(), r)
@@ -81,23 +81,23 @@ var launchTests = []conformance{
 		sameIDs(t, "what the batch has", b.list(t, cloud.Filter{Batch: r.Batch}), ids(first))
 	}},
 	{"equal requests under two tokens buy twice", func(t *testing.T, b *bench) {
-		offers := b.offers(t, cluster.OnDemand, 1)
-		first, second := b.launch(t, b.request(1, offers...)), b.launch(t, b.request(1, offers...))
+		offerings := b.offerings(t, cluster.OnDemand, 1)
+		first, second := b.launch(t, b.request(1, offerings...)), b.launch(t, b.request(1, offerings...))
 		if first[0].ID == second[0].ID {
 			t.Errorf("two launches bought one machine %s", first[0].ID)
 		}
 	}},
 	{"what one offer lacks comes from the next", func(t *testing.T, b *bench) {
-		offers := b.offers(t, cluster.OnDemand, 2)
-		b.sellOut(t, offers[0], 0)
-		for _, m := range b.launch(t, b.request(2, offers...)) {
-			if !isOf(m, offers[1]) {
+		offerings := b.offerings(t, cluster.OnDemand, 2)
+		b.exhaust(t, offerings[0], 0)
+		for _, m := range b.launch(t, b.request(2, offerings...)) {
+			if !isOf(m, offerings[1]) {
 				t.Errorf("%s %s in %s came from an offer that was sold out", m.ID, m.Kind, m.Zone)
 			}
 		}
 	}},
 	{"preparing buys nothing, and a launch works after it", func(t *testing.T, b *bench) {
-		r := b.request(2, b.offers(t, cluster.OnDemand, 2)...)
+		r := b.request(2, b.offerings(t, cluster.OnDemand, 2)...)
 		hint := r
 		hint.Token, hint.Batch, hint.Count = "", "", 0
 		for range 2 {
@@ -108,17 +108,17 @@ var launchTests = []conformance{
 		if got := b.list(t, cloud.Filter{}); len(got) != 0 {
 			t.Fatalf("Prepare bought %v", ids(got))
 		}
-		bought := ids(b.launch(t, r))
-		sameIDs(t, "what there is after the launch", b.list(t, cloud.Filter{}), bought)
+		launched := ids(b.launch(t, r))
+		sameIDs(t, "what there is after the launch", b.list(t, cloud.Filter{}), launched)
 	}},
 	{"too few is an answer with what there was", func(t *testing.T, b *bench) {
-		offer := b.offers(t, cluster.OnDemand, 1)[0]
-		b.sellOut(t, offer, 1)
-		r := b.request(3, offer)
+		offering := b.offerings(t, cluster.OnDemand, 1)[0]
+		b.exhaust(t, offering, 1)
+		r := b.request(3, offering)
 		got, err := b.Machines.Launch(t.Context(), r)
 		short, ok := errors.AsType[*cloud.NoCapacityError](err)
-		if !ok || !names(short, offer) {
-			t.Errorf("Launch(3) with 1 left = %v, want *NoCapacityError naming %+v", err, offer)
+		if !ok || !names(short, offering) {
+			t.Errorf("Launch(3) with 1 left = %v, want *NoCapacityError naming %+v", err, offering)
 		}
 		if len(got) != 1 {
 			t.Fatalf("Launch(3) with 1 left returned %d machines", len(got))
@@ -126,11 +126,11 @@ var launchTests = []conformance{
 		sameIDs(t, "what the batch has", b.list(t, cloud.Filter{Batch: r.Batch}), ids(got))
 	}},
 	{"a shortage is the answer to its token, whatever is there later", func(t *testing.T, b *bench) {
-		offer := b.offers(t, cluster.OnDemand, 1)[0]
-		b.sellOut(t, offer, 1)
-		r := b.request(3, offer)
+		offering := b.offerings(t, cluster.OnDemand, 1)[0]
+		b.exhaust(t, offering, 1)
+		r := b.request(3, offering)
 		first, _ := b.Machines.Launch(t.Context(), r)
-		b.sellOut(t, offer, 10)
+		b.exhaust(t, offering, 10)
 		again, err := b.Machines.Launch(t.Context(), r)
 		if short, ok := errors.AsType[*cloud.NoCapacityError](err); !ok || !short.Answered {
 			t.Errorf("Launch = %v, want the *NoCapacityError of before, answered", err)
@@ -139,18 +139,18 @@ var launchTests = []conformance{
 		sameIDs(t, "what the batch has", b.list(t, cloud.Filter{Batch: r.Batch}), ids(first))
 	}},
 	{"none at all names every offer, in the order asked", func(t *testing.T, b *bench) {
-		offers := b.offers(t, cluster.Spot, 3)
-		for _, o := range offers {
-			b.sellOut(t, o, 0)
+		offerings := b.offerings(t, cluster.Spot, 3)
+		for _, o := range offerings {
+			b.exhaust(t, o, 0)
 		}
-		got, err := b.Machines.Launch(t.Context(), b.request(1, offers...))
+		got, err := b.Machines.Launch(t.Context(), b.request(1, offerings...))
 		short, ok := errors.AsType[*cloud.NoCapacityError](err)
-		if !ok || len(got) != 0 || len(short.Offers) != 3 {
+		if !ok || len(got) != 0 || len(short.Offerings) != 3 {
 			t.Fatalf("Launch = %v, %v; want nothing and *NoCapacityError naming three offers", ids(got), err)
 		}
-		for i, o := range offers {
-			if short.Offers[i].Kind != o.Kind || short.Offers[i].Zone != o.Zone {
-				t.Errorf("offer %d of the error is %+v, want %+v", i, short.Offers[i], o)
+		for i, o := range offerings {
+			if short.Offerings[i].Kind != o.Kind || short.Offerings[i].Zone != o.Zone {
+				t.Errorf("offer %d of the error is %+v, want %+v", i, short.Offerings[i], o)
 			}
 		}
 	}},

@@ -10,12 +10,12 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// nobody is the ID of a machine that does not exist.
-const nobody = "i-0ffffffffffffffff"
+// none is the ID of a machine that does not exist.
+const none = "i-0ffffffffffffffff"
 
 var machineTests = []conformance{
 	{"a listed machine tells what it is", func(t *testing.T, b *bench) {
-		r := b.request(1, b.offers(t, cluster.OnDemand, 1)...)
+		r := b.request(1, b.offerings(t, cluster.OnDemand, 1)...)
 		id := b.launch(t, r)[0].ID
 		listed := b.list(t, cloud.Filter{IDs: []string{id}})
 		if len(listed) != 1 {
@@ -36,26 +36,26 @@ var machineTests = []conformance{
 		}
 	}},
 	{"lists are sorted and filtered", func(t *testing.T, b *bench) {
-		offers := b.offers(t, cluster.OnDemand, 2)
-		one, two := b.request(2, offers[0]), b.request(2, offers[1])
+		offerings := b.offerings(t, cluster.OnDemand, 2)
+		one, two := b.request(2, offerings[0]), b.request(2, offerings[1])
 		first, second := ids(b.launch(t, one)), ids(b.launch(t, two))
 		all := slices.Sorted(slices.Values(slices.Concat(first, second)))
 		sameIDs(t, "all", b.list(t, cloud.Filter{}), all)
 		sameIDs(t, "the first batch", b.list(t, cloud.Filter{Batch: one.Batch}), first)
-		sameIDs(t, "two IDs and an unknown one", b.list(t, cloud.Filter{IDs: []string{second[0], nobody, first[1]}}),
+		sameIDs(t, "two IDs and an unknown one", b.list(t, cloud.Filter{IDs: []string{second[0], none, first[1]}}),
 			slices.Sorted(slices.Values([]string{first[1], second[0]})))
 		sameIDs(t, "an ID of another batch", b.list(t, cloud.Filter{IDs: first[:1], Batch: two.Batch}), []string{})
 		sameIDs(t, "an unknown batch", b.list(t, cloud.Filter{Batch: "batch-of-nobody"}), []string{})
 	}},
 	{"answers are the caller's own", func(t *testing.T, b *bench) {
-		id := b.launch(t, b.request(1, b.offers(t, cluster.OnDemand, 1)...))[0].ID
+		id := b.launch(t, b.request(1, b.offerings(t, cluster.OnDemand, 1)...))[0].ID
 		b.list(t, cloud.Filter{})[0].Tags["team"] = "red"
 		if got := b.list(t, cloud.Filter{IDs: []string{id}}); got[0].Tags["team"] != "blue" {
 			t.Error("writing an answer changed the machine")
 		}
 	}},
 	{"machines given back vanish", func(t *testing.T, b *bench) {
-		r := b.request(2, b.offers(t, cluster.OnDemand, 1)...)
+		r := b.request(2, b.offerings(t, cluster.OnDemand, 1)...)
 		both := ids(b.launch(t, r))
 		b.Advance(b.LagMax)
 		terminate(t, b.Machines, both[:1], nil)
@@ -64,7 +64,7 @@ var machineTests = []conformance{
 		sameIDs(t, "the one given back", b.list(t, cloud.Filter{IDs: both[:1]}), []string{})
 	}},
 	{"giving back is safe to repeat", func(t *testing.T, b *bench) {
-		one := ids(b.launch(t, b.request(1, b.offers(t, cluster.OnDemand, 1)...)))
+		one := ids(b.launch(t, b.request(1, b.offerings(t, cluster.OnDemand, 1)...)))
 		b.Advance(b.LagMax)
 		terminate(t, b.Machines, one, nil)
 		gone, err := b.Machines.Terminate(t.Context(), one...)
@@ -78,7 +78,7 @@ var machineTests = []conformance{
 		terminate(t, b.Machines, one, one)
 	}},
 	{"one just launched is terminated, or told not to be visible yet", func(t *testing.T, b *bench) {
-		one := ids(b.launch(t, b.request(1, b.offers(t, cluster.OnDemand, 1)...)))
+		one := ids(b.launch(t, b.request(1, b.offerings(t, cluster.OnDemand, 1)...)))
 		gone, err := b.Machines.Terminate(t.Context(), one...)
 		if err != nil && !cloud.IsNotVisible(err) || len(gone) > 0 {
 			t.Fatalf("Terminate at once = gone %v, %v", gone, err)
@@ -91,9 +91,9 @@ var machineTests = []conformance{
 		sameIDs(t, "what is left", b.list(t, cloud.Filter{IDs: one}), []string{})
 	}},
 	{"unknown machines are gone, and do not keep the others", func(t *testing.T, b *bench) {
-		one := ids(b.launch(t, b.request(1, b.offers(t, cluster.OnDemand, 1)...)))
+		one := ids(b.launch(t, b.request(1, b.offerings(t, cluster.OnDemand, 1)...)))
 		b.Advance(b.LagMax)
-		terminate(t, b.Machines, []string{nobody, one[0]}, []string{nobody})
+		terminate(t, b.Machines, []string{none, one[0]}, []string{none})
 		b.Advance(b.EndMax)
 		sameIDs(t, "what is left", b.list(t, cloud.Filter{}), []string{})
 		terminate(t, b.Machines, nil, nil)
@@ -102,7 +102,7 @@ var machineTests = []conformance{
 		if b.Other == nil {
 			t.Skip("the subject has one cluster only")
 		}
-		r := b.request(1, b.offers(t, cluster.OnDemand, 1)...)
+		r := b.request(1, b.offerings(t, cluster.OnDemand, 1)...)
 		shown := b.launch(t, r)
 		one := ids(shown)
 		b.Advance(b.LagMax)
@@ -121,7 +121,7 @@ var machineTests = []conformance{
 		}
 	}},
 	{"tags are added to those there are", func(t *testing.T, b *bench) {
-		one := ids(b.launch(t, b.request(1, b.offers(t, cluster.OnDemand, 1)...)))
+		one := ids(b.launch(t, b.request(1, b.offerings(t, cluster.OnDemand, 1)...)))
 		b.Advance(b.LagMax)
 		if err := b.Machines.Tag(t.Context(), b.list(t, cloud.Filter{IDs: one})[0], map[string]string{"Name": "web", "karpenter.sh/nodeclaim": "web-1"}); err != nil {
 			t.Fatalf("Tag: %v", err)
@@ -132,7 +132,7 @@ var machineTests = []conformance{
 		}
 	}},
 	{"tags bring no machine back that is gone, and none that never was", func(t *testing.T, b *bench) {
-		shown := b.launch(t, b.request(1, b.offers(t, cluster.OnDemand, 1)...))
+		shown := b.launch(t, b.request(1, b.offerings(t, cluster.OnDemand, 1)...))
 		b.Advance(b.LagMax)
 		terminate(t, b.Machines, ids(shown), nil)
 		b.Advance(b.EndMax)
@@ -141,9 +141,9 @@ var machineTests = []conformance{
 			t.Errorf("Tag of a machine that has ended = %v, want nothing or *NotFoundError", err)
 		}
 		unknown := shown[0]
-		unknown.ID = nobody
-		if err := b.Machines.Tag(t.Context(), unknown, name); !isNotFound(err, nobody) {
-			t.Errorf("Tag(%s) = %v, want *NotFoundError", nobody, err)
+		unknown.ID = none
+		if err := b.Machines.Tag(t.Context(), unknown, name); !isNotFound(err, none) {
+			t.Errorf("Tag(%s) = %v, want *NotFoundError", none, err)
 		}
 		if got := b.list(t, cloud.Filter{}); len(got) != 0 {
 			t.Errorf("machines after Tag = %+v", got)

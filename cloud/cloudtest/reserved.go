@@ -13,54 +13,54 @@ import (
 
 var reservedTests = []conformance{
 	{"reserved machines are bought when asked for, and counted", func(t *testing.T, b *bench) {
-		usual, stock := b.reserve(t, 3)
-		offer, revision := b.stocked(t, stock), b.kinds(t).Revision
-		if option, _ := offer.Labels.Get(cluster.LabelCapacityType); !offer.Available || offer.LeftOf(stock) != 3 || option != string(cluster.Reserved) || !offer.Priced || offer.Price >= find(t, b.kinds(t), usual).Price {
-			t.Errorf("the offer is %+v; want three to be had, for less than on demand", offer)
+		usual, reservedCapacity := b.reserve(t, 3)
+		offering, revision := b.reserving(t, reservedCapacity), b.kinds(t).Revision
+		if option, _ := offering.Labels.Get(cluster.LabelCapacityType); !offering.Available || offering.LeftOf(reservedCapacity) != 3 || option != string(cluster.Reserved) || !offering.Priced || offering.Price >= find(t, b.kinds(t), usual).Price {
+			t.Errorf("the offer is %+v; want three to be had, for less than on demand", offering)
 		}
 		b.launch(t, b.request(1, usual))
-		if left := b.stocked(t, stock).LeftOf(stock); left != 3 {
+		if left := b.reserving(t, reservedCapacity).LeftOf(reservedCapacity); left != 3 {
 			t.Errorf("%d of three are left after a machine was bought on demand", left)
 		}
-		r := b.request(2, from(usual, stock))
+		r := b.request(2, from(usual, reservedCapacity))
 		got := b.launch(t, r)
-		if left := b.stocked(t, stock).LeftOf(stock); left != 1 || b.kinds(t).Revision == revision {
+		if left := b.reserving(t, reservedCapacity).LeftOf(reservedCapacity); left != 1 || b.kinds(t).Revision == revision {
 			t.Errorf("%d of three are left once two were bought, want 1, at another revision", left)
 		}
 		for _, m := range slices.Concat(got, b.list(t, cloud.Filter{Batch: r.Batch})) {
-			if !isOf(m, from(usual, stock)) || m.Stock != stock {
-				t.Errorf("machine = %+v, want one of %s", m, stock)
+			if !isOf(m, from(usual, reservedCapacity)) || m.ReservedCapacity != reservedCapacity {
+				t.Errorf("machine = %+v, want one of %s", m, reservedCapacity)
 			}
 		}
 		terminate(t, b.Machines, ids(got)[:1], nil)
 		b.Advance(b.EndMax)
-		if left := b.stocked(t, stock).LeftOf(stock); left != 2 {
+		if left := b.reserving(t, reservedCapacity).LeftOf(reservedCapacity); left != 2 {
 			t.Errorf("%d of three are left once one of two was given back, want 2", left)
 		}
 	}},
 	{"a reservation is not sold beyond what it holds", func(t *testing.T, b *bench) {
-		usual, stock := b.reserve(t, 2)
-		var bought atomic.Int64
+		usual, reservedCapacity := b.reserve(t, 2)
+		var launched atomic.Int64
 		var wait sync.WaitGroup
 		for range 3 {
-			r := b.request(1, from(usual, stock))
+			r := b.request(1, from(usual, reservedCapacity))
 			wait.Go(func() {
 				got, err := b.Machines.Launch(t.Context(), r)
-				bought.Add(int64(len(got)))
-				if err != nil && !shortOfStock(err, stock) {
-					t.Errorf("Launch = %v, want a machine or *NoCapacityError of %s", err, stock)
+				launched.Add(int64(len(got)))
+				if err != nil && !shortOfReservedCapacity(err, reservedCapacity) {
+					t.Errorf("Launch = %v, want a machine or *NoCapacityError of %s", err, reservedCapacity)
 				}
 			})
 		}
 		wait.Wait()
-		if bought.Load() != 2 {
-			t.Errorf("three at once bought %d from a reservation of two", bought.Load())
+		if launched.Load() != 2 {
+			t.Errorf("three at once bought %d from a reservation of two", launched.Load())
 		}
-		if o := b.stocked(t, stock); o.Available || o.LeftOf(stock) != 0 {
+		if o := b.reserving(t, reservedCapacity); o.Available || o.LeftOf(reservedCapacity) != 0 {
 			t.Errorf("the full reservation is offered as %+v", o)
 		}
 		few := b.Reserve(usual.Kind, usual.Zone, 1)
-		if got, err := b.Machines.Launch(t.Context(), b.request(2, from(usual, few))); len(got) != 1 || !shortOfStock(err, few) {
+		if got, err := b.Machines.Launch(t.Context(), b.request(2, from(usual, few))); len(got) != 1 || !shortOfReservedCapacity(err, few) {
 			t.Errorf("Launch(2) from a reservation of one = %v, %v; want one, and *NoCapacityError of %s", ids(got), err, few)
 		}
 		if !find(t, b.kinds(t), usual).Available {
@@ -74,54 +74,54 @@ var reservedTests = []conformance{
 		b.launch(t, r)
 		b.Advance(b.LagMax)
 		b.EndReservation(gone)
-		if got, err := b.Machines.Launch(t.Context(), b.request(1, from(usual, gone))); len(got) != 0 || !shortOfStock(err, gone) {
+		if got, err := b.Machines.Launch(t.Context(), b.request(1, from(usual, gone))); len(got) != 0 || !shortOfReservedCapacity(err, gone) {
 			t.Errorf("Launch = %v, %v; want *NoCapacityError of %s", ids(got), err, gone)
 		}
-		if o := b.stocked(t, other); !o.Available || o.LeftOf(other) != 2 || !find(t, b.kinds(t), usual).Available {
+		if o := b.reserving(t, other); !o.Available || o.LeftOf(other) != 2 || !find(t, b.kinds(t), usual).Available {
 			t.Errorf("the other reservation is offered as %+v, machines on demand as %+v; want both", o, find(t, b.kinds(t), usual))
 		}
 		b.Advance(b.LagMax)
-		if o := b.stocked(t, gone); o.Reservation() != "" {
+		if o := b.reserving(t, gone); o.Reservation() != "" {
 			t.Errorf("the reservation is still offered: %+v", o)
 		}
 		listed := b.list(t, cloud.Filter{Batch: r.Batch})
-		if len(listed) != 1 || listed[0].Option != cluster.OnDemand || listed[0].Stock != "" || listed[0].State != cloud.Running {
+		if len(listed) != 1 || listed[0].Option != cluster.OnDemand || listed[0].ReservedCapacity != "" || listed[0].State != cloud.Running {
 			t.Errorf("its machine is %+v; want one that runs on demand", listed)
 		}
 	}},
 }
 
-// reserve reserves n machines of the cheapest offer on demand, and returns both.
-func (b *bench) reserve(t *testing.T, n int) (usual cloud.OfferChoice, stock string) {
+// reserve reserves n machines of the cheapest offering on demand, and returns both.
+func (b *bench) reserve(t *testing.T, n int) (usual cloud.OfferingChoice, reservedCapacity string) {
 	t.Helper()
 	if b.Reserve == nil {
 		t.Skip("the subject sells no reserved machines")
 	}
-	usual = b.offers(t, cluster.OnDemand, 1)[0]
+	usual = b.offerings(t, cluster.OnDemand, 1)[0]
 	return usual, b.Reserve(usual.Kind, usual.Zone, n)
 }
 
-// from is an offer on demand as one of a reservation.
-func from(usual cloud.OfferChoice, stock string) cloud.OfferChoice {
-	usual.Option, usual.Stock = cluster.Reserved, stock
+// from is an offering on demand as one of a reservation.
+func from(usual cloud.OfferingChoice, reservedCapacity string) cloud.OfferingChoice {
+	usual.Option, usual.ReservedCapacity = cluster.Reserved, reservedCapacity
 	return usual
 }
 
-// stocked is the offer of a reservation; a zero one where it is not offered.
-func (b *bench) stocked(t *testing.T, stock string) *cluster.Offer {
+// stocked is the offering of a reservation; a zero one where it is not offered.
+func (b *bench) reserving(t *testing.T, reservedCapacity string) *cluster.Offering {
 	t.Helper()
-	for _, k := range b.kinds(t).Kinds {
-		for i := range k.Offers {
-			if o := &k.Offers[i]; o.Reservation() == stock {
+	for _, k := range b.kinds(t).InstanceTypes {
+		for i := range k.Offerings {
+			if o := &k.Offerings[i]; o.Reservation() == reservedCapacity {
 				return o
 			}
 		}
 	}
-	return &cluster.Offer{}
+	return &cluster.Offering{}
 }
 
-// shortOfStock reports whether the error says that a reservation, and nothing else, is short.
-func shortOfStock(err error, stock string) bool {
+// shortOfReservedCapacity reports whether the error says that a reservation, and nothing else, is short.
+func shortOfReservedCapacity(err error, reservedCapacity string) bool {
 	short, ok := errors.AsType[*cloud.NoCapacityError](err)
-	return ok && len(short.Offers) == 1 && short.Offers[0].Stock == stock
+	return ok && len(short.Offerings) == 1 && short.Offerings[0].ReservedCapacity == reservedCapacity
 }

@@ -39,12 +39,12 @@ func (c *Cloud) Kinds(ctx context.Context, class cloud.Class) (*cluster.Catalogu
 	if last != nil && last.madeFrom(next) {
 		return last.value, nil
 	}
-	kinds := c.offers(next, now)
-	if last != nil && slices.EqualFunc(last.value.Kinds, kinds, sameOffers) {
+	instanceTypes := c.offerings(next, now)
+	if last != nil && slices.EqualFunc(last.value.InstanceTypes, instanceTypes, sameOfferings) {
 		next.value = last.value
 	} else {
 		c.revision++
-		next.value = &cluster.Catalogue{Revision: c.revision, Kinds: kinds}
+		next.value = &cluster.Catalogue{Revision: c.revision, InstanceTypes: instanceTypes}
 	}
 	c.catalogues[class.ID] = &next
 	return next.value, nil
@@ -54,10 +54,10 @@ func (o *offered) madeFrom(p offered) bool {
 	return o.step.Equal(p.step) && o.fixed == p.fixed && slices.Equal(o.short, p.short) && slices.Equal(o.rooms, p.rooms) && slices.Equal(o.zones, p.zones)
 }
 
-// sameOffers compares what may change; the rest of a kind never does.
-func sameOffers(a, b cluster.Kind) bool {
-	return a.Name == b.Name && slices.EqualFunc(a.Offers, b.Offers, func(x, y cluster.Offer) bool {
-		return x.Zone == y.Zone && x.Option == y.Option && slices.Equal(x.Stocks, y.Stocks) && x.Price == y.Price && x.Priced == y.Priced && x.Available == y.Available
+// sameOfferings compares what may change; the rest of a kind never does.
+func sameOfferings(a, b cluster.InstanceType) bool {
+	return a.Name == b.Name && slices.EqualFunc(a.Offerings, b.Offerings, func(x, y cluster.Offering) bool {
+		return x.Zone == y.Zone && x.Option == y.Option && slices.Equal(x.ReservedCapacities, y.ReservedCapacities) && x.Price == y.Price && x.Priced == y.Priced && x.Available == y.Available
 	})
 }
 
@@ -76,12 +76,12 @@ func (c *Cloud) shortAt(now time.Time) []market.Pool {
 	return out
 }
 
-// offers are all kinds with what they cost now.
-func (c *Cloud) offers(from offered, now time.Time) []cluster.Kind {
+// offerings are all kinds with what they cost now.
+func (c *Cloud) offerings(from offered, now time.Time) []cluster.InstanceType {
 	labels := map[ec2data.Zone]map[way]constraint.Labels{}
-	out := slices.Clone(c.kinds)
+	out := slices.Clone(c.instanceTypes)
 	for i := range out {
-		var offers []cluster.Offer
+		var offerings []cluster.Offering
 		for _, zone := range c.zones {
 			if len(from.zones) > 0 && !slices.Contains(from.zones, zone.Name) {
 				continue
@@ -91,10 +91,10 @@ func (c *Cloud) offers(from offered, now time.Time) []cluster.Kind {
 			}
 			for _, option := range []market.Option{market.OnDemand, market.Spot} {
 				pool := market.Pool{Kind: out[i].Name, Zone: zone.Name, Option: option}
-				if !c.market.Sells(pool) {
+				if !c.market.Offers(pool) {
 					continue
 				}
-				usual := cluster.Offer{
+				usual := cluster.Offering{
 					Zone: zone.Name, Option: cluster.Option(option), Labels: labels[zone][way{option, false}],
 					Price: quantity.USDPerHour(c.market.PriceUSD(pool, now)), Priced: true,
 					Available: !slices.Contains(from.short, pool),
@@ -102,18 +102,18 @@ func (c *Cloud) offers(from offered, now time.Time) []cluster.Kind {
 				alone := usual
 				alone.Labels, alone.Unless = labels[zone][way{option, true}], constraint.Label{Key: labelTenancy, Value: "default"}
 				alone.Price = quantity.USDPerHour(float64(c.market.PriceUSD(pool, now) * moreExpensive(pool, true)))
-				offers = append(offers, usual, alone)
+				offerings = append(offerings, usual, alone)
 				if option == market.OnDemand {
-					offers = append(offers, reserved(from, out[i].Name, zone.Name, usual)...)
+					offerings = append(offerings, reserved(from, out[i].Name, zone.Name, usual)...)
 				}
 			}
 		}
-		out[i].Offers = offers
+		out[i].Offerings = offerings
 	}
 	return out
 }
 
-// way is how machines are bought in a zone.
+// way is how machines are launched in a zone.
 type way struct {
 	option    market.Option
 	dedicated bool

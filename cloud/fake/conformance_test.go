@@ -27,9 +27,9 @@ func subject(scale float64) cloudtest.Subject {
 	c := New(o)
 	o.Cluster = "other"
 	return cloudtest.Subject{
-		Catalog: c, Machines: c, Notices: c, Other: New(o), Class: cloud.Class{ID: "EC2NodeClass/default"},
-		Advance: virtual.Advance, SellOut: c.SellOut,
-		SetPrice:  func(o cloud.OfferChoice, dollars float64) { c.Market().SetPrice(poolOf(o), dollars) },
+		Catalog: c, Machines: c, InterruptionMessages: c, Other: New(o), Class: cloud.Class{ID: "EC2NodeClass/default"},
+		Advance: virtual.Advance, Exhaust: c.Exhaust,
+		SetPrice:  func(o cloud.OfferingChoice, dollars float64) { c.Market().SetPrice(poolOf(o), dollars) },
 		Interrupt: func(id string) { c.Market().Interrupt(id) },
 		Reserve:   c.Reserve, EndReservation: c.EndReservation,
 		LagMax: 10 * time.Second, EndMax: 5 * time.Minute,

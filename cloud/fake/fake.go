@@ -1,5 +1,5 @@
 // Package fake is the cloud port in memory, over the machine market: what
-// controllers are tested against, and what the virtual world buys from.
+// controllers are tested against, and what the virtual world launches from.
 //
 // It promises everything that cloud/cloudtest asks, the same answers for the
 // same seed, clock and calls, and the faults that a test injects. It has one
@@ -21,9 +21,9 @@ import (
 )
 
 var (
-	_ cloud.Catalog  = (*Cloud)(nil)
-	_ cloud.Machines = (*Cloud)(nil)
-	_ cloud.Notices  = (*Cloud)(nil)
+	_ cloud.Catalog              = (*Cloud)(nil)
+	_ cloud.Machines             = (*Cloud)(nil)
+	_ cloud.InterruptionMessages = (*Cloud)(nil)
 
 	_ cloud.Shortages = (*Cloud)(nil)
 )
@@ -41,7 +41,7 @@ type Options struct {
 	Seed        uint64
 	Cluster     string         // whose machines these are; "test" if empty
 	Region      string         // "us-east-1" if empty
-	Types       []string       // that it sells; DefaultTypes if empty, and see AllTypes
+	Types       []string       // that it offers; DefaultTypes if empty, and see AllTypes
 	TimeScale   float64        // of boots and terminations alone; 0: at once
 	Figures     market.Figures // zero: market.DefaultFigures
 	ShortageFor time.Duration  // how long a shortage is remembered; 3 minutes if 0
@@ -63,12 +63,12 @@ type Settings struct {
 
 // Cloud is one cluster's view of a market. It is safe for concurrent use.
 type Cloud struct {
-	options Options
-	clock   clock.Clock
-	market  *market.Market
-	kinds   []cluster.Kind // without offers, sorted by name
-	zones   []ec2data.Zone
-	faults  *faults
+	options       Options
+	clock         clock.Clock
+	market        *market.Market
+	instanceTypes []cluster.InstanceType // without offers, sorted by name
+	zones         []ec2data.Zone
+	faults        *faults
 
 	// mu is held over calls to the market, which never calls back.
 	mu           sync.Mutex
@@ -89,20 +89,20 @@ func New(o Options) *Cloud {
 	}
 	return &Cloud{
 		options: o, clock: o.Clock, market: o.Market,
-		kinds: kindsOf(o.Region, o.Types), zones: ec2data.Load().Zones(o.Region),
+		instanceTypes: instanceTypesOf(o.Region, o.Types), zones: ec2data.Load().Zones(o.Region),
 		faults:   newFaults(o.Seed),
 		launches: map[string]launch{}, short: map[market.Pool]time.Time{}, reservations: map[string]reservation{}, catalogues: map[string]*offered{},
 		inbox: newInbox(),
 	}
 }
 
-// NewMarket opens a market that sells the types of the options.
+// NewMarket opens a market that offers the types of the options.
 func NewMarket(o Options) *market.Market {
 	o = o.withDefaults()
 	var kinds []market.Kind
 	for _, name := range o.Types {
 		if t, ok := ec2data.Load().Type(name); ok {
-			kinds = append(kinds, sold(t, o.Region))
+			kinds = append(kinds, available(t, o.Region))
 		}
 	}
 	return market.New(market.Options{
@@ -110,18 +110,18 @@ func NewMarket(o Options) *market.Market {
 	})
 }
 
-// Market is what the cloud buys from: to make offers short, fix prices,
+// Market is what the cloud launches from: to make offers short, fix prices,
 // interrupt machines.
 func (c *Cloud) Market() *market.Market { return c.market }
 
-// SellOut leaves n machines of an offer, which come back as machines do.
-func (c *Cloud) SellOut(o cloud.OfferChoice, n int) { c.market.SetCapacity(poolOf(o), n, 0) }
+// Exhaust leaves n machines of an offering, which come back as machines do.
+func (c *Cloud) Exhaust(o cloud.OfferingChoice, n int) { c.market.SetCapacity(poolOf(o), n, 0) }
 
 // Short implements cloud.Shortages.
-func (c *Cloud) Short(offers ...cloud.OfferChoice) {
+func (c *Cloud) Short(offerings ...cloud.OfferingChoice) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, o := range offers {
+	for _, o := range offerings {
 		c.short[poolOf(o)] = c.clock.Now().Add(c.options.ShortageFor)
 	}
 }
@@ -136,10 +136,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-func poolOf(o cloud.OfferChoice) market.Pool {
+func poolOf(o cloud.OfferingChoice) market.Pool {
 	option := market.Option(o.Option)
 	if o.Option == cluster.Reserved {
-		option = market.Reservation(o.Stock)
+		option = market.Reservation(o.ReservedCapacity)
 	}
 	return market.Pool{Kind: o.Kind, Zone: o.Zone, Option: option}
 }

@@ -16,11 +16,11 @@ import (
 
 var class = cloud.Class{ID: "EC2NodeClass/default"}
 
-func choice(kind, zone string, option cluster.Option) cloud.OfferChoice {
-	return cloud.OfferChoice{Kind: kind, Zone: zone, Option: option}
+func choice(kind, zone string, option cluster.Option) cloud.OfferingChoice {
+	return cloud.OfferingChoice{Kind: kind, Zone: zone, Option: option}
 }
 
-func ask(token string, count int, options ...cloud.OfferChoice) cloud.LaunchRequest {
+func ask(token string, count int, options ...cloud.OfferingChoice) cloud.LaunchRequest {
 	return cloud.LaunchRequest{Class: class, Token: token, Batch: token, Count: count, Options: options}
 }
 
@@ -40,7 +40,7 @@ func TestKindsHoldWhatALinuxNodeOfTheTypeHolds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range all.Kinds {
+	for _, k := range all.InstanceTypes {
 		want, asked := tests[k.Name]
 		if !asked {
 			continue
@@ -61,12 +61,12 @@ func TestKindsHoldWhatALinuxNodeOfTheTypeHolds(t *testing.T) {
 func TestAllTypesMakeKinds(t *testing.T) {
 	c, _ := quiet(func(o *Options) { o.Types = AllTypes("us-east-1") })
 	all, err := c.Kinds(t.Context(), class)
-	if err != nil || len(all.Kinds) < 1000 {
-		t.Fatalf("Kinds = %d kinds, %v", len(all.Kinds), err)
+	if err != nil || len(all.InstanceTypes) < 1000 {
+		t.Fatalf("Kinds = %d kinds, %v", len(all.InstanceTypes), err)
 	}
-	for _, k := range all.Kinds {
-		if len(k.Offers) == 0 || k.Allocatable.CPU <= 0 || k.Allocatable.Pods <= 0 {
-			t.Errorf("%s has %d offers and %v for pods", k.Name, len(k.Offers), k.Allocatable)
+	for _, k := range all.InstanceTypes {
+		if len(k.Offerings) == 0 || k.Allocatable.CPU <= 0 || k.Allocatable.Pods <= 0 {
+			t.Errorf("%s has %d offers and %v for pods", k.Name, len(k.Offerings), k.Allocatable)
 		}
 	}
 }
@@ -77,8 +77,8 @@ func TestClassLimitsZones(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range all.Kinds {
-		for _, o := range k.Offers {
+	for _, k := range all.InstanceTypes {
+		for _, o := range k.Offerings {
 			if o.Zone != "us-east-1b" {
 				t.Errorf("%s is offered in %s", k.Name, o.Zone)
 			}
@@ -111,7 +111,7 @@ func TestSpotAvoidsPoolsThatAreNearlyEmpty(t *testing.T) {
 	near, deep := choice("m5.large", "us-east-1a", cluster.Spot), choice("m5.large", "us-east-1b", cluster.Spot)
 	c.Market().SetPrice(poolOf(near), 0.030)
 	c.Market().SetPrice(poolOf(deep), 0.033)
-	c.SellOut(near, 1)
+	c.Exhaust(near, 1)
 	got, err := c.Launch(t.Context(), ask("t", 1, near, deep))
 	if err != nil || got[0].Zone != deep.Zone {
 		t.Errorf("Launch = %+v, %v; want the deeper pool at a tenth more", got, err)
@@ -182,7 +182,7 @@ func TestFaultsBeforeTheEffectDoNothing(t *testing.T) {
 		CallList:      func() error { _, err := c.List(t.Context(), cloud.Filter{}); return err },
 		CallTag:       func() error { return c.Tag(t.Context(), cloud.Machine{ID: "i-00000000000000000"}, nil) },
 		CallNext:      func() error { _, err := c.Next(t.Context()); return err },
-		CallDone:      func() error { return c.Done(t.Context(), cloud.Notice{}) },
+		CallDone:      func() error { return c.Done(t.Context(), cloud.InterruptionMessage{}) },
 	} {
 		c.Inject(Fault{Call: call, Nth: 1, Err: down})
 		if err := do(); !errors.Is(err, down) {
@@ -214,7 +214,7 @@ func TestChanceFaultsFollowTheSeed(t *testing.T) {
 	}
 }
 
-func TestBootTellsWhenTheNodeJoins(t *testing.T) {
+func TestBootReportsWhenTheNodeJoins(t *testing.T) {
 	c, virtual := quiet(func(o *Options) { o.TimeScale = 1 })
 	r := ask("t", 1, m5)
 	r.Node = cloud.NodeSetup{Labels: map[string]string{"a": "b"}, Taints: []cloud.Taint{{Key: "k", Effect: "NoSchedule"}}}
@@ -258,13 +258,13 @@ func TestNewMachinesAreHiddenForAWhile(t *testing.T) {
 func TestMaintenanceWakesWhoWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{Clock: clock.Wall{}})
-		got := make(chan []cloud.Notice)
+		got := make(chan []cloud.InterruptionMessage)
 		go func() {
-			notices, err := c.Next(t.Context())
+			interruptionMessages, err := c.Next(t.Context())
 			if err != nil {
 				t.Errorf("Next: %v", err)
 			}
-			got <- notices
+			got <- interruptionMessages
 		}()
 		synctest.Wait()
 		c.Announce(cloud.Maintenance, "i-00000000000000001")
@@ -275,30 +275,30 @@ func TestMaintenanceWakesWhoWaits(t *testing.T) {
 	})
 }
 
-func TestAnUndoneNoticeComesAgainByItself(t *testing.T) {
+func TestAnUndoneInterruptionMessageComesAgainByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{Clock: clock.Wall{}, RedeliverIn: time.Minute})
 		c.Announce(cloud.Maintenance, "i-00000000000000001")
 		began := time.Now()
 		for want := range 3 {
-			notices, err := c.Next(t.Context())
-			if err != nil || len(notices) != 1 || time.Since(began) != time.Duration(want)*time.Minute {
-				t.Fatalf("after %v: %v, %v; want the notice after %d minutes", time.Since(began), notices, err, want)
+			interruptionMessages, err := c.Next(t.Context())
+			if err != nil || len(interruptionMessages) != 1 || time.Since(began) != time.Duration(want)*time.Minute {
+				t.Fatalf("after %v: %v, %v; want the notice after %d minutes", time.Since(began), interruptionMessages, err, want)
 			}
 		}
-		n := cloud.Notice{ID: notice("i-00000000000000001", cloud.Maintenance, began.UTC()).ID}
+		n := cloud.InterruptionMessage{ID: interruptionMessage("i-00000000000000001", cloud.Maintenance, began.UTC()).ID}
 		if err := c.Done(t.Context(), n); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		if notices, err := c.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("after Done: %v, %v; want silence", notices, err)
+		if interruptionMessages, err := c.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("after Done: %v, %v; want silence", interruptionMessages, err)
 		}
 	})
 }
 
-func TestStopAndAdviceAreTold(t *testing.T) {
+func TestStopAndAdviceAreReported(t *testing.T) {
 	c, _ := quiet()
 	got, err := c.Launch(t.Context(), ask("t", 1, choice("m5.large", "us-east-1a", cluster.Spot)))
 	if err != nil {
@@ -306,16 +306,16 @@ func TestStopAndAdviceAreTold(t *testing.T) {
 	}
 	c.Market().Recommend(got[0].ID)
 	c.Market().Stop(got[0].ID)
-	notices, err := c.Next(t.Context())
+	interruptionMessages, err := c.Next(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	var kinds []cloud.NoticeKind
-	for _, n := range notices {
+	var kinds []cloud.InterruptionMessageKind
+	for _, n := range interruptionMessages {
 		kinds = append(kinds, n.Kind)
 	}
 	slices.Sort(kinds)
-	if !slices.Equal(kinds, []cloud.NoticeKind{cloud.HasStopped, cloud.Rebalance}) {
+	if !slices.Equal(kinds, []cloud.InterruptionMessageKind{cloud.HasStopped, cloud.Rebalance}) {
 		t.Errorf("notices = %v", kinds)
 	}
 }

@@ -45,8 +45,8 @@ func archOf(t *ec2data.Type) string {
 	return ""
 }
 
-// sold is what the market knows of a type.
-func sold(t *ec2data.Type, region string) market.Kind {
+// offered is what the market knows of a type.
+func available(t *ec2data.Type, region string) market.Kind {
 	k := market.Kind{
 		Name: t.Name, Zones: t.OfferedZones(region), Interruption: t.Interruption[region],
 		Slow: t.BareMetal || len(t.GPUs) > 0 || len(t.Accelerators) > 0,
@@ -58,17 +58,17 @@ func sold(t *ec2data.Type, region string) market.Kind {
 	return k
 }
 
-// kindsOf builds the kinds of the named types, sorted by name, without
+// instanceTypesOf builds the kinds of the named types, sorted by name, without
 // offers.
-func kindsOf(region string, types []string) []cluster.Kind {
-	var out []cluster.Kind
+func instanceTypesOf(region string, types []string) []cluster.InstanceType {
+	var out []cluster.InstanceType
 	for _, name := range types {
 		t, ok := ec2data.Load().Type(name)
 		if !ok || archOf(t) == "" {
 			continue
 		}
 		total := capacity(t)
-		out = append(out, cluster.Kind{
+		out = append(out, cluster.InstanceType{
 			Name: name, Labels: labels(t, region), Capacity: total, Allocatable: allocatable(total),
 			Sustained: sustained(t), Attachable: attachable(t),
 		})

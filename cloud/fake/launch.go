@@ -91,7 +91,7 @@ func check(r cloud.LaunchRequest) error {
 		if o.Dedicated != r.Options[0].Dedicated {
 			return refuse("one launch is for one tenancy only")
 		}
-		if o.Option == cluster.Reserved && (o.Stock == "" || o.Dedicated) {
+		if o.Option == cluster.Reserved && (o.ReservedCapacity == "" || o.Dedicated) {
 			return refuse("a reserved offer needs the name of its reservation, and is not for dedicated machines")
 		}
 		if !slices.Contains([]cluster.Option{cluster.OnDemand, cluster.Spot, cluster.Reserved}, o.Option) {
@@ -114,7 +114,7 @@ func (c *Cloud) launch(r cloud.LaunchRequest) ([]cloud.Machine, error) {
 	}
 	if !repeated {
 		done = launch{request: request}
-		done.ids, done.err = c.buy(r)
+		done.ids, done.err = c.launchOne(r)
 		c.launches[r.Token] = done
 	}
 	var out []cloud.Machine
@@ -136,9 +136,9 @@ func asText(r cloud.LaunchRequest) (string, error) {
 	return string(text), nil
 }
 
-// buy takes machines from the best offers until there are enough. The IDs
+// launch takes machines from the best offers until there are enough. The IDs
 // are sorted.
-func (c *Cloud) buy(r cloud.LaunchRequest) (ids []string, err error) {
+func (c *Cloud) launchOne(r cloud.LaunchRequest) (ids []string, err error) {
 	details := c.detailsOf(r)
 	short := map[market.Pool]bool{}
 	for _, pool := range c.ranked(r.Options) {
@@ -154,7 +154,7 @@ func (c *Cloud) buy(r cloud.LaunchRequest) (ids []string, err error) {
 	}
 	slices.Sort(ids)
 	if len(ids) < r.Count {
-		err = &cloud.NoCapacityError{Offers: choices(r.Options, short), Cause: "InsufficientInstanceCapacity", Answered: true}
+		err = &cloud.NoCapacityError{Offerings: choices(r.Options, short), Cause: "InsufficientInstanceCapacity", Answered: true}
 	}
 	return ids, err
 }
@@ -177,8 +177,8 @@ func (c *Cloud) detailsOf(r cloud.LaunchRequest) record {
 	return record{cluster: c.options.Cluster, class: class, batch: r.Batch, tags: tags, node: cloneSetup(r.Node), image: image, groups: groups, dedicated: r.Options[0].Dedicated}
 }
 
-// ranked lists the pools in the order in which the cloud sells from them.
-func (c *Cloud) ranked(options []cloud.OfferChoice) []market.Pool {
+// ranked lists the pools in the order in which the cloud offers from them.
+func (c *Cloud) ranked(options []cloud.OfferingChoice) []market.Pool {
 	now, rank := c.clock.Now(), map[market.Pool]float64{}
 	var pools []market.Pool
 	for _, o := range options {
@@ -198,15 +198,15 @@ func (c *Cloud) ranked(options []cloud.OfferChoice) []market.Pool {
 	return pools
 }
 
-// take buys up to n machines of one pool.
+// take launches up to n machines of one pool.
 func (c *Cloud) take(pool market.Pool, n int, details record) (ids []string) {
 	for n > 0 {
-		bought, err := c.market.Buy(market.Order{Pool: pool, Count: n, Details: details, MoreExpensive: moreExpensive(pool, details.dedicated)})
+		launched, err := c.market.Launch(market.Order{Pool: pool, Count: n, Details: details, MoreExpensive: moreExpensive(pool, details.dedicated)})
 		if short, ok := errors.AsType[*market.ShortageError](err); ok {
 			n = min(n-1, short.Of) // another buyer may be faster, so ask again
 			continue
 		}
-		for _, m := range bought {
+		for _, m := range launched {
 			ids = append(ids, m.ID)
 		}
 		return ids
@@ -214,8 +214,8 @@ func (c *Cloud) take(pool market.Pool, n int, details record) (ids []string) {
 	return nil
 }
 
-func choices(options []cloud.OfferChoice, short map[market.Pool]bool) []cloud.OfferChoice {
-	var out []cloud.OfferChoice
+func choices(options []cloud.OfferingChoice, short map[market.Pool]bool) []cloud.OfferingChoice {
+	var out []cloud.OfferingChoice
 	for _, o := range options {
 		if short[poolOf(o)] {
 			out = append(out, o)

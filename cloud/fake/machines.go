@@ -106,10 +106,10 @@ func (c *Cloud) recordOf(m market.Machine) (record, bool) {
 
 func (c *Cloud) convert(m market.Machine) cloud.Machine {
 	r, _ := c.recordOf(m)
-	option, stock := c.boughtAs(m.Pool)
+	option, reservedCapacity := c.launchedAs(m.Pool)
 	return cloud.Machine{
 		ID: m.ID, ProviderID: "aws:///" + m.Pool.Zone + "/" + m.ID,
-		Kind: m.Pool.Kind, Zone: m.Pool.Zone, ZoneID: ec2data.ZoneID(m.Pool.Zone), Option: option, Stock: stock,
+		Kind: m.Pool.Kind, Zone: m.Pool.Zone, ZoneID: ec2data.ZoneID(m.Pool.Zone), Option: option, ReservedCapacity: reservedCapacity,
 		Image: r.image, Subnet: SubnetIn(m.Pool.Zone), Groups: slices.Clone(r.groups), Dedicated: r.dedicated, Class: r.class, State: cloud.State(m.At(c.clock.Now())),
 		Batch: r.batch, LaunchedAt: m.LaunchedAt, Tags: maps.Clone(r.tags), PrivateDNS: c.privateDNS(m.ID),
 	}

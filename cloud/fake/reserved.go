@@ -17,24 +17,24 @@ type reservation struct {
 }
 
 // Reserve reserves n machines of a kind in a zone, for all classes with that zone, and
-// returns its name: machines have it as their Stock, and offers as a label and a stock.
-func (c *Cloud) Reserve(kind, zone string, n int) (stock string) {
+// returns its name: machines have it as their Capacity reservation, and offers as a label and a capacity reservation.
+func (c *Cloud) Reserve(kind, zone string, n int) (reservedCapacity string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	stock = fmt.Sprintf("cr-%017x", len(c.reservations)+1)
-	pool := market.Pool{Kind: kind, Zone: zone, Option: market.Reservation(stock)}
-	c.reservations[stock] = reservation{pool: pool}
+	reservedCapacity = fmt.Sprintf("cr-%017x", len(c.reservations)+1)
+	pool := market.Pool{Kind: kind, Zone: zone, Option: market.Reservation(reservedCapacity)}
+	c.reservations[reservedCapacity] = reservation{pool: pool}
 	c.market.SetCapacity(pool, n, 0)
-	return stock
+	return reservedCapacity
 }
 
 // EndReservation has no more machines come from a reservation; those that did go on as
 // machines on demand.
-func (c *Cloud) EndReservation(stock string) {
+func (c *Cloud) EndReservation(reservedCapacity string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r, known := c.reservations[stock]; known {
-		c.reservations[stock] = reservation{pool: r.pool, over: true}
+	if r, known := c.reservations[reservedCapacity]; known {
+		c.reservations[reservedCapacity] = reservation{pool: r.pool, over: true}
 		c.market.Resize(r.pool, 0)
 	}
 }
@@ -48,8 +48,8 @@ type room struct {
 // rooms are those of all reservations that are not over, by name. The caller holds mu.
 func (c *Cloud) rooms() []room {
 	var out []room
-	for _, stock := range slices.Sorted(maps.Keys(c.reservations)) {
-		if r := c.reservations[stock]; !r.over {
+	for _, reservedCapacity := range slices.Sorted(maps.Keys(c.reservations)) {
+		if r := c.reservations[reservedCapacity]; !r.over {
 			out = append(out, room{r.pool, max(0, c.market.Capacity(r.pool))})
 		}
 	}
@@ -60,38 +60,38 @@ func (c *Cloud) rooms() []room {
 // paid for whether it runs or not.
 const reservedShare = 10_000
 
-// reserved are the offers of a kind's reservations in a zone.
-func reserved(from offered, kind, zone string, onDemand cluster.Offer) []cluster.Offer {
-	var out []cluster.Offer
+// reserved are the offerings of a kind's reservations in a zone.
+func reserved(from offered, kind, zone string, onDemand cluster.Offering) []cluster.Offering {
+	var out []cluster.Offering
 	for _, r := range from.rooms {
 		if r.pool.Kind != kind || r.pool.Zone != zone {
 			continue
 		}
-		stock, _ := r.pool.Option.Reserved()
-		out = append(out, cluster.Offer{
-			Zone: zone, Option: cluster.Reserved, Stocks: []cluster.Stock{{Name: stock, Left: int64(r.left)}}, Labels: reservedLabels(onDemand.Labels, stock),
+		reservedCapacity, _ := r.pool.Option.Reserved()
+		out = append(out, cluster.Offering{
+			Zone: zone, Option: cluster.Reserved, ReservedCapacities: []cluster.ReservedCapacity{{Name: reservedCapacity, Left: int64(r.left)}}, Labels: reservedLabels(onDemand.Labels, reservedCapacity),
 			Price: max(1, onDemand.Price/reservedShare), Priced: true, Available: r.left > 0 && !slices.Contains(from.short, r.pool),
 		})
 	}
 	return out
 }
 
-func reservedLabels(onDemand constraint.Labels, stock string) constraint.Labels {
+func reservedLabels(onDemand constraint.Labels, reservedCapacity string) constraint.Labels {
 	return onDemand.With(cluster.LabelCapacityType, string(cluster.Reserved)).
-		With(awsLabel+"capacity-reservation-id", stock).
+		With(awsLabel+"capacity-reservation-id", reservedCapacity).
 		With(awsLabel+"capacity-reservation-type", "default").
 		With(awsLabel+"capacity-reservation-interruptible", "false")
 }
 
-// boughtAs is how a machine of a pool is paid for now: as reserved, until its reservation
+// launchedAs is how a machine of a pool is paid for now: as reserved, until its reservation
 // is over. The caller holds mu.
-func (c *Cloud) boughtAs(pool market.Pool) (option cluster.Option, stock string) {
-	stock, is := pool.Option.Reserved()
+func (c *Cloud) launchedAs(pool market.Pool) (option cluster.Option, reservedCapacity string) {
+	reservedCapacity, is := pool.Option.Reserved()
 	switch {
 	case !is:
 		return cluster.Option(pool.Option), ""
-	case c.reservations[stock].over:
+	case c.reservations[reservedCapacity].over:
 		return cluster.OnDemand, ""
 	}
-	return cluster.Reserved, stock
+	return cluster.Reserved, reservedCapacity
 }

@@ -6,7 +6,7 @@ import "time"
 // AWS: they are engineering picks from what operators see, kept in one place
 // so that a scenario can change any of them.
 type Figures struct {
-	BootOnDemand, BootSpot, BootSlow Spread // from bought to running
+	BootOnDemand, BootSpot, BootSlow Spread // from launched to running
 	Join, JoinSlow                   Spread // from running to the node in the cluster
 	ShutDown                         Spread // from asked to terminated
 	Visible                          Spread // until a new machine and its tags are seen by every call

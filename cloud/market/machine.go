@@ -39,10 +39,10 @@ type Machine struct {
 	Reason     string    // why it ended, in the cloud's words
 	JoinFor    time.Duration
 	NeverJoins bool
-	PriceUSD   float64 // an hour, when it was bought
+	PriceUSD   float64 // an hour, when it was launched
 	Details    any     `json:"-"`
 
-	told State // the last state an event told of
+	reported State // the last state an event told of
 }
 
 // At is the machine's state at a moment.
@@ -133,7 +133,7 @@ func (m *Market) FailBoots(n int, reason string) {
 	m.failing, m.failingBy = n, reason
 }
 
-// SetNeverJoin makes a share of the machines bought from now on never join a
+// SetNeverJoin makes a share of the machines launched from now on never join a
 // cluster.
 func (m *Market) SetNeverJoin(share float64) {
 	m.mu.Lock()
@@ -296,7 +296,7 @@ func (m *Market) NextChange() (at time.Time, ok bool) {
 
 // Settle returns the events that have become due, in order, each once.
 // Changes that were overtaken are left out.
-func (m *Market) Settle() []Event {
+func (m *Market) Advance() []Event {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
@@ -310,10 +310,10 @@ func (m *Market) Settle() []Event {
 		}
 		state := machine.At(t.at)
 		if t.kind == Changed {
-			if state == machine.told || !begins(machine, state, t.at) {
+			if state == machine.reported || !begins(machine, state, t.at) {
 				continue
 			}
-			machine.told = state
+			machine.reported = state
 		}
 		out = append(out, Event{At: t.at, Kind: t.kind, State: state, Machine: *machine})
 	}

@@ -1,6 +1,6 @@
 // Package market is a deterministic model of a cloud's machine market: what
 // is offered where and at what price, what happens to a machine once it is
-// bought, how fast calls may come. The in-memory provider and AWS's wire
+// launched, how fast calls may come. The in-memory provider and AWS's wire
 // emulator both stand on it.
 //
 // It promises that the same seed, clock and calls give the same market: every
@@ -28,12 +28,12 @@ const (
 	Spot     Option = "spot"
 )
 
-// Kind is one kind of machine that the market sells.
+// Kind is one instance type that the market offers.
 type Kind struct {
 	Name         string
-	Zones        []string // that offer it
-	OnDemandUSD  float64  // an hour; 0: not sold on demand
-	SpotUSD      float64  // an hour, on average; 0: not sold as spot
+	Zones        []string // that offering it
+	OnDemandUSD  float64  // an hour; 0: not offered on demand
+	SpotUSD      float64  // an hour, on average; 0: not offered as spot
 	Interruption int      // band 0 (seldom) to 4
 	Slow         bool     // boots in minutes: bare metal, accelerators
 }
@@ -135,15 +135,15 @@ func Reservation(id string) Option { return Option(reservation + id) }
 // Reserved reports whether the option draws on a reservation, and which.
 func (o Option) Reserved() (id string, ok bool) { return strings.CutPrefix(string(o), reservation) }
 
-// Sells reports whether the market has such a pool at all, sold out or not.
+// Offers reports whether the market has such a pool at all, unavailable or not.
 // A reservation is one once its capacity was set.
-func (m *Market) Sells(p Pool) bool {
+func (m *Market) Offers(p Pool) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.sells(p)
+	return m.offers(p)
 }
 
-func (m *Market) sells(p Pool) bool {
+func (m *Market) offers(p Pool) bool {
 	if _, reserved := p.Option.Reserved(); reserved {
 		_, set := m.capacity[p]
 		return set
@@ -171,7 +171,7 @@ func (d depth) at(now time.Time) int {
 const plenty = 1 << 30
 
 // SetCapacity limits a pool to n machines, refilled at a rate an hour up to
-// n. A refill of 0 means that what is sold is gone until it is given back.
+// n. A refill of 0 means that what is offered is gone until it is given back.
 func (m *Market) SetCapacity(p Pool, n int, refill float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -179,7 +179,7 @@ func (m *Market) SetCapacity(p Pool, n int, refill float64) {
 }
 
 // Resize makes room for n machines in all in a pool that was limited before, those
-// that were bought from it and not given back included.
+// that were launched from it and not given back included.
 func (m *Market) Resize(p Pool, n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -241,12 +241,12 @@ type Order struct {
 	MoreExpensive float64 // what each costs, in prices of the pool; 0: one
 }
 
-// Buy sells all Count machines or none; a pool that is short is a
+// Launch offers all Count machines or none; a pool that is short is a
 // *ShortageError that says how many there are.
-func (m *Market) Buy(o Order) ([]Machine, error) {
+func (m *Market) Launch(o Order) ([]Machine, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.sells(o.Pool) {
+	if !m.offers(o.Pool) {
 		return nil, &ShortageError{Pool: o.Pool, Asked: o.Count}
 	}
 	if left := m.left(o.Pool); left < o.Count {

@@ -29,25 +29,25 @@ var large = Pool{"m5.large", "a", OnDemand}
 
 func TestLifeOfAMachine(t *testing.T) {
 	m, c := open(1, 1)
-	bought, err := m.Buy(Order{Pool: large, Count: 1})
+	launched, err := m.Launch(Order{Pool: large, Count: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := bought[0].ID
+	id := launched[0].ID
 	var story []string
-	settle := func() {
-		for _, e := range m.Settle() {
+	advance := func() {
+		for _, e := range m.Advance() {
 			story = append(story, fmt.Sprintf("%s %s", e.Kind, e.State))
 		}
 	}
-	settle()
+	advance()
 	c.advance(time.Minute)
-	settle()
+	advance()
 	m.Terminate(id, "Client.UserInitiatedShutdown")
 	m.Terminate(id, "again")
-	settle()
+	advance()
 	c.advance(2 * time.Minute)
-	settle()
+	advance()
 	want := "changed pending, changed running, changed shutting-down, changed terminated"
 	if got := strings.Join(story, ", "); got != want {
 		t.Errorf("events = %s; want %s", got, want)
@@ -63,33 +63,33 @@ func TestLifeOfAMachine(t *testing.T) {
 
 func TestTimeScaleZeroSkipsBoots(t *testing.T) {
 	m, _ := open(1, 0)
-	bought, _ := m.Buy(Order{Pool: large, Count: 1})
+	launched, _ := m.Launch(Order{Pool: large, Count: 1})
 	var states []State
-	for _, e := range m.Settle() {
+	for _, e := range m.Advance() {
 		states = append(states, e.State)
 	}
 	if len(states) != 1 || states[0] != Running {
 		t.Errorf("events right after buying = %v, want running once", states)
 	}
-	if bought[0].VisibleAt.Equal(bought[0].LaunchedAt) {
+	if launched[0].VisibleAt.Equal(launched[0].LaunchedAt) {
 		t.Error("the time scale took the visibility lag away")
 	}
 }
 
 func TestAnInterruptionWarnsFirst(t *testing.T) {
 	m, c := open(1, 0)
-	bought, _ := m.Buy(Order{Pool: Pool{"m5.large", "a", Spot}, Count: 1})
-	m.Settle()
-	m.Interrupt(bought[0].ID)
-	if events := m.Settle(); len(events) != 1 || events[0].Kind != Warning {
+	launched, _ := m.Launch(Order{Pool: Pool{"m5.large", "a", Spot}, Count: 1})
+	m.Advance()
+	m.Interrupt(launched[0].ID)
+	if events := m.Advance(); len(events) != 1 || events[0].Kind != Warning {
 		t.Fatalf("events = %v, want the warning alone", events)
 	}
 	c.advance(119 * time.Second)
-	if events := m.Settle(); len(events) != 0 {
+	if events := m.Advance(); len(events) != 0 {
 		t.Fatalf("events before the two minutes are over = %v", events)
 	}
 	c.advance(time.Second)
-	if events := m.Settle(); len(events) == 0 || events[len(events)-1].State != Terminated {
+	if events := m.Advance(); len(events) == 0 || events[len(events)-1].State != Terminated {
 		t.Fatalf("events after two minutes = %v, want the end", events)
 	}
 }
@@ -97,15 +97,15 @@ func TestAnInterruptionWarnsFirst(t *testing.T) {
 // A recommendation may come first, and the warning and the end so much later.
 func TestAnInterruptionMayBeginWithARecommendation(t *testing.T) {
 	m, c := open(1, 0)
-	bought, _ := m.Buy(Order{Pool: Pool{"m5.large", "a", Spot}, Count: 1})
-	m.Settle()
-	m.InterruptAdvised(bought[0].ID, time.Minute)
+	launched, _ := m.Launch(Order{Pool: Pool{"m5.large", "a", Spot}, Count: 1})
+	m.Advance()
+	m.InterruptAdvised(launched[0].ID, time.Minute)
 	for _, step := range []struct {
 		after time.Duration
 		want  EventKind // empty: nothing
 	}{{0, Rebalance}, {59 * time.Second, ""}, {time.Second, Warning}, {119 * time.Second, ""}, {time.Second, Changed}} {
 		c.advance(step.after)
-		events := m.Settle()
+		events := m.Advance()
 		if len(events) == 0 != (step.want == "") || len(events) > 0 && events[0].Kind != step.want {
 			t.Fatalf("after %v more: %v, want %q", step.after, events, step.want)
 		}
@@ -115,20 +115,20 @@ func TestAnInterruptionMayBeginWithARecommendation(t *testing.T) {
 func TestShortage(t *testing.T) {
 	m, c := open(1, 0)
 	m.SetCapacity(large, 2, 1)
-	if _, err := m.Buy(Order{Pool: large, Count: 3}); !isShortage(err, 2) {
+	if _, err := m.Launch(Order{Pool: large, Count: 3}); !isShortage(err, 2) {
 		t.Errorf("buying 3 of 2 = %v, want a shortage that says 2", err)
 	}
-	if _, err := m.Buy(Order{Pool: large, Count: 2}); err != nil {
+	if _, err := m.Launch(Order{Pool: large, Count: 2}); err != nil {
 		t.Errorf("buying 2 of 2: %v", err)
 	}
-	if _, err := m.Buy(Order{Pool: large, Count: 1}); !isShortage(err, 0) {
+	if _, err := m.Launch(Order{Pool: large, Count: 1}); !isShortage(err, 0) {
 		t.Errorf("buying from an empty pool = %v", err)
 	}
 	c.advance(time.Hour)
-	if _, err := m.Buy(Order{Pool: large, Count: 1}); err != nil {
+	if _, err := m.Launch(Order{Pool: large, Count: 1}); err != nil {
 		t.Errorf("buying after the refill: %v", err)
 	}
-	if _, err := m.Buy(Order{Pool: Pool{"m5.metal", "b", OnDemand}, Count: 1}); !isShortage(err, 0) {
+	if _, err := m.Launch(Order{Pool: Pool{"m5.metal", "b", OnDemand}, Count: 1}); !isShortage(err, 0) {
 		t.Errorf("buying where the kind is not offered = %v", err)
 	}
 }
@@ -155,15 +155,15 @@ func TestPricesWanderAndStayPositive(t *testing.T) {
 }
 
 func TestTheSameSeedGivesTheSameMarket(t *testing.T) {
-	tell := func(seed uint64) string {
+	report := func(seed uint64) string {
 		m, _ := open(seed, 1)
-		bought, _ := m.Buy(Order{Pool: large, Count: 3})
-		return fmt.Sprintf("%+v %v", bought, m.PriceUSD(Pool{"m5.large", "b", Spot}, start))
+		launched, _ := m.Launch(Order{Pool: large, Count: 3})
+		return fmt.Sprintf("%+v %v", launched, m.PriceUSD(Pool{"m5.large", "b", Spot}, start))
 	}
-	if tell(3) != tell(3) {
+	if report(3) != report(3) {
 		t.Error("two markets with one seed differ")
 	}
-	if tell(3) == tell(4) {
+	if report(3) == report(4) {
 		t.Error("two seeds give one market")
 	}
 }
@@ -191,7 +191,7 @@ func TestThrottle(t *testing.T) {
 
 func TestStateSurvivesARestart(t *testing.T) {
 	m, c := open(1, 1)
-	bought, _ := m.Buy(Order{Pool: large, Count: 2})
+	launched, _ := m.Launch(Order{Pool: large, Count: 2})
 	text, err := m.Export()
 	if err != nil {
 		t.Fatal(err)
@@ -202,18 +202,18 @@ func TestStateSurvivesARestart(t *testing.T) {
 	if err := again.Import(text); err != nil {
 		t.Fatal(err)
 	}
-	if got := again.Machines(); len(got) != 2 || got[0].ID != bought[0].ID || got[0].At(c.Now()) != Running {
+	if got := again.Machines(); len(got) != 2 || got[0].ID != launched[0].ID || got[0].At(c.Now()) != Running {
 		t.Errorf("machines after a restart = %+v", got)
 	}
-	if more, _ := again.Buy(Order{Pool: large, Count: 1}); more[0].ID == bought[0].ID || more[0].ID == bought[1].ID {
+	if more, _ := again.Launch(Order{Pool: large, Count: 1}); more[0].ID == launched[0].ID || more[0].ID == launched[1].ID {
 		t.Error("an ID was used twice")
 	}
 }
 
 func TestCost(t *testing.T) {
 	m, c := open(1, 0)
-	bought, _ := m.Buy(Order{Pool: large, Count: 2})
-	m.Terminate(bought[0].ID, "")
+	launched, _ := m.Launch(Order{Pool: large, Count: 2})
+	m.Terminate(launched[0].ID, "")
 	c.advance(time.Hour)
 	if got, want := m.CostUSD(), 0.096+0.096/60; got < want-1e-9 || got > want+1e-9 {
 		t.Errorf("CostUSD = %v, want %v: an hour and a minimum minute", got, want)
@@ -222,49 +222,49 @@ func TestCost(t *testing.T) {
 
 func TestAStoppedMachineStartsAgain(t *testing.T) {
 	m, c := open(1, 1)
-	bought, _ := m.Buy(Order{Pool: large, Count: 1})
-	id := bought[0].ID
+	launched, _ := m.Launch(Order{Pool: large, Count: 1})
+	id := launched[0].ID
 	if m.Stop(id) {
 		t.Error("a pending machine was stopped")
 	}
 	c.advance(time.Hour)
 	var story []string
-	settle := func() {
-		for _, e := range m.Settle() {
+	advance := func() {
+		for _, e := range m.Advance() {
 			story = append(story, string(e.State))
 		}
 	}
-	settle()
+	advance()
 	m.Stop(id)
-	settle()
+	advance()
 	c.advance(time.Hour)
-	settle()
+	advance()
 	if !m.Start(id) || m.Start(id) {
 		t.Error("a stopped machine should start once")
 	}
 	c.advance(time.Hour)
-	settle()
+	advance()
 	// Pending and running fell due together, in the first hour.
 	if got, want := strings.Join(story, " "), "pending running stopping stopped running"; got != want {
 		t.Errorf("states = %s; want %s", got, want)
 	}
 }
 
-func TestAReservationSellsWhatItHolds(t *testing.T) {
+func TestAReservationOffersWhatItHolds(t *testing.T) {
 	m, _ := open(1, 0)
 	reserved := Pool{"m5.large", "a", Reservation("cr-1")}
-	if m.Sells(reserved) {
+	if m.Offers(reserved) {
 		t.Error("a reservation that no one made is sold")
 	}
 	m.SetCapacity(reserved, 1, 0)
-	bought, err := m.Buy(Order{Pool: reserved, Count: 1})
-	if err != nil || bought[0].PriceUSD != 0.096 {
-		t.Errorf("buying from the reservation = %+v, %v; want one at the on-demand price", bought, err)
+	launched, err := m.Launch(Order{Pool: reserved, Count: 1})
+	if err != nil || launched[0].PriceUSD != 0.096 {
+		t.Errorf("buying from the reservation = %+v, %v; want one at the on-demand price", launched, err)
 	}
-	if _, err := m.Buy(Order{Pool: reserved, Count: 1}); !isShortage(err, 0) {
+	if _, err := m.Launch(Order{Pool: reserved, Count: 1}); !isShortage(err, 0) {
 		t.Errorf("buying from the used reservation = %v", err)
 	}
-	m.Terminate(bought[0].ID, "")
+	m.Terminate(launched[0].ID, "")
 	if got := m.Capacity(reserved); got != 1 {
 		t.Errorf("after the machine was returned the reservation holds %d, want 1", got)
 	}
@@ -275,24 +275,24 @@ func TestAPlaceComesBackOnce(t *testing.T) {
 	m, c := open(1, 1)
 	reserved := Pool{"m5.large", "a", Reservation("cr-1")}
 	m.SetCapacity(reserved, 3, 0)
-	bought, err := m.Buy(Order{Pool: reserved, Count: 3})
+	launched, err := m.Launch(Order{Pool: reserved, Count: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Warn(bought[0].ID, c.Now(), time.Time{}, "Server.CapacityReservationReclaimed")
+	m.Warn(launched[0].ID, c.Now(), time.Time{}, "Server.CapacityReservationReclaimed")
 	c.advance(time.Minute)
-	m.Terminate(bought[0].ID, "Client.UserInitiatedShutdown")
+	m.Terminate(launched[0].ID, "Client.UserInitiatedShutdown")
 	if got := m.Capacity(reserved); got != 1 {
 		t.Errorf("the reservation has room for %d beside the two that run, want 1", got)
 	}
 }
 
-func TestARestartTellsNothingTwice(t *testing.T) {
+func TestARestartReportsNothingTwice(t *testing.T) {
 	m, c := open(1, 1)
 	m.SetCapacity(large, 5, 0)
-	bought, _ := m.Buy(Order{Pool: large, Count: 1})
+	launched, _ := m.Launch(Order{Pool: large, Count: 1})
 	m.SetPrice(Pool{"m5.large", "b", Spot}, 0.5)
-	m.Settle() // tells of pending
+	m.Advance() // tells of pending
 	text, err := m.Export()
 	if err != nil {
 		t.Fatal(err)
@@ -303,8 +303,8 @@ func TestARestartTellsNothingTwice(t *testing.T) {
 	if err := again.Import(text); err != nil {
 		t.Fatal(err)
 	}
-	events := again.Settle()
-	if len(events) != 1 || events[0].State != Running || events[0].Machine.ID != bought[0].ID {
+	events := again.Advance()
+	if len(events) != 1 || events[0].State != Running || events[0].Machine.ID != launched[0].ID {
 		t.Errorf("events after the restart = %+v, want running alone", events)
 	}
 	if left, price := again.Capacity(large), again.PriceUSD(Pool{"m5.large", "b", Spot}, c.Now()); left != 4 || price != 0.5 {
@@ -317,14 +317,14 @@ func TestARestartTellsNothingTwice(t *testing.T) {
 
 // What was announced is told by whoever takes the market over: a warning that is to come, and one that
 // nobody has asked for yet.
-func TestARestartTellsWarningsThatAreToCome(t *testing.T) {
+func TestARestartReportsWarningsThatAreToCome(t *testing.T) {
 	m, c := open(1, 1)
 	spot := Pool{"m5.large", "b", Spot}
-	bought, _ := m.Buy(Order{Pool: spot, Count: 2})
+	launched, _ := m.Launch(Order{Pool: spot, Count: 2})
 	c.advance(time.Minute)
-	m.Settle()
-	m.InterruptAdvised(bought[0].ID, 10*time.Minute)
-	m.Recommend(bought[1].ID)
+	m.Advance()
+	m.InterruptAdvised(launched[0].ID, 10*time.Minute)
+	m.Recommend(launched[1].ID)
 	text, err := m.Export()
 	if err != nil {
 		t.Fatal(err)
@@ -334,24 +334,24 @@ func TestARestartTellsWarningsThatAreToCome(t *testing.T) {
 	if err := again.Import(text); err != nil {
 		t.Fatal(err)
 	}
-	var told []string
+	var reported []string
 	for range 2 {
-		for _, e := range again.Settle() {
-			told = append(told, string(e.Kind)+" "+e.Machine.ID)
+		for _, e := range again.Advance() {
+			reported = append(reported, string(e.Kind)+" "+e.Machine.ID)
 		}
 		c.advance(10 * time.Minute)
 	}
-	want := []string{"rebalance " + bought[0].ID, "rebalance " + bought[1].ID, "warning " + bought[0].ID}
-	if !slices.Equal(told, want) {
-		t.Errorf("told after the restart: %q, want %q", told, want)
+	want := []string{"rebalance " + launched[0].ID, "rebalance " + launched[1].ID, "warning " + launched[0].ID}
+	if !slices.Equal(reported, want) {
+		t.Errorf("told after the restart: %q, want %q", reported, want)
 	}
 }
 
 func TestForgottenMachinesStayOnTheBill(t *testing.T) {
 	m, c := open(1, 0)
-	bought, _ := m.Buy(Order{Pool: large, Count: 1})
+	launched, _ := m.Launch(Order{Pool: large, Count: 1})
 	c.advance(time.Hour)
-	m.Terminate(bought[0].ID, "")
+	m.Terminate(launched[0].ID, "")
 	before := m.CostUSD()
 	c.advance(3 * time.Hour)
 	if n := len(m.Machines()); n != 0 {
@@ -365,7 +365,7 @@ func TestForgottenMachinesStayOnTheBill(t *testing.T) {
 func TestChangedWakesAllWhoWait(t *testing.T) {
 	m, _ := open(1, 0)
 	first, second := m.Changed(), m.Changed()
-	_, _ = m.Buy(Order{Pool: large, Count: 1})
+	_, _ = m.Launch(Order{Pool: large, Count: 1})
 	for _, ch := range []<-chan struct{}{first, second} {
 		select {
 		case <-ch:
@@ -375,22 +375,22 @@ func TestChangedWakesAllWhoWait(t *testing.T) {
 	}
 }
 
-// A zone that is cut off sells nothing and tells so of each of its machines, in order; what was
-// sold out before is sold out after.
+// A zone that is cut off offers nothing and tells so of each of its machines, in order; what was
+// unavailable before is unavailable after.
 func TestAnOutageEndsWhereItBegan(t *testing.T) {
 	m, c := open(1, 0)
 	m.SetCapacity(large, 2, 0)
-	bought, err := m.Buy(Order{Pool: large, Count: 1})
+	launched, err := m.Launch(Order{Pool: large, Count: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Settle()
+	m.Advance()
 	m.SetOutage("a", true)
 	m.SetOutage("a", true)
-	if _, err := m.Buy(Order{Pool: large, Count: 1}); !isShortage(err, 0) {
+	if _, err := m.Launch(Order{Pool: large, Count: 1}); !isShortage(err, 0) {
 		t.Errorf("buy in the zone = %v, want a shortage", err)
 	}
-	if _, err := m.Buy(Order{Pool: Pool{"m5.large", "b", OnDemand}, Count: 1}); err != nil {
+	if _, err := m.Launch(Order{Pool: Pool{"m5.large", "b", OnDemand}, Count: 1}); err != nil {
 		t.Errorf("buy in another zone = %v", err)
 	}
 	saved, err := m.Export()
@@ -403,14 +403,14 @@ func TestAnOutageEndsWhereItBegan(t *testing.T) {
 	}
 	c.advance(time.Minute)
 	m.SetOutage("a", false)
-	told := 0
-	for _, e := range m.Settle() {
-		if e.Kind == Outage && e.Machine.ID == bought[0].ID {
-			told++
+	reported := 0
+	for _, e := range m.Advance() {
+		if e.Kind == Outage && e.Machine.ID == launched[0].ID {
+			reported++
 		}
 	}
-	if told != 2 || m.Capacity(large) != 1 {
-		t.Errorf("told of %d times, %d are there; want both ends told, and the one that was left", told, m.Capacity(large))
+	if reported != 2 || m.Capacity(large) != 1 {
+		t.Errorf("told of %d times, %d are there; want both ends told, and the one that was left", reported, m.Capacity(large))
 	}
 }
 
@@ -438,12 +438,12 @@ func TestRatesComeBack(t *testing.T) {
 func TestSomeMachinesNeverJoin(t *testing.T) {
 	m, _ := open(1, 1)
 	m.SetNeverJoin(0.2)
-	bought, err := m.Buy(Order{Pool: large, Count: 1000})
+	launched, err := m.Launch(Order{Pool: large, Count: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
 	never, quick, slow := 0, 0, 0
-	for _, machine := range bought {
+	for _, machine := range launched {
 		if machine.NeverJoins {
 			never++
 		}

@@ -16,7 +16,7 @@ const (
 )
 
 // PriceUSD is what a machine of the pool costs an hour at a moment; 0 where it
-// is not sold.
+// is not offered.
 func (m *Market) PriceUSD(p Pool, at time.Time) float64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -12,23 +12,23 @@ import (
 // saved is the part of a market that outlives its process. Throttles, call
 // counts and fixed kinds do not.
 type saved struct {
-	Next     uint64
-	Never    float64
-	SpentUSD float64
-	Machines []savedMachine
-	Capacity []savedDepth
-	Prices   []savedPrice
-	Out      map[string]time.Time
-	Notices  []savedNotice // that are to be told yet, in order
+	Next                 uint64
+	Never                float64
+	SpentUSD             float64
+	Machines             []savedMachine
+	Capacity             []savedDepth
+	Prices               []savedPrice
+	Out                  map[string]time.Time
+	InterruptionMessages []savedInterruptionMessage // that are to be told yet, in order
 }
 
 type savedMachine struct {
 	Machine
-	Told State // what the last event told
+	Reported State // what the last event told
 }
 
-// savedNotice is a word about a machine other than its state.
-type savedNotice struct {
+// savedInterruptionMessage is a word about a machine other than its state.
+type savedInterruptionMessage struct {
 	At      time.Time
 	Machine string
 	Kind    EventKind
@@ -54,11 +54,11 @@ func (m *Market) Export() ([]byte, error) {
 	m.forgetOld()
 	s := saved{Next: m.next, Never: m.never, SpentUSD: m.spentUSD, Out: maps.Clone(m.out)}
 	for _, machine := range m.machines {
-		s.Machines = append(s.Machines, savedMachine{*machine, machine.told})
+		s.Machines = append(s.Machines, savedMachine{*machine, machine.reported})
 	}
 	for _, t := range m.due {
 		if t.kind != Changed {
-			s.Notices = append(s.Notices, savedNotice{t.at, t.machine, t.kind})
+			s.InterruptionMessages = append(s.InterruptionMessages, savedInterruptionMessage{t.at, t.machine, t.kind})
 		}
 	}
 	for p, d := range m.capacity {
@@ -97,14 +97,14 @@ func (m *Market) Import(text []byte) error {
 	}
 	for i := range s.Machines {
 		machine := s.Machines[i].Machine
-		machine.told = s.Machines[i].Told
+		machine.reported = s.Machines[i].Reported
 		m.machines[machine.ID] = &machine
 		if !machine.GoneAt.IsZero() {
 			m.forgetLater(&machine)
 		}
 		m.planAgain(&machine)
 	}
-	for _, n := range s.Notices {
+	for _, n := range s.InterruptionMessages {
 		m.plan(transition{n.At, n.Machine, n.Kind})
 	}
 	m.signal()
@@ -116,7 +116,7 @@ func (m *Market) Import(text []byte) error {
 func (m *Market) planAgain(machine *Machine) {
 	moments := []time.Time{machine.LaunchedAt, machine.RunningAt, machine.StoppingAt, machine.StoppedAt, machine.EndsAt, machine.GoneAt}
 	for _, at := range moments {
-		if !at.IsZero() && at.After(machine.begunAt(machine.told)) {
+		if !at.IsZero() && at.After(machine.begunAt(machine.reported)) {
 			m.plan(transition{at, machine.ID, Changed})
 		}
 	}

@@ -60,8 +60,8 @@ func build(ctx context.Context, o options, tracer *trace.Tracer, log *slog.Logge
 		return nil, err
 	}
 	info := version.Get()
-	told := observe.NewMetrics(metrics.Registry, info.Version, info.Commit, info.Go, runtime.GOARCH)
-	provider, err := newProvider(ctx, o, config, told, log)
+	reported := observe.NewMetrics(metrics.Registry, info.Version, info.Commit, info.Go, runtime.GOARCH)
+	provider, err := newProvider(ctx, o, config, reported, log)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func build(ctx context.Context, o options, tracer *trace.Tracer, log *slog.Logge
 		scraped.Rules, scraped.Copies = append(scraped.Rules, alias.Legacy()...), alias.LegacyLabels()
 	}
 	p := parts{
-		options: o, clock: clock, log: log, older: older, manager: m, metrics: told, provider: provider, record: decisions,
+		options: o, clock: clock, log: log, older: older, manager: m, metrics: reported, provider: provider, record: decisions,
 		machines: provider, spot: provider, sizes: provider, offerings: provider, short: provider, checks: provider, adopter: provider,
 		account: &class.Account{}, hasPrices: provider.HasOnDemand(), traces: tracer,
 	}
@@ -101,9 +101,9 @@ func build(ctx context.Context, o options, tracer *trace.Tracer, log *slog.Logge
 		p.shifts = provider
 	}
 	if o.interruptionQueue != "" {
-		p.notices = provider.Notices(o.interruptionQueue)
+		p.interruptionMessages = provider.InterruptionMessages(o.interruptionQueue)
 		if o.leaderElection {
-			p.notices = fence.Notices{Inner: p.notices, Fence: f}
+			p.interruptionMessages = fence.InterruptionMessages{Inner: p.interruptionMessages, Fence: f}
 		}
 	}
 	if p.events, err = newEvents(m, fencedConfig(o, config, f)); err != nil {
@@ -128,23 +128,23 @@ type parts struct {
 	provider provider
 	machines cloud.Machines
 
-	hasPrices bool // the start has read prices on demand
-	spot      controller.SpotMemory
-	sizes     controller.Sizes
-	offerings controller.Offerings
-	notices   cloud.Notices // nil: no queue is set
-	short     cloud.Shortages
-	checks    cloud.Checks
-	adopter   cloud.Adopter
-	shifts    cloud.Shifts // nil: not used
-	classes   controller.NodeClasses
-	account   *class.Account // what classes of the older API generation share
-	drifts    driftGate
-	older     bool // the older API generation is served
-	keeper    *snapshot.Keeper
-	follower  *follow.Follower
-	record    *record.Record
-	traces    *trace.Tracer // nil: there are none
+	hasPrices            bool // the start has read prices on demand
+	spot                 controller.SpotMemory
+	sizes                controller.Sizes
+	offerings            controller.Offerings
+	interruptionMessages cloud.InterruptionMessages // nil: no queue is set
+	short                cloud.Shortages
+	checks               cloud.Checks
+	adopter              cloud.Adopter
+	shifts               cloud.Shifts // nil: not used
+	classes              controller.NodeClasses
+	account              *class.Account // what classes of the older API generation share
+	drifts               driftGate
+	older                bool // the older API generation is served
+	clusterState         *snapshot.ClusterState
+	follower             *follow.Follower
+	record               *record.Record
+	traces               *trace.Tracer // nil: there are none
 }
 
 // How many machines are tagged a second, and at once after a rest: EC2 lets an
@@ -166,7 +166,7 @@ func (p *parts) pools() []nodepool.Generation {
 func (p *parts) add(ctx context.Context) error {
 	program, err := controller.New(ctx, controller.Parts{
 		Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Watches: p.manager.GetCache(),
-		Catalog: p.provider, Machines: p.measured, Spot: p.spot, Sizes: p.sizes, Offerings: p.offerings, Adopter: p.adopter, Notices: p.notices, Checks: p.checks, Shifts: p.shifts, Short: p.short, Classes: p.classes, Pools: p.pools(), ClassKinds: p.classes.Objects(),
+		Catalog: p.provider, Machines: p.measured, Spot: p.spot, Sizes: p.sizes, Offerings: p.offerings, Adopter: p.adopter, InterruptionMessages: p.interruptionMessages, Checks: p.checks, Shifts: p.shifts, Short: p.short, Classes: p.classes, Pools: p.pools(), ClassKinds: p.classes.Objects(),
 		Events: p.events, Metrics: p.metrics, Log: p.log, Now: p.clock.Now, Clock: p.clock, NewID: randomID, CallFor: fence.CallFor,
 		Policy: p.options.policy(), Window: planner.Window{Idle: p.options.batchIdle, Max: p.options.batchMax},
 		Nominations: flowcontrol.NewTokenBucketRateLimiter(nominationsPerSecond, nominationsAtOnce),
@@ -189,7 +189,7 @@ func (p *parts) add(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.keeper = program.Keeper
+	p.clusterState = program.ClusterState
 	var errs []error
 	for _, l := range append(program.Loops, p.classLoops()...) {
 		errs = append(errs, addLoop(p.manager, l, p.options.cpuRequests))
@@ -238,7 +238,7 @@ func (o options) policy() (p decide.Policy) {
 	_ = p.MinValues.Set(o.minValuesPolicy) // check has seen to both
 	_ = p.Preferences.Set(o.preferencePolicy)
 	p.PreferenceWorth, p.Nominated = o.preferenceWorth, o.nominatePods
-	p.Retire.SpotToSpot, p.Retire.EverySaving = o.spotToSpot, o.payback == "off"
+	p.Disruption.SpotToSpot, p.Disruption.EverySaving = o.spotToSpot, o.payback == "off"
 	return p
 }
 

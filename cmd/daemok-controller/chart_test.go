@@ -73,7 +73,7 @@ func TestTheChartHasAValueForEveryOption(t *testing.T) {
 var defaultSaid = regexp.MustCompile("(?m)^\\| `([^`]+)` .*; controller: (\\S+) \\|$")
 
 // What the chart says of defaults that are the controller's is true.
-func TestTheChartTellsTheControllersDefaults(t *testing.T) {
+func TestTheChartReportsTheControllersDefaults(t *testing.T) {
 	readme, err := charts.FS.ReadFile("daemok/README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -86,8 +86,8 @@ func TestTheChartTellsTheControllersDefaults(t *testing.T) {
 	r.define(new(options))
 	compared := 0
 	for _, v := range ofChart(t).Variables {
-		want, tells := said[v.Value]
-		if !tells {
+		want, reports := said[v.Value]
+		if !reports {
 			continue
 		}
 		compared++

@@ -20,9 +20,9 @@ const (
 // firstPlanFor is how soon after the caches are filled the first plan may be expected, where this process leads.
 const firstPlanFor = 15 * time.Second
 
-// settledAfter is how long after the first plan memory that only the start needed is returned to the system. Without
+// stableAfter is how long after the first plan memory that only the start needed is returned to the system. Without
 // that Go would keep as much as a tenth of what is in use, and the gaps between objects that stay.
-const settledAfter = time.Minute
+const stableAfter = time.Minute
 
 // collectSooner sets one of them, unless GOGC is set.
 func collectSooner(percent int) {
@@ -48,7 +48,7 @@ func (p *parts) fill(ctx context.Context, planned <-chan struct{}) error {
 	case <-ctx.Done():
 	}
 	collectSooner(collectAt)
-	if pause.For(ctx, settledAfter) == nil {
+	if pause.For(ctx, stableAfter) == nil {
 		debug.FreeOSMemory()
 	}
 	return nil

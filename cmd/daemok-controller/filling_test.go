@@ -12,7 +12,7 @@ import (
 )
 
 // A large cluster takes minutes to read: meanwhile the log says so.
-func TestFillingIsToldOfUntilItIsDone(t *testing.T) {
+func TestFillingIsReportedUntilItIsDone(t *testing.T) {
 	for name, tt := range map[string]struct {
 		takes time.Duration
 		lines int
@@ -38,7 +38,7 @@ func TestFillingIsToldOfUntilItIsDone(t *testing.T) {
 }
 
 // GOGC is the user's word on how much garbage there may be.
-func TestGarbageIsCollectedSoonerUnlessToldOtherwise(t *testing.T) {
+func TestGarbageIsCollectedSoonerByDefault(t *testing.T) {
 	usual := debug.SetGCPercent(100)
 	t.Cleanup(func() { debug.SetGCPercent(usual) })
 	t.Setenv("GOGC", "100")

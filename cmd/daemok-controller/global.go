@@ -93,11 +93,11 @@ type global struct {
 	events  interface{ Publish(observe.Event) }
 	log     *slog.Logger
 	allowed func(settings.Settings) error // whether the controller would start with them
-	restart func()                        // has the controller start anew, in good order
+	restart func()                        // has the controller start again, in good order
 
-	began   map[string]string // variables that the controller started with
-	refused map[string]string // that it would not start with, as was told
-	told    string            // what was wrong or doubtful, as was told
+	began    map[string]string // variables that the controller started with
+	refused  map[string]string // that it would not start with, as was told
+	reported string            // what was wrong or doubtful, as was told
 }
 
 // Round looks once. What can takes effect at once, the rest by a new start; what the
@@ -112,10 +112,10 @@ func (g *global) Round(ctx context.Context) (time.Duration, error) {
 }
 
 func (g *global) take(now settings.Settings) {
-	if text := said(now.Findings); text != g.told {
-		g.told = text
+	if text := said(now.Findings); text != g.reported {
+		g.reported = text
 		for _, f := range now.Findings {
-			g.tell(f.Warning, f.String())
+			g.report(f.Warning, f.String())
 		}
 	}
 	g.account.Set(class.Usual{InstanceProfile: now.Live.InstanceProfile, Tags: now.Live.Tags, ManyPods: now.Live.ManyPods, NoPodInterfaces: now.Live.NoPodInterfaces})
@@ -125,7 +125,7 @@ func (g *global) take(now settings.Settings) {
 	}
 	if err := g.allowed(now); err != nil {
 		g.refused = now.Variables
-		g.tell(false, err.Error()+"; the settings of before hold")
+		g.report(false, err.Error()+"; the settings of before hold")
 		return
 	}
 	g.log.Info("global settings have changed: restarting with them")
@@ -140,7 +140,7 @@ func said(found []validate.Finding) string {
 	return strings.Join(words, "\n")
 }
 
-func (g *global) tell(used bool, text string) {
+func (g *global) report(used bool, text string) {
 	about := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ownNamespace(), Name: api.ConfigMapSettings}}
 	g.log.Warn("global settings are not as they should be", "text", text)
 	reason := "SettingsInvalid"
@@ -150,8 +150,8 @@ func (g *global) tell(used bool, text string) {
 	g.events.Publish(observe.Event{About: about, Key: "ConfigMap/" + api.ConfigMapSettings, Warning: true, Reason: reason, Message: text, Topic: text, DedupeFor: time.Hour})
 }
 
-// startAnew replaces this process by another with the same arguments.
-func startAnew() error {
+// restartFor replaces this process by another with the same arguments.
+func restartFor() error {
 	program, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("start anew: %w", err)
@@ -159,14 +159,14 @@ func startAnew() error {
 	return fmt.Errorf("start anew: %w", syscall.Exec(program, os.Args, os.Environ()))
 }
 
-// errAnew ends the program to start it again.
-var errAnew = errors.New("what the controller began with has changed")
+// errRestart ends the program to start it again.
+var errRestart = errors.New("what the controller began with has changed")
 
 // followGlobal is the round over ConfigMap karpenter-global-settings.
 func (p *parts) followGlobal() controller.Round {
 	g := &global{
 		live: p.manager.GetAPIReader(), account: p.account, drift: p.drifts.settings, events: p.events, log: p.log, began: p.options.given.Variables,
-		allowed: p.options.allowed, restart: func() { p.options.stop(errAnew) },
+		allowed: p.options.allowed, restart: func() { p.options.stop(errRestart) },
 	}
 	return controller.Round{What: "follow the global settings", Do: g.Round}
 }

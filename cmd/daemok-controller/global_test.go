@@ -15,12 +15,12 @@ import (
 
 // notes keeps what is told and done about global settings.
 type notes struct {
-	told   []string
-	starts int
-	why    error // the controller would not start
+	reported []string
+	starts   int
+	why      error // the controller would not start
 }
 
-func (n *notes) Publish(e observe.Event) { n.told = append(n.told, e.Reason+": "+e.Message) }
+func (n *notes) Publish(e observe.Event) { n.reported = append(n.reported, e.Reason+": "+e.Message) }
 
 func (n *notes) follow(began map[string]string) *global {
 	return &global{account: &class.Account{}, drift: new(atomic.Bool), events: n, log: slog.New(slog.DiscardHandler), began: settings.Read(began).Variables,
@@ -33,10 +33,10 @@ func TestGlobalSettingsAreFollowed(t *testing.T) {
 		return map[string]string{"batchIdleDuration": "1s", "aws.clusterName": "shop", key: value}
 	}
 	tests := map[string]struct {
-		looks  []map[string]string
-		why    error
-		starts int
-		told   []string // what each begins with
+		looks    []map[string]string
+		why      error
+		starts   int
+		reported []string // what each begins with
 	}{
 		"nothing changes": {[]map[string]string{began, began}, nil, 0, nil},
 		"what can takes effect without a new start":   {[]map[string]string{with("aws.defaultInstanceProfile", "p"), with("aws.tags", `{"a":"b"}`)}, nil, 0, nil},
@@ -53,8 +53,8 @@ func TestGlobalSettingsAreFollowed(t *testing.T) {
 			for _, data := range tt.looks {
 				g.take(settings.Read(data))
 			}
-			if n.starts != tt.starts || !slices.EqualFunc(n.told, tt.told, strings.HasPrefix) {
-				t.Errorf("%d new starts, told %q", n.starts, n.told)
+			if n.starts != tt.starts || !slices.EqualFunc(n.reported, tt.reported, strings.HasPrefix) {
+				t.Errorf("%d new starts, told %q", n.starts, n.reported)
 			}
 		})
 	}

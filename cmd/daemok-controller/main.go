@@ -1,5 +1,5 @@
 // Command daemok-controller is the controller program: flags and wiring,
-// nothing else. It buys machines for pods that wait and gives machines back
+// nothing else. It launches machines for pods that wait and gives machines back
 // that nobody needs.
 package main
 
@@ -111,8 +111,8 @@ func serve(ctx context.Context, o options, log *slog.Logger, unread error) error
 	if err != nil && ctx.Err() == nil {
 		return ended(err)
 	}
-	if errors.Is(context.Cause(ctx), errAnew) {
-		return startAnew()
+	if errors.Is(context.Cause(ctx), errRestart) {
+		return restartFor()
 	}
 	log.Info("stopped")
 	return nil

@@ -38,8 +38,8 @@ func (p *parts) addMetrics(ctx context.Context, scraped *alias.Gatherer) error {
 	}
 	scraped.Beside = &state.Collector{
 		Store: foreign.HideFrom(p.manager.GetClient()), Pods: pods.(*compact.Pods).All,
-		Serves: controller.Served(p.pools()), Snapshot: p.keeper.Snapshot, Kinds: p.classes.Kinds, Leading: p.leadsAndKnows,
-		Objects: !p.options.disableStateMetrics, Offers: state.Offers(p.options.offeringMetrics), Now: time.Now,
+		Serves: controller.Served(p.pools()), Snapshot: p.clusterState.Snapshot, Kinds: p.classes.Kinds, Leading: p.leadsAndKnows,
+		Objects: !p.options.disableStateMetrics, Offerings: state.Offerings(p.options.offeringMetrics), Now: time.Now,
 	}
 	if err := metrics.Registry.Register(p.follower); err != nil {
 		return fmt.Errorf("register metrics: %w", err)

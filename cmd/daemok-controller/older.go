@@ -21,7 +21,7 @@ type olderKinds struct {
 	had     bool
 	served  func() (bool, error)
 	log     *slog.Logger
-	restart func() // has the controller start anew, in good order
+	restart func() // has the controller start again, in good order
 }
 
 // Round looks once. Loops are put together when the program begins, so it begins again.
@@ -44,6 +44,6 @@ func (p *parts) followOlder() controller.Round {
 		}
 		return legacy.Served(kinds)
 	}
-	k := olderKinds{had: p.older, served: served, log: p.log, restart: func() { p.options.stop(errAnew) }}
+	k := olderKinds{had: p.older, served: served, log: p.log, restart: func() { p.options.stop(errRestart) }}
 	return controller.Round{What: "see whether the cluster has the kinds of the older API generation", Do: k.Round}
 }

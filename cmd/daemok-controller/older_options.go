@@ -11,7 +11,7 @@ const (
 	waySettings = " in ConfigMap karpenter-global-settings"
 )
 
-// olderOptions were flags and variables of Karpenter in its older generation, and what
+// olderOptions were flags and variables of Karpenter in its v1alpha5 API, and what
 // stands in their place. They are taken, so that a set-up written for it starts.
 var olderOptions = map[string]string{
 	"aws-default-instance-profile": "set aws.defaultInstanceProfile" + waySettings,

@@ -11,7 +11,7 @@ func TestTheControllerStartsAnewForKindsOfTheOlderGeneration(t *testing.T) {
 	tests := map[string]struct {
 		had, served bool
 		err         error
-		anew        int
+		restart     int
 	}{
 		"they are there now":                  {false, true, nil, 1},
 		"they are not":                        {false, false, nil, 0},
@@ -22,10 +22,10 @@ func TestTheControllerStartsAnewForKindsOfTheOlderGeneration(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			anew := 0
-			k := olderKinds{tt.had, func() (bool, error) { return tt.served, tt.err }, slog.New(slog.DiscardHandler), func() { anew++ }}
-			if again, err := k.Round(t.Context()); again != olderEvery || !errors.Is(err, tt.err) || anew != tt.anew {
-				t.Errorf("Round = %v, %v, started anew %d times; want %d", again, err, anew, tt.anew)
+			restart := 0
+			k := olderKinds{tt.had, func() (bool, error) { return tt.served, tt.err }, slog.New(slog.DiscardHandler), func() { restart++ }}
+			if again, err := k.Round(t.Context()); again != olderEvery || !errors.Is(err, tt.err) || restart != tt.restart {
+				t.Errorf("Round = %v, %v, started anew %d times; want %d", again, err, restart, tt.restart)
 			}
 		})
 	}

@@ -92,7 +92,7 @@ type options struct {
 	noWarmup, ignoreDRA bool
 
 	ignored []string // feature gates that were given and change nothing, a few words each
-	older   []string // options of Karpenter's older generation that were given, which others have taken the place of
+	older   []string // options of Karpenter's v1alpha5 API that were given, which others have taken the place of
 }
 
 // readOptions reads the command line and, for what it does not name, the
@@ -155,7 +155,7 @@ func (r *reader) define(o *options) {
 	r.boolean(&o.steering, "steering", true, "empty nodes that should go next without evictions: a taint has new pods go elsewhere while there is room, a low deletion cost has scale-downs begin with their pods; false takes both back; see docs/concepts/disruption.md")
 	r.boolean(&o.enableProfiling, "enable-profiling", false, "serve /debug/pprof on the metrics port")
 	r.boolean(&o.disableStateMetrics, "disable-cluster-state-observability", false, "no metrics of single nodes, pods and other objects, nor of their conditions")
-	r.text(&o.offeringMetrics, "offering-metrics", string(state.UsedOffers), "instance types and offerings that have metrics: used for those that a NodePool or Provisioner allows, all for all that its class offers (megabytes a scrape), none")
+	r.text(&o.offeringMetrics, "offering-metrics", string(state.UsedOfferings), "instance types and offerings that have metrics: used for those that a NodePool or Provisioner allows, all for all that its class offers (megabytes a scrape), none")
 	r.boolean(&o.legacyMetrics, "legacy-metrics", true, "where Provisioners are served, serve metrics under the names of Karpenter 0.27 too; see docs/reference/metrics.md")
 	r.boolean(&o.enableTracing, "enable-tracing", false, "send a trace of each batch of pods by OTLP, to where OTEL_EXPORTER_OTLP_ENDPOINT says; see docs/tasks/monitoring.md")
 	r.text(&o.clusterName, "cluster-name", "", "name of the EKS cluster; required")
@@ -203,7 +203,7 @@ func (o *options) check() error {
 		return fmt.Errorf("--preference-worth (PREFERENCE_WORTH) is %v: want a share above 0, such as 1 for as much again", o.preferenceWorth)
 	case new(place.MinValues).Set(o.minValuesPolicy) != nil:
 		return fmt.Errorf("--min-values-policy (MIN_VALUES_POLICY) is %q: want Strict or BestEffort", o.minValuesPolicy)
-	case !slices.Contains([]state.Offers{state.AllOffers, state.UsedOffers, state.NoOffers}, state.Offers(o.offeringMetrics)):
+	case !slices.Contains([]state.Offerings{state.AllOfferings, state.UsedOfferings, state.NoOfferings}, state.Offerings(o.offeringMetrics)):
 		return fmt.Errorf("--offering-metrics (OFFERING_METRICS) is %q: want all, used or none", o.offeringMetrics)
 	case o.payback != "on" && o.payback != "off":
 		return fmt.Errorf("--payback (PAYBACK) is %q: want on or off", o.payback)

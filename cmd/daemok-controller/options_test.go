@@ -48,15 +48,15 @@ func TestOptions(t *testing.T) {
 		}},
 		"kubelet settings may hold no expressions":           {nil, named, func(o options) bool { return !o.expressions }},
 		"a gate lets them hold expressions":                  {nil, with(map[string]string{"AWS_FEATURE_GATES": "NodeClassCEL=true"}), func(o options) bool { return o.expressions && len(o.ignored) == 0 }},
-		"SC-405 spot machines are left alone":                {nil, named, func(o options) bool { p := o.policy(); return !p.Retire.SpotToSpot && !p.Retire.EverySaving }},
-		"SC-405 a gate lets spot machines replace others":    {[]string{"--feature-gates=SpotToSpotConsolidation=true"}, named, func(o options) bool { return o.policy().Retire.SpotToSpot && len(o.ignored) == 0 }},
+		"SC-405 spot machines are left alone":                {nil, named, func(o options) bool { p := o.policy(); return !p.Disruption.SpotToSpot && !p.Disruption.EverySaving }},
+		"SC-405 a gate lets spot machines replace others":    {[]string{"--feature-gates=SpotToSpotConsolidation=true"}, named, func(o options) bool { return o.policy().Disruption.SpotToSpot && len(o.ignored) == 0 }},
 		"nodes of Provisioners do not drift":                 {nil, named, func(o options) bool { return !o.olderDrift }},
 		"SC-405 a gate has them drift":                       {nil, with(map[string]string{"FEATURE_GATES": "Drift=true"}), func(o options) bool { return o.olderDrift && len(o.ignored) == 0 }},
 		"no node is repaired by itself":                      {nil, named, func(o options) bool { return len(o.repair().Rules) == 0 }},
 		"SC-405 reservations are used unless a gate says no": {nil, named, func(o options) bool { return o.reserved }},
 		"SC-405 a gate leaves reservations alone":            {[]string{"--feature-gates=ReservedCapacity=false"}, named, func(o options) bool { return !o.reserved && len(o.ignored) == 0 }},
 		"SC-405 a gate has nodes repaired":                   {[]string{"--feature-gates=NodeRepair=true"}, named, func(o options) bool { return len(o.repair().Rules) == 7 && len(o.ignored) == 0 }},
-		"every saving counts where payback is off":           {nil, with(map[string]string{"PAYBACK": "off"}), func(o options) bool { return o.policy().Retire.EverySaving }},
+		"every saving counts where payback is off":           {nil, with(map[string]string{"PAYBACK": "off"}), func(o options) bool { return o.policy().Disruption.EverySaving }},
 		"logs go where they are sent to": {[]string{"--log-output-paths=stdout,/var/log/daemok"}, with(map[string]string{"LOG_ERROR_OUTPUT_PATHS": "stderr", "LOG_ENCODING": "console"}), func(o options) bool {
 			return o.logPaths == "stdout,/var/log/daemok" && o.logErrorPaths == "stderr" && o.logEncoding == encodingConsole
 		}},
@@ -150,7 +150,7 @@ func TestLoopsGoByTheProcessorsAskedFor(t *testing.T) {
 }
 
 // It is asked where nothing else is set, such as in an image that was just built.
-func TestTheVersionIsToldWithoutSettings(t *testing.T) {
+func TestTheVersionIsReportedWithoutSettings(t *testing.T) {
 	tests := map[string]struct {
 		args []string
 		want bool

@@ -62,7 +62,7 @@ type adapter interface {
 	cloud.Checks
 	cloud.Shifts
 	HasOnDemand() bool
-	Notices(queue string) *interruption.Queue
+	InterruptionMessages(queue string) *interruption.Queue
 }
 
 // startFor is how long the first look at AWS may take.
@@ -70,7 +70,7 @@ const startFor = time.Minute
 
 // newProvider connects to AWS and learns what is for sale, so that a wrong
 // setting ends the program with one line.
-func newProvider(ctx context.Context, o options, config *rest.Config, told *observe.Metrics, log *slog.Logger) (adapter, error) {
+func newProvider(ctx context.Context, o options, config *rest.Config, reported *observe.Metrics, log *slog.Logger) (adapter, error) {
 	ctx, cancel := context.WithTimeout(ctx, startFor)
 	defer cancel()
 	uid, err := clusterUID(ctx, config)
@@ -84,7 +84,7 @@ func newProvider(ctx context.Context, o options, config *rest.Config, told *obse
 		IsolatedVPC: o.isolatedVPC, MemoryOverhead: o.vmMemoryOverheadPercent, ReservedENIs: int64(o.reservedENIs),
 		NoSurplusCredits: !o.surplusCredits, NoReservedCapacity: !o.reserved, ZonalShift: o.zonalShift,
 		DNS:      clusterDNS(ctx, config),
-		Observer: callObserver{told},
+		Observer: callObserver{reported},
 		Warn:     func(err error) { log.Warn("some information from AWS is missing", "error", err.Error()) },
 	}
 	if !o.eksControlPlane {
@@ -209,7 +209,7 @@ func (p *parts) refresh(ctx context.Context) error {
 		loops.Go(func() {
 			_ = controller.Round{What: "refresh " + l.what, Do: func(ctx context.Context) (time.Duration, error) {
 				after, err := round(ctx)
-				p.keeper.Touch()
+				p.clusterState.Touch()
 				return after, err
 			}}.Run(ctx, p.log) // ends with ctx alone
 		})

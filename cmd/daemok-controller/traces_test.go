@@ -78,7 +78,7 @@ func TestTracesAreAskedFor(t *testing.T) {
 }
 
 // A collector that is away is told of once in a while.
-func TestLostTracesAreToldOfOnceInAWhile(t *testing.T) {
+func TestLostTracesAreReportedOnceInAWhile(t *testing.T) {
 	var lines bytes.Buffer
 	now := time.Now()
 	u := &unsent{log: slog.New(slog.NewTextHandler(&lines, nil)), to: "http://collector", now: func() time.Time { return now }}
@@ -93,7 +93,7 @@ func TestLostTracesAreToldOfOnceInAWhile(t *testing.T) {
 
 // Exemplars are in OpenMetrics alone, which is served where there are traces: in it the bounds of
 // histograms read otherwise.
-func TestExemplarsAreServedToWhoeverAsks(t *testing.T) {
+func TestExemplarsAreServedOnRequest(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	observe.InTrace(observe.NewMetrics(registry, "", "", "", "").PlanSeconds, 0.01, "0123456789abcdef0123456789abcdef")
 	for _, exemplars := range []bool{true, false} {

@@ -12,16 +12,16 @@ import (
 
 // A plan of a live cluster knows where the controller runs, as that itself does.
 func TestThePlanKnowsWhereTheControllerRuns(t *testing.T) {
-	account := pretendAccount(t)
+	account := emulatedAccount(t)
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "karpenter-leader-election"},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: new("karpenter-1_7_1763"), LeaseDurationSeconds: new(int32(20))}}
 	acting := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "karpenter-1", Labels: map[string]string{"app": "karpenter"}},
 		Spec: corev1.PodSpec{NodeName: "node-1"}}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}
-	for name, want := range map[string]cluster.Seat{"with its lease": cluster.OnlySeat, "without one": cluster.NoSeat} {
+	for name, want := range map[string]cluster.Replica{"with its lease": cluster.OnlyReplica, "without one": cluster.NoReplica} {
 		t.Run(name, func(t *testing.T) {
 			read := liveCluster(t, account, acting, node)
-			if want != cluster.NoSeat {
+			if want != cluster.NoReplica {
 				read = liveCluster(t, account, acting, node, lease)
 			}
 			now, err := read(t.Context(), newTarget())

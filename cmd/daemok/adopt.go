@@ -128,23 +128,23 @@ func runAdopt(ctx context.Context, store client.Client, out io.Writer, nodes []s
 	if orphans, err = named(orphans, nodes); err != nil {
 		return err
 	}
-	told := &adoptions{form: form, out: out}
+	reported := &adoptions{form: form, out: out}
 	asked := map[string]adoption{} // by their claims
 	for _, o := range orphans {
 		a := adoption{Node: o.Node.Name, Machine: o.Node.Spec.ProviderID, Pool: o.ID.String(), Claim: o.Claim}
 		switch {
 		case o.Why != "":
 			a.State, a.Why = adoptStays, o.Why
-			told.add(a)
+			reported.add(a)
 		case !yes && o.Claim != "":
 			a.State = adoptAsked
 			if _, a.Why, err = adopt.Stand(ctx, store, o.Claim); err != nil {
 				return err
 			}
-			told.add(a)
+			reported.add(a)
 		case !yes:
 			a.State = adoptMay
-			told.add(a)
+			reported.add(a)
 		default:
 			if a.Claim, err = adopt.Ask(ctx, store, o); err != nil {
 				return err
@@ -154,12 +154,12 @@ func runAdopt(ctx context.Context, store client.Client, out io.Writer, nodes []s
 	}
 	switch {
 	case !yes:
-		told.say("%d nodes have a pool and no NodeClaim; nothing was changed\n", len(told.list))
+		reported.say("%d nodes have a pool and no NodeClaim; nothing was changed\n", len(reported.list))
 	case len(orphans) == 0:
-		told.say("no node has a pool and no NodeClaim: there is nothing to take over\n")
+		reported.say("no node has a pool and no NodeClaim: there is nothing to take over\n")
 	}
-	failed := awaitAdoption(ctx, store, told, asked)
-	if err := told.end(); err != nil {
+	failed := awaitAdoption(ctx, store, reported, asked)
+	if err := reported.end(); err != nil {
 		return err
 	}
 	return failed
@@ -187,7 +187,7 @@ var errAdoptStopped = errors.New("stopped; the controller goes on, and so does t
 const adoptFor = 2 * time.Minute
 
 // awaitAdoption waits until the controller has taken all nodes over, or has said why not.
-func awaitAdoption(ctx context.Context, store client.Reader, told *adoptions, asked map[string]adoption) error {
+func awaitAdoption(ctx context.Context, store client.Reader, reported *adoptions, asked map[string]adoption) error {
 	failed, silent := 0, 0
 	for began := time.Now(); ; {
 		waiting := 0
@@ -204,15 +204,15 @@ func awaitAdoption(ctx context.Context, store client.Reader, told *adoptions, as
 				continue
 			case done:
 				a.State = adoptDone
-				told.add(a)
+				reported.add(a)
 			case why != "":
 				failed++
 				a.State, a.Why = adoptFails, why
-				told.add(a)
+				reported.add(a)
 			default:
 				silent++
 				a.State = adoptAsked
-				told.list = append(told.list, a) // people are told how many there are
+				reported.list = append(reported.list, a) // people are told how many there are
 			}
 			delete(asked, claim)
 		}

@@ -53,7 +53,7 @@ func claimsOf(t *testing.T, store client.Client) (out []karpv1.NodeClaim) {
 		t.Fatal(err)
 	}
 	for _, c := range list.Items {
-		if c.Annotations[api.MarkAdopt] != "" {
+		if c.Annotations[api.AnnotationAdopt] != "" {
 			out = append(out, c)
 		}
 	}
@@ -85,8 +85,8 @@ func TestNodesAreTakenOverOnRequest(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			for _, c := range claimsOf(t, store) {
 				before := c.DeepCopy()
-				if strings.HasSuffix(c.Annotations[api.MarkAdopt], "i-one") {
-					c.Status.ProviderID = c.Annotations[api.MarkAdopt]
+				if strings.HasSuffix(c.Annotations[api.AnnotationAdopt], "i-one") {
+					c.Status.ProviderID = c.Annotations[api.AnnotationAdopt]
 					condition.SetTrue(&c, karpv1.ClaimRegistered, time.Now())
 				} else {
 					condition.SetUnknown(&c, karpv1.ClaimLaunched, karpv1.ReasonNotAdopted, "machine i-two is stopped", time.Now())
@@ -120,7 +120,7 @@ func TestNodesAreTakenOverOnRequest(t *testing.T) {
 	})
 }
 
-func TestAControllerThatDoesNotAnswerIsTold(t *testing.T) {
+func TestAControllerThatDoesNotAnswerIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		err := runAdopt(t.Context(), orphaned(t), &strings.Builder{}, []string{"one"}, true, output.New())
 		if err == nil || !strings.Contains(err.Error(), "said nothing of 1 node in 2m0s") {

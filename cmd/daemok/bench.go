@@ -18,7 +18,7 @@ func benchCommand() *cobra.Command {
 		Use:   "bench",
 		Short: "Measure decisions: time, cost and distance from the least possible cost",
 	}
-	cmd.AddCommand(benchPlaceCommand(), benchPackCommand(), benchCarryCommand(), benchGrowthCommand(), benchRetireCommand(), benchTakeoverCommand(), benchTraceCommand(),
+	cmd.AddCommand(benchPlaceCommand(), benchPackCommand(), benchCarryCommand(), benchGrowthCommand(), benchDisruptionCommand(), benchTakeoverCommand(), benchTraceCommand(),
 		benchFootprintCommand(), benchWaveCommand(), benchDayCommand())
 	return cmd
 }
@@ -76,7 +76,7 @@ bench place.`,
 		Args: cobra.NoArgs,
 	}
 	measures(cmd, &o)
-	cmd.Flags().BoolVar(&o.Settled, "settled", false, "choose the plan that is likely to be the cheapest once kube-scheduler has put pods where it likes, and print its cost")
+	cmd.Flags().BoolVar(&o.Simulated, "settled", false, "choose the plan that is likely to be the cheapest once kube-scheduler has put pods where it likes, and print its cost")
 	cmd.Flags().Int64Var(&o.Effort, "effort", 1, "how many times the steps of the controller's search to take")
 	cmd.Flags().StringVar(&o.Best, "best", "", "file of the best costs known, to compare with: a JSON list such as bench/best.json")
 	return cmd
@@ -126,8 +126,8 @@ printed once more with "Worst" at the end of their name.`,
 	return cmd
 }
 
-func benchRetireCommand() *cobra.Command {
-	var o bench.RetireOptions
+func benchDisruptionCommand() *cobra.Command {
+	var o bench.DisruptionOptions
 	cmd := &cobra.Command{
 		Use:   "retire",
 		Short: "Measure the search for nodes that may go; one JSON object on stdout",
@@ -147,7 +147,7 @@ hour apart, until the cluster is idle: that is costAfter.`,
 			case !slices.Contains(bench.Scenarios(), o.Scenario):
 				return fmt.Errorf("--scenario is %q: want one of %s", o.Scenario, strings.Join(bench.Scenarios(), ", "))
 			}
-			out, err := bench.Retire(o)
+			out, err := bench.Disruption(o)
 			if err != nil {
 				return err
 			}
@@ -214,7 +214,7 @@ func addWork(flags *pflag.FlagSet, o *bench.Options) {
 	addWorld(flags, o)
 }
 
-// addWorld adds the flags that say what can be bought, and how to measure.
+// addWorld adds the flags that say what can be launched, and how to measure.
 func addWorld(flags *pflag.FlagSet, o *bench.Options) {
 	flags.StringVar(&o.Catalog, "catalog", "", "file with instance types; none: 400 made-up ones")
 	flags.Uint64Var(&o.Seed, "seed", 42, "equal seeds make equal work")

@@ -62,7 +62,7 @@ to the controller. Linux only.`,
 	flags.IntVar(&o.Nodes, "nodes", 0, "how many nodes the cluster has; without it and --pods: see above")
 	flags.IntVar(&o.Pods, "pods", 0, "how many pods it has, those of DaemonSets among them; a multiple of the nodes")
 	flags.StringVar(&o.Controller, "controller", "", "the program to measure; looked for where it is empty")
-	flags.DurationVar(&o.Settle, "settle", 4*time.Minute, "from the first plan until the measurement begins: a controller that has begun looks for what a crash may have left more often")
+	flags.DurationVar(&o.Stabilize, "settle", 4*time.Minute, "from the first plan until the measurement begins: a controller that has begun looks for what a crash may have left more often")
 	flags.DurationVar(&o.Over, "over", time.Minute, "how long processor time is measured")
 	return cmd
 }

@@ -156,13 +156,13 @@ func cleanUp(ctx context.Context, sweeper *leftover.Sweeper, out io.Writer, clus
 		if err == nil && failed > 0 {
 			err = fmt.Errorf("%d of %d could not be removed; repeating does no harm", failed, len(things))
 		}
-		return cmp.Or(tellLeft(out, list, form), err)
+		return cmp.Or(reportLeft(out, list, form), err)
 	}
-	return tellLeft(out, list, form)
+	return reportLeft(out, list, form)
 }
 
-// tellLeft prints the list in forms for scripts; people were told before.
-func tellLeft(out io.Writer, list []leftJSON, form *output.Format) error {
+// reportLeft prints the list in forms for scripts; people were told before.
+func reportLeft(out io.Writer, list []leftJSON, form *output.Format) error {
 	if form.ForPeople() {
 		return nil
 	}

@@ -135,7 +135,7 @@ func abridged(list []record.Statement) []record.Statement {
 	return list
 }
 
-// kindOf are the kinds of records as Kubernetes spells them.
+// instanceTypeOf are the kinds of records as Kubernetes spells them.
 var kindOf = map[record.Kind]string{
 	record.Node: "Node", record.Pod: "Pod", record.Pool: "NodePool", record.Provisioner: "Provisioner", record.Claim: "NodeClaim",
 	ofClass(class.KindEC2NodeClass): class.KindEC2NodeClass, ofClass(class.KindAWSNodeTemplate): class.KindAWSNodeTemplate,

@@ -59,7 +59,7 @@ func ofClassNamed(class, name, drifted string) *karpv1.NodeClaim {
 
 // A class is explained as it is now: whether it is ready, what it selects, what uses it and what cannot be had.
 func TestAClassIsExplainedAsItIs(t *testing.T) {
-	pretendAccount(t)
+	emulatedAccount(t)
 	scheme, err := kinds()
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestAClassIsExplainedAsItIs(t *testing.T) {
 	condition.SumUp(other, time.Now())
 	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(storetest.Mapper(scheme)).WithObjects(found, other, pool, installed(),
 		ofClassNamed(found.Name, "1", ""), ofClassNamed(found.Name, "2", karpv1.ReasonAMIDrift), ofClassNamed(found.Name, "3", karpv1.ReasonNodePoolDrifted)).Build()
-	book := &remember.Book{Keeper: snapshot.NewKeeper(nil, time.Now), Store: store, Live: store, Namespace: "kube-system", Offerings: met{
+	book := &remember.Book{ClusterState: snapshot.New(nil, time.Now), Store: store, Live: store, Namespace: "kube-system", Offerings: met{
 		{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.Spot, Until: time.Now().Add(time.Minute)},
 		{Kind: "m5.large", Zone: "us-east-1b", Option: cluster.Spot, Until: time.Now().Add(time.Minute)},
 		{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.OnDemand, Until: time.Now().Add(-time.Minute)},

@@ -78,7 +78,7 @@ func TestCommandsPrintInKubectlsForms(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tt.tell(t)
+			tt.announce(t)
 		})
 	}
 }
@@ -101,7 +101,7 @@ func (f aForm) print(t *testing.T, form string) string {
 	return out.String()
 }
 
-func (f aForm) tell(t *testing.T) {
+func (f aForm) announce(t *testing.T) {
 	t.Helper()
 	var inJSON, inYAML any
 	if text := f.print(t, "json"); json.Unmarshal([]byte(text), &inJSON) != nil {

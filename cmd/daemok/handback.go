@@ -66,7 +66,7 @@ cluster after all, start the controller. With --check nothing is changed.`,
 			if err != nil {
 				return err
 			}
-			tellHolder(cmd.Context(), at, store, key, out)
+			reportHolder(cmd.Context(), at, store, key, out)
 			return underLease(cmd.Context(), lock, func(ctx context.Context) error { return cleanCluster(ctx, h, out) })
 		},
 	}
@@ -146,7 +146,7 @@ func awaitRest(ctx context.Context, h handback.Handback, out io.Writer) error {
 			last = text
 			fmt.Fprintf(out, "waiting, while the controller goes on:\n  %s\n", strings.Join(state.Waits, "\n  "))
 		}
-		if pause.For(ctx, lookEvery) != nil {
+		if pause.For(ctx, checkEvery) != nil {
 			return errHandbackStopped
 		}
 	}
@@ -217,9 +217,9 @@ func underLease(ctx context.Context, lock resourcelock.Interface, do func(contex
 	}
 }
 
-// tellHolder says who is to be stopped. Where the lease cannot be read it is waited for
+// reportHolder says who is to be stopped. Where the lease cannot be read it is waited for
 // without a word.
-func tellHolder(ctx context.Context, at *target, store client.Reader, key client.ObjectKey, out io.Writer) {
+func reportHolder(ctx context.Context, at *target, store client.Reader, key client.ObjectKey, out io.Writer) {
 	lease := &coordinationv1.Lease{}
 	if err := store.Get(ctx, key, lease); err != nil || lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" {
 		return

@@ -31,7 +31,7 @@ func resting(t *testing.T, change func(*karpv1.NodeClaim)) (handback.Handback, c
 	}
 	hand := storetest.New(s, time.Now).Connect(nil)
 	c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{
-		Name: "web-1", Labels: map[string]string{api.LabelNodePool: "web"}, Annotations: map[string]string{api.MarkDecision: "{}"},
+		Name: "web-1", Labels: map[string]string{api.LabelNodePool: "web"}, Annotations: map[string]string{api.AnnotationDecision: "{}"},
 	}}
 	for _, kind := range []string{karpv1.ClaimLaunched, karpv1.ClaimRegistered, karpv1.ClaimInitialized} {
 		condition.SetTrue(c, kind, time.Now())

@@ -136,7 +136,7 @@ func writePolicy(out, notes io.Writer, scope rights.Scope, form *output.Format, 
 		case form.Is("terraform"):
 			_, err = io.WriteString(out, deploy.Terraform(parts, scope.Cluster))
 		default:
-			tell(notes, whole)
+			announce(notes, whole)
 			_, err = io.WriteString(out, whole.JSON())
 		}
 		return err
@@ -152,7 +152,7 @@ func writePolicy(out, notes io.Writer, scope rights.Scope, form *output.Format, 
 }
 
 // tell says where a policy is too long to be used as it is.
-func tell(notes io.Writer, d policy.Document) {
+func announce(notes io.Writer, d policy.Document) {
 	switch n := d.Characters(); {
 	case n > rights.InlineMax:
 		fmt.Fprintf(notes, "The policy has %d characters, more than an inline policy of a role holds (%d): print it with --part, or with -o cloudformation or terraform.\n", n, rights.InlineMax)
@@ -256,12 +256,12 @@ func (r *iamReader) features(s *rights.Scope, found inCluster) {
 	if queue != "" && queue != noQueue {
 		s.Queue = deploy.Queue(s.Partition, s.Region, s.Account, queue)
 	}
-	settled := map[rights.Feature]bool{
+	stable := map[rights.Feature]bool{
 		rights.Interruption: s.Queue != "", rights.SharedQueue: s.Queue != "", rights.Prices: !isolated, rights.Quotas: !isolated,
 		rights.ZonalShift: shifts || r.flags.shifts, rights.Adoption: r.flags.adoption,
 	}
 	for _, f := range rights.Features() {
-		if on, is := settled[f]; on || !is && slices.Contains(found.use.Features, f) {
+		if on, is := stable[f]; on || !is && slices.Contains(found.use.Features, f) {
 			s.Features = append(s.Features, f)
 		}
 	}

@@ -50,7 +50,7 @@ func readIAMUse(ctx context.Context, store client.Client, namespace string) (inC
 	return c, err
 }
 
-// classSpecs are the specs of all classes, those of the older generation included, for which
+// classSpecs are the specs of all classes, those of the v1alpha5 API included, for which
 // usual holds.
 func classSpecs(ctx context.Context, store client.Client, usual class.Usual) ([]nodeclass.Spec, error) {
 	_, older, err := served(store)

@@ -80,7 +80,7 @@ func readFrom(ctx context.Context, at *target, store client.Client, provider *aw
 	if err != nil {
 		return situation{}, err
 	}
-	offers := func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) {
+	offerings := func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) {
 		catalogue, err := classes.offered(ctx, ref)
 		if err != nil {
 			return nil, err.Error()
@@ -88,30 +88,30 @@ func readFrom(ctx context.Context, at *target, store client.Client, provider *aw
 		return catalogue, ""
 	}
 	now := time.Now
-	keeper := snapshot.NewKeeper(offers, func() time.Time { return now() })
-	keeper.Serve(serves)
-	if err := setUp(keeper, at.systemNamespace(), at.setting); err != nil {
+	clusterState := snapshot.New(offerings, func() time.Time { return now() })
+	clusterState.Serve(serves)
+	if err := setUp(clusterState, at.systemNamespace(), at.setting); err != nil {
 		return situation{}, err
 	}
 	acting, err := actingPod(ctx, at, store)
 	if err != nil {
 		return situation{}, err
 	}
-	keeper.ActAs(acting)
-	if _, err := keeper.Read(ctx, store); err != nil {
+	clusterState.ActAs(acting)
+	if _, err := clusterState.Read(ctx, store); err != nil {
 		return situation{}, err
 	}
-	if err := recallSeen(ctx, store, at.systemNamespace(), keeper, provider); err != nil {
+	if err := recallSeen(ctx, store, at.systemNamespace(), clusterState, provider); err != nil {
 		return situation{}, err
 	}
-	s := keeper.Snapshot()
+	s := clusterState.Snapshot()
 	failing, err := launchesThatFail(ctx, store)
 	if err != nil {
 		return situation{}, err
 	}
 	now = func() time.Time { return s.Now } // so that manifests alone make a difference
 	return situation{snapshot: s, failing: failing, world: manifest.World{
-		Keeper: keeper, Now: s.Now, Older: legacy.Pool,
+		ClusterState: clusterState, Now: s.Now, Older: legacy.Pool,
 		Class: func(o client.Object) error { return classes.add(ctx, o) },
 		Priorities: func() ([]schedulingv1.PriorityClass, error) {
 			var all []schedulingv1.PriorityClass
@@ -123,8 +123,8 @@ func readFrom(ctx context.Context, at *target, store client.Client, provider *aw
 
 // recallSeen takes in what the controller has seen and no object says, such as which
 // offerings could not be had lately. Without the right to read it less is known.
-func recallSeen(ctx context.Context, store client.Client, namespace string, keeper *snapshot.Keeper, provider *aws.Provider) error {
-	book := &remember.Book{Keeper: keeper, Spot: provider, Sizes: provider, Offerings: provider, Live: store, Namespace: namespace}
+func recallSeen(ctx context.Context, store client.Client, namespace string, clusterState *snapshot.ClusterState, provider *aws.Provider) error {
+	book := &remember.Book{ClusterState: clusterState, Spot: provider, Sizes: provider, Offerings: provider, Live: store, Namespace: namespace}
 	if err := book.Load(ctx); err != nil && !apierrors.IsForbidden(err) {
 		return err
 	}
@@ -151,12 +151,12 @@ func launchesThatFail(ctx context.Context, store client.Client) (out []string, e
 // recall makes a saved snapshot something that manifests can be added to, with
 // the settings that the environment has.
 func recall(s *cluster.Snapshot) (situation, error) {
-	keeper := snapshot.Recall(s)
-	return situation{snapshot: s, world: manifest.World{Keeper: keeper, Now: s.Now, Saved: s, Older: legacy.Pool}}, setUp(keeper, newTarget().systemNamespace(), os.Getenv)
+	clusterState := snapshot.Recall(s)
+	return situation{snapshot: s, world: manifest.World{ClusterState: clusterState, Now: s.Now, Saved: s, Older: legacy.Pool}}, setUp(clusterState, newTarget().systemNamespace(), os.Getenv)
 }
 
-// setUp gives a keeper the settings of the controller of a namespace, by their environment variables.
-func setUp(keeper *snapshot.Keeper, namespace string, setting func(string) string) error {
+// setUp gives a cluster state the settings of the controller of a namespace, by their environment variables.
+func setUp(clusterState *snapshot.ClusterState, namespace string, setting func(string) string) error {
 	spreads, err := translate.DefaultSpreads(setting("SCHEDULER_CONFIG"))
 	if err != nil {
 		return fmt.Errorf("SCHEDULER_CONFIG: %w", err)
@@ -174,12 +174,12 @@ func setUp(keeper *snapshot.Keeper, namespace string, setting func(string) strin
 		return fmt.Errorf("FEATURE_GATES %w", err)
 	}
 	if switches.On(gates.NodeRepair) {
-		keeper.RepairByDefault(mark.UsualRepair())
+		clusterState.RepairByDefault(mark.UsualRepair())
 	}
-	keeper.SpreadByDefault(spreads)
-	keeper.CostByDefault(cost)
-	keeper.RoomByDefault(room)
-	keeper.FreezeIn(namespace)
+	clusterState.SpreadByDefault(spreads)
+	clusterState.CostByDefault(cost)
+	clusterState.RoomByDefault(room)
+	clusterState.FreezeIn(namespace)
 	return nil
 }
 
@@ -306,7 +306,7 @@ func (cs *classes) List(ctx context.Context, list client.ObjectList, options ...
 func keyOf(o client.Object, name string) string { return fmt.Sprintf("%T/%s", o, name) }
 
 // add takes in an object of a manifest, and looks up what it asks for where it is a class.
-// Nothing is made for it: an instance profile changes no offer.
+// Nothing is made for it: an instance profile changes no offering.
 func (cs *classes) add(ctx context.Context, o client.Object) error {
 	key := keyOf(o, o.GetName())
 	for i := range cs.kinds {

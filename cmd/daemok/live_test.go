@@ -32,8 +32,8 @@ import (
 	"github.com/daemok/daemok/kube/storetest"
 )
 
-// pretendAccount connects to an AWS account that is not real.
-func pretendAccount(t *testing.T) *aws.Provider {
+// emulatedAccount connects to an AWS account that is not real.
+func emulatedAccount(t *testing.T) *aws.Provider {
 	t.Helper()
 	server := emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "prod"}, Seed: 1})
 	web := httptest.NewServer(server)
@@ -88,7 +88,7 @@ func exampleFiles(t *testing.T, change ...string) (args []string) {
 // What the controller met lately and no object says is known to a plan beside it: an
 // offering that could not be had, and a launch that AWS refuses.
 func TestAPlanBesideAControllerKnowsWhatThatKnows(t *testing.T) {
-	account := pretendAccount(t)
+	account := emulatedAccount(t)
 	scheme, err := kinds()
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestAPlanBesideAControllerKnowsWhatThatKnows(t *testing.T) {
 		t.Errorf("failing: %q, want %q", before.Failing, want)
 	}
 	first := before.Launches[0].Choice
-	book := &remember.Book{Keeper: snapshot.NewKeeper(nil, time.Now), Store: store, Live: store, Namespace: newTarget().systemNamespace(), Offerings: met{
+	book := &remember.Book{ClusterState: snapshot.New(nil, time.Now), Store: store, Live: store, Namespace: newTarget().systemNamespace(), Offerings: met{
 		{Kind: first.Type, Zone: first.Zone, Option: cluster.Option(first.Option), Until: time.Now().Add(time.Minute)}}}
 	if _, err := book.Round(t.Context()); err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestAPlanBesideAControllerKnowsWhatThatKnows(t *testing.T) {
 // What the installed controller is set up with counts for a plan of its cluster, unless the
 // environment of the command says otherwise.
 func TestAPlanIsMadeAsTheInstalledControllerIsSetUp(t *testing.T) {
-	account := pretendAccount(t)
+	account := emulatedAccount(t)
 	cost := func(objects ...client.Object) float64 {
 		t.Helper()
 		got, err := planJSONOf(t, liveCluster(t, account, objects...), exampleFiles(t, "replicas: 0", "replicas: 1"))
@@ -152,7 +152,7 @@ func (m met) UnavailableSeen() []cloud.Unavailable { return m }
 func (met) RecallUnavailable([]cloud.Unavailable)  {}
 
 func TestManifestsOnALiveCluster(t *testing.T) {
-	account := pretendAccount(t)
+	account := emulatedAccount(t)
 	t.Run("say what they would buy, though nothing of them is there yet", func(t *testing.T) {
 		got, err := planJSONOf(t, liveCluster(t, account), exampleFiles(t, "replicas: 0", "replicas: 5"))
 		if err != nil {
@@ -239,7 +239,7 @@ spec:
 // Objects of the older API generation are planned with as those of the newer are: with
 // settings in a template, and inline.
 func TestManifestsOfTheOlderGenerationOnALiveCluster(t *testing.T) {
-	account := pretendAccount(t)
+	account := emulatedAccount(t)
 	plan := func(text string) (planJSON, error) {
 		path := filepath.Join(t.TempDir(), "older.yaml")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

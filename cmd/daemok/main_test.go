@@ -288,7 +288,7 @@ func TestBenchPlacePrintsOneObject(t *testing.T) {
 	}
 }
 
-func TestBenchRefusesAMixNobodyKnows(t *testing.T) {
+func TestBenchRefusesAnUnknownMix(t *testing.T) {
 	if _, err := run(t, "bench", "place", "--mix", "fruit", "--pods", "5"); err == nil || !strings.Contains(err.Error(), "antiaffinity") {
 		t.Errorf("bench place --mix fruit = %v, want an error that lists the mixes", err)
 	}

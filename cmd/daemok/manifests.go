@@ -27,7 +27,7 @@ func add(found situation, policy decide.Policy, objects []manifest.Object, notes
 	if len(objects)+len(notes) == 0 {
 		return found.snapshot, nil, nil
 	}
-	if found.world.Keeper == nil {
+	if found.world.ClusterState == nil {
 		var err error
 		if found, err = recall(found.snapshot); err != nil {
 			return nil, nil, err

@@ -46,7 +46,7 @@ func TestPlanWithManifestsAsJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := got.Manifests
-	if m == nil || m.Difference != 0.096 || m.Without.LaunchCost != 0.096 || len(m.Without.Buys) != 1 || len(m.Changes) != 2 ||
+	if m == nil || m.Difference != 0.096 || m.Without.LaunchCost != 0.096 || len(m.Without.Launches) != 1 || len(m.Changes) != 2 ||
 		m.Changes[0] != "Deployment shop/api: 0 stay, 4 new" || m.Notes == nil {
 		t.Errorf("got %+v", m)
 	}

@@ -170,7 +170,7 @@ func (m *migration) run(ctx context.Context, in io.Reader, out, errOut io.Writer
 	}
 	result := converter.Convert(documents, m.Options)
 	if m.checks || m.applies {
-		if err := m.tell(errOut, result); err != nil {
+		if err := m.announce(errOut, result); err != nil {
 			return err
 		}
 		if m.applies {
@@ -185,7 +185,7 @@ func (m *migration) run(ctx context.Context, in io.Reader, out, errOut io.Writer
 	if _, err := io.WriteString(out, text); err != nil {
 		return err
 	}
-	if err := m.tell(errOut, result); err != nil {
+	if err := m.announce(errOut, result); err != nil {
 		return err
 	}
 	if n := result.Refused(); n > 0 {
@@ -272,7 +272,7 @@ func (m *migration) readCluster(ctx context.Context, cluster reached) ([]migrate
 }
 
 // tell writes the report where it is wanted.
-func (m *migration) tell(errOut io.Writer, r *migrate.Result) error {
+func (m *migration) announce(errOut io.Writer, r *migrate.Result) error {
 	if m.report == "" {
 		return m.form.Print(errOut, reported(r))
 	}

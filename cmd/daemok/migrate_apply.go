@@ -21,7 +21,7 @@ import (
 func (m *migration) mover(cluster reached, out io.Writer) *move.Mover {
 	return &move.Mover{
 		Store: cluster, Namespace: m.at.systemNamespace(), Pause: pause.For,
-		Tell: func(line string) { fmt.Fprintln(out, line) },
+		Report: func(line string) { fmt.Fprintln(out, line) },
 	}
 }
 

@@ -36,11 +36,11 @@ const wouldTouch = 2
 // check tells what would become of the nodes of a cluster, and of the controller's
 // rights, were its pools and classes those of a result.
 func (m *migration) check(ctx context.Context, cluster reached, r *migrate.Result, out io.Writer) error {
-	nodes, err := m.foretell(ctx, cluster, r)
+	nodes, err := m.predict(ctx, cluster, r)
 	if err != nil {
 		return err
 	}
-	text, touched := tellOfNodes(nodes)
+	text, touched := reportNodes(nodes)
 	of, err := compareRights(m.policies)
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ type future struct {
 }
 
 // foretell finds the nodes of Provisioners that would drift, by their names.
-func (m *migration) foretell(ctx context.Context, cluster reached, r *migrate.Result) ([]future, error) {
+func (m *migration) predict(ctx context.Context, cluster reached, r *migrate.Result) ([]future, error) {
 	var nodes corev1.NodeList
 	if err := cluster.List(ctx, &nodes, client.HasLabels{translate.PoolLabel(translate.KindProvisioner)}); err != nil {
 		return nil, fmt.Errorf("list nodes of Provisioners: %w", err)
@@ -213,8 +213,8 @@ func (m *migration) foretell(ctx context.Context, cluster reached, r *migrate.Re
 		all := maps.Clone(node.Labels)
 		maps.Copy(all, claim.Labels)
 		claim.Labels, claim.Status.ProviderID = all, node.Spec.ProviderID
-		offers, _ := classes.offered(ctx, view.Class) // what is not known is not compared
-		f.reason, f.text = drift.Foretell(drift.Prospect{Claim: claim, Pool: view, Class: drift.Class{Selected: forms[view.Class.Name]}, Offers: offers, Machines: machines}, time.Now())
+		offerings, _ := classes.offered(ctx, view.Class) // what is not known is not compared
+		f.reason, f.text = drift.Predict(drift.Prospect{Claim: claim, Pool: view, Class: drift.Class{Selected: forms[view.Class.Name]}, Offerings: offerings, Machines: machines}, time.Now())
 		f.kept = keepsDrifted(pool)
 		out = append(out, f)
 	}
@@ -280,7 +280,7 @@ func speaksOf(b *policyv1.PodDisruptionBudget, pod *corev1.Pod) bool {
 
 func (f *future) touched() bool { return f.reason != "" && !f.kept }
 
-func tellOfNodes(nodes []future) (text string, touched int) {
+func reportNodes(nodes []future) (text string, touched int) {
 	for _, f := range nodes {
 		for _, mark := range f.marks {
 			text += fmt.Sprintf("node %s: %s\n", f.node, mark)

@@ -52,7 +52,7 @@ start Daemok afterwards.`,
 			if m.Rules, err = storage.NewRules(); err != nil {
 				return err
 			}
-			m.Store, m.Tell, m.Now = store, cmd.OutOrStdout(), time.Now
+			m.Store, m.Report, m.Now = store, cmd.OutOrStdout(), time.Now
 			m.Lease = cmp.Or(m.Lease, os.Getenv("LEADER_ELECTION_NAME"))
 			m.Wait = func(ctx context.Context) error { return pause.For(ctx, time.Second) }
 			return m.Run(cmd.Context())

@@ -57,7 +57,7 @@ func (m *migration) runGroups(ctx context.Context, in io.Reader, out, errOut io.
 	if _, err := io.WriteString(out, result.YAML); err != nil {
 		return err
 	}
-	if err := m.tell(errOut, &migrate.Result{Report: result.Report}); err != nil {
+	if err := m.announce(errOut, &migrate.Result{Report: result.Report}); err != nil {
 		return err
 	}
 	if m.plan == "" {

@@ -65,12 +65,12 @@ func readyProvisioner(name string) *v1alpha5.Provisioner {
 func asked(t *testing.T, cluster reached, account func(context.Context, *target) (*aws.Provider, error), args ...string) (out, report string, err error) {
 	t.Helper()
 	cmd := migrateCommand(func(*target) (reached, error) { return cluster, nil }, account)
-	var printed, told bytes.Buffer
+	var printed, reported bytes.Buffer
 	cmd.SetOut(&printed)
-	cmd.SetErr(&told)
+	cmd.SetErr(&reported)
 	cmd.SetArgs(args)
 	err = cmd.ExecuteContext(t.Context())
-	return printed.String(), told.String(), err
+	return printed.String(), reported.String(), err
 }
 
 // Without files the cluster is read: what controllers wrote is left out, its version
@@ -115,8 +115,8 @@ func TestMigrateReadsWhatTheControllerDoes(t *testing.T) {
 	owner := metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Platform", Name: "prod", UID: "1", Controller: new(true)}
 	made := &v1alpha5.Provisioner{ObjectMeta: metav1.ObjectMeta{Name: "made", OwnerReferences: []metav1.OwnerReference{owner}}}
 	for gate, want := range map[string]struct {
-		kept bool
-		told string
+		kept     bool
+		reported string
 	}{
 		"":            {true, "featureGates.driftEnabled is not set, so it was off"},
 		"Drift=true":  {false, "FEATURE_GATES says Drift=true where this runs, and goes before featureGates.driftEnabled: drift is always on now"},
@@ -128,8 +128,8 @@ func TestMigrateReadsWhatTheControllerDoes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if kept := strings.Contains(out, `nodes: "0"`); kept != want.kept || !strings.Contains(report, want.told) || !strings.Contains(out, "name: made\n") {
-				t.Errorf("nodes that have drifted stay: %v, want %v and %q; got\n%s\n%s", kept, want.kept, want.told, out, report)
+			if kept := strings.Contains(out, `nodes: "0"`); kept != want.kept || !strings.Contains(report, want.reported) || !strings.Contains(out, "name: made\n") {
+				t.Errorf("nodes that have drifted stay: %v, want %v and %q; got\n%s\n%s", kept, want.kept, want.reported, out, report)
 			}
 		})
 	}
@@ -145,7 +145,7 @@ func olderNode(name, instanceType, category string) *corev1.Node {
 // A check tells which nodes would go under the new objects, with their pods and budgets, and
 // which would but for a budget; its exit code says whether there are any.
 func TestMigrateChecksACluster(t *testing.T) {
-	account := pretendAccount(t)
+	account := emulatedAccount(t)
 	pod := func(name, node, owner string) *corev1.Pod {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: map[string]string{"app": "web"}}, Spec: corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "web"}}}}
 		if owner != "" {
@@ -161,8 +161,8 @@ func TestMigrateChecksACluster(t *testing.T) {
 	marked := olderNode("good", "m5.large", "m")
 	marked.Annotations = map[string]string{api.AnnotationDoNotConsolidate: "true", api.AnnotationVoluntaryDisruption: api.VoluntaryDrifted}
 	for drift, want := range map[string]struct {
-		told []string
-		code int
+		reported []string
+		code     int
 	}{
 		"true": {[]string{
 			"node old of NodePool default would be replaced: RequirementsDrifted: label karpenter.k8s.aws/instance-category is t; NodePool/default asks for in c,m,r\n  pod shop/web-1\n  PodDisruptionBudget shop/web\n",
@@ -182,7 +182,7 @@ func TestMigrateChecksACluster(t *testing.T) {
 		if code != want.code {
 			t.Errorf("with drift %s the exit code is %d, want %d", drift, code, want.code)
 		}
-		for _, words := range want.told {
+		for _, words := range want.reported {
 			if !strings.Contains(out, words) {
 				t.Errorf("with drift %s it does not say %q:\n%s", drift, words, out)
 			}
@@ -196,7 +196,7 @@ func TestMigrateChecksACluster(t *testing.T) {
 	}
 }
 
-func TestMigrateTellsOfOptionsThatDoNothingAlone(t *testing.T) {
+func TestMigrateReportsOptionsThatDoNothingAlone(t *testing.T) {
 	for option, beside := range map[string]string{"--keep": "--from cluster-autoscaler", "--plan": "--from cluster-autoscaler", "--policy": "--check"} {
 		if _, _, err := asked(t, reached{}, nil, option, "x"); err == nil || !strings.Contains(err.Error(), option) || !strings.Contains(err.Error(), beside) {
 			t.Errorf("migrate %s x gives %v, want an error that asks for %s", option, err, beside)
@@ -207,7 +207,7 @@ func TestMigrateTellsOfOptionsThatDoNothingAlone(t *testing.T) {
 // A check fails where the move could not begin: whoever checks before the move hears it
 // then, not in the middle of the night of the move.
 func TestMigrateChecksWhetherTheMoveCouldBegin(t *testing.T) {
-	account := pretendAccount(t)
+	account := emulatedAccount(t)
 	unready := readyProvisioner("old")
 	condition.Set(unready, "Ready", metav1.ConditionFalse, "UnhealthyDependents", "Kubernetes 1.36 has no images of AL2", time.Now())
 	cluster := olderCluster(t, map[string]string{"aws.defaultInstanceProfile": "nodes"}, unready)

@@ -11,7 +11,7 @@ import (
 )
 
 // Scripts can tell by the exit code whether a plan does anything.
-func TestPlanTellsByItsExitCodeWhetherItDoesAnything(t *testing.T) {
+func TestPlanSaysByItsExitCodeWhetherItDoesAnything(t *testing.T) {
 	text, err := os.ReadFile(situationFile)
 	if err != nil {
 		t.Fatal(err)

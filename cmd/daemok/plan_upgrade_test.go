@@ -44,7 +44,7 @@ func before(t *testing.T) client.Client {
 			t.Fatal(err)
 		}
 		if changes != nil {
-			claim.Annotations[api.MarkLaunchForm] = noteForm(t, store, kind.Of(o), changes)
+			claim.Annotations[api.AnnotationLaunchForm] = recordForm(t, store, kind.Of(o), changes)
 		}
 		if err := store.Create(t.Context(), claim); err != nil {
 			t.Fatal(err)
@@ -53,8 +53,8 @@ func before(t *testing.T) client.Client {
 	return store
 }
 
-// noteForm has the build v1 note its form of a class, which is this build's with changes, and returns its digest.
-func noteForm(t *testing.T, store client.Client, c *class.Subject, changes map[string]string) string {
+// recordForm has the build v1 note its form of a class, which is this build's with changes, and returns its digest.
+func recordForm(t *testing.T, store client.Client, c *class.Subject, changes map[string]string) string {
 	t.Helper()
 	form, err := controller.LaunchForm(c.Spec)
 	if err != nil {
@@ -69,7 +69,7 @@ func noteForm(t *testing.T, store client.Client, c *class.Subject, changes map[s
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.SetAnnotations(map[string]string{api.MarkLaunchForms: string(text)})
+	c.SetAnnotations(map[string]string{api.AnnotationLaunchForms: string(text)})
 	if err := store.Update(t.Context(), c.Object); err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestWhatAnUpgradeChangesOfTemplates(t *testing.T) {
 	}
 	running := kindsOfClasses(true, true, class.Usual{})[1]
 	running.Learn("1.36")
-	noteForm(t, store, running.Of(o), map[string]string{"MetadataOptions.HttpTokens": "optional"})
+	recordForm(t, store, running.Of(o), map[string]string{"MetadataOptions.HttpTokens": "optional"})
 	for name, tt := range map[string]struct {
 		version error
 		want    string
@@ -162,7 +162,7 @@ func TestWhatAnUpgradeChangesOfTemplates(t *testing.T) {
 }
 
 // Which build runs, and which ran before, is said where several have looked at a class.
-func TestSeveralBuildsOfAClassAreToldApart(t *testing.T) {
+func TestSeveralBuildsOfAClassAreDistinguished(t *testing.T) {
 	for want, tt := range map[string]struct {
 		form formJSON
 		now  bool

@@ -63,12 +63,12 @@ type summaryJSON struct {
 // likelyJSON is what launches come to once kube-scheduler has put pods where
 // it may.
 type likelyJSON struct {
-	Cost      float64     `json:"cost"`            // of the launches and of what is bought after them
-	Left      int         `json:"left"`            // pods that find no room at first
-	Together  bool        `json:"together"`        // always false: no plan holds all its instances for one another; scripts may read it
-	Turns     int         `json:"turns,omitempty"` // in which machines take pods, those with the largest last
-	Tight     summaryJSON `json:"tight"`           // the cheapest answer if all pods went where they are meant to go
-	TightCost float64     `json:"tightCost"`
+	Cost        float64     `json:"cost"`            // of the launches and of what is launched after them
+	Left        int         `json:"left"`            // pods that find no room at first
+	Together    bool        `json:"together"`        // always false: no plan holds all its instances for one another; scripts may read it
+	Turns       int         `json:"turns,omitempty"` // in which machines take pods, those with the largest last
+	Relaxed     summaryJSON `json:"tight"`           // the cheapest answer if all pods went where they are meant to go
+	RelaxedCost float64     `json:"tightCost"`
 }
 
 type choiceJSON struct {
@@ -165,13 +165,13 @@ func planView(p plan.Plan) planJSON {
 	}
 	view.SpotMore = dollars(p.SpotMore)
 	if l := p.Likely; l != nil {
-		view.Likely = &likelyJSON{Cost: dollars(l.Cost), Left: l.Left, Turns: l.Turns, Tight: summaryJSON{l.Tight.Machines, dollars(l.Tight.Cost)}, TightCost: dollars(l.TightCost)}
+		view.Likely = &likelyJSON{Cost: dollars(l.Cost), Left: l.Left, Turns: l.Turns, Relaxed: summaryJSON{l.Relaxed.Machines, dollars(l.Relaxed.Cost)}, RelaxedCost: dollars(l.RelaxedCost)}
 	}
 	return view
 }
 
 func droppedView(d plan.Dropped) droppedJSON {
-	return droppedJSON{d.Wishes, each(d.Pods, podName), dollars(d.Saves)}
+	return droppedJSON{d.Preferences, each(d.Pods, podName), dollars(d.Saves)}
 }
 
 func launchView(l plan.Launch) launchJSON {

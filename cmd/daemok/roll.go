@@ -20,8 +20,8 @@ import (
 	"github.com/daemok/daemok/observe/record"
 )
 
-// lookEvery is how often progress is looked at.
-const lookEvery = 5 * time.Second
+// checkEvery is how often progress is looked at.
+const checkEvery = 5 * time.Second
 
 type rollFlags struct {
 	all, status, pause, resume, abort, noWait bool
@@ -175,7 +175,7 @@ func (f rollFlags) follow(ctx context.Context, store client.Client, out io.Write
 			_, err := fmt.Fprintf(out, "done in %s\n", time.Since(began).Round(time.Second))
 			return err
 		}
-		if err := pause.For(ctx, lookEvery); err != nil {
+		if err := pause.For(ctx, checkEvery); err != nil {
 			return errors.New("the roll goes on without this command: --status tells how far it is, --abort ends it")
 		}
 	}

@@ -32,7 +32,7 @@ func TestARollSaysWhatKeepsNodes(t *testing.T) {
 			}
 		}
 	}
-	told := func(f rollFlags) string {
+	reported := func(f rollFlags) string {
 		t.Helper()
 		var out strings.Builder
 		if f.form == nil {
@@ -53,28 +53,28 @@ func TestARollSaysWhatKeepsNodes(t *testing.T) {
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 	create(&karpv1.NodePool{Spec: storetest.PoolSpec(), ObjectMeta: metav1.ObjectMeta{Name: "web"}}, claim, node)
 
-	if got, want := told(rollFlags{all: true, noWait: true}), "web: 1 to go, 0 going, about 3m0s left\n"; got != want {
+	if got, want := reported(rollFlags{all: true, noWait: true}), "web: 1 to go, 0 going, about 3m0s left\n"; got != want {
 		t.Errorf("it says %q, want %q", got, want)
 	}
-	if got := told(rollFlags{pause: true}); !strings.Contains(got, "web: 1 to go, none may now: ") || !strings.Contains(got, "the roll of NodePool/web is paused") {
+	if got := reported(rollFlags{pause: true}); !strings.Contains(got, "web: 1 to go, none may now: ") || !strings.Contains(got, "the roll of NodePool/web is paused") {
 		t.Errorf("paused it says %q", got)
 	}
 	create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: newTarget().systemNamespace(), Name: api.ConfigMapFreeze}, Data: map[string]string{api.FreezeReason: "audit"}})
-	if got, want := told(rollFlags{resume: true, noWait: true}), "web: 1 to go, none may now: frozen by ConfigMap kube-system/daemok-freeze: audit\n"; got != want {
+	if got, want := reported(rollFlags{resume: true, noWait: true}), "web: 1 to go, none may now: frozen by ConfigMap kube-system/daemok-freeze: audit\n"; got != want {
 		t.Errorf("in a freeze it says %q, want %q", got, want)
 	}
 	pool := &karpv1.NodePool{}
 	if err := hand.Get(t.Context(), client.ObjectKey{Name: "web"}, pool); err != nil {
 		t.Fatal(err)
 	}
-	pool.Annotations[api.MarkRoll] = "now"
+	pool.Annotations[api.AnnotationRoll] = "now"
 	if err := hand.Update(t.Context(), pool); err != nil {
 		t.Fatal(err)
 	}
-	if got := told(rollFlags{status: true}); !strings.HasPrefix(got, "web: no node goes for having drifted, since what was asked for cannot be read: ") || !strings.Contains(got, "--abort") {
+	if got := reported(rollFlags{status: true}); !strings.HasPrefix(got, "web: no node goes for having drifted, since what was asked for cannot be read: ") || !strings.Contains(got, "--abort") {
 		t.Errorf("with an annotation that cannot be read it says %q", got)
 	}
-	if got, want := told(rollFlags{abort: true}), "web: nothing is left to replace\n"; got != want {
+	if got, want := reported(rollFlags{abort: true}), "web: nothing is left to replace\n"; got != want {
 		t.Errorf("called off it says %q, want %q", got, want)
 	}
 }

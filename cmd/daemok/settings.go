@@ -83,7 +83,7 @@ func policyOf(setting func(string) string) (p decide.Policy, err error) {
 	switch setting("PAYBACK") {
 	case "", "on":
 	case "off":
-		p.Retire.EverySaving = true
+		p.Disruption.EverySaving = true
 	default:
 		return wrong("PAYBACK", "on or off")
 	}
@@ -91,6 +91,6 @@ func policyOf(setting func(string) string) (p decide.Policy, err error) {
 	if err != nil {
 		return p, fmt.Errorf("FEATURE_GATES %w", err)
 	}
-	p.Retire.SpotToSpot = switches.On(gates.SpotToSpot)
+	p.Disruption.SpotToSpot = switches.On(gates.SpotToSpot)
 	return p, nil
 }

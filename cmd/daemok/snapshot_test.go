@@ -12,7 +12,7 @@ import (
 // Which nodes are repaired is for the controller's feature gate to say, and a snapshot
 // is read with the same.
 func TestASnapshotHasTheRepairsOfTheFeatureGate(t *testing.T) {
-	account := pretendAccount(t)
+	account := emulatedAccount(t)
 	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: storetest.PoolSpec()}
 	for gate, want := range map[string]int{"": 0, "NodeRepair=false": 0, "NodeRepair=true": 7} {
 		t.Setenv("FEATURE_GATES", gate)

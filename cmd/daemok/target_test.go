@@ -64,7 +64,7 @@ func TestSettingsThatAreNotKnownAreSaid(t *testing.T) {
 
 // A plan that finds no controller says so, what it assumes, and how the controller of another namespace is named.
 func TestThatThereIsNoControllerIsSaid(t *testing.T) {
-	account := pretendAccount(t)
+	account := emulatedAccount(t)
 	const none = "No controller was found in namespace kube-system: settings of this environment are used, else defaults; "
 	elsewhere := installed()
 	elsewhere.Namespace = "nodes"

@@ -60,17 +60,17 @@ type whatIfJSON struct {
 
 // outcomeJSON is what another plan comes to.
 type outcomeJSON struct {
-	LaunchCost float64      `json:"launchCost"`
-	CostAfter  float64      `json:"costAfter"`
-	Machines   int          `json:"machines"`
-	Unplaced   int          `json:"unplaced"`   // pods
-	LowerBound *float64     `json:"lowerBound"` // null where none is known
-	Gap        *float64     `json:"gap"`        // launchCost / lowerBound - 1
-	Buys       []boughtJSON `json:"buys"`
+	LaunchCost float64        `json:"launchCost"`
+	CostAfter  float64        `json:"costAfter"`
+	Machines   int            `json:"machines"`
+	Unplaced   int            `json:"unplaced"`   // pods
+	LowerBound *float64       `json:"lowerBound"` // null where none is known
+	Gap        *float64       `json:"gap"`        // launchCost / lowerBound - 1
+	Launches   []launchedJSON `json:"buys"`
 }
 
-// boughtJSON is machines of one kind that are bought one way.
-type boughtJSON struct {
+// launchedJSON is machines of one kind that are launched one way.
+type launchedJSON struct {
 	Type   string `json:"type"`
 	Option string `json:"option"`
 	Count  int    `json:"count"`
@@ -82,7 +82,7 @@ func whatIfView(x supposition, asIs plan.Plan) whatIfJSON {
 
 func outcomeView(p plan.Plan) outcomeJSON {
 	view := outcomeJSON{
-		LaunchCost: dollars(p.LaunchCost()), CostAfter: dollars(p.CostAfter), Machines: len(p.Launches), Unplaced: p.PodsUnplaced(), Buys: bought(p),
+		LaunchCost: dollars(p.LaunchCost()), CostAfter: dollars(p.CostAfter), Machines: len(p.Launches), Unplaced: p.PodsUnplaced(), Launches: launched(p),
 	}
 	if gap, ok := p.Gap(); ok {
 		least := dollars(p.Bound)
@@ -91,24 +91,24 @@ func outcomeView(p plan.Plan) outcomeJSON {
 	return view
 }
 
-// bought counts the launches of a plan by what is chosen, the most first.
-func bought(p plan.Plan) []boughtJSON {
-	out := []boughtJSON{}
+// launched counts the launches of a plan by what is chosen, the most first.
+func launched(p plan.Plan) []launchedJSON {
+	out := []launchedJSON{}
 	for i := range p.Launches {
 		c := p.Launches[i].Choice
-		at := slices.IndexFunc(out, func(b boughtJSON) bool { return b.Type == c.Kind && b.Option == string(c.Option) })
+		at := slices.IndexFunc(out, func(b launchedJSON) bool { return b.Type == c.Kind && b.Option == string(c.Option) })
 		if at < 0 {
 			at = len(out)
-			out = append(out, boughtJSON{c.Kind, string(c.Option), 0})
+			out = append(out, launchedJSON{c.Kind, string(c.Option), 0})
 		}
 		out[at].Count++
 	}
-	slices.SortStableFunc(out, func(a, b boughtJSON) int { return b.Count - a.Count })
+	slices.SortStableFunc(out, func(a, b launchedJSON) int { return b.Count - a.Count })
 	return out
 }
 
 // writeWhatIf prints the plan as it is and the others in a table, and what each
-// would buy.
+// would launch.
 func writeWhatIf(out io.Writer, asIs plan.Plan, others []supposition) error {
 	if len(others) == 0 {
 		return nil
@@ -136,7 +136,7 @@ func writeTable(out io.Writer, title string, first supposition, others []supposi
 			change = differenceWords(p.CostAfter-first.made.CostAfter, first.made.LaunchCost())
 		}
 		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%d\t%s\t%s\n", x.question, len(p.Launches), p.LaunchCost(), p.CostAfter, change,
-			p.PodsUnplaced(), gapWords(p), boughtWords(bought(p)))
+			p.PodsUnplaced(), gapWords(p), launchedWords(launched(p)))
 	}
 	return table.Flush()
 }
@@ -162,15 +162,15 @@ func gapWords(p plan.Plan) string {
 	return fmt.Sprintf("%.1f %%", 100*max(0, gap))
 }
 
-// boughtMax is how many kinds of machines a line of the table names.
-const boughtMax = 4
+// launchedMax is how many instance types a line of the table names.
+const launchedMax = 4
 
-func boughtWords(list []boughtJSON) string {
+func launchedWords(list []launchedJSON) string {
 	var words []string
-	for _, b := range list[:min(len(list), boughtMax)] {
+	for _, b := range list[:min(len(list), launchedMax)] {
 		words = append(words, fmt.Sprintf("%d %s %s", b.Count, b.Option, b.Type))
 	}
-	if more := len(list) - boughtMax; more > 0 {
+	if more := len(list) - launchedMax; more > 0 {
 		words = append(words, fmt.Sprintf("%d more kinds", more))
 	}
 	if len(words) == 0 {

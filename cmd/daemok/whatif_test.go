@@ -39,7 +39,7 @@ func TestWhatIfAsJSON(t *testing.T) {
 	}
 	x := got.WhatIf[0]
 	if x.Question != "pool=default,add-family=m8g" || x.Machines != 5 || x.CostAfter != 0.5512 || x.Difference != -0.0248 || x.Gap == nil ||
-		len(x.Buys) != 2 || x.Buys[0] != (boughtJSON{"m8g.large", "on-demand", 4}) {
+		len(x.Launches) != 2 || x.Launches[0] != (launchedJSON{"m8g.large", "on-demand", 4}) {
 		t.Errorf("got %+v", x)
 	}
 	if got.LaunchCost != 0.576 {

@@ -19,15 +19,15 @@ import (
 // doubt keeps a condition that warns: true with a text, gone without one. Users
 // are told once until the text changes.
 func (r *Reconciler) doubt(c *Subject, kind, reason, text string) {
-	told, text := r.records.of(c.GetName()).told, c.InWords(text)
+	reported, text := r.records.of(c.GetName()).reported, c.InWords(text)
 	if text == "" {
 		condition.Clear(c, kind)
-		delete(told, kind)
+		delete(reported, kind)
 		return
 	}
 	condition.Set(c, kind, metav1.ConditionTrue, reason, text, r.Now())
-	if told[kind] != text {
-		told[kind] = text
+	if reported[kind] != text {
+		reported[kind] = text
 		r.publish(c, reason, text)
 	}
 }

@@ -18,39 +18,39 @@ import (
 
 // Load balancer controllers want one group of a machine to have the cluster's
 // tag. That there are more is told, and the class is used nevertheless.
-func TestSeveralGroupsOfTheClusterAreToldOf(t *testing.T) {
+func TestSeveralGroupsOfTheClusterAreReported(t *testing.T) {
 	s := begin(t)
 	s.owned = []nodeclass.Group{{ID: "sg-7", Name: "eks-cluster", Owned: true}}
-	s.tells(0)
+	s.reports(0)
 	s.owned = append(s.owned, nodeclass.Group{ID: "sg-9", Name: "workers", Owned: true})
-	s.tells(time.Minute, awsv1.ReasonSeveralOwnedGroups)
-	s.tells(time.Minute)
+	s.reports(time.Minute, awsv1.ReasonSeveralOwnedGroups)
+	s.reports(time.Minute)
 	got, _ := look(t, s.r)
 	warning := condition.Get(got, awsv1.ClassGroupsOwnedTwice)
 	if warning == nil || !strings.Contains(warning.Message, "sg-7 (eks-cluster), sg-9 (workers)") || !condition.IsTrue(got, awsv1.ClassReady) {
 		t.Errorf("%s, ready %v; want both groups named, and the class ready", condition.Describe(warning), condition.IsTrue(got, awsv1.ClassReady))
 	}
 	s.owned = s.owned[:1]
-	s.tells(time.Minute)
+	s.reports(time.Minute)
 	if got, _ := look(t, s.r); condition.Get(got, awsv1.ClassGroupsOwnedTwice) != nil {
 		t.Error("the warning stays when one group is left")
 	}
 }
 
 // Subnets without a free address are named, with what is missing, while they are so.
-func TestFullSubnetsAreToldOf(t *testing.T) {
+func TestFullSubnetsAreReported(t *testing.T) {
 	s := begin(t)
-	s.tells(0)
+	s.reports(0)
 	s.taken = true
-	s.tells(2*time.Minute, awsv1.ReasonNoFreeAddresses)
-	s.tells(2 * time.Minute)
+	s.reports(2*time.Minute, awsv1.ReasonNoFreeAddresses)
+	s.reports(2 * time.Minute)
 	got, _ := look(t, s.r)
 	warning := condition.Get(got, awsv1.ClassSubnetsFull)
 	if warning == nil || !strings.Contains(warning.Message, "too few free addresses in subnet-1 of us-east-1a (0 free, a node takes 1: 1 missing): nothing can be launched") || !condition.IsTrue(got, awsv1.ClassReady) {
 		t.Errorf("%s, ready %v; want the subnet named, and the class ready", condition.Describe(warning), condition.IsTrue(got, awsv1.ClassReady))
 	}
 	s.taken = false
-	s.tells(2 * time.Minute)
+	s.reports(2 * time.Minute)
 	if got, _ := look(t, s.r); condition.Get(got, awsv1.ClassSubnetsFull) != nil {
 		t.Error("the warning stays when addresses are free again")
 	}
@@ -68,7 +68,7 @@ func nodeOf(name, kubelet string) []client.Object {
 // byID has a class select its image so.
 func byID(c *awsv1.EC2NodeClass) { c.Spec.AMISelectorTerms = []awsv1.AMISelectorTerm{{ID: "ami-1"}} }
 
-func TestKubeletsThatAreBehindAreToldOf(t *testing.T) {
+func TestKubeletsThatAreBehindAreReported(t *testing.T) {
 	const al2023 = "amazon-eks-node-al2023-x86_64-standard-1.34-v20250101"
 	tests := map[string]struct {
 		account account
@@ -106,9 +106,9 @@ func TestTheSkewStaysWithoutAnAnswer(t *testing.T) {
 	s := begin(t)
 	s.edit(byID)
 	s.named, s.version = "bottlerocket-aws-k8s-1.35-x86_64-v1.46.0-5d2a1b8c", "1.36"
-	s.tells(0, awsv1.ReasonKubeletBehind)
+	s.reports(0, awsv1.ReasonKubeletBehind)
 	s.versionless = errors.New("connection reset")
-	s.tells(time.Minute)
+	s.reports(time.Minute)
 	if got, _ := look(t, s.r); condition.Get(got, awsv1.ClassKubeletSkew) == nil {
 		t.Error("the warning is gone")
 	}
@@ -120,12 +120,12 @@ func TestImagesOfAnAliasFollowTheControlPlane(t *testing.T) {
 	s := begin(t)
 	s.edit(byID)
 	s.named, s.version = "amazon-eks-node-al2023-x86_64-standard-1.35-v20250101", "1.36"
-	s.tells(0, awsv1.ReasonKubeletBehind)
+	s.reports(0, awsv1.ReasonKubeletBehind)
 	s.edit(func(c *awsv1.EC2NodeClass) {
 		c.Spec.AMISelectorTerms = []awsv1.AMISelectorTerm{{Alias: "al2023@v20250101"}}
 		c.Generation++
 	})
-	s.tells(time.Minute)
+	s.reports(time.Minute)
 	if got, _ := look(t, s.r); condition.Get(got, awsv1.ClassKubeletSkew) != nil {
 		t.Error("the warning stays")
 	}

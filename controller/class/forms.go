@@ -49,7 +49,7 @@ const buildsMost = 4
 
 // FormsOf reads the forms that lie on a class. There are none where they cannot be read, or are of another class.
 func FormsOf(c *Subject) (f Forms) {
-	if json.Unmarshal([]byte(c.GetAnnotations()[api.MarkLaunchForms]), &f) != nil || f.UID != c.GetUID() {
+	if json.Unmarshal([]byte(c.GetAnnotations()[api.AnnotationLaunchForms]), &f) != nil || f.UID != c.GetUID() {
 		return Forms{}
 	}
 	return f
@@ -185,7 +185,7 @@ func (r *Reconciler) launched(ctx context.Context, c *Subject) (launched, error)
 	return launched{in: LaunchedAs(c, claims.Items)}, nil
 }
 
-// form renders a class, anew only when its spec is another: a look comes every minute.
+// form renders a class, again only when its spec is another: a look comes every minute.
 func (r *Reconciler) form(c *Subject) (*nodeclass.LaunchForm, error) {
 	known := r.records.of(c.GetName())
 	if known.form == nil || !reflect.DeepEqual(known.formOf, c.Spec) {
@@ -198,15 +198,15 @@ func (r *Reconciler) form(c *Subject) (*nodeclass.LaunchForm, error) {
 	return known.form, nil
 }
 
-// noteForm has the class carry the form that this build makes of it. What cannot be rendered cannot be launched
+// recordForm has the class carry the form that this build makes of it. What cannot be rendered cannot be launched
 // either, and is said elsewhere.
-func (r *Reconciler) noteForm(c *Subject, launched launched, annotations map[string]string) error {
+func (r *Reconciler) recordForm(c *Subject, launched launched, annotations map[string]string) error {
 	if r.Form == nil || launched.unknown != nil {
 		return nil //nolint:nilerr // a condition says that the class is not compared
 	}
 	form, err := r.form(c)
 	if err != nil || form == nil {
-		delete(annotations, api.MarkLaunchForms)
+		delete(annotations, api.AnnotationLaunchForms)
 		return nil //nolint:nilerr // conditions say what is wrong with a spec
 	}
 	before := FormsOf(c)
@@ -221,7 +221,7 @@ func (r *Reconciler) noteForm(c *Subject, launched launched, annotations map[str
 	if err != nil {
 		return fmt.Errorf("write the forms of %s: %w", c.ID(), err)
 	}
-	annotations[api.MarkLaunchForms] = string(text)
+	annotations[api.AnnotationLaunchForms] = string(text)
 	return nil
 }
 

@@ -54,7 +54,7 @@ func (s *story) launched(name string) *karpv1.NodeClaim {
 	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	c.Spec.NodeClassRef = karpv1.NodeClassReference{Group: api.GroupAWS, Kind: KindEC2NodeClass, Name: "main"}
 	if digest := FormsOf(subject(got)).Digest(s.r.Build); digest != "" {
-		c.Annotations = map[string]string{api.MarkLaunchForm: digest}
+		c.Annotations = map[string]string{api.AnnotationLaunchForm: digest}
 	}
 	if err := s.r.Store.Create(s.t.Context(), c); err != nil {
 		s.t.Fatal(err)
@@ -216,7 +216,7 @@ func TestFormsWithoutVariantsAreCompared(t *testing.T) {
 		if text, err = json.Marshal(f); err != nil {
 			t.Fatal(err)
 		}
-		c.Annotations[api.MarkLaunchForms] = string(text)
+		c.Annotations[api.AnnotationLaunchForms] = string(text)
 	})
 	s.led("v2", onSpot("2"))
 	if warning, nodes := s.says(); warning != nil || nodes != 0 {
@@ -241,13 +241,13 @@ func packed(t *testing.T, text []byte) []byte {
 	return out.Bytes()
 }
 
-// onLook runs something when subnets are looked up, which is the first that AWS is asked.
-type onLook struct {
+// onCheck runs something when subnets are looked up, which is the first that AWS is asked.
+type onCheck struct {
 	*account
 	do func()
 }
 
-func (o onLook) Subnets(ctx context.Context, c nodeclass.Class) ([]nodeclass.Subnet, error) {
+func (o onCheck) Subnets(ctx context.Context, c nodeclass.Class) ([]nodeclass.Subnet, error) {
 	o.do()
 	return o.account.Subnets(ctx, c)
 }
@@ -262,7 +262,7 @@ func TestAClassIsComparedBeforeAWSIsAsked(t *testing.T) {
 	s.led("v2", builtWith("2"))
 	s.r.Compared = &Comparisons{}
 	asked := 0
-	s.r.Finder = onLook{s.account, func() {
+	s.r.Finder = onCheck{s.account, func() {
 		asked++
 		written := class()
 		if err := s.r.Store.Get(t.Context(), client.ObjectKeyFromObject(written), written); err != nil {
@@ -332,7 +332,7 @@ func TestAFormThatCannotBeReadIsDropped(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Annotations[api.MarkLaunchForms] = string(text)
+		c.Annotations[api.AnnotationLaunchForms] = string(text)
 	})
 	s.led("v2", builtWith("2"))
 	if warning, nodes := s.says(); warning != nil || nodes != 0 {
@@ -341,18 +341,18 @@ func TestAFormThatCannotBeReadIsDropped(t *testing.T) {
 }
 
 // The event is one for each change, however often nodes are counted.
-func TestAChangedLaunchTemplateIsToldOnce(t *testing.T) {
+func TestAChangedLaunchTemplateIsReportedOnce(t *testing.T) {
 	s := begin(t)
 	s.led("v1", builtWith("1"))
-	s.tells(0)
+	s.reports(0)
 	one := s.launched("one")
 	s.launched("two")
 	s.led("v2", builtWith("2"))
-	s.tells(time.Minute, awsv1.ReasonRenderedOtherwise)
+	s.reports(time.Minute, awsv1.ReasonRenderedOtherwise)
 	if err := s.r.Store.Delete(t.Context(), one); err != nil {
 		t.Fatal(err)
 	}
-	s.tells(time.Minute)
+	s.reports(time.Minute)
 }
 
 // Of many builds only so many are kept, those that nodes are of.

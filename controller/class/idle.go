@@ -13,13 +13,13 @@ const idleFor = 30 * time.Minute
 
 // idling is since when a reservation has had room at each look, and whether that was told.
 type idling struct {
-	since time.Time
-	told  bool
+	since    time.Time
+	reported bool
 }
 
-// tellIdle tells of reservations that have had room for long, once until they are full:
+// reportIdle tells of reservations that have had room for long, once until they are full:
 // what is reserved is paid for whether it runs or not.
-func (r *Reconciler) tellIdle(c *Subject, found []nodeclass.Reservation) {
+func (r *Reconciler) reportIdle(c *Subject, found []nodeclass.Reservation) {
 	known := r.records.of(c.GetName())
 	now := map[string]idling{}
 	for _, f := range found {
@@ -30,8 +30,8 @@ func (r *Reconciler) tellIdle(c *Subject, found []nodeclass.Reservation) {
 		if !seen {
 			is.since = r.Now()
 		}
-		if !is.told && r.Now().Sub(is.since) >= idleFor {
-			is.told = true
+		if !is.reported && r.Now().Sub(is.since) >= idleFor {
+			is.reported = true
 			r.publish(c, "CapacityReservationIdle", idleText(f))
 		}
 		now[f.ID] = is

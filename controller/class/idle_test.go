@@ -9,8 +9,8 @@ import (
 )
 
 // What is reserved and stays idle is told once, after half an hour at which each look
-// found room; once it was full it begins anew. A block that is about to end is not told of.
-func TestReservationsThatStayIdleAreTold(t *testing.T) {
+// found room; once it was full it begins again. A block that is about to end is not told of.
+func TestReservationsThatStayIdleAreReported(t *testing.T) {
 	s := begin(t)
 	s.r.ReservedCapacity = true
 	idle := func(n int64) {
@@ -20,20 +20,20 @@ func TestReservationsThatStayIdleAreTold(t *testing.T) {
 		}
 	}
 	idle(2)
-	s.tells(0)
-	s.tells(29 * time.Minute)
+	s.reports(0)
+	s.reports(29 * time.Minute)
 	idle(1)
-	s.tells(time.Minute, "CapacityReservationIdle")
+	s.reports(time.Minute, "CapacityReservationIdle")
 	if got := s.events[0].Message; !strings.Contains(got, "capacity reservation cr-1 has had room for 30m0s and is paid for: now for 1 of m5.large in us-east-1a") {
 		t.Errorf("told %q", got)
 	}
 	idle(3)
-	s.tells(time.Hour)
+	s.reports(time.Hour)
 	idle(0)
-	s.tells(time.Minute)
+	s.reports(time.Minute)
 	idle(1)
-	s.tells(time.Minute)
-	s.tells(30*time.Minute, "CapacityReservationIdle")
+	s.reports(time.Minute)
+	s.reports(30*time.Minute, "CapacityReservationIdle")
 	if got := idleText(nodeclass.Reservation{ID: "cr-2", Block: true}); !strings.HasPrefix(got, "capacity block cr-2") {
 		t.Errorf("a block is told of as %q", got)
 	}

@@ -27,7 +27,7 @@ func plugin(env ...string) []client.Object {
 	return []client.Object{ds}
 }
 
-func TestANetworkPluginThatDisagreesWithMaxPodsIsToldOf(t *testing.T) {
+func TestANetworkPluginThatDisagreesWithMaxPodsIsReported(t *testing.T) {
 	crowded := nodeclass.Crowded{Types: 3, Of: 20, First: "m5.large", Pods: 110, Addresses: 29}
 	maxPods := func(c *awsv1.EC2NodeClass) { c.Spec.Kubelet = &awsv1.Kubelet{MaxPods: new(intstr.FromInt32(110))} }
 	plain := func(*awsv1.EC2NodeClass) {}

@@ -27,7 +27,7 @@ func (r *Reconciler) findPlacement(ctx context.Context, c *Subject) (look, err e
 	if err := writePlacement(c, found); err != nil {
 		return look, err
 	}
-	if before.GetAnnotations()[api.MarkPlacementGroup] == c.GetAnnotations()[api.MarkPlacementGroup] {
+	if before.GetAnnotations()[api.AnnotationPlacementGroup] == c.GetAnnotations()[api.AnnotationPlacementGroup] {
 		return look, nil
 	}
 	if err := r.Store.Patch(ctx, c.Object, client.MergeFromWithOptions(before.Object, client.MergeFromWithOptimisticLock{})); err != nil {
@@ -49,14 +49,14 @@ func (r *Reconciler) unasked(c *Subject, kind string) {
 
 func writePlacement(c *Subject, g *nodeclass.PlacementGroup) error {
 	if g == nil {
-		annotate(c, api.MarkPlacementGroup, "")
+		annotate(c, api.AnnotationPlacementGroup, "")
 		return nil
 	}
 	text, err := json.Marshal(g)
 	if err != nil {
 		return fmt.Errorf("write placement group %s: %w", g.ID, err)
 	}
-	annotate(c, api.MarkPlacementGroup, string(text))
+	annotate(c, api.AnnotationPlacementGroup, string(text))
 	return nil
 }
 
@@ -76,7 +76,7 @@ func annotate(c *Subject, key, value string) {
 // placementOf reads it back; nil where none is written, or another than is selected.
 func placementOf(c *Subject) *nodeclass.PlacementGroup {
 	selected, g := c.Spec.Placement, &nodeclass.PlacementGroup{}
-	text := c.GetAnnotations()[api.MarkPlacementGroup]
+	text := c.GetAnnotations()[api.AnnotationPlacementGroup]
 	if selected == nil || json.Unmarshal([]byte(text), g) != nil || selected.ID != "" && selected.ID != g.ID || selected.ID == "" && selected.Name != g.Name {
 		return nil
 	}

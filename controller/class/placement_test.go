@@ -40,7 +40,7 @@ func TestAPlacementGroupIsOnTheClassAndReadBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, _ = look(t, r)
-	if _, marked := got.Annotations[api.MarkPlacementGroup]; marked || !condition.IsTrue(got, awsv1.ClassPlacementGroupReady) || !condition.IsTrue(got, awsv1.ClassReady) {
+	if _, marked := got.Annotations[api.AnnotationPlacementGroup]; marked || !condition.IsTrue(got, awsv1.ClassPlacementGroupReady) || !condition.IsTrue(got, awsv1.ClassReady) {
 		t.Errorf("SC-485: annotations %v, conditions %+v with no group selected", got.Annotations, got.Status.Conditions)
 	}
 }

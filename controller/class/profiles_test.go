@@ -21,13 +21,13 @@ import (
 	karpv1alpha5 "github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 )
 
-// told is a cloud that notes which profiles are said to be in use.
-type told struct {
+// reported is a cloud that notes which profiles are said to be in use.
+type reported struct {
 	used map[string]bool
 	err  error
 }
 
-func (c *told) CollectProfiles(_ context.Context, used map[string]bool) ([]string, error) {
+func (c *reported) CollectProfiles(_ context.Context, used map[string]bool) ([]string, error) {
 	c.used = maps.Clone(used)
 	return nil, c.err
 }
@@ -39,7 +39,7 @@ func TestProfilesInUseAreThoseOfClassesAndClaims(t *testing.T) {
 		c.Name, c.Spec.Role, c.Spec.InstanceProfile = "given", "", new("the-users-own")
 	})
 	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: map[string]string{api.AnnotationInstanceProfileName: "of-an-earlier-role"}}}
-	c := &told{}
+	c := &reported{}
 	p := &Profiles{Live: reconciler(&account{}, made, given, claim).Store, Kinds: []Kind{hashed("")}, Cloud: c, Every: time.Minute, Log: unheard}
 	if after, err := p.Round(t.Context()); err != nil || after != time.Minute {
 		t.Fatalf("Round = %v, %v", after, err)
@@ -59,7 +59,7 @@ func TestRightsOnProfilesAreMissedWhereRolesAreNamed(t *testing.T) {
 	}{"a class with a role": {class(), true}, "one with a profile of the user's own": {given, false}} {
 		t.Run(name, func(t *testing.T) {
 			p := &Profiles{Live: reconciler(&account{}, tt.class).Store, Kinds: []Kind{hashed("")}, Every: time.Minute, Log: unheard,
-				Cloud: &told{err: &cloud.RefusedError{Reason: "Unauthorized", Cause: "iam:ListInstanceProfiles"}}}
+				Cloud: &reported{err: &cloud.RefusedError{Reason: "Unauthorized", Cause: "iam:ListInstanceProfiles"}}}
 			if after, err := p.Round(t.Context()); (err != nil) != tt.missed || after != time.Minute {
 				t.Errorf("Round = %v, %v; want an error: %v", after, err, tt.missed)
 			}
@@ -81,7 +81,7 @@ func TestProfilesInUseAreThoseOfTheOlderGenerationToo(t *testing.T) {
 	inline.Spec.Provider = &awsv1alpha1.Provider{AWS: awsv1alpha1.AWS{InstanceProfile: new("inline")}}
 	known := &Account{}
 	known.Set(Usual{InstanceProfile: "of-the-account"})
-	c := &told{}
+	c := &reported{}
 	p := &Profiles{Live: fake.NewClientBuilder().WithScheme(s).WithObjects(usual, own, inline, named).Build(), Kinds: []Kind{NodeTemplates(known), Provisioners(known)}, Cloud: c, Log: unheard}
 	if _, err := p.Round(t.Context()); err != nil {
 		t.Fatal(err)

@@ -153,7 +153,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	if err := r.writeStatus(ctx, c, before); err != nil {
 		return 0, err
 	}
-	r.tell(c, before)
+	r.report(c, before)
 	return again, nil
 }
 
@@ -201,7 +201,7 @@ func (r *Reconciler) prepare(ctx context.Context, c *Subject, launched *launched
 		controllerutil.AddFinalizer(c, api.FinalizerClassTermination)
 	}
 	c.SetAnnotations(annotations)
-	if err := r.noteForm(c, *launched, annotations); err != nil {
+	if err := r.recordForm(c, *launched, annotations); err != nil {
 		return err
 	}
 	if equality.Semantic.DeepEqual(before.Object, c.Object) {
@@ -248,7 +248,7 @@ func (r *Reconciler) resolve(ctx context.Context, c *Subject, unplaced error, re
 	if !well {
 		return known.postpone(c, r.Now())
 	}
-	known.settle()
+	known.stabilize()
 	return RefreshEvery
 }
 
@@ -257,7 +257,7 @@ func (r *Reconciler) brought(c *Subject) {
 	c.Status.SecurityGroups, c.Status.AMIs, c.Status.InstanceProfile = nil, nil, ""
 	for _, kind := range []string{awsv1.ClassSecurityGroupsReady, awsv1.ClassAMIsReady, awsv1.ClassInstanceProfileReady, awsv1.ClassGroupsOwnedTwice, awsv1.ClassKubeletSkew} {
 		condition.Clear(c, kind)
-		delete(r.records.of(c.GetName()).told, kind)
+		delete(r.records.of(c.GetName()).reported, kind)
 	}
 }
 
@@ -504,7 +504,7 @@ func (r *Reconciler) forget(name string) {
 }
 
 // users counts the claims of a class. That there are none is believed of the API server
-// alone: a claim that the cache does not show yet may be being bought for.
+// alone: a claim that the cache does not show yet may be being launched for.
 func (r *Reconciler) users(ctx context.Context, c *Subject) (n int, err error) {
 	count := func(claims *karpv1.NodeClaimList) {
 		for i := range claims.Items {

@@ -17,10 +17,10 @@ const (
 // record is what is known of one class beside its status. One look at a class
 // is under way at a time, so only the list of records needs a lock.
 type record struct {
-	verdict verdict
-	told    map[string]string  // what its users were told last, by condition or field
-	found   map[string]finding // looks that found what they sought, by condition
-	idle    map[string]idling  // reservations that have had room at each look
+	verdict  verdict
+	reported map[string]string  // what its users were told last, by condition or field
+	found    map[string]finding // looks that found what they sought, by condition
+	idle     map[string]idling  // reservations that have had room at each look
 
 	form   *nodeclass.LaunchForm // of a spec; nil: none was rendered
 	formOf nodeclass.Spec
@@ -50,7 +50,7 @@ func (k *record) postpone(c *Subject, now time.Time) time.Duration {
 }
 
 // settle notes a look that found the class in order.
-func (k *record) settle() { k.retries, k.dueAt = 0, time.Time{} }
+func (k *record) stabilize() { k.retries, k.dueAt = 0, time.Time{} }
 
 // left is how long no look is due: events of the class, its own status among
 // them, ask nothing of the cloud.
@@ -74,7 +74,7 @@ func (r *records) of(class string) *record {
 		r.all = map[string]*record{}
 	}
 	if r.all[class] == nil {
-		r.all[class] = &record{told: map[string]string{}, found: map[string]finding{}}
+		r.all[class] = &record{reported: map[string]string{}, found: map[string]finding{}}
 	}
 	return r.all[class]
 }

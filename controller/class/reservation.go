@@ -69,11 +69,11 @@ func (r *Reconciler) findReservations(ctx context.Context, c *Subject) (out rese
 			return out, nil
 		}
 	}
-	if c.GetAnnotations()[api.MarkDedicatedReservations] == dedicatedOf(out.found) {
+	if c.GetAnnotations()[api.AnnotationDedicatedReservations] == dedicatedOf(out.found) {
 		return out, nil
 	}
 	before := c.copy()
-	annotate(c, api.MarkDedicatedReservations, dedicatedOf(out.found))
+	annotate(c, api.AnnotationDedicatedReservations, dedicatedOf(out.found))
 	if err := r.Store.Patch(ctx, c.Object, client.MergeFromWithOptions(before.Object, client.MergeFromWithOptimisticLock{})); err != nil {
 		return out, fmt.Errorf("write capacity reservations of dedicated tenancy of %s: %w", c.ID(), err)
 	}
@@ -104,14 +104,14 @@ func (r *Reconciler) reservations(c *Subject, look reservations) error {
 		for _, f := range look.found {
 			c.Status.CapacityReservations = append(c.Status.CapacityReservations, reservationStatus(f))
 		}
-		r.tellIdle(c, look.found)
+		r.reportIdle(c, look.found)
 	}
 	return r.conclude(c, awsv1.ClassCapacityReservationsReady, look.err)
 }
 
 // reservationsOf reads them back, of the status and the annotation.
 func reservationsOf(c *Subject) []nodeclass.Reservation {
-	dedicated := strings.Split(c.GetAnnotations()[api.MarkDedicatedReservations], ",")
+	dedicated := strings.Split(c.GetAnnotations()[api.AnnotationDedicatedReservations], ",")
 	var out []nodeclass.Reservation
 	for i := range c.Status.CapacityReservations {
 		found := reservationOf(&c.Status.CapacityReservations[i])

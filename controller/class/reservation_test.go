@@ -34,7 +34,7 @@ func TestReservationsAreInTheStatusAndReadBack(t *testing.T) {
 		t.Errorf("the status read back gives %+v, %v; want %+v", settings.Resolved.Reservations, err, found)
 	}
 	r.ReservedCapacity = false
-	if got, _ = look(t, r); got.Annotations[api.MarkDedicatedReservations] != "" {
+	if got, _ = look(t, r); got.Annotations[api.AnnotationDedicatedReservations] != "" {
 		t.Errorf("annotations = %v without the feature gate", got.Annotations)
 	}
 }

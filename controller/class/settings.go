@@ -42,7 +42,7 @@ func specOf(c *awsv1.EC2NodeClass) (nodeclass.Spec, error) {
 		InstanceProfile:   value(s.InstanceProfile),
 		Tags:              s.Tags,
 		Kubelet:           kubelet,
-		PodPrefixes:       c.Annotations[api.MarkPodDensity] == api.PrefixDelegation,
+		PodPrefixes:       c.Annotations[api.AnnotationPodDensity] == api.PrefixDelegation,
 		MemoryOverhead:    overhead,
 		PublicIP:          s.AssociatePublicIPAddress,
 		IPPrefixes:        s.IPPrefixCount,

@@ -32,7 +32,7 @@ type Kind struct {
 	Learn   func(kubernetes string)
 	Learned func() bool
 
-	// Spec is what the user wishes. With an error, which names what of it cannot be
+	// Spec is what the user preferences. With an error, which names what of it cannot be
 	// read, it is good for looking things up and nothing else.
 	Spec func(client.Object) (nodeclass.Spec, error)
 	// Status is what was found, as an EC2NodeClass tells it; SetStatus writes it.

@@ -19,13 +19,13 @@ import (
 	"github.com/daemok/daemok/kube/api/validate"
 )
 
-// Kinds of classes of the older generation.
+// Kinds of classes of the v1alpha5 API.
 const (
 	KindAWSNodeTemplate = awsv1alpha1.Kind
 	KindProvisioner     = "Provisioner"
 )
 
-// Usual is what holds for classes of the older generation that say nothing else.
+// Usual is what holds for classes of the v1alpha5 API that say nothing else.
 type Usual struct {
 	InstanceProfile string
 	Tags            map[string]string // of machines, before those that the class names
@@ -33,7 +33,7 @@ type Usual struct {
 	NoPodInterfaces bool              // machines offer pods no interfaces of their own
 }
 
-// Account is what is known beside classes of the older generation. Its zero value knows
+// Account is what is known beside classes of the v1alpha5 API. Its zero value knows
 // nothing; it is safe for concurrent use.
 type Account struct {
 	usual      atomic.Pointer[Usual]
@@ -347,7 +347,7 @@ func orNone(list []string) []string {
 	return list
 }
 
-// metadataOfTemplate is what the older generation makes of options: where none are
+// metadataOfTemplate is what the v1alpha5 API makes of options: where none are
 // written, tokens are asked for and containers may ask too; of those that are written in
 // part, the others are EC2's own.
 func metadataOfTemplate(m *awsv1alpha1.MetadataOptions) nodeclass.Metadata {

@@ -28,7 +28,7 @@ func LaunchedAs(c *Subject, claims []karpv1.NodeClaim) Launched {
 	out := Launched{}
 	for i := range claims {
 		ref := claims[i].Spec.NodeClassRef
-		digest := claims[i].Annotations[api.MarkLaunchForm]
+		digest := claims[i].Annotations[api.AnnotationLaunchForm]
 		if digest == "" || ref.Group != c.Kind.Group || ref.Kind != c.Kind.Name || ref.Name != c.GetName() {
 			continue
 		}

@@ -169,7 +169,7 @@ func TestDryRunsCanBeSwitchedOff(t *testing.T) {
 
 // What only becomes too long when it is merged is found without a call, so also where dry
 // runs are switched off; how long it is can be measured as long as the class is there.
-func TestUserDataThatIsTooLongWhenMergedIsToldWithoutDryRuns(t *testing.T) {
+func TestUserDataThatIsTooLongWhenMergedIsReportedWithoutDryRuns(t *testing.T) {
 	s, registry := begin(t), prometheus.NewRegistry()
 	s.r.DryRun, s.r.Metrics = false, observe.NewMetrics(registry, "", "", "", "")
 	measures := func(want ...string) {

@@ -44,7 +44,7 @@ func (h *heard) Publish(e observe.Event) {
 	h.reasons, h.messages = append(h.reasons, e.Reason), append(h.messages, e.Message)
 }
 
-// lookAtOlder looks at an object of the older generation named main, and returns its
+// lookAtOlder looks at an object of the v1alpha5 API named main, and returns its
 // status as that of a class, and the reasons of events.
 func lookAtOlder(t *testing.T, f finder, o client.Object) (*Subject, []string) {
 	t.Helper()
@@ -129,7 +129,7 @@ func TestConditionsNameTheFieldsOfTheObjectAtHand(t *testing.T) {
 }
 
 // That several groups carry the cluster's tag is told of templates too, in their words.
-func TestSeveralGroupsOfTheClusterAreToldOfTemplates(t *testing.T) {
+func TestSeveralGroupsOfTheClusterAreReportedTemplates(t *testing.T) {
 	a := &account{version: "1.30", owned: []nodeclass.Group{{ID: "sg-7", Owned: true}, {ID: "sg-9", Owned: true}}}
 	got, _ := lookAtOlder(t, a, template(func(s *awsv1alpha1.AWSNodeTemplateSpec) { s.InstanceProfile = new("nodes") }))
 	warning := condition.Get(got, awsv1.ClassGroupsOwnedTwice)
@@ -140,14 +140,14 @@ func TestSeveralGroupsOfTheClusterAreToldOfTemplates(t *testing.T) {
 
 // A template that names no family means AL2. Where there is no AL2 its machines are of
 // AL2023 and run its user data beside their own; it is told, and the template is used.
-func TestAFamilyThatIsReplacedIsToldOf(t *testing.T) {
+func TestAFamilyThatIsReplacedIsReported(t *testing.T) {
 	usual := func(s *awsv1alpha1.AWSNodeTemplateSpec) {
 		s.InstanceProfile, s.UserData = new("nodes"), new("#!/bin/bash\necho hello\n")
 	}
 	tests := map[string]struct {
-		version string
-		change  func(*awsv1alpha1.AWSNodeTemplateSpec)
-		told    bool
+		version  string
+		change   func(*awsv1alpha1.AWSNodeTemplateSpec)
+		reported bool
 	}{
 		"nothing is said and there is no AL2": {"1.33", usual, true},
 		"nothing is said and there is AL2":    {"1.32", usual, false},
@@ -162,10 +162,10 @@ func TestAFamilyThatIsReplacedIsToldOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, events := lookAtOlder(t, &account{version: tt.version}, template(tt.change))
 			warning := condition.Get(got, awsv1.ClassFamilyReplaced)
-			if (warning != nil) != tt.told || (len(events) > 0) != tt.told || !condition.IsTrue(got, awsv1.ClassReady) {
+			if (warning != nil) != tt.reported || (len(events) > 0) != tt.reported || !condition.IsTrue(got, awsv1.ClassReady) {
 				t.Fatalf("%s, events %v, ready %v", condition.Describe(warning), events, condition.IsTrue(got, awsv1.ClassReady))
 			}
-			if tt.told && (!strings.Contains(warning.Message, "sets no amiFamily, which means AL2, and") || !strings.Contains(warning.Message, "nodes get images of AL2023, which run what spec.userData has") || !strings.Contains(warning.Message, "EC2NodeClass")) {
+			if tt.reported && (!strings.Contains(warning.Message, "sets no amiFamily, which means AL2, and") || !strings.Contains(warning.Message, "nodes get images of AL2023, which run what spec.userData has") || !strings.Contains(warning.Message, "EC2NodeClass")) {
 				t.Errorf("it says %q", warning.Message)
 			}
 		})
@@ -192,7 +192,7 @@ func TestALaunchTemplateOfTheUsersOwnBringsTheRest(t *testing.T) {
 }
 
 // A good answer about what a template was says nothing of it after an edit.
-func TestAnEditedTemplateIsVerifiedAnew(t *testing.T) {
+func TestAnEditedTemplateIsVerifiedAgain(t *testing.T) {
 	a := &account{version: "1.30"}
 	r := &Reconciler{Finder: a, Metrics: measured(), DryRun: true, Verified: time.Hour, Now: func() time.Time { return start }}
 	kind := NodeTemplates(&Account{})

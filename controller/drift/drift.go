@@ -31,12 +31,12 @@ import (
 )
 
 const (
-	// lookEvery is how soon a change of a pool shows on claims; that of a class does
+	// checkEvery is how soon a change of a pool shows on claims; that of a class does
 	// at once. A look reads what the watches have shown.
-	lookEvery = 10 * time.Second
-	// lookAgain is how soon a claim is looked at again that was written by somebody else
+	checkEvery = 10 * time.Second
+	// recheck is how soon a claim is looked at again that was written by somebody else
 	// meanwhile.
-	lookAgain = 200 * time.Millisecond
+	recheck = 200 * time.Millisecond
 	// machinesEvery is how old the word of the cloud on machines may be. What
 	// is compared of them hardly ever changes; once a class has, machines that are
 	// younger than the word are asked for, all in one list.
@@ -107,7 +107,7 @@ type Finder struct {
 // since is from when on, without a break, something was seen of a claim's machine; zero:
 // it is not.
 type since struct {
-	gone  time.Time // its type is not sold
+	gone  time.Time // its type is not offered
 	stray time.Time // it is in a reservation that its class does not select
 }
 
@@ -121,7 +121,7 @@ func (f *Finder) Round(ctx context.Context) (time.Duration, error) {
 	f.behind = false
 	var list karpv1.NodeClaimList
 	if err := f.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // only read
-		return lookEvery, fmt.Errorf("list claims to find those that drifted: %w", err)
+		return checkEvery, fmt.Errorf("list claims to find those that drifted: %w", err)
 	}
 	errs := []error{f.listMachines(ctx, changed && f.anyYounger(list.Items))}
 	known := f.newKnown(ctx)
@@ -138,9 +138,9 @@ func (f *Finder) Round(ctx context.Context) (time.Duration, error) {
 	}
 	f.since = now
 	if f.behind {
-		return lookAgain, errors.Join(errs...)
+		return recheck, errors.Join(errs...)
 	}
-	return lookEvery, errors.Join(errs...)
+	return checkEvery, errors.Join(errs...)
 }
 
 // look compares one claim and writes what is new.
@@ -207,7 +207,7 @@ func adoptOne(c *karpv1.NodeClaim, hashKey, versionKey, hash, version, reason st
 }
 
 // conclude writes the condition where it is not as found, and tells of a
-// machine that has drifted anew, or in another way.
+// machine that has drifted again, or in another way.
 func (f *Finder) conclude(ctx context.Context, c *karpv1.NodeClaim, found finding) error {
 	was := condition.Get(c, karpv1.ClaimDrifted)
 	if found.keep || was == nil && found.reason == "" {

@@ -128,7 +128,7 @@ func TestAMachineDrifts(t *testing.T) {
 		"not while it is ending": {func(y *yard) {
 			y.machines[0] = cloud.Machine{ID: "i-1", State: cloud.ShuttingDown}
 		}, ""},
-		"not for a class that is gone": {func(y *yard) { y.class, y.kinds = Class{}, nil }, ""},
+		"not for a class that is gone": {func(y *yard) { y.class, y.instanceTypes = Class{}, nil }, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -139,48 +139,48 @@ func TestAMachineDrifts(t *testing.T) {
 			if got := verdict(c); got != tt.want {
 				t.Errorf("drifted: %q, want %q", got, tt.want)
 			}
-			settled := y.writes
-			if y.look(t); y.writes != settled {
-				t.Errorf("the second look wrote again, after %d writes", settled)
+			stable := y.writes
+			if y.look(t); y.writes != stable {
+				t.Errorf("the second look wrote again, after %d writes", stable)
 			}
-			told := 0
+			reported := 0
 			if tt.want != "" && tt.want != verdict(y.claim) {
-				told = 1
+				reported = 1
 			}
-			if len(y.events) != told || told == 1 && y.events[0].Message != tt.want {
-				t.Errorf("events: %+v, want %d about %q", y.events, told, tt.want)
+			if len(y.events) != reported || reported == 1 && y.events[0].Message != tt.want {
+				t.Errorf("events: %+v, want %d about %q", y.events, reported, tt.want)
 			}
 		})
 	}
 }
 
 // SC-345: a type must be missing for half an hour without a break.
-func TestATypeThatIsNotSoldAnyMore(t *testing.T) {
-	elsewhere := []cluster.Kind{{Name: "m5.large", Offers: []cluster.Offer{{Zone: "b", Option: cluster.OnDemand}, {Zone: "a", Option: cluster.Spot}}}}
-	others := []cluster.Kind{{Name: "m7.large"}}
-	reserved := []cluster.Kind{{Name: "m5.large", Offers: []cluster.Offer{{Zone: "a", Option: cluster.Reserved}}}}
-	tenanted := func(tenancy string) []cluster.Kind {
-		return []cluster.Kind{{Name: "m5.large", Offers: []cluster.Offer{{Zone: "a", Option: cluster.OnDemand, Labels: constraint.Labels{{Key: api.LabelTenancy, Value: tenancy}}}}}}
+func TestATypeThatIsNoLongerOffered(t *testing.T) {
+	elsewhere := []cluster.InstanceType{{Name: "m5.large", Offerings: []cluster.Offering{{Zone: "b", Option: cluster.OnDemand}, {Zone: "a", Option: cluster.Spot}}}}
+	others := []cluster.InstanceType{{Name: "m7.large"}}
+	reserved := []cluster.InstanceType{{Name: "m5.large", Offerings: []cluster.Offering{{Zone: "a", Option: cluster.Reserved}}}}
+	tenanted := func(tenancy string) []cluster.InstanceType {
+		return []cluster.InstanceType{{Name: "m5.large", Offerings: []cluster.Offering{{Zone: "a", Option: cluster.OnDemand, Labels: constraint.Labels{{Key: api.LabelTenancy, Value: tenancy}}}}}}
 	}
 	usual, alone := tenanted(api.TenancyDefault), tenanted(api.TenancyDedicated)
 	type step struct {
-		after time.Duration
-		kinds []cluster.Kind // none: not known
-		want  string
+		after         time.Duration
+		instanceTypes []cluster.InstanceType // none: not known
+		want          string
 	}
 	const gone = "InstanceTypeNotFound: EC2NodeClass/default does not offer type m5.large any more"
-	sold := newYard().kinds
+	offered := newYard().instanceTypes
 	tests := map[string]struct {
 		age   time.Duration
 		steps []step
 	}{
-		"SC-345 the type": {3 * time.Hour, []step{{0, others, ""}, {29 * time.Minute, others, ""}, {time.Minute, others, gone}, {time.Minute, sold, ""}}},
+		"SC-345 the type": {3 * time.Hour, []step{{0, others, ""}, {29 * time.Minute, others, ""}, {time.Minute, others, gone}, {time.Minute, offered, ""}}},
 		"SC-345 its offer": {3 * time.Hour, []step{{0, elsewhere, ""}, {30 * time.Minute, elsewhere,
 			"InstanceTypeNotFound: EC2NodeClass/default does not offer type m5.large in a, on-demand, any more"}}},
 		"SC-207 a reserved machine is one on demand": {3 * time.Hour, []step{{0, reserved, ""}, {40 * time.Minute, reserved, ""}}},
 		"its tenancy": {3 * time.Hour, []step{{0, usual, ""}, {40 * time.Minute, usual, ""}, {time.Minute, alone, ""}, {30 * time.Minute, alone,
 			"InstanceTypeNotFound: EC2NodeClass/default does not offer type m5.large in a, on-demand, any more"}}},
-		"for a while only":               {3 * time.Hour, []step{{0, others, ""}, {20 * time.Minute, sold, ""}, {20 * time.Minute, others, ""}, {20 * time.Minute, others, ""}}},
+		"for a while only":               {3 * time.Hour, []step{{0, others, ""}, {20 * time.Minute, offered, ""}, {20 * time.Minute, others, ""}, {20 * time.Minute, others, ""}}},
 		"a young machine":                {time.Minute, []step{{0, others, ""}, {40 * time.Minute, others, ""}, {20 * time.Minute, others, gone}}},
 		"not known what is sold":         {3 * time.Hour, []step{{0, nil, ""}, {40 * time.Minute, nil, ""}, {0, others, ""}}},
 		"still, while that is not known": {3 * time.Hour, []step{{0, others, ""}, {30 * time.Minute, others, gone}, {time.Minute, nil, gone}}},
@@ -191,7 +191,7 @@ func TestATypeThatIsNotSoldAnyMore(t *testing.T) {
 			y.claim.CreationTimestamp.Time = y.now.Add(-tt.age)
 			y.open(t)
 			for i, s := range tt.steps {
-				y.now, y.kinds = y.now.Add(s.after), s.kinds
+				y.now, y.instanceTypes = y.now.Add(s.after), s.instanceTypes
 				if got := verdict(y.look(t)); got != s.want {
 					t.Errorf("look %d: %q, want %q", i+1, got, s.want)
 				}
@@ -209,7 +209,7 @@ func TestAReservationThatIsSelectedNoMore(t *testing.T) {
 		want   string
 	}{
 		"SC-501 its class does not select it any more": {func(*yard) {}, "CapacityReservationDrift: capacity reservation is cr-1, which EC2NodeClass/default selects no more"},
-		"it has ended":                                {func(y *yard) { y.machines[0].Stock = "" }, ""},
+		"it has ended":                                {func(y *yard) { y.machines[0].ReservedCapacity = "" }, ""},
 		"it is selected again":                        {func(y *yard) { y.class.Selected.Reservations = []string{"cr-1"} }, ""},
 		"EC2 put a machine on demand into it":         {func(y *yard) { y.claim.Labels[api.LabelCapacityType] = api.CapacityTypeOnDemand }, ""},
 		"its class does not select it, and is no use": {func(y *yard) { y.class.Selected = nil }, ""},
@@ -267,8 +267,8 @@ func TestAClaimThatWasWrittenMeanwhileIsLookedAtAgain(t *testing.T) {
 	y.class.Hash = "otherwise"
 	y.first = apierrors.NewConflict(schema.GroupResource{Resource: "nodeclaims"}, y.claim.Name, errors.New("it was changed"))
 	y.open(t)
-	if again, err := y.finder.Round(t.Context()); again != lookAgain || err != nil {
-		t.Errorf("looks again in %v, %v; want %v", again, err, lookAgain)
+	if again, err := y.finder.Round(t.Context()); again != recheck || err != nil {
+		t.Errorf("looks again in %v, %v; want %v", again, err, recheck)
 	}
 	if got := verdict(y.look(t)); !strings.HasPrefix(got, karpv1.ReasonNodeClassDrift) {
 		t.Errorf("the look after it says %q", got)
@@ -292,7 +292,7 @@ func TestTheCloudIsSeldomAsked(t *testing.T) {
 // another, and for nothing else; where none is, nothing is asked.
 func TestYoungMachinesOfAClassThatChangedAreAskedFor(t *testing.T) {
 	y := newYard()
-	told := y.machines
+	reported := y.machines
 	y.machines = nil
 	y.open(t)
 	y.look(t) // the cloud tells of nothing yet
@@ -304,7 +304,7 @@ func TestYoungMachinesOfAClassThatChangedAreAskedFor(t *testing.T) {
 	if err := y.hand.Status().Update(t.Context(), launch); err != nil {
 		t.Fatal(err)
 	}
-	y.machines, y.class.Selected.Images = told, []Image{imageFor("ami-newer", "amd64")}
+	y.machines, y.class.Selected.Images = reported, []Image{imageFor("ami-newer", "amd64")}
 	if got := verdict(y.look(t)); got != "" || y.lists != 1 {
 		t.Errorf("before anybody says that the class changed: %q after %d lists, want none after 1", got, y.lists)
 	}
@@ -363,9 +363,9 @@ func TestFingerprintsOfAnotherVersionAreReplaced(t *testing.T) {
 			if pool, class := c.Annotations[api.AnnotationNodePoolHash], c.Annotations[api.AnnotationNodeClassHash]; pool != tt.pool || class != tt.class {
 				t.Errorf("fingerprints are %s and %s, want %s and %s", pool, class, tt.pool, tt.class)
 			}
-			settled := y.writes
-			if y.look(t); y.writes != settled {
-				t.Errorf("the second look wrote again, after %d writes", settled)
+			stable := y.writes
+			if y.look(t); y.writes != stable {
+				t.Errorf("the second look wrote again, after %d writes", stable)
 			}
 		})
 	}

@@ -15,12 +15,12 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// A type counts as not sold any more for machines that are settled, and after
+// A type counts as not offered any more for machines that are settled, and after
 // it has been missing for a while without a break: replacing a fleet because
 // of one answer that lacked something would be expensive.
 const (
-	settledAfter = time.Hour
-	missingFor   = 30 * time.Minute
+	stableAfter = time.Hour
+	missingFor  = 30 * time.Minute
 )
 
 // finding is the first thing that differs; no reason: nothing does. keep says
@@ -32,35 +32,35 @@ type finding struct {
 
 // subject is a claim and what it is compared with.
 type subject struct {
-	claim   *karpv1.NodeClaim
-	labels  constraint.Labels
-	pool    *pool
-	class   *class
-	machine *machine // nil: the cloud has not told of it yet
-	lacks   lacks    // of all nodes
-	settled bool
-	since   since
-	at      time.Time // when it is looked at
-	told    time.Time // when the cloud told of the machine
+	claim    *karpv1.NodeClaim
+	labels   constraint.Labels
+	pool     *pool
+	class    *class
+	machine  *machine // nil: the cloud has not told of it yet
+	lacks    lacks    // of all nodes
+	stable   bool
+	since    since
+	at       time.Time // when it is looked at
+	reported time.Time // when the cloud told of the machine
 }
 
 func (f *Finder) subject(c *karpv1.NodeClaim, pool *pool, class *class) *subject {
-	s := &subject{claim: c, labels: constraint.NewLabels(c.Labels), pool: pool, class: class, told: f.listedAt}
-	s.settled = f.Now().Sub(c.CreationTimestamp.Time) > settledAfter
+	s := &subject{claim: c, labels: constraint.NewLabels(c.Labels), pool: pool, class: class, reported: f.listedAt}
+	s.stable = f.Now().Sub(c.CreationTimestamp.Time) > stableAfter
 	if m, listed := f.machines[translate.MachineID(c.Status.ProviderID)]; listed {
 		s.machine = &m
 	}
 	return s
 }
 
-// seen keeps since when the machine's type has not been sold, and its reservation not
+// seen keeps since when the machine's type has not been offered, and its reservation not
 // been selected.
 func (s *subject) seen(now time.Time, was since) {
 	s.at, s.since = now, was
-	if s.class.kinds != nil {
-		s.since.gone = begun(!s.sold(), was.gone, now)
+	if s.class.instanceTypes != nil {
+		s.since.gone = begun(!s.offered(), was.gone, now)
 	}
-	if selected, told := s.selected(); told {
+	if selected, reported := s.selected(); reported {
 		s.since.stray = begun(s.strays(selected), was.stray, now)
 	}
 }
@@ -88,7 +88,7 @@ type check struct {
 var checks = []check{
 	{karpv1.ReasonNodePoolDrifted, (*subject).poolChanged},
 	{karpv1.ReasonRequirementsDrifted, (*subject).outsideRequirements},
-	{karpv1.ReasonInstanceTypeNotFound, (*subject).notSold},
+	{karpv1.ReasonInstanceTypeNotFound, (*subject).notOffered},
 	{karpv1.ReasonNodeClassDrift, (*subject).classChanged},
 	{karpv1.ReasonAMIDrift, (*subject).otherImage},
 	{karpv1.ReasonSecurityGroupDrift, (*subject).otherGroups},
@@ -150,32 +150,32 @@ func (s *subject) otherwiseOrdered(asked constraint.Requirements) (differs strin
 	return "", true
 }
 
-// sold reports whether the class still offers what the machine is, its tenancy included
+// offered reports whether the class still offers what the machine is, its tenancy included
 // where both say it, whether or not it can be had at the moment. A reserved machine may go on as one on
 // demand, and the other way round.
-func (s *subject) sold() bool {
-	kind := s.class.kinds[s.claim.Labels[api.LabelInstanceType]]
-	if kind == nil {
+func (s *subject) offered() bool {
+	instanceType := s.class.instanceTypes[s.claim.Labels[api.LabelInstanceType]]
+	if instanceType == nil {
 		return false
 	}
 	zone, option, tenancy := s.claim.Labels[api.LabelZone], s.claim.Labels[api.LabelCapacityType], s.claim.Labels[api.LabelTenancy]
-	return slices.ContainsFunc(kind.Offers, func(o cluster.Offer) bool {
+	return slices.ContainsFunc(instanceType.Offerings, func(o cluster.Offering) bool {
 		is, _ := o.Labels.Get(api.LabelTenancy)
 		return o.Zone == zone && (o.Option == cluster.Spot) == (option == string(cluster.Spot)) && (is == tenancy || is == "" || tenancy == "")
 	})
 }
 
-func (s *subject) notSold() (differs string, known bool) {
+func (s *subject) notOffered() (differs string, known bool) {
 	switch {
-	case s.class.kinds == nil:
+	case s.class.instanceTypes == nil:
 		return "", false
-	case s.sold(), !s.settled:
+	case s.offered(), !s.stable:
 		return "", true
 	case s.at.Sub(s.since.gone) < missingFor:
 		return "", false
 	}
 	kind := s.claim.Labels[api.LabelInstanceType]
-	if s.class.kinds[kind] == nil {
+	if s.class.instanceTypes[kind] == nil {
 		return fmt.Sprintf("%s does not offer type %s any more", s.class.id, kind), true
 	}
 	as := s.claim.Labels[api.LabelCapacityType]
@@ -208,8 +208,8 @@ func (s *subject) selected() (Selected, bool) {
 }
 
 func (s *subject) otherImage() (differs string, known bool) {
-	selected, told := s.selected()
-	if !told {
+	selected, reported := s.selected()
+	if !reported {
 		return "", false
 	}
 	var fit []string
@@ -228,8 +228,8 @@ func (s *subject) otherImage() (differs string, known bool) {
 }
 
 func (s *subject) otherGroups() (differs string, known bool) {
-	selected, told := s.selected()
-	if !told {
+	selected, reported := s.selected()
+	if !reported {
 		return "", false
 	}
 	want := slices.Sorted(slices.Values(selected.Groups))
@@ -240,8 +240,8 @@ func (s *subject) otherGroups() (differs string, known bool) {
 }
 
 func (s *subject) otherSubnet() (differs string, known bool) {
-	selected, told := s.selected()
-	if !told {
+	selected, reported := s.selected()
+	if !reported {
 		return "", false
 	}
 	if slices.Contains(selected.Subnets, s.machine.subnet) {
@@ -250,33 +250,33 @@ func (s *subject) otherSubnet() (differs string, known bool) {
 	return fmt.Sprintf("subnet is %s; %s selects %s", s.machine.subnet, s.class.id, strings.Join(selected.Subnets, ", ")), true
 }
 
-// otherReservation looks at machines that were bought from a reservation; one that left
+// otherReservation looks at machines that were launched from a reservation; one that left
 // its own goes on as a machine on demand. A reservation that has ended is selected no
 // more either: what the cloud told of its machines before that says nothing.
 func (s *subject) otherReservation() (differs string, known bool) {
-	selected, told := s.selected()
+	selected, reported := s.selected()
 	switch {
-	case !told:
+	case !reported:
 		return "", false
 	case !s.strays(selected):
 		return "", true
-	case !s.told.After(s.since.stray):
+	case !s.reported.After(s.since.stray):
 		return "", false
 	}
-	return fmt.Sprintf("capacity reservation is %s, which %s selects no more", s.machine.stock, s.class.id), true
+	return fmt.Sprintf("capacity reservation is %s, which %s selects no more", s.machine.reservedCapacity, s.class.id), true
 }
 
-// strays reports whether the machine was bought from a reservation, and is in one that
+// strays reports whether the machine was launched from a reservation, and is in one that
 // its class does not select. One on demand may be in one that nobody chose for it.
 func (s *subject) strays(selected Selected) bool {
-	bought := s.claim.Labels[api.LabelCapacityType] == api.CapacityTypeReserved
-	return bought && s.machine.stock != "" && !slices.Contains(selected.Reservations, s.machine.stock)
+	launched := s.claim.Labels[api.LabelCapacityType] == api.CapacityTypeReserved
+	return launched && s.machine.reservedCapacity != "" && !slices.Contains(selected.Reservations, s.machine.reservedCapacity)
 }
 
 // otherPlacement looks at the placement group, which a machine never leaves.
 func (s *subject) otherPlacement() (differs string, known bool) {
-	selected, told := s.selected()
-	if !told {
+	selected, reported := s.selected()
+	if !reported {
 		return "", false
 	}
 	is, wanted := s.machine.placement, selected.Placement

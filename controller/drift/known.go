@@ -26,8 +26,8 @@ type pool struct {
 // class is a class with what it offers; kinds is nil while that is not known.
 type class struct {
 	Class
-	id    string
-	kinds map[string]*cluster.Kind
+	id            string
+	instanceTypes map[string]*cluster.InstanceType
 }
 
 // known is what one round knows of pools and classes, each read once.
@@ -66,33 +66,33 @@ func (k *known) class(ref karpv1.NodeClassReference) (*class, error) {
 	}
 	c := &class{Class: form, id: translate.ClassID(ref)}
 	catalogue, _ := k.finder.Classes.Kinds(ref)
-	c.kinds = kindsOf(catalogue)
+	c.instanceTypes = instanceTypesOf(catalogue)
 	k.classes[ref] = c
 	return c, nil
 }
 
-// kindsOf are the kinds of a catalogue by name; nil where it is not known, or empty.
-func kindsOf(catalogue *cluster.Catalogue) map[string]*cluster.Kind {
-	if catalogue == nil || len(catalogue.Kinds) == 0 {
+// instanceTypesOf are the kinds of a catalogue by name; nil where it is not known, or empty.
+func instanceTypesOf(catalogue *cluster.Catalogue) map[string]*cluster.InstanceType {
+	if catalogue == nil || len(catalogue.InstanceTypes) == 0 {
 		return nil
 	}
-	out := make(map[string]*cluster.Kind, len(catalogue.Kinds))
-	for i := range catalogue.Kinds {
-		out[catalogue.Kinds[i].Name] = &catalogue.Kinds[i]
+	out := make(map[string]*cluster.InstanceType, len(catalogue.InstanceTypes))
+	for i := range catalogue.InstanceTypes {
+		out[catalogue.InstanceTypes[i].Name] = &catalogue.InstanceTypes[i]
 	}
 	return out
 }
 
 // machine is what is compared of a machine at the cloud.
 type machine struct {
-	image, subnet string
-	stock         string   // reservation that it runs in
-	placement     string   // placement group that it is in
-	groups        []string // sorted
+	image, subnet    string
+	reservedCapacity string   // reservation that it runs in
+	placement        string   // placement group that it is in
+	groups           []string // sorted
 }
 
 func machineOf(m cloud.Machine) *machine {
-	return &machine{m.Image, m.Subnet, m.Stock, m.Placement, m.Groups}
+	return &machine{m.Image, m.Subnet, m.ReservedCapacity, m.Placement, m.Groups}
 }
 
 // listMachines asks the cloud for all machines at once, where what it said last

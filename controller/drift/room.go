@@ -37,7 +37,7 @@ func (f *Finder) findLacks(ctx context.Context) (lacks, error) {
 	out := lacks{}
 	for i := range sets.Items {
 		set := &sets.Items[i]
-		if set.Annotations[api.MarkMakeRoom] != "true" || set.Status.NumberUnavailable == 0 {
+		if set.Annotations[api.AnnotationMakeRoom] != "true" || set.Status.NumberUnavailable == 0 {
 			continue
 		}
 		var pods corev1.PodList
@@ -71,7 +71,7 @@ func nodeFor(pod *corev1.Pod) string {
 }
 
 // noRoom reports whether the scheduler has said for long enough that the node is
-// too full, in the words of its rule on resources: no other kind of machine would
+// too full, in the words of its rule on resources: no other instance type would
 // do anything about other obstacles.
 func noRoom(pod *corev1.Pod, now time.Time) bool {
 	if pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || pod.Status.NominatedNodeName != "" {
@@ -86,7 +86,7 @@ func noRoom(pod *corev1.Pod, now time.Time) bool {
 	return false
 }
 
-// lacksRoom is about machines older than the DaemonSet: one that was bought since
+// lacksRoom is about machines older than the DaemonSet: one that was launched since
 // has room for its pod, and where it has none another would not have either.
 func (s *subject) lacksRoom() (differs string, known bool) {
 	if s.lacks == nil {
@@ -94,7 +94,7 @@ func (s *subject) lacksRoom() (differs string, known bool) {
 	}
 	for _, l := range s.lacks[s.claim.Status.NodeName] {
 		if s.claim.CreationTimestamp.Time.Before(l.newAt) {
-			return fmt.Sprintf("no room for pod %s of DaemonSet %s, which asks for it by annotation %s", l.pod, l.of, api.MarkMakeRoom), true
+			return fmt.Sprintf("no room for pod %s of DaemonSet %s, which asks for it by annotation %s", l.pod, l.of, api.AnnotationMakeRoom), true
 		}
 	}
 	return "", true

@@ -59,7 +59,7 @@ func TestNodesWithoutRoomForADaemonSet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			y := newYard()
 			set := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ops", Name: "agent", UID: "agents", CreationTimestamp: metav1.NewTime(y.now.Add(-time.Hour)),
-				Annotations: map[string]string{api.MarkMakeRoom: "true"}}}
+				Annotations: map[string]string{api.AnnotationMakeRoom: "true"}}}
 			set.Status.NumberUnavailable = 1
 			pod := agentPod(y, "node-1", full)
 			tt.change(y, set, pod)

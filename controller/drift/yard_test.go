@@ -28,17 +28,17 @@ import (
 // yard is one claim that is just what its pool and class ask for, and all that
 // it is compared with.
 type yard struct {
-	claim    *karpv1.NodeClaim
-	pool     *karpv1.NodePool
-	class    Class
-	kinds    []cluster.Kind // none: not known
-	machines []cloud.Machine
-	listing  error
-	noPool   bool
-	older    bool         // its pool is a Provisioner
-	node     *corev1.Node // of the claim; nil: none is seen
-	sets     []appsv1.DaemonSet
-	pods     []corev1.Pod
+	claim         *karpv1.NodeClaim
+	pool          *karpv1.NodePool
+	class         Class
+	instanceTypes []cluster.InstanceType // none: not known
+	machines      []cloud.Machine
+	listing       error
+	noPool        bool
+	older         bool         // its pool is a Provisioner
+	node          *corev1.Node // of the claim; nil: none is seen
+	sets          []appsv1.DaemonSet
+	pods          []corev1.Pod
 
 	now    time.Time
 	hand   *storetest.Connection
@@ -80,15 +80,15 @@ func newYard() *yard {
 		Images:  []Image{imageFor("ami-arm", "arm64"), imageFor("ami-new", "amd64")},
 		Subnets: []string{"subnet-a", "subnet-b"}, Groups: []string{"sg-2", "sg-1"},
 	}}
-	y.kinds = []cluster.Kind{{Name: "m5.large", Offers: []cluster.Offer{{Zone: "a", Option: cluster.OnDemand}, {Zone: "b", Option: cluster.Spot}}}}
+	y.instanceTypes = []cluster.InstanceType{{Name: "m5.large", Offerings: []cluster.Offering{{Zone: "a", Option: cluster.OnDemand}, {Zone: "b", Option: cluster.Spot}}}}
 	y.machines = []cloud.Machine{{ID: "i-1", Image: "ami-new", Subnet: "subnet-a", Groups: []string{"sg-1", "sg-2"}, State: cloud.Running}}
 	return y
 }
 
-// reserved has the machine be bought from a reservation that its class selects.
+// reserved has the machine be launched from a reservation that its class selects.
 func (y *yard) reserved(id string) {
 	y.claim.Labels[api.LabelCapacityType] = api.CapacityTypeReserved
-	y.machines[0].Stock, y.class.Selected.Reservations = id, []string{id}
+	y.machines[0].ReservedCapacity, y.class.Selected.Reservations = id, []string{id}
 }
 
 func imageFor(id, arch string) Image {
@@ -109,10 +109,10 @@ func (y *yard) Pool(cluster.PoolID) (translate.PoolObject, bool) {
 }
 func (y *yard) Form(context.Context, karpv1.NodeClassReference) (Class, error) { return y.class, nil }
 func (y *yard) Kinds(karpv1.NodeClassReference) (*cluster.Catalogue, string) {
-	if len(y.kinds) == 0 {
+	if len(y.instanceTypes) == 0 {
 		return nil, "not known"
 	}
-	return &cluster.Catalogue{Kinds: y.kinds}, ""
+	return &cluster.Catalogue{InstanceTypes: y.instanceTypes}, ""
 }
 func (y *yard) List(context.Context, cloud.Filter) ([]cloud.Machine, error) {
 	y.lists++
@@ -177,8 +177,8 @@ func (b beside) List(ctx context.Context, list client.ObjectList, options ...cli
 // look takes one look and returns the claim after it.
 func (y *yard) look(t *testing.T) *karpv1.NodeClaim {
 	t.Helper()
-	if again, err := y.finder.Round(t.Context()); again != lookEvery || !errors.Is(err, y.listing) {
-		t.Fatalf("looks again in %v, %v; want %v, %v", again, err, lookEvery, y.listing)
+	if again, err := y.finder.Round(t.Context()); again != checkEvery || !errors.Is(err, y.listing) {
+		t.Fatalf("looks again in %v, %v; want %v, %v", again, err, checkEvery, y.listing)
 	}
 	c := &karpv1.NodeClaim{}
 	if err := y.hand.Get(t.Context(), client.ObjectKeyFromObject(y.claim), c); err != nil {

@@ -32,8 +32,8 @@ import (
 )
 
 const (
-	youngFor = 30 * time.Second // a purchase may still be on its way to its claim
-	// visibleAfter is when the cloud certainly lists a machine that it sold;
+	youngFor = 30 * time.Second // a launch may still be on its way to its claim
+	// visibleAfter is when the cloud certainly lists a machine that it offered;
 	// it takes seconds.
 	visibleAfter = time.Minute
 	EveryNew     = 10 * time.Second // right after the start, when a crash may have left something
@@ -108,7 +108,7 @@ type sight struct {
 }
 
 func (c *Collector) look(ctx context.Context, read func(context.Context) ([]karpv1.NodeClaim, error)) (sight, error) {
-	asked := c.Now() // reading may take long: what is bought meanwhile is not in the answer
+	asked := c.Now() // reading may take long: what is launched meanwhile is not in the answer
 	claims, err := read(ctx)
 	if err != nil {
 		return sight{}, fmt.Errorf("list claims to collect orphans: %w", err)
@@ -156,7 +156,7 @@ func (c *Collector) live(ctx context.Context) (all []karpv1.NodeClaim, err error
 func machinesWithoutClaim(asked time.Time, machines []cloud.Machine, claims []karpv1.NodeClaim, nodes map[string]*corev1.Node) (orphans []orphan) {
 	claimed, batches := map[string]bool{}, map[string]bool{}
 	for i := range claims {
-		claimed[claims[i].Status.ProviderID], claimed[claims[i].Annotations[api.MarkAdopt]] = true, true
+		claimed[claims[i].Status.ProviderID], claimed[claims[i].Annotations[api.AnnotationAdopt]] = true, true
 		if claims[i].Status.ProviderID == "" && claims[i].DeletionTimestamp == nil {
 			batches[batchOf(&claims[i])] = true
 		}
@@ -242,8 +242,8 @@ func (c *Collector) mustBeVisible(claim *karpv1.NodeClaim) bool {
 	return launched != nil && launched.Status == metav1.ConditionTrue && c.Now().Sub(launched.LastTransitionTime.Time) >= visibleAfter
 }
 
-// batchOf is the purchase that a claim takes part in.
+// batchOf is the launch that a claim takes part in.
 func batchOf(c *karpv1.NodeClaim) string {
-	batch, _, _ := strings.Cut(c.Annotations[api.MarkLaunchAttempt], "/")
+	batch, _, _ := strings.Cut(c.Annotations[api.AnnotationLaunchAttempt], "/")
 	return batch
 }

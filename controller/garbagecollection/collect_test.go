@@ -109,7 +109,7 @@ func (p *place) create(o client.Object) {
 	}
 }
 
-// machine stands at the cloud, bought so long ago.
+// machine stands at the cloud, launched so long ago.
 func (p *place) machine(id string, ago time.Duration, change ...func(*cloud.Machine)) {
 	m := cloud.Machine{ID: id, ProviderID: "aws:///a/" + id, State: cloud.Running, LaunchedAt: p.now.Add(-ago)}
 	for _, c := range change {
@@ -173,7 +173,7 @@ func launched(ago time.Duration) func(*karpv1.NodeClaim) {
 func registered(c *karpv1.NodeClaim) { condition.SetTrue(c, karpv1.ClaimRegistered, start) }
 
 func ofBatch(c *karpv1.NodeClaim) {
-	c.Annotations = map[string]string{api.MarkLaunchAttempt: "batch/1"}
+	c.Annotations = map[string]string{api.AnnotationLaunchAttempt: "batch/1"}
 }
 
 // ending is a claim that is being deleted and has not gone yet.
@@ -232,7 +232,7 @@ func (r oneRound) check(t *testing.T) {
 func TestAClaimKeepsAMachineThatIsNotTaggedYet(t *testing.T) {
 	adopted := func(tagged string) func(*karpv1.NodeClaim) {
 		return func(c *karpv1.NodeClaim) {
-			c.Annotations = map[string]string{api.MarkAdopt: "aws:///a/i-1", api.AnnotationInstanceTagged: tagged}
+			c.Annotations = map[string]string{api.AnnotationAdopt: "aws:///a/i-1", api.AnnotationInstanceTagged: tagged}
 		}
 	}
 	for tagged, want := range map[string]string{"": "c-1", "true": ""} {
@@ -241,7 +241,7 @@ func TestAClaimKeepsAMachineThatIsNotTaggedYet(t *testing.T) {
 }
 
 func TestOrphanMachines(t *testing.T) {
-	bought := func(m *cloud.Machine) { m.Batch = "batch" }
+	launched := func(m *cloud.Machine) { m.Batch = "batch" }
 	tests := map[string]oneRound{
 		"a machine that no claim has is given back": {func(p *place) {
 			p.machine("i-1", time.Hour)
@@ -267,7 +267,7 @@ func TestOrphanMachines(t *testing.T) {
 		}, "c-1"},
 		"one that a claim is to take over stays": {func(p *place) {
 			p.machine("i-1", time.Hour)
-			p.claim("c-1", "", func(c *karpv1.NodeClaim) { c.Annotations = map[string]string{api.MarkAdopt: "aws:///a/i-1"} })
+			p.claim("c-1", "", func(c *karpv1.NodeClaim) { c.Annotations = map[string]string{api.AnnotationAdopt: "aws:///a/i-1"} })
 		}, "c-1"},
 		"one whose claim is on its way out is left to it": {func(p *place) {
 			p.machine("i-1", time.Hour)
@@ -281,17 +281,17 @@ func TestOrphanMachines(t *testing.T) {
 			p.machine("i-1", youngFor)
 		}, "-i-1"},
 		"a machine whose purchase a claim still waits for stays": {func(p *place) {
-			p.machine("i-1", time.Hour, bought)
+			p.machine("i-1", time.Hour, launched)
 			p.claim("c-1", "", ofBatch)
 		}, "c-1"},
 		"one of a purchase that was given up does not": {func(p *place) {
-			p.machine("i-1", time.Hour, bought)
+			p.machine("i-1", time.Hour, launched)
 			p.claim("c-1", "", ofBatch, held)
 			p.ending("c-1")
 		}, "c-1 -i-1"},
 		"nor one of a purchase whose claims all have theirs": {func(p *place) {
-			p.machine("i-1", time.Hour, bought)
-			p.machine("i-2", time.Hour, bought)
+			p.machine("i-1", time.Hour, launched)
+			p.machine("i-2", time.Hour, launched)
 			p.claim("c-1", "i-2", ofBatch)
 		}, "c-1 -i-1"},
 		"a machine of no purchase is not taken for one awaited": {func(p *place) {
@@ -353,7 +353,7 @@ func TestOrphanClaims(t *testing.T) {
 }
 
 // A cloud's list may be behind: a claim goes only when the next look does not find its
-// machine either, and that comes soon. One that was found in between begins anew.
+// machine either, and that comes soon. One that was found in between begins again.
 func TestAClaimStaysWhenOneLookDoesNotFindItsMachine(t *testing.T) {
 	p := newPlace(t)
 	p.c.began = p.now.Add(-newFor)
@@ -416,7 +416,7 @@ func TestAClaimWrittenMeanwhileIsNoOrphan(t *testing.T) {
 		t.Run(fmt.Sprint("look ", look+1), func(t *testing.T) {
 			p := newPlace(t)
 			p.machine("i-0", time.Hour)
-			p.atLook(look, func() {
+			p.atCheck(look, func() {
 				p.claim("c-1", "i-1", registered)
 				p.node("n-1", "i-1", corev1.ConditionFalse)
 			})
@@ -430,8 +430,8 @@ func TestAClaimWrittenMeanwhileIsNoOrphan(t *testing.T) {
 	}
 }
 
-// atLook does something while the cloud is asked, in the look of that number.
-func (p *place) atLook(look int, do func()) {
+// atCheck does something while the cloud is asked, in the look of that number.
+func (p *place) atCheck(look int, do func()) {
 	n := 0
 	p.yard.listed = func() {
 		if n == look {
@@ -598,14 +598,14 @@ func TestOrphansAreGivenBackTogether(t *testing.T) {
 	})
 }
 
-// TestAMachineBoughtWhileClaimsWereReadIsNoOrphan: an API server that is short
+// TestAMachineLaunchedWhileClaimsWereReadIsNoOrphan: an API server that is short
 // of breath answers late, with the claims as they were long before; so may the cache.
-func TestAMachineBoughtWhileClaimsWereReadIsNoOrphan(t *testing.T) {
+func TestAMachineLaunchedWhileClaimsWereReadIsNoOrphan(t *testing.T) {
 	for look := range 2 {
 		t.Run(fmt.Sprint("look ", look+1), func(t *testing.T) {
 			p := newPlace(t)
 			p.machine("i-0", time.Hour)
-			p.atLook(look, func() {
+			p.atCheck(look, func() {
 				p.claim("c-1", "", ofBatch)
 				p.machine("i-1", 0, func(m *cloud.Machine) { m.Batch = "batch" })
 				p.now = p.now.Add(youngFor)

@@ -42,7 +42,7 @@ func TestClaimsWhoseDefinitionIsDeletedAreHeld(t *testing.T) {
 			p.c.Going = func(context.Context) (bool, error) { return tt.going, tt.unread }
 			c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c-i-0"}}
 			if tt.ends {
-				c.Annotations = map[string]string{api.MarkEnds: start.Add(2 * time.Minute).Format(time.RFC3339)}
+				c.Annotations = map[string]string{api.AnnotationEnds: start.Add(2 * time.Minute).Format(time.RFC3339)}
 			}
 			held, err := p.c.HoldsClaim(t.Context(), c)
 			if held != tt.held || !errors.Is(err, tt.unread) {

@@ -86,7 +86,7 @@ func (c *Collector) HoldsDrain(ctx context.Context, node *corev1.Node) (bool, er
 		return true, err
 	}
 	holds, err := c.holds(ctx, lost, of)
-	c.noteHolds(holds)
+	c.recordHolds(holds)
 	if !holds {
 		return false, err
 	}
@@ -110,7 +110,7 @@ func (c *Collector) Holds() bool {
 	return c.held.holds
 }
 
-func (c *Collector) noteHolds(holds bool) {
+func (c *Collector) recordHolds(holds bool) {
 	c.held.mu.Lock()
 	changed := c.held.holds != holds
 	c.held.holds = holds
@@ -139,7 +139,7 @@ func (c *Collector) count(ctx context.Context) (lost, of int, err error) {
 	}
 	claimed := map[string]bool{}
 	for i := range claims.Items {
-		claimed[claims.Items[i].Status.ProviderID], claimed[claims.Items[i].Annotations[api.MarkAdopt]] = true, true
+		claimed[claims.Items[i].Status.ProviderID], claimed[claims.Items[i].Annotations[api.AnnotationAdopt]] = true, true
 	}
 	lost, of = 0, 0
 	for i := range nodes.Items {
@@ -165,10 +165,10 @@ func (c *Collector) Held() map[cluster.PoolID]string {
 	return maps.Clone(c.held.pools)
 }
 
-// noteHeld notes what the breaker holds, of so many instances, and says it, with the ways
+// recordHeld notes what the breaker holds, of so many instances, and says it, with the ways
 // out; none: nothing is held.
-func (c *Collector) noteHeld(standing []orphan, of int) {
-	c.noteHolds(len(standing) > 0)
+func (c *Collector) recordHeld(standing []orphan, of int) {
+	c.recordHolds(len(standing) > 0)
 	c.Metrics.OrphansHeld.Set(float64(len(standing)))
 	pools, text := map[cluster.PoolID]string{}, heldText(c.Namespace, len(standing), of)
 	ids := make([]string, 0, orphansMax)

@@ -68,7 +68,7 @@ func (c *Collector) endAll(ctx context.Context, orphans []orphan, of int) error 
 	} else {
 		standing = nil
 	}
-	c.noteHeld(standing, of)
+	c.recordHeld(standing, of)
 	errs := make([]error, len(orphans))
 	var calls errgroup.Group
 	calls.SetLimit(callsMax)

@@ -201,7 +201,7 @@ func TestAnOrphanWithoutTheUIDOfTheClusterIsWarnedOf(t *testing.T) {
 
 // Instances that a launch left behind which nobody waits for any more have no nodes, and
 // go however many they are.
-func TestInstancesOfALaunchThatNobodyWaitsForGo(t *testing.T) {
+func TestInstancesOfAnAbandonedLaunchAreTerminated(t *testing.T) {
 	p := newPlace(t)
 	for i := range 20 {
 		p.machine(fmt.Sprintf("i-%d", i), bootsFor-time.Second, func(m *cloud.Machine) { m.Batch = "batch" })

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	lookEvery   = 30 * time.Second
+	checkEvery  = 30 * time.Second
 	repeatEvery = 24 * time.Hour
 )
 
@@ -30,8 +30,8 @@ const Reason = "NotInEffect"
 
 type publisher interface{ Publish(observe.Event) }
 
-// Teller looks for such objects.
-type Teller struct {
+// Recorder looks for such objects.
+type Recorder struct {
 	Live   client.Reader // reads past every cache
 	Events publisher
 }
@@ -51,15 +51,15 @@ type kind struct {
 }
 
 // Round looks once, and returns when to look again.
-func (t *Teller) Round(ctx context.Context) (time.Duration, error) {
+func (t *Recorder) Round(ctx context.Context) (time.Duration, error) {
 	var errs []error
 	for _, k := range kinds() {
-		errs = append(errs, t.tell(ctx, k))
+		errs = append(errs, t.report(ctx, k))
 	}
-	return lookEvery, errors.Join(errs...)
+	return checkEvery, errors.Join(errs...)
 }
 
-func (t *Teller) tell(ctx context.Context, k kind) error {
+func (t *Recorder) report(ctx context.Context, k kind) error {
 	err := t.Live.List(ctx, k.list)
 	if meta.IsNoMatchError(err) || runtime.IsNotRegisteredError(err) {
 		return nil // not installed

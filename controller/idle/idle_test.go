@@ -58,7 +58,7 @@ func TestWhatDoesNothingYetSaysSo(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var events heard
-			if _, err := (&idle.Teller{Live: tt.live, Events: &events}).Round(t.Context()); err != nil {
+			if _, err := (&idle.Recorder{Live: tt.live, Events: &events}).Round(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			same := slices.EqualFunc(events, tt.want, strings.HasPrefix)

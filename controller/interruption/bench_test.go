@@ -27,8 +27,8 @@ func BenchmarkAThousandInterruptions(b *testing.B) {
 	account := sqs.NewFromConfig(client.At(web.URL, "us-east-1", client.Key{ID: "key", Secret: "secret"}))
 	for b.Loop() {
 		b.StopTimer()
-		d := newDesk(b)
-		d.Notices, d.Now = awsnotice.New(account, "prod", "prod", time.Now, pause.For), time.Now
+		d := newEvaluator(b)
+		d.InterruptionMessages, d.Now = awsnotice.New(account, "prod", "prod", time.Now, pause.For), time.Now
 		for i := range n {
 			d.claim(fmt.Sprintf("c-%04d", i), fmt.Sprintf("i-%017x", i))
 		}

@@ -27,8 +27,8 @@ type Checker struct {
 	*Actor
 	Checks cloud.Checks
 
-	first map[ailment]time.Time // when each was seen first; forgotten when the machine has recovered
-	told  map[ailment]bool      // counted already
+	first    map[ailment]time.Time // when each was seen first; forgotten when the machine has recovered
+	reported map[ailment]bool      // counted already
 }
 
 // ailment is what is wrong with a machine, whenever it began.
@@ -41,7 +41,7 @@ type ailment struct {
 func (c *Checker) Round(ctx context.Context) (time.Duration, error) {
 	troubles, err := c.Checks.Troubles(ctx)
 	if refused, ok := errors.AsType[*cloud.RefusedError](err); ok {
-		c.tellPools(ctx, refused.Reason, "status checks of its machines are not known: "+err.Error())
+		c.reportPools(ctx, refused.Reason, "status checks of its machines are not known: "+err.Error())
 		return deniedEvery, err
 	}
 	if err != nil {
@@ -65,13 +65,13 @@ func (c *Checker) Round(ctx context.Context) (time.Duration, error) {
 
 // see remembers since when troubles are seen, and forgets those that are over.
 func (c *Checker) see(troubles []cloud.Trouble) {
-	first, told := map[ailment]time.Time{}, map[ailment]bool{}
+	first, reported := map[ailment]time.Time{}, map[ailment]bool{}
 	for _, t := range troubles {
 		a := ailment{t.MachineID, t.Kind}
 		first[a] = earliest(earliest(first[a], c.first[a]), earliest(t.Since, c.Now()))
-		told[a] = c.told[a]
+		reported[a] = c.reported[a]
 	}
-	c.first, c.told = first, told
+	c.first, c.reported = first, reported
 }
 
 // heal lets a claim go whose machine fails, or will be changed. One that fails is not
@@ -83,11 +83,11 @@ func (c *Checker) heal(ctx context.Context, t cloud.Trouble, claim *karpv1.NodeC
 	if fails && (c.Now().Sub(c.first[a]) < impairedFor || c.Doubt.Why() != "") {
 		return nil
 	}
-	if !c.told[a] && t.Kind != cloud.CapacityEnds { // that is no illness
-		c.told[a] = true
+	if !c.reported[a] && t.Kind != cloud.CapacityEnds { // that is no illness
+		c.reported[a] = true
 		c.Metrics.StatusUnhealthy.WithLabelValues(string(t.Kind)).Inc()
 	}
-	n := cloud.Notice{Kind: cloud.Maintenance, MachineID: t.MachineID, At: c.Now(), EndsAt: t.StartsAt, Problem: t.What}
+	n := cloud.InterruptionMessage{Kind: cloud.Maintenance, MachineID: t.MachineID, At: c.Now(), EndsAt: t.StartsAt, Problem: t.What}
 	switch {
 	case fails:
 		n.Kind = cloud.Impaired

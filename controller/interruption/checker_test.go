@@ -43,7 +43,7 @@ func TestWhatFollowsFromStatusChecks(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			d, now := newDesk(t), at
+			d, now := newEvaluator(t), at
 			d.claim("one", "i-1")
 			d.Now = func() time.Time { return now }
 			if tt.trouble.MachineID == "" {
@@ -57,9 +57,9 @@ func TestWhatFollowsFromStatusChecks(t *testing.T) {
 				}
 			}
 			c := d.one()
-			if left := c.DeletionTimestamp != nil; left != tt.leaves || c.Annotations[api.AnnotationTerminationTimestamp] != tt.drainBy || c.Annotations[api.MarkEnds] != tt.endsAt {
+			if left := c.DeletionTimestamp != nil; left != tt.leaves || c.Annotations[api.AnnotationTerminationTimestamp] != tt.drainBy || c.Annotations[api.AnnotationEnds] != tt.endsAt {
 				t.Errorf("it leaves: %v, drained by %q, ends at %q; want %v, %q, %q", left,
-					c.Annotations[api.AnnotationTerminationTimestamp], c.Annotations[api.MarkEnds], tt.leaves, tt.drainBy, tt.endsAt)
+					c.Annotations[api.AnnotationTerminationTimestamp], c.Annotations[api.AnnotationEnds], tt.leaves, tt.drainBy, tt.endsAt)
 			}
 			reason := "InstanceUnhealthy"
 			if tt.trouble.Kind == cloud.CapacityEnds {
@@ -74,7 +74,7 @@ func TestWhatFollowsFromStatusChecks(t *testing.T) {
 
 // By a clock that is in doubt nothing has failed for long enough.
 func TestNoMachineFailsForTooLongByAClockInDoubt(t *testing.T) {
-	d := newDesk(t)
+	d := newEvaluator(t)
 	d.claim("one", "i-1")
 	d.Doubt = func() string { return "the clock is two hours ahead" }
 	checker := &Checker{Actor: d.Actor, Checks: &clinic{troubles: []cloud.Trouble{{MachineID: "i-1", Kind: cloud.SystemFails, Since: start.Add(-time.Hour)}}}}
@@ -85,7 +85,7 @@ func TestNoMachineFailsForTooLongByAClockInDoubt(t *testing.T) {
 
 // A machine that fails goes without regard to its pods, and is counted so.
 func TestAMachineThatFailsIsCountedAsForceful(t *testing.T) {
-	d := newDesk(t)
+	d := newEvaluator(t)
 	d.claim("one", "i-1")
 	checker := &Checker{Actor: d.Actor, Checks: &clinic{troubles: []cloud.Trouble{{MachineID: "i-1", Kind: cloud.SystemFails, Since: start.Add(-time.Hour)}}}}
 	if _, err := checker.Round(t.Context()); err != nil {
@@ -99,7 +99,7 @@ func TestAMachineThatFailsIsCountedAsForceful(t *testing.T) {
 
 // An end of the drain that somebody has set already stays.
 func TestADrainThatMustEndIsNotHastened(t *testing.T) {
-	d := newDesk(t)
+	d := newEvaluator(t)
 	d.claim("one", "i-1")
 	c := d.one()
 	c.Annotations = map[string]string{api.AnnotationTerminationTimestamp: "2026-01-01T05:00:00Z"}
@@ -122,7 +122,7 @@ func (noDeletes) Delete(context.Context, client.Object, ...client.DeleteOption) 
 // A claim that could not be let go keeps the time of its drain: its machine may be well
 // again before the next look.
 func TestAClaimThatStaysIsNotHastened(t *testing.T) {
-	d := newDesk(t)
+	d := newEvaluator(t)
 	d.claim("one", "i-1")
 	d.Actor.Store = noDeletes{d.Actor.Store}
 	checker := &Checker{Actor: d.Actor, Checks: &clinic{troubles: []cloud.Trouble{{MachineID: "i-1", Kind: cloud.SystemFails, Since: start.Add(-time.Hour)}}}}
@@ -136,7 +136,7 @@ func TestAClaimThatStaysIsNotHastened(t *testing.T) {
 
 // Each is counted once until it is over, and again if it comes back.
 func TestMachinesThatFailAreCountedOnce(t *testing.T) {
-	d := newDesk(t)
+	d := newEvaluator(t)
 	d.claim("one", "i-1")
 	fails := []cloud.Trouble{{MachineID: "i-1", Kind: cloud.SystemFails, Since: start.Add(-time.Hour)}}
 	c := &clinic{}
@@ -154,7 +154,7 @@ func TestMachinesThatFailAreCountedOnce(t *testing.T) {
 
 // Who may not ask says so on every pool, asks again rarely, and goes on when it may.
 func TestStatusChecksThatAreDeniedAreAskedForAgain(t *testing.T) {
-	d := newDesk(t)
+	d := newEvaluator(t)
 	d.heeds("")
 	c := &clinic{err: &cloud.RefusedError{Reason: cloud.ChecksDenied, Cause: "it may not"}}
 	checker := &Checker{Actor: d.Actor, Checks: c}

@@ -36,11 +36,11 @@ type Actor struct {
 type consequence struct {
 	reason  string // of the event
 	message string
-	short   bool // the cloud has too few such machines: none is bought for a while
+	short   bool // the cloud has too few such machines: none is launched for a while
 }
 
 // consequences are those of the kinds that tell of an end.
-var consequences = map[cloud.NoticeKind]consequence{
+var consequences = map[cloud.InterruptionMessageKind]consequence{
 	cloud.Interrupted:            {"SpotInterrupted", "Spot interruption warning was received", true},
 	cloud.Maintenance:            {"InstanceUnhealthy", "A scheduled change of the instance was announced", false},
 	cloud.Impaired:               {"InstanceUnhealthy", "Status checks of the instance fail", false},
@@ -56,9 +56,9 @@ type fate struct {
 	claim  *karpv1.NodeClaim // as it is known, and as it was written meanwhile
 }
 
-// follow does what follows from a notice about a claim's machine. The offer is
-// remembered to be short first, so that no plan buys it in the machine's place.
-func (r *Actor) follow(ctx context.Context, n cloud.Notice, claims owners, f *fate) error {
+// follow does what follows from a notice about a claim's machine. The offering is
+// remembered to be short first, so that no plan launches it in the machine's place.
+func (r *Actor) follow(ctx context.Context, n cloud.InterruptionMessage, claims owners, f *fate) error {
 	c, leaves := f.claim, f.leaves
 	leaves = leaves || c.DeletionTimestamp != nil
 	switch {
@@ -74,23 +74,23 @@ func (r *Actor) follow(ctx context.Context, n cloud.Notice, claims owners, f *fa
 
 // hearOfLeaving does what follows for a claim that leaves already. Where the cloud has too
 // few such machines, that counts all the same, and is told where it is news.
-func (r *Actor) hearOfLeaving(ctx context.Context, n cloud.Notice, c *karpv1.NodeClaim, f *fate) error {
+func (r *Actor) hearOfLeaving(ctx context.Context, n cloud.InterruptionMessage, c *karpv1.NodeClaim, f *fate) error {
 	what := consequences[n.Kind]
 	news := what.short && !f.leaves && translate.EndsAt(c).IsZero()
 	if what.short {
 		r.short(c)
 	}
-	if err := r.noteEnd(ctx, n, c, f); err != nil {
+	if err := r.recordEnd(ctx, n, c, f); err != nil {
 		return err
 	}
 	if news {
-		r.tell(c, what.reason, messageOf(n))
+		r.report(c, what.reason, messageOf(n))
 	}
 	return nil
 }
 
 // messageOf is what a notice of an end says, in a user's words.
-func messageOf(n cloud.Notice) string {
+func messageOf(n cloud.InterruptionMessage) string {
 	message := consequences[n.Kind].message
 	if n.Problem != "" {
 		message += " (" + n.Problem + ")"
@@ -102,20 +102,20 @@ func messageOf(n cloud.Notice) string {
 }
 
 // letGo lets a claim go whose machine ends.
-func (r *Actor) letGo(ctx context.Context, n cloud.Notice, c *karpv1.NodeClaim, f *fate) error {
+func (r *Actor) letGo(ctx context.Context, n cloud.InterruptionMessage, c *karpv1.NodeClaim, f *fate) error {
 	what, message := consequences[n.Kind], messageOf(n)
 	if what.short {
 		r.short(c)
 	}
-	if err := r.noteEnd(ctx, n, c, f); err != nil {
+	if err := r.recordEnd(ctx, n, c, f); err != nil {
 		return err
 	}
 	if err := r.Store.Delete(ctx, c, client.Preconditions{UID: &c.UID}); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete claim %s after the notice %s: %w", c.Name, n.Kind, err)
 	}
 	f.leaves = true
-	r.tell(c, what.reason, message)
-	r.tell(c, "TerminatingOnInterruption", "The node is drained and its machine given back: "+message)
+	r.report(c, what.reason, message)
+	r.report(c, "TerminatingOnInterruption", "The node is drained and its machine given back: "+message)
 	r.Log.Info("AWS interrupts an instance: deleting its nodeclaim", "claim", c.Name, "instance", n.MachineID, "notice", string(n.Kind))
 	mode := translate.TerminationMode(c)
 	if n.Kind == cloud.Impaired {
@@ -127,18 +127,18 @@ func (r *Actor) letGo(ctx context.Context, n cloud.Notice, c *karpv1.NodeClaim, 
 	return nil
 }
 
-// short has no more such machines be bought for a while.
+// short has no more such machines be launched for a while.
 func (r *Actor) short(c *karpv1.NodeClaim) {
-	r.Shortages.Short(cloud.OfferChoice{
-		Kind: c.Labels[api.LabelInstanceType], Zone: c.Labels[api.LabelZone], Option: cluster.Option(c.Labels[api.LabelCapacityType]), Stock: c.Labels[api.LabelReservationID],
+	r.Shortages.Short(cloud.OfferingChoice{
+		Kind: c.Labels[api.LabelInstanceType], Zone: c.Labels[api.LabelZone], Option: cluster.Option(c.Labels[api.LabelCapacityType]), ReservedCapacity: c.Labels[api.LabelReservationID],
 	})
 }
 
-// noteEnd marks the claim with the moment at which its machine ends: so long its pods
+// recordEnd marks the claim with the moment at which its machine ends: so long its pods
 // may be held at most. Of several moments the earliest counts. A claim that leaves for
 // another reason is marked where the end is minutes away, for the sake of pods that may
 // not be evicted; else it is not, so that its drain does not come to a halt.
-func (r *Actor) noteEnd(ctx context.Context, n cloud.Notice, c *karpv1.NodeClaim, f *fate) error {
+func (r *Actor) recordEnd(ctx context.Context, n cloud.InterruptionMessage, c *karpv1.NodeClaim, f *fate) error {
 	at, known := n.EndsAt, earliest(translate.EndsAt(c), f.endsAt)
 	if n.Kind == cloud.HasStopped || n.Kind == cloud.Terminated {
 		at = n.At // it has ended
@@ -152,7 +152,7 @@ func (r *Actor) noteEnd(ctx context.Context, n cloud.Notice, c *karpv1.NodeClaim
 	if c.Annotations == nil {
 		c.Annotations = map[string]string{}
 	}
-	c.Annotations[api.MarkEnds] = at.UTC().Format(time.RFC3339)
+	c.Annotations[api.AnnotationEnds] = at.UTC().Format(time.RFC3339)
 	if err := r.Store.Patch(ctx, c, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("note on claim %s when its machine ends, after the notice %s: %w", c.Name, n.Kind, err)
 	}
@@ -169,7 +169,7 @@ func earliest(a, b time.Time) time.Time {
 }
 
 // tell publishes an event on the claim and, where there is one, on its node.
-func (r *Actor) tell(c *karpv1.NodeClaim, reason, message string) {
+func (r *Actor) report(c *karpv1.NodeClaim, reason, message string) {
 	r.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: reason, Message: message})
 	if c.Status.NodeName == "" {
 		return
@@ -180,9 +180,9 @@ func (r *Actor) tell(c *karpv1.NodeClaim, reason, message string) {
 	r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true, Reason: reason, Message: message})
 }
 
-// tellPools tells operators, on every pool, what keeps this program from hearing of
+// reportPools tells operators, on every pool, what keeps this program from hearing of
 // machines.
-func (r *Actor) tellPools(ctx context.Context, reason, message string) {
+func (r *Actor) reportPools(ctx context.Context, reason, message string) {
 	pools, err := r.Serves.List(ctx, r.Store)
 	if err != nil {
 		return // the log has it

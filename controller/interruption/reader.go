@@ -26,9 +26,9 @@ import (
 )
 
 const (
-	// patience is how often a notice is left that is not understood, or whose
+	// timeout is how often a notice is left that is not understood, or whose
 	// machine may still be on its way to its claim.
-	patience   = 3
+	timeout    = 3
 	writesMax  = 100 // at once
 	retryFirst = time.Second
 	retryMax   = time.Minute
@@ -42,7 +42,7 @@ type publisher interface{ Publish(observe.Event) }
 // Reader is the loop.
 type Reader struct {
 	*Actor
-	Notices cloud.Notices
+	InterruptionMessages cloud.InterruptionMessages
 
 	retry time.Duration
 	heard map[string]time.Time    // notices of a shared queue that were counted, by ID, and when
@@ -52,17 +52,17 @@ type Reader struct {
 
 // Round waits for notices and acts on them once.
 func (r *Reader) Round(ctx context.Context) (time.Duration, error) {
-	notices, err := r.Notices.Next(ctx)
+	interruptionMessages, err := r.InterruptionMessages.Next(ctx)
 	if ctx.Err() != nil {
 		return 0, nil //nolint:nilerr // the program ends; what was handed out comes again
 	}
 	if err != nil {
-		r.tellUnread(ctx, err)
+		r.reportUnread(ctx, err)
 		return r.later(), err
 	}
 	r.Metrics.QueueReadable.WithLabelValues().Set(1)
 	r.retry = 0
-	done, err := r.act(ctx, notices)
+	done, err := r.act(ctx, interruptionMessages)
 	if len(done) > 0 {
 		err = errors.Join(err, r.finish(ctx, done))
 	}
@@ -78,19 +78,19 @@ func (r *Reader) later() time.Duration {
 	return r.retry
 }
 
-func (r *Reader) finish(ctx context.Context, done []cloud.Notice) error {
-	if err := r.Notices.Done(ctx, done...); err != nil {
+func (r *Reader) finish(ctx context.Context, done []cloud.InterruptionMessage) error {
+	if err := r.InterruptionMessages.Done(ctx, done...); err != nil {
 		if refused, ok := errors.AsType[*cloud.RefusedError](err); ok {
-			r.tellPools(ctx, refused.Reason, "messages of the interruption queue that were acted on stay in it: "+err.Error())
+			r.reportPools(ctx, refused.Reason, "messages of the interruption queue that were acted on stay in it: "+err.Error())
 		}
 		return fmt.Errorf("acknowledge notices: %w", err)
 	}
-	r.Metrics.NoticesDone.Add(float64(len(done)))
+	r.Metrics.MessagesDone.Add(float64(len(done)))
 	return nil
 }
 
 // act does what follows from notices, and returns those that are done with.
-func (r *Reader) act(ctx context.Context, notices []cloud.Notice) ([]cloud.Notice, error) {
+func (r *Reader) act(ctx context.Context, interruptionMessages []cloud.InterruptionMessage) ([]cloud.InterruptionMessage, error) {
 	var list karpv1.NodeClaimList
 	if err := r.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // only read
 		return nil, fmt.Errorf("list claims to act on notices: %w", err)
@@ -102,8 +102,8 @@ func (r *Reader) act(ctx context.Context, notices []cloud.Notice) ([]cloud.Notic
 		return nil, err
 	}
 	work := map[types.UID][]int{} // by claim, so that no two act on one at once
-	var done []cloud.Notice
-	for i, n := range notices {
+	var done []cloud.InterruptionMessage
+	for i, n := range interruptionMessages {
 		r.count(n)
 		claim := claims.by[n.MachineID]
 		switch {
@@ -117,33 +117,33 @@ func (r *Reader) act(ctx context.Context, notices []cloud.Notice) ([]cloud.Notic
 			}
 		case claim != nil:
 			work[claim.UID] = append(work[claim.UID], i)
-		case r.mayDelete(n) && (claims.coming == 0 || n.Count >= patience):
+		case r.mayDelete(n) && (claims.coming == 0 || n.Count >= timeout):
 			done = append(done, n) // it is about no machine of a claim
 		}
 	}
-	return r.each(ctx, notices, claims, work, done)
+	return r.each(ctx, interruptionMessages, claims, work, done)
 }
 
 // each acts on the notices of every claim, in the order they came.
-func (r *Reader) each(ctx context.Context, notices []cloud.Notice, claims owners, work map[types.UID][]int, done []cloud.Notice) ([]cloud.Notice, error) {
-	acted, errs := make([]bool, len(notices)), make([]error, len(notices))
+func (r *Reader) each(ctx context.Context, interruptionMessages []cloud.InterruptionMessage, claims owners, work map[types.UID][]int, done []cloud.InterruptionMessage) ([]cloud.InterruptionMessage, error) {
+	acted, errs := make([]bool, len(interruptionMessages)), make([]error, len(interruptionMessages))
 	ends := make(map[types.UID]*fate, len(work))
 	var writes errgroup.Group
 	writes.SetLimit(writesMax)
 	for uid, which := range work {
-		f := &fate{claim: claims.of(notices[which[0]].MachineID)}
+		f := &fate{claim: claims.of(interruptionMessages[which[0]].MachineID)}
 		f.endsAt, f.leaves = r.gone[uid]
 		ends[uid] = f
 		writes.Go(func() error {
 			for _, i := range which {
-				errs[i] = r.follow(ctx, notices[i], claims, f)
+				errs[i] = r.follow(ctx, interruptionMessages[i], claims, f)
 				acted[i] = errs[i] == nil
 			}
 			return nil
 		})
 	}
 	writes.Wait() //nolint:errcheck // all of them are joined below
-	for i, n := range notices {
+	for i, n := range interruptionMessages {
 		if acted[i] {
 			done = append(done, n)
 		}
@@ -212,11 +212,13 @@ func (r *Reader) own(claims owners) {
 
 // mayDelete reports whether a notice is for nobody else: the queue is not shared, or the
 // machine was ours.
-func (r *Reader) mayDelete(n cloud.Notice) bool { return !n.Shared || !r.ours[n.MachineID].IsZero() }
+func (r *Reader) mayDelete(n cloud.InterruptionMessage) bool {
+	return !n.Shared || !r.ours[n.MachineID].IsZero()
+}
 
 // count measures a notice that was handed out for the first time. Of a queue that others
 // read too these may have had it before, and what is about their machines is theirs to count.
-func (r *Reader) count(n cloud.Notice) {
+func (r *Reader) count(n cloud.InterruptionMessage) {
 	again := n.Count > 1
 	if n.Shared && n.MachineID != "" {
 		again = r.ours[n.MachineID].IsZero() || r.hasHeard(n.ID)
@@ -224,8 +226,8 @@ func (r *Reader) count(n cloud.Notice) {
 	if again {
 		return
 	}
-	r.Metrics.NoticesReceived.WithLabelValues(string(n.Kind)).Inc()
-	r.Metrics.NoticeSeconds.Observe(max(r.Now().Sub(n.At), 0).Seconds())
+	r.Metrics.MessagesReceived.WithLabelValues(string(n.Kind)).Inc()
+	r.Metrics.MessageSeconds.Observe(max(r.Now().Sub(n.At), 0).Seconds())
 }
 
 // hasHeard reports whether a notice was handed out here before, and remembers it as long as
@@ -242,26 +244,26 @@ func (r *Reader) hasHeard(id string) bool {
 // giveUp reports whether a message that is not understood is to be deleted. In a queue
 // of its own a cluster retries it a few times; in a shared queue it may be another
 // cluster's, and is left to its visibility timeout.
-func (r *Reader) giveUp(n cloud.Notice) bool {
+func (r *Reader) giveUp(n cloud.InterruptionMessage) bool {
 	if n.Shared {
 		if !r.hasHeard(n.ID) {
 			r.Log.Warn("a message of the shared interruption queue is not understood, and left there", "message", n.ID, "received", n.Count, "problem", n.Problem)
 		}
 		return false
 	}
-	if n.Count < patience {
+	if n.Count < timeout {
 		return false
 	}
 	r.Log.Warn("a message of the interruption queue is not understood, and deleted", "message", n.ID, "received", n.Count, "problem", n.Problem)
 	return true
 }
 
-// tellUnread tells operators that no notice comes through.
-func (r *Reader) tellUnread(ctx context.Context, err error) {
+// reportUnread tells operators that no notice comes through.
+func (r *Reader) reportUnread(ctx context.Context, err error) {
 	r.Metrics.QueueReadable.WithLabelValues().Set(0)
 	reason := "InterruptionQueueUnreadable"
 	if refused, ok := errors.AsType[*cloud.RefusedError](err); ok {
 		reason = refused.Reason
 	}
-	r.tellPools(ctx, reason, "interruption messages for its nodes are not read in time: "+err.Error())
+	r.reportPools(ctx, reason, "interruption messages for its nodes are not read in time: "+err.Error())
 }

@@ -28,16 +28,16 @@ import (
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// desk is a cluster whose cloud has something to say, and who reads it.
-type desk struct {
+// evaluator is a cluster whose cloud has something to say, and who reads it.
+type evaluator struct {
 	*Reader
 	t       testing.TB
 	hand    *storetest.Connection
-	said    []cloud.Notice // what the next look brings
-	err     error          // or what is wrong
-	kept    error          // what is wrong with acknowledging
-	done    []string       // IDs that were acknowledged
-	short   []cloud.OfferChoice
+	said    []cloud.InterruptionMessage // what the next look brings
+	err     error                       // or what is wrong
+	kept    error                       // what is wrong with acknowledging
+	done    []string                    // IDs that were acknowledged
+	short   []cloud.OfferingChoice
 	deny    error     // of every write
 	stored  time.Time // what the API server's clock shows
 	metrics *prometheus.Registry
@@ -47,31 +47,31 @@ type desk struct {
 	words  []string // their messages
 }
 
-func (d *desk) Next(context.Context) ([]cloud.Notice, error) { return d.said, d.err }
+func (d *evaluator) Next(context.Context) ([]cloud.InterruptionMessage, error) { return d.said, d.err }
 
-func (d *desk) Done(_ context.Context, notices ...cloud.Notice) error {
+func (d *evaluator) Done(_ context.Context, interruptionMessages ...cloud.InterruptionMessage) error {
 	if d.kept != nil {
 		return d.kept
 	}
-	for _, n := range notices {
+	for _, n := range interruptionMessages {
 		d.done = append(d.done, n.ID)
 	}
 	return nil
 }
 
-func (d *desk) Short(offers ...cloud.OfferChoice) {
+func (d *evaluator) Short(offerings ...cloud.OfferingChoice) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.short = append(d.short, offers...)
+	d.short = append(d.short, offerings...)
 }
 
-func (d *desk) Publish(e observe.Event) {
+func (d *evaluator) Publish(e observe.Event) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.events, d.words = append(d.events, e.Key+" "+e.Reason), append(d.words, e.Message)
 }
 
-func newDesk(t testing.TB) *desk {
+func newEvaluator(t testing.TB) *evaluator {
 	t.Helper()
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme} {
@@ -79,7 +79,7 @@ func newDesk(t testing.TB) *desk {
 			t.Fatal(err)
 		}
 	}
-	d := &desk{t: t, metrics: prometheus.NewRegistry(), stored: start.Add(time.Second)}
+	d := &evaluator{t: t, metrics: prometheus.NewRegistry(), stored: start.Add(time.Second)}
 	now := func() time.Time { return start.Add(time.Second) }
 	server := storetest.New(s, func() time.Time { return d.stored })
 	d.hand = server.Connect(nil)
@@ -89,14 +89,14 @@ func newDesk(t testing.TB) *desk {
 		}
 		return nil, nil
 	})
-	d.Reader = &Reader{Notices: d, Actor: &Actor{Shortages: d, Store: store, Serves: translate.Generations{translate.NodePools()}, Events: d, Metrics: observe.NewMetrics(d.metrics, "", "", "", ""),
+	d.Reader = &Reader{InterruptionMessages: d, Actor: &Actor{Shortages: d, Store: store, Serves: translate.Generations{translate.NodePools()}, Events: d, Metrics: observe.NewMetrics(d.metrics, "", "", "", ""),
 		Log: slog.New(slog.DiscardHandler), Now: now}}
 	return d
 }
 
 // claim has a spot machine of that ID; without an ID it waits for one. It stays
 // for a while when it is deleted, as claims do.
-func (d *desk) claim(name, id string) {
+func (d *evaluator) claim(name, id string) {
 	d.t.Helper()
 	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{api.FinalizerTermination}, Labels: map[string]string{
 		api.LabelNodePool: "web", api.LabelInstanceType: "m5.large", api.LabelZone: "a", api.LabelCapacityType: "spot"}},
@@ -113,7 +113,7 @@ func (d *desk) claim(name, id string) {
 }
 
 // leaving lists the claims that are being deleted.
-func (d *desk) leaving() (out []string) {
+func (d *evaluator) leaving() (out []string) {
 	d.t.Helper()
 	var list karpv1.NodeClaimList
 	if err := d.hand.List(context.Background(), &list); err != nil {
@@ -128,23 +128,23 @@ func (d *desk) leaving() (out []string) {
 }
 
 // hear takes one look at these notices.
-func (d *desk) hear(notices ...cloud.Notice) (time.Duration, error) {
-	for i := range notices {
-		notices[i].ID, notices[i].At = fmt.Sprint("n", i), start
-		notices[i].Count = max(notices[i].Count, 1)
+func (d *evaluator) hear(interruptionMessages ...cloud.InterruptionMessage) (time.Duration, error) {
+	for i := range interruptionMessages {
+		interruptionMessages[i].ID, interruptionMessages[i].At = fmt.Sprint("n", i), start
+		interruptionMessages[i].Count = max(interruptionMessages[i].Count, 1)
 	}
-	d.said = notices
+	d.said = interruptionMessages
 	return d.Round(context.Background())
 }
 
-func about(kind cloud.NoticeKind, id string) cloud.Notice {
-	return cloud.Notice{Kind: kind, MachineID: id}
+func about(kind cloud.InterruptionMessageKind, id string) cloud.InterruptionMessage {
+	return cloud.InterruptionMessage{Kind: kind, MachineID: id}
 }
 
 // SC-491, SC-496: each kind has its event; a claim goes where its machine ends, and such
-// machines are not bought for a while where the cloud is short of them.
+// machines are not launched for a while where the cloud is short of them.
 func TestWhatFollowsFromEachKind(t *testing.T) {
-	tests := map[cloud.NoticeKind]struct {
+	tests := map[cloud.InterruptionMessageKind]struct {
 		leaves, short bool
 		event         string
 	}{
@@ -157,7 +157,7 @@ func TestWhatFollowsFromEachKind(t *testing.T) {
 	}
 	for kind, tt := range tests {
 		t.Run(string(kind), func(t *testing.T) {
-			d := newDesk(t)
+			d := newEvaluator(t)
 			d.claim("one", "i-1")
 			d.claim("two", "i-2")
 			if _, err := d.hear(about(kind, "i-1")); err != nil {
@@ -173,7 +173,7 @@ func TestWhatFollowsFromEachKind(t *testing.T) {
 			if left := d.leaving(); slices.Equal(left, []string{"one"}) != tt.leaves || len(left) > 1 {
 				t.Errorf("%q leave, want the first: %v", left, tt.leaves)
 			}
-			if got := slices.Equal(d.short, []cloud.OfferChoice{{Kind: "m5.large", Zone: "a", Option: "spot"}}); got != tt.short {
+			if got := slices.Equal(d.short, []cloud.OfferingChoice{{Kind: "m5.large", Zone: "a", Option: "spot"}}); got != tt.short {
 				t.Errorf("short: %v, want that: %v", d.short, tt.short)
 			}
 		})
@@ -181,19 +181,19 @@ func TestWhatFollowsFromEachKind(t *testing.T) {
 }
 
 // SC-495: nothing follows from a notice whose claim is gone, or was never ours.
-func TestNoticesOfNoMachineOfOurs(t *testing.T) {
+func TestInterruptionMessagesOfNoMachineOfOurs(t *testing.T) {
 	shared := about(cloud.Interrupted, "i-9")
 	shared.Shared = true
 	again := about(cloud.Interrupted, "i-9")
-	again.Count = patience
-	ofMany := func(n cloud.Notice) cloud.Notice {
-		n.Shared, n.Count = true, patience
+	again.Count = timeout
+	ofMany := func(n cloud.InterruptionMessage) cloud.InterruptionMessage {
+		n.Shared, n.Count = true, timeout
 		return n
 	}
 	tests := map[string]struct {
-		notice cloud.Notice
-		coming bool // a claim waits for its machine
-		done   bool
+		interruptionMessage cloud.InterruptionMessage
+		coming              bool // a claim waits for its machine
+		done                bool
 	}{
 		"is deleted": {about(cloud.Interrupted, "i-9"), false, true},
 		"is left to others where they read the queue too": {shared, false, false},
@@ -204,16 +204,16 @@ func TestNoticesOfNoMachineOfOurs(t *testing.T) {
 		"says nothing of no machine where others read too":      {ofMany(about(cloud.NoOp, "")), false, false},
 		"is not understood, and left where others read too":     {ofMany(about(cloud.NotUnderstood, "")), false, false},
 		"is not understood, and left at first":                  {about(cloud.NotUnderstood, ""), false, false},
-		"is not understood, and deleted when it came too often": {cloud.Notice{Kind: cloud.NotUnderstood, Count: patience}, false, true},
+		"is not understood, and deleted when it came too often": {cloud.InterruptionMessage{Kind: cloud.NotUnderstood, Count: timeout}, false, true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
+			d := newEvaluator(t)
 			d.claim("one", "i-1")
 			if tt.coming {
 				d.claim("two", "")
 			}
-			if _, err := d.hear(tt.notice); err != nil || (len(d.done) > 0) != tt.done || len(d.leaving()) > 0 {
+			if _, err := d.hear(tt.interruptionMessage); err != nil || (len(d.done) > 0) != tt.done || len(d.leaving()) > 0 {
 				t.Errorf("done %q, %v; want done: %v. %q leave", d.done, err, tt.done, d.leaving())
 			}
 		})
@@ -223,7 +223,7 @@ func TestNoticesOfNoMachineOfOurs(t *testing.T) {
 // A message that asks for nothing is deleted from a shared queue where it is about a
 // machine of ours: no other cluster deletes it.
 func TestAMessageThatAsksForNothingOfOurMachineIsDeleted(t *testing.T) {
-	d := newDesk(t)
+	d := newEvaluator(t)
 	d.claim("one", "i-1")
 	n := about(cloud.NoOp, "i-1")
 	n.Shared = true
@@ -235,7 +235,7 @@ func TestAMessageThatAsksForNothingOfOurMachineIsDeleted(t *testing.T) {
 // The last messages about a machine come when its claim has gone. Nobody else deletes
 // them, so the reader does, where others read the queue too.
 func TestTheLastMessagesAboutAMachineOfOursAreDeleted(t *testing.T) {
-	d := newDesk(t)
+	d := newEvaluator(t)
 	d.claim("one", "i-1")
 	ended := about(cloud.Terminated, "i-1")
 	ended.Shared = true
@@ -262,7 +262,7 @@ func TestTheLastMessagesAboutAMachineOfOursAreDeleted(t *testing.T) {
 
 // SC-492: a claim is let go once, however often and in whatever order that is said.
 func TestDuplicatesAndDisorderDoNoHarm(t *testing.T) {
-	d := newDesk(t)
+	d := newEvaluator(t)
 	d.claim("one", "i-1")
 	for range 2 {
 		if _, err := d.hear(about(cloud.Terminated, "i-1"), about(cloud.Interrupted, "i-1"), about(cloud.Interrupted, "i-1"), about(cloud.Rebalance, "i-1")); err != nil {
@@ -279,32 +279,32 @@ func TestDuplicatesAndDisorderDoNoHarm(t *testing.T) {
 // earliest moment counts, in whatever order they are heard. On a claim that somebody
 // else let go only an end minutes away is noted: else its drain goes on.
 func TestTheEarliestEndIsNoted(t *testing.T) {
-	in := func(kind cloud.NoticeKind, after time.Duration) cloud.Notice {
+	in := func(kind cloud.InterruptionMessageKind, after time.Duration) cloud.InterruptionMessage {
 		n := about(kind, "i-1")
 		n.EndsAt = start.Add(after)
 		return n
 	}
 	tests := map[string]struct {
-		rounds  [][]cloud.Notice
+		rounds  [][]cloud.InterruptionMessage
 		leaves  bool // by hand, before
 		lagging bool // the watches show nothing of what was written
 		want    string
 	}{
-		"a spot warning":                         {rounds: [][]cloud.Notice{{in(cloud.Interrupted, 2*time.Minute)}}, want: "2026-01-01T00:02:00Z"},
-		"a change weeks ahead, then a warning":   {rounds: [][]cloud.Notice{{in(cloud.Maintenance, 300*time.Hour)}, {in(cloud.Interrupted, 2*time.Minute)}}, want: "2026-01-01T00:02:00Z"},
-		"both at once, the other way round":      {rounds: [][]cloud.Notice{{in(cloud.Interrupted, 2*time.Minute), in(cloud.Maintenance, 300*time.Hour)}}, want: "2026-01-01T00:02:00Z"},
-		"a warning, and the machine has ended":   {rounds: [][]cloud.Notice{{in(cloud.Interrupted, 2*time.Minute)}, {about(cloud.Terminated, "i-1")}}, want: "2026-01-01T00:00:00Z"},
-		"a later one is not seen as the first":   {rounds: [][]cloud.Notice{{in(cloud.Interrupted, 2*time.Minute)}, {in(cloud.Maintenance, 300*time.Hour)}}, lagging: true, want: "2026-01-01T00:02:00Z"},
-		"nobody knows when":                      {rounds: [][]cloud.Notice{{about(cloud.Maintenance, "i-1")}}, want: ""},
-		"a claim that somebody let go":           {rounds: [][]cloud.Notice{{in(cloud.Interrupted, 2*time.Minute)}}, leaves: true, want: "2026-01-01T00:02:00Z"},
-		"the same, and the end is weeks ahead":   {rounds: [][]cloud.Notice{{in(cloud.Maintenance, 300*time.Hour)}}, leaves: true, want: ""},
-		"the same, and its machine ends by that": {rounds: [][]cloud.Notice{{about(cloud.Terminated, "i-1")}}, leaves: true, want: ""},
-		"a recommendation is no end":             {rounds: [][]cloud.Notice{{in(cloud.Interrupted, 2*time.Minute), in(cloud.Rebalance, 0)}}, want: "2026-01-01T00:02:00Z"},
-		"a machine that ends without a warning":  {rounds: [][]cloud.Notice{{about(cloud.HasStopped, "i-1")}}, want: "2026-01-01T00:00:00Z"},
+		"a spot warning":                         {rounds: [][]cloud.InterruptionMessage{{in(cloud.Interrupted, 2*time.Minute)}}, want: "2026-01-01T00:02:00Z"},
+		"a change weeks ahead, then a warning":   {rounds: [][]cloud.InterruptionMessage{{in(cloud.Maintenance, 300*time.Hour)}, {in(cloud.Interrupted, 2*time.Minute)}}, want: "2026-01-01T00:02:00Z"},
+		"both at once, the other way round":      {rounds: [][]cloud.InterruptionMessage{{in(cloud.Interrupted, 2*time.Minute), in(cloud.Maintenance, 300*time.Hour)}}, want: "2026-01-01T00:02:00Z"},
+		"a warning, and the machine has ended":   {rounds: [][]cloud.InterruptionMessage{{in(cloud.Interrupted, 2*time.Minute)}, {about(cloud.Terminated, "i-1")}}, want: "2026-01-01T00:00:00Z"},
+		"a later one is not seen as the first":   {rounds: [][]cloud.InterruptionMessage{{in(cloud.Interrupted, 2*time.Minute)}, {in(cloud.Maintenance, 300*time.Hour)}}, lagging: true, want: "2026-01-01T00:02:00Z"},
+		"nobody knows when":                      {rounds: [][]cloud.InterruptionMessage{{about(cloud.Maintenance, "i-1")}}, want: ""},
+		"a claim that somebody let go":           {rounds: [][]cloud.InterruptionMessage{{in(cloud.Interrupted, 2*time.Minute)}}, leaves: true, want: "2026-01-01T00:02:00Z"},
+		"the same, and the end is weeks ahead":   {rounds: [][]cloud.InterruptionMessage{{in(cloud.Maintenance, 300*time.Hour)}}, leaves: true, want: ""},
+		"the same, and its machine ends by that": {rounds: [][]cloud.InterruptionMessage{{about(cloud.Terminated, "i-1")}}, leaves: true, want: ""},
+		"a recommendation is no end":             {rounds: [][]cloud.InterruptionMessage{{in(cloud.Interrupted, 2*time.Minute), in(cloud.Rebalance, 0)}}, want: "2026-01-01T00:02:00Z"},
+		"a machine that ends without a warning":  {rounds: [][]cloud.InterruptionMessage{{about(cloud.HasStopped, "i-1")}}, want: "2026-01-01T00:00:00Z"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
+			d := newEvaluator(t)
 			d.claim("one", "i-1")
 			if tt.leaves {
 				if err := d.hand.Delete(context.Background(), d.one()); err != nil {
@@ -314,12 +314,12 @@ func TestTheEarliestEndIsNoted(t *testing.T) {
 			if tt.lagging {
 				d.Store = lagging{d.Store, *d.one()}
 			}
-			for _, notices := range tt.rounds {
-				if _, err := d.hear(notices...); err != nil {
+			for _, interruptionMessages := range tt.rounds {
+				if _, err := d.hear(interruptionMessages...); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if got := d.one().Annotations[api.MarkEnds]; got != tt.want || !slices.Equal(d.leaving(), []string{"one"}) {
+			if got := d.one().Annotations[api.AnnotationEnds]; got != tt.want || !slices.Equal(d.leaving(), []string{"one"}) {
 				t.Errorf("the claim ends at %q and %q leave; want %q, and the claim to leave", got, d.leaving(), tt.want)
 			}
 		})
@@ -327,7 +327,7 @@ func TestTheEarliestEndIsNoted(t *testing.T) {
 }
 
 // one is the claim of that name, as it is.
-func (d *desk) one() *karpv1.NodeClaim {
+func (d *evaluator) one() *karpv1.NodeClaim {
 	d.t.Helper()
 	c := &karpv1.NodeClaim{}
 	if err := d.hand.Get(context.Background(), client.ObjectKey{Name: "one"}, c); err != nil {
@@ -354,49 +354,49 @@ func (l lagging) List(ctx context.Context, list client.ObjectList, options ...cl
 // A claim that leaves already for another reason is not let go again. Where the cloud is
 // short of such machines, that counts, whenever it is heard, and is told once.
 func TestAWarningAboutAMachineThatLeavesCounts(t *testing.T) {
-	const told = "NodeClaim/one SpotInterrupted"
+	const reported = "NodeClaim/one SpotInterrupted"
 	tests := map[string]struct {
-		before  bool // somebody has let the claim go
-		notices []cloud.NoticeKind
-		short   bool
-		told    int
+		before               bool // somebody has let the claim go
+		interruptionMessages []cloud.InterruptionMessageKind
+		short                bool
+		reported             int
 	}{
-		"a warning of a claim that leaves":      {true, []cloud.NoticeKind{cloud.Interrupted}, true, 1},
-		"the same twice":                        {true, []cloud.NoticeKind{cloud.Interrupted, cloud.Interrupted}, true, 1},
-		"that its machine ends, as it must":     {true, []cloud.NoticeKind{cloud.Terminated}, false, 0},
-		"a warning that comes after the end":    {false, []cloud.NoticeKind{cloud.Terminated, cloud.Interrupted}, true, 0},
-		"a recommendation when it is too late":  {true, []cloud.NoticeKind{cloud.Rebalance}, false, 0},
-		"a change that was planned for it, too": {true, []cloud.NoticeKind{cloud.Maintenance}, false, 0},
+		"a warning of a claim that leaves":      {true, []cloud.InterruptionMessageKind{cloud.Interrupted}, true, 1},
+		"the same twice":                        {true, []cloud.InterruptionMessageKind{cloud.Interrupted, cloud.Interrupted}, true, 1},
+		"that its machine ends, as it must":     {true, []cloud.InterruptionMessageKind{cloud.Terminated}, false, 0},
+		"a warning that comes after the end":    {false, []cloud.InterruptionMessageKind{cloud.Terminated, cloud.Interrupted}, true, 0},
+		"a recommendation when it is too late":  {true, []cloud.InterruptionMessageKind{cloud.Rebalance}, false, 0},
+		"a change that was planned for it, too": {true, []cloud.InterruptionMessageKind{cloud.Maintenance}, false, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
+			d := newEvaluator(t)
 			d.claim("one", "i-1")
 			if tt.before {
 				if err := d.hand.Delete(t.Context(), d.one()); err != nil {
 					t.Fatal(err)
 				}
 			}
-			var notices []cloud.Notice
-			for _, kind := range tt.notices {
+			var interruptionMessages []cloud.InterruptionMessage
+			for _, kind := range tt.interruptionMessages {
 				n := about(kind, "i-1")
 				n.EndsAt = start.Add(2 * time.Minute)
-				notices = append(notices, n)
+				interruptionMessages = append(interruptionMessages, n)
 			}
-			if _, err := d.hear(notices...); err != nil || len(d.done) != len(notices) {
+			if _, err := d.hear(interruptionMessages...); err != nil || len(d.done) != len(interruptionMessages) {
 				t.Fatalf("Round: %v; done %q", err, d.done)
 			}
-			count := len(slices.DeleteFunc(slices.Clone(d.events), func(e string) bool { return e != told }))
-			if (len(d.short) > 0) != tt.short || count != tt.told || slices.Contains(d.events, "NodeClaim/one TerminatingOnInterruption") == tt.before {
-				t.Errorf("short: %v, events %q; want short: %v, and %d times %s", d.short, d.events, tt.short, tt.told, told)
+			count := len(slices.DeleteFunc(slices.Clone(d.events), func(e string) bool { return e != reported }))
+			if (len(d.short) > 0) != tt.short || count != tt.reported || slices.Contains(d.events, "NodeClaim/one TerminatingOnInterruption") == tt.before {
+				t.Errorf("short: %v, events %q; want short: %v, and %d times %s", d.short, d.events, tt.short, tt.reported, reported)
 			}
 		})
 	}
 }
 
 // What could not be written is not acknowledged: the notice comes again.
-func TestANoticeIsAcknowledgedAfterTheAct(t *testing.T) {
-	d := newDesk(t)
+func TestAMessageIsDeletedAfterTheAct(t *testing.T) {
+	d := newEvaluator(t)
 	d.claim("one", "i-1")
 	d.deny = errors.New("no")
 	if after, err := d.hear(about(cloud.Interrupted, "i-1"), about(cloud.NoOp, "")); err == nil || after != retryFirst || !slices.Equal(d.done, []string{"n1"}) {
@@ -409,8 +409,8 @@ func TestANoticeIsAcknowledgedAfterTheAct(t *testing.T) {
 }
 
 // SC-499: a queue that cannot be read is told of on every pool, and tried again.
-func TestAQueueThatCannotBeReadIsToldOf(t *testing.T) {
-	d := newDesk(t)
+func TestAQueueThatCannotBeReadIsReported(t *testing.T) {
+	d := newEvaluator(t)
 	if err := d.hand.Create(context.Background(), &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: storetest.PoolSpec()}); err != nil {
 		t.Fatal(err)
 	}
@@ -435,8 +435,8 @@ func TestAQueueThatCannotBeReadIsToldOf(t *testing.T) {
 
 // SC-499: messages that may not be deleted are told of on every pool, too, and what
 // follows from them is done.
-func TestMessagesThatMayNotBeDeletedAreToldOf(t *testing.T) {
-	d := newDesk(t)
+func TestMessagesThatMayNotBeDeletedAreReported(t *testing.T) {
+	d := newEvaluator(t)
 	d.heeds("")
 	d.claim("one", "i-1")
 	d.kept = &cloud.RefusedError{Reason: cloud.QueueDenied, Cause: "it may not"}
@@ -451,10 +451,10 @@ func TestMessagesThatMayNotBeDeletedAreToldOf(t *testing.T) {
 // Of a queue that others read too, what is about their machines is theirs to count, and
 // what is about ours is counted once here, whoever had it first.
 func TestMessagesOfASharedQueueAreCountedByWhoHasTheMachine(t *testing.T) {
-	d := newDesk(t)
+	d := newEvaluator(t)
 	d.claim("one", "i-1")
 	for count := 2; count <= 3; count++ { // another cluster has had them
-		var all []cloud.Notice
+		var all []cloud.InterruptionMessage
 		for _, id := range []string{"i-1", "i-9"} {
 			n := about(cloud.Interrupted, id)
 			n.Shared, n.Count = true, count
@@ -477,9 +477,9 @@ func TestMessagesOfASharedQueueAreCountedByWhoHasTheMachine(t *testing.T) {
 // Each message is counted by its kind when it is handed out first, also one that is not
 // understood.
 func TestMessagesAreCountedOnce(t *testing.T) {
-	d := newDesk(t)
+	d := newEvaluator(t)
 	d.claim("one", "i-1")
-	for count := 1; count <= patience; count++ {
+	for count := 1; count <= timeout; count++ {
 		unknown, warning := about(cloud.NotUnderstood, ""), about(cloud.Interrupted, "i-1")
 		unknown.Count, warning.Count = count, count
 		if _, err := d.hear(unknown, warning); err != nil {

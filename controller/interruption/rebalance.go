@@ -38,16 +38,16 @@ type advice struct {
 // doneTo says what was done to a node, by api's words.
 var doneTo = map[string]string{api.RebalanceCordon: "cordoned", api.RebalanceReplace: "replaced"}
 
-// heed decides what follows, by what the pool says, for a machine of that age whose node
+// respect decides what follows, by what the pool says, for a machine of that age whose node
 // is nil where it has none. take is asked where anything would be done, and says whether
 // it may be to one more of the pool.
-func heed(annotations map[string]string, age time.Duration, node *corev1.Node, most int, take func() bool) advice {
+func respect(annotations map[string]string, age time.Duration, node *corev1.Node, most int, take func() bool) advice {
 	does, err := mark.Rebalance(annotations)
 	switch {
 	case err != nil:
 		return advice{api.RebalanceIgnore, ", and is ignored: the pool's " + err.Error()}
 	case does == api.RebalanceIgnore:
-		return advice{does, ", and is ignored: the pool says nothing else by the annotation " + api.MarkRebalance}
+		return advice{does, ", and is ignored: the pool says nothing else by the annotation " + api.AnnotationRebalance}
 	case does == api.RebalanceCordon && node == nil:
 		return advice{api.RebalanceIgnore, ", and is ignored: the machine has no node yet that could be cordoned"}
 	case does == api.RebalanceCordon && node.Spec.Unschedulable:
@@ -65,7 +65,7 @@ func heed(annotations map[string]string, age time.Duration, node *corev1.Node, m
 // advise does what follows from a recommendation about a claim's machine. Of its pool
 // there are so many claims.
 func (r *Actor) advise(ctx context.Context, c *karpv1.NodeClaim, claims int) error {
-	if c.Annotations[api.MarkAdvised] != "" {
+	if c.Annotations[api.AnnotationAdvised] != "" {
 		return nil // it was heeded before
 	}
 	id := translate.PoolOf(c)
@@ -79,7 +79,7 @@ func (r *Actor) advise(ctx context.Context, c *karpv1.NodeClaim, claims int) err
 	}
 	called := translate.Called(id)
 	most, now := (claims*adviseShare+99)/100, r.Now()
-	a := heed(pool.Annotations, now.Sub(c.CreationTimestamp.Time), node, most, func() bool { return r.advised.take(called, most, now) })
+	a := respect(pool.Annotations, now.Sub(c.CreationTimestamp.Time), node, most, func() bool { return r.advised.take(called, most, now) })
 	switch a.does {
 	case api.RebalanceCordon:
 		before := node.DeepCopy()
@@ -96,7 +96,7 @@ func (r *Actor) advise(ctx context.Context, c *karpv1.NodeClaim, claims int) err
 		r.short(c)
 		r.Log.Info("AWS recommends replacing an instance", "claim", c.Name, "pool", called, "does", a.does)
 	}
-	r.tell(c, "SpotRebalanceRecommendation", "Spot rebalance recommendation was received"+a.why)
+	r.report(c, "SpotRebalanceRecommendation", "Spot rebalance recommendation was received"+a.why)
 	return nil
 }
 
@@ -119,7 +119,7 @@ func (r *Actor) markAdvised(ctx context.Context, o, before client.Object, now ti
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[api.MarkAdvised] = now.UTC().Format(time.RFC3339)
+	annotations[api.AnnotationAdvised] = now.UTC().Format(time.RFC3339)
 	o.SetAnnotations(annotations)
 	return client.IgnoreNotFound(r.Store.Patch(ctx, o, client.MergeFrom(before)))
 }
@@ -167,13 +167,13 @@ func (p *pace) recall(claims owners, list []karpv1.NodeClaim, nodes []corev1.Nod
 		}
 	}
 	for i := range nodes {
-		count(translate.PoolCalled(nodes[i].Labels), nodes[i].Annotations[api.MarkAdvised])
+		count(translate.PoolCalled(nodes[i].Labels), nodes[i].Annotations[api.AnnotationAdvised])
 	}
 	for i := range list {
 		c := &list[i]
 		pool := translate.PoolCalled(c.Labels)
-		count(pool, c.Annotations[api.MarkAdvised])
-		for name := range strings.SplitSeq(c.Annotations[api.MarkReplaces], ",") {
+		count(pool, c.Annotations[api.AnnotationAdvised])
+		for name := range strings.SplitSeq(c.Annotations[api.AnnotationReplaces], ",") {
 			if name != "" && !claims.names[name] {
 				p.when[pool] = append(p.when[pool], c.CreationTimestamp.Time)
 			}

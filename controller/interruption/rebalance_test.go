@@ -20,11 +20,11 @@ import (
 )
 
 // heeds has the pool say what follows from recommendations.
-func (d *desk) heeds(what string) {
+func (d *evaluator) heeds(what string) {
 	d.t.Helper()
 	p := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: storetest.PoolSpec()}
 	if what != "" {
-		p.Annotations = map[string]string{api.MarkRebalance: what}
+		p.Annotations = map[string]string{api.AnnotationRebalance: what}
 	}
 	if err := d.hand.Create(context.Background(), p); err != nil {
 		d.t.Fatal(err)
@@ -32,14 +32,14 @@ func (d *desk) heeds(what string) {
 }
 
 // advised lists the claims that are to be replaced.
-func (d *desk) advised() (out []string) {
+func (d *evaluator) advised() (out []string) {
 	d.t.Helper()
 	var list karpv1.NodeClaimList
 	if err := d.hand.List(context.Background(), &list); err != nil {
 		d.t.Fatal(err)
 	}
 	for i := range list.Items {
-		if list.Items[i].Annotations[api.MarkAdvised] != "" {
+		if list.Items[i].Annotations[api.AnnotationAdvised] != "" {
 			out = append(out, list.Items[i].Name)
 		}
 	}
@@ -63,7 +63,7 @@ func TestWhatFollowsFromARecommendation(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
+			d := newEvaluator(t)
 			d.heeds(tt.pool)
 			d.claim("one", "i-1")
 			if err := d.hand.Create(context.Background(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-one"}}); err != nil {
@@ -104,7 +104,7 @@ func TestWhatCannotBeCordonedIsLeftBe(t *testing.T) {
 		"one that is not": {&corev1.Node{}, "the node is cordoned, so that nothing new comes to it"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
+			d := newEvaluator(t)
 			d.heeds(api.RebalanceCordon)
 			d.claim("one", "i-1")
 			if tt.node != nil {
@@ -127,9 +127,9 @@ func TestWhatCannotBeCordonedIsLeftBe(t *testing.T) {
 // No more than a tenth of a pool's nodes are cordoned within ten minutes, whoever of the
 // controllers one after another has done so.
 func TestNodesAreCordonedAtAPace(t *testing.T) {
-	d := newDesk(t)
+	d := newEvaluator(t)
 	d.heeds(api.RebalanceCordon)
-	var all []cloud.Notice
+	var all []cloud.InterruptionMessage
 	for i := range 11 {
 		name := fmt.Sprintf("c-%02d", i)
 		d.claim(name, "i-"+name)
@@ -140,7 +140,7 @@ func TestNodesAreCordonedAtAPace(t *testing.T) {
 	}
 	now := start.Add(time.Minute)
 	for round, want := range []int{2, 2, 4} {
-		d.Reader = &Reader{Notices: d, Actor: &Actor{Shortages: d, Store: d.Store, Serves: d.Serves, Events: d, Metrics: d.Metrics, Log: d.Log, Now: func() time.Time { return now }}}
+		d.Reader = &Reader{InterruptionMessages: d, Actor: &Actor{Shortages: d, Store: d.Store, Serves: d.Serves, Events: d, Metrics: d.Metrics, Log: d.Log, Now: func() time.Time { return now }}}
 		if _, err := d.hear(slices.Clone(all)...); err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestNodesAreCordonedAtAPace(t *testing.T) {
 
 // What could not be written does not count: it is heeded when it comes again.
 func TestARecommendationThatCouldNotBeHeededIsHeededLater(t *testing.T) {
-	d := newDesk(t)
+	d := newEvaluator(t)
 	d.heeds(api.RebalanceReplace)
 	d.claim("one", "i-1")
 	d.Now = func() time.Time { return start.Add(time.Hour) }
@@ -180,9 +180,9 @@ func TestARecommendationThatCouldNotBeHeededIsHeededLater(t *testing.T) {
 // However many recommendations come at once, a tenth of the pool's machines, rounded
 // up, are marked to be replaced within ten minutes.
 func TestRecommendationsAreHeededAtAPace(t *testing.T) {
-	d := newDesk(t)
+	d := newEvaluator(t)
 	d.heeds(api.RebalanceReplace)
-	var all []cloud.Notice
+	var all []cloud.InterruptionMessage
 	for i := range 11 {
 		id := fmt.Sprintf("i-%d", i)
 		d.claim(fmt.Sprintf("c-%02d", i), id)
@@ -207,7 +207,7 @@ func TestRecommendationsAreHeededAtAPace(t *testing.T) {
 }
 
 // mark has a claim carry an annotation.
-func (d *desk) mark(name, key, value string) {
+func (d *evaluator) mark(name, key, value string) {
 	d.t.Helper()
 	c := &karpv1.NodeClaim{}
 	if err := d.hand.Get(context.Background(), client.ObjectKey{Name: name}, c); err != nil {
@@ -221,42 +221,42 @@ func (d *desk) mark(name, key, value string) {
 }
 
 // young has a claim that was made then in place of another.
-func (d *desk) young(name string, at time.Time, replaces string) {
+func (d *evaluator) young(name string, at time.Time, replaces string) {
 	d.t.Helper()
 	d.stored = at
 	d.claim(name, "i-"+name)
-	d.mark(name, api.MarkReplaces, replaces)
+	d.mark(name, api.AnnotationReplaces, replaces)
 }
 
-// A controller that begins anew goes on at the pace of the one before: it counts the
+// A controller that begins again goes on at the pace of the one before: it counts the
 // claims that are marked, and those that are gone and have another in their place.
 func TestThePaceOfRecommendationsOutlivesTheController(t *testing.T) {
 	at := start.Add(time.Hour)
 	tests := map[string]struct {
-		before func(d *desk) // done lately, of eleven claims; two may be marked
-		want   int           // marked in the end
+		before func(d *evaluator) // done lately, of eleven claims; two may be marked
+		want   int                // marked in the end
 	}{
-		"nothing was done": {func(*desk) {}, 2},
-		"two were marked and are still there": {func(d *desk) {
-			d.mark("c-07", api.MarkAdvised, at.Add(-9*time.Minute).Format(time.RFC3339))
-			d.mark("c-08", api.MarkAdvised, at.Add(-time.Minute).Format(time.RFC3339))
+		"nothing was done": {func(*evaluator) {}, 2},
+		"two were marked and are still there": {func(d *evaluator) {
+			d.mark("c-07", api.AnnotationAdvised, at.Add(-9*time.Minute).Format(time.RFC3339))
+			d.mark("c-08", api.AnnotationAdvised, at.Add(-time.Minute).Format(time.RFC3339))
 		}, 2},
-		"one was marked too long ago to count": {func(d *desk) {
-			d.mark("c-07", api.MarkAdvised, at.Add(-10*time.Minute).Format(time.RFC3339))
-			d.mark("c-08", api.MarkAdvised, at.Add(-time.Minute).Format(time.RFC3339))
+		"one was marked too long ago to count": {func(d *evaluator) {
+			d.mark("c-07", api.AnnotationAdvised, at.Add(-10*time.Minute).Format(time.RFC3339))
+			d.mark("c-08", api.AnnotationAdvised, at.Add(-time.Minute).Format(time.RFC3339))
 		}, 3},
-		"one is gone, and a machine has come in its place": {func(d *desk) {
+		"one is gone, and a machine has come in its place": {func(d *evaluator) {
 			d.young("c-10", at.Add(-3*time.Minute), "c-gone")
 		}, 1},
-		"one has another in its place already and is still there, unmarked": {func(d *desk) {
+		"one has another in its place already and is still there, unmarked": {func(d *evaluator) {
 			d.young("c-10", at.Add(-3*time.Minute), "c-09")
 		}, 2},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
+			d := newEvaluator(t)
 			d.heeds(api.RebalanceReplace)
-			var all []cloud.Notice
+			var all []cloud.InterruptionMessage
 			for i := range 10 {
 				id := fmt.Sprintf("i-%d", i)
 				d.claim(fmt.Sprintf("c-%02d", i), id)

@@ -26,7 +26,7 @@ const adoptAgain = 30 * time.Second
 
 // Adoptions link claims with machines that run already, as their annotation
 // daemok.sh/adopt asks. What cannot be linked is said on the claim, and nothing
-// is bought for it.
+// is launched for it.
 type Adoptions struct {
 	Store   client.Client
 	Cloud   cloud.Adopter // nil: of this cloud nothing can be taken over
@@ -39,12 +39,12 @@ type Adoptions struct {
 
 // adoptee is a machine that a claim may have.
 type adoptee struct {
-	machine cloud.Machine
-	node    *corev1.Node
-	class   Class
-	kind    cluster.Kind
-	offer   cluster.Offer
-	known   bool // the catalogue has its type
+	machine      cloud.Machine
+	node         *corev1.Node
+	class        Class
+	instanceType cluster.InstanceType
+	offering     cluster.Offering
+	known        bool // the catalogue has its type
 }
 
 // link gives a claim the machine that it asks for, or says on it why not; then
@@ -66,16 +66,16 @@ func (a *Adoptions) link(ctx context.Context, c *karpv1.NodeClaim) (linked bool,
 // find looks at the machine that the claim asks for; why says what is against its having
 // it.
 func (a *Adoptions) find(ctx context.Context, c *karpv1.NodeClaim) (found adoptee, why string, err error) {
-	providerID := c.Annotations[api.MarkAdopt]
+	providerID := c.Annotations[api.AnnotationAdopt]
 	id := translate.MachineID(providerID)
 	switch {
 	case a.Cloud == nil:
 		return found, "machines of this cloud cannot be taken over", nil
 	case providerID == "":
-		return found, fmt.Sprintf("annotation %s is gone, and nothing is bought for a claim that had it; write it again or delete the claim", api.MarkAdopt), nil
+		return found, fmt.Sprintf("annotation %s is gone, and nothing is bought for a claim that had it; write it again or delete the claim", api.AnnotationAdopt), nil
 	case id == "" || id == providerID:
 		return found, fmt.Sprintf("annotation %s is %q, which is no provider ID; nodes have theirs in spec.providerID, such as aws:///us-east-1a/i-0123456789abcdef0",
-			api.MarkAdopt, providerID), nil
+			api.AnnotationAdopt, providerID), nil
 	}
 	if why, err = a.rival(ctx, c, providerID); err != nil || why != "" {
 		return found, why, err
@@ -94,7 +94,7 @@ func (a *Adoptions) find(ctx context.Context, c *karpv1.NodeClaim) (found adopte
 	case err != nil:
 		return found, "", fmt.Errorf("look at machine %s, which claim %s is to take over: %w", id, c.Name, err)
 	case found.machine.ProviderID != providerID:
-		return found, fmt.Sprintf("annotation %s is %q, and the machine's provider ID is %q", api.MarkAdopt, providerID, found.machine.ProviderID), nil
+		return found, fmt.Sprintf("annotation %s is %q, and the machine's provider ID is %q", api.AnnotationAdopt, providerID, found.machine.ProviderID), nil
 	}
 	return a.ofClass(ctx, c, found)
 }
@@ -109,7 +109,7 @@ func (a *Adoptions) ofClass(ctx context.Context, c *karpv1.NodeClaim, found adop
 	if err != nil {
 		return found, fmt.Sprintf("what class %s offers is not known yet: %v", found.class.Cloud.ID, err), nil
 	}
-	found.kind, found.offer, found.known = kindOf(catalogue, found.machine)
+	found.instanceType, found.offering, found.known = instanceTypeOf(catalogue, found.machine)
 	return found, "", nil
 }
 
@@ -141,13 +141,13 @@ func (a *Adoptions) rival(ctx context.Context, c *karpv1.NodeClaim, providerID s
 	}
 	for i := range list.Items {
 		o := &list.Items[i]
-		has, wants := o.Status.ProviderID == providerID, o.Status.ProviderID == "" && o.Annotations[api.MarkAdopt] == providerID
+		has, wants := o.Status.ProviderID == providerID, o.Status.ProviderID == "" && o.Annotations[api.AnnotationAdopt] == providerID
 		switch {
 		case o.UID == c.UID:
 		case has && o.DeletionTimestamp != nil:
 			return fmt.Sprintf("NodeClaim %s, which has the machine, is being deleted, and the machine ends with it", o.Name), nil
-		case has && o.Name != c.Annotations[api.MarkAdoptFrom]:
-			return fmt.Sprintf("NodeClaim %s has the machine; name it in annotation %s if it is to go without it, or delete this claim", o.Name, api.MarkAdoptFrom), nil
+		case has && o.Name != c.Annotations[api.AnnotationAdoptFrom]:
+			return fmt.Sprintf("NodeClaim %s has the machine; name it in annotation %s if it is to go without it, or delete this claim", o.Name, api.AnnotationAdoptFrom), nil
 		case wants && o.DeletionTimestamp == nil:
 			return fmt.Sprintf("NodeClaim %s is to take the machine over too; delete one of the two", o.Name), nil
 		}
@@ -165,17 +165,17 @@ func (a *Adoptions) decline(ctx context.Context, c *karpv1.NodeClaim, why string
 	if err := a.Store.Status().Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("write on claim %s why it does not take its machine over: %w", c.Name, err)
 	}
-	a.Log.Warn("cannot adopt an instance", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "instance", c.Annotations[api.MarkAdopt], "why", why)
+	a.Log.Warn("cannot adopt an instance", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "instance", c.Annotations[api.AnnotationAdopt], "why", why)
 	a.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: karpv1.ReasonNotAdopted, Message: why})
 	return nil
 }
 
-// write makes the machine known as the claim's for good, as for one that is bought. Tags
+// write makes the machine known as the claim's for good, as for one that is launched. Tags
 // come after: until then the cloud does not end it.
 func (a *Adoptions) write(ctx context.Context, c *karpv1.NodeClaim, found adoptee) error {
 	m := found.machine
 	before := c.DeepCopy()
-	c.Labels = launchLabels(c, m, found.kind, found.offer)
+	c.Labels = launchLabels(c, m, found.instanceType, found.offering)
 	if !found.known {
 		maps.Copy(c.Labels, unknownLabels(c, found.node))
 	}
@@ -243,7 +243,7 @@ func (a *Adoptions) own(ctx context.Context, c *karpv1.NodeClaim) error {
 			Message: fmt.Sprintf("machine %s stays without the tags by which it is known as the cluster's, and cannot be given back: %s", id, inWords(err, messageMax))})
 		return fmt.Errorf("tag machine %s of claim %s: %w", id, c.Name, err)
 	}
-	return noteTags(ctx, a.Store, c, true)
+	return recordTags(ctx, a.Store, c, true)
 }
 
 // isBeyond reports whether a machine has ended, or has begun to, or is another's by now.
@@ -257,7 +257,7 @@ func isBeyond(err error) bool {
 // finalizer goes with the word on who has it, so that nobody ends it in between.
 func (r *Reconciler) release(ctx context.Context, c *karpv1.NodeClaim) error {
 	from := &karpv1.NodeClaim{}
-	name := c.Annotations[api.MarkAdoptFrom]
+	name := c.Annotations[api.AnnotationAdoptFrom]
 	if name == "" || name == c.Name || !condition.IsTrue(c, karpv1.ClaimRegistered) {
 		return nil
 	}
@@ -272,7 +272,7 @@ func (r *Reconciler) release(ctx context.Context, c *karpv1.NodeClaim) error {
 	if from.Annotations == nil {
 		from.Annotations = map[string]string{}
 	}
-	from.Annotations[api.MarkAdoptedBy] = c.Name
+	from.Annotations[api.AnnotationAdoptedBy] = c.Name
 	controllerutil.RemoveFinalizer(from, api.FinalizerTermination)
 	if err := r.Store.Patch(ctx, from, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("release claim %s, whose machine claim %s has: %w", name, c.Name, err))

@@ -17,7 +17,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// attempt is one try at buying the machines of a batch, as the annotation
+// attempt is one try at launching the machines of a batch, as the annotation
 // daemok.sh/launch-attempt tells it: "<batch>/<n>", n from 1.
 type attempt struct {
 	batch string
@@ -38,7 +38,7 @@ func (a attempt) next() attempt { return attempt{a.batch, a.n + 1} }
 // attemptOf reads the annotation; ok is false where there is none or it is
 // not ours to understand.
 func attemptOf(c *karpv1.NodeClaim) (a attempt, ok bool) {
-	batch, number, found := strings.Cut(c.Annotations[api.MarkLaunchAttempt], "/")
+	batch, number, found := strings.Cut(c.Annotations[api.AnnotationLaunchAttempt], "/")
 	n, err := strconv.Atoi(number)
 	if !found || batch == "" || err != nil || n < 1 {
 		return attempt{}, false
@@ -58,13 +58,13 @@ func newBatch(claims []*karpv1.NodeClaim) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// sameRequest is equal for two claims whose machines can be bought together, now
+// sameRequest is equal for two claims whose machines can be launched together, now
 // and with what is tried when that cannot be had.
 func sameRequest(r Request) (string, error) {
 	text, err := json.Marshal(struct {
 		Class    string
 		Settings any
-		Options  []cloud.OfferChoice
+		Options  []cloud.OfferingChoice
 		Tags     map[string]string
 		Node     cloud.NodeSetup
 		Marks    map[string]string

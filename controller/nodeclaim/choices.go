@@ -20,17 +20,17 @@ const choicesMax = 250
 // concurrent use; the zero value is ready.
 type choices struct {
 	mu sync.Mutex
-	of map[string]shelf // by class
+	of map[string]classCatalogue // by class
 }
 
-type shelf struct {
+type classCatalogue struct {
 	revision uint64
 	chosen   map[string]choice // by what is asked for
 }
 
-// choice is what can be bought, best first; see Request.
+// choice is what can be launched, best first; see Request.
 type choice struct {
-	options []cloud.OfferChoice
+	options []cloud.OfferingChoice
 	whole   uint64
 	room    int
 }
@@ -57,10 +57,10 @@ func (k *choices) put(class string, c *cluster.Catalogue, same string, chosen ch
 		kept += len(s.chosen)
 	}
 	if kept >= choicesMax || k.of == nil {
-		k.of = map[string]shelf{}
+		k.of = map[string]classCatalogue{}
 	}
 	if s, there := k.of[class]; !there || s.revision != c.Revision {
-		k.of[class] = shelf{c.Revision, map[string]choice{}}
+		k.of[class] = classCatalogue{c.Revision, map[string]choice{}}
 	}
 	k.of[class].chosen[same] = chosen
 }

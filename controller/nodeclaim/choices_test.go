@@ -10,17 +10,17 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// selling is a shop whose catalogue can be replaced.
-type selling struct{ catalogue *cluster.Catalogue }
+// offering is a shop whose catalogue can be replaced.
+type offering struct{ catalogue *cluster.Catalogue }
 
-func (s *selling) Kinds(context.Context, cloud.Class) (*cluster.Catalogue, error) {
+func (s *offering) Kinds(context.Context, cloud.Class) (*cluster.Catalogue, error) {
 	return s.catalogue, nil
 }
 
 // TestWhatWasChosenBeforeHoldsForOneCatalogue: a request is formed from what is offered now,
 // though equal claims share what was looked up for the first of them.
 func TestWhatWasChosenBeforeHoldsForOneCatalogue(t *testing.T) {
-	shop := &selling{&cluster.Catalogue{Revision: 1, Kinds: []cluster.Kind{kind("m5.large", 2000, "a spot 30", "a on-demand 96")}}}
+	shop := &offering{&cluster.Catalogue{Revision: 1, InstanceTypes: []cluster.InstanceType{instanceType("m5.large", 2000, "a spot 30", "a on-demand 96")}}}
 	requests := &Requests{Classes: oneClass{}, Catalog: shop}
 	small, large := launching("default", 1000, "m5.large"), launching("default", 5000, "m5.large")
 	first, err := forms(t, requests, small)
@@ -34,7 +34,7 @@ func TestWhatWasChosenBeforeHoldsForOneCatalogue(t *testing.T) {
 	if _, err := forms(t, requests, large); err == nil {
 		t.Error("a claim that asks for more than a machine has got what was chosen for another")
 	}
-	shop.catalogue = &cluster.Catalogue{Revision: 2, Kinds: []cluster.Kind{kind("m5.large", 2000, "!a spot 30", "a on-demand 96")}}
+	shop.catalogue = &cluster.Catalogue{Revision: 2, InstanceTypes: []cluster.InstanceType{instanceType("m5.large", 2000, "!a spot 30", "a on-demand 96")}}
 	if now, err := forms(t, requests, small); err != nil || now.Options[0].Option != cluster.OnDemand {
 		t.Errorf("with spot sold out %v is to be bought, error %v", now.Options, err)
 	}

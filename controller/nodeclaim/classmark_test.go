@@ -26,11 +26,11 @@ func noted(t *testing.T, store client.Client) (hash string, attempt int) {
 	return c.Annotations[api.AnnotationNodeClassHash], a.n
 }
 
-// TestAClaimCarriesTheClassItsMachineWasBoughtFrom: the hash of the class is
-// written before the purchase. The process ends then, and the class is edited.
-// A machine that came of the purchase is one of the older form; where none did,
-// it takes another attempt to buy one of the newer.
-func TestAClaimCarriesTheClassItsMachineWasBoughtFrom(t *testing.T) {
+// TestAClaimCarriesTheClassItsMachineWasLaunchedFrom: the hash of the class is
+// written before the launch. The process ends then, and the class is edited.
+// A machine that came of the launch is one of the older form; where none did,
+// it takes another attempt to launch one of the newer.
+func TestAClaimCarriesTheClassItsMachineWasLaunchedFrom(t *testing.T) {
 	lost := func(cloud.LaunchRequest) error { return errors.New("connection reset") }
 	tests := map[string]struct {
 		there, back func(cloud.LaunchRequest) error // what becomes of the first request
@@ -62,15 +62,15 @@ func TestAClaimCarriesTheClassItsMachineWasBoughtFrom(t *testing.T) {
 	}
 }
 
-// edited is a class that was changed since the purchase.
-type edited struct{ stock }
+// edited is a class that was changed since the launch.
+type edited struct{ reservedCapacity }
 
 func (edited) Known(context.Context, karpv1.NodeClassReference) (Class, error) {
 	return Class{Annotations: map[string]string{api.AnnotationNodeClassHash: "new"}}, nil
 }
 
 // TestAMachineIsNotTakenForOneOfAnEditedClass: what was noted before the
-// purchase stays; only a claim that says nothing gets what is known now.
+// launch stays; only a claim that says nothing gets what is known now.
 func TestAMachineIsNotTakenForOneOfAnEditedClass(t *testing.T) {
 	for before, want := range map[string]string{"old": "old", "": "new"} {
 		o, c, _, _ := outcomesFor(t)
@@ -81,7 +81,7 @@ func TestAMachineIsNotTakenForOneOfAnEditedClass(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := o.Bought(t.Context(), c, cloud.Machine{ID: "i-1", ProviderID: "aws:///a/i-1", Kind: "m5.large", Zone: "a", Option: cluster.Spot}); err != nil {
+		if err := o.Launched(t.Context(), c, cloud.Machine{ID: "i-1", ProviderID: "aws:///a/i-1", Kind: "m5.large", Zone: "a", Option: cluster.Spot}); err != nil {
 			t.Fatal(err)
 		}
 		if got, _ := noted(t, o.Store); got != want {

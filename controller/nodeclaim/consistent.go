@@ -14,12 +14,12 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// leastOfHundred is how much of a hundred parts of what a machine was bought to have
-// its node must show, to be as it was bought.
+// leastOfHundred is how much of a hundred parts of what a machine was launched to have
+// its node must show, to be as it was launched.
 const leastOfHundred = 90
 
 // compare notes whether the node of an initialised claim has what its machine was
-// bought to have: pods were placed by that.
+// launched to have: pods were placed by that.
 func (r *Reconciler) compare(c *karpv1.NodeClaim, node *corev1.Node) {
 	lacks := append(lacking(c, node.Status.Capacity), tooFew(c, node.Status.Allocatable)...)
 	if len(lacks) == 0 {
@@ -33,7 +33,7 @@ func (r *Reconciler) compare(c *karpv1.NodeClaim, node *corev1.Node) {
 }
 
 // weigh tells how much memory the machine turned out to have. What is kept from pods
-// beyond what was planned is as good as not there: else a machine would be bought again
+// beyond what was planned is as good as not there: else a machine would be launched again
 // and again for a pod that fits none.
 func (r *Reconciler) weigh(c *karpv1.NodeClaim, node *corev1.Node) {
 	if r.Memory == nil || !translate.IsReady(node) {
@@ -48,7 +48,7 @@ func (r *Reconciler) weigh(c *karpv1.NodeClaim, node *corev1.Node) {
 }
 
 // lacking lists the resources of which there is clearly less than the machine was
-// bought to have, in words, by name. Those that nobody asked for may be missing, as
+// launched to have, in words, by name. Those that nobody asked for may be missing, as
 // devices are without their plugin.
 func lacking(c *karpv1.NodeClaim, there corev1.ResourceList) (out []string) {
 	for name, asked := range c.Spec.Resources.Requests {
@@ -62,10 +62,10 @@ func lacking(c *karpv1.NodeClaim, there corev1.ResourceList) (out []string) {
 }
 
 // tooFew lists the resources of which pods get less than those ask for that the machine
-// was bought for, in words, by name.
+// was launched for, in words, by name.
 func tooFew(c *karpv1.NodeClaim, forPods corev1.ResourceList) (out []string) {
 	for name, asked := range c.Spec.Resources.Requests {
-		if has, told := forPods[name]; told && has.Cmp(asked) < 0 {
+		if has, reported := forPods[name]; reported && has.Cmp(asked) < 0 {
 			out = append(out, fmt.Sprintf("%s %s for pods that ask for %s", name, has.String(), asked.String()))
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-func TestANodeHasWhatItWasBoughtToHave(t *testing.T) {
+func TestANodeHasWhatItWasLaunchedToHave(t *testing.T) {
 	amounts := func(cpu, memory, gpu string) corev1.ResourceList {
 		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory), "nvidia.com/gpu": resource.MustParse(gpu)}
 	}
@@ -68,7 +68,7 @@ func TestMemoryThatPodsDoNotGetIsNotThere(t *testing.T) {
 	}
 }
 
-// A node with less for pods than those ask for that it was bought for says so.
+// A node with less for pods than those ask for that it was launched for says so.
 func TestNodesThatAreTooSmallForTheirPodsSaySo(t *testing.T) {
 	c := &karpv1.NodeClaim{}
 	c.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("6600Mi"), corev1.ResourceCPU: resource.MustParse("1")}
@@ -83,7 +83,7 @@ func TestNodesThatAreTooSmallForTheirPodsSaySo(t *testing.T) {
 
 // What machines have is told once they are ready: a kubelet that is starting may not
 // have counted all.
-func TestWhatMachinesHaveIsTold(t *testing.T) {
+func TestWhatMachinesHaveIsReported(t *testing.T) {
 	tests := map[string]struct {
 		ready corev1.ConditionStatus
 		want  string

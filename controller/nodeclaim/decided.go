@@ -17,14 +17,14 @@ type instead struct{ of, why string }
 // decided brings the decision that a claim carries up to the machine that was launched: what was
 // decided becomes the first of the runners-up, with what spoke against it. A text that is no
 // decision stays as it is.
-func decided(text string, m cloud.Machine, offer cluster.Offer, sold *cluster.Catalogue) (string, instead) {
+func decided(text string, m cloud.Machine, offering cluster.Offering, offered *cluster.Catalogue) (string, instead) {
 	var d translate.Decision
 	if err := json.Unmarshal([]byte(text), &d); err != nil || isOf(d, m) {
 		return text, instead{}
 	}
 	out := translate.Decision{Type: m.Kind, Zone: m.Zone, Option: string(m.Option), Reason: d.Reason}
-	if offer.Priced {
-		price := offer.Price.Dollars()
+	if offering.Priced {
+		price := offering.Price.Dollars()
 		out.Price = &price
 		if d.Cost != nil && d.Price != nil {
 			cost := math.Round((price+*d.Cost-*d.Price)*1e6) / 1e6 // what is beside the price stays
@@ -32,14 +32,14 @@ func decided(text string, m cloud.Machine, offer cluster.Offer, sold *cluster.Ca
 		}
 	}
 	first := d
-	first.Reason, first.RunnersUp, first.WhyNot = "", nil, whyNot(sold, d)
+	first.Reason, first.RunnersUp, first.WhyNot = "", nil, whyNot(offered, d)
 	out.RunnersUp = []translate.Decision{first}
 	for _, next := range d.RunnersUp {
 		if isOf(next, m) {
 			continue
 		}
-		if o := offerOf(sold, next); o == nil || !o.Available {
-			next.WhyNot = whyNot(sold, next)
+		if o := offeringOf(offered, next); o == nil || !o.Available {
+			next.WhyNot = whyNot(offered, next)
 		}
 		out.RunnersUp = append(out.RunnersUp, next)
 	}
@@ -55,8 +55,8 @@ func isOf(d translate.Decision, m cloud.Machine) bool {
 }
 
 // whyNot says why a choice that was better by price was not launched, as far as is known by now.
-func whyNot(sold *cluster.Catalogue, d translate.Decision) string {
-	switch o := offerOf(sold, d); {
+func whyNot(offered *cluster.Catalogue, d translate.Decision) string {
+	switch o := offeringOf(offered, d); {
 	case o == nil:
 		return "it is not sold to the pool any more"
 	case o.Available && o.Option == cluster.Spot:
@@ -69,15 +69,15 @@ func whyNot(sold *cluster.Catalogue, d translate.Decision) string {
 	return "insufficient capacity"
 }
 
-// offerOf is the offer of a choice, which says nothing of tenancy or of a reservation: of several
+// offeringOf is the offering of a choice, which says nothing of tenancy or of a reservation: of several
 // one that is for all, and that can be had; nil: there is none.
-func offerOf(sold *cluster.Catalogue, d translate.Decision) (best *cluster.Offer) {
-	for i := range sold.Kinds {
-		if sold.Kinds[i].Name != d.Type {
+func offeringOf(offered *cluster.Catalogue, d translate.Decision) (best *cluster.Offering) {
+	for i := range offered.InstanceTypes {
+		if offered.InstanceTypes[i].Name != d.Type {
 			continue
 		}
-		for j := range sold.Kinds[i].Offers {
-			o := &sold.Kinds[i].Offers[j]
+		for j := range offered.InstanceTypes[i].Offerings {
+			o := &offered.InstanceTypes[i].Offerings[j]
 			if o.Zone != d.Zone || string(o.Option) != d.Option {
 				continue
 			}
@@ -89,4 +89,4 @@ func offerOf(sold *cluster.Catalogue, d translate.Decision) (best *cluster.Offer
 	return best
 }
 
-func forAll(o *cluster.Offer) bool { return o.Unless.Key == "" }
+func forAll(o *cluster.Offering) bool { return o.Unless.Key == "" }

@@ -25,8 +25,8 @@ var tooLate = fmt.Sprintf("no instance could be launched within %v; see conditio
 
 // How often machines of unknown outcome are looked for: often at first.
 const (
-	settleEvery = 2 * time.Second
-	settleMax   = 8 * time.Second
+	stabilizeEvery = 2 * time.Second
+	stabilizeMax   = 8 * time.Second
 )
 
 func (b *batch) inDoubt() bool { return !b.doubtUntil.IsZero() }
@@ -34,8 +34,8 @@ func (b *batch) inDoubt() bool { return !b.doubtUntil.IsZero() }
 // doubt notes that machines of the attempt may be there that are not known. A call
 // that was not answered may take effect later, and so long an attempt of another token
 // would launch a second time. One whose token the cloud knows by now does not.
-func (p *purchase) doubt(why error) {
-	until := p.now().Add(settleFor)
+func (p *launchRequest) doubt(why error) {
+	until := p.now().Add(stabilizeFor)
 	_, isKnown := errors.AsType[*cloud.TokenMismatchError](why)
 	switch {
 	case isKnown:
@@ -54,10 +54,10 @@ func (p *purchase) doubt(why error) {
 // launched and visible, and hands over what appears. Machines that cannot be written on
 // claims do not keep those whose time has run out. It reports whether claims
 // are left.
-func (p *purchase) settle(ctx context.Context) bool {
-	for again := settleEvery / 2; p.inDoubt(); {
+func (p *launchRequest) stabilize(ctx context.Context) bool {
+	for again := stabilizeEvery / 2; p.inDoubt(); {
 		at := p.now()
-		err := p.desk.handOver(ctx, p.batch, nil)
+		err := p.evaluator.handOver(ctx, p.batch, nil)
 		switch {
 		case err != nil && !p.mayIgnore(err):
 			again = min(again*2, retryMax)
@@ -67,7 +67,7 @@ func (p *purchase) settle(ctx context.Context) bool {
 			p.doubtUntil = time.Time{}
 			return true
 		default:
-			again = max(min(again*2, settleMax, p.doubtUntil.Sub(at)), time.Millisecond)
+			again = max(min(again*2, stabilizeMax, p.doubtUntil.Sub(at)), time.Millisecond)
 		}
 		if pause.For(ctx, p.cut(again)) != nil {
 			return false
@@ -78,18 +78,18 @@ func (p *purchase) settle(ctx context.Context) bool {
 
 // mayIgnore reports whether an obstacle to handing machines over no longer
 // matters, since the claims' time has run out anyway.
-func (p *purchase) mayIgnore(err error) bool { return errors.Is(err, errUnwritten) && p.anyLate() }
+func (p *launchRequest) mayIgnore(err error) bool { return errors.Is(err, errUnwritten) && p.anyLate() }
 
 // drop lets go the claims that have had their time, and those that were
 // withdrawn, once it is certain that no machine is on its way to them. The
 // doubt about withdrawn ones is not waited for while others of the batch are to
-// be bought for: pods wait for those. It reports whether all that are left may
-// still be bought for.
-func (p *purchase) drop(ctx context.Context) bool {
+// be launched for: pods wait for those. It reports whether all that are left may
+// still be launched for.
+func (p *launchRequest) drop(ctx context.Context) bool {
 	if !p.anyLate() && (!p.anyWithdrawn() || p.inDoubt() && !p.allWithdrawn()) {
 		return true
 	}
-	if !p.settle(ctx) {
+	if !p.stabilize(ctx) {
 		return false
 	}
 	all, held := true, len(p.claims)
@@ -109,8 +109,8 @@ func (p *purchase) drop(ctx context.Context) bool {
 	return all && len(left) > 0
 }
 
-// endOf is how a claim that nothing more is bought for goes; nil if it stays.
-func (p *purchase) endOf(c *karpv1.NodeClaim) func(context.Context, *karpv1.NodeClaim) error {
+// endOf is how a claim that nothing more is launched for goes; nil if it stays.
+func (p *launchRequest) endOf(c *karpv1.NodeClaim) func(context.Context, *karpv1.NodeClaim) error {
 	switch {
 	case p.isLate(c):
 		return p.outcome.TooLate
@@ -121,7 +121,7 @@ func (p *purchase) endOf(c *karpv1.NodeClaim) func(context.Context, *karpv1.Node
 }
 
 // cut is the pause until the next try, cut short where a claim's time ends.
-func (p *purchase) cut(wait time.Duration) time.Duration {
+func (p *launchRequest) cut(wait time.Duration) time.Duration {
 	for _, c := range p.claims {
 		if left := launchFor - p.now().Sub(c.CreationTimestamp.Time); left > 0 {
 			wait = min(wait, left)
@@ -130,14 +130,16 @@ func (p *purchase) cut(wait time.Duration) time.Duration {
 	return wait
 }
 
-func (p *purchase) anyLate() bool { return slices.ContainsFunc(p.claims, p.isLate) }
+func (p *launchRequest) anyLate() bool { return slices.ContainsFunc(p.claims, p.isLate) }
 
-func (p *purchase) anyWithdrawn() bool { return slices.ContainsFunc(p.claims, translate.IsWithdrawn) }
+func (p *launchRequest) anyWithdrawn() bool {
+	return slices.ContainsFunc(p.claims, translate.IsWithdrawn)
+}
 
-func (p *purchase) allWithdrawn() bool {
+func (p *launchRequest) allWithdrawn() bool {
 	return !slices.ContainsFunc(p.claims, func(c *karpv1.NodeClaim) bool { return !translate.IsWithdrawn(c) })
 }
 
-func (p *purchase) isLate(c *karpv1.NodeClaim) bool {
+func (p *launchRequest) isLate(c *karpv1.NodeClaim) bool {
 	return p.now().Sub(c.CreationTimestamp.Time) >= launchFor && p.ageless.Why() == ""
 }

@@ -29,7 +29,7 @@ func tried(t *testing.T, age time.Duration) client.Client {
 	store := storeWith()
 	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{
 		Name: "a", UID: "uid-a", CreationTimestamp: metav1.NewTime(time.Now().Add(-age)), Finalizers: []string{api.FinalizerTermination},
-		Annotations: map[string]string{api.MarkLaunchAttempt: "x/1"},
+		Annotations: map[string]string{api.AnnotationLaunchAttempt: "x/1"},
 	}}
 	if err := store.Create(t.Context(), c); err != nil {
 		t.Fatal(err)
@@ -68,11 +68,11 @@ func TestAClaimThatWasTriedIsTheLaunchersToGiveUp(t *testing.T) {
 func TestNoClaimIsGivenUpInDoubt(t *testing.T) {
 	notReady := &NotReadyError{ClassID: "EC2NodeClass/c", Why: "just edited"}
 	tests := map[string]struct {
-		age    time.Duration
-		closed error
-		sold   bool
-		unseen time.Duration
-		want   string
+		age     time.Duration
+		closed  error
+		offered bool
+		unseen  time.Duration
+		want    string
 	}{
 		"a late claim gets the machine that is there":                  {time.Hour, nil, true, 0, "a=i-000"},
 		"a late claim gets the machine that shows later":               {time.Hour, nil, true, 3 * time.Second, "a=i-000"},
@@ -84,7 +84,7 @@ func TestNoClaimIsGivenUpInDoubt(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store, s := tried(t, tt.age), newShop()
 				s.unseen, s.closed = tt.unseen, tt.closed
-				s.sold("x")
+				s.offered("x")
 				launch(t, store, s, nil, time.Minute)
 				if got := owners(t, store); got != tt.want || !kept(t, store) {
 					t.Errorf("claims have %q, kept: %v; want %q", got, kept(t, store), tt.want)
@@ -117,7 +117,7 @@ func TestClaimsWithoutMachineAreGivenUpOnceThatIsCertain(t *testing.T) {
 				if !kept(t, store) {
 					t.Errorf("given up within %v of the attempt", lateFor)
 				}
-				launch(t, store, s, nil, lateFor+settleFor+5*time.Second)
+				launch(t, store, s, nil, lateFor+stabilizeFor+5*time.Second)
 				if kept(t, store) || len(s.requests) > 0 {
 					t.Errorf("still kept, or bought for: %+v", s.requests)
 				}
@@ -193,7 +193,7 @@ func TestALateClaimWhoseMachineCannotBeWrittenGoes(t *testing.T) {
 
 // TestNoOtherAttemptIsMadeInDoubt: the answer to the first attempt is lost, its
 // machine does not show yet, and the repeat is turned down before the cloud
-// sees the token. Another attempt now would buy a second machine.
+// sees the token. Another attempt now would launch a second machine.
 func TestNoOtherAttemptIsMadeInDoubt(t *testing.T) {
 	tests := map[string]struct {
 		second error
@@ -226,13 +226,13 @@ func TestNoOtherAttemptIsMadeInDoubt(t *testing.T) {
 
 // TestAnAnswerEndsTheDoubt: the first request was throttled or lost on its way,
 // there or back. The same request again is answered with a shortage, which is
-// the answer to all of them, so the next choice is bought at once.
+// the answer to all of them, so the next choice is launched at once.
 func TestAnAnswerEndsTheDoubt(t *testing.T) {
 	lost := errors.New("connection reset")
 	tests := map[string]struct {
-		before, after error // of the first request
-		stock         int
-		want          string
+		before, after    error // of the first request
+		reservedCapacity int
+		want             string
 	}{
 		"throttled, and spot is sold out":                {&cloud.ThrottledError{Call: "CreateFleet"}, nil, 0, "a=i-000 b=i-001"},
 		"throttled, and spot has one left":               {&cloud.ThrottledError{Call: "CreateFleet"}, nil, 1, "a=i-000 b=i-001"},
@@ -245,7 +245,7 @@ func TestAnAnswerEndsTheDoubt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store, s := storeWith("a", "b"), newShop()
-				s.stock[cluster.Spot], s.unseen = tt.stock, 10*time.Second
+				s.reservedCapacity[cluster.Spot], s.unseen = tt.reservedCapacity, 10*time.Second
 				first := func(err error) func(cloud.LaunchRequest) error {
 					return func(cloud.LaunchRequest) error {
 						if len(s.requests) == 1 {
@@ -318,7 +318,7 @@ func TestAClaimThatFailsHoldsUpNoOther(t *testing.T) {
 func TestAPassingErrorAfterAShortageKeepsTheBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, s := storeWith("a", "b"), newShop()
-		s.stock[cluster.Spot] = 1
+		s.reservedCapacity[cluster.Spot] = 1
 		s.before = func(cloud.LaunchRequest) error {
 			if len(s.requests) == 1 {
 				s.closed = errors.New("the catalogue is being read")

@@ -25,10 +25,10 @@ type shown interface {
 	Pool(id cluster.PoolID) (translate.PoolObject, bool)
 }
 
-// NoteEmpty writes on nodes of pools that let empty ones go to the second since when
+// RecordEmpty writes on nodes of pools that let empty ones go to the second since when
 // they are empty, and takes it away where pods came or the pool does not ask for it any
 // more. Nodes that leave are let alone. It returns when to look again.
-func (r *Reconciler) NoteEmpty(ctx context.Context, known shown) (time.Duration, error) {
+func (r *Reconciler) RecordEmpty(ctx context.Context, known shown) (time.Duration, error) {
 	s := known.Snapshot()
 	var errs []error
 	for i := range s.Nodes {
@@ -42,15 +42,15 @@ func (r *Reconciler) NoteEmpty(ctx context.Context, known shown) (time.Duration,
 				since = r.Now()
 			}
 		}
-		if err := r.noteEmpty(ctx, n.Name, since); err != nil {
+		if err := r.recordEmpty(ctx, n.Name, since); err != nil {
 			errs = append(errs, err)
 		}
 	}
 	return emptyEvery, errors.Join(errs...)
 }
 
-// noteEmpty has a node say since when it is empty; zero: it is not.
-func (r *Reconciler) noteEmpty(ctx context.Context, name string, since time.Time) error {
+// recordEmpty has a node say since when it is empty; zero: it is not.
+func (r *Reconciler) recordEmpty(ctx context.Context, name string, since time.Time) error {
 	node, says := &corev1.Node{}, ""
 	if !since.IsZero() {
 		says = since.UTC().Format(time.RFC3339)

@@ -24,8 +24,8 @@ import (
 // that ends at once is noticed at once, and one that takes minutes costs few
 // calls.
 const (
-	lookFirst = time.Second
-	lookMax   = 10 * time.Second
+	checkFirst = time.Second
+	checkMax   = 10 * time.Second
 	// sendAgain is how long a machine that was given back may not show it before
 	// it is given back again.
 	sendAgain = time.Minute
@@ -43,19 +43,19 @@ func (r *Reconciler) finalize(ctx context.Context, c *karpv1.NodeClaim) (time.Du
 	if err := r.setDeadline(ctx, c); err != nil {
 		return 0, err
 	}
-	if c.Annotations[api.MarkAdoptedBy] != "" {
+	if c.Annotations[api.AnnotationAdoptedBy] != "" {
 		return 0, r.forget(ctx, c) // another claim has the machine
 	}
 	if c.Status.ProviderID == "" {
-		return 0, r.forget(ctx, c) // what was bought without our knowledge is collected by its tags
+		return 0, r.forget(ctx, c) // what was launched without our knowledge is collected by its tags
 	}
-	switch heir, err := r.heir(ctx, c); {
+	switch replacement, err := r.replacement(ctx, c); {
 	case err != nil:
 		return 0, err
-	case heir != nil && condition.IsTrue(heir, karpv1.ClaimRegistered):
+	case replacement != nil && condition.IsTrue(replacement, karpv1.ClaimRegistered):
 		return 0, r.forget(ctx, c)
-	case heir != nil:
-		return lookFirst, nil // the node is the claim's until it is the heir's
+	case replacement != nil:
+		return checkFirst, nil // the node is the claim's until it is the replacement's
 	}
 	nodes, err := r.nodesOf(ctx, c)
 	if err != nil {
@@ -68,14 +68,14 @@ func (r *Reconciler) finalize(ctx context.Context, c *karpv1.NodeClaim) (time.Du
 		return 0, err
 	}
 	if left, err := r.deleteUnseenNodes(ctx, c, nodes); err != nil || left > 0 {
-		return lookFirst, err
+		return checkFirst, err
 	}
 	gone, err := r.giveBack(ctx, c)
 	if err != nil {
 		return 0, err
 	}
 	if !gone {
-		return nextLook(r.endingFor(c)), nil
+		return nextCheck(r.endingFor(c)), nil
 	}
 	return 0, r.forget(ctx, c)
 }
@@ -92,9 +92,9 @@ func (r *Reconciler) isHeld(ctx context.Context, c *karpv1.NodeClaim, nodes []co
 // IndexMachine is the field index over claims that the store must have.
 const IndexMachine = "status.providerID"
 
-// heir is the claim that has the machine by now and takes it over from the claim; nil: there
+// replacement is the claim that has the machine by now and takes it over from the claim; nil: there
 // is none. The claim may be deleted by somebody before it was let go.
-func (r *Reconciler) heir(ctx context.Context, c *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
+func (r *Reconciler) replacement(ctx context.Context, c *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
 	if condition.IsTrue(c, karpv1.ClaimInstanceTerminating) {
 		return nil, nil // it was given back already
 	}
@@ -110,9 +110,9 @@ func (r *Reconciler) heir(ctx context.Context, c *karpv1.NodeClaim) (*karpv1.Nod
 	return nil, nil
 }
 
-// nextLook is how long after a look at a machine that has been ending for so
+// nextCheck is how long after a look at a machine that has been ending for so
 // long the next is due.
-func nextLook(ending time.Duration) time.Duration { return min(max(ending/2, lookFirst), lookMax) }
+func nextCheck(ending time.Duration) time.Duration { return min(max(ending/2, checkFirst), checkMax) }
 
 // endingFor is how long ago the machine was given back first.
 func (r *Reconciler) endingFor(c *karpv1.NodeClaim) time.Duration {

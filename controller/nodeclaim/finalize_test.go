@@ -309,17 +309,17 @@ func TestAClaimWithoutAMachineGoesAtOnce(t *testing.T) {
 func TestAMachineThatIsTakenOverStays(t *testing.T) {
 	e := &ending{}
 	r := deleted(t, e)
-	heir := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "b", Annotations: map[string]string{api.MarkAdopt: "aws:///a/i-1", api.MarkAdoptFrom: "a"}}}
-	heir.Status.ProviderID = "aws:///a/i-1"
-	if err := r.Store.Create(t.Context(), heir); err != nil {
+	replacement := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "b", Annotations: map[string]string{api.AnnotationAdopt: "aws:///a/i-1", api.AnnotationAdoptFrom: "a"}}}
+	replacement.Status.ProviderID = "aws:///a/i-1"
+	if err := r.Store.Create(t.Context(), replacement); err != nil {
 		t.Fatal(err)
 	}
 	if wait, err := r.Reconcile(t.Context(), "a"); err != nil || wait == 0 || r.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, &karpv1.NodeClaim{}) != nil {
 		t.Errorf("before the node is the heir's it waits %v, %v", wait, err)
 	}
-	before := heir.DeepCopy()
-	condition.SetTrue(heir, karpv1.ClaimRegistered, time.Now())
-	if err := r.Store.Status().Patch(t.Context(), heir, client.MergeFrom(before)); err != nil {
+	before := replacement.DeepCopy()
+	condition.SetTrue(replacement, karpv1.ClaimRegistered, time.Now())
+	if err := r.Store.Status().Patch(t.Context(), replacement, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Reconcile(t.Context(), "a"); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// batch is claims that are bought for with one request.
+// batch is claims that are launched for with one request.
 type batch struct {
 	attempt    attempt
 	claims     []*karpv1.NodeClaim // those still without a machine, sorted by name
@@ -72,7 +72,7 @@ func (l *Launcher) read(ctx context.Context, names []string) []*karpv1.NodeClaim
 	claims := make([]*karpv1.NodeClaim, 0, len(names))
 	for _, name := range names {
 		c := &karpv1.NodeClaim{}
-		if err := l.Store.Get(ctx, client.ObjectKey{Name: name}, c); err != nil || !maybeBought(c) {
+		if err := l.Store.Get(ctx, client.ObjectKey{Name: name}, c); err != nil || !maybeLaunched(c) {
 			l.queue.release(name)
 			continue
 		}
@@ -81,7 +81,7 @@ func (l *Launcher) read(ctx context.Context, names []string) []*karpv1.NodeClaim
 	return claims
 }
 
-// formed is the request for a claim, what it has in common with those that can be bought
+// formed is the request for a claim, what it has in common with those that can be launched
 // with it, or why there is none.
 type formed struct {
 	claim   *karpv1.NodeClaim
@@ -131,21 +131,21 @@ func wordsOf(c *karpv1.NodeClaim) string {
 func (l *Launcher) groupOf(c *karpv1.NodeClaim, f *formed) (string, *batch, error) {
 	if a, tried := attemptOf(c); tried {
 		// The outcome of the earlier attempt is unknown: it is looked for even
-		// where nothing could be bought now.
-		return a.String(), &batch{attempt: a, request: f.request, repeated: true, doubtUntil: l.Now().Add(lateFor + settleFor)}, nil
+		// where nothing could be launched now.
+		return a.String(), &batch{attempt: a, request: f.request, repeated: true, doubtUntil: l.Now().Add(lateFor + stabilizeFor)}, nil
 	}
 	return "new/" + f.key, &batch{request: f.request}, f.err
 }
 
-// maybeBought reports whether a purchase for the claim may be tried, or was
+// maybeLaunched reports whether a launch for the claim may be tried, or was
 // and may have brought a machine.
-func maybeBought(c *karpv1.NodeClaim) bool {
+func maybeLaunched(c *karpv1.NodeClaim) bool {
 	_, tried := attemptOf(c)
 	return needsMachine(c) && (tried || !translate.IsWithdrawn(c))
 }
 
-// needsMachine reports whether a machine is to be bought for the claim, which has none; a
-// withdrawn one gets what was bought for it before.
+// needsMachine reports whether a machine is to be launched for the claim, which has none; a
+// withdrawn one gets what was launched for it before.
 func needsMachine(c *karpv1.NodeClaim) bool {
 	return c.DeletionTimestamp == nil && c.Status.ProviderID == "" && !translate.Adopts(c)
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // holdFor is how long a node that has joined is kept from pods at most, while
-// machines in other domains of a spread have no node yet. Machines bought at
+// machines in other domains of a spread have no node yet. Machines launched at
 // the same time join within half a minute of each other; one that takes a
 // minute longer has met with trouble, and pods should run meanwhile.
 const holdFor = time.Minute

@@ -13,16 +13,16 @@ import (
 	"github.com/daemok/daemok/kube/apiclock"
 )
 
-// Launcher buys machines for claims, equal ones together. Every purchase is
+// Launcher launches machines for claims, equal ones together. Every launch is
 // written on its claims before it is made, so that a crash at any moment
-// loses nothing and buys nothing twice: the batch's machines are found by
+// loses nothing and launches nothing twice: the batch's machines are found by
 // their tag and handed to its claims in the order of their names before
-// anything is tried anew.
+// anything is tried again.
 //
 // Open it before use. One batch never waits for another, nor for claims that
-// nothing can be bought for. A claim is given up only when it is certain that
+// nothing can be launched for. A claim is given up only when it is certain that
 // no machine is on its way to it. The Launcher decides nothing about what to
-// buy.
+// launch.
 type Launcher struct {
 	Store    client.Client
 	Live     client.Reader // reads past every cache
@@ -32,9 +32,9 @@ type Launcher struct {
 	Log      *slog.Logger
 	Now      func() time.Time
 	Doubt    apiclock.Doubt // of that time: no claim is too late meanwhile
-	CallFor  time.Duration  // longest time one purchase may take
+	CallFor  time.Duration  // longest time one launch may take
 
-	// Gathered is told how long the claims of a round of purchases were waited for; it may
+	// Gathered is told how long the claims of a round of launches were waited for; it may
 	// be nil.
 	Gathered func(time.Duration)
 	// Called is told of a call to the cloud that has ended: for the machines of which claims, since
@@ -46,7 +46,7 @@ type Launcher struct {
 	roster *roster
 }
 
-// requests forms the request that would buy a claim's machine now.
+// requests forms the request that would launch a claim's machine now.
 type requests interface {
 	// For returns the request without token, batch and count. It returns
 	// *cloud.NoCapacityError when nothing suitable is offered. Of a claim it reads
@@ -54,9 +54,9 @@ type requests interface {
 	For(ctx context.Context, c *karpv1.NodeClaim) (Request, error)
 }
 
-// outcomes writes what became of a purchase on a claim.
+// outcomes writes what became of a launch on a claim.
 type outcomes interface {
-	Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) error
+	Launched(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) error
 	NotToBeHad(ctx context.Context, c *karpv1.NodeClaim, why error) error // the claim goes; a new plan follows
 	Failed(ctx context.Context, c *karpv1.NodeClaim, why error) error     // said in its condition; tried again
 	TooLate(ctx context.Context, c *karpv1.NodeClaim) error               // the claim goes: it has had its time
@@ -71,11 +71,11 @@ func (l *Launcher) Open() *Launcher {
 	return l
 }
 
-// Add asks for a machine for the named claim. A claim that is being bought
+// Add asks for a machine for the named claim. A claim that is being launched
 // for is not added twice.
 func (l *Launcher) Add(name string) { l.queue.add(name) }
 
-// Announce says that claims of these names are about to be added: they are bought
+// Announce says that claims of these names are about to be added: they are launched
 // for together, as soon as the last of them is here, or the first 25 at once and the others
 // together. What is announced and does not come holds the others up for a second at most.
 func (l *Launcher) Announce(names ...string) { l.queue.announce(names...) }
@@ -83,11 +83,11 @@ func (l *Launcher) Announce(names ...string) { l.queue.announce(names...) }
 // Dismiss says that an announced claim does not come.
 func (l *Launcher) Dismiss(name string) { l.queue.dismiss(name) }
 
-// Nudge says that a claim was withdrawn. Where a purchase for it rests before
+// Nudge says that a claim was withdrawn. Where a launch for it rests before
 // it is tried again, and for no claim that is still needed, it rests no longer.
 func (l *Launcher) Nudge(name string) { l.queue.nudge(name) }
 
-// Run buys until ctx ends, then waits for what is under way to stop.
+// Run launches until ctx ends, then waits for what is under way to stop.
 func (l *Launcher) Run(ctx context.Context) error {
 	var under sync.WaitGroup
 	defer under.Wait()
@@ -107,7 +107,7 @@ func (l *Launcher) Run(ctx context.Context) error {
 			under.Go(func() {
 				turn, leave := l.turns.enter(b.attempt.batch)
 				defer leave()
-				l.purchase(b, turn).buy(ctx)
+				l.launchRequest(b, turn).launch(ctx)
 			})
 		}
 	}
@@ -115,7 +115,7 @@ func (l *Launcher) Run(ctx context.Context) error {
 }
 
 // decline writes on a claim why no request can be formed for it, or gives it
-// up. One that a purchase was tried for, which the cache may not show yet,
+// up. One that a launch was tried for, which the cache may not show yet,
 // comes back by the attempt it carries.
 func (l *Launcher) decline(ctx context.Context, o obstacle) {
 	defer l.queue.release(o.claim.Name)
@@ -134,15 +134,15 @@ func (l *Launcher) isUntried(ctx context.Context, c *karpv1.NodeClaim) bool {
 	return !tried && live.UID == c.UID && needsMachine(live)
 }
 
-func (l *Launcher) purchase(b *batch, t turn) *purchase {
+func (l *Launcher) launchRequest(b *batch, t turn) *launchRequest {
 	nudged := make(chan struct{}, 1)
 	l.queue.listen(nudged, b.names()...)
-	return &purchase{
+	return &launchRequest{
 		batch: b, requests: l.Requests, machines: l.Machines, outcome: l.Outcome, log: l.Log, now: l.Now, ageless: l.Doubt, callFor: l.CallFor,
-		marker:  marker{l.Store, l.Live},
-		nudged:  nudged,
-		release: l.queue.release,
-		called:  l.Called,
-		desk:    desk{roster: l.roster, machines: l.Machines, outcome: l.Outcome, turn: t},
+		marker:    marker{l.Store, l.Live},
+		nudged:    nudged,
+		release:   l.queue.release,
+		called:    l.Called,
+		evaluator: evaluator{roster: l.roster, machines: l.Machines, outcome: l.Outcome, turn: t},
 	}
 }

@@ -27,32 +27,32 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// shop is a cloud that sells spot and on-demand machines of one kind, keeps
+// shop is a cloud that offers spot and on-demand machines of one kind, keeps
 // the promises of the port about tokens, and can be told to misbehave.
 type shop struct {
-	mu       sync.Mutex
-	machines []cloud.Machine
-	answers  map[string]answer // by token
-	stock    map[cluster.Option]int
-	before   func(cloud.LaunchRequest) error // fails before anything is sold
-	after    func(cloud.LaunchRequest) error // loses the reply
-	requests []cloud.LaunchRequest
-	unseen   time.Duration     // List shows a machine so long after it was sold
-	closed   error             // why no request can be formed
-	blind    int               // so many Lists fail
-	marks    map[string]string // of the class
-	room     int               // of the reservation; 0: it is none
+	mu               sync.Mutex
+	machines         []cloud.Machine
+	answers          map[string]answer // by token
+	reservedCapacity map[cluster.Option]int
+	before           func(cloud.LaunchRequest) error // fails before anything is offered
+	after            func(cloud.LaunchRequest) error // loses the reply
+	requests         []cloud.LaunchRequest
+	unseen           time.Duration     // List shows a machine so long after it was offered
+	closed           error             // why no request can be formed
+	blind            int               // so many Lists fail
+	marks            map[string]string // of the class
+	room             int               // of the reservation; 0: it is none
 }
 
 type answer struct {
 	count    int
-	options  []cloud.OfferChoice
+	options  []cloud.OfferingChoice
 	machines []cloud.Machine
 	err      error
 }
 
 func newShop() *shop {
-	return &shop{answers: map[string]answer{}, stock: map[cluster.Option]int{cluster.Spot: 1000, cluster.OnDemand: 1000}}
+	return &shop{answers: map[string]answer{}, reservedCapacity: map[cluster.Option]int{cluster.Spot: 1000, cluster.OnDemand: 1000}}
 }
 
 func (s *shop) Launch(_ context.Context, r cloud.LaunchRequest) ([]cloud.Machine, error) {
@@ -69,7 +69,7 @@ func (s *shop) Launch(_ context.Context, r cloud.LaunchRequest) ([]cloud.Machine
 	case known && (a.count != r.Count || !slices.Equal(a.options, r.Options)):
 		return nil, &cloud.TokenMismatchError{Token: r.Token}
 	case !known:
-		a = s.sell(r)
+		a = s.offer(r)
 		s.answers[r.Token] = a
 	}
 	if s.after != nil {
@@ -80,25 +80,25 @@ func (s *shop) Launch(_ context.Context, r cloud.LaunchRequest) ([]cloud.Machine
 	return a.machines, a.err
 }
 
-func (s *shop) sell(r cloud.LaunchRequest) answer {
+func (s *shop) offer(r cloud.LaunchRequest) answer {
 	a := answer{count: r.Count, options: r.Options}
 	option := r.Options[0].Option
-	for range min(r.Count, s.stock[option]) {
-		s.stock[option]--
+	for range min(r.Count, s.reservedCapacity[option]) {
+		s.reservedCapacity[option]--
 		id := fmt.Sprintf("i-%03d", len(s.machines))
 		m := cloud.Machine{ID: id, ProviderID: "aws:///a/" + id, Kind: "m5.large", Zone: "a", Option: option, State: cloud.Pending, Batch: r.Batch, LaunchedAt: time.Now()}
 		s.machines = append(s.machines, m)
 		a.machines = append(a.machines, m)
 	}
 	if len(a.machines) < r.Count {
-		a.err = &cloud.NoCapacityError{Offers: r.Options, Cause: "sold out", Answered: true}
+		a.err = &cloud.NoCapacityError{Offerings: r.Options, Cause: "sold out", Answered: true}
 	}
 	return a
 }
 
-// sold sells a machine of a batch, as an attempt did whose answer was lost.
-func (s *shop) sold(batch string) {
-	s.sell(cloud.LaunchRequest{Batch: batch, Count: 1, Options: []cloud.OfferChoice{{Option: cluster.Spot}}})
+// offered offers a machine of a batch, as an attempt did whose answer was lost.
+func (s *shop) offered(batch string) {
+	s.offer(cloud.LaunchRequest{Batch: batch, Count: 1, Options: []cloud.OfferingChoice{{Option: cluster.Spot}}})
 }
 
 func (s *shop) List(_ context.Context, f cloud.Filter) ([]cloud.Machine, error) {
@@ -125,8 +125,8 @@ func (s *shop) For(context.Context, *karpv1.NodeClaim) (Request, error) {
 		return Request{}, s.closed
 	}
 	for _, option := range []cluster.Option{cluster.Spot, cluster.OnDemand} {
-		if s.stock[option] > 0 {
-			return Request{LaunchRequest: cloud.LaunchRequest{Class: cloud.Class{ID: "c"}, Options: []cloud.OfferChoice{{Kind: "m5.large", Zone: "a", Option: option}}}, ClassMarks: s.marks, Room: s.room}, nil
+		if s.reservedCapacity[option] > 0 {
+			return Request{LaunchRequest: cloud.LaunchRequest{Class: cloud.Class{ID: "c"}, Options: []cloud.OfferingChoice{{Kind: "m5.large", Zone: "a", Option: option}}}, ClassMarks: s.marks, Room: s.room}, nil
 		}
 	}
 	return Request{}, &cloud.NoCapacityError{Cause: "nothing left"}
@@ -138,7 +138,7 @@ type book struct {
 	crash func(claim string) bool // the write of this claim never happens
 }
 
-func (b book) Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) error {
+func (b book) Launched(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) error {
 	if b.crash != nil && b.crash(c.Name) {
 		return errors.New("crashed")
 	}
@@ -202,14 +202,14 @@ func launchInDoubt(t *testing.T, store client.Client, s *shop, crash func(string
 }
 
 // Claims that come one after another are gathered for a moment, which is told.
-func TestHowLongClaimsAreGatheredIsTold(t *testing.T) {
+func TestHowLongClaimsAreGatheredIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told []time.Duration
+		var reported []time.Duration
 		store, s := storeWith(), &shop{}
 		ctx, cancel := context.WithCancel(t.Context())
 		l := (&Launcher{
 			Store: store, Live: store, Requests: s, Machines: s, Outcome: book{store, nil}, Log: unheard, Now: time.Now, CallFor: 20 * time.Second,
-			Gathered: func(d time.Duration) { told = append(told, d) },
+			Gathered: func(d time.Duration) { reported = append(reported, d) },
 		}).Open()
 		var running sync.WaitGroup
 		running.Go(func() { _ = l.Run(ctx) })
@@ -219,8 +219,8 @@ func TestHowLongClaimsAreGatheredIsTold(t *testing.T) {
 		time.Sleep(time.Second)
 		cancel()
 		running.Wait()
-		if want := 20*time.Millisecond + gatherIdle; len(told) != 1 || told[0] != want {
-			t.Errorf("claims were gathered for %v, want once for %v", told, want)
+		if want := 20*time.Millisecond + gatherIdle; len(reported) != 1 || reported[0] != want {
+			t.Errorf("claims were gathered for %v, want once for %v", reported, want)
 		}
 	})
 }
@@ -258,16 +258,16 @@ func TestLauncher(t *testing.T) {
 		}
 	}
 	tests := map[string]struct {
-		set    func(s *shop)
-		want   string
-		sold   int // machines in all
-		buying int // requests in all
+		set       func(s *shop)
+		want      string
+		offered   int // machines in all
+		launching int // requests in all
 	}{
 		"equal claims are bought together":                  {func(*shop) {}, "a=i-000 b=i-001 c=i-002", 3, 1},
 		"a request that never arrived is sent again":        {func(s *shop) { s.before = lostOnce() }, "a=i-000 b=i-001 c=i-002", 3, 2},
 		"a lost reply is repaired without buying twice":     {func(s *shop) { s.after = lostOnce() }, "a=i-000 b=i-001 c=i-002", 3, 1},
-		"what spot is short of is bought on demand at once": {func(s *shop) { s.stock[cluster.Spot] = 2 }, "a=i-000 b=i-001 c=i-002", 3, 2},
-		"claims that nothing can be bought for go":          {func(s *shop) { s.stock[cluster.Spot], s.stock[cluster.OnDemand] = 1, 1 }, "a=i-000 b=i-001", 2, 2},
+		"what spot is short of is bought on demand at once": {func(s *shop) { s.reservedCapacity[cluster.Spot] = 2 }, "a=i-000 b=i-001 c=i-002", 3, 2},
+		"claims that nothing can be bought for go":          {func(s *shop) { s.reservedCapacity[cluster.Spot], s.reservedCapacity[cluster.OnDemand] = 1, 1 }, "a=i-000 b=i-001", 2, 2},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -278,8 +278,8 @@ func TestLauncher(t *testing.T) {
 				if got := owners(t, store); got != tt.want {
 					t.Errorf("claims have %s; want %s", got, tt.want)
 				}
-				if len(s.machines) != tt.sold || len(s.requests) != tt.buying {
-					t.Errorf("%d machines sold in %d requests; want %d in %d", len(s.machines), len(s.requests), tt.sold, tt.buying)
+				if len(s.machines) != tt.offered || len(s.requests) != tt.launching {
+					t.Errorf("%d machines sold in %d requests; want %d in %d", len(s.machines), len(s.requests), tt.offered, tt.launching)
 				}
 			})
 		})
@@ -331,12 +331,12 @@ func (y *tally) For(_ context.Context, c *karpv1.NodeClaim) (Request, error) {
 	return Request{LaunchRequest: cloud.LaunchRequest{Class: cloud.Class{ID: fmt.Sprint(c.Spec, c.Labels, c.Annotations)}}}, nil
 }
 
-// TestOnDemandIsBoughtInTheSameBreath: no time passes between the answer that
+// TestOnDemandIsLaunchedInTheSameBreath: no time passes between the answer that
 // spot is short and the request for the rest on demand.
-func TestOnDemandIsBoughtInTheSameBreath(t *testing.T) {
+func TestOnDemandIsLaunchedInTheSameBreath(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, s := storeWith("a", "b", "c"), newShop()
-		s.stock[cluster.Spot] = 1
+		s.reservedCapacity[cluster.Spot] = 1
 		var asked []time.Time
 		s.before = func(cloud.LaunchRequest) error {
 			asked = append(asked, time.Now())
@@ -356,7 +356,7 @@ func TestOnDemandIsBoughtInTheSameBreath(t *testing.T) {
 
 // TestLauncherSurvivesCrashes kills the launcher after it has written any
 // prefix of the batch's machines and starts another: every claim gets a
-// machine, and none is bought twice.
+// machine, and none is launched twice.
 func TestLauncherSurvivesCrashes(t *testing.T) {
 	names := []string{"a", "b", "c", "d"}
 	for written := range len(names) + 1 {
@@ -377,7 +377,7 @@ func TestLauncherSurvivesCrashes(t *testing.T) {
 }
 
 // TestLauncherCrashBeforeTheCall kills the launcher between the mark on the
-// claims and the purchase.
+// claims and the launch.
 func TestLauncherCrashBeforeTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, s := storeWith("a", "b"), newShop()
@@ -391,13 +391,13 @@ func TestLauncherCrashBeforeTheCall(t *testing.T) {
 	})
 }
 
-// TestChangedParametersMeanANewAttempt: the earlier purchase arrived under
+// TestChangedParametersMeanANewAttempt: the earlier launch arrived under
 // other parameters, so its machines are found by their tag, and only what is
-// missing is bought anew.
+// missing is launched again.
 func TestChangedParametersMeanANewAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, s := storeWith("a", "b", "c"), newShop()
-		s.stock[cluster.Spot] = 2 // the purchase of three brings two, and its reply is lost
+		s.reservedCapacity[cluster.Spot] = 2 // the launch of three brings two, and its reply is lost
 		s.after = func(cloud.LaunchRequest) error { return errors.New("connection reset") }
 		launch(t, store, s, func(string) bool { return true }, 500*time.Millisecond)
 		s.after = nil
@@ -410,17 +410,17 @@ func TestChangedParametersMeanANewAttempt(t *testing.T) {
 			t.Fatal(err)
 		}
 		if a, _ := attemptOf(c); a.n != 2 {
-			t.Errorf("claim c got its machine with attempt %d (%s), want the second", a.n, c.Annotations[api.MarkLaunchAttempt])
+			t.Errorf("claim c got its machine with attempt %d (%s), want the second", a.n, c.Annotations[api.AnnotationLaunchAttempt])
 		}
 	})
 }
 
-// A claim that takes over a machine is bought none, whoever asks for it.
-func TestNothingIsBoughtForAClaimThatAdopts(t *testing.T) {
+// A claim that takes over a machine is launched none, whoever asks for it.
+func TestNothingIsLaunchedForAClaimThatAdopts(t *testing.T) {
 	adopts, refused, usual := &karpv1.NodeClaim{}, &karpv1.NodeClaim{}, &karpv1.NodeClaim{}
-	adopts.Annotations = map[string]string{api.MarkAdopt: "aws:///a/i-1", api.MarkLaunchAttempt: "batch/1"}
+	adopts.Annotations = map[string]string{api.AnnotationAdopt: "aws:///a/i-1", api.AnnotationLaunchAttempt: "batch/1"}
 	condition.SetUnknown(refused, karpv1.ClaimLaunched, karpv1.ReasonNotAdopted, "the machine is stopped", noon)
-	if maybeBought(adopts) || needsMachine(refused) || !needsMachine(usual) {
-		t.Errorf("bought for one that adopts: %v, for one that could not: %v, for another: %v", maybeBought(adopts), needsMachine(refused), needsMachine(usual))
+	if maybeLaunched(adopts) || needsMachine(refused) || !needsMachine(usual) {
+		t.Errorf("bought for one that adopts: %v, for one that could not: %v, for another: %v", maybeLaunched(adopts), needsMachine(refused), needsMachine(usual))
 	}
 }

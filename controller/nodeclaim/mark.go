@@ -23,7 +23,7 @@ var (
 	errElsewhere = errors.New("the claim takes part in another attempt")
 )
 
-// markTries is how often a claim that changed meanwhile is read anew at once.
+// markTries is how often a claim that changed meanwhile is read again at once.
 const markTries = 5
 
 // marker writes attempts on claims.
@@ -33,9 +33,9 @@ type marker struct {
 }
 
 // mark writes the attempt on every claim of the batch before it is made;
-// claims that went meanwhile, or that somebody else has tried to buy for, leave
+// claims that went meanwhile, or that somebody else has tried to launch for, leave
 // the batch. It reports whether all that are
-// left carry the attempt; nothing may be bought before.
+// left carry the attempt; nothing may be launched before.
 func (m marker) mark(ctx context.Context, b *batch) (all bool) {
 	errs := make([]error, len(b.claims))
 	var writes sync.WaitGroup
@@ -69,7 +69,7 @@ func (m marker) markOne(ctx context.Context, c *karpv1.NodeClaim, a attempt, cla
 	}
 	var err error
 	for range markTries {
-		if c.Annotations[api.MarkLaunchAttempt] == a.String() {
+		if c.Annotations[api.AnnotationLaunchAttempt] == a.String() {
 			return nil
 		}
 		marked := c.DeepCopy()
@@ -77,7 +77,7 @@ func (m marker) markOne(ctx context.Context, c *karpv1.NodeClaim, a attempt, cla
 			marked.Annotations = map[string]string{}
 		}
 		maps.Copy(marked.Annotations, class)
-		marked.Annotations[api.MarkLaunchAttempt] = a.String()
+		marked.Annotations[api.AnnotationLaunchAttempt] = a.String()
 		err = m.store.Patch(ctx, marked, client.MergeFromWithOptions(c, client.MergeFromWithOptimisticLock{}))
 		switch {
 		case err == nil:
@@ -88,11 +88,11 @@ func (m marker) markOne(ctx context.Context, c *karpv1.NodeClaim, a attempt, cla
 		case !apierrors.IsConflict(err):
 			return fmt.Errorf("write launch attempt %s on claim %s: %w", a, c.Name, err)
 		}
-		known := c.Annotations[api.MarkLaunchAttempt]
+		known := c.Annotations[api.AnnotationLaunchAttempt]
 		if err := m.reread(ctx, c); err != nil {
 			return err
 		}
-		if live := c.Annotations[api.MarkLaunchAttempt]; live != known && live != a.String() {
+		if live := c.Annotations[api.AnnotationLaunchAttempt]; live != known && live != a.String() {
 			return errElsewhere
 		}
 	}
@@ -113,9 +113,9 @@ func (m marker) reread(ctx context.Context, c *karpv1.NodeClaim) error {
 	return nil
 }
 
-// noteWithdrawn replaces the claims that were withdrawn since they were read,
+// recordWithdrawn replaces the claims that were withdrawn since they were read,
 // as far as the store shows that.
-func (m marker) noteWithdrawn(ctx context.Context, claims []*karpv1.NodeClaim) {
+func (m marker) recordWithdrawn(ctx context.Context, claims []*karpv1.NodeClaim) {
 	for i, c := range claims {
 		now := &karpv1.NodeClaim{}
 		if err := m.store.Get(ctx, client.ObjectKeyFromObject(c), now); err == nil && now.UID == c.UID && translate.IsWithdrawn(now) {

@@ -16,7 +16,7 @@ import (
 )
 
 // TestAnAttemptOfAnotherProcessIsNotWrittenOver: while the batch is marked,
-// another process writes its own attempt on claim a and buys. The claim leaves
+// another process writes its own attempt on claim a and launches. The claim leaves
 // the batch, and gets that machine when it comes back.
 func TestAnAttemptOfAnotherProcessIsNotWrittenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -25,7 +25,7 @@ func TestAnAttemptOfAnotherProcessIsNotWrittenOver(t *testing.T) {
 		between := interceptor.NewClient(store.(client.WithWatch), interceptor.Funcs{
 			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
 				if o.GetName() == "a" {
-					once.Do(func() { markedElsewhere(t, store, "y/1"); s.sold("y") })
+					once.Do(func() { markedElsewhere(t, store, "y/1"); s.offered("y") })
 				}
 				return c.Patch(ctx, o, p, opts...)
 			},
@@ -39,8 +39,8 @@ func TestAnAttemptOfAnotherProcessIsNotWrittenOver(t *testing.T) {
 			t.Errorf("claims have %q, of %d machines; want a to have what the other process bought", got, len(s.machines))
 		}
 		c := &karpv1.NodeClaim{}
-		if err := store.Get(t.Context(), client.ObjectKey{Name: "a"}, c); err != nil || !strings.HasPrefix(c.Annotations[api.MarkLaunchAttempt], "y/") {
-			t.Errorf("claim a carries attempt %q (%v), want that of the other process", c.Annotations[api.MarkLaunchAttempt], err)
+		if err := store.Get(t.Context(), client.ObjectKey{Name: "a"}, c); err != nil || !strings.HasPrefix(c.Annotations[api.AnnotationLaunchAttempt], "y/") {
+			t.Errorf("claim a carries attempt %q (%v), want that of the other process", c.Annotations[api.AnnotationLaunchAttempt], err)
 		}
 	})
 }
@@ -51,7 +51,7 @@ func markedElsewhere(t *testing.T, store client.Client, attempt string) {
 	if err := store.Get(t.Context(), client.ObjectKey{Name: "a"}, c); err != nil {
 		t.Fatal(err)
 	}
-	c.Annotations = map[string]string{api.MarkLaunchAttempt: attempt}
+	c.Annotations = map[string]string{api.AnnotationLaunchAttempt: attempt}
 	if err := store.Update(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}

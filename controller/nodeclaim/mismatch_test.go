@@ -61,7 +61,7 @@ func TestAnInstanceThatIsNotWhatWasAskedForIsReplaced(t *testing.T) {
 		"of another type":           {func(*karpv1.NodeClaim) {}, map[string]string{api.LabelInstanceType: "t3a.nano"}, "label node.kubernetes.io/instance-type of node n is t3a.nano, and of the NodeClaim m5.large"},
 		"in another zone":           {func(*karpv1.NodeClaim) {}, map[string]string{api.LabelZone: "b"}, "label topology.kubernetes.io/zone of node n is b, and of the NodeClaim a"},
 		"taken over as it is": {func(c *karpv1.NodeClaim) {
-			c.Annotations = map[string]string{api.MarkAdopt: "aws:///a/i-1"}
+			c.Annotations = map[string]string{api.AnnotationAdopt: "aws:///a/i-1"}
 			c.Labels[api.LabelCapacityType] = "spot"
 		}, seen, ""},
 		"whose reservation is over": {func(c *karpv1.NodeClaim) { c.Spec.Requirements[1].Values = []string{"reserved"} }, seen, ""},

@@ -23,7 +23,7 @@ type group struct {
 	joined  []*karpv1.NodeClaim
 	opening []*karpv1.NodeClaim // not joined, and their machines bring domains that had no node
 	missing []*karpv1.NodeClaim // of these, those that the others wait for
-	settled bool
+	stable  bool
 	turns   map[int]*inTurn
 }
 
@@ -105,9 +105,9 @@ func (g *group) before(number int) (closed []*karpv1.NodeClaim, opened time.Time
 }
 
 // comes reports whether the claim's node may be expected soon: nothing is known
-// to be in its way but other purchases.
+// to be in its way but other launches.
 func comes(c *karpv1.NodeClaim) bool {
-	if condition.IsFalse(c, karpv1.ClaimRegistered) || c.Annotations[api.MarkWithdrawn] != "" {
+	if condition.IsFalse(c, karpv1.ClaimRegistered) || c.Annotations[api.AnnotationWithdrawn] != "" {
 		return false
 	}
 	launched := condition.Get(c, karpv1.ClaimLaunched)
@@ -123,7 +123,7 @@ func (all groups) missingIn(j plan.Join) []*karpv1.NodeClaim {
 	if g == nil {
 		return nil // the claim is not in the list yet
 	}
-	if g.settled {
+	if g.stable {
 		return g.missing
 	}
 	offered := map[string]bool{}
@@ -138,7 +138,7 @@ func (all groups) missingIn(j plan.Join) []*karpv1.NodeClaim {
 		}
 	}
 	slices.SortFunc(g.missing, func(a, b *karpv1.NodeClaim) int { return strings.Compare(a.Name, b.Name) })
-	g.settled = true
+	g.stable = true
 	return g.missing
 }
 

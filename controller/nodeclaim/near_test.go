@@ -10,22 +10,22 @@ import (
 
 func TestSpotRequestsNameWhatIsNear(t *testing.T) {
 	// list makes types t00, t01, ... of which each costs so much more than the one before.
-	list := func(n, step int, soldOut ...int) []cluster.Kind {
-		var kinds []cluster.Kind
+	list := func(n, step int, unavailable ...int) []cluster.InstanceType {
+		var instanceTypes []cluster.InstanceType
 		for i := range n {
 			mark := ""
-			for _, at := range soldOut {
+			for _, at := range unavailable {
 				if at == i {
 					mark = "!"
 				}
 			}
-			kinds = append(kinds, kind(fmt.Sprintf("t%02d", i), 2000, fmt.Sprintf("%sa spot %d", mark, 100+step*i), "a on-demand 900"))
+			instanceTypes = append(instanceTypes, instanceType(fmt.Sprintf("t%02d", i), 2000, fmt.Sprintf("%sa spot %d", mark, 100+step*i), "a on-demand 900"))
 		}
-		return kinds
+		return instanceTypes
 	}
 	for name, tt := range map[string]struct {
-		kinds []cluster.Kind
-		named int
+		instanceTypes []cluster.InstanceType
+		named         int
 	}{
 		"all that cost less than a third more, however many": {list(40, 1), 31},
 		"fifteen where fewer are so near":                    {list(40, 10), 15},
@@ -34,7 +34,7 @@ func TestSpotRequestsNameWhatIsNear(t *testing.T) {
 		"no more for one far away that is sold out":          {list(40, 10, 30), 15},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := offered(nil, quantity.Resources{CPU: 1000}, tt.kinds)
+			got := offered(nil, quantity.Resources{CPU: 1000}, tt.instanceTypes)
 			if len(got) != tt.named || got[0].Option != cluster.Spot {
 				t.Errorf("%d offers named, %v first; want %d spot offers", len(got), got[0], tt.named)
 			}
@@ -43,12 +43,12 @@ func TestSpotRequestsNameWhatIsNear(t *testing.T) {
 }
 
 func TestSpotRequestsLeaveOutWhatIsLikelyToBeInterrupted(t *testing.T) {
-	var kinds []cluster.Kind
+	var instanceTypes []cluster.InstanceType
 	for i := range 20 {
-		kinds = append(kinds, kind(fmt.Sprintf("t%02d", i), 2000, fmt.Sprintf("a spot %d", 100+i), "a on-demand 900"))
+		instanceTypes = append(instanceTypes, instanceType(fmt.Sprintf("t%02d", i), 2000, fmt.Sprintf("a spot %d", 100+i), "a on-demand 900"))
 	}
-	kinds[0].Offers[0].Risk, kinds[19].Offers[0].Risk = 0.02, 0.2
-	got := offered(nil, quantity.Resources{CPU: 1000}, kinds)
+	instanceTypes[0].Offerings[0].Risk, instanceTypes[19].Offerings[0].Risk = 0.02, 0.2
+	got := offered(nil, quantity.Resources{CPU: 1000}, instanceTypes)
 	if len(got) != 19 || got[0].Kind != "t01" || got[7].Kind != "t00" {
 		t.Errorf("named %v", got)
 	}

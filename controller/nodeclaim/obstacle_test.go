@@ -36,7 +36,7 @@ func failingOnce(store client.Client, name string, why error) client.Client {
 	})
 }
 
-// TestAClaimThatCannotBeMarkedStaysInItsBatch: nothing is bought before every
+// TestAClaimThatCannotBeMarkedStaysInItsBatch: nothing is launched before every
 // claim of the batch carries the attempt, and none is left behind.
 func TestAClaimThatCannotBeMarkedStaysInItsBatch(t *testing.T) {
 	claims := schema.GroupResource{Group: karpv1.GroupVersion.Group, Resource: "nodeclaims"}
@@ -60,7 +60,7 @@ func TestAClaimThatCannotBeMarkedStaysInItsBatch(t *testing.T) {
 }
 
 // TestABatchWhoseClaimsWentEnds: claims that are given up while the outcome
-// of their purchase is unknown must not be bought for, nor kept in mind.
+// of their launch is unknown must not be launched for, nor kept in mind.
 func TestABatchWhoseClaimsWentEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, s := storeWith("a", "b"), newShop()
@@ -94,8 +94,8 @@ func TestABatchWhoseClaimsWentEnds(t *testing.T) {
 }
 
 // TestGroupsOfOneBatchShareNoMachine: a crash while a batch was being marked
-// anew leaves its claims with two attempts. Both groups see the machine that
-// was bought before; one claim gets it.
+// again leaves its claims with two attempts. Both groups see the machine that
+// was launched before; one claim gets it.
 func TestGroupsOfOneBatchShareNoMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, s := storeWith("a", "b"), newShop()
@@ -104,12 +104,12 @@ func TestGroupsOfOneBatchShareNoMachine(t *testing.T) {
 			if err := store.Get(t.Context(), client.ObjectKey{Name: name}, c); err != nil {
 				t.Fatal(err)
 			}
-			c.Annotations = map[string]string{api.MarkLaunchAttempt: attempt}
+			c.Annotations = map[string]string{api.AnnotationLaunchAttempt: attempt}
 			if err := store.Update(t.Context(), c); err != nil {
 				t.Fatal(err)
 			}
 		}
-		s.sell(cloud.LaunchRequest{Batch: "x", Count: 1, Options: []cloud.OfferChoice{{Option: cluster.Spot}}})
+		s.offer(cloud.LaunchRequest{Batch: "x", Count: 1, Options: []cloud.OfferingChoice{{Option: cluster.Spot}}})
 		slow := func(string) bool { time.Sleep(time.Second); return false }
 		launch(t, store, s, slow, 5*time.Minute)
 		if got := owners(t, store); got != "a=i-000 b=i-001" && got != "a=i-001 b=i-000" {

@@ -30,7 +30,7 @@ func TestAClaimWhosePoolIsGone(t *testing.T) {
 	}
 	now := noon
 	store := storetest.New(s, func() time.Time { return now }).Connect(nil)
-	bought := func(name string) {
+	launched := func(name string) {
 		c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelNodePool: "gone"},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: karpv1.GroupVersion.String(), Kind: "NodePool", Name: "gone", UID: "gone"}}}}
 		c.Status.ProviderID = "aws:///a/i-" + name
@@ -38,8 +38,8 @@ func TestAClaimWhosePoolIsGone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	bought("comes")
-	bought("lost")
+	launched("comes")
+	launched("lost")
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{ProviderID: "aws:///a/i-comes", Taints: []corev1.Taint{fresh}}}
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 	if err := store.Create(t.Context(), node); err != nil {

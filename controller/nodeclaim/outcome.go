@@ -38,7 +38,7 @@ type record interface {
 	Has(claim, instance, what string)
 }
 
-// Outcomes writes what became of purchases on claims.
+// Outcomes writes what became of launches on claims.
 type Outcomes struct {
 	Store   client.Client
 	Classes classes
@@ -50,10 +50,10 @@ type Outcomes struct {
 	Now     func() time.Time
 }
 
-// Bought writes the machine on the claim: first labels and annotations, the decision among them
+// Launched writes the machine on the claim: first labels and annotations, the decision among them
 // where something else was launched than was decided, then the status with its provider ID, which
-// makes the purchase known for good.
-func (o *Outcomes) Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) error {
+// makes the launch known for good.
+func (o *Outcomes) Launched(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) error {
 	class, err := o.Classes.Known(ctx, translate.ClassOf(c))
 	if err != nil {
 		return err
@@ -62,12 +62,12 @@ func (o *Outcomes) Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Mach
 	if err != nil {
 		return fmt.Errorf("list what class %s offers: %w", class.Cloud.ID, err)
 	}
-	kind, offer, known := kindOf(catalogue, m)
+	instanceType, offering, known := instanceTypeOf(catalogue, m)
 	if !known {
 		return fmt.Errorf("machine %s of claim %s is a %s, which the catalogue does not have", m.ID, c.Name, m.Kind)
 	}
 	before := c.DeepCopy()
-	c.Labels = launchLabels(c, m, kind, offer)
+	c.Labels = launchLabels(c, m, instanceType, offering)
 	if c.Annotations == nil {
 		c.Annotations = map[string]string{}
 	}
@@ -76,18 +76,18 @@ func (o *Outcomes) Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Mach
 			c.Annotations[key] = value
 		}
 	}
-	delete(c.Annotations, api.MarkWithdrawn) // too late for that
+	delete(c.Annotations, api.AnnotationWithdrawn) // too late for that
 	var other instead
-	if text := c.Annotations[api.MarkDecision]; text != "" {
-		c.Annotations[api.MarkDecision], other = decided(text, m, offer, catalogue)
+	if text := c.Annotations[api.AnnotationDecision]; text != "" {
+		c.Annotations[api.AnnotationDecision], other = decided(text, m, offering, catalogue)
 	}
 	if err := o.Store.Patch(ctx, c, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("write labels of machine %s on claim %s: %w", m.ID, c.Name, err)
 	}
-	o.tellInstead(c, m, other)
+	o.reportInstead(c, m, other)
 	before = c.DeepCopy()
 	c.Status.ProviderID, c.Status.ImageID = m.ProviderID, m.Image
-	allocatable, capacity := kind.Ordered(translate.Resources(c.Spec.Resources.Requests))
+	allocatable, capacity := instanceType.Ordered(translate.Resources(c.Spec.Resources.Requests))
 	c.Status.Capacity, c.Status.Allocatable = translate.ResourceList(capacity), translate.ResourceList(allocatable)
 	condition.SetTrue(c, karpv1.ClaimLaunched, o.Now())
 	condition.Begin(c, o.Now())
@@ -98,16 +98,16 @@ func (o *Outcomes) Bought(ctx context.Context, c *karpv1.NodeClaim, m cloud.Mach
 		o.Record.Has(c.Name, m.ID, fmt.Sprintf("%s in %s, %s", m.Kind, m.Zone, m.Option))
 	}
 	said := []any{"claim", c.Name, "pool", translate.PoolCalled(c.Labels), "instance", m.ID, "type", m.Kind, "zone", m.Zone, "capacityType", string(m.Option)}
-	if offer.Priced {
-		said = append(said, "priceUSDPerHour", offer.Price.Dollars())
+	if offering.Priced {
+		said = append(said, "priceUSDPerHour", offering.Price.Dollars())
 	}
 	o.Log.Info("launched nodeclaim", said...)
 	return nil
 }
 
-// tellInstead tells what was launched in place of what was decided, once the claim says it: the claim
+// reportInstead tells what was launched in place of what was decided, once the claim says it: the claim
 // that is written again later does not show the difference any more.
-func (o *Outcomes) tellInstead(c *karpv1.NodeClaim, m cloud.Machine, other instead) {
+func (o *Outcomes) reportInstead(c *karpv1.NodeClaim, m cloud.Machine, other instead) {
 	if other.of == "" {
 		return
 	}
@@ -120,8 +120,8 @@ func (o *Outcomes) tellInstead(c *karpv1.NodeClaim, m cloud.Machine, other inste
 // requirements with one possible value on the pool's own keys become labels too.
 // What instances decide is as this one has it, whatever the claim said before: it may
 // be of an earlier attempt.
-func launchLabels(c *karpv1.NodeClaim, m cloud.Machine, kind cluster.Kind, offer cluster.Offer) map[string]string {
-	labels := kind.Labels.Merge(offer.Labels).Map()
+func launchLabels(c *karpv1.NodeClaim, m cloud.Machine, instanceType cluster.InstanceType, offering cluster.Offering) map[string]string {
+	labels := instanceType.Labels.Merge(offering.Labels).Map()
 	labels[api.LabelInstanceType] = m.Kind
 	labels[api.LabelZone] = m.Zone
 	labels[api.LabelCapacityType] = string(m.Option)
@@ -149,7 +149,7 @@ func singleValues(requirements constraint.Requirements) map[string]string {
 	return out
 }
 
-// NotToBeHad deletes a claim for which nothing can be bought, so that a new
+// NotToBeHad deletes a claim for which nothing can be launched, so that a new
 // plan can look elsewhere at once.
 func (o *Outcomes) NotToBeHad(ctx context.Context, c *karpv1.NodeClaim, why error) error {
 	reason, label := reasonShort, "insufficient_capacity"
@@ -168,7 +168,7 @@ func (o *Outcomes) NotToBeHad(ctx context.Context, c *karpv1.NodeClaim, why erro
 	return nil
 }
 
-// TooLate deletes a claim that no machine could be bought for in time.
+// TooLate deletes a claim that no machine could be launched for in time.
 func (o *Outcomes) TooLate(ctx context.Context, c *karpv1.NodeClaim) error {
 	o.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: reasonTooLate, Message: tooLate})
 	o.Log.Warn("gave up a nodeclaim", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", reasonTooLate, "message", tooLate)
@@ -194,7 +194,7 @@ func (o *Outcomes) Withdrawn(ctx context.Context, c *karpv1.NodeClaim) error {
 	if err := o.Store.Delete(ctx, c, client.Preconditions{UID: ptr(c.UID)}); err != nil {
 		return fmt.Errorf("delete claim %s, which was withdrawn: %w", c.Name, err)
 	}
-	o.Log.Info("deleted a withdrawn nodeclaim", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", c.Annotations[api.MarkWithdrawn])
+	o.Log.Info("deleted a withdrawn nodeclaim", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", c.Annotations[api.AnnotationWithdrawn])
 	countDisrupted(o.Metrics, c, labelWithdrawn)
 	return nil
 }
@@ -262,7 +262,7 @@ func (o *Outcomes) inItsWords(ctx context.Context, c *karpv1.NodeClaim, why erro
 	return class.InWords(text)
 }
 
-// Failed writes the obstacle in the claim's condition; the purchase is tried
+// Failed writes the obstacle in the claim's condition; the launch is tried
 // again.
 func (o *Outcomes) Failed(ctx context.Context, c *karpv1.NodeClaim, why error) error {
 	reason := karpv1.ReasonLaunchFailed

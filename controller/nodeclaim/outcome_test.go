@@ -30,17 +30,21 @@ type heard []observe.Event
 
 func (h *heard) Publish(e observe.Event) { *h = append(*h, e) }
 
-// stock is a catalogue of one kind and the class that offers it.
-type stock struct{}
+// reservedCapacity is a catalogue of one kind and the class that offers it.
+type reservedCapacity struct{}
 
-func (stock) Kinds(context.Context, cloud.Class) (*cluster.Catalogue, error) {
-	offer := cluster.Offer{Zone: "a", Option: cluster.Spot, Price: 40_000, Priced: true}
+func (reservedCapacity) Kinds(context.Context, cloud.Class) (*cluster.Catalogue, error) {
+	offering := cluster.Offering{Zone: "a", Option: cluster.Spot, Price: 40_000, Priced: true}
 	has := quantity.Resources{CPU: 2000}.With(efa, 1)
-	return &cluster.Catalogue{Kinds: []cluster.Kind{{Name: "m5.large", Capacity: has, Allocatable: has, OnRequest: []string{efa}, Offers: []cluster.Offer{offer}}}}, nil
+	return &cluster.Catalogue{InstanceTypes: []cluster.InstanceType{{Name: "m5.large", Capacity: has, Allocatable: has, OnRequest: []string{efa}, Offerings: []cluster.Offering{offering}}}}, nil
 }
 
-func (stock) Class(context.Context, karpv1.NodeClassReference) (Class, error) { return Class{}, nil }
-func (stock) Known(context.Context, karpv1.NodeClassReference) (Class, error) { return Class{}, nil }
+func (reservedCapacity) Class(context.Context, karpv1.NodeClassReference) (Class, error) {
+	return Class{}, nil
+}
+func (reservedCapacity) Known(context.Context, karpv1.NodeClassReference) (Class, error) {
+	return Class{}, nil
+}
 
 // outcomesFor is what writes outcomes on the claim named a, of the pool
 // default.
@@ -56,15 +60,15 @@ func outcomesFor(t *testing.T) (o *Outcomes, c *karpv1.NodeClaim, events *heard,
 		t.Fatal(err)
 	}
 	o = &Outcomes{
-		Store: store, Classes: stock{}, Catalog: stock{}, Events: events, Log: slog.New(slog.NewTextHandler(lines, nil)),
+		Store: store, Classes: reservedCapacity{}, Catalog: reservedCapacity{}, Events: events, Log: slog.New(slog.NewTextHandler(lines, nil)),
 		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", ""), Now: func() time.Time { return time.Unix(0, 0) },
 	}
 	return o, c, events, lines
 }
 
-func TestTheMachineThatWasBoughtIsInTheLog(t *testing.T) {
+func TestTheMachineThatWasLaunchedIsInTheLog(t *testing.T) {
 	o, c, _, lines := outcomesFor(t)
-	if err := o.Bought(t.Context(), c, cloud.Machine{ID: "i-1", ProviderID: "aws:///a/i-1", Kind: "m5.large", Zone: "a", Option: cluster.Spot}); err != nil {
+	if err := o.Launched(t.Context(), c, cloud.Machine{ID: "i-1", ProviderID: "aws:///a/i-1", Kind: "m5.large", Zone: "a", Option: cluster.Spot}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"level=INFO", "claim=a", "pool=default", "instance=i-1", "type=m5.large", "zone=a", "capacityType=spot", "priceUSDPerHour=0.04"} {
@@ -74,16 +78,16 @@ func TestTheMachineThatWasBoughtIsInTheLog(t *testing.T) {
 	}
 }
 
-// SC-229: what was bought stands on the claim: the machine, its image, what it has,
+// SC-229: what was launched stands on the claim: the machine, its image, what it has,
 // and that it is launched. Labels of the claim itself are kept, but for those that the instance
 // decides and an attempt has left there whose instance is gone.
-func TestTheMachineThatWasBoughtIsOnItsClaim(t *testing.T) {
+func TestTheMachineThatWasLaunchedIsOnItsClaim(t *testing.T) {
 	o, c, _, _ := outcomesFor(t)
 	c.Labels[api.LabelZone], c.Labels[api.LabelGPUName], c.Labels["team"] = "b", "t4", "web"
 	if err := o.Store.Update(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Bought(t.Context(), c, cloud.Machine{ID: "i-1", ProviderID: "aws:///a/i-1", Image: "ami-1", Kind: "m5.large", Zone: "a", Option: cluster.Spot}); err != nil {
+	if err := o.Launched(t.Context(), c, cloud.Machine{ID: "i-1", ProviderID: "aws:///a/i-1", Image: "ami-1", Kind: "m5.large", Zone: "a", Option: cluster.Spot}); err != nil {
 		t.Fatal(err)
 	}
 	got := &karpv1.NodeClaim{}
@@ -108,9 +112,9 @@ func TestTheMachineThatWasBoughtIsOnItsClaim(t *testing.T) {
 	}
 }
 
-// SC-230: a claim that nothing can be bought for goes, so that a plan can look
+// SC-230: a claim that nothing can be launched for goes, so that a plan can look
 // elsewhere at once; it is counted by the reason.
-func TestAClaimThatNothingCanBeBoughtForGoes(t *testing.T) {
+func TestAClaimThatNothingCanBeLaunchedForGoes(t *testing.T) {
 	tests := map[string]struct {
 		why           error
 		reason, count string
@@ -140,8 +144,8 @@ func TestAClaimThatNothingCanBeBoughtForGoes(t *testing.T) {
 	}
 }
 
-// Each purchase that failed is one line, however many claims it was for.
-func TestAPurchaseThatFailedIsInTheLog(t *testing.T) {
+// Each launch that failed is one line, however many claims it was for.
+func TestALaunchRequestThatFailedIsInTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, lines := newShop(), &bytes.Buffer{}
 		s.before = func(cloud.LaunchRequest) error { return errors.New("no route to host") }
@@ -161,7 +165,7 @@ func TestAPurchaseThatFailedIsInTheLog(t *testing.T) {
 	})
 }
 
-func TestAShortageIsToldToThePool(t *testing.T) {
+func TestAShortageIsReportedToThePool(t *testing.T) {
 	o, c, events, _ := outcomesFor(t)
 	if err := o.NotToBeHad(t.Context(), c, &cloud.NoCapacityError{Cause: "nothing fits"}); err != nil {
 		t.Fatal(err)
@@ -184,8 +188,8 @@ func TestAShortageIsToldToThePool(t *testing.T) {
 	}
 }
 
-// What is bought on demand in the place of spot should be of five types at least.
-func TestFewTypesInThePlaceOfSpotAreToldToThePool(t *testing.T) {
+// What is launched on demand in the place of spot should be of five types at least.
+func TestFewTypesInThePlaceOfSpotAreReportedToThePool(t *testing.T) {
 	o, c, events, _ := outcomesFor(t)
 	o.Few(c, []string{"m5.large", "m5a.large"})
 	if got := *events; len(got) != 1 || got[0].Key != "NodePool/default" || !got[0].Warning || got[0].Reason != "FewInstanceTypes" ||
@@ -221,7 +225,7 @@ func TestAReasonIsNotSaidTwice(t *testing.T) {
 }
 
 // fields is a class whose fields have other names than those of an EC2NodeClass.
-type fields struct{ stock }
+type fields struct{ reservedCapacity }
 
 func (fields) Known(context.Context, karpv1.NodeClassReference) (Class, error) {
 	return Class{InWords: func(text string) string {

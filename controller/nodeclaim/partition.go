@@ -17,26 +17,26 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// onePartition keeps one of the offers that differ in the partition of a placement
+// onePartition keeps one of the offerings that differ in the partition of a placement
 // group alone. Where all of them fit, the cloud is left to choose, which fills
 // partitions evenly; else the first that fits is asked for.
 func onePartition(fitting []priced) []priced {
 	if !slices.ContainsFunc(fitting, priced.parted) {
 		return fitting
 	}
-	type offer struct {
+	type offering struct {
 		kind, zone, reservation string
 		option                  cluster.Option
 		unless                  constraint.Label
 	}
-	of := func(k *cluster.Kind, o *cluster.Offer) offer {
-		return offer{k.Name, o.Zone, o.Reservation(), o.Option, o.Unless}
+	of := func(k *cluster.InstanceType, o *cluster.Offering) offering {
+		return offering{k.Name, o.Zone, o.Reservation(), o.Option, o.Unless}
 	}
-	fit, all := map[offer]int{}, map[offer]int{}
+	fit, all := map[offering]int{}, map[offering]int{}
 	for _, p := range fitting {
-		fit[of(p.kind, p.offer)]++
+		fit[of(p.instanceType, p.offering)]++
 	}
-	counted := map[*cluster.Kind]bool{}
+	counted := map[*cluster.InstanceType]bool{}
 	var out []priced
 	for _, p := range fitting {
 		partition, parted := p.label(api.LabelPlacementGroupPartition)
@@ -44,13 +44,13 @@ func onePartition(fitting []priced) []priced {
 			out = append(out, p)
 			continue
 		}
-		if !counted[p.kind] {
-			counted[p.kind] = true
-			for i := range p.kind.Offers {
-				all[of(p.kind, &p.kind.Offers[i])]++
+		if !counted[p.instanceType] {
+			counted[p.instanceType] = true
+			for i := range p.instanceType.Offerings {
+				all[of(p.instanceType, &p.instanceType.Offerings[i])]++
 			}
 		}
-		at := of(p.kind, p.offer)
+		at := of(p.instanceType, p.offering)
 		switch fit[at] {
 		case 0: // one is kept
 			continue
@@ -70,9 +70,9 @@ func (p priced) parted() bool {
 	return parted
 }
 
-// inPartition is the offer with the label of the partition that a machine is in, and
+// inPartition is the offering with the label of the partition that a machine is in, and
 // without one while that is not known.
-func inPartition(o cluster.Offer, partition string) cluster.Offer {
+func inPartition(o cluster.Offering, partition string) cluster.Offering {
 	if _, parted := o.Labels.Get(api.LabelPlacementGroupPartition); !parted {
 		return o
 	}
@@ -92,8 +92,8 @@ const partitionHook = "placement-group-partition"
 // chose it, before its node takes pods: some may ask for it. It returns what the
 // registration waits for; nothing once it need not.
 func (r *Reconciler) findPartition(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node) (waits string, err error) {
-	told := c.Labels[api.LabelPlacementGroupID] == "" || c.Labels[api.LabelPlacementGroupPartition] != ""
-	if told || len(nodes) == 0 || condition.IsTrue(c, karpv1.ClaimRegistered) {
+	reported := c.Labels[api.LabelPlacementGroupID] == "" || c.Labels[api.LabelPlacementGroupPartition] != ""
+	if reported || len(nodes) == 0 || condition.IsTrue(c, karpv1.ClaimRegistered) {
 		return "", nil
 	}
 	list, err := r.Machines.List(ctx, cloud.Filter{IDs: []string{translate.MachineID(c.Status.ProviderID)}})

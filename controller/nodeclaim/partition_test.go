@@ -26,62 +26,62 @@ import (
 
 // parted is a kind that is offered in three partitions of a zone, of which those
 // named are short.
-func parted(name, zone string, short ...string) cluster.Kind {
-	var offers []string
+func parted(name, zone string, short ...string) cluster.InstanceType {
+	var offerings []string
 	for range 3 {
-		offers = append(offers, zone+" on-demand 96")
+		offerings = append(offerings, zone+" on-demand 96")
 	}
-	k := kind(name, 2000, offers...)
-	for i := range k.Offers {
+	k := instanceType(name, 2000, offerings...)
+	for i := range k.Offerings {
 		part := []string{"1", "2", "3"}[i]
-		k.Offers[i].Labels = k.Offers[i].Labels.With(api.LabelPlacementGroupID, "pg-1").With(api.LabelPlacementGroupPartition, part)
-		k.Offers[i].Available = !strings.Contains(strings.Join(short, " "), part)
+		k.Offerings[i].Labels = k.Offerings[i].Labels.With(api.LabelPlacementGroupID, "pg-1").With(api.LabelPlacementGroupPartition, part)
+		k.Offerings[i].Available = !strings.Contains(strings.Join(short, " "), part)
 	}
 	return k
 }
 
 func TestAPartitionIsAskedForWhereNotAllWillDo(t *testing.T) {
 	tests := map[string]struct {
-		kinds []cluster.Kind
-		want  []constraint.Requirement
-		offer string
+		instanceTypes []cluster.InstanceType
+		want          []constraint.Requirement
+		offering      string
 	}{
-		"any of them is left to the cloud": {[]cluster.Kind{parted("m5.large", "a")}, nil, "m5.large/a/"},
-		"the one that is required":         {[]cluster.Kind{parted("m5.large", "a")}, []constraint.Requirement{want(api.LabelPlacementGroupPartition, constraint.In, "3")}, "m5.large/a/3"},
-		"the first of two that will do":    {[]cluster.Kind{parted("m5.large", "a")}, []constraint.Requirement{want(api.LabelPlacementGroupPartition, constraint.NotIn, "1")}, "m5.large/a/2"},
-		"one that is not short":            {[]cluster.Kind{parted("m5.large", "a", "1")}, nil, "m5.large/a/2"},
-		"of each type by itself":           {[]cluster.Kind{parted("m5.large", "a", "1"), parted("m6i.large", "a")}, nil, "m5.large/a/2 m6i.large/a/"},
-		"none where there is none":         {[]cluster.Kind{kind("m5.large", 2000, "a on-demand 96", "b on-demand 96")}, nil, "m5.large/a/ m5.large/b/"},
+		"any of them is left to the cloud": {[]cluster.InstanceType{parted("m5.large", "a")}, nil, "m5.large/a/"},
+		"the one that is required":         {[]cluster.InstanceType{parted("m5.large", "a")}, []constraint.Requirement{want(api.LabelPlacementGroupPartition, constraint.In, "3")}, "m5.large/a/3"},
+		"the first of two that will do":    {[]cluster.InstanceType{parted("m5.large", "a")}, []constraint.Requirement{want(api.LabelPlacementGroupPartition, constraint.NotIn, "1")}, "m5.large/a/2"},
+		"one that is not short":            {[]cluster.InstanceType{parted("m5.large", "a", "1")}, nil, "m5.large/a/2"},
+		"of each type by itself":           {[]cluster.InstanceType{parted("m5.large", "a", "1"), parted("m6i.large", "a")}, nil, "m5.large/a/2 m6i.large/a/"},
+		"none where there is none":         {[]cluster.InstanceType{instanceType("m5.large", 2000, "a on-demand 96", "b on-demand 96")}, nil, "m5.large/a/ m5.large/b/"},
 	}
 	for name, tt := range tests {
 		var got []string
-		for _, o := range offered(tt.want, quantity.Resources{CPU: 1000}, tt.kinds) {
+		for _, o := range offered(tt.want, quantity.Resources{CPU: 1000}, tt.instanceTypes) {
 			got = append(got, o.Kind+"/"+o.Zone+"/"+o.Partition)
 		}
-		if text := strings.Join(got, " "); text != tt.offer {
-			t.Errorf("%s: %q, want %q", name, text, tt.offer)
+		if text := strings.Join(got, " "); text != tt.offering {
+			t.Errorf("%s: %q, want %q", name, text, tt.offering)
 		}
 	}
 }
 
 func TestTheLabelOfAPartitionIsThatOfTheMachine(t *testing.T) {
-	catalogue := &cluster.Catalogue{Kinds: []cluster.Kind{parted("m5.large", "a")}}
-	for told, want := range map[string]string{"": "", "2": "2"} {
-		k, o, known := kindOf(catalogue, cloud.Machine{Kind: "m5.large", Zone: "a", Option: cluster.OnDemand, Partition: told})
+	catalogue := &cluster.Catalogue{InstanceTypes: []cluster.InstanceType{parted("m5.large", "a")}}
+	for reported, want := range map[string]string{"": "", "2": "2"} {
+		k, o, known := instanceTypeOf(catalogue, cloud.Machine{Kind: "m5.large", Zone: "a", Option: cluster.OnDemand, Partition: reported})
 		labels := launchLabels(&karpv1.NodeClaim{}, cloud.Machine{Kind: "m5.large", Zone: "a", Option: cluster.OnDemand}, k, o)
 		if got := labels[api.LabelPlacementGroupPartition]; !known || got != want || labels[api.LabelPlacementGroupID] != "pg-1" {
-			t.Errorf("a machine of partition %q gets %v, want the label %q", told, labels, want)
+			t.Errorf("a machine of partition %q gets %v, want the label %q", reported, labels, want)
 		}
 	}
 }
 
-// told is a cloud that tells of these machines.
-type told struct {
+// reported is a cloud that tells of these machines.
+type reported struct {
 	cloud.Machines
 	list []cloud.Machine
 }
 
-func (m told) List(_ context.Context, f cloud.Filter) ([]cloud.Machine, error) {
+func (m reported) List(_ context.Context, f cloud.Filter) ([]cloud.Machine, error) {
 	return slices.DeleteFunc(slices.Clone(m.list), func(x cloud.Machine) bool { return !slices.Contains(f.IDs, x.ID) }), nil
 }
 
@@ -108,7 +108,7 @@ func TestRegistrationWaitsForThePartition(t *testing.T) {
 			_, _ = corev1.AddToScheme(s), karpv1.AddToScheme(s)
 			store := fake.NewClientBuilder().WithScheme(s).WithObjects(claim, node).WithStatusSubresource(claim).
 				WithIndex(&corev1.Node{}, IndexProviderID, func(o client.Object) []string { return []string{o.(*corev1.Node).Spec.ProviderID} }).Build()
-			r := &Reconciler{Store: store, Live: store, Machines: told{list: tt.machines}, Now: func() time.Time { return noon }, Log: unheard,
+			r := &Reconciler{Store: store, Live: store, Machines: reported{list: tt.machines}, Now: func() time.Time { return noon }, Log: unheard,
 				Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
 			if _, err := r.Reconcile(t.Context(), "web-1"); err != nil {
 				t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// oneClass sells two kinds under one class.
+// oneClass offers two kinds under one class.
 type oneClass struct{ notReady bool }
 
 func (o oneClass) Class(ctx context.Context, ref karpv1.NodeClassReference) (Class, error) {
@@ -34,8 +34,8 @@ func (oneClass) Known(context.Context, karpv1.NodeClassReference) (Class, error)
 }
 
 func (oneClass) Kinds(context.Context, cloud.Class) (*cluster.Catalogue, error) {
-	return &cluster.Catalogue{Kinds: []cluster.Kind{
-		kind("m5.large", 2000, "a on-demand 96"), kind("m5.xlarge", 4000, "a on-demand 192"),
+	return &cluster.Catalogue{InstanceTypes: []cluster.InstanceType{
+		instanceType("m5.large", 2000, "a on-demand 96"), instanceType("m5.xlarge", 4000, "a on-demand 192"),
 	}}, nil
 }
 
@@ -51,15 +51,15 @@ func (onlyPool) Pool(id cluster.PoolID) (translate.PoolObject, bool) {
 
 // listening is a cloud that notes what it is told to prepare.
 type listening struct {
-	mu   sync.Mutex
-	told []cloud.LaunchRequest
-	err  error
+	mu       sync.Mutex
+	reported []cloud.LaunchRequest
+	err      error
 }
 
 func (l *listening) Prepare(_ context.Context, r cloud.LaunchRequest) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.told = append(l.told, r)
+	l.reported = append(l.reported, r)
 	return l.err
 }
 
@@ -76,7 +76,7 @@ func TestPreparer(t *testing.T) {
 		launches []plan.Launch
 		notReady bool
 		err      error
-		told     int
+		reported int
 		log      string
 	}{
 		"each launch is prepared for":               {[]plan.Launch{launching("default", 1000, "m5.large"), launching("default", 3000, "m5.xlarge")}, false, nil, 2, ""},
@@ -95,8 +95,8 @@ func TestPreparer(t *testing.T) {
 				Requests: &Requests{Classes: oneClass{tt.notReady}, Catalog: oneClass{}},
 			}
 			p.Prepare(t.Context(), tt.launches)
-			if len(ears.told) != tt.told {
-				t.Errorf("told of %d requests, want %d", len(ears.told), tt.told)
+			if len(ears.reported) != tt.reported {
+				t.Errorf("told of %d requests, want %d", len(ears.reported), tt.reported)
 			}
 			if !strings.Contains(log.String(), tt.log) || tt.log == "" && log.Len() > 0 {
 				t.Errorf("logged %q, want %q", log.String(), tt.log)
@@ -106,7 +106,7 @@ func TestPreparer(t *testing.T) {
 }
 
 // TestWhatIsForeseenIsNotLookedUpAgain: of launches that are made ready alike each has what
-// can be bought for it looked up ahead.
+// can be launched for it looked up ahead.
 func TestWhatIsForeseenIsNotLookedUpAgain(t *testing.T) {
 	requests := &Requests{Classes: oneClass{}, Catalog: oneClass{}}
 	launches := []plan.Launch{launching("default", 1000, "m5.large"), launching("default", 1500, "m5.large"), launching("default", 1500, "m5.large")}
@@ -122,9 +122,9 @@ func TestWhatIsForeseenIsNotLookedUpAgain(t *testing.T) {
 	}
 }
 
-// TestWhatIsPreparedIsWhatIsBought: the request foreseen and the one formed
+// TestWhatIsPreparedIsWhatIsLaunched: the request foreseen and the one formed
 // from the launch's claim are equal, or what is ready would be of no use.
-func TestWhatIsPreparedIsWhatIsBought(t *testing.T) {
+func TestWhatIsPreparedIsWhatIsLaunched(t *testing.T) {
 	ears, requests := &listening{}, &Requests{Classes: oneClass{}, Catalog: oneClass{}}
 	l := launching("default", 1000, "m5.large", "m5.xlarge")
 	l.Labels = constraint.NewLabels(map[string]string{"rack": "7"})
@@ -134,12 +134,12 @@ func TestWhatIsPreparedIsWhatIsBought(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bought, err := requests.For(t.Context(), c)
+	launched, err := requests.For(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	foreseen, _ := sameRequest(Request{LaunchRequest: ears.told[0], ClassMarks: bought.ClassMarks, Whole: bought.Whole})
-	if real, err := sameRequest(bought); err != nil || foreseen != real {
-		t.Errorf("prepared %+v\nbought   %+v (%v)", ears.told[0], bought, err)
+	foreseen, _ := sameRequest(Request{LaunchRequest: ears.reported[0], ClassMarks: launched.ClassMarks, Whole: launched.Whole})
+	if real, err := sameRequest(launched); err != nil || foreseen != real {
+		t.Errorf("prepared %+v\nbought   %+v (%v)", ears.reported[0], launched, err)
 	}
 }

@@ -10,10 +10,10 @@ import (
 const (
 	gatherIdle = 35 * time.Millisecond // no further claim for so long closes a batch, unless some are announced
 	gatherMax  = time.Second           // and at the latest so long after the first
-	firstBatch = 25                    // so many are bought for while the others that were announced are on their way, which are bought for together
+	firstBatch = 25                    // so many are launched for while the others that were announced are on their way, which are launched for together
 )
 
-// queue holds the names of claims that wait to be bought for, and of those
+// queue holds the names of claims that wait to be launched for, and of those
 // that are. It is safe for concurrent use; one alone may gather and take.
 type queue struct {
 	wake chan struct{}
@@ -69,9 +69,9 @@ func (q *queue) ring() {
 	}
 }
 
-// patience is how long to wait for a further name; zero: those that were announced
+// timeout is how long to wait for a further name; zero: those that were announced
 // are here, or enough of them for a first batch.
-func (q *queue) patience() time.Duration {
+func (q *queue) timeout() time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
@@ -102,11 +102,11 @@ func (q *queue) gather(ctx context.Context) bool {
 	latest := time.NewTimer(gatherMax)
 	defer latest.Stop()
 	for {
-		patience := q.patience()
-		if patience == 0 {
+		timeout := q.timeout()
+		if timeout == 0 {
 			return true
 		}
-		idle := time.NewTimer(patience)
+		idle := time.NewTimer(timeout)
 		select {
 		case <-ctx.Done():
 			idle.Stop()
@@ -122,7 +122,7 @@ func (q *queue) gather(ctx context.Context) bool {
 	}
 }
 
-// goesAhead reports whether what waits is bought for before all that were announced are here.
+// goesAhead reports whether what waits is launched for before all that were announced are here.
 func (q *queue) goesAhead() bool {
 	return !q.ahead && len(q.coming) > 0 && len(q.waiting) >= firstBatch
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// What is bought together, and when: claims come at moments, in milliseconds from the
+// What is launched together, and when: claims come at moments, in milliseconds from the
 // first on, of which some are announced before.
-func TestWhatIsBoughtTogether(t *testing.T) {
+func TestWhatIsLaunchedTogether(t *testing.T) {
 	tests := map[string]struct {
 		announced string
 		comes     map[time.Duration]string // by when; "-x" is dismissed
@@ -65,8 +65,8 @@ func TestWhatIsBoughtTogether(t *testing.T) {
 	}
 }
 
-// Of many claims that were announced the first are bought for while the others are still
-// being written, which takes a millisecond for each; those are bought for together. One that
+// Of many claims that were announced the first are launched for while the others are still
+// being written, which takes a millisecond for each; those are launched for together. One that
 // comes long after them does not wait for what never came.
 func TestTheFirstOfManyGoAhead(t *testing.T) {
 	tests := map[string]struct {

@@ -31,11 +31,11 @@ type seen interface {
 	Pool(id cluster.PoolID) (translate.PoolObject, bool)
 }
 
-// NoteQuiet writes on each claim when a pod last came to or left its node, where
+// RecordQuiet writes on each claim when a pod last came to or left its node, where
 // the claim is more than podEventEvery behind, and whether the node has been
 // quiet for as long as its pool asks, so that it may be consolidated. It
 // returns when to look again: when the next node has been, at the latest.
-func (r *Reconciler) NoteQuiet(ctx context.Context, known seen) (time.Duration, error) {
+func (r *Reconciler) RecordQuiet(ctx context.Context, known seen) (time.Duration, error) {
 	var list karpv1.NodeClaimList
 	if err := r.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // only read
 		return podEventEvery, fmt.Errorf("list claims to note which nodes are quiet: %w", err)
@@ -47,7 +47,7 @@ func (r *Reconciler) NoteQuiet(ctx context.Context, known seen) (time.Duration, 
 		if c.DeletionTimestamp != nil || c.Status.NodeName == "" {
 			continue
 		}
-		due, err := r.noteQuiet(ctx, c, known)
+		due, err := r.recordQuiet(ctx, c, known)
 		if err != nil {
 			errs = append(errs, err)
 		}
@@ -58,9 +58,9 @@ func (r *Reconciler) NoteQuiet(ctx context.Context, known seen) (time.Duration, 
 	return again, errors.Join(errs...)
 }
 
-// noteQuiet also returns when the claim is to be looked at again; zero: when
+// recordQuiet also returns when the claim is to be looked at again; zero: when
 // something changes.
-func (r *Reconciler) noteQuiet(ctx context.Context, c *karpv1.NodeClaim, known seen) (due time.Time, err error) {
+func (r *Reconciler) recordQuiet(ctx context.Context, c *karpv1.NodeClaim, known seen) (due time.Time, err error) {
 	now, last := r.Now(), known.LastPodEvent(c.Status.NodeName)
 	pool, found := known.Pool(translate.PoolOf(c))
 	is := false

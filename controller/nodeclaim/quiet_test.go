@@ -49,12 +49,12 @@ func TestConsolidatable(t *testing.T) {
 	}
 	quarter := poolWith("15m", false)
 	tests := map[string]struct {
-		claim  func(*karpv1.NodeClaim)
-		pool   translate.PoolObject
-		nobody bool // the pool is not there
-		last   time.Duration
-		want   bool
-		again  time.Duration // 0: as usual
+		claim func(*karpv1.NodeClaim)
+		pool  translate.PoolObject
+		none  bool // the pool is not there
+		last  time.Duration
+		want  bool
+		again time.Duration // 0: as usual
 	}{
 		"SC-326 quiet for long enough since it began": {claim: initialised(15 * time.Minute), pool: quarter, want: true},
 		"SC-326 not quiet for long enough":            {claim: initialised(15*time.Minute - 3*time.Second), pool: quarter, again: 3 * time.Second},
@@ -70,7 +70,7 @@ func TestConsolidatable(t *testing.T) {
 		"never":                                {claim: both(initialised(time.Hour), was), pool: poolWith("Never", false)},
 		"SC-329 a pool of fixed size":          {claim: both(initialised(time.Hour), was), pool: poolWith("0s", true)},
 		"not initialised":                      {claim: was, pool: poolWith("0s", false)},
-		"a pool that is gone":                  {claim: both(initialised(time.Hour), was), nobody: true},
+		"a pool that is gone":                  {claim: both(initialised(time.Hour), was), none: true},
 		"SC-300 one of no pool": {claim: both(initialised(time.Hour), was, func(c *karpv1.NodeClaim) {
 			delete(c.Labels, api.LabelNodePool)
 		}), pool: poolWith("0s", false)},
@@ -86,11 +86,11 @@ func TestConsolidatable(t *testing.T) {
 			if tt.last != 0 {
 				known.last = now.Add(-tt.last)
 			}
-			if tt.nobody {
+			if tt.none {
 				known.pools = nil
 			}
 			r := &Reconciler{Store: store, Now: func() time.Time { return now }}
-			again, err := r.NoteQuiet(t.Context(), known)
+			again, err := r.RecordQuiet(t.Context(), known)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,7 +144,7 @@ func TestQuietIsNotWrittenAgain(t *testing.T) {
 		writes int
 		again  time.Duration
 	}{{1, podEventEvery}, {2, quietMin}, {2, podEventEvery}} {
-		again, err := r.NoteQuiet(t.Context(), known)
+		again, err := r.RecordQuiet(t.Context(), known)
 		if err != nil || writes != want.writes || again != want.again {
 			t.Errorf("look %d: %d writes, again in %v, %v; want %+v", i+1, writes, again, err, want)
 		}

@@ -26,7 +26,7 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// How long a claim may take, from its creation to being bought and from then
+// How long a claim may take, from its creation to being launched and from then
 // to its node, before it is given up and replaced.
 const (
 	launchFor   = 5 * time.Minute
@@ -90,7 +90,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	if c.DeletionTimestamp != nil {
 		return r.finalize(ctx, c)
 	}
-	if c.Annotations[api.MarkAdoptedBy] != "" {
+	if c.Annotations[api.AnnotationAdoptedBy] != "" {
 		return 0, nil // it is about to go, without its machine
 	}
 	if err := r.addFinalizer(ctx, c); err != nil {
@@ -121,7 +121,7 @@ func (r *Reconciler) addFinalizer(ctx context.Context, c *karpv1.NodeClaim) erro
 
 // launch asks for a machine, or gives the claim up when it has taken too long
 // or was withdrawn.
-// A claim that a purchase was tried for is the launcher's to give up: it alone
+// A claim that a launch was tried for is the launcher's to give up: it alone
 // can tell that no machine came of it.
 func (r *Reconciler) launch(ctx context.Context, c *karpv1.NodeClaim) (time.Duration, error) {
 	left := launchFor - r.Now().Sub(c.CreationTimestamp.Time)
@@ -151,7 +151,7 @@ func (r *Reconciler) launch(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 	return min(left, askAgain), nil
 }
 
-// follow takes a bought claim through registration and initialisation.
+// follow takes a launched claim through registration and initialisation.
 func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Duration, error) {
 	nodes, err := r.nodesOf(ctx, c)
 	if err != nil {
@@ -210,7 +210,7 @@ func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 	if condition.IsTrue(c, karpv1.ClaimRegistered) {
 		return r.nominateAgain(ctx, c, node)
 	}
-	return r.patience(ctx, c)
+	return r.timeout(ctx, c)
 }
 
 // writeStatus writes what changed, unless the claim changed meanwhile: a
@@ -238,9 +238,9 @@ func (r *Reconciler) age(c *karpv1.NodeClaim) float64 {
 	return r.Now().Sub(c.CreationTimestamp.Time).Round(time.Second).Seconds()
 }
 
-// patience gives up a machine whose node does not come, and looks again when the
+// timeout gives up a machine whose node does not come, and looks again when the
 // claim is to say that it is late.
-func (r *Reconciler) patience(ctx context.Context, c *karpv1.NodeClaim) (time.Duration, error) {
+func (r *Reconciler) timeout(ctx context.Context, c *karpv1.NodeClaim) (time.Duration, error) {
 	if condition.IsTrue(c, karpv1.ClaimRegistered) {
 		return 0, nil
 	}
@@ -260,7 +260,7 @@ func (r *Reconciler) patience(ctx context.Context, c *karpv1.NodeClaim) (time.Du
 		"instance %s did not join the cluster within %v and is replaced; %s", c.Status.ProviderID, registerFor, causes))
 }
 
-// boots is how long ago the machine was bought.
+// boots is how long ago the machine was launched.
 func (r *Reconciler) boots(c *karpv1.NodeClaim) time.Duration {
 	since := c.CreationTimestamp.Time
 	if launched := condition.Get(c, karpv1.ClaimLaunched); launched != nil && launched.LastTransitionTime.After(since) {
@@ -283,7 +283,7 @@ func (r *Reconciler) missing(c *karpv1.NodeClaim) string {
 		c.Status.ProviderID, lateAfter, registerFor, causes)
 }
 
-// letGo deletes a withdrawn claim that no purchase was tried for; if one was
+// letGo deletes a withdrawn claim that no launch was tried for; if one was
 // meanwhile, the launcher lets it go.
 func (r *Reconciler) letGo(ctx context.Context, c *karpv1.NodeClaim) error {
 	asSeen := client.Preconditions{UID: ptr(c.UID), ResourceVersion: ptr(c.ResourceVersion)}
@@ -291,7 +291,7 @@ func (r *Reconciler) letGo(ctx context.Context, c *karpv1.NodeClaim) error {
 		return fmt.Errorf("delete claim %s, which was withdrawn: %w", c.Name, err)
 	}
 	countDisrupted(r.Metrics, c, labelWithdrawn)
-	r.Log.Info("deleted a withdrawn nodeclaim", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", c.Annotations[api.MarkWithdrawn])
+	r.Log.Info("deleted a withdrawn nodeclaim", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", c.Annotations[api.AnnotationWithdrawn])
 	return nil
 }
 

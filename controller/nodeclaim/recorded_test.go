@@ -56,14 +56,14 @@ func TestWhatKeepsAClaimFromItsInstanceIsRecorded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, c, _, _ := outcomesFor(t)
-			told := &recorded{}
-			o.Record, c.CreationTimestamp = told, metav1.NewTime(time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC))
+			reported := &recorded{}
+			o.Record, c.CreationTimestamp = reported, metav1.NewTime(time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC))
 			c.Spec.NodeClassRef = karpv1.NodeClassReference{Kind: "EC2NodeClass", Name: "default"}
 			if err := o.Failed(t.Context(), c, tt.why); err != nil {
 				t.Fatal(err)
 			}
-			if !slices.Equal(*told, []string{tt.want}) {
-				t.Errorf("the record says\n%q, want\n%q", *told, tt.want)
+			if !slices.Equal(*reported, []string{tt.want}) {
+				t.Errorf("the record says\n%q, want\n%q", *reported, tt.want)
 			}
 		})
 	}
@@ -72,9 +72,9 @@ func TestWhatKeepsAClaimFromItsInstanceIsRecorded(t *testing.T) {
 // What is short is recorded of every NodeClaim of the request, and so is that one is given up.
 func TestAShortageIsRecordedOfEveryClaim(t *testing.T) {
 	o, c, _, _ := outcomesFor(t)
-	told := &recorded{}
-	o.Record, c.CreationTimestamp = told, metav1.NewTime(time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC))
-	short := &cloud.NoCapacityError{Offers: []cloud.OfferChoice{{Kind: "m5.large", Zone: "a", Option: cluster.Spot}}, Cause: "InsufficientInstanceCapacity: none left"}
+	reported := &recorded{}
+	o.Record, c.CreationTimestamp = reported, metav1.NewTime(time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC))
+	short := &cloud.NoCapacityError{Offerings: []cloud.OfferingChoice{{Kind: "m5.large", Zone: "a", Option: cluster.Spot}}, Cause: "InsufficientInstanceCapacity: none left"}
 	other := c.DeepCopy()
 	other.Name = "b"
 	o.Short([]*karpv1.NodeClaim{c, other}, short)
@@ -85,8 +85,8 @@ func TestAShortageIsRecordedOfEveryClaim(t *testing.T) {
 		"next: other offerings that the NodeClaim allows are tried; those that were short are left out for some minutes; without an instance by 04:05:00 UTC the NodeClaim is deleted, once no answer of EC2 is outstanding, and its pods are planned again | " +
 		"to do: if it lasts, allow more instance types, zones or capacity types in NodePool/default"
 	for i, want := range []string{"a" + next, "b" + next, "a is given up: no capacity: nothing is left"} {
-		if i >= len(*told) || !strings.HasPrefix((*told)[i], want) {
-			t.Fatalf("the record says\n%q\nwant line %d to begin with\n%s", *told, i, want)
+		if i >= len(*reported) || !strings.HasPrefix((*reported)[i], want) {
+			t.Fatalf("the record says\n%q\nwant line %d to begin with\n%s", *reported, i, want)
 		}
 	}
 }

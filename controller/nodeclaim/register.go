@@ -79,7 +79,7 @@ func (r *Reconciler) register(ctx context.Context, c *karpv1.NodeClaim, nodes []
 }
 
 // registerAgain writes what the claim knows on a node whose object was deleted by force while its
-// machine ran, and that the kubelet has made anew. It waits for nobody: what it waited for is
+// machine ran, and that the kubelet has made again. It waits for nobody: what it waited for is
 // over. An object that is older than the registration is as it was before that.
 func (r *Reconciler) registerAgain(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node) error {
 	if len(nodes) != 1 || nodes[0].Labels[api.LabelRegistered] == "true" ||
@@ -107,7 +107,7 @@ func (r *Reconciler) writeNode(ctx context.Context, c *karpv1.NodeClaim, before,
 }
 
 // untainted tells that a node was open to pods before its labels and taints were written.
-// User data of the older generation's users knows nothing of that taint.
+// User data of the v1alpha5 API's users knows nothing of that taint.
 func (r *Reconciler) untainted(c *karpv1.NodeClaim, node *corev1.Node) {
 	older := translate.PoolOf(c).Kind == translate.KindProvisioner
 	r.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: !older, Reason: "UnregisteredTaintMissing",
@@ -141,7 +141,7 @@ func syncNode(c *karpv1.NodeClaim, node *corev1.Node) {
 }
 
 // ownNotes are annotations of claims that say nothing of their nodes.
-var ownNotes = []string{api.MarkLaunchAttempt, api.MarkWithdrawn, api.MarkJoins, api.MarkForPods, api.MarkAdopt, api.MarkAdoptFrom}
+var ownNotes = []string{api.AnnotationLaunchAttempt, api.AnnotationWithdrawn, api.AnnotationJoins, api.AnnotationForPods, api.AnnotationAdopt, api.AnnotationAdoptFrom}
 
 // disown takes from a node that is taken over what it has of its life before: owners with
 // which it would go, and the name of a pool of the newer generation where its pool is of
@@ -187,14 +187,14 @@ func own(c *karpv1.NodeClaim, node *corev1.Node) {
 	})
 }
 
-// initialise notes when the node is ready for what it was bought for.
+// initialise notes when the node is ready for what it was launched for.
 func (r *Reconciler) initialise(ctx context.Context, c *karpv1.NodeClaim, node *corev1.Node) error {
 	if condition.IsTrue(c, karpv1.ClaimInitialized) {
 		if node == nil || node.Labels[api.LabelInitialized] == "true" {
 			return nil
 		}
 		if reason, _ := notInitialised(c, node); reason != "" {
-			return nil // it was made anew, and starts again
+			return nil // it was made again, and starts again
 		}
 		return r.markInitialised(ctx, c, node)
 	}

@@ -42,7 +42,7 @@ func TestRegistrationSyncsTheNode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{
 				Name: "c", UID: "uid", Labels: map[string]string{api.LabelNodePool: "default"},
-				Annotations: map[string]string{"example.com/note": "kept", api.MarkLaunchAttempt: "b/1"},
+				Annotations: map[string]string{"example.com/note": "kept", api.AnnotationLaunchAttempt: "b/1"},
 			}}
 			c.Spec.Taints, c.Spec.StartupTaints = []corev1.Taint{team}, []corev1.Taint{startup}
 			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: tt.labels}, Spec: corev1.NodeSpec{Taints: tt.taints}}
@@ -56,7 +56,7 @@ func TestRegistrationSyncsTheNode(t *testing.T) {
 			if node.Labels[api.LabelNodePool] != "default" || node.Labels[api.LabelRegistered] != "true" {
 				t.Errorf("labels = %v", node.Labels)
 			}
-			if node.Annotations["example.com/note"] != "kept" || node.Annotations[api.MarkLaunchAttempt] != "" {
+			if node.Annotations["example.com/note"] != "kept" || node.Annotations[api.AnnotationLaunchAttempt] != "" {
 				t.Errorf("annotations = %v, want the user's and not the claim's own notes", node.Annotations)
 			}
 			if !slices.Contains(node.Finalizers, api.FinalizerTermination) || len(node.OwnerReferences) != 1 {
@@ -106,7 +106,7 @@ func TestNotInitialised(t *testing.T) {
 	}
 }
 
-// A node that is made anew starts again: it counts as ready for what it was bought for once it is.
+// A node that is made again starts again: it counts as ready for what it was launched for once it is.
 func TestANodeThatIsMadeAgainStartsAgain(t *testing.T) {
 	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Spec: karpv1.NodeClaimSpec{StartupTaints: []corev1.Taint{startup}}}
 	condition.SetTrue(c, karpv1.ClaimInitialized, noon)

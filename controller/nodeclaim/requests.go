@@ -36,7 +36,7 @@ func (e *NotReadyError) Error() string { return fmt.Sprintf("%s is not ready: %s
 // or not ready.
 type classes interface {
 	Class(ctx context.Context, ref karpv1.NodeClassReference) (Class, error)
-	// Known is Class for machines that are bought already: whether the class
+	// Known is Class for machines that are launched already: whether the class
 	// is ready now does not matter.
 	Known(ctx context.Context, ref karpv1.NodeClassReference) (Class, error)
 }
@@ -46,14 +46,14 @@ type classes interface {
 type Request struct {
 	cloud.LaunchRequest
 	ClassMarks map[string]string
-	// Whole stands for all that the claim may ever be bought, of which Options
+	// Whole stands for all that the claim may ever be launched, of which Options
 	// are what is to be tried first.
 	Whole uint64
 	// Few are the types of Options where these are on demand, though the claim may be
 	// spot, and too few for a good chance that one of them is there; else none.
 	Few []string
 	// Room is how many machines the reservations of Options have left; 0 where they are
-	// from none. Claims beyond it are bought for next, from others that would do.
+	// from none. Claims beyond it are launched for next, from others that would do.
 	Room int
 }
 
@@ -110,7 +110,7 @@ const fallbackTypes = 5
 
 // fewOnDemand lists the types, by price, where on-demand machines of few types take the
 // place of spot ones.
-func fewOnDemand(want constraint.Requirements, options []cloud.OfferChoice) []string {
+func fewOnDemand(want constraint.Requirements, options []cloud.OfferingChoice) []string {
 	if len(options) == 0 || options[0].Option != cluster.OnDemand || !want.Get(api.LabelCapacityType).Allows(api.CapacityTypeSpot) {
 		return nil
 	}
@@ -126,9 +126,9 @@ func fewOnDemand(want constraint.Requirements, options []cloud.OfferChoice) []st
 	return types
 }
 
-// choose lists the offers for a claim, and says in a number which others
+// choose lists the offerings for a claim, and says in a number which others
 // would do. Where what can be had has become too
-// little for its minValues nothing is bought, unless the claim was made with
+// little for its minValues nothing is launched, unless the claim was made with
 // fewer values than minValues asks for, as policy BestEffort allows.
 func (r *Requests) choose(c *karpv1.NodeClaim, want constraint.Requirements, class string, catalogue *cluster.Catalogue) (choice, error) {
 	requests := translate.Resources(c.Spec.Resources.Requests)
@@ -136,15 +136,15 @@ func (r *Requests) choose(c *karpv1.NodeClaim, want constraint.Requirements, cla
 	if chosen, known := r.choices.get(class, catalogue, same); known {
 		return chosen, nil
 	}
-	fitting, soldOut := fittingOffers(want, requests, catalogue.Kinds, machinesDefine)
+	fitting, unavailable := fittingOfferings(want, requests, catalogue.InstanceTypes, machinesDefine)
 	if len(fitting) == 0 {
-		return choice{}, &cloud.NoCapacityError{Cause: noneLeft(soldOut)}
+		return choice{}, &cloud.NoCapacityError{Cause: noneLeft(unavailable)}
 	}
 	if why := shortOf(want, fitting); why != "" && !isRelaxed(c) {
 		return choice{}, &cloud.NoCapacityError{Cause: why}
 	}
-	options := slices.Clone(choose(fitting, soldOut, want, requests)) // no longer than it has to be: it is kept
-	chosen := choice{options, wholeOf(fitting, soldOut, want), roomOf(options, fitting)}
+	options := slices.Clone(choose(fitting, unavailable, want, requests)) // no longer than it has to be: it is kept
+	chosen := choice{options, wholeOf(fitting, unavailable, want), roomOf(options, fitting)}
 	r.choices.put(class, catalogue, same, chosen)
 	return chosen, nil
 }
@@ -163,23 +163,23 @@ func extendedOf(c *karpv1.NodeClaim) []string {
 	return names
 }
 
-// noneLeft says why there is nothing to buy, and what helps where an offer tells that.
-func noneLeft(soldOut []priced) string {
+// noneLeft says why there is nothing to launch, and what helps where an offering tells that.
+func noneLeft(unavailable []priced) string {
 	text := "no type that the claim allows and that holds its requests is offered and available now"
-	if i := slices.IndexFunc(soldOut, func(p priced) bool { return p.offer.Why != "" }); i >= 0 {
-		text += ": " + soldOut[i].offer.Why
+	if i := slices.IndexFunc(unavailable, func(p priced) bool { return p.offering.Why != "" }); i >= 0 {
+		text += ": " + unavailable[i].offering.Why
 	}
 	return text
 }
 
-// wholeOf is equal for claims that may be bought the same offers, and that ask
+// wholeOf is equal for claims that may be launched the same offerings, and that ask
 // for as many different ones.
-func wholeOf(fitting, soldOut []priced, want constraint.Requirements) uint64 {
+func wholeOf(fitting, unavailable []priced, want constraint.Requirements) uint64 {
 	h := fnv.New64a()
-	for _, list := range [][]priced{fitting, soldOut} {
+	for _, list := range [][]priced{fitting, unavailable} {
 		for _, p := range list {
-			partition, _ := p.offer.Labels.Get(api.LabelPlacementGroupPartition)
-			for _, word := range []string{p.kind.Name, p.offer.Zone, string(p.offer.Option), p.offer.Reservation(), partition, p.offer.Unless.Key} {
+			partition, _ := p.offering.Labels.Get(api.LabelPlacementGroupPartition)
+			for _, word := range []string{p.instanceType.Name, p.offering.Zone, string(p.offering.Option), p.offering.Reservation(), partition, p.offering.Unless.Key} {
 				h.Write([]byte(word + " "))
 			}
 		}
@@ -231,7 +231,7 @@ func bootTaints(c *karpv1.NodeClaim) []cloud.Taint {
 	return append(out, cloud.Taint{Key: api.TaintUnregistered, Effect: "NoExecute"})
 }
 
-// hopeless reports whether a claim cannot be bought for and should make room
+// hopeless reports whether a claim cannot be launched for and should make room
 // for a new plan.
 func hopeless(err error) bool {
 	var short *cloud.NoCapacityError
@@ -239,18 +239,18 @@ func hopeless(err error) bool {
 	return errors.As(err, &short) || unready && !notReady.Passes
 }
 
-// kindOf finds the kind and offer that a machine was bought as.
-func kindOf(catalogue *cluster.Catalogue, m cloud.Machine) (cluster.Kind, cluster.Offer, bool) {
-	for _, k := range catalogue.Kinds {
+// instanceTypeOf finds the kind and offer that a machine was launched as.
+func instanceTypeOf(catalogue *cluster.Catalogue, m cloud.Machine) (cluster.InstanceType, cluster.Offering, bool) {
+	for _, k := range catalogue.InstanceTypes {
 		if k.Name != m.Kind {
 			continue
 		}
-		for _, o := range k.Offers {
-			if o.Zone == m.Zone && o.Option == m.Option && o.Reservation() == m.Stock && (priced{offer: &o}).dedicated() == m.Dedicated {
+		for _, o := range k.Offerings {
+			if o.Zone == m.Zone && o.Option == m.Option && o.Reservation() == m.ReservedCapacity && (priced{offering: &o}).dedicated() == m.Dedicated {
 				return k, inPartition(o, m.Partition), true
 			}
 		}
-		return k, cluster.Offer{Zone: m.Zone, Option: m.Option}, true
+		return k, cluster.Offering{Zone: m.Zone, Option: m.Option}, true
 	}
-	return cluster.Kind{}, cluster.Offer{}, false
+	return cluster.InstanceType{}, cluster.Offering{}, false
 }

@@ -19,11 +19,11 @@ import (
 
 const efa = "vpc.amazonaws.com/efa"
 
-// oneKind sells one kind alone.
-type oneKind struct{ kind cluster.Kind }
+// oneKind offers one kind alone.
+type oneKind struct{ instanceType cluster.InstanceType }
 
 func (o oneKind) Kinds(context.Context, cloud.Class) (*cluster.Catalogue, error) {
-	return &cluster.Catalogue{Kinds: []cluster.Kind{o.kind}}, nil
+	return &cluster.Catalogue{InstanceTypes: []cluster.InstanceType{o.instanceType}}, nil
 }
 
 // forms forms the request for a launch's claim.
@@ -37,12 +37,12 @@ func forms(t *testing.T, requests *Requests, l plan.Launch) (Request, error) {
 	return requests.For(t.Context(), c)
 }
 
-// TestThoseThatAskForAFabricAreBoughtApart: the cloud attaches it to machines whose request
+// TestThoseThatAskForAFabricAreLaunchedApart: the cloud attaches it to machines whose request
 // says so, and has to make ready what they are launched from.
-func TestThoseThatAskForAFabricAreBoughtApart(t *testing.T) {
-	with := kind("c5n.18xlarge", 72000, "a on-demand 3888")
+func TestThoseThatAskForAFabricAreLaunchedApart(t *testing.T) {
+	with := instanceType("c5n.18xlarge", 72000, "a on-demand 3888")
 	with.Capacity, with.Allocatable = with.Capacity.With(efa, 1), with.Allocatable.With(efa, 1)
-	with.Offers[0].Labels = with.Offers[0].Labels.With(api.LabelZoneID, "use1-az1")
+	with.Offerings[0].Labels = with.Offerings[0].Labels.With(api.LabelZoneID, "use1-az1")
 	ears, requests := &listening{}, &Requests{Classes: oneClass{}, Catalog: oneKind{with}}
 	plain := launching("default", 1000, "c5n.18xlarge")
 	asking := plain
@@ -60,17 +60,17 @@ func TestThoseThatAskForAFabricAreBoughtApart(t *testing.T) {
 		t.Errorf("SC-446: both are bought with one request, error %v", err)
 	}
 	(&Preparer{Pools: onlyPool{}, Machines: ears, Log: slog.New(slog.DiscardHandler), Requests: requests}).Prepare(t.Context(), []plan.Launch{plain, asking})
-	if len(ears.told) != 2 {
-		t.Errorf("%d of the two are prepared for", len(ears.told))
+	if len(ears.reported) != 2 {
+		t.Errorf("%d of the two are prepared for", len(ears.reported))
 	}
 }
 
-// TestAClaimThatNothingIsLeftForSaysWhatHelps: where the cloud tells why an offer cannot be
+// TestAClaimThatNothingIsLeftForSaysWhatHelps: where the cloud tells why an offering cannot be
 // had and what to do, so does the claim's pool.
 func TestAClaimThatNothingIsLeftForSaysWhatHelps(t *testing.T) {
 	for _, why := range []string{"", "AWS lets the account run 4 vCPUs: ask for more in Service Quotas"} {
-		gone := kind("m5.large", 2000, "!a spot 30", "!a on-demand 96")
-		gone.Offers[1].Why = why
+		gone := instanceType("m5.large", 2000, "!a spot 30", "!a on-demand 96")
+		gone.Offerings[1].Why = why
 		_, err := forms(t, &Requests{Classes: oneClass{}, Catalog: oneKind{gone}}, launching("default", 1000, "m5.large"))
 		short, ok := errors.AsType[*cloud.NoCapacityError](err)
 		if !ok || !strings.HasSuffix(short.Cause, "available now"+strings.TrimSuffix(": "+why, ": ")) {
@@ -82,16 +82,16 @@ func TestAClaimThatNothingIsLeftForSaysWhatHelps(t *testing.T) {
 // Machines on demand of fewer than five types take the place of spot ones no longer than
 // these types last; those of a claim that may not be spot take nobody's place.
 func TestFewTypesMayTakeThePlaceOfSpot(t *testing.T) {
-	choices := func(option cluster.Option, kinds ...string) (out []cloud.OfferChoice) {
+	choices := func(option cluster.Option, kinds ...string) (out []cloud.OfferingChoice) {
 		for _, k := range kinds {
-			out = append(out, cloud.OfferChoice{Kind: k, Zone: "a", Option: option}, cloud.OfferChoice{Kind: k, Zone: "b", Option: option})
+			out = append(out, cloud.OfferingChoice{Kind: k, Zone: "a", Option: option}, cloud.OfferingChoice{Kind: k, Zone: "b", Option: option})
 		}
 		return out
 	}
 	either := constraint.NewRequirements(want(api.LabelCapacityType, constraint.In, "spot", "on-demand"))
 	tests := map[string]struct {
 		want    constraint.Requirements
-		options []cloud.OfferChoice
+		options []cloud.OfferingChoice
 		few     int
 	}{
 		"four on demand":                       {either, choices(cluster.OnDemand, "a", "b", "c", "d"), 4},
@@ -108,7 +108,7 @@ func TestFewTypesMayTakeThePlaceOfSpot(t *testing.T) {
 
 // An attempt that wrote the labels of its instance on the claim, and whose instance went
 // before more was written, settles nothing about the next one.
-func TestLabelsOfAnEarlierAttemptSettleNothing(t *testing.T) {
+func TestLabelsOfAnEarlierAttemptDecideNothing(t *testing.T) {
 	pool, _ := onlyPool{}.Pool(launching("default", 1000).Pool)
 	l := launching("default", 1000, "m5.xlarge")
 	l.Labels = constraint.NewLabels(map[string]string{"team": "web"})

@@ -9,7 +9,7 @@ import (
 )
 
 // oneSort keeps of reserved offers, cheapest first, those that one request may
-// name: reservations of the cheapest's sort, since machines of each sort are bought
+// name: reservations of the cheapest's sort, since machines of each sort are launched
 // in a way of their own; of a capacity block the cheapest alone; and of several
 // reservations of one type in one zone the one with most left.
 func oneSort(list []priced) []priced {
@@ -17,7 +17,7 @@ func oneSort(list []priced) []priced {
 		return nil
 	}
 	first := slices.MinFunc(list, func(a, b priced) int {
-		return cmp.Or(cmp.Compare(a.offer.Price, b.offer.Price), cmp.Compare(sortOf(a), sortOf(b)))
+		return cmp.Or(cmp.Compare(a.offering.Price, b.offering.Price), cmp.Compare(sortOf(a), sortOf(b)))
 	})
 	alike := keep(list, func(p priced) bool { return sortOf(p) == sortOf(first) })
 	if sortOf(first) == sortBlock {
@@ -26,25 +26,25 @@ func oneSort(list []priced) []priced {
 	type place struct{ kind, zone string }
 	most := map[place]priced{}
 	for _, p := range alike {
-		at := place{p.kind.Name, p.offer.Zone}
+		at := place{p.instanceType.Name, p.offering.Zone}
 		if best, seen := most[at]; !seen || leftIn(p) > leftIn(best) {
 			most[at] = p
 		}
 	}
-	return keep(alike, func(p priced) bool { return most[place{p.kind.Name, p.offer.Zone}].offer == p.offer })
+	return keep(alike, func(p priced) bool { return most[place{p.instanceType.Name, p.offering.Zone}].offering == p.offering })
 }
 
-// leftIn is how many machines the reservation of the offer has left.
-func leftIn(p priced) int64 { return p.offer.LeftOf(p.offer.Reservation()) }
+// leftIn is how many machines the reservation of the offering has left.
+func leftIn(p priced) int64 { return p.offering.LeftOf(p.offering.Reservation()) }
 
 // roomOf is how many machines the reservations of the options have left together; 0 where
 // the options are from none.
-func roomOf(options []cloud.OfferChoice, fitting []priced) (room int) {
+func roomOf(options []cloud.OfferingChoice, fitting []priced) (room int) {
 	counted := map[string]bool{"": true}
 	for _, o := range options {
-		at := slices.IndexFunc(fitting, func(p priced) bool { return p.offer.Reservation() == o.Stock })
-		if !counted[o.Stock] && at >= 0 {
-			counted[o.Stock] = true
+		at := slices.IndexFunc(fitting, func(p priced) bool { return p.offering.Reservation() == o.ReservedCapacity })
+		if !counted[o.ReservedCapacity] && at >= 0 {
+			counted[o.ReservedCapacity] = true
 			room += int(min(leftIn(fitting[at]), machinesMax))
 		}
 	}

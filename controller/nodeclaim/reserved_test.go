@@ -12,34 +12,34 @@ import (
 
 // Of reservations that would all do the one with most left is asked, for no more than it has.
 func TestWhatAReservedRequestAsksFor(t *testing.T) {
-	reserved := func(id, zone string, left int64) cluster.Offer {
-		return cluster.Offer{Zone: zone, Option: cluster.Reserved, Available: true, Price: 10, Priced: true, Stocks: []cluster.Stock{{Name: id, Left: left}},
+	reserved := func(id, zone string, left int64) cluster.Offering {
+		return cluster.Offering{Zone: zone, Option: cluster.Reserved, Available: true, Price: 10, Priced: true, ReservedCapacities: []cluster.ReservedCapacity{{Name: id, Left: left}},
 			Labels: constraint.NewLabels(map[string]string{api.LabelZone: zone, api.LabelCapacityType: "reserved", api.LabelReservationID: id, api.LabelReservationType: "default"})}
 	}
 	for name, tt := range map[string]struct {
-		offers []cluster.Offer
-		want   string
-		room   int
+		offerings []cluster.Offering
+		want      string
+		room      int
 	}{
-		"of one reservation what it has":               {[]cluster.Offer{reserved("cr-1", "a", 3)}, "cr-1", 3},
-		"of two in a zone the one with most left":      {[]cluster.Offer{reserved("cr-1", "a", 1), reserved("cr-2", "a", 2)}, "cr-2", 2},
-		"of two with as much left the first":           {[]cluster.Offer{reserved("cr-1", "a", 1), reserved("cr-2", "a", 1)}, "cr-1", 1},
-		"of two in two zones both":                     {[]cluster.Offer{reserved("cr-1", "a", 1), reserved("cr-2", "b", 2)}, "cr-1 cr-2", 3},
-		"of more than a request may ask, as many":      {[]cluster.Offer{reserved("cr-1", "a", 5000)}, "cr-1", machinesMax},
-		"of what is no reservation as many as one may": {[]cluster.Offer{{Zone: "a", Option: cluster.OnDemand, Available: true, Price: 10, Priced: true}}, "", 0},
+		"of one reservation what it has":               {[]cluster.Offering{reserved("cr-1", "a", 3)}, "cr-1", 3},
+		"of two in a zone the one with most left":      {[]cluster.Offering{reserved("cr-1", "a", 1), reserved("cr-2", "a", 2)}, "cr-2", 2},
+		"of two with as much left the first":           {[]cluster.Offering{reserved("cr-1", "a", 1), reserved("cr-2", "a", 1)}, "cr-1", 1},
+		"of two in two zones both":                     {[]cluster.Offering{reserved("cr-1", "a", 1), reserved("cr-2", "b", 2)}, "cr-1 cr-2", 3},
+		"of more than a request may ask, as many":      {[]cluster.Offering{reserved("cr-1", "a", 5000)}, "cr-1", machinesMax},
+		"of what is no reservation as many as one may": {[]cluster.Offering{{Zone: "a", Option: cluster.OnDemand, Available: true, Price: 10, Priced: true}}, "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := kind("m5.large", 2000)
-			k.Offers = tt.offers
+			k := instanceType("m5.large", 2000)
+			k.Offerings = tt.offerings
 			requests := quantity.Resources{CPU: 1000}
-			fitting, soldOut := fittingOffers(nil, requests, []cluster.Kind{k}, machinesDefine)
-			options := choose(fitting, soldOut, nil, requests)
+			fitting, unavailable := fittingOfferings(nil, requests, []cluster.InstanceType{k}, machinesDefine)
+			options := choose(fitting, unavailable, nil, requests)
 			got := ""
 			for i, o := range options {
 				if i > 0 {
 					got += " "
 				}
-				got += fmt.Sprint(o.Stock)
+				got += fmt.Sprint(o.ReservedCapacity)
 			}
 			if room := roomOf(options, fitting); got != tt.want || room != tt.room {
 				t.Errorf("asks %q for %d at most, want %q for %d", got, room, tt.want, tt.room)

@@ -40,7 +40,7 @@ func (s *slow) List(ctx context.Context, list client.ObjectList, o ...client.Lis
 // inBatchOf adds a NodeClaim that a launch was tried for.
 func inBatchOf(t *testing.T, store client.Client, name, batch string) {
 	t.Helper()
-	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{api.MarkLaunchAttempt: batch + "/1"}}}
+	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{api.AnnotationLaunchAttempt: batch + "/1"}}}
 	if err := store.Create(t.Context(), c); err != nil {
 		t.Error(err)
 	}

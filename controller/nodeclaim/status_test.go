@@ -32,10 +32,10 @@ func TestAStaleLookOverwritesNoCondition(t *testing.T) {
 	}
 	stale.Finalizers = []string{api.FinalizerTermination}
 	stale.CreationTimestamp.Time = now
-	bought := stale.DeepCopy()
-	bought.Status.ProviderID = "aws:///a/i-1"
-	condition.SetTrue(bought, karpv1.ClaimLaunched, now)
-	if err := store.Status().Update(t.Context(), bought); err != nil {
+	launched := stale.DeepCopy()
+	launched.Status.ProviderID = "aws:///a/i-1"
+	condition.SetTrue(launched, karpv1.ClaimLaunched, now)
+	if err := store.Status().Update(t.Context(), launched); err != nil {
 		t.Fatal(err)
 	}
 	behind := interceptor.NewClient(store.(client.WithWatch), interceptor.Funcs{

@@ -37,7 +37,7 @@ type Tagger struct {
 	Store    client.Client
 	Machines tagging
 	Cluster  string // the name that the tag of EKS has; empty: nobody looks after that tag
-	Adopted  owner  // tags machines that were not bought for their claims; nil: there are none
+	Adopted  owner  // tags machines that were not launched for their claims; nil: there are none
 	Pace     Pace   // of machines, so that other calls of the account have room; nil: at once
 	Now      func() time.Time
 
@@ -169,12 +169,12 @@ func (t *Tagger) tag(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) 
 			return fmt.Errorf("tag machine %s of claim %s: %w", m.ID, c.Name, err)
 		}
 	}
-	return noteTags(ctx, t.Store, c, t.Cluster != "")
+	return recordTags(ctx, t.Store, c, t.Cluster != "")
 }
 
-// noteTags notes on a claim that its machine has the tags that it is to have, and whether that of the
+// recordTags notes on a claim that its machine has the tags that it is to have, and whether that of the
 // cluster's name is among them.
-func noteTags(ctx context.Context, store client.Client, c *karpv1.NodeClaim, cluster bool) error {
+func recordTags(ctx context.Context, store client.Client, c *karpv1.NodeClaim, cluster bool) error {
 	c = c.DeepCopy()
 	before := c.DeepCopy()
 	if c.Annotations == nil {

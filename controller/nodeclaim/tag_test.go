@@ -58,8 +58,8 @@ type atOnce struct{ waits int }
 
 func (a *atOnce) Wait(ctx context.Context) error { a.waits++; return ctx.Err() }
 
-// boughtOn holds claim a with its machine, on the node of that name.
-func boughtOn(t *testing.T, node string, change func(*karpv1.NodeClaim)) client.Client {
+// launchedOn holds claim a with its machine, on the node of that name.
+func launchedOn(t *testing.T, node string, change func(*karpv1.NodeClaim)) client.Client {
 	t.Helper()
 	store := storeWith("a")
 	c := &karpv1.NodeClaim{}
@@ -131,7 +131,7 @@ func TestMachinesAreNamedAfterTheirNodes(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			store := boughtOn(t, tt.node, tt.change)
+			store := launchedOn(t, tt.node, tt.change)
 			tagger := &Tagger{Store: store, Machines: &tt.rack, Cluster: "lab", Pace: &atOnce{}, Now: func() time.Time { return tagsFrom }}
 			again, err := tagger.Round(t.Context())
 			if (err != nil) != tt.fails || again != tagEvery {
@@ -153,7 +153,7 @@ func TestMachinesAreNamedAfterTheirNodes(t *testing.T) {
 
 // Rounds with nothing to tag ask the cloud nothing and hold nobody up.
 func TestClaimsWithNothingToTagDoNotWait(t *testing.T) {
-	store := boughtOn(t, "ip-1", nil)
+	store := launchedOn(t, "ip-1", nil)
 	cloud, turns := &rack{tags: map[string]string{}}, &atOnce{}
 	tagger := &Tagger{Store: store, Machines: cloud, Pace: turns, Now: func() time.Time { return tagsFrom }}
 	for range 3 {
@@ -176,7 +176,7 @@ func TestClaimsWithNothingToTagDoNotWait(t *testing.T) {
 // machine that cannot be tagged is tried less and less often, and keeps no other waiting.
 func TestOneLookShowsManyMachines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := boughtOn(t, "ip-1", nil)
+		store := launchedOn(t, "ip-1", nil)
 		for i := range 149 {
 			c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("web-%03d", i)}}
 			if err := store.Create(t.Context(), c); err != nil {

@@ -13,21 +13,21 @@ import (
 
 // tenanted is a kind that is offered in zone a with default and with dedicated tenancy,
 // the one that is named being short.
-func tenanted(short string) cluster.Kind {
-	k := kind("m5.large", 2000, "a on-demand 96", "a on-demand 96")
+func tenanted(short string) cluster.InstanceType {
+	k := instanceType("m5.large", 2000, "a on-demand 96", "a on-demand 96")
 	for i, tenancy := range []string{api.TenancyDefault, api.TenancyDedicated} {
-		k.Offers[i].Labels = k.Offers[i].Labels.With(api.LabelTenancy, tenancy)
-		k.Offers[i].Available = tenancy != short
+		k.Offerings[i].Labels = k.Offerings[i].Labels.With(api.LabelTenancy, tenancy)
+		k.Offerings[i].Available = tenancy != short
 	}
-	k.Offers[1].Unless = constraint.Label{Key: api.LabelTenancy, Value: api.TenancyDefault}
+	k.Offerings[1].Unless = constraint.Label{Key: api.LabelTenancy, Value: api.TenancyDefault}
 	return k
 }
 
 func TestADedicatedMachineIsForWhoRulesTheDefaultOut(t *testing.T) {
 	tests := map[string]struct {
-		want  []constraint.Requirement
-		short string
-		offer string
+		want     []constraint.Requirement
+		short    string
+		offering string
 	}{
 		"nobody asks":              {nil, "", "default"},
 		"either will do":           {[]constraint.Requirement{want(api.LabelTenancy, constraint.In, "default", "dedicated")}, "", "default"},
@@ -39,19 +39,19 @@ func TestADedicatedMachineIsForWhoRulesTheDefaultOut(t *testing.T) {
 	}
 	for name, tt := range tests {
 		var got []string
-		for _, o := range offered(tt.want, quantity.Resources{CPU: 1000}, []cluster.Kind{tenanted(tt.short)}) {
+		for _, o := range offered(tt.want, quantity.Resources{CPU: 1000}, []cluster.InstanceType{tenanted(tt.short)}) {
 			got = append(got, map[bool]string{false: "default", true: "dedicated"}[o.Dedicated])
 		}
-		if strings.Join(got, " ") != tt.offer {
-			t.Errorf("SC-471 %s: asks for %v, want %q", name, got, tt.offer)
+		if strings.Join(got, " ") != tt.offering {
+			t.Errorf("SC-471 %s: asks for %v, want %q", name, got, tt.offering)
 		}
 	}
 }
 
 func TestTheLabelOfTheTenancyIsThatOfTheMachine(t *testing.T) {
-	catalogue := &cluster.Catalogue{Kinds: []cluster.Kind{tenanted("")}}
+	catalogue := &cluster.Catalogue{InstanceTypes: []cluster.InstanceType{tenanted("")}}
 	for dedicated, want := range map[bool]string{false: "default", true: "dedicated"} {
-		_, o, _ := kindOf(catalogue, cloud.Machine{Kind: "m5.large", Zone: "a", Option: cluster.OnDemand, Dedicated: dedicated})
+		_, o, _ := instanceTypeOf(catalogue, cloud.Machine{Kind: "m5.large", Zone: "a", Option: cluster.OnDemand, Dedicated: dedicated})
 		if got, _ := o.Labels.Get(api.LabelTenancy); got != want {
 			t.Errorf("dedicated %v: labelled %q, want %q", dedicated, got, want)
 		}

@@ -12,35 +12,35 @@ import (
 
 // How much one fleet request names at most, and how many machines it asks for.
 const (
-	typesMax    = 60
-	offersMax   = 300
-	machinesMax = 1000
+	typesMax     = 60
+	offeringsMax = 300
+	machinesMax  = 1000
 )
 
-// variety is one minValues over a list of offers.
+// variety is one minValues over a list of offerings.
 type variety struct {
 	key    string
 	least  int
-	brings [][]string // values of each offer of the list
+	brings [][]string // values of each offering of the list
 }
 
 // varietiesOf are the minValues that machines have a say on: those on labels
-// that no offer carries are about something else.
+// that no offering carries are about something else.
 func varietiesOf(want constraint.Requirements, list []priced) []variety {
 	var out []variety
 	for _, r := range want {
 		if r.MinValues <= 0 {
 			continue
 		}
-		if v := byOffer(r.Key, r.MinValues, list); v.have() > 0 {
+		if v := byOffering(r.Key, r.MinValues, list); v.have() > 0 {
 			out = append(out, v)
 		}
 	}
 	return out
 }
 
-// byOffer counts for each offer of the list its own value.
-func byOffer(key string, least int, list []priced) variety {
+// byOffering counts for each offering of the list its own value.
+func byOffering(key string, least int, list []priced) variety {
 	v := variety{key, least, make([][]string, len(list))}
 	for i, p := range list {
 		if value, ok := p.label(key); ok {
@@ -68,7 +68,7 @@ func (v variety) see(i int, seen map[string]bool) (fresh int) {
 	return len(seen) - before
 }
 
-// shortOf says which minValues not even all offers together keep; it is empty
+// shortOf says which minValues not even all offerings together keep; it is empty
 // where they keep all.
 func shortOf(want constraint.Requirements, all []priced) string {
 	for _, v := range varietiesOf(want, all) {
@@ -79,34 +79,34 @@ func shortOf(want constraint.Requirements, all []priced) string {
 	return ""
 }
 
-// byType counts for each offer of the list whatever its type brings with any
-// of all offers: what a list of one purchase option cannot bring by itself,
+// byType counts for each offering of the list whatever its type brings with any
+// of all offerings: what a list of one capacity type cannot bring by itself,
 // such as a second option, is counted so.
 func byType(key string, least int, list, all []priced) variety {
 	values := map[string]map[string]bool{}
 	for _, p := range all {
 		if value, ok := p.label(key); ok {
-			if values[p.kind.Name] == nil {
-				values[p.kind.Name] = map[string]bool{}
+			if values[p.instanceType.Name] == nil {
+				values[p.instanceType.Name] = map[string]bool{}
 			}
-			values[p.kind.Name][value] = true
+			values[p.instanceType.Name][value] = true
 		}
 	}
 	out := variety{key, least, make([][]string, len(list))}
 	for i, p := range list {
-		out.brings[i] = slices.Sorted(maps.Keys(values[p.kind.Name]))
+		out.brings[i] = slices.Sorted(maps.Keys(values[p.instanceType.Name]))
 	}
 	return out
 }
 
-// firstOffers cuts a list, cheapest first, to what one request may name. The
+// firstOfferings cuts a list, cheapest first, to what one request may name. The
 // cheapest come first; where minValues asks for more variety than they bring,
-// the most expensive of them make room for the cheapest offers that bring it. all is
+// the most expensive of them make room for the cheapest offerings that bring it. all is
 // what the list was chosen from. The order stays.
-func firstOffers(list, all []priced, want constraint.Requirements) []cloud.OfferChoice {
+func firstOfferings(list, all []priced, want constraint.Requirements) []cloud.OfferingChoice {
 	var varieties []variety
 	for _, v := range varietiesOf(want, all) {
-		own := byOffer(v.key, v.least, list)
+		own := byOffering(v.key, v.least, list)
 		if own.have() < v.least {
 			own = byType(v.key, v.least, list, all)
 		}
@@ -119,7 +119,7 @@ func firstOffers(list, all []priced, want constraint.Requirements) []cloud.Offer
 	return fill(list, needed)
 }
 
-// cheapestOf marks, for each variety in turn, the first offers that bring what
+// cheapestOf marks, for each variety in turn, the first offerings that bring what
 // those marked before do not.
 func cheapestOf(varieties []variety, n int) map[int]bool {
 	marked := map[int]bool{}
@@ -161,7 +161,7 @@ func fewestOf(varieties []variety, n int) map[int]bool {
 	}
 }
 
-// gainOf counts the values that an offer would bring to varieties which still
+// gainOf counts the values that an offering would bring to varieties which still
 // lack some.
 func gainOf(varieties []variety, seen []map[string]bool, i int) (gain int) {
 	for at, v := range varieties {
@@ -180,32 +180,32 @@ func gainOf(varieties []variety, seen []map[string]bool, i int) (gain int) {
 func typesIn(list []priced, marked map[int]bool) int {
 	types := map[string]bool{}
 	for i := range marked {
-		types[list[i].kind.Name] = true
+		types[list[i].instanceType.Name] = true
 	}
 	return len(types)
 }
 
 // fill keeps the marked offers and as many of the others, from the first on,
 // as one request has room for.
-func fill(list []priced, marked map[int]bool) []cloud.OfferChoice {
-	kept, types, offers := make([]bool, len(list)), map[string]bool{}, 0
+func fill(list []priced, marked map[int]bool) []cloud.OfferingChoice {
+	kept, types, offerings := make([]bool, len(list)), map[string]bool{}, 0
 	keepWhere := func(wanted bool) {
 		for i, p := range list {
-			if marked[i] != wanted || offers == offersMax || !types[p.kind.Name] && len(types) == typesMax {
+			if marked[i] != wanted || offerings == offeringsMax || !types[p.instanceType.Name] && len(types) == typesMax {
 				continue
 			}
-			kept[i], types[p.kind.Name], offers = true, true, offers+1
+			kept[i], types[p.instanceType.Name], offerings = true, true, offerings+1
 		}
 	}
 	keepWhere(true)
 	keepWhere(false)
-	var out []cloud.OfferChoice
+	var out []cloud.OfferingChoice
 	for i, p := range list {
 		if kept[i] {
 			zoneID, _ := p.label(api.LabelZoneID)
-			out = append(out, cloud.OfferChoice{
-				Kind: p.kind.Name, Zone: p.offer.Zone, ZoneID: zoneID, Option: p.offer.Option, Stock: p.offer.Reservation(),
-				Priority: float64(p.offer.Price) / 1e6, Needed: marked[i], Partition: p.partition, Dedicated: p.dedicated(),
+			out = append(out, cloud.OfferingChoice{
+				Kind: p.instanceType.Name, Zone: p.offering.Zone, ZoneID: zoneID, Option: p.offering.Option, ReservedCapacity: p.offering.Reservation(),
+				Priority: float64(p.offering.Price) / 1e6, Needed: marked[i], Partition: p.partition, Dedicated: p.dedicated(),
 			})
 		}
 	}

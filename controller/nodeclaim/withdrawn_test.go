@@ -31,7 +31,7 @@ func withdraw(t *testing.T, store client.Client, names ...string) {
 		if c.Annotations == nil {
 			c.Annotations = map[string]string{}
 		}
-		c.Annotations[api.MarkWithdrawn] = "no pod waits for it any more"
+		c.Annotations[api.AnnotationWithdrawn] = "no pod waits for it any more"
 		if err := store.Update(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func opened(t *testing.T, store client.Client, s *shop, names ...string) (l *Lau
 	return l, func() { cancel(); running.Wait() }
 }
 
-// mend ends what kept purchases from succeeding.
+// mend ends what kept launches from succeeding.
 func (s *shop) mend() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +75,7 @@ func reconciled(t *testing.T, store client.Client) (stays bool, launcher asked) 
 	return kept(t, store), ears
 }
 
-// TestAWithdrawnClaimGoes: at once where nothing was bought for it yet;
+// TestAWithdrawnClaimGoes: at once where nothing was launched for it yet;
 // otherwise the launcher is told, which alone knows when.
 func TestAWithdrawnClaimGoes(t *testing.T) {
 	untried := storeWith("a")
@@ -90,10 +90,10 @@ func TestAWithdrawnClaimGoes(t *testing.T) {
 	}
 }
 
-// TestAWithdrawnClaimIsNotBoughtFor: whatever became of an earlier purchase,
-// nothing more is bought for the claim. A machine that an earlier purchase did
+// TestAWithdrawnClaimIsNotLaunchedFor: whatever became of an earlier launch,
+// nothing more is launched for the claim. A machine that an earlier launch did
 // bring it keeps, and it goes once it is certain that there is none.
-func TestAWithdrawnClaimIsNotBoughtFor(t *testing.T) {
+func TestAWithdrawnClaimIsNotLaunchedFor(t *testing.T) {
 	tests := map[string]struct {
 		attempted bool
 		set       func(s *shop)
@@ -102,9 +102,9 @@ func TestAWithdrawnClaimIsNotBoughtFor(t *testing.T) {
 	}{
 		"one that was never tried is left alone":        {false, func(*shop) {}, time.Minute, "a="},
 		"one that was tried stays while in doubt":       {true, func(*shop) {}, lateFor, "a="},
-		"and goes when that is over":                    {true, func(*shop) {}, lateFor + settleFor + 5*time.Second, ""},
-		"one that got its machine keeps it":             {true, func(s *shop) { s.sold("x") }, time.Minute, "a=i-000"},
-		"one whose machine shows late keeps it":         {true, func(s *shop) { s.unseen = 10 * time.Second; s.sold("x") }, time.Minute, "a=i-000"},
+		"and goes when that is over":                    {true, func(*shop) {}, lateFor + stabilizeFor + 5*time.Second, ""},
+		"one that got its machine keeps it":             {true, func(s *shop) { s.offered("x") }, time.Minute, "a=i-000"},
+		"one whose machine shows late keeps it":         {true, func(s *shop) { s.unseen = 10 * time.Second; s.offered("x") }, time.Minute, "a=i-000"},
 		"one goes although nothing could be bought now": {true, func(s *shop) { s.closed = errors.New("no catalogue") }, 3 * time.Minute, ""},
 	}
 	for name, tt := range tests {
@@ -125,7 +125,7 @@ func TestAWithdrawnClaimIsNotBoughtFor(t *testing.T) {
 	}
 }
 
-// TestAClaimIsWithdrawnWhileItIsTriedAgain: purchases fail for a while and
+// TestAClaimIsWithdrawnWhileItIsTriedAgain: launches fail for a while and
 // meanwhile two of three claims are withdrawn, or all.
 func TestAClaimIsWithdrawnWhileItIsTriedAgain(t *testing.T) {
 	refused := func(cloud.LaunchRequest) error {
@@ -135,14 +135,14 @@ func TestAClaimIsWithdrawnWhileItIsTriedAgain(t *testing.T) {
 	tests := map[string]struct {
 		fails     func(cloud.LaunchRequest) error
 		withdrawn string
-		sold      int
+		offered   int
 		want      string
 	}{
 		"none, refused":          {refused, "", 3, "a=i-000 b=i-001 c=i-002"},
 		"two, refused":           {refused, "a c", 1, "b=i-000"},
 		"all, refused":           {refused, "a b c", 0, ""},
 		"all, nobody knows":      {unknown, "a b c", 0, ""},
-		"two, until it is known": {unknown, "a c", 3, "a=i-000 b=i-001 c=i-002"}, // the same purchase again is the answer to what became of it
+		"two, until it is known": {unknown, "a c", 3, "a=i-000 b=i-001 c=i-002"}, // the same launch again is the answer to what became of it
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -156,15 +156,15 @@ func TestAClaimIsWithdrawnWhileItIsTriedAgain(t *testing.T) {
 				s.mend()
 				time.Sleep(3 * time.Minute)
 				stop()
-				if got := owners(t, store); got != tt.want || len(s.machines) != tt.sold {
-					t.Errorf("claims have %q of %d machines, want %q of %d", got, len(s.machines), tt.want, tt.sold)
+				if got := owners(t, store); got != tt.want || len(s.machines) != tt.offered {
+					t.Errorf("claims have %q of %d machines, want %q of %d", got, len(s.machines), tt.want, tt.offered)
 				}
 			})
 		})
 	}
 }
 
-// TestANudgeEndsARest: a purchase that was refused again and again rests for up
+// TestANudgeEndsARest: a launch that was refused again and again rests for up
 // to a minute. Claims that nobody needs any more do not wait for that.
 func TestANudgeEndsARest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -194,10 +194,10 @@ func TestAMachineThatCameAllTheSameIsNoLongerWithdrawn(t *testing.T) {
 	if err := o.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, c); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Bought(t.Context(), c, cloud.Machine{ID: "i-1", ProviderID: "aws:///a/i-1", Kind: "m5.large", Zone: "a", Option: cluster.Spot}); err != nil {
+	if err := o.Launched(t.Context(), c, cloud.Machine{ID: "i-1", ProviderID: "aws:///a/i-1", Kind: "m5.large", Zone: "a", Option: cluster.Spot}); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, c); err != nil || c.Annotations[api.MarkWithdrawn] != "" {
-		t.Errorf("the claim says %q (%v), want no word of a withdrawal", c.Annotations[api.MarkWithdrawn], err)
+	if err := o.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, c); err != nil || c.Annotations[api.AnnotationWithdrawn] != "" {
+		t.Errorf("the claim says %q (%v), want no word of a withdrawal", c.Annotations[api.AnnotationWithdrawn], err)
 	}
 }

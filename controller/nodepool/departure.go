@@ -22,9 +22,9 @@ import (
 
 const (
 	// departuresEvery is how often pools that are being deleted are told how far
-	// that is, and toldEvery how often an event says the same.
+	// that is, and reportedEvery how often an event says the same.
 	departuresEvery = 5 * time.Second
-	toldEvery       = 10 * time.Minute
+	reportedEvery   = 10 * time.Minute
 )
 
 // Departures tells how far pools are that are being deleted and have nodes yet, in
@@ -54,13 +54,13 @@ func (d *Departures) Round(ctx context.Context) (time.Duration, error) {
 			if s == nil {
 				s = d.Snapshot()
 			}
-			errs = append(errs, d.tell(ctx, g, p, departureOf(s, g.View(p), d.Stays)))
+			errs = append(errs, d.report(ctx, g, p, departureOf(s, g.View(p), d.Stays)))
 		}
 	}
 	return departuresEvery, errors.Join(errs...)
 }
 
-func (d *Departures) tell(ctx context.Context, g translate.Generation, p Object, now departure) error {
+func (d *Departures) report(ctx context.Context, g translate.Generation, p Object, now departure) error {
 	id := g.ID(p.GetName())
 	next, reason, text := p.DeepCopyObject().(Object), karpv1.ReasonNodesLeft, now.String()
 	if now.stuck() {
@@ -69,7 +69,7 @@ func (d *Departures) tell(ctx context.Context, g translate.Generation, p Object,
 	if now.Left > 0 {
 		text += "; " + now.way(g, id.Name)
 		d.Events.Publish(observe.Event{About: next, Key: id.String(), Warning: now.stuck(),
-			Reason: reason, Message: text, Topic: "departure", DedupeFor: toldEvery})
+			Reason: reason, Message: text, Topic: "departure", DedupeFor: reportedEvery})
 	}
 	if !condition.SetFalse(next, karpv1.NodePoolDrained, reason, text, d.Now()) {
 		return nil
@@ -83,7 +83,7 @@ func (d *Departures) tell(ctx context.Context, g translate.Generation, p Object,
 
 // way is what a user can do who wants the nodes to go, or to go sooner.
 func (d *departure) way(g translate.Generation, name string) string {
-	fast := fmt.Sprintf("all at once: kubectl annotate %s %s %s=%s", g.Resource, name, api.MarkDelete, api.DeleteFast)
+	fast := fmt.Sprintf("all at once: kubectl annotate %s %s %s=%s", g.Resource, name, api.AnnotationDelete, api.DeleteFast)
 	switch {
 	case !d.stuck():
 		return fast
@@ -92,7 +92,7 @@ func (d *departure) way(g translate.Generation, name string) string {
 	case !d.byBudget:
 		return "the way out is to end that, or " + fast
 	case g.Kind == translate.KindProvisioner:
-		return fmt.Sprintf("the way out is a budget that allows more: kubectl annotate --overwrite %s %s %s=1, or %s", g.Resource, name, api.MarkBudgets, fast)
+		return fmt.Sprintf("the way out is a budget that allows more: kubectl annotate --overwrite %s %s %s=1, or %s", g.Resource, name, api.AnnotationBudgets, fast)
 	}
 	return fmt.Sprintf("the way out is a budget that allows more, in spec.disruption.budgets: kubectl edit %s %s, or %s", g.Resource, name, fast)
 }

@@ -53,7 +53,7 @@ func (h *Holdups) Round(ctx context.Context) (time.Duration, error) {
 		for _, p := range pools {
 			id := g.ID(p.GetName())
 			reason, text := holdup{doubt, unread[id], orphans[id], waiting[id]}.in(g.Resource + " " + id.Name)
-			errs = append(errs, h.tell(ctx, id, p, reason, text))
+			errs = append(errs, h.report(ctx, id, p, reason, text))
 		}
 	}
 	return holdupsEvery, errors.Join(errs...)
@@ -107,12 +107,12 @@ func (h holdup) in(pool string) (reason, text string) {
 		return karpv1.ReasonOrphansHeld, h.orphans
 	case w.nodes > 0:
 		return karpv1.ReasonAtLimit, fmt.Sprintf("drifted nodes that wait: %d; node %s: %s; raise spec.limits, or let nodes go first: kubectl annotate %s %s=%s",
-			w.nodes, w.first, w.why, pool, api.MarkDriftAtLimit, api.DeleteFirst)
+			w.nodes, w.first, w.why, pool, api.AnnotationDriftAtLimit, api.DeleteFirst)
 	}
 	return "", ""
 }
 
-func (h *Holdups) tell(ctx context.Context, id cluster.PoolID, p Object, reason, text string) error {
+func (h *Holdups) report(ctx context.Context, id cluster.PoolID, p Object, reason, text string) error {
 	next := p.DeepCopyObject().(Object)
 	var changed bool
 	if reason == "" {

@@ -19,7 +19,7 @@ import (
 )
 
 // isFast reports whether the pool's user wants all its nodes to go at once when
-// it is deleted. What is not understood is no such wish.
+// it is deleted. What is not understood is no such preference.
 func isFast(o Object) bool {
 	fast, err := mark.DeleteFast(o.GetAnnotations())
 	return err == nil && fast
@@ -67,7 +67,7 @@ func (r *Reconciler) owned(ctx context.Context, o Object) ([]*karpv1.NodeClaim, 
 }
 
 // takeBack deletes claims whose machines have not started, unless pods are there all
-// the same: a pool that is being deleted buys nothing, what never starts would keep it
+// the same: a pool that is being deleted launches nothing, what never starts would keep it
 // for ever, and nobody is disturbed.
 func (r *Reconciler) takeBack(ctx context.Context, claims []*karpv1.NodeClaim) error {
 	var errs []error

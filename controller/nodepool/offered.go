@@ -24,15 +24,15 @@ func OfferedBy(c *cluster.Catalogue) Offered {
 	if c == nil {
 		return nil
 	}
-	kinds, zones, regions := make(map[string]bool, len(c.Kinds)), map[string]bool{}, map[string]bool{}
-	for i := range c.Kinds {
-		k := &c.Kinds[i]
+	kinds, zones, regions := make(map[string]bool, len(c.InstanceTypes)), map[string]bool{}, map[string]bool{}
+	for i := range c.InstanceTypes {
+		k := &c.InstanceTypes[i]
 		kinds[k.Name] = true
 		if region, known := k.Labels.Get(api.LabelRegion); known {
 			regions[region] = true
 		}
-		for j := range k.Offers {
-			if zone := k.Offers[j].Zone; !zones[zone] { // there are thousands of offers, and they are read at every change of a claim
+		for j := range k.Offerings {
+			if zone := k.Offerings[j].Zone; !zones[zone] { // there are thousands of offerings, and they are read at every change of a claim
 				zones[zone] = true
 			}
 		}
@@ -123,15 +123,15 @@ func (l lack) text(offered Offered, class string) string {
 			words[i] += " (did you mean " + near + "?)"
 		}
 	}
-	offer := class + " offers " + few(have)
+	offering := class + " offers " + few(have)
 	if l.key == cluster.LabelInstanceType {
-		offer = fmt.Sprintf("%s offers %s in %s", class, counted(len(have), "type"), strings.Join(slices.Sorted(maps.Keys(offered[api.LabelRegion])), ", "))
+		offering = fmt.Sprintf("%s offers %s in %s", class, counted(len(have), "type"), strings.Join(slices.Sorted(maps.Keys(offered[api.LabelRegion])), ", "))
 	}
 	outcome := "they are left out"
 	if l.all {
 		outcome = "nothing else is listed, so nothing is launched: list others, or remove the requirement"
 	}
-	return fmt.Sprintf("%s: %s not offered: %s; %s; %s", l.field, nouns[l.key], few(words), offer, outcome)
+	return fmt.Sprintf("%s: %s not offered: %s; %s; %s", l.field, nouns[l.key], few(words), offering, outcome)
 }
 
 // fewMax is how many values a text names.

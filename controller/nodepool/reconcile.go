@@ -86,8 +86,8 @@ type Reconciler struct {
 	Metrics    *observe.Metrics
 	Now        func() time.Time
 
-	counts counts
-	told   told
+	counts   counts
+	reported reported
 }
 
 // Reconcile observes one pool and writes its status.
@@ -99,7 +99,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 			r.forgetMetrics(id)
 			r.Health.Forget(id)
 			r.counts.forget(name)
-			r.told.forget(name)
+			r.reported.forget(name)
 		}
 		return 0, client.IgnoreNotFound(err)
 	}
@@ -134,7 +134,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 			return 0, fmt.Errorf("write status of %s: %w", view.ID, err)
 		}
 	}
-	r.tell(o, news)
+	r.report(o, news)
 	return soonest(stale, untold), nil
 }
 

@@ -179,11 +179,11 @@ func TestWhatItsClassDoesNotOffer(t *testing.T) {
 // A pool whose requirements leave no type of its class says so by itself, and names
 // those that exclude each other.
 func TestRequirementsThatLeaveNoType(t *testing.T) {
-	kind := func(family, generation string) cluster.Kind {
-		return cluster.Kind{Name: family + ".large", Labels: constraint.NewLabels(map[string]string{api.LabelFamily: family, api.LabelGeneration: generation, api.LabelArch: "amd64"}),
-			Offers: []cluster.Offer{{Zone: "us-west-2a", Option: cluster.OnDemand}}}
+	instanceType := func(family, generation string) cluster.InstanceType {
+		return cluster.InstanceType{Name: family + ".large", Labels: constraint.NewLabels(map[string]string{api.LabelFamily: family, api.LabelGeneration: generation, api.LabelArch: "amd64"}),
+			Offerings: []cluster.Offering{{Zone: "us-west-2a", Option: cluster.OnDemand}}}
 	}
-	catalogue := &cluster.Catalogue{Kinds: []cluster.Kind{kind("c5", "5"), kind("m5", "5"), kind("m7i", "7")}}
+	catalogue := &cluster.Catalogue{InstanceTypes: []cluster.InstanceType{instanceType("c5", "5"), instanceType("m5", "5"), instanceType("m7i", "7")}}
 	newer := karpv1.Requirement{Key: api.LabelGeneration, Operator: corev1.NodeSelectorOpGt, Values: []string{"6"}}
 	tests := map[string]struct {
 		requirements []karpv1.Requirement
@@ -204,8 +204,8 @@ func TestRequirementsThatLeaveNoType(t *testing.T) {
 			if valid := c.Status == metav1.ConditionTrue; valid != (tt.says == "") || !strings.Contains(c.Message, tt.says) {
 				t.Errorf("condition = %s %q, want %q", c.Status, c.Message, tt.says)
 			}
-			if told := strings.Join(events.reasons, " "); (told == "") != (tt.says == "") {
-				t.Errorf("events %q, want one where the condition is False", told)
+			if reported := strings.Join(events.reasons, " "); (reported == "") != (tt.says == "") {
+				t.Errorf("events %q, want one where the condition is False", reported)
 			}
 		})
 	}
@@ -269,8 +269,8 @@ func TestAMisspeltLimitIsNamedBesideWhatAPoolIsRefusedFor(t *testing.T) {
 			if c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, wrong) || !strings.HasSuffix(c.Message, warning) {
 				t.Errorf("condition = %s %q; want False saying %s and %q", c.Status, c.Message, wrong, warning)
 			}
-			if told := translate.NotReady(got); !strings.Contains(told, wrong) || strings.Contains(told, warning) {
-				t.Errorf("pods hear %q; want %s, and no warning", told, wrong)
+			if reported := translate.NotReady(got); !strings.Contains(reported, wrong) || strings.Contains(reported, warning) {
+				t.Errorf("pods hear %q; want %s, and no warning", reported, wrong)
 			}
 			if reasons := strings.Join(events.reasons, " "); reasons != karpv1.ReasonNodePoolValidationFailed+" SpecWarning" {
 				t.Errorf("events %q, want one of each", reasons)
@@ -280,7 +280,7 @@ func TestAMisspeltLimitIsNamedBesideWhatAPoolIsRefusedFor(t *testing.T) {
 }
 
 // What machines of the class's family cannot be told is no secret, and the pool is used.
-func TestWhatItsFamilyCannotBeToldIsTold(t *testing.T) {
+func TestAFamilySettingWithoutEffectIsReported(t *testing.T) {
 	class := ready
 	class.Family = "Bottlerocket"
 	for name, fits := range map[string]func(Object, string) []validate.Finding{
@@ -292,7 +292,7 @@ func TestWhatItsFamilyCannotBeToldIsTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, events := reconcileBy(t, func(g *Generation) { g.Fits = fits }, pool(), class, nil)
 			c := condition.Get(got, karpv1.NodePoolValidationSucceeded)
-			if told := strings.Contains(c.Message, "spec.a: is ignored by Bottlerocket"); c.Status != metav1.ConditionTrue || told != (fits != nil) || slices.Contains(events.reasons, "SpecWarning") != (fits != nil) {
+			if reported := strings.Contains(c.Message, "spec.a: is ignored by Bottlerocket"); c.Status != metav1.ConditionTrue || reported != (fits != nil) || slices.Contains(events.reasons, "SpecWarning") != (fits != nil) {
 				t.Errorf("condition %s %q, events %v", c.Status, c.Message, events.reasons)
 			}
 		})

@@ -83,7 +83,7 @@ func (r *Reconciler) usage(ctx context.Context, view translate.PoolObject) (coun
 }
 
 // count adds up what the pool owns: registered nodes by what they have, other
-// machines by what was bought. It reads the objects of the cache in place, since
+// machines by what was launched. It reads the objects of the cache in place, since
 // a large pool has megabytes of them.
 func (r *Reconciler) count(ctx context.Context, view translate.PoolObject) (owned, error) {
 	mine := translate.Belonging(view.ID)

@@ -38,7 +38,7 @@ func TestDrafts(t *testing.T) {
 			func(s *cluster.Snapshot, after time.Duration) {
 				if after >= time.Second {
 					s.Pools = slices.Clone(s.Pools)
-					s.Pools[0].Catalogue = &cluster.Catalogue{Revision: 2, Kinds: s.Pools[0].Catalogue.Kinds}
+					s.Pools[0].Catalogue = &cluster.Catalogue{Revision: 2, InstanceTypes: s.Pools[0].Catalogue.InstanceTypes}
 				}
 			},
 			"[100ms: plan 1 1s: plan 1 1.1s: launch 1]"},

@@ -17,25 +17,25 @@ const (
 	droppedMax = 100
 )
 
-// tellDropped counts pods that get machines without some of their preferences,
+// reportDropped counts pods that get machines without some of their preferences,
 // and tells one pod of each workload which these are.
-func (t *Teller) tellDropped(p *plan.Plan) {
+func (t *Recorder) reportDropped(p *plan.Plan) {
 	if len(p.Launches) == 0 {
 		return
 	}
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for i := range p.Dropped {
 		d := &p.Dropped[i]
 		t.Metrics.Dropped.Add(float64(len(d.Pods)))
-		wishes := strings.Join(d.Wishes, ", ")
+		preferences := strings.Join(d.Preferences, ", ")
 		for _, pod := range d.Pods {
 			workload := pod.Namespace + "/" + cmp.Or(pod.Owner, pod.Name)
-			if told[workload] || len(told) == droppedMax {
+			if reported[workload] || len(reported) == droppedMax {
 				continue
 			}
-			told[workload] = true
-			t.publishPaced(observe.Event{About: podRef(pod), Key: "Workload/" + workload, Reason: "PreferencesDropped", Topic: wishes, DedupeFor: droppedEvery,
-				Message: "Machines are bought without preferences of the pod that would cost more than they are worth: " + wishes})
+			reported[workload] = true
+			t.publishPaced(observe.Event{About: podRef(pod), Key: "Workload/" + workload, Reason: "PreferencesDropped", Topic: preferences, DedupeFor: droppedEvery,
+				Message: "Machines are bought without preferences of the pod that would cost more than they are worth: " + preferences})
 		}
 	}
 }

@@ -12,19 +12,19 @@ import (
 )
 
 // TestAWorkloadHearsOfPreferencesThatAreNotFollowed: one of its pods does, where
-// machines are bought, and the metric counts all.
+// machines are launched, and the metric counts all.
 func TestAWorkloadHearsOfPreferencesThatAreNotFollowed(t *testing.T) {
-	told, events, _ := teller()
+	reported, events, _ := recorder()
 	scraped := prometheus.NewRegistry()
-	told.Metrics = observe.NewMetrics(scraped, "", "", "", "")
-	dropped := []plan.Dropped{{Wishes: []string{"an even spread over zone", "to be near db"}, Pods: []cluster.Pod{
+	reported.Metrics = observe.NewMetrics(scraped, "", "", "", "")
+	dropped := []plan.Dropped{{Preferences: []string{"an even spread over zone", "to be near db"}, Pods: []cluster.Pod{
 		{Namespace: "default", Name: "web-1", Owner: "Deployment/web"}, {Namespace: "default", Name: "web-2", Owner: "Deployment/web"}, {Namespace: "default", Name: "alone"},
 	}}}
-	told.Explain(&cluster.Snapshot{}, plan.Plan{Dropped: dropped})
+	reported.Explain(&cluster.Snapshot{}, plan.Plan{Dropped: dropped})
 	if got := events.since(); got != "" {
 		t.Errorf("of a plan that buys nothing: told %q", got)
 	}
-	told.Explain(&cluster.Snapshot{}, plan.Plan{Dropped: dropped, Launches: []plan.Launch{{}}})
+	reported.Explain(&cluster.Snapshot{}, plan.Plan{Dropped: dropped, Launches: []plan.Launch{{}}})
 	one := "PreferencesDropped: Machines are bought without preferences of the pod that would cost more than they are worth: an even spread over zone, to be near db"
 	if got, want := events.since(), one+"\n"+one; got != want {
 		t.Errorf("told %q, want %q", got, want)

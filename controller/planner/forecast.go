@@ -31,7 +31,7 @@ type preparer interface {
 
 // forecast uses the time in which a batch window is open: it plans for the
 // pods that are there so far and has what such a plan would launch prepared,
-// so that the purchase need not wait for it. Nothing waits for a forecast,
+// so that the launch need not wait for it. Nothing waits for a forecast,
 // and nothing is ordered or removed because of one. At most one is under way.
 type forecast struct {
 	preparer preparer

@@ -73,7 +73,7 @@ pool NodePool/default catalogue=c1
 `)
 }
 
-// seen is a snapshot; what has not changed is the same values, as those of a keeper are.
+// seen is a snapshot; what has not changed is the same values, as those of a cluster state are.
 func (c *crowd) seen(text string) *cluster.Snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,9 +21,9 @@ const (
 	closedEvery = time.Minute
 )
 
-// tellKept tells nodes that have a reason to go, and their claims, why they
+// reportKept tells nodes that have a reason to go, and their claims, why they
 // stay; budgets are told to their pools. What waits for its time is not told.
-func (t *Teller) tellKept(s *cluster.Snapshot, list []plan.Kept) {
+func (t *Recorder) reportKept(s *cluster.Snapshot, list []plan.Kept) {
 	at := make(map[string]*cluster.Node, len(s.Nodes))
 	for i := range s.Nodes {
 		at[s.Nodes[i].Name] = &s.Nodes[i]
@@ -43,15 +43,15 @@ func (t *Teller) tellKept(s *cluster.Snapshot, list []plan.Kept) {
 			t.publishPaced(observe.Event{About: translate.PoolRef(n.Pool), Key: n.Pool.String(), Reason: "DisruptionBlocked",
 				Message: "No allowed disruptions for " + string(k.Reason) + ": " + k.Why, Topic: "budget " + string(k.Reason), DedupeFor: closedEvery})
 		case k.By == plan.KeptByPool, k.By == plan.KeptByFinding && k.Reason == plan.Underutilized:
-			t.tellNode(n, observe.Event{Reason: "Unconsolidatable", Message: k.Why, Topic: "stays", DedupeFor: unconsolidatableEvery})
+			t.reportNode(n, observe.Event{Reason: "Unconsolidatable", Message: k.Why, Topic: "stays", DedupeFor: unconsolidatableEvery})
 		default:
-			t.tellNode(n, observe.Event{Reason: "DisruptionBlocked", Message: "Cannot disrupt Node: " + string(k.Reason) + ": " + k.Why})
+			t.reportNode(n, observe.Event{Reason: "DisruptionBlocked", Message: "Cannot disrupt Node: " + string(k.Reason) + ": " + k.Why})
 		}
 	}
 }
 
-// tellNode tells a node and its claim.
-func (t *Teller) tellNode(n *cluster.Node, e observe.Event) {
+// reportNode tells a node and its claim.
+func (t *Recorder) reportNode(n *cluster.Node, e observe.Event) {
 	e.About, e.Key = nodeRef(n.Name), "Node/"+n.Name
 	t.publishPaced(e)
 	e.About, e.Key = claimRef(n.Claim), "NodeClaim/"+n.Claim
@@ -60,7 +60,7 @@ func (t *Teller) tellNode(n *cluster.Node, e observe.Event) {
 
 // publishPaced tells what can wait: thousands of nodes may have something to
 // be told at once.
-func (t *Teller) publishPaced(e observe.Event) {
+func (t *Recorder) publishPaced(e observe.Event) {
 	e.Pace = t.Failures
 	t.Events.Publish(e)
 }

@@ -35,8 +35,8 @@ func TestNodesHearWhyTheyStay(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			told, events, _ := teller()
-			told.Explain(s, plan.Plan{Kept: tt.kept})
+			reported, events, _ := recorder()
+			reported.Explain(s, plan.Plan{Kept: tt.kept})
 			if got := events.since(); got != tt.want {
 				t.Errorf("told:\n%s\nwant:\n%s", got, tt.want)
 			}

@@ -13,7 +13,7 @@ import (
 const planned = "provisioner"
 
 // measurePods sets the gauges of pods that wait, of which so many have no place.
-func (t *Teller) measurePods(s *cluster.Snapshot, list []plan.Unplaced, unplaced int) {
+func (t *Recorder) measurePods(s *cluster.Snapshot, list []plan.Unplaced, unplaced int) {
 	ignored := 0
 	for i := range list {
 		if u := &list[i]; u.Declined() || u.Shape != nil && u.Shape.Unable != "" {
@@ -69,7 +69,7 @@ func commonZone(terms []constraint.Requirements) string {
 // measureKept sets the gauge of nodes that have a reason to go and stay, once all nodes
 // were looked at. Those that wait for their time, and those that are merely not cheaper to
 // do without, are not held up.
-func (t *Teller) measureKept(s *cluster.Snapshot, p *plan.Plan) {
+func (t *Recorder) measureKept(s *cluster.Snapshot, p *plan.Plan) {
 	if !p.Asked {
 		return
 	}

@@ -14,13 +14,13 @@ import (
 	"github.com/daemok/daemok/observe/observetest"
 )
 
-// scraping has a teller measure into a registry of its own.
-func scraping(t *testing.T) (told *Teller, scrape func(names ...string) string) {
+// scraping has a recorder measure into a registry of its own.
+func scraping(t *testing.T) (reported *Recorder, scrape func(names ...string) string) {
 	t.Helper()
-	told, _, _ = teller()
+	reported, _, _ = recorder()
 	registry := prometheus.NewPedanticRegistry()
-	told.Metrics = observe.NewMetrics(registry, "", "", "", "")
-	return told, func(names ...string) string {
+	reported.Metrics = observe.NewMetrics(registry, "", "", "", "")
+	return reported, func(names ...string) string {
 		t.Helper()
 		lines, err := observetest.Lines(registry, names...)
 		if err != nil {
@@ -40,27 +40,27 @@ func inZones(zones ...string) []constraint.Requirements {
 
 // Pods count under the zone that they, or their volumes, are tied to.
 func TestPodsThatWaitAreCountedByZone(t *testing.T) {
-	told, scrape := scraping(t)
+	reported, scrape := scraping(t)
 	tied, volume := &cluster.Shape{NodeTerms: inZones("a", "a")}, &cluster.Shape{VolumeTerms: inZones("b")}
 	s := &cluster.Snapshot{}
 	for _, shape := range []*cluster.Shape{tied, tied, volume, {}, {NodeTerms: inZones("a", "b")}, {NodeTerms: inZones("a b")}} {
 		s.Waiting = append(s.Waiting, cluster.Pod{Shape: shape})
 	}
-	told.Planned(s, plan.Plan{}, time.Second)
+	reported.Planned(s, plan.Plan{}, time.Second)
 	const name = "karpenter_scheduler_pending_pods_by_effective_zone_count controller=provisioner "
 	if got, want := scrape(strings.Fields(name)[0]), name+"3, "+name+"zone=a 2, "+name+"zone=b 1"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	told.Planned(&cluster.Snapshot{}, plan.Plan{}, time.Second)
+	reported.Planned(&cluster.Snapshot{}, plan.Plan{}, time.Second)
 	if got := scrape(strings.Fields(name)[0]); got != "" {
 		t.Errorf("once none waits: %s", got)
 	}
 }
 
-// Pods that nothing can be bought for are ignored, and not counted as lacking a place.
+// Pods that nothing can be launched for are ignored, and not counted as lacking a place.
 func TestIgnoredPodsAreCountedApart(t *testing.T) {
-	told, scrape := scraping(t)
-	told.Planned(&cluster.Snapshot{}, plan.Plan{Unplaced: []plan.Unplaced{
+	reported, scrape := scraping(t)
+	reported.Planned(&cluster.Snapshot{}, plan.Plan{Unplaced: []plan.Unplaced{
 		{Pods: []cluster.Pod{web, web}, Reasons: []plan.Reason{{Text: "limit"}}},
 		{Pods: []cluster.Pod{web}, Shape: &cluster.Shape{Unable: "its volume claim is missing"}, Reasons: []plan.Reason{{Text: "its volume claim is missing"}}},
 		{Pods: []cluster.Pod{web}, Reasons: []plan.Reason{{Text: plan.Outside}}},
@@ -74,7 +74,7 @@ func TestIgnoredPodsAreCountedApart(t *testing.T) {
 // Nodes that should go and are held up are counted by what holds them, while what is found
 // holds: plans that looked at no node with pods say nothing of that.
 func TestNodesThatAreHeldUpAreCounted(t *testing.T) {
-	told, scrape := scraping(t)
+	reported, scrape := scraping(t)
 	pool := cluster.PoolID{Kind: "NodePool", Name: "web"}
 	s := &cluster.Snapshot{}
 	for _, name := range []string{"n1", "n2", "n3", "n4", "n5", "n6"} {
@@ -87,12 +87,12 @@ func TestNodesThatAreHeldUpAreCounted(t *testing.T) {
 	}}
 	const name = "daemok_disruption_blocked_nodes"
 	want := name + " by=budget nodepool=web reason=empty 1, " + name + " by=finding nodepool=web reason=expired 1, " + name + " by=rule nodepool=web reason=drifted 2"
-	told.Explain(s, kept)
-	told.Explain(s, plan.Plan{})
+	reported.Explain(s, kept)
+	reported.Explain(s, plan.Plan{})
 	if got := scrape(name); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	told.Explain(s, plan.Plan{Asked: true})
+	reported.Explain(s, plan.Plan{Asked: true})
 	if got := scrape(name); got != "" {
 		t.Errorf("once nothing is held up: %s", got)
 	}

@@ -24,7 +24,7 @@ const (
 )
 
 // Moved tells how letting nodes go ended.
-func (t *Teller) Moved(e apply.Ended) {
+func (t *Recorder) Moved(e apply.Ended) {
 	for i := range e.Removals {
 		if e.Gone[i] {
 			t.gone(e.Removals[i], e.Claims[i], e.Policies[i])
@@ -36,7 +36,7 @@ func (t *Teller) Moved(e apply.Ended) {
 }
 
 // gone tells of a node that goes.
-func (t *Teller) gone(r plan.Removal, c *karpv1.NodeClaim, policy karpv1.ConsolidationPolicy) {
+func (t *Recorder) gone(r plan.Removal, c *karpv1.NodeClaim, policy karpv1.ConsolidationPolicy) {
 	d := observe.Disruption{Reason: reasonOf(r), Pool: translate.Called(r.Pool), Policy: string(policy), Node: r.Node}
 	if c != nil {
 		d.Option, d.Mode = c.Labels[api.LabelCapacityType], translate.TerminationMode(c)
@@ -49,7 +49,7 @@ func (t *Teller) gone(r plan.Removal, c *karpv1.NodeClaim, policy karpv1.Consoli
 
 // kept tells of a node that stays after all. What has merely changed since the
 // plan is for the log; what went wrong users should know.
-func (t *Teller) kept(r plan.Removal, err error) {
+func (t *Recorder) kept(r plan.Removal, err error) {
 	said := []any{"node", r.Node, "claim", r.Claim, "reason", string(r.Reason)}
 	if changed(err) {
 		t.Log.Info("did not disrupt a node: the cluster has changed since the plan", append(said, "why", err.Error())...)
@@ -65,7 +65,7 @@ func changed(err error) bool {
 	return errors.Is(err, apply.ErrChanged) || errors.Is(err, apply.ErrPoolChanged)
 }
 
-func (t *Teller) countMove(e apply.Ended) {
+func (t *Recorder) countMove(e apply.Ended) {
 	decision, reason, kind := decisionDelete, reasonOf(e.Removals[0]), consolidationType(e)
 	if e.Replaces {
 		decision = decisionReplace
@@ -73,12 +73,12 @@ func (t *Teller) countMove(e apply.Ended) {
 	switch {
 	case e.Err == nil:
 		t.Metrics.Decisions.WithLabelValues(decision, reason, kind).Inc()
-		told := map[cluster.PoolID]bool{}
+		reported := map[cluster.PoolID]bool{}
 		for i, r := range e.Removals {
-			if told[r.Pool] {
+			if reported[r.Pool] {
 				continue
 			}
-			told[r.Pool] = true
+			reported[r.Pool] = true
 			t.Metrics.DecisionsByPool.WithLabelValues(translate.Called(r.Pool), decision, reason, kind).Inc()
 			if e.Policies[i] != "" {
 				labels := []string{decision, translate.Called(r.Pool), string(e.Policies[i])}
@@ -112,7 +112,7 @@ func reasonOf(r plan.Removal) string { return strings.ToLower(string(r.Reason)) 
 
 // Replacing tells of a machine that was ordered in place of nodes, or could not
 // be.
-func (t *Teller) Replacing(m plan.Move, l apply.Launched) {
+func (t *Recorder) Replacing(m plan.Move, l apply.Launched) {
 	nodes := make([]string, len(m.Removals))
 	for i, r := range m.Removals {
 		nodes[i] = r.Node
@@ -136,7 +136,7 @@ func (t *Teller) Replacing(m plan.Move, l apply.Launched) {
 
 // Stuck tells that a move cannot go on, since it is not known whether what it
 // depends on still holds.
-func (t *Teller) Stuck(m plan.Move, err error) {
+func (t *Recorder) Stuck(m plan.Move, err error) {
 	for _, r := range m.Removals {
 		t.Log.Warn("nodes stay while the live state cannot be read", "node", r.Node, "claim", r.Claim, "error", err.Error())
 		t.Events.Publish(observe.Event{About: claimRef(r.Claim), Key: "NodeClaim/" + r.Claim, Warning: true, Reason: "DisruptionBlocked",

@@ -55,12 +55,12 @@ func TestMovesAreCounted(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			told, _, _ := teller()
+			reported, _, _ := recorder()
 			scraped := prometheus.NewRegistry()
-			told.Metrics = observe.NewMetrics(scraped, "", "", "", "")
+			reported.Metrics = observe.NewMetrics(scraped, "", "", "", "")
 			tt.ended.Claims = make([]*karpv1.NodeClaim, len(tt.ended.Removals))
 			tt.ended.Policies = make([]karpv1.ConsolidationPolicy, len(tt.ended.Removals))
-			told.Moved(tt.ended)
+			reported.Moved(tt.ended)
 			var got []string
 			for _, kind := range []string{"decisions_total", "failed_validations_total", "queue_failures_total"} {
 				lines, err := observetest.Lines(scraped, "karpenter_voluntary_disruption_"+kind)
@@ -80,13 +80,13 @@ func TestMovesAreCounted(t *testing.T) {
 
 // Claims that go are counted with what they were and how their pods leave, and so are these pods.
 func TestClaimsThatGoAreCounted(t *testing.T) {
-	told, _, _ := teller()
+	reported, _, _ := recorder()
 	scraped := prometheus.NewRegistry()
-	told.Metrics = observe.NewMetrics(scraped, "", "", "", "")
+	reported.Metrics = observe.NewMetrics(scraped, "", "", "", "")
 	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{api.LabelCapacityType: "spot"}}}
 	c.Spec.TerminationGracePeriod = "1h"
-	told.Metrics.PodsOn = func(node string) int { return map[string]int{"n-0": 3}[node] }
-	told.Moved(apply.Ended{Move: moveOf(plan.Underutilized, "a"), Gone: []bool{true}, Claims: []*karpv1.NodeClaim{c}, Policies: []karpv1.ConsolidationPolicy{"Balanced"}})
+	reported.Metrics.PodsOn = func(node string) int { return map[string]int{"n-0": 3}[node] }
+	reported.Moved(apply.Ended{Move: moveOf(plan.Underutilized, "a"), Gone: []bool{true}, Claims: []*karpv1.NodeClaim{c}, Policies: []karpv1.ConsolidationPolicy{"Balanced"}})
 	lines, err := observetest.Lines(scraped, "karpenter_nodeclaims_disrupted_total", "karpenter_pods_disruption_initiated_total", "karpenter_consolidation_moves_total")
 	if err != nil {
 		t.Fatal(err)
@@ -104,25 +104,25 @@ func TestClaimsThatGoAreCounted(t *testing.T) {
 
 // Users hear of machines that come in place of others, of nodes that go, and of
 // what is in the way.
-func TestMovesAreTold(t *testing.T) {
-	told, events, lines := teller()
+func TestMovesAreReported(t *testing.T) {
+	reported, events, lines := recorder()
 	m := moveOf(plan.Drifted, "a")
-	told.Replacing(m, apply.Launched{Claim: &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c-new"}}})
-	told.Moved(apply.Ended{Move: m, Replaces: true, Together: 1, Gone: []bool{true}, Claims: []*karpv1.NodeClaim{nil}, Policies: []karpv1.ConsolidationPolicy{""}})
+	reported.Replacing(m, apply.Launched{Claim: &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c-new"}}})
+	reported.Moved(apply.Ended{Move: m, Replaces: true, Together: 1, Gone: []bool{true}, Claims: []*karpv1.NodeClaim{nil}, Policies: []karpv1.ConsolidationPolicy{""}})
 	want := "DisruptionLaunching: Launching NodeClaim: Drifted: in place of n-0\n" +
 		"DisruptionWaitingReadiness: Waiting on readiness to continue disruption\n" +
 		"DisruptionTerminating: Disrupting NodeClaim: Drifted: so"
 	if got := events.since(); got != want {
 		t.Errorf("told\n%s\nwant\n%s", got, want)
 	}
-	told.Stuck(m, errors.New("etcd is away"))
-	told.Moved(apply.Ended{Move: m, Gone: []bool{false}, Err: fmt.Errorf("%w: etcd is away", apply.ErrUnread)})
+	reported.Stuck(m, errors.New("etcd is away"))
+	reported.Moved(apply.Ended{Move: m, Gone: []bool{false}, Err: fmt.Errorf("%w: etcd is away", apply.ErrUnread)})
 	want = "DisruptionBlocked: Nothing is disrupted while the live state cannot be read: etcd is away\n" +
 		"DisruptionBlocked: Cannot disrupt NodeClaim: Drifted: the live state could not be read: etcd is away"
 	if got := events.since(); got != want {
 		t.Errorf("told\n%s\nwant\n%s", got, want)
 	}
-	told.Moved(apply.Ended{Move: m, Gone: []bool{false}, Err: apply.ErrChanged})
+	reported.Moved(apply.Ended{Move: m, Gone: []bool{false}, Err: apply.ErrChanged})
 	if got := events.since(); got != "" || !strings.Contains(lines.String(), "did not disrupt a node: the cluster has changed since the plan") {
 		t.Errorf("of what has merely changed it told %q and logged %q", got, lines)
 	}

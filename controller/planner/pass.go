@@ -64,7 +64,7 @@ func (p *pass) begin(ctx context.Context, s *cluster.Snapshot, made *plan.Plan, 
 // then the next round must not wait for something else to happen.
 func (p *pass) finished(found *disruption.Found) (took time.Duration, news bool) {
 	now := p.now()
-	took, news = now.Sub(p.began), found.Moves() || found.Tells(p.last)
+	took, news = now.Sub(p.began), found.Moves() || found.Reports(p.last)
 	p.last, p.busy, p.found, p.restTo = found, false, found, now.Add(pause(took, passEvery, recheckEvery))
 	return took, news
 }

@@ -126,8 +126,8 @@ func TestWhatChangedDuringTheSearchCounts(t *testing.T) {
 	})
 }
 
-// TestWhatKeepsNodesIsToldAsSoonAsItIsFound: though nothing else happens then.
-func TestWhatKeepsNodesIsToldAsSoonAsItIsFound(t *testing.T) {
+// TestWhatKeepsNodesIsReportedAsSoonAsItIsFound: though nothing else happens then.
+func TestWhatKeepsNodesIsReportedAsSoonAsItIsFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &town{crowd: newCrowd(t), busy: true}
 		w.run(30*time.Second, 5*time.Second)

@@ -65,7 +65,7 @@ type applier interface {
 	Gather(ctx context.Context, p plan.Plan) error
 	Launch(ctx context.Context, s *cluster.Snapshot, p plan.Plan) []apply.Launched
 	Withdraw(ctx context.Context, p plan.Plan) []apply.Withdrawn
-	Move(ctx context.Context, s *cluster.Snapshot, p plan.Plan, told apply.Listener)
+	Move(ctx context.Context, s *cluster.Snapshot, p plan.Plan, reported apply.Listener)
 }
 
 // listener is told of every plan and what came of it. Only Planned is called
@@ -266,7 +266,7 @@ func (p *Planner) decide(s *cluster.Snapshot, found *disruption.Found, done map[
 	began := p.Now()
 	out := drafted{part: share.Next(s, done, p.Effort.part()), began: began}
 	effort := p.Effort.of(out.part.Snapshot)
-	out.questions, effort.Retire, effort.Part = effort.Retire, 0, out.part.Rest > 0
+	out.questions, effort.Disruption, effort.Part = effort.Disruption, 0, out.part.Rest > 0
 	if found != nil && !effort.Part {
 		out.plan = decide.DecideAgain(out.part.Snapshot, p.Policy, effort, found)
 	} else {

@@ -14,7 +14,7 @@ import (
 )
 
 // reportMinValues tells pools whose minValues keep pods from a launch.
-func (t *Teller) reportMinValues(list []plan.Unplaced) {
+func (t *Recorder) reportMinValues(list []plan.Unplaced) {
 	for _, u := range list {
 		for _, r := range u.Reasons {
 			if !r.MinValues || u.Early {
@@ -28,7 +28,7 @@ func (t *Teller) reportMinValues(list []plan.Unplaced) {
 
 // reportRefusal tells the pool, and the pods it was for, that the API server refused a
 // NodeClaim: the next plan makes the same again. Other errors pass by themselves.
-func (t *Teller) reportRefusal(l plan.Launch, err error) {
+func (t *Recorder) reportRefusal(l plan.Launch, err error) {
 	why, refused := refusal(err)
 	if !refused {
 		return
@@ -57,7 +57,7 @@ func refusal(err error) (why string, refused bool) {
 	return "", false
 }
 
-func (t *Teller) warnPool(id cluster.PoolID, reason, text, topic string) {
+func (t *Recorder) warnPool(id cluster.PoolID, reason, text, topic string) {
 	t.Events.Publish(observe.Event{About: translate.PoolRef(id), Key: id.String(), Warning: true, Reason: reason, Message: text,
 		Topic: topic, DedupeFor: failuresEvery, Pace: t.Failures})
 }

@@ -20,12 +20,12 @@ var heavy = cluster.PoolID{Kind: "NodePool", Name: "heavy"}
 
 // A NodeClaim that the API server refuses will be refused again: its pool and its pods
 // are told. An error that may pass is for the log alone.
-func TestRefusedNodeClaimsAreTold(t *testing.T) {
+func TestRefusedNodeClaimsAreReported(t *testing.T) {
 	refused := apierrors.NewInvalid(schema.GroupKind{Group: "karpenter.sh", Kind: "NodeClaim"}, "heavy-x",
 		field.ErrorList{field.Invalid(field.NewPath("spec", "requirements"), "x", "too few values")})
 	tests := map[string]struct {
-		err  error
-		told bool
+		err      error
+		reported bool
 	}{
 		"an invalid one":              {refused, true},
 		"one of a policy":             {apierrors.NewForbidden(schema.GroupResource{Resource: "nodeclaims"}, "heavy-x", errors.New("a policy")), true},
@@ -35,21 +35,21 @@ func TestRefusedNodeClaimsAreTold(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			told, events, _ := teller()
+			reported, events, _ := recorder()
 			launched := []apply.Launched{{Launch: plan.Launch{Pool: heavy, Pods: []cluster.Pod{web}}, Err: fmt.Errorf("create claim of heavy: %w", tt.err)}}
-			told.Launched(launched)
+			reported.Launched(launched)
 			got := events.since()
 			for _, want := range []string{"NodeClaimRefused: The API server refuses NodeClaims of this pool: ", "FailedScheduling: NodePool/heavy: the API server refused the NodeClaim: "} {
-				if strings.Contains(got, want) != tt.told {
-					t.Errorf("told %q, want %q among it: %v", got, want, tt.told)
+				if strings.Contains(got, want) != tt.reported {
+					t.Errorf("told %q, want %q among it: %v", got, want, tt.reported)
 				}
 			}
-			if !tt.told && got != "" {
+			if !tt.reported && got != "" {
 				t.Errorf("told %q, want nothing", got)
 			}
-			told.Replacing(plan.Move{Removals: []plan.Removal{{Node: "n"}}}, apply.Launched{Launch: plan.Launch{Pool: heavy}, Claim: &karpv1.NodeClaim{}, Err: tt.err})
-			if got := events.since(); strings.HasPrefix(got, "NodeClaimRefused: ") != tt.told {
-				t.Errorf("replacing: told %q, want it to be told: %v", got, tt.told)
+			reported.Replacing(plan.Move{Removals: []plan.Removal{{Node: "n"}}}, apply.Launched{Launch: plan.Launch{Pool: heavy}, Claim: &karpv1.NodeClaim{}, Err: tt.err})
+			if got := events.since(); strings.HasPrefix(got, "NodeClaimRefused: ") != tt.reported {
+				t.Errorf("replacing: told %q, want it to be told: %v", got, tt.reported)
 			}
 		})
 	}
@@ -57,8 +57,8 @@ func TestRefusedNodeClaimsAreTold(t *testing.T) {
 
 // A pool hears that its minValues keep pods from a launch, and of nothing else that does.
 func TestPoolsHearOfTheirMinValues(t *testing.T) {
-	told, events, _ := teller()
-	told.Explain(&cluster.Snapshot{}, plan.Plan{Unplaced: []plan.Unplaced{{Pods: []cluster.Pod{web}, Reasons: []plan.Reason{
+	reported, events, _ := recorder()
+	reported.Explain(&cluster.Snapshot{}, plan.Plan{Unplaced: []plan.Unplaced{{Pods: []cluster.Pod{web}, Reasons: []plan.Reason{
 		{Pool: heavy, Text: "minValues of x is 3, and only one value has room", MinValues: true},
 		{Pool: cluster.PoolID{Kind: "NodePool", Name: "other"}, Text: "cpu limit reached"},
 	}}}})

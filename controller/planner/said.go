@@ -15,7 +15,7 @@ const namesMost = 5
 
 // sayPlanned logs what a plan has for pods that wait in the messages that users of Karpenter search
 // for and alert on, where there are Provisioners in those of their time too.
-func (t *Teller) sayPlanned(s *cluster.Snapshot, p plan.Plan) {
+func (t *Recorder) sayPlanned(s *cluster.Snapshot, p plan.Plan) {
 	if n := len(s.Waiting); n > 0 {
 		t.Log.Info("found provisionable pod(s)", "pods", podNames(s.Waiting), "count", n)
 		if slices.ContainsFunc(s.Pools, func(p cluster.Pool) bool { return isOlder(p.ID) }) {
@@ -39,7 +39,7 @@ func (t *Teller) sayPlanned(s *cluster.Snapshot, p plan.Plan) {
 }
 
 // sayLaunching logs what is launched from a Provisioner in the words of its time.
-func (t *Teller) sayLaunching(l *plan.Launch) {
+func (t *Recorder) sayLaunching(l *plan.Launch) {
 	if !isOlder(l.Pool) {
 		return
 	}

@@ -48,17 +48,17 @@ func TestALaunchIsLoggedInMessagesThatAreSearchedFor(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			told, _, lines := teller()
+			reported, _, lines := recorder()
 			s := &cluster.Snapshot{Waiting: pods}
 			for _, id := range tt.pools {
 				s.Pools = append(s.Pools, cluster.Pool{ID: id})
 			}
-			told.Planned(s, plan.Plan{Launches: tt.launches}, time.Second)
+			reported.Planned(s, plan.Plan{Launches: tt.launches}, time.Second)
 			var list []apply.Launched
 			for _, l := range tt.launches {
 				list = append(list, apply.Launched{Launch: l, Claim: &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "x"}}})
 			}
-			told.Launched(list)
+			reported.Launched(list)
 			for _, want := range tt.want {
 				if !strings.Contains(lines.String(), want) {
 					t.Errorf("the log lacks %s:\n%s", want, lines)

@@ -20,9 +20,9 @@ const (
 	failuresEvery = 5 * time.Minute
 )
 
-// tellUnplaced logs why pods have no place, once for each shape and change,
+// reportUnplaced logs why pods have no place, once for each shape and change,
 // and tells the pods: those first that wait longest.
-func (t *Teller) tellUnplaced(now time.Time, list []plan.Unplaced) {
+func (t *Recorder) reportUnplaced(now time.Time, list []plan.Unplaced) {
 	before := t.unplaced
 	t.unplaced = make(map[string]bool, len(list))
 	var pods []failure
@@ -54,32 +54,32 @@ type failure struct {
 	event    observe.Event
 }
 
-func (t *Teller) failure(p cluster.Pod, workload, text, topic string) failure {
+func (t *Recorder) failure(p cluster.Pod, workload, text, topic string) failure {
 	return failure{p, workload, observe.Event{About: podRef(p), Key: "Pod/" + p.UID, Warning: true, Reason: "FailedScheduling", Message: text, Topic: topic,
 		DedupeFor: failuresEvery, Pace: t.Failures}}
 }
 
 // send tells a pod at once. A workload is told in its own time; if too many
 // wait for that, it is told with a later plan.
-func (t *Teller) send(now time.Time, f failure) {
+func (t *Recorder) send(now time.Time, f failure) {
 	switch {
 	case f.workload == "" || t.Workloads == nil:
 		t.Events.Publish(f.event)
-	case !t.Workloads.tell(told{f.pod.Namespace, f.pod.Owner, f.workload, f.event}):
+	case !t.Workloads.report(reported{f.pod.Namespace, f.pod.Owner, f.workload, f.event}):
 		return
 	}
 	if f.workload == "" {
 		return
 	}
-	if t.ownersTold == nil {
-		t.ownersTold = map[string]time.Time{}
+	if t.ownersReported == nil {
+		t.ownersReported = map[string]time.Time{}
 	}
-	t.ownersTold[f.workload+" "+f.event.Topic] = now
+	t.ownersReported[f.workload+" "+f.event.Topic] = now
 }
 
 // audience lists who is told: each pod of a few; of many the workloads that
 // own them, and the oldest of those that nobody owns.
-func (t *Teller) audience(now time.Time, u plan.Unplaced, text, topic string) []failure {
+func (t *Recorder) audience(now time.Time, u plan.Unplaced, text, topic string) []failure {
 	var out []failure
 	asked := map[string]bool{}
 	alone := 0
@@ -100,9 +100,9 @@ func (t *Teller) audience(now time.Time, u plan.Unplaced, text, topic string) []
 
 // toOwner is the event for the workload of a pod, if it was not told the same
 // lately.
-func (t *Teller) toOwner(now time.Time, key string, p cluster.Pod, text, topic string) []failure {
-	maps.DeleteFunc(t.ownersTold, func(_ string, at time.Time) bool { return now.Sub(at) >= failuresEvery })
-	if _, lately := t.ownersTold[key+" "+topic]; lately {
+func (t *Recorder) toOwner(now time.Time, key string, p cluster.Pod, text, topic string) []failure {
+	maps.DeleteFunc(t.ownersReported, func(_ string, at time.Time) bool { return now.Sub(at) >= failuresEvery })
+	if _, lately := t.ownersReported[key+" "+topic]; lately {
 		return nil
 	}
 	return []failure{t.failure(p, key, text, topic)}

@@ -27,15 +27,15 @@ func (f *few) TryAccept() bool {
 	return f.left >= 0
 }
 
-// failing is a teller whose events go through the real filter, with the clock
+// failing is a recorder whose events go through the real filter, with the clock
 // in the test's hands.
-func failing(pace int) (*Teller, *record.FakeRecorder, *strings.Builder, *time.Time) {
-	told, _, lines := teller()
+func failing(pace int) (*Recorder, *record.FakeRecorder, *strings.Builder, *time.Time) {
+	reported, _, lines := recorder()
 	now := new(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	recorder := &record.FakeRecorder{Events: make(chan string, 10_000), IncludeObject: true}
-	told.Events = &observe.Events{Recorder: recorder, Now: func() time.Time { return *now }}
-	told.Failures = &few{pace}
-	return told, recorder, lines, now
+	reported.Events = &observe.Events{Recorder: recorder, Now: func() time.Time { return *now }}
+	reported.Failures = &few{pace}
+	return reported, recorder, lines, now
 }
 
 func heardBy(r *record.FakeRecorder) []string {
@@ -55,26 +55,26 @@ func left(owner, text string, pods int, since time.Time) plan.Unplaced {
 	return out
 }
 
-func (t *Teller) at(now time.Time, list ...plan.Unplaced) {
+func (t *Recorder) at(now time.Time, list ...plan.Unplaced) {
 	t.Explain(&cluster.Snapshot{Now: now}, plan.Plan{Unplaced: list})
 }
 
-func TestAReasonIsToldToItsPodsOnceInFiveMinutes(t *testing.T) {
-	told, recorder, lines, now := failing(1000)
+func TestAReasonIsReportedToItsPodsOnceInFiveMinutes(t *testing.T) {
+	reported, recorder, lines, now := failing(1000)
 	short, other := left("Deployment/web", "limit cpu is 4 short", 2, *now), left("Deployment/web", "limit cpu is 2 short", 2, *now)
-	told.at(*now, short)
+	reported.at(*now, short)
 	if got := heardBy(recorder); len(got) != 2 || !strings.HasPrefix(got[0], "Warning FailedScheduling limit cpu is 4 short") {
 		t.Errorf("at first: told %q, want each of the two pods", got)
 	}
 	*now = now.Add(4 * time.Minute)
-	if told.at(*now, short); len(recorder.Events) > 0 {
+	if reported.at(*now, short); len(recorder.Events) > 0 {
 		t.Errorf("after 4 minutes: told again %q", heardBy(recorder))
 	}
-	if told.at(*now, other); len(heardBy(recorder)) != 2 {
+	if reported.at(*now, other); len(heardBy(recorder)) != 2 {
 		t.Error("another reason was not told at once")
 	}
 	*now = now.Add(time.Minute)
-	if told.at(*now, short); len(heardBy(recorder)) != 2 {
+	if reported.at(*now, short); len(heardBy(recorder)) != 2 {
 		t.Error("after 5 minutes the first reason was not told again")
 	}
 	if got := strings.Count(lines.String(), "found no place for pods"); got != 3 {
@@ -85,17 +85,17 @@ func TestAReasonIsToldToItsPodsOnceInFiveMinutes(t *testing.T) {
 func TestPoolsThatAreOnlySummedUpDoNotRepeatAReason(t *testing.T) {
 	for name, pods := range map[string]int{"to pods": 2, "to their workload": podEventsMax + 1} {
 		t.Run(name, func(t *testing.T) {
-			told, recorder, lines, now := failing(1000)
+			reported, recorder, lines, now := failing(1000)
 			with := func(others string) plan.Unplaced {
 				u := left("Deployment/web", "limit cpu is 4 short", pods, *now)
 				u.Reasons = append(u.Reasons, plan.Reason{Text: others, Others: true})
 				return u
 			}
-			told.at(*now, with("2 more pools need more changes: a, b"))
+			reported.at(*now, with("2 more pools need more changes: a, b"))
 			if got := heardBy(recorder); len(got) == 0 || !strings.Contains(got[0], "limit cpu is 4 short; 2 more pools need more changes: a, b") {
 				t.Errorf("at first: told %q, want all reasons", got)
 			}
-			if told.at(*now, with("3 more pools need more changes: a, b, c")); len(recorder.Events) > 0 || strings.Count(lines.String(), "\n") != 1 {
+			if reported.at(*now, with("3 more pools need more changes: a, b, c")); len(recorder.Events) > 0 || strings.Count(lines.String(), "\n") != 1 {
 				t.Errorf("once there is another pool: told again %q, logged\n%s", heardBy(recorder), lines)
 			}
 		})
@@ -103,26 +103,26 @@ func TestPoolsThatAreOnlySummedUpDoNotRepeatAReason(t *testing.T) {
 }
 
 func TestAChangeOfOneShapeDoesNotRepeatTheOthersInTheLog(t *testing.T) {
-	told, _, lines, now := failing(1000)
+	reported, _, lines, now := failing(1000)
 	web := left("Deployment/web", "sold out", 2, *now)
-	told.at(*now, web, left("Deployment/db", "limit cpu is 4 short", 3, *now))
+	reported.at(*now, web, left("Deployment/db", "limit cpu is 4 short", 3, *now))
 	lines.Reset()
-	told.at(*now, web, left("Deployment/db", "limit cpu is 2 short", 3, *now))
-	told.at(*now, left("Deployment/web", "sold out", 1, *now), left("Deployment/db", "limit cpu is 2 short", 9, *now))
+	reported.at(*now, web, left("Deployment/db", "limit cpu is 2 short", 3, *now))
+	reported.at(*now, left("Deployment/web", "sold out", 1, *now), left("Deployment/db", "limit cpu is 2 short", 9, *now))
 	if got := lines.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "default/deployment-db-0 and 2 more like it: limit cpu is 2 short") {
 		t.Errorf("logged\n%swant one line about db", got)
 	}
 }
 
 func TestThoseThatWaitLongestHearFirst(t *testing.T) {
-	told, recorder, _, now := failing(3)
+	reported, recorder, _, now := failing(3)
 	young, old := left("Deployment/young", "why", 2, *now), left("Deployment/old", "why", 2, now.Add(-time.Hour))
-	told.at(*now, young, old)
+	reported.at(*now, young, old)
 	if got := heardBy(recorder); len(got) != 3 {
 		t.Fatalf("told %d pods, want as many as may be told: %q", len(got), got)
 	}
-	told.Failures = &few{3}
-	told.at(now.Add(time.Second), young, old)
+	reported.Failures = &few{3}
+	reported.at(now.Add(time.Second), young, old)
 	if got := heardBy(recorder); len(got) != 1 {
 		t.Errorf("a second later told %q, want the one that is left", got)
 	}
@@ -142,15 +142,15 @@ func TestOfManyPodsTheirWorkloadHears(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, inVirtualTime(func(t *testing.T) {
-			told, _, _, now := failing(1000)
+			reported, _, _, now := failing(1000)
 			hearers := kinds{}
-			told.Events = hearers
-			told.Workloads = NewWorkloads(fake.NewClientBuilder().WithObjects(
+			reported.Events = hearers
+			reported.Workloads = NewWorkloads(fake.NewClientBuilder().WithObjects(
 				&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}).Build(), hearers)
 			for range 3 {
-				told.at(*now, left(tt.owner, "why", tt.pods, *now))
+				reported.at(*now, left(tt.owner, "why", tt.pods, *now))
 			}
-			told.runWorkloads(t)
+			reported.runWorkloads(t)
 			of := map[string]int{}
 			for _, kind := range hearers {
 				of[kind]++
@@ -167,7 +167,7 @@ func inVirtualTime(test func(t *testing.T)) func(t *testing.T) {
 }
 
 // runWorkloads tells workloads until there are no more that wait to be told.
-func (t *Teller) runWorkloads(test *testing.T) {
+func (t *Recorder) runWorkloads(test *testing.T) {
 	ctx, cancel := context.WithTimeout(test.Context(), time.Hour) // of virtual time
 	defer cancel()
 	t.Workloads.Run(ctx)
@@ -183,21 +183,21 @@ func (mute) Get(ctx context.Context, _ client.ObjectKey, _ client.Object, _ ...c
 
 // No plan waits for workloads to be looked up, however slow the API server is.
 // Of more than may wait for that the rest is told with a later plan.
-func TestNoPlanWaitsForWorkloadsToBeTold(t *testing.T) {
+func TestNoPlanWaitsForEventsOfWorkloads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		told, _, _, now := failing(1000)
+		reported, _, _, now := failing(1000)
 		hearers := kinds{}
-		told.Events, told.Workloads = hearers, NewWorkloads(mute{}, hearers)
+		reported.Events, reported.Workloads = hearers, NewWorkloads(mute{}, hearers)
 		var list []plan.Unplaced
 		for i := range ownersMax + 8 {
 			list = append(list, left(fmt.Sprint("Deployment/web-", i), "why", podEventsMax+1, *now))
 		}
 		for _, want := range []int{ownersMax, ownersMax + 8} {
 			began := time.Now()
-			if told.at(*now, list...); time.Since(began) > 0 {
+			if reported.at(*now, list...); time.Since(began) > 0 {
 				t.Errorf("the plan waited %v", time.Since(began))
 			}
-			told.runWorkloads(t)
+			reported.runWorkloads(t)
 			if len(hearers) != want {
 				t.Errorf("%d workloads heard, want %d", len(hearers), want)
 			}

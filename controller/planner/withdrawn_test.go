@@ -15,7 +15,7 @@ import (
 )
 
 // Each withdrawal is told once: in the log, and on its claim if it was written.
-func TestWithdrawalsAreTold(t *testing.T) {
+func TestWithdrawalsAreReported(t *testing.T) {
 	w := plan.Withdrawal{Claim: "default-x", Pool: cluster.PoolID{Kind: "NodePool", Name: "default"}, Note: "no pod waits for it any more"}
 	object := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-x", UID: "u"}}
 	tests := map[string]struct {
@@ -33,8 +33,8 @@ func TestWithdrawalsAreTold(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			told, events, lines := teller()
-			told.Withdrawn([]apply.Withdrawn{tt.of})
+			reported, events, lines := recorder()
+			reported.Withdrawn([]apply.Withdrawn{tt.of})
 			if got := events.since(); got != tt.event {
 				t.Errorf("told %q, want %q", got, tt.event)
 			}

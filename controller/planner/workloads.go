@@ -36,11 +36,11 @@ var owners = map[string]string{
 type Workloads struct {
 	live   client.Reader
 	events publisher
-	asked  chan told
+	asked  chan reported
 }
 
-// told is a message for the workload that pods of a namespace say they are of.
-type told struct {
+// reported is a message for the workload that pods of a namespace say they are of.
+type reported struct {
 	namespace, owner string
 	key              string        // of the workload's events
 	event            observe.Event // as the pod hears it where there is no such workload
@@ -48,11 +48,11 @@ type told struct {
 
 // NewWorkloads returns workloads that nobody was told anything about.
 func NewWorkloads(live client.Reader, events publisher) *Workloads {
-	return &Workloads{live: live, events: events, asked: make(chan told, ownersMax)}
+	return &Workloads{live: live, events: events, asked: make(chan reported, ownersMax)}
 }
 
 // tell keeps a message for Run to send; it reports false where too many wait.
-func (w *Workloads) tell(m told) bool {
+func (w *Workloads) report(m reported) bool {
 	select {
 	case w.asked <- m:
 		return true

@@ -26,27 +26,27 @@ import (
 )
 
 const (
-	// lookEvery is how often policies are listed. Whoever deletes a claim reads
+	// checkEvery is how often policies are listed. Whoever deletes a claim reads
 	// them once more by itself.
-	lookEvery   = 5 * time.Second
+	checkEvery  = 5 * time.Second
 	repeatEvery = 24 * time.Hour
 )
 
 type publisher interface{ Publish(observe.Event) }
 
-// keeper is told of policies, and knows what they come to.
-type keeper interface {
+// cluster state is told of policies, and knows what they come to.
+type clusterState interface {
 	PoliciesAre(list []v1alpha1.DisruptionPolicy)
 	Policies() []snapshot.PolicyState
 	Snapshot() *cluster.Snapshot
 }
 
-// Teller is the round over all policies.
-type Teller struct {
-	Live   client.Reader // reads past every cache
-	Store  client.Client
-	Keeper keeper
-	Events publisher
+// Recorder is the round over all policies.
+type Recorder struct {
+	Live         client.Reader // reads past every cache
+	Store        client.Client
+	ClusterState clusterState
+	Events       publisher
 	// Tripped is set by policy; those without a breaker have none.
 	Tripped *prometheus.GaugeVec
 	Log     *slog.Logger
@@ -54,29 +54,29 @@ type Teller struct {
 }
 
 // Round looks once, and returns when to look again.
-func (t *Teller) Round(ctx context.Context) (time.Duration, error) {
+func (t *Recorder) Round(ctx context.Context) (time.Duration, error) {
 	list, err := snapshot.ReadPolicies(ctx, t.Live)
 	if err != nil {
-		return lookEvery, err
+		return checkEvery, err
 	}
-	t.Keeper.PoliciesAre(list)
-	states := t.Keeper.Policies()
+	t.ClusterState.PoliciesAre(list)
+	states := t.ClusterState.Policies()
 	next := make([]*v1alpha1.DisruptionPolicy, len(states))
 	errs := make([]error, len(states))
 	if len(states) > 0 {
-		s := t.Keeper.Snapshot()
+		s := t.ClusterState.Snapshot()
 		for i := range states {
 			next[i], errs[i] = t.write(ctx, s, &states[i])
 		}
 	}
 	t.measure(next)
-	return lookEvery, errors.Join(errs...)
+	return checkEvery, errors.Join(errs...)
 }
 
 // write brings the status of a policy up to date, and returns the policy with it.
 // It is written whole: a patch would leave out that none may go, which is how a
 // policy begins here and not at the API server, where nothing is said yet.
-func (t *Teller) write(ctx context.Context, s *cluster.Snapshot, p *snapshot.PolicyState) (next *v1alpha1.DisruptionPolicy, err error) {
+func (t *Recorder) write(ctx context.Context, s *cluster.Snapshot, p *snapshot.PolicyState) (next *v1alpha1.DisruptionPolicy, err error) {
 	before := p.Object
 	next = before.DeepCopy()
 	next.Status = status(s, p, t.Now().UTC().Truncate(time.Second))
@@ -85,12 +85,12 @@ func (t *Teller) write(ctx context.Context, s *cluster.Snapshot, p *snapshot.Pol
 			return next, fmt.Errorf("write status of %s: %w", p.Name(), err)
 		}
 	}
-	t.tell(before, next)
+	t.report(before, next)
 	return next, nil
 }
 
 // measure tells which breakers have tripped, of those that there are.
-func (t *Teller) measure(list []*v1alpha1.DisruptionPolicy) {
+func (t *Recorder) measure(list []*v1alpha1.DisruptionPolicy) {
 	t.Tripped.Reset()
 	for _, p := range list {
 		if b := p.Status.Breaker; b != nil {
@@ -104,7 +104,7 @@ func (t *Teller) measure(list []*v1alpha1.DisruptionPolicy) {
 }
 
 // tell publishes what is false of a policy, and logs what has become so.
-func (t *Teller) tell(before, next *v1alpha1.DisruptionPolicy) {
+func (t *Recorder) report(before, next *v1alpha1.DisruptionPolicy) {
 	for _, kind := range next.ReadyDependsOn() {
 		c := condition.Get(next, kind)
 		changed := condition.IsFalse(before, kind) != condition.IsFalse(next, kind)

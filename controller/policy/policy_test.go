@@ -47,10 +47,10 @@ func TestTheFirstStatusIsAdmitted(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			keeper := snapshot.NewKeeper(func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return nil, "nothing is offered" }, time.Now)
-			teller := &Teller{Live: hand, Store: hand, Keeper: keeper, Events: silence{}, Log: slog.New(slog.DiscardHandler), Now: time.Now,
+			clusterState := snapshot.New(func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return nil, "nothing is offered" }, time.Now)
+			recorder := &Recorder{Live: hand, Store: hand, ClusterState: clusterState, Events: silence{}, Log: slog.New(slog.DiscardHandler), Now: time.Now,
 				Tripped: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tripped"}, []string{"policy"})}
-			if _, err := teller.Round(t.Context()); err != nil {
+			if _, err := recorder.Round(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			p := &v1alpha1.DisruptionPolicy{}

@@ -37,7 +37,7 @@ func status(s *cluster.Snapshot, p *snapshot.PolicyState, now time.Time) v1alpha
 }
 
 // breaker is the next state of a breaker: it trips when too much is lost, and
-// begins anew once somebody has acknowledged that.
+// begins again once somebody has acknowledged that.
 func breaker(p *snapshot.PolicyState, now time.Time) *v1alpha1.BreakerStatus {
 	out := &v1alpha1.BreakerStatus{}
 	if before := p.Object.Status.Breaker; before != nil {

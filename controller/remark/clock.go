@@ -44,7 +44,7 @@ func (c *Clock) Round(ctx context.Context) (time.Duration, error) {
 		c.warn(ctx, doubt)
 	}
 	if doubt == c.doubt {
-		return lookEvery, nil
+		return checkEvery, nil
 	}
 	began := c.doubt == ""
 	if c.doubt = doubt; doubt == "" {
@@ -55,7 +55,7 @@ func (c *Clock) Round(ctx context.Context) (time.Duration, error) {
 	if began || doubt == "" {
 		c.Again()
 	}
-	return lookEvery, nil
+	return checkEvery, nil
 }
 
 // warn publishes the event; a pod that is not known here has none.

@@ -1,4 +1,4 @@
-// Package remark tells users of what they wrote that is not understood, and
+// Package warning tells users of what they wrote that is not understood, and
 // operators of the times at which no node is disturbed.
 //
 // It promises one warning event on the object concerned, repeated once a day
@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	lookEvery   = 5 * time.Second
+	checkEvery  = 5 * time.Second
 	repeatEvery = 24 * time.Hour
 )
 
@@ -24,37 +24,37 @@ type publisher interface{ Publish(observe.Event) }
 
 // source knows what is not understood, and why no node may be disturbed.
 type source interface {
-	Remarks() []snapshot.Remark
+	Warnings() []snapshot.Warning
 	Frozen() string
 }
 
-// Teller looks for such things.
-type Teller struct {
+// Recorder looks for such things.
+type Recorder struct {
 	Source source
 	Events publisher
 	Log    *slog.Logger
 
-	told   map[string]bool // what is not understood, since the look before
-	frozen string
+	reported map[string]bool // what is not understood, since the look before
+	frozen   string
 }
 
 // Round looks once, and returns when to look again.
-func (t *Teller) Round(context.Context) (time.Duration, error) {
-	told := map[string]bool{}
-	for _, r := range t.Source.Remarks() {
+func (t *Recorder) Round(context.Context) (time.Duration, error) {
+	reported := map[string]bool{}
+	for _, r := range t.Source.Warnings() {
 		key := r.About.Kind + "/" + r.About.Namespace + "/" + r.About.Name
 		t.Events.Publish(observe.Event{About: &r.About, Key: key, Warning: true, Reason: r.Reason, Message: r.Text, DedupeFor: repeatEvery})
 		line := key + " " + r.Text
-		if told[line] = true; !t.told[line] {
+		if reported[line] = true; !t.reported[line] {
 			t.Log.Warn("a value is not understood", "object", key, "reason", r.Reason, "message", r.Text)
 		}
 	}
-	t.told = told
-	t.tellFreeze()
-	return lookEvery, nil
+	t.reported = reported
+	t.reportFreeze()
+	return checkEvery, nil
 }
 
-func (t *Teller) tellFreeze() {
+func (t *Recorder) reportFreeze() {
 	now := t.Source.Frozen()
 	if now == t.frozen {
 		return

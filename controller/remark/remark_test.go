@@ -15,24 +15,24 @@ import (
 )
 
 type world struct {
-	remarks []snapshot.Remark
-	frozen  string
-	events  []observe.Event
+	warnings []snapshot.Warning
+	frozen   string
+	events   []observe.Event
 }
 
-func (w *world) Remarks() []snapshot.Remark { return w.remarks }
-func (w *world) Frozen() string             { return w.frozen }
-func (w *world) Publish(e observe.Event)    { w.events = append(w.events, e) }
+func (w *world) Warnings() []snapshot.Warning { return w.warnings }
+func (w *world) Frozen() string               { return w.frozen }
+func (w *world) Publish(e observe.Event)      { w.events = append(w.events, e) }
 
-func TestWhatIsNotUnderstoodIsTold(t *testing.T) {
+func TestWhatIsNotUnderstoodIsReported(t *testing.T) {
 	var log bytes.Buffer
-	w := &world{remarks: []snapshot.Remark{{About: corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: "web"}, Reason: "InvalidDoNotDisrupt", Text: `"1d" is no length`}}}
-	teller := &remark.Teller{Source: w, Events: w, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	w := &world{warnings: []snapshot.Warning{{About: corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: "web"}, Reason: "InvalidDoNotDisrupt", Text: `"1d" is no length`}}}
+	recorder := &remark.Recorder{Source: w, Events: w, Log: slog.New(slog.NewTextHandler(&log, nil))}
 	look := func(want ...string) {
 		t.Helper()
 		log.Reset()
 		w.events = nil
-		if again, err := teller.Round(t.Context()); err != nil || again <= 0 || again > time.Minute {
+		if again, err := recorder.Round(t.Context()); err != nil || again <= 0 || again > time.Minute {
 			t.Fatalf("looks again in %v: %v", again, err)
 		}
 		lines := strings.Split(strings.TrimSuffix(log.String(), "\n"), "\n")
@@ -56,9 +56,9 @@ func TestWhatIsNotUnderstoodIsTold(t *testing.T) {
 	w.frozen = "frozen by ConfigMap kube-system/daemok-freeze: audit"
 	look("kube-system/daemok-freeze: audit")
 	look()
-	saved := w.remarks
-	w.remarks, w.frozen = nil, ""
+	saved := w.warnings
+	w.warnings, w.frozen = nil, ""
 	look("nodes may be disrupted again")
-	w.remarks = saved
+	w.warnings = saved
 	look("object=Pod/shop/web")
 }

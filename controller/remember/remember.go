@@ -37,26 +37,26 @@ const (
 	unpackedMax = 16 << 20
 )
 
-// keeper is what remembers.
-type keeper interface {
+// cluster state is what remembers.
+type clusterState interface {
 	Memory() snapshot.Memory
 	Remember(snapshot.Memory)
 }
 
-// spotKeeper is what remembers spot machines.
-type spotKeeper interface {
+// spotStore is what remembers spot machines.
+type spotStore interface {
 	SpotSeen() cloud.SpotSeen
 	RecallSpot(cloud.SpotSeen)
 }
 
-// sizeKeeper is what remembers how much memory machines have.
-type sizeKeeper interface {
+// sizeStore is what remembers how much memory machines have.
+type sizeStore interface {
 	MemorySeen() cloud.MemorySeen
 	RecallMemory(cloud.MemorySeen)
 }
 
-// offeringKeeper is what remembers which offerings could not be had.
-type offeringKeeper interface {
+// offeringStore is what remembers which offerings could not be had.
+type offeringStore interface {
 	UnavailableSeen() []cloud.Unavailable
 	RecallUnavailable([]cloud.Unavailable)
 }
@@ -70,15 +70,15 @@ type memory struct {
 }
 
 // Book is the memory on paper. Its methods are called one after another, when the
-// keeper has seen what there is.
+// cluster state has seen what there is.
 type Book struct {
-	Keeper    keeper
-	Spot      spotKeeper     // nil: nobody looks at spot machines
-	Sizes     sizeKeeper     // nil: nobody looks how much memory machines have
-	Offerings offeringKeeper // nil: nobody remembers which could not be had
-	Store     client.Writer
-	Live      client.Reader // reads past every cache
-	Namespace string        // empty: nothing is kept
+	ClusterState clusterState
+	Spot         spotStore     // nil: nobody looks at spot machines
+	Sizes        sizeStore     // nil: nobody looks how much memory machines have
+	Offerings    offeringStore // nil: nobody remembers which could not be had
+	Store        client.Writer
+	Live         client.Reader // reads past every cache
+	Namespace    string        // empty: nothing is kept
 
 	read bool
 	seen *corev1.ConfigMap // as it was read or written last; nil: there is none
@@ -98,8 +98,8 @@ func (b *Book) Load(ctx context.Context) error {
 	if c == nil {
 		return nil
 	}
-	if m, err := decode(c.BinaryData[dataKey]); err == nil { // what is not understood is written anew
-		b.Keeper.Remember(m.Memory)
+	if m, err := decode(c.BinaryData[dataKey]); err == nil { // what is not understood is written again
+		b.ClusterState.Remember(m.Memory)
 		if b.Spot != nil && m.Spot != nil {
 			b.Spot.RecallSpot(*m.Spot)
 		}
@@ -141,7 +141,7 @@ func Unavailable(ctx context.Context, from client.Reader, namespace string) ([]c
 
 // now is what is known.
 func (b *Book) now() memory {
-	out := memory{Memory: b.Keeper.Memory()}
+	out := memory{Memory: b.ClusterState.Memory()}
 	if b.Spot != nil {
 		if seen := b.Spot.SpotSeen(); len(seen.Pools) > 0 {
 			out.Spot = &seen

@@ -57,11 +57,11 @@ func round(t *testing.T, b *Book) {
 }
 
 // Two processes take turns, and neither writes over what the other has seen.
-func TestWhoeverLeadsNextKnows(t *testing.T) {
+func TestTheNextLeaderKnows(t *testing.T) {
 	at, s := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), store(t)
 	one, two := head{"a": {At: at}}, head{}
-	first := &Book{Keeper: one, Store: s, Live: s, Namespace: "kube-system"}
-	second := &Book{Keeper: two, Store: s, Live: s, Namespace: "kube-system"}
+	first := &Book{ClusterState: one, Store: s, Live: s, Namespace: "kube-system"}
+	second := &Book{ClusterState: two, Store: s, Live: s, Namespace: "kube-system"}
 	round(t, first)
 	if err := second.Load(t.Context()); err != nil || !two["a"].At.Equal(at) {
 		t.Fatalf("the second knows %v, error %v; want what the first has seen", two, err)
@@ -72,7 +72,7 @@ func TestWhoeverLeadsNextKnows(t *testing.T) {
 	round(t, first) // somebody else wrote
 	round(t, first)
 	third := head{}
-	if err := (&Book{Keeper: third, Store: s, Live: s, Namespace: "kube-system"}).Load(t.Context()); err != nil || len(third) != 3 {
+	if err := (&Book{ClusterState: third, Store: s, Live: s, Namespace: "kube-system"}).Load(t.Context()); err != nil || len(third) != 3 {
 		t.Errorf("the third knows %v, error %v; want a, b and c", third, err)
 	}
 }
@@ -81,8 +81,8 @@ func TestWhoeverLeadsNextKnows(t *testing.T) {
 func TestWhatWasSeenOfSpotMachinesIsKept(t *testing.T) {
 	s := store(t)
 	saw, next := &lookout{cloud.SpotSeen{At: time.Unix(1e9, 0).UTC(), Pools: []cloud.SpotPool{{Kind: "m5.large", Zone: "a", Hours: 12.5, Events: 2}}}}, &lookout{}
-	round(t, &Book{Keeper: head{}, Spot: saw, Store: s, Live: s, Namespace: "kube-system"})
-	err := (&Book{Keeper: head{}, Spot: next, Store: s, Live: s, Namespace: "kube-system"}).Load(t.Context())
+	round(t, &Book{ClusterState: head{}, Spot: saw, Store: s, Live: s, Namespace: "kube-system"})
+	err := (&Book{ClusterState: head{}, Spot: next, Store: s, Live: s, Namespace: "kube-system"}).Load(t.Context())
 	if err != nil || !reflect.DeepEqual(next.seen, saw.seen) {
 		t.Errorf("the next knows %+v, error %v; want %+v", next.seen, err, saw.seen)
 	}
@@ -98,8 +98,8 @@ func (s *scales) RecallMemory(seen cloud.MemorySeen) { s.seen = seen }
 func TestWhatMachinesHaveIsKept(t *testing.T) {
 	s := store(t)
 	saw, next := &scales{cloud.MemorySeen{{Kind: "m5.large", Image: "ami-1", Memory: 7 << 30, SeenOn: time.Unix(1e9, 0).UTC()}}}, &scales{}
-	round(t, &Book{Keeper: head{}, Sizes: saw, Store: s, Live: s, Namespace: "kube-system"})
-	err := (&Book{Keeper: head{}, Sizes: next, Store: s, Live: s, Namespace: "kube-system"}).Load(t.Context())
+	round(t, &Book{ClusterState: head{}, Sizes: saw, Store: s, Live: s, Namespace: "kube-system"})
+	err := (&Book{ClusterState: head{}, Sizes: next, Store: s, Live: s, Namespace: "kube-system"}).Load(t.Context())
 	if err != nil || !reflect.DeepEqual(next.seen, saw.seen) {
 		t.Errorf("the next knows %+v, error %v; want %+v", next.seen, err, saw.seen)
 	}
@@ -115,8 +115,8 @@ func (o *offerings) RecallUnavailable(seen []cloud.Unavailable) { o.seen = seen 
 func TestWhatCouldNotBeHadIsKept(t *testing.T) {
 	s := store(t)
 	saw, next := &offerings{[]cloud.Unavailable{{Kind: "m5.large", Zone: "a", Option: "spot", Until: time.Unix(1e9, 0).UTC()}}}, &offerings{}
-	round(t, &Book{Keeper: head{}, Offerings: saw, Store: s, Live: s, Namespace: "kube-system"})
-	err := (&Book{Keeper: head{}, Offerings: next, Store: s, Live: s, Namespace: "kube-system"}).Load(t.Context())
+	round(t, &Book{ClusterState: head{}, Offerings: saw, Store: s, Live: s, Namespace: "kube-system"})
+	err := (&Book{ClusterState: head{}, Offerings: next, Store: s, Live: s, Namespace: "kube-system"}).Load(t.Context())
 	if err != nil || !reflect.DeepEqual(next.seen, saw.seen) {
 		t.Errorf("the next knows %+v, error %v; want %+v", next.seen, err, saw.seen)
 	}
@@ -125,7 +125,7 @@ func TestWhatCouldNotBeHadIsKept(t *testing.T) {
 // Nothing is written while it is not known what is there.
 func TestNothingIsWrittenOverWhatWasNotRead(t *testing.T) {
 	s := store(t)
-	b := &Book{Keeper: head{"a": {}}, Store: s, Live: deaf{s}, Namespace: "kube-system"}
+	b := &Book{ClusterState: head{"a": {}}, Store: s, Live: deaf{s}, Namespace: "kube-system"}
 	if _, err := b.Round(t.Context()); err == nil {
 		t.Error("it is not told that nothing could be read")
 	}

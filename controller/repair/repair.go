@@ -25,8 +25,8 @@ import (
 )
 
 const (
-	// lookEvery is how soon a node that has just become unhealthy is known to be.
-	lookEvery = 30 * time.Second
+	// checkEvery is how soon a node that has just become unhealthy is known to be.
+	checkEvery = 30 * time.Second
 	// blockedEvery is how often it is said that a node is not repaired.
 	blockedEvery = 15 * time.Minute
 )
@@ -51,7 +51,7 @@ func (r *Repairer) Round(ctx context.Context) (time.Duration, error) {
 	for i := range list {
 		errs = append(errs, r.repair(ctx, &list[i]))
 	}
-	wait := lookEvery
+	wait := checkEvery
 	if left := next.Sub(r.Now()); !next.IsZero() && left < wait {
 		wait = max(left, time.Second)
 	}
@@ -76,7 +76,7 @@ func (r *Repairer) repair(ctx context.Context, due *disruption.Repair) error {
 		return nil
 	}
 	if due.Held != "" {
-		r.tell(node, claim, "NodeRepairBlocked", "The node is unhealthy and not repaired: "+due.String())
+		r.report(node, claim, "NodeRepairBlocked", "The node is unhealthy and not repaired: "+due.String())
 		return nil
 	}
 	leaves := claim.DeletionTimestamp != nil
@@ -85,7 +85,7 @@ func (r *Repairer) repair(ctx context.Context, due *disruption.Repair) error {
 			return about(due, "delete", err)
 		}
 		r.count(claim, due)
-		r.tell(node, claim, "NodeRepair", "The node is repaired: "+due.String())
+		r.report(node, claim, "NodeRepair", "The node is repaired: "+due.String())
 	}
 	if err := r.hasten(ctx, claim); err != nil {
 		return about(due, "end the drain of", err)
@@ -136,7 +136,7 @@ func (r *Repairer) count(claim *karpv1.NodeClaim, due *disruption.Repair) {
 }
 
 // tell publishes an event on the node and its claim.
-func (r *Repairer) tell(node *corev1.Node, claim *karpv1.NodeClaim, reason, message string) {
+func (r *Repairer) report(node *corev1.Node, claim *karpv1.NodeClaim, reason, message string) {
 	r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true, Reason: reason, Message: message, Topic: "repair", DedupeFor: blockedEvery})
 	r.Events.Publish(observe.Event{About: claim, Key: "NodeClaim/" + claim.Name, Warning: true, Reason: reason, Message: message, Topic: "repair", DedupeFor: blockedEvery})
 }

@@ -33,13 +33,13 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // ward is a cluster of one node, and who repairs it.
 type ward struct {
 	*Repairer
-	t       *testing.T
-	hand    *storetest.Connection
-	keeper  *snapshot.Keeper
-	now     time.Time
-	deny    func(storetest.Call) error
-	metrics *prometheus.Registry
-	events  []string
+	t            *testing.T
+	hand         *storetest.Connection
+	clusterState *snapshot.ClusterState
+	now          time.Time
+	deny         func(storetest.Call) error
+	metrics      *prometheus.Registry
+	events       []string
 }
 
 func (w *ward) Publish(e observe.Event) {
@@ -60,9 +60,9 @@ func newWard(t *testing.T, says string, byDefault cluster.Repair) *ward {
 	server := storetest.New(s, func() time.Time { return w.now })
 	w.hand = server.Connect(nil)
 	store := server.Connect(func(c storetest.Call) (before, after error) { return w.deny(c), nil })
-	w.keeper = snapshot.NewKeeper(func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return nil, "" }, func() time.Time { return w.now })
-	w.keeper.RepairByDefault(byDefault)
-	w.Repairer = &Repairer{Store: store, Live: store, Snapshot: w.keeper.Snapshot, Events: w, Log: slog.New(slog.DiscardHandler),
+	w.clusterState = snapshot.New(func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return nil, "" }, func() time.Time { return w.now })
+	w.clusterState.RepairByDefault(byDefault)
+	w.Repairer = &Repairer{Store: store, Live: store, Snapshot: w.clusterState.Snapshot, Events: w, Log: slog.New(slog.DiscardHandler),
 		Metrics: observe.NewMetrics(w.metrics, "", "", "", ""), Now: func() time.Time { return w.now }}
 	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", Finalizers: []string{api.FinalizerTermination}}, Spec: storetest.ClaimSpec()}
 	claim.Status.ProviderID = "aws:///a/i-1"
@@ -70,9 +70,9 @@ func newWard(t *testing.T, says string, byDefault cluster.Repair) *ward {
 		claim.Labels = map[string]string{api.LabelNodePool: "web"}
 		pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: storetest.PoolSpec()}
 		if says != "" {
-			pool.Annotations = map[string]string{api.MarkRepair: says}
+			pool.Annotations = map[string]string{api.AnnotationRepair: says}
 		}
-		w.keeper.PoolSeen(translate.FromNodePool(pool))
+		w.clusterState.PoolSeen(translate.FromNodePool(pool))
 	}
 	condition.SetTrue(claim, karpv1.ClaimRegistered, w.now)
 	condition.SetTrue(claim, karpv1.ClaimInitialized, w.now)
@@ -112,10 +112,10 @@ func (w *ward) claim() *karpv1.NodeClaim {
 	return c
 }
 
-// see shows the keeper what there is.
+// see shows the cluster state what there is.
 func (w *ward) see() {
-	w.keeper.NodeSeen(w.node())
-	w.keeper.ClaimSeen(w.claim())
+	w.clusterState.NodeSeen(w.node())
+	w.clusterState.ClaimSeen(w.claim())
 }
 
 // ails gives the node a condition from now on.
@@ -255,10 +255,10 @@ func TestADrainOfAnUnhealthyNodeIsHastened(t *testing.T) {
 }
 
 // What stops repair is told on the node and its claim, and nothing is written.
-func TestABlockedRepairIsTold(t *testing.T) {
+func TestABlockedRepairIsReported(t *testing.T) {
 	w := newWard(t, "on", cluster.Repair{})
-	w.keeper.FreezeIn("kube-system")
-	w.keeper.FreezeSeen(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapFreeze}})
+	w.clusterState.FreezeIn("kube-system")
+	w.clusterState.FreezeSeen(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapFreeze}})
 	w.ails("Ready", "Unknown")
 	w.see()
 	w.now = start.Add(time.Hour)

@@ -25,9 +25,9 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// lookEvery is how soon a machine that left its reservation is seen. No call is
+// checkEvery is how soon a machine that left its reservation is seen. No call is
 // made while no claim is labelled as reserved.
-const lookEvery = time.Minute
+const checkEvery = time.Minute
 
 type lister interface {
 	List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error)
@@ -44,18 +44,18 @@ type Syncer struct {
 func (s *Syncer) Round(ctx context.Context) (time.Duration, error) {
 	var claims karpv1.NodeClaimList
 	if err := s.Store.List(ctx, &claims, client.MatchingLabels{api.LabelCapacityType: api.CapacityTypeReserved}); err != nil {
-		return lookEvery, fmt.Errorf("list claims with reserved machines: %w", err)
+		return checkEvery, fmt.Errorf("list claims with reserved machines: %w", err)
 	}
 	if len(claims.Items) == 0 {
-		return lookEvery, nil
+		return checkEvery, nil
 	}
 	left, err := s.left(ctx)
 	if err != nil {
-		return lookEvery, err
+		return checkEvery, err
 	}
 	var nodes corev1.NodeList
 	if err := s.Store.List(ctx, &nodes, client.MatchingLabels{api.LabelCapacityType: api.CapacityTypeReserved}, client.UnsafeDisableDeepCopy); err != nil { // only read
-		return lookEvery, fmt.Errorf("list reserved nodes: %w", err)
+		return checkEvery, fmt.Errorf("list reserved nodes: %w", err)
 	}
 	var errs []error
 	for i := range claims.Items {
@@ -63,7 +63,7 @@ func (s *Syncer) Round(ctx context.Context) (time.Duration, error) {
 			errs = append(errs, s.demote(ctx, c.DeepCopy(), nodes.Items))
 		}
 	}
-	return lookEvery, errors.Join(errs...)
+	return checkEvery, errors.Join(errs...)
 }
 
 // left tells which machines run on demand, by ID.

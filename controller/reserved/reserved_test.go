@@ -55,7 +55,7 @@ func TestAMachineThatLeftItsReservationIsOnDemand(t *testing.T) {
 			store := fake.NewClientBuilder().WithScheme(scheme).WithObjects(claim, node).WithStatusSubresource(claim).Build()
 			s := &Syncer{Store: store, Machines: tt.machines, Log: slog.New(slog.DiscardHandler)}
 			for range 2 {
-				if again, err := s.Round(t.Context()); err != nil || again != lookEvery {
+				if again, err := s.Round(t.Context()); err != nil || again != checkEvery {
 					t.Fatalf("Round = %v, %v", again, err)
 				}
 			}

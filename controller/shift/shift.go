@@ -1,8 +1,8 @@
 // Package shift follows zonal shifts: it tells users of classes that machines are
-// bought in other zones for a while, and that this is over.
+// launched in other zones for a while, and that this is over.
 //
 // It promises that a failure to ask changes nothing before a shift is over by what was said
-// of it, and that a refusal is said once. That nothing is bought in such a zone is the cloud's
+// of it, and that a refusal is said once. That nothing is launched in such a zone is the cloud's
 // business; no machine goes because of a shift.
 package shift
 
@@ -26,8 +26,8 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// lookEvery is how soon a shift counts.
-const lookEvery = 30 * time.Second
+// checkEvery is how soon a shift counts.
+const checkEvery = 30 * time.Second
 
 type publisher interface{ Publish(observe.Event) }
 
@@ -41,8 +41,8 @@ type Watcher struct {
 	Now    func() time.Time
 	Older  bool // there are classes of the older API generation too
 
-	refused string          // why the cloud tells nothing, as it was said last
-	told    map[notice]bool // of shifts that go on
+	refused  string                       // why the cloud tells nothing, as it was said last
+	reported map[interruptionMessage]bool // of shifts that go on
 
 	mu     sync.Mutex
 	shifts []cloud.Shift // by zone
@@ -65,19 +65,19 @@ func (w *Watcher) Round(ctx context.Context) (time.Duration, error) {
 	refused, ok := errors.AsType[*cloud.RefusedError](err)
 	switch {
 	case ok:
-		w.tellRefused(refused)
+		w.reportRefused(refused)
 		if now = nil; refused.Reason != cloud.ShiftsNotRegistered {
 			now = w.goingOn()
 		}
-		return lookEvery, w.follow(ctx, now)
+		return checkEvery, w.follow(ctx, now)
 	case err != nil:
-		return lookEvery, errors.Join(fmt.Errorf("ask which zones are shifted away from: %w", err), w.follow(ctx, w.goingOn()))
+		return checkEvery, errors.Join(fmt.Errorf("ask which zones are shifted away from: %w", err), w.follow(ctx, w.goingOn()))
 	}
 	w.refused = ""
-	return lookEvery, w.follow(ctx, now)
+	return checkEvery, w.follow(ctx, now)
 }
 
-func (w *Watcher) tellRefused(why *cloud.RefusedError) {
+func (w *Watcher) reportRefused(why *cloud.RefusedError) {
 	if w.refused != why.Cause {
 		w.refused = why.Cause
 		w.Log.Warn("zonal shifts cannot be followed", "reason", why.Reason, "message", why.Cause)
@@ -113,7 +113,7 @@ func (w *Watcher) follow(ctx context.Context, now []cloud.Shift) error {
 	if changed {
 		w.Again()
 	}
-	return w.tell(ctx, now)
+	return w.report(ctx, now)
 }
 
 // seen is a class, with the subnets that were found for it.
@@ -153,36 +153,36 @@ func (w *Watcher) classes(ctx context.Context) (out []seen, err error) {
 	return out, nil
 }
 
-// notice is that the users of a class were told of a shift.
-type notice struct {
+// interruptionMessage is that the users of a class were told of a shift.
+type interruptionMessage struct {
 	class  types.UID
 	zoneID string
 }
 
 // tell tells the users of each class of shifts of its zones, once of each, whichever was there first, and of their ends.
-func (w *Watcher) tell(ctx context.Context, now []cloud.Shift) error {
-	if len(now)+len(w.told) == 0 {
+func (w *Watcher) report(ctx context.Context, now []cloud.Shift) error {
+	if len(now)+len(w.reported) == 0 {
 		return nil
 	}
 	classes, err := w.classes(ctx)
 	if err != nil {
 		return fmt.Errorf("list classes to tell of zonal shifts: %w", err)
 	}
-	told := map[notice]bool{}
+	reported := map[interruptionMessage]bool{}
 	for _, c := range classes {
 		for _, s := range now {
-			of := notice{c.GetUID(), s.ZoneID}
-			if w.told[of] || w.say(c, s.ZoneID, "ZonalShiftActive", fmt.Sprintf("work is shifted away from this zone, %s: machines are bought in others, and those that are there stay", until(s))) {
-				told[of] = true
+			of := interruptionMessage{c.GetUID(), s.ZoneID}
+			if w.reported[of] || w.say(c, s.ZoneID, "ZonalShiftActive", fmt.Sprintf("work is shifted away from this zone, %s: machines are bought in others, and those that are there stay", until(s))) {
+				reported[of] = true
 			}
 		}
-		for of := range w.told {
+		for of := range w.reported {
 			if of.class == c.GetUID() && !in(now, of.zoneID) {
 				w.say(c, of.zoneID, "ZonalShiftCleared", "work is shifted away from this zone no more: machines are bought there again")
 			}
 		}
 	}
-	w.told = told
+	w.reported = reported
 	return nil
 }
 

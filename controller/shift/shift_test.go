@@ -60,8 +60,8 @@ func (r *region) look(t *testing.T, w *Watcher) error {
 	t.Helper()
 	r.heard = nil
 	again, err := w.Round(t.Context())
-	if again != lookEvery {
-		t.Errorf("looks again in %v, want %v", again, lookEvery)
+	if again != checkEvery {
+		t.Errorf("looks again in %v, want %v", again, checkEvery)
 	}
 	return err
 }
@@ -129,7 +129,7 @@ func TestUsersOfALaterClassHearOfAShift(t *testing.T) {
 	hears("when it is over", "EC2NodeClass/later ZonalShiftCleared", "EC2NodeClass/web ZonalShiftCleared")
 }
 
-func TestAShiftGoesOnWhileNobodyCanBeAsked(t *testing.T) {
+func TestAShiftGoesOnWhileAWSDoesNotAnswer(t *testing.T) {
 	r := &region{shifts: []cloud.Shift{{ZoneID: "use1-az1"}}}
 	w := r.watch(t)
 	if err := r.look(t, w); err != nil {
@@ -143,7 +143,7 @@ func TestAShiftGoesOnWhileNobodyCanBeAsked(t *testing.T) {
 
 // A shift is over when it was to end, whether or not anybody can be asked then, and when
 // zonal shift is turned off for the cluster. Without the right to ask it goes on.
-func TestAShiftEndsThoughNobodyCanBeAsked(t *testing.T) {
+func TestAShiftEndsWhileAWSDoesNotAnswer(t *testing.T) {
 	ends := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	reset := errors.New("connection reset")
 	denied := &cloud.RefusedError{Reason: "Unauthorized", Cause: "it may not be asked"}
@@ -171,9 +171,9 @@ func TestAShiftEndsThoughNobodyCanBeAsked(t *testing.T) {
 			}
 			r.shifts, r.err, r.now, r.plans = nil, tt.err, tt.at, 0
 			_ = r.look(t, w)
-			told := slices.ContainsFunc(r.heard, func(s string) bool { return strings.HasPrefix(s, "EC2NodeClass/web ZonalShiftCleared ") })
-			if w.Shifted("use1-az1") != tt.on || told == tt.on || (r.plans > 0) == tt.on {
-				t.Errorf("shifted: %v, told that it is over: %v, %d new plans; want it to go on: %v", w.Shifted("use1-az1"), told, r.plans, tt.on)
+			reported := slices.ContainsFunc(r.heard, func(s string) bool { return strings.HasPrefix(s, "EC2NodeClass/web ZonalShiftCleared ") })
+			if w.Shifted("use1-az1") != tt.on || reported == tt.on || (r.plans > 0) == tt.on {
+				t.Errorf("shifted: %v, told that it is over: %v, %d new plans; want it to go on: %v", w.Shifted("use1-az1"), reported, r.plans, tt.on)
 			}
 		})
 	}

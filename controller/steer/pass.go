@@ -148,7 +148,7 @@ func isSteered(p *corev1.Pod) bool {
 
 // isNoted reports whether the pod has something of Daemok's, be its cost a user's by now or not.
 func isNoted(p *corev1.Pod) bool {
-	_, is := p.Annotations[api.MarkDeletionCost]
+	_, is := p.Annotations[api.AnnotationDeletionCost]
 	return is
 }
 

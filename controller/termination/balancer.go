@@ -42,14 +42,14 @@ func exclude(node *corev1.Node, now time.Time) (changed bool) {
 		if node.Annotations == nil {
 			node.Annotations = map[string]string{}
 		}
-		node.Annotations[api.MarkExcluded] = now.UTC().Format(time.RFC3339Nano)
+		node.Annotations[api.AnnotationExcluded] = now.UTC().Format(time.RFC3339Nano)
 	}
 	return changed
 }
 
 // excludedAt is when load balancers were told; zero: it is not known.
 func excludedAt(node *corev1.Node) time.Time {
-	at, err := time.Parse(time.RFC3339, node.Annotations[api.MarkExcluded])
+	at, err := time.Parse(time.RFC3339, node.Annotations[api.AnnotationExcluded])
 	if err != nil {
 		return time.Time{}
 	}
@@ -77,11 +77,11 @@ func (r *Reconciler) awaitBalancers(d *departure) time.Duration {
 	if left <= 0 {
 		return 0
 	}
-	r.tellWait(d.node, "machine", fmt.Sprintf("the machine stays until load balancers have let go of it, at %s", r.Now().Add(left).UTC().Format(time.RFC3339)))
+	r.reportWait(d.node, "machine", fmt.Sprintf("the machine stays until load balancers have let go of it, at %s", r.Now().Add(left).UTC().Format(time.RFC3339)))
 	return left
 }
 
-// tellWait tells what a drain waits for that was asked for by an annotation.
-func (r *Reconciler) tellWait(node *corev1.Node, topic, message string) {
+// reportWait tells what a drain waits for that was asked for by an annotation.
+func (r *Reconciler) reportWait(node *corev1.Node, topic, message string) {
 	r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Reason: "DrainWaiting", Message: message, Topic: topic})
 }

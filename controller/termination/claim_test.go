@@ -89,7 +89,7 @@ func (l late) List(ctx context.Context, list client.ObjectList, options ...clien
 	return l.Client.List(ctx, list, options...)
 }
 
-// A claim that was made anew by its name, as from a backup, is not the one that a cache
+// A claim that was made again by its name, as from a backup, is not the one that a cache
 // which is behind shows beside a node that leaves.
 func TestAClaimThatHasTheNameByNowStays(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {

@@ -32,9 +32,9 @@ func endOf(claim *karpv1.NodeClaim) time.Time {
 	return translate.EndsAt(claim)
 }
 
-// tellDeadline tells the users of a node when the pods that are still on it are
+// reportDeadline tells the users of a node when the pods that are still on it are
 // deleted, whatever protects them.
-func (r *Reconciler) tellDeadline(node *corev1.Node, deadline time.Time) {
+func (r *Reconciler) reportDeadline(node *corev1.Node, deadline time.Time) {
 	if deadline.IsZero() {
 		return
 	}

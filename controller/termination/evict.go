@@ -95,7 +95,7 @@ func (r *Reconciler) evictInTime(ctx context.Context, d *departure, p *corev1.Po
 		return nil
 	}
 	if left := r.stillSent(d.node, p.Annotations); left > 0 {
-		r.tellWait(d.node, string(p.UID)+"/balancers", fmt.Sprintf("pod %s/%s stays until load balancers have let go of the node, at %s",
+		r.reportWait(d.node, string(p.UID)+"/balancers", fmt.Sprintf("pod %s/%s stays until load balancers have let go of the node, at %s",
 			p.Namespace, p.Name, r.Now().Add(left).UTC().Format(time.RFC3339)))
 		return nil
 	}
@@ -119,14 +119,14 @@ func (r *Reconciler) evictInTime(ctx context.Context, d *departure, p *corev1.Po
 	if err := r.evict(ctx, d, p); err != nil || !leave.Surge {
 		return err
 	}
-	return r.settle(ctx, p)
+	return r.stabilize(ctx, p)
 }
 
 // wait notes that a pod stays for now, and why.
 func (r *Reconciler) wait(d *departure, p *corev1.Pod, why string) {
 	r.backOff(p.UID)
 	if why != "" {
-		r.tellWait(d.node, string(p.UID)+"/"+why, fmt.Sprintf("pod %s/%s stays for now: %s", p.Namespace, p.Name, why))
+		r.reportWait(d.node, string(p.UID)+"/"+why, fmt.Sprintf("pod %s/%s stays for now: %s", p.Namespace, p.Name, why))
 	}
 }
 

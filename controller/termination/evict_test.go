@@ -61,8 +61,8 @@ func TestARefusedEvictionIsAskedForLessAndLessOften(t *testing.T) {
 				if *asked < 150 || *asked > 190 {
 					t.Errorf("asked %d times in half an hour, want every ten seconds", *asked)
 				}
-				if !w.told.has("FailedDraining: pod default/web-1 may not be evicted now: ") || len(w.pods("web")) != 1 {
-					t.Errorf("%d pods are left, want 1; told %q", len(w.pods("web")), w.told.texts)
+				if !w.reported.has("FailedDraining: pod default/web-1 may not be evicted now: ") || len(w.pods("web")) != 1 {
+					t.Errorf("%d pods are left, want 1; told %q", len(w.pods("web")), w.reported.texts)
 				}
 				allow()
 				w.on(time.Minute, "the pod ending", func() bool { return len(w.pods("web")) == 0 })
@@ -99,10 +99,10 @@ func TestAnEvictionThatIsNeverAllowedIsNotAskedFor(t *testing.T) {
 					t.Fatal(err)
 				}
 				w.run("web", leaves, nil, nil)
-				w.leave(time.Hour, "a word on it", func() bool { return w.told.has("FailedDraining") })
+				w.leave(time.Hour, "a word on it", func() bool { return w.reported.has("FailedDraining") })
 				never := strings.Contains(tt.want, "is never evicted")
-				if !w.told.has(tt.want) || never != (*asked == 0) {
-					t.Errorf("asked %d times and told %q, want %q", *asked, w.told.texts, tt.want)
+				if !w.reported.has(tt.want) || never != (*asked == 0) {
+					t.Errorf("asked %d times and told %q, want %q", *asked, w.reported.texts, tt.want)
 				}
 				allow()
 				budget.Status = policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 9, ExpectedPods: 20, DesiredHealthy: 18, CurrentHealthy: 20, DisruptionsAllowed: 2}
@@ -127,8 +127,8 @@ func TestAPodWhoseNamespaceGoes(t *testing.T) {
 		if err := r.evict(t.Context(), &departure{node: node}, &w.pods("web")[0]); err != nil || *asked != 1 {
 			t.Errorf("asked %d times, want 1: %v", *asked, err)
 		}
-		if r.mayRetry(w.pods("web")[0].UID) || len(w.told.texts) != 0 {
-			t.Errorf("asked again at once, or told %q", w.told.texts)
+		if r.mayRetry(w.pods("web")[0].UID) || len(w.reported.texts) != 0 {
+			t.Errorf("asked again at once, or told %q", w.reported.texts)
 		}
 	})
 }
@@ -146,8 +146,8 @@ func TestAnEvictionIsOfOnePod(t *testing.T) {
 			}
 			w.run("web", leaves, nil, nil)
 		}
-		if len(w.pods("web")) != 2 || w.told.has("Evicted") {
-			t.Errorf("%d pods are left, want 2; told %q", len(w.pods("web")), w.told.texts)
+		if len(w.pods("web")) != 2 || w.reported.has("Evicted") {
+			t.Errorf("%d pods are left, want 2; told %q", len(w.pods("web")), w.reported.texts)
 		}
 	})
 }
@@ -208,7 +208,7 @@ func TestPodsOfAMachineThatIsNotListedForAWhileStay(t *testing.T) {
 		"it is taken over, and not tagged yet": func(w *town) {
 			w.cloud.blindAt = func() bool { return true }
 			c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "c", Finalizers: []string{api.FinalizerTermination},
-				Annotations: map[string]string{api.MarkAdopt: "aws:///a/i-" + leaves}}}
+				Annotations: map[string]string{api.AnnotationAdopt: "aws:///a/i-" + leaves}}}
 			c.Status.ProviderID = "aws:///a/i-" + leaves
 			w.create(c)
 		},

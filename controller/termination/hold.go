@@ -50,7 +50,7 @@ func (r *Reconciler) stand(d *departure, all, group []corev1.Pod) (leave, stay [
 		stay = append(stay, group[i])
 	}
 	if len(stay) > 0 {
-		r.tellWait(d.node, "hold", fmt.Sprintf("%s, at the latest until %s: the machine ends at %s",
+		r.reportWait(d.node, "hold", fmt.Sprintf("%s, at the latest until %s: the machine ends at %s",
 			staying(len(stay)-last, last), hold.Until.UTC().Format(time.RFC3339), d.endsAt.Format(time.RFC3339)))
 	}
 	return leave, stay

@@ -18,7 +18,7 @@ import (
 func (w *town) ends(in time.Duration) time.Time {
 	at := time.Now().Add(in).UTC()
 	w.create(&karpv1.NodeClaim{Spec: storetest.ClaimSpec(), Status: karpv1.NodeClaimStatus{ProviderID: "aws:///a/i-" + leaves},
-		ObjectMeta: metav1.ObjectMeta{Name: leaves, Finalizers: []string{api.FinalizerTermination}, Annotations: map[string]string{api.MarkEnds: at.Format(time.RFC3339)}}})
+		ObjectMeta: metav1.ObjectMeta{Name: leaves, Finalizers: []string{api.FinalizerTermination}, Annotations: map[string]string{api.AnnotationEnds: at.Format(time.RFC3339)}}})
 	return at
 }
 
@@ -42,8 +42,8 @@ func TestPodsAreHeldAsThePlanSays(t *testing.T) {
 		w.plan(end, 75*time.Second, a, b)
 		began := time.Now()
 		w.leave(10*time.Second, "the third pod going", func() bool { return w.here("c") == 0 })
-		if w.here("a")+w.here("b") != 2 || !w.told.has("2 pods stay until there is room for them") {
-			t.Errorf("pods went that are held, or nobody said so: %q", w.told.texts)
+		if w.here("a")+w.here("b") != 2 || !w.reported.has("2 pods stay until there is room for them") {
+			t.Errorf("pods went that are held, or nobody said so: %q", w.reported.texts)
 		}
 		w.plan(end, 75*time.Second, b)
 		w.leave(10*time.Second, "the first pod going", func() bool { return w.here("a") == 0 })

@@ -17,7 +17,7 @@ import (
 // stopped; others leave at once.
 func TestAPodStaysUntilLoadBalancersHaveLetGoOfItsNode(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
-		w.run("edge", leaves, nil, map[string]string{api.MarkDeregistration: "90s"})
+		w.run("edge", leaves, nil, map[string]string{api.AnnotationDeregistration: "90s"})
 		w.run("web", leaves, nil, nil)
 		began := time.Now()
 		w.leave(10*time.Second, "the other pod ending", func() bool { return len(w.pods("web")) == 0 })
@@ -29,7 +29,7 @@ func TestAPodStaysUntilLoadBalancersHaveLetGoOfItsNode(t *testing.T) {
 		if took := time.Since(began); took < 90*time.Second || took > 95*time.Second {
 			t.Errorf("the pod was evicted after %v, want 90 s", took)
 		}
-		if !w.told.has("stays until load balancers have let go of the node") {
+		if !w.reported.has("stays until load balancers have let go of the node") {
 			t.Error("no event tells what the drain waits for")
 		}
 		w.leave(3*time.Minute, "the node gone", w.gone)
@@ -40,7 +40,7 @@ func TestAPodStaysUntilLoadBalancersHaveLetGoOfItsNode(t *testing.T) {
 // balancers still send through it; a new controller goes on counting.
 func TestAMachineStaysUntilLoadBalancersHaveLetGoOfIt(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
-		w.pool(map[string]string{api.MarkDeregistration: "5m"})
+		w.pool(map[string]string{api.AnnotationDeregistration: "5m"})
 		w.run("web", leaves, nil, nil)
 		began := time.Now()
 		w.leave(10*time.Second, "the pod ending", func() bool { return len(w.pods("web")) == 0 })
@@ -54,15 +54,15 @@ func TestAMachineStaysUntilLoadBalancersHaveLetGoOfIt(t *testing.T) {
 
 func TestADeadlineEndsTheWaitForLoadBalancers(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
-		w.pool(map[string]string{api.MarkDeregistration: "10m"})
+		w.pool(map[string]string{api.AnnotationDeregistration: "10m"})
 		w.due(2 * time.Minute)
-		w.run("edge", leaves, nil, map[string]string{api.MarkDeregistration: "10m"})
+		w.run("edge", leaves, nil, map[string]string{api.AnnotationDeregistration: "10m"})
 		began := time.Now()
 		w.leave(5*time.Minute, "the machine given back", func() bool { return w.cloud.ends["i-"+leaves] > 0 })
 		if took := time.Since(began); took < 110*time.Second || took > 125*time.Second {
 			t.Errorf("the machine was given back after %v, want 2 min", took)
 		}
-		if !w.told.has("TerminationGracePeriodExpiring") {
+		if !w.reported.has("TerminationGracePeriodExpiring") {
 			t.Error("no event tells of the deadline")
 		}
 	})
@@ -76,7 +76,7 @@ func (w *town) due(in time.Duration) {
 	w.create(c)
 }
 
-var keepReady = map[string]string{api.MarkKeepReady: "true"}
+var keepReady = map[string]string{api.AnnotationKeepReady: "true"}
 
 func TestTheLastReadyPodOfAServiceWaitsForAnother(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
@@ -90,7 +90,7 @@ func TestTheLastReadyPodOfAServiceWaitsForAnother(t *testing.T) {
 		if w.fewest["web"] != 1 {
 			t.Errorf("at the worst moment %d pods were ready, want 1", w.fewest["web"])
 		}
-		if !w.told.has("it is the last ready pod of Service web") {
+		if !w.reported.has("it is the last ready pod of Service web") {
 			t.Error("no event tells what the drain waits for")
 		}
 	})
@@ -135,7 +135,7 @@ func TestPodsThatNeedNotWaitLeaveAtOnce(t *testing.T) {
 		"the pod says no where its pool says yes": func(w *town) {
 			w.pool(keepReady)
 			w.service("web")
-			w.run("web", leaves, w.deployment("web", 2, nil, nil), map[string]string{api.MarkKeepReady: "false"})
+			w.run("web", leaves, w.deployment("web", 2, nil, nil), map[string]string{api.AnnotationKeepReady: "false"})
 		},
 		"no Service has the pod": func(w *town) {
 			w.service("other")
@@ -213,7 +213,7 @@ func TestVolumesOfPodsThatLeaveAreWaitedFor(t *testing.T) {
 		w.attach("data", "data", leaves)
 		w.attach("elsewhere", "elsewhere", stays)
 		w.run("web", leaves, nil, nil)
-		w.leave(time.Minute, "the wait for a volume", func() bool { return w.told.has("AwaitingVolumeDetachment: 1 volumes are still attached") })
+		w.leave(time.Minute, "the wait for a volume", func() bool { return w.reported.has("AwaitingVolumeDetachment: 1 volumes are still attached") })
 		if w.cloud.ends["i-"+leaves] > 0 {
 			t.Error("the machine was given back with a volume attached")
 		}

@@ -8,9 +8,9 @@ import (
 // How often the cloud is asked about one machine: soon at first, then less
 // and less often.
 const (
-	lookFirst = 2 * time.Second
-	lookMax   = 15 * time.Second
-	looksMax  = 10_000 // machines remembered; forgetting costs an early look at worst
+	checkFirst = 2 * time.Second
+	checkMax   = 15 * time.Second
+	looksMax   = 10_000 // machines remembered; forgetting costs an early look at worst
 )
 
 // looks remembers when the cloud was asked about machines, by ID. The zero
@@ -45,7 +45,7 @@ func (l *looks) note(id string, now time.Time) time.Duration {
 		l.of = map[string]look{}
 	}
 	m := l.of[id]
-	m.pause = min(max(m.pause*2, lookFirst), lookMax)
+	m.pause = min(max(m.pause*2, checkFirst), checkMax)
 	m.next = now.Add(m.pause)
 	l.of[id] = m
 	return m.pause

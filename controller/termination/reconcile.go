@@ -194,11 +194,11 @@ func (r *Reconciler) empty(ctx context.Context, d *departure, claim *karpv1.Node
 		if err := r.say(ctx, claim, karpv1.ClaimDrained, karpv1.ReasonDraining, stillToLeave(len(group)+len(later))); err != nil {
 			return 0, err
 		}
-		r.tellDeadline(node, d.deadline)
+		r.reportDeadline(node, d.deadline)
 		group, stay := r.stand(d, pods, group)
 		return recheckDrain, errors.Join(r.ask(ctx, d, group), r.hurry(ctx, d, append(stay, later...)))
 	}
-	if left := translate.SettleFor - r.Now().Sub(apply.TaintedAt(node)); left > 0 {
+	if left := translate.StabilizeFor - r.Now().Sub(apply.TaintedAt(node)); left > 0 {
 		return left, nil
 	}
 	// A pod bound just before the taint was seen may not be in the cache yet.

@@ -212,7 +212,7 @@ func (r *Reconciler) stays(ctx context.Context, p *corev1.Pod) (bool, error) {
 
 // settle ends the surge for a pod that was just evicted, so that a third pod is not
 // there for long. What fails here the round does.
-func (r *Reconciler) settle(ctx context.Context, p *corev1.Pod) error {
+func (r *Reconciler) stabilize(ctx context.Context, p *corev1.Pod) error {
 	w, err := r.workloadOf(ctx, p)
 	if err != nil || w == nil {
 		return err

@@ -18,7 +18,7 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-var surging = map[string]string{api.MarkSurge: "true"}
+var surging = map[string]string{api.AnnotationSurge: "true"}
 
 // single runs the only pod of a Deployment on the node that leaves.
 func (w *town) single(change func(*appsv1.Deployment)) {
@@ -103,14 +103,14 @@ func TestASurgeThatFailsEnds(t *testing.T) {
 		w.readyAfter = -1
 		began := time.Now()
 		w.leave(15*time.Minute, "the node gone, and one replica again", w.isSingle)
-		if took := time.Since(began); took < surgeFor || !w.told.has("SurgeFailed") {
+		if took := time.Since(began); took < surgeFor || !w.reported.has("SurgeFailed") {
 			t.Errorf("it ended after %v, want %v and an event that says so", took, surgeFor)
 		}
 	})
 }
 
 // Somebody sets the replicas while there are two: what they want counts.
-func TestReplicasThatSomebodyElseSetsStay(t *testing.T) {
+func TestReplicasThatAUserSetsStay(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		w.single(nil)
 		w.readyAfter = time.Minute
@@ -169,7 +169,7 @@ func TestASurgeWritesNothingButTheScale(t *testing.T) {
 
 // Somebody scales the workload in the moment in which it is to be scaled up: what
 // they set stays.
-func TestAScaleOfSomebodyElseWins(t *testing.T) {
+func TestAScaleByAUserWins(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		w.fault = func(c storetest.Call) (error, error) {
 			if c.Scale {
@@ -243,8 +243,8 @@ func TestWorkloadsThatMustNotSurgeDoNot(t *testing.T) {
 					tt.prepare(w)
 				}
 				w.leave(5*time.Minute, "the node gone", w.isSingle)
-				if surged := w.told.has("Surged"); surged != (tt.says == "") || !surged && !w.told.has("SurgeSkipped: no second replica before pod web-1 goes: "+tt.says) {
-					t.Errorf("surged: %v, want event with %q; have %q", surged, tt.says, w.told.texts)
+				if surged := w.reported.has("Surged"); surged != (tt.says == "") || !surged && !w.reported.has("SurgeSkipped: no second replica before pod web-1 goes: "+tt.says) {
+					t.Errorf("surged: %v, want event with %q; have %q", surged, tt.says, w.reported.texts)
 				}
 			})
 		})
@@ -261,8 +261,8 @@ func TestAVolumeOfOneNodeForbidsASurge(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.leave(3*time.Minute, "the node gone", w.gone)
-		if !w.told.has("the volume of PersistentVolumeClaim data can be on one node alone") {
-			t.Errorf("no event says why there was no surge: %q", w.told.texts)
+		if !w.reported.has("the volume of PersistentVolumeClaim data can be on one node alone") {
+			t.Errorf("no event says why there was no surge: %q", w.reported.texts)
 		}
 	})
 }

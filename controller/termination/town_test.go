@@ -51,13 +51,13 @@ func (s *said) has(words string) bool {
 // town is a cluster with a node that leaves, one that stays, and workloads whose
 // pods are ready some seconds after they were made.
 type town struct {
-	t      *testing.T
-	server *storetest.Server
-	hand   *storetest.Connection // what tests and the town's people write with
-	cloud  *region
-	told   *said
-	fault  storetest.Fault // of the controller's calls
-	holds  *apply.Holds
+	t        *testing.T
+	server   *storetest.Server
+	hand     *storetest.Connection // what tests and the town's people write with
+	cloud    *region
+	reported *said
+	fault    storetest.Fault // of the controller's calls
+	holds    *apply.Holds
 
 	shifted func(zoneID string) bool
 	doubt   string // of the clock
@@ -80,7 +80,7 @@ func newTown(t *testing.T) *town {
 			t.Fatal(err)
 		}
 	}
-	w := &town{t: t, server: storetest.New(s, time.Now), cloud: newRegion(), told: &said{}, holds: &apply.Holds{}, readyAfter: 5 * time.Second, fewest: map[string]int{}}
+	w := &town{t: t, server: storetest.New(s, time.Now), cloud: newRegion(), reported: &said{}, holds: &apply.Holds{}, readyAfter: 5 * time.Second, fewest: map[string]int{}}
 	w.hand = w.server.Connect(nil)
 	for _, name := range []string{leaves, stays} {
 		w.create(&corev1.Node{
@@ -232,7 +232,7 @@ func (w *town) act() {
 		app := p.Labels["app"]
 		switch {
 		case p.DeletionTimestamp != nil:
-			if told := p.DeletionTimestamp.Add(-time.Duration(*p.DeletionGracePeriodSeconds) * time.Second); time.Since(told) > 2*time.Second {
+			if reported := p.DeletionTimestamp.Add(-time.Duration(*p.DeletionGracePeriodSeconds) * time.Second); time.Since(reported) > 2*time.Second {
 				_ = w.hand.Delete(ctx, &p, client.GracePeriodSeconds(0))
 			}
 		case translate.IsUp(&p):
@@ -291,7 +291,7 @@ func (w *town) keepInOrder(s *appsv1.StatefulSet) {
 // start makes a controller that knows nothing of earlier ones.
 func (w *town) start() *Reconciler {
 	store := w.server.Connect(w.fault)
-	return &Reconciler{Store: store, Live: store, Serves: translate.Generations{translate.NodePools()}, Machines: w.cloud, Log: slog.New(slog.DiscardHandler), Now: time.Now, Doubt: func() string { return w.doubt }, Events: w.told, Foreign: allOurs, Shifted: w.shifted, Holds: w.holds, Surges: recordsOf(store),
+	return &Reconciler{Store: store, Live: store, Serves: translate.Generations{translate.NodePools()}, Machines: w.cloud, Log: slog.New(slog.DiscardHandler), Now: time.Now, Doubt: func() string { return w.doubt }, Events: w.reported, Foreign: allOurs, Shifted: w.shifted, Holds: w.holds, Surges: recordsOf(store),
 		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
 }
 
@@ -328,7 +328,7 @@ func (w *town) on(limit time.Duration, what string, holds func() bool) {
 			return
 		}
 		if time.Since(began) > limit {
-			w.t.Fatalf("%s did not come within %v; events: %s", what, limit, strings.Join(w.told.texts, "\n"))
+			w.t.Fatalf("%s did not come within %v; events: %s", what, limit, strings.Join(w.reported.texts, "\n"))
 		}
 		var err error
 		if !time.Now().Before(look) {

@@ -8,7 +8,7 @@ package bound
 
 import "math"
 
-// Column is one thing that can be bought any number of times.
+// Column is one thing that can be launched any number of times.
 type Column struct {
 	Price float64   // zero or more
 	Has   []float64 // of each resource, zero or more
@@ -55,9 +55,9 @@ func Cover(demand []float64, columns []Column) Answer {
 	return out
 }
 
-// tableau is the dual simplex method's: it starts with nothing bought, which
-// is cheap enough but covers nothing, and buys until all is covered. Columns
-// beyond those given stand for what is bought too much of one resource.
+// tableau is the dual simplex method's: it starts with nothing launched, which
+// is cheap enough but covers nothing, and launches until all is covered. Columns
+// beyond those given stand for what is launched too much of one resource.
 type tableau struct {
 	rows [][]float64
 	rhs  []float64

@@ -9,15 +9,15 @@ import (
 // ClassesMax is how many classes Divide tells apart at most.
 const ClassesMax = 64
 
-// Offer is a column that is open to some classes of pods only.
-type Offer struct {
+// Offering is a column that is open to some classes of pods only.
+type Offering struct {
 	Column
 	Open uint64 // a bit for each class
 }
 
 // Divided is the solution where classes of pods may not use all columns.
 type Divided struct {
-	Cost  float64     // no set of offers that covers the demands is cheaper
+	Cost  float64     // no set of offerings that covers the demands is cheaper
 	Worth [][]float64 // of one unit of each resource to each class
 }
 
@@ -25,22 +25,22 @@ type Divided struct {
 const (
 	roundsMax = 60   // each adds ways to use offers
 	addMost   = 24   // ways that are added in one round
-	enough    = 1e-6 // share by which an offer may be worth more than its price until all are scaled
+	enough    = 1e-6 // share by which an offering may be worth more than its price until all are scaled
 )
 
 // Divide is Cover for several classes of pods, each with a demand of its own
 // and offers that are open to it. Machines are shared: every resource of a
 // machine goes to the classes that it is open to, however it is cut.
 //
-// No offer is worth more than its price when each of its resources goes to the
+// No offering is worth more than its price when each of its resources goes to the
 // class to which it is worth most, which is what makes the bound a true one.
-// The ways to use an offer are as many as there are classes for each of its
+// The ways to use an offering are as many as there are classes for each of its
 // resources, so they are found as they are needed.
 //
 // Cost: that of Cover with classes x resources rows and a few times as many
 // columns, for each of some twenty rounds.
-func Divide(demands [][]float64, offers []Offer) Divided {
-	d := newDivision(demands, offers)
+func Divide(demands [][]float64, offerings []Offering) Divided {
+	d := newDivision(demands, offerings)
 	for range roundsMax {
 		d.spread(Cover(d.demand, d.columns).Worth)
 		if !d.widen() {
@@ -62,13 +62,13 @@ func Divide(demands [][]float64, offers []Offer) Divided {
 type division struct {
 	resources int
 	demand    []float64
-	offers    []Offer
+	offerings []Offering
 	columns   []Column
 	worth     [][]float64
 }
 
-func newDivision(demands [][]float64, offers []Offer) *division {
-	d := &division{offers: worthwhile(offers)}
+func newDivision(demands [][]float64, offerings []Offering) *division {
+	d := &division{offerings: worthwhile(offerings)}
 	for _, demand := range demands {
 		d.resources = len(demand)
 		d.demand = append(d.demand, demand...)
@@ -77,7 +77,7 @@ func newDivision(demands [][]float64, offers []Offer) *division {
 	for row, need := range d.demand {
 		if at := d.cheapest(row); need > 0 && at >= 0 {
 			class := row / d.resources
-			d.use(&d.offers[at], func(int) int { return class })
+			d.use(&d.offerings[at], func(int) int { return class })
 		}
 	}
 	return d
@@ -85,21 +85,21 @@ func newDivision(demands [][]float64, offers []Offer) *division {
 
 // worthwhile leaves out offers to which another is preferable: no more expensive, open
 // to the same classes at least, and with as much of everything.
-func worthwhile(offers []Offer) []Offer {
-	byPrice := slices.Clone(offers)
-	slices.SortStableFunc(byPrice, func(a, b Offer) int { return cmp.Compare(a.Price, b.Price) })
-	var out []Offer
+func worthwhile(offerings []Offering) []Offering {
+	byPrice := slices.Clone(offerings)
+	slices.SortStableFunc(byPrice, func(a, b Offering) int { return cmp.Compare(a.Price, b.Price) })
+	var out []Offering
 	for _, o := range byPrice {
-		if o.Open != 0 && !slices.ContainsFunc(out, func(known Offer) bool { return known.preferable(&o) }) {
+		if o.Open != 0 && !slices.ContainsFunc(out, func(known Offering) bool { return known.preferable(&o) }) {
 			out = append(out, o)
 		}
 	}
 	return out
 }
 
-// preferable reports whether an offer that is no more expensive does in place of the
+// preferable reports whether an offering that is no more expensive does in place of the
 // other.
-func (o *Offer) preferable(other *Offer) bool {
+func (o *Offering) preferable(other *Offering) bool {
 	if other.Open&^o.Open != 0 {
 		return false
 	}
@@ -111,12 +111,12 @@ func (o *Offer) preferable(other *Offer) bool {
 	return true
 }
 
-// cheapest returns the offer that has most for its price of what a row is
+// cheapest returns the offering that has most for its price of what a row is
 // about, or -1.
 func (d *division) cheapest(row int) int {
 	best, at := 0.0, -1
-	for j := range d.offers {
-		o := &d.offers[j]
+	for j := range d.offerings {
+		o := &d.offerings[j]
 		has := o.Has[row%d.resources]
 		if o.Open>>(row/d.resources)&1 == 1 && has > 0 && (at < 0 || o.Price < float64(best*has)) {
 			best, at = o.Price/has, j
@@ -125,8 +125,8 @@ func (d *division) cheapest(row int) int {
 	return at
 }
 
-// use adds a way to use an offer: each resource for one class.
-func (d *division) use(o *Offer, class func(resource int) int) {
+// use adds a way to use an offering: each resource for one class.
+func (d *division) use(o *Offering, class func(resource int) int) {
 	has := make([]float64, len(d.demand))
 	for i, v := range o.Has {
 		has[class(i)*d.resources+i] = v
@@ -141,9 +141,9 @@ func (d *division) spread(worth []float64) {
 	}
 }
 
-// best returns the class that the offer is open to and to which the resource
+// best returns the class that the offering is open to and to which the resource
 // is worth most.
-func (d *division) best(o *Offer, resource int) int {
+func (d *division) best(o *Offering, resource int) int {
 	out := bits.TrailingZeros64(o.Open)
 	for k := out + 1; k < len(d.worth); k++ {
 		if o.Open>>k&1 == 1 && d.worth[k][resource] > d.worth[out][resource] {
@@ -153,8 +153,8 @@ func (d *division) best(o *Offer, resource int) int {
 	return out
 }
 
-// value is what all of an offer is worth where it is worth most.
-func (d *division) value(o *Offer) float64 {
+// value is what all of an offering is worth where it is worth most.
+func (d *division) value(o *Offering) float64 {
 	sum := 0.0
 	for i, v := range o.Has {
 		sum += float64(v * d.worth[d.best(o, i)][i])
@@ -162,7 +162,7 @@ func (d *division) value(o *Offer) float64 {
 	return sum
 }
 
-// widen adds the best ways to use the offers that are worth most for their
+// widen adds the best ways to use the offerings that are worth most for their
 // price, and reports whether there were any worth more than that.
 func (d *division) widen() bool {
 	type find struct {
@@ -170,8 +170,8 @@ func (d *division) widen() bool {
 		ratio float64
 	}
 	var found []find
-	for j := range d.offers {
-		o := &d.offers[j]
+	for j := range d.offerings {
+		o := &d.offerings[j]
 		if o.Price <= 0 {
 			continue
 		}
@@ -181,17 +181,17 @@ func (d *division) widen() bool {
 	}
 	slices.SortStableFunc(found, func(a, b find) int { return cmp.Compare(b.ratio, a.ratio) })
 	for _, f := range found[:min(len(found), addMost)] {
-		o := &d.offers[f.at]
+		o := &d.offerings[f.at]
 		d.use(o, func(resource int) int { return d.best(o, resource) })
 	}
 	return len(found) > 0
 }
 
-// scale lowers all prices together until no offer is worth more than its own.
+// scale lowers all prices together until no offering is worth more than its own.
 func (d *division) scale() {
 	keep := 1.0
-	for j := range d.offers {
-		o := &d.offers[j]
+	for j := range d.offerings {
+		o := &d.offerings[j]
 		if value := d.value(o); value > o.Price {
 			keep = min(keep, o.Price/value)
 		}

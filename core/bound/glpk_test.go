@@ -25,41 +25,41 @@ func TestGLPKFindsTheSameBounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	for range 60 {
 		classes, resources := 1+r.IntN(5), 1+r.IntN(4)
-		demands, offers := problem(r, classes, resources)
-		all, columns := make([]float64, resources), make([]bound.Column, len(offers))
+		demands, offerings := problem(r, classes, resources)
+		all, columns := make([]float64, resources), make([]bound.Column, len(offerings))
 		for i := range all {
 			for k := range demands {
 				all[i] += demands[k][i]
 			}
 		}
-		for j, o := range offers {
+		for j, o := range offerings {
 			columns[j] = o.Column
-			offers[j].Open = 1<<classes - 1
+			offerings[j].Open = 1<<classes - 1
 		}
-		same(t, "Cover", bound.Cover(all, columns).Cost, solved(t, solver, program(demands, offers)))
-		for j := range offers {
-			offers[j].Open = 1 + r.Uint64N(1<<classes-1)
+		same(t, "Cover", bound.Cover(all, columns).Cost, solved(t, solver, program(demands, offerings)))
+		for j := range offerings {
+			offerings[j].Open = 1 + r.Uint64N(1<<classes-1)
 		}
-		offers[0].Open = 1<<classes - 1
-		same(t, "Divide", bound.Divide(demands, offers).Cost, solved(t, solver, program(demands, offers)))
+		offerings[0].Open = 1<<classes - 1
+		same(t, "Divide", bound.Divide(demands, offerings).Cost, solved(t, solver, program(demands, offerings)))
 	}
 }
 
-func problem(r *rand.Rand, classes, resources int) ([][]float64, []bound.Offer) {
-	demands, offers := make([][]float64, classes), make([]bound.Offer, 1+r.IntN(40))
+func problem(r *rand.Rand, classes, resources int) ([][]float64, []bound.Offering) {
+	demands, offerings := make([][]float64, classes), make([]bound.Offering, 1+r.IntN(40))
 	for k := range demands {
 		demands[k] = make([]float64, resources)
 		for i := range demands[k] {
 			demands[k][i] = float64(r.IntN(1000))
 		}
 	}
-	for j := range offers {
-		offers[j].Price = 0.01 + r.Float64()
+	for j := range offerings {
+		offerings[j].Price = 0.01 + r.Float64()
 		for range resources {
-			offers[j].Has = append(offers[j].Has, float64(1+r.IntN(64)))
+			offerings[j].Has = append(offerings[j].Has, float64(1+r.IntN(64)))
 		}
 	}
-	return demands, offers
+	return demands, offerings
 }
 
 func same(t *testing.T, name string, got, want float64) {
@@ -69,16 +69,16 @@ func same(t *testing.T, name string, got, want float64) {
 	}
 }
 
-// program is the problem in CPLEX's LP format: n0 machines of offer 0, of which
+// program is the problem in CPLEX's LP format: n0 machines of offering 0, of which
 // a0_1_2 of resource 2 goes to class 1.
-func program(demands [][]float64, offers []bound.Offer) string {
+func program(demands [][]float64, offerings []bound.Offering) string {
 	var b strings.Builder
 	b.WriteString("Minimize\n cost:")
-	for j, o := range offers {
+	for j, o := range offerings {
 		fmt.Fprintf(&b, " + %v n%d", o.Price, j)
 	}
 	b.WriteString("\nSubject To\n")
-	for j, o := range offers {
+	for j, o := range offerings {
 		for i, v := range o.Has {
 			for k := range demands {
 				if o.Open>>k&1 == 1 {
@@ -90,7 +90,7 @@ func program(demands [][]float64, offers []bound.Offer) string {
 	}
 	for k, demand := range demands {
 		for i, v := range demand {
-			for j, o := range offers {
+			for j, o := range offerings {
 				if o.Open>>k&1 == 1 {
 					fmt.Fprintf(&b, " + a%d_%d_%d", j, k, i)
 				}

@@ -1,5 +1,5 @@
 // Package cluster is what is known about the world at one moment, as values:
-// pods by shape, nodes, ordered machines, pools and what they may buy.
+// pods by shape, nodes, ordered machines, pools and what they may launch.
 //
 // A Snapshot is never modified; what-if edits return a new one that shares
 // the rest. The package describes and does not judge: whether a pod may run
@@ -15,65 +15,65 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// Labels that the core itself must know, because an Offer carries them.
+// Labels that the core itself must know, because an offering carries them.
 const (
 	LabelZone         = "topology.kubernetes.io/zone"
 	LabelCapacityType = "karpenter.sh/capacity-type"
 	LabelInstanceType = "node.kubernetes.io/instance-type"
 	LabelHostname     = "kubernetes.io/hostname"
 	LabelArch         = "kubernetes.io/arch"
-	LabelReservation  = "karpenter.k8s.aws/capacity-reservation-id" // of a reserved offer, and a stock that it draws on
+	LabelReservation  = "karpenter.k8s.aws/capacity-reservation-id" // of a reserved offer, and a capacity reservation that it draws on
 )
 
 // Option is a way to pay for a machine, with the words of the label
 // karpenter.sh/capacity-type.
 type Option string
 
-// The purchase options.
+// The launch options.
 const (
 	OnDemand Option = "on-demand"
 	Spot     Option = "spot"
 	Reserved Option = "reserved"
 )
 
-// Offer is one machine kind in one zone under one purchase option.
-type Offer struct {
-	Zone      string
-	Option    Option
-	Price     quantity.MicroUSDPerHour // meaningful if Priced
-	Priced    bool                     // an unknown price is not zero: such an offer is bought last
-	Available bool                     // false: sold out lately, or otherwise not to be had
-	Doubtful  bool                     // it, or several of its family, were sold out there lately: it may be again, and is bought where others leave pods without a place
-	Why       string                   // it is not available, and what helps; empty: it is, or it is sold out
-	Stocks    []Stock                  // what a machine of the offer is taken from, one of each, sorted by name; none: not counted
-	Risk      float64                  // of a spot machine: interruptions that are expected in an hour; 0: not known
-	Labels    constraint.Labels        // what nodes get from the offer, zone and capacity type included
-	Unless    constraint.Label         // bought for those alone who rule out that nodes have this label; zero: for all
+// Offering is one instance types in one zone under one capacity type.
+type Offering struct {
+	Zone               string
+	Option             Option
+	Price              quantity.MicroUSDPerHour // meaningful if Priced
+	Priced             bool                     // an unknown price is not zero: such an offering is launched last
+	Available          bool                     // false: unavailable lately, or otherwise not to be had
+	Doubtful           bool                     // it, or several of its family, were unavailable there lately: it may be again, and is launched where others leave pods without a place
+	Why                string                   // it is not available, and what helps; empty: it is, or it is unavailable
+	ReservedCapacities []ReservedCapacity       // what a machine of the offering is taken from, one of each, sorted by name; none: not counted
+	Risk               float64                  // of a spot machine: interruptions that are expected in an hour; 0: not known
+	Labels             constraint.Labels        // what nodes get from the offering, zone and capacity type included
+	Unless             constraint.Label         // launched for those alone who rule out that nodes have this label; zero: for all
 }
 
-// Asked reports whether the offer may be bought for who requires this.
-func (o *Offer) Asked(by constraint.Requirements) bool {
+// Asked reports whether the offering may be launched for who requires this.
+func (o *Offering) Asked(by constraint.Requirements) bool {
 	return o.Unless.Key == "" || !by.Get(o.Unless.Key).Allows(o.Unless.Value)
 }
 
-// Kind is one kind of machine that a pool may buy, as its class would set it
-// up. Labels are those every machine of the kind gets whatever its offer.
-type Kind struct {
+// InstanceType is one instance type that a pool may launch, as its class would set it
+// up. Labels are those every machine of the kind gets whatever its offering.
+type InstanceType struct {
 	Name        string
 	Labels      constraint.Labels
 	Capacity    quantity.Resources
 	Allocatable quantity.Resources       // for pods, after the system's own share
 	Sustained   quantity.MilliCPU        // cpu that machines of the kind can use for ever at their price; 0: all of it
 	Surplus     quantity.MicroUSDPerHour // price of one core beyond Sustained; 0: no more than Sustained is counted on
-	LastResort  bool                     // bought where nothing else will do: bare metal
+	LastResort  bool                     // launched where nothing else will do: bare metal
 	Attachable  []Attachable             // how many volumes machines of the kind take, before they say so themselves; sorted by driver
 	OnRequest   []string                 // resources, among those above, that a machine has only if it is ordered for pods that ask for them; sorted
-	Offers      []Offer                  // sorted by zone, option
+	Offerings   []Offering               // sorted by zone, option
 }
 
 // Ordered is what a machine of the kind that is ordered for the requests has, for pods and
 // in all.
-func (k *Kind) Ordered(requests quantity.Resources) (allocatable, capacity quantity.Resources) {
+func (k *InstanceType) Ordered(requests quantity.Resources) (allocatable, capacity quantity.Resources) {
 	allocatable, capacity = k.Allocatable, k.Capacity
 	for _, name := range k.OnRequest {
 		if requests.Get(name) == 0 {
@@ -93,20 +93,20 @@ type Attachable struct {
 // interned: pools and snapshots share one value and never write it; whoever
 // changes something makes another one. A zero Revision is an empty catalogue.
 type Catalogue struct {
-	Revision uint64                   // grows with every change of prices, availability or kinds
-	Disk     quantity.MicroUSDPerHour // what the volumes that every machine is set up with cost
-	Kinds    []Kind
-	Index    parallel.Once[Index] // kept for core/feasibility, which makes it
+	Revision      uint64                   // grows with every change of prices, availability or kinds
+	Disk          quantity.MicroUSDPerHour // what the volumes that every machine is set up with cost
+	InstanceTypes []InstanceType
+	Index         parallel.Once[Index] // kept for core/feasibility, which makes it
 }
 
 // Has reports whether some kind or offer has the label.
 func (c *Catalogue) Has(key string) bool {
-	for i := range c.Kinds {
-		if _, has := c.Kinds[i].Labels.Get(key); has {
+	for i := range c.InstanceTypes {
+		if _, has := c.InstanceTypes[i].Labels.Get(key); has {
 			return true
 		}
-		for j := range c.Kinds[i].Offers {
-			if _, has := c.Kinds[i].Offers[j].Labels.Get(key); has {
+		for j := range c.InstanceTypes[i].Offerings {
+			if _, has := c.InstanceTypes[i].Offerings[j].Labels.Get(key); has {
 				return true
 			}
 		}
@@ -116,34 +116,34 @@ func (c *Catalogue) Has(key string) bool {
 
 // Index is what all pools with one catalogue need to know of it.
 type Index struct {
-	Keys      []string  // of labels that kinds and offers decide, sorted
-	OfferKeys []string  // those of them that offers have, sorted
-	Offers    []OfferAt // all offers, in the order in which they are bought
+	Keys         []string     // of labels that kinds and offers decide, sorted
+	OfferingKeys []string     // those of them that offers have, sorted
+	Offerings    []OfferingAt // all offerings, in the order in which they are launched
 
 	Columns map[string]*parallel.Once[Column] // by key; each is made when it is asked for
 }
 
-// Column is what the offers of a catalogue say of one label. There are far fewer
+// Column is what the offerings of a catalogue say of one label. There are far fewer
 // values than offers.
 type Column struct {
 	Values []string // in the order in which offers have them
 	Of     []int32  // by position among the index's offers: that of its value; -1: it has no such label
 }
 
-// OfferAt is where an offer is.
-type OfferAt struct {
-	Kind  int // position among the kinds
-	Offer int // position among the kind's offers
+// OfferingAt is where an offering is.
+type OfferingAt struct {
+	Kind     int // position among the kinds
+	Offering int // position among the kind's offers
 }
 
-// Kind finds a kind by its name; nil where there is none, or no catalogue.
-func (c *Catalogue) Kind(name string) *Kind {
+// InstanceType finds a kind by its name; nil where there is none, or no catalogue.
+func (c *Catalogue) InstanceType(name string) *InstanceType {
 	if c == nil {
 		return nil
 	}
-	for i := range c.Kinds {
-		if c.Kinds[i].Name == name {
-			return &c.Kinds[i]
+	for i := range c.InstanceTypes {
+		if c.InstanceTypes[i].Name == name {
+			return &c.InstanceTypes[i]
 		}
 	}
 	return nil
@@ -170,7 +170,7 @@ type Pool struct {
 	Usage         quantity.Resources // capacity of the pool's nodes and ordered machines
 	Nodes         int64              // how many those are
 	Catalogue     *Catalogue         // what its class offers; nil where the class is not ready
-	NotReady      string             // why nothing may be bought; empty if it may
+	NotReady      string             // why nothing may be launched; empty if it may
 	Policy        Policy
 	Repair        Repair
 	Boot          time.Duration // what machines of the pool usually take from the order to being initialised; 0: not known
@@ -194,7 +194,7 @@ type Pod struct {
 	Mirror               bool          // static, owned by its node
 	Ending               bool          // terminating, or already succeeded or failed
 	DoNotDisrupt         bool          // karpenter.sh/do-not-disrupt holds now, or the word that stands for it
-	DoNotEvict           bool          // that word is karpenter.sh/do-not-evict, of the older generation
+	DoNotEvict           bool          // that word is karpenter.sh/do-not-evict, of the v1alpha5 API
 	ProtectedUntil       time.Time     // when that ends by itself; zero: never, or it does not hold
 	Returns              bool          // another comes in its place if its node goes, and needs a place (not daemon, mirror, bare-terminal ...)
 	OneOff               string        // why no other comes though its work is not done, such as that it has no controller; it does not return then; empty: one does, or its owner wants none
@@ -202,7 +202,7 @@ type Pod struct {
 	Completes            bool          // of a Job: it ends by itself once its work is done
 	Stays                bool          // tolerates the taint of leaving nodes: it is not evicted, and a drain does not wait for it
 	Unready              bool          // its condition Ready is False
-	Pending              bool          // it has a node, where not all its containers have been started yet, be it for want of an image
+	Pending              bool          // it has a node, where not all its containers have been started yet, be it for lack of an image
 	Moved                int           // how often in a row those in whose place it came were evicted so that their nodes could go: see disruption.Follow
 	MovedAt              time.Time     // the last time; zero: it was not seen that they were
 	Grace                time.Duration // that it is given to end in, once it is evicted
@@ -268,12 +268,12 @@ type Node struct {
 	EndsAt           time.Time // when the cloud takes its machine away; zero: not that it is known
 	Ailments         []Ailment // what makes it unhealthy, by the rules of its pool; sorted by condition
 	DoNotDisrupt     bool
-	DoNotConsolidate bool   // to save money; it goes where its pool asks for empty nodes to go after a while
-	Rests            string // why it is left alone for a little while, whatever speaks for letting it go; empty: it is not
-	Controller       Seat   // whether a replica of the controller, ready to act, runs on it
-	HasGrace         bool   // pods that are in the way of its end are given so much time, and no more
-	Pods             []Pod  // bound to it, sorted by namespace, name; without those that succeeded or failed, which hold nothing
-	BoughtFor        []Pod  // the pods that its machine was ordered for, or that are to have it now, that still wait, are expected or sit on a node that is being deleted
+	DoNotConsolidate bool    // to save money; it goes where its pool asks for empty nodes to go after a while
+	Rests            string  // why it is left alone for a little while, whatever speaks for letting it go; empty: it is not
+	Controller       Replica // whether a replica of the controller, ready to act, runs on it
+	HasGrace         bool    // pods that are in the way of its end are given so much time, and no more
+	Pods             []Pod   // bound to it, sorted by namespace, name; without those that succeeded or failed, which hold nothing
+	LaunchedFor      []Pod   // the pods that its machine was ordered for, or that are to have it now, that still wait, are expected or sit on a node that is being deleted
 }
 
 // TaintEmptying is on nodes that are to empty: kube-scheduler puts pods on others while these have room, since its
@@ -296,18 +296,18 @@ const PoolDeleting = "the pool is being deleted"
 const PoolDeleted = "NodePoolDeleted"
 
 // Seat says of a node whether the controller that makes the plans runs on it.
-type Seat string
+type Replica string
 
 // The seats. A replica that is not ready has none.
 const (
-	NoSeat   Seat = ""
-	OnlySeat Seat = "only"           // the controller has no other replica
-	OneSeat  Seat = "one-of-several" // it has others, ready or not
+	NoReplica   Replica = ""
+	OnlyReplica Replica = "only"           // the controller has no other replica
+	OneReplica  Replica = "one-of-several" // it has others, ready or not
 )
 
 // Close shows the node as one that is to go with a move and may yet stay, since
 // nobody has deleted it. It is no destination for pods, and those that run on it
-// need no other place until it is decided: nobody buys for them, and they count
+// need no other place until it is decided: nobody launches for them, and they count
 // where they are. Once the node is deleted they are shown as pods that return,
 // for every plan to find places for. This is the one rule for such nodes.
 func (n *Node) Close() {
@@ -331,16 +331,16 @@ type Machine struct {
 	Requirements  constraint.Requirements // what may still be chosen
 	Taints        []constraint.Taint
 	StartupTaints []constraint.Taint
-	Allocatable   quantity.Resources // after launch: of the type bought; before: the least among its options
-	Capacity      quantity.Resources // after launch: of the type bought; before: the most among its options
+	Allocatable   quantity.Resources // after launch: of the type launched; before: the least among its options
+	Capacity      quantity.Resources // after launch: of the type launched; before: the most among its options
 	Attachable    []Attachable       // as Allocatable
 	CreatedAt     time.Time
-	Buying        bool // a purchase for it is or was under way: what stocks have left is told without it
+	Launching     bool // a launch for it is or was under way: what capacity reservations have left is told without it
 	Launched      bool
 	Deleting      bool  // or withdrawn: no destination for pods
 	Planned       bool  // ordered by a plan for pods that waited; what people order they also withdraw
-	Replacement   bool  // ordered to replace nodes, or for pods of nodes that are leaving: it is not withdrawn for want of pods
-	BoughtFor     []Pod // the pods it was ordered for that still wait, are expected or sit on a node that is being deleted
+	Replacement   bool  // ordered to replace nodes, or for pods of nodes that are leaving: it is not withdrawn for lack of pods
+	LaunchedFor   []Pod // the pods it was ordered for that still wait, are expected or sit on a node that is being deleted
 
 	PurposeUnknown bool // a plan ordered it, and it is not known for which pods
 	TypesUnknown   bool // what its pool may launch is not known: its amounts are what was asked for

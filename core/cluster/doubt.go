@@ -3,7 +3,7 @@ package cluster
 import "slices"
 
 // WithoutDoubt returns the snapshot as if doubtful offers could not be had, and whether there
-// are any; without any it is the same snapshot. Cost: linear in the offers.
+// are any; without any it is the same snapshot. Cost: linear in the offerings.
 func (s *Snapshot) WithoutDoubt() (out *Snapshot, any bool) {
 	next, sure := *s, map[*Catalogue]*Catalogue{}
 	next.Pools = slices.Clone(s.Pools)
@@ -25,24 +25,24 @@ func (s *Snapshot) WithoutDoubt() (out *Snapshot, any bool) {
 
 // withoutDoubt returns the catalogue itself where nothing of it is doubtful.
 func (c *Catalogue) withoutDoubt() *Catalogue {
-	doubtful := func(o Offer) bool { return o.Available && o.Doubtful }
+	doubtful := func(o Offering) bool { return o.Available && o.Doubtful }
 	out := &Catalogue{Revision: c.Revision, Disk: c.Disk}
-	for k := range c.Kinds {
-		if !slices.ContainsFunc(c.Kinds[k].Offers, doubtful) {
+	for k := range c.InstanceTypes {
+		if !slices.ContainsFunc(c.InstanceTypes[k].Offerings, doubtful) {
 			continue
 		}
-		if out.Kinds == nil {
-			out.Kinds = slices.Clone(c.Kinds)
+		if out.InstanceTypes == nil {
+			out.InstanceTypes = slices.Clone(c.InstanceTypes)
 		}
-		offers := slices.Clone(c.Kinds[k].Offers)
-		for i := range offers {
-			if o := &offers[i]; doubtful(*o) {
+		offerings := slices.Clone(c.InstanceTypes[k].Offerings)
+		for i := range offerings {
+			if o := &offerings[i]; doubtful(*o) {
 				o.Available, o.Why = false, "insufficient capacity lately, for it or others of its family: it is retried"
 			}
 		}
-		out.Kinds[k].Offers = offers
+		out.InstanceTypes[k].Offerings = offerings
 	}
-	if out.Kinds == nil {
+	if out.InstanceTypes == nil {
 		return c
 	}
 	return out

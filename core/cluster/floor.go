@@ -8,7 +8,7 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// LabelMemory is the memory of a machine type as it is sold, in MiB.
+// LabelMemory is the memory of a machine type as it is offered, in MiB.
 const LabelMemory = "karpenter.k8s.aws/instance-memory"
 
 // Floor is the least size of a pool's machines.
@@ -29,18 +29,18 @@ func UsualRoom() Room { return Room{Memory: quantity.GiB, System: 25} }
 
 // Keeps reports whether a machine of the kind keeps the room with so much memory
 // left to pods.
-func (r Room) Keeps(kind *Kind, left quantity.Bytes) bool {
-	memory := int64(kind.Memory())
+func (r Room) Keeps(instanceType *InstanceType, left quantity.Bytes) bool {
+	memory := int64(instanceType.Memory())
 	system := quantity.Difference(memory, int64(left))
 	return left >= r.Memory && (r.System == 0 || quantity.Product(system, 100) <= quantity.Product(memory, r.System))
 }
 
-// Memory is what a machine of the kind is sold with, of which the hypervisor keeps
+// Memory is what a machine of the kind is offered with, of which the hypervisor keeps
 // a part.
-func (k *Kind) Memory() quantity.Bytes {
+func (k *InstanceType) Memory() quantity.Bytes {
 	text, _ := k.Labels.Get(LabelMemory)
-	if sold, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return max(k.Capacity.Memory, quantity.Bytes(quantity.Product(sold, int64(quantity.MiB))))
+	if offered, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return max(k.Capacity.Memory, quantity.Bytes(quantity.Product(offered, int64(quantity.MiB))))
 	}
 	return k.Capacity.Memory
 }

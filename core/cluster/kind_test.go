@@ -24,7 +24,7 @@ func TestOrderedMachinesHaveWhatIsAskedFor(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			k := cluster.Kind{Allocatable: all, Capacity: all.With("pods", 110), OnRequest: tt.onRequest}
+			k := cluster.InstanceType{Allocatable: all, Capacity: all.With("pods", 110), OnRequest: tt.onRequest}
 			allocatable, capacity := k.Ordered(tt.requests)
 			if allocatable.Get(adapter) != tt.adapters || capacity.Get(adapter) != tt.adapters {
 				t.Errorf("%s for pods, %s in all; want %d of %s", allocatable, capacity, tt.adapters, adapter)

@@ -54,10 +54,10 @@ func (o Ordered) Name(s *Snapshot) {
 		return out
 	}
 	for i := range s.Machines {
-		s.Machines[i].BoughtFor = still(s.Machines[i].Claim)
+		s.Machines[i].LaunchedFor = still(s.Machines[i].Claim)
 	}
 	for i := range s.Nodes {
-		s.Nodes[i].BoughtFor = still(s.Nodes[i].Claim)
+		s.Nodes[i].LaunchedFor = still(s.Nodes[i].Claim)
 	}
 }
 

@@ -91,10 +91,10 @@ func TestEqualPodsExchangeWhatWasOrderedForThem(t *testing.T) {
 					}
 				}
 				for _, n := range s.Nodes {
-					note(n.Claim, n.BoughtFor)
+					note(n.Claim, n.LaunchedFor)
 				}
 				for _, m := range s.Machines {
-					note(m.Claim, m.BoughtFor)
+					note(m.Claim, m.LaunchedFor)
 				}
 				if !maps.Equal(got, tt.want) {
 					t.Errorf("machines are for %v, want %v", got, tt.want)

@@ -14,7 +14,7 @@ type PodDisruptionBudget struct {
 // Keep marks the pods that PodDisruptionBudgets keep on their nodes until somebody
 // changes these: no room is made for them elsewhere, and a node that leaves and has
 // such a pod does not go. It also marks those that are uprooted: on a machine that is
-// about to be taken away nothing keeps a pod. Who lists pods and budgets anew calls it
+// about to be taken away nothing keeps a pod. Who lists pods and budgets again calls it
 // then; who keeps pods from one snapshot to the next asks KeptBy and Uproots of those
 // that changed.
 func (s *Snapshot) Keep() {

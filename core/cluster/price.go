@@ -30,14 +30,14 @@ func (p *Pool) PriceOf(m *Machine) (price quantity.MicroUSDPerHour, ok bool) {
 	if p.Catalogue == nil {
 		return 0, false
 	}
-	for k := range p.Catalogue.Kinds {
-		kind := &p.Catalogue.Kinds[k]
-		if !mayBe(m, LabelInstanceType, kind.Name) {
+	for k := range p.Catalogue.InstanceTypes {
+		instanceType := &p.Catalogue.InstanceTypes[k]
+		if !mayBe(m, LabelInstanceType, instanceType.Name) {
 			continue
 		}
-		for i := range kind.Offers {
-			o := &kind.Offers[i]
-			if o.Priced && (!ok || o.Price < price) && mayBeLabelled(m, kind.Labels) && mayBeLabelled(m, o.Labels) {
+		for i := range instanceType.Offerings {
+			o := &instanceType.Offerings[i]
+			if o.Priced && (!ok || o.Price < price) && mayBeLabelled(m, instanceType.Labels) && mayBeLabelled(m, o.Labels) {
 				price, ok = o.Price, true
 			}
 		}
@@ -45,12 +45,12 @@ func (p *Pool) PriceOf(m *Machine) (price quantity.MicroUSDPerHour, ok bool) {
 	return price, ok
 }
 
-// Offer returns the offer by which a machine was bought whose node has these labels:
+// Offering returns the offering by which a machine was launched whose node has these labels:
 // the first of its zone, way to pay and reservation that none of them contradicts. It
 // is nil where there is none.
-func (k *Kind) Offer(label func(key string) string) *Offer {
-	for i := range k.Offers {
-		o := &k.Offers[i]
+func (k *InstanceType) Offering(label func(key string) string) *Offering {
+	for i := range k.Offerings {
+		o := &k.Offerings[i]
 		if o.Zone == label(LabelZone) && string(o.Option) == label(LabelCapacityType) && o.Reservation() == label(LabelReservation) && agrees(o.Labels, label) {
 			return o
 		}

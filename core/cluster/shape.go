@@ -16,16 +16,16 @@ type Shape struct {
 	// part of each. No terms at all means any node.
 	NodeTerms []constraint.Requirements
 	// VolumeTerms are alternatives too: where all volumes of the pod can be
-	// attached. They do not count as the pod's own wish for nodes when domains
+	// attached. They do not count as the pod's own preference for nodes when domains
 	// of a spread are found.
 	VolumeTerms []constraint.Requirements
-	Preferences []Preference // wishes for nodes, in the pod's order
+	Preferences []Preference // preferences for nodes, in the pod's order
 	Spread      []Spread
 	Neighbours  []Neighbours // pod affinity and anti-affinity
 	Ports       []Port       // of the host, sorted by protocol, number, address
 	Volumes     []Volume     // that count against attach limits or are shared, sorted by driver, claim
 	Priority    int32
-	Unable      string // why no machine can be bought for it, such as a volume claim that is missing; empty if none
+	Unable      string // why no machine can be launched for it, such as a volume claim that is missing; empty if none
 }
 
 // Selector chooses pods by their labels. The zero value chooses every pod, as
@@ -44,7 +44,7 @@ func (s Selector) Matches(labels constraint.Labels) bool {
 	return ok
 }
 
-// Preference is a wish for nodes that gives way where it cannot be had.
+// Preference is a preference for nodes that gives way where it cannot be had.
 type Preference struct {
 	Weight int32 // 1 to 100: the heaviest gives way last
 	Term   constraint.Requirements

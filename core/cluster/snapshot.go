@@ -14,7 +14,7 @@ type Snapshot struct {
 	Revision uint64    // grows with every change seen; not a time
 	Now      time.Time // UTC; the only time the core knows
 	Waiting  []Pod     // pods that need a place, sorted by namespace, name
-	Expected []Pod     // pods that have just come, and those of nodes that were to go and are gone, as they were, whose owners are yet to make others; room is kept for them, and nothing bought
+	Expected []Pod     // pods that have just come, and those of nodes that were to go and are gone, as they were, whose owners are yet to make others; room is kept for them, and nothing launched
 	Nodes    []Node
 	Machines []Machine
 	Pools    []Pool
@@ -110,10 +110,10 @@ func (s *Snapshot) Shapes() []*Shape {
 	usePods(s.Expected)
 	for i := range s.Nodes {
 		usePods(s.Nodes[i].Pods)
-		usePods(s.Nodes[i].BoughtFor)
+		usePods(s.Nodes[i].LaunchedFor)
 	}
 	for i := range s.Machines {
-		usePods(s.Machines[i].BoughtFor)
+		usePods(s.Machines[i].LaunchedFor)
 	}
 	for i := range s.Daemons {
 		use(s.Daemons[i].Shape)

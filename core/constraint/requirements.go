@@ -8,7 +8,7 @@ import (
 )
 
 // Requirement limits one label. MinValues, where positive, asks that what is
-// bought stays open to at least so many different values of the label.
+// launched stays open to at least so many different values of the label.
 type Requirement struct {
 	Key       string
 	Set       Set

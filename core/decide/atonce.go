@@ -16,7 +16,7 @@ const roundsAtOnce = 4
 
 // atOnce adds to the plan what would be launched later for pods that are left, for as long as
 // that is likely to cost less in the end: then they need not wait for a second boot.
-func (t *teller) atOnce(best fate, ways []forecast.Opening) fate {
+func (t *simulator) atOnce(best fate, ways []forecast.Opening) fate {
 	for range roundsAtOnce {
 		found := best
 		for _, how := range ways {
@@ -24,10 +24,10 @@ func (t *teller) atOnce(best fate, ways []forecast.Opening) fate {
 				return best
 			}
 			how.Most = t.left
-			later := foretell(t.s, t.world, t.options, &best.result, how)
+			later := simulate(t.s, t.world, t.options, &best.result, how)
 			t.left -= later.Steps
 			if all, ok := joined(best.result, &later.first); ok {
-				found = cheaper(found, t.foretell(all, ways))
+				found = cheaper(found, t.simulate(all, ways))
 			}
 		}
 		if found.ends.cost >= best.ends.cost {
@@ -101,9 +101,9 @@ func charged(pools []cluster.Pool, launches []plan.Launch) []cluster.Pool {
 // largest is what the launch takes of limits at most.
 func largest(c *cluster.Catalogue, l *plan.Launch) (out quantity.Resources) {
 	types := l.Requirements.Get(cluster.LabelInstanceType)
-	for i := range c.Kinds {
-		if types.Allows(c.Kinds[i].Name) {
-			out = out.Max(c.Kinds[i].Capacity)
+	for i := range c.InstanceTypes {
+		if types.Allows(c.InstanceTypes[i].Name) {
+			out = out.Max(c.InstanceTypes[i].Capacity)
 		}
 	}
 	return out

@@ -32,11 +32,11 @@ func TestRoomForPodsThatAreLikelyToBeLeftIsLaunchedAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	effort := decide.Effort{Pack: 100_000, Settle: 6_000_000}
+	effort := decide.Effort{Pack: 100_000, Simulation: 6_000_000}
 	p := decide.Decide(s, decide.Policy{}, effort)
 	left := 0
 	for seed := range uint64(6) {
-		left += decide.Foretell(s, decide.Policy{}, effort, &p, forecast.Opening{Seed: 20 + seed}).Left
+		left += decide.Simulate(s, decide.Policy{}, effort, &p, forecast.Opening{Seed: 20 + seed}).Left
 	}
 	if left > 12 {
 		t.Errorf("%d pods of six times 300 are left, want 12 at most\n%s", left, p.Account())

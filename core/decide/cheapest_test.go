@@ -100,11 +100,11 @@ func market(r *rand.Rand, shapes, pods, zones int) *cluster.Snapshot {
 	s := &cluster.Snapshot{Revision: 1}
 	c := &cluster.Catalogue{Revision: 1}
 	for i := range 2 + r.IntN(4) {
-		c.Kinds = append(c.Kinds, priced(r, i, zones))
+		c.InstanceTypes = append(c.InstanceTypes, priced(r, i, zones))
 	}
-	c.Kinds = append(c.Kinds, kindOf("large", 17000, 65))
+	c.InstanceTypes = append(c.InstanceTypes, instanceTypeOf("large", 17000, 65))
 	for z := range zones {
-		c.Kinds[len(c.Kinds)-1].Offers = append(c.Kinds[len(c.Kinds)-1].Offers, offerIn(zoneNames[z:z+1], 1_000_000+10_000*r.IntN(20)))
+		c.InstanceTypes[len(c.InstanceTypes)-1].Offerings = append(c.InstanceTypes[len(c.InstanceTypes)-1].Offerings, offeringIn(zoneNames[z:z+1], 1_000_000+10_000*r.IntN(20)))
 	}
 	s.Pools = []cluster.Pool{{ID: cluster.PoolID{Kind: "NodePool", Name: "p"}, Catalogue: c}}
 	var all []*cluster.Shape
@@ -132,24 +132,24 @@ func chooses(app string) cluster.Selector {
 	return cluster.Selector{Requirements: constraint.NewRequirements(constraint.Requirement{Key: appLabel, Set: constraint.Values(app)})}
 }
 
-func priced(r *rand.Rand, i, zones int) cluster.Kind {
+func priced(r *rand.Rand, i, zones int) cluster.InstanceType {
 	cores := 1 << r.IntN(4)
 	gib := cores * (1 + r.IntN(8))
-	k := kindOf(fmt.Sprintf("t%d", i), 1000*cores, gib)
+	k := instanceTypeOf(fmt.Sprintf("t%d", i), 1000*cores, gib)
 	for z := range zones {
-		k.Offers = append(k.Offers, offerIn(zoneNames[z:z+1], (30_000*cores+4_000*gib)*(80+r.IntN(40))/100))
+		k.Offerings = append(k.Offerings, offeringIn(zoneNames[z:z+1], (30_000*cores+4_000*gib)*(80+r.IntN(40))/100))
 	}
 	return k
 }
 
-func kindOf(name string, cpu, gib int) cluster.Kind {
+func instanceTypeOf(name string, cpu, gib int) cluster.InstanceType {
 	all := quantity.Resources{CPU: quantity.MilliCPU(cpu), Memory: quantity.Bytes(gib) * quantity.GiB, Pods: 20}
-	return cluster.Kind{Name: name, Capacity: all, Allocatable: all, Labels: constraint.NewLabels(map[string]string{
+	return cluster.InstanceType{Name: name, Capacity: all, Allocatable: all, Labels: constraint.NewLabels(map[string]string{
 		cluster.LabelInstanceType: name, cluster.LabelArch: "amd64"})}
 }
 
-func offerIn(zone string, price int) cluster.Offer {
-	return cluster.Offer{Zone: zone, Option: cluster.OnDemand, Priced: true, Available: true, Price: quantity.MicroUSDPerHour(price),
+func offeringIn(zone string, price int) cluster.Offering {
+	return cluster.Offering{Zone: zone, Option: cluster.OnDemand, Priced: true, Available: true, Price: quantity.MicroUSDPerHour(price),
 		Labels: constraint.NewLabels(map[string]string{cluster.LabelZone: zone, cluster.LabelCapacityType: string(cluster.OnDemand)})}
 }
 
@@ -181,8 +181,8 @@ type sale struct {
 
 func sales(s *cluster.Snapshot) []sale {
 	var out []sale
-	for _, k := range s.Pools[0].Catalogue.Kinds {
-		for _, o := range k.Offers {
+	for _, k := range s.Pools[0].Catalogue.InstanceTypes {
+		for _, o := range k.Offerings {
 			out = append(out, sale{o.Zone, k.Allocatable, o.Price})
 		}
 	}

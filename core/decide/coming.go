@@ -9,7 +9,7 @@ import (
 )
 
 // coming finds room for the pods that are expected, on nodes and orders that are there
-// and beside what was decided for pods that wait: nothing is bought for them. Those that
+// and beside what was decided for pods that wait: nothing is launched for them. Those that
 // something was ordered for have that where it is free. But kube-scheduler puts equal
 // pods where it likes, and what was ordered for one is often taken by another that came
 // earlier: then it is what is left that must stay. Places and pods without one are
@@ -44,10 +44,10 @@ func coming(s *cluster.Snapshot, placements []plan.Placement, policy Policy) pla
 	}
 	with.Nodes, with.Machines, with.Pools = slices.Clone(s.Nodes), slices.Clone(s.Machines), slices.Clone(s.Pools)
 	for i := range with.Nodes {
-		with.Nodes[i].BoughtFor = own(s.Nodes[i].BoughtFor, plan.OnNode, s.Nodes[i].Name)
+		with.Nodes[i].LaunchedFor = own(s.Nodes[i].LaunchedFor, plan.OnNode, s.Nodes[i].Name)
 	}
 	for i := range with.Machines {
-		with.Machines[i].BoughtFor = own(s.Machines[i].BoughtFor, plan.OnMachine, s.Machines[i].Claim)
+		with.Machines[i].LaunchedFor = own(s.Machines[i].LaunchedFor, plan.OnMachine, s.Machines[i].Claim)
 	}
 	for i := range with.Pools {
 		with.Pools[i].NotReady = "nothing is bought for pods that are expected"
@@ -77,8 +77,8 @@ func promised(s *cluster.Snapshot, coming []plan.Placement) *cluster.Snapshot {
 	out := *s
 	out.Nodes = slices.Clone(s.Nodes)
 	for i := range out.Nodes {
-		if n := &out.Nodes[i]; len(n.BoughtFor) == 0 {
-			n.BoughtFor = to[n.Name]
+		if n := &out.Nodes[i]; len(n.LaunchedFor) == 0 {
+			n.LaunchedFor = to[n.Name]
 		}
 	}
 	return &out

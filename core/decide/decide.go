@@ -24,9 +24,9 @@ import (
 // the default.
 type Policy struct {
 	MinValues       place.MinValues // what to do when minValues cannot be kept
-	Preferences     Preferences     // what to do about wishes of pods that may give way
-	PreferenceWorth float64         // by what share a wish may raise what its pods cost without it; 0 means Worth
-	Retire          disruption.Options
+	Preferences     Preferences     // what to do about preferences of pods that may give way
+	PreferenceWorth float64         // by what share a preference may raise what its pods cost without it; 0 means Worth
+	Disruption      disruption.Options
 	// Nominated says that pods go where plans expect them, since nodes are nominated for them: plans are
 	// compared by what they cost on paper.
 	Nominated bool
@@ -34,7 +34,7 @@ type Policy struct {
 
 // Effort is how much one decision may do, and as much again where hosts could
 // be filled evenly, and where pods could go to another site for those that
-// follow them. The zero value places every pod without a bound, and buys machines one
+// follow them. The zero value places every pod without a bound, and launches machines one
 // after another.
 type Effort struct {
 	Place int64       // most steps, about one for each look at one shape of pods in one place; 0 means no bound
@@ -42,10 +42,10 @@ type Effort struct {
 	// Settle is the looks that may be spent on foretelling where kube-scheduler
 	// puts the pods of a plan, to choose among several; 0 means that it is taken
 	// to put them where they are meant to go.
-	Settle int64
-	// Retire is the questions that may be asked about nodes that could go; 0 means
+	Simulation int64
+	// Disruption is the questions that may be asked about nodes that could go; 0 means
 	// none, so that only nodes without pods go.
-	Retire int64
+	Disruption int64
 	// Part says that the snapshot lacks pods that wait and that later plans are
 	// made for: no node goes and no order is withdrawn, which these might need.
 	Part bool
@@ -55,18 +55,18 @@ type Effort struct {
 // seconds of one processor at worst.
 const placeSteps = 200_000_000
 
-// settleSteps lasts for every plan that is looked at with five thousand pods,
+// simulationSteps lasts for every plan that is looked at with five thousand pods,
 // and is less than a second of one processor.
-const settleSteps = 6_000_000
+const simulationSteps = 6_000_000
 
-// RetireQuestions is enough for all nodes of the largest clusters, asked about
+// DisruptionQuestions is enough for all nodes of the largest clusters, asked about
 // by themselves and in groups.
-const RetireQuestions = 100_000
+const DisruptionQuestions = 100_000
 
 // Usual is the effort of the controller's own decisions. It grows with the pods
 // that are to be placed, those that must leave nodes included.
 func Usual(s *cluster.Snapshot) Effort {
-	return Effort{Place: placeSteps, Pack: pack.Usual(place.Pods(s)), Settle: settleSteps, Retire: RetireQuestions}
+	return Effort{Place: placeSteps, Pack: pack.Usual(place.Pods(s)), Simulation: simulationSteps, Disruption: DisruptionQuestions}
 }
 
 // Quick is the same effort without a search for cheaper machines.
@@ -120,14 +120,14 @@ func leave(s *cluster.Snapshot, placed *place.Result, coming []plan.Placement, p
 	var out *disruption.Search
 	taken := slices.Concat(placed.Placements, coming)
 	switch needed := needed(placed.Placements); {
-	case placed.Exhausted || found == nil && effort.Retire <= 0:
+	case placed.Exhausted || found == nil && effort.Disruption <= 0:
 		out = disruption.New(s, needed, nil, policy.leaving())
 	case found != nil:
 		out = disruption.Again(s, needed, survey(s, placed.Launches, taken, policy), policy.leaving(), found)
 	default:
 		out = disruption.New(s, needed, survey(s, placed.Launches, taken, policy), policy.leaving())
 	}
-	for out.Step() && (effort.Retire <= 0 || out.Questions < effort.Retire) {
+	for out.Step() && (effort.Disruption <= 0 || out.Questions < effort.Disruption) {
 		continue
 	}
 	return out
@@ -145,7 +145,7 @@ func emptying(s *cluster.Snapshot, p *plan.Plan) []plan.Emptying {
 
 // leaving is how nodes are let go.
 func (p Policy) leaving() disruption.Options {
-	out := p.Retire
+	out := p.Disruption
 	if p.Preferences == Weigh {
 		out.Weigh = p.Worthwhile
 	}
@@ -172,7 +172,7 @@ func needed(placements []plan.Placement) func(node string) bool {
 }
 
 // survey is how to ask what becomes of pods of nodes that leave, after what is
-// launched and placed. No node goes for a machine that may be sold out.
+// launched and placed. No node goes for a machine that may be unavailable.
 func survey(s *cluster.Snapshot, launches []plan.Launch, placements []plan.Placement, policy Policy) func() *place.Ground {
 	s, _ = s.WithoutDoubt()
 	return func() *place.Ground {
@@ -185,12 +185,12 @@ func survey(s *cluster.Snapshot, launches []plan.Launch, placements []plan.Place
 func homes(s *cluster.Snapshot, policy Policy, effort Effort) (place.Result, *plan.Likely, []plan.Dropped) {
 	options, dropped, steps := policy.options(s, effort)
 	if policy.Nominated {
-		effort.Settle = 0
+		effort.Simulation = 0
 	}
 	s, joining := rearranged(s, options)
 	best := surely(s, func(s *cluster.Snapshot) choice {
-		return unmoved(func(calm bool) choice {
-			options.Calm = calm
+		return unmoved(func(quiet bool) choice {
+			options.LeastInterrupted = quiet
 			return inSmall(s, options, effort)
 		})
 	})
@@ -213,7 +213,7 @@ func sought(s *cluster.Snapshot, options place.Options, effort Effort) choice {
 		best = best.or(chosen(s, options, effort))
 	}
 	options.EvenHosts = false
-	return sparing(s, options, effort, best)
+	return withLessOfLimits(s, options, effort, best)
 }
 
 // choice is an answer with what it is likely to come to, as far as the effort
@@ -224,11 +224,11 @@ type choice struct {
 }
 
 func chosen(s *cluster.Snapshot, options place.Options, effort Effort) choice {
-	tight, leans := tightest(s, options, effort)
-	if effort.Settle <= 0 || effort.Pack <= 0 || !several(&tight) {
-		return choice{result: tight}
+	relaxed, leans := tightest(s, options, effort)
+	if effort.Simulation <= 0 || effort.Pack <= 0 || !several(&relaxed) {
+		return choice{result: relaxed}
 	}
-	best, likely := likeliest(s, options, effort, tight, leans)
+	best, likely := likeliest(s, options, effort, relaxed, leans)
 	return choice{best, likely}
 }
 
@@ -244,7 +244,7 @@ func (c choice) or(other choice) choice {
 }
 
 // cost is what counts when machines are compared, with those that are likely to
-// be bought besides.
+// be launched besides.
 func (c *choice) cost() float64 {
 	if c.likely == nil {
 		return c.result.Cost
@@ -261,8 +261,8 @@ func tightest(s *cluster.Snapshot, options place.Options, effort Effort) (out pl
 	if effort.Pack <= 0 || len(single.Launches) == 0 || single.Exhausted {
 		return single, false
 	}
-	leanings, steps := lean(s, options, effort, single.Choices)
-	options.Leanings, options.Packer = leanings, pack.Packer(effort.Pack, place.Pods(s))
+	variants, steps := lean(s, options, effort, single.Choices)
+	options.Variants, options.Packer = variants, pack.Packer(effort.Pack, place.Pods(s))
 	answers := []place.Result{single, place.Place(s, options)}
 	answers = append(answers, withFewer(s, options, effort, &answers[1])...)
 	for i := range answers {
@@ -270,7 +270,7 @@ func tightest(s *cluster.Snapshot, options place.Options, effort Effort) (out pl
 	}
 	at := preferred(answers)
 	answers[at].Steps = steps
-	return answers[at], leanings != nil && at > 0
+	return answers[at], variants != nil && at > 0
 }
 
 // preferred returns which answer leaves the fewest pods, those of high priority
@@ -335,7 +335,7 @@ func withdrawals(s *cluster.Snapshot, placed, coming *place.Result) []plan.Withd
 	}
 	for i := range s.Machines {
 		m := &s.Machines[i]
-		if slices.ContainsFunc(m.BoughtFor, func(p cluster.Pod) bool { return left[keyOf(&p)] }) {
+		if slices.ContainsFunc(m.LaunchedFor, func(p cluster.Pod) bool { return left[keyOf(&p)] }) {
 			used[m.Claim] = true
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 // surely returns the plan that is sought without doubtful offers, whatever they cost and
 // however heavy their pools are, unless one with them leaves fewer pods without a place.
-// Else a family that is sold out is asked for one size after another.
+// Else a family that is unavailable is asked for one size after another.
 func surely(s *cluster.Snapshot, seek func(*cluster.Snapshot) choice) choice {
 	sure, doubts := s.WithoutDoubt()
 	best := seek(sure)
@@ -22,7 +22,7 @@ func surely(s *cluster.Snapshot, seek func(*cluster.Snapshot) choice) choice {
 	case best.result.Exhausted || compareLeft(&all.result, &best.result) < 0:
 		best = all
 	case slices.Equal(leftBy(&all.result), leftBy(&best.result)):
-		best.result.Unplaced = all.result.Unplaced // what is said of them is about all offers
+		best.result.Unplaced = all.result.Unplaced // what is said of them is about all offerings
 	}
 	best.result.Steps = steps
 	return best

@@ -64,9 +64,9 @@ func Fewer(s *cluster.Snapshot, policy Policy, effort Effort, p *plan.Plan) *pla
 // more expensive lets a packer choose as if each machine cost so much more.
 func moreExpensive(packer place.Packer, each float64) place.Packer {
 	return func(b place.Batch) []place.BatchMachine {
-		b.Offers = slices.Clone(b.Offers)
-		for i := range b.Offers {
-			b.Offers[i].Cost += each
+		b.Offerings = slices.Clone(b.Offerings)
+		for i := range b.Offerings {
+			b.Offerings[i].Cost += each
 		}
 		return packer(b)
 	}

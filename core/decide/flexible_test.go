@@ -10,8 +10,8 @@ import (
 	"github.com/daemok/daemok/core/scenario"
 )
 
-// TestFlexibilityCostsNoMoreThanTheMargin: pods are bought spot machines for, and
-// the same machines as if they were sold on demand, where none need be one of many
+// TestFlexibilityCostsNoMoreThanTheMargin: pods are launched spot machines for, and
+// the same machines as if they were offered on demand, where none need be one of many
 // kinds. Kinds, prices and pods are drawn.
 func TestFlexibilityCostsNoMoreThanTheMargin(t *testing.T) {
 	const margin = 2.5

@@ -21,7 +21,7 @@ const (
 
 // attempt is a way to seat and spread pods with what comes of it.
 type attempt struct {
-	leanings []place.Leaning
+	variants []place.Variant
 	result   place.Result
 	done     bool // the ways next to it were tried
 }
@@ -30,15 +30,15 @@ type attempt struct {
 // the cheapest of some ways, those that are next to the cheapest ones first.
 // For a few pods these are all ways. It is nil for the usual way. It says how many
 // steps that took.
-func lean(s *cluster.Snapshot, options place.Options, effort Effort, choices []place.Choice) ([]place.Leaning, int64) {
-	usual := attempt{leanings: make([]place.Leaning, len(choices))}
+func lean(s *cluster.Snapshot, options place.Options, effort Effort, choices []place.Choice) ([]place.Variant, int64) {
+	usual := attempt{variants: make([]place.Variant, len(choices))}
 	usual.result.Choices = choices
 	l := leaner{s: s, options: options, seen: map[string]bool{}, most: min(leanMost, leanPods/max(1, place.Pods(s)))}
 	if l.most < leanLeast || len(usual.next()) == 0 {
 		return nil, 0
 	}
 	l.effort = effort.Pack / pack.Effort(leanEffort*l.most)
-	l.try(usual.leanings)
+	l.try(usual.variants)
 	for from := l.nearest(); from != nil && len(l.tried) < l.most; from = l.nearest() {
 		from.done = true
 		for _, to := range from.next() {
@@ -54,7 +54,7 @@ func lean(s *cluster.Snapshot, options place.Options, effort Effort, choices []p
 	if best == l.tried[0] {
 		return nil, l.steps
 	}
-	return best.leanings, l.steps
+	return best.variants, l.steps
 }
 
 // leaner is the ways that were tried for a snapshot.
@@ -69,15 +69,15 @@ type leaner struct {
 }
 
 // try places pods in a way that is not known yet.
-func (l *leaner) try(leanings []place.Leaning) {
-	key := fmt.Sprint(leanings)
+func (l *leaner) try(variants []place.Variant) {
+	key := fmt.Sprint(variants)
 	if l.seen[key] || len(l.tried) >= l.most {
 		return
 	}
 	l.seen[key] = true
 	o := l.options
-	o.Leanings, o.Packer = leanings, pack.Packer(l.effort, place.Pods(l.s))
-	a := &attempt{leanings: leanings, result: place.Place(l.s, o)}
+	o.Variants, o.Packer = variants, pack.Packer(l.effort, place.Pods(l.s))
+	a := &attempt{variants: variants, result: place.Place(l.s, o)}
 	a.done = a.result.Exhausted
 	l.steps += a.result.Steps
 	l.tried = append(l.tried, a)
@@ -106,19 +106,19 @@ func outdoes(a, b *place.Result) bool {
 }
 
 // next lists the ways that differ from it for the pods of one shape.
-func (a *attempt) next() [][]place.Leaning {
-	var out [][]place.Leaning
+func (a *attempt) next() [][]place.Variant {
+	var out [][]place.Variant
 	for i, c := range a.result.Choices {
-		was := a.leanings[i]
-		others := make([]place.Leaning, c.Turns, c.Turns+2)
+		was := a.variants[i]
+		others := make([]place.Variant, c.Turns, c.Turns+2)
 		for turn := range others {
-			others[turn] = place.Leaning{Kept: was.Kept, Turn: turn + 1}
+			others[turn] = place.Variant{Kept: was.Kept, Turn: turn + 1}
 		}
-		if c.Seated > 0 {
-			others = append(others, place.Leaning{Kept: c.Pods - c.Seated + 1, Turn: was.Turn}, place.Leaning{Kept: c.Pods, Turn: was.Turn})
+		if c.Placed > 0 {
+			others = append(others, place.Variant{Kept: c.Pods - c.Placed + 1, Turn: was.Turn}, place.Variant{Kept: c.Pods, Turn: was.Turn})
 		}
 		for _, l := range others {
-			more := slices.Clone(a.leanings)
+			more := slices.Clone(a.variants)
 			more[i] = l
 			out = append(out, more)
 		}

@@ -19,7 +19,7 @@ import (
 
 // How plans are compared by what becomes of them.
 const (
-	restRounds  = 6     // how often machines are bought for pods that are left
+	restRounds  = 6     // how often machines are launched for pods that are left
 	otherEffort = 8     // the search for each further plan gets this part of the effort
 	recountPart = 3     // this part of the looks is kept for what the best of them come to
 	worthwhile  = 0.005 // by what share a plan must be likely to be cheaper than the tight one
@@ -47,8 +47,8 @@ var (
 // so that pods times ways are about comparedPods, but by no fewer than comparedLeast.
 const comparedLeast, comparedPods = 2, 600
 
-// sturdier lists the further plans that are looked at.
-var sturdier = [...]sturdy{
+// robustVariants lists the further plans that are looked at.
+var robustVariants = [...]robust{
 	{band: evenBand}, {band: evenBand, least: 6}, {band: evenBand, least: 24}, {band: anyBand}, {band: anyBand, least: 6},
 }
 
@@ -69,24 +69,24 @@ func several(r *place.Result) bool {
 // and with machines that do so in turns, adds to the best what would be launched later, and returns
 // the one that is likely to be the cheapest in the end, where pods that wait for a second boot or
 // for their turn cost, too. None leaves more pods than the first.
-func likeliest(s *cluster.Snapshot, options place.Options, effort Effort, tight place.Result, leans bool) (place.Result, *plan.Likely) {
-	t := teller{s: s, world: worldOf(s, options, podsOf(tight.Placements)), options: options, left: effort.Settle}
-	compared := compared[:min(len(compared), max(comparedLeast, comparedPods/len(tight.Placements)))]
-	first := t.foretell(tight, compared)
-	if !first.told() {
-		tight.Steps += effort.Settle - t.left
-		return tight, nil
+func likeliest(s *cluster.Snapshot, options place.Options, effort Effort, relaxed place.Result, leans bool) (place.Result, *plan.Likely) {
+	t := simulator{s: s, world: worldOf(s, options, podsOf(relaxed.Placements)), options: options, left: effort.Simulation}
+	compared := compared[:min(len(compared), max(comparedLeast, comparedPods/len(relaxed.Placements)))]
+	first := t.simulate(relaxed, compared)
+	if !first.reported() {
+		relaxed.Steps += effort.Simulation - t.left
+		return relaxed, nil
 	}
-	best, steps, turns := first, tight.Steps, t.foretellTurns(tight, first, compared)
+	best, steps, turns := first, relaxed.Steps, t.simulateTurns(relaxed, first, compared)
 	plans := others(leans)
-	looked := t.ahead(plans, effort, &tight, first, compared)
+	looked := t.ahead(plans, effort, &relaxed, first, compared)
 	for i, of := range plans {
-		if t.left <= effort.Settle/recountPart || first.ends.Left == 0 {
+		if t.left <= effort.Simulation/recountPart || first.ends.Left == 0 {
 			break
 		}
 		x := looked[i]
 		if x.looks >= t.left { // it had more than there is
-			x = t.lookAt(of, effort, &tight, compared)
+			x = t.lookAt(of, effort, &relaxed, compared)
 		}
 		t.left -= x.looks
 		if steps += x.steps; x.unfit {
@@ -101,18 +101,18 @@ func likeliest(s *cluster.Snapshot, options place.Options, effort Effort, tight 
 	}
 	best = cheaper(t.atOnce(best, compared), turns)
 	// The best of many is likely to have been lucky.
-	if again := t.foretell(tight, counted); again.told() {
-		first.ends, best.ends = again.ends, t.foretell(best.result, counted).ends
+	if again := t.simulate(relaxed, counted); again.reported() {
+		first.ends, best.ends = again.ends, t.simulate(best.result, counted).ends
 	} else {
 		best = first
 	}
 	if !best.saves(first, 0) {
 		best = first
 	}
-	best.result.Steps, best.result.Bound, best.result.Margins = steps+effort.Settle-t.left, tight.Bound, tight.Margins
+	best.result.Steps, best.result.Bound, best.result.Margins = steps+effort.Simulation-t.left, relaxed.Bound, relaxed.Margins
 	return best.result, &plan.Likely{
 		Cost: costOf(&best.result) + best.ends.Rest, Left: best.ends.Left, Turns: best.turns,
-		Tight: plan.Summary{Machines: len(tight.Launches), Cost: costOf(&tight)}, TightCost: costOf(&tight) + first.ends.Rest,
+		Relaxed: plan.Summary{Machines: len(relaxed.Launches), Cost: costOf(&relaxed)}, RelaxedCost: costOf(&relaxed) + first.ends.Rest,
 	}
 }
 
@@ -126,28 +126,28 @@ type further struct {
 
 // ahead looks at all further plans at the same time, each as if all looks that are left were
 // for it. It looks at none where the first leaves nothing to gain.
-func (t *teller) ahead(plans []func(place.Packer) place.Packer, effort Effort, tight *place.Result, first fate, ways []forecast.Opening) []further {
+func (t *simulator) ahead(plans []func(place.Packer) place.Packer, effort Effort, relaxed *place.Result, first fate, ways []forecast.Opening) []further {
 	out := make([]further, len(plans))
-	if t.left <= effort.Settle/recountPart || first.ends.Left == 0 {
+	if t.left <= effort.Simulation/recountPart || first.ends.Left == 0 {
 		return out
 	}
-	parallel.Each(len(out), func(i int) { out[i] = t.lookAt(plans[i], effort, tight, ways) })
+	parallel.Each(len(out), func(i int) { out[i] = t.lookAt(plans[i], effort, relaxed, ways) })
 	return out
 }
 
-// lookAt makes a further plan and foretells what becomes of it. It leaves the teller as it is:
+// lookAt makes a further plan and foretells what becomes of it. It leaves the recorder as it is:
 // several may do so at the same time.
-func (t *teller) lookAt(of func(place.Packer) place.Packer, effort Effort, tight *place.Result, ways []forecast.Opening) further {
-	own := teller{s: t.s, world: worldOf(t.s, t.options, podsOf(tight.Placements)), options: t.options, left: t.left}
+func (t *simulator) lookAt(of func(place.Packer) place.Packer, effort Effort, relaxed *place.Result, ways []forecast.Opening) further {
+	own := simulator{s: t.s, world: worldOf(t.s, t.options, podsOf(relaxed.Placements)), options: t.options, left: t.left}
 	own.options.Unproven = true // what its pods must cost at least is known: they are those of the first
 	own.options.Packer = of(pack.Packer(effort.Pack/otherEffort, place.Pods(t.s)))
 	other := place.Place(t.s, own.options)
 	out := further{steps: other.Steps}
-	if out.unfit = other.Exhausted || other.Unpriced > tight.Unpriced || compareLeft(&other, tight) != 0; out.unfit {
+	if out.unfit = other.Exhausted || other.Unpriced > relaxed.Unpriced || compareLeft(&other, relaxed) != 0; out.unfit {
 		return out
 	}
-	out.open = own.foretell(other, ways)
-	out.turns = own.foretellTurns(other, out.open, ways)
+	out.open = own.simulate(other, ways)
+	out.turns = own.simulateTurns(other, out.open, ways)
 	out.looks = t.left - own.left
 	return out
 }
@@ -159,8 +159,8 @@ type fate struct {
 	ends   Outcome // in the mean
 }
 
-// told reports whether looks sufficed to tell what becomes of it.
-func (x fate) told() bool { return !math.IsInf(x.ends.cost, 1) }
+// reported reports whether looks sufficed to tell what becomes of it.
+func (x fate) reported() bool { return !math.IsInf(x.ends.cost, 1) }
 
 func cheaper(a, b fate) fate {
 	if b.ends.cost < a.ends.cost {
@@ -182,12 +182,12 @@ func (x fate) saves(than fate, share float64) bool {
 // saves hardly more, and each turn is one more to wait for.
 var divisions = [...][]float64{{0.999}, {0.75}, {0.5}, {0.5, 0.999}}
 
-// foretellTurns does so for the answer with machines that take pods one after the
+// simulateTurns does so for the answer with machines that take pods one after the
 // other, those with the largest last: else pods that fit anywhere come to them first,
-// and machines that are bought for large pods which lost theirs are large. What waits for
+// and machines that are launched for large pods which lost theirs are large. What waits for
 // its turn costs, too. It tells nothing where turns make nothing cheaper than what becomes
 // of the answer when all take pods as they join, or no pod is larger than others.
-func (t *teller) foretellTurns(r place.Result, open fate, ways []forecast.Opening) fate {
+func (t *simulator) simulateTurns(r place.Result, open fate, ways []forecast.Opening) fate {
 	best, least, sizes := fate{ends: Outcome{cost: math.Inf(1)}}, open, t.largest(&r)
 	inOrder := slices.Sorted(maps.Values(sizes))
 	var seen [][]float64
@@ -206,7 +206,7 @@ func (t *teller) foretellTurns(r place.Result, open fate, ways []forecast.Openin
 			continue
 		}
 		seen = append(seen, from)
-		x := t.foretell(inTurn(r, func(l *plan.Launch) plan.Join {
+		x := t.simulate(inTurn(r, func(l *plan.Launch) plan.Join {
 			after, same := slices.BinarySearch(from, sizes[l.Name])
 			if same {
 				after++
@@ -223,7 +223,7 @@ func (t *teller) foretellTurns(r place.Result, open fate, ways []forecast.Openin
 
 // largest is the size of the largest pod of each launch, as a part of the most that
 // any of the machines has of the resource of which that is the largest part.
-func (t *teller) largest(r *place.Result) map[string]float64 {
+func (t *simulator) largest(r *place.Result) map[string]float64 {
 	var most quantity.Resources
 	for i := range r.Launches {
 		if n := t.world.Node(&r.Launches[i]); n != nil {
@@ -281,7 +281,7 @@ func others(leans bool) []func(place.Packer) place.Packer {
 	if leans {
 		out = append(out, func(p place.Packer) place.Packer { return p })
 	}
-	for _, x := range sturdier {
+	for _, x := range robustVariants {
 		out = append(out, x.of)
 	}
 	return out
@@ -297,23 +297,23 @@ type Outcome struct {
 	Pods      int                      // that the plan placed
 	AsPlanned int                      // of these: on a machine of the type planned for them
 	Left      int                      // of these: without room at first
-	Machines  int                      // that are bought for those that are left
+	Machines  int                      // that are launched for those that are left
 	Rest      quantity.MicroUSDPerHour // what these cost
 	Steps     int64                    // looks
-	first     place.Result             // those that are bought at first
+	first     place.Result             // those that are launched at first
 	cost      float64                  // of all, in what counts when machines are compared; infinite: looks did not suffice to tell
 }
 
-// Foretell plays the plan's machines and those that are bought for pods which
+// Foretell plays the plan's machines and those that are launched for pods which
 // are left then, until none is.
-func Foretell(s *cluster.Snapshot, policy Policy, effort Effort, p *plan.Plan, how forecast.Opening) Outcome {
+func Simulate(s *cluster.Snapshot, policy Policy, effort Effort, p *plan.Plan, how forecast.Opening) Outcome {
 	options, _, _ := policy.options(s, effort)
 	placed := place.Result{Launches: p.Launches, Placements: p.Placements, Joining: p.Joining}
-	return foretell(s, worldOf(s, options, podsOf(placed.Placements)), options, &placed, how)
+	return simulate(s, worldOf(s, options, podsOf(placed.Placements)), options, &placed, how)
 }
 
-// teller foretells what becomes of answers to one snapshot.
-type teller struct {
+// recorder foretells what becomes of answers to one snapshot.
+type simulator struct {
 	s       *cluster.Snapshot
 	world   *forecast.World
 	options place.Options
@@ -323,7 +323,7 @@ type teller struct {
 // foretell plays the answer in all of the ways, or in those for which looks
 // suffice, and returns the mean; of pods that are left, rounded up. Its cost is
 // infinite where they suffice for none.
-func (t *teller) foretell(r place.Result, ways []forecast.Opening) fate {
+func (t *simulator) simulate(r place.Result, ways []forecast.Opening) fate {
 	var sum Outcome
 	n := 0
 	for _, how := range ways {
@@ -331,7 +331,7 @@ func (t *teller) foretell(r place.Result, ways []forecast.Opening) fate {
 			break
 		}
 		how.Most = t.left
-		one := foretell(t.s, t.world, t.options, &r, how)
+		one := simulate(t.s, t.world, t.options, &r, how)
 		if t.left -= one.Steps; math.IsInf(one.cost, 1) {
 			break
 		}
@@ -356,10 +356,10 @@ func podsOf(placements []plan.Placement) []cluster.Pod {
 	return out
 }
 
-func foretell(s *cluster.Snapshot, w *forecast.World, options place.Options, placed *place.Result, how forecast.Opening) Outcome {
+func simulate(s *cluster.Snapshot, w *forecast.World, options place.Options, placed *place.Result, how forecast.Opening) Outcome {
 	options.Packer, options.Unproven = nil, true
 	most := how.Most
-	end := w.Play(placed.Launches, placed.Joining, how)
+	end := w.Simulate(placed.Launches, placed.Joining, how)
 	out := Outcome{Pods: len(placed.Placements), AsPlanned: end.AsPlanned(placed.Placements), Left: len(end.Left), Steps: end.Steps, cost: placed.Cost}
 	launched := placed.Launches
 	for round := 0; len(end.Left) > 0 && !end.Exhausted && round < restRounds; round++ {
@@ -382,7 +382,7 @@ func foretell(s *cluster.Snapshot, w *forecast.World, options place.Options, pla
 		if how.Most > 0 {
 			how.Most = max(1, most-out.Steps)
 		}
-		end = worldOf(after, options, end.Left).Play(more.Launches, more.Joining, how)
+		end = worldOf(after, options, end.Left).Simulate(more.Launches, more.Joining, how)
 		out.Steps += end.Steps
 	}
 	if end.Exhausted {

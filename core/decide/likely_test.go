@@ -34,25 +34,25 @@ pool NodePool/default catalogue=sizes
 	return out.String()
 }
 
-// TestMachinesThatSuitAllPodsAreBoughtWhereThatPays: kube-scheduler mixes pods,
+// TestMachinesThatSuitAllPodsAreLaunchedWhereThatPays: kube-scheduler mixes pods,
 // and machines for one kind of pods alone then have no room for the rest.
-func TestMachinesThatSuitAllPodsAreBoughtWhereThatPays(t *testing.T) {
+func TestMachinesThatSuitAllPodsAreLaunchedWhereThatPays(t *testing.T) {
 	for price, want := range map[string]string{"0.300": "m8", "0.395": "c8"} {
 		s, err := scenario.Parse(mixed(t, price))
 		if err != nil {
 			t.Fatal(err)
 		}
-		effort := decide.Effort{Pack: 100_000, Settle: 1_000_000}
+		effort := decide.Effort{Pack: 100_000, Simulation: 1_000_000}
 		p := decide.Decide(s, decide.Policy{}, effort)
 		if got := p.Launches[0].Choice.Kind; got != want && want == "m8" {
 			t.Errorf("with even machines at $%s %s is bought first, want %s\n%s", price, got, want, p.Account())
 		}
-		if l := p.Likely; l == nil || l.Cost > l.TightCost || l.Tight.Cost > p.LaunchCost() {
+		if l := p.Likely; l == nil || l.Cost > l.RelaxedCost || l.Relaxed.Cost > p.LaunchCost() {
 			t.Errorf("with even machines at $%s the plan does not cost least in the end: %+v", price, l)
 		}
 		left := 0
 		for seed := range uint64(4) {
-			o := decide.Foretell(s, decide.Policy{}, effort, &p, forecast.Opening{Seed: 10 + seed})
+			o := decide.Simulate(s, decide.Policy{}, effort, &p, forecast.Opening{Seed: 10 + seed})
 			if left += o.Left; want == "m8" && o.AsPlanned != 64-o.Left {
 				t.Errorf("in order %d %d pods are left, %d go where they are meant to: want all others", seed, o.Left, o.AsPlanned)
 			}
@@ -75,7 +75,7 @@ shape cpu `, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := decide.Decide(s, decide.Policy{}, decide.Effort{Pack: 100_000, Settle: 1_000_000})
+	p := decide.Decide(s, decide.Policy{}, decide.Effort{Pack: 100_000, Simulation: 1_000_000})
 	kinds := map[string]int{}
 	for i := range p.Launches {
 		kinds[p.Launches[i].Choice.Kind]++
@@ -92,13 +92,13 @@ func TestLooksAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tight := decide.Decide(s, decide.Policy{}, decide.Effort{Pack: 100_000})
+	relaxed := decide.Decide(s, decide.Policy{}, decide.Effort{Pack: 100_000})
 	for _, looks := range []int64{1, 50, 100} {
-		p := decide.Decide(s, decide.Policy{}, decide.Effort{Pack: 100_000, Settle: looks})
-		if p.Likely != nil || p.LaunchCost() != tight.LaunchCost() {
-			t.Errorf("with %d looks: %s instead of %s, likely %+v", looks, p.LaunchCost(), tight.LaunchCost(), p.Likely)
+		p := decide.Decide(s, decide.Policy{}, decide.Effort{Pack: 100_000, Simulation: looks})
+		if p.Likely != nil || p.LaunchCost() != relaxed.LaunchCost() {
+			t.Errorf("with %d looks: %s instead of %s, likely %+v", looks, p.LaunchCost(), relaxed.LaunchCost(), p.Likely)
 		}
-		if most := tight.Steps + looks + 10; p.Steps > most {
+		if most := relaxed.Steps + looks + 10; p.Steps > most {
 			t.Errorf("with %d looks: %d steps, at most %d", looks, p.Steps, most)
 		}
 	}
@@ -115,8 +115,8 @@ func TestNamesOfPodsChangeNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := decide.Decide(s, decide.Policy{}, decide.Effort{Pack: 100_000, Settle: 1_000_000})
-		costs = append(costs, fmt.Sprint(p.LaunchCost(), p.Likely.Cost, p.Likely.TightCost))
+		p := decide.Decide(s, decide.Policy{}, decide.Effort{Pack: 100_000, Simulation: 1_000_000})
+		costs = append(costs, fmt.Sprint(p.LaunchCost(), p.Likely.Cost, p.Likely.RelaxedCost))
 	}
 	if costs[0] != costs[1] {
 		t.Errorf("%s; with other names %s", costs[0], costs[1])
@@ -124,7 +124,7 @@ func TestNamesOfPodsChangeNothing(t *testing.T) {
 }
 
 // TestMachinesForLargePodsOpenLast: where they opened with the others, small pods
-// would come there first, and a second one would be bought for a large pod.
+// would come there first, and a second one would be launched for a large pod.
 func TestMachinesForLargePodsOpenLast(t *testing.T) {
 	text := `catalogue sizes 1
 kind small cpu=8 memory=32100Mi pods=40
@@ -144,7 +144,7 @@ waiting default/large shape=large
 	if err != nil {
 		t.Fatal(err)
 	}
-	effort := decide.Effort{Pack: 100_000, Settle: 1_000_000}
+	effort := decide.Effort{Pack: 100_000, Simulation: 1_000_000}
 	p := decide.Decide(s, decide.Policy{}, effort)
 	for i := range p.Launches {
 		l, want := &p.Launches[i], 1
@@ -163,7 +163,7 @@ waiting default/large shape=large
 	}
 	for seed := range uint64(6) {
 		how := forecast.Opening{Seed: 10 + seed}
-		if o := decide.Foretell(s, decide.Policy{}, effort, &p, how); o.Left > 0 {
+		if o := decide.Simulate(s, decide.Policy{}, effort, &p, how); o.Left > 0 {
 			t.Errorf("in order %d %d pods are left", seed, o.Left)
 		}
 	}
@@ -174,7 +174,7 @@ waiting default/large shape=large
 		free.Launches[i].Joins = nil
 	}
 	for seed := range uint64(6) {
-		lost += decide.Foretell(s, decide.Policy{}, effort, &free, forecast.Opening{Seed: 10 + seed}).Left
+		lost += decide.Simulate(s, decide.Policy{}, effort, &free, forecast.Opening{Seed: 10 + seed}).Left
 	}
 	if lost == 0 {
 		t.Error("nothing is lost by opening machines as they join: the story shows nothing")

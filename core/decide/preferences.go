@@ -11,7 +11,7 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// Preferences says what to do about wishes of pods that may give way.
+// Preferences says what to do about preferences of pods that may give way.
 type Preferences string
 
 // The policies. The zero value is Weigh.
@@ -43,15 +43,15 @@ func (p *Preferences) Set(name string) error {
 // Type is what help on options calls it.
 func (p *Preferences) Type() string { return "policy" }
 
-// Worth is by what share a wish may raise what its pods cost without it, where
+// Worth is by what share a preference may raise what its pods cost without it, where
 // nothing else is set: to twice as much.
 const Worth = 1.0
 
 // weighEffort is which part of the search for cheaper machines each answer gets
-// that wishes are weighed by: it is about shares, not about per cents.
+// that preferences are weighed by: it is about shares, not about per cents.
 const weighEffort = 8
 
-// options is how places are sought for the snapshot. It says which wishes are
+// options is how places are sought for the snapshot. It says which preferences are
 // left out because they cost too much, and how many steps that took to find.
 func (p Policy) options(s *cluster.Snapshot, effort Effort) (o place.Options, dropped []plan.Dropped, steps int64) {
 	o = p.asking()
@@ -63,8 +63,8 @@ func (p Policy) options(s *cluster.Snapshot, effort Effort) (o place.Options, dr
 	if effort.Pack > 0 {
 		trial.Packer = pack.Packer(effort.Pack/weighEffort, place.Pods(s))
 	}
-	o.Wishes, dropped = p.weigh(s, place.Waiting(s), func(wishes func(*cluster.Shape) place.Wishes) place.Result {
-		trial.Wishes = wishes
+	o.Preferences, dropped = p.weigh(s, place.Waiting(s), func(preferences func(*cluster.Shape) place.Preferences) place.Result {
+		trial.Preferences = preferences
 		out := anyCheapest(s, trial)
 		steps += out.Steps
 		return out
@@ -72,21 +72,21 @@ func (p Policy) options(s *cluster.Snapshot, effort Effort) (o place.Options, dr
 	return o, dropped, steps
 }
 
-// weigh tells so, and of the wishes that are not.
-func (p Policy) weigh(s *cluster.Snapshot, pods []cluster.Pod, solve func(func(*cluster.Shape) place.Wishes) place.Result) (func(*cluster.Shape) place.Wishes, []plan.Dropped) {
-	if !slices.ContainsFunc(pods, func(p cluster.Pod) bool { return len(place.WishesOf(p.Shape)) > 0 }) {
+// weigh tells so, and of the preferences that are not.
+func (p Policy) weigh(s *cluster.Snapshot, pods []cluster.Pod, solve func(func(*cluster.Shape) place.Preferences) place.Result) (func(*cluster.Shape) place.Preferences, []plan.Dropped) {
+	if !slices.ContainsFunc(pods, func(p cluster.Pod) bool { return len(place.PreferencesOf(p.Shape)) > 0 }) {
 		return nil, nil
 	}
 	w := newWeighing(s, pods, cmp.Or(p.PreferenceWorth, Worth), solve)
 	best := w.best()
-	return w.wishes(best), w.dropped(best)
+	return w.preferences(best), w.dropped(best)
 }
 
-// Worthwhile tells which wishes of the pods are worth what they cost, by shape; nil:
+// Worthwhile tells which preferences of the pods are worth what they cost, by shape; nil:
 // all. It asks several times where they find places.
-func (p Policy) Worthwhile(s *cluster.Snapshot, pods []cluster.Pod, solve func(func(*cluster.Shape) place.Wishes) place.Result) func(*cluster.Shape) place.Wishes {
-	wishes, _ := p.weigh(s, pods, solve)
-	return wishes
+func (p Policy) Worthwhile(s *cluster.Snapshot, pods []cluster.Pod, solve func(func(*cluster.Shape) place.Preferences) place.Result) func(*cluster.Shape) place.Preferences {
+	preferences, _ := p.weigh(s, pods, solve)
+	return preferences
 }
 
 // anyCheapest returns the cheapest of the answers that the options allow.
@@ -109,7 +109,7 @@ func anyCheapest(s *cluster.Snapshot, o place.Options) place.Result {
 func (p Policy) asking() place.Options {
 	o := place.Options{MinValues: p.MinValues}
 	if p.Preferences == Ignore {
-		o.Wishes = func(*cluster.Shape) place.Wishes { return place.NoWishes }
+		o.Preferences = func(*cluster.Shape) place.Preferences { return place.NoPreferences }
 	}
 	return o
 }

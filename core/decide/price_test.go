@@ -43,26 +43,26 @@ func checkCost(t *testing.T, seed uint64, s *cluster.Snapshot, l *plan.Launch) i
 	t.Helper()
 	pool, _ := s.Pool(l.Pool)
 	fixed := pool.MachineCost + pool.Catalogue.Disk
-	surplus := func(kind *cluster.Kind) quantity.MicroUSDPerHour {
-		if kind.Sustained == 0 || kind.Sustained >= l.Requests.CPU {
+	surplus := func(instanceType *cluster.InstanceType) quantity.MicroUSDPerHour {
+		if instanceType.Sustained == 0 || instanceType.Sustained >= l.Requests.CPU {
 			return 0
 		}
-		return kind.Surplus * quantity.MicroUSDPerHour(l.Requests.CPU-kind.Sustained) / 1000
+		return instanceType.Surplus * quantity.MicroUSDPerHour(l.Requests.CPU-instanceType.Sustained) / 1000
 	}
 	used := quantity.MicroUSDPerHour(0)
-	for i := range pool.Catalogue.Kinds {
-		kind := &pool.Catalogue.Kinds[i]
-		cost := kind.Offers[0].Price + fixed + surplus(kind)
-		if kind.Name == l.Choice.Kind {
-			used = surplus(kind)
+	for i := range pool.Catalogue.InstanceTypes {
+		instanceType := &pool.Catalogue.InstanceTypes[i]
+		cost := instanceType.Offerings[0].Price + fixed + surplus(instanceType)
+		if instanceType.Name == l.Choice.Kind {
+			used = surplus(instanceType)
 			if l.Choice.Cost() != cost {
 				t.Errorf("seed %d: %s costs %s, want %s\n%s", seed, l.Choice, l.Choice.Cost(), cost, l.Decision())
 			}
 			continue
 		}
-		open := l.Requirements.Get(cluster.LabelInstanceType).Allows(kind.Name)
-		if open && surplus(kind) > 0 && kind.Offers[0].Price < l.Choice.Price {
-			t.Errorf("seed %d: %s is open at a lower price than what is chosen, %s", seed, kind.Name, l.Choice)
+		open := l.Requirements.Get(cluster.LabelInstanceType).Allows(instanceType.Name)
+		if open && surplus(instanceType) > 0 && instanceType.Offerings[0].Price < l.Choice.Price {
+			t.Errorf("seed %d: %s is open at a lower price than what is chosen, %s", seed, instanceType.Name, l.Choice)
 		}
 	}
 	if used > 0 {
@@ -71,7 +71,7 @@ func checkCost(t *testing.T, seed uint64, s *cluster.Snapshot, l *plan.Launch) i
 	return 0
 }
 
-// randomMarket is a pool or two without daemon pods, that sell types of a few
+// randomMarket is a pool or two without daemon pods, that offering types of a few
 // shapes, and pods for them.
 func randomMarket(t *testing.T, r *rand.Rand) *cluster.Snapshot {
 	t.Helper()

@@ -26,7 +26,7 @@ var searching = decide.Effort{Pack: 20_000}
 // placed fits by core/feasibility, limits hold whatever the cloud delivers, needed
 // nodes stay, and, of every fourth, the same world gives the same plan.
 func TestEveryPlanKeepsThePromises(t *testing.T) {
-	effort := decide.Effort{Place: 1_000_000, Pack: 20_000, Settle: 1_000_000}
+	effort := decide.Effort{Place: 1_000_000, Pack: 20_000, Simulation: 1_000_000}
 	for seed := range *worlds {
 		s := chance.Crowded(rand.New(rand.NewPCG(seed, 1)))
 		p := decide.Decide(s, decide.Policy{}, effort)
@@ -91,7 +91,7 @@ func TestTheNumberOfProcessorsChangesNothing(t *testing.T) {
 }
 
 // TestNewNamesChangeNothingThatCosts renames pods and nodes, which may change
-// who goes where and must not change what is bought.
+// who goes where and must not change what is launched.
 func TestNewNamesChangeNothingThatCosts(t *testing.T) {
 	for seed := range uint64(100) {
 		before := chance.Crowded(rand.New(rand.NewPCG(seed, 2)))
@@ -110,9 +110,9 @@ func TestNewNamesChangeNothingThatCosts(t *testing.T) {
 	}
 }
 
-// TestWhatNobodyUsesChangesNothing adds a pool that no pod tolerates: what is
-// bought and for whom stays the same.
-func TestWhatNobodyUsesChangesNothing(t *testing.T) {
+// TestUnusedOfferingsChangeNothing adds a pool that no pod tolerates: what is
+// launched and for whom stays the same.
+func TestUnusedOfferingsChangeNothing(t *testing.T) {
 	for seed := range uint64(200) {
 		before, after := chance.Crowded(rand.New(rand.NewPCG(seed, 4))), chance.Crowded(rand.New(rand.NewPCG(seed, 4)))
 		idle := cluster.Pool{ID: cluster.PoolID{Kind: "NodePool", Name: "idle"}, Weight: int(seed % 30), Catalogue: after.Pools[0].Catalogue,
@@ -146,7 +146,7 @@ func TestTheOrderOfThingsChangesNothing(t *testing.T) {
 // that nobody reads: as many pods have a place then, with a search and without,
 // and the cost differs by no more than the gap that the plans report, and by a
 // third at most; nearly always it is the same. A search leaves no more pods than
-// there are without one. Wishes are respected: where they are weighed one that is
+// there are without one. Preferences are respected: where they are weighed one that is
 // worth about what it costs may be met in one plan and not in the other.
 func TestADeploymentMaySplitInTwo(t *testing.T) {
 	const worlds = 200
@@ -206,7 +206,7 @@ func left(p *plan.Plan) int {
 	return n
 }
 
-// same is what must not differ: what is bought for whom, and who is left.
+// same is what must not differ: what is launched for whom, and who is left.
 func same(p *plan.Plan) string {
 	bare := *p
 	bare.Unplaced = nil
@@ -277,7 +277,7 @@ func nodesFit(s *cluster.Snapshot, p *plan.Plan) string {
 	return ""
 }
 
-// launchesFit turns every offer that a launch leaves open into a node, and
+// launchesFit turns every offering that a launch leaves open into a node, and
 // asks of this node whether it takes the pods: by another way than the one in
 // which the launch was found.
 func launchesFit(s *cluster.Snapshot, p *plan.Plan) string {
@@ -285,17 +285,17 @@ func launchesFit(s *cluster.Snapshot, p *plan.Plan) string {
 		l := &p.Launches[i]
 		pool, _ := s.Pool(l.Pool)
 		possible := 0
-		for k := range pool.Catalogue.Kinds {
-			kind := &pool.Catalogue.Kinds[k]
-			for _, o := range kind.Offers {
-				labels := pool.Labels.Merge(kind.Labels).Merge(o.Labels).Merge(l.Labels)
+		for k := range pool.Catalogue.InstanceTypes {
+			instanceType := &pool.Catalogue.InstanceTypes[k]
+			for _, o := range instanceType.Offerings {
+				labels := pool.Labels.Merge(instanceType.Labels).Merge(o.Labels).Merge(l.Labels)
 				if _, ok := l.Requirements.Allow(labels); !ok {
 					continue
 				}
 				possible++
-				n := &cluster.Node{Name: l.Name, Claim: l.Name, Initialized: true, Ready: true, Labels: labels, Taints: pool.Taints, Allocatable: kind.Allocatable}
+				n := &cluster.Node{Name: l.Name, Claim: l.Name, Initialized: true, Ready: true, Labels: labels, Taints: pool.Taints, Allocatable: instanceType.Allocatable}
 				if why := holds(n, l.Pods, s.Daemons); why != "" {
-					return fmt.Sprintf("%s as %s in %s: %s", l.Name, kind.Name, o.Zone, why)
+					return fmt.Sprintf("%s as %s in %s: %s", l.Name, instanceType.Name, o.Zone, why)
 				}
 			}
 		}
@@ -327,7 +327,7 @@ func limitsHold(s *cluster.Snapshot, p *plan.Plan) string {
 				continue
 			}
 			var largest quantity.Resources
-			for _, k := range pool.Catalogue.Kinds {
+			for _, k := range pool.Catalogue.InstanceTypes {
 				if l.Requirements.Get(cluster.LabelInstanceType).Allows(k.Name) {
 					largest = largest.Max(k.Capacity)
 				}

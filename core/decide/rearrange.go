@@ -27,10 +27,10 @@ func rearranged(s *cluster.Snapshot, options place.Options) (*cluster.Snapshot, 
 	free := *s
 	free.Nodes, free.Machines = slices.Clone(s.Nodes), slices.Clone(s.Machines)
 	for i := range free.Nodes {
-		free.Nodes[i].BoughtFor = nil
+		free.Nodes[i].LaunchedFor = nil
 	}
 	for i := range free.Machines {
-		free.Machines[i].BoughtFor = nil
+		free.Machines[i].LaunchedFor = nil
 	}
 	after := place.Place(&free, options)
 	if left := compareLeft(&after, &before); left > 0 || left == 0 && after.Cost >= before.Cost {
@@ -49,8 +49,8 @@ func withoutJoining(s *cluster.Snapshot, launches []plan.Launch) (*cluster.Snaps
 	joining := map[[2]string]bool{}
 	for i := range s.Machines {
 		if m := &s.Machines[i]; !m.Deleting && s.Now.Sub(m.CreatedAt) < joinsWithin {
-			for j := range m.BoughtFor {
-				joining[keyOf(&m.BoughtFor[j])] = true
+			for j := range m.LaunchedFor {
+				joining[keyOf(&m.LaunchedFor[j])] = true
 			}
 		}
 	}
@@ -101,13 +101,13 @@ func without(s *cluster.Snapshot, pods map[[2]string]bool) *cluster.Snapshot {
 func launchesAgain(s *cluster.Snapshot, launches []plan.Launch) bool {
 	had := map[[2]string]bool{}
 	for i := range s.Nodes {
-		for j := range s.Nodes[i].BoughtFor {
-			had[keyOf(&s.Nodes[i].BoughtFor[j])] = true
+		for j := range s.Nodes[i].LaunchedFor {
+			had[keyOf(&s.Nodes[i].LaunchedFor[j])] = true
 		}
 	}
 	for i := range s.Machines {
-		for j := range s.Machines[i].BoughtFor {
-			had[keyOf(&s.Machines[i].BoughtFor[j])] = true
+		for j := range s.Machines[i].LaunchedFor {
+			had[keyOf(&s.Machines[i].LaunchedFor[j])] = true
 		}
 	}
 	return slices.ContainsFunc(launches, func(l plan.Launch) bool {

@@ -9,11 +9,11 @@ import (
 	"github.com/daemok/daemok/core/scenario"
 )
 
-// TestNothingIsBoughtTwiceForPodsThatMustBeSpread: twenty machines in each of two
+// TestNothingIsLaunchedTwiceForPodsThatMustBeSpread: twenty machines in each of two
 // zones are on order and just hold two pods of one kind and one of another, all
 // to be spread over zones. They find their places again only where each gets the one that it
 // was promised.
-func TestNothingIsBoughtTwiceForPodsThatMustBeSpread(t *testing.T) {
+func TestNothingIsLaunchedTwiceForPodsThatMustBeSpread(t *testing.T) {
 	var text strings.Builder
 	text.WriteString(`snapshot 1
 catalogue sizes 1

@@ -8,16 +8,16 @@ import (
 
 // unmoved returns the plan that is sought with what interruptions are likely to
 // cost, unless it spends more on demand than one that is sought without: there
-// the risk only ranks the spot offers for the same machines.
-func unmoved(seek func(calm bool) choice) choice {
+// the risk only ranks the spot offerings for the same machines.
+func unmoved(seek func(quiet bool) choice) choice {
 	best := seek(false)
 	if !best.result.Risky || best.result.Exhausted || onDemand(&best.result) == 0 {
 		return best
 	}
-	calm := seek(true)
-	steps := best.result.Steps + calm.result.Steps
-	if !calm.result.Exhausted && compareLeft(&calm.result, &best.result) <= 0 && onDemand(&calm.result) < onDemand(&best.result) {
-		best = calm
+	quiet := seek(true)
+	steps := best.result.Steps + quiet.result.Steps
+	if !quiet.result.Exhausted && compareLeft(&quiet.result, &best.result) <= 0 && onDemand(&quiet.result) < onDemand(&best.result) {
+		best = quiet
 	}
 	best.result.Steps = steps
 	return best

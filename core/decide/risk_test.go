@@ -13,20 +13,20 @@ import (
 	"github.com/daemok/daemok/core/scenario"
 )
 
-// No machine is bought on demand because spot machines are likely to be interrupted,
-// where a cheaper spot machine would hold the same pods, and none is bought as spot
+// No machine is launched on demand because spot machines are likely to be interrupted,
+// where a cheaper spot machine would hold the same pods, and none is launched as spot
 // that is more expensive than one on demand.
 func TestTheRiskOfInterruptionMovesNothingToOnDemand(t *testing.T) {
-	bought := map[cluster.Option]int{}
+	launched := map[cluster.Option]int{}
 	moved, cheaper, effort := 0, 0, decide.Effort{Place: 1_000_000, Pack: 100_000}
 	for seed := range 300 {
 		text := riskyMarket(uint64(seed))
 		risky := readSnapshot(t, text)
-		calm := readSnapshot(t, withoutRisk(text))
-		p, before := decide.Decide(risky, decide.Policy{}, effort), decide.Decide(calm, decide.Policy{}, effort)
+		quiet := readSnapshot(t, withoutRisk(text))
+		p, before := decide.Decide(risky, decide.Policy{}, effort), decide.Decide(quiet, decide.Policy{}, effort)
 		for i := range p.Launches {
 			l := &p.Launches[i]
-			bought[l.Choice.Option]++
+			launched[l.Choice.Option]++
 			if other, ok := rival(&risky.Pools[0], l); ok {
 				t.Errorf("seed %d: %s for %v, and %s in %s costs %v", seed, l.Choice.Kind, l.Choice.Price, other.Option, other.Zone, other.Price)
 			}
@@ -38,12 +38,12 @@ func TestTheRiskOfInterruptionMovesNothingToOnDemand(t *testing.T) {
 			cheaper++
 		}
 	}
-	t.Logf("%d spot and %d on-demand machines; of 300 plans %d spend more on demand than without risk, %d are cheaper", bought[cluster.Spot], bought[cluster.OnDemand], moved, cheaper)
+	t.Logf("%d spot and %d on-demand machines; of 300 plans %d spend more on demand than without risk, %d are cheaper", launched[cluster.Spot], launched[cluster.OnDemand], moved, cheaper)
 	if moved > 3 { // the search finds another plan now and then
 		t.Errorf("%d of 300 plans spend more on demand than without risk", moved)
 	}
-	if bought[cluster.Spot] == 0 || bought[cluster.OnDemand] == 0 {
-		t.Errorf("bought %v, so that nothing is tested", bought)
+	if launched[cluster.Spot] == 0 || launched[cluster.OnDemand] == 0 {
+		t.Errorf("bought %v, so that nothing is tested", launched)
 	}
 }
 
@@ -58,19 +58,19 @@ func onDemand(p *plan.Plan) quantity.MicroUSDPerHour {
 }
 
 // rival is a cheaper offer of the other way to pay that would hold the load.
-func rival(pool *cluster.Pool, l *plan.Launch) (cluster.Offer, bool) {
-	for k := range pool.Catalogue.Kinds {
-		kind := &pool.Catalogue.Kinds[k]
-		if !l.Requests.FitsIn(kind.Allocatable) {
+func rival(pool *cluster.Pool, l *plan.Launch) (cluster.Offering, bool) {
+	for k := range pool.Catalogue.InstanceTypes {
+		instanceType := &pool.Catalogue.InstanceTypes[k]
+		if !l.Requests.FitsIn(instanceType.Allocatable) {
 			continue
 		}
-		for _, o := range kind.Offers {
+		for _, o := range instanceType.Offerings {
 			if o.Option != l.Choice.Option && o.Price < l.Choice.Price {
 				return o, true
 			}
 		}
 	}
-	return cluster.Offer{}, false
+	return cluster.Offering{}, false
 }
 
 func readSnapshot(t *testing.T, text string) *cluster.Snapshot {

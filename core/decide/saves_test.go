@@ -13,7 +13,7 @@ func TestWhatCostsMoreOnPaperMustSaveMuch(t *testing.T) {
 	of := func(paper, likely float64) fate {
 		return fate{result: place.Result{Cost: paper}, ends: Outcome{cost: likely}}
 	}
-	tight := of(100, 200)
+	relaxed := of(100, 200)
 	for phrase, c := range map[string]struct {
 		other fate
 		want  bool
@@ -25,7 +25,7 @@ func TestWhatCostsMoreOnPaperMustSaveMuch(t *testing.T) {
 		"cheaper, and saves some":                      {of(90, 190), true},
 		"not known":                                    {of(105, math.Inf(1)), false},
 	} {
-		if got := c.other.saves(tight, worthwhile); got != c.want {
+		if got := c.other.saves(relaxed, worthwhile); got != c.want {
 			t.Errorf("%s: %v, want %v", phrase, got, c.want)
 		}
 	}

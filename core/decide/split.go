@@ -6,7 +6,7 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// split divides among wishers what their pods cost. A machine that is bought is
+// split divides among wishers what their pods cost. A machine that is launched is
 // divided among its pods; of one that is there, or on its way, pods cost as much
 // of the price as they take of what they take most of.
 func (w *weighing) split(r *place.Result) []share {

@@ -21,10 +21,10 @@ var stories = flag.String("stories", "testdata", "folder of the stories")
 // controller is set to, or "search" where nodes with pods may go too. A new rule needs a new file, not a new helper.
 func TestStories(t *testing.T) {
 	shop := story.Shop(t, "testdata/shop.txt")
-	story.Each(t, *stories, func(t *testing.T, files []txtar.File) { tell(t, files, shop) })
+	story.Each(t, *stories, func(t *testing.T, files []txtar.File) { report(t, files, shop) })
 }
 
-func tell(t *testing.T, files []txtar.File, shop string) {
+func report(t *testing.T, files []txtar.File, shop string) {
 	before, policy, want := files[0], decide.Policy{}, &files[len(files)-1]
 	effort := decide.Effort{Place: 1_000_000, Pack: 100_000}
 	if len(files) == 3 {
@@ -36,7 +36,7 @@ func tell(t *testing.T, files []txtar.File, shop string) {
 		case "preferences Respect\n":
 			policy.Preferences = decide.Respect
 		case "search\n":
-			effort.Retire = decide.RetireQuestions
+			effort.Disruption = decide.DisruptionQuestions
 		default:
 			t.Fatalf("no policy %q", line)
 		}

@@ -11,42 +11,42 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// weighing finds out which wishes are worth what they cost: for each workload all
-// of them count, those alone that look at no hosts, or none. A wish is worth a
+// weighing finds out which preferences are worth what they cost: for each workload all
+// of them count, those alone that look at no hosts, or none. A preference is worth a
 // share of what its pods cost without it. What is sought is the way in which
-// machines and the wishes that are dropped come to the least together.
+// machines and the preferences that are dropped come to the least together.
 type weighing struct {
 	s       *cluster.Snapshot
-	solve   func(wishes func(*cluster.Shape) place.Wishes) place.Result // seeks places for the pods
-	worth   float64                                                     // of a wish, as a share of what its pods cost
+	solve   func(preferences func(*cluster.Shape) place.Preferences) place.Result // seeks places for the pods
+	worth   float64                                                               // of a preference, as a share of what its pods cost
 	dims    amount.Dims
 	wishers []*wisher
 	at      map[string]int // position of a wisher by the rules of its pods
-	tried   []*trial       // the first with all wishes, the second with none
+	tried   []*trial       // the first with all preferences, the second with none
 }
 
 // wisher is pods for which the same rules hold.
 type wisher struct {
-	wishes []place.Wish
-	pods   []cluster.Pod
+	preferences []place.Preference
+	pods        []cluster.Pod
 }
 
-// trial is an answer with some wishes left out.
+// trial is an answer with some preferences left out.
 type trial struct {
-	keeps  []place.Wishes // by wisher
+	keeps  []place.Preferences // by wisher
 	result place.Result
 	parts  []share // by wisher
 }
 
 // share is what pods cost, in millionths of a dollar an hour.
 type share struct {
-	paid float64 // their part of machines that are bought
+	paid float64 // their part of machines that are launched
 	room float64 // of those that are there
 }
 
 func (p share) all() float64 { return p.paid + p.room }
 
-func newWeighing(s *cluster.Snapshot, pods []cluster.Pod, worth float64, solve func(func(*cluster.Shape) place.Wishes) place.Result) *weighing {
+func newWeighing(s *cluster.Snapshot, pods []cluster.Pod, worth float64, solve func(func(*cluster.Shape) place.Preferences) place.Result) *weighing {
 	w := &weighing{s: s, solve: solve, worth: worth, at: map[string]int{}}
 	texts := map[*cluster.Shape]string{}
 	for _, p := range pods {
@@ -57,7 +57,7 @@ func newWeighing(s *cluster.Snapshot, pods []cluster.Pod, worth float64, solve f
 		}
 		if _, known := w.at[text]; !known {
 			w.at[text] = len(w.wishers)
-			w.wishers = append(w.wishers, &wisher{wishes: place.WishesOf(p.Shape)})
+			w.wishers = append(w.wishers, &wisher{preferences: place.PreferencesOf(p.Shape)})
 		}
 		x := w.wishers[w.at[text]]
 		x.pods = append(x.pods, p)
@@ -67,13 +67,13 @@ func newWeighing(s *cluster.Snapshot, pods []cluster.Pod, worth float64, solve f
 }
 
 // best returns the trial that comes to the least; nil where there is nothing to
-// weigh: nothing is bought, or nobody can tell what that costs.
+// weigh: nothing is launched, or nobody can tell what that costs.
 func (w *weighing) best() *trial {
-	all := w.try(place.AllWishes)
+	all := w.try(place.AllPreferences)
 	if len(all.result.Launches) == 0 || all.result.Unpriced > 0 || all.result.Exhausted || all.result.Expensive {
 		return nil
 	}
-	none := w.try(place.NoWishes)
+	none := w.try(place.NoPreferences)
 	if compare(&none.result, &all.result) >= 0 || none.result.Exhausted {
 		return nil
 	}
@@ -86,62 +86,62 @@ func (w *weighing) best() *trial {
 	})
 }
 
-// try leaves the same wishes of all pods.
-func (w *weighing) try(keeps place.Wishes) *trial {
-	each := make([]place.Wishes, len(w.wishers))
+// try leaves the same preferences of all pods.
+func (w *weighing) try(keeps place.Preferences) *trial {
+	each := make([]place.Preferences, len(w.wishers))
 	for i, x := range w.wishers {
 		each[i] = x.usual(keeps)
 	}
 	return w.tryAll(each)
 }
 
-// tryAll seeks places with these wishes alone, unless that was done.
-func (w *weighing) tryAll(keeps []place.Wishes) *trial {
+// tryAll seeks places with these preferences alone, unless that was done.
+func (w *weighing) tryAll(keeps []place.Preferences) *trial {
 	for _, t := range w.tried {
 		if slices.Equal(t.keeps, keeps) {
 			return t
 		}
 	}
 	t := &trial{keeps: keeps}
-	t.result = w.solve(w.wishes(t))
+	t.result = w.solve(w.preferences(t))
 	t.parts = w.split(&t.result)
 	w.tried = append(w.tried, t)
 	return t
 }
 
-// wishes tells which wishes count in a trial, by shape; nil: all.
-func (w *weighing) wishes(t *trial) func(*cluster.Shape) place.Wishes {
-	if t == nil || !slices.ContainsFunc(t.keeps, func(x place.Wishes) bool { return x != place.AllWishes }) {
+// preferences tells which preferences count in a trial, by shape; nil: all.
+func (w *weighing) preferences(t *trial) func(*cluster.Shape) place.Preferences {
+	if t == nil || !slices.ContainsFunc(t.keeps, func(x place.Preferences) bool { return x != place.AllPreferences }) {
 		return nil
 	}
-	return func(s *cluster.Shape) place.Wishes {
+	return func(s *cluster.Shape) place.Preferences {
 		if at, known := w.at[place.RulesText(s)]; known {
 			return t.keeps[at]
 		}
-		return place.AllWishes
+		return place.AllPreferences
 	}
 }
 
-// usual names the wishes that are left by the fewest or the most that they are.
-func (x *wisher) usual(keeps place.Wishes) place.Wishes {
+// usual names the preferences that are left by the fewest or the most that they are.
+func (x *wisher) usual(keeps place.Preferences) place.Preferences {
 	switch lost := x.lost(keeps); {
 	case len(lost) == 0:
-		return place.AllWishes
-	case len(lost) == len(x.wishes):
-		return place.NoWishes
+		return place.AllPreferences
+	case len(lost) == len(x.preferences):
+		return place.NoPreferences
 	}
 	return keeps
 }
 
-// lost lists the wishes that are left out.
-func (x *wisher) lost(keeps place.Wishes) []place.Wish {
-	return slices.DeleteFunc(slices.Clone(x.wishes), keeps.Count)
+// lost lists the preferences that are left out.
+func (x *wisher) lost(keeps place.Preferences) []place.Preference {
+	return slices.DeleteFunc(slices.Clone(x.preferences), keeps.Count)
 }
 
 // each chooses for every wisher by itself what comes to the least, of equal ones
-// that with the most wishes.
-func (w *weighing) each() []place.Wishes {
-	out := make([]place.Wishes, len(w.wishers))
+// that with the most preferences.
+func (w *weighing) each() []place.Preferences {
+	out := make([]place.Preferences, len(w.wishers))
 	for i := range w.wishers {
 		best := w.tried[0]
 		for _, t := range w.tried[1:] {
@@ -154,7 +154,7 @@ func (w *weighing) each() []place.Wishes {
 	return out
 }
 
-// of is what the pods of a wisher cost in a trial, with what their wishes are
+// of is what the pods of a wisher cost in a trial, with what their preferences are
 // worth that are left out.
 func (w *weighing) of(t *trial, wisher int) float64 {
 	parts := 0.0
@@ -172,7 +172,7 @@ func (w *weighing) total(t *trial) float64 {
 	return sum
 }
 
-// dropped tells of the wishes that are left out in a trial.
+// dropped tells of the preferences that are left out in a trial.
 func (w *weighing) dropped(t *trial) []plan.Dropped {
 	if t == nil {
 		return nil
@@ -184,8 +184,8 @@ func (w *weighing) dropped(t *trial) []plan.Dropped {
 			continue
 		}
 		d := plan.Dropped{Pods: x.pods, Saves: quantity.MicroUSDPerHour(max(0, w.tried[0].parts[i].paid-t.parts[i].paid))}
-		for _, wish := range lost {
-			d.Wishes = append(d.Wishes, wish.String())
+		for _, preference := range lost {
+			d.Preferences = append(d.Preferences, preference.String())
 		}
 		slices.SortFunc(d.Pods, func(a, b cluster.Pod) int {
 			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))

@@ -30,9 +30,9 @@ func (x *Search) Found() *Found {
 // Moves reports whether anything goes.
 func (f *Found) Moves() bool { return len(f.nodes) > 0 }
 
-// Tells reports whether it says of other nodes than an earlier one, which may be
+// Reports reports whether it says of other nodes than an earlier one, which may be
 // nil, that they stay, or that they do so for other reasons.
-func (f *Found) Tells(earlier *Found) bool {
+func (f *Found) Reports(earlier *Found) bool {
 	if earlier == nil {
 		return len(f.kept) > 0
 	}

@@ -16,7 +16,7 @@ func surveyed(s *cluster.Snapshot) func() *place.Ground {
 	return func() *place.Ground { return place.Survey(s, place.Taken{}, place.Options{}) }
 }
 
-func nobody(string) bool { return false }
+func none(string) bool { return false }
 
 // removals lists which nodes go for what.
 func removals(x *disruption.Search) (out []string) {
@@ -38,9 +38,9 @@ func TestWhatWasFoundIsLookedAtAgain(t *testing.T) {
 	for seed := range uint64(400) {
 		s := town(rand.New(rand.NewPCG(seed, 5)))
 		o := disruption.Options{SpotToSpot: seed%2 == 0}
-		first := disruption.New(s, nobody, surveyed(s), o)
+		first := disruption.New(s, none, surveyed(s), o)
 		first.Finish()
-		again := disruption.Again(s, nobody, surveyed(s), o, first.Found())
+		again := disruption.Again(s, none, surveyed(s), o, first.Found())
 		again.Finish()
 		before, after := removals(first), removals(again)
 		moved, questions, less = moved+len(before), questions+first.Questions, less+again.Questions
@@ -65,7 +65,7 @@ func TestWhatWasFoundIsLookedAtAgain(t *testing.T) {
 		for i := range later.Nodes {
 			later.Nodes[i].DoNotDisrupt = true
 		}
-		held := disruption.Again(&later, nobody, surveyed(&later), o, first.Found())
+		held := disruption.Again(&later, none, surveyed(&later), o, first.Found())
 		held.Finish()
 		for _, m := range held.Moves {
 			if r := m.Removals[0]; r.Reason != plan.Expired {

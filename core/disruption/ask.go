@@ -9,12 +9,12 @@ import (
 // homes asks where the pods of a node may go that goes whatever it costs:
 // somewhere they can stay, or else anywhere but on nodes whose pool is being
 // deleted: there they could not stay long, and nothing would be won. It also tells
-// which of their wishes count; nil: all.
+// which of their preferences count; nil: all.
 func (x *Search) homes(c *candidate) (*place.Result, keeps) {
 	q := place.Question{Leave: []int{c.at}, Below: place.Any, Open: x.lasting()}
 	answer := x.ask(q)
 	if len(answer.Launches) > 0 {
-		if q.Wishes = x.worthwhile(q, c); q.Wishes != nil {
+		if q.Preferences = x.worthwhile(q, c); q.Preferences != nil {
 			answer = x.ask(q)
 		}
 	}
@@ -22,7 +22,7 @@ func (x *Search) homes(c *candidate) (*place.Result, keeps) {
 		q.Open, q.Why = x.ofPoolsThatStay(), true
 		answer = x.ask(q)
 	}
-	return answer, q.Wishes
+	return answer, q.Preferences
 }
 
 // no reports whether the answer is that the nodes must stay.

@@ -16,9 +16,9 @@ type candidate struct {
 	moving    []*cluster.Pod // pods that need another place
 	ratio     float64        // what it costs for each unit of disruption
 	expensive bool           // instances with as much cost far less
-	// Of its pods, where they have no room on other nodes: those that have none, in words, and which of their wishes count.
-	stranded string
-	wishes   keeps
+	// Of its pods, where they have no room on other nodes: those that have none, in words, and which of their preferences count.
+	stranded    string
+	preferences keeps
 
 	by  plan.KeptBy // what kind of thing keeps it from being consolidated
 	why string      // what that is, as far as it was looked at
@@ -107,8 +107,8 @@ func (c *candidate) hindrance(s *cluster.Snapshot, g PDBs, reason plan.RemovalRe
 		return "it carries do-not-disrupt"
 	case c.Rests != "":
 		return c.Rests
-	case len(c.BoughtFor) > 0:
-		p := c.BoughtFor[0]
+	case len(c.LaunchedFor) > 0:
+		p := c.LaunchedFor[0]
 		return fmt.Sprintf("pod %s/%s is about to run on it", p.Namespace, p.Name)
 	case !SavesMoney(reason) && c.HasGrace:
 		return ""

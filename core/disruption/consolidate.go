@@ -180,14 +180,14 @@ func (x *consolidator) remove(c *candidate) (why string) {
 	q := place.Question{Leave: []int{c.at}, Open: x.open}
 	answer := x.ask(q)
 	if no(answer) {
-		if q.Wishes = x.worthwhile(q, c); q.Wishes != nil {
+		if q.Preferences = x.worthwhile(q, c); q.Preferences != nil {
 			answer = x.ask(q)
 		}
 	}
 	if !no(answer) {
-		return x.accept(c, answer, q.Wishes)
+		return x.accept(c, answer, q.Preferences)
 	}
-	c.stranded, c.wishes = few(left(answer)), q.Wishes
+	c.stranded, c.preferences = few(left(answer)), q.Preferences
 	if c.expensive {
 		return x.replace(c)
 	}
@@ -201,21 +201,21 @@ func (x *consolidator) replace(c *candidate) (why string) {
 	if why != "" {
 		return "no room on other nodes for " + c.stranded + ", and " + why
 	}
-	return x.accept(c, answer, c.wishes)
+	return x.accept(c, answer, c.preferences)
 }
 
 // accept lets the node go as the answer says; why says what is in the way; empty: it goes.
-func (x *consolidator) accept(c *candidate, a *place.Result, wishes keeps) (why string) {
+func (x *consolidator) accept(c *candidate, a *place.Result, preferences keeps) (why string) {
 	saves := savings(c, a)
 	if why = cmp.Or(x.unworthy(c, "", saves), x.spotForSpot(c, a)); why != "" {
 		return why
 	}
-	if why = cmp.Or(x.trim(c, a, saves), x.stalls(c, a)); why != "" {
+	if why = cmp.Or(x.trim(c, a, saves), x.neverDrains(c, a)); why != "" {
 		return why
 	}
-	x.let(c, plan.Underutilized, told(c, a), a)
+	x.let(c, plan.Underutilized, reported(c, a), a)
 	x.Moves[len(x.Moves)-1].Payback = x.paysBackIn(c, saves)
-	x.setAside(c, wishes)
+	x.setAside(c, preferences)
 	return ""
 }
 
@@ -227,8 +227,8 @@ func left(a *place.Result) []cluster.Pod {
 	return out
 }
 
-// told says in words what the move comes to.
-func told(c *candidate, a *place.Result) string {
+// reported says in words what the move comes to.
+func reported(c *candidate, a *place.Result) string {
 	switch next := len(a.Launches); {
 	case next == 0 && !c.needsPlaces():
 		return "its pods are not created again"

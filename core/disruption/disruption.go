@@ -25,12 +25,12 @@ import (
 type Options struct {
 	EverySaving bool    // pools that say nothing about it let a node go whatever that saves
 	SpotToSpot  bool    // spot machines may be replaced by cheaper spot machines
-	Weigh       Weigher // nil: wishes of pods hold until these cannot be placed with them
+	Weigh       Weigher // nil: preferences of pods hold until these cannot be placed with them
 }
 
-// Weigher tells which wishes of pods are worth what they cost, by shape; nil: all
+// Weigher tells which preferences of pods are worth what they cost, by shape; nil: all
 // are. It may ask several times where the pods find places.
-type Weigher func(s *cluster.Snapshot, pods []cluster.Pod, solve func(wishes func(*cluster.Shape) place.Wishes) place.Result) func(*cluster.Shape) place.Wishes
+type Weigher func(s *cluster.Snapshot, pods []cluster.Pod, solve func(preferences func(*cluster.Shape) place.Preferences) place.Result) func(*cluster.Shape) place.Preferences
 
 // Search looks for nodes that may go, one question at a time, so that whoever
 // has something more urgent to do can put it aside. What it has found so far

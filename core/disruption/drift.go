@@ -81,17 +81,17 @@ func (x *Search) replaceDrifted(c *candidate) {
 		x.let(c, plan.Drifted, c.Drifted, nil)
 		return
 	}
-	answer, wishes := x.homes(c)
+	answer, preferences := x.homes(c)
 	stall := ""
 	if !no(answer) && !c.HasGrace {
-		stall = x.stalls(c, answer)
+		stall = x.neverDrains(c, answer)
 	}
 	switch {
 	case stall != "":
 		x.keepBy(c, plan.Drifted, plan.KeptByRule, stall)
 	case !no(answer):
 		x.let(c, plan.Drifted, c.Drifted, answer)
-		x.setAside(c, wishes)
+		x.setAside(c, preferences)
 	case c.pool.Policy.DeleteFirst && !turnsOver(x.current().Snapshot(), c.Pool) && x.limitsForbid(c):
 		x.let(c, plan.Drifted, c.Drifted+"; it goes before a machine in its place comes, since limits forbid to have both", nil)
 	case !c.pool.Policy.DeleteFirst && x.limitsForbid(c):

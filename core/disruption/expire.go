@@ -107,7 +107,7 @@ func (x *Search) expire(c *candidate) {
 		note += "; its drain waits: " + why
 	}
 	if len(c.moving) == 0 {
-		if past || IsEmpty(c.Node) && !x.needed(c.Name) && len(c.BoughtFor) == 0 {
+		if past || IsEmpty(c.Node) && !x.needed(c.Name) && len(c.LaunchedFor) == 0 {
 			x.let(c, plan.Expired, note, nil)
 		}
 		return
@@ -116,10 +116,10 @@ func (x *Search) expire(c *candidate) {
 		x.keepBy(c, plan.Expired, plan.KeptByTime, "pods of nodes that go are on their way to it")
 		return
 	}
-	answer, wishes := x.homes(c)
+	answer, preferences := x.homes(c)
 	stall := ""
 	if !no(answer) && !c.HasGrace {
-		stall = x.stalls(c, answer)
+		stall = x.neverDrains(c, answer)
 	}
 	switch {
 	case stall != "" && !past:
@@ -129,7 +129,7 @@ func (x *Search) expire(c *candidate) {
 			note += "; " + stall
 		}
 		x.let(c, plan.Expired, note, answer)
-		x.setAside(c, wishes)
+		x.setAside(c, preferences)
 	case past:
 		x.let(c, plan.Expired, note+"; no place was found for its pods: "+why(answer), nil)
 	default:

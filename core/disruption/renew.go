@@ -36,15 +36,15 @@ func (x *Search) renew(c *candidate) {
 		x.let(c, plan.Expired, note, nil)
 		return
 	}
-	answer, wishes := x.homes(c)
+	answer, preferences := x.homes(c)
 	if no(answer) {
 		x.keep(c, plan.Expired, "no place for its pods: "+why(answer))
 		return
 	}
-	if stall := x.stalls(c, answer); stall != "" && !c.HasGrace {
+	if stall := x.neverDrains(c, answer); stall != "" && !c.HasGrace {
 		x.keepBy(c, plan.Expired, plan.KeptByRule, stall)
 		return
 	}
 	x.let(c, plan.Expired, note, answer)
-	x.setAside(c, wishes)
+	x.setAside(c, preferences)
 }

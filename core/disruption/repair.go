@@ -148,7 +148,7 @@ func (w *ward) held(n *cluster.Node) string {
 	switch {
 	case n.Deleting:
 		return "" // its end is hastened, and it counted when it began to leave
-	case n.Controller != cluster.NoSeat && !w.standby(n):
+	case n.Controller != cluster.NoReplica && !w.standby(n):
 		return "the controller runs on it, and no other replica that is ready is on a node that stays"
 	}
 	for i := range w.breakers {
@@ -181,6 +181,6 @@ func (w *ward) share(id cluster.PoolID) string {
 // standby reports whether a replica of the controller stays when the node goes.
 func (w *ward) standby(n *cluster.Node) bool {
 	return slices.ContainsFunc(w.s.Nodes, func(o cluster.Node) bool {
-		return o.Controller != cluster.NoSeat && o.Name != n.Name && !o.Deleting && !w.going[o.Name]
+		return o.Controller != cluster.NoReplica && o.Name != n.Name && !o.Deleting && !w.going[o.Name]
 	})
 }

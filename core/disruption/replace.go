@@ -28,7 +28,7 @@ func (x *consolidator) replacement(c *candidate) (a *place.Result, why string) {
 	}
 	share := x.share(c)
 	cost := nodeCost(c)
-	q := place.Question{Leave: []int{c.at}, Open: bitset.New(len(x.snapshot.Nodes)), Wishes: c.wishes, Below: cost - max(1, quantity.MicroUSDPerHour(float64(cost)*share))}
+	q := place.Question{Leave: []int{c.at}, Open: bitset.New(len(x.snapshot.Nodes)), Preferences: c.preferences, Below: cost - max(1, quantity.MicroUSDPerHour(float64(cost)*share))}
 	if x.current().Hopeless(c.at, q.Below) {
 		return nil, x.tooExpensive(c, share)
 	}
@@ -73,38 +73,38 @@ func undersells(pool *cluster.Pool, c *candidate) bool {
 		return false
 	}
 	most := quantity.MicroUSDPerHour(float64(c.Price) * (1 - leastShare))
-	for i := range pool.Catalogue.Kinds {
-		k := &pool.Catalogue.Kinds[i]
-		if k.Allocatable.CPU >= c.Allocatable.CPU && k.Allocatable.Memory >= c.Allocatable.Memory && sold(pool, k, most) {
+	for i := range pool.Catalogue.InstanceTypes {
+		k := &pool.Catalogue.InstanceTypes[i]
+		if k.Allocatable.CPU >= c.Allocatable.CPU && k.Allocatable.Memory >= c.Allocatable.Memory && offered(pool, k, most) {
 			return true
 		}
 	}
 	return false
 }
 
-// sold reports whether the pool can have the kind for so much now. What is reserved is paid for already, and had so few
+// offered reports whether the pool can have the kind for so much now. What is reserved is paid for already, and had so few
 // times that it counts for nothing here.
-func sold(pool *cluster.Pool, kind *cluster.Kind, most quantity.MicroUSDPerHour) bool {
-	offered := slices.ContainsFunc(kind.Offers, func(o cluster.Offer) bool {
+func offered(pool *cluster.Pool, instanceType *cluster.InstanceType, most quantity.MicroUSDPerHour) bool {
+	offered := slices.ContainsFunc(instanceType.Offerings, func(o cluster.Offering) bool {
 		return o.Priced && o.Price <= most && o.Available && o.Option != cluster.Reserved && allows(pool.Requirements, o.Labels) && o.Asked(pool.Requirements)
 	})
-	return offered && allows(pool.Requirements, kind.Labels) && allows(pool.Floor.Size, kind.Labels)
+	return offered && allows(pool.Requirements, instanceType.Labels) && allows(pool.Floor.Size, instanceType.Labels)
 }
 
 func allows(r constraint.Requirements, labels constraint.Labels) bool {
 	return !slices.ContainsFunc(labels, func(l constraint.Label) bool { return !r.Get(l.Key).Allows(l.Value) })
 }
 
-// replaceable reports whether instances that are paid for by the hour may be bought in place of the node, or what is
+// replaceable reports whether instances that are paid for by the hour may be launched in place of the node, or what is
 // reserved.
 func (x *Search) replaceable(c *candidate) bool {
 	return c.option() != cluster.Spot || x.options.SpotToSpot || x.hasReserved()
 }
 
-// noSpotForSpot is why a spot instance stays for which another could be bought.
+// noSpotForSpot is why a spot instance stays for which another could be launched.
 const noSpotForSpot = "spot instances may not replace spot instances"
 
-// spotForSpot says why the instances of an answer may not be bought: what is reserved, and paid for already, takes the
+// spotForSpot says why the instances of an answer may not be launched: what is reserved, and paid for already, takes the
 // place of any.
 func (x *Search) spotForSpot(c *candidate, a *place.Result) string {
 	paidFor := !slices.ContainsFunc(a.Launches, func(l plan.Launch) bool { return l.Choice.Option != cluster.Reserved })
@@ -117,14 +117,14 @@ func (x *Search) spotForSpot(c *candidate, a *place.Result) string {
 // hasReserved reports whether a pool can have an instance that is reserved.
 func (x *Search) hasReserved() bool {
 	if x.reserved == nil {
-		x.reserved = new(slices.ContainsFunc(x.snapshot.Pools, sellsReserved))
+		x.reserved = new(slices.ContainsFunc(x.snapshot.Pools, offersReserved))
 	}
 	return *x.reserved
 }
 
-func sellsReserved(p cluster.Pool) bool {
-	return p.Catalogue != nil && p.NotReady == "" && slices.ContainsFunc(p.Catalogue.Kinds, func(k cluster.Kind) bool {
-		return slices.ContainsFunc(k.Offers, func(o cluster.Offer) bool { return o.Option == cluster.Reserved && o.Available })
+func offersReserved(p cluster.Pool) bool {
+	return p.Catalogue != nil && p.NotReady == "" && slices.ContainsFunc(p.Catalogue.InstanceTypes, func(k cluster.InstanceType) bool {
+		return slices.ContainsFunc(k.Offerings, func(o cluster.Offering) bool { return o.Option == cluster.Reserved && o.Available })
 	})
 }
 

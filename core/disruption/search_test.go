@@ -140,20 +140,20 @@ func town(r *rand.Rand) *cluster.Snapshot {
 	for i := range 20 {
 		size := int64(1 + i%5)
 		has := quantity.Resources{CPU: quantity.MilliCPU(2000 * size), Memory: quantity.Bytes(4*size) * quantity.GiB, Pods: 20}
-		k := cluster.Kind{Name: fmt.Sprintf("k%d", i), Capacity: has, Allocatable: has, Labels: constraint.NewLabels(map[string]string{cluster.LabelInstanceType: fmt.Sprintf("k%d", i)})}
+		k := cluster.InstanceType{Name: fmt.Sprintf("k%d", i), Capacity: has, Allocatable: has, Labels: constraint.NewLabels(map[string]string{cluster.LabelInstanceType: fmt.Sprintf("k%d", i)})}
 		for _, zone := range []string{"a", "b"} {
 			for _, option := range []cluster.Option{cluster.OnDemand, cluster.Spot} {
 				price := quantity.MicroUSDPerHour(size * (60_000 + r.Int64N(60_000)))
 				if option == cluster.Spot {
 					price /= 3
 				}
-				k.Offers = append(k.Offers, cluster.Offer{Zone: zone, Option: option, Price: price, Priced: true, Available: r.IntN(5) > 0,
+				k.Offerings = append(k.Offerings, cluster.Offering{Zone: zone, Option: option, Price: price, Priced: true, Available: r.IntN(5) > 0,
 					Labels: constraint.NewLabels(map[string]string{cluster.LabelZone: zone, cluster.LabelCapacityType: string(option)})})
 			}
 		}
-		catalogue.Kinds = append(catalogue.Kinds, k)
+		catalogue.InstanceTypes = append(catalogue.InstanceTypes, k)
 	}
-	slices.SortFunc(catalogue.Kinds, func(a, b cluster.Kind) int { return slices.Compare([]byte(a.Name), []byte(b.Name)) })
+	slices.SortFunc(catalogue.InstanceTypes, func(a, b cluster.InstanceType) int { return slices.Compare([]byte(a.Name), []byte(b.Name)) })
 	allow := func() cluster.Allowance { return cluster.Allowance{Most: r.Int64N(6), Note: "so many"} }
 	for i := range 1 + r.IntN(2) {
 		options := [][]string{{"on-demand"}, {"spot"}, {"on-demand", "spot"}}[r.IntN(3)]
@@ -172,12 +172,12 @@ func town(r *rand.Rand) *cluster.Snapshot {
 
 func house(r *rand.Rand, s *cluster.Snapshot, c *cluster.Catalogue, name string) cluster.Node {
 	pool := &s.Pools[r.IntN(len(s.Pools))]
-	kind := &c.Kinds[r.IntN(len(c.Kinds))]
-	offer := &kind.Offers[r.IntN(len(kind.Offers))]
+	instanceType := &c.InstanceTypes[r.IntN(len(c.InstanceTypes))]
+	offering := &instanceType.Offerings[r.IntN(len(instanceType.Offerings))]
 	born := s.Now.Add(-time.Duration(1+r.IntN(100)) * time.Hour)
-	n := cluster.Node{Name: name, Claim: name + "-c", Pool: pool.ID, Allocatable: kind.Allocatable, Capacity: kind.Capacity, Price: offer.Price,
-		Labels: constraint.NewLabels(map[string]string{cluster.LabelHostname: name, cluster.LabelInstanceType: kind.Name, cluster.LabelZone: offer.Zone,
-			cluster.LabelCapacityType: string(offer.Option)}),
+	n := cluster.Node{Name: name, Claim: name + "-c", Pool: pool.ID, Allocatable: instanceType.Allocatable, Capacity: instanceType.Capacity, Price: offering.Price,
+		Labels: constraint.NewLabels(map[string]string{cluster.LabelHostname: name, cluster.LabelInstanceType: instanceType.Name, cluster.LabelZone: offering.Zone,
+			cluster.LabelCapacityType: string(offering.Option)}),
 		CreatedAt: born, QuietSince: s.Now.Add(-time.Duration(r.IntN(90)) * time.Minute), Ready: r.IntN(12) > 0, Initialized: r.IntN(12) > 0,
 		Deleting: r.IntN(15) == 0, DoNotDisrupt: r.IntN(15) == 0, HasGrace: r.IntN(3) == 0}
 	if r.IntN(4) == 0 {

@@ -36,7 +36,7 @@ func TestSharesCount(t *testing.T) {
 	}
 }
 
-func TestSharesTellWhatAllowsNoMore(t *testing.T) {
+func TestSharesReportWhatAllowsNoMore(t *testing.T) {
 	pool := cluster.PoolID{Kind: "NodePool", Name: "web"}
 	ten := cluster.Allowance{Most: 1, Note: "budget nodes: 10%"}
 	tests := map[string]struct {

@@ -8,9 +8,9 @@ import "github.com/daemok/daemok/core/cluster"
 // over.
 func (x *Search) leaderless(c *candidate, inAnyEvent bool) string {
 	switch {
-	case c.Controller == cluster.NoSeat || x.standby(c):
+	case c.Controller == cluster.NoReplica || x.standby(c):
 		return ""
-	case c.Controller == cluster.OneSeat:
+	case c.Controller == cluster.OneReplica:
 		return "a replica of the controller runs on it, and no other that is ready is on a node that stays"
 	case inAnyEvent:
 		return ""
@@ -21,7 +21,7 @@ func (x *Search) leaderless(c *candidate, inAnyEvent bool) string {
 // standby reports whether a replica of the controller stays when the node goes.
 func (x *Search) standby(c *candidate) bool {
 	for i := range x.snapshot.Nodes {
-		if n := &x.snapshot.Nodes[i]; n.Controller != cluster.NoSeat && !n.Deleting && i != c.at && !x.gone[i] {
+		if n := &x.snapshot.Nodes[i]; n.Controller != cluster.NoReplica && !n.Deleting && i != c.at && !x.gone[i] {
 			return true
 		}
 	}

@@ -26,10 +26,10 @@ import (
 // which nodes go and stay.
 func TestStories(t *testing.T) {
 	shop := story.Shop(t, "../decide/testdata/shop.txt")
-	story.Each(t, "testdata", func(t *testing.T, files []txtar.File) { tell(t, files, shop) })
+	story.Each(t, "testdata", func(t *testing.T, files []txtar.File) { report(t, files, shop) })
 }
 
-func tell(t *testing.T, files []txtar.File, shop string) {
+func report(t *testing.T, files []txtar.File, shop string) {
 	s, options, placing := read(t, files, shop)
 	search := look(s, options, placing)
 	got := (plan.Plan{Moves: search.Moves, Kept: search.Kept}).String()
@@ -100,25 +100,25 @@ func going(search *disruption.Search) (names []string) {
 	return names
 }
 
-// tellOf tells of the stories that are of one kind, by their first lines.
-func tellOf(t *testing.T, kind *regexp.Regexp, fewest int, happen func(t *testing.T, files []txtar.File)) {
+// reportEach tells of the stories that are of one kind, by their first lines.
+func reportEach(t *testing.T, kind *regexp.Regexp, fewest int, happen func(t *testing.T, files []txtar.File)) {
 	names, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := 0
+	reported := 0
 	for _, name := range names {
 		archive, err := txtar.ParseFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if kind.Match(archive.Comment) {
-			told++
+			reported++
 			t.Run(filepath.Base(name), func(t *testing.T) { happen(t, archive.Files) })
 		}
 	}
-	if told < fewest {
-		t.Errorf("%d stories are of that kind, and there should be %d", told, fewest)
+	if reported < fewest {
+		t.Errorf("%d stories are of that kind, and there should be %d", reported, fewest)
 	}
 }
 
@@ -126,7 +126,7 @@ func tellOf(t *testing.T, kind *regexp.Regexp, fewest int, happen func(t *testin
 // consolidation (SC-301 and on, to number 339) holds: the same nodes go.
 func TestConsolidationHoldsWithoutPayback(t *testing.T) {
 	shop := story.Shop(t, "../decide/testdata/shop.txt")
-	tellOf(t, regexp.MustCompile(`SC-3(0[1-9]|[12]\d|3\d)\b`), 14, func(t *testing.T, files []txtar.File) {
+	reportEach(t, regexp.MustCompile(`SC-3(0[1-9]|[12]\d|3\d)\b`), 14, func(t *testing.T, files []txtar.File) {
 		s, options, placing := read(t, files, shop)
 		with := going(look(s, options, placing))
 		options.EverySaving = true
@@ -151,7 +151,7 @@ func TestBalancedDoesNotDependOnPrices(t *testing.T) {
 			return parts[1] + strconv.FormatFloat(price*10, 'f', 4, 64)
 		})
 	}
-	tellOf(t, regexp.MustCompile(`\bBalanced\b`), 3, func(t *testing.T, files []txtar.File) {
+	reportEach(t, regexp.MustCompile(`\bBalanced\b`), 3, func(t *testing.T, files []txtar.File) {
 		s, options, placing := read(t, files, shop)
 		options.EverySaving = true
 		want := going(look(s, options, placing))

@@ -41,27 +41,27 @@ func (x *Search) trim(c *candidate, a *place.Result, saves quantity.MicroUSDPerH
 	return ""
 }
 
-// narrow restricts a launch to the purchase option that was chosen, to zones
+// narrow restricts a launch to the capacity type that was chosen, to zones
 // where the chosen kind costs no more than the limit, and to kinds that do so
 // in all of these.
 func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, fewest int) string {
 	kinds := l.Requirements.Get(cluster.LabelInstanceType)
 	var zones []string
-	var fit []*cluster.Kind
-	if kind := pool.Catalogue.Kind(l.Choice.Kind); kind != nil {
-		for _, o := range kind.Offers {
+	var fit []*cluster.InstanceType
+	if instanceType := pool.Catalogue.InstanceType(l.Choice.Kind); instanceType != nil {
+		for _, o := range instanceType.Offerings {
 			if o.Option == l.Choice.Option && o.Priced && o.Price <= limit && l.Requirements.Get(cluster.LabelZone).Allows(o.Zone) && o.Asked(l.Requirements) {
 				zones = append(zones, o.Zone)
 			}
 		}
 	}
-	for k := range pool.Catalogue.Kinds {
-		kind := &pool.Catalogue.Kinds[k]
-		if !kinds.Allows(kind.Name) {
+	for k := range pool.Catalogue.InstanceTypes {
+		instanceType := &pool.Catalogue.InstanceTypes[k]
+		if !kinds.Allows(instanceType.Name) {
 			continue
 		}
-		if worst, ok := mostExpensive(kind, l, zones); ok && worst <= limit {
-			fit = append(fit, kind)
+		if worst, ok := mostExpensive(instanceType, l, zones); ok && worst <= limit {
+			fit = append(fit, instanceType)
 		}
 	}
 	if fewest > 0 && len(fit) < fewest {
@@ -71,7 +71,7 @@ func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, 
 		return fmt.Sprintf("fewer than %d values of %s would be left among what is cheaper, which minValues asks for", r.MinValues, r.Key)
 	}
 	if fewest > 0 {
-		slices.SortStableFunc(fit, func(a, b *cluster.Kind) int {
+		slices.SortStableFunc(fit, func(a, b *cluster.InstanceType) int {
 			x, _ := mostExpensive(a, l, zones)
 			y, _ := mostExpensive(b, l, zones)
 			return cmp.Compare(x, y)
@@ -82,8 +82,8 @@ func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, 
 		l.Requirements = l.Requirements.LowerMinValues(func(r constraint.Requirement) int { return distinct(r.Key, fit, zones, l.Choice.Option) })
 	}
 	var names []string
-	for _, kind := range fit {
-		names = append(names, kind.Name)
+	for _, instanceType := range fit {
+		names = append(names, instanceType.Name)
 	}
 	l.Requirements = l.Requirements.
 		And(constraint.Requirement{Key: cluster.LabelInstanceType, Set: constraint.Values(names...)}).
@@ -94,10 +94,10 @@ func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, 
 }
 
 // most expensive is the highest price of the kind by the way to pay in the zones; ok is
-// false where one of its offers there has no known price, or it has none.
-func mostExpensive(kind *cluster.Kind, l *plan.Launch, zones []string) (price quantity.MicroUSDPerHour, ok bool) {
-	for i := range kind.Offers {
-		o := &kind.Offers[i]
+// false where one of its offerings there has no known price, or it has none.
+func mostExpensive(instanceType *cluster.InstanceType, l *plan.Launch, zones []string) (price quantity.MicroUSDPerHour, ok bool) {
+	for i := range instanceType.Offerings {
+		o := &instanceType.Offerings[i]
 		if o.Option != l.Choice.Option || !o.Available || !o.Asked(l.Requirements) || !slices.Contains(zones, o.Zone) {
 			continue
 		}
@@ -111,9 +111,9 @@ func mostExpensive(kind *cluster.Kind, l *plan.Launch, zones []string) (price qu
 
 // broken returns a requirement of the launch with minValues that these kinds in
 // these zones would not keep, if there is one.
-func broken(l *plan.Launch, kinds []*cluster.Kind, zones []string) (constraint.Requirement, bool) {
+func broken(l *plan.Launch, instanceTypes []*cluster.InstanceType, zones []string) (constraint.Requirement, bool) {
 	for _, r := range l.Requirements {
-		if r.MinValues > 0 && distinct(r.Key, kinds, zones, l.Choice.Option) < r.MinValues {
+		if r.MinValues > 0 && distinct(r.Key, instanceTypes, zones, l.Choice.Option) < r.MinValues {
 			return r, true
 		}
 	}
@@ -122,24 +122,24 @@ func broken(l *plan.Launch, kinds []*cluster.Kind, zones []string) (constraint.R
 
 // enough is how many of the kinds are to be left, the first so many, for there to
 // be the fewest and for minValues to be kept; all where they are not even then.
-func enough(l *plan.Launch, kinds []*cluster.Kind, zones []string, fewest int) int {
-	for n := fewest; n < len(kinds); n++ {
-		if _, breaks := broken(l, kinds[:n], zones); !breaks {
+func enough(l *plan.Launch, instanceTypes []*cluster.InstanceType, zones []string, fewest int) int {
+	for n := fewest; n < len(instanceTypes); n++ {
+		if _, breaks := broken(l, instanceTypes[:n], zones); !breaks {
 			return n
 		}
 	}
-	return len(kinds)
+	return len(instanceTypes)
 }
 
-// distinct counts the values that the kinds and their offers have for a key.
-func distinct(key string, kinds []*cluster.Kind, zones []string, option cluster.Option) int {
+// distinct counts the values that the kinds and their offerings have for a key.
+func distinct(key string, instanceTypes []*cluster.InstanceType, zones []string, option cluster.Option) int {
 	seen := map[string]bool{}
-	for _, kind := range kinds {
-		if v, ok := kind.Labels.Get(key); ok {
+	for _, instanceType := range instanceTypes {
+		if v, ok := instanceType.Labels.Get(key); ok {
 			seen[v] = true
 		}
-		for i := range kind.Offers {
-			o := &kind.Offers[i]
+		for i := range instanceType.Offerings {
+			o := &instanceType.Offerings[i]
 			if v, ok := o.Labels.Get(key); ok && o.Option == option && slices.Contains(zones, o.Zone) {
 				seen[v] = true
 			}

@@ -14,7 +14,7 @@ const (
 
 // Unneeded returns the orders to withdraw, by claim: those that a plan made for
 // pods which have found a place elsewhere since, or are gone, and that nobody
-// has bought yet. Needed machines stay, and so does what cannot be judged: machines of which
+// has launched yet. Needed machines stay, and so does what cannot be judged: machines of which
 // it is not known what they may become, and, while any pod waits, those of which it is not
 // known for whom they were ordered. Nothing runs on what is not there, so
 // no budget counts.
@@ -37,7 +37,7 @@ func whyUnneeded(m *cluster.Machine) string {
 	switch {
 	case m.PurposeUnknown:
 		return noPods
-	case len(m.BoughtFor) > 0:
+	case len(m.LaunchedFor) > 0:
 		return elsewhere
 	}
 	return unneeded

@@ -113,7 +113,7 @@ func (x *Search) wholeOf(pool cluster.PoolID) whole {
 
 func nodeCost(c *candidate) quantity.MicroUSDPerHour { return c.pool.CostOf(c.Node) }
 
-// savings is what the node costs less what is bought in its place.
+// savings is what the node costs less what is launched in its place.
 func savings(c *candidate, a *place.Result) quantity.MicroUSDPerHour {
 	out := nodeCost(c)
 	for i := range a.Launches {

@@ -20,7 +20,7 @@ func (w *World) crowded(p *Pods, spots []topology.Spot) (string, bool) {
 	if !w.Counted || len(spots) == 0 {
 		return "", false
 	}
-	for _, spot := range p.Search.Markets() {
+	for _, spot := range p.Search.OfferingSets() {
 		w.Board.Open(p.Rules, spot)
 	}
 	found := w.Board.Obstacles(p.Rules, spots)
@@ -104,7 +104,7 @@ func (w *World) whyNotIn(p *Pods, key, domain string) string {
 	bound := *p.Shape
 	bound.NodeTerms = feasibility.Cross(p.Shape.NodeTerms, []constraint.Requirements{pin})
 	var best Candidate
-	name, sold := "", false
+	name, offered := "", false
 	consider := func(who string, c Candidate) {
 		if name == "" || c.compare(&best) < 0 {
 			name, best = who, c
@@ -113,8 +113,8 @@ func (w *World) whyNotIn(p *Pods, key, domain string) string {
 	for i := range w.Pools {
 		pool := &w.Pools[i]
 		if foreign := about(key, pool.Nearest(&bound)); !foreign && !excluded(p.Shape, pool) {
-			sold = true
-			consider(pool.ID.String(), Candidate{Pool: pool.ID, Changes: pool.Nearest(&bound, pool.Hurdles()...), rank: rankOf(pool, &bound)})
+			offered = true
+			consider(pool.ID.String(), Candidate{Pool: pool.ID, Changes: pool.Nearest(&bound, pool.Constraints()...), rank: rankOf(pool, &bound)})
 		}
 	}
 	for i := range w.Snapshot.Nodes {
@@ -134,7 +134,7 @@ func (w *World) whyNotIn(p *Pods, key, domain string) string {
 		return domain + ": no node is there, and no pool buys there"
 	case len(best.Changes) == 0:
 		return where + name + " would do, but " + w.noChange(p)
-	case !sold && len(w.Pools) > 0 && key != cluster.LabelHostname:
+	case !offered && len(w.Pools) > 0 && key != cluster.LabelHostname:
 		return where + name + ": " + best.Changes.String() + ", and no pool buys there"
 	}
 	return where + name + ": " + best.Changes.String()
@@ -143,13 +143,13 @@ func (w *World) whyNotIn(p *Pods, key, domain string) string {
 // lacking says what a machine on its way has too little of for one of the
 // pods.
 func (w *World) lacking(p *Pods, name string) string {
-	at := slices.IndexFunc(w.Seats, func(s Seat) bool { return !s.Node && s.Name == name })
+	at := slices.IndexFunc(w.Targets, func(s Target) bool { return !s.Node && s.Name == name })
 	if at < 0 {
 		return ", and no more fits there"
 	}
 	var missing feasibility.Changes
-	for i, need := range w.needOn(p, &w.Seats[at]) {
-		if free := w.Seats[at].Free[i]; need > 0 && need > free {
+	for i, need := range w.needOn(p, &w.Targets[at]) {
+		if free := w.Targets[at].Free[i]; need > 0 && need > free {
 			missing = append(missing, w.missing(i, need, free))
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 // Of every other node the first rule that says no is counted, and the nearest are
 // told with all that would have to be different.
-func TestElsewhereTellsOfEveryNode(t *testing.T) {
+func TestElsewhereReportsEveryNode(t *testing.T) {
 	web := &cluster.Shape{Namespace: "default", Requests: quantity.Resources{CPU: 500, Memory: quantity.GiB, Pods: 1},
 		Ports: []cluster.Port{{Protocol: "TCP", Number: 80}}}
 	small := &cluster.Shape{Namespace: "default", Requests: quantity.Resources{CPU: 100, Pods: 1}}

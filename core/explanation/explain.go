@@ -29,23 +29,23 @@ type World struct {
 	Daemons   map[*cluster.Shape]*topology.Rules
 	Held      map[string]bool // volume claims for one pod that are in use
 	Pools     []Pool          // heaviest first
-	Seats     []Seat
+	Targets   []Target
 	Placed    iter.Seq[Placed] // by this plan
 	Resources []string
-	Drivers   []string         // of volumes
-	Exhausted bool             // the effort for this plan was used up
-	onNode    map[string]*Seat // see seatOn
+	Drivers   []string           // of volumes
+	Exhausted bool               // the effort for this plan was used up
+	onNode    map[string]*Target // see targetOn
 }
 
-// Pool is a pool after all was bought.
+// Pool is a pool after all was launched.
 type Pool struct {
 	*feasibility.Pool
-	Hurdles func() []feasibility.Hurdle                  // what its limits are in the way of now
-	TooFew  func(options bitset.Set) feasibility.Changes // what its minValues lack, if these options are left
+	Constraints func() []feasibility.Constraint              // what its limits are in the way of now
+	TooFew      func(options bitset.Set) feasibility.Changes // what its minValues lack, if these options are left
 }
 
-// Seat is a node that may take pods, or a machine on its way.
-type Seat struct {
+// Target is a node that may take pods, or a machine on its way.
+type Target struct {
 	Name   string
 	Node   bool
 	Free   []int64
@@ -72,8 +72,8 @@ type Pods struct {
 // Search is what the search for places found out about such pods. It is asked
 // for what is needed alone.
 type Search interface {
-	// Markets lists the spots on which machines that they may be on are sold.
-	Markets() []topology.Spot
+	// OfferingSets lists the spots on which machines that they may be on are offered.
+	OfferingSets() []topology.Spot
 	// Buyable is those of them where one has room for a pod, other pods and
 	// limits aside.
 	Buyable() []topology.Spot

@@ -20,9 +20,9 @@ import (
 // nothing is what a search found out that found no place at all.
 type nothing struct{ torn *explanation.Torn }
 
-func (nothing) Markets() []topology.Spot { return nil }
-func (nothing) Buyable() []topology.Spot { return nil }
-func (nothing) Roomy() []topology.Spot   { return nil }
+func (nothing) OfferingSets() []topology.Spot { return nil }
+func (nothing) Buyable() []topology.Spot      { return nil }
+func (nothing) Roomy() []topology.Spot        { return nil }
 
 func (n nothing) Torn() (explanation.Torn, bool) {
 	if n.torn == nil {
@@ -38,25 +38,25 @@ func world(pools []cluster.Pool, nodes ...cluster.Node) *explanation.World {
 	s := &cluster.Snapshot{Pools: pools, Nodes: nodes}
 	out := &explanation.World{Snapshot: s, Board: topology.NewBoard(), Placed: iter.Seq[explanation.Placed](func(func(explanation.Placed) bool) {}), Resources: resources}
 	for _, n := range nodes {
-		out.Seats = append(out.Seats, explanation.Seat{Name: n.Name, Node: true, Free: []int64{50, int64(quantity.GiB)}})
+		out.Targets = append(out.Targets, explanation.Target{Name: n.Name, Node: true, Free: []int64{50, int64(quantity.GiB)}})
 	}
 	for _, p := range feasibility.ForPools(s.Pools, nil) {
 		out.Pools = append(out.Pools, explanation.Pool{Pool: p,
-			Hurdles: func() []feasibility.Hurdle { return nil },
-			TooFew:  func(bitset.Set) feasibility.Changes { return nil },
+			Constraints: func() []feasibility.Constraint { return nil },
+			TooFew:      func(bitset.Set) feasibility.Changes { return nil },
 		})
 	}
 	return out
 }
 
-// pool sells machines of four cores.
+// pool offers machines of four cores.
 func pool(name string, taints ...constraint.Taint) cluster.Pool {
 	size := quantity.Resources{CPU: 4000, Memory: 16 * quantity.GiB, Pods: 20}
-	kind := cluster.Kind{Name: "m.xlarge", Capacity: size, Allocatable: size,
-		Offers: []cluster.Offer{{Zone: "a", Option: cluster.OnDemand, Price: 1000, Priced: true, Available: true}}}
+	instanceType := cluster.InstanceType{Name: "m.xlarge", Capacity: size, Allocatable: size,
+		Offerings: []cluster.Offering{{Zone: "a", Option: cluster.OnDemand, Price: 1000, Priced: true, Available: true}}}
 	return cluster.Pool{ID: cluster.PoolID{Kind: "NodePool", Name: name}, Taints: taints,
 		Labels:    constraint.NewLabels(map[string]string{"karpenter.sh/nodepool": name}),
-		Catalogue: &cluster.Catalogue{Revision: 1, Kinds: []cluster.Kind{kind}}}
+		Catalogue: &cluster.Catalogue{Revision: 1, InstanceTypes: []cluster.InstanceType{instanceType}}}
 }
 
 func asks(cpu quantity.MilliCPU) *cluster.Shape {

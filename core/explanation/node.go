@@ -25,7 +25,7 @@ func (w *World) nearestNode(p *Pods) string {
 // a place on the node, pods of this plan included.
 func (w *World) changesOn(p *Pods, n *cluster.Node) feasibility.Changes {
 	out := feasibility.NearestOnNode(p.Shape, n)
-	s := w.seatOn(n.Name)
+	s := w.targetOn(n.Name)
 	if s == nil {
 		return out
 	}
@@ -52,22 +52,22 @@ func (w *World) changesOn(p *Pods, n *cluster.Node) feasibility.Changes {
 	return out
 }
 
-// seatOn returns the seat that is the node of the name, nil if it takes no pods.
-func (w *World) seatOn(name string) *Seat {
+// targetOn returns the target that is the node of the name, nil if it takes no pods.
+func (w *World) targetOn(name string) *Target {
 	if w.onNode == nil {
-		w.onNode = make(map[string]*Seat, len(w.Seats))
-		for i := range w.Seats {
-			if w.Seats[i].Node {
-				w.onNode[w.Seats[i].Name] = &w.Seats[i]
+		w.onNode = make(map[string]*Target, len(w.Targets))
+		for i := range w.Targets {
+			if w.Targets[i].Node {
+				w.onNode[w.Targets[i].Name] = &w.Targets[i]
 			}
 		}
 	}
 	return w.onNode[name]
 }
 
-// needOn is what the next of the pods takes on the seat, shared volumes that
+// needOn is what the next of the pods takes on the target, shared volumes that
 // are not attached there yet included.
-func (w *World) needOn(p *Pods, s *Seat) []int64 {
+func (w *World) needOn(p *Pods, s *Target) []int64 {
 	out := slices.Clone(p.Need)
 	for _, v := range p.Shape.Volumes {
 		if v.Claim != "" && v.Driver != "" && !slices.Contains(s.Claims, v.Claim) {

@@ -99,13 +99,13 @@ func (w *World) nearest(u *unlucky) []Candidate {
 // lacks lists what would have to be different for one pod of the shape to have a
 // machine of the pool.
 func (p *Pool) lacks(s *cluster.Shape) feasibility.Changes {
-	changes, options := p.NearestOptions(s, p.Hurdles()...)
+	changes, options := p.NearestOptions(s, p.Constraints()...)
 	return append(changes, p.TooFew(options)...)
 }
 
 const (
-	toldMax  = 8 // how many pools a reason tells of by themselves
-	namedMax = 3 // how many others a summary names
+	reportedMax = 8 // how many pools a reason tells of by themselves
+	namedMax    = 3 // how many others a summary names
 )
 
 // inWords tells of each pool that the pods are meant for, and sums up the others.
@@ -113,7 +113,7 @@ func inWords(near []Candidate) []plan.Reason {
 	var out []plan.Reason
 	var others []Candidate
 	for k := range near {
-		if c := &near[k]; k < toldMax && c.told(k, near) {
+		if c := &near[k]; k < reportedMax && c.reported(k, near) {
 			out = append(out, plan.Reason{Pool: c.Pool, Text: c.Changes.String(), MinValues: c.Changes.Have(feasibility.MinValues), Rule: string(c.Changes.Hardest())})
 			continue
 		}
@@ -129,10 +129,10 @@ func inWords(near []Candidate) []plan.Reason {
 	return out
 }
 
-// told reports whether a pool is told of by itself: the first of all, the next one
+// reported reports whether a pool is told of by itself: the first of all, the next one
 // where it is not much farther away, and those that pods select and whose taints
 // they tolerate.
-func (c *Candidate) told(place int, near []Candidate) bool {
+func (c *Candidate) reported(place int, near []Candidate) bool {
 	switch first := &near[0]; {
 	case place == 0 || c.rank == closed || c.rank == leaving:
 		return true

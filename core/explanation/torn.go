@@ -9,12 +9,12 @@ import (
 )
 
 // Torn is pods that must share a host and for which no machine that may be
-// bought has room.
+// launched has room.
 type Torn struct {
 	Pods    int64    // all of them
 	Others  []string // those that the pods without a place must share a host with
 	Need    []int64  // of all together
-	Largest string   // the kind of machine that has room for most of them
+	Largest string   // the instance type that has room for most of them
 	Has     []int64  // for pods, of such a machine
 	Limits  bool     // it has room for all, and limits do not allow it
 	TooFew  string   // it has room for all, and so few others have that minValues forbids it: how few

@@ -9,7 +9,7 @@ import (
 )
 
 // Alternatives lists what nodes may be for pods of the shape, by their own
-// wishes and by where their volumes can be attached: one must hold. None at
+// preferences and by where their volumes can be attached: one must hold. None at
 // all means any node.
 func Alternatives(s *cluster.Shape) []constraint.Requirements {
 	return Cross(s.NodeTerms, s.VolumeTerms)

@@ -11,7 +11,7 @@ import (
 // columnOfAll returns what all that the catalogue offers says of a label; nil where kinds and offers
 // do not decide it. It has only options of the catalogue: those of a shelf that was parted
 // stand where they stood.
-func (p *shelf) columnOfAll(key string) *cluster.Column {
+func (p *catalogueIndex) columnOfAll(key string) *cluster.Column {
 	once := p.columns[key]
 	if once == nil {
 		return nil
@@ -37,7 +37,7 @@ func (p *shelf) columnOfAll(key string) *cluster.Column {
 }
 
 // matchingOfAll returns which of all that the catalogue offers meets the requirement.
-func (p *shelf) matchingOfAll(r constraint.Requirement) bitset.Set {
+func (p *catalogueIndex) matchingOfAll(r constraint.Requirement) bitset.Set {
 	if c := p.columnOfAll(r.Key); c != nil {
 		return meeting(c, r)
 	}
@@ -48,7 +48,7 @@ func (p *shelf) matchingOfAll(r constraint.Requirement) bitset.Set {
 }
 
 // within returns which of all that the catalogue offers keeps all rules.
-func (p *shelf) within(rules ...constraint.Requirements) bitset.Set {
+func (p *catalogueIndex) within(rules ...constraint.Requirements) bitset.Set {
 	out := bitset.Full(len(p.options))
 	for _, rs := range rules {
 		for _, r := range rs {
@@ -58,7 +58,7 @@ func (p *shelf) within(rules ...constraint.Requirements) bitset.Set {
 	return out
 }
 
-// meeting returns whose label meets the requirement, by wishes for values: these are few.
+// meeting returns whose label meets the requirement, by preferences for values: these are few.
 func meeting(c *cluster.Column, r constraint.Requirement) bitset.Set {
 	allowed := make([]bool, len(c.Values))
 	for n, value := range c.Values {

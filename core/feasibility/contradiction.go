@@ -11,10 +11,10 @@ import (
 // on machine size leave no machine type, and that none is left; empty where some type
 // is, or types are not known.
 func Contradiction(p *cluster.Pool) string {
-	if p.Catalogue == nil || len(p.Catalogue.Kinds) == 0 {
+	if p.Catalogue == nil || len(p.Catalogue.InstanceTypes) == 0 {
 		return ""
 	}
-	out := &Pool{Pool: p, shelf: newShelf(p.Catalogue)}
+	out := &Pool{Pool: p, catalogueIndex: newCatalogueIndex(p.Catalogue)}
 	if out.rules = out.ownRules(); out.within(out.rules, p.Floor.Size).Count() > 0 {
 		return ""
 	}

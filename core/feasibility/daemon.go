@@ -31,38 +31,38 @@ func assumed(r constraint.Requirement) bool {
 	return false
 }
 
-// settleDaemons finds out what daemon pods take of the machines that the pool
-// may buy. A kind to which other daemon pods come by one offer than by another,
+// placeDaemons finds out what daemon pods take of the machines that the pool
+// may launch. A kind to which other daemon pods come by one offer than by another,
 // as those bound to a zone do, is parted: each option is of a kind to whose
 // machines the same ones come. Such a pool has a shelf of its own.
-func (p *Pool) settleDaemons() {
-	var byOffer []*cluster.Shape
-	loads := make([]overhead, len(p.kinds))
+func (p *Pool) placeDaemons() {
+	var byOffering []*cluster.Shape
+	loads := make([]overhead, len(p.instanceTypes))
 	for i := range p.daemons {
 		s := p.daemons[i].Shape
 		if !untolerated(p.Taints, s.Tolerations).OK() {
 			continue
 		}
-		if p.offerDecides(s) {
-			byOffer = append(byOffer, s)
+		if p.offeringDecides(s) {
+			byOffering = append(byOffering, s)
 			continue
 		}
-		for k := range p.kinds {
-			if p.runsOnKind(s, &p.kinds[k]) {
+		for k := range p.instanceTypes {
+			if p.runsOnInstanceType(s, &p.instanceTypes[k]) {
 				loads[k].add(s)
 			}
 		}
 	}
-	of := make([]int, len(p.kinds))
+	of := make([]int, len(p.instanceTypes))
 	for k := range of {
 		of[k] = k
 	}
-	if len(byOffer) > 0 {
-		loads, of = p.part(byOffer, loads, of)
+	if len(byOffering) > 0 {
+		loads, of = p.part(byOffering, loads, of)
 	}
 	for k, l := range loads {
-		free := p.kinds[k].Allocatable.Sub(l.amounts)
-		cramped := !p.Floor.Room.Keeps(&p.kinds[k], free.Memory)
+		free := p.instanceTypes[k].Allocatable.Sub(l.amounts)
+		cramped := !p.Floor.Room.Keeps(&p.instanceTypes[k], free.Memory)
 		p.Kinds = append(p.Kinds, Space{free, l.amounts, l.ports, l.pods, cramped, of[k]})
 	}
 }
@@ -88,20 +88,20 @@ func firstOn(port cluster.Port, daemons []cluster.Daemon, comes func(*cluster.Sh
 	return ""
 }
 
-// part makes a kind for every lot of daemon pods that comes by some offers of
+// part makes a kind for every lot of daemon pods that comes by some offerings of
 // one in the catalogue, where there are several.
 func (p *Pool) part(daemons []*cluster.Shape, loads []overhead, of []int) ([]overhead, []int) {
 	comes := make([]bitset.Set, len(daemons))
 	for i, s := range daemons {
 		comes[i] = p.comesBy(s)
 	}
-	own := *p.shelf
-	own.kinds = slices.Clip(own.kinds)
+	own := *p.catalogueIndex
+	own.instanceTypes = slices.Clip(own.instanceTypes)
 	type lot struct {
 		kind int
 		pods string
 	}
-	parts, met := map[lot]int{}, make([]bool, len(own.kinds))
+	parts, met := map[lot]int{}, make([]bool, len(own.instanceTypes))
 	plain := slices.Clone(loads)
 	for i := range p.Options {
 		o := &p.Options[i]
@@ -115,8 +115,8 @@ func (p *Pool) part(daemons []*cluster.Shape, loads []overhead, of []int) ([]ove
 		at, known := parts[key]
 		if !known {
 			if at = o.Kind; met[o.Kind] {
-				at = len(own.kinds)
-				own.kinds, loads, of = append(own.kinds, own.kinds[o.Kind]), append(loads, plain[o.Kind].clone()), append(of, o.Kind)
+				at = len(own.instanceTypes)
+				own.instanceTypes, loads, of = append(own.instanceTypes, own.instanceTypes[o.Kind]), append(loads, plain[o.Kind].clone()), append(of, o.Kind)
 			}
 			for d, s := range daemons {
 				if pods[d] == 1 {
@@ -127,7 +127,7 @@ func (p *Pool) part(daemons []*cluster.Shape, loads []overhead, of []int) ([]ove
 		}
 		o.Kind = at
 	}
-	p.shelf = &own
+	p.catalogueIndex = &own
 	return loads, of
 }
 
@@ -149,11 +149,11 @@ func (o overhead) clone() overhead {
 	return o
 }
 
-// offerDecides reports whether a daemon pod asks for what differs between the
+// offeringDecides reports whether a daemon pod asks for what differs between the
 // offers of a kind.
-func (p *Pool) offerDecides(s *cluster.Shape) bool {
+func (p *Pool) offeringDecides(s *cluster.Shape) bool {
 	return slices.ContainsFunc(s.NodeTerms, func(term constraint.Requirements) bool {
-		return slices.ContainsFunc(term, func(r constraint.Requirement) bool { return p.ofOffers(r.Key) })
+		return slices.ContainsFunc(term, func(r constraint.Requirement) bool { return p.ofOfferings(r.Key) })
 	})
 }
 
@@ -176,12 +176,12 @@ func (p *Pool) comesBy(s *cluster.Shape) bitset.Set {
 	return out
 }
 
-// runsOnKind reports whether a daemon pod that asks for nothing of offers runs
+// runsOnInstanceType reports whether a daemon pod that asks for nothing of offerings runs
 // on machines of the kind.
-func (p *Pool) runsOnKind(s *cluster.Shape, kind *cluster.Kind) bool {
+func (p *Pool) runsOnInstanceType(s *cluster.Shape, instanceType *cluster.InstanceType) bool {
 	return anyTerm(s.NodeTerms, func(term constraint.Requirements) Reason {
 		for _, r := range term {
-			if !assumed(r) && !p.daemonWants(r, kind) {
+			if !assumed(r) && !p.daemonWants(r, instanceType) {
 				return Reason{Rule: Label}
 			}
 		}
@@ -189,11 +189,11 @@ func (p *Pool) runsOnKind(s *cluster.Shape, kind *cluster.Kind) bool {
 	}).OK()
 }
 
-func (p *Pool) daemonWants(r constraint.Requirement, kind *cluster.Kind) bool {
+func (p *Pool) daemonWants(r constraint.Requirement, instanceType *cluster.InstanceType) bool {
 	if !p.Defines(r.Key) {
 		return p.custom(r).OK()
 	}
-	return wants("type", r, kind.Labels).OK()
+	return wants("type", r, instanceType.Labels).OK()
 }
 
 // Brings tells whether machines of the pool may get a pod of the daemon if they

@@ -104,18 +104,18 @@ func TestTaintsThatVanishByThemselves(t *testing.T) {
 	}
 }
 
-func TestOptionsAreInTheOrderOfBuying(t *testing.T) {
-	offer := func(zone string, option cluster.Option, price quantity.MicroUSDPerHour, priced bool) cluster.Offer {
-		return cluster.Offer{Zone: zone, Option: option, Price: price, Priced: priced, Available: true}
+func TestOptionsAreInTheOrderOfLaunching(t *testing.T) {
+	offering := func(zone string, option cluster.Option, price quantity.MicroUSDPerHour, priced bool) cluster.Offering {
+		return cluster.Offering{Zone: zone, Option: option, Price: price, Priced: priced, Available: true}
 	}
-	catalogue := &cluster.Catalogue{Kinds: []cluster.Kind{
-		{Name: "a", Offers: []cluster.Offer{offer("z2", cluster.OnDemand, 5, true), offer("z1", cluster.OnDemand, 5, true), offer("z1", cluster.Spot, 0, false)}},
-		{Name: "b", Offers: []cluster.Offer{offer("z1", cluster.OnDemand, 4, true), offer("z1", cluster.Reserved, 9, true)}},
+	catalogue := &cluster.Catalogue{InstanceTypes: []cluster.InstanceType{
+		{Name: "a", Offerings: []cluster.Offering{offering("z2", cluster.OnDemand, 5, true), offering("z1", cluster.OnDemand, 5, true), offering("z1", cluster.Spot, 0, false)}},
+		{Name: "b", Offerings: []cluster.Offering{offering("z1", cluster.OnDemand, 4, true), offering("z1", cluster.Reserved, 9, true)}},
 	}}
 	p := feasibility.ForPool(&cluster.Pool{Catalogue: catalogue}, nil)
 	got := ""
 	for _, o := range p.Options {
-		got += p.Kind(o).Name + "/" + p.Offer(o).Zone + "/" + string(p.Offer(o).Option) + " "
+		got += p.InstanceType(o).Name + "/" + p.Offering(o).Zone + "/" + string(p.Offering(o).Option) + " "
 	}
 	if want := "b/z1/reserved b/z1/on-demand a/z1/on-demand a/z2/on-demand a/z1/spot "; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

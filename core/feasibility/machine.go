@@ -21,7 +21,7 @@ type Ordered struct {
 }
 
 // ForMachine prepares the answers for a machine; pool may be nil. One that is
-// launched is what it is, whatever its pool sells now.
+// launched is what it is, whatever its pool offers now.
 func ForMachine(m *cluster.Machine, pool *Pool, daemons []cluster.Daemon) *Ordered {
 	out := &Ordered{Machine: m, Free: m.Allocatable}
 	if pool != nil {

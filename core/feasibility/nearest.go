@@ -16,24 +16,24 @@ const alternativesMax = 16
 
 // Nearest returns the fewest and easiest changes by which one pod of the shape
 // could have a new machine of the pool; none if it can have one as things are.
-// Further hurdles, such as the pool's limits, may be added.
+// Further constraints, such as the pool's limits, may be added.
 //
 // Cost: the options times what the pod asks for.
-func (p *Pool) Nearest(s *cluster.Shape, more ...Hurdle) Changes {
+func (p *Pool) Nearest(s *cluster.Shape, more ...Constraint) Changes {
 	out, _ := p.NearestOptions(s, more...)
 	return out
 }
 
 // NearestOptions is Nearest that also returns the options which the pod could
 // have after the changes, where that can be told.
-func (p *Pool) NearestOptions(s *cluster.Shape, more ...Hurdle) (Changes, bitset.Set) {
+func (p *Pool) NearestOptions(s *cluster.Shape, more ...Constraint) (Changes, bitset.Set) {
 	if s.Unable != "" {
 		return Changes{NewChange(Unable, "", 0, s.Unable)}, nil
 	}
 	more = append(p.needs(s), more...)
 	var best Changes
 	var options bitset.Set
-	for i, w := range wishesOf(s) {
+	for i, w := range preferencesOf(s) {
 		if c, after := p.nearestFor(w, more); i == 0 || c.Effort() < best.Effort() {
 			best, options = c, after
 		}
@@ -64,12 +64,12 @@ func (p *Pool) toOpen() Change {
 // those that the pods ask for in one of their alternatives. What the pool's types
 // decide is no matter here, nor are taints.
 func (p *Pool) Selected(s *cluster.Shape) bool {
-	return slices.ContainsFunc(wishesOf(s), func(w wishes) bool { return len(p.unlike(w)) == 0 })
+	return slices.ContainsFunc(preferencesOf(s), func(w preferences) bool { return len(p.unlike(w)) == 0 })
 }
 
 // unlike lists what is asked for that the labels of the pool's nodes are not,
 // whatever their type.
-func (p *Pool) unlike(w wishes) (out Changes) {
+func (p *Pool) unlike(w preferences) (out Changes) {
 	for _, r := range w.all {
 		if p.decided(r.Key) {
 			continue
@@ -123,18 +123,18 @@ func toTolerate(t constraint.Taint, tolerations []constraint.Toleration) Changes
 	return Changes{out}
 }
 
-// wishes is one way in which a pod and its volumes may want nodes.
-type wishes struct {
+// preferences is one way in which a pod and its volumes may want nodes.
+type preferences struct {
 	all    constraint.Requirements
 	pod    constraint.Requirements
 	volume constraint.Requirements
 }
 
-func wishesOf(s *cluster.Shape) []wishes {
-	var out []wishes
+func preferencesOf(s *cluster.Shape) []preferences {
+	var out []preferences
 	for _, pod := range orAny(s.NodeTerms) {
 		for _, volume := range orAny(s.VolumeTerms) {
-			if out = append(out, wishes{pod.AndAll(volume), pod, volume}); len(out) == alternativesMax {
+			if out = append(out, preferences{pod.AndAll(volume), pod, volume}); len(out) == alternativesMax {
 				return out
 			}
 		}
@@ -149,9 +149,9 @@ func orAny(terms []constraint.Requirements) []constraint.Requirements {
 	return terms
 }
 
-// nearestFor finds the option of which the hurdles that it does not clear are
+// nearestFor finds the option of which the constraints that it does not clear are
 // the easiest to remove.
-func (p *Pool) nearestFor(w wishes, more []Hurdle) (out Changes, after bitset.Set) {
+func (p *Pool) nearestFor(w preferences, more []Constraint) (out Changes, after bitset.Set) {
 	out = p.unlike(w)
 	if p.Catalogue == nil {
 		return out, nil
@@ -159,35 +159,35 @@ func (p *Pool) nearestFor(w wishes, more []Hurdle) (out Changes, after bitset.Se
 	if len(p.Options) == 0 {
 		return append(out, NewChange(NoType, "", 0, p.noType())), nil
 	}
-	var hurdles []*Hurdle
+	var constraints []*Constraint
 	for _, r := range w.all {
 		if p.Defines(r.Key) {
-			hurdles = append(hurdles, p.labelHurdle(r, w))
+			constraints = append(constraints, p.labelConstraint(r, w))
 		}
 	}
 	for _, s := range p.special {
 		if w.all.Get(s.unless.Key).Allows(s.unless.Value) {
-			hurdles = append(hurdles, p.askHurdle(s))
+			constraints = append(constraints, p.askConstraint(s))
 		}
 	}
 	for i := range more {
-		hurdles = append(hurdles, &more[i])
+		constraints = append(constraints, &more[i])
 	}
-	best := p.easiest(hurdles)
+	best := p.easiest(constraints)
 	after = p.every.Clone()
-	for _, h := range hurdles {
+	for _, h := range constraints {
 		if h.Cleared.Has(best) {
 			after.And(h.Cleared)
 			continue
 		}
 		h.lowerFor(best, after)
-		out = append(out, p.removal(h, best, hurdles))
+		out = append(out, p.removal(h, best, constraints))
 	}
 	return withoutRepeats(out), after
 }
 
-// lowerFor keeps what clears the hurdle once it is as low as the option needs.
-func (h *Hurdle) lowerFor(option int, list bitset.Set) {
+// lowerFor keeps what clears the constraint once it is as low as the option needs.
+func (h *Constraint) lowerFor(option int, list bitset.Set) {
 	if h.Short == nil {
 		return
 	}
@@ -207,19 +207,19 @@ func withoutRepeats(list Changes) Changes {
 	})
 }
 
-// keyDaemons marks the hurdle that daemon pods are by themselves.
+// keyDaemons marks the constraint that daemon pods are by themselves.
 const keyDaemons = "daemons"
 
-// easiest returns the option whose hurdles are the lowest together. Mostly a
+// easiest returns the option whose constraints are the lowest together. Mostly a
 // single one is in the way, which is found without a look at each option.
-func (p *Pool) easiest(hurdles []*Hurdle) int {
-	best, least := p.easiestButOne(hurdles)
-	if best >= 0 && least <= twoLowest(hurdles) {
+func (p *Pool) easiest(constraints []*Constraint) int {
+	best, least := p.easiestButOne(constraints)
+	if best >= 0 && least <= twoLowest(constraints) {
 		return best
 	}
 	for i := range p.Options {
 		sum := 0
-		for _, h := range hurdles {
+		for _, h := range constraints {
 			if !h.Cleared.Has(i) {
 				if sum += h.base(); best >= 0 && sum >= least {
 					break
@@ -229,28 +229,28 @@ func (p *Pool) easiest(hurdles []*Hurdle) int {
 		if best >= 0 && sum >= least {
 			continue
 		}
-		if sum = total(hurdles, i); best < 0 || sum < least {
+		if sum = total(constraints, i); best < 0 || sum < least {
 			best, least = i, sum
 		}
 	}
 	return best
 }
 
-// easiestButOne returns the option with a single hurdle, or none at all, that
+// easiestButOne returns the option with a single constraint, or none at all, that
 // is the lowest; -1 where every option has several.
-func (p *Pool) easiestButOne(hurdles []*Hurdle) (best, least int) {
+func (p *Pool) easiestButOne(constraints []*Constraint) (best, least int) {
 	best = -1
-	after := make([]bitset.Set, len(hurdles)+1) // what clears the hurdles from here on
-	after[len(hurdles)] = p.every
-	for i := len(hurdles) - 1; i >= 0; i-- {
+	after := make([]bitset.Set, len(constraints)+1) // what clears the constraints from here on
+	after[len(constraints)] = p.every
+	for i := len(constraints) - 1; i >= 0; i-- {
 		after[i] = after[i+1].Clone()
-		after[i].And(hurdles[i].Cleared)
+		after[i].And(constraints[i].Cleared)
 	}
 	if first := after[0].Next(0); first >= 0 {
 		return first, 0
 	}
 	before := p.every.Clone()
-	for k, h := range hurdles {
+	for k, h := range constraints {
 		others := before.Clone()
 		others.And(after[k+1])
 		for i := others.Next(0); i >= 0; i = others.Next(i + 1) {
@@ -266,10 +266,10 @@ func (p *Pool) easiestButOne(hurdles []*Hurdle) (best, least int) {
 	return best, least
 }
 
-// twoLowest is the least that two hurdles can be together.
-func twoLowest(hurdles []*Hurdle) int {
+// twoLowest is the least that two constraints can be together.
+func twoLowest(constraints []*Constraint) int {
 	low, next := 1<<30, 1<<30
-	for _, h := range hurdles {
+	for _, h := range constraints {
 		switch e := h.base(); {
 		case e < low:
 			low, next = e, low
@@ -280,8 +280,8 @@ func twoLowest(hurdles []*Hurdle) int {
 	return low + next
 }
 
-func total(hurdles []*Hurdle, option int) (sum int) {
-	for _, h := range hurdles {
+func total(constraints []*Constraint, option int) (sum int) {
+	for _, h := range constraints {
 		if !h.Cleared.Has(option) {
 			sum += h.height(option)
 		}
@@ -289,16 +289,16 @@ func total(hurdles []*Hurdle, option int) (sum int) {
 	return sum
 }
 
-// base is how high the hurdle is at least.
-func (h *Hurdle) base() int {
+// base is how high the constraint is at least.
+func (h *Constraint) base() int {
 	if h.effort == 0 {
 		h.effort = effort[h.Rule] * efforts
 	}
 	return h.effort
 }
 
-// height is how hard it is to take the hurdle away from before an option.
-func (h *Hurdle) height(option int) int {
+// height is how hard it is to take the constraint away from before an option.
+func (h *Constraint) height(option int) int {
 	out := h.base()
 	if h.Short != nil {
 		short, of := h.Short(option)

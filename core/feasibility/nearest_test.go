@@ -10,24 +10,24 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// shop sells two sizes in two zones, the large one with a device and on arm.
+// shop offers two sizes in two zones, the large one with a device and on arm.
 func shop() *cluster.Catalogue {
-	offers := func(zones ...string) (out []cluster.Offer) {
+	offerings := func(zones ...string) (out []cluster.Offering) {
 		for _, z := range zones {
-			out = append(out, cluster.Offer{Zone: z, Option: cluster.OnDemand, Price: 1, Priced: true, Available: z != "sold-out",
+			out = append(out, cluster.Offering{Zone: z, Option: cluster.OnDemand, Price: 1, Priced: true, Available: z != "sold-out",
 				Labels: constraint.NewLabels(map[string]string{cluster.LabelZone: z, cluster.LabelCapacityType: "on-demand"})})
 		}
 		return out
 	}
-	kind := func(name, arch string, cpu quantity.MilliCPU, zones ...string) cluster.Kind {
+	instanceType := func(name, arch string, cpu quantity.MilliCPU, zones ...string) cluster.InstanceType {
 		has := quantity.Resources{CPU: cpu, Memory: 8 * quantity.GiB, EphemeralStorage: 17 * quantity.GiB, Pods: 10}
-		return cluster.Kind{Name: name, Allocatable: has, Capacity: has, Offers: offers(zones...),
+		return cluster.InstanceType{Name: name, Allocatable: has, Capacity: has, Offerings: offerings(zones...),
 			Labels: constraint.NewLabels(map[string]string{cluster.LabelInstanceType: name, cluster.LabelArch: arch})}
 	}
-	large := kind("large", "arm64", 8000, "a", "b")
+	large := instanceType("large", "arm64", 8000, "a", "b")
 	large.Allocatable = large.Allocatable.With("nvidia.com/gpu", 1)
 	large.Attachable = []cluster.Attachable{{Driver: "ebs", Count: 3}}
-	return &cluster.Catalogue{Revision: 1, Kinds: []cluster.Kind{large, kind("old", "s390x", 4000, "sold-out"), kind("small", "amd64", 2000, "a")}}
+	return &cluster.Catalogue{Revision: 1, InstanceTypes: []cluster.InstanceType{large, instanceType("old", "s390x", 4000, "sold-out"), instanceType("small", "amd64", 2000, "a")}}
 }
 
 func TestNearestNamesTheLeastThatMustChange(t *testing.T) {

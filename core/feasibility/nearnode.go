@@ -18,7 +18,7 @@ func NearestOnNode(s *cluster.Shape, n *cluster.Node) (out Changes) {
 		out = append(out, toTolerate(t, s.Tolerations)...)
 	}
 	var best Changes
-	for i, w := range wishesOf(s) {
+	for i, w := range preferencesOf(s) {
 		var c Changes
 		for _, r := range w.all {
 			if why := wants("node", r, n.Labels); !why.OK() {

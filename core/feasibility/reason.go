@@ -23,13 +23,13 @@ type Rule string
 const (
 	Yes         Rule = ""
 	Unable      Rule = "unable"      // the shape uses a rule that is not supported
-	NotReady    Rule = "not-ready"   // the pool may not buy now
+	NotReady    Rule = "not-ready"   // the pool may not launch now
 	Deleting    Rule = "deleting"    // the place is going away
 	Resource    Rule = "resource"    // too little of a resource is free
 	Label       Rule = "label"       // a node label is not what the pod wants
 	Taint       Rule = "taint"       // a taint is not tolerated
 	NoType      Rule = "no-type"     // no machine type meets everything at once
-	Unavailable Rule = "unavailable" // it could be bought, but is sold out now
+	Unavailable Rule = "unavailable" // it could be launched, but is unavailable now
 	Limit       Rule = "limit"       // a limit of the pool is reached
 	MinValues   Rule = "min-values"  // too few types stay open
 	Topology    Rule = "topology"    // other pods, or the lack of them, keep it away
@@ -70,7 +70,7 @@ func NewChange(rule Rule, key string, amount int64, text string) Change {
 }
 
 // effort is how hard it is to change what a rule refuses: to wait or to raise
-// a limit is easy, to ask for another kind of machine is not.
+// a limit is easy, to ask for another instance type is not.
 var effort = map[Rule]int{
 	Effort: 1, Unavailable: 1, Limit: 2, Topology: 3, MinValues: 3, NotReady: 4, Taint: 5, Resource: 8, Label: 8, NoType: 12, Deleting: 20, Unable: 50,
 }

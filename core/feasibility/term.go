@@ -11,7 +11,7 @@ import (
 // Term is one way in which pods of a shape may run on machines of a pool.
 type Term struct {
 	Requirements constraint.Requirements // what the pod asks for, beyond the pool's rules
-	Options      bitset.Set              // the options with the right labels, sold out or not; shared, not to be written
+	Options      bitset.Set              // the options with the right labels, unavailable or not; shared, not to be written
 	Custom       constraint.Requirements // what is left of the pool's requirements on keys that kinds do not decide
 }
 
@@ -103,7 +103,7 @@ func (p *Pool) term(want constraint.Requirements) (Term, Reason) {
 	return out, Reason{}
 }
 
-// custom judges a requirement on a key that no kind and no offer decides: the
+// custom judges a requirement on a key that no kind and no offering decides: the
 // pool's labels do, else its requirements, else nodes lack the label.
 func (p *Pool) custom(r constraint.Requirement) Reason {
 	if r.Key == cluster.LabelHostname {
@@ -139,7 +139,7 @@ func (p *Pool) undefined(r constraint.Requirement) Reason {
 	return Reason{Label, r.Key, text}
 }
 
-// newHostname judges a wish about the name of a machine that does not exist
+// newHostname judges a preference about the name of a machine that does not exist
 // yet: any listed name belongs to another node.
 func newHostname(r constraint.Requirement) Reason {
 	if _, listed := r.Set.Finite(); listed {
@@ -148,7 +148,7 @@ func newHostname(r constraint.Requirement) Reason {
 	return Reason{}
 }
 
-// remembered is Matching with a memory, for wishes that many shapes share.
+// remembered is Matching with a memory, for preferences that many shapes share.
 func (p *Pool) remembered(r constraint.Requirement) bitset.Set {
 	key := r.Key + " " + r.Set.String()
 	known, ok := p.matches[key]

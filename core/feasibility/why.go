@@ -28,7 +28,7 @@ func (p *Pool) OnNew(s *cluster.Shape) Reason {
 // amounts that the shape asks for.
 func (p *Pool) hasRoom(t Term, s *cluster.Shape) bool {
 	for i := t.Options.Next(0); i >= 0; i = t.Options.Next(i + 1) {
-		if o := p.Options[i]; p.Offer(o).Available && s.Requests.FitsIn(p.Kinds[o.Kind].Free) {
+		if o := p.Options[i]; p.Offering(o).Available && s.Requests.FitsIn(p.Kinds[o.Kind].Free) {
 			return true
 		}
 	}
@@ -50,12 +50,12 @@ func lacks(name string, need, most int64) string {
 func (p *Pool) capacity(name string) int64 {
 	var most int64
 	for _, o := range p.Options {
-		most = max(most, p.Kind(o).Allocatable.Get(name))
+		most = max(most, p.InstanceType(o).Allocatable.Get(name))
 	}
 	return most
 }
 
-// WantWord prints a wish for a label: "zone=a", "zone in a, b", "family exists".
+// WantWord prints a preference for a label: "zone=a", "zone in a, b", "family exists".
 func WantWord(r constraint.Requirement) string {
 	values, finite := r.Set.Finite()
 	switch {
@@ -83,8 +83,8 @@ func listed(values []string) string {
 	return strings.Join(values, ", ")
 }
 
-// together says that wishes, each of which can be met, cannot all be.
-func together(list []*Hurdle) string {
+// together says that preferences, each of which can be met, cannot all be.
+func together(list []*Constraint) string {
 	words := make([]string, len(list))
 	for i, h := range list {
 		words[i] = h.Word
@@ -130,7 +130,7 @@ const valuesNamed = 8
 
 // hint says which values of a label can be had, or which was probably meant. Where
 // a volume is nobody has misspelt.
-func (p *Pool) hint(r constraint.Requirement, w wishes) string {
+func (p *Pool) hint(r constraint.Requirement, w preferences) string {
 	wanted, _ := r.Set.Finite()
 	known := p.valuesOf(r.Key)
 	for _, v := range wanted {

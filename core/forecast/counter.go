@@ -23,7 +23,7 @@ type soft struct {
 	maxSkew int32
 }
 
-// preferred is a wish to be near pods, or not to be.
+// preferred is a preference to be near pods, or not to be.
 type preferred struct {
 	counter int
 	weight  int64

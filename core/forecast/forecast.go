@@ -139,7 +139,7 @@ func (w *World) rank() {
 	text := map[*kind]string{}
 	textOf := func(k *kind) string {
 		if _, known := text[k]; !known {
-			text[k] = wishes(k.shape)
+			text[k] = preferences(k.shape)
 		}
 		return text[k]
 	}
@@ -157,9 +157,9 @@ func (w *World) rank() {
 	}
 }
 
-// wishes is what pods of the shape ask for beside amounts, without the names that
+// preferences is what pods of the shape ask for beside amounts, without the names that
 // users give pods.
-func wishes(s *cluster.Shape) string {
+func preferences(s *cluster.Shape) string {
 	var out strings.Builder
 	fmt.Fprint(&out, s.NodeTerms, s.VolumeTerms, s.Tolerations, s.Ports, len(s.Volumes))
 	for _, p := range s.Preferences {
@@ -176,11 +176,11 @@ func wishes(s *cluster.Shape) string {
 
 func (w *World) kindOf(s *cluster.Shape) *kind {
 	k := &kind{at: len(w.kinds), shape: s, need: w.dims.Need(s), shared: shared(s), scored: scored(s)}
-	wish := topology.Wish{Shape: s}
+	preference := topology.Preference{Shape: s}
 	for i := range s.Spread {
 		if !s.Spread[i].Soft {
 			k.follows = true
-			wish.Spread = append(wish.Spread, s.Spread[i])
+			preference.Spread = append(preference.Spread, s.Spread[i])
 		} else {
 			k.softs = append(k.softs, w.soft(s, &s.Spread[i]))
 		}
@@ -188,12 +188,12 @@ func (w *World) kindOf(s *cluster.Shape) *kind {
 	for i := range s.Neighbours {
 		if n := &s.Neighbours[i]; n.Weight == 0 {
 			k.follows = k.follows || !n.Apart
-			wish.Neighbours = append(wish.Neighbours, *n)
+			preference.Neighbours = append(preference.Neighbours, *n)
 		} else {
 			k.seconds = append(k.seconds, w.preferred(n))
 		}
 	}
-	k.rules = w.board.Rules(wish)
+	k.rules = w.board.Rules(preference)
 	w.named = w.named || asksByName(s)
 	w.kinds = append(w.kinds, k)
 	return k
@@ -205,7 +205,7 @@ func (w *World) setUp() {
 	for i := range w.snapshot.Nodes {
 		for j := range w.snapshot.Nodes[i].Pods {
 			if s := w.snapshot.Nodes[i].Pods[j].Shape; running[s] == nil {
-				running[s] = w.board.Rules(topology.Wish{Shape: s})
+				running[s] = w.board.Rules(topology.Preference{Shape: s})
 			}
 		}
 	}
@@ -270,9 +270,9 @@ type Turn struct {
 // forty seconds.
 const placedMeanwhile = 2000
 
-// Play opens machines that were ordered before and those that the plan launches,
+// Simulate opens machines that were ordered before and those that the plan launches,
 // and lets pods go where kube-scheduler would put them.
-func (w *World) Play(launches []plan.Launch, joining []plan.Joining, o Opening) Outcome {
+func (w *World) Simulate(launches []plan.Launch, joining []plan.Joining, o Opening) Outcome {
 	g := newGame(w, o)
 	g.join(w.nodes)
 	g.admit(w.nodes)

@@ -43,8 +43,8 @@ func outcomes(s *cluster.Snapshot) string {
 		fmt.Fprintf(&out, "planned %s %s in %s: %s\n", l.Name, l.Choice.Kind, l.Choice.Zone, names(l.Pods))
 	}
 	for _, how := range []forecast.Opening{{Together: true, Seed: 1}, {Seed: 1}} {
-		o := w.Play(p.Launches, p.Joining, how)
-		if again := w.Play(p.Launches, p.Joining, how); fmt.Sprint(again.On, again.Left) != fmt.Sprint(o.On, o.Left) {
+		o := w.Simulate(p.Launches, p.Joining, how)
+		if again := w.Simulate(p.Launches, p.Joining, how); fmt.Sprint(again.On, again.Left) != fmt.Sprint(o.On, o.Left) {
 			return "two plays of one world differ"
 		}
 		fmt.Fprintf(&out, "together %v: %d of %d as planned\n", how.Together, o.AsPlanned(p.Placements), len(pods))
@@ -72,7 +72,7 @@ func names(pods []cluster.Pod) string {
 	return strings.Join(out, " ")
 }
 
-// The node of a launch has the labels of the offer that it is bought by, where several of
+// The node of a launch has the labels of the offering that it is launched by, where several of
 // the zone are paid for alike.
 func TestANodeHasTheLabelsOfItsReservationAlone(t *testing.T) {
 	s, err := scenario.Parse(`catalogue paid 1

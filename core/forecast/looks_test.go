@@ -31,7 +31,7 @@ func TestLooksGrowNoFasterThanPods(t *testing.T) {
 	} {
 		for _, together := range []bool{true, false} {
 			how := forecast.Opening{Together: together, Seed: 1}
-			few, many := play(t, fmt.Sprintf(lonely, rule, 100), 100, how), play(t, fmt.Sprintf(lonely, rule, 800), 800, how)
+			few, many := simulate(t, fmt.Sprintf(lonely, rule, 100), 100, how), simulate(t, fmt.Sprintf(lonely, rule, 800), 800, how)
 			if len(few.Left)+len(many.Left) > 0 {
 				t.Errorf("%s: %d of 100 and %d of 800 pods are left", phrase, len(few.Left), len(many.Left))
 			}
@@ -45,16 +45,16 @@ func TestLooksGrowNoFasterThanPods(t *testing.T) {
 // TestPlayEndsWhenLooksAreUsedUp, and says so.
 func TestPlayEndsWhenLooksAreUsedUp(t *testing.T) {
 	text := fmt.Sprintf(lonely, "port TCP 80", 100)
-	o := play(t, text, 100, forecast.Opening{Together: true, Seed: 1, Most: 50})
+	o := simulate(t, text, 100, forecast.Opening{Together: true, Seed: 1, Most: 50})
 	if !o.Exhausted || len(o.Left) == 0 || o.Steps > 60 {
 		t.Errorf("%d looks of 50, %d pods left, exhausted %v", o.Steps, len(o.Left), o.Exhausted)
 	}
-	if o := play(t, text, 100, forecast.Opening{Together: true, Seed: 1}); o.Exhausted {
+	if o := simulate(t, text, 100, forecast.Opening{Together: true, Seed: 1}); o.Exhausted {
 		t.Error("exhausted without a bound")
 	}
 }
 
-func play(t *testing.T, text string, pods int, how forecast.Opening) forecast.Outcome {
+func simulate(t *testing.T, text string, pods int, how forecast.Opening) forecast.Outcome {
 	t.Helper()
 	s, err := scenario.Parse(text)
 	if err != nil {
@@ -68,12 +68,12 @@ func play(t *testing.T, text string, pods int, how forecast.Opening) forecast.Ou
 	for i := range p.Placements {
 		waiting = append(waiting, p.Placements[i].Pod)
 	}
-	return forecast.New(s, waiting).Play(p.Launches, p.Joining, how)
+	return forecast.New(s, waiting).Simulate(p.Launches, p.Joining, how)
 }
 
-// TestSettlingCountsAsPlacingDoes: pods that leave a node do not keep away those
+// TestSimulatingCountsAsPlacingDoes: pods that leave a node do not keep away those
 // that they become, and a volume that pods share is attached once.
-func TestSettlingCountsAsPlacingDoes(t *testing.T) {
+func TestSimulatingCountsAsPlacingDoes(t *testing.T) {
 	for phrase, text := range map[string]string{
 		"pods that leave": `
 shape s namespace=d cpu=1500m
@@ -109,7 +109,7 @@ pool NodePool/p catalogue=shop` + text + "\n")
 		for i := range p.Placements {
 			pods = append(pods, p.Placements[i].Pod)
 		}
-		if o := forecast.New(s, pods).Play(p.Launches, p.Joining, forecast.Opening{Together: true, Seed: 1}); len(pods) == 0 || len(o.Left) > 0 {
+		if o := forecast.New(s, pods).Simulate(p.Launches, p.Joining, forecast.Opening{Together: true, Seed: 1}); len(pods) == 0 || len(o.Left) > 0 {
 			t.Errorf("%s: %d of %d are left", phrase, len(o.Left), len(pods))
 		}
 	}

@@ -31,7 +31,7 @@ func (g *game) score(p *waiter, crowds []*crowd) []int64 {
 	g.spread(p, spots, total)
 	g.near(p, spots, total)
 	avoided(p.Shape, g.raw[:0], spots, total)
-	wished(p.Shape, g.raw[:0], spots, total)
+	wanted(p.Shape, g.raw[:0], spots, total)
 	return total
 }
 
@@ -181,8 +181,8 @@ func tolerated(s *cluster.Shape, t constraint.Taint) bool {
 	return false
 }
 
-// wished prefers spots with the labels that the pod prefers.
-func wished(s *cluster.Shape, raw []int64, spots []*spot, total []int64) {
+// wanted prefers spots with the labels that the pod prefers.
+func wanted(s *cluster.Shape, raw []int64, spots []*spot, total []int64) {
 	if len(s.Preferences) == 0 {
 		return
 	}

@@ -144,16 +144,16 @@ func (w *World) Node(l *plan.Launch) *cluster.Node {
 	if pool == nil {
 		return nil
 	}
-	kind := pool.Catalogue.Kind(l.Choice.Kind)
-	if kind == nil {
+	instanceType := pool.Catalogue.InstanceType(l.Choice.Kind)
+	if instanceType == nil {
 		return nil
 	}
-	labels := pool.Pool.Labels.Merge(kind.Labels).Merge(l.Labels)
-	if o := l.Offer(pool.Catalogue); o != nil {
+	labels := pool.Pool.Labels.Merge(instanceType.Labels).Merge(l.Labels)
+	if o := l.Offering(pool.Catalogue); o != nil {
 		labels = labels.Merge(o.Labels)
 	}
-	allocatable, _ := kind.Ordered(l.Requests)
-	n := w.node(l.Name, l.Pool, labels, pool.Taints, allocatable, kind.Attachable)
+	allocatable, _ := instanceType.Ordered(l.Requests)
+	n := w.node(l.Name, l.Pool, labels, pool.Taints, allocatable, instanceType.Attachable)
 	n.Price = l.Choice.Price
 	return n
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/daemok/daemok/core/bound"
 )
 
-// Rows that may be in one zone alone, or on one processor, have prices of their
+// Groups that may be in one zone alone, or on one processor, have prices of their
 // own: what is cheap elsewhere is of no use to them.
 
 // classesMax is for how many classes such prices are sought.
@@ -21,10 +21,10 @@ func (s *solver) oneWorth() [][]float64 {
 	return out
 }
 
-// tellClasses seeks what resources are worth to each class, by the linear program
+// reportClasses seeks what resources are worth to each class, by the linear program
 // in which a class may use its own offers alone. Without it a machine in an expensive
 // zone looks like a waste, however well it is used.
-func (s *solver) tellClasses() {
+func (s *solver) reportClasses() {
 	s.byClass = s.oneWorth()
 	if n := len(s.allowed); n < 2 || n > classesMax {
 		return
@@ -33,22 +33,22 @@ func (s *solver) tellClasses() {
 	for class := range demands {
 		demands[class] = make([]float64, len(s.worth))
 	}
-	for i := range s.batch.Rows {
+	for i := range s.batch.Groups {
 		for d, v := range s.need(int32(i)) {
-			demands[s.classes[i]][d] += float64(float64(v) * float64(s.batch.Rows[i].Count))
+			demands[s.classes[i]][d] += float64(float64(v) * float64(s.batch.Groups[i].Count))
 		}
 	}
-	offers := make([]bound.Offer, len(s.offers))
-	for i := range offers {
-		offers[i].Column = s.column(i)
+	offerings := make([]bound.Offering, len(s.offerings))
+	for i := range offerings {
+		offerings[i].Column = s.column(i)
 		for class := range s.allowed {
 			if s.allowed[class].Has(i) {
-				offers[i].Open |= 1 << class
+				offerings[i].Open |= 1 << class
 			}
 		}
 	}
-	for class, worth := range bound.Divide(demands, offers).Worth {
-		if value(worth, s.offers[len(s.offers)-1].free) > 0 {
+	for class, worth := range bound.Divide(demands, offerings).Worth {
+		if value(worth, s.offerings[len(s.offerings)-1].free) > 0 {
 			s.byClass[class] = worth
 		}
 	}
@@ -77,13 +77,13 @@ func (s *solver) likewise(worth []float64) [][]float64 {
 
 // most returns what resources are worth at most to classes that may have the
 // offer.
-func (s *solver) most(byClass [][]float64, offer int) []float64 {
+func (s *solver) most(byClass [][]float64, offering int) []float64 {
 	if len(byClass) == 1 {
 		return byClass[0]
 	}
 	out := make([]float64, len(s.worth))
 	for class, worth := range byClass {
-		if !s.allowed[class].Has(offer) {
+		if !s.allowed[class].Has(offering) {
 			continue
 		}
 		for d, w := range worth {

@@ -21,12 +21,12 @@ func TestPodsThatMustBeInExpensiveZones(t *testing.T) {
 	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		var l place.Batch
-		var sold []bound.Offer
+		var offered []bound.Offering
 		for _, times := range moreExpensive {
-			for _, o := range offers(offer(1, 400, 800), offer(1.15, 400, 1600), offer(3.9, 1600, 3200), offer(4.4, 1600, 6400)) {
+			for _, o := range offerings(offering(1, 400, 800), offering(1.15, 400, 1600), offering(3.9, 1600, 3200), offering(4.4, 1600, 6400)) {
 				o.Cost *= times
-				l.Offers = append(l.Offers, o)
-				sold = append(sold, bound.Offer{Column: bound.Column{Price: o.Cost, Has: []float64{float64(o.Free[0]), float64(o.Free[1])}}, Open: 1 << zones})
+				l.Offerings = append(l.Offerings, o)
+				offered = append(offered, bound.Offering{Column: bound.Column{Price: o.Cost, Has: []float64{float64(o.Free[0]), float64(o.Free[1])}}, Open: 1 << zones})
 			}
 		}
 		demands := make([][]float64, zones+1)
@@ -34,25 +34,25 @@ func TestPodsThatMustBeInExpensiveZones(t *testing.T) {
 			demands[class] = make([]float64, 2)
 		}
 		for range pods {
-			x, class := row(1, 5+r.Int64N(60), 5+r.Int64N(150)), zones
-			x.Offers = bitset.Full(len(l.Offers))
+			x, class := group(1, 5+r.Int64N(60), 5+r.Int64N(150)), zones
+			x.Offerings = bitset.Full(len(l.Offerings))
 			if r.IntN(2) == 0 {
-				class, x.Offers = r.IntN(zones), bitset.New(len(l.Offers))
+				class, x.Offerings = r.IntN(zones), bitset.New(len(l.Offerings))
 				for i := range 4 {
-					x.Offers.Add(4*class + i)
-					sold[4*class+i].Open |= 1 << class
+					x.Offerings.Add(4*class + i)
+					offered[4*class+i].Open |= 1 << class
 				}
 			}
 			for d, v := range x.Need {
 				demands[class][d] += float64(v)
 			}
-			l.Rows = append(l.Rows, x)
+			l.Groups = append(l.Groups, x)
 		}
 		got := pack.Solve(l, 3_000_000)
 		if why := broken(l, got); why != "" {
 			t.Fatalf("seed %d: %s", seed, why)
 		}
-		sum += cost(l, got)/bound.Divide(demands, sold).Cost - 1
+		sum += cost(l, got)/bound.Divide(demands, offered).Cost - 1
 	}
 	t.Logf("%.2f %% above the bound in the mean", 100*sum/seeds)
 	if sum/seeds > 0.05 {

@@ -17,11 +17,11 @@ const halvings = 6
 // answers within three per cent it prefers those with fewer machines. It takes a few
 // times the steps at most. Limits are looked at afterwards: there is no answer
 // where the cheapest machines exceed one.
-func (s *solver) exact(rows []int32, steps int64) ([]machine, bool) {
-	if !s.few(rows, min(pairsMax, steps)) {
+func (s *solver) exact(groups []int32, steps int64) ([]machine, bool) {
+	if !s.few(groups, min(pairsMax, steps)) {
 		return nil, false
 	}
-	e := newEnumeration(s, rows)
+	e := newEnumeration(s, groups)
 	best, ok := e.solve(0)
 	if !ok || !s.keeps(best, s.limits) {
 		return nil, false
@@ -38,10 +38,10 @@ func (s *solver) exact(rows []int32, steps int64) ([]machine, bool) {
 }
 
 // few reports whether so many pairs are enough to look at all sets of the pods.
-func (s *solver) few(rows []int32, most int64) bool {
+func (s *solver) few(groups []int32, most int64) bool {
 	pairs := int64(1)
-	for _, row := range rows {
-		n := s.left[row]
+	for _, group := range groups {
+		n := s.left[group]
 		if n > most {
 			return false
 		}
@@ -53,27 +53,27 @@ func (s *solver) few(rows []int32, most int64) bool {
 }
 
 // enumeration is all sets of the pods, numbered in mixed radix: so many of
-// each row, the first row the lowest digit.
+// each group, the first group the lowest digit.
 type enumeration struct {
-	s      *solver
-	rows   []int32
-	counts []int64
-	weight []int // of one pod of each row in the number of a set
-	offer  []int32
-	price  []float64 // by set: of the cheapest machine for it
-	orders [][]part  // by set: in which its pods join, where it can be had
-	least  []float64 // by set: of the cheapest machines for it
-	first  []int     // by set: what is on one of these
+	s        *solver
+	groups   []int32
+	counts   []int64
+	weight   []int // of one pod of each group in the number of a set
+	offering []int32
+	price    []float64 // by set: of the cheapest machine for it
+	orders   [][]part  // by set: in which its pods join, where it can be had
+	least    []float64 // by set: of the cheapest machines for it
+	first    []int     // by set: what is on one of these
 }
 
-func newEnumeration(s *solver, rows []int32) *enumeration {
-	e := &enumeration{s: s, rows: rows}
+func newEnumeration(s *solver, groups []int32) *enumeration {
+	e := &enumeration{s: s, groups: groups}
 	sets := 1
-	for _, row := range rows {
-		e.weight, e.counts = append(e.weight, sets), append(e.counts, s.left[row])
-		sets *= int(s.left[row]) + 1
+	for _, group := range groups {
+		e.weight, e.counts = append(e.weight, sets), append(e.counts, s.left[group])
+		sets *= int(s.left[group]) + 1
 	}
-	e.offer, e.price, e.orders = make([]int32, sets), make([]float64, sets), make([][]part, sets)
+	e.offering, e.price, e.orders = make([]int32, sets), make([]float64, sets), make([][]part, sets)
 	e.least, e.first = make([]float64, sets), make([]int, sets)
 	for set := 1; set < sets; set++ {
 		e.appraise(set)
@@ -81,7 +81,7 @@ func newEnumeration(s *solver, rows []int32) *enumeration {
 	return e
 }
 
-// count is how many pods of a row, by its position, are in a set.
+// count is how many pods of a group, by its position, are in a set.
 func (e *enumeration) count(set, at int) int64 {
 	return int64(set/e.weight[at]) % (e.counts[at] + 1)
 }
@@ -91,23 +91,23 @@ func (e *enumeration) appraise(set int) {
 	e.price[set] = math.Inf(1)
 	var parts []part
 	sum := make([]int64, len(e.s.worth))
-	for at, row := range e.rows {
+	for at, group := range e.groups {
 		n := e.count(set, at)
 		if n == 0 {
 			continue
 		}
-		parts = append(parts, part{row, n})
-		for d, v := range e.s.need(row) {
+		parts = append(parts, part{group, n})
+		for d, v := range e.s.need(group) {
 			sum[d] += v * n
 		}
 	}
 	e.s.steps += int64(len(parts))
-	for i, o := range e.s.offers {
-		if !holds(o.free, sum) || slices.ContainsFunc(parts, func(p part) bool { return !e.s.may(p.row, i) }) {
+	for i, o := range e.s.offerings {
+		if !holds(o.free, sum) || slices.ContainsFunc(parts, func(p part) bool { return !e.s.may(p.group, i) }) {
 			continue
 		}
 		if order, ok := e.s.order(parts); ok {
-			e.offer[set], e.price[set], e.orders[set] = int32(i), o.cost, order
+			e.offering[set], e.price[set], e.orders[set] = int32(i), o.cost, order
 		}
 		return
 	}
@@ -119,7 +119,7 @@ func (e *enumeration) appraise(set int) {
 func (s *solver) order(parts []part) ([]part, bool) {
 	left := slices.Clone(parts)
 	slices.SortStableFunc(left, func(a, b part) int {
-		return len(s.batch.Rows[b.row].Caps) - len(s.batch.Rows[a.row].Caps)
+		return len(s.batch.Groups[b.group].Caps) - len(s.batch.Groups[a.group].Caps)
 	})
 	for n := len(left); n > 0; n-- {
 		last := n - 1
@@ -139,15 +139,15 @@ func (s *solver) order(parts []part) ([]part, bool) {
 // joins reports whether all pods of the part at a position may join when the
 // others are there.
 func (s *solver) joins(parts []part, at int) bool {
-	row := &s.batch.Rows[parts[at].row]
-	for _, c := range row.Caps {
+	group := &s.batch.Groups[parts[at].group]
+	for _, c := range group.Caps {
 		var n int64
 		for i, q := range parts {
-			if i != at && slices.Contains(s.batch.Rows[q.row].Kinds, c.Kind) {
+			if i != at && slices.Contains(s.batch.Groups[q.group].Kinds, c.Kind) {
 				n += q.n
 			}
 		}
-		if slices.Contains(row.Kinds, c.Kind) {
+		if slices.Contains(group.Kinds, c.Kind) {
 			n += parts[at].n - 1
 		}
 		if n >= c.Most {
@@ -170,16 +170,16 @@ func (e *enumeration) solve(each float64) ([]machine, bool) {
 	var out []machine
 	for set := all; set > 0; set -= e.first[set] {
 		on := e.first[set]
-		out = append(out, e.s.machineOf(e.offer[on], e.orders[on]))
+		out = append(out, e.s.machineOf(e.offering[on], e.orders[on]))
 	}
 	return out, true
 }
 
 // divide finds the best part of a set for one machine, the rest being solved
-// already. The machine has a pod of the last row of the set, so that no
+// already. The machine has a pod of the last group of the set, so that no
 // division is looked at twice.
 func (e *enumeration) divide(set int, each float64) {
-	last := len(e.rows) - 1
+	last := len(e.groups) - 1
 	for e.count(set, last) == 0 {
 		last--
 	}

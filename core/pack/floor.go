@@ -7,26 +7,26 @@ import (
 
 // bin is a machine while first fit fills it.
 type bin struct {
-	offer int32
-	room  []int64
-	kinds []int64
-	parts []part
+	offering int32
+	room     []int64
+	kinds    []int64
+	parts    []part
 }
 
 // simplest returns machines found by first fit decreasing that cost less than
 // what is enough, the cheapest of several tries: by two notions of size, and with each
-// offer in turn as the one that is bought where it will do, else the cheapest that
+// offer in turn as the one that is launched where it will do, else the cheapest that
 // does. So no answer is worse than what is written first, within limits. It ends
 // when the steps are used up.
-func (s *solver) simplest(rows []int32, until int64, enough float64) (best []machine, ok bool) {
+func (s *solver) simplest(groups []int32, until int64, enough float64) (best []machine, ok bool) {
 	var bins []bin // those of the last try, for their memory
 	l := s.look(s.worth, 0, 0)
-	sorted := [2][]int32{s.bySize(rows, s.worth), s.bySize(rows, s.shares())}
-	byPrice := make([]int32, len(s.offers))
+	sorted := [2][]int32{s.bySize(groups, s.worth), s.bySize(groups, s.shares())}
+	byPrice := make([]int32, len(s.offerings))
 	for i := range byPrice {
 		byPrice[i] = int32(i)
 	}
-	for i := range 2 * (len(s.offers) + 2) {
+	for i := range 2 * (len(s.offerings) + 2) {
 		list := byPrice
 		switch at := i / 2; {
 		case at == 1:
@@ -47,9 +47,9 @@ func (s *solver) simplest(rows []int32, until int64, enough float64) (best []mac
 	return best, ok
 }
 
-// bySize returns the rows, those with the largest pods first.
-func (s *solver) bySize(rows []int32, worth []float64) []int32 {
-	out := slices.Clone(rows)
+// bySize returns the groups, those with the largest pods first.
+func (s *solver) bySize(groups []int32, worth []float64) []int32 {
+	out := slices.Clone(groups)
 	slices.SortStableFunc(out, func(a, b int32) int { return cmp.Compare(value(worth, s.need(b)), value(worth, s.need(a))) })
 	return out
 }
@@ -57,7 +57,7 @@ func (s *solver) bySize(rows []int32, worth []float64) []int32 {
 // shares makes all of each resource of the most expensive offer worth the same.
 func (s *solver) shares() []float64 {
 	out := make([]float64, len(s.worth))
-	for d, v := range s.offers[len(s.offers)-1].free {
+	for d, v := range s.offerings[len(s.offerings)-1].free {
 		out[d] = 1 / float64(max(1, v))
 	}
 	return out
@@ -66,7 +66,7 @@ func (s *solver) shares() []float64 {
 func (s *solver) costOf(bins []bin) float64 {
 	sum := 0.0
 	for i := range bins {
-		sum += s.offers[bins[i].offer].cost
+		sum += s.offerings[bins[i].offering].cost
 	}
 	return sum
 }
@@ -74,28 +74,28 @@ func (s *solver) costOf(bins []bin) float64 {
 func (s *solver) machinesOf(bins []bin) []machine {
 	out := make([]machine, len(bins))
 	for i := range bins {
-		out[i] = s.machineOf(bins[i].offer, bins[i].parts)
+		out[i] = s.machineOf(bins[i].offering, bins[i].parts)
 	}
 	return out
 }
 
-// firstFit puts pods row by row on the first machines with room, else on new
-// ones of the first offer that will do.
-func (s *solver) firstFit(bins []bin, rows, offers []int32, until int64) ([]bin, bool) {
-	for _, row := range rows {
-		n := s.batch.Rows[row].Count
+// firstFit puts pods group by group on the first machines with room, else on new
+// ones of the first offering that will do.
+func (s *solver) firstFit(bins []bin, groups, offerings []int32, until int64) ([]bin, bool) {
+	for _, group := range groups {
+		n := s.batch.Groups[group].Count
 		for i := range bins {
 			if n == 0 {
 				break
 			}
-			n -= s.put(&bins[i], row, n)
+			n -= s.put(&bins[i], group, n)
 		}
 		if s.steps += int64(len(bins)); s.steps > until {
 			return bins, false
 		}
 		for n > 0 {
-			bins = s.addBin(bins, row, offers)
-			put := s.put(&bins[len(bins)-1], row, n)
+			bins = s.addBin(bins, group, offerings)
+			put := s.put(&bins[len(bins)-1], group, n)
 			if put == 0 {
 				return bins, false
 			}
@@ -105,37 +105,37 @@ func (s *solver) firstFit(bins []bin, rows, offers []int32, until int64) ([]bin,
 	return bins, true
 }
 
-// addBin adds an empty machine for pods of the row, without room if there is none.
-func (s *solver) addBin(bins []bin, row int32, offers []int32) []bin {
+// addBin adds an empty machine for pods of the group, without room if there is none.
+func (s *solver) addBin(bins []bin, group int32, offerings []int32) []bin {
 	bins = slices.Grow(bins, 1)[:len(bins)+1]
 	b := &bins[len(bins)-1]
 	if b.room == nil {
 		b.room, b.kinds = make([]int64, len(s.worth)), make([]int64, len(s.filler.kinds))
 	}
-	b.offer, b.parts = offers[0], b.parts[:0]
+	b.offering, b.parts = offerings[0], b.parts[:0]
 	clear(b.room)
 	clear(b.kinds)
-	for _, o := range offers {
-		if s.may(row, int(o)) && holds(s.offers[o].free, s.need(row)) {
-			b.offer = o
-			copy(b.room, s.offers[o].free)
+	for _, o := range offerings {
+		if s.may(group, int(o)) && holds(s.offerings[o].free, s.need(group)) {
+			b.offering = o
+			copy(b.room, s.offerings[o].free)
 			break
 		}
 	}
 	return bins
 }
 
-// put adds up to n pods of the row and returns how many there was room for.
-func (s *solver) put(b *bin, row int32, n int64) int64 {
-	if !s.may(row, int(b.offer)) {
+// put adds up to n pods of the group and returns how many there was room for.
+func (s *solver) put(b *bin, group int32, n int64) int64 {
+	if !s.may(group, int(b.offering)) {
 		return 0
 	}
-	for d, v := range s.need(row) {
+	for d, v := range s.need(group) {
 		if v > 0 {
 			n = min(n, b.room[d]/v)
 		}
 	}
-	it := &s.batch.Rows[row]
+	it := &s.batch.Groups[group]
 	for _, c := range it.Caps {
 		free := c.Most - b.kinds[c.Kind]
 		if free <= 0 {
@@ -148,12 +148,12 @@ func (s *solver) put(b *bin, row int32, n int64) int64 {
 	if n <= 0 {
 		return 0
 	}
-	for d, v := range s.need(row) {
+	for d, v := range s.need(group) {
 		b.room[d] -= v * n
 	}
 	for _, k := range it.Kinds {
 		b.kinds[k] += n
 	}
-	b.parts = append(b.parts, part{row, n})
+	b.parts = append(b.parts, part{group, n})
 	return n
 }

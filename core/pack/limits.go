@@ -20,9 +20,9 @@ func reachable(batch *place.Batch, classes []int, sets []bitset.Set) *place.Batc
 		return batch
 	}
 	out := *batch
-	out.Offers = slices.Clone(batch.Offers)
-	for i := range out.Offers {
-		out.Offers[i].Takes = without(out.Offers[i].Takes, idle)
+	out.Offerings = slices.Clone(batch.Offerings)
+	for i := range out.Offerings {
+		out.Offerings[i].Takes = without(out.Offerings[i].Takes, idle)
 	}
 	if !slices.Contains(idle, false) {
 		out.Limits = nil
@@ -34,8 +34,8 @@ func reachable(batch *place.Batch, classes []int, sets []bitset.Set) *place.Batc
 // it, one for each pod.
 func beyondPods(batch *place.Batch, limit int, classes []int, sets []bitset.Set) bool {
 	most := make([]int64, len(sets))
-	for i := range batch.Offers {
-		n := takesOf(batch.Offers[i].Takes, limit)
+	for i := range batch.Offerings {
+		n := takesOf(batch.Offerings[i].Takes, limit)
 		for class := range sets {
 			if n > most[class] && sets[class].Has(i) {
 				most[class] = n
@@ -43,8 +43,8 @@ func beyondPods(batch *place.Batch, limit int, classes []int, sets []bitset.Set)
 		}
 	}
 	left := batch.Limits[limit]
-	for i := range batch.Rows {
-		each, pods := most[classes[i]], batch.Rows[i].Count
+	for i := range batch.Groups {
+		each, pods := most[classes[i]], batch.Groups[i].Count
 		if each > 0 && pods > left/each {
 			return false
 		}
@@ -57,12 +57,12 @@ func beyondPods(batch *place.Batch, limit int, classes []int, sets []bitset.Set)
 func (s *solver) forget(cost float64) {
 	idle := make([]bool, len(s.limits))
 	for i := range idle {
-		idle[i] = !slices.ContainsFunc(s.offers, func(o offer) bool {
+		idle[i] = !slices.ContainsFunc(s.offerings, func(o offering) bool {
 			return float64(cost/o.cost)*float64(takesOf(o.takes, i)) > float64(s.limits[i])
 		})
 	}
-	for i := range s.offers {
-		s.offers[i].takes = without(s.offers[i].takes, idle)
+	for i := range s.offerings {
+		s.offerings[i].takes = without(s.offerings[i].takes, idle)
 	}
 	if !slices.Contains(idle, false) {
 		s.limits = nil

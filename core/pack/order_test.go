@@ -11,15 +11,15 @@ import (
 // from their own kind, two of them from each other: to find out that these two
 // are never together takes no look at every order of the others.
 func TestPodsThatRefuseEachOtherAreFewSets(t *testing.T) {
-	var rows []place.BatchRow
+	var groups []place.BatchGroup
 	for kind := range 11 {
-		rows = append(rows, apart(row(1, 1, 1), kind))
+		groups = append(groups, apart(group(1, 1, 1), kind))
 	}
 	for _, i := range []int{9, 10} {
-		rows[i] = apart(rows[i], 11)
+		groups[i] = apart(groups[i], 11)
 	}
 	want := "1×0 1×1 1×2 1×3 1×4 1×5 1×6 1×7 1×8 1×9 on 0, 1×10 on 0"
-	if got := text(pack.Solve(batch(offers(offer(1, 20, 20)), rows...), 20_000)); got != want {
+	if got := text(pack.Solve(batch(offerings(offering(1, 20, 20)), groups...), 20_000)); got != want {
 		t.Errorf("bought %q, want %q", got, want)
 	}
 }

@@ -1,7 +1,7 @@
 // Package pack finds the cheapest machines for pods that wait.
 //
 // It promises that no machine is too small, that every pod is on one machine
-// at most, that rows are only where the batch lets them be, that equal batches
+// at most, that groups are only where the batch lets them be, that equal batches
 // give equal answers, to the bit, on every processor, and that the work ends
 // after a number of steps that is known before. It does not know the rules
 // behind a batch: place makes the batch, and checks the answer by core/feasibility and
@@ -10,13 +10,13 @@
 // The method is a greedy start and a large neighbourhood search: resources get
 // the prices of the linear program that lets pods be cut at will; machines
 // are opened for the pods hardest to place, by what they hold for their price;
-// then again and again a few machines are given back and opened anew under
+// then again and again a few machines are given back and opened again under
 // other prices (Shaw, "Using constraint programming and local search methods
 // to solve vehicle routing problems", 1998; Schrimpf and others, "Record
 // breaking optimization results using the ruin and recreate principle", 2000).
 // Where many pods are alike there is a second start: the linear program over
 // loads of single machines, which finds these as it goes (Gilmore and Gomory,
-// "A linear programming approach to the cutting stock problem", 1961), rounded
+// "A linear programming approach to the cutting capacity reservation problem", 1961), rounded
 // step by step.
 package pack
 
@@ -43,8 +43,8 @@ func Packer(effort Effort, pods int) place.Packer {
 	left := budget{effort, effort / 8}
 	return func(batch place.Batch) []place.BatchMachine {
 		mine := 0
-		for i := range batch.Rows {
-			mine += int(batch.Rows[i].Count)
+		for i := range batch.Groups {
+			mine += int(batch.Groups[i].Count)
 		}
 		share := min(1, float64(Usual(mine))/float64(Usual(pods)))
 		return Solve(batch, left.take(Effort(float64(share*float64(effort)))))
@@ -81,55 +81,55 @@ const (
 
 // Solve chooses machines for a batch. Of the answers that were found within one
 // per cent of the cheapest, it is one of those with the fewest machines. Pods
-// that no offer has room for are left out. Where limits do not suffice for all
+// that no offering has room for are left out. Where limits do not suffice for all
 // others there is no answer: it is not for costs to decide who goes without.
 func Solve(batch place.Batch, effort Effort) []place.BatchMachine {
 	s := newSolver(&batch)
-	if len(s.offers) == 0 {
+	if len(s.offerings) == 0 {
 		return nil
 	}
-	rows := s.waiting()
-	if best, ok := s.exact(rows, int64(effort)); ok {
+	groups := s.waiting()
+	if best, ok := s.exact(groups, int64(effort)); ok {
 		return s.answer(best)
 	}
-	s.tellClasses()
-	if len(rows) <= programRows {
+	s.reportClasses()
+	if len(groups) <= programGroups {
 		effort = Effort(float64(alike * float64(effort)))
 	}
 	until := s.steps + int64(effort)
-	start, ok := s.first(rows, s.steps+int64(effort)/10)
+	start, ok := s.first(groups, s.steps+int64(effort)/10)
 	if !ok && len(s.limits) > 0 {
-		start, ok = s.squeezed(rows, s.steps+int64(effort)/2)
+		start, ok = s.squeezed(groups, s.steps+int64(effort)/2)
 	}
 	if !ok {
 		return nil
 	}
-	if simple, ok := s.simplest(rows, s.steps+int64(effort)/10, s.cost(start)); ok {
+	if simple, ok := s.simplest(groups, s.steps+int64(effort)/10, s.cost(start)); ok {
 		start = simple
 	}
 	s.forget(float64(s.cost(start) * (1 + Fewer)))
-	if len(rows) <= programRows && len(s.limits) == 0 {
-		start = s.divided(rows, start, int64(effort))
+	if len(groups) <= programGroups && len(s.limits) == 0 {
+		start = s.divided(groups, start, int64(effort))
 	}
 	found := s.search(start, until-int64(float64(crowd*float64(effort))))
 	s.searchFewer(found, until)
 	return s.answer(found.fewest(Fewer))
 }
 
-// idleTries is what an idle resource is worth in turn at the start, see leaning:
+// idleTries is what an idle resource is worth in turn at the start, see variant:
 // what is idle by the linear program may be scarce once machines are whole.
 var idleTries = [...]float64{0, idleWorth, 0.3, idleMost}
 
-// first opens machines for all pods of the rows, the cheapest of several tries.
+// first opens machines for all pods of the groups, the cheapest of several tries.
 // The first is always made, the others while the steps last. Limits are as they
 // were afterwards.
-func (s *solver) first(rows []int32, until int64) (best []machine, ok bool) {
-	for i, l := range s.startLooks(rows) {
+func (s *solver) first(groups []int32, until int64) (best []machine, ok bool) {
+	for i, l := range s.startLooks(groups) {
 		if i > 0 && s.steps >= until {
 			break
 		}
 		s.waiting()
-		found, all := s.open(nil, rows, l, math.Inf(1))
+		found, all := s.open(nil, groups, l, math.Inf(1))
 		s.takeAll(found, -1)
 		if all && (!ok || s.cost(found) < s.cost(best)) {
 			best, ok = found, true
@@ -141,13 +141,13 @@ func (s *solver) first(rows []int32, until int64) (best []machine, ok bool) {
 // startLooks lists how machines are opened at the start: filled evenly and by
 // worth. The former comes first where pods are so many that there may be no
 // steps for more, and no program over patterns will follow.
-func (s *solver) startLooks(rows []int32) []*look {
+func (s *solver) startLooks(groups []int32) []*look {
 	var out []*look
 	for _, idle := range idleTries {
-		worth := s.leaning(idle)
-		for _, apart := range s.orders(rows) {
+		worth := s.variant(idle)
+		for _, apart := range s.orders(groups) {
 			pair := []*look{s.evenly(s.look(worth, startTries, 0)), s.look(worth, startTries, 0)}
-			if len(rows) <= programRows {
+			if len(groups) <= programGroups {
 				slices.Reverse(pair)
 			}
 			for _, l := range pair {
@@ -164,12 +164,12 @@ func (s *solver) startLooks(rows []int32) []*look {
 
 // orders are the orders in which first opens machines: also for those first of
 // which a host takes so many, where there are some and others.
-func (s *solver) orders(rows []int32) []bool {
+func (s *solver) orders(groups []int32) []bool {
 	capped := 0
-	for _, row := range rows {
-		capped += min(1, len(s.batch.Rows[row].Caps))
+	for _, group := range groups {
+		capped += min(1, len(s.batch.Groups[group].Caps))
 	}
-	if capped == 0 || capped == len(rows) {
+	if capped == 0 || capped == len(groups) {
 		return []bool{false}
 	}
 	return []bool{false, true}
@@ -178,19 +178,19 @@ func (s *solver) orders(rows []int32) []bool {
 // takeAll accounts for each of the machines n times.
 func (s *solver) takeAll(machines []machine, n int64) {
 	for i := range machines {
-		s.take(machines[i].offer, n)
+		s.take(machines[i].offering, n)
 	}
 }
 
 // divided improves machines by a search and then by the linear program over the
 // patterns that it came by, and others.
-func (s *solver) divided(rows []int32, start []machine, effort int64) []machine {
+func (s *solver) divided(groups []int32, start []machine, effort int64) []machine {
 	from := s.steps
 	s.pool = &pool{known: map[uint64]bool{}}
 	start = s.search(start, from+int64(float64(toGather*float64(effort)))).fewest(0)
 	known := append(s.patternsOf(start), s.pool.list...)
 	s.pool = nil
-	out, ok := s.divide(rows, known, from+int64(float64(toDivide*float64(effort))))
+	out, ok := s.divide(groups, known, from+int64(float64(toDivide*float64(effort))))
 	if ok && s.cost(out) < s.cost(start) {
 		return out
 	}
@@ -200,9 +200,9 @@ func (s *solver) divided(rows []int32, start []machine, effort int64) []machine 
 func (s *solver) answer(machines []machine) []place.BatchMachine {
 	out := make([]place.BatchMachine, len(machines))
 	for i, m := range machines {
-		out[i].Offer = s.offers[m.offer].at
+		out[i].Offering = s.offerings[m.offering].at
 		for _, p := range m.parts {
-			out[i].Parts = append(out[i].Parts, place.BatchPart{Row: int(p.row), N: p.n})
+			out[i].Parts = append(out[i].Parts, place.BatchPart{Group: int(p.group), N: p.n})
 		}
 	}
 	return out

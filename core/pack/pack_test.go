@@ -13,35 +13,35 @@ import (
 )
 
 // TestMachinesSuitPods tells small batches in words: what is for sale, who waits,
-// and what is bought.
+// and what is launched.
 func TestMachinesSuitPods(t *testing.T) {
-	small, large := offer(1, 2, 2), offer(1.9, 4, 4)
+	small, large := offering(1, 2, 2), offering(1.9, 4, 4)
 	for name, c := range map[string]struct {
 		batch place.Batch
 		want  string
 	}{
-		"one large machine is cheaper than two small ones": {batch(offers(small, large), row(2, 2, 2)), "2×0 on 1"},
-		"the cheapest offer that has room is taken":        {batch(offers(small, large), row(1, 2, 1)), "1×0 on 0"},
-		"pods of two kinds fill each other's gaps":         {batch(offers(offer(1, 4, 4)), row(2, 1, 3), row(2, 3, 1)), "1×0 1×1 on 0, 1×0 1×1 on 0"},
+		"one large machine is cheaper than two small ones": {batch(offerings(small, large), group(2, 2, 2)), "2×0 on 1"},
+		"the cheapest offer that has room is taken":        {batch(offerings(small, large), group(1, 2, 1)), "1×0 on 0"},
+		"pods of two kinds fill each other's gaps":         {batch(offerings(offering(1, 4, 4)), group(2, 1, 3), group(2, 3, 1)), "1×0 1×1 on 0, 1×0 1×1 on 0"},
 		"who may not have the large one waits for the small": {
-			batch(offers(small, large), only(row(2, 2, 2), 0)), "1×0 on 0, 1×0 on 0"},
+			batch(offerings(small, large), only(group(2, 2, 2), 0)), "1×0 on 0, 1×0 on 0"},
 		"who refuses its own kind is alone": {
-			batch(offers(small, large), apart(row(2, 1, 1), 5)), "1×0 on 0, 1×0 on 0"},
+			batch(offerings(small, large), apart(group(2, 1, 1), 5)), "1×0 on 0, 1×0 on 0"},
 		"two that are kept off each other are not together": {
-			batch(offers(small, large), keptOff(counted(row(1, 1, 1), 3), 4), keptOff(counted(row(1, 1, 1), 4), 3)), "1×0 on 0, 1×1 on 0"},
+			batch(offerings(small, large), keptOff(counted(group(1, 1, 1), 3), 4), keptOff(counted(group(1, 1, 1), 4), 3)), "1×0 on 0, 1×1 on 0"},
 		"who is kept off another kind may come before it": {
-			batch(offers(small, large), counted(row(1, 1, 1), 3), keptOff(row(1, 1, 1), 3)), "1×0 1×1 on 0"},
+			batch(offerings(small, large), counted(group(1, 1, 1), 3), keptOff(group(1, 1, 1), 3)), "1×0 1×1 on 0"},
 		"a limit sends the rest elsewhere": {
-			limited(batch(offers(takes(small, 2), offer(3, 2, 2)), row(3, 2, 2)), 4), "1×0 on 0, 1×0 on 0, 1×0 on 1"},
+			limited(batch(offerings(takes(small, 2), offering(3, 2, 2)), group(3, 2, 2)), 4), "1×0 on 0, 1×0 on 0, 1×0 on 1"},
 		"limits that do not suffice are left to others": {
-			limited(batch(offers(takes(small, 2)), row(3, 2, 2)), 4), ""},
-		"a pod too large for all is left out":  {batch(offers(small), row(1, 3, 1), row(1, 1, 1)), "1×1 on 0"},
-		"nothing for sale":                     {batch(nil, row(1, 1, 1)), ""},
-		"nothing for sale to several kinds":    {batch(nil, row(1, 1, 1), row(1, 2, 2)), ""},
-		"nobody waits":                         {batch(offers(small)), ""},
+			limited(batch(offerings(takes(small, 2)), group(3, 2, 2)), 4), ""},
+		"a pod too large for all is left out":  {batch(offerings(small), group(1, 3, 1), group(1, 1, 1)), "1×1 on 0"},
+		"nothing for sale":                     {batch(nil, group(1, 1, 1)), ""},
+		"nothing for sale to several kinds":    {batch(nil, group(1, 1, 1), group(1, 2, 2)), ""},
+		"nobody waits":                         {batch(offerings(small)), ""},
 		"nobody waits and nothing is for sale": {batch(nil), ""},
-		"no offer may have them":               {batch(offers(small), none(row(1, 1, 1)), row(1, 2, 2), none(row(1, 1, 1)), none(row(2, 1, 1))), "1×1 on 0"},
-		"all fit everywhere":                   {batch(offers(offer(2, 9, 9), offer(1, 8, 8)), row(2, 1, 1)), "2×0 on 1"},
+		"no offer may have them":               {batch(offerings(small), none(group(1, 1, 1)), group(1, 2, 2), none(group(1, 1, 1)), none(group(2, 1, 1))), "1×1 on 0"},
+		"all fit everywhere":                   {batch(offerings(offering(2, 9, 9), offering(1, 8, 8)), group(2, 1, 1)), "2×0 on 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := text(pack.Solve(c.batch, 20_000)); got != c.want {
@@ -73,8 +73,8 @@ func TestSmallBatchesAreSolvedWell(t *testing.T) {
 	for seed := range uint64(seeds) {
 		l := randomBatch(rand.New(rand.NewPCG(seed, 2)), 5, 2)
 		l.Limits = nil
-		for i := range l.Offers {
-			l.Offers[i].Takes = nil
+		for i := range l.Offerings {
+			l.Offerings[i].Takes = nil
 		}
 		got, best := cost(l, pack.Solve(l, 20_000)), optimum(l)
 		if got < best*(1-1e-9) {
@@ -101,11 +101,11 @@ func TestPodsThatFillMachinesExactlyNearlyDo(t *testing.T) {
 	worst, sum := 0.0, 0.0
 	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 4))
-		l := place.Batch{Offers: offers(offer(3, 64, 128), offer(1.6, 32, 64))}
+		l := place.Batch{Offerings: offerings(offering(3, 64, 128), offering(1.6, 32, 64))}
 		for range cuts {
 			cpu, mem := []int64{0, 10 + r.Int64N(20), 35 + r.Int64N(20), 64}, []int64{0, 10 + r.Int64N(50), 70 + r.Int64N(40), 128}
 			for i := range 3 {
-				l.Rows = append(l.Rows, place.BatchRow{Need: []int64{cpu[i+1] - cpu[i], mem[i+1] - mem[i]}, Count: times, Offers: bitset.Full(2)})
+				l.Groups = append(l.Groups, place.BatchGroup{Need: []int64{cpu[i+1] - cpu[i], mem[i+1] - mem[i]}, Count: times, Offerings: bitset.Full(2)})
 			}
 		}
 		got := pack.Solve(l, 2_000_000)
@@ -124,18 +124,18 @@ func TestPodsThatFillMachinesExactlyNearlyDo(t *testing.T) {
 // TestResourcesAreUsedUpTogether has pods ask for nearly as much memory for each
 // core as the cheapest machines have. By the linear program memory is worth
 // nothing then, and yet it must not be left over on machines with full cores:
-// other machines would be bought for it.
+// other machines would be launched for it.
 func TestResourcesAreUsedUpTogether(t *testing.T) {
 	const seeds, pods = 6, 1000
 	sum := 0.0
 	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 5))
-		l := place.Batch{Offers: offers(offer(16, 6400, 12800), offer(18, 6400, 25600), offer(4, 1600, 3200), offer(4.5, 1600, 6400), offer(1, 400, 800))}
+		l := place.Batch{Offerings: offerings(offering(16, 6400, 12800), offering(18, 6400, 25600), offering(4, 1600, 3200), offering(4.5, 1600, 6400), offering(1, 400, 800))}
 		var cores int64
 		for range pods {
-			x := row(1, 10+r.Int64N(390), 10+r.Int64N(770))
-			x.Offers = bitset.Full(len(l.Offers))
-			l.Rows, cores = append(l.Rows, x), cores+x.Need[0]
+			x := group(1, 10+r.Int64N(390), 10+r.Int64N(770))
+			x.Offerings = bitset.Full(len(l.Offerings))
+			l.Groups, cores = append(l.Groups, x), cores+x.Need[0]
 		}
 		got := pack.Solve(l, 12_000_000)
 		if why := broken(l, got); why != "" {
@@ -149,16 +149,16 @@ func TestResourcesAreUsedUpTogether(t *testing.T) {
 	}
 }
 
-// TestFewMachinesArePreferredAmongTheCheapest sells two small machines a little
+// TestFewMachinesArePreferredAmongTheCheapest offers two small machines a little
 // cheaper than a large one, without a limit and with one that just suffices.
 func TestFewMachinesArePreferredAmongTheCheapest(t *testing.T) {
-	l := batch(offers(offer(1, 10, 10), offer(2.002, 20, 20)))
+	l := batch(offerings(offering(1, 10, 10), offering(2.002, 20, 20)))
 	for i := range int64(40) {
-		l.Rows = append(l.Rows, only(row(1, 5, 4+i%2), 0))
-		l.Rows[i].Offers.Add(1)
+		l.Groups = append(l.Groups, only(group(1, 5, 4+i%2), 0))
+		l.Groups[i].Offerings.Add(1)
 	}
 	tied := l
-	tied.Offers, tied.Limits = offers(takes(l.Offers[0], 10), takes(l.Offers[1], 20)), []int64{200}
+	tied.Offerings, tied.Limits = offerings(takes(l.Offerings[0], 10), takes(l.Offerings[1], 20)), []int64{200}
 	for name, l := range map[string]place.Batch{"free": l, "limited": tied} {
 		got := pack.Solve(l, 2_000_000)
 		if c := cost(l, got); len(got) >= 20 || c > 20*(1+pack.Fewer) {
@@ -167,7 +167,7 @@ func TestFewMachinesArePreferredAmongTheCheapest(t *testing.T) {
 	}
 }
 
-// TestFewerMachinesAreLookedFor sells sizes of which each costs a little more
+// TestFewerMachinesAreLookedFor offers sizes of which each costs a little more
 // than two of the next smaller one: without a search for fewer machines there
 // are a quarter more of them.
 func TestFewerMachinesAreLookedFor(t *testing.T) {
@@ -175,11 +175,11 @@ func TestFewerMachinesAreLookedFor(t *testing.T) {
 	machines := 0
 	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 8))
-		l := place.Batch{Offers: offers(offer(1, 100, 100), offer(2.006, 200, 200), offer(4.024, 400, 400), offer(8.072, 800, 800))}
+		l := place.Batch{Offerings: offerings(offering(1, 100, 100), offering(2.006, 200, 200), offering(4.024, 400, 400), offering(8.072, 800, 800))}
 		for range pods {
-			x := row(1, 10+r.Int64N(50), 10+r.Int64N(50))
-			x.Offers = bitset.Full(len(l.Offers))
-			l.Rows = append(l.Rows, x)
+			x := group(1, 10+r.Int64N(50), 10+r.Int64N(50))
+			x.Offerings = bitset.Full(len(l.Offerings))
+			l.Groups = append(l.Groups, x)
 		}
 		got := pack.Solve(l, 2_000_000)
 		if why := broken(l, got); why != "" {
@@ -196,22 +196,22 @@ func TestFewerMachinesAreLookedFor(t *testing.T) {
 // TestALimitThatSufficesCostsLittle limits machines to what an answer without a
 // limit takes, and to a little more.
 func TestALimitThatSufficesCostsLittle(t *testing.T) {
-	free := batch(offers(offer(10, 640, 1280), offer(5.3, 320, 640), offer(2.9, 160, 320)))
+	free := batch(offerings(offering(10, 640, 1280), offering(5.3, 320, 640), offering(2.9, 160, 320)))
 	r := rand.New(rand.NewPCG(6, 6))
 	for range 400 {
-		free.Rows = append(free.Rows, place.BatchRow{Need: []int64{1 + r.Int64N(60), 1 + r.Int64N(118)}, Count: 1, Offers: bitset.Full(3)})
+		free.Groups = append(free.Groups, place.BatchGroup{Need: []int64{1 + r.Int64N(60), 1 + r.Int64N(118)}, Count: 1, Offerings: bitset.Full(3)})
 	}
 	const effort = 3_000_000
 	without := pack.Solve(free, effort)
 	least := int64(0)
-	tied := place.Batch{Rows: free.Rows, Offers: offers()}
-	for _, o := range free.Offers {
-		tied.Offers = append(tied.Offers, takes(o, o.Free[0]))
+	tied := place.Batch{Groups: free.Groups, Offerings: offerings()}
+	for _, o := range free.Offerings {
+		tied.Offerings = append(tied.Offerings, takes(o, o.Free[0]))
 	}
 	for _, m := range without {
-		least += free.Offers[m.Offer].Free[0]
+		least += free.Offerings[m.Offering].Free[0]
 	}
-	for more, moreExpensive := range map[int64]float64{free.Offers[0].Free[0]: 1.01, 0: 1.02} {
+	for more, moreExpensive := range map[int64]float64{free.Offerings[0].Free[0]: 1.01, 0: 1.02} {
 		with := pack.Solve(limited(tied, least+more), effort)
 		if why := broken(limited(tied, least+more), with); why != "" {
 			t.Fatal(why)
@@ -227,10 +227,10 @@ func TestALimitThatSufficesCostsLittle(t *testing.T) {
 // each other and, once they come, from another pod of the kind. Machines opened
 // for what else there is would be one too many.
 func TestPodsThatMustBeApartGetTheFirstMachines(t *testing.T) {
-	l := batch(offers(takes(offer(1, 3920, 75, 58), 4), takes(offer(1, 3920, 157, 8), 4)),
-		row(2, 250, 30, 1), row(2, 100, 30, 1), row(6, 100, 30, 1), row(1, 50, 30, 1), row(9, 50, 30, 1))
-	l.Rows[3].Kinds, l.Rows[4].Kinds, l.Rows[4].Caps = []int{0}, []int{0}, []place.BatchCap{{Kind: 0, Most: 1}}
-	for _, l := range []place.Batch{batch(offers(offer(1, 3920, 75, 58), offer(1, 3920, 157, 8)), l.Rows...), limited(l, 40)} {
+	l := batch(offerings(takes(offering(1, 3920, 75, 58), 4), takes(offering(1, 3920, 157, 8), 4)),
+		group(2, 250, 30, 1), group(2, 100, 30, 1), group(6, 100, 30, 1), group(1, 50, 30, 1), group(9, 50, 30, 1))
+	l.Groups[3].Kinds, l.Groups[4].Kinds, l.Groups[4].Caps = []int{0}, []int{0}, []place.BatchCap{{Kind: 0, Most: 1}}
+	for _, l := range []place.Batch{batch(offerings(offering(1, 3920, 75, 58), offering(1, 3920, 157, 8)), l.Groups...), limited(l, 40)} {
 		if got := pack.Solve(l, 20_000); len(got) == 0 || len(got) > 10 {
 			t.Errorf("%d machines within %v, want 9 or 10", len(got), l.Limits)
 		}
@@ -246,22 +246,22 @@ func TestMoreEffortCostsNoMore(t *testing.T) {
 	}
 }
 
-func batch(offers []place.BatchOffer, rows ...place.BatchRow) place.Batch {
-	for i := range rows {
-		if rows[i].Offers == nil {
-			rows[i].Offers = bitset.Full(len(offers))
+func batch(offerings []place.BatchOffering, groups ...place.BatchGroup) place.Batch {
+	for i := range groups {
+		if groups[i].Offerings == nil {
+			groups[i].Offerings = bitset.Full(len(offerings))
 		}
 	}
-	return place.Batch{Rows: rows, Offers: offers}
+	return place.Batch{Groups: groups, Offerings: offerings}
 }
 
-func offers(list ...place.BatchOffer) []place.BatchOffer { return list }
+func offerings(list ...place.BatchOffering) []place.BatchOffering { return list }
 
-func offer(cost float64, free ...int64) place.BatchOffer {
-	return place.BatchOffer{Free: free, Cost: cost}
+func offering(cost float64, free ...int64) place.BatchOffering {
+	return place.BatchOffering{Free: free, Cost: cost}
 }
 
-func takes(o place.BatchOffer, amount int64) place.BatchOffer {
+func takes(o place.BatchOffering, amount int64) place.BatchOffering {
 	o.Takes = []place.BatchTake{{Limit: 0, Amount: amount}}
 	return o
 }
@@ -271,46 +271,48 @@ func limited(l place.Batch, limit int64) place.Batch {
 	return l
 }
 
-func row(count int64, need ...int64) place.BatchRow { return place.BatchRow{Need: need, Count: count} }
+func group(count int64, need ...int64) place.BatchGroup {
+	return place.BatchGroup{Need: need, Count: count}
+}
 
-func only(r place.BatchRow, offer int) place.BatchRow {
-	r.Offers = bitset.New(64)
-	r.Offers.Add(offer)
+func only(r place.BatchGroup, offering int) place.BatchGroup {
+	r.Offerings = bitset.New(64)
+	r.Offerings.Add(offering)
 	return r
 }
 
-// none is of pods that no offer may have, said by a set of no length.
-func none(r place.BatchRow) place.BatchRow {
-	r.Offers = bitset.Set{}
+// none is of pods that no offering may have, said by a set of no length.
+func none(r place.BatchGroup) place.BatchGroup {
+	r.Offerings = bitset.Set{}
 	return r
 }
 
-func counted(r place.BatchRow, kind int) place.BatchRow {
+func counted(r place.BatchGroup, kind int) place.BatchGroup {
 	r.Kinds = append(r.Kinds, kind)
 	return r
 }
 
-func keptOff(r place.BatchRow, kind int) place.BatchRow {
+func keptOff(r place.BatchGroup, kind int) place.BatchGroup {
 	r.Caps = append(r.Caps, place.BatchCap{Kind: kind, Most: 1})
 	return r
 }
 
-func apart(r place.BatchRow, kind int) place.BatchRow { return keptOff(counted(r, kind), kind) }
+func apart(r place.BatchGroup, kind int) place.BatchGroup { return keptOff(counted(r, kind), kind) }
 
 func text(machines []place.BatchMachine) string {
 	var out []string
 	for _, m := range machines {
 		n := map[int]int64{}
 		for _, p := range m.Parts {
-			n[p.Row] += p.N
+			n[p.Group] += p.N
 		}
 		one := ""
-		for row := range 100 {
-			if n[row] > 0 {
-				one += fmt.Sprintf("%d×%d ", n[row], row)
+		for group := range 100 {
+			if n[group] > 0 {
+				one += fmt.Sprintf("%d×%d ", n[group], group)
 			}
 		}
-		out = append(out, fmt.Sprintf("%son %d", one, m.Offer))
+		out = append(out, fmt.Sprintf("%son %d", one, m.Offering))
 	}
 	slices.Sort(out)
 	all := ""
@@ -326,45 +328,45 @@ func text(machines []place.BatchMachine) string {
 func cost(l place.Batch, machines []place.BatchMachine) float64 {
 	sum := 0.0
 	for _, m := range machines {
-		sum += l.Offers[m.Offer].Cost
+		sum += l.Offerings[m.Offering].Cost
 	}
 	return sum
 }
 
-// randomBatch makes up to so many rows and offers with two resources; some rows
-// may not have some offers, some refuse a kind, some offers are limited.
-func randomBatch(r *rand.Rand, rows, most int) place.Batch {
+// randomBatch makes up to so many groups and offers with two resources; some groups
+// may not have some offerings, some refuse a kind, some offerings are limited.
+func randomBatch(r *rand.Rand, groups, most int) place.Batch {
 	var l place.Batch
 	for range 1 + r.IntN(4) {
 		cpu, mem := 2+r.Int64N(14), 2+r.Int64N(14)
-		l.Offers = append(l.Offers, place.BatchOffer{Free: []int64{cpu, mem, 9}, Cost: float64(cpu)*(1+r.Float64()) + float64(mem)*r.Float64()})
+		l.Offerings = append(l.Offerings, place.BatchOffering{Free: []int64{cpu, mem, 9}, Cost: float64(cpu)*(1+r.Float64()) + float64(mem)*r.Float64()})
 	}
 	if r.IntN(3) == 0 {
 		l.Limits = []int64{4 + r.Int64N(40)}
-		l.Offers[0].Takes = []place.BatchTake{{Limit: 0, Amount: l.Offers[0].Free[0]}}
+		l.Offerings[0].Takes = []place.BatchTake{{Limit: 0, Amount: l.Offerings[0].Free[0]}}
 	}
-	for range 1 + r.IntN(rows) {
-		row := place.BatchRow{Need: []int64{1 + r.Int64N(6), 1 + r.Int64N(6), 1}, Count: 1 + r.Int64N(int64(most)), Offers: bitset.Full(len(l.Offers))}
+	for range 1 + r.IntN(groups) {
+		group := place.BatchGroup{Need: []int64{1 + r.Int64N(6), 1 + r.Int64N(6), 1}, Count: 1 + r.Int64N(int64(most)), Offerings: bitset.Full(len(l.Offerings))}
 		if r.IntN(4) == 0 {
-			row.Offers.Remove(r.IntN(len(l.Offers)))
+			group.Offerings.Remove(r.IntN(len(l.Offerings)))
 		}
 		if r.IntN(4) == 0 {
-			row.Kinds = []int{r.IntN(3)}
+			group.Kinds = []int{r.IntN(3)}
 		}
 		if r.IntN(4) == 0 {
-			row.Caps = []place.BatchCap{{Kind: r.IntN(3), Most: 1 + r.Int64N(2)}}
+			group.Caps = []place.BatchCap{{Kind: r.IntN(3), Most: 1 + r.Int64N(2)}}
 		}
-		l.Rows = append(l.Rows, row)
+		l.Groups = append(l.Groups, group)
 	}
 	return l
 }
 
 // broken says what is wrong with an answer, by plain counting.
 func broken(l place.Batch, machines []place.BatchMachine) string {
-	seen := make([]int64, len(l.Rows))
+	seen := make([]int64, len(l.Groups))
 	limits := slices.Clone(l.Limits)
 	for _, m := range machines {
-		o := l.Offers[m.Offer]
+		o := l.Offerings[m.Offering]
 		room, kinds := slices.Clone(o.Free), map[int]int64{}
 		for _, t := range o.Takes {
 			if limits[t.Limit] -= t.Amount; limits[t.Limit] < 0 {
@@ -372,45 +374,45 @@ func broken(l place.Batch, machines []place.BatchMachine) string {
 			}
 		}
 		for _, p := range m.Parts {
-			row := l.Rows[p.Row]
-			if !row.Offers.Has(m.Offer) {
-				return fmt.Sprintf("row %d may not have offer %d", p.Row, m.Offer)
+			group := l.Groups[p.Group]
+			if !group.Offerings.Has(m.Offering) {
+				return fmt.Sprintf("row %d may not have offer %d", p.Group, m.Offering)
 			}
 			for range p.N {
-				if why := join(row, room, kinds); why != "" {
-					return fmt.Sprintf("row %d on offer %d: %s", p.Row, m.Offer, why)
+				if why := join(group, room, kinds); why != "" {
+					return fmt.Sprintf("row %d on offer %d: %s", p.Group, m.Offering, why)
 				}
 			}
-			seen[p.Row] += p.N
+			seen[p.Group] += p.N
 		}
 	}
 	for i, n := range seen {
-		couldBe := slices.ContainsFunc(indices(l.Offers), func(o int) bool { return l.Rows[i].Offers.Has(o) && holds(l.Offers[o].Free, l.Rows[i].Need) })
-		if n > l.Rows[i].Count || couldBe && n < l.Rows[i].Count && (l.Limits == nil || len(machines) > 0) {
-			return fmt.Sprintf("row %d: %d of %d pods have a machine", i, n, l.Rows[i].Count)
+		couldBe := slices.ContainsFunc(indices(l.Offerings), func(o int) bool { return l.Groups[i].Offerings.Has(o) && holds(l.Offerings[o].Free, l.Groups[i].Need) })
+		if n > l.Groups[i].Count || couldBe && n < l.Groups[i].Count && (l.Limits == nil || len(machines) > 0) {
+			return fmt.Sprintf("row %d: %d of %d pods have a machine", i, n, l.Groups[i].Count)
 		}
 	}
 	return ""
 }
 
-func indices(offers []place.BatchOffer) []int {
-	out := make([]int, len(offers))
+func indices(offerings []place.BatchOffering) []int {
+	out := make([]int, len(offerings))
 	for i := range out {
 		out[i] = i
 	}
 	return out
 }
 
-func join(row place.BatchRow, room []int64, kinds map[int]int64) string {
-	for _, c := range row.Caps {
+func join(group place.BatchGroup, room []int64, kinds map[int]int64) string {
+	for _, c := range group.Caps {
 		if kinds[c.Kind] >= c.Most {
 			return fmt.Sprintf("%d of kind %d are there", kinds[c.Kind], c.Kind)
 		}
 	}
-	for _, k := range row.Kinds {
+	for _, k := range group.Kinds {
 		kinds[k]++
 	}
-	for d, v := range row.Need {
+	for d, v := range group.Need {
 		if room[d] -= v; room[d] < 0 {
 			return fmt.Sprintf("too little of resource %d", d)
 		}
@@ -427,12 +429,12 @@ func holds(room, need []int64) bool {
 	return true
 }
 
-// optimum is the least cost of all pods that some offer has room for, by
+// optimum is the least cost of all pods that some offering has room for, by
 // trying every set of pods for the machine of the first pod that is left.
 func optimum(l place.Batch) float64 {
 	var pods []int
-	for i, r := range l.Rows {
-		if slices.ContainsFunc(indices(l.Offers), func(o int) bool { return r.Offers.Has(o) && holds(l.Offers[o].Free, r.Need) }) {
+	for i, r := range l.Groups {
+		if slices.ContainsFunc(indices(l.Offerings), func(o int) bool { return r.Offerings.Has(o) && holds(l.Offerings[o].Free, r.Need) }) {
 			for range r.Count {
 				pods = append(pods, i)
 			}
@@ -452,25 +454,25 @@ func optimum(l place.Batch) float64 {
 	return least[len(least)-1]
 }
 
-// oneMachine is the cheapest offer that may have the set of pods in some
+// oneMachine is the cheapest offering that may have the set of pods in some
 // order.
 func oneMachine(l place.Batch, pods []int, set int) float64 {
 	best := math.Inf(1)
-	for _, o := range l.Offers {
+	for _, o := range l.Offerings {
 		best = min(best, o.Cost)
 	}
 	var chosen []int
-	for i, row := range pods {
+	for i, group := range pods {
 		if set&(1<<i) != 0 {
-			chosen = append(chosen, row)
+			chosen = append(chosen, group)
 		}
 	}
 	out := math.Inf(1)
-	for o, it := range l.Offers {
+	for o, it := range l.Offerings {
 		room, may := slices.Clone(it.Free), true
-		for _, row := range chosen {
-			may = may && l.Rows[row].Offers.Has(o)
-			for d, v := range l.Rows[row].Need {
+		for _, group := range chosen {
+			may = may && l.Groups[group].Offerings.Has(o)
+			for d, v := range l.Groups[group].Need {
 				room[d] -= v
 			}
 		}
@@ -482,19 +484,19 @@ func oneMachine(l place.Batch, pods []int, set int) float64 {
 }
 
 // someOrder reports whether the pods may join one after another in any order.
-func someOrder(l place.Batch, rows []int, kinds map[int]int64) bool {
-	if len(rows) == 0 {
+func someOrder(l place.Batch, groups []int, kinds map[int]int64) bool {
+	if len(groups) == 0 {
 		return true
 	}
-	for i, row := range rows {
-		if i > 0 && rows[i-1] == row || slices.ContainsFunc(l.Rows[row].Caps, func(c place.BatchCap) bool { return kinds[c.Kind] >= c.Most }) {
+	for i, group := range groups {
+		if i > 0 && groups[i-1] == group || slices.ContainsFunc(l.Groups[group].Caps, func(c place.BatchCap) bool { return kinds[c.Kind] >= c.Most }) {
 			continue
 		}
-		for _, k := range l.Rows[row].Kinds {
+		for _, k := range l.Groups[group].Kinds {
 			kinds[k]++
 		}
-		ok := someOrder(l, slices.Delete(slices.Clone(rows), i, i+1), kinds)
-		for _, k := range l.Rows[row].Kinds {
+		ok := someOrder(l, slices.Delete(slices.Clone(groups), i, i+1), kinds)
+		for _, k := range l.Groups[group].Kinds {
 			kinds[k]--
 		}
 		if ok {
@@ -504,10 +506,10 @@ func someOrder(l place.Batch, rows []int, kinds map[int]int64) bool {
 	return false
 }
 
-// TestExpensiveMachinesAreBoughtWhereALimitAsksForIt: cheap machines hold pods for
+// TestExpensiveMachinesAreLaunchedWhereALimitAsksForIt: cheap machines hold pods for
 // less, but more of them than the limit allows.
-func TestExpensiveMachinesAreBoughtWhereALimitAsksForIt(t *testing.T) {
-	l := limited(batch(offers(takes(offer(0.5, 10, 6), 10), takes(offer(1, 10, 10), 10)), row(60, 2, 2), row(30, 1, 1), row(20, 1, 2), row(5, 2, 1)), 205)
+func TestExpensiveMachinesAreLaunchedWhereALimitAsksForIt(t *testing.T) {
+	l := limited(batch(offerings(takes(offering(0.5, 10, 6), 10), takes(offering(1, 10, 10), 10)), group(60, 2, 2), group(30, 1, 1), group(20, 1, 2), group(5, 2, 1)), 205)
 	got := pack.Solve(l, 100_000)
 	if why := broken(l, got); why != "" || len(got) == 0 {
 		t.Errorf("%d machines are bought: %s", len(got), why)

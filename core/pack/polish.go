@@ -4,15 +4,15 @@ package pack
 const swapsMax = 6
 
 // polish exchanges pods of the best load for ones that wait and are worth
-// more, the best exchange first, while there is room. Rows with caps stay as
+// more, the best exchange first, while there is room. Groups with caps stay as
 // they are: they depend on the order in which they join.
-func (f *filler) polish(offer int32) {
-	f.empty(int(offer))
+func (f *filler) polish(offering int32) {
+	f.empty(int(offering))
 	for _, p := range f.best {
-		f.add(p.row, p.n)
+		f.add(p.group, p.n)
 	}
 	for range swapsMax {
-		out, in := f.bestSwap(int(offer))
+		out, in := f.bestSwap(int(offering))
 		if out < 0 {
 			break
 		}
@@ -21,22 +21,22 @@ func (f *filler) polish(offer int32) {
 	f.best = append(f.best[:0], f.parts...)
 }
 
-// bestSwap returns the part that a pod of may go from, and the row of which
+// bestSwap returns the part that a pod of may go from, and the group of which
 // one comes in, where that adds most worth; -1 if there is none.
-func (f *filler) bestSwap(offer int) (out int, in int32) {
+func (f *filler) bestSwap(offering int) (out int, in int32) {
 	out, gain := -1, 0.0
 	for i, p := range f.parts[1:] { // the seed, on the first, has its place
-		if len(f.s.batch.Rows[p.row].Kinds) > 0 {
+		if len(f.s.batch.Groups[p.group].Kinds) > 0 {
 			continue
 		}
-		gone := f.s.need(p.row)
-		for _, row := range f.byWorth {
-			if f.size[row] <= f.size[p.row]+gain {
+		gone := f.s.need(p.group)
+		for _, group := range f.byWorth {
+			if f.size[group] <= f.size[p.group]+gain {
 				break
 			}
 			f.s.steps++
-			if f.s.left[row] > f.taken[row] && f.s.may(row, offer) && len(f.s.batch.Rows[row].Caps) == 0 && f.fitsWithout(gone, f.s.need(row)) {
-				out, in, gain = i+1, row, f.size[row]-f.size[p.row]
+			if f.s.left[group] > f.taken[group] && f.s.may(group, offering) && len(f.s.batch.Groups[group].Caps) == 0 && f.fitsWithout(gone, f.s.need(group)) {
+				out, in, gain = i+1, group, f.size[group]-f.size[p.group]
 				break
 			}
 		}
@@ -55,10 +55,10 @@ func (f *filler) fitsWithout(gone, need []int64) bool {
 
 func (f *filler) swap(out int, in int32) {
 	p := &f.parts[out]
-	for d, v := range f.s.need(p.row) {
+	for d, v := range f.s.need(p.group) {
 		f.room[d] += v
 	}
-	f.taken[p.row]--
+	f.taken[p.group]--
 	if p.n--; p.n == 0 {
 		f.parts = append(f.parts[:out], f.parts[out+1:]...)
 	}

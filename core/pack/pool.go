@@ -30,17 +30,17 @@ func (p *pool) keep(s *solver, machines []machine) {
 			continue
 		}
 		p.known[key] = true
-		p.list = append(p.list, pattern{m.offer, m.parts, s.offers[m.offer].cost})
+		p.list = append(p.list, pattern{m.offering, m.parts, s.offerings[m.offering].cost})
 	}
 }
 
 // key is the same for equal loads, in whatever order their pods joined, and
 // nearly never for others.
 func (m *machine) key() uint64 {
-	c := chance(m.offer)
+	c := chance(m.offering)
 	sum := c.next()
 	for _, p := range m.parts {
-		c := chance(uint64(p.row)<<32 + uint64(p.n))
+		c := chance(uint64(p.group)<<32 + uint64(p.n))
 		sum += c.next()
 	}
 	return sum

@@ -6,21 +6,21 @@ import (
 	"slices"
 )
 
-// programRows is for how many rows the linear program over patterns is solved.
-const programRows = 150
+// programGroups is for how many groups the linear program over patterns is solved.
+const programGroups = 150
 
-// sure is the fraction from which on one more machine of a pattern is bought.
+// sure is the fraction from which on one more machine of a pattern is launched.
 const sure = 0.8
 
 // divesMax is how often the program's answer is made whole at most.
 const divesMax = 64
 
-// divide finds machines for all pods of the rows by the linear program over
+// divide finds machines for all pods of the groups by the linear program over
 // patterns, of which some are known: those of an answer first. Its answer is made whole in several ways,
 // of which the cheapest counts.
-func (s *solver) divide(rows []int32, known []pattern, until int64) (best []machine, ok bool) {
+func (s *solver) divide(groups []int32, known []pattern, until int64) (best []machine, ok bool) {
 	s.waiting()
-	root := newProgram(s, rows, known)
+	root := newProgram(s, groups, known)
 	root.solve(s.steps + (until-s.steps)/2)
 	list, least := root.solution(), math.Inf(1)
 	for dive := 0; dive < divesMax && (dive == 0 || s.steps < until); dive++ {
@@ -28,7 +28,7 @@ func (s *solver) divide(rows []int32, known []pattern, until int64) (best []mach
 		if dive > 0 {
 			s.shuffle(list)
 		}
-		out, all := s.dive(rows, list, slices.Clone(root.pool), until)
+		out, all := s.dive(groups, list, slices.Clone(root.pool), until)
 		if cost := s.cost(out); all && cost < least {
 			best, ok, least = out, true, cost
 		}
@@ -37,30 +37,30 @@ func (s *solver) divide(rows []int32, known []pattern, until int64) (best []mach
 }
 
 // shuffle changes the order in which fractions are made whole a little.
-func (s *solver) shuffle(list []bought) {
+func (s *solver) shuffle(list []launched) {
 	for i := range list {
 		list[i].rank = fraction(list[i].n) + s.chance.share()
 	}
-	slices.SortStableFunc(list, func(a, b bought) int { return cmp.Compare(b.rank, a.rank) })
+	slices.SortStableFunc(list, func(a, b launched) int { return cmp.Compare(b.rank, a.rank) })
 }
 
-// dive buys what is bought whole, then what is bought nearly whole, and solves
-// the program anew for the pods that are left. When the steps are used up
+// dive launches what is launched whole, then what is launched nearly whole, and solves
+// the program again for the pods that are left. When the steps are used up
 // machines are opened for the rest.
-func (s *solver) dive(rows []int32, list []bought, pool []pattern, until int64) ([]machine, bool) {
+func (s *solver) dive(groups []int32, list []launched, pool []pattern, until int64) ([]machine, bool) {
 	var out []machine
 	for {
 		before := len(out)
-		out = s.buy(out, list)
-		rows = slices.DeleteFunc(slices.Clone(rows), func(row int32) bool { return s.left[row] == 0 })
-		if len(rows) == 0 {
+		out = s.launch(out, list)
+		groups = slices.DeleteFunc(slices.Clone(groups), func(group int32) bool { return s.left[group] == 0 })
+		if len(groups) == 0 {
 			return out, true
 		}
 		if s.steps >= until || len(out) == before {
-			return s.open(out, rows, s.look(s.worth, startTries, 0), math.Inf(1))
+			return s.open(out, groups, s.look(s.worth, startTries, 0), math.Inf(1))
 		}
 		pool = s.still(pool)
-		p := newProgram(s, rows, pool)
+		p := newProgram(s, groups, pool)
 		p.solve(s.steps + (until-s.steps)/4)
 		list, pool = p.solution(), p.pool
 	}
@@ -72,15 +72,15 @@ func (s *solver) patternsOf(machines []machine) []pattern {
 	var out []pattern
 	for i, m := range machines {
 		if i == 0 || &m.parts[0] != &machines[i-1].parts[0] {
-			out = append(out, pattern{m.offer, m.parts, s.offers[m.offer].cost})
+			out = append(out, pattern{m.offering, m.parts, s.offerings[m.offering].cost})
 		}
 	}
 	return out
 }
 
-// buy adds machines that are bought whole, then the first fraction as a whole
+// launch adds machines that are launched whole, then the first fraction as a whole
 // one, and those after it that nearly are.
-func (s *solver) buy(out []machine, list []bought) []machine {
+func (s *solver) launch(out []machine, list []launched) []machine {
 	for _, b := range list {
 		for range whole(b.n) {
 			if m, ok := s.machineFor(b.pattern); ok {
@@ -106,45 +106,45 @@ func (s *solver) machineFor(p *pattern) (machine, bool) {
 	var parts []part
 	sum := make([]int64, len(s.worth))
 	for _, x := range p.parts {
-		n := min(x.n, s.left[x.row])
+		n := min(x.n, s.left[x.group])
 		if n == 0 {
 			continue
 		}
-		parts = append(parts, part{x.row, n})
-		s.left[x.row] -= n
-		for d, v := range s.need(x.row) {
+		parts = append(parts, part{x.group, n})
+		s.left[x.group] -= n
+		for d, v := range s.need(x.group) {
 			sum[d] += v * n
 		}
 	}
 	if len(parts) == 0 {
 		return machine{}, false
 	}
-	offer := p.offer
-	for i := range offer {
-		if holds(s.offers[i].free, sum) && !slices.ContainsFunc(parts, func(x part) bool { return !s.may(x.row, int(i)) }) {
-			offer = i
+	offering := p.offering
+	for i := range offering {
+		if holds(s.offerings[i].free, sum) && !slices.ContainsFunc(parts, func(x part) bool { return !s.may(x.group, int(i)) }) {
+			offering = i
 			break
 		}
 	}
-	return s.machineOf(offer, parts), true
+	return s.machineOf(offering, parts), true
 }
 
 // still cuts patterns to the pods that are left.
 func (s *solver) still(pool []pattern) []pattern {
 	out := pool[:0]
 	for _, p := range pool {
-		if !slices.ContainsFunc(p.parts, func(x part) bool { return s.left[x.row] < x.n }) {
+		if !slices.ContainsFunc(p.parts, func(x part) bool { return s.left[x.group] < x.n }) {
 			out = append(out, p)
 			continue
 		}
 		var parts []part
 		for _, x := range p.parts {
-			if n := min(x.n, s.left[x.row]); n > 0 {
-				parts = append(parts, part{x.row, n})
+			if n := min(x.n, s.left[x.group]); n > 0 {
+				parts = append(parts, part{x.group, n})
 			}
 		}
 		if len(parts) > 0 {
-			out = append(out, pattern{p.offer, parts, p.cost})
+			out = append(out, pattern{p.offering, parts, p.cost})
 		}
 	}
 	return out

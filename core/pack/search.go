@@ -17,7 +17,7 @@ const (
 	idleWorth   = 0.1   // worth of all of an idle resource, of the most worth of a whole one
 	idleMost    = 1     // the same in some looks: it may be nearly as scarce as others
 	idleLooks   = 3     // one in so many looks is one of these
-	narrowLooks = 2     // one in so many looks fills machines with narrow rows first
+	narrowLooks = 2     // one in so many looks fills machines with narrow groups first
 	worthLooks  = 2     // one in so many looks fills machines by worth, the others evenly
 	heat        = 0.01  // by which share a change may cost more, at the start
 	stray       = 0.004 // by which share the answer may cost more than the best one
@@ -59,14 +59,14 @@ func (s *solver) search(start []machine, until int64) *front {
 func (s *solver) searchFewer(f *front, until int64) {
 	start := f.fewest(0)
 	each := s.cost(start) / float64(max(1, len(start)))
-	prices := make([]float64, len(s.offers))
-	for i := range s.offers {
-		prices[i] = s.offers[i].cost
-		s.offers[i].cost += float64(extra * each)
+	prices := make([]float64, len(s.offerings))
+	for i := range s.offerings {
+		prices[i] = s.offerings[i].cost
+		s.offerings[i].cost += float64(extra * each)
 	}
 	found := s.search(start, until)
-	for i := range s.offers {
-		s.offers[i].cost = prices[i]
+	for i := range s.offerings {
+		s.offerings[i].cost = prices[i]
 	}
 	for _, a := range found.answers {
 		f.note(a.machines, s.cost(a.machines))
@@ -80,7 +80,7 @@ func (s *solver) swayed() []float64 {
 	if s.chance.below(idleLooks) == 0 {
 		idle = idleMost
 	}
-	out := s.leaning(idle)
+	out := s.variant(idle)
 	for d, w := range s.worth {
 		if w == 0 {
 			out[d] *= s.chance.share()
@@ -98,7 +98,7 @@ type neighbourhood struct {
 	cost     float64
 	front    *front
 	chosen   []int // positions of those that are given back
-	rows     []int32
+	groups   []int32
 	fresh    []machine
 }
 
@@ -108,7 +108,7 @@ func (n *neighbourhood) change(l *look, more float64) {
 	n.choose(min(len(n.machines), together+n.s.chance.below(spread)))
 	before := n.giveBack()
 	enough := min(float64(before*(1+more)), before+float64(n.front.least*(1+stray))-n.cost)
-	fresh, ok := n.s.open(n.fresh[:0], n.rows, l, math.Nextafter(enough, math.Inf(1)))
+	fresh, ok := n.s.open(n.fresh[:0], n.groups, l, math.Nextafter(enough, math.Inf(1)))
 	n.fresh = fresh
 	n.s.pool.keep(n.s, fresh)
 	if !ok {
@@ -123,10 +123,10 @@ func (n *neighbourhood) change(l *look, more float64) {
 // takeAgain undoes giving machines back and opening others.
 func (n *neighbourhood) takeAgain() {
 	for i := range n.fresh {
-		n.s.take(n.fresh[i].offer, -1)
+		n.s.take(n.fresh[i].offering, -1)
 	}
 	for _, i := range n.chosen {
-		n.s.take(n.machines[i].offer, 1)
+		n.s.take(n.machines[i].offering, 1)
 	}
 }
 
@@ -134,16 +134,16 @@ func (n *neighbourhood) takeAgain() {
 // these machines cost.
 func (n *neighbourhood) giveBack() float64 {
 	cost := 0.0
-	n.rows = n.rows[:0]
+	n.groups = n.groups[:0]
 	for _, i := range n.chosen {
 		m := &n.machines[i]
-		cost += n.s.offers[m.offer].cost
-		n.s.take(m.offer, -1)
+		cost += n.s.offerings[m.offering].cost
+		n.s.take(m.offering, -1)
 		for _, p := range m.parts {
-			if n.s.left[p.row] == 0 {
-				n.rows = append(n.rows, p.row)
+			if n.s.left[p.group] == 0 {
+				n.groups = append(n.groups, p.group)
 			}
-			n.s.left[p.row] += p.n
+			n.s.left[p.group] += p.n
 		}
 	}
 	return cost

@@ -12,40 +12,40 @@ import (
 
 // solver is one batch while machines are sought for it.
 type solver struct {
-	batch   *place.Batch
-	offers  []offer // cheapest first
-	needs   []int64 // of one pod, by row and resource
-	classes []int   // by row
-	allowed []bitset.Set
-	worth   []float64   // of one unit of each resource, by the linear program
-	byClass [][]float64 // the same for each class, see tellClasses
-	narrow  []bool      // by class: its rows may have few of the offers that others may have
-	parts   []float64   // of the offer that has most worth for its cost: which part of it one unit of each resource is
-	chance  chance
-	steps   int64
-	pool    *pool   // nil: loads are not kept
-	left    []int64 // by row: pods that a machine is sought for now
-	limits  []int64 // what machines may still take
-	filler  *filler
+	batch     *place.Batch
+	offerings []offering // cheapest first
+	needs     []int64    // of one pod, by group and resource
+	classes   []int      // by group
+	allowed   []bitset.Set
+	worth     []float64   // of one unit of each resource, by the linear program
+	byClass   [][]float64 // the same for each class, see reportClasses
+	narrow    []bool      // by class: its groups may have few of the offerings that others may have
+	parts     []float64   // of the offering that has most worth for its cost: which part of it one unit of each resource is
+	chance    chance
+	steps     int64
+	pool      *pool   // nil: loads are not kept
+	left      []int64 // by group: pods that a machine is sought for now
+	limits    []int64 // what machines may still take
+	filler    *filler
 }
 
 func newSolver(batch *place.Batch) *solver {
 	positions := scarce(batch)
 	classes, sets := classesOf(batch)
 	batch = reachable(batch, classes, sets)
-	s := &solver{batch: batch, offers: worthwhile(batch, classes, sets, positions), classes: classes, left: make([]int64, len(batch.Rows)),
+	s := &solver{batch: batch, offerings: worthwhile(batch, classes, sets, positions), classes: classes, left: make([]int64, len(batch.Groups)),
 		limits: slices.Clone(batch.Limits)}
 	for class := range sets {
-		mine := bitset.New(len(s.offers))
-		for i, o := range s.offers {
+		mine := bitset.New(len(s.offerings))
+		for i, o := range s.offerings {
 			if o.open.Has(class) {
 				mine.Add(i)
 			}
 		}
 		s.allowed = append(s.allowed, mine)
 	}
-	for i := range batch.Rows {
-		s.needs = append(s.needs, pluck(batch.Rows[i].Need, positions)...)
+	for i := range batch.Groups {
+		s.needs = append(s.needs, pluck(batch.Groups[i].Need, positions)...)
 	}
 	s.worth = s.prices(len(positions))
 	s.byClass, s.narrow = s.oneWorth(), s.narrows()
@@ -54,45 +54,47 @@ func newSolver(batch *place.Batch) *solver {
 	return s
 }
 
-func (s *solver) need(row int32) []int64 {
+func (s *solver) need(group int32) []int64 {
 	n := len(s.worth)
-	return s.needs[int(row)*n : (int(row)+1)*n]
+	return s.needs[int(group)*n : (int(group)+1)*n]
 }
 
-func (s *solver) may(row int32, offer int) bool { return s.allowed[s.classes[row]].Has(offer) }
+func (s *solver) may(group int32, offering int) bool {
+	return s.allowed[s.classes[group]].Has(offering)
+}
 
 // prices is what one unit of each resource is worth if pods could be cut at
 // will.
 func (s *solver) prices(resources int) []float64 {
 	s.worth = make([]float64, resources)
 	demand := make([]float64, resources)
-	for i := range s.batch.Rows {
+	for i := range s.batch.Groups {
 		for d, v := range s.need(int32(i)) {
-			demand[d] += float64(float64(v) * float64(s.batch.Rows[i].Count))
+			demand[d] += float64(float64(v) * float64(s.batch.Groups[i].Count))
 		}
 	}
 	var columns []bound.Column
-	for i := range s.offers {
+	for i := range s.offerings {
 		if !s.limited(int32(i), demand) {
 			columns = append(columns, s.column(i))
 		}
 	}
 	if len(columns) == 0 {
-		for i := range s.offers {
+		for i := range s.offerings {
 			columns = append(columns, s.column(i))
 		}
 	}
 	return bound.Cover(demand, columns).Worth
 }
 
-// limited reports whether limits keep machines of the offer from being enough:
+// limited reports whether limits keep machines of the offering from being enough:
 // then it is for others what resources are worth.
-func (s *solver) limited(offer int32, demand []float64) bool {
-	n := s.affords(offer)
+func (s *solver) limited(offering int32, demand []float64) bool {
+	n := s.affords(offering)
 	if n == math.MaxInt64 {
 		return false
 	}
-	for d, v := range s.offers[offer].free {
+	for d, v := range s.offerings[offering].free {
 		if demand[d] > 0 && float64(float64(n)*float64(v)) >= demand[d] {
 			return false
 		}
@@ -100,8 +102,8 @@ func (s *solver) limited(offer int32, demand []float64) bool {
 	return true
 }
 
-func (s *solver) column(offer int) bound.Column {
-	o := &s.offers[offer]
+func (s *solver) column(offering int) bound.Column {
+	o := &s.offerings[offering]
 	out := bound.Column{Price: o.cost, Has: make([]float64, len(o.free))}
 	for d, v := range o.free {
 		out.Has[d] = float64(max(0, v))
@@ -109,32 +111,32 @@ func (s *solver) column(offer int) bound.Column {
 	return out
 }
 
-// waiting makes all pods of the batch wait for a machine that some offer has room
+// waiting makes all pods of the batch wait for a machine that some offering has room
 // for.
 func (s *solver) waiting() []int32 {
-	var rows []int32
-	for i := range s.batch.Rows {
-		row := int32(i)
-		if slices.ContainsFunc(s.offers, func(o offer) bool { return o.open.Has(s.classes[i]) && holds(o.free, s.need(row)) }) {
-			s.left[i] = s.batch.Rows[i].Count
-			rows = append(rows, row)
+	var groups []int32
+	for i := range s.batch.Groups {
+		group := int32(i)
+		if slices.ContainsFunc(s.offerings, func(o offering) bool { return o.open.Has(s.classes[i]) && holds(o.free, s.need(group)) }) {
+			s.left[i] = s.batch.Groups[i].Count
+			groups = append(groups, group)
 		}
 	}
-	return rows
+	return groups
 }
 
-// take accounts for n machines of the offer, or for machines given back where
+// take accounts for n machines of the offering, or for machines given back where
 // n is negative.
-func (s *solver) take(offer int32, n int64) {
-	for _, t := range s.offers[offer].takes {
+func (s *solver) take(offering int32, n int64) {
+	for _, t := range s.offerings[offering].takes {
 		s.limits[t.Limit] -= t.Amount * n
 	}
 }
 
-// affords returns how many more machines of the offer limits allow.
-func (s *solver) affords(offer int32) int64 {
+// affords returns how many more machines of the offering limits allow.
+func (s *solver) affords(offering int32) int64 {
 	n := int64(math.MaxInt64)
-	for _, t := range s.offers[offer].takes {
+	for _, t := range s.offerings[offering].takes {
 		if t.Amount > 0 {
 			n = min(n, s.limits[t.Limit]/t.Amount)
 		}
@@ -142,32 +144,32 @@ func (s *solver) affords(offer int32) int64 {
 	return n
 }
 
-// machine is one that is to be bought. It is not changed once it is made.
+// machine is one that is to be launched. It is not changed once it is made.
 type machine struct {
-	offer int32
-	parts []part
-	waste float64 // share of its cost that its pods are not worth
+	offering int32
+	parts    []part
+	waste    float64 // share of its cost that its pods are not worth
 }
 
 type part struct {
-	row int32
-	n   int64
+	group int32
+	n     int64
 }
 
 func (s *solver) cost(machines []machine) float64 {
 	sum := 0.0
 	for i := range machines {
-		sum += s.offers[machines[i].offer].cost
+		sum += s.offerings[machines[i].offering].cost
 	}
 	return sum
 }
 
-// open adds machines to the list for all pods that are left of the rows, the
+// open adds machines to the list for all pods that are left of the groups, the
 // hardest first. Where they would cost enough or more in all, or limits do not
 // suffice, it gives up and says so. No pods are left then either way.
-func (s *solver) open(list []machine, rows []int32, l *look, enough float64) ([]machine, bool) {
+func (s *solver) open(list []machine, groups []int32, l *look, enough float64) ([]machine, bool) {
 	first, ok := len(list), true
-	s.filler.arrange(rows, l)
+	s.filler.arrange(groups, l)
 	cost := 0.0
 	for _, seed := range s.seeds(l) {
 		for ok && s.left[seed] > 0 {
@@ -176,20 +178,20 @@ func (s *solver) open(list []machine, rows []int32, l *look, enough float64) ([]
 			first, ok = len(list), ok && cost < enough
 		}
 	}
-	for _, row := range rows {
-		s.left[row] = 0
+	for _, group := range groups {
+		s.left[group] = 0
 	}
 	return list, ok
 }
 
-// seeds are the rows in the order in which machines are opened for them.
+// seeds are the groups in the order in which machines are opened for them.
 func (s *solver) seeds(l *look) []int32 {
 	if !l.apart {
 		return s.filler.byWorth
 	}
 	out := slices.Clone(s.filler.byWorth)
 	slices.SortStableFunc(out, func(a, b int32) int {
-		return cmp.Compare(min(1, len(s.batch.Rows[b].Caps)), min(1, len(s.batch.Rows[a].Caps)))
+		return cmp.Compare(min(1, len(s.batch.Groups[b].Caps)), min(1, len(s.batch.Groups[a].Caps)))
 	})
 	return out
 }
@@ -198,34 +200,34 @@ func (s *solver) seeds(l *look) []int32 {
 // many equal ones as there are pods for.
 func (s *solver) openFor(list []machine, seed int32, l *look) ([]machine, bool) {
 	f := s.filler
-	offer := f.tournament(seed, l)
-	if offer < 0 {
+	offering := f.tournament(seed, l)
+	if offering < 0 {
 		return list, false
 	}
-	f.polish(offer)
-	repeats := max(1, s.affords(offer))
+	f.polish(offering)
+	repeats := max(1, s.affords(offering))
 	for _, p := range f.best {
-		repeats = min(repeats, s.left[p.row]/f.taken[p.row])
+		repeats = min(repeats, s.left[p.group]/f.taken[p.group])
 	}
-	m := s.machineOf(offer, f.best)
+	m := s.machineOf(offering, f.best)
 	for range repeats {
 		list = append(list, m)
 	}
 	for _, p := range f.best {
-		s.left[p.row] -= p.n * repeats
+		s.left[p.group] -= p.n * repeats
 	}
-	s.take(offer, repeats)
+	s.take(offering, repeats)
 	f.forgetPlaced()
 	return list, true
 }
 
-func (s *solver) machineOf(offer int32, parts []part) machine {
+func (s *solver) machineOf(offering int32, parts []part) machine {
 	worth := 0.0
 	for _, p := range parts {
-		worth += float64(float64(p.n) * value(s.byClass[s.classes[p.row]], s.need(p.row)))
+		worth += float64(float64(p.n) * value(s.byClass[s.classes[p.group]], s.need(p.group)))
 	}
-	cost := s.offers[offer].cost
-	return machine{offer: offer, parts: slices.Clone(parts), waste: max(0, 1-worth/cost)}
+	cost := s.offerings[offering].cost
+	return machine{offering: offering, parts: slices.Clone(parts), waste: max(0, 1-worth/cost)}
 }
 
 // value is what amounts are worth.
@@ -241,13 +243,13 @@ func value(worth []float64, amounts []int64) float64 {
 type look struct {
 	worth   []float64   // of one unit of each resource
 	byClass [][]float64 // the same for each class
-	yield   []float64   // by offer: worth of all it has room for, by its cost
+	yield   []float64   // by offering: worth of all it has room for, by its cost
 	order   []int32     // offers by falling yield
 	tries   int         // how many are filled to find the best one
 	skip    float64     // share of the pods that are passed over in a fill
-	apart   bool        // machines are opened first for rows of which a host takes so many
+	apart   bool        // machines are opened first for groups of which a host takes so many
 
-	narrowFirst bool // machines are filled with narrow rows first
+	narrowFirst bool // machines are filled with narrow groups first
 
 	// Machines are filled so that all resources are used up together, whatever
 	// they are worth, or those first that are worth most. The former is what
@@ -258,12 +260,12 @@ type look struct {
 }
 
 func (s *solver) look(worth []float64, tries int, skip float64) *look {
-	l := &look{worth: worth, byClass: s.likewise(worth), yield: make([]float64, len(s.offers)), order: make([]int32, len(s.offers)), tries: tries, skip: skip, weight: worth}
-	for i, o := range s.offers {
+	l := &look{worth: worth, byClass: s.likewise(worth), yield: make([]float64, len(s.offerings)), order: make([]int32, len(s.offerings)), tries: tries, skip: skip, weight: worth}
+	for i, o := range s.offerings {
 		l.yield[i], l.order[i] = value(s.most(l.byClass, i), o.free)/o.cost, int32(i)
 	}
 	slices.SortStableFunc(l.order, func(a, b int32) int { return cmp.Compare(l.yield[b], l.yield[a]) })
-	s.steps += int64(4 * len(s.offers))
+	s.steps += int64(4 * len(s.offerings))
 	return l
 }
 
@@ -273,12 +275,12 @@ func (s *solver) evenly(l *look) *look {
 	return l
 }
 
-// paragon returns which part one unit of each resource is of the offer that has
+// paragon returns which part one unit of each resource is of the offering that has
 // most worth for its cost.
 func (s *solver) paragon() []float64 {
 	out, most := make([]float64, len(s.worth)), -1.0
-	for i := range s.offers {
-		o := &s.offers[i]
+	for i := range s.offerings {
+		o := &s.offerings[i]
 		yield := value(s.worth, o.free) / o.cost
 		if yield <= most {
 			continue

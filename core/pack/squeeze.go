@@ -12,20 +12,20 @@ import (
 // outweighs what they cost themselves, which is looked at afterwards.
 const moreExpensive = 8
 
-// squeezed seeks machines for all pods of the rows where first finds none within
+// squeezed seeks machines for all pods of the groups where first finds none within
 // the limits: without limits, but with a price on what they hold back, until that
 // is enough or the steps are used up.
-func (s *solver) squeezed(rows []int32, until int64) ([]machine, bool) {
+func (s *solver) squeezed(groups []int32, until int64) ([]machine, bool) {
 	limits := s.limits
 	s.limits = slices.Repeat([]int64{math.MaxInt64 / 2}, len(limits))
-	list, ok := s.first(rows, s.steps)
+	list, ok := s.first(groups, s.steps)
 	s.limits = limits
 	if !ok {
 		return nil, false
 	}
 	priced := s.withLimitsPriced(s.cost(list))
 	defer func() { s.steps = priced.steps }()
-	list, _ = priced.first(rows, priced.steps+(until-priced.steps)/8)
+	list, _ = priced.first(groups, priced.steps+(until-priced.steps)/8)
 	for _, part := range [...]int64{4, 1} { // of the steps that are left
 		list = priced.search(list, priced.steps+(until-priced.steps)/part).fewest(0)
 		if own, ok := s.own(priced, list); ok && s.keeps(own, limits) {
@@ -36,19 +36,19 @@ func (s *solver) squeezed(rows []int32, until int64) ([]machine, bool) {
 }
 
 // withLimitsPriced is a solver for the same pods without limits, of which what is
-// taken costs: other offers are the cheapest for it, and others worthwhile.
+// taken costs: other offerings are the cheapest for it, and others worthwhile.
 func (s *solver) withLimitsPriced(all float64) *solver {
 	batch := *s.batch
-	batch.Limits, batch.Offers = nil, slices.Clone(batch.Offers)
-	for i := range batch.Offers {
-		o := &batch.Offers[i]
+	batch.Limits, batch.Offerings = nil, slices.Clone(batch.Offerings)
+	for i := range batch.Offerings {
+		o := &batch.Offerings[i]
 		o.Cost += float64(moreExpensive * float64(all*shareOf(o.Takes, s.limits)))
 		o.Takes = nil
 	}
 	out := newSolver(&batch)
 	out.steps = s.steps
 	out.waiting()
-	out.tellClasses()
+	out.reportClasses()
 	return out
 }
 
@@ -56,11 +56,11 @@ func (s *solver) withLimitsPriced(all float64) *solver {
 func (s *solver) own(of *solver, list []machine) ([]machine, bool) {
 	out := make([]machine, len(list))
 	for i, m := range list {
-		offer := slices.IndexFunc(s.offers, func(o offer) bool { return o.at == of.offers[m.offer].at })
-		if offer < 0 {
+		offering := slices.IndexFunc(s.offerings, func(o offering) bool { return o.at == of.offerings[m.offering].at })
+		if offering < 0 {
 			return nil, false
 		}
-		out[i] = s.machineOf(int32(offer), m.parts)
+		out[i] = s.machineOf(int32(offering), m.parts)
 	}
 	return out, true
 }
@@ -78,7 +78,7 @@ func shareOf(takes []place.BatchTake, limits []int64) float64 {
 func (s *solver) keeps(machines []machine, limits []int64) bool {
 	taken := make([]int64, len(limits))
 	for i := range machines {
-		for _, t := range s.offers[machines[i].offer].takes {
+		for _, t := range s.offerings[machines[i].offering].takes {
 			taken[t.Limit] += t.Amount
 		}
 	}

@@ -2,21 +2,21 @@ package place
 
 import "github.com/daemok/daemok/core/bitset"
 
-// Batch is what is to be bought together: pods that wait, by row, and the offers
+// Batch is what is to be launched together: pods that wait, by group, and the offerings
 // that may have them. Amounts are vectors over the same resources.
 type Batch struct {
-	Rows   []BatchRow
-	Offers []BatchOffer
-	Limits []int64 // what machines may take in all, see BatchOffer.Takes
+	Groups    []BatchGroup
+	Offerings []BatchOffering
+	Limits    []int64 // what machines may take in all, see BatchOffering.Takes
 }
 
-// BatchRow is pods that are alike.
-type BatchRow struct {
-	Need   []int64 // of one pod
-	Count  int64
-	Offers bitset.Set // that may have them
-	Kinds  []int      // what these pods are counted as, for caps; numbers without a meaning of their own
-	Caps   []BatchCap
+// BatchGroup is pods that are alike.
+type BatchGroup struct {
+	Need      []int64 // of one pod
+	Count     int64
+	Offerings bitset.Set // that may have them
+	Kinds     []int      // what these pods are counted as, for caps; numbers without a meaning of their own
+	Caps      []BatchCap
 }
 
 // BatchCap keeps pods off a machine that has enough of a kind: a pod may join
@@ -26,8 +26,8 @@ type BatchCap struct {
 	Most int64
 }
 
-// BatchOffer is a kind of machine that can be bought as often as limits allow.
-type BatchOffer struct {
+// BatchOffering is an instance type that can be launched as often as limits allow.
+type BatchOffering struct {
 	Free  []int64 // for pods
 	Cost  float64 // more than zero; what counts when offers are compared
 	Takes []BatchTake
@@ -43,15 +43,15 @@ type BatchTake struct {
 // BatchMachine is one machine with the pods that it is for, in an order in which
 // they may join.
 type BatchMachine struct {
-	Offer int
-	Parts []BatchPart
-	Room  []int64 // what it must have for pods, although its own need less; nil: what they need
+	Offering int
+	Parts    []BatchPart
+	Room     []int64 // what it must have for pods, although its own need less; nil: what they need
 }
 
-// BatchPart is n pods of a row.
+// BatchPart is n pods of a group.
 type BatchPart struct {
-	Row int
-	N   int64
+	Group int
+	N     int64
 }
 
 // Packer chooses machines for a batch. What it leaves out, and what turns out to

@@ -9,21 +9,21 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// bounds turns what is left of the pool's limits, and of stocks, into hurdles,
-// once nothing more is bought.
-func (r *run) bounds(b *buyer) []feasibility.Hurdle {
-	if b.hurdles == nil && b.limits != nil {
-		b.hurdles = r.newBounds(b)
+// bounds turns what is left of the pool's limits, and of capacity reservations, into constraints,
+// once nothing more is launched.
+func (r *run) bounds(b *candidate) []feasibility.Constraint {
+	if b.constraints == nil && b.limits != nil {
+		b.constraints = r.newBounds(b)
 	}
-	if r.stocks == nil {
-		return b.hurdles
+	if r.reservedCapacities == nil {
+		return b.constraints
 	}
-	return append(slices.Clip(b.hurdles), r.outOfStock(b))
+	return append(slices.Clip(b.constraints), r.reservedCapacityTaken(b))
 }
 
-// outOfStock is that nothing is left of what some options are taken from.
-func (r *run) outOfStock(b *buyer) feasibility.Hurdle {
-	out := feasibility.Hurdle{Rule: feasibility.Unavailable, Cleared: bitset.New(len(b.Options))}
+// reservedCapacityTaken is that nothing is left of what some options are taken from.
+func (r *run) reservedCapacityTaken(b *candidate) feasibility.Constraint {
+	out := feasibility.Constraint{Rule: feasibility.Unavailable, Cleared: bitset.New(len(b.Options))}
 	for i := range b.Options {
 		if r.mayStill(b, i, 1) > 0 {
 			out.Cleared.Add(i)
@@ -32,14 +32,14 @@ func (r *run) outOfStock(b *buyer) feasibility.Hurdle {
 	return out
 }
 
-func (r *run) newBounds(b *buyer) []feasibility.Hurdle {
-	var out []feasibility.Hurdle
+func (r *run) newBounds(b *candidate) []feasibility.Constraint {
+	var out []feasibility.Constraint
 	if n := b.limits.nodes; n != nil && *n < 1 {
 		all := *b.Limits.Nodes
 		text := fmt.Sprintf("nodes limit reached: %d of %d used", all-*n, all)
-		out = append(out, feasibility.Hurdle{Rule: feasibility.Limit, Key: "nodes", Cleared: bitset.New(len(b.Options)),
+		out = append(out, feasibility.Constraint{Rule: feasibility.Limit, Key: "nodes", Cleared: bitset.New(len(b.Options)),
 			Short: func(int) (int64, int64) { return 1 - *n, 0 },
-			Text:  func(int, []*feasibility.Hurdle) string { return text }})
+			Text:  func(int, []*feasibility.Constraint) string { return text }})
 	}
 	for i, e := range b.limits.left {
 		out = append(out, r.bound(b, e, b.Limits.Amounts[i].Amount))
@@ -47,9 +47,9 @@ func (r *run) newBounds(b *buyer) []feasibility.Hurdle {
 	return out
 }
 
-func (r *run) bound(b *buyer, left quantity.Extended, limit int64) feasibility.Hurdle {
-	need := func(option int) int64 { return b.Kind(b.Options[option]).Capacity.Get(left.Name) }
-	out := feasibility.Hurdle{Rule: feasibility.Limit, Key: left.Name, Cleared: bitset.New(len(b.Options)),
+func (r *run) bound(b *candidate, left quantity.Extended, limit int64) feasibility.Constraint {
+	need := func(option int) int64 { return b.InstanceType(b.Options[option]).Capacity.Get(left.Name) }
+	out := feasibility.Constraint{Rule: feasibility.Limit, Key: left.Name, Cleared: bitset.New(len(b.Options)),
 		Short: func(option int) (short, of int64) {
 			return quantity.Difference(need(option), left.Amount), need(option)
 		}}
@@ -59,9 +59,9 @@ func (r *run) bound(b *buyer, left quantity.Extended, limit int64) feasibility.H
 		}
 	}
 	say := func(amount int64) string { return quantity.FormatAmount(left.Name, amount) }
-	out.Text = func(option int, _ []*feasibility.Hurdle) string {
+	out.Text = func(option int, _ []*feasibility.Constraint) string {
 		text := fmt.Sprintf("%s limit reached: %s of %s used, %s needs %s more", left.Name,
-			say(quantity.Difference(limit, left.Amount)), say(limit), b.Kind(b.Options[option]).Name, say(need(option)))
+			say(quantity.Difference(limit, left.Amount)), say(limit), b.InstanceType(b.Options[option]).Name, say(need(option)))
 		if open := r.stillOpen(b, left.Name); open > 0 {
 			text += "; nodes that are being launched may still become up to " + say(open)
 		}
@@ -72,7 +72,7 @@ func (r *run) bound(b *buyer, left quantity.Extended, limit int64) feasibility.H
 
 // stillOpen is how much of a resource the pool's machines that are not
 // launched yet may become at most.
-func (r *run) stillOpen(b *buyer, name string) int64 {
+func (r *run) stillOpen(b *candidate, name string) int64 {
 	var sum int64
 	for i := range r.snapshot.Machines {
 		if m := &r.snapshot.Machines[i]; m.Pool == b.ID && !m.Launched {

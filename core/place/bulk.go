@@ -26,14 +26,14 @@ const sizesMost = 64
 // one of them: as many pods of the group as may, and those that must be where
 // these are. The machine that is cheapest for one of them does not tell. Groups
 // that differ in nothing that counts are priced together, as the first of them.
-// With sold set, machines count that limits forbid now.
-func (r *run) priceSites(g *group, lv *level, sites []*site, sold bool) {
+// With offered set, machines count that limits forbid now.
+func (r *run) priceSites(g *group, lv *level, sites []*site, available bool) {
 	if len(sites) < 2 || r.question != nil || r.looks > looksMost || lv.rules.Spreads() || len(r.board.Led(lv.rules)) == 0 {
 		return
 	}
 	r.looks += len(sites)
 	open := slices.DeleteFunc(slices.Clone(sites), func(s *site) bool {
-		return s.market == nil || r.board.Room(lv.rules, s.spot) <= 0
+		return s.offeringSet == nil || r.board.Room(lv.rules, s.spot) <= 0
 	})
 	if len(open) < 2 {
 		return
@@ -45,23 +45,23 @@ func (r *run) priceSites(g *group, lv *level, sites []*site, sold bool) {
 	}
 	following = r.coarse(following)
 	for _, s := range open {
-		at := pricing{crowd, s.market}
+		at := pricing{crowd, s.offeringSet}
 		cost, known := r.siteCosts[at]
 		if !known {
 			n := min(own.n, r.board.Room(lv.rules, s.spot))
 			all := append([]several{{own.need, n, own.host}}, following...)
-			r.looks += len(all) * len(s.seats)
-			cost = r.costOfAll(r.goodsFor(g, s, sold, n), s.unseated(all))
+			r.looks += len(all) * len(s.targets)
+			cost = r.costOfAll(r.pricedFor(g, s, available, n), s.unseated(all))
 			r.siteCosts[at] = cost
 		}
 		s.all = cost
 	}
-	r.noteExpensive(open)
+	r.recordExpensive(open)
 }
 
-// noteExpensive marks the sites at which machines for all cost clearly more than at
+// recordExpensive marks the sites at which machines for all cost clearly more than at
 // another, if that would move anybody.
-func (r *run) noteExpensive(open []*site) {
+func (r *run) recordExpensive(open []*site) {
 	expensive := make([]bool, len(open))
 	for i, s := range open {
 		expensive[i] = slices.ContainsFunc(open, func(o *site) bool { return o.tier == s.tier && float64(clearly*o.all) < s.all })
@@ -78,8 +78,8 @@ func (r *run) noteExpensive(open []*site) {
 
 // unseated returns those of the pods that have no room on what is there.
 func (s *site) unseated(pods []several) []several {
-	for _, seat := range s.seats {
-		free := slices.Clone(seat.free)
+	for _, target := range s.targets {
+		free := slices.Clone(target.free)
 		for i := range pods {
 			p := &pods[i]
 			n := min(p.n, p.host, count(free, p.need))
@@ -90,10 +90,10 @@ func (s *site) unseated(pods []several) []several {
 	return slices.DeleteFunc(pods, func(p several) bool { return p.n == 0 })
 }
 
-// pricing is for what machines in a market are priced.
+// pricing is for what machines in an offering set are priced.
 type pricing struct {
-	crowd  crowd
-	market *market
+	crowd       crowd
+	offeringSet *offeringSet
 }
 
 // crowd is equal for groups that ask for the same, want the same of nodes, and are
@@ -131,8 +131,8 @@ func (r *run) crowdsNow() map[crowd]int64 {
 	if r.crowds == nil {
 		r.crowds = map[crowd]int64{}
 		for _, g := range r.waiting {
-			if n := g.left(); n > 0 && !g.kin.plain(g.kin.required()) {
-				for _, lv := range g.kin.levels {
+			if n := g.left(); n > 0 && !g.podClass.plain(g.podClass.required()) {
+				for _, lv := range g.podClass.levels {
 					if len(r.board.Led(lv.rules)) > 0 {
 						r.crowds[r.crowdOf(g, lv)] += n
 					}
@@ -152,7 +152,7 @@ type several struct {
 
 func (r *run) several(g *group, lv *level, n int64) several {
 	out := several{g.need, n, math.MaxInt64}
-	if len(g.kin.ports) > 0 {
+	if len(g.podClass.ports) > 0 {
 		out.host = 1
 	}
 	kinds, caps := r.board.OnHost(lv.rules)
@@ -169,10 +169,10 @@ func (r *run) several(g *group, lv *level, n int64) several {
 func (r *run) togetherOf(g *group, lv *level, crowd crowd) (own several, following []several) {
 	own = r.several(g, lv, r.crowdsNow()[crowd])
 	for _, f := range r.followersOf(lv) {
-		r.looks += len(f.kin.groups)
-		for _, o := range f.kin.groups {
+		r.looks += len(f.podClass.groups)
+		for _, o := range f.podClass.groups {
 			if n := o.left(); n > 0 && len(f.keys) > 0 && !r.isOf(o, crowd) {
-				following = append(following, r.several(o, f.kin.required(), n))
+				following = append(following, r.several(o, f.podClass.required(), n))
 			}
 		}
 	}
@@ -181,7 +181,7 @@ func (r *run) togetherOf(g *group, lv *level, crowd crowd) (own several, followi
 
 // isOf reports whether a group counts among a crowd.
 func (r *run) isOf(g *group, crowd crowd) bool {
-	return slices.ContainsFunc(g.kin.levels, func(lv *level) bool {
+	return slices.ContainsFunc(g.podClass.levels, func(lv *level) bool {
 		return len(r.board.Led(lv.rules)) > 0 && r.crowdOf(g, lv) == crowd
 	})
 }

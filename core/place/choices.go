@@ -25,7 +25,7 @@ type choices struct {
 
 // choicesOf returns what is to be said of these options, which are of these
 // kinds.
-func (b *buyer) choicesOf(options bitset.Set, kinds []int) *choices {
+func (b *candidate) choicesOf(options bitset.Set, kinds []int) *choices {
 	b.setText = appendSet(b.setText[:0], options)
 	c := b.choices[string(b.setText)]
 	if c == nil {
@@ -38,10 +38,10 @@ func (b *buyer) choicesOf(options bitset.Set, kinds []int) *choices {
 	return c
 }
 
-func (b *buyer) newChoices(options bitset.Set, kinds []int) *choices {
+func (b *candidate) newChoices(options bitset.Set, kinds []int) *choices {
 	names := make([]string, len(kinds))
 	for i, k := range kinds {
-		names[i] = b.KindAt(k).Name
+		names[i] = b.InstanceTypeAt(k).Name
 	}
 	out := &choices{
 		kinds: kinds, free: b.leastFree(kinds), daemons: b.leastDaemons(kinds),
@@ -65,13 +65,13 @@ type facet struct {
 type aspects struct{ zones, payments, archs facets }
 
 // aspects are not to be written.
-func (b *buyer) aspects() *aspects {
+func (b *candidate) aspects() *aspects {
 	return b.ready.pools[b.number].aspects.Get(func() *aspects {
 		out := &aspects{}
 		for i, o := range b.Options {
-			offer := b.Offer(o)
-			out.zones = out.zones.with(offer.Zone, i, len(b.Options))
-			out.payments = out.payments.with(string(offer.Option), i, len(b.Options))
+			offering := b.Offering(o)
+			out.zones = out.zones.with(offering.Zone, i, len(b.Options))
+			out.payments = out.payments.with(string(offering.Option), i, len(b.Options))
 			if arch, ok := b.Label(o, cluster.LabelArch); ok {
 				out.archs = out.archs.with(arch, i, len(b.Options))
 			}
@@ -105,7 +105,7 @@ func (f facets) of(options bitset.Set) []string {
 }
 
 // leastFree is what machines of any of the kinds have for pods.
-func (b *buyer) leastFree(kinds []int) []int64 {
+func (b *candidate) leastFree(kinds []int) []int64 {
 	out := slices.Clone(b.free[kinds[0]])
 	for _, k := range kinds[1:] {
 		for i, v := range b.free[k] {
@@ -115,7 +115,7 @@ func (b *buyer) leastFree(kinds []int) []int64 {
 	return out
 }
 
-func (b *buyer) leastDaemons(kinds []int) quantity.Resources {
+func (b *candidate) leastDaemons(kinds []int) quantity.Resources {
 	out := b.Kinds[kinds[0]].Daemons
 	for _, k := range kinds[1:] {
 		out = out.Min(b.Kinds[k].Daemons)
@@ -124,16 +124,16 @@ func (b *buyer) leastDaemons(kinds []int) quantity.Resources {
 }
 
 // runnersUp returns the next two kinds with what speaks against them.
-func (b *buyer) runnersUp(options bitset.Set) []plan.Choice {
+func (b *candidate) runnersUp(options bitset.Set) []plan.Choice {
 	var out []plan.Choice
 	for _, i := range b.next(options) {
-		out = append(out, b.choice(i, whyNot(b.Offer(b.Options[i]), b.Offer(b.Options[options.Next(0)]), 0)))
+		out = append(out, b.choice(i, whyNot(b.Offering(b.Options[i]), b.Offering(b.Options[options.Next(0)]), 0)))
 	}
 	return out
 }
 
 // next returns the first options of the two kinds behind the first kind.
-func (b *buyer) next(options bitset.Set) []int {
+func (b *candidate) next(options bitset.Set) []int {
 	first := options.Next(0)
 	seen := []int{b.Options[first].Kind}
 	var out []int
@@ -146,9 +146,9 @@ func (b *buyer) next(options bitset.Set) []int {
 	return out
 }
 
-// whyNot tells what speaks against an offer that costs so much more than the
+// whyNot tells what speaks against an offering that costs so much more than the
 // best one beside their prices.
-func whyNot(o, best *cluster.Offer, more quantity.MicroUSDPerHour) string {
+func whyNot(o, best *cluster.Offering, more quantity.MicroUSDPerHour) string {
 	switch {
 	case best.Option == cluster.Reserved && o.Option != cluster.Reserved:
 		return "not paid for already"

@@ -11,7 +11,7 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// clientele is the pods on machines of this plan that are bought from one tier
+// clientele is the pods on machines of this plan that are launched from one tier
 // of pools, by what they may be on.
 type clientele struct {
 	classes []*class
@@ -19,11 +19,11 @@ type clientele struct {
 	byText  map[string]*class
 }
 
-// custom is pods of one kin that ask for the same devices.
+// custom is pods of one pod class that ask for the same devices.
 type custom struct {
-	kin     *kin
-	devices uint64 // a bit for each of the first resources from amount.Devices on
-	cramped bool   // they are on machines that leave less to pods than a floor asks for
+	podClass *podClass
+	devices  uint64 // a bit for each of the first resources from amount.Devices on
+	cramped  bool   // they are on machines that leave less to pods than a floor asks for
 }
 
 // class is pods that may be on the same machines as far as labels, taints and
@@ -40,17 +40,17 @@ const classesMax = 12
 // clienteles sums up the pods on launches by the tier of their pools.
 func (r *run) clienteles() map[int]*clientele {
 	out := map[int]*clientele{}
-	for _, x := range r.seated {
+	for _, x := range r.placed {
 		if x.on != plan.OnLaunch {
 			continue
 		}
 		l := &r.launched[x.launch]
-		tier := l.buyer.Weight
+		tier := l.candidate.Weight
 		if out[tier] == nil {
 			out[tier] = &clientele{of: map[custom]*class{}, byText: map[string]*class{}}
 		}
 		of := customOf(x.group)
-		of.cramped = l.buyer.isCramped(l.options.Next(0))
+		of.cramped = l.candidate.isCramped(l.options.Next(0))
 		take(out[tier].classOf(r, of, tier).sum, x.group.need, -1)
 	}
 	for _, c := range out {
@@ -61,7 +61,7 @@ func (r *run) clienteles() map[int]*clientele {
 
 // customOf says what pods of the group are beside their amounts.
 func customOf(g *group) custom {
-	out := custom{kin: g.kin}
+	out := custom{podClass: g.podClass}
 	for i, v := range g.need[amount.Devices:] {
 		if v > 0 && i < 64 {
 			out.devices |= 1 << i
@@ -74,9 +74,9 @@ func (c *clientele) classOf(r *run, of custom, tier int) *class {
 	if known := c.of[of]; known != nil {
 		return known
 	}
-	options := make([]bitset.Set, len(r.buyers))
-	for _, m := range r.marketsOf(of.kin.required()) {
-		for _, s := range m.stalls {
+	options := make([]bitset.Set, len(r.candidates))
+	for _, m := range r.offeringSetsOf(of.podClass.required()) {
+		for _, s := range m.byPool {
 			if s.b.Weight != tier {
 				continue
 			}
@@ -87,7 +87,7 @@ func (c *clientele) classOf(r *run, of custom, tier int) *class {
 		}
 	}
 	for i, set := range options {
-		r.buyers[i].keepWith(set, of)
+		r.candidates[i].keepWith(set, of)
 	}
 	var text []byte
 	for _, set := range options {
@@ -109,7 +109,7 @@ func (c *clientele) classOf(r *run, of custom, tier int) *class {
 
 // keepWith removes the options that cannot be had, lack one of the devices, or
 // leave too little to pods that can do without them.
-func (b *buyer) keepWith(set bitset.Set, of custom) {
+func (b *candidate) keepWith(set bitset.Set, of custom) {
 	for o := set.Next(0); o >= 0; o = set.Next(o + 1) {
 		if !b.available.Has(o) || !of.cramped && b.isCramped(o) {
 			set.Remove(o)
@@ -145,7 +145,7 @@ func (c *clientele) merge(worth []float64) {
 }
 
 // open returns the classes that an option is open to.
-func (c *clientele) open(b *buyer, option int) (mask uint64) {
+func (c *clientele) open(b *candidate, option int) (mask uint64) {
 	for i, x := range c.classes {
 		if set := x.options[b.at]; set != nil && set.Has(option) {
 			mask |= 1 << i
@@ -155,21 +155,21 @@ func (c *clientele) open(b *buyer, option int) (mask uint64) {
 }
 
 // zone returns the zone that all machines for the class are in, though pools
-// sell in others too; nothing where there is none.
+// offer in others too; nothing where there is none.
 func (x *class) zone(r *run) string {
 	found, elsewhere := "", false
 	for i, set := range x.options {
-		b := r.buyers[i]
+		b := r.candidates[i]
 		for o := set.Next(0); o >= 0; o = set.Next(o + 1) {
-			if zone := b.Offer(b.Options[o]).Zone; found == "" {
+			if zone := b.Offering(b.Options[o]).Zone; found == "" {
 				found = zone
 			} else if zone != found {
 				return ""
 			}
 		}
 	}
-	for _, b := range r.buyers {
-		elsewhere = elsewhere || slices.ContainsFunc(b.Options, func(o feasibility.Option) bool { return b.Offer(o).Zone != found })
+	for _, b := range r.candidates {
+		elsewhere = elsewhere || slices.ContainsFunc(b.Options, func(o feasibility.Option) bool { return b.Offering(o).Zone != found })
 	}
 	if !elsewhere {
 		return ""
@@ -178,16 +178,16 @@ func (x *class) zone(r *run) string {
 }
 
 // least is the linear program for the pods and what they may be on.
-func (c *clientele) least(offers []bound.Offer) bound.Divided {
+func (c *clientele) least(offerings []bound.Offering) bound.Divided {
 	demands := make([][]float64, len(c.classes))
 	for i, x := range c.classes {
 		demands[i] = positive(x.sum)
 	}
 	if len(demands) > 1 {
-		return bound.Divide(demands, offers)
+		return bound.Divide(demands, offerings)
 	}
 	var columns []bound.Column
-	for _, o := range offers {
+	for _, o := range offerings {
 		columns = append(columns, o.Column)
 	}
 	answer := bound.Cover(demands[0], columns)

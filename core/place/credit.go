@@ -21,26 +21,26 @@ type credit struct {
 }
 
 // bursts reports whether machines of the kind cannot use all their cpu for ever.
-func bursts(kind *cluster.Kind) bool {
-	return kind.Sustained != 0 && kind.Sustained < kind.Capacity.CPU
+func bursts(instanceType *cluster.InstanceType) bool {
+	return instanceType.Sustained != 0 && instanceType.Sustained < instanceType.Capacity.CPU
 }
 
-// sellsSteady reports whether a machine can be had now that neither bursts nor
+// offersSteady reports whether a machine can be had now that neither bursts nor
 // is a last resort.
-func (b *buyer) sellsSteady() bool {
+func (b *candidate) offersSteady() bool {
 	for i := b.available.Next(0); i >= 0; i = b.available.Next(i + 1) {
-		kind := b.Kind(b.Options[i])
-		if b.free[b.Options[i].Kind] != nil && !bursts(kind) && !kind.LastResort {
+		instanceType := b.InstanceType(b.Options[i])
+		if b.free[b.Options[i].Kind] != nil && !bursts(instanceType) && !instanceType.LastResort {
 			return true
 		}
 	}
 	return false
 }
 
-// noteCredit notes the credits of a kind that has any.
-func (b *buyer) noteCredit(k int) {
-	kind := b.KindAt(k)
-	if !bursts(kind) || kind.Surplus <= 0 {
+// recordCredit notes the credits of a kind that has any.
+func (b *candidate) recordCredit(k int) {
+	instanceType := b.InstanceTypeAt(k)
+	if !bursts(instanceType) || instanceType.Surplus <= 0 {
 		return
 	}
 	if b.credits == nil {
@@ -48,12 +48,12 @@ func (b *buyer) noteCredit(k int) {
 	}
 	b.credits[k] = &credit{
 		whole:   b.free[k],
-		lasting: b.free[k][amount.CPU] - int64(kind.Capacity.CPU-kind.Sustained),
-		price:   float64(kind.Surplus) / 1000,
+		lasting: b.free[k][amount.CPU] - int64(instanceType.Capacity.CPU-instanceType.Sustained),
+		price:   float64(instanceType.Surplus) / 1000,
 	}
 }
 
-func (b *buyer) creditOf(kind int) *credit {
+func (b *candidate) creditOf(kind int) *credit {
 	if b.credits == nil {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (b *buyer) creditOf(kind int) *credit {
 
 // surplus is what credits for so much on a machine of the kind cost, with those
 // that its daemon pods use.
-func (b *buyer) surplus(kind int, used []int64) float64 {
+func (b *candidate) surplus(kind int, used []int64) float64 {
 	c := b.creditOf(kind)
 	if c == nil {
 		return 0
@@ -70,13 +70,13 @@ func (b *buyer) surplus(kind int, used []int64) float64 {
 	return float64(float64(max(0, used[amount.CPU]-c.lasting)) * c.price)
 }
 
-// quarters are how much of what a kind has beyond lasting is sold together with
+// quarters are how much of what a kind has beyond lasting is offered together with
 // it: a machine with a few credits may be the cheapest where one with all of
 // them is not.
 var quarters = [...]int64{4, 2, 1, 0}
 
 // grades is what machines of the kind may be filled with, in a batch.
-func (b *buyer) grades(kind int) [][]int64 {
+func (b *candidate) grades(kind int) [][]int64 {
 	c := b.creditOf(kind)
 	if c == nil {
 		return [][]int64{b.free[kind]}
@@ -93,16 +93,16 @@ func (b *buyer) grades(kind int) [][]int64 {
 
 // costFor is the cost of an option for what is on the machine: costs counts a
 // full one.
-func (b *buyer) costFor(option int, sum []int64) float64 {
+func (b *candidate) costFor(option int, sum []int64) float64 {
 	kind := b.Options[option].Kind
 	return b.price[option] - b.surplus(kind, b.free[kind]) + b.surplus(kind, sum)
 }
 
 // withCredits is listed with what surplus credits make of it: a kind that the
 // load is too much for without credits is left open where it is cheapest with
-// them, and closed where it would be bought, since its price is lower, before
+// them, and closed where it would be launched, since its price is lower, before
 // one that costs less.
-func (b *buyer) withCredits(l *load) (bitset.Set, []int) {
+func (b *candidate) withCredits(l *load) (bitset.Set, []int) {
 	options, kinds := b.listed(l)
 	if b.credits == nil || b.varied {
 		return options, kinds
@@ -121,7 +121,7 @@ func (b *buyer) withCredits(l *load) (bitset.Set, []int) {
 }
 
 // byCredit adds the options before the first that hold the load by credits.
-func (b *buyer) byCredit(l *load, options bitset.Set) {
+func (b *candidate) byCredit(l *load, options bitset.Set) {
 	all, first := b.together(l), options.Next(0)
 	for i := all.Next(0); i >= 0 && i < first; i = all.Next(i + 1) {
 		kind := b.Options[i].Kind
@@ -133,7 +133,7 @@ func (b *buyer) byCredit(l *load, options bitset.Set) {
 
 // inOrder removes what uses credits and costs more, by them, than an option
 // behind it.
-func (b *buyer) inOrder(options bitset.Set, sum []int64) {
+func (b *candidate) inOrder(options bitset.Set, sum []int64) {
 	var list []int
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
 		list = append(list, i)
@@ -150,14 +150,14 @@ func (b *buyer) inOrder(options bitset.Set, sum []int64) {
 }
 
 // choiceFor is choice of the option for what is to be on the machine.
-func (b *buyer) choiceFor(option int, sum []int64) plan.Choice {
+func (b *candidate) choiceFor(option int, sum []int64) plan.Choice {
 	out := b.choice(option, "")
 	out.Beside += quantity.MicroUSDPerHour(b.surplus(b.Options[option].Kind, sum))
 	return out
 }
 
 // runnersUpFor are the runners-up with the credits that the load would use.
-func (b *buyer) runnersUpFor(open *choices, options bitset.Set, sum []int64) []plan.Choice {
+func (b *candidate) runnersUpFor(open *choices, options bitset.Set, sum []int64) []plan.Choice {
 	first := options.Next(0)
 	if b.credits == nil || !slices.ContainsFunc(open.kinds, func(k int) bool { return b.surplus(k, sum) > 0 }) {
 		return open.runnersUp
@@ -169,7 +169,7 @@ func (b *buyer) runnersUpFor(open *choices, options bitset.Set, sum []int64) []p
 	for at, i := range b.next(options) {
 		more := surplus(i) - surplus(first)
 		out[at].Beside += surplus(i)
-		out[at].WhyNot = whyNot(b.Offer(b.Options[i]), b.Offer(b.Options[first]), more)
+		out[at].WhyNot = whyNot(b.Offering(b.Options[i]), b.Offering(b.Options[first]), more)
 	}
 	return out
 }

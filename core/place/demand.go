@@ -2,13 +2,13 @@ package place
 
 import "slices"
 
-// demand is what is still to be bought for. It is kept up to date machine by
+// demand is what is still to be launched for. It is kept up to date machine by
 // machine, since summing up all groups for each would take the square of them.
 type demand struct {
 	left  []int64          // pods of each group
 	all   amounts          // of all groups
-	tiers map[int]*amounts // of groups that are bought from pools of this tier and not given up
-	gone  int              // how many groups in lanes have nothing left, see thin
+	tiers map[int]*amounts // of groups that are launched from pools of this tier and not given up
+	gone  int              // how many groups in queues have nothing left, see thin
 }
 
 // amounts is what a number of pods come to.
@@ -34,7 +34,7 @@ func (r *run) newDemand() demand {
 	return out
 }
 
-// of returns what is to be bought from pools of the tier.
+// of returns what is to be launched from pools of the tier.
 func (d *demand) of(tier int) *amounts {
 	a := d.tiers[tier]
 	if a == nil {
@@ -44,7 +44,7 @@ func (d *demand) of(tier int) *amounts {
 	return a
 }
 
-// move makes pools of the tier those that the group is bought from.
+// move makes pools of the tier those that the group is launched from.
 func (d *demand) move(g *group, tier int) {
 	if g.counted {
 		d.of(g.home).add(g, -d.left[g.at])
@@ -53,7 +53,7 @@ func (d *demand) move(g *group, tier int) {
 	d.of(tier).add(g, d.left[g.at])
 }
 
-// take notes that n pods of the group were bought for.
+// take notes that n pods of the group were launched for.
 func (d *demand) take(g *group, n int64) {
 	if d.left[g.at] -= n; d.left[g.at] == 0 {
 		d.gone++

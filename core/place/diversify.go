@@ -10,7 +10,7 @@ import (
 
 // Machines of one kind in one zone are taken away together when spot runs
 // short. So no more than half of a workload's pods on spot machines are to be on
-// machines that are bought first as one kind in one zone, as far as others cost
+// machines that are launched first as one kind in one zone, as far as others cost
 // little more: a tenth at most, for at most half of the machines.
 const (
 	shareOf           = 2   // the share, as a part of the whole
@@ -30,7 +30,7 @@ type crowds struct {
 	at  map[workload]map[spotPool]int
 }
 
-// diversify has spot machines be bought first as another kind where too much of
+// diversify has spot machines be launched first as another kind where too much of
 // a workload would be on one. It reports whether pods that wait are to look at
 // these again: with kinds left out they may have more room.
 func (r *run) diversify() bool {
@@ -133,13 +133,13 @@ func (c *crowds) over(pods map[workload]int, in spotPool) bool {
 	return false
 }
 
-// divert closes the kind that is bought first, and the next ones if need be,
-// until what is bought first will do. Nothing changes, and it returns false,
+// divert closes the kind that is launched first, and the next ones if need be,
+// until what is launched first will do. Nothing changes, and it returns false,
 // where that would be too expensive, or would leave fewer kinds, zones or values open
 // than there must be.
 func (r *run) divert(launch int, willDo func(plan.Choice) bool) bool {
 	at := &r.launched[launch]
-	b, first := at.buyer, at.options.Next(0)
+	b, first := at.candidate, at.options.Next(0)
 	if b.credits != nil || first < 0 {
 		return false
 	}
@@ -159,12 +159,12 @@ func (r *run) divert(launch int, willDo func(plan.Choice) bool) bool {
 }
 
 // manyKinds reports whether enough of the options are of use where one of them is
-// bought first.
-func (b *buyer) manyKinds(options bitset.Set, first int) bool {
+// launched first.
+func (b *candidate) manyKinds(options bitset.Set, first int) bool {
 	return len(slices.Collect(b.spotKinds(options, 0, first, nil))) >= flexible
 }
 
-func (b *buyer) withoutKind(options bitset.Set, kind int) {
+func (b *candidate) withoutKind(options bitset.Set, kind int) {
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
 		if b.same(b.Options[i].Kind, kind) {
 			options.Remove(i)
@@ -172,10 +172,10 @@ func (b *buyer) withoutKind(options bitset.Set, kind int) {
 	}
 }
 
-// isNear reports whether an option is a spot offer that costs little more than
+// isNear reports whether an option is a spot offering that costs little more than
 // the first.
-func (b *buyer) isNear(option, first int) bool {
-	o, best := b.Offer(b.Options[option]), b.Offer(b.Options[first])
+func (b *candidate) isNear(option, first int) bool {
+	o, best := b.Offering(b.Options[option]), b.Offering(b.Options[first])
 	return o.Option == cluster.Spot && o.Priced && float64(o.Ranked()) <= float64(moreExpensiveOnce*float64(best.Ranked()))
 }
 
@@ -183,7 +183,7 @@ func (b *buyer) isNear(option, first int) bool {
 // but the kinds, and reports whether it does so.
 func (r *run) rewrite(launch int, options bitset.Set, choice plan.Choice) bool {
 	l, at := &r.out.Launches[launch], &r.launched[launch]
-	b := at.buyer
+	b := at.candidate
 	before, kinds := b.choicesOf(at.options, b.firstKinds(at.options)), b.firstKinds(options)
 	open := b.choicesOf(options, kinds)
 	if !open.zones.Equal(before.zones) || !open.daemons.Equal(before.daemons) || !slices.Equal(open.archs, before.archs) ||
@@ -198,9 +198,9 @@ func (r *run) rewrite(launch int, options bitset.Set, choice plan.Choice) bool {
 	if r.counted {
 		at.ways, at.due = r.outlook(b, l.Labels, options)
 	}
-	if at := r.firstLaunch + launch; at < len(r.seats) {
-		r.reopen(r.seats[at], launch, options)
-		widen(r.seats[at].free, open.free, before.free)
+	if at := r.firstLaunch + launch; at < len(r.targets) {
+		r.reopen(r.targets[at], launch, options)
+		widen(r.targets[at].free, open.free, before.free)
 	}
 	return true
 }

@@ -4,7 +4,7 @@
 // It promises that every placement passes core/feasibility, that no limit of a pool is
 // exceeded even within one answer, and that equal snapshots give equal
 // answers. New machines are chosen one after another (see pick) or, where a
-// Packer is given, together (see buyTogether); either way each is filled here,
+// Packer is given, together (see launchTogether); either way each is filled here,
 // by all rules. Which pod kube-scheduler binds where stays its own business.
 //
 // # How it goes, and the words for it
@@ -13,30 +13,30 @@
 //
 //	waiter    a pod that needs a place
 //	group     waiters of one shape
-//	kin       shapes under the same rules: they differ in amounts and priority alone
-//	level     a kin with some of its preferences given way
-//	follower  a kin whose pods must be near certain others, and so come after them
-//	seat      a node or a machine on order, with what is free there
+//	pod class       shapes under the same rules: they differ in amounts and priority alone
+//	level     a pod class with some of its preferences given way
+//	follower  a pod class whose pods must be near certain others, and so come after them
+//	target      a node or a machine on order, with what is free there
 //	guests    what the pods on one machine hold beside amounts: ports, volumes, each other
-//	market    machines on sale in one domain of each key that rules look at; a stall is
+//	offering set    machines on sale in one domain of each key that rules look at; an offerings of a pool is
 //	          one pool's part of it
-//	site      the seats and the market in such a place
+//	site      the targets and the offering set in such a place
 //
-// In the second half machines are bought for the pods that found no seat:
+// In the second half machines are launched for the pods that found no target:
 //
-//	row       pods of one group that want one market: a group too, with its field of set
-//	buyer     a pool while machines are bought from it; its weight is its tier
-//	ask       how one row may use one pool; each way of it is one of the pod's alternatives
+//	group       pods of one group that want one offering set: a group too, with its field of set
+//	candidate     a pool while machines are launched from it; its weight is its tier
+//	ask       how one group may use one pool; each way of it is one of the pod's alternatives
 //	lot       a set of options that some ways allow; what can be said of it is found out once
 //	region    options of a pool that are in the same domain of every key that matters
-//	demand    what is still to be bought for
-//	load      what one new machine is to hold, in parts, one for each row
-//	errand    what the next machine is sought for: a pod, and its crew if it has one
-//	bond      rows that hang together, because pods of some must share a host with others
-//	crew      the pods of a bond that one machine is to have
-//	clan      rows of which no two can share a machine
-//	side      rows whose worth is mostly in one resource; its lanes are those of one clan each
-//	batch     rows and offers that machines are chosen from together
+//	demand    what is still to be launched for
+//	load      what one new machine is to hold, in parts, one for each group
+//	errand    what the next machine is sought for: a pod, and its co-located set if it has one
+//	component      groups that hang together, because pods of some must share a host with others
+//	co-located set      the pods of a component that one machine is to have
+//	exclusive set      groups of which no two can share a machine
+//	side      groups whose worth is mostly in one resource; its queues are those of one exclusive set each
+//	batch     groups and offers that machines are chosen from together
 //	listing   what an order leaves open, and how that is written down (choices)
 //
 // Then all pods are placed once more in their order, with every machine of the

@@ -76,26 +76,26 @@ func (l *load) add(g *group, w *way, n int64, first []int64) {
 // filler fills one machine.
 type filler struct {
 	r       *run
-	b       *buyer
+	b       *candidate
 	l       *load
 	left    []int64
-	seed    *group // nil: riders fill gaps
+	seed    *group // nil: extras fill gaps
 	room    []int64
-	cursor  []int    // by lane
+	cursor  []int    // by queue
 	found   []*group // by side: where seek stopped
-	shut    []bool   // by clan: one of it is in the load
+	shut    []bool   // by exclusive set: one of it is in the load
 	guests  guests
-	taken   []int64        // by group: how many of its pods are in the load
-	touched []int          // groups of which some are
-	met     map[int]int64  // by tally: pods in the load that seek such pods
-	cramped bool           // some pod was too much for the room that is left
-	refused map[*crew]bool // there is room for them, but they may not come together
+	taken   []int64              // by group: how many of its pods are in the load
+	touched []int                // groups of which some are
+	met     map[int]int64        // by tally: pods in the load that seek such pods
+	cramped bool                 // some pod was too much for the room that is left
+	refused map[*colocation]bool // there is room for them, but they may not come together
 }
 
 // fill adds pods while there is room under the load's option, always from the
 // side of which most is free, the largest that fit first: with a seed, of the
 // groups that a machine may grow for; without one, of any group.
-func (r *run) fill(b *buyer, l *load, left []int64, seed *group) {
+func (r *run) fill(b *candidate, l *load, left []int64, seed *group) {
 	f := &r.filler
 	f.start(r, b, l, left, seed)
 	for side, gap := f.next(); side >= 0; side, gap = f.next() {
@@ -104,14 +104,14 @@ func (r *run) fill(b *buyer, l *load, left []int64, seed *group) {
 }
 
 // start looks at a machine with the load.
-func (f *filler) start(r *run, b *buyer, l *load, left []int64, seed *group) {
+func (f *filler) start(r *run, b *candidate, l *load, left []int64, seed *group) {
 	f.r, f.b, f.l, f.left, f.seed = r, b, l, left, seed
 	kind := b.Options[l.option].Kind
 	f.room = append(f.room[:0], b.free[kind]...)
 	take(f.room, l.sum, 1)
-	f.cursor = append(f.cursor[:0], make([]int, r.lanes)...)
+	f.cursor = append(f.cursor[:0], make([]int, r.queues)...)
 	f.found = append(f.found[:0], make([]*group, len(r.sides))...)
-	f.shut = append(f.shut[:0], make([]bool, r.clans)...)
+	f.shut = append(f.shut[:0], make([]bool, r.exclusiveSets)...)
 	if len(f.taken) < len(r.groups) {
 		f.taken = make([]int64, len(r.groups))
 	}
@@ -120,14 +120,14 @@ func (f *filler) start(r *run, b *buyer, l *load, left []int64, seed *group) {
 	}
 	f.touched, f.cramped = f.touched[:0], false
 	if f.met == nil {
-		f.met, f.refused = map[int]int64{}, map[*crew]bool{}
+		f.met, f.refused = map[int]int64{}, map[*colocation]bool{}
 	}
 	clear(f.met)
 	clear(f.refused)
 	r.empty(&f.guests, b, kind)
 	for _, p := range l.parts {
 		g := r.groups[p.group]
-		f.guests.add(g.kin, g.level, p.n)
+		f.guests.add(g.podClass, g.level, p.n)
 		f.note(p.group, p.n)
 	}
 }
@@ -136,8 +136,8 @@ func (f *filler) start(r *run, b *buyer, l *load, left []int64, seed *group) {
 func (f *filler) note(group int, n int64) {
 	f.taken[group] += n
 	f.touched = append(f.touched, group)
-	if clan := f.r.groups[group].clan; clan != noClan {
-		f.shut[clan] = n > 0
+	if exclusiveSet := f.r.groups[group].exclusiveSet; exclusiveSet != notExclusive {
+		f.shut[exclusiveSet] = n > 0
 	}
 	for _, s := range f.r.groups[group].seeks {
 		f.met[s.Tally] += n
@@ -145,7 +145,7 @@ func (f *filler) note(group int, n int64) {
 }
 
 // empty makes the guests those of a new machine of the kind: its daemon pods.
-func (r *run) empty(there *guests, b *buyer, kind int) {
+func (r *run) empty(there *guests, b *candidate, kind int) {
 	there.reset()
 	there.ports = append(there.ports, b.Kinds[kind].Ports...)
 	if len(r.daemons) == 0 {
@@ -160,13 +160,13 @@ func (r *run) empty(there *guests, b *buyer, kind int) {
 
 // bears reports whether the daemon pods of a kind let the pods of the load be
 // beside them, and these each other.
-func (r *run) bears(b *buyer, l *load, kind int) bool {
+func (r *run) bears(b *candidate, l *load, kind int) bool {
 	if slices.Equal(b.Kinds[kind].Pods, b.Kinds[b.Options[l.option].Kind].Pods) {
 		return true
 	}
 	r.empty(&r.scout, b, kind)
 	for _, p := range l.parts {
-		if g := r.groups[p.group]; len(g.kin.ports) > 0 && conflict(g.kin.ports, r.scout.ports) || r.scout.host.Off(g.level.rules) || r.scout.host.Crowds(g.level.rules, p.n) {
+		if g := r.groups[p.group]; len(g.podClass.ports) > 0 && conflict(g.podClass.ports, r.scout.ports) || r.scout.host.Off(g.level.rules) || r.scout.host.Crowds(g.level.rules, p.n) {
 			return false
 		}
 	}
@@ -176,8 +176,8 @@ func (r *run) bears(b *buyer, l *load, kind int) bool {
 // add adds up to n pods of the group and returns how many there was room for.
 func (f *filler) add(g *group, w *way, n int64) int64 {
 	most, first := f.r.within(f.room, g, &f.guests)
-	n = min(n, most, f.guests.room(g.kin, g.level))
-	if exclusive(g.kin) {
+	n = min(n, most, f.guests.room(g.podClass, g.level))
+	if exclusive(g.podClass) {
 		n = min(n, 1)
 	}
 	if n <= 0 {
@@ -185,7 +185,7 @@ func (f *filler) add(g *group, w *way, n int64) int64 {
 	}
 	f.l.add(g, w, n, first)
 	f.note(g.at, n)
-	f.guests.add(g.kin, g.level, n)
+	f.guests.add(g.podClass, g.level, n)
 	take(f.room, g.need, n)
 	if first != nil {
 		take(f.room, first, 1)
@@ -219,14 +219,14 @@ func (f *filler) next() (side int, gap float64) {
 	return side, best - second
 }
 
-// seek moves the cursors of a side's lanes to the next group of which a pod
+// seek moves the cursors of a side's queues to the next group of which a pod
 // can be added, and returns the first of these groups.
 func (f *filler) seek(side int) *group {
 	f.found[side] = nil
-	lanes := f.r.sides[side]
-	for i := range lanes {
-		l := &lanes[i]
-		if l.clan != noClan && f.shut[l.clan] {
+	queues := f.r.sides[side]
+	for i := range queues {
+		l := &queues[i]
+		if l.exclusiveSet != notExclusive && f.shut[l.exclusiveSet] {
 			continue
 		}
 		if g := f.seekIn(l, side); g != nil && (f.found[side] == nil || g.rank < f.found[side].rank) {
@@ -236,7 +236,7 @@ func (f *filler) seek(side int) *group {
 	return f.found[side]
 }
 
-func (f *filler) seekIn(l *lane, side int) *group {
+func (f *filler) seekIn(l *queue, side int) *group {
 	at := f.cursor[l.at]
 	defer func() { f.cursor[l.at] = at }()
 	passed := -1 // the last block that was looked at
@@ -255,7 +255,7 @@ func (f *filler) seekIn(l *lane, side int) *group {
 			continue
 		}
 		f.r.steps++
-		if f.free(g) > 0 && f.hopeful(g) && amount.Fits(f.room, g.need) && f.mayJoin(g) && (f.alone(g) || f.crewFor(g) != nil) {
+		if f.free(g) > 0 && f.hopeful(g) && amount.Fits(f.room, g.need) && f.mayJoin(g) && (f.alone(g) || f.colocationFor(g) != nil) {
 			return g
 		}
 		f.cramped = f.cramped || f.free(g) > 0 && !amount.Fits(f.room, g.need)
@@ -265,11 +265,11 @@ func (f *filler) seekIn(l *lane, side int) *group {
 }
 
 // hopeful tells quickly of most pods that seek others which are not there that
-// they cannot join: all but the first of their bond.
+// they cannot join: all but the first of their component.
 func (f *filler) hopeful(g *group) bool {
 	for _, s := range g.seeks {
 		if !s.Own && !f.guests.host.Has(s.Tally) {
-			return g.bond.head(f.left) == g
+			return g.component.head(f.left) == g
 		}
 	}
 	return true
@@ -294,7 +294,7 @@ func (f *filler) spare(g *group) int64 {
 	if g.lone || len(g.gives) == 0 || n <= 0 {
 		return n
 	}
-	wants := g.bond.wants(f.left)
+	wants := g.component.wants(f.left)
 	for _, t := range g.gives {
 		n -= max(0, wants[t]-f.met[t])
 	}
@@ -304,13 +304,13 @@ func (f *filler) spare(g *group) int64 {
 // alone reports whether a pod of the group may join by itself.
 func (f *filler) alone(g *group) bool { return f.spare(g) > 0 && f.welcome(g) }
 
-// crewFor returns the crew that a pod of the group would bring with it, if
+// colocationFor returns the co-located set that a pod of the group would bring with it, if
 // there is room for all of it.
-func (f *filler) crewFor(g *group) *crew {
-	if len(g.seeks) == 0 || g.bond.head(f.left) != g {
+func (f *filler) colocationFor(g *group) *colocation {
+	if len(g.seeks) == 0 || g.component.head(f.left) != g {
 		return nil
 	}
-	c := f.r.crewOf(g, f.left)
+	c := f.r.colocationOf(g, f.left)
 	if c == nil || f.refused[c] || !amount.Fits(f.room, c.sum) || c.options[f.b.at] == nil || !c.options[f.b.at].Has(f.l.option) {
 		return nil
 	}
@@ -322,12 +322,12 @@ func (f *filler) crewFor(g *group) *crew {
 	return c
 }
 
-// addCrew adds a crew, all of it or nothing.
-func (f *filler) addCrew(c *crew) {
-	f.refused[c] = !f.tryCrew(c)
+// addColocation adds a co-located set, all of it or nothing.
+func (f *filler) addColocation(c *colocation) {
+	f.refused[c] = !f.tryColocation(c)
 }
 
-func (f *filler) tryCrew(c *crew) bool {
+func (f *filler) tryColocation(c *colocation) bool {
 	before := f.l.clone()
 	room, ports, claims := slices.Clone(f.room), len(f.guests.ports), len(f.guests.claims)
 	for i, m := range c.parts {
@@ -346,7 +346,7 @@ func (f *filler) tryCrew(c *crew) bool {
 	return true
 }
 
-// join adds pods of one row of a crew and returns how many there was room for.
+// join adds pods of one group of a co-located set and returns how many there was room for.
 func (f *filler) join(m member) int64 {
 	w, ok := f.b.ask(m.g, len(f.r.groups)).joins(f.l.option, f.l.custom)
 	if !ok {
@@ -369,7 +369,7 @@ func (f *filler) forget(g *group, n int64) {
 func (f *filler) addFrom(side int, gap float64) {
 	g := f.found[side]
 	if !f.alone(g) {
-		f.addCrew(f.crewFor(g))
+		f.addColocation(f.colocationFor(g))
 		return
 	}
 	n := min(f.spare(g), count(f.room, g.need))
@@ -383,11 +383,11 @@ func (f *filler) addFrom(side int, gap float64) {
 // welcome reports whether pods that are on the machine let one of the group
 // join.
 func (f *filler) welcome(g *group) bool {
-	if g.kin.plain(g.level) {
+	if g.podClass.plain(g.level) {
 		return true
 	}
 	n, _ := f.r.within(f.room, g, &f.guests)
-	return n > 0 && f.guests.room(g.kin, g.level) > 0
+	return n > 0 && f.guests.room(g.podClass, g.level) > 0
 }
 
 // skip jumps over groups of the same priority that ask for too much.

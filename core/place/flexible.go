@@ -11,9 +11,9 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// A spot machine leaves several kinds open, since any one of them may be sold
+// A spot machine leaves several kinds open, since any one of them may be offered
 // out, and is taken away sooner where few others are asked for. Kinds count that
-// cost little more than the one bought first: spot prices of machines of one
+// cost little more than the one launched first: spot prices of machines of one
 // size differ by a factor of two and more between kinds and zones, so that a
 // smaller share would count hardly any beside the cheapest. What more or less
 // of it costs is told in docs/concepts/cost.md.
@@ -29,13 +29,13 @@ const enoughTries = 4
 // keepFlexible cuts a load for a spot machine until it leaves enough kinds
 // open, if the pool has so many that may have one of its pods. Where the pool
 // has not, the load stays, and so does one of pods that belong together.
-func (r *run) keepFlexible(b *buyer, l load) load {
-	if slices.ContainsFunc(l.parts, func(p part) bool { return r.groups[p.group].bond != nil }) {
+func (r *run) keepFlexible(b *candidate, l load) load {
+	if slices.ContainsFunc(l.parts, func(p part) bool { return r.groups[p.group].component != nil }) {
 		return l
 	}
 	out := l.clone()
 	for range enoughTries {
-		r.settle(b, &out)
+		r.stabilize(b, &out)
 		kinds := slices.Collect(b.spotKinds(b.together(&out), 0, out.option, out.sum))
 		room, enough := b.commonRoom(kinds, out.sum, r.largest(&out))
 		if !enough {
@@ -58,7 +58,7 @@ func (r *run) keepFlexible(b *buyer, l load) load {
 
 // muchMoreExpensive reports whether as many machines with less on them as are needed in
 // place of one cost more than the margin beside it.
-func (r *run) muchMoreExpensive(b *buyer, less, than *load) bool {
+func (r *run) muchMoreExpensive(b *candidate, less, than *load) bool {
 	machines := math.Ceil(value(r.worth, than.sum) / value(r.worth, less.sum))
 	return float64(machines*b.cost[less.option]) > float64(flexibleWithin*b.cost[than.option])
 }
@@ -99,25 +99,25 @@ func (r *run) cutTo(l *load, room []int64) load {
 	return out
 }
 
-// spotKinds lists the kinds that a machine which is bought first by a spot
-// option counts as flexible with, cheapest first: those that are sold as spot
+// spotKinds lists the kinds that a machine which is launched first by a spot
+// option counts as flexible with, cheapest first: those that are offered as spot
 // for little more, and for no more than is asked for on demand for the same.
 // There are none for a machine that is no spot machine. Options before from are
 // passed over.
-func (b *buyer) spotKinds(options bitset.Set, from, first int, sum []int64) iter.Seq[int] {
+func (b *candidate) spotKinds(options bitset.Set, from, first int, sum []int64) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		if !b.isSpot(first) {
 			return
 		}
-		best, seen := float64(b.Offer(b.Options[first]).Ranked()), b.kindMarks()
+		best, seen := float64(b.Offering(b.Options[first]).Ranked()), b.kindMarks()
 		for i := options.Next(from); i >= 0; i = options.Next(i + 1) {
 			o := b.Options[i]
-			offer, of := b.Offer(o), b.Kinds[o.Kind].Of
-			if !offer.Priced || float64(offer.Ranked()) > float64(flexibleWithin*best) ||
-				offer.Option == cluster.OnDemand && amount.Fits(b.free[o.Kind], sum) {
+			offering, of := b.Offering(o), b.Kinds[o.Kind].Of
+			if !offering.Priced || float64(offering.Ranked()) > float64(flexibleWithin*best) ||
+				offering.Option == cluster.OnDemand && amount.Fits(b.free[o.Kind], sum) {
 				return
 			}
-			if offer.Option == cluster.Spot && !seen[of] && b.asModest(o.Kind, b.Options[first].Kind) {
+			if offering.Option == cluster.Spot && !seen[of] && b.asModest(o.Kind, b.Options[first].Kind) {
 				seen[of] = true
 				if !yield(o.Kind) {
 					return
@@ -127,22 +127,22 @@ func (b *buyer) spotKinds(options bitset.Set, from, first int, sum []int64) iter
 	}
 }
 
-// isSpot reports whether the option is a spot offer of a known price.
-func (b *buyer) isSpot(option int) bool {
-	offer := b.Offer(b.Options[option])
-	return offer.Option == cluster.Spot && offer.Priced
+// isSpot reports whether the option is a spot offering of a known price.
+func (b *candidate) isSpot(option int) bool {
+	offering := b.Offering(b.Options[option])
+	return offering.Option == cluster.Spot && offering.Priced
 }
 
 // asModest reports whether a machine of the kind takes no more of what the pool
 // limits than one of the other.
-func (b *buyer) asModest(kind, than int) bool {
-	return b.limits == nil || kind == than || b.limits.noLarger(b.KindAt(kind).Capacity, b.KindAt(than).Capacity)
+func (b *candidate) asModest(kind, than int) bool {
+	return b.limits == nil || kind == than || b.limits.noLarger(b.InstanceTypeAt(kind).Capacity, b.InstanceTypeAt(than).Capacity)
 }
 
 // commonRoom returns what enough of the kinds have room for, those that have
 // room for the greatest share of the sum; enough is false where too few could
 // have one pod.
-func (b *buyer) commonRoom(kinds []int, sum, pod []int64) (room []int64, enough bool) {
+func (b *candidate) commonRoom(kinds []int, sum, pod []int64) (room []int64, enough bool) {
 	kinds = slices.DeleteFunc(kinds, func(k int) bool { return !amount.Fits(b.free[k], pod) })
 	if len(kinds) < flexible {
 		return nil, false

@@ -17,7 +17,7 @@ const (
 )
 
 // fold empties machines of this plan into the room that is left on others, and
-// gives them up. Machines are bought for pods that found no room beside others,
+// gives them up. Machines are launched for pods that found no room beside others,
 // and when a replay takes some of these off their places their room is free. It
 // reports whether pods are to find homes again for what was given back.
 func (r *run) fold() bool {
@@ -25,7 +25,7 @@ func (r *run) fold() bool {
 		return false
 	}
 	r.forget()
-	r.addLaunchSeats()
+	r.addLaunchTargets()
 	any := false
 	for again := true; again; {
 		again = false
@@ -55,8 +55,8 @@ type stay struct {
 // them for what they cost first.
 func (r *run) emptiestFirst() []holding {
 	out, worth := make([]holding, len(r.launched)), r.usual()
-	for i := range r.seated {
-		if x := &r.seated[i]; x.on == plan.OnLaunch {
+	for i := range r.placed {
+		if x := &r.placed[i]; x.on == plan.OnLaunch {
 			h := &out[x.launch]
 			h.worth += value(worth, x.group.need)
 			h.pods = append(h.pods, x.stay)
@@ -74,7 +74,7 @@ func (r *run) emptiestFirst() []holding {
 // mayFold counts steps of folding and reports whether more may be taken.
 func (r *run) mayFold(steps int) bool {
 	r.folding += int64(steps)
-	return !r.spent(int64(steps)) && r.folding < foldSteps+foldStepsOfEach*int64(len(r.seated)+len(r.seats))
+	return !r.spent(int64(steps)) && r.folding < foldSteps+foldStepsOfEach*int64(len(r.placed)+len(r.targets))
 }
 
 // foldable reports whether the pods of the machine have room elsewhere, as far
@@ -83,9 +83,9 @@ func (r *run) foldable(h holding) bool {
 	var before trial
 	defer before.giveBack()
 	for _, x := range h.pods {
-		to := r.elsewhere(x, h.launch, func(s *seat) bool {
+		to := r.elsewhere(x, h.launch, func(s *target) bool {
 			n, _ := r.within(s.free, x.group, &s.guests)
-			return n > 0 && s.guests.room(x.group.kin, x.level) > 0
+			return n > 0 && s.guests.room(x.group.podClass, x.level) > 0
 		})
 		if to == nil {
 			return false
@@ -96,45 +96,45 @@ func (r *run) foldable(h holding) bool {
 	return true
 }
 
-// elsewhere returns a seat that is not on the machine and may take the pod.
-func (r *run) elsewhere(x stay, launch int, takes func(*seat) bool) *seat {
-	for _, s := range r.seats {
+// elsewhere returns a target that is not on the machine and may take the pod.
+func (r *run) elsewhere(x stay, launch int, takes func(*target) bool) *target {
+	for _, s := range r.targets {
 		if !r.mayFold(1) {
 			return nil
 		}
-		if (s.on != plan.OnLaunch || s.launch != launch) && x.level.admitted(s, len(r.seats)) && takes(s) {
+		if (s.on != plan.OnLaunch || s.launch != launch) && x.level.admitted(s, len(r.targets)) && takes(s) {
 			return s
 		}
 	}
 	return nil
 }
 
-// occupy takes room for the pod on the seat.
-func (r *run) occupy(s *seat, x stay) {
+// occupy takes room for the pod on the target.
+func (r *run) occupy(s *target, x stay) {
 	r.keep(s)
 	if _, first := r.within(s.free, x.group, &s.guests); first != nil {
 		take(s.free, first, 1)
 	}
 	take(s.free, x.group.need, 1)
-	s.guests.add(x.group.kin, x.level, 1)
+	s.guests.add(x.group.podClass, x.level, 1)
 }
 
 // foldOne gives the machine up if its pods can be elsewhere with all rules kept,
 // and all others keep their places.
 func (r *run) foldOne(launch int) bool {
-	if !r.mayFold(len(r.seated) + len(r.launched)) {
+	if !r.mayFold(len(r.placed) + len(r.launched)) {
 		return false
 	}
-	before, moves := r.trial(), map[int]*seat{}
+	before, moves := r.trial(), map[int]*target{}
 	from := r.board.Spot(r.launched[launch].place)
 	r.launched[launch].gone = true
 	r.board = r.outset()
 	lost, late := r.reseatBy(func(i int) bool {
-		x := &r.seated[i]
+		x := &r.placed[i]
 		if x.on != plan.OnLaunch || x.launch != launch {
 			return r.reseatOne(r.board, i)
 		}
-		to := r.elsewhere(x.stay, launch, func(s *seat) bool {
+		to := r.elsewhere(x.stay, launch, func(s *target) bool {
 			return r.roomOn(s, x.group, x.level) > 0 && r.staysSpread(x.level, from, s, before.board, 1)
 		})
 		if to == nil {
@@ -142,12 +142,12 @@ func (r *run) foldOne(launch int) bool {
 		}
 		before.touch(to)
 		r.occupy(to, x.stay)
-		r.board.Put(x.group.kin.required().rules, to.place, 1, false)
+		r.board.Put(x.group.podClass.required().rules, to.place, 1, false)
 		moves[i] = to
 		return true
 	})
 	for i, to := range moves {
-		if !r.staysSpread(r.seated[i].level, from, to, r.board, 0) {
+		if !r.staysSpread(r.placed[i].level, from, to, r.board, 0) {
 			lost = append(lost, i)
 		}
 	}
@@ -155,9 +155,9 @@ func (r *run) foldOne(launch int) bool {
 		before.undo(r)
 		return false
 	}
-	for i := range r.seated {
+	for i := range r.placed {
 		if to := moves[i]; to != nil {
-			r.move(&r.seated[i], to)
+			r.move(&r.placed[i], to)
 		}
 	}
 	r.cancel(launch)
@@ -165,12 +165,12 @@ func (r *run) foldOne(launch int) bool {
 	return true
 }
 
-// staysSpread reports whether a pod that goes from one place to the seat leaves
+// staysSpread reports whether a pod that goes from one place to the target leaves
 // its spreads as good as they were, with so many more than the board counts.
 // Rules alone would let all pods go where there is one domain left; but more were
 // had for them. Hosts can be had at any time: they are compared as when machines are
 // filled.
-func (r *run) staysSpread(lv *level, from topology.Spot, s *seat, counts *topology.Board, more int64) bool {
+func (r *run) staysSpread(lv *level, from topology.Spot, s *target, counts *topology.Board, more int64) bool {
 	to := r.board.Spot(s.place)
 	return !slices.ContainsFunc(counts.OwnSpreads(lv.rules), func(own topology.OwnSpread) bool {
 		if counts.Keys()[own.Key] == cluster.LabelHostname {
@@ -180,10 +180,10 @@ func (r *run) staysSpread(lv *level, from topology.Spot, s *seat, counts *topolo
 	})
 }
 
-// move notes that a pod of a machine has its place on the seat now.
-func (r *run) move(x *seated, to *seat) {
+// move notes that a pod of a machine has its place on the target now.
+func (r *run) move(x *placed, to *target) {
 	leave(&r.out.Launches[x.launch], x.Pod)
-	x.on, x.name, x.seat, x.launch = to.on, to.name, to, to.launch
+	x.on, x.name, x.target, x.launch = to.on, to.name, to, to.launch
 	if to.on == plan.OnLaunch {
 		r.join(&r.out.Launches[to.launch], []waiter{x.waiter})
 	}

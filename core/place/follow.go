@@ -6,21 +6,21 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// follower is a kin whose pods must be near certain others, with the keys over
+// follower is a pod class whose pods must be near certain others, with the keys over
 // which they must be: nil for all of them, as on the same host.
 type follower struct {
-	kin  *kin
-	keys []int
+	podClass *podClass
+	keys     []int
 }
 
-// noteFollowers finds out who must be near whom, and how many others must come
-// before pods of each kin.
-func (r *run) noteFollowers() {
-	missing := map[*kin]int{}
-	led := map[int][]*kin{}
-	var ready []*kin
+// recordFollowers finds out who must be near whom, and how many others must come
+// before pods of each pod class.
+func (r *run) recordFollowers() {
+	missing := map[*podClass]int{}
+	led := map[int][]*podClass{}
+	var ready []*podClass
 	for _, g := range r.waiting {
-		k := g.kin
+		k := g.podClass
 		if k.groups[0] != g {
 			continue
 		}
@@ -53,7 +53,7 @@ func (r *run) noteFollowers() {
 	}
 }
 
-// followersOf lists the kins whose pods must be where those of the level are,
+// followersOf lists the pod classes whose pods must be where those of the level are,
 // and the followers of these.
 func (r *run) followersOf(lv *level) []follower {
 	if !lv.led {
@@ -64,7 +64,7 @@ func (r *run) followersOf(lv *level) []follower {
 
 func (r *run) newFollowers(lv *level) []follower {
 	var out []follower
-	seen := map[*kin]bool{}
+	seen := map[*podClass]bool{}
 	visit := func(lv *level, keys []int) {
 		for _, t := range r.board.Led(lv.rules) {
 			over := keys
@@ -83,7 +83,7 @@ func (r *run) newFollowers(lv *level) []follower {
 	}
 	visit(lv, nil)
 	for i := 0; i < len(out); i++ {
-		visit(out[i].kin.required(), out[i].keys)
+		visit(out[i].podClass.required(), out[i].keys)
 	}
 	for i := range out {
 		if out[i].keys == nil {

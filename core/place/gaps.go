@@ -2,21 +2,21 @@ package place
 
 import "github.com/daemok/daemok/core/amount"
 
-// gapsIn is of how many seats what is free is summed up.
+// gapsIn is of how many targets what is free is summed up.
 const gapsIn = 32
 
-// gaps is what is free on seats before anything is placed, to find those that may
+// gaps is what is free on targets before anything is placed, to find those that may
 // have room without a look at the others.
 type gaps struct {
-	dims  int
-	seats int
-	free  []int64 // seat after seat
-	most  []int64 // of each in gapsIn seats
+	dims    int
+	targets int
+	free    []int64 // target after target
+	most    []int64 // of each in gapsIn targets
 }
 
-// add adds a seat, of which so much is free.
+// add adds a target, of which so much is free.
 func (x *gaps) add(free []int64) {
-	if x.seats%gapsIn == 0 {
+	if x.targets%gapsIn == 0 {
 		x.most = append(x.most, free...)
 	}
 	most := x.most[len(x.most)-x.dims:]
@@ -24,23 +24,23 @@ func (x *gaps) add(free []int64) {
 		most[d] = max(most[d], v)
 	}
 	x.free = append(x.free, free...)
-	x.seats++
+	x.targets++
 }
 
-// clear takes all seats out, and keeps the memory.
-func (x *gaps) clear() { x.seats, x.free, x.most = 0, x.free[:0], x.most[:0] }
+// clear takes all targets out, and keeps the memory.
+func (x *gaps) clear() { x.targets, x.free, x.most = 0, x.free[:0], x.most[:0] }
 
-// of returns what is free on a seat.
-func (x *gaps) of(seat int) []int64 { return x.free[seat*x.dims : (seat+1)*x.dims] }
+// of returns what is free on a target.
+func (x *gaps) of(target int) []int64 { return x.free[target*x.dims : (target+1)*x.dims] }
 
-// next returns the next seat from the position on that may have room, or n if
-// there is none below. Nothing is known of seats that came later, or of any if x
+// next returns the next target from the position on that may have room, or n if
+// there is none below. Nothing is known of targets that came later, or of any if x
 // is nil.
 func (x *gaps) next(at, n int, need []int64) int {
 	if x == nil {
 		return at
 	}
-	last := min(n, x.seats)
+	last := min(n, x.targets)
 	if at >= last {
 		return at
 	}

@@ -11,17 +11,17 @@ import (
 )
 
 // Ground is a snapshot made ready for many questions of one kind: if some nodes
-// went, where would their pods go, and what would have to be bought for them? It
+// went, where would their pods go, and what would have to be launched for them? It
 // answers as Place does on a snapshot in which these nodes are going away, and
 // takes about as long as there is to say. Safe for concurrent use: answers
 // depend on the question alone.
 type Ground struct {
-	snapshot *cluster.Snapshot // with what is taken in its place
-	launches []plan.Launch     // of the plan
-	taken    []plan.Placement  // on machines on order
-	moves    []move            // that were taken since
-	options  Options
-	desks    parallel.Spare[*desk]
+	snapshot   *cluster.Snapshot // with what is taken in its place
+	launches   []plan.Launch     // of the plan
+	taken      []plan.Placement  // on machines on order
+	moves      []move            // that were taken since
+	options    Options
+	evaluators parallel.Spare[*evaluator]
 }
 
 // Taken is what a plan has in mind for pods that wait: it is not free any more,
@@ -39,14 +39,14 @@ type Question struct {
 	// them have changed since the one before.
 	Open bitset.Set
 	// Below is what machines for the pods may cost together at most; 0: none may
-	// be bought, and the answer is no where Place would buy one though there is
+	// be launched, and the answer is no where Place would launch one though there is
 	// room, in a zone that has no node for one; less: any may.
 	Below quantity.MicroUSDPerHour
 	Freed bool // limits of pools count the nodes that leave as gone already
-	// Wishes says which wishes of pods of a shape count, of those that do by the
+	// Preferences says which preferences of pods of a shape count, of those that do by the
 	// options, the same for shapes with equal RulesText; nil: all.
-	Wishes func(*cluster.Shape) Wishes
-	Why    bool // the answer gives reasons; it takes far longer then, where pods find no place
+	Preferences func(*cluster.Shape) Preferences
+	Why         bool // the answer gives reasons; it takes far longer then, where pods find no place
 }
 
 // Any is for Question.Below: whatever machines cost.
@@ -54,15 +54,15 @@ const Any = quantity.MicroUSDPerHour(-1)
 
 // Survey makes a snapshot ready for questions. Pods that wait and that nothing
 // is taken for have no say. Of the options the Packer is ignored, and so are
-// leanings.
+// variants.
 //
 // Cost: about that of Place for one pod of each shape that runs, once for each
 // processor that asks.
 func Survey(s *cluster.Snapshot, taken Taken, o Options) *Ground {
-	o.Packer, o.Leanings, o.ExpensiveSites, o.asked = nil, nil, false, true
+	o.Packer, o.Variants, o.ExpensiveSites, o.asked = nil, nil, false, true
 	g := &Ground{options: o, launches: taken.Launches}
 	g.snapshot, g.taken = withTaken(s, taken)
-	g.desks.Give(newDesk(g))
+	g.evaluators.Give(newEvaluator(g))
 	return g
 }
 
@@ -72,8 +72,8 @@ func Survey(s *cluster.Snapshot, taken Taken, o Options) *Ground {
 // are asked for, of pods that have no place: not of all, since the search ends
 // as soon as the answer is no.
 func (g *Ground) Ask(q Question) Result {
-	d := g.desk()
-	defer g.desks.Give(d)
+	d := g.evaluator()
+	defer g.evaluators.Give(d)
 	return d.ask(q)
 }
 
@@ -81,8 +81,8 @@ func (g *Ground) Ask(q Question) Result {
 // machines that cost less than the amount: some pods have room on no other node,
 // and machines for these cost as much. Where it returns false, nobody knows.
 func (g *Ground) Hopeless(node int, below quantity.MicroUSDPerHour) bool {
-	d := g.desk()
-	defer g.desks.Give(d)
+	d := g.evaluator()
+	defer g.evaluators.Give(d)
 	return d.hopeless(node, below)
 }
 
@@ -91,11 +91,11 @@ func (g *Ground) Hopeless(node int, below quantity.MicroUSDPerHour) bool {
 // be changed, and holds until something else is taken.
 func (g *Ground) Snapshot() *cluster.Snapshot { return g.snapshot }
 
-// desk returns one that nobody uses, on which all moves are carried out.
-func (g *Ground) desk() *desk {
-	d, ok := g.desks.Take()
+// evaluator returns one that nobody uses, on which all moves are carried out.
+func (g *Ground) evaluator() *evaluator {
+	d, ok := g.evaluators.Take()
 	if !ok {
-		return newDesk(g)
+		return newEvaluator(g)
 	}
 	for ; d.moves < len(g.moves); d.moves++ {
 		d.carryOut(&g.moves[d.moves])
@@ -151,9 +151,9 @@ func ordered(pools []cluster.Pool, l *plan.Launch, name string) cluster.Machine 
 	m.Labels, m.Taints = p.Labels.Merge(l.Labels), p.Taints
 	if p.Catalogue != nil {
 		kinds := l.Requirements.Get(cluster.LabelInstanceType)
-		for k := range p.Catalogue.Kinds {
-			if kind := &p.Catalogue.Kinds[k]; kinds.Allows(kind.Name) {
-				m.Capacity = m.Capacity.Max(kind.Capacity)
+		for k := range p.Catalogue.InstanceTypes {
+			if instanceType := &p.Catalogue.InstanceTypes[k]; kinds.Allows(instanceType.Name) {
+				m.Capacity = m.Capacity.Max(instanceType.Capacity)
 			}
 		}
 	}

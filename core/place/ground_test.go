@@ -20,9 +20,9 @@ import (
 // TestAskAnswersAsPlaceDoes compares, on small worlds made by chance, with what
 // Place says of the snapshot in which the nodes of the question are going away.
 func TestAskAnswersAsPlaceDoes(t *testing.T) {
-	same, asked, placed, bought, kept := 0, 0, 0, 0, 0
+	same, asked, placed, launched, kept := 0, 0, 0, 0, 0
 	for seed := range uint64(3000) {
-		r, wishes := rand.New(rand.NewPCG(seed, 31)), rand.New(rand.NewPCG(seed, 37))
+		r, preferences := rand.New(rand.NewPCG(seed, 31)), rand.New(rand.NewPCG(seed, 37))
 		s := chance.Inhabited(r)
 		var taken Taken
 		if r.IntN(3) == 0 {
@@ -33,14 +33,14 @@ func TestAskAnswersAsPlaceDoes(t *testing.T) {
 		g := Survey(s, taken, Options{})
 		for range 4 {
 			q := anyQuestion(r, len(s.Nodes))
-			if which := Wishes(wishes.IntN(6)); which <= NoWishes {
-				q.Wishes = func(*cluster.Shape) Wishes { return which }
+			if which := Preferences(preferences.IntN(6)); which <= NoPreferences {
+				q.Preferences = func(*cluster.Shape) Preferences { return which }
 			}
-			want := Place(equivalent(g, q), Options{Wishes: q.Wishes})
+			want := Place(equivalent(g, q), Options{Preferences: q.Preferences})
 			got := g.Ask(q)
 			asked++
 			placed += len(want.Placements)
-			bought += len(want.Launches)
+			launched += len(want.Launches)
 			if q.Below == 0 {
 				wary := unlike(t, seed, g, q, &want, &got)
 				kept, same = kept+wary, same+1-wary
@@ -62,14 +62,14 @@ func TestAskAnswersAsPlaceDoes(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("%d of %d answers are the same; %d placements, %d launches", same, asked, placed, bought)
+	t.Logf("%d of %d answers are the same; %d placements, %d launches", same, asked, placed, launched)
 	if kept > asked/500 {
 		t.Errorf("%d of %d answers are no for fear of launches that Place does without", kept, asked)
 	}
 }
 
-// unlike compares answers where nothing may be bought: yes means that Place buys
-// nothing though it may. Elsewhere pods would be bought for as soon as they have
+// unlike compares answers where nothing may be launched: yes means that Place launches
+// nothing though it may. Elsewhere pods would be launched for as soon as they have
 // left. It returns 1 for a no that is not needed.
 func unlike(t *testing.T, seed uint64, g *Ground, q Question, want, got *Result) int {
 	stays := no(want) != "" || len(want.Launches) > 0
@@ -212,7 +212,7 @@ func TestHopelessIsNeverWrong(t *testing.T) {
 
 // TestWhatThePlanTakesIsTaken: one of two pods is expected on a machine
 // of the plan in zone b, so that the other goes to zone c, and nobody goes to the
-// machine itself. Its machines count for limits and stocks.
+// machine itself. Its machines count for limits and capacity reservations.
 func TestWhatThePlanTakesIsTaken(t *testing.T) {
 	s, err := scenario.Parse(`snapshot 1 2026-11-21T04:00:00Z
 shape web namespace=d cpu=1 memory=1Gi

@@ -23,8 +23,8 @@ func (g *guests) reset() {
 	}
 }
 
-// room is how many pods of the kin may join, as far as guests decide.
-func (g *guests) room(k *kin, lv *level) int64 {
+// room is how many pods of the pod class may join, as far as guests decide.
+func (g *guests) room(k *podClass, lv *level) int64 {
 	n := topology.Unlimited
 	if len(k.ports) > 0 {
 		if conflict(k.ports, g.ports) {
@@ -38,7 +38,7 @@ func (g *guests) room(k *kin, lv *level) int64 {
 	return n
 }
 
-func (g *guests) add(k *kin, lv *level, n int64) {
+func (g *guests) add(k *podClass, lv *level, n int64) {
 	g.ports = append(g.ports, k.ports...)
 	for _, v := range k.shared {
 		if !slices.Contains(g.claims, v.Claim) {
@@ -52,7 +52,7 @@ func (g *guests) add(k *kin, lv *level, n int64) {
 
 // drop takes the ports of one pod back. Volumes stay attached: others may use
 // them.
-func (g *guests) drop(k *kin) {
+func (g *guests) drop(k *podClass) {
 	for _, p := range k.ports {
 		if at := slices.Index(g.ports, p); at >= 0 {
 			g.ports = slices.Delete(g.ports, at, at+1)
@@ -84,7 +84,7 @@ func (r *run) within(free []int64, g *group, there *guests) (n int64, first []in
 // attaches returns what the first pod of the group takes beyond its own
 // amounts; nil for nothing.
 func (r *run) attaches(g *group, there *guests) (first []int64) {
-	for _, v := range g.kin.shared {
+	for _, v := range g.podClass.shared {
 		if v.Driver == "" || slices.Contains(there.claims, v.Claim) {
 			continue
 		}

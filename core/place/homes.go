@@ -9,8 +9,8 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
-// findHomes decides for the pods of each group where they go: on a seat, or on
-// a machine that is to be bought, with as much of its place decided as rules
+// findHomes decides for the pods of each group where they go: on a target, or on
+// a machine that is to be launched, with as much of its place decided as rules
 // about other pods need. Pods that must be near others come after those.
 //
 // In the first round pods are spread over all domains in which machines can be
@@ -31,27 +31,27 @@ func (r *run) findHomes() {
 
 // someFollow reports whether pods are left that others had to come before.
 func (r *run) someFollow() bool {
-	return slices.ContainsFunc(r.waiting, func(g *group) bool { return g.kin.follows && g.left() > 0 })
+	return slices.ContainsFunc(r.waiting, func(g *group) bool { return g.podClass.follows && g.left() > 0 })
 }
 
 func (r *run) findHome(g *group) {
-	for i, lv := range g.kin.levels {
-		if g.left() == 0 || r.spent(0) || r.used(g.kin) {
+	for i, lv := range g.podClass.levels {
+		if g.left() == 0 || r.spent(0) || r.used(g.podClass) {
 			return
 		}
-		last := i == len(g.kin.levels)-1
-		if g.kin.plain(lv) {
-			r.fillSeats(g, lv)
-			if !r.sells() && last && g.left() > 0 {
+		last := i == len(g.podClass.levels)-1
+		if g.podClass.plain(lv) {
+			r.fillTargets(g, lv)
+			if !r.offers() && last && g.left() > 0 {
 				r.giveUpOn(g)
 				continue
 			}
-			m := r.marketsOf(lv)[0]
+			m := r.offeringSetsOf(lv)[0]
 			if g.left() > 0 && !r.spent(0) && !r.failed[request{g, lv, m}] && (last && r.round == 1 || r.buyable(g, lv)) {
-				if r.sells() {
+				if r.offers() {
 					r.askFor(g, lv, m, g.left())
 				} else {
-					r.wouldBuy(g)
+					r.wouldLaunch(g)
 				}
 			}
 			continue
@@ -60,15 +60,15 @@ func (r *run) findHome(g *group) {
 	}
 }
 
-// fillSeats places pods of the group, for which other pods do not matter, on
+// fillTargets places pods of the group, for which other pods do not matter, on
 // what is there or on its way.
-func (r *run) fillSeats(g *group, lv *level) {
-	for at := r.roomy(0, g.need); at < len(r.seats); at = r.roomy(at+1, g.need) {
-		s := r.seats[at]
+func (r *run) fillTargets(g *group, lv *level) {
+	for at := r.roomy(0, g.need); at < len(r.targets); at = r.roomy(at+1, g.need) {
+		s := r.targets[at]
 		if g.left() == 0 || r.spent(1) {
 			return
 		}
-		if n := min(g.left(), g.rides, count(s.free, g.need)); n > 0 && lv.admitted(s, len(r.seats)) {
+		if n := min(g.left(), g.rides, count(s.free, g.need)); n > 0 && lv.admitted(s, len(r.targets)) {
 			r.sit(s, g, lv, n)
 		}
 	}
@@ -77,36 +77,36 @@ func (r *run) fillSeats(g *group, lv *level) {
 // site is all places that are alike for the rules about other pods, single
 // hosts aside.
 type site struct {
-	spot      topology.Spot
-	seats     []*seat
-	roomy     *gaps // over the seats: others than those with room are among them; nil: they are not
-	cursor    int
-	moved     bool // something was placed since the cursor was at the start
-	market    *market
-	turn      int     // see Leaning
-	strays    int     // kinds of pods that must be near those of the group and cannot be there
-	astray    bool    // see topology.Board.Astray
-	cost      float64 // of the machine bought first there
-	all       float64 // of machines for all that would go there
-	expensive bool    // see priceSites
-	tier      int
-	shut      bool // nothing more can be had
+	spot        topology.Spot
+	targets     []*target
+	roomy       *gaps // over the targets: others than those with room are among them; nil: they are not
+	cursor      int
+	moved       bool // something was placed since the cursor was at the start
+	offeringSet *offeringSet
+	turn        int     // see Variant
+	strays      int     // kinds of pods that must be near those of the group and cannot be there
+	astray      bool    // see topology.Board.Astray
+	cost        float64 // of the machine launched first there
+	all         float64 // of machines for all that would go there
+	expensive   bool    // see priceSites
+	tier        int
+	shut        bool // nothing more can be had
 }
 
 // balance places pods of the group one after another where rules about other
-// pods allow it, in the emptiest domain first: on a seat, else on a machine
-// that is to be bought.
+// pods allow it, in the emptiest domain first: on a target, else on a machine
+// that is to be launched.
 func (r *run) balance(g *group, lv *level, last bool) {
 	sites := r.sitesFor(g, lv, last)
-	if last && len(sites) == 0 && !r.sells() {
+	if last && len(sites) == 0 && !r.offers() {
 		r.giveUpOn(g)
 	}
 	r.countStrays(g, lv, sites)
 	r.priceSites(g, lv, sites, last && r.round == 1)
 	r.turnTo(g, sites)
 	oneByOne := len(sites) > 1 && lv.rules.Spreads()
-	defer func() { r.noteChoice(g, lv, sites) }()
-	for g.left() > 0 && !r.spent(int64(len(sites))) && !r.used(g.kin) {
+	defer func() { r.recordChoice(g, lv, sites) }()
+	for g.left() > 0 && !r.spent(int64(len(sites))) && !r.used(g.podClass) {
 		s, room := r.emptiest(lv, sites)
 		if s == nil {
 			return
@@ -115,37 +115,37 @@ func (r *run) balance(g *group, lv *level, last bool) {
 		if oneByOne {
 			n = 1
 		}
-		if exclusive(g.kin) {
+		if exclusive(g.podClass) {
 			n = 1
 		}
 		if g.rides == 0 {
-			s.seats = nil
+			s.targets = nil
 		}
-		had := len(s.seats) > 0
-		if seat, most := s.nextSeat(r, g, lv); seat != nil {
-			r.sit(seat, g, lv, min(n, most, g.rides))
+		had := len(s.targets) > 0
+		if target, most := s.nextTarget(r, g, lv); target != nil {
+			r.sit(target, g, lv, min(n, most, g.rides))
 			s.moved = true
 			continue
 		}
 		if had {
-			continue // another domain as empty may have a seat
+			continue // another domain as empty may have a target
 		}
-		if s.market == nil || !r.mayStandAlone(g, lv) {
+		if s.offeringSet == nil || !r.mayStandAlone(g, lv) {
 			s.shut = true
 			continue
 		}
-		if !r.sells() {
-			r.wouldBuy(g)
+		if !r.offers() {
+			r.wouldLaunch(g)
 			s.shut = true
 			continue
 		}
 		r.board.PutAhead(lv.rules, s.spot, n)
-		r.askFor(g, lv, s.market, n)
+		r.askFor(g, lv, s.offeringSet, n)
 	}
 }
 
 // emptiest returns the site with room that counts the fewest pods; of equals
-// one with a seat, then of the heavier pool, then the cheaper one.
+// one with a target, then of the heavier pool, then the cheaper one.
 func (r *run) emptiest(lv *level, sites []*site) (*site, int64) {
 	var best *site
 	var least, room int64
@@ -166,32 +166,32 @@ func (r *run) emptiest(lv *level, sites []*site) (*site, int64) {
 }
 
 // countStrays notes for each site how many kinds of waiting pods that must be
-// near pods of this group could not be bought for there.
+// near pods of this group could not be launched for there.
 func (r *run) countStrays(g *group, lv *level, sites []*site) {
 	if len(sites) < 2 {
 		return
 	}
 	for _, f := range r.followersOf(lv) {
-		at := slices.IndexFunc(f.kin.groups, func(o *group) bool { return o != g && o.left() > 0 })
+		at := slices.IndexFunc(f.podClass.groups, func(o *group) bool { return o != g && o.left() > 0 })
 		for _, s := range sites {
-			if at >= 0 && slices.ContainsFunc(f.keys, func(key int) bool { return !r.sellsIn(f.kin.groups[at], key, s.spot[key]) }) {
+			if at >= 0 && slices.ContainsFunc(f.keys, func(key int) bool { return !r.offersIn(f.podClass.groups[at], key, s.spot[key]) }) {
 				s.strays++
 			}
 		}
 	}
 }
 
-// sellsIn reports whether a machine for pods of the group can be had in the
-// domain. Nothing is bought while homes are sought, so that it stays so in a
+// offersIn reports whether a machine for pods of the group can be had in the
+// domain. Nothing is launched while homes are sought, so that it stays so in a
 // round.
-func (r *run) sellsIn(g *group, key int, domain int32) bool {
+func (r *run) offersIn(g *group, key int, domain int32) bool {
 	if domain < 0 {
 		return true
 	}
 	asked := sale{g, key, domain}
 	yes, known := r.sales[asked]
 	if !known {
-		yes = slices.ContainsFunc(r.marketsOf(g.kin.required()), func(m *market) bool {
+		yes = slices.ContainsFunc(r.offeringSetsOf(g.podClass.required()), func(m *offeringSet) bool {
 			if m.spot[key] >= 0 {
 				_, _, ok := m.first(g, false)
 				return ok && m.spot[key] == domain
@@ -203,7 +203,7 @@ func (r *run) sellsIn(g *group, key int, domain int32) bool {
 	return yes
 }
 
-// sale asks whether something for a group is sold in a domain.
+// sale asks whether something for a group is offered in a domain.
 type sale struct {
 	group  *group
 	key    int
@@ -214,29 +214,29 @@ func (s *site) before(other *site) bool {
 	return cmp.Or(
 		cmp.Compare(s.turn, other.turn),
 		cmp.Compare(s.strays, other.strays),
-		cmp.Compare(rank(len(s.seats) > 0), rank(len(other.seats) > 0)),
+		cmp.Compare(rank(len(s.targets) > 0), rank(len(other.targets) > 0)),
 		cmp.Compare(rank(!s.astray), rank(!other.astray)),
 		cmp.Compare(other.tier, s.tier),
 		cmp.Compare(rank(!s.expensive), rank(!other.expensive)),
 		cmp.Compare(s.cost, other.cost)) < 0
 }
 
-// nextSeat returns the next seat of the site that may take pods of the group,
-// and how many. When seats were passed over and something moved since, they
+// nextTarget returns the next target of the site that may take pods of the group,
+// and how many. When targets were passed over and something moved since, they
 // are tried again: what is allowed on a host grows as others fill.
-func (s *site) nextSeat(r *run, g *group, lv *level) (*seat, int64) {
+func (s *site) nextTarget(r *run, g *group, lv *level) (*target, int64) {
 	for {
-		for s.cursor = s.roomy.next(s.cursor, len(s.seats), g.need); s.cursor < len(s.seats); s.cursor = s.roomy.next(s.cursor+1, len(s.seats), g.need) {
+		for s.cursor = s.roomy.next(s.cursor, len(s.targets), g.need); s.cursor < len(s.targets); s.cursor = s.roomy.next(s.cursor+1, len(s.targets), g.need) {
 			r.steps++
-			if s.roomy != nil && !lv.admitted(s.seats[s.cursor], len(r.seats)) {
+			if s.roomy != nil && !lv.admitted(s.targets[s.cursor], len(r.targets)) {
 				continue
 			}
-			if n := r.roomOn(s.seats[s.cursor], g, lv); n > 0 {
-				return s.seats[s.cursor], n
+			if n := r.roomOn(s.targets[s.cursor], g, lv); n > 0 {
+				return s.targets[s.cursor], n
 			}
 		}
 		if !s.moved || !lv.rules.AboutHosts() {
-			s.seats = nil
+			s.targets = nil
 			return nil, 0
 		}
 		s.cursor, s.moved = 0, false
@@ -266,31 +266,31 @@ func (r *run) sitesFor(g *group, lv *level, last bool) []*site {
 		}
 		return s
 	}
-	rest := r.seats
+	rest := r.targets
 	if r.question != nil {
-		rest = r.plotsFor(g, lv, find)
+		rest = r.domainTargetsFor(g, lv, find)
 	}
-	for _, seat := range rest {
-		if n, _ := r.within(seat.free, g, &seat.guests); n > 0 && lv.admitted(seat, len(r.seats)) {
-			s := find(r.spotOf(seat))
-			s.seats = append(s.seats, seat)
+	for _, target := range rest {
+		if n, _ := r.within(target.free, g, &target.guests); n > 0 && lv.admitted(target, len(r.targets)) {
+			s := find(r.spotOf(target))
+			s.targets = append(s.targets, target)
 		}
 	}
 	first := r.round == 1
-	for _, m := range r.marketsOf(lv) {
+	for _, m := range r.offeringSetsOf(lv) {
 		if first {
 			r.board.Open(lv.rules, m.spot)
 		}
 		if cost, tier, ok := m.first(g, last && first); ok && !r.failed[request{g, lv, m}] {
 			s := find(m.spot)
-			s.market, s.cost, s.tier = m, cost, tier
+			s.offeringSet, s.cost, s.tier = m, cost, tier
 		}
 	}
 	return out
 }
 
-// spotOf returns where the seat is; nowhere while no rule looks at other pods.
-func (r *run) spotOf(s *seat) topology.Spot {
+// spotOf returns where the target is; nowhere while no rule looks at other pods.
+func (r *run) spotOf(s *target) topology.Spot {
 	if !r.counted {
 		return nil
 	}
@@ -308,7 +308,7 @@ func (r *run) ahead(spot topology.Spot) topology.Spot {
 
 // mayStandAlone reports whether pods of the level can be on a new machine as
 // far as pods on the same host decide: those that must be beside others need
-// some of these to be bought for too.
+// some of these to be launched for too.
 func (r *run) mayStandAlone(g *group, lv *level) bool {
 	return !slices.ContainsFunc(lv.rules.Seeks(), func(s topology.Seek) bool {
 		return !r.exempt(s) && !r.board.Comes(s.Tally) &&
@@ -316,36 +316,36 @@ func (r *run) mayStandAlone(g *group, lv *level) bool {
 	})
 }
 
-// offer notes that pods of the row are bought for, for those that must be on
+// offering notes that pods of the group are launched for, for those that must be on
 // their host.
-func (r *run) offer(row *group) {
-	for _, t := range row.level.rules.Sought() {
-		if list := r.offered[t]; len(list) < 2 && !slices.Contains(list, row.of) {
-			r.offered[t] = append(list, row.of)
+func (r *run) offering(podGroup *group) {
+	for _, t := range podGroup.level.rules.Sought() {
+		if list := r.offered[t]; len(list) < 2 && !slices.Contains(list, podGroup.of) {
+			r.offered[t] = append(list, podGroup.of)
 		}
 	}
 }
 
 // askFor hands the next n pods of the group over to those that are to be
-// bought for.
-func (r *run) askFor(g *group, lv *level, m *market, n int64) {
+// launched for.
+func (r *run) askFor(g *group, lv *level, m *offeringSet, n int64) {
 	key := request{g, lv, m}
-	row := r.rows[key]
-	if row == nil {
-		row = &group{shape: g.shape, kin: g.kin, need: g.need, of: g, level: lv, wants: m.wants, from: key}
-		r.rows[key] = row
-		r.groups = append(r.groups, row)
-		r.offer(row)
+	podGroup := r.podGroups[key]
+	if podGroup == nil {
+		podGroup = &group{shape: g.shape, podClass: g.podClass, need: g.need, of: g, level: lv, wants: m.wants, from: key}
+		r.podGroups[key] = podGroup
+		r.groups = append(r.groups, podGroup)
+		r.offering(podGroup)
 	}
-	row.pods = append(row.pods, r.turns(g.next(n))...)
-	r.hold(g.kin)
+	podGroup.pods = append(podGroup.pods, r.turns(g.next(n))...)
+	r.hold(g.podClass)
 }
 
-// request is what tells apart groups that are to be bought for.
+// request is what tells apart groups that are to be launched for.
 type request struct {
-	of     *group
-	level  *level
-	market *market
+	of          *group
+	level       *level
+	offeringSet *offeringSet
 }
 
 // pins returns the requirements that put a machine on the spot.

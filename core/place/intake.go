@@ -18,36 +18,36 @@ type waiter struct {
 }
 
 // group is waiting pods of one shape. While homes are sought there is one for
-// each shape; while machines are bought there is one for each way in which
-// some of its pods are to be bought for.
+// each shape; while machines are launched there is one for each way in which
+// some of its pods are to be launched for.
 type group struct {
 	shape    *cluster.Shape
-	kin      *kin
+	podClass *podClass
 	pods     []waiter // oldest first; those before placed have a place
 	placed   int
 	need     []int64
 	needText string // see crowdOf
-	at       int    // position in the order of placing, or of buying
+	at       int    // position in the order of placing, or of launching
 
-	of      *group         // of one that is bought for: the group it is part of
-	from    request        // of one that is bought for: what was asked for
-	level   *level         // on which it is bought for; nil of one that homes are sought for
+	of      *group         // of one that is launched for: the group it is part of
+	from    request        // of one that is launched for: what was asked for
+	level   *level         // on which it is launched for; nil of one that homes are sought for
 	wants   *cluster.Shape // stands in for the shape: what machines must be, amounts aside
 	back    []waiter       // pods that lost their place
-	rides   int64          // most of its pods that may go to what is there, see Leaning
-	home    int            // tier of the pools that it is bought from now: their weight
-	counted bool           // it is part of what is to be bought from this tier
+	rides   int64          // most of its pods that may go to what is there, see Variant
+	home    int            // tier of the pools that it is launched from now: their weight
+	counted bool           // it is part of what is to be launched from this tier
 	best    float64        // highest yield of any option in these pools
 	side    int            // the resource that most of its worth is in
 
-	bond  *bond           // with which it hangs together; nil: with none
-	seeks []topology.Seek // which pods must be on its host, those of daemon sets aside
-	gives []int           // tallies by which others seek its pods
-	steps int             // how many rows at least are between it and one that needs nobody
-	lone  bool            // its pods need nobody as long as they are the first of their kind
-	stuck bool            // no more of its pods can be bought for
-	clan  int             // groups of which no two can share a machine have the same; see noteClans
-	rank  int             // position among the groups of its side
+	component    *component      // with which it hangs together; nil: with none
+	seeks        []topology.Seek // which pods must be on its host, those of daemon sets aside
+	gives        []int           // tallies by which others seek its pods
+	steps        int             // how many groups at least are between it and one that needs nobody
+	lone         bool            // its pods need nobody as long as they are the first of their kind
+	stuck        bool            // no more of its pods can be launched for
+	exclusiveSet int             // groups of which no two can share a machine have the same; see findExclusiveSets
+	rank         int             // position among the groups of its side
 }
 
 func (g *group) left() int64 { return int64(len(g.pods) - g.placed) }
@@ -134,8 +134,8 @@ func orderBy(groups []*group, text map[*cluster.Shape]string) {
 		x, y := a.shape, b.shape
 		bySize := cmp.Or(
 			cmp.Compare(y.Priority, x.Priority),
-			cmp.Compare(rank(!a.kin.follows), rank(!b.kin.follows)),
-			cmp.Compare(a.kin.depth, b.kin.depth),
+			cmp.Compare(rank(!a.podClass.follows), rank(!b.podClass.follows)),
+			cmp.Compare(a.podClass.depth, b.podClass.depth),
 			cmp.Compare(y.Requests.CPU, x.Requests.CPU),
 			cmp.Compare(y.Requests.Memory, x.Requests.Memory))
 		if bySize != 0 {
@@ -167,14 +167,14 @@ func older(a, b waiter) int {
 // there.
 func (r *run) setUpBoard(s *cluster.Snapshot) {
 	for _, g := range r.waiting {
-		g.kin = r.kinOf(g.shape)
-		g.kin.groups = append(g.kin.groups, g)
+		g.podClass = r.podClassOf(g.shape)
+		g.podClass.groups = append(g.podClass.groups, g)
 	}
 	running := r.running(s)
 	r.here = running
 	daemons := map[*cluster.Shape]*topology.Rules{}
 	for i := range s.Daemons {
-		daemons[s.Daemons[i].Shape] = r.board.Rules(topology.Wish{Shape: s.Daemons[i].Shape})
+		daemons[s.Daemons[i].Shape] = r.board.Rules(topology.Preference{Shape: s.Daemons[i].Shape})
 	}
 	r.looked = r.board.Looked()
 	nodes := make([]int, len(s.Nodes))
@@ -184,19 +184,19 @@ func (r *run) setUpBoard(s *cluster.Snapshot) {
 		nodes[i] = r.board.AddPlace(n.Labels, feasibility.LastingTaints(n), n.Goes())
 		at[n.Name] = nodes[i]
 	}
-	for _, seat := range r.seats {
-		if seat.ordered == nil {
-			seat.place = at[seat.name]
+	for _, target := range r.targets {
+		if target.ordered == nil {
+			target.place = at[target.name]
 			continue
 		}
-		ways, open := seat.ordered.Ways(r.looked)
-		seat.place = r.board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(seat.name), Open: open}, seat.ordered.Taints)
+		ways, open := target.ordered.Ways(r.looked)
+		target.place = r.board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(target.name), Open: open}, target.ordered.Taints)
 	}
 	if r.options.EvenHosts {
 		r.board.Even()
 	}
 	r.board.Start()
-	r.noteFollowers()
+	r.recordFollowers()
 	r.counted = !r.board.Empty()
 	if !r.counted {
 		return
@@ -229,9 +229,9 @@ func (r *run) expectDaemons(s *cluster.Snapshot, places []int) {
 			r.putDaemons(feasibility.Expected(n, s.Daemons), places[i], r.board)
 		}
 	}
-	for _, seat := range r.seats {
-		if seat.ordered != nil {
-			r.dueAt(seat.ordered.Brings).put(r.board, seat.place)
+	for _, target := range r.targets {
+		if target.ordered != nil {
+			r.dueAt(target.ordered.Brings).put(r.board, target.place)
 		}
 	}
 }
@@ -279,7 +279,7 @@ func (r *run) running(s *cluster.Snapshot) map[*cluster.Shape]*topology.Rules {
 		for j := range s.Nodes[i].Pods {
 			shape := s.Nodes[i].Pods[j].Shape
 			if _, known := out[shape]; !known {
-				out[shape] = r.board.Rules(topology.Wish{Shape: shape})
+				out[shape] = r.board.Rules(topology.Preference{Shape: shape})
 			}
 		}
 	}

@@ -18,7 +18,7 @@ const kindsMax = 60
 
 // together returns the options that every part of the load allows, within
 // limits, whatever their size.
-func (b *buyer) together(l *load) bitset.Set {
+func (b *candidate) together(l *load) bitset.Set {
 	out := b.within.Clone()
 	var last *lot
 	for _, p := range l.parts {
@@ -36,7 +36,7 @@ func (b *buyer) together(l *load) bitset.Set {
 }
 
 // holding returns the options that may have the whole load.
-func (b *buyer) holding(l *load) bitset.Set {
+func (b *candidate) holding(l *load) bitset.Set {
 	out := b.together(l)
 	known := b.kindMarks()
 	holds := make([]bool, len(known))
@@ -57,19 +57,19 @@ func (b *buyer) holding(l *load) bitset.Set {
 type listing struct {
 	plan.Launch                     // without name and pods
 	*choices                        // that are left open
-	option      int                 // bought first
+	option      int                 // launched first
 	options     bitset.Set          // that are left open
 	ways        []constraint.Labels // that it may have, as far as rules about other pods look at them
 	due         due
 }
 
 // list settles what a machine with the load may be.
-func (r *run) list(b *buyer, l *load) listing {
+func (r *run) list(b *candidate, l *load) listing {
 	options, kinds := b.withoutExpensiveSpot(b.withCredits(l))
 	if b.parted {
 		options, kinds = b.closed(options, kinds)
 	}
-	options, kinds = b.onlyStocks(options, kinds)
+	options, kinds = b.onlyReservedCapacities(options, kinds)
 	open := b.choicesOf(options, kinds)
 	out := listing{choices: open, option: options.Next(0), Launch: plan.Launch{
 		Pool:      b.ID,
@@ -94,13 +94,13 @@ func (r *run) list(b *buyer, l *load) listing {
 
 // outlook is the labels that a machine may have, and the daemon pods that it
 // may bring, as far as rules look at them.
-func (r *run) outlook(b *buyer, labels constraint.Labels, options bitset.Set) ([]constraint.Labels, due) {
+func (r *run) outlook(b *candidate, labels constraint.Labels, options bitset.Set) ([]constraint.Labels, due) {
 	return b.Ways(options, promised(b.Labels.Merge(labels)), r.looked),
 		r.dueAt(func(s *cluster.Shape) (bool, bool) { return b.Brings(s, options) })
 }
 
 // launch orders one machine with this load.
-func (r *run) launch(b *buyer, l *load, as *listing) {
+func (r *run) launch(b *candidate, l *load, as *listing) {
 	out := as.Launch
 	out.Name = r.nextName()
 	out.Pods = make([]cluster.Pod, 0, l.pods())
@@ -118,9 +118,9 @@ func (r *run) launch(b *buyer, l *load, as *listing) {
 		r.board.PutSomewhere(g.level.rules, p.n)
 	}
 	slices.SortFunc(out.Pods, byName)
-	at := launched{buyer: b, ways: as.ways, due: as.due, options: as.options, asked: asked, free: slices.Clone(as.free),
-		stocks: b.stocksOf(as.option)}
-	at.cost, at.unpriced = r.bill(b, b.calmest(as.options, l.sum), l)
+	at := launched{candidate: b, ways: as.ways, due: as.due, options: as.options, asked: asked, free: slices.Clone(as.free),
+		reservedCapacities: b.reservedCapacitiesOf(as.option)}
+	at.cost, at.unpriced = r.bill(b, b.leastInterrupted(as.options, l.sum), l)
 	at.risk = b.riskOf(as.option)
 	at.cost += at.risk
 	take(at.free, l.sum, 1)
@@ -130,15 +130,15 @@ func (r *run) launch(b *buyer, l *load, as *listing) {
 		b.limits.use(at.limited)
 		b.narrow()
 	}
-	r.takeStocks(at.stocks)
+	r.takeReservedCapacities(at.reservedCapacities)
 	r.launched = append(r.launched, at)
 	r.out.Launches = append(r.out.Launches, out)
 }
 
 // bill is what a machine with the load costs or, where its price is not known,
 // what it has in prices that are the same in every answer.
-func (r *run) bill(b *buyer, option int, l *load) (cost, unpriced float64) {
-	if !b.Offer(b.Options[option]).Priced {
+func (r *run) bill(b *candidate, option int, l *load) (cost, unpriced float64) {
+	if !b.Offering(b.Options[option]).Priced {
 		return 0, value(r.usual(), b.free[b.Options[option].Kind])
 	}
 	return b.costFor(option, l.sum), 0
@@ -161,7 +161,7 @@ func waitText(pods int) string {
 // listed returns what the launch leaves open: the options and their kinds,
 // cheapest first. Where the pool has limits no kind is larger, in what is
 // limited, than the cheapest, so that little is set aside in vain.
-func (b *buyer) listed(l *load) (bitset.Set, []int) {
+func (b *candidate) listed(l *load) (bitset.Set, []int) {
 	if b.limits == nil && !b.varied && len(b.run.daemons) == 0 && !b.parted {
 		return b.cheapest(l)
 	}
@@ -172,8 +172,8 @@ func (b *buyer) listed(l *load) (bitset.Set, []int) {
 		}
 	}
 	if len(b.run.daemons) > 0 {
-		if settled := b.settled(options); b.minValuesShort(settled, b.firstKinds(settled)) == nil {
-			options = settled
+		if stable := b.stable(options); b.minValuesShort(stable, b.firstKinds(stable)) == nil {
+			options = stable
 		}
 	}
 	kinds := b.firstKinds(options)
@@ -182,7 +182,7 @@ func (b *buyer) listed(l *load) (bitset.Set, []int) {
 }
 
 // keepKinds removes the options of other kinds.
-func (b *buyer) keepKinds(options bitset.Set, kinds []int) {
+func (b *candidate) keepKinds(options bitset.Set, kinds []int) {
 	listed := b.kindMarks()
 	for _, k := range kinds {
 		listed[k] = true
@@ -196,7 +196,7 @@ func (b *buyer) keepKinds(options bitset.Set, kinds []int) {
 
 // cheapest is listed for a pool with neither limits nor minValues, where no rule
 // looks at daemon pods: what holds the load, of the first kinds that do.
-func (b *buyer) cheapest(l *load) (bitset.Set, []int) {
+func (b *candidate) cheapest(l *load) (bitset.Set, []int) {
 	all, out := b.together(l), bitset.New(len(b.Options))
 	sorted := b.kindsOf(all, l)
 	kinds := make([]int, 0, min(len(sorted), kindsMax))
@@ -218,10 +218,10 @@ func (b *buyer) cheapest(l *load) (bitset.Set, []int) {
 	return out, kinds
 }
 
-// kindsOf lists the kinds of the options that a load may have whatever its
+// instanceTypesOf lists the kinds of the options that a load may have whatever its
 // size, by their first options. Loads of pods of one lot may mostly have the
 // same.
-func (b *buyer) kindsOf(options bitset.Set, l *load) []int {
+func (b *candidate) kindsOf(options bitset.Set, l *load) []int {
 	known := &l.parts[0].way.lot.kinds
 	if known.options != nil && slices.Equal(known.options, options) {
 		return known.list
@@ -238,7 +238,7 @@ func (b *buyer) kindsOf(options bitset.Set, l *load) []int {
 }
 
 // optionsOf lists the options of a kind.
-func (b *buyer) optionsOf(kind int) []int {
+func (b *candidate) optionsOf(kind int) []int {
 	if b.ofKind == nil {
 		b.ofKind = make([][]int, len(b.Kinds))
 		for i, o := range b.Options {
@@ -248,21 +248,21 @@ func (b *buyer) optionsOf(kind int) []int {
 	return b.ofKind[kind]
 }
 
-func (b *buyer) modest(options bitset.Set) bitset.Set {
+func (b *candidate) modest(options bitset.Set) bitset.Set {
 	out := options.Clone()
-	first := b.Kind(b.Options[options.Next(0)]).Capacity
+	first := b.InstanceType(b.Options[options.Next(0)]).Capacity
 	for i := out.Next(0); i >= 0; i = out.Next(i + 1) {
-		if !b.limits.noLarger(b.Kind(b.Options[i]).Capacity, first) {
+		if !b.limits.noLarger(b.InstanceType(b.Options[i]).Capacity, first) {
 			out.Remove(i)
 		}
 	}
 	return out
 }
 
-// settled keeps the options with which the same daemon pods come as with the
+// stable keeps the options with which the same daemon pods come as with the
 // first, of those that rules about other pods look at: with others left open
 // nobody could tell who may be where.
-func (b *buyer) settled(options bitset.Set) bitset.Set {
+func (b *candidate) stable(options bitset.Set) bitset.Set {
 	out := options.Clone()
 	first := options.Next(0)
 	for i := out.Next(first + 1); i >= 0; i = out.Next(i + 1) {
@@ -276,24 +276,24 @@ func (b *buyer) settled(options bitset.Set) bitset.Set {
 	return out
 }
 
-func (b *buyer) largest(kinds []int) quantity.Resources {
+func (b *candidate) largest(kinds []int) quantity.Resources {
 	var out quantity.Resources
 	for _, k := range kinds {
-		out = out.Max(b.KindAt(k).Capacity)
+		out = out.Max(b.InstanceTypeAt(k).Capacity)
 	}
 	return out
 }
 
-func (b *buyer) choice(option int, whyNot string) plan.Choice {
+func (b *candidate) choice(option int, whyNot string) plan.Choice {
 	o := b.Options[option]
-	offer := b.Offer(o)
-	return plan.Choice{Kind: b.Kind(o).Name, Zone: offer.Zone, Option: offer.Option, Price: offer.Price,
-		Priced: offer.Priced, Beside: b.PerMachine(), WhyNot: whyNot}
+	offering := b.Offering(o)
+	return plan.Choice{Kind: b.InstanceType(o).Name, Zone: offering.Zone, Option: offering.Option, Price: offering.Price,
+		Priced: offering.Priced, Beside: b.PerMachine(), WhyNot: whyNot}
 }
 
 // requirements writes down what the machine must be, and the labels on custom
 // keys that are decided now.
-func (b *buyer) requirements(l *load, open *choices) (constraint.Requirements, constraint.Labels) {
+func (b *candidate) requirements(l *load, open *choices) (constraint.Requirements, constraint.Labels) {
 	out := b.Requirements
 	for _, p := range l.parts {
 		for _, r := range p.way.term.Requirements {
@@ -320,17 +320,17 @@ func (b *buyer) requirements(l *load, open *choices) (constraint.Requirements, c
 }
 
 // alsoFrom lists the reservations that would do as well as the one that the launch is
-// planned for, that one included: which of them has room when it is bought is seen then.
-func (b *buyer) alsoFrom(l *load, open *choices) []string {
+// planned for, that one included: which of them has room when it is launched is seen then.
+func (b *candidate) alsoFrom(l *load, open *choices) []string {
 	if open.reserved < 0 {
 		return nil
 	}
 	var out []string
 	first := b.Options[open.reserved]
 	for _, i := range b.optionsOf(first.Kind) {
-		offer := b.Offer(b.Options[i])
+		offering := b.Offering(b.Options[i])
 		wanted := !slices.ContainsFunc(l.parts, func(p part) bool { return !p.way.term.Options.Has(i) })
-		if id := offer.Reservation(); wanted && offer.Available && offer.StandsIn(b.Offer(first)) && !slices.Contains(out, id) {
+		if id := offering.Reservation(); wanted && offering.Available && offering.StandsIn(b.Offering(first)) && !slices.Contains(out, id) {
 			out = append(out, id)
 		}
 	}

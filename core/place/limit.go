@@ -43,7 +43,7 @@ func (l *limits) clone() *limits {
 	return out
 }
 
-// allow reports whether one more machine of this capacity may be bought.
+// allow reports whether one more machine of this capacity may be launched.
 func (l *limits) allow(capacity quantity.Resources) bool {
 	if l.nodes != nil && *l.nodes < 1 {
 		return false
@@ -51,8 +51,8 @@ func (l *limits) allow(capacity quantity.Resources) bool {
 	return !slices.ContainsFunc(l.left, func(e quantity.Extended) bool { return capacity.Get(e.Name) > e.Amount })
 }
 
-// more is how many machines by the option the pool may buy.
-func (b *buyer) more(option int) int64 {
+// more is how many machines by the option the pool may launch.
+func (b *candidate) more(option int) int64 {
 	n := int64(math.MaxInt64)
 	if b.limits == nil {
 		return n
@@ -60,7 +60,7 @@ func (b *buyer) more(option int) int64 {
 	if b.limits.nodes != nil {
 		n = *b.limits.nodes
 	}
-	capacity := b.Kind(b.Options[option]).Capacity
+	capacity := b.InstanceType(b.Options[option]).Capacity
 	for _, e := range b.limits.left {
 		if each := capacity.Get(e.Name); each > 0 {
 			n = min(n, e.Amount/each)
@@ -99,23 +99,23 @@ func (l *limits) noLarger(a, b quantity.Resources) bool {
 	return true
 }
 
-// thrift is what a machine of the kind counts for what it takes of the pool's
+// limitCost is what a machine of the kind counts for what it takes of the pool's
 // limits, see Options.Thrift.
-func (b *buyer) thrift(kind int) float64 {
-	if b.limits == nil || b.run.options.Thrift <= 0 {
+func (b *candidate) limitCost(kind int) float64 {
+	if b.limits == nil || b.run.options.LimitCost <= 0 {
 		return 0
 	}
-	return float64(b.run.options.Thrift * b.limits.share(b.KindAt(kind).Capacity))
+	return float64(b.run.options.LimitCost * b.limits.share(b.InstanceTypeAt(kind).Capacity))
 }
 
 // thrifty adds that to prices.
-func (b *buyer) thrifty(prices []float64) []float64 {
-	if b.limits == nil || b.run.options.Thrift <= 0 {
+func (b *candidate) thrifty(prices []float64) []float64 {
+	if b.limits == nil || b.run.options.LimitCost <= 0 {
 		return prices
 	}
 	out := slices.Clone(prices)
 	for i, o := range b.Options {
-		out[i] += b.thrift(o.Kind)
+		out[i] += b.limitCost(o.Kind)
 	}
 	return out
 }
@@ -138,10 +138,10 @@ func (l *limits) used() bool {
 	return !slices.Equal(l.left, l.first.left) || l.nodes != nil && *l.nodes != *l.first.nodes
 }
 
-// short reports whether pods are left for which a pool that machines are bought
-// from sells some that its limits forbid now.
+// short reports whether pods are left for which a pool that machines are launched
+// from offerings some that its limits forbid now.
 func (r *run) short() bool {
-	for _, b := range r.buyers {
+	for _, b := range r.candidates {
 		if b.limits != nil && b.limits.used() && slices.ContainsFunc(r.waiting, b.heldBack) {
 			return true
 		}
@@ -151,11 +151,11 @@ func (r *run) short() bool {
 
 // heldBack reports whether limits forbid some machine for pods of the group that
 // are left.
-func (b *buyer) heldBack(g *group) bool {
+func (b *candidate) heldBack(g *group) bool {
 	if g.left() == 0 || g.shape.Unable != "" {
 		return false
 	}
-	terms, _ := b.Terms(g.kin.required().wants)
+	terms, _ := b.Terms(g.podClass.required().wants)
 	return slices.ContainsFunc(terms, func(t feasibility.Term) bool {
 		for i := t.Options.Next(0); i >= 0; i = t.Options.Next(i + 1) {
 			if b.available.Has(i) && !b.within.Has(i) && amount.Fits(b.mostFree(b.Options[i].Kind), g.need) {

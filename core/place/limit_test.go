@@ -14,14 +14,14 @@ import (
 func TestLimitsThatAreSparedAreNotBilled(t *testing.T) {
 	s := underLimit(t)
 	for phrase, c := range map[string]struct {
-		thrift, cost float64
-		left         int
-		short        bool
+		limitCost, cost float64
+		left            int
+		short           bool
 	}{
 		"the cheapest machines":       {0, 200_000, 2, true},
 		"those that take least of it": {1_000_000, 600_000, 0, false},
 	} {
-		got := place.Place(s, place.Options{Thrift: c.thrift})
+		got := place.Place(s, place.Options{LimitCost: c.limitCost})
 		left := leftBy(&got)
 		if got.Cost != c.cost || left != c.left || got.Short != c.short {
 			t.Errorf("%s: cost %v, %d left, short %v; want %+v", phrase, got.Cost, left, got.Short, c)
@@ -34,12 +34,12 @@ func TestLimitsThatAreSparedAreNotBilled(t *testing.T) {
 func TestMachinesChosenTogetherKeepWhatALimitLeavesToTheOthers(t *testing.T) {
 	got := place.Place(underLimit(t), place.Options{Packer: func(b place.Batch) []place.BatchMachine {
 		modest := 0
-		for i, o := range b.Offers {
-			if o.Takes[0].Amount < b.Offers[modest].Takes[0].Amount {
+		for i, o := range b.Offerings {
+			if o.Takes[0].Amount < b.Offerings[modest].Takes[0].Amount {
 				modest = i
 			}
 		}
-		return slices.Repeat([]place.BatchMachine{{Offer: modest, Parts: []place.BatchPart{{Row: 0, N: 1}}}}, 4)
+		return slices.Repeat([]place.BatchMachine{{Offering: modest, Parts: []place.BatchPart{{Group: 0, N: 1}}}}, 4)
 	}})
 	if left := leftBy(&got); left > 0 {
 		t.Errorf("%d pods are left", left)

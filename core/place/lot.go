@@ -14,7 +14,7 @@ import (
 type lot struct {
 	options bitset.Set
 	front   []int // see newLot
-	kinds   kinds // of what loads were last found to be able to have, see kindsOf
+	kinds   kinds // of what loads were last found to be able to have, see instanceTypesOf
 	counted bool  // scratch of useful
 }
 
@@ -25,7 +25,7 @@ type kinds struct {
 }
 
 // lotOf returns the lot of these options, the same one for equal sets.
-func (b *buyer) lotOf(options bitset.Set) *lot {
+func (b *candidate) lotOf(options bitset.Set) *lot {
 	if l := b.lastLot; l != nil && len(options) > 0 && &l.options[0] == &options[0] {
 		return l
 	}
@@ -50,10 +50,10 @@ func appendSet(text []byte, options bitset.Set) []byte {
 	return text
 }
 
-// newLot finds the front: the options that can be had, in the order of buying,
+// newLot finds the front: the options that can be had, in the order of launching,
 // without those of which an earlier one has at least as much of everything.
-// What is bought first for a pod is always one of the front.
-func (b *buyer) newLot(options bitset.Set) *lot {
+// What is launched first for a pod is always one of the front.
+func (b *candidate) newLot(options bitset.Set) *lot {
 	l := &lot{options: options}
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
 		free := b.free[b.Options[i].Kind]
@@ -74,9 +74,9 @@ func covers[T cmp.Ordered](a, b []T) bool {
 	return true
 }
 
-// first finds the first available option in the order of buying that holds
+// first finds the first available option in the order of launching that holds
 // one pod, or -1.
-func (b *buyer) first(l *lot, need []int64) int {
+func (b *candidate) first(l *lot, need []int64) int {
 	for _, i := range l.front {
 		if amount.Fits(b.free[b.Options[i].Kind], need) {
 			return i

@@ -11,9 +11,9 @@ import (
 
 // keepMinValues cuts the load down until enough values stay open for every
 // minValues of the pool. Where even the least is too much it gives up or, by
-// policy, lets the pool be. The least is one pod, or the whole crew that the
-// machine is bought for; of others that must share a host all stay or none.
-func (r *run) keepMinValues(b *buyer, l load, e errand) (load, feasibility.Reason) {
+// policy, lets the pool be. The least is one pod, or the whole co-located set that the
+// machine is launched for; of others that must share a host all stay or none.
+func (r *run) keepMinValues(b *candidate, l load, e errand) (load, feasibility.Reason) {
 	if r.keeps(b, &l) {
 		return l, feasibility.Reason{}
 	}
@@ -37,7 +37,7 @@ func (r *run) keepMinValues(b *buyer, l load, e errand) (load, feasibility.Reaso
 		}
 	}
 	out := r.cut(&l, t, low)
-	r.settle(b, out)
+	r.stabilize(b, out)
 	return *out, feasibility.Reason{}
 }
 
@@ -49,12 +49,12 @@ type trim struct {
 }
 
 // trimOf is how the load of an errand may be cut without tearing apart pods that
-// must share a host. A crew that is torn apart anyway is cut like any pods.
+// must share a host. A co-located set that is torn apart anyway is cut like any pods.
 func (r *run) trimOf(l *load, e errand) trim {
 	out := trim{make([]int64, len(l.parts)), make([]int64, len(l.parts)), 1}
-	torn := e.g == nil || e.g.bond != nil && !e.whole
+	torn := e.g == nil || e.g.component != nil && !e.whole
 	for i, p := range l.parts {
-		if torn || r.groups[p.group].bond == nil {
+		if torn || r.groups[p.group].component == nil {
 			out.rest[i] = p.n
 		}
 	}
@@ -62,7 +62,7 @@ func (r *run) trimOf(l *load, e errand) trim {
 		return out
 	}
 	out.least = 0
-	for _, m := range e.crew.parts {
+	for _, m := range e.colocation.parts {
 		if at := slices.IndexFunc(l.parts, func(p part) bool { return p.group == m.g.at }); at >= 0 {
 			out.stay[at] = min(m.n, l.parts[at].n)
 			out.least += out.stay[at]
@@ -75,7 +75,7 @@ func (r *run) trimOf(l *load, e errand) trim {
 func (r *run) allBound(l *load, t trim) trim {
 	out := trim{slices.Clone(t.stay), t.rest, 0}
 	for i, p := range l.parts {
-		if r.groups[p.group].bond != nil && t.rest[i] == 0 {
+		if r.groups[p.group].component != nil && t.rest[i] == 0 {
 			out.stay[i] = p.n
 		}
 		out.least += out.stay[i]
@@ -83,7 +83,7 @@ func (r *run) allBound(l *load, t trim) trim {
 	return out
 }
 
-func (r *run) keeps(b *buyer, l *load) bool { return !b.varied || b.minValuesOf(l) == nil }
+func (r *run) keeps(b *candidate, l *load) bool { return !b.varied || b.minValuesOf(l) == nil }
 
 func (l *load) pods() int64 {
 	var n int64
@@ -107,7 +107,7 @@ func (r *run) cut(l *load, t trim, n int64) *load {
 	return out
 }
 
-func (b *buyer) minValuesOf(l *load) *feasibility.Reason {
+func (b *candidate) minValuesOf(l *load) *feasibility.Reason {
 	options := b.holding(l)
 	kinds := b.firstKinds(options)
 	if b.parted {
@@ -118,7 +118,7 @@ func (b *buyer) minValuesOf(l *load) *feasibility.Reason {
 
 // minValuesShort names the first key of which fewer values stay open than the
 // pool asks for, if only the given kinds are listed; nil if there is none.
-func (b *buyer) minValuesShort(options bitset.Set, kinds []int) *feasibility.Reason {
+func (b *candidate) minValuesShort(options bitset.Set, kinds []int) *feasibility.Reason {
 	if !b.varied {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (b *buyer) minValuesShort(options bitset.Set, kinds []int) *feasibility.Rea
 // keepable lowers minValues to what the options and kinds that are left open keep, where
 // fewer may do. A label that no instance type has is decided by the pool, and minValues
 // asks for no more values of it than that left.
-func (b *buyer) keepable(list constraint.Requirements, relaxed bool, options bitset.Set, kinds []int) constraint.Requirements {
+func (b *candidate) keepable(list constraint.Requirements, relaxed bool, options bitset.Set, kinds []int) constraint.Requirements {
 	if !b.varied {
 		return list
 	}
@@ -155,7 +155,7 @@ func (b *buyer) keepable(list constraint.Requirements, relaxed bool, options bit
 	})
 }
 
-func (b *buyer) values(q constraint.Requirement, options bitset.Set, kinds []int) map[string]bool {
+func (b *candidate) values(q constraint.Requirement, options bitset.Set, kinds []int) map[string]bool {
 	listed := make(map[int]bool, len(kinds))
 	for _, k := range kinds {
 		listed[k] = true
@@ -171,7 +171,7 @@ func (b *buyer) values(q constraint.Requirement, options bitset.Set, kinds []int
 
 // firstKinds returns the cheapest kinds, kindsMax at most. Where minValues asks
 // for more variety the most expensive are left out for kinds that bring new values.
-func (b *buyer) firstKinds(options bitset.Set) []int {
+func (b *candidate) firstKinds(options bitset.Set) []int {
 	needed := b.variety(options)
 	if b.parted {
 		return b.firstParts(options, needed)
@@ -200,7 +200,7 @@ func (b *buyer) firstKinds(options bitset.Set) []int {
 }
 
 // kindMarks returns a mark for each kind, all unset; the next call unsets them.
-func (b *buyer) kindMarks() []bool {
+func (b *candidate) kindMarks() []bool {
 	if b.marks == nil {
 		b.marks = make([]bool, len(b.Kinds))
 	}
@@ -210,7 +210,7 @@ func (b *buyer) kindMarks() []bool {
 
 // variety returns the cheapest kinds that together bring as many values as
 // minValues asks for.
-func (b *buyer) variety(options bitset.Set) map[int]bool {
+func (b *candidate) variety(options bitset.Set) map[int]bool {
 	needed := map[int]bool{}
 	for _, q := range b.Requirements {
 		if q.MinValues <= 0 || !b.Defines(q.Key) {

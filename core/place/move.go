@@ -61,8 +61,8 @@ func (g *Ground) Take(leave []int, a Result) {
 	g.moves = append(g.moves, m)
 }
 
-// carryOut makes a move true at the desk.
-func (d *desk) carryOut(m *move) {
+// carryOut makes a move true at the evaluator.
+func (d *evaluator) carryOut(m *move) {
 	r := d.begin(Question{})
 	for i, at := range m.leave {
 		d.letGo(r, at, &m.before[i])
@@ -72,20 +72,20 @@ func (d *desk) carryOut(m *move) {
 		places[m.machines[i].Claim] = d.expect(r, &m.machines[i])
 	}
 	r.takeFor(m.launches)
-	d.notePools()
+	d.recordPools()
 	for i := range m.placements {
-		d.settle(r, &m.placements[i], places)
+		d.stabilize(r, &m.placements[i], places)
 	}
 	d.arrange()
-	d.crowds, d.market = nil, nil
-	clear(d.hopes)
-	clear(d.plots)
+	d.crowds, d.offeringSet = nil, nil
+	clear(d.reachables)
+	clear(d.byDomain)
 }
 
 // letGo takes a node away that goes.
-func (d *desk) letGo(r *run, at int, n *cluster.Node) {
-	seat := d.seats[at]
-	seat.closed, seat.shutForGood = true, true
+func (d *evaluator) letGo(r *run, at int, n *cluster.Node) {
+	target := d.targets[at]
+	target.closed, target.shutForGood = true, true
 	var stay []*topology.Rules
 	for j := range n.Pods {
 		p := &n.Pods[j]
@@ -110,12 +110,12 @@ func (d *desk) letGo(r *run, at int, n *cluster.Node) {
 }
 
 // expect adds a machine on order to the board, and returns its place.
-func (d *desk) expect(r *run, m *cluster.Machine) int {
-	at := slices.IndexFunc(r.buyers, func(b *buyer) bool { return b.ID == m.Pool })
+func (d *evaluator) expect(r *run, m *cluster.Machine) int {
+	at := slices.IndexFunc(r.candidates, func(b *candidate) bool { return b.ID == m.Pool })
 	if at < 0 {
 		panic("place: a machine is taken from a pool that is not there")
 	}
-	b := r.buyers[at]
+	b := r.candidates[at]
 	if b.limits != nil {
 		b.limits.use(m.Capacity)
 		b.narrow()
@@ -123,36 +123,36 @@ func (d *desk) expect(r *run, m *cluster.Machine) int {
 	ordered := feasibility.ForMachine(m, b.Pool, d.ground.snapshot.Daemons)
 	ways, open := ordered.Ways(d.looked)
 	place := d.board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(m.Claim), Open: open}, m.Taints)
-	d.board.NoteOpener(place)
+	d.board.RecordOpener(place)
 	r.daemons = d.daemons
 	r.dueAt(ordered.Brings).put(d.board, place)
 	return place
 }
 
 // settle counts a pod where it is expected.
-func (d *desk) settle(r *run, p *plan.Placement, places map[string]int) {
-	k := d.kins[p.Pod.Shape]
+func (d *evaluator) stabilize(r *run, p *plan.Placement, places map[string]int) {
+	k := d.podClasses[p.Pod.Shape]
 	place, known := places[p.Target]
 	d.hold(p.Pod.Shape, 1)
 	if p.On == plan.OnNode {
-		seat := d.byName[p.Target]
-		if _, first := r.within(seat.free, &group{kin: k.kin, need: k.need}, &seat.guests); first != nil {
-			take(seat.free, first, 1)
+		target := d.byName[p.Target]
+		if _, first := r.within(target.free, &group{podClass: k.podClass, need: k.need}, &target.guests); first != nil {
+			take(target.free, first, 1)
 		}
-		take(seat.free, k.need, 1)
-		seat.guests.add(k.kin, k.required(), 1)
-		d.filled = append(d.filled, seat)
-		place, known = seat.place, true
+		take(target.free, k.need, 1)
+		target.guests.add(k.podClass, k.required(), 1)
+		d.filled = append(d.filled, target)
+		place, known = target.place, true
 	}
 	if known {
 		d.board.Put(k.rules[k.required()], place, 1, false)
 	}
 }
 
-// arrange puts seats in the order in which they are tried, by what is free now.
-func (d *desk) arrange() {
+// arrange puts targets in the order in which they are tried, by what is free now.
+func (d *evaluator) arrange() {
 	r := d.run
-	if nodes := r.seats[:d.nodeSeats]; d.gaps == nil {
+	if nodes := r.targets[:d.nodeTargets]; d.gaps == nil {
 		slices.SortFunc(nodes, byRoom)
 		d.gaps = &gaps{dims: r.dims.Len()}
 	} else {
@@ -160,39 +160,39 @@ func (d *desk) arrange() {
 		d.gaps.clear()
 	}
 	d.filled = nil
-	for i, seat := range r.seats {
-		seat.at = i
-		d.gaps.add(seat.free)
+	for i, target := range r.targets {
+		target.at = i
+		d.gaps.add(target.free)
 	}
 }
 
-// reorder puts seats in order of which only some are not, which it sorts. All are
+// reorder puts targets in order of which only some are not, which it sorts. All are
 // where they say that they are.
-func reorder(seats, some []*seat) {
-	slices.SortFunc(some, func(a, b *seat) int { return a.at - b.at })
+func reorder(targets, some []*target) {
+	slices.SortFunc(some, func(a, b *target) int { return a.at - b.at })
 	some = slices.Compact(some)
-	rest, from := make([]*seat, 0, len(seats)), 0
+	rest, from := make([]*target, 0, len(targets)), 0
 	for _, s := range some {
-		rest, from = append(rest, seats[from:s.at]...), s.at+1
+		rest, from = append(rest, targets[from:s.at]...), s.at+1
 	}
-	rest = append(rest, seats[from:]...)
+	rest = append(rest, targets[from:]...)
 	slices.SortFunc(some, byRoom)
-	out := seats[:0]
+	out := targets[:0]
 	for _, s := range some {
 		n, _ := slices.BinarySearchFunc(rest, s, byRoom)
 		out, rest = append(append(out, rest[:n]...), s), rest[n:]
 	}
-	copy(seats[len(out):], rest)
+	copy(targets[len(out):], rest)
 }
 
-// notePools keeps what pools are before a question.
-func (d *desk) notePools() {
+// recordPools keeps what pools are before a question.
+func (d *evaluator) recordPools() {
 	d.pools = d.pools[:0]
-	for _, b := range d.run.buyers {
+	for _, b := range d.run.candidates {
 		if b.limits != nil {
 			b.limits.first = b.limits.clone()
 		}
-		d.pools = append(d.pools, deskPool{b.available.Clone(), b.within.Clone(), b.free, b.whole, b.limits})
+		d.pools = append(d.pools, evaluatorPool{b.available.Clone(), b.within.Clone(), b.free, b.whole, b.limits})
 	}
-	d.stocks = d.run.stocks
+	d.reservedCapacities = d.run.reservedCapacities
 }

@@ -9,28 +9,28 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// TestReorderPutsSeatsInOrder compares with sorting them all.
-func TestReorderPutsSeatsInOrder(t *testing.T) {
+// TestReorderPutsTargetsInOrder compares with sorting them all.
+func TestReorderPutsTargetsInOrder(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 43))
-		seats := make([]*seat, r.IntN(40))
-		for i := range seats {
-			seats[i] = &seat{name: fmt.Sprintf("n%02d", i), node: &cluster.Node{Initialized: r.IntN(4) > 0}, free: []int64{int64(r.IntN(5)), int64(r.IntN(5))}}
+		targets := make([]*target, r.IntN(40))
+		for i := range targets {
+			targets[i] = &target{name: fmt.Sprintf("n%02d", i), node: &cluster.Node{Initialized: r.IntN(4) > 0}, free: []int64{int64(r.IntN(5)), int64(r.IntN(5))}}
 		}
-		slices.SortFunc(seats, byRoom)
-		for i, s := range seats {
+		slices.SortFunc(targets, byRoom)
+		for i, s := range targets {
 			s.at = i
 		}
-		var changed []*seat
-		for range r.IntN(2*len(seats) + 1) {
-			s := seats[r.IntN(len(seats))]
+		var changed []*target
+		for range r.IntN(2*len(targets) + 1) {
+			s := targets[r.IntN(len(targets))]
 			s.free[r.IntN(2)] = int64(r.IntN(5))
 			changed = append(changed, s)
 		}
-		want := slices.Clone(seats)
+		want := slices.Clone(targets)
 		slices.SortFunc(want, byRoom)
-		if reorder(seats, changed); !slices.Equal(seats, want) {
-			t.Fatalf("seed %d: %d seats, of which some changed, are not in order", seed, len(seats))
+		if reorder(targets, changed); !slices.Equal(targets, want) {
+			t.Fatalf("seed %d: %d seats, of which some changed, are not in order", seed, len(targets))
 		}
 	}
 }

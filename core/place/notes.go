@@ -14,10 +14,10 @@ import (
 // usualArch is what images run on where nothing is said.
 const usualArch = "amd64"
 
-// notes tells what users should know of a machine beside what it is: wishes of
+// notes tells what users should know of a machine beside what it is: preferences of
 // its pods that gave way, what would cost less if it could be had, and processors that
 // nobody asked for.
-func (r *run) notes(b *buyer, l *load, open *choices, bought int) []string {
+func (r *run) notes(b *candidate, l *load, open *choices, launched int) []string {
 	var out []string
 	for _, p := range l.parts {
 		g := r.groups[p.group]
@@ -35,7 +35,7 @@ func (r *run) notes(b *buyer, l *load, open *choices, bought int) []string {
 	if len(l.parts) > 0 {
 		out = append(out, r.passedOver(b, r.groups[l.parts[0].group])...)
 	}
-	for _, text := range []string{b.soldOutNote(l, bought), b.crampedNote(open.kinds[0]), b.archNote(l, open)} {
+	for _, text := range []string{b.unavailableNote(l, launched), b.crampedNote(open.kinds[0]), b.archNote(l, open)} {
 		if text != "" {
 			out = append(out, text)
 		}
@@ -44,11 +44,11 @@ func (r *run) notes(b *buyer, l *load, open *choices, bought int) []string {
 }
 
 // passedOver names the heavier pools that have machines for the group and may
-// buy no more of them: weight is an order, and a pool is filled up to its
+// launch no more of them: weight is an order, and a pool is filled up to its
 // limits before the next one is used.
-func (r *run) passedOver(b *buyer, g *group) []string {
+func (r *run) passedOver(b *candidate, g *group) []string {
 	var out []string
-	for _, heavier := range r.buyers {
+	for _, heavier := range r.candidates {
 		if heavier.Weight <= b.Weight {
 			break
 		}
@@ -66,7 +66,7 @@ func (r *run) passedOver(b *buyer, g *group) []string {
 
 // archNote says on which processors images must run, where neither the pods
 // nor the pool name one and it need not be the usual one.
-func (b *buyer) archNote(l *load, open *choices) string {
+func (b *candidate) archNote(l *load, open *choices) string {
 	named := func(rs constraint.Requirements) bool { return rs.Has(cluster.LabelArch) }
 	_, labelled := b.Labels.Get(cluster.LabelArch)
 	if labelled || named(b.Requirements) || slices.ContainsFunc(l.parts, func(p part) bool { return named(p.way.term.Requirements) }) {
@@ -80,12 +80,12 @@ func (b *buyer) archNote(l *load, open *choices) string {
 	return "images must run on " + strings.Join(archs, " and ") + ": neither the pods nor the pool name an architecture"
 }
 
-// soldOutNote names what the load would fit, and costs less than what is bought, and
+// unavailableNote names what the load would fit, and costs less than what is launched, and
 // cannot be had; empty where there is nothing like that. The cheapest stands for all.
-func (b *buyer) soldOutNote(l *load, bought int) string {
+func (b *candidate) unavailableNote(l *load, launched int) string {
 	cheapest, n := -1, 0
-	for i := range bought { // they are in the order of prices
-		if b.isMissed(l, i, bought) {
+	for i := range launched { // they are in the order of prices
+		if b.isMissed(l, i, launched) {
 			n++
 			if cheapest < 0 {
 				cheapest = i
@@ -99,13 +99,13 @@ func (b *buyer) soldOutNote(l *load, bought int) string {
 	if n > 1 {
 		text += fmt.Sprintf(", and %d more", n-1)
 	}
-	return text + ": " + cmp.Or(b.Offer(b.Options[cheapest]).Why, "insufficient capacity")
+	return text + ": " + cmp.Or(b.Offering(b.Options[cheapest]).Why, "insufficient capacity")
 }
 
 // isMissed reports whether the option cannot be had, and costs less for the load.
-func (b *buyer) isMissed(l *load, option, bought int) bool {
-	offer, free := b.Offer(b.Options[option]), b.free[b.Options[option].Kind]
-	if offer.Available || !offer.Priced || free == nil || !l.fitsIn(free) || b.limits != nil && !b.limits.allow(b.Kind(b.Options[option]).Capacity) {
+func (b *candidate) isMissed(l *load, option, launched int) bool {
+	offering, free := b.Offering(b.Options[option]), b.free[b.Options[option].Kind]
+	if offering.Available || !offering.Priced || free == nil || !l.fitsIn(free) || b.limits != nil && !b.limits.allow(b.InstanceType(b.Options[option]).Capacity) {
 		return false
 	}
 	for _, p := range l.parts {
@@ -113,6 +113,6 @@ func (b *buyer) isMissed(l *load, option, bought int) bool {
 			return false
 		}
 	}
-	moreExpensive := b.choiceFor(bought, l.sum)
+	moreExpensive := b.choiceFor(launched, l.sum)
 	return moreExpensive.Priced && b.choiceFor(option, l.sum).Cost() < moreExpensive.Cost()
 }

@@ -20,8 +20,8 @@ type opening struct {
 
 // entrant is a machine on order.
 type entrant struct {
-	launch  int   // of this plan; else -1
-	seat    *seat // of an earlier plan; else nil
+	launch  int     // of this plan; else -1
+	target  *target // of an earlier plan; else nil
 	domains []int32
 }
 
@@ -32,7 +32,7 @@ func (r *run) joinUp() {
 	if !r.counted || r.question != nil && len(r.launched) == 0 {
 		return
 	}
-	joining := map[*seat][]plan.Join{}
+	joining := map[*target][]plan.Join{}
 	for _, g := range r.openings() {
 		if !r.mustJoin(g) {
 			continue
@@ -40,15 +40,15 @@ func (r *run) joinUp() {
 		group := groupID(r.board.Whose(g.spread))
 		for _, m := range g.entrants {
 			join := plan.Join{Group: group, Key: r.board.Keys()[g.spread.Key], Opens: g.opens(m)}
-			if m.seat != nil {
-				joining[m.seat] = with(joining[m.seat], join)
+			if m.target != nil {
+				joining[m.target] = with(joining[m.target], join)
 				continue
 			}
 			l := &r.out.Launches[m.launch]
 			l.Joins = with(l.Joins, join)
 		}
 	}
-	for _, s := range r.seats {
+	for _, s := range r.targets {
 		if joins := joining[s]; joins != nil {
 			r.out.Joining = append(r.out.Joining, plan.Joining{Claim: s.name, Joins: joins})
 		}
@@ -77,28 +77,28 @@ func groupID(text string) string {
 // openings lists, for each hard spread, the machines on order that get its
 // pods.
 func (r *run) openings() []*opening {
-	type target struct {
+	type openingKey struct {
 		spread topology.OwnSpread
 		launch int
-		seat   *seat
+		target *target
 	}
-	spreads := map[*kin][]topology.OwnSpread{}
+	spreads := map[*podClass][]topology.OwnSpread{}
 	known := map[topology.OwnSpread]*opening{}
-	in := map[target]bool{}
+	in := map[openingKey]bool{}
 	var out []*opening
-	for i := range r.seated {
-		x := &r.seated[i]
-		if x.on == plan.OnNode || i > 0 && x.group.kin == r.seated[i-1].group.kin && x.name == r.seated[i-1].name {
+	for i := range r.placed {
+		x := &r.placed[i]
+		if x.on == plan.OnNode || i > 0 && x.group.podClass == r.placed[i-1].group.podClass && x.name == r.placed[i-1].name {
 			continue
 		}
-		own, asked := spreads[x.group.kin]
+		own, asked := spreads[x.group.podClass]
 		if !asked {
-			own = r.board.OwnSpreads(x.group.kin.required().rules)
-			spreads[x.group.kin] = own
+			own = r.board.OwnSpreads(x.group.podClass.required().rules)
+			spreads[x.group.podClass] = own
 		}
 		for _, s := range own {
 			m := r.entrantOf(x, s)
-			at := target{s, m.launch, m.seat}
+			at := openingKey{s, m.launch, m.target}
 			if in[at] {
 				continue
 			}
@@ -115,8 +115,8 @@ func (r *run) openings() []*opening {
 
 // entrantOf is the machine that the pod is expected on, and the domains that it
 // may be in.
-func (r *run) entrantOf(x *seated, s topology.OwnSpread) entrant {
-	m := entrant{launch: -1, seat: x.seat}
+func (r *run) entrantOf(x *placed, s topology.OwnSpread) entrant {
+	m := entrant{launch: -1, target: x.target}
 	if x.on == plan.OnLaunch {
 		m = entrant{launch: x.launch}
 	}
@@ -146,7 +146,7 @@ func (r *run) mustJoin(g *opening) bool {
 		return false
 	}
 	g.offered = map[int32]bool{}
-	for _, s := range r.seats[:r.firstLaunch] {
+	for _, s := range r.targets[:r.firstLaunch] {
 		if s.ordered == nil && r.board.Looks(g.spread, s.place) {
 			g.offered[r.board.Spot(s.place)[g.spread.Key]] = true
 		}

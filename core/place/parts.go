@@ -8,14 +8,14 @@ import (
 )
 
 // Of a kind to whose machines other daemon pods come by one offer than by
-// another, a pool has several, which are one to whoever buys it.
+// another, a pool has several, which are one to whoever launches it.
 
 // same reports whether two kinds are one in the catalogue.
-func (b *buyer) same(x, y int) bool { return b.Kinds[x].Of == b.Kinds[y].Of }
+func (b *candidate) same(x, y int) bool { return b.Kinds[x].Of == b.Kinds[y].Of }
 
 // firstParts is firstKinds where kinds are parted: all parts of a kind count as
 // one.
-func (b *buyer) firstParts(options bitset.Set, needed map[int]bool) []int {
+func (b *candidate) firstParts(options bitset.Set, needed map[int]bool) []int {
 	admitted, seen := map[int]bool{}, b.kindMarks()
 	for k := range needed {
 		admitted[b.Kinds[k].Of] = true
@@ -39,7 +39,7 @@ func (b *buyer) firstParts(options bitset.Set, needed map[int]bool) []int {
 // kinds, zones and ways to pay are each listed by themselves, and all of them
 // together may also be a part of a kind that is not meant, with less room. Then
 // the zone, and if need be the way to pay, is the one of the first option.
-func (b *buyer) closed(options bitset.Set, kinds []int) (bitset.Set, []int) {
+func (b *candidate) closed(options bitset.Set, kinds []int) (bitset.Set, []int) {
 	for _, f := range []facets{b.aspects().zones, b.aspects().payments} {
 		first := options.Next(0)
 		if first < 0 || !b.asksForMore(options, kinds) {
@@ -55,11 +55,11 @@ func (b *buyer) closed(options bitset.Set, kinds []int) (bitset.Set, []int) {
 
 // asksForMore reports whether the kinds, zones and ways to pay of the options
 // include another part of one of the kinds.
-func (b *buyer) asksForMore(options bitset.Set, kinds []int) bool {
+func (b *candidate) asksForMore(options bitset.Set, kinds []int) bool {
 	zones, payments := b.aspects().zones.of(options), b.aspects().payments.of(options)
 	return slices.ContainsFunc(b.Options, func(o feasibility.Option) bool {
-		offer := b.Offer(o)
+		offering := b.Offering(o)
 		return !slices.Contains(kinds, o.Kind) && slices.ContainsFunc(kinds, func(k int) bool { return b.same(k, o.Kind) }) &&
-			slices.Contains(zones, offer.Zone) && slices.Contains(payments, string(offer.Option))
+			slices.Contains(zones, offering.Zone) && slices.Contains(payments, string(offering.Option))
 	})
 }

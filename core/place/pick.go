@@ -21,12 +21,12 @@ const triesMax = 48
 const fewPods = 64
 
 // errand is what a machine is sought for: one pod of the group, in one of its
-// ways, with its crew if it has one.
+// ways, with its co-located set if it has one.
 type errand struct {
-	g     *group
-	way   *way
-	crew  *crew
-	whole bool // the crew is not to be torn apart: some machine has room for it
+	g          *group
+	way        *way
+	colocation *colocation
+	whole      bool // the co-located set is not to be torn apart: some machine has room for it
 }
 
 // pick chooses the next machine of the pool, for which the group is the
@@ -34,7 +34,7 @@ type errand struct {
 // that holds the most worth for its cost wins, the cheaper one of equals.
 // Where a single machine can have all that is left for no more than several
 // would cost, it is taken: fewer machines, fewer daemon pods.
-func (r *run) pick(b *buyer, e errand) (load, bool) {
+func (r *run) pick(b *candidate, e errand) (load, bool) {
 	r.thin()
 	left := r.demand.left
 	best, last := r.tournament(b, e, left, r.demand.of(b.Weight))
@@ -44,25 +44,25 @@ func (r *run) pick(b *buyer, e errand) (load, bool) {
 	if last != nil && r.severalCost(b, e.g, *best, left, b.cost[last.option]) >= b.cost[last.option] {
 		best = last
 	}
-	if b.thrift(b.Options[best.option].Kind) > 0 {
+	if b.limitCost(b.Options[best.option].Kind) > 0 {
 		best.modest = b.Options[best.option].Kind + 1
 	}
-	r.settle(b, best)
+	r.stabilize(b, best)
 	r.fill(b, best, left, nil)
 	return *best, true
 }
 
 // tournament fills promising options. It returns the winner and, if one
 // machine can have all that is left for this pool, the cheapest such machine.
-// Of machines for a crew one that has more pods of it comes first.
-func (r *run) tournament(b *buyer, e errand, left []int64, all *amounts) (best, last *load) {
+// Of machines for a co-located set one that has more pods of it comes first.
+func (r *run) tournament(b *candidate, e errand, left []int64, all *amounts) (best, last *load) {
 	total := value(r.worth, all.sum)
 	most, tries := 0.0, 0
-	torn := e.crew != nil && !e.whole
+	torn := e.colocation != nil && !e.whole
 	clear(r.tried)
 	r.filled = r.filled[:0]
 	for _, i := range r.byPromise(b, e) {
-		bounded := !torn && (best == nil || e.crew == nil || best.bound == e.crew.pods)
+		bounded := !torn && (best == nil || e.colocation == nil || best.bound == e.colocation.pods)
 		if best != nil && (b.yield[i] < most && bounded || tries >= triesMax || r.hurry()) {
 			break
 		}
@@ -106,7 +106,7 @@ func (r *run) tournament(b *buyer, e errand, left []int64, all *amounts) (best, 
 }
 
 // try makes the load what a machine of the option would have for the errand.
-func (r *run) try(b *buyer, l *load, option int, left []int64, e errand) bool {
+func (r *run) try(b *candidate, l *load, option int, left []int64, e errand) bool {
 	if like := r.filledAlike(b, option, e); like != nil {
 		l.copy(like)
 		l.option = option
@@ -117,8 +117,8 @@ func (r *run) try(b *buyer, l *load, option int, left []int64, e errand) bool {
 		return false
 	}
 	r.fill(b, l, left, e.g)
-	if e.crew == nil && !r.filler.cramped {
-		r.noteFilled(l)
+	if e.colocation == nil && !r.filler.cramped {
+		r.recordFilled(l)
 	}
 	return true
 }
@@ -127,8 +127,8 @@ func (r *run) try(b *buyer, l *load, option int, left []int64, e errand) bool {
 // was filled, all that may be there, though there is room for it under the
 // option too: that would be filled with the same pods. It is nil where there is
 // none.
-func (r *run) filledAlike(b *buyer, option int, e errand) *load {
-	if e.crew != nil {
+func (r *run) filledAlike(b *candidate, option int, e errand) *load {
+	if e.colocation != nil {
 		return nil
 	}
 	free := b.free[b.Options[option].Kind]
@@ -143,16 +143,16 @@ func (r *run) filledAlike(b *buyer, option int, e errand) *load {
 }
 
 // allDrive reports whether a machine of the option may grow for all of the load.
-func (r *run) allDrive(b *buyer, option int, l *load, seed *group) bool {
+func (r *run) allDrive(b *candidate, option int, l *load, seed *group) bool {
 	return !slices.ContainsFunc(l.parts, func(p part) bool {
 		_, joins := b.ask(r.groups[p.group], len(r.groups)).joins(option, l.custom)
 		return !joins || r.groups[p.group] != seed && !r.drives(b, option, r.groups[p.group], seed)
 	})
 }
 
-// noteFilled keeps a copy of a load, in the memory of an earlier one if there
+// recordFilled keeps a copy of a load, in the memory of an earlier one if there
 // is any.
-func (r *run) noteFilled(l *load) {
+func (r *run) recordFilled(l *load) {
 	n := len(r.filled)
 	if n == cap(r.filled) {
 		r.filled = append(r.filled, load{})
@@ -162,27 +162,27 @@ func (r *run) noteFilled(l *load) {
 }
 
 // fits reports whether the option may be for the errand.
-func (e *errand) fits(b *buyer, option int) bool {
+func (e *errand) fits(b *candidate, option int) bool {
 	free := b.free[b.Options[option].Kind]
 	switch {
 	case !e.way.options.Has(option):
 		return false
 	case e.whole:
-		return e.crew.options[b.at].Has(option) && amount.Fits(free, e.crew.sum)
+		return e.colocation.options[b.at].Has(option) && amount.Fits(free, e.colocation.sum)
 	}
 	return amount.Fits(free, e.g.need)
 }
 
 // byPromise lists options in the order in which they are tried: by falling
-// yield and, where a crew is too much for any machine, those first that have
+// yield and, where a co-located set is too much for any machine, those first that have
 // room for the greatest part of it.
-func (r *run) byPromise(b *buyer, e errand) []int {
-	if e.crew == nil || e.whole {
+func (r *run) byPromise(b *candidate, e errand) []int {
+	if e.colocation == nil || e.whole {
 		return b.byYield
 	}
 	part := make([]float64, len(b.Options))
 	for i, o := range b.Options {
-		part[i] = share(b.free[o.Kind], e.crew.sum)
+		part[i] = share(b.free[o.Kind], e.colocation.sum)
 	}
 	out := slices.Clone(b.byYield)
 	slices.SortStableFunc(out, func(x, y int) int { return cmp.Compare(part[y], part[x]) })
@@ -200,15 +200,15 @@ func share(free, need []int64) float64 {
 	return out
 }
 
-// seed puts the first pods on an empty machine: one of the group, or its crew
+// seed puts the first pods on an empty machine: one of the group, or its co-located set
 // as far as there is room.
-func (r *run) seed(b *buyer, l *load, left []int64, e errand) bool {
+func (r *run) seed(b *candidate, l *load, left []int64, e errand) bool {
 	f := &r.filler
 	f.start(r, b, l, left, nil)
-	if e.crew == nil {
+	if e.colocation == nil {
 		return f.add(e.g, e.way, 1) > 0
 	}
-	for _, m := range e.crew.parts {
+	for _, m := range e.colocation.parts {
 		w, ok := b.ask(m.g, len(r.groups)).joins(l.option, l.custom)
 		if m.g == e.g {
 			_, conflict := l.custom.Conflict(e.way.term.Custom)
@@ -232,7 +232,7 @@ func (r *run) hurry() bool { return r.options.Steps > 0 && r.steps > r.options.S
 
 // severalCost is what is spent until all is placed that a single machine
 // could have, by picking on; it stops counting at enough.
-func (r *run) severalCost(b *buyer, g *group, first load, left []int64, enough float64) float64 {
+func (r *run) severalCost(b *candidate, g *group, first load, left []int64, enough float64) float64 {
 	left = slices.Clone(left)
 	all := r.demand.of(b.Weight).clone()
 	defer r.touchAll(left)
@@ -258,8 +258,8 @@ func (r *run) severalCost(b *buyer, g *group, first load, left []int64, enough f
 		if len(ways) == 0 {
 			break
 		}
-		e := errand{g: g, way: &ways[0], crew: r.crewOf(g, left)}
-		e.whole = e.crew != nil && b.firstForCrew(e.way, e.crew) >= 0
+		e := errand{g: g, way: &ways[0], colocation: r.colocationOf(g, left)}
+		e.whole = e.colocation != nil && b.firstForColocation(e.way, e.colocation) >= 0
 		next, _ = r.tournament(b, e, left, all)
 	}
 	return math.Inf(1)
@@ -268,33 +268,33 @@ func (r *run) severalCost(b *buyer, g *group, first load, left []int64, enough f
 // mayJoin reports whether pods of the group may be added to a machine of the
 // option. With a seed it must be one that the machine may grow for; any may
 // ride along.
-func (r *run) mayJoin(b *buyer, option int, g, seed *group) bool {
+func (r *run) mayJoin(b *candidate, option int, g, seed *group) bool {
 	return seed == nil || r.drives(b, option, g, seed)
 }
 
 // drives reports whether a machine of the option may grow for the group: the
 // pool is of its tier, the option is not wasteful for it, and it
 // does not take what a limit leaves from pods of higher priority.
-func (r *run) drives(b *buyer, option int, g, seed *group) bool {
+func (r *run) drives(b *candidate, option int, g, seed *group) bool {
 	if !r.atHome(b, g) || b.limits != nil && g.shape.Priority < seed.shape.Priority {
 		return false
 	}
 	return b.yield[option] >= wasteful*g.best
 }
 
-// atHome reports whether the pool is one that the group is bought from.
-func (r *run) atHome(b *buyer, g *group) bool { return b.Weight == g.home }
+// atHome reports whether the pool is one that the group is launched from.
+func (r *run) atHome(b *candidate, g *group) bool { return b.Weight == g.home }
 
 // settle moves the load to the cheapest option that holds it.
-func (r *run) settle(b *buyer, l *load) {
+func (r *run) stabilize(b *candidate, l *load) {
 	if i := b.firstHolding(l); i >= 0 {
 		l.option = i
 	}
 }
 
-// firstHolding returns the first option in the order of buying that may have
+// firstHolding returns the first option in the order of launching that may have
 // the whole load, or -1.
-func (b *buyer) firstHolding(l *load) int {
+func (b *candidate) firstHolding(l *load) int {
 	if i, ok := b.firstOfFront(l); ok {
 		return i
 	}
@@ -309,7 +309,7 @@ func (b *buyer) firstHolding(l *load) int {
 
 // firstOfFront is firstHolding where the front of one lot tells it: no limit
 // forbids any of it, and no daemon pods are in the way.
-func (b *buyer) firstOfFront(l *load) (option int, ok bool) {
+func (b *candidate) firstOfFront(l *load) (option int, ok bool) {
 	if b.limits != nil || len(l.parts) == 0 || l.room != nil {
 		return -1, false
 	}

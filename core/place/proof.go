@@ -16,20 +16,20 @@ import (
 // least, and what one unit of each resource costs at the margin: the sum over
 // the tiers of pools of the linear program in which pods may be cut and no
 // rule counts but amounts and what each pod may be on. There is none where a
-// machine without a price, or one that is paid for already or had so many times only, is sold.
+// machine without a price, or one that is paid for already or had so many times only, is offered.
 func (r *run) prove() {
-	if r.stocks != nil {
+	if r.reservedCapacities != nil {
 		return
 	}
 	least, most := 0.0, 0.0
 	tiers := r.clienteles()
 	for _, tier := range slices.Sorted(maps.Keys(tiers)) {
-		offers, ok := r.sold(tier, tiers[tier])
+		offerings, ok := r.available(tier, tiers[tier])
 		if !ok {
 			r.out.Margins = nil
 			return
 		}
-		answer := tiers[tier].least(offers)
+		answer := tiers[tier].least(offerings)
 		least += answer.Cost
 		if answer.Cost > most {
 			most = answer.Cost
@@ -39,10 +39,10 @@ func (r *run) prove() {
 	r.out.Bound = quantity.MicroUSDPerHour(least)
 }
 
-// sold lists what pools of the tier sell, each kind at its best price for the
+// offered lists what pools of the tier offer, each kind at its best price for the
 // same classes of pods.
-func (r *run) sold(tier int, to *clientele) (out []bound.Offer, ok bool) {
-	for _, b := range r.buyers {
+func (r *run) available(tier int, to *clientele) (out []bound.Offering, ok bool) {
+	for _, b := range r.candidates {
 		if b.Weight != tier {
 			continue
 		}
@@ -53,7 +53,7 @@ func (r *run) sold(tier int, to *clientele) (out []bound.Offer, ok bool) {
 		at := map[sale]int{}
 		for i := b.available.Next(0); i >= 0; i = b.available.Next(i + 1) {
 			o := b.Options[i]
-			if offer := b.Offer(o); !offer.Priced || offer.Option == cluster.Reserved {
+			if offering := b.Offering(o); !offering.Priced || offering.Option == cluster.Reserved {
 				return nil, false
 			}
 			s := sale{o.Kind, to.open(b, i)}
@@ -61,27 +61,27 @@ func (r *run) sold(tier int, to *clientele) (out []bound.Offer, ok bool) {
 			known, found := at[s]
 			if !found {
 				at[s] = len(out)
-				out = append(out, b.soldAs(o.Kind, cost, s.open)...)
+				out = append(out, b.availableAs(o.Kind, cost, s.open)...)
 			} else if cost < out[known].Price {
 				out[known].Price = cost
 			}
 		}
 	}
-	return slices.DeleteFunc(out, func(o bound.Offer) bool { return o.Open == 0 }), true
+	return slices.DeleteFunc(out, func(o bound.Offering) bool { return o.Open == 0 }), true
 }
 
-// soldAs is what can be had by one machine of the kind at this cost; cpu
-// beyond what it can use for ever is sold apart, by use.
-func (b *buyer) soldAs(kind int, cost float64, open uint64) []bound.Offer {
+// availableAs is what can be had by one machine of the kind at this cost; cpu
+// beyond what it can use for ever is offered apart, by use.
+func (b *candidate) availableAs(kind int, cost float64, open uint64) []bound.Offering {
 	has := positive(b.free[kind])
 	c := b.creditOf(kind)
 	if c == nil {
-		return []bound.Offer{{Column: bound.Column{Price: cost, Has: has}, Open: open}}
+		return []bound.Offering{{Column: bound.Column{Price: cost, Has: has}, Open: open}}
 	}
 	has[amount.CPU] = float64(max(0, c.lasting))
 	more := make([]float64, len(has))
 	more[amount.CPU] = 1000
-	return []bound.Offer{
+	return []bound.Offering{
 		{Column: bound.Column{Price: cost, Has: has}, Open: open},
 		{Column: bound.Column{Price: 1000 * c.price, Has: more}, Open: open},
 	}

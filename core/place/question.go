@@ -11,29 +11,29 @@ import (
 // question is what a run has beside when it is one of many about a snapshot.
 type question struct {
 	Question
-	desk *desk
-	kept trial  // seats that something was placed on, as they were
-	over bool   // the answer is no
-	buys bool   // a machine would be bought, and none may be
-	lost *group // because of pods of this group, if not nil
+	evaluator *evaluator
+	kept      trial  // targets that something was placed on, as they were
+	over      bool   // the answer is no
+	launches  bool   // a machine would be launched, and none may be
+	lost      *group // because of pods of this group, if not nil
 }
 
-// sells reports whether machines may be bought at all.
-func (r *run) sells() bool { return r.question == nil || r.question.Below != 0 }
+// offers reports whether machines may be launched at all.
+func (r *run) offers() bool { return r.question == nil || r.question.Below != 0 }
 
-// keep notes what a seat has before something is placed on it.
-func (r *run) keep(s *seat) {
+// keep notes what a target has before something is placed on it.
+func (r *run) keep(s *target) {
 	if r.question != nil && s.at < r.firstLaunch {
 		r.question.kept.touch(s)
 	}
 }
 
-// roomy returns the next seat from the position on that may have room.
+// roomy returns the next target from the position on that may have room.
 func (r *run) roomy(at int, need []int64) int {
 	if r.question == nil {
 		return at
 	}
-	return r.question.desk.gaps.next(at, len(r.seats), need)
+	return r.question.evaluator.gaps.next(at, len(r.targets), need)
 }
 
 // giveUpOn ends the search: pods of the group find no place whatever happens to
@@ -44,61 +44,61 @@ func (r *run) giveUpOn(g *group) {
 	}
 }
 
-// wouldBuy notes that Place would buy for pods of the group. Where nothing may be
-// bought that is a no, whatever room there is elsewhere: as soon as the pods wait
-// they are bought for, and the nodes were let go for nothing.
-func (r *run) wouldBuy(g *group) {
-	r.question.buys = true
+// wouldLaunch notes that Place would launch for pods of the group. Where nothing may be
+// launched that is a no, whatever room there is elsewhere: as soon as the pods wait
+// they are launched for, and the nodes were let go for nothing.
+func (r *run) wouldLaunch(g *group) {
+	r.question.launches = true
 	r.giveUpOn(g)
 }
 
-// plot is seats that are in the same domains of some keys.
-type plot struct {
-	seats []*seat
-	gaps  *gaps
+// domainTargets is targets that are in the same domains of some keys.
+type domainTargets struct {
+	targets []*target
+	gaps    *gaps
 }
 
-// plotsFor makes sites of the plots in which pods of the group have room, and
-// returns the seats that are in none of them.
-func (r *run) plotsFor(g *group, lv *level, find func(topology.Spot) *site) []*seat {
+// domainTargetsFor makes sites of the plots in which pods of the group have room, and
+// returns the targets that are in none of them.
+func (r *run) domainTargetsFor(g *group, lv *level, find func(topology.Spot) *site) []*target {
 	if r.counted && r.board.Astray(lv.rules, r.nowhere()) {
-		return r.seats
+		return r.targets
 	}
 	type start struct {
-		*plot
+		*domainTargets
 		at int
 	}
 	var open []start
-	for _, p := range r.question.desk.plotsBy(r, lv.rules.Fixed()) {
-		for at := p.gaps.next(0, len(p.seats), g.need); at < len(p.seats); at = p.gaps.next(at+1, len(p.seats), g.need) {
-			s := p.seats[at]
-			if n, _ := r.within(s.free, g, &s.guests); n > 0 && lv.admitted(s, len(r.seats)) {
+	for _, p := range r.question.evaluator.domainTargetsBy(r, lv.rules.Fixed()) {
+		for at := p.gaps.next(0, len(p.targets), g.need); at < len(p.targets); at = p.gaps.next(at+1, len(p.targets), g.need) {
+			s := p.targets[at]
+			if n, _ := r.within(s.free, g, &s.guests); n > 0 && lv.admitted(s, len(r.targets)) {
 				open = append(open, start{p, at})
 				break
 			}
 		}
 	}
-	slices.SortFunc(open, func(a, b start) int { return a.seats[a.at].at - b.seats[b.at].at })
+	slices.SortFunc(open, func(a, b start) int { return a.targets[a.at].at - b.targets[b.at].at })
 	for _, p := range open {
-		s := find(r.spotOf(p.seats[p.at]))
-		s.seats, s.roomy, s.cursor = slices.Clip(p.seats), p.gaps, p.at
+		s := find(r.spotOf(p.targets[p.at]))
+		s.targets, s.roomy, s.cursor = slices.Clip(p.targets), p.gaps, p.at
 	}
-	return r.seats[r.firstLaunch:]
+	return r.targets[r.firstLaunch:]
 }
 
-// plotsBy returns the plots for the keys.
-func (d *desk) plotsBy(r *run, keys []int) []*plot {
+// domainTargetsBy returns the plots for the keys.
+func (d *evaluator) domainTargetsBy(r *run, keys []int) []*domainTargets {
 	var text []byte
 	for _, k := range keys {
 		text = binary.LittleEndian.AppendUint32(text, uint32(k))
 	}
-	out, known := d.plots[string(text)]
+	out, known := d.byDomain[string(text)]
 	if known {
 		return out
 	}
 	all := string(text)
-	at := map[string]*plot{}
-	for _, s := range r.seats[:r.firstLaunch] {
+	at := map[string]*domainTargets{}
+	for _, s := range r.targets[:r.firstLaunch] {
 		if s.shutForGood {
 			continue
 		}
@@ -108,14 +108,14 @@ func (d *desk) plotsBy(r *run, keys []int) []*plot {
 		}
 		p := at[string(text)]
 		if p == nil {
-			p = &plot{gaps: &gaps{dims: d.gaps.dims}}
+			p = &domainTargets{gaps: &gaps{dims: d.gaps.dims}}
 			at[string(text)] = p
 			out = append(out, p)
 		}
-		p.seats = append(p.seats, s)
+		p.targets = append(p.targets, s)
 		p.gaps.add(d.gaps.of(s.at))
 	}
-	d.plots[all] = out
+	d.byDomain[all] = out
 	return out
 }
 
@@ -128,7 +128,7 @@ type spotCrowd struct {
 // crowdsThere counts pods of the workloads that have pods on launches, on spot
 // nodes that stay.
 func (q *question) crowdsThere(r *run, out *crowds) {
-	d := q.desk
+	d := q.evaluator
 	if d.crowds == nil {
 		d.crowds = map[workload][]spotCrowd{}
 		for i := range r.snapshot.Nodes {

@@ -28,16 +28,16 @@ type prepared struct {
 // outset is what is true of a pool's options before anything is placed.
 type outset struct {
 	available bitset.Set
-	risky     bool // interruptions of some spot offers are expected
-	stocked   bool // there are so many of some only
+	risky     bool // interruptions of some spot offerings are expected
+	limited   bool // there are so many of some only
 }
 
 func outsetOf(p *feasibility.Pool) *outset {
 	out := &outset{available: p.Available()}
 	for _, o := range p.Options {
-		offer := p.Offer(o)
-		out.risky = out.risky || offer.Ranked() > offer.Price
-		out.stocked = out.stocked || len(offer.Stocks) > 0
+		offering := p.Offering(o)
+		out.risky = out.risky || offering.Ranked() > offering.Price
+		out.limited = out.limited || len(offering.ReservedCapacities) > 0
 	}
 	return out
 }
@@ -81,5 +81,5 @@ func sameOptions(p, q *feasibility.Pool) bool {
 
 // parted reports whether the pool has several of some kind.
 func parted(p *feasibility.Pool) bool {
-	return p.Catalogue != nil && len(p.Kinds) > len(p.Catalogue.Kinds)
+	return p.Catalogue != nil && len(p.Kinds) > len(p.Catalogue.InstanceTypes)
 }

@@ -23,7 +23,7 @@ func (in *regions) of(option int) int32 {
 }
 
 // regionsBy returns the regions for these keys of the board.
-func (b *buyer) regionsBy(board *topology.Board, keys []int) *regions {
+func (b *candidate) regionsBy(board *topology.Board, keys []int) *regions {
 	var columns [][]int32
 	var text []byte
 	for _, k := range keys {
@@ -68,7 +68,7 @@ func newRegions(options int, columns [][]int32) *regions {
 }
 
 // domains returns the domain of every option for a key that options decide.
-func (b *buyer) domains(board *topology.Board, k int) []int32 {
+func (b *candidate) domains(board *topology.Board, k int) []int32 {
 	if b.inDomain == nil {
 		b.inDomain = map[int][]int32{}
 	}
@@ -76,7 +76,7 @@ func (b *buyer) domains(board *topology.Board, k int) []int32 {
 	if out == nil {
 		out = slices.Repeat([]int32{topology.None}, len(b.Options))
 		if c := b.Column(board.Keys()[k]); c != nil {
-			domains := slices.Repeat([]int32{topology.None}, len(c.Values)) // the board knows those alone that can be bought
+			domains := slices.Repeat([]int32{topology.None}, len(c.Values)) // the board knows those alone that can be launched
 			for i, n := range c.Of {
 				switch {
 				case n < 0:
@@ -93,7 +93,7 @@ func (b *buyer) domains(board *topology.Board, k int) []int32 {
 }
 
 // chart notes which options are in the same domains of all keys that matter to
-// pods that are bought for.
+// pods that are launched for.
 func (r *run) chart() {
 	var keys []int
 	for _, g := range r.groups {
@@ -104,7 +104,7 @@ func (r *run) chart() {
 		}
 	}
 	slices.Sort(keys)
-	for _, b := range r.buyers {
+	for _, b := range r.candidates {
 		b.regions = b.regionsBy(r.board, keys)
 	}
 }

@@ -11,13 +11,13 @@ import (
 
 // Removal is nodes that are about to go, and their pods that need other places.
 type Removal struct {
-	Nodes map[string]bool   // by name
-	Pods  map[string]bool   // by UID; wherever the snapshot shows them
-	Seats map[string]string // by UID: the node that a plan had in mind, if any
+	Nodes   map[string]bool   // by name
+	Pods    map[string]bool   // by UID; wherever the snapshot shows them
+	Targets map[string]string // by UID: the node that a plan had in mind, if any
 }
 
 // Rehome seeks places for the pods of a removal as things are: on nodes that
-// are ready and open, with nothing bought and without machines on their way. It
+// are ready and open, with nothing launched and without machines on their way. It
 // returns the places, and the pods that have none. Places are those of the plan
 // only where pods find none otherwise. This is the last look before nodes go.
 //
@@ -29,24 +29,24 @@ func Rehome(s *cluster.Snapshot, r Removal) ([]plan.Placement, []plan.Unplaced) 
 	if len(found.Unplaced) == 0 {
 		return found.Placements, nil
 	}
-	var seated []plan.Placement
+	var placed []plan.Placement
 	for again := true; again && len(out) > 0; { // others may have had to come first
 		before := len(out)
 		out = slices.DeleteFunc(out, func(p cluster.Pod) bool {
-			yes := sitsOn(now, p, r.Seats[p.UID])
+			yes := sitsOn(now, p, r.Targets[p.UID])
 			if yes {
-				seated = append(seated, plan.Placement{Pod: p, On: plan.OnNode, Target: r.Seats[p.UID]})
+				placed = append(placed, plan.Placement{Pod: p, On: plan.OnNode, Target: r.Targets[p.UID]})
 			}
 			return yes
 		})
 		again = len(out) < before
 	}
 	found = placeOn(now, out)
-	return append(seated, found.Placements...), found.Unplaced
+	return append(placed, found.Placements...), found.Unplaced
 }
 
 // emptied is the snapshot without what is to go, and the pods that need places.
-// Nothing is bought for these, so that there are no pools. Pods of nodes from which
+// Nothing is launched for these, so that there are no pools. Pods of nodes from which
 // none moves are those of the snapshot.
 func emptied(s *cluster.Snapshot, r *Removal) (*cluster.Snapshot, []cluster.Pod) {
 	now := *s
@@ -60,7 +60,7 @@ func emptied(s *cluster.Snapshot, r *Removal) (*cluster.Snapshot, []cluster.Pod)
 			n.Pods = slices.DeleteFunc(slices.Clone(n.Pods), func(p cluster.Pod) bool { return r.Pods[p.UID] })
 			out = append(out, moving...)
 		}
-		n.BoughtFor = nil
+		n.LaunchedFor = nil
 		if r.Nodes[n.Name] || n.MachineEnds || n.Deleting && n.Goes() && !isClosed(&n) {
 			continue // rules do not count it once it is gone
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 // Pods that are to move find places where there is room now: not on machines on
-// their way or to be bought, nor on nodes that are closed, which still count for
+// their way or to be launched, nor on nodes that are closed, which still count for
 // rules, as those that are gone soon do not.
 func TestRehomeLooksAtThingsAsTheyAre(t *testing.T) {
 	node := func(name, state string, pods ...string) string {
@@ -24,9 +24,9 @@ func TestRehomeLooksAtThingsAsTheyAre(t *testing.T) {
 	}
 	const up = "ready initialized"
 	for name, tt := range map[string]struct {
-		world string
-		seats map[string]string
-		want  string // "pod->node" or "-pod"
+		world   string
+		targets map[string]string
+		want    string // "pod->node" or "-pod"
 	}{
 		"room": {node("n1", up+" deleting", "web shape=web returns") + node("n2", up, "a shape=web returns"), nil, "web->n2"},
 		"no room, though a machine is on its way": {node("n1", up+" deleting", "web shape=web returns") + node("n2", up, "a shape=web returns", "b shape=web returns") +
@@ -65,7 +65,7 @@ pool NodePool/p catalogue=c1
 				t.Fatal(err)
 			}
 			before := scenario.Print(s)
-			places, left := Rehome(s, Removal{Nodes: map[string]bool{"n1": true}, Pods: map[string]bool{"web": true, "web2": true}, Seats: tt.seats})
+			places, left := Rehome(s, Removal{Nodes: map[string]bool{"n1": true}, Pods: map[string]bool{"web": true, "web2": true}, Targets: tt.targets})
 			var got []string
 			for _, p := range places {
 				got = append(got, p.Pod.Name+"->"+p.Target)

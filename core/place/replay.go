@@ -13,31 +13,31 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
-// seated is a pod that has its place.
-type seated struct {
+// placed is a pod that has its place.
+type placed struct {
 	waiter
 	stay
 	on     plan.Destination
 	name   string
-	seat   *seat // nil on a machine that was ordered for it
-	launch int   // on a machine of this plan: its position among the launches
+	target *target // nil on a machine that was ordered for it
+	launch int     // on a machine of this plan: its position among the launches
 }
 
 // launched is a machine that is ordered, as a place for other pods to count.
 type launched struct {
-	buyer    *buyer
-	ways     []constraint.Labels // that it may have; see listing
-	due      due
-	cost     float64            // what counts when machines are compared; 0 where the price is not known
-	risk     float64            // of that: what interruptions are likely to cost
-	unpriced float64            // see Result
-	free     []int64            // left for pods, whichever kind it becomes
-	place    int                // on the board
-	options  bitset.Set         // that it may become
-	limited  quantity.Resources // what the pool's limits set aside for it
-	stocks   []cluster.Stock    // what it is taken from
-	asked    []request          // what it was bought for
-	gone     bool               // see withdraw
+	candidate          *candidate
+	ways               []constraint.Labels // that it may have; see listing
+	due                due
+	cost               float64                    // what counts when machines are compared; 0 where the price is not known
+	risk               float64                    // of that: what interruptions are likely to cost
+	unpriced           float64                    // see Result
+	free               []int64                    // left for pods, whichever kind it becomes
+	place              int                        // on the board
+	options            bitset.Set                 // that it may become
+	limited            quantity.Resources         // what the pool's limits set aside for it
+	reservedCapacities []cluster.ReservedCapacity // what it is taken from
+	asked              []request                  // what it was launched for
+	gone               bool                       // see withdraw
 }
 
 // turns numbers pods in the order in which they get their places.
@@ -50,7 +50,7 @@ func (r *run) turns(list []waiter) []waiter {
 }
 
 // hold notes that volumes for one pod at a time are in use.
-func (r *run) hold(k *kin) {
+func (r *run) hold(k *podClass) {
 	for _, v := range k.shared {
 		if v.Exclusive {
 			r.held[v.Claim] = true
@@ -58,18 +58,18 @@ func (r *run) hold(k *kin) {
 	}
 }
 
-func (r *run) release(k *kin) {
+func (r *run) release(k *podClass) {
 	for _, v := range k.shared {
 		delete(r.held, v.Claim)
 	}
 }
 
 // used reports whether a volume for one pod at a time is in use already.
-func (r *run) used(k *kin) bool {
+func (r *run) used(k *podClass) bool {
 	return slices.ContainsFunc(k.shared, func(v cluster.Volume) bool { return v.Exclusive && r.held[v.Claim] })
 }
 
-func exclusive(k *kin) bool {
+func exclusive(k *podClass) bool {
 	return slices.ContainsFunc(k.shared, func(v cluster.Volume) bool { return v.Exclusive })
 }
 
@@ -84,15 +84,15 @@ func (r *run) replay() {
 	at, late := r.reseat(board)
 	r.comeLate(late)
 	if len(at) > 0 {
-		lost, stay := make([]seated, 0, len(at)), r.seated[:0]
-		for i, x := range r.seated {
+		lost, stay := make([]placed, 0, len(at)), r.placed[:0]
+		for i, x := range r.placed {
 			if len(lost) < len(at) && i == at[len(lost)] {
 				lost = append(lost, x)
 				continue
 			}
 			stay = append(stay, x)
 		}
-		r.seated, r.evicted = stay, true
+		r.placed, r.evicted = stay, true
 		r.unseat(lost)
 	}
 	r.board = board
@@ -110,10 +110,10 @@ func (r *run) outset() *topology.Board {
 		if l.gone {
 			continue
 		}
-		l.place = board.AddOutlook(topology.Outlook{Ways: l.ways, Host: hostOf(r.out.Launches[i].Name)}, l.buyer.Taints)
+		l.place = board.AddOutlook(topology.Outlook{Ways: l.ways, Host: hostOf(r.out.Launches[i].Name)}, l.candidate.Taints)
 		l.due.put(board, l.place)
-		if at := r.firstLaunch + i; at < len(r.seats) {
-			r.seats[at].place = l.place
+		if at := r.firstLaunch + i; at < len(r.targets) {
+			r.targets[at].place = l.place
 		}
 	}
 	return board
@@ -130,8 +130,8 @@ func (r *run) reseat(board *topology.Board) (lost, late []int) {
 
 // reseatBy is reseat with another way to put one pod on the board.
 func (r *run) reseatBy(reseatOne func(i int) bool) (lost, late []int) {
-	slices.SortFunc(r.seated, func(a, b seated) int { return cmp.Compare(a.turn, b.turn) })
-	for i := range r.seated {
+	slices.SortFunc(r.placed, func(a, b placed) int { return cmp.Compare(a.turn, b.turn) })
+	for i := range r.placed {
 		if !reseatOne(i) {
 			lost = append(lost, i)
 		}
@@ -152,8 +152,8 @@ func (r *run) reseatBy(reseatOne func(i int) bool) (lost, late []int) {
 
 // reseatOne puts one pod on the board if its place keeps the rules now.
 func (r *run) reseatOne(board *topology.Board, i int) bool {
-	x := &r.seated[i]
-	place, rules := x.place(r), x.group.kin.required().rules
+	x := &r.placed[i]
+	place, rules := x.place(r), x.group.podClass.required().rules
 	if board.Room(rules, board.Spot(place)) <= 0 {
 		return false
 	}
@@ -165,16 +165,16 @@ func (r *run) reseatOne(board *topology.Board, i int) bool {
 func (r *run) comeLate(late []int) {
 	for _, i := range late {
 		r.turn++
-		r.seated[i].turn = r.turn
+		r.placed[i].turn = r.turn
 	}
 }
 
 // place is where on the board the pod is.
-func (x *seated) place(r *run) int {
+func (x *placed) place(r *run) int {
 	if x.on == plan.OnLaunch {
 		return r.launched[x.launch].place
 	}
-	return x.seat.place
+	return x.target.place
 }
 
 // withdraw gives machines up on which no pod is left, and reports whether pods
@@ -191,10 +191,10 @@ func (r *run) withdraw() bool {
 	return any && r.stillWaiting() > 0 && r.round < roundsMax && !r.out.Exhausted
 }
 
-// forget drops what machines were bought for in this round.
+// forget drops what machines were launched for in this round.
 func (r *run) forget() {
 	r.groups = nil
-	for _, b := range r.buyers {
+	for _, b := range r.candidates {
 		b.asks = nil
 	}
 }
@@ -218,38 +218,38 @@ func (r *run) giveUp() bool {
 }
 
 // cancel gives up a machine of this plan, and gives back what it takes of limits
-// and stocks.
+// and capacity reservations.
 func (r *run) cancel(launch int) {
 	l := &r.launched[launch]
 	l.gone = true
-	if at := r.firstLaunch + launch; at < len(r.seats) {
-		r.seats[at].shut()
+	if at := r.firstLaunch + launch; at < len(r.targets) {
+		r.targets[at].shut()
 	}
-	if l.buyer.limits != nil {
-		l.buyer.limits.giveBack(l.limited)
-		l.buyer.narrow()
+	if l.candidate.limits != nil {
+		l.candidate.limits.giveBack(l.limited)
+		l.candidate.narrow()
 		clear(r.failed)
 	}
-	r.putBack(l.stocks)
+	r.putBack(l.reservedCapacities)
 }
 
 // unseat takes pods off their places and makes them wait again.
-func (r *run) unseat(lost []seated) {
+func (r *run) unseat(lost []placed) {
 	if len(lost) == 0 {
 		return
 	}
 	for _, x := range lost {
 		x.group.back = append(x.group.back, x.waiter)
-		r.release(x.group.kin)
+		r.release(x.group.podClass)
 		switch {
-		case x.seat != nil:
-			take(x.seat.free, x.group.need, -1)
-			x.seat.guests.drop(x.group.kin)
+		case x.target != nil:
+			take(x.target.free, x.group.need, -1)
+			x.target.guests.drop(x.group.podClass)
 		default:
 			take(r.launched[x.launch].free, x.group.need, -1)
-			if at := r.firstLaunch + x.launch; at < len(r.seats) {
-				take(r.seats[at].free, x.group.need, -1)
-				r.seats[at].guests.drop(x.group.kin)
+			if at := r.firstLaunch + x.launch; at < len(r.targets) {
+				take(r.targets[at].free, x.group.need, -1)
+				r.targets[at].guests.drop(x.group.podClass)
 			}
 		}
 		if x.on == plan.OnLaunch {
@@ -266,13 +266,13 @@ func leave(l *plan.Launch, p *cluster.Pod) {
 	l.Reason = waitText(len(l.Pods))
 }
 
-// takeBack lets pods that could not be bought for wait in their groups again.
+// takeBack lets pods that could not be launched for wait in their groups again.
 func (r *run) takeBack() {
-	for _, row := range r.groups {
-		if row.left() > 0 {
-			row.of.back = append(row.of.back, row.pods[row.placed:]...)
-			r.failed[row.from], r.learnt = true, true
-			r.release(row.kin)
+	for _, podGroup := range r.groups {
+		if podGroup.left() > 0 {
+			podGroup.of.back = append(podGroup.of.back, podGroup.pods[podGroup.placed:]...)
+			r.failed[podGroup.from], r.learnt = true, true
+			r.release(podGroup.podClass)
 		}
 	}
 	for _, g := range r.waiting {
@@ -295,16 +295,16 @@ func (r *run) finish() Result {
 			r.out.Cost += r.launched[i].cost
 			r.out.Risk += r.launched[i].risk
 			r.out.Unpriced += r.launched[i].unpriced
-			r.out.SpotMore += r.launched[i].buyer.spotMore(r.launched[i].options)
+			r.out.SpotMore += r.launched[i].candidate.spotMore(r.launched[i].options)
 		}
 	}
 	r.out.Launches = kept
-	r.out.Risky = !r.options.Calm && slices.ContainsFunc(r.buyers, func(b *buyer) bool { return b.risky })
-	slices.SortFunc(r.seated, func(a, b seated) int { return cmp.Compare(a.turn, b.turn) })
-	if len(r.seated) > 0 {
-		r.out.Placements = make([]plan.Placement, 0, len(r.seated))
+	r.out.Risky = !r.options.LeastInterrupted && slices.ContainsFunc(r.candidates, func(b *candidate) bool { return b.risky })
+	slices.SortFunc(r.placed, func(a, b placed) int { return cmp.Compare(a.turn, b.turn) })
+	if len(r.placed) > 0 {
+		r.out.Placements = make([]plan.Placement, 0, len(r.placed))
 	}
-	for _, x := range r.seated {
+	for _, x := range r.placed {
 		r.out.Placements = append(r.out.Placements, plan.Placement{Pod: *x.Pod, On: x.on, Target: x.name})
 	}
 	r.out.Unplaced = r.unplaced()

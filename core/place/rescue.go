@@ -18,12 +18,12 @@ const rescuesMax = 64
 // else in its place a single machine is judged as what it is. It reports
 // whether any was ordered.
 func (r *run) rescue() bool {
-	if !r.counted || r.out.Exhausted || !r.sells() {
+	if !r.counted || r.out.Exhausted || !r.offers() {
 		return false
 	}
 	any := false
 	for _, g := range r.waiting {
-		for g.left() > 0 && g.shape.Unable == "" && !g.kin.required().rules.Free() && r.rescueOne(g) {
+		for g.left() > 0 && g.shape.Unable == "" && !g.podClass.required().rules.Free() && r.rescueOne(g) {
 			any = true
 		}
 	}
@@ -33,8 +33,8 @@ func (r *run) rescue() bool {
 // rescueOne orders a machine for the group's next pod, the cheapest of the
 // heaviest pool that will do, and lets more of the group join it.
 func (r *run) rescueOne(g *group) bool {
-	lv := g.kin.required()
-	if r.used(g.kin) {
+	lv := g.podClass.required()
+	if r.used(g.podClass) {
 		return false
 	}
 	for _, c := range r.remedies(g, lv) {
@@ -52,26 +52,26 @@ func (r *run) rescueOne(g *group) bool {
 // remedy is machines of one pool that are alike for a pod: in the same
 // place, with the same daemon pods that rules look at.
 type remedy struct {
-	b      *buyer
-	row    *group
-	way    way
-	option int // the one bought first
+	b        *candidate
+	podGroup *group
+	way      way
+	option   int // the one launched first
 }
 
 // remedies lists the machines that have room for the group's next pod, in
 // the order in which they are tried.
 func (r *run) remedies(g *group, lv *level) []remedy {
 	r.groups = nil
-	for _, m := range r.marketsOf(lv) {
-		row := &group{shape: g.shape, kin: g.kin, need: g.need, of: g, level: lv, wants: m.wants, from: request{g, lv, m}, at: len(r.groups)}
-		r.groups = append(r.groups, row)
+	for _, m := range r.offeringSetsOf(lv) {
+		podGroup := &group{shape: g.shape, podClass: g.podClass, need: g.need, of: g, level: lv, wants: m.wants, from: request{g, lv, m}, at: len(r.groups)}
+		r.groups = append(r.groups, podGroup)
 	}
 	var out []remedy
-	for _, b := range r.buyers {
+	for _, b := range r.candidates {
 		b.asks = nil
-		for _, row := range r.groups {
-			for _, w := range b.ask(row, len(r.groups)).ways {
-				out = append(out, r.kitsOf(b, row, w)...)
+		for _, podGroup := range r.groups {
+			for _, w := range b.ask(podGroup, len(r.groups)).ways {
+				out = append(out, r.kitsOf(b, podGroup, w)...)
 			}
 		}
 	}
@@ -83,13 +83,13 @@ func (r *run) remedies(g *group, lv *level) []remedy {
 
 // kitsOf parts what one way of asking offers by the daemon pods that come
 // along.
-func (r *run) kitsOf(b *buyer, row *group, w way) []remedy {
+func (r *run) kitsOf(b *candidate, podGroup *group, w way) []remedy {
 	var out []remedy
 	kits := r.kits(b)
 	at := map[int32]int{}
 	for i := w.options.Next(0); i >= 0; i = w.options.Next(i + 1) {
 		kind := b.Options[i].Kind
-		if !b.within.Has(i) || !amount.Fits(b.free[kind], row.need) || conflict(row.kin.ports, b.Kinds[kind].Ports) {
+		if !b.within.Has(i) || !amount.Fits(b.free[kind], podGroup.need) || conflict(podGroup.podClass.ports, b.Kinds[kind].Ports) {
 			continue
 		}
 		n, known := at[kits.of(i)]
@@ -98,7 +98,7 @@ func (r *run) kitsOf(b *buyer, row *group, w way) []remedy {
 			at[kits.of(i)] = n
 			part := w
 			part.options, part.lot = bitset.New(len(b.Options)), &lot{}
-			out = append(out, remedy{b, row, part, i})
+			out = append(out, remedy{b, podGroup, part, i})
 		}
 		out[n].way.options.Add(i)
 	}
@@ -107,7 +107,7 @@ func (r *run) kitsOf(b *buyer, row *group, w way) []remedy {
 
 // kits parts the options of a pool by the daemon pods, of those that rules
 // look at, that come with them.
-func (r *run) kits(b *buyer) *regions {
+func (r *run) kits(b *candidate) *regions {
 	if b.kits == nil {
 		var columns [][]int32
 		for shape := range r.daemons {
@@ -129,7 +129,7 @@ func (r *run) kits(b *buyer) *regions {
 func (r *run) orderAlone(g *group, lv *level, c remedy) bool {
 	r.gatherer.reset()
 	filled := load{option: c.option, sum: make([]int64, r.dims.Len())}
-	filled.add(c.row, &c.way, 1, r.attaches(g, &r.gatherer))
+	filled.add(c.podGroup, &c.way, 1, r.attaches(g, &r.gatherer))
 	filled, why := r.keepMinValues(c.b, filled, errand{})
 	if !why.OK() || c.b.holding(&filled).Next(0) < 0 {
 		return false
@@ -139,15 +139,15 @@ func (r *run) orderAlone(g *group, lv *level, c remedy) bool {
 	if !ok {
 		return false
 	}
-	c.row.pods = r.turns(g.next(1))
+	c.podGroup.pods = r.turns(g.next(1))
 	r.demand = r.newDemand()
 	r.launch(c.b, &filled, &as)
 	r.launched[len(r.launched)-1].place = place
 	board.Put(lv.rules, place, 1, false)
 	r.board = board
-	r.hold(g.kin)
-	r.addLaunchSeats()
-	if s := r.seats[len(r.seats)-1]; lv.admitted(s, len(r.seats)) && !r.used(g.kin) {
+	r.hold(g.podClass)
+	r.addLaunchTargets()
+	if s := r.targets[len(r.targets)-1]; lv.admitted(s, len(r.targets)) && !r.used(g.podClass) {
 		if n := min(g.left(), r.roomOn(s, g, lv)); n > 0 {
 			r.sit(s, g, lv, n)
 		}
@@ -158,7 +158,7 @@ func (r *run) orderAlone(g *group, lv *level, c remedy) bool {
 // wouldStand reports whether pods of the level may be on such a machine of the
 // plan, and all that have a place keep it when it is there; it returns the board
 // with the machine, and its place on it.
-func (r *run) wouldStand(lv *level, b *buyer, as *listing) (board *topology.Board, place int, ok bool) {
+func (r *run) wouldStand(lv *level, b *candidate, as *listing) (board *topology.Board, place int, ok bool) {
 	var late []int
 	for _, all := range []bool{false, true} { // most of those that will not do are told by a look at what is there
 		board = r.board.Clone()
@@ -168,7 +168,7 @@ func (r *run) wouldStand(lv *level, b *buyer, as *listing) (board *topology.Boar
 		place = board.AddOutlook(topology.Outlook{Ways: as.ways, Host: hostOf(r.nextName())}, b.Taints)
 		as.due.put(board, place)
 		if all {
-			r.spent(int64(len(r.seated)))
+			r.spent(int64(len(r.placed)))
 			lost, others := r.reseat(board)
 			if len(lost) > 0 {
 				return nil, 0, false

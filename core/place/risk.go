@@ -8,31 +8,31 @@ import (
 )
 
 // Spot machines of some kinds are taken away sooner than those of others. That
-// ranks spot offers among themselves: what interruptions are likely to cost counts
+// ranks spot offerings among themselves: what interruptions are likely to cost counts
 // when offers are compared, and is in no cost that anybody is told. It moves
 // nothing to on-demand.
 
-// risks returns by option what interruptions are likely to cost: for spot offers,
-// and no more than would make them as expensive, by what they hold, as what is sold on
+// risks returns by option what interruptions are likely to cost: for spot offerings,
+// and no more than would make them as expensive, by what they hold, as what is offered on
 // demand.
-func (b *buyer) risks(worth []float64) []float64 {
-	if !b.risky || b.run.options.Calm {
+func (b *candidate) risks(worth []float64) []float64 {
+	if !b.risky || b.run.options.LeastInterrupted {
 		return nil
 	}
 	yield := 0.0 // the best on demand
 	for i := b.available.Next(0); i >= 0; i = b.available.Next(i + 1) {
 		o := b.Options[i]
-		if offer := b.Offer(o); offer.Option == cluster.OnDemand && offer.Priced && b.free[o.Kind] != nil {
+		if offering := b.Offering(o); offering.Option == cluster.OnDemand && offering.Priced && b.free[o.Kind] != nil {
 			yield = max(yield, value(worth, b.free[o.Kind])/b.price[i])
 		}
 	}
 	out := make([]float64, len(b.Options))
 	for i, o := range b.Options {
-		offer := b.Offer(o)
+		offering := b.Offering(o)
 		if !b.isSpot(i) {
 			continue
 		}
-		out[i] = float64(offer.Ranked() - offer.Price)
+		out[i] = float64(offering.Ranked() - offering.Price)
 		if free := b.free[o.Kind]; free != nil && yield > 0 {
 			out[i] = max(0, min(out[i], value(worth, free)/yield-b.price[i]))
 		}
@@ -41,18 +41,18 @@ func (b *buyer) risks(worth []float64) []float64 {
 }
 
 // riskOf is what interruptions of machines of the option are likely to cost.
-func (b *buyer) riskOf(option int) float64 {
+func (b *candidate) riskOf(option int) float64 {
 	if b.risk == nil {
 		return 0
 	}
 	return b.risk[option]
 }
 
-// calmest is the option that a machine counts as when machines are chosen: the first
+// leastInterrupted is the option that a machine counts as when machines are chosen: the first
 // one, or the cheapest where the risk is to have no say in that.
-func (b *buyer) calmest(options bitset.Set, sum []int64) int {
+func (b *candidate) leastInterrupted(options bitset.Set, sum []int64) int {
 	best := options.Next(0)
-	if !b.risky || !b.run.options.Calm || !b.isSpot(best) {
+	if !b.risky || !b.run.options.LeastInterrupted || !b.isSpot(best) {
 		return best
 	}
 	for i := options.Next(best + 1); i >= 0; i = options.Next(i + 1) {
@@ -64,7 +64,7 @@ func (b *buyer) calmest(options bitset.Set, sum []int64) int {
 }
 
 // withRisk adds what interruptions are likely to cost to prices.
-func (b *buyer) withRisk(prices []float64) []float64 {
+func (b *candidate) withRisk(prices []float64) []float64 {
 	if b.risk == nil {
 		return prices
 	}
@@ -78,21 +78,21 @@ func (b *buyer) withRisk(prices []float64) []float64 {
 // withoutExpensiveSpot removes the spot options that come before a cheaper one on demand,
 // since they are less likely to be taken away than others that would be cheaper
 // but do not hold the load.
-func (b *buyer) withoutExpensiveSpot(options bitset.Set, kinds []int) (bitset.Set, []int) {
+func (b *candidate) withoutExpensiveSpot(options bitset.Set, kinds []int) (bitset.Set, []int) {
 	first := options.Next(0)
 	if !b.risky || first < 0 || !b.isSpot(first) {
 		return options, kinds
 	}
 	demand := first
-	for demand >= 0 && b.Offer(b.Options[demand]).Option != cluster.OnDemand {
+	for demand >= 0 && b.Offering(b.Options[demand]).Option != cluster.OnDemand {
 		demand = options.Next(demand + 1)
 	}
-	if demand < 0 || !b.Offer(b.Options[demand]).Priced {
+	if demand < 0 || !b.Offering(b.Options[demand]).Priced {
 		return options, kinds
 	}
 	kept := options.Clone()
 	for i := first; i < demand; i = options.Next(i + 1) {
-		if b.Offer(b.Options[i]).Price > b.Offer(b.Options[demand]).Price {
+		if b.Offering(b.Options[i]).Price > b.Offering(b.Options[demand]).Price {
 			kept.Remove(i)
 		}
 	}

@@ -24,7 +24,7 @@ type roomsTable = parallel.Known[rooms]
 // roomsAmong returns the table for these options, and what is asked for: in one decision most
 // is asked again and again, and of pools that have the same options. That of a pool with
 // limits, which decide too, is its own.
-func (b *buyer) roomsAmong(options bitset.Set, asked []bool) *roomsTable {
+func (b *candidate) roomsAmong(options bitset.Set, asked []bool) *roomsTable {
 	if b.limits != nil || b.parted {
 		return &roomsTable{}
 	}
@@ -41,7 +41,7 @@ func (b *buyer) roomsAmong(options bitset.Set, asked []bool) *roomsTable {
 
 // roomsOf looks for what enough kinds have in common among the options, of what a
 // machine of the kind has for pods and some ask for.
-func (b *buyer) roomsOf(options bitset.Set, kind int, free []int64, asked []bool) *rooms {
+func (b *candidate) roomsOf(options bitset.Set, kind int, free []int64, asked []bool) *rooms {
 	sum := of(free, asked)
 	first := b.firstWith(options, kind, sum)
 	if first < 0 || b.leavesOpen(options, first, sum) {
@@ -73,9 +73,9 @@ func of(amounts []int64, asked []bool) []int64 {
 	return out
 }
 
-// firstWith returns the option bought first where so much is to be had and no
+// firstWith returns the option launched first where so much is to be had and no
 // more is to be taken of what the pool limits than by the kind; -1: none.
-func (b *buyer) firstWith(options bitset.Set, kind int, sum []int64) int {
+func (b *candidate) firstWith(options bitset.Set, kind int, sum []int64) int {
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
 		if k := b.Options[i].Kind; amount.Fits(b.free[k], sum) && b.asModest(k, kind) {
 			return i
@@ -84,9 +84,9 @@ func (b *buyer) firstWith(options bitset.Set, kind int, sum []int64) int {
 	return -1
 }
 
-// leavesOpen reports whether a machine that is bought first by the option, with
+// leavesOpen reports whether a machine that is launched first by the option, with
 // so much on it, leaves enough kinds open. One that is no spot machine need not.
-func (b *buyer) leavesOpen(options bitset.Set, first int, sum []int64) bool {
+func (b *candidate) leavesOpen(options bitset.Set, first int, sum []int64) bool {
 	n := 0
 	for k := range b.spotKinds(options, first, first, sum) {
 		if amount.Fits(b.free[k], sum) {
@@ -99,10 +99,10 @@ func (b *buyer) leavesOpen(options bitset.Set, first int, sum []int64) bool {
 	return !b.isSpot(first)
 }
 
-// cornersOf lists how much cpu and memory of a machine that is bought first by
+// cornersOf lists how much cpu and memory of a machine that is launched first by
 // the option enough kinds have: each time less memory and more cpu. Of all else
 // it is as much as sum, of devices once nothing.
-func (b *buyer) cornersOf(options bitset.Set, first int, sum []int64) [][]int64 {
+func (b *candidate) cornersOf(options bitset.Set, first int, sum []int64) [][]int64 {
 	out := b.corners(options, first, sum)
 	if slices.ContainsFunc(sum[amount.Devices:], func(v int64) bool { return v > 0 }) {
 		plain := slices.Clone(sum)
@@ -112,7 +112,7 @@ func (b *buyer) cornersOf(options bitset.Set, first int, sum []int64) [][]int64 
 	return out
 }
 
-func (b *buyer) corners(options bitset.Set, first int, sum []int64) (out [][]int64) {
+func (b *candidate) corners(options bitset.Set, first int, sum []int64) (out [][]int64) {
 	kinds := slices.Collect(b.spotKinds(options, first, first, sum))
 	slices.SortStableFunc(kinds, func(x, y int) int { return cmp.Compare(b.free[y][amount.Memory], b.free[x][amount.Memory]) })
 	var cpu []int64 // of kinds so far, the most first
@@ -137,9 +137,9 @@ func (b *buyer) corners(options bitset.Set, first int, sum []int64) (out [][]int
 }
 
 // commonTo returns what enough kinds have in common that a machine which is
-// bought first by the option leaves open, if it is to hold as much of sum as can
+// launched first by the option leaves open, if it is to hold as much of sum as can
 // be; nil where they are too few.
-func (b *buyer) commonTo(options bitset.Set, first int, sum []int64) []int64 {
+func (b *candidate) commonTo(options bitset.Set, first int, sum []int64) []int64 {
 	for range enoughTries {
 		room, enough := b.commonRoom(slices.Collect(b.spotKinds(options, first, first, sum)), sum, nil)
 		if !enough {

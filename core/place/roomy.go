@@ -11,7 +11,7 @@ import (
 
 // roomy is the terms without the options that leave less to pods than the pool's
 // floor asks for, and without those that are too large for the cluster; nil where all are.
-func (b *buyer) roomy(terms []feasibility.Term) []feasibility.Term {
+func (b *candidate) roomy(terms []feasibility.Term) []feasibility.Term {
 	if b.cramped == nil && b.large == nil {
 		return nil
 	}
@@ -26,8 +26,8 @@ func (b *buyer) roomy(terms []feasibility.Term) []feasibility.Term {
 	return out
 }
 
-// noteCramped lists the options that leave too little to pods, and those that are too large for the cluster.
-func (b *buyer) noteCramped() {
+// recordCramped lists the options that leave too little to pods, and those that are too large for the cluster.
+func (b *candidate) recordCramped() {
 	add := func(to *bitset.Set, option int) {
 		if *to == nil {
 			*to = bitset.New(len(b.Options))
@@ -49,14 +49,14 @@ func (b *buyer) noteCramped() {
 
 // tooLarge reports whether machines of the kind are too large for the cluster. Where the pool may have so many nodes
 // only, none is.
-func (b *buyer) tooLarge(kind int) bool {
-	return b.sizes != nil && b.Limits.Nodes == nil && b.sizes.tooLarge(b.KindAt(kind).Capacity)
+func (b *candidate) tooLarge(kind int) bool {
+	return b.sizes != nil && b.Limits.Nodes == nil && b.sizes.tooLarge(b.InstanceTypeAt(kind).Capacity)
 }
 
-func (b *buyer) isCramped(option int) bool { return b.cramped != nil && b.cramped.Has(option) }
+func (b *candidate) isCramped(option int) bool { return b.cramped != nil && b.cramped.Has(option) }
 
 // leaveCramped removes both from the options.
-func (b *buyer) leaveCramped(options bitset.Set) {
+func (b *candidate) leaveCramped(options bitset.Set) {
 	for i := range b.cramped {
 		options[i] &^= b.cramped[i]
 	}
@@ -67,7 +67,7 @@ func (b *buyer) leaveCramped(options bitset.Set) {
 
 // keepingRoom is the ways if a machine for the pod can be had by one of them, with
 // as many values open as minValues asks for; else the floor gives way.
-func (b *buyer) keepingRoom(ways []way, need []int64) []way {
+func (b *candidate) keepingRoom(ways []way, need []int64) []way {
 	for _, w := range ways {
 		may := w.options.Clone()
 		for i := may.Next(0); i >= 0; i = may.Next(i + 1) {
@@ -83,7 +83,7 @@ func (b *buyer) keepingRoom(ways []way, need []int64) []way {
 }
 
 // keepsValues reports whether the options have as many values as minValues asks for.
-func (b *buyer) keepsValues(options bitset.Set) bool {
+func (b *candidate) keepsValues(options bitset.Set) bool {
 	for _, r := range b.Requirements {
 		column := b.Column(r.Key)
 		if r.MinValues <= 0 || column == nil {
@@ -104,12 +104,12 @@ func (b *buyer) keepsValues(options bitset.Set) bool {
 
 // crampedNote says of a machine that leaves pods less than the pool's floor asks
 // for that no other can be had.
-func (b *buyer) crampedNote(kind int) string {
+func (b *candidate) crampedNote(kind int) string {
 	if !b.Kinds[kind].Cramped {
 		return ""
 	}
 	return fmt.Sprintf("a %s leaves pods %s of its memory of %s: none that leaves them %s can be had for these pods",
-		b.KindAt(kind).Name, roundly(b.Kinds[kind].Free.Memory), roundly(b.KindAt(kind).Memory()), b.Floor.Room)
+		b.InstanceTypeAt(kind).Name, roundly(b.Kinds[kind].Free.Memory), roundly(b.InstanceTypeAt(kind).Memory()), b.Floor.Room)
 }
 
 // roundly is an amount of memory in whole mebibytes.

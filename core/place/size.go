@@ -67,12 +67,12 @@ func Sizes(s *cluster.Snapshot) bool {
 			continue
 		}
 		large := 0
-		for k := range p.Catalogue.Kinds {
-			if z.tooLarge(p.Catalogue.Kinds[k].Capacity) {
+		for k := range p.Catalogue.InstanceTypes {
+			if z.tooLarge(p.Catalogue.InstanceTypes[k].Capacity) {
 				large++
 			}
 		}
-		if large > 0 && large < len(p.Catalogue.Kinds) {
+		if large > 0 && large < len(p.Catalogue.InstanceTypes) {
 			return true
 		}
 	}

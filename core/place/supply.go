@@ -11,23 +11,23 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// supply is the offers of a batch that some rows may have. Its spot offers are of
+// supply is the offerings of a batch that some groups may have. Its spot offerings are of
 // three sorts, in each of them the one that is worth most for its cost first.
 type supply struct {
 	all      bitset.Set
-	steady   bitset.Set // of the spot offers the flexible ones alone
+	steady   bitset.Set // of the spot offerings the flexible ones alone
 	small    bitset.Set // these and the rigid ones
 	flexible []int      // their machines leave enough kinds open, however full
 	full     []int      // theirs would with less on them
 	rigid    []int      // theirs leave too few open, whatever is on them
 }
 
-// supplyOf tells spot offers apart. Those that leave enough kinds open with less on
+// supplyOf tells spot offerings apart. Those that leave enough kinds open with less on
 // them are offered with less room too.
 func (l *batch) supplyOf(r *run, all bitset.Set) *supply {
 	out := &supply{all: all, steady: all.Clone()}
 	var few []int
-	for _, s := range l.sellers {
+	for _, s := range l.offeringPools {
 		few = append(few, l.supply(out, s)...)
 	}
 	out.small = out.steady.Clone()
@@ -45,8 +45,8 @@ func (l *batch) supplyOf(r *run, all bitset.Set) *supply {
 	return out
 }
 
-// supply adds the flexible spot offers of a seller and returns the others.
-func (l *batch) supply(to *supply, s seller) (few []int) {
+// supply adds the flexible spot offerings of an offering pool and returns the others.
+func (l *batch) supply(to *supply, s offeringPool) (few []int) {
 	options := s.of(to.all)
 	known := s.b.roomsAmong(options, l.asked)
 	var key []byte
@@ -56,8 +56,8 @@ func (l *batch) supply(to *supply, s seller) (few []int) {
 		}
 		for grade := range s.at[o].n {
 			kind, i := s.b.Options[o].Kind, s.at[o].first+grade
-			key = appendAmounts(binary.LittleEndian.AppendUint64(key[:0], uint64(kind)), l.Offers[i].Free)
-			may := known.Get(key, func() *rooms { return s.b.roomsOf(options, kind, l.Offers[i].Free, l.asked) })
+			key = appendAmounts(binary.LittleEndian.AppendUint64(key[:0], uint64(kind)), l.Offerings[i].Free)
+			may := known.Get(key, func() *rooms { return s.b.roomsOf(options, kind, l.Offerings[i].Free, l.asked) })
 			if may.whole {
 				to.flexible = append(to.flexible, i)
 				continue
@@ -70,15 +70,15 @@ func (l *batch) supply(to *supply, s seller) (few []int) {
 	return few
 }
 
-// holdsLess reports whether machines of the offer could hold less and leave enough
+// holdsLess reports whether machines of the offering could hold less and leave enough
 // kinds open, and have room for one pod nevertheless.
-func (l *batch) holdsLess(s *supply, offer int, need []int64) bool {
+func (l *batch) holdsLess(s *supply, offering int, need []int64) bool {
 	return slices.ContainsFunc(s.flexible, func(i int) bool {
-		return l.from[i].buyer == l.from[offer].buyer && l.within(l.Offers[i].Free, l.Offers[offer].Free) && amount.Fits(l.Offers[i].Free, need)
+		return l.from[i].candidate == l.from[offering].candidate && l.within(l.Offerings[i].Free, l.Offerings[offering].Free) && amount.Fits(l.Offerings[i].Free, need)
 	})
 }
 
-// within reports whether no more is in a, of what some row asks for, than in b.
+// within reports whether no more is in a, of what some group asks for, than in b.
 func (l *batch) within(a, b []int64) bool {
 	for d, v := range a {
 		if l.asked[d] && v > b[d] {
@@ -88,47 +88,47 @@ func (l *batch) within(a, b []int64) bool {
 	return true
 }
 
-// of returns the options of the seller that are among the offers.
-func (s seller) of(offers bitset.Set) bitset.Set {
+// of returns the options of the offering pool that are among the offerings.
+func (s offeringPool) of(offerings bitset.Set) bitset.Set {
 	out := bitset.New(len(s.b.Options))
 	for o, at := range s.at {
-		if at.n > 0 && offers.Has(at.first) {
+		if at.n > 0 && offerings.Has(at.first) {
 			out.Add(o)
 		}
 	}
 	return out
 }
 
-// yield is what the offer has room for, by worth, for its cost.
-func (l *batch) yield(r *run, offer int) float64 {
-	return value(r.worth, l.Offers[offer].Free) / l.Offers[offer].Cost
+// yield is what the offering has room for, by worth, for its cost.
+func (l *batch) yield(r *run, offering int) float64 {
+	return value(r.worth, l.Offerings[offering].Free) / l.Offerings[offering].Cost
 }
 
-// supplyLess adds the offer with less room.
-func (l *batch) supplyLess(to *supply, offer int, may *rooms) {
+// supplyLess adds the offering with less room.
+func (l *batch) supplyLess(to *supply, offering int, may *rooms) {
 	for _, room := range may.parts {
-		i := l.smaller(offer, room)
+		i := l.smaller(offering, room)
 		to.steady = lengthened(to.steady, i+1)
 		to.steady.Add(i)
 		to.flexible = append(to.flexible, i)
 	}
 }
 
-// smaller is the offer with less room.
-func (l *batch) smaller(offer int, room []int64) int {
-	from, it := l.from[offer], l.Offers[offer]
-	for _, i := range l.less[offer] {
-		if slices.Equal(l.Offers[i].Free, room) {
+// smaller is the offering with less room.
+func (l *batch) smaller(offering int, room []int64) int {
+	from, it := l.from[offering], l.Offerings[offering]
+	for _, i := range l.less[offering] {
+		if slices.Equal(l.Offerings[i].Free, room) {
 			return i
 		}
 	}
-	it.Free, it.Cost = room, from.buyer.costFor(from.option, room)+from.buyer.riskOf(from.option)
-	l.Offers, l.from = append(l.Offers, it), append(l.from, from)
+	it.Free, it.Cost = room, from.candidate.costFor(from.option, room)+from.candidate.riskOf(from.option)
+	l.Offerings, l.from = append(l.Offerings, it), append(l.from, from)
 	if l.less == nil {
 		l.less = map[int][]int{}
 	}
-	l.less[offer] = append(l.less[offer], len(l.Offers)-1)
-	return len(l.Offers) - 1
+	l.less[offering] = append(l.less[offering], len(l.Offerings)-1)
+	return len(l.Offerings) - 1
 }
 
 // lengthened returns the set with room for the numbers below n.
@@ -139,7 +139,7 @@ func lengthened(s bitset.Set, n int) bitset.Set {
 	return s
 }
 
-// forPods returns the offers for pods that need so much each. Of the spot offers
+// forPods returns the offerings for pods that need so much each. Of the spot offerings
 // they are the flexible ones, but
 //   - all where none of these has room, or others with as much on them as can be
 //     are cheaper by more than the margin;
@@ -147,7 +147,7 @@ func lengthened(s bitset.Set, n int) bitset.Set {
 //     gained with less on them, so that price decides.
 func (s *supply) forPods(r *run, l *batch, need []int64) bitset.Set {
 	first := func(list []int) int {
-		return slices.IndexFunc(list, func(i int) bool { return amount.Fits(l.Offers[i].Free, need) })
+		return slices.IndexFunc(list, func(i int) bool { return amount.Fits(l.Offerings[i].Free, need) })
 	}
 	at := first(s.flexible)
 	if at < 0 {
@@ -168,26 +168,26 @@ func (s *supply) forPods(r *run, l *batch, need []int64) bitset.Set {
 
 // spotMore is what a spot machine is likely to cost beside the price of the first
 // of its options, when the cloud chooses among those that a request names.
-func (b *buyer) spotMore(options bitset.Set) quantity.MicroUSDPerHour {
+func (b *candidate) spotMore(options bitset.Set) quantity.MicroUSDPerHour {
 	first := options.Next(0)
 	if first < 0 {
 		return 0
 	}
-	best := b.Offer(b.Options[first])
+	best := b.Offering(b.Options[first])
 	if best.Option != cluster.Spot || !best.Priced {
 		return 0
 	}
-	var near []*cluster.Offer
+	var near []*cluster.Offering
 	limit, _ := cluster.NearSpot(func(yield func(string, quantity.MicroUSDPerHour) bool) {
 		for i := first; i >= 0; i = options.Next(i + 1) {
-			if o := b.Offer(b.Options[i]); o.Option == cluster.Spot && o.Priced {
-				if near = append(near, o); !yield(b.Kind(b.Options[i]).Name, o.Ranked()) {
+			if o := b.Offering(b.Options[i]); o.Option == cluster.Spot && o.Priced {
+				if near = append(near, o); !yield(b.InstanceType(b.Options[i]).Name, o.Ranked()) {
 					return
 				}
 			}
 		}
 	})
-	near = slices.DeleteFunc(near, func(o *cluster.Offer) bool { return o.Ranked() > limit })
+	near = slices.DeleteFunc(near, func(o *cluster.Offering) bool { return o.Ranked() > limit })
 	prices := make([]quantity.MicroUSDPerHour, len(near))
 	for i, o := range near {
 		prices[i] = o.Price

@@ -11,11 +11,11 @@ import (
 	"github.com/daemok/daemok/core/scenario"
 )
 
-// TestSpotOffersThatLeaveFewKindsOpenAreForWhoeverHasNoOther: of a small kind and
+// TestSpotOfferingsOfFewInstanceTypesAreALastResort: of a small kind and
 // fifteen large ones, which leave enough open where a small one has no room,
 // machines chosen together are not small ones while these save little. Where they
 // save much, and where a large one is missing, price decides.
-func TestSpotOffersThatLeaveFewKindsOpenAreForWhoeverHasNoOther(t *testing.T) {
+func TestSpotOfferingsOfFewInstanceTypesAreALastResort(t *testing.T) {
 	for name, tt := range map[string]struct {
 		large int
 		price float64 // of the small kind
@@ -40,7 +40,7 @@ func TestSpotOffersThatLeaveFewKindsOpenAreForWhoeverHasNoOther(t *testing.T) {
 	}
 }
 
-// offeredTo returns the kinds, by the costs of their offers, that pods may have.
+// offeredTo returns the kinds, by the costs of their offerings, that pods may have.
 func offeredTo(t *testing.T, large int, price float64) (kinds []string, packed bool) {
 	var b strings.Builder
 	b.WriteString("shape web namespace=default cpu=1500m memory=1Gi\nwaiting default/web shape=web count=4\ncatalogue many 1\n")
@@ -61,8 +61,8 @@ func offeredTo(t *testing.T, large int, price float64) (kinds []string, packed b
 	}
 	place.Place(s, place.Options{Packer: func(batch place.Batch) []place.BatchMachine {
 		packed = true
-		for i, o := range batch.Offers {
-			if batch.Rows[0].Offers.Has(i) {
+		for i, o := range batch.Offerings {
+			if batch.Groups[0].Offerings.Has(i) {
 				kinds = append(kinds, byCost[o.Cost])
 			}
 		}
@@ -72,7 +72,7 @@ func offeredTo(t *testing.T, large int, price float64) (kinds []string, packed b
 }
 
 // TestSpotMachinesAreLikelyToCostMoreThanTheFirst: the cloud chooses among the
-// fifteen cheapest offers, or all that cost little more than the first, rather
+// fifteen cheapest offerings, or all that cost little more than the first, rather
 // the cheaper ones of them.
 func TestSpotMachinesAreLikelyToCostMoreThanTheFirst(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -10,36 +10,36 @@ import (
 type trial struct {
 	board    *topology.Board
 	launched []launched
-	places   []int // by seat
-	seats    map[*seat]seat
+	places   []int // by target
+	targets  map[*target]target
 }
 
 // trial keeps what another look at all places changes.
 func (r *run) trial() *trial {
-	out := &trial{board: r.board, launched: slices.Clone(r.launched), places: make([]int, len(r.seats))}
-	for i, s := range r.seats {
+	out := &trial{board: r.board, launched: slices.Clone(r.launched), places: make([]int, len(r.targets))}
+	for i, s := range r.targets {
 		out.places[i] = s.place
 	}
 	return out
 }
 
-// touch keeps what a seat has before something is placed on it.
-func (t *trial) touch(s *seat) {
-	if _, known := t.seats[s]; known {
+// touch keeps what a target has before something is placed on it.
+func (t *trial) touch(s *target) {
+	if _, known := t.targets[s]; known {
 		return
 	}
-	if t.seats == nil {
-		t.seats = map[*seat]seat{}
+	if t.targets == nil {
+		t.targets = map[*target]target{}
 	}
 	kept := *s
 	kept.free = slices.Clone(s.free)
 	kept.guests.ports, kept.guests.claims = slices.Clone(s.guests.ports), slices.Clone(s.guests.claims)
-	t.seats[s] = kept
+	t.targets[s] = kept
 }
 
-// giveBack makes the seats what they were.
+// giveBack makes the targets what they were.
 func (t *trial) giveBack() {
-	for s, kept := range t.seats {
+	for s, kept := range t.targets {
 		*s = kept
 	}
 }
@@ -48,7 +48,7 @@ func (t *trial) giveBack() {
 func (t *trial) undo(r *run) {
 	t.giveBack()
 	for i, place := range t.places {
-		r.seats[i].place = place
+		r.targets[i].place = place
 	}
 	r.board, r.launched = t.board, t.launched
 }

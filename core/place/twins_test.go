@@ -11,10 +11,10 @@ import (
 	"github.com/daemok/daemok/internal/chance"
 )
 
-// TestPoolsThatSellTheSameAreAskedOnce compares, where pools are much alike, with
+// TestPoolsThatOfferTheSameAreAskedOnce compares, where pools are much alike, with
 // answers for which every one of them is asked.
-func TestPoolsThatSellTheSameAreAskedOnce(t *testing.T) {
-	spared, bought := 0, 0
+func TestPoolsThatOfferTheSameAreAskedOnce(t *testing.T) {
+	spared, launched := 0, 0
 	for seed := range uint64(1500) {
 		r := rand.New(rand.NewPCG(seed, 41))
 		s := chance.Inhabited(r)
@@ -36,12 +36,12 @@ func TestPoolsThatSellTheSameAreAskedOnce(t *testing.T) {
 			if full(got) != full(want) {
 				t.Fatalf("seed %d: %+v:\n%s\nwhere each pool is asked:\n%s", seed, q, full(got), full(want))
 			}
-			d := g.desk()
-			if d.run.sellers != nil && len(d.run.sellers) < len(d.run.buyers) {
+			d := g.evaluator()
+			if d.run.offeringPools != nil && len(d.run.offeringPools) < len(d.run.candidates) {
 				spared++
-				bought += len(got.Launches)
+				launched += len(got.Launches)
 			}
-			g.desks.Give(d)
+			g.evaluators.Give(d)
 			if len(got.Launches) > 0 && r.IntN(2) == 0 && !got.Expensive && len(got.Unplaced) == 0 {
 				g.Take(q.Leave, got)
 				all.Take(q.Leave, want)
@@ -49,8 +49,8 @@ func TestPoolsThatSellTheSameAreAskedOnce(t *testing.T) {
 			}
 		}
 	}
-	if spared < 200 || bought < 200 {
-		t.Errorf("%d questions in which some pool was not asked, with %d machines: too few to say anything", spared, bought)
+	if spared < 200 || launched < 200 {
+		t.Errorf("%d questions in which some pool was not asked, with %d machines: too few to say anything", spared, launched)
 	}
 }
 
@@ -67,23 +67,23 @@ func TestPoolsThatHaveTheSameAreValuedOnce(t *testing.T) {
 			}
 		}
 		s.Sort()
-		run := newRun(s, s.Waiting, Options{Thrift: float64(r.IntN(2)), Calm: r.IntN(2) == 0})
-		run.sellers, run.groups = run.buyers, run.waiting
+		run := newRun(s, s.Waiting, Options{LimitCost: float64(r.IntN(2)), LeastInterrupted: r.IntN(2) == 0})
+		run.offeringPools, run.groups = run.candidates, run.waiting
 		for range 3 {
 			if r.IntN(3) == 0 {
-				run.buyers[r.IntN(len(run.buyers))].unleash()
+				run.candidates[r.IntN(len(run.candidates))].unleash()
 			}
 			run.worth = run.usual()
 			run.worth[0] *= float64(1 + r.IntN(5))
 			run.setValues()
-			for i, b := range run.buyers {
+			for i, b := range run.candidates {
 				alone := *b
 				alone.lasting = false
 				alone.setYields(run.worth)
 				if !slices.Equal(b.yield, alone.yield) || !slices.Equal(b.byYield, alone.byYield) || !slices.Equal(b.cost, alone.cost) || !slices.Equal(b.risk, alone.risk) {
 					t.Fatalf("seed %d: options of %s yield %v, and by themselves %v", seed, b.ID, b.yield, alone.yield)
 				}
-				if slices.ContainsFunc(run.buyers[:i], b.valuedAs) {
+				if slices.ContainsFunc(run.candidates[:i], b.valuedAs) {
 					taken++
 				} else {
 					own++
@@ -98,12 +98,12 @@ func TestPoolsThatHaveTheSameAreValuedOnce(t *testing.T) {
 
 // askEach has every pool asked.
 func askEach(g *Ground) {
-	d := g.desk()
-	for _, b := range d.run.buyers {
+	d := g.evaluator()
+	for _, b := range d.run.candidates {
 		b.like = b
 	}
 	clear(d.spare)
-	g.desks.Give(d)
+	g.evaluators.Give(d)
 }
 
 // muchLike is a pool that differs from another one in little more than its name.
@@ -128,18 +128,18 @@ func muchLike(r *rand.Rand, p cluster.Pool, n int) cluster.Pool {
 	return p
 }
 
-// eachAlone is a packer that buys a machine for every pod, the cheapest.
+// eachAlone is a packer that launches a machine for every pod, the cheapest.
 func eachAlone(l Batch) (out []BatchMachine) {
-	for row := range l.Rows {
+	for podGroup := range l.Groups {
 		best := -1
-		for o := range l.Offers {
-			if l.Rows[row].Offers.Has(o) && fits(l.Offers[o].Free, l.Rows[row].Need) && (best < 0 || cmp.Less(l.Offers[o].Cost, l.Offers[best].Cost)) {
+		for o := range l.Offerings {
+			if l.Groups[podGroup].Offerings.Has(o) && fits(l.Offerings[o].Free, l.Groups[podGroup].Need) && (best < 0 || cmp.Less(l.Offerings[o].Cost, l.Offerings[best].Cost)) {
 				best = o
 			}
 		}
-		for range l.Rows[row].Count {
+		for range l.Groups[podGroup].Count {
 			if best >= 0 && len(l.Limits) == 0 {
-				out = append(out, BatchMachine{Offer: best, Parts: []BatchPart{{Row: row, N: 1}}})
+				out = append(out, BatchMachine{Offering: best, Parts: []BatchPart{{Group: podGroup, N: 1}}})
 			}
 		}
 	}

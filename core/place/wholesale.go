@@ -10,7 +10,7 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// wholesale is what all pools sell, to tell quickly what machines for some pods
+// wholesale is what all pools offer, to tell quickly what machines for some pods
 // cost at least.
 type wholesale struct {
 	columns []bound.Column // without those that have no more of anything than one that costs no more
@@ -18,24 +18,24 @@ type wholesale struct {
 }
 
 // wholesale lists it once.
-func (d *desk) wholesale() *wholesale {
-	if d.market != nil {
-		return d.market
+func (d *evaluator) wholesale() *wholesale {
+	if d.offeringSet != nil {
+		return d.offeringSet
 	}
 	out := &wholesale{each: make([]float64, d.run.dims.Len())}
 	for i := range out.each {
 		out.each[i] = math.Inf(1)
 	}
-	for at, b := range d.run.buyers {
+	for at, b := range d.run.candidates {
 		if b.twin() {
 			continue
 		}
 		before, least := &d.pools[at], make([]float64, len(b.Kinds))
 		for o := before.available.Next(0); o >= 0; o = before.available.Next(o + 1) {
-			offer := b.Offer(b.Options[o])
+			offering := b.Offering(b.Options[o])
 			free := before.most(b.Options[o].Kind)
-			price := costOf(offer) + float64(b.PerMachine())
-			if known := least[b.Options[o].Kind]; !offer.Priced || free == nil || known > 0 && price >= known {
+			price := costOf(offering) + float64(b.PerMachine())
+			if known := least[b.Options[o].Kind]; !offering.Priced || free == nil || known > 0 && price >= known {
 				continue
 			}
 			least[b.Options[o].Kind] = price
@@ -51,12 +51,12 @@ func (d *desk) wholesale() *wholesale {
 			}
 		}
 	}
-	d.market = out
+	d.offeringSet = out
 	return out
 }
 
 // most is what a machine of the kind has for pods, surplus credits included.
-func (p *deskPool) most(kind int) []int64 {
+func (p *evaluatorPool) most(kind int) []int64 {
 	if p.whole != nil {
 		return p.whole[kind]
 	}
@@ -81,7 +81,7 @@ func (w *wholesale) exceeds(sum []int64, most float64) bool {
 }
 
 // tooExpensive reports whether the search has ended: machines for the pods that found
-// no seat cost more than they may, for certain.
+// no target cost more than they may, for certain.
 func (r *run) tooExpensive() bool {
 	if r.question == nil || r.question.over {
 		return r.question != nil
@@ -93,10 +93,10 @@ func (r *run) tooExpensive() bool {
 	var sum []int64
 	var last *group
 	for _, g := range r.groups {
-		if !r.mustBuy(g) {
+		if !r.mustLaunch(g) {
 			continue
 		}
-		if r.question.desk.cheapest(g.from.market, g.need) > most {
+		if r.question.evaluator.cheapest(g.from.offeringSet, g.need) > most {
 			return r.end(g.of)
 		}
 		if last = g.of; sum == nil {
@@ -104,20 +104,20 @@ func (r *run) tooExpensive() bool {
 		}
 		take(sum, g.need, -g.left())
 	}
-	if last != nil && r.question.desk.wholesale().exceeds(sum, most) {
+	if last != nil && r.question.evaluator.wholesale().exceeds(sum, most) {
 		return r.end(last)
 	}
 	return false
 }
 
-// mustBuy reports whether pods of the row have no place on what is there for
+// mustLaunch reports whether pods of the group have no place on what is there for
 // certain. Those that other pods matter to may find one when it is known where
 // these are.
-func (r *run) mustBuy(row *group) bool {
-	if row.kin.plain(row.level) {
+func (r *run) mustLaunch(podGroup *group) bool {
+	if podGroup.podClass.plain(podGroup.level) {
 		return true
 	}
-	for _, at := range r.question.desk.hopeFor(row.shape).seats {
+	for _, at := range r.question.evaluator.reachableFor(podGroup.shape).targets {
 		if at == nil {
 			return true
 		}
@@ -134,20 +134,20 @@ func (r *run) end(g *group) bool {
 }
 
 // cheapest is what the cheapest machine costs that has room for one such pod, of
-// what is sold in the market: more than anything if there is none.
-func (d *desk) cheapest(m *market, need []int64) float64 {
+// what is offered in the offering set: more than anything if there is none.
+func (d *evaluator) cheapest(m *offeringSet, need []int64) float64 {
 	least := math.Inf(1)
 	if m.various == nil {
-		m.various = various(m.stalls)
+		m.various = various(m.byPool)
 	}
 	for _, s := range m.various {
 		before := &d.pools[s.b.at]
 		for o := s.options.Next(0); o >= 0; o = s.options.Next(o + 1) {
-			offer := s.b.Offer(s.b.Options[o])
-			if !before.available.Has(o) || !offer.Priced || !amount.Fits(before.most(s.b.Options[o].Kind), need) {
+			offering := s.b.Offering(s.b.Options[o])
+			if !before.available.Has(o) || !offering.Priced || !amount.Fits(before.most(s.b.Options[o].Kind), need) {
 				continue
 			}
-			cost := costOf(offer) + float64(s.b.PerMachine())
+			cost := costOf(offering) + float64(s.b.PerMachine())
 			least = min(least, cost)
 			break // options are in the order of their prices
 		}
@@ -155,26 +155,26 @@ func (d *desk) cheapest(m *market, need []int64) float64 {
 	return least
 }
 
-// various leaves out what an earlier pool sells in the same market for the same.
-func various(stalls []stall) []stall {
-	var out []stall
-	for _, s := range stalls {
-		if !slices.ContainsFunc(out, func(o stall) bool { return o.b == s.b.like && slices.Equal(o.options, s.options) }) {
+// various leaves out what an earlier pool offers in the same offering set for the same.
+func various(byPool []poolOfferings) []poolOfferings {
+	var out []poolOfferings
+	for _, s := range byPool {
+		if !slices.ContainsFunc(out, func(o poolOfferings) bool { return o.b == s.b.like && slices.Equal(o.options, s.options) }) {
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-// hope is where one pod of a shape may go at least, other pods aside.
-type hope struct {
-	seats [2]*seat // the first two that have room; nil: there is no such
-	cost  float64  // of the cheapest machine for it
+// reachable is where one pod of a shape may go at least, other pods aside.
+type reachable struct {
+	targets [2]*target // the first two that have room; nil: there is no such
+	cost    float64    // of the cheapest machine for it
 }
 
 // hopeless tells whether machines for pods that have room on no other node cost
 // that much for certain.
-func (d *desk) hopeless(node int, below quantity.MicroUSDPerHour) bool {
+func (d *evaluator) hopeless(node int, below quantity.MicroUSDPerHour) bool {
 	n := &d.ground.snapshot.Nodes[node]
 	var sum []int64
 	least := 0.0
@@ -182,35 +182,35 @@ func (d *desk) hopeless(node int, below quantity.MicroUSDPerHour) bool {
 		if !n.Pods[j].Moves() {
 			continue
 		}
-		h := d.hopeFor(n.Pods[j].Shape)
-		if h.seats[0] != nil && h.seats[0] != d.seats[node] || h.seats[1] != nil {
+		h := d.reachableFor(n.Pods[j].Shape)
+		if h.targets[0] != nil && h.targets[0] != d.targets[node] || h.targets[1] != nil {
 			continue
 		}
 		least = max(least, h.cost)
 		if sum == nil {
 			sum = make([]int64, d.run.dims.Len())
 		}
-		take(sum, d.kins[n.Pods[j].Shape].need, -1)
+		take(sum, d.podClasses[n.Pods[j].Shape].need, -1)
 	}
 	return sum != nil && (least >= float64(below) || d.wholesale().exceeds(sum, float64(below)))
 }
 
-func (d *desk) hopeFor(s *cluster.Shape) hope {
-	if h, known := d.hopes[s]; known {
+func (d *evaluator) reachableFor(s *cluster.Shape) reachable {
+	if h, known := d.reachables[s]; known {
 		return h
 	}
-	k, r := d.kins[s], d.run
-	var h hope
+	k, r := d.podClasses[s], d.run
+	var h reachable
 	lv := k.required()
 	found := 0
 	for at := d.gaps.next(0, r.firstLaunch, k.need); at < r.firstLaunch && found < 2; at = d.gaps.next(at+1, r.firstLaunch, k.need) {
-		if seat := r.seats[at]; !seat.shutForGood && lv.mayBeOn(seat, r.firstLaunch) {
-			h.seats[found] = seat
+		if target := r.targets[at]; !target.shutForGood && lv.mayBeOn(target, r.firstLaunch) {
+			h.targets[found] = target
 			found++
 		}
 	}
 	h.cost = math.Inf(1)
-	for _, b := range r.buyers {
+	for _, b := range r.candidates {
 		before := &d.pools[b.at]
 		if d.spareFor(lv.wants).Has(b.at) {
 			continue
@@ -218,14 +218,14 @@ func (d *desk) hopeFor(s *cluster.Shape) hope {
 		terms, _ := b.Terms(lv.wants)
 		for _, t := range terms {
 			for o := t.Options.Next(0); o >= 0; o = t.Options.Next(o + 1) {
-				offer := b.Offer(b.Options[o])
-				if before.available.Has(o) && offer.Priced && amount.Fits(before.most(b.Options[o].Kind), k.need) {
-					h.cost = min(h.cost, costOf(offer)+float64(b.PerMachine()))
+				offering := b.Offering(b.Options[o])
+				if before.available.Has(o) && offering.Priced && amount.Fits(before.most(b.Options[o].Kind), k.need) {
+					h.cost = min(h.cost, costOf(offering)+float64(b.PerMachine()))
 					break
 				}
 			}
 		}
 	}
-	d.hopes[s] = h
+	d.reachables[s] = h
 	return h
 }

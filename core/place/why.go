@@ -35,24 +35,24 @@ func (r *run) unplaced() []plan.Unplaced {
 	return out
 }
 
-// aftermath is what there is once nothing more is placed or bought.
+// aftermath is what there is once nothing more is placed or launched.
 func (r *run) aftermath() *explanation.World {
 	out := &explanation.World{
 		Snapshot: r.snapshot, Board: r.board, Counted: r.counted, Daemons: r.daemons, Held: r.held,
 		Placed: r.everyPlaced, Resources: r.dims.Resources, Drivers: r.dims.Drivers, Exhausted: r.out.Exhausted,
 	}
-	for _, b := range r.buyers {
+	for _, b := range r.candidates {
 		out.Pools = append(out.Pools, explanation.Pool{
-			Pool:    b.Pool,
-			Hurdles: func() []feasibility.Hurdle { return r.bounds(b) },
-			TooFew:  func(options bitset.Set) feasibility.Changes { return r.tooFewValues(b, options) },
+			Pool:        b.Pool,
+			Constraints: func() []feasibility.Constraint { return r.bounds(b) },
+			TooFew:      func(options bitset.Set) feasibility.Changes { return r.tooFewValues(b, options) },
 		})
 	}
-	for _, s := range r.seats {
+	for _, s := range r.targets {
 		if s.closed {
 			continue
 		}
-		out.Seats = append(out.Seats, explanation.Seat{
+		out.Targets = append(out.Targets, explanation.Target{
 			Name: s.name, Node: s.ordered == nil, Free: s.free, Ports: s.guests.ports, Claims: s.guests.claims, Place: s.place,
 		})
 	}
@@ -60,8 +60,8 @@ func (r *run) aftermath() *explanation.World {
 }
 
 func (r *run) everyPlaced(yield func(explanation.Placed) bool) {
-	for i := range r.seated {
-		x := &r.seated[i]
+	for i := range r.placed {
+		x := &r.placed[i]
 		if !yield(explanation.Placed{Pod: x.Pod, On: x.name, Place: x.place(r)}) {
 			return
 		}
@@ -70,7 +70,7 @@ func (r *run) everyPlaced(yield func(explanation.Placed) bool) {
 
 // tooFewValues tells by how much minValues of the pool asks for too many, if
 // these options are left.
-func (r *run) tooFewValues(b *buyer, options bitset.Set) feasibility.Changes {
+func (r *run) tooFewValues(b *candidate, options bitset.Set) feasibility.Changes {
 	if r.options.MinValues == BestEffort || options == nil || options.Next(0) < 0 {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (r *run) tooFewValues(b *buyer, options bitset.Set) feasibility.Changes {
 
 // hopeless is the pods of the group that have no place, to be asked about.
 func (r *run) hopeless(g *group) explanation.Pods {
-	return explanation.Pods{Shape: g.shape, Need: g.need, Rules: g.kin.required().rules, Search: &searched{r, g}}
+	return explanation.Pods{Shape: g.shape, Need: g.need, Rules: g.podClass.required().rules, Search: &searched{r, g}}
 }
 
 // searched is what was found out about such pods.
@@ -92,9 +92,9 @@ type searched struct {
 	g *group
 }
 
-func (s *searched) Markets() []topology.Spot {
+func (s *searched) OfferingSets() []topology.Spot {
 	var out []topology.Spot
-	for _, m := range s.r.marketsOf(s.g.kin.required()) {
+	for _, m := range s.r.offeringSetsOf(s.g.podClass.required()) {
 		out = append(out, m.spot)
 	}
 	return out
@@ -102,7 +102,7 @@ func (s *searched) Markets() []topology.Spot {
 
 func (s *searched) Buyable() []topology.Spot {
 	var out []topology.Spot
-	for _, m := range s.r.marketsOf(s.g.kin.required()) {
+	for _, m := range s.r.offeringSetsOf(s.g.podClass.required()) {
 		if _, _, ok := m.first(s.g, true); ok {
 			out = append(out, m.spot)
 		}
@@ -115,8 +115,8 @@ func (s *searched) Roomy() []topology.Spot {
 	if !s.r.counted {
 		return nil
 	}
-	for _, x := range s.r.seats {
-		if n, _ := s.r.within(x.free, s.g, &x.guests); n > 0 && s.g.kin.required().admitted(x, len(s.r.seats)) {
+	for _, x := range s.r.targets {
+		if n, _ := s.r.within(x.free, s.g, &x.guests); n > 0 && s.g.podClass.required().admitted(x, len(s.r.targets)) {
 			out = append(out, s.r.board.Spot(x.place))
 		}
 	}

@@ -86,7 +86,7 @@ func changed(s *cluster.Snapshot, pool cluster.PoolID, node string, list feasibi
 		case feasibility.Resource:
 			shape.Requests = shape.Requests.With(c.Key, shape.Requests.Get(c.Key)-c.Amount)
 		case feasibility.Unavailable:
-			sellAll(&out, pool)
+			offerAll(&out, pool)
 		case feasibility.MinValues:
 			p, _ := out.Pool(pool)
 			p.Requirements = p.Requirements[:0:0]
@@ -120,13 +120,13 @@ func without(terms []constraint.Requirements, key string) []constraint.Requireme
 	return out
 }
 
-func sellAll(s *cluster.Snapshot, pool cluster.PoolID) {
+func offerAll(s *cluster.Snapshot, pool cluster.PoolID) {
 	p, _ := s.Pool(pool)
-	c := &cluster.Catalogue{Revision: p.Catalogue.Revision, Disk: p.Catalogue.Disk, Kinds: slices.Clone(p.Catalogue.Kinds)}
-	for k := range c.Kinds {
-		c.Kinds[k].Offers = slices.Clone(c.Kinds[k].Offers)
-		for i := range c.Kinds[k].Offers {
-			c.Kinds[k].Offers[i].Available = true
+	c := &cluster.Catalogue{Revision: p.Catalogue.Revision, Disk: p.Catalogue.Disk, InstanceTypes: slices.Clone(p.Catalogue.InstanceTypes)}
+	for k := range c.InstanceTypes {
+		c.InstanceTypes[k].Offerings = slices.Clone(c.InstanceTypes[k].Offerings)
+		for i := range c.InstanceTypes[k].Offerings {
+			c.InstanceTypes[k].Offerings[i].Available = true
 		}
 	}
 	p.Catalogue = c
@@ -217,7 +217,7 @@ func someCatalogue(r *rand.Rand) *cluster.Catalogue {
 	out := &cluster.Catalogue{Revision: 1}
 	for i := range 2 + r.IntN(4) {
 		size := 1 << r.IntN(4)
-		k := cluster.Kind{Name: fmt.Sprintf("k%d", i), Capacity: quantity.Resources{CPU: quantity.MilliCPU(size * 1000), Memory: quantity.Bytes(size*4) * quantity.GiB, Pods: 20}}
+		k := cluster.InstanceType{Name: fmt.Sprintf("k%d", i), Capacity: quantity.Resources{CPU: quantity.MilliCPU(size * 1000), Memory: quantity.Bytes(size*4) * quantity.GiB, Pods: 20}}
 		if r.IntN(4) == 0 {
 			k.Capacity = k.Capacity.With("nvidia.com/gpu", 1)
 		}
@@ -225,10 +225,10 @@ func someCatalogue(r *rand.Rand) *cluster.Catalogue {
 		k.Labels = constraint.NewLabels(map[string]string{cluster.LabelInstanceType: k.Name, cluster.LabelArch: []string{"amd64", "arm64"}[r.IntN(2)], "example/family": []string{"c", "m"}[r.IntN(2)]})
 		for z := range 1 + r.IntN(3) {
 			zone := string(rune('a' + z))
-			k.Offers = append(k.Offers, cluster.Offer{Zone: zone, Option: cluster.OnDemand, Price: quantity.MicroUSDPerHour(size * 1000), Priced: true, Available: r.IntN(3) > 0,
+			k.Offerings = append(k.Offerings, cluster.Offering{Zone: zone, Option: cluster.OnDemand, Price: quantity.MicroUSDPerHour(size * 1000), Priced: true, Available: r.IntN(3) > 0,
 				Labels: constraint.NewLabels(map[string]string{cluster.LabelZone: zone, cluster.LabelCapacityType: "on-demand"})})
 		}
-		out.Kinds = append(out.Kinds, k)
+		out.InstanceTypes = append(out.InstanceTypes, k)
 	}
 	return out
 }

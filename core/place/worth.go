@@ -12,7 +12,7 @@ import (
 )
 
 // prices asks what one unit of each resource is worth when all pods are to be
-// bought for at once and nothing but amounts counts.
+// launched for at once and nothing but amounts counts.
 func (r *run) prices() {
 	r.worth = blend(positive(r.demand.all.sum), r.columns())
 	if !slices.ContainsFunc(r.worth, func(w float64) bool { return w > 0 }) {
@@ -23,10 +23,10 @@ func (r *run) prices() {
 	r.repriceAt = r.toPlace() / 2
 }
 
-// leaning is by how much more of one resource is assumed when prices are
+// variant is by how much more of one resource is assumed when prices are
 // sought: what is nearly scarce has a price too then, and machines are not
 // filled as if it were free.
-const leaning = 1.3
+const variant = 1.3
 
 // blend returns the mean of what resources are worth when a little more of
 // each in turn is asked for. No machine is worth more than its price.
@@ -38,7 +38,7 @@ func blend(demand []float64, columns []bound.Column) []float64 {
 			continue
 		}
 		more := slices.Clone(demand)
-		more[i] *= leaning
+		more[i] *= variant
 		asked++
 		for j, w := range bound.Cover(more, columns).Worth {
 			sum[j] += w
@@ -50,12 +50,12 @@ func blend(demand []float64, columns []bound.Column) []float64 {
 	return sum
 }
 
-// columns lists what can be bought at known prices for pods that are left,
+// columns lists what can be launched at known prices for pods that are left,
 // each kind once a pool, at its best price. What no pod can use has no say.
 // Each pool is asked by one goroutine, since it remembers its answers.
 func (r *run) columns() []bound.Column {
-	byPool := make([][]bound.Column, len(r.buyers)) // nothing of those that are not asked
-	r.each(func(b *buyer) { byPool[b.at] = b.columnsOf(r.useful(b)) })
+	byPool := make([][]bound.Column, len(r.candidates)) // nothing of those that are not asked
+	r.each(func(b *candidate) { byPool[b.at] = b.columnsOf(r.useful(b)) })
 	var distinct [][]bound.Column
 	for _, list := range byPool {
 		if !slices.ContainsFunc(distinct, func(other []bound.Column) bool { return slices.EqualFunc(list, other, sameColumn) }) {
@@ -69,12 +69,12 @@ func sameColumn(a, b bound.Column) bool { return a.Price == b.Price && slices.Eq
 
 // each calls the function for every pool; in a question, for those alone that
 // have something for somebody, unless all are offered to a packer.
-func (r *run) each(do func(*buyer)) {
+func (r *run) each(do func(*candidate)) {
 	if r.question == nil {
-		parallel.Each(len(r.sellers), func(i int) { do(r.sellers[i]) })
+		parallel.Each(len(r.offeringPools), func(i int) { do(r.offeringPools[i]) })
 		return
 	}
-	for _, b := range r.sellers {
+	for _, b := range r.offeringPools {
 		if r.options.Packer != nil || slices.ContainsFunc(r.groups, func(g *group) bool { return len(b.ask(g, len(r.groups)).ways) > 0 }) {
 			do(b)
 		}
@@ -83,7 +83,7 @@ func (r *run) each(do func(*buyer)) {
 
 // columnsOf returns some options of the pool as columns. Mostly the same few sets
 // are of use each time that prices are sought.
-func (b *buyer) columnsOf(options bitset.Set) []bound.Column {
+func (b *candidate) columnsOf(options bitset.Set) []bound.Column {
 	b.setText = appendSet(b.setText[:0], options)
 	out, known := b.wares[string(b.setText)]
 	if !known {
@@ -101,18 +101,18 @@ const waresMax = 64
 
 // newColumns leaves out what has no more of anything than another column that
 // costs no more: nobody needs it, whatever is asked for.
-func (b *buyer) newColumns(options bitset.Set) []bound.Column {
+func (b *candidate) newColumns(options bitset.Set) []bound.Column {
 	var out []bound.Column
 	seen := b.kindMarks()
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
 		o := b.Options[i]
-		offer := b.Offer(o)
-		if seen[o.Kind] || !offer.Priced || offer.Option == cluster.Reserved {
+		offering := b.Offering(o)
+		if seen[o.Kind] || !offering.Priced || offering.Option == cluster.Reserved {
 			continue
 		}
 		seen[o.Kind] = true
 		c := bound.Column{
-			Price: float64(offer.Price+b.PerMachine()) + b.surplus(o.Kind, b.free[o.Kind]) + b.thrift(o.Kind),
+			Price: float64(offering.Price+b.PerMachine()) + b.surplus(o.Kind, b.free[o.Kind]) + b.limitCost(o.Kind),
 			Has:   positive(b.free[o.Kind]),
 		}
 		if !slices.ContainsFunc(out, func(other bound.Column) bool { return other.Price <= c.Price && covers(other.Has, c.Has) }) {
@@ -123,7 +123,7 @@ func (b *buyer) newColumns(options bitset.Set) []bound.Column {
 }
 
 // useful returns the options that can be had for some pod that is left.
-func (r *run) useful(b *buyer) bitset.Set {
+func (r *run) useful(b *candidate) bitset.Set {
 	out := bitset.New(len(b.Options))
 	var lots []*lot
 	for _, g := range r.groups {
@@ -154,7 +154,7 @@ func positive(amounts []int64) []float64 {
 }
 
 // usual is what resources are worth where no price is known: a core as much
-// as seven GiB of memory, as the market has it within a factor of two.
+// as seven GiB of memory, as the offering set has it within a factor of two.
 func (r *run) usual() []float64 {
 	out := make([]float64, r.dims.Len())
 	out[amount.CPU] = 30
@@ -170,11 +170,11 @@ func (r *run) usual() []float64 {
 // same are reckoned once.
 func (r *run) setValues() {
 	if r.question != nil {
-		r.each(func(b *buyer) { b.value(r.worth) })
+		r.each(func(b *candidate) { b.value(r.worth) })
 		return
 	}
-	models, firsts := make([]*buyer, len(r.sellers)), []*buyer(nil)
-	for i, b := range r.sellers {
+	models, firsts := make([]*candidate, len(r.offeringPools)), []*candidate(nil)
+	for i, b := range r.offeringPools {
 		at := slices.IndexFunc(firsts, b.valuedAs)
 		if at < 0 {
 			at, firsts = len(firsts), append(firsts, b)
@@ -183,7 +183,7 @@ func (r *run) setValues() {
 	}
 	parallel.Each(len(firsts), func(i int) { firsts[i].setYields(r.worth) })
 	parallel.Each(len(models), func(i int) {
-		b := r.sellers[i]
+		b := r.offeringPools[i]
 		if models[i] != b {
 			b.takeYields(models[i])
 		}
@@ -193,11 +193,11 @@ func (r *run) setValues() {
 
 // valuedAs reports whether options of the two pools yield the same whatever resources
 // are worth.
-func (b *buyer) valuedAs(other *buyer) bool {
-	if b.run.options.Thrift > 0 && (b.limits != nil || other.limits != nil) {
+func (b *candidate) valuedAs(other *candidate) bool {
+	if b.run.options.LimitCost > 0 && (b.limits != nil || other.limits != nil) {
 		return false
 	}
-	return b.sellsAs(other) && (b.run.options.Calm || !b.risky || slices.Equal(b.available, other.available)) &&
+	return b.offersAs(other) && (b.run.options.LeastInterrupted || !b.risky || slices.Equal(b.available, other.available)) &&
 		slices.EqualFunc(b.credits, other.credits, func(x, y *credit) bool {
 			return (x == nil) == (y == nil) && (x == nil || x.lasting == y.lasting && x.price == y.price)
 		})
@@ -205,7 +205,7 @@ func (b *buyer) valuedAs(other *buyer) bool {
 
 // value sets what options yield, given what one unit of each resource is
 // worth.
-func (b *buyer) value(worth []float64) {
+func (b *candidate) value(worth []float64) {
 	like := b.like
 	if like == nil {
 		b.setYields(worth)
@@ -220,12 +220,12 @@ func (b *buyer) value(worth []float64) {
 	b.rateAll()
 }
 
-func (b *buyer) takeYields(like *buyer) {
+func (b *candidate) takeYields(like *candidate) {
 	b.price, b.cost, b.risk, b.lasting, b.alike, b.yield, b.byYield = like.price, like.cost, like.risk, like.lasting, like.alike, like.yield, like.byYield
 	b.borrowed = like != b
 }
 
-func (b *buyer) setYields(worth []float64) {
+func (b *candidate) setYields(worth []float64) {
 	if !b.lasting || b.borrowed {
 		b.yield, b.borrowed = make([]float64, len(b.Options)), false
 	}
@@ -246,7 +246,7 @@ func (b *buyer) setYields(worth []float64) {
 }
 
 // reckon finds out what options come to, and what counts when they are compared.
-func (b *buyer) reckon(worth []float64) {
+func (b *candidate) reckon(worth []float64) {
 	b.price = b.costs(worth)
 	b.risk = b.risks(worth)
 	b.cost = b.withRisk(b.thrifty(b.price))
@@ -254,7 +254,7 @@ func (b *buyer) reckon(worth []float64) {
 
 // classes lists the options that are of one kind and cost the same, such as
 // those of several zones.
-func (b *buyer) classes() [][]int {
+func (b *candidate) classes() [][]int {
 	var out [][]int
 	of := make([][]int, len(b.Kinds)) // classes, by kind
 	for i, o := range b.Options {
@@ -271,8 +271,8 @@ func (b *buyer) classes() [][]int {
 }
 
 // inClasses lists options class by class, those of classes with the same yield
-// in the order of buying.
-func (b *buyer) inClasses(order []int) []int {
+// in the order of launching.
+func (b *candidate) inClasses(order []int) []int {
 	out := make([]int, 0, len(b.Options))
 	for len(order) > 0 {
 		from, classes := len(out), 0
@@ -318,7 +318,7 @@ func byFalling(values []float64) []int {
 }
 
 // rate finds the highest yield that each way of asking may have.
-func (b *buyer) rate(a *ask) {
+func (b *candidate) rate(a *ask) {
 	a.best = 0
 	for i := range a.ways {
 		for _, o := range b.byYield {
@@ -341,20 +341,20 @@ const (
 // machine is worth, by size. To it comes what is paid for each machine beside
 // its price, and what a full one uses of surplus credits. They last where all
 // prices are known and nothing is paid for by use.
-func (b *buyer) costs(worth []float64) []float64 {
+func (b *candidate) costs(worth []float64) []float64 {
 	out := make([]float64, len(b.Options))
 	b.lasting = b.credits == nil && !b.risky
 	for i, o := range b.Options {
-		offer := b.Offer(o)
-		out[i] = max(1, float64(offer.Price))
-		if !offer.Priced {
+		offering := b.Offering(o)
+		out[i] = max(1, float64(offering.Price))
+		if !offering.Priced {
 			b.lasting = false
 			out[i] = 1
 			if free := b.free[o.Kind]; free != nil {
 				out[i] = max(1, unknownShare*value(worth, free))
 			}
 		}
-		if offer.Option == cluster.Reserved {
+		if offering.Option == cluster.Reserved {
 			out[i] *= reservedShare
 		}
 		out[i] += float64(b.PerMachine())

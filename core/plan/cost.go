@@ -8,7 +8,7 @@ import (
 )
 
 // Savings is by how much cheaper the cluster is with the plan; negative where
-// machines are bought.
+// machines are launched.
 func (p Plan) Savings() quantity.MicroUSDPerHour { return p.CostBefore - p.CostAfter }
 
 // Removals lists the nodes that go with any move, in order.
@@ -33,7 +33,7 @@ func (p Plan) LaunchCost() quantity.MicroUSDPerHour {
 }
 
 // PodsUnplaced is how many pods no place was found for, those aside that it is
-// too early to buy for.
+// too early to launch for.
 func (p Plan) PodsUnplaced() int {
 	n := 0
 	for i := range p.Unplaced {
@@ -110,8 +110,8 @@ func (p *Plan) likely() string {
 	if l.Turns > 0 {
 		out += fmt.Sprintf("; machines take pods in %d turns, those with the largest last", l.Turns)
 	}
-	if l.Tight.Cost < p.LaunchCost() || l.Tight.Machines != len(p.Launches) {
-		out += fmt.Sprintf("; %s for %s would come to about %s", counted(l.Tight.Machines, "machine"), l.Tight.Cost, l.TightCost)
+	if l.Relaxed.Cost < p.LaunchCost() || l.Relaxed.Machines != len(p.Launches) {
+		out += fmt.Sprintf("; %s for %s would come to about %s", counted(l.Relaxed.Machines, "machine"), l.Relaxed.Cost, l.RelaxedCost)
 	}
 	return out + "\n"
 }
@@ -134,8 +134,8 @@ func (p *Plan) fewer() string {
 		out += fmt.Sprintf(", %.1f %% more", 100*(float64(p.Fewer.Cost)/float64(cost)-1))
 	case cost > 0:
 		out += fmt.Sprintf(", %.1f %% cheaper on paper", 100*(1-float64(p.Fewer.Cost)/float64(cost)))
-		if l := p.Likely; l != nil && l.Tight == *p.Fewer {
-			out += fmt.Sprintf(", but likely to come to about %s", l.TightCost)
+		if l := p.Likely; l != nil && l.Relaxed == *p.Fewer {
+			out += fmt.Sprintf(", but likely to come to about %s", l.RelaxedCost)
 		}
 	}
 	return out + "\n"

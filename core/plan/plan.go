@@ -33,17 +33,17 @@ type Plan struct {
 	Margins     []Margin                 // what one more of each resource would cost; of the tier of pools that most is spent in
 	Fewer       *Summary                 // the runner-up with fewer machines; nil where none was sought or found
 	Likely      *Likely                  // what is expected once kube-scheduler has had its way; nil where that was not asked for
-	SpotMore    quantity.MicroUSDPerHour // what spot machines are likely to cost beside their prices: of the offers that a request names the cloud chooses one
+	SpotMore    quantity.MicroUSDPerHour // what spot machines are likely to cost beside their prices: of the offerings that a request names the cloud chooses one
 	Steps       int64                    // effort spent
 	Exhausted   bool                     // the effort did not suffice to look at everything
-	Dropped     []Dropped                // wishes that do not count since they cost more than they are worth
+	Dropped     []Dropped                // preferences that do not count since they cost more than they are worth
 }
 
-// Dropped is wishes of some pods that cost more than they are worth.
+// Dropped is preferences of some pods that cost more than they are worth.
 type Dropped struct {
-	Wishes []string
-	Pods   []cluster.Pod            // sorted by namespace, name
-	Saves  quantity.MicroUSDPerHour // about so much
+	Preferences []string
+	Pods        []cluster.Pod            // sorted by namespace, name
+	Saves       quantity.MicroUSDPerHour // about so much
 }
 
 // Margin is the price of one more core, GiB or piece of a resource, as far as
@@ -63,14 +63,14 @@ type Summary struct {
 }
 
 // Likely is what the launches are likely to come to: kube-scheduler puts pods
-// where it likes, and machines are bought for those that find no room then.
+// where it likes, and machines are launched for those that find no room then.
 type Likely struct {
-	Cost  quantity.MicroUSDPerHour // of the launches and of what is bought after them, in the mean of what was tried
-	Left  int                      // pods that find no room at first, likewise
-	Turns int                      // in which the launches take pods, since that is likely to cost less, as Launch.Joins tells; 0: in none
-	Tight Summary                  // the cheapest answer if every pod went where it is meant to go
-	// TightCost is what that is likely to come to.
-	TightCost quantity.MicroUSDPerHour
+	Cost    quantity.MicroUSDPerHour // of the launches and of what is launched after them, in the mean of what was tried
+	Left    int                      // pods that find no room at first, likewise
+	Turns   int                      // in which the launches take pods, since that is likely to cost less, as Launch.Joins tells; 0: in none
+	Relaxed Summary                  // the cheapest answer if every pod went where it is meant to go
+	// RelaxedCost is what that is likely to come to.
+	RelaxedCost quantity.MicroUSDPerHour
 }
 
 // Launch orders one machine. Name is its name within the plan: "new-1".
@@ -80,7 +80,7 @@ type Launch struct {
 	Requirements constraint.Requirements // what the machine must be; instance types, zones and options listed
 	Labels       constraint.Labels       // custom labels that were decided
 	Requests     quantity.Resources      // pods and daemon pods it was sized for
-	Choice       Choice                  // what is to be bought if it can be had
+	Choice       Choice                  // what is to be launched if it can be had
 	RunnersUp    []Choice                // the next two, best first, with why not
 	Pods         []cluster.Pod           // whom it is for, sorted by namespace, name
 	Joins        []Join                  // whose machines must take pods together, or before it; sorted
@@ -190,7 +190,7 @@ type Emptying struct {
 	Note        string // why this node
 }
 
-// Withdrawal takes back the order of a machine that is not bought yet. It may
+// Withdrawal takes back the order of a machine that is not launched yet. It may
 // be carried out only while no machine is known to have come of the order.
 type Withdrawal struct {
 	Claim string
@@ -205,7 +205,7 @@ type Move struct {
 	Launches   []Launch                 // to be initialised before any of the nodes goes; none: pods find room on what is there
 	Placements []Placement              // where pods that must leave are expected to go
 	Saves      quantity.MicroUSDPerHour // by what the cluster is cheaper afterwards; negative where it is more expensive
-	Dropped    []Dropped                // wishes of pods that must leave which did not hold before, and are not held now
+	Dropped    []Dropped                // preferences of pods that must leave which did not hold before, and are not held now
 	Payback    time.Duration            // after so long it has saved what moving pods costs; 0: nothing is to be paid back
 }
 
@@ -266,7 +266,7 @@ type Unplaced struct {
 	Shape   *cluster.Shape
 	Pods    []cluster.Pod
 	Reasons []Reason // the nearest pool first, others summed up; or one about the shape itself; never none
-	Early   bool     // nothing is in the way: it is too early to buy for them
+	Early   bool     // nothing is in the way: it is too early to launch for them
 }
 
 // Outside begins the only reason of pods that ask for nodes which belong to no pool.

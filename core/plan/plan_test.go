@@ -58,7 +58,7 @@ func TestAnEmptyPlanSaysSo(t *testing.T) {
 	}
 }
 
-func TestDiffTellsWhatOnlyOnePlanDoes(t *testing.T) {
+func TestDiffReportsWhatOnlyOnePlanDoes(t *testing.T) {
 	a := plan.Plan{
 		Launches:   []plan.Launch{{Name: "new-1", Pool: pool, Choice: small, Pods: pods("x")}, {Name: "new-2", Pool: pool, Choice: other, Pods: pods("y")}},
 		Placements: []plan.Placement{{Pod: pods("z")[0], On: plan.OnNode, Target: "n1"}, {Pod: pods("x")[0], On: plan.OnLaunch, Target: "new-1"}},
@@ -116,7 +116,7 @@ func TestWhyIsOneKiBAtMost(t *testing.T) {
 	}
 }
 
-func TestAccountTellsCostsInWords(t *testing.T) {
+func TestAccountSaysCostsInWords(t *testing.T) {
 	launches := []plan.Launch{{Choice: small}, {Choice: small}}
 	cost := plan.Plan{Launches: launches}.LaunchCost()
 	tests := map[string]struct {
@@ -128,7 +128,7 @@ func TestAccountTellsCostsInWords(t *testing.T) {
 		"cost and bound": {plan.Plan{Launches: launches, Bound: cost}, "new instances cost " + cost.String() + ", at most 0.0 % above the least possible (" + cost.String() + ")\n"},
 		"fewer machines": {plan.Plan{Launches: launches, Fewer: &plan.Summary{Machines: 1, Cost: cost + cost/4}}, "fewer instances: 1 instead of 2 for " + (cost + cost/4).String() + ", 25.0 % more\n"},
 		"fewer machines that pods may outgrow": {plan.Plan{Launches: launches, Fewer: &plan.Summary{Machines: 1, Cost: cost - cost/4},
-			Likely: &plan.Likely{Cost: cost, Tight: plan.Summary{Machines: 1, Cost: cost - cost/4}, TightCost: 2 * cost}},
+			Likely: &plan.Likely{Cost: cost, Relaxed: plan.Summary{Machines: 1, Cost: cost - cost/4}, RelaxedCost: 2 * cost}},
 			"with pods where kube-scheduler may put them: about " + cost.String() + "; 1 machine for " + (cost - cost/4).String() + " would come to about " + (2 * cost).String() +
 				"\nfewer instances: 1 instead of 2 for " + (cost - cost/4).String() + ", 25.0 % cheaper on paper, but likely to come to about " + (2 * cost).String() + "\n"},
 		"what binds where": {plan.Plan{Launches: launches, Bound: cost, Margins: []plan.Margin{{Resource: "cpu", Price: 30_000}, {Resource: "memory", Zone: "b", Price: 6_000}}},

@@ -14,7 +14,7 @@ import (
 // namesMax is how many pods a line names; it counts the others.
 const namesMax = 12
 
-// String prints the plan for people: what is bought and what else was looked
+// String prints the plan for people: what is launched and what else was looked
 // at, who goes where, what is withdrawn and removed, who is left and why, and the cost.
 func (p Plan) String() string {
 	var b strings.Builder
@@ -80,7 +80,7 @@ func (l *Launch) write(b *strings.Builder) {
 	}
 }
 
-// Decision tells in one line what is bought and the next two best with what
+// Decision tells in one line what is launched and the next two best with what
 // speaks against them.
 func (l *Launch) Decision() string {
 	out := l.Choice.String()
@@ -168,7 +168,7 @@ func (h Hold) Why() string {
 
 // String prints "preferences dropped for ns/a ns/b: an even spread over zone; saves about $0.100000/h".
 func (d Dropped) String() string {
-	out := fmt.Sprintf("preferences dropped for %s: %s", Names(d.Pods), strings.Join(d.Wishes, ", "))
+	out := fmt.Sprintf("preferences dropped for %s: %s", Names(d.Pods), strings.Join(d.Preferences, ", "))
 	if d.Saves > 0 {
 		out += "; saves about " + d.Saves.String()
 	}
@@ -223,16 +223,16 @@ const poolsNamed = 3
 // together prints the reasons, those that are the same for several pools once.
 func (u Unplaced) together() []string {
 	var out []string
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for i, r := range u.Reasons {
 		if r.Pool == (cluster.PoolID{}) {
 			out = append(out, r.Text)
 			continue
 		}
-		if told[r.Text] {
+		if reported[r.Text] {
 			continue
 		}
-		told[r.Text] = true
+		reported[r.Text] = true
 		names, named, more := r.Pool.String(), 1, 0
 		for _, other := range u.Reasons[i+1:] {
 			switch same := other.Text == r.Text && other.Pool != (cluster.PoolID{}); {

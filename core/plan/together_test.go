@@ -8,7 +8,7 @@ import (
 )
 
 // Pools with one reason are told together: three by name, wherever they stand.
-func TestPoolsWithOneReasonAreToldTogether(t *testing.T) {
+func TestPoolsWithOneReasonAreReportedTogether(t *testing.T) {
 	of := func(pool, text string) Reason {
 		return Reason{Pool: cluster.PoolID{Kind: "NodePool", Name: pool}, Text: text}
 	}

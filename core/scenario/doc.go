@@ -22,7 +22,7 @@
 //	  labels app=web                        of the pods, as far as any selector reads them
 //	  volume-term                           one alternative of where the volumes can be attached
 //	    require topology.kubernetes.io/zone In a
-//	  prefer weight=10                      a wish for nodes; weight=1 if left out
+//	  prefer weight=10                      a preference for nodes; weight=1 if left out
 //	    require disk In fast
 //	  spread topology.kubernetes.io/zone skew=1 min-domains=3 soft ignore-node-terms honour-taints
 //	    select app In web                   pods it counts; every line must hold, no line is every pod
@@ -30,7 +30,7 @@
 //	  near zone volume                      for pods that share a volume which does not exist yet
 //	    select app In db
 //	  apart kubernetes.io/hostname namespaces=a,b weight=50
-//	    select nothing                      no pod; namespaces=* are all, a weight makes it a wish
+//	    select nothing                      no pod; namespaces=* are all, a weight makes it a preference
 //	  port TCP 8080 address=10.0.0.1        of the host; all addresses if left out
 //	  volume ebs.csi.aws.com                by its driver; count=2 for two
 //	  volume ebs.csi.aws.com claim=default/data exclusive
@@ -41,15 +41,15 @@
 //	kind m5.large cpu=2 memory=8Gi pods=29  capacity
 //	  allocatable cpu=1930m memory=7Gi pods=29
 //	  sustained 200m surplus=0.05           cpu it can use for ever at its price, price of a core beyond that
-//	  last-resort                           bought where nothing else will do
+//	  last-resort                           launched where nothing else will do
 //	  attachable ebs.csi.aws.com=25         volumes it takes; a node and a machine say so too
 //	  on-request vpc.amazonaws.com/efa      resources that a machine has only if it is ordered for pods that ask for them
 //	  labels kubernetes.io/arch=amd64 ...
-//	  offer us-west-2a on-demand 0.096      or unpriced; then unavailable if it is sold out, and why="..." if it is something else;
-//	                                        doubtful if several of its family are sold out
-//	  offer us-west-2a reserved 0 stock=cr-1 left=3   of what it is taken from, and how many are left
+//	  offer us-west-2a on-demand 0.096      or unpriced; then unavailable if it is unavailable, and why="..." if it is something else;
+//	                                        doubtful if several of its family are unavailable
+//	  offer us-west-2a reserved 0 capacity reservation=cr-1 left=3   of what it is taken from, and how many are left
 //	  offer us-west-2b spot 0.04 risk=0.02   interruptions that are expected in an hour of a machine
-//	  offer us-west-2b on-demand 0.1 unless=rented=shared   bought for those alone who rule the label out
+//	  offer us-west-2b on-demand 0.1 unless=rented=shared   launched for those alone who rule the label out
 //	    labels ...
 //	pool NodePool/default weight=10 catalogue=c1 nodes=3 machine-cost=0.01 not-ready="..."
 //	  labels team=a
@@ -80,7 +80,7 @@
 //	guard default/web allows=1              a PodDisruptionBudget; never, unready-too
 //	breaker night most=3 gone=1 pool=NodePool/a pool=NodePool/b   nodes of these that may go within a time
 //	freeze "change window"                  why no node may be disturbed for now; until=2026-..., all: nor one past its age
-//	machine claim-1 pool=NodePool/default launched planned  buying: a purchase for it is or was under way
+//	machine claim-1 pool=NodePool/default launched planned  launching: a launch for it is or was under way
 //	machine claim-2 purpose-unknown         it is not known for which pods a plan ordered it; types-unknown: nor what it may become
 //	  allocatable ...
 //	  require ...
@@ -89,7 +89,7 @@
 // What is left out is zero, but: a shape asks for one pod slot; a spread allows
 // a skew of one; allocatable of
 // a kind and capacity of a node or machine are as the other one; a kind has its
-// name as instance type label, and an offer its zone and capacity type, unless
+// name as instance type label, and an offering its zone and capacity type, unless
 // a labels line says otherwise ("labels" alone: none). For people there is
 // count=5 on a waiting pod, which stands for five, numbered from 1, and on a
 // volume of a shape.

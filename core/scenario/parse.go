@@ -51,7 +51,7 @@ type parent struct {
 	selector     *cluster.Selector
 	sized        bool // capacity was given
 	shape        *cluster.Shape
-	kind         *cluster.Kind
+	instanceType *cluster.InstanceType
 	pool         *cluster.Pool
 	node         *cluster.Node
 	machine      *cluster.Machine
@@ -61,7 +61,7 @@ type parent struct {
 type wanted struct {
 	node    string // or
 	machine string
-	at      int // position in BoughtFor
+	at      int // position in LaunchedFor
 	pod     cluster.Pod
 }
 
@@ -70,10 +70,10 @@ var nouns = map[string]func(*parser, []string) error{
 	"snapshot": (*parser).snapshot, "shape": (*parser).shape, "tolerate": ofShape((*parser).tolerate), "term": ofShape((*parser).term),
 	"require": (*parser).require, "floor": (*parser).floor, "room": (*parser).room, "waiting": (*parser).waiting, "expected": (*parser).expected, "daemon": (*parser).daemon,
 	"catalogue": (*parser).newCatalogue, "kind": (*parser).kind, "allocatable": (*parser).allocatable,
-	"capacity": (*parser).capacity, "labels": (*parser).labels, "offer": (*parser).offer, "pool": (*parser).pool,
+	"capacity": (*parser).capacity, "labels": (*parser).labels, "offer": (*parser).offering, "pool": (*parser).pool,
 	"taint": (*parser).taint, "startup-taint": (*parser).startupTaint, "limit": (*parser).limit, "usage": (*parser).usage,
 	"policy": (*parser).policy, "node": (*parser).node, "pod": (*parser).pod, "machine": (*parser).machine,
-	"for": (*parser).boughtFor, "attachable": (*parser).attachable, "sustained": (*parser).sustained, "last-resort": (*parser).lastResort, "on-request": (*parser).onRequest, "select": (*parser).selects,
+	"for": (*parser).launchedFor, "attachable": (*parser).attachable, "sustained": (*parser).sustained, "last-resort": (*parser).lastResort, "on-request": (*parser).onRequest, "select": (*parser).selects,
 	"volume-term": ofShape((*parser).volumeTerm), "prefer": ofShape((*parser).prefer), "spread": ofShape((*parser).spread),
 	"near": ofShape((*parser).near), "apart": ofShape((*parser).apart), "port": ofShape((*parser).port),
 	"volume": ofShape((*parser).volume), "allow": (*parser).allow, "guard": (*parser).pdb, "freeze": (*parser).freeze,
@@ -121,7 +121,7 @@ func (p *parser) finish() error {
 	p.leave()
 	s := p.out
 	for _, c := range p.catalogues {
-		slices.SortFunc(c.Kinds, func(a, b cluster.Kind) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(c.InstanceTypes, func(a, b cluster.InstanceType) int { return strings.Compare(a.Name, b.Name) })
 	}
 	s.Sort()
 	if err := p.resolve(); err != nil {
@@ -145,7 +145,7 @@ func (p *parser) uniqueInside() error {
 		if pool.Catalogue == nil {
 			continue
 		}
-		if err := unique("kind", pool.Catalogue.Kinds, func(k cluster.Kind) string { return k.Name }); err != nil {
+		if err := unique("kind", pool.Catalogue.InstanceTypes, func(k cluster.InstanceType) string { return k.Name }); err != nil {
 			return err
 		}
 	}
@@ -171,10 +171,10 @@ func (p *parser) resolve() error {
 	}
 	lists, waiting := map[[2]string][]cluster.Pod{}, byName(p.out.Waiting)
 	for i := range p.out.Nodes {
-		lists[[2]string{p.out.Nodes[i].Name, ""}] = p.out.Nodes[i].BoughtFor
+		lists[[2]string{p.out.Nodes[i].Name, ""}] = p.out.Nodes[i].LaunchedFor
 	}
 	for i := range p.out.Machines {
-		lists[[2]string{"", p.out.Machines[i].Claim}] = p.out.Machines[i].BoughtFor
+		lists[[2]string{"", p.out.Machines[i].Claim}] = p.out.Machines[i].LaunchedFor
 	}
 	for _, w := range p.wanted {
 		list := lists[[2]string{w.node, w.machine}]

@@ -115,14 +115,14 @@ func (p *parser) expected(w []string) error {
 	return err
 }
 
-func (p *parser) boughtFor(w []string) error {
+func (p *parser) launchedFor(w []string) error {
 	var list *[]cluster.Pod
 	var by wanted
 	switch m, n := p.parent.machine, p.parent.node; {
 	case m != nil:
-		list, by.machine = &m.BoughtFor, m.Claim
+		list, by.machine = &m.LaunchedFor, m.Claim
 	case n != nil:
-		list, by.node = &n.BoughtFor, n.Name
+		list, by.node = &n.LaunchedFor, n.Name
 	default:
 		return fmt.Errorf("want it below a machine or a node")
 	}

@@ -47,29 +47,29 @@ func (p *parser) kind(w []string) error {
 	if p.catalogue == nil {
 		return fmt.Errorf("want it below a catalogue")
 	}
-	k := cluster.Kind{Name: name}
+	k := cluster.InstanceType{Name: name}
 	if k.Capacity, err = readAmounts(rest); err != nil {
 		return err
 	}
 	k.Allocatable = k.Capacity
-	k.Labels = kindLabels(&k)
-	p.catalogue.Kinds = append(p.catalogue.Kinds, k)
-	last := &p.catalogue.Kinds[len(p.catalogue.Kinds)-1]
-	p.enter(parent{noun: "kind", kind: last, labels: &last.Labels, allocatable: &last.Allocatable,
+	k.Labels = instanceTypeLabels(&k)
+	p.catalogue.InstanceTypes = append(p.catalogue.InstanceTypes, k)
+	last := &p.catalogue.InstanceTypes[len(p.catalogue.InstanceTypes)-1]
+	p.enter(parent{noun: "kind", instanceType: last, labels: &last.Labels, allocatable: &last.Allocatable,
 		attachable: &last.Attachable})
 	return nil
 }
 
 func (p *parser) lastResort(w []string) error {
-	if p.parent.kind == nil || len(w) != 0 {
+	if p.parent.instanceType == nil || len(w) != 0 {
 		return fmt.Errorf("want it alone below a kind")
 	}
-	p.parent.kind.LastResort = true
+	p.parent.instanceType.LastResort = true
 	return nil
 }
 
 func (p *parser) onRequest(w []string) error {
-	if p.parent.kind == nil || len(w) == 0 {
+	if p.parent.instanceType == nil || len(w) == 0 {
 		return fmt.Errorf("want names of resources below a kind")
 	}
 	for _, word := range w {
@@ -77,14 +77,14 @@ func (p *parser) onRequest(w []string) error {
 		if err != nil {
 			return err
 		}
-		p.parent.kind.OnRequest = append(p.parent.kind.OnRequest, name)
+		p.parent.instanceType.OnRequest = append(p.parent.instanceType.OnRequest, name)
 	}
-	slices.Sort(p.parent.kind.OnRequest)
+	slices.Sort(p.parent.instanceType.OnRequest)
 	return nil
 }
 
 func (p *parser) sustained(w []string) (err error) {
-	k := p.parent.kind
+	k := p.parent.instanceType
 	if k == nil || len(w) < 1 || len(w) > 2 {
 		return fmt.Errorf("want an amount of cpu below a kind, and what a core beyond it costs: surplus=0.05")
 	}
@@ -94,8 +94,8 @@ func (p *parser) sustained(w []string) (err error) {
 	return fields(w[1:], map[string]func(string) error{"surplus": money(&k.Surplus)})
 }
 
-func (p *parser) offer(w []string) error {
-	k := p.parent.kind
+func (p *parser) offering(w []string) error {
+	k := p.parent.instanceType
 	if k == nil || len(w) < 3 {
 		return fmt.Errorf("want zone, option and price below a kind")
 	}
@@ -107,24 +107,24 @@ func (p *parser) offer(w []string) error {
 	if err != nil {
 		return err
 	}
-	o := cluster.Offer{Zone: zone, Option: cluster.Option(option), Available: true}
+	o := cluster.Offering{Zone: zone, Option: cluster.Option(option), Available: true}
 	for _, word := range w[2:] {
 		key, value, isPair, err := pair(word)
 		switch {
 		case err != nil:
 			return err
 		case isPair && key == "stock":
-			o.Stocks = append(o.Stocks, cluster.Stock{Name: value})
+			o.ReservedCapacities = append(o.ReservedCapacities, cluster.ReservedCapacity{Name: value})
 		case isPair && key == "unless":
 			name, is, _ := strings.Cut(value, "=")
 			o.Unless = constraint.Label{Key: name, Value: is}
 		case isPair && key == "why":
 			o.Why = value
 		case isPair && key == "left":
-			if len(o.Stocks) == 0 {
+			if len(o.ReservedCapacities) == 0 {
 				return fmt.Errorf("left: want it behind what so many are left of: stock=cr-1 left=2")
 			}
-			if o.Stocks[len(o.Stocks)-1].Left, err = strconv.ParseInt(value, 10, 64); err != nil {
+			if o.ReservedCapacities[len(o.ReservedCapacities)-1].Left, err = strconv.ParseInt(value, 10, 64); err != nil {
 				return fmt.Errorf("left: %w", err)
 			}
 		case isPair && key == "risk":
@@ -144,10 +144,10 @@ func (p *parser) offer(w []string) error {
 			}
 		}
 	}
-	slices.SortFunc(o.Stocks, func(a, b cluster.Stock) int { return cmp.Compare(a.Name, b.Name) })
-	o.Labels = offerLabels(&o)
-	k.Offers = append(k.Offers, o)
-	p.parent.labels = &k.Offers[len(k.Offers)-1].Labels
+	slices.SortFunc(o.ReservedCapacities, func(a, b cluster.ReservedCapacity) int { return cmp.Compare(a.Name, b.Name) })
+	o.Labels = offeringLabels(&o)
+	k.Offerings = append(k.Offerings, o)
+	p.parent.labels = &k.Offerings[len(k.Offerings)-1].Labels
 	return nil
 }
 
@@ -434,9 +434,9 @@ func readNodeField(n *cluster.Node, key, value string) (err error) {
 	case "rests":
 		n.Rests = value
 	case "controller":
-		n.Controller = cluster.Seat(value)
-		if n.Controller != cluster.OnlySeat && n.Controller != cluster.OneSeat {
-			err = fmt.Errorf("%q is no seat: want %s or %s", value, cluster.OnlySeat, cluster.OneSeat)
+		n.Controller = cluster.Replica(value)
+		if n.Controller != cluster.OnlyReplica && n.Controller != cluster.OneReplica {
+			err = fmt.Errorf("%q is no seat: want %s or %s", value, cluster.OnlyReplica, cluster.OneReplica)
 		}
 	default:
 		err = fmt.Errorf("no field %q", key)
@@ -465,7 +465,7 @@ func (p *parser) machine(w []string) error {
 		case "deleting":
 			m.Deleting = true
 		case "buying":
-			m.Buying = true
+			m.Launching = true
 		case "planned":
 			m.Planned = true
 		case "purpose-unknown":

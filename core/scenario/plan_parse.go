@@ -52,7 +52,7 @@ var planNouns = map[string]func(*planParser, []string) error{
 	"plan": (*planParser).plan, "launch": (*planParser).newLaunch, "choice": (*planParser).choice,
 	"margin": (*planParser).margin, "fewer": (*planParser).fewer, "likely": (*planParser).likely, "runner-up": (*planParser).runnerUp, "requests": (*planParser).requests, "place": (*planParser).place,
 	"withdraw": (*planParser).withdraw, "move": (*planParser).newMove, "remove": (*planParser).remove, "end": (*planParser).end, "keep": (*planParser).keep, "unplaced": (*planParser).newUnplaced, "for": (*planParser).pod, "reason": (*planParser).reason,
-	"note": (*planParser).note, "dropped": (*planParser).newDropped, "wish": (*planParser).wish,
+	"note": (*planParser).note, "dropped": (*planParser).newDropped, "wish": (*planParser).preference,
 	"joining": (*planParser).joining, "hold": (*planParser).hold, "empty": (*planParser).empty, "machine": (*planParser).awaited,
 	"join":    (*planParser).join,
 	"labels":  func(p *planParser, w []string) error { return p.labels(w) },
@@ -146,8 +146,8 @@ func (p *planParser) likely(w []string) error {
 	l := &plan.Likely{}
 	p.out.Likely = l
 	return fields(w, map[string]func(string) error{
-		"cost": money(&l.Cost), "left": counted(&l.Left), "turns": counted(&l.Turns), "tight": counted(&l.Tight.Machines),
-		"tight-price": money(&l.Tight.Cost), "tight-cost": money(&l.TightCost),
+		"cost": money(&l.Cost), "left": counted(&l.Left), "turns": counted(&l.Turns), "tight": counted(&l.Relaxed.Machines),
+		"tight-price": money(&l.Relaxed.Cost), "tight-cost": money(&l.RelaxedCost),
 	})
 }
 
@@ -389,12 +389,12 @@ func (p *planParser) newDropped(w []string) error {
 	return fields(w, map[string]func(string) error{"saves": money(&p.dropped.Saves)})
 }
 
-func (p *planParser) wish(w []string) error {
+func (p *planParser) preference(w []string) error {
 	if len(w) != 1 || p.dropped == nil {
 		return fmt.Errorf("want one text, below dropped")
 	}
 	text, _, err := named(w)
-	p.dropped.Wishes = append(p.dropped.Wishes, text)
+	p.dropped.Preferences = append(p.dropped.Preferences, text)
 	return err
 }
 

@@ -40,7 +40,7 @@ import (
 //	  for default/giant
 //	  reason "no type has room" pool=NodePool/default
 //	dropped saves=1.08
-//	  wish "an even spread over kubernetes.io/hostname"
+//	  preference "an even spread over kubernetes.io/hostname"
 //	  for default/web-1
 func PrintPlan(pl *plan.Plan) string {
 	p := &printer{}
@@ -53,8 +53,8 @@ func PrintPlan(pl *plan.Plan) string {
 		p.line(1, "fewer", strconv.Itoa(f.Machines), priced("price", f.Cost))
 	}
 	if l := pl.Likely; l != nil {
-		p.line(1, "likely", priced("cost", l.Cost), number("left", int64(l.Left)), number("turns", int64(l.Turns)), number("tight", int64(l.Tight.Machines)),
-			priced("tight-price", l.Tight.Cost), priced("tight-cost", l.TightCost))
+		p.line(1, "likely", priced("cost", l.Cost), number("left", int64(l.Left)), number("turns", int64(l.Turns)), number("tight", int64(l.Relaxed.Machines)),
+			priced("tight-price", l.Relaxed.Cost), priced("tight-cost", l.RelaxedCost))
 	}
 	for i := range pl.Launches {
 		p.launch(&pl.Launches[i])
@@ -97,8 +97,8 @@ func PrintPlan(pl *plan.Plan) string {
 func (p *printer) dropped(list []plan.Dropped) {
 	for _, d := range list {
 		p.line(0, "dropped", priced("saves", d.Saves))
-		for _, wish := range d.Wishes {
-			p.line(1, "wish", quote(wish))
+		for _, preference := range d.Preferences {
+			p.line(1, "wish", quote(preference))
 		}
 		p.names(d.Pods)
 	}

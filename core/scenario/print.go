@@ -156,8 +156,8 @@ func (p *printer) allowance(a cluster.Allowance, reason plan.RemovalReason) {
 
 func (p *printer) catalogue(c *cluster.Catalogue) {
 	p.line(0, "catalogue", p.catalogues[c], strconv.FormatUint(c.Revision, 10), priced("disk", c.Disk))
-	for i := range c.Kinds {
-		k := &c.Kinds[i]
+	for i := range c.InstanceTypes {
+		k := &c.InstanceTypes[i]
 		p.line(0, append([]string{"kind", quote(k.Name)}, amounts(k.Capacity)...)...)
 		if !k.Allocatable.Equal(k.Capacity) {
 			p.line(1, append([]string{"allocatable"}, amounts(k.Allocatable)...)...)
@@ -170,20 +170,20 @@ func (p *printer) catalogue(c *cluster.Catalogue) {
 		}
 		p.attachable(k.Attachable)
 		p.onRequest(k.OnRequest)
-		p.labels(1, k.Labels, kindLabels(k))
-		for j := range k.Offers {
-			p.offer(&k.Offers[j])
+		p.labels(1, k.Labels, instanceTypeLabels(k))
+		for j := range k.Offerings {
+			p.offering(&k.Offerings[j])
 		}
 	}
 }
 
-func (p *printer) offer(o *cluster.Offer) {
-	p.line(1, "offer", quote(o.Zone), quote(string(o.Option)), price(o.Priced, o.Price), flag("unavailable", !o.Available), flag("doubtful", o.Doubtful), field("why", o.Why), stocks(o.Stocks), share("risk", o.Risk), unless(o.Unless))
-	p.labels(2, o.Labels, offerLabels(o))
+func (p *printer) offering(o *cluster.Offering) {
+	p.line(1, "offer", quote(o.Zone), quote(string(o.Option)), price(o.Priced, o.Price), flag("unavailable", !o.Available), flag("doubtful", o.Doubtful), field("why", o.Why), reservedCapacities(o.ReservedCapacities), share("risk", o.Risk), unless(o.Unless))
+	p.labels(2, o.Labels, offeringLabels(o))
 }
 
-// stocks writes what an offer draws on, and how many are left of each.
-func stocks(list []cluster.Stock) string {
+// reservedCapacities writes what an offering draws on, and how many are left of each.
+func reservedCapacities(list []cluster.ReservedCapacity) string {
 	var words []string
 	for _, s := range list {
 		words = append(words, field("stock", s.Name))
@@ -234,22 +234,22 @@ func (p *printer) node(n *cluster.Node, waiting map[[2]string]*cluster.Pod) {
 	for i := range n.Pods {
 		p.pod(1, "pod", &n.Pods[i])
 	}
-	p.boughtFor(n.BoughtFor, waiting)
+	p.launchedFor(n.LaunchedFor, waiting)
 }
 
 func (p *printer) machine(m *cluster.Machine, waiting map[[2]string]*cluster.Pod) {
 	p.line(0, "machine", quote(m.Claim), poolField(m.Pool), timed("created", m.CreatedAt), flag("launched", m.Launched),
-		flag("deleting", m.Deleting), flag("planned", m.Planned), flag("buying", m.Buying), flag("replacement", m.Replacement),
+		flag("deleting", m.Deleting), flag("planned", m.Planned), flag("buying", m.Launching), flag("replacement", m.Replacement),
 		flag("purpose-unknown", m.PurposeUnknown), flag("types-unknown", m.TypesUnknown))
 	p.labels(1, m.Labels, nil)
 	p.requirements("require", 1, m.Requirements)
 	p.taints(m.Taints, m.StartupTaints)
 	p.sizes(m.Allocatable, m.Capacity)
 	p.attachable(m.Attachable)
-	p.boughtFor(m.BoughtFor, waiting)
+	p.launchedFor(m.LaunchedFor, waiting)
 }
 
-func (p *printer) boughtFor(pods []cluster.Pod, waiting map[[2]string]*cluster.Pod) {
+func (p *printer) launchedFor(pods []cluster.Pod, waiting map[[2]string]*cluster.Pod) {
 	for i := range pods {
 		pod := &pods[i]
 		if w := waiting[[2]string{pod.Namespace, pod.Name}]; w != nil && samePod(w, pod) {
@@ -328,11 +328,11 @@ func shapeAmounts(r quantity.Resources) []string {
 	return append(amounts(r.With(quantity.NamePods, 0)), amount(quantity.NamePods, r.Pods))
 }
 
-func kindLabels(k *cluster.Kind) constraint.Labels {
+func instanceTypeLabels(k *cluster.InstanceType) constraint.Labels {
 	return constraint.Labels{{Key: cluster.LabelInstanceType, Value: k.Name}}
 }
 
-func offerLabels(o *cluster.Offer) constraint.Labels {
+func offeringLabels(o *cluster.Offering) constraint.Labels {
 	return constraint.Labels{
 		{Key: cluster.LabelCapacityType, Value: string(o.Option)},
 		{Key: cluster.LabelZone, Value: o.Zone},

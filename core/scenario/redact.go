@@ -123,10 +123,10 @@ func (r *redactor) catalogue(c *cluster.Catalogue) *cluster.Catalogue {
 	if out, known := r.catalogues[c]; known {
 		return out
 	}
-	out := &cluster.Catalogue{Revision: c.Revision, Disk: c.Disk, Kinds: each(c.Kinds, func(k cluster.Kind) cluster.Kind {
+	out := &cluster.Catalogue{Revision: c.Revision, Disk: c.Disk, InstanceTypes: each(c.InstanceTypes, func(k cluster.InstanceType) cluster.InstanceType {
 		k.Labels = r.labels(k.Labels)
-		k.Offers = each(k.Offers, func(o cluster.Offer) cluster.Offer {
-			o.Stocks = each(o.Stocks, func(s cluster.Stock) cluster.Stock { s.Name = r.name("stock", s.Name); return s })
+		k.Offerings = each(k.Offerings, func(o cluster.Offering) cluster.Offering {
+			o.ReservedCapacities = each(o.ReservedCapacities, func(s cluster.ReservedCapacity) cluster.ReservedCapacity { s.Name = r.name("stock", s.Name); return s })
 			o.Labels = r.labels(o.Labels)
 			if o.Unless.Key != "" {
 				o.Unless = r.labels(constraint.Labels{o.Unless})[0]
@@ -144,7 +144,7 @@ func (r *redactor) node(n cluster.Node) cluster.Node {
 	n.Pool = r.poolID(n.Pool)
 	n.Labels = r.labels(n.Labels)
 	n.Taints, n.StartupTaints = each(n.Taints, r.taint), each(n.StartupTaints, r.taint)
-	n.Pods, n.BoughtFor = each(n.Pods, r.pod), each(n.BoughtFor, r.pod)
+	n.Pods, n.LaunchedFor = each(n.Pods, r.pod), each(n.LaunchedFor, r.pod)
 	return n
 }
 
@@ -152,7 +152,7 @@ func (r *redactor) machine(m cluster.Machine) cluster.Machine {
 	m.Claim, m.Pool = r.name("claim", m.Claim), r.poolID(m.Pool)
 	m.Labels, m.Requirements = r.labels(m.Labels), r.requirements(m.Requirements)
 	m.Taints, m.StartupTaints = each(m.Taints, r.taint), each(m.StartupTaints, r.taint)
-	m.BoughtFor = each(m.BoughtFor, r.pod)
+	m.LaunchedFor = each(m.LaunchedFor, r.pod)
 	return m
 }
 

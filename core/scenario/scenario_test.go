@@ -37,16 +37,16 @@ func full() *cluster.Snapshot {
 	labels := constraint.NewLabels(map[string]string{"team": "x y", "empty": ""})
 	taints := []constraint.Taint{{Key: "k", Value: "v", Effect: constraint.NoSchedule}}
 	nodes := int64(0)
-	catalogue := &cluster.Catalogue{Revision: 9, Disk: 2201, Kinds: []cluster.Kind{{Name: "m5", Labels: labels, Capacity: amounts(9),
-		Allocatable: amounts(8), Sustained: 150, Surplus: 50001, LastResort: true, Attachable: attachable, OnRequest: []string{"example.com/odd name", "nvidia.com/gpu"}, Offers: []cluster.Offer{{Zone: "z", Option: cluster.Spot, Price: 96001, Priced: true, Available: true, Doubtful: true, Why: "too many vCPUs", Stocks: []cluster.Stock{{Name: "cr-1", Left: 3}, {Name: "pg-1/z", Left: 7}}, Risk: 0.02, Labels: labels, Unless: constraint.Label{Key: "shared", Value: "yes, a=b"}}}}}}
+	catalogue := &cluster.Catalogue{Revision: 9, Disk: 2201, InstanceTypes: []cluster.InstanceType{{Name: "m5", Labels: labels, Capacity: amounts(9),
+		Allocatable: amounts(8), Sustained: 150, Surplus: 50001, LastResort: true, Attachable: attachable, OnRequest: []string{"example.com/odd name", "nvidia.com/gpu"}, Offerings: []cluster.Offering{{Zone: "z", Option: cluster.Spot, Price: 96001, Priced: true, Available: true, Doubtful: true, Why: "too many vCPUs", ReservedCapacities: []cluster.ReservedCapacity{{Name: "cr-1", Left: 3}, {Name: "pg-1/z", Left: 7}}, Risk: 0.02, Labels: labels, Unless: constraint.Label{Key: "shared", Value: "yes, a=b"}}}}}}
 	repair := cluster.Repair{Rules: []cluster.RepairRule{{Condition: "example.com/GPU:fine", Status: "False", After: time.Minute}}, Most: 20, Percent: true}
 	return &cluster.Snapshot{
 		Revision: 12, Now: at, Waiting: []cluster.Pod{pod}, Expected: []cluster.Pod{pod},
 		Nodes: []cluster.Node{{Name: "n", Claim: "c", Pool: pool, MachineID: "i-1", Labels: labels, Taints: taints, StartupTaints: taints,
 			Allocatable: amounts(5), Capacity: amounts(6), Attachable: attachable, Price: 1, CreatedAt: at, QuietSince: at, ChangedAt: at, ExpiresAt: at, Drifted: "AMIDrift", DriftedAt: at, HasGrace: true, Ready: true, Initialized: true,
-			Deleting: true, MachineEnds: true, EndsAt: at, Ailments: []cluster.Ailment{{Condition: "Ready", Status: "Unknown", Since: at}}, DoNotDisrupt: true, DoNotConsolidate: true, Rests: "it was to go just now", Controller: cluster.OneSeat, Pods: []cluster.Pod{pod}, BoughtFor: []cluster.Pod{pod}}},
+			Deleting: true, MachineEnds: true, EndsAt: at, Ailments: []cluster.Ailment{{Condition: "Ready", Status: "Unknown", Since: at}}, DoNotDisrupt: true, DoNotConsolidate: true, Rests: "it was to go just now", Controller: cluster.OneReplica, Pods: []cluster.Pod{pod}, LaunchedFor: []cluster.Pod{pod}}},
 		Machines: []cluster.Machine{{Claim: "c2", Pool: pool, Labels: labels, Requirements: zones, Taints: taints, StartupTaints: taints,
-			Allocatable: amounts(3), Capacity: amounts(4), Attachable: attachable, CreatedAt: at, Launched: true, Deleting: true, Planned: true, Buying: true, Replacement: true, BoughtFor: []cluster.Pod{pod}, PurposeUnknown: true, TypesUnknown: true}},
+			Allocatable: amounts(3), Capacity: amounts(4), Attachable: attachable, CreatedAt: at, Launched: true, Deleting: true, Planned: true, Launching: true, Replacement: true, LaunchedFor: []cluster.Pod{pod}, PurposeUnknown: true, TypesUnknown: true}},
 		Pools: []cluster.Pool{{ID: pool, Weight: 3, Labels: labels, Requirements: zones, Floor: cluster.Floor{Size: zones, Room: cluster.Room{Memory: quantity.GiB, System: 25}}, MachineCost: 10001, Taints: taints, StartupTaints: taints,
 			Limits: cluster.Limits{Amounts: []quantity.Extended{{Name: "cpu", Amount: 0}, {Name: "memory", Amount: 7}}, Nodes: &nodes},
 			Usage:  amounts(1), Nodes: 2, Catalogue: catalogue, NotReady: "no # class",
@@ -338,18 +338,18 @@ func fullPlan(s *cluster.Snapshot) *plan.Plan {
 		Choice:       choice, RunnersUp: []plan.Choice{choice, choice}, Pods: []cluster.Pod{pod}, Relaxed: true, Reason: "one pod waits", Notes: []string{"a \"note\""}, Joins: joins}}
 	placements := []plan.Placement{{Pod: pod, On: plan.OnNode, Target: "n"}}
 	return &plan.Plan{Basis: 12, Steps: 7, Exhausted: true, Asked: true, CostBefore: 1, CostAfter: 2, Bound: 3, SpotMore: 12, Margins: []plan.Margin{{Resource: "cpu", Zone: "b", Price: 4}}, Fewer: &plan.Summary{Machines: 5, Cost: 6},
-		Likely:   &plan.Likely{Cost: 7, Left: 8, Turns: 3, Tight: plan.Summary{Machines: 9, Cost: 10}, TightCost: 11},
+		Likely:   &plan.Likely{Cost: 7, Left: 8, Turns: 3, Relaxed: plan.Summary{Machines: 9, Cost: 10}, RelaxedCost: 11},
 		Launches: launches,
 		Moves: []plan.Move{{Removals: []plan.Removal{{Node: "n", Claim: "c", Pool: id, Reason: plan.Empty, Note: "for an hour", Pods: []cluster.Pod{pod}}},
 			Launches: launches, Placements: placements, Saves: 13, Payback: time.Minute,
-			Dropped: []plan.Dropped{{Wishes: []string{"a \"wish\""}, Pods: []cluster.Pod{pod}, Saves: 15}}}},
+			Dropped: []plan.Dropped{{Preferences: []string{"a \"wish\""}, Pods: []cluster.Pod{pod}, Saves: 15}}}},
 		Joining:     []plan.Joining{{Claim: "c", Joins: joins}},
 		Placements:  placements,
 		Withdrawals: []plan.Withdrawal{{Claim: "c", Pool: id, Note: "no pod \"waits\""}},
 		Kept:        []plan.Kept{{Node: "m", Reason: plan.Drifted, By: plan.KeptByBudget, Why: "no \"budget\""}},
 		Emptying:    []plan.Emptying{{Node: "m", Claim: "old 1", Pool: cluster.PoolID{Kind: "NodePool", Name: "p"}, Note: "a b"}},
 		Holds:       []plan.Hold{{Node: "m", Pods: []cluster.Pod{pod}, For: []string{"new-1", "old 1"}, Until: s.Now}},
-		Dropped:     []plan.Dropped{{Wishes: []string{"a \"wish\""}, Pods: []cluster.Pod{pod}, Saves: 14}},
+		Dropped:     []plan.Dropped{{Preferences: []string{"a \"wish\""}, Pods: []cluster.Pod{pod}, Saves: 14}},
 		Unplaced:    []plan.Unplaced{{Shape: pod.Shape, Early: true, Pods: []cluster.Pod{pod}, Reasons: []plan.Reason{{Pool: id, Text: "no room", MinValues: true, Rule: "limit", Others: true}}}}}
 }
 

@@ -80,10 +80,10 @@ func withOrder(s *cluster.Snapshot) map[string]bool {
 		}
 	}
 	for i := range s.Nodes {
-		note(s.Nodes[i].BoughtFor)
+		note(s.Nodes[i].LaunchedFor)
 	}
 	for i := range s.Machines {
-		note(s.Machines[i].BoughtFor)
+		note(s.Machines[i].LaunchedFor)
 	}
 	return out
 }

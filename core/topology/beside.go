@@ -16,7 +16,7 @@ type Seek struct {
 // Seeks lists which pods must be on the host of pods with the rules.
 func (r *Rules) Seeks() []Seek { return r.seeks }
 
-// Sought lists, by their tallies, for which wishes about hosts pods with the
+// Sought lists, by their tallies, for which preferences about hosts pods with the
 // rules are such as somebody seeks.
 func (r *Rules) Sought() []int { return r.sought }
 
@@ -30,9 +30,9 @@ func (b *Board) Comes(tally int) bool { return b.tallies[tally].brought }
 // Has reports whether a pod of the tally is on the host.
 func (h *Host) Has(tally int) bool { return h.counts[tally] > 0 }
 
-// notePairs lists what pods with the rules seek on their host, and who seeks
+// recordPairs lists what pods with the rules seek on their host, and who seeks
 // them there.
-func (b *Board) notePairs(r *Rules) {
+func (b *Board) recordPairs(r *Rules) {
 	r.seeks, r.sought = nil, nil
 	host, known := b.keyAt[cluster.LabelHostname]
 	if !known {

@@ -8,15 +8,15 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// Wish is the rules about other pods that one pod must keep. Preferences that
+// Preference is the rules about other pods that one pod must keep. Preferences that
 // are to hold for now stand among the required ones.
-type Wish struct {
+type Preference struct {
 	Shape      *cluster.Shape // whose pods these are: labels, namespace, node terms
 	Spread     []cluster.Spread
 	Neighbours []cluster.Neighbours
 }
 
-// Rules is a Wish made ready for one board.
+// Rules is a Preference made ready for one board.
 type Rules struct {
 	class   *class
 	spreads []spreadRule
@@ -52,10 +52,10 @@ type apartRule struct {
 	self  bool
 }
 
-// Rules adds the rules of a wish to the board, and what its pods keep away
+// Rules adds the rules of a preference to the board, and what its pods keep away
 // from themselves wherever they are. To be called before Start, also for shapes
-// of running pods: these wish for nothing more, but they count.
-func (b *Board) Rules(w Wish) *Rules {
+// of running pods: these preference for nothing more, but they count.
+func (b *Board) Rules(w Preference) *Rules {
 	r := &Rules{class: b.classOf(w.Shape)}
 	var keys []int
 	for i := range w.Spread {
@@ -92,7 +92,7 @@ func (b *Board) spread(s *cluster.Shape, spread *cluster.Spread, keys []int) spr
 	}
 }
 
-func (b *Board) neighbours(r *Rules, w Wish) {
+func (b *Board) neighbours(r *Rules, w Preference) {
 	for i := range w.Neighbours {
 		if n := &w.Neighbours[i]; n.Apart {
 			who := ofNeighbours(n)
@@ -106,7 +106,7 @@ func (b *Board) neighbours(r *Rules, w Wish) {
 
 // near adds what must be near by the pod's own terms or by its volumes. A pod
 // counts for the own terms only if all of them choose it.
-func (b *Board) near(r *Rules, w Wish, volume bool) {
+func (b *Board) near(r *Rules, w Preference, volume bool) {
 	var who []chosen
 	for i := range w.Neighbours {
 		if n := &w.Neighbours[i]; !n.Apart && n.Volume == volume {
@@ -165,7 +165,7 @@ func (b *Board) join(r *Rules) {
 		}
 	}
 	b.fix(r)
-	b.notePairs(r)
+	b.recordPairs(r)
 }
 
 // fix notes on which keys it matters where the pods are.

@@ -12,7 +12,7 @@ import (
 )
 
 // model is the same rules told the long way: it keeps every pod on its node
-// and counts anew for each question.
+// and counts again for each question.
 type model struct {
 	nodes []modelNode
 }
@@ -165,7 +165,7 @@ func TestTheBoardAgreesWithTheLongWay(t *testing.T) {
 		board := topology.NewBoard()
 		rules := make([]*topology.Rules, len(shapes))
 		for i := range shapes {
-			rules[i] = board.Rules(topology.Wish{Shape: shapes[i], Spread: shapes[i].Spread, Neighbours: shapes[i].Neighbours})
+			rules[i] = board.Rules(topology.Preference{Shape: shapes[i], Spread: shapes[i].Spread, Neighbours: shapes[i].Neighbours})
 		}
 		m := &model{}
 		late := r.IntN(len(nodes))
@@ -210,7 +210,7 @@ func TestRoomForSeveralIsRoomForEach(t *testing.T) {
 		board := topology.NewBoard()
 		var rules []*topology.Rules
 		for _, s := range shapes {
-			rules = append(rules, board.Rules(topology.Wish{Shape: s, Spread: s.Spread, Neighbours: s.Neighbours}))
+			rules = append(rules, board.Rules(topology.Preference{Shape: s, Spread: s.Spread, Neighbours: s.Neighbours}))
 		}
 		for _, n := range nodes {
 			board.AddPlace(n.labels, n.taints, false)

@@ -85,7 +85,7 @@ func (v *View) Rules(r *Rules) *Rules {
 	}
 	out.keptOff, out.counted, out.owns = v.those(r.keptOff), v.those(r.counted), v.those(r.owns)
 	v.fix(out)
-	v.notePairs(out)
+	v.recordPairs(out)
 	return out
 }
 
@@ -190,9 +190,9 @@ func (b *Board) countOpener(known []int32, f *filter, key, place int) []int32 {
 	return known
 }
 
-// NoteOpener counts a place that was added after Start among those that make
+// RecordOpener counts a place that was added after Start among those that make
 // domains eligible, for views.
-func (b *Board) NoteOpener(place int) {
+func (b *Board) RecordOpener(place int) {
 	for at, known := range b.opened {
 		if f := b.filters[at[0]]; f.at[place] {
 			b.opened[at] = b.countOpener(known, f, at[1], place)

@@ -57,19 +57,19 @@ func (e *edit) machineCost(values []string) error {
 }
 
 func (e *edit) capacity(values []string) error {
-	return e.setOffered(cluster.LabelCapacityType, "way to pay", values, func(o *cluster.Offer) string { return string(o.Option) })
+	return e.setOffered(cluster.LabelCapacityType, "way to pay", values, func(o *cluster.Offering) string { return string(o.Option) })
 }
 
 func (e *edit) zone(values []string) error {
-	return e.setOffered(cluster.LabelZone, "zone", values, func(o *cluster.Offer) string { return o.Zone })
+	return e.setOffered(cluster.LabelZone, "zone", values, func(o *cluster.Offering) string { return o.Zone })
 }
 
-// setOffered makes the pool buy offers with one of the values only.
-func (e *edit) setOffered(key, noun string, values []string, of func(*cluster.Offer) string) error {
+// setOffered makes the pool launch offers with one of the values only.
+func (e *edit) setOffered(key, noun string, values []string, of func(*cluster.Offering) string) error {
 	var known []string
-	for k := range e.Catalogue.Kinds {
-		for i := range e.Catalogue.Kinds[k].Offers {
-			known = append(known, of(&e.Catalogue.Kinds[k].Offers[i]))
+	for k := range e.Catalogue.InstanceTypes {
+		for i := range e.Catalogue.InstanceTypes[k].Offerings {
+			known = append(known, of(&e.Catalogue.InstanceTypes[k].Offerings[i]))
 		}
 	}
 	return e.set(key, noun, values, known)
@@ -77,8 +77,8 @@ func (e *edit) setOffered(key, noun string, values []string, of func(*cluster.Of
 
 func (e *edit) arch(values []string) error {
 	var known []string
-	for k := range e.Catalogue.Kinds {
-		if value, ok := e.Catalogue.Kinds[k].Labels.Get(cluster.LabelArch); ok {
+	for k := range e.Catalogue.InstanceTypes {
+		if value, ok := e.Catalogue.InstanceTypes[k].Labels.Get(cluster.LabelArch); ok {
 			known = append(known, value)
 		}
 	}
@@ -132,12 +132,12 @@ func (e *edit) dropType(values []string) error {
 }
 
 // each does something about the kinds of each of the values.
-func (e *edit) each(noun string, values []string, of func(*cluster.Kind) string, do func([]bool) error) error {
+func (e *edit) each(noun string, values []string, of func(*cluster.InstanceType) string, do func([]bool) error) error {
 	for _, value := range values {
-		marked, found := make([]bool, len(e.Catalogue.Kinds)), false
+		marked, found := make([]bool, len(e.Catalogue.InstanceTypes)), false
 		var names []string
-		for k := range e.Catalogue.Kinds {
-			is := of(&e.Catalogue.Kinds[k])
+		for k := range e.Catalogue.InstanceTypes {
+			is := of(&e.Catalogue.InstanceTypes[k])
 			marked[k] = is == value
 			found = found || marked[k]
 			names = append(names, is)
@@ -153,7 +153,7 @@ func (e *edit) each(noun string, values []string, of func(*cluster.Kind) string,
 	return nil
 }
 
-func family(k *cluster.Kind) string {
+func family(k *cluster.InstanceType) string {
 	if value, ok := k.Labels.Get(labelFamily); ok {
 		return value
 	}
@@ -161,7 +161,7 @@ func family(k *cluster.Kind) string {
 	return out
 }
 
-func name(k *cluster.Kind) string { return k.Name }
+func name(k *cluster.InstanceType) string { return k.Name }
 
 // near lists names that begin like the value, if there are any.
 func near(value string, names []string) string {
@@ -172,15 +172,15 @@ func near(value string, names []string) string {
 	return some(names)
 }
 
-// admit lets the pool buy the marked kinds beside those that it may buy now:
+// admit lets the pool launch the marked kinds beside those that it may launch now:
 // what it requires of kinds is widened to their labels, and kinds that only
 // this lets in are not to be had.
 func (e *edit) admit(marked []bool) error {
-	before := e.sold()
+	before := e.offered()
 	for i := range e.Requirements {
 		e.widen(e.Requirements[i], marked)
 	}
-	after := e.sold()
+	after := e.offered()
 	stray, found := make([]bool, len(marked)), false
 	for k := range marked {
 		stray[k] = after[k] && !before[k] && !marked[k]
@@ -193,9 +193,9 @@ func (e *edit) admit(marked []bool) error {
 	return nil
 }
 
-// sold marks the kinds that the pool may buy, sold out or not.
-func (e *edit) sold() []bool {
-	out := make([]bool, len(e.Catalogue.Kinds))
+// offered marks the kinds that the pool may launch, unavailable or not.
+func (e *edit) offered() []bool {
+	out := make([]bool, len(e.Catalogue.InstanceTypes))
 	for _, o := range feasibility.ForPool(e.Pool, nil).Options {
 		out[o.Kind] = true
 	}
@@ -205,8 +205,8 @@ func (e *edit) sold() []bool {
 // widen makes a requirement allow the labels of the marked kinds too.
 func (e *edit) widen(r constraint.Requirement, marked []bool) {
 	values, wider, absent := []string(nil), false, false
-	for k := range e.Catalogue.Kinds {
-		value, ok := e.Catalogue.Kinds[k].Labels.Get(r.Key)
+	for k := range e.Catalogue.InstanceTypes {
+		value, ok := e.Catalogue.InstanceTypes[k].Labels.Get(r.Key)
 		switch {
 		case !ok:
 			absent = absent || marked[k] && !r.Set.AllowsAbsent()
@@ -233,16 +233,16 @@ func (e *edit) bar(marked []bool) {
 		return
 	}
 	if !e.own {
-		e.Catalogue, e.own = &cluster.Catalogue{Revision: e.Catalogue.Revision, Disk: e.Catalogue.Disk, Kinds: slices.Clone(e.Catalogue.Kinds)}, true
+		e.Catalogue, e.own = &cluster.Catalogue{Revision: e.Catalogue.Revision, Disk: e.Catalogue.Disk, InstanceTypes: slices.Clone(e.Catalogue.InstanceTypes)}, true
 	}
 	for k := range marked {
 		if !marked[k] {
 			continue
 		}
-		kind := &e.Catalogue.Kinds[k]
-		kind.Offers = slices.Clone(kind.Offers)
-		for i := range kind.Offers {
-			kind.Offers[i].Available = false
+		instanceType := &e.Catalogue.InstanceTypes[k]
+		instanceType.Offerings = slices.Clone(instanceType.Offerings)
+		for i := range instanceType.Offerings {
+			instanceType.Offerings[i].Available = false
 		}
 	}
 }

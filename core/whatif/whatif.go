@@ -1,4 +1,4 @@
-// Package whatif changes what pools may buy, to ask what a decision would be
+// Package whatif changes what pools may launch, to ask what a decision would be
 // then.
 //
 // It promises that a question changes what it names and nothing else, and that
@@ -103,7 +103,7 @@ func keys() []string {
 }
 
 // Apply returns the situation as it would be with the changes. What is there
-// already stays as it is: only what may be bought differs. A pool that is not named
+// already stays as it is: only what may be launched differs. A pool that is not named
 // and cannot be changed, as where its class is not ready, stays as it is, and notes
 // say so; it is an error where no pool can be changed.
 func (q Question) Apply(s *cluster.Snapshot) (changed *cluster.Snapshot, notes []string, err error) {

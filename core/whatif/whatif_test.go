@@ -47,19 +47,19 @@ func parsed(t *testing.T) *cluster.Snapshot {
 	return s
 }
 
-// sells lists what a pool may buy now.
-func sells(p *cluster.Pool) string {
+// offers lists what a pool may launch now.
+func offers(p *cluster.Pool) string {
 	f := feasibility.ForPool(p, nil)
 	var out []string
 	for i := f.Available().Next(0); i >= 0; i = f.Available().Next(i + 1) {
 		o := f.Options[i]
-		out = append(out, f.Kind(o).Name+"/"+f.Offer(o).Zone+"/"+string(f.Offer(o).Option))
+		out = append(out, f.InstanceType(o).Name+"/"+f.Offering(o).Zone+"/"+string(f.Offering(o).Option))
 	}
 	slices.Sort(out)
 	return strings.Join(out, " ")
 }
 
-func TestChangesOfWhatPoolsSell(t *testing.T) {
+func TestChangesOfWhatPoolsOffer(t *testing.T) {
 	const m5, m5b = "m5.large/a/on-demand m5.xlarge/a/on-demand", "m5.large/a/on-demand m5.large/b/spot m5.xlarge/a/on-demand"
 	tests := map[string]struct{ question, first, second string }{
 		"a family that several requirements exclude": {"pool=default,add-family=m8g", m5 + " m8g.large/a/on-demand", m5b},
@@ -85,7 +85,7 @@ func TestChangesOfWhatPoolsSell(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if first, second := sells(&got.Pools[0]), sells(&got.Pools[1]); first != tt.first || second != tt.second {
+			if first, second := offers(&got.Pools[0]), offers(&got.Pools[1]); first != tt.first || second != tt.second {
 				t.Errorf("%s:\ndefault sells %s, want %s\nother sells %s, want %s", tt.question, first, tt.first, second, tt.second)
 			}
 			if scenario.Print(s) != before {
@@ -107,7 +107,7 @@ func TestChangesLeaveTheRest(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &got.Pools[0]
-	if price, ok := p.PriceOf(&cluster.Machine{Labels: p.Catalogue.Kinds[1].Labels}); !ok || price != 30_000 {
+	if price, ok := p.PriceOf(&cluster.Machine{Labels: p.Catalogue.InstanceTypes[1].Labels}); !ok || price != 30_000 {
 		t.Errorf("a m5.large costs %v, %v", price, ok)
 	}
 	if p.MachineCost != 20_000 || got.Pools[1].MachineCost != 0 {
@@ -134,7 +134,7 @@ func TestAPoolThatCannotBeChangedStaysAsItIs(t *testing.T) {
 	if want := []string{"NodePool/spring: nothing is known of what it may buy: its class is not there"}; !slices.Equal(notes, want) {
 		t.Errorf("it notes %q, want %q", notes, want)
 	}
-	if first, second := sells(&got.Pools[0]), sells(&got.Pools[1]); first != "m5.large/b/spot" || second != "m5.large/b/spot" {
+	if first, second := offers(&got.Pools[0]), offers(&got.Pools[1]); first != "m5.large/b/spot" || second != "m5.large/b/spot" {
 		t.Errorf("default sells %s and other %s, want the spot offering of both", first, second)
 	}
 	only := *s

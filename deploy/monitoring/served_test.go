@@ -127,7 +127,7 @@ func TestEverySeriesAndLabelIsServed(t *testing.T) {
 }
 
 // The check itself notices what nobody serves.
-func TestWhatNobodyServesIsNoticed(t *testing.T) {
+func TestUnservedMetricsAreFound(t *testing.T) {
 	parse := parser.NewParser(parser.Options{})
 	tests := map[string]struct{ expr, want string }{
 		"a series":                       {`sum(daemok_nothing)`, "series daemok_nothing"},

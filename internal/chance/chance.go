@@ -3,7 +3,7 @@
 //
 // It promises that one source of chance makes one world, and that every rule that
 // the core has for pods comes up in some of them. The worlds are valid, and as odd as
-// clusters may be: pods that nothing can hold, pools that may buy nothing, sold-out
+// clusters may be: pods that nothing can hold, pools that may launch nothing, sold-out
 // offers, nodes that never started.
 package chance
 
@@ -101,18 +101,18 @@ func catalogue(r *rand.Rand) *cluster.Catalogue {
 	c := &cluster.Catalogue{Revision: 1}
 	for i := range 1 + r.IntN(15) {
 		cores := 1 << r.IntN(5)
-		k := cluster.Kind{Name: fmt.Sprintf("t%02d", i), Labels: constraint.NewLabels(map[string]string{
+		k := cluster.InstanceType{Name: fmt.Sprintf("t%02d", i), Labels: constraint.NewLabels(map[string]string{
 			cluster.LabelInstanceType: fmt.Sprintf("t%02d", i), cluster.LabelArch: []string{"amd64", "arm64"}[r.IntN(2)]})}
 		k.Capacity = quantity.Resources{CPU: quantity.MilliCPU(1000 * cores), Memory: quantity.Bytes(cores*(1+r.IntN(8))) * quantity.GiB, Pods: int64(4 + r.IntN(30))}
 		k.Allocatable = k.Capacity.Sub(quantity.Resources{CPU: 80, Memory: 100 * quantity.MiB})
 		for _, zone := range zones {
 			for _, option := range []cluster.Option{cluster.OnDemand, cluster.Spot} {
-				k.Offers = append(k.Offers, cluster.Offer{Zone: zone, Option: option, Priced: r.IntN(20) > 0, Available: r.IntN(6) > 0,
+				k.Offerings = append(k.Offerings, cluster.Offering{Zone: zone, Option: option, Priced: r.IntN(20) > 0, Available: r.IntN(6) > 0,
 					Price: quantity.MicroUSDPerHour(10000 * cores * (1 + r.IntN(5))), Labels: constraint.NewLabels(map[string]string{
 						cluster.LabelZone: zone, cluster.LabelCapacityType: string(option)})})
 			}
 		}
-		c.Kinds = append(c.Kinds, k)
+		c.InstanceTypes = append(c.InstanceTypes, k)
 	}
 	return c
 }

@@ -39,7 +39,7 @@ func term(r *rand.Rand) constraint.Requirements {
 	return out
 }
 
-// lookAtOthers gives some shapes rules about other pods, and wishes.
+// lookAtOthers gives some shapes rules about other pods, and preferences.
 func lookAtOthers(r *rand.Rand, s *cluster.Shape, rare bool) {
 	choosing := func() cluster.Selector {
 		return cluster.Selector{Requirements: constraint.NewRequirements(constraint.Requirement{Key: "app", Set: constraint.Values(fmt.Sprint(r.IntN(4)))})}

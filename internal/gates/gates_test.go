@@ -71,7 +71,7 @@ func TestAGateThatWasSaid(t *testing.T) {
 	}
 }
 
-// Gates are read anew whenever settings change: that leaves no series behind.
+// Gates are read again whenever settings change: that leaves no series behind.
 func TestGatesHaveNoMetrics(t *testing.T) {
 	for range 2 {
 		if _, err := gates.Core("NodeRepair=true"); err != nil {

@@ -67,7 +67,7 @@ type Outcome struct {
 // OK reports whether a story noticed.
 func (o Outcome) OK() bool { return o.Problem == "" && (len(o.Noticed) > 0 || o.neverEnds()) }
 
-// neverEnds reports that a run timed out, and that this is for want of the
+// neverEnds reports that a run timed out, and that this is for lack of the
 // rule.
 func (o Outcome) neverEnds() bool { return o.TimedOut && o.Usual > 0 && o.Usual <= storyTimeout/8 }
 
@@ -93,13 +93,13 @@ func (o Outcome) String() string {
 // What must notice: the stories or, where costs are what counts, the tests of
 // the package.
 const (
-	pkg      = "./core/decide"
-	stories  = "TestStories"
-	choosing = "core/decide/"
-	choices  = "TestStories|TestWhichAnswerIsPreferred|TestEffortGrows"
-	packing  = "core/pack/"
-	retiring = "core/disruption/"
-	allTests = "."
+	pkg        = "./core/decide"
+	stories    = "TestStories"
+	choosing   = "core/decide/"
+	choices    = "TestStories|TestWhichAnswerIsPreferred|TestEffortGrows"
+	packing    = "core/pack/"
+	disrupting = "core/disruption/"
+	allTests   = "."
 )
 
 // noticedBy returns the tests that are run without the rule.
@@ -113,8 +113,8 @@ func (r Rule) noticedBy() (folder, tests string) {
 	if len(r.Edits) > 0 && strings.HasPrefix(r.Edits[0].File, choosing) {
 		return pkg, choices
 	}
-	if len(r.Edits) > 0 && strings.HasPrefix(r.Edits[0].File, retiring) && r.Edits[0].File != withdrawFile {
-		return pkg + " ./" + retiring, "TestStories|TestSharesCount"
+	if len(r.Edits) > 0 && strings.HasPrefix(r.Edits[0].File, disrupting) && r.Edits[0].File != withdrawFile {
+		return pkg + " ./" + disrupting, "TestStories|TestSharesCount"
 	}
 	return pkg, stories
 }

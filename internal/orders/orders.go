@@ -40,8 +40,8 @@ func Take[Order, Outcome any](mux *http.ServeMux, path string, do func(context.C
 	})
 }
 
-// Tell has the mux answer questions at a path.
-func Tell[Outcome any](mux *http.ServeMux, path string, do func(*http.Request) (Outcome, error)) {
+// Report has the mux answer questions at a path.
+func Report[Outcome any](mux *http.ServeMux, path string, do func(*http.Request) (Outcome, error)) {
 	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 		outcome, err := do(r)
 		answer(w, outcome, err)

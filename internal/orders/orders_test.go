@@ -24,7 +24,7 @@ func painter() *http.ServeMux {
 		}
 		return "painted " + p.Colour, nil
 	})
-	orders.Tell(mux, "/colours", func(*http.Request) ([]string, error) { return []string{"red", "blue"}, nil })
+	orders.Report(mux, "/colours", func(*http.Request) ([]string, error) { return []string{"red", "blue"}, nil })
 	return mux
 }
 
@@ -73,7 +73,7 @@ func TestAFormIsNoOrder(t *testing.T) {
 	}
 }
 
-func TestNobodyListens(t *testing.T) {
+func TestNoListener(t *testing.T) {
 	var said string
 	if err := orders.Dial(filepath.Join(t.TempDir(), "none")).Ask(t.Context(), "/colours", &said); err == nil {
 		t.Error("nobody answered, without an error")

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write into stories what comes of them; 
 
 // Each tells every story of a folder, each as a test of its own by the name of
 // its file.
-func Each(t *testing.T, folder string, tell func(t *testing.T, files []txtar.File)) {
+func Each(t *testing.T, folder string, report func(t *testing.T, files []txtar.File)) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(folder, "*.txtar"))
 	if err != nil || len(paths) == 0 {
@@ -32,7 +32,7 @@ func Each(t *testing.T, folder string, tell func(t *testing.T, files []txtar.Fil
 			if err != nil {
 				t.Fatal(err)
 			}
-			tell(t, archive.Files)
+			report(t, archive.Files)
 			if !*update || t.Failed() {
 				return
 			}

@@ -17,14 +17,14 @@ func TestUpdateWritesWhatComesOfAStory(t *testing.T) {
 	}
 	defer func(was bool) { *update = was }(*update)
 	for _, *update = range []bool{true, false} {
-		told := false
+		reported := false
 		Each(t, filepath.Dir(path), func(t *testing.T, files []txtar.File) {
-			told = true
+			reported = true
 			Expect(t, &files[1], "new\n")
 		})
 		text, err := os.ReadFile(path)
-		if want := "A sentence.\n-- before --\none\n-- after --\nnew\n"; err != nil || string(text) != want || !told {
-			t.Errorf("the story is %q (told: %v, error: %v), want %q", text, told, err, want)
+		if want := "A sentence.\n-- before --\none\n-- after --\nnew\n"; err != nil || string(text) != want || !reported {
+			t.Errorf("the story is %q (told: %v, error: %v), want %q", text, reported, err, want)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing/fstest"
 )
 
-func TestCheckFieldsNoticesAFieldThatNobodyTellsOf(t *testing.T) {
+func TestCheckFieldsFindsAnUndocumentedField(t *testing.T) {
 	crd := "spec: {versions: [{schema: {openAPIV3Schema: {properties: {spec: {properties: {a: {}, b: {properties: {c: {}, d: {}}}}}}}}}]}"
 	tests := map[string]struct{ page, want string }{
 		"all told":                 {"`spec.a` `spec.b.c` `spec.b.d`", ""},

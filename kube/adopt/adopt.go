@@ -39,7 +39,7 @@ func Find(ctx context.Context, from client.Reader, serves translate.Generations)
 		for i := range l.Items {
 			c := &l.Items[i]
 			if translate.Adopts(c) && !condition.IsTrue(c, karpv1.ClaimRegistered) {
-				asked[c.Annotations[api.MarkAdopt]] = c.Name
+				asked[c.Annotations[api.AnnotationAdopt]] = c.Name
 			} else {
 				claimed[c.Status.ProviderID] = true
 			}

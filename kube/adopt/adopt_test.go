@@ -56,7 +56,7 @@ func claim(name, has, asks string) *karpv1.NodeClaim {
 		condition.SetTrue(c, karpv1.ClaimRegistered, time.Now())
 	}
 	if asks != "" {
-		c.Annotations = map[string]string{api.MarkAdopt: asks}
+		c.Annotations = map[string]string{api.AnnotationAdopt: asks}
 	}
 	return c
 }

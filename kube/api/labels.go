@@ -109,7 +109,7 @@ func IsWellKnownToProvisioner(key string) bool {
 }
 
 // IsRestrictedToProvisioner reports whether a Provisioner may not use the
-// label: the host name, and every label of a domain that the older generation
+// label: the host name, and every label of a domain that the v1alpha5 API
 // keeps for itself and Kubernetes which its machines do not define.
 func IsRestrictedToProvisioner(key string) bool {
 	key = Normalise(key)

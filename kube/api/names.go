@@ -1,5 +1,5 @@
 // Package api names everything Daemok reads from or writes to a cluster and
-// to the machines it buys: API groups, labels, annotations, taints,
+// to the machines it launches: API groups, labels, annotations, taints,
 // finalizers, tags and ConfigMaps. Each has one constant here and one row in
 // the table Keys, from which the documentation is printed.
 //
@@ -76,7 +76,7 @@ const (
 	LabelPlacementGroupPartition  = GroupAWS + "/placement-group-partition" // integer
 )
 
-// Labels of the older generation of the API that today's does not have. They
+// Labels of the v1alpha5 API of the API that today's does not have. They
 // describe machines of Provisioners alone.
 const (
 	LabelInstancePods      = GroupAWS + "/instance-pods"               // integer
@@ -124,7 +124,7 @@ const (
 	AnnotationInstanceProfileName  = GroupAWS + "/instance-profile-name"
 )
 
-// Annotations of the older generation of the API.
+// Annotations of the v1alpha5 API of the API.
 const (
 	// AnnotationDoNotEvict keeps the node of a pod from voluntary disruption.
 	AnnotationDoNotEvict = GroupKarpenter + "/do-not-evict"
@@ -150,135 +150,135 @@ const (
 // Daemok's own marks, all annotations on NodeClaims and Nodes unless said
 // otherwise in Keys.
 const (
-	// MarkLaunchAttempt is "<batch>/<n>": the purchase the claim is part of and
+	// AnnotationLaunchAttempt is "<batch>/<n>": the launch the claim is part of and
 	// how often it was tried.
-	MarkLaunchAttempt = GroupDaemok + "/launch-attempt"
-	// MarkDecision says in JSON why the machine was chosen and what came next.
-	MarkDecision = GroupDaemok + "/decision"
-	// MarkJoins says in JSON with which other claims this one waits for nodes,
+	AnnotationLaunchAttempt = GroupDaemok + "/launch-attempt"
+	// AnnotationDecision says in JSON why the machine was chosen and what came next.
+	AnnotationDecision = GroupDaemok + "/decision"
+	// AnnotationJoins says in JSON with which other claims this one waits for nodes,
 	// because pods are to be spread over them or large ones come last.
-	MarkJoins = GroupDaemok + "/joins-with"
-	// MarkForPods lists the UIDs of the pods that the claim was made for, with commas
+	AnnotationJoins = GroupDaemok + "/joins-with"
+	// AnnotationForPods lists the UIDs of the pods that the claim was made for, with commas
 	// between; "+<n>" behind them says that there were so many more.
-	MarkForPods = GroupDaemok + "/for-pods"
-	// MarkWithdrawn says why nobody needs the claim's machine any more, while
-	// it has none: nothing is bought for it.
-	MarkWithdrawn = GroupDaemok + "/withdrawn"
-	// MarkEnds is when the cloud takes the claim's machine away, as it said itself.
-	MarkEnds = GroupDaemok + "/ends-at"
-	// MarkAdvised is when the cloud recommended to replace the claim's machine, which
+	AnnotationForPods = GroupDaemok + "/for-pods"
+	// AnnotationWithdrawn says why nobody needs the claim's machine any more, while
+	// it has none: nothing is launched for it.
+	AnnotationWithdrawn = GroupDaemok + "/withdrawn"
+	// AnnotationEnds is when the cloud takes the claim's machine away, as it said itself.
+	AnnotationEnds = GroupDaemok + "/ends-at"
+	// AnnotationAdvised is when the cloud recommended to replace the claim's machine, which
 	// its pool heeds; on a node, when it was cordoned for that.
-	MarkAdvised = GroupDaemok + "/rebalance-advised-at"
-	// MarkAdopt is the provider ID of a machine that runs already and that the claim
-	// takes over: nothing is ever bought for it.
-	MarkAdopt = GroupDaemok + "/adopt"
-	// MarkAdoptFrom names the claim that has the machine so far, and goes without it
+	AnnotationAdvised = GroupDaemok + "/rebalance-advised-at"
+	// AnnotationAdopt is the provider ID of a machine that runs already and that the claim
+	// takes over: nothing is ever launched for it.
+	AnnotationAdopt = GroupDaemok + "/adopt"
+	// AnnotationAdoptFrom names the claim that has the machine so far, and goes without it
 	// once this one has.
-	MarkAdoptFrom = GroupDaemok + "/adopt-from"
-	// MarkAdoptedBy names the claim that has the machine now; this one goes without it.
-	MarkAdoptedBy = GroupDaemok + "/adopted-by"
-	// MarkMigratedFrom is the API version of the objects that daemok migrate made a pool or
+	AnnotationAdoptFrom = GroupDaemok + "/adopt-from"
+	// AnnotationAdoptedBy names the claim that has the machine now; this one goes without it.
+	AnnotationAdoptedBy = GroupDaemok + "/adopted-by"
+	// AnnotationMigratedFrom is the API version of the objects that daemok migrate made a pool or
 	// class from, whose place it takes; on a node, of those in whose words it was protected.
-	MarkMigratedFrom = GroupDaemok + "/migrated-from"
-	// MarkReplaces names the claims whose machines this one takes the place of,
+	AnnotationMigratedFrom = GroupDaemok + "/migrated-from"
+	// AnnotationReplaces names the claims whose machines this one takes the place of,
 	// sorted, with commas between.
-	MarkReplaces = GroupDaemok + "/replaces"
-	// MarkTakes names the claims whose nodes were leaving when this one was ordered,
+	AnnotationReplaces = GroupDaemok + "/replaces"
+	// AnnotationTakes names the claims whose nodes were leaving when this one was ordered,
 	// for pods of theirs, sorted, with commas between.
-	MarkTakes = GroupDaemok + "/takes-pods-of"
-	// MarkStage is how far that is: "waiting/<n>" while the others stay until all
+	AnnotationTakes = GroupDaemok + "/takes-pods-of"
+	// AnnotationStage is how far that is: "waiting/<n>" while the others stay until all
 	// n machines that take their place have started, then "done"; "kept" where
 	// they stay after all and the machine is in use.
-	MarkStage = GroupDaemok + "/stage"
-	// MarkMachineCost is what each machine of the pool costs an hour, in US
+	AnnotationStage = GroupDaemok + "/stage"
+	// AnnotationMachineCost is what each machine of the pool costs an hour, in US
 	// dollars, beside its type and its volumes.
-	MarkMachineCost = GroupDaemok + "/machine-cost"
-	// MarkMinCPU and MarkMinMemory are the least size of the pool's machines.
-	MarkMinCPU    = GroupDaemok + "/min-machine-cpu"
-	MarkMinMemory = GroupDaemok + "/min-machine-memory"
-	// MarkMinPodMemory and MarkMaxSystemMemory are what machines of the pool are to
+	AnnotationMachineCost = GroupDaemok + "/machine-cost"
+	// AnnotationMinCPU and AnnotationMinMemory are the least size of the pool's machines.
+	AnnotationMinCPU    = GroupDaemok + "/min-machine-cpu"
+	AnnotationMinMemory = GroupDaemok + "/min-machine-memory"
+	// AnnotationMinPodMemory and AnnotationMaxSystemMemory are what machines of the pool are to
 	// leave to pods, where they can.
-	MarkMinPodMemory    = GroupDaemok + "/min-pod-memory"
-	MarkMaxSystemMemory = GroupDaemok + "/max-system-memory"
-	// MarkDeregistration is how long load balancers go on sending to a node after
+	AnnotationMinPodMemory    = GroupDaemok + "/min-pod-memory"
+	AnnotationMaxSystemMemory = GroupDaemok + "/max-system-memory"
+	// AnnotationDeregistration is how long load balancers go on sending to a node after
 	// they were told that it leaves.
-	MarkDeregistration = GroupDaemok + "/deregistration-delay"
-	// MarkKeepReady has a pod that is the last ready one of a Service stay until
+	AnnotationDeregistration = GroupDaemok + "/deregistration-delay"
+	// AnnotationKeepReady has a pod that is the last ready one of a Service stay until
 	// another is ready.
-	MarkKeepReady = GroupDaemok + "/keep-one-ready"
-	// MarkSurge has the workload of a pod, where it wants one replica, get a
+	AnnotationKeepReady = GroupDaemok + "/keep-one-ready"
+	// AnnotationSurge has the workload of a pod, where it wants one replica, get a
 	// second before the pod is evicted.
-	MarkSurge = GroupDaemok + "/surge"
-	// MarkDeletionCost is the AnnotationPodDeletionCost that Daemok gave a pod whose node is
+	AnnotationSurge = GroupDaemok + "/surge"
+	// AnnotationDeletionCost is the AnnotationPodDeletionCost that Daemok gave a pod whose node is
 	// to empty. Where the two differ, a user set the cost.
-	MarkDeletionCost = GroupDaemok + "/deletion-cost"
-	// MarkExcluded is when load balancers were told that the node leaves.
-	MarkExcluded = GroupDaemok + "/excluded-at"
-	// MarkDriftAtLimit says how drifted nodes of the pool go where its limits
+	AnnotationDeletionCost = GroupDaemok + "/deletion-cost"
+	// AnnotationExcluded is when load balancers were told that the node leaves.
+	AnnotationExcluded = GroupDaemok + "/excluded-at"
+	// AnnotationDriftAtLimit says how drifted nodes of the pool go where its limits
 	// leave no room for machines in their place: DeleteFirst.
-	MarkDriftAtLimit = GroupDaemok + "/drift-at-limit"
-	// MarkMakeRoom is on DaemonSets: "true" has nodes replaced that are older and
+	AnnotationDriftAtLimit = GroupDaemok + "/drift-at-limit"
+	// AnnotationMakeRoom is on DaemonSets: "true" has nodes replaced that are older and
 	// have no room for its pod.
-	MarkMakeRoom = GroupDaemok + "/make-room"
-	// MarkRoll is on a NodePool whose nodes are to be replaced now, as JSON.
-	MarkRoll = GroupDaemok + "/roll"
-	// MarkRebalance says what follows from a recommendation to replace a spot machine:
+	AnnotationMakeRoom = GroupDaemok + "/make-room"
+	// AnnotationRoll is on a NodePool whose nodes are to be replaced now, as JSON.
+	AnnotationRoll = GroupDaemok + "/roll"
+	// AnnotationRebalance says what follows from a recommendation to replace a spot machine:
 	// RebalanceIgnore, which is usual, RebalanceCordon or RebalanceReplace.
-	MarkRebalance = GroupDaemok + "/rebalance"
-	// MarkRepair says when nodes of the pool are repaired: RepairOn, RepairOff, or words
+	AnnotationRebalance = GroupDaemok + "/rebalance"
+	// AnnotationRepair says when nodes of the pool are repaired: RepairOn, RepairOff, or words
 	// such as "Ready=15m, Initialized=20m, most=30%".
-	MarkRepair = GroupDaemok + "/repair"
-	// MarkPlacementGroup is in JSON what was found for spec.placementGroupSelector of a
+	AnnotationRepair = GroupDaemok + "/repair"
+	// AnnotationPlacementGroup is in JSON what was found for spec.placementGroupSelector of a
 	// class.
-	MarkPlacementGroup = GroupDaemok + "/placement-group"
-	// MarkDedicatedReservations are those of a class's capacity reservations whose machines
+	AnnotationPlacementGroup = GroupDaemok + "/placement-group"
+	// AnnotationDedicatedReservations are those of a class's capacity reservations whose machines
 	// are of dedicated tenancy, by ID, with commas between.
-	MarkDedicatedReservations = GroupDaemok + "/dedicated-reservations"
-	// MarkPodDensity says how the network plugin gives addresses to the pods of a class's
+	AnnotationDedicatedReservations = GroupDaemok + "/dedicated-reservations"
+	// AnnotationPodDensity says how the network plugin gives addresses to the pods of a class's
 	// machines: PrefixDelegation. Without it, one by one.
-	MarkPodDensity = GroupDaemok + "/pod-density"
-	// MarkMemoryOverhead is the share of memory, between 0 and 1, that hypervisor and kernel
+	AnnotationPodDensity = GroupDaemok + "/pod-density"
+	// AnnotationMemoryOverhead is the share of memory, between 0 and 1, that hypervisor and kernel
 	// of a class's machines are taken to keep, until a machine of the type and image has
 	// shown it.
-	MarkMemoryOverhead = GroupDaemok + "/memory-overhead"
-	// MarkLaunchForms is in JSON what builds of the controller have made of the class: launch
+	AnnotationMemoryOverhead = GroupDaemok + "/memory-overhead"
+	// AnnotationLaunchForms is in JSON what builds of the controller have made of the class: launch
 	// template and user data of a made-up instance.
-	MarkLaunchForms = GroupDaemok + "/launch-forms"
-	// MarkLaunchForm is which of these the claim's instance was launched in.
-	MarkLaunchForm = GroupDaemok + "/launch-form"
-	// MarkDelete says how the nodes of the pool go when it is deleted: DeleteFast.
-	MarkDelete = GroupDaemok + "/delete"
-	// MarkBudgets is on a Provisioner: how many of its nodes may go at once.
-	MarkBudgets = GroupDaemok + "/budgets"
-	// MarkAcknowledged is on a DisruptionPolicy whose breaker has tripped: the
+	AnnotationLaunchForms = GroupDaemok + "/launch-forms"
+	// AnnotationLaunchForm is which of these the claim's instance was launched in.
+	AnnotationLaunchForm = GroupDaemok + "/launch-form"
+	// AnnotationDelete says how the nodes of the pool go when it is deleted: DeleteFast.
+	AnnotationDelete = GroupDaemok + "/delete"
+	// AnnotationBudgets is on a Provisioner: how many of its nodes may go at once.
+	AnnotationBudgets = GroupDaemok + "/budgets"
+	// AnnotationAcknowledged is on a DisruptionPolicy whose breaker has tripped: the
 	// moment at which it did, as its status says. It closes the breaker.
-	MarkAcknowledged = GroupDaemok + "/acknowledged"
-	// TagBatch is the instance tag that ties a machine to its purchase.
+	AnnotationAcknowledged = GroupDaemok + "/acknowledged"
+	// TagBatch is the instance tag that ties a machine to its launch.
 	TagBatch = GroupDaemok + "/batch"
 	// TagClusterUID is the instance tag that tells clusters of one name from each other:
 	// the UID of namespace kube-system.
 	TagClusterUID = GroupDaemok + "/cluster-uid"
 )
 
-// DeleteFirst is the value of MarkDriftAtLimit by which nodes go before the
+// DeleteFirst is the value of AnnotationDriftAtLimit by which nodes go before the
 // machines in their place come.
 const DeleteFirst = "delete-first"
 
-// PrefixDelegation is the value of MarkPodDensity for a network plugin that gives out
+// PrefixDelegation is the value of AnnotationPodDensity for a network plugin that gives out
 // addresses by prefixes of 16.
 const PrefixDelegation = "prefix-delegation"
 
-// DeleteFast is the value of MarkDelete by which all nodes of a deleted pool go at
+// DeleteFast is the value of AnnotationDelete by which all nodes of a deleted pool go at
 // once, whatever its budgets say.
 const DeleteFast = "fast"
 
-// Values of MarkRepair.
+// Values of AnnotationRepair.
 const (
 	RepairOn  = "on"
 	RepairOff = "off"
 )
 
-// Values of MarkRebalance.
+// Values of AnnotationRebalance.
 const (
 	RebalanceIgnore  = "ignore"
 	RebalanceCordon  = "cordon"

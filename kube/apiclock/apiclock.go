@@ -18,9 +18,9 @@ import (
 const (
 	// differsBy is how far the clocks are apart at the least before they count as different.
 	differsBy = 2 * time.Minute
-	// settleFor is how long they must have agreed since: of several API servers one may be
+	// stabilizeFor is how long they must have agreed since: of several API servers one may be
 	// wrong, and each reply is another's.
-	settleFor = time.Minute
+	stabilizeFor = time.Minute
 )
 
 // Clock is this machine's clock, compared with the API server's by the Date header of its
@@ -156,7 +156,7 @@ func (c *Clock) compare(now moment) (differ bool) {
 	if now.steady >= c.until || (ahead-c.said).Abs() >= differsBy {
 		c.said = ahead.Round(time.Minute)
 	}
-	c.until = now.steady + settleFor
+	c.until = now.steady + stabilizeFor
 	return true
 }
 

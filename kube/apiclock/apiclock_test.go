@@ -53,7 +53,7 @@ func TestNowDoesNotJumpWithTheClock(t *testing.T) {
 			w.jump = time.Hour
 			w.Now()
 			w.jump = 0
-			w.pass(settleFor - time.Second)
+			w.pass(stabilizeFor - time.Second)
 			w.replies(0)
 		}, 0, true},
 		"and is trusted then": {func(w *world) {
@@ -62,7 +62,7 @@ func TestNowDoesNotJumpWithTheClock(t *testing.T) {
 			w.Now()
 			w.jump = 0
 			w.replies(0)
-			w.pass(settleFor)
+			w.pass(stabilizeFor)
 		}, 0, false},
 		"both clocks may go on where the other does": {func(w *world) {
 			w.replies(0)
@@ -70,13 +70,13 @@ func TestNowDoesNotJumpWithTheClock(t *testing.T) {
 			w.replies(0)
 			w.server = time.Hour
 			w.replies(0)
-			w.pass(settleFor)
+			w.pass(stabilizeFor)
 		}, time.Hour, false},
 		"one API server of several with another clock": {func(w *world) {
 			for range 10 {
 				w.server = time.Hour - w.server
 				w.replies(0)
-				w.pass(settleFor / 3)
+				w.pass(stabilizeFor / 3)
 			}
 		}, 0, true},
 		"a reply that was long on its way is no difference": {func(w *world) { w.replies(0); w.replies(10 * time.Minute) }, 0, false},
@@ -129,7 +129,7 @@ func (a answers) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.code, Header: http.Header{"Date": {a.date}}}, nil
 }
 
-func TestRepliesTellTheTime(t *testing.T) {
+func TestRepliesHoldTheTime(t *testing.T) {
 	hourAgo := noon.Add(-time.Hour).Format(http.TimeFormat)
 	tests := map[string]struct {
 		reply  answers

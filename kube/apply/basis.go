@@ -13,7 +13,7 @@ import (
 var ErrPoolChanged = errors.New("the pool is no longer as the plan saw it")
 
 // asPlanned returns the pool of a launch as it was last seen, if it may still
-// be bought for and everything that the launch was decided by is as the
+// be launched for and everything that the launch was decided by is as the
 // snapshot has it. What a claim merely carries over, such as annotations or how
 // long its node may live, may have changed: the claim gets the newest.
 //
@@ -41,7 +41,7 @@ func (a *Applier) asPlanned(s *cluster.Snapshot, id cluster.PoolID) (translate.P
 	return object, nil
 }
 
-// changed names something that decides which machines a pool buys, and that is
+// changed names something that decides which machines a pool launches, and that is
 // not the same; it is empty where all is. A class of another name or kind is
 // another label.
 func changed(then, now *cluster.Pool) string {

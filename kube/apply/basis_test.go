@@ -27,7 +27,7 @@ func (l lastSeen) Pool(id cluster.PoolID) (translate.PoolObject, bool) {
 	return o, known
 }
 
-// planned is a snapshot with these pools, as a keeper makes it.
+// planned is a snapshot with these pools, as a cluster state makes it.
 func planned(t *testing.T, pools lastSeen) *cluster.Snapshot {
 	t.Helper()
 	return world(func(s *cluster.Snapshot) {
@@ -76,9 +76,9 @@ func TestALaunchIsDroppedWhereItsPoolChanged(t *testing.T) {
 			p.Spec.Template.Spec.StartupTaints = []corev1.Taint{{Key: "a", Effect: "NoSchedule"}}
 		}, true},
 		"it has lower limits":      {func(p *karpv1.NodePool) { p.Spec.Limits[corev1.ResourceCPU] = resource.MustParse("1") }, true},
-		"it has a floor":           {func(p *karpv1.NodePool) { p.Annotations = map[string]string{api.MarkMinCPU: "4"} }, true},
-		"its floor cannot be read": {func(p *karpv1.NodePool) { p.Annotations = map[string]string{api.MarkMinCPU: "x"} }, true},
-		"its machines cost more":   {func(p *karpv1.NodePool) { p.Annotations = map[string]string{api.MarkMachineCost: "1"} }, false},
+		"it has a floor":           {func(p *karpv1.NodePool) { p.Annotations = map[string]string{api.AnnotationMinCPU: "4"} }, true},
+		"its floor cannot be read": {func(p *karpv1.NodePool) { p.Annotations = map[string]string{api.AnnotationMinCPU: "x"} }, true},
+		"its machines cost more":   {func(p *karpv1.NodePool) { p.Annotations = map[string]string{api.AnnotationMachineCost: "1"} }, false},
 		"it has another weight":    {func(p *karpv1.NodePool) { p.Spec.Weight = new(int32(5)) }, false},
 		"its claims carry more":    {func(p *karpv1.NodePool) { p.Spec.Template.Metadata.Annotations = map[string]string{"a": "b"} }, false},
 		"its budgets changed":      {func(p *karpv1.NodePool) { p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "0"}} }, false},

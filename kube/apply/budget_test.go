@@ -70,7 +70,7 @@ func (f *fleet) fault(c storetest.Call) (before, after error) {
 		time.Sleep(10 * time.Millisecond) // a long list takes its time
 	}
 	if c.Verb == storetest.Delete {
-		time.Sleep(translate.SettleFor) // so that the next plan acts meanwhile
+		time.Sleep(translate.StabilizeFor) // so that the next plan acts meanwhile
 	}
 	if c.Verb == storetest.Delete && c.Name == f.stuck.Load().(string) {
 		return errors.New("the API server is busy"), nil
@@ -250,7 +250,7 @@ func TestPlansShareABudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, karpv1.Budget{Nodes: "4"})
 		f.remove(0, 3)
-		time.Sleep(translate.SettleFor / 2)
+		time.Sleep(translate.StabilizeFor / 2)
 		f.remove(3, 10)
 		f.a.Wait()
 		if got := f.gone(); got != 4 {
@@ -284,7 +284,7 @@ func TestAFullBudgetIsNotAskedAgainAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, karpv1.Budget{Nodes: "0"})
 		f.remove(0, 1)
-		time.Sleep(translate.SettleFor + time.Second)
+		time.Sleep(translate.StabilizeFor + time.Second)
 		synctest.Wait()
 		if !errors.Is(f.ended["n-0"], ErrChanged) || f.again.Load() != 1 {
 			t.Errorf("after the check: %v, %d plans asked for; want a refusal and one", f.ended["n-0"], f.again.Load())

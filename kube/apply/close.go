@@ -45,8 +45,8 @@ const closesWithin = time.Minute
 // unlessRefused repeats a write, as of something that somebody else writes at the
 // same time or while the API server is not well, for so long at most. What the
 // server refuses it will refuse again.
-func (a *Applier) unlessRefused(ctx context.Context, patience time.Duration, write func() error) error {
-	until := a.Now().Add(patience)
+func (a *Applier) unlessRefused(ctx context.Context, timeout time.Duration, write func() error) error {
+	until := a.Now().Add(timeout)
 	for again := retryFirst; ; again = min(2*again, retryMax) {
 		err := write()
 		if err == nil || isRefusal(err) || a.Now().Add(again).After(until) {

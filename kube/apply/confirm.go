@@ -27,7 +27,7 @@ import (
 // has it: claims, nodes, their pods, what PodDisruptionBudgets say of these, and
 // the budgets of pools. While that cannot be read it tries again, and gives up
 // in the end: nothing is deleted on the word of a view that may be old.
-func (a *Applier) confirm(ctx context.Context, u *unit, told Listener) error {
+func (a *Applier) confirm(ctx context.Context, u *unit, reported Listener) error {
 	for again := retryFirst; ; again = min(2*again, retryMax) {
 		err := a.look(ctx, u)
 		if err == nil {
@@ -42,7 +42,7 @@ func (a *Applier) confirm(ctx context.Context, u *unit, told Listener) error {
 		a.Ledger.waitsToRead(&u.ledger, err.Error())
 		if !u.stuck {
 			u.stuck = true
-			told.Stuck(u.Move, err)
+			reported.Stuck(u.Move, err)
 		}
 		if stopped := pause.For(ctx, min(again, u.until.Sub(a.Now()))); stopped != nil {
 			return stopped

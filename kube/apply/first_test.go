@@ -19,20 +19,20 @@ func TestANodeGoesFirstOnlyWhileItsPoolSaysSo(t *testing.T) {
 		meanwhile map[string]string
 		want      string
 	}{
-		"it says so still":       {map[string]string{api.MarkDriftAtLimit: api.DeleteFirst}, "old-1"},
+		"it says so still":       {map[string]string{api.AnnotationDriftAtLimit: api.DeleteFirst}, "old-1"},
 		"it does not any more":   {nil, "old-0 old-1"},
-		"it cannot be made out":  {map[string]string{api.MarkDriftAtLimit: "delete"}, "old-0 old-1"},
-		"it says something else": {map[string]string{api.MarkMachineCost: "0.01"}, "old-0 old-1"},
+		"it cannot be made out":  {map[string]string{api.AnnotationDriftAtLimit: "delete"}, "old-0 old-1"},
+		"it says something else": {map[string]string{api.AnnotationMachineCost: "0.01"}, "old-0 old-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, 2, func(t *testing.T, y *yard) {
+			report(t, 2, func(t *testing.T, y *yard) {
 				says := func(annotations map[string]string) {
 					edited(y, "", "default", &karpv1.NodePool{}, func(p *karpv1.NodePool) { p.Annotations = annotations })
 				}
-				says(map[string]string{api.MarkDriftAtLimit: api.DeleteFirst})
+				says(map[string]string{api.AnnotationDriftAtLimit: api.DeleteFirst})
 				p := y.move(plan.Drifted, 1, 0)
 				p.Moves[0].Placements = nil
-				y.carryOut(p, func() { time.Sleep(translate.SettleFor / 2); says(tt.meanwhile) })
+				y.carryOut(p, func() { time.Sleep(translate.StabilizeFor / 2); says(tt.meanwhile) })
 				if got := y.state(); got != tt.want {
 					t.Errorf("in the end: %s, want %s", got, tt.want)
 				}

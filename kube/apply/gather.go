@@ -43,7 +43,7 @@ func (a *Applier) gather(ctx context.Context, m plan.Joining) error {
 	if said == nil {
 		said = map[string]string{}
 	}
-	if err := translate.SetJoins(said, m.Joins); err != nil || said[api.MarkJoins] == c.Annotations[api.MarkJoins] {
+	if err := translate.SetJoins(said, m.Joins); err != nil || said[api.AnnotationJoins] == c.Annotations[api.AnnotationJoins] {
 		return err
 	}
 	after := c.DeepCopy()

@@ -53,7 +53,7 @@ func TestClaimsOfEarlierPlansAreGathered(t *testing.T) {
 			}
 			c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", Annotations: map[string]string{"note": "kept"}}}
 			if tt.said != "" {
-				c.Annotations[api.MarkJoins] = tt.said
+				c.Annotations[api.AnnotationJoins] = tt.said
 			}
 			if tt.registered {
 				condition.SetTrue(c, karpv1.ClaimRegistered, start)
@@ -72,7 +72,7 @@ func TestClaimsOfEarlierPlansAreGathered(t *testing.T) {
 			if err := store.Get(t.Context(), client.ObjectKeyFromObject(c), after); err != nil {
 				t.Fatal(err)
 			}
-			if got := after.Annotations[api.MarkJoins]; got != tt.want || after.Annotations["note"] != "kept" {
+			if got := after.Annotations[api.AnnotationJoins]; got != tt.want || after.Annotations["note"] != "kept" {
 				t.Errorf("the claim says %q, want %q, and the user's note: %v", got, tt.want, after.Annotations)
 			}
 			if written := before.ResourceVersion != after.ResourceVersion; written != tt.written {

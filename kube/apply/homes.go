@@ -80,7 +80,7 @@ func (u *unit) goesFirst() bool {
 
 // removal is what a unit takes away, by what was read last.
 func (u *unit) removal(s *cluster.Snapshot) (place.Removal, error) {
-	r := place.Removal{Nodes: map[string]bool{}, Pods: map[string]bool{}, Seats: map[string]string{}}
+	r := place.Removal{Nodes: map[string]bool{}, Pods: map[string]bool{}, Targets: map[string]string{}}
 	node := map[string]string{} // of machines of the move
 	for i := range s.Nodes {
 		if n := &s.Nodes[i]; n.Claim != "" && n.Initialized && n.Ready && slices.Contains(u.claims, n.Claim) {
@@ -99,10 +99,10 @@ func (u *unit) removal(s *cluster.Snapshot) (place.Removal, error) {
 	for _, l := range u.leaving {
 		r.Nodes[l.Node] = true
 		for _, uid := range l.moving {
-			to := u.ledger.seats[uid]
-			r.Seats[uid] = to.target
+			to := u.ledger.targets[uid]
+			r.Targets[uid] = to.target
 			if to.on == plan.OnMachine {
-				r.Seats[uid] = node[to.target]
+				r.Targets[uid] = node[to.target]
 			}
 			r.Pods[uid] = true
 			if !shown[uid] {

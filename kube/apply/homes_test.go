@@ -43,13 +43,13 @@ func TestPodsMustHavePlacesWhenTheirNodesGo(t *testing.T) {
 		"on the machine that came":                          {machines: 1, want: "default-new-1 old-1 old-2"},
 		"on the machine that came, which watches show late": {machines: 1, late: time.Minute, want: "default-new-1 old-1 old-2"},
 		"nowhere, since others are on the machine that came": {machines: 1, meanwhile: func(y *yard) {
-			time.Sleep(translate.SettleFor + startsAfter - time.Second)
+			time.Sleep(translate.StabilizeFor + startsAfter - time.Second)
 			y.has("n-default-new-1", "1")
 		}, want: "old-0 old-1 old-2"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			tell(t, 3, func(t *testing.T, y *yard) {
+			report(t, 3, func(t *testing.T, y *yard) {
 				y.has("n-1", "4")
 				y.has("n-2", "2")
 				if tt.machines > 0 {
@@ -81,7 +81,7 @@ func TestPodsMustHavePlacesWhenTheirNodesGo(t *testing.T) {
 // A view may be old: the nodes that pods are to move to are read once more before theirs
 // goes, and one that takes none any more has it stay.
 func TestNodesThatPodsMoveToAreReadOnceMore(t *testing.T) {
-	tell(t, 2, func(t *testing.T, y *yard) {
+	report(t, 2, func(t *testing.T, y *yard) {
 		a, old := y.applier(nil), y.view()
 		a.View = func() *cluster.Snapshot { return old }
 		edited(y, "", "n-1", &corev1.Node{}, func(n *corev1.Node) {

@@ -56,9 +56,9 @@ func (a *Applier) Launch(ctx context.Context, s *cluster.Snapshot, p plan.Plan) 
 	return out
 }
 
-func kindsOf(s *cluster.Snapshot, id cluster.PoolID) []cluster.Kind {
+func instanceTypesOf(s *cluster.Snapshot, id cluster.PoolID) []cluster.InstanceType {
 	if pool, ok := s.Pool(id); ok && pool.Catalogue != nil {
-		return pool.Catalogue.Kinds
+		return pool.Catalogue.InstanceTypes
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func kindsOf(s *cluster.Snapshot, id cluster.PoolID) []cluster.Kind {
 func (a *Applier) launch(ctx context.Context, s *cluster.Snapshot, l plan.Launch, id string) (*karpv1.NodeClaim, error) {
 	var marks map[string]string
 	if from := leftBy(s, l.Pods); len(from) > 0 {
-		marks = map[string]string{api.MarkTakes: strings.Join(from, ",")}
+		marks = map[string]string{api.AnnotationTakes: strings.Join(from, ",")}
 	}
 	claim, ordered, err := a.prepare(s, l, id, marks)
 	if err != nil {
@@ -101,8 +101,8 @@ func (a *Applier) prepare(s *cluster.Snapshot, l plan.Launch, id string, marks m
 		return nil, cluster.Machine{}, err
 	}
 	maps.Copy(claim.Annotations, marks)
-	ordered := translate.Machine(claim, kindsOf(s, l.Pool))
-	ordered.CreatedAt, ordered.BoughtFor = a.Now().UTC(), l.Pods
+	ordered := translate.Machine(claim, instanceTypesOf(s, l.Pool))
+	ordered.CreatedAt, ordered.LaunchedFor = a.Now().UTC(), l.Pods
 	return claim, ordered, nil
 }
 

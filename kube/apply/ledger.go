@@ -24,16 +24,16 @@ import (
 // machine was ordered. The zero value is ready to use; it is safe for
 // concurrent use.
 type Ledger struct {
-	mu        sync.Mutex
-	ordered   map[string]cluster.Machine // by claim: created, not yet in a snapshot that was projected
-	setbacks  map[cluster.PoolID]setback // pools whose machines could not be bought lately
-	launched  map[string]struct{}        // claims that were seen with their machine
-	boughtFor cluster.Ordered            // for whom claims were ordered, as it is now
-	says      map[string][]string        // for whom claims say that they were made
-	withdrawn map[string]struct{}        // claims that were taken back, not yet shown so
-	moves     []*underWay                // under way
-	leaving   map[string]struct{}        // nodes of moves under way, and those that moves let go
-	kept      map[string]time.Time       // nodes whose removal was given up: not to be planned for until then
+	mu          sync.Mutex
+	ordered     map[string]cluster.Machine // by claim: created, not yet in a snapshot that was projected
+	setbacks    map[cluster.PoolID]setback // pools whose machines could not be launched lately
+	launched    map[string]struct{}        // claims that were seen with their machine
+	launchedFor cluster.Ordered            // for whom claims were ordered, as it is now
+	says        map[string][]string        // for whom claims say that they were made
+	withdrawn   map[string]struct{}        // claims that were taken back, not yet shown so
+	moves       []*underWay                // under way
+	leaving     map[string]struct{}        // nodes of moves under way, and those that moves let go
+	kept        map[string]time.Time       // nodes whose removal was given up: not to be planned for until then
 }
 
 // Ordered records a claim that was created for the given pods.
@@ -43,22 +43,22 @@ func (l *Ledger) Ordered(m cluster.Machine) {
 	if l.ordered == nil {
 		l.ordered = map[string]cluster.Machine{}
 	}
-	uids := make([]string, len(m.BoughtFor))
-	for i, p := range m.BoughtFor {
+	uids := make([]string, len(m.LaunchedFor))
+	for i, p := range m.LaunchedFor {
 		uids[i] = p.UID
 	}
 	l.owes(m.Claim, uids)
-	m.BoughtFor = nil // pods are looked up again in each snapshot
+	m.LaunchedFor = nil // pods are looked up again in each snapshot
 	l.ordered[m.Claim] = m
 	l.isOrdered(m.Claim)
 }
 
 // owes keeps for which pods a claim is, by UID. The caller holds the lock.
 func (l *Ledger) owes(claim string, pods []string) {
-	if l.boughtFor == nil {
-		l.boughtFor = cluster.Ordered{}
+	if l.launchedFor == nil {
+		l.launchedFor = cluster.Ordered{}
 	}
-	l.boughtFor[claim] = pods
+	l.launchedFor[claim] = pods
 }
 
 // NotCreated forgets a claim that could not be created after all.
@@ -66,7 +66,7 @@ func (l *Ledger) NotCreated(claim string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.ordered, claim)
-	delete(l.boughtFor, claim)
+	delete(l.launchedFor, claim)
 }
 
 // Withdraws records that an order is being taken back: nothing is placed on
@@ -89,7 +89,7 @@ func (l *Ledger) Keeps(claim string) {
 
 // Seen takes in a claim that a watch has shown. gone says that it was deleted:
 // one that came and went is not waited for, and if it went without a machine
-// its pool rests before it is tried again. A machine newly bought ends that;
+// its pool rests before it is tried again. A machine newly launched ends that;
 // further changes of its claim say nothing about the market. One that is there
 // stays an order until a snapshot shows it: the next to be projected may be
 // older than what the watch has shown.
@@ -99,12 +99,12 @@ func (l *Ledger) Seen(c *karpv1.NodeClaim, gone bool, now time.Time) {
 	if gone {
 		delete(l.ordered, c.Name)
 	}
-	l.noteFor(c, gone)
+	l.recordFor(c, gone)
 	pool, has := translate.PoolOf(c), c.Status.ProviderID != ""
 	switch _, before := l.launched[c.Name]; {
 	case gone && has:
 		delete(l.launched, c.Name)
-	case gone && translate.IsWithdrawn(c): // for want of pods, not of machines
+	case gone && translate.IsWithdrawn(c): // for lack of pods, not of machines
 	case gone:
 		if l.setbacks == nil {
 			l.setbacks = map[cluster.PoolID]setback{}
@@ -119,8 +119,8 @@ func (l *Ledger) Seen(c *karpv1.NodeClaim, gone bool, now time.Time) {
 	}
 }
 
-// noteFor keeps for whom the claim says that it was made: an earlier process may have made it.
-func (l *Ledger) noteFor(c *karpv1.NodeClaim, gone bool) {
+// recordFor keeps for whom the claim says that it was made: an earlier process may have made it.
+func (l *Ledger) recordFor(c *karpv1.NodeClaim, gone bool) {
 	if gone {
 		delete(l.says, c.Name)
 		return
@@ -178,7 +178,7 @@ func (l *Ledger) Project(s *cluster.Snapshot) *cluster.Snapshot {
 	defer l.mu.Unlock()
 	out := *s
 	out.Machines, out.Pools, out.Nodes, out.Breakers = slices.Clone(s.Machines), slices.Clone(s.Pools), slices.Clone(s.Nodes), slices.Clone(s.Breakers)
-	l.settle(s)
+	l.stabilize(s)
 	for _, claim := range slices.Sorted(maps.Keys(l.ordered)) {
 		m := l.ordered[claim]
 		out.Machines = append(out.Machines, m)
@@ -199,13 +199,13 @@ func (l *Ledger) Project(s *cluster.Snapshot) *cluster.Snapshot {
 			p.NotReady = l.setbacks[p.ID].why(s.Now)
 		}
 	}
-	l.boughtFor.Name(&out)
+	l.launchedFor.Name(&out)
 	l.projectMoves(&out, nil)
 	out.SortLists()
 	return &out
 }
 
-func (l *Ledger) settle(s *cluster.Snapshot) {
+func (l *Ledger) stabilize(s *cluster.Snapshot) {
 	live := map[string]bool{}
 	for _, m := range s.Machines {
 		delete(l.ordered, m.Claim)
@@ -221,13 +221,13 @@ func (l *Ledger) settle(s *cluster.Snapshot) {
 		nodes[n.Name] = true
 	}
 	for claim, pods := range l.says {
-		if _, known := l.boughtFor[claim]; live[claim] && !known && len(pods) > 0 {
+		if _, known := l.launchedFor[claim]; live[claim] && !known && len(pods) > 0 {
 			l.owes(claim, slices.Clone(pods))
 		}
 	}
-	for claim := range l.boughtFor {
+	for claim := range l.launchedFor {
 		if _, unseen := l.ordered[claim]; !unseen && !live[claim] {
-			delete(l.boughtFor, claim)
+			delete(l.launchedFor, claim)
 		}
 	}
 	for claim := range l.withdrawn {

@@ -29,7 +29,7 @@ func world(change ...func(*cluster.Snapshot)) *cluster.Snapshot {
 func ordered() cluster.Machine {
 	return cluster.Machine{
 		Claim: "c", Pool: poolID, CreatedAt: start, Capacity: quantity.Resources{CPU: 2000},
-		BoughtFor: []cluster.Pod{{Name: "p", UID: "u"}},
+		LaunchedFor: []cluster.Pod{{Name: "p", UID: "u"}},
 	}
 }
 
@@ -41,7 +41,7 @@ func claim(providerID string) *karpv1.NodeClaim {
 
 // TestAPoolRestsAfterSetbacks: the first claim that goes without a machine is
 // followed by a new plan at once, each further one by a longer rest, and a
-// machine bought ends it.
+// machine launched ends it.
 func TestAPoolRestsAfterSetbacks(t *testing.T) {
 	l, now := &Ledger{}, start
 	rest := func() time.Duration {
@@ -71,7 +71,7 @@ func TestAPoolRestsAfterSetbacks(t *testing.T) {
 }
 
 // TestAnOldMachineEndsNoRest: changes of a claim that has long had its machine
-// say nothing about what can be bought now.
+// say nothing about what can be launched now.
 func TestAnOldMachineEndsNoRest(t *testing.T) {
 	l, old := &Ledger{}, claim("aws:///a/i-1")
 	old.Name = "old"
@@ -96,7 +96,7 @@ func TestLedger(t *testing.T) {
 		do       func(l *Ledger)
 		world    *cluster.Snapshot
 		machines int
-		bought   int // pods the first machine is listed with
+		launched int // pods the first machine is listed with
 	}{
 		"an order counts before a watch shows it":          {func(*Ledger) {}, world(), 1, 1},
 		"and only once when it does":                       {func(*Ledger) {}, world(shown), 1, 1},
@@ -116,8 +116,8 @@ func TestLedger(t *testing.T) {
 			if len(s.Machines) != tt.machines {
 				t.Fatalf("%d machines in the projection, want %d", len(s.Machines), tt.machines)
 			}
-			if tt.machines > 0 && len(s.Machines[0].BoughtFor) != tt.bought {
-				t.Errorf("the machine is listed with %d pods, want %d", len(s.Machines[0].BoughtFor), tt.bought)
+			if tt.machines > 0 && len(s.Machines[0].LaunchedFor) != tt.launched {
+				t.Errorf("the machine is listed with %d pods, want %d", len(s.Machines[0].LaunchedFor), tt.launched)
 			}
 		})
 	}
@@ -159,16 +159,16 @@ func TestALeavingNodeIsNoDestination(t *testing.T) {
 // A ledger that has made nothing itself reads from claims for whom they were made.
 func TestALedgerBeginsWithWhatClaimsSay(t *testing.T) {
 	c := &karpv1.NodeClaim{}
-	c.Name, c.Annotations = "c", map[string]string{api.MarkForPods: "u1,u2"}
+	c.Name, c.Annotations = "c", map[string]string{api.AnnotationForPods: "u1,u2"}
 	web := cluster.Pod{Namespace: "default", Name: "web", UID: "u2", Shape: &cluster.Shape{}}
 	l := &Ledger{}
 	l.Seen(c, false, start)
 	s := &cluster.Snapshot{Now: start, Waiting: []cluster.Pod{web}, Machines: []cluster.Machine{{Claim: "c"}}}
-	if got := l.Project(s).Machines[0].BoughtFor; len(got) != 1 || got[0].UID != "u2" {
+	if got := l.Project(s).Machines[0].LaunchedFor; len(got) != 1 || got[0].UID != "u2" {
 		t.Errorf("the machine is for %v, want the pod that waits", got)
 	}
 	l.Seen(c, true, start)
-	if got := l.Project(&cluster.Snapshot{Now: start, Waiting: []cluster.Pod{web}}); len(got.Machines) != 0 || len(l.says)+len(l.boughtFor) != 0 {
-		t.Errorf("after it went the ledger keeps %v and %v", l.says, l.boughtFor)
+	if got := l.Project(&cluster.Snapshot{Now: start, Waiting: []cluster.Pod{web}}); len(got.Machines) != 0 || len(l.says)+len(l.launchedFor) != 0 {
+		t.Errorf("after it went the ledger keeps %v and %v", l.says, l.launchedFor)
 	}
 }

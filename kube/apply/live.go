@@ -53,7 +53,7 @@ func (p *livePool) take(r *request) error {
 	}
 	if first, _ := mark.DeleteFirst(p.object.Annotations); r.first && !first {
 		return fmt.Errorf("%w: %s does not say %s: %s any more, and no machine comes before node %s goes",
-			ErrChanged, r.Pool, api.MarkDriftAtLimit, api.DeleteFirst, r.Node)
+			ErrChanged, r.Pool, api.AnnotationDriftAtLimit, api.DeleteFirst, r.Node)
 	}
 	if r.again {
 		p.nodes[i].Deleting = false

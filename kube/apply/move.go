@@ -21,9 +21,9 @@ const keptFor = 10 * time.Second
 // How long a move may take until its machines have started and everything it
 // depends on was read: longer where many are under way, and within bounds.
 const (
-	patienceForEach = 80 * time.Millisecond
-	patienceMin     = 10 * time.Minute
-	patienceMax     = time.Hour
+	timeoutForEach = 80 * time.Millisecond
+	timeoutMin     = 10 * time.Minute
+	timeoutMax     = time.Hour
 )
 
 // How often what could not be read or written is tried again.
@@ -32,9 +32,9 @@ const (
 	retryMax   = 10 * time.Second
 )
 
-// patience is how long a move may take that begins when so many are under way.
-func patience(moves int) time.Duration {
-	return min(max(patienceForEach*time.Duration(moves), patienceMin), patienceMax)
+// timeout is how long a move may take that begins when so many are under way.
+func timeout(moves int) time.Duration {
+	return min(max(timeoutForEach*time.Duration(moves), timeoutMin), timeoutMax)
 }
 
 // readsFor bounds one look at everything that a move depends on.
@@ -56,7 +56,7 @@ type Listener interface {
 	// Replacing tells of a machine that was ordered in place of nodes, or could
 	// not be.
 	Replacing(m plan.Move, l Launched)
-	// Stuck tells, once for a move, that it cannot go on for want of live state.
+	// Stuck tells, once for a move, that it cannot go on for lack of live state.
 	Stuck(m plan.Move, err error)
 	// Moved tells how a move ended.
 	Moved(e Ended)
@@ -106,10 +106,10 @@ type leaver struct {
 // Only then the claims are deleted. What does not hold, or cannot be read in
 // time, is taken back, and a new plan is asked for. Nodes without machines in
 // their place go each by itself.
-func (a *Applier) Move(ctx context.Context, s *cluster.Snapshot, p plan.Plan, told Listener) {
+func (a *Applier) Move(ctx context.Context, s *cluster.Snapshot, p plan.Plan, reported Listener) {
 	for i := range p.Moves {
 		for _, u := range units(s, &p.Moves[i]) {
-			a.begin(ctx, u, told)
+			a.begin(ctx, u, reported)
 		}
 	}
 }
@@ -140,21 +140,21 @@ func unitOf(s *cluster.Snapshot, m plan.Move, together int) *unit {
 }
 
 // begin names the machines of a unit and starts it.
-func (a *Applier) begin(ctx context.Context, u *unit, told Listener) {
+func (a *Applier) begin(ctx context.Context, u *unit, reported Listener) {
 	names, err := a.nameMachines(u)
 	if err == nil {
-		u.takeSeats(names)
+		u.takeTargets(names)
 	}
-	a.start(ctx, u, told, func() error {
+	a.start(ctx, u, reported, func() error {
 		if err != nil {
 			return err
 		}
-		return a.carryOut(ctx, u, told)
+		return a.carryOut(ctx, u, reported)
 	})
 }
 
 // start takes the steps of a unit, unless one of its nodes is going already.
-func (a *Applier) start(ctx context.Context, u *unit, told Listener, steps func() error) {
+func (a *Applier) start(ctx context.Context, u *unit, reported Listener, steps func() error) {
 	u.ledger.claims = u.claims
 	for _, r := range u.leaving {
 		u.ledger.nodes, u.ledger.pools = append(u.ledger.nodes, r.Node), append(u.ledger.pools, r.Pool)
@@ -163,8 +163,8 @@ func (a *Applier) start(ctx context.Context, u *unit, told Listener, steps func(
 		return
 	}
 	u.since = a.Now()
-	u.until = u.since.Add(patience(a.Ledger.movesUnderWay()))
-	a.moves.Go(func() { a.end(ctx, u, steps(), told) })
+	u.until = u.since.Add(timeout(a.Ledger.movesUnderWay()))
+	a.moves.Go(func() { a.end(ctx, u, steps(), reported) })
 }
 
 // nameMachines chooses the claims of the machines that a unit is to order, and
@@ -184,14 +184,14 @@ func (a *Applier) nameMachines(u *unit) (map[string]string, error) {
 	return names, nil
 }
 
-// takeSeats notes where pods are to go. names are the claims of launches.
-func (u *unit) takeSeats(names map[string]string) {
+// takeTargets notes where pods are to go. names are the claims of launches.
+func (u *unit) takeTargets(names map[string]string) {
 	for _, p := range u.Placements {
 		switch p.On {
 		case plan.OnLaunch:
-			u.ledger.sit(p.Pod.UID, seat{plan.OnMachine, names[p.Target]})
+			u.ledger.sit(p.Pod.UID, target{plan.OnMachine, names[p.Target]})
 		default:
-			u.ledger.sit(p.Pod.UID, seat{p.On, p.Target})
+			u.ledger.sit(p.Pod.UID, target{p.On, p.Target})
 		}
 	}
 }
@@ -200,49 +200,49 @@ func (u *unit) takeSeats(names map[string]string) {
 func (u *unit) replaces() bool { return len(u.Launches)+len(u.claims) > 0 }
 
 // carryOut takes every step of a move.
-func (a *Applier) carryOut(ctx context.Context, u *unit, told Listener) error {
+func (a *Applier) carryOut(ctx context.Context, u *unit, reported Listener) error {
 	if err := a.closeNodes(ctx, u); err != nil {
 		return err
 	}
-	if err := pause.For(ctx, translate.SettleFor); err != nil {
+	if err := pause.For(ctx, translate.StabilizeFor); err != nil {
 		return err
 	}
-	if err := a.confirm(ctx, u, told); err != nil {
+	if err := a.confirm(ctx, u, reported); err != nil {
 		return err
 	}
 	if len(u.Launches) > 0 {
-		if err := a.replace(ctx, u, told); err != nil {
+		if err := a.replace(ctx, u, reported); err != nil {
 			return err
 		}
 	}
-	return a.finish(ctx, u, told)
+	return a.finish(ctx, u, reported)
 }
 
 // finish waits for the machines that were ordered and lets the nodes go.
-func (a *Applier) finish(ctx context.Context, u *unit, told Listener) error {
+func (a *Applier) finish(ctx context.Context, u *unit, reported Listener) error {
 	if u.replaces() {
 		if err := a.await(ctx, u); err != nil && !a.goesAlone(u, err) {
 			return err
 		}
-		if err := a.confirm(ctx, u, told); err != nil {
+		if err := a.confirm(ctx, u, reported); err != nil {
 			return err
 		}
 	}
-	return a.letGo(ctx, u, told)
+	return a.letGo(ctx, u, reported)
 }
 
 // goesAlone reports whether a node whose machine did not come goes all the same:
 // its time is over, and the machine was waited for long enough. What cannot be
-// bought at all need not be waited for: the next plan knows that.
+// launched at all need not be waited for: the next plan knows that.
 func (a *Applier) goesAlone(u *unit, err error) bool {
 	now := a.Now()
 	tooOld := func(r *leaver) bool {
 		return r.Reason == plan.Expired && r.seen != nil && translate.IsExpired(r.seen, now)
 	}
-	if !errors.Is(err, ErrNoReplacement) || now.Before(u.since.Add(patienceMin)) || !slices.ContainsFunc(u.leaving, tooOld) {
+	if !errors.Is(err, ErrNoReplacement) || now.Before(u.since.Add(timeoutMin)) || !slices.ContainsFunc(u.leaving, tooOld) {
 		return false
 	}
-	u.alone, u.until = true, now.Add(patienceMin)
+	u.alone, u.until = true, now.Add(timeoutMin)
 	u.Removals = slices.Clone(u.Removals) // the plan's own
 	for i := range u.Removals {
 		u.Removals[i].Note += "; no machine came in its place"
@@ -252,7 +252,7 @@ func (a *Applier) goesAlone(u *unit, err error) bool {
 
 // letGo deletes the claims, each as it was seen last. One that changed since,
 // as it does when its status is written, is looked at once more.
-func (a *Applier) letGo(ctx context.Context, u *unit, told Listener) error {
+func (a *Applier) letGo(ctx context.Context, u *unit, reported Listener) error {
 	u.deletes = true
 	for again := retryFirst / 10; ; again = min(2*again, retryMax) {
 		failed := make([]error, len(u.leaving))
@@ -267,14 +267,14 @@ func (a *Applier) letGo(ctx context.Context, u *unit, told Listener) error {
 		if stopped := pause.For(ctx, again); stopped != nil {
 			return stopped
 		}
-		if err := a.confirm(ctx, u, told); err != nil {
+		if err := a.confirm(ctx, u, reported); err != nil {
 			return err
 		}
 	}
 }
 
 // end tells how a move ended, and takes back what was not carried out.
-func (a *Applier) end(ctx context.Context, u *unit, err error, told Listener) {
+func (a *Applier) end(ctx context.Context, u *unit, err error, reported Listener) {
 	if err != nil {
 		a.undo(ctx, u)
 	} else {
@@ -286,7 +286,7 @@ func (a *Applier) end(ctx context.Context, u *unit, err error, told Listener) {
 		}
 	}
 	a.Ledger.ends(&u.ledger)
-	told.Moved(a.ended(u, err))
+	reported.Moved(a.ended(u, err))
 	if err == nil || ctx.Err() != nil {
 		return
 	}

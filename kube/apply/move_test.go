@@ -28,7 +28,7 @@ import (
 )
 
 // tell runs a story about a yard in virtual time.
-func tell(t *testing.T, nodes int, story func(t *testing.T, y *yard)) {
+func report(t *testing.T, nodes int, story func(t *testing.T, y *yard)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		y := newYard(t, nodes)
@@ -54,14 +54,14 @@ func (y *yard) carryOut(p plan.Plan, meanwhile func()) {
 
 // SC-355: moves do not wait for each other, and one that fails holds no other up.
 func TestMovesGoOnAtOnce(t *testing.T) {
-	tell(t, 3, func(t *testing.T, y *yard) {
+	report(t, 3, func(t *testing.T, y *yard) {
 		all, p := y.move(plan.Drifted, 3, 3).Moves[0], plan.Plan{}
 		for i := range all.Removals {
 			p.Moves = append(p.Moves, plan.Move{Removals: all.Removals[i : i+1], Launches: all.Launches[i : i+1]})
 		}
 		y.carryOut(p, func() {
 			y.pod("late", "n-1", nil)
-			time.Sleep(translate.SettleFor + startsAfter + 5*time.Second)
+			time.Sleep(translate.StabilizeFor + startsAfter + 5*time.Second)
 			if got, want := y.state(), "default-new-1 default-new-3 old-1"; got != want {
 				t.Errorf("after the time for one: %s, want %s", got, want)
 			}
@@ -70,9 +70,9 @@ func TestMovesGoOnAtOnce(t *testing.T) {
 }
 
 // SC-357: many moves may take longer.
-func TestPatienceGrowsWithTheNumberOfMoves(t *testing.T) {
+func TestTheTimeoutGrowsWithTheNumberOfMoves(t *testing.T) {
 	for moves, want := range map[int]time.Duration{1: 10 * time.Minute, 7_500: 10 * time.Minute, 15_000: 20 * time.Minute, 100_000: time.Hour} {
-		if got := patience(moves); got != want {
+		if got := timeout(moves); got != want {
 			t.Errorf("one of %d moves may take %v, want %v", moves, got, want)
 		}
 	}
@@ -82,10 +82,10 @@ func TestPatienceGrowsWithTheNumberOfMoves(t *testing.T) {
 // has seen that the nodes are closed, and nothing deleted before the machines in
 // their place have started.
 func TestAMachineComesBeforeTheNodesGo(t *testing.T) {
-	tell(t, 3, func(t *testing.T, y *yard) {
+	report(t, 3, func(t *testing.T, y *yard) {
 		began := time.Now()
 		y.carryOut(y.move(plan.Drifted, 2, 2), func() {
-			time.Sleep(translate.SettleFor - time.Millisecond)
+			time.Sleep(translate.StabilizeFor - time.Millisecond)
 			if got, want := y.state(), "old-0 old-1 old-2 | old-0 says why it is to go, old-1 says why it is to go, n-0 is closed, n-1 is closed"; got != want {
 				t.Errorf("after %v: %s; want %s", time.Since(began), got, want)
 			}
@@ -94,7 +94,7 @@ func TestAMachineComesBeforeTheNodesGo(t *testing.T) {
 			}
 			time.Sleep(2 * time.Second)
 			made := y.replacements()
-			if len(made) != 2 || made[0].Annotations[api.MarkReplaces] != "old-0,old-1" || made[0].Annotations[api.MarkStage] != "waiting/2" {
+			if len(made) != 2 || made[0].Annotations[api.AnnotationReplaces] != "old-0,old-1" || made[0].Annotations[api.AnnotationStage] != "waiting/2" {
 				t.Errorf("after %v these machines are on order: %+v, want two that replace two", time.Since(began), made)
 			}
 			time.Sleep(startsAfter - 2*time.Second)
@@ -108,7 +108,7 @@ func TestAMachineComesBeforeTheNodesGo(t *testing.T) {
 		if e := y.ended[0]; len(y.ended) != 1 || e.Err != nil || !e.Replaces || !e.Gone[0] || !e.Gone[1] || len(y.launched) != 2 {
 			t.Errorf("told of %+v and %d machines, want one move with two nodes gone for two machines", y.ended, len(y.launched))
 		}
-		if stage := y.replacements()[0].Annotations[api.MarkStage]; stage != "done" {
+		if stage := y.replacements()[0].Annotations[api.AnnotationStage]; stage != "done" {
 			t.Errorf("the stage is %q in the end", stage)
 		}
 	})
@@ -158,7 +158,7 @@ func TestWhatIsNoLongerSoEndsAMove(t *testing.T) {
 		"a pod is the last ready one of a Service, and is to wait for another": func(y *yard) {
 			y.create(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "web"}}})
 			p := &corev1.Pod{}
-			edited(y, "default", "a-1", p, func(p *corev1.Pod) { p.Annotations = map[string]string{api.MarkKeepReady: "true"} })
+			edited(y, "default", "a-1", p, func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationKeepReady: "true"} })
 			y.status(p, func() {
 				p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 			})
@@ -169,7 +169,7 @@ func TestWhatIsNoLongerSoEndsAMove(t *testing.T) {
 			y.create(set)
 			p := &corev1.Pod{}
 			edited(y, "default", "a-1", p, func(p *corev1.Pod) {
-				p.Labels, p.Annotations = map[string]string{"app": "web", "only": "a-1"}, map[string]string{api.MarkKeepReady: "true"}
+				p.Labels, p.Annotations = map[string]string{"app": "web", "only": "a-1"}, map[string]string{api.AnnotationKeepReady: "true"}
 				p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "web", UID: set.UID, Controller: new(true)}}
 			})
 			y.status(p, func() {
@@ -185,15 +185,15 @@ func TestWhatIsNoLongerSoEndsAMove(t *testing.T) {
 		},
 	}
 	for name, change := range changes {
-		for when, after := range map[string]time.Duration{"before machines are ordered": translate.SettleFor / 2, "while they start": translate.SettleFor + startsAfter/2 + 4*time.Second} {
+		for when, after := range map[string]time.Duration{"before machines are ordered": translate.StabilizeFor / 2, "while they start": translate.StabilizeFor + startsAfter/2 + 4*time.Second} {
 			t.Run(name+" "+when, func(t *testing.T) {
-				tell(t, 3, func(t *testing.T, y *yard) {
+				report(t, 3, func(t *testing.T, y *yard) {
 					y.carryOut(y.move(plan.Underutilized, 2, 2), func() { time.Sleep(after); change(y) })
 					y.gaveUp()
 					if !errors.Is(y.ended[0].Err, ErrChanged) {
 						t.Errorf("the move ended with %v", y.ended[0].Err)
 					}
-					if ordered := len(y.launched) > 0; ordered != (after > translate.SettleFor) {
+					if ordered := len(y.launched) > 0; ordered != (after > translate.StabilizeFor) {
 						t.Errorf("machines were ordered: %v", ordered)
 					}
 				})
@@ -206,10 +206,10 @@ func TestWhatIsNoLongerSoEndsAMove(t *testing.T) {
 // it may since.
 func TestAJobThatFailedAsOftenAsItMayEndsAMove(t *testing.T) {
 	for failed, goes := range map[int32]bool{5: true, 6: false} {
-		tell(t, 3, func(t *testing.T, y *yard) {
+		report(t, 3, func(t *testing.T, y *yard) {
 			y.job("batch", "n-1", 6)
 			y.carryOut(y.move(plan.Underutilized, 2, 2), func() {
-				time.Sleep(translate.SettleFor / 2)
+				time.Sleep(translate.StabilizeFor / 2)
 				j := &batchv1.Job{}
 				if err := y.hand.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: "batch"}, j); err != nil {
 					t.Fatal(err)
@@ -238,9 +238,9 @@ func TestANodeThatGoesAtItsAgeInGoodOrderIsNotForced(t *testing.T) {
 	} {
 		for machines, want := range map[int]string{0: "old-0 old-1", 1: "old-0 old-1"} {
 			t.Run(fmt.Sprintf("%s, machines in its place: %d", name, machines), func(t *testing.T) {
-				tell(t, 2, func(t *testing.T, y *yard) {
-					y.boughtWith(0, func(c *karpv1.NodeClaimSpec) { c.ExpireAfter = karpv1.Never })
-					y.carryOut(y.move(plan.Expired, 1, machines), func() { time.Sleep(translate.SettleFor / 2); change(y) })
+				report(t, 2, func(t *testing.T, y *yard) {
+					y.launchedWith(0, func(c *karpv1.NodeClaimSpec) { c.ExpireAfter = karpv1.Never })
+					y.carryOut(y.move(plan.Expired, 1, machines), func() { time.Sleep(translate.StabilizeFor / 2); change(y) })
 					if got := y.state(); got != want || !errors.Is(y.ended[0].Err, ErrChanged) {
 						t.Errorf("in the end: %s, want %s; told of %+v", got, want, y.ended)
 					}
@@ -254,10 +254,10 @@ func TestANodeThatGoesAtItsAgeInGoodOrderIsNotForced(t *testing.T) {
 // after the plan was made.
 func TestANodePastItsAgeStaysByAClockInDoubt(t *testing.T) {
 	for _, machines := range []int{0, 1} {
-		tell(t, 2, func(t *testing.T, y *yard) {
-			y.boughtWith(0, func(c *karpv1.NodeClaimSpec) { c.ExpireAfter = "1s" })
+		report(t, 2, func(t *testing.T, y *yard) {
+			y.launchedWith(0, func(c *karpv1.NodeClaimSpec) { c.ExpireAfter = "1s" })
 			y.carryOut(y.move(plan.Expired, 1, machines), func() {
-				time.Sleep(translate.SettleFor / 2)
+				time.Sleep(translate.StabilizeFor / 2)
 				y.mu.Lock()
 				defer y.mu.Unlock()
 				y.doubt = "the clock is two hours ahead"
@@ -286,15 +286,15 @@ func (y *yard) gaveUp() {
 	}
 }
 
-// TestMachinesThatDoNotComeEndAMove: SC-350, SC-351 one that cannot be bought does so at once,
+// TestMachinesThatDoNotComeEndAMove: SC-350, SC-351 one that cannot be launched does so at once,
 // one that does not start after ten minutes.
 func TestMachinesThatDoNotComeEndAMove(t *testing.T) {
 	for name, trouble := range map[string]func(y *yard){
-		"sold out":  func(y *yard) { y.soldOut["default-new-2"] = true },
+		"sold out":  func(y *yard) { y.unavailable["default-new-2"] = true },
 		"not to be": func(y *yard) { y.neverUp = true },
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, 3, func(t *testing.T, y *yard) {
+			report(t, 3, func(t *testing.T, y *yard) {
 				trouble(y)
 				y.carryOut(y.move(plan.Underutilized, 2, 2), nil)
 				y.gaveUp()
@@ -316,7 +316,7 @@ func TestWhatIsNoMatterDoesNotEndAMove(t *testing.T) {
 		reason   plan.RemovalReason
 		machines int
 		change   func(y *yard)
-		claim    func(c *karpv1.NodeClaimSpec) // what the node that goes was bought with; may be nil
+		claim    func(c *karpv1.NodeClaimSpec) // what the node that goes was launched with; may be nil
 	}{
 		"pods that went": {plan.Underutilized, 1, func(y *yard) { _ = y.hand.Delete(context.Background(), &y.pods()[0], client.GracePeriodSeconds(0)) }, nil},
 		"a pod of a DaemonSet": {plan.Underutilized, 1, func(y *yard) {
@@ -376,9 +376,9 @@ func TestWhatIsNoMatterDoesNotEndAMove(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			tell(t, 2, func(t *testing.T, y *yard) {
+			report(t, 2, func(t *testing.T, y *yard) {
 				if tt.claim != nil {
-					y.boughtWith(0, tt.claim)
+					y.launchedWith(0, tt.claim)
 				}
 				y.carryOut(y.move(tt.reason, 1, tt.machines), func() { time.Sleep(time.Second); tt.change(y) })
 				want := map[int]string{0: "old-1", 1: "default-new-1 old-1"}[tt.machines]
@@ -392,10 +392,10 @@ func TestWhatIsNoMatterDoesNotEndAMove(t *testing.T) {
 
 // TestNodesWithoutMachinesGoOneByOne: SC-356 they wait for nothing but the scheduler, and a node that stays holds no other up.
 func TestNodesWithoutMachinesGoOneByOne(t *testing.T) {
-	tell(t, 4, func(t *testing.T, y *yard) {
+	report(t, 4, func(t *testing.T, y *yard) {
 		y.carryOut(y.move(plan.Underutilized, 3, 0), func() {
 			y.pod("late", "n-1", nil)
-			time.Sleep(translate.SettleFor + 10*time.Millisecond)
+			time.Sleep(translate.StabilizeFor + 10*time.Millisecond)
 			if got, want := y.state(), "old-1 old-3"; !strings.HasPrefix(got, want) { // it may be open again by now
 				t.Errorf("once a scheduler must have seen it: %s, want %s", got, want)
 			}
@@ -419,12 +419,12 @@ func TestNothingIsDeletedUnread(t *testing.T) {
 			want       string
 		}{
 			"for a while at first":              {2 * time.Second, 3 * time.Minute, "default-new-1 old-1"},
-			"for a while when machines started": {translate.SettleFor + startsAfter/2, 3 * time.Minute, "default-new-1 old-1"},
+			"for a while when machines started": {translate.StabilizeFor + startsAfter/2, 3 * time.Minute, "default-new-1 old-1"},
 			"for too long":                      {2 * time.Second, 20 * time.Minute, "old-0 old-1"},
-			"for too long in the end":           {translate.SettleFor + startsAfter/2, 20 * time.Minute, "old-0 old-1"},
+			"for too long in the end":           {translate.StabilizeFor + startsAfter/2, 20 * time.Minute, "old-0 old-1"},
 		} {
 			t.Run(kind+" "+name, func(t *testing.T) {
-				tell(t, 2, func(t *testing.T, y *yard) {
+				report(t, 2, func(t *testing.T, y *yard) {
 					y.carryOut(y.move(plan.Underutilized, 1, 1), func() {
 						time.Sleep(tt.from)
 						y.set(func() { y.unread = kind })
@@ -432,7 +432,7 @@ func TestNothingIsDeletedUnread(t *testing.T) {
 						if got := y.state(); !strings.Contains(got, "old-0 old-1") {
 							t.Errorf("while it cannot be read: %s", got)
 						}
-						if why := y.ledger.Unread()[poolID]; why == "" && tt.away < patienceMin && kind != "NodeClaim" {
+						if why := y.ledger.Unread()[poolID]; why == "" && tt.away < timeoutMin && kind != "NodeClaim" {
 							t.Error("nobody can tell that it cannot be read")
 						}
 						y.set(func() { y.unread = "" })
@@ -443,7 +443,7 @@ func TestNothingIsDeletedUnread(t *testing.T) {
 					if got := y.state(); got != tt.want {
 						t.Errorf("in the end: %s, want %s", got, tt.want)
 					}
-					if gaveUp := errors.Is(y.ended[0].Err, ErrUnread) || errors.Is(y.ended[0].Err, ErrNoReplacement); y.stuck != 1 && kind != "NodeClaim" || gaveUp != (tt.away > patienceMin) {
+					if gaveUp := errors.Is(y.ended[0].Err, ErrUnread) || errors.Is(y.ended[0].Err, ErrNoReplacement); y.stuck != 1 && kind != "NodeClaim" || gaveUp != (tt.away > timeoutMin) {
 						t.Errorf("told %d times that it is stuck, and of %+v", y.stuck, y.ended)
 					}
 				})
@@ -458,11 +458,11 @@ func (y *yard) set(change func()) {
 	change()
 }
 
-// TestANodeThatSomebodyElseDeletesKeepsItsMachine: its pods need it.
-func TestANodeThatSomebodyElseDeletesKeepsItsMachine(t *testing.T) {
-	tell(t, 2, func(t *testing.T, y *yard) {
+// TestANodeThatAUserDeletesKeepsItsMachine: its pods need it.
+func TestANodeThatAUserDeletesKeepsItsMachine(t *testing.T) {
+	report(t, 2, func(t *testing.T, y *yard) {
 		y.carryOut(y.move(plan.Underutilized, 1, 1), func() {
-			time.Sleep(translate.SettleFor + startsAfter/2)
+			time.Sleep(translate.StabilizeFor + startsAfter/2)
 			_ = y.hand.Delete(context.Background(), &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "old-0"}})
 		})
 		if got, want := y.state(), "default-new-1 old-1"; got != want || y.ended[0].Err != nil {
@@ -473,7 +473,7 @@ func TestANodeThatSomebodyElseDeletesKeepsItsMachine(t *testing.T) {
 
 // TestANodeThatIsGoneIsNoTrouble: what has merely changed is not told as a failure.
 func TestANodeThatIsGoneIsNoTrouble(t *testing.T) {
-	tell(t, 2, func(t *testing.T, y *yard) {
+	report(t, 2, func(t *testing.T, y *yard) {
 		p := y.move(plan.Underutilized, 1, 0)
 		_ = y.hand.Delete(context.Background(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n-0"}})
 		y.carryOut(p, nil)
@@ -486,16 +486,16 @@ func TestANodeThatIsGoneIsNoTrouble(t *testing.T) {
 // TestAMachineThatPodsUseIsKept: a move is given up when pods run on the machine
 // by then.
 func TestAMachineThatPodsUseIsKept(t *testing.T) {
-	tell(t, 2, func(t *testing.T, y *yard) {
+	report(t, 2, func(t *testing.T, y *yard) {
 		y.carryOut(y.move(plan.Underutilized, 1, 1), func() {
-			time.Sleep(translate.SettleFor + startsAfter/2 + 4*time.Second)
+			time.Sleep(translate.StabilizeFor + startsAfter/2 + 4*time.Second)
 			y.pod("late", "n-0", nil)
 			y.pod("early", "n-default-new-1", nil)
 		})
 		if got, want := y.state(), "default-new-1 old-0 old-1"; got != want {
 			t.Errorf("in the end: %s, want %s", got, want)
 		}
-		if stage := y.replacements()[0].Annotations[api.MarkStage]; stage != "kept" {
+		if stage := y.replacements()[0].Annotations[api.AnnotationStage]; stage != "kept" {
 			t.Errorf("the stage is %q", stage)
 		}
 	})
@@ -504,7 +504,7 @@ func TestAMachineThatPodsUseIsKept(t *testing.T) {
 // TestALostReplyToAnOrderLeavesNoMachine: whether the claim was created cannot
 // be told for a while.
 func TestALostReplyToAnOrderLeavesNoMachine(t *testing.T) {
-	tell(t, 2, func(t *testing.T, y *yard) {
+	report(t, 2, func(t *testing.T, y *yard) {
 		a := y.applier(func(c storetest.Call) (error, error) {
 			if c.Verb == storetest.Create && c.Name == "default-new-2" {
 				y.set(func() { y.unread = "NodeClaim" })
@@ -525,11 +525,11 @@ func TestALostReplyToAnOrderLeavesNoMachine(t *testing.T) {
 
 // A node that is empty or underutilized goes by the policy of its pool; another
 // goes by none.
-func TestMovesTellThePolicyThatTheyFollow(t *testing.T) {
+func TestMovesReportThePolicyThatTheyFollow(t *testing.T) {
 	for reason, want := range map[plan.RemovalReason]karpv1.ConsolidationPolicy{
 		plan.Underutilized: karpv1.ConsolidateWhenEmptyOrUnderutilized, plan.Drifted: "",
 	} {
-		tell(t, 2, func(t *testing.T, y *yard) {
+		report(t, 2, func(t *testing.T, y *yard) {
 			y.carryOut(y.move(reason, 1, 0), nil)
 			if e := y.ended[0]; e.Err != nil || e.Policies[0] != want {
 				t.Errorf("%s: told of policy %q and %v, want %q", reason, e.Policies[0], e.Err, want)
@@ -541,7 +541,7 @@ func TestMovesTellThePolicyThatTheyFollow(t *testing.T) {
 // Of two nodes one has gone when the other cannot: pods of the first need the machines, and
 // so these stay.
 func TestMachinesStayOnceANodeHasGoneForThem(t *testing.T) {
-	tell(t, 2, func(t *testing.T, y *yard) {
+	report(t, 2, func(t *testing.T, y *yard) {
 		a := y.applier(func(c storetest.Call) (error, error) {
 			if c.Verb == storetest.Delete && c.Name == "old-1" {
 				return errors.New("etcdserver: request timed out"), nil

@@ -34,7 +34,7 @@ const (
 // stageOf reads the annotation; waiting is false for machines of no move, or of
 // one that is over.
 func stageOf(c *karpv1.NodeClaim) (machines int, waiting bool) {
-	stage, n, _ := strings.Cut(c.Annotations[api.MarkStage], "/")
+	stage, n, _ := strings.Cut(c.Annotations[api.AnnotationStage], "/")
 	machines, err := strconv.Atoi(n)
 	return machines, err == nil && stage == stageWaiting
 }
@@ -47,14 +47,14 @@ func (u *unit) marks() map[string]string {
 	}
 	slices.Sort(old)
 	return map[string]string{
-		api.MarkReplaces: strings.Join(old, ","),
-		api.MarkStage:    fmt.Sprintf("%s/%d", stageWaiting, len(u.claims)),
+		api.AnnotationReplaces: strings.Join(old, ","),
+		api.AnnotationStage:    fmt.Sprintf("%s/%d", stageWaiting, len(u.claims)),
 	}
 }
 
 // replace orders the machines of a unit. Those that pools do not allow any more
 // end the move before any is ordered.
-func (a *Applier) replace(ctx context.Context, u *unit, told Listener) error {
+func (a *Applier) replace(ctx context.Context, u *unit, reported Listener) error {
 	made := make([]func() (*karpv1.NodeClaim, error), len(u.Launches))
 	for i, l := range u.Launches {
 		claim, ordered, err := a.prepare(u.snapshot, l, strings.TrimPrefix(u.claims[i], l.Pool.Name+"-"), u.marks())
@@ -68,7 +68,7 @@ func (a *Applier) replace(ctx context.Context, u *unit, told Listener) error {
 	each(len(made), func(i int) {
 		claim, err := made[i]()
 		failed[i] = err
-		told.Replacing(u.Move, Launched{u.Launches[i], claim, err})
+		reported.Replacing(u.Move, Launched{u.Launches[i], claim, err})
 	})
 	return errors.Join(failed...)
 }
@@ -117,7 +117,7 @@ func (a *Applier) starting(ctx context.Context, u *unit) (string, error) {
 const unneeded = "the nodes that it was to replace stay"
 
 // giveBack gives a machine up that is not to replace anything after all: it is
-// not bought or, where it was, ended, unless pods run on it by now. Such a one
+// not launched or, where it was, ended, unless pods run on it by now. Such a one
 // stays, until it is empty or expensive. It tries until that is done.
 func (a *Applier) giveBack(ctx context.Context, claim string) {
 	began := a.Now()
@@ -153,7 +153,7 @@ func (a *Applier) endIfEmpty(ctx context.Context, c *karpv1.NodeClaim) error {
 		}
 		return err
 	}
-	if err := pause.For(ctx, translate.SettleFor); err != nil {
+	if err := pause.For(ctx, translate.StabilizeFor); err != nil {
 		return err
 	}
 	var list corev1.PodList
@@ -202,13 +202,13 @@ func (a *Applier) setStage(ctx context.Context, claim, stage string) error {
 	if err := a.Live.Get(ctx, client.ObjectKey{Name: claim}, c); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	if c.Annotations[api.MarkStage] == stage {
+	if c.Annotations[api.AnnotationStage] == stage {
 		return nil
 	}
 	before := c.DeepCopy()
 	if c.Annotations == nil {
 		c.Annotations = map[string]string{}
 	}
-	c.Annotations[api.MarkStage] = stage
+	c.Annotations[api.AnnotationStage] = stage
 	return client.IgnoreNotFound(a.Store.Patch(ctx, c, client.MergeFrom(before)))
 }

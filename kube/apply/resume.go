@@ -22,7 +22,7 @@ import (
 // are all on order, or there, is carried on; every other is undone: its nodes
 // are opened to pods, and its machines given back. It is called before anything
 // else is begun, and again where it failed; what the Store shows must be as new as the lease.
-func (a *Applier) Resume(ctx context.Context, told Listener) error {
+func (a *Applier) Resume(ctx context.Context, reported Listener) error {
 	found, err := a.remains(ctx)
 	if err != nil {
 		return err
@@ -32,7 +32,7 @@ func (a *Applier) Resume(ctx context.Context, told Listener) error {
 		machines := found.machines[old]
 		switch u, stage := found.move(old); {
 		case u != nil:
-			a.start(ctx, u, told, func() error { return a.finish(ctx, u, told) })
+			a.start(ctx, u, reported, func() error { return a.finish(ctx, u, reported) })
 		case stage == stageWaiting:
 			useless = append(useless, machines...)
 		default:
@@ -69,7 +69,7 @@ func (a *Applier) remains(ctx context.Context) (*remains, error) {
 		c := &claims.Items[i]
 		out.claims[c.Name] = c
 		if _, waiting := stageOf(c); waiting && stays(c) {
-			old := c.Annotations[api.MarkReplaces]
+			old := c.Annotations[api.AnnotationReplaces]
 			out.machines[old] = append(out.machines[old], c.Name)
 		}
 	}

@@ -63,11 +63,11 @@ func TestADeathAtAnyWriteLeavesNothingHalfDone(t *testing.T) {
 		"a node for none":            {1, 0, nil, []string{undone, gone}},
 		"a pod comes in time":        {2, 2, func(y *yard) { time.Sleep(time.Second); y.pod("late", "n-0", nil) }, []string{undone}},
 		"a pod comes late": {2, 2, func(y *yard) {
-			time.Sleep(translate.SettleFor + startsAfter/2 + 4*time.Second)
+			time.Sleep(translate.StabilizeFor + startsAfter/2 + 4*time.Second)
 			y.pod("late", "n-0", nil)
 		},
 			[]string{undone}},
-		"machines that cannot be bought": {2, 2, func(y *yard) { y.set(func() { y.soldOut["default-new-2"] = true }) }, []string{undone}},
+		"machines that cannot be bought": {2, 2, func(y *yard) { y.set(func() { y.unavailable["default-new-2"] = true }) }, []string{undone}},
 	}
 	for kind, tt := range kinds {
 		live := func(y *yard, m *mortal) (before string) {
@@ -90,7 +90,7 @@ func TestADeathAtAnyWriteLeavesNothingHalfDone(t *testing.T) {
 			return before
 		}
 		clean := &mortal{}
-		tell(t, 3, func(_ *testing.T, y *yard) { live(y, clean) })
+		report(t, 3, func(_ *testing.T, y *yard) { live(y, clean) })
 		if len(clean.writes) < 3 {
 			t.Errorf("%s: it wrote %v only", kind, clean.writes)
 		}
@@ -98,7 +98,7 @@ func TestADeathAtAnyWriteLeavesNothingHalfDone(t *testing.T) {
 			for _, after := range []bool{false, true} {
 				when := map[bool]string{false: "before", true: "after"}[after]
 				t.Run(fmt.Sprintf("%s, dead %s write %d", kind, when, i+1), func(t *testing.T) {
-					tell(t, 3, func(t *testing.T, y *yard) {
+					report(t, 3, func(t *testing.T, y *yard) {
 						m := &mortal{dieAt: i + 1, after: after}
 						left := live(y, m)
 						if got := y.state(); !slices.Contains(tt.may, got) {
@@ -125,7 +125,7 @@ func (y *yard) neverShort() {
 
 // TestOthersTaintsAndReasonsAreTakenAway: whatever left them.
 func TestALeaderMayFailToResumeAtFirst(t *testing.T) {
-	tell(t, 3, func(t *testing.T, y *yard) {
+	report(t, 3, func(t *testing.T, y *yard) {
 		m := &mortal{dieAt: 5}
 		ctx, kill := context.WithCancel(context.Background())
 		m.kill = kill

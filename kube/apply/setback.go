@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A pool whose machines could not be bought is planned for again at once,
+// A pool whose machines could not be launched is planned for again at once,
 // since the market has changed; if that comes to nothing too, it rests for
 // restFirst, and twice as long each further time, up to restMax.
 const (
@@ -16,7 +16,7 @@ const (
 // forgetAfter is how long after its rest a setback no longer counts.
 const forgetAfter = 2 * time.Minute
 
-// setback is machines of one pool that could not be bought. The zero value
+// setback is machines of one pool that could not be launched. The zero value
 // is none.
 type setback struct {
 	times int

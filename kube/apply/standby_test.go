@@ -42,7 +42,7 @@ func TestTheNodeOfTheControllerGoesWhenAnotherCanTakeOver(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			tell(t, 2, func(t *testing.T, y *yard) {
+			report(t, 2, func(t *testing.T, y *yard) {
 				y.replica("me", "n-0", ready)
 				tt.prepare(y)
 				a := y.applier(nil)
@@ -63,7 +63,7 @@ func TestTheNodeOfTheControllerGoesWhenAnotherCanTakeOver(t *testing.T) {
 
 // A standby whose node is being let go by this very process is none.
 func TestAStandbyThatLeavesIsNone(t *testing.T) {
-	tell(t, 3, func(t *testing.T, y *yard) {
+	report(t, 3, func(t *testing.T, y *yard) {
 		y.replica("me", "n-0", corev1.ConditionTrue)
 		y.replica("other", "n-1", corev1.ConditionTrue)
 		y.replica("next", "", corev1.ConditionFalse)

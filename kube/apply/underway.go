@@ -11,26 +11,26 @@ import (
 // underWay is a move as the ledger knows it, until it is carried out or given
 // up.
 type underWay struct {
-	nodes  []string
-	claims []string          // of the machines in their place, whether they are ordered by now or not
-	orders []cluster.Machine // those of them that are still to be ordered
-	seats  map[string]seat   // by UID of a pod: where it is to go
-	pools  []cluster.PoolID  // of its nodes
-	unread string            // why it waits for live state; empty: it does not
+	nodes   []string
+	claims  []string          // of the machines in their place, whether they are ordered by now or not
+	orders  []cluster.Machine // those of them that are still to be ordered
+	targets map[string]target // by UID of a pod: where it is to go
+	pools   []cluster.PoolID  // of its nodes
+	unread  string            // why it waits for live state; empty: it does not
 }
 
-// seat is a node, or a claim whose machine may have become one.
-type seat struct {
+// target is a node, or a claim whose machine may have become one.
+type target struct {
 	on     plan.Destination // OnNode or OnMachine
 	target string
 }
 
 // sit notes where a pod is to go.
-func (m *underWay) sit(uid string, to seat) {
-	if m.seats == nil {
-		m.seats = map[string]seat{}
+func (m *underWay) sit(uid string, to target) {
+	if m.targets == nil {
+		m.targets = map[string]target{}
 	}
-	m.seats[uid] = to
+	m.targets[uid] = to
 }
 
 // begins records a move and reports whether it may begin: a node goes with one
@@ -204,15 +204,15 @@ func placesIn(s *cluster.Snapshot) places {
 // move that another process began, it is the first machine of the move with
 // enough room. It reports false where it is nowhere.
 func (x places) sit(p cluster.Pod, m *underWay) bool {
-	if to, known := m.seats[p.UID]; known {
-		return x.seat(p, to, false)
+	if to, known := m.targets[p.UID]; known {
+		return x.target(p, to, false)
 	}
-	return slices.ContainsFunc(m.claims, func(claim string) bool { return x.seat(p, seat{plan.OnMachine, claim}, true) })
+	return slices.ContainsFunc(m.claims, func(claim string) bool { return x.target(p, target{plan.OnMachine, claim}, true) })
 }
 
-// seat puts the pod on a node or machine that is there, with enough room where
+// target puts the pod on a node or machine that is there, with enough room where
 // that matters.
-func (x places) seat(p cluster.Pod, to seat, roomy bool) bool {
+func (x places) target(p cluster.Pod, to target, roomy bool) bool {
 	n := x.nodes[to.target]
 	if to.on == plan.OnMachine {
 		n = x.joined[to.target]
@@ -223,10 +223,10 @@ func (x places) seat(p cluster.Pod, to seat, roomy bool) bool {
 		p = p.MovedTo(n.Name)
 		p.Returns = true
 		n.Add(p)
-		n.BoughtFor = append(n.BoughtFor, p)
+		n.LaunchedFor = append(n.LaunchedFor, p)
 	case n == nil && to.on == plan.OnMachine && m != nil && (!roomy || p.Shape.Requests.FitsIn(m.Allocatable)):
 		m.Allocatable = m.Allocatable.Sub(p.Shape.Requests)
-		m.BoughtFor = append(m.BoughtFor, p)
+		m.LaunchedFor = append(m.LaunchedFor, p)
 	default:
 		return false
 	}

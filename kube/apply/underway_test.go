@@ -42,12 +42,12 @@ const (
 `
 )
 
-// SC-324: TestWhatAMoveNeedsIsNotGivenAway: while a move is under way nothing is bought
+// SC-324: TestWhatAMoveNeedsIsNotGivenAway: while a move is under way nothing is launched
 // for its pods, and pods that wait get no room that is meant for these, whether
 // that is on a node, on an ordered machine or on one that is still to be
 // ordered. Once the node is deleted its pods count like others.
 func TestWhatAMoveNeedsIsNotGivenAway(t *testing.T) {
-	web := func(to seat) map[string]seat { return map[string]seat{"default/web": to} }
+	web := func(to target) map[string]target { return map[string]target{"default/web": to} }
 	tests := map[string]struct {
 		world  string
 		move   underWay
@@ -55,15 +55,15 @@ func TestWhatAMoveNeedsIsNotGivenAway(t *testing.T) {
 		placed string // where the waiting pod goes
 	}{
 		"a pod on its way to a node": {
-			leaving + otherNode, underWay{seats: web(seat{plan.OnNode, "other"})},
+			leaving + otherNode, underWay{targets: web(target{plan.OnNode, "other"})},
 			"old: ; other: web, expects web", "more on launch new-1",
 		},
 		"a pod on its way to a machine on order": {
-			leaving + onOrder, underWay{claims: []string{"c-new"}, seats: web(seat{plan.OnMachine, "c-new"})},
+			leaving + onOrder, underWay{claims: []string{"c-new"}, targets: web(target{plan.OnMachine, "c-new"})},
 			"old: ; c-new: 500m left, expects web", "more on launch new-1",
 		},
 		"a pod on its way to a machine that has joined": {
-			leaving + joined, underWay{claims: []string{"c-new"}, seats: web(seat{plan.OnMachine, "c-new"})},
+			leaving + joined, underWay{claims: []string{"c-new"}, targets: web(target{plan.OnMachine, "c-new"})},
 			"new: web, expects web; old: ", "more on launch new-1",
 		},
 		"a pod that another process was to move": {
@@ -71,15 +71,15 @@ func TestWhatAMoveNeedsIsNotGivenAway(t *testing.T) {
 			"new: web, expects web; old: ; other: ", "more on node other",
 		},
 		"a pod whose machine is still to be ordered": {
-			leaving + otherNode, underWay{claims: []string{"c-new"}, seats: web(seat{plan.OnMachine, "c-new"})},
+			leaving + otherNode, underWay{claims: []string{"c-new"}, targets: web(target{plan.OnMachine, "c-new"})},
 			"old: web; other: ", "more on node other",
 		},
 		"a pod whose place is gone": {
-			leaving, underWay{seats: web(seat{plan.OnNode, "other"})},
+			leaving, underWay{targets: web(target{plan.OnNode, "other"})},
 			"old: web", "more on launch new-1",
 		},
 		"a machine still to be ordered, with the last place that the pool has": {
-			leaving + onOrder, underWay{claims: []string{"c-new"}, seats: web(seat{plan.OnMachine, "c-new"}),
+			leaving + onOrder, underWay{claims: []string{"c-new"}, targets: web(target{plan.OnMachine, "c-new"}),
 				orders: []cluster.Machine{{Claim: "c-next", Pool: poolID}, {Claim: "c-last", Pool: poolID}}},
 			"old: ; c-new: 500m left, expects web", "",
 		},
@@ -102,7 +102,7 @@ func TestWhatAMoveNeedsIsNotGivenAway(t *testing.T) {
 
 func TestOnceANodeIsDeletedItsPodsAreForEveryPlan(t *testing.T) {
 	l := &Ledger{}
-	l.begins(&underWay{nodes: []string{"old"}, seats: map[string]seat{"default/web": {plan.OnNode, "other"}}})
+	l.begins(&underWay{nodes: []string{"old"}, targets: map[string]target{"default/web": {plan.OnNode, "other"}}})
 	s := l.Project(parsed(t, strings.Replace(leaving, "ready initialized", "ready initialized deleting", 1)+otherNode))
 	if got, want := show(s), "old: web; other: "; got != want {
 		t.Errorf("shown as %q, want %q", got, want)
@@ -177,10 +177,10 @@ func show(s *cluster.Snapshot) string {
 		out = append(out, name+": "+is)
 	}
 	for i := range s.Nodes {
-		add(s.Nodes[i].Name, strings.Join(names(s.Nodes[i].Pods), " "), s.Nodes[i].BoughtFor)
+		add(s.Nodes[i].Name, strings.Join(names(s.Nodes[i].Pods), " "), s.Nodes[i].LaunchedFor)
 	}
 	for i := range s.Machines {
-		add(s.Machines[i].Claim, fmt.Sprintf("%v left", s.Machines[i].Allocatable.CPU), s.Machines[i].BoughtFor)
+		add(s.Machines[i].Claim, fmt.Sprintf("%v left", s.Machines[i].Allocatable.CPU), s.Machines[i].LaunchedFor)
 	}
 	return strings.Join(out, "; ")
 }

@@ -28,7 +28,7 @@ type Withdrawn struct {
 }
 
 // Withdraw marks every claim that the plan takes back, in parallel. From the
-// mark on nothing new is bought for the claim, and whoever buys lets it go as
+// mark on nothing new is launched for the claim, and whoever launches lets it go as
 // soon as it is certain that no machine is on its way to it. A claim that has
 // its machine by now keeps it, with ErrOrderChanged; so do all where the plan counts on a
 // claim that turns out not to have been created, or on a claim or node that goes.
@@ -59,19 +59,19 @@ func (a *Applier) othersServe(ctx context.Context, p plan.Plan) error {
 	if len(lost) > 0 {
 		return fmt.Errorf("%w: claim %s, which was to serve in its place, was not created", ErrOrderChanged, lost[0])
 	}
-	stays := map[seat]bool{}
+	stays := map[target]bool{}
 	err = pages.Each(ctx, a.Live, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
 		for i := range l.Items {
 			c := &l.Items[i]
 			is := c.DeletionTimestamp == nil && !translate.IsWithdrawn(c)
-			stays[seat{plan.OnMachine, c.Name}], stays[seat{plan.OnNode, c.Status.NodeName}] = is, is
+			stays[target{plan.OnMachine, c.Name}], stays[target{plan.OnNode, c.Status.NodeName}] = is, is
 		}
 	})
 	if err != nil {
 		return fmt.Errorf("list claims before orders are withdrawn: %w", err)
 	}
 	for i := range p.Placements {
-		to := seat{p.Placements[i].On, p.Placements[i].Target}
+		to := target{p.Placements[i].On, p.Placements[i].Target}
 		if is, known := stays[to]; known && !is || !known && to.on == plan.OnMachine {
 			return fmt.Errorf("%w: %s %s, which was to serve in its place, goes or is gone", ErrOrderChanged, to.on, to.target)
 		}
@@ -98,7 +98,7 @@ func (a *Applier) withdraw(ctx context.Context, w plan.Withdrawal) (*karpv1.Node
 	if live.Annotations == nil {
 		live.Annotations = map[string]string{}
 	}
-	live.Annotations[api.MarkWithdrawn] = w.Note
+	live.Annotations[api.AnnotationWithdrawn] = w.Note
 	a.Ledger.Withdraws(live.Name)
 	err := a.Store.Patch(ctx, live, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	switch {

@@ -32,7 +32,7 @@ func TestAnOrderIsWithdrawnOnlyAsItWasSeen(t *testing.T) {
 		want   error
 	}{
 		"as it was":                {func(*karpv1.NodeClaim) {}, nil, true, nil},
-		"tried, and nothing came":  {func(c *karpv1.NodeClaim) { c.Annotations = map[string]string{api.MarkLaunchAttempt: "b/1"} }, nil, true, nil},
+		"tried, and nothing came":  {func(c *karpv1.NodeClaim) { c.Annotations = map[string]string{api.AnnotationLaunchAttempt: "b/1"} }, nil, true, nil},
 		"bought":                   {func(c *karpv1.NodeClaim) { c.Status.ProviderID = "aws:///a/i-1" }, nil, false, ErrOrderChanged},
 		"being deleted":            {func(c *karpv1.NodeClaim) { c.DeletionTimestamp = &metav1.Time{Time: start} }, nil, false, ErrOrderChanged},
 		"gone":                     {func(c *karpv1.NodeClaim) { c.Name = "another" }, nil, false, ErrOrderChanged},
@@ -51,7 +51,7 @@ func TestAnOrderIsWithdrawnOnlyAsItWasSeen(t *testing.T) {
 			}
 			c := &karpv1.NodeClaim{}
 			_ = store.Get(t.Context(), client.ObjectKey{Name: live.Name}, c)
-			if mark := c.Annotations[api.MarkWithdrawn]; (mark == "nobody waits") != tt.marked {
+			if mark := c.Annotations[api.AnnotationWithdrawn]; (mark == "nobody waits") != tt.marked {
 				t.Errorf("the claim is marked %q, want a mark: %v", mark, tt.marked)
 			}
 			s := ledger.Project(&cluster.Snapshot{Now: start, Machines: []cluster.Machine{{Claim: "c"}}})
@@ -73,8 +73,8 @@ func TestNoOrderIsWithdrawnForOneThatWasNotCreated(t *testing.T) {
 		t.Fatalf("Withdraw = %+v, want %v", got, ErrOrderChanged)
 	}
 	c := &karpv1.NodeClaim{}
-	if err := store.Get(t.Context(), client.ObjectKey{Name: "c"}, c); err != nil || c.Annotations[api.MarkWithdrawn] != "" {
-		t.Errorf("the claim is marked %q, %v; want no mark", c.Annotations[api.MarkWithdrawn], err)
+	if err := store.Get(t.Context(), client.ObjectKey{Name: "c"}, c); err != nil || c.Annotations[api.AnnotationWithdrawn] != "" {
+		t.Errorf("the claim is marked %q, %v; want no mark", c.Annotations[api.AnnotationWithdrawn], err)
 	}
 	if s := ledger.Project(&cluster.Snapshot{Now: start, Machines: []cluster.Machine{{Claim: "c"}}}); len(s.Machines) != 1 || s.Machines[0].Deleting {
 		t.Errorf("the next plan sees %+v, want the claim that is there alone", s.Machines)
@@ -94,7 +94,7 @@ func TestNoOrderIsWithdrawnForOneThatGoes(t *testing.T) {
 		"another order that is deleted": {plan.OnMachine, "other", func(c *karpv1.NodeClaim) { c.DeletionTimestamp = &metav1.Time{Time: start} }, ErrOrderChanged},
 		"another order that is gone":    {plan.OnMachine, "other", func(c *karpv1.NodeClaim) { c.Name = "third" }, ErrOrderChanged},
 		"another order that is withdrawn": {plan.OnMachine, "other", func(c *karpv1.NodeClaim) {
-			c.Annotations = map[string]string{api.MarkWithdrawn: "no pod waits for it any more"}
+			c.Annotations = map[string]string{api.AnnotationWithdrawn: "no pod waits for it any more"}
 		}, ErrOrderChanged},
 		"a node that stays": {plan.OnNode, "n", func(c *karpv1.NodeClaim) { c.Status.NodeName = "n" }, nil},
 		"a node whose claim is deleted": {plan.OnNode, "n", func(c *karpv1.NodeClaim) {
@@ -143,12 +143,12 @@ func TestAClaimThatGetsItsMachineAtThatMomentKeepsIt(t *testing.T) {
 	store := storeOf(t, nil, live)
 	late := interceptor.NewClient(store.(client.WithWatch), interceptor.Funcs{
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
-			bought := &karpv1.NodeClaim{}
-			if err := c.Get(ctx, client.ObjectKeyFromObject(o), bought); err != nil {
+			launched := &karpv1.NodeClaim{}
+			if err := c.Get(ctx, client.ObjectKeyFromObject(o), launched); err != nil {
 				return err
 			}
-			bought.Status.ProviderID = "aws:///a/i-1"
-			if err := c.Update(ctx, bought); err != nil {
+			launched.Status.ProviderID = "aws:///a/i-1"
+			if err := c.Update(ctx, launched); err != nil {
 				return err
 			}
 			return c.Patch(ctx, o, p, opts...)
@@ -159,8 +159,8 @@ func TestAClaimThatGetsItsMachineAtThatMomentKeepsIt(t *testing.T) {
 	if !errors.Is(got[0].Err, ErrOrderChanged) {
 		t.Errorf("Withdraw = %v, want %v", got[0].Err, ErrOrderChanged)
 	}
-	if err := store.Get(t.Context(), client.ObjectKey{Name: "c"}, live); err != nil || live.Annotations[api.MarkWithdrawn] != "" {
-		t.Errorf("the claim is marked %q, %v", live.Annotations[api.MarkWithdrawn], err)
+	if err := store.Get(t.Context(), client.ObjectKey{Name: "c"}, live); err != nil || live.Annotations[api.AnnotationWithdrawn] != "" {
+		t.Errorf("the claim is marked %q, %v", live.Annotations[api.AnnotationWithdrawn], err)
 	}
 }
 
@@ -187,10 +187,10 @@ func TestAWithdrawalIsForgottenOnceItIsSeen(t *testing.T) {
 }
 
 // TestAWithdrawalIsNoSetback: the claim went without a machine, which says
-// nothing about what can be bought.
+// nothing about what can be launched.
 func TestAWithdrawalIsNoSetback(t *testing.T) {
 	l, c := &Ledger{}, claim("")
-	c.Annotations = map[string]string{api.MarkWithdrawn: "nobody waits"}
+	c.Annotations = map[string]string{api.AnnotationWithdrawn: "nobody waits"}
 	for i := range 3 {
 		l.Seen(c, true, start.Add(time.Duration(i)*time.Second))
 	}

@@ -33,7 +33,7 @@ import (
 )
 
 // yard is a cluster of old nodes n-0, n-1 ... with claims old-0, old-1 ... of
-// one pool, with two pods of a budget on each, and the people who buy machines
+// one pool, with two pods of a budget on each, and the people who launch machines
 // for new claims and end those of deleted ones.
 type yard struct {
 	t      *testing.T
@@ -42,17 +42,17 @@ type yard struct {
 	ledger *Ledger            // of the newest applier
 	web    *appsv1.ReplicaSet // whose pods are
 
-	mu       sync.Mutex
-	soldOut  map[string]bool // claims for which nothing can be bought
-	neverUp  bool            // no machine starts
-	doubt    string          // of the clock
-	unread   string          // kind that cannot be read
-	early    []string        // claims deleted before those that replace them had started
-	ended    []Ended
-	launched []Launched
-	stuck    int
-	again    int
-	ids      int
+	mu          sync.Mutex
+	unavailable map[string]bool // claims for which nothing can be launched
+	neverUp     bool            // no machine starts
+	doubt       string          // of the clock
+	unread      string          // kind that cannot be read
+	early       []string        // claims deleted before those that replace them had started
+	ended       []Ended
+	launched    []Launched
+	stuck       int
+	again       int
+	ids         int
 }
 
 // startsAfter is how long machines take from their order to being initialised.
@@ -66,7 +66,7 @@ func newYard(t *testing.T, nodes int) *yard {
 			t.Fatal(err)
 		}
 	}
-	y := &yard{t: t, server: storetest.New(s, time.Now), soldOut: map[string]bool{}}
+	y := &yard{t: t, server: storetest.New(s, time.Now), unavailable: map[string]bool{}}
 	y.hand = y.server.Connect(nil)
 	pool := nodePool()
 	pool.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "100%"}}
@@ -95,14 +95,14 @@ func (y *yard) live(ctx context.Context) {
 
 func (y *yard) tend(c *karpv1.NodeClaim) {
 	y.mu.Lock()
-	soldOut, up := y.soldOut[c.Name], !y.neverUp
+	unavailable, up := y.unavailable[c.Name], !y.neverUp
 	y.mu.Unlock()
 	age := time.Since(c.CreationTimestamp.Time)
 	switch {
 	case c.DeletionTimestamp != nil:
-		y.noteEarly(c.Name)
+		y.recordEarly(c.Name)
 		y.clear(c)
-	case c.Status.ProviderID == "" && (translate.IsWithdrawn(c) || soldOut):
+	case c.Status.ProviderID == "" && (translate.IsWithdrawn(c) || unavailable):
 		_ = y.hand.Delete(context.Background(), c)
 	case c.Status.ProviderID == "" && age > 3*time.Second:
 		y.status(c, func() { c.Status.ProviderID = "aws:///a/i-" + c.Name })
@@ -131,19 +131,19 @@ func (y *yard) node(name string, c *karpv1.NodeClaim) {
 
 // view is what watches would show that are never late.
 func (y *yard) view() *cluster.Snapshot {
-	offers := func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return nil, "nothing is offered" }
-	s, err := snapshot.NewKeeper(offers, time.Now).Read(context.Background(), y.hand)
+	offerings := func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return nil, "nothing is offered" }
+	s, err := snapshot.New(offerings, time.Now).Read(context.Background(), y.hand)
 	if err != nil {
 		y.t.Error(err)
 	}
 	return s
 }
 
-// noteEarly notes that a claim goes although a machine in its place has not
+// recordEarly notes that a claim goes although a machine in its place has not
 // started.
-func (y *yard) noteEarly(old string) {
+func (y *yard) recordEarly(old string) {
 	for _, c := range y.replacements() {
-		if strings.Contains(c.Annotations[api.MarkReplaces], old) && !condition.IsTrue(&c, karpv1.ClaimInitialized) {
+		if strings.Contains(c.Annotations[api.AnnotationReplaces], old) && !condition.IsTrue(&c, karpv1.ClaimInitialized) {
 			y.mu.Lock()
 			y.early = append(y.early, old)
 			y.mu.Unlock()
@@ -184,9 +184,9 @@ func (y *yard) join(i int, change ...func(*karpv1.NodeClaimSpec)) {
 	y.pod(fmt.Sprintf("b-%d", i), name, nil)
 }
 
-// boughtWith has another node in place of one, whose claim has another spec: none
+// launchedWith has another node in place of one, whose claim has another spec: none
 // changes once it is made.
-func (y *yard) boughtWith(i int, change func(*karpv1.NodeClaimSpec)) {
+func (y *yard) launchedWith(i int, change func(*karpv1.NodeClaimSpec)) {
 	y.t.Helper()
 	old := &karpv1.NodeClaim{}
 	if err := y.hand.Get(context.Background(), client.ObjectKey{Name: fmt.Sprintf("old-%d", i)}, old); err != nil {
@@ -384,5 +384,5 @@ func (y *yard) snapshot() *cluster.Snapshot {
 
 // replacements lists the claims that were ordered in place of others.
 func (y *yard) replacements() (out []karpv1.NodeClaim) {
-	return slices.DeleteFunc(y.claims(), func(c karpv1.NodeClaim) bool { return c.Annotations[api.MarkReplaces] == "" })
+	return slices.DeleteFunc(y.claims(), func(c karpv1.NodeClaim) bool { return c.Annotations[api.AnnotationReplaces] == "" })
 }

@@ -84,12 +84,12 @@ func followed(t *testing.T, source *fake.FakeControllerSource, handler cache.Res
 	if handler == nil {
 		handler = cache.ResourceEventHandlerFuncs{}
 	}
-	told, err := i.AddEventHandler(handler)
+	reported, err := i.AddEventHandler(handler)
 	if err != nil {
 		t.Fatal(err)
 	}
 	go i.RunWithContext(t.Context())
-	if !cache.WaitForCacheSync(t.Context().Done(), told.HasSynced) {
+	if !cache.WaitForCacheSync(t.Context().Done(), reported.HasSynced) {
 		t.Fatal("the informer did not fill")
 	}
 	return i

@@ -6,7 +6,7 @@ import (
 	"github.com/daemok/daemok/cloud"
 )
 
-// Machines refuses to buy, tag or give back machines once the lease may end
+// Machines refuses to launch, tag or give back machines once the lease may end
 // before the call does, and ends calls that take longer than the fence counts
 // on. Looking is free.
 //
@@ -19,7 +19,7 @@ type Machines struct {
 
 var _ cloud.Machines = Machines{}
 
-// Launch buys only while the lease holds.
+// Launch launches only while the lease holds.
 func (m Machines) Launch(ctx context.Context, r cloud.LaunchRequest) (got []cloud.Machine, err error) {
 	err = m.Fence.Do(ctx, func(ctx context.Context) error { got, err = m.Inner.Launch(ctx, r); return err })
 	return got, err

@@ -171,16 +171,16 @@ func cleanPool(p *karpv1.NodePool) {
 	if translate.IsForeign(p.Spec.Template.Spec.NodeClassRef) {
 		return
 	}
-	delete(p.Annotations, api.MarkRoll)
+	delete(p.Annotations, api.AnnotationRoll)
 	controllerutil.RemoveFinalizer(p, api.FinalizerPoolTermination)
 	condition.Clear(p, karpv1.NodePoolDisruptionBlocked)
 	condition.Clear(p, karpv1.NodePoolDrained)
 }
 
 func cleanClass(c *awsv1.EC2NodeClass) {
-	delete(c.Annotations, api.MarkPlacementGroup)
-	delete(c.Annotations, api.MarkDedicatedReservations)
-	delete(c.Annotations, api.MarkLaunchForms)
+	delete(c.Annotations, api.AnnotationPlacementGroup)
+	delete(c.Annotations, api.AnnotationDedicatedReservations)
+	delete(c.Annotations, api.AnnotationLaunchForms)
 	for _, is := range slices.Clone(c.Status.Conditions) {
 		if isOurs(is.Type) {
 			condition.Clear(c, is.Type)

@@ -44,7 +44,7 @@ func cluster(t *testing.T, objects ...client.Object) (Handback, *storetest.Serve
 func claim(name string, change ...func(*karpv1.NodeClaim)) *karpv1.NodeClaim {
 	c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{
 		Name: name, Labels: map[string]string{api.LabelNodePool: "web"}, Finalizers: []string{api.FinalizerTermination},
-		Annotations: map[string]string{api.AnnotationNodePoolHash: "1", api.AnnotationNodePoolHashVersion: fingerprint.Version, api.MarkDecision: "{}", api.MarkLaunchAttempt: "b/1"},
+		Annotations: map[string]string{api.AnnotationNodePoolHash: "1", api.AnnotationNodePoolHashVersion: fingerprint.Version, api.AnnotationDecision: "{}", api.AnnotationLaunchAttempt: "b/1"},
 	}}
 	for _, kind := range []string{karpv1.ClaimLaunched, karpv1.ClaimRegistered, karpv1.ClaimInitialized} {
 		condition.SetTrue(c, kind, noon)
@@ -69,9 +69,9 @@ func TestWhatHasToBeOver(t *testing.T) {
 		"a machine that is not bought yet":          {claim("c", func(c *karpv1.NodeClaim) { condition.Clear(c, karpv1.ClaimLaunched) }), "is not launched yet", false},
 		"a node that has not joined":                {claim("c", func(c *karpv1.NodeClaim) { condition.Clear(c, karpv1.ClaimRegistered) }), "is not registered yet", false},
 		"a node that is about to go":                {claim("c", func(c *karpv1.NodeClaim) { condition.SetTrue(c, karpv1.ClaimDisruptionReason, noon) }), "is about to go", false},
-		"a replacement that waits for its turn":     {claim("c", noted(api.MarkStage, "waiting/2")), "waits for nodes", false},
-		"one whose turn has been":                   {claim("c", noted(api.MarkStage, "done")), "", false},
-		"a machine taken over that has no tags yet": {claim("c", noted(api.MarkAdopt, "aws:///a/i-1")), "without its tags", false},
+		"a replacement that waits for its turn":     {claim("c", noted(api.AnnotationStage, "waiting/2")), "waits for nodes", false},
+		"one whose turn has been":                   {claim("c", noted(api.AnnotationStage, "done")), "", false},
+		"a machine taken over that has no tags yet": {claim("c", noted(api.AnnotationAdopt, "aws:///a/i-1")), "without its tags", false},
 		"a node of a Provisioner": {claim("c", func(c *karpv1.NodeClaim) {
 			c.Labels = map[string]string{api.LabelProvisioner: "web"}
 			c.Spec.NodeClassRef.Kind = "AWSNodeTemplate"
@@ -104,11 +104,11 @@ func TestWhatHasToBeOver(t *testing.T) {
 // objects are those of a cluster that Daemok has run.
 func objects() []client.Object {
 	pool := &karpv1.NodePool{Spec: storetest.PoolSpec(), ObjectMeta: metav1.ObjectMeta{
-		Name: "web", Finalizers: []string{api.FinalizerPoolTermination}, Annotations: map[string]string{api.MarkMachineCost: "0.01", api.MarkRoll: "{}"},
+		Name: "web", Finalizers: []string{api.FinalizerPoolTermination}, Annotations: map[string]string{api.AnnotationMachineCost: "0.01", api.AnnotationRoll: "{}"},
 	}}
 	condition.Set(pool, karpv1.NodePoolDisruptionBlocked, "True", karpv1.ReasonAtLimit, "x", noon)
 	condition.SetTrue(pool, karpv1.NodePoolValidationSucceeded, noon)
-	class := &awsv1.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default", Annotations: map[string]string{api.MarkPodDensity: api.PrefixDelegation, api.MarkPlacementGroup: "{}"}}}
+	class := &awsv1.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default", Annotations: map[string]string{api.AnnotationPodDensity: api.PrefixDelegation, api.AnnotationPlacementGroup: "{}"}}}
 	tags := map[string]string{"a": "b"}
 	class.Spec.Role, class.Spec.AMISelectorTerms = "nodes", []awsv1.AMISelectorTerm{{Alias: "al2023@latest"}}
 	class.Spec.SubnetSelectorTerms, class.Spec.SecurityGroupSelectorTerms = []awsv1.SubnetSelectorTerm{{Tags: tags}}, []awsv1.SecurityGroupSelectorTerm{{Tags: tags}}
@@ -123,12 +123,12 @@ func objects() []client.Object {
 		}), claim("drifted", func(c *karpv1.NodeClaim) {
 			condition.Set(c, karpv1.ClaimDrifted, "True", karpv1.ReasonAMIDrift, "x", noon)
 		}),
-		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Annotations: map[string]string{api.MarkDecision: "{}", "node.alpha.kubernetes.io/ttl": "0"}},
+		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Annotations: map[string]string{api.AnnotationDecision: "{}", "node.alpha.kubernetes.io/ttl": "0"}},
 			Spec: corev1.NodeSpec{Taints: []corev1.Taint{
 				{Key: api.TaintEmptying, Effect: corev1.TaintEffectPreferNoSchedule}, {Key: api.TaintEmptying, Value: "users", Effect: corev1.TaintEffectNoSchedule},
 			}}},
-		pod("cheap", map[string]string{api.AnnotationPodDeletionCost: "-9", api.MarkDeletionCost: "-9"}),
-		pod("users", map[string]string{api.AnnotationPodDeletionCost: "5", api.MarkDeletionCost: "-9"}),
+		pod("cheap", map[string]string{api.AnnotationPodDeletionCost: "-9", api.AnnotationDeletionCost: "-9"}),
+		pod("users", map[string]string{api.AnnotationPodDeletionCost: "5", api.AnnotationDeletionCost: "-9"}),
 		pod("other", map[string]string{api.AnnotationPodDeletionCost: "-5"}),
 		inNamespace(api.ConfigMapRecord+"-0", nil), inNamespace(api.ConfigMapMemory, nil), inNamespace(api.ConfigMapSurges, nil), inNamespace("other", nil),
 		inNamespace(api.ConfigMapFreeze, map[string]string{api.FreezeReason: frozenFor}),
@@ -262,7 +262,7 @@ func TestCleaningIsDoneAgainWhereItWasStopped(t *testing.T) {
 }
 
 // A freeze of somebody else is neither written over nor taken away.
-func TestAFreezeOfSomebodyElseStays(t *testing.T) {
+func TestAFreezeOfAnotherUserStays(t *testing.T) {
 	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapFreeze}, Data: map[string]string{api.FreezeReason: "audit"}}
 	h, _ := cluster(t, other)
 	if err := h.Freeze(t.Context()); err != nil {

@@ -101,7 +101,7 @@ func unsettled(c *karpv1.NodeClaim) string {
 			return "is not " + strings.ToLower(kind) + " yet" + because(c, kind)
 		}
 	}
-	switch stage := c.Annotations[api.MarkStage]; {
+	switch stage := c.Annotations[api.AnnotationStage]; {
 	case condition.IsTrue(c, karpv1.ClaimDisruptionReason):
 		return "is about to go"
 	case strings.HasPrefix(stage, "waiting"):

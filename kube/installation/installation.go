@@ -32,7 +32,7 @@ type Installation struct {
 	Deployment *appsv1.Deployment // nil: there is none
 	Account    string             // service account; without a Deployment the one that the guides have
 	Live       settings.Live      // what ConfigMap karpenter-global-settings says of AWSNodeTemplates and Provisioners
-	told       environment
+	reported   environment
 	behind     map[string]string // variables that the ConfigMap stands for
 }
 
@@ -54,7 +54,7 @@ func Find(ctx context.Context, from client.Reader, namespace string) (Installati
 			out = found
 		}
 	}
-	global, err := out.told.configMap(ctx, from, client.ObjectKey{Namespace: namespace, Name: api.ConfigMapSettings}, "")
+	global, err := out.reported.configMap(ctx, from, client.ObjectKey{Namespace: namespace, Name: api.ConfigMapSettings}, "")
 	if err != nil {
 		return Installation{}, err
 	}
@@ -71,7 +71,7 @@ func Read(ctx context.Context, from client.Reader, d *appsv1.Deployment) (i Inst
 		return Installation{}, false, nil
 	}
 	i = Installation{Namespace: d.Namespace, Deployment: d, Account: cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default")}
-	i.told, err = environmentOf(ctx, from, d.Namespace, c)
+	i.reported, err = environmentOf(ctx, from, d.Namespace, c)
 	return i, err == nil, err
 }
 
@@ -85,7 +85,9 @@ func (i Installation) Lease() Lease { return LeaseOf(i.Namespace, i.Setting) }
 
 // Setting is a setting of the controller by its environment variable: what the Deployment
 // gives it, else what the ConfigMap says; empty: it is set by neither, or Unread says where it may be.
-func (i Installation) Setting(name string) string { return cmp.Or(i.told.values[name], i.behind[name]) }
+func (i Installation) Setting(name string) string {
+	return cmp.Or(i.reported.values[name], i.behind[name])
+}
 
 // Unread is what may hold a setting that has no value here, such as Secret kube-system/karpenter: Secrets are not read, nor are
 // ConfigMaps without the right to. Empty: the setting is known.
@@ -93,7 +95,7 @@ func (i Installation) Unread(name string) string {
 	if i.Setting(name) != "" {
 		return ""
 	}
-	return i.told.source(name)
+	return i.reported.source(name)
 }
 
 // Role is the ARN of the role that the service account names; empty: it names none, or is

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-// toldBy is a release that gets variables from whole objects, and one variable from a key of an object.
-func toldBy(d *appsv1.Deployment, whole []corev1.EnvFromSource, name string, from *corev1.EnvVarSource) *appsv1.Deployment {
+// reportedBy is a release that gets variables from whole objects, and one variable from a key of an object.
+func reportedBy(d *appsv1.Deployment, whole []corev1.EnvFromSource, name string, from *corev1.EnvVarSource) *appsv1.Deployment {
 	c := &d.Spec.Template.Spec.Containers[0]
 	c.EnvFrom = whole
 	if from != nil {
@@ -33,7 +33,7 @@ func secret(name string) []corev1.EnvFromSource {
 }
 
 // A controller's Deployment is found, and its settings are known, however it is told them.
-func TestTheControllerIsFoundHoweverItIsTold(t *testing.T) {
+func TestTheControllerIsFoundHoweverItIsConfigured(t *testing.T) {
 	const image = "ghcr.io/daemok/daemok-controller:v1"
 	bare := func() *appsv1.Deployment {
 		return without(release("kube-system", "nodes", image), "CLUSTER_NAME", "KARPENTER_SERVICE")
@@ -48,17 +48,17 @@ func TestTheControllerIsFoundHoweverItIsTold(t *testing.T) {
 		"by its environment":            {release: release("kube-system", "nodes", image), value: "prod"},
 		"by a flag":                     {release: with(bare(), "--cluster-name=prod"), value: "prod"},
 		"by a flag and its value":       {release: with(bare(), "--cluster-name", "prod"), value: "prod"},
-		"by a ConfigMap":                {release: toldBy(bare(), configMap("settings", ""), "", nil), value: "prod"},
-		"by a ConfigMap and a prefix":   {release: toldBy(bare(), configMap("prefixed", "CLUSTER_"), "", nil), value: "prod"},
-		"by a key of a ConfigMap":       {release: toldBy(bare(), nil, "CLUSTER_NAME", ofKey), value: "other"},
-		"by a key before a whole one":   {release: toldBy(bare(), configMap("settings", ""), "CLUSTER_NAME", ofKey), value: "other"},
-		"by a flag that refers":         {release: with(toldBy(bare(), nil, "CLUSTER", ofKey), "--cluster-name=eks-$(CLUSTER)"), value: "eks-other"},
-		"by a ConfigMap not to be read": {release: toldBy(bare(), configMap("settings", ""), "", nil), forbidden: true, unread: "ConfigMap kube-system/settings"},
-		"by a ConfigMap that is gone":   {release: toldBy(bare(), configMap("gone", ""), "", nil)},
-		"by a Secret":                   {release: toldBy(bare(), secret("hidden"), "", nil), unread: "Secret kube-system/hidden"},
-		"by a key of a Secret":          {release: toldBy(bare(), nil, "CLUSTER_NAME", ofSecret), unread: "Secret kube-system/hidden"},
-		"by a flag that refers to one":  {release: with(toldBy(bare(), nil, "CLUSTER", ofSecret), "--cluster-name=$(CLUSTER)"), unread: "Secret kube-system/hidden"},
-		"another variable by a Secret":  {release: toldBy(release("kube-system", "nodes", image), nil, "TOKEN", ofSecret), value: "prod"},
+		"by a ConfigMap":                {release: reportedBy(bare(), configMap("settings", ""), "", nil), value: "prod"},
+		"by a ConfigMap and a prefix":   {release: reportedBy(bare(), configMap("prefixed", "CLUSTER_"), "", nil), value: "prod"},
+		"by a key of a ConfigMap":       {release: reportedBy(bare(), nil, "CLUSTER_NAME", ofKey), value: "other"},
+		"by a key before a whole one":   {release: reportedBy(bare(), configMap("settings", ""), "CLUSTER_NAME", ofKey), value: "other"},
+		"by a flag that refers":         {release: with(reportedBy(bare(), nil, "CLUSTER", ofKey), "--cluster-name=eks-$(CLUSTER)"), value: "eks-other"},
+		"by a ConfigMap not to be read": {release: reportedBy(bare(), configMap("settings", ""), "", nil), forbidden: true, unread: "ConfigMap kube-system/settings"},
+		"by a ConfigMap that is gone":   {release: reportedBy(bare(), configMap("gone", ""), "", nil)},
+		"by a Secret":                   {release: reportedBy(bare(), secret("hidden"), "", nil), unread: "Secret kube-system/hidden"},
+		"by a key of a Secret":          {release: reportedBy(bare(), nil, "CLUSTER_NAME", ofSecret), unread: "Secret kube-system/hidden"},
+		"by a flag that refers to one":  {release: with(reportedBy(bare(), nil, "CLUSTER", ofSecret), "--cluster-name=$(CLUSTER)"), unread: "Secret kube-system/hidden"},
+		"another variable by a Secret":  {release: reportedBy(release("kube-system", "nodes", image), nil, "TOKEN", ofSecret), value: "prod"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "settings"}, Data: map[string]string{"CLUSTER_NAME": "prod", "OTHER": "other"}}

@@ -1,7 +1,7 @@
 // Package legacy reads Provisioners, the pools of the older API generation, as the
 // values that pools of any generation are.
 //
-// It promises that what the older generation filled in by itself holds without being
+// It promises that what the v1alpha5 API filled in by itself holds without being
 // written into anybody's object, and that what a Provisioner does not ask for does not
 // happen: without a time to live and without consolidation no node goes to save money,
 // and no edit replaces one. It is a leaf: without it the newer generation is served alone.
@@ -35,7 +35,7 @@ func Provisioners() translate.Generation {
 	}
 }
 
-// Served reports whether a cluster has the kinds of the older generation. One that has
+// Served reports whether a cluster has the kinds of the v1alpha5 API. One that has
 // not is served the newer alone.
 func Served(kinds apimeta.RESTMapper) (bool, error) {
 	for _, kind := range []schema.GroupVersionKind{v1alpha5.GroupVersion.WithKind(translate.KindProvisioner), awsv1alpha1.GroupVersion.WithKind(awsv1alpha1.Kind)} {

@@ -60,7 +60,7 @@ func TestWhatAProvisionerMeans(t *testing.T) {
 		}},
 		"neither TTL nor consolidation: no node goes to save money": {func(*v1alpha5.Provisioner) {}, func(_ translate.PoolObject, p cluster.Pool) bool { return p.Policy.Never }},
 		"a TTL: empty nodes alone, any number at once": {func(p *v1alpha5.Provisioner) { p.Spec.TTLSecondsAfterEmpty = new(int64(30)) }, func(_ translate.PoolObject, p cluster.Pool) bool {
-			return p.Policy.Consolidate == cluster.WhenEmpty && p.Policy.After == 30*time.Second && p.Policy.Lead == translate.SettleFor && !p.Policy.Never && p.Policy.Empty.Most == 10
+			return p.Policy.Consolidate == cluster.WhenEmpty && p.Policy.After == 30*time.Second && p.Policy.Lead == translate.StabilizeFor && !p.Policy.Never && p.Policy.Empty.Most == 10
 		}},
 		"consolidation: one node at a time, and any number of empty ones": {func(p *v1alpha5.Provisioner) {
 			p.Spec.Consolidation = &v1alpha5.Consolidation{Enabled: new(true)}
@@ -68,11 +68,11 @@ func TestWhatAProvisionerMeans(t *testing.T) {
 			return p.Policy.Consolidate == cluster.WhenEmptyOrUnderutilized && p.Policy.After == 0 && p.Policy.Underutilized.Most == 1 && p.Policy.Empty.Most == 10
 		}},
 		"an annotation with another budget": {func(p *v1alpha5.Provisioner) {
-			p.Spec.Consolidation, p.Annotations = &v1alpha5.Consolidation{Enabled: new(true)}, map[string]string{api.MarkBudgets: "30%"}
+			p.Spec.Consolidation, p.Annotations = &v1alpha5.Consolidation{Enabled: new(true)}, map[string]string{api.AnnotationBudgets: "30%"}
 		}, func(_ translate.PoolObject, p cluster.Pool) bool {
 			return p.Policy.Underutilized.Most == 3 && p.Policy.Drifted.Most == 3
 		}},
-		"an annotation that is misread leaves what is usual": {func(p *v1alpha5.Provisioner) { p.Annotations = map[string]string{api.MarkBudgets: "many"} },
+		"an annotation that is misread leaves what is usual": {func(p *v1alpha5.Provisioner) { p.Annotations = map[string]string{api.AnnotationBudgets: "many"} },
 			func(_ translate.PoolObject, p cluster.Pool) bool { return p.Policy.Drifted.Most == 1 }},
 		"a time to live: nodes are replaced, and never by force": {func(p *v1alpha5.Provisioner) { p.Spec.TTLSecondsUntilExpired = new(int64(3600)) },
 			func(o translate.PoolObject, p cluster.Pool) bool {

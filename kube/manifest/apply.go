@@ -29,10 +29,10 @@ import (
 
 // World is what manifests are added to.
 type World struct {
-	*snapshot.Keeper
+	*snapshot.ClusterState
 	Older      func(*v1alpha5.Provisioner) translate.PoolObject // reads pools of the older API generation
 	Now        time.Time
-	Saved      *cluster.Snapshot                            // what the keeper recalls; nil for a live cluster
+	Saved      *cluster.Snapshot                            // what the cluster state recalls; nil for a live cluster
 	Priorities func() ([]schedulingv1.PriorityClass, error) // of the cluster; nil where it cannot be asked
 	Class      func(client.Object) error                    // takes in a class, a Provisioner too; nil where AWS cannot be asked what it offers
 }
@@ -48,7 +48,7 @@ type Outcome struct {
 // of their workload are gone, and those that are wanted beside the others wait.
 func Apply(objects []Object, w World) (Outcome, error) {
 	a := &applier{World: w, read: labelsRead(w.Saved), beside: map[string]int{}}
-	for _, step := range []func(Object) error{a.rule, a.class, a.pool, a.hold, a.daemons, a.compare, a.settle} {
+	for _, step := range []func(Object) error{a.rule, a.class, a.pool, a.hold, a.daemons, a.compare, a.stabilize} {
 		for _, o := range objects {
 			if err := step(o); err != nil {
 				return Outcome{}, fmt.Errorf("%s: %w", o.At(), err)
@@ -63,8 +63,8 @@ func Apply(objects []Object, w World) (Outcome, error) {
 	if err := a.pdbs(); err != nil {
 		return Outcome{}, err
 	}
-	a.tellBeside()
-	a.noteLabels()
+	a.reportBeside()
+	a.recordLabels()
 	slices.Sort(a.Notes)
 	a.Notes = slices.Compact(a.Notes)
 	return a.Outcome, nil
@@ -81,8 +81,8 @@ type applier struct {
 	beside         map[string]int // by kind: objects that no plan depends on
 }
 
-// tellBeside names, kind by kind, what no plan depends on.
-func (a *applier) tellBeside() {
+// reportBeside names, kind by kind, what no plan depends on.
+func (a *applier) reportBeside() {
 	var list []string
 	for _, kind := range slices.Sorted(maps.Keys(a.beside)) {
 		list = append(list, fmt.Sprintf("%d %s", a.beside[kind], kind))

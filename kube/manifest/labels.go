@@ -13,20 +13,20 @@ import (
 
 // readers are the labels that a saved snapshot tells of pods.
 type readers struct {
-	told map[[2]string]bool // namespace and key; namespace empty for all
-	pods []*corev1.Pod      // that came
+	reported map[[2]string]bool // namespace and key; namespace empty for all
+	pods     []*corev1.Pod      // that came
 }
 
 // labelsRead are those that some selector of the snapshot reads.
 func labelsRead(saved *cluster.Snapshot) readers {
-	out := readers{told: map[[2]string]bool{}}
+	out := readers{reported: map[[2]string]bool{}}
 	if saved == nil {
 		return out
 	}
 	for _, s := range saved.Shapes() {
-		translate.Reads(s, func(namespace string, _ bool, key string) { out.told[[2]string{namespace, key}] = true })
+		translate.Reads(s, func(namespace string, _ bool, key string) { out.reported[[2]string{namespace, key}] = true })
 		for _, l := range s.Labels {
-			out.told[[2]string{s.Namespace, l.Key}] = true
+			out.reported[[2]string{s.Namespace, l.Key}] = true
 		}
 	}
 	return out
@@ -34,9 +34,9 @@ func labelsRead(saved *cluster.Snapshot) readers {
 
 func (r *readers) came(pod *corev1.Pod) { r.pods = append(r.pods, pod) }
 
-// noteLabels notes where new pods choose others by labels that a saved snapshot
+// recordLabels notes where new pods choose others by labels that a saved snapshot
 // does not tell.
-func (a *applier) noteLabels() {
+func (a *applier) recordLabels() {
 	if a.Saved == nil {
 		return
 	}
@@ -64,7 +64,7 @@ func (a *applier) noteLabels() {
 			if strings.Contains(key, "!") { // of a claim: no label of a pod
 				return
 			}
-			if a.read.told[[2]string{namespace, key}] || a.read.told[[2]string{"", key}] {
+			if a.read.reported[[2]string{namespace, key}] || a.read.reported[[2]string{"", key}] {
 				return
 			}
 			if n := others(namespace, all); n > 0 {
@@ -78,7 +78,7 @@ func (a *applier) noteLabels() {
 		})
 	})
 	for _, b := range a.budgets {
-		a.notePDB(b, others(b.Namespace, false))
+		a.recordPDB(b, others(b.Namespace, false))
 	}
 	for _, pod := range a.read.pods {
 		if choosesNamespaces(pod) {
@@ -88,10 +88,10 @@ func (a *applier) noteLabels() {
 	}
 }
 
-// notePDB notes by which labels a PodDisruptionBudget chooses pods that the
+// recordPDB notes by which labels a PodDisruptionBudget chooses pods that the
 // snapshot does not tell of so many of its namespace. Of one that the snapshot
 // knows it tells the pods.
-func (a *applier) notePDB(b budget, pods int) {
+func (a *applier) recordPDB(b budget, pods int) {
 	known := func(g cluster.PodDisruptionBudget) bool { return g.Namespace == b.Namespace && g.Name == b.Name }
 	if pods == 0 || slices.ContainsFunc(a.Saved.PDBs, known) {
 		return
@@ -99,7 +99,7 @@ func (a *applier) notePDB(b budget, pods int) {
 	requirements, _ := translate.PDBSelector(b.PodDisruptionBudget).Requirements()
 	for i := range requirements {
 		key := requirements[i].Key()
-		if a.read.told[[2]string{b.Namespace, key}] || a.read.told[[2]string{"", key}] {
+		if a.read.reported[[2]string{b.Namespace, key}] || a.read.reported[[2]string{"", key}] {
 			continue
 		}
 		a.Notes = append(a.Notes, fmt.Sprintf("%s chooses pods by label %s, which the snapshot does not tell of %s in namespace %s: "+

@@ -51,7 +51,7 @@ func (a *applier) compare(o Object) error {
 		next.own = append(next.own, w.claimsOf(pod.Name)...)
 	}
 	a.plans = append(a.plans, next)
-	a.change(o, "%s", w.tell(len(stay), len(next.come), len(differ), len(surplus)))
+	a.change(o, "%s", w.report(len(stay), len(next.come), len(differ), len(surplus)))
 	return nil
 }
 
@@ -63,7 +63,7 @@ func inTemplate(err error) error {
 	return fmt.Errorf("spec.template: %w", err)
 }
 
-func (w *workload) tell(stay, come, differ, surplus int) string {
+func (w *workload) report(stay, come, differ, surplus int) string {
 	text := fmt.Sprintf("%d stay, %d new", stay, come)
 	if differ > 0 {
 		text += fmt.Sprintf(", %d of another template go", differ)
@@ -173,7 +173,7 @@ func (w *workload) nameOf(n int) string {
 }
 
 // settle finds out whether a pod is there already as it is wanted.
-func (a *applier) settle(o Object) error {
+func (a *applier) stabilize(o Object) error {
 	given, is := o.Object.(*corev1.Pod)
 	if !is {
 		return nil

@@ -31,11 +31,11 @@ var start = time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
 func TestStories(t *testing.T) {
 	story.Each(t, "testdata", func(t *testing.T, files []txtar.File) {
 		last := len(files) - 1
-		story.Expect(t, &files[last], tell(t, files[:last]))
+		story.Expect(t, &files[last], report(t, files[:last]))
 	})
 }
 
-func tell(t *testing.T, files []txtar.File) string {
+func report(t *testing.T, files []txtar.File) string {
 	t.Helper()
 	var w World
 	var sources []Source
@@ -74,16 +74,16 @@ func saved(t *testing.T, text string) World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keeper := snapshot.Recall(s)
-	keeper.FreezeIn("kube-system")
-	return World{Keeper: keeper, Now: s.Now, Saved: s}
+	state := snapshot.Recall(s)
+	state.FreezeIn("kube-system")
+	return World{ClusterState: state, Now: s.Now, Saved: s}
 }
 
 func live(t *testing.T, text string) World {
 	t.Helper()
-	keeper := snapshot.NewKeeper(func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return nil, "no class in this story" },
+	state := snapshot.New(func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return nil, "no class in this story" },
 		func() time.Time { return start })
-	keeper.FreezeIn("kube-system")
+	state.FreezeIn("kube-system")
 	var priorities []schedulingv1.PriorityClass
 	r, err := newReader("default")
 	if err != nil {
@@ -102,12 +102,12 @@ func live(t *testing.T, text string) World {
 			priorities = append(priorities, *c)
 			continue
 		}
-		show(t, keeper, object)
+		show(t, state, object)
 	}
-	return World{Keeper: keeper, Now: start, Priorities: func() ([]schedulingv1.PriorityClass, error) { return priorities, nil }}
+	return World{ClusterState: state, Now: start, Priorities: func() ([]schedulingv1.PriorityClass, error) { return priorities, nil }}
 }
 
-func show(t *testing.T, k *snapshot.Keeper, object runtime.Object) {
+func show(t *testing.T, k *snapshot.ClusterState, object runtime.Object) {
 	t.Helper()
 	switch o := object.(type) {
 	case *corev1.Pod:

@@ -43,7 +43,7 @@ func EachList(ctx context.Context, from client.Reader, newList func() client.Obj
 	}
 }
 
-// kindOf is the kind of what a list holds. Lists of a type of their own need not say it.
+// instanceTypeOf is the kind of what a list holds. Lists of a type of their own need not say it.
 func kindOf(list client.ObjectList) string {
 	kind := list.GetObjectKind().GroupVersionKind().Kind
 	if kind == "" {

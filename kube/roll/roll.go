@@ -119,13 +119,13 @@ func change(ctx context.Context, store client.Client, pools []translate.PoolObje
 		if annotations == nil {
 			annotations = map[string]string{}
 		}
-		delete(annotations, api.MarkRoll)
+		delete(annotations, api.AnnotationRoll)
 		if text := next(roll); text != "" {
-			annotations[api.MarkRoll] = text
+			annotations[api.AnnotationRoll] = text
 		}
 		o.SetAnnotations(annotations)
 		if err := store.Patch(ctx, o, client.MergeFrom(before)); err != nil {
-			return fmt.Errorf("write annotation %s of %s: %w", api.MarkRoll, pools[i].ID, err)
+			return fmt.Errorf("write annotation %s of %s: %w", api.AnnotationRoll, pools[i].ID, err)
 		}
 		pools[i].Object, pools[i].Annotations = o, annotations
 	}

@@ -5,7 +5,7 @@ import "time"
 // judgedWithin is how long a scheduler that keeps up takes to look at a new
 // pod. One that it has not looked at for longer stands in a queue, and counts
 // as waiting: a plan looks for room on nodes that exist first, as the
-// scheduler will, so what it buys is needed either way.
+// scheduler will, so what it launches is needed either way.
 const judgedWithin = 200 * time.Millisecond
 
 // Arrival is a pod that waits for a node, and when it was first seen to.
@@ -26,7 +26,7 @@ func cameAt(created, now time.Time) time.Time {
 // waits reports whether the pod waits for a node at a moment. One that came in place of
 // an evicted one, or that a claim was made for, has been planned for: it counts before a
 // scheduler has looked at it.
-func (k *Keeper) waits(e *podEntry, now time.Time) bool {
+func (k *ClusterState) waits(e *podEntry, now time.Time) bool {
 	if e.pod.Node != "" || !e.waiting && !e.unjudged {
 		return false
 	}
@@ -35,7 +35,7 @@ func (k *Keeper) waits(e *podEntry, now time.Time) bool {
 
 // Arrivals lists the pods that wait now, and when the next one will unless the
 // scheduler looks at it before; zero if none. Cost: linear in pods without a node.
-func (k *Keeper) Arrivals() (list []Arrival, next, now time.Time) {
+func (k *ClusterState) Arrivals() (list []Arrival, next, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now = k.now()

@@ -17,7 +17,7 @@ import (
 // TestArrivalsFollowPods: pods come, get a node, go and come back by chance, and those
 // that wait are told of at every moment, as the snapshot shows them.
 func TestArrivalsFollowPods(t *testing.T) {
-	r, k, waits := rand.New(rand.NewPCG(1, 3)), newKeeper(), map[string]bool{}
+	r, k, waits := rand.New(rand.NewPCG(1, 3)), newClusterState(), map[string]bool{}
 	k.NodeSeen(node("n1"))
 	for range 400 {
 		name := fmt.Sprint("p-", r.IntN(20))
@@ -62,12 +62,12 @@ func TestAPodCountsFromItsCreation(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			k := newKeeper()
+			k := newClusterState()
 			p := pod("p", "1", "", func(p *corev1.Pod) {
 				p.Status.Conditions = nil
 				p.CreationTimestamp = metav1.NewTime(start.Add(-tt.age))
 			})
-			c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", Annotations: map[string]string{api.MarkForPods: "uid-other,uid-p"}}}
+			c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", Annotations: map[string]string{api.AnnotationForPods: "uid-other,uid-p"}}}
 			if tt.claimed {
 				k.ClaimSeen(c)
 			}

@@ -12,7 +12,7 @@ import (
 
 // asks is what pods of owners ask for when they are made. What a pod asks for may be
 // changed later while it runs, as when a boost for its start ends; the pod that comes in
-// its place is made anew.
+// its place is made again.
 type asks struct {
 	made  map[ownerID]made
 	stale map[ownerID]struct{} // whose pods are to be looked at again
@@ -36,7 +36,7 @@ func newAsks() asks { return asks{made: map[ownerID]made{}, stale: map[ownerID]s
 // rule for that: what the newest pod of its owner asked for when it was made or, where that
 // was not seen, what the template of the owner says; and never less than it asks for now,
 // since what raised that may raise the next one as well. One without a node is that pod.
-func (k *Keeper) comesBack(s *subject) quantity.Resources {
+func (k *ClusterState) comesBack(s *subject) quantity.Resources {
 	now := s.rules.shape.Requests
 	if s.node == "" || s.owner == (ownerID{}) {
 		return now
@@ -47,9 +47,9 @@ func (k *Keeper) comesBack(s *subject) quantity.Resources {
 	return now.Max(k.spreading.owners[s.owner].asks)
 }
 
-// noteMade takes in what a pod asked for when it was made, where it still says that. Of
+// recordMade takes in what a pod asked for when it was made, where it still says that. Of
 // several that were made in the same second it is the most of each resource.
-func (k *Keeper) noteMade(s *subject, pod *corev1.Pod) {
+func (k *ClusterState) recordMade(s *subject, pod *corev1.Pod) {
 	if s.owner == (ownerID{}) || !translate.IsAsMade(pod) {
 		return
 	}
@@ -64,24 +64,24 @@ func (k *Keeper) noteMade(s *subject, pod *corev1.Pod) {
 	k.setMade(s.owner, is)
 }
 
-func (k *Keeper) setMade(id ownerID, is made) {
+func (k *ClusterState) setMade(id ownerID, is made) {
 	before, known := k.asks.made[id]
 	k.asks.made[id] = is
 	if !known || !is.requests.Equal(before.requests) {
-		k.askAnew(id)
+		k.askAfresh(id)
 	}
 }
 
-// askAnew has the pods of an owner looked at again, where it has others than one that is
+// askAfresh has the pods of an owner looked at again, where it has others than one that is
 // new.
-func (k *Keeper) askAnew(id ownerID) {
+func (k *ClusterState) askAfresh(id ownerID) {
 	if k.alive[id] > 0 {
 		k.asks.stale[id] = struct{}{}
 	}
 }
 
 // forgetMade forgets what pods of an owner asked for that has none any more.
-func (k *Keeper) forgetMade(id ownerID) {
+func (k *ClusterState) forgetMade(id ownerID) {
 	if k.alive[id] == 0 {
 		delete(k.asks.made, id)
 	}
@@ -89,7 +89,7 @@ func (k *Keeper) forgetMade(id ownerID) {
 
 // askAgain finds the pods of owners whose new pods ask for something else. Cost: linear
 // in the pods of their namespaces.
-func (k *Keeper) askAgain() {
+func (k *ClusterState) askAgain() {
 	in := map[string]bool{}
 	for id := range k.asks.stale {
 		in[id.namespace] = true
@@ -105,7 +105,7 @@ func (k *Keeper) askAgain() {
 }
 
 // madeMatters lists what no pod says any more: of owners with a pod that asks for less by now.
-func (k *Keeper) madeMatters() map[string]Made {
+func (k *ClusterState) madeMatters() map[string]Made {
 	out := map[string]Made{}
 	for _, e := range k.pods {
 		if !e.lives() {
@@ -122,7 +122,7 @@ func (k *Keeper) madeMatters() map[string]Made {
 
 // rememberMade takes in what pods asked for that are newer than those that this process
 // has seen as they were made.
-func (k *Keeper) rememberMade(list map[string]Made) {
+func (k *ClusterState) rememberMade(list map[string]Made) {
 	for name, m := range list {
 		namespace, rest, _ := strings.Cut(name, "/")
 		kind, of, _ := strings.Cut(rest, "/")

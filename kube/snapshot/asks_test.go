@@ -32,50 +32,50 @@ func web(cpu string) *appsv1.ReplicaSet {
 // node one takes what it asks for now.
 func TestWhatThePodAsksForThatComesInPlaceOfOne(t *testing.T) {
 	for what, tt := range map[string]struct {
-		see         func(k *Keeper)
+		see         func(k *ClusterState)
 		comes, asks string // pod web-1
 	}{
-		"what it asks for itself": {func(k *Keeper) { k.PodSeen(ofWeb("web-1", "1", "n", 0, 0), true) }, "cpu=1 pods=1", "cpu=1 pods=1"},
-		"what it did before a boost ended": {func(k *Keeper) {
+		"what it asks for itself": {func(k *ClusterState) { k.PodSeen(ofWeb("web-1", "1", "n", 0, 0), true) }, "cpu=1 pods=1", "cpu=1 pods=1"},
+		"what it did before a boost ended": {func(k *ClusterState) {
 			k.PodSeen(ofWeb("web-1", "2", "", 0, 0), false)
 			k.PodSeen(ofWeb("web-1", "2", "n", 0, 0), false)
 			k.PodSeen(ofWeb("web-1", "500m", "n", 0, 1), false)
 		}, "cpu=2 pods=1", "cpu=500m pods=1"},
-		"what a newer one asked for": {func(k *Keeper) {
+		"what a newer one asked for": {func(k *ClusterState) {
 			k.PodSeen(ofWeb("web-1", "500m", "n", 0, 1), true)
 			k.PodSeen(ofWeb("web-2", "2", "", time.Minute, 0), false)
 		}, "cpu=2 pods=1", "cpu=500m pods=1"},
-		"not what an older one did": {func(k *Keeper) {
+		"not what an older one did": {func(k *ClusterState) {
 			k.PodSeen(ofWeb("web-2", "4", "n", -time.Hour, 0), true)
 			k.PodSeen(ofWeb("web-1", "2", "n", 0, 0), true)
 			k.PodSeen(ofWeb("web-1", "1", "n", 0, 1), false)
 		}, "cpu=2 pods=1", "cpu=1 pods=1"},
-		"the most that pods of one second did": {func(k *Keeper) {
+		"the most that pods of one second did": {func(k *ClusterState) {
 			k.PodSeen(ofWeb("web-1", "1", "n", 0, 0), true)
 			k.PodSeen(ofWeb("web-2", "2", "n", 0, 0), true)
 		}, "cpu=2 pods=1", "cpu=1 pods=1"},
-		"no less than it has been raised to": {func(k *Keeper) {
+		"no less than it has been raised to": {func(k *ClusterState) {
 			k.PodSeen(ofWeb("web-1", "1", "n", 0, 0), false)
 			k.PodSeen(ofWeb("web-1", "3", "n", 0, 1), false)
 		}, "cpu=3 pods=1", "cpu=3 pods=1"},
-		"what the template says where none was seen as it was made": {func(k *Keeper) {
+		"what the template says where none was seen as it was made": {func(k *ClusterState) {
 			k.ReplicaSetSeen(web("2"))
 			k.PodSeen(ofWeb("web-1", "500m", "n", 0, 1), true)
 		}, "cpu=2 pods=1", "cpu=500m pods=1"},
-		"likewise, whichever is seen first": {func(k *Keeper) {
+		"likewise, whichever is seen first": {func(k *ClusterState) {
 			k.PodSeen(ofWeb("web-1", "500m", "n", 0, 1), true)
 			k.Snapshot()
 			k.ReplicaSetSeen(web("2"))
 		}, "cpu=2 pods=1", "cpu=500m pods=1"},
-		"not the template where admission asks for less": {func(k *Keeper) {
+		"not the template where admission asks for less": {func(k *ClusterState) {
 			k.ReplicaSetSeen(web("2"))
 			k.PodSeen(ofWeb("web-1", "500m", "n", 0, 0), true)
 		}, "cpu=500m pods=1", "cpu=500m pods=1"},
-		"itself while it waits": {func(k *Keeper) {
+		"itself while it waits": {func(k *ClusterState) {
 			k.PodSeen(ofWeb("web-2", "2", "n", time.Minute, 0), false)
 			k.PodSeen(ofWeb("web-1", "1", "", 0, 0), false)
 		}, "cpu=1 pods=1", "cpu=1 pods=1"},
-		"once it has a node, of a newer one": {func(k *Keeper) {
+		"once it has a node, of a newer one": {func(k *ClusterState) {
 			k.PodSeen(ofWeb("web-2", "2", "n", time.Minute, 0), false)
 			k.PodSeen(ofWeb("web-1", "1", "", 0, 0), false)
 			k.Snapshot()
@@ -83,7 +83,7 @@ func TestWhatThePodAsksForThatComesInPlaceOfOne(t *testing.T) {
 		}, "cpu=2 pods=1", "cpu=1 pods=1"},
 	} {
 		t.Run(what, func(t *testing.T) {
-			k := newKeeper()
+			k := newClusterState()
 			k.NodeSeen(node("n"))
 			tt.see(k)
 			p := named1(t, k.Snapshot())
@@ -113,24 +113,24 @@ func named1(t *testing.T, s *cluster.Snapshot) cluster.Pod {
 // What pods asked for when they were made is handed on to the next process, which may see
 // none of them as it was made.
 func TestWhatPodsAskedForIsHandedOn(t *testing.T) {
-	k := newKeeper()
+	k := newClusterState()
 	k.PodSeen(ofWeb("web-1", "2", "n", 0, 0), false)
-	if told := k.Memory().Made; len(told) != 0 {
-		t.Errorf("it remembers %v, which the pods say themselves", told)
+	if reported := k.Memory().Made; len(reported) != 0 {
+		t.Errorf("it remembers %v, which the pods say themselves", reported)
 	}
 	k.PodSeen(ofWeb("web-1", "500m", "n", 0, 1), false)
-	told := handedOn(t, k)
-	next := newKeeper()
+	reported := handedOn(t, k)
+	next := newClusterState()
 	next.NodeSeen(node("n"))
 	next.ReplicaSetSeen(web("1"))
 	next.PodSeen(ofWeb("web-1", "500m", "n", 0, 1), true)
 	next.Snapshot()
-	next.Remember(told)
+	next.Remember(reported)
 	if got := named1(t, next.Snapshot()).Shape.Requests.String(); got != "cpu=2 pods=1" {
 		t.Errorf("the next pod asks for %s, want what was remembered", got)
 	}
 	next.PodSeen(ofWeb("web-2", "1", "n", time.Minute, 0), false)
-	next.Remember(told)
+	next.Remember(reported)
 	if got := named1(t, next.Snapshot()).Shape.Requests.String(); got != "cpu=1 pods=1" {
 		t.Errorf("the next pod asks for %s, want what a newer one did", got)
 	}

@@ -28,12 +28,12 @@ func manyPods(n int) []*corev1.Pod {
 	return out
 }
 
-// BenchmarkKeeper measures a keeper of 100,000 pods: hearing of them all, one
+// BenchmarkClusterState measures a cluster state of 100,000 pods: hearing of them all, one
 // pod more, a selector that reads a new label of one namespace, and of all.
-func BenchmarkKeeper(b *testing.B) {
+func BenchmarkClusterState(b *testing.B) {
 	pods := manyPods(100_000)
-	filled := func() *Keeper {
-		k := newKeeper()
+	filled := func() *ClusterState {
+		k := newClusterState()
 		for _, p := range pods {
 			k.PodSeen(p, true)
 		}
@@ -101,7 +101,7 @@ func BenchmarkKeeper(b *testing.B) {
 // BenchmarkChange measures a snapshot after one of 20,000 pods on 1,000 nodes of a pool
 // has changed.
 func BenchmarkChange(b *testing.B) {
-	k, pods := newKeeper(), manyPods(20_000)
+	k, pods := newClusterState(), manyPods(20_000)
 	k.PoolSeen(pool("default"))
 	for i := range 1000 {
 		name := fmt.Sprint("n", i)

@@ -15,7 +15,7 @@ const bootsMin = 3
 // bootsOf is what machines usually take from the order to being initialised, by
 // pool: 95 of 100 of those that are still there took that or less. Pools that
 // know of too few are left out.
-func (k *Keeper) bootsOf() map[cluster.PoolID]time.Duration {
+func (k *ClusterState) bootsOf() map[cluster.PoolID]time.Duration {
 	if k.orders.boots != nil {
 		return k.orders.boots
 	}

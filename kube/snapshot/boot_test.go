@@ -31,7 +31,7 @@ func TestHowLongMachinesUsuallyTake(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			k := newKeeper()
+			k := newClusterState()
 			k.PoolSeen(pool("default"))
 			k.PoolSeen(pool("other"))
 			for i, took := range tt.took {

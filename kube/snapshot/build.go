@@ -21,7 +21,7 @@ import (
 
 // Snapshot is what is known now. Cost: linear in pods and nodes, and that of
 // working out what classes offer, for which no watch waits.
-func (k *Keeper) Snapshot() *cluster.Snapshot {
+func (k *ClusterState) Snapshot() *cluster.Snapshot {
 	byClass := map[karpv1.NodeClassReference]offered{}
 	for {
 		s, missing := k.build(byClass)
@@ -38,7 +38,7 @@ func (k *Keeper) Snapshot() *cluster.Snapshot {
 // build makes a snapshot if it is known what each class offers; otherwise it
 // lists the classes to ask for. A class may come into use while others are
 // asked.
-func (k *Keeper) build(byClass map[karpv1.NodeClassReference]offered) (s *cluster.Snapshot, missing []karpv1.NodeClassReference) {
+func (k *ClusterState) build(byClass map[karpv1.NodeClassReference]offered) (s *cluster.Snapshot, missing []karpv1.NodeClassReference) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if missing = k.classesBeside(byClass); len(missing) > 0 {
@@ -57,7 +57,7 @@ func (k *Keeper) build(byClass map[karpv1.NodeClassReference]offered) (s *cluste
 	b.unwanted()
 	b.lastReady()
 	b.wait()
-	b.seatExpected()
+	b.targetExpected()
 	b.left()
 	b.closed()
 	b.controllers()
@@ -72,7 +72,7 @@ func (k *Keeper) build(byClass map[karpv1.NodeClassReference]offered) (s *cluste
 
 // classesBeside lists the classes that pools and claims name, each once,
 // without those that were asked.
-func (k *Keeper) classesBeside(asked map[karpv1.NodeClassReference]offered) []karpv1.NodeClassReference {
+func (k *ClusterState) classesBeside(asked map[karpv1.NodeClassReference]offered) []karpv1.NodeClassReference {
 	var out []karpv1.NodeClassReference
 	for ref := range k.classes {
 		if _, known := asked[ref]; !known {
@@ -82,9 +82,9 @@ func (k *Keeper) classesBeside(asked map[karpv1.NodeClassReference]offered) []ka
 	return out
 }
 
-// builder assembles one snapshot; the keeper's lock is held meanwhile.
+// builder assembles one snapshot; the cluster state's lock is held meanwhile.
 type builder struct {
-	k       *Keeper
+	k       *ClusterState
 	out     *cluster.Snapshot
 	byClass map[karpv1.NodeClassReference]offered
 	repairs map[cluster.PoolID]cluster.Repair // by pool, as they were asked for
@@ -108,11 +108,11 @@ func (b *builder) remember() {
 	}
 }
 
-// kindsOf is what the class offers, or last offered: what was ordered stays
+// instanceTypesOf is what the class offers, or last offered: what was ordered stays
 // what it is while its class is not ready.
-func (b *builder) kindsOf(ref karpv1.NodeClassReference) []cluster.Kind {
+func (b *builder) instanceTypesOf(ref karpv1.NodeClassReference) []cluster.InstanceType {
 	if c := b.k.offered[ref]; c != nil {
-		return c.Kinds
+		return c.InstanceTypes
 	}
 	return nil
 }
@@ -251,8 +251,8 @@ func (b *builder) attachable(n *cluster.Node, claim *karpv1.NodeClaim) []cluster
 	if claim == nil || n.Initialized {
 		return out
 	}
-	if kind := b.kindOf(claim); kind != nil {
-		out = translate.Expect(out, registered, kind.Attachable)
+	if instanceType := b.instanceTypeOf(claim); instanceType != nil {
+		out = translate.Expect(out, registered, instanceType.Attachable)
 	}
 	return out
 }
@@ -281,23 +281,23 @@ func (b *builder) used(volume, node string) bool {
 	return false
 }
 
-func (b *builder) kindOf(c *karpv1.NodeClaim) *cluster.Kind {
-	kinds := b.kindsOf(translate.ClassOf(c))
-	i, found := slices.BinarySearchFunc(kinds, c.Labels[api.LabelInstanceType], func(k cluster.Kind, name string) int {
+func (b *builder) instanceTypeOf(c *karpv1.NodeClaim) *cluster.InstanceType {
+	instanceTypes := b.instanceTypesOf(translate.ClassOf(c))
+	i, found := slices.BinarySearchFunc(instanceTypes, c.Labels[api.LabelInstanceType], func(k cluster.InstanceType, name string) int {
 		return cmp.Compare(k.Name, name)
 	})
 	if !found {
 		return nil
 	}
-	return &kinds[i]
+	return &instanceTypes[i]
 }
 
 func (b *builder) priceOf(c *karpv1.NodeClaim) quantity.MicroUSDPerHour {
-	kind := b.kindOf(c)
-	if kind == nil {
+	instanceType := b.instanceTypeOf(c)
+	if instanceType == nil {
 		return 0
 	}
-	if o := kind.Offer(func(key string) string { return c.Labels[key] }); o != nil && o.Priced {
+	if o := instanceType.Offering(func(key string) string { return c.Labels[key] }); o != nil && o.Priced {
 		return o.Price
 	}
 	return 0
@@ -325,7 +325,7 @@ func (b *builder) wait() {
 	slices.SortFunc(promised, byPromise)
 	for _, e := range promised {
 		if node := b.at(e.nominated); node != nil && e.isPromised(node, b.out.Now) {
-			node.Add(b.seated(e, node.Uproots(b.out.Now)))
+			node.Add(b.placed(e, node.Uproots(b.out.Now)))
 			continue
 		}
 		b.out.Waiting = append(b.out.Waiting, b.pod(e))

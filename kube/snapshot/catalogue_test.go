@@ -18,7 +18,7 @@ func poolOf(name, class string) translate.PoolObject {
 // to find out, and nothing that the watches show waits for it. A pool that
 // comes meanwhile is in the snapshot with what its own class offers.
 func TestWatchesGoOnWhileACatalogueIsWorkedOut(t *testing.T) {
-	k, asked := newKeeper(), map[string]int{}
+	k, asked := newClusterState(), map[string]int{}
 	k.kinds = func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) {
 		asked[ref.Name]++
 		if !k.mu.TryLock() {
@@ -48,7 +48,7 @@ func TestWatchesGoOnWhileACatalogueIsWorkedOut(t *testing.T) {
 // TestTheCatalogueOfAClassThatNothingNamesIsFreed: what a class offered last is kept
 // while it is not ready, and no longer than a pool or claim names it.
 func TestTheCatalogueOfAClassThatNothingNamesIsFreed(t *testing.T) {
-	k, ready := newKeeper(), true
+	k, ready := newClusterState(), true
 	k.kinds = func(karpv1.NodeClassReference) (*cluster.Catalogue, string) {
 		if !ready {
 			return nil, "not ready"

@@ -155,7 +155,7 @@ func (s *sight) behind(l *listed) (n int) {
 // cache may be many seconds old when this process begins to lead, and what a plan
 // launched for its sake would be launched again. late is told, every few seconds, what is missing; an
 // error is that of reading, or of ctx.
-func (k *Keeper) CatchUp(ctx context.Context, live client.Reader, late func(what string)) error {
+func (k *ClusterState) CatchUp(ctx context.Context, live client.Reader, late func(what string)) error {
 	for wait := relistEvery; ; wait = min(2*wait, relistMost) {
 		k.sight.begin()
 		all, err := listAll(ctx, live)

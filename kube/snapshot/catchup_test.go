@@ -77,7 +77,7 @@ func TestWatchesCatchUp(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer shown.Wait()
 				defer cancel()
-				k := NewKeeper(nothingOffered, time.Now)
+				k := New(nothingOffered, time.Now)
 				k.generations = nil
 				if err := k.Follow(ctx, shown, func(*karpv1.NodeClaim, bool) {}); err != nil {
 					t.Fatal(err)

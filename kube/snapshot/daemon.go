@@ -29,7 +29,7 @@ func (d *daemonEntry) shape() *cluster.Shape {
 
 // daemonPodSeen remembers the newest pod of a DaemonSet, which shows requests
 // that admission filled in better than the template does.
-func (k *Keeper) daemonPodSeen(pod *corev1.Pod) {
+func (k *ClusterState) daemonPodSeen(pod *corev1.Pod) {
 	for _, o := range pod.OwnerReferences {
 		if o.Kind != "DaemonSet" {
 			continue
@@ -47,7 +47,7 @@ func (k *Keeper) daemonPodSeen(pod *corev1.Pod) {
 // newestIs takes in the newest pod of a DaemonSet, with the tolerations that its controller
 // goes by: those of the template, without what admission added to the pod. Until the
 // DaemonSet is seen these are not known.
-func (k *Keeper) newestIs(entry *daemonEntry, pod *corev1.Pod) {
+func (k *ClusterState) newestIs(entry *daemonEntry, pod *corev1.Pod) {
 	entry.early = nil
 	if entry.object == nil {
 		entry.early = pod
@@ -60,7 +60,7 @@ func (k *Keeper) newestIs(entry *daemonEntry, pod *corev1.Pod) {
 }
 
 // DaemonSetSeen takes in a DaemonSet. It must not be written any more.
-func (k *Keeper) DaemonSetSeen(ds *appsv1.DaemonSet) {
+func (k *ClusterState) DaemonSetSeen(ds *appsv1.DaemonSet) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	key := types.NamespacedName{Namespace: ds.Namespace, Name: ds.Name}
@@ -81,7 +81,7 @@ func (k *Keeper) DaemonSetSeen(ds *appsv1.DaemonSet) {
 }
 
 // DaemonSetGone takes in that a DaemonSet was deleted.
-func (k *Keeper) DaemonSetGone(namespace, name string) {
+func (k *ClusterState) DaemonSetGone(namespace, name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	key := types.NamespacedName{Namespace: namespace, Name: name}
@@ -91,7 +91,7 @@ func (k *Keeper) DaemonSetGone(namespace, name string) {
 	k.bump()
 }
 
-func (k *Keeper) limitsOf(namespace string) []*corev1.LimitRange {
+func (k *ClusterState) limitsOf(namespace string) []*corev1.LimitRange {
 	var out []*corev1.LimitRange
 	for _, name := range sortedKeys(k.limitRanges) {
 		if name.Namespace == namespace {
@@ -101,7 +101,7 @@ func (k *Keeper) limitsOf(namespace string) []*corev1.LimitRange {
 	return out
 }
 
-func (k *Keeper) runtimeOf(spec *corev1.PodSpec) *nodev1.RuntimeClass {
+func (k *ClusterState) runtimeOf(spec *corev1.PodSpec) *nodev1.RuntimeClass {
 	if spec.RuntimeClassName == nil {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (k *Keeper) runtimeOf(spec *corev1.PodSpec) *nodev1.RuntimeClass {
 
 // LimitRangeSeen takes in what pods of a namespace ask for by default. It must
 // not be written any more.
-func (k *Keeper) LimitRangeSeen(r *corev1.LimitRange) {
+func (k *ClusterState) LimitRangeSeen(r *corev1.LimitRange) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.limitRanges[types.NamespacedName{Namespace: r.Namespace, Name: r.Name}] = r
@@ -118,7 +118,7 @@ func (k *Keeper) LimitRangeSeen(r *corev1.LimitRange) {
 }
 
 // LimitRangeGone takes in that a limit range was deleted.
-func (k *Keeper) LimitRangeGone(namespace, name string) {
+func (k *ClusterState) LimitRangeGone(namespace, name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.limitRanges, types.NamespacedName{Namespace: namespace, Name: name})
@@ -127,7 +127,7 @@ func (k *Keeper) LimitRangeGone(namespace, name string) {
 
 // RuntimeClassSeen takes in what a runtime adds to pods. It must not be written
 // any more.
-func (k *Keeper) RuntimeClassSeen(c *nodev1.RuntimeClass) {
+func (k *ClusterState) RuntimeClassSeen(c *nodev1.RuntimeClass) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.runtimes[c.Name] = c
@@ -135,7 +135,7 @@ func (k *Keeper) RuntimeClassSeen(c *nodev1.RuntimeClass) {
 }
 
 // RuntimeClassGone takes in that a runtime class was deleted.
-func (k *Keeper) RuntimeClassGone(name string) {
+func (k *ClusterState) RuntimeClassGone(name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.runtimes, name)
@@ -144,7 +144,7 @@ func (k *Keeper) RuntimeClassGone(name string) {
 
 // admitAgain looks again at the DaemonSets of a namespace, or of all. What
 // their newest pods ask for was decided when these were made.
-func (k *Keeper) admitAgain(namespace string) {
+func (k *ClusterState) admitAgain(namespace string) {
 	changed := false
 	for name, entry := range k.daemons {
 		if entry.object == nil || namespace != "" && name.Namespace != namespace {

@@ -22,12 +22,12 @@ func daemonSet() *appsv1.DaemonSet {
 	return ds
 }
 
-func daemonAsks(k *Keeper) string { return k.Snapshot().Daemons[0].Shape.Requests.String() }
+func daemonAsks(k *ClusterState) string { return k.Snapshot().Daemons[0].Shape.Requests.String() }
 
 // TestWhatAPodOfADaemonAsksFor: the template with what admission would add,
 // whichever is heard of first, until a pod shows what it really is.
 func TestWhatAPodOfADaemonAsksFor(t *testing.T) {
-	k := newKeeper()
+	k := newClusterState()
 	k.DaemonSetSeen(daemonSet())
 	if got := daemonAsks(k); got != "pods=1" {
 		t.Errorf("the template asks for %s, want nothing", got)
@@ -64,7 +64,7 @@ func TestADaemonToleratesWhatItsTemplateDoes(t *testing.T) {
 		p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Name: "agent"}}
 		p.Spec.Tolerations = sandbox
 	})
-	tolerates := func(k *Keeper) bool {
+	tolerates := func(k *ClusterState) bool {
 		for _, x := range k.Snapshot().Daemons[0].Shape.Tolerations {
 			if x.Key == "sandbox" {
 				return true
@@ -74,7 +74,7 @@ func TestADaemonToleratesWhatItsTemplateDoes(t *testing.T) {
 	}
 	for name, podFirst := range map[string]bool{"its pod first": true, "the DaemonSet first": false} {
 		t.Run(name, func(t *testing.T) {
-			k := newKeeper()
+			k := newClusterState()
 			k.RuntimeClassSeen(&nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "sandbox"}, Scheduling: &nodev1.Scheduling{Tolerations: sandbox}})
 			if podFirst {
 				k.PodSeen(member, true)
@@ -99,7 +99,7 @@ func TestADaemonToleratesWhatItsTemplateDoes(t *testing.T) {
 // The API server refuses pods whose node selector contradicts that of their runtime class:
 // there are none, and no room is kept for them.
 func TestADaemonWhosePodsAreRefusedTakesNothing(t *testing.T) {
-	k := newKeeper()
+	k := newClusterState()
 	ds := daemonSet()
 	ds.Spec.Template.Spec.NodeSelector = map[string]string{"isolation": "none"}
 	class := func(isolation string) *nodev1.RuntimeClass {
@@ -125,12 +125,12 @@ func TestADaemonWhosePodsAreRefusedTakesNothing(t *testing.T) {
 func TestHowManyVolumesANodeTakes(t *testing.T) {
 	const ebs = "ebs.csi.aws.com"
 	kinds := func(karpv1.NodeClassReference) (*cluster.Catalogue, string) {
-		return &cluster.Catalogue{Revision: 1, Kinds: []cluster.Kind{
+		return &cluster.Catalogue{Revision: 1, InstanceTypes: []cluster.InstanceType{
 			{Name: "m5.large", Attachable: []cluster.Attachable{{Driver: ebs, Count: 27}}},
 			{Name: "m5.metal", Attachable: []cluster.Attachable{{Driver: ebs, Count: 15}}},
 		}}, ""
 	}
-	k := NewKeeper(kinds, newKeeper().now)
+	k := New(kinds, newClusterState().now)
 	claim := claimOf("n")
 	k.ClaimSeen(claim)
 	if got := k.Snapshot().Machines[0].Attachable; len(got) != 1 || got[0].Count != 15 {
@@ -164,7 +164,7 @@ func TestHowManyVolumesANodeTakes(t *testing.T) {
 // until it is detached, unless a pod that is there uses it and is counted.
 func TestVolumesLeftBehindCount(t *testing.T) {
 	const ebs = "ebs.csi.aws.com"
-	k := newKeeper()
+	k := newClusterState()
 	k.NodeSeen(node("n"))
 	drivers := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
 	drivers.Spec.Drivers = []storagev1.CSINodeDriver{{Name: ebs, Allocatable: &storagev1.VolumeNodeResources{Count: new(int32(25))}}}

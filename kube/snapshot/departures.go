@@ -16,21 +16,21 @@ import (
 const rememberFor = 24 * time.Hour
 
 // departures tells of claims that go or have gone lately, by name. A process that
-// starts anew knows those that are still going, and what another one remembers.
+// starts again knows those that are still going, and what another one remembers.
 type departures map[string]translate.Departure
 
 // note takes in a claim that goes or has gone: one whose node was there, or one
-// that was bought to replace others and never joined. One whose machine another claim
+// that was launched to replace others and never joined. One whose machine another claim
 // has taken over leaves nothing.
 func (d departures) note(c *karpv1.NodeClaim, now time.Time) {
-	if _, known := d[c.Name]; known || c.Annotations[api.MarkAdoptedBy] != "" {
+	if _, known := d[c.Name]; known || c.Annotations[api.AnnotationAdoptedBy] != "" {
 		return
 	}
 	at := now
 	if c.DeletionTimestamp != nil {
 		at = c.DeletionTimestamp.Time
 	}
-	joined, replaces := condition.IsTrue(c, karpv1.ClaimRegistered), c.Annotations[api.MarkReplaces] != ""
+	joined, replaces := condition.IsTrue(c, karpv1.ClaimRegistered), c.Annotations[api.AnnotationReplaces] != ""
 	if !joined && (!replaces || c.Status.ProviderID == "") {
 		return
 	}
@@ -42,7 +42,7 @@ func (d departures) note(c *karpv1.NodeClaim, now time.Time) {
 	d[c.Name] = translate.Departure{Pool: translate.PoolOf(c), At: at, Failed: !joined}
 }
 
-func (k *Keeper) departed(pools []cluster.PoolID) []translate.Departure {
+func (k *ClusterState) departed(pools []cluster.PoolID) []translate.Departure {
 	var out []translate.Departure
 	for _, d := range k.departures {
 		if slices.Contains(pools, d.Pool) {
@@ -53,7 +53,7 @@ func (k *Keeper) departed(pools []cluster.PoolID) []translate.Departure {
 }
 
 // remaining counts the nodes of pools that do not go.
-func (k *Keeper) remaining(pools []cluster.PoolID) (n int64) {
+func (k *ClusterState) remaining(pools []cluster.PoolID) (n int64) {
 	for _, c := range k.claims {
 		if c.DeletionTimestamp == nil && condition.IsTrue(c, karpv1.ClaimRegistered) && slices.Contains(pools, translate.PoolOf(c)) {
 			n++

@@ -13,18 +13,18 @@ import (
 // from it, such as a quota, may last.
 const expectedFor = 5 * time.Minute
 
-// seatExpected has pods that were evicted count where they were until their owners have
+// targetExpected has pods that were evicted count where they were until their owners have
 // made others, as long as these want more than they have: their places are given to no
 // other pods meanwhile, and machines that they are to go to are not taken for empty
 // ones. Where their nodes are gone, others are expected.
-func (b *builder) seatExpected() {
+func (b *builder) targetExpected() {
 	b.expectUncollected()
 	missing := b.missing()
 	if len(missing) == 0 {
 		return
 	}
-	for _, of := range slices.SortedFunc(maps.Keys(b.k.lineage), owner.compare) {
-		for _, e := range slices.Backward(b.k.lineage[of]) { // those that went last: others have come for the first
+	for _, of := range slices.SortedFunc(maps.Keys(b.k.evictions), owner.compare) {
+		for _, e := range slices.Backward(b.k.evictions[of]) { // those that went last: others have come for the first
 			node := b.at(e.pod.Node)
 			if e.subject == nil || e.subject.shape == nil || missing[e.subject.owner] <= 0 || !b.k.spreading.creates(&e.pod, e.subject.owner) {
 				continue
@@ -87,7 +87,7 @@ func (b *builder) expect(p *cluster.Pod, s *subject) {
 // missing counts how many pods owners of evicted ones want more than they have.
 func (b *builder) missing() map[ownerID]int32 {
 	out := map[ownerID]int32{}
-	for _, list := range b.k.lineage {
+	for _, list := range b.k.evictions {
 		for i := range list {
 			if list[i].subject != nil {
 				id := list[i].subject.owner

@@ -24,31 +24,31 @@ func TestAnEvictedPodCountsUntilAnotherHasCome(t *testing.T) {
 		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", Controller: &yes}}
 	}
 	ends := func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} }
-	wants := func(k *Keeper, pods int32) {
+	wants := func(k *ClusterState, pods int32) {
 		k.ReplicaSetSeen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{
 			Replicas: &pods, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}})
 	}
 	for what, tt := range map[string]struct {
-		then     func(*Keeper)
+		then     func(*ClusterState)
 		counted  bool
 		expected []string
 	}{
-		"it ends":                   {func(*Keeper) {}, true, nil},
-		"it has ended":              {func(k *Keeper) { k.PodGone("default", "web-1") }, true, nil},
-		"another has come":          {func(k *Keeper) { k.PodSeen(pod("web-3", "1", "", ofWeb), false) }, false, nil},
-		"its owner wants no more":   {func(k *Keeper) { wants(k, 1) }, false, nil},
-		"its owner is gone":         {func(k *Keeper) { k.ReplicaSetGone("default", "web") }, false, nil},
-		"its node is gone as it is": {func(k *Keeper) { k.PodGone("default", "web-1"); k.NodeGone("closed") }, false, []string{"web-1"}},
-		"another has come then": {func(k *Keeper) {
+		"it ends":                   {func(*ClusterState) {}, true, nil},
+		"it has ended":              {func(k *ClusterState) { k.PodGone("default", "web-1") }, true, nil},
+		"another has come":          {func(k *ClusterState) { k.PodSeen(pod("web-3", "1", "", ofWeb), false) }, false, nil},
+		"its owner wants no more":   {func(k *ClusterState) { wants(k, 1) }, false, nil},
+		"its owner is gone":         {func(k *ClusterState) { k.ReplicaSetGone("default", "web") }, false, nil},
+		"its node is gone as it is": {func(k *ClusterState) { k.PodGone("default", "web-1"); k.NodeGone("closed") }, false, []string{"web-1"}},
+		"another has come then": {func(k *ClusterState) {
 			k.PodGone("default", "web-1")
 			k.NodeGone("closed")
 			k.PodSeen(pod("web-3", "1", "", ofWeb), false)
 		}, false, nil},
-		"one that was there ends":    {func(k *Keeper) { k.PodSeen(pod("web-2", "1", "open", ofWeb, ends), false) }, true, nil},
-		"more are wanted than ended": {func(k *Keeper) { wants(k, 5) }, true, nil},
+		"one that was there ends":    {func(k *ClusterState) { k.PodSeen(pod("web-2", "1", "open", ofWeb, ends), false) }, true, nil},
+		"more are wanted than ended": {func(k *ClusterState) { wants(k, 5) }, true, nil},
 	} {
 		t.Run(what, func(t *testing.T) {
-			k := newKeeper()
+			k := newClusterState()
 			wants(k, 2)
 			leaving, closed := claimOf("closed", karpv1.ClaimRegistered, karpv1.ClaimInitialized), node("closed")
 			leaving.DeletionTimestamp = &metav1.Time{Time: start}
@@ -88,32 +88,32 @@ func TestAnEvictedPodCountsUntilAnotherHasCome(t *testing.T) {
 }
 
 // A machine is taken away with a pod on it, and the garbage collector ends the pod some
-// time after its node: another is expected, and has the place that was bought for it.
+// time after its node: another is expected, and has the place that was launched for it.
 func TestAPodThatWentWithItsNodeIsExpected(t *testing.T) {
 	yes := true
 	ofWeb := func(p *corev1.Pod) {
 		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", Controller: &yes}}
 	}
-	wants := func(k *Keeper, pods int32) {
+	wants := func(k *ClusterState, pods int32) {
 		k.ReplicaSetSeen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{
 			Replicas: &pods, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}})
 	}
 	tests := map[string]struct {
 		goes     bool // the node was to go
-		gone     func(k *Keeper)
+		gone     func(k *ClusterState)
 		expected int
 	}{
-		"its node is gone, and so is the pod":   {true, func(k *Keeper) { k.NodeGone("n"); k.PodGone("default", "web-1") }, 1},
-		"its node is gone, the pod not yet":     {true, func(k *Keeper) { k.NodeGone("n") }, 1},
-		"and its owner wants it no more":        {true, func(k *Keeper) { k.NodeGone("n"); wants(k, 0) }, 0},
-		"no node is there, and it was to stay":  {false, func(k *Keeper) { k.NodeGone("n") }, 0},
-		"its node is back, and lets nobody go":  {true, func(k *Keeper) { k.NodeGone("n"); k.NodeSeen(node("n")); k.PodGone("default", "web-1") }, 0},
-		"its node is gone, and was to stay":     {false, func(k *Keeper) { k.NodeGone("n"); k.PodGone("default", "web-1") }, 0},
-		"the pod was deleted, and its node not": {false, func(k *Keeper) { k.PodGone("default", "web-1") }, 0},
+		"its node is gone, and so is the pod":   {true, func(k *ClusterState) { k.NodeGone("n"); k.PodGone("default", "web-1") }, 1},
+		"its node is gone, the pod not yet":     {true, func(k *ClusterState) { k.NodeGone("n") }, 1},
+		"and its owner wants it no more":        {true, func(k *ClusterState) { k.NodeGone("n"); wants(k, 0) }, 0},
+		"no node is there, and it was to stay":  {false, func(k *ClusterState) { k.NodeGone("n") }, 0},
+		"its node is back, and lets nobody go":  {true, func(k *ClusterState) { k.NodeGone("n"); k.NodeSeen(node("n")); k.PodGone("default", "web-1") }, 0},
+		"its node is gone, and was to stay":     {false, func(k *ClusterState) { k.NodeGone("n"); k.PodGone("default", "web-1") }, 0},
+		"the pod was deleted, and its node not": {false, func(k *ClusterState) { k.PodGone("default", "web-1") }, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			k := newKeeper()
+			k := newClusterState()
 			wants(k, 1)
 			n := node("n")
 			if tt.goes {
@@ -141,7 +141,7 @@ func TestAPodWhoseNodeWentBeforeTheStartIsExpected(t *testing.T) {
 		expected int
 	}{"its node has gone": {false, 1}, "its node is there": {true, 0}} {
 		t.Run(name, func(t *testing.T) {
-			k := newKeeper()
+			k := newClusterState()
 			k.ReplicaSetSeen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{
 				Replicas: &one, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}})
 			k.PodSeen(pod("web-1", "1", "n", ofWeb), true)
@@ -165,11 +165,11 @@ func TestAPodWhoseNodeWentBeforeTheStartIsExpected(t *testing.T) {
 // it comes to want fewer; which of them is settled by the names of nodes and pods.
 func TestNoMorePodsAreExpectedThanTheirOwnerWants(t *testing.T) {
 	yes := true
-	wants := func(k *Keeper, pods int32) {
+	wants := func(k *ClusterState, pods int32) {
 		k.ReplicaSetSeen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{
 			Replicas: &pods, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}})
 	}
-	k := newKeeper()
+	k := newClusterState()
 	wants(k, 3)
 	for _, at := range []struct{ pod, node string }{{"web-3", "a"}, {"web-1", "b"}, {"web-2", "a"}} {
 		n := node(at.node)
@@ -211,7 +211,7 @@ func TestWhatComesInPlaceOfAnEvictedPodWaitsAtOnce(t *testing.T) {
 		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", Controller: &yes}}
 	}
 	unjudged := func(p *corev1.Pod) { p.Status.Conditions = nil }
-	k := newKeeper()
+	k := newClusterState()
 	closed := node("closed")
 	closed.Spec.Taints = []corev1.Taint{{Key: api.TaintDisrupted, Effect: corev1.TaintEffectNoSchedule}}
 	k.NodeSeen(closed)
@@ -239,7 +239,7 @@ func TestAPodEvictedFromADeletedNodeCountsThoughNoTaintIsShownYet(t *testing.T) 
 	deleted, tainted := node("n"), node("n")
 	deleted.DeletionTimestamp, tainted.DeletionTimestamp = &metav1.Time{Time: start}, &metav1.Time{Time: start}
 	tainted.Spec.Taints = []corev1.Taint{{Key: api.TaintDisrupted, Effect: corev1.TaintEffectNoSchedule}}
-	k := newKeeper()
+	k := newClusterState()
 	k.ReplicaSetSeen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{
 		Replicas: &one, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}})
 	k.NodeSeen(deleted)

@@ -18,10 +18,10 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// Follow lets the keeper hear of everything the cache's informers see.
-// claimSeen is told of every change of a claim, after the keeper. It is called
-// once, before anything else uses the keeper.
-func (k *Keeper) Follow(ctx context.Context, informers cache.Informers, claimSeen func(c *karpv1.NodeClaim, gone bool)) error {
+// Follow lets the cluster state hear of everything the cache's informers see.
+// claimSeen is told of every change of a claim, after the cluster state. It is called
+// once, before anything else uses the cluster state.
+func (k *ClusterState) Follow(ctx context.Context, informers cache.Informers, claimSeen func(c *karpv1.NodeClaim, gone bool)) error {
 	seenClaim := func(c *karpv1.NodeClaim) { k.ClaimSeen(c); claimSeen(c, false) }
 	goneClaim := func(c *karpv1.NodeClaim) { k.ClaimGone(c.Name); claimSeen(c, true) }
 	followed := []watch{
@@ -76,11 +76,11 @@ type watch struct {
 	handler toolscache.ResourceEventHandler
 }
 
-// WaitForFirst waits until the keeper has heard of everything that there was
+// WaitForFirst waits until the cluster state has heard of everything that there was
 // when its watches began; it reports false when ctx ended first. A filled
 // cache is not enough: it tells its followers a moment later, and a plan made
 // from claims without pods, or pods without claims, would be wrong.
-func (k *Keeper) WaitForFirst(ctx context.Context) bool {
+func (k *ClusterState) WaitForFirst(ctx context.Context) bool {
 	return toolscache.WaitForCacheSync(ctx.Done(), k.followed...)
 }
 

@@ -37,7 +37,7 @@ func TestNoPlanBeforeAllWasHeardOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		k, from := newKeeper(), informers{made: map[string]*controllertest.FakeInformer{}}
+		k, from := newClusterState(), informers{made: map[string]*controllertest.FakeInformer{}}
 		if err := k.Follow(ctx, from, func(*karpv1.NodeClaim, bool) {}); err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestNoPlanBeforeAllWasHeardOf(t *testing.T) {
 // TestNoShapeOutlivesItsUsers: what daemons and their pods looked like once is
 // forgotten when they look otherwise or are gone.
 func TestNoShapeOutlivesItsUsers(t *testing.T) {
-	k := newKeeper()
+	k := newClusterState()
 	for i := range 10 {
 		ds := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "agent"}}
 		ds.Spec.Template.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{

@@ -15,23 +15,23 @@ import (
 
 // FreezeIn names the namespace whose ConfigMap daemok-freeze is followed; without
 // a name there is none. It is called before anything is seen.
-func (k *Keeper) FreezeIn(namespace string) { k.freezeIn = namespace }
+func (k *ClusterState) FreezeIn(namespace string) { k.freezeIn = namespace }
 
 // FreezesIn is that namespace.
-func (k *Keeper) FreezesIn() string { return k.freezeIn }
+func (k *ClusterState) FreezesIn() string { return k.freezeIn }
 
 // FreezeSeen takes in a ConfigMap; any other than the one followed is passed
 // over.
-func (k *Keeper) FreezeSeen(c *corev1.ConfigMap) {
+func (k *ClusterState) FreezeSeen(c *corev1.ConfigMap) {
 	k.freezeIs(c.Namespace, c.Name, translate.ReadFreeze(c))
 }
 
 // FreezeGone takes in that a ConfigMap was deleted.
-func (k *Keeper) FreezeGone(namespace, name string) {
+func (k *ClusterState) FreezeGone(namespace, name string) {
 	k.freezeIs(namespace, name, translate.Freeze{})
 }
 
-func (k *Keeper) freezeIs(namespace, name string, f translate.Freeze) {
+func (k *ClusterState) freezeIs(namespace, name string, f translate.Freeze) {
 	if namespace != k.freezeIn || name != api.ConfigMapFreeze {
 		return
 	}
@@ -46,10 +46,10 @@ func (k *Keeper) freezeIs(namespace, name string, f translate.Freeze) {
 
 // DoubtClock sets what says why the clock is not to be trusted: then no node goes, not
 // even one past its age. It is called before anything is seen.
-func (k *Keeper) DoubtClock(doubt apiclock.Doubt) { k.doubt = doubt }
+func (k *ClusterState) DoubtClock(doubt apiclock.Doubt) { k.doubt = doubt }
 
 // Frozen is why no node may be disturbed now by its user's word; empty where it may.
-func (k *Keeper) Frozen() string {
+func (k *ClusterState) Frozen() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.freeze.Holds(k.now()) {
@@ -69,7 +69,7 @@ func (b *builder) freeze() {
 }
 
 // readFreeze reads the ConfigMap past every watch.
-func (k *Keeper) readFreeze(ctx context.Context, from client.Reader) error {
+func (k *ClusterState) readFreeze(ctx context.Context, from client.Reader) error {
 	if k.freezeIn == "" {
 		return nil
 	}

@@ -40,7 +40,7 @@ func TestFreeze(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			k := newKeeper()
+			k := newClusterState()
 			k.FreezeIn("kube-system")
 			k.FreezeSeen(tt.seen)
 			s := k.Snapshot()
@@ -51,14 +51,14 @@ func TestFreeze(t *testing.T) {
 				t.Errorf("until %v, want %v from now", s.FreezeUntil, tt.until)
 			}
 			odd := ""
-			for _, r := range k.Remarks() {
+			for _, r := range k.Warnings() {
 				odd += r.Text
 			}
 			if !strings.Contains(odd, tt.odd) || (odd == "") != (tt.odd == "") {
 				t.Errorf("not understood: %q, want %q", odd, tt.odd)
 			}
 			k.FreezeGone(tt.seen.Namespace, tt.seen.Name)
-			if s := k.Snapshot(); s.Freeze != "" || len(k.Remarks()) != 0 {
+			if s := k.Snapshot(); s.Freeze != "" || len(k.Warnings()) != 0 {
 				t.Errorf("still frozen: %q", s.Freeze)
 			}
 		})
@@ -67,7 +67,7 @@ func TestFreeze(t *testing.T) {
 
 func TestAFreezeEndsByItself(t *testing.T) {
 	now := start
-	k := NewKeeper(nothingOffered, func() time.Time { return now })
+	k := New(nothingOffered, func() time.Time { return now })
 	k.FreezeIn("kube-system")
 	k.FreezeSeen(freezeOf(map[string]string{"until": "2026-01-01T01:00:00Z"}))
 	before := k.Snapshot()
@@ -81,16 +81,16 @@ func TestAFreezeEndsByItself(t *testing.T) {
 	}
 }
 
-// TestWhoFollowsNoFreezeIsNotFrozen: a keeper without a namespace follows none.
+// TestWhoFollowsNoFreezeIsNotFrozen: a cluster state without a namespace follows none.
 func TestWhoFollowsNoFreezeIsNotFrozen(t *testing.T) {
-	k := newKeeper()
+	k := newClusterState()
 	k.FreezeSeen(freezeOf(nil))
 	if s := k.Snapshot(); s.Freeze != "" {
 		t.Errorf("frozen: %q", s.Freeze)
 	}
 }
 
-func TestRemarks(t *testing.T) {
+func TestWarnings(t *testing.T) {
 	says := func(name, value, owner string) *corev1.Pod {
 		return pod(name, "1", "n", func(p *corev1.Pod) {
 			p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: value}
@@ -99,14 +99,14 @@ func TestRemarks(t *testing.T) {
 			}
 		})
 	}
-	k := newKeeper()
+	k := newClusterState()
 	for _, p := range []*corev1.Pod{says("a", "true", ""), says("b", "1d", ""), says("db-1", "yes", "db"), says("db-0", "yes", "db"), says("db-2", "no", "db"), says("f", "30m", "")} {
 		k.PodSeen(p, true)
 	}
 	check := func(when, want string) {
 		t.Helper()
 		var got []string
-		for _, r := range k.Remarks() {
+		for _, r := range k.Warnings() {
 			if !strings.Contains(r.Text, "metadata.annotations[karpenter.sh/do-not-disrupt]: ") || r.About.UID == "" {
 				t.Errorf("%+v does not name the field or the pod", r)
 			}
@@ -129,7 +129,7 @@ func TestRemarks(t *testing.T) {
 func TestANodeThatIsNotToBeConsolidatedSaysSoInOneWord(t *testing.T) {
 	for name, tt := range map[string]struct {
 		label, value string
-		remarked     bool
+		warned       bool
 	}{
 		"the word":                            {api.LabelProvisioner, "true", false},
 		"another":                             {api.LabelProvisioner, "false", true},
@@ -137,22 +137,22 @@ func TestANodeThatIsNotToBeConsolidatedSaysSoInOneWord(t *testing.T) {
 		"a NodePool's node has no use for it": {api.LabelNodePool, "yes", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := newKeeper()
+			k := newClusterState()
 			k.NodeSeen(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{tt.label: "default"}, Annotations: map[string]string{api.AnnotationDoNotConsolidate: tt.value}}})
-			found := k.Remarks()
-			if len(found) == 1 != tt.remarked || tt.remarked && (found[0].About.Name != "n" || found[0].Reason != ReasonInvalidConsolidate || !strings.Contains(found[0].Text, "karpenter.sh/do-not-consolidate")) {
-				t.Errorf("remarks %+v, want one: %v", found, tt.remarked)
+			found := k.Warnings()
+			if len(found) == 1 != tt.warned || tt.warned && (found[0].About.Name != "n" || found[0].Reason != ReasonInvalidConsolidate || !strings.Contains(found[0].Text, "karpenter.sh/do-not-consolidate")) {
+				t.Errorf("remarks %+v, want one: %v", found, tt.warned)
 			}
 		})
 	}
 }
 
-func TestAWishOfHowToLeaveThatIsMisreadIsRemarked(t *testing.T) {
-	k := newKeeper()
+func TestAMisreadPreferenceOfHowToLeaveIsWarnedOf(t *testing.T) {
+	k := newClusterState()
 	k.PodSeen(pod("a", "1", "n", func(p *corev1.Pod) {
-		p.Annotations = map[string]string{api.MarkKeepReady: "true", api.MarkDeregistration: "300"}
+		p.Annotations = map[string]string{api.AnnotationKeepReady: "true", api.AnnotationDeregistration: "300"}
 	}), true)
-	found := k.Remarks()
+	found := k.Warnings()
 	if len(found) != 1 || found[0].Reason != ReasonInvalidLeave || !strings.Contains(found[0].Text, `metadata.annotations[daemok.sh/deregistration-delay]: "300" is no delay`) {
 		t.Errorf("remarks %+v, want one about the delay", found)
 	}

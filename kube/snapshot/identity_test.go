@@ -5,7 +5,7 @@ import "testing"
 // SC-10: a node whose machine nobody named yet holds nothing up: it is a
 // node, and counts as nobody's.
 func TestANodeWithoutAMachinesIdentityIsANode(t *testing.T) {
-	k := newKeeper()
+	k := newClusterState()
 	k.PoolSeen(pool("default"))
 	stranger := node("n")
 	stranger.Spec.ProviderID = ""

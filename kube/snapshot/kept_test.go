@@ -28,16 +28,16 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// witness is a keeper with a clock of its own and what classes offer as it knows.
+// witness is a cluster state with a clock of its own and what classes offer as it knows.
 type witness struct {
-	*Keeper
-	at   time.Time
-	sold *cluster.Catalogue
+	*ClusterState
+	at      time.Time
+	offered *cluster.Catalogue
 }
 
 func newWitness(byDefault bool) *witness {
 	w := &witness{at: start}
-	w.Keeper = NewKeeper(func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return w.sold, "not asked yet" }, func() time.Time { return w.at })
+	w.ClusterState = New(func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return w.offered, "not asked yet" }, func() time.Time { return w.at })
 	w.FreezeIn("kube-system")
 	w.ActAs(types.NamespacedName{Namespace: "default", Name: "live-0"})
 	if byDefault {
@@ -73,10 +73,10 @@ func (l *life) next() func(*witness) {
 	key := fmt.Sprintf("%T %s/%s", o, o.GetNamespace(), o.GetName())
 	if before := l.have[key]; before != nil && l.maybe(3) {
 		delete(l.have, key)
-		return func(w *witness) { end(w.Keeper, before) }
+		return func(w *witness) { end(w.ClusterState, before) }
 	}
 	l.have[key] = o
-	return func(w *witness) { tell(w.Keeper, o) }
+	return func(w *witness) { report(w.ClusterState, o) }
 }
 
 // pod takes a pod one step further in its life.
@@ -117,7 +117,7 @@ func (l *life) born(name string) *corev1.Pod {
 	case 0:
 		p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: l.one("true", "5m")}
 	case 1:
-		p.Annotations = map[string]string{api.MarkKeepReady: l.one("true", "false")}
+		p.Annotations = map[string]string{api.AnnotationKeepReady: l.one("true", "false")}
 	case 2:
 		p.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: l.one("c1", "c2")}}}}
 	}
@@ -174,16 +174,16 @@ func (l *life) machine() func(*witness) {
 		condition.SetTrue(c, kind, start.Add(-time.Minute))
 	}
 	if l.maybe(9) {
-		c.Annotations = map[string]string{api.MarkEnds: start.Add(time.Hour).Format(time.RFC3339)}
+		c.Annotations = map[string]string{api.AnnotationEnds: start.Add(time.Hour).Format(time.RFC3339)}
 	}
 	if l.maybe(4) {
 		c.DeletionTimestamp = &metav1.Time{Time: l.at}
 	}
 	if l.maybe(3) {
-		c.Annotations = map[string]string{l.one(api.MarkReplaces, api.MarkTakes): "claim-" + l.one("n1", "n2")}
+		c.Annotations = map[string]string{l.one(api.AnnotationReplaces, api.AnnotationTakes): "claim-" + l.one("n1", "n2")}
 	}
 	if l.maybe(5) {
-		c.Annotations = map[string]string{api.MarkAdopt: c.Status.ProviderID}
+		c.Annotations = map[string]string{api.AnnotationAdopt: c.Status.ProviderID}
 	}
 	if l.maybe(6) {
 		c.Status.ProviderID = ""
@@ -199,9 +199,9 @@ func (l *life) rare() func(*witness) {
 	switch l.rng.IntN(11) {
 	case 0:
 		p := pool("default")
-		p.Annotations = map[string]string{api.MarkKeepReady: l.one("true", "false")}
+		p.Annotations = map[string]string{api.AnnotationKeepReady: l.one("true", "false")}
 		if l.maybe(2) {
-			p.Annotations[api.MarkRoll] = mark.Roll{Since: l.at, All: true}.String()
+			p.Annotations[api.AnnotationRoll] = mark.Roll{Since: l.at, All: true}.String()
 		}
 		if l.maybe(3) {
 			p.Disruption.Budgets = []karpv1.Budget{{Nodes: "0", Schedule: new("*/20 * * * *"), Duration: new("10m")}}
@@ -210,9 +210,9 @@ func (l *life) rare() func(*witness) {
 	case 1:
 		return func(w *witness) { w.PoolGone(pool("default").ID) }
 	case 2:
-		sold := &cluster.Catalogue{Revision: l.rng.Uint64(), Kinds: []cluster.Kind{{Name: "m5.large", Attachable: []cluster.Attachable{{Driver: "ebs.csi.aws.com", Count: 3}},
-			Offers: []cluster.Offer{{Zone: "a", Option: cluster.OnDemand, Priced: true, Available: true, Price: 1000 + quantity.MicroUSDPerHour(l.rng.IntN(9))}}}}}
-		return func(w *witness) { w.sold = sold; w.Touch() }
+		offered := &cluster.Catalogue{Revision: l.rng.Uint64(), InstanceTypes: []cluster.InstanceType{{Name: "m5.large", Attachable: []cluster.Attachable{{Driver: "ebs.csi.aws.com", Count: 3}},
+			Offerings: []cluster.Offering{{Zone: "a", Option: cluster.OnDemand, Priced: true, Available: true, Price: 1000 + quantity.MicroUSDPerHour(l.rng.IntN(9))}}}}}
+		return func(w *witness) { w.offered = offered; w.Touch() }
 	case 3:
 		f := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapFreeze}, Data: map[string]string{"reason": "a sale", "until": l.at.Add(5 * time.Minute).Format(time.RFC3339)}}
 		return func(w *witness) { w.FreezeSeen(f) }
@@ -251,7 +251,7 @@ func (l *life) rare() func(*witness) {
 }
 
 // TestASnapshotKeptEqualsOneMadeAtOnce: whatever happens, and whenever snapshots are
-// taken meanwhile, the next one says in every field what a keeper says that was told the
+// taken meanwhile, the next one says in every field what a cluster state says that was told the
 // same and never made one before; and none that was handed out changes any more.
 func TestASnapshotKeptEqualsOneMadeAtOnce(t *testing.T) {
 	var seen struct{ last, returns, protected, controller, promised, machine, left, frozen, moved, kept, rolled, oneOff, unwanted bool }

@@ -11,8 +11,8 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// Memory is what a keeper has seen and no object tells of any more: what a process
-// that starts anew would not know.
+// Memory is what a cluster state has seen and no object tells of any more: what a process
+// that starts again would not know.
 type Memory struct {
 	Departures map[string]translate.Departure `json:"departures,omitempty"` // by name of the claim
 	Moved      map[string]Moved               `json:"moved,omitempty"`      // by UID of the pod
@@ -29,8 +29,8 @@ type Moved struct {
 // 500 KiB in all.
 const memoryMost = 5000
 
-// Memory returns what the keeper has seen and what may still matter.
-func (k *Keeper) Memory() Memory {
+// Memory returns what the cluster state has seen and what may still matter.
+func (k *ClusterState) Memory() Memory {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.now()
@@ -64,7 +64,7 @@ func latest[K comparable, V any](all map[K]V, most int, at func(V) time.Time, co
 
 // Remember takes in what another process has seen, where this one has not seen it
 // itself. Pods must have been seen before.
-func (k *Keeper) Remember(m Memory) {
+func (k *ClusterState) Remember(m Memory) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for name, d := range m.Departures {
@@ -73,7 +73,7 @@ func (k *Keeper) Remember(m Memory) {
 		}
 	}
 	for _, e := range maps.Clone(k.pods) {
-		if was, told := m.Moved[e.pod.UID]; told && was.At.After(e.pod.MovedAt) {
+		if was, reported := m.Moved[e.pod.UID]; reported && was.At.After(e.pod.MovedAt) {
 			next := *e
 			next.pod.Moved, next.pod.MovedAt = was.Times, was.At
 			k.put(&next)

@@ -13,16 +13,16 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// A process that starts anew knows from another one which pods were moved, as long
+// A process that starts again knows from another one which pods were moved, as long
 // as that matters, and which nodes went.
 func TestAMemoryIsHandedOn(t *testing.T) {
 	now := start
-	k := newKeeper()
+	k := newClusterState()
 	k.now = func() time.Time { return now }
 	for _, name := range []string{"once", "twice", "never", "long-ago"} {
 		k.PodSeen(pod(name, "1", "n"), true)
 	}
-	moved := func(k *Keeper, name string, times int, ago time.Duration) {
+	moved := func(k *ClusterState, name string, times int, ago time.Duration) {
 		for key, e := range k.pods {
 			if key.Name == name {
 				e.pod.Moved, e.pod.MovedAt = times, now.Add(-ago)
@@ -38,13 +38,13 @@ func TestAMemoryIsHandedOn(t *testing.T) {
 	k.ClaimSeen(gone)
 	k.ClaimGone(gone.Name)
 
-	told := handedOn(t, k)
-	next := newKeeper()
+	reported := handedOn(t, k)
+	next := newClusterState()
 	for _, name := range []string{"once", "twice", "never", "long-ago"} {
 		next.PodSeen(pod(name, "1", "n"), true)
 	}
 	moved(next, "twice", 3, 0) // which it has seen itself
-	next.Remember(told)
+	next.Remember(reported)
 	next.PodSeen(pod("once", "1", "n", func(p *corev1.Pod) { p.Labels = map[string]string{"seen": "again"} }), false)
 	got := map[string]int{}
 	for key, e := range next.pods {
@@ -60,7 +60,7 @@ func TestAMemoryIsHandedOn(t *testing.T) {
 
 // What is oldest is forgotten first, so that a memory has room in an object.
 func TestAMemoryIsBounded(t *testing.T) {
-	k := newKeeper()
+	k := newClusterState()
 	for i := range memoryMost + 10 {
 		c := claimOf("", karpv1.ClaimRegistered)
 		c.Name, c.DeletionTimestamp = fmt.Sprintf("c-%05d", i), &metav1.Time{Time: start.Add(-time.Duration(i) * time.Second)}
@@ -72,15 +72,15 @@ func TestAMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// handedOn is what a keeper remembers, as the next process reads it.
-func handedOn(t *testing.T, k *Keeper) (told Memory) {
+// handedOn is what a cluster state remembers, as the next process reads it.
+func handedOn(t *testing.T, k *ClusterState) (reported Memory) {
 	t.Helper()
 	text, err := json.Marshal(k.Memory())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(text, &told); err != nil {
+	if err := json.Unmarshal(text, &reported); err != nil {
 		t.Fatal(err)
 	}
-	return told
+	return reported
 }

@@ -80,7 +80,7 @@ func (o *orders) leave(c *karpv1.NodeClaim) {
 
 // claimFor is the claim of a machine; nil where it has none. One that takes it over has
 // it, once its node is registered, before the one that it takes it from.
-func (k *Keeper) claimFor(providerID string) (has *karpv1.NodeClaim) {
+func (k *ClusterState) claimFor(providerID string) (has *karpv1.NodeClaim) {
 	for _, name := range k.orders.of[providerID] {
 		c := k.claims[name]
 		if !isToAdopt(c) && (has == nil || translate.TakesFrom(c, has)) {
@@ -105,7 +105,7 @@ func (b *builder) machines(joined map[string]bool) []cluster.Machine {
 		}
 		shown, catalogue := b.k.orders.shown[name], b.k.offered[translate.ClassOf(c)]
 		if shown.claim != c || shown.catalogue != catalogue {
-			shown = order{c, catalogue, translate.Machine(c, b.kindsOf(translate.ClassOf(c)))}
+			shown = order{c, catalogue, translate.Machine(c, b.instanceTypesOf(translate.ClassOf(c)))}
 			b.k.orders.shown[name] = shown
 		}
 		machine := shown.is

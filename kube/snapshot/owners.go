@@ -11,28 +11,28 @@ import (
 )
 
 // ReplicaSetSeen takes in a ReplicaSet. It must not be written any more.
-func (k *Keeper) ReplicaSetSeen(o *appsv1.ReplicaSet) {
+func (k *ClusterState) ReplicaSetSeen(o *appsv1.ReplicaSet) {
 	k.ownerIs(ownerID{o.Namespace, "ReplicaSet", o.Name}, &workload{o.Spec.Selector, translate.TemplateRequests(&o.Spec.Template), translate.WorkloadOf(o)})
 }
 
 // ReplicaSetGone takes in that a ReplicaSet was deleted.
-func (k *Keeper) ReplicaSetGone(namespace, name string) {
+func (k *ClusterState) ReplicaSetGone(namespace, name string) {
 	k.ownerIs(ownerID{namespace, "ReplicaSet", name}, nil)
 }
 
 // StatefulSetSeen takes in a StatefulSet. It must not be written any more.
-func (k *Keeper) StatefulSetSeen(o *appsv1.StatefulSet) {
+func (k *ClusterState) StatefulSetSeen(o *appsv1.StatefulSet) {
 	k.ownerIs(ownerID{o.Namespace, "StatefulSet", o.Name}, &workload{o.Spec.Selector, translate.TemplateRequests(&o.Spec.Template), translate.WorkloadOf(o)})
 }
 
 // StatefulSetGone takes in that a StatefulSet was deleted.
-func (k *Keeper) StatefulSetGone(namespace, name string) {
+func (k *ClusterState) StatefulSetGone(namespace, name string) {
 	k.ownerIs(ownerID{namespace, "StatefulSet", name}, nil)
 }
 
 // ReplicationControllerSeen takes in a ReplicationController. It must not be
 // written any more.
-func (k *Keeper) ReplicationControllerSeen(o *corev1.ReplicationController) {
+func (k *ClusterState) ReplicationControllerSeen(o *corev1.ReplicationController) {
 	now := &workload{selector: &metav1.LabelSelector{MatchLabels: o.Spec.Selector}, Workload: translate.WorkloadOf(o)}
 	if o.Spec.Template != nil {
 		now.asks = translate.TemplateRequests(o.Spec.Template)
@@ -41,13 +41,13 @@ func (k *Keeper) ReplicationControllerSeen(o *corev1.ReplicationController) {
 }
 
 // ReplicationControllerGone takes in that a ReplicationController was deleted.
-func (k *Keeper) ReplicationControllerGone(namespace, name string) {
+func (k *ClusterState) ReplicationControllerGone(namespace, name string) {
 	k.ownerIs(ownerID{namespace, "ReplicationController", name}, nil)
 }
 
 // JobSeen takes in a Job. It must not be written any more. One that is done is as good as
 // gone: there are many.
-func (k *Keeper) JobSeen(o *batchv1.Job) {
+func (k *ClusterState) JobSeen(o *batchv1.Job) {
 	now := &workload{nil, translate.TemplateRequests(&o.Spec.Template), translate.WorkloadOf(o)} // whom it chooses is nothing that the scheduler asks
 	if now.IsDone() {
 		now = nil
@@ -56,10 +56,12 @@ func (k *Keeper) JobSeen(o *batchv1.Job) {
 }
 
 // JobGone takes in that a Job was deleted.
-func (k *Keeper) JobGone(namespace, name string) { k.ownerIs(ownerID{namespace, "Job", name}, nil) }
+func (k *ClusterState) JobGone(namespace, name string) {
+	k.ownerIs(ownerID{namespace, "Job", name}, nil)
+}
 
 // ownerIs takes in what an owner says; nil: it is gone.
-func (k *Keeper) ownerIs(id ownerID, now *workload) {
+func (k *ClusterState) ownerIs(id ownerID, now *workload) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	sp := &k.spreading
@@ -74,28 +76,28 @@ func (k *Keeper) ownerIs(id ownerID, now *workload) {
 		return
 	}
 	if !asks {
-		k.askAnew(id)
+		k.askAfresh(id)
 	}
 	if !chooses {
 		for s := range sp.owned[id] {
 			sp.stale[s] = struct{}{}
 		}
 	}
-	surplus := k.noteSurplus(id)
+	surplus := k.recordSurplus(id)
 	// How many it wants decides whether one pod is the last of a Service, whether others come for evicted ones
 	// and for those that went with their nodes, and which of its pods return.
 	was, wants := before.Wants(), is.Wants()
-	counts := (was > 1) != (wants > 1) || was != wants && len(k.lineage)+len(k.went) > 0
+	counts := (was > 1) != (wants > 1) || was != wants && len(k.evictions)+len(k.went) > 0
 	returns := !(known == stays && before.Alike(&is.Workload)) && k.returnsChanged(id)
 	if !chooses && len(sp.owned[id]) > 0 || !asks && k.alive[id] > 0 || counts && len(k.subjects.in[id.namespace]) > 0 || returns || surplus {
 		k.bump()
 	}
 }
 
-// returnsChanged has the nodes of the pods of an owner shown anew: other pods of its
+// returnsChanged has the nodes of the pods of an owner shown again: other pods of its
 // may return than before. It reports whether there are any. Cost: linear in the pods of
 // the namespace.
-func (k *Keeper) returnsChanged(id ownerID) (found bool) {
+func (k *ClusterState) returnsChanged(id ownerID) (found bool) {
 	for s := range k.subjects.in[id.namespace] {
 		if s.owner == id && s.node != "" {
 			k.views.isOld(s.node)

@@ -25,8 +25,8 @@ func TestOnlyPodsThatTheirOwnerCreatesAgainReturn(t *testing.T) {
 		}
 		return s
 	}
-	replicaSet := func(replicas int32, change ...func(*metav1.ObjectMeta)) func(*Keeper) {
-		return func(k *Keeper) {
+	replicaSet := func(replicas int32, change ...func(*metav1.ObjectMeta)) func(*ClusterState) {
+		return func(k *ClusterState) {
 			rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{}}}
 			for _, c := range change {
 				c(&rs.ObjectMeta)
@@ -35,8 +35,8 @@ func TestOnlyPodsThatTheirOwnerCreatesAgainReturn(t *testing.T) {
 		}
 	}
 	deleted := func(m *metav1.ObjectMeta) { m.DeletionTimestamp = &metav1.Time{Time: start} }
-	job := func(limit, failed int32, change ...func(*batchv1.Job)) func(*Keeper) {
-		return func(k *Keeper) {
+	job := func(limit, failed int32, change ...func(*batchv1.Job)) func(*ClusterState) {
+		return func(k *ClusterState) {
 			j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: batchv1.JobSpec{BackoffLimit: &limit}, Status: batchv1.JobStatus{Failed: failed}}
 			for _, c := range change {
 				c(j)
@@ -49,13 +49,13 @@ func TestOnlyPodsThatTheirOwnerCreatesAgainReturn(t *testing.T) {
 	}
 	ends := func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} }
 	runs := func(*corev1.Pod) {}
-	is := func(replicas, first int32, deleted bool) func(*Keeper) {
-		return func(k *Keeper) { k.StatefulSetSeen(set(replicas, first, deleted)) }
+	is := func(replicas, first int32, deleted bool) func(*ClusterState) {
+		return func(k *ClusterState) { k.StatefulSetSeen(set(replicas, first, deleted)) }
 	}
 	for what, tt := range map[string]struct {
 		kind  string
 		phase func(*corev1.Pod)
-		then  func(*Keeper)
+		then  func(*ClusterState)
 		want  bool
 		work  bool // it does not return, and its work ends with it
 	}{
@@ -65,28 +65,28 @@ func TestOnlyPodsThatTheirOwnerCreatesAgainReturn(t *testing.T) {
 		"ordinals start at its own":                                    {"StatefulSet", ends, is(1, 1, false), true, false},
 		"ordinals start above its own":                                 {"StatefulSet", ends, is(3, 2, false), false, false},
 		"the StatefulSet is deleted after its pods":                    {"StatefulSet", runs, is(3, 0, true), false, false},
-		"the StatefulSet is gone and it ends":                          {"StatefulSet", ends, func(k *Keeper) { k.StatefulSetGone("default", "web") }, false, false},
-		"the StatefulSet is made again":                                {"StatefulSet", ends, func(k *Keeper) { k.StatefulSetGone("default", "web"); is(2, 0, false)(k) }, true, false},
-		"the StatefulSet is scaled down and up again":                  {"StatefulSet", ends, func(k *Keeper) { is(1, 0, false)(k); k.Snapshot(); is(2, 0, false)(k) }, true, false},
+		"the StatefulSet is gone and it ends":                          {"StatefulSet", ends, func(k *ClusterState) { k.StatefulSetGone("default", "web") }, false, false},
+		"the StatefulSet is made again":                                {"StatefulSet", ends, func(k *ClusterState) { k.StatefulSetGone("default", "web"); is(2, 0, false)(k) }, true, false},
+		"the StatefulSet is scaled down and up again":                  {"StatefulSet", ends, func(k *ClusterState) { is(1, 0, false)(k); k.Snapshot(); is(2, 0, false)(k) }, true, false},
 		"the ReplicaSet wants pods":                                    {"ReplicaSet", runs, replicaSet(1), true, false},
 		"the ReplicaSet is scaled to none":                             {"ReplicaSet", runs, replicaSet(0), false, false},
 		"the ReplicaSet is being deleted":                              {"ReplicaSet", runs, replicaSet(2, deleted), false, false},
-		"the ReplicaSet is gone, and its pods are yet to be collected": {"ReplicaSet", runs, func(k *Keeper) { k.ReplicaSetGone("default", "web") }, false, false},
+		"the ReplicaSet is gone, and its pods are yet to be collected": {"ReplicaSet", runs, func(k *ClusterState) { k.ReplicaSetGone("default", "web") }, false, false},
 		"the ReplicaSet is being deleted and leaves its pods behind":   {"ReplicaSet", runs, replicaSet(2, deleted, func(m *metav1.ObjectMeta) { m.Finalizers = []string{metav1.FinalizerOrphanDependents} }), false, true},
-		"the StatefulSet is gone and it runs":                          {"StatefulSet", runs, func(k *Keeper) { k.StatefulSetGone("default", "web") }, false, false},
+		"the StatefulSet is gone and it runs":                          {"StatefulSet", runs, func(k *ClusterState) { k.StatefulSetGone("default", "web") }, false, false},
 		"more pods of the Job may fail":                                {"Job", runs, job(6, 2), true, false},
 		"no more pods of the Job may fail":                             {"Job", runs, job(6, 6), false, true},
 		"the Job is complete":                                          {"Job", runs, job(6, 0, complete), false, false},
 		"the Job is suspended":                                         {"Job", runs, job(6, 0, func(j *batchv1.Job) { j.Spec.Suspend = new(true) }), false, false},
-		"the Job is suspended and resumed": {"Job", runs, func(k *Keeper) {
+		"the Job is suspended and resumed": {"Job", runs, func(k *ClusterState) {
 			job(6, 0, func(j *batchv1.Job) { j.Spec.Suspend = new(true) })(k)
 			k.Snapshot()
 			job(6, 0)(k)
 		}, true, false},
-		"the Job is gone": {"Job", runs, func(k *Keeper) { k.JobGone("default", "web") }, false, false},
+		"the Job is gone": {"Job", runs, func(k *ClusterState) { k.JobGone("default", "web") }, false, false},
 	} {
 		t.Run(what, func(t *testing.T) {
-			k, group := newKeeper(), "apps/v1"
+			k, group := newClusterState(), "apps/v1"
 			if tt.kind == "Job" {
 				group = "batch/v1"
 			}
@@ -109,7 +109,7 @@ func TestOnlyPodsThatTheirOwnerCreatesAgainReturn(t *testing.T) {
 // A plan is made when a StatefulSet is scaled down: places that were sought for its
 // pods are not needed any more.
 func TestAScaledStatefulSetAsksForAPlan(t *testing.T) {
-	k := newKeeper()
+	k := newClusterState()
 	wanting(2)(k)
 	k.NodeSeen(node("n"))
 	k.PodSeen(pod("web-1", "1", "n", by("apps/v1", "StatefulSet")), true)
@@ -134,7 +134,7 @@ func TestAScaledStatefulSetAsksForAPlan(t *testing.T) {
 // beginning with those that Kubernetes would end first. Which of them wait for a node
 // counts: they go first, and need no other place.
 func TestAsManyPodsAsAreTooManyDoNotReturn(t *testing.T) {
-	wants := func(k *Keeper, n int32) {
+	wants := func(k *ClusterState, n int32) {
 		k.ReplicaSetSeen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{Replicas: &n, Selector: &metav1.LabelSelector{}}})
 	}
 	web := by("apps/v1", "ReplicaSet")
@@ -143,22 +143,22 @@ func TestAsManyPodsAsAreTooManyDoNotReturn(t *testing.T) {
 	}
 	young := func(p *corev1.Pod) { p.CreationTimestamp = metav1.Time{Time: start.Add(-time.Minute)} }
 	cheap := func(p *corev1.Pod) { // as Daemok has it, of a node that is to empty
-		p.Annotations = map[string]string{api.AnnotationPodDeletionCost: "-5", api.MarkDeletionCost: "-5"}
+		p.Annotations = map[string]string{api.AnnotationPodDeletionCost: "-5", api.AnnotationDeletionCost: "-5"}
 	}
 	for what, tt := range map[string]struct {
-		then func(k *Keeper)
+		then func(k *ClusterState)
 		want []string // that return
 	}{
-		"all are wanted":            {func(*Keeper) {}, []string{"cheap", "old", "unready", "young"}},
-		"one is too many":           {func(k *Keeper) { wants(k, 3) }, []string{"cheap", "old", "young"}},
-		"two are":                   {func(k *Keeper) { wants(k, 2) }, []string{"old", "young"}},
-		"three are":                 {func(k *Keeper) { wants(k, 1) }, []string{"old"}},
-		"one of two waits":          {func(k *Keeper) { k.PodSeen(pod("waits", "1", "", web), true); wants(k, 3) }, []string{"cheap", "old", "young"}},
-		"the one that was ends":     {func(k *Keeper) { wants(k, 3); k.Snapshot(); k.PodGone("default", "old") }, []string{"cheap", "unready", "young"}},
-		"they are wanted after all": {func(k *Keeper) { wants(k, 1); k.Snapshot(); wants(k, 4) }, []string{"cheap", "old", "unready", "young"}},
+		"all are wanted":            {func(*ClusterState) {}, []string{"cheap", "old", "unready", "young"}},
+		"one is too many":           {func(k *ClusterState) { wants(k, 3) }, []string{"cheap", "old", "young"}},
+		"two are":                   {func(k *ClusterState) { wants(k, 2) }, []string{"old", "young"}},
+		"three are":                 {func(k *ClusterState) { wants(k, 1) }, []string{"old"}},
+		"one of two waits":          {func(k *ClusterState) { k.PodSeen(pod("waits", "1", "", web), true); wants(k, 3) }, []string{"cheap", "old", "young"}},
+		"the one that was ends":     {func(k *ClusterState) { wants(k, 3); k.Snapshot(); k.PodGone("default", "old") }, []string{"cheap", "unready", "young"}},
+		"they are wanted after all": {func(k *ClusterState) { wants(k, 1); k.Snapshot(); wants(k, 4) }, []string{"cheap", "old", "unready", "young"}},
 	} {
 		t.Run(what, func(t *testing.T) {
-			k := newKeeper()
+			k := newClusterState()
 			wants(k, 4)
 			k.NodeSeen(node("n"))
 			k.PodSeen(pod("old", "1", "n", web, ready), true)
@@ -186,7 +186,7 @@ func TestAsManyPodsAsAreTooManyDoNotReturn(t *testing.T) {
 // A plan is made when a Job fails with one more failed pod, and when it allows more: its
 // pods keep their nodes, or do not any more.
 func TestAJobThatAllowsFewerFailuresAsksForAPlan(t *testing.T) {
-	k := newKeeper()
+	k := newClusterState()
 	is := func(limit, failed int32) {
 		k.JobSeen(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: batchv1.JobSpec{BackoffLimit: &limit}, Status: batchv1.JobStatus{Failed: failed}})
 	}

@@ -18,7 +18,7 @@ import (
 // PDBSeen takes in a PodDisruptionBudget. It must not be written any more.
 // Which pods it is about is asked again only where its selector changed; its
 // status changes with every pod that comes up.
-func (k *Keeper) PDBSeen(b *policyv1.PodDisruptionBudget) {
+func (k *ClusterState) PDBSeen(b *policyv1.PodDisruptionBudget) {
 	next := &pdb{facts: translate.PodDisruptionBudget(b), written: b.Spec.Selector}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -41,7 +41,7 @@ func (k *Keeper) PDBSeen(b *policyv1.PodDisruptionBudget) {
 }
 
 // PDBGone takes in that a PodDisruptionBudget was deleted.
-func (k *Keeper) PDBGone(namespace, name string) {
+func (k *ClusterState) PDBGone(namespace, name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.pdbs.of(namespace).byName, name)
@@ -54,7 +54,7 @@ func (k *Keeper) PDBGone(namespace, name string) {
 type pdbs struct {
 	in     map[string]*namespacePDBs
 	stale  map[string]struct{}
-	listed []cluster.PodDisruptionBudget // as snapshots list them, never written; nil: to be listed anew
+	listed []cluster.PodDisruptionBudget // as snapshots list them, never written; nil: to be listed again
 }
 
 func newPDBs() pdbs {
@@ -166,11 +166,11 @@ func demanded(selector labels.Selector) (key string, values []string) {
 }
 
 // pdbAgain asks which budgets pods are under where that may have changed.
-func (k *Keeper) pdbAgain() {
+func (k *ClusterState) pdbAgain() {
 	for namespace := range k.pdbs.stale {
 		for s := range k.subjects.in[namespace] {
 			before := s.pdbs
-			if s.pdbs = both(s.toldPDBs, k.pdbs.over(namespace, s.labels)); before != "" || s.pdbs != "" {
+			if s.pdbs = both(s.reportedPDBs, k.pdbs.over(namespace, s.labels)); before != "" || s.pdbs != "" {
 				k.views.isOld(s.node)
 			}
 		}
@@ -193,7 +193,7 @@ func keepsPods(g *cluster.PodDisruptionBudget) bool { return g.Never && g.Allowe
 
 // pdbNamed is a budget as it was seen, or recalled; nil where there is none of that
 // name.
-func (k *Keeper) pdbNamed(namespace, name string) *cluster.PodDisruptionBudget {
+func (k *ClusterState) pdbNamed(namespace, name string) *cluster.PodDisruptionBudget {
 	if in := k.pdbs.in[namespace]; in != nil && in.byName[name] != nil {
 		return &in.byName[name].facts
 	}
@@ -207,7 +207,7 @@ func (k *Keeper) pdbNamed(namespace, name string) *cluster.PodDisruptionBudget {
 
 // pdbFacts lists every budget, by namespace and name. One that was recalled is as it
 // was seen since.
-func (k *Keeper) pdbFacts() []cluster.PodDisruptionBudget {
+func (k *ClusterState) pdbFacts() []cluster.PodDisruptionBudget {
 	if k.pdbs.listed != nil {
 		return k.pdbs.listed
 	}

@@ -28,7 +28,7 @@ func labelled(name string, labels map[string]string) *corev1.Pod {
 }
 
 func TestPodsNameTheirBudgets(t *testing.T) {
-	k := newKeeper()
+	k := newClusterState()
 	web := map[string]string{"app": "web", "tier": "front"}
 	k.PodSeen(labelled("a", web), true)
 	other := labelled("a", web)
@@ -68,7 +68,7 @@ func TestPodsNameTheirBudgets(t *testing.T) {
 
 // TestABudgetThatNeverAllowsAnEvictionKeepsItsPods where they are, until it is changed.
 func TestABudgetThatNeverAllowsAnEvictionKeepsItsPods(t *testing.T) {
-	k := newKeeper()
+	k := newClusterState()
 	k.NodeSeen(node("n"))
 	k.PodSeen(pod("a", "1", "n", func(p *corev1.Pod) { p.Labels = map[string]string{"app": "web"} }), true)
 	budget := budgetOf("web", 0, map[string]string{"app": "web"})
@@ -88,7 +88,7 @@ func TestABudgetThatNeverAllowsAnEvictionKeepsItsPods(t *testing.T) {
 // TestABudgetsStatusConcernsNoPod: it changes with every pod that comes up, so
 // that nothing but the budget itself may be looked at again.
 func TestABudgetsStatusConcernsNoPod(t *testing.T) {
-	k := newKeeper()
+	k := newClusterState()
 	k.PodSeen(labelled("a", map[string]string{"app": "web"}), true)
 	budget := func(allowed int32) *policyv1.PodDisruptionBudget {
 		b := budgetOf("web", allowed, map[string]string{"app": "web"})
@@ -114,7 +114,7 @@ func TestABudgetsStatusConcernsNoPod(t *testing.T) {
 // TestProtectionEndsByItself: nothing is heard of a pod when its time is over.
 func TestProtectionEndsByItself(t *testing.T) {
 	now := start
-	k := NewKeeper(nothingOffered, func() time.Time { return now })
+	k := New(nothingOffered, func() time.Time { return now })
 	k.NodeSeen(node("n"))
 	k.PodSeen(pod("a", "1", "n", func(p *corev1.Pod) {
 		p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "10m"}
@@ -132,7 +132,7 @@ func TestProtectionEndsByItself(t *testing.T) {
 // BenchmarkPDBs measures 100,000 pods under a budget each, of 500 in 20
 // namespaces: hearing of the budgets after the pods, and of one's new status.
 func BenchmarkPDBs(b *testing.B) {
-	k := newKeeper()
+	k := newClusterState()
 	for _, p := range manyPods(100_000) {
 		k.PodSeen(p, true)
 	}

@@ -45,10 +45,10 @@ func ReadPolicies(ctx context.Context, from client.Reader) ([]v1alpha1.Disruptio
 
 // AwaitPolicies says that DisruptionPolicies are going to be told: until then no
 // node is let go. It is called before anything is seen.
-func (k *Keeper) AwaitPolicies() { k.policies.awaited = true }
+func (k *ClusterState) AwaitPolicies() { k.policies.awaited = true }
 
 // PoliciesAre takes in all DisruptionPolicies. They must not be written any more.
-func (k *Keeper) PoliciesAre(list []v1alpha1.DisruptionPolicy) {
+func (k *ClusterState) PoliciesAre(list []v1alpha1.DisruptionPolicy) {
 	next := make([]translate.DisruptionPolicy, len(list))
 	for i := range list {
 		next[i] = translate.ReadDisruptionPolicy(&list[i])
@@ -85,7 +85,7 @@ type PolicyState struct {
 }
 
 // Policies returns every DisruptionPolicy with its state, sorted by name.
-func (k *Keeper) Policies() []PolicyState {
+func (k *ClusterState) Policies() []PolicyState {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.policyStates(k.now())
@@ -93,7 +93,7 @@ func (k *Keeper) Policies() []PolicyState {
 
 // everyPool are the pools with what is known of them: of one that was recalled its
 // name alone.
-func (k *Keeper) everyPool() map[cluster.PoolID]translate.PoolObject {
+func (k *ClusterState) everyPool() map[cluster.PoolID]translate.PoolObject {
 	if len(k.recalled.pools) == 0 {
 		return k.pools
 	}
@@ -106,7 +106,7 @@ func (k *Keeper) everyPool() map[cluster.PoolID]translate.PoolObject {
 	return out
 }
 
-func (k *Keeper) policyStates(now time.Time) []PolicyState {
+func (k *ClusterState) policyStates(now time.Time) []PolicyState {
 	out := make([]PolicyState, len(k.policies.list))
 	for i, p := range k.policies.list {
 		out[i].DisruptionPolicy = p

@@ -17,7 +17,7 @@ import (
 // TestNothingGoesBeforePoliciesAreKnown: they may forbid it, and a first plan is
 // made before the first answer.
 func TestNothingGoesBeforePoliciesAreKnown(t *testing.T) {
-	k := newKeeper()
+	k := newClusterState()
 	k.AwaitPolicies()
 	k.PoolSeen(pool("default"))
 	allowed := func() cluster.Allowance { return k.Snapshot().Pools[0].Policy.Empty }
@@ -39,7 +39,7 @@ func TestNothingGoesBeforePoliciesAreKnown(t *testing.T) {
 // TestABreakerCountsWhatGoesAndHasGone: nodes that people delete, that have gone
 // since, and that are to go with a move, each once.
 func TestABreakerCountsWhatGoesAndHasGone(t *testing.T) {
-	k := newKeeper()
+	k := newClusterState()
 	k.PoolSeen(pool("default"))
 	claims := map[string]*karpv1.NodeClaim{}
 	for _, name := range []string{"a", "b", "c", "d"} {

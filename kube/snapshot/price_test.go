@@ -12,8 +12,8 @@ import (
 // TestAnUnknownPriceIsNone: a node whose type, zone or option is not offered, or
 // at no known price, costs nothing, which nobody takes for a saving.
 func TestAnUnknownPriceIsNone(t *testing.T) {
-	offers := func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) {
-		return &cluster.Catalogue{Kinds: []cluster.Kind{{Name: "m5.large", Offers: []cluster.Offer{
+	offerings := func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) {
+		return &cluster.Catalogue{InstanceTypes: []cluster.InstanceType{{Name: "m5.large", Offerings: []cluster.Offering{
 			{Zone: "a", Option: cluster.OnDemand, Price: 96_000, Priced: true}, {Zone: "a", Option: cluster.Spot, Price: 30_000},
 		}}}}, ""
 	}
@@ -29,8 +29,8 @@ func TestAnUnknownPriceIsNone(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			k := newKeeper()
-			k.kinds = offers
+			k := newClusterState()
+			k.kinds = offerings
 			c := claimOf("n", karpv1.ClaimRegistered)
 			c.Labels[api.LabelInstanceType], c.Labels[api.LabelZone], c.Labels[api.LabelCapacityType] = tt.kind, tt.zone, tt.option
 			k.ClaimSeen(c)

@@ -31,7 +31,7 @@ func TestAPromiseOfANodeDoesNotHideAPodForEver(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			now := start
-			k := NewKeeper(nothingOffered, func() time.Time { return now })
+			k := New(nothingOffered, func() time.Time { return now })
 			n := node("n")
 			if tt.leaves {
 				n.Spec.Taints = append(n.Spec.Taints, taint)
@@ -86,7 +86,7 @@ func TestAPromiseCountsWhereTheNodeHasRoom(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			now := start
-			k := NewKeeper(nothingOffered, func() time.Time { return now })
+			k := New(nothingOffered, func() time.Time { return now })
 			k.NodeSeen(node("n"))
 			for i, p := range tt.there {
 				k.PodSeen(pod(fmt.Sprint("there", i), p.cpu, "n", p.with...), false)

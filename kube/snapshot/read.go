@@ -24,13 +24,13 @@ import (
 
 // Read makes one snapshot of a live cluster, without watching it.
 func Read(ctx context.Context, from client.Reader, kinds Kinds, now func() time.Time) (*cluster.Snapshot, error) {
-	return NewKeeper(kinds, now).Read(ctx, from)
+	return New(kinds, now).Read(ctx, from)
 }
 
-// Read makes one snapshot of a live cluster, without watching it, for a keeper
+// Read makes one snapshot of a live cluster, without watching it, for a cluster state
 // that has seen nothing. It does not see pods come and go, so emptiness counts
 // from what claims say of it.
-func (k *Keeper) Read(ctx context.Context, from client.Reader) (*cluster.Snapshot, error) {
+func (k *ClusterState) Read(ctx context.Context, from client.Reader) (*cluster.Snapshot, error) {
 	for _, read := range []func() error{
 		all(ctx, from, &appsv1.ReplicaSetList{}, func(l *appsv1.ReplicaSetList) []appsv1.ReplicaSet { return l.Items }, k.ReplicaSetSeen),
 		all(ctx, from, &appsv1.StatefulSetList{}, func(l *appsv1.StatefulSetList) []appsv1.StatefulSet { return l.Items }, k.StatefulSetSeen),
@@ -65,10 +65,10 @@ func (k *Keeper) Read(ctx context.Context, from client.Reader) (*cluster.Snapsho
 }
 
 // ReadNodes makes one snapshot of the nodes of some pools and of what says how
-// many of them may go, for a keeper that has seen nothing. Nodes of other pools are
+// many of them may go, for a cluster state that has seen nothing. Nodes of other pools are
 // there as far as breakers count them too. No plan can be made of it: pods, and what
 // concerns them, are not read.
-func (k *Keeper) ReadNodes(ctx context.Context, from client.Reader, pools ...cluster.PoolID) (*cluster.Snapshot, error) {
+func (k *ClusterState) ReadNodes(ctx context.Context, from client.Reader, pools ...cluster.PoolID) (*cluster.Snapshot, error) {
 	if err := k.poolsOf(ctx, from)(); err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (k *Keeper) ReadNodes(ctx context.Context, from client.Reader, pools ...clu
 
 // countedWith names the pools and those that a breaker counts together with one of
 // them, by their kinds.
-func (k *Keeper) countedWith(pools []cluster.PoolID) map[string][]string {
+func (k *ClusterState) countedWith(pools []cluster.PoolID) map[string][]string {
 	names := map[string][]string{}
 	add := func(ids []cluster.PoolID) {
 		for _, id := range ids {
@@ -108,7 +108,7 @@ func (k *Keeper) countedWith(pools []cluster.PoolID) map[string][]string {
 	return names
 }
 
-func (k *Keeper) poolsOf(ctx context.Context, from client.Reader) func() error {
+func (k *ClusterState) poolsOf(ctx context.Context, from client.Reader) func() error {
 	return func() error {
 		for _, g := range k.generations {
 			err := pages.EachList(ctx, from, g.NewList, func(l client.ObjectList) {
@@ -124,16 +124,16 @@ func (k *Keeper) poolsOf(ctx context.Context, from client.Reader) func() error {
 	}
 }
 
-func (k *Keeper) claimsOf(ctx context.Context, from client.Reader, options ...client.ListOption) func() error {
+func (k *ClusterState) claimsOf(ctx context.Context, from client.Reader, options ...client.ListOption) func() error {
 	return all(ctx, from, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) []karpv1.NodeClaim { return l.Items }, k.ClaimSeen, options...)
 }
 
-func (k *Keeper) nodesOf(ctx context.Context, from client.Reader, options ...client.ListOption) func() error {
+func (k *ClusterState) nodesOf(ctx context.Context, from client.Reader, options ...client.ListOption) func() error {
 	return all(ctx, from, &corev1.NodeList{}, func(l *corev1.NodeList) []corev1.Node { return l.Items }, k.NodeSeen, options...)
 }
 
 // readHolds reads what keeps nodes from going whatever their pools say.
-func (k *Keeper) readHolds(ctx context.Context, from client.Reader) error {
+func (k *ClusterState) readHolds(ctx context.Context, from client.Reader) error {
 	if err := k.readFreeze(ctx, from); err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (k *Keeper) readHolds(ctx context.Context, from client.Reader) error {
 	return nil
 }
 
-// all reads every object of a kind and lets the keeper see it.
+// all reads every object of a kind and lets the cluster state see it.
 func all[O, L any, P interface {
 	*L
 	client.ObjectList

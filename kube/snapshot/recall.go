@@ -12,7 +12,7 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// recalled is what a keeper began with of a saved snapshot, for which there
+// recalled is what a cluster state began with of a saved snapshot, for which there
 // are no objects. Pods and daemons are among those seen.
 type recalled struct {
 	rest     cluster.Snapshot // what is neither pod nor any of the following
@@ -40,14 +40,14 @@ type meant struct {
 	subject *subject
 }
 
-// Recall returns a keeper that begins with a saved snapshot instead of the
+// Recall returns a cluster state that begins with a saved snapshot instead of the
 // objects of a cluster, at its moment. It promises that its first snapshot says
 // the same. Of pods it knows those labels that the snapshot tells; of classes
-// what pools of the snapshot buy from them; of claims, storage classes, limit
+// what pools of the snapshot launch from them; of claims, storage classes, limit
 // ranges and runtime classes nothing until it sees them. The snapshot is not
 // written.
-func Recall(s *cluster.Snapshot) *Keeper {
-	k := NewKeeper(func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) { return OfferedIn(s, ref) },
+func Recall(s *cluster.Snapshot) *ClusterState {
+	k := New(func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) { return OfferedIn(s, ref) },
 		func() time.Time { return s.Now })
 	for _, shape := range s.Shapes() {
 		k.recallReaders(shape)
@@ -67,13 +67,13 @@ func Recall(s *cluster.Snapshot) *Keeper {
 	}
 	k.recalled.expected = k.recallMeant(s.Expected, nil)
 	for _, n := range s.Nodes {
-		node := recalledNode{is: n, meant: k.recallMeant(n.BoughtFor, waiting), pods: len(n.Pods)}
-		node.is.Pods, node.is.BoughtFor = nil, nil
+		node := recalledNode{is: n, meant: k.recallMeant(n.LaunchedFor, waiting), pods: len(n.Pods)}
+		node.is.Pods, node.is.LaunchedFor = nil, nil
 		k.recalled.nodes = append(k.recalled.nodes, node)
 	}
 	for _, m := range s.Machines {
-		machine := recalledMachine{is: m, meant: k.recallMeant(m.BoughtFor, waiting)}
-		machine.is.BoughtFor = nil
+		machine := recalledMachine{is: m, meant: k.recallMeant(m.LaunchedFor, waiting)}
+		machine.is.LaunchedFor = nil
 		k.recalled.machines = append(k.recalled.machines, machine)
 	}
 	k.recalled.pools = slices.Clone(s.Pools)
@@ -93,9 +93,9 @@ func (r *recalled) start() *cluster.Snapshot {
 	return &out
 }
 
-// OfferedIn is what a class offers by what the pools of a snapshot buy from it;
+// OfferedIn is what a class offers by what the pools of a snapshot launch from it;
 // nil with the reason where it offered nothing, or none of them names it. Pools
-// written by hand do not say their class: it is any where all buy the same.
+// written by hand do not say their class: it is any where all launch the same.
 func OfferedIn(s *cluster.Snapshot, ref karpv1.NodeClassReference) (*cluster.Catalogue, string) {
 	label, named := translate.ClassLabel(ref), false
 	var unsaid []*cluster.Catalogue
@@ -125,7 +125,7 @@ func OfferedIn(s *cluster.Snapshot, ref karpv1.NodeClassReference) (*cluster.Cat
 
 // recallReaders counts the labels that a shape tells as labels that somebody
 // reads: somebody did, or they would not be told.
-func (k *Keeper) recallReaders(s *cluster.Shape) {
+func (k *ClusterState) recallReaders(s *cluster.Shape) {
 	keys := k.rules.readers[s.Namespace]
 	if keys == nil {
 		keys = map[string]int{}
@@ -136,9 +136,9 @@ func (k *Keeper) recallReaders(s *cluster.Shape) {
 	}
 }
 
-func (k *Keeper) recallPod(p cluster.Pod, node string) {
+func (k *ClusterState) recallPod(p cluster.Pod, node string) {
 	entry := &podEntry{pod: p, subject: k.recallSubject(p.Shape, node), waiting: p.Node == "", nominated: node, saved: true, cost: p.DeletionCost}
-	entry.pod.Shape, entry.subject.pdbs, entry.subject.toldPDBs = nil, p.PDBs, p.PDBs
+	entry.pod.Shape, entry.subject.pdbs, entry.subject.reportedPDBs = nil, p.PDBs, p.PDBs
 	if p.Node != "" {
 		entry.pod.Node, entry.nominated = node, ""
 	}
@@ -153,17 +153,17 @@ func (k *Keeper) recallPod(p cluster.Pod, node string) {
 	}
 }
 
-func (k *Keeper) recallSubject(shape *cluster.Shape, node string) *subject {
+func (k *ClusterState) recallSubject(shape *cluster.Shape, node string) *subject {
 	labels := map[string]string{}
 	for _, l := range shape.Labels {
 		labels[l.Key] = l.Value
 	}
-	s := subject{namespace: shape.Namespace, node: node, labels: labels, told: slices.Clone(shape.Labels)}
+	s := subject{namespace: shape.Namespace, node: node, labels: labels, reported: slices.Clone(shape.Labels)}
 	out, _ := k.become(nil, s, translate.RulesOfShape(shape))
 	return out
 }
 
-func (k *Keeper) recallMeant(list []cluster.Pod, waiting map[types.NamespacedName]bool) []meant {
+func (k *ClusterState) recallMeant(list []cluster.Pod, waiting map[types.NamespacedName]bool) []meant {
 	var out []meant
 	for _, p := range list {
 		name := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
@@ -176,12 +176,12 @@ func (k *Keeper) recallMeant(list []cluster.Pod, waiting map[types.NamespacedNam
 	return out
 }
 
-// recall adds the nodes and machines of the snapshot that the keeper began
+// recall adds the nodes and machines of the snapshot that the cluster state began
 // with.
 func (b *builder) recall() {
 	b.out.Expected = b.meant(b.k.recalled.expected)
 	for _, n := range b.k.recalled.nodes {
-		n.is.BoughtFor = b.meant(n.meant)
+		n.is.LaunchedFor = b.meant(n.meant)
 		if v := b.k.views.of[n.is.Name]; v != nil {
 			n.is.Pods = b.pods(v, n.is.Uproots(b.out.Now))
 			b.keeps = b.keeps || v.keeps
@@ -189,7 +189,7 @@ func (b *builder) recall() {
 		b.out.Nodes = append(b.out.Nodes, n.is)
 	}
 	for _, m := range b.k.recalled.machines {
-		m.is.BoughtFor = b.meant(m.meant)
+		m.is.LaunchedFor = b.meant(m.meant)
 		b.out.Machines = append(b.out.Machines, m.is)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// TestARecalledSnapshotSaysTheSame: what a keeper that began with a saved
+// TestARecalledSnapshotSaysTheSame: what a cluster state that began with a saved
 // snapshot says is that snapshot, for every story of decisions.
 func TestARecalledSnapshotSaysTheSame(t *testing.T) {
 	shop := story.Shop(t, "../../core/decide/testdata/shop.txt")
@@ -32,7 +32,7 @@ func TestARecalledSnapshotSaysTheSame(t *testing.T) {
 	})
 }
 
-// canonical leaves out what a keeper does not make: shapes that are there twice.
+// canonical leaves out what a cluster state does not make: shapes that are there twice.
 func canonical(s *cluster.Snapshot) *cluster.Snapshot {
 	out := *s
 	byKey := map[string]*cluster.Shape{}
@@ -52,10 +52,10 @@ func canonical(s *cluster.Snapshot) *cluster.Snapshot {
 	}
 	out.Waiting, out.Nodes, out.Machines, out.Daemons = pods(s.Waiting), slices.Clone(s.Nodes), slices.Clone(s.Machines), slices.Clone(s.Daemons)
 	for i := range out.Nodes {
-		out.Nodes[i].Pods, out.Nodes[i].BoughtFor = pods(out.Nodes[i].Pods), pods(out.Nodes[i].BoughtFor)
+		out.Nodes[i].Pods, out.Nodes[i].LaunchedFor = pods(out.Nodes[i].Pods), pods(out.Nodes[i].LaunchedFor)
 	}
 	for i := range out.Machines {
-		out.Machines[i].BoughtFor = pods(out.Machines[i].BoughtFor)
+		out.Machines[i].LaunchedFor = pods(out.Machines[i].LaunchedFor)
 	}
 	for i := range out.Daemons {
 		out.Daemons[i].Shape = use(out.Daemons[i].Shape)

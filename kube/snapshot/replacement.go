@@ -29,10 +29,10 @@ func (b *builder) isForLeaving(claim *karpv1.NodeClaim) bool {
 // comesFor reports whether a claim that this one was ordered for goes, and its machine
 // has not been given back yet.
 func (b *builder) comesFor(claim *karpv1.NodeClaim, goes func(old *karpv1.NodeClaim) bool) bool {
-	if claim.Annotations[api.MarkReplaces] == "" && claim.Annotations[api.MarkTakes] == "" {
+	if claim.Annotations[api.AnnotationReplaces] == "" && claim.Annotations[api.AnnotationTakes] == "" {
 		return false
 	}
-	for name := range strings.SplitSeq(claim.Annotations[api.MarkReplaces]+","+claim.Annotations[api.MarkTakes], ",") {
+	for name := range strings.SplitSeq(claim.Annotations[api.AnnotationReplaces]+","+claim.Annotations[api.AnnotationTakes], ",") {
 		if old := b.k.claims[name]; old != nil && !condition.IsTrue(old, karpv1.ClaimInstanceTerminating) && goes(old) {
 			return true
 		}

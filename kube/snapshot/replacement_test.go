@@ -25,7 +25,7 @@ func TestAReplacementWaitsForItsPods(t *testing.T) {
 		c.DeletionTimestamp = &metav1.Time{Time: start}
 		condition.SetTrue(c, karpv1.ClaimInstanceTerminating, start)
 	}
-	for _, mark := range []string{api.MarkReplaces, api.MarkTakes} {
+	for _, mark := range []string{api.AnnotationReplaces, api.AnnotationTakes} {
 		t.Run(mark, func(t *testing.T) { awaits(t, mark, closed, deleted, ends) })
 	}
 }
@@ -43,7 +43,7 @@ func awaits(t *testing.T, mark string, closed, deleted, ends func(*karpv1.NodeCl
 		"the other stays after all":     {func(*karpv1.NodeClaim, *corev1.Node) {}, false},
 	} {
 		t.Run(what, func(t *testing.T) {
-			k := newKeeper()
+			k := newClusterState()
 			next := claimOf("next", karpv1.ClaimRegistered, karpv1.ClaimInitialized)
 			next.Annotations = map[string]string{mark: "claim-gone,claim-old"}
 			k.ClaimSeen(next)
@@ -82,9 +82,9 @@ func TestOrdersForPodsOfLeavingNodesStay(t *testing.T) {
 		"the other does not": {func(*karpv1.NodeClaim) {}, false},
 	} {
 		t.Run(what, func(t *testing.T) {
-			k := newKeeper()
+			k := newClusterState()
 			next := claimOf("next")
-			next.Annotations = map[string]string{api.MarkTakes: "claim-old", api.MarkDecision: "of a plan"}
+			next.Annotations = map[string]string{api.AnnotationTakes: "claim-old", api.AnnotationDecision: "of a plan"}
 			k.ClaimSeen(next)
 			k.Snapshot()
 			if tt.old != nil {

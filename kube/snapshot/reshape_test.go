@@ -26,12 +26,12 @@ import (
 // shop is a world of objects that depend on each other, for tests.
 type shop struct {
 	rng  *rand.Rand
-	kept *Keeper
+	kept *ClusterState
 	have map[string]client.Object // by kind and name
 }
 
-// tell lets a keeper see an object.
-func tell(k *Keeper, o client.Object) {
+// tell lets a cluster state see an object.
+func report(k *ClusterState, o client.Object) {
 	switch o := o.(type) {
 	case *corev1.Pod:
 		k.PodSeen(o, true)
@@ -66,7 +66,7 @@ func tell(k *Keeper, o client.Object) {
 	}
 }
 
-func end(k *Keeper, o client.Object) {
+func end(k *ClusterState, o client.Object) {
 	switch o := o.(type) {
 	case *corev1.Pod:
 		k.PodGone(o.Namespace, o.Name)
@@ -110,7 +110,7 @@ func (s *shop) change() {
 		return
 	}
 	s.have[key] = o
-	tell(s.kept, o)
+	report(s.kept, o)
 }
 
 func (s *shop) object() client.Object {
@@ -239,29 +239,29 @@ func (s *shop) pod(namespace string) *corev1.Pod {
 
 func (s *shop) one(of ...string) string { return of[s.rng.IntN(len(of))] }
 
-// TestShapesKeptEqualShapesFoundAnew: after any sequence of changes of pods and
+// TestShapesKeptEqualShapesFoundAgain: after any sequence of changes of pods and
 // of what their shapes depend on, with snapshots taken in between, the next
-// snapshot equals that of a keeper that saw only what is left, in any order.
-func TestShapesKeptEqualShapesFoundAnew(t *testing.T) {
+// snapshot equals that of a cluster state that saw only what is left, in any order.
+func TestShapesKeptEqualShapesFoundAgain(t *testing.T) {
 	var seen struct{ labelled, unable, terms, shared, attachable, byDefault, protectedByPDB bool }
 	for seed := range uint64(300) {
-		keeper := func() *Keeper {
-			k := newKeeper()
+		clusterState := func() *ClusterState {
+			k := newClusterState()
 			if seed%2 == 0 {
 				k.SpreadByDefault(byHost)
 			}
 			return k
 		}
-		s := &shop{rng: rand.New(rand.NewPCG(seed, 1)), kept: keeper(), have: map[string]client.Object{}}
+		s := &shop{rng: rand.New(rand.NewPCG(seed, 1)), kept: clusterState(), have: map[string]client.Object{}}
 		for range 12 {
 			for range s.rng.IntN(20) {
 				s.change()
 			}
-			fresh := keeper()
+			fresh := clusterState()
 			keys := slices.Sorted(maps.Keys(s.have))
 			s.rng.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
 			for _, key := range keys {
-				tell(fresh, s.have[key])
+				report(fresh, s.have[key])
 			}
 			got, want := plain(s.kept.Snapshot()), plain(fresh.Snapshot())
 			if !reflect.DeepEqual(got, want) {
@@ -302,10 +302,10 @@ func inWords(s *cluster.Snapshot) string {
 	return out
 }
 
-// TestOnlyLabelsThatSomebodyReadsAreShown: a label that no selector reads
+// TestOnlyLabelsThatAreReadAreShown: a label that no selector reads
 // would make every pod a shape of its own.
-func TestOnlyLabelsThatSomebodyReadsAreShown(t *testing.T) {
-	k := newKeeper()
+func TestOnlyLabelsThatAreReadAreShown(t *testing.T) {
+	k := newClusterState()
 	labelled := func(name, namespace string) *corev1.Pod {
 		p := pod(name, "1", "")
 		p.Namespace, p.Labels = namespace, map[string]string{"app": "web", "index": name}
@@ -340,7 +340,7 @@ func TestOnlyLabelsThatSomebodyReadsAreShown(t *testing.T) {
 
 // TestAChangedClaimConcernsItsUsersAlone: other pods keep their very shapes.
 func TestAChangedClaimConcernsItsUsersAlone(t *testing.T) {
-	k := newKeeper()
+	k := newClusterState()
 	user := pod("user", "1", "")
 	user.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
 	k.PodSeen(user, false)
@@ -411,18 +411,18 @@ func TestDefaultSpreads(t *testing.T) {
 	for name, tt := range tests {
 		for _, podFirst := range []bool{true, false} {
 			t.Run(fmt.Sprint(name, " first the pod ", podFirst), func(t *testing.T) {
-				k := newKeeper()
+				k := newClusterState()
 				k.SpreadByDefault(byHost)
 				p := pod("web-0", "1", "", func(p *corev1.Pod) { p.Labels = web }, tt.pod)
 				if podFirst {
-					tell(k, p)
+					report(k, p)
 					k.Snapshot()
 				}
 				for _, o := range tt.others {
-					tell(k, o)
+					report(k, o)
 				}
 				if !podFirst {
-					tell(k, p)
+					report(k, p)
 				}
 				got := ""
 				for _, s := range k.Snapshot().Waiting[0].Shape.Spread {

@@ -9,10 +9,10 @@ import (
 
 // ActAs names the pod that this process runs in; without a name it runs in
 // none, and no node is kept for its sake. It is called before anything is seen.
-func (k *Keeper) ActAs(pod types.NamespacedName) { k.self = pod }
+func (k *ClusterState) ActAs(pod types.NamespacedName) { k.self = pod }
 
 // isReplica reports whether a pod is of the workload that this process is.
-func (k *Keeper) isReplica(e *podEntry) bool {
+func (k *ClusterState) isReplica(e *podEntry) bool {
 	if k.self.Name == "" || e.name.Namespace != k.self.Namespace || e.subject == nil {
 		return false
 	}
@@ -20,8 +20,8 @@ func (k *Keeper) isReplica(e *podEntry) bool {
 	return self != nil && self.subject != nil && translate.AreReplicas(self.subject.labels, e.subject.labels)
 }
 
-// noteMate keeps whether a pod that was seen is a replica.
-func (k *Keeper) noteMate(e *podEntry) {
+// recordMate keeps whether a pod that was seen is a replica.
+func (k *ClusterState) recordMate(e *podEntry) {
 	switch {
 	case e.name == k.self:
 		k.matesAgain()
@@ -33,14 +33,14 @@ func (k *Keeper) noteMate(e *podEntry) {
 }
 
 // mateGone takes in that a pod is gone.
-func (k *Keeper) mateGone(name types.NamespacedName) {
+func (k *ClusterState) mateGone(name types.NamespacedName) {
 	if delete(k.mates, name); name == k.self {
 		k.matesAgain()
 	}
 }
 
 // matesAgain looks for the replicas, after the pod of this process has changed.
-func (k *Keeper) matesAgain() {
+func (k *ClusterState) matesAgain() {
 	clear(k.mates)
 	for name, e := range k.pods {
 		if k.isReplica(e) {
@@ -51,7 +51,7 @@ func (k *Keeper) matesAgain() {
 
 // isUp reports whether a replica can act, or take over, at once. This process
 // acts.
-func (k *Keeper) isUp(e *podEntry) bool {
+func (k *ClusterState) isUp(e *podEntry) bool {
 	p := &e.pod
 	if p.Node == "" || p.Ending {
 		return false
@@ -62,14 +62,14 @@ func (k *Keeper) isUp(e *podEntry) bool {
 
 // controllers shows on which nodes replicas of the controller are up.
 func (b *builder) controllers() {
-	seat := cluster.OneSeat
+	target := cluster.OneReplica
 	if len(b.k.mates) == 1 {
-		seat = cluster.OnlySeat
+		target = cluster.OnlyReplica
 	}
 	for name := range b.k.mates {
 		if e := b.k.pods[name]; b.k.isUp(e) {
 			if node := b.at(e.pod.Node); node != nil {
-				node.Controller = seat
+				node.Controller = target
 			}
 		}
 	}

@@ -25,22 +25,22 @@ func TestNodesOfTheControllerAreKnown(t *testing.T) {
 	tests := map[string]struct {
 		self string
 		pods []*corev1.Pod
-		want [2]cluster.Seat // of nodes a and b
+		want [2]cluster.Replica // of nodes a and b
 	}{
-		"one replica":                           {"me", []*corev1.Pod{replica("me", "a", "1")}, [2]cluster.Seat{cluster.OnlySeat, ""}},
-		"two that are ready":                    {"me", []*corev1.Pod{replica("me", "a", "1"), replica("other", "b", "1")}, [2]cluster.Seat{cluster.OneSeat, cluster.OneSeat}},
-		"one of another revision":               {"me", []*corev1.Pod{replica("me", "a", "1"), replica("other", "b", "2")}, [2]cluster.Seat{cluster.OneSeat, cluster.OneSeat}},
-		"the other is not ready":                {"me", []*corev1.Pod{replica("me", "a", "1"), replica("other", "b", "1", unready)}, [2]cluster.Seat{cluster.OneSeat, ""}},
-		"the other has no node":                 {"me", []*corev1.Pod{replica("me", "a", "1"), replica("other", "", "1")}, [2]cluster.Seat{cluster.OneSeat, ""}},
-		"the other is ending":                   {"me", []*corev1.Pod{replica("me", "a", "1"), replica("other", "b", "1", ending)}, [2]cluster.Seat{cluster.OneSeat, ""}},
-		"this one acts, whatever is said of it": {"me", []*corev1.Pod{replica("me", "a", "1", unready)}, [2]cluster.Seat{cluster.OnlySeat, ""}},
-		"pods of another workload":              {"me", []*corev1.Pod{replica("me", "a", "1"), replica("dns", "b", "1", labelledDNS)}, [2]cluster.Seat{cluster.OnlySeat, ""}},
-		"a process outside the cluster":         {"laptop", []*corev1.Pod{replica("me", "a", "1")}, [2]cluster.Seat{}},
-		"a process that does not know itself":   {"", []*corev1.Pod{replica("me", "a", "1")}, [2]cluster.Seat{}},
+		"one replica":                           {"me", []*corev1.Pod{replica("me", "a", "1")}, [2]cluster.Replica{cluster.OnlyReplica, ""}},
+		"two that are ready":                    {"me", []*corev1.Pod{replica("me", "a", "1"), replica("other", "b", "1")}, [2]cluster.Replica{cluster.OneReplica, cluster.OneReplica}},
+		"one of another revision":               {"me", []*corev1.Pod{replica("me", "a", "1"), replica("other", "b", "2")}, [2]cluster.Replica{cluster.OneReplica, cluster.OneReplica}},
+		"the other is not ready":                {"me", []*corev1.Pod{replica("me", "a", "1"), replica("other", "b", "1", unready)}, [2]cluster.Replica{cluster.OneReplica, ""}},
+		"the other has no node":                 {"me", []*corev1.Pod{replica("me", "a", "1"), replica("other", "", "1")}, [2]cluster.Replica{cluster.OneReplica, ""}},
+		"the other is ending":                   {"me", []*corev1.Pod{replica("me", "a", "1"), replica("other", "b", "1", ending)}, [2]cluster.Replica{cluster.OneReplica, ""}},
+		"this one acts, whatever is said of it": {"me", []*corev1.Pod{replica("me", "a", "1", unready)}, [2]cluster.Replica{cluster.OnlyReplica, ""}},
+		"pods of another workload":              {"me", []*corev1.Pod{replica("me", "a", "1"), replica("dns", "b", "1", labelledDNS)}, [2]cluster.Replica{cluster.OnlyReplica, ""}},
+		"a process outside the cluster":         {"laptop", []*corev1.Pod{replica("me", "a", "1")}, [2]cluster.Replica{}},
+		"a process that does not know itself":   {"", []*corev1.Pod{replica("me", "a", "1")}, [2]cluster.Replica{}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			k := newKeeper()
+			k := newClusterState()
 			k.ActAs(types.NamespacedName{Namespace: "default", Name: tt.self})
 			for _, n := range []string{"a", "b"} {
 				up := node(n)
@@ -51,7 +51,7 @@ func TestNodesOfTheControllerAreKnown(t *testing.T) {
 				k.PodSeen(p, true)
 			}
 			nodes := k.Snapshot().Nodes
-			if got := [2]cluster.Seat{nodes[0].Controller, nodes[1].Controller}; got != tt.want {
+			if got := [2]cluster.Replica{nodes[0].Controller, nodes[1].Controller}; got != tt.want {
 				t.Errorf("seats %q, want %q", fmt.Sprint(got), fmt.Sprint(tt.want))
 			}
 		})
@@ -62,9 +62,9 @@ func ending(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} }
 
 func labelledDNS(p *corev1.Pod) { p.Labels["app"] = "dns" }
 
-// A node that is kept for want of a standby is thought of again when one is up.
+// A node that is kept for lack of a standby is thought of again when one is up.
 func TestAStandbyThatComesUpAsksForAPlan(t *testing.T) {
-	k := newKeeper()
+	k := newClusterState()
 	k.ActAs(types.NamespacedName{Namespace: "default", Name: "me"})
 	starting := func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse }
 	for _, p := range []*corev1.Pod{replica("me", "a", "1"), replica("other", "b", "1", starting)} {

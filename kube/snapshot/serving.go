@@ -23,8 +23,8 @@ func keepingOf(pod *corev1.Pod) keeping {
 
 // kept is a ready pod on a node that stays while it is the last of a Service.
 type kept struct {
-	e    *podEntry
-	seat [2]int // of the node and the pod
+	e      *podEntry
+	target [2]int // of the node and the pod
 }
 
 // kept lists the pods to be asked whether they are the last ready ones of Services.
@@ -83,11 +83,11 @@ func (b *builder) lastReady() {
 				counted[s] = n
 			}
 			if ready, all := n[0], n[1]; ready == 1 && (all > 1 || b.k.wants(k.e.subject.owner) > 1) {
-				node := &b.out.Nodes[k.seat[0]]
-				if !own[k.seat[0]] {
-					node.Pods, own[k.seat[0]] = slices.Clone(node.Pods), true
+				node := &b.out.Nodes[k.target[0]]
+				if !own[k.target[0]] {
+					node.Pods, own[k.target[0]] = slices.Clone(node.Pods), true
 				}
-				node.Pods[k.seat[1]].LastOf = s.Name
+				node.Pods[k.target[1]].LastOf = s.Name
 				break
 			}
 		}

@@ -19,7 +19,7 @@ import (
 func served(name string, change ...func(*corev1.Pod)) *corev1.Pod {
 	return pod(name, "1", "a", append([]func(*corev1.Pod){func(p *corev1.Pod) {
 		p.Labels = map[string]string{"app": "web"}
-		p.Annotations = map[string]string{api.MarkKeepReady: "true"}
+		p.Annotations = map[string]string{api.AnnotationKeepReady: "true"}
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	}}, change...)...)
 }
@@ -34,8 +34,8 @@ func by(version, kind string) func(*corev1.Pod) {
 }
 
 // wanting makes workloads of which each wants so many pods.
-func wanting(n int32) func(*Keeper) {
-	return func(k *Keeper) {
+func wanting(n int32) func(*ClusterState) {
+	return func(k *ClusterState) {
 		m := metav1.ObjectMeta{Namespace: "default", Name: "web"}
 		k.ReplicaSetSeen(&appsv1.ReplicaSet{ObjectMeta: m, Spec: appsv1.ReplicaSetSpec{Replicas: &n, Selector: &metav1.LabelSelector{}}})
 		k.StatefulSetSeen(&appsv1.StatefulSet{ObjectMeta: m, Spec: appsv1.StatefulSetSpec{Replicas: &n, Selector: &metav1.LabelSelector{}}})
@@ -45,7 +45,7 @@ func wanting(n int32) func(*Keeper) {
 
 func says(value string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		p.Annotations = map[string]string{api.MarkKeepReady: value}
+		p.Annotations = map[string]string{api.AnnotationKeepReady: value}
 		if value == "" {
 			p.Annotations = nil
 		}
@@ -68,12 +68,12 @@ func TestTheLastReadyPodOfAServiceIsKnown(t *testing.T) {
 		"another is of no such Service":  {nil, []*corev1.Pod{served("web-1"), served("db-1", unready, func(p *corev1.Pod) { p.Labels = nil })}, ""},
 		"it is not ready itself":         {nil, []*corev1.Pod{served("web-1", unready), served("web-2", unready)}, ""},
 		"it does not ask":                {nil, []*corev1.Pod{served("web-1", says("")), served("web-2", unready)}, ""},
-		"its pool asks":                  {map[string]string{api.MarkKeepReady: "true"}, []*corev1.Pod{served("web-1", says("")), served("web-2", unready)}, "web"},
-		"its pool asks, and it does not": {map[string]string{api.MarkKeepReady: "true"}, []*corev1.Pod{served("web-1", says("false")), served("web-2", unready)}, ""},
+		"its pool asks":                  {map[string]string{api.AnnotationKeepReady: "true"}, []*corev1.Pod{served("web-1", says("")), served("web-2", unready)}, "web"},
+		"its pool asks, and it does not": {map[string]string{api.AnnotationKeepReady: "true"}, []*corev1.Pod{served("web-1", says("false")), served("web-2", unready)}, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			k := newKeeper()
+			k := newClusterState()
 			k.NodeSeen(node("a"))
 			k.ClaimSeen(claimOf("a", karpv1.ClaimRegistered, karpv1.ClaimInitialized))
 			k.PoolSeen(translate.PoolObject{ID: cluster.PoolID{Kind: translate.KindNodePool, Name: "default"}, Object: &karpv1.NodePool{}, Annotations: maps.Clone(tt.pool)})
@@ -97,7 +97,7 @@ func TestTheLastReadyPodOfAServiceIsKnown(t *testing.T) {
 // Of a pod that is alone it is known whether its owner wants more, as long as there
 // is that owner.
 func TestTheOnlyPodOfAServiceIsKeptWhereMoreAreWanted(t *testing.T) {
-	k := newKeeper()
+	k := newClusterState()
 	s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
 	s.Spec.Selector = map[string]string{"app": "web"}
 	k.ServiceSeen(s)
@@ -116,7 +116,7 @@ func TestTheOnlyPodOfAServiceIsKeptWhereMoreAreWanted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k.PodSeen(served("web-1", tt.of), true)
 			lastOf := func() string { return k.Snapshot().Nodes[0].Pods[0].LastOf }
-			told(k)
+			reported(k)
 			wanting(2)(k)
 			if want := map[bool]string{true: "web"}[tt.gone != nil]; lastOf() != want {
 				t.Errorf("where two are wanted it is the last of %q, want %q", lastOf(), want)
@@ -124,9 +124,9 @@ func TestTheOnlyPodOfAServiceIsKeptWhereMoreAreWanted(t *testing.T) {
 			if tt.gone == nil {
 				return
 			}
-			told(k)
+			reported(k)
 			wanting(1)(k)
-			if got := lastOf(); got != "" || !told(k) {
+			if got := lastOf(); got != "" || !reported(k) {
 				t.Errorf("where one is wanted it is the last of %q, and its node is looked at again: want of none, and that it is", got)
 			}
 			wanting(3)(k)
@@ -138,8 +138,8 @@ func TestTheOnlyPodOfAServiceIsKeptWhereMoreAreWanted(t *testing.T) {
 	}
 }
 
-// told reports whether the keeper says that something changed.
-func told(k *Keeper) bool {
+// reported reports whether the cluster state says that something changed.
+func reported(k *ClusterState) bool {
 	select {
 	case <-k.Changed():
 		return true
@@ -151,12 +151,12 @@ func told(k *Keeper) bool {
 // A node that is kept for its last ready pod is thought of again when another is
 // ready.
 func TestAPodThatGetsReadyBesideAnotherAsksForAPlan(t *testing.T) {
-	k := newKeeper()
+	k := newClusterState()
 	k.PodSeen(served("web-1"), true)
 	k.PodSeen(served("web-2", unready), true)
 	<-k.Changed()
 	k.PodSeen(served("web-2"), false)
-	if !told(k) {
+	if !reported(k) {
 		t.Error("nobody is told")
 	}
 }

@@ -47,7 +47,7 @@ func newSpreading() spreading {
 
 // SpreadByDefault sets the spreads of pods without any of their own. It is
 // called before anything is seen.
-func (k *Keeper) SpreadByDefault(defaults []corev1.TopologySpreadConstraint) {
+func (k *ClusterState) SpreadByDefault(defaults []corev1.TopologySpreadConstraint) {
 	k.spreading.defaults = defaults
 }
 
@@ -120,7 +120,7 @@ func ownerOf(pod *corev1.Pod) ownerID {
 }
 
 // spreadAgain finds the rules of the subjects whose services or owner changed.
-func (k *Keeper) spreadAgain() {
+func (k *ClusterState) spreadAgain() {
 	sp := &k.spreading
 	for namespace := range sp.staleIn {
 		for s := range k.subjects.in[namespace] {
@@ -143,12 +143,14 @@ func (k *Keeper) spreadAgain() {
 }
 
 // ServiceSeen takes in a service. It must not be written any more.
-func (k *Keeper) ServiceSeen(s *corev1.Service) { k.serviceIs(s.Namespace, s.Name, s.Spec.Selector) }
+func (k *ClusterState) ServiceSeen(s *corev1.Service) {
+	k.serviceIs(s.Namespace, s.Name, s.Spec.Selector)
+}
 
 // ServiceGone takes in that a service was deleted.
-func (k *Keeper) ServiceGone(namespace, name string) { k.serviceIs(namespace, name, nil) }
+func (k *ClusterState) ServiceGone(namespace, name string) { k.serviceIs(namespace, name, nil) }
 
-func (k *Keeper) serviceIs(namespace, name string, selector map[string]string) {
+func (k *ClusterState) serviceIs(namespace, name string, selector map[string]string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	sp, id := &k.spreading, types.NamespacedName{Namespace: namespace, Name: name}

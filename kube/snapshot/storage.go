@@ -14,7 +14,7 @@ import (
 )
 
 // NamespaceSeen takes in a namespace. It must not be written any more.
-func (k *Keeper) NamespaceSeen(n *corev1.Namespace) {
+func (k *ClusterState) NamespaceSeen(n *corev1.Namespace) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.namespaces[n.Name] = n.Labels
@@ -22,21 +22,21 @@ func (k *Keeper) NamespaceSeen(n *corev1.Namespace) {
 }
 
 // NamespaceGone takes in that a namespace was deleted.
-func (k *Keeper) NamespaceGone(name string) {
+func (k *ClusterState) NamespaceGone(name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.namespaces, name)
 	k.chooseAgain()
 }
 
-func (k *Keeper) chooseAgain() {
+func (k *ClusterState) chooseAgain() {
 	if k.rules.chooseAgain(&k.subjects, k.chosen) {
 		k.bump()
 	}
 }
 
 // chosen lists the namespaces whose labels a selector chooses.
-func (k *Keeper) chosen(by labels.Selector) []string {
+func (k *ClusterState) chosen(by labels.Selector) []string {
 	var out []string
 	for name, l := range k.namespaces {
 		if by.Matches(labels.Set(l)) {
@@ -47,7 +47,7 @@ func (k *Keeper) chosen(by labels.Selector) []string {
 }
 
 // ClaimOfVolumeSeen takes in a volume claim. It must not be written any more.
-func (k *Keeper) ClaimOfVolumeSeen(c *corev1.PersistentVolumeClaim) {
+func (k *ClusterState) ClaimOfVolumeSeen(c *corev1.PersistentVolumeClaim) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	name := types.NamespacedName{Namespace: c.Namespace, Name: c.Name}
@@ -59,7 +59,7 @@ func (k *Keeper) ClaimOfVolumeSeen(c *corev1.PersistentVolumeClaim) {
 }
 
 // ClaimOfVolumeGone takes in that a volume claim was deleted.
-func (k *Keeper) ClaimOfVolumeGone(namespace, name string) {
+func (k *ClusterState) ClaimOfVolumeGone(namespace, name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	key := types.NamespacedName{Namespace: namespace, Name: name}
@@ -68,7 +68,7 @@ func (k *Keeper) ClaimOfVolumeGone(namespace, name string) {
 	k.claimOfVolumeChanged(key, before, nil)
 }
 
-func (k *Keeper) claimOfVolumeChanged(name types.NamespacedName, before, after *corev1.PersistentVolumeClaim) {
+func (k *ClusterState) claimOfVolumeChanged(name types.NamespacedName, before, after *corev1.PersistentVolumeClaim) {
 	if before != nil {
 		k.claimOf.drop(before.Spec.VolumeName, name)
 	}
@@ -109,7 +109,7 @@ func (c claimsOf) drop(volume string, claim types.NamespacedName) {
 }
 
 // VolumeSeen takes in a persistent volume. It must not be written any more.
-func (k *Keeper) VolumeSeen(v *corev1.PersistentVolume) {
+func (k *ClusterState) VolumeSeen(v *corev1.PersistentVolume) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	before := k.storage.Volumes[v.Name]
@@ -123,7 +123,7 @@ func (k *Keeper) VolumeSeen(v *corev1.PersistentVolume) {
 }
 
 // VolumeGone takes in that a persistent volume was deleted.
-func (k *Keeper) VolumeGone(name string) {
+func (k *ClusterState) VolumeGone(name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if before := k.storage.Volumes[name]; before != nil {
@@ -139,7 +139,7 @@ func sameVolume(a, b *corev1.PersistentVolume) bool {
 
 // volumeChanged looks again at who uses a volume or, where it is free or may
 // have been, could come to use it.
-func (k *Keeper) volumeChanged(v *corev1.PersistentVolume) {
+func (k *ClusterState) volumeChanged(v *corev1.PersistentVolume) {
 	used := false
 	for claim := range k.claimOf[v.Name] {
 		used = k.subjects.claimChanged(claim) || used
@@ -157,7 +157,7 @@ func (k *Keeper) volumeChanged(v *corev1.PersistentVolume) {
 }
 
 // StorageClassSeen takes in a storage class. It must not be written any more.
-func (k *Keeper) StorageClassSeen(c *storagev1.StorageClass) {
+func (k *ClusterState) StorageClassSeen(c *storagev1.StorageClass) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	before := k.storage.Classes[c.Name]
@@ -169,7 +169,7 @@ func (k *Keeper) StorageClassSeen(c *storagev1.StorageClass) {
 }
 
 // StorageClassGone takes in that a storage class was deleted.
-func (k *Keeper) StorageClassGone(name string) {
+func (k *ClusterState) StorageClassGone(name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.storage.Classes, name)
@@ -178,7 +178,7 @@ func (k *Keeper) StorageClassGone(name string) {
 
 // classesChanged looks again at whoever waits for a volume: the default class
 // may be another too. Classes change seldom.
-func (k *Keeper) classesChanged() {
+func (k *ClusterState) classesChanged() {
 	used := false
 	for claim := range k.subjects.claimUsers {
 		c := k.storage.Claims[claim]
@@ -193,7 +193,7 @@ func (k *Keeper) classesChanged() {
 
 // CSINodeSeen takes in what drivers say of a node. It must not be written any
 // more.
-func (k *Keeper) CSINodeSeen(n *storagev1.CSINode) {
+func (k *ClusterState) CSINodeSeen(n *storagev1.CSINode) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	before := k.csiNodes[n.Name]
@@ -205,7 +205,7 @@ func (k *Keeper) CSINodeSeen(n *storagev1.CSINode) {
 }
 
 // CSINodeGone takes in that nothing is said of a node's drivers any more.
-func (k *Keeper) CSINodeGone(name string) {
+func (k *ClusterState) CSINodeGone(name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.csiNodes, name)
@@ -218,7 +218,7 @@ type attachment struct{ driver, volume string }
 
 // AttachmentSeen takes in that a volume is attached to a node. Which one never
 // changes.
-func (k *Keeper) AttachmentSeen(a *storagev1.VolumeAttachment) {
+func (k *ClusterState) AttachmentSeen(a *storagev1.VolumeAttachment) {
 	if a.Spec.Source.PersistentVolumeName == nil {
 		return
 	}
@@ -238,7 +238,7 @@ func (k *Keeper) AttachmentSeen(a *storagev1.VolumeAttachment) {
 }
 
 // AttachmentGone takes in that a volume was detached.
-func (k *Keeper) AttachmentGone(node, name string) {
+func (k *ClusterState) AttachmentGone(node, name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if delete(k.attachments[node], name); len(k.attachments[node]) == 0 {

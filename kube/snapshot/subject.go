@@ -16,17 +16,17 @@ import (
 // subject is something with a shape: a pod, or what a DaemonSet would make. It
 // holds what the object says; its shape is found when a snapshot needs it.
 type subject struct {
-	namespace string
-	node      string // where the pod is; empty while it waits
-	rules     *sharedRules
-	own       *translate.Rules  // without the default spreads; nil where none can be added
-	owner     ownerID           // of a pod: whom the scheduler would ask, and who creates it again
-	labels    map[string]string // all of them; belongs to the object seen
-	told      constraint.Labels // of a pod recalled: all that is known
-	uses      []translate.VolumeUse
-	shape     *cluster.Shape // nil until it is first found
-	toldPDBs  string         // of a pod recalled: those that it was under
-	pdbs      string         // the PodDisruptionBudgets it is under, unless those of its namespace are stale
+	namespace    string
+	node         string // where the pod is; empty while it waits
+	rules        *sharedRules
+	own          *translate.Rules  // without the default spreads; nil where none can be added
+	owner        ownerID           // of a pod: whom the scheduler would ask, and who creates it again
+	labels       map[string]string // all of them; belongs to the object seen
+	reported     constraint.Labels // of a pod recalled: all that is known
+	uses         []translate.VolumeUse
+	shape        *cluster.Shape // nil until it is first found
+	reportedPDBs string         // of a pod recalled: those that it was under
+	pdbs         string         // the PodDisruptionBudgets it is under, unless those of its namespace are stale
 }
 
 // subjects are all that have a shape, and which of them must be looked at
@@ -117,7 +117,7 @@ func (ss *subjects) old() []*subject {
 
 // describePod makes a subject say what a pod says now; nil stands for one that
 // is new.
-func (k *Keeper) describePod(s *subject, pod *corev1.Pod) *subject {
+func (k *ClusterState) describePod(s *subject, pod *corev1.Pod) *subject {
 	rules := translate.RulesOf(pod)
 	next := subject{namespace: pod.Namespace, node: pod.Spec.NodeName, labels: pod.Labels, uses: translate.VolumeUses(pod), owner: ownerOf(pod)}
 	if len(k.spreading.defaults) > 0 && !rules.SpreadsItself() {
@@ -131,7 +131,7 @@ func (k *Keeper) describePod(s *subject, pod *corev1.Pod) *subject {
 
 // describeDaemon makes a subject say what the pods of a DaemonSet say, and
 // reports whether anything changed. No pod has no subject.
-func (k *Keeper) describeDaemon(s *subject, pod *corev1.Pod) (*subject, bool) {
+func (k *ClusterState) describeDaemon(s *subject, pod *corev1.Pod) (*subject, bool) {
 	if pod == nil {
 		k.forget(s)
 		return nil, s != nil
@@ -139,7 +139,7 @@ func (k *Keeper) describeDaemon(s *subject, pod *corev1.Pod) (*subject, bool) {
 	return k.become(s, subject{namespace: pod.Namespace, labels: pod.Labels}, translate.ForEveryNode(pod))
 }
 
-func (k *Keeper) become(s *subject, next subject, rules translate.Rules) (*subject, bool) {
+func (k *ClusterState) become(s *subject, next subject, rules translate.Rules) (*subject, bool) {
 	next.rules = k.rules.intern(rules, next.namespace, &k.subjects, k.chosen)
 	if s != nil && s.rules == next.rules && s.owner == next.owner && maps.Equal(s.labels, next.labels) &&
 		slices.EqualFunc(s.uses, next.uses, translate.VolumeUse.Equal) {
@@ -158,7 +158,7 @@ func (k *Keeper) become(s *subject, next subject, rules translate.Rules) (*subje
 }
 
 // forget takes a subject out; nil is none.
-func (k *Keeper) forget(s *subject) {
+func (k *ClusterState) forget(s *subject) {
 	if s == nil {
 		return
 	}
@@ -169,7 +169,7 @@ func (k *Keeper) forget(s *subject) {
 }
 
 // reshape finds the shapes of all stale subjects. Cost: linear in these.
-func (k *Keeper) reshape() {
+func (k *ClusterState) reshape() {
 	k.spreadAgain()
 	k.askAgain()
 	f := finder{k: k, keys: map[string][]string{}, known: map[sameShape]*cluster.Shape{}}
@@ -185,7 +185,7 @@ func (k *Keeper) reshape() {
 
 // finder finds shapes; it remembers them for subjects that differ in nothing.
 type finder struct {
-	k     *Keeper
+	k     *ClusterState
 	keys  map[string][]string // by namespace: labels that somebody reads there, sorted
 	known map[sameShape]*cluster.Shape
 }
@@ -220,8 +220,8 @@ func (f *finder) find(s *subject) *cluster.Shape {
 
 // read are the labels of a subject that somebody reads.
 func (f *finder) read(s *subject) constraint.Labels {
-	if len(s.told) > 0 {
-		return s.told
+	if len(s.reported) > 0 {
+		return s.reported
 	}
 	keys, known := f.keys[s.namespace]
 	if !known {

@@ -8,16 +8,16 @@ import (
 )
 
 // wants is how many pods an owner keeps; 0 where it is not known.
-func (k *Keeper) wants(id ownerID) int32 {
+func (k *ClusterState) wants(id ownerID) int32 {
 	of := k.spreading.owners[id]
 	return of.Wants()
 }
 
-// noteSurplus takes in that an owner wants others, or has others, and reports whether it
+// recordSurplus takes in that an owner wants others, or has others, and reports whether it
 // has more pods than it wants now, or had. Of one that wants none no pod returns in any
 // event; those of a StatefulSet are told by their ordinals; and a Job that counts a pod as
 // done may know of its end before the watch of pods does.
-func (k *Keeper) noteSurplus(id ownerID) bool {
+func (k *ClusterState) recordSurplus(id ownerID) bool {
 	_, had := k.surplus[id]
 	of, known := k.spreading.owners[id]
 	has := known && (id.kind == "ReplicaSet" || id.kind == "ReplicationController") && of.Wants() > 0 && k.alive[id] > of.Wants()

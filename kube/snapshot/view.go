@@ -95,8 +95,8 @@ func (vs *views) isOld(node string) {
 // allAreOld has all nodes looked at again, without their pods.
 func (vs *views) allAreOld() { vs.round++ }
 
-// seat takes in a pod that is bound to a node; one that has ended holds nothing.
-func (vs *views) seat(e *podEntry) {
+// target takes in a pod that is bound to a node; one that has ended holds nothing.
+func (vs *views) target(e *podEntry) {
 	if e.ended {
 		return
 	}
@@ -132,7 +132,7 @@ func (b *builder) pods(v *view, uprooted bool) []cluster.Pod {
 		v.listed = make([]cluster.Pod, len(v.pods))
 	}
 	for i, e := range v.pods {
-		v.listed[i], v.keeps = b.seated(e, uprooted), v.keeps || e.keeps.always
+		v.listed[i], v.keeps = b.placed(e, uprooted), v.keeps || e.keeps.always
 		if until := v.listed[i].ProtectedUntil; !until.IsZero() && (v.until.IsZero() || until.Before(v.until)) {
 			v.until = until
 		}
@@ -140,8 +140,8 @@ func (b *builder) pods(v *view, uprooted bool) []cluster.Pod {
 	return v.listed
 }
 
-// seated is what the snapshot shows of a pod on a node.
-func (b *builder) seated(e *podEntry, uprooted bool) cluster.Pod {
+// placed is what the snapshot shows of a pod on a node.
+func (b *builder) placed(e *podEntry, uprooted bool) cluster.Pod {
 	p := b.pod(e)
 	if p.PDBs != "" {
 		p.Kept = p.KeptBy(b.k.pdbNamed(p.Namespace, p.PDBs))

@@ -61,7 +61,7 @@ func isOurs(t corev1.Taint) bool {
 
 // Cost is the deletion cost that Daemok gave the pod; false where it gave none, or a user has set another since.
 func Cost(pod *corev1.Pod) (cost int32, ours bool) {
-	noted, is := pod.Annotations[api.MarkDeletionCost]
+	noted, is := pod.Annotations[api.AnnotationDeletionCost]
 	if !is || noted != pod.Annotations[api.AnnotationPodDeletionCost] {
 		return 0, false
 	}
@@ -86,21 +86,21 @@ func SetCost(pod *corev1.Pod, cost int32) (changed bool) {
 		out = map[string]string{}
 	}
 	text := strconv.FormatInt(int64(cost), 10)
-	out[api.AnnotationPodDeletionCost], out[api.MarkDeletionCost] = text, text
+	out[api.AnnotationPodDeletionCost], out[api.AnnotationDeletionCost] = text, text
 	pod.Annotations = out
 	return true
 }
 
 // ClearCost takes Daemok's deletion cost from the pod, and its note of it. It reports whether the pod changed.
 func ClearCost(pod *corev1.Pod) (changed bool) {
-	if _, noted := pod.Annotations[api.MarkDeletionCost]; !noted {
+	if _, noted := pod.Annotations[api.AnnotationDeletionCost]; !noted {
 		return false
 	}
 	out := maps.Clone(pod.Annotations)
 	if _, ours := Cost(pod); ours {
 		delete(out, api.AnnotationPodDeletionCost)
 	}
-	delete(out, api.MarkDeletionCost)
+	delete(out, api.AnnotationDeletionCost)
 	pod.Annotations = out
 	return true
 }

@@ -48,7 +48,7 @@ func TestTheTaintOfNodesThatAreToEmpty(t *testing.T) {
 }
 
 func TestDeletionCosts(t *testing.T) {
-	const cost, noted = api.AnnotationPodDeletionCost, api.MarkDeletionCost
+	const cost, noted = api.AnnotationPodDeletionCost, api.AnnotationDeletionCost
 	tests := map[string]struct {
 		have         map[string]string
 		ours, users  bool

@@ -16,7 +16,7 @@ import (
 	"github.com/daemok/daemok/kube/storetest"
 )
 
-// older is an object of the older generation of the API.
+// older is an object of the v1alpha5 API of the API.
 type older interface {
 	client.Object
 	condition.Object

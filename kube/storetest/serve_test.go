@@ -144,7 +144,7 @@ func TestAWatchOverHTTPShowsEveryChange(t *testing.T) {
 	if err := server.Put(podOf("before")); err != nil {
 		t.Fatal(err)
 	}
-	told := make(chan string, 10)
+	reported := make(chan string, 10)
 	watched, err := cache.New(config, cache.Options{Scheme: c.Scheme()})
 	if err != nil {
 		t.Fatal(err)
@@ -154,9 +154,9 @@ func TestAWatchOverHTTPShowsEveryChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { told <- "added " + o.(*corev1.Pod).Name },
-		UpdateFunc: func(_, o any) { told <- "updated " + o.(*corev1.Pod).Name },
-		DeleteFunc: func(o any) { told <- "deleted " + o.(*corev1.Pod).Name },
+		AddFunc:    func(o any) { reported <- "added " + o.(*corev1.Pod).Name },
+		UpdateFunc: func(_, o any) { reported <- "updated " + o.(*corev1.Pod).Name },
+		DeleteFunc: func(o any) { reported <- "deleted " + o.(*corev1.Pod).Name },
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestAWatchOverHTTPShowsEveryChange(t *testing.T) {
 			t.Fatal(err)
 		}
 		select {
-		case got := <-told:
+		case got := <-reported:
 			if got != step.want {
 				t.Fatalf("told %q, want %q", got, step.want)
 			}

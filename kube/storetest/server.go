@@ -133,7 +133,7 @@ func (s *Server) put(kind schema.GroupVersionKind, o client.Object, what change)
 		}
 		s.audit(now)
 	}
-	s.tell(kind, what, kept)
+	s.report(kind, what, kept)
 }
 
 func (s *Server) revise(kind schema.GroupVersionKind, o client.Object) {
@@ -142,7 +142,7 @@ func (s *Server) revise(kind schema.GroupVersionKind, o client.Object) {
 	o.SetResourceVersion(strconv.FormatUint(s.revision, 10))
 }
 
-func (s *Server) tell(kind schema.GroupVersionKind, what change, o client.Object) {
+func (s *Server) report(kind schema.GroupVersionKind, what change, o client.Object) {
 	for w := range s.streams {
 		if w.kind == kind {
 			w.push(event{what, o, s.now()})
@@ -170,7 +170,7 @@ func (s *Server) Put(objects ...client.Object) error {
 		}
 		s.revise(kind, o)
 		s.objects[kind][key] = o
-		s.tell(kind, what, o)
+		s.report(kind, what, o)
 	}
 	return nil
 }

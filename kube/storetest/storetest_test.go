@@ -140,13 +140,13 @@ func TestTheServerKeepsTheRules(t *testing.T) {
 			}
 		},
 	}
-	for name, tell := range tests {
+	for name, report := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, c := newServer(t)
 				p := pod("p")
 				ok(t, c.Create(ctx, p))
-				tell(t, s, c, p)
+				report(t, s, c, p)
 			})
 		})
 	}
@@ -154,7 +154,7 @@ func TestTheServerKeepsTheRules(t *testing.T) {
 
 // A watch may tell of an object twice: the second time as of a change that changed
 // nothing, as informers have it, and of a deletion never.
-func TestACacheTellsTwice(t *testing.T) {
+func TestACacheReportsTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		s, c := newServer(t)
@@ -164,16 +164,16 @@ func TestACacheTellsTwice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var told []string
-		tell := func(words string, o any) { told = append(told, words+" "+o.(client.Object).GetName()) }
+		var reported []string
+		report := func(words string, o any) { reported = append(reported, words+" "+o.(client.Object).GetName()) }
 		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-			AddFunc: func(o any) { tell("new", o) }, DeleteFunc: func(o any) { tell("gone", o) },
+			AddFunc: func(o any) { report("new", o) }, DeleteFunc: func(o any) { report("gone", o) },
 			UpdateFunc: func(before, o any) {
 				if same := before.(client.Object).GetResourceVersion() == o.(client.Object).GetResourceVersion(); same {
-					tell("the same", o)
+					report("the same", o)
 					return
 				}
-				tell("changed", o)
+				report("changed", o)
 			},
 		}); err != nil {
 			t.Fatal(err)
@@ -198,7 +198,7 @@ func TestACacheTellsTwice(t *testing.T) {
 		cancel()
 		cache.Wait()
 		want := "new p, the same p, changed p, the same p, gone p, new q, changed q, gone q"
-		if got := strings.Join(told, ", "); got != want {
+		if got := strings.Join(reported, ", "); got != want {
 			t.Errorf("told %s, want %s", got, want)
 		}
 	})

@@ -36,10 +36,10 @@ func Adoption(pool PoolObject, node *corev1.Node, from string) (*karpv1.NodeClai
 	}
 	annotations := map[string]string{}
 	maps.Copy(annotations, pool.Template.Metadata.Annotations)
-	noteMaking(annotations, pool)
-	annotations[api.MarkAdopt] = node.Spec.ProviderID
+	recordMaking(annotations, pool)
+	annotations[api.AnnotationAdopt] = node.Spec.ProviderID
 	if from != "" {
-		annotations[api.MarkAdoptFrom] = from
+		annotations[api.AnnotationAdoptFrom] = from
 	}
 	template := pool.Template.Spec
 	return &karpv1.NodeClaim{
@@ -68,10 +68,10 @@ func adoptionName(pool PoolObject, providerID string) string {
 	return pool.ID.Name + "-" + hex.EncodeToString(sum[:5])
 }
 
-// Adopts reports whether the claim takes over a machine rather than being bought one,
+// Adopts reports whether the claim takes over a machine rather than being launched one,
 // or has done so. One that was seen to stays so without its annotation.
 func Adopts(claim *karpv1.NodeClaim) bool {
-	if claim.Annotations[api.MarkAdopt] != "" {
+	if claim.Annotations[api.AnnotationAdopt] != "" {
 		return true
 	}
 	launched := condition.Get(claim, karpv1.ClaimLaunched)
@@ -84,8 +84,8 @@ func IsListed(claim *karpv1.NodeClaim) bool {
 	return !Adopts(claim) || claim.Annotations[api.AnnotationInstanceTagged] == "true"
 }
 
-// noteMaking writes what nodes of the pool are made from now.
-func noteMaking(annotations map[string]string, pool PoolObject) {
+// recordMaking writes what nodes of the pool are made from now.
+func recordMaking(annotations map[string]string, pool PoolObject) {
 	if pool.Hash != "" {
 		annotations[api.AnnotationNodePoolHash] = pool.Hash
 		annotations[api.AnnotationNodePoolHashVersion] = pool.HashVersion
@@ -102,9 +102,9 @@ func noteMaking(annotations map[string]string, pool PoolObject) {
 // goes without it. Of two that name each other, as after nodes went to a pool and back,
 // the one created last does; of equals, the one whose name comes last.
 func TakesFrom(c, other *karpv1.NodeClaim) bool {
-	if c.Annotations[api.MarkAdoptFrom] != other.Name {
+	if c.Annotations[api.AnnotationAdoptFrom] != other.Name {
 		return false
 	}
-	return other.Annotations[api.MarkAdoptFrom] != c.Name ||
+	return other.Annotations[api.AnnotationAdoptFrom] != c.Name ||
 		cmp.Or(c.CreationTimestamp.Compare(other.CreationTimestamp.Time), cmp.Compare(c.Name, other.Name)) > 0
 }

@@ -49,7 +49,7 @@ func TestAdoptionClaimsAMachineThatRuns(t *testing.T) {
 		t.Errorf("labels = %v, want %v", c.Labels, want)
 	}
 	want := map[string]string{
-		api.MarkAdopt: running, api.MarkAdoptFrom: "before", api.AnnotationNodePoolHash: pool.Hash, api.AnnotationNodePoolHashVersion: pool.HashVersion,
+		api.AnnotationAdopt: running, api.AnnotationAdoptFrom: "before", api.AnnotationNodePoolHash: pool.Hash, api.AnnotationNodePoolHashVersion: pool.HashVersion,
 	}
 	if !maps.Equal(c.Annotations, want) {
 		t.Errorf("annotations = %v, want %v", c.Annotations, want)
@@ -80,7 +80,7 @@ func TestAdoptionCanBeRepeated(t *testing.T) {
 	}
 }
 
-// A claim that once said it takes over a machine is never bought one, whatever happens
+// A claim that once said it takes over a machine is never launched one, whatever happens
 // to its annotation.
 func TestAClaimThatAdoptsStaysOne(t *testing.T) {
 	c := &karpv1.NodeClaim{}

@@ -15,10 +15,10 @@ import (
 // machine the cloud recommended to replace.
 const RebalanceRecommended = "RebalanceRecommended"
 
-// MarkAdvised shows a node as drifted whose machine the cloud recommended to replace,
+// AnnotationAdvised shows a node as drifted whose machine the cloud recommended to replace,
 // while its pool heeds that.
 func MarkAdvised(o PoolObject, claim *karpv1.NodeClaim, n *cluster.Node) {
-	at, err := time.Parse(time.RFC3339, claim.Annotations[api.MarkAdvised])
+	at, err := time.Parse(time.RFC3339, claim.Annotations[api.AnnotationAdvised])
 	if err == nil && n.Drifted == "" && heeds(o) {
 		n.Drifted, n.DriftedAt = RebalanceRecommended, at.UTC()
 	}
@@ -28,7 +28,7 @@ func MarkAdvised(o PoolObject, claim *karpv1.NodeClaim, n *cluster.Node) {
 // its pool says now; empty: it may go.
 func AdviceKeeps(o PoolObject, drifted string) string {
 	if strings.HasPrefix(drifted, RebalanceRecommended) && !heeds(o) {
-		return fmt.Sprintf("%s does not say %s: %s any more", o.ID, api.MarkRebalance, api.RebalanceReplace)
+		return fmt.Sprintf("%s does not say %s: %s any more", o.ID, api.AnnotationRebalance, api.RebalanceReplace)
 	}
 	return ""
 }

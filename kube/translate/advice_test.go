@@ -20,9 +20,9 @@ func TestWhatARecommendationIsWorth(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			o := PoolObject{ID: cluster.PoolID{Kind: KindNodePool, Name: "web"}, Annotations: map[string]string{api.MarkRebalance: tt.pool}}
+			o := PoolObject{ID: cluster.PoolID{Kind: KindNodePool, Name: "web"}, Annotations: map[string]string{api.AnnotationRebalance: tt.pool}}
 			claim := &karpv1.NodeClaim{}
-			claim.Annotations = map[string]string{api.MarkAdvised: tt.advised}
+			claim.Annotations = map[string]string{api.AnnotationAdvised: tt.advised}
 			n := cluster.Node{Drifted: tt.drifted}
 			MarkAdvised(o, claim, &n)
 			if n.Drifted != tt.want || tt.want == RebalanceRecommended && n.DriftedAt.Format(time.RFC3339) != tt.advised {

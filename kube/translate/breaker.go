@@ -11,7 +11,7 @@ import (
 type Departure struct {
 	Pool   cluster.PoolID `json:"pool"`
 	At     time.Time      `json:"at"`               // when it was deleted
-	Failed bool           `json:"failed,omitempty"` // it was bought to replace nodes and never joined
+	Failed bool           `json:"failed,omitempty"` // it was launched to replace nodes and never joined
 }
 
 // Losses is what the breaker of a policy has seen. The zero value is that of one

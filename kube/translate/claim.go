@@ -30,9 +30,9 @@ func Claim(pool PoolObject, l plan.Launch, id string) (*karpv1.NodeClaim, error)
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	noteMaking(annotations, pool)
-	annotations[api.MarkDecision] = string(decision)
-	annotations[api.MarkForPods] = forPods(l.Pods)
+	recordMaking(annotations, pool)
+	annotations[api.AnnotationDecision] = string(decision)
+	annotations[api.AnnotationForPods] = forPods(l.Pods)
 	if err := SetJoins(annotations, l.Joins); err != nil {
 		return nil, fmt.Errorf("describe whom %s waits for: %w", l.Name, err)
 	}

@@ -65,7 +65,7 @@ func TestClaimCarriesPoolAndDecision(t *testing.T) {
 		}
 	}
 	var d Decision
-	if err := json.Unmarshal([]byte(c.Annotations[api.MarkDecision]), &d); err != nil {
+	if err := json.Unmarshal([]byte(c.Annotations[api.AnnotationDecision]), &d); err != nil {
 		t.Fatal(err)
 	}
 	if d.Type != "m5.large" || d.Price == nil || *d.Price != 0.03 || d.RunnersUp[0].WhyNot != "price unknown" || d.RunnersUp[0].Price != nil {

@@ -112,13 +112,13 @@ func (p *DisruptionPolicy) trippedAt() time.Time {
 // tripped: this very time, so that an old word closes no breaker.
 func (p *DisruptionPolicy) Acknowledged() bool {
 	b := p.Object.Status.Breaker
-	at, err := time.Parse(time.RFC3339, p.Object.Annotations[api.MarkAcknowledged])
+	at, err := time.Parse(time.RFC3339, p.Object.Annotations[api.AnnotationAcknowledged])
 	return err == nil && b != nil && b.TrippedAt != nil && at.Equal(b.TrippedAt.Time)
 }
 
 // Acknowledge is the command that closes the breaker again.
 func (p *DisruptionPolicy) Acknowledge(tripped time.Time) string {
-	return fmt.Sprintf("kubectl annotate --overwrite disruptionpolicy %s %s=%s", p.Object.Name, api.MarkAcknowledged, tripped.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("kubectl annotate --overwrite disruptionpolicy %s %s=%s", p.Object.Name, api.AnnotationAcknowledged, tripped.UTC().Format(time.RFC3339))
 }
 
 // Hold is what all policies together say of one pool.

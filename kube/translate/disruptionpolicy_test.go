@@ -22,7 +22,7 @@ func policyOf(spec v1alpha1.DisruptionPolicySpec) *v1alpha1.DisruptionPolicy {
 func tripped(annotation string) *v1alpha1.DisruptionPolicy {
 	o := policyOf(v1alpha1.DisruptionPolicySpec{Breaker: &v1alpha1.Breaker{Nodes: "3", Within: "30m"}})
 	o.Status.Breaker = &v1alpha1.BreakerStatus{TrippedAt: &metav1.Time{Time: noon.Add(-time.Hour)}, Why: "too many"}
-	o.Annotations = map[string]string{api.MarkAcknowledged: annotation}
+	o.Annotations = map[string]string{api.AnnotationAcknowledged: annotation}
 	return o
 }
 

@@ -7,7 +7,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// TestPoolsOfAFixedSizeAreNotForPods: the core buys nothing from a pool that is
+// TestPoolsOfAFixedSizeAreNotForPods: the core launches nothing from a pool that is
 // not ready, see the story of one that says why.
 func TestPoolsOfAFixedSizeAreNotForPods(t *testing.T) {
 	tests := map[string]struct {

@@ -27,7 +27,7 @@ func forPods(pods []cluster.Pod) string {
 // ForPods lists the UIDs of pods that a claim was made for, in the order in which it
 // says them. all is false where it does not say, or does not list them all.
 func ForPods(claim *karpv1.NodeClaim) (uids []string, all bool) {
-	text, said := claim.Annotations[api.MarkForPods]
+	text, said := claim.Annotations[api.AnnotationForPods]
 	if text == "" {
 		return nil, said
 	}

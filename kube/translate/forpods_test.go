@@ -21,10 +21,10 @@ func TestForWhomAClaimWasMade(t *testing.T) {
 				want = append(want, pods[i].UID)
 			}
 			c := &karpv1.NodeClaim{}
-			c.Annotations = map[string]string{api.MarkForPods: forPods(pods)}
+			c.Annotations = map[string]string{api.AnnotationForPods: forPods(pods)}
 			got, all := ForPods(c)
-			if !slices.Equal(got, want[:min(n, 100)]) || all != whole || len(c.Annotations[api.MarkForPods]) > 4000 {
-				t.Errorf("read %d pods, all of them: %v, from %d bytes", len(got), all, len(c.Annotations[api.MarkForPods]))
+			if !slices.Equal(got, want[:min(n, 100)]) || all != whole || len(c.Annotations[api.AnnotationForPods]) > 4000 {
+				t.Errorf("read %d pods, all of them: %v, from %d bytes", len(got), all, len(c.Annotations[api.AnnotationForPods]))
 			}
 		})
 	}

@@ -19,7 +19,7 @@ type join struct {
 // Joins reads which groups of claims a claim with the annotations opens to
 // pods with. What cannot be read is as good as nothing: no node waits then.
 func Joins(annotations map[string]string) []plan.Join {
-	text := annotations[api.MarkJoins]
+	text := annotations[api.AnnotationJoins]
 	if text == "" {
 		return nil
 	}
@@ -50,9 +50,9 @@ func SetJoins(annotations map[string]string, joins []plan.Join) error {
 	}
 	text, err := json.Marshal(list)
 	if err != nil {
-		return fmt.Errorf("write annotation %s: %w", api.MarkJoins, err)
+		return fmt.Errorf("write annotation %s: %w", api.AnnotationJoins, err)
 	}
-	annotations[api.MarkJoins] = string(text)
+	annotations[api.AnnotationJoins] = string(text)
 	return nil
 }
 

@@ -93,7 +93,7 @@ func TestWhatItCostsToMoveAPod(t *testing.T) {
 	if !got.StartedAt.Equal(begun.Time) || got.StartedAt.Location() != time.UTC || !got.Unready || got.DeletionCost != -7 {
 		t.Errorf("the pod started at %v, is unready: %v, costs %d", got.StartedAt, got.Unready, got.DeletionCost)
 	}
-	p.Annotations[api.MarkDeletionCost] = "-7" // since its node is to empty
+	p.Annotations[api.AnnotationDeletionCost] = "-7" // since its node is to empty
 	if got := Pod(p, begun.Time); got.DeletionCost != 0 || DeletionCost(p) != -7 {
 		t.Errorf("with Daemok's own deletion cost it costs %d to move, and %d among the pods of its owner; want 0 and -7", got.DeletionCost, DeletionCost(p))
 	}

@@ -63,7 +63,7 @@ func Node(n *corev1.Node, claim *karpv1.NodeClaim) cluster.Node {
 var nodeWords = []string{api.AnnotationDoNotConsolidate, api.AnnotationEmptinessTimestamp, api.AnnotationVoluntaryDisruption}
 
 // SameWords reports whether two states of a node say the same in the annotations of
-// the older generation of the API.
+// the v1alpha5 API of the API.
 func SameWords(a, b *corev1.Node) bool {
 	return !slices.ContainsFunc(nodeWords, func(key string) bool { return a.Annotations[key] != b.Annotations[key] })
 }
@@ -71,7 +71,7 @@ func SameWords(a, b *corev1.Node) bool {
 // EndsAt is when the cloud takes the claim's machine away, by its mark; zero: it is
 // not known to.
 func EndsAt(claim *karpv1.NodeClaim) time.Time {
-	at, err := time.Parse(time.RFC3339, claim.Annotations[api.MarkEnds])
+	at, err := time.Parse(time.RFC3339, claim.Annotations[api.AnnotationEnds])
 	if err != nil {
 		return time.Time{}
 	}
@@ -94,13 +94,13 @@ func IsExpired(claim *karpv1.NodeClaim, now time.Time) bool {
 }
 
 // expectExtended takes extended resources, which device plugins publish only
-// after the node has started, from what the machine was bought with. Where
+// after the node has started, from what the machine was launched with. Where
 // the kubelet has said nothing yet, everything is taken from there.
-func expectExtended(seen, bought quantity.Resources) quantity.Resources {
+func expectExtended(seen, launched quantity.Resources) quantity.Resources {
 	if seen.CPU == 0 {
-		return bought
+		return launched
 	}
-	for _, e := range bought.Extended {
+	for _, e := range launched.Extended {
 		if seen.Get(e.Name) == 0 {
 			seen = seen.With(e.Name, e.Amount)
 		}
@@ -110,7 +110,7 @@ func expectExtended(seen, bought quantity.Resources) quantity.Resources {
 
 // Machine converts a claim whose node has not registered yet. kinds is what
 // its class offers; it tells what a claim that is not launched may become.
-func Machine(claim *karpv1.NodeClaim, kinds []cluster.Kind) cluster.Machine {
+func Machine(claim *karpv1.NodeClaim, instanceTypes []cluster.InstanceType) cluster.Machine {
 	requirements, err := Requirements(claim.Spec.Requirements)
 	if err != nil {
 		requirements = impossible() // nothing is placed on what cannot be understood
@@ -125,18 +125,18 @@ func Machine(claim *karpv1.NodeClaim, kinds []cluster.Kind) cluster.Machine {
 		CreatedAt:     claim.CreationTimestamp.UTC(),
 		Launched:      claim.Status.ProviderID != "",
 		Deleting:      claim.DeletionTimestamp != nil || IsWithdrawn(claim),
-		Replacement:   claim.Annotations[api.MarkReplaces] != "",
-		Buying:        claim.Annotations[api.MarkLaunchAttempt] != "",
-		Planned:       claim.Annotations[api.MarkDecision] != "" && claim.Annotations[api.MarkReplaces] == "",
-		TypesUnknown:  kinds == nil && claim.Status.ProviderID == "",
+		Replacement:   claim.Annotations[api.AnnotationReplaces] != "",
+		Launching:     claim.Annotations[api.AnnotationLaunchAttempt] != "",
+		Planned:       claim.Annotations[api.AnnotationDecision] != "" && claim.Annotations[api.AnnotationReplaces] == "",
+		TypesUnknown:  instanceTypes == nil && claim.Status.ProviderID == "",
 	}
 	_, all := ForPods(claim)
 	m.PurposeUnknown = m.Planned && !all
 	types := requirements.Get(cluster.LabelInstanceType)
-	if bought, known := m.Labels.Get(cluster.LabelInstanceType); m.Launched && known {
-		types = constraint.Values(bought)
+	if launched, known := m.Labels.Get(cluster.LabelInstanceType); m.Launched && known {
+		types = constraint.Values(launched)
 	}
-	m.Attachable = leastAttachable(types, kinds)
+	m.Attachable = leastAttachable(types, instanceTypes)
 	if m.Launched {
 		m.Allocatable, m.Capacity = Resources(claim.Status.Allocatable), Resources(claim.Status.Capacity)
 		return m
@@ -146,22 +146,22 @@ func Machine(claim *karpv1.NodeClaim, kinds []cluster.Kind) cluster.Machine {
 		m.Allocatable, m.Capacity = requests, requests // at least
 		return m
 	}
-	m.Allocatable, m.Capacity = span(types, kinds, requests)
+	m.Allocatable, m.Capacity = span(types, instanceTypes, requests)
 	return m
 }
 
 // IsWithdrawn reports whether the claim's order was taken back. A machine that
 // came all the same stays.
 func IsWithdrawn(claim *karpv1.NodeClaim) bool {
-	return claim.Annotations[api.MarkWithdrawn] != "" && claim.Status.ProviderID == ""
+	return claim.Annotations[api.AnnotationWithdrawn] != "" && claim.Status.ProviderID == ""
 }
 
 // span is the least allocatable and the most capacity among the kinds that a
 // machine ordered for the requests may still become.
-func span(types constraint.Set, kinds []cluster.Kind, requests quantity.Resources) (least, most quantity.Resources) {
+func span(types constraint.Set, instanceTypes []cluster.InstanceType, requests quantity.Resources) (least, most quantity.Resources) {
 	first := true
-	for i := range kinds {
-		k := &kinds[i]
+	for i := range instanceTypes {
+		k := &instanceTypes[i]
 		if !types.Allows(k.Name) {
 			continue
 		}
@@ -178,13 +178,13 @@ func span(types constraint.Set, kinds []cluster.Kind, requests quantity.Resource
 
 // leastAttachable is the least of each driver that any kind names, sorted by
 // driver.
-func leastAttachable(types constraint.Set, kinds []cluster.Kind) []cluster.Attachable {
+func leastAttachable(types constraint.Set, instanceTypes []cluster.InstanceType) []cluster.Attachable {
 	var out []cluster.Attachable
-	for i := range kinds {
-		if !types.Allows(kinds[i].Name) {
+	for i := range instanceTypes {
+		if !types.Allows(instanceTypes[i].Name) {
 			continue
 		}
-		for _, a := range kinds[i].Attachable {
+		for _, a := range instanceTypes[i].Attachable {
 			at, found := slices.BinarySearchFunc(out, a, byDriver)
 			if !found {
 				out = slices.Insert(out, at, a)
@@ -219,11 +219,11 @@ func hasTaint(taints []corev1.Taint, key string, effect corev1.TaintEffect) bool
 	return slices.ContainsFunc(taints, func(t corev1.Taint) bool { return t.Key == key && t.Effect == effect })
 }
 
-// SettleFor is how long after the taint a scheduler may still bind a pod that
+// StabilizeFor is how long after the taint a scheduler may still bind a pod that
 // it had assigned before it saw the taint. A scheduler hears of a taint within
 // milliseconds, and of a bound pod so does everybody else; under load both take
 // seconds. It is what Karpenter waits too, before it ends a drained machine.
-const SettleFor = 5 * time.Second
+const StabilizeFor = 5 * time.Second
 
 // HasTaint reports whether the node carries a taint with the key.
 func HasTaint(n *corev1.Node, key string) bool {

@@ -71,15 +71,15 @@ func TestDoNotDisruptOfNodes(t *testing.T) {
 func TestAdaptersOfMachinesOnOrder(t *testing.T) {
 	const efa = "vpc.amazonaws.com/efa"
 	has := quantity.Resources{CPU: 72_000}.With(efa, 1)
-	attached := []cluster.Kind{{Name: "c5n.18xlarge", Allocatable: has, Capacity: has, OnRequest: []string{efa}}}
-	listed := []cluster.Kind{{Name: "c5n.18xlarge", Allocatable: has, Capacity: has}}
+	attached := []cluster.InstanceType{{Name: "c5n.18xlarge", Allocatable: has, Capacity: has, OnRequest: []string{efa}}}
+	listed := []cluster.InstanceType{{Name: "c5n.18xlarge", Allocatable: has, Capacity: has}}
 	amounts := func(n string) corev1.ResourceList {
 		return corev1.ResourceList{"cpu": resource.MustParse("1"), efa: resource.MustParse(n)}
 	}
 	tests := map[string]struct {
-		asks, status corev1.ResourceList // a status: it is launched
-		kinds        []cluster.Kind
-		want         int64
+		asks, status  corev1.ResourceList // a status: it is launched
+		instanceTypes []cluster.InstanceType
+		want          int64
 	}{
 		"the claim asks":                            {amounts("1"), nil, attached, 1},
 		"the claim does not":                        {nil, nil, attached, 0},
@@ -95,7 +95,7 @@ func TestAdaptersOfMachinesOnOrder(t *testing.T) {
 			if tt.status != nil {
 				c.Status.ProviderID = "aws:///us-east-1a/i-1"
 			}
-			if m := Machine(c, tt.kinds); m.Allocatable.Get(efa) != tt.want || m.Capacity.Get(efa) != tt.want {
+			if m := Machine(c, tt.instanceTypes); m.Allocatable.Get(efa) != tt.want || m.Capacity.Get(efa) != tt.want {
 				t.Errorf("%s for pods, %s in all; want %d of %s", m.Allocatable, m.Capacity, tt.want, efa)
 			}
 		})

@@ -106,7 +106,7 @@ func IsDaemon(pod *corev1.Pod) bool { return ownedBy(pod, "DaemonSet") }
 
 // DoNotDisrupt reports whether the annotation karpenter.sh/do-not-disrupt
 // protects the pod now: "true" always, a duration from the pod's start on.
-// Any other value protects nothing. The older generation's word for it,
+// Any other value protects nothing. The v1alpha5 API's word for it,
 // karpenter.sh/do-not-evict, protects as "true" alone, and no static pod.
 func DoNotDisrupt(pod *corev1.Pod, now time.Time) bool {
 	holds, _ := protection(pod, now)
@@ -191,8 +191,8 @@ func DeletionCost(pod *corev1.Pod) int32 {
 	return int32(cost)
 }
 
-// unable says why no machine can be bought for the pod: the rule that placing
-// does not follow. A machine bought without it might not help.
+// unable says why no machine can be launched for the pod: the rule that placing
+// does not follow. A machine launched without it might not help.
 func unable(spec *corev1.PodSpec) string {
 	var rule string
 	switch {

@@ -158,7 +158,7 @@ func shapeOf(r Rules) *cluster.Shape {
 	return &shape
 }
 
-// The older generation's word protects a pod whatever the newer one says, and neither
+// The v1alpha5 API's word protects a pod whatever the newer one says, and neither
 // static pods nor those that are ending.
 func TestDoNotEvict(t *testing.T) {
 	said := func(value string) *corev1.Pod {

@@ -37,7 +37,7 @@ type PoolObject struct {
 	ClassMade   string        // the same of its class
 	Punctual    bool          // an empty node is gone when consolidateAfter is over, and not just closed to pods; it carries since when it is: see EmptySince
 	Renew       time.Duration // the age at which its nodes are replaced in good order; 0: they are not
-	NotReady    string        // why nothing may be bought; empty if it may
+	NotReady    string        // why nothing may be launched; empty if it may
 	DeletedAt   time.Time     // since when all its nodes are to go, since it is being deleted; zero: they are not
 	Annotations map[string]string
 	MachineCost quantity.MicroUSDPerHour // of pools whose annotations do not say
@@ -45,7 +45,7 @@ type PoolObject struct {
 	Repair      cluster.Repair           // the same
 }
 
-// FromNodePool reads a NodePool. Its hash is worked out anew, since the one in
+// FromNodePool reads a NodePool. Its hash is worked out again, since the one in
 // its annotations is that of an older template for a moment after every edit:
 // a claim made then would count as drifted later.
 func FromNodePool(p *karpv1.NodePool) PoolObject {
@@ -80,7 +80,7 @@ func notReady(p *karpv1.NodePool) string {
 	return NotReady(p)
 }
 
-// NotReady says why nothing may be bought for a pool, by what is written on it; empty:
+// NotReady says why nothing may be launched for a pool, by what is written on it; empty:
 // it may.
 func NotReady(p PoolResource) string {
 	if p.GetDeletionTimestamp() != nil {
@@ -267,7 +267,7 @@ func Policy(o PoolObject, nodes int64, now time.Time) cluster.Policy {
 	out := cluster.Policy{Renew: o.Renew, After: after, Never: !ever, Static: o.Static, Empty: budgets.allow(karpv1.ReasonEmpty, nodes),
 		Drifted: budgets.allow(karpv1.ReasonDrifted, nodes), Underutilized: budgets.allow(karpv1.ReasonUnderutilized, nodes), BudgetsChange: budgets.change(now)}
 	if o.Punctual {
-		out.Lead = SettleFor
+		out.Lead = StabilizeFor
 	}
 	if why := RollKeeps(o, ""); why != "" {
 		out.Drifted = cluster.Allowance{Closed: why}

@@ -16,7 +16,7 @@ import (
 func rolling(text string) PoolObject {
 	o := PoolObject{ID: cluster.PoolID{Kind: KindNodePool, Name: "web"}}
 	if text != "" {
-		o.Annotations = map[string]string{api.MarkRoll: text}
+		o.Annotations = map[string]string{api.AnnotationRoll: text}
 	}
 	return o
 }

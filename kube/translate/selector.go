@@ -57,7 +57,7 @@ func withLabels(s cluster.Selector, keys []string, labels map[string]string, ope
 	return s
 }
 
-// preferences are the pod's wishes for nodes, in their order. Wishes that
+// preferences are the pod's preferences for nodes, in their order. Preferences that
 // weigh nothing, are empty or cannot be read move no pod.
 func preferences(spec *corev1.PodSpec) []cluster.Preference {
 	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil {

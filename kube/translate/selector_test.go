@@ -9,7 +9,7 @@ import (
 )
 
 // SC-130: kube-scheduler places no pod whose selector it cannot read; nor do
-// we buy a machine for it, and say which selector it is.
+// we launch a machine for it, and say which selector it is.
 func TestASelectorThatCannotBeReadIsReported(t *testing.T) {
 	odd := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Likes", Values: []string{"web"}}}}
 	tests := map[string]struct {

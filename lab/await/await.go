@@ -79,7 +79,7 @@ func once(ctx context.Context, resource dynamic.ResourceInterface, match metav1.
 }
 
 // apply brings the objects up to date. It returns false for an event that says
-// nothing about an object: the watch is to begin anew.
+// nothing about an object: the watch is to begin again.
 func apply(objects map[string]*unstructured.Unstructured, event watch.Event) bool {
 	object, ok := event.Object.(*unstructured.Unstructured)
 	if !ok {

@@ -3,7 +3,7 @@
 // unless its charts bring them, custom resources and the controller's account with its rights.
 //
 // It promises that doing it again changes nothing, so that a lab which starts
-// anew in its directory keeps what its users made, and repairs what belongs to
+// again in its directory keeps what its users made, and repairs what belongs to
 // the lab. Nodes come from package machine.
 package bootstrap
 

@@ -13,15 +13,15 @@ import (
 	"github.com/daemok/daemok/internal/story"
 )
 
-// told is what a story of testdata begins with.
-type told struct {
+// reported is what a story of testdata begins with.
+type reported struct {
 	options Options
 	files   map[string]*txtar.File
 }
 
-func read(t *testing.T, files []txtar.File) told {
+func read(t *testing.T, files []txtar.File) reported {
 	t.Helper()
-	s := told{files: map[string]*txtar.File{}}
+	s := reported{files: map[string]*txtar.File{}}
 	for i := range files {
 		s.files[files[i].Name] = &files[i]
 	}

@@ -42,10 +42,10 @@ type Options struct {
 
 // Cluster is a running control plane.
 type Cluster struct {
-	options    Options
-	signingKey string
-	etcd       *embed.Etcd
-	keepers    []*process.Keeper // in the order of their start
+	options     Options
+	signingKey  string
+	etcd        *embed.Etcd
+	supervisors []*process.Supervisor // in the order of their start
 }
 
 // Start brings the control plane up and returns when the API server answers
@@ -131,7 +131,7 @@ func (c *Cluster) keep(name string) error {
 	if err != nil {
 		return err
 	}
-	c.keepers = append(c.keepers, k)
+	c.supervisors = append(c.supervisors, k)
 	return nil
 }
 
@@ -179,13 +179,15 @@ func ready(ctx context.Context, client *http.Client, host string) error {
 	return nil
 }
 
-// Keepers returns the running components in the order of their start.
-func (c *Cluster) Keepers() []*process.Keeper { return append([]*process.Keeper(nil), c.keepers...) }
+// Supervisors returns the running components in the order of their start.
+func (c *Cluster) Supervisors() []*process.Supervisor {
+	return append([]*process.Supervisor(nil), c.supervisors...)
+}
 
 // Stop ends the components in reverse order, and then etcd.
 func (c *Cluster) Stop() {
-	for i := len(c.keepers) - 1; i >= 0; i-- {
-		c.keepers[i].Stop()
+	for i := len(c.supervisors) - 1; i >= 0; i-- {
+		c.supervisors[i].Stop()
 	}
 	if c.etcd != nil {
 		c.etcd.Close()

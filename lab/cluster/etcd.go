@@ -44,8 +44,8 @@ func etcdConfig(d directory.Directory) *embed.Config {
 	config.Name, config.Dir = "lab", d.Etcd()
 	config.ListenClientUrls = []url.URL{{Scheme: "unix", Path: d.EtcdSocket()}}
 	// Nobody dials these; etcd insists on a host and a port.
-	nobody := []url.URL{{Scheme: "http", Host: "127.0.0.1:1"}}
-	config.AdvertiseClientUrls, config.AdvertisePeerUrls = nobody, nobody
+	none := []url.URL{{Scheme: "http", Host: "127.0.0.1:1"}}
+	config.AdvertiseClientUrls, config.AdvertisePeerUrls = none, none
 	config.ListenPeerUrls = nil
 	config.InitialCluster = config.InitialClusterFromName(config.Name)
 	config.TickMs, config.ElectionMs = 10, 100

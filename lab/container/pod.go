@@ -45,10 +45,10 @@ type pod struct {
 
 // container is one that runs here. Its pod's lock guards it.
 type container struct {
-	status corev1.ContainerStatus // state, last state, restarts, readiness
-	keeper *process.Keeper        // nil until it has been started
-	began  time.Time              // the latest run; its status has whole seconds
-	ports  map[int32]int          // from the declared ones to those of this machine
+	status     corev1.ContainerStatus // state, last state, restarts, readiness
+	supervisor *process.Supervisor    // nil until it has been started
+	began      time.Time              // the latest run; its status has whole seconds
+	ports      map[int32]int          // from the declared ones to those of this machine
 }
 
 func newPod(r *Runtime, spec *corev1.Pod, allocatable corev1.ResourceList) *pod {
@@ -131,10 +131,10 @@ func (p *pod) change(name string, how func(*corev1.ContainerStatus)) {
 }
 
 // started notes a start. A container without a readiness probe is ready from then on.
-func (p *pod) started(c *corev1.Container, k *process.Keeper, ports map[int32]int) {
+func (p *pod) started(c *corev1.Container, k *process.Supervisor, ports map[int32]int) {
 	p.mu.Lock()
 	this := p.containers[c.Name]
-	this.keeper, this.ports, this.began = k, ports, time.Now()
+	this.supervisor, this.ports, this.began = k, ports, time.Now()
 	p.mu.Unlock()
 	p.change(c.Name, func(s *corev1.ContainerStatus) {
 		s.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now()}}
@@ -256,9 +256,9 @@ func (p *pod) end() {
 		p.cancel()
 		p.work.Wait()
 		if p.killed.Load() {
-			p.each((*process.Keeper).Kill)
+			p.each((*process.Supervisor).Kill)
 		} else {
-			p.each((*process.Keeper).Stop)
+			p.each((*process.Supervisor).Stop)
 		}
 		if err := os.RemoveAll(p.folder); err != nil {
 			p.runtime.options.Say("remove folder of pod %s: %v", p.spec.Name, err)
@@ -273,26 +273,26 @@ func (p *pod) end() {
 func (p *pod) kill() {
 	p.killed.Store(true)
 	p.cancel()
-	p.each((*process.Keeper).Kill)
+	p.each((*process.Supervisor).Kill)
 	p.end()
 }
 
 // each does the same to all containers that were started, and returns when all is done.
-func (p *pod) each(do func(*process.Keeper)) {
+func (p *pod) each(do func(*process.Supervisor)) {
 	var wg sync.WaitGroup
-	for _, k := range p.keepers() {
+	for _, k := range p.supervisors() {
 		wg.Go(func() { do(k) })
 	}
 	wg.Wait()
 }
 
-func (p *pod) keepers() map[string]*process.Keeper {
+func (p *pod) supervisors() map[string]*process.Supervisor {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	all := map[string]*process.Keeper{}
+	all := map[string]*process.Supervisor{}
 	for name, c := range p.containers {
-		if c.keeper != nil {
-			all[name] = c.keeper
+		if c.supervisor != nil {
+			all[name] = c.supervisor
 		}
 	}
 	return all
@@ -301,7 +301,7 @@ func (p *pod) keepers() map[string]*process.Keeper {
 // restart ends all containers and starts them again.
 func (p *pod) restart() error {
 	var errs []error
-	for _, k := range p.keepers() {
+	for _, k := range p.supervisors() {
 		errs = append(errs, k.Restart())
 	}
 	return errors.Join(errs...)
@@ -309,7 +309,7 @@ func (p *pod) restart() error {
 
 func (p *pod) processes() []Process {
 	var all []Process
-	for name, k := range p.keepers() {
+	for name, k := range p.supervisors() {
 		out := Process{Name: p.spec.Name, PID: k.PID(), Log: p.log(name, false), Ports: map[string]int{}}
 		for _, port := range p.ports(name) {
 			out.Ports[port.Name] = int(port.ContainerPort)

@@ -36,7 +36,7 @@ func (p *pod) probe(c *corev1.Container, ports map[int32]int) {
 				return
 			}
 			p.runtime.options.Say("container %s of pod %s/%s failed its liveness probe, it is restarted", c.Name, p.spec.Namespace, p.spec.Name)
-			if err := p.keepers()[c.Name].Restart(); err != nil && !errors.Is(err, process.ErrStopped) {
+			if err := p.supervisors()[c.Name].Restart(); err != nil && !errors.Is(err, process.ErrStopped) {
 				p.runtime.options.Say("restart pod %s: %v", p.spec.Name, err)
 			}
 		})

@@ -224,7 +224,7 @@ func (p *pod) start(ctx context.Context, c *corev1.Container, ports map[int32]in
 		Name: p.spec.Name, Path: p.runtime.program(c), Args: e.arguments(variables),
 		Env: e.lines(variables, "KUBECONFIG="+kubeconfig, "HOME="+p.folder),
 		Log: p.log(c.Name, false), Previous: p.log(c.Name, true),
-		Grace: gracePeriod(p.spec), Started: func(k *process.Keeper) { p.started(c, k, ports) }, Stopped: func(err error) { p.stopped(c.Name, err) },
+		Grace: gracePeriod(p.spec), Started: func(k *process.Supervisor) { p.started(c, k, ports) }, Stopped: func(err error) { p.stopped(c.Name, err) },
 	}, func(e process.Exit) { p.exited(c.Name, e) })
 	return err
 }

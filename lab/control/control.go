@@ -2,7 +2,7 @@
 // HTTP service on a unix socket in the lab's directory.
 //
 // Whoever can open the socket may do everything; its folder keeps others out.
-// What the orders do is the lab's business. Orders to AWS are given to the pretend AWS itself,
+// What the orders do is the lab's business. Orders to AWS are given to the emulated AWS itself,
 // at the URL that the lab's status tells (package emulator/control).
 package control
 
@@ -45,7 +45,7 @@ type Status struct {
 	Directory   string      `json:"directory"`
 	Kubeconfig  string      `json:"kubeconfig"`
 	Environment string      `json:"environment"`
-	AWSControl  string      `json:"awsControl"` // URL that takes orders to the pretend AWS
+	AWSControl  string      `json:"awsControl"` // URL that takes orders to the emulated AWS
 	Components  []Component `json:"components"`
 }
 
@@ -90,7 +90,7 @@ const (
 
 func handler(l lab) http.Handler {
 	mux := http.NewServeMux()
-	orders.Tell(mux, pathStatus, func(*http.Request) (Status, error) { return l.Status(), nil })
+	orders.Report(mux, pathStatus, func(*http.Request) (Status, error) { return l.Status(), nil })
 	orders.Take(mux, pathRestart, func(ctx context.Context, component string) (none, error) { return none{}, l.Restart(ctx, component) })
 	handleMachines(mux, l)
 	return mux

@@ -105,7 +105,7 @@ func TestOrdersAboutMachinesReachTheLab(t *testing.T) {
 	}
 }
 
-func TestRefusalIsToldAsTheLabSaysIt(t *testing.T) {
+func TestRefusalIsReportedAsTheLabSaysIt(t *testing.T) {
 	_, client, stop := serve(t)
 	defer stop()
 	err := client.Restart(t.Context(), "etcd")
@@ -114,7 +114,7 @@ func TestRefusalIsToldAsTheLabSaysIt(t *testing.T) {
 	}
 }
 
-func TestNobodyListens(t *testing.T) {
+func TestNoListener(t *testing.T) {
 	_, client, stop := serve(t)
 	stop()
 	if _, err := client.Status(t.Context()); err == nil {

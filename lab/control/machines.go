@@ -75,7 +75,7 @@ const (
 )
 
 func handleMachines(mux *http.ServeMux, l machines) {
-	orders.Tell(mux, pathMachines, func(r *http.Request) ([]Machine, error) { return l.Machines(r.URL.Query().Get("match")) })
+	orders.Report(mux, pathMachines, func(r *http.Request) ([]Machine, error) { return l.Machines(r.URL.Query().Get("match")) })
 	orders.Take(mux, pathAct, func(_ context.Context, order Act) ([]Machine, error) { return l.Act(order) })
 	orders.Take(mux, pathNext, func(_ context.Context, order Next) (none, error) { return none{}, l.Next(order) })
 	orders.Take(mux, pathRoles, func(_ context.Context, order Role) (none, error) { return none{}, l.MapRole(order) })

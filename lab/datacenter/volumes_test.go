@@ -17,9 +17,9 @@ import (
 
 // What a type is expected to take before its node is there, by what EC2
 // answers, is what the node's driver says of it afterwards: for every type
-// that is sold, under every set-up of volumes and interfaces.
+// that is offered, under every set-up of volumes and interfaces.
 func TestDriversSayWhatWasExpected(t *testing.T) {
-	types := sold(t)
+	types := offered(t)
 	extra := func(n int) (list []nodeclass.BlockDevice) {
 		for i := range n {
 			list = append(list, nodeclass.BlockDevice{DeviceName: "/dev/xvd" + string(rune('f'+i)), EBS: &nodeclass.EBS{VolumeBytes: 1 << 30}})
@@ -41,11 +41,11 @@ func TestDriversSayWhatWasExpected(t *testing.T) {
 	for name, tt := range setups {
 		t.Run(name, func(t *testing.T) {
 			class := nodeclass.Class{Spec: tt.spec, Resolved: nodeclass.Resolved{Images: []nodeclass.Image{{ID: "ami-any"}}}}
-			kinds := catalog.For(types, class, catalog.Settings{}).Kinds
-			if len(kinds) < 900 {
-				t.Fatalf("%d kinds, want the whole catalogue", len(kinds))
+			instanceTypes := catalog.For(types, class, catalog.Settings{}).InstanceTypes
+			if len(instanceTypes) < 900 {
+				t.Fatalf("%d kinds, want the whole catalogue", len(instanceTypes))
 			}
-			for _, k := range kinds {
+			for _, k := range instanceTypes {
 				i := tt.instance
 				i.Type = k.Name
 				facts, err := datacenter.Facts(i)
@@ -64,8 +64,8 @@ func TestDriversSayWhatWasExpected(t *testing.T) {
 // zero would be no limit.
 func atLeastOne(n int64) int32 { return int32(max(1, n)) }
 
-// sold reads the types as the controller does, from the pretend EC2.
-func sold(t *testing.T) []catalog.Type {
+// offered reads the types as the controller does, from the pretend EC2.
+func offered(t *testing.T) []catalog.Type {
 	t.Helper()
 	server := emulator.New(emulator.Options{Seed: 1})
 	t.Cleanup(server.Close)

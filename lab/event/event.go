@@ -25,8 +25,8 @@ const source = "kubelet"
 // writeWithin bounds one write.
 const writeWithin = 10 * time.Second
 
-// Told is one thing that a kubelet tells.
-type Told struct {
+// Reported is one thing that a kubelet tells.
+type Reported struct {
 	About   corev1.ObjectReference
 	Node    string // that the kubelet runs on
 	Warning bool
@@ -44,10 +44,10 @@ type Rate struct {
 // Recorder takes events and writes those that its rate allows. It may be used
 // from several goroutines; a nil one drops all.
 type Recorder struct {
-	limiter flowcontrol.RateLimiter
-	waiting chan order
-	told    atomic.Int64 // keeps names apart where the clock does not
-	log     *slog.Logger
+	limiter  flowcontrol.RateLimiter
+	waiting  chan order
+	reported atomic.Int64 // keeps names apart where the clock does not
+	log      *slog.Logger
 }
 
 // order is an event and as whom it is written.
@@ -65,14 +65,14 @@ func NewRecorder(r Rate, log *slog.Logger) *Recorder {
 	}
 }
 
-// Tell has an event written under these credentials, if the rate allows. It
+// Report has an event written under these credentials, if the rate allows. It
 // returns at once.
-func (r *Recorder) Tell(as typedcorev1.EventsGetter, told Told) {
+func (r *Recorder) Report(as typedcorev1.EventsGetter, reported Reported) {
 	if r == nil || !r.limiter.TryAccept() {
 		return
 	}
 	select {
-	case r.waiting <- order{as, told.event(time.Now(), r.told.Add(1))}:
+	case r.waiting <- order{as, reported.event(time.Now(), r.reported.Add(1))}:
 	default: // the API server is slower than the rate
 	}
 }
@@ -100,7 +100,7 @@ func write(ctx context.Context, o order) error {
 
 // event is the object that kubectl reads; one about an object without a
 // namespace is kept in "default".
-func (t Told) event(now time.Time, serial int64) *corev1.Event {
+func (t Reported) event(now time.Time, serial int64) *corev1.Event {
 	namespace, kind, at := t.About.Namespace, corev1.EventTypeNormal, metav1.NewTime(now)
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault

@@ -48,8 +48,8 @@ func written(t *testing.T, c *fake.Clientset, namespace string) []corev1.Event {
 // each as from the kubelet of its node.
 func TestEventsAreKeptWhereKubectlLooks(t *testing.T) {
 	inBubble(t, event.Rate{PerSecond: 10, Burst: 10}, func(r *event.Recorder, c *fake.Clientset) {
-		r.Tell(c.CoreV1(), event.Told{About: pod, Node: "n1", Warning: true, Reason: "OutOfcpu", Message: "none left"})
-		r.Tell(c.CoreV1(), event.Told{About: node, Node: "n1", Reason: "Starting", Message: "Starting kubelet."})
+		r.Report(c.CoreV1(), event.Reported{About: pod, Node: "n1", Warning: true, Reason: "OutOfcpu", Message: "none left"})
+		r.Report(c.CoreV1(), event.Reported{About: node, Node: "n1", Reason: "Starting", Message: "Starting kubelet."})
 		got := written(t, c, "shop")
 		if len(got) != 1 || got[0].Type != "Warning" || got[0].Reason != "OutOfcpu" || got[0].InvolvedObject != pod || got[0].Source.Host != "n1" {
 			t.Errorf("events of the pod = %+v, want one warning from n1", got)
@@ -64,17 +64,17 @@ func TestEventsAreKeptWhereKubectlLooks(t *testing.T) {
 // only as fast as the rate.
 func TestEventsBeyondTheRateAreDropped(t *testing.T) {
 	inBubble(t, event.Rate{PerSecond: 2, Burst: 5}, func(r *event.Recorder, c *fake.Clientset) {
-		tellMany := func() {
+		reportMany := func() {
 			for range 1000 {
-				r.Tell(c.CoreV1(), event.Told{About: pod, Reason: "Started"})
+				r.Report(c.CoreV1(), event.Reported{About: pod, Reason: "Started"})
 			}
 		}
-		tellMany()
+		reportMany()
 		if got := len(written(t, c, "shop")); got != 5 {
 			t.Errorf("%d events were written of a thousand at once, want the burst of 5", got)
 		}
 		time.Sleep(time.Second)
-		tellMany()
+		reportMany()
 		if got := len(written(t, c, "shop")); got != 7 {
 			t.Errorf("%d events were written a second later, want 2 more than 5", got)
 		}
@@ -83,5 +83,5 @@ func TestEventsBeyondTheRateAreDropped(t *testing.T) {
 
 func TestNoRecorderDropsAll(_ *testing.T) {
 	var none *event.Recorder
-	none.Tell(fake.NewClientset().CoreV1(), event.Told{About: pod})
+	none.Report(fake.NewClientset().CoreV1(), event.Reported{About: pod})
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/daemok/daemok/internal/pause"
 )
 
-// lookEvery is how often a log that is followed is looked at for more.
-const lookEvery = 200 * time.Millisecond
+// checkEvery is how often a log that is followed is looked at for more.
+const checkEvery = 200 * time.Millisecond
 
 // serveLog writes a container's file as the options of the request say: tailLines, limitBytes and
 // follow. A container that runs as no process has no file, and has printed nothing.
@@ -60,7 +60,7 @@ func serveLog(w http.ResponseWriter, r *http.Request, name string, previous bool
 func follow(w http.ResponseWriter, r *http.Request, file *os.File) {
 	for {
 		_ = http.NewResponseController(w).Flush()
-		if pause.For(r.Context(), lookEvery) != nil {
+		if pause.For(r.Context(), checkEvery) != nil {
 			return
 		}
 		over := !isAt(file, file.Name())

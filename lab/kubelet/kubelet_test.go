@@ -230,7 +230,7 @@ func TestNothingIsStartedWithoutPower(t *testing.T) {
 
 // What happens to a pod can be read in its events: its start, its end, once
 // each, and why a node refused it.
-func TestPodsAreToldOf(t *testing.T) {
+func TestPodsAreReported(t *testing.T) {
 	big := pod("big", "n1")
 	big.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("9")}
 	client := fake.NewClientset(pod("web", "n1"), big)
@@ -246,12 +246,12 @@ func TestPodsAreToldOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := map[string][]string{}
+		reported := map[string][]string{}
 		for _, e := range list.Items {
-			told[e.InvolvedObject.Name] = append(told[e.InvolvedObject.Name], e.Reason)
+			reported[e.InvolvedObject.Name] = append(reported[e.InvolvedObject.Name], e.Reason)
 		}
-		slices.Sort(told["web"])
-		if got, want := fmt.Sprint(told), "map[big:[OutOfcpu] web:[Created Killing Pulled Started]]"; got != want {
+		slices.Sort(reported["web"])
+		if got, want := fmt.Sprint(reported), "map[big:[OutOfcpu] web:[Created Killing Pulled Started]]"; got != want {
 			t.Errorf("events = %s, want %s", got, want)
 		}
 	})

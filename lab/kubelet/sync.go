@@ -58,7 +58,7 @@ func (h *Hub) sync(ctx context.Context, key string) (time.Duration, error) {
 		waiting: waiting, hostIP: node.IP, nextIP: h.ips.next, real: h.contain(node, pod, waiting),
 	})
 	if h.begunToStop(key, pod) {
-		h.tellOfContainers(node, pod, killing)
+		h.reportContainers(node, pod, killing)
 	}
 	switch {
 	case step.remove:
@@ -140,7 +140,7 @@ func (h *Hub) report(ctx context.Context, node Node, pod *corev1.Pod, status cor
 		return fmt.Errorf("write status of pod %s/%s as node %s: %w", pod.Namespace, pod.Name, node.Name, err)
 	}
 	if status.Phase == corev1.PodRunning && pod.Status.Phase != corev1.PodRunning {
-		h.tellOfContainers(node, pod, starting)
+		h.reportContainers(node, pod, starting)
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (h *Hub) reject(ctx context.Context, node Node, pod *corev1.Pod, why refusa
 	if err := h.report(ctx, node, pod, refused(pod, why)); err != nil {
 		return err
 	}
-	h.options.Events.Tell(node.Client, event.Told{
+	h.options.Events.Report(node.Client, event.Reported{
 		About: podReference(pod), Node: node.Name, Warning: true, Reason: why.reason, Message: why.message,
 	})
 	return nil

@@ -27,15 +27,15 @@ const (
 // agent is the node's side of one kubelet: registration, lease and status.
 type agent struct {
 	blueprint
-	client  Client
-	options Options
-	told    orders
-	console *console
-	log     *slog.Logger
-	changed chan struct{}         // holds one when there is something new to report
-	lease   *coordinationv1.Lease // as last written; only the agent's own goroutine touches it and the two below
-	renewed time.Time             // when the lease was renewed last, by the clock on the wall, which goes on while the host sleeps
-	overdue int                   // renewals with which the status is still to be reported
+	client   Client
+	options  Options
+	reported orders
+	console  *console
+	log      *slog.Logger
+	changed  chan struct{}         // holds one when there is something new to report
+	lease    *coordinationv1.Lease // as last written; only the agent's own goroutine touches it and the two below
+	renewed  time.Time             // when the lease was renewed last, by the clock on the wall, which goes on while the host sleeps
+	overdue  int                   // renewals with which the status is still to be reported
 
 	mu      sync.Mutex // guards all below
 	ready   bool
@@ -47,9 +47,9 @@ type agent struct {
 	volumes []corev1.UniqueVolumeName
 }
 
-func newAgent(b blueprint, c Client, o Options, told orders, console *console, log *slog.Logger) *agent {
+func newAgent(b blueprint, c Client, o Options, reported orders, console *console, log *slog.Logger) *agent {
 	return &agent{
-		blueprint: b, client: c, options: o, told: told, console: console, log: log,
+		blueprint: b, client: c, options: o, reported: reported, console: console, log: log,
 		changed: make(chan struct{}, 1), since: time.Now(),
 		extra: map[corev1.NodeConditionType]corev1.NodeCondition{},
 	}
@@ -64,15 +64,15 @@ func (a *agent) run(ctx context.Context) {
 	}
 	a.console.printf("kubelet: successfully registered node %s", node.Name)
 	a.log.Debug("node registered")
-	a.tellOfStart()
+	a.reportStart()
 	// While the node has its first taint: a scheduler that sees it without, and not yet what it takes, knows no limit.
-	if !a.told.neverReady && !a.retry(ctx, "register volume driver", func() error { return a.registerDriver(ctx, node) }) {
+	if !a.reported.neverReady && !a.retry(ctx, "register volume driver", func() error { return a.registerDriver(ctx, node) }) {
 		return
 	}
 	if !a.retry(ctx, "initialise node", func() error { return initialize(ctx, a.options.Admin, a.instance) }) {
 		return
 	}
-	if a.told.neverReady {
+	if a.reported.neverReady {
 		a.console.printf("kubelet: cni plugin not initialized: this machine was told never to be ready")
 	} else if !a.becomeReady(ctx, node) {
 		return
@@ -93,7 +93,7 @@ func (a *agent) becomeReady(ctx context.Context, node *corev1.Node) bool {
 		return false
 	}
 	a.console.printf("kubelet: node is ready")
-	a.tellOfNode("NodeReady", statusIsNow(node.Name, "NodeReady"))
+	a.reportNode("NodeReady", statusIsNow(node.Name, "NodeReady"))
 	a.join()
 	return true
 }
@@ -111,10 +111,10 @@ func (a *agent) follow(ctx context.Context) {
 	lease, status := time.NewTicker(leaseEvery), time.NewTicker(statusEvery)
 	defer lease.Stop()
 	defer status.Stop()
-	silentAt := after(a.told.silentAfter)
+	silentAt := after(a.reported.silentAfter)
 	devicesAt := after(a.devicesAfter())
-	conditionAt := after(a.told.conditionAfter)
-	if a.told.condition == nil {
+	conditionAt := after(a.reported.conditionAfter)
+	if a.reported.condition == nil {
 		conditionAt = nil
 	}
 	a.beat(ctx)
@@ -125,15 +125,15 @@ func (a *agent) follow(ctx context.Context) {
 		case <-lease.C:
 			a.beat(ctx)
 		case <-status.C:
-			a.tell(ctx)
+			a.reportOne(ctx)
 		case <-a.changed:
-			a.tell(ctx)
+			a.reportOne(ctx)
 		case <-silentAt:
 			a.silence(true)
 		case <-devicesAt:
-			a.offerDevices()
+			a.offeringDevices()
 		case <-conditionAt:
-			a.report(*a.told.condition)
+			a.report(*a.reported.condition)
 		}
 	}
 }
@@ -168,7 +168,7 @@ func (a *agent) report(c corev1.NodeCondition) {
 	a.extra[c.Type] = c
 	a.mu.Unlock()
 	if c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue {
-		a.tellOfNode("NodeNotReady", statusIsNow(a.instance.PrivateDNS, "NodeNotReady"))
+		a.reportNode("NodeNotReady", statusIsNow(a.instance.PrivateDNS, "NodeNotReady"))
 	}
 	a.wake()
 }

@@ -11,15 +11,15 @@ import (
 // devicesAfter is when the device plugin registers with the kubelet after the
 // node is ready; negative where there is none.
 func (a *agent) devicesAfter() time.Duration {
-	if len(a.devices) == 0 || a.told.neverReady {
+	if len(a.devices) == 0 || a.reported.neverReady {
 		return -1
 	}
 	return a.options.DevicesAfter
 }
 
-// offerDevices is the device plugin's registration: from now on the node has
+// offeringDevices is the device plugin's registration: from now on the node has
 // devices for pods.
-func (a *agent) offerDevices() {
+func (a *agent) offeringDevices() {
 	a.mu.Lock()
 	a.plugged = true
 	silent := a.silent
@@ -47,7 +47,7 @@ func (a *agent) resources() (capacity, allocatable corev1.ResourceList) {
 }
 
 // withoutDevices has a node say that it has none of the devices that it may
-// have had before its machine booted anew.
+// have had before its machine booted again.
 func (a *agent) withoutDevices(node *corev1.Node) {
 	node.Status.Capacity, node.Status.Allocatable = maps.Clone(node.Status.Capacity), maps.Clone(node.Status.Allocatable)
 	for name := range a.devices {

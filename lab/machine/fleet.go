@@ -129,19 +129,19 @@ func (f *Fleet) powerOn(i Instance, m *machine) {
 func (f *Fleet) boot(ctx context.Context, m *machine, i Instance) {
 	log := f.options.Log.With("instance", i.ID, "node", i.PrivateDNS)
 	m.console.printf("booting %s from %s", i.Type, i.ImageName)
-	told := f.ordersFor(i)
+	reported := f.ordersFor(i)
 	plan, err := f.prepare(i)
 	if err != nil {
 		m.console.printf("%v", err)
 		log.Warn("machine will never join the cluster", "error", err)
 		return
 	}
-	if told.neverRegister {
+	if reported.neverRegister {
 		m.console.printf("kernel panic - not syncing: this machine was told never to register")
 		log.Info("machine was told never to register")
 		return
 	}
-	if pause.For(ctx, i.NodeDelay+told.bootAfter) != nil {
+	if pause.For(ctx, i.NodeDelay+reported.bootAfter) != nil {
 		return
 	}
 	if !f.connected(ctx, m.console, i.ID) || !f.letIn(ctx, m.console, i.Role) {
@@ -156,7 +156,7 @@ func (f *Fleet) boot(ctx context.Context, m *machine, i Instance) {
 	if c, ok := client.(interface{ Close() }); ok {
 		defer c.Close()
 	}
-	a := newAgent(plan, client, f.options, told, m.console, log)
+	a := newAgent(plan, client, f.options, reported, m.console, log)
 	f.mu.Lock()
 	if ctx.Err() == nil {
 		m.node = a
@@ -247,7 +247,7 @@ func (f *Fleet) Unreport(id string, kind corev1.NodeConditionType) error {
 	return nil
 }
 
-// Restart boots a running machine anew, which registers its node again when
+// Restart boots a running machine again, which registers its node again when
 // somebody deleted it.
 func (f *Fleet) Restart(id string) error {
 	f.mu.Lock()

@@ -508,7 +508,7 @@ func TestDevicesComeLate(t *testing.T) {
 }
 
 // A node tells of its start, as kubectl describe shows.
-func TestNodeIsToldOf(t *testing.T) {
+func TestNodeIsReported(t *testing.T) {
 	inLab(t, func(l lab) {
 		l.Handle(instance())
 		pass(time.Minute)
@@ -516,12 +516,12 @@ func TestNodeIsToldOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := map[string]bool{}
+		reported := map[string]bool{}
 		for _, e := range list.Items {
-			told[e.Reason] = e.InvolvedObject.Name == name
+			reported[e.Reason] = e.InvolvedObject.Name == name
 		}
-		if !told["Starting"] || !told["NodeReady"] {
-			t.Errorf("events = %v, want its start and that it is ready", told)
+		if !reported["Starting"] || !reported["NodeReady"] {
+			t.Errorf("events = %v, want its start and that it is ready", reported)
 		}
 	})
 }

@@ -168,7 +168,7 @@ func (a *agent) status() map[string]any {
 }
 
 // tell reports the status once; a failure is reported again a little later.
-func (a *agent) tell(ctx context.Context) {
+func (a *agent) reportOne(ctx context.Context) {
 	if a.isSilent() {
 		return
 	}
@@ -201,7 +201,7 @@ func (a *agent) beat(ctx context.Context) {
 	a.renewed = at
 	if a.overdue > 0 {
 		a.overdue--
-		a.tell(ctx)
+		a.reportOne(ctx)
 	}
 }
 

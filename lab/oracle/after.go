@@ -66,7 +66,7 @@ func (st *stage) after() *World {
 	out.Claims, out.Nodes, out.Pods = nil, nil, nil
 	out.CSINodes, out.Volumes, out.Requests = stored(st, &storagev1.CSINode{}), stored(st, &corev1.PersistentVolume{}), stored(st, &corev1.PersistentVolumeClaim{})
 	out.CSINodes = slices.DeleteFunc(out.CSINodes, func(n *storagev1.CSINode) bool { return st.nodes.byName[n.Name] == nil })
-	seated := map[string]bool{}
+	placed := map[string]bool{}
 	for _, info := range st.nodes.order {
 		n := info.Node()
 		if st.leaves(n) {
@@ -78,7 +78,7 @@ func (st *stage) after() *World {
 		}
 		for _, p := range info.GetPods() {
 			pod := p.GetPod()
-			seated[nameOf(pod)] = true
+			placed[nameOf(pod)] = true
 			if pod.Status.Phase == corev1.PodPending {
 				pod.Status = corev1.PodStatus{Phase: corev1.PodRunning}
 			}
@@ -86,7 +86,7 @@ func (st *stage) after() *World {
 		}
 	}
 	for _, pod := range st.world.Pods {
-		if again := st.still(pod); again != nil && !seated[nameOf(pod)] {
+		if again := st.still(pod); again != nil && !placed[nameOf(pod)] {
 			out.Pods = append(out.Pods, again)
 		}
 	}
@@ -132,7 +132,7 @@ func (st *stage) claimOf(n *corev1.Node) *karpv1.NodeClaim {
 		return nil
 	}
 	pool := slices.IndexFunc(st.world.Pools, func(p *karpv1.NodePool) bool { return p.Name == st.plan.Launches[at].Pool.Name })
-	return started(claimObject(n.Name, st.world.Pools[pool], &cluster.Kind{}, n.Labels), n)
+	return started(claimObject(n.Name, st.world.Pools[pool], &cluster.InstanceType{}, n.Labels), n)
 }
 
 // started makes the claim that of a node which has registered and takes pods.

@@ -44,19 +44,19 @@ const (
 	className = "main"
 )
 
-// catalogue draws up to eight kinds of machines in up to three zones.
+// catalogue draws up to eight instance types in up to three zones.
 func (d dice) catalogue() *cluster.Catalogue {
 	zones := []string{"zone-a", "zone-b", "zone-c"}[:1+d.IntN(3)]
 	out := &cluster.Catalogue{Revision: 1}
 	for i := range 2 + d.IntN(7) {
-		out.Kinds = append(out.Kinds, d.kind(fmt.Sprintf("m%d.large", i), zones))
+		out.InstanceTypes = append(out.InstanceTypes, d.instanceType(fmt.Sprintf("m%d.large", i), zones))
 	}
 	return out
 }
 
-func (d dice) kind(name string, zones []string) cluster.Kind {
+func (d dice) instanceType(name string, zones []string) cluster.InstanceType {
 	cores := pick(d, 2, 4, 4, 8, 16)
-	k := cluster.Kind{
+	k := cluster.InstanceType{
 		Name: name,
 		Labels: constraint.NewLabels(map[string]string{
 			api.LabelInstanceType: name, api.LabelArch: pick(d, "amd64", "amd64", "arm64"), api.LabelOS: "linux",
@@ -78,7 +78,7 @@ func (d dice) kind(name string, zones []string) cluster.Kind {
 			if d.one(5) {
 				continue
 			}
-			k.Offers = append(k.Offers, cluster.Offer{
+			k.Offerings = append(k.Offerings, cluster.Offering{
 				Zone: zone, Option: option, Priced: !d.one(20), Available: !d.one(6),
 				Price: quantity.MicroUSDPerHour(10_000 * cores * (3 + d.IntN(5))),
 				Labels: constraint.NewLabels(map[string]string{

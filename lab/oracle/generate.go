@@ -129,9 +129,9 @@ func (g *generator) poolRequirements() []karpv1.Requirement {
 	return out
 }
 
-// offer draws what a machine of the pool is, and its labels; ok is false where
+// offering draws what a machine of the pool is, and its labels; ok is false where
 // the pool's rules leave nothing.
-func (g *generator) offer(p *karpv1.NodePool) (kind *cluster.Kind, labels constraint.Labels, ok bool) {
+func (g *generator) offering(p *karpv1.NodePool) (instanceType *cluster.InstanceType, labels constraint.Labels, ok bool) {
 	o, err := translate.Pool(translate.FromNodePool(p), 0, began)
 	if err != nil {
 		return nil, nil, false
@@ -141,18 +141,18 @@ func (g *generator) offer(p *karpv1.NodePool) (kind *cluster.Kind, labels constr
 		return nil, nil, false
 	}
 	chosen := pick(g.dice, all...)
-	return chosen.kind, chosen.labels, true
+	return chosen.instanceType, chosen.labels, true
 }
 
 // node draws a registered machine: most are of a pool, some of nobody's.
 func (g *generator) node(i int) {
 	pool := pick(g.dice, g.Pools...)
-	kind, labels, ok := g.offer(pool)
+	instanceType, labels, ok := g.offering(pool)
 	if !ok {
 		return
 	}
 	name := fmt.Sprintf("node-%02d", i)
-	n := nodeObject(name, kind, labels.With(api.LabelHostname, name))
+	n := nodeObject(name, instanceType, labels.With(api.LabelHostname, name))
 	n.CreationTimestamp = metav1.NewTime(began.Add(-time.Duration(i+1) * time.Hour))
 	if g.features.taints && g.one(6) {
 		n.Spec.Taints = append(n.Spec.Taints, g.taint())
@@ -164,15 +164,15 @@ func (g *generator) node(i int) {
 	if g.one(6) {
 		delete(n.Labels, pick(g.dice, api.LabelZone, api.LabelHostname, api.LabelCapacityType, labelTeam))
 	}
-	if len(kind.Attachable) > 0 && !g.one(5) {
-		g.CSINodes = append(g.CSINodes, csiNode(name, kind.Attachable))
+	if len(instanceType.Attachable) > 0 && !g.one(5) {
+		g.CSINodes = append(g.CSINodes, csiNode(name, instanceType.Attachable))
 	}
 	g.Nodes = append(g.Nodes, n)
 	if g.one(6) {
 		g.foreign(n)
 		return
 	}
-	g.owned(n, pool, claimObject("claim-"+name, pool, kind, labels.Map()))
+	g.owned(n, pool, claimObject("claim-"+name, pool, instanceType, labels.Map()))
 }
 
 // foreign makes the node one that somebody else runs.
@@ -204,20 +204,20 @@ func (g *generator) owned(n *corev1.Node, pool *karpv1.NodePool, c *karpv1.NodeC
 	g.Claims = append(g.Claims, c)
 }
 
-// machine draws a claim whose node has not come up: bought, or still open.
+// machine draws a claim whose node has not come up: launched, or still open.
 func (g *generator) machine(i int) {
 	pool := pick(g.dice, g.Pools...)
-	kind, labels, ok := g.offer(pool)
+	instanceType, labels, ok := g.offering(pool)
 	if !ok {
 		return
 	}
-	c := claimObject(fmt.Sprintf("claim-new-%d", i), pool, kind, labels.Map())
+	c := claimObject(fmt.Sprintf("claim-new-%d", i), pool, instanceType, labels.Map())
 	if g.one(3) {
 		c.Status = karpv1.NodeClaimStatus{}
 		for _, key := range []string{api.LabelInstanceType, api.LabelCPU, api.LabelArch, api.LabelOS, api.LabelZone, api.LabelCapacityType} {
 			delete(c.Labels, key)
 		}
-		c.Spec.Requirements = append(c.Spec.Requirements, karpv1.Requirement{Key: api.LabelInstanceType, Operator: corev1.NodeSelectorOpIn, Values: []string{kind.Name}})
+		c.Spec.Requirements = append(c.Spec.Requirements, karpv1.Requirement{Key: api.LabelInstanceType, Operator: corev1.NodeSelectorOpIn, Values: []string{instanceType.Name}})
 	}
 	g.Claims = append(g.Claims, c)
 }
@@ -286,12 +286,12 @@ func csiNode(name string, limits []cluster.Attachable) *storagev1.CSINode {
 }
 
 // nodeObject is a node of the kind that is ready.
-func nodeObject(name string, kind *cluster.Kind, labels constraint.Labels) *corev1.Node {
+func nodeObject(name string, instanceType *cluster.InstanceType, labels constraint.Labels) *corev1.Node {
 	n := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), Labels: labels.Map()},
 		Spec:       corev1.NodeSpec{ProviderID: "aws:///zone/i-" + name},
 		Status: corev1.NodeStatus{
-			Capacity: translate.ResourceList(kind.Capacity), Allocatable: translate.ResourceList(kind.Allocatable),
+			Capacity: translate.ResourceList(instanceType.Capacity), Allocatable: translate.ResourceList(instanceType.Allocatable),
 			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
 		},
 	}
@@ -300,7 +300,7 @@ func nodeObject(name string, kind *cluster.Kind, labels constraint.Labels) *core
 }
 
 // claimObject is the claim of a machine of the kind that was launched.
-func claimObject(name string, pool *karpv1.NodePool, kind *cluster.Kind, labels map[string]string) *karpv1.NodeClaim {
+func claimObject(name string, pool *karpv1.NodePool, instanceType *cluster.InstanceType, labels map[string]string) *karpv1.NodeClaim {
 	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{}, CreationTimestamp: metav1.NewTime(began.Add(-time.Hour))}}
 	for key, value := range labels {
 		if !slices.Contains([]string{api.LabelHostname, api.LabelRegistered, api.LabelInitialized}, key) {
@@ -310,6 +310,6 @@ func claimObject(name string, pool *karpv1.NodePool, kind *cluster.Kind, labels 
 	t := pool.Spec.Template.DeepCopy()
 	c.Spec = karpv1.NodeClaimSpec{Taints: t.Spec.Taints, StartupTaints: t.Spec.StartupTaints, Requirements: t.Spec.Requirements, NodeClassRef: t.Spec.NodeClassRef}
 	c.Status.ProviderID = "aws:///zone/i-" + name
-	c.Status.Capacity, c.Status.Allocatable = translate.ResourceList(kind.Capacity), translate.ResourceList(kind.Allocatable)
+	c.Status.Capacity, c.Status.Allocatable = translate.ResourceList(instanceType.Capacity), translate.ResourceList(instanceType.Allocatable)
 	return c
 }

@@ -52,7 +52,7 @@ func (st *stage) refused(ctx context.Context, pod *corev1.Pod, u plan.Unplaced) 
 // may turn out to be; what is there already is only itself.
 func (st *stage) whatever(ctx context.Context, pod *corev1.Pod, name string) bool {
 	for _, o := range st.options[name] {
-		if o.kind.Allocatable.FitsIn(quantity.Resources{}) {
+		if o.instanceType.Allocatable.FitsIn(quantity.Resources{}) {
 			continue
 		}
 		if !st.as(ctx, pod, name, o) {
@@ -69,8 +69,8 @@ func (st *stage) as(ctx context.Context, pod *corev1.Pod, name string, o option)
 	return st.judge(ctx, pod, name)[0].accepted
 }
 
-// unsold reports whether no machine that may be bought would take the pod.
-// Pools with minValues and capacity that is sold out are left alone.
+// unsold reports whether no machine that may be launched would take the pod.
+// Pools with minValues and capacity that is unavailable are left alone.
 func (st *stage) unsold(ctx context.Context, pod *corev1.Pod, u plan.Unplaced) bool {
 	const name = "another-machine"
 	for i := range st.snapshot.Pools {
@@ -79,11 +79,11 @@ func (st *stage) unsold(ctx context.Context, pod *corev1.Pod, u plan.Unplaced) b
 			continue
 		}
 		for _, o := range optionsOf(st.world.Catalogue, p, p.Requirements, nil) {
-			if !o.offer.Available || !st.withinLimits(p, o.kind) {
+			if !o.offering.Available || !st.withinLimits(p, o.instanceType) {
 				continue
 			}
 			if st.wouldTake(ctx, pod, name, o, p.Taints) {
-				st.report(Disagreement{Kind: Unsold, Pod: nameOf(pod), Node: o.kind.Name + "/" + o.offer.Zone + "/" + string(o.offer.Option) + " of " + p.ID.Name,
+				st.report(Disagreement{Kind: Unsold, Pod: nameOf(pod), Node: o.instanceType.Name + "/" + o.offering.Zone + "/" + string(o.offering.Option) + " of " + p.ID.Name,
 					Plugin: "accepted", Reason: why(u)})
 				return false
 			}
@@ -106,7 +106,7 @@ func (st *stage) wouldTake(ctx context.Context, pod *corev1.Pod, name string, o 
 		return false
 	}
 	if st.onPurpose(ctx, pod, name) {
-		st.excuse(pod, o.kind.Name+" in "+o.offer.Zone)
+		st.excuse(pod, o.instanceType.Name+" in "+o.offering.Zone)
 		return false
 	}
 	return true
@@ -119,8 +119,8 @@ func (st *stage) excuse(pod *corev1.Pod, where string) {
 }
 
 // withinLimits counts what each launch may at most turn out to be.
-func (st *stage) withinLimits(p *cluster.Pool, kind *cluster.Kind) bool {
-	usage, nodes := p.Usage.Add(kind.Capacity), p.Nodes+1
+func (st *stage) withinLimits(p *cluster.Pool, instanceType *cluster.InstanceType) bool {
+	usage, nodes := p.Usage.Add(instanceType.Capacity), p.Nodes+1
 	for i := range st.plan.Launches {
 		l := &st.plan.Launches[i]
 		if l.Pool != p.ID {
@@ -128,7 +128,7 @@ func (st *stage) withinLimits(p *cluster.Pool, kind *cluster.Kind) bool {
 		}
 		var most quantity.Resources
 		for _, o := range st.options[l.Name] {
-			most = most.Max(o.kind.Capacity)
+			most = most.Max(o.instanceType.Capacity)
 		}
 		usage, nodes = usage.Add(most), nodes+1
 	}

@@ -56,8 +56,8 @@ func (l *nodeList) restore(order []fwk.NodeInfo) {
 	}
 }
 
-// seat puts a pod on the node that its spec names.
-func (l *nodeList) seat(pod *corev1.Pod) {
+// target puts a pod on the node that its spec names.
+func (l *nodeList) target(pod *corev1.Pod) {
 	l.byName[pod.Spec.NodeName].AddPod(pod)
 	for _, name := range claimsOf(pod) {
 		l.claims[pod.Namespace+"/"+name]++

@@ -7,9 +7,9 @@ import (
 
 // option is one machine that may come up: what it is and its labels.
 type option struct {
-	kind   *cluster.Kind
-	offer  *cluster.Offer
-	labels constraint.Labels
+	instanceType *cluster.InstanceType
+	offering     *cluster.Offering
+	labels       constraint.Labels
 }
 
 // optionsOf lists the machines of a pool that meet the requirements, with
@@ -17,17 +17,17 @@ type option struct {
 // a list of values, gets each of these in turn.
 func optionsOf(c *cluster.Catalogue, p *cluster.Pool, requirements constraint.Requirements, labels constraint.Labels) []option {
 	var out []option
-	for k := range c.Kinds {
-		kind := &c.Kinds[k]
-		for o := range kind.Offers {
-			offer := &kind.Offers[o]
-			own, given := kind.Labels.Merge(offer.Labels), p.Labels.Merge(labels)
+	for k := range c.InstanceTypes {
+		instanceType := &c.InstanceTypes[k]
+		for o := range instanceType.Offerings {
+			offering := &instanceType.Offerings[o]
+			own, given := instanceType.Labels.Merge(offering.Labels), p.Labels.Merge(labels)
 			if contradict(own, given) {
 				continue
 			}
 			for _, decided := range complete(own.Merge(given), requirements) {
 				if _, ok := requirements.Allow(decided); ok {
-					out = append(out, option{kind, offer, decided})
+					out = append(out, option{instanceType, offering, decided})
 				}
 			}
 		}
@@ -41,8 +41,8 @@ func optionsOfMachine(c *cluster.Catalogue, p *cluster.Pool, m *cluster.Machine)
 	if !m.Launched {
 		return optionsOf(c, p, m.Requirements, m.Labels)
 	}
-	kind := &cluster.Kind{Capacity: m.Capacity, Allocatable: m.Allocatable, Attachable: m.Attachable}
-	return []option{{kind: kind, labels: m.Labels}}
+	instanceType := &cluster.InstanceType{Capacity: m.Capacity, Allocatable: m.Allocatable, Attachable: m.Attachable}
+	return []option{{instanceType: instanceType, labels: m.Labels}}
 }
 
 func contradict(a, b constraint.Labels) bool {

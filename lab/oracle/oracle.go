@@ -49,7 +49,7 @@ func (d Disagreement) String() string {
 func (d Disagreement) Like(e Disagreement) bool { return d.Kind == e.Kind && d.Plugin == e.Plugin }
 
 // effort is that of a controller with its default settings.
-var effort = decide.Effort{Place: 200_000_000, Pack: 20_000, Settle: 1_000_000}
+var effort = decide.Effort{Place: 200_000_000, Pack: 20_000, Simulation: 1_000_000}
 
 // Check has the core plan for the world and the scheduler judge the plan. It
 // returns every disagreement, in the order of the plan.

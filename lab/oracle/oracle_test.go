@@ -100,11 +100,11 @@ func TestTheSchedulerAgrees(t *testing.T) {
 	}
 	close(next)
 	workers.Wait()
-	all.tell(t)
+	all.report(t)
 }
 
 // tell fails the test with the rules that disagree, the most frequent first.
-func (d *disagreements) tell(t *testing.T) {
+func (d *disagreements) report(t *testing.T) {
 	rules := make([]string, 0, len(d.seeds))
 	for rule := range d.seeds {
 		rules = append(rules, rule)
@@ -114,13 +114,13 @@ func (d *disagreements) tell(t *testing.T) {
 		list := d.seeds[rule]
 		t.Errorf("%d of %d worlds: %s (seeds %s)", len(list), *seeds, rule, strings.Trim(fmt.Sprint(list[:min(len(list), 12)]), "[]"))
 		for _, seed := range list[:min(len(list), *each)] {
-			tellOne(t, rule, seed)
+			reportOne(t, rule, seed)
 		}
 	}
 }
 
-// tellOne makes a story of what was found in a world.
-func tellOne(t *testing.T, rule string, seed uint64) {
+// reportOne makes a story of what was found in a world.
+func reportOne(t *testing.T, rule string, seed uint64) {
 	w := Generate(seed)
 	found, err := Check(context.Background(), w)
 	if err != nil || len(found) == 0 {

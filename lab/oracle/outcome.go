@@ -68,17 +68,17 @@ func (st *stage) telling(pod *corev1.Pod, node string, tries func(func(*undecide
 		value := st.nodes.byName[node].Node().Labels[key]
 		for _, inside := range []bool{true, false} {
 			for _, apart := range []bool{false, true} {
-				told := func(o option) (points int) {
+				reported := func(o option) (points int) {
 					there := valueOf(o, key) == value
 					if there == inside {
 						points += 2
 					}
-					if does, err := counted.Match(nodeObject(node, o.kind, o.labels)); apart && err == nil && does == there {
+					if does, err := counted.Match(nodeObject(node, o.instanceType, o.labels)); apart && err == nil && does == there {
 						points++
 					}
 					return points
 				}
-				if !tries(func(m *undecidedMachine) int { return best(m.options, told) }) {
+				if !tries(func(m *undecidedMachine) int { return best(m.options, reported) }) {
 					return false
 				}
 			}
@@ -195,7 +195,7 @@ func nodeKeys(pod *corev1.Pod) []string {
 // the daemon pods that it has then.
 func (st *stage) become(name string, o option) {
 	before := st.nodes.byName[name]
-	changed := nodeObject(name, o.kind, o.labels.With(cluster.LabelHostname, name))
+	changed := nodeObject(name, o.instanceType, o.labels.With(cluster.LabelHostname, name))
 	changed.Spec.Taints = before.Node().Spec.Taints
 	info := framework.NewNodeInfo()
 	info.SetNode(changed)
@@ -212,8 +212,8 @@ func (st *stage) become(name string, o option) {
 	st.nodes.replace(name, info)
 	st.moveVolumes(changed)
 	var limits *storagev1.CSINode
-	if len(o.kind.Attachable) > 0 {
-		limits = csiNode(name, o.kind.Attachable)
+	if len(o.instanceType.Attachable) > 0 {
+		limits = csiNode(name, o.instanceType.Attachable)
 	}
 	st.showLimits(name, limits)
 }

@@ -116,7 +116,7 @@ func (g *generator) running(pod *corev1.Pod) {
 	if !g.take(n, pod) {
 		return
 	}
-	g.settle(pod, n)
+	g.stabilize(pod, n)
 	pod.Spec.NodeName = n.Name
 	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning}
 	switch {

@@ -14,7 +14,7 @@ import (
 // The rules by which plans are stricter than the scheduler on purpose. Each
 // leaves a pod that the scheduler would place; none places one that it would
 // not. They hold while machines are on their way: TestWaitsEnd carries plans out
-// until all is at rest, and no pod waits by them then.
+// until all is idle, and no pod waits by them then.
 
 // onPurpose reports whether plans avoid a node that accepts the pod.
 func (st *stage) onPurpose(ctx context.Context, pod *corev1.Pod, node string) bool {
@@ -36,7 +36,7 @@ func valueOf(o option, key string) string {
 
 // overfull: the daemon pods of a machine alone do not fit on it. The scheduler
 // looks at nothing that a pod does not ask for, so a pod that asks for nothing
-// could go there; such machines are not bought.
+// could go there; such machines are not launched.
 func (st *stage) overfull(name string) bool {
 	n := st.nodes.byName[name]
 	asked, has := n.GetRequested(), n.GetAllocatable()
@@ -59,7 +59,7 @@ func (st *stage) gone() bool {
 	return any
 }
 
-// spreadsFurther: the pod spreads over domains that a machine could be bought
+// spreadsFurther: the pod spreads over domains that a machine could be launched
 // in, or that one on order may turn up in. Such domains count, as empty ones,
 // before there is a node, or else the first pods of a deployment would all go to
 // one zone. The scheduler counts them as soon as there is one.
@@ -80,7 +80,7 @@ func (st *stage) spreadsFurther(ctx context.Context, pod *corev1.Pod, node strin
 	for i := range st.snapshot.Pools {
 		p := &st.snapshot.Pools[i]
 		for _, o := range optionsOf(st.world.Catalogue, p, p.Requirements, nil) {
-			if p.NotReady == "" && o.offer.Available && st.withinLimits(p, o.kind) {
+			if p.NotReady == "" && o.offering.Available && st.withinLimits(p, o.instanceType) {
 				open(o, p.Taints)
 			}
 		}

@@ -66,7 +66,7 @@ func newStage(ctx context.Context, w *World, s *cluster.Snapshot, p *plan.Plan, 
 	st = &stage{scheduler: built, world: w, snapshot: s, plan: p, dice: dice{rand.New(rand.NewPCG(w.Seed, 37))},
 		pods: map[string]*corev1.Pod{}, options: map[string][]option{}}
 	for _, step := range []func() error{
-		st.makeEphemeral, st.addNodes, func() error { return st.addMachines(d) }, func() error { return st.addLaunches(d) }, st.seatRunning, st.seatDaemons,
+		st.makeEphemeral, st.addNodes, func() error { return st.addMachines(d) }, func() error { return st.addLaunches(d) }, st.targetRunning, st.targetDaemons,
 	} {
 		if err := step(); err != nil {
 			cancel()
@@ -134,11 +134,11 @@ func (st *stage) driversToCome(n *corev1.Node) *storagev1.CSINode {
 	if _, said, _ := st.store(&storagev1.CSINode{}).GetByKey(n.Name); said || n.Labels[api.LabelNodePool] == "" || n.Labels[api.LabelInitialized] != "" {
 		return nil
 	}
-	at := slices.IndexFunc(st.world.Catalogue.Kinds, func(k cluster.Kind) bool { return k.Name == n.Labels[api.LabelInstanceType] })
-	if at < 0 || len(st.world.Catalogue.Kinds[at].Attachable) == 0 {
+	at := slices.IndexFunc(st.world.Catalogue.InstanceTypes, func(k cluster.InstanceType) bool { return k.Name == n.Labels[api.LabelInstanceType] })
+	if at < 0 || len(st.world.Catalogue.InstanceTypes[at].Attachable) == 0 {
 		return nil
 	}
-	return csiNode(n.Name, st.world.Catalogue.Kinds[at].Attachable)
+	return csiNode(n.Name, st.world.Catalogue.InstanceTypes[at].Attachable)
 }
 
 // addMachines shows the nodes that ordered machines will become.
@@ -170,9 +170,9 @@ func (st *stage) addLaunches(d delivery) error {
 		l := &st.plan.Launches[i]
 		pool, _ := st.snapshot.Pool(l.Pool)
 		options := optionsOf(st.world.Catalogue, pool, l.Requirements, l.Labels)
-		options = slices.DeleteFunc(options, func(o option) bool { return !o.offer.Available })
+		options = slices.DeleteFunc(options, func(o option) bool { return !o.offering.Available })
 		chosen := slices.IndexFunc(options, func(o option) bool {
-			return o.kind.Name == l.Choice.Kind && o.offer.Zone == l.Choice.Zone && o.offer.Option == l.Choice.Option
+			return o.instanceType.Name == l.Choice.Kind && o.offering.Zone == l.Choice.Zone && o.offering.Option == l.Choice.Option
 		})
 		if chosen < 0 {
 			st.report(Disagreement{Kind: Broken, Node: l.Name, Plugin: "launch", Reason: "its choice " + l.Choice.String() + " is not among what its requirements allow"})
@@ -194,7 +194,7 @@ func (st *stage) deliver(options []option, chosen int, d delivery) option {
 	return options[chosen]
 }
 
-// alikeToSpreads lists the options that are like the chosen one for every wish for nodes
+// alikeToSpreads lists the options that are like the chosen one for every preference for nodes
 // that a spread goes by. Which of the nodes that a launch leaves open count for
 // such a spread is known when the machine is there; until then plans take the
 // choice for granted.
@@ -212,20 +212,20 @@ func (st *stage) alikeToSpreads(options []option, chosen int) []option {
 
 // arrive shows the node that a machine becomes, started and without pods.
 func (st *stage) arrive(name string, o option, taints []constraintTaint) error {
-	n := nodeObject(name, o.kind, o.labels.With(api.LabelHostname, name))
+	n := nodeObject(name, o.instanceType, o.labels.With(api.LabelHostname, name))
 	for _, t := range taints {
 		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)})
 	}
 	var limits *storagev1.CSINode
-	if len(o.kind.Attachable) > 0 {
-		limits = csiNode(name, o.kind.Attachable)
+	if len(o.instanceType.Attachable) > 0 {
+		limits = csiNode(name, o.instanceType.Attachable)
 	}
 	return st.add(n, limits)
 }
 
-// seatRunning puts running pods where they are, but for those that must leave
+// targetRunning puts running pods where they are, but for those that must leave
 // a node which is going away: these wait, and the plan has a place for them.
-func (st *stage) seatRunning() error {
+func (st *stage) targetRunning() error {
 	moving := map[string]bool{}
 	for _, n := range st.snapshot.Nodes {
 		for _, p := range n.Pods {
@@ -237,8 +237,8 @@ func (st *stage) seatRunning() error {
 	for _, pod := range st.world.Pods {
 		name := pod.Namespace + "/" + pod.Name
 		st.pods[name] = pod
-		_, seated := st.nodes.byName[pod.Spec.NodeName]
-		if seated && !moving[name] && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
+		_, placed := st.nodes.byName[pod.Spec.NodeName]
+		if placed && !moving[name] && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
 			if err := st.bind(pod, pod.Spec.NodeName); err != nil {
 				return err
 			}
@@ -247,8 +247,8 @@ func (st *stage) seatRunning() error {
 	return nil
 }
 
-// seatDaemons adds the pods of DaemonSets that nodes do not have yet.
-func (st *stage) seatDaemons() error {
+// targetDaemons adds the pods of DaemonSets that nodes do not have yet.
+func (st *stage) targetDaemons() error {
 	present := map[string]bool{}
 	for _, pod := range st.world.Pods {
 		if len(pod.OwnerReferences) > 0 && pod.OwnerReferences[0].Kind == "DaemonSet" {

@@ -139,7 +139,7 @@ func verdictOf(status *fwk.Status) verdict {
 func (s *scheduler) bind(pod *corev1.Pod, node string) error {
 	bound := pod.DeepCopy()
 	bound.Spec.NodeName = node
-	s.nodes.seat(bound)
+	s.nodes.target(bound)
 	for _, name := range claimsOf(bound) {
 		if err := s.provision(bound.Namespace, name, s.nodes.byName[node].Node()); err != nil {
 			return err

@@ -17,7 +17,7 @@ func Shrink(ctx context.Context, w *World, like Disagreement) (*World, Disagreem
 	s := &shrinker{ctx: ctx, world: w, still: like}
 	for again := true; again; {
 		again = s.dropObjects()
-		again = s.dropOffers() || again
+		again = s.dropOfferings() || again
 		again = s.simplifyPods() || again
 	}
 	s.try(s.world.withoutUnused())
@@ -107,35 +107,35 @@ func (w *World) without(field, at, n int) *World {
 	return &out
 }
 
-// dropOffers leaves out kinds of machines and offers.
-func (s *shrinker) dropOffers() bool {
+// dropOfferings leaves out instance types and offers.
+func (s *shrinker) dropOfferings() bool {
 	smaller := false
-	for k := len(s.world.Catalogue.Kinds) - 1; k >= 0; k-- {
+	for k := len(s.world.Catalogue.InstanceTypes) - 1; k >= 0; k-- {
 		if s.try(s.world.offering(func(kind, _ int) bool { return kind != k })) {
 			smaller = true
 			continue
 		}
-		for o := len(s.world.Catalogue.Kinds[k].Offers) - 1; o >= 0; o-- {
-			smaller = s.try(s.world.offering(func(kind, offer int) bool { return kind != k || offer != o })) || smaller
+		for o := len(s.world.Catalogue.InstanceTypes[k].Offerings) - 1; o >= 0; o-- {
+			smaller = s.try(s.world.offering(func(kind, offering int) bool { return kind != k || offering != o })) || smaller
 		}
 	}
 	return smaller
 }
 
-// offering is a copy in which only some offers are left.
-func (w *World) offering(keep func(kind, offer int) bool) *World {
+// offering is a copy in which only some offerings are left.
+func (w *World) offering(keep func(kind, offering int) bool) *World {
 	out := *w
 	out.Catalogue = &cluster.Catalogue{Revision: w.Catalogue.Revision}
-	for k, kind := range w.Catalogue.Kinds {
-		all := kind.Offers
-		kind.Offers = nil
+	for k, instanceType := range w.Catalogue.InstanceTypes {
+		all := instanceType.Offerings
+		instanceType.Offerings = nil
 		for o := range all {
 			if keep(k, o) {
-				kind.Offers = append(kind.Offers, all[o])
+				instanceType.Offerings = append(instanceType.Offerings, all[o])
 			}
 		}
-		if len(kind.Offers) > 0 {
-			out.Catalogue.Kinds = append(out.Catalogue.Kinds, kind)
+		if len(instanceType.Offerings) > 0 {
+			out.Catalogue.InstanceTypes = append(out.Catalogue.InstanceTypes, instanceType)
 		}
 	}
 	return &out

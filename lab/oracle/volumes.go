@@ -82,7 +82,7 @@ func (g *generator) claim(namespace, name string) {
 }
 
 // settle binds the claims of a pod that runs: it could not run without.
-func (g *generator) settle(pod *corev1.Pod, n *corev1.Node) {
+func (g *generator) stabilize(pod *corev1.Pod, n *corev1.Node) {
 	for _, name := range claimsOf(pod) {
 		for _, c := range g.Requests {
 			if c.Namespace != pod.Namespace || c.Name != name || c.Spec.VolumeName != "" {

@@ -29,7 +29,7 @@ type Program struct {
 	Grace time.Duration
 	// Started is told of each start, the first among them, before Keep returns, and Stopped of each end that
 	// Restart asked for, and how it ended. Neither may start or end the program; nil is told nothing.
-	Started func(*Keeper)
+	Started func(*Supervisor)
 	Stopped func(err error)
 }
 

@@ -27,7 +27,7 @@ func shell(t *testing.T, script string) process.Program {
 	}
 }
 
-func keep(t *testing.T, program process.Program, onExit func(process.Exit)) *process.Keeper {
+func keep(t *testing.T, program process.Program, onExit func(process.Exit)) *process.Supervisor {
 	t.Helper()
 	k, err := process.Keep(program, onExit)
 	if err != nil {
@@ -166,7 +166,7 @@ func TestKillDoesNotWaitForTheGracePeriod(t *testing.T) {
 func TestRestartReportsTheEndBeforeTheStart(t *testing.T) {
 	program := shell(t, `trap 'exit 7' TERM; echo ready; while :; do sleep 0.02; done`)
 	var said []string
-	program.Started = func(*process.Keeper) { said = append(said, "started") }
+	program.Started = func(*process.Supervisor) { said = append(said, "started") }
 	program.Stopped = func(err error) { said = append(said, "stopped: "+err.Error()) }
 	k := keep(t, program, unexpected(t))
 	awaitLog(t, program, "ready", 1)

@@ -43,26 +43,26 @@ func poolInstances(t *testing.T, dir, pool string) []types.Instance {
 	})
 }
 
-// settledInstances are those of the story's pool, as settledIn finds them.
-func (s *story) settledInstances() []types.Instance {
+// stableInstances are those of the story's pool, as stableIn finds them.
+func (s *story) stableInstances() []types.Instance {
 	s.Helper()
-	return s.settledIn(s.namespace)
+	return s.stableIn(s.namespace)
 }
 
-// settledIn waits until every claim of a pool has a machine of its own and EC2,
-// which knows what it sold only after a moment, shows them all. It returns what
+// stableIn waits until every claim of a pool has a machine of its own and EC2,
+// which knows what it offered only after a moment, shows them all. It returns what
 // EC2 shows of the pool by then.
-func (s *story) settledIn(pool string) []types.Instance {
+func (s *story) stableIn(pool string) []types.Instance {
 	s.Helper()
-	var bought []types.Instance
+	var launched []types.Instance
 	if !poll(limit, farEvery, func() bool {
 		wanted := s.machinesOfClaims(pool)
-		bought = poolInstances(s.T, s.dir, pool)
-		return len(wanted) > 0 && len(missing(wanted, bought)) == 0 && maps.Equal(wanted, s.machinesOfClaims(pool))
+		launched = poolInstances(s.T, s.dir, pool)
+		return len(wanted) > 0 && len(missing(wanted, launched)) == 0 && maps.Equal(wanted, s.machinesOfClaims(pool))
 	}) {
-		s.Fatalf("EC2 shows %s, and the claims are\n%s", describeInstances(bought), describe(inPool(s.list(claims), pool)))
+		s.Fatalf("EC2 shows %s, and the claims are\n%s", describeInstances(launched), describe(inPool(s.list(claims), pool)))
 	}
-	return bought
+	return launched
 }
 
 // machinesOfClaims are the provider IDs that the claims of a pool have, none
@@ -81,9 +81,9 @@ func (s *story) machinesOfClaims(pool string) map[string]bool {
 }
 
 // missing returns the provider IDs that none of the instances has.
-func missing(wanted map[string]bool, bought []types.Instance) map[string]bool {
+func missing(wanted map[string]bool, launched []types.Instance) map[string]bool {
 	left := maps.Clone(wanted)
-	for _, i := range bought {
+	for _, i := range launched {
 		delete(left, fmt.Sprintf("aws:///%s/%s", *i.Placement.AvailabilityZone, *i.InstanceId))
 	}
 	return left
@@ -98,9 +98,9 @@ func (s *story) nothingTwice() {
 // nothingTwiceIn checks that claims and instances of a pool are pairs, and returns the instances.
 func (s *story) nothingTwiceIn(pool string) []types.Instance {
 	s.Helper()
-	bought := s.settledIn(pool)
-	s.await("claims and instances to be pairs: "+describeInstances(bought), claims, ofPool(pool, len(bought)))
-	return bought
+	launched := s.stableIn(pool)
+	s.await("claims and instances to be pairs: "+describeInstances(launched), claims, ofPool(pool, len(launched)))
+	return launched
 }
 
 // awaitNoInstances waits until EC2 shows no instance of the pool that is not

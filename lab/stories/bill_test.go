@@ -20,7 +20,7 @@ import (
 var figures = flag.Bool("figures", false, "also run the stories that print figures: a thousand pods on demand and on spot, five hundred by the clock")
 
 // A thousand pods of forty deployments, sized as people do: all run, and the
-// machines that EC2 has sold cost what the plan said they would come to, though
+// machines that EC2 has offered cost what the plan said they would come to, though
 // they join one by one and the scheduler knows no plan. Machines take a tenth of
 // the time here that they take in life.
 func TestTheBillIsWhatThePlanSaid(t *testing.T) {
@@ -31,7 +31,7 @@ func TestTheBillIsWhatThePlanSaid(t *testing.T) {
 	near(t, promised, paid, 0.03, 0.15, plans)
 }
 
-// Of the spot offers that a request names AWS takes one by price and by how much it
+// Of the spot offerings that a request names AWS takes one by price and by how much it
 // has of it. The plan says what that comes to in the mean, and one cluster of a few large
 // machines may well pay half as much again, or less: several are judged together, and
 // each is printed.

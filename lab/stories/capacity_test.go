@@ -10,7 +10,7 @@ import (
 // have, with some room for the next look.
 const shortFor = 3*time.Minute + limit
 
-// twoTypes is a template that can buy the cheap c5d.large or the more expensive
+// twoTypes is a template that can launch the cheap c5d.large or the more expensive
 // m5d.large and nothing else; no other story's pool has either for its first
 // choice.
 func twoTypes(class string) string {
@@ -34,9 +34,9 @@ func (s *story) melt(kind string) {
 	mustLab(s.T, 0, s.dir, "ice", kind, "--melt")
 }
 
-// AWS has none of the type that is cheapest: the next is bought within the
+// AWS has none of the type that is cheapest: the next is launched within the
 // same breath, and nothing is left of the first try.
-func TestFirstChoiceIsSoldOut(t *testing.T) {
+func TestFirstChoiceIsUnavailable(t *testing.T) {
 	t.Parallel()
 	s := begin(t, shared)
 	s.pool(twoTypes(s.namespace))
@@ -44,13 +44,13 @@ func TestFirstChoiceIsSoldOut(t *testing.T) {
 	s.workload("pods", s.namespace, "1", 1)
 	s.await("the pod to run", "v1/Pod", of("pods", running(1)))
 	s.await("one claim for the other type", claims, ofPool(s.namespace, 1))
-	if got := s.settledInstances(); len(got) != 1 || got[0].InstanceType != "m5d.large" {
+	if got := s.stableInstances(); len(got) != 1 || got[0].InstanceType != "m5d.large" {
 		t.Errorf("bought %v, want one m5d.large", describeInstances(got))
 	}
 }
 
-// AWS has none of what the pool may buy: the pods wait and say so, nothing is
-// bought, and once AWS has some again they run without anybody's doing.
+// AWS has none of what the pool may launch: the pods wait and say so, nothing is
+// launched, and once AWS has some again they run without anybody's doing.
 func TestNothingIsToBeHad(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for minutes until AWS is asked again")

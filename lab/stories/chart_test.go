@@ -127,7 +127,7 @@ func (s *story) tenantsKeepOffClaims() {
 }
 
 // Settings are changed and changed back while pods come and go, and then the leader is killed:
-// every pod runs, nothing is bought twice, and the other replica plans in the dead one's place.
+// every pod runs, nothing is launched twice, and the other replica plans in the dead one's place.
 func TestTheChartRollsUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := begin(t, ownLab(t, "--install=chart"))

@@ -27,7 +27,7 @@ func awsOf(t *testing.T, dir string) (aws.Config, map[string]string) {
 	return client.At(env["AWS_ENDPOINT_URL"], env["AWS_REGION"], key), env
 }
 
-// launch buys an m5.large whose user data has it join the lab's cluster, as a
+// launch launches an m5.large whose user data has it join the lab's cluster, as a
 // program outside any pool would.
 func launch(t *testing.T, dir string) types.Instance {
 	t.Helper()
@@ -44,7 +44,7 @@ func launch(t *testing.T, dir string) types.Instance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bought, err := account.RunInstances(t.Context(), &ec2.RunInstancesInput{
+	launched, err := account.RunInstances(t.Context(), &ec2.RunInstancesInput{
 		ImageId: image.Parameter.Value, InstanceType: "m5.large", MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
 		SubnetId:           subnets.Subnets[0].SubnetId,
 		IamInstanceProfile: &types.IamInstanceProfileSpecification{Name: aws.String("KarpenterNodeInstanceProfile-" + env["CLUSTER_NAME"])},
@@ -53,8 +53,8 @@ func launch(t *testing.T, dir string) types.Instance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	awaitRuns(t, account, *bought.Instances[0].InstanceId)
-	return bought.Instances[0]
+	awaitRuns(t, account, *launched.Instances[0].InstanceId)
+	return launched.Instances[0]
 }
 
 // awaitRuns waits until an instance runs, which EC2 does not know of at once.
@@ -109,7 +109,7 @@ func TestCloudSurvivesTheLab(t *testing.T) {
 	awaitDead(t, []int{pid})
 	mustLab(t, 0, dir, "up", flags...)
 	c, _ := awsOf(t, dir)
-	awaitRuns(t, ec2.NewFromConfig(c), *instance.InstanceId) // it was written down when it was bought, and may have booted since
+	awaitRuns(t, ec2.NewFromConfig(c), *instance.InstanceId) // it was written down when it was launched, and may have booted since
 	s.await("the node to be ready again", "v1/Node", isReady)
 }
 

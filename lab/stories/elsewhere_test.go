@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// What AWS does not have, or has no more, is bought elsewhere.
+// What AWS does not have, or has no more, is launched elsewhere.
 func TestAfterMinutesElsewhere(t *testing.T) {
 	aboutMinutes(t)
 	t.Parallel()
@@ -30,14 +30,14 @@ func TestAfterMinutesElsewhere(t *testing.T) {
 func (s *story) zoneIsReplaced() {
 	s.pool(template(s.namespace, "{key: kubernetes.io/arch, operator: In, values: [amd64]}"))
 	s.oneEach(3)
-	lost := *s.settledInstances()[0].Placement.AvailabilityZone
+	lost := *s.stableInstances()[0].Placement.AvailabilityZone
 	mustLab(s.T, 0, s.dir, "outage", lost)
 	defer mustLab(s.T, 0, s.dir, "outage", lost, "--end")
 	s.awaitFor(10*limit, "no claim in the lost zone", claims, func(seen []*unstructured.Unstructured) bool {
 		return !slices.ContainsFunc(inPool(seen, s.namespace), func(c *unstructured.Unstructured) bool { return c.GetLabels()[zoneLabel] == lost })
 	})
 	s.awaitFor(3*limit, "all pods to run", "v1/Pod", of("apart", running(3)))
-	for _, i := range s.settledInstances() {
+	for _, i := range s.stableInstances() {
 		if *i.Placement.AvailabilityZone == lost {
 			s.Errorf("%s is in %s, which is lost", *i.InstanceId, lost)
 		}
@@ -45,7 +45,7 @@ func (s *story) zoneIsReplaced() {
 	s.nothingTwice()
 }
 
-// familyIsShort: AWS has none of the family that the weightier pool buys. The 200 pods that it was to be bought for
+// familyIsShort: AWS has none of the family that the weightier pool launches. The 200 pods that it was to be launched for
 // run on machines of another pool.
 func (s *story) familyIsShort() {
 	other := s.namespace + "-other"
@@ -58,15 +58,15 @@ func (s *story) familyIsShort() {
 	s.deploy("web", 200, on("karpenter.k8s.aws/ec2nodeclass", s.namespace), asking(corev1.ResourceCPU, "900m"))
 	s.awaitFor(5*limit, "all pods to run", "v1/Pod", of("web", running(200)))
 	took := time.Since(began)
-	bought := s.nothingTwiceIn(other)
-	s.Logf("200 pods run after %.1f s, on %d machines of the other family", took.Seconds(), len(bought))
+	launched := s.nothingTwiceIn(other)
+	s.Logf("200 pods run after %.1f s, on %d machines of the other family", took.Seconds(), len(launched))
 	if left := poolInstances(s.T, s.dir, s.namespace); len(left) > 0 {
 		s.Errorf("%s were bought of the family that is sold out", describeInstances(left))
 	}
 	s.await("no claim for the family that is sold out", claims, ofPool(s.namespace, 0))
 }
 
-// zoneIsShifted: while work is shifted away from a zone nothing is bought there. A pod that may run there alone waits
+// zoneIsShifted: while work is shifted away from a zone nothing is launched there. A pod that may run there alone waits
 // and says until when, and runs once the shift has ended.
 func (s *story) zoneIsShifted() {
 	const zone = "us-east-1a"
@@ -88,28 +88,28 @@ func (s *story) reservationIsReclaimed() {
 	s.poolOf(s.namespace, s.namespace, template(s.namespace, "{key: karpenter.k8s.aws/instance-family, operator: In, values: [m5]}",
 		"{key: karpenter.sh/capacity-type, operator: In, values: [reserved, on-demand]}"))
 	old := s.oneEach(1)
-	if got := s.settledInstances()[0].CapacityReservationId; got == nil || *got != id {
+	if got := s.stableInstances()[0].CapacityReservationId; got == nil || *got != id {
 		s.Fatalf("the machine runs in reservation %v, want %s", got, id)
 	}
 	mustLab(s.T, 0, s.dir, "reclaim", id)
 	s.awaitFor(4*limit, "the machine to be replaced", claims, left(old, none))
 	s.awaitEvent(eventsOfCluster, "NodeClaim", s.namespace, "CapacityReservationInstanceInterrupted", "reserved capacity is taken back")
 	s.awaitFor(2*limit, "the pod to run elsewhere", "v1/Pod", of("apart", running(1)))
-	if got := s.settledInstances()[0].CapacityReservationId; got != nil && *got != "" {
+	if got := s.stableInstances()[0].CapacityReservationId; got != nil && *got != "" {
 		s.Errorf("the machine in its place runs in reservation %s, which was reclaimed", *got)
 	}
 	s.nothingTwice()
 }
 
-// launchesFail: launches in a zone are refused, and the first machine elsewhere ends before it runs. Another is bought.
+// launchesFail: launches in a zone are refused, and the first machine elsewhere ends before it runs. Another is launched.
 func (s *story) launchesFail() {
 	const zone = "us-east-1a"
 	mustLab(s.T, 0, s.dir, "refuse", "*", "UnfulfillableCapacity", "--zone="+zone)
 	defer mustLab(s.T, 0, s.dir, "refuse", "*", "--end")
-	s.tell("boots", "--fail=1", "--reason=Client.VolumeLimitExceeded")
+	s.report("boots", "--fail=1", "--reason=Client.VolumeLimitExceeded")
 	s.pool("")
 	s.oneEach(1)
-	for _, i := range s.settledInstances() {
+	for _, i := range s.stableInstances() {
 		if *i.Placement.AvailabilityZone == zone {
 			s.Errorf("%s was bought in %s, where launches are refused", *i.InstanceId, zone)
 		}

@@ -35,7 +35,7 @@ func carries(n *unstructured.Unstructured, taint string) bool {
 	return slices.ContainsFunc(taints, func(t any) bool { return t.(map[string]any)["key"] == taint })
 }
 
-// savingsPlanIsFull: the weightier pool, whose machines have 4 cores, has bought up to its
+// savingsPlanIsFull: the weightier pool, whose machines have 4 cores, has launched up to its
 // limit of 8.
 func savingsPlanIsFull(plan, rest string) func(*story, []*unstructured.Unstructured) {
 	return func(s *story, nodes []*unstructured.Unstructured) {
@@ -97,8 +97,8 @@ func runs(image, version string) func(*story, []*unstructured.Unstructured) {
 	}
 }
 
-// offer: nodes have so much of a resource for pods.
-func offer(resource, amount string) func(*story, []*unstructured.Unstructured) {
+// offering: nodes have so much of a resource for pods.
+func offering(resource, amount string) func(*story, []*unstructured.Unstructured) {
 	return func(s *story, nodes []*unstructured.Unstructured) {
 		s.Helper()
 		for _, n := range nodes {

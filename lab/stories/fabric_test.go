@@ -20,7 +20,7 @@ func TestAdaptersAreAttachedForPodsThatAskForThem(t *testing.T) {
 	s.deploy("web", 1, from(s.namespace), asking(corev1.ResourceCPU, "40"))
 	s.await("the pod without to run", "v1/Pod", of("web", running(1)))
 	types := map[string]string{}
-	for _, i := range s.settledInstances() {
+	for _, i := range s.stableInstances() {
 		for _, n := range i.NetworkInterfaces {
 			types[*i.PrivateDnsName] += *n.InterfaceType
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // Five hundred pods of five deployments: how long from the last pod to the
-// last purchase, until all run, and what memory that takes. It prints figures
+// last launch, until all run, and what memory that takes. It prints figures
 // and sets no bounds, since machines that run tests differ.
 func TestFiguresOfFiveHundredPods(t *testing.T) {
 	if !*figures {
@@ -85,7 +85,7 @@ func countScheduled(pods []*unstructured.Unstructured) int {
 
 var fleetCall = regexp.MustCompile(`(?m)^time=(\S+) .*action=CreateFleet .*took=(\S+)$`)
 
-// fleetCalls returns when the calls to CreateFleet that bought began.
+// fleetCalls returns when the calls to CreateFleet that launched began.
 func fleetCalls(t *testing.T, dir string) []time.Time {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(dir, "logs", "aws.log"))

@@ -99,7 +99,7 @@ func (s *story) follow(g guide) {
 	if g.reader != nil {
 		g.reader(s)
 	}
-	nodes := s.settle(g.pods)
+	nodes := s.stabilize(g.pods)
 	found := map[string]bool{}
 	for _, n := range nodes {
 		found[originOf(n)] = true
@@ -122,8 +122,8 @@ func (s *story) follow(g guide) {
 
 // settle waits until so many pods of each workload run, all on nodes that are initialised,
 // and returns these. Where a node went, for its pods had a cheaper place, they are looked for
-// anew.
-func (s *story) settle(pods map[string]int) (nodes []*unstructured.Unstructured) {
+// again.
+func (s *story) stabilize(pods map[string]int) (nodes []*unstructured.Unstructured) {
 	s.Helper()
 	for moved := true; moved; {
 		on := map[string]bool{}

@@ -48,7 +48,7 @@ func TestGuidesWorkUnchanged(t *testing.T) {
 		"custom-node": {
 			pods: map[string]int{"custom-node": 12}, of: []string{"custom-node"},
 			labels: map[string]string{"node-setup": "custom"},
-			nodes:  expected{al2023, brings("vm.max_map_count", "NodeConfig"), offer("pods", "8")},
+			nodes:  expected{al2023, brings("vm.max_map_count", "NodeConfig"), offering("pods", "8")},
 		},
 		"gpu": {
 			pods: map[string]int{"gpu": 2, "stranger": 0}, of: []string{"gpu"},
@@ -82,7 +82,7 @@ func TestGuidesWorkUnchanged(t *testing.T) {
 		},
 		"kubelet": {
 			pods: map[string]int{"kubelet": 12}, of: []string{"kubelet"},
-			nodes: expected{offer("pods", "10"), offer("cpu", "3700m")},
+			nodes: expected{offering("pods", "10"), offering("cpu", "3700m")},
 		},
 		"zones": {
 			pods: map[string]int{"zones": 4}, of: []string{"zones"},
@@ -112,7 +112,7 @@ func TestGuidesWorkUnchanged(t *testing.T) {
 		},
 		"kubelet": {
 			pods: map[string]int{"beta-few-pods": 12, "beta-many-pods": 2}, of: []string{"beta-few-pods", "beta-many-pods"},
-			nodes: expected{those("beta-few-pods", offer("pods", "8")), those("beta-many-pods", offer("pods", "110"))},
+			nodes: expected{those("beta-few-pods", offering("pods", "8")), those("beta-many-pods", offering("pods", "110"))},
 		},
 		"spot": {
 			pods: map[string]int{"beta-spot": 4, "beta-trainer": 1}, of: []string{"beta-spot"},

@@ -75,7 +75,7 @@ func TestHandedBackAndTakenOver(t *testing.T) {
 	s.pool(moving("100%"))
 	nodes := s.oneEach(3)
 	s.awaitFor(3*limit, "a deletion cost of Daemok's", "v1/Pod", func(seen []*unstructured.Unstructured) bool {
-		return slices.ContainsFunc(seen, func(p *unstructured.Unstructured) bool { return p.GetAnnotations()[api.MarkDeletionCost] != "" })
+		return slices.ContainsFunc(seen, func(p *unstructured.Unstructured) bool { return p.GetAnnotations()[api.AnnotationDeletionCost] != "" })
 	})
 	before := s.lives()
 	unchanged := func(when string) {

@@ -30,8 +30,8 @@ func twoZones() world {
 }
 
 // put runs a pod of a workload, named after it, on a node.
-func (w *world) put(app, node string, wishes ...wish) {
-	template := podOf(app, wishes)
+func (w *world) put(app, node string, preferences ...preference) {
+	template := podOf(app, preferences)
 	name := fmt.Sprintf("%s-%d", app, len(w.pods))
 	pod := corev1.Pod{ObjectMeta: *template.ObjectMeta.DeepCopy(), Spec: template.Spec}
 	pod.Name, pod.Namespace, pod.UID, pod.Spec.NodeName = name, "default", types.UID(name), node
@@ -52,7 +52,7 @@ func (w *world) disk(claim, zone string, mode corev1.PersistentVolumeAccessMode)
 }
 
 // using mounts claims.
-func using(claims ...string) wish {
+func using(claims ...string) preference {
 	return func(_ string, pod *corev1.PodTemplateSpec) {
 		for _, c := range claims {
 			pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: c, VolumeSource: corev1.VolumeSource{
@@ -63,14 +63,14 @@ func using(claims ...string) wish {
 }
 
 // atLeast has the pod's spreads want so many domains.
-func atLeast(domains int32) wish {
+func atLeast(domains int32) preference {
 	return func(_ string, pod *corev1.PodTemplateSpec) {
 		pod.Spec.TopologySpreadConstraints[0].MinDomains = &domains
 	}
 }
 
 // eachVersion has the pod's spreads count only pods of its own version.
-func eachVersion(version string) wish {
+func eachVersion(version string) preference {
 	return func(_ string, pod *corev1.PodTemplateSpec) {
 		pod.Labels["version"] = version
 		pod.Spec.TopologySpreadConstraints[0].MatchLabelKeys = []string{"version"}

@@ -341,10 +341,10 @@ func TestNodesStayWhileTheAPIServerCannotBeReached(t *testing.T) {
 	if err := syscall.Kill(server, syscall.SIGSTOP); err != nil {
 		s.Fatal(err)
 	}
-	sold := len(poolInstances(s.T, s.dir, s.namespace))
+	offered := len(poolInstances(s.T, s.dir, s.namespace))
 	time.Sleep(25 * time.Second) // longer than the lease of the leader
-	if now := len(poolInstances(s.T, s.dir, s.namespace)); now < sold {
-		s.Errorf("of %d machines %d are left, and nobody could say whether pods were on them", sold, now)
+	if now := len(poolInstances(s.T, s.dir, s.namespace)); now < offered {
+		s.Errorf("of %d machines %d are left, and nobody could say whether pods were on them", offered, now)
 	}
 	if err := syscall.Kill(server, syscall.SIGCONT); err != nil {
 		s.Fatal(err)

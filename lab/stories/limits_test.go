@@ -27,7 +27,7 @@ func inPool(objects []*unstructured.Unstructured, pool string) (found []*unstruc
 }
 
 // A pod larger than any machine waits and says so; a pod that fits runs, and
-// nothing is bought for the large one.
+// nothing is launched for the large one.
 func TestPodLargerThanAnyMachine(t *testing.T) {
 	t.Parallel()
 	s := begin(t, shared)

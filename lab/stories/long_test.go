@@ -37,7 +37,7 @@ func TestAfterMinutes(t *testing.T) {
 }
 
 // callsAreThrottled: AWS may be asked a tenth as often as usual while 500 pods wait. All run, and
-// nothing is bought twice.
+// nothing is launched twice.
 func (s *story) callsAreThrottled() {
 	mustLab(s.T, 0, s.dir, "throttle", "*", "--times=0.1")
 	defer mustLab(s.T, 0, s.dir, "throttle", "*", "--end")
@@ -47,7 +47,7 @@ func (s *story) callsAreThrottled() {
 		s.workload(fmt.Sprintf("web-%d", i), s.namespace, "900m", 100)
 	}
 	s.awaitFor(5*limit, "all pods to run", "v1/Pod", running(500))
-	s.Logf("500 pods run after %.0f s, on %d machines", time.Since(began).Seconds(), len(s.settledInstances()))
+	s.Logf("500 pods run after %.0f s, on %d machines", time.Since(began).Seconds(), len(s.stableInstances()))
 	s.nothingTwice()
 }
 
@@ -91,7 +91,7 @@ func (s *story) nodeIsRepaired() {
 	s.annotate(pools, s.namespace, "daemok.sh/repair", "KernelDeadlock:True=1m, most=1")
 	old := s.oneEach(1)
 	node := s.nodesOfPods()[0]
-	s.tell("condition", node, "KernelDeadlock=True")
+	s.report("condition", node, "KernelDeadlock=True")
 	s.awaitFor(4*limit, "the machine to be replaced", claims, left(old, none))
 	s.awaitEvent(eventsOfCluster, "Node", node, "NodeRepair", "KernelDeadlock")
 	s.awaitFor(2*limit, "the pod to run elsewhere", "v1/Pod", of("apart", running(1)))

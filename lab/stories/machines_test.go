@@ -12,7 +12,7 @@ import (
 )
 
 // tell gives an order about machines, which the lab must take.
-func (s *story) tell(order ...string) string {
+func (s *story) report(order ...string) string {
 	s.Helper()
 	return mustLab(s.T, 0, s.dir, "machine", order...).stdout
 }
@@ -22,19 +22,19 @@ func (s *story) awaitConsole(instance, words string) {
 	s.Helper()
 	said := ""
 	if !poll(limit, farEvery, func() bool {
-		said = s.tell("console", instance)
+		said = s.report("console", instance)
 		return strings.Contains(said, words)
 	}) {
 		s.Fatalf("console says\n%s\nwant %q", said, words)
 	}
 }
 
-// terminates has a machine that the story bought end with it.
-func (s *story) terminates(bought types.Instance) {
+// terminates has a machine that the story launched end with it.
+func (s *story) terminates(launched types.Instance) {
 	s.Cleanup(func() {
 		c, _ := awsOf(s.T, s.dir)
-		_, err := ec2.NewFromConfig(c).TerminateInstances(context.Background(), &ec2.TerminateInstancesInput{InstanceIds: []string{*bought.InstanceId}})
-		got, ended := lab(context.Background(), s.dir, "kubectl", "delete", "node", *bought.PrivateDnsName, "--ignore-not-found", "--wait=false")
+		_, err := ec2.NewFromConfig(c).TerminateInstances(context.Background(), &ec2.TerminateInstancesInput{InstanceIds: []string{*launched.InstanceId}})
+		got, ended := lab(context.Background(), s.dir, "kubectl", "delete", "node", *launched.PrivateDnsName, "--ignore-not-found", "--wait=false")
 		if err != nil || ended != nil || got.code != 0 {
 			s.Errorf("end machine of story: %v, %v %s", err, ended, got.stderr)
 		}
@@ -50,7 +50,7 @@ func joined(name string) func([]*unstructured.Unstructured) bool {
 }
 
 // Pretend machines do what instances and their kubelets do, and what they are
-// told; orders for all machines to come are given while no other story buys any.
+// told; orders for all machines to come are given while no other story launches any.
 func TestMachines(t *testing.T) {
 	t.Parallel()
 	for name, happen := range map[string]func(*story){
@@ -62,7 +62,7 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// becomesNode buys an instance through the SDK: it boots, joins the cluster
+// becomesNode launches an instance through the SDK: it boots, joins the cluster
 // under the name EC2 gave it, and ends when it is terminated.
 func (s *story) becomesNode() {
 	s.Helper()
@@ -98,27 +98,27 @@ func (s *story) misbehaves() {
 	s.deploy("web", 1, on(hostLabel, node), graceful(600))
 	s.await("the pod to run", "v1/Pod", of("web", running(1)))
 
-	if said := s.tell("silence", node); !strings.Contains(said, *instance.InstanceId) {
+	if said := s.report("silence", node); !strings.Contains(said, *instance.InstanceId) {
 		s.Errorf("machine silence %s says %q, want the instance", node, said)
 	}
 	s.scale("web", 0)
 	s.await("the pod to be asked to go, in vain", "v1/Pod", func(pods []*unstructured.Unstructured) bool {
 		return len(pods) == 1 && pods[0].GetDeletionTimestamp() != nil
 	})
-	if list := s.tell("list", node); !strings.Contains(list, "silent") {
+	if list := s.report("list", node); !strings.Contains(list, "silent") {
 		s.Errorf("machine list says\n%s\nwant a silent one", list)
 	}
-	s.tell("wake", *instance.InstanceId)
+	s.report("wake", *instance.InstanceId)
 	s.await("the pod to go", "v1/Pod", func(pods []*unstructured.Unstructured) bool { return len(pods) == 0 })
 
-	s.tell("condition", node, "KernelDeadlock=True")
+	s.report("condition", node, "KernelDeadlock=True")
 	deadlocked := func(want bool) func([]*unstructured.Unstructured) bool {
 		return func(nodes []*unstructured.Unstructured) bool {
 			return hasCondition(named(nodes, node)[0], "KernelDeadlock") == want
 		}
 	}
 	s.await("the condition", "v1/Node", deadlocked(true))
-	s.tell("condition", node, "KernelDeadlock-")
+	s.report("condition", node, "KernelDeadlock-")
 	s.await("the condition to go", "v1/Node", deadlocked(false))
 
 	s.awaitEvents(s.namespace, "web-", "Pulled", "Created", "Started", "Killing")
@@ -132,14 +132,14 @@ func (s *story) awaitEvents(namespace, name string, reasons ...string) {
 	in := *s
 	in.namespace = namespace
 	in.await("events "+strings.Join(reasons, ", ")+" of "+name, "v1/Event", func(events []*unstructured.Unstructured) bool {
-		told := map[string]bool{}
+		reported := map[string]bool{}
 		for _, e := range events {
 			if text(e, "source", "component") == "kubelet" && strings.HasPrefix(text(e, "involvedObject", "name"), name) {
-				told[text(e, "reason")] = true
+				reported[text(e, "reason")] = true
 			}
 		}
 		for _, reason := range reasons {
-			if !told[reason] {
+			if !reported[reason] {
 				return false
 			}
 		}
@@ -153,13 +153,13 @@ func (s *story) awaitEvents(namespace, name string, reasons ...string) {
 func (s *story) doesNotJoin() {
 	s.Helper()
 	role := "KarpenterNodeRole-" + environment(s.T, s.dir)["CLUSTER_NAME"]
-	s.tell("next", "m5.*", "--never-register")
+	s.report("next", "m5.*", "--never-register")
 	s.account("unmap-role", role)
 	instance := launch(s.T, s.dir)
 	s.terminates(instance)
 	s.awaitConsole(*instance.InstanceId, "told never to register")
-	s.tell("next", "m5.*", "--mend")
-	s.tell("reboot", *instance.InstanceId)
+	s.report("next", "m5.*", "--mend")
+	s.report("reboot", *instance.InstanceId)
 	s.awaitConsole(*instance.InstanceId, "role "+role+" is not mapped")
 	s.account("map-role", role)
 	s.await("the node to be ready", "v1/Node", joined(*instance.PrivateDnsName))

@@ -17,7 +17,7 @@ func TestPendingPodsBecomeMachines(t *testing.T) {
 	s.pool("")
 	s.workload("inflate", s.namespace, "1", 5)
 	s.await("five pods to run", "v1/Pod", running(5))
-	s.boughtAsPlanned()
+	s.launchedAsPlanned()
 	s.workload("inflate", s.namespace, "1", 0)
 	s.await("no pods", "v1/Pod", running(0))
 	s.await("the claims to go", claims, ofPool(s.namespace, 0))
@@ -25,9 +25,9 @@ func TestPendingPodsBecomeMachines(t *testing.T) {
 	s.awaitNoInstances()
 }
 
-// boughtAsPlanned checks that EC2 sold a machine for each claim and no other,
-// each of the type and in the zone that the controller said it would buy.
-func (s *story) boughtAsPlanned() {
+// launchedAsPlanned checks that EC2 offered a machine for each claim and no other,
+// each of the type and in the zone that the controller said it would launch.
+func (s *story) launchedAsPlanned() {
 	s.Helper()
 	s.nothingTwice()
 	var got []*unstructured.Unstructured
@@ -37,18 +37,18 @@ func (s *story) boughtAsPlanned() {
 	})
 	for _, c := range got {
 		labels := c.GetLabels()
-		bought := fmt.Sprintf("%q:%q,%q:%q", "type", labels["node.kubernetes.io/instance-type"], "zone", labels["topology.kubernetes.io/zone"])
+		launched := fmt.Sprintf("%q:%q,%q:%q", "type", labels["node.kubernetes.io/instance-type"], "zone", labels["topology.kubernetes.io/zone"])
 		planned := controllerSays(s.T, s.dir, `"message":"created nodeclaim"`)
 		if !slices.ContainsFunc(planned, func(line string) bool {
-			return strings.Contains(line, `"claim":"`+c.GetName()+`"`) && strings.Contains(line, bought)
+			return strings.Contains(line, `"claim":"`+c.GetName()+`"`) && strings.Contains(line, launched)
 		}) {
-			s.Errorf("claim %s was bought as %s, which no plan says:\n%s", c.GetName(), bought, strings.Join(planned, "\n"))
+			s.Errorf("claim %s was bought as %s, which no plan says:\n%s", c.GetName(), launched, strings.Join(planned, "\n"))
 		}
 	}
 }
 
 // Load makes the autoscaler ask for more replicas, those wait for a machine,
-// one is bought; the load falls, the replicas go, and the machine after them.
+// one is launched; the load falls, the replicas go, and the machine after them.
 func TestAutoscalerAndMachines(t *testing.T) {
 	t.Parallel()
 	s := begin(t, shared)

@@ -21,18 +21,18 @@ import (
 // the pools that are theirs alone.
 type manifest struct {
 	*story
-	name    string
-	objects []*unstructured.Unstructured
-	pools   []string
-	pods    int // that must run in the end
-	bought  *purchases
+	name     string
+	objects  []*unstructured.Unstructured
+	pools    []string
+	pods     int // that must run in the end
+	launched *purchases
 }
 
 // of is the same story told by another test.
 func (s *story) of(t *testing.T) *story {
-	told := *s
-	told.T = t
-	return &told
+	reported := *s
+	reported.T = t
+	return &reported
 }
 
 // filled is a manifest of testdata with the cluster's name in it.
@@ -52,12 +52,12 @@ func (s *story) fill(manifest string) string {
 }
 
 // manifest applies a file in a namespace of its own, all but its workloads.
-func (s *story) manifest(name string, bought *purchases) *manifest {
+func (s *story) manifest(name string, launched *purchases) *manifest {
 	s.Helper()
 	own := s.of(s.T)
 	own.namespace = namespaceFor("rules/" + name)
 	own.createNamespace()
-	m := &manifest{story: own, name: name, bought: bought, objects: own.decode(own.filled(filepath.Join("rules", name)))}
+	m := &manifest{story: own, name: name, launched: launched, objects: own.decode(own.filled(filepath.Join("rules", name)))}
 	for _, o := range m.objects {
 		if isWorkload(o) {
 			continue
@@ -74,7 +74,7 @@ func isWorkload(o *unstructured.Unstructured) bool {
 	return o.GetKind() == "Deployment" || o.GetKind() == "StatefulSet"
 }
 
-// deploy applies the workloads once all pools are ready: what a pool sells that
+// deploy applies the workloads once all pools are ready: what a pool offers that
 // is not ready is no domain of a spread, so pods that came earlier might
 // rightly stand in fewer zones.
 func (m *manifest) deploy() {
@@ -174,31 +174,31 @@ func (m *manifest) check(pods []*unstructured.Unstructured, machines, gone int) 
 	}
 	n := 0
 	poll(limit, nearEvery, func() bool { // the claims are heard of apart from the pods
-		n = m.bought.of(m.pools)
+		n = m.launched.of(m.pools)
 		return n >= len(used)+gone
 	})
 	if n != len(used)+gone {
 		m.Errorf("%d claims were made for the %d machines that pods use and %d that went", n, len(used), gone)
 	}
-	m.awaitSold(len(used) + gone)
+	m.awaitOffered(len(used) + gone)
 }
 
-// awaitSold waits until EC2, which knows what it sold only after a moment,
-// shows so many machines sold to the manifest's pools in all.
-func (m *manifest) awaitSold(want int) {
+// awaitOffered waits until EC2, which knows what it offered only after a moment,
+// shows so many machines offered to the manifest's pools in all.
+func (m *manifest) awaitOffered(want int) {
 	m.Helper()
-	var sold []types.Instance
+	var offered []types.Instance
 	poll(limit, farEvery, func() bool {
-		sold = m.sold()
-		return len(sold) >= want
+		offered = m.offered()
+		return len(offered) >= want
 	})
-	if len(sold) != want {
-		m.Errorf("EC2 sold %s, want %d machines", describeInstances(sold), want)
+	if len(offered) != want {
+		m.Errorf("EC2 sold %s, want %d machines", describeInstances(offered), want)
 	}
 }
 
-// sold returns every instance of the manifest's pools that EC2 remembers.
-func (m *manifest) sold() []types.Instance {
+// offered returns every instance of the manifest's pools that EC2 remembers.
+func (m *manifest) offered() []types.Instance {
 	m.Helper()
 	return instances(m.T, m.dir, map[string][]string{poolTag: m.pools})
 }
@@ -237,7 +237,7 @@ func (m *manifest) deleteObject(o *unstructured.Unstructured) {
 }
 
 // nothingLeft waits until nodes, claims and volumes have gone; nothing was
-// bought meanwhile, and EC2 has no machine that is not ending.
+// launched meanwhile, and EC2 has no machine that is not ending.
 func (m *manifest) nothingLeft() {
 	m.Helper()
 	ofPools := func(seen []*unstructured.Unstructured) bool {
@@ -245,7 +245,7 @@ func (m *manifest) nothingLeft() {
 			return slices.Contains(m.pools, o.GetLabels()["karpenter.sh/nodepool"])
 		})
 	}
-	before := m.bought.of(m.pools)
+	before := m.launched.of(m.pools)
 	m.await("the claims to go", claims, ofPools)
 	m.await("the nodes to go", "v1/Node", ofPools)
 	m.await("the volumes to go", "v1/PersistentVolume", func(seen []*unstructured.Unstructured) bool {
@@ -253,10 +253,10 @@ func (m *manifest) nothingLeft() {
 			return text(o, "spec", "claimRef", "namespace") == m.namespace
 		})
 	})
-	if after := m.bought.of(m.pools); after != before {
+	if after := m.launched.of(m.pools); after != before {
 		m.Errorf("%s: %d machines were bought for pods that were going", m.namespace, after-before)
 	}
-	for _, i := range m.sold() {
+	for _, i := range m.offered() {
 		if i.State.Name != types.InstanceStateNameTerminated && i.State.Name != types.InstanceStateNameShuttingDown {
 			m.Errorf("%s: machine %s is left, %s", m.namespace, *i.InstanceId, i.State.Name)
 		}

@@ -14,7 +14,7 @@ import (
 // expectation is what a manifest's first lines say, as far as the rules that
 // its pods carry do not say it themselves.
 type expectation struct {
-	machines int                                                      // bought in all; 0: as many as the plan finds best
+	machines int                                                      // launched in all; 0: as many as the plan finds best
 	before   func(*manifest)                                          // what happens before all pods can run
 	then     func(*manifest, []*unstructured.Unstructured) (more int) // what happens to the pods that run, and how many machines it costs
 }
@@ -82,16 +82,16 @@ func TestEveryManifestIsExpected(t *testing.T) {
 }
 
 // Manifests as users write them, each with rules of another kind: in the end
-// every pod runs where its rules allow, no machine was bought that the pods do
+// every pod runs where its rules allow, no machine was launched that the pods do
 // not use, and nothing is left when they are deleted. All are applied at once.
 func TestManifestsRun(t *testing.T) {
 	t.Parallel()
 	s := begin(t, ownLab(t, "--nodes=2")) // they use up what launch templates the cloud makes in a minute
 	s.own(classes, s.filled("class"), "")
-	bought := s.followPurchases()
+	launched := s.followPurchases()
 	applied := map[string]*manifest{}
 	for _, name := range slices.Sorted(maps.Keys(together)) {
-		applied[name] = s.manifest(name, bought)
+		applied[name] = s.manifest(name, launched)
 	}
 	for _, name := range slices.Sorted(maps.Keys(together)) {
 		applied[name].deploy()
@@ -111,10 +111,10 @@ func TestManifestsRunAlone(t *testing.T) {
 	t.Parallel()
 	s := begin(t, ownLab(t))
 	s.own(classes, s.filled("class"), "")
-	bought := s.followPurchases()
+	launched := s.followPurchases()
 	for name, want := range oneByOne {
 		t.Run(name, func(t *testing.T) {
-			m := s.of(t).manifest(name, bought)
+			m := s.of(t).manifest(name, launched)
 			m.deploy()
 			m.unfold(want)
 			m.nothingLeft()
@@ -180,7 +180,7 @@ func (m *manifest) inOrder([]*unstructured.Unstructured) int {
 	m.Helper()
 	var got []int
 	for _, pool := range m.pools {
-		got = append(got, m.bought.of([]string{pool}))
+		got = append(got, m.launched.of([]string{pool}))
 	}
 	if want := []int{2, 1, 2}; !slices.Equal(got, want) {
 		m.Errorf("pools %v bought %s machines, want %v", m.pools, fmt.Sprint(got), want)

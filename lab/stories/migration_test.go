@@ -37,7 +37,7 @@ spec:
 `
 
 // Thirty nodes of a Provisioner are moved to a NodePool while their pods run. The move is
-// killed at every step, and goes on, and so does the way back: no pod is started anew or moved, and no node is
+// killed at every step, and goes on, and so does the way back: no pod is started again or moved, and no node is
 // replaced. Then nodes go under the NodePool, and nothing is left behind.
 func TestAClusterIsMovedToANodePool(t *testing.T) {
 	t.Parallel()

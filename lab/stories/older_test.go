@@ -21,7 +21,7 @@ import (
 // olderKubernetes is a version that there are images of AL2 and of Ubuntu for.
 const olderKubernetes = "1.30"
 
-// Manifests of the older generation in the shapes that public guides use are applied as
+// Manifests of the v1alpha5 API in the shapes that public guides use are applied as
 // they are, the cluster's name filled in: their pods run, on the machines meant.
 func TestGuidesOfTheOlderGenerationWorkUnchanged(t *testing.T) {
 	t.Parallel()
@@ -61,7 +61,7 @@ func TestGuidesOfTheOlderGenerationWorkUnchanged(t *testing.T) {
 		},
 		"kubelet": {
 			pods: map[string]int{"kubelet": 12}, of: []string{"kubelet"},
-			nodes: expected{offer("pods", "8")},
+			nodes: expected{offering("pods", "8")},
 		},
 		"zones": {
 			pods: map[string]int{"zones": 4}, of: []string{"zones"},
@@ -170,7 +170,7 @@ func (s *story) userLaunchTemplate(name string) {
 	}
 }
 
-// A cluster gets the kinds of the older generation while the controller runs: they are
+// A cluster gets the kinds of the v1alpha5 API while the controller runs: they are
 // served soon, by the same process.
 func TestKindsOfTheOlderGenerationMayComeLater(t *testing.T) {
 	t.Parallel()

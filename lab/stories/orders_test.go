@@ -20,8 +20,8 @@ func TestOrdersToAWS(t *testing.T) {
 	}
 }
 
-// answerIsLost: AWS buys and does not say so, while it may be asked a tenth as often as usual. The
-// machine is found, and no other is bought.
+// answerIsLost: AWS launches and does not say so, while it may be asked a tenth as often as usual. The
+// machine is found, and no other is launched.
 func (s *story) answerIsLost() {
 	mustLab(s.T, 0, s.dir, "throttle", "*", "--times=0.1")
 	mustLab(s.T, 0, s.dir, "fault", "CreateFleet", "InternalError", "--lost")
@@ -43,13 +43,13 @@ func (s *story) zoneIsLost() {
 	s.pool(template(s.namespace, "{key: kubernetes.io/arch, operator: In, values: [amd64]}"))
 	s.oneEach(1)
 	node := s.nodesOfPods()[0]
-	lost := *s.settledInstances()[0].Placement.AvailabilityZone
+	lost := *s.stableInstances()[0].Placement.AvailabilityZone
 	mustLab(s.T, 0, s.dir, "outage", lost)
-	if said := s.tell("list", node); !strings.Contains(said, "silent") {
+	if said := s.report("list", node); !strings.Contains(said, "silent") {
 		s.Errorf("machine of the lost zone:\n%swant it silent", said)
 	}
 	s.oneEach(3)
-	for _, i := range s.settledInstances() {
+	for _, i := range s.stableInstances() {
 		if zone := *i.Placement.AvailabilityZone; zone == lost && *i.PrivateDnsName != node {
 			s.Errorf("%s was bought in %s, which is lost", *i.InstanceId, zone)
 		}
@@ -62,7 +62,7 @@ func (s *story) zoneIsLost() {
 	s.await("it to be heard again", "v1/Node", heard(true))
 }
 
-// rightIsMissing: a class whose machines may not be bought any more says which right is missing; pods
+// rightIsMissing: a class whose machines may not be launched any more says which right is missing; pods
 // wait, and run once it is there again.
 func (s *story) rightIsMissing() {
 	s.pool("")

@@ -43,9 +43,9 @@ func (s *story) awaitPolicy(allowed int64, because string) {
 	})
 }
 
-// settled waits until no node of the story's pool is on its way out, and tells
+// stable waits until no node of the story's pool is on its way out, and tells
 // which of the old ones are left.
-func (s *story) settled(old []string) (found []string) {
+func (s *story) stable(old []string) (found []string) {
 	s.Helper()
 	s.awaitFor(2*limit, "what was under way to come to an end", claims, func(seen []*unstructured.Unstructured) bool {
 		found = still(seen, old)
@@ -74,7 +74,7 @@ func (s *story) policyHolds() {
 
 	s.policy(`breaker: {nodes: "1", within: 30m}`)
 	s.awaitCondition(policies, s.namespace, "BreakerClosed", "False", "nodes went within 30m, and it stops at 1", "acknowledged")
-	if got := len(s.settled(old)); got != 2 {
+	if got := len(s.stable(old)); got != 2 {
 		s.Errorf("%d of 3 nodes are left when the breaker has tripped, and it lets one go", got)
 	}
 	s.awaitPolicy(0, "the breaker of DisruptionPolicy "+s.namespace+" tripped: ")
@@ -122,14 +122,14 @@ func (s *story) rolled() {
 	}
 	s.awaitFor(2*limit, "a node to be new", claims, left(old, func(n int) bool { return n <= 3 }))
 	said(s.roll("--pause"), s.namespace+": ")
-	paused := s.settled(old)
+	paused := s.stable(old)
 	said(s.roll("--status"), fmt.Sprintf("%s: %d to go, none may now: the roll of NodePool/%s is paused\n", s.namespace, len(paused), s.namespace))
 	stays("the roll is paused", paused)
 
 	said(s.roll("--resume", "--no-wait"), s.namespace+": ")
 	s.awaitFor(2*limit, "a further node to be new", claims, left(paused, func(n int) bool { return n < len(paused) }))
 	s.roll("--abort")
-	kept := s.settled(old)
+	kept := s.stable(old)
 	said(s.roll("--status"), s.namespace+": nothing is left to replace\n")
 	stays("the roll was called off", kept)
 
@@ -137,7 +137,7 @@ func (s *story) rolled() {
 	if got := s.roll("--all"); !strings.Contains(got, s.namespace+": nothing is left to replace\ndone in ") {
 		s.Errorf("daemok roll --all ends with\n%s", got)
 	}
-	if got := s.settled(old); len(got) > 0 {
+	if got := s.stable(old); len(got) > 0 {
 		s.Errorf("it ended with the nodes %v still there", got)
 	}
 	s.await("all pods to run", "v1/Pod", of("apart", running(4)))

@@ -13,12 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// wish is one thing that a story wants of the pods of a workload. A story
+// preference is one thing that a story wants of the pods of a workload. A story
 // writes what matters to it and nothing else:
 //
 //	s.deploy("web", 3, from(pool), asking("cpu", "1"), spreadOver(zoneLabel))
 //	s.stateful("db", 2, "gp3", "3Gi", from(pool), asking("memory", "1Gi"))
-type wish func(name string, pod *corev1.PodTemplateSpec)
+type preference func(name string, pod *corev1.PodTemplateSpec)
 
 const (
 	zoneLabel = corev1.LabelTopologyZone
@@ -26,10 +26,10 @@ const (
 )
 
 // from has the pods run on nodes of a pool alone.
-func from(pool string) wish { return on("karpenter.sh/nodepool", pool) }
+func from(pool string) preference { return on("karpenter.sh/nodepool", pool) }
 
 // on has the pods run on nodes with a label alone.
-func on(key, value string) wish {
+func on(key, value string) preference {
 	return func(_ string, pod *corev1.PodTemplateSpec) {
 		if pod.Spec.NodeSelector == nil {
 			pod.Spec.NodeSelector = map[string]string{}
@@ -40,7 +40,7 @@ func on(key, value string) wish {
 
 // asking requests so much of a resource for each pod; GPUs and the like are
 // limited to it too, as the API wants.
-func asking(name corev1.ResourceName, amount string) wish {
+func asking(name corev1.ResourceName, amount string) preference {
 	return func(_ string, pod *corev1.PodTemplateSpec) {
 		r := &pod.Spec.Containers[0].Resources
 		if r.Requests == nil {
@@ -55,7 +55,7 @@ func asking(name corev1.ResourceName, amount string) wish {
 
 // spreadOver has the workload's pods differ by one at most between the values
 // of a label, among the nodes that they may run on at all.
-func spreadOver(label string) wish {
+func spreadOver(label string) preference {
 	honour := corev1.NodeInclusionPolicyHonor
 	return func(name string, pod *corev1.PodTemplateSpec) {
 		pod.Spec.TopologySpreadConstraints = append(pod.Spec.TopologySpreadConstraints, corev1.TopologySpreadConstraint{
@@ -67,7 +67,7 @@ func spreadOver(label string) wish {
 
 // apart keeps the pods of other workloads away from where this one's are, by
 // the values of a label; without others the workload's own pods from each other.
-func apart(label string, others ...string) wish {
+func apart(label string, others ...string) preference {
 	return func(name string, pod *corev1.PodTemplateSpec) {
 		affinity := affinityOf(pod)
 		affinity.PodAntiAffinity = &corev1.PodAntiAffinity{
@@ -78,7 +78,7 @@ func apart(label string, others ...string) wish {
 
 // beside has the pods run where those of other workloads are, by the values of
 // a label.
-func beside(label string, others ...string) wish {
+func beside(label string, others ...string) preference {
 	return func(name string, pod *corev1.PodTemplateSpec) {
 		affinity := affinityOf(pod)
 		affinity.PodAffinity = &corev1.PodAffinity{
@@ -105,7 +105,7 @@ func terms(label, own string, others []string) (all []corev1.PodAffinityTerm) {
 }
 
 // onPort has each pod take a port of its node.
-func onPort(port int32) wish {
+func onPort(port int32) preference {
 	return func(_ string, pod *corev1.PodTemplateSpec) {
 		c := &pod.Spec.Containers[0]
 		c.Ports = append(c.Ports, corev1.ContainerPort{ContainerPort: port, HostPort: port, Protocol: corev1.ProtocolTCP})
@@ -113,24 +113,24 @@ func onPort(port int32) wish {
 }
 
 // tolerating lets the pods run on nodes with a taint.
-func tolerating(key string) wish {
+func tolerating(key string) preference {
 	return func(_ string, pod *corev1.PodTemplateSpec) {
 		pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists})
 	}
 }
 
 // ofPriority gives the pods a class of priority; see story.priority.
-func ofPriority(class string) wish {
+func ofPriority(class string) preference {
 	return func(_ string, pod *corev1.PodTemplateSpec) { pod.Spec.PriorityClassName = class }
 }
 
 // noted annotates the pods, as the lab's kubelets read.
-func noted(key, value string) wish {
+func noted(key, value string) preference {
 	return func(_ string, pod *corev1.PodTemplateSpec) { metav1.SetMetaDataAnnotation(&pod.ObjectMeta, key, value) }
 }
 
 // withDisk gives each pod a volume of a storage class for as long as it lives.
-func withDisk(class, size string) wish {
+func withDisk(class, size string) preference {
 	return func(_ string, pod *corev1.PodTemplateSpec) {
 		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "disk", VolumeSource: corev1.VolumeSource{
 			Ephemeral: &corev1.EphemeralVolumeSource{VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{Spec: diskSpec(class, size)}},
@@ -147,12 +147,12 @@ func diskSpec(class, size string) corev1.PersistentVolumeClaimSpec {
 
 // graceful gives the pods so many seconds to end when they are asked to go;
 // without it they go at once.
-func graceful(seconds int64) wish {
+func graceful(seconds int64) preference {
 	return func(_ string, pod *corev1.PodTemplateSpec) { pod.Spec.TerminationGracePeriodSeconds = &seconds }
 }
 
 // podOf is the template of a workload's pods.
-func podOf(name string, wishes []wish) corev1.PodTemplateSpec {
+func podOf(name string, preferences []preference) corev1.PodTemplateSpec {
 	pod := corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": name}},
 		Spec: corev1.PodSpec{
@@ -160,7 +160,7 @@ func podOf(name string, wishes []wish) corev1.PodTemplateSpec {
 			Containers:                    []corev1.Container{{Name: "main", Image: "public.ecr.aws/eks-distro/kubernetes/pause:3.7"}},
 		},
 	}
-	for _, w := range wishes {
+	for _, w := range preferences {
 		w(name, &pod)
 	}
 	return pod
@@ -171,22 +171,22 @@ func workloadSelector(name string) *metav1.LabelSelector {
 }
 
 // deploy applies a deployment; once more with other replicas scales it.
-func (s *story) deploy(name string, replicas int32, wishes ...wish) {
+func (s *story) deploy(name string, replicas int32, preferences ...preference) {
 	s.Helper()
 	s.applyTyped(&appsv1.Deployment{
 		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}, ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: appsv1.DeploymentSpec{Replicas: &replicas, Selector: workloadSelector(name), Template: podOf(name, wishes)},
+		Spec: appsv1.DeploymentSpec{Replicas: &replicas, Selector: workloadSelector(name), Template: podOf(name, preferences)},
 	})
 }
 
 // stateful applies a stateful set whose pods have a disk each, of a storage
 // class, that outlives them.
-func (s *story) stateful(name string, replicas int32, class, size string, wishes ...wish) {
+func (s *story) stateful(name string, replicas int32, class, size string, preferences ...preference) {
 	s.Helper()
 	s.applyTyped(&appsv1.StatefulSet{
 		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"}, ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: appsv1.StatefulSetSpec{
-			Replicas: &replicas, Selector: workloadSelector(name), Template: podOf(name, wishes),
+			Replicas: &replicas, Selector: workloadSelector(name), Template: podOf(name, preferences),
 			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: diskSpec(class, size)}},
 		},
 	})

@@ -192,7 +192,7 @@ func ofLibrary(name string) bool {
 
 // A controller tells whoever asks that it lives and is ready, be it the one
 // that leads or one that waits; what it measures is what the document says.
-func TestControllerTellsHowItDoes(t *testing.T) {
+func TestControllerReportsHowItDoes(t *testing.T) {
 	t.Parallel()
 	s := begin(t, ownLab(t, "--controller=false"))
 	health, metrics := s.freeEndpoint(), s.freeEndpoint()
@@ -254,12 +254,12 @@ func (s *story) daemon(name string) {
 	s.Helper()
 	s.applyTyped(&appsv1.DaemonSet{
 		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DaemonSet"}, ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: appsv1.DaemonSetSpec{Selector: workloadSelector(name), Template: podOf(name, []wish{from(s.namespace), limitedTo(corev1.ResourceMemory, "64Mi")})},
+		Spec: appsv1.DaemonSetSpec{Selector: workloadSelector(name), Template: podOf(name, []preference{from(s.namespace), limitedTo(corev1.ResourceMemory, "64Mi")})},
 	})
 }
 
 // limitedTo requests so much of a resource for each pod, and allows no more.
-func limitedTo(name corev1.ResourceName, amount string) wish {
+func limitedTo(name corev1.ResourceName, amount string) preference {
 	return func(_ string, pod *corev1.PodTemplateSpec) {
 		pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{name: resource.MustParse(amount)}
 	}

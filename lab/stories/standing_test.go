@@ -9,7 +9,7 @@ import (
 const standing = "standing"
 
 // onStanding keeps pods on the nodes that stand without a pool.
-func onStanding() wish { return on("eks.amazonaws.com/nodegroup", standing) }
+func onStanding() preference { return on("eks.amazonaws.com/nodegroup", standing) }
 
 // nodesOf returns the nodes on which pods are, each once.
 func nodesOf(pods []*unstructured.Unstructured) map[string]int {
@@ -61,7 +61,7 @@ func TestStandingNodesRunPodsOfEveryKind(t *testing.T) {
 
 // Pods end as their annotations say: done, failed, or in their own time after
 // they were asked to go.
-func TestPodsEndAsTold(t *testing.T) {
+func TestPodsEndAsAsked(t *testing.T) {
 	t.Parallel()
 	s := begin(t, shared)
 	s.apply(`

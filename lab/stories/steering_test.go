@@ -99,7 +99,7 @@ spec:
   containers: [{name: c, image: pause}]
 `)[0])
 	controller, owner := s.as("system:serviceaccount:kube-system:karpenter"), s.as("")
-	cost := fmt.Sprintf(`{"metadata":{"annotations":{%q:"-5",%q:"-5"}}}`, api.AnnotationPodDeletionCost, api.MarkDeletionCost)
+	cost := fmt.Sprintf(`{"metadata":{"annotations":{%q:"-5",%q:"-5"}}}`, api.AnnotationPodDeletionCost, api.AnnotationDeletionCost)
 	noCost := strings.ReplaceAll(cost, `"-5"`, "null")
 	tests := []struct {
 		what, patch string

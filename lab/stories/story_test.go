@@ -72,9 +72,9 @@ type landings struct {
 	meant, landed, displaced int
 }
 
-// noteLandings looks how many pods run on the first instance that was launched for them, and how often others took their
+// recordLandings looks how many pods run on the first instance that was launched for them, and how often others took their
 // place.
-func (s *story) noteLandings() {
+func (s *story) recordLandings() {
 	ctx, cancel := context.WithTimeout(s.Context(), 10*time.Second)
 	defer cancel()
 	all, err := measured.Landings(ctx, s.client, s.namespace)
@@ -191,7 +191,7 @@ func (s *story) awaitFor(length time.Duration, what, kind string, holds func([]*
 		s.Fatalf("waited for %s: %v\n%s\nlogs are in %s", what, err, describe(last), filepath.Join(s.dir, "logs"))
 	}
 	if kind == "v1/Pod" {
-		s.noteLandings()
+		s.recordLandings()
 	}
 }
 

@@ -50,7 +50,7 @@ func (s *story) controllerOutlivesAPIServer() {
 
 // controllerKilledWhileLaunching kills the controller as soon as it has
 // decided; the lab starts it again, and it waits for the lease of the dead:
-// the pods get their machines, and no machine is bought twice.
+// the pods get their machines, and no machine is launched twice.
 func (s *story) controllerKilledWhileLaunching() {
 	s.Helper()
 	s.pool("")

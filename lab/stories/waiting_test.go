@@ -36,7 +36,7 @@ spec:
 `, name, cluster), change)
 }
 
-// poolOf makes a pool that buys amd64 machines on demand from a class, and
+// poolOf makes a pool that launches amd64 machines on demand from a class, and
 // lets empty ones go after a second; change is YAML that replaces fields of
 // its spec.
 func (s *story) poolOf(name, class, change string) {

@@ -8,10 +8,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 )
 
-// A profile loses its role, so that EC2 sells nothing that is to have it, and
+// A profile loses its role, so that EC2 offers nothing that is to have it, and
 // before that is put right the pods go: the orders made for them are withdrawn,
-// and nothing is bought for nobody. The next pod gets its machine.
-func TestOrdersThatNobodyWaitsForAreNotBought(t *testing.T) {
+// and nothing is launched for nobody. The next pod gets its machine.
+func TestUnneededLaunchesAreNotMade(t *testing.T) {
 	t.Parallel()
 	s := begin(t, shared)
 	profile := s.profile()
@@ -27,8 +27,8 @@ func TestOrdersThatNobodyWaitsForAreNotBought(t *testing.T) {
 	profile.getRole()
 	s.workload("pods", s.namespace, "1", 1)
 	s.await("the pod to run", "v1/Pod", of("pods", running(1)))
-	if bought := s.settledInstances(); len(bought) != 1 {
-		t.Errorf("bought %v, want one machine for the one pod there is", describeInstances(bought))
+	if launched := s.stableInstances(); len(launched) != 1 {
+		t.Errorf("bought %v, want one machine for the one pod there is", describeInstances(launched))
 	}
 }
 

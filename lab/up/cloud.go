@@ -39,7 +39,7 @@ type cloud struct {
 
 func loopback(port int) string { return "http://127.0.0.1:" + strconv.Itoa(port) }
 
-// startCloud opens the account as it was kept, or anew, and answers calls.
+// startCloud opens the account as it was kept, or again, and answers calls.
 // Time does not yet pass in it.
 func (l *Lab) startCloud(context.Context) error {
 	c := &cloud{file: l.directory.Cloud(), touched: make(chan struct{}, 1)}

@@ -49,7 +49,7 @@ func (l *Lab) startController() error {
 	if err != nil {
 		return err
 	}
-	l.record.change(func(r *running) { r.keepers = append(r.keepers, k) })
+	l.record.change(func(r *running) { r.supervisors = append(r.supervisors, k) })
 	return nil
 }
 

@@ -18,11 +18,11 @@ import (
 
 // running is what a lab runs at one moment, and how far it has come.
 type running struct {
-	phase   control.Phase
-	cluster *cluster.Cluster   // nil before it is started, as those below
-	pods    *container.Runtime // those that run as processes
-	center  *datacenter.Center
-	keepers []*process.Keeper // beside those of the cluster, in the order of their start
+	phase       control.Phase
+	cluster     *cluster.Cluster   // nil before it is started, as those below
+	pods        *container.Runtime // those that run as processes
+	center      *datacenter.Center
+	supervisors []*process.Supervisor // beside those of the cluster, in the order of their start
 }
 
 // record keeps what a lab runs, for status and orders that come while it starts, works and stops.
@@ -35,7 +35,7 @@ func (r *record) now() running {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	is := r.is
-	is.keepers = slices.Clone(is.keepers)
+	is.supervisors = slices.Clone(is.supervisors)
 	return is
 }
 
@@ -60,11 +60,11 @@ func (r running) components(log func(name string) string) (all []control.Compone
 }
 
 // kept returns the kept components in the order of their start.
-func (r running) kept() (all []*process.Keeper) {
+func (r running) kept() (all []*process.Supervisor) {
 	if r.cluster != nil {
-		all = r.cluster.Keepers()
+		all = r.cluster.Supervisors()
 	}
-	return append(all, r.keepers...)
+	return append(all, r.supervisors...)
 }
 
 // restart stops a component and starts it again, and returns when it serves.

@@ -211,7 +211,7 @@ func (l *Lab) startProduct(ctx context.Context) error {
 // Stop ends everything that runs, latest first.
 func (l *Lab) Stop() error {
 	l.enter(control.Stopping)
-	for _, k := range slices.Backward(l.record.now().keepers) {
+	for _, k := range slices.Backward(l.record.now().supervisors) {
 		k.Stop()
 	}
 	return l.closers.close()

@@ -23,7 +23,7 @@ const releasedRecheck = time.Second
 // refusedRecheck is how often a volume is tried again that its node had no place for.
 const refusedRecheck = 2 * time.Second
 
-// syncAttachment attaches or detaches once the delay since the wish is over.
+// syncAttachment attaches or detaches once the delay since the preference is over.
 func (d *Driver) syncAttachment(ctx context.Context, it item) (time.Duration, error) {
 	a, err := d.attachments.Get(it.name)
 	if err != nil || a.Spec.Attacher != DriverName {

@@ -63,7 +63,7 @@ func wanted(c *corev1.PersistentVolumeClaim) bool {
 
 // zoneFor is the selected node's zone, or for a class that does not wait one
 // of those allowed; "" means that there is none yet. A selection of a node
-// that is gone is taken back, so that the scheduler chooses anew.
+// that is gone is taken back, so that the scheduler chooses again.
 func (d *Driver) zoneFor(ctx context.Context, c *corev1.PersistentVolumeClaim, class *storagev1.StorageClass) (string, error) {
 	name := c.Annotations[annSelectedNode]
 	if name == "" {

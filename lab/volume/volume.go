@@ -35,8 +35,8 @@ const DriverName = "ebs.csi.aws.com"
 // Options are what a Driver is made of.
 type Options struct {
 	Client      kubernetes.Interface // as the driver's controller
-	AttachAfter time.Duration        // from the wish to attached
-	DetachAfter time.Duration        // from the wish to detached
+	AttachAfter time.Duration        // from the preference to attached
+	DetachAfter time.Duration        // from the preference to detached
 	Log         *slog.Logger         // nil: none
 
 	// Informers are where the driver looks; nil: its own. Run starts them.

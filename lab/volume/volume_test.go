@@ -174,11 +174,11 @@ func TestAttachAndDetach(t *testing.T) {
 		if len(names) != 1 || names[0] != "kubernetes.io/csi/ebs.csi.aws.com^vol-1" || !strings.Contains(waiting, "not attached") {
 			t.Fatalf("Volumes = %v, %q; want vol-1, not attached", names, waiting)
 		}
-		wish := &storagev1.VolumeAttachment{
+		preference := &storagev1.VolumeAttachment{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("csi-%x", sha256.Sum256([]byte("vol-1"+volume.DriverName+"n1"))), CreationTimestamp: metav1.Now()},
 			Spec:       storagev1.VolumeAttachmentSpec{Attacher: volume.DriverName, NodeName: "n1", Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &pv.Name}},
 		}
-		if _, err := c.StorageV1().VolumeAttachments().Create(t.Context(), wish, metav1.CreateOptions{}); err != nil {
+		if _, err := c.StorageV1().VolumeAttachments().Create(t.Context(), preference, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		pass(2 * time.Second)

@@ -39,7 +39,7 @@ type Follower struct {
 
 	mu     sync.Mutex
 	pods   map[types.UID]*waiting // that have not started yet
-	made   map[string]string      // by node: the claim that it was bought by
+	made   map[string]string      // by node: the claim that it was launched by
 	theirs map[string]bool        // by node: it is another provider's
 }
 

@@ -41,7 +41,7 @@ func (f *Follower) Ordered(claim string, pods []cluster.Pod) {
 	}
 }
 
-// register notes which claim a node was bought by; no claim forgets the node.
+// register notes which claim a node was launched by; no claim forgets the node.
 func (f *Follower) register(node, claim string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -20,12 +20,12 @@ func TestWherePodsLandIsCounted(t *testing.T) {
 	registered := func(s *story, name, node string) {
 		s.claims.OnUpdate(&karpv1.NodeClaim{}, claim(func(c *karpv1.NodeClaim) { c.Name, c.Status.NodeName = name, node }))
 	}
-	nobody := func(*story) {}
+	none := func(*story) {}
 	tests := map[string]struct {
 		before func(*story) // what is planned before the pod is bound to n1
 		want   []string
 	}{
-		"nobody expected it anywhere":   {nobody, nil},
+		"nobody expected it anywhere":   {none, nil},
 		"the node it was expected on":   {func(s *story) { s.Decided(expected(plan.OnNode, "n1")) }, []string{"as_planned=true on=node 1"}},
 		"another node":                  {func(s *story) { s.Decided(expected(plan.OnNode, "n2")) }, []string{"as_planned=false on=node 1"}},
 		"the machine ordered for it":    {func(s *story) { ordered(s); registered(s, "c1", "n1") }, []string{"as_planned=true on=machine 1"}},

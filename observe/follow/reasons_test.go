@@ -15,8 +15,8 @@ import (
 	"github.com/daemok/daemok/observe/observetest"
 )
 
-// told are the reasons for which pods wait, with their number and the longest time.
-func (s *story) told() string {
+// reported are the reasons for which pods wait, with their number and the longest time.
+func (s *story) reported() string {
 	s.t.Helper()
 	var out []string
 	for _, name := range []string{waitingPods, waitingLongest} {
@@ -62,7 +62,7 @@ func TestWhatPodsWaitFor(t *testing.T) {
 			s.pods.OnAdd(pod(), false)
 			s.Decided(tt.plan)
 			s.after(time.Minute)
-			if got, want := s.told(), tt.want+" 1, "+tt.want+" 60"; got != want {
+			if got, want := s.reported(), tt.want+" 1, "+tt.want+" 60"; got != want {
 				t.Errorf("%q, want %q", got, want)
 			}
 			if !slices.Contains(observe.WaitReasons(), tt.want) {
@@ -79,7 +79,7 @@ func TestPodsWaitUntilTheyAreBound(t *testing.T) {
 	other := func(p *corev1.Pod) { p.UID, p.Name = types.UID("v"), "db" }
 	s.pods.OnAdd(pod(), false)
 	s.after(time.Hour)
-	if got := s.told(); got != "" {
+	if got := s.reported(); got != "" {
 		t.Errorf("before any plan: %q", got)
 	}
 	s.Decided(unplaced("u"))
@@ -87,16 +87,16 @@ func TestPodsWaitUntilTheyAreBound(t *testing.T) {
 	s.pods.OnAdd(pod(other), false)
 	s.Decided(unplaced("v"))
 	s.after(time.Minute)
-	if got, want := s.told(), "other 2, other 120"; got != want {
+	if got, want := s.reported(), "other 2, other 120"; got != want {
 		t.Errorf("of two pods: %q, want %q", got, want)
 	}
 	s.Decided(planned("u"))
-	if got, want := s.told(), "machine 1, other 1, machine 120, other 60"; got != want {
+	if got, want := s.reported(), "machine 1, other 1, machine 120, other 60"; got != want {
 		t.Errorf("of one that got a machine: %q, want %q", got, want)
 	}
 	s.pods.OnUpdate(pod(), pod(onNode))
 	s.pods.OnDelete(pod(other))
-	if got := s.told(); got != "" {
+	if got := s.reported(); got != "" {
 		t.Errorf("once one is bound and the other gone: %q", got)
 	}
 	s.leading = false
@@ -110,7 +110,7 @@ func TestReasonsNeedNoSeriesOfSinglePods(t *testing.T) {
 	s.pods.OnAdd(pod(), false)
 	s.Decided(unplaced("u"))
 	s.after(time.Second)
-	if got, want := s.told(), "other 1, other 1"; got != want {
+	if got, want := s.reported(), "other 1, other 1"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	s.says(unbound)

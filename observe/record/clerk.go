@@ -100,7 +100,7 @@ func (c *Clerk) Replacing(m plan.Move, l apply.Launched) {
 	}
 }
 
-// Stuck tells that a move waits for want of live state.
+// Stuck tells that a move waits for lack of live state.
 func (c *Clerk) Stuck(m plan.Move, err error) {
 	for _, r := range m.Removals {
 		c.happened(Object{Node, r.Node}, r.Claim, "is not touched while the live state cannot be read", err.Error())

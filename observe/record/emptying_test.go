@@ -37,12 +37,12 @@ func TestANodeThatIsToEmptySaysSinceWhenAndWhy(t *testing.T) {
 			t.Errorf("in minute %d: %q, want %q", minute, got, want)
 		}
 	}
-	const told = "12:01 is to empty without evictions: new pods go to other nodes while these have room, and scale-downs begin with its pods, because two pods run on it"
+	const reported = "12:01 is to empty without evictions: new pods go to other nodes while these have room, and scale-downs begin with its pods, because two pods run on it"
 	plans(0, nil, named)
 	says(0, "")
 	plans(1, has, named)
 	plans(2, has)
-	says(2, told)
+	says(2, reported)
 	plans(3, nil)
-	says(3, told+", until 12:03")
+	says(3, reported+", until 12:03")
 }

@@ -13,9 +13,9 @@ type tick struct {
 	at time.Time // it was created
 }
 
-// noteJobs keeps of every node the latest pod of a Job: of one that ends within seconds
+// recordJobs keeps of every node the latest pod of a Job: of one that ends within seconds
 // most plans see nothing any more.
-func (m *minutes) noteJobs() {
+func (m *minutes) recordJobs() {
 	before := m.ticks
 	m.ticks = map[string]tick{}
 	for i := range m.s.Nodes {

@@ -18,7 +18,7 @@ type minutes struct {
 }
 
 func (m *minutes) write() {
-	m.noteJobs()
+	m.recordJobs()
 	m.nodes()
 	m.unhealthy()
 	m.tried()
@@ -114,7 +114,7 @@ func (m *minutes) stays(n *cluster.Node, kept *plan.Kept) {
 }
 
 // quiet says since when no pod has come to the node or gone, and how long that has to
-// be for it to be consolidated: with each plan anew, so that it is true now.
+// be for it to be consolidated: with each plan again, so that it is true now.
 func (m *minutes) quiet(n *cluster.Node) string {
 	pool, found := m.s.Pool(n.Pool)
 	if !found || pool.Policy.Never || n.QuietSince.IsZero() {

@@ -146,7 +146,7 @@ func (r *Record) End(about Object, topic Topic, at time.Time) {
 	r.close(key{about, topic}, at)
 }
 
-// Begin begins a round: everything that holds is to be said anew.
+// Begin begins a round: everything that holds is to be said again.
 func (r *Record) Begin() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -248,7 +248,7 @@ func TestTwoWritersLoseNothing(t *testing.T) {
 
 // Without rights, or while the API server fails, the record is in memory alone;
 // one line says so, and all is written once that is over.
-func TestWhatCannotBeWrittenIsToldOnce(t *testing.T) {
+func TestWhatCannotBeWrittenIsReportedOnce(t *testing.T) {
 	resource := schema.GroupResource{Resource: "configmaps"}
 	tests := map[string]struct {
 		err   error

@@ -12,7 +12,7 @@ import (
 )
 
 // The debug endpoint tells what the command does.
-func TestTheEndpointTells(t *testing.T) {
+func TestTheEndpointReports(t *testing.T) {
 	began := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
 	r := &record.Record{}
 	r.Note(record.Statement{About: record.Object{Kind: record.Pod, Name: "shop/web-1"}, Said: "was evicted", From: began})

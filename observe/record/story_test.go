@@ -25,7 +25,7 @@ import (
 // ended, what became of launches, and what is then told about an object.
 func TestStories(t *testing.T) {
 	shop := story.Shop(t, "../../core/decide/testdata/shop.txt")
-	story.Each(t, "testdata", func(t *testing.T, files []txtar.File) { tell(t, files, shop) })
+	story.Each(t, "testdata", func(t *testing.T, files []txtar.File) { report(t, files, shop) })
 }
 
 // office is a clerk with what it writes about.
@@ -42,7 +42,7 @@ func open() *office {
 	return o
 }
 
-func tell(t *testing.T, files []txtar.File, shop string) {
+func report(t *testing.T, files []txtar.File, shop string) {
 	o, asked := open(), 0
 	for i := range files {
 		f := &files[i]
@@ -73,7 +73,7 @@ func tell(t *testing.T, files []txtar.File, shop string) {
 func (o *office) plan(s *cluster.Snapshot) {
 	o.now = s.Now
 	effort := decide.Usual(s)
-	effort.Retire = decide.RetireQuestions
+	effort.Disruption = decide.DisruptionQuestions
 	o.last = decide.Decide(s, decide.Policy{}, effort)
 	o.Planned(s, o.last, 0)
 	var launched []apply.Launched

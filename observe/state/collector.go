@@ -1,5 +1,5 @@
 // Package state exports what the cluster is like at the moment of a scrape:
-// nodes, pods, pools, conditions and what can be bought.
+// nodes, pods, pools, conditions and what can be launched.
 //
 // It promises that a series ends with what it is about, and that nothing has
 // to be written when something changes. It answers from the caches, asks no
@@ -29,15 +29,15 @@ import (
 // Collector reads the state at every scrape. It is safe for concurrent use. It gathers for itself: a registry
 // would compare and sort tens of thousands of series each time.
 type Collector struct {
-	Store    client.Reader         // answers from memory
-	Pods     iter.Seq[*corev1.Pod] // all of them, each until the next one, to be read only; needed for Objects
-	Serves   translate.Generations
-	Snapshot func() *cluster.Snapshot
-	Kinds    func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string)
-	Leading  func() bool // false: another process exports the state
-	Objects  bool        // series for each node, pod and object too
-	Offers   Offers      // which instance types and offerings have series
-	Now      func() time.Time
+	Store     client.Reader         // answers from memory
+	Pods      iter.Seq[*corev1.Pod] // all of them, each until the next one, to be read only; needed for Objects
+	Serves    translate.Generations
+	Snapshot  func() *cluster.Snapshot
+	Kinds     func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string)
+	Leading   func() bool // false: another process exports the state
+	Objects   bool        // series for each node, pod and object too
+	Offerings Offerings   // which instance types and offerings have series
+	Now       func() time.Time
 
 	priced priced
 }
@@ -85,7 +85,7 @@ func (c *Collector) Gather() ([]*dto.MetricFamily, error) {
 func (c *Collector) few(w *world, s *cluster.Snapshot) {
 	w.poolBudgets(s)
 	w.utilization(s)
-	w.offers(s, c.Kinds, c.Offers)
+	w.offerings(s, c.Kinds, c.Offerings)
 }
 
 // each shows what has a series for each node, pod or object, where that is wanted.

@@ -34,16 +34,16 @@ import (
 
 var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// catalogue sells one type in two zones; the second is sold out, and its spot
+// catalogue offers one type in two zones; the second is unavailable, and its spot
 // price is not known. Some are dedicated, and some are left of a reservation.
 func catalogue() *cluster.Catalogue {
-	return &cluster.Catalogue{Revision: 1, Kinds: []cluster.Kind{{
+	return &cluster.Catalogue{Revision: 1, InstanceTypes: []cluster.InstanceType{{
 		Name: "m5.large", Capacity: quantity.Resources{CPU: 2000, Memory: 8 << 30},
-		Offers: []cluster.Offer{
+		Offerings: []cluster.Offering{
 			{Zone: "a", Option: cluster.OnDemand, Price: 96000, Priced: true, Available: true, Labels: constraint.Labels{{Key: api.LabelZone, Value: "a"}}},
 			{Zone: "a", Option: cluster.OnDemand, Price: 102000, Priced: true, Unless: constraint.Label{Key: api.LabelTenancy, Value: "default"}},
 			{Zone: "b", Option: cluster.Spot, Labels: constraint.Labels{{Key: api.LabelZone, Value: "b"}}},
-			{Zone: "b", Option: cluster.Reserved, Stocks: []cluster.Stock{{Name: "cr-1", Left: 2}, {Name: "pg-1/b", Left: 7}}, Labels: constraint.Labels{{Key: api.LabelReservationID, Value: "cr-1"}, {Key: api.LabelZone, Value: "b"}}},
+			{Zone: "b", Option: cluster.Reserved, ReservedCapacities: []cluster.ReservedCapacity{{Name: "cr-1", Left: 2}, {Name: "pg-1/b", Left: 7}}, Labels: constraint.Labels{{Key: api.LabelReservationID, Value: "cr-1"}, {Key: api.LabelZone, Value: "b"}}},
 		},
 	}}}
 }
@@ -107,7 +107,7 @@ func collector(t *testing.T) *Collector {
 		Pods: podsIn(t, store), Serves: translate.Generations{translate.NodePools()},
 		Store: store, Snapshot: func() *cluster.Snapshot { return seen },
 		Kinds:   func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return catalogue(), "" },
-		Leading: func() bool { return true }, Objects: true, Offers: AllOffers, Now: func() time.Time { return now },
+		Leading: func() bool { return true }, Objects: true, Offerings: AllOfferings, Now: func() time.Time { return now },
 	}
 }
 
@@ -136,13 +136,13 @@ func scraped(t *testing.T, c *Collector, names ...string) []string {
 	return lines
 }
 
-// tells reports whether a series begins with these words.
-func tells(lines []string, words string) bool {
+// reports reports whether a series begins with these words.
+func reports(lines []string, words string) bool {
 	return slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line+" ", words+" ") })
 }
 
 // Every story is the metrics looked at and what a scrape says of them.
-func TestAScrapeTellsTheState(t *testing.T) {
+func TestAScrapeReportsTheState(t *testing.T) {
 	const onNode = " arch=amd64 capacity_type=on-demand instance_type=m5.large"
 	tests := map[string]struct {
 		names []string
@@ -290,11 +290,11 @@ func TestSeriesEndWithTheirObject(t *testing.T) {
 			}
 			after := scraped(t, c)
 			for _, words := range tt.ends {
-				if !tells(before, words) || tells(after, words) {
-					t.Errorf("before all %s have gone %s is told: %v, and after that: %v", name, words, tells(before, words), tells(after, words))
+				if !reports(before, words) || reports(after, words) {
+					t.Errorf("before all %s have gone %s is told: %v, and after that: %v", name, words, reports(before, words), reports(after, words))
 				}
 			}
-			if !tells(after, "karpenter_nodes_allocatable") {
+			if !reports(after, "karpenter_nodes_allocatable") {
 				t.Errorf("after all %s have gone a scrape says\n%s", name, strings.Join(after, "\n"))
 			}
 		})
@@ -330,7 +330,7 @@ func (r byNodeName) List(ctx context.Context, list client.ObjectList, options ..
 	return nil
 }
 
-func TestAnotherLeaderTellsTheState(t *testing.T) {
+func TestAnotherLeaderReportsTheState(t *testing.T) {
 	c := collector(t)
 	c.Leading = func() bool { return false }
 	if got := scraped(t, c); len(got) > 0 {
@@ -361,11 +361,11 @@ func TestSeriesOfObjectsCanBeSwitchedOff(t *testing.T) {
 	c.Objects = false
 	got := scraped(t, c)
 	for _, d := range observe.Definitions() {
-		if d.PerObject && tells(got, d.Name) {
+		if d.PerObject && reports(got, d.Name) {
 			t.Errorf("%s is still there", d.Name)
 		}
 	}
-	if !tells(got, "karpenter_nodepools_cost_total nodepool=web 0.116") {
+	if !reports(got, "karpenter_nodepools_cost_total nodepool=web 0.116") {
 		t.Errorf("what is not of single objects is gone too:\n%s", strings.Join(got, "\n"))
 	}
 }
@@ -376,20 +376,20 @@ func TestOfferingsHaveSeriesAsTheSettingSays(t *testing.T) {
 	const available = "karpenter_cloudprovider_instance_type_offering_available capacity_type="
 	all := []string{available + "on-demand instance_type=m5.large zone=a 1", available + "reserved instance_type=m5.large zone=b 0", available + "spot instance_type=m5.large zone=b 0"}
 	tests := map[string]struct {
-		which  Offers
+		which  Offerings
 		allows []constraint.Requirement // of the pool; the instance is on demand in zone a
 		want   []string
 	}{
-		"all":                             {AllOffers, nil, all},
-		"a pool that allows all":          {UsedOffers, []constraint.Requirement{}, all},
-		"a pool that allows one zone":     {UsedOffers, []constraint.Requirement{{Key: api.LabelZone, Set: constraint.Values("a")}}, all[:1]},
-		"a pool whose class is not ready": {UsedOffers, nil, all[:1]},
-		"none":                            {NoOffers, nil, nil},
+		"all":                             {AllOfferings, nil, all},
+		"a pool that allows all":          {UsedOfferings, []constraint.Requirement{}, all},
+		"a pool that allows one zone":     {UsedOfferings, []constraint.Requirement{{Key: api.LabelZone, Set: constraint.Values("a")}}, all[:1]},
+		"a pool whose class is not ready": {UsedOfferings, nil, all[:1]},
+		"none":                            {NoOfferings, nil, nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			c := collector(t)
-			c.Offers = tt.which
+			c.Offerings = tt.which
 			seen := *c.Snapshot()
 			pool := seen.Pools[0]
 			pool.Catalogue = nil
@@ -423,7 +423,7 @@ func TestAScrapeThatCannotReadSaysSo(t *testing.T) {
 	}
 }
 
-// Templates are told of where the older generation is served.
+// Templates are told of where the v1alpha5 API is served.
 func TestConditionsOfTemplates(t *testing.T) {
 	const ready = "operator_awsnodetemplate_status_condition_count name=old reason=Ready status=True type=Ready"
 	template := &awsv1alpha1.AWSNodeTemplate{ObjectMeta: metav1.ObjectMeta{Name: "old"}}
@@ -436,7 +436,7 @@ func TestConditionsOfTemplates(t *testing.T) {
 		if older {
 			c.Serves = append(c.Serves, translate.Generation{Kind: translate.KindProvisioner, NewList: func() client.ObjectList { return &v1alpha5.ProvisionerList{} }})
 		}
-		if lines := scraped(t, c, "operator_awsnodetemplate_status_condition_count"); tells(lines, ready) != older {
+		if lines := scraped(t, c, "operator_awsnodetemplate_status_condition_count"); reports(lines, ready) != older {
 			t.Errorf("where the older generation is served (%v) it says %v", older, lines)
 		}
 	}

@@ -51,44 +51,44 @@ func (w *world) utilization(s *cluster.Snapshot) {
 	}
 }
 
-// Offers says which instance types and offerings have series: there are thousands.
-type Offers string
+// Offerings says which instance types and offerings have series: there are thousands.
+type Offerings string
 
 // The choices.
 const (
-	AllOffers  Offers = "all"  // of the classes in use
-	UsedOffers Offers = "used" // that a pool allows, or an instance has
-	NoOffers   Offers = "none"
+	AllOfferings  Offerings = "all"  // of the classes in use
+	UsedOfferings Offerings = "used" // that a pool allows, or an instance has
+	NoOfferings   Offerings = "none"
 )
 
-// offers exports what the classes in use offer, and what the pools' machines
+// offerings exports what the classes in use offer, and what the pools' machines
 // cost. Where two classes offer the same it is exported once: available if it is
 // for any of them.
-func (w *world) offers(s *cluster.Snapshot, kinds func(karpv1.NodeClassReference) (*cluster.Catalogue, string), which Offers) {
+func (w *world) offerings(s *cluster.Snapshot, kinds func(karpv1.NodeClassReference) (*cluster.Catalogue, string), which Offerings) {
 	catalogues := w.catalogues(kinds)
 	w.costs(s, catalogues)
 	used := w.used(s, which)
 	seen := map[*cluster.Catalogue]bool{}
-	types, open := map[string]quantity.Resources{}, map[offer]bool{}
-	prices := map[offer]quantity.MicroUSDPerHour{}
+	types, open := map[string]quantity.Resources{}, map[offering]bool{}
+	prices := map[offering]quantity.MicroUSDPerHour{}
 	idle := map[string]reservation{}
 	for _, c := range catalogues {
 		if c == nil || seen[c] {
 			continue
 		}
 		seen[c] = true
-		for i := range c.Kinds {
-			k := &c.Kinds[i]
-			for j := range k.Offers {
-				o := &k.Offers[j]
+		for i := range c.InstanceTypes {
+			k := &c.InstanceTypes[i]
+			for j := range k.Offerings {
+				o := &k.Offerings[j]
 				if id := o.Reservation(); id != "" {
 					idle[id] = reservation{k.Name, o.Zone, o.LeftOf(id)}
 				}
 				if !o.Asked(nil) {
 					continue // what few ask for says nothing of the usual
 				}
-				at := offer{k.Name, string(o.Option), o.Zone}
-				if which == NoOffers || which == UsedOffers && !used[at] {
+				at := offering{k.Name, string(o.Option), o.Zone}
+				if which == NoOfferings || which == UsedOfferings && !used[at] {
 					continue
 				}
 				types[k.Name] = k.Capacity
@@ -118,23 +118,23 @@ func (w *world) offers(s *cluster.Snapshot, kinds func(karpv1.NodeClassReference
 	}
 }
 
-type offer struct{ kind, option, zone string }
+type offering struct{ kind, option, zone string }
 
 // used are the offerings that pools allow or instances have. Without a catalogue a
 // pool, whose class is not ready, allows none.
-func (w *world) used(s *cluster.Snapshot, which Offers) map[offer]bool {
-	if which != UsedOffers {
+func (w *world) used(s *cluster.Snapshot, which Offerings) map[offering]bool {
+	if which != UsedOfferings {
 		return nil
 	}
-	out := map[offer]bool{}
+	out := map[offering]bool{}
 	for _, p := range feasibility.ForPools(s.Pools, nil) {
 		for _, o := range p.Options {
-			out[offer{p.Kind(o).Name, string(p.Offer(o).Option), p.Offer(o).Zone}] = true
+			out[offering{p.InstanceType(o).Name, string(p.Offering(o).Option), p.Offering(o).Zone}] = true
 		}
 	}
 	for i := range w.claims {
 		l := w.claims[i].Labels
-		out[offer{l[api.LabelInstanceType], l[api.LabelCapacityType], l[api.LabelZone]}] = true
+		out[offering{l[api.LabelInstanceType], l[api.LabelCapacityType], l[api.LabelZone]}] = true
 	}
 	return out
 }
@@ -225,13 +225,13 @@ func priceOf(c *cluster.Catalogue, labels map[string]string) (quantity.MicroUSDP
 	if c == nil {
 		return 0, false
 	}
-	i, found := slices.BinarySearchFunc(c.Kinds, labels[api.LabelInstanceType], func(k cluster.Kind, name string) int {
+	i, found := slices.BinarySearchFunc(c.InstanceTypes, labels[api.LabelInstanceType], func(k cluster.InstanceType, name string) int {
 		return cmp.Compare(k.Name, name)
 	})
 	if !found {
 		return 0, false
 	}
-	if o := c.Kinds[i].Offer(func(key string) string { return labels[key] }); o != nil {
+	if o := c.InstanceTypes[i].Offering(func(key string) string { return labels[key] }); o != nil {
 		return o.Price, o.Priced
 	}
 	return 0, false

@@ -57,7 +57,7 @@ type batch struct {
 	span      trace.Span
 	plannedAt time.Time
 	claims    int  // that are not initialized
-	told      bool // no further NodeClaim is created for it
+	reported  bool // no further NodeClaim is created for it
 }
 
 // Round takes in when the parts of a round were. Its plan is told next.
@@ -164,7 +164,7 @@ func (t *Tracer) Replacing(m plan.Move, l apply.Launched) {
 	if len(m.Removals) > 0 {
 		b.span.SetAttributes(attribute.String("daemok.disruption.reason", string(m.Removals[0].Reason)))
 	}
-	b.plannedAt, b.told = now, true
+	b.plannedAt, b.reported = now, true
 	t.adopt(b, &l)
 	t.finish(b)
 }
@@ -177,7 +177,7 @@ func (t *Tracer) Explain(*cluster.Snapshot, plan.Plan) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.last != nil {
-		t.last.told = true
+		t.last.reported = true
 		t.finish(t.last)
 	}
 }
@@ -262,7 +262,7 @@ func (t *Tracer) expire(now time.Time) {
 
 // finish ends a trace that nothing is to come of any more.
 func (t *Tracer) finish(b *batch) {
-	if b.told && b.claims == 0 && t.open[b] {
+	if b.reported && b.claims == 0 && t.open[b] {
 		b.span.End(trace.WithTimestamp(t.Now()))
 		delete(t.open, b)
 	}

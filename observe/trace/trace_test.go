@@ -194,7 +194,7 @@ func TestTheEndOfATrace(t *testing.T) {
 		c.DeletionTimestamp = &metav1.Time{Time: start}
 		return c
 	}
-	for what, tell := range map[string]struct {
+	for what, report := range map[string]struct {
 		happens func(s *story)
 		want    string
 	}{
@@ -278,8 +278,8 @@ provisioning 0-10 another controller took over
 	} {
 		t.Run(what, func(t *testing.T) {
 			s := begin(t)
-			tell.happens(s)
-			s.says(tell.want, "daemok.end")
+			report.happens(s)
+			s.says(report.want, "daemok.end")
 		})
 	}
 }

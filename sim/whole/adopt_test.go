@@ -169,10 +169,10 @@ func (w *world) five(s setup) *controller {
 	return c
 }
 
-// Nodes that a Karpenter of the older generation has made, which knew no NodeClaims, are
+// Nodes that a Karpenter of the v1alpha5 API has made, which knew no NodeClaims, are
 // taken over: pods, nodes and machines stay, and from then on the nodes go as others do.
 func TestNodesWithoutClaimsAreTakenOver(t *testing.T) {
-	tellOfAWS(t, 1, func(t *testing.T, w *world) {
+	reportAWS(t, 1, func(t *testing.T, w *world) {
 		w.five(setup{}).stop()
 		w.asThatEraLeftIt("default")
 		c := w.start(setup{})
@@ -210,8 +210,8 @@ func TestNodesWithoutClaimsAreTakenOver(t *testing.T) {
 				t.Errorf("machine of claim %s has the tags %v, want %v", claim.Name, tags, want)
 			}
 		}
-		if told := strings.Join(c.tells("daemok_nodes_adopted_total"), " "); !strings.Contains(told, "nodepool=provisioner/default zone=us-east-1a 5") {
-			t.Errorf("the metric tells %q", told)
+		if reported := strings.Join(c.reports("daemok_nodes_adopted_total"), " "); !strings.Contains(reported, "nodepool=provisioner/default zone=us-east-1a 5") {
+			t.Errorf("the metric tells %q", reported)
 		}
 		w.scale("inflate", 0)
 		w.until(10*time.Minute, "the empty nodes go", w.empty)
@@ -228,7 +228,7 @@ func (w *world) nodePoolFor() translate.PoolObject {
 // and pods, nodes and machines are the same. The Provisioner can go then, and
 // consolidation goes on.
 func TestNodesAreHandedFromPoolToPool(t *testing.T) {
-	tellOfAWS(t, 1, func(t *testing.T, w *world) {
+	reportAWS(t, 1, func(t *testing.T, w *world) {
 		w.five(setup{})
 		before := w.lives()
 		pool := w.nodePoolFor()
@@ -254,7 +254,7 @@ func TestNodesAreHandedFromPoolToPool(t *testing.T) {
 // Nodes go to a NodePool, back, and there once more: claims that take them over have the names
 // of those that had them then, and name each other.
 func TestNodesAreHandedToAndFro(t *testing.T) {
-	tellOfAWS(t, 1, func(t *testing.T, w *world) {
+	reportAWS(t, 1, func(t *testing.T, w *world) {
 		w.five(setup{})
 		before := w.lives()
 		newer := w.nodePoolFor()
@@ -279,8 +279,8 @@ func TestNodesAreHandedToAndFro(t *testing.T) {
 // The controller dies before or after each of its writes and calls while nodes are handed
 // over, and another begins with an empty memory: no pod moves and no machine comes or goes.
 func TestDeathAtAnyCallOfAHandOver(t *testing.T) {
-	tell := func(t *testing.T, dieAt int, after bool) (calls int) {
-		tellOfAWS(t, 1, func(_ *testing.T, w *world) {
+	report := func(t *testing.T, dieAt int, after bool) (calls int) {
+		reportAWS(t, 1, func(_ *testing.T, w *world) {
 			c := w.five(setup{})
 			w.until(time.Minute, "the machines have their names", func() bool {
 				return !slices.ContainsFunc(w.claims(), func(c karpv1.NodeClaim) bool { return c.Annotations[api.AnnotationInstanceTagged] != "true" })
@@ -306,7 +306,7 @@ func TestDeathAtAnyCallOfAHandOver(t *testing.T) {
 		})
 		return calls
 	}
-	calls := tell(t, 0, false)
+	calls := report(t, 0, false)
 	if calls < 5*5 {
 		t.Fatalf("it took %d calls only", calls)
 	}
@@ -316,29 +316,29 @@ func TestDeathAtAnyCallOfAHandOver(t *testing.T) {
 			if !tried(k-1, some, after) {
 				continue
 			}
-			t.Run(fmt.Sprintf("at call %d, after it %v", k, after), func(t *testing.T) { tell(t, k, after) })
+			t.Run(fmt.Sprintf("at call %d, after it %v", k, after), func(t *testing.T) { report(t, k, after) })
 		}
 	}
 }
 
 // A claim that is to take over a machine that it cannot have says why, and nothing is
-// bought for it; when it goes nothing else does.
+// launched for it; when it goes nothing else does.
 func TestWhatCannotBeTakenOverStaysAsItIs(t *testing.T) {
-	tellOfAWS(t, 1, func(t *testing.T, w *world) {
+	reportAWS(t, 1, func(t *testing.T, w *world) {
 		w.five(setup{}).stop()
 		w.asThatEraLeftIt("default")
 		nodes := w.nodes()
 		machine := func(i int) string { return translate.MachineID(nodes[i].Spec.ProviderID) }
 		w.retag(machine(0), map[string]string{"kubernetes.io/cluster/other": "owned"})
 		w.retag(machine(1), nil)
-		before, bought := w.lives(), w.bought()
+		before, launched := w.lives(), w.launched()
 		pool := legacy.Pool(w.provisionerNow("default"))
 		ask := func(name, providerID string, i int) {
 			c, err := translate.Adoption(pool, &nodes[i], "")
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.Name, c.Annotations[api.MarkAdopt] = name, providerID
+			c.Name, c.Annotations[api.AnnotationAdopt] = name, providerID
 			w.create(c)
 		}
 		ask("foreign", nodes[0].Spec.ProviderID, 0)
@@ -364,7 +364,7 @@ func TestWhatCannotBeTakenOverStaysAsItIs(t *testing.T) {
 		w.until(time.Minute, "each says why not", says)
 		for _, c := range w.claims() {
 			if c.Name == "foreign" {
-				edit(w, &c, func(c *karpv1.NodeClaim) { delete(c.Annotations, api.MarkAdopt) })
+				edit(w, &c, func(c *karpv1.NodeClaim) { delete(c.Annotations, api.AnnotationAdopt) })
 			}
 		}
 		want["foreign"] = "write it again or delete the claim"
@@ -376,16 +376,16 @@ func TestWhatCannotBeTakenOverStaysAsItIs(t *testing.T) {
 		}
 		time.Sleep(5 * time.Minute)
 		w.unchanged(before)
-		if len(w.claims()) != 0 || w.bought() != bought {
-			t.Errorf("%d machines were bought, and claims %v are left", w.bought()-bought, w.claimNames())
+		if len(w.claims()) != 0 || w.launched() != launched {
+			t.Errorf("%d machines were bought, and claims %v are left", w.launched()-launched, w.claimNames())
 		}
 	})
 }
 
-// Without the right to tag machines that others have bought a machine is taken over all
+// Without the right to tag machines that others have launched a machine is taken over all
 // the same, and stays until it has its tags.
 func TestAMachineThatCannotBeTaggedIsNotGivenUp(t *testing.T) {
-	tellOfAWS(t, 1, func(t *testing.T, w *world) {
+	reportAWS(t, 1, func(t *testing.T, w *world) {
 		w.five(setup{}).stop()
 		w.asThatEraLeftIt("default")
 		before := w.lives()

@@ -111,7 +111,7 @@ func TestFiveMinutesWithoutAnAPIServer(t *testing.T) {
 		atLaunch:                        (*world).isAway,
 		"when pods wait":                func(w *world) bool { return len(w.allPods()) == pods },
 		"when the claims are written":   func(w *world) bool { return len(w.claims()) == pods },
-		"when the instances launch":     func(w *world) bool { return w.bought() > 0 },
+		"when the instances launch":     func(w *world) bool { return w.launched() > 0 },
 		"when the instances are known":  func(w *world) bool { return w.known() == pods },
 		"when the first node has come":  func(w *world) bool { return len(w.nodes()) > 0 },
 		"when the first pod has a node": func(w *world) bool { running, _ := w.podsRunning(); return running > 0 },
@@ -119,7 +119,7 @@ func TestFiveMinutesWithoutAnAPIServer(t *testing.T) {
 	for name, moment := range moments {
 		for _, leased := range []bool{false, true} {
 			t.Run(name+map[bool]string{true: ", with a lease"}[leased], func(t *testing.T) {
-				tell(t, fake.Options{Seed: 31}, func(t *testing.T, w *world) {
+				report(t, fake.Options{Seed: 31}, func(t *testing.T, w *world) {
 					cut := new(atomic.Bool)
 					cut.Store(name == atLaunch)
 					w.pool("default", nil)
@@ -134,15 +134,15 @@ func TestFiveMinutesWithoutAnAPIServer(t *testing.T) {
 					c = w.outlives(c, leased)
 					w.until(5*time.Minute, "all pods run", func() bool { return w.run(pods) && len(w.claims()) == pods })
 					w.sound()
-					if w.bought() != pods {
-						t.Errorf("launched %d instances for %d pods; %s", w.bought(), pods, w.state())
+					if w.launched() != pods {
+						t.Errorf("launched %d instances for %d pods; %s", w.launched(), pods, w.state())
 					}
 					w.scale("web", 0)
 					w.until(5*time.Minute, "the first node to go", func() bool { return len(w.liveMachines()) < pods || w.ending() })
 					w.outlives(c, leased)
 					w.until(10*time.Minute, "an empty cluster", w.empty)
-					if w.bought() != pods {
-						t.Errorf("launched %d instances for %d pods", w.bought(), pods)
+					if w.launched() != pods {
+						t.Errorf("launched %d instances for %d pods", w.launched(), pods)
 					}
 				})
 			})

@@ -26,26 +26,26 @@ import (
 	"github.com/daemok/daemok/kube/api"
 )
 
-// account is a pretend AWS account behind a world: controllers reach it by the real SDK
-// and cloud/aws, over AWS's own wire, though no socket. It sells what the world's market
-// sells.
+// account is an emulated AWS account behind a world: controllers reach it by the real SDK
+// and cloud/aws, over AWS's own wire, though no socket. It offers what the world's market
+// offers.
 type account struct {
 	server *emulator.Server
 	parts  parts
 	given  []string // what it has that no controller made
 }
 
-// tellOfAWS is tell where the cloud is AWS.
-func tellOfAWS(t *testing.T, seed uint64, story func(t *testing.T, w *world)) {
+// reportAWS is tell where the cloud is AWS.
+func reportAWS(t *testing.T, seed uint64, story func(t *testing.T, w *world)) {
 	t.Helper()
-	tellOfAWSWith(t, fake.Options{Seed: seed}, story)
+	reportAWSWith(t, fake.Options{Seed: seed}, story)
 }
 
-// tellOfAWSWith is tellOfAWS where what the market sells, or how, is not as usual.
-func tellOfAWSWith(t *testing.T, o fake.Options, story func(t *testing.T, w *world)) {
+// reportAWSWith is reportAWS where what the market offers, or how, is not as usual.
+func reportAWSWith(t *testing.T, o fake.Options, story func(t *testing.T, w *world)) {
 	t.Helper()
 	asIfAtAWS(t)
-	tell(t, o, func(t *testing.T, w *world) {
+	report(t, o, func(t *testing.T, w *world) {
 		w.openAccount(o.Seed)
 		story(t, w)
 	})
@@ -287,11 +287,11 @@ func aimsAt(calls map[string]int) (out []aim) {
 }
 
 // Each call to AWS fails once, in each way that AWS documents, at its first time and
-// later: three pods run on three machines all the same, none is bought twice, and in
+// later: three pods run on three machines all the same, none is launched twice, and in
 // the end nothing is left.
 func TestNoTroubleOfAnAWSCallLosesAnything(t *testing.T) {
 	calls := map[string]int{}
-	tellOfAWS(t, 1, func(_ *testing.T, w *world) {
+	reportAWS(t, 1, func(_ *testing.T, w *world) {
 		w.upAndDown(w.start(setup{}))
 		calls = w.running[0].ordeal.counted(asked)
 	})
@@ -308,7 +308,7 @@ func TestNoTroubleOfAnAWSCallLosesAnything(t *testing.T) {
 			continue
 		}
 		t.Run(fmt.Sprintf("%s %d %s", a.action, a.nth, a.with), func(t *testing.T) {
-			tellOfAWS(t, 1, func(t *testing.T, w *world) {
+			reportAWS(t, 1, func(t *testing.T, w *world) {
 				w.upAndDown(w.start(setup{aimed: &a}))
 				if n := w.running[0].ordeal.counted(asked)[a.action]; n < a.nth {
 					t.Errorf("%s was called %d times: nothing went wrong", a.action, n)
@@ -320,9 +320,9 @@ func TestNoTroubleOfAnAWSCallLosesAnything(t *testing.T) {
 
 // The controller dies before or after any of its calls to AWS that change something, or
 // of its writes about classes, and begins again with an empty memory.
-func TestDeathAtAnyAWSCallLosesNothingAndBuysNothingTwice(t *testing.T) {
+func TestDeathAtAnyAWSCallLosesNothingAndLaunchesNothingTwice(t *testing.T) {
 	var calls []string
-	tellOfAWS(t, 2, func(_ *testing.T, w *world) {
+	reportAWS(t, 2, func(_ *testing.T, w *world) {
 		w.upAndDown(w.start(setup{}))
 		calls = w.running[0].ordeal.made()
 	})
@@ -332,7 +332,7 @@ func TestDeathAtAnyAWSCallLosesNothingAndBuysNothingTwice(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%d %s, after it %v", i+1, call, after), func(t *testing.T) {
-				tellOfAWS(t, 2, func(_ *testing.T, w *world) { w.survive(setup{dieAt: i + 1, after: after}) })
+				reportAWS(t, 2, func(_ *testing.T, w *world) { w.survive(setup{dieAt: i + 1, after: after}) })
 			})
 		}
 	}

@@ -27,24 +27,24 @@ func (w *world) lower(cpu string) {
 
 // Pods that admission makes ask for more than their template says, and that ask for little
 // once they run, leave their nodes nearly empty. Those that came in their place would ask
-// for as much again: nobody moves, and nothing is bought, be it by a process that
+// for as much again: nobody moves, and nothing is launched, be it by a process that
 // did not see them being made.
 func TestPodsThatAskForLessOnceTheyRunStay(t *testing.T) {
-	tell(t, fake.Options{Seed: 86}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 86}, func(t *testing.T, w *world) {
 		w.pool("default", sizes)
 		first := w.start(setup{})
 		w.deploy("web", 4, func(p *corev1.Pod) {
 			p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("1700m")
 		})
 		w.until(5*time.Minute, "four pods running", func() bool { return w.run(4) })
-		pods, bought := w.pods, w.bought()
+		pods, launched := w.pods, w.launched()
 		quarter := func() {
 			for range 90 {
 				w.lower("200m")
 				time.Sleep(10 * time.Second)
 			}
-			if w.pods != pods || w.bought() != bought {
-				t.Errorf("%d pods and %d machines came in place of others; %s", w.pods-pods, w.bought()-bought, w.state())
+			if w.pods != pods || w.launched() != launched {
+				t.Errorf("%d pods and %d machines came in place of others; %s", w.pods-pods, w.launched()-launched, w.state())
 			}
 		}
 		quarter()

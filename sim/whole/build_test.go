@@ -112,8 +112,8 @@ func (w *world) upgrade(kind, name string, refuses func(time.Duration) error) (s
 		},
 	})
 	w.until(5*time.Minute, "three pods running", func() bool { return w.run(3) })
-	if len(saw.said) != 1 || w.bought() != 3 {
-		w.t.Fatalf("%d launches, %d instances; %s", len(saw.said), w.bought(), w.state())
+	if len(saw.said) != 1 || w.launched() != 3 {
+		w.t.Fatalf("%d launches, %d instances; %s", len(saw.said), w.launched(), w.state())
 	}
 	return saw, began
 }
@@ -172,7 +172,7 @@ func TestAClassIsComparedBeforeAnUpgradedControllerLaunchesFromIt(t *testing.T) 
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			tellOfAWS(t, 11, func(t *testing.T, w *world) {
+			reportAWS(t, 11, func(t *testing.T, w *world) {
 				tt.pools(w)
 				saw, _ := w.upgrade(tt.kind, tt.name, busy(tt.busyFor))
 				if said := saw.said[0]; !strings.HasPrefix(said, "True "+awsv1.ReasonRenderedOtherwise) || !strings.Contains(said, "MetadataOptions.HttpPutResponseHopLimit") {
@@ -191,7 +191,7 @@ func TestAClassIsComparedBeforeAnUpgradedControllerLaunchesFromIt(t *testing.T) 
 // Nodes are counted by what their own launch templates may have otherwise, as they run: of m5.large, which have few pods, and
 // of spot and arm64.
 func TestNodesAreCountedByTheVariantOfTheirLaunchTemplate(t *testing.T) {
-	tellOfAWS(t, 14, func(t *testing.T, w *world) {
+	reportAWS(t, 14, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.pool("spot", func(p *karpv1.NodePool) {
 			onSpot(p)
@@ -213,7 +213,7 @@ func TestNodesAreCountedByTheVariantOfTheirLaunchTemplate(t *testing.T) {
 // launched before that is none of the earlier build's.
 func TestPodsDoNotWaitLongForAComparison(t *testing.T) {
 	const batch = 2 * time.Second // of pods, and what passes until they are seen
-	tellOfAWS(t, 12, func(t *testing.T, w *world) {
+	reportAWS(t, 12, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		saw, began := w.upgrade(class.KindEC2NodeClass, "default", busy(2*time.Minute))
 		if waited := saw.launches[0].Sub(began); waited < class.AwaitFor || waited > class.AwaitFor+batch {
@@ -233,7 +233,7 @@ func TestPodsDoNotWaitLongForAComparison(t *testing.T) {
 // Where the controller lacks the right to write AWSNodeTemplates, as with the chart of an earlier release, the class says
 // that it is not compared, and why; it stays ready, and instances are launched without a wait.
 func TestAClassThatMayNotBeWrittenIsNotCompared(t *testing.T) {
-	tellOfAWS(t, 13, func(t *testing.T, w *world) {
+	reportAWS(t, 13, func(t *testing.T, w *world) {
 		w.nodeTemplate(v1alpha5.DefaultTemplate)
 		w.provisioner("old", onLarge)
 		saw, began := w.upgrade(class.KindAWSNodeTemplate, v1alpha5.DefaultTemplate, func(time.Duration) error {

@@ -12,14 +12,14 @@ import (
 
 var howMany = flag.Int("machines", 60, "how many machines TestCallsOfAWS buys")
 
-// A class is ready, machines are bought, and then nothing happens: how often is AWS called? Each machine
+// A class is ready, machines are launched, and then nothing happens: how often is AWS called? Each machine
 // is tagged by a call of its own, since its tags are. Of all other calls that change
 // something there is one for ten machines at the most, of those that only look at things
-// at EC2 one for two machines, and a cluster at rest makes fewer than one call a second.
+// at EC2 one for two machines, and a cluster idle makes fewer than one call a second.
 // It prints what there was.
 func TestCallsOfAWS(t *testing.T) {
 	machines, atRest := *howMany, 5*time.Minute
-	tellOfAWS(t, 3, func(t *testing.T, w *world) {
+	reportAWS(t, 3, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		c := w.start(setup{usual: true})
 		w.until(time.Minute, "a class that is ready", w.classIsReady)
@@ -28,21 +28,21 @@ func TestCallsOfAWS(t *testing.T) {
 		w.until(10*time.Minute, "all pods running", func() bool { return w.run(machines) })
 		w.until(20*time.Minute, "all machines tagged", func() bool { return c.ordeal.counted(asked)["CreateTags"] >= machines })
 		begun := c.ordeal.counted(asked)
-		bought := less(begun, before)
-		changing, acknowledged := 0, bought["DeleteMessageBatch"]
-		for action, n := range bought {
+		launched := less(begun, before)
+		changing, acknowledged := 0, launched["DeleteMessageBatch"]
+		for action, n := range launched {
 			if changes(action) && action != "CreateTags" && action != "DeleteMessageBatch" {
 				changing += n
 			}
 		}
-		t.Logf("to buy %d machines: %v", machines, bought)
+		t.Logf("to buy %d machines: %v", machines, launched)
 		t.Logf("for each machine: %.2f CreateTags, %.3f other calls that change something, %.2f that acknowledge notices, %.2f that ask",
-			each(bought["CreateTags"], machines), each(changing, machines), each(acknowledged, machines),
-			each(sum(bought)-bought["CreateTags"]-changing-acknowledged, machines))
-		if bought["CreateTags"] > machines || changing > machines/10 || acknowledged > machines/2 {
+			each(launched["CreateTags"], machines), each(changing, machines), each(acknowledged, machines),
+			each(sum(launched)-launched["CreateTags"]-changing-acknowledged, machines))
+		if launched["CreateTags"] > machines || changing > machines/10 || acknowledged > machines/2 {
 			t.Errorf("more than one CreateTags, a tenth of another call that changes something, or half of one that acknowledges notices")
 		}
-		if looks := bought["DescribeInstances"]; looks > machines/2 {
+		if looks := launched["DescribeInstances"]; looks > machines/2 {
 			t.Errorf("%d calls of DescribeInstances for %d machines, want one for two at the most", looks, machines)
 		}
 

@@ -137,9 +137,9 @@ func (t trouble) saysNothing() bool {
 		"ThrottlingException", "ServerException", "ServiceUnavailableException"}, t)
 }
 
-// lookInVain has a controller begin where a class is ready and two machines run, and a
+// checkWithoutEffect has a controller begin where a class is ready and two machines run, and a
 // look-up fail for twelve minutes. It returns what was asked of AWS.
-func (w *world) lookInVain(a *aim) map[string]int {
+func (w *world) checkWithoutEffect(a *aim) map[string]int {
 	w.t.Helper()
 	const n = 2
 	w.inPartitions()
@@ -154,16 +154,16 @@ func (w *world) lookInVain(a *aim) map[string]int {
 			w.t.Fatalf("the class is not ready any more, without an answer of AWS: %+v", w.nodeClass().Status.Conditions)
 		}
 	}
-	if reasons := w.drifted(); len(reasons) > 0 || w.bought() != n || !slices.Equal(w.claimNames(), old) || !w.run(n) {
-		w.t.Errorf("drifted by %v, %d machines bought, claims were %v; %s", reasons, w.bought(), old, w.state())
+	if reasons := w.drifted(); len(reasons) > 0 || w.launched() != n || !slices.Equal(w.claimNames(), old) || !w.run(n) {
+		w.t.Errorf("drifted by %v, %d machines bought, claims were %v; %s", reasons, w.launched(), old, w.state())
 	}
 	calls := c.ordeal.counted(asked)
 	c.carrier.take(aim{})
 	w.until(3*time.Minute, "a class that is ready", w.classIsReady)
 	w.scale("web", n+1)
 	w.until(5*time.Minute, "another pod running", func() bool { return w.run(n + 1) })
-	if w.bought() != n+1 {
-		w.t.Errorf("bought %d machines for %d pods; %s", w.bought(), n+1, w.state())
+	if w.launched() != n+1 {
+		w.t.Errorf("bought %d machines for %d pods; %s", w.launched(), n+1, w.state())
 	}
 	w.sound()
 	return calls
@@ -171,10 +171,10 @@ func (w *world) lookInVain(a *aim) map[string]int {
 
 // A class is ready, and then one look-up fails for long, in each way that AWS documents,
 // also to a controller that has just begun. Where that is no answer the class stays ready;
-// nothing is disrupted whatever it is, and machines can be bought once calls work again.
+// nothing is disrupted whatever it is, and machines can be launched once calls work again.
 func TestNoTroubleOfALookUpDisruptsAnything(t *testing.T) {
 	calls := map[string]int{}
-	tellOfAWS(t, 7, func(_ *testing.T, w *world) { calls = w.lookInVain(nil) })
+	reportAWS(t, 7, func(_ *testing.T, w *world) { calls = w.checkWithoutEffect(nil) })
 	i := 0
 	for _, action := range lookUps {
 		if calls[action] == 0 {
@@ -185,7 +185,9 @@ func TestNoTroubleOfALookUpDisruptsAnything(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s %s", action, with), func(t *testing.T) {
-				tellOfAWS(t, 7, func(_ *testing.T, w *world) { w.lookInVain(&aim{action: action, nth: 1, with: with, lasts: true}) })
+				reportAWS(t, 7, func(_ *testing.T, w *world) {
+					w.checkWithoutEffect(&aim{action: action, nth: 1, with: with, lasts: true})
+				})
 			})
 		}
 	}

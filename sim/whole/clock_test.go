@@ -36,7 +36,7 @@ func (j *jumpy) clock() *apiclock.Clock {
 func TestAClockThatJumpsEndsNothing(t *testing.T) {
 	for name, by := range map[string]time.Duration{"ahead": 2 * time.Hour, "behind": -2 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) { w.jumps(by) })
+			report(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) { w.jumps(by) })
 		})
 	}
 }
@@ -59,7 +59,7 @@ func (w *world) jumps(by time.Duration) {
 		w.joinsAfter[zone] = 10 * time.Minute
 	}
 	w.scale("late", 1)
-	w.until(time.Minute, "an instance that boots", func() bool { return w.bought() == 3 })
+	w.until(time.Minute, "an instance that boots", func() bool { return w.launched() == 3 })
 	leaves := w.nodes()[0]
 	for _, pod := range w.allPods() {
 		if pod.Name == "daemok-1" && pod.Spec.NodeName == leaves.Name {
@@ -71,16 +71,16 @@ func (w *world) jumps(by time.Duration) {
 
 	j.jump(by)
 	time.Sleep(8 * time.Minute)
-	if !w.webRuns(2) || w.bought() != 3 || len(w.liveMachines()) != 3 || len(w.claims()) != 3 {
+	if !w.webRuns(2) || w.launched() != 3 || len(w.liveMachines()) != 3 || len(w.claims()) != 3 {
 		w.t.Errorf("something ended or was launched by the wrong clock: %s", w.state())
 	}
 	if says := condition.Get(w.defaultPool(), karpv1.NodePoolDisruptionBlocked); says == nil || says.Reason != karpv1.ReasonClockDiffers || !strings.Contains(says.Message, "2h0m0s") {
 		w.t.Errorf("the pool says %+v", says)
 	}
-	if !w.events.said("ClockDiffers: No node is disrupted and no NodeClaim given up: the clock of this controller is 2h0m0s") || !w.story.tells("the clock is in doubt") {
+	if !w.events.said("ClockDiffers: No node is disrupted and no NodeClaim given up: the clock of this controller is 2h0m0s") || !w.story.reports("the clock is in doubt") {
 		w.t.Error("neither an event nor the log says so")
 	}
-	if lines := c.tells("daemok_clock_ahead_seconds"); len(lines) != 1 || !strings.Contains(lines[0], "7200") && !strings.Contains(lines[0], "7199") {
+	if lines := c.reports("daemok_clock_ahead_seconds"); len(lines) != 1 || !strings.Contains(lines[0], "7200") && !strings.Contains(lines[0], "7199") {
 		w.t.Errorf("metric: %v", lines)
 	}
 
@@ -89,11 +89,11 @@ func (w *world) jumps(by time.Duration) {
 	w.until(time.Minute+10*time.Second, "the pool to say no more of the clock", func() bool {
 		return condition.Get(w.defaultPool(), karpv1.NodePoolDisruptionBlocked) == nil
 	})
-	if w.bought() != 3 || len(w.liveMachines()) != 3 {
+	if w.launched() != 3 || len(w.liveMachines()) != 3 {
 		w.t.Errorf("something ended or was launched though nothing was due: %s", w.state())
 	}
 	w.until(150*time.Minute, "nodes replaced at their age, and the drain over in its time", func() bool {
-		return w.webRuns(3) && w.bought() >= 6 && w.gone(leaves)
+		return w.webRuns(3) && w.launched() >= 6 && w.gone(leaves)
 	})
 	w.sound()
 }

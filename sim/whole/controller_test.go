@@ -52,7 +52,7 @@ type setup struct {
 	lag     func(client.Object) time.Duration
 	again   func(client.Object) bool
 	hang    func(cloud.LaunchRequest) bool
-	through func(cloud.Machines) cloud.Machines // what the controller buys through; nil: the cloud itself
+	through func(cloud.Machines) cloud.Machines // what the controller launches through; nil: the cloud itself
 	lease   *fence.Fence                        // that calls to the cloud pass; nil: none
 	aimed   *aim                                // the trouble of one call to AWS; nil: none
 	fault   storetest.Fault                     // asked before the ordeal; nil: none
@@ -106,8 +106,8 @@ func (w *world) start(s setup) *controller {
 	live, shown := w.server.Connect(fault), w.server.NewCache(s.lag, snapshot.Sharing())
 	live.User = theController
 	shown.Again = s.again
-	var bought cloud.Machines = machines{Machines: w.cloud, ordeal: c.ordeal, hang: s.hang}
-	var heard cloud.Notices = notices{w.cloud, c.ordeal}
+	var launched cloud.Machines = machines{Machines: w.cloud, ordeal: c.ordeal, hang: s.hang}
+	var heard cloud.InterruptionMessages = interruptionMessages{w.cloud, c.ordeal}
 	var catalog cloud.Catalog = w.cloud
 	var short cloud.Shortages = w.cloud
 	var checks cloud.Checks
@@ -121,22 +121,22 @@ func (w *world) start(s setup) *controller {
 		c.carrier = &carrier{account: w.aws, story: w.story, usual: s.usual}
 		p := w.provider(c.carrier)
 		c.carrier.ordeal, c.carrier.aimed = c.ordeal, s.aimed
-		bought, heard, catalog, short, checks, sizes, adopter, known = p, p.Notices("test"), p, p, p, p, p, s.build.classes(shown.Client(live), p, w.kinds)
+		launched, heard, catalog, short, checks, sizes, adopter, known = p, p.InterruptionMessages("test"), p, p, p, p, p, s.build.classes(shown.Client(live), p, w.kinds)
 		ofClasses, ofAWS = w.nodeClasses(p, s.build, known.(product.NodeClasses), live, events, metrics)
 	}
 	if s.through != nil {
-		bought = s.through(bought)
+		launched = s.through(launched)
 	}
 	if s.lease != nil {
-		bought, heard = fence.Machines{Inner: bought, Fence: s.lease}, fence.Notices{Inner: heard, Fence: s.lease}
+		launched, heard = fence.Machines{Inner: launched, Fence: s.lease}, fence.InterruptionMessages{Inner: heard, Fence: s.lease}
 	}
 	effort := planner.Effort{}
 	if s.thinks {
 		effort = (&thinker{kept: w.kept, planned: map[string]bool{}}).effort()
 	}
 	program, err := product.New(ctx, product.Parts{
-		Store: shown.Client(live), Live: live, Watches: informers{shown, s.watched}, Catalog: catalog, Machines: func(string) cloud.Machines { return bought }, Classes: known,
-		Notices: heard, Short: short, Checks: checks, Sizes: sizes, Adopter: adopter, Pools: []nodepool.Generation{product.NodePools(), product.Provisioners(legacy.Provisioners())}, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
+		Store: shown.Client(live), Live: live, Watches: informers{shown, s.watched}, Catalog: catalog, Machines: func(string) cloud.Machines { return launched }, Classes: known,
+		InterruptionMessages: heard, Short: short, Checks: checks, Sizes: sizes, Adopter: adopter, Pools: []nodepool.Generation{product.NodePools(), product.Provisioners(legacy.Provisioners())}, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
 		Metrics: metrics,
 		Events:  events,
 		Log:     w.log, Now: now, Clock: clock, NewID: w.newID, CallFor: 20 * time.Second,
@@ -177,8 +177,8 @@ func (s setup) begins(ctx context.Context) bool {
 	return ctx.Err() == nil
 }
 
-// tells is what a scrape says of a metric.
-func (c *controller) tells(metric string) []string {
+// reports is what a scrape says of a metric.
+func (c *controller) reports(metric string) []string {
 	lines, err := observetest.Lines(c.measured, metric)
 	if err != nil {
 		return []string{err.Error()}
@@ -266,8 +266,8 @@ func (s *story) count(words string) (n int) {
 	return n
 }
 
-// tells reports whether a line has the words.
-func (s *story) tells(words string) bool {
+// reports reports whether a line has the words.
+func (s *story) reports(words string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.ContainsFunc(s.lines, func(line string) bool { return strings.Contains(line, words) })

@@ -22,9 +22,9 @@ func tried(call, nth int, after bool) bool {
 
 // The controller dies at its kth write or call of the cloud, for every k of a
 // scale-up and the scale-down after it, just before the call takes effect or
-// just after, and starts again with an empty memory. Nothing may be bought
+// just after, and starts again with an empty memory. Nothing may be launched
 // twice, nothing leaked, and every pod must run.
-func TestDeathAtAnyWriteLosesNothingAndBuysNothingTwice(t *testing.T) {
+func TestDeathAtAnyWriteLosesNothingAndLaunchesNothingTwice(t *testing.T) {
 	lags := []time.Duration{60 * time.Millisecond}
 	if *deaths == 0 {
 		lags = append(lags, 0)
@@ -37,7 +37,7 @@ func TestDeathAtAnyWriteLosesNothingAndBuysNothingTwice(t *testing.T) {
 				}
 				when := map[bool]string{false: "before", true: "after"}[after]
 				t.Run(fmt.Sprintf("lag %v %s %d %s", lag, when, i+1, call), func(t *testing.T) {
-					tell(t, fake.Options{Seed: 1}, func(_ *testing.T, w *world) { w.survive(setup{dieAt: i + 1, after: after, lag: fixed(lag)}) })
+					report(t, fake.Options{Seed: 1}, func(_ *testing.T, w *world) { w.survive(setup{dieAt: i + 1, after: after, lag: fixed(lag)}) })
 				})
 			}
 		}
@@ -50,7 +50,7 @@ func fixed(d time.Duration) func(client.Object) time.Duration {
 
 func callsOfCleanRun(t *testing.T, lag time.Duration) (calls []string) {
 	t.Helper()
-	tell(t, fake.Options{Seed: 1}, func(_ *testing.T, w *world) {
+	report(t, fake.Options{Seed: 1}, func(_ *testing.T, w *world) {
 		w.upAndDown(w.start(setup{lag: fixed(lag)}))
 		calls = w.running[0].ordeal.made()
 	})
@@ -91,8 +91,8 @@ func (w *world) upToAndDown(c *controller, n int) {
 		return len(w.liveMachines()) == n && len(w.claims()) == n
 	}))
 	w.sound()
-	if w.bought() != n {
-		w.t.Errorf("bought %d machines for %d pods; %s", w.bought(), n, w.state())
+	if w.launched() != n {
+		w.t.Errorf("bought %d machines for %d pods; %s", w.launched(), n, w.state())
 	}
 	w.scale("web", 0)
 	w.until(8*time.Minute, "an empty cluster", followed(w.empty))

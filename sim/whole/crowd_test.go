@@ -79,10 +79,10 @@ func (t *thinker) firstFor(s *cluster.Snapshot) (units int64, of map[string]int)
 	defer t.mu.Unlock()
 	of, shapes := map[string]int{}, map[*cluster.Shape]bool{}
 	for i := range s.Nodes {
-		t.orderedFor(s.Nodes[i].BoughtFor)
+		t.orderedFor(s.Nodes[i].LaunchedFor)
 	}
 	for i := range s.Machines {
-		t.orderedFor(s.Machines[i].BoughtFor)
+		t.orderedFor(s.Machines[i].LaunchedFor)
 	}
 	for i := range s.Waiting {
 		p := &s.Waiting[i]

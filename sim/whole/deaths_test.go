@@ -70,7 +70,7 @@ func commands() map[string]*command {
 		"nodes have drifted": {two(setup{}, nil), otherImage, isRenewed},
 		"nodes go first at the limit": {two(setup{}, func(p *karpv1.NodePool) {
 			p.Spec.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")}
-			p.Annotations = map[string]string{api.MarkDriftAtLimit: api.DeleteFirst}
+			p.Annotations = map[string]string{api.AnnotationDriftAtLimit: api.DeleteFirst}
 		}), otherImage, isRenewed},
 		"a pool is rolled": {two(setup{}, nil), func(w *world) {
 			pools, err := roll.Pools(context.Background(), w.hand, translate.Generations{translate.NodePools()}, "nodepool", "default")
@@ -92,7 +92,7 @@ func commands() map[string]*command {
 			}
 		}, isRenewed},
 		"a node is unhealthy": {two(setup{}, isRepaired("Ready=5m")), func(w *world) { w.fallSilent(w.nodes()[0]) }, func(w *world) bool {
-			return len(w.claims()) == 2 && len(w.liveMachines()) == 2 && w.bought() == 3 && w.run(2)
+			return len(w.claims()) == 2 && len(w.liveMachines()) == 2 && w.launched() == 3 && w.run(2)
 		}},
 		"a pool is deleted": {func(w *world) *controller {
 			w.pool("other", func(p *karpv1.NodePool) { p.Spec.Weight = new(int32(1)) })
@@ -142,10 +142,10 @@ func (w *world) carryOut(what *command, dieAt int, after bool) (calls int) {
 		return what.done(w)
 	})
 	calls = len(c.ordeal.made()) - began
-	settled := w.claimNames()
+	stable := w.claimNames()
 	time.Sleep(3 * time.Minute)
-	if now := w.claimNames(); !slices.Equal(now, settled) || !what.done(w) {
-		w.t.Errorf("it did not last: claims were %v and are %v; %s", settled, now, w.state())
+	if now := w.claimNames(); !slices.Equal(now, stable) || !what.done(w) {
+		w.t.Errorf("it did not last: claims were %v and are %v; %s", stable, now, w.state())
 	}
 	w.sound()
 	return calls
@@ -160,7 +160,7 @@ func TestDeathAtAnyCallOfEachKindOfCommand(t *testing.T) {
 	for name, what := range commands() {
 		t.Run(name, func(t *testing.T) {
 			calls := 0
-			tell(t, fake.Options{Seed: 41}, func(_ *testing.T, w *world) { calls = w.carryOut(what, 0, false) })
+			report(t, fake.Options{Seed: 41}, func(_ *testing.T, w *world) { calls = w.carryOut(what, 0, false) })
 			if calls < some {
 				t.Fatalf("it took %d calls only", calls)
 			}
@@ -170,7 +170,7 @@ func TestDeathAtAnyCallOfEachKindOfCommand(t *testing.T) {
 						continue
 					}
 					t.Run(fmt.Sprintf("%d, after it %v", k, after), func(t *testing.T) {
-						tell(t, fake.Options{Seed: 41}, func(_ *testing.T, w *world) { w.carryOut(what, k, after) })
+						report(t, fake.Options{Seed: 41}, func(_ *testing.T, w *world) { w.carryOut(what, k, after) })
 					})
 				}
 			}

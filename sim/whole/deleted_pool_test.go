@@ -57,7 +57,7 @@ func (w *world) drained() (reason, text string) {
 // run on them or not: their pods get machines of another pool first. It goes with
 // the last of them, whoever leads meanwhile.
 func TestADeletedPoolDrainsByItsBudget(t *testing.T) {
-	tell(t, fake.Options{Seed: 70}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 70}, func(t *testing.T, w *world) {
 		c := w.up(4, oneAtATime, plain)
 		w.pool("other", nil)
 		w.deploy("web", 3, plain)
@@ -82,8 +82,8 @@ func TestADeletedPoolDrainsByItsBudget(t *testing.T) {
 			t.Errorf("%d claims outlived their pool; restarted %v", n, restarted)
 		}
 		w.until(time.Minute, "three pods on machines of the other pool", func() bool { return w.run(3) && w.of("other") == 3 })
-		if w.bought() != 7 {
-			t.Errorf("%d machines were bought, want four and three in their place", w.bought())
+		if w.launched() != 7 {
+			t.Errorf("%d machines were bought, want four and three in their place", w.launched())
 		}
 		w.sound()
 	})
@@ -96,7 +96,7 @@ func TestADeletedPoolSaysHowLongItTakes(t *testing.T) {
 	left := regexp.MustCompile(`^nodes left: 20, going: \d+, allowed now: \d+.*; about (\S+) left`)
 	for name, grace := range map[string]time.Duration{"pods that end soon": 5 * time.Second, "pods that take their time": 5 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, fake.Options{Seed: 76}, func(t *testing.T, w *world) {
+			report(t, fake.Options{Seed: 76}, func(t *testing.T, w *world) {
 				w.up(20, func(p *karpv1.NodePool) { p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "20%"}} }, func(p *corev1.Pod) {
 					p.Spec.TerminationGracePeriodSeconds = new(int64(grace / time.Second))
 					p.Annotations = map[string]string{slowly: "true"}
@@ -126,10 +126,10 @@ func TestADeletedPoolSaysHowLongItTakes(t *testing.T) {
 // A Provisioner goes as a NodePool does: one node at a time where nobody says otherwise, and
 // none where its annotation says so, which it tells with the way out.
 func TestADeletedProvisionerDrainsByItsBudget(t *testing.T) {
-	tellOfAWS(t, 1, func(t *testing.T, w *world) {
+	reportAWS(t, 1, func(t *testing.T, w *world) {
 		w.five(setup{})
 		w.pool("other", nil)
-		w.annotate(w.provisionerNow("default"), api.MarkBudgets, "0")
+		w.annotate(w.provisionerNow("default"), api.AnnotationBudgets, "0")
 		w.delete(w.provisionerNow("default"))
 		says := func(reason string, words ...string) bool {
 			c := condition.Get(w.provisionerNow("default"), karpv1.NodePoolDrained)
@@ -143,7 +143,7 @@ func TestADeletedProvisionerDrainsByItsBudget(t *testing.T) {
 		if running, _ := w.podsRunning(); running != 5 || len(w.claims()) != 5 {
 			t.Fatalf("something moved; %s", w.state())
 		}
-		w.annotate(w.provisionerNow("default"), api.MarkBudgets, "1")
+		w.annotate(w.provisionerNow("default"), api.AnnotationBudgets, "1")
 		w.until(time.Minute, "a word on how long it takes", func() bool {
 			return says(karpv1.ReasonNodesLeft, "nodes left: 5, ", "; about ", "kubectl annotate provisioner default daemok.sh/delete=fast") && w.events.said("NodesLeft: nodes left: 5, ")
 		})
@@ -161,7 +161,7 @@ func TestADeletedProvisionerDrainsByItsBudget(t *testing.T) {
 // Where no other pool can take its pods, the node of a deleted pool stays, and the
 // pool says why and what to do about it; when there is one it goes.
 func TestADeletedPoolWaitsForAPlaceForItsPods(t *testing.T) {
-	tell(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) {
 		w.up(2, nil, plain)
 		w.delete(w.defaultPool())
 		stays := func() bool {
@@ -171,7 +171,7 @@ func TestADeletedPoolWaitsForAPlaceForItsPods(t *testing.T) {
 		}
 		w.until(2*time.Minute, "a word on why nothing goes", stays)
 		time.Sleep(time.Hour)
-		if !stays() || !w.run(2) || w.bought() != 2 || !w.events.said("NodesStay") {
+		if !stays() || !w.run(2) || w.launched() != 2 || !w.events.said("NodesStay") {
 			_, text := w.drained()
 			t.Fatalf("after an hour it says %q; %s", text, w.state())
 		}
@@ -185,7 +185,7 @@ func TestADeletedPoolWaitsForAPlaceForItsPods(t *testing.T) {
 // What a budget of none keeps stays when its pool is deleted, and the pool says
 // that it is the budget.
 func TestADeletedPoolWaitsForItsBudget(t *testing.T) {
-	tell(t, fake.Options{Seed: 72}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 72}, func(t *testing.T, w *world) {
 		w.up(2, func(p *karpv1.NodePool) { p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "0"}} }, plain)
 		w.pool("other", nil)
 		w.delete(w.defaultPool())
@@ -195,7 +195,7 @@ func TestADeletedPoolWaitsForItsBudget(t *testing.T) {
 				strings.Contains(text, "in spec.disruption.budgets: kubectl edit nodepool default") && w.events.said("NodesStay")
 		})
 		time.Sleep(time.Hour)
-		if !w.run(2) || w.bought() != 2 {
+		if !w.run(2) || w.launched() != 2 {
 			t.Fatalf("something moved; %s", w.state())
 		}
 		w.lowerBudget("1")
@@ -207,7 +207,9 @@ func TestADeletedPoolWaitsForItsBudget(t *testing.T) {
 // By its annotation a deleted pool takes its machines with it at once, whatever
 // budgets say, and whether it carries it before or is given it later.
 func TestADeletedPoolTakesItsMachinesWithIt(t *testing.T) {
-	fast := func(p *karpv1.NodePool) { metav1.SetMetaDataAnnotation(&p.ObjectMeta, api.MarkDelete, api.DeleteFast) }
+	fast := func(p *karpv1.NodePool) {
+		metav1.SetMetaDataAnnotation(&p.ObjectMeta, api.AnnotationDelete, api.DeleteFast)
+	}
 	for name, remove := range map[string]func(*world){
 		"it carries the annotation": func(w *world) {
 			edit(w, w.defaultPool(), fast)
@@ -224,7 +226,7 @@ func TestADeletedPoolTakesItsMachinesWithIt(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, fake.Options{Seed: 24}, func(t *testing.T, w *world) {
+			report(t, fake.Options{Seed: 24}, func(t *testing.T, w *world) {
 				w.up(2, func(p *karpv1.NodePool) { p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "0"}} }, plain)
 				remove(w)
 				w.until(5*time.Minute, "an empty cluster", func() bool { return !w.isThere("default") && w.empty() })
@@ -237,9 +239,9 @@ func TestADeletedPoolTakesItsMachinesWithIt(t *testing.T) {
 }
 
 // A pool without nodes goes at once, and so does one whose orders have not become
-// machines: nothing is bought for it any more.
+// machines: nothing is launched for it any more.
 func TestADeletedPoolWithoutMachinesGoesAtOnce(t *testing.T) {
-	tell(t, fake.Options{Seed: 73}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 73}, func(t *testing.T, w *world) {
 		cut, open := closedFor(reasons["purchases are refused"])
 		w.pool("default", nil)
 		w.start(setup{through: cut})
@@ -253,8 +255,8 @@ func TestADeletedPoolWithoutMachinesGoesAtOnce(t *testing.T) {
 		w.until(time.Minute, "the end of a pool without machines", func() bool { return !w.isThere("default") && w.empty() })
 		open()
 		time.Sleep(10 * time.Minute)
-		if w.bought() > 0 {
-			t.Errorf("%d machines were bought for a pool that is gone", w.bought())
+		if w.launched() > 0 {
+			t.Errorf("%d machines were bought for a pool that is gone", w.launched())
 		}
 	})
 }
@@ -265,7 +267,7 @@ func TestADeletedPoolDoesNotWaitForMachinesThatNeverStart(t *testing.T) {
 	agent := corev1.Taint{Key: "example.com/agent", Effect: corev1.TaintEffectNoSchedule}
 	for name, used := range map[string]bool{"nobody runs there": false, "a pod runs there that tolerates what others do not": true} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, fake.Options{Seed: 74}, func(t *testing.T, w *world) {
+			report(t, fake.Options{Seed: 74}, func(t *testing.T, w *world) {
 				w.pool("default", func(p *karpv1.NodePool) { p.Spec.Template.Spec.StartupTaints = []corev1.Taint{agent} })
 				w.start(setup{})
 				w.deploy("web", 1, plain)
@@ -292,7 +294,7 @@ func TestADeletedPoolDoesNotWaitForMachinesThatNeverStart(t *testing.T) {
 
 // A pool that is deleted without what it owns leaves its nodes as they are.
 func TestAPoolThatLeavesItsNodesBehindGoesAtOnce(t *testing.T) {
-	tell(t, fake.Options{Seed: 74}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 74}, func(t *testing.T, w *world) {
 		w.up(2, nil, plain)
 		w.pool("other", nil)
 		before := w.claimNames()
@@ -314,7 +316,7 @@ func TestAPoolThatLeavesItsNodesBehindGoesAtOnce(t *testing.T) {
 
 // Pods that must not be disturbed keep their node in a deleted pool as well.
 func TestADeletedPoolWaitsForPodsThatMustNotBeDisturbed(t *testing.T) {
-	tell(t, fake.Options{Seed: 75}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 75}, func(t *testing.T, w *world) {
 		w.up(1, nil, func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} })
 		w.pool("other", nil)
 		w.delete(w.defaultPool())

@@ -4,6 +4,6 @@
 //
 // It holds tests only. What it promises of the product is what the tests ask
 // after each story: every pod runs, every machine has its claim, nothing was
-// bought twice and, once nobody wants anything, nothing is left; and what promises
+// launched twice and, once nobody wants anything, nothing is left; and what promises
 // asks at every moment of a storm.
 package whole

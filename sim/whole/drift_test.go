@@ -33,7 +33,7 @@ func (w *world) drifted() []string {
 }
 
 // widely makes a pool ask for much that machines are labelled with only when
-// they are bought, or by nobody.
+// they are launched, or by nobody.
 func widely(p *karpv1.NodePool) {
 	p.Spec.Template.Metadata.Labels = map[string]string{"team": "shop"}
 	p.Spec.Template.Spec.Requirements = append(p.Spec.Template.Spec.Requirements,
@@ -45,10 +45,10 @@ func widely(p *karpv1.NodePool) {
 		karpv1.Requirement{Key: "example.com/row", Operator: "Exists"})
 }
 
-// The class of machines that have just been bought finds a newer image: they have
+// The class of machines that have just been launched finds a newer image: they have
 // drifted within the second, after one question to the cloud about all of them.
 func TestANewerImageShowsAtOnce(t *testing.T) {
-	tell(t, fake.Options{Seed: 61}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 61}, func(t *testing.T, w *world) {
 		w.classes.change(form{"one", fake.Settings{Image: "ami-one", Groups: []string{"sg-one"}}})
 		c := w.upWith(setup{}, 3, widely, plain)
 		time.Sleep(3 * time.Second)
@@ -107,7 +107,7 @@ func TestDriftedNodesAreReplaced(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			tell(t, fake.Options{Seed: 60}, func(t *testing.T, w *world) {
+			report(t, fake.Options{Seed: 60}, func(t *testing.T, w *world) {
 				w.classes.change(first)
 				c := w.upWith(setup{}, 3, widely, plain)
 				old := w.claimNames()
@@ -115,8 +115,8 @@ func TestDriftedNodesAreReplaced(t *testing.T) {
 				c.stop()
 				w.start(setup{})
 				time.Sleep(20 * time.Minute)
-				if reasons := w.drifted(); len(reasons) > 0 || w.bought() != 3 {
-					t.Fatalf("drifted by %v while nothing changed, and bought %d machines", reasons, w.bought())
+				if reasons := w.drifted(); len(reasons) > 0 || w.launched() != 3 {
+					t.Fatalf("drifted by %v while nothing changed, and bought %d machines", reasons, w.launched())
 				}
 				done := make(chan struct{})
 				go w.watchman(done)
@@ -124,10 +124,10 @@ func TestDriftedNodesAreReplaced(t *testing.T) {
 				tt.change(w)
 				w.until(time.Minute, "drift by "+tt.reason, func() bool { return slices.Equal(w.drifted(), []string{tt.reason}) })
 				w.until(30*time.Minute, "three other nodes", func() bool { return w.renewed(old) && w.run(3) && len(w.liveMachines()) == 3 })
-				if reasons := w.drifted(); len(reasons) > 0 || w.bought() != 6 {
-					t.Errorf("drifted by %v afterwards, and bought %d machines for three pods and three nodes", reasons, w.bought())
+				if reasons := w.drifted(); len(reasons) > 0 || w.launched() != 6 {
+					t.Errorf("drifted by %v afterwards, and bought %d machines for three pods and three nodes", reasons, w.launched())
 				}
-				if !w.story.tells("event Drifted: " + tt.reason) {
+				if !w.story.reports("event Drifted: " + tt.reason) {
 					t.Errorf("nobody was told of %s", tt.reason)
 				}
 				w.sound()
@@ -139,7 +139,7 @@ func TestDriftedNodesAreReplaced(t *testing.T) {
 // While a class is not ready nothing drifts by what it selects, and nothing is
 // taken back.
 func TestDriftWaitsForTheClass(t *testing.T) {
-	tell(t, fake.Options{Seed: 61}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 61}, func(t *testing.T, w *world) {
 		one := form{"one", fake.Settings{Image: "ami-one", Groups: []string{"sg-one"}}}
 		w.classes.change(one)
 		w.upWith(setup{}, 2, nil, plain) // whose nodes go for being empty alone
@@ -175,7 +175,7 @@ func (w *world) defaultPool() *karpv1.NodePool {
 // At the limit of its pool drift waits, unless the pool says that nodes go first:
 // then one at a time, and never is there more than the limit allows.
 func TestDriftAtTheLimit(t *testing.T) {
-	tell(t, fake.Options{Seed: 62}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 62}, func(t *testing.T, w *world) {
 		w.classes.change(form{"one", fake.Settings{Image: "ami-one", Groups: []string{"sg-one"}}})
 		w.upWith(setup{}, 3, func(p *karpv1.NodePool) {
 			p.Spec.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("6")}
@@ -183,14 +183,14 @@ func TestDriftAtTheLimit(t *testing.T) {
 		old := w.claimNames()
 		w.classes.change(form{"one", fake.Settings{Image: "ami-two", Groups: []string{"sg-one"}}})
 		time.Sleep(10 * time.Minute)
-		if !w.run(3) || w.bought() != 3 || len(w.drifted()) != 1 {
-			t.Fatalf("at the limit: drifted by %v, %d machines bought; %s", w.drifted(), w.bought(), w.state())
+		if !w.run(3) || w.launched() != 3 || len(w.drifted()) != 1 {
+			t.Fatalf("at the limit: drifted by %v, %d machines bought; %s", w.drifted(), w.launched(), w.state())
 		}
 		if says := condition.Get(w.defaultPool(), karpv1.NodePoolDisruptionBlocked); says == nil || says.Reason != karpv1.ReasonAtLimit {
 			t.Errorf("the pool says %+v of nodes that wait at its limit", says)
 		}
 		edit(w, w.defaultPool(), func(p *karpv1.NodePool) {
-			p.Annotations = map[string]string{api.MarkDriftAtLimit: api.DeleteFirst}
+			p.Annotations = map[string]string{api.AnnotationDriftAtLimit: api.DeleteFirst}
 		})
 		fewest := 3
 		w.until(40*time.Minute, "three other nodes", func() bool {
@@ -201,8 +201,8 @@ func TestDriftAtTheLimit(t *testing.T) {
 			}
 			return w.renewed(old) && w.run(3)
 		})
-		if fewest < 2 || w.bought() != 6 {
-			t.Errorf("%d of three pods ran at the least, and %d machines were bought; want two and six", fewest, w.bought())
+		if fewest < 2 || w.launched() != 6 {
+			t.Errorf("%d of three pods ran at the least, and %d machines were bought; want two and six", fewest, w.launched())
 		}
 		w.until(time.Minute, "the pool to say no more of its limit", func() bool { return condition.Get(w.defaultPool(), karpv1.NodePoolDisruptionBlocked) == nil })
 		w.sound()
@@ -212,7 +212,7 @@ func TestDriftAtTheLimit(t *testing.T) {
 // A new DaemonSet that finds no room on a full node has it replaced by a larger
 // one where its annotation asks for that, once.
 func TestANewDaemonSetFindsRoom(t *testing.T) {
-	tell(t, fake.Options{Seed: 63}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 63}, func(t *testing.T, w *world) {
 		w.upWith(setup{}, 1, func(p *karpv1.NodePool) {
 			p.Spec.Template.Spec.Requirements[0].Values = []string{"m5.large", "m5.xlarge"}
 		}, plain)
@@ -220,7 +220,7 @@ func TestANewDaemonSetFindsRoom(t *testing.T) {
 		time.Sleep(time.Minute)
 		agent := corev1.PodSpec{Containers: []corev1.Container{{Name: "agent", Resources: corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1500m")}}}}}
-		set := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ops", Name: "agent", Annotations: map[string]string{api.MarkMakeRoom: "true"}}}
+		set := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ops", Name: "agent", Annotations: map[string]string{api.AnnotationMakeRoom: "true"}}}
 		set.Spec.Template.Spec = agent
 		w.create(set)
 		w.patchStatus(set, func() { set.Status.NumberUnavailable = 1 })
@@ -234,8 +234,8 @@ func TestANewDaemonSetFindsRoom(t *testing.T) {
 			t.Errorf("replaced by a %s", kind)
 		}
 		time.Sleep(30 * time.Minute)
-		if w.bought() != 2 || len(w.drifted()) > 0 {
-			t.Errorf("bought %d machines, and drifted by %v afterwards", w.bought(), w.drifted())
+		if w.launched() != 2 || len(w.drifted()) > 0 {
+			t.Errorf("bought %d machines, and drifted by %v afterwards", w.launched(), w.drifted())
 		}
 	})
 }
@@ -257,8 +257,8 @@ func (w *world) patchStatus(o client.Object, change func()) {
 
 // A pool whose machines do not come any more, so that its drifted nodes cannot be
 // replaced, holds up nobody else, and its nodes stay.
-func TestAPoolThatCannotReplaceHoldsNobodyUp(t *testing.T) {
-	tell(t, fake.Options{Seed: 64}, func(t *testing.T, w *world) {
+func TestAPoolThatCannotReplaceDelaysNoOther(t *testing.T) {
+	report(t, fake.Options{Seed: 64}, func(t *testing.T, w *world) {
 		w.classes.change(form{"one", fake.Settings{Image: "ami-one", Groups: []string{"sg-one"}}})
 		in := func(zone string) func(*karpv1.NodePool) {
 			return func(p *karpv1.NodePool) {

@@ -18,7 +18,7 @@ import (
 // while the pool's own hash cannot be written: each claim carries the hash of
 // the template that it was made from, whichever that is.
 func TestAClaimCarriesTheHashOfItsOwnTemplate(t *testing.T) {
-	tell(t, fake.Options{Seed: 80}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 80}, func(t *testing.T, w *world) {
 		var late atomic.Bool
 		w.start(setup{lag: fixed(60 * time.Millisecond), fault: func(c storetest.Call) (error, error) {
 			if late.Load() && c.Kind == "NodePool" && c.Writes() && !c.Status {

@@ -13,23 +13,23 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// A machine that is bought for a pod without EFA has room for one with, but no adapter: a
-// machine with adapters is bought before the first has joined.
+// A machine that is launched for a pod without EFA has room for one with, but no adapter: a
+// machine with adapters is launched before the first has joined.
 func TestAPodThatAsksForEFAWaitsForNoMachineWithout(t *testing.T) {
 	const typ, efa = "c5n.18xlarge", "vpc.amazonaws.com/efa"
-	tellOfAWSWith(t, fake.Options{Seed: 1, Types: []string{typ}}, func(t *testing.T, w *world) {
+	reportAWSWith(t, fake.Options{Seed: 1, Types: []string{typ}}, func(t *testing.T, w *world) {
 		w.pool("default", func(p *karpv1.NodePool) {
 			p.Spec.Template.Spec.Requirements[0] = karpv1.Requirement{Key: api.LabelInstanceType, Operator: "In", Values: []string{typ}}
 		})
 		w.start(setup{})
 		w.scale("web", 1)
-		w.until(time.Minute, "a machine for the pod without", func() bool { return w.bought() == 1 && w.claims()[0].Status.ProviderID != "" })
+		w.until(time.Minute, "a machine for the pod without", func() bool { return w.launched() == 1 && w.claims()[0].Status.ProviderID != "" })
 		plain := w.claims()[0]
 		w.deploy("mpi", 1, func(p *corev1.Pod) {
 			amounts := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), efa: resource.MustParse("1")}
 			p.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: amounts, Limits: amounts}
 		})
-		w.until(20*time.Second, "a machine for the pod with EFA", func() bool { return w.bought() == 2 })
+		w.until(20*time.Second, "a machine for the pod with EFA", func() bool { return w.launched() == 2 })
 		if len(w.nodes()) > 0 {
 			t.Fatalf("a node has joined, which says what it has: %s", w.state())
 		}

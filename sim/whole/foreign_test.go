@@ -89,7 +89,7 @@ func (w *world) allUntouched(n neighbours) {
 // one closed, nor what gives claims up that do not come to anything, nor
 // consolidation, drift and expiry concern another provider's.
 func TestObjectsOfAnotherProviderAreLeftAlone(t *testing.T) {
-	tell(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) {
 		n := w.neighbours()
 		w.pool("default", nil)
 		w.start(setup{})
@@ -97,8 +97,8 @@ func TestObjectsOfAnotherProviderAreLeftAlone(t *testing.T) {
 		w.until(5*time.Minute, "the pod running", func() bool { return w.run(1) })
 		time.Sleep(30 * time.Minute)
 		w.allUntouched(n)
-		if w.bought() != 1 {
-			t.Errorf("bought %d machines, want one, for the pod; %s", w.bought(), w.state())
+		if w.launched() != 1 {
+			t.Errorf("bought %d machines, want one, for the pod; %s", w.launched(), w.state())
 		}
 	})
 }
@@ -108,7 +108,7 @@ func TestObjectsOfAnotherProviderAreLeftAlone(t *testing.T) {
 func TestANodeOfAnotherProviderIsDrainedByItsOwner(t *testing.T) {
 	for _, first := range []string{"node", "claim"} {
 		t.Run(first+" deleted first", func(t *testing.T) {
-			tell(t, fake.Options{Seed: 72}, func(t *testing.T, w *world) {
+			report(t, fake.Options{Seed: 72}, func(t *testing.T, w *world) {
 				n := w.neighbours()
 				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "on-theirs"}, Spec: corev1.PodSpec{NodeName: n.node.Name}}
 				w.create(pod)

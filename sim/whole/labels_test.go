@@ -47,7 +47,7 @@ func TestLabelsOfATemplateAreRequirements(t *testing.T) {
 	for name, tt := range ofTemplate {
 		for how, repeated := range map[string]bool{"alone": false, "repeated": true} {
 			t.Run(name+" "+how, func(t *testing.T) {
-				tell(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) {
+				report(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) {
 					w.pool("default", func(p *karpv1.NodePool) {
 						p.Spec.Template.Metadata.Labels = tt.labels
 						p.Spec.Template.Spec.Requirements = []karpv1.Requirement{}
@@ -70,7 +70,7 @@ func TestLabelsOfAProvisionerAreRequirements(t *testing.T) {
 	for name, tt := range ofTemplate {
 		for how, repeated := range map[string]bool{"alone": false, "repeated": true} {
 			t.Run(name+" "+how, func(t *testing.T) {
-				tellOfAWS(t, 72, func(t *testing.T, w *world) {
+				reportAWS(t, 72, func(t *testing.T, w *world) {
 					w.nodeTemplate(v1alpha5.DefaultTemplate)
 					w.provisioner("default", func(s *v1alpha5.ProvisionerSpec) {
 						s.Labels = maps.Clone(tt.labels)

@@ -27,10 +27,10 @@ func (w *world) foreign(name string, pods string) {
 	}
 }
 
-// A pod that the scheduler puts elsewhere frees what was bought for it: the
-// next pod is expected there, and nothing is bought again.
+// A pod that the scheduler puts elsewhere frees what was launched for it: the
+// next pod is expected there, and nothing is launched again.
 func TestAPodThatLandsElsewhereFreesItsMachineForTheNext(t *testing.T) {
-	tell(t, fake.Options{Seed: 61}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 61}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{})
 		w.scale("web", 2)
@@ -40,16 +40,16 @@ func TestAPodThatLandsElsewhereFreesItsMachineForTheNext(t *testing.T) {
 		w.scale("db", 2)
 		w.until(5*time.Minute, "four pods running", func() bool { return w.run(4) })
 		w.sound()
-		if w.bought() != 2 {
-			t.Errorf("bought %d machines, want the two that were on order; %s", w.bought(), w.state())
+		if w.launched() != 2 {
+			t.Errorf("bought %d machines, want the two that were on order; %s", w.launched(), w.state())
 		}
 	})
 }
 
 // The scheduler need not follow a plan: with another order of its own it puts
-// every pod on a machine that was bought for another one.
+// every pod on a machine that was launched for another one.
 func TestPodsThatSwapTheirMachinesNeedNoOthers(t *testing.T) {
-	tell(t, fake.Options{Seed: 62}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 62}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{})
 		w.mu.Lock()
@@ -60,17 +60,17 @@ func TestPodsThatSwapTheirMachinesNeedNoOthers(t *testing.T) {
 		w.until(5*time.Minute, "five pods running", func() bool { return w.run(5) })
 		w.until(3*time.Minute, "some more rounds", func() bool { return time.Since(w.story.began) > 3*time.Minute })
 		w.sound()
-		if w.bought() != 5 {
-			t.Errorf("bought %d machines for five pods; %s", w.bought(), w.state())
+		if w.launched() != 5 {
+			t.Errorf("bought %d machines for five pods; %s", w.launched(), w.state())
 		}
 	})
 }
 
 // Pods that come when machines of others have just joined are given their places. Those that
-// lost them are bought for at once: nothing was ordered for the others, and so nothing is left that
+// lost them are launched for at once: nothing was ordered for the others, and so nothing is left that
 // would be worth waiting for.
-func TestPodsThatLoseTheirPlacesToNewOnesAreBoughtForAtOnce(t *testing.T) {
-	tell(t, fake.Options{Seed: 63}, func(t *testing.T, w *world) {
+func TestPodsThatLoseTheirPlacesToNewOnesAreLaunchedForAtOnce(t *testing.T) {
+	report(t, fake.Options{Seed: 63}, func(t *testing.T, w *world) {
 		works := func(does bool) {
 			w.mu.Lock()
 			w.schedules, w.contrary = does, true
@@ -91,7 +91,7 @@ func TestPodsThatLoseTheirPlacesToNewOnesAreBoughtForAtOnce(t *testing.T) {
 		}
 		w.scale("web", 5)
 		works(true)
-		w.until(5*time.Second, "the two that are left bought for", func() bool { return w.bought() == 5 })
+		w.until(5*time.Second, "the two that are left bought for", func() bool { return w.launched() == 5 })
 		left := 0
 		for _, p := range w.allPods() {
 			if first[p.Name] && p.Spec.NodeName == "" {
@@ -104,8 +104,8 @@ func TestPodsThatLoseTheirPlacesToNewOnesAreBoughtForAtOnce(t *testing.T) {
 		w.until(5*time.Minute, "five pods running", func() bool { return w.run(5) })
 		time.Sleep(3 * time.Minute)
 		w.sound()
-		if w.bought() != 5 {
-			t.Errorf("bought %d machines for five pods; %s", w.bought(), w.state())
+		if w.launched() != 5 {
+			t.Errorf("bought %d machines for five pods; %s", w.launched(), w.state())
 		}
 	})
 }

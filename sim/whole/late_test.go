@@ -55,7 +55,7 @@ func TestALaunchThatComesLateIsNotMadeTwice(t *testing.T) {
 		"the next ones run out of time themselves": context.DeadlineExceeded,
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, fake.Options{Seed: 72}, func(t *testing.T, w *world) {
+			report(t, fake.Options{Seed: 72}, func(t *testing.T, w *world) {
 				w.pool("default", nil)
 				w.start(setup{through: func(m cloud.Machines) cloud.Machines {
 					return &lateFirst{Machines: m, by: 80 * time.Second, first: why, work: &w.everybody}
@@ -63,8 +63,8 @@ func TestALaunchThatComesLateIsNotMadeTwice(t *testing.T) {
 				w.scale("web", 3)
 				w.until(5*time.Minute, "three pods running", func() bool { return w.run(3) })
 				time.Sleep(3 * time.Minute)
-				if w.bought() != 3 {
-					t.Errorf("launched %d instances for three pods; %s", w.bought(), w.state())
+				if w.launched() != 3 {
+					t.Errorf("launched %d instances for three pods; %s", w.launched(), w.state())
 				}
 				w.sound()
 			})
@@ -75,7 +75,7 @@ func TestALaunchThatComesLateIsNotMadeTwice(t *testing.T) {
 // The pods of a launch that ran out of time go before it takes effect: the claims wait
 // for it, get its instances, and these are terminated with them.
 func TestALaunchThatComesLateForNoPodIsTerminated(t *testing.T) {
-	tell(t, fake.Options{Seed: 73}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 73}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{through: func(m cloud.Machines) cloud.Machines {
 			return &lateFirst{Machines: m, by: 80 * time.Second, first: context.DeadlineExceeded, work: &w.everybody}

@@ -14,7 +14,7 @@ var podsAtOnce = flag.Int("pods", 200, "how many pods TestFromUnschedulableToCre
 // the most. It prints that. What is worked meanwhile takes no time here; it is measured by
 // `daemok bench place`.
 func TestFromUnschedulableToCreateFleet(t *testing.T) {
-	tellOfAWS(t, 5, func(t *testing.T, w *world) {
+	reportAWS(t, 5, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		c := w.start(setup{})
 		time.Sleep(time.Minute)

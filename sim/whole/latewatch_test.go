@@ -25,7 +25,7 @@ func TestALeaderWithALateWatchLaunchesNothingTwice(t *testing.T) {
 	}
 	for name, late := range tests {
 		t.Run(name, func(t *testing.T) {
-			tell(t, fake.Options{Seed: 76}, func(t *testing.T, w *world) {
+			report(t, fake.Options{Seed: 76}, func(t *testing.T, w *world) {
 				w.pool("default", func(p *karpv1.NodePool) {
 					p.Spec.Limits = corev1.ResourceList{api.ResourceNodes: resource.MustParse("3")}
 				})
@@ -42,8 +42,8 @@ func TestALeaderWithALateWatchLaunchesNothingTwice(t *testing.T) {
 				first.stop()
 				second.renew(t)
 				w.until(5*time.Minute, "three pods running", func() bool { return w.run(3) })
-				if made := w.ids.Load(); made != 3 || w.bought() != 3 {
-					t.Errorf("%d claims were made and %d machines launched for three pods; %s", made, w.bought(), w.state())
+				if made := w.ids.Load(); made != 3 || w.launched() != 3 {
+					t.Errorf("%d claims were made and %d machines launched for three pods; %s", made, w.launched(), w.state())
 				}
 				w.sound()
 			})

@@ -29,7 +29,7 @@ import (
 // answer at once: what takes time is the controller's own work, and what it waits for.
 //
 // Pods of several sizes share few machines. Where a machine has room for one pod alone,
-// as many are bought as there are pods.
+// as many are launched as there are pods.
 func BenchmarkFromUnschedulableToCreateFleet(b *testing.B) {
 	asIfAtAWS(b)
 	for _, work := range []struct {
@@ -46,7 +46,7 @@ func BenchmarkFromUnschedulableToCreateFleet(b *testing.B) {
 		b.Run(work.name, func(b *testing.B) {
 			for b.Loop() {
 				w := newWorld(b, fake.Options{Seed: 1, Types: fake.AllTypes("us-east-1")})
-				w.timePurchase(b, work.pods, work.sizes, work.pool)
+				w.timeLaunch(b, work.pods, work.sizes, work.pool)
 			}
 		})
 	}
@@ -54,8 +54,8 @@ func BenchmarkFromUnschedulableToCreateFleet(b *testing.B) {
 
 func ofAnyType(p *karpv1.NodePool) { p.Spec.Template.Spec.Requirements = []karpv1.Requirement{} }
 
-// timePurchase has a controller begin and pods come once it can buy.
-func (w *world) timePurchase(b *testing.B, pods, sizes int, pool func(*karpv1.NodePool)) {
+// timeLaunch has a controller begin and pods come once it can launch.
+func (w *world) timeLaunch(b *testing.B, pods, sizes int, pool func(*karpv1.NodePool)) {
 	log := &callLog{at: map[string][]time.Time{}, times: map[string]int{}}
 	w.log = slog.New(log)
 	w.lags = &emulator.Lags{TemplateMost: emulator.DefaultLags().TemplateMost}

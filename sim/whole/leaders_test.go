@@ -60,7 +60,7 @@ func (c *candidate) runs(s setup) setup {
 // Two controllers think that they lead, but the lease of the first has run
 // out: it goes on looking and planning, and changes nothing.
 func TestOfTwoLeadersTheOneWithoutALeaseChangesNothing(t *testing.T) {
-	tell(t, fake.Options{Seed: 30}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 30}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		first := newCandidate(30 * time.Second)
 		first.renew(t)
@@ -74,8 +74,8 @@ func TestOfTwoLeadersTheOneWithoutALeaseChangesNothing(t *testing.T) {
 		w.scale("web", 3)
 		w.until(5*time.Minute, "three pods running", func() bool { return w.run(3) })
 		w.sound()
-		if w.bought() != 3 || len(w.claims()) != 3 {
-			t.Errorf("bought %d machines for 3 pods; %s", w.bought(), w.state())
+		if w.launched() != 3 || len(w.claims()) != 3 {
+			t.Errorf("bought %d machines for 3 pods; %s", w.launched(), w.state())
 		}
 		w.scale("web", 0)
 		w.until(5*time.Minute, "an empty cluster", w.empty)

@@ -41,7 +41,7 @@ func (w *world) collectNodes(names []string) {
 // says so: an event on each node, the condition of the pool and a metric tell how. Then all
 // nodes are drained, and their instances terminated.
 func TestAClusterThatLosesAllItsClaimsIsHeld(t *testing.T) {
-	tell(t, fake.Options{Seed: 72}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 72}, func(t *testing.T, w *world) {
 		c := w.up(12, nil, plain)
 		before := w.podsAndMachines()
 		c.stop() // so that it sees them go at once
@@ -52,7 +52,7 @@ func TestAClusterThatLosesAllItsClaimsIsHeld(t *testing.T) {
 			if now := w.podsAndMachines(); !slices.Equal(now, before) {
 				t.Errorf("%s: there were\n%s\nand there are\n%s", phase, strings.Join(before, "\n"), strings.Join(now, "\n"))
 			}
-			if got := c.tells("daemok_orphans_held"); !slices.Equal(got, []string{"daemok_orphans_held 12"}) {
+			if got := c.reports("daemok_orphans_held"); !slices.Equal(got, []string{"daemok_orphans_held 12"}) {
 				t.Errorf("%s: metric %v", phase, got)
 			}
 			says := condition.Get(w.defaultPool(), karpv1.NodePoolDisruptionBlocked)
@@ -74,7 +74,7 @@ func TestAClusterThatLosesAllItsClaimsIsHeld(t *testing.T) {
 			return w.run(12) && len(w.machines()) == 12 && len(w.claims()) == 12 && !slices.ContainsFunc(w.nodes(), func(n corev1.Node) bool { return slices.Contains(lost, n.Name) })
 		})
 		w.until(3*time.Minute, "the pool to say no more of it", func() bool {
-			return condition.Get(w.defaultPool(), karpv1.NodePoolDisruptionBlocked) == nil && slices.Equal(c.tells("daemok_orphans_held"), []string{"daemok_orphans_held 0"})
+			return condition.Get(w.defaultPool(), karpv1.NodePoolDisruptionBlocked) == nil && slices.Equal(c.reports("daemok_orphans_held"), []string{"daemok_orphans_held 0"})
 		})
 		w.sound()
 	})
@@ -85,7 +85,7 @@ func TestAClusterThatLosesAllItsClaimsIsHeld(t *testing.T) {
 func TestFewNodesThatLoseTheirClaimsAreDrained(t *testing.T) {
 	for name, collected := range map[string]bool{"collected by Kubernetes": true, "left by Kubernetes": false} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, fake.Options{Seed: 73}, func(t *testing.T, w *world) {
+			report(t, fake.Options{Seed: 73}, func(t *testing.T, w *world) {
 				w.up(12, nil, plain)
 				lost := w.loses(2)
 				if collected {

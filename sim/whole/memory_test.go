@@ -13,10 +13,10 @@ import (
 )
 
 // Nodes keep a GiB more from pods than anybody knows, as an image of one's own may. The pod
-// that a machine was bought for does not fit it: the machine says so, the same type is not bought
+// that a machine was launched for does not fit it: the machine says so, the same type is not launched
 // for the pod again, and the pod gets a larger one.
-func TestANodeThatIsTooSmallIsNotBoughtAgain(t *testing.T) {
-	tellOfAWS(t, 71, func(t *testing.T, w *world) {
+func TestANodeThatIsTooSmallIsNotLaunchedAgain(t *testing.T) {
+	reportAWS(t, 71, func(t *testing.T, w *world) {
 		w.keeps = quantity.Resources{Memory: quantity.GiB}
 		w.pool("default", func(p *karpv1.NodePool) {
 			p.Spec.Template.Spec.Requirements[0].Values = []string{"m5.large", "m5.xlarge"}
@@ -25,30 +25,30 @@ func TestANodeThatIsTooSmallIsNotBoughtAgain(t *testing.T) {
 		w.deploy("web", 1, func(p *corev1.Pod) {
 			p.Spec.Containers[0].Resources.Requests[corev1.ResourceMemory] = resource.MustParse("6600Mi")
 		})
-		told := false
+		reported := false
 		w.until(20*time.Minute, "the pod running", func() bool {
 			for _, c := range w.claims() {
 				is := condition.Get(&c, karpv1.ClaimConsistentStateFound)
-				told = told || is != nil && is.Reason == karpv1.ReasonConsistencyCheckFailed
+				reported = reported || is != nil && is.Reason == karpv1.ReasonConsistencyCheckFailed
 			}
 			return w.run(1)
 		})
-		if !told {
+		if !reported {
 			t.Error("no claim tells that its node has too little memory")
 		}
-		bought, kinds := w.bought(), map[string]bool{}
+		launched, kinds := w.launched(), map[string]bool{}
 		for _, m := range w.cloud.Market().Machines() {
 			kinds[m.Pool.Kind] = true
 		}
-		if bought != 2 || len(kinds) != 2 {
-			t.Errorf("bought %d machines of %d types, want one of each of two; %s", bought, len(kinds), w.state())
+		if launched != 2 || len(kinds) != 2 {
+			t.Errorf("bought %d machines of %d types, want one of each of two; %s", launched, len(kinds), w.state())
 		}
 		time.Sleep(10 * time.Minute) // the first machine has gone
 		w.deploy("web", 2, func(p *corev1.Pod) {
 			p.Spec.Containers[0].Resources.Requests[corev1.ResourceMemory] = resource.MustParse("6600Mi")
 		})
 		w.until(20*time.Minute, "two pods running", func() bool { return w.run(2) })
-		if more := w.bought() - bought; more != 1 {
+		if more := w.launched() - launched; more != 1 {
 			t.Errorf("bought %d machines for the second pod, want one: what was learnt holds; %s", more, w.state())
 		}
 	})

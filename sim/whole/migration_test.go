@@ -77,11 +77,11 @@ func (w *world) mover(n int) *move.Mover {
 		}
 		return nil, nil
 	})
-	return &move.Mover{Store: store, Namespace: "kube-system", Pause: pause.For, Tell: w.story.add}
+	return &move.Mover{Store: store, Namespace: "kube-system", Pause: pause.For, Report: w.story.add}
 }
 
 // scenery is which pods run where, and which nodes there are, so that it shows if one was made
-// anew. That a node is to empty is no part of it: plans change their mind, and no pod goes for its sake.
+// again. That a node is to empty is no part of it: plans change their mind, and no pod goes for its sake.
 func (w *world) scenery() map[string]string {
 	out := map[string]string{}
 	for _, p := range w.allPods() {
@@ -114,7 +114,7 @@ func (w *world) ownedBy(kind string) bool {
 }
 
 // A cluster is moved while its pods run: no pod moves, no node is replaced and nothing is
-// bought; then nodes go under the new pool as they did under the old. Wherever the move is
+// launched; then nodes go under the new pool as they did under the old. Wherever the move is
 // ended, it goes on to that end.
 func TestAMigrationDisturbsNothing(t *testing.T) {
 	for i, n := range []int{7, 0, 1, 2, 4, 6, 9, 11, 13, 15} {
@@ -122,9 +122,9 @@ func TestAMigrationDisturbsNothing(t *testing.T) {
 			continue
 		}
 		t.Run(fmt.Sprintf("ended at write %d", n), func(t *testing.T) {
-			tellOfAWS(t, 3, func(t *testing.T, w *world) {
+			reportAWS(t, 3, func(t *testing.T, w *world) {
 				w.older(4)
-				before, bought, plan := w.scenery(), w.bought(), w.planned()
+				before, launched, plan := w.scenery(), w.launched(), w.planned()
 				_, err := w.mover(n).Apply(context.Background(), plan)
 				if n > 0 {
 					if !errors.Is(err, errEnded) {
@@ -138,8 +138,8 @@ func TestAMigrationDisturbsNothing(t *testing.T) {
 				}
 				w.until(time.Minute, "claims of the NodePool", func() bool { return w.ownedBy(translate.KindNodePool) && w.run(4) })
 				time.Sleep(30 * time.Minute)
-				if after := w.scenery(); !maps.Equal(after, before) || w.bought() != bought {
-					t.Errorf("before\n%v\nafter, with %d machines bought in place of %d,\n%v", before, w.bought(), bought, after)
+				if after := w.scenery(); !maps.Equal(after, before) || w.launched() != launched {
+					t.Errorf("before\n%v\nafter, with %d machines bought in place of %d,\n%v", before, w.launched(), launched, after)
 				}
 				var left v1alpha5.ProvisionerList
 				if w.list(&left); len(left.Items) > 0 {
@@ -177,13 +177,13 @@ func (w *world) tagsSay(key string) {
 func TestARollbackOfAMigrationDisturbsNothing(t *testing.T) {
 	for _, n := range []int{8, 0} {
 		t.Run(fmt.Sprintf("ended at write %d", n), func(t *testing.T) {
-			tellOfAWS(t, 4, func(t *testing.T, w *world) {
+			reportAWS(t, 4, func(t *testing.T, w *world) {
 				w.older(4)
 				was, err := json.Marshal(w.provisionerNow("default").Spec)
 				if err != nil {
 					t.Fatal(err)
 				}
-				before, bought := w.scenery(), w.bought()
+				before, launched := w.scenery(), w.launched()
 				if _, err := w.mover(n).Apply(context.Background(), w.planned()); n == 0 && err != nil || n > 0 && !errors.Is(err, errEnded) {
 					t.Fatal(err)
 				}
@@ -192,7 +192,7 @@ func TestARollbackOfAMigrationDisturbsNothing(t *testing.T) {
 				}
 				w.until(time.Minute, "claims of the Provisioner", func() bool { return w.ownedBy(translate.KindProvisioner) && w.run(4) })
 				time.Sleep(30 * time.Minute)
-				if after := w.scenery(); !maps.Equal(after, before) || w.bought() != bought {
+				if after := w.scenery(); !maps.Equal(after, before) || w.launched() != launched {
 					t.Errorf("before\n%v\nafter\n%v", before, after)
 				}
 				if is, err := json.Marshal(w.provisionerNow("default").Spec); err != nil || string(is) != string(was) {
@@ -202,7 +202,7 @@ func TestARollbackOfAMigrationDisturbsNothing(t *testing.T) {
 				if _, err := w.mover(0).Apply(context.Background(), w.planned()); err != nil {
 					t.Fatal(err)
 				}
-				if after := w.scenery(); !maps.Equal(after, before) || w.bought() != bought {
+				if after := w.scenery(); !maps.Equal(after, before) || w.launched() != launched {
 					t.Errorf("before\n%v\nmoved again\n%v", before, after)
 				}
 				if err := w.mover(0).Rollback(context.Background()); err != nil {

@@ -22,7 +22,7 @@ func threeTypes(p *karpv1.NodePool) {
 // Where fewer instance types exist than minValues asks for, the policy BestEffort launches
 // from these: the NodeClaim asks for as many as are left, and says that it does.
 func TestBestEffortLaunchesFromFewerValues(t *testing.T) {
-	tell(t, fake.Options{Seed: 81}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 81}, func(t *testing.T, w *world) {
 		w.pool("default", threeTypes)
 		w.start(setup{policy: decide.Policy{MinValues: place.BestEffort}})
 		w.scale("web", 2)
@@ -43,14 +43,14 @@ func TestBestEffortLaunchesFromFewerValues(t *testing.T) {
 
 // By the policy Strict nothing is launched, and the pool and its pods say why.
 func TestStrictMinValuesAreSaidOnThePool(t *testing.T) {
-	tell(t, fake.Options{Seed: 82}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 82}, func(t *testing.T, w *world) {
 		w.pool("default", threeTypes)
 		w.start(setup{})
 		w.scale("web", 1)
 		for _, words := range []string{"MinValuesNotMet: Nothing is launched for default/web", "FailedScheduling: NodePool/default: minValues of node.kubernetes.io/instance-type is 3"} {
 			w.until(5*time.Minute, words, func() bool { return w.events.said(words) })
 		}
-		if n := w.bought(); n > 0 {
+		if n := w.launched(); n > 0 {
 			t.Errorf("%d instances were launched, want none", n)
 		}
 	})

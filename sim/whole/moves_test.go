@@ -28,7 +28,7 @@ func mayLive(length karpv1.DurationOrNever) func(*karpv1.NodePool) {
 // watchman looks all the time at what must never be: a node that goes while a
 // machine in its place has not started.
 func (w *world) watchman(done <-chan struct{}) {
-	told, last := map[string]bool{}, uint64(0)
+	reported, last := map[string]bool{}, uint64(0)
 	for {
 		select {
 		case <-done:
@@ -48,8 +48,8 @@ func (w *world) watchman(done <-chan struct{}) {
 		for _, c := range all {
 			for name := range going {
 				early := going[name] && replaces(&c, name) && c.DeletionTimestamp == nil && !condition.IsTrue(&c, karpv1.ClaimInitialized)
-				if early && !told[name] {
-					told[name] = true
+				if early && !reported[name] {
+					reported[name] = true
 					w.t.Errorf("claim %s goes before %s, which replaces it, has started; %s", name, c.Name, w.state())
 				}
 			}
@@ -58,7 +58,7 @@ func (w *world) watchman(done <-chan struct{}) {
 }
 
 func replaces(c *karpv1.NodeClaim, name string) bool {
-	return slices.Contains(strings.Split(c.Annotations[api.MarkReplaces], ","), name)
+	return slices.Contains(strings.Split(c.Annotations[api.AnnotationReplaces], ","), name)
 }
 
 // renewed reports whether none of these claims is left, and all is open.
@@ -80,15 +80,15 @@ func (w *world) claimNames() (out []string) {
 
 // Nodes that grow too old are replaced in time, each by one machine.
 func TestOldNodesAreReplacedBeforeTheyGo(t *testing.T) {
-	tell(t, fake.Options{Seed: 40}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 40}, func(t *testing.T, w *world) {
 		w.upWith(setup{}, 3, mayLive("1h"), plain)
 		began, first := time.Now(), w.claimNames()
 		done := make(chan struct{})
 		go w.watchman(done)
 		defer close(done)
 		w.until(61*time.Minute, "three other nodes", func() bool { return w.renewed(first) && w.run(3) })
-		if w.bought() != 6 || len(w.liveMachines()) != 3 {
-			t.Errorf("bought %d machines for three pods and three nodes that grew too old; %s", w.bought(), w.state())
+		if w.launched() != 6 || len(w.liveMachines()) != 3 {
+			t.Errorf("bought %d machines for three pods and three nodes that grew too old; %s", w.launched(), w.state())
 		}
 		t.Logf("replaced after %v", time.Since(began))
 		w.sound()
@@ -99,7 +99,7 @@ func TestOldNodesAreReplacedBeforeTheyGo(t *testing.T) {
 // drains all the same once its time is over: nothing that could be had is waited
 // for without end.
 func TestOldNodesDrainWhereNoMachineComesInTheirPlace(t *testing.T) {
-	tell(t, fake.Options{Seed: 42}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 42}, func(t *testing.T, w *world) {
 		w.upWith(setup{}, 2, mayLive("1h"), plain)
 		began, first := time.Now(), w.claimNames()
 		w.mu.Lock()
@@ -129,7 +129,7 @@ func TestOldNodesDrainWhereNoMachineComesInTheirPlace(t *testing.T) {
 // Pods of two nodes fit on one, and a PodDisruptionBudget forbids to evict them
 // for a while: both nodes stay, open to pods, and one goes when it may.
 func TestABudgetOfPodsHoldsUpConsolidation(t *testing.T) {
-	tell(t, fake.Options{Seed: 43}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 43}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{})
 		pdb := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "small"}}
@@ -156,8 +156,8 @@ func TestABudgetOfPodsHoldsUpConsolidation(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.until(10*time.Minute, "two pods on one node", func() bool { return w.run(2) && len(w.claims()) == 1 && len(w.nodes()) == 1 })
-		if w.bought() != 2 {
-			t.Errorf("bought %d machines, want two", w.bought())
+		if w.launched() != 2 {
+			t.Errorf("bought %d machines, want two", w.launched())
 		}
 		w.sound()
 	})

@@ -10,9 +10,9 @@ import (
 )
 
 // The machine for a large pod has room for small ones too, and takes none, though it joins before
-// theirs: it is nominated for the large one, and no second large machine is bought.
+// theirs: it is nominated for the large one, and no second large machine is launched.
 func TestAMachineForALargePodIsNotTakenBySmallOnes(t *testing.T) {
-	tell(t, fake.Options{Seed: 78}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 78}, func(t *testing.T, w *world) {
 		const small, large = "m5.large", "m5.4xlarge"
 		w.pool("default", func(p *karpv1.NodePool) {
 			p.Spec.Template.Spec.Requirements[0].Values = []string{small, large}
@@ -27,8 +27,8 @@ func TestAMachineForALargePodIsNotTakenBySmallOnes(t *testing.T) {
 				last = n.CreationTimestamp.Time
 			}
 		}
-		if !joined.Before(last) || w.bought() != 7 {
-			t.Errorf("the large node joined %s before the last small one, and %d machines were bought; want some time, and 7; %s", last.Sub(joined), w.bought(), w.state())
+		if !joined.Before(last) || w.launched() != 7 {
+			t.Errorf("the large node joined %s before the last small one, and %d machines were bought; want some time, and 7; %s", last.Sub(joined), w.launched(), w.state())
 		}
 		w.sound()
 	})

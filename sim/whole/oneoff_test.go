@@ -73,9 +73,9 @@ func (w *world) typesNow() (out []string) {
 func TestMoneyAloneEndsNoWorkThatIsNotDoneAgain(t *testing.T) {
 	const stays = "m5.2xlarge"
 	for what, tt := range map[string]struct {
-		small func(w *world)
-		want  []string
-		told  string
+		small    func(w *world)
+		want     []string
+		reported string
 	}{
 		"a pod without a controller":        {func(w *world) { w.lone("small", plain) }, []string{stays}, "pod default/small would not be created again: it has no controller"},
 		"a pod of a Job that fails with it": {func(w *world) { w.job("small", 0) }, []string{stays}, "its Job fails with one more failed pod: 0 failed, and its backoffLimit is 0"},
@@ -85,14 +85,14 @@ func TestMoneyAloneEndsNoWorkThatIsNotDoneAgain(t *testing.T) {
 		}, nil, ""},
 	} {
 		t.Run(what, func(t *testing.T) {
-			tell(t, fake.Options{Seed: 81}, func(t *testing.T, w *world) {
+			report(t, fake.Options{Seed: 81}, func(t *testing.T, w *world) {
 				w.aloneOnALargeNode(func() { tt.small(w) })
 				time.Sleep(20 * time.Minute)
 				if got := w.typesNow(); !slices.Equal(got, tt.want) || len(w.allPods()) != len(tt.want) {
 					t.Errorf("instances %v with %d pods, want %v with a pod each; %s", got, len(w.allPods()), tt.want, w.state())
 				}
-				if !w.events.said(tt.told) {
-					t.Errorf("no event says %q", tt.told)
+				if !w.events.said(tt.reported) {
+					t.Errorf("no event says %q", tt.reported)
 				}
 				w.sound()
 			})
@@ -113,7 +113,7 @@ func TestNothingIsLaunchedForPodsThatNothingCreatesAgain(t *testing.T) {
 		"its claim is deleted by hand": func(w *world) { w.delete(&w.claims()[0]) },
 	} {
 		t.Run(what, func(t *testing.T) {
-			tell(t, fake.Options{Seed: 82}, func(t *testing.T, w *world) {
+			report(t, fake.Options{Seed: 82}, func(t *testing.T, w *world) {
 				w.classes.change(one)
 				w.pool("default", nil)
 				w.pool("other", func(p *karpv1.NodePool) { p.Spec.Weight = nil })
@@ -123,8 +123,8 @@ func TestNothingIsLaunchedForPodsThatNothingCreatesAgain(t *testing.T) {
 				w.until(time.Minute, "an initialised node", func() bool { return w.nodes()[0].Labels[api.LabelInitialized] == "true" })
 				ask(w)
 				w.until(30*time.Minute, "an empty cluster", func() bool { return w.empty() && len(w.allPods()) == 0 })
-				if w.bought() != 1 {
-					t.Errorf("%d instances were launched for one pod that is gone for good", w.bought())
+				if w.launched() != 1 {
+					t.Errorf("%d instances were launched for one pod that is gone for good", w.launched())
 				}
 			})
 		})
@@ -134,7 +134,7 @@ func TestNothingIsLaunchedForPodsThatNothingCreatesAgain(t *testing.T) {
 // An instance that the cloud takes back keeps such a pod for as long as there is time, and
 // nothing is launched for it.
 func TestAPodThatNothingCreatesAgainRunsAsLongAsItsInstance(t *testing.T) {
-	tell(t, fake.Options{Seed: 83}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 83}, func(t *testing.T, w *world) {
 		w.pool("default", onSpot)
 		w.start(setup{})
 		w.lone("one-off", plain)
@@ -150,8 +150,8 @@ func TestAPodThatNothingCreatesAgainRunsAsLongAsItsInstance(t *testing.T) {
 			t.Error("no event says why the pod stays")
 		}
 		w.until(5*time.Minute, "an empty cluster", w.empty)
-		if w.bought() != 1 {
-			t.Errorf("%d instances were launched, want one", w.bought())
+		if w.launched() != 1 {
+			t.Errorf("%d instances were launched, want one", w.launched())
 		}
 	})
 }
@@ -161,7 +161,7 @@ func TestAPodThatNothingCreatesAgainRunsAsLongAsItsInstance(t *testing.T) {
 // while it keeps its node, and the drain says why it does not end; it is once the pod is
 // deleted since its term is over.
 func TestNothingIsLaunchedWhereNoEvictionIsEverAllowed(t *testing.T) {
-	tell(t, fake.Options{Seed: 84}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 84}, func(t *testing.T, w *world) {
 		w.pool("default", func(p *karpv1.NodePool) { p.Spec.Template.Spec.TerminationGracePeriod = "1h" })
 		w.start(setup{})
 		w.job("batch", 6)
@@ -177,13 +177,13 @@ func TestNothingIsLaunchedWhereNoEvictionIsEverAllowed(t *testing.T) {
 		w.server.BlockEvictions(func(*corev1.Pod) bool { return true })
 		w.delete(&w.claims()[0])
 		time.Sleep(50 * time.Minute)
-		if w.bought() != 1 || !w.run(1) {
-			t.Errorf("%d instances were launched, want one; %s", w.bought(), w.state())
+		if w.launched() != 1 || !w.run(1) {
+			t.Errorf("%d instances were launched, want one; %s", w.launched(), w.state())
 		}
 		if !w.events.said("is never evicted: PodDisruptionBudget default/batch never allows an eviction: its condition DisruptionAllowed says that the sync failed") {
 			t.Error("no event says why the drain does not end")
 		}
-		w.until(20*time.Minute, "the pod on another node", func() bool { return w.run(1) && len(w.nodes()) == 1 && len(w.claims()) == 1 && w.bought() == 2 })
+		w.until(20*time.Minute, "the pod on another node", func() bool { return w.run(1) && len(w.nodes()) == 1 && len(w.claims()) == 1 && w.launched() == 2 })
 		w.sound()
 	})
 }

@@ -232,32 +232,32 @@ func (o *ordeal) last() string {
 	return o.calls[len(o.calls)-1]
 }
 
-// notices are what the cloud says by itself, as one controller hears it.
-type notices struct {
-	cloud.Notices
+// interruptionMessages are what the cloud says by itself, as one controller hears it.
+type interruptionMessages struct {
+	cloud.InterruptionMessages
 	ordeal *ordeal
 }
 
-func (n notices) call(name string, changes bool) (before, after error) {
+func (n interruptionMessages) call(name string, changes bool) (before, after error) {
 	return n.ordeal.call(name, changes, func() error { return &cloud.ThrottledError{Call: name} })
 }
 
-func (n notices) Next(ctx context.Context) ([]cloud.Notice, error) {
+func (n interruptionMessages) Next(ctx context.Context) ([]cloud.InterruptionMessage, error) {
 	before, after := n.call("Next", false)
 	if before != nil {
 		return nil, before
 	}
-	out, err := n.Notices.Next(ctx)
+	out, err := n.InterruptionMessages.Next(ctx)
 	if after != nil {
 		return nil, after
 	}
 	return out, err
 }
 
-func (n notices) Done(ctx context.Context, list ...cloud.Notice) error {
+func (n interruptionMessages) Done(ctx context.Context, list ...cloud.InterruptionMessage) error {
 	before, after := n.call("Done", true)
 	if before != nil {
 		return before
 	}
-	return errors.Join(n.Notices.Done(ctx, list...), after)
+	return errors.Join(n.InterruptionMessages.Done(ctx, list...), after)
 }

@@ -157,7 +157,7 @@ func (c *carrier) partly(x exchange, with trouble) *httptest.ResponseRecorder {
 // half of what it asked for gets no more when it is asked for again.
 func (c *carrier) wholly(x exchange) *httptest.ResponseRecorder {
 	if x.action == "CreateFleet" && c.account.parts.isHalved(x.form.Get("ClientToken")) {
-		return c.buySome(x)
+		return c.launchSome(x)
 	}
 	out := c.serve(x)
 	if x.action == "DescribeInstances" && out.Code == http.StatusOK {
@@ -166,9 +166,9 @@ func (c *carrier) wholly(x exchange) *httptest.ResponseRecorder {
 	return out
 }
 
-// buySome buys half of the machines, rounded down, and says of the others that they are
+// launchSome launches half of the machines, rounded down, and says of the others that they are
 // short.
-func (c *carrier) buySome(x exchange) *httptest.ResponseRecorder {
+func (c *carrier) launchSome(x exchange) *httptest.ResponseRecorder {
 	const total, override = "TargetCapacitySpecification.TotalTargetCapacity", "LaunchTemplateConfigs.1.Overrides.1."
 	asked, _ := strconv.Atoi(x.form.Get(total))
 	if asked < 2 {
@@ -286,7 +286,7 @@ func formList(form url.Values, name string) (out []string) {
 // to end do, a list lacks machines or is of a while ago. It costs some time at the most.
 func TestNoReplyRightInPartLosesAnything(t *testing.T) {
 	calls := map[string]int{}
-	tellOfAWS(t, 4, func(_ *testing.T, w *world) {
+	reportAWS(t, 4, func(_ *testing.T, w *world) {
 		w.upAndDown(w.start(setup{}))
 		calls = w.running[0].ordeal.counted(asked)
 	})
@@ -295,7 +295,7 @@ func TestNoReplyRightInPartLosesAnything(t *testing.T) {
 			struck := 0
 			for nth := 1; nth <= calls[action]; nth += max(1, 4**deaths) {
 				t.Run(fmt.Sprintf("%s %d %s", action, nth, with), func(t *testing.T) {
-					tellOfAWS(t, 4, func(_ *testing.T, w *world) {
+					reportAWS(t, 4, func(_ *testing.T, w *world) {
 						w.upAndDown(w.start(setup{aimed: &aim{action: action, nth: nth, with: with}}))
 						struck += w.aws.parts.struck
 					})
@@ -313,7 +313,7 @@ func TestNoReplyRightInPartLosesAnything(t *testing.T) {
 func TestNoPageThatIsMissingLosesAnything(t *testing.T) {
 	const machines = 7
 	calls := map[string]int{}
-	tellOfAWS(t, 5, func(_ *testing.T, w *world) {
+	reportAWS(t, 5, func(_ *testing.T, w *world) {
 		w.upToAndDown(w.start(setup{}), machines)
 		calls = w.running[0].ordeal.counted(asked)
 	})
@@ -323,7 +323,7 @@ func TestNoPageThatIsMissingLosesAnything(t *testing.T) {
 	}
 	for i, with := range troubles(action) {
 		t.Run(string(with), func(t *testing.T) {
-			tellOfAWS(t, 5, func(_ *testing.T, w *world) {
+			reportAWS(t, 5, func(_ *testing.T, w *world) {
 				w.upToAndDown(w.start(setup{aimed: &aim{action: action, nth: 1 + i%calls[action], with: with}}), machines)
 			})
 		})

@@ -158,7 +158,7 @@ func running(machines []market.Machine) map[string]bool {
 func (w *people) joinsAt(m market.Machine, boot fake.Boot) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if after, told := w.joinsAfter[m.Pool.Zone]; told {
+	if after, reported := w.joinsAfter[m.Pool.Zone]; reported {
 		return m.LaunchedAt.Add(after)
 	}
 	return boot.JoinsAt
@@ -209,7 +209,7 @@ func (w *people) join(ctx context.Context, m market.Machine, provider string, se
 	for _, t := range setup.Taints {
 		node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)})
 	}
-	for _, k := range kinds.Kinds {
+	for _, k := range kinds.InstanceTypes {
 		if k.Name == m.Pool.Kind {
 			node.Status.Capacity = translate.ResourceList(k.Capacity)
 			node.Status.Allocatable = translate.ResourceList(k.Allocatable.Sub(w.keeps).ClampNegative())
@@ -312,11 +312,11 @@ func (w *people) kubelets(ctx context.Context) {
 		}
 		if p.DeletionTimestamp != nil {
 			takes := time.Duration(*p.DeletionGracePeriodSeconds) * time.Second
-			told := p.DeletionTimestamp.Add(-takes)
+			reported := p.DeletionTimestamp.Add(-takes)
 			if p.Annotations[slowly] == "" {
 				takes = min(2*time.Second, takes)
 			}
-			if time.Since(told) > takes {
+			if time.Since(reported) > takes {
 				_ = w.hand.Delete(ctx, &p, client.GracePeriodSeconds(0))
 			}
 			continue

@@ -33,7 +33,7 @@ func (w *world) partitions() (out []string) {
 // Pods that are to be spread over the partitions of a placement group get a machine in
 // each, two of which EC2 would else have put anywhere.
 func TestPodsAreSpreadOverPartitions(t *testing.T) {
-	tellOfAWS(t, 1, func(_ *testing.T, w *world) {
+	reportAWS(t, 1, func(_ *testing.T, w *world) {
 		w.inPartitions()
 		w.mu.Lock()
 		w.schedules = false
@@ -47,8 +47,8 @@ func TestPodsAreSpreadOverPartitions(t *testing.T) {
 		})
 		w.start(setup{})
 		w.until(8*time.Minute, "two nodes in each partition", func() bool { return slices.Equal(w.partitions(), []string{"1", "1", "2", "2", "3", "3"}) })
-		if w.bought() != 6 {
-			w.t.Errorf("bought %d machines for 6 pods; %s", w.bought(), w.state())
+		if w.launched() != 6 {
+			w.t.Errorf("bought %d machines for 6 pods; %s", w.launched(), w.state())
 		}
 	})
 }
@@ -56,7 +56,7 @@ func TestPodsAreSpreadOverPartitions(t *testing.T) {
 // Where nobody asks for a partition EC2 chooses, and nodes say which it was before they
 // take pods.
 func TestNodesSayWhichPartitionEC2Chose(t *testing.T) {
-	tellOfAWS(t, 1, func(_ *testing.T, w *world) {
+	reportAWS(t, 1, func(_ *testing.T, w *world) {
 		w.inPartitions()
 		w.pool("default", nil)
 		w.start(setup{})

@@ -43,7 +43,7 @@ func (w *world) stay(nodes int, wait time.Duration) {
 // TestNodesGoWhileAWindowIsOpen: an empty node stays until the hour that its
 // pool's policy names, by the clocks of that place, and the policy says so.
 func TestNodesGoWhileAWindowIsOpen(t *testing.T) {
-	tell(t, fake.Options{Seed: 51}, func(t *testing.T, w *world) { // it is midnight in London
+	report(t, fake.Options{Seed: 51}, func(t *testing.T, w *world) { // it is midnight in London
 		w.create(disruptionPolicy(v1alpha1.DisruptionPolicySpec{Windows: []v1alpha1.Window{{TimeZone: "Europe/Berlin", Start: "01:30", Duration: "1h"}}}))
 		w.up(1, nil, plain)
 		w.scale("web", 0)
@@ -65,7 +65,7 @@ func TestNodesGoWhileAWindowIsOpen(t *testing.T) {
 // TestAPolicyThatIsNotUnderstoodKeepsNodes: a slip of the pen is told of and
 // costs no node.
 func TestAPolicyThatIsNotUnderstoodKeepsNodes(t *testing.T) {
-	tell(t, fake.Options{Seed: 52}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 52}, func(t *testing.T, w *world) {
 		w.create(disruptionPolicy(v1alpha1.DisruptionPolicySpec{Windows: []v1alpha1.Window{{TimeZone: "Europe/Berlim", Start: "00:00", Duration: "24h"}}}))
 		w.up(1, nil, plain)
 		w.scale("web", 0)
@@ -81,9 +81,9 @@ func TestAPolicyThatIsNotUnderstoodKeepsNodes(t *testing.T) {
 
 // TestABreakerStopsUntilItIsAcknowledged: when people delete machines by hand, no
 // node goes by choice until somebody has looked, whatever the controller
-// forgets when it starts anew.
+// forgets when it starts again.
 func TestABreakerStopsUntilItIsAcknowledged(t *testing.T) {
-	tell(t, fake.Options{Seed: 53}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 53}, func(t *testing.T, w *world) {
 		w.create(disruptionPolicy(v1alpha1.DisruptionPolicySpec{Breaker: &v1alpha1.Breaker{Nodes: "50%", Within: "10m"}}))
 		c := w.up(4, nil, plain)
 		old := w.claims()
@@ -97,15 +97,15 @@ func TestABreakerStopsUntilItIsAcknowledged(t *testing.T) {
 		w.scale("web", 0)
 		w.until(time.Minute, "no pods", func() bool { return w.run(0) })
 		w.stay(4, 30*time.Minute)
-		if told := c.tells("daemok_disruption_breaker_tripped"); !slices.Equal(told, []string{"daemok_disruption_breaker_tripped policy=" + w.policy().Name + " 1"}) {
-			t.Errorf("a scrape tells %q", told)
+		if reported := c.reports("daemok_disruption_breaker_tripped"); !slices.Equal(reported, []string{"daemok_disruption_breaker_tripped policy=" + w.policy().Name + " 1"}) {
+			t.Errorf("a scrape tells %q", reported)
 		}
 		message := condition.Get(w.policy(), v1alpha1.PolicyBreakerClosed).Message
-		at, _, found := strings.Cut(message[strings.Index(message, api.MarkAcknowledged+"=")+len(api.MarkAcknowledged)+1:], " ")
+		at, _, found := strings.Cut(message[strings.Index(message, api.AnnotationAcknowledged+"=")+len(api.AnnotationAcknowledged)+1:], " ")
 		if found || !strings.HasPrefix(message, "2 of ") || !w.events.said(v1alpha1.ReasonBreakerTripped) {
 			t.Errorf("the condition says %q", message)
 		}
-		edit(w, w.policy(), func(p *v1alpha1.DisruptionPolicy) { p.Annotations = map[string]string{api.MarkAcknowledged: at} })
+		edit(w, w.policy(), func(p *v1alpha1.DisruptionPolicy) { p.Annotations = map[string]string{api.AnnotationAcknowledged: at} })
 		w.until(5*time.Minute, "half of the nodes gone, and a breaker that has tripped again", func() bool { return len(w.claims()) == 2 && tripped() })
 		w.stay(2, 30*time.Minute)
 		w.sound()
@@ -113,9 +113,9 @@ func TestABreakerStopsUntilItIsAcknowledged(t *testing.T) {
 }
 
 // TestABreakerCountsWhatWentBeforeARestart: two of four nodes are lost, one of them
-// long gone when the controller starts anew, and that is one too many.
+// long gone when the controller starts again, and that is one too many.
 func TestABreakerCountsWhatWentBeforeARestart(t *testing.T) {
-	tell(t, fake.Options{Seed: 55}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 55}, func(t *testing.T, w *world) {
 		w.create(disruptionPolicy(v1alpha1.DisruptionPolicySpec{Breaker: &v1alpha1.Breaker{Nodes: "2", Within: "1h"}}))
 		c := w.up(4, nil, plain)
 		lost := w.claims()[0]
@@ -140,16 +140,16 @@ func TestABreakerCountsWhatWentBeforeARestart(t *testing.T) {
 // machines that never come.
 func TestReplacementsThatDoNotJoinTripABreaker(t *testing.T) {
 	one := int32(1)
-	tell(t, fake.Options{Seed: 54}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 54}, func(t *testing.T, w *world) {
 		w.create(disruptionPolicy(v1alpha1.DisruptionPolicySpec{Breaker: &v1alpha1.Breaker{FailedReplacements: &one, Within: "1h"}}))
 		w.up(1, nil, plain)
 		lost := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "lost", Labels: map[string]string{api.LabelNodePool: "default"}, Finalizers: []string{api.FinalizerTermination},
-			Annotations: map[string]string{api.MarkReplaces: w.claims()[0].Name, api.MarkStage: "done"}}, Spec: w.claims()[0].Spec}
+			Annotations: map[string]string{api.AnnotationReplaces: w.claims()[0].Name, api.AnnotationStage: "done"}}, Spec: w.claims()[0].Spec}
 		w.create(lost)
-		bought := func() bool {
+		launched := func() bool {
 			return slices.ContainsFunc(w.claims(), func(c karpv1.NodeClaim) bool { return c.Name == "lost" && c.Status.ProviderID != "" })
 		}
-		w.until(time.Minute, "a machine", bought)
+		w.until(time.Minute, "a machine", launched)
 		w.delete(lost)
 		w.until(time.Minute, "a breaker that has tripped", func() bool {
 			b := w.policy().Status.Breaker

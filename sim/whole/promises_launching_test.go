@@ -69,7 +69,7 @@ func vcpus(instanceType string) int {
 	return t.VCPUs
 }
 
-func isWithdrawn(c *karpv1.NodeClaim) bool { return c.Annotations[api.MarkWithdrawn] != "" }
+func isWithdrawn(c *karpv1.NodeClaim) bool { return c.Annotations[api.AnnotationWithdrawn] != "" }
 
 // machineOf is the instance of a NodeClaim.
 func (p *promises) machineOf(c *karpv1.NodeClaim) (market.Machine, bool) {
@@ -249,7 +249,7 @@ func (p *promises) knownRoom(c *karpv1.NodeClaim) int {
 
 // orders looks at a NodeClaim that is created: pods need it, or it takes the place of others.
 func (p *promises) orders(c *karpv1.NodeClaim) {
-	if !has(needless) || c.Annotations[api.MarkReplaces] != "" || c.Annotations[api.MarkTakes] != "" {
+	if !has(needless) || c.Annotations[api.AnnotationReplaces] != "" || c.Annotations[api.AnnotationTakes] != "" {
 		return
 	}
 	_, most := p.wanted.lately()
@@ -271,7 +271,7 @@ func (p *promises) withdraws(c *karpv1.NodeClaim) {
 	}
 	if without < least {
 		p.breaks("nothing is withdrawn that pods need", "NodeClaim "+c.Name, "nodes there are, or will be, have room for %d pods without it, and there were %d at least in the last %s: %s; %s",
-			without, least, lateWatches, c.Annotations[api.MarkWithdrawn], p.places())
+			without, least, lateWatches, c.Annotations[api.AnnotationWithdrawn], p.places())
 	}
 }
 

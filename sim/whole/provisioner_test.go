@@ -79,8 +79,8 @@ func (w *world) still(names []string) []string {
 // Pods that nothing has room for get machines of a Provisioner, which names no template and
 // so means the one called default; empty, its machines go after the time that it says, and
 // not before.
-func TestAProvisionerBuysAndLetsEmptyNodesGo(t *testing.T) {
-	tellOfAWS(t, 1, func(t *testing.T, w *world) {
+func TestAProvisionerLaunchesAndLetsEmptyNodesGo(t *testing.T) {
+	reportAWS(t, 1, func(t *testing.T, w *world) {
 		w.nodeTemplate(v1alpha5.DefaultTemplate)
 		w.provisioner("default", func(s *v1alpha5.ProvisionerSpec) {
 			s.TTLSecondsAfterEmpty = new(int64(60))
@@ -118,7 +118,7 @@ func TestAProvisionerBuysAndLetsEmptyNodesGo(t *testing.T) {
 func TestEmptyNodesOfAProvisionerGoToTheSecond(t *testing.T) {
 	for name, takesOver := range map[string]bool{"one controller": false, "another takes over": true} {
 		t.Run(name, func(t *testing.T) {
-			tellOfAWS(t, 1, func(t *testing.T, w *world) {
+			reportAWS(t, 1, func(t *testing.T, w *world) {
 				w.nodeTemplate(v1alpha5.DefaultTemplate)
 				w.provisioner("default", func(s *v1alpha5.ProvisionerSpec) {
 					s.TTLSecondsAfterEmpty = new(int64(60))
@@ -163,9 +163,9 @@ func TestEmptyNodesOfAProvisionerGoToTheSecond(t *testing.T) {
 }
 
 // Pods that come to a node that says it is empty are told of at once, and its time begins
-// anew when they have gone.
+// again when they have gone.
 func TestANodeOfAProvisionerIsEmptyOnlyWhilePodsAreGone(t *testing.T) {
-	tellOfAWS(t, 1, func(t *testing.T, w *world) {
+	reportAWS(t, 1, func(t *testing.T, w *world) {
 		w.nodeTemplate(v1alpha5.DefaultTemplate)
 		w.provisioner("default", func(s *v1alpha5.ProvisionerSpec) { s.TTLSecondsAfterEmpty = new(int64(60)) })
 		w.start(setup{})
@@ -179,7 +179,7 @@ func TestANodeOfAProvisionerIsEmptyOnlyWhilePodsAreGone(t *testing.T) {
 			w.scale("inflate", 1)
 			w.until(5*time.Second, "it does so no longer", func() bool { return w.run(1) && !noted() })
 		}
-		if n := w.bought(); n != 1 {
+		if n := w.launched(); n != 1 {
 			t.Errorf("%d machines were bought, want one", n)
 		}
 	})
@@ -187,7 +187,7 @@ func TestANodeOfAProvisionerIsEmptyOnlyWhilePodsAreGone(t *testing.T) {
 
 // Where a Provisioner has neither a time to live nor consolidation nothing scales down.
 func TestAProvisionerWithoutATimeToLiveKeepsEmptyNodes(t *testing.T) {
-	tellOfAWS(t, 1, func(t *testing.T, w *world) {
+	reportAWS(t, 1, func(t *testing.T, w *world) {
 		w.provisioner("default", func(s *v1alpha5.ProvisionerSpec) {
 			s.Provider = &awsv1alpha1.Provider{AWS: awsv1alpha1.AWS{SubnetSelector: ofNetwork(), SecurityGroupSelector: ofNetwork()}}
 			s.Requirements = []v1alpha5.Requirement{{Key: api.LabelInstancePods, Operator: "Gt", Values: []string{"20"}}}
@@ -222,7 +222,7 @@ func TestAProvisionerWithoutATimeToLiveKeepsEmptyNodes(t *testing.T) {
 // machine in its place has come; one with a pod that must not be evicted stays until that
 // is so no longer.
 func TestAProvisionerReplacesOldNodesInGoodOrder(t *testing.T) {
-	tellOfAWS(t, 1, func(t *testing.T, w *world) {
+	reportAWS(t, 1, func(t *testing.T, w *world) {
 		w.nodeTemplate(v1alpha5.DefaultTemplate)
 		w.provisioner("default", func(s *v1alpha5.ProvisionerSpec) {
 			s.TTLSecondsUntilExpired = new(int64(3600))
@@ -251,7 +251,7 @@ func TestAProvisionerReplacesOldNodesInGoodOrder(t *testing.T) {
 // An edit of a Provisioner replaces no node; its status tells how many were made from
 // an older spec, and a roll replaces these. The same holds for its template.
 func TestAnEditedProvisionerReplacesNodesWhenItIsRolled(t *testing.T) {
-	tellOfAWS(t, 1, func(t *testing.T, w *world) {
+	reportAWS(t, 1, func(t *testing.T, w *world) {
 		w.nodeTemplate(v1alpha5.DefaultTemplate)
 		w.provisioner("default")
 		w.start(setup{})
@@ -268,7 +268,7 @@ func TestAnEditedProvisionerReplacesNodesWhenItIsRolled(t *testing.T) {
 		if p = w.provisionerNow("default"); len(w.still(first)) != len(first) || p.Status.NodesOfOlderSpec != int64(len(first)) {
 			t.Fatalf("an hour after the edit %v are left of %v, and the status says that %d are of an older spec", w.still(first), first, p.Status.NodesOfOlderSpec)
 		}
-		w.annotate(p, api.MarkRoll, mark.Roll{Since: time.Now()}.String())
+		w.annotate(p, api.AnnotationRoll, mark.Roll{Since: time.Now()}.String())
 		w.until(time.Hour, "the nodes are replaced", func() bool { return len(w.still(first)) == 0 && w.run(5) })
 		w.until(time.Minute, "none is of an older spec", func() bool { return w.provisionerNow("default").Status.NodesOfOlderSpec == 0 })
 		for _, n := range w.nodes() {
@@ -289,7 +289,7 @@ func TestAnEditedProvisionerReplacesNodesWhenItIsRolled(t *testing.T) {
 		if p = w.provisionerNow("default"); len(w.still(second)) != len(second) || p.Status.NodesOfOlderSpec != int64(len(second)) {
 			t.Fatalf("an hour after the edit of the template %v are left of %v, and the status says that %d are of an older spec", w.still(second), second, p.Status.NodesOfOlderSpec)
 		}
-		w.annotate(p, api.MarkRoll, mark.Roll{Since: time.Now()}.String())
+		w.annotate(p, api.AnnotationRoll, mark.Roll{Since: time.Now()}.String())
 		w.until(time.Hour, "the nodes are replaced again", func() bool { return len(w.still(second)) == 0 && w.run(5) })
 		w.until(time.Minute, "none is of an older template", func() bool { return w.provisionerNow("default").Status.NodesOfOlderSpec == 0 })
 	})

@@ -13,7 +13,7 @@ import (
 // What was decided about a pod and its node can be asked while no controller
 // runs, and the next one goes on with the record.
 func TestDecisionsOutliveTheirController(t *testing.T) {
-	tell(t, fake.Options{Seed: 7}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 7}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		first := w.start(setup{})
 		w.scale("web", 1)

@@ -17,7 +17,7 @@ import (
 
 // isRepaired has unhealthy nodes of the pool repaired, as it says.
 func isRepaired(as string) func(*karpv1.NodePool) {
-	return func(p *karpv1.NodePool) { p.Annotations = map[string]string{api.MarkRepair: as} }
+	return func(p *karpv1.NodePool) { p.Annotations = map[string]string{api.AnnotationRepair: as} }
 }
 
 // fallSilent has nothing more be heard of a node's kubelet: its pods do not end.
@@ -34,7 +34,7 @@ func (w *world) fallSilent(n corev1.Node) {
 // its pool asks for it: the pod that must not be disturbed and has all day to end comes
 // up elsewhere, the budgets that allow nothing are not asked, and the machine is gone.
 func TestANodeWhoseKubeletIsSilentIsRepaired(t *testing.T) {
-	tell(t, fake.Options{Seed: 70}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 70}, func(t *testing.T, w *world) {
 		c := w.up(2, func(p *karpv1.NodePool) {
 			isRepaired("on")(p)
 			p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "0"}}
@@ -50,16 +50,16 @@ func TestANodeWhoseKubeletIsSilentIsRepaired(t *testing.T) {
 			}
 		}
 		time.Sleep(30*time.Minute - time.Second)
-		if !hasPod(w.allPods(), pod.UID) || w.bought() != 2 {
+		if !hasPod(w.allPods(), pod.UID) || w.launched() != 2 {
 			t.Fatalf("the node was repaired before its time; %s", w.state())
 		}
 		w.until(10*time.Minute, "the pod on another machine", func() bool {
 			return !hasPod(w.allPods(), pod.UID) && w.run(2) && len(w.claims()) == 2 && len(w.machines()) == 2
 		})
-		if n := w.bought(); n != 3 {
+		if n := w.launched(); n != 3 {
 			t.Errorf("%d machines were bought, want three", n)
 		}
-		if lines := c.tells("karpenter_nodeclaims_unhealthy_disrupted_total"); len(lines) != 1 || !strings.HasSuffix(lines[0], " 1") || !strings.Contains(lines[0], "condition=Ready") {
+		if lines := c.reports("karpenter_nodeclaims_unhealthy_disrupted_total"); len(lines) != 1 || !strings.HasSuffix(lines[0], " 1") || !strings.Contains(lines[0], "condition=Ready") {
 			t.Errorf("counted %q, want one", lines)
 		}
 		if !w.events.said("NodeRepair: The node is repaired: Ready has been Unknown since") {
@@ -71,12 +71,12 @@ func TestANodeWhoseKubeletIsSilentIsRepaired(t *testing.T) {
 
 // Nobody asks for repair: the node stays as it is, however long its kubelet is silent.
 func TestNoNodeIsRepairedUnasked(t *testing.T) {
-	tell(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) {
 		w.up(1, nil, plain)
 		pod := w.allPods()[0]
 		w.fallSilent(w.nodes()[0])
 		time.Sleep(time.Hour)
-		if !hasPod(w.allPods(), pod.UID) || w.bought() != 1 {
+		if !hasPod(w.allPods(), pod.UID) || w.launched() != 1 {
 			t.Errorf("the node was repaired; %s", w.state())
 		}
 	})
@@ -85,13 +85,13 @@ func TestNoNodeIsRepairedUnasked(t *testing.T) {
 // SC-361: half of a pool fall silent at once, which is hardly the fault of its
 // machines: nothing is done but told. When all but one are back, that one is repaired.
 func TestRepairStopsWhereManyNodesAreUnhealthy(t *testing.T) {
-	tell(t, fake.Options{Seed: 72}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 72}, func(t *testing.T, w *world) {
 		w.up(4, isRepaired("Ready=10m"), plain)
 		old := w.nodes()
 		w.fallSilent(old[0])
 		w.fallSilent(old[1])
 		time.Sleep(30 * time.Minute)
-		if w.bought() != 4 || len(w.nodes()) != 4 {
+		if w.launched() != 4 || len(w.nodes()) != 4 {
 			t.Fatalf("a node was repaired; %s", w.state())
 		}
 		if !w.events.said("NodeRepairBlocked: The node is unhealthy and not repaired: Ready has been Unknown since") {
@@ -107,7 +107,7 @@ func TestRepairStopsWhereManyNodesAreUnhealthy(t *testing.T) {
 			}
 		}
 		w.until(10*time.Minute, "the other node repaired", func() bool {
-			return w.run(4) && len(w.machines()) == 4 && w.bought() == 5
+			return w.run(4) && len(w.machines()) == 4 && w.launched() == 5
 		})
 		for _, n := range w.nodes() {
 			if n.Name == old[1].Name {

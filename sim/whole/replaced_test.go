@@ -51,8 +51,8 @@ func (w *world) replaceAll(r replacement, with *trouble, action string, nth int)
 	})
 	calls = c.ordeal.counted(asked)
 	time.Sleep(12 * time.Minute) // the collector looks, and drift is looked for
-	if w.bought() != 2*n || !w.run(n) || len(w.liveMachines()) != n {
-		w.t.Errorf("%d machines were bought, want %d in all; %s", w.bought(), 2*n, w.state())
+	if w.launched() != 2*n || !w.run(n) || len(w.liveMachines()) != n {
+		w.t.Errorf("%d machines were bought, want %d in all; %s", w.launched(), 2*n, w.state())
 	}
 	w.sound()
 	return before, calls
@@ -65,7 +65,7 @@ func TestNoTroubleOfAnAWSCallReplacesAMachineTwice(t *testing.T) {
 	for name, r := range replacements() {
 		t.Run(name, func(t *testing.T) {
 			var before, calls map[string]int
-			tellOfAWS(t, 6, func(_ *testing.T, w *world) { before, calls = w.replaceAll(r, nil, "", 0) })
+			reportAWS(t, 6, func(_ *testing.T, w *world) { before, calls = w.replaceAll(r, nil, "", 0) })
 			tried, i := 0, 0
 			for _, action := range []string{"CreateFleet", "CreateLaunchTemplate", "DeleteMessageBatch", "DescribeInstances", "ListQueueTags", "ReceiveMessage", "TerminateInstances"} {
 				for nth := 1; nth <= min(calls[action]-before[action], 12); nth++ {
@@ -75,7 +75,7 @@ func TestNoTroubleOfAnAWSCallReplacesAMachineTwice(t *testing.T) {
 						}
 						tried++
 						t.Run(fmt.Sprintf("%s %d %s", action, nth, with), func(t *testing.T) {
-							tellOfAWS(t, 6, func(_ *testing.T, w *world) { w.replaceAll(r, &with, action, nth) })
+							reportAWS(t, 6, func(_ *testing.T, w *world) { w.replaceAll(r, &with, action, nth) })
 						})
 					}
 				}

@@ -7,7 +7,7 @@ import (
 	"github.com/daemok/daemok/cloud/fake"
 )
 
-// A process that starts while purchases are held back finds orders that an earlier one
+// A process that starts while launches are held back finds orders that an earlier one
 // made. The pods that they are for have been there for long, but it has only just seen them, and
 // kube-scheduler has said nothing of them; or their class is not ready, so that
 // nobody knows what may be launched. Orders stay, and each pod gets the machine that was ordered for it.
@@ -20,7 +20,7 @@ func TestARestartUndoesNoOrder(t *testing.T) {
 	}
 	for name, trouble := range tests {
 		t.Run(name, func(t *testing.T) {
-			tell(t, fake.Options{Seed: 75}, func(t *testing.T, w *world) {
+			report(t, fake.Options{Seed: 75}, func(t *testing.T, w *world) {
 				cut, open := closedFor(reasons["purchases are throttled"])
 				w.pool("default", nil)
 				w.schedulerWorks(false)
@@ -40,8 +40,8 @@ func TestARestartUndoesNoOrder(t *testing.T) {
 				w.classes.set("")
 				open()
 				w.until(5*time.Minute, "three pods running", func() bool { return w.run(3) })
-				if w.bought() != 3 {
-					t.Errorf("launched %d machines for three pods; %s", w.bought(), w.state())
+				if w.launched() != 3 {
+					t.Errorf("launched %d machines for three pods; %s", w.launched(), w.state())
 				}
 				w.sound()
 			})

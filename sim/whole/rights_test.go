@@ -122,7 +122,7 @@ func given(t *testing.T, manifest []byte) map[string]bool {
 // The rights in deploy are what the loops use, and no more.
 func TestTheRightsAreThoseTheLoopsUse(t *testing.T) {
 	u := &uses{t: t, done: map[string]bool{}}
-	tellOfAWS(t, 31, func(t *testing.T, w *world) {
+	reportAWS(t, 31, func(t *testing.T, w *world) {
 		w.create(disruptionPolicy(v1alpha1.DisruptionPolicySpec{}))
 		w.pool("default", func(p *karpv1.NodePool) { p.Spec.Template.Spec.TerminationGracePeriod = "10m" })
 		w.start(setup{

@@ -16,7 +16,7 @@ import (
 // at a time as the budget says; paused halfway none goes, and resumed the rest does,
 // whoever leads meanwhile.
 func TestANodePoolIsRolledUnderItsBudget(t *testing.T) {
-	tell(t, fake.Options{Seed: 55}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 55}, func(t *testing.T, w *world) {
 		c := w.up(4, func(p *karpv1.NodePool) { p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "1"}} }, plain)
 		old := w.claimNames()
 		pools := func() []translate.PoolObject {
@@ -61,10 +61,10 @@ func TestANodePoolIsRolledUnderItsBudget(t *testing.T) {
 		}
 		asked(roll.Resume(context.Background(), w.hand, pools()))
 		w.until(20*time.Minute, "all nodes replaced", func() bool { return left() == 0 && w.run(4) && len(w.claims()) == 4 })
-		settled := w.claimNames()
+		stable := w.claimNames()
 		time.Sleep(time.Hour)
-		if now := w.claimNames(); !slices.Equal(now, settled) {
-			t.Errorf("after the end nodes are still replaced: %v, then %v", settled, now)
+		if now := w.claimNames(); !slices.Equal(now, stable) {
+			t.Errorf("after the end nodes are still replaced: %v, then %v", stable, now)
 		}
 		w.sound()
 	})

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 // share one, and in the end nothing is left.
 func TestNoSeedOfFaultsLosesAnything(t *testing.T) {
 	failed, first := eachSeed(t, *seeds, func(t *testing.T, seed uint64) {
-		tell(t, fake.Options{Seed: seed}, func(_ *testing.T, w *world) { w.tempest(seed) })
+		report(t, fake.Options{Seed: seed}, func(_ *testing.T, w *world) { w.tempest(seed) })
 	})
 	if failed == 0 {
 		fmt.Printf("faults: ok seeds=%d from=%d failed=0\n", *seeds, *from)
@@ -128,8 +128,8 @@ func (w *world) tempest(seed uint64) {
 	w.until(40*time.Minute, "five pods running", func() bool { return w.runs("web", 5) })
 	w.until(10*time.Minute, "a claim for every machine", func() bool {
 		claims := w.claims()
-		buying := slices.ContainsFunc(claims, func(c karpv1.NodeClaim) bool { return c.Status.ProviderID == "" })
-		return !buying && len(claims) == len(w.liveMachines()) && len(w.orphans()) == 0
+		launching := slices.ContainsFunc(claims, func(c karpv1.NodeClaim) bool { return c.Status.ProviderID == "" })
+		return !launching && len(claims) == len(w.liveMachines()) && len(w.orphans()) == 0
 	})
 	w.sound()
 	w.scale("web", 0)
@@ -144,7 +144,7 @@ func (w *world) trouble(seed uint64, u draws, minute int) (restocks []func()) {
 	name := func(what string) string { return fmt.Sprint(what, minute) }
 	w.scale("web", int(8*u(name("replicas"))))
 	if u(name("short")) < 0.3 {
-		restocks = append(restocks, w.soldOut(market.Spot))
+		restocks = append(restocks, w.unavailable(market.Spot))
 	}
 	if u(name("cut")) < 0.5 {
 		w.server.CutWatches()
@@ -188,7 +188,7 @@ func (r *reign) change(u draws, minute int) {
 func TestNoSeedOfFaultsOverAWSLosesAnything(t *testing.T) {
 	n := (*seeds + 3) / 4
 	failed, first := eachSeed(t, n, func(t *testing.T, seed uint64) {
-		tellOfAWS(t, seed, func(_ *testing.T, w *world) { w.tempest(seed) })
+		reportAWS(t, seed, func(_ *testing.T, w *world) { w.tempest(seed) })
 	})
 	if failed > 0 {
 		fmt.Printf("faults: FAILED seeds=%d from=%d failed=%d first=%d\n", n, *from, failed, first)

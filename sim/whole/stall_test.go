@@ -60,7 +60,7 @@ func (w *world) letGo(pdb *policyv1.PodDisruptionBudget, pods int32) {
 }
 
 // untouched reports whether the cluster is as it was with three nodes.
-func (w *world) untouched() bool { return w.run(9) && w.bought() == 3 && w.closed() == 0 }
+func (w *world) untouched() bool { return w.run(9) && w.launched() == 3 && w.closed() == 0 }
 
 // without reports whether all pods run, and these claims are gone.
 func (w *world) without(old []string) bool {
@@ -80,7 +80,7 @@ func (w *world) defaultClaims() (out []string) {
 // A drifted node whose drain would not end stays, and says why; once the
 // PodDisruptionBudget allows more it is replaced.
 func TestADrainThatWouldNotEndIsNotBegun(t *testing.T) {
-	tell(t, fake.Options{Seed: 75}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 75}, func(t *testing.T, w *world) {
 		pdb := w.spreadAndPDBs(func(p *karpv1.NodePool) { p.Spec.Template.Metadata.Labels = map[string]string{"team": "shop"} })
 		old := w.defaultClaims()
 		edit(w, w.defaultPool(), func(p *karpv1.NodePool) { p.Spec.Template.Metadata.Labels["team"] = "bakery" })
@@ -97,7 +97,7 @@ func TestADrainThatWouldNotEndIsNotBegun(t *testing.T) {
 // A node that is to be too old goes no earlier than it must where its drain would not
 // end, and says why.
 func TestADrainThatWouldNotEndBeginsAtTheNodesAge(t *testing.T) {
-	tell(t, fake.Options{Seed: 76}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 76}, func(t *testing.T, w *world) {
 		w.spreadAndPDBs(func(p *karpv1.NodePool) { p.Spec.Template.Spec.ExpireAfter = "2h" })
 		old, born := w.defaultClaims(), time.Now()
 		for _, c := range w.claims() {

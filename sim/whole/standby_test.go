@@ -13,7 +13,7 @@ import (
 // other replica is ready, but goes at its age.
 func TestTheControllersNodeWaitsForAStandby(t *testing.T) {
 	for self, waits := range map[string]bool{"daemok-1": true, "": false} {
-		tell(t, fake.Options{Seed: 46}, func(t *testing.T, w *world) {
+		report(t, fake.Options{Seed: 46}, func(t *testing.T, w *world) {
 			w.pool("default", mayLive("1h"))
 			w.start(setup{pod: self})
 			began := time.Now()

@@ -17,7 +17,7 @@ import (
 // A pool lets empty nodes go alone. Of two nodes the one with fewer pods is to empty; a scale-down takes its pods, though
 // others are first by name, and the node goes without an eviction.
 func TestScaleDownsEmptyANode(t *testing.T) {
-	tell(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) {
 		small := func(p *corev1.Pod) {
 			p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("300m")
 		}

@@ -89,7 +89,7 @@ func (w *world) bought5(change func(*karpv1.NodePool)) *controller {
 func TestAClusterIsTakenOverFromKarpenter(t *testing.T) {
 	for name, after := range map[string]karpv1.DurationOrNever{"consolidation is on": "0s", "consolidation is off": karpv1.Never} {
 		t.Run(name, func(t *testing.T) {
-			tellOfAWS(t, 1, func(t *testing.T, w *world) {
+			reportAWS(t, 1, func(t *testing.T, w *world) {
 				w.bought5(func(p *karpv1.NodePool) { p.Spec.Disruption.ConsolidateAfter = after }).stop()
 				w.asKarpenterLeftIt()
 				before := w.lives()
@@ -120,7 +120,7 @@ func TestAClusterIsTakenOverFromKarpenter(t *testing.T) {
 // What has really drifted stays so: an edit of a pool that Karpenter had found before it
 // stopped replaces the nodes of the older template.
 func TestWhatKarpenterFoundToHaveDriftedIsReplaced(t *testing.T) {
-	tellOfAWS(t, 1, func(t *testing.T, w *world) {
+	reportAWS(t, 1, func(t *testing.T, w *world) {
 		w.bought5(nil).stop()
 		w.asKarpenterLeftIt()
 		old := w.claimNames()
@@ -139,7 +139,7 @@ func TestWhatKarpenterFoundToHaveDriftedIsReplaced(t *testing.T) {
 
 // Karpenter stopped while it was about to remove a node: the node takes pods again.
 func TestANodeThatKarpenterHadClosedIsOpened(t *testing.T) {
-	tellOfAWS(t, 1, func(t *testing.T, w *world) {
+	reportAWS(t, 1, func(t *testing.T, w *world) {
 		w.bought5(nil).stop()
 		w.asKarpenterLeftIt()
 		c := w.claims()[0]
@@ -166,7 +166,7 @@ func TestANodeThatKarpenterHadClosedIsOpened(t *testing.T) {
 // A cluster is handed back while nobody acts: nothing of Daemok's is left on its nodes and
 // claims, and no pod, node or machine notices, neither then nor when it is taken again.
 func TestAClusterIsHandedBackAndTakenAgain(t *testing.T) {
-	tellOfAWS(t, 1, func(t *testing.T, w *world) {
+	reportAWS(t, 1, func(t *testing.T, w *world) {
 		c := w.bought5(nil)
 		h := handback.Handback{Store: w.hand, Namespace: "kube-system"}
 		if err := h.Freeze(t.Context()); err != nil {

@@ -94,7 +94,7 @@ func (w *world) neverAlone(limit time.Duration, what string, holds func() bool) 
 }
 
 func TestNodesOfASpreadOpenTogether(t *testing.T) {
-	tell(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) {
 		w.spreadOverZones(4, 30*time.Second)
 		w.start(setup{})
 		w.neverAlone(2*time.Minute, "a node that waits", func() bool { return w.waits(zoneA) })
@@ -103,8 +103,8 @@ func TestNodesOfASpreadOpenTogether(t *testing.T) {
 		}
 		w.neverAlone(time.Minute, "the other node", func() bool { return w.nodeIn(zoneB) != nil })
 		w.until(time.Second, "both nodes open", func() bool { return w.open(zoneA) && w.open(zoneB) })
-		if w.bought() != 2 {
-			t.Errorf("bought %d machines, want two; %s", w.bought(), w.state())
+		if w.launched() != 2 {
+			t.Errorf("bought %d machines, want two; %s", w.launched(), w.state())
 		}
 		w.mu.Lock()
 		w.schedules = true
@@ -115,7 +115,7 @@ func TestNodesOfASpreadOpenTogether(t *testing.T) {
 }
 
 func TestANodeOfASpreadWaitsAMinuteAtMost(t *testing.T) {
-	tell(t, fake.Options{Seed: 72}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 72}, func(t *testing.T, w *world) {
 		w.spreadOverZones(4, 10*time.Minute)
 		w.start(setup{})
 		w.until(2*time.Minute, "a node that waits", func() bool { return w.waits(zoneA) })
@@ -131,7 +131,7 @@ func TestANodeOfASpreadWaitsAMinuteAtMost(t *testing.T) {
 }
 
 func TestANodeOfASpreadDoesNotWaitForAMachineThatIsLost(t *testing.T) {
-	tell(t, fake.Options{Seed: 73}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 73}, func(t *testing.T, w *world) {
 		w.spreadOverZones(4, 10*time.Minute)
 		w.start(setup{})
 		w.until(2*time.Minute, "a node that waits", func() bool { return w.waits(zoneA) })
@@ -140,10 +140,10 @@ func TestANodeOfASpreadDoesNotWaitForAMachineThatIsLost(t *testing.T) {
 	})
 }
 
-// A controller that starts anew finds on the claims who waits for whom, and
-// neither opens a node too early nor buys anything twice.
+// A controller that starts again finds on the claims who waits for whom, and
+// neither opens a node too early nor launches anything twice.
 func TestNodesOfASpreadWaitThroughARestart(t *testing.T) {
-	tell(t, fake.Options{Seed: 74}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 74}, func(t *testing.T, w *world) {
 		w.spreadOverZones(4, 40*time.Second)
 		first := w.start(setup{})
 		w.neverAlone(2*time.Minute, "a node that waits", func() bool { return w.waits(zoneA) })
@@ -151,21 +151,21 @@ func TestNodesOfASpreadWaitThroughARestart(t *testing.T) {
 		w.start(setup{})
 		w.neverAlone(time.Minute, "the other node", func() bool { return w.nodeIn(zoneB) != nil })
 		w.until(time.Second, "both nodes open", func() bool { return w.open(zoneA) && w.open(zoneB) })
-		if w.bought() != 2 {
-			t.Errorf("bought %d machines, want two; %s", w.bought(), w.state())
+		if w.launched() != 2 {
+			t.Errorf("bought %d machines, want two; %s", w.launched(), w.state())
 		}
 	})
 }
 
-// The first pod's machine was bought alone; the pods that came after it make
+// The first pod's machine was launched alone; the pods that came after it make
 // it wait for theirs.
 func TestAMachineOfAnEarlierPlanWaitsForTheNext(t *testing.T) {
-	tell(t, fake.Options{Seed: 75}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 75}, func(t *testing.T, w *world) {
 		w.spreadOverZones(1, 30*time.Second)
 		w.start(setup{})
 		w.until(time.Minute, "the first machine", func() bool { return len(w.liveMachines()) == 1 })
-		if zone := w.claims()[0].Labels[api.LabelZone]; w.claims()[0].Annotations[api.MarkJoins] != "" || zone == zoneB {
-			t.Fatalf("a machine in %s has %s=%s, want none, in the quicker zone", zone, api.MarkJoins, w.claims()[0].Annotations[api.MarkJoins])
+		if zone := w.claims()[0].Labels[api.LabelZone]; w.claims()[0].Annotations[api.AnnotationJoins] != "" || zone == zoneB {
+			t.Fatalf("a machine in %s has %s=%s, want none, in the quicker zone", zone, api.AnnotationJoins, w.claims()[0].Annotations[api.AnnotationJoins])
 		}
 		w.spread(4)
 		w.neverAlone(2*time.Minute, "a node that waits", func() bool { return w.waits(zoneA) })
@@ -176,7 +176,7 @@ func TestAMachineOfAnEarlierPlanWaitsForTheNext(t *testing.T) {
 
 // Who needs no spread, or whose zones all have nodes, waits for nobody.
 func TestNodesThatNoSpreadNeedsOpenOneByOne(t *testing.T) {
-	tell(t, fake.Options{Seed: 76}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 76}, func(t *testing.T, w *world) {
 		w.spreadOverZones(4, 30*time.Second)
 		w.deploy("web", 4, func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{api.LabelZone: zoneA} })
 		w.deploy("db", 4, func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{api.LabelZone: zoneB} })
@@ -186,8 +186,8 @@ func TestNodesThatNoSpreadNeedsOpenOneByOne(t *testing.T) {
 			t.Error("the node in zone a waited for the one in zone b")
 		}
 		for _, c := range w.claims() {
-			if c.Annotations[api.MarkJoins] != "" {
-				t.Errorf("claim %s says %s", c.Name, c.Annotations[api.MarkJoins])
+			if c.Annotations[api.AnnotationJoins] != "" {
+				t.Errorf("claim %s says %s", c.Name, c.Annotations[api.AnnotationJoins])
 			}
 		}
 	})
@@ -205,7 +205,7 @@ func (w *world) nodesOf(instanceType string) (out []corev1.Node) {
 // A large instance has room for small pods too, and may join first. So there is one more from the
 // start, and no pod waits for a second boot, nor a node for others.
 func TestALargePodFindsRoomThoughSmallOnesComeFirst(t *testing.T) {
-	tell(t, fake.Options{Seed: 78}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 78}, func(t *testing.T, w *world) {
 		const small, large = "m5.large", "m5.4xlarge"
 		w.pool("default", func(p *karpv1.NodePool) {
 			p.Spec.Template.Spec.Requirements[0].Values = []string{small, large}
@@ -214,8 +214,8 @@ func TestALargePodFindsRoomThoughSmallOnesComeFirst(t *testing.T) {
 		w.deploy("large", 1, ofCores("15"))
 		w.start(setup{})
 		w.until(10*time.Minute, "all pods running", func() bool { return w.run(7) })
-		if n := len(w.nodesOf(large)); n != 2 || w.bought() != n {
-			t.Errorf("launched %d instances, of which %d are %s: want two of these; %s", w.bought(), n, large, w.state())
+		if n := len(w.nodesOf(large)); n != 2 || w.launched() != n {
+			t.Errorf("launched %d instances, of which %d are %s: want two of these; %s", w.launched(), n, large, w.state())
 		}
 		w.sound()
 	})

@@ -20,7 +20,7 @@ import (
 // A batch of pods is one trace, from the first pod to the last node: planner, launcher and the
 // loop over NodeClaims each have their part in it, and each part begins where the one before ends.
 func TestABatchOfPodsIsOneTrace(t *testing.T) {
-	tell(t, fake.Options{Seed: 1}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 1}, func(t *testing.T, w *world) {
 		spans := tracetest.NewInMemoryExporter()
 		provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
 		defer func() { _ = provider.Shutdown(context.Background()) }()

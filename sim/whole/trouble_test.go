@@ -17,9 +17,9 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// SC-236: patience with a node counts from when its machine was bought.
+// SC-236: timeout with a node counts from when its machine was launched.
 func TestAMachineThatNeverRegistersIsReplaced(t *testing.T) {
-	tell(t, fake.Options{Seed: 2}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 2}, func(t *testing.T, w *world) {
 		w.cloud.Market().SetNeverJoin(1)
 		w.pool("default", nil)
 		w.start(setup{})
@@ -42,8 +42,8 @@ func TestAMachineThatNeverRegistersIsReplaced(t *testing.T) {
 	})
 }
 
-// soldOut makes every zone's m5.large of an option short.
-func (w *world) soldOut(options ...market.Option) (restock func()) {
+// unavailable makes every zone's m5.large of an option short.
+func (w *world) unavailable(options ...market.Option) (restock func()) {
 	var pools []market.Pool
 	for _, zone := range []string{"a", "b", "c", "d", "e", "f"} {
 		for _, option := range options {
@@ -64,11 +64,11 @@ func bothOptions(p *karpv1.NodePool) {
 	p.Spec.Template.Spec.Requirements[1].Values = []string{"spot", "on-demand"}
 }
 
-func TestWhatSpotIsShortOfIsBoughtOnDemandAtOnce(t *testing.T) {
-	tell(t, fake.Options{Seed: 3}, func(t *testing.T, w *world) {
+func TestWhatSpotIsShortOfIsLaunchedOnDemandAtOnce(t *testing.T) {
+	report(t, fake.Options{Seed: 3}, func(t *testing.T, w *world) {
 		w.pool("default", bothOptions)
 		w.start(setup{})
-		w.soldOut(market.Spot)
+		w.unavailable(market.Spot)
 		w.scale("web", 2)
 		w.until(15*time.Second, "two machines", func() bool { return len(w.liveMachines()) == 2 })
 		w.until(5*time.Minute, "two pods running", func() bool { return w.run(2) })
@@ -77,14 +77,14 @@ func TestWhatSpotIsShortOfIsBoughtOnDemandAtOnce(t *testing.T) {
 }
 
 func TestWhenNothingIsToBeHadPodsWaitAndGetTheirMachinesLater(t *testing.T) {
-	tell(t, fake.Options{Seed: 4}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 4}, func(t *testing.T, w *world) {
 		w.pool("default", bothOptions)
 		c := w.start(setup{})
-		restock := w.soldOut(market.Spot, market.OnDemand)
+		restock := w.unavailable(market.Spot, market.OnDemand)
 		w.scale("web", 2)
 		time.Sleep(10 * time.Minute)
-		if w.bought() != 0 || !w.events.said("InsufficientCapacityError") {
-			t.Errorf("bought %d machines; want none, and an event", w.bought())
+		if w.launched() != 0 || !w.events.said("InsufficientCapacityError") {
+			t.Errorf("bought %d machines; want none, and an event", w.launched())
 		}
 		if calls := count(c.ordeal.made(), "Launch"); calls > 60 {
 			t.Errorf("asked %d times in 10 minutes, want a back-off", calls)
@@ -109,7 +109,7 @@ func count(calls []string, prefix string) (n int) {
 
 // SC-231, SC-244: what the cloud refuses.
 func TestARefusalIsSaidAndTriedAgain(t *testing.T) {
-	tell(t, fake.Options{Seed: 5}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 5}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{})
 		w.cloud.Inject(fake.Fault{Call: fake.CallLaunch, Chance: 1, Err: &cloud.RefusedError{Reason: "Unauthorized", Cause: "ec2:CreateFleet"}})
@@ -125,14 +125,14 @@ func TestARefusalIsSaidAndTriedAgain(t *testing.T) {
 		w.cloud.Heal()
 		w.until(5*time.Minute, "the pod running", func() bool { return w.run(1) })
 		w.sound()
-		if w.bought() != 1 {
-			t.Errorf("bought %d machines for one pod", w.bought())
+		if w.launched() != 1 {
+			t.Errorf("bought %d machines for one pod", w.launched())
 		}
 	})
 }
 
 func TestThrottledCallsAreRepeatedNotMultiplied(t *testing.T) {
-	tell(t, fake.Options{Seed: 6}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 6}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		c := w.start(setup{})
 		w.cloud.Inject(fake.Fault{Call: fake.CallLaunch, Chance: 1, Err: &cloud.ThrottledError{Call: "CreateFleet"}})
@@ -144,14 +144,14 @@ func TestThrottledCallsAreRepeatedNotMultiplied(t *testing.T) {
 		w.cloud.Heal()
 		w.until(5*time.Minute, "three pods running", func() bool { return w.run(3) })
 		w.sound()
-		if w.bought() != 3 {
-			t.Errorf("bought %d machines for three pods", w.bought())
+		if w.launched() != 3 {
+			t.Errorf("bought %d machines for three pods", w.launched())
 		}
 	})
 }
 
 func TestAClassThatIsNotReadyHoldsUpItsPoolAlone(t *testing.T) {
-	tell(t, fake.Options{Seed: 7}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 7}, func(t *testing.T, w *world) {
 		w.classes.set("no subnet matches its terms")
 		w.pool("default", nil)
 		w.start(setup{})
@@ -162,7 +162,7 @@ func TestAClassThatIsNotReadyHoldsUpItsPoolAlone(t *testing.T) {
 		if ready := condition.Get(&pools.Items[0], karpv1.NodePoolClassReady); ready == nil || ready.Status != metav1.ConditionFalse || !strings.Contains(ready.Message, "no subnet") {
 			t.Errorf("the pool says of its class: %+v", ready)
 		}
-		if w.bought() != 0 || len(w.claims()) != 0 || !w.events.said("no subnet matches its terms") {
+		if w.launched() != 0 || len(w.claims()) != 0 || !w.events.said("no subnet matches its terms") {
 			t.Errorf("want no purchase and an event that says why; %s", w.state())
 		}
 		w.classes.set("")
@@ -172,9 +172,9 @@ func TestAClassThatIsNotReadyHoldsUpItsPoolAlone(t *testing.T) {
 	})
 }
 
-// SC-11: a purchase that gets no answer must not hold up those of other pools.
-func TestALaunchThatHangsHoldsUpNobodyElse(t *testing.T) {
-	tell(t, fake.Options{Seed: 8}, func(t *testing.T, w *world) {
+// SC-11: a launch that gets no answer must not hold up those of other pools.
+func TestALaunchThatHangsDelaysNoOther(t *testing.T) {
+	report(t, fake.Options{Seed: 8}, func(t *testing.T, w *world) {
 		w.pool("slow", func(p *karpv1.NodePool) {
 			p.Spec.Template.Spec.Requirements[0].Values = []string{"c5.large"}
 		})
@@ -190,7 +190,7 @@ func TestALaunchThatHangsHoldsUpNobodyElse(t *testing.T) {
 }
 
 func TestLimitsHoldWhilePlansRace(t *testing.T) {
-	tell(t, fake.Options{Seed: 9}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 9}, func(t *testing.T, w *world) {
 		w.pool("default", func(p *karpv1.NodePool) {
 			p.Spec.Limits = corev1.ResourceList{corev1.ResourceCPU: cores(4)}
 		})
@@ -215,18 +215,18 @@ func TestLimitsHoldWhilePlansRace(t *testing.T) {
 	})
 }
 
-func TestAFalseStartOfTheMarketIsNoReasonToBuyTwice(t *testing.T) {
+func TestAFalseStartOfTheMarketIsNoReasonToLaunchTwice(t *testing.T) {
 	for _, call := range []fake.Call{fake.CallLaunch, fake.CallTerminate} {
 		t.Run("lost replies of "+string(call), func(t *testing.T) {
-			tell(t, fake.Options{Seed: 10}, func(t *testing.T, w *world) {
+			report(t, fake.Options{Seed: 10}, func(t *testing.T, w *world) {
 				w.pool("default", nil)
 				w.start(setup{})
 				w.cloud.Inject(fake.Fault{Call: call, Chance: 0.7, After: true, Err: errLost})
 				w.scale("web", 4)
 				w.until(8*time.Minute, "four pods running", func() bool { return w.run(4) })
 				w.sound()
-				if w.bought() != 4 {
-					t.Errorf("bought %d machines for four pods", w.bought())
+				if w.launched() != 4 {
+					t.Errorf("bought %d machines for four pods", w.launched())
 				}
 				w.scale("web", 0)
 				w.until(8*time.Minute, "an empty cluster", w.empty)
@@ -236,19 +236,19 @@ func TestAFalseStartOfTheMarketIsNoReasonToBuyTwice(t *testing.T) {
 }
 
 // New machines are not listed for a while: then the token alone keeps a
-// repeated purchase from being a second one.
-func TestMachinesThatAreNotListedYetAreNotBoughtTwice(t *testing.T) {
+// repeated launch from being a second one.
+func TestMachinesThatAreNotListedYetAreNotLaunchedTwice(t *testing.T) {
 	figures := market.DefaultFigures()
 	figures.Visible = market.Spread{Half: 8 * time.Second, Tail: 12 * time.Second}
-	tell(t, fake.Options{Seed: 14, Figures: figures}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 14, Figures: figures}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{})
 		w.cloud.Inject(fake.Fault{Call: fake.CallLaunch, Nth: 1, After: true, Err: errLost})
 		w.scale("web", 3)
 		w.until(5*time.Minute, "three pods running", func() bool { return w.run(3) })
 		w.sound()
-		if w.bought() != 3 {
-			t.Errorf("bought %d machines for three pods", w.bought())
+		if w.launched() != 3 {
+			t.Errorf("bought %d machines for three pods", w.launched())
 		}
 	})
 }
@@ -256,7 +256,7 @@ func TestMachinesThatAreNotListedYetAreNotBoughtTwice(t *testing.T) {
 // Watches break while the API server restarts, and what they had not
 // delivered is lost.
 func TestCutWatchesAreMadeUpFor(t *testing.T) {
-	tell(t, fake.Options{Seed: 11}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 11}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{lag: fixed(200 * time.Millisecond)})
 		w.scale("web", 3)
@@ -266,8 +266,8 @@ func TestCutWatchesAreMadeUpFor(t *testing.T) {
 		}
 		w.until(5*time.Minute, "three pods running", func() bool { return w.run(3) })
 		w.sound()
-		if w.bought() != 3 {
-			t.Errorf("bought %d machines for three pods", w.bought())
+		if w.launched() != 3 {
+			t.Errorf("bought %d machines for three pods", w.launched())
 		}
 		w.scale("web", 0)
 		w.until(5*time.Minute, "an empty cluster", w.empty)
@@ -276,7 +276,7 @@ func TestCutWatchesAreMadeUpFor(t *testing.T) {
 
 // SC-256: a claim without a pool.
 func TestAClaimMadeByHandGetsItsMachine(t *testing.T) {
-	tell(t, fake.Options{Seed: 12}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 12}, func(t *testing.T, w *world) {
 		w.start(setup{})
 		c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "mine"}}
 		c.Spec.NodeClassRef = karpv1.NodeClassReference{Group: api.GroupAWS, Kind: "EC2NodeClass", Name: "default"}
@@ -303,7 +303,7 @@ func TestAClaimMadeByHandGetsItsMachine(t *testing.T) {
 // A machine that the cloud takes back while it boots is replaced soon, not
 // when its node is overdue.
 func TestAMachineTakenBackWhileItBootsIsReplacedSoon(t *testing.T) {
-	tell(t, fake.Options{Seed: 13}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 13}, func(t *testing.T, w *world) {
 		w.cloud.Market().SetNeverJoin(1)
 		w.pool("default", nil)
 		w.start(setup{})

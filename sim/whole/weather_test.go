@@ -238,7 +238,7 @@ func (t *troubled) draw(what string) float64 {
 	return t.u(fmt.Sprint(what, t.calls))
 }
 
-// Launch takes its time; it may go on after its caller has lost patience.
+// Launch takes its time; it may go on after its caller has lost timeout.
 func (t *troubled) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Machine, error) {
 	if t.held.Load() {
 		return nil, &cloud.ThrottledError{Call: "CreateFleet"}

@@ -13,7 +13,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 )
 
-// counter is a cloud whose purchases fail while it is closed.
+// counter is a cloud whose launches fail while it is closed.
 type counter struct {
 	cloud.Machines
 	closed *atomic.Pointer[error]
@@ -26,27 +26,27 @@ func (c counter) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Mac
 	return c.Machines.Launch(ctx, r)
 }
 
-// closedFor is a cloud at which nothing can be bought until it is opened.
+// closedFor is a cloud at which nothing can be launched until it is opened.
 func closedFor(why error) (wrap func(cloud.Machines) cloud.Machines, open func()) {
 	closed := &atomic.Pointer[error]{}
 	closed.Store(&why)
 	return func(m cloud.Machines) cloud.Machines { return counter{m, closed} }, func() { closed.Store(nil) }
 }
 
-// reasons are why purchases may be held back.
+// reasons are why launches may be held back.
 var reasons = map[string]error{
 	"purchases are refused":         &cloud.RefusedError{Reason: "Unauthorized", Cause: "not allowed"},
 	"purchases are throttled":       &cloud.ThrottledError{Call: "CreateFleet"},
 	"nobody knows what came of one": errors.New("connection reset by peer"),
 }
 
-// Purchases are held back, and the pods go before they succeed: the orders are
+// Launches are held back, and the pods go before they succeed: the orders are
 // withdrawn, and no machine appears when everything works again. The next pods
 // get machines as ever.
-func TestOrdersThatNobodyWaitsForAreWithdrawn(t *testing.T) {
+func TestUnneededLaunchesAreWithdrawn(t *testing.T) {
 	for name, why := range reasons {
 		t.Run(name, func(t *testing.T) {
-			tell(t, fake.Options{Seed: 70}, func(t *testing.T, w *world) {
+			report(t, fake.Options{Seed: 70}, func(t *testing.T, w *world) {
 				cut, open := closedFor(why)
 				w.pool("default", nil)
 				w.start(setup{lag: fixed(60 * time.Millisecond), through: cut})
@@ -60,13 +60,13 @@ func TestOrdersThatNobodyWaitsForAreWithdrawn(t *testing.T) {
 				}
 				open()
 				time.Sleep(3 * time.Minute)
-				if w.bought() != 0 {
-					t.Errorf("bought %d machines for nobody; %s", w.bought(), w.state())
+				if w.launched() != 0 {
+					t.Errorf("bought %d machines for nobody; %s", w.launched(), w.state())
 				}
 				w.scale("web", 2)
 				w.until(3*time.Minute, "two pods running", func() bool { return w.run(2) })
-				if w.bought() != 2 {
-					t.Errorf("bought %d machines for two pods; %s", w.bought(), w.state())
+				if w.launched() != 2 {
+					t.Errorf("bought %d machines for two pods; %s", w.launched(), w.state())
 				}
 				w.sound()
 			})
@@ -75,9 +75,9 @@ func TestOrdersThatNobodyWaitsForAreWithdrawn(t *testing.T) {
 }
 
 // Two of three orders are not needed any more; the pod that waits gets the
-// third, and nothing else is bought.
-func TestOnlyOrdersThatNobodyWaitsForAreWithdrawn(t *testing.T) {
-	tell(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) {
+// third, and nothing else is launched.
+func TestOnlyUnneededLaunchesAreWithdrawn(t *testing.T) {
+	report(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) {
 		cut, open := closedFor(reasons["purchases are refused"])
 		w.pool("default", nil)
 		w.start(setup{through: cut})
@@ -88,8 +88,8 @@ func TestOnlyOrdersThatNobodyWaitsForAreWithdrawn(t *testing.T) {
 		open()
 		w.until(3*time.Minute, "one pod running", func() bool { return w.run(1) })
 		time.Sleep(time.Minute)
-		if w.bought() != 1 {
-			t.Errorf("bought %d machines for one pod; %s", w.bought(), w.state())
+		if w.launched() != 1 {
+			t.Errorf("bought %d machines for one pod; %s", w.launched(), w.state())
 		}
 		w.sound()
 	})
@@ -98,7 +98,7 @@ func TestOnlyOrdersThatNobodyWaitsForAreWithdrawn(t *testing.T) {
 // The scheduler chooses a node of others for one of two pods, and its call to bind it
 // runs out of time: the pod waits as before, and its order stays until it is bound.
 func TestAPodThatTheSchedulerCouldNotBindKeepsItsOrder(t *testing.T) {
-	tell(t, fake.Options{Seed: 74}, func(t *testing.T, w *world) {
+	report(t, fake.Options{Seed: 74}, func(t *testing.T, w *world) {
 		cut, open := closedFor(reasons["purchases are refused"])
 		w.pool("default", nil)
 		w.start(setup{through: cut})
@@ -114,17 +114,17 @@ func TestAPodThatTheSchedulerCouldNotBindKeepsItsOrder(t *testing.T) {
 		w.until(3*time.Minute, "one order", func() bool { return len(w.claims()) == 1 })
 		open()
 		w.until(3*time.Minute, "two pods running", func() bool { return w.run(2) })
-		if w.bought() != 1 {
-			t.Errorf("bought %d machines for the pod without room; %s", w.bought(), w.state())
+		if w.launched() != 1 {
+			t.Errorf("bought %d machines for the pod without room; %s", w.launched(), w.state())
 		}
 		w.sound()
 	})
 }
 
-// A purchase that is under way when its pods go is not cut: its machine comes,
+// A launch that is under way when its pods go is not cut: its machine comes,
 // has one owner, and goes as every empty one does.
-func TestAPurchaseUnderWayIsNotWithdrawn(t *testing.T) {
-	tell(t, fake.Options{Seed: 72}, func(t *testing.T, w *world) {
+func TestALaunchUnderWayIsNotWithdrawn(t *testing.T) {
+	report(t, fake.Options{Seed: 72}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{lag: fixed(60 * time.Millisecond), through: func(m cloud.Machines) cloud.Machines { return slow{m} }})
 		w.scale("web", 2)
@@ -134,7 +134,7 @@ func TestAPurchaseUnderWayIsNotWithdrawn(t *testing.T) {
 		w.until(30*time.Second, "their claims", func() bool { return len(w.claims()) == 2 && w.claims()[0].Status.ProviderID != "" })
 		w.sound()
 		for _, c := range w.claims() {
-			if c.Annotations[api.MarkWithdrawn] != "" {
+			if c.Annotations[api.AnnotationWithdrawn] != "" {
 				t.Errorf("claim %s has its machine and says it is withdrawn", c.Name)
 			}
 		}
@@ -142,7 +142,7 @@ func TestAPurchaseUnderWayIsNotWithdrawn(t *testing.T) {
 	})
 }
 
-// slow is a cloud that takes its time to sell.
+// slow is a cloud that takes its time to offer.
 type slow struct{ cloud.Machines }
 
 func (s slow) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Machine, error) {
@@ -151,11 +151,11 @@ func (s slow) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Machin
 }
 
 // The controller dies at its kth write or call of the cloud, for every k,
-// while orders are withdrawn: nothing is bought then, and what is bought for
-// the pods that come later is bought once.
-func TestDeathWhileOrdersAreWithdrawnBuysNothing(t *testing.T) {
+// while orders are withdrawn: nothing is launched then, and what is launched for
+// the pods that come later is launched once.
+func TestDeathWhileOrdersAreWithdrawnLaunchesNothing(t *testing.T) {
 	var calls []string
-	tell(t, fake.Options{Seed: 73}, func(_ *testing.T, w *world) {
+	report(t, fake.Options{Seed: 73}, func(_ *testing.T, w *world) {
 		w.comeAndGo(setup{lag: fixed(60 * time.Millisecond)})
 		calls = w.running[0].ordeal.made()
 	})
@@ -166,7 +166,7 @@ func TestDeathWhileOrdersAreWithdrawnBuysNothing(t *testing.T) {
 			}
 			when := map[bool]string{false: "before", true: "after"}[after]
 			t.Run(fmt.Sprintf("%s %d %s", when, i+1, call), func(t *testing.T) {
-				tell(t, fake.Options{Seed: 73}, func(_ *testing.T, w *world) {
+				report(t, fake.Options{Seed: 73}, func(_ *testing.T, w *world) {
 					w.comeAndGo(setup{lag: fixed(60 * time.Millisecond), dieAt: i + 1, after: after})
 				})
 			})
@@ -174,7 +174,7 @@ func TestDeathWhileOrdersAreWithdrawnBuysNothing(t *testing.T) {
 	}
 }
 
-// comeAndGo has three pods come and go while purchases fail, and then two that
+// comeAndGo has three pods come and go while launches fail, and then two that
 // stay. A controller that dies is followed by another.
 func (w *world) comeAndGo(s setup) {
 	w.t.Helper()
@@ -200,14 +200,14 @@ func (w *world) comeAndGo(s setup) {
 	open()
 	began := time.Now()
 	step(2*time.Minute, "a quiet minute", func() bool { return time.Since(began) > time.Minute })
-	if w.bought() != 0 {
-		w.t.Errorf("bought %d machines for nobody; %s", w.bought(), w.state())
+	if w.launched() != 0 {
+		w.t.Errorf("bought %d machines for nobody; %s", w.launched(), w.state())
 	}
 	w.scale("web", 2)
 	step(5*time.Minute, "two pods running", func() bool { return w.run(2) })
 	step(time.Minute, "two claims", func() bool { return len(w.claims()) == 2 })
-	if w.bought() != 2 {
-		w.t.Errorf("bought %d machines for two pods; %s", w.bought(), w.state())
+	if w.launched() != 2 {
+		w.t.Errorf("bought %d machines for two pods; %s", w.launched(), w.state())
 	}
 	w.sound()
 }

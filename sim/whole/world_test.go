@@ -90,7 +90,7 @@ type deployment struct {
 
 // tell runs a story in a bubble of virtual time, and stops everything at its
 // end.
-func tell(t *testing.T, o fake.Options, story func(t *testing.T, w *world)) {
+func report(t *testing.T, o fake.Options, story func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, o)
@@ -184,8 +184,8 @@ func (w *world) liveMachines() []cloud.Machine {
 	return slices.DeleteFunc(w.machines(), func(m cloud.Machine) bool { return m.State == cloud.ShuttingDown })
 }
 
-// bought counts the machines ever bought, of the last hour.
-func (w *world) bought() int { return len(w.cloud.Market().Machines()) }
+// launched counts the machines ever launched, of the last hour.
+func (w *world) launched() int { return len(w.cloud.Market().Machines()) }
 
 func (w *world) list(l client.ObjectList) {
 	if err := w.hand.List(context.Background(), l); err != nil {

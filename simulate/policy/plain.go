@@ -16,7 +16,7 @@ import (
 // untouched decides as the controller does, but only empty nodes go.
 func untouched(s *cluster.Snapshot) plan.Plan {
 	effort := decide.Usual(s)
-	effort.Retire = 0
+	effort.Disruption = 0
 	out := decide.Decide(s, decide.Policy{}, effort)
 	out.Emptying = nil
 	return out
@@ -48,7 +48,7 @@ func plainMove(s *cluster.Snapshot) (plan.Move, bool) {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		pool, found := s.Pool(n.Pool)
-		if found && n.Initialized && n.Ready && !n.Deleting && !n.DoNotDisrupt && len(n.Pods) > 0 && len(n.BoughtFor) == 0 &&
+		if found && n.Initialized && n.Ready && !n.Deleting && !n.DoNotDisrupt && len(n.Pods) > 0 && len(n.LaunchedFor) == 0 &&
 			shares[n.Pool].Used < pool.Policy.Underutilized.Most &&
 			!slices.ContainsFunc(n.Pods, func(p cluster.Pod) bool { return pdbs.Hold(&p) != "" }) {
 			nodes = append(nodes, n)

@@ -102,24 +102,24 @@ func (x *classes) sized(c *class.Subject) (*cluster.Catalogue, error) {
 	}
 	settings.Spec.Placement, settings.Spec.Reservations, settings.Spec.Interfaces = nil, nil, nil
 	settings.Resolved = nodeclass.Resolved{Images: []nodeclass.Image{{ID: "any"}}}
-	types, offers := make([]catalog.Type, len(x.from.Kinds)), map[string][]cluster.Offer{}
-	for i := range x.from.Kinds {
-		types[i], offers[x.from.Kinds[i].Name] = typeOf(&x.from.Kinds[i]), x.from.Kinds[i].Offers
+	types, offerings := make([]catalog.Type, len(x.from.InstanceTypes)), map[string][]cluster.Offering{}
+	for i := range x.from.InstanceTypes {
+		types[i], offerings[x.from.InstanceTypes[i].Name] = typeOf(&x.from.InstanceTypes[i]), x.from.InstanceTypes[i].Offerings
 	}
 	made := catalog.For(types, settings, catalog.Settings{MemoryOverhead: aws.UsualMemoryOverhead})
 	if u := made.Unsized; u.Types > 0 {
 		return nil, fmt.Errorf("%s has no amount for %d of %d instance types: %s: %w", c.ID(), u.Types, u.Of, u.First, u.Why)
 	}
-	out := &cluster.Catalogue{Revision: x.from.Revision, Kinds: made.Kinds}
-	for i := range out.Kinds {
-		out.Kinds[i].Offers, out.Kinds[i].Attachable = offers[out.Kinds[i].Name], nil // the catalogue knows no volumes
+	out := &cluster.Catalogue{Revision: x.from.Revision, InstanceTypes: made.InstanceTypes}
+	for i := range out.InstanceTypes {
+		out.InstanceTypes[i].Offerings, out.InstanceTypes[i].Attachable = offerings[out.InstanceTypes[i].Name], nil // the catalogue knows no volumes
 	}
 	return out, nil
 }
 
 // typeOf is a type of the catalogue as EC2 would describe it: of its size, with addresses for as many pods as the
 // catalogue says. A type that EC2 has too has its local disks.
-func typeOf(k *cluster.Kind) catalog.Type {
+func typeOf(k *cluster.InstanceType) catalog.Type {
 	arch, _ := k.Labels.Get(cluster.LabelArch)
 	out := catalog.Type{Name: k.Name, Arch: arch, CPUs: int64(k.Capacity.CPU / 1000), MemoryMiB: int64(k.Capacity.Memory / quantity.MiB),
 		ENIs: 1, AddressesByENI: k.Capacity.Pods - 1, Nitro: true, NestedVirtual: true, Sustained: k.Sustained, Spot: true, OnDemand: true, Labels: k.Labels}

@@ -113,7 +113,7 @@ func (x *state) removable(before map[string]time.Time) []*candidate {
 	for i := range x.Nodes {
 		n := &x.Nodes[i]
 		pool, found := x.Pool(n.Pool)
-		if !found || n.Claim == "" || !n.Initialized || !n.Ready || n.Deleting || n.DoNotDisrupt || len(n.BoughtFor) > 0 ||
+		if !found || n.Claim == "" || !n.Initialized || !n.Ready || n.Deleting || n.DoNotDisrupt || len(n.LaunchedFor) > 0 ||
 			utilization(n) >= utilizedLeast || disruption.EndsWork(n.Pods) != "" || heldBy(budgets, n.Pods) || slices.ContainsFunc(n.Pods, ofSystem) {
 			continue
 		}

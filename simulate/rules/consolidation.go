@@ -46,7 +46,7 @@ func (k *karpenter) candidates(x *state) (out []*candidate) {
 		switch {
 		case !found || n.Claim == "" || !n.Initialized || n.Deleting || n.DoNotDisrupt || tooOld(n, x.Now):
 		case pool.Catalogue == nil || pool.Policy.Static || pool.Policy.Never || x.recent(n):
-		case len(n.BoughtFor) > 0 || x.Now.Before(k.nominated[n.Name]) || disruption.EndsWork(n.Pods) != "" || heldBy(budgets, n.Pods):
+		case len(n.LaunchedFor) > 0 || x.Now.Before(k.nominated[n.Name]) || disruption.EndsWork(n.Pods) != "" || heldBy(budgets, n.Pods):
 		default:
 			out = append(out, &candidate{Node: n, pool: pool, moving: moving(n), cost: costOfDisruption(n)})
 		}
@@ -200,7 +200,7 @@ func (c *claim) cheaper(nodes []*candidate, price quantity.MicroUSDPerHour, spot
 	}
 	worst := c.worstPrices()
 	below := func(price quantity.MicroUSDPerHour) {
-		c.options = c.pool.without(c.options, func(i int) bool { return worst[c.pool.Kind(c.pool.Options[i]).Name] >= price })
+		c.options = c.pool.without(c.options, func(i int) bool { return worst[c.pool.InstanceType(c.pool.Options[i]).Name] >= price })
 	}
 	below(price)
 	same := quantity.MicroUSDPerHour(-1)
@@ -225,14 +225,14 @@ func (c *claim) cheapestTypes(n int) bool {
 	if len(types) < n {
 		return false
 	}
-	c.options = c.pool.without(c.options, func(i int) bool { return !slices.Contains(types[:n], c.pool.Kind(c.pool.Options[i]).Name) })
+	c.options = c.pool.without(c.options, func(i int) bool { return !slices.Contains(types[:n], c.pool.InstanceType(c.pool.Options[i]).Name) })
 	return true
 }
 
 // onSpot reports whether the claim is for a spot instance.
 func (c *claim) onSpot() bool {
 	i := c.options.Next(0)
-	return i >= 0 && c.pool.Offer(c.pool.Options[i]).Option == cluster.Spot
+	return i >= 0 && c.pool.Offering(c.pool.Options[i]).Option == cluster.Spot
 }
 
 // worstPrices is the highest price of each type among what the claim may become.
@@ -240,7 +240,7 @@ func (c *claim) worstPrices() map[string]quantity.MicroUSDPerHour {
 	out := map[string]quantity.MicroUSDPerHour{}
 	for i := c.options.Next(0); i >= 0; i = c.options.Next(i + 1) {
 		o := c.pool.Options[i]
-		out[c.pool.Kind(o).Name] = max(out[c.pool.Kind(o).Name], c.pool.Offer(o).Price)
+		out[c.pool.InstanceType(o).Name] = max(out[c.pool.InstanceType(o).Name], c.pool.Offering(o).Price)
 	}
 	return out
 }

@@ -33,7 +33,7 @@ func (m *simulation) expand() (best *expansion) {
 	for _, p := range m.pools {
 		for i := p.available.Next(0); i >= 0; i = p.available.Next(i + 1) {
 			e := m.estimate(p, i)
-			e.nodes = has[[2]string{p.Kind(p.Options[i]).Name, p.Offer(p.Options[i]).Zone}]
+			e.nodes = has[[2]string{p.InstanceType(p.Options[i]).Name, p.Offering(p.Options[i]).Zone}]
 			if len(e.claims) > 0 && (best == nil || e.compare(best) < 0) {
 				best = e
 			}
@@ -92,7 +92,7 @@ func (e *expansion) open(m *simulation, left *limits, pod *cluster.Pod, lv *leve
 	if e.board != nil {
 		var labels constraint.Labels
 		o := e.pool.Options[e.option]
-		labels = e.pool.Labels.Merge(e.pool.Kind(o).Labels).Merge(e.pool.Offer(o).Labels).With(cluster.LabelHostname, c.name)
+		labels = e.pool.Labels.Merge(e.pool.InstanceType(o).Labels).Merge(e.pool.Offering(o).Labels).With(cluster.LabelHostname, c.name)
 		c.place = e.board.AddPlace(labels, e.pool.Taints, false)
 	}
 	if !e.add(m, c, pod, lv) {

@@ -186,6 +186,6 @@ func (c *claim) narrow(to *claim) bool {
 	if c.pool.ID != to.pool.ID || slices.ContainsFunc(types, func(t string) bool { return !slices.Contains(all, t) }) {
 		return false
 	}
-	c.options = c.pool.without(c.options, func(i int) bool { return !slices.Contains(types, c.pool.Kind(c.pool.Options[i]).Name) })
+	c.options = c.pool.without(c.options, func(i int) bool { return !slices.Contains(types, c.pool.InstanceType(c.pool.Options[i]).Name) })
 	return true
 }

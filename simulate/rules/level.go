@@ -12,7 +12,7 @@ import (
 // level is what pods of a shape insist on: what they require, and those of their
 // preferences that have not been given up.
 type level struct {
-	topology.Wish
+	topology.Preference
 	need []int64
 	shy  bool // of no node with a taint PreferNoSchedule
 }
@@ -30,10 +30,10 @@ func (x *state) levelsOf(s *cluster.Shape) []*level {
 	need := x.need(s)
 	out := []*level{}
 	if !x.prefers {
-		out = append(out, &level{Wish: (&relaxation{}).wish(s, s), need: need})
+		out = append(out, &level{Preference: (&relaxation{}).preference(s, s), need: need})
 	} else {
 		for r := relaxationOf(s, x.shy); ; {
-			out = append(out, &level{Wish: r.wish(s, r.shape(s)), need: need, shy: r.shy})
+			out = append(out, &level{Preference: r.preference(s, r.shape(s)), need: need, shy: r.shy})
 			if !r.relax() {
 				break
 			}
@@ -115,9 +115,9 @@ func (r *relaxation) shape(s *cluster.Shape) *cluster.Shape {
 	return &out
 }
 
-// wish is what the pods then require of other pods.
-func (r *relaxation) wish(s, as *cluster.Shape) topology.Wish {
-	out := topology.Wish{Shape: as}
+// preference is what the pods then require of other pods.
+func (r *relaxation) preference(s, as *cluster.Shape) topology.Preference {
+	out := topology.Preference{Shape: as}
 	for _, x := range s.Spread {
 		if !x.Soft {
 			out.Spread = append(out.Spread, x)

@@ -35,7 +35,7 @@ func (l *limits) keep(c *claim) {
 		return
 	}
 	c.options = c.pool.without(c.options, func(i int) bool {
-		capacity := c.pool.Kind(c.pool.Options[i]).Capacity
+		capacity := c.pool.InstanceType(c.pool.Options[i]).Capacity
 		return l.nodes != nil && *l.nodes < 1 || slices.ContainsFunc(l.amounts, func(e quantity.Extended) bool { return capacity.Get(e.Name) > e.Amount })
 	})
 }
@@ -47,7 +47,7 @@ func (l *limits) use(c *claim) {
 	}
 	var most quantity.Resources
 	for i := c.options.Next(0); len(l.amounts) > 0 && i >= 0; i = c.options.Next(i + 1) {
-		most = most.Max(c.pool.Kind(c.pool.Options[i]).Capacity)
+		most = most.Max(c.pool.InstanceType(c.pool.Options[i]).Capacity)
 	}
 	for i := range l.amounts {
 		l.amounts[i].Amount -= most.Get(l.amounts[i].Name)

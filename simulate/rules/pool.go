@@ -67,8 +67,8 @@ func (p *pool) decided(r constraint.Requirement) (value string, ok bool) {
 
 func (p *pool) choice(option int) plan.Choice {
 	o := p.Options[option]
-	offer := p.Offer(o)
-	return plan.Choice{Kind: p.Kind(o).Name, Zone: offer.Zone, Option: offer.Option, Price: offer.Price, Priced: offer.Priced, Beside: p.PerMachine()}
+	offering := p.Offering(o)
+	return plan.Choice{Kind: p.InstanceType(o).Name, Zone: offering.Zone, Option: offering.Option, Price: offering.Price, Priced: offering.Priced, Beside: p.PerMachine()}
 }
 
 // types lists the types of the options, the cheapest first.
@@ -113,14 +113,14 @@ func rank(o cluster.Option) int {
 func (p *pool) ofOneCapacityType(options bitset.Set) bitset.Set {
 	first, cheapest := len(p.Options), quantity.MicroUSDPerHour(-1)
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
-		offer := p.Offer(p.Options[i])
-		first = min(first, rank(offer.Option))
-		if offer.Option == cluster.OnDemand && offer.Priced && (cheapest < 0 || offer.Price < cheapest) {
-			cheapest = offer.Price
+		offering := p.Offering(p.Options[i])
+		first = min(first, rank(offering.Option))
+		if offering.Option == cluster.OnDemand && offering.Priced && (cheapest < 0 || offering.Price < cheapest) {
+			cheapest = offering.Price
 		}
 	}
-	out := p.without(options, func(i int) bool { return rank(p.Offer(p.Options[i]).Option) != first })
-	sane := p.without(out, func(i int) bool { return cheapest >= 0 && p.Offer(p.Options[i]).Price > cheapest })
+	out := p.without(options, func(i int) bool { return rank(p.Offering(p.Options[i]).Option) != first })
+	sane := p.without(out, func(i int) bool { return cheapest >= 0 && p.Offering(p.Options[i]).Price > cheapest })
 	if first == rank(cluster.Spot) && !p.varied() && sane.Next(0) >= 0 {
 		return sane
 	}
@@ -129,8 +129,8 @@ func (p *pool) ofOneCapacityType(options bitset.Set) bitset.Set {
 
 // exotic reports whether the option is bare metal or has accelerators.
 func (p *pool) exotic(option int) bool {
-	kind := p.Kind(p.Options[option])
-	return kind.LastResort || strings.Contains(kind.Name, ".metal") || slices.ContainsFunc([]string{"nvidia.com/gpu", "amd.com/gpu", "aws.amazon.com/neuron", "habana.ai/gaudi"}, func(name string) bool {
-		return kind.Capacity.Get(name) > 0
+	instanceType := p.InstanceType(p.Options[option])
+	return instanceType.LastResort || strings.Contains(instanceType.Name, ".metal") || slices.ContainsFunc([]string{"nvidia.com/gpu", "amd.com/gpu", "aws.amazon.com/neuron", "habana.ai/gaudi"}, func(name string) bool {
+		return instanceType.Capacity.Get(name) > 0
 	})
 }

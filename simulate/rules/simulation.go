@@ -59,7 +59,7 @@ func (m *simulation) setUpBoard(pods []cluster.Pod) {
 		leaves[pods[i].UID] = true
 		for _, lv := range m.levelsOf(pods[i].Shape) {
 			if m.rules[lv] == nil {
-				m.rules[lv] = m.board.Rules(lv.Wish)
+				m.rules[lv] = m.board.Rules(lv.Preference)
 			}
 		}
 	}
@@ -67,7 +67,7 @@ func (m *simulation) setUpBoard(pods []cluster.Pod) {
 	for i := range m.Nodes {
 		for j := range m.Nodes[i].Pods {
 			if s := m.Nodes[i].Pods[j].Shape; running[s] == nil {
-				running[s] = m.board.Rules(topology.Wish{Shape: s})
+				running[s] = m.board.Rules(topology.Preference{Shape: s})
 			}
 		}
 	}
@@ -144,7 +144,7 @@ func (m *simulation) place(p *cluster.Pod) bool {
 func (m *simulation) targetFor(p *cluster.Pod, lv *level) *target {
 	for i := range m.targets {
 		t := &m.targets[i]
-		if m.moving[p.UID] && (!t.settled || m.prefers && m.recent(t.node)) {
+		if m.moving[p.UID] && (!t.stable || m.prefers && m.recent(t.node)) {
 			continue
 		}
 		if !amount.Fits(t.free, lv.need) || !t.admits(lv.Shape).OK() || lv.shy && feasibility.Avoided(t.taints, lv.Shape.Tolerations) || conflict(lv.Shape.Ports, t.ports) {

@@ -28,17 +28,17 @@ type state struct {
 
 // target is a node, or an instance being launched, that may get pods.
 type target struct {
-	on      plan.Destination
-	name    string
-	node    *cluster.Node // nil for an instance being launched
-	labels  constraint.Labels
-	taints  []constraint.Taint
-	admits  func(*cluster.Shape) feasibility.Reason
-	free    []int64
-	owned   bool // free is the simulation's own
-	ports   []cluster.Port
-	settled bool // initialized
-	place   int  // on the board
+	on     plan.Destination
+	name   string
+	node   *cluster.Node // nil for an instance being launched
+	labels constraint.Labels
+	taints []constraint.Taint
+	admits func(*cluster.Shape) feasibility.Reason
+	free   []int64
+	owned  bool // free is the simulation's own
+	ports  []cluster.Port
+	stable bool // initialized
+	place  int  // on the board
 }
 
 // newState prepares the snapshot. With prefers, preferences of pods count.
@@ -55,7 +55,7 @@ func newState(s *cluster.Snapshot, prefers bool) *state {
 	for _, p := range feasibility.ForPools(s.Pools, s.Daemons) {
 		one := &pool{Pool: p, available: p.Available()}
 		for k := range p.Kinds {
-			one.free = append(one.free, x.dims.Vector(p.Kinds[k].Free, p.KindAt(k).Attachable))
+			one.free = append(one.free, x.dims.Vector(p.Kinds[k].Free, p.InstanceTypeAt(k).Attachable))
 		}
 		x.pools = append(x.pools, one)
 		x.shy = x.shy || prefers && feasibility.Avoided(p.Taints, nil)
@@ -71,7 +71,7 @@ func newState(s *cluster.Snapshot, prefers bool) *state {
 func (x *state) findTargets() {
 	for i := range x.Nodes {
 		if n := &x.Nodes[i]; !n.Deleting {
-			x.targets = append(x.targets, target{on: plan.OnNode, name: n.Name, node: n, labels: n.Labels, taints: feasibility.LastingTaints(n), settled: n.Initialized,
+			x.targets = append(x.targets, target{on: plan.OnNode, name: n.Name, node: n, labels: n.Labels, taints: feasibility.LastingTaints(n), stable: n.Initialized,
 				admits: func(s *cluster.Shape) feasibility.Reason { return feasibility.NodeAdmits(s, n) },
 				free:   x.attached(x.dims.Vector(feasibility.Free(n, x.Daemons), n.Attachable), n.Pods), ports: feasibility.Ports(n, x.Daemons)})
 		}
@@ -90,8 +90,8 @@ func (x *state) findTargets() {
 			admits: o.Admits, free: x.dims.Vector(o.Free, m.Attachable), ports: o.Ports})
 	}
 	slices.SortStableFunc(x.targets, func(a, b target) int {
-		if a.settled != b.settled {
-			return cmp.Compare(btoi(b.settled), btoi(a.settled))
+		if a.stable != b.stable {
+			return cmp.Compare(btoi(b.stable), btoi(a.stable))
 		}
 		return cmp.Compare(a.name, b.name)
 	})

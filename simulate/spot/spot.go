@@ -87,9 +87,9 @@ func (o Options) Market(c *cluster.Catalogue, seed uint64) (out sim.SpotMarket, 
 func walk(c *cluster.Catalogue, seed uint64) func(kind, zone string, at time.Duration) quantity.MicroUSDPerHour {
 	type pool struct{ kind, zone string }
 	begin, most := map[pool]float64{}, map[pool]float64{}
-	for i := range c.Kinds {
-		for _, o := range c.Kinds[i].Offers {
-			switch p := (pool{c.Kinds[i].Name, o.Zone}); o.Option {
+	for i := range c.InstanceTypes {
+		for _, o := range c.InstanceTypes[i].Offerings {
+			switch p := (pool{c.InstanceTypes[i].Name, o.Zone}); o.Option {
 			case cluster.Spot:
 				begin[p] = float64(o.Price)
 			case cluster.OnDemand:

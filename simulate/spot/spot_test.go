@@ -12,21 +12,21 @@ import (
 	"github.com/daemok/daemok/simulate/spot"
 )
 
-// sold is m5.large: on demand for 96 thousandths of a dollar and as spot for 40 in zone a, and as spot alone in zone b.
-func sold() *cluster.Catalogue {
-	return &cluster.Catalogue{Kinds: []cluster.Kind{{Name: "m5.large", Offers: []cluster.Offer{
+// offered is m5.large: on demand for 96 thousandths of a dollar and as spot for 40 in zone a, and as spot alone in zone b.
+func offered() *cluster.Catalogue {
+	return &cluster.Catalogue{InstanceTypes: []cluster.InstanceType{{Name: "m5.large", Offerings: []cluster.Offering{
 		{Zone: "a", Option: cluster.OnDemand, Price: 96_000, Priced: true}, {Zone: "a", Option: cluster.Spot, Price: 40_000, Priced: true},
 		{Zone: "b", Option: cluster.Spot, Price: 40_000, Priced: true}}}}}
 }
 
 func TestPricesWanderFromThoseOfTheCatalogue(t *testing.T) {
 	moving := spot.Options{Prices: spot.Moving}
-	m, err := moving.Market(sold(), 1)
+	m, err := moving.Market(offered(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, _ := moving.Market(sold(), 1)
-	other, _ := moving.Market(sold(), 2)
+	again, _ := moving.Market(offered(), 1)
+	other, _ := moving.Market(offered(), 2)
 	differs := 0
 	for at := time.Duration(0); at < 60*24*time.Hour; at += m.PriceStep {
 		price, before := m.Price("m5.large", "a", at), m.Price("m5.large", "a", max(0, at-m.PriceStep))
@@ -49,15 +49,15 @@ func TestPricesWanderFromThoseOfTheCatalogue(t *testing.T) {
 	if differs < 1000 {
 		t.Errorf("%d of 1440 prices differ by seed and zone", differs)
 	}
-	now := m.Priced(sold(), 30*24*time.Hour).Kinds[0].Offers
+	now := m.Priced(offered(), 30*24*time.Hour).InstanceTypes[0].Offerings
 	if now[0].Price != 96_000 || now[1].Price != m.Price("m5.large", "a", 30*24*time.Hour) {
 		t.Errorf("after 30 days offers are %+v; want the on-demand price as before, and the spot price of then", now)
 	}
 }
 
 func TestSpotPricesNeverExceedOnDemandPrices(t *testing.T) {
-	c := sold()
-	c.Kinds[0].Offers[0].Price = 41_000
+	c := offered()
+	c.InstanceTypes[0].Offerings[0].Price = 41_000
 	m, err := spot.Options{Prices: spot.Moving}.Market(c, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func advisor(t *testing.T, text string) string {
 // Of a band of 5 to 10 % a month, 7.5 % of machines are gone after a month.
 func TestInterruptionsFollowTheAdvisor(t *testing.T) {
 	path := advisor(t, "instance_type,interruption_bucket,interruption_label\nm5.large,1,5-10%\nc5.large,4,>20%\n")
-	m, err := spot.Options{Advisor: path, InterruptionsPerHour: 0.5}.Market(sold(), 1)
+	m, err := spot.Options{Advisor: path, InterruptionsPerHour: 0.5}.Market(offered(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,8 +101,8 @@ func TestInterruptionsFollowTheAdvisor(t *testing.T) {
 }
 
 func TestNothingHappensUnlessAsked(t *testing.T) {
-	m, err := spot.Options{}.Market(sold(), 1)
-	if c := sold(); err != nil || m.Interruptions != nil || m.Priced(c, time.Hour) != c {
+	m, err := spot.Options{}.Market(offered(), 1)
+	if c := offered(); err != nil || m.Interruptions != nil || m.Priced(c, time.Hour) != c {
 		t.Errorf("Market = %+v, %v; want no interruptions and the same prices", m, err)
 	}
 }
@@ -124,7 +124,7 @@ func TestMarketsThatCannotBe(t *testing.T) {
 			if tt.advisor != "" {
 				tt.options.Advisor = advisor(t, tt.advisor)
 			}
-			if _, err := tt.options.Market(sold(), 1); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if _, err := tt.options.Market(offered(), 1); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Market = %v, want %q", err, tt.want)
 			}
 		})

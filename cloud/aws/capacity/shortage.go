@@ -20,10 +20,10 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// Keep is how long an offer counts as short.
+// Keep is how long an offering counts as short.
 const Keep = 3 * time.Minute
 
-// halfLife is after how long a shortage of an offer counts half. An offer is doubtful while
+// halfLife is after how long a shortage of an offering counts half. An offering is doubtful while
 // its shortages count for more than one does at once: one that was short twice in three
 // minutes for nine minutes, one that is short whenever it is asked for, every three
 // minutes, for 24.
@@ -32,25 +32,25 @@ const halfLife = 10 * time.Minute
 // forgotten is how little shortages count when they are not remembered.
 const forgotten = 1.0 / 16
 
-// doubtAt is how many sizes of a family must be short for the others to be doubtful. One
+// backOffAt is how many sizes of a family must be short for the others to be doubtful. One
 // may be out where smaller ones are left; two that are out rarely are the only ones.
-const doubtAt = 2
+const backOffAt = 2
 
 // Memory is what is short at the moment. It is safe for concurrent use.
 type Memory struct {
 	now func() time.Time
 
-	mu    sync.Mutex
-	until map[key]time.Time
-	past  map[key]past         // of offers
-	swept time.Time            // when past ones that count too little were dropped
-	doubt map[key]time.Time    // offers that were short several times, until when that makes them doubtful
-	least map[key]int64        // of limits: with how many vCPUs a machine is too much
-	away  map[string]time.Time // zones, by ID, that work is shifted away from, until when; zero: until AWS ends it. Never written
-	seq   uint64
+	mu      sync.Mutex
+	until   map[key]time.Time
+	past    map[key]past         // of offerings
+	swept   time.Time            // when past ones that count too little were dropped
+	backOff map[key]time.Time    // offers that were short several times, until when that makes them doubtful
+	least   map[key]int64        // of limits: with how many vCPUs a machine is too much
+	away    map[string]time.Time // zones, by ID, that work is shifted away from, until when; zero: until AWS ends it. Never written
+	seq     uint64
 }
 
-// past is how often an offer was short up to a moment, each time counting the less the
+// past is how often an offering was short up to a moment, each time counting the less the
 // longer ago it was.
 type past struct {
 	count float64
@@ -62,52 +62,52 @@ func (p past) countAt(now time.Time) float64 {
 	return p.count * math.Exp2(-now.Sub(p.at).Hours()/halfLife.Hours())
 }
 
-// doubtUntil is until when that counts for more than one; its own moment where it does not.
-func (p past) doubtUntil() time.Time {
+// backOffUntil is until when that counts for more than one; its own moment where it does not.
+func (p past) backOffUntil() time.Time {
 	return p.at.Add(time.Duration(max(0, math.Log2(p.count)) * float64(halfLife)))
 }
 
-// key names an offer (kind:zone:option, in a placement group or not, or of a capacity
+// key names an offering (kind:zone:option, in a placement group or not, or of a capacity
 // reservation), a whole option, a subnet, or the account's limit of vCPUs for a group of
 // kinds under an option.
 type key struct {
-	kind, zone string
-	place      string // hardware, or hardware/part of it, such as a placement group; empty: anywhere
-	option     cluster.Option
-	stock      string // the capacity reservation
-	subnet     string
-	quota      string
+	kind, zone       string
+	place            string // hardware, or hardware/part of it, such as a placement group; empty: anywhere
+	option           cluster.Option
+	reservedCapacity string // the capacity reservation
+	subnet           string
+	quota            string
 }
 
 // New returns an empty memory that lives by the given clock.
 func New(now func() time.Time) *Memory {
-	return &Memory{now: now, until: map[key]time.Time{}, past: map[key]past{}, doubt: map[key]time.Time{}, least: map[key]int64{}}
+	return &Memory{now: now, until: map[key]time.Time{}, past: map[key]past{}, backOff: map[key]time.Time{}, least: map[key]int64{}}
 }
 
-// AddOffer remembers that one kind is short in one zone under one option; with a
+// AddOffering remembers that one kind is short in one zone under one option; with a
 // place, in that placement group or partition of one alone.
-func (m *Memory) AddOffer(kind, zone string, option cluster.Option, place string) {
+func (m *Memory) AddOffering(kind, zone string, option cluster.Option, place string) {
 	m.add(key{kind: kind, zone: zone, option: option, place: place})
 }
 
-// Had says that a machine of the offer could be had: that it was short before counts no
+// Had says that a machine of the offering could be had: that it was short before counts no
 // more.
 func (m *Memory) Had(kind, zone string, option cluster.Option, place string) {
 	k := key{kind: kind, zone: zone, option: option, place: place}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.past, k)
-	if _, doubted := m.doubt[k]; doubted {
-		delete(m.doubt, k)
+	if _, doubted := m.backOff[k]; doubted {
+		delete(m.backOff, k)
 		m.seq++
 	}
 }
 
 // AddReservation remembers that nothing can be had from a capacity reservation, though it
 // may have room.
-func (m *Memory) AddReservation(id string) { m.add(key{stock: id}) }
+func (m *Memory) AddReservation(id string) { m.add(key{reservedCapacity: id}) }
 
-// AddOption remembers that nothing can be bought under an option.
+// AddOption remembers that nothing can be launched under an option.
 func (m *Memory) AddOption(option cluster.Option) { m.add(key{option: option}) }
 
 // AddSubnet remembers that a subnet has no free addresses.
@@ -174,12 +174,12 @@ func (m *Memory) Seq() uint64 {
 
 // View is the memory at one moment, for many questions at once.
 type View struct {
-	Seq   uint64
-	short map[key]bool
-	doubt map[key]time.Time
-	sizes map[key]int // by family in place of the kind: how many are short
-	least map[key]int64
-	away  map[string]time.Time
+	Seq     uint64
+	short   map[key]bool
+	backOff map[key]time.Time
+	sizes   map[key]int // by family in place of the kind: how many are short
+	least   map[key]int64
+	away    map[string]time.Time
 }
 
 // View copies what is short now.
@@ -187,7 +187,7 @@ func (m *Memory) View() View {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.forget()
-	v := View{Seq: m.seq, short: make(map[key]bool, len(m.until)), doubt: maps.Clone(m.doubt), sizes: map[key]int{}, least: maps.Clone(m.least), away: m.away}
+	v := View{Seq: m.seq, short: make(map[key]bool, len(m.until)), backOff: maps.Clone(m.backOff), sizes: map[key]int{}, least: maps.Clone(m.least), away: m.away}
 	for k := range m.until {
 		v.short[k] = true
 		if family, size, named := strings.Cut(k.kind, "."); named && k.place == "" && !strings.HasPrefix(size, "metal") { // that is as large as another
@@ -198,22 +198,22 @@ func (m *Memory) View() View {
 	return v
 }
 
-// Doubtful reports whether the offer is likely to be short too: it was so several times
+// Doubtful reports whether the offering is likely to be short too: it was so several times
 // lately, or several sizes of the kind's family are short in the zone under the option.
 func (v View) Doubtful(kind, zone string, option cluster.Option, place string) bool {
-	if _, often := v.doubt[key{kind: kind, zone: zone, option: option, place: place}]; often {
+	if _, often := v.backOff[key{kind: kind, zone: zone, option: option, place: place}]; often {
 		return true
 	}
 	if len(v.sizes) == 0 {
 		return false
 	}
 	family, _, _ := strings.Cut(kind, ".")
-	return v.sizes[key{kind: family, zone: zone, option: option}] >= doubtAt
+	return v.sizes[key{kind: family, zone: zone, option: option}] >= backOffAt
 }
 
-// Offer reports whether the offer, or its whole option, is short; with a place, also
+// Offering reports whether the offering, or its whole option, is short; with a place, also
 // whether it is short in that partition or its whole placement group.
-func (v View) Offer(kind, zone string, option cluster.Option, place string) bool {
+func (v View) Offering(kind, zone string, option cluster.Option, place string) bool {
 	if len(v.short) == 0 {
 		return false
 	}
@@ -227,7 +227,7 @@ func (v View) Offer(kind, zone string, option cluster.Option, place string) bool
 }
 
 // Reservation reports whether nothing can be had from the capacity reservation.
-func (v View) Reservation(id string) bool { return v.short[key{stock: id}] }
+func (v View) Reservation(id string) bool { return v.short[key{reservedCapacity: id}] }
 
 // Subnet reports whether the subnet is out of addresses.
 func (v View) Subnet(id string) bool { return v.short[key{subnet: id}] }
@@ -247,7 +247,7 @@ func (m *Memory) Seen() []cloud.Unavailable {
 	m.forget()
 	var out []cloud.Unavailable
 	for k, until := range m.until {
-		out = append(out, cloud.Unavailable{Kind: k.kind, Zone: k.zone, Place: k.place, Option: k.option, Reservation: k.stock, Subnet: k.subnet,
+		out = append(out, cloud.Unavailable{Kind: k.kind, Zone: k.zone, Place: k.place, Option: k.option, Reservation: k.reservedCapacity, Subnet: k.subnet,
 			Quota: k.quota, VCPUsLeast: m.least[k], Until: until.UTC()})
 	}
 	slices.SortFunc(out, func(a, b cloud.Unavailable) int {
@@ -265,7 +265,7 @@ func (m *Memory) Recall(seen []cloud.Unavailable) {
 	m.forget()
 	now := m.now()
 	for _, u := range seen {
-		k := key{kind: u.Kind, zone: u.Zone, place: u.Place, option: u.Option, stock: u.Reservation, subnet: u.Subnet, quota: u.Quota}
+		k := key{kind: u.Kind, zone: u.Zone, place: u.Place, option: u.Option, reservedCapacity: u.Reservation, subnet: u.Subnet, quota: u.Quota}
 		until := u.Until
 		if last := now.Add(Keep); until.After(last) {
 			until = last
@@ -292,7 +292,7 @@ func (m *Memory) add(k key) {
 	m.until[k] = m.now().Add(Keep)
 }
 
-// count notes that an offer is short once more; while it is, it is no news. The caller
+// count notes that an offering is short once more; while it is, it is no news. The caller
 // holds mu.
 func (m *Memory) count(k key) {
 	if k.kind == "" {
@@ -301,8 +301,8 @@ func (m *Memory) count(k key) {
 	now := m.now()
 	p := past{m.past[k].countAt(now) + 1, now}
 	m.past[k] = p
-	if until := p.doubtUntil(); until.After(now.Add(Keep)) {
-		m.doubt[k] = until
+	if until := p.backOffUntil(); until.After(now.Add(Keep)) {
+		m.backOff[k] = until
 	}
 }
 
@@ -317,9 +317,9 @@ func (m *Memory) forget() {
 			m.seq++
 		}
 	}
-	for k, until := range m.doubt {
+	for k, until := range m.backOff {
 		if !now.Before(until) {
-			delete(m.doubt, k)
+			delete(m.backOff, k)
 			m.seq++
 		}
 	}

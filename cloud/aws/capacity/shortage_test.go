@@ -27,11 +27,11 @@ func TestAShiftIsOverAtItsEnd(t *testing.T) {
 	}
 }
 
-func TestOffersAreShortForThreeMinutes(t *testing.T) {
+func TestOfferingsAreShortForThreeMinutes(t *testing.T) {
 	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
 	m := New(func() time.Time { return now })
 	before := m.Seq()
-	m.AddOffer("m5.large", "us-east-1a", cluster.Spot, "")
+	m.AddOffering("m5.large", "us-east-1a", cluster.Spot, "")
 
 	v := m.View()
 	if v.Seq == before {
@@ -47,18 +47,18 @@ func TestOffersAreShortForThreeMinutes(t *testing.T) {
 		"another option": {"m5.large", "us-east-1a", cluster.OnDemand, false},
 		"another kind":   {"m5.xlarge", "us-east-1a", cluster.Spot, false},
 	} {
-		if got := v.Offer(tt.kind, tt.zone, tt.option, ""); got != tt.want {
+		if got := v.Offering(tt.kind, tt.zone, tt.option, ""); got != tt.want {
 			t.Errorf("%s: short = %v, want %v", name, got, tt.want)
 		}
 	}
 
 	now = now.Add(Keep - time.Nanosecond)
-	if !m.View().Offer("m5.large", "us-east-1a", cluster.Spot, "") {
+	if !m.View().Offering("m5.large", "us-east-1a", cluster.Spot, "") {
 		t.Error("forgotten too early")
 	}
 	during := m.Seq()
 	now = now.Add(time.Nanosecond)
-	if m.View().Offer("m5.large", "us-east-1a", cluster.Spot, "") {
+	if m.View().Offering("m5.large", "us-east-1a", cluster.Spot, "") {
 		t.Error("remembered for too long")
 	}
 	if m.Seq() == during {
@@ -69,22 +69,22 @@ func TestOffersAreShortForThreeMinutes(t *testing.T) {
 func TestAShortageSeenAgainLastsLonger(t *testing.T) {
 	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
 	m := New(func() time.Time { return now })
-	m.AddOffer("m5.large", "us-east-1a", cluster.Spot, "")
+	m.AddOffering("m5.large", "us-east-1a", cluster.Spot, "")
 	seq := m.Seq()
 	now = now.Add(2 * time.Minute)
-	m.AddOffer("m5.large", "us-east-1a", cluster.Spot, "")
+	m.AddOffering("m5.large", "us-east-1a", cluster.Spot, "")
 	if m.Seq() != seq {
 		t.Error("the sequence number changed though no answer did")
 	}
 	now = now.Add(2 * time.Minute)
-	if !m.View().Offer("m5.large", "us-east-1a", cluster.Spot, "") {
+	if !m.View().Offering("m5.large", "us-east-1a", cluster.Spot, "") {
 		t.Error("forgotten two minutes after it was seen last")
 	}
 }
 
-// An offer that is short whenever it is asked for is asked for less and less readily, and
+// An offering that is short whenever it is asked for is asked for less and less readily, and
 // as readily as before once it has not been short for long, or a machine of it was had.
-func TestAnOfferThatIsShortAgainAndAgainIsDoubtful(t *testing.T) {
+func TestAnOfferingThatIsShortAgainAndAgainIsDoubtful(t *testing.T) {
 	start := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
 	tests := map[string]struct {
 		short []time.Duration // when it is, after the start
@@ -109,7 +109,7 @@ func TestAnOfferThatIsShortAgainAndAgainIsDoubtful(t *testing.T) {
 			for after := time.Duration(0); after < 2*time.Hour; after += time.Second {
 				now = start.Add(after)
 				if slices.Contains(tt.short, after) {
-					m.AddOffer("m5.large", "us-east-1a", cluster.Spot, "")
+					m.AddOffering("m5.large", "us-east-1a", cluster.Spot, "")
 				}
 				if after > 0 && after == tt.had {
 					m.Had("m5.large", "us-east-1a", cluster.Spot, "")
@@ -130,7 +130,7 @@ func TestAnOfferThatIsShortAgainAndAgainIsDoubtful(t *testing.T) {
 	}
 	m := New(func() time.Time { return start })
 	for range 2 {
-		m.AddOffer("m5.large", "us-east-1a", cluster.Spot, "pg-1")
+		m.AddOffering("m5.large", "us-east-1a", cluster.Spot, "pg-1")
 		start = start.Add(Keep)
 	}
 	if v := m.View(); !v.Doubtful("m5.large", "us-east-1a", cluster.Spot, "pg-1") || v.Doubtful("m5.large", "us-east-1a", cluster.Spot, "") ||
@@ -144,15 +144,15 @@ func TestWhatWasShortLongAgoIsForgotten(t *testing.T) {
 	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
 	m := New(func() time.Time { return now })
 	for range 2 {
-		m.AddOffer("m5.large", "us-east-1a", cluster.Spot, "")
+		m.AddOffering("m5.large", "us-east-1a", cluster.Spot, "")
 		now = now.Add(Keep)
 	}
-	if len(m.past) != 1 || len(m.doubt) != 1 {
-		t.Fatalf("of an offer that was short twice %d shortages and %d doubts are kept, want one of each", len(m.past), len(m.doubt))
+	if len(m.past) != 1 || len(m.backOff) != 1 {
+		t.Fatalf("of an offer that was short twice %d shortages and %d doubts are kept, want one of each", len(m.past), len(m.backOff))
 	}
 	now = now.Add(time.Hour)
 	m.View()
-	if n := len(m.until) + len(m.past) + len(m.doubt); n > 0 {
+	if n := len(m.until) + len(m.past) + len(m.backOff); n > 0 {
 		t.Errorf("an hour later %d things are kept", n)
 	}
 }
@@ -175,13 +175,13 @@ func TestAFamilyIsDoubtfulOfWhichSeveralSizesAreShort(t *testing.T) {
 	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
 	m := New(func() time.Time { return now })
 	for _, kind := range []string{"c5.24xlarge", "c5.metal", "m5.24xlarge"} {
-		m.AddOffer(kind, "us-east-1a", cluster.OnDemand, "")
+		m.AddOffering(kind, "us-east-1a", cluster.OnDemand, "")
 	}
-	m.AddOffer("c5.9xlarge", "us-east-1a", cluster.OnDemand, "pg-1")
+	m.AddOffering("c5.9xlarge", "us-east-1a", cluster.OnDemand, "pg-1")
 	if m.View().Doubtful("c5.large", "us-east-1a", cluster.OnDemand, "") {
 		t.Error("doubtful for one size, the same in another form, and one of a placement group alone")
 	}
-	m.AddOffer("c5.18xlarge", "us-east-1a", cluster.OnDemand, "")
+	m.AddOffering("c5.18xlarge", "us-east-1a", cluster.OnDemand, "")
 	for name, tt := range map[string]struct {
 		kind, zone string
 		option     cluster.Option
@@ -207,7 +207,7 @@ func TestAWholeOptionAndASubnetCanBeShort(t *testing.T) {
 	m.AddOption(cluster.Spot)
 	m.AddSubnet("subnet-1")
 	v := m.View()
-	if !v.Offer("any.type", "any-zone", cluster.Spot, "") || v.Offer("any.type", "any-zone", cluster.OnDemand, "") {
+	if !v.Offering("any.type", "any-zone", cluster.Spot, "") || v.Offering("any.type", "any-zone", cluster.OnDemand, "") {
 		t.Error("a short option must make all its offers short, and no others")
 	}
 	if !v.Subnet("subnet-1") || v.Subnet("subnet-2") {
@@ -267,8 +267,8 @@ func TestAShortageOfAPlacementGroupIsOfNoOther(t *testing.T) {
 	}
 	for name, tt := range tests {
 		m := New(time.Now)
-		m.AddOffer("m5.large", "us-east-1a", cluster.Spot, tt.short)
-		if got := m.View().Offer("m5.large", "us-east-1a", cluster.Spot, tt.asked); got != tt.want {
+		m.AddOffering("m5.large", "us-east-1a", cluster.Spot, tt.short)
+		if got := m.View().Offering("m5.large", "us-east-1a", cluster.Spot, tt.asked); got != tt.want {
 			t.Errorf("SC-427 %s: short in %q is %v of %q, want %v", name, tt.short, got, tt.asked, tt.want)
 		}
 	}
@@ -280,7 +280,7 @@ func TestWhatAnotherProcessSawIsShortHereToo(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
 	one, other := New(clock), New(clock)
-	one.AddOffer("m5.large", "a", cluster.Spot, "")
+	one.AddOffering("m5.large", "a", cluster.Spot, "")
 	one.AddSubnet("subnet-1")
 	one.AddQuota("standard", 8, cluster.OnDemand)
 	one.AddReservation("cr-1")
@@ -289,8 +289,8 @@ func TestWhatAnotherProcessSawIsShortHereToo(t *testing.T) {
 		cloud.Unavailable{Kind: "over", Zone: "b", Option: cluster.OnDemand, Until: now})
 	before := other.Seq()
 	other.Recall(seen)
-	if v := other.View(); !v.Offer("m5.large", "a", cluster.Spot, "") || v.Offer("m5.large", "b", cluster.Spot, "") || !v.Subnet("subnet-1") || !v.Reservation("cr-1") ||
-		!v.Quota("standard", 8, cluster.OnDemand) || v.Quota("standard", 4, cluster.OnDemand) || !v.Offer("c5.large", "b", cluster.OnDemand, "") || v.Offer("over", "b", cluster.OnDemand, "") {
+	if v := other.View(); !v.Offering("m5.large", "a", cluster.Spot, "") || v.Offering("m5.large", "b", cluster.Spot, "") || !v.Subnet("subnet-1") || !v.Reservation("cr-1") ||
+		!v.Quota("standard", 8, cluster.OnDemand) || v.Quota("standard", 4, cluster.OnDemand) || !v.Offering("c5.large", "b", cluster.OnDemand, "") || v.Offering("over", "b", cluster.OnDemand, "") {
 		t.Errorf("it knows %+v", other.Seen())
 	}
 	if other.Seq() == before {

@@ -32,9 +32,9 @@ type Setup struct {
 // Kinds is what a class can become, without prices: the part that changes
 // seldom. Setups go with Kinds by position.
 type Kinds struct {
-	Kinds  []cluster.Kind // without offers, sorted by name
-	Setups []Setup
-	types  []*Type
+	InstanceTypes []cluster.InstanceType // without offers, sorted by name
+	Setups        []Setup
+	types         []*Type
 
 	Unsized nodeclass.Unsized
 	Crowded nodeclass.Crowded
@@ -43,7 +43,7 @@ type Kinds struct {
 // Setup returns how a kind is launched; false for kinds that the class cannot
 // become.
 func (k *Kinds) Setup(name string) (Setup, bool) {
-	i, found := slices.BinarySearchFunc(k.Kinds, name, func(x cluster.Kind, n string) int { return cmp.Compare(x.Name, n) })
+	i, found := slices.BinarySearchFunc(k.InstanceTypes, name, func(x cluster.InstanceType, n string) int { return cmp.Compare(x.Name, n) })
 	if !found {
 		return Setup{}, false
 	}
@@ -76,7 +76,7 @@ func For(all []Type, class nodeclass.Class, s Settings) *Kinds {
 		if class.Spec.OlderLabels {
 			labels = labels.Merge(olderLabels(t, total, class.Image(img).ID))
 		}
-		out.Kinds = append(out.Kinds, cluster.Kind{
+		out.InstanceTypes = append(out.InstanceTypes, cluster.InstanceType{
 			Name: t.Name, Labels: labels, Capacity: total, LastResort: strings.Contains(t.Name, "metal"), Allocatable: allocatable(*t, *spec, total),
 			Sustained: t.Sustained, Surplus: surplus(t, class.Spec, s), Attachable: limits.of(t.Attachments.attachable(class.Spec)), OnRequest: fabric.onRequest(),
 		})
@@ -86,8 +86,8 @@ func For(all []Type, class nodeclass.Class, s Settings) *Kinds {
 			crowd(&out.Crowded, t.Name, may, has)
 		}
 	}
-	out.Crowded.Of = len(out.Kinds)
-	out.Unsized.Of = len(out.Kinds) + out.Unsized.Types
+	out.Crowded.Of = len(out.InstanceTypes)
+	out.Unsized.Of = len(out.InstanceTypes) + out.Unsized.Types
 	return out
 }
 
@@ -120,85 +120,85 @@ func windowsLabels(f nodeclass.Family) constraint.Labels {
 
 // Market is what offers depend on at the moment.
 type Market struct {
-	Prices price.View
-	Short  capacity.View
-	Risk   risk.View
-	Stocks reservation.View
-	Quotas quota.View
-	Free   func(subnet string) (addresses int64, known bool) // nil: nothing is known
-	IPv6   bool                                              // pods have addresses of IPv6
+	Prices             price.View
+	Short              capacity.View
+	Risk               risk.View
+	ReservedCapacities reservation.View
+	Quotas             quota.View
+	Free               func(subnet string) (addresses int64, known bool) // nil: nothing is known
+	IPv6               bool                                              // pods have addresses of IPv6
 }
 
 // wayOutOfFull is what helps where subnets are full.
 const wayOutOfFull = ": free some of their addresses, or add subnets to what the class selects"
 
-// Offered returns the kinds with the offers of the moment: one for each
-// purchase option in each zone where the type is offered and the class has a
+// Offered returns the kinds with the offerings of the moment: one for each
+// capacity type in each zone where the type is offered and the class has a
 // subnet, and one for each capacity reservation of the class; of a class with a
 // partition group, one for each partition; each once more for machines of dedicated
-// tenancy, where EC2 has such. An offer is
+// tenancy, where EC2 has such. An offering is
 // available unless it has no price, work is shifted away from its zone, or it, all
 // subnets of its zone, the account's vCPUs for it or the placement group's room are
 // short, or it has more vCPUs than the account may run.
-func (k *Kinds) Offered(class nodeclass.Class, now Market) []cluster.Kind {
+func (k *Kinds) Offered(class nodeclass.Class, now Market) []cluster.InstanceType {
 	zones := zonesOf(class, now)
 	group := class.Resolved.Placement
 	ways := waysInto(group)
-	out := slices.Clone(k.Kinds)
+	out := slices.Clone(k.InstanceTypes)
 	reserved := reservedBy(class.Resolved.Reservations)
 	for i, t := range k.types {
 		options := t.offeredAs()
-		offers := make([]cluster.Offer, 0, len(zones)*len(options)*len(ways))
+		offerings := make([]cluster.Offering, 0, len(zones)*len(options)*len(ways))
 		for _, z := range zones {
 			if _, found := slices.BinarySearch(t.Zones, z.name); !found {
 				continue
 			}
-			taken := group.Counts() && now.Stocks.Left(group.Stock(z.name)) == 0
+			taken := group.Counts() && now.ReservedCapacities.Left(group.ReservedCapacity(z.name)) == 0
 			for _, option := range options {
 				for _, w := range ways {
 					w.option = option
-					o := z.offer(t, w, now)
+					o := z.offering(t, w, now)
 					place := group.Place(w.part, w.dedicated)
-					o.Available = o.Available && !taken && !now.Short.Offer(t.Name, z.name, option, place)
+					o.Available = o.Available && !taken && !now.Short.Offering(t.Name, z.name, option, place)
 					o.Doubtful = o.Available && now.Short.Doubtful(t.Name, z.name, option, place)
-					offers = append(offers, o)
+					offerings = append(offerings, o)
 				}
 			}
 			for _, r := range reserved[place{t.Name, z.name}] {
 				o := z.reserved(r, now)
 				o.Available = o.Available && !taken && !now.Short.Reservation(r.ID)
-				offers = append(offers, o)
+				offerings = append(offerings, o)
 			}
 		}
 		if len(reserved) > 0 {
-			slices.SortStableFunc(offers, func(a, b cluster.Offer) int {
+			slices.SortStableFunc(offerings, func(a, b cluster.Offering) int {
 				return cmp.Or(cmp.Compare(a.Zone, b.Zone), cmp.Compare(a.Option, b.Option))
 			})
 		}
-		out[i].Offers = offers
+		out[i].Offerings = offerings
 	}
 	return out
 }
 
-// zone is one zone of a class. Its labels are shared by all offers in it.
+// zone is one zone of a class. Its labels are shared by all offerings in it.
 type zone struct {
-	name   string
-	subnet nodeclass.Subnet // one of its subnets
-	full   string           // why no machine finds an address in any of its subnets; empty: one does
-	away   string           // how work is shifted away from it; empty: it is not
-	labels map[way]constraint.Labels
-	group  *nodeclass.PlacementGroup
-	stocks []cluster.Stock // that all machines in the zone are taken from
+	name               string
+	subnet             nodeclass.Subnet // one of its subnets
+	full               string           // why no machine finds an address in any of its subnets; empty: one does
+	away               string           // how work is shifted away from it; empty: it is not
+	labels             map[way]constraint.Labels
+	group              *nodeclass.PlacementGroup
+	reservedCapacities []cluster.ReservedCapacity // that all machines in the zone are taken from
 }
 
-// way is how a machine is bought in a zone.
+// way is how a machine is launched in a zone.
 type way struct {
 	option    cluster.Option
 	part      string // of the placement group
 	dedicated bool
 }
 
-// waysInto are the ways to buy machines that are put into a placement group, by any
+// waysInto are the ways to launch machines that are put into a placement group, by any
 // option: those of default tenancy first.
 func waysInto(group *nodeclass.PlacementGroup) []way {
 	var out []way
@@ -226,13 +226,13 @@ func zonesOf(class nodeclass.Class, now Market) []zone {
 		}
 		z := zone{name: s.Zone, subnet: s, full: now.full(s.Zone, sorted, need), away: away(s, short), labels: map[way]constraint.Labels{}, group: found.Placement}
 		if z.group != nil && z.group.Strategy == nodeclass.Spread {
-			room := z.group.Stock(z.name)
-			z.stocks = []cluster.Stock{{Name: room, Left: now.Stocks.Left(room)}}
+			room := z.group.ReservedCapacity(z.name)
+			z.reservedCapacities = []cluster.ReservedCapacity{{Name: room, Left: now.ReservedCapacities.Left(room)}}
 		}
 		for _, option := range []cluster.Option{cluster.OnDemand, cluster.Spot} {
 			for _, w := range waysInto(z.group) {
 				w.option = option
-				z.labels[w] = z.offerLabels(w)
+				z.labels[w] = z.offeringLabels(w)
 			}
 		}
 		out = append(out, z)
@@ -272,7 +272,7 @@ func away(s nodeclass.Subnet, short capacity.View) string {
 	}
 }
 
-func (z zone) offerLabels(w way) constraint.Labels {
+func (z zone) offeringLabels(w way) constraint.Labels {
 	m := map[string]string{cluster.LabelZone: z.name, cluster.LabelCapacityType: string(w.option), nodeclass.LabelTenancy: nodeclass.TenancyDefault}
 	if w.dedicated {
 		m[nodeclass.LabelTenancy] = nodeclass.TenancyDedicated
@@ -289,8 +289,8 @@ func (z zone) offerLabels(w way) constraint.Labels {
 	return constraint.NewLabels(m)
 }
 
-func (z zone) offer(t *Type, w way, now Market) cluster.Offer {
-	o := cluster.Offer{Zone: z.name, Option: w.option, Labels: z.labels[w], Stocks: z.stocks}
+func (z zone) offering(t *Type, w way, now Market) cluster.Offering {
+	o := cluster.Offering{Zone: z.name, Option: w.option, Labels: z.labels[w], ReservedCapacities: z.reservedCapacities}
 	if w.dedicated {
 		o.Unless = unlessDefault
 	}

@@ -364,41 +364,41 @@ func testClass() nodeclass.Class {
 func TestKindsFollowTheImages(t *testing.T) {
 	all, class := testTypes(), testClass()
 	kinds := For(all, class, Settings{})
-	if len(kinds.Kinds) != 3 {
-		t.Fatalf("got %d kinds, want 3", len(kinds.Kinds))
+	if len(kinds.InstanceTypes) != 3 {
+		t.Fatalf("got %d kinds, want 3", len(kinds.InstanceTypes))
 	}
 	if s, ok := kinds.Setup("m6g.large"); !ok || class.Resolved.Images[s.Image].ID != "ami-arm" || s.MaxPods != 29 {
 		t.Errorf("Setup(m6g.large) = %+v, %v", s, ok)
 	}
 	class.Resolved.Images = class.Resolved.Images[:1]
 	only := For(all, class, Settings{})
-	if len(only.Kinds) != 1 || only.Kinds[0].Name != "m6g.large" {
-		t.Errorf("with an arm64 image alone the kinds are %v", names(only.Kinds))
+	if len(only.InstanceTypes) != 1 || only.InstanceTypes[0].Name != "m6g.large" {
+		t.Errorf("with an arm64 image alone the kinds are %v", names(only.InstanceTypes))
 	}
 	if _, ok := only.Setup("m5.large"); ok {
 		t.Error("Setup(m5.large) exists though no image boots it")
 	}
-	if &only.Kinds[0].Labels[0] != &kinds.Kinds[2].Labels[0] {
+	if &only.InstanceTypes[0].Labels[0] != &kinds.InstanceTypes[2].Labels[0] {
 		t.Error("two classes do not share the labels of a type")
 	}
 }
 
-// Machines of classes of the older generation have labels of its own, and others have not.
+// Machines of classes of the v1alpha5 API have labels of its own, and others have not.
 func TestOlderLabels(t *testing.T) {
 	class := testClass()
 	class.Spec.OlderLabels = true
 	all := testTypes()
 	all[0].Accelerator.MemoryMiB = 8192
-	kind, plain := For(all, class, Settings{}).Kinds[0], For(all, testClass(), Settings{}).Kinds[0]
+	instanceType, plain := For(all, class, Settings{}).InstanceTypes[0], For(all, testClass(), Settings{}).InstanceTypes[0]
 	for key, want := range map[string]string{"instance-pods": "29", "instance-accelerator-memory": "8192", "instance-ami-id": "ami-x86"} {
-		if got, _ := kind.Labels.Get("karpenter.k8s.aws/" + key); got != want {
-			t.Errorf("%s of %s is %q, want %q", key, kind.Name, got, want)
+		if got, _ := instanceType.Labels.Get("karpenter.k8s.aws/" + key); got != want {
+			t.Errorf("%s of %s is %q, want %q", key, instanceType.Name, got, want)
 		}
 		if got, has := plain.Labels.Get("karpenter.k8s.aws/" + key); has {
 			t.Errorf("%s is %q on machines of another class", key, got)
 		}
 	}
-	if pods, _ := For(all[1:], class, Settings{}).Kinds[0].Labels.Get("karpenter.k8s.aws/instance-accelerator-memory"); pods != "" {
+	if pods, _ := For(all[1:], class, Settings{}).InstanceTypes[0].Labels.Get("karpenter.k8s.aws/instance-accelerator-memory"); pods != "" {
 		t.Errorf("a machine without accelerators has %s MiB of them", pods)
 	}
 }
@@ -449,10 +449,10 @@ func TestTypesThatCannotDoWhatTheClassNeedsAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestOffers(t *testing.T) {
+func TestOfferings(t *testing.T) {
 	clock := func() time.Time { return time.Time{} }
 	memory := capacity.New(clock)
-	memory.AddOffer("m5.large", "us-east-1a", cluster.Spot, "")
+	memory.AddOffering("m5.large", "us-east-1a", cluster.Spot, "")
 	memory.AddSubnet("subnet-a1") // the zone has another
 	memory.AddSubnet("subnet-b")  // the zone has none
 	class := testClass()
@@ -461,7 +461,7 @@ func TestOffers(t *testing.T) {
 
 	var got []string
 	for _, k := range offered {
-		for _, o := range k.Offers {
+		for _, o := range k.Offerings {
 			word := "not available"
 			if o.Available {
 				word = "available"
@@ -503,14 +503,14 @@ func TestOffers(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("offers:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if zone, _ := offered[1].Offers[0].Labels.Get("topology.k8s.aws/zone-id"); zone != "use1-az1" {
+	if zone, _ := offered[1].Offerings[0].Labels.Get("topology.k8s.aws/zone-id"); zone != "use1-az1" {
 		t.Errorf("zone id of an offer in us-east-1a = %q, want use1-az1", zone)
 	}
 }
 
-func names(kinds []cluster.Kind) []string {
+func names(instanceTypes []cluster.InstanceType) []string {
 	var out []string
-	for _, k := range kinds {
+	for _, k := range instanceTypes {
 		out = append(out, k.Name)
 	}
 	return out
@@ -563,21 +563,21 @@ func TestReadTakesAllPages(t *testing.T) {
 	}
 }
 
-// What is sold in capacity blocks alone is there for classes that have a block of it.
+// What is offered in capacity blocks alone is there for classes that have a block of it.
 func TestTypesOfCapacityBlocks(t *testing.T) {
 	block := Type{Name: "p6.huge", Arch: "amd64", CPUs: 2, MemoryMiB: 8192, Blocks: true, Zones: []string{"us-east-1a"}}
 	class := testClass()
 	class.Resolved.Images = []nodeclass.Image{{ID: "ami-1"}}
-	if k := For([]Type{block}, class, Settings{}); len(k.Kinds) != 0 {
-		t.Errorf("without a block the class becomes %v", names(k.Kinds))
+	if k := For([]Type{block}, class, Settings{}); len(k.InstanceTypes) != 0 {
+		t.Errorf("without a block the class becomes %v", names(k.InstanceTypes))
 	}
 	class.Resolved.Reservations = []nodeclass.Reservation{{ID: "cr-1", Kind: "p6.huge", Zone: "us-east-1a", Block: true}}
 	k := For([]Type{block}, class, Settings{})
-	if len(k.Kinds) != 1 {
-		t.Fatalf("with a block the class becomes %v, want p6.huge", names(k.Kinds))
+	if len(k.InstanceTypes) != 1 {
+		t.Fatalf("with a block the class becomes %v, want p6.huge", names(k.InstanceTypes))
 	}
-	if offers := k.Offered(class, Market{})[0].Offers; len(offers) != 1 || offers[0].Reservation() != "cr-1" {
-		t.Errorf("offers %+v, want that of the block alone", offers)
+	if offerings := k.Offered(class, Market{})[0].Offerings; len(offerings) != 1 || offerings[0].Reservation() != "cr-1" {
+		t.Errorf("offers %+v, want that of the block alone", offerings)
 	}
 }
 
@@ -597,27 +597,27 @@ func TestExpressionsOfTheKubelet(t *testing.T) {
 		{Name: "wide", Arch: "amd64", CPUs: 8, MemoryMiB: 8192, ENIs: 3, AddressesByENI: 10},
 	}
 	k := For(all, class(`{"maxPods":"(vcpus - 4) * 10","systemReserved":{"cpu":"vcpus * 100"}}`), Settings{})
-	if len(k.Kinds) != 1 || k.Kinds[0].Name != "wide" || k.Setups[0].MaxPods != 40 || k.Kinds[0].Capacity.Pods != 40 {
-		t.Errorf("kinds %+v, set up as %+v; want wide alone, for 40 pods", k.Kinds, k.Setups)
+	if len(k.InstanceTypes) != 1 || k.InstanceTypes[0].Name != "wide" || k.Setups[0].MaxPods != 40 || k.InstanceTypes[0].Capacity.Pods != 40 {
+		t.Errorf("kinds %+v, set up as %+v; want wide alone, for 40 pods", k.InstanceTypes, k.Setups)
 	}
-	if free := k.Kinds[0].Allocatable.CPU; free != 8000-800-90 {
+	if free := k.InstanceTypes[0].Allocatable.CPU; free != 8000-800-90 {
 		t.Errorf("pods get %d thousandths of a core, want 8000 less 800 for the system and 90 for the kubelet", free)
 	}
 	if u := k.Unsized; u.Types != 1 || u.Of != 2 || u.First != "small" || !strings.Contains(u.Why.Error(), "kubelet.maxPods") {
 		t.Errorf("left out: %+v; want small, for its maxPods", u)
 	}
-	if k := For(all, class(`{"maxPods":"max_pods + 1"}`), Settings{ReservedENIs: 1}); k.Crowded.Types != len(k.Kinds) || k.Crowded.Pods != k.Crowded.Addresses+1 || k.Crowded.First != k.Kinds[0].Name {
+	if k := For(all, class(`{"maxPods":"max_pods + 1"}`), Settings{ReservedENIs: 1}); k.Crowded.Types != len(k.InstanceTypes) || k.Crowded.Pods != k.Crowded.Addresses+1 || k.Crowded.First != k.InstanceTypes[0].Name {
 		t.Errorf("%+v run more pods than they have addresses for, want all of them, by one", k.Crowded)
 	}
-	if k := For(all, class(`{"maxPods":"max_pods"}`), Settings{ReservedENIs: 1}); k.Crowded.Types != 0 || k.Crowded.Of != len(k.Kinds) {
+	if k := For(all, class(`{"maxPods":"max_pods"}`), Settings{ReservedENIs: 1}); k.Crowded.Types != 0 || k.Crowded.Of != len(k.InstanceTypes) {
 		t.Errorf("%+v run more pods than they have addresses for, want none", k.Crowded)
 	}
 	nitro := []Type{all[0]}
 	nitro[0].Nitro = true
 	prefixed := class(``)
 	prefixed.Spec.PodPrefixes = true
-	if k := For(nitro, prefixed, Settings{}); k.Setups[0].MaxPods != 110 || k.Kinds[0].Allocatable.Pods != 110 || k.Kinds[0].Allocatable.Memory != (8192-11*29-255-100)<<20 || k.Crowded.Types != 0 {
-		t.Errorf("with prefixes %+v are set up as %+v; want 110 pods, and memory kept as images do, for 29", k.Kinds, k.Setups)
+	if k := For(nitro, prefixed, Settings{}); k.Setups[0].MaxPods != 110 || k.InstanceTypes[0].Allocatable.Pods != 110 || k.InstanceTypes[0].Allocatable.Memory != (8192-11*29-255-100)<<20 || k.Crowded.Types != 0 {
+		t.Errorf("with prefixes %+v are set up as %+v; want 110 pods, and memory kept as images do, for 29", k.InstanceTypes, k.Setups)
 	}
 	if k := For(all, class(`{"maxPods":"max_pods + 1"}`), Settings{ReservedENIs: 1}); k.Setups[0].MaxPods != 21 || k.Unsized.Types != 0 {
 		t.Errorf("set up as %+v; want 21 pods, one more than two interfaces have addresses for", k.Setups)
@@ -633,13 +633,13 @@ func TestTypesOtherThanNitroAreLeftOutWherePodsHaveIPv6(t *testing.T) {
 	for ipv6, want := range map[bool]int{false: 1, true: 0} {
 		kinds := For(all, testClass(), Settings{IPv6: ipv6})
 		found := 0
-		for _, k := range kinds.Kinds {
+		for _, k := range kinds.InstanceTypes {
 			if k.Name == "xen" {
 				found++
 			}
 		}
-		if found != want || len(kinds.Kinds) <= found {
-			t.Errorf("IPv6 %v: %d kinds, %d of which are not Nitro's; want %d of them, and others", ipv6, len(kinds.Kinds), found, want)
+		if found != want || len(kinds.InstanceTypes) <= found {
+			t.Errorf("IPv6 %v: %d kinds, %d of which are not Nitro's; want %d of them, and others", ipv6, len(kinds.InstanceTypes), found, want)
 		}
 	}
 }
@@ -661,7 +661,7 @@ func TestTypesCountAgainstALimit(t *testing.T) {
 }
 
 // A limit that is reached makes what counts against it unavailable in every zone.
-func TestOffersBeyondALimitAreNotAvailable(t *testing.T) {
+func TestOfferingsBeyondALimitAreNotAvailable(t *testing.T) {
 	memory := capacity.New(func() time.Time { return time.Time{} })
 	types := testTypes()
 	for i := range types {
@@ -670,7 +670,7 @@ func TestOffersBeyondALimitAreNotAvailable(t *testing.T) {
 	memory.AddQuota("Standard", types[1].CPUs, cluster.OnDemand)
 	prices := price.New(usd{"m5.large": 0.096, "g4dn.xlarge": 0.526}).View()
 	for _, k := range For(types, testClass(), Settings{}).Offered(testClass(), Market{Prices: prices, Short: memory.View()}) {
-		for _, o := range k.Offers {
+		for _, o := range k.Offerings {
 			if want := o.Priced && !(quotaOf(k.Name).OnDemand == "Standard" && o.Option == cluster.OnDemand); o.Available != want {
 				t.Errorf("%s %s %s: available = %v, want %v", k.Name, o.Zone, o.Option, o.Available, want)
 			}

@@ -10,7 +10,7 @@ import (
 // spot machines apart.
 type Quota struct{ OnDemand, Spot string }
 
-// By is the limit that counts machines bought by the option.
+// By is the limit that counts machines launched by the option.
 func (q Quota) By(option cluster.Option) string {
 	if option == cluster.Spot {
 		return q.Spot

@@ -28,15 +28,15 @@ func reservedBy(all []nodeclass.Reservation) map[place][]nodeclass.Reservation {
 	return out
 }
 
-// reserved is the offer of a capacity reservation in the zone, of the reservation's
+// reserved is the offering of a capacity reservation in the zone, of the reservation's
 // tenancy.
-func (z zone) reserved(r nodeclass.Reservation, now Market) cluster.Offer {
-	left := now.Stocks.Left(r.ID)
-	o := cluster.Offer{
+func (z zone) reserved(r nodeclass.Reservation, now Market) cluster.Offering {
+	left := now.ReservedCapacities.Left(r.ID)
+	o := cluster.Offering{
 		Zone: z.name, Option: cluster.Reserved, Labels: z.reservedLabels(r), Why: cmp.Or(z.away, z.full),
-		Stocks: append([]cluster.Stock{{Name: r.ID, Left: left}}, z.stocks...),
+		ReservedCapacities: append([]cluster.ReservedCapacity{{Name: r.ID, Left: left}}, z.reservedCapacities...),
 	}
-	slices.SortFunc(o.Stocks, func(a, b cluster.Stock) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(o.ReservedCapacities, func(a, b cluster.ReservedCapacity) int { return cmp.Compare(a.Name, b.Name) })
 	if r.Dedicated {
 		o.Unless = unlessDefault
 	}
@@ -57,7 +57,7 @@ func (z zone) reservedLabels(r nodeclass.Reservation) constraint.Labels {
 	if r.Block {
 		kind = "capacity-block"
 	}
-	return z.offerLabels(way{option: cluster.Reserved, dedicated: r.Dedicated}).
+	return z.offeringLabels(way{option: cluster.Reserved, dedicated: r.Dedicated}).
 		With(nodeclass.LabelReservation, r.ID).
 		With(nodeclass.LabelReservationType, kind).
 		With(nodeclass.LabelReservationInterruptible, strconv.FormatBool(r.Interruptible))

@@ -1,4 +1,4 @@
-// Package catalog tells which kinds of machines a class can become, with
+// Package catalog tells which instance types a class can become, with
 // their labels, capacity and offers, as values of the core.
 //
 // It promises one interned answer for equal input: kinds share their labels
@@ -48,7 +48,7 @@ type Type struct {
 	Quota          Quota             // the limits of vCPUs that it counts against
 	Placements     []string          // strategies of placement groups that it can be in
 	Spot, OnDemand bool
-	Blocks         bool     // it is sold in capacity blocks
+	Blocks         bool     // it is offered in capacity blocks
 	Zones          []string // where it is offered, sorted
 	Labels         constraint.Labels
 }
@@ -245,7 +245,7 @@ func kebab(text *string) string {
 	return strings.ToLower(strings.ReplaceAll(aws.ToString(text), " ", "-"))
 }
 
-// offeredAs lists the purchase options of a type in their order.
+// offeredAs lists the launch options of a type in their order.
 func (t Type) offeredAs() []cluster.Option {
 	var out []cluster.Option
 	if t.OnDemand {

@@ -17,12 +17,12 @@ import (
 )
 
 func TestAttachable(t *testing.T) {
-	tells := func(n int32, kind types.AttachmentLimitType) func(*types.InstanceTypeInfo) {
+	reports := func(n int32, kind types.AttachmentLimitType) func(*types.InstanceTypeInfo) {
 		return func(i *types.InstanceTypeInfo) {
 			i.EbsInfo = &types.EbsInfo{MaximumEbsAttachments: aws.Int32(n), AttachmentLimitType: kind}
 		}
 	}
-	shared, dedicated := tells(27, types.AttachmentLimitTypeShared), tells(32, types.AttachmentLimitTypeDedicated)
+	shared, dedicated := reports(27, types.AttachmentLimitTypeShared), reports(32, types.AttachmentLimitTypeDedicated)
 	both := func(list ...func(*types.InstanceTypeInfo)) func(*types.InstanceTypeInfo) {
 		return func(i *types.InstanceTypeInfo) {
 			for _, f := range list {
@@ -71,7 +71,7 @@ func TestAttachable(t *testing.T) {
 		"an unknown image has a root":              {shared, devices(nodeclass.Custom), 26},
 		"an unknown image's root may be named":     {shared, devices(nodeclass.Custom, "/dev/sda1"), 26},
 		"an unknown image's root may not be named": {shared, devices(nodeclass.Custom, "/dev/sdf"), 25},
-		"never less than none":                     {tells(2, types.AttachmentLimitTypeShared), devices(nodeclass.AL2023, "/dev/sdf", "/dev/sdg"), 0},
+		"never less than none":                     {reports(2, types.AttachmentLimitTypeShared), devices(nodeclass.AL2023, "/dev/sdf", "/dev/sdg"), 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestAttachable(t *testing.T) {
 	}
 }
 
-// everyType is what EC2 answers about each type that is sold.
+// everyType is what EC2 answers about each type that is offered.
 func everyType(t *testing.T) []types.InstanceTypeInfo {
 	t.Helper()
 	server := emulator.New(emulator.Options{Seed: 1})
@@ -113,10 +113,10 @@ func TestTheRuleNeverPromisesMoreThanEC2(t *testing.T) {
 		if strings.HasPrefix(name, "mac") || name == "g5.48xlarge" { // Macs run no nodes; each GPU of the other takes more than one place
 			continue
 		}
-		told := convert(info, "us-east-1", nil).Attachments
+		reported := convert(info, "us-east-1", nil).Attachments
 		info.EbsInfo.MaximumEbsAttachments = nil
-		if rule := convert(info, "us-east-1", nil).Attachments; rule.Volumes > told.Volumes {
-			t.Errorf("%s: the rule says %d volumes, EC2 %d", name, rule.Volumes, told.Volumes)
+		if rule := convert(info, "us-east-1", nil).Attachments; rule.Volumes > reported.Volumes {
+			t.Errorf("%s: the rule says %d volumes, EC2 %d", name, rule.Volumes, reported.Volumes)
 		}
 	}
 }
@@ -164,9 +164,9 @@ func TestSurplusIsWhatCreditsCost(t *testing.T) {
 				one.Sustained = 400
 			}
 			class := nodeclass.Class{Spec: nodeclass.Spec{Family: tt.family}, Resolved: nodeclass.Resolved{Images: []nodeclass.Image{{ID: "ami"}}}}
-			kinds := For([]Type{one}, class, tt.settings).Kinds
-			if len(kinds) != 1 || kinds[0].Surplus != tt.want {
-				t.Errorf("%s costs %+v; want one kind with a surplus of %s a core", tt.kind, kinds, tt.want)
+			instanceTypes := For([]Type{one}, class, tt.settings).InstanceTypes
+			if len(instanceTypes) != 1 || instanceTypes[0].Surplus != tt.want {
+				t.Errorf("%s costs %+v; want one kind with a surplus of %s a core", tt.kind, instanceTypes, tt.want)
 			}
 		})
 	}

@@ -20,7 +20,7 @@ type Call struct {
 	Service, Operation string // "EC2", "CreateFleet"
 	Code               string // AWS's error code; empty for success, "Error" for errors without a code
 	Attempts           int    // HTTP exchanges
-	Throttled          int    // exchanges that AWS answered by asking for patience
+	Throttled          int    // exchanges that AWS answered by asking for timeout
 	Took               time.Duration
 	Tries              []Try // the exchanges, in order
 }

@@ -42,7 +42,7 @@ func Baseline(burstable string) int64 {
 
 // Dollars for a vCPU-hour of surplus credits, by the price list of EC2
 // ("T2/T3/T4g unlimited mode pricing" of the on-demand pricing page). They are
-// the same in every region and under every purchase option.
+// the same in every region and under every capacity type.
 const (
 	surplusLinux    = 0.05
 	surplusGraviton = 0.04

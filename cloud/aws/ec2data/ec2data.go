@@ -1,11 +1,11 @@
-// Package ec2data is what EC2 sells, as an embedded table: some 1,260 machine
+// Package ec2data is what EC2 offers, as an embedded table: some 1,260 machine
 // types with every fact that DescribeInstanceTypes, node labels, prices and
 // offerings need, for eight regions. The emulator answers from it, the fake
 // cloud builds its kinds from it, and the controller falls back on its prices
 // where AWS gives none.
 //
 // It promises plain values, sorted by name, decoded once and never written
-// afterwards. It is a record of one day: it does not know what AWS sells
+// afterwards. It is a record of one day: it does not know what AWS offers
 // today, and prices that no one published are marked as estimates.
 package ec2data
 
@@ -48,7 +48,7 @@ func (d *Data) Type(name string) (*Type, bool) {
 	return &d.Types[i], true
 }
 
-// OfferedIn returns the types that a region sells in at least one of its
+// OfferedIn returns the types that a region offers in at least one of its
 // zones, sorted by name.
 func (d *Data) OfferedIn(region string) []*Type {
 	var out []*Type

@@ -32,7 +32,7 @@ func TestFactsOfATypeAreThere(t *testing.T) {
 		trn.Accelerators[0].Count != 16 || trn.EFAInterfaces != 8 {
 		t.Errorf("trn1.32xlarge = %+v", trn)
 	}
-	if p3 := typeOf(t, "p3.2xlarge"); !p3.Retired || p3.Cores != 4 || len(p3.NetworkCards) != 1 || len(p3.OfferedZones("us-east-1")) == 0 {
+	if p3 := typeOf(t, "p3.2xlarge"); !p3.Discontinued || p3.Cores != 4 || len(p3.NetworkCards) != 1 || len(p3.OfferedZones("us-east-1")) == 0 {
 		t.Errorf("p3.2xlarge = %+v", p3)
 	}
 	if _, ok := Load().Type("m5.nosuch"); ok {
@@ -89,9 +89,9 @@ func TestPrices(t *testing.T) {
 	}
 }
 
-// TestWhatIsOfferedHasAPrice: a type without a price makes clients buy absurd
+// TestWhatIsOfferedHasAPrice: a type without a price makes clients launch absurd
 // machines, so whatever a region offers costs something there. Types of
-// dedicated hosts are the exception, since they are not sold by themselves.
+// dedicated hosts are the exception, since they are not offered by themselves.
 func TestWhatIsOfferedHasAPrice(t *testing.T) {
 	for _, region := range Load().RegionNames() {
 		for _, x := range Load().OfferedIn(region) {
@@ -99,8 +99,8 @@ func TestWhatIsOfferedHasAPrice(t *testing.T) {
 			if !ok && !strings.HasPrefix(x.Family, "mac") || ok && (od <= 0 || math.IsNaN(od) || od > 500) {
 				t.Errorf("%s in %s costs %v, known %v", x.Name, region, od, ok)
 			}
-			spot, _, sold := x.SpotUSD(region)
-			if sold && (spot <= 0 || spot > 1.0001*od) {
+			spot, _, offered := x.SpotUSD(region)
+			if offered && (spot <= 0 || spot > 1.0001*od) {
 				t.Errorf("%s in %s costs %v as spot and %v on demand", x.Name, region, spot, od)
 			}
 		}

@@ -2,13 +2,13 @@ package ec2data
 
 // Shares of the on-demand price that stand in for an unpublished spot price.
 const (
-	spotShare        = 0.34
-	spotShareRetired = 0.30
+	spotShare             = 0.34
+	spotShareDiscontinued = 0.30
 )
 
 // OnDemandUSD returns the on-demand price for Linux in dollars per hour, and
 // whether it is an estimate. ok is false where there is no price at all:
-// the region is not in the table, or the type is sold by the host alone.
+// the region is not in the table, or the type is offered by the host alone.
 func (t *Type) OnDemandUSD(region string) (price float64, estimated, ok bool) {
 	if p, ok := t.OnDemand[region]; ok {
 		return p, false, true
@@ -19,7 +19,7 @@ func (t *Type) OnDemandUSD(region string) (price float64, estimated, ok bool) {
 
 // SpotUSD returns the average spot price in dollars per hour. Where none is
 // published it is a share of the on-demand price, and marked as an estimate.
-// ok is false for a type that is not sold as spot or has no price.
+// ok is false for a type that is not offered as spot or has no price.
 func (t *Type) SpotUSD(region string) (price float64, estimated, ok bool) {
 	if !t.HasUsage("spot") {
 		return 0, false, false
@@ -31,8 +31,8 @@ func (t *Type) SpotUSD(region string) (price float64, estimated, ok bool) {
 	if !ok {
 		return 0, false, false
 	}
-	if t.Retired {
-		return p * spotShareRetired, true, true
+	if t.Discontinued {
+		return p * spotShareDiscontinued, true, true
 	}
 	return p * spotShare, true, true
 }

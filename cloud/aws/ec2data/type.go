@@ -19,7 +19,7 @@ type Type struct {
 	BareMetal      bool     `json:"bare"`
 	Burstable      bool     `json:"burst"`
 	Current        bool     `json:"cur"`     // of the current generation
-	Retired        bool     `json:"retired"` // no longer listed by AWS, still named by older manifests
+	Discontinued   bool     `json:"retired"` // no longer listed by AWS, still named by older manifests
 	Usage          []string `json:"usage"`   // of on-demand, spot, capacity-block
 	Virtualization []string `json:"virt"`
 	RootDevices    []string `json:"root"`
@@ -53,7 +53,7 @@ type Type struct {
 	OnDemandEstimate map[string]float64 `json:"odEst"` // where nothing is published
 	Spot             map[string]float64 `json:"spot"`  // average dollars per hour
 	Interruption     map[string]int     `json:"intr"`  // band 0 (below 5 % a month) to 4 (above 20 %)
-	Zones            map[string]string  `json:"az"`    // letters of the zones that sell it: "abd"
+	Zones            map[string]string  `json:"az"`    // letters of the zones that offering it: "abd"
 }
 
 // GPU is one model of graphics processor in a machine.
@@ -92,7 +92,7 @@ type Storage struct {
 	Disks      []Disk `json:"disks"`
 }
 
-// HasUsage reports whether the type is sold under an option: on-demand, spot
+// HasUsage reports whether the type is offered under an option: on-demand, spot
 // or capacity-block.
 func (t *Type) HasUsage(option string) bool {
 	for _, u := range t.Usage {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Account says what the pretend AWS account holds at the start. Zero fields
+// Account says what the emulated AWS account holds at the start. Zero fields
 // take the defaults written beside them.
 type Account struct {
 	ID          string            // "123456789012"

@@ -48,8 +48,8 @@ func (r *capacityReservation) ownersOnly(deed string) error {
 	return wire.Errorf("UnsupportedOperation", "The interruptible capacity reservation '%s' cannot be %s. Update the allocation of its source, '%s'.", r.ID, deed, r.Source)
 }
 
-// settleReservations does what is due of reservations; the lock is held.
-func (s *Server) settleReservations(now time.Time) {
+// advanceReservations does what is due of reservations; the lock is held.
+func (s *Server) advanceReservations(now time.Time) {
 	s.warnBlocks(now)
 	s.returnReclaimed(now)
 }

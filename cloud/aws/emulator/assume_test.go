@@ -16,12 +16,12 @@ import (
 // them; and for an hour where they have a role already.
 func TestRolesAreAssumedByThoseTheyTrust(t *testing.T) {
 	const (
-		itself  = `"Principal": {"AWS": "` + controllerARN + `"}, "Action": ["sts:AssumeRole", "sts:TagSession"]`
-		account = `"Principal": {"AWS": "arn:aws:iam::123456789012:root"}, "Action": "sts:AssumeRole"`
-		buyer   = "arn:aws:iam::123456789012:role/buyer"
+		itself   = `"Principal": {"AWS": "` + controllerARN + `"}, "Action": ["sts:AssumeRole", "sts:TagSession"]`
+		account  = `"Principal": {"AWS": "arn:aws:iam::123456789012:root"}, "Action": "sts:AssumeRole"`
+		launcher = "arn:aws:iam::123456789012:role/buyer"
 	)
 	outside := itself + `, "Condition": {"StringEquals": {"sts:ExternalId": "42"}}`
-	allowed := `{"Statement": {"Effect": "Allow", "Action": "sts:AssumeRole", "Resource": "` + buyer + `"}}`
+	allowed := `{"Statement": {"Effect": "Allow", "Action": "sts:AssumeRole", "Resource": "` + launcher + `"}}`
 	denied := strings.Replace(allowed, "Allow", "Deny", 1)
 	tagged := []types.Tag{{Key: aws.String("team"), Value: aws.String("web")}}
 	for name, tt := range map[string]struct {
@@ -38,7 +38,7 @@ func TestRolesAreAssumedByThoseTheyTrust(t *testing.T) {
 		"tags that the trust does not let it set": {trust: account, own: strings.Replace(allowed, `"sts:AssumeRole"`, `"sts:*"`, 1), in: sts.AssumeRoleInput{Tags: tagged}, code: "AccessDenied"},
 		"an external ID is missing":               {trust: outside, code: "AccessDenied"},
 		"an external ID is right":                 {trust: outside, in: sts.AssumeRoleInput{ExternalId: aws.String("42")}},
-		"a role that is none":                     {trust: itself, in: sts.AssumeRoleInput{RoleArn: aws.String(buyer + "s")}, code: "AccessDenied"},
+		"a role that is none":                     {trust: itself, in: sts.AssumeRoleInput{RoleArn: aws.String(launcher + "s")}, code: "AccessDenied"},
 		"two hours, which the role has":           {trust: itself, in: sts.AssumeRoleInput{DurationSeconds: aws.Int32(7200)}},
 		"three hours, which it has not":           {trust: itself, in: sts.AssumeRoleInput{DurationSeconds: aws.Int32(10800)}, code: "ValidationError"},
 	} {
@@ -52,7 +52,7 @@ func TestRolesAreAssumedByThoseTheyTrust(t *testing.T) {
 			}
 			tt.in.RoleSessionName = aws.String("work")
 			if tt.in.RoleArn == nil {
-				tt.in.RoleArn = aws.String(buyer)
+				tt.in.RoleArn = aws.String(launcher)
 			}
 			out, err := sts.NewFromConfig(r.config).AssumeRole(ctx, &tt.in)
 			if code(err) != tt.code {
@@ -71,8 +71,8 @@ func TestRolesAreAssumedByThoseTheyTrust(t *testing.T) {
 			if _, err := ec2.NewFromConfig(c).DescribeInstances(ctx, &ec2.DescribeInstancesInput{}); code(err) != "UnauthorizedOperation" {
 				t.Errorf("a role without policies reads instances: %v", err)
 			}
-			_, err = sts.NewFromConfig(c).AssumeRole(ctx, &sts.AssumeRoleInput{RoleArn: aws.String(buyer), RoleSessionName: aws.String("again")})
-			if want := "User: arn:aws:sts::123456789012:assumed-role/buyer/work is not authorized to perform: sts:AssumeRole on resource: " + buyer; code(err) != "AccessDenied" || !strings.Contains(err.Error(), want) {
+			_, err = sts.NewFromConfig(c).AssumeRole(ctx, &sts.AssumeRoleInput{RoleArn: aws.String(launcher), RoleSessionName: aws.String("again")})
+			if want := "User: arn:aws:sts::123456789012:assumed-role/buyer/work is not authorized to perform: sts:AssumeRole on resource: " + launcher; code(err) != "AccessDenied" || !strings.Contains(err.Error(), want) {
 				t.Errorf("it assumes the role anew: %v, want %q", err, want)
 			}
 		})

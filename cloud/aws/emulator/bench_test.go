@@ -26,8 +26,8 @@ func BenchmarkNew(b *testing.B) {
 	}
 }
 
-// buyThousand is one CreateFleet of a thousand machines.
-func (a *account) buyThousand(zone string) []string {
+// launchThousand is one CreateFleet of a thousand machines.
+func (a *account) launchThousand(zone string) []string {
 	a.Helper()
 	out, err := a.fleet("web", 1000, overrides(a.override("m5.large", zone)))
 	a.must(err)
@@ -43,9 +43,9 @@ func fiveThousand(b *testing.B) *account {
 	a := open(b, noLags)
 	a.template("web")
 	for i := range 5 {
-		a.buyThousand("us-east-1" + string("abcda"[i]))
+		a.launchThousand("us-east-1" + string("abcda"[i]))
 		a.Advance(time.Minute)
-		a.server.Settle()
+		a.server.Advance()
 	}
 	return a
 }
@@ -59,12 +59,12 @@ func BenchmarkCreateFleet(b *testing.B) {
 		a := open(b, noLags)
 		a.template("web")
 		for i := range 4 {
-			a.buyThousand("us-east-1" + string("abcd"[i]))
+			a.launchThousand("us-east-1" + string("abcd"[i]))
 		}
 		a.Advance(time.Minute)
 		begin := processorTime(b)
 		b.StartTimer()
-		a.buyThousand("us-east-1a")
+		a.launchThousand("us-east-1a")
 		b.StopTimer()
 		spent += processorTime(b) - begin
 		b.StartTimer()

@@ -86,7 +86,7 @@ func TestANetworkIsBuiltAndTakenDown(t *testing.T) {
 	_, err = a.ec2.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: []string{id}})
 	a.must(err)
 	a.Advance(10 * time.Minute)
-	a.server.Settle()
+	a.server.Advance()
 
 	_, err = a.ec2.DeleteVpc(ctx, &ec2.DeleteVpcInput{VpcId: vpc})
 	refused("a VPC with a subnet", err, "DependencyViolation")

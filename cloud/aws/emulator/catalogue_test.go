@@ -30,9 +30,9 @@ func TestCatalogueComesInPages(t *testing.T) {
 		}
 	}
 	zones := map[string]int{}
-	offers := ec2.NewDescribeInstanceTypeOfferingsPaginator(a.ec2, &ec2.DescribeInstanceTypeOfferingsInput{LocationType: types.LocationTypeAvailabilityZone})
-	for offers.HasMorePages() {
-		page, err := offers.NextPage(context.Background())
+	offerings := ec2.NewDescribeInstanceTypeOfferingsPaginator(a.ec2, &ec2.DescribeInstanceTypeOfferingsInput{LocationType: types.LocationTypeAvailabilityZone})
+	for offerings.HasMorePages() {
+		page, err := offerings.NextPage(context.Background())
 		a.must(err)
 		if len(page.InstanceTypeOfferings) > 1000 {
 			t.Errorf("a page of %d offerings, want at most 1000", len(page.InstanceTypeOfferings))
@@ -47,7 +47,7 @@ func TestCatalogueComesInPages(t *testing.T) {
 }
 
 // Figures are what EC2 answered on the day of the record.
-func TestTypesTellWhatTheyTakeAndWhetherTheyBurst(t *testing.T) {
+func TestTypesReportWhatTheyTakeAndWhetherTheyBurst(t *testing.T) {
 	tests := map[string]struct {
 		kind    types.InstanceType
 		volumes int32

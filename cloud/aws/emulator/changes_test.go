@@ -72,7 +72,7 @@ func TestSpotInstancesOfFleetsDoNotStop(t *testing.T) {
 }
 
 // Status checks tell of the instance, of its system and of its volumes.
-func TestStatusChecksTellOfVolumes(t *testing.T) {
+func TestStatusChecksReportVolumes(t *testing.T) {
 	a, ctx := open(t, noLags), context.Background()
 	_, err := a.fleet(a.template("web"), 1, overrides(a.override("m5.large", "us-east-1a")))
 	a.must(err)

@@ -28,7 +28,7 @@ func (s *Server) Copy(id string, rename func(value string) string) (string, erro
 		}
 	}
 	l.tags = []tagSpecification{{ResourceType: "instance", Tags: its}}
-	made, why := s.buy(l, 1, s.st.newID("r"))
+	made, why := s.launch(l, 1, s.st.newID("r"))
 	if len(made) == 0 {
 		return "", why
 	}

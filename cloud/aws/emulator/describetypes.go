@@ -69,7 +69,7 @@ func describeInstanceTypeOfferings(c *call) (any, error) {
 	}{page, next}, nil
 }
 
-// offerings lists what the region sells, sorted by type and place. Zones in
+// offerings lists what the region offers, sorted by type and place. Zones in
 // which the account has no subnets are listed too, as EC2 does.
 func offerings(c *call) ([]offering, error) {
 	region, kind := c.state().Account.Region, c.params.String("LocationType")

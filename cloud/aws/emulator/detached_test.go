@@ -32,7 +32,7 @@ func TestAVolumeMayOutliveItsInstance(t *testing.T) {
 	_, err = a.ec2.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: []string{*id}})
 	a.must(err)
 	a.Advance(10 * time.Minute)
-	a.server.Settle()
+	a.server.Advance()
 	free, err := a.ec2.DescribeVolumes(ctx, &ec2.DescribeVolumesInput{Filters: filters("status", "available")})
 	a.must(err)
 	if len(free.Volumes) != 1 || *free.Volumes[0].VolumeId != *volume || len(free.Volumes[0].Attachments) != 0 {

@@ -46,7 +46,7 @@ func TestAPodHasItsRoleByPodIdentity(t *testing.T) {
 	if err != nil || !strings.HasPrefix(got, prefix) || len(got) != len(prefix)+36 {
 		t.Fatalf("the pod is %q, %v; want %sUUID", got, err, prefix)
 	}
-	const early = 5 * time.Minute // by which the SDK asks anew
+	const early = 5 * time.Minute // by which the SDK asks again
 	held, err := c.Credentials.Retrieve(t.Context())
 	p.must(err)
 	if held.AccountID != "123456789012" || held.Expires.Sub(p.Now()) != 6*time.Hour-early {

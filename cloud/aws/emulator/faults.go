@@ -38,7 +38,7 @@ func (f Fault) check(actions []string) error {
 	return nil
 }
 
-// refusal is why launches in a pool are refused, stock or not.
+// refusal is why launches in a pool are refused, capacity reservation or not.
 type refusal struct{ code, message string }
 
 // Fault makes the nth call of an action from now on fail with an AWS error

@@ -250,14 +250,14 @@ func TestTagsAreThereFromTheLaunchOn(t *testing.T) {
 func TestABootMayFail(t *testing.T) {
 	a, ctx := open(t, noLags), context.Background()
 	a.server.Market().FailBoots(1, "Client.VolumeLimitExceeded")
-	var told []string
-	a.server.Watch(func(e emulator.Event) { told = append(told, e.Instance.State) })
+	var reported []string
+	a.server.Watch(func(e emulator.Event) { reported = append(reported, e.Instance.State) })
 	out, err := a.fleet(a.template("web"), 2, overrides(a.override("m5.large", "us-east-1a")))
 	a.must(err)
 	ids := out.Instances[0].InstanceIds
-	a.server.Settle()
+	a.server.Advance()
 	a.Advance(2 * time.Minute)
-	a.server.Settle()
+	a.server.Advance()
 	states := map[types.InstanceStateName]string{}
 	shown, err := a.ec2.DescribeInstances(ctx, &ec2.DescribeInstancesInput{InstanceIds: ids})
 	a.must(err)
@@ -268,9 +268,9 @@ func TestABootMayFail(t *testing.T) {
 		}
 		states[i.State.Name] = reason
 	}
-	slices.Sort(told)
-	if states["terminated"] != "Client.VolumeLimitExceeded" || len(states) != 2 || strings.Join(told, " ") != "pending pending running terminated" {
-		t.Errorf("states are %v, told %v; want one that ended before it ran, for the reason, and one that runs", states, told)
+	slices.Sort(reported)
+	if states["terminated"] != "Client.VolumeLimitExceeded" || len(states) != 2 || strings.Join(reported, " ") != "pending pending running terminated" {
+		t.Errorf("states are %v, told %v; want one that ended before it ran, for the reason, and one that runs", states, reported)
 	}
 }
 
@@ -284,7 +284,7 @@ func TestEventsComeTwiceAndOutOfOrder(t *testing.T) {
 	a.must(err)
 	var bodies []string
 	for range 60 {
-		a.server.Settle()
+		a.server.Advance()
 		bodies = append(bodies, a.drain("lab")...)
 		a.Advance(100 * time.Millisecond)
 	}
@@ -393,7 +393,7 @@ func TestAnImageOfOnesOwn(t *testing.T) {
 
 // "active: fulfilled", "marked-for-termination" from the warning on, "closed: instance-terminated-no-capacity" where EC2 took it
 // back and "instance-terminated-by-user" where its owner ended it.
-func TestSpotRequestsTellHowTheyStand(t *testing.T) {
+func TestSpotRequestsReportHowTheyStand(t *testing.T) {
 	a, ctx := open(t, noLags), context.Background()
 	out, err := a.fleet(a.template("web"), 2, overrides(a.override("m5.large", "us-east-1a")), spot)
 	a.must(err)

@@ -30,7 +30,7 @@ type fleetRequest struct {
 	target   int
 	least    int // MinTargetCapacity
 	spot     bool
-	buys     string   // DefaultTargetCapacityType
+	launches string   // DefaultTargetCapacityType
 	reserved []string // kinds of reservations that a fleet of reserved capacity may use
 	strategy string
 	tags     []tagSpecification
@@ -45,9 +45,9 @@ type fleetChoice struct {
 }
 
 type fleetXML struct {
-	ID        string        `xml:"fleetId"`
-	Errors    []fleetError  `xml:"errorSet>item"`
-	Instances []fleetBought `xml:"fleetInstanceSet>item"`
+	ID        string          `xml:"fleetId"`
+	Errors    []fleetError    `xml:"errorSet>item"`
+	Instances []fleetLaunched `xml:"fleetInstanceSet>item"`
 }
 
 type fleetError struct {
@@ -57,7 +57,7 @@ type fleetError struct {
 	Lifecycle string    `xml:"lifecycle"`
 }
 
-type fleetBought struct {
+type fleetLaunched struct {
 	Zone      string    `xml:"availabilityZone"`
 	ZoneID    string    `xml:"availabilityZoneId"`
 	IDs       []string  `xml:"instanceIds>item"`
@@ -104,7 +104,7 @@ func createFleet(c *call) (any, error) {
 		if err != nil {
 			return fleetXML{}, err
 		}
-		return c.server.buyFleet(c, r, choices), nil
+		return c.server.launchFleet(c, r, choices), nil
 	})
 }
 
@@ -115,13 +115,13 @@ func readFleet(c *call) (fleetRequest, error) {
 	if kind := p.String("Type"); kind != "instant" {
 		return r, wire.Errorf("UnsupportedOperation", "The emulator makes fleets of type instant only, not '%s'", kind)
 	}
-	r.buys = cmp.Or(capacity.String("DefaultTargetCapacityType"), "on-demand")
-	r.spot = r.buys == "spot"
+	r.launches = cmp.Or(capacity.String("DefaultTargetCapacityType"), "on-demand")
+	r.spot = r.launches == "spot"
 	options := p.At("OnDemandOptions")
 	switch {
 	case r.spot:
 		options = p.At("SpotOptions")
-	case r.buys == buysReserved:
+	case r.launches == launchesReserved:
 		options = p.At("ReservedCapacityOptions")
 		r.reserved = options.Strings("ReservationType")
 	}
@@ -139,26 +139,26 @@ func readFleet(c *call) (fleetRequest, error) {
 	return r, r.check(p)
 }
 
-// strategies are what each purchase option may be allocated by.
+// strategies are what each capacity type may be allocated by.
 var strategies = map[bool][]string{
 	false: {"lowest-price", "prioritized"},
 	true:  {"lowest-price", "diversified", "capacity-optimized", "capacity-optimized-prioritized", "price-capacity-optimized"},
 }
 
-// buysReserved is the target of a fleet that draws on reservations by their kind.
-const buysReserved = "reserved-capacity"
+// launchesReserved is the target of a fleet that draws on reservations by their kind.
+const launchesReserved = "reserved-capacity"
 
-// sells reports whether a fleet buys on the market of reservations that a launch asks
+// offers reports whether a fleet launches on the market of reservations that a launch asks
 // for: a capacity block needs a fleet of such blocks, an interruptible reservation one of
 // reserved capacity. Either may be named among the kinds of a fleet of reserved capacity.
-func (r fleetRequest) sells(market string) bool {
+func (r fleetRequest) offers(market string) bool {
 	switch {
 	case market == "":
-		return r.buys != reservationBlock
-	case r.buys == buysReserved:
+		return r.launches != reservationBlock
+	case r.launches == launchesReserved:
 		return len(r.reserved) == 0 || slices.Contains(r.reserved, market)
 	}
-	return market == reservationBlock && r.buys == reservationBlock
+	return market == reservationBlock && r.launches == reservationBlock
 }
 
 func (r fleetRequest) check(p *wire.Node) error {
@@ -175,9 +175,9 @@ func (r fleetRequest) check(p *wire.Node) error {
 		return wire.Errorf("InvalidTargetCapacitySpecification", "TotalTargetCapacity of an instant fleet must not exceed %d", fleetTargetMax)
 	case overrides > fleetOverridesMax:
 		return wire.Errorf("InvalidFleetConfiguration", "A fleet must not have more than %d overrides, got %d", fleetOverridesMax, overrides)
-	case !slices.Contains([]string{"on-demand", "spot", reservationBlock, buysReserved}, r.buys):
-		return wire.Errorf("InvalidParameterValue", "Invalid value '%s' for DefaultTargetCapacityType", r.buys)
-	case p.Has("ReservedCapacityOptions") && r.buys != buysReserved:
+	case !slices.Contains([]string{"on-demand", "spot", reservationBlock, launchesReserved}, r.launches):
+		return wire.Errorf("InvalidParameterValue", "Invalid value '%s' for DefaultTargetCapacityType", r.launches)
+	case p.Has("ReservedCapacityOptions") && r.launches != launchesReserved:
 		return wire.Errorf("InvalidParameterCombination", "ReservedCapacityOptions needs a DefaultTargetCapacityType of reserved-capacity")
 	case !slices.Contains(strategies[r.spot], r.strategy):
 		return wire.Errorf("InvalidParameterValue", "Invalid value '%s' for AllocationStrategy", r.strategy)
@@ -244,15 +244,15 @@ func (s *Server) fleetChoice(c *call, r fleetRequest, t *template, v templateVer
 	if err := checkTagCount(tagsFor(slices.Concat(l.data.Tags, r.tags), "instance")); err != nil {
 		choice.err = asError(err)
 	}
-	if !r.sells(l.market()) {
-		choice.err = wire.Errorf("InvalidFleetConfiguration", "The market type '%s' of the launch template does not go with the fleet's DefaultTargetCapacityType '%s'.", l.market(), r.buys)
+	if !r.offers(l.market()) {
+		choice.err = wire.Errorf("InvalidFleetConfiguration", "The market type '%s' of the launch template does not go with the fleet's DefaultTargetCapacityType '%s'.", l.market(), r.launches)
 	}
 	choice.launch = l
 	return choice, nil
 }
 
-// buyFleet walks the choices in the strategy's order until the target is met.
-func (s *Server) buyFleet(c *call, r fleetRequest, choices []fleetChoice) fleetXML {
+// launchFleet walks the choices in the strategy's order until the target is met.
+func (s *Server) launchFleet(c *call, r fleetRequest, choices []fleetChoice) fleetXML {
 	answer := fleetXML{ID: s.st.newID("fleet")}
 	f := &fleet{ID: answer.ID, CreatedAt: c.now, Tags: tagsFor(r.tags, "fleet")}
 	s.st.Fleets[f.ID] = f
@@ -267,9 +267,9 @@ func (s *Server) buyFleet(c *call, r fleetRequest, choices []fleetChoice) fleetX
 			break
 		}
 		choice.fleet = f.ID
-		made, why := s.buy(choice.launch, share(r, left, len(ordered)-i), s.st.newID("r"))
+		made, why := s.launch(choice.launch, share(r, left, len(ordered)-i), s.st.newID("r"))
 		if len(made) > 0 {
-			answer.Instances = append(answer.Instances, bought(choice, made))
+			answer.Instances = append(answer.Instances, launched(choice, made))
 			left -= len(made)
 		}
 		for _, m := range made {
@@ -319,8 +319,8 @@ func (s *Server) shortages(r fleetRequest, choices []fleetChoice) []fleetError {
 	return all
 }
 
-func bought(choice fleetChoice, made []*instance) fleetBought {
-	b := fleetBought{
+func launched(choice fleetChoice, made []*instance) fleetLaunched {
+	b := fleetLaunched{
 		Zone: choice.subnet.Zone.Name, ZoneID: choice.subnet.Zone.ID, Type: choice.kind.Name, Echo: choice.echo,
 		Lifecycle: fleetLifecycle(choice), SubnetID: choice.subnet.ID,
 	}

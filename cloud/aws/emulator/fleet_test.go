@@ -45,7 +45,7 @@ func TestFleetFollowsPriorities(t *testing.T) {
 	}
 }
 
-// Shortage is HTTP 200: what there is is sold, the next pool fills up, and
+// Shortage is HTTP 200: what there is is offered, the next pool fills up, and
 // errorSet says what was short.
 func TestFleetIsFulfilledInParts(t *testing.T) {
 	a := open(t, noLags)
@@ -146,7 +146,7 @@ func TestFleetRefusesOverrides(t *testing.T) {
 	}
 }
 
-// What EC2 would go by and the emulator does not is refused, rather than bought otherwise than it was asked for.
+// What EC2 would go by and the emulator does not is refused, rather than launched otherwise than it was asked for.
 func TestFleetsSayWhatTheyDoNotGoBy(t *testing.T) {
 	a := open(t, noLags)
 	a.template("web")
@@ -297,7 +297,7 @@ func TestAddressesAreCounted(t *testing.T) {
 	_, err = a.ec2.TerminateInstances(context.Background(), &ec2.TerminateInstancesInput{InstanceIds: out.Instances[0].InstanceIds})
 	a.must(err)
 	a.Advance(10 * time.Minute)
-	a.server.Settle()
+	a.server.Advance()
 	if got := *a.subnets()["us-east-1c"].AvailableIpAddressCount; got != before {
 		t.Errorf("after the end %d are free, want %d again", got, before)
 	}
@@ -316,10 +316,10 @@ func TestAnInstanceThatIsTerminatedIsShuttingDown(t *testing.T) {
 		}
 	})
 	a.template("web")
-	bought, err := a.fleet("web", 1, overrides(a.override("m5.large", "us-east-1c")))
+	launched, err := a.fleet("web", 1, overrides(a.override("m5.large", "us-east-1c")))
 	a.must(err)
 	a.Advance(5 * time.Minute)
-	out, err := a.ec2.TerminateInstances(context.Background(), &ec2.TerminateInstancesInput{InstanceIds: bought.Instances[0].InstanceIds})
+	out, err := a.ec2.TerminateInstances(context.Background(), &ec2.TerminateInstancesInput{InstanceIds: launched.Instances[0].InstanceIds})
 	a.must(err)
 	got := out.TerminatingInstances[0]
 	if got.PreviousState.Name != types.InstanceStateNameRunning || got.CurrentState.Name != types.InstanceStateNameShuttingDown {

@@ -33,7 +33,7 @@ type profile struct {
 	Tags           tags
 }
 
-// spotRole is the role with which EC2 buys spot instances.
+// spotRole is the role with which EC2 launches spot instances.
 const spotRole = "AWSServiceRoleForEC2Spot"
 
 const ec2Trust = `{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"ec2.amazonaws.com"},"Action":"sts:AssumeRole"}]}`

@@ -87,7 +87,7 @@ func (i *instance) adapters() (n int) {
 	return n
 }
 
-// lifecycle is how the wire names the purchase option.
+// lifecycle is how the wire names the capacity type.
 func (i *instance) lifecycle() string {
 	if i.Spot {
 		return "spot"
@@ -106,7 +106,7 @@ type live struct {
 // instances returns all that the market still remembers, sorted by ID;
 // records of forgotten machines are dropped. The lock is held.
 func (s *Server) instances(now time.Time) []live {
-	s.settleReservations(now)
+	s.advanceReservations(now)
 	machines, out := s.market.Machines(), s.market.Outages()
 	all := make([]live, 0, len(machines))
 	for _, m := range machines {

@@ -391,7 +391,7 @@ func TestTemporaryCredentialsEnd(t *testing.T) {
 }
 
 // Whose clock is a quarter of an hour off, by AWS's, is not believed: the SDK sees by AWS's Date how far, and signs
-// anew. Of tokens STS goes by its own clock.
+// again. Of tokens STS goes by its own clock.
 func TestClocksThatDisagree(t *testing.T) {
 	a := open(t, noLags, func(o *emulator.Options) { o.Now = nil })
 	p := &pods{restricted: restricted{account: a}, signer: newSigner(t)}

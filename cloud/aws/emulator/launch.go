@@ -13,7 +13,7 @@ import (
 	"github.com/daemok/daemok/cloud/market"
 )
 
-// launch is a resolved wish for instances of one type in one subnet.
+// launch is a resolved preference for instances of one type in one subnet.
 type launch struct {
 	data        launchData
 	kind        *ec2data.Type
@@ -44,7 +44,7 @@ func (l launch) pool() market.Pool {
 	return p
 }
 
-// market is the market that a launch buys on, among those of reservations; empty for the
+// market is the market that a launch launches on, among those of reservations; empty for the
 // others.
 func (l launch) market() string { return l.data.market() }
 
@@ -235,16 +235,16 @@ func (s *Server) available(l launch) (int, *wire.Error) {
 	if r, refused := s.refusals[p]; refused {
 		return 0, wire.Errorf(r.code, "%s", cmp.Or(r.message, "The launch of "+p.String()+" is refused with "+r.code))
 	}
-	if !s.market.Sells(p) {
+	if !s.market.Offers(p) {
 		return 0, wire.Errorf("UnfulfillableCapacity", "Unable to fulfill capacity due to your request configuration. %s is not sold.", p)
 	}
-	if l.spot && !s.mayBuySpot() {
+	if l.spot && !s.mayLaunchSpot() {
 		return 0, wire.Errorf("AuthFailure.ServiceLinkedRoleCreationNotPermitted", "The provided credentials do not have permission to create the service-linked role for EC2 Spot Instances.")
 	}
 	if usd, low := s.bidTooLow(l); low {
 		return 0, wire.Errorf("SpotMaxPriceTooLow", "Your Spot request price of %s is lower than the minimum required Spot request fulfillment price of %.4f.", l.data.MaxPrice, usd)
 	}
-	there, short := s.stock(l)
+	there, short := s.reservedCapacity(l)
 	if allowed, over := s.withinQuota(l); allowed < there {
 		return allowed, over
 	}
@@ -269,9 +269,9 @@ func (s *Server) lackedBy(l launch) string {
 	return ""
 }
 
-// stock is how many instances the pool and the subnet have, quotas aside, and what EC2 says when
+// reservedCapacity is how many instances the pool and the subnet have, quotas aside, and what EC2 says when
 // that is too few.
-func (s *Server) stock(l launch) (int, *wire.Error) {
+func (s *Server) reservedCapacity(l launch) (int, *wire.Error) {
 	room := l.subnet.free() / l.addressesEach()
 	if prefixes := l.prefixesEach(); prefixes > 0 {
 		room = min(room, l.subnet.freeBlocks()/prefixes)
@@ -292,9 +292,9 @@ func (s *Server) stock(l launch) (int, *wire.Error) {
 	return room, wire.Errorf("InsufficientFreeAddressesInSubnet", "There are not enough free addresses in subnet '%s' to satisfy the requested number of instances.", l.subnet.ID)
 }
 
-// mayBuySpot reports whether the service-linked role for spot instances is there; where it is not, EC2 makes it with
+// mayLaunchSpot reports whether the service-linked role for spot instances is there; where it is not, EC2 makes it with
 // the caller's rights.
-func (s *Server) mayBuySpot() bool {
+func (s *Server) mayLaunchSpot() bool {
 	if s.st.Roles[spotRole] == nil && !s.denied["CreateServiceLinkedRole"] {
 		roles, _ := newRoles(s.st.Account, s.now())
 		s.st.Roles[spotRole] = roles[spotRole]
@@ -314,9 +314,9 @@ func (s *Server) bidTooLow(l launch) (float64, bool) {
 	return usd, bid < usd
 }
 
-// buy launches up to n instances and returns those it got, and why they are
+// launch launches up to n instances and returns those it got, and why they are
 // fewer. The lock is held.
-func (s *Server) buy(l launch, n int, reservation string) ([]*instance, *wire.Error) {
+func (s *Server) launch(l launch, n int, reservation string) ([]*instance, *wire.Error) {
 	there, why := s.available(l)
 	count := min(n, there)
 	if count == 0 {
@@ -326,7 +326,7 @@ func (s *Server) buy(l launch, n int, reservation string) ([]*instance, *wire.Er
 	if l.dedicated() && !l.spot && l.reservation == nil {
 		order.MoreExpensive = dedicatedSurcharge
 	}
-	machines, err := s.market.Buy(order)
+	machines, err := s.market.Launch(order)
 	if short, ok := errors.AsType[*market.ShortageError](err); ok {
 		return nil, wire.Errorf("InsufficientInstanceCapacity", "%s", short.Error())
 	}
@@ -342,13 +342,13 @@ func (s *Server) buy(l launch, n int, reservation string) ([]*instance, *wire.Er
 	}
 	if l.reservation != nil && !l.reservedOnly() {
 		l.reservation = nil // what an open reservation has no room for runs beside it
-		more, why := s.buy(l, n-count, reservation)
+		more, why := s.launch(l, n-count, reservation)
 		return append(made, more...), why
 	}
 	return made, why
 }
 
-// record writes AWS's side of a machine that was bought.
+// record writes AWS's side of a machine that was launched.
 func (s *Server) record(l launch, m market.Machine, reservation string, index int) *instance {
 	i := &instance{
 		ID: m.ID, Type: l.kind.Name, Zone: l.subnet.Zone, Subnet: l.subnet.ID, Spot: l.spot, Reservation: reservation, ClientToken: l.token,

@@ -128,7 +128,7 @@ type marketOptions struct {
 	Type string `xml:"marketType,omitempty"`
 }
 
-// market is the market that instances are bought on, among those of reservations; empty
+// market is the market that instances are launched on, among those of reservations; empty
 // for the others.
 func (d launchData) market() string {
 	if d.Market == nil || d.Market.Type == "spot" {

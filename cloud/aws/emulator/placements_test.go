@@ -26,8 +26,8 @@ func (a *account) group(name string, strategy types.PlacementStrategy, partition
 	return *out.PlacementGroup.GroupId
 }
 
-// bought is how many machines came and the codes of what was refused.
-func bought(out *ec2.CreateFleetOutput) string {
+// launched is how many machines came and the codes of what was refused.
+func launched(out *ec2.CreateFleetOutput) string {
 	n, codes := 0, []string(nil)
 	for _, i := range out.Instances {
 		n += len(i.InstanceIds)
@@ -54,7 +54,7 @@ func TestASpreadGroupHasSevenInstancesInAZone(t *testing.T) {
 	} {
 		out, err := a.fleet("apart", step.n, overrides(a.override("m5.large", step.zone)))
 		a.must(err)
-		if got := bought(out); got != step.want {
+		if got := launched(out); got != step.want {
 			t.Errorf("%d in %s: %s, want %s", step.n, step.zone, got, step.want)
 		}
 	}
@@ -78,7 +78,7 @@ func TestAClusterGroupIsInOneZone(t *testing.T) {
 	} {
 		out, err := a.fleet("near", step.n, overrides(a.override(step.kind, step.zone)))
 		a.must(err)
-		if got := bought(out); got != step.want {
+		if got := launched(out); got != step.want {
 			t.Errorf("%d %s in %s: %s, want %s", step.n, step.kind, step.zone, got, step.want)
 		}
 	}

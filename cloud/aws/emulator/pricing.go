@@ -116,7 +116,7 @@ func (s *Server) products(filters []productFilter) []product {
 // onDemandUSD is what a type costs in a region: in the account's own, what the market asks.
 func (s *Server) onDemandUSD(t *ec2data.Type, region string) (usd float64, priced bool) {
 	usd, _, priced = t.OnDemandUSD(region)
-	if k, sold := s.market.Kind(t.Name); priced && sold && region == s.st.Account.Region && len(k.Zones) > 0 {
+	if k, offered := s.market.Kind(t.Name); priced && offered && region == s.st.Account.Region && len(k.Zones) > 0 {
 		asked := s.market.PriceUSD(market.Pool{Kind: k.Name, Zone: k.Zones[0], Option: market.OnDemand}, s.now())
 		usd = cmp.Or(asked, usd)
 	}

@@ -60,11 +60,11 @@ func TestQuotas(t *testing.T) {
 		t.Errorf("another service: %q, want NoSuchResourceException", code(err))
 	}
 
-	fleet := func(kind string, n int32, change ...func(*ec2.CreateFleetInput)) (bought int, why string) {
+	fleet := func(kind string, n int32, change ...func(*ec2.CreateFleetInput)) (launched int, why string) {
 		t.Helper()
 		out, err := a.fleet("web", n, overrides(a.override(kind, "us-east-1a")), change...)
 		a.must(err)
-		return boughtBy(out)
+		return launchedBy(out)
 	}
 	if n, why := fleet("m5.large", 7); n != 5 || why != "VcpuLimitExceeded" {
 		t.Errorf("seven of two vCPUs under ten: %d bought, %q; want 5, VcpuLimitExceeded", n, why)
@@ -100,14 +100,14 @@ func TestReservationsCountAgainstQuotas(t *testing.T) {
 			InstanceCount: aws.Int32(n), InstanceMatchCriteria: types.InstanceMatchCriteriaTargeted,
 		})
 	}
-	buy := func(n int32) (bought int, why string) {
+	launch := func(n int32) (launched int, why string) {
 		out, err := a.fleet("web", n, overrides(a.override("m5.large", "us-east-1a")))
 		a.must(err)
-		return boughtBy(out)
+		return launchedBy(out)
 	}
 	made, err := reserve(3)
 	a.must(err)
-	if n, why := buy(7); n != 2 || why != "VcpuLimitExceeded" {
+	if n, why := launch(7); n != 2 || why != "VcpuLimitExceeded" {
 		t.Errorf("with six of ten vCPUs reserved: %d bought, %q; want 2, VcpuLimitExceeded", n, why)
 	}
 	if _, err := reserve(1); code(err) != "InstanceLimitExceeded" {
@@ -127,20 +127,20 @@ func TestReservationsCountAgainstQuotas(t *testing.T) {
 	}
 	_, err = a.ec2.CancelCapacityReservation(context.Background(), &ec2.CancelCapacityReservationInput{CapacityReservationId: made.CapacityReservation.CapacityReservationId})
 	a.must(err)
-	if n, why := buy(3); n != 3 || why != "" {
+	if n, why := launch(3); n != 3 || why != "" {
 		t.Errorf("once the reservation is cancelled: %d bought, %q; want 3", n, why)
 	}
 }
 
-// boughtBy counts what a fleet bought, and says why it was not more.
-func boughtBy(out *ec2.CreateFleetOutput) (bought int, why string) {
+// launchedBy counts what a fleet launched, and says why it was not more.
+func launchedBy(out *ec2.CreateFleetOutput) (launched int, why string) {
 	for _, i := range out.Instances {
-		bought += len(i.InstanceIds)
+		launched += len(i.InstanceIds)
 	}
 	if len(out.Errors) > 0 {
 		why = *out.Errors[0].ErrorCode
 	}
-	return bought, why
+	return launched, why
 }
 
 func firstOnDemand(out *ec2.DescribeInstancesOutput) string {

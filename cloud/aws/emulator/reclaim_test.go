@@ -14,7 +14,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/emulator"
 )
 
-// reserving has a template buy from a reservation, on its market.
+// reserving has a template launch from a reservation, on its market.
 func reserving(id string, market types.MarketType) func(*types.RequestLaunchTemplateData) {
 	return func(d *types.RequestLaunchTemplateData) {
 		d.CapacityReservationSpecification = &types.LaunchTemplateCapacityReservationSpecificationRequest{
@@ -41,10 +41,10 @@ func ofBlocks(in *ec2.CreateFleetInput) {
 // warnings are the bodies in the queue that warn instances of reservations, each once.
 func (a *account) warnings() (all []map[string]any) {
 	a.Helper()
-	a.server.Settle()
+	a.server.Advance()
 	a.Advance(10 * time.Second) // events come late
-	a.server.Settle()
-	queue, told := sqs.NewFromConfig(a.config), map[any]bool{}
+	a.server.Advance()
+	queue, reported := sqs.NewFromConfig(a.config), map[any]bool{}
 	for {
 		out, err := queue.ReceiveMessage(context.Background(), &sqs.ReceiveMessageInput{QueueUrl: aws.String(a.server.QueueURL()), MaxNumberOfMessages: 10, VisibilityTimeout: 3600})
 		a.must(err)
@@ -54,8 +54,8 @@ func (a *account) warnings() (all []map[string]any) {
 		for _, m := range out.Messages {
 			var body map[string]any
 			a.must(json.Unmarshal([]byte(*m.Body), &body))
-			if body["detail-type"] == "EC2 Capacity Reservation Instance Interruption Warning" && !told[body["id"]] {
-				told[body["id"]] = true
+			if body["detail-type"] == "EC2 Capacity Reservation Instance Interruption Warning" && !reported[body["id"]] {
+				reported[body["id"]] = true
 				all = append(all, body)
 			}
 		}
@@ -72,7 +72,7 @@ func (a *account) stateOf(id string) types.InstanceStateName {
 // "EC2 Fleet can fulfill reserved capacity using On-Demand Capacity Reservations, Capacity Blocks for ML, and interruptible
 // Capacity Reservations. When you specify ReservedCapacityOptions, you must also set DefaultTargetCapacityType to
 // reserved-capacity." Whose market a launch template names must be the reservation's.
-func TestInterruptibleReservationsAreBoughtAsReservedCapacity(t *testing.T) {
+func TestInterruptibleReservationsAreLaunchedAsReservedCapacity(t *testing.T) {
 	tests := map[string]struct {
 		market types.MarketType
 		change func(*ec2.CreateFleetInput)

@@ -34,7 +34,7 @@ type capacityReservation struct {
 }
 
 // The words for kinds of reservations, for how instances come into them, and for the
-// market that instances of interruptible ones are bought on.
+// market that instances of interruptible ones are launched on.
 const (
 	reservationDefault  = "default"
 	reservationBlock    = "capacity-block"
@@ -43,7 +43,7 @@ const (
 	marketInterruptible = "interruptible-capacity-reservation"
 )
 
-// market is the market that the reservation's instances are bought on; empty for the
+// market is the market that the reservation's instances are launched on; empty for the
 // usual one.
 func (r *capacityReservation) market() string {
 	switch {

@@ -72,7 +72,7 @@ func TestEventsFollowRules(t *testing.T) {
 	a.Advance(time.Minute)
 	a.server.Market().Terminate(out.Instances[0].InstanceIds[0], "test")
 	a.Advance(time.Minute)
-	a.server.Settle()
+	a.server.Advance()
 	if got := a.drain("lab"); len(got) != 0 {
 		t.Errorf("the cluster's queue has %v, want nothing: the rule is disabled", got)
 	}
@@ -146,7 +146,7 @@ func TestSpotInterruptionExperiment(t *testing.T) {
 	a.must(err)
 	ids := out.Instances[0].InstanceIds
 	a.Advance(time.Minute)
-	a.server.Settle()
+	a.server.Advance()
 	a.drain("lab")
 	template := func(length, mode string) (*fis.CreateExperimentTemplateOutput, error) {
 		return client.CreateExperimentTemplate(ctx, &fis.CreateExperimentTemplateInput{
@@ -176,17 +176,17 @@ func TestSpotInterruptionExperiment(t *testing.T) {
 	if got.Experiment.State.Status != fistypes.ExperimentStatusCompleted || len(targets.ResolvedTargets) != 2 {
 		t.Errorf("experiment is %s about %d, want completed, about half of four", got.Experiment.State.Status, len(targets.ResolvedTargets))
 	}
-	a.server.Settle()
+	a.server.Advance()
 	if now := a.drain("lab"); count(now, "Rebalance Recommendation") != 2 || count(now, "Interruption Warning") != 0 {
 		t.Errorf("at once: %v; want two recommendations", now)
 	}
 	a.Advance(2*time.Minute + time.Second)
-	a.server.Settle()
+	a.server.Advance()
 	if now := a.drain("lab"); count(now, "Interruption Warning") != 2 {
 		t.Errorf("two minutes before the end: %v; want two warnings", now)
 	}
 	a.Advance(5 * time.Minute)
-	a.server.Settle()
+	a.server.Advance()
 	ended := 0
 	for _, i := range a.server.Instances() {
 		if i.State == "terminated" {

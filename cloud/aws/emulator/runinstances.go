@@ -60,7 +60,7 @@ func (s *Server) runOnce(c *call, least, most int) (runAnswer, error) {
 		return runAnswer{}, err
 	}
 	answer := runAnswer{Reservation: s.st.newID("r")}
-	made, why := s.buy(l, most, answer.Reservation)
+	made, why := s.launch(l, most, answer.Reservation)
 	if len(made) == 0 {
 		return answer, why
 	}

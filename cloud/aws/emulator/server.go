@@ -1,4 +1,4 @@
-// Package emulator is a pretend AWS account that the real AWS SDK talks to: an
+// Package emulator is an emulated AWS account that the real AWS SDK talks to: an
 // http.Handler speaking the wire protocols of EC2, IAM, STS, SSM, SQS, EventBridge, EKS, EKS Auth,
 // Pricing, Service Quotas and FIS, over the machine market of cloud/market. Tests, the lab and demos
 // point AWS_ENDPOINT_URL at it.
@@ -35,7 +35,7 @@ type Options struct {
 	TimeScale float64          // of boots and terminations alone; 0: at once
 	Figures   market.Figures   // zero: market.DefaultFigures
 	Lags      *Lags            // nil: DefaultLags
-	Market    *market.Market   // nil: one that sells the region's whole catalogue
+	Market    *market.Market   // nil: one that offers the region's whole catalogue
 }
 
 // Lags are how long AWS takes to know of its own changes, beside those of the
@@ -94,8 +94,8 @@ type Server struct {
 	faultDraws uint64        // of faults by chance
 	polls      chan struct{} // closed and replaced when a queue changed
 
-	settling sync.Mutex // one Settle at a time, so that events stay in order
-	watchers watchers
+	advancing sync.Mutex // one Settle at a time, so that events stay in order
+	watchers  watchers
 }
 
 // New opens an account.
@@ -131,7 +131,7 @@ func zonesOf(data *ec2data.Data, region string) []zone {
 	return zones
 }
 
-// Kinds is a region's catalogue as a market sells it.
+// Kinds is a region's catalogue as a market offers it.
 func Kinds(data *ec2data.Data, region string) []market.Kind {
 	var kinds []market.Kind
 	for _, t := range data.OfferedIn(region) {
@@ -146,11 +146,11 @@ func Kinds(data *ec2data.Data, region string) []market.Kind {
 	return kinds
 }
 
-// offered lists the types that the market sells.
+// offered lists the types that the market offers.
 func (s *Server) offered(region string) []*ec2data.Type {
 	return slices.DeleteFunc(slices.Clone(s.data.OfferedIn(region)), func(t *ec2data.Type) bool {
-		_, sold := s.market.Kind(t.Name)
-		return !sold
+		_, offered := s.market.Kind(t.Name)
+		return !offered
 	})
 }
 

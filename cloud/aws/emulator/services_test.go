@@ -272,20 +272,20 @@ func TestLongPollEndsWithTheServer(t *testing.T) {
 // bodies; an interruption warns first.
 func TestEventsOfAnInstance(t *testing.T) {
 	a := open(t, noLags)
-	var told []string
-	stop := a.server.Watch(func(e emulator.Event) { told = append(told, string(e.Kind)+" "+e.Instance.State) })
+	var reported []string
+	stop := a.server.Watch(func(e emulator.Event) { reported = append(reported, string(e.Kind)+" "+e.Instance.State) })
 	defer stop()
 	out, err := a.fleet(a.template("web"), 1, overrides(a.override("m5.large", "us-east-1a")), spot)
 	a.must(err)
 	id := out.Instances[0].InstanceIds[0]
 	a.Advance(2 * time.Minute)
-	a.server.Settle()
+	a.server.Advance()
 	a.server.Market().Interrupt(id)
-	a.server.Settle()
+	a.server.Advance()
 	a.Advance(4 * time.Minute)
-	a.server.Settle()
+	a.server.Advance()
 	want := "changed pending, changed running, warning running, changed shutting-down, changed terminated"
-	if got := strings.Join(told, ", "); got != want {
+	if got := strings.Join(reported, ", "); got != want {
 		t.Errorf("told %q, want %q", got, want)
 	}
 	messages, err := sqs.NewFromConfig(a.config).ReceiveMessage(context.Background(), &sqs.ReceiveMessageInput{QueueUrl: aws.String(a.server.QueueURL()), MaxNumberOfMessages: 10})

@@ -118,7 +118,7 @@ func (s *Server) history(c *call, from, until time.Time) ([]spotPrice, error) {
 		before := len(rows)
 		for _, z := range t.OfferedZones(c.state().Account.Region) {
 			pool := market.Pool{Kind: t.Name, Zone: z, Option: market.Spot}
-			if (zone == "" || zone == z) && s.market.Sells(pool) {
+			if (zone == "" || zone == z) && s.market.Offers(pool) {
 				rows = append(rows, s.poolHistory(t, pool, products, from, until)...)
 			}
 		}
@@ -136,7 +136,7 @@ func (s *Server) poolHistory(t *ec2data.Type, p market.Pool, products []string, 
 	var rows []spotPrice
 	for at := s.market.PriceStepAt(until); ; at = s.market.PriceStepAt(at.Add(-time.Second)) {
 		for _, product := range products {
-			if row, sold := s.spotRow(t, p, product, at); sold {
+			if row, offered := s.spotRow(t, p, product, at); offered {
 				rows = append(rows, row)
 			}
 		}

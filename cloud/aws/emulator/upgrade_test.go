@@ -42,10 +42,10 @@ func TestTheClusterIsUpdatedOneMinorVersionUp(t *testing.T) {
 		t.Errorf("an update during another: %v", err)
 	}
 	a.Advance(8 * time.Minute)
-	told, err := api.DescribeUpdate(t.Context(), &eks.DescribeUpdateInput{Name: aws.String("lab"), UpdateId: u.Id})
+	reported, err := api.DescribeUpdate(t.Context(), &eks.DescribeUpdateInput{Name: aws.String("lab"), UpdateId: u.Id})
 	a.must(err)
-	if v, status := cluster(); told.Update.Status != types.UpdateStatusSuccessful || v != "1.35" || status != types.ClusterStatusActive {
-		t.Errorf("the update is %s, the cluster %s at %s; want it done", told.Update.Status, status, v)
+	if v, status := cluster(); reported.Update.Status != types.UpdateStatusSuccessful || v != "1.35" || status != types.ClusterStatusActive {
+		t.Errorf("the update is %s, the cluster %s at %s; want it done", reported.Update.Status, status, v)
 	}
 	all, err := api.ListUpdates(t.Context(), &eks.ListUpdatesInput{Name: aws.String("lab")})
 	a.must(err)

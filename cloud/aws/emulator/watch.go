@@ -78,7 +78,7 @@ func (s *Server) Watch(f func(Event)) (stop func()) {
 	}
 }
 
-func (w *watchers) tell(e Event) {
+func (w *watchers) report(e Event) {
 	w.mu.Lock()
 	var ids []int
 	for id := range w.calls {
@@ -100,7 +100,7 @@ func (w *watchers) tell(e Event) {
 // given back. Under a virtual clock call Settle instead.
 func (s *Server) Run(ctx context.Context) {
 	for {
-		s.Settle()
+		s.Advance()
 		timer := time.NewTimer(s.untilNext())
 		select {
 		case <-timer.C:
@@ -135,15 +135,15 @@ func (s *Server) untilNext() time.Duration {
 }
 
 // Settle carries out what is due by now. Calls wait for each other.
-func (s *Server) Settle() {
-	s.settling.Lock()
-	defer s.settling.Unlock()
+func (s *Server) Advance() {
+	s.advancing.Lock()
+	defer s.advancing.Unlock()
 	s.mu.Lock()
-	s.settleReservations(s.now())
+	s.advanceReservations(s.now())
 	s.mu.Unlock()
-	for _, e := range s.market.Settle() {
-		if event, known := s.settle(e); known {
-			s.watchers.tell(event)
+	for _, e := range s.market.Advance() {
+		if event, known := s.advance(e); known {
+			s.watchers.report(event)
 		}
 	}
 	s.mu.Lock()
@@ -151,7 +151,7 @@ func (s *Server) Settle() {
 	s.wakePollers() // time may have gone on
 }
 
-func (s *Server) settle(e market.Event) (Event, bool) {
+func (s *Server) advance(e market.Event) (Event, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.announce(e)

@@ -99,7 +99,7 @@ func OverQuota(code string) bool {
 // NoAddresses reports whether the code says that a subnet is full.
 func NoAddresses(code string) bool { return code == "InsufficientFreeAddressesInSubnet" }
 
-// NoSpotRole reports whether the code says that the account may not buy spot
+// NoSpotRole reports whether the code says that the account may not launch spot
 // machines, since the role that does so is not there.
 func NoSpotRole(code string) bool {
 	return code == "AuthFailure.ServiceLinkedRoleCreationNotPermitted"

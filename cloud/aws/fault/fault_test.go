@@ -107,7 +107,7 @@ func TestReasons(t *testing.T) {
 func TestReasonsSayTheWayOut(t *testing.T) {
 	for _, m := range meanings {
 		said := Advise(m.reason, "in EC2's words")
-		if told := strings.HasSuffix(said, " (in EC2's words)"); told == (m.reason == "InternalError") {
+		if reported := strings.HasSuffix(said, " (in EC2's words)"); reported == (m.reason == "InternalError") {
 			t.Errorf("%s says %q", m.reason, said)
 		}
 	}

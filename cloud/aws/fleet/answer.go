@@ -38,8 +38,8 @@ func read(o order, out *ec2.CreateFleetOutput, now time.Time, tags map[string]st
 		subnet := placeOf(o, i)
 		choice := o.choiceOf(string(i.InstanceType), subnet.Zone)
 		m := cloud.Machine{
-			Kind: string(i.InstanceType), Zone: subnet.Zone, ZoneID: subnet.ZoneID, Option: o.offers[0].Option,
-			Stock: choice.Stock, Partition: choice.Partition, Dedicated: choice.Dedicated,
+			Kind: string(i.InstanceType), Zone: subnet.Zone, ZoneID: subnet.ZoneID, Option: o.offerings[0].Option,
+			ReservedCapacity: choice.ReservedCapacity, Partition: choice.Partition, Dedicated: choice.Dedicated,
 			Image: o.images[string(i.InstanceType)], Class: tags[nodeclass.TagClass], Batch: tags[nodeclass.TagBatch],
 			State: cloud.Pending, LaunchedAt: now.UTC(),
 		}
@@ -87,8 +87,8 @@ func refusalOf(o order, e types.CreateFleetError) refusal {
 	return r
 }
 
-// concerns reports whether the refusal is about an offer.
-func (r refusal) concerns(o cloud.OfferChoice) bool {
+// concerns reports whether the refusal is about an offering.
+func (r refusal) concerns(o cloud.OfferingChoice) bool {
 	return (r.kind == "" || r.kind == o.Kind) && (r.zone == "" || r.zone == o.Zone)
 }
 
@@ -109,11 +109,11 @@ func (a answer) outcome(r Request, o order) error {
 		return nil
 	}
 	if len(a.refusals) == 0 {
-		return &cloud.NoCapacityError{Offers: o.offers, Cause: "EC2 delivered too few machines and gave no reason", Answered: true}
+		return &cloud.NoCapacityError{Offerings: o.offerings, Cause: "EC2 delivered too few machines and gave no reason", Answered: true}
 	}
 	if short := a.short(o); len(short) > 0 {
 		first := a.refusals[slices.IndexFunc(a.refusals, o.calledShort)]
-		return &cloud.NoCapacityError{Offers: short, Answered: true,
+		return &cloud.NoCapacityError{Offerings: short, Answered: true,
 			Cause: fault.Advise(fault.Reason(first.code, first.message), a.cause(o.calledShort))}
 	}
 	first := a.refusals[0]
@@ -121,12 +121,12 @@ func (a answer) outcome(r Request, o order) error {
 	return &cloud.RefusedError{Reason: reason, Cause: fault.Advise(reason, a.cause(func(refusal) bool { return true }))}
 }
 
-// short lists the offers that EC2 calls short, in the order asked.
-func (a answer) short(o order) []cloud.OfferChoice {
-	var out []cloud.OfferChoice
-	for _, offer := range o.offers {
-		if slices.ContainsFunc(a.refusals, func(r refusal) bool { return o.calledShort(r) && r.concerns(offer) }) {
-			out = append(out, offer)
+// short lists the offerings that EC2 calls short, in the order asked.
+func (a answer) short(o order) []cloud.OfferingChoice {
+	var out []cloud.OfferingChoice
+	for _, offering := range o.offerings {
+		if slices.ContainsFunc(a.refusals, func(r refusal) bool { return o.calledShort(r) && r.concerns(offering) }) {
+			out = append(out, offering)
 		}
 	}
 	return out
@@ -153,7 +153,7 @@ func (a answer) cause(which func(refusal) bool) string {
 }
 
 // remember keeps in mind what was short.
-func (b *Buyer) remember(o order, a answer) {
+func (b *Launcher) remember(o order, a answer) {
 	for _, m := range a.machines {
 		b.Shortage.Had(m.Kind, m.Zone, m.Option, o.placement.Place(m.Partition, m.Dedicated))
 	}
@@ -162,46 +162,46 @@ func (b *Buyer) remember(o order, a answer) {
 		case fault.NoSpotRole(r.code):
 			b.Shortage.AddOption(cluster.Spot)
 		case o.calledShort(r):
-			b.noteShort(o, r)
+			b.recordShort(o, r)
 		}
 	}
 	if len(a.machines) == 0 && len(a.refusals) == 0 {
-		b.noteShort(o, refusal{})
+		b.recordShort(o, refusal{})
 	}
 }
 
-// noteShort keeps in mind the offers that a refusal is about. A limit of the account
-// is not one of the offer: whatever is as large, and counts against the same limit,
+// recordShort keeps in mind the offerings that a refusal is about. A limit of the account
+// is not one of the offering: whatever is as large, and counts against the same limit,
 // would be refused too, and no family is the worse for it.
-func (b *Buyer) noteShort(o order, r refusal) {
+func (b *Launcher) recordShort(o order, r refusal) {
 	if fault.NoAddresses(r.code) {
-		b.noteFull(o, r)
+		b.recordFull(o, r)
 		return
 	}
-	for _, offer := range o.offers {
-		if !r.concerns(offer) {
+	for _, offering := range o.offerings {
+		if !r.concerns(offering) {
 			continue
 		}
-		if offer.Stock != "" && fault.OfReservation(r.code) {
-			b.Reserved.Full(offer.Stock) // others of its type and zone may have room
+		if offering.ReservedCapacity != "" && fault.OfReservation(r.code) {
+			b.Reserved.Full(offering.ReservedCapacity) // others of its type and zone may have room
 			continue
 		}
-		if fault.OverQuota(r.code) && offer.Option != cluster.Reserved { // what is reserved is held to other limits
-			setup := o.setups[offer.Kind]
-			b.Shortage.AddQuota(setup.Quota.By(offer.Option), setup.CPUs, offer.Option)
+		if fault.OverQuota(r.code) && offering.Option != cluster.Reserved { // what is reserved is held to other limits
+			setup := o.setups[offering.Kind]
+			b.Shortage.AddQuota(setup.Quota.By(offering.Option), setup.CPUs, offering.Option)
 			continue
 		}
-		if offer.Stock != "" {
-			b.Shortage.AddReservation(offer.Stock)
+		if offering.ReservedCapacity != "" {
+			b.Shortage.AddReservation(offering.ReservedCapacity)
 			continue
 		}
-		b.Shortage.AddOffer(offer.Kind, offer.Zone, offer.Option, o.placement.Place(offer.Partition, offer.Dedicated))
+		b.Shortage.AddOffering(offering.Kind, offering.Zone, offering.Option, o.placement.Place(offering.Partition, offering.Dedicated))
 	}
 }
 
-// noteFull keeps in mind the subnets that a refusal is about: all that were asked for
+// recordFull keeps in mind the subnets that a refusal is about: all that were asked for
 // where EC2 does not say which.
-func (b *Buyer) noteFull(o order, r refusal) {
+func (b *Launcher) recordFull(o order, r refusal) {
 	if r.subnet != "" {
 		b.Shortage.AddSubnet(r.subnet)
 		return
@@ -211,60 +211,60 @@ func (b *Buyer) noteFull(o order, r refusal) {
 	}
 }
 
-// stocks are the reservations that the order may draw on, and the zones of its
+// reservedCapacities are the reservations that the order may draw on, and the zones of its
 // placement group where that counts.
-func (o order) stocks() []string {
+func (o order) reservedCapacities() []string {
 	var out []string
-	for _, offer := range o.offers {
-		out = append(out, o.stocksOf(offer.Stock, offer.Zone)...)
+	for _, offering := range o.offerings {
+		out = append(out, o.reservedCapacitiesOf(offering.ReservedCapacity, offering.Zone)...)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// stocksOf is what a machine from the reservation in the zone is counted under.
-func (o order) stocksOf(stock, zone string) []string {
+// reservedCapacitiesOf is what a machine from the reservation in the zone is counted under.
+func (o order) reservedCapacitiesOf(reservedCapacity, zone string) []string {
 	var out []string
-	if stock != "" {
-		out = append(out, stock)
+	if reservedCapacity != "" {
+		out = append(out, reservedCapacity)
 	}
 	if o.placement.Counts() {
-		out = append(out, o.placement.Stock(zone))
+		out = append(out, o.placement.ReservedCapacity(zone))
 	}
 	return out
 }
 
 // choiceOf is the choice that machines of a type in a zone come from.
-func (o order) choiceOf(kind, zone string) cloud.OfferChoice {
-	for _, offer := range o.offers {
-		if offer.Kind == kind && offer.Zone == zone {
-			return offer
+func (o order) choiceOf(kind, zone string) cloud.OfferingChoice {
+	for _, offering := range o.offerings {
+		if offering.Kind == kind && offering.Zone == zone {
+			return offering
 		}
 	}
-	return cloud.OfferChoice{}
+	return cloud.OfferingChoice{}
 }
 
-// fromStocks is how many machines are counted under each name.
-func (a answer) fromStocks(o order) map[string]int64 {
+// fromReservedCapacities is how many machines are counted under each name.
+func (a answer) fromReservedCapacities(o order) map[string]int64 {
 	out := map[string]int64{}
 	for _, m := range a.machines {
-		for _, name := range o.stocksOf(m.Stock, m.Zone) {
+		for _, name := range o.reservedCapacitiesOf(m.ReservedCapacity, m.Zone) {
 			out[name]++
 		}
 	}
 	return out
 }
 
-// settleZone keeps in mind that a cluster group is in the zone of the machines that
+// resolveZone keeps in mind that a cluster group is in the zone of the machines that
 // it has.
-func (b *Buyer) settleZone(r Request, o order, a answer) {
+func (b *Launcher) resolveZone(r Request, o order, a answer) {
 	if o.placement == nil || o.placement.Strategy != nodeclass.Cluster || len(a.machines) == 0 {
 		return
 	}
 	closed := map[string]int64{}
 	for _, s := range r.Class.Resolved.Subnets {
 		if s.Zone != a.machines[0].Zone {
-			closed[o.placement.Stock(s.Zone)] = 0
+			closed[o.placement.ReservedCapacity(s.Zone)] = 0
 		}
 	}
 	b.Reserved.Saw(closed)

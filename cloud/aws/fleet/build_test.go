@@ -221,7 +221,7 @@ func TestAdaptersOfTheFabricAreAttachedForWhoAsks(t *testing.T) {
 	}
 }
 
-// What a class says to EC2 of the purchase stands for the variety that was asked for.
+// What a class says to EC2 of the launch stands for the variety that was asked for.
 func TestTheContextIsPassedOnUnlessLessIsNamed(t *testing.T) {
 	for relaxed, want := range map[bool]string{false: "ctx", true: ""} {
 		o, err := build(request(t, func(r *Request) { r.Class.Spec.Context, r.Launch.Relaxed = "ctx", relaxed }))
@@ -242,7 +242,7 @@ func TestBuildLimitsItself(t *testing.T) {
 			name := fmt.Sprintf("t%02d.large", i)
 			all = append(all, kindType(name, "amd64", 3))
 			for _, s := range r.Subnets {
-				r.Launch.Options = append(r.Launch.Options, cloud.OfferChoice{Kind: name, Zone: s.Zone, Option: cluster.Spot, Priority: float64(100 - i)})
+				r.Launch.Options = append(r.Launch.Options, cloud.OfferingChoice{Kind: name, Zone: s.Zone, Option: cluster.Spot, Priority: float64(100 - i)})
 			}
 		}
 		r.Kinds = catalog.For(all, r.Class, catalog.Settings{})
@@ -300,7 +300,7 @@ func TestBuildRefuses(t *testing.T) {
 			_, err := build(request(t, tt.change))
 			refused, ok := errors.AsType[*cloud.RefusedError](err)
 			if tt.reason == "" {
-				if short, ok := errors.AsType[*cloud.NoCapacityError](err); !ok || len(short.Offers) != 4 {
+				if short, ok := errors.AsType[*cloud.NoCapacityError](err); !ok || len(short.Offerings) != 4 {
 					t.Errorf("build = %v, want all offers named", err)
 				}
 				return
@@ -366,7 +366,7 @@ func TestAFleetHasTemplatesForTheCheapestAndWhatVarietyNeeds(t *testing.T) {
 	var kinds []catalog.Type
 	for i := range templatesMax + 5 {
 		kinds = append(kinds, kindType(fmt.Sprintf("k%03d.large", i), "amd64", int64(i)+1))
-		r.Launch.Options = append(r.Launch.Options, cloud.OfferChoice{Kind: kinds[i].Name, Zone: "us-east-1a", Option: cluster.Spot, Priority: float64(i)})
+		r.Launch.Options = append(r.Launch.Options, cloud.OfferingChoice{Kind: kinds[i].Name, Zone: "us-east-1a", Option: cluster.Spot, Priority: float64(i)})
 	}
 	r.Kinds = catalog.For(kinds, r.Class, catalog.Settings{})
 	tests := map[string]struct {
@@ -388,11 +388,11 @@ func TestAFleetHasTemplatesForTheCheapestAndWhatVarietyNeeds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if last := o.offers[len(o.offers)-1].Kind; len(o.templates) != tt.templates || last != tt.last {
+			if last := o.offerings[len(o.offerings)-1].Kind; len(o.templates) != tt.templates || last != tt.last {
 				t.Errorf("%d templates, the last for %s; want %d, the last for %s", len(o.templates), last, tt.templates, tt.last)
 			}
 			for i, c := range r.Launch.Options {
-				if c.Needed && i < templatesMax && !slices.Contains(o.offers, c) {
+				if c.Needed && i < templatesMax && !slices.Contains(o.offerings, c) {
 					t.Errorf("%s is needed and left out", c.Kind)
 				}
 			}

@@ -19,8 +19,8 @@ type api interface {
 	CreateFleet(context.Context, *ec2.CreateFleetInput, ...func(*ec2.Options)) (*ec2.CreateFleetOutput, error)
 }
 
-// Buyer buys machines. Pause waits, or ends early with ctx's error.
-type Buyer struct {
+// Launcher launches machines. Pause waits, or ends early with ctx's error.
+type Launcher struct {
 	API       api
 	Templates *Templates
 	Shortage  *capacity.Memory
@@ -33,17 +33,17 @@ type Buyer struct {
 }
 
 // While EC2 does not see a launch template the fleet call is repeated, for
-// templatePatience at the most. Most templates are seen within a second, so
+// templateTimeout at the most. Most templates are seen within a second, so
 // the first repetitions come soon; the later ones spare the account's rate.
 const (
-	templatePatience = 6500 * time.Millisecond
-	soonFor          = 1500 * time.Millisecond
-	soonAgain        = 75 * time.Millisecond
-	laterAgain       = 400 * time.Millisecond
+	templateTimeout = 6500 * time.Millisecond
+	soonFor         = 1500 * time.Millisecond
+	soonAgain       = 75 * time.Millisecond
+	laterAgain      = 400 * time.Millisecond
 )
 
 // Prepare makes the launch templates that the request's fleet would name.
-func (b *Buyer) Prepare(ctx context.Context, r Request) error {
+func (b *Launcher) Prepare(ctx context.Context, r Request) error {
 	o, err := build(r)
 	if err != nil {
 		return err
@@ -52,14 +52,14 @@ func (b *Buyer) Prepare(ctx context.Context, r Request) error {
 }
 
 // Launch does what the port's Machines.Launch promises for one request.
-func (b *Buyer) Launch(ctx context.Context, r Request) ([]cloud.Machine, error) {
+func (b *Launcher) Launch(ctx context.Context, r Request) ([]cloud.Machine, error) {
 	o, err := b.sent.orderFor(r)
 	if err != nil {
 		return nil, err
 	}
 	done := b.Addresses.Reserve(o.subnets, max(1, o.podsMin)*int64(r.Launch.Count))
-	counted := b.Reserved.Begin(r.Launch.Token, int64(r.Launch.Count), o.stocks()...)
-	out, err := b.buy(ctx, o)
+	counted := b.Reserved.Begin(r.Launch.Token, int64(r.Launch.Count), o.reservedCapacities()...)
+	out, err := b.launch(ctx, o)
 	if err != nil {
 		done(nil)
 		counted(nil)
@@ -67,19 +67,19 @@ func (b *Buyer) Launch(ctx context.Context, r Request) ([]cloud.Machine, error) 
 	}
 	answer := read(o, out, b.Now(), allTags(r))
 	done(answer.taken(o.podsMin))
-	counted(answer.fromStocks(o))
+	counted(answer.fromReservedCapacities(o))
 	for _, m := range answer.machines {
-		b.Reserved.Holds(m.ID, o.stocksOf(m.Stock, m.Zone)...)
+		b.Reserved.Holds(m.ID, o.reservedCapacitiesOf(m.ReservedCapacity, m.Zone)...)
 	}
-	b.settleZone(r, o, answer)
+	b.resolveZone(r, o, answer)
 	b.remember(o, answer)
 	return answer.machines, answer.outcome(r, o)
 }
 
-// buy makes the templates and calls for the fleet, again while EC2 says that
+// launch makes the templates and calls for the fleet, again while EC2 says that
 // a template is not there. A call that EC2 refused as a whole is repeated
 // under its token; one that it answered needs another.
-func (b *Buyer) buy(ctx context.Context, o order) (*ec2.CreateFleetOutput, error) {
+func (b *Launcher) launch(ctx context.Context, o order) (*ec2.CreateFleetOutput, error) {
 	answered, waited := 0, time.Duration(0)
 	for {
 		if err := b.Templates.ensureAll(ctx, o.templates); err != nil {
@@ -88,7 +88,7 @@ func (b *Buyer) buy(ctx context.Context, o order) (*ec2.CreateFleetOutput, error
 		in := *o.fleet
 		in.ClientToken = aws.String(retryToken(aws.ToString(o.fleet.ClientToken), answered))
 		out, err := b.API.CreateFleet(ctx, &in)
-		if len(o.templates) == 0 || !templatesMissing(out, err) || waited >= templatePatience {
+		if len(o.templates) == 0 || !templatesMissing(out, err) || waited >= templateTimeout {
 			return out, err
 		}
 		if err == nil {
@@ -99,7 +99,7 @@ func (b *Buyer) buy(ctx context.Context, o order) (*ec2.CreateFleetOutput, error
 		if waited >= soonFor {
 			again = laterAgain
 		}
-		again = min(again, templatePatience-waited)
+		again = min(again, templateTimeout-waited)
 		if err := b.Pause(ctx, again); err != nil {
 			return nil, fmt.Errorf("wait for launch templates: %w", err)
 		}
@@ -107,7 +107,7 @@ func (b *Buyer) buy(ctx context.Context, o order) (*ec2.CreateFleetOutput, error
 	}
 }
 
-// templatesMissing reports whether nothing was bought because of that alone.
+// templatesMissing reports whether nothing was launched because of that alone.
 func templatesMissing(out *ec2.CreateFleetOutput, err error) bool {
 	if err != nil {
 		return fault.TemplateNotFound(fault.Code(err))
@@ -130,15 +130,15 @@ func NoSuchTemplate(name string) *cloud.RefusedError {
 }
 
 // explain turns the failure of the whole call into one of the port's errors.
-func (b *Buyer) explain(r Request, o order, err error) error {
+func (b *Launcher) explain(r Request, o order, err error) error {
 	switch code := fault.Code(err); {
 	case len(o.templates) == 0 && fault.TemplateNotFound(code):
 		return NoSuchTemplate(r.Class.Spec.LaunchTemplate)
 	case code == "IdempotentParameterMismatch":
 		return &cloud.TokenMismatchError{Token: r.Launch.Token}
 	case o.calledShort(refusal{code: code, message: fault.Message(err)}):
-		b.noteShort(o, refusal{code: code})
-		return &cloud.NoCapacityError{Offers: o.offers, Cause: code + ": " + fault.Message(err)}
+		b.recordShort(o, refusal{code: code})
+		return &cloud.NoCapacityError{Offerings: o.offerings, Cause: code + ": " + fault.Message(err)}
 	case fault.NoSpotRole(code):
 		b.Shortage.AddOption(r.option())
 	}

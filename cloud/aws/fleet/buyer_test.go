@@ -19,9 +19,9 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-func TestLaunchReturnsWhatWasBought(t *testing.T) {
+func TestLaunchReturnsWhatWasLaunched(t *testing.T) {
 	a := newAccount(delivers(3))
-	got, err := buyer(a).Launch(t.Context(), request(t, func(r *Request) { r.Launch.Count = 3 }))
+	got, err := launcher(a).Launch(t.Context(), request(t, func(r *Request) { r.Launch.Count = 3 }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestLaunchReturnsWhatWasBought(t *testing.T) {
 
 func TestARepeatedRequestIsSentAsItWas(t *testing.T) {
 	a := newAccount(delivers(1))
-	b := buyer(a)
+	b := launcher(a)
 	first := request(t, nil)
 	again := request(t, func(r *Request) { r.Subnets[0].ID = "subnet-other"; r.Class.Resolved.Subnets = nil })
 	for _, r := range []Request{first, again} {
@@ -68,7 +68,7 @@ func TestMismatchedTokens(t *testing.T) {
 	a := newAccount(func(int, *ec2.CreateFleetInput) (*ec2.CreateFleetOutput, error) {
 		return nil, &smithy.GenericAPIError{Code: "IdempotentParameterMismatch"}
 	})
-	_, err := buyer(a).Launch(t.Context(), request(t, nil))
+	_, err := launcher(a).Launch(t.Context(), request(t, nil))
 	if mismatch, ok := errors.AsType[*cloud.TokenMismatchError](err); !ok || mismatch.Token != "token-1" {
 		t.Errorf("Launch = %v, want a mismatch of token-1", err)
 	}
@@ -77,15 +77,15 @@ func TestMismatchedTokens(t *testing.T) {
 func TestShortageIsAnAnswerAndRemembered(t *testing.T) {
 	for _, code := range []string{"InsufficientInstanceCapacity", "MaxSpotInstanceCountExceeded", "VcpuLimitExceeded", "UnfulfillableCapacity",
 		"Unsupported", "MaxFleetCountExceeded", "ReservationCapacityExceeded"} {
-		b := buyer(newAccount(refuses(code)))
+		b := launcher(newAccount(refuses(code)))
 		got, err := b.Launch(t.Context(), request(t, nil))
 		short, ok := errors.AsType[*cloud.NoCapacityError](err)
-		if !ok || len(got) != 0 || len(short.Offers) != 4 || short.Offers[0].Kind != "m6g.large" || !strings.Contains(short.Cause, code) {
+		if !ok || len(got) != 0 || len(short.Offerings) != 4 || short.Offerings[0].Kind != "m6g.large" || !strings.Contains(short.Cause, code) {
 			t.Errorf("%s: Launch = %v, %v; want all four offers short, the cheapest first", code, got, err)
 		}
 		v := b.Shortage.View()
 		remembered := func(option cluster.Option) bool {
-			return v.Offer("m5.large", "us-east-1b", option, "") || v.Quota("Standard", 2, option)
+			return v.Offering("m5.large", "us-east-1b", option, "") || v.Quota("Standard", 2, option)
 		}
 		if !remembered(cluster.Spot) || remembered(cluster.OnDemand) {
 			t.Errorf("%s is not remembered, or for on-demand too", code)
@@ -97,7 +97,7 @@ func TestShortageIsAnAnswerAndRemembered(t *testing.T) {
 // not asked for either, and those of other limits are; no family is doubtful for it.
 func TestALimitOfTheAccountIsRememberedForAllThatCountAgainstIt(t *testing.T) {
 	for code, want := range map[string]bool{"VcpuLimitExceeded": true, "MaxSpotInstanceCountExceeded": true, "InsufficientInstanceCapacity": false} {
-		b := buyer(newAccount(refuses(code)))
+		b := launcher(newAccount(refuses(code)))
 		if _, err := b.Launch(t.Context(), request(t, nil)); err == nil {
 			t.Fatal("something was bought")
 		}
@@ -108,7 +108,7 @@ func TestALimitOfTheAccountIsRememberedForAllThatCountAgainstIt(t *testing.T) {
 		if v.Quota("G and VT", 2, cluster.Spot) || v.Quota("Standard", 2, cluster.OnDemand) || v.Quota("Standard", 1, cluster.Spot) {
 			t.Errorf("%s: remembered for what it says nothing of", code)
 		}
-		if v.Offer("m5.large", "us-east-1a", cluster.Spot, "") == want || v.Doubtful("m5.2xlarge", "us-east-1a", cluster.Spot, "") == want {
+		if v.Offering("m5.large", "us-east-1a", cluster.Spot, "") == want || v.Doubtful("m5.2xlarge", "us-east-1a", cluster.Spot, "") == want {
 			t.Errorf("%s: kept in mind for the account as a whole is %v, and for single offers or their families too", code, want)
 		}
 	}
@@ -117,15 +117,15 @@ func TestALimitOfTheAccountIsRememberedForAllThatCountAgainstIt(t *testing.T) {
 // What EC2 says of a launch into one reservation says nothing of another of its type and zone.
 func TestAShortageInAReservationIsOfNoOther(t *testing.T) {
 	for _, code := range []string{"InsufficientInstanceCapacity", "UnfulfillableCapacity", "VcpuLimitExceeded"} {
-		b := buyer(newAccount(refuses(code)))
+		b := launcher(newAccount(refuses(code)))
 		_, err := b.Launch(t.Context(), request(t, func(r *Request) {
-			r.Launch.Options = []cloud.OfferChoice{{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.Reserved, Stock: "cr-1"}}
+			r.Launch.Options = []cloud.OfferingChoice{{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.Reserved, ReservedCapacity: "cr-1"}}
 		}))
-		if short, ok := errors.AsType[*cloud.NoCapacityError](err); !ok || len(short.Offers) != 1 || short.Offers[0].Stock != "cr-1" {
+		if short, ok := errors.AsType[*cloud.NoCapacityError](err); !ok || len(short.Offerings) != 1 || short.Offerings[0].ReservedCapacity != "cr-1" {
 			t.Errorf("%s: Launch = %v, want the offer of the reservation short", code, err)
 		}
 		v := b.Shortage.View()
-		if !v.Reservation("cr-1") || v.Reservation("cr-2") || v.Offer("m5.large", "us-east-1a", cluster.Reserved, "") {
+		if !v.Reservation("cr-1") || v.Reservation("cr-2") || v.Offering("m5.large", "us-east-1a", cluster.Reserved, "") {
 			t.Errorf("SC-416 %s: it must be kept in mind of the reservation, and of nothing else", code)
 		}
 	}
@@ -134,7 +134,7 @@ func TestAShortageInAReservationIsOfNoOther(t *testing.T) {
 // What was had is not doubted for having been short before.
 func TestWhatIsHadIsDoubtedNoMore(t *testing.T) {
 	a := newAccount(refuses("InsufficientInstanceCapacity"))
-	b := buyer(a)
+	b := launcher(a)
 	for _, token := range []string{"token-1", "token-2"} {
 		if _, err := b.Launch(t.Context(), request(t, func(r *Request) { r.Launch.Token = token })); err == nil {
 			t.Fatal("something was bought")
@@ -161,13 +161,13 @@ func TestPartialDelivery(t *testing.T) {
 		return &ec2.CreateFleetOutput{Instances: instances(in, 2), Errors: []types.CreateFleetError{{
 			ErrorCode: aws.String("InsufficientInstanceCapacity"), LaunchTemplateAndOverrides: placed(c, c.Overrides[0])}}}, nil
 	})
-	b := buyer(a)
+	b := launcher(a)
 	got, err := b.Launch(t.Context(), request(t, func(r *Request) { r.Launch.Count = 3 }))
 	short, ok := errors.AsType[*cloud.NoCapacityError](err)
-	if len(got) != 2 || !ok || len(short.Offers) != 1 || short.Offers[0].Kind != "m5.xlarge" {
+	if len(got) != 2 || !ok || len(short.Offerings) != 1 || short.Offerings[0].Kind != "m5.xlarge" {
 		t.Errorf("Launch = %d machines, %v; want two machines and m5.xlarge short", len(got), err)
 	}
-	if v := b.Shortage.View(); v.Offer("m5.large", "us-east-1a", cluster.Spot, "") || !v.Offer("m5.xlarge", "us-east-1a", cluster.Spot, "") {
+	if v := b.Shortage.View(); v.Offering("m5.large", "us-east-1a", cluster.Spot, "") || !v.Offering("m5.xlarge", "us-east-1a", cluster.Spot, "") {
 		t.Error("the offers remembered are not those that were short")
 	}
 }
@@ -178,11 +178,11 @@ func TestEnoughMachinesAreASuccessWhateverElseWasShort(t *testing.T) {
 		out.Instances = instances(in, 1)
 		return out, err
 	})
-	b := buyer(a)
+	b := launcher(a)
 	if got, err := b.Launch(t.Context(), request(t, nil)); err != nil || len(got) != 1 {
 		t.Errorf("Launch = %v, %v", got, err)
 	}
-	if !b.Shortage.View().Offer("m6g.large", "us-east-1b", cluster.Spot, "") {
+	if !b.Shortage.View().Offering("m6g.large", "us-east-1b", cluster.Spot, "") {
 		t.Error("what was short is not remembered")
 	}
 }
@@ -196,13 +196,13 @@ func TestAFullSubnetIsNotAShortType(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := buyer(newAccount(answer))
+			b := launcher(newAccount(answer))
 			_, err := b.Launch(t.Context(), request(t, nil))
 			if _, ok := errors.AsType[*cloud.NoCapacityError](err); !ok {
 				t.Errorf("Launch = %v, want no capacity", err)
 			}
 			v := b.Shortage.View()
-			if !v.Subnet("subnet-a") || !v.Subnet("subnet-b") || v.Offer("m5.large", "us-east-1a", cluster.Spot, "") {
+			if !v.Subnet("subnet-a") || !v.Subnet("subnet-b") || v.Offering("m5.large", "us-east-1a", cluster.Spot, "") {
 				t.Error("the subnets must be remembered as full, and no type as short")
 			}
 		})
@@ -210,23 +210,23 @@ func TestAFullSubnetIsNotAShortType(t *testing.T) {
 }
 
 func TestAMissingSpotRoleStopsSpotAlone(t *testing.T) {
-	b := buyer(newAccount(refuses("AuthFailure.ServiceLinkedRoleCreationNotPermitted")))
+	b := launcher(newAccount(refuses("AuthFailure.ServiceLinkedRoleCreationNotPermitted")))
 	_, err := b.Launch(t.Context(), request(t, nil))
 	if refused, ok := errors.AsType[*cloud.RefusedError](err); !ok || refused.Reason != "SpotSLRCreationFailed" {
 		t.Errorf("Launch = %v, want SpotSLRCreationFailed", err)
 	}
-	if v := b.Shortage.View(); !v.Offer("any", "where", cluster.Spot, "") || v.Offer("any", "where", cluster.OnDemand, "") {
+	if v := b.Shortage.View(); !v.Offering("any", "where", cluster.Spot, "") || v.Offering("any", "where", cluster.OnDemand, "") {
 		t.Error("spot, and spot alone, must count as short")
 	}
 }
 
 func TestNoMachinesAndNoReason(t *testing.T) {
-	b := buyer(newAccount(delivers(0)))
+	b := launcher(newAccount(delivers(0)))
 	_, err := b.Launch(t.Context(), request(t, nil))
-	if short, ok := errors.AsType[*cloud.NoCapacityError](err); !ok || len(short.Offers) != 4 {
+	if short, ok := errors.AsType[*cloud.NoCapacityError](err); !ok || len(short.Offerings) != 4 {
 		t.Errorf("Launch = %v, want all offers short", err)
 	}
-	if !b.Shortage.View().Offer("m5.large", "us-east-1a", cluster.Spot, "") {
+	if !b.Shortage.View().Offering("m5.large", "us-east-1a", cluster.Spot, "") {
 		t.Error("the offers are not remembered, so the next plan would ask again at once")
 	}
 }
@@ -249,7 +249,7 @@ func TestRefusals(t *testing.T) {
 				return &ec2.CreateFleetOutput{Errors: []types.CreateFleetError{{ErrorCode: &tt.code, ErrorMessage: &tt.message}}}, nil
 			}
 			for _, answer := range []func(int, *ec2.CreateFleetInput) (*ec2.CreateFleetOutput, error){whole, single} {
-				_, err := buyer(newAccount(answer)).Launch(t.Context(), request(t, nil))
+				_, err := launcher(newAccount(answer)).Launch(t.Context(), request(t, nil))
 				refused, ok := errors.AsType[*cloud.RefusedError](err)
 				if !ok || refused.Reason != tt.want || !strings.Contains(refused.Cause, tt.message) {
 					t.Errorf("Launch = %v, want %s", err, tt.want)
@@ -263,20 +263,20 @@ func TestThrottling(t *testing.T) {
 	a := newAccount(func(int, *ec2.CreateFleetInput) (*ec2.CreateFleetOutput, error) {
 		return nil, &smithy.GenericAPIError{Code: "RequestLimitExceeded"}
 	})
-	_, err := buyer(a).Launch(t.Context(), request(t, nil))
+	_, err := launcher(a).Launch(t.Context(), request(t, nil))
 	if _, ok := errors.AsType[*cloud.ThrottledError](err); !ok {
 		t.Errorf("Launch = %v, want throttled", err)
 	}
 }
 
-// EC2 may ask for patience for one combination alone. That says nothing of what it has.
+// EC2 may ask for timeout for one combination alone. That says nothing of what it has.
 func TestThrottlingIsNoShortage(t *testing.T) {
-	b := buyer(newAccount(refuses("RequestLimitExceeded")))
+	b := launcher(newAccount(refuses("RequestLimitExceeded")))
 	_, err := b.Launch(t.Context(), request(t, nil))
 	if refused, ok := errors.AsType[*cloud.RefusedError](err); !ok || refused.Reason != "RequestLimitExceeded" {
 		t.Errorf("Launch = %v, want RequestLimitExceeded", err)
 	}
-	if b.Shortage.View().Offer("m5.large", "us-east-1a", cluster.Spot, "") {
+	if b.Shortage.View().Offering("m5.large", "us-east-1a", cluster.Spot, "") {
 		t.Error("SC-416: what was not asked for counts as short")
 	}
 }
@@ -284,18 +284,18 @@ func TestThrottlingIsNoShortage(t *testing.T) {
 func TestTroubleThatMayPassIsNoRefusal(t *testing.T) {
 	for _, cause := range []error{errors.New("connection reset"), &smithy.GenericAPIError{Code: "InternalError"}} {
 		a := newAccount(func(int, *ec2.CreateFleetInput) (*ec2.CreateFleetOutput, error) { return nil, cause })
-		_, err := buyer(a).Launch(t.Context(), request(t, nil))
+		_, err := launcher(a).Launch(t.Context(), request(t, nil))
 		if _, refused := errors.AsType[*cloud.RefusedError](err); refused || !errors.Is(err, cause) {
 			t.Errorf("Launch = %v; the outcome is unknown, and the cause must be kept", err)
 		}
 	}
 }
 
-// Someone has deleted the templates: they are made anew and the call repeated
+// Someone has deleted the templates: they are made again and the call repeated
 // under its token, since EC2 has not taken it.
-func TestDeletedTemplatesAreMadeAnew(t *testing.T) {
+func TestDeletedTemplatesAreMadeAgain(t *testing.T) {
 	a := newAccount(delivers(1))
-	b := buyer(a)
+	b := launcher(a)
 	if _, err := b.Launch(t.Context(), request(t, nil)); err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +318,7 @@ func TestTemplatesNotSeenYetAreWaitedFor(t *testing.T) {
 		}
 		return delivers(1)(n, in)
 	})
-	b := buyer(a)
+	b := launcher(a)
 	if got, err := b.Launch(t.Context(), request(t, nil)); err != nil || len(got) != 1 {
 		t.Fatalf("Launch = %v, %v", got, err)
 	}
@@ -340,7 +340,7 @@ func TestTemplatesThatAreThereAreNotMadeAgainAndAgain(t *testing.T) {
 		}
 		return delivers(1)(n, in)
 	})
-	b := buyer(a)
+	b := launcher(a)
 	if _, err := b.Launch(t.Context(), request(t, nil)); err != nil {
 		t.Fatal(err)
 	}
@@ -363,18 +363,18 @@ func TestAFleetThatLaunchedSomeIsNotAskedForAgain(t *testing.T) {
 		out.Errors = missing.Errors
 		return out, err
 	})
-	got, _ := buyer(a).Launch(t.Context(), request(t, func(r *Request) { r.Launch.Count = 2 }))
+	got, _ := launcher(a).Launch(t.Context(), request(t, func(r *Request) { r.Launch.Count = 2 }))
 	if len(a.fleets) != 1 || len(got) != 1 {
 		t.Errorf("%d calls for a fleet, with %d machines told of; want one, and the machine that it launched", len(a.fleets), len(got))
 	}
 }
 
-func TestTemplatesNeverSeenAreToldAfterAWhile(t *testing.T) {
+func TestTemplatesNeverSeenAreReportedAfterAWhile(t *testing.T) {
 	a := newAccount(refuses("InvalidLaunchTemplateName.NotFoundException"))
-	b := buyer(a)
+	b := launcher(a)
 	_, err := b.Launch(t.Context(), request(t, nil))
-	if refused, ok := errors.AsType[*cloud.RefusedError](err); !ok || refused.Reason != "LaunchTemplateNotFound" || b.Now().Sub(start) != templatePatience {
-		t.Errorf("Launch = %v after %v, want LaunchTemplateNotFound after %v", err, b.Now().Sub(start), templatePatience)
+	if refused, ok := errors.AsType[*cloud.RefusedError](err); !ok || refused.Reason != "LaunchTemplateNotFound" || b.Now().Sub(start) != templateTimeout {
+		t.Errorf("Launch = %v after %v, want LaunchTemplateNotFound after %v", err, b.Now().Sub(start), templateTimeout)
 	}
 	a.fleets = nil
 	b.Pause = func(context.Context, time.Duration) error { return context.Canceled }
@@ -386,7 +386,7 @@ func TestTemplatesNeverSeenAreToldAfterAWhile(t *testing.T) {
 func TestUnusedTemplatesGo(t *testing.T) {
 	a := newAccount(delivers(1))
 	now := start
-	b := buyer(a)
+	b := launcher(a)
 	b.Templates = NewTemplates(a, "prod", func() time.Time { return now })
 	if _, err := b.Launch(t.Context(), request(t, nil)); err != nil {
 		t.Fatal(err)
@@ -420,7 +420,7 @@ func TestUnusedTemplatesGo(t *testing.T) {
 
 func TestDeleteOfRemovesAClassesTemplates(t *testing.T) {
 	a := newAccount(delivers(1))
-	b := buyer(a)
+	b := launcher(a)
 	for _, class := range []string{"default", "other"} {
 		if _, err := b.Launch(t.Context(), request(t, func(r *Request) { r.Class.Name = class; r.Launch.Token = class })); err != nil {
 			t.Fatal(err)
@@ -431,9 +431,9 @@ func TestDeleteOfRemovesAClassesTemplates(t *testing.T) {
 	}
 }
 
-func TestAddressesOfMachinesJustBoughtCount(t *testing.T) {
+func TestAddressesOfMachinesJustLaunchedCount(t *testing.T) {
 	a := newAccount(delivers(2))
-	b := buyer(a)
+	b := launcher(a)
 	subnets := []nodeclass.Subnet{{ID: "subnet-a", Zone: "us-east-1a", Free: 70}, {ID: "subnet-c", Zone: "us-east-1a", Free: 20}}
 	b.Addresses.Saw(subnets)
 	if _, err := b.Launch(t.Context(), request(t, func(r *Request) { r.Launch.Count = 2 })); err != nil {

@@ -101,11 +101,11 @@ func (a *account) DeleteLaunchTemplate(_ context.Context, in *ec2.DeleteLaunchTe
 	return &ec2.DeleteLaunchTemplateOutput{}, nil
 }
 
-// buyer buys at the account, by a clock that the pauses move.
-func buyer(a *account) *Buyer {
+// buyer launches at the account, by a clock that the pauses move.
+func launcher(a *account) *Launcher {
 	now := start
 	clock := func() time.Time { return now }
-	return &Buyer{API: a, Templates: NewTemplates(a, "prod", clock), Shortage: capacity.New(clock), Addresses: &network.Addresses{}, Reserved: reservation.NewBook(clock),
+	return &Launcher{API: a, Templates: NewTemplates(a, "prod", clock), Shortage: capacity.New(clock), Addresses: &network.Addresses{}, Reserved: reservation.NewBook(clock),
 		Now: clock, Pause: func(_ context.Context, d time.Duration) error { now = now.Add(d); return nil }}
 }
 
@@ -172,7 +172,7 @@ func request(t *testing.T, change func(*Request)) Request {
 			Node: cloud.NodeSetup{Labels: map[string]string{"karpenter.sh/nodepool": "web"},
 				Taints: []cloud.Taint{{Key: "karpenter.sh/unregistered", Effect: "NoExecute"}}}},
 	}
-	r.Launch.Options = []cloud.OfferChoice{
+	r.Launch.Options = []cloud.OfferingChoice{
 		{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.Spot, Priority: 0.03},
 		{Kind: "m5.xlarge", Zone: "us-east-1a", Option: cluster.Spot, Priority: 0.06},
 		{Kind: "m6g.large", Zone: "us-east-1b", Option: cluster.Spot, Priority: 0.02},

@@ -1,4 +1,4 @@
-// Package fleet buys machines: it writes launch templates and asks EC2 for an
+// Package fleet launches machines: it writes launch templates and asks EC2 for an
 // instant fleet over many types and zones at once.
 //
 // It promises the same call for the same request, so that EC2 can recognise a
@@ -48,14 +48,14 @@ type Request struct {
 	OpenReservations bool
 }
 
-// option is the purchase option of all offers of the request.
+// option is the capacity type of all offerings of the request.
 func (r Request) option() cluster.Option { return r.Launch.Options[0].Option }
 
 // order is a request as EC2 reads it.
 type order struct {
 	templates []template
 	fleet     *ec2.CreateFleetInput
-	offers    []cloud.OfferChoice // those asked for, in order
+	offerings []cloud.OfferingChoice // those asked for, in order
 	subnets   []nodeclass.Subnet
 	images    map[string]string // image by kind
 	setups    map[string]catalog.Setup
@@ -65,30 +65,30 @@ type order struct {
 
 // group is what types must share to be launched from one template.
 type group struct {
-	image    int
-	maxPods  int64
-	reserved string // what the kubelet keeps, where that depends on the type
-	stock    string // capacity reservation; empty: none
-	part     string // partition of the class's placement group; empty: none, or EC2 chooses
+	image            int
+	maxPods          int64
+	reserved         string // what the kubelet keeps, where that depends on the type
+	reservedCapacity string // capacity reservation; empty: none
+	part             string // partition of the class's placement group; empty: none, or EC2 chooses
 
 	dedicated bool
 	fabric    catalog.Fabric // none where nobody asks for it
 }
 
-// members are the offers of a group, which set up the kubelet alike.
+// members are the offerings of a group, which set up the kubelet alike.
 type members struct {
-	kubelet nodeclass.Kubelet
-	offers  []cloud.OfferChoice
+	kubelet   nodeclass.Kubelet
+	offerings []cloud.OfferingChoice
 }
 
 // build turns a request into an order. Equal requests make equal orders.
 func build(r Request) (order, error) {
-	offers, groups := divide(r)
-	if len(offers) == 0 {
-		return order{}, &cloud.NoCapacityError{Offers: r.Launch.Options,
+	offerings, groups := divide(r)
+	if len(offerings) == 0 {
+		return order{}, &cloud.NoCapacityError{Offerings: r.Launch.Options,
 			Cause: "the class has no subnet in these zones, or no image that these types can boot"}
 	}
-	o := order{offers: offers, subnets: r.Subnets, images: map[string]string{}, setups: map[string]catalog.Setup{}, placement: r.Class.Resolved.Placement}
+	o := order{offerings: offerings, subnets: r.Subnets, images: map[string]string{}, setups: map[string]catalog.Setup{}, placement: r.Class.Resolved.Placement}
 	var configs []types.FleetLaunchTemplateConfigRequest
 	for _, g := range slices.SortedFunc(maps.Keys(groups), compareGroups) {
 		t, err := templateOf(r, g, groups[g].kubelet)
@@ -98,10 +98,10 @@ func build(r Request) (order, error) {
 		if t.data != nil {
 			o.templates = append(o.templates, t)
 		}
-		for _, offer := range groups[g].offers {
-			o.images[offer.Kind] = r.Class.Image(g.image).ID
-			setup, _ := r.Kinds.Setup(offer.Kind)
-			o.setups[offer.Kind] = setup
+		for _, offering := range groups[g].offerings {
+			o.images[offering.Kind] = r.Class.Image(g.image).ID
+			setup, _ := r.Kinds.Setup(offering.Kind)
+			o.setups[offering.Kind] = setup
 			if o.podsMin == 0 || setup.MaxPods < o.podsMin {
 				o.podsMin = setup.MaxPods
 			}
@@ -117,11 +117,11 @@ func build(r Request) (order, error) {
 	return o, nil
 }
 
-// divide takes the offers that can be bought at all, those needed for variety and
+// divide takes the offerings that can be launched at all, those needed for variety and
 // then the cheapest, and groups them by template. It returns them cheapest first.
-func divide(r Request) ([]cloud.OfferChoice, map[group]*members) {
+func divide(r Request) ([]cloud.OfferingChoice, map[group]*members) {
 	sorted := slices.Clone(r.Launch.Options)
-	slices.SortStableFunc(sorted, func(a, b cloud.OfferChoice) int { return cmp.Compare(a.Priority, b.Priority) })
+	slices.SortStableFunc(sorted, func(a, b cloud.OfferingChoice) int { return cmp.Compare(a.Priority, b.Priority) })
 	sorted = onePerPlace(sorted)
 	taken, kinds, opened := map[int]bool{}, map[string]bool{}, map[group]bool{}
 	take := func(needed bool, templates int) {
@@ -137,7 +137,7 @@ func divide(r Request) ([]cloud.OfferChoice, map[group]*members) {
 	}
 	take(true, templatesMax)
 	take(false, templatesUsual)
-	var offers []cloud.OfferChoice
+	var offerings []cloud.OfferingChoice
 	groups := map[group]*members{}
 	for i, choice := range sorted {
 		if !taken[i] {
@@ -148,15 +148,15 @@ func divide(r Request) ([]cloud.OfferChoice, map[group]*members) {
 			setup, _ := r.Kinds.Setup(choice.Kind)
 			groups[g] = &members{kubelet: *setup.Kubelet}
 		}
-		groups[g].offers = append(groups[g].offers, choice)
-		offers = append(offers, choice)
+		groups[g].offerings = append(groups[g].offerings, choice)
+		offerings = append(offerings, choice)
 	}
-	return offers, groups
+	return offerings, groups
 }
 
-// groupOf is the template that machines of an offer are launched from; false where
-// the offer cannot be bought.
-func groupOf(r Request, o cloud.OfferChoice) (group, bool) {
+// groupOf is the template that machines of an offering are launched from; false where
+// the offering cannot be launched.
+func groupOf(r Request, o cloud.OfferingChoice) (group, bool) {
 	setup, ok := r.Kinds.Setup(o.Kind)
 	if _, found := subnetIn(r.Subnets, o.Zone); !ok || !found {
 		return group{}, false
@@ -164,7 +164,7 @@ func groupOf(r Request, o cloud.OfferChoice) (group, bool) {
 	if r.Class.Spec.LaunchTemplate != "" {
 		return group{dedicated: o.Dedicated}, true
 	}
-	g := group{image: setup.Image, maxPods: setup.MaxPods, reserved: setup.Kubelet.Reserves(), stock: o.Stock, part: o.Partition, dedicated: o.Dedicated}
+	g := group{image: setup.Image, maxPods: setup.MaxPods, reserved: setup.Kubelet.Reserves(), reservedCapacity: o.ReservedCapacity, part: o.Partition, dedicated: o.Dedicated}
 	if slices.Contains(r.Launch.Extended, catalog.ResourceEFA) {
 		g.fabric = setup.Fabric
 	}
@@ -173,15 +173,15 @@ func groupOf(r Request, o cloud.OfferChoice) (group, bool) {
 
 // onePerPlace keeps the first reservation, partition and tenancy of each type and
 // zone: EC2's answer tells types and zones, and not which of these it took.
-func onePerPlace(sorted []cloud.OfferChoice) []cloud.OfferChoice {
+func onePerPlace(sorted []cloud.OfferingChoice) []cloud.OfferingChoice {
 	type place struct{ kind, zone string }
 	type of struct {
-		stock, part string
-		dedicated   bool
+		reservedCapacity, part string
+		dedicated              bool
 	}
 	first := map[place]of{}
-	return slices.DeleteFunc(sorted, func(o cloud.OfferChoice) bool {
-		at, its := place{o.Kind, o.Zone}, of{o.Stock, o.Partition, o.Dedicated}
+	return slices.DeleteFunc(sorted, func(o cloud.OfferingChoice) bool {
+		at, its := place{o.Kind, o.Zone}, of{o.ReservedCapacity, o.Partition, o.Dedicated}
 		if kept, seen := first[at]; seen {
 			return kept != its
 		}
@@ -191,7 +191,7 @@ func onePerPlace(sorted []cloud.OfferChoice) []cloud.OfferChoice {
 }
 
 func compareGroups(a, b group) int {
-	return cmp.Or(cmp.Compare(a.image, b.image), cmp.Compare(a.maxPods, b.maxPods), cmp.Compare(a.reserved, b.reserved), cmp.Compare(a.stock, b.stock), cmp.Compare(a.part, b.part), cmp.Compare(rank(a.dedicated), rank(b.dedicated)),
+	return cmp.Or(cmp.Compare(a.image, b.image), cmp.Compare(a.maxPods, b.maxPods), cmp.Compare(a.reserved, b.reserved), cmp.Compare(a.reservedCapacity, b.reservedCapacity), cmp.Compare(a.part, b.part), cmp.Compare(rank(a.dedicated), rank(b.dedicated)),
 		cmp.Compare(a.fabric.Count, b.fabric.Count), cmp.Compare(a.fabric.First, b.fabric.First))
 }
 
@@ -205,8 +205,8 @@ func rank(last bool) int {
 // overrides are the types and subnets of a group. Beside a launch template of the user's
 // own they also say that hardware is to be dedicated, which it need not.
 func overrides(m *members, r Request) []types.FleetLaunchTemplateOverridesRequest {
-	out := make([]types.FleetLaunchTemplateOverridesRequest, 0, len(m.offers))
-	for _, o := range m.offers {
+	out := make([]types.FleetLaunchTemplateOverridesRequest, 0, len(m.offerings))
+	for _, o := range m.offerings {
 		s, _ := subnetIn(r.Subnets, o.Zone)
 		over := types.FleetLaunchTemplateOverridesRequest{
 			InstanceType: types.InstanceType(o.Kind), SubnetId: aws.String(s.ID),
@@ -249,7 +249,7 @@ func fleetInput(r Request, configs []types.FleetLaunchTemplateConfigRequest) *ec
 		in.SpotOptions = &types.SpotOptionsRequest{AllocationStrategy: types.SpotAllocationStrategyPriceCapacityOptimized}
 		return in
 	}
-	switch marketOf(r, r.Launch.Options[0].Stock) {
+	switch marketOf(r, r.Launch.Options[0].ReservedCapacity) {
 	case types.MarketTypeCapacityBlock:
 		in.TargetCapacitySpecification.DefaultTargetCapacityType = types.DefaultTargetCapacityTypeCapacityBlock
 		return in
@@ -325,7 +325,7 @@ func ec2Tags(tags map[string]string) []types.Tag {
 }
 
 // retryToken is the token of the nth repetition of a call whose answer was
-// final but is to be had anew. It depends on the first token alone.
+// final but is to be had again. It depends on the first token alone.
 func retryToken(token string, n int) string {
 	if n == 0 {
 		return token

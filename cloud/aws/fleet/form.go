@@ -75,7 +75,7 @@ const (
 // sample is what varies of an instance that is made up.
 type sample struct {
 	kind        catalog.Type
-	offer       cloud.OfferChoice
+	offering    cloud.OfferingChoice
 	reservation nodeclass.Reservation // none without an ID
 	placement   *nodeclass.PlacementGroup
 	image       string   // its name
@@ -84,7 +84,7 @@ type sample struct {
 
 // plainSample has what any class may ask for.
 func plainSample(spec nodeclass.Spec) sample {
-	i := sample{image: "image", offer: cloud.OfferChoice{Kind: madeUpType, Zone: madeUpZone, Option: cluster.OnDemand}, kind: catalog.Type{
+	i := sample{image: "image", offering: cloud.OfferingChoice{Kind: madeUpType, Zone: madeUpZone, Option: cluster.OnDemand}, kind: catalog.Type{
 		Name: madeUpType, Arch: "amd64", CPUs: 8, MemoryMiB: 32 << 10, ENIs: 4, AddressesByENI: 15, LocalGB: 300, EFAs: 8, CardENIs: []int64{8, 8, 8, 8, 8, 8, 8, 8},
 		Nitro: true, NestedVirtual: true, OnDemand: true, Spot: true, Placements: []string{nodeclass.Cluster, nodeclass.Partition}, Zones: []string{madeUpZone},
 	}}
@@ -97,7 +97,7 @@ func plainSample(spec nodeclass.Spec) sample {
 // reserve has the instance be of a capacity reservation.
 func (i *sample) reserve(r nodeclass.Reservation) {
 	r.ID, r.Kind, r.Zone = madeUpReservation, madeUpType, madeUpZone
-	i.reservation, i.offer.Option, i.offer.Stock = r, cluster.Reserved, r.ID
+	i.reservation, i.offering.Option, i.offering.ReservedCapacity = r, cluster.Reserved, r.ID
 }
 
 // variants are all in which launch templates or user data may differ.
@@ -105,14 +105,14 @@ var variants = []struct {
 	name   string
 	change func(*sample)
 }{
-	{nodeclass.VariantSpot, func(i *sample) { i.offer.Option = cluster.Spot }},
+	{nodeclass.VariantSpot, func(i *sample) { i.offering.Option = cluster.Spot }},
 	{nodeclass.VariantReserved, func(i *sample) { i.reserve(nodeclass.Reservation{}) }},
 	{nodeclass.VariantBlock, func(i *sample) { i.reserve(nodeclass.Reservation{Block: true}) }},
 	{nodeclass.VariantInterruptible, func(i *sample) { i.reserve(nodeclass.Reservation{Interruptible: true}) }},
-	{nodeclass.VariantDedicated, func(i *sample) { i.offer.Dedicated = true }},
+	{nodeclass.VariantDedicated, func(i *sample) { i.offering.Dedicated = true }},
 	{nodeclass.VariantPartition, func(i *sample) {
 		if i.placement != nil {
-			i.placement.Strategy, i.offer.Partition = nodeclass.Partition, "1"
+			i.placement.Strategy, i.offering.Partition = nodeclass.Partition, "1"
 		}
 	}},
 	{nodeclass.VariantArm, func(i *sample) { i.kind.Arch = "arm64" }},
@@ -148,6 +148,6 @@ func madeUp(spec nodeclass.Spec, node cloud.NodeSetup, i sample) Request {
 	return Request{
 		Class: class, Kinds: catalog.For([]catalog.Type{i.kind}, class, catalog.Settings{}), Subnets: class.Resolved.Subnets,
 		Cluster: userdata.Cluster{Name: "cluster", UID: "uid", Endpoint: "https://cluster", CA: "Q0E=", CIDR: "10.100.0.0/16", DNS: "10.100.0.10"},
-		Launch:  cloud.LaunchRequest{Count: 1, Node: node, Tags: map[string]string{nodeclass.TagPool: "pool"}, Options: []cloud.OfferChoice{i.offer}, Extended: i.extended},
+		Launch:  cloud.LaunchRequest{Count: 1, Node: node, Tags: map[string]string{nodeclass.TagPool: "pool"}, Options: []cloud.OfferingChoice{i.offering}, Extended: i.extended},
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// What a launch needs is there before it, and nothing is bought for that.
+// What a launch needs is there before it, and nothing is launched for that.
 func TestPreparingLeavesTheFleetCallAlone(t *testing.T) {
 	a := newAccount(delivers(1))
-	b := buyer(a)
+	b := launcher(a)
 	hint := request(t, func(r *Request) { r.Launch.Token, r.Launch.Batch, r.Launch.Count = "", "", 0 })
 	for range 2 {
 		if err := b.Prepare(t.Context(), hint); err != nil {
@@ -39,7 +39,7 @@ func TestNoTemplateIsMadeTwiceAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAccount(delivers(1))
 		a.hold = make(chan struct{})
-		b := buyer(a)
+		b := launcher(a)
 		var all sync.WaitGroup
 		for range 5 {
 			all.Go(func() {
@@ -59,12 +59,12 @@ func TestNoTemplateIsMadeTwiceAtOnce(t *testing.T) {
 }
 
 // A template that EC2 refuses is refused for all who wait for it, and tried
-// anew by whoever comes later.
-func TestARefusedTemplateIsToldToAllWhoWait(t *testing.T) {
+// again by whoever comes later.
+func TestARefusedTemplateIsReportedToAllWhoWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAccount(delivers(1))
 		a.hold, a.refuse = make(chan struct{}), &smithy.GenericAPIError{Code: "UnauthorizedOperation"}
-		b := buyer(a)
+		b := launcher(a)
 		errs := make(chan error, 2)
 		for range 2 {
 			go func() { errs <- b.Templates.ensure(t.Context(), template{name: "x"}) }()
@@ -120,7 +120,7 @@ func (s slow) CreateLaunchTemplate(ctx context.Context, in *ec2.CreateLaunchTemp
 // rarely when that did not help.
 func TestCallsForUnseenTemplatesComeSoon(t *testing.T) {
 	a := newAccount(refuses("InvalidLaunchTemplateName.NotFoundException"))
-	b := buyer(a)
+	b := launcher(a)
 	var pauses []time.Duration
 	pause := b.Pause
 	b.Pause = func(ctx context.Context, d time.Duration) error {

@@ -26,7 +26,7 @@ func Rehearse(r Request) (Rehearsal, error) {
 	if err != nil {
 		return Rehearsal{}, err
 	}
-	if len(o.offers) != 1 {
+	if len(o.offerings) != 1 {
 		return Rehearsal{}, errors.New("a rehearsal is of one offer")
 	}
 	fleet := *o.fleet
@@ -36,12 +36,12 @@ func Rehearse(r Request) (Rehearsal, error) {
 	}
 	template := o.templates[0].input()
 	template.DryRun = aws.Bool(true)
-	subnet, _ := subnetIn(r.Subnets, o.offers[0].Zone)
-	return Rehearsal{Template: template, Fleet: &fleet, Run: runInput(r, o.templates[0], o.offers[0].Kind, subnet.ID)}, nil
+	subnet, _ := subnetIn(r.Subnets, o.offerings[0].Zone)
+	return Rehearsal{Template: template, Fleet: &fleet, Run: runInput(r, o.templates[0], o.offerings[0].Kind, subnet.ID)}, nil
 }
 
 // UserDataBytes is how long the user data is, as merged, of a machine of the request's
-// first offer; nothing with a launch template of the user's own. Where no launch could
+// first offering; nothing with a launch template of the user's own. Where no launch could
 // send it the refusal says why. It calls nobody.
 func UserDataBytes(r Request) (int, error) {
 	g, ok := groupOf(r, r.Launch.Options[0])

@@ -105,7 +105,7 @@ func templateData(r Request, g group, text string) *types.RequestLaunchTemplateD
 		data.IamInstanceProfile = &types.LaunchTemplateIamInstanceProfileSpecificationRequest{Name: aws.String(r.Class.Resolved.Profile)}
 	}
 	data.Placement = placementOf(r, g)
-	if market := marketOf(r, g.stock); market != "" {
+	if market := marketOf(r, g.reservedCapacity); market != "" {
 		data.InstanceMarketOptions = &types.LaunchTemplateInstanceMarketOptionsRequest{MarketType: market}
 	}
 	if spec.NestedVirtual != "" {
@@ -117,14 +117,14 @@ func templateData(r Request, g group, text string) *types.RequestLaunchTemplateD
 }
 
 // reservationOf says which reservation machines run in: the one that they are
-// bought from and nothing else, or none. Where reservations are left alone EC2 does
+// launched from and nothing else, or none. Where reservations are left alone EC2 does
 // as it does without a word.
 func reservationOf(r Request, g group) *types.LaunchTemplateCapacityReservationSpecificationRequest {
 	switch {
-	case g.stock != "":
+	case g.reservedCapacity != "":
 		return &types.LaunchTemplateCapacityReservationSpecificationRequest{
 			CapacityReservationPreference: types.CapacityReservationPreferenceCapacityReservationsOnly,
-			CapacityReservationTarget:     &types.CapacityReservationTarget{CapacityReservationId: aws.String(g.stock)},
+			CapacityReservationTarget:     &types.CapacityReservationTarget{CapacityReservationId: aws.String(g.reservedCapacity)},
 		}
 	case r.OpenReservations:
 		return nil
@@ -153,12 +153,12 @@ func placementOf(r Request, g group) *types.LaunchTemplatePlacementRequest {
 	return out
 }
 
-// marketOf is the market that machines of a reservation are bought on; empty for the
+// marketOf is the market that machines of a reservation are launched on; empty for the
 // usual one.
-func marketOf(r Request, stock string) types.MarketType {
-	at := slices.IndexFunc(r.Class.Resolved.Reservations, func(x nodeclass.Reservation) bool { return x.ID == stock })
+func marketOf(r Request, reservedCapacity string) types.MarketType {
+	at := slices.IndexFunc(r.Class.Resolved.Reservations, func(x nodeclass.Reservation) bool { return x.ID == reservedCapacity })
 	switch {
-	case stock == "" || at < 0:
+	case reservedCapacity == "" || at < 0:
 		return ""
 	case r.Class.Resolved.Reservations[at].Interruptible:
 		return types.MarketTypeInterruptibleCapacityReservation

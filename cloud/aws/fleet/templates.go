@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// keepUnused is how long a launch template stays that nothing is bought from.
+	// keepUnused is how long a launch template stays that nothing is launched from.
 	keepUnused = time.Hour
 	// hiddenFor is how long a template just made may be unknown to EC2's fleets.
 	hiddenFor = 10 * time.Second
@@ -141,7 +141,7 @@ func (t *Templates) make(ctx context.Context, want template) error {
 	return nil
 }
 
-// doubt makes the next ensure make the templates anew, one of which EC2 does
+// doubt makes the next ensure make the templates again, one of which EC2 does
 // not find. Where one was made so lately that EC2 may not see it everywhere
 // yet, that is the one: calls that make a template are few a second, too few to
 // ask for those again that are there.

@@ -99,9 +99,9 @@ func TestABadOneDoesNotFailTheOthers(t *testing.T) {
 	})
 }
 
-// TestWhoGivesUpTakesNobodyWithIt: the caller that makes the call for another
+// TestACallerThatGivesUpCancelsNoOther: the caller that makes the call for another
 // ends before the call, or in its middle; the other is answered all the same.
-func TestWhoGivesUpTakesNobodyWithIt(t *testing.T) {
+func TestACallerThatGivesUpCancelsNoOther(t *testing.T) {
 	for name, after := range map[string]time.Duration{
 		"while waiting":  50 * time.Millisecond,
 		"while it calls": 150 * time.Millisecond,

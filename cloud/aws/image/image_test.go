@@ -293,7 +293,7 @@ func TestParametersAreRemembered(t *testing.T) {
 	}
 }
 
-func TestADeprecatedLatestIsAskedForAnew(t *testing.T) {
+func TestADeprecatedLatestIsAskedForAgain(t *testing.T) {
 	name := eks + "amazon-linux-2023/x86_64/standard/recommended/image_id"
 	a := &account{parameters: map[string]string{name: "ami-old"}, images: []types.Image{
 		ami("ami-old", "o", types.ArchitectureValuesX8664, 9, true), ami("ami-new", "n", types.ArchitectureValuesX8664, 1, false)}}

@@ -61,7 +61,7 @@ func (s *Store) whyNotAdopt(m cloud.Machine) string {
 			return fmt.Sprintf("machine %s is owned by cluster %s, by its tag %s", m.ID, name, key)
 		}
 	}
-	if name, told := m.Tags[nodeclass.TagEKS]; told && name != s.cluster {
+	if name, reported := m.Tags[nodeclass.TagEKS]; reported && name != s.cluster {
 		return fmt.Sprintf("machine %s is of cluster %s, by its tag %s", m.ID, name, nodeclass.TagEKS)
 	}
 	if uid, is := s.stranger(m.Tags); is {

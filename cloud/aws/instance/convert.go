@@ -25,7 +25,7 @@ func convert(i types.Instance) cloud.Machine {
 		Subnet: aws.ToString(i.SubnetId), Groups: groupsOf(i),
 	}
 	if m.Option == cluster.Reserved {
-		m.Stock = aws.ToString(i.CapacityReservationId)
+		m.ReservedCapacity = aws.ToString(i.CapacityReservationId)
 	}
 	if i.State != nil {
 		m.State = cloud.State(i.State.Name)

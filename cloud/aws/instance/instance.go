@@ -2,8 +2,8 @@
 //
 // It promises never to see or touch machines of another cluster, to treat a
 // machine that is gone as an answer, and not to call one gone that was just
-// bought and is not visible yet. Questions about single machines that come at
-// the same moment become one call. It buys nothing.
+// launched and is not visible yet. Questions about single machines that come at
+// the same moment become one call. It launches nothing.
 package instance
 
 import (
@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	// hiddenFor is how long a machine just bought may be invisible to EC2's
+	// hiddenFor is how long a machine just launched may be invisible to EC2's
 	// other calls.
 	hiddenFor = time.Minute
 	// idsMax is how many values all filters of a call take together.
@@ -66,7 +66,7 @@ type Store struct {
 	Shifted func(zoneID string) bool
 
 	mu    sync.Mutex
-	young map[string]time.Time // bought lately, by id
+	young map[string]time.Time // launched lately, by id
 	met   map[string]bool      // machines of other clusters of the name, by id
 }
 
@@ -80,8 +80,8 @@ func New(client api, clusterName string, now func() time.Time, pause func(contex
 	return s
 }
 
-// Bought tells the store of machines that may not be visible yet.
-func (s *Store) Bought(ids ...string) {
+// Launched tells the store of machines that may not be visible yet.
+func (s *Store) Launched(ids ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
@@ -308,7 +308,7 @@ func (s *Store) owns(tags map[string]string) bool {
 	return classed && !stranger && tags[nodeclass.TagOwned+s.cluster] == nodeclass.ClusterOwned
 }
 
-// isYoung reports whether a machine was bought so lately that EC2 may not
+// isYoung reports whether a machine was launched so lately that EC2 may not
 // know it everywhere.
 func (s *Store) isYoung(id string) bool {
 	s.mu.Lock()

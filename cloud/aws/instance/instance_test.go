@@ -188,7 +188,7 @@ func TestTerminate(t *testing.T) {
 			a := standing()
 			a.machines, a.hidden = append(a.machines, machine("i-young", "prod", "pending")), []string{"i-young"}
 			s := open(a, func() time.Time { return start })
-			s.Bought("i-young")
+			s.Launched("i-young")
 			gone, err := s.Terminate(t.Context(), tt.ids...)
 			slices.Sort(a.terminated)
 			if slices.Contains(tt.ids, "i-young") != cloud.IsNotVisible(err) || !cloud.IsNotVisible(err) && err != nil || !slices.Equal(gone, tt.gone) || !slices.Equal(a.terminated, tt.done) {
@@ -206,15 +206,15 @@ func TestMachinesOfAnotherClusterOfTheNameAreLeftAlone(t *testing.T) {
 		machine("i-1", "prod", "running", uid, "uid-1"), machine("i-2", "prod", "running", uid, "uid-2"), machine("i-3", "prod", "running")}}
 	s := open(a, func() time.Time { return start })
 	s.UID = "uid-1"
-	var told []string
-	s.Stranger = func(id, uid string) { told = append(told, id+" of "+uid) }
+	var reported []string
+	s.Stranger = func(id, uid string) { reported = append(reported, id+" of "+uid) }
 	for _, f := range []cloud.Filter{{}, {IDs: []string{"i-1", "i-2", "i-3"}}, {}} {
 		if got, err := s.List(t.Context(), f); err != nil || !slices.Equal(ids(got), []string{"i-1", "i-3"}) {
 			t.Errorf("List(%+v) = %v, %v", f, ids(got), err)
 		}
 	}
-	if !slices.Equal(told, []string{"i-2 of uid-2"}) {
-		t.Errorf("told of %q", told)
+	if !slices.Equal(reported, []string{"i-2 of uid-2"}) {
+		t.Errorf("told of %q", reported)
 	}
 	if gone, err := s.Terminate(t.Context(), "i-1", "i-2"); err != nil || !slices.Equal(gone, []string{"i-2"}) || !slices.Equal(a.terminated, []string{"i-1"}) {
 		t.Errorf("Terminate = gone %v, %v; terminated %v", gone, err, a.terminated)
@@ -228,7 +228,7 @@ func TestAMachineUnseenForAMinuteIsGone(t *testing.T) {
 	now := start
 	a := &account{}
 	s := open(a, func() time.Time { return now })
-	s.Bought("i-young")
+	s.Launched("i-young")
 	if gone, err := s.Terminate(t.Context(), "i-young"); !cloud.IsNotVisible(err) || len(gone) > 0 {
 		t.Errorf("at once: gone %v, %v", gone, err)
 	}

@@ -15,7 +15,7 @@ import (
 // said is what a message says of one machine; machine is empty where it is about
 // none that anything follows for.
 type said struct {
-	kind    cloud.NoticeKind
+	kind    cloud.InterruptionMessageKind
 	machine string
 	at      time.Time // when it was said; zero where the message does not tell
 	endsAt  time.Time // when the machine is taken away; zero where it does not tell
@@ -104,11 +104,11 @@ func (e *event) at() time.Time {
 func (e *event) read() ([]said, error) {
 	switch {
 	case e.Source == sourceEC2 && e.DetailType == typeInterruption:
-		return e.ofInstance(func(instanceDetail) (cloud.NoticeKind, bool) { return cloud.Interrupted, true })
+		return e.ofInstance(func(instanceDetail) (cloud.InterruptionMessageKind, bool) { return cloud.Interrupted, true })
 	case e.Source == sourceEC2 && e.DetailType == typeRebalance:
-		return e.ofInstance(func(instanceDetail) (cloud.NoticeKind, bool) { return cloud.Rebalance, true })
+		return e.ofInstance(func(instanceDetail) (cloud.InterruptionMessageKind, bool) { return cloud.Rebalance, true })
 	case e.Source == sourceEC2 && e.DetailType == typeReservation:
-		return e.ofInstance(func(instanceDetail) (cloud.NoticeKind, bool) { return cloud.ReservationInterrupted, true })
+		return e.ofInstance(func(instanceDetail) (cloud.InterruptionMessageKind, bool) { return cloud.ReservationInterrupted, true })
 	case e.Source == sourceEC2 && e.DetailType == typeState:
 		return e.ofInstance(kindOfState)
 	case e.Source == sourceHealth && e.DetailType == typeHealth:
@@ -126,7 +126,7 @@ type instanceDetail struct {
 }
 
 // kindOfState is what a new state means; false for those of an ordinary start.
-func kindOfState(d instanceDetail) (cloud.NoticeKind, bool) {
+func kindOfState(d instanceDetail) (cloud.InterruptionMessageKind, bool) {
 	switch cloud.State(d.State) {
 	case cloud.Stopping, cloud.Stopped:
 		return cloud.HasStopped, true
@@ -136,7 +136,7 @@ func kindOfState(d instanceDetail) (cloud.NoticeKind, bool) {
 	return cloud.NoOp, false
 }
 
-func (e *event) ofInstance(kindOf func(instanceDetail) (cloud.NoticeKind, bool)) ([]said, error) {
+func (e *event) ofInstance(kindOf func(instanceDetail) (cloud.InterruptionMessageKind, bool)) ([]said, error) {
 	var d instanceDetail
 	if err := json.Unmarshal(e.Detail, &d); err != nil {
 		return nil, fmt.Errorf("its detail cannot be read: %w", err)

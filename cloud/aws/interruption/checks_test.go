@@ -33,7 +33,7 @@ type ward struct {
 // pause lets the world's time go by.
 func (w *ward) pause(_ context.Context, d time.Duration) error {
 	w.clock.Advance(d)
-	w.server.Settle()
+	w.server.Advance()
 	return nil
 }
 
@@ -68,7 +68,7 @@ func admit(t *testing.T, n int) *ward {
 	}
 	slices.Sort(w.ids)
 	w.clock.Advance(10 * time.Minute)
-	w.server.Settle()
+	w.server.Advance()
 	return w
 }
 

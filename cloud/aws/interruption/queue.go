@@ -82,7 +82,7 @@ type message struct {
 	at      time.Time       // when it was handed out
 }
 
-var _ cloud.Notices = (*Queue)(nil)
+var _ cloud.InterruptionMessages = (*Queue)(nil)
 
 // New returns the queue of that name for a cluster. It calls nobody. It waits with
 // pause, which returns an error only where its context ended.
@@ -90,10 +90,10 @@ func New(client api, name, clusterName string, now func() time.Time, pause func(
 	return &Queue{api: client, name: name, cluster: clusterName, now: now, pause: pause, open: map[string]*message{}}
 }
 
-// Next implements cloud.Notices. Where more than one call's worth of messages is
+// Next implements cloud.InterruptionMessages. Where more than one call's worth of messages is
 // there it returns those of up to ten calls together. After fewer it waits a second
 // for further ones before it asks again. Where none comes within twenty seconds it returns none.
-func (q *Queue) Next(ctx context.Context) ([]cloud.Notice, error) {
+func (q *Queue) Next(ctx context.Context) ([]cloud.InterruptionMessage, error) {
 	if err := q.rest(ctx); err != nil {
 		return nil, err
 	}
@@ -228,7 +228,7 @@ func isShared(tags map[string]string, cluster string) bool {
 }
 
 // handOut reads messages and notes what has to be done before each is deleted.
-func (q *Queue) handOut(messages []types.Message, shared bool) []cloud.Notice {
+func (q *Queue) handOut(messages []types.Message, shared bool) []cloud.InterruptionMessage {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.now()
@@ -237,13 +237,13 @@ func (q *Queue) handOut(messages []types.Message, shared bool) []cloud.Notice {
 			delete(q.open, id) // it has come again by now, or somebody else has it
 		}
 	}
-	var out []cloud.Notice
+	var out []cloud.InterruptionMessage
 	for i := range messages {
 		m := &messages[i]
 		id := aws.ToString(m.MessageId)
 		waits := &message{receipt: aws.ToString(m.ReceiptHandle), left: map[string]bool{}, at: now}
 		q.open[id] = waits
-		for _, n := range noticesOf(m, now) {
+		for _, n := range interruptionMessagesOf(m, now) {
 			n.ID, n.Shared = id+"/"+strconv.Itoa(len(waits.left)), shared
 			waits.left[n.ID] = true
 			out = append(out, n)
@@ -252,8 +252,8 @@ func (q *Queue) handOut(messages []types.Message, shared bool) []cloud.Notice {
 	return out
 }
 
-// noticesOf is what a message says, one notice for each machine.
-func noticesOf(m *types.Message, now time.Time) []cloud.Notice {
+// interruptionMessagesOf is what a message says, one notice for each machine.
+func interruptionMessagesOf(m *types.Message, now time.Time) []cloud.InterruptionMessage {
 	count, err := strconv.Atoi(m.Attributes[string(types.MessageSystemAttributeNameApproximateReceiveCount)])
 	if err != nil {
 		count = 1
@@ -264,11 +264,11 @@ func noticesOf(m *types.Message, now time.Time) []cloud.Notice {
 	}
 	all, err := read(aws.ToString(m.Body))
 	if err != nil {
-		return []cloud.Notice{{Kind: cloud.NotUnderstood, At: sent, Count: count, Problem: err.Error()}}
+		return []cloud.InterruptionMessage{{Kind: cloud.NotUnderstood, At: sent, Count: count, Problem: err.Error()}}
 	}
-	out := make([]cloud.Notice, 0, len(all))
+	out := make([]cloud.InterruptionMessage, 0, len(all))
 	for _, s := range all {
-		n := cloud.Notice{Kind: s.kind, MachineID: s.machine, At: s.at, EndsAt: s.endsAt, Count: count}
+		n := cloud.InterruptionMessage{Kind: s.kind, MachineID: s.machine, At: s.at, EndsAt: s.endsAt, Count: count}
 		if n.At.IsZero() {
 			n.At = sent
 		}
@@ -277,10 +277,10 @@ func noticesOf(m *types.Message, now time.Time) []cloud.Notice {
 	return out
 }
 
-// Done implements cloud.Notices. A message is deleted once all of its notices
+// Done implements cloud.InterruptionMessages. A message is deleted once all of its notices
 // are done.
-func (q *Queue) Done(ctx context.Context, notices ...cloud.Notice) error {
-	url, entries := q.ready(notices)
+func (q *Queue) Done(ctx context.Context, interruptionMessages ...cloud.InterruptionMessage) error {
+	url, entries := q.ready(interruptionMessages)
 	var calls errgroup.Group
 	calls.SetLimit(callsMax)
 	for some := range slices.Chunk(entries, messagesMax) {
@@ -300,10 +300,10 @@ func (q *Queue) Done(ctx context.Context, notices ...cloud.Notice) error {
 
 // ready notes what is done and returns the messages that are to be deleted. One
 // whose deletion fails comes again, and then all it says is to be done again.
-func (q *Queue) ready(notices []cloud.Notice) (url string, out []types.DeleteMessageBatchRequestEntry) {
+func (q *Queue) ready(interruptionMessages []cloud.InterruptionMessage) (url string, out []types.DeleteMessageBatchRequestEntry) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, n := range notices {
+	for _, n := range interruptionMessages {
 		id := n.ID[:max(strings.LastIndex(n.ID, "/"), 0)]
 		m := q.open[id]
 		if m == nil {
@@ -324,7 +324,7 @@ var (
 	keyUseless = []string{"KmsDisabled", "KmsInvalidState", "KmsInvalidKeyUsage", "KmsNotFound", "KMS.DisabledException", "KMS.InvalidStateException", "KMS.NotFoundException"}
 )
 
-// failed says what is wrong with the queue and what helps. It is looked up anew.
+// failed says what is wrong with the queue and what helps. It is looked up again.
 func (q *Queue) failed(ctx context.Context, call string, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		return ended

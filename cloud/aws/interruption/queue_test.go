@@ -34,7 +34,7 @@ func (p *post) pause(_ context.Context, d time.Duration) error {
 
 func (p *post) advance(d time.Duration) {
 	p.clock.Advance(d)
-	p.server.Settle()
+	p.server.Advance()
 }
 
 func open(t testing.TB) *post {
@@ -55,7 +55,7 @@ func (p *post) send(t testing.TB, body string) {
 	}
 }
 
-func (p *post) next(t testing.TB) []cloud.Notice {
+func (p *post) next(t testing.TB) []cloud.InterruptionMessage {
 	t.Helper()
 	got, err := p.Next(context.Background())
 	if err != nil {
@@ -64,9 +64,9 @@ func (p *post) next(t testing.TB) []cloud.Notice {
 	return got
 }
 
-func (p *post) done(t testing.TB, notices ...cloud.Notice) {
+func (p *post) done(t testing.TB, interruptionMessages ...cloud.InterruptionMessage) {
 	t.Helper()
-	if err := p.Done(context.Background(), notices...); err != nil {
+	if err := p.Done(context.Background(), interruptionMessages...); err != nil {
 		t.Fatal(err)
 	}
 }

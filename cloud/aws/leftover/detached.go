@@ -90,13 +90,13 @@ func detached() types.Filter {
 
 // removeDetached removes volumes and interfaces, one after another: EC2 has no call for
 // several.
-func (s *Sweeper) removeDetached(ctx context.Context, things []Thing, tell func(Thing, error)) {
+func (s *Sweeper) removeDetached(ctx context.Context, things []Thing, report func(Thing, error)) {
 	for _, t := range of(things, Volume) {
 		_, err := s.clients.EC2.DeleteVolume(ctx, &ec2.DeleteVolumeInput{VolumeId: aws.String(t.Name)})
-		tell(t, unlessGone("ec2:DeleteVolume", err))
+		report(t, unlessGone("ec2:DeleteVolume", err))
 	}
 	for _, t := range of(things, Interface) {
 		_, err := s.clients.EC2.DeleteNetworkInterface(ctx, &ec2.DeleteNetworkInterfaceInput{NetworkInterfaceId: aws.String(t.Name)})
-		tell(t, unlessGone("ec2:DeleteNetworkInterface", err))
+		report(t, unlessGone("ec2:DeleteNetworkInterface", err))
 	}
 }

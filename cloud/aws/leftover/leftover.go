@@ -72,7 +72,7 @@ var clusterName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]{0,99}$`)
 type Sweeper struct {
 	clients  client.Clients
 	cluster  string
-	profiles profile.Keeper
+	profiles profile.Profiles
 	selected Selection
 }
 
@@ -86,7 +86,7 @@ func Open(ctx context.Context, cluster, region, agent string) (*Sweeper, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &Sweeper{clients: clients, cluster: cluster, profiles: profile.Keeper{API: clients.IAM, Cluster: cluster, Region: clients.Region}}, nil
+	return &Sweeper{clients: clients, cluster: cluster, profiles: profile.Profiles{API: clients.IAM, Cluster: cluster, Region: clients.Region}}, nil
 }
 
 // Region is where the sweeper looks.

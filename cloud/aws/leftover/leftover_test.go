@@ -305,8 +305,8 @@ func TestAClusterThatIsThereIsLeftAlone(t *testing.T) {
 	if _, err := p.Find(t.Context()); err == nil || !strings.Contains(err.Error(), "cluster prod is still there") {
 		t.Errorf("Find = %v", err)
 	}
-	told := func(thing Thing, err error) { t.Errorf("touched %s: %v", thing, err) }
-	if _, err := p.Remove(t.Context(), []Thing{{Kind: Machine, Name: "i-1"}, {Kind: Template, Name: "daemok.sh/a"}}, told); err == nil {
+	reported := func(thing Thing, err error) { t.Errorf("touched %s: %v", thing, err) }
+	if _, err := p.Remove(t.Context(), []Thing{{Kind: Machine, Name: "i-1"}, {Kind: Template, Name: "daemok.sh/a"}}, reported); err == nil {
 		t.Error("Remove has no error")
 	}
 	over, cancel := context.WithCancel(t.Context())

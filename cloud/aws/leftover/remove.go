@@ -20,33 +20,33 @@ const terminatedAtOnce = 100
 // does not keep the rest, and repeating does no harm. It returns how many could
 // not be removed. It looks again whether the cluster is gone, and refuses what
 // is Unclear.
-func (s *Sweeper) Remove(ctx context.Context, things []Thing, told func(Thing, error)) (failed int, err error) {
+func (s *Sweeper) Remove(ctx context.Context, things []Thing, reported func(Thing, error)) (failed int, err error) {
 	if err := s.gone(ctx); err != nil {
 		return 0, err
 	}
 	if err := s.Unclear(things); err != nil {
 		return 0, err
 	}
-	tell := func(t Thing, err error) {
+	report := func(t Thing, err error) {
 		if err != nil {
 			failed++
 		}
-		told(t, err)
+		reported(t, err)
 	}
 	for some := range slices.Chunk(of(things, Machine), terminatedAtOnce) {
-		s.terminate(ctx, some, tell)
+		s.terminate(ctx, some, report)
 	}
-	s.removeDetached(ctx, things, tell)
+	s.removeDetached(ctx, things, report)
 	for _, t := range of(things, Template) {
 		_, err := s.clients.EC2.DeleteLaunchTemplate(ctx, &ec2.DeleteLaunchTemplateInput{LaunchTemplateName: aws.String(t.Name)})
-		tell(t, unlessGone("ec2:DeleteLaunchTemplate", err))
+		report(t, unlessGone("ec2:DeleteLaunchTemplate", err))
 	}
-	return failed, s.removeProfiles(ctx, of(things, Profile), tell)
+	return failed, s.removeProfiles(ctx, of(things, Profile), report)
 }
 
 // terminate ends machines in one call and, where that is refused for the sake of
 // one, each by itself.
-func (s *Sweeper) terminate(ctx context.Context, machines []Thing, tell func(Thing, error)) {
+func (s *Sweeper) terminate(ctx context.Context, machines []Thing, report func(Thing, error)) {
 	ids := make([]string, len(machines))
 	for i, m := range machines {
 		ids[i] = m.Name
@@ -54,16 +54,16 @@ func (s *Sweeper) terminate(ctx context.Context, machines []Thing, tell func(Thi
 	_, err := s.clients.EC2.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: ids})
 	if len(machines) > 1 && fault.OfSome(err) {
 		for i := range machines {
-			s.terminate(ctx, machines[i:i+1], tell)
+			s.terminate(ctx, machines[i:i+1], report)
 		}
 		return
 	}
 	for _, m := range machines {
-		tell(m, unlessGone("ec2:TerminateInstances", err))
+		report(m, unlessGone("ec2:TerminateInstances", err))
 	}
 }
 
-func (s *Sweeper) removeProfiles(ctx context.Context, things []Thing, tell func(Thing, error)) error {
+func (s *Sweeper) removeProfiles(ctx context.Context, things []Thing, report func(Thing, error)) error {
 	if len(things) == 0 {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (s *Sweeper) removeProfiles(ctx context.Context, things []Thing, tell func(
 	for _, p := range made {
 		i := slices.IndexFunc(things, func(t Thing) bool { return t.Name == aws.ToString(p.InstanceProfileName) })
 		if i >= 0 {
-			tell(things[i], s.profiles.Remove(ctx, p))
+			report(things[i], s.profiles.Remove(ctx, p))
 		}
 	}
 	return nil

@@ -9,12 +9,12 @@ import (
 )
 
 // Addresses counts the free addresses of subnets: what AWS said last, less
-// what machines bought or being bought since then will take. It is safe for
+// what machines launched or being launched since then will take. It is safe for
 // concurrent use. The zero value knows nothing.
 type Addresses struct {
 	mu     sync.Mutex
 	free   map[string]int64 // as AWS said
-	taken  map[string]int64 // by machines bought since
+	taken  map[string]int64 // by machines launched since
 	flying map[string]int64 // by requests not answered yet
 }
 

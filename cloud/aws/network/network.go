@@ -1,7 +1,7 @@
 // Package network finds the subnets and security groups that a class selects,
 // and knows which subnet of a zone has most free addresses.
 //
-// It promises that addresses of machines just bought count as taken until AWS
+// It promises that addresses of machines just launched count as taken until AWS
 // has counted them itself. It keeps no cache: how often to look is the
 // caller's business.
 package network

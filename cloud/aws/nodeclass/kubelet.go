@@ -94,7 +94,7 @@ func (k *Kubelet) readMaxPods(value any) error {
 }
 
 // check refuses amounts and lengths that cannot be read, so that a typing
-// mistake is told before a machine is bought.
+// mistake is told before a machine is launched.
 func (k Kubelet) check() error {
 	if _, err := k.Sizing(); err != nil {
 		return err

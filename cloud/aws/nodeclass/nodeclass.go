@@ -228,8 +228,8 @@ const (
 	Partition = "partition" // in groups that share no hardware
 )
 
-// Stock names what the machines of the group in a zone are counted under.
-func (g *PlacementGroup) Stock(zone string) string { return g.ID + "/" + zone }
+// ReservedCapacity names what the machines of the group in a zone are counted under.
+func (g *PlacementGroup) ReservedCapacity(zone string) string { return g.ID + "/" + zone }
 
 // Counts reports whether the group takes only so many machines in a zone.
 func (g *PlacementGroup) Counts() bool { return g != nil && g.Strategy != Partition }
@@ -284,7 +284,7 @@ type Reservation struct {
 }
 
 // A capacity block's machines are ended from blockEnds before its end on. None is
-// bought into it any more, and those that run go, so much before that.
+// launched into it any more, and those that run go, so much before that.
 const (
 	blockEnds  = 30 * time.Minute
 	blockGrace = 10 * time.Minute

@@ -1,10 +1,10 @@
-// Package pace holds calls to EC2 back once EC2 asks for patience, so that an
+// Package pace holds calls to EC2 back once EC2 asks for timeout, so that an
 // account's few calls are spent where they matter most.
 //
 // It promises that calls go at once while none is throttled; that each action
 // that is throttled is slowed by itself, to about what EC2 answers, and is let
 // go again when EC2 has answered for a while; and that of the calls that wait,
-// those that give machines back go before those that buy, and these before
+// those that give machines back go before those that launch, and these before
 // others, as long as they may draw on the same allowance: EC2 counts calls that
 // change something and calls that look apart. Calls of the same kind go in the
 // order in which they came. It repeats nothing: that is for the SDK.
@@ -25,10 +25,10 @@ const (
 	firstReads  = 100 * time.Millisecond
 	// apartMost is how far apart calls are at most.
 	apartMost = 10 * time.Second
-	// calmFor is after how long without throttling an action is not slowed at all.
-	calmFor = time.Minute
-	// lookAgain is how often a call that is not first in turn looks whether it is.
-	lookAgain = 25 * time.Millisecond
+	// quietFor is after how long without throttling an action is not slowed at all.
+	quietFor = time.Minute
+	// recheck is how often a call that is not first in turn looks whether it is.
+	recheck = 25 * time.Millisecond
 )
 
 // Pace is the calls of one account. It is safe for concurrent use. New makes one.
@@ -100,7 +100,7 @@ func (p *Pace) Answered(action string, throttled bool) {
 			g.next = next
 		}
 	case g == nil:
-	case now.Sub(g.slowed) >= calmFor:
+	case now.Sub(g.slowed) >= quietFor:
 		delete(p.gates, action)
 	default:
 		g.apart -= g.apart / 20
@@ -134,7 +134,7 @@ func (p *Pace) try(mine *ticket) (again time.Duration) {
 	now := p.now()
 	for _, t := range p.waiting {
 		if t != mine && p.gates[t.action] != nil && t.before(mine) {
-			return lookAgain
+			return recheck
 		}
 	}
 	g := p.gates[mine.action]

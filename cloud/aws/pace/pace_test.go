@@ -64,7 +64,7 @@ func TestASlowedActionGoesAsFastAsEC2Answers(t *testing.T) {
 }
 
 // What waits goes by what waits for it: machines are given back before others are
-// bought, and these before tags are written; what only looks is counted apart.
+// launched, and these before tags are written; what only looks is counted apart.
 func TestWhatMattersMostGoesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := open()
@@ -100,7 +100,7 @@ func TestAfterAQuietWhileNothingIsHeldBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := open()
 		p.Answered("CreateFleet", true)
-		time.Sleep(calmFor)
+		time.Sleep(quietFor)
 		p.Answered("CreateFleet", false)
 		began := time.Now()
 		for range 100 {
@@ -112,7 +112,7 @@ func TestAfterAQuietWhileNothingIsHeldBack(t *testing.T) {
 	})
 }
 
-func TestWhoeverGivesUpHoldsNobodyUp(t *testing.T) {
+func TestACallerThatGivesUpDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := open()
 		p.Answered("TerminateInstances", true)

@@ -85,11 +85,11 @@ func (f Finder) Room(ctx context.Context, g nodeclass.PlacementGroup, zones []st
 	for _, zone := range zones {
 		switch {
 		case g.Strategy == nodeclass.Spread:
-			room[g.Stock(zone)] = max(0, eachZone-there[zone])
+			room[g.ReservedCapacity(zone)] = max(0, eachZone-there[zone])
 		case len(there) == 0 || there[zone] > 0:
-			room[g.Stock(zone)] = Any
+			room[g.ReservedCapacity(zone)] = Any
 		default:
-			room[g.Stock(zone)] = 0
+			room[g.ReservedCapacity(zone)] = 0
 		}
 	}
 	return room, nil

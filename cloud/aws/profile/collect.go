@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/iam/types"
 )
 
-// KeepUnused is how long a profile stays that nothing uses: a purchase that
+// KeepUnused is how long a profile stays that nothing uses: a launch that
 // began with it may not be known of yet.
 const KeepUnused = time.Hour
 
@@ -22,16 +22,16 @@ const KeepUnused = time.Hour
 // those of roles that classes named once, and of classes that went by force.
 // It is safe for concurrent use; NewCollector makes one.
 type Collector struct {
-	keeper Keeper
-	now    func() time.Time
+	profiles Profiles
+	now      func() time.Time
 
 	mu     sync.Mutex
 	unused map[string]time.Time // by name: when it was first seen without a user
 }
 
 // NewCollector returns a collector that has seen nothing.
-func NewCollector(k Keeper, now func() time.Time) *Collector {
-	return &Collector{keeper: k, now: now, unused: map[string]time.Time{}}
+func NewCollector(k Profiles, now func() time.Time) *Collector {
+	return &Collector{profiles: k, now: now, unused: map[string]time.Time{}}
 }
 
 // Collect removes every profile that was made for the cluster and has had no
@@ -40,7 +40,7 @@ func NewCollector(k Keeper, now func() time.Time) *Collector {
 // those of machines, only where something would be removed. One that cannot
 // be removed does not keep the others.
 func (c *Collector) Collect(ctx context.Context, used map[string]bool, running func(context.Context) (map[string]bool, error)) ([]string, error) {
-	made, err := c.keeper.Made(ctx)
+	made, err := c.profiles.Made(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (c *Collector) Collect(ctx context.Context, used map[string]bool, running f
 			c.forget(name)
 			continue
 		}
-		if err := c.keeper.Remove(ctx, p); err != nil {
+		if err := c.profiles.Remove(ctx, p); err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -102,13 +102,13 @@ func (c *Collector) forget(name string) {
 }
 
 // Made returns all profiles that were made for the cluster.
-func (k Keeper) Made(ctx context.Context) ([]types.InstanceProfile, error) {
+func (k Profiles) Made(ctx context.Context) ([]types.InstanceProfile, error) {
 	return k.list(ctx, k.prefix())
 }
 
 // list returns the profiles below a path. What is listed may be removed, so an endpoint in
 // AWS's place that lists others too is not believed.
-func (k Keeper) list(ctx context.Context, path string) (out []types.InstanceProfile, err error) {
+func (k Profiles) list(ctx context.Context, path string) (out []types.InstanceProfile, err error) {
 	pages := iam.NewListInstanceProfilesPaginator(k.API, &iam.ListInstanceProfilesInput{PathPrefix: aws.String(path)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)

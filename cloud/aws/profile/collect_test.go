@@ -10,17 +10,17 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 )
 
-func nobody(context.Context) (map[string]bool, error) { return nil, nil }
+func none(context.Context) (map[string]bool, error) { return nil, nil }
 
 // The life of profiles of one class whose role is changed: that of the earlier
 // role stays while anything uses it, and an hour longer.
 func TestProfilesOfEarlierRolesGo(t *testing.T) {
 	a, now := newAccount(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	k := Keeper{API: a, Cluster: "prod", Region: "us-east-1"}
+	k := Profiles{API: a, Cluster: "prod", Region: "us-east-1"}
 	var names []string
-	for _, keeper := range []Keeper{k, {API: a, Cluster: "prod-2", Region: "us-east-1"}, {API: a, Cluster: "prod", Region: "eu-west-1"}} {
+	for _, profiles := range []Profiles{k, {API: a, Cluster: "prod-2", Region: "us-east-1"}, {API: a, Cluster: "prod", Region: "eu-west-1"}} {
 		for _, role := range []string{"node-a", "node-b"} {
-			name, err := keeper.Ensure(t.Context(), class(role))
+			name, err := profiles.Ensure(t.Context(), class(role))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,12 +66,12 @@ func TestProfilesOfEarlierRolesGo(t *testing.T) {
 
 func TestProfilesStayWhereMachinesCannotBeLookedAt(t *testing.T) {
 	a, now := newAccount(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	k := Keeper{API: a, Cluster: "prod", Region: "us-east-1"}
+	k := Profiles{API: a, Cluster: "prod", Region: "us-east-1"}
 	if _, err := k.Ensure(t.Context(), nodeclass.Class{UID: "uid-1", Spec: nodeclass.Spec{Role: "node-a"}}); err != nil {
 		t.Fatal(err)
 	}
 	c := NewCollector(k, func() time.Time { return now })
-	if _, err := c.Collect(t.Context(), nil, nobody); err != nil {
+	if _, err := c.Collect(t.Context(), nil, none); err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(KeepUnused)
@@ -79,7 +79,7 @@ func TestProfilesStayWhereMachinesCannotBeLookedAt(t *testing.T) {
 	if got, err := c.Collect(t.Context(), nil, func(context.Context) (map[string]bool, error) { return nil, throttled }); !errors.Is(err, throttled) || len(got) > 0 || len(a.profiles) != 1 {
 		t.Errorf("removed %v, %v, %d are left; want the error and the profile", got, err, len(a.profiles))
 	}
-	if got, err := c.Collect(t.Context(), nil, nobody); err != nil || len(got) != 1 || len(a.profiles) != 0 {
+	if got, err := c.Collect(t.Context(), nil, none); err != nil || len(got) != 1 || len(a.profiles) != 0 {
 		t.Errorf("removed %v, %v; want it once machines can be looked at", got, err)
 	}
 }
@@ -88,8 +88,8 @@ func TestProfilesStayWhereMachinesCannotBeLookedAt(t *testing.T) {
 func TestProfilesOfOthersStayWhereIAMListsAll(t *testing.T) {
 	a := newAccount()
 	a.listsAll = true
-	mine, other := Keeper{API: a, Cluster: "prod", Region: "us-east-1"}, Keeper{API: a, Cluster: "prod-2", Region: "us-east-1"}
-	for _, k := range []Keeper{mine, other} {
+	mine, other := Profiles{API: a, Cluster: "prod", Region: "us-east-1"}, Profiles{API: a, Cluster: "prod-2", Region: "us-east-1"}
+	for _, k := range []Profiles{mine, other} {
 		if _, err := k.Ensure(t.Context(), class("node-a")); err != nil {
 			t.Fatal(err)
 		}

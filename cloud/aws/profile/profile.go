@@ -35,7 +35,7 @@ type api interface {
 }
 
 // Keeper makes and removes instance profiles of one cluster in one region.
-type Keeper struct {
+type Profiles struct {
 	API     api
 	Cluster string
 	Region  string
@@ -43,7 +43,7 @@ type Keeper struct {
 
 // Ensure returns the name of the class's profile, making it where it is not
 // there. With Spec.InstanceProfile it returns that name and asks nobody.
-func (k Keeper) Ensure(ctx context.Context, class nodeclass.Class) (string, error) {
+func (k Profiles) Ensure(ctx context.Context, class nodeclass.Class) (string, error) {
 	if class.Spec.InstanceProfile != "" {
 		return class.Spec.InstanceProfile, nil
 	}
@@ -68,7 +68,7 @@ func (k Keeper) Ensure(ctx context.Context, class nodeclass.Class) (string, erro
 
 // Delete removes every profile that was made for the class. A profile that is
 // already gone is none of its business.
-func (k Keeper) Delete(ctx context.Context, uid string) error {
+func (k Profiles) Delete(ctx context.Context, uid string) error {
 	made, err := k.list(ctx, k.path(uid))
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (k Keeper) Delete(ctx context.Context, uid string) error {
 }
 
 // Remove removes a profile. That it is gone already is no error.
-func (k Keeper) Remove(ctx context.Context, p types.InstanceProfile) error {
+func (k Profiles) Remove(ctx context.Context, p types.InstanceProfile) error {
 	if err := k.removeRoles(ctx, p); err != nil {
 		return err
 	}
@@ -95,17 +95,17 @@ func (k Keeper) Remove(ctx context.Context, p types.InstanceProfile) error {
 
 // Name is the name of the class's profile: the cluster's, and a hash over
 // what the profile belongs to.
-func (k Keeper) Name(class nodeclass.Class) string {
+func (k Profiles) Name(class nodeclass.Class) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{k.Region, k.Cluster, class.Name, class.UID, class.Spec.Role}, "\x00")))
 	return k.Cluster + "_" + hex.EncodeToString(sum[:10])
 }
 
 // prefix begins the paths of all profiles of the cluster.
-func (k Keeper) prefix() string { return fmt.Sprintf("/karpenter/%s/%s/", k.Region, k.Cluster) }
+func (k Profiles) prefix() string { return fmt.Sprintf("/karpenter/%s/%s/", k.Region, k.Cluster) }
 
-func (k Keeper) path(uid string) string { return k.prefix() + uid + "/" }
+func (k Profiles) path(uid string) string { return k.prefix() + uid + "/" }
 
-func (k Keeper) create(ctx context.Context, name string, class nodeclass.Class) error {
+func (k Profiles) create(ctx context.Context, name string, class nodeclass.Class) error {
 	_, err := k.API.CreateInstanceProfile(ctx, &iam.CreateInstanceProfileInput{
 		InstanceProfileName: &name, Path: aws.String(k.path(class.UID)), Tags: k.tags(class),
 	})
@@ -115,7 +115,7 @@ func (k Keeper) create(ctx context.Context, name string, class nodeclass.Class) 
 	return nil
 }
 
-func (k Keeper) tags(class nodeclass.Class) []types.Tag {
+func (k Profiles) tags(class nodeclass.Class) []types.Tag {
 	all := map[string]string{}
 	maps.Copy(all, class.Spec.Tags)
 	maps.Copy(all, map[string]string{
@@ -131,7 +131,7 @@ func (k Keeper) tags(class nodeclass.Class) []types.Tag {
 	return out
 }
 
-func (k Keeper) addRole(ctx context.Context, name, role string) error {
+func (k Profiles) addRole(ctx context.Context, name, role string) error {
 	_, err := k.API.AddRoleToInstanceProfile(ctx, &iam.AddRoleToInstanceProfileInput{InstanceProfileName: &name, RoleName: &role})
 	if fault.NotFound(err) && !strings.Contains(fault.Message(err), "Instance Profile") { // which IAM may not see for a moment after it made it
 		return &nodeclass.MissingError{Reason: nodeclass.RoleNotFound, Text: fmt.Sprintf(
@@ -143,7 +143,7 @@ func (k Keeper) addRole(ctx context.Context, name, role string) error {
 	return nil
 }
 
-func (k Keeper) removeRoles(ctx context.Context, p types.InstanceProfile) error {
+func (k Profiles) removeRoles(ctx context.Context, p types.InstanceProfile) error {
 	for _, r := range p.Roles {
 		_, err := k.API.RemoveRoleFromInstanceProfile(ctx, &iam.RemoveRoleFromInstanceProfileInput{
 			InstanceProfileName: p.InstanceProfileName, RoleName: r.RoleName,

@@ -104,7 +104,7 @@ func class(role string) nodeclass.Class {
 
 func TestEnsureMakesAProfileOnce(t *testing.T) {
 	a := newAccount()
-	k := Keeper{API: a, Cluster: "prod", Region: "us-east-1"}
+	k := Profiles{API: a, Cluster: "prod", Region: "us-east-1"}
 	name, err := k.Ensure(t.Context(), class("arn:aws:iam::123456789012:role/path/node-a"))
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +137,7 @@ func TestEnsureMakesAProfileOnce(t *testing.T) {
 func TestEnsureRepairsWhatIsHalfMade(t *testing.T) {
 	for what, roles := range map[string][]types.Role{"no role": nil, "another role": {{RoleName: aws.String("node-b")}}} {
 		a := newAccount()
-		k := Keeper{API: a, Cluster: "prod", Region: "us-east-1"}
+		k := Profiles{API: a, Cluster: "prod", Region: "us-east-1"}
 		name := k.Name(class("node-a"))
 		a.profiles[name] = &types.InstanceProfile{InstanceProfileName: &name, Roles: roles}
 		if _, err := k.Ensure(t.Context(), class("node-a")); err != nil {
@@ -152,14 +152,14 @@ func TestEnsureRepairsWhatIsHalfMade(t *testing.T) {
 func TestEnsureLeavesTheUsersProfileAlone(t *testing.T) {
 	a := newAccount()
 	c := nodeclass.Class{Spec: nodeclass.Spec{InstanceProfile: "mine"}}
-	name, err := Keeper{API: a}.Ensure(t.Context(), c)
+	name, err := Profiles{API: a}.Ensure(t.Context(), c)
 	if err != nil || name != "mine" || len(a.calls) > 0 {
 		t.Errorf("Ensure = %q, %v after calls %v", name, err, a.calls)
 	}
 }
 
 func TestEnsureNamesARoleThatIsNotThere(t *testing.T) {
-	_, err := Keeper{API: newAccount(), Cluster: "prod"}.Ensure(t.Context(), class("nobody"))
+	_, err := Profiles{API: newAccount(), Cluster: "prod"}.Ensure(t.Context(), class("nobody"))
 	missing, ok := errors.AsType[*nodeclass.MissingError](err)
 	if !ok || missing.Reason != nodeclass.RoleNotFound || !strings.Contains(missing.Text, "nobody") {
 		t.Errorf("Ensure = %v, want an answer naming the role", err)
@@ -170,7 +170,7 @@ func TestEnsureNamesARoleThatIsNotThere(t *testing.T) {
 func TestAProfileThatIAMDoesNotSeeYetSaysNothingOfItsRole(t *testing.T) {
 	a := newAccount()
 	a.unseen = true
-	k := Keeper{API: a, Cluster: "prod"}
+	k := Profiles{API: a, Cluster: "prod"}
 	_, err := k.Ensure(t.Context(), class("node-a"))
 	if _, missing := errors.AsType[*nodeclass.MissingError](err); err == nil || missing {
 		t.Errorf("Ensure = %v, want an error that says nothing of the role", err)
@@ -183,7 +183,7 @@ func TestAProfileThatIAMDoesNotSeeYetSaysNothingOfItsRole(t *testing.T) {
 
 func TestDeleteRemovesAllOfOneClass(t *testing.T) {
 	a := newAccount()
-	k := Keeper{API: a, Cluster: "prod", Region: "us-east-1"}
+	k := Profiles{API: a, Cluster: "prod", Region: "us-east-1"}
 	other := nodeclass.Class{Name: "other", UID: "uid-2", Spec: nodeclass.Spec{Role: "node-a"}}
 	for _, c := range []nodeclass.Class{class("node-a"), class("node-b"), other} {
 		if _, err := k.Ensure(t.Context(), c); err != nil {

@@ -29,8 +29,8 @@ func (b *Book) Saw(limits map[Limit]int64, running map[string]Share) {
 	})
 }
 
-// Bought counts a machine that was just bought.
-func (b *Book) Bought(id string, s Share) {
+// Launched counts a machine that was just launched.
+func (b *Book) Launched(id string, s Share) {
 	b.change(func() {
 		if _, counted := b.running[id]; counted || b.running == nil {
 			return // nothing was read yet, and this one will be

@@ -41,11 +41,11 @@ func TestAMachineIsBeyondALimit(t *testing.T) {
 	}
 }
 
-// Machines count from the purchase until they are given back; a view is another one only
-// where that changes what may be bought.
-func TestWhatIsBoughtAndGivenBackCounts(t *testing.T) {
+// Machines count from the launch until they are given back; a view is another one only
+// where that changes what may be launched.
+func TestWhatIsLaunchedAndGivenBackCounts(t *testing.T) {
 	var b Book
-	b.Bought("i-0", Share{standard, 2}) // nothing was read yet
+	b.Launched("i-0", Share{standard, 2}) // nothing was read yet
 	b.Saw(map[Limit]int64{standard: 8}, map[string]Share{"i-1": {standard, 4}})
 	may := func(vCPUs int64, want bool) {
 		t.Helper()
@@ -55,8 +55,8 @@ func TestWhatIsBoughtAndGivenBackCounts(t *testing.T) {
 	}
 	may(4, true)
 	before := b.View().Seq
-	b.Bought("i-2", Share{standard, 2})
-	b.Bought("i-2", Share{standard, 2}) // told twice
+	b.Launched("i-2", Share{standard, 2})
+	b.Launched("i-2", Share{standard, 2}) // told twice
 	may(2, true)
 	may(4, false)
 	b.GaveBack("i-1", "i-3")
@@ -67,7 +67,7 @@ func TestWhatIsBoughtAndGivenBackCounts(t *testing.T) {
 	}
 	before = b.View().Seq
 	b.Saw(map[Limit]int64{standard: 8}, map[string]Share{"i-2": {standard, 2}})
-	b.Bought("i-4", Share{Limit{"P", cluster.OnDemand}, 96}) // no limit is known
+	b.Launched("i-4", Share{Limit{"P", cluster.OnDemand}, 96}) // no limit is known
 	if now := b.View().Seq; now != before {
 		t.Error("the view's number changes, though nothing else does")
 	}
@@ -81,7 +81,7 @@ func TestTheFirstMachineOfAnAccountCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Saw(map[Limit]int64{standard: 8}, running)
-	b.Bought("i-1", Share{standard, 8})
+	b.Launched("i-1", Share{standard, 8})
 	if b.View().Beyond("Standard", 2, cluster.OnDemand) == "" {
 		t.Error("a machine may be bought though the first one took all that the account may run")
 	}

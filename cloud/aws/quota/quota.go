@@ -2,7 +2,7 @@
 // reserved.
 //
 // It promises to say that a machine is beyond a limit only where AWS said what the
-// limit is: without the right to read Service Quotas nothing is. What was bought or
+// limit is: without the right to read Service Quotas nothing is. What was launched or
 // given back since running machines were counted last is counted at once. It refuses
 // nothing itself.
 package quota

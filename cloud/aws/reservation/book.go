@@ -16,7 +16,7 @@ const countedWithin = time.Minute
 const recalledFor = time.Hour
 
 // Book counts what reservations have left, and what else is had so many times only:
-// what EC2 said last, less what was bought and is being bought, and with what has
+// what EC2 said last, less what was launched and is being launched, and with what has
 // ended, as far as it has not counted that yet. A launch that is repeated under its token
 // counts once. It is safe for concurrent use. NewBook makes one.
 type Book struct {
@@ -103,7 +103,7 @@ func (c *count) countEnds(more, leaving int64, now time.Time) {
 	}
 }
 
-// leaving is how many machines that have the stock are told to end and are still there, as
+// leaving is how many machines that have the capacity reservation are told to end and are still there, as
 // far as is known; the lock is held.
 func (b *Book) leaving(name string) (n int64) {
 	for _, h := range b.machines {

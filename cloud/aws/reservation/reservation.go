@@ -1,7 +1,7 @@
 // Package reservation finds the capacity reservations that a class selects, and
 // knows how many machines each of them still has room for.
 //
-// It promises that machines just bought count as taken until EC2 has counted them
+// It promises that machines just launched count as taken until EC2 has counted them
 // itself, and that what EC2 called full counts as full until it says otherwise. How
 // often to look is the caller's business.
 package reservation

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// older is a policy as tutorials of the older generation have it.
+// older is a policy as tutorials of the v1alpha5 API have it.
 const older = `{"Version": "2012-10-17", "Statement": [
   {"Sid": "Karpenter", "Effect": "Allow", "Resource": "*", "Action": [
     "ssm:GetParameter", "ec2:DescribeImages", "ec2:RunInstances", "ec2:DescribeSubnets", "ec2:DescribeSecurityGroups", "ec2:DescribeLaunchTemplates",

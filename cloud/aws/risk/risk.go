@@ -3,8 +3,8 @@
 //
 // It promises that a rate is that of the last weeks, that one event among few
 // machines does not make it high, and that its sequence number changes when any
-// rate does. It knows of no price. A program that starts anew knows what another
-// one hands on (Seen, Recall). A machine that was bought and taken away between two
+// rate does. It knows of no price. A program that starts again knows what another
+// one hands on (Seen, Recall). A machine that was launched and taken away between two
 // looks, or while no program looked, is not known of.
 package risk
 
@@ -111,7 +111,7 @@ func (m *Memory) Saw(now time.Time, running []cloud.Machine, taken []string) {
 		m.known[r.ID] = p
 		m.add(p, seen{hours: max(0, min(since, now.Sub(r.LaunchedAt))).Hours()})
 	}
-	m.tell()
+	m.report()
 }
 
 // Seen is what was seen, for another process to go on from: of the pools that were
@@ -154,7 +154,7 @@ func (m *Memory) Recall(now time.Time, what cloud.SpotSeen) {
 			m.add(p, s)
 		}
 	}
-	m.tell()
+	m.report()
 }
 
 // fade makes what was seen count less.
@@ -180,7 +180,7 @@ func (m *Memory) add(p Pool, more seen) {
 }
 
 // tell works the rates out, and makes a new view if one is another than before.
-func (m *Memory) tell() {
+func (m *Memory) report() {
 	rates := map[Pool]float64{}
 	for p, s := range m.seen {
 		if rate := math.Round(s.events/(s.hours+assumedHours)/step) * step; rate > 0 {

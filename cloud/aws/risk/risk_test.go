@@ -116,7 +116,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// A process that starts anew goes on from what another one has seen, which counts less
+// A process that starts again goes on from what another one has seen, which counts less
 // the longer ago that was.
 func TestWhatWasSeenIsHandedOn(t *testing.T) {
 	var before, next Memory
@@ -140,7 +140,7 @@ func TestWhatWasSeenIsHandedOn(t *testing.T) {
 }
 
 // Who has seen more of a type itself is not told of it by who has seen less.
-func TestWhoHasSeenMoreIsNotTold(t *testing.T) {
+func TestAnObserverThatHasSeenMoreIsNotUpdated(t *testing.T) {
 	var long, brief Memory
 	now := life(&long, start, 10, 24, 14)
 	life(&brief, now.Add(-time.Hour), 10, 0, 1.0/24)

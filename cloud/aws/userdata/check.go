@@ -16,7 +16,7 @@ import (
 )
 
 // Check reads what a user wrote as machines of the family will, so that a
-// mistake is told before a machine is bought. The error names spec.userData,
+// mistake is told before a machine is launched. The error names spec.userData,
 // the line counted from 1 where it is known, and what was expected there.
 // What scripts do is not checked, nor anything of the family Custom.
 func Check(family nodeclass.Family, text string) error {

@@ -239,12 +239,12 @@ func writeYAML(out io.Writer, value any) error {
 
 // writeNames prints the objects of rows as kubectl names them, each once.
 func (f *Format) writeNames(out io.Writer, a Answer) error {
-	told := map[Object]bool{}
+	reported := map[Object]bool{}
 	for _, r := range a.Rows {
-		if r.Object.Name == "" || told[r.Object] {
+		if r.Object.Name == "" || reported[r.Object] {
 			continue
 		}
-		told[r.Object] = true
+		reported[r.Object] = true
 		o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: r.Object.Name}}
 		o.Kind, o.APIVersion = r.Object.Kind, "v1"
 		if r.Object.Group != "" {
@@ -254,7 +254,7 @@ func (f *Format) writeNames(out io.Writer, a Answer) error {
 			return err
 		}
 	}
-	if len(told) == 0 {
+	if len(reported) == 0 {
 		return f.sayNone(a)
 	}
 	return nil

@@ -48,22 +48,22 @@ func TestWhatIsAcceptedCanBeRead(t *testing.T) {
 	}
 }
 
-// TestGuidesAreNotRefused: what guides of the older generation show is not
+// TestGuidesAreNotRefused: what guides of the v1alpha5 API show is not
 // refused at run time either.
 func TestGuidesAreNotRefused(t *testing.T) {
-	told := 0
+	reported := 0
 	for _, c := range acceptedCases(t) {
 		if !older(c) || !strings.Contains(c.Name, "as_in_guides") {
 			continue
 		}
-		told++
+		reported++
 		t.Run(c.Name, func(t *testing.T) {
 			if text := validate.Refusal(findings(t, c)); text != "" {
 				t.Errorf("refused: %s", text)
 			}
 		})
 	}
-	if told == 0 {
+	if reported == 0 {
 		t.Error("there are no guides of the older generation")
 	}
 }

@@ -1,7 +1,7 @@
 // Package fingerprint condenses the parts of a NodePool and an EC2NodeClass, or
 // of a Provisioner and an AWSNodeTemplate, that a machine is made from into
 // short texts. A machine whose claim carries another text than its pool or
-// class has drifted; one of the older generation was made from an older spec.
+// class has drifted; one of the v1alpha5 API was made from an older spec.
 //
 // Promises: the same meaning gives the same fingerprint, whatever the order
 // of lists and maps, the spelling of lengths of time and quantities, and

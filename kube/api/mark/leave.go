@@ -20,8 +20,8 @@ type Leave struct {
 // Over reads what annotations of a pod, or of a pool, say of leaving. What they
 // do not say, or not in a way that is understood, is as before.
 func (l Leave) Over(annotations map[string]string) (Leave, error) {
-	keep, err := flag(annotations, api.MarkKeepReady, l.KeepReady)
-	surge, wrong := flag(annotations, api.MarkSurge, l.Surge)
+	keep, err := flag(annotations, api.AnnotationKeepReady, l.KeepReady)
+	surge, wrong := flag(annotations, api.AnnotationSurge, l.Surge)
 	if err == nil {
 		err = wrong
 	}
@@ -42,13 +42,13 @@ func flag(annotations map[string]string, key string, otherwise bool) (bool, erro
 // DeregistrationDelay is how long load balancers go on sending after they were
 // told that a node leaves; zero where nothing is said that is understood.
 func DeregistrationDelay(annotations map[string]string) (time.Duration, error) {
-	text, said := annotations[api.MarkDeregistration]
+	text, said := annotations[api.AnnotationDeregistration]
 	if !said {
 		return 0, nil
 	}
 	delay, err := time.ParseDuration(strings.TrimSpace(text))
 	if err != nil || delay < 0 || delay > delayMax {
-		return 0, &Error{api.MarkDeregistration, fmt.Errorf(`%q is no delay: want a length of time up to an hour, such as "90s" or "5m"`, text)}
+		return 0, &Error{api.AnnotationDeregistration, fmt.Errorf(`%q is no delay: want a length of time up to an hour, such as "90s" or "5m"`, text)}
 	}
 	return delay, nil
 }

@@ -16,9 +16,9 @@ func TestLeaveOfAPodGoesOverThatOfItsPool(t *testing.T) {
 		says        string
 	}{
 		"says nothing":       {nil, pool, ""},
-		"asks for more":      {map[string]string{api.MarkSurge: "true"}, mark.Leave{KeepReady: true, Surge: true}, ""},
-		"asks for less":      {map[string]string{api.MarkKeepReady: "false"}, mark.Leave{}, ""},
-		"cannot be made out": {map[string]string{api.MarkKeepReady: "no"}, pool, `metadata.annotations[daemok.sh/keep-one-ready]: "no" is neither`},
+		"asks for more":      {map[string]string{api.AnnotationSurge: "true"}, mark.Leave{KeepReady: true, Surge: true}, ""},
+		"asks for less":      {map[string]string{api.AnnotationKeepReady: "false"}, mark.Leave{}, ""},
+		"cannot be made out": {map[string]string{api.AnnotationKeepReady: "no"}, pool, `metadata.annotations[daemok.sh/keep-one-ready]: "no" is neither`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestDeregistrationDelay(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := mark.DeregistrationDelay(map[string]string{api.MarkDeregistration: tt.text})
+			got, err := mark.DeregistrationDelay(map[string]string{api.AnnotationDeregistration: tt.text})
 			if got != tt.want || !speaks(err, tt.says) {
 				t.Errorf("DeregistrationDelay(%q) = %v, %v; want %v, error with %q", tt.text, got, err, tt.want, tt.says)
 			}

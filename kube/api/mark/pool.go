@@ -39,13 +39,13 @@ func Cost(text string) (quantity.MicroUSDPerHour, error) {
 // MachineCost is what each machine of the pool costs an hour beside its type and
 // its volumes; otherwise is returned where the pool does not say.
 func MachineCost(annotations map[string]string, otherwise quantity.MicroUSDPerHour) (quantity.MicroUSDPerHour, error) {
-	text, said := annotations[api.MarkMachineCost]
+	text, said := annotations[api.AnnotationMachineCost]
 	if !said {
 		return otherwise, nil
 	}
 	cost, err := Cost(text)
 	if err != nil {
-		return 0, &Error{api.MarkMachineCost, err}
+		return 0, &Error{api.AnnotationMachineCost, err}
 	}
 	return cost, nil
 }
@@ -57,14 +57,14 @@ func Floor(annotations map[string]string, otherwise cluster.Room) (out cluster.F
 		return cluster.Floor{}, err
 	}
 	out.Room = otherwise
-	if text, said := annotations[api.MarkMinPodMemory]; said {
+	if text, said := annotations[api.AnnotationMinPodMemory]; said {
 		if out.Room.Memory, err = PodMemory(text); err != nil {
-			return cluster.Floor{}, &Error{api.MarkMinPodMemory, err}
+			return cluster.Floor{}, &Error{api.AnnotationMinPodMemory, err}
 		}
 	}
-	if text, said := annotations[api.MarkMaxSystemMemory]; said {
+	if text, said := annotations[api.AnnotationMaxSystemMemory]; said {
 		if out.Room.System, err = SystemMemory(text); err != nil {
-			return cluster.Floor{}, &Error{api.MarkMaxSystemMemory, err}
+			return cluster.Floor{}, &Error{api.AnnotationMaxSystemMemory, err}
 		}
 	}
 	return out, nil
@@ -95,23 +95,23 @@ func SystemMemory(text string) (int64, error) {
 func size(annotations map[string]string) (constraint.Requirements, error) {
 	var out constraint.Requirements
 	for _, m := range []struct {
-		mark, label, want string
-		units             func(string) (int64, error)
+		annotation, label, want string
+		units                   func(string) (int64, error)
 	}{
-		{api.MarkMinCPU, api.LabelCPU, `cores, such as "4"`, cores},
-		{api.MarkMinMemory, api.LabelMemory, `an amount of memory as the type is sold, such as "16Gi"`, mebibytes},
+		{api.AnnotationMinCPU, api.LabelCPU, `cores, such as "4"`, cores},
+		{api.AnnotationMinMemory, api.LabelMemory, `an amount of memory as the type is sold, such as "16Gi"`, mebibytes},
 	} {
-		text, said := annotations[m.mark]
+		text, said := annotations[m.annotation]
 		if !said {
 			continue
 		}
 		n, err := m.units(strings.TrimSpace(text))
 		if err != nil || n < 1 {
-			return nil, &Error{m.mark, fmt.Errorf("%q is no size: want %s", text, m.want)}
+			return nil, &Error{m.annotation, fmt.Errorf("%q is no size: want %s", text, m.want)}
 		}
 		set, err := constraint.NewSet(constraint.Gt, strconv.FormatInt(n-1, 10))
 		if err != nil {
-			return nil, &Error{m.mark, err}
+			return nil, &Error{m.annotation, err}
 		}
 		out = out.And(constraint.Requirement{Key: m.label, Set: set})
 	}
@@ -121,18 +121,18 @@ func size(annotations map[string]string) (constraint.Requirements, error) {
 // DeleteFirst reports whether drifted nodes of the pool go before the machines in
 // their place come, where limits forbid to have both.
 func DeleteFirst(annotations map[string]string) (bool, error) {
-	text, said := annotations[api.MarkDriftAtLimit]
+	text, said := annotations[api.AnnotationDriftAtLimit]
 	if said && text != api.DeleteFirst {
-		return false, &Error{api.MarkDriftAtLimit, fmt.Errorf("%q means nothing: want %q, or no annotation: such nodes wait", text, api.DeleteFirst)}
+		return false, &Error{api.AnnotationDriftAtLimit, fmt.Errorf("%q means nothing: want %q, or no annotation: such nodes wait", text, api.DeleteFirst)}
 	}
 	return said, nil
 }
 
 // DeleteFast reports whether all nodes of the pool go at once when it is deleted.
 func DeleteFast(annotations map[string]string) (bool, error) {
-	text, said := annotations[api.MarkDelete]
+	text, said := annotations[api.AnnotationDelete]
 	if said && text != api.DeleteFast {
-		return false, &Error{api.MarkDelete, fmt.Errorf("%q means nothing: want %q, or no annotation: nodes go as budgets allow", text, api.DeleteFast)}
+		return false, &Error{api.AnnotationDelete, fmt.Errorf("%q means nothing: want %q, or no annotation: nodes go as budgets allow", text, api.DeleteFast)}
 	}
 	return said, nil
 }
@@ -140,13 +140,13 @@ func DeleteFast(annotations map[string]string) (bool, error) {
 // Rebalance is what follows from a recommendation to replace a spot machine of the
 // pool, as one of api's words; where nothing is said that is understood it is ignored.
 func Rebalance(annotations map[string]string) (string, error) {
-	switch text, said := annotations[api.MarkRebalance]; {
+	switch text, said := annotations[api.AnnotationRebalance]; {
 	case !said:
 		return api.RebalanceIgnore, nil
 	case text == api.RebalanceIgnore, text == api.RebalanceCordon, text == api.RebalanceReplace:
 		return text, nil
 	default:
-		return api.RebalanceIgnore, &Error{api.MarkRebalance, fmt.Errorf("%q means nothing: want %q, %q or %q", text, api.RebalanceIgnore, api.RebalanceCordon, api.RebalanceReplace)}
+		return api.RebalanceIgnore, &Error{api.AnnotationRebalance, fmt.Errorf("%q means nothing: want %q, %q or %q", text, api.RebalanceIgnore, api.RebalanceCordon, api.RebalanceReplace)}
 	}
 }
 
@@ -185,7 +185,7 @@ func (e *Error) Field() string { return "metadata.annotations[" + e.Key + "]" }
 // a list as a NodePool's spec.disruption.budgets, as JSON. They are nil where the
 // Provisioner does not say.
 func Budgets(annotations map[string]string) ([]karpv1.Budget, error) {
-	text, said := annotations[api.MarkBudgets]
+	text, said := annotations[api.AnnotationBudgets]
 	if !said {
 		return nil, nil
 	}
@@ -195,15 +195,15 @@ func Budgets(annotations map[string]string) ([]karpv1.Budget, error) {
 		decoder := json.NewDecoder(strings.NewReader(text))
 		decoder.DisallowUnknownFields()
 		if err := decoder.Decode(&out); err != nil {
-			return nil, &Error{api.MarkBudgets, fmt.Errorf("it is no list of budgets: %w", err)}
+			return nil, &Error{api.AnnotationBudgets, fmt.Errorf("it is no list of budgets: %w", err)}
 		}
 	}
 	if len(out) == 0 {
-		return nil, &Error{api.MarkBudgets, errors.New(`it has no budget: want a number of nodes, such as "2", or "10%"`)}
+		return nil, &Error{api.AnnotationBudgets, errors.New(`it has no budget: want a number of nodes, such as "2", or "10%"`)}
 	}
 	for _, b := range out {
 		if !nodesOfBudget.MatchString(b.Nodes) {
-			return nil, &Error{api.MarkBudgets, fmt.Errorf("%q is no number of nodes: want one such as \"2\" or \"10%%\"", b.Nodes)}
+			return nil, &Error{api.AnnotationBudgets, fmt.Errorf("%q is no number of nodes: want one such as \"2\" or \"10%%\"", b.Nodes)}
 		}
 	}
 	return out, nil

@@ -18,13 +18,13 @@ func TestMachineCost(t *testing.T) {
 		says        string // of the error; empty for none
 	}{
 		"is the general one where the pool does not say": {nil, 7, ""},
-		"is what the pool says":                          {map[string]string{api.MarkMachineCost: "0.0125"}, 12500, ""},
-		"may be nothing":                                 {map[string]string{api.MarkMachineCost: "0"}, 0, ""},
-		"is not less than nothing":                       {map[string]string{api.MarkMachineCost: "-1"}, 0, `"-1" is no cost`},
-		"is a number":                                    {map[string]string{api.MarkMachineCost: "$1"}, 0, "metadata.annotations[daemok.sh/machine-cost]"},
-		"is not left empty":                              {map[string]string{api.MarkMachineCost: ""}, 0, "want US dollars an hour"},
-		"is by the hour":                                 {map[string]string{api.MarkMachineCost: "1e9"}, 0, "want US dollars an hour"},
-		"is no infinity":                                 {map[string]string{api.MarkMachineCost: "NaN"}, 0, "want US dollars an hour"},
+		"is what the pool says":                          {map[string]string{api.AnnotationMachineCost: "0.0125"}, 12500, ""},
+		"may be nothing":                                 {map[string]string{api.AnnotationMachineCost: "0"}, 0, ""},
+		"is not less than nothing":                       {map[string]string{api.AnnotationMachineCost: "-1"}, 0, `"-1" is no cost`},
+		"is a number":                                    {map[string]string{api.AnnotationMachineCost: "$1"}, 0, "metadata.annotations[daemok.sh/machine-cost]"},
+		"is not left empty":                              {map[string]string{api.AnnotationMachineCost: ""}, 0, "want US dollars an hour"},
+		"is by the hour":                                 {map[string]string{api.AnnotationMachineCost: "1e9"}, 0, "want US dollars an hour"},
+		"is no infinity":                                 {map[string]string{api.AnnotationMachineCost: "NaN"}, 0, "want US dollars an hour"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -58,10 +58,10 @@ func TestFloor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			annotations := map[string]string{}
 			if tt.cpu != "" {
-				annotations[api.MarkMinCPU] = tt.cpu
+				annotations[api.AnnotationMinCPU] = tt.cpu
 			}
 			if tt.memory != "" {
-				annotations[api.MarkMinMemory] = tt.memory
+				annotations[api.AnnotationMinMemory] = tt.memory
 			}
 			floor, err := mark.Floor(annotations, cluster.Room{})
 			var words []string
@@ -79,7 +79,7 @@ func TestDeleteFirst(t *testing.T) {
 	for text, says := range map[string]string{
 		api.DeleteFirst: "", "delete": `metadata.annotations[daemok.sh/drift-at-limit]: "delete" means nothing: want "delete-first"`,
 	} {
-		first, err := mark.DeleteFirst(map[string]string{api.MarkDriftAtLimit: text})
+		first, err := mark.DeleteFirst(map[string]string{api.AnnotationDriftAtLimit: text})
 		if first != (says == "") || !speaks(err, says) {
 			t.Errorf("DeleteFirst(%q) = %v, %v; want error with %q", text, first, err, says)
 		}
@@ -93,7 +93,7 @@ func TestDeleteFast(t *testing.T) {
 	for text, says := range map[string]string{
 		api.DeleteFast: "", "true": `metadata.annotations[daemok.sh/delete]: "true" means nothing: want "fast"`,
 	} {
-		fast, err := mark.DeleteFast(map[string]string{api.MarkDelete: text})
+		fast, err := mark.DeleteFast(map[string]string{api.AnnotationDelete: text})
 		if fast != (says == "") || !speaks(err, says) {
 			t.Errorf("DeleteFast(%q) = %v, %v; want error with %q", text, fast, err, says)
 		}
@@ -112,7 +112,7 @@ func TestRebalance(t *testing.T) {
 		if says != "" {
 			want = api.RebalanceIgnore
 		}
-		if got, err := mark.Rebalance(map[string]string{api.MarkRebalance: text}); got != want || !speaks(err, says) {
+		if got, err := mark.Rebalance(map[string]string{api.AnnotationRebalance: text}); got != want || !speaks(err, says) {
 			t.Errorf("Rebalance(%q) = %q, %v; want %q, error with %q", text, got, err, want, says)
 		}
 	}
@@ -137,13 +137,13 @@ func TestRoomForPods(t *testing.T) {
 		says        string
 	}{
 		"is as usual where nothing is said": {nil, usual, ""},
-		"has memory of its own":             {map[string]string{api.MarkMinPodMemory: "512Mi"}, cluster.Room{Memory: 512 * quantity.MiB, System: 25}, ""},
-		"has a share of its own":            {map[string]string{api.MarkMaxSystemMemory: "40%"}, cluster.Room{Memory: quantity.GiB, System: 40}, ""},
-		"may be none":                       {map[string]string{api.MarkMinPodMemory: "0", api.MarkMaxSystemMemory: "100%"}, cluster.Room{System: 100}, ""},
-		"is no word":                        {map[string]string{api.MarkMinPodMemory: "much"}, cluster.Room{}, `metadata.annotations[daemok.sh/min-pod-memory]: "much" is no memory for pods: want an amount, such as "1Gi"`},
-		"has a unit":                        {map[string]string{api.MarkMinPodMemory: "2"}, cluster.Room{}, `"2" is no memory for pods`},
-		"is per cent":                       {map[string]string{api.MarkMaxSystemMemory: "0.25"}, cluster.Room{}, `metadata.annotations[daemok.sh/max-system-memory]: "0.25" is no share of memory: want 1% to 100%`},
-		"leaves something to the system":    {map[string]string{api.MarkMaxSystemMemory: "0%"}, cluster.Room{}, `"0%" is no share of memory`},
+		"has memory of its own":             {map[string]string{api.AnnotationMinPodMemory: "512Mi"}, cluster.Room{Memory: 512 * quantity.MiB, System: 25}, ""},
+		"has a share of its own":            {map[string]string{api.AnnotationMaxSystemMemory: "40%"}, cluster.Room{Memory: quantity.GiB, System: 40}, ""},
+		"may be none":                       {map[string]string{api.AnnotationMinPodMemory: "0", api.AnnotationMaxSystemMemory: "100%"}, cluster.Room{System: 100}, ""},
+		"is no word":                        {map[string]string{api.AnnotationMinPodMemory: "much"}, cluster.Room{}, `metadata.annotations[daemok.sh/min-pod-memory]: "much" is no memory for pods: want an amount, such as "1Gi"`},
+		"has a unit":                        {map[string]string{api.AnnotationMinPodMemory: "2"}, cluster.Room{}, `"2" is no memory for pods`},
+		"is per cent":                       {map[string]string{api.AnnotationMaxSystemMemory: "0.25"}, cluster.Room{}, `metadata.annotations[daemok.sh/max-system-memory]: "0.25" is no share of memory: want 1% to 100%`},
+		"leaves something to the system":    {map[string]string{api.AnnotationMaxSystemMemory: "0%"}, cluster.Room{}, `"0%" is no share of memory`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -37,13 +37,13 @@ func UsualRepair() cluster.Repair {
 // Repair is when nodes of the pool are repaired; otherwise is returned where the pool
 // does not say. What it says comes on top of what is usual.
 func Repair(annotations map[string]string, otherwise cluster.Repair) (cluster.Repair, error) {
-	text, said := annotations[api.MarkRepair]
+	text, said := annotations[api.AnnotationRepair]
 	if !said {
 		return otherwise, nil
 	}
 	r, err := readRepair(text)
 	if err != nil {
-		return cluster.Repair{}, &Error{api.MarkRepair, err}
+		return cluster.Repair{}, &Error{api.AnnotationRepair, err}
 	}
 	return r, nil
 }

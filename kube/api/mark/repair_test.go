@@ -36,7 +36,7 @@ func TestRepair(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := mark.Repair(map[string]string{api.MarkRepair: tt.text}, cluster.Repair{Most: 7})
+			got, err := mark.Repair(map[string]string{api.AnnotationRepair: tt.text}, cluster.Repair{Most: 7})
 			if !speaks(err, tt.says) || tt.says == "" && !strings.HasPrefix(words(got), tt.want) {
 				t.Errorf("Repair(%q) = %s, %v; want %s, error with %q", tt.text, words(got), err, tt.want, tt.says)
 			}

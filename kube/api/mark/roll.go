@@ -9,7 +9,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 )
 
-// Roll is the wish to replace nodes of a pool now.
+// Roll is the preference to replace nodes of a pool now.
 type Roll struct {
 	Since  time.Time `json:"since"`            // when it was asked for
 	All    bool      `json:"all,omitempty"`    // every node whose machine was ordered by then, and not those alone that have drifted
@@ -18,7 +18,7 @@ type Roll struct {
 
 // ReadRoll reads the annotation; found is false where there is none.
 func ReadRoll(annotations map[string]string) (roll Roll, found bool, err error) {
-	text, found := annotations[api.MarkRoll]
+	text, found := annotations[api.AnnotationRoll]
 	if !found {
 		return Roll{}, false, nil
 	}
@@ -28,7 +28,7 @@ func ReadRoll(annotations map[string]string) (roll Roll, found bool, err error) 
 		err = fmt.Errorf("want since, the moment it was asked for")
 	}
 	if err != nil {
-		return Roll{}, true, &Error{api.MarkRoll, fmt.Errorf("%w; `daemok roll` writes it, and takes it away with --abort", err)}
+		return Roll{}, true, &Error{api.AnnotationRoll, fmt.Errorf("%w; `daemok roll` writes it, and takes it away with --abort", err)}
 	}
 	return roll, true, nil
 }

@@ -17,7 +17,7 @@ func fieldsPage(d *apiextensionsv1.CustomResourceDefinition) (page, error) {
 	version := d.Spec.Versions[0]
 	root := version.Schema.OpenAPIV3Schema
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Fields of %s\n\n%s`apiVersion: %s/%s`, %s. %s\n", d.Spec.Names.Kind, mark, d.Spec.Group, version.Name,
+	fmt.Fprintf(&b, "# Fields of %s\n\n%s`apiVersion: %s/%s`, %s. %s\n", d.Spec.Names.Kind, annotation, d.Spec.Group, version.Name,
 		map[apiextensionsv1.ResourceScope]string{"Cluster": "of the cluster", "Namespaced": "of a namespace"}[d.Spec.Scope],
 		strings.Join(strings.Fields(root.Description), " "))
 	b.WriteString("\n[Status](../../status.md) says which fields act; [conditions](../conditions.md) lists those of `status.conditions`.\n")

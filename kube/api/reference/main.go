@@ -18,7 +18,7 @@ import (
 	"github.com/daemok/daemok/kube/api/crds"
 )
 
-const mark = "<!-- Written by `make generate`: edit the comments in kube/api instead. -->\n\n"
+const annotation = "<!-- Written by `make generate`: edit the comments in kube/api instead. -->\n\n"
 
 func main() {
 	if len(os.Args) != 2 {
@@ -86,7 +86,7 @@ var titles = []struct {
 
 func keysPage(keys []api.Key) (page, error) {
 	var b strings.Builder
-	b.WriteString("# Labels, annotations, taints, tags and ConfigMaps\n\n" + mark +
+	b.WriteString("# Labels, annotations, taints, tags and ConfigMaps\n\n" + annotation +
 		"All names that Daemok reads or writes. Names that begin with `daemok.sh/` are its own; the others mean what they mean to Kubernetes, Karpenter and EKS.\n")
 	for _, t := range titles {
 		fmt.Fprintf(&b, "\n## %s\n\n| Name | On | Meaning |\n|---|---|---|\n", t.title)

@@ -10,7 +10,7 @@ import (
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 )
 
-// AWSNodeTemplate checks a template of the older generation. Every error that
+// AWSNodeTemplate checks a template of the v1alpha5 API. Every error that
 // a condition of an EC2NodeClass has a reason for carries it.
 func AWSNodeTemplate(t *awsv1alpha1.AWSNodeTemplate) []Finding {
 	var f findings

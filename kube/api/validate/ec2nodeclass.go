@@ -35,11 +35,11 @@ func EC2NodeClass(c *awsv1.EC2NodeClass, o ClassOptions) []Finding {
 	f.imageTerms(c.Spec.AMISelectorTerms)
 	f.tags("spec.tags", c.Spec.Tags)
 	f.userData(c.Spec.UserData)
-	if v, marked := c.Annotations[api.MarkPodDensity]; marked && v != api.PrefixDelegation {
-		f.warn("metadata.annotations["+api.MarkPodDensity+"]", "%q says nothing and is ignored, write %s or remove it", v, api.PrefixDelegation)
+	if v, marked := c.Annotations[api.AnnotationPodDensity]; marked && v != api.PrefixDelegation {
+		f.warn("metadata.annotations["+api.AnnotationPodDensity+"]", "%q says nothing and is ignored, write %s or remove it", v, api.PrefixDelegation)
 	}
 	if _, err := mark.MemoryOverhead(c.Annotations); err != nil {
-		f.warn("metadata.annotations["+api.MarkMemoryOverhead+"]", "%v; it is ignored", errors.Unwrap(err))
+		f.warn("metadata.annotations["+api.AnnotationMemoryOverhead+"]", "%v; it is ignored", errors.Unwrap(err))
 	}
 	f.unknownAnnotations(c.Annotations)
 	if c.Spec.InstanceStorePolicy != nil && c.Family().IsWindows() {

@@ -42,15 +42,15 @@ func Warnings(found []Finding) []Finding {
 	return slices.DeleteFunc(slices.Clone(found), func(f Finding) bool { return !f.Warning })
 }
 
-// toldMost bounds how many mistakes one text names: conditions have a limit.
-const toldMost = 20
+// reportedMost bounds how many mistakes one text names: conditions have a limit.
+const reportedMost = 20
 
 // Refusal names in one text everything that forbids using the object, so that it
-// can be put right at once: the first toldMost findings, and how many more there
+// can be put right at once: the first reportedMost findings, and how many more there
 // are. Empty: nothing does.
 func Refusal(found []Finding) string {
 	wrong := Errors(found)
-	words := make([]string, min(len(wrong), toldMost))
+	words := make([]string, min(len(wrong), reportedMost))
 	for i := range words {
 		words[i] = wrong[i].String()
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/daemok/daemok/kube/api/open"
 )
 
-// Provisioner checks a Provisioner of the older generation, its inline block
+// Provisioner checks a Provisioner of the v1alpha5 API, its inline block
 // of AWS settings included. What a kubelet setting means to nodes of the
 // family of an AWSNodeTemplate is for KubeletConfiguration.
 func Provisioner(p *v1alpha5.Provisioner) []Finding {
@@ -81,7 +81,7 @@ func (f *findings) olderBudgets(annotations map[string]string) {
 		f.warn(misread.Field(), "has no effect, so nodes go one at a time, and any number of empty ones: %v", misread.Err)
 	}
 	for i, b := range budgets {
-		f.budget(fmt.Sprintf("metadata.annotations[%s][%d]", api.MarkBudgets, i), b)
+		f.budget(fmt.Sprintf("metadata.annotations[%s][%d]", api.AnnotationBudgets, i), b)
 	}
 }
 

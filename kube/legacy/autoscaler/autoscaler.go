@@ -86,7 +86,7 @@ func Convert(s *Settings, groups []nodegroup.Group, converter *migrate.Converter
 	}
 	called := path.Join(s.Namespace, s.Name)
 	about := &entry{migrate.Entry{Object: "Deployment " + called, At: called, Made: []string{}}}
-	s.tell(about)
+	s.report(about)
 	entries := []*entry{about}
 	taken := map[string]bool{}
 	var objects []client.Object
@@ -173,7 +173,7 @@ func manifests(objects []client.Object) (string, error) {
 }
 
 // tell says what becomes of every flag.
-func (s *Settings) tell(e *entry) {
+func (s *Settings) report(e *entry) {
 	for _, name := range s.order {
 		if slices.Contains(ofTheProgram, name) {
 			continue

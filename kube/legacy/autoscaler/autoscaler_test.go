@@ -22,11 +22,11 @@ func TestStories(t *testing.T) {
 		t.Fatal(err)
 	}
 	story.Each(t, "testdata", func(t *testing.T, files []txtar.File) {
-		story.Expect(t, &files[2], tell(t, converter, files[0].Data, files[1].Data))
+		story.Expect(t, &files[2], report(t, converter, files[0].Data, files[1].Data))
 	})
 }
 
-func tell(t *testing.T, converter *migrate.Converter, deployment, listed []byte) string {
+func report(t *testing.T, converter *migrate.Converter, deployment, listed []byte) string {
 	t.Helper()
 	var d appsv1.Deployment
 	if err := yaml.UnmarshalStrict(deployment, &d); err != nil {

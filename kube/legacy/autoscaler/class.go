@@ -213,7 +213,7 @@ func metadata(e *entry, g nodegroup.Group, c *awsv1.EC2NodeClass, family awsv1.A
 	e.note(migrate.Maps, "metadata options", "written out: hop limit %d, tokens %s", *m.HTTPPutResponseHopLimit, *m.HTTPTokens)
 }
 
-// tags are those of a group's machines that are not made anew for each machine, and do not
+// tags are those of a group's machines that are not made again for each machine, and do not
 // tell others whose it is.
 func tags(launched map[string]string) map[string]string {
 	out := map[string]string{}

@@ -1,7 +1,7 @@
 // Package live reads what a cluster has of older API generations.
 //
 // It promises that nothing is changed at the cluster, and that whatever says something in
-// the words of an older generation is among what it returns: pools, classes, settings, and
+// the words of an v1alpha5 API is among what it returns: pools, classes, settings, and
 // workloads that nobody but users made, without the controller itself.
 package live
 
@@ -158,7 +158,7 @@ func isController(ctx context.Context, o client.Object) bool {
 
 // isMade reports whether a pool or class was made of older ones that are still there.
 func (f *found) isMade(o client.Object) bool {
-	from := o.GetAnnotations()[api.MarkMigratedFrom]
+	from := o.GetAnnotations()[api.AnnotationMigratedFrom]
 	return from != "" && slices.ContainsFunc(f.documents, func(d migrate.Document) bool { return d.APIVersion == from })
 }
 

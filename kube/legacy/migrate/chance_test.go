@@ -143,7 +143,7 @@ func FuzzConvert(f *testing.F) {
 		}
 		for i, m := range manifests {
 			leaving(t, m, func(path string, value any) {
-				if other, _ := converted(t, c, manifests); other == text && !same(path, value) && !told(r.Report[i], path) {
+				if other, _ := converted(t, c, manifests); other == text && !same(path, value) && !reported(r.Report[i], path) {
 					t.Errorf("nothing shows that %s was %v:\n%v\n%s", path, value, r.Report[i], text)
 				}
 			})
@@ -153,9 +153,9 @@ func FuzzConvert(f *testing.F) {
 	})
 }
 
-// told reports whether an entry has a word on a field, on one around it or in it, that it
+// reported reports whether an entry has a word on a field, on one around it or in it, that it
 // is not as it was.
-func told(e Entry, path string) bool {
+func reported(e Entry, path string) bool {
 	return slices.ContainsFunc(e.Findings, func(f Finding) bool {
 		plain := strings.NewReplacer("[", ".", "]", "").Replace(f.Field)
 		return f.Weight != Maps && f.Field != "spec" && (path == plain || strings.HasPrefix(path, plain+".") || strings.HasPrefix(plain, path+".")) ||
@@ -177,7 +177,7 @@ func means(t *testing.T, manifest map[string]any, r *Result) {
 	was.Policy.Renew = 0 // in good order then, by force now: the report says so
 	was.Policy.Lead = 0  // an empty node is closed that much sooner, so that it goes to the second: no more
 	for key, value := range p.Spec.AllLabels() {
-		if has, _ := is.Labels.Get(api.Normalise(key)); has != value && !told(r.Report[0], "spec.labels."+key) {
+		if has, _ := is.Labels.Get(api.Normalise(key)); has != value && !reported(r.Report[0], "spec.labels."+key) {
 			t.Errorf("label %s was %q and is %q", key, value, has)
 		}
 	}

@@ -30,7 +30,7 @@ type class struct {
 }
 
 func (c *converter) template(s *subject, t *awsv1alpha1.AWSNodeTemplate) {
-	tellOfWarnings(s, validate.AWSNodeTemplate(t))
+	reportWarnings(s, validate.AWSNodeTemplate(t))
 	leftOut(s, t.ObjectMeta)
 	c.class(s, "spec", t.ObjectMeta, &t.Spec, false)
 }

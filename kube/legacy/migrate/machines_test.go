@@ -65,7 +65,7 @@ func makesTheSame(t *testing.T, manifests []map[string]any, r *Result) {
 	}
 	newer := kinds.NodeClasses("", validate.ClassOptions{})
 	was, is := older.Spec, newer.Of(r.Objects[0].(*awsv1.EC2NodeClass)).Spec
-	told := func(field string) bool {
+	reported := func(field string) bool {
 		return slices.ContainsFunc(r.Report, func(e Entry) bool {
 			return slices.ContainsFunc(e.Findings, func(f Finding) bool { return f.Weight != Maps && strings.Contains(f.Field, field) })
 		})
@@ -82,10 +82,10 @@ func makesTheSame(t *testing.T, manifests []map[string]any, r *Result) {
 	for i := range is.BlockDevices {
 		is.BlockDevices[i].Root = false // it marks what the family keeps its files on
 	}
-	if told("blockDeviceMappings[") {
+	if reported("blockDeviceMappings[") {
 		was.BlockDevices, is.BlockDevices = nil, nil
 	}
-	if told("kubeletConfiguration.") {
+	if reported("kubeletConfiguration.") {
 		was.Kubelet, is.Kubelet = nodeclass.Kubelet{}, nodeclass.Kubelet{}
 	}
 	was.Kubelet.Raw, is.Kubelet.Raw = nil, nil
@@ -93,7 +93,7 @@ func makesTheSame(t *testing.T, manifests []map[string]any, r *Result) {
 		is.Role = "" // given by --role
 	}
 	for key := range was.Tags {
-		if told("tags[" + key + "]") {
+		if reported("tags[" + key + "]") {
 			delete(was.Tags, key)
 		}
 	}

@@ -30,7 +30,7 @@ type Options struct {
 	Role string
 	// Kubernetes is the version of the cluster, such as "1.27"; empty: not known.
 	Kubernetes string
-	// RewriteWorkloads has manifests with pods that speak in older words made anew.
+	// RewriteWorkloads has manifests with pods that speak in older words made again.
 	RewriteWorkloads bool
 	// NoDrift says that nodes were not replaced for being outdated, where no settings say
 	// whether they were.
@@ -242,7 +242,7 @@ func (c *converter) finish() *Result {
 	}
 	for _, s := range c.subjects {
 		if len(s.entry.Findings) > 0 || len(s.entry.Made) > 0 {
-			r.Report = append(r.Report, s.told())
+			r.Report = append(r.Report, s.reported())
 		}
 	}
 	return r

@@ -17,7 +17,7 @@ func TestStories(t *testing.T) {
 	c := converterFor(t)
 	story.Each(t, "testdata", func(t *testing.T, files []txtar.File) {
 		last := len(files) - 1
-		story.Expect(t, &files[last], tell(t, c, files[:last]))
+		story.Expect(t, &files[last], report(t, c, files[:last]))
 	})
 }
 
@@ -30,7 +30,7 @@ func converterFor(t testing.TB) *Converter {
 	return c
 }
 
-func tell(t *testing.T, c *Converter, files []txtar.File) string {
+func report(t *testing.T, c *Converter, files []txtar.File) string {
 	t.Helper()
 	var o Options
 	var sources []Source

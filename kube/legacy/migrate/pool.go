@@ -33,7 +33,7 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // written are annotations that a controller wrote.
 var written = []string{lastApplied, api.AnnotationProvisionerHash, api.AnnotationNodeTemplateHash, api.AnnotationNodePoolHash, api.AnnotationNodePoolHashVersion,
-	api.AnnotationNodeClassHash, api.AnnotationNodeClassHashVersion, api.MarkPlacementGroup, api.MarkDedicatedReservations, api.MarkLaunchForms}
+	api.AnnotationNodeClassHash, api.AnnotationNodeClassHashVersion, api.AnnotationPlacementGroup, api.AnnotationDedicatedReservations, api.AnnotationLaunchForms}
 
 // meta is what objects keep of their metadata.
 func meta(from metav1.ObjectMeta, without ...string) metav1.ObjectMeta {
@@ -63,7 +63,7 @@ func (c *converter) provisioner(s *subject, p *v1alpha5.Provisioner) {
 	view := legacy.Pool(p)
 	out := &karpv1.NodePool{
 		TypeMeta:   metav1.TypeMeta{APIVersion: karpv1.GroupVersion.String(), Kind: "NodePool"},
-		ObjectMeta: meta(p.ObjectMeta, api.MarkBudgets, api.MarkRoll),
+		ObjectMeta: meta(p.ObjectMeta, api.AnnotationBudgets, api.AnnotationRoll),
 		Spec: karpv1.NodePoolSpec{
 			Template: view.Template, Disruption: view.Disruption, Limits: view.Limits, Weight: p.Spec.Weight,
 		},
@@ -74,9 +74,9 @@ func (c *converter) provisioner(s *subject, p *v1alpha5.Provisioner) {
 	made := &pool{from: s, out: out, older: true, field: "spec.kubeletConfiguration"}
 	leftOut(s, p.ObjectMeta)
 	t := &out.Spec.Template
-	tellOfWarnings(s, validate.Provisioner(p))
-	if _, rolled := p.Annotations[api.MarkRoll]; rolled {
-		s.note(Loses, "metadata.annotations["+api.MarkRoll+"]", "was of the Provisioner's nodes of that time, it is left out")
+	reportWarnings(s, validate.Provisioner(p))
+	if _, rolled := p.Annotations[api.AnnotationRoll]; rolled {
+		s.note(Loses, "metadata.annotations["+api.AnnotationRoll+"]", "was of the Provisioner's nodes of that time, it is left out")
 	}
 	c.labels(s, p, t)
 	requirements(s, p, t)
@@ -110,7 +110,7 @@ func (s *subject) maps(set bool, field, to string) {
 	}
 }
 
-func tellOfWarnings(s *subject, found []validate.Finding) {
+func reportWarnings(s *subject, found []validate.Finding) {
 	for _, f := range validate.Warnings(found) {
 		s.note(Changes, f.Field, "%s", f.Text)
 	}
@@ -151,7 +151,7 @@ func (c *converter) labels(s *subject, p *v1alpha5.Provisioner, t *karpv1.NodeCl
 	}
 }
 
-// ofOlderNodes are annotations that controllers of the older generation read or wrote on
+// ofOlderNodes are annotations that controllers of the v1alpha5 API read or wrote on
 // nodes.
 var ofOlderNodes = []string{api.AnnotationEmptinessTimestamp, api.AnnotationVoluntaryDisruption}
 
@@ -216,8 +216,8 @@ func (c *converter) removal(s *subject, p *v1alpha5.Provisioner, out *karpv1.Nod
 	case !p.Spec.Consolidates():
 		s.note(Maps, "spec", "neither ttlSecondsAfterEmpty nor consolidation: spec.disruption.consolidateAfter Never, so that no node goes to save money")
 	}
-	if _, own := p.Annotations[api.MarkBudgets]; own {
-		s.note(Maps, "metadata.annotations["+api.MarkBudgets+"]", "spec.disruption.budgets")
+	if _, own := p.Annotations[api.AnnotationBudgets]; own {
+		s.note(Maps, "metadata.annotations["+api.AnnotationBudgets+"]", "spec.disruption.budgets")
 	} else {
 		reasons := "Underutilized and Drifted"
 		if c.driftOff() {

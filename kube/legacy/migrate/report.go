@@ -56,8 +56,8 @@ func (s *subject) refused() bool {
 	return false
 }
 
-// told is the entry in the words of the file.
-func (s *subject) told() Entry {
+// reported is the entry in the words of the file.
+func (s *subject) reported() Entry {
 	e := s.entry
 	e.Object = s.hidden.restore(e.Object)
 	if e.Made == nil {

@@ -11,7 +11,7 @@ import (
 	kubesettings "github.com/daemok/daemok/kube/settings"
 )
 
-// settings are those of the older generation that belong to pools and classes now.
+// settings are those of the v1alpha5 API that belong to pools and classes now.
 type settings struct {
 	from    *subject
 	profile string
@@ -70,7 +70,7 @@ func (c *converter) takeSettings(s *subject) {
 		case wrong >= 0:
 			s.note(Refuses, at, "%s", read.Findings[wrong].Text)
 		default:
-			c.tellOfSetting(s, at, key, from.Data[key])
+			c.reportSetting(s, at, key, from.Data[key])
 		}
 	}
 	if strings.TrimSpace(from.Data[keyDrift]) == "" && c.Gate == nil {
@@ -91,8 +91,8 @@ func driftNow(was bool) string {
 	return "there is no such switch, so every NodePool gets a budget of 0 nodes for the reason Drifted"
 }
 
-// tellOfSetting says what becomes of a key that has a value.
-func (c *converter) tellOfSetting(s *subject, at, key, value string) {
+// reportSetting says what becomes of a key that has a value.
+func (c *converter) reportSetting(s *subject, at, key, value string) {
 	switch {
 	case key == "aws.defaultInstanceProfile":
 		s.note(Maps, at, "spec.instanceProfile of every EC2NodeClass whose template names none")

@@ -56,7 +56,7 @@ func keys(in fields) []string {
 	return out
 }
 
-// workload tells what pods say in the words of an older generation, and says it anew
+// workload tells what pods say in the words of an v1alpha5 API, and says it again
 // where that is asked for.
 func (c *converter) workload(s *subject) {
 	object := fields{}

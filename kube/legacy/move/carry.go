@@ -41,7 +41,7 @@ func (m *Mover) carry(ctx context.Context, r *record, w way) error {
 	if err := m.note(ctx, r, "carries nodes over to "+w.to.Kind+"s"); err != nil {
 		return err
 	}
-	told, looks := "", 0
+	reported, looks := "", 0
 	for {
 		s, err := m.look(ctx)
 		if err != nil {
@@ -51,18 +51,18 @@ func (m *Mover) carry(ctx context.Context, r *record, w way) error {
 		if err != nil || len(left) == 0 {
 			return err
 		}
-		text, stuck := left.tell()
-		if looks++; text != told {
-			told, looks = text, 0
-			m.Tell(text)
+		text, stuck := left.report()
+		if looks++; text != reported {
+			reported, looks = text, 0
+			m.Report(text)
 		}
 		if looks == stuckFor {
-			m.Tell("nothing has moved for a while: see that Daemok's controller runs, and its log")
+			m.Report("nothing has moved for a while: see that Daemok's controller runs, and its log")
 		}
 		if stuck && looks >= stuckFor {
 			return errors.New(text + "\nmend that and repeat, or go back by --rollback")
 		}
-		if err := m.Pause(ctx, lookEvery); err != nil {
+		if err := m.Pause(ctx, checkEvery); err != nil {
 			return err
 		}
 	}
@@ -73,7 +73,7 @@ func (m *Mover) carry(ctx context.Context, r *record, w way) error {
 type waiting map[string]string
 
 // tell says how many there are, and why they cannot be taken over; stuck: none of them can.
-func (w waiting) tell() (text string, stuck bool) {
+func (w waiting) report() (text string, stuck bool) {
 	text, stuck = fmt.Sprintf("%d nodes are to be taken over yet", len(w)), true
 	for _, id := range slices.Sorted(maps.Keys(w)) {
 		if w[id] == "" {
@@ -116,9 +116,9 @@ func (m *Mover) carryAll(ctx context.Context, w way, s *scene) (waiting, error) 
 			}
 			err = m.take(ctx, w, s, c)
 		case id.Kind == w.to.Kind && condition.IsTrue(c, karpv1.ClaimRegistered):
-			err = m.settle(ctx, w, s.nodes[c.Status.ProviderID])
+			err = m.stabilize(ctx, w, s.nodes[c.Status.ProviderID])
 		case id.Kind == w.to.Kind && translate.Adopts(c) && c.DeletionTimestamp == nil:
-			left[cmp.Or(c.Annotations[api.MarkAdopt], c.Name)] = refusal(c)
+			left[cmp.Or(c.Annotations[api.AnnotationAdopt], c.Name)] = refusal(c)
 		}
 		if err != nil {
 			return nil, err
@@ -146,7 +146,7 @@ func refusal(c *karpv1.NodeClaim) string {
 func (s *scene) unclaimed(w way) (out []*corev1.Node) {
 	claimed := map[string]bool{}
 	for _, c := range s.claims {
-		claimed[c.Status.ProviderID], claimed[c.Annotations[api.MarkAdopt]] = true, true
+		claimed[c.Status.ProviderID], claimed[c.Annotations[api.AnnotationAdopt]] = true, true
 	}
 	for _, providerID := range slices.Sorted(maps.Keys(s.nodes)) {
 		node := s.nodes[providerID]
@@ -174,13 +174,13 @@ func (m *Mover) take(ctx context.Context, w way, s *scene, c *karpv1.NodeClaim) 
 // forgetSource takes off a claim whose machine it took over: where nodes went to and fro,
 // the claim that is to have the machine next has that name again, and would have to yield it.
 func (m *Mover) forgetSource(ctx context.Context, c *karpv1.NodeClaim) error {
-	if c.Annotations[api.MarkAdoptFrom] == "" {
+	if c.Annotations[api.AnnotationAdoptFrom] == "" {
 		return nil
 	}
 	before := c.DeepCopy()
-	delete(c.Annotations, api.MarkAdoptFrom)
+	delete(c.Annotations, api.AnnotationAdoptFrom)
 	if err := m.Store.Patch(ctx, c, client.MergeFrom(before)); err != nil {
-		return fmt.Errorf("take annotation %s off NodeClaim %s: %w", api.MarkAdoptFrom, c.Name, err)
+		return fmt.Errorf("take annotation %s off NodeClaim %s: %w", api.AnnotationAdoptFrom, c.Name, err)
 	}
 	return nil
 }
@@ -218,7 +218,7 @@ func (m *Mover) protect(ctx context.Context, node *corev1.Node) error {
 		return nil
 	}
 	before := node.DeepCopy()
-	node.Annotations[api.AnnotationDoNotDisrupt], node.Annotations[api.MarkMigratedFrom] = "true", v1alpha5.GroupVersion.String()
+	node.Annotations[api.AnnotationDoNotDisrupt], node.Annotations[api.AnnotationMigratedFrom] = "true", v1alpha5.GroupVersion.String()
 	if err := m.Store.Patch(ctx, node, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("protect node %s as %s did: %w", node.Name, api.AnnotationDoNotConsolidate, err)
 	}
@@ -228,14 +228,14 @@ func (m *Mover) protect(ctx context.Context, node *corev1.Node) error {
 // settle takes off a node of a Provisioner what the move wrote on it: that it is of a NodePool,
 // and how it was protected. The other way round the older label stays, as pods may select by
 // it.
-func (m *Mover) settle(ctx context.Context, w way, node *corev1.Node) error {
-	if w.to.Kind != translate.KindProvisioner || node == nil || node.Labels[api.LabelNodePool] == "" && node.Annotations[api.MarkMigratedFrom] == "" {
+func (m *Mover) stabilize(ctx context.Context, w way, node *corev1.Node) error {
+	if w.to.Kind != translate.KindProvisioner || node == nil || node.Labels[api.LabelNodePool] == "" && node.Annotations[api.AnnotationMigratedFrom] == "" {
 		return nil
 	}
 	before := node.DeepCopy()
 	delete(node.Labels, api.LabelNodePool)
-	if node.Annotations[api.MarkMigratedFrom] != "" {
-		delete(node.Annotations, api.MarkMigratedFrom)
+	if node.Annotations[api.AnnotationMigratedFrom] != "" {
+		delete(node.Annotations, api.AnnotationMigratedFrom)
 		delete(node.Annotations, api.AnnotationDoNotDisrupt)
 	}
 	if err := m.Store.Patch(ctx, node, client.MergeFrom(before)); err != nil {

@@ -29,15 +29,15 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// lookEvery is how often it is looked whether the controller has done its part.
-const lookEvery = 2 * time.Second
+// checkEvery is how often it is looked whether the controller has done its part.
+const checkEvery = 2 * time.Second
 
 // Mover moves one cluster. The controller has to run meanwhile.
 type Mover struct {
 	Store     client.Client
 	Namespace string // of the controller, for what is written of the move
 	Pause     func(context.Context, time.Duration) error
-	Tell      func(line string) // told how far it is
+	Report    func(line string) // told how far it is
 }
 
 // Plan is what a move begins with: the older objects as the cluster has them, and those
@@ -72,7 +72,7 @@ func (m *Mover) Apply(ctx context.Context, p Plan) (kept []string, err error) {
 		func() error { return m.ready(ctx, toPools) },
 		func() error { return m.carry(ctx, r, toPools) },
 		func() error { kept, err = m.removeOlder(ctx, r); return err },
-		func() error { return m.carry(ctx, r, toPools) }, // what was bought until then
+		func() error { return m.carry(ctx, r, toPools) }, // what was launched until then
 		func() error { return m.thaw(ctx, r) },
 		func() error { return m.note(ctx, r, finished(kept)) },
 	)
@@ -167,7 +167,7 @@ func (m *Mover) make(ctx context.Context, r *record, step string, objects []clie
 
 // makeOne creates an object once none of its name is being deleted.
 func (m *Mover) makeOne(ctx context.Context, o client.Object) error {
-	for told := false; ; told = true {
+	for reported := false; ; reported = true {
 		err := m.Store.Create(ctx, o.DeepCopyObject().(client.Object))
 		if !apierrors.IsAlreadyExists(err) {
 			return err
@@ -179,15 +179,15 @@ func (m *Mover) makeOne(ctx context.Context, o client.Object) error {
 			continue
 		case err != nil:
 			return err
-		case there.GetDeletionTimestamp() != nil && !told:
-			m.Tell(called(o) + " of before is being deleted, which is waited for")
+		case there.GetDeletionTimestamp() != nil && !reported:
+			m.Report(called(o) + " of before is being deleted, which is waited for")
 		case there.GetDeletionTimestamp() != nil:
-		case o.GetAnnotations()[api.MarkMigratedFrom] != there.GetAnnotations()[api.MarkMigratedFrom]:
+		case o.GetAnnotations()[api.AnnotationMigratedFrom] != there.GetAnnotations()[api.AnnotationMigratedFrom]:
 			return &takenError{called(o)}
 		default:
 			return nil
 		}
-		if err := m.Pause(ctx, lookEvery); err != nil {
+		if err := m.Pause(ctx, checkEvery); err != nil {
 			return err
 		}
 	}
@@ -196,7 +196,7 @@ func (m *Mover) makeOne(ctx context.Context, o client.Object) error {
 // ready waits until the pools of a way may have nodes. At the first look nobody may have
 // looked at them: nothing is told of that.
 func (m *Mover) ready(ctx context.Context, w way) error {
-	told := ""
+	reported := ""
 	for first := true; ; first = false {
 		waits := ""
 		for _, name := range w.names {
@@ -213,11 +213,11 @@ func (m *Mover) ready(ctx context.Context, w way) error {
 		if waits == "" {
 			return nil
 		}
-		if waits != told && !first {
-			told = waits
-			m.Tell(strings.TrimSuffix(waits, "\n"))
+		if waits != reported && !first {
+			reported = waits
+			m.Report(strings.TrimSuffix(waits, "\n"))
 		}
-		if err := m.Pause(ctx, lookEvery); err != nil {
+		if err := m.Pause(ctx, checkEvery); err != nil {
 			return err
 		}
 	}
@@ -265,7 +265,7 @@ func (m *Mover) selected(ctx context.Context) (names []string, all bool, err err
 	return names, all, nil
 }
 
-// remove deletes an object of the older generation, unless it was changed since the move began.
+// remove deletes an object of the v1alpha5 API, unless it was changed since the move began.
 func (m *Mover) remove(ctx context.Context, o client.Object) error {
 	return m.erase(ctx, o, func(there client.Object) (bool, error) {
 		if !equality.Semantic.DeepEqual(specOf(there), specOf(o)) {
@@ -278,7 +278,7 @@ func (m *Mover) remove(ctx context.Context, o client.Object) error {
 // removeNewer deletes what the move made, pools before classes.
 func (m *Mover) removeNewer(ctx context.Context, r *record) error {
 	ours := func(there client.Object) (bool, error) {
-		return there.GetAnnotations()[api.MarkMigratedFrom] != "", nil
+		return there.GetAnnotations()[api.AnnotationMigratedFrom] != "", nil
 	}
 	for _, o := range slices.Backward(r.newer) {
 		if err := m.erase(ctx, o, ours); err != nil {
@@ -308,13 +308,13 @@ func (m *Mover) erase(ctx context.Context, o client.Object, may func(there clien
 		err = m.Store.Delete(ctx, there, client.Preconditions{UID: &uid, ResourceVersion: &version}, client.PropagationPolicy(metav1.DeletePropagationOrphan))
 		switch {
 		case apierrors.IsConflict(err):
-			if err := m.Pause(ctx, lookEvery); err != nil {
+			if err := m.Pause(ctx, checkEvery); err != nil {
 				return err
 			}
 		case client.IgnoreNotFound(err) != nil:
 			return fmt.Errorf("delete %s: %w", called(o), err)
 		default:
-			m.Tell("deleted " + called(o))
+			m.Report("deleted " + called(o))
 			return nil
 		}
 	}

@@ -32,12 +32,12 @@ const namespace = "kube-system"
 // town is a cluster with a Provisioner, and a controller that does its part whenever the
 // mover waits.
 type town struct {
-	t      *testing.T
-	server *storetest.Server
-	hand   *storetest.Connection
-	plan   move.Plan
-	waits  int
-	told   []string
+	t        *testing.T
+	server   *storetest.Server
+	hand     *storetest.Connection
+	plan     move.Plan
+	waits    int
+	reported []string
 
 	refuses string // why the controller takes nothing over; empty: it does
 }
@@ -132,7 +132,7 @@ func (x *town) edit(o client.Object, status bool, change func()) {
 // pause has the controller act.
 func (x *town) pause(context.Context, time.Duration) error {
 	if x.waits++; x.waits > 100 {
-		return errors.New("waits for ever: " + strings.Join(x.told, "; "))
+		return errors.New("waits for ever: " + strings.Join(x.reported, "; "))
 	}
 	for _, p := range list(x, &karpv1.NodePoolList{}).Items {
 		x.edit(&p, true, func() { condition.Set(&p, "Ready", metav1.ConditionTrue, "Ready", "", time.Now()) })
@@ -159,11 +159,11 @@ func (x *town) pause(context.Context, time.Duration) error {
 // release lets the claim go that had a claim's machine before.
 func (x *town) release(c *karpv1.NodeClaim) {
 	from := &karpv1.NodeClaim{}
-	name := c.Annotations[api.MarkAdoptFrom]
+	name := c.Annotations[api.AnnotationAdoptFrom]
 	if name == "" || !condition.IsTrue(c, karpv1.ClaimRegistered) || x.hand.Get(context.Background(), client.ObjectKey{Name: name}, from) != nil {
 		return
 	}
-	if from.Annotations[api.MarkAdoptFrom] == c.Name {
+	if from.Annotations[api.AnnotationAdoptFrom] == c.Name {
 		x.t.Errorf("claims %s and %s are to yield a machine to each other", c.Name, name)
 	}
 	x.edit(from, false, func() { from.Finalizers = nil })
@@ -181,7 +181,7 @@ func (x *town) takeOver(c *karpv1.NodeClaim) {
 		return
 	}
 	nodes := list(x, &corev1.NodeList{}).Items
-	at := slices.IndexFunc(nodes, func(n corev1.Node) bool { return n.Spec.ProviderID == c.Annotations[api.MarkAdopt] })
+	at := slices.IndexFunc(nodes, func(n corev1.Node) bool { return n.Spec.ProviderID == c.Annotations[api.AnnotationAdopt] })
 	n := &nodes[at]
 	x.edit(n, false, func() {
 		for key, value := range c.Labels {
@@ -210,7 +210,7 @@ func (x *town) mover(dies int, after bool) (m *move.Mover, writes *int) {
 		}
 		return errKilled, nil
 	})
-	return &move.Mover{Store: store, Namespace: namespace, Pause: x.pause, Tell: func(line string) { x.told = append(x.told, line) }}, writes
+	return &move.Mover{Store: store, Namespace: namespace, Pause: x.pause, Report: func(line string) { x.reported = append(x.reported, line) }}, writes
 }
 
 // is tells what there is: pools, nodes with their claims and labels, and what stands of the move.
@@ -266,7 +266,7 @@ node found of Provisioner/default, claimed by one of Provisioner/default
 node other of /`
 
 // A move, the first and any later, ends with every node of the Provisioner in the NodePool, those that join
-// meanwhile and those that nobody claimed among them, and nothing of the older generation; rolled back
+// meanwhile and those that nobody claimed among them, and nothing of the v1alpha5 API; rolled back
 // all is the Provisioner's again.
 func TestAClusterIsMovedAndBack(t *testing.T) {
 	x := newTown(t)
@@ -301,7 +301,7 @@ func TestAClusterIsMovedAndBack(t *testing.T) {
 func TestPoolsThatAreWrittenToMeanwhileGo(t *testing.T) {
 	x := newTown(t)
 	written := map[string]bool{}
-	m := &move.Mover{Namespace: namespace, Pause: x.pause, Tell: func(string) {}, Store: x.server.Connect(func(c storetest.Call) (error, error) {
+	m := &move.Mover{Namespace: namespace, Pause: x.pause, Report: func(string) {}, Store: x.server.Connect(func(c storetest.Call) (error, error) {
 		if c.Verb == storetest.Delete && !written[c.Kind] {
 			written[c.Kind] = true
 			for _, p := range list(x, &v1alpha5.ProvisionerList{}).Items {

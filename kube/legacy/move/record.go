@@ -127,7 +127,7 @@ func (m *Mover) free(ctx context.Context, o client.Object) error {
 		return nil
 	case err != nil:
 		return fmt.Errorf("look whether there is a %s already: %w", called(o), err)
-	case there.GetDeletionTimestamp() == nil && o.GetAnnotations()[api.MarkMigratedFrom] != there.GetAnnotations()[api.MarkMigratedFrom]:
+	case there.GetDeletionTimestamp() == nil && o.GetAnnotations()[api.AnnotationMigratedFrom] != there.GetAnnotations()[api.AnnotationMigratedFrom]:
 		return &takenError{called(o)}
 	}
 	return nil
@@ -137,7 +137,7 @@ func (m *Mover) free(ctx context.Context, o client.Object) error {
 type takenError struct{ object string }
 
 func (e *takenError) Error() string {
-	return fmt.Sprintf("%s is there already and is not of this move, as it has no annotation %s for it: rename or delete it, and repeat", e.object, api.MarkMigratedFrom)
+	return fmt.Sprintf("%s is there already and is not of this move, as it has no annotation %s for it: rename or delete it, and repeat", e.object, api.AnnotationMigratedFrom)
 }
 
 // attended refuses to begin where no controller serves the Provisioners that are to be moved,
@@ -178,7 +178,7 @@ func marked(o client.Object) client.Object {
 	if all == nil {
 		all = map[string]string{}
 	}
-	all[api.MarkMigratedFrom] = v1alpha5.GroupVersion.String()
+	all[api.AnnotationMigratedFrom] = v1alpha5.GroupVersion.String()
 	o.SetAnnotations(all)
 	return o
 }
@@ -242,7 +242,7 @@ func (m *Mover) note(ctx context.Context, r *record, step string) error {
 	if step == stepDone {
 		step = "is " + step
 	}
-	m.Tell("the move " + step)
+	m.Report("the move " + step)
 	return nil
 }
 
@@ -252,7 +252,7 @@ func (m *Mover) forget(ctx context.Context) error {
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete ConfigMap %s/%s: %w", m.Namespace, api.ConfigMapMigration, err)
 	}
-	m.Tell("the move is rolled back")
+	m.Report("the move is rolled back")
 	return nil
 }
 
@@ -297,7 +297,7 @@ func asProvisioner(o client.Object) *v1alpha5.Provisioner {
 	return p
 }
 
-// specOf is what the user wrote of an object of the older generation.
+// specOf is what the user wrote of an object of the v1alpha5 API.
 func specOf(o client.Object) any {
 	switch x := o.(type) {
 	case *v1alpha5.Provisioner:

@@ -46,8 +46,8 @@ func names() []string {
 	return out
 }
 
-// settled reports whether v1 alone is left of every kind that is there.
-func (d *definitions) settled() bool {
+// stable reports whether v1 alone is left of every kind that is there.
+func (d *definitions) stable() bool {
 	return !slices.ContainsFunc(kinds, func(k kind) bool { return d.pending(k) })
 }
 
@@ -113,7 +113,7 @@ func (m *Mover) detach(ctx context.Context, found *definitions) error {
 		if err != nil {
 			return err
 		}
-		m.tell("definition %s: its conversion webhook is not asked any more", d.Name)
+		m.report("definition %s: its conversion webhook is not asked any more", d.Name)
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (m *Mover) reattach(ctx context.Context, kept *export) error {
 		if err != nil {
 			return err
 		}
-		m.tell("definition %s: its conversion webhook is asked again, as before", was.Name)
+		m.report("definition %s: its conversion webhook is asked again, as before", was.Name)
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func (m *Mover) open(ctx context.Context, found *definitions) error {
 			if err != nil {
 				return err
 			}
-			m.tell("definition %s: stores %s, and keeps every field while its objects are rewritten", k.definition(), newer)
+			m.report("definition %s: stores %s, and keeps every field while its objects are rewritten", k.definition(), newer)
 		}
 		if err := m.until(ctx, "definition "+k.definition()+" holds", func() error { return m.probe(ctx, k) }); err != nil {
 			return err
@@ -237,7 +237,7 @@ func (m *Mover) close(ctx context.Context, found *definitions, plan *plan) error
 		if err != nil {
 			return err
 		}
-		m.tell("definition %s: has %s alone, with its rules", k.definition(), newer)
+		m.report("definition %s: has %s alone, with its rules", k.definition(), newer)
 	}
 	return nil
 }
@@ -255,7 +255,7 @@ func (m *Mover) trim(ctx context.Context, name string) error {
 		d.Status.StoredVersions = []string{newer}
 		err := m.Store.Status().Update(ctx, d)
 		if err == nil {
-			m.tell("definition %s: its stored versions are %s alone", name, newer)
+			m.report("definition %s: its stored versions are %s alone", name, newer)
 		}
 		return err
 	})

@@ -57,13 +57,13 @@ func (m *Mover) export(ctx context.Context, found *definitions) (*export, error)
 		if kept.Cluster != system.UID {
 			return nil, fmt.Errorf("the export in %s is of another cluster: give a new folder", m.Folder)
 		}
-		m.tell("the export of %s in %s is gone on with", kept.At.UTC().Format(time.RFC3339), m.Folder)
+		m.report("the export of %s in %s is gone on with", kept.At.UTC().Format(time.RFC3339), m.Folder)
 		return kept, nil
 	}
 	if kept, err = m.write(ctx, found, system.UID); err != nil {
 		return nil, fmt.Errorf("export to %s: %w", m.Folder, err)
 	}
-	m.tell("exported %d objects and their definitions to %s", len(kept.Objects), m.Folder)
+	m.report("exported %d objects and their definitions to %s", len(kept.Objects), m.Folder)
 	return kept, nil
 }
 

@@ -19,7 +19,7 @@ import (
 type target struct {
 	kind
 	name    string
-	from    *unstructured.Unstructured // as it was exported; nil: it is made anew
+	from    *unstructured.Unstructured // as it was exported; nil: it is made again
 	spec    map[string]any
 	status  map[string]any // nil: none
 	without []string       // annotations that have done their work
@@ -43,7 +43,7 @@ func (m *Mover) plan(kept *export) (*plan, error) {
 			case migrate.Refuses:
 				wrong = append(wrong, e.Object+": "+f.String())
 			case migrate.Changes, migrate.Loses:
-				m.tell("%s: %s", e.Object, f)
+				m.report("%s: %s", e.Object, f)
 			}
 		}
 	}
@@ -61,7 +61,7 @@ func (m *Mover) plan(kept *export) (*plan, error) {
 	for _, o := range kept.objects[claims] {
 		t, notes := claim(o, kept, made[pools])
 		for _, n := range notes {
-			m.tell("NodeClaim %s: %s", t.name, n)
+			m.report("NodeClaim %s: %s", t.name, n)
 		}
 		out.targets = append(out.targets, t)
 	}
@@ -92,7 +92,7 @@ func (m *Mover) hold(kept *export, t *target) []string {
 	}
 	filled, err := try()
 	if err != nil && t.status != nil && t.kind != claims {
-		t.status = nil // the controller finds it anew
+		t.status = nil // the controller finds it again
 		filled, err = try()
 	}
 	if err != nil {

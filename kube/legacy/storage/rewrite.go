@@ -120,7 +120,7 @@ func within(a, b any) bool {
 func (m *Mover) put(ctx context.Context, t *target, o *unstructured.Unstructured) error {
 	switch {
 	case o == nil && t.from != nil:
-		m.tell("%s %s is gone by now", t.Kind, t.name)
+		m.report("%s %s is gone by now", t.Kind, t.name)
 		return nil
 	case o == nil:
 		o = &unstructured.Unstructured{Object: map[string]any{"spec": t.spec}}
@@ -129,7 +129,7 @@ func (m *Mover) put(ctx context.Context, t *target, o *unstructured.Unstructured
 		if err := m.Store.Create(ctx, o); err != nil {
 			return err
 		}
-		m.tell("%s %s is made", t.Kind, t.name)
+		m.report("%s %s is made", t.Kind, t.name)
 		return nil
 	}
 	was := o.DeepCopy()
@@ -154,7 +154,7 @@ func (m *Mover) put(ctx context.Context, t *target, o *unstructured.Unstructured
 		}
 	}
 	if was.GetResourceVersion() != o.GetResourceVersion() {
-		m.tell("%s %s is rewritten", t.Kind, t.name)
+		m.report("%s %s is rewritten", t.Kind, t.name)
 	}
 	return nil
 }
@@ -212,7 +212,7 @@ func (m *Mover) reown(ctx context.Context) error {
 		if err := m.Store.Patch(ctx, n, client.RawPatch(types.StrategicMergePatchType, patch)); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("write the owners of node %s: %w", n.Name, err)
 		}
-		m.tell("Node %s: its owner is a NodeClaim of %s", n.Name, newer)
+		m.report("Node %s: its owner is a NodeClaim of %s", n.Name, newer)
 	}
 	return nil
 }

@@ -117,14 +117,14 @@ type Mover struct {
 	Check  bool   // export and check, and change nothing that stays
 	Now    func() time.Time
 	// Wait is called before something that was not yet so is looked at again.
-	Wait func(context.Context) error
-	Tell io.Writer // a line for each thing done
+	Wait   func(context.Context) error
+	Report io.Writer // a line for each thing done
 }
 
 func (m *Mover) lease() string { return cmp.Or(m.Lease, "karpenter-leader-election") }
 
-func (m *Mover) tell(format string, args ...any) {
-	_, _ = fmt.Fprintf(m.Tell, format+"\n", args...) // a report that nobody reads must not end a move
+func (m *Mover) report(format string, args ...any) {
+	_, _ = fmt.Fprintf(m.Report, format+"\n", args...) // a report that nobody reads must not end a move
 }
 
 // Run moves the cluster, or goes on with that. A *Refusal lists what has to be settled
@@ -134,8 +134,8 @@ func (m *Mover) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if found.settled() {
-		m.tell("NodePools, NodeClaims and EC2NodeClasses are stored as %s alone: nothing is left to do", newer)
+	if found.stable() {
+		m.report("NodePools, NodeClaims and EC2NodeClasses are stored as %s alone: nothing is left to do", newer)
 		return nil
 	}
 	if err := m.calm(ctx); err != nil {
@@ -179,6 +179,6 @@ func (m *Mover) move(ctx context.Context, found *definitions, plan *plan) error 
 	if err := m.close(ctx, found, plan); err != nil {
 		return err
 	}
-	m.tell("done: NodePools, NodeClaims and EC2NodeClasses are stored as %s alone; the export stays in %s", newer, m.Folder)
+	m.report("done: NodePools, NodeClaims and EC2NodeClasses are stored as %s alone; the export stays in %s", newer, m.Folder)
 	return nil
 }

@@ -141,12 +141,12 @@ func run(t *testing.T, a *apiserver, m *storage.Mover) (string, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told bytes.Buffer
-	m.Store, m.Rules, m.Tell = a, r, &told
+	var reported bytes.Buffer
+	m.Store, m.Rules, m.Report = a, r, &reported
 	m.Now = func() time.Time { return a.now }
 	m.Wait = func(ctx context.Context) error { return ctx.Err() }
 	err = m.Run(t.Context())
-	return told.String(), err
+	return reported.String(), err
 }
 
 // state is all that is stored, without revisions.
@@ -188,8 +188,8 @@ func TestMove(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := cluster(t, both)
 			was := a.stored("NodeClaim", "default-1").DeepCopy()
-			if told, err := move(t, a, t.TempDir()); err != nil {
-				t.Fatalf("%v after\n%s", err, told)
+			if reported, err := move(t, a, t.TempDir()); err != nil {
+				t.Fatalf("%v after\n%s", err, reported)
 			}
 			for name, d := range a.definitions {
 				if len(d.Spec.Versions) != 1 || d.Spec.Versions[0].Name != "v1" || !slices.Equal(d.Status.StoredVersions, []string{"v1"}) || d.Labels["app.kubernetes.io/managed-by"] != "Helm" {
@@ -268,15 +268,15 @@ func TestMoveKilledAnywhere(t *testing.T) {
 				if _, err := os.Stat(filepath.Join(folder, "export.json")); err == nil {
 					a.now = a.now.Add(80 * 24 * time.Hour) // ages are those of the export
 				}
-				if told, err := move(t, a, folder); err != nil {
-					t.Fatalf("both versions %t, gone on with after write %d (lost: %t): %v after\n%s", both, n, lost, err, told)
+				if reported, err := move(t, a, folder); err != nil {
+					t.Fatalf("both versions %t, gone on with after write %d (lost: %t): %v after\n%s", both, n, lost, err, reported)
 				}
 				if other := difference(state(a), want); len(other) > 0 {
 					t.Fatalf("both versions %t, killed at write %d (lost: %t) it came to other ends: %v", both, n, lost, other)
 				}
 				revision := a.revision
-				if told, err := move(t, a, folder); err != nil || a.revision != revision || !strings.Contains(told, "nothing is left to do") {
-					t.Fatalf("done again: %v, %d writes\n%s", err, a.revision-revision, told)
+				if reported, err := move(t, a, folder); err != nil || a.revision != revision || !strings.Contains(reported, "nothing is left to do") {
+					t.Fatalf("done again: %v, %d writes\n%s", err, a.revision-revision, reported)
 				}
 			}
 			if a.writes >= 0 {
@@ -348,16 +348,16 @@ func TestRefused(t *testing.T) {
 			a := cluster(t, true)
 			tt.but(t, a)
 			before := state(a)
-			told, err := move(t, a, t.TempDir())
+			reported, err := move(t, a, t.TempDir())
 			if tt.want == nil {
 				if err != nil {
-					t.Errorf("%v after\n%s", err, told)
+					t.Errorf("%v after\n%s", err, reported)
 				}
 				return
 			}
 			var refused *storage.Refusal
 			if !errors.As(err, &refused) {
-				t.Fatalf("%v after\n%s", err, told)
+				t.Fatalf("%v after\n%s", err, reported)
 			}
 			for _, words := range tt.want {
 				if !strings.Contains(err.Error(), words) {
@@ -375,9 +375,9 @@ func TestRefused(t *testing.T) {
 func TestCheckChangesNothing(t *testing.T) {
 	a := cluster(t, true)
 	before, folder := state(a), t.TempDir()
-	told, err := run(t, a, &storage.Mover{Folder: folder, Check: true})
-	if err != nil || !strings.Contains(told, "NodeClaim dense-1: is older than the 24h that its pool allows") {
-		t.Errorf("%v after\n%s", err, told)
+	reported, err := run(t, a, &storage.Mover{Folder: folder, Check: true})
+	if err != nil || !strings.Contains(reported, "NodeClaim dense-1: is older than the 24h that its pool allows") {
+		t.Errorf("%v after\n%s", err, reported)
 	}
 	if after := state(a); !reflect.DeepEqual(after, before) {
 		t.Errorf("it left\n%v\nof\n%v", after, before)
@@ -418,8 +418,8 @@ func TestChangedSinceTheExport(t *testing.T) {
 			if got := a.stored("NodePool", "default").GetAPIVersion(); got != "karpenter.sh/v1beta1" {
 				t.Errorf("pool default was written: it is stored as %s", got)
 			}
-			if told, err := move(t, a, t.TempDir()); (err == nil) == (name == "made") {
-				t.Errorf("with a new folder: %v after\n%s", err, told)
+			if reported, err := move(t, a, t.TempDir()); (err == nil) == (name == "made") {
+				t.Errorf("with a new folder: %v after\n%s", err, reported)
 			}
 		})
 	}

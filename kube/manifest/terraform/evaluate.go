@@ -145,8 +145,8 @@ func (r *reader) held(expr hclsyntax.Expression) string {
 		return r.given.held(r.into, expr, text)
 	}
 	for _, why := range r.why(expr) {
-		if told := fmt.Sprintf("%s:%d: %s", at.Filename, at.Start.Line, why); !slices.Contains(r.into.Unknown, told) {
-			r.into.Unknown = append(r.into.Unknown, told)
+		if reported := fmt.Sprintf("%s:%d: %s", at.Filename, at.Start.Line, why); !slices.Contains(r.into.Unknown, reported) {
+			r.into.Unknown = append(r.into.Unknown, reported)
 		}
 	}
 	return "${" + text + "}"

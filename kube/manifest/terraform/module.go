@@ -17,7 +17,7 @@ type module struct {
 	declared map[string]bool      // variables
 	defaults map[string]cty.Value // of variables that have one
 	given    map[string]cty.Value // by *.tfvars
-	settled  map[string]cty.Value // locals, unknown as far as they are
+	stable   map[string]cty.Value // locals, unknown as far as they are
 	used     map[string]bool      // locals that manifests are made of
 	data     map[string][]byte    // files by name
 }
@@ -56,24 +56,24 @@ func (m *module) takeValues(f *hclFile) {
 }
 
 // settle evaluates locals, which may name each other, until no more becomes known.
-func (m *module) settle() {
+func (m *module) stabilize() {
 	names := make([]string, 0, len(m.locals))
 	for name := range m.locals {
-		m.settled[name] = cty.DynamicVal
+		m.stable[name] = cty.DynamicVal
 		names = append(names, name)
 	}
 	slices.Sort(names)
 	for range names {
 		changed := false
 		for _, name := range names {
-			if m.settled[name].IsWhollyKnown() {
+			if m.stable[name].IsWhollyKnown() {
 				continue
 			}
 			v, diags := m.locals[name].Value(m.context(m.locals[name]))
-			if diags.HasErrors() || v.RawEquals(m.settled[name]) {
+			if diags.HasErrors() || v.RawEquals(m.stable[name]) {
 				continue
 			}
-			m.settled[name], changed = v, true
+			m.stable[name], changed = v, true
 		}
 		if !changed {
 			return
@@ -94,7 +94,7 @@ func (m *module) context(expr hclsyntax.Expression) *hcl.EvalContext {
 		}
 	}
 	ctx := &hcl.EvalContext{Functions: functions(m.folder), Variables: map[string]cty.Value{
-		"var": cty.ObjectVal(variables), "local": cty.ObjectVal(m.settled), "path": cty.ObjectVal(paths)}}
+		"var": cty.ObjectVal(variables), "local": cty.ObjectVal(m.stable), "path": cty.ObjectVal(paths)}}
 	for _, t := range expr.Variables() {
 		if _, is := ctx.Variables[t.RootName()]; !is {
 			ctx.Variables[t.RootName()] = cty.DynamicVal

@@ -80,7 +80,7 @@ func Read(sources []Source, keep bool) ([]Manifest, error) {
 		}
 	}
 	for _, m := range modules {
-		m.settle()
+		m.stabilize()
 	}
 	var out []Manifest
 	for _, f := range files {

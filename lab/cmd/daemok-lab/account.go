@@ -12,7 +12,7 @@ import (
 	lab "github.com/daemok/daemok/lab/control"
 )
 
-// withAWS gives an order to the pretend AWS of the lab in a folder, in bounded time.
+// withAWS gives an order to the emulated AWS of the lab in a folder, in bounded time.
 func withAWS(ctx context.Context, folder string, order func(context.Context, *control.Client) error) error {
 	return withLab(ctx, folder, func(ctx context.Context, client *lab.Client) error {
 		s, err := client.Status(ctx)
@@ -26,12 +26,12 @@ func withAWS(ctx context.Context, folder string, order func(context.Context, *co
 	})
 }
 
-// accountCommands change what the pretend AWS has, asks and answers.
+// accountCommands change what the emulated AWS has, asks and answers.
 func accountCommands() []*cobra.Command {
 	return []*cobra.Command{iceCommand(), priceCommand(), throttleCommand(), faultCommand(), outageCommand(), clockCommand(), reserveCommand(), reclaimCommand(), shiftCommand(), refuseCommand()}
 }
 
-// account makes a verb that gives one order to the pretend AWS and prints what came of it.
+// account makes a verb that gives one order to the emulated AWS and prints what came of it.
 func account(cmd *cobra.Command, order func(ctx context.Context, aws *control.Client, args []string) (said string, err error)) *cobra.Command {
 	folder := folderFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -208,11 +208,11 @@ of service accounts that have expired by its clock. --skew 0 sets it right.`,
 			}
 		}
 		s, err := aws.Status(ctx)
-		told := fmt.Sprintf("it is %s at AWS, %v ahead", s.Now.Format(time.RFC3339), s.Ahead)
+		reported := fmt.Sprintf("it is %s at AWS, %v ahead", s.Now.Format(time.RFC3339), s.Ahead)
 		if s.Skewed != 0 {
-			told += fmt.Sprintf("; it judges dates of callers by a clock that is %v ahead of theirs", s.Skewed)
+			reported += fmt.Sprintf("; it judges dates of callers by a clock that is %v ahead of theirs", s.Skewed)
 		}
-		return told, err
+		return reported, err
 	})
 	cmd.Flags().DurationVar(&forward, "forward", 0, "how far, such as 24h")
 	cmd.Flags().DurationVar(&skew, "skew", 0, "how far ahead of its callers' clocks AWS believes to be, such as 20m or -20m; 0: not at all")

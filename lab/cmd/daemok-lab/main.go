@@ -1,4 +1,4 @@
-// Program daemok-lab runs a real Kubernetes and a pretend AWS on this machine,
+// Program daemok-lab runs a real Kubernetes and an emulated AWS on this machine,
 // with the controller between them.
 //
 // It only reads the command line; package up does the work.
@@ -88,16 +88,16 @@ instances join them, and the controller, all in one directory of this host.`,
 	root.AddCommand(upCommand(), downCommand(), statusCommand(), restartCommand(),
 		machineCommand(), awsCommand(), kubectlCommand(), helmCommand())
 	root.AddCommand(accountCommands()...)
-	root.AddCommand(noticeCommands()...)
+	root.AddCommand(interruptionMessageCommands()...)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w: see %s --help", err, cmd.CommandPath())
 	})
-	tellUsage(root)
+	reportUsage(root)
 	return root
 }
 
-// tellUsage has a command and all below it say what they take, where they are given something else.
-func tellUsage(cmd *cobra.Command) {
+// reportUsage has a command and all below it say what they take, where they are given something else.
+func reportUsage(cmd *cobra.Command) {
 	if args := cmd.Args; args != nil && !cmd.HasSubCommands() {
 		cmd.Args = func(cmd *cobra.Command, given []string) error {
 			if err := args(cmd, given); err != nil {
@@ -107,7 +107,7 @@ func tellUsage(cmd *cobra.Command) {
 		}
 	}
 	for _, below := range cmd.Commands() {
-		tellUsage(below)
+		reportUsage(below)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // A slip of the pen is told, with what was probably meant.
-func TestSlipsAreTold(t *testing.T) {
+func TestSlipsAreReported(t *testing.T) {
 	tests := map[string]struct{ line, want string }{
 		"a verb nobody knows":    {"interrup i-1", "Did you mean this?\n\tinterrupt"},
 		"a verb of a group":      {"aws callz", `daemok lab aws has no verb "callz", did you mean calls? It has allow, calls`},
@@ -30,7 +30,7 @@ func TestSlipsAreTold(t *testing.T) {
 	}
 }
 
-func TestVersionIsTold(t *testing.T) {
+func TestVersionIsReported(t *testing.T) {
 	var out strings.Builder
 	root := rootCommand()
 	root.SetArgs([]string{"--version"})

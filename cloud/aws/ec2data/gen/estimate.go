@@ -28,7 +28,7 @@ var predecessors = map[string][]string{
 // home is the region with the most published prices.
 const home = "us-east-1"
 
-// yardstick is a type that every region sells and prices: what it costs there
+// yardstick is a type that every region offers and prices: what it costs there
 // relative to home carries a price from one region to another.
 const yardstick = "m5.large"
 
@@ -108,7 +108,7 @@ func nearest(t *ec2data.Type, family []*ec2data.Type) (*ec2data.Type, float64) {
 	return best, float64(t.VCPUs) / float64(best.VCPUs)
 }
 
-// processors counts GPUs and accelerators: what such a machine is bought for.
+// processors counts GPUs and accelerators: what such a machine is launched for.
 func processors(t *ec2data.Type) float64 {
 	n := 0.0
 	for _, g := range t.GPUs {

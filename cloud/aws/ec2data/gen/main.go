@@ -79,7 +79,7 @@ func merge(data, more *ec2data.Data) {
 // complete fills in what the short form of a retired type leaves out. All of
 // them are of the generation that ran on Intel under Xen.
 func complete(t ec2data.Type, regions map[string]ec2data.Region) ec2data.Type {
-	t.Retired = true
+	t.Discontinued = true
 	t.Cores = t.VCPUs / 2
 	t.CPUMaker, t.ClockGHz = "Intel", 2.7
 	t.Virtualization, t.RootDevices, t.BootModes = []string{"hvm"}, []string{"ebs"}, []string{"legacy-bios"}

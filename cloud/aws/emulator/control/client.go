@@ -22,7 +22,7 @@ func (c *Client) Status(ctx context.Context) (s Status, err error) {
 	return s, nil
 }
 
-// Ice sells capacity out or brings it back, and returns how many pools that changed.
+// Ice offers capacity out or brings it back, and returns how many pools that changed.
 func (c *Client) Ice(ctx context.Context, order Ice) (pools int, err error) {
 	err = c.give(ctx, "change capacity", pathIce, order, &pools)
 	return pools, err
@@ -76,9 +76,9 @@ func (c *Client) Skew(ctx context.Context, by time.Duration) (is time.Duration, 
 	return is, err
 }
 
-// Notice has AWS say something of instances, and returns those.
-func (c *Client) Notice(ctx context.Context, order Notice) (about []Instance, err error) {
-	err = c.give(ctx, string(order.Deed), pathNotice, order, &about)
+// InterruptionMessage has AWS say something of instances, and returns those.
+func (c *Client) InterruptionMessage(ctx context.Context, order InterruptionMessage) (about []Instance, err error) {
+	err = c.give(ctx, string(order.Deed), pathInterruptionMessage, order, &about)
 	return about, err
 }
 
@@ -106,7 +106,7 @@ func (c *Client) Refuse(ctx context.Context, order Refuse) (pools int, err error
 	return pools, err
 }
 
-// Boots settles what becomes of machines that are bought from now on.
+// Boots settles what becomes of machines that are launched from now on.
 func (c *Client) Boots(ctx context.Context, order Boots) error {
 	return c.give(ctx, "change how machines boot", pathBoots, order, &struct{}{})
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/daemok/daemok/internal/orders"
 )
 
-// Ice is an order to sell capacity out, or to bring it back. Kind, Zone and Option are
+// Ice is an order to offer capacity out, or to bring it back. Kind, Zone and Option are
 // patterns; empty ones match all.
 type Ice struct {
 	Kind     string `json:"kind"`
@@ -91,13 +91,13 @@ type Deed string
 
 // The deeds.
 const (
-	Interrupt Deed = "interrupt" // takes a spot instance back
-	Rebalance Deed = "rebalance" // recommends to replace one
-	Retire    Deed = "retire"    // announces that it will be retired
+	Interrupt  Deed = "interrupt" // takes a spot instance back
+	Rebalance  Deed = "rebalance" // recommends to replace one
+	Disruption Deed = "retire"    // announces that it will be retired
 )
 
-// Notice is an order to say something of instances that have not ended, and to do it.
-type Notice struct {
+// InterruptionMessage is an order to say something of instances that have not ended, and to do it.
+type InterruptionMessage struct {
 	Instance string        `json:"instance"` // its ID or private DNS name, or a pattern of either
 	Deed     Deed          `json:"deed"`
 	Advised  bool          `json:"advised,omitempty"` // an interruption begins with a recommendation
@@ -146,7 +146,7 @@ type Refuse struct {
 	End    bool   `json:"end,omitempty"`
 }
 
-// Boots is an order about machines that are bought from now on.
+// Boots is an order about machines that are launched from now on.
 type Boots struct {
 	Fail      int     `json:"fail,omitempty"`   // how many of the next end before they run
 	Reason    string  `json:"reason,omitempty"` // why, as instances tell it: Client.VolumeLimitExceeded
@@ -180,23 +180,23 @@ type Status struct {
 
 // paths are where orders are posted.
 const (
-	pathStatus   = "/status"
-	pathIce      = "/ice"
-	pathPrice    = "/price"
-	pathThrottle = "/throttle"
-	pathOutage   = "/outage"
-	pathFault    = "/fault"
-	pathRights   = "/rights"
-	pathClock    = "/clock"
-	pathSkew     = "/skew"
-	pathQuota    = "/quota"
-	pathNotice   = "/notice"
-	pathReserve  = "/reserve"
-	pathReclaim  = "/reclaim"
-	pathShift    = "/shift"
-	pathRefuse   = "/refuse"
-	pathBoots    = "/boots"
-	pathUpdate   = "/update"
+	pathStatus              = "/status"
+	pathIce                 = "/ice"
+	pathPrice               = "/price"
+	pathThrottle            = "/throttle"
+	pathOutage              = "/outage"
+	pathFault               = "/fault"
+	pathRights              = "/rights"
+	pathClock               = "/clock"
+	pathSkew                = "/skew"
+	pathQuota               = "/quota"
+	pathInterruptionMessage = "/notice"
+	pathReserve             = "/reserve"
+	pathReclaim             = "/reclaim"
+	pathShift               = "/shift"
+	pathRefuse              = "/refuse"
+	pathBoots               = "/boots"
+	pathUpdate              = "/update"
 )
 
 // Handler takes orders for the server. After each, did is called; nil is nobody.
@@ -205,7 +205,7 @@ func Handler(s *emulator.Server, did func()) http.Handler {
 		did = func() {}
 	}
 	mux := http.NewServeMux()
-	orders.Tell(mux, pathStatus, func(*http.Request) (Status, error) { return status(s), nil })
+	orders.Report(mux, pathStatus, func(*http.Request) (Status, error) { return status(s), nil })
 	take(mux, pathIce, s, did, ice)
 	take(mux, pathPrice, s, did, price)
 	take(mux, pathThrottle, s, did, throttle)
@@ -215,7 +215,7 @@ func Handler(s *emulator.Server, did func()) http.Handler {
 	take(mux, pathClock, s, did, clock)
 	take(mux, pathSkew, s, did, skew)
 	take(mux, pathQuota, s, did, quota)
-	take(mux, pathNotice, s, did, notice)
+	take(mux, pathInterruptionMessage, s, did, interruptionMessage)
 	take(mux, pathReserve, s, did, reserve)
 	take(mux, pathReclaim, s, did, reclaim)
 	take(mux, pathShift, s, did, shift)

@@ -48,8 +48,8 @@ func open(t *testing.T) *world {
 	return w
 }
 
-// buy asks AWS for one machine, and returns its ID and the code of the error.
-func (w *world) buy(kind, zone string, spot bool) (id, code string) {
+// launch asks AWS for one machine, and returns its ID and the code of the error.
+func (w *world) launch(kind, zone string, spot bool) (id, code string) {
 	w.Helper()
 	in := &ec2.RunInstancesInput{
 		MinCount: aws.Int32(1), MaxCount: aws.Int32(1), InstanceType: types.InstanceType(kind), ImageId: aws.String(w.image()),
@@ -62,7 +62,7 @@ func (w *world) buy(kind, zone string, spot bool) (id, code string) {
 	if err != nil {
 		return "", codeOf(err)
 	}
-	w.server.Settle()
+	w.server.Advance()
 	return *out.Instances[0].InstanceId, ""
 }
 
@@ -102,13 +102,13 @@ func TestIce(t *testing.T) {
 	for _, tt := range []struct{ kind, zone, want string }{
 		{"m5.large", "us-east-1a", "InsufficientInstanceCapacity"}, {"m5.large", "us-east-1b", ""}, {"c5.large", "us-east-1a", ""},
 	} {
-		if _, got := w.buy(tt.kind, tt.zone, false); got != tt.want {
+		if _, got := w.launch(tt.kind, tt.zone, false); got != tt.want {
 			t.Errorf("%s in %s: %q, want %q", tt.kind, tt.zone, got, tt.want)
 		}
 	}
 	_, err = w.orders.Ice(t.Context(), control.Ice{Kind: "m5.*", Melt: true})
 	w.must(err)
-	if _, got := w.buy("m5.large", "us-east-1a", false); got != "" {
+	if _, got := w.launch("m5.large", "us-east-1a", false); got != "" {
 		t.Errorf("after --melt: %q, want a machine", got)
 	}
 }
@@ -116,7 +116,7 @@ func TestIce(t *testing.T) {
 // A slip of the pen is told, with what there is.
 func TestOrdersThatMeanNothing(t *testing.T) {
 	w := open(t)
-	machine, code := w.buy("m5.large", "us-east-1a", false)
+	machine, code := w.launch("m5.large", "us-east-1a", false)
 	if code != "" {
 		t.Fatal(code)
 	}
@@ -193,15 +193,15 @@ func TestOrdersThatMeanNothing(t *testing.T) {
 		}, "want 0 or more"},
 		"a clock that goes back": {func() error { _, err := w.orders.Forward(t.Context(), -time.Hour); return err }, "they never go back"},
 		"an instance nobody has": {func() error {
-			_, err := w.orders.Notice(t.Context(), control.Notice{Instance: "i-0*0*0*9", Deed: control.Retire})
+			_, err := w.orders.InterruptionMessage(t.Context(), control.InterruptionMessage{Instance: "i-0*0*0*9", Deed: control.Disruption})
 			return err
 		}, "is no instance of AWS"},
 		"a warning of yesterday": {func() error {
-			_, err := w.orders.Notice(t.Context(), control.Notice{Instance: machine, Deed: control.Interrupt, Advised: true, In: -time.Hour})
+			_, err := w.orders.InterruptionMessage(t.Context(), control.InterruptionMessage{Instance: machine, Deed: control.Interrupt, Advised: true, In: -time.Hour})
 			return err
 		}, "in -1h0m0s is in the past"},
 		"an end of what is no spot": {func() error {
-			_, err := w.orders.Notice(t.Context(), control.Notice{Instance: machine, Deed: control.Interrupt})
+			_, err := w.orders.InterruptionMessage(t.Context(), control.InterruptionMessage{Instance: machine, Deed: control.Interrupt})
 			return err
 		}, "is no spot instance, and AWS takes no other back"},
 		"a reservation of what there is not": {func() error {
@@ -244,7 +244,7 @@ func TestOrdersThatMeanNothing(t *testing.T) {
 			return err
 		}, "unsupported Kubernetes version 1.38"},
 		"something AWS never does": {func() error {
-			_, err := w.orders.Notice(t.Context(), control.Notice{Instance: "*", Deed: "polish"})
+			_, err := w.orders.InterruptionMessage(t.Context(), control.InterruptionMessage{Instance: "*", Deed: "polish"})
 			return err
 		}, `AWS does no "polish"`},
 	}
@@ -349,7 +349,7 @@ func TestFaults(t *testing.T) {
 	w.must(err)
 	_, err = w.orders.Fault(t.Context(), control.Fault{Action: "RunInstances", Code: "InternalError", After: true})
 	w.must(err)
-	if _, got := w.buy("m5.large", "us-east-1a", false); got != "InternalError" || len(w.server.Instances()) != 1 {
+	if _, got := w.launch("m5.large", "us-east-1a", false); got != "InternalError" || len(w.server.Instances()) != 1 {
 		t.Errorf("a lost answer: %q with %d instances, want InternalError and the instance", got, len(w.server.Instances()))
 	}
 }
@@ -359,12 +359,12 @@ func TestRights(t *testing.T) {
 	w := open(t)
 	_, err := w.orders.Rights(t.Context(), control.Rights{Action: "RunInstances", Denied: true})
 	w.must(err)
-	if _, got := w.buy("m5.large", "us-east-1a", false); got != "UnauthorizedOperation" {
+	if _, got := w.launch("m5.large", "us-east-1a", false); got != "UnauthorizedOperation" {
 		t.Errorf("without the right: %q, want UnauthorizedOperation", got)
 	}
 	_, err = w.orders.Rights(t.Context(), control.Rights{Action: "*"})
 	w.must(err)
-	if _, got := w.buy("m5.large", "us-east-1a", false); got != "" {
+	if _, got := w.launch("m5.large", "us-east-1a", false); got != "" {
 		t.Errorf("with the right again: %q, want a machine", got)
 	}
 }
@@ -374,7 +374,7 @@ func TestQuota(t *testing.T) {
 	w := open(t)
 	name, err := w.orders.Quota(t.Context(), control.Quota{Code: "L-1216C47A", VCPUs: 1})
 	w.must(err)
-	if _, got := w.buy("m5.large", "us-east-1a", false); !strings.HasPrefix(name, "Running On-Demand Standard") || got != "VcpuLimitExceeded" {
+	if _, got := w.launch("m5.large", "us-east-1a", false); !strings.HasPrefix(name, "Running On-Demand Standard") || got != "VcpuLimitExceeded" {
 		t.Errorf("under %s: %q, want VcpuLimitExceeded", name, got)
 	}
 }
@@ -382,7 +382,7 @@ func TestQuota(t *testing.T) {
 // In an outage nothing can be launched in the zone, and its machines fail both checks and run on.
 func TestOutage(t *testing.T) {
 	w := open(t)
-	id, _ := w.buy("m5.large", "us-east-1a", false)
+	id, _ := w.launch("m5.large", "us-east-1a", false)
 	status := func() string {
 		out, err := w.ec2.DescribeInstanceStatus(t.Context(), &ec2.DescribeInstanceStatusInput{InstanceIds: []string{id}})
 		w.must(err)
@@ -394,19 +394,19 @@ func TestOutage(t *testing.T) {
 		w.must(err)
 		return out.AvailabilityZones[0].State
 	}
-	var told []bool
+	var reported []bool
 	w.server.Watch(func(e emulator.Event) {
 		if e.Kind == market.Outage {
-			told = append(told, e.Instance.Unreachable)
+			reported = append(reported, e.Instance.Unreachable)
 		}
 	})
 	concerned, err := w.orders.Outage(t.Context(), control.Outage{Zone: "us-east-1a"})
 	w.must(err)
-	w.server.Settle()
-	if _, got := w.buy("m5.large", "us-east-1a", true); got != "InsufficientInstanceCapacity" {
+	w.server.Advance()
+	if _, got := w.launch("m5.large", "us-east-1a", true); got != "InsufficientInstanceCapacity" {
 		t.Errorf("a launch in the zone: %q, want InsufficientInstanceCapacity", got)
 	}
-	if _, got := w.buy("m5.large", "us-east-1b", false); got != "" {
+	if _, got := w.launch("m5.large", "us-east-1b", false); got != "" {
 		t.Errorf("a launch in another zone: %q, want a machine", got)
 	}
 	if got := status(); concerned != 1 || got != "running impaired impaired" || zone() != types.AvailabilityZoneStateImpaired {
@@ -414,17 +414,17 @@ func TestOutage(t *testing.T) {
 	}
 	_, err = w.orders.Outage(t.Context(), control.Outage{Zone: "us-east-1a", End: true})
 	w.must(err)
-	w.server.Settle()
-	if got := status(); got != "running ok ok" || !slices.Equal(told, []bool{true, false}) {
-		t.Errorf("in the end status is %q and watchers heard %v; want all well, and both ends told", got, told)
+	w.server.Advance()
+	if got := status(); got != "running ok ok" || !slices.Equal(reported, []bool{true, false}) {
+		t.Errorf("in the end status is %q and watchers heard %v; want all well, and both ends told", got, reported)
 	}
 }
 
 // AWS takes spot machines back two minutes after its warning; its clock is what counts.
 func TestInterruptionAndClock(t *testing.T) {
 	w := open(t)
-	id, _ := w.buy("m5.large", "us-east-1a", true)
-	about, err := w.orders.Notice(t.Context(), control.Notice{Instance: "ip-10-*", Deed: control.Interrupt})
+	id, _ := w.launch("m5.large", "us-east-1a", true)
+	about, err := w.orders.InterruptionMessage(t.Context(), control.InterruptionMessage{Instance: "ip-10-*", Deed: control.Interrupt})
 	w.must(err)
 	if len(about) != 1 || about[0].ID != id {
 		t.Fatalf("interrupted %v, want %s by its name", about, id)
@@ -435,7 +435,7 @@ func TestInterruptionAndClock(t *testing.T) {
 	}
 	now, err := w.orders.Forward(t.Context(), 3*time.Minute)
 	w.must(err)
-	w.server.Settle()
+	w.server.Advance()
 	if got := state(); got != "terminated" || !now.Equal(w.Now().Add(3*time.Minute)) {
 		t.Errorf("three minutes later by AWS's clock, %v, it is %s; want terminated", now, got)
 	}
@@ -486,26 +486,26 @@ func TestRefuse(t *testing.T) {
 	w := open(t)
 	pools, err := w.orders.Refuse(t.Context(), control.Refuse{Kind: "m5.large", Zone: "us-east-1a", Option: "spot", Code: "UnfulfillableCapacity"})
 	w.must(err)
-	_, spot := w.buy("m5.large", "us-east-1a", true)
-	_, demand := w.buy("m5.large", "us-east-1a", false)
+	_, spot := w.launch("m5.large", "us-east-1a", true)
+	_, demand := w.launch("m5.large", "us-east-1a", false)
 	if pools != 1 || spot != "UnfulfillableCapacity" || demand != "" {
 		t.Errorf("%d pools: %q on spot and %q on demand; want spot alone refused", pools, spot, demand)
 	}
 	_, err = w.orders.Refuse(t.Context(), control.Refuse{Kind: "*", End: true})
 	w.must(err)
-	if _, got := w.buy("m5.large", "us-east-1a", true); got != "" {
+	if _, got := w.launch("m5.large", "us-east-1a", true); got != "" {
 		t.Errorf("in the end: %q, want a machine", got)
 	}
 }
 
-// Of the machines that are bought next some end before they run, and say why, and a share never joins.
+// Of the machines that are launched next some end before they run, and say why, and a share never joins.
 func TestBoots(t *testing.T) {
 	w := open(t)
 	w.must(w.orders.Boots(t.Context(), control.Boots{Fail: 1, Reason: "Client.VolumeLimitExceeded", NeverJoin: 1}))
-	w.buy("m5.large", "us-east-1a", false)
-	w.buy("m5.large", "us-east-1a", false)
+	w.launch("m5.large", "us-east-1a", false)
+	w.launch("m5.large", "us-east-1a", false)
 	w.Advance(time.Minute)
-	w.server.Settle()
+	w.server.Advance()
 	all := w.server.Instances()
 	out, err := w.ec2.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{InstanceIds: []string{all[0].ID}})
 	w.must(err)
@@ -516,7 +516,7 @@ func TestBoots(t *testing.T) {
 		t.Errorf("the second is %s, never joins %v; want it to run and never to join", all[1].State, all[1].NeverJoins)
 	}
 	w.must(w.orders.Boots(t.Context(), control.Boots{}))
-	w.buy("m5.large", "us-east-1a", false)
+	w.launch("m5.large", "us-east-1a", false)
 	if all = w.server.Instances(); all[2].NeverJoins {
 		t.Error("in the end machines never join still")
 	}
@@ -552,7 +552,7 @@ func TestShift(t *testing.T) {
 // The account tells how it is, for whoever wants to know what was ordered.
 func TestStatus(t *testing.T) {
 	w := open(t)
-	w.buy("m5.large", "us-east-1a", false)
+	w.launch("m5.large", "us-east-1a", false)
 	_, err := w.orders.Outage(t.Context(), control.Outage{Zone: "us-east-1c"})
 	w.must(err)
 	_, err = w.orders.Forward(t.Context(), time.Hour)

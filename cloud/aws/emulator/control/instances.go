@@ -44,14 +44,14 @@ func shift(s *emulator.Server, order Shift) (int, error) {
 	return 0, s.Shift(order.Zone, order.For)
 }
 
-// boots settles how machines boot that are bought from now on.
+// boots settles how machines boot that are launched from now on.
 func boots(s *emulator.Server, order Boots) (struct{}, error) {
 	var none struct{}
-	told := strings.HasPrefix(order.Reason, "Client.") || strings.HasPrefix(order.Reason, "Server.")
+	reported := strings.HasPrefix(order.Reason, "Client.") || strings.HasPrefix(order.Reason, "Server.")
 	switch {
 	case order.Fail < 0:
 		return none, fmt.Errorf("%d machines are to end before they run: want 0 or more", order.Fail)
-	case order.Fail > 0 && !told:
+	case order.Fail > 0 && !reported:
 		return none, fmt.Errorf("the reason is %q: want one as EC2 tells it, such as Client.VolumeLimitExceeded or Server.InternalError", order.Reason)
 	case order.NeverJoin < 0 || order.NeverJoin > 1:
 		return none, fmt.Errorf("the share of machines that never join is %v: want 0 to 1", order.NeverJoin)
@@ -61,11 +61,11 @@ func boots(s *emulator.Server, order Boots) (struct{}, error) {
 	return none, nil
 }
 
-// notice has AWS say something of instances, and do it in the end. Only spot machines are
+// interruptionMessage has AWS say something of instances, and do it in the end. Only spot machines are
 // taken back. That there is none is an error, since it is a slip of the pen.
-func notice(s *emulator.Server, order Notice) ([]Instance, error) {
-	if !slices.Contains([]Deed{Interrupt, Rebalance, Retire}, order.Deed) {
-		return nil, fmt.Errorf("AWS does no %q to instances: want %s, %s or %s", order.Deed, Interrupt, Rebalance, Retire)
+func interruptionMessage(s *emulator.Server, order InterruptionMessage) ([]Instance, error) {
+	if !slices.Contains([]Deed{Interrupt, Rebalance, Disruption}, order.Deed) {
+		return nil, fmt.Errorf("AWS does no %q to instances: want %s, %s or %s", order.Deed, Interrupt, Rebalance, Disruption)
 	}
 	if order.In < 0 {
 		return nil, fmt.Errorf("in %v is in the past: want 0 or more", order.In)
@@ -80,7 +80,7 @@ func notice(s *emulator.Server, order Notice) ([]Instance, error) {
 			continue
 		}
 		named++
-		if !i.Spot && order.Deed != Retire {
+		if !i.Spot && order.Deed != Disruption {
 			continue
 		}
 		if err := say(s, i.ID, order); err != nil {
@@ -97,11 +97,11 @@ func notice(s *emulator.Server, order Notice) ([]Instance, error) {
 	return about, nil
 }
 
-func say(s *emulator.Server, id string, order Notice) error {
+func say(s *emulator.Server, id string, order InterruptionMessage) error {
 	switch order.Deed {
 	case Rebalance:
 		s.Market().Recommend(id)
-	case Retire:
+	case Disruption:
 		return s.Schedule(id, "instance-retirement", s.Now().Add(order.In))
 	case Interrupt:
 		lead := time.Duration(-1)

@@ -15,7 +15,7 @@ import (
 // which says what pools an order is about, by patterns.
 type which struct{ kind, zone, option string }
 
-// ice sells capacity out, or brings it back, in every pool that matches.
+// ice offers capacity out, or brings it back, in every pool that matches.
 func ice(s *emulator.Server, order Ice) (int, error) {
 	if order.Machines < 0 {
 		return 0, fmt.Errorf("machines left are %d: want 0 or more", order.Machines)
@@ -105,7 +105,7 @@ func matching(s *emulator.Server, w which) ([]market.Pool, error) {
 		for _, zone := range k.Zones {
 			for _, option := range []market.Option{market.OnDemand, market.Spot} {
 				p := market.Pool{Kind: k.Name, Zone: zone, Option: option}
-				if matches(w.zone, zone) && matches(w.option, string(option)) && s.Market().Sells(p) {
+				if matches(w.zone, zone) && matches(w.option, string(option)) && s.Market().Offers(p) {
 					pools = append(pools, p)
 				}
 			}

@@ -49,7 +49,7 @@ func edits() []edit {
 	)
 }
 
-// provisionerEdits are those of the older generation. Its taints may have no
+// provisionerEdits are those of the v1alpha5 API. Its taints may have no
 // effect.
 func provisionerEdits(file string) []edit {
 	var all []edit

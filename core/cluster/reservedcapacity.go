@@ -1,0 +1,111 @@
+package cluster
+
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/constraint"
+)
+
+// ReservedCapacity is what is had so many times only: room in a capacity reservation, or for
+// machines of a placement group in one zone.
+type ReservedCapacity struct {
+	Name string // shared by all offerings that draw on it, of whatever kind and pool
+	Left int64  // machines that are left, less those being launched
+}
+
+// Reservation is the capacity reservation that machines of the offering are launched
+// into, as their label has it; empty: into none.
+func (o *Offering) Reservation() string {
+	if o.Option != Reserved {
+		return ""
+	}
+	id, _ := o.Labels.Get(LabelReservation)
+	return id
+}
+
+// LeftOf is how many machines are left of a capacity reservation that the offering draws on; 0 for any
+// other.
+func (o *Offering) LeftOf(reservedCapacity string) int64 {
+	for _, s := range o.ReservedCapacities {
+		if s.Name == reservedCapacity {
+			return s.Left
+		}
+	}
+	return 0
+}
+
+// DrawsAlike reports whether machines of both offers are taken from the same capacity reservations.
+func (o *Offering) DrawsAlike(p *Offering) bool {
+	return slices.EqualFunc(o.ReservedCapacities, p.ReservedCapacities, func(a, b ReservedCapacity) bool { return a.Name == b.Name })
+}
+
+// StandsIn reports whether a machine of the offering, which is taken from a reservation, is as
+// good as one of another offer of its kind from another reservation: in the same zone, for
+// the same price, of the same sort, and taken from the same capacity reservations beside.
+func (o *Offering) StandsIn(p *Offering) bool {
+	return o.Reservation() != "" && p.Reservation() != "" && o.Zone == p.Zone && o.Price == p.Price && o.Unless == p.Unless &&
+		slices.Equal(o.besideReservation(), p.besideReservation()) && slices.Equal(withoutReservation(o.Labels), withoutReservation(p.Labels))
+}
+
+// besideReservation names what machines are taken from beside their reservation.
+func (o *Offering) besideReservation() []string {
+	return slices.DeleteFunc(o.reservedCapacityNames(), func(name string) bool { return name == o.Reservation() })
+}
+
+func withoutReservation(l constraint.Labels) constraint.Labels {
+	return slices.DeleteFunc(slices.Clone(l), func(l constraint.Label) bool { return l.Key == LabelReservation })
+}
+
+// Drawn is what a machine on order will be taken from: one of each of All and, where its
+// reservation is still open, one of any of Reservations. Both are sorted by name.
+type Drawn struct{ All, Reservations []string }
+
+// DrawnBy says what a machine on order will be taken from, whichever of the offerings it
+// becomes that it still may: what all of them draw on, and one of their reservations where
+// each of them has one.
+//
+// Cost: O(offers) for a machine that may become one of those that draw on something.
+func (c *Catalogue) DrawnBy(m *Machine) Drawn {
+	if c == nil {
+		return Drawn{}
+	}
+	var all, reservations []string
+	any, reserved := false, true
+	for k := range c.InstanceTypes {
+		instanceType := &c.InstanceTypes[k]
+		if !mayBe(m, LabelInstanceType, instanceType.Name) || !mayBeLabelled(m, instanceType.Labels) {
+			continue
+		}
+		for i := range instanceType.Offerings {
+			o := &instanceType.Offerings[i]
+			if !o.Asked(m.Requirements) || !mayBeLabelled(m, o.Labels) {
+				continue
+			}
+			if !any {
+				all, any = o.reservedCapacityNames(), true
+			}
+			all = slices.DeleteFunc(all, func(name string) bool { return !slices.Contains(o.reservedCapacityNames(), name) })
+			if id := o.Reservation(); id == "" {
+				reserved = false
+			} else if !slices.Contains(reservations, id) {
+				reservations = append(reservations, id)
+			}
+			if len(all) == 0 && !reserved {
+				return Drawn{}
+			}
+		}
+	}
+	if !reserved || len(reservations) < 2 {
+		return Drawn{All: all}
+	}
+	slices.Sort(reservations)
+	return Drawn{all, reservations}
+}
+
+func (o *Offering) reservedCapacityNames() []string {
+	var out []string
+	for _, s := range o.ReservedCapacities {
+		out = append(out, s.Name)
+	}
+	return out
+}

@@ -1,0 +1,68 @@
+package disruption
+
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/place"
+	"github.com/daemok/daemok/core/plan"
+)
+
+// keeps tells which preferences of pods count, by shape; nil: all.
+type keeps = func(*cluster.Shape) place.Preferences
+
+// worthwhile leaves out of a question preferences about hosts that do not hold on the
+// node now, where no plan would launch machines for them either: then the pods need
+// not be better off elsewhere. A preference that holds is held, whatever was paid for it,
+// so that nothing is launched for a preference and given back. It is nil where none is left
+// out.
+func (x *Search) worthwhile(q place.Question, c *candidate) keeps {
+	broken := map[string]bool{}
+	for _, p := range c.moving {
+		if place.Crowded(c.Node, p) {
+			broken[place.RulesText(p.Shape)] = true
+		}
+	}
+	if x.options.Weigh == nil || len(broken) == 0 {
+		return nil
+	}
+	q.Below = place.Any
+	worth := x.options.Weigh(x.snapshot, c.copies(), func(preferences func(*cluster.Shape) place.Preferences) place.Result {
+		q.Preferences = preferences
+		return *x.ask(q)
+	})
+	if worth == nil {
+		return nil
+	}
+	return func(s *cluster.Shape) place.Preferences {
+		if worth(s) != place.AllPreferences && broken[place.RulesText(s)] {
+			return place.NotOfHosts
+		}
+		return place.AllPreferences
+	}
+}
+
+// setAside tells with the last move which preferences of pods of its node did not
+// count.
+func (x *Search) setAside(c *candidate, preferences keeps) {
+	if preferences == nil {
+		return
+	}
+	move, at := &x.Moves[len(x.Moves)-1], map[string]int{}
+	for _, p := range c.copies() {
+		lost := slices.DeleteFunc(place.PreferencesOf(p.Shape), preferences(p.Shape).Count)
+		if len(lost) == 0 {
+			continue
+		}
+		rules := place.RulesText(p.Shape)
+		i, known := at[rules]
+		if !known {
+			i, at[rules] = len(move.Dropped), len(move.Dropped)
+			move.Dropped = append(move.Dropped, plan.Dropped{})
+			for _, preference := range lost {
+				move.Dropped[i].Preferences = append(move.Dropped[i].Preferences, preference.String())
+			}
+		}
+		move.Dropped[i].Pods = append(move.Dropped[i].Pods, p)
+	}
+}

@@ -1,0 +1,424 @@
+package place
+
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/feasibility"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/topology"
+)
+
+// evaluator is where questions about a ground are answered, one at a time. What is
+// found out about shapes, targets and pools stays for the next question as long as
+// it is the same for every one; all else is put back.
+type evaluator struct {
+	ground             *Ground
+	run                *run
+	places             []int              // on the board, by node
+	targets            []*target          // by node; nil where it has none
+	byName             map[string]*target // of nodes
+	nodeTargets        int                // how many of the targets are nodes
+	looked             []string           // see run
+	moves              int                // of the ground's that are carried out here
+	podClasses         map[*cluster.Shape]*evaluatorPodClass
+	text               map[*cluster.Shape]string // see orderBy
+	board              *topology.Board           // with all pods that run
+	daemons            map[*cluster.Shape]*topology.Rules
+	held               map[string]int // pods that use a volume for one pod at a time
+	reservedCapacities map[string]int64
+	pools              []evaluatorPool
+	gaps               *gaps
+	byDomain           map[string][]*domainTargets
+	crowds             map[workload][]spotCrowd // nil: not counted yet
+	offeringSet        *wholesale
+	reachables         map[*cluster.Shape]reachable
+	spare              map[*cluster.Shape]bitset.Set // see spareFor
+	filled             []*target                     // since targets were put in order, of those that something was placed on
+	open               bitset.Set                    // nodes that pods of the last question could go to
+}
+
+// evaluatorPodClass is a pod class with what its levels ask for on the board of the evaluator.
+type evaluatorPodClass struct {
+	*podClass
+	need  []int64 // of the shape that it is looked up by
+	rules map[*level]*topology.Rules
+}
+
+// evaluatorPool is a pool before anything is launched.
+type evaluatorPool struct {
+	available, within bitset.Set
+	free, whole       [][]int64
+	limits            *limits
+}
+
+func newEvaluator(g *Ground) *evaluator {
+	s := g.snapshot
+	r := newRun(s, movers(s, g.taken), g.options)
+	r.takeFor(g.launches)
+	d := &evaluator{
+		ground: g, run: r, looked: r.looked, moves: len(g.moves), board: r.board, daemons: r.daemons, reservedCapacities: r.reservedCapacities,
+		podClasses: map[*cluster.Shape]*evaluatorPodClass{}, text: map[*cluster.Shape]string{}, held: map[string]int{},
+		byDomain: map[string][]*domainTargets{}, reachables: map[*cluster.Shape]reachable{}, spare: map[*cluster.Shape]bitset.Set{},
+	}
+	for _, w := range r.waiting {
+		k := &evaluatorPodClass{podClass: w.podClass, need: w.need, rules: map[*level]*topology.Rules{}}
+		for _, levels := range w.podClass.byPreferences {
+			for _, lv := range levels {
+				k.rules[lv] = lv.rules
+			}
+		}
+		d.podClasses[w.shape] = k
+	}
+	for _, k := range d.podClasses {
+		k.groups = nil
+	}
+	d.recordNodes(s)
+	d.recordTaken(g.taken)
+	d.open = bitset.Full(len(s.Nodes))
+	d.recordPools()
+	setTwins(r.candidates)
+	d.arrange()
+	r.base, r.groups, r.waiting = nil, nil, nil
+	return d
+}
+
+// takeFor accounts for what machines of the plan are taken from.
+func (r *run) takeFor(launches []plan.Launch) {
+	for i := range launches {
+		at := slices.IndexFunc(r.candidates, func(b *candidate) bool { return b.ID == launches[i].Pool })
+		if at < 0 || r.reservedCapacities == nil {
+			continue
+		}
+		if o := launches[i].Offering(r.candidates[at].Catalogue); o != nil && r.left(o) > 0 {
+			r.takeReservedCapacities(o.ReservedCapacities)
+		}
+	}
+}
+
+// movers returns a pod of each shape that may have to move, or that something is
+// taken for on a machine.
+func movers(s *cluster.Snapshot, taken []plan.Placement) []cluster.Pod {
+	var out []cluster.Pod
+	seen := map[*cluster.Shape]bool{}
+	add := func(p *cluster.Pod) {
+		if !seen[p.Shape] {
+			seen[p.Shape] = true
+			out = append(out, *p)
+		}
+	}
+	for i := range s.Nodes {
+		for j := range s.Nodes[i].Pods {
+			if p := &s.Nodes[i].Pods[j]; p.Moves() {
+				add(p)
+			}
+		}
+	}
+	for i := range taken {
+		add(&taken[i].Pod)
+	}
+	return out
+}
+
+// recordNodes finds the targets and places of nodes, and closes those targets for good
+// that are for nobody who leaves a node.
+func (d *evaluator) recordNodes(s *cluster.Snapshot) {
+	d.byName = map[string]*target{}
+	for _, target := range d.run.targets {
+		target.closed = true
+		if target.on == plan.OnNode {
+			d.byName[target.name] = target
+		}
+	}
+	d.nodeTargets = len(d.byName)
+	d.targets, d.places = make([]*target, len(s.Nodes)), make([]int, len(s.Nodes))
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		d.places[i] = i // as setUpBoard adds them
+		at, known := d.byName[n.Name]
+		d.targets[i] = at
+		if known && n.Initialized && n.Ready {
+			at.closed = false
+		}
+		for j := range n.Pods {
+			if p := &n.Pods[j]; !n.Deleting || !p.Moves() {
+				d.hold(p.Shape, 1)
+			}
+		}
+	}
+	for _, target := range d.run.targets {
+		target.shutForGood = target.closed
+	}
+}
+
+func (d *evaluator) hold(s *cluster.Shape, n int) {
+	for _, v := range s.Volumes {
+		if v.Exclusive && v.Claim != "" {
+			d.held[v.Claim] += n
+		}
+	}
+}
+
+// recordTaken counts pods that are expected on machines on order.
+func (d *evaluator) recordTaken(list []plan.Placement) {
+	if len(list) == 0 {
+		return
+	}
+	places := map[string]int{}
+	for _, target := range d.run.targets {
+		if target.on == plan.OnMachine {
+			places[target.name] = target.place
+		}
+	}
+	for i := range list {
+		d.stabilize(d.run, &list[i], places)
+	}
+}
+
+// begin makes the run one for the question.
+func (d *evaluator) begin(q Question) *run {
+	old := d.run
+	r := &run{
+		snapshot: d.ground.snapshot, options: d.ground.options, dims: old.dims, avoided: old.avoided, offeringSets: old.offeringSets,
+		targets: old.targets, firstLaunch: old.firstLaunch, candidates: old.candidates, limited: old.limited, here: old.here,
+		filler: old.filler, scratch: old.scratch, winner: old.winner, tried: old.tried, filled: old.filled,
+		scout: old.scout, gatherer: old.gatherer,
+		failed: map[request]bool{}, crowdRules: map[string]int{}, torn: map[*group]*colocation{}, podClasses: map[string]*podClass{},
+		followers: map[int][]*podClass{}, held: map[string]bool{}, daemons: map[*cluster.Shape]*topology.Rules{},
+		question: &question{Question: q, evaluator: d},
+	}
+	r.filler.r, r.filler.b, r.filler.l, r.filler.touched, r.filler.taken = nil, nil, nil, nil, nil
+	if d.reservedCapacities != nil {
+		r.reservedCapacities = map[string]int64{}
+		for name, left := range d.reservedCapacities {
+			r.reservedCapacities[name] = left
+		}
+	}
+	for i, b := range r.candidates {
+		b.restore(&d.pools[i], r)
+	}
+	if q.Freed {
+		for _, at := range q.Leave {
+			r.free(&d.ground.snapshot.Nodes[at])
+		}
+	}
+	d.run = r
+	return r
+}
+
+// free accounts for a node that is gone before anything is launched.
+func (r *run) free(n *cluster.Node) {
+	for _, b := range r.candidates {
+		if b.ID == n.Pool && b.limits != nil {
+			b.limits.giveBack(n.Capacity)
+			b.narrow()
+		}
+	}
+}
+
+// restore makes the pool what it was before anything was launched from it.
+func (b *candidate) restore(before *evaluatorPool, r *run) {
+	if !slices.Equal(b.available, before.available) || b.whole == nil && before.whole != nil {
+		b.lots, b.lastLot, b.choices, b.wares = nil, nil, nil, nil
+	}
+	if !b.lasting {
+		b.price, b.cost = nil, nil
+	}
+	b.run, b.free, b.whole = r, before.free, before.whole
+	if before.limits != nil {
+		b.limits = before.limits.clone()
+		b.limits.first = before.limits.first
+	}
+	copy(b.available, before.available)
+	copy(b.within, before.within)
+	b.byYield, b.asks, b.kits, b.constraints, b.valued = nil, nil, nil, nil, 0
+}
+
+// ask answers one question.
+func (d *evaluator) ask(q Question) Result {
+	r := d.begin(q)
+	leaving, pods := d.leavers(q)
+	if len(pods) == 0 {
+		return Result{}
+	}
+	r.pods, r.waiting = len(pods), groupPods(pods)
+	d.lookFrom(r, q.Preferences, leaving)
+	r.recordFollowers()
+	for _, g := range r.waiting {
+		g.need = d.podClasses[g.shape].need
+	}
+	orderBy(r.waiting, d.text)
+	d.close(q, leaving)
+	r.search()
+	if q.Why {
+		r.snapshot = d.asLeft(leaving)
+	}
+	out := r.finish()
+	out.Expensive = r.question.over || r.question.launches && len(out.Unplaced) == 0 || out.Expensive || q.Below >= 0 && (out.Cost-out.Risk > float64(q.Below) || out.Unpriced > 0)
+	d.putBack(q, leaving)
+	return out
+}
+
+// leavers returns the nodes that leave, and their pods that need another place.
+func (d *evaluator) leavers(q Question) (nodes []int, pods []*cluster.Pod) {
+	for _, at := range q.Leave {
+		n := &d.ground.snapshot.Nodes[at]
+		if n.Deleting || slices.Contains(nodes, at) {
+			continue
+		}
+		nodes = append(nodes, at)
+		for j := range n.Pods {
+			if n.Pods[j].Moves() {
+				pods = append(pods, &n.Pods[j])
+			}
+		}
+	}
+	return nodes, pods
+}
+
+// lookFrom makes the board one for the pods that wait, without those of leaving
+// nodes.
+func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) Preferences, leaving []int) {
+	var rules []*topology.Rules
+	for _, g := range r.waiting {
+		g.podClass = d.podClasses[g.shape].podClass
+		g.podClass.groups = nil
+	}
+	for _, g := range r.waiting {
+		if k := d.podClasses[g.shape]; len(k.groups) == 0 {
+			which := AllPreferences
+			if preferences != nil {
+				which = preferences(g.shape)
+			}
+			k.hold(k.byPreferences[which])
+			for _, lv := range k.levels {
+				rules = append(rules, k.rules[lv])
+			}
+		}
+		g.podClass.groups = append(g.podClass.groups, g)
+	}
+	view := d.board.View(rules)
+	r.board, r.counted = view.Board, !view.Empty()
+	r.looked = view.Looked()
+	for _, g := range r.waiting {
+		if g.podClass.groups[0] != g {
+			continue
+		}
+		k := d.podClasses[g.shape]
+		k.depth = 0
+		r.podClasses[g.podClass.text] = g.podClass
+		for _, lv := range k.levels {
+			lv.begin(view.Rules(k.rules[lv]), r.firstLaunch)
+		}
+	}
+	if r.counted {
+		d.depart(r, view, leaving)
+		if r.offers() { // else nobody is placed once more
+			r.base = r.board.Clone()
+		}
+	}
+	for _, at := range leaving {
+		for j := range d.ground.snapshot.Nodes[at].Pods {
+			if p := &d.ground.snapshot.Nodes[at].Pods[j]; p.Moves() {
+				d.hold(p.Shape, -1)
+			}
+		}
+	}
+	for _, g := range r.waiting {
+		for _, v := range g.podClass.shared {
+			if v.Exclusive && d.held[v.Claim] > 0 {
+				r.held[v.Claim] = true
+			}
+		}
+	}
+}
+
+// begin makes the level one for a question, with these rules.
+func (lv *level) begin(rules *topology.Rules, firstLaunch int) {
+	lv.asked = lv.asked && slices.Equal(lv.fixed, rules.Fixed())
+	lv.rules, lv.fixed = rules, rules.Fixed()
+	lv.followers, lv.led, lv.crowd = nil, false, 0
+	lv.allowed = lv.allowed[:min(len(lv.allowed), firstLaunch)]
+}
+
+// depart takes the pods that leave off the board, and nodes that go.
+func (d *evaluator) depart(r *run, view *topology.View, leaving []int) {
+	for shape, rules := range d.daemons {
+		if own := view.Rules(rules); own.Counts() {
+			r.daemons[shape] = own
+			view.Brought(own)
+		}
+	}
+	for _, at := range leaving {
+		n := &d.ground.snapshot.Nodes[at]
+		var stay []*topology.Rules
+		for j := range n.Pods {
+			p := &n.Pods[j]
+			switch {
+			case p.Moves():
+				view.Leave(r.here[p.Shape], d.places[at], p.Ending)
+			case !p.Ending:
+				stay = append(stay, r.here[p.Shape])
+			}
+		}
+		if len(d.daemons) > 0 {
+			for _, shape := range feasibility.Expected(n, d.ground.snapshot.Daemons) {
+				if rules := d.daemons[shape]; rules != nil {
+					view.Leave(rules, d.places[at], false)
+				}
+			}
+		}
+		gone := *n
+		gone.Deleting = true
+		if gone.Goes() {
+			view.Vacate(d.places[at], stay)
+		}
+	}
+}
+
+// close keeps pods off the nodes that leave and those that are not open.
+func (d *evaluator) close(q Question, leaving []int) {
+	open := q.Open
+	if open == nil {
+		open = bitset.Full(len(d.targets))
+	}
+	for node := range d.open.Difference(open) {
+		if at := d.targets[node]; at != nil {
+			at.closed = at.shutForGood || !open.Has(node)
+		}
+	}
+	copy(d.open, open)
+	for _, at := range leaving {
+		d.targets[at].closed = true
+	}
+}
+
+// putBack makes everything what it was before the question.
+func (d *evaluator) putBack(q Question, leaving []int) {
+	r := d.run
+	r.question.kept.giveBack()
+	r.targets = r.targets[:r.firstLaunch]
+	for _, at := range leaving {
+		target := d.targets[at]
+		target.closed = target.shutForGood || !d.open.Has(at)
+		for j := range d.ground.snapshot.Nodes[at].Pods {
+			if p := &d.ground.snapshot.Nodes[at].Pods[j]; p.Moves() {
+				d.hold(p.Shape, 1)
+			}
+		}
+	}
+}
+
+// asLeft returns the snapshot with the nodes going away that leave or that are
+// not for pods of others, for reasons.
+func (d *evaluator) asLeft(leaving []int) *cluster.Snapshot {
+	out := *d.ground.snapshot
+	out.Nodes = slices.Clone(out.Nodes)
+	for i := range out.Nodes {
+		if at := d.targets[i]; at == nil || at.closed {
+			out.Nodes[i].Deleting = true
+		}
+	}
+	return &out
+}

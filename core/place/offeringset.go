@@ -1,0 +1,268 @@
+package place
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/feasibility"
+	"github.com/daemok/daemok/core/topology"
+)
+
+// offeringSet is the machines that can be launched for pods of one level on one spot.
+type offeringSet struct {
+	spot   topology.Spot
+	wants  *cluster.Shape  // the level's, bound to the spot
+	byPool []poolOfferings // heaviest pool first
+
+	various []poolOfferings // those with other offerings than all before them; nil: not looked at yet, see evaluator.cheapest
+}
+
+// poolOfferings is what one pool has of it.
+type poolOfferings struct {
+	b       *candidate
+	options bitset.Set
+}
+
+// first returns the cost of the machine that is launched first for one pod of
+// the group, and the tier of its pool. With offered set, machines count that
+// limits forbid now.
+func (m *offeringSet) first(g *group, available bool) (cost float64, tier int, ok bool) {
+	for _, s := range m.byPool {
+		if ok && s.b.Weight < tier {
+			break
+		}
+		from := s.b.within
+		if available {
+			from = s.b.available
+		}
+		free := s.b.free
+		if s.b.whole != nil {
+			free = s.b.whole
+		}
+		for i := s.options.Next(0); i >= 0; i = s.options.Next(i + 1) {
+			if !from.Has(i) || !amount.Fits(free[s.b.Options[i].Kind], g.need) {
+				continue
+			}
+			if c := costOf(s.b.Offering(s.b.Options[i])) + float64(s.b.PerMachine()); !ok || c < cost {
+				cost, tier, ok = c, s.b.Weight, true
+			}
+			break
+		}
+	}
+	return cost, tier, ok
+}
+
+// reaches reports whether a machine for one pod of the group can be had in the
+// domain of a key that the offering set leaves open.
+func (m *offeringSet) reaches(board *topology.Board, g *group, key int, domain int32) bool {
+	for _, s := range m.byPool {
+		if !s.b.Defines(board.Keys()[key]) {
+			value, ok := s.b.Labels.Get(board.Keys()[key])
+			if !ok || value == board.Value(key, domain) {
+				return true
+			}
+			continue
+		}
+		domains := s.b.domains(board, key)
+		for i := s.options.Next(0); i >= 0; i = s.options.Next(i + 1) {
+			if domains[i] == domain && s.b.within.Has(i) && amount.Fits(s.b.free[s.b.Options[i].Kind], g.need) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// costOf is what counts when domains are compared.
+func costOf(o *cluster.Offering) float64 {
+	switch {
+	case o.Option == cluster.Reserved:
+		return 0
+	case !o.Priced:
+		return 1e18
+	}
+	return float64(o.Price)
+}
+
+// buyable reports whether a machine can be had for a pod of the group now.
+func (r *run) buyable(g *group, lv *level) bool {
+	return slices.ContainsFunc(r.offeringSetsOf(lv), func(m *offeringSet) bool {
+		_, _, ok := m.first(g, false)
+		return ok
+	})
+}
+
+// offeringSetsOf lists the spots on which machines can be launched for pods of the
+// level; a single one where it does not matter. Levels that want the same of
+// nodes share them.
+func (r *run) offeringSetsOf(lv *level) []*offeringSet {
+	if lv.asked {
+		return lv.offeringSets
+	}
+	text := nodesText(lv)
+	offeringSets, known := r.offeringSets[text]
+	if !known {
+		offeringSets = r.newOfferingSets(lv)
+		r.offeringSets[text] = offeringSets
+	}
+	lv.offeringSets, lv.asked = offeringSets, true
+	return offeringSets
+}
+
+// nodesText is equal for levels that want the same of nodes in the same keys.
+func nodesText(lv *level) string {
+	var b strings.Builder
+	fmt.Fprint(&b, lv.strict, lv.rules.Fixed(), lv.wants.Unable, lv.wants.Tolerations)
+	for _, t := range lv.wants.NodeTerms {
+		b.WriteString("|" + t.String())
+	}
+	for _, t := range lv.wants.VolumeTerms {
+		b.WriteString("|volume " + t.String())
+	}
+	return b.String()
+}
+
+func (r *run) newOfferingSets(lv *level) []*offeringSet {
+	book := &book{at: map[string]*offeringSet{}}
+	if len(lv.rules.Fixed()) == 0 {
+		r.offeringSetAt(book, lv, r.nowhere())
+	}
+	for _, b := range r.candidates {
+		if lv.strict && feasibility.Avoided(b.Taints, lv.wants.Tolerations) {
+			continue
+		}
+		terms, _ := b.Terms(lv.wants)
+		for _, t := range terms {
+			r.reservedCapacity(b, lv, t, book)
+		}
+	}
+	return book.list
+}
+
+// book is the offering sets of one level while they are found.
+type book struct {
+	list []*offeringSet
+	at   map[string]*offeringSet // by appendSpot
+	text []byte                  // kept for its memory
+}
+
+// offeringSetAt returns the level's offering set on the spot, a new one if there is none.
+func (r *run) offeringSetAt(k *book, lv *level, spot topology.Spot) *offeringSet {
+	k.text = appendSpot(k.text[:0], lv.rules.Fixed(), spot)
+	m := k.at[string(k.text)]
+	if m == nil {
+		m = r.newOfferingSet(lv, spot)
+		k.at[string(k.text)] = m
+		k.list = append(k.list, m)
+	}
+	return m
+}
+
+// appendSpot adds what tells spots apart that are to be the same in these keys.
+func appendSpot(text []byte, keys []int, spot topology.Spot) []byte {
+	for _, k := range keys {
+		text = binary.LittleEndian.AppendUint32(text, uint32(spot[k]))
+	}
+	return text
+}
+
+func (r *run) nowhere() topology.Spot {
+	out := make(topology.Spot, len(r.board.Keys()))
+	for k, key := range r.board.Keys() {
+		out[k] = topology.None
+		if key == cluster.LabelHostname {
+			out[k] = topology.Fresh
+		}
+	}
+	return out
+}
+
+func (r *run) newOfferingSet(lv *level, spot topology.Spot) *offeringSet {
+	m := &offeringSet{spot: spot, wants: lv.wants}
+	if pins := r.pins(lv.rules.Fixed(), spot); len(pins) > 0 {
+		bound := *lv.wants
+		bound.NodeTerms = feasibility.Cross(lv.wants.NodeTerms, []constraint.Requirements{pins})
+		m.wants = &bound
+	}
+	return m
+}
+
+// reservedCapacity adds what one pool has for one of the pod's alternatives.
+func (r *run) reservedCapacity(b *candidate, lv *level, t feasibility.Term, found *book) {
+	fixed := lv.rules.Fixed()
+	in := b.regionsBy(r.board, fixed)
+	offeringSets := make([][]*offeringSet, in.count) // by region
+	for i := t.Options.Next(0); i >= 0; i = t.Options.Next(i + 1) {
+		at := in.of(i)
+		if offeringSets[at] == nil {
+			for _, spot := range r.spotsOf(b, t, i, fixed) {
+				offeringSets[at] = append(offeringSets[at], r.offeringSetAt(found, lv, spot))
+			}
+		}
+		for _, m := range offeringSets[at] {
+			m.add(b, i)
+		}
+	}
+}
+
+// add puts an option of the pool on sale.
+func (m *offeringSet) add(b *candidate, option int) {
+	if n := len(m.byPool); n == 0 || m.byPool[n-1].b != b {
+		m.byPool = append(m.byPool, poolOfferings{b, bitset.New(len(b.Options))})
+	}
+	m.byPool[len(m.byPool)-1].options.Add(option)
+}
+
+// spotsOf lists where machines of the option can be: several spots where the
+// pool leaves a label of its own open.
+func (r *run) spotsOf(b *candidate, t feasibility.Term, option int, fixed []int) []topology.Spot {
+	out := []topology.Spot{r.nowhere()}
+	for _, k := range fixed {
+		domains := r.domainsOf(b, t, option, k)
+		for n := len(out) - 1; n >= 0; n-- {
+			for _, d := range domains[1:] {
+				more := slices.Clone(out[n])
+				more[k] = d
+				out = append(out, more)
+			}
+			out[n][k] = domains[0]
+		}
+	}
+	return out
+}
+
+// domainsOf lists the domains that the label may put a machine in.
+func (r *run) domainsOf(b *candidate, t feasibility.Term, option, k int) []int32 {
+	key := r.board.Keys()[k]
+	if b.Defines(key) {
+		return b.domains(r.board, k)[option : option+1]
+	}
+	if value, ok := b.Labels.Get(key); ok {
+		return []int32{r.board.Domain(k, value)}
+	}
+	open := t.Custom
+	if !open.Has(key) {
+		open = b.Requirements
+	}
+	if !open.Has(key) {
+		return []int32{topology.None}
+	}
+	values, finite := open.Get(key).Finite()
+	if value, ok := open.Get(key).Any(); !finite && ok {
+		values = []string{value}
+	}
+	if len(values) == 0 {
+		return []int32{topology.None}
+	}
+	out := make([]int32, len(values))
+	for i, v := range values {
+		out[i] = r.board.Domain(k, v)
+	}
+	return out
+}

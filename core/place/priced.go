@@ -1,0 +1,229 @@
+package place
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/daemok/daemok/core/amount"
+)
+
+// mainsMost is how many machines are tried as the one that is launched as long as it
+// will do: those that seem cheapest for all pods.
+const mainsMost = 8
+
+// pricedOffering is what can be launched in an offering set.
+type pricedOffering struct {
+	cost      float64
+	free      []int64
+	candidate *candidate
+	option    int
+}
+
+// shelf is where offerings come from.
+type offeringSource struct {
+	offeringSet *offeringSet
+	tier        int
+	available   bool
+}
+
+// pricedOn lists what pools of a weight offer in an offering set, the cheapest first. With
+// offered set that is what there is without limits.
+func (r *run) pricedOn(from offeringSource) []pricedOffering {
+	if out, known := r.priced[from]; known {
+		return out
+	}
+	var out []pricedOffering
+	for _, s := range from.offeringSet.byPool {
+		if s.b.Weight != from.tier {
+			continue
+		}
+		within := s.b.within
+		if from.available {
+			within = s.b.available
+		}
+		for i := s.options.Next(0); i >= 0; i = s.options.Next(i + 1) {
+			if free := s.b.mostFree(s.b.Options[i].Kind); within.Has(i) && free != nil {
+				out = append(out, pricedOffering{costOf(s.b.Offering(s.b.Options[i])) + float64(s.b.PerMachine()), free, s.b, i})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b pricedOffering) int { return cmp.Compare(a.cost, b.cost) })
+	r.looks += len(out)
+	r.priced[from] = out
+	return out
+}
+
+// pricedFor lists what is offered at a site for n pods of the group, and for others
+// beside them, without what limits do not suffice for: nothing if that leaves
+// nothing for the group.
+func (r *run) pricedFor(g *group, s *site, available bool, n int64) []pricedOffering {
+	all := r.pricedOn(offeringSource{s.offeringSet, s.tier, available})
+	r.looks += len(all)
+	for _, cramped := range []bool{false, true} {
+		if out := pricedAmong(all, g, n, cramped); out != nil {
+			return out
+		}
+	}
+	return nil
+}
+
+// pricedAmong is pricedFor without machines, or with them, that leave less to pods than their
+// pool's floor asks for.
+func pricedAmong(all []pricedOffering, g *group, n int64, cramped bool) []pricedOffering {
+	out, some := make([]pricedOffering, 0, len(all)), false
+	for _, it := range all {
+		if !cramped && it.candidate.isCramped(it.option) {
+			continue
+		}
+		if amount.Fits(it.free, g.need) {
+			if float64(it.candidate.more(it.option)) < float64(n)/float64(count(it.free, g.need)) {
+				continue
+			}
+			some = true
+		}
+		out = append(out, it)
+	}
+	if !some {
+		return nil
+	}
+	return out
+}
+
+// mostFree is what a machine of the kind has for pods, surplus credits included.
+func (b *candidate) mostFree(kind int) []int64 {
+	if b.whole != nil {
+		return b.whole[kind]
+	}
+	return b.free[kind]
+}
+
+// wanted is pods that machines are launched for.
+type wanted struct {
+	several
+	first int     // the cheapest good that has room for one
+	alone float64 // what machines cost that have nothing but these, of those alone
+	part  float64 // see partOf
+}
+
+// costOfAll returns about what machines for all pods cost: the least with each of
+// the offerings that seem cheapest as the one that is launched as long as it will do.
+// Pods that no good has room for have no say.
+func (r *run) costOfAll(from []pricedOffering, pods []several) float64 {
+	if len(pods) == 0 {
+		return 0
+	}
+	var all []wanted
+	for _, p := range pods {
+		r.looks += len(from)
+		if at := cheapestFor(from, p.need, 0, len(from)); at < len(from) {
+			machines := float64(p.n) / float64(min(p.host, count(from[at].free, p.need)))
+			all = append(all, wanted{p, at, float64(machines * from[at].cost), 0})
+		}
+	}
+	best := math.Inf(1)
+	for _, main := range r.mains(from, all) {
+		best = min(best, r.costWith(from, main, slices.Clone(all)))
+	}
+	return best
+}
+
+// mains lists the offerings that seem cheapest as the one that is launched as long as it
+// will do, without those that have no more of anything than another that costs no
+// more.
+func (r *run) mains(from []pricedOffering, pods []wanted) []int {
+	r.looks += len(from) * len(pods)
+	costs, order := make([]float64, len(from)), make([]int, len(from))
+	for i := range from {
+		costs[i], order[i] = seeming(&from[i], pods), i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(costs[a], costs[b]) })
+	var out []int
+	for _, i := range order {
+		if len(out) == mainsMost {
+			break
+		}
+		if !slices.ContainsFunc(out, func(o int) bool { return from[o].cost <= from[i].cost && covers(from[o].free, from[i].free) }) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// seeming is what machines for all pods would cost if those of the good could be
+// filled to the brim.
+func seeming(it *pricedOffering, pods []wanted) float64 {
+	sum, machines, others := make([]int64, len(it.free)), 1.0, 0.0
+	for _, p := range pods {
+		if !amount.Fits(it.free, p.need) {
+			others += p.alone
+			continue
+		}
+		take(sum, p.need, -p.n)
+		machines = max(machines, float64(p.n)/float64(p.host))
+	}
+	return float64(max(machines, partOf(it.free, sum))*it.cost) + others
+}
+
+// costWith fills machines with the largest pods first, as many alike as there
+// are pods for, each the cheapest that has room for what is on it.
+func (r *run) costWith(from []pricedOffering, main int, left []wanted) float64 {
+	for i := range left {
+		left[i].part = partOf(from[main].free, left[i].need)
+	}
+	slices.SortStableFunc(left, func(a, b wanted) int { return cmp.Compare(b.part, a.part) })
+	cost := 0.0
+	for len(left) > 0 {
+		at := left[0].first
+		if amount.Fits(from[main].free, left[0].need) {
+			at = main
+		}
+		sum, repeats := filled(from[at].free, left)
+		launched := cheapestFor(from, sum, left[0].first, at)
+		r.looks += len(left) + launched - left[0].first
+		cost += float64(float64(repeats) * from[launched].cost)
+		left = slices.DeleteFunc(left, func(w wanted) bool { return w.n == 0 })
+	}
+	return cost
+}
+
+// partOf returns how much of a machine it takes, of what it takes most.
+func partOf(free, need []int64) float64 {
+	most := 0.0
+	for d, v := range need {
+		if v > 0 {
+			most = max(most, float64(v)/float64(max(1, free[d])))
+		}
+	}
+	return most
+}
+
+// cheapestFor returns which good costs least of those with so much room, of those
+// from one on: the last if none of those before it has.
+func cheapestFor(from []pricedOffering, sum []int64, first, last int) int {
+	for i := first; i < last; i++ {
+		if amount.Fits(from[i].free, sum) {
+			return i
+		}
+	}
+	return last
+}
+
+// filled takes pods for a machine with so much room, and for as many machines
+// with as many of each as there can be. It returns what is on one of them.
+func filled(free []int64, left []wanted) (sum []int64, repeats int64) {
+	free, sum, repeats = slices.Clone(free), make([]int64, len(free)), math.MaxInt64
+	on := make([]int64, len(left))
+	for i, p := range left {
+		on[i] = min(p.n, p.host, count(free, p.need))
+		take(free, p.need, on[i])
+		take(sum, p.need, -on[i])
+		if on[i] > 0 {
+			repeats = min(repeats, p.n/on[i])
+		}
+	}
+	for i := range left {
+		left[i].n -= on[i] * repeats
+	}
+	return sum, repeats
+}

@@ -1,0 +1,153 @@
+package place
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// queue is groups whose worth is mostly in one resource, the largest in it
+// first. Of a queue with an exclusive set no machine can have pods of two groups, so that
+// after the first pod all of it is passed over at once.
+type queue struct {
+	at           int // position among all queues
+	exclusiveSet int // notExclusive: the groups have nothing to do with each other
+	groups       []*group
+	least        []int64 // of each block of groups, the least that one of them needs of each resource
+}
+
+// block is how many groups of a queue are passed over at once where there is
+// no room for any of them.
+const block = 16
+
+// measure notes what blocks of groups need.
+func (l *queue) measure() {
+	l.least = l.least[:0]
+	for i, g := range l.groups {
+		if i%block == 0 {
+			l.least = append(l.least, g.need...)
+			continue
+		}
+		least := l.least[len(l.least)-len(g.need):]
+		for k, v := range g.need {
+			least[k] = min(least[k], v)
+		}
+	}
+}
+
+// full reports whether none of the block fits into so much room.
+func (l *queue) full(number int, room []int64) bool {
+	return !amount.Fits(room, l.least[number*len(room):(number+1)*len(room)])
+}
+
+// notExclusive is the exclusive set of groups that may share a machine.
+const notExclusive = -1
+
+// exclusiveMin is how many groups at least get a queue of their own: each queue is
+// looked at for each pod that is added, and each group of a queue as well.
+const exclusiveMin = 16
+
+// exclusiveKey is what no two pods of an exclusive set can have on one host: a port, or the
+// place of those who must be apart from each other.
+type exclusiveKey struct {
+	port  cluster.Port
+	tally int
+}
+
+// findExclusiveSets finds the groups of which no two can share a machine.
+func (r *run) findExclusiveSets() {
+	exclusiveSets := map[exclusiveKey][]*group{}
+	for _, g := range r.groups {
+		g.exclusiveSet = notExclusive
+		if key, ok := r.exclusiveSetOf(g); ok {
+			exclusiveSets[key] = append(exclusiveSets[key], g)
+		}
+	}
+	r.exclusiveSets = 0
+	for _, g := range r.groups { // in order, so that numbers do not depend on that of the map
+		key, ok := r.exclusiveSetOf(g)
+		if list := exclusiveSets[key]; ok && len(list) >= exclusiveMin && list[0] == g {
+			for _, o := range list {
+				o.exclusiveSet = r.exclusiveSets
+			}
+			r.exclusiveSets++
+		}
+	}
+}
+
+func (r *run) exclusiveSetOf(g *group) (exclusiveKey, bool) {
+	if len(g.podClass.ports) > 0 {
+		return exclusiveKey{port: g.podClass.ports[0]}, true
+	}
+	tally, ok := r.board.Only(g.level.rules)
+	return exclusiveKey{tally: tally}, ok
+}
+
+// sortBySide lists the groups by the resource that most of their worth is in,
+// the largest in it first. Machines are filled from all sides in turn, so
+// that their resources are used up together.
+func (r *run) sortBySide() {
+	sides := make([][]*group, r.dims.Len())
+	for _, g := range r.groups {
+		if g.left() == 0 {
+			continue
+		}
+		g.side = 0
+		for i, w := range r.worth {
+			if float64(w*float64(g.need[i])) > float64(r.worth[g.side]*float64(g.need[g.side])) {
+				g.side = i
+			}
+		}
+		sides[g.side] = append(sides[g.side], g)
+	}
+	r.sides, r.queues = make([][]queue, len(sides)), 0
+	for side, list := range sides {
+		slices.SortStableFunc(list, func(a, b *group) int {
+			return cmp.Or(
+				cmp.Compare(b.shape.Priority, a.shape.Priority),
+				cmp.Compare(b.need[side], a.need[side]),
+				a.at-b.at)
+		})
+		r.sides[side] = r.queuesOf(list)
+	}
+	r.demand.gone = 0
+}
+
+// thin takes groups out of the queues that are launched for, once they are so many
+// that passing over them takes longer.
+func (r *run) thin() {
+	if 8*r.demand.gone < len(r.groups) {
+		return
+	}
+	for _, queues := range r.sides {
+		for i := range queues {
+			l := &queues[i]
+			l.groups = slices.DeleteFunc(l.groups, func(g *group) bool { return r.demand.left[g.at] == 0 })
+			l.measure()
+		}
+	}
+	r.demand.gone = 0
+}
+
+// queuesOf parts the groups of one side by their exclusive sets.
+func (r *run) queuesOf(list []*group) []queue {
+	var out []queue
+	at := map[int]int{}
+	for i, g := range list {
+		g.rank = i
+		n, known := at[g.exclusiveSet]
+		if !known {
+			n = len(out)
+			at[g.exclusiveSet] = n
+			out = append(out, queue{at: r.queues, exclusiveSet: g.exclusiveSet})
+			r.queues++
+		}
+		out[n].groups = append(out[n].groups, g)
+	}
+	for i := range out {
+		out[i].measure()
+	}
+	return out
+}

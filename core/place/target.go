@@ -1,0 +1,430 @@
+package place
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/feasibility"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// target is a place that is there or on its way.
+type target struct {
+	at          int           // position among the targets
+	id          int           // the same wherever it is among them
+	node        *cluster.Node // nil: none
+	on          plan.Destination
+	name        string
+	free        []int64
+	spare       []quantity.Extended // devices of a node that are free and that no pod here asks for, sorted by name
+	guests      guests
+	taints      []constraint.Taint
+	admits      func(*cluster.Shape) feasibility.Reason
+	meant       []cluster.Pod        // that its machine was ordered for and that still wait
+	ordered     *feasibility.Ordered // of an ordered machine, by an earlier plan or by this one
+	launch      int                  // of a machine of this plan: its position among the launches
+	place       int                  // on the board
+	closed      bool                 // to those that a question is about
+	shutForGood bool                 // to those of every question
+}
+
+// nodeTargets lists nodes that may take pods: initialized ones first, the
+// fullest first among these, so that large gaps stay whole and the emptiest
+// nodes can go, and devices are left to pods that ask for them.
+func nodeTargets(s *cluster.Snapshot, d amount.Dims) []*target {
+	var out []*target
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		if n.Deleting {
+			continue
+		}
+		free := feasibility.Free(n, s.Daemons)
+		out = append(out, &target{on: plan.OnNode, name: n.Name, node: n, meant: n.LaunchedFor, free: d.Vector(free, n.Attachable), spare: spareOf(free, d),
+			taints: feasibility.LastingTaints(n), guests: guests{ports: feasibility.Ports(n, s.Daemons)},
+			admits: func(s *cluster.Shape) feasibility.Reason { return feasibility.NodeAdmits(s, n) }})
+		out[len(out)-1].attach(n.Pods, d)
+	}
+	slices.SortStableFunc(out, byRoom)
+	return out
+}
+
+// byRoom is the order in which targets on nodes are tried.
+func byRoom(a, b *target) int {
+	return cmp.Or(
+		cmp.Compare(rank(a.node.Initialized), rank(b.node.Initialized)),
+		slices.Compare(a.free, b.free),
+		slices.CompareFunc(a.spare, b.spare, lessOf),
+		a.node.CreatedAt.Compare(b.node.CreatedAt),
+		cmp.Compare(a.name, b.name))
+}
+
+// spareOf lists the devices among what is free that nobody here asks for.
+func spareOf(free quantity.Resources, d amount.Dims) []quantity.Extended {
+	var out []quantity.Extended
+	for _, e := range free.Extended {
+		if e.Amount > 0 && !slices.Contains(d.Resources, e.Name) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// lessOf compares what there is of the first device, as vectors are compared: who
+// has none of it has a later one.
+func lessOf(a, b quantity.Extended) int {
+	return cmp.Or(cmp.Compare(b.Name, a.Name), cmp.Compare(a.Amount, b.Amount))
+}
+
+// attach takes off what volumes of the pods use, shared ones once.
+func (s *target) attach(pods []cluster.Pod, d amount.Dims) {
+	for i := range pods {
+		for _, v := range pods[i].Shape.Volumes {
+			if v.Claim != "" {
+				if slices.Contains(s.guests.claims, v.Claim) {
+					continue
+				}
+				s.guests.claims = append(s.guests.claims, v.Claim)
+			}
+			if at, known := d.Driver(v.Driver); known {
+				s.free[at]--
+			}
+		}
+	}
+}
+
+func rank(first bool) int {
+	if first {
+		return 0
+	}
+	return 1
+}
+
+// machineTargets lists ordered machines, oldest first.
+func machineTargets(s *cluster.Snapshot, pools []*feasibility.Pool, d amount.Dims) []*target {
+	var out []*target
+	for i := range s.Machines {
+		m := &s.Machines[i]
+		if m.Deleting {
+			continue
+		}
+		ordered := feasibility.ForMachine(m, poolOf(m, pools), s.Daemons)
+		out = append(out, &target{on: plan.OnMachine, name: m.Claim, meant: m.LaunchedFor, ordered: ordered, taints: m.Taints,
+			guests: guests{ports: ordered.Ports}, free: d.Vector(ordered.Free, m.Attachable), admits: ordered.Admits})
+	}
+	slices.SortStableFunc(out, func(a, b *target) int {
+		return cmp.Or(a.ordered.CreatedAt.Compare(b.ordered.CreatedAt), cmp.Compare(a.name, b.name))
+	})
+	return out
+}
+
+func poolOf(m *cluster.Machine, pools []*feasibility.Pool) *feasibility.Pool {
+	for _, p := range pools {
+		if p.ID == m.Pool {
+			return p
+		}
+	}
+	return nil
+}
+
+// admitted reports whether the target is one for pods of the level, amounts and
+// other pods aside.
+func (lv *level) admitted(s *target, targets int) bool { return !s.closed && lv.mayBeOn(s, targets) }
+
+// mayBeOn is admitted whether or not the target is closed now.
+func (lv *level) mayBeOn(s *target, targets int) bool {
+	if len(lv.allowed) < targets {
+		lv.allowed = append(lv.allowed, make([]int8, targets-len(lv.allowed))...)
+	}
+	if lv.allowed[s.id] == 0 {
+		lv.allowed[s.id] = -1
+		if s.admits(lv.wants).OK() && !(lv.strict && feasibility.Avoided(s.taints, lv.wants.Tolerations)) {
+			lv.allowed[s.id] = 1
+		}
+	}
+	return lv.allowed[s.id] > 0
+}
+
+// roomOn returns how many pods of the group the target may take now, on which
+// it is admitted.
+func (r *run) roomOn(s *target, g *group, lv *level) int64 {
+	n, _ := r.within(s.free, g, &s.guests)
+	if n == 0 {
+		return 0
+	}
+	n = min(n, s.guests.room(g.podClass, lv))
+	if n > 0 && r.counted {
+		n = min(n, r.board.Room(lv.rules, r.board.Spot(s.place)))
+	}
+	if n > 0 && exclusive(g.podClass) {
+		n = 1
+	}
+	return n
+}
+
+// addLaunchTargets makes targets of the machines that this plan orders, for pods
+// that found no other place.
+func (r *run) addLaunchTargets() {
+	beside := r.byLaunch()
+	for i := len(r.targets) - r.firstLaunch; i < len(r.out.Launches); i++ {
+		l, at := &r.out.Launches[i], &r.launched[i]
+		ordered := r.orderedAs(i, at.options)
+		s := &target{at: len(r.targets), id: len(r.targets), on: plan.OnLaunch, name: l.Name, ordered: ordered, taints: at.candidate.Taints, launch: i,
+			guests: guests{ports: ordered.Ports}, free: slices.Clone(at.free), admits: ordered.Admits, place: at.place}
+		if at.gone {
+			s.shut()
+		}
+		for _, k := range beside[i] {
+			s.guests.add(k, k.required(), 1)
+		}
+		r.targets = append(r.targets, s)
+	}
+}
+
+// orderedAs is a machine of this plan that may become these options.
+func (r *run) orderedAs(launch int, options bitset.Set) *feasibility.Ordered {
+	l, b := &r.out.Launches[launch], r.launched[launch].candidate
+	return feasibility.ForOptions(&cluster.Machine{
+		Claim: l.Name, Pool: l.Pool, Labels: b.Labels.Merge(l.Labels), Requirements: l.Requirements, Taints: b.Taints,
+	}, b.Pool, options)
+}
+
+// reopen has the target on a machine of this plan be for what is left of its
+// options.
+func (r *run) reopen(s *target, launch int, options bitset.Set) {
+	s.ordered = r.orderedAs(launch, options)
+	s.admits = s.ordered.Admits
+	for _, k := range r.podClasses {
+		for _, lv := range k.levels {
+			if s.id < len(lv.allowed) {
+				lv.allowed[s.id] = 0
+			}
+		}
+	}
+}
+
+// shut leaves no room: the machine is not ordered after all.
+func (s *target) shut() {
+	for i := range s.free {
+		s.free[i] = -1
+	}
+}
+
+// byLaunch lists the pod class of the pods on each machine that this plan orders.
+func (r *run) byLaunch() map[int][]*podClass {
+	out := map[int][]*podClass{}
+	for _, x := range r.placed {
+		if x.on == plan.OnLaunch {
+			out[x.launch] = append(out[x.launch], x.group.podClass)
+		}
+	}
+	return out
+}
+
+// sit places the next n pods of the group on the target.
+func (r *run) sit(s *target, g *group, lv *level, n int64) {
+	r.keep(s)
+	_, first := r.within(s.free, g, &s.guests)
+	if first != nil {
+		take(s.free, first, 1)
+	}
+	take(s.free, g.need, n)
+	g.rides -= n
+	s.guests.add(g.podClass, lv, n)
+	if r.counted {
+		r.board.Put(lv.rules, s.place, n, false)
+	}
+	r.hold(g.podClass)
+	pods := r.turns(g.next(n))
+	if s.on == plan.OnLaunch {
+		r.join(&r.out.Launches[s.launch], pods)
+	}
+	r.place(g, lv, pods, s.on, s.name, s)
+}
+
+// join adds pods to a machine that this plan orders.
+func (r *run) join(l *plan.Launch, pods []waiter) {
+	for _, w := range pods {
+		l.Pods = append(l.Pods, *w.Pod)
+		l.Requests = l.Requests.Add(w.Shape.Requests)
+	}
+	slices.SortFunc(l.Pods, byName)
+	l.Reason = waitText(len(l.Pods))
+}
+
+// honourOrders gives the pods that a machine was launched for their place there,
+// on order or as a node, as long as they wait, so that nobody else takes it and nothing is launched twice. Some
+// may go only where others are by then: those left are tried again as long as
+// that helps a good part of them, so that the cost stays linear; the rest find
+// homes like all others.
+func (r *run) honourOrders() {
+	claims := r.claims()
+	for honoured, refused := 0, 0; ; honoured, refused = 0, 0 {
+		for i := range claims {
+			done, left := r.honourAll(&claims[i])
+			honoured, refused = honoured+done, refused+left
+		}
+		if refused == 0 || 4*honoured < refused {
+			return
+		}
+	}
+}
+
+// claims is what the pods of a group have been promised. One that was launched for
+// again is promised several places.
+type claims struct {
+	group *group
+	sites []*claimed
+	had   map[[2]string]bool // pods that got a place
+}
+
+// claimed is promised places that are alike for rules about other pods, hosts
+// aside.
+type claimed struct {
+	parts []claim
+	at    int // the part whose turn it is
+}
+
+// claim is promised places on one target.
+type claim struct {
+	target *target
+	pods   [][2]string // those that wait for their place
+}
+
+// claims lists by group, in the order of placing, who was promised what.
+func (r *run) claims() []claims {
+	waiting := r.awaited()
+	if waiting == nil {
+		return nil
+	}
+	at, out := map[*group]int{}, make([]claims, len(r.waiting))
+	sites := make([]map[string]*claimed, len(r.waiting))
+	for i, g := range r.waiting {
+		at[g], out[i], sites[i] = i, claims{group: g, had: map[[2]string]bool{}}, map[string]*claimed{}
+	}
+	for _, s := range r.targets {
+		if len(s.meant) == 0 {
+			continue
+		}
+		where := fmt.Sprint(r.ahead(r.spotOf(s)))
+		for i := range s.meant {
+			key := podKey(&s.meant[i])
+			g := waiting[key]
+			if g == nil {
+				continue
+			}
+			c := sites[at[g]][where]
+			if c == nil {
+				c = &claimed{}
+				sites[at[g]][where] = c
+				out[at[g]].sites = append(out[at[g]].sites, c)
+			}
+			if n := len(c.parts); n == 0 || c.parts[n-1].target != s {
+				c.parts = append(c.parts, claim{target: s})
+			}
+			last := &c.parts[len(c.parts)-1]
+			last.pods = append(last.pods, key)
+		}
+	}
+	return out
+}
+
+// honourAll gives pods of the group their places, one on each site in turn, since
+// a spread allows no other order. It says how many got theirs, and how many did not.
+func (r *run) honourAll(c *claims) (honoured, left int) {
+	targets := 0
+	for _, s := range c.sites {
+		targets += len(s.parts)
+	}
+	for idle, refused := 0, 0; idle <= targets && refused <= 2*targets+16*honoured; {
+		asked := false
+		for _, s := range c.sites {
+			p := s.next(c.had)
+			asked = asked || p != nil
+			switch {
+			case p == nil:
+			case r.honour(p.target, c.group, p.pods[0]):
+				c.had[p.pods[0]] = true
+				honoured, idle = honoured+1, 0
+			default:
+				s.at++
+				idle, refused = idle+1, refused+1
+			}
+		}
+		if !asked {
+			break
+		}
+	}
+	for _, s := range c.sites {
+		for i := range s.parts {
+			for _, key := range s.parts[i].pods {
+				if !c.had[key] {
+					left++
+				}
+			}
+		}
+	}
+	return honoured, left
+}
+
+// next returns the part whose turn it is, with a pod that has no place yet; nil
+// where no such pods are left.
+func (s *claimed) next(had map[[2]string]bool) *claim {
+	for len(s.parts) > 0 {
+		s.at %= len(s.parts)
+		p := &s.parts[s.at]
+		for len(p.pods) > 0 && had[p.pods[0]] {
+			p.pods = p.pods[1:]
+		}
+		if len(p.pods) > 0 {
+			return p
+		}
+		s.parts = slices.Delete(s.parts, s.at, s.at+1)
+	}
+	return nil
+}
+
+// awaited returns the groups of the waiting pods, if any machine was launched
+// for pods.
+func (r *run) awaited() map[[2]string]*group {
+	if !slices.ContainsFunc(r.targets, func(s *target) bool { return len(s.meant) > 0 }) {
+		return nil
+	}
+	waiting := map[[2]string]*group{}
+	for _, g := range r.waiting {
+		for i := range g.pods {
+			waiting[podKey(g.pods[i].Pod)] = g
+		}
+	}
+	return waiting
+}
+
+// honour places the named pod on the target, if it may be there now.
+func (r *run) honour(s *target, g *group, key [2]string) bool {
+	lv := g.podClass.required()
+	if r.used(g.podClass) || !lv.admitted(s, len(r.targets)) || r.roomOn(s, g, lv) == 0 {
+		return false
+	}
+	g.forward(key)
+	r.sit(s, g, lv, 1)
+	return true
+}
+
+// forward makes the named pod the next one of its group.
+func (g *group) forward(key [2]string) {
+	for i := g.placed; i < len(g.pods); i++ {
+		if podKey(g.pods[i].Pod) == key {
+			w := g.pods[i]
+			copy(g.pods[g.placed+1:i+1], g.pods[g.placed:i])
+			g.pods[g.placed] = w
+			return
+		}
+	}
+}
+
+func podKey(p *cluster.Pod) [2]string { return [2]string{p.Namespace, p.Name} }

@@ -1,0 +1,91 @@
+package place
+
+import (
+	"math"
+	"slices"
+)
+
+// Variant is how the pods of one shape get their places otherwise than usual,
+// where that is decided before machines are chosen. What is best depends on
+// machines that are not known then, so that who has the time tries several.
+// The zero value is the usual way. It is for the first round: pods that find
+// no home so find one as usual.
+type Variant struct {
+	Kept int64 // so many of its pods at least are kept off what is there and on its way
+	Turn int   // of domains with as few pods, which one comes first: 1 for the first, 0 for that with most in its favour
+}
+
+// Choice is what a variant could change for the pods of one shape.
+type Choice struct {
+	Pods   int64 // that found a home, or machines to be launched for
+	Placed int64 // of these: on what is there or on its way, where they might be elsewhere as well
+	Turns  int   // domains among which one may come first; 0 where it makes no difference
+}
+
+// lean makes groups lean as is asked for.
+func (r *run) lean() {
+	for i, g := range r.waiting {
+		g.rides = math.MaxInt64
+		if r.round == 1 && i < len(r.options.Variants) {
+			if kept := r.options.Variants[i].Kept; kept > 0 {
+				g.rides = max(0, g.left()-kept)
+			}
+		}
+	}
+	if r.round == 1 {
+		r.out.Choices = make([]Choice, len(r.waiting))
+		for i, g := range r.waiting { // those whose machines were launched for them have no choice
+			r.out.Choices[i] = Choice{Pods: -int64(g.placed), Placed: -int64(g.placed)}
+		}
+	}
+}
+
+// turnTo lets the domain come first that the group leans to, if machines are
+// offered there by pools as heavy as elsewhere.
+func (r *run) turnTo(g *group, sites []*site) {
+	if r.round > 1 || g.at >= len(r.options.Variants) {
+		return
+	}
+	at := r.options.Variants[g.at].Turn - 1
+	if at < 0 || at >= len(sites) || slices.ContainsFunc(sites, func(s *site) bool { return s.tier > sites[at].tier }) {
+		return
+	}
+	for i, s := range sites {
+		s.turn = (i - at + len(sites)) % len(sites)
+		if s.offeringSet == nil || s.tier < sites[at].tier {
+			s.turn += len(sites)
+		}
+	}
+}
+
+// recordChoice notes among how many sites the group might have chosen: none where
+// all have as many pods in the end, whichever comes first.
+func (r *run) recordChoice(g *group, lv *level, sites []*site) {
+	if r.round > 1 || len(sites) < 2 || len(g.podClass.levels) > 1 {
+		return
+	}
+	for _, s := range sites[1:] {
+		if r.board.Count(lv.rules, s.spot) != r.board.Count(lv.rules, sites[0].spot) {
+			r.out.Choices[g.at].Turns = len(sites)
+		}
+	}
+}
+
+// recordPlaced counts the pods of each group that have their place already. Those
+// with preferences, which might not be met elsewhere, and those that are more
+// important than others keep it.
+func (r *run) recordPlaced() {
+	if r.round > 1 {
+		return
+	}
+	for _, x := range r.placed {
+		r.out.Choices[x.group.at].Placed++
+	}
+	least := r.waiting[len(r.waiting)-1].shape.Priority
+	for i, g := range r.waiting {
+		r.out.Choices[i].Pods += int64(g.placed)
+		if len(g.podClass.levels) > 1 || g.shape.Priority > least {
+			r.out.Choices[i].Placed = 0
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package place
+
+import (
+	"github.com/daemok/daemok/core/explanation"
+
+	"github.com/daemok/daemok/core/amount"
+)
+
+// tear notes that no machine which may be launched now has room for the whole
+// co-located set, for those of its pods that are left in the end.
+func (r *run) tear(g *group, c *colocation) {
+	if g.level != g.podClass.required() {
+		return
+	}
+	for _, m := range c.parts {
+		if r.torn[m.g.of] == nil {
+			r.torn[m.g.of] = c
+		}
+	}
+}
+
+// tornApart tells of such a co-located set that pods of the group belong to.
+func (r *run) tornApart(g *group) (explanation.Torn, bool) {
+	c := r.torn[g]
+	if c == nil || c.pods < 2 {
+		return explanation.Torn{}, false
+	}
+	b, option := r.roomiest(c)
+	if b == nil {
+		return explanation.Torn{}, false
+	}
+	free := b.free[b.Options[option].Kind]
+	enough := amount.Fits(free, c.sum)
+	out := explanation.Torn{Pods: c.pods, Others: c.others(g), Need: c.sum, Largest: b.InstanceType(b.Options[option]).Name, Has: free, Limits: enough}
+	if enough && r.options.MinValues != BestEffort {
+		out.TooFew = r.tooFewFor(c)
+	}
+	return out, !enough || r.limited || out.TooFew != ""
+}
+
+// tooFewFor says which minValues of the first pool that has room for the whole
+// co-located set forbids it;
+// nothing where one has enough values for it.
+func (r *run) tooFewFor(c *colocation) string {
+	text := ""
+	for _, b := range r.candidates {
+		if c.options[b.at] == nil {
+			continue
+		}
+		fitting := b.available.Clone()
+		fitting.And(c.options[b.at])
+		for i := fitting.Next(0); i >= 0; i = fitting.Next(i + 1) {
+			if free := b.free[b.Options[i].Kind]; free == nil || !amount.Fits(free, c.sum) {
+				fitting.Remove(i)
+			}
+		}
+		if fitting.Next(0) < 0 {
+			continue
+		}
+		short := b.minValuesShort(fitting, b.firstKinds(fitting))
+		if short == nil {
+			return ""
+		}
+		if text == "" {
+			text = short.Text
+		}
+	}
+	return text
+}
+
+// roomiest returns the machine that has room for the greatest part of the
+// co-located set, limits aside; the cheapest of equals.
+func (r *run) roomiest(c *colocation) (pool *candidate, option int) {
+	most := -1.0
+	for _, b := range r.candidates {
+		options := c.options[b.at]
+		for i := options.Next(0); options != nil && i >= 0; i = options.Next(i + 1) {
+			free := b.free[b.Options[i].Kind]
+			if free == nil || !b.available.Has(i) {
+				continue
+			}
+			if part := share(free, c.sum); part > most || part == most && b == pool && b.cost[i] < b.cost[option] {
+				pool, option, most = b, i, part
+			}
+		}
+	}
+	return pool, option
+}
+
+// others names the co-located set less one pod of the group.
+func (c *colocation) others(g *group) []string {
+	var names []string
+	for _, m := range c.parts {
+		n := m.n
+		if m.g.of == g {
+			n--
+		}
+		for i := range n {
+			names = append(names, m.g.pods[i].Namespace+"/"+m.g.pods[i].Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,29 @@
+package plan
+
+import "github.com/daemok/daemok/core/cluster"
+
+// Offering finds what the launch is launched as if its choice is had: of the kind's offers in
+// the zone by that way to pay, the first that the launch's requirements allow, such as
+// that of its reservation. It is nil where the catalogue has none.
+func (l *Launch) Offering(c *cluster.Catalogue) *cluster.Offering {
+	instanceType := c.InstanceType(l.Choice.Kind)
+	if instanceType == nil {
+		return nil
+	}
+	for i := range instanceType.Offerings {
+		o := &instanceType.Offerings[i]
+		if o.Zone == l.Choice.Zone && o.Option == l.Choice.Option && o.Asked(l.Requirements) && l.allows(o) {
+			return o
+		}
+	}
+	return nil
+}
+
+func (l *Launch) allows(o *cluster.Offering) bool {
+	for _, label := range o.Labels {
+		if !l.Requirements.Get(label.Key).Allows(label.Value) {
+			return false
+		}
+	}
+	return true
+}
