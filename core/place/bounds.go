@@ -15,7 +15,7 @@ func (r *run) bounds(b *candidate) []feasibility.Constraint {
 	if b.constraints == nil && b.limits != nil {
 		b.constraints = r.newBounds(b)
 	}
-	if r.reservedCapacities == nil {
+	if r.reserved.left == nil {
 		return b.constraints
 	}
 	return append(slices.Clip(b.constraints), r.reservedCapacityTaken(b))
@@ -25,7 +25,7 @@ func (r *run) bounds(b *candidate) []feasibility.Constraint {
 func (r *run) reservedCapacityTaken(b *candidate) feasibility.Constraint {
 	out := feasibility.Constraint{Rule: feasibility.Unavailable, Cleared: bitset.New(len(b.Options))}
 	for i := range b.Options {
-		if r.mayStill(b, i, 1) > 0 {
+		if r.reserved.mayStill(b, i, 1) > 0 {
 			out.Cleared.Add(i)
 		}
 	}

@@ -27,52 +27,52 @@ const sizesMost = 64
 // these are. The machine that is cheapest for one of them does not tell. Groups
 // that differ in nothing that counts are priced together, as the first of them.
 // With offered set, machines count that limits forbid now.
-func (r *run) priceSites(g *group, lv *level, sites []*site, available bool) {
-	if len(sites) < 2 || r.question != nil || r.looks > looksMost || lv.rules.Spreads() || len(r.board.Led(lv.rules)) == 0 {
+func (p *priceBook) priceSites(g *group, lv *level, sites []*site, available bool) {
+	if len(sites) < 2 || p.run.question != nil || p.looks > looksMost || lv.rules.Spreads() || len(p.run.board.Led(lv.rules)) == 0 {
 		return
 	}
-	r.looks += len(sites)
+	p.looks += len(sites)
 	open := slices.DeleteFunc(slices.Clone(sites), func(s *site) bool {
-		return s.offeringSet == nil || r.board.Room(lv.rules, s.spot) <= 0
+		return s.offeringSet == nil || p.run.board.Room(lv.rules, s.spot) <= 0
 	})
 	if len(open) < 2 {
 		return
 	}
-	crowd := r.crowdOf(g, lv)
-	own, following := r.togetherOf(g, lv, crowd)
+	crowd := p.crowdOf(g, lv)
+	own, following := p.togetherOf(g, lv, crowd)
 	if own.n < 2 && len(following) == 0 {
 		return
 	}
-	following = r.coarse(following)
+	following = p.coarse(following)
 	for _, s := range open {
 		at := pricing{crowd, s.offeringSet}
-		cost, known := r.siteCosts[at]
+		cost, known := p.sites[at]
 		if !known {
-			n := min(own.n, r.board.Room(lv.rules, s.spot))
+			n := min(own.n, p.run.board.Room(lv.rules, s.spot))
 			all := append([]several{{own.need, n, own.host}}, following...)
-			r.looks += len(all) * len(s.targets)
-			cost = r.costOfAll(r.pricedFor(g, s, available, n), s.unseated(all))
-			r.siteCosts[at] = cost
+			p.looks += len(all) * len(s.targets)
+			cost = p.costOfAll(p.forPods(g, s, available, n), s.unseated(all))
+			p.sites[at] = cost
 		}
 		s.all = cost
 	}
-	r.recordExpensive(open)
+	p.recordExpensive(open)
 }
 
 // recordExpensive marks the sites at which machines for all cost clearly more than at
 // another, if that would move anybody.
-func (r *run) recordExpensive(open []*site) {
+func (p *priceBook) recordExpensive(open []*site) {
 	expensive := make([]bool, len(open))
 	for i, s := range open {
 		expensive[i] = slices.ContainsFunc(open, func(o *site) bool { return o.tier == s.tier && float64(clearly*o.all) < s.all })
 	}
 	for i, s := range open {
-		r.out.ExpensiveSites = r.out.ExpensiveSites || expensive[i] && slices.ContainsFunc(open, func(o *site) bool {
+		p.run.out.ExpensiveSites = p.run.out.ExpensiveSites || expensive[i] && slices.ContainsFunc(open, func(o *site) bool {
 			return !expensive[slices.Index(open, o)] && o.tier == s.tier && !o.before(s)
 		})
 	}
 	for i, s := range open {
-		s.expensive = expensive[i] && r.options.ExpensiveSites
+		s.expensive = expensive[i] && p.run.options.ExpensiveSites
 	}
 }
 
@@ -99,18 +99,18 @@ type pricing struct {
 // crowd is equal for groups that ask for the same, want the same of nodes, and are
 // followed by the same pods.
 type crowd struct {
-	rules int // of the level, see run.crowdRules
+	rules int // of the level, see run.book.crowdRules
 	need  string
 }
 
-func (r *run) crowdOf(g *group, lv *level) crowd {
+func (p *priceBook) crowdOf(g *group, lv *level) crowd {
 	if lv.crowd == 0 {
-		kinds, caps := r.board.OnHost(lv.rules)
-		text := fmt.Sprint(nodesText(lv), r.board.Led(lv.rules), kinds, caps)
-		if r.crowdRules[text] == 0 {
-			r.crowdRules[text] = len(r.crowdRules) + 1
+		kinds, caps := p.run.board.OnHost(lv.rules)
+		text := fmt.Sprint(nodesText(lv), p.run.board.Led(lv.rules), kinds, caps)
+		if p.crowdRules[text] == 0 {
+			p.crowdRules[text] = len(p.crowdRules) + 1
 		}
-		lv.crowd = r.crowdRules[text]
+		lv.crowd = p.crowdRules[text]
 	}
 	if g.needText == "" {
 		g.needText = string(appendAmounts(nil, g.need))
@@ -127,20 +127,20 @@ func appendAmounts(text []byte, amounts []int64) []byte {
 
 // crowdsNow counts the pods of each crowd that wait when it is first asked for
 // in a round.
-func (r *run) crowdsNow() map[crowd]int64 {
-	if r.crowds == nil {
-		r.crowds = map[crowd]int64{}
-		for _, g := range r.waiting {
+func (p *priceBook) crowdsNow() map[crowd]int64 {
+	if p.crowds == nil {
+		p.crowds = map[crowd]int64{}
+		for _, g := range p.run.waiting {
 			if n := g.left(); n > 0 && !g.podClass.plain(g.podClass.required()) {
 				for _, lv := range g.podClass.levels {
-					if len(r.board.Led(lv.rules)) > 0 {
-						r.crowds[r.crowdOf(g, lv)] += n
+					if len(p.run.board.Led(lv.rules)) > 0 {
+						p.crowds[p.crowdOf(g, lv)] += n
 					}
 				}
 			}
 		}
 	}
-	return r.crowds
+	return p.crowds
 }
 
 // several is some pods of a group.
@@ -150,12 +150,12 @@ type several struct {
 	host int64 // how many of them a machine takes at most
 }
 
-func (r *run) several(g *group, lv *level, n int64) several {
+func (p *priceBook) several(g *group, lv *level, n int64) several {
 	out := several{g.need, n, math.MaxInt64}
 	if len(g.podClass.ports) > 0 {
 		out.host = 1
 	}
-	kinds, caps := r.board.OnHost(lv.rules)
+	kinds, caps := p.run.board.OnHost(lv.rules)
 	for _, c := range caps {
 		if slices.Contains(kinds, c.Kind) {
 			out.host = min(out.host, max(1, c.Most))
@@ -166,13 +166,13 @@ func (r *run) several(g *group, lv *level, n int64) several {
 
 // togetherOf counts the pods of a crowd, and lists others that wait and must be
 // where these are.
-func (r *run) togetherOf(g *group, lv *level, crowd crowd) (own several, following []several) {
-	own = r.several(g, lv, r.crowdsNow()[crowd])
-	for _, f := range r.followersOf(lv) {
-		r.looks += len(f.podClass.groups)
+func (p *priceBook) togetherOf(g *group, lv *level, crowd crowd) (own several, following []several) {
+	own = p.several(g, lv, p.crowdsNow()[crowd])
+	for _, f := range p.run.scheduler.followersOf(lv) {
+		p.looks += len(f.podClass.groups)
 		for _, o := range f.podClass.groups {
-			if n := o.left(); n > 0 && len(f.keys) > 0 && !r.isOf(o, crowd) {
-				following = append(following, r.several(o, f.podClass.required(), n))
+			if n := o.left(); n > 0 && len(f.keys) > 0 && !p.isOf(o, crowd) {
+				following = append(following, p.several(o, f.podClass.required(), n))
 			}
 		}
 	}
@@ -180,16 +180,16 @@ func (r *run) togetherOf(g *group, lv *level, crowd crowd) (own several, followi
 }
 
 // isOf reports whether a group counts among a crowd.
-func (r *run) isOf(g *group, crowd crowd) bool {
+func (p *priceBook) isOf(g *group, crowd crowd) bool {
 	return slices.ContainsFunc(g.podClass.levels, func(lv *level) bool {
-		return len(r.board.Led(lv.rules)) > 0 && r.crowdOf(g, lv) == crowd
+		return len(p.run.board.Led(lv.rules)) > 0 && p.crowdOf(g, lv) == crowd
 	})
 }
 
 // coarse makes one of pods that ask for the same or, where there are very many
 // different ones, for about the same: then each asks for what they do on average.
-func (r *run) coarse(pods []several) []several {
-	r.looks += joining * len(pods)
+func (p *priceBook) coarse(pods []several) []several {
+	p.looks += joining * len(pods)
 	exactly := joined(pods, func(v int64) int64 { return v })
 	if len(exactly) <= sizesMost {
 		return exactly

@@ -32,7 +32,7 @@ type candidate struct {
 	alike       [][]int                   // options by kind and cost, see classes
 	wares       map[string][]bound.Column // see columnsOf
 	like        *candidate                // an earlier pool with the same options for the same price, or itself, in a question; see setTwins
-	valued      int                       // run.valued when yields were last set for all that are like it
+	valued      int                       // run.values.valued when yields were last set for all that are like it
 	yield       []float64                 // by option: worth of what it holds per cost, at most about 1
 	borrowed    bool                      // yield is another pool's, and not to be written
 	byYield     []int                     // options by falling yield
@@ -143,7 +143,7 @@ func (b *candidate) unleash() bool {
 	b.free, b.whole = b.whole, nil
 	b.lots, b.lastLot, b.choices, b.wares = nil, nil, nil, nil
 	if b.cost != nil && b.credits != nil {
-		b.reckon(b.run.worth)
+		b.reckon(b.run.values.worth)
 	}
 	return true
 }
@@ -190,8 +190,8 @@ func (b *candidate) newAsk(g *group) *ask {
 	if len(out.ways) == 0 && b.wouldDoWhole(terms, g.need) && b.unleash() {
 		return b.newAsk(g)
 	}
-	if b.cost == nil && b.run.worth != nil && len(out.ways) > 0 {
-		b.value(b.run.worth) // in a question, nobody asked the pool before
+	if b.cost == nil && b.run.values.worth != nil && len(out.ways) > 0 {
+		b.value(b.run.values.worth) // in a question, nobody asked the pool before
 	}
 	b.rate(out)
 	return out

@@ -54,7 +54,7 @@ func (r *run) clienteles() map[int]*clientele {
 		take(out[tier].classOf(r, of, tier).sum, x.group.need, -1)
 	}
 	for _, c := range out {
-		c.merge(r.worth)
+		c.merge(r.values.worth)
 	}
 	return out
 }

@@ -24,14 +24,14 @@ type member struct {
 
 // colocationOf returns the co-located set of the group's next pod, and nil for one that may come
 // alone and that nobody must be beside.
-func (r *run) colocationOf(g *group, left []int64) *colocation {
+func (a *affinities) colocationOf(g *group, left []int64) *colocation {
 	switch {
 	case g.component == nil:
 		return nil
 	case g.component.head(left) != g:
-		return r.gather(g, left)
+		return a.gather(g, left)
 	case g.component.colocationAt != g.component.version:
-		g.component.colocationAt, g.component.colocation = g.component.version, r.gather(g, left)
+		g.component.colocationAt, g.component.colocation = g.component.version, a.gather(g, left)
 	}
 	return g.component.colocation
 }
@@ -39,7 +39,7 @@ func (r *run) colocationOf(g *group, left []int64) *colocation {
 // gathering is a co-located set in the making.
 type gathering struct {
 	colocation
-	r     *run
+	of    *affinities
 	root  *group
 	left  []int64
 	at    map[*group]int // position among the parts
@@ -56,17 +56,17 @@ type hostsKey struct {
 	offeringSet *offeringSet
 }
 
-func newGathering(r *run, root *group, left []int64) *gathering {
-	return &gathering{r: r, root: root, left: left, at: map[*group]int{}, hosts: map[hostsKey]int64{}, done: map[int]bool{},
+func newGathering(of *affinities, root *group, left []int64) *gathering {
+	return &gathering{of: of, root: root, left: left, at: map[*group]int{}, hosts: map[hostsKey]int64{}, done: map[int]bool{},
 		lost: map[*group]bool{}, worth: map[int]float64{}}
 }
 
 // gather puts a co-located set together around one pod of the group.
-func (r *run) gather(g *group, left []int64) *colocation {
-	r.gatherer.reset()
-	c := newGathering(r, g, left)
-	c.sum = make([]int64, r.dims.Len())
-	c.options = make([]bitset.Set, len(r.candidates))
+func (a *affinities) gather(g *group, left []int64) *colocation {
+	a.gatherer.reset()
+	c := newGathering(a, g, left)
+	c.sum = make([]int64, a.run.dims.Len())
+	c.options = make([]bitset.Set, len(a.run.candidates))
 	if !c.bring(g) {
 		return nil
 	}
@@ -83,10 +83,10 @@ func (c *gathering) bring(g *group) bool {
 		return false
 	}
 	for _, s := range g.seeks {
-		if c.r.gatherer.host.Has(s.Tally) || c.r.exempt(s) {
+		if c.of.gatherer.host.Has(s.Tally) || c.of.exempt(s) {
 			continue
 		}
-		if !c.bringOne(c.r.givers[s.Tally], g) {
+		if !c.bringOne(c.of.givers[s.Tally], g) {
 			c.lost[g] = true
 			return false
 		}
@@ -96,7 +96,7 @@ func (c *gathering) bring(g *group) bool {
 
 func (c *gathering) bringOne(givers []*group, g *group) bool {
 	for _, o := range givers {
-		if o.steps < g.steps && c.free(o) > 0 && c.r.meet(o.from.offeringSet, g.from.offeringSet) && c.bring(o) {
+		if o.steps < g.steps && c.free(o) > 0 && c.of.meet(o.from.offeringSet, g.from.offeringSet) && c.bring(o) {
 			return true
 		}
 	}
@@ -112,7 +112,7 @@ func (c *gathering) free(g *group) int64 {
 
 // add adds up to n pods of the group, as many as may be on one host.
 func (c *gathering) add(g *group, n int64) int64 {
-	there := &c.r.gatherer
+	there := &c.of.gatherer
 	n = min(n, c.free(g), there.room(g.podClass, g.level))
 	if exclusive(g.podClass) {
 		n = min(n, 1)
@@ -120,13 +120,13 @@ func (c *gathering) add(g *group, n int64) int64 {
 	if n <= 0 || !c.narrow(g) {
 		return 0
 	}
-	if first := c.r.attaches(g, there); first != nil {
+	if first := c.of.run.attaches(g, there); first != nil {
 		take(c.sum, first, -1)
 	}
 	take(c.sum, g.need, -n)
 	there.add(g.podClass, g.level, n)
 	for _, s := range g.seeks {
-		c.worth[s.Tally] += float64(float64(n) * value(c.r.worth, g.need))
+		c.worth[s.Tally] += float64(float64(n) * value(c.of.run.values.worth, g.need))
 	}
 	if at, known := c.at[g]; known {
 		c.parts[at].n += n
@@ -144,8 +144,8 @@ func (c *gathering) narrow(g *group) bool {
 		return true
 	}
 	out, some := make([]bitset.Set, len(c.options)), false
-	for i, b := range c.r.candidates {
-		set := b.ask(g, len(c.r.groups)).any
+	for i, b := range c.of.run.candidates {
+		set := b.ask(g, len(c.of.run.groups)).any
 		if len(c.parts) > 0 && set != nil && c.options[i] != nil {
 			set = set.Clone()
 			set.And(c.options[i])
@@ -171,7 +171,7 @@ func (c *gathering) follow() {
 				continue
 			}
 			c.done[t] = true
-			for _, g := range c.r.seekers[t] {
+			for _, g := range c.of.seekers[t] {
 				c.invite(g)
 			}
 			c.round(t)
@@ -181,10 +181,10 @@ func (c *gathering) follow() {
 
 // invited reports whether pods of the group may follow into the co-located set.
 func (c *gathering) invited(g *group) bool {
-	if g.stuck || g.steps == unreachable || c.free(g) <= 0 || c.r.limited && g.shape.Priority < c.root.shape.Priority {
+	if g.stuck || g.steps == unreachable || c.free(g) <= 0 || c.of.run.limited && g.shape.Priority < c.root.shape.Priority {
 		return false
 	}
-	return c.r.gatherer.room(g.podClass, g.level) > 0
+	return c.of.gatherer.room(g.podClass, g.level) > 0
 }
 
 // invite adds the whole part of the group's share.
@@ -201,17 +201,17 @@ func (c *gathering) had(g *group) int64 { return c.left[g.at] - c.free(g) }
 // share then.
 func (c *gathering) round(t int) {
 	share := 0.0
-	for _, g := range c.r.seekers[t] {
+	for _, g := range c.of.seekers[t] {
 		if !g.stuck && g.steps < unreachable {
-			share += float64(float64(c.left[g.at])*value(c.r.worth, g.need)) / float64(c.over(g))
+			share += float64(float64(c.left[g.at])*value(c.of.run.values.worth, g.need)) / float64(c.over(g))
 		}
 	}
-	for _, g := range c.r.seekers[t] {
+	for _, g := range c.of.seekers[t] {
 		over := c.over(g)
 		if c.left[g.at]%over == 0 || c.had(g) > c.left[g.at]/over || !c.invited(g) {
 			continue
 		}
-		if each := value(c.r.worth, g.need); c.worth[t]+float64(each/2) <= share {
+		if each := value(c.of.run.values.worth, g.need); c.worth[t]+float64(each/2) <= share {
 			c.add(g, 1)
 		}
 	}
@@ -236,8 +236,8 @@ func (c *gathering) machines(tally int, m *offeringSet) int64 {
 	}
 	c.hosts[key] = 0 // for those that ask in turn on the way
 	n := int64(0)
-	for _, g := range c.r.givers[tally] {
-		if !g.lone && g.steps < unreachable && c.r.meet(g.from.offeringSet, m) {
+	for _, g := range c.of.givers[tally] {
+		if !g.lone && g.steps < unreachable && c.of.meet(g.from.offeringSet, m) {
 			n += c.stands(g)
 		}
 	}
@@ -255,17 +255,17 @@ func (c *gathering) stands(g *group) int64 {
 }
 
 // meet reports whether some machine is in both offering sets.
-func (r *run) meet(a, b *offeringSet) bool {
-	if a == b {
+func (a *affinities) meet(one, other *offeringSet) bool {
+	if one == other {
 		return true
 	}
-	key := [2]*offeringSet{a, b}
-	yes, known := r.meeting[key]
+	key := [2]*offeringSet{one, other}
+	yes, known := a.meeting[key]
 	if !known {
-		yes = slices.ContainsFunc(a.byPool, func(x poolOfferings) bool {
-			return slices.ContainsFunc(b.byPool, func(y poolOfferings) bool { return x.b == y.b && x.options.Intersects(y.options) })
+		yes = slices.ContainsFunc(one.byPool, func(x poolOfferings) bool {
+			return slices.ContainsFunc(other.byPool, func(y poolOfferings) bool { return x.b == y.b && x.options.Intersects(y.options) })
 		})
-		r.meeting[key] = yes
+		a.meeting[key] = yes
 	}
 	return yes
 }

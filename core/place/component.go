@@ -6,6 +6,16 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
+// affinities knows which groups must be on the host of pods of other groups, and puts co-located sets together.
+type affinities struct {
+	run      *run
+	givers   map[int][]*group         // of a tally that somebody seeks: the groups of such pods
+	seekers  map[int][]*group         // of a tally: the groups of pods that must be beside such pods
+	gatherer guests                   // likewise, for gathering co-located sets
+	meeting  map[[2]*offeringSet]bool // offering sets with a machine in common; see meet
+	torn     map[*group]*colocation   // co-located sets that are too much for any machine, by those that homes are sought for
+}
+
 // component is groups that hang together: pods of some must be on the host of pods of
 // others, directly or by way of more of them.
 type component struct {
@@ -21,39 +31,39 @@ type component struct {
 
 // bind finds out which groups hang together and how far each is from pods that
 // need nobody.
-func (r *run) bind() {
-	r.givers, r.seekers = nil, map[int][]*group{}
-	for _, g := range r.groups {
+func (a *affinities) bind() {
+	a.givers, a.seekers = nil, map[int][]*group{}
+	for _, g := range a.run.groups {
 		g.component, g.seeks, g.gives, g.stuck = nil, nil, nil, false
 		for _, s := range g.level.rules.Seeks() {
-			if r.board.Comes(s.Tally) {
+			if a.run.board.Comes(s.Tally) {
 				continue
 			}
 			g.seeks = append(g.seeks, s)
-			r.seekers[s.Tally] = append(r.seekers[s.Tally], g)
+			a.seekers[s.Tally] = append(a.seekers[s.Tally], g)
 		}
 	}
-	if len(r.seekers) == 0 {
+	if len(a.seekers) == 0 {
 		return
 	}
-	r.givers = map[int][]*group{}
-	for _, g := range r.groups {
+	a.givers = map[int][]*group{}
+	for _, g := range a.run.groups {
 		for _, t := range g.level.rules.Sought() {
-			if len(r.seekers[t]) > 0 {
+			if len(a.seekers[t]) > 0 {
 				g.gives = append(g.gives, t)
-				r.givers[t] = append(r.givers[t], g)
+				a.givers[t] = append(a.givers[t], g)
 			}
 		}
 	}
-	r.joinComponents()
-	r.measureComponents()
+	a.joinComponents()
+	a.measureComponents()
 }
 
 // joinComponents puts groups into one component that have a tally in common, as those that
 // seek or as those that are sought.
-func (r *run) joinComponents() {
+func (a *affinities) joinComponents() {
 	seen := map[int]bool{}
-	for _, g := range r.groups {
+	for _, g := range a.run.groups {
 		if g.component != nil || len(g.seeks)+len(g.gives) == 0 {
 			continue
 		}
@@ -65,8 +75,8 @@ func (r *run) joinComponents() {
 					continue
 				}
 				seen[t] = true
-				b.join(r.givers[t])
-				b.join(r.seekers[t])
+				b.join(a.givers[t])
+				b.join(a.seekers[t])
 			}
 		}
 		slices.SortFunc(b.podGroups, func(x, y *group) int { return x.at - y.at })
@@ -91,16 +101,16 @@ func (g *group) tallies() []int {
 
 // measureComponents counts how many steps each group is from pods that need nobody,
 // so that those needed are looked for among groups that are nearer to them.
-func (r *run) measureComponents() {
+func (a *affinities) measureComponents() {
 	missing := map[*group]int{}
 	var ready []*group
-	for _, g := range r.groups {
+	for _, g := range a.run.groups {
 		if g.component == nil {
 			continue
 		}
 		g.lone, g.steps = false, unreachable
 		for _, s := range g.seeks {
-			if r.exempt(s) {
+			if a.exempt(s) {
 				g.lone = true
 			} else {
 				missing[g]++
@@ -117,7 +127,7 @@ func (r *run) measureComponents() {
 				continue
 			}
 			open[t] = true
-			for _, g := range r.seekers[t] {
+			for _, g := range a.seekers[t] {
 				if missing[g]--; missing[g] == 0 && g.steps == unreachable {
 					g.steps, ready = ready[i].steps+1, append(ready, g)
 				}
@@ -131,7 +141,7 @@ const unreachable = 1 << 30
 
 // exempt reports whether pods need nobody of the kind that they seek, because
 // they are the first of it.
-func (r *run) exempt(s topology.Seek) bool { return s.Own && !r.board.Anywhere(s.Tally) }
+func (a *affinities) exempt(s topology.Seek) bool { return s.Own && !a.run.board.Anywhere(s.Tally) }
 
 // touch notes that another number of pods of the group is left.
 func (g *group) touch() {
@@ -141,10 +151,10 @@ func (g *group) touch() {
 }
 
 // touchAll ends a look ahead at other numbers of pods that are left.
-func (r *run) touchAll(left []int64) {
+func (a *affinities) touchAll(left []int64) {
 	for i, n := range left {
-		if n != r.demand.left[i] {
-			r.groups[i].touch()
+		if n != a.run.provisioner.demand.left[i] {
+			a.run.groups[i].touch()
 		}
 	}
 }

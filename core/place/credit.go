@@ -108,7 +108,7 @@ func (b *candidate) withCredits(l *load) (bitset.Set, []int) {
 		return options, kinds
 	}
 	open := options.Clone()
-	if b.limits == nil && len(b.run.daemons) == 0 {
+	if b.limits == nil && len(b.run.intake.daemons) == 0 {
 		b.byCredit(l, open)
 	}
 	b.inOrder(open, l.sum)

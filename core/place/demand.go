@@ -25,9 +25,9 @@ func (a *amounts) add(g *group, n int64) {
 func (a *amounts) clone() *amounts { return &amounts{slices.Clone(a.sum), a.pods} }
 
 // newDemand sums up the groups, none of which has a tier yet.
-func (r *run) newDemand() demand {
-	out := demand{left: make([]int64, len(r.groups)), tiers: map[int]*amounts{}, all: amounts{sum: make([]int64, r.dims.Len())}}
-	for i, g := range r.groups {
+func (pr *provisioner) newDemand() demand {
+	out := demand{left: make([]int64, len(pr.run.groups)), tiers: map[int]*amounts{}, all: amounts{sum: make([]int64, pr.run.dims.Len())}}
+	for i, g := range pr.run.groups {
 		out.left[i] = g.left()
 		out.all.add(g, g.left())
 	}

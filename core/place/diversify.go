@@ -195,8 +195,8 @@ func (r *run) rewrite(launch int, options bitset.Set, choice plan.Choice) bool {
 	at.options, at.risk = options, b.riskOf(options.Next(0))
 	at.cost = b.price[options.Next(0)] + at.risk
 	widen(at.free, open.free, before.free)
-	if r.counted {
-		at.ways, at.due = r.outlook(b, l.Labels, options)
+	if r.intake.counted {
+		at.ways, at.due = r.lister.outlook(b, l.Labels, options)
 	}
 	if at := r.firstLaunch + launch; at < len(r.targets) {
 		r.reopen(r.targets[at], launch, options)

@@ -58,7 +58,7 @@ func newEvaluator(g *Ground) *evaluator {
 	r := newRun(s, movers(s, g.taken), g.options)
 	r.takeFor(g.launches)
 	d := &evaluator{
-		ground: g, run: r, looked: r.looked, moves: len(g.moves), board: r.board, daemons: r.daemons, reservedCapacities: r.reservedCapacities,
+		ground: g, run: r, looked: r.intake.labels, moves: len(g.moves), board: r.board, daemons: r.intake.daemons, reservedCapacities: r.reserved.left,
 		podClasses: map[*cluster.Shape]*evaluatorPodClass{}, text: map[*cluster.Shape]string{}, held: map[string]int{},
 		byDomain: map[string][]*domainTargets{}, reachables: map[*cluster.Shape]reachable{}, spare: map[*cluster.Shape]bitset.Set{},
 	}
@@ -80,7 +80,7 @@ func newEvaluator(g *Ground) *evaluator {
 	d.recordPools()
 	setTwins(r.candidates)
 	d.arrange()
-	r.base, r.groups, r.waiting = nil, nil, nil
+	r.intake.base, r.groups, r.waiting = nil, nil, nil
 	return d
 }
 
@@ -88,11 +88,11 @@ func newEvaluator(g *Ground) *evaluator {
 func (r *run) takeFor(launches []plan.Launch) {
 	for i := range launches {
 		at := slices.IndexFunc(r.candidates, func(b *candidate) bool { return b.ID == launches[i].Pool })
-		if at < 0 || r.reservedCapacities == nil {
+		if at < 0 || r.reserved.left == nil {
 			continue
 		}
-		if o := launches[i].Offering(r.candidates[at].Catalogue); o != nil && r.left(o) > 0 {
-			r.takeReservedCapacities(o.ReservedCapacities)
+		if o := launches[i].Offering(r.candidates[at].Catalogue); o != nil && r.reserved.of(o) > 0 {
+			r.reserved.take(o.ReservedCapacities)
 		}
 	}
 }
@@ -181,18 +181,19 @@ func (d *evaluator) begin(q Question) *run {
 	old := d.run
 	r := &run{
 		snapshot: d.ground.snapshot, options: d.ground.options, dims: old.dims, avoided: old.avoided, offeringSets: old.offeringSets,
-		targets: old.targets, firstLaunch: old.firstLaunch, candidates: old.candidates, limited: old.limited, here: old.here,
-		filler: old.filler, scratch: old.scratch, winner: old.winner, tried: old.tried, filled: old.filled,
-		scout: old.scout, gatherer: old.gatherer,
-		failed: map[request]bool{}, crowdRules: map[string]int{}, torn: map[*group]*colocation{}, podClasses: map[string]*podClass{},
-		followers: map[int][]*podClass{}, held: map[string]bool{}, daemons: map[*cluster.Shape]*topology.Rules{},
+		targets: old.targets, firstLaunch: old.firstLaunch, candidates: old.candidates, limited: old.limited, intake: intake{here: old.intake.here, daemons: map[*cluster.Shape]*topology.Rules{}},
+		tournament: old.tournament, affinities: affinities{gatherer: old.affinities.gatherer},
+		provisioner: provisioner{filler: old.provisioner.filler, scout: old.provisioner.scout},
+		failed:      map[request]bool{}, podClasses: map[string]*podClass{},
+		scheduler: scheduler{followers: map[int][]*podClass{}}, replays: replayer{held: map[string]bool{}},
 		question: &question{Question: q, evaluator: d},
 	}
-	r.filler.r, r.filler.b, r.filler.l, r.filler.touched, r.filler.taken = nil, nil, nil, nil, nil
+	r.connect()
+	r.provisioner.filler.r, r.provisioner.filler.b, r.provisioner.filler.l, r.provisioner.filler.touched, r.provisioner.filler.taken = nil, nil, nil, nil, nil
 	if d.reservedCapacities != nil {
-		r.reservedCapacities = map[string]int64{}
+		r.reserved.left = map[string]int64{}
 		for name, left := range d.reservedCapacities {
-			r.reservedCapacities[name] = left
+			r.reserved.left[name] = left
 		}
 	}
 	for i, b := range r.candidates {
@@ -244,7 +245,7 @@ func (d *evaluator) ask(q Question) Result {
 	}
 	r.pods, r.waiting = len(pods), groupPods(pods)
 	d.lookFrom(r, q.Preferences, leaving)
-	r.recordFollowers()
+	r.scheduler.recordFollowers()
 	for _, g := range r.waiting {
 		g.need = d.podClasses[g.shape].need
 	}
@@ -299,8 +300,8 @@ func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) Preference
 		g.podClass.groups = append(g.podClass.groups, g)
 	}
 	view := d.board.View(rules)
-	r.board, r.counted = view.Board, !view.Empty()
-	r.looked = view.Looked()
+	r.board, r.intake.counted = view.Board, !view.Empty()
+	r.intake.labels = view.Looked()
 	for _, g := range r.waiting {
 		if g.podClass.groups[0] != g {
 			continue
@@ -312,10 +313,10 @@ func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) Preference
 			lv.begin(view.Rules(k.rules[lv]), r.firstLaunch)
 		}
 	}
-	if r.counted {
+	if r.intake.counted {
 		d.depart(r, view, leaving)
 		if r.offers() { // else nobody is placed once more
-			r.base = r.board.Clone()
+			r.intake.base = r.board.Clone()
 		}
 	}
 	for _, at := range leaving {
@@ -328,7 +329,7 @@ func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) Preference
 	for _, g := range r.waiting {
 		for _, v := range g.podClass.shared {
 			if v.Exclusive && d.held[v.Claim] > 0 {
-				r.held[v.Claim] = true
+				r.replays.held[v.Claim] = true
 			}
 		}
 	}
@@ -346,7 +347,7 @@ func (lv *level) begin(rules *topology.Rules, firstLaunch int) {
 func (d *evaluator) depart(r *run, view *topology.View, leaving []int) {
 	for shape, rules := range d.daemons {
 		if own := view.Rules(rules); own.Counts() {
-			r.daemons[shape] = own
+			r.intake.daemons[shape] = own
 			view.Brought(own)
 		}
 	}
@@ -357,9 +358,9 @@ func (d *evaluator) depart(r *run, view *topology.View, leaving []int) {
 			p := &n.Pods[j]
 			switch {
 			case p.Moves():
-				view.Leave(r.here[p.Shape], d.places[at], p.Ending)
+				view.Leave(r.intake.here[p.Shape], d.places[at], p.Ending)
 			case !p.Ending:
-				stay = append(stay, r.here[p.Shape])
+				stay = append(stay, r.intake.here[p.Shape])
 			}
 		}
 		if len(d.daemons) > 0 {

@@ -96,7 +96,7 @@ type filler struct {
 // side of which most is free, the largest that fit first: with a seed, of the
 // groups that a machine may grow for; without one, of any group.
 func (r *run) fill(b *candidate, l *load, left []int64, seed *group) {
-	f := &r.filler
+	f := &r.provisioner.filler
 	f.start(r, b, l, left, seed)
 	for side, gap := f.next(); side >= 0; side, gap = f.next() {
 		f.addFrom(side, gap)
@@ -109,9 +109,9 @@ func (f *filler) start(r *run, b *candidate, l *load, left []int64, seed *group)
 	kind := b.Options[l.option].Kind
 	f.room = append(f.room[:0], b.free[kind]...)
 	take(f.room, l.sum, 1)
-	f.cursor = append(f.cursor[:0], make([]int, r.queues)...)
-	f.found = append(f.found[:0], make([]*group, len(r.sides))...)
-	f.shut = append(f.shut[:0], make([]bool, r.exclusiveSets)...)
+	f.cursor = append(f.cursor[:0], make([]int, r.queues.number)...)
+	f.found = append(f.found[:0], make([]*group, len(r.queues.sides))...)
+	f.shut = append(f.shut[:0], make([]bool, r.queues.exclusive)...)
 	if len(f.taken) < len(r.groups) {
 		f.taken = make([]int64, len(r.groups))
 	}
@@ -148,11 +148,11 @@ func (f *filler) note(group int, n int64) {
 func (r *run) empty(there *guests, b *candidate, kind int) {
 	there.reset()
 	there.ports = append(there.ports, b.Kinds[kind].Ports...)
-	if len(r.daemons) == 0 {
+	if len(r.intake.daemons) == 0 {
 		return
 	}
 	for _, shape := range b.Kinds[kind].Pods {
-		if rules := r.daemons[shape]; rules != nil {
+		if rules := r.intake.daemons[shape]; rules != nil {
 			there.host.Put(rules, 1)
 		}
 	}
@@ -164,9 +164,9 @@ func (r *run) bears(b *candidate, l *load, kind int) bool {
 	if slices.Equal(b.Kinds[kind].Pods, b.Kinds[b.Options[l.option].Kind].Pods) {
 		return true
 	}
-	r.empty(&r.scout, b, kind)
+	r.empty(&r.provisioner.scout, b, kind)
 	for _, p := range l.parts {
-		if g := r.groups[p.group]; len(g.podClass.ports) > 0 && conflict(g.podClass.ports, r.scout.ports) || r.scout.host.Off(g.level.rules) || r.scout.host.Crowds(g.level.rules, p.n) {
+		if g := r.groups[p.group]; len(g.podClass.ports) > 0 && conflict(g.podClass.ports, r.provisioner.scout.ports) || r.provisioner.scout.host.Off(g.level.rules) || r.provisioner.scout.host.Crowds(g.level.rules, p.n) {
 			return false
 		}
 	}
@@ -200,12 +200,12 @@ func (f *filler) next() (side int, gap float64) {
 	side = -1
 	var priority int32
 	best, second := 0.0, math.Inf(-1)
-	for s := range f.r.sides {
+	for s := range f.r.queues.sides {
 		g := f.seek(s)
 		if g == nil {
 			continue
 		}
-		free := float64(f.r.worth[s] * float64(f.room[s]))
+		free := float64(f.r.values.worth[s] * float64(f.room[s]))
 		switch {
 		case side < 0 || g.shape.Priority > priority:
 			side, priority, best, second = s, g.shape.Priority, free, math.Inf(-1)
@@ -223,7 +223,7 @@ func (f *filler) next() (side int, gap float64) {
 // can be added, and returns the first of these groups.
 func (f *filler) seek(side int) *group {
 	f.found[side] = nil
-	queues := f.r.sides[side]
+	queues := f.r.queues.sides[side]
 	for i := range queues {
 		l := &queues[i]
 		if l.exclusiveSet != notExclusive && f.shut[l.exclusiveSet] {
@@ -310,7 +310,7 @@ func (f *filler) colocationFor(g *group) *colocation {
 	if len(g.seeks) == 0 || g.component.head(f.left) != g {
 		return nil
 	}
-	c := f.r.colocationOf(g, f.left)
+	c := f.r.affinities.colocationOf(g, f.left)
 	if c == nil || f.refused[c] || !amount.Fits(f.room, c.sum) || c.options[f.b.at] == nil || !c.options[f.b.at].Has(f.l.option) {
 		return nil
 	}
@@ -373,7 +373,7 @@ func (f *filler) addFrom(side int, gap float64) {
 		return
 	}
 	n := min(f.spare(g), count(f.room, g.need))
-	if each := float64(f.r.worth[side] * float64(g.need[side])); each > 0 && gap/each < float64(n) {
+	if each := float64(f.r.values.worth[side] * float64(g.need[side])); each > 0 && gap/each < float64(n) {
 		n = max(1, int64(math.Ceil(gap/each)))
 	}
 	w, _ := f.b.ask(g, len(f.r.groups)).joins(f.l.option, f.l.custom)

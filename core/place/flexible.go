@@ -29,25 +29,25 @@ const enoughTries = 4
 // keepFlexible cuts a load for a spot machine until it leaves enough kinds
 // open, if the pool has so many that may have one of its pods. Where the pool
 // has not, the load stays, and so does one of pods that belong together.
-func (r *run) keepFlexible(b *candidate, l load) load {
-	if slices.ContainsFunc(l.parts, func(p part) bool { return r.groups[p.group].component != nil }) {
+func (li *lister) keepFlexible(b *candidate, l load) load {
+	if slices.ContainsFunc(l.parts, func(p part) bool { return li.run.groups[p.group].component != nil }) {
 		return l
 	}
 	out := l.clone()
 	for range enoughTries {
-		r.stabilize(b, &out)
+		li.run.stabilize(b, &out)
 		kinds := slices.Collect(b.spotKinds(b.together(&out), 0, out.option, out.sum))
-		room, enough := b.commonRoom(kinds, out.sum, r.largest(&out))
+		room, enough := b.commonRoom(kinds, out.sum, li.largest(&out))
 		if !enough {
 			return l
 		}
 		if amount.Fits(room, out.sum) {
-			if r.muchMoreExpensive(b, &out, &l) {
+			if li.muchMoreExpensive(b, &out, &l) {
 				return l
 			}
 			return out
 		}
-		smaller := r.cutTo(&out, room)
+		smaller := li.cutTo(&out, room)
 		if len(smaller.parts) == 0 {
 			return l
 		}
@@ -58,29 +58,29 @@ func (r *run) keepFlexible(b *candidate, l load) load {
 
 // muchMoreExpensive reports whether as many machines with less on them as are needed in
 // place of one cost more than the margin beside it.
-func (r *run) muchMoreExpensive(b *candidate, less, than *load) bool {
-	machines := math.Ceil(value(r.worth, than.sum) / value(r.worth, less.sum))
+func (li *lister) muchMoreExpensive(b *candidate, less, than *load) bool {
+	machines := math.Ceil(value(li.run.values.worth, than.sum) / value(li.run.values.worth, less.sum))
 	return float64(machines*b.cost[less.option]) > float64(flexibleWithin*b.cost[than.option])
 }
 
 // largest returns what the pod of the load that asks for most needs.
-func (r *run) largest(l *load) []int64 {
+func (li *lister) largest(l *load) []int64 {
 	var out []int64
 	most := -1.0
 	for _, p := range l.parts {
-		if need := r.groups[p.group].need; value(r.worth, need) > most {
-			out, most = need, value(r.worth, need)
+		if need := li.run.groups[p.group].need; value(li.run.values.worth, need) > most {
+			out, most = need, value(li.run.values.worth, need)
 		}
 	}
 	return out
 }
 
 // cutTo returns what of the load there is room for, the first pods first.
-func (r *run) cutTo(l *load, room []int64) load {
-	out := load{option: l.option, modest: l.modest, sum: make([]int64, r.dims.Len())}
+func (li *lister) cutTo(l *load, room []int64) load {
+	out := load{option: l.option, modest: l.modest, sum: make([]int64, li.run.dims.Len())}
 	left := slices.Clone(room)
 	for _, p := range l.parts {
-		g := r.groups[p.group]
+		g := li.run.groups[p.group]
 		free := left
 		if p.first != nil {
 			free = slices.Clone(left)

@@ -15,17 +15,17 @@ type follower struct {
 
 // recordFollowers finds out who must be near whom, and how many others must come
 // before pods of each pod class.
-func (r *run) recordFollowers() {
+func (sc *scheduler) recordFollowers() {
 	missing := map[*podClass]int{}
 	led := map[int][]*podClass{}
 	var ready []*podClass
-	for _, g := range r.waiting {
+	for _, g := range sc.run.waiting {
 		k := g.podClass
 		if k.groups[0] != g {
 			continue
 		}
 		for _, s := range k.required().rules.Nears() {
-			r.followers[s.Tally] = append(r.followers[s.Tally], k)
+			sc.followers[s.Tally] = append(sc.followers[s.Tally], k)
 		}
 		for _, s := range k.levels[0].rules.Nears() {
 			if !s.Own {
@@ -39,7 +39,7 @@ func (r *run) recordFollowers() {
 	}
 	open := map[int]bool{}
 	for i := 0; i < len(ready) && len(led) > 0; i++ {
-		for _, t := range r.board.Led(ready[i].required().rules) {
+		for _, t := range sc.run.board.Led(ready[i].required().rules) {
 			if open[t] {
 				continue
 			}
@@ -55,26 +55,26 @@ func (r *run) recordFollowers() {
 
 // followersOf lists the pod classes whose pods must be where those of the level are,
 // and the followers of these.
-func (r *run) followersOf(lv *level) []follower {
+func (sc *scheduler) followersOf(lv *level) []follower {
 	if !lv.led {
-		lv.followers, lv.led = r.newFollowers(lv), true
+		lv.followers, lv.led = sc.newFollowers(lv), true
 	}
 	return lv.followers
 }
 
-func (r *run) newFollowers(lv *level) []follower {
+func (sc *scheduler) newFollowers(lv *level) []follower {
 	var out []follower
 	seen := map[*podClass]bool{}
 	visit := func(lv *level, keys []int) {
-		for _, t := range r.board.Led(lv.rules) {
+		for _, t := range sc.run.board.Led(lv.rules) {
 			over := keys
-			if key := r.board.KeyOf(t); r.board.Keys()[key] != cluster.LabelHostname {
+			if key := sc.run.board.KeyOf(t); sc.run.board.Keys()[key] != cluster.LabelHostname {
 				if keys != nil && !slices.Contains(keys, key) {
 					continue
 				}
 				over = []int{key}
 			}
-			for _, k := range r.followers[t] {
+			for _, k := range sc.followers[t] {
 				if !seen[k] {
 					seen[k], out = true, append(out, follower{k, over})
 				}

@@ -9,6 +9,15 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
+// scheduler finds places for pods: on nodes, on instances that are being launched, and for the others the site that
+// they are to be launched for.
+type scheduler struct {
+	run       *run
+	groups    map[request]*group
+	offered   map[int][]*group    // by tally: groups of which such pods are launched for, two at most
+	followers map[int][]*podClass // by tally: those whose pods must be near such pods
+}
+
 // findHomes decides for the pods of each group where they go: on a target, or on
 // a machine that is to be launched, with as much of its place decided as rules
 // about other pods need. Pods that must be near others come after those.
@@ -16,60 +25,60 @@ import (
 // In the first round pods are spread over all domains in which machines can be
 // had. For those that found no place so, later rounds look at the nodes that
 // there will be, as kube-scheduler does.
-func (r *run) findHomes() {
-	for again := true; again && !r.spent(0); {
+func (sc *scheduler) schedule() {
+	for again := true; again && !sc.run.spent(0); {
 		moved := false
-		for _, g := range r.waiting {
+		for _, g := range sc.run.waiting {
 			if before := g.left(); before > 0 && g.shape.Unable == "" {
-				r.findHome(g)
+				sc.findHome(g)
 				moved = moved || g.left() < before
 			}
 		}
-		again = moved && r.someFollow()
+		again = moved && sc.someFollow()
 	}
 }
 
 // someFollow reports whether pods are left that others had to come before.
-func (r *run) someFollow() bool {
-	return slices.ContainsFunc(r.waiting, func(g *group) bool { return g.podClass.follows && g.left() > 0 })
+func (sc *scheduler) someFollow() bool {
+	return slices.ContainsFunc(sc.run.waiting, func(g *group) bool { return g.podClass.follows && g.left() > 0 })
 }
 
-func (r *run) findHome(g *group) {
+func (sc *scheduler) findHome(g *group) {
 	for i, lv := range g.podClass.levels {
-		if g.left() == 0 || r.spent(0) || r.used(g.podClass) {
+		if g.left() == 0 || sc.run.spent(0) || sc.run.replays.used(g.podClass) {
 			return
 		}
 		last := i == len(g.podClass.levels)-1
 		if g.podClass.plain(lv) {
-			r.fillTargets(g, lv)
-			if !r.offers() && last && g.left() > 0 {
-				r.giveUpOn(g)
+			sc.fillTargets(g, lv)
+			if !sc.run.offers() && last && g.left() > 0 {
+				sc.run.giveUpOn(g)
 				continue
 			}
-			m := r.offeringSetsOf(lv)[0]
-			if g.left() > 0 && !r.spent(0) && !r.failed[request{g, lv, m}] && (last && r.round == 1 || r.buyable(g, lv)) {
-				if r.offers() {
-					r.askFor(g, lv, m, g.left())
+			m := sc.run.offeringSetsOf(lv)[0]
+			if g.left() > 0 && !sc.run.spent(0) && !sc.run.failed[request{g, lv, m}] && (last && sc.run.round == 1 || sc.run.buyable(g, lv)) {
+				if sc.run.offers() {
+					sc.askFor(g, lv, m, g.left())
 				} else {
-					r.wouldLaunch(g)
+					sc.run.wouldLaunch(g)
 				}
 			}
 			continue
 		}
-		r.balance(g, lv, last)
+		sc.balance(g, lv, last)
 	}
 }
 
 // fillTargets places pods of the group, for which other pods do not matter, on
 // what is there or on its way.
-func (r *run) fillTargets(g *group, lv *level) {
-	for at := r.roomy(0, g.need); at < len(r.targets); at = r.roomy(at+1, g.need) {
-		s := r.targets[at]
-		if g.left() == 0 || r.spent(1) {
+func (sc *scheduler) fillTargets(g *group, lv *level) {
+	for at := sc.run.roomy(0, g.need); at < len(sc.run.targets); at = sc.run.roomy(at+1, g.need) {
+		s := sc.run.targets[at]
+		if g.left() == 0 || sc.run.spent(1) {
 			return
 		}
-		if n := min(g.left(), g.rides, count(s.free, g.need)); n > 0 && lv.admitted(s, len(r.targets)) {
-			r.sit(s, g, lv, n)
+		if n := min(g.left(), g.rides, count(s.free, g.need)); n > 0 && lv.admitted(s, len(sc.run.targets)) {
+			sc.run.sit(s, g, lv, n)
 		}
 	}
 }
@@ -96,18 +105,18 @@ type site struct {
 // balance places pods of the group one after another where rules about other
 // pods allow it, in the emptiest domain first: on a target, else on a machine
 // that is to be launched.
-func (r *run) balance(g *group, lv *level, last bool) {
-	sites := r.sitesFor(g, lv, last)
-	if last && len(sites) == 0 && !r.offers() {
-		r.giveUpOn(g)
+func (sc *scheduler) balance(g *group, lv *level, last bool) {
+	sites := sc.sitesFor(g, lv, last)
+	if last && len(sites) == 0 && !sc.run.offers() {
+		sc.run.giveUpOn(g)
 	}
-	r.countStrays(g, lv, sites)
-	r.priceSites(g, lv, sites, last && r.round == 1)
-	r.turnTo(g, sites)
+	sc.countStrays(g, lv, sites)
+	sc.run.book.priceSites(g, lv, sites, last && sc.run.round == 1)
+	sc.run.turnTo(g, sites)
 	oneByOne := len(sites) > 1 && lv.rules.Spreads()
-	defer func() { r.recordChoice(g, lv, sites) }()
-	for g.left() > 0 && !r.spent(int64(len(sites))) && !r.used(g.podClass) {
-		s, room := r.emptiest(lv, sites)
+	defer func() { sc.run.recordChoice(g, lv, sites) }()
+	for g.left() > 0 && !sc.run.spent(int64(len(sites))) && !sc.run.replays.used(g.podClass) {
+		s, room := sc.emptiest(lv, sites)
 		if s == nil {
 			return
 		}
@@ -122,42 +131,42 @@ func (r *run) balance(g *group, lv *level, last bool) {
 			s.targets = nil
 		}
 		had := len(s.targets) > 0
-		if target, most := s.nextTarget(r, g, lv); target != nil {
-			r.sit(target, g, lv, min(n, most, g.rides))
+		if target, most := s.nextTarget(sc.run, g, lv); target != nil {
+			sc.run.sit(target, g, lv, min(n, most, g.rides))
 			s.moved = true
 			continue
 		}
 		if had {
 			continue // another domain as empty may have a target
 		}
-		if s.offeringSet == nil || !r.mayStandAlone(g, lv) {
+		if s.offeringSet == nil || !sc.mayStandAlone(g, lv) {
 			s.shut = true
 			continue
 		}
-		if !r.offers() {
-			r.wouldLaunch(g)
+		if !sc.run.offers() {
+			sc.run.wouldLaunch(g)
 			s.shut = true
 			continue
 		}
-		r.board.PutAhead(lv.rules, s.spot, n)
-		r.askFor(g, lv, s.offeringSet, n)
+		sc.run.board.PutAhead(lv.rules, s.spot, n)
+		sc.askFor(g, lv, s.offeringSet, n)
 	}
 }
 
 // emptiest returns the site with room that counts the fewest pods; of equals
 // one with a target, then of the heavier pool, then the cheaper one.
-func (r *run) emptiest(lv *level, sites []*site) (*site, int64) {
+func (sc *scheduler) emptiest(lv *level, sites []*site) (*site, int64) {
 	var best *site
 	var least, room int64
 	for _, s := range sites {
 		if s.shut {
 			continue
 		}
-		n := r.board.Room(lv.rules, s.spot)
+		n := sc.run.board.Room(lv.rules, s.spot)
 		if n <= 0 {
 			continue
 		}
-		c := r.board.Count(lv.rules, s.spot)
+		c := sc.run.board.Count(lv.rules, s.spot)
 		if best == nil || c < least || c == least && s.before(best) {
 			best, least, room = s, c, n
 		}
@@ -167,14 +176,14 @@ func (r *run) emptiest(lv *level, sites []*site) (*site, int64) {
 
 // countStrays notes for each site how many kinds of waiting pods that must be
 // near pods of this group could not be launched for there.
-func (r *run) countStrays(g *group, lv *level, sites []*site) {
+func (sc *scheduler) countStrays(g *group, lv *level, sites []*site) {
 	if len(sites) < 2 {
 		return
 	}
-	for _, f := range r.followersOf(lv) {
+	for _, f := range sc.followersOf(lv) {
 		at := slices.IndexFunc(f.podClass.groups, func(o *group) bool { return o != g && o.left() > 0 })
 		for _, s := range sites {
-			if at >= 0 && slices.ContainsFunc(f.keys, func(key int) bool { return !r.offersIn(f.podClass.groups[at], key, s.spot[key]) }) {
+			if at >= 0 && slices.ContainsFunc(f.keys, func(key int) bool { return !sc.run.book.offersIn(f.podClass.groups[at], key, s.spot[key]) }) {
 				s.strays++
 			}
 		}
@@ -184,21 +193,21 @@ func (r *run) countStrays(g *group, lv *level, sites []*site) {
 // offersIn reports whether a machine for pods of the group can be had in the
 // domain. Nothing is launched while homes are sought, so that it stays so in a
 // round.
-func (r *run) offersIn(g *group, key int, domain int32) bool {
+func (p *priceBook) offersIn(g *group, key int, domain int32) bool {
 	if domain < 0 {
 		return true
 	}
 	asked := sale{g, key, domain}
-	yes, known := r.sales[asked]
+	yes, known := p.sales[asked]
 	if !known {
-		yes = slices.ContainsFunc(r.offeringSetsOf(g.podClass.required()), func(m *offeringSet) bool {
+		yes = slices.ContainsFunc(p.run.offeringSetsOf(g.podClass.required()), func(m *offeringSet) bool {
 			if m.spot[key] >= 0 {
 				_, _, ok := m.first(g, false)
 				return ok && m.spot[key] == domain
 			}
-			return m.reaches(r.board, g, key, domain)
+			return m.reaches(p.run.board, g, key, domain)
 		})
-		r.sales[asked] = yes
+		p.sales[asked] = yes
 	}
 	return yes
 }
@@ -244,14 +253,14 @@ func (s *site) nextTarget(r *run, g *group, lv *level) (*target, int64) {
 }
 
 // sitesFor lists where pods of the group may be at all, amounts included.
-func (r *run) sitesFor(g *group, lv *level, last bool) []*site {
+func (sc *scheduler) sitesFor(g *group, lv *level, last bool) []*site {
 	fixed := lv.rules.Fixed()
 	var out []*site
 	at := map[string]*site{}
 	var text []byte
 	find := func(spot topology.Spot) *site {
 		text = appendSpot(text[:0], fixed, spot)
-		astray := r.board.Astray(lv.rules, spot)
+		astray := sc.run.board.Astray(lv.rules, spot)
 		if astray {
 			text = appendSpot(text, []int{len(spot) - 1}, spot)
 		}
@@ -259,29 +268,29 @@ func (r *run) sitesFor(g *group, lv *level, last bool) []*site {
 		if s == nil {
 			s = &site{spot: spot, astray: astray}
 			if !astray {
-				s.spot = r.ahead(spot)
+				s.spot = sc.ahead(spot)
 			}
 			at[string(text)] = s
 			out = append(out, s)
 		}
 		return s
 	}
-	rest := r.targets
-	if r.question != nil {
-		rest = r.domainTargetsFor(g, lv, find)
+	rest := sc.run.targets
+	if sc.run.question != nil {
+		rest = sc.run.domainTargetsFor(g, lv, find)
 	}
 	for _, target := range rest {
-		if n, _ := r.within(target.free, g, &target.guests); n > 0 && lv.admitted(target, len(r.targets)) {
-			s := find(r.spotOf(target))
+		if n, _ := sc.run.within(target.free, g, &target.guests); n > 0 && lv.admitted(target, len(sc.run.targets)) {
+			s := find(sc.spotOf(target))
 			s.targets = append(s.targets, target)
 		}
 	}
-	first := r.round == 1
-	for _, m := range r.offeringSetsOf(lv) {
+	first := sc.run.round == 1
+	for _, m := range sc.run.offeringSetsOf(lv) {
 		if first {
-			r.board.Open(lv.rules, m.spot)
+			sc.run.board.Open(lv.rules, m.spot)
 		}
-		if cost, tier, ok := m.first(g, last && first); ok && !r.failed[request{g, lv, m}] {
+		if cost, tier, ok := m.first(g, last && first); ok && !sc.run.failed[request{g, lv, m}] {
 			s := find(m.spot)
 			s.offeringSet, s.cost, s.tier = m, cost, tier
 		}
@@ -290,17 +299,17 @@ func (r *run) sitesFor(g *group, lv *level, last bool) []*site {
 }
 
 // spotOf returns where the target is; nowhere while no rule looks at other pods.
-func (r *run) spotOf(s *target) topology.Spot {
-	if !r.counted {
+func (sc *scheduler) spotOf(s *target) topology.Spot {
+	if !sc.run.intake.counted {
 		return nil
 	}
-	return r.board.Spot(s.place)
+	return sc.run.board.Spot(s.place)
 }
 
 // ahead returns the spot with its host left open, for any place there.
-func (r *run) ahead(spot topology.Spot) topology.Spot {
-	out := slices.Clone(spot[:min(len(spot), len(r.board.Keys()))])
-	if k := slices.Index(r.board.Keys(), cluster.LabelHostname); k >= 0 && k < len(out) {
+func (sc *scheduler) ahead(spot topology.Spot) topology.Spot {
+	out := slices.Clone(spot[:min(len(spot), len(sc.run.board.Keys()))])
+	if k := slices.Index(sc.run.board.Keys(), cluster.LabelHostname); k >= 0 && k < len(out) {
 		out[k] = topology.Fresh
 	}
 	return out
@@ -309,36 +318,36 @@ func (r *run) ahead(spot topology.Spot) topology.Spot {
 // mayStandAlone reports whether pods of the level can be on a new machine as
 // far as pods on the same host decide: those that must be beside others need
 // some of these to be launched for too.
-func (r *run) mayStandAlone(g *group, lv *level) bool {
+func (sc *scheduler) mayStandAlone(g *group, lv *level) bool {
 	return !slices.ContainsFunc(lv.rules.Seeks(), func(s topology.Seek) bool {
-		return !r.exempt(s) && !r.board.Comes(s.Tally) &&
-			!slices.ContainsFunc(r.offered[s.Tally], func(o *group) bool { return o != g })
+		return !sc.run.affinities.exempt(s) && !sc.run.board.Comes(s.Tally) &&
+			!slices.ContainsFunc(sc.offered[s.Tally], func(o *group) bool { return o != g })
 	})
 }
 
 // offering notes that pods of the group are launched for, for those that must be on
 // their host.
-func (r *run) offering(podGroup *group) {
+func (sc *scheduler) offering(podGroup *group) {
 	for _, t := range podGroup.level.rules.Sought() {
-		if list := r.offered[t]; len(list) < 2 && !slices.Contains(list, podGroup.of) {
-			r.offered[t] = append(list, podGroup.of)
+		if list := sc.offered[t]; len(list) < 2 && !slices.Contains(list, podGroup.of) {
+			sc.offered[t] = append(list, podGroup.of)
 		}
 	}
 }
 
 // askFor hands the next n pods of the group over to those that are to be
 // launched for.
-func (r *run) askFor(g *group, lv *level, m *offeringSet, n int64) {
+func (sc *scheduler) askFor(g *group, lv *level, m *offeringSet, n int64) {
 	key := request{g, lv, m}
-	podGroup := r.podGroups[key]
+	podGroup := sc.groups[key]
 	if podGroup == nil {
 		podGroup = &group{shape: g.shape, podClass: g.podClass, need: g.need, of: g, level: lv, wants: m.wants, from: key}
-		r.podGroups[key] = podGroup
-		r.groups = append(r.groups, podGroup)
-		r.offering(podGroup)
+		sc.groups[key] = podGroup
+		sc.run.groups = append(sc.run.groups, podGroup)
+		sc.offering(podGroup)
 	}
-	podGroup.pods = append(podGroup.pods, r.turns(g.next(n))...)
-	r.hold(g.podClass)
+	podGroup.pods = append(podGroup.pods, sc.run.replays.turns(g.next(n))...)
+	sc.run.replays.hold(g.podClass)
 }
 
 // request is what tells apart groups that are to be launched for.
@@ -349,14 +358,14 @@ type request struct {
 }
 
 // pins returns the requirements that put a machine on the spot.
-func (r *run) pins(fixed []int, spot topology.Spot) constraint.Requirements {
+func (sc *scheduler) pins(fixed []int, spot topology.Spot) constraint.Requirements {
 	var out constraint.Requirements
 	for _, k := range fixed {
 		set, _ := constraint.NewSet(constraint.DoesNotExist)
 		if d := spot[k]; d >= 0 {
-			set = constraint.Values(r.board.Value(k, d))
+			set = constraint.Values(sc.run.board.Value(k, d))
 		}
-		out = out.And(constraint.Requirement{Key: r.board.Keys()[k], Set: set})
+		out = out.And(constraint.Requirement{Key: sc.run.board.Keys()[k], Set: set})
 	}
 	return out
 }

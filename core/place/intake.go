@@ -10,6 +10,16 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
+// intake puts on the board what is there before anything is placed.
+type intake struct {
+	run     *run
+	base    *topology.Board                    // before any pod was placed
+	counted bool                               // some rule looks at other pods
+	labels  []string                           // labels of places that rules about other pods look at
+	daemons map[*cluster.Shape]*topology.Rules // daemon pods that count for somebody
+	here    map[*cluster.Shape]*topology.Rules // of pods that have a node
+}
+
 // waiter is a pod that needs a place. Its turn is its position in the order
 // in which pods get theirs.
 type waiter struct {
@@ -165,80 +175,80 @@ func older(a, b waiter) int {
 
 // setUpBoard declares what is to be counted and counts the pods that are
 // there.
-func (r *run) setUpBoard(s *cluster.Snapshot) {
-	for _, g := range r.waiting {
-		g.podClass = r.podClassOf(g.shape)
+func (in *intake) setUpBoard(s *cluster.Snapshot) {
+	for _, g := range in.run.waiting {
+		g.podClass = in.run.podClassOf(g.shape)
 		g.podClass.groups = append(g.podClass.groups, g)
 	}
-	running := r.running(s)
-	r.here = running
+	running := in.running(s)
+	in.here = running
 	daemons := map[*cluster.Shape]*topology.Rules{}
 	for i := range s.Daemons {
-		daemons[s.Daemons[i].Shape] = r.board.Rules(topology.Preference{Shape: s.Daemons[i].Shape})
+		daemons[s.Daemons[i].Shape] = in.run.board.Rules(topology.Preference{Shape: s.Daemons[i].Shape})
 	}
-	r.looked = r.board.Looked()
+	in.labels = in.run.board.Looked()
 	nodes := make([]int, len(s.Nodes))
 	at := map[string]int{}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		nodes[i] = r.board.AddPlace(n.Labels, feasibility.LastingTaints(n), n.Goes())
+		nodes[i] = in.run.board.AddPlace(n.Labels, feasibility.LastingTaints(n), n.Goes())
 		at[n.Name] = nodes[i]
 	}
-	for _, target := range r.targets {
+	for _, target := range in.run.targets {
 		if target.ordered == nil {
 			target.place = at[target.name]
 			continue
 		}
-		ways, open := target.ordered.Ways(r.looked)
-		target.place = r.board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(target.name), Open: open}, target.ordered.Taints)
+		ways, open := target.ordered.Ways(in.labels)
+		target.place = in.run.board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(target.name), Open: open}, target.ordered.Taints)
 	}
-	if r.options.EvenHosts {
-		r.board.Even()
+	if in.run.options.EvenHosts {
+		in.run.board.Even()
 	}
-	r.board.Start()
-	r.recordFollowers()
-	r.counted = !r.board.Empty()
-	if !r.counted {
+	in.run.board.Start()
+	in.run.scheduler.recordFollowers()
+	in.counted = !in.run.board.Empty()
+	if !in.counted {
 		return
 	}
 	for shape, rules := range daemons {
 		if rules.Counts() {
-			r.daemons[shape] = rules
-			r.board.Brought(rules)
+			in.daemons[shape] = rules
+			in.run.board.Brought(rules)
 		}
 	}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		for j := range n.Pods {
 			if p := &n.Pods[j]; !n.Deleting || !p.Moves() {
-				r.board.Put(running[p.Shape], nodes[i], 1, p.Ending)
+				in.run.board.Put(running[p.Shape], nodes[i], 1, p.Ending)
 			}
 		}
 	}
-	r.expectDaemons(s, nodes)
-	r.base = r.board.Clone()
+	in.expectDaemons(s, nodes)
+	in.base = in.run.board.Clone()
 }
 
 // expectDaemons counts daemon pods that are still to come.
-func (r *run) expectDaemons(s *cluster.Snapshot, places []int) {
-	if len(r.daemons) == 0 {
+func (in *intake) expectDaemons(s *cluster.Snapshot, places []int) {
+	if len(in.daemons) == 0 {
 		return
 	}
 	for i := range s.Nodes {
 		if n := &s.Nodes[i]; !n.Deleting {
-			r.putDaemons(feasibility.Expected(n, s.Daemons), places[i], r.board)
+			in.putDaemons(feasibility.Expected(n, s.Daemons), places[i], in.run.board)
 		}
 	}
-	for _, target := range r.targets {
+	for _, target := range in.run.targets {
 		if target.ordered != nil {
-			r.dueAt(target.ordered.Brings).put(r.board, target.place)
+			in.dueAt(target.ordered.Brings).put(in.run.board, target.place)
 		}
 	}
 }
 
-func (r *run) putDaemons(shapes []*cluster.Shape, place int, board *topology.Board) {
+func (in *intake) putDaemons(shapes []*cluster.Shape, place int, board *topology.Board) {
 	for _, shape := range shapes {
-		if rules := r.daemons[shape]; rules != nil {
+		if rules := in.daemons[shape]; rules != nil {
 			board.Put(rules, place, 1, false)
 		}
 	}
@@ -250,9 +260,9 @@ type due struct {
 	sure, perhaps []*topology.Rules
 }
 
-func (r *run) dueAt(brings func(*cluster.Shape) (may, sure bool)) due {
+func (in *intake) dueAt(brings func(*cluster.Shape) (may, sure bool)) due {
 	var out due
-	for shape, rules := range r.daemons {
+	for shape, rules := range in.daemons {
 		switch may, sure := brings(shape); {
 		case sure:
 			out.sure = append(out.sure, rules)
@@ -273,13 +283,13 @@ func (d due) put(board *topology.Board, place int) {
 }
 
 // running makes rules for the shapes of pods that have a node.
-func (r *run) running(s *cluster.Snapshot) map[*cluster.Shape]*topology.Rules {
+func (in *intake) running(s *cluster.Snapshot) map[*cluster.Shape]*topology.Rules {
 	out := map[*cluster.Shape]*topology.Rules{}
 	for i := range s.Nodes {
 		for j := range s.Nodes[i].Pods {
 			shape := s.Nodes[i].Pods[j].Shape
 			if _, known := out[shape]; !known {
-				out[shape] = r.board.Rules(topology.Preference{Shape: shape})
+				out[shape] = in.run.board.Rules(topology.Preference{Shape: shape})
 			}
 		}
 	}

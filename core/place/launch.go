@@ -13,6 +13,11 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
+// lister says what a launch leaves open: its offerings in order, within minValues and what EC2 takes.
+type lister struct {
+	run *run
+}
+
 // kindsMax is how many machine types a launch leaves open at most.
 const kindsMax = 60
 
@@ -64,7 +69,7 @@ type listing struct {
 }
 
 // list settles what a machine with the load may be.
-func (r *run) list(b *candidate, l *load) listing {
+func (li *lister) list(b *candidate, l *load) listing {
 	options, kinds := b.withoutExpensiveSpot(b.withCredits(l))
 	if b.parted {
 		options, kinds = b.closed(options, kinds)
@@ -80,35 +85,35 @@ func (r *run) list(b *candidate, l *load) listing {
 		Reason:    waitText(int(l.pods())),
 	}}
 	for _, p := range l.parts {
-		out.Requests = out.Requests.Add(r.groups[p.group].shape.Requests.Times(p.n))
+		out.Requests = out.Requests.Add(li.run.groups[p.group].shape.Requests.Times(p.n))
 	}
 	out.Requirements, out.Labels = b.requirements(l, open)
 	out.Requirements = b.keepable(out.Requirements, l.relaxed, options, kinds)
-	out.Notes = r.notes(b, l, open, out.option)
+	out.Notes = li.notes(b, l, open, out.option)
 	out.options = options
-	if r.counted {
-		out.ways, out.due = r.outlook(b, out.Labels, options)
+	if li.run.intake.counted {
+		out.ways, out.due = li.outlook(b, out.Labels, options)
 	}
 	return out
 }
 
 // outlook is the labels that a machine may have, and the daemon pods that it
 // may bring, as far as rules look at them.
-func (r *run) outlook(b *candidate, labels constraint.Labels, options bitset.Set) ([]constraint.Labels, due) {
-	return b.Ways(options, promised(b.Labels.Merge(labels)), r.looked),
-		r.dueAt(func(s *cluster.Shape) (bool, bool) { return b.Brings(s, options) })
+func (li *lister) outlook(b *candidate, labels constraint.Labels, options bitset.Set) ([]constraint.Labels, due) {
+	return b.Ways(options, promised(b.Labels.Merge(labels)), li.run.intake.labels),
+		li.run.intake.dueAt(func(s *cluster.Shape) (bool, bool) { return b.Brings(s, options) })
 }
 
 // launch orders one machine with this load.
 func (r *run) launch(b *candidate, l *load, as *listing) {
 	out := as.Launch
-	out.Name = r.nextName()
+	out.Name = r.lister.nextName()
 	out.Pods = make([]cluster.Pod, 0, l.pods())
 	asked := make([]request, 0, len(l.parts))
 	for _, p := range l.parts {
 		g := r.groups[p.group]
 		pods := g.next(p.n)
-		r.demand.take(g, p.n)
+		r.provisioner.demand.take(g, p.n)
 		g.touch()
 		for _, w := range pods {
 			out.Pods = append(out.Pods, *w.Pod)
@@ -120,7 +125,7 @@ func (r *run) launch(b *candidate, l *load, as *listing) {
 	slices.SortFunc(out.Pods, byName)
 	at := launched{candidate: b, ways: as.ways, due: as.due, options: as.options, asked: asked, free: slices.Clone(as.free),
 		reservedCapacities: b.reservedCapacitiesOf(as.option)}
-	at.cost, at.unpriced = r.bill(b, b.leastInterrupted(as.options, l.sum), l)
+	at.cost, at.unpriced = r.lister.bill(b, b.leastInterrupted(as.options, l.sum), l)
 	at.risk = b.riskOf(as.option)
 	at.cost += at.risk
 	take(at.free, l.sum, 1)
@@ -130,22 +135,22 @@ func (r *run) launch(b *candidate, l *load, as *listing) {
 		b.limits.use(at.limited)
 		b.narrow()
 	}
-	r.takeReservedCapacities(at.reservedCapacities)
+	r.reserved.take(at.reservedCapacities)
 	r.launched = append(r.launched, at)
 	r.out.Launches = append(r.out.Launches, out)
 }
 
 // bill is what a machine with the load costs or, where its price is not known,
 // what it has in prices that are the same in every answer.
-func (r *run) bill(b *candidate, option int, l *load) (cost, unpriced float64) {
+func (li *lister) bill(b *candidate, option int, l *load) (cost, unpriced float64) {
 	if !b.Offering(b.Options[option]).Priced {
-		return 0, value(r.usual(), b.free[b.Options[option].Kind])
+		return 0, value(li.run.values.usual(), b.free[b.Options[option].Kind])
 	}
 	return b.costFor(option, l.sum), 0
 }
 
 // nextName is the name of the machine that is ordered next.
-func (r *run) nextName() string { return fmt.Sprintf("new-%d", len(r.launched)+1) }
+func (li *lister) nextName() string { return fmt.Sprintf("new-%d", len(li.run.launched)+1) }
 
 func byName(a, b cluster.Pod) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
@@ -162,7 +167,7 @@ func waitText(pods int) string {
 // cheapest first. Where the pool has limits no kind is larger, in what is
 // limited, than the cheapest, so that little is set aside in vain.
 func (b *candidate) listed(l *load) (bitset.Set, []int) {
-	if b.limits == nil && !b.varied && len(b.run.daemons) == 0 && !b.parted {
+	if b.limits == nil && !b.varied && len(b.run.intake.daemons) == 0 && !b.parted {
 		return b.cheapest(l)
 	}
 	options := b.holding(l)
@@ -171,7 +176,7 @@ func (b *candidate) listed(l *load) (bitset.Set, []int) {
 			options = modest
 		}
 	}
-	if len(b.run.daemons) > 0 {
+	if len(b.run.intake.daemons) > 0 {
 		if stable := b.stable(options); b.minValuesShort(stable, b.firstKinds(stable)) == nil {
 			options = stable
 		}
@@ -266,7 +271,7 @@ func (b *candidate) stable(options bitset.Set) bitset.Set {
 	out := options.Clone()
 	first := options.Next(0)
 	for i := out.Next(first + 1); i >= 0; i = out.Next(i + 1) {
-		for shape := range b.run.daemons {
+		for shape := range b.run.intake.daemons {
 			if b.BringsAs(shape, i) != b.BringsAs(shape, first) {
 				out.Remove(i)
 				break

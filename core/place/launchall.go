@@ -8,38 +8,46 @@ import (
 	"github.com/daemok/daemok/core/amount"
 )
 
+// provisioner chooses the instances for the pods that are left when nodes are full: its demand.
+type provisioner struct {
+	run    *run
+	demand demand
+	scout  guests // of a machine that is not there yet, for asking
+	filler filler // kept for its memory
+}
+
 // launchAll orders machines for the groups that are left, the hardest first,
 // each from the heaviest pools that can have it.
-func (r *run) launchAll() {
-	r.orderPodGroups()
-	r.recordOfferingPools()
-	r.evenOut()
-	r.demand = r.newDemand()
-	r.bind()
-	r.findExclusiveSets()
-	r.chart()
-	r.prices()
-	for _, g := range r.groups {
-		r.fillExisting(g, r.nextHome(g, math.MaxInt))
+func (pr *provisioner) launchAll() {
+	pr.orderPodGroups()
+	pr.run.values.recordPools()
+	pr.run.evenOut()
+	pr.demand = pr.newDemand()
+	pr.run.affinities.bind()
+	pr.run.queues.findExclusiveSets()
+	pr.run.chart()
+	pr.run.values.find()
+	for _, g := range pr.run.groups {
+		pr.fillExisting(g, pr.nextHome(g, math.MaxInt))
 	}
-	r.sortBySide()
-	if r.options.Packer != nil {
-		r.launchOneByOne(func(g *group) bool { return !r.distinguishable(g) })
-		r.launchTogether()
+	pr.run.queues.sort()
+	if pr.run.options.Packer != nil {
+		pr.launchOneByOne(func(g *group) bool { return !pr.distinguishable(g) })
+		pr.launchTogether()
 	}
-	r.launchOneByOne(func(*group) bool { return true })
+	pr.launchOneByOne(func(*group) bool { return true })
 }
 
 // launchOneByOne orders one machine after another for groups that are meant.
-func (r *run) launchOneByOne(meant func(*group) bool) {
-	for _, g := range r.groups {
+func (pr *provisioner) launchOneByOne(meant func(*group) bool) {
+	for _, g := range pr.run.groups {
 		if !meant(g) {
 			continue
 		}
-		for g.left() > 0 && !r.spent(0) && r.launchFor(g) {
-			r.reprice()
+		for g.left() > 0 && !pr.run.spent(0) && pr.launchFor(g) {
+			pr.run.values.reprice()
 		}
-		r.demand.giveUp(g)
+		pr.demand.giveUp(g)
 		g.stuck = g.left() > 0
 		g.touch()
 	}
@@ -47,46 +55,46 @@ func (r *run) launchOneByOne(meant func(*group) bool) {
 
 // orderPodGroups puts pods first that must be beside others on their host, since
 // they bring these along; then all in the order of placing.
-func (r *run) orderPodGroups() {
+func (pr *provisioner) orderPodGroups() {
 	before := func(a, b *group) int {
 		return cmp.Or(
 			cmp.Compare(b.shape.Priority, a.shape.Priority),
-			cmp.Compare(rank(r.board.NearOnHost(a.level.rules)), rank(r.board.NearOnHost(b.level.rules))),
+			cmp.Compare(rank(pr.run.board.NearOnHost(a.level.rules)), rank(pr.run.board.NearOnHost(b.level.rules))),
 			cmp.Compare(a.of.at, b.of.at))
 	}
-	if !slices.IsSortedFunc(r.groups, before) {
-		slices.SortStableFunc(r.groups, before)
+	if !slices.IsSortedFunc(pr.run.groups, before) {
+		slices.SortStableFunc(pr.run.groups, before)
 	}
-	for i, g := range r.groups {
+	for i, g := range pr.run.groups {
 		g.at = i
 	}
 }
 
 // reprice seeks prices again when half of the worth is placed: what is left
 // may be of another kind, such as all memory and little cpu.
-func (r *run) reprice() {
-	if r.repriceAt <= 0 || r.toPlace() > r.repriceAt {
+func (w *worths) reprice() {
+	if w.again <= 0 || w.run.provisioner.toPlace() > w.again {
 		return
 	}
-	r.prices()
-	for _, g := range r.groups {
-		r.rate(g)
+	w.find()
+	for _, g := range w.run.groups {
+		w.run.provisioner.rate(g)
 	}
-	r.sortBySide()
+	w.run.queues.sort()
 }
 
 // toPlace is the worth of all that is left.
-func (r *run) toPlace() float64 { return value(r.worth, r.demand.all.sum) }
+func (pr *provisioner) toPlace() float64 { return value(pr.run.values.worth, pr.demand.all.sum) }
 
 // nextHome returns the highest tier below the given one whose pools can have
 // the group at all, and the given one if there is none.
-func (r *run) nextHome(g *group, below int) int {
+func (pr *provisioner) nextHome(g *group, below int) int {
 	if g.left() == 0 {
 		return below
 	}
 	home := below
-	for _, b := range r.offeringPools {
-		if b.Weight < below && (home == below || b.Weight > home) && len(b.ask(g, len(r.groups)).ways) > 0 {
+	for _, b := range pr.run.values.pools {
+		if b.Weight < below && (home == below || b.Weight > home) && len(b.ask(g, len(pr.run.groups)).ways) > 0 {
 			home = b.Weight
 		}
 	}
@@ -95,43 +103,43 @@ func (r *run) nextHome(g *group, below int) int {
 
 // launchFor orders machines for some pods of the group and what fits beside
 // them. It goes on to lighter pools where the heavier may launch no more.
-func (r *run) launchFor(g *group) bool {
+func (pr *provisioner) launchFor(g *group) bool {
 	e := errand{g: g}
 	if g.component != nil {
-		e.colocation = r.colocationOf(g, r.demand.left)
-		if b, w := r.poolForColocation(g, e.colocation); b != nil {
+		e.colocation = pr.run.affinities.colocationOf(g, pr.demand.left)
+		if b, w := pr.poolForColocation(g, e.colocation); b != nil {
 			e.whole, e.way = true, w
-			return r.launchFrom(b, e)
+			return pr.launchFrom(b, e)
 		}
 		if e.colocation != nil {
-			r.tear(g, e.colocation)
+			pr.run.affinities.tear(g, e.colocation)
 		}
-		r.fillExisting(g, r.nextHome(g, math.MaxInt))
+		pr.fillExisting(g, pr.nextHome(g, math.MaxInt))
 	}
 	for {
-		if b, w := r.cheapestPool(g); b != nil {
+		if b, w := pr.cheapestPool(g); b != nil {
 			e.way = w
-			return r.launchFrom(b, e)
+			return pr.launchFrom(b, e)
 		}
-		lighter := r.nextHome(g, g.home)
+		lighter := pr.nextHome(g, g.home)
 		if lighter == g.home {
 			return false
 		}
-		r.fillExisting(g, lighter)
+		pr.fillExisting(g, lighter)
 	}
 }
 
 // poolForColocation returns the pool that has the cheapest machine for the whole
 // co-located set within its limits, and how, of the heaviest that have one.
-func (r *run) poolForColocation(g *group, c *colocation) (pool *candidate, by *way) {
+func (pr *provisioner) poolForColocation(g *group, c *colocation) (pool *candidate, by *way) {
 	if c == nil {
 		return nil, nil
 	}
 	below := math.MaxInt
-	for tier := r.nextHome(g, below); tier < below; below, tier = tier, r.nextHome(g, tier) {
+	for tier := pr.nextHome(g, below); tier < below; below, tier = tier, pr.nextHome(g, tier) {
 		least := priciest
-		for _, b := range r.offeringPools {
-			a := b.ask(g, len(r.groups))
+		for _, b := range pr.run.values.pools {
+			a := b.ask(g, len(pr.run.groups))
 			if b.Weight != tier {
 				continue
 			}
@@ -142,7 +150,7 @@ func (r *run) poolForColocation(g *group, c *colocation) (pool *candidate, by *w
 			}
 		}
 		if pool != nil {
-			r.fillExisting(g, tier)
+			pr.fillExisting(g, tier)
 			return pool, by
 		}
 	}
@@ -164,35 +172,35 @@ func (b *candidate) firstForColocation(w *way, c *colocation) int {
 }
 
 // fillExisting makes pools of this tier the ones that the group is launched from.
-func (r *run) fillExisting(g *group, tier int) {
-	r.demand.move(g, tier)
-	r.rate(g)
+func (pr *provisioner) fillExisting(g *group, tier int) {
+	pr.demand.move(g, tier)
+	pr.rate(g)
 }
 
 // rate finds the highest yield that the group may have from its pools.
-func (r *run) rate(g *group) {
+func (pr *provisioner) rate(g *group) {
 	g.best = 0
 	if g.left() == 0 {
 		return
 	}
-	for _, b := range r.offeringPools {
-		if r.atHome(b, g) {
-			g.best = max(g.best, b.ask(g, len(r.groups)).best)
+	for _, b := range pr.run.values.pools {
+		if pr.run.atHome(b, g) {
+			g.best = max(g.best, b.ask(g, len(pr.run.groups)).best)
 		}
 	}
 }
 
 // cheapestPool returns, among the pools of the group's tier, the one that
 // has the cheapest machine for one of its pods within its limits, and how.
-func (r *run) cheapestPool(g *group) (*candidate, *way) {
+func (pr *provisioner) cheapestPool(g *group) (*candidate, *way) {
 	var pool *candidate
 	var by *way
 	least := priciest
-	for _, b := range r.offeringPools {
-		if !r.atHome(b, g) {
+	for _, b := range pr.run.values.pools {
+		if !pr.run.atHome(b, g) {
 			continue
 		}
-		a := b.ask(g, len(r.groups))
+		a := b.ask(g, len(pr.run.groups))
 		for i := range a.ways {
 			if a.ways[i].barred {
 				continue
@@ -234,25 +242,25 @@ func (b *candidate) firstWithin(w *way, g *group) int {
 
 // launchFrom orders machines from one pool: as many equal ones as there are pods
 // for. Where minValues forbids it the way is barred and another one tried.
-func (r *run) launchFrom(b *candidate, e errand) bool {
-	p, ok := r.pick(b, e)
+func (pr *provisioner) launchFrom(b *candidate, e errand) bool {
+	p, ok := pr.run.pick(b, e)
 	if !ok {
 		e.way.barred = true
 		return true
 	}
-	load, why := r.keepMinValues(b, p, e)
+	load, why := pr.run.lister.keepMinValues(b, p, e)
 	if !why.OK() {
 		e.way.barred = true
 		return true
 	}
-	load = r.keepFlexible(b, load)
-	n := r.repeats(b, load)
-	if slices.ContainsFunc(load.parts, func(x part) bool { return r.single(r.groups[x.group]) }) {
+	load = pr.run.lister.keepFlexible(b, load)
+	n := pr.repeats(b, load)
+	if slices.ContainsFunc(load.parts, func(x part) bool { return pr.single(pr.run.groups[x.group]) }) {
 		n = 1
 	}
-	as := r.list(b, &load)
-	for range r.mayStill(b, as.option, n) {
-		r.launch(b, &load, &as)
+	as := pr.run.lister.list(b, &load)
+	for range pr.run.reserved.mayStill(b, as.option, n) {
+		pr.run.launch(b, &load, &as)
 	}
 	return true
 }
@@ -260,25 +268,25 @@ func (r *run) launchFrom(b *candidate, e errand) bool {
 // single reports whether a machine with pods of the group cannot be repeated:
 // those that need nobody because they are the first of their kind are so once,
 // daemon pods to be beside may not come, and volumes for one pod serve one.
-func (r *run) single(g *group) bool {
+func (pr *provisioner) single(g *group) bool {
 	return g.lone || len(g.seeks) < len(g.level.rules.Seeks()) || exclusive(g.podClass)
 }
 
 // repeats is how many machines with this load there are pods for. Limits are
 // looked at again for each machine.
-func (r *run) repeats(b *candidate, l load) int64 {
+func (pr *provisioner) repeats(b *candidate, l load) int64 {
 	if b.limits != nil {
 		return 1
 	}
 	n := int64(math.MaxInt64)
 	for _, part := range l.parts {
-		g := r.groups[part.group]
+		g := pr.run.groups[part.group]
 		n = min(n, g.left()/part.n)
 		if len(g.seeks) > 0 {
-			n = min(n, r.untilUneven(g, part.n))
+			n = min(n, pr.untilUneven(g, part.n))
 		}
-		if more := part.n - r.metIn(g, l); len(g.gives) > 0 && more > 0 {
-			n = min(n, max(1, r.spare(g)/more))
+		if more := part.n - pr.metIn(g, l); len(g.gives) > 0 && more > 0 {
+			n = min(n, max(1, pr.spare(g)/more))
 		}
 	}
 	return n
@@ -287,8 +295,8 @@ func (r *run) repeats(b *candidate, l load) int64 {
 // untilUneven is on how many machines with n pods of the group those are that
 // others have room for: where the rest would need more on each, half of them,
 // and then their share is worked out again.
-func (r *run) untilUneven(g *group, n int64) int64 {
-	over := newGathering(r, g, r.demand.left).over(g)
+func (pr *provisioner) untilUneven(g *group, n int64) int64 {
+	over := newGathering(&pr.run.affinities, g, pr.demand.left).over(g)
 	if even := over*(n+1) - g.left(); even > 0 && even < over {
 		return max(1, even/2)
 	}
@@ -296,10 +304,10 @@ func (r *run) untilUneven(g *group, n int64) int64 {
 }
 
 // metIn counts the pods of the load that seek pods of the group.
-func (r *run) metIn(g *group, l load) int64 {
+func (pr *provisioner) metIn(g *group, l load) int64 {
 	n := int64(0)
 	for _, part := range l.parts {
-		for _, s := range r.groups[part.group].seeks {
+		for _, s := range pr.run.groups[part.group].seeks {
 			if slices.Contains(g.gives, s.Tally) {
 				n += part.n
 			}
@@ -309,8 +317,8 @@ func (r *run) metIn(g *group, l load) int64 {
 }
 
 // spare is how many pods of the group no others may need beside them.
-func (r *run) spare(g *group) int64 {
-	n, wants := g.left(), g.component.wants(r.demand.left)
+func (pr *provisioner) spare(g *group) int64 {
+	n, wants := g.left(), g.component.wants(pr.demand.left)
 	for _, t := range g.gives {
 		n -= wants[t]
 	}

@@ -140,9 +140,9 @@ func (l *limits) used() bool {
 
 // short reports whether pods are left for which a pool that machines are launched
 // from offerings some that its limits forbid now.
-func (r *run) short() bool {
-	for _, b := range r.candidates {
-		if b.limits != nil && b.limits.used() && slices.ContainsFunc(r.waiting, b.heldBack) {
+func (li *lister) short() bool {
+	for _, b := range li.run.candidates {
+		if b.limits != nil && b.limits.used() && slices.ContainsFunc(li.run.waiting, b.heldBack) {
 			return true
 		}
 	}

@@ -13,31 +13,31 @@ import (
 // minValues of the pool. Where even the least is too much it gives up or, by
 // policy, lets the pool be. The least is one pod, or the whole co-located set that the
 // machine is launched for; of others that must share a host all stay or none.
-func (r *run) keepMinValues(b *candidate, l load, e errand) (load, feasibility.Reason) {
-	if r.keeps(b, &l) {
+func (li *lister) keepMinValues(b *candidate, l load, e errand) (load, feasibility.Reason) {
+	if li.keeps(b, &l) {
 		return l, feasibility.Reason{}
 	}
-	t := r.trimOf(&l, e)
+	t := li.trimOf(&l, e)
 	low, high := t.least, l.pods()
-	if short := b.minValuesOf(r.cut(&l, t, low)); short != nil {
-		if r.options.MinValues == BestEffort {
+	if short := b.minValuesOf(li.cut(&l, t, low)); short != nil {
+		if li.run.options.MinValues == BestEffort {
 			l.relaxed = true
 			return l, feasibility.Reason{}
 		}
 		return load{}, *short
 	}
-	if all := r.allBound(&l, t); all.least > low && r.keeps(b, r.cut(&l, all, all.least)) {
+	if all := li.allBound(&l, t); all.least > low && li.keeps(b, li.cut(&l, all, all.least)) {
 		t, low = all, all.least
 	}
 	for high-low > 1 {
-		if mid := low + (high-low)/2; r.keeps(b, r.cut(&l, t, mid)) {
+		if mid := low + (high-low)/2; li.keeps(b, li.cut(&l, t, mid)) {
 			low = mid
 		} else {
 			high = mid
 		}
 	}
-	out := r.cut(&l, t, low)
-	r.stabilize(b, out)
+	out := li.cut(&l, t, low)
+	li.run.stabilize(b, out)
 	return *out, feasibility.Reason{}
 }
 
@@ -50,11 +50,11 @@ type trim struct {
 
 // trimOf is how the load of an errand may be cut without tearing apart pods that
 // must share a host. A co-located set that is torn apart anyway is cut like any pods.
-func (r *run) trimOf(l *load, e errand) trim {
+func (li *lister) trimOf(l *load, e errand) trim {
 	out := trim{make([]int64, len(l.parts)), make([]int64, len(l.parts)), 1}
 	torn := e.g == nil || e.g.component != nil && !e.whole
 	for i, p := range l.parts {
-		if torn || r.groups[p.group].component == nil {
+		if torn || li.run.groups[p.group].component == nil {
 			out.rest[i] = p.n
 		}
 	}
@@ -72,10 +72,10 @@ func (r *run) trimOf(l *load, e errand) trim {
 }
 
 // allBound is the trim with all pods that must share a host.
-func (r *run) allBound(l *load, t trim) trim {
+func (li *lister) allBound(l *load, t trim) trim {
 	out := trim{slices.Clone(t.stay), t.rest, 0}
 	for i, p := range l.parts {
-		if r.groups[p.group].component != nil && t.rest[i] == 0 {
+		if li.run.groups[p.group].component != nil && t.rest[i] == 0 {
 			out.stay[i] = p.n
 		}
 		out.least += out.stay[i]
@@ -83,7 +83,7 @@ func (r *run) allBound(l *load, t trim) trim {
 	return out
 }
 
-func (r *run) keeps(b *candidate, l *load) bool { return !b.varied || b.minValuesOf(l) == nil }
+func (li *lister) keeps(b *candidate, l *load) bool { return !b.varied || b.minValuesOf(l) == nil }
 
 func (l *load) pods() int64 {
 	var n int64
@@ -94,14 +94,14 @@ func (l *load) pods() int64 {
 }
 
 // cut returns the load with n pods only: those that stay, and the first others.
-func (r *run) cut(l *load, t trim, n int64) *load {
-	out := &load{option: l.option, modest: l.modest, sum: make([]int64, r.dims.Len())}
+func (li *lister) cut(l *load, t trim, n int64) *load {
+	out := &load{option: l.option, modest: l.modest, sum: make([]int64, li.run.dims.Len())}
 	for _, m := range t.stay {
 		n -= m
 	}
 	for i, p := range l.parts {
 		m := min(max(0, n), t.rest[i])
-		out.add(r.groups[p.group], p.way, t.stay[i]+m, p.first)
+		out.add(li.run.groups[p.group], p.way, t.stay[i]+m, p.first)
 		n -= m
 	}
 	return out

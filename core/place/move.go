@@ -91,10 +91,10 @@ func (d *evaluator) letGo(r *run, at int, n *cluster.Node) {
 		p := &n.Pods[j]
 		switch {
 		case p.Moves():
-			d.board.Put(r.here[p.Shape], d.places[at], -1, p.Ending)
+			d.board.Put(r.intake.here[p.Shape], d.places[at], -1, p.Ending)
 			d.hold(p.Shape, -1)
 		case !p.Ending:
-			stay = append(stay, r.here[p.Shape])
+			stay = append(stay, r.intake.here[p.Shape])
 		}
 	}
 	for _, shape := range feasibility.Expected(n, d.ground.snapshot.Daemons) {
@@ -124,8 +124,8 @@ func (d *evaluator) expect(r *run, m *cluster.Machine) int {
 	ways, open := ordered.Ways(d.looked)
 	place := d.board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(m.Claim), Open: open}, m.Taints)
 	d.board.RecordOpener(place)
-	r.daemons = d.daemons
-	r.dueAt(ordered.Brings).put(d.board, place)
+	r.intake.daemons = d.daemons
+	r.intake.dueAt(ordered.Brings).put(d.board, place)
 	return place
 }
 
@@ -194,5 +194,5 @@ func (d *evaluator) recordPools() {
 		}
 		d.pools = append(d.pools, evaluatorPool{b.available.Clone(), b.within.Clone(), b.free, b.whole, b.limits})
 	}
-	d.reservedCapacities = d.run.reservedCapacities
+	d.reservedCapacities = d.run.reserved.left
 }

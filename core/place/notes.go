@@ -17,10 +17,10 @@ const usualArch = "amd64"
 // notes tells what users should know of a machine beside what it is: preferences of
 // its pods that gave way, what would cost less if it could be had, and processors that
 // nobody asked for.
-func (r *run) notes(b *candidate, l *load, open *choices, launched int) []string {
+func (li *lister) notes(b *candidate, l *load, open *choices, launched int) []string {
 	var out []string
 	for _, p := range l.parts {
-		g := r.groups[p.group]
+		g := li.run.groups[p.group]
 		if len(g.level.gone) == 0 {
 			continue
 		}
@@ -33,7 +33,7 @@ func (r *run) notes(b *candidate, l *load, open *choices, launched int) []string
 		}
 	}
 	if len(l.parts) > 0 {
-		out = append(out, r.passedOver(b, r.groups[l.parts[0].group])...)
+		out = append(out, li.passedOver(b, li.run.groups[l.parts[0].group])...)
 	}
 	for _, text := range []string{b.unavailableNote(l, launched), b.crampedNote(open.kinds[0]), b.archNote(l, open)} {
 		if text != "" {
@@ -46,13 +46,13 @@ func (r *run) notes(b *candidate, l *load, open *choices, launched int) []string
 // passedOver names the heavier pools that have machines for the group and may
 // launch no more of them: weight is an order, and a pool is filled up to its
 // limits before the next one is used.
-func (r *run) passedOver(b *candidate, g *group) []string {
+func (li *lister) passedOver(b *candidate, g *group) []string {
 	var out []string
-	for _, heavier := range r.candidates {
+	for _, heavier := range li.run.candidates {
 		if heavier.Weight <= b.Weight {
 			break
 		}
-		a := heavier.ask(g, len(r.groups))
+		a := heavier.ask(g, len(li.run.groups))
 		if len(a.ways) == 0 {
 			continue
 		}

@@ -185,7 +185,7 @@ func (r *run) nowhere() topology.Spot {
 
 func (r *run) newOfferingSet(lv *level, spot topology.Spot) *offeringSet {
 	m := &offeringSet{spot: spot, wants: lv.wants}
-	if pins := r.pins(lv.rules.Fixed(), spot); len(pins) > 0 {
+	if pins := r.scheduler.pins(lv.rules.Fixed(), spot); len(pins) > 0 {
 		bound := *lv.wants
 		bound.NodeTerms = feasibility.Cross(lv.wants.NodeTerms, []constraint.Requirements{pins})
 		m.wants = &bound

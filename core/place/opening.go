@@ -29,7 +29,7 @@ type entrant struct {
 // joined: kube-scheduler spreads pods over domains that have a node, and would
 // crowd them all on the machine that happens to be the first.
 func (r *run) joinUp() {
-	if !r.counted || r.question != nil && len(r.launched) == 0 {
+	if !r.intake.counted || r.question != nil && len(r.launched) == 0 {
 		return
 	}
 	joining := map[*target][]plan.Join{}

@@ -28,37 +28,37 @@ type origin struct {
 
 // launchTogether lets the packer choose machines for the pods of each tier of pools,
 // the heaviest first.
-func (r *run) launchTogether() {
-	if r.options.Packer == nil {
+func (pr *provisioner) launchTogether() {
+	if pr.run.options.Packer == nil {
 		return
 	}
 	var tiers []int
-	for _, g := range r.groups {
+	for _, g := range pr.run.groups {
 		if g.left() > 0 && !slices.Contains(tiers, g.home) {
 			tiers = append(tiers, g.home)
 		}
 	}
 	slices.SortFunc(tiers, func(a, b int) int { return cmp.Compare(b, a) })
 	for _, tier := range tiers {
-		if l := r.batchOf(tier); len(l.Groups) > 0 && len(l.Offerings) > 0 && !r.spent(0) {
-			r.launchBatch(l)
+		if l := pr.batchOf(tier); len(l.Groups) > 0 && len(l.Offerings) > 0 && !pr.run.spent(0) {
+			pr.launchBatch(l)
 		}
 	}
 }
 
 // batchOf lists what is to be launched from the pools of a tier.
-func (r *run) batchOf(tier int) *batch {
+func (pr *provisioner) batchOf(tier int) *batch {
 	out := &batch{}
-	for _, g := range r.groups {
-		if g.home == tier && g.left() > 0 && r.distinguishable(g) {
+	for _, g := range pr.run.groups {
+		if g.home == tier && g.left() > 0 && pr.distinguishable(g) {
 			out.groups = append(out.groups, g)
-			out.Groups = append(out.Groups, r.batchGroup(g))
+			out.Groups = append(out.Groups, pr.batchGroup(g))
 		}
 	}
-	out.reportPorts(r.board.Kinds())
+	out.reportPorts(pr.run.board.Kinds())
 	var offeringPools []*candidate
 	options := 0
-	for _, b := range r.offeringPools {
+	for _, b := range pr.run.values.pools {
 		if b.Weight == tier {
 			offeringPools, options = append(offeringPools, b), options+b.within.Count()
 		}
@@ -67,18 +67,18 @@ func (r *run) batchOf(tier int) *batch {
 	for _, b := range offeringPools {
 		out.offering(b)
 	}
-	out.open(r)
+	out.open(pr.run)
 	return out
 }
 
 // distinguishable reports whether a batch can tell what pods of the group ask for: not
 // where others must be on their host, or volumes are shared.
-func (r *run) distinguishable(g *group) bool {
-	return !r.board.NearOnHost(g.level.rules) && len(g.podClass.shared) == 0
+func (pr *provisioner) distinguishable(g *group) bool {
+	return !pr.run.board.NearOnHost(g.level.rules) && len(g.podClass.shared) == 0
 }
 
-func (r *run) batchGroup(g *group) BatchGroup {
-	kinds, caps := r.board.OnHost(g.level.rules)
+func (pr *provisioner) batchGroup(g *group) BatchGroup {
+	kinds, caps := pr.run.board.OnHost(g.level.rules)
 	out := BatchGroup{Need: g.need, Count: g.left(), Kinds: slices.Clone(kinds)}
 	for _, c := range caps {
 		out.Caps = append(out.Caps, BatchCap(c))
@@ -221,7 +221,7 @@ func (l *batch) takes(b *candidate) func(option int) []BatchTake {
 			at, known := l.reservedCapacities[s.Name]
 			if !known {
 				at = len(l.Limits)
-				l.Limits = append(l.Limits, b.run.reservedCapacities[s.Name])
+				l.Limits = append(l.Limits, b.run.reserved.left[s.Name])
 				if l.reservedCapacities == nil {
 					l.reservedCapacities = map[string]int{}
 				}
@@ -262,17 +262,17 @@ func (l *batch) limit(b *candidate) func(kind int) []BatchTake {
 // launchBatch orders the machines that the packer chooses: those from a capacity reservation, so
 // that no others use it up, then the most expensive first. Pods that a rule keeps off
 // one wait for what is launched next.
-func (r *run) launchBatch(l *batch) {
-	machines := r.options.Packer(l.Batch)
+func (pr *provisioner) launchBatch(l *batch) {
+	machines := pr.run.options.Packer(l.Batch)
 	slices.SortStableFunc(machines, func(a, b BatchMachine) int {
 		return cmp.Or(cmp.Compare(rank(!l.plenty(a)), rank(!l.plenty(b))), cmp.Compare(l.Offerings[b.Offering].Cost, l.Offerings[a.Offering].Cost))
 	})
-	extras := r.extrasOf(l)
+	extras := pr.extrasOf(l)
 	for _, m := range machines {
-		if r.spent(int64(len(m.Parts))) {
+		if pr.run.spent(int64(len(m.Parts))) {
 			return
 		}
-		r.launchMachine(l, m, extras)
+		pr.launchMachine(l, m, extras)
 	}
 }
 
@@ -285,8 +285,8 @@ func (l *batch) plenty(m BatchMachine) bool {
 // extrasOf returns how many pods of each group may ride along on machines of the
 // batch: those that are left, less those of the batch, which have machines of
 // their own; nil where that is nobody.
-func (r *run) extrasOf(l *batch) []int64 {
-	left := slices.Clone(r.demand.left)
+func (pr *provisioner) extrasOf(l *batch) []int64 {
+	left := slices.Clone(pr.demand.left)
 	for _, g := range l.groups {
 		left[g.at] = 0
 	}
@@ -297,48 +297,48 @@ func (r *run) extrasOf(l *batch) []int64 {
 }
 
 // launchMachine orders one machine of the batch and takes the extras that fit.
-func (r *run) launchMachine(l *batch, m BatchMachine, extras []int64) {
+func (pr *provisioner) launchMachine(l *batch, m BatchMachine, extras []int64) {
 	b := l.from[m.Offering].candidate
-	filled := load{sum: make([]int64, r.dims.Len())}
+	filled := load{sum: make([]int64, pr.run.dims.Len())}
 	filled.reset(l.from[m.Offering].option)
 	filled.room = m.Room
 	if b.limits != nil { // what it leaves is for the others of the batch
 		filled.modest = b.Options[filled.option].Kind + 1
 	}
-	f := &r.filler
-	f.start(r, b, &filled, r.demand.left, nil)
+	f := &pr.filler
+	f.start(pr.run, b, &filled, pr.demand.left, nil)
 	if c := b.creditOf(b.Options[filled.option].Kind); c != nil {
 		f.room[amount.CPU] = c.whole[amount.CPU]
 	}
 	for _, p := range m.Parts {
 		g := l.groups[p.Group]
-		if w, ok := b.ask(g, len(r.groups)).joins(filled.option, filled.custom); ok && !w.barred {
+		if w, ok := b.ask(g, len(pr.run.groups)).joins(filled.option, filled.custom); ok && !w.barred {
 			f.add(g, w, min(p.N, f.free(g)))
 		}
 	}
 	if len(filled.parts) == 0 || b.holding(&filled).Next(0) < 0 {
 		return
 	}
-	kept, why := r.keepMinValues(b, filled, errand{})
+	kept, why := pr.run.lister.keepMinValues(b, filled, errand{})
 	if !why.OK() {
 		return
 	}
-	r.stabilize(b, &kept)
-	kept = r.keepFlexible(b, kept)
+	pr.run.stabilize(b, &kept)
+	kept = pr.run.lister.keepFlexible(b, kept)
 	if extras != nil {
-		kept = r.ride(b, kept, extras)
+		kept = pr.ride(b, kept, extras)
 	}
-	as := r.list(b, &kept)
-	r.launch(b, &kept, &as)
+	as := pr.run.lister.list(b, &kept)
+	pr.run.launch(b, &kept, &as)
 }
 
 // ride adds the extras that fit to a load, as far as minValues allow it. There are
 // none where a spot machine would no longer leave enough kinds open.
-func (r *run) ride(b *candidate, own load, extras []int64) load {
+func (pr *provisioner) ride(b *candidate, own load, extras []int64) load {
 	full := own.clone()
-	r.fill(b, &full, extras, nil)
-	out, why := r.keepMinValues(b, full, errand{g: r.groups[own.parts[0].group]})
-	if !why.OK() || r.leavesEnough(b, &own) && !r.leavesEnough(b, &out) {
+	pr.run.fill(b, &full, extras, nil)
+	out, why := pr.run.lister.keepMinValues(b, full, errand{g: pr.run.groups[own.parts[0].group]})
+	if !why.OK() || pr.leavesEnough(b, &own) && !pr.leavesEnough(b, &out) {
 		return own
 	}
 	for _, p := range out.parts {
@@ -350,7 +350,7 @@ func (r *run) ride(b *candidate, own load, extras []int64) load {
 }
 
 // leavesEnough reports whether a machine for the load leaves enough kinds open.
-func (r *run) leavesEnough(b *candidate, l *load) bool {
+func (pr *provisioner) leavesEnough(b *candidate, l *load) bool {
 	first := b.firstHolding(l)
 	return first >= 0 && b.leavesOpen(b.together(l), first, l.sum)
 }

@@ -8,6 +8,16 @@ import (
 	"github.com/daemok/daemok/core/amount"
 )
 
+// tournament finds the best instance type for an errand: options are filled with pods, and the one that holds the most
+// worth for its cost wins. Its fields are kept for their memory.
+type tournament struct {
+	run     *run
+	scratch load              // likewise
+	winner  load              // likewise, see tournament
+	tried   map[[3]int64]bool // likewise
+	filled  []load            // for trial; likewise
+}
+
 // wasteful is the share of its best yield below which an option does not grow
 // for a group: its pods ride along in gaps, but an expensive machine that others
 // need is not made larger for them.
@@ -35,13 +45,13 @@ type errand struct {
 // Where a single machine can have all that is left for no more than several
 // would cost, it is taken: fewer machines, fewer daemon pods.
 func (r *run) pick(b *candidate, e errand) (load, bool) {
-	r.thin()
-	left := r.demand.left
-	best, last := r.tournament(b, e, left, r.demand.of(b.Weight))
+	r.queues.thin()
+	left := r.provisioner.demand.left
+	best, last := r.tournament.best(b, e, left, r.provisioner.demand.of(b.Weight))
 	if best == nil {
 		return load{}, false
 	}
-	if last != nil && r.severalCost(b, e.g, *best, left, b.cost[last.option]) >= b.cost[last.option] {
+	if last != nil && r.tournament.severalCost(b, e.g, *best, left, b.cost[last.option]) >= b.cost[last.option] {
 		best = last
 	}
 	if b.limitCost(b.Options[best.option].Kind) > 0 {
@@ -52,37 +62,37 @@ func (r *run) pick(b *candidate, e errand) (load, bool) {
 	return *best, true
 }
 
-// tournament fills promising options. It returns the winner and, if one
+// best fills promising options. It returns the winner and, if one
 // machine can have all that is left for this pool, the cheapest such machine.
 // Of machines for a co-located set one that has more pods of it comes first.
-func (r *run) tournament(b *candidate, e errand, left []int64, all *amounts) (best, last *load) {
-	total := value(r.worth, all.sum)
+func (t *tournament) best(b *candidate, e errand, left []int64, all *amounts) (best, last *load) {
+	total := value(t.run.values.worth, all.sum)
 	most, tries := 0.0, 0
 	torn := e.colocation != nil && !e.whole
-	clear(r.tried)
-	r.filled = r.filled[:0]
-	for _, i := range r.byPromise(b, e) {
+	clear(t.tried)
+	t.filled = t.filled[:0]
+	for _, i := range t.byPromise(b, e) {
 		bounded := !torn && (best == nil || e.colocation == nil || best.bound == e.colocation.pods)
-		if best != nil && (b.yield[i] < most && bounded || tries >= triesMax || r.hurry()) {
+		if best != nil && (b.yield[i] < most && bounded || tries >= triesMax || t.run.hurry()) {
 			break
 		}
 		if !b.within.Has(i) || !e.fits(b, i) {
 			continue
 		}
-		if r.steps++; best != nil && total/b.cost[i] < most && bounded {
+		if t.run.steps++; best != nil && total/b.cost[i] < most && bounded {
 			continue
 		}
 		key := [3]int64{int64(b.Options[i].Kind), int64(b.cost[i]), int64(b.regions.of(i))}
-		if r.tried[key] {
+		if t.tried[key] {
 			continue
 		}
-		r.tried[key] = true
+		t.tried[key] = true
 		tries++
-		l := &r.scratch
-		if !r.try(b, l, i, left, e) {
+		l := &t.scratch
+		if !t.try(b, l, i, left, e) {
 			continue
 		}
-		score := value(r.worth, l.sum) / b.cost[i]
+		score := value(t.run.values.worth, l.sum) / b.cost[i]
 		if best != nil && l.bound != best.bound {
 			if l.bound > best.bound {
 				best.copy(l)
@@ -91,7 +101,7 @@ func (r *run) tournament(b *candidate, e errand, left []int64, all *amounts) (be
 			continue
 		}
 		if best == nil || score > most || score == most && b.cost[i] < b.cost[best.option] {
-			best, most = &r.winner, score
+			best, most = &t.winner, score
 			best.copy(l)
 		}
 		if !torn && slices.Equal(l.sum, all.sum) && (last == nil || b.cost[i] < b.cost[last.option]) &&
@@ -106,19 +116,19 @@ func (r *run) tournament(b *candidate, e errand, left []int64, all *amounts) (be
 }
 
 // try makes the load what a machine of the option would have for the errand.
-func (r *run) try(b *candidate, l *load, option int, left []int64, e errand) bool {
-	if like := r.filledAlike(b, option, e); like != nil {
+func (t *tournament) try(b *candidate, l *load, option int, left []int64, e errand) bool {
+	if like := t.filledAlike(b, option, e); like != nil {
 		l.copy(like)
 		l.option = option
 		return true
 	}
 	l.reset(option)
-	if !r.seed(b, l, left, e) {
+	if !t.seed(b, l, left, e) {
 		return false
 	}
-	r.fill(b, l, left, e.g)
-	if e.colocation == nil && !r.filler.cramped {
-		r.recordFilled(l)
+	t.run.fill(b, l, left, e.g)
+	if e.colocation == nil && !t.run.provisioner.filler.cramped {
+		t.recordFilled(l)
 	}
 	return true
 }
@@ -127,15 +137,15 @@ func (r *run) try(b *candidate, l *load, option int, left []int64, e errand) boo
 // was filled, all that may be there, though there is room for it under the
 // option too: that would be filled with the same pods. It is nil where there is
 // none.
-func (r *run) filledAlike(b *candidate, option int, e errand) *load {
+func (t *tournament) filledAlike(b *candidate, option int, e errand) *load {
 	if e.colocation != nil {
 		return nil
 	}
 	free := b.free[b.Options[option].Kind]
-	for i := range r.filled {
-		l := &r.filled[i]
+	for i := range t.filled {
+		l := &t.filled[i]
 		if b.regions.of(l.option) == b.regions.of(option) && amount.Fits(free, l.sum) && covers(b.free[b.Options[l.option].Kind], free) &&
-			r.bears(b, l, b.Options[option].Kind) && r.allDrive(b, option, l, e.g) {
+			t.run.bears(b, l, b.Options[option].Kind) && t.allDrive(b, option, l, e.g) {
 			return l
 		}
 	}
@@ -143,22 +153,22 @@ func (r *run) filledAlike(b *candidate, option int, e errand) *load {
 }
 
 // allDrive reports whether a machine of the option may grow for all of the load.
-func (r *run) allDrive(b *candidate, option int, l *load, seed *group) bool {
+func (t *tournament) allDrive(b *candidate, option int, l *load, seed *group) bool {
 	return !slices.ContainsFunc(l.parts, func(p part) bool {
-		_, joins := b.ask(r.groups[p.group], len(r.groups)).joins(option, l.custom)
-		return !joins || r.groups[p.group] != seed && !r.drives(b, option, r.groups[p.group], seed)
+		_, joins := b.ask(t.run.groups[p.group], len(t.run.groups)).joins(option, l.custom)
+		return !joins || t.run.groups[p.group] != seed && !t.run.drives(b, option, t.run.groups[p.group], seed)
 	})
 }
 
 // recordFilled keeps a copy of a load, in the memory of an earlier one if there
 // is any.
-func (r *run) recordFilled(l *load) {
-	n := len(r.filled)
-	if n == cap(r.filled) {
-		r.filled = append(r.filled, load{})
+func (t *tournament) recordFilled(l *load) {
+	n := len(t.filled)
+	if n == cap(t.filled) {
+		t.filled = append(t.filled, load{})
 	}
-	r.filled = r.filled[:n+1]
-	r.filled[n].copy(l)
+	t.filled = t.filled[:n+1]
+	t.filled[n].copy(l)
 }
 
 // fits reports whether the option may be for the errand.
@@ -176,7 +186,7 @@ func (e *errand) fits(b *candidate, option int) bool {
 // byPromise lists options in the order in which they are tried: by falling
 // yield and, where a co-located set is too much for any machine, those first that have
 // room for the greatest part of it.
-func (r *run) byPromise(b *candidate, e errand) []int {
+func (t *tournament) byPromise(b *candidate, e errand) []int {
 	if e.colocation == nil || e.whole {
 		return b.byYield
 	}
@@ -202,14 +212,14 @@ func share(free, need []int64) float64 {
 
 // seed puts the first pods on an empty machine: one of the group, or its co-located set
 // as far as there is room.
-func (r *run) seed(b *candidate, l *load, left []int64, e errand) bool {
-	f := &r.filler
-	f.start(r, b, l, left, nil)
+func (t *tournament) seed(b *candidate, l *load, left []int64, e errand) bool {
+	f := &t.run.provisioner.filler
+	f.start(t.run, b, l, left, nil)
 	if e.colocation == nil {
 		return f.add(e.g, e.way, 1) > 0
 	}
 	for _, m := range e.colocation.parts {
-		w, ok := b.ask(m.g, len(r.groups)).joins(l.option, l.custom)
+		w, ok := b.ask(m.g, len(t.run.groups)).joins(l.option, l.custom)
 		if m.g == e.g {
 			_, conflict := l.custom.Conflict(e.way.term.Custom)
 			w, ok = e.way, !conflict
@@ -232,10 +242,10 @@ func (r *run) hurry() bool { return r.options.Steps > 0 && r.steps > r.options.S
 
 // severalCost is what is spent until all is placed that a single machine
 // could have, by picking on; it stops counting at enough.
-func (r *run) severalCost(b *candidate, g *group, first load, left []int64, enough float64) float64 {
+func (t *tournament) severalCost(b *candidate, g *group, first load, left []int64, enough float64) float64 {
 	left = slices.Clone(left)
-	all := r.demand.of(b.Weight).clone()
-	defer r.touchAll(left)
+	all := t.run.provisioner.demand.of(b.Weight).clone()
+	defer t.run.affinities.touchAll(left)
 	sum := 0.0
 	for next := &first; next != nil; {
 		sum += b.cost[next.option]
@@ -244,23 +254,23 @@ func (r *run) severalCost(b *candidate, g *group, first load, left []int64, enou
 		}
 		for _, p := range next.parts {
 			left[p.group] -= p.n
-			r.groups[p.group].touch()
-			if o := r.groups[p.group]; o.counted && r.atHome(b, o) {
+			t.run.groups[p.group].touch()
+			if o := t.run.groups[p.group]; o.counted && t.run.atHome(b, o) {
 				all.add(o, -p.n)
 			}
 		}
-		i := slices.IndexFunc(r.groups[g.at:], func(g *group) bool { return left[g.at] > 0 && r.atHome(b, g) })
+		i := slices.IndexFunc(t.run.groups[g.at:], func(g *group) bool { return left[g.at] > 0 && t.run.atHome(b, g) })
 		if i < 0 {
 			return sum
 		}
-		g = r.groups[g.at+i]
-		ways := b.ask(g, len(r.groups)).ways
+		g = t.run.groups[g.at+i]
+		ways := b.ask(g, len(t.run.groups)).ways
 		if len(ways) == 0 {
 			break
 		}
-		e := errand{g: g, way: &ways[0], colocation: r.colocationOf(g, left)}
+		e := errand{g: g, way: &ways[0], colocation: t.run.affinities.colocationOf(g, left)}
 		e.whole = e.colocation != nil && b.firstForColocation(e.way, e.colocation) >= 0
-		next, _ = r.tournament(b, e, left, all)
+		next, _ = t.best(b, e, left, all)
 	}
 	return math.Inf(1)
 }

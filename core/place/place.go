@@ -110,18 +110,18 @@ func (r *run) search() {
 		r.begin()
 		r.lean()
 		before := r.stillWaiting()
-		r.findHomes()
+		r.scheduler.schedule()
 		r.recordPlaced()
 		if r.tooExpensive() {
-			r.takeBack()
+			r.replays.takeBack()
 			return
 		}
-		r.launchAll()
-		r.replay()
-		r.takeBack()
+		r.provisioner.launchAll()
+		r.replays.all()
+		r.replays.takeBack()
 		now := r.stillWaiting()
 		done := now == 0 || r.round >= roundsMax || r.round > 1 && now >= before && !r.learnt || r.out.Exhausted
-		if done && !r.withdraw() && !r.fold() && !r.rescue() && !r.diversify() {
+		if done && !r.replays.withdraw() && !r.folds.all() && !r.rescues.all() && !r.diversify() {
 			return
 		}
 		r.addLaunchTargets()
@@ -130,75 +130,52 @@ func (r *run) search() {
 
 // run is one call of Place.
 type run struct {
-	snapshot           *cluster.Snapshot
-	options            Options
-	dims               amount.Dims
-	pods               int      // that wait, or must leave their nodes
-	waiting            []*group // one for each shape, in the order of placing
-	groups             []*group // those that machines are launched for, in that order
-	podGroups          map[request]*group
-	siteCosts          map[pricing]float64                 // see priceSites
-	priced             map[offeringSource][]pricedOffering // likewise, in a round
-	sales              map[sale]bool                       // see offersIn
-	looks              int                                 // taken for that
-	crowdRules         map[string]int                      // numbers of those of crowds, from 1 on
-	crowds             map[crowd]int64                     // see crowdsNow
-	failed             map[request]bool                    // what could not be launched in an earlier round
-	learnt             bool                                // something was added to it in this round
-	podClasses         map[string]*podClass
-	followers          map[int][]*podClass       // by tally: those whose pods must be near such pods
-	offeringSets       map[string][]*offeringSet // see offeringSetsOf
-	round              int                       // counted from 1
-	avoided            [][]constraint.Taint      // of places that ask pods to stay away
-	targets            []*target                 // nodes, then ordered machines
-	reservedCapacities map[string]int64          // machines that are left of each capacity reservation, see countReservedCapacities
-	firstLaunch        int                       // position of the first target on a machine of this plan
-	candidates         []*candidate              // heaviest pool first
-	offeringPools      []*candidate              // those of them that machines are launched from, see recordOfferingPools
-	board              *topology.Board
-	base               *topology.Board                    // before any pod was placed
-	counted            bool                               // some rule looks at other pods
-	looked             []string                           // labels of places that rules about other pods look at
-	scout              guests                             // of a machine that is not there yet, for asking
-	gatherer           guests                             // likewise, for gathering co-located sets
-	givers             map[int][]*group                   // of a tally that somebody seeks: the groups of such pods
-	seekers            map[int][]*group                   // of a tally: the groups of pods that must be beside such pods
-	offered            map[int][]*group                   // by tally: groups of which such pods are launched for, two at most
-	meeting            map[[2]*offeringSet]bool           // offering sets with a machine in common; see meet
-	torn               map[*group]*colocation             // co-located sets that are too much for any machine, by those that homes are sought for
-	limited            bool                               // some pool has limits
-	daemons            map[*cluster.Shape]*topology.Rules // daemon pods that count for somebody
-	held               map[string]bool                    // volume claims for one pod that are in use
-	turn               int
-	placed             []placed
-	evicted            bool       // some replay took pods off their places
-	folding            int64      // steps taken for that
-	launched           []launched // by launch
-	demand             demand
-	worth              []float64
-	valued             int       // how often that was found
-	repriceAt          float64   // worth of what is left at which prices are sought again
-	sides              [][]queue // by resource: groups whose worth is mostly in it, see sortBySide
-	queues             int       // of all sides
-	exclusiveSets      int       // how many there are, see findExclusiveSets
-	steps              int64
-	rescues            int                                // tried in vain
-	filler             filler                             // kept for its memory
-	scratch            load                               // likewise
-	winner             load                               // likewise, see tournament
-	tried              map[[3]int64]bool                  // likewise
-	filled             []load                             // for trial; likewise
-	here               map[*cluster.Shape]*topology.Rules // of pods that have a node
-	question           *question                          // nil unless it is one of many about the same snapshot, see Ground
-	out                Result
+	snapshot     *cluster.Snapshot
+	options      Options
+	dims         amount.Dims
+	pods         int              // that wait, or must leave their nodes
+	waiting      []*group         // one for each shape, in the order of placing
+	groups       []*group         // those that machines are launched for, in that order
+	failed       map[request]bool // what could not be launched in an earlier round
+	learnt       bool             // something was added to it in this round
+	podClasses   map[string]*podClass
+	offeringSets map[string][]*offeringSet // see offeringSetsOf
+	round        int                       // counted from 1
+	avoided      [][]constraint.Taint      // of places that ask pods to stay away
+	targets      []*target                 // nodes, then ordered machines
+	firstLaunch  int                       // position of the first target on a machine of this plan
+	candidates   []*candidate              // heaviest pool first
+	board        *topology.Board
+	limited      bool // some pool has limits
+	placed       []placed
+	launched     []launched // by launch
+	steps        int64
+	question     *question // nil unless it is one of many about the same snapshot, see Ground
+	out          Result
+	tournament   tournament
+	affinities   affinities
+	queues       queues
+	book         priceBook
+	values       worths
+	reserved     reservations
+	scheduler    scheduler
+	provisioner  provisioner
+	replays      replayer
+	folds        folder
+	rescues      rescuer
+	lister       lister
+	intake       intake
 }
 
 func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	r := &run{
 		snapshot: s, options: o, pods: len(pods), dims: amount.Of(pods), waiting: groupByShape(pods), board: topology.NewBoard(),
-		failed: map[request]bool{}, crowdRules: map[string]int{}, torn: map[*group]*colocation{}, podClasses: map[string]*podClass{}, followers: map[int][]*podClass{}, offeringSets: map[string][]*offeringSet{}, held: map[string]bool{}, daemons: map[*cluster.Shape]*topology.Rules{}, tried: map[[3]int64]bool{},
+		failed: map[request]bool{}, podClasses: map[string]*podClass{}, offeringSets: map[string][]*offeringSet{},
+		scheduler: scheduler{followers: map[int][]*podClass{}}, replays: replayer{held: map[string]bool{}},
+		intake: intake{daemons: map[*cluster.Shape]*topology.Rules{}}, tournament: tournament{tried: map[[3]int64]bool{}},
 	}
-	r.scratch.sum = make([]int64, r.dims.Len())
+	r.connect()
+	r.tournament.scratch.sum = make([]int64, r.dims.Len())
 	ready := o.readyFor(s)
 	pools := ready.ForPools()
 	r.targets = append(nodeTargets(s, r.dims), machineTargets(s, pools, r.dims)...)
@@ -220,10 +197,10 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	for i, b := range r.candidates {
 		b.at = i
 	}
-	r.countReservedCapacities()
+	r.reserved.count()
 	r.recordAvoided()
-	r.setUpBoard(s)
-	r.recordHeld(s)
+	r.intake.setUpBoard(s)
+	r.replays.recordHeld(s)
 	for _, g := range r.waiting {
 		g.need = r.dims.Need(g.shape)
 	}
@@ -231,15 +208,24 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	return r
 }
 
+// connect makes the parts of the run its own.
+func (r *run) connect() {
+	r.book.run, r.values.run, r.reserved.run = r, r, r
+	r.intake.run, r.scheduler.run, r.provisioner.run, r.replays.run = r, r, r, r
+	r.folds.run, r.rescues.run, r.lister.run = r, r, r
+	r.affinities.run, r.queues.run, r.tournament.run = r, r, r
+	r.book.crowdRules, r.affinities.torn = map[string]int{}, map[*group]*colocation{}
+}
+
 // begin makes the run ready for a round.
 func (r *run) begin() {
-	r.groups, r.podGroups, r.learnt = nil, map[request]*group{}, false
-	r.siteCosts, r.priced, r.crowds, r.sales = map[pricing]float64{}, map[offeringSource][]pricedOffering{}, nil, map[sale]bool{}
+	r.groups, r.scheduler.groups, r.learnt = nil, map[request]*group{}, false
+	r.book.sites, r.book.offerings, r.book.crowds, r.book.sales = map[pricing]float64{}, map[offeringSource][]pricedOffering{}, nil, map[sale]bool{}
 	if r.round > 1 {
 		r.board.Dare()
 	}
-	r.offered, r.meeting = map[int][]*group{}, map[[2]*offeringSet]bool{}
-	r.scout.host, r.filler.guests.host, r.gatherer.host = r.board.NewHost(), r.board.NewHost(), r.board.NewHost()
+	r.scheduler.offered, r.affinities.meeting = map[int][]*group{}, map[[2]*offeringSet]bool{}
+	r.provisioner.scout.host, r.provisioner.filler.guests.host, r.affinities.gatherer.host = r.board.NewHost(), r.board.NewHost(), r.board.NewHost()
 	for _, b := range r.candidates {
 		b.asks = nil
 	}
@@ -275,13 +261,13 @@ func (r *run) recordAvoided() {
 }
 
 // recordHeld lists the volumes for one pod that running pods use.
-func (r *run) recordHeld(s *cluster.Snapshot) {
+func (re *replayer) recordHeld(s *cluster.Snapshot) {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		for j := range n.Pods {
 			for _, v := range n.Pods[j].Shape.Volumes {
 				if v.Exclusive && v.Claim != "" && !(n.Deleting && n.Pods[j].Moves()) {
-					r.held[v.Claim] = true
+					re.held[v.Claim] = true
 				}
 			}
 		}

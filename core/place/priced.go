@@ -8,6 +8,17 @@ import (
 	"github.com/daemok/daemok/core/amount"
 )
 
+// priceBook works out what instances for all pods of a group would cost, by site. It holds for one round.
+type priceBook struct {
+	run        *run
+	sites      map[pricing]float64                 // see priceSites
+	offerings  map[offeringSource][]pricedOffering // likewise, in a round
+	sales      map[sale]bool                       // see offersIn
+	looks      int                                 // taken for that
+	crowdRules map[string]int                      // numbers of those of crowds, from 1 on
+	crowds     map[crowd]int64                     // see crowdsNow
+}
+
 // mainsMost is how many machines are tried as the one that is launched as long as it
 // will do: those that seem cheapest for all pods.
 const mainsMost = 8
@@ -27,10 +38,10 @@ type offeringSource struct {
 	available   bool
 }
 
-// pricedOn lists what pools of a weight offer in an offering set, the cheapest first. With
+// on lists what pools of a weight offer in an offering set, the cheapest first. With
 // offered set that is what there is without limits.
-func (r *run) pricedOn(from offeringSource) []pricedOffering {
-	if out, known := r.priced[from]; known {
+func (p *priceBook) on(from offeringSource) []pricedOffering {
+	if out, known := p.offerings[from]; known {
 		return out
 	}
 	var out []pricedOffering
@@ -49,17 +60,17 @@ func (r *run) pricedOn(from offeringSource) []pricedOffering {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b pricedOffering) int { return cmp.Compare(a.cost, b.cost) })
-	r.looks += len(out)
-	r.priced[from] = out
+	p.looks += len(out)
+	p.offerings[from] = out
 	return out
 }
 
-// pricedFor lists what is offered at a site for n pods of the group, and for others
+// forPods lists what is offered at a site for n pods of the group, and for others
 // beside them, without what limits do not suffice for: nothing if that leaves
 // nothing for the group.
-func (r *run) pricedFor(g *group, s *site, available bool, n int64) []pricedOffering {
-	all := r.pricedOn(offeringSource{s.offeringSet, s.tier, available})
-	r.looks += len(all)
+func (p *priceBook) forPods(g *group, s *site, available bool, n int64) []pricedOffering {
+	all := p.on(offeringSource{s.offeringSet, s.tier, available})
+	p.looks += len(all)
 	for _, cramped := range []bool{false, true} {
 		if out := pricedAmong(all, g, n, cramped); out != nil {
 			return out
@@ -109,21 +120,21 @@ type wanted struct {
 // costOfAll returns about what machines for all pods cost: the least with each of
 // the offerings that seem cheapest as the one that is launched as long as it will do.
 // Pods that no good has room for have no say.
-func (r *run) costOfAll(from []pricedOffering, pods []several) float64 {
+func (p *priceBook) costOfAll(from []pricedOffering, pods []several) float64 {
 	if len(pods) == 0 {
 		return 0
 	}
 	var all []wanted
-	for _, p := range pods {
-		r.looks += len(from)
-		if at := cheapestFor(from, p.need, 0, len(from)); at < len(from) {
-			machines := float64(p.n) / float64(min(p.host, count(from[at].free, p.need)))
-			all = append(all, wanted{p, at, float64(machines * from[at].cost), 0})
+	p.looks += len(from) * len(pods)
+	for _, of := range pods {
+		if at := cheapestFor(from, of.need, 0, len(from)); at < len(from) {
+			machines := float64(of.n) / float64(min(of.host, count(from[at].free, of.need)))
+			all = append(all, wanted{of, at, float64(machines * from[at].cost), 0})
 		}
 	}
 	best := math.Inf(1)
-	for _, main := range r.mains(from, all) {
-		best = min(best, r.costWith(from, main, slices.Clone(all)))
+	for _, main := range p.mains(from, all) {
+		best = min(best, p.costWith(from, main, slices.Clone(all)))
 	}
 	return best
 }
@@ -131,8 +142,8 @@ func (r *run) costOfAll(from []pricedOffering, pods []several) float64 {
 // mains lists the offerings that seem cheapest as the one that is launched as long as it
 // will do, without those that have no more of anything than another that costs no
 // more.
-func (r *run) mains(from []pricedOffering, pods []wanted) []int {
-	r.looks += len(from) * len(pods)
+func (p *priceBook) mains(from []pricedOffering, pods []wanted) []int {
+	p.looks += len(from) * len(pods)
 	costs, order := make([]float64, len(from)), make([]int, len(from))
 	for i := range from {
 		costs[i], order[i] = seeming(&from[i], pods), i
@@ -167,7 +178,7 @@ func seeming(it *pricedOffering, pods []wanted) float64 {
 
 // costWith fills machines with the largest pods first, as many alike as there
 // are pods for, each the cheapest that has room for what is on it.
-func (r *run) costWith(from []pricedOffering, main int, left []wanted) float64 {
+func (p *priceBook) costWith(from []pricedOffering, main int, left []wanted) float64 {
 	for i := range left {
 		left[i].part = partOf(from[main].free, left[i].need)
 	}
@@ -180,7 +191,7 @@ func (r *run) costWith(from []pricedOffering, main int, left []wanted) float64 {
 		}
 		sum, repeats := filled(from[at].free, left)
 		launched := cheapestFor(from, sum, left[0].first, at)
-		r.looks += len(left) + launched - left[0].first
+		p.looks += len(left) + launched - left[0].first
 		cost += float64(float64(repeats) * from[launched].cost)
 		left = slices.DeleteFunc(left, func(w wanted) bool { return w.n == 0 })
 	}

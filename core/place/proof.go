@@ -18,7 +18,7 @@ import (
 // rule counts but amounts and what each pod may be on. There is none where a
 // machine without a price, or one that is paid for already or had so many times only, is offered.
 func (r *run) prove() {
-	if r.reservedCapacities != nil {
+	if r.reserved.left != nil {
 		return
 	}
 	least, most := 0.0, 0.0

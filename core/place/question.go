@@ -61,7 +61,7 @@ type domainTargets struct {
 // domainTargetsFor makes sites of the plots in which pods of the group have room, and
 // returns the targets that are in none of them.
 func (r *run) domainTargetsFor(g *group, lv *level, find func(topology.Spot) *site) []*target {
-	if r.counted && r.board.Astray(lv.rules, r.nowhere()) {
+	if r.intake.counted && r.board.Astray(lv.rules, r.nowhere()) {
 		return r.targets
 	}
 	type start struct {
@@ -80,7 +80,7 @@ func (r *run) domainTargetsFor(g *group, lv *level, find func(topology.Spot) *si
 	}
 	slices.SortFunc(open, func(a, b start) int { return a.targets[a.at].at - b.targets[b.at].at })
 	for _, p := range open {
-		s := find(r.spotOf(p.targets[p.at]))
+		s := find(r.scheduler.spotOf(p.targets[p.at]))
 		s.targets, s.roomy, s.cursor = slices.Clip(p.targets), p.gaps, p.at
 	}
 	return r.targets[r.firstLaunch:]

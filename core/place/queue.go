@@ -8,6 +8,14 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
+// queues are the groups in the order in which instances are filled with them.
+type queues struct {
+	run       *run
+	sides     [][]queue // by resource: groups whose worth is mostly in it, see sortBySide
+	number    int       // of all sides
+	exclusive int       // how many there are, see findExclusiveSets
+}
+
 // queue is groups whose worth is mostly in one resource, the largest in it
 // first. Of a queue with an exclusive set no machine can have pods of two groups, so that
 // after the first pod all of it is passed over at once.
@@ -57,52 +65,52 @@ type exclusiveKey struct {
 }
 
 // findExclusiveSets finds the groups of which no two can share a machine.
-func (r *run) findExclusiveSets() {
+func (q *queues) findExclusiveSets() {
 	exclusiveSets := map[exclusiveKey][]*group{}
-	for _, g := range r.groups {
+	for _, g := range q.run.groups {
 		g.exclusiveSet = notExclusive
-		if key, ok := r.exclusiveSetOf(g); ok {
+		if key, ok := q.exclusiveSetOf(g); ok {
 			exclusiveSets[key] = append(exclusiveSets[key], g)
 		}
 	}
-	r.exclusiveSets = 0
-	for _, g := range r.groups { // in order, so that numbers do not depend on that of the map
-		key, ok := r.exclusiveSetOf(g)
+	q.exclusive = 0
+	for _, g := range q.run.groups { // in order, so that numbers do not depend on that of the map
+		key, ok := q.exclusiveSetOf(g)
 		if list := exclusiveSets[key]; ok && len(list) >= exclusiveMin && list[0] == g {
 			for _, o := range list {
-				o.exclusiveSet = r.exclusiveSets
+				o.exclusiveSet = q.exclusive
 			}
-			r.exclusiveSets++
+			q.exclusive++
 		}
 	}
 }
 
-func (r *run) exclusiveSetOf(g *group) (exclusiveKey, bool) {
+func (q *queues) exclusiveSetOf(g *group) (exclusiveKey, bool) {
 	if len(g.podClass.ports) > 0 {
 		return exclusiveKey{port: g.podClass.ports[0]}, true
 	}
-	tally, ok := r.board.Only(g.level.rules)
+	tally, ok := q.run.board.Only(g.level.rules)
 	return exclusiveKey{tally: tally}, ok
 }
 
-// sortBySide lists the groups by the resource that most of their worth is in,
+// sort lists the groups by the resource that most of their worth is in,
 // the largest in it first. Machines are filled from all sides in turn, so
 // that their resources are used up together.
-func (r *run) sortBySide() {
-	sides := make([][]*group, r.dims.Len())
-	for _, g := range r.groups {
+func (q *queues) sort() {
+	sides := make([][]*group, q.run.dims.Len())
+	for _, g := range q.run.groups {
 		if g.left() == 0 {
 			continue
 		}
 		g.side = 0
-		for i, w := range r.worth {
-			if float64(w*float64(g.need[i])) > float64(r.worth[g.side]*float64(g.need[g.side])) {
+		for i, w := range q.run.values.worth {
+			if float64(w*float64(g.need[i])) > float64(q.run.values.worth[g.side]*float64(g.need[g.side])) {
 				g.side = i
 			}
 		}
 		sides[g.side] = append(sides[g.side], g)
 	}
-	r.sides, r.queues = make([][]queue, len(sides)), 0
+	q.sides, q.number = make([][]queue, len(sides)), 0
 	for side, list := range sides {
 		slices.SortStableFunc(list, func(a, b *group) int {
 			return cmp.Or(
@@ -110,29 +118,29 @@ func (r *run) sortBySide() {
 				cmp.Compare(b.need[side], a.need[side]),
 				a.at-b.at)
 		})
-		r.sides[side] = r.queuesOf(list)
+		q.sides[side] = q.divide(list)
 	}
-	r.demand.gone = 0
+	q.run.provisioner.demand.gone = 0
 }
 
 // thin takes groups out of the queues that are launched for, once they are so many
 // that passing over them takes longer.
-func (r *run) thin() {
-	if 8*r.demand.gone < len(r.groups) {
+func (q *queues) thin() {
+	if 8*q.run.provisioner.demand.gone < len(q.run.groups) {
 		return
 	}
-	for _, queues := range r.sides {
+	for _, queues := range q.sides {
 		for i := range queues {
 			l := &queues[i]
-			l.groups = slices.DeleteFunc(l.groups, func(g *group) bool { return r.demand.left[g.at] == 0 })
+			l.groups = slices.DeleteFunc(l.groups, func(g *group) bool { return q.run.provisioner.demand.left[g.at] == 0 })
 			l.measure()
 		}
 	}
-	r.demand.gone = 0
+	q.run.provisioner.demand.gone = 0
 }
 
-// queuesOf parts the groups of one side by their exclusive sets.
-func (r *run) queuesOf(list []*group) []queue {
+// divide parts the groups of one side by their exclusive sets.
+func (q *queues) divide(list []*group) []queue {
 	var out []queue
 	at := map[int]int{}
 	for i, g := range list {
@@ -141,8 +149,8 @@ func (r *run) queuesOf(list []*group) []queue {
 		if !known {
 			n = len(out)
 			at[g.exclusiveSet] = n
-			out = append(out, queue{at: r.queues, exclusiveSet: g.exclusiveSet})
-			r.queues++
+			out = append(out, queue{at: q.number, exclusiveSet: g.exclusiveSet})
+			q.number++
 		}
 		out[n].groups = append(out[n].groups, g)
 	}

@@ -13,6 +13,14 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
+// replayer places all pods once more in the order of the answer, and takes back what a rule forbids in it.
+type replayer struct {
+	run     *run
+	held    map[string]bool // volume claims for one pod that are in use
+	turn    int
+	evicted bool // some replay took pods off their places
+}
+
 // placed is a pod that has its place.
 type placed struct {
 	waiter
@@ -41,79 +49,79 @@ type launched struct {
 }
 
 // turns numbers pods in the order in which they get their places.
-func (r *run) turns(list []waiter) []waiter {
+func (re *replayer) turns(list []waiter) []waiter {
 	for i := range list {
-		r.turn++
-		list[i].turn = r.turn
+		re.turn++
+		list[i].turn = re.turn
 	}
 	return list
 }
 
 // hold notes that volumes for one pod at a time are in use.
-func (r *run) hold(k *podClass) {
+func (re *replayer) hold(k *podClass) {
 	for _, v := range k.shared {
 		if v.Exclusive {
-			r.held[v.Claim] = true
+			re.held[v.Claim] = true
 		}
 	}
 }
 
-func (r *run) release(k *podClass) {
+func (re *replayer) release(k *podClass) {
 	for _, v := range k.shared {
-		delete(r.held, v.Claim)
+		delete(re.held, v.Claim)
 	}
 }
 
 // used reports whether a volume for one pod at a time is in use already.
-func (r *run) used(k *podClass) bool {
-	return slices.ContainsFunc(k.shared, func(v cluster.Volume) bool { return v.Exclusive && r.held[v.Claim] })
+func (re *replayer) used(k *podClass) bool {
+	return slices.ContainsFunc(k.shared, func(v cluster.Volume) bool { return v.Exclusive && re.held[v.Claim] })
 }
 
 func exclusive(k *podClass) bool {
 	return slices.ContainsFunc(k.shared, func(v cluster.Volume) bool { return v.Exclusive })
 }
 
-// replay places all pods once more in the order of their turns, with every
+// all places all pods once more in the order of their turns, with every
 // machine of the plan there from the beginning, as kube-scheduler may see it.
 // Pods whose place breaks a rule about other pods then lose it.
-func (r *run) replay() {
-	if !r.counted || r.question != nil && len(r.launched) == 0 && len(r.groups) == 0 {
+func (re *replayer) all() {
+	if !re.run.intake.counted || re.run.question != nil && len(re.run.launched) == 0 && len(re.run.groups) == 0 {
 		return // or nothing is there that was not when pods got their places
 	}
-	board := r.outset()
-	at, late := r.reseat(board)
-	r.comeLate(late)
+	board := re.outset()
+	at, late := re.reseat(board)
+	re.comeLate(late)
 	if len(at) > 0 {
-		lost, stay := make([]placed, 0, len(at)), r.placed[:0]
-		for i, x := range r.placed {
+		lost, stay := make([]placed, 0, len(at)), re.run.placed[:0]
+		for i, x := range re.run.placed {
 			if len(lost) < len(at) && i == at[len(lost)] {
 				lost = append(lost, x)
 				continue
 			}
 			stay = append(stay, x)
 		}
-		r.placed, r.evicted = stay, true
-		r.unseat(lost)
+		re.run.placed, re.evicted = stay, true
+		re.unseat(lost)
 	}
-	r.board = board
+	re.run.board = board
 }
 
 // outset returns the board with every machine of the plan on it, before any pod
 // that waits has its place.
-func (r *run) outset() *topology.Board {
-	board := r.base.Clone()
-	if r.round > 1 {
+func (re *replayer) outset() *topology.Board {
+	board := re.run.intake.base.Clone()
+	if re.run.round > 1 {
 		board.Dare()
 	}
-	for i := range r.launched {
-		l := &r.launched[i]
+	for i := range re.run.launched {
+		l := &re.run.launched[i]
 		if l.gone {
 			continue
 		}
-		l.place = board.AddOutlook(topology.Outlook{Ways: l.ways, Host: hostOf(r.out.Launches[i].Name)}, l.candidate.Taints)
+		l.place = board.AddOutlook(topology.Outlook{Ways: l.ways, Host: hostOf(re.run.out.Launches[i].Name)}, l.candidate.Taints)
 		l.due.put(board, l.place)
-		if at := r.firstLaunch + i; at < len(r.targets) {
-			r.targets[at].place = l.place
+		if at := re.run.firstLaunch + i; at < len(re.run.targets) {
+			re.run.targets[at].place = l.place
 		}
 	}
 	return board
@@ -124,14 +132,14 @@ func (r *run) outset() *topology.Board {
 // late, when these are there, as kube-scheduler tries them again: as long as that
 // helps a good part of them, so that the cost stays linear. It returns the
 // positions of those that are lost, and of those that come late, in their order.
-func (r *run) reseat(board *topology.Board) (lost, late []int) {
-	return r.reseatBy(func(i int) bool { return r.reseatOne(board, i) })
+func (re *replayer) reseat(board *topology.Board) (lost, late []int) {
+	return re.reseatBy(func(i int) bool { return re.reseatOne(board, i) })
 }
 
 // reseatBy is reseat with another way to put one pod on the board.
-func (r *run) reseatBy(reseatOne func(i int) bool) (lost, late []int) {
-	slices.SortFunc(r.placed, func(a, b placed) int { return cmp.Compare(a.turn, b.turn) })
-	for i := range r.placed {
+func (re *replayer) reseatBy(reseatOne func(i int) bool) (lost, late []int) {
+	slices.SortFunc(re.run.placed, func(a, b placed) int { return cmp.Compare(a.turn, b.turn) })
+	for i := range re.run.placed {
 		if !reseatOne(i) {
 			lost = append(lost, i)
 		}
@@ -151,9 +159,9 @@ func (r *run) reseatBy(reseatOne func(i int) bool) (lost, late []int) {
 }
 
 // reseatOne puts one pod on the board if its place keeps the rules now.
-func (r *run) reseatOne(board *topology.Board, i int) bool {
-	x := &r.placed[i]
-	place, rules := x.place(r), x.group.podClass.required().rules
+func (re *replayer) reseatOne(board *topology.Board, i int) bool {
+	x := &re.run.placed[i]
+	place, rules := x.place(re.run), x.group.podClass.required().rules
 	if board.Room(rules, board.Spot(place)) <= 0 {
 		return false
 	}
@@ -162,10 +170,10 @@ func (r *run) reseatOne(board *topology.Board, i int) bool {
 }
 
 // comeLate makes the pods at these positions the last ones, in this order.
-func (r *run) comeLate(late []int) {
+func (re *replayer) comeLate(late []int) {
 	for _, i := range late {
-		r.turn++
-		r.placed[i].turn = r.turn
+		re.turn++
+		re.run.placed[i].turn = re.turn
 	}
 }
 
@@ -180,38 +188,38 @@ func (x *placed) place(r *run) int {
 // withdraw gives machines up on which no pod is left, and reports whether pods
 // are to find homes again for that: what such machines brought with them and
 // took of limits is no more.
-func (r *run) withdraw() bool {
+func (re *replayer) withdraw() bool {
 	any := false
-	for r.giveUp() {
+	for re.giveUp() {
 		any = true
-		r.forget()
-		r.replay()
-		r.takeBack()
+		re.forget()
+		re.all()
+		re.takeBack()
 	}
-	return any && r.stillWaiting() > 0 && r.round < roundsMax && !r.out.Exhausted
+	return any && re.run.stillWaiting() > 0 && re.run.round < roundsMax && !re.run.out.Exhausted
 }
 
 // forget drops what machines were launched for in this round.
-func (r *run) forget() {
-	r.groups = nil
-	for _, b := range r.candidates {
+func (re *replayer) forget() {
+	re.run.groups = nil
+	for _, b := range re.run.candidates {
 		b.asks = nil
 	}
 }
 
 // giveUp marks the machines of this plan that have no pods, and reports
 // whether there were any.
-func (r *run) giveUp() bool {
+func (re *replayer) giveUp() bool {
 	any := false
-	for i := range r.launched {
-		l := &r.launched[i]
-		if l.gone || len(r.out.Launches[i].Pods) > 0 {
+	for i := range re.run.launched {
+		l := &re.run.launched[i]
+		if l.gone || len(re.run.out.Launches[i].Pods) > 0 {
 			continue
 		}
 		any = true
-		r.cancel(i)
+		re.cancel(i)
 		for _, what := range l.asked {
-			r.failed[what] = true
+			re.run.failed[what] = true
 		}
 	}
 	return any
@@ -219,41 +227,41 @@ func (r *run) giveUp() bool {
 
 // cancel gives up a machine of this plan, and gives back what it takes of limits
 // and capacity reservations.
-func (r *run) cancel(launch int) {
-	l := &r.launched[launch]
+func (re *replayer) cancel(launch int) {
+	l := &re.run.launched[launch]
 	l.gone = true
-	if at := r.firstLaunch + launch; at < len(r.targets) {
-		r.targets[at].shut()
+	if at := re.run.firstLaunch + launch; at < len(re.run.targets) {
+		re.run.targets[at].shut()
 	}
 	if l.candidate.limits != nil {
 		l.candidate.limits.giveBack(l.limited)
 		l.candidate.narrow()
-		clear(r.failed)
+		clear(re.run.failed)
 	}
-	r.putBack(l.reservedCapacities)
+	re.run.reserved.putBack(l.reservedCapacities)
 }
 
 // unseat takes pods off their places and makes them wait again.
-func (r *run) unseat(lost []placed) {
+func (re *replayer) unseat(lost []placed) {
 	if len(lost) == 0 {
 		return
 	}
 	for _, x := range lost {
 		x.group.back = append(x.group.back, x.waiter)
-		r.release(x.group.podClass)
+		re.release(x.group.podClass)
 		switch {
 		case x.target != nil:
 			take(x.target.free, x.group.need, -1)
 			x.target.guests.drop(x.group.podClass)
 		default:
-			take(r.launched[x.launch].free, x.group.need, -1)
-			if at := r.firstLaunch + x.launch; at < len(r.targets) {
-				take(r.targets[at].free, x.group.need, -1)
-				r.targets[at].guests.drop(x.group.podClass)
+			take(re.run.launched[x.launch].free, x.group.need, -1)
+			if at := re.run.firstLaunch + x.launch; at < len(re.run.targets) {
+				take(re.run.targets[at].free, x.group.need, -1)
+				re.run.targets[at].guests.drop(x.group.podClass)
 			}
 		}
 		if x.on == plan.OnLaunch {
-			leave(&r.out.Launches[x.launch], x.Pod)
+			leave(&re.run.out.Launches[x.launch], x.Pod)
 		}
 	}
 }
@@ -267,15 +275,15 @@ func leave(l *plan.Launch, p *cluster.Pod) {
 }
 
 // takeBack lets pods that could not be launched for wait in their groups again.
-func (r *run) takeBack() {
-	for _, podGroup := range r.groups {
+func (re *replayer) takeBack() {
+	for _, podGroup := range re.run.groups {
 		if podGroup.left() > 0 {
 			podGroup.of.back = append(podGroup.of.back, podGroup.pods[podGroup.placed:]...)
-			r.failed[podGroup.from], r.learnt = true, true
-			r.release(podGroup.podClass)
+			re.run.failed[podGroup.from], re.run.learnt = true, true
+			re.release(podGroup.podClass)
 		}
 	}
-	for _, g := range r.waiting {
+	for _, g := range re.run.waiting {
 		if len(g.back) == 0 {
 			continue
 		}
@@ -309,7 +317,7 @@ func (r *run) finish() Result {
 	}
 	r.out.Unplaced = r.unplaced()
 	if r.question == nil {
-		r.out.Short = r.short()
+		r.out.Short = r.lister.short()
 		if !r.options.Unproven {
 			r.prove()
 		}

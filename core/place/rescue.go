@@ -9,21 +9,27 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
+// rescuer seeks another way for pods that are left without a place.
+type rescuer struct {
+	run    *run
+	failed int // tried in vain
+}
+
 // rescuesMax is how many machines are tried in vain at most.
 const rescuesMax = 64
 
-// rescue orders machines one by one for pods that found no home. What machines
+// all orders machines one by one for pods that found no home. What machines
 // bring with them cannot be foreseen while many are chosen: daemon pods that
 // rules count, and domains that their number opens or fills. With everything
 // else in its place a single machine is judged as what it is. It reports
 // whether any was ordered.
-func (r *run) rescue() bool {
-	if !r.counted || r.out.Exhausted || !r.offers() {
+func (rs *rescuer) all() bool {
+	if !rs.run.intake.counted || rs.run.out.Exhausted || !rs.run.offers() {
 		return false
 	}
 	any := false
-	for _, g := range r.waiting {
-		for g.left() > 0 && g.shape.Unable == "" && !g.podClass.required().rules.Free() && r.rescueOne(g) {
+	for _, g := range rs.run.waiting {
+		for g.left() > 0 && g.shape.Unable == "" && !g.podClass.required().rules.Free() && rs.rescueOne(g) {
 			any = true
 		}
 	}
@@ -32,19 +38,19 @@ func (r *run) rescue() bool {
 
 // rescueOne orders a machine for the group's next pod, the cheapest of the
 // heaviest pool that will do, and lets more of the group join it.
-func (r *run) rescueOne(g *group) bool {
+func (rs *rescuer) rescueOne(g *group) bool {
 	lv := g.podClass.required()
-	if r.used(g.podClass) {
+	if rs.run.replays.used(g.podClass) {
 		return false
 	}
-	for _, c := range r.remedies(g, lv) {
-		if r.rescues >= rescuesMax || r.spent(1) {
+	for _, c := range rs.remedies(g, lv) {
+		if rs.failed >= rescuesMax || rs.run.spent(1) {
 			return false
 		}
-		if r.orderAlone(g, lv, c) {
+		if rs.orderAlone(g, lv, c) {
 			return true
 		}
-		r.rescues++
+		rs.failed++
 	}
 	return false
 }
@@ -60,18 +66,18 @@ type remedy struct {
 
 // remedies lists the machines that have room for the group's next pod, in
 // the order in which they are tried.
-func (r *run) remedies(g *group, lv *level) []remedy {
-	r.groups = nil
-	for _, m := range r.offeringSetsOf(lv) {
-		podGroup := &group{shape: g.shape, podClass: g.podClass, need: g.need, of: g, level: lv, wants: m.wants, from: request{g, lv, m}, at: len(r.groups)}
-		r.groups = append(r.groups, podGroup)
+func (rs *rescuer) remedies(g *group, lv *level) []remedy {
+	rs.run.groups = nil
+	for _, m := range rs.run.offeringSetsOf(lv) {
+		podGroup := &group{shape: g.shape, podClass: g.podClass, need: g.need, of: g, level: lv, wants: m.wants, from: request{g, lv, m}, at: len(rs.run.groups)}
+		rs.run.groups = append(rs.run.groups, podGroup)
 	}
 	var out []remedy
-	for _, b := range r.candidates {
+	for _, b := range rs.run.candidates {
 		b.asks = nil
-		for _, podGroup := range r.groups {
-			for _, w := range b.ask(podGroup, len(r.groups)).ways {
-				out = append(out, r.kitsOf(b, podGroup, w)...)
+		for _, podGroup := range rs.run.groups {
+			for _, w := range b.ask(podGroup, len(rs.run.groups)).ways {
+				out = append(out, rs.kitsOf(b, podGroup, w)...)
 			}
 		}
 	}
@@ -83,9 +89,9 @@ func (r *run) remedies(g *group, lv *level) []remedy {
 
 // kitsOf parts what one way of asking offers by the daemon pods that come
 // along.
-func (r *run) kitsOf(b *candidate, podGroup *group, w way) []remedy {
+func (rs *rescuer) kitsOf(b *candidate, podGroup *group, w way) []remedy {
 	var out []remedy
-	kits := r.kits(b)
+	kits := rs.kits(b)
 	at := map[int32]int{}
 	for i := w.options.Next(0); i >= 0; i = w.options.Next(i + 1) {
 		kind := b.Options[i].Kind
@@ -107,10 +113,10 @@ func (r *run) kitsOf(b *candidate, podGroup *group, w way) []remedy {
 
 // kits parts the options of a pool by the daemon pods, of those that rules
 // look at, that come with them.
-func (r *run) kits(b *candidate) *regions {
+func (rs *rescuer) kits(b *candidate) *regions {
 	if b.kits == nil {
 		var columns [][]int32
-		for shape := range r.daemons {
+		for shape := range rs.run.intake.daemons {
 			column := make([]int32, len(b.Options))
 			for i := range column {
 				if b.BringsAs(shape, i) {
@@ -126,30 +132,30 @@ func (r *run) kits(b *candidate) *regions {
 
 // orderAlone orders a machine for the group's next pod if that may be on it and
 // all that have a place keep it.
-func (r *run) orderAlone(g *group, lv *level, c remedy) bool {
-	r.gatherer.reset()
-	filled := load{option: c.option, sum: make([]int64, r.dims.Len())}
-	filled.add(c.podGroup, &c.way, 1, r.attaches(g, &r.gatherer))
-	filled, why := r.keepMinValues(c.b, filled, errand{})
+func (rs *rescuer) orderAlone(g *group, lv *level, c remedy) bool {
+	rs.run.affinities.gatherer.reset()
+	filled := load{option: c.option, sum: make([]int64, rs.run.dims.Len())}
+	filled.add(c.podGroup, &c.way, 1, rs.run.attaches(g, &rs.run.affinities.gatherer))
+	filled, why := rs.run.lister.keepMinValues(c.b, filled, errand{})
 	if !why.OK() || c.b.holding(&filled).Next(0) < 0 {
 		return false
 	}
-	as := r.list(c.b, &filled)
-	board, place, ok := r.wouldStand(lv, c.b, &as)
+	as := rs.run.lister.list(c.b, &filled)
+	board, place, ok := rs.wouldStand(lv, c.b, &as)
 	if !ok {
 		return false
 	}
-	c.podGroup.pods = r.turns(g.next(1))
-	r.demand = r.newDemand()
-	r.launch(c.b, &filled, &as)
-	r.launched[len(r.launched)-1].place = place
+	c.podGroup.pods = rs.run.replays.turns(g.next(1))
+	rs.run.provisioner.demand = rs.run.provisioner.newDemand()
+	rs.run.launch(c.b, &filled, &as)
+	rs.run.launched[len(rs.run.launched)-1].place = place
 	board.Put(lv.rules, place, 1, false)
-	r.board = board
-	r.hold(g.podClass)
-	r.addLaunchTargets()
-	if s := r.targets[len(r.targets)-1]; lv.admitted(s, len(r.targets)) && !r.used(g.podClass) {
-		if n := min(g.left(), r.roomOn(s, g, lv)); n > 0 {
-			r.sit(s, g, lv, n)
+	rs.run.board = board
+	rs.run.replays.hold(g.podClass)
+	rs.run.addLaunchTargets()
+	if s := rs.run.targets[len(rs.run.targets)-1]; lv.admitted(s, len(rs.run.targets)) && !rs.run.replays.used(g.podClass) {
+		if n := min(g.left(), rs.run.roomOn(s, g, lv)); n > 0 {
+			rs.run.sit(s, g, lv, n)
 		}
 	}
 	return true
@@ -158,18 +164,18 @@ func (r *run) orderAlone(g *group, lv *level, c remedy) bool {
 // wouldStand reports whether pods of the level may be on such a machine of the
 // plan, and all that have a place keep it when it is there; it returns the board
 // with the machine, and its place on it.
-func (r *run) wouldStand(lv *level, b *candidate, as *listing) (board *topology.Board, place int, ok bool) {
+func (rs *rescuer) wouldStand(lv *level, b *candidate, as *listing) (board *topology.Board, place int, ok bool) {
 	var late []int
 	for _, all := range []bool{false, true} { // most of those that will not do are told by a look at what is there
-		board = r.board.Clone()
+		board = rs.run.board.Clone()
 		if all {
-			board = r.outset()
+			board = rs.run.replays.outset()
 		}
-		place = board.AddOutlook(topology.Outlook{Ways: as.ways, Host: hostOf(r.nextName())}, b.Taints)
+		place = board.AddOutlook(topology.Outlook{Ways: as.ways, Host: hostOf(rs.run.lister.nextName())}, b.Taints)
 		as.due.put(board, place)
 		if all {
-			r.spent(int64(len(r.placed)))
-			lost, others := r.reseat(board)
+			rs.run.spent(int64(len(rs.run.placed)))
+			lost, others := rs.run.replays.reseat(board)
 			if len(lost) > 0 {
 				return nil, 0, false
 			}
@@ -179,6 +185,6 @@ func (r *run) wouldStand(lv *level, b *candidate, as *listing) (board *topology.
 			return nil, 0, false
 		}
 	}
-	r.comeLate(late)
+	rs.run.replays.comeLate(late)
 	return board, place, true
 }

@@ -8,10 +8,16 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// countReservedCapacities notes what offers draw on, such as a capacity reservation or the room of
+// reservations counts what is left of capacity reservations, and of the room of placement groups, while instances are planned.
+type reservations struct {
+	run  *run
+	left map[string]int64 // machines that are left of each capacity reservation, see countReservedCapacities
+}
+
+// count notes what offers draw on, such as a capacity reservation or the room of
 // a placement group. Pools share it, and so do kinds.
-func (r *run) countReservedCapacities() {
-	for _, b := range r.candidates {
+func (v *reservations) count() {
+	for _, b := range v.run.candidates {
 		if !b.limited {
 			continue
 		}
@@ -20,58 +26,58 @@ func (r *run) countReservedCapacities() {
 			if len(o.ReservedCapacities) == 0 || !o.Available {
 				continue
 			}
-			if r.reservedCapacities == nil {
-				r.reservedCapacities = map[string]int64{}
+			if v.left == nil {
+				v.left = map[string]int64{}
 			}
 			for _, s := range o.ReservedCapacities {
-				if left, known := r.reservedCapacities[s.Name]; !known || s.Left < left {
-					r.reservedCapacities[s.Name] = s.Left
+				if left, known := v.left[s.Name]; !known || s.Left < left {
+					v.left[s.Name] = s.Left
 				}
 			}
 		}
 	}
-	r.countOrders()
-	for name, left := range r.reservedCapacities {
+	v.countLaunches()
+	for name, left := range v.left {
 		if left <= 0 {
-			r.onSale(name)
+			v.reopen(name)
 		}
 	}
 }
 
-// countOrders takes off what machines on order are to be taken from, as long as
+// countLaunches takes off what machines on order are to be taken from, as long as
 // nobody who offers them knows of it. One that may come from any of several reservations
 // has one place of them in all.
-func (r *run) countOrders() {
-	if r.reservedCapacities == nil {
+func (v *reservations) countLaunches() {
+	if v.left == nil {
 		return
 	}
 	var open [][]string
-	for i := range r.snapshot.Machines {
-		m := &r.snapshot.Machines[i]
-		pool, known := r.snapshot.Pool(m.Pool)
+	for i := range v.run.snapshot.Machines {
+		m := &v.run.snapshot.Machines[i]
+		pool, known := v.run.snapshot.Pool(m.Pool)
 		if !known || m.Launched || m.Launching || m.Deleting {
 			continue
 		}
 		drawn := pool.Catalogue.DrawnBy(m)
 		for _, name := range drawn.All {
-			r.reservedCapacities[name]--
+			v.left[name]--
 		}
 		if len(drawn.Reservations) > 0 {
 			open = append(open, drawn.Reservations)
 		}
 	}
 	for _, ids := range open { // after those that can have one alone
-		if most := r.mostLeft(ids); most != "" {
-			r.reservedCapacities[most]--
+		if most := v.mostLeft(ids); most != "" {
+			v.left[most]--
 		}
 	}
 }
 
 // mostLeft is which of the capacity reservations has most left, the first by name of several; empty where
 // none is known.
-func (r *run) mostLeft(names []string) (most string) {
+func (v *reservations) mostLeft(names []string) (most string) {
 	for _, name := range names {
-		if left, known := r.reservedCapacities[name]; known && (most == "" || left > r.reservedCapacities[most]) {
+		if left, known := v.left[name]; known && (most == "" || left > v.left[most]) {
 			most = name
 		}
 	}
@@ -120,11 +126,11 @@ func (b *candidate) reservedCapacitiesOf(option int) []cluster.ReservedCapacity 
 	return b.Offering(b.Options[option]).ReservedCapacities
 }
 
-// left is how many machines can still be launched by the offering, where that is counted.
-func (r *run) left(o *cluster.Offering) int64 {
+// of is how many machines can still be launched by the offering, where that is counted.
+func (v *reservations) of(o *cluster.Offering) int64 {
 	out := int64(math.MaxInt64)
 	for _, s := range o.ReservedCapacities {
-		if left, known := r.reservedCapacities[s.Name]; known {
+		if left, known := v.left[s.Name]; known {
 			out = min(out, left)
 		}
 	}
@@ -132,45 +138,45 @@ func (r *run) left(o *cluster.Offering) int64 {
 }
 
 // mayStill is how many machines can be launched by the option at most, of n.
-func (r *run) mayStill(b *candidate, option int, n int64) int64 {
-	return min(n, r.left(b.Offering(b.Options[option])))
+func (v *reservations) mayStill(b *candidate, option int, n int64) int64 {
+	return min(n, v.of(b.Offering(b.Options[option])))
 }
 
-// takeReservedCapacities accounts for a machine of this plan; the last one of any capacity reservation closes the
+// take accounts for a machine of this plan; the last one of any capacity reservation closes the
 // offers that draw on it.
-func (r *run) takeReservedCapacities(reservedCapacities []cluster.ReservedCapacity) {
+func (v *reservations) take(reservedCapacities []cluster.ReservedCapacity) {
 	for _, s := range reservedCapacities {
-		r.reservedCapacities[s.Name]--
-		if r.reservedCapacities[s.Name] == 0 {
-			r.onSale(s.Name)
+		v.left[s.Name]--
+		if v.left[s.Name] == 0 {
+			v.reopen(s.Name)
 		}
 	}
 }
 
 // putBack accounts for a machine that is not ordered after all.
-func (r *run) putBack(reservedCapacities []cluster.ReservedCapacity) {
+func (v *reservations) putBack(reservedCapacities []cluster.ReservedCapacity) {
 	for _, s := range reservedCapacities {
-		r.reservedCapacities[s.Name]++
-		if r.reservedCapacities[s.Name] == 1 {
-			r.onSale(s.Name)
+		v.left[s.Name]++
+		if v.left[s.Name] == 1 {
+			v.reopen(s.Name)
 		}
 	}
 	if len(reservedCapacities) > 0 {
-		clear(r.failed)
+		clear(v.run.failed)
 	}
 }
 
-// onSale opens or closes the offerings that draw on the capacity reservation, by what is left of all that
+// reopen opens or closes the offerings that draw on the capacity reservation, by what is left of all that
 // they draw on.
-func (r *run) onSale(name string) {
-	for _, b := range r.candidates {
+func (v *reservations) reopen(name string) {
+	for _, b := range v.run.candidates {
 		any := false
 		for i := range b.Options {
 			o := b.Offering(b.Options[i])
 			if !o.Available || !slices.ContainsFunc(o.ReservedCapacities, func(s cluster.ReservedCapacity) bool { return s.Name == name }) || b.free[b.Options[i].Kind] == nil {
 				continue
 			}
-			if r.left(o) > 0 {
+			if v.of(o) > 0 {
 				b.available.Add(i)
 			} else {
 				b.available.Remove(i)
@@ -183,8 +189,8 @@ func (r *run) onSale(name string) {
 			b.rateAll()
 		}
 	}
-	for _, g := range r.groups {
-		r.rate(g)
+	for _, g := range v.run.groups {
+		v.run.provisioner.rate(g)
 	}
 }
 

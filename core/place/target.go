@@ -158,7 +158,7 @@ func (r *run) roomOn(s *target, g *group, lv *level) int64 {
 		return 0
 	}
 	n = min(n, s.guests.room(g.podClass, lv))
-	if n > 0 && r.counted {
+	if n > 0 && r.intake.counted {
 		n = min(n, r.board.Room(lv.rules, r.board.Spot(s.place)))
 	}
 	if n > 0 && exclusive(g.podClass) {
@@ -236,11 +236,11 @@ func (r *run) sit(s *target, g *group, lv *level, n int64) {
 	take(s.free, g.need, n)
 	g.rides -= n
 	s.guests.add(g.podClass, lv, n)
-	if r.counted {
+	if r.intake.counted {
 		r.board.Put(lv.rules, s.place, n, false)
 	}
-	r.hold(g.podClass)
-	pods := r.turns(g.next(n))
+	r.replays.hold(g.podClass)
+	pods := r.replays.turns(g.next(n))
 	if s.on == plan.OnLaunch {
 		r.join(&r.out.Launches[s.launch], pods)
 	}
@@ -311,7 +311,7 @@ func (r *run) claims() []claims {
 		if len(s.meant) == 0 {
 			continue
 		}
-		where := fmt.Sprint(r.ahead(r.spotOf(s)))
+		where := fmt.Sprint(r.scheduler.ahead(r.scheduler.spotOf(s)))
 		for i := range s.meant {
 			key := podKey(&s.meant[i])
 			g := waiting[key]
@@ -407,7 +407,7 @@ func (r *run) awaited() map[[2]string]*group {
 // honour places the named pod on the target, if it may be there now.
 func (r *run) honour(s *target, g *group, key [2]string) bool {
 	lv := g.podClass.required()
-	if r.used(g.podClass) || !lv.admitted(s, len(r.targets)) || r.roomOn(s, g, lv) == 0 {
+	if r.replays.used(g.podClass) || !lv.admitted(s, len(r.targets)) || r.roomOn(s, g, lv) == 0 {
 		return false
 	}
 	g.forward(key)

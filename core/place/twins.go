@@ -36,26 +36,26 @@ func (b *candidate) offersAs(other *candidate) bool {
 		slices.Equal(b.Options, other.Options) && slices.EqualFunc(b.free, other.free, func(x, y []int64) bool { return (x == nil) == (y == nil) && slices.Equal(x, y) })
 }
 
-// recordOfferingPools finds the pools that machines are launched from: all or, in a question,
+// recordPools finds the pools that machines are launched from: all or, in a question,
 // those that do not offer to every group just what an earlier one offers it for the
 // same. Of equals the first is always launched from, so that nothing is missed.
-func (r *run) recordOfferingPools() {
-	r.offeringPools = r.candidates
-	if r.question == nil || len(r.groups) == 0 {
+func (w *worths) recordPools() {
+	w.pools = w.run.candidates
+	if w.run.question == nil || len(w.run.groups) == 0 {
 		return
 	}
-	spare := r.question.evaluator.spareFor(r.groups[0].wants)
+	spare := w.run.question.evaluator.spareFor(w.run.groups[0].wants)
 	if spare.Next(0) < 0 {
 		return
 	}
 	spare = spare.Clone()
-	for _, g := range r.groups[1:] {
-		spare.And(r.question.evaluator.spareFor(g.wants))
+	for _, g := range w.run.groups[1:] {
+		spare.And(w.run.question.evaluator.spareFor(g.wants))
 	}
-	r.offeringPools = nil
-	for i, b := range r.candidates {
+	w.pools = nil
+	for i, b := range w.run.candidates {
 		if !spare.Has(i) || !slices.Equal(b.available, b.like.available) {
-			r.offeringPools = append(r.offeringPools, b)
+			w.pools = append(w.pools, b)
 		}
 	}
 }

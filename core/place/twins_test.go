@@ -37,7 +37,7 @@ func TestPoolsThatOfferTheSameAreAskedOnce(t *testing.T) {
 				t.Fatalf("seed %d: %+v:\n%s\nwhere each pool is asked:\n%s", seed, q, full(got), full(want))
 			}
 			d := g.evaluator()
-			if d.run.offeringPools != nil && len(d.run.offeringPools) < len(d.run.candidates) {
+			if d.run.values.pools != nil && len(d.run.values.pools) < len(d.run.candidates) {
 				spared++
 				launched += len(got.Launches)
 			}
@@ -68,18 +68,18 @@ func TestPoolsThatHaveTheSameAreValuedOnce(t *testing.T) {
 		}
 		s.Sort()
 		run := newRun(s, s.Waiting, Options{LimitCost: float64(r.IntN(2)), LeastInterrupted: r.IntN(2) == 0})
-		run.offeringPools, run.groups = run.candidates, run.waiting
+		run.values.pools, run.groups = run.candidates, run.waiting
 		for range 3 {
 			if r.IntN(3) == 0 {
 				run.candidates[r.IntN(len(run.candidates))].unleash()
 			}
-			run.worth = run.usual()
-			run.worth[0] *= float64(1 + r.IntN(5))
-			run.setValues()
+			run.values.worth = run.values.usual()
+			run.values.worth[0] *= float64(1 + r.IntN(5))
+			run.values.set()
 			for i, b := range run.candidates {
 				alone := *b
 				alone.lasting = false
-				alone.setYields(run.worth)
+				alone.setYields(run.values.worth)
 				if !slices.Equal(b.yield, alone.yield) || !slices.Equal(b.byYield, alone.byYield) || !slices.Equal(b.cost, alone.cost) || !slices.Equal(b.risk, alone.risk) {
 					t.Fatalf("seed %d: options of %s yield %v, and by themselves %v", seed, b.ID, b.yield, alone.yield)
 				}

@@ -38,7 +38,7 @@ func (r *run) unplaced() []plan.Unplaced {
 // aftermath is what there is once nothing more is placed or launched.
 func (r *run) aftermath() *explanation.World {
 	out := &explanation.World{
-		Snapshot: r.snapshot, Board: r.board, Counted: r.counted, Daemons: r.daemons, Held: r.held,
+		Snapshot: r.snapshot, Board: r.board, Counted: r.intake.counted, Daemons: r.intake.daemons, Held: r.replays.held,
 		Placed: r.everyPlaced, Resources: r.dims.Resources, Drivers: r.dims.Drivers, Exhausted: r.out.Exhausted,
 	}
 	for _, b := range r.candidates {
@@ -112,7 +112,7 @@ func (s *searched) Buyable() []topology.Spot {
 
 func (s *searched) Roomy() []topology.Spot {
 	var out []topology.Spot
-	if !s.r.counted {
+	if !s.r.intake.counted {
 		return nil
 	}
 	for _, x := range s.r.targets {
@@ -123,4 +123,4 @@ func (s *searched) Roomy() []topology.Spot {
 	return out
 }
 
-func (s *searched) Torn() (explanation.Torn, bool) { return s.r.tornApart(s.g) }
+func (s *searched) Torn() (explanation.Torn, bool) { return s.r.affinities.tornApart(s.g) }

@@ -8,42 +8,42 @@ import (
 
 // tear notes that no machine which may be launched now has room for the whole
 // co-located set, for those of its pods that are left in the end.
-func (r *run) tear(g *group, c *colocation) {
+func (a *affinities) tear(g *group, c *colocation) {
 	if g.level != g.podClass.required() {
 		return
 	}
 	for _, m := range c.parts {
-		if r.torn[m.g.of] == nil {
-			r.torn[m.g.of] = c
+		if a.torn[m.g.of] == nil {
+			a.torn[m.g.of] = c
 		}
 	}
 }
 
 // tornApart tells of such a co-located set that pods of the group belong to.
-func (r *run) tornApart(g *group) (explanation.Torn, bool) {
-	c := r.torn[g]
+func (a *affinities) tornApart(g *group) (explanation.Torn, bool) {
+	c := a.torn[g]
 	if c == nil || c.pods < 2 {
 		return explanation.Torn{}, false
 	}
-	b, option := r.roomiest(c)
+	b, option := a.roomiest(c)
 	if b == nil {
 		return explanation.Torn{}, false
 	}
 	free := b.free[b.Options[option].Kind]
 	enough := amount.Fits(free, c.sum)
 	out := explanation.Torn{Pods: c.pods, Others: c.others(g), Need: c.sum, Largest: b.InstanceType(b.Options[option]).Name, Has: free, Limits: enough}
-	if enough && r.options.MinValues != BestEffort {
-		out.TooFew = r.tooFewFor(c)
+	if enough && a.run.options.MinValues != BestEffort {
+		out.TooFew = a.tooFewFor(c)
 	}
-	return out, !enough || r.limited || out.TooFew != ""
+	return out, !enough || a.run.limited || out.TooFew != ""
 }
 
 // tooFewFor says which minValues of the first pool that has room for the whole
 // co-located set forbids it;
 // nothing where one has enough values for it.
-func (r *run) tooFewFor(c *colocation) string {
+func (a *affinities) tooFewFor(c *colocation) string {
 	text := ""
-	for _, b := range r.candidates {
+	for _, b := range a.run.candidates {
 		if c.options[b.at] == nil {
 			continue
 		}
@@ -70,9 +70,9 @@ func (r *run) tooFewFor(c *colocation) string {
 
 // roomiest returns the machine that has room for the greatest part of the
 // co-located set, limits aside; the cheapest of equals.
-func (r *run) roomiest(c *colocation) (pool *candidate, option int) {
+func (a *affinities) roomiest(c *colocation) (pool *candidate, option int) {
 	most := -1.0
-	for _, b := range r.candidates {
+	for _, b := range a.run.candidates {
 		options := c.options[b.at]
 		for i := options.Next(0); options != nil && i >= 0; i = options.Next(i + 1) {
 			free := b.free[b.Options[i].Kind]

@@ -11,16 +11,25 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// prices asks what one unit of each resource is worth when all pods are to be
+// worths is what resources are worth: the dual prices of the least that instances for the pods that are left can cost.
+type worths struct {
+	run    *run
+	worth  []float64
+	valued int          // how often that was found
+	again  float64      // worth of what is left at which prices are sought again
+	pools  []*candidate // those of them that machines are launched from, see recordOfferingPools
+}
+
+// find asks what one unit of each resource is worth when all pods are to be
 // launched for at once and nothing but amounts counts.
-func (r *run) prices() {
-	r.worth = blend(positive(r.demand.all.sum), r.columns())
-	if !slices.ContainsFunc(r.worth, func(w float64) bool { return w > 0 }) {
-		r.worth = r.usual()
+func (w *worths) find() {
+	w.worth = blend(positive(w.run.provisioner.demand.all.sum), w.columns())
+	if !slices.ContainsFunc(w.worth, func(w float64) bool { return w > 0 }) {
+		w.worth = w.usual()
 	}
-	r.valued++
-	r.setValues()
-	r.repriceAt = r.toPlace() / 2
+	w.valued++
+	w.set()
+	w.again = w.run.provisioner.toPlace() / 2
 }
 
 // variant is by how much more of one resource is assumed when prices are
@@ -53,9 +62,9 @@ func blend(demand []float64, columns []bound.Column) []float64 {
 // columns lists what can be launched at known prices for pods that are left,
 // each kind once a pool, at its best price. What no pod can use has no say.
 // Each pool is asked by one goroutine, since it remembers its answers.
-func (r *run) columns() []bound.Column {
-	byPool := make([][]bound.Column, len(r.candidates)) // nothing of those that are not asked
-	r.each(func(b *candidate) { byPool[b.at] = b.columnsOf(r.useful(b)) })
+func (w *worths) columns() []bound.Column {
+	byPool := make([][]bound.Column, len(w.run.candidates)) // nothing of those that are not asked
+	w.each(func(b *candidate) { byPool[b.at] = b.columnsOf(w.useful(b)) })
 	var distinct [][]bound.Column
 	for _, list := range byPool {
 		if !slices.ContainsFunc(distinct, func(other []bound.Column) bool { return slices.EqualFunc(list, other, sameColumn) }) {
@@ -69,13 +78,13 @@ func sameColumn(a, b bound.Column) bool { return a.Price == b.Price && slices.Eq
 
 // each calls the function for every pool; in a question, for those alone that
 // have something for somebody, unless all are offered to a packer.
-func (r *run) each(do func(*candidate)) {
-	if r.question == nil {
-		parallel.Each(len(r.offeringPools), func(i int) { do(r.offeringPools[i]) })
+func (w *worths) each(do func(*candidate)) {
+	if w.run.question == nil {
+		parallel.Each(len(w.pools), func(i int) { do(w.pools[i]) })
 		return
 	}
-	for _, b := range r.offeringPools {
-		if r.options.Packer != nil || slices.ContainsFunc(r.groups, func(g *group) bool { return len(b.ask(g, len(r.groups)).ways) > 0 }) {
+	for _, b := range w.pools {
+		if w.run.options.Packer != nil || slices.ContainsFunc(w.run.groups, func(g *group) bool { return len(b.ask(g, len(w.run.groups)).ways) > 0 }) {
 			do(b)
 		}
 	}
@@ -123,14 +132,14 @@ func (b *candidate) newColumns(options bitset.Set) []bound.Column {
 }
 
 // useful returns the options that can be had for some pod that is left.
-func (r *run) useful(b *candidate) bitset.Set {
+func (w *worths) useful(b *candidate) bitset.Set {
 	out := bitset.New(len(b.Options))
 	var lots []*lot
-	for _, g := range r.groups {
+	for _, g := range w.run.groups {
 		if g.left() == 0 {
 			continue
 		}
-		for _, w := range b.ask(g, len(r.groups)).ways {
+		for _, w := range b.ask(g, len(w.run.groups)).ways {
 			if !w.lot.counted {
 				w.lot.counted = true
 				lots = append(lots, w.lot)
@@ -155,10 +164,10 @@ func positive(amounts []int64) []float64 {
 
 // usual is what resources are worth where no price is known: a core as much
 // as seven GiB of memory, as the offering set has it within a factor of two.
-func (r *run) usual() []float64 {
-	out := make([]float64, r.dims.Len())
+func (w *worths) usual() []float64 {
+	out := make([]float64, w.run.dims.Len())
 	out[amount.CPU] = 30
-	for i, name := range r.dims.Resources {
+	for i, name := range w.run.dims.Resources {
 		if name == quantity.NameMemory {
 			out[i] = 4000 / float64(quantity.GiB)
 		}
@@ -166,24 +175,24 @@ func (r *run) usual() []float64 {
 	return out
 }
 
-// setValues sets what options of each pool yield. In a plan, pools that have the same for the
+// set sets what options of each pool yield. In a plan, pools that have the same for the
 // same are reckoned once.
-func (r *run) setValues() {
-	if r.question != nil {
-		r.each(func(b *candidate) { b.value(r.worth) })
+func (w *worths) set() {
+	if w.run.question != nil {
+		w.each(func(b *candidate) { b.value(w.worth) })
 		return
 	}
-	models, firsts := make([]*candidate, len(r.offeringPools)), []*candidate(nil)
-	for i, b := range r.offeringPools {
+	models, firsts := make([]*candidate, len(w.pools)), []*candidate(nil)
+	for i, b := range w.pools {
 		at := slices.IndexFunc(firsts, b.valuedAs)
 		if at < 0 {
 			at, firsts = len(firsts), append(firsts, b)
 		}
 		models[i] = firsts[at]
 	}
-	parallel.Each(len(firsts), func(i int) { firsts[i].setYields(r.worth) })
+	parallel.Each(len(firsts), func(i int) { firsts[i].setYields(w.worth) })
 	parallel.Each(len(models), func(i int) {
-		b := r.offeringPools[i]
+		b := w.pools[i]
 		if models[i] != b {
 			b.takeYields(models[i])
 		}
@@ -212,9 +221,9 @@ func (b *candidate) value(worth []float64) {
 		b.rateAll()
 		return
 	}
-	if like.valued != b.run.valued {
+	if like.valued != b.run.values.valued {
 		like.setYields(worth)
-		like.valued = b.run.valued
+		like.valued = b.run.values.valued
 	}
 	b.takeYields(like)
 	b.rateAll()
