@@ -38,23 +38,23 @@ type class struct {
 const classesMax = 12
 
 // clienteles sums up the pods on launches by the tier of their pools.
-func (r *run) clienteles() map[int]*clientele {
+func (pv *prover) clienteles() map[int]*clientele {
 	out := map[int]*clientele{}
-	for _, x := range r.placed {
+	for _, x := range pv.run.placed {
 		if x.on != plan.OnLaunch {
 			continue
 		}
-		l := &r.launched[x.launch]
+		l := &pv.run.launched[x.launch]
 		tier := l.candidate.Weight
 		if out[tier] == nil {
 			out[tier] = &clientele{of: map[custom]*class{}, byText: map[string]*class{}}
 		}
 		of := customOf(x.group)
 		of.cramped = l.candidate.isCramped(l.options.Next(0))
-		take(out[tier].classOf(r, of, tier).sum, x.group.need, -1)
+		take(out[tier].classOf(pv.run, of, tier).sum, x.group.need, -1)
 	}
 	for _, c := range out {
-		c.merge(r.values.worth)
+		c.merge(pv.run.values.worth)
 	}
 	return out
 }
@@ -75,7 +75,7 @@ func (c *clientele) classOf(r *run, of custom, tier int) *class {
 		return known
 	}
 	options := make([]bitset.Set, len(r.candidates))
-	for _, m := range r.offeringSetsOf(of.podClass.required()) {
+	for _, m := range r.index.offeringSetsOf(of.podClass.required()) {
 		for _, s := range m.byPool {
 			if s.b.Weight != tier {
 				continue

@@ -8,6 +8,11 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
+// diversifier launches pods of one workload from spot offerings of several instance types.
+type diversifier struct {
+	run *run
+}
+
 // Machines of one kind in one zone are taken away together when spot runs
 // short. So no more than half of a workload's pods on spot machines are to be on
 // machines that are launched first as one kind in one zone, as far as others cost
@@ -33,23 +38,23 @@ type crowds struct {
 // diversify has spot machines be launched first as another kind where too much of
 // a workload would be on one. It reports whether pods that wait are to look at
 // these again: with kinds left out they may have more room.
-func (r *run) diversify() bool {
-	if !slices.ContainsFunc(r.out.Launches, func(l plan.Launch) bool { return l.Choice.Option == cluster.Spot && len(l.Pods) > 0 }) {
+func (di *diversifier) diversify() bool {
+	if !slices.ContainsFunc(di.run.out.Launches, func(l plan.Launch) bool { return l.Choice.Option == cluster.Spot && len(l.Pods) > 0 }) {
 		return false
 	}
-	known, any := r.spotCrowds(), false
-	for i := range r.out.Launches {
-		l := &r.out.Launches[i]
+	known, any := di.spotCrowds(), false
+	for i := range di.run.out.Launches {
+		l := &di.run.out.Launches[i]
 		if l.Choice.Option != cluster.Spot || len(l.Pods) == 0 {
 			continue
 		}
 		mine := ofWorkloads(l.Pods)
-		if known.over(mine, spotPoolOf(l.Choice)) && r.divert(i, func(c plan.Choice) bool { return !known.over(mine, spotPoolOf(c)) }) {
+		if known.over(mine, spotPoolOf(l.Choice)) && di.divert(i, func(c plan.Choice) bool { return !known.over(mine, spotPoolOf(c)) }) {
 			any = true
 		}
 		known.put(mine, spotPoolOf(l.Choice))
 	}
-	return any && r.stillWaiting() > 0 && r.round < roundsMax && !r.out.Exhausted
+	return any && di.run.stillWaiting() > 0 && di.run.round < roundsMax && !di.run.out.Exhausted
 }
 
 func spotPoolOf(c plan.Choice) spotPool { return spotPool{c.Kind, c.Zone} }
@@ -67,19 +72,19 @@ func ofWorkloads(pods []cluster.Pod) map[workload]int {
 
 // spotCrowds counts the pods on spot nodes that stay, and all those on spot
 // machines of this plan, wherever these will be.
-func (r *run) spotCrowds() *crowds {
+func (di *diversifier) spotCrowds() *crowds {
 	out := &crowds{all: map[workload]int{}, at: map[workload]map[spotPool]int{}}
-	if r.question != nil {
-		r.question.crowdsThere(r, out)
+	if di.run.question != nil {
+		di.run.question.crowdsThere(di.run, out)
 	} else {
-		for i := range r.snapshot.Nodes {
-			if n := &r.snapshot.Nodes[i]; !n.Goes() {
+		for i := range di.run.snapshot.Nodes {
+			if n := &di.run.snapshot.Nodes[i]; !n.Goes() {
 				out.add(n)
 			}
 		}
 	}
-	for i := range r.out.Launches {
-		if l := &r.out.Launches[i]; l.Choice.Option == cluster.Spot {
+	for i := range di.run.out.Launches {
+		if l := &di.run.out.Launches[i]; l.Choice.Option == cluster.Spot {
 			out.count(ofWorkloads(l.Pods))
 		}
 	}
@@ -137,8 +142,8 @@ func (c *crowds) over(pods map[workload]int, in spotPool) bool {
 // until what is launched first will do. Nothing changes, and it returns false,
 // where that would be too expensive, or would leave fewer kinds, zones or values open
 // than there must be.
-func (r *run) divert(launch int, willDo func(plan.Choice) bool) bool {
-	at := &r.launched[launch]
+func (di *diversifier) divert(launch int, willDo func(plan.Choice) bool) bool {
+	at := &di.run.launched[launch]
 	b, first := at.candidate, at.options.Next(0)
 	if b.credits != nil || first < 0 {
 		return false
@@ -152,7 +157,7 @@ func (r *run) divert(launch int, willDo func(plan.Choice) bool) bool {
 			return false
 		}
 		if choice := b.choice(next, ""); willDo(choice) {
-			return r.rewrite(launch, options, choice)
+			return di.rewrite(launch, options, choice)
 		}
 	}
 	return false
@@ -181,8 +186,8 @@ func (b *candidate) isNear(option, first int) bool {
 
 // rewrite has the launch leave these options open, if that changes nothing
 // but the kinds, and reports whether it does so.
-func (r *run) rewrite(launch int, options bitset.Set, choice plan.Choice) bool {
-	l, at := &r.out.Launches[launch], &r.launched[launch]
+func (di *diversifier) rewrite(launch int, options bitset.Set, choice plan.Choice) bool {
+	l, at := &di.run.out.Launches[launch], &di.run.launched[launch]
 	b := at.candidate
 	before, kinds := b.choicesOf(at.options, b.firstKinds(at.options)), b.firstKinds(options)
 	open := b.choicesOf(options, kinds)
@@ -195,12 +200,12 @@ func (r *run) rewrite(launch int, options bitset.Set, choice plan.Choice) bool {
 	at.options, at.risk = options, b.riskOf(options.Next(0))
 	at.cost = b.price[options.Next(0)] + at.risk
 	widen(at.free, open.free, before.free)
-	if r.intake.counted {
-		at.ways, at.due = r.lister.outlook(b, l.Labels, options)
+	if di.run.intake.counted {
+		at.ways, at.due = di.run.lister.outlook(b, l.Labels, options)
 	}
-	if at := r.firstLaunch + launch; at < len(r.targets) {
-		r.reopen(r.targets[at], launch, options)
-		widen(r.targets[at].free, open.free, before.free)
+	if at := di.run.firstLaunch + launch; at < len(di.run.targets) {
+		di.run.reopen(di.run.targets[at], launch, options)
+		widen(di.run.targets[at].free, open.free, before.free)
 	}
 	return true
 }

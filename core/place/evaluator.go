@@ -180,7 +180,7 @@ func (d *evaluator) recordTaken(list []plan.Placement) {
 func (d *evaluator) begin(q Question) *run {
 	old := d.run
 	r := &run{
-		snapshot: d.ground.snapshot, options: d.ground.options, dims: old.dims, avoided: old.avoided, offeringSets: old.offeringSets,
+		snapshot: d.ground.snapshot, options: d.ground.options, dims: old.dims, avoided: old.avoided, index: offeringIndex{sets: old.index.sets},
 		targets: old.targets, firstLaunch: old.firstLaunch, candidates: old.candidates, limited: old.limited, intake: intake{here: old.intake.here, daemons: map[*cluster.Shape]*topology.Rules{}},
 		tournament: old.tournament, affinities: affinities{gatherer: old.affinities.gatherer},
 		provisioner: provisioner{filler: old.provisioner.filler, scout: old.provisioner.scout},

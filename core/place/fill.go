@@ -95,9 +95,9 @@ type filler struct {
 // fill adds pods while there is room under the load's option, always from the
 // side of which most is free, the largest that fit first: with a seed, of the
 // groups that a machine may grow for; without one, of any group.
-func (r *run) fill(b *candidate, l *load, left []int64, seed *group) {
-	f := &r.provisioner.filler
-	f.start(r, b, l, left, seed)
+func (pr *provisioner) fill(b *candidate, l *load, left []int64, seed *group) {
+	f := &pr.run.provisioner.filler
+	f.start(pr.run, b, l, left, seed)
 	for side, gap := f.next(); side >= 0; side, gap = f.next() {
 		f.addFrom(side, gap)
 	}
@@ -124,7 +124,7 @@ func (f *filler) start(r *run, b *candidate, l *load, left []int64, seed *group)
 	}
 	clear(f.met)
 	clear(f.refused)
-	r.empty(&f.guests, b, kind)
+	r.provisioner.empty(&f.guests, b, kind)
 	for _, p := range l.parts {
 		g := r.groups[p.group]
 		f.guests.add(g.podClass, g.level, p.n)
@@ -145,14 +145,14 @@ func (f *filler) note(group int, n int64) {
 }
 
 // empty makes the guests those of a new machine of the kind: its daemon pods.
-func (r *run) empty(there *guests, b *candidate, kind int) {
+func (pr *provisioner) empty(there *guests, b *candidate, kind int) {
 	there.reset()
 	there.ports = append(there.ports, b.Kinds[kind].Ports...)
-	if len(r.intake.daemons) == 0 {
+	if len(pr.run.intake.daemons) == 0 {
 		return
 	}
 	for _, shape := range b.Kinds[kind].Pods {
-		if rules := r.intake.daemons[shape]; rules != nil {
+		if rules := pr.run.intake.daemons[shape]; rules != nil {
 			there.host.Put(rules, 1)
 		}
 	}
@@ -160,13 +160,13 @@ func (r *run) empty(there *guests, b *candidate, kind int) {
 
 // bears reports whether the daemon pods of a kind let the pods of the load be
 // beside them, and these each other.
-func (r *run) bears(b *candidate, l *load, kind int) bool {
+func (pr *provisioner) bears(b *candidate, l *load, kind int) bool {
 	if slices.Equal(b.Kinds[kind].Pods, b.Kinds[b.Options[l.option].Kind].Pods) {
 		return true
 	}
-	r.empty(&r.provisioner.scout, b, kind)
+	pr.empty(&pr.run.provisioner.scout, b, kind)
 	for _, p := range l.parts {
-		if g := r.groups[p.group]; len(g.podClass.ports) > 0 && conflict(g.podClass.ports, r.provisioner.scout.ports) || r.provisioner.scout.host.Off(g.level.rules) || r.provisioner.scout.host.Crowds(g.level.rules, p.n) {
+		if g := pr.run.groups[p.group]; len(g.podClass.ports) > 0 && conflict(g.podClass.ports, pr.run.provisioner.scout.ports) || pr.run.provisioner.scout.host.Off(g.level.rules) || pr.run.provisioner.scout.host.Crowds(g.level.rules, p.n) {
 			return false
 		}
 	}
@@ -278,7 +278,7 @@ func (f *filler) hopeful(g *group) bool {
 // mayJoin reports whether pods of the group may be on a machine of the option
 // beside what is there, other pods aside.
 func (f *filler) mayJoin(g *group) bool {
-	if !f.r.mayJoin(f.b, f.l.option, g, f.seed) {
+	if !f.r.tournament.mayJoin(f.b, f.l.option, g, f.seed) {
 		return false
 	}
 	_, ok := f.b.ask(g, len(f.r.groups)).joins(f.l.option, f.l.custom)

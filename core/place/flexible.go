@@ -35,7 +35,7 @@ func (li *lister) keepFlexible(b *candidate, l load) load {
 	}
 	out := l.clone()
 	for range enoughTries {
-		li.run.stabilize(b, &out)
+		li.run.tournament.stabilize(b, &out)
 		kinds := slices.Collect(b.spotKinds(b.together(&out), 0, out.option, out.sum))
 		room, enough := b.commonRoom(kinds, out.sum, li.largest(&out))
 		if !enough {

@@ -55,8 +55,8 @@ func (sc *scheduler) findHome(g *group) {
 				sc.run.giveUpOn(g)
 				continue
 			}
-			m := sc.run.offeringSetsOf(lv)[0]
-			if g.left() > 0 && !sc.run.spent(0) && !sc.run.failed[request{g, lv, m}] && (last && sc.run.round == 1 || sc.run.buyable(g, lv)) {
+			m := sc.run.index.offeringSetsOf(lv)[0]
+			if g.left() > 0 && !sc.run.spent(0) && !sc.run.failed[request{g, lv, m}] && (last && sc.run.round == 1 || sc.run.index.launchable(g, lv)) {
 				if sc.run.offers() {
 					sc.askFor(g, lv, m, g.left())
 				} else {
@@ -112,9 +112,9 @@ func (sc *scheduler) balance(g *group, lv *level, last bool) {
 	}
 	sc.countStrays(g, lv, sites)
 	sc.run.book.priceSites(g, lv, sites, last && sc.run.round == 1)
-	sc.run.turnTo(g, sites)
+	sc.run.choices.turnTo(g, sites)
 	oneByOne := len(sites) > 1 && lv.rules.Spreads()
-	defer func() { sc.run.recordChoice(g, lv, sites) }()
+	defer func() { sc.run.choices.recordChoice(g, lv, sites) }()
 	for g.left() > 0 && !sc.run.spent(int64(len(sites))) && !sc.run.replays.used(g.podClass) {
 		s, room := sc.emptiest(lv, sites)
 		if s == nil {
@@ -200,7 +200,7 @@ func (p *priceBook) offersIn(g *group, key int, domain int32) bool {
 	asked := sale{g, key, domain}
 	yes, known := p.sales[asked]
 	if !known {
-		yes = slices.ContainsFunc(p.run.offeringSetsOf(g.podClass.required()), func(m *offeringSet) bool {
+		yes = slices.ContainsFunc(p.run.index.offeringSetsOf(g.podClass.required()), func(m *offeringSet) bool {
 			if m.spot[key] >= 0 {
 				_, _, ok := m.first(g, false)
 				return ok && m.spot[key] == domain
@@ -286,7 +286,7 @@ func (sc *scheduler) sitesFor(g *group, lv *level, last bool) []*site {
 		}
 	}
 	first := sc.run.round == 1
-	for _, m := range sc.run.offeringSetsOf(lv) {
+	for _, m := range sc.run.index.offeringSetsOf(lv) {
 		if first {
 			sc.run.board.Open(lv.rules, m.spot)
 		}

@@ -48,7 +48,7 @@ func (b *candidate) holding(l *load) bitset.Set {
 	for i := out.Next(0); i >= 0; i = out.Next(i + 1) {
 		kind := b.Options[i].Kind
 		if !known[kind] {
-			known[kind], holds[kind] = true, l.fitsIn(b.free[kind]) && b.run.bears(b, l, kind)
+			known[kind], holds[kind] = true, l.fitsIn(b.free[kind]) && b.run.provisioner.bears(b, l, kind)
 		}
 		if !holds[kind] {
 			out.Remove(i)
@@ -209,7 +209,7 @@ func (b *candidate) cheapest(l *load) (bitset.Set, []int) {
 		if len(kinds) == kindsMax {
 			break
 		}
-		if l.fitsIn(b.free[k]) && b.run.bears(b, l, k) {
+		if l.fitsIn(b.free[k]) && b.run.provisioner.bears(b, l, k) {
 			kinds = append(kinds, k)
 		}
 	}

@@ -184,7 +184,7 @@ func (pr *provisioner) rate(g *group) {
 		return
 	}
 	for _, b := range pr.run.values.pools {
-		if pr.run.atHome(b, g) {
+		if pr.run.tournament.atHome(b, g) {
 			g.best = max(g.best, b.ask(g, len(pr.run.groups)).best)
 		}
 	}
@@ -197,7 +197,7 @@ func (pr *provisioner) cheapestPool(g *group) (*candidate, *way) {
 	var by *way
 	least := priciest
 	for _, b := range pr.run.values.pools {
-		if !pr.run.atHome(b, g) {
+		if !pr.run.tournament.atHome(b, g) {
 			continue
 		}
 		a := b.ask(g, len(pr.run.groups))
@@ -243,7 +243,7 @@ func (b *candidate) firstWithin(w *way, g *group) int {
 // launchFrom orders machines from one pool: as many equal ones as there are pods
 // for. Where minValues forbids it the way is barred and another one tried.
 func (pr *provisioner) launchFrom(b *candidate, e errand) bool {
-	p, ok := pr.run.pick(b, e)
+	p, ok := pr.run.tournament.pick(b, e)
 	if !ok {
 		e.way.barred = true
 		return true

@@ -37,7 +37,7 @@ func (li *lister) keepMinValues(b *candidate, l load, e errand) (load, feasibili
 		}
 	}
 	out := li.cut(&l, t, low)
-	li.run.stabilize(b, out)
+	li.run.tournament.stabilize(b, out)
 	return *out, feasibility.Reason{}
 }
 

@@ -14,6 +14,12 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
+// offeringIndex finds the offerings that pods may be on, by level and spot.
+type offeringIndex struct {
+	run  *run
+	sets map[string][]*offeringSet // see offeringSetsOf
+}
+
 // offeringSet is the machines that can be launched for pods of one level on one spot.
 type offeringSet struct {
 	spot   topology.Spot
@@ -90,9 +96,9 @@ func costOf(o *cluster.Offering) float64 {
 	return float64(o.Price)
 }
 
-// buyable reports whether a machine can be had for a pod of the group now.
-func (r *run) buyable(g *group, lv *level) bool {
-	return slices.ContainsFunc(r.offeringSetsOf(lv), func(m *offeringSet) bool {
+// launchable reports whether a machine can be had for a pod of the group now.
+func (ix *offeringIndex) launchable(g *group, lv *level) bool {
+	return slices.ContainsFunc(ix.offeringSetsOf(lv), func(m *offeringSet) bool {
 		_, _, ok := m.first(g, false)
 		return ok
 	})
@@ -101,15 +107,15 @@ func (r *run) buyable(g *group, lv *level) bool {
 // offeringSetsOf lists the spots on which machines can be launched for pods of the
 // level; a single one where it does not matter. Levels that want the same of
 // nodes share them.
-func (r *run) offeringSetsOf(lv *level) []*offeringSet {
+func (ix *offeringIndex) offeringSetsOf(lv *level) []*offeringSet {
 	if lv.asked {
 		return lv.offeringSets
 	}
 	text := nodesText(lv)
-	offeringSets, known := r.offeringSets[text]
+	offeringSets, known := ix.sets[text]
 	if !known {
-		offeringSets = r.newOfferingSets(lv)
-		r.offeringSets[text] = offeringSets
+		offeringSets = ix.newOfferingSets(lv)
+		ix.sets[text] = offeringSets
 	}
 	lv.offeringSets, lv.asked = offeringSets, true
 	return offeringSets
@@ -128,18 +134,18 @@ func nodesText(lv *level) string {
 	return b.String()
 }
 
-func (r *run) newOfferingSets(lv *level) []*offeringSet {
+func (ix *offeringIndex) newOfferingSets(lv *level) []*offeringSet {
 	book := &book{at: map[string]*offeringSet{}}
 	if len(lv.rules.Fixed()) == 0 {
-		r.offeringSetAt(book, lv, r.nowhere())
+		ix.offeringSetAt(book, lv, ix.nowhere())
 	}
-	for _, b := range r.candidates {
+	for _, b := range ix.run.candidates {
 		if lv.strict && feasibility.Avoided(b.Taints, lv.wants.Tolerations) {
 			continue
 		}
 		terms, _ := b.Terms(lv.wants)
 		for _, t := range terms {
-			r.reservedCapacity(b, lv, t, book)
+			ix.reservedCapacity(b, lv, t, book)
 		}
 	}
 	return book.list
@@ -153,11 +159,11 @@ type book struct {
 }
 
 // offeringSetAt returns the level's offering set on the spot, a new one if there is none.
-func (r *run) offeringSetAt(k *book, lv *level, spot topology.Spot) *offeringSet {
+func (ix *offeringIndex) offeringSetAt(k *book, lv *level, spot topology.Spot) *offeringSet {
 	k.text = appendSpot(k.text[:0], lv.rules.Fixed(), spot)
 	m := k.at[string(k.text)]
 	if m == nil {
-		m = r.newOfferingSet(lv, spot)
+		m = ix.newOfferingSet(lv, spot)
 		k.at[string(k.text)] = m
 		k.list = append(k.list, m)
 	}
@@ -172,9 +178,9 @@ func appendSpot(text []byte, keys []int, spot topology.Spot) []byte {
 	return text
 }
 
-func (r *run) nowhere() topology.Spot {
-	out := make(topology.Spot, len(r.board.Keys()))
-	for k, key := range r.board.Keys() {
+func (ix *offeringIndex) nowhere() topology.Spot {
+	out := make(topology.Spot, len(ix.run.board.Keys()))
+	for k, key := range ix.run.board.Keys() {
 		out[k] = topology.None
 		if key == cluster.LabelHostname {
 			out[k] = topology.Fresh
@@ -183,9 +189,9 @@ func (r *run) nowhere() topology.Spot {
 	return out
 }
 
-func (r *run) newOfferingSet(lv *level, spot topology.Spot) *offeringSet {
+func (ix *offeringIndex) newOfferingSet(lv *level, spot topology.Spot) *offeringSet {
 	m := &offeringSet{spot: spot, wants: lv.wants}
-	if pins := r.scheduler.pins(lv.rules.Fixed(), spot); len(pins) > 0 {
+	if pins := ix.run.scheduler.pins(lv.rules.Fixed(), spot); len(pins) > 0 {
 		bound := *lv.wants
 		bound.NodeTerms = feasibility.Cross(lv.wants.NodeTerms, []constraint.Requirements{pins})
 		m.wants = &bound
@@ -194,15 +200,15 @@ func (r *run) newOfferingSet(lv *level, spot topology.Spot) *offeringSet {
 }
 
 // reservedCapacity adds what one pool has for one of the pod's alternatives.
-func (r *run) reservedCapacity(b *candidate, lv *level, t feasibility.Term, found *book) {
+func (ix *offeringIndex) reservedCapacity(b *candidate, lv *level, t feasibility.Term, found *book) {
 	fixed := lv.rules.Fixed()
-	in := b.regionsBy(r.board, fixed)
+	in := b.regionsBy(ix.run.board, fixed)
 	offeringSets := make([][]*offeringSet, in.count) // by region
 	for i := t.Options.Next(0); i >= 0; i = t.Options.Next(i + 1) {
 		at := in.of(i)
 		if offeringSets[at] == nil {
-			for _, spot := range r.spotsOf(b, t, i, fixed) {
-				offeringSets[at] = append(offeringSets[at], r.offeringSetAt(found, lv, spot))
+			for _, spot := range ix.spotsOf(b, t, i, fixed) {
+				offeringSets[at] = append(offeringSets[at], ix.offeringSetAt(found, lv, spot))
 			}
 		}
 		for _, m := range offeringSets[at] {
@@ -221,10 +227,10 @@ func (m *offeringSet) add(b *candidate, option int) {
 
 // spotsOf lists where machines of the option can be: several spots where the
 // pool leaves a label of its own open.
-func (r *run) spotsOf(b *candidate, t feasibility.Term, option int, fixed []int) []topology.Spot {
-	out := []topology.Spot{r.nowhere()}
+func (ix *offeringIndex) spotsOf(b *candidate, t feasibility.Term, option int, fixed []int) []topology.Spot {
+	out := []topology.Spot{ix.nowhere()}
 	for _, k := range fixed {
-		domains := r.domainsOf(b, t, option, k)
+		domains := ix.domainsOf(b, t, option, k)
 		for n := len(out) - 1; n >= 0; n-- {
 			for _, d := range domains[1:] {
 				more := slices.Clone(out[n])
@@ -238,13 +244,13 @@ func (r *run) spotsOf(b *candidate, t feasibility.Term, option int, fixed []int)
 }
 
 // domainsOf lists the domains that the label may put a machine in.
-func (r *run) domainsOf(b *candidate, t feasibility.Term, option, k int) []int32 {
-	key := r.board.Keys()[k]
+func (ix *offeringIndex) domainsOf(b *candidate, t feasibility.Term, option, k int) []int32 {
+	key := ix.run.board.Keys()[k]
 	if b.Defines(key) {
-		return b.domains(r.board, k)[option : option+1]
+		return b.domains(ix.run.board, k)[option : option+1]
 	}
 	if value, ok := b.Labels.Get(key); ok {
-		return []int32{r.board.Domain(k, value)}
+		return []int32{ix.run.board.Domain(k, value)}
 	}
 	open := t.Custom
 	if !open.Has(key) {
@@ -262,7 +268,7 @@ func (r *run) domainsOf(b *candidate, t feasibility.Term, option, k int) []int32
 	}
 	out := make([]int32, len(values))
 	for i, v := range values {
-		out[i] = r.board.Domain(k, v)
+		out[i] = ix.run.board.Domain(k, v)
 	}
 	return out
 }

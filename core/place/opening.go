@@ -11,6 +11,11 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
+// joiner orders how the instances of a plan take pods under a hard spread, as they join one after another.
+type joiner struct {
+	run *run
+}
+
 // opening is the machines on order that get pods of one hard spread.
 type opening struct {
 	spread   topology.OwnSpread
@@ -28,29 +33,29 @@ type entrant struct {
 // joinUp notes which machines must not take pods before the others have
 // joined: kube-scheduler spreads pods over domains that have a node, and would
 // crowd them all on the machine that happens to be the first.
-func (r *run) joinUp() {
-	if !r.intake.counted || r.question != nil && len(r.launched) == 0 {
+func (jo *joiner) joinUp() {
+	if !jo.run.intake.counted || jo.run.question != nil && len(jo.run.launched) == 0 {
 		return
 	}
 	joining := map[*target][]plan.Join{}
-	for _, g := range r.openings() {
-		if !r.mustJoin(g) {
+	for _, g := range jo.openings() {
+		if !jo.mustJoin(g) {
 			continue
 		}
-		group := groupID(r.board.Whose(g.spread))
+		group := groupID(jo.run.board.Whose(g.spread))
 		for _, m := range g.entrants {
-			join := plan.Join{Group: group, Key: r.board.Keys()[g.spread.Key], Opens: g.opens(m)}
+			join := plan.Join{Group: group, Key: jo.run.board.Keys()[g.spread.Key], Opens: g.opens(m)}
 			if m.target != nil {
 				joining[m.target] = with(joining[m.target], join)
 				continue
 			}
-			l := &r.out.Launches[m.launch]
+			l := &jo.run.out.Launches[m.launch]
 			l.Joins = with(l.Joins, join)
 		}
 	}
-	for _, s := range r.targets {
+	for _, s := range jo.run.targets {
 		if joins := joining[s]; joins != nil {
-			r.out.Joining = append(r.out.Joining, plan.Joining{Claim: s.name, Joins: joins})
+			jo.run.out.Joining = append(jo.run.out.Joining, plan.Joining{Claim: s.name, Joins: joins})
 		}
 	}
 }
@@ -76,7 +81,7 @@ func groupID(text string) string {
 
 // openings lists, for each hard spread, the machines on order that get its
 // pods.
-func (r *run) openings() []*opening {
+func (jo *joiner) openings() []*opening {
 	type openingKey struct {
 		spread topology.OwnSpread
 		launch int
@@ -86,18 +91,18 @@ func (r *run) openings() []*opening {
 	known := map[topology.OwnSpread]*opening{}
 	in := map[openingKey]bool{}
 	var out []*opening
-	for i := range r.placed {
-		x := &r.placed[i]
-		if x.on == plan.OnNode || i > 0 && x.group.podClass == r.placed[i-1].group.podClass && x.name == r.placed[i-1].name {
+	for i := range jo.run.placed {
+		x := &jo.run.placed[i]
+		if x.on == plan.OnNode || i > 0 && x.group.podClass == jo.run.placed[i-1].group.podClass && x.name == jo.run.placed[i-1].name {
 			continue
 		}
 		own, asked := spreads[x.group.podClass]
 		if !asked {
-			own = r.board.OwnSpreads(x.group.podClass.required().rules)
+			own = jo.run.board.OwnSpreads(x.group.podClass.required().rules)
 			spreads[x.group.podClass] = own
 		}
 		for _, s := range own {
-			m := r.entrantOf(x, s)
+			m := jo.entrantOf(x, s)
 			at := openingKey{s, m.launch, m.target}
 			if in[at] {
 				continue
@@ -115,12 +120,12 @@ func (r *run) openings() []*opening {
 
 // entrantOf is the machine that the pod is expected on, and the domains that it
 // may be in.
-func (r *run) entrantOf(x *placed, s topology.OwnSpread) entrant {
+func (jo *joiner) entrantOf(x *placed, s topology.OwnSpread) entrant {
 	m := entrant{launch: -1, target: x.target}
 	if x.on == plan.OnLaunch {
 		m = entrant{launch: x.launch}
 	}
-	m.domains = r.board.Domains(x.place(r), s.Key)
+	m.domains = jo.run.board.Domains(x.place(jo.run), s.Key)
 	return m
 }
 
@@ -132,8 +137,8 @@ const hostsMax = 8
 // mustJoin reports whether pods could crowd: the machines are in several
 // domains of which some have no node yet, and neither the pods on nodes nor a
 // number of domains that the pods ask for makes the scheduler wait.
-func (r *run) mustJoin(g *opening) bool {
-	if len(g.entrants) < 2 || r.board.Keys()[g.spread.Key] == cluster.LabelHostname && len(g.entrants) > hostsMax {
+func (jo *joiner) mustJoin(g *opening) bool {
+	if len(g.entrants) < 2 || jo.run.board.Keys()[g.spread.Key] == cluster.LabelHostname && len(g.entrants) > hostsMax {
 		return false
 	}
 	theirs := map[int32]bool{}
@@ -146,9 +151,9 @@ func (r *run) mustJoin(g *opening) bool {
 		return false
 	}
 	g.offered = map[int32]bool{}
-	for _, s := range r.targets[:r.firstLaunch] {
-		if s.ordered == nil && r.board.Looks(g.spread, s.place) {
-			g.offered[r.board.Spot(s.place)[g.spread.Key]] = true
+	for _, s := range jo.run.targets[:jo.run.firstLaunch] {
+		if s.ordered == nil && jo.run.board.Looks(g.spread, s.place) {
+			g.offered[jo.run.board.Spot(s.place)[g.spread.Key]] = true
 		}
 	}
 	all := len(g.offered)
@@ -157,24 +162,24 @@ func (r *run) mustJoin(g *opening) bool {
 			all++
 		}
 	}
-	return all > len(g.offered) && int(g.spread.MinDomains) < all && r.mayCrowd(g)
+	return all > len(g.offered) && int(g.spread.MinDomains) < all && jo.mayCrowd(g)
 }
 
 // mayCrowd reports whether one of the machines, if it were there alone, could
 // get more pods than are meant for its domain. The scheduler puts no more
 // there than the skew above the least that another domain with a node has.
-func (r *run) mayCrowd(g *opening) bool {
+func (jo *joiner) mayCrowd(g *opening) bool {
 	for _, m := range g.entrants {
 		if len(m.domains) != 1 {
 			return true
 		}
 		least, bound := int64(0), false
 		for d := range g.offered {
-			if n := r.board.CountOf(g.spread, d); d != m.domains[0] && (!bound || n < least) {
+			if n := jo.run.board.CountOf(g.spread, d); d != m.domains[0] && (!bound || n < least) {
 				least, bound = n, true
 			}
 		}
-		if !bound || r.board.CountOf(g.spread, m.domains[0]) < least+g.spread.MaxSkew {
+		if !bound || jo.run.board.CountOf(g.spread, m.domains[0]) < least+g.spread.MaxSkew {
 			return true
 		}
 	}

@@ -44,21 +44,21 @@ type errand struct {
 // that holds the most worth for its cost wins, the cheaper one of equals.
 // Where a single machine can have all that is left for no more than several
 // would cost, it is taken: fewer machines, fewer daemon pods.
-func (r *run) pick(b *candidate, e errand) (load, bool) {
-	r.queues.thin()
-	left := r.provisioner.demand.left
-	best, last := r.tournament.best(b, e, left, r.provisioner.demand.of(b.Weight))
+func (t *tournament) pick(b *candidate, e errand) (load, bool) {
+	t.run.queues.thin()
+	left := t.run.provisioner.demand.left
+	best, last := t.run.tournament.best(b, e, left, t.run.provisioner.demand.of(b.Weight))
 	if best == nil {
 		return load{}, false
 	}
-	if last != nil && r.tournament.severalCost(b, e.g, *best, left, b.cost[last.option]) >= b.cost[last.option] {
+	if last != nil && t.run.tournament.severalCost(b, e.g, *best, left, b.cost[last.option]) >= b.cost[last.option] {
 		best = last
 	}
 	if b.limitCost(b.Options[best.option].Kind) > 0 {
 		best.modest = b.Options[best.option].Kind + 1
 	}
-	r.stabilize(b, best)
-	r.fill(b, best, left, nil)
+	t.stabilize(b, best)
+	t.run.provisioner.fill(b, best, left, nil)
 	return *best, true
 }
 
@@ -73,7 +73,7 @@ func (t *tournament) best(b *candidate, e errand, left []int64, all *amounts) (b
 	t.filled = t.filled[:0]
 	for _, i := range t.byPromise(b, e) {
 		bounded := !torn && (best == nil || e.colocation == nil || best.bound == e.colocation.pods)
-		if best != nil && (b.yield[i] < most && bounded || tries >= triesMax || t.run.hurry()) {
+		if best != nil && (b.yield[i] < most && bounded || tries >= triesMax || t.run.tournament.hurry()) {
 			break
 		}
 		if !b.within.Has(i) || !e.fits(b, i) {
@@ -126,7 +126,7 @@ func (t *tournament) try(b *candidate, l *load, option int, left []int64, e erra
 	if !t.seed(b, l, left, e) {
 		return false
 	}
-	t.run.fill(b, l, left, e.g)
+	t.run.provisioner.fill(b, l, left, e.g)
 	if e.colocation == nil && !t.run.provisioner.filler.cramped {
 		t.recordFilled(l)
 	}
@@ -145,7 +145,7 @@ func (t *tournament) filledAlike(b *candidate, option int, e errand) *load {
 	for i := range t.filled {
 		l := &t.filled[i]
 		if b.regions.of(l.option) == b.regions.of(option) && amount.Fits(free, l.sum) && covers(b.free[b.Options[l.option].Kind], free) &&
-			t.run.bears(b, l, b.Options[option].Kind) && t.allDrive(b, option, l, e.g) {
+			t.run.provisioner.bears(b, l, b.Options[option].Kind) && t.allDrive(b, option, l, e.g) {
 			return l
 		}
 	}
@@ -156,7 +156,7 @@ func (t *tournament) filledAlike(b *candidate, option int, e errand) *load {
 func (t *tournament) allDrive(b *candidate, option int, l *load, seed *group) bool {
 	return !slices.ContainsFunc(l.parts, func(p part) bool {
 		_, joins := b.ask(t.run.groups[p.group], len(t.run.groups)).joins(option, l.custom)
-		return !joins || t.run.groups[p.group] != seed && !t.run.drives(b, option, t.run.groups[p.group], seed)
+		return !joins || t.run.groups[p.group] != seed && !t.run.tournament.drives(b, option, t.run.groups[p.group], seed)
 	})
 }
 
@@ -238,7 +238,9 @@ func copyOf(l *load) *load {
 
 // hurry reports whether half of the effort is used up: the rest goes to
 // placing all pods rather than to placing them well.
-func (r *run) hurry() bool { return r.options.Steps > 0 && r.steps > r.options.Steps/2 }
+func (t *tournament) hurry() bool {
+	return t.run.options.Steps > 0 && t.run.steps > t.run.options.Steps/2
+}
 
 // severalCost is what is spent until all is placed that a single machine
 // could have, by picking on; it stops counting at enough.
@@ -255,11 +257,11 @@ func (t *tournament) severalCost(b *candidate, g *group, first load, left []int6
 		for _, p := range next.parts {
 			left[p.group] -= p.n
 			t.run.groups[p.group].touch()
-			if o := t.run.groups[p.group]; o.counted && t.run.atHome(b, o) {
+			if o := t.run.groups[p.group]; o.counted && t.run.tournament.atHome(b, o) {
 				all.add(o, -p.n)
 			}
 		}
-		i := slices.IndexFunc(t.run.groups[g.at:], func(g *group) bool { return left[g.at] > 0 && t.run.atHome(b, g) })
+		i := slices.IndexFunc(t.run.groups[g.at:], func(g *group) bool { return left[g.at] > 0 && t.run.tournament.atHome(b, g) })
 		if i < 0 {
 			return sum
 		}
@@ -278,25 +280,25 @@ func (t *tournament) severalCost(b *candidate, g *group, first load, left []int6
 // mayJoin reports whether pods of the group may be added to a machine of the
 // option. With a seed it must be one that the machine may grow for; any may
 // ride along.
-func (r *run) mayJoin(b *candidate, option int, g, seed *group) bool {
-	return seed == nil || r.drives(b, option, g, seed)
+func (t *tournament) mayJoin(b *candidate, option int, g, seed *group) bool {
+	return seed == nil || t.drives(b, option, g, seed)
 }
 
 // drives reports whether a machine of the option may grow for the group: the
 // pool is of its tier, the option is not wasteful for it, and it
 // does not take what a limit leaves from pods of higher priority.
-func (r *run) drives(b *candidate, option int, g, seed *group) bool {
-	if !r.atHome(b, g) || b.limits != nil && g.shape.Priority < seed.shape.Priority {
+func (t *tournament) drives(b *candidate, option int, g, seed *group) bool {
+	if !t.atHome(b, g) || b.limits != nil && g.shape.Priority < seed.shape.Priority {
 		return false
 	}
 	return b.yield[option] >= wasteful*g.best
 }
 
 // atHome reports whether the pool is one that the group is launched from.
-func (r *run) atHome(b *candidate, g *group) bool { return b.Weight == g.home }
+func (t *tournament) atHome(b *candidate, g *group) bool { return b.Weight == g.home }
 
 // settle moves the load to the cheapest option that holds it.
-func (r *run) stabilize(b *candidate, l *load) {
+func (t *tournament) stabilize(b *candidate, l *load) {
 	if i := b.firstHolding(l); i >= 0 {
 		l.option = i
 	}
@@ -310,7 +312,7 @@ func (b *candidate) firstHolding(l *load) int {
 	}
 	options := b.together(l)
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
-		if kind := b.Options[i].Kind; l.fitsIn(b.free[kind]) && b.run.bears(b, l, kind) {
+		if kind := b.Options[i].Kind; l.fitsIn(b.free[kind]) && b.run.provisioner.bears(b, l, kind) {
 			return i
 		}
 	}
@@ -328,5 +330,5 @@ func (b *candidate) firstOfFront(l *load) (option int, ok bool) {
 		return -1, false
 	}
 	option = b.first(lot, l.sum)
-	return option, option >= 0 && b.within.Has(option) && b.run.bears(b, l, b.Options[option].Kind)
+	return option, option >= 0 && b.within.Has(option) && b.run.provisioner.bears(b, l, b.Options[option].Kind)
 }

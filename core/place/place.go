@@ -104,14 +104,14 @@ func Place(s *cluster.Snapshot, o Options) Result {
 // search seeks homes until all pods have one or no more can be found.
 func (r *run) search() {
 	if r.question == nil {
-		r.honourOrders()
+		r.scheduler.honourOrders()
 	}
 	for r.round = 1; ; r.round++ {
 		r.begin()
-		r.lean()
+		r.choices.lean()
 		before := r.stillWaiting()
 		r.scheduler.schedule()
-		r.recordPlaced()
+		r.choices.recordPlaced()
 		if r.tooExpensive() {
 			r.replays.takeBack()
 			return
@@ -121,7 +121,7 @@ func (r *run) search() {
 		r.replays.takeBack()
 		now := r.stillWaiting()
 		done := now == 0 || r.round >= roundsMax || r.round > 1 && now >= before && !r.learnt || r.out.Exhausted
-		if done && !r.replays.withdraw() && !r.folds.all() && !r.rescues.all() && !r.diversify() {
+		if done && !r.replays.withdraw() && !r.folds.all() && !r.rescues.all() && !r.spread.diversify() {
 			return
 		}
 		r.addLaunchTargets()
@@ -130,47 +130,52 @@ func (r *run) search() {
 
 // run is one call of Place.
 type run struct {
-	snapshot     *cluster.Snapshot
-	options      Options
-	dims         amount.Dims
-	pods         int              // that wait, or must leave their nodes
-	waiting      []*group         // one for each shape, in the order of placing
-	groups       []*group         // those that machines are launched for, in that order
-	failed       map[request]bool // what could not be launched in an earlier round
-	learnt       bool             // something was added to it in this round
-	podClasses   map[string]*podClass
-	offeringSets map[string][]*offeringSet // see offeringSetsOf
-	round        int                       // counted from 1
-	avoided      [][]constraint.Taint      // of places that ask pods to stay away
-	targets      []*target                 // nodes, then ordered machines
-	firstLaunch  int                       // position of the first target on a machine of this plan
-	candidates   []*candidate              // heaviest pool first
-	board        *topology.Board
-	limited      bool // some pool has limits
-	placed       []placed
-	launched     []launched // by launch
-	steps        int64
-	question     *question // nil unless it is one of many about the same snapshot, see Ground
-	out          Result
-	tournament   tournament
-	affinities   affinities
-	queues       queues
-	book         priceBook
-	values       worths
-	reserved     reservations
-	scheduler    scheduler
-	provisioner  provisioner
-	replays      replayer
-	folds        folder
-	rescues      rescuer
-	lister       lister
-	intake       intake
+	snapshot    *cluster.Snapshot
+	options     Options
+	dims        amount.Dims
+	pods        int              // that wait, or must leave their nodes
+	waiting     []*group         // one for each shape, in the order of placing
+	groups      []*group         // those that machines are launched for, in that order
+	failed      map[request]bool // what could not be launched in an earlier round
+	learnt      bool             // something was added to it in this round
+	podClasses  map[string]*podClass
+	round       int                  // counted from 1
+	avoided     [][]constraint.Taint // of places that ask pods to stay away
+	targets     []*target            // nodes, then ordered machines
+	firstLaunch int                  // position of the first target on a machine of this plan
+	candidates  []*candidate         // heaviest pool first
+	board       *topology.Board
+	limited     bool // some pool has limits
+	placed      []placed
+	launched    []launched // by launch
+	steps       int64
+	question    *question // nil unless it is one of many about the same snapshot, see Ground
+	out         Result
+	tournament  tournament
+	affinities  affinities
+	queues      queues
+	book        priceBook
+	values      worths
+	reserved    reservations
+	scheduler   scheduler
+	provisioner provisioner
+	replays     replayer
+	folds       folder
+	rescues     rescuer
+	lister      lister
+	intake      intake
+	index       offeringIndex
+	joining     joiner
+	diagnosis   diagnosis
+	spread      diversifier
+	choices     chooser
+	proof       prover
 }
 
 func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	r := &run{
 		snapshot: s, options: o, pods: len(pods), dims: amount.Of(pods), waiting: groupByShape(pods), board: topology.NewBoard(),
-		failed: map[request]bool{}, podClasses: map[string]*podClass{}, offeringSets: map[string][]*offeringSet{},
+		failed: map[request]bool{}, podClasses: map[string]*podClass{}, index: offeringIndex{sets: map[string][]*offeringSet{}},
 		scheduler: scheduler{followers: map[int][]*podClass{}}, replays: replayer{held: map[string]bool{}},
 		intake: intake{daemons: map[*cluster.Shape]*topology.Rules{}}, tournament: tournament{tried: map[[3]int64]bool{}},
 	}
@@ -212,7 +217,8 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 func (r *run) connect() {
 	r.book.run, r.values.run, r.reserved.run = r, r, r
 	r.intake.run, r.scheduler.run, r.provisioner.run, r.replays.run = r, r, r, r
-	r.folds.run, r.rescues.run, r.lister.run = r, r, r
+	r.folds.run, r.rescues.run, r.lister.run, r.index.run = r, r, r, r
+	r.joining.run, r.diagnosis.run, r.spread.run, r.choices.run, r.proof.run = r, r, r, r, r
 	r.affinities.run, r.queues.run, r.tournament.run = r, r, r
 	r.book.crowdRules, r.affinities.torn = map[string]int{}, map[*group]*colocation{}
 }

@@ -12,37 +12,42 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
+// prover works out the lower bound on what the launches of the answer can cost.
+type prover struct {
+	run *run
+}
+
 // prove works out what machines for the pods of the launches must cost at
 // least, and what one unit of each resource costs at the margin: the sum over
 // the tiers of pools of the linear program in which pods may be cut and no
 // rule counts but amounts and what each pod may be on. There is none where a
 // machine without a price, or one that is paid for already or had so many times only, is offered.
-func (r *run) prove() {
-	if r.reserved.left != nil {
+func (pv *prover) prove() {
+	if pv.run.reserved.left != nil {
 		return
 	}
 	least, most := 0.0, 0.0
-	tiers := r.clienteles()
+	tiers := pv.clienteles()
 	for _, tier := range slices.Sorted(maps.Keys(tiers)) {
-		offerings, ok := r.available(tier, tiers[tier])
+		offerings, ok := pv.available(tier, tiers[tier])
 		if !ok {
-			r.out.Margins = nil
+			pv.run.out.Margins = nil
 			return
 		}
 		answer := tiers[tier].least(offerings)
 		least += answer.Cost
 		if answer.Cost > most {
 			most = answer.Cost
-			r.out.Margins = r.margins(tiers[tier], answer.Worth)
+			pv.run.out.Margins = pv.margins(tiers[tier], answer.Worth)
 		}
 	}
-	r.out.Bound = quantity.MicroUSDPerHour(least)
+	pv.run.out.Bound = quantity.MicroUSDPerHour(least)
 }
 
 // offered lists what pools of the tier offer, each kind at its best price for the
 // same classes of pods.
-func (r *run) available(tier int, to *clientele) (out []bound.Offering, ok bool) {
-	for _, b := range r.candidates {
+func (pv *prover) available(tier int, to *clientele) (out []bound.Offering, ok bool) {
+	for _, b := range pv.run.candidates {
 		if b.Weight != tier {
 			continue
 		}
@@ -105,10 +110,10 @@ const differs = 0.005
 // then what those that are tied to one zone cost where that is different.
 // Where there are several classes of either, the one that asks for most of the
 // resource counts.
-func (r *run) margins(c *clientele, worth [][]float64) []plan.Margin {
+func (pv *prover) margins(c *clientele, worth [][]float64) []plan.Margin {
 	zones := make([]string, len(c.classes))
 	for i, x := range c.classes {
-		zones[i] = x.zone(r)
+		zones[i] = x.zone(pv.run)
 	}
 	price := func(resource int, zone string) (float64, bool) {
 		at := -1
@@ -126,7 +131,7 @@ func (r *run) margins(c *clientele, worth [][]float64) []plan.Margin {
 	places := slices.Clone(zones)
 	slices.Sort(places)
 	for _, zone := range slices.Compact(places) {
-		for i, name := range r.dims.Resources {
+		for i, name := range pv.run.dims.Resources {
 			w, ok := price(i, zone)
 			elsewhere, both := price(i, "")
 			if !ok || both && zone != "" && math.Abs(w-elsewhere) <= float64(differs*elsewhere) {

@@ -61,7 +61,7 @@ type domainTargets struct {
 // domainTargetsFor makes sites of the plots in which pods of the group have room, and
 // returns the targets that are in none of them.
 func (r *run) domainTargetsFor(g *group, lv *level, find func(topology.Spot) *site) []*target {
-	if r.intake.counted && r.board.Astray(lv.rules, r.nowhere()) {
+	if r.intake.counted && r.board.Astray(lv.rules, r.index.nowhere()) {
 		return r.targets
 	}
 	type start struct {

@@ -295,7 +295,7 @@ func (re *replayer) takeBack() {
 
 // finish writes the answer down.
 func (r *run) finish() Result {
-	r.joinUp()
+	r.joining.joinUp()
 	kept := r.out.Launches[:0]
 	for i, l := range r.out.Launches {
 		if len(l.Pods) > 0 {
@@ -315,11 +315,11 @@ func (r *run) finish() Result {
 	for _, x := range r.placed {
 		r.out.Placements = append(r.out.Placements, plan.Placement{Pod: *x.Pod, On: x.on, Target: x.name})
 	}
-	r.out.Unplaced = r.unplaced()
+	r.out.Unplaced = r.diagnosis.unplaced()
 	if r.question == nil {
 		r.out.Short = r.lister.short()
 		if !r.options.Unproven {
-			r.prove()
+			r.proof.prove()
 		}
 	}
 	r.out.Steps = r.steps

@@ -68,7 +68,7 @@ type remedy struct {
 // the order in which they are tried.
 func (rs *rescuer) remedies(g *group, lv *level) []remedy {
 	rs.run.groups = nil
-	for _, m := range rs.run.offeringSetsOf(lv) {
+	for _, m := range rs.run.index.offeringSetsOf(lv) {
 		podGroup := &group{shape: g.shape, podClass: g.podClass, need: g.need, of: g, level: lv, wants: m.wants, from: request{g, lv, m}, at: len(rs.run.groups)}
 		rs.run.groups = append(rs.run.groups, podGroup)
 	}

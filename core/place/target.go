@@ -262,11 +262,11 @@ func (r *run) join(l *plan.Launch, pods []waiter) {
 // may go only where others are by then: those left are tried again as long as
 // that helps a good part of them, so that the cost stays linear; the rest find
 // homes like all others.
-func (r *run) honourOrders() {
-	claims := r.claims()
+func (sc *scheduler) honourOrders() {
+	claims := sc.claims()
 	for honoured, refused := 0, 0; ; honoured, refused = 0, 0 {
 		for i := range claims {
-			done, left := r.honourAll(&claims[i])
+			done, left := sc.honourAll(&claims[i])
 			honoured, refused = honoured+done, refused+left
 		}
 		if refused == 0 || 4*honoured < refused {
@@ -297,21 +297,21 @@ type claim struct {
 }
 
 // claims lists by group, in the order of placing, who was promised what.
-func (r *run) claims() []claims {
-	waiting := r.awaited()
+func (sc *scheduler) claims() []claims {
+	waiting := sc.awaited()
 	if waiting == nil {
 		return nil
 	}
-	at, out := map[*group]int{}, make([]claims, len(r.waiting))
-	sites := make([]map[string]*claimed, len(r.waiting))
-	for i, g := range r.waiting {
+	at, out := map[*group]int{}, make([]claims, len(sc.run.waiting))
+	sites := make([]map[string]*claimed, len(sc.run.waiting))
+	for i, g := range sc.run.waiting {
 		at[g], out[i], sites[i] = i, claims{group: g, had: map[[2]string]bool{}}, map[string]*claimed{}
 	}
-	for _, s := range r.targets {
+	for _, s := range sc.run.targets {
 		if len(s.meant) == 0 {
 			continue
 		}
-		where := fmt.Sprint(r.scheduler.ahead(r.scheduler.spotOf(s)))
+		where := fmt.Sprint(sc.run.scheduler.ahead(sc.run.scheduler.spotOf(s)))
 		for i := range s.meant {
 			key := podKey(&s.meant[i])
 			g := waiting[key]
@@ -336,7 +336,7 @@ func (r *run) claims() []claims {
 
 // honourAll gives pods of the group their places, one on each site in turn, since
 // a spread allows no other order. It says how many got theirs, and how many did not.
-func (r *run) honourAll(c *claims) (honoured, left int) {
+func (sc *scheduler) honourAll(c *claims) (honoured, left int) {
 	targets := 0
 	for _, s := range c.sites {
 		targets += len(s.parts)
@@ -348,7 +348,7 @@ func (r *run) honourAll(c *claims) (honoured, left int) {
 			asked = asked || p != nil
 			switch {
 			case p == nil:
-			case r.honour(p.target, c.group, p.pods[0]):
+			case sc.honour(p.target, c.group, p.pods[0]):
 				c.had[p.pods[0]] = true
 				honoured, idle = honoured+1, 0
 			default:
@@ -391,12 +391,12 @@ func (s *claimed) next(had map[[2]string]bool) *claim {
 
 // awaited returns the groups of the waiting pods, if any machine was launched
 // for pods.
-func (r *run) awaited() map[[2]string]*group {
-	if !slices.ContainsFunc(r.targets, func(s *target) bool { return len(s.meant) > 0 }) {
+func (sc *scheduler) awaited() map[[2]string]*group {
+	if !slices.ContainsFunc(sc.run.targets, func(s *target) bool { return len(s.meant) > 0 }) {
 		return nil
 	}
 	waiting := map[[2]string]*group{}
-	for _, g := range r.waiting {
+	for _, g := range sc.run.waiting {
 		for i := range g.pods {
 			waiting[podKey(g.pods[i].Pod)] = g
 		}
@@ -405,13 +405,13 @@ func (r *run) awaited() map[[2]string]*group {
 }
 
 // honour places the named pod on the target, if it may be there now.
-func (r *run) honour(s *target, g *group, key [2]string) bool {
+func (sc *scheduler) honour(s *target, g *group, key [2]string) bool {
 	lv := g.podClass.required()
-	if r.replays.used(g.podClass) || !lv.admitted(s, len(r.targets)) || r.roomOn(s, g, lv) == 0 {
+	if sc.run.replays.used(g.podClass) || !lv.admitted(s, len(sc.run.targets)) || sc.run.roomOn(s, g, lv) == 0 {
 		return false
 	}
 	g.forward(key)
-	r.sit(s, g, lv, 1)
+	sc.run.sit(s, g, lv, 1)
 	return true
 }
 

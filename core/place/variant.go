@@ -5,6 +5,11 @@ import (
 	"slices"
 )
 
+// chooser follows the variants that the caller asks for, and records which there are.
+type chooser struct {
+	run *run
+}
+
 // Variant is how the pods of one shape get their places otherwise than usual,
 // where that is decided before machines are chosen. What is best depends on
 // machines that are not known then, so that who has the time tries several.
@@ -23,30 +28,30 @@ type Choice struct {
 }
 
 // lean makes groups lean as is asked for.
-func (r *run) lean() {
-	for i, g := range r.waiting {
+func (ch *chooser) lean() {
+	for i, g := range ch.run.waiting {
 		g.rides = math.MaxInt64
-		if r.round == 1 && i < len(r.options.Variants) {
-			if kept := r.options.Variants[i].Kept; kept > 0 {
+		if ch.run.round == 1 && i < len(ch.run.options.Variants) {
+			if kept := ch.run.options.Variants[i].Kept; kept > 0 {
 				g.rides = max(0, g.left()-kept)
 			}
 		}
 	}
-	if r.round == 1 {
-		r.out.Choices = make([]Choice, len(r.waiting))
-		for i, g := range r.waiting { // those whose machines were launched for them have no choice
-			r.out.Choices[i] = Choice{Pods: -int64(g.placed), Placed: -int64(g.placed)}
+	if ch.run.round == 1 {
+		ch.run.out.Choices = make([]Choice, len(ch.run.waiting))
+		for i, g := range ch.run.waiting { // those whose machines were launched for them have no choice
+			ch.run.out.Choices[i] = Choice{Pods: -int64(g.placed), Placed: -int64(g.placed)}
 		}
 	}
 }
 
 // turnTo lets the domain come first that the group leans to, if machines are
 // offered there by pools as heavy as elsewhere.
-func (r *run) turnTo(g *group, sites []*site) {
-	if r.round > 1 || g.at >= len(r.options.Variants) {
+func (ch *chooser) turnTo(g *group, sites []*site) {
+	if ch.run.round > 1 || g.at >= len(ch.run.options.Variants) {
 		return
 	}
-	at := r.options.Variants[g.at].Turn - 1
+	at := ch.run.options.Variants[g.at].Turn - 1
 	if at < 0 || at >= len(sites) || slices.ContainsFunc(sites, func(s *site) bool { return s.tier > sites[at].tier }) {
 		return
 	}
@@ -60,13 +65,13 @@ func (r *run) turnTo(g *group, sites []*site) {
 
 // recordChoice notes among how many sites the group might have chosen: none where
 // all have as many pods in the end, whichever comes first.
-func (r *run) recordChoice(g *group, lv *level, sites []*site) {
-	if r.round > 1 || len(sites) < 2 || len(g.podClass.levels) > 1 {
+func (ch *chooser) recordChoice(g *group, lv *level, sites []*site) {
+	if ch.run.round > 1 || len(sites) < 2 || len(g.podClass.levels) > 1 {
 		return
 	}
 	for _, s := range sites[1:] {
-		if r.board.Count(lv.rules, s.spot) != r.board.Count(lv.rules, sites[0].spot) {
-			r.out.Choices[g.at].Turns = len(sites)
+		if ch.run.board.Count(lv.rules, s.spot) != ch.run.board.Count(lv.rules, sites[0].spot) {
+			ch.run.out.Choices[g.at].Turns = len(sites)
 		}
 	}
 }
@@ -74,18 +79,18 @@ func (r *run) recordChoice(g *group, lv *level, sites []*site) {
 // recordPlaced counts the pods of each group that have their place already. Those
 // with preferences, which might not be met elsewhere, and those that are more
 // important than others keep it.
-func (r *run) recordPlaced() {
-	if r.round > 1 {
+func (ch *chooser) recordPlaced() {
+	if ch.run.round > 1 {
 		return
 	}
-	for _, x := range r.placed {
-		r.out.Choices[x.group.at].Placed++
+	for _, x := range ch.run.placed {
+		ch.run.out.Choices[x.group.at].Placed++
 	}
-	least := r.waiting[len(r.waiting)-1].shape.Priority
-	for i, g := range r.waiting {
-		r.out.Choices[i].Pods += int64(g.placed)
+	least := ch.run.waiting[len(ch.run.waiting)-1].shape.Priority
+	for i, g := range ch.run.waiting {
+		ch.run.out.Choices[i].Pods += int64(g.placed)
 		if len(g.podClass.levels) > 1 || g.shape.Priority > least {
-			r.out.Choices[i].Placed = 0
+			ch.run.out.Choices[i].Placed = 0
 		}
 	}
 }

@@ -8,15 +8,20 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
+// diagnosis asks, for pods without a place, what is in their way.
+type diagnosis struct {
+	run *run
+}
+
 // unplaced lists the pods that have no place, with what would have to be
 // different.
-func (r *run) unplaced() []plan.Unplaced {
-	if r.question != nil && r.question.lost != nil {
-		return r.question.unplaced()
+func (di *diagnosis) unplaced() []plan.Unplaced {
+	if di.run.question != nil && di.run.question.lost != nil {
+		return di.run.question.unplaced()
 	}
 	var out []plan.Unplaced
 	var asked []explanation.Pods
-	for _, g := range r.waiting {
+	for _, g := range di.run.waiting {
 		if g.left() == 0 {
 			continue
 		}
@@ -24,31 +29,31 @@ func (r *run) unplaced() []plan.Unplaced {
 		for _, w := range g.pods[g.placed:] {
 			u.Pods = append(u.Pods, *w.Pod)
 		}
-		out, asked = append(out, u), append(asked, r.hopeless(g))
+		out, asked = append(out, u), append(asked, di.hopeless(g))
 	}
-	if len(out) == 0 || r.question != nil && !r.question.Why {
+	if len(out) == 0 || di.run.question != nil && !di.run.question.Why {
 		return out
 	}
-	for i, reasons := range r.aftermath().Reasons(asked) {
+	for i, reasons := range di.aftermath().Reasons(asked) {
 		out[i].Reasons = reasons
 	}
 	return out
 }
 
 // aftermath is what there is once nothing more is placed or launched.
-func (r *run) aftermath() *explanation.World {
+func (di *diagnosis) aftermath() *explanation.World {
 	out := &explanation.World{
-		Snapshot: r.snapshot, Board: r.board, Counted: r.intake.counted, Daemons: r.intake.daemons, Held: r.replays.held,
-		Placed: r.everyPlaced, Resources: r.dims.Resources, Drivers: r.dims.Drivers, Exhausted: r.out.Exhausted,
+		Snapshot: di.run.snapshot, Board: di.run.board, Counted: di.run.intake.counted, Daemons: di.run.intake.daemons, Held: di.run.replays.held,
+		Placed: di.everyPlaced, Resources: di.run.dims.Resources, Drivers: di.run.dims.Drivers, Exhausted: di.run.out.Exhausted,
 	}
-	for _, b := range r.candidates {
+	for _, b := range di.run.candidates {
 		out.Pools = append(out.Pools, explanation.Pool{
 			Pool:        b.Pool,
-			Constraints: func() []feasibility.Constraint { return r.bounds(b) },
-			TooFew:      func(options bitset.Set) feasibility.Changes { return r.tooFewValues(b, options) },
+			Constraints: func() []feasibility.Constraint { return di.run.bounds(b) },
+			TooFew:      func(options bitset.Set) feasibility.Changes { return di.tooFewValues(b, options) },
 		})
 	}
-	for _, s := range r.targets {
+	for _, s := range di.run.targets {
 		if s.closed {
 			continue
 		}
@@ -59,10 +64,10 @@ func (r *run) aftermath() *explanation.World {
 	return out
 }
 
-func (r *run) everyPlaced(yield func(explanation.Placed) bool) {
-	for i := range r.placed {
-		x := &r.placed[i]
-		if !yield(explanation.Placed{Pod: x.Pod, On: x.name, Place: x.place(r)}) {
+func (di *diagnosis) everyPlaced(yield func(explanation.Placed) bool) {
+	for i := range di.run.placed {
+		x := &di.run.placed[i]
+		if !yield(explanation.Placed{Pod: x.Pod, On: x.name, Place: x.place(di.run)}) {
 			return
 		}
 	}
@@ -70,8 +75,8 @@ func (r *run) everyPlaced(yield func(explanation.Placed) bool) {
 
 // tooFewValues tells by how much minValues of the pool asks for too many, if
 // these options are left.
-func (r *run) tooFewValues(b *candidate, options bitset.Set) feasibility.Changes {
-	if r.options.MinValues == BestEffort || options == nil || options.Next(0) < 0 {
+func (di *diagnosis) tooFewValues(b *candidate, options bitset.Set) feasibility.Changes {
+	if di.run.options.MinValues == BestEffort || options == nil || options.Next(0) < 0 {
 		return nil
 	}
 	short := b.minValuesShort(options, b.firstKinds(options))
@@ -82,8 +87,8 @@ func (r *run) tooFewValues(b *candidate, options bitset.Set) feasibility.Changes
 }
 
 // hopeless is the pods of the group that have no place, to be asked about.
-func (r *run) hopeless(g *group) explanation.Pods {
-	return explanation.Pods{Shape: g.shape, Need: g.need, Rules: g.podClass.required().rules, Search: &searched{r, g}}
+func (di *diagnosis) hopeless(g *group) explanation.Pods {
+	return explanation.Pods{Shape: g.shape, Need: g.need, Rules: g.podClass.required().rules, Search: &searched{di.run, g}}
 }
 
 // searched is what was found out about such pods.
@@ -94,7 +99,7 @@ type searched struct {
 
 func (s *searched) OfferingSets() []topology.Spot {
 	var out []topology.Spot
-	for _, m := range s.r.offeringSetsOf(s.g.podClass.required()) {
+	for _, m := range s.r.index.offeringSetsOf(s.g.podClass.required()) {
 		out = append(out, m.spot)
 	}
 	return out
@@ -102,7 +107,7 @@ func (s *searched) OfferingSets() []topology.Spot {
 
 func (s *searched) Buyable() []topology.Spot {
 	var out []topology.Spot
-	for _, m := range s.r.offeringSetsOf(s.g.podClass.required()) {
+	for _, m := range s.r.index.offeringSetsOf(s.g.podClass.required()) {
 		if _, _, ok := m.first(s.g, true); ok {
 			out = append(out, m.spot)
 		}

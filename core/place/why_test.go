@@ -31,8 +31,8 @@ func TestWhatIsAskedForIsEnough(t *testing.T) {
 			if g.left() == 0 {
 				continue
 			}
-			pods := r.hopeless(g)
-			for _, c := range nearestTo(r.aftermath(), &pods) {
+			pods := r.diagnosis.hopeless(g)
+			for _, c := range nearestTo(r.diagnosis.aftermath(), &pods) {
 				if names := changed(s, c.Pool, c.Node, c.Changes, rules); names == nil {
 					continue
 				} else if again := Place(names, Options{}); left(&again) >= int(g.left()) {
