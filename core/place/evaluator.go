@@ -180,16 +180,14 @@ func (d *evaluator) recordTaken(list []plan.Placement) {
 func (d *evaluator) begin(q Question) *run {
 	old := d.run
 	r := &run{
-		snapshot: d.ground.snapshot, options: d.ground.options, dims: old.dims, avoided: old.avoided, index: offeringIndex{sets: old.index.sets},
-		targets: old.targets, firstLaunch: old.firstLaunch, candidates: old.candidates, limited: old.limited, intake: intake{here: old.intake.here, daemons: map[*cluster.Shape]*topology.Rules{}},
-		tournament: old.tournament, affinities: affinities{gatherer: old.affinities.gatherer},
-		provisioner: provisioner{filler: old.provisioner.filler, scout: old.provisioner.scout},
-		failed:      map[request]bool{}, podClasses: map[string]*podClass{},
-		scheduler: scheduler{followers: map[int][]*podClass{}}, replays: replayer{held: map[string]bool{}},
-		question: &question{Question: q, evaluator: d},
+		snapshot: d.ground.snapshot, options: d.ground.options, dims: old.dims, avoided: old.avoided,
+		targets: old.targets, firstLaunch: old.firstLaunch, candidates: old.candidates, limited: old.limited,
+		podClasses: map[string]*podClass{}, question: &question{Question: q, evaluator: d},
 	}
+	r.index.sets, r.intake.here, r.tournament = old.index.sets, old.intake.here, old.tournament
+	r.affinities.gatherer, r.provisioner.scout = old.affinities.gatherer, old.provisioner.scout
+	r.provisioner.filler = old.provisioner.filler.emptied()
 	r.connect()
-	r.provisioner.filler.r, r.provisioner.filler.b, r.provisioner.filler.l, r.provisioner.filler.touched, r.provisioner.filler.taken = nil, nil, nil, nil, nil
 	if d.reservedCapacities != nil {
 		r.reserved.left = map[string]int64{}
 		for name, left := range d.reservedCapacities {

@@ -92,11 +92,17 @@ type filler struct {
 	refused map[*colocation]bool // there is room for them, but they may not come together
 }
 
+// emptied is a filler without a load, with the memory of this one.
+func (f filler) emptied() filler {
+	f.r, f.b, f.l, f.touched, f.taken = nil, nil, nil, nil, nil
+	return f
+}
+
 // fill adds pods while there is room under the load's option, always from the
 // side of which most is free, the largest that fit first: with a seed, of the
 // groups that a machine may grow for; without one, of any group.
 func (pr *provisioner) fill(b *candidate, l *load, left []int64, seed *group) {
-	f := &pr.run.provisioner.filler
+	f := &pr.filler
 	f.start(pr.run, b, l, left, seed)
 	for side, gap := f.next(); side >= 0; side, gap = f.next() {
 		f.addFrom(side, gap)
@@ -164,9 +170,9 @@ func (pr *provisioner) bears(b *candidate, l *load, kind int) bool {
 	if slices.Equal(b.Kinds[kind].Pods, b.Kinds[b.Options[l.option].Kind].Pods) {
 		return true
 	}
-	pr.empty(&pr.run.provisioner.scout, b, kind)
+	pr.empty(&pr.scout, b, kind)
 	for _, p := range l.parts {
-		if g := pr.run.groups[p.group]; len(g.podClass.ports) > 0 && conflict(g.podClass.ports, pr.run.provisioner.scout.ports) || pr.run.provisioner.scout.host.Off(g.level.rules) || pr.run.provisioner.scout.host.Crowds(g.level.rules, p.n) {
+		if g := pr.run.groups[p.group]; len(g.podClass.ports) > 0 && conflict(g.podClass.ports, pr.scout.ports) || pr.scout.host.Off(g.level.rules) || pr.scout.host.Crowds(g.level.rules, p.n) {
 			return false
 		}
 	}

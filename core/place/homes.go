@@ -56,7 +56,7 @@ func (sc *scheduler) findHome(g *group) {
 				continue
 			}
 			m := sc.run.index.offeringSetsOf(lv)[0]
-			if g.left() > 0 && !sc.run.spent(0) && !sc.run.failed[request{g, lv, m}] && (last && sc.run.round == 1 || sc.run.index.launchable(g, lv)) {
+			if g.left() > 0 && !sc.run.spent(0) && !sc.run.provisioner.failed[request{g, lv, m}] && (last && sc.run.round == 1 || sc.run.index.launchable(g, lv)) {
 				if sc.run.offers() {
 					sc.askFor(g, lv, m, g.left())
 				} else {
@@ -290,7 +290,7 @@ func (sc *scheduler) sitesFor(g *group, lv *level, last bool) []*site {
 		if first {
 			sc.run.board.Open(lv.rules, m.spot)
 		}
-		if cost, tier, ok := m.first(g, last && first); ok && !sc.run.failed[request{g, lv, m}] {
+		if cost, tier, ok := m.first(g, last && first); ok && !sc.run.provisioner.failed[request{g, lv, m}] {
 			s := find(m.spot)
 			s.offeringSet, s.cost, s.tier = m, cost, tier
 		}

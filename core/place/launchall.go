@@ -10,6 +10,8 @@ import (
 
 // provisioner chooses the instances for the pods that are left when nodes are full: its demand.
 type provisioner struct {
+	failed map[request]bool // what could not be launched in an earlier round
+	learnt bool             // something was added to it in this round
 	run    *run
 	demand demand
 	scout  guests // of a machine that is not there yet, for asking

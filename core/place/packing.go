@@ -336,7 +336,7 @@ func (pr *provisioner) launchMachine(l *batch, m BatchMachine, extras []int64) {
 // none where a spot machine would no longer leave enough kinds open.
 func (pr *provisioner) ride(b *candidate, own load, extras []int64) load {
 	full := own.clone()
-	pr.run.provisioner.fill(b, &full, extras, nil)
+	pr.fill(b, &full, extras, nil)
 	out, why := pr.run.lister.keepMinValues(b, full, errand{g: pr.run.groups[own.parts[0].group]})
 	if !why.OK() || pr.leavesEnough(b, &own) && !pr.leavesEnough(b, &out) {
 		return own

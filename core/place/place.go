@@ -120,7 +120,7 @@ func (r *run) search() {
 		r.replays.all()
 		r.replays.takeBack()
 		now := r.stillWaiting()
-		done := now == 0 || r.round >= roundsMax || r.round > 1 && now >= before && !r.learnt || r.out.Exhausted
+		done := now == 0 || r.round >= roundsMax || r.round > 1 && now >= before && !r.provisioner.learnt || r.out.Exhausted
 		if done && !r.replays.withdraw() && !r.folds.all() && !r.rescues.all() && !r.spread.diversify() {
 			return
 		}
@@ -133,11 +133,9 @@ type run struct {
 	snapshot    *cluster.Snapshot
 	options     Options
 	dims        amount.Dims
-	pods        int              // that wait, or must leave their nodes
-	waiting     []*group         // one for each shape, in the order of placing
-	groups      []*group         // those that machines are launched for, in that order
-	failed      map[request]bool // what could not be launched in an earlier round
-	learnt      bool             // something was added to it in this round
+	pods        int      // that wait, or must leave their nodes
+	waiting     []*group // one for each shape, in the order of placing
+	groups      []*group // those that machines are launched for, in that order
 	podClasses  map[string]*podClass
 	round       int                  // counted from 1
 	avoided     [][]constraint.Taint // of places that ask pods to stay away
@@ -151,6 +149,11 @@ type run struct {
 	steps       int64
 	question    *question // nil unless it is one of many about the same snapshot, see Ground
 	out         Result
+	parts
+}
+
+// parts are what does the steps of a run. Each works on the run, and has what only it needs.
+type parts struct {
 	tournament  tournament
 	affinities  affinities
 	queues      queues
@@ -175,10 +178,9 @@ type run struct {
 func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	r := &run{
 		snapshot: s, options: o, pods: len(pods), dims: amount.Of(pods), waiting: groupByShape(pods), board: topology.NewBoard(),
-		failed: map[request]bool{}, podClasses: map[string]*podClass{}, index: offeringIndex{sets: map[string][]*offeringSet{}},
-		scheduler: scheduler{followers: map[int][]*podClass{}}, replays: replayer{held: map[string]bool{}},
-		intake: intake{daemons: map[*cluster.Shape]*topology.Rules{}}, tournament: tournament{tried: map[[3]int64]bool{}},
+		podClasses: map[string]*podClass{},
 	}
+	r.index.sets, r.tournament.tried = map[string][]*offeringSet{}, map[[3]int64]bool{}
 	r.connect()
 	r.tournament.scratch.sum = make([]int64, r.dims.Len())
 	ready := o.readyFor(s)
@@ -213,19 +215,22 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	return r
 }
 
-// connect makes the parts of the run its own.
+// connect makes the parts of the run its own, and ready for the first round.
 func (r *run) connect() {
-	r.book.run, r.values.run, r.reserved.run = r, r, r
-	r.intake.run, r.scheduler.run, r.provisioner.run, r.replays.run = r, r, r, r
+	r.scheduler.run, r.scheduler.followers = r, map[int][]*podClass{}
+	r.provisioner.run, r.provisioner.failed = r, map[request]bool{}
+	r.replays.run, r.replays.held = r, map[string]bool{}
+	r.intake.run, r.intake.daemons = r, map[*cluster.Shape]*topology.Rules{}
+	r.book.run, r.book.crowdRules = r, map[string]int{}
+	r.affinities.run, r.affinities.torn = r, map[*group]*colocation{}
+	r.values.run, r.reserved.run, r.queues.run, r.tournament.run = r, r, r, r
 	r.folds.run, r.rescues.run, r.lister.run, r.index.run = r, r, r, r
 	r.joining.run, r.diagnosis.run, r.spread.run, r.choices.run, r.proof.run = r, r, r, r, r
-	r.affinities.run, r.queues.run, r.tournament.run = r, r, r
-	r.book.crowdRules, r.affinities.torn = map[string]int{}, map[*group]*colocation{}
 }
 
 // begin makes the run ready for a round.
 func (r *run) begin() {
-	r.groups, r.scheduler.groups, r.learnt = nil, map[request]*group{}, false
+	r.groups, r.scheduler.groups, r.provisioner.learnt = nil, map[request]*group{}, false
 	r.book.sites, r.book.offerings, r.book.crowds, r.book.sales = map[pricing]float64{}, map[offeringSource][]pricedOffering{}, nil, map[sale]bool{}
 	if r.round > 1 {
 		r.board.Dare()

@@ -219,7 +219,7 @@ func (re *replayer) giveUp() bool {
 		any = true
 		re.cancel(i)
 		for _, what := range l.asked {
-			re.run.failed[what] = true
+			re.run.provisioner.failed[what] = true
 		}
 	}
 	return any
@@ -236,7 +236,7 @@ func (re *replayer) cancel(launch int) {
 	if l.candidate.limits != nil {
 		l.candidate.limits.giveBack(l.limited)
 		l.candidate.narrow()
-		clear(re.run.failed)
+		clear(re.run.provisioner.failed)
 	}
 	re.run.reserved.putBack(l.reservedCapacities)
 }
@@ -279,7 +279,7 @@ func (re *replayer) takeBack() {
 	for _, podGroup := range re.run.groups {
 		if podGroup.left() > 0 {
 			podGroup.of.back = append(podGroup.of.back, podGroup.pods[podGroup.placed:]...)
-			re.run.failed[podGroup.from], re.run.learnt = true, true
+			re.run.provisioner.failed[podGroup.from], re.run.provisioner.learnt = true, true
 			re.release(podGroup.podClass)
 		}
 	}

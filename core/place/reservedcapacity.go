@@ -162,7 +162,7 @@ func (v *reservations) putBack(reservedCapacities []cluster.ReservedCapacity) {
 		}
 	}
 	if len(reservedCapacities) > 0 {
-		clear(v.run.failed)
+		clear(v.run.provisioner.failed)
 	}
 }
 
