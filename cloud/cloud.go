@@ -1,7 +1,7 @@
-// Package cloud is the port to whoever offers machines. It is three interfaces,
-// because three parties use different parts: Catalog (what can be launched, at
-// what price), Machines (launch, terminate, list) and Notices (interruptions
-// and maintenance). They speak offers and machines, not API objects.
+// Package cloud is the port to the cloud that instances are launched at. It is three
+// interfaces, because three callers use different parts: Catalog (what can be launched, at
+// what price), Machines (launch, terminate, list) and Notices (interruptions and
+// maintenance). They speak offerings and instances, not API objects.
 //
 // Shortage is an ordinary answer (NoCapacityError), not a fault. What every
 // implementation must do is written down as tests in cloud/cloudtest.
@@ -15,100 +15,95 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// Class is a user's cloud settings for machines, resolved. Settings is the
-// provider's own value; callers pass it on and do not look inside.
+// Class is a user's cloud settings for instances, resolved. Settings is the provider's own
+// value; callers pass it on and do not look inside.
 type Class struct {
 	ID       string // names the class, unique in the cluster: "EC2NodeClass/default"
 	Settings any
 }
 
-// Catalog tells what can be launched.
+// Catalog says what can be launched.
 type Catalog interface {
-	// Kinds returns the machines that a class can become, with the offerings of
-	// the moment. The answer is shared and must not be written. Its Revision
-	// changes when anything in it does, so a caller may compare and skip.
-	// It answers from memory; it returns an error only while nothing was
-	// learnt yet.
+	// Kinds returns the instances that a class can become, with the offerings of the
+	// moment. The answer is shared and must not be written. Its Revision changes when
+	// anything in it does, so a caller may compare and skip. It answers from memory; it
+	// returns an error only while nothing was learnt yet.
 	Kinds(ctx context.Context, class Class) (*cluster.Catalogue, error)
 }
 
-// Machines launches and returns machines of one cluster. It never sees or touches
-// machines of another cluster.
+// Machines launches and returns instances of one cluster. It never sees or touches
+// instances of another cluster.
 type Machines interface {
-	// Launch launches up to r.Count machines. It returns those it got, in order of
-	// ID, and a *NoCapacityError naming the offerings that were short when they
-	// are fewer than asked. Equal Tokens with equal parameters return the same
-	// machines and launch nothing twice; an equal Token with other parameters is
-	// a *TokenMismatchError. On any other error, and on a *NoCapacityError that
-	// is not Answered where the token was used before, the outcome is unknown:
-	// find out with List(Filter{Batch}).
+	// Launch launches up to r.Count instances. It returns those it got, in order of ID, and
+	// a *NoCapacityError naming the offerings that were short when they are fewer than
+	// asked. Equal Tokens with equal parameters return the same instances and launch
+	// nothing twice; an equal Token with other parameters is a *TokenMismatchError. On any
+	// other error, and on a *NoCapacityError that is not Answered where the token was used
+	// before, the outcome is unknown: find out with List(Filter{Batch}).
 	Launch(ctx context.Context, r LaunchRequest) ([]Machine, error)
 
-	// Prepare makes ready what such a Launch needs and may take time to become
-	// usable. It is a hint: it never launches, a Launch works without it, and
-	// callers do no more with its error than to tell of it. Token, Batch and
-	// Count do not matter. It is safe to repeat, and costs little when
-	// everything is ready.
+	// Prepare makes ready what such a Launch needs and may take time to become usable. It
+	// is a hint: it never launches, a Launch works without it, and callers do no more with
+	// its error than to report it. Token, Batch and Count do not matter. It is safe to
+	// repeat, and costs little when everything is ready.
 	Prepare(ctx context.Context, r LaunchRequest) error
 
-	// Terminate gives machines back. A machine that is unknown or already
-	// gone is reported in gone; one that has begun to shut down is not. One that
-	// was launched a moment ago may not be visible yet: it is a *NotVisibleError,
-	// and was not terminated. The others are, whatever error there is for some. It
-	// is safe to repeat.
+	// Terminate terminates instances. An instance that is unknown or already gone is
+	// reported in gone; one that has begun to shut down is not. One that was launched a
+	// moment ago may not be visible yet: it is a *NotVisibleError, and was not terminated.
+	// The others are, whatever error there is for some. It is safe to repeat.
 	Terminate(ctx context.Context, ids ...string) (gone []string, err error)
 
-	// List returns the machines that match, sorted by ID: pending, running,
-	// stopping and stopped ones, and those shutting down. It does not return
-	// terminated ones.
+	// List returns the instances that match, sorted by ID: pending, running, stopping and
+	// stopped ones, and those shutting down. It does not return terminated ones.
 	List(ctx context.Context, f Filter) ([]Machine, error)
 
-	// Tag adds tags to a machine that List or Launch has shown, as it was shown;
-	// it asks for nothing again. It returns *NotFoundError for one that the cloud
-	// does not know, or that by the tags it was shown with is not this cluster's.
-	// One that has ended since takes tags as long as the cloud knows of it.
+	// Tag adds tags to an instance that List or Launch has shown, as it was shown; it asks
+	// for nothing again. It returns *NotFoundError for one that the cloud does not know, or
+	// that by the tags it was shown with is not this cluster's. One that has ended since
+	// takes tags as long as the cloud knows of it.
 	Tag(ctx context.Context, m Machine, tags map[string]string) error
 }
 
-// Adopter makes machines the cluster's own that run already and were launched by
-// somebody else: by another program, or for another class.
+// Adopter makes instances the cluster's own that run already and were launched by another
+// program or for another class.
 type Adopter interface {
-	// Adoptable returns the machine of that ID, whosever it is. It returns
-	// *NotFoundError for one that does not exist or has ended, and a *RefusedError
+	// Adoptable returns the instance of that ID, whichever cluster it belongs to. It
+	// returns *NotFoundError for one that does not exist or has ended, and a *RefusedError
 	// with the reason NotAdoptable for one that the cluster may not take over.
 	Adoptable(ctx context.Context, id string) (Machine, error)
 
-	// Adopt puts the tags on a machine, as Adoptable has shown it, by which it is the
-	// cluster's, and those given; those of the class where it has others under these
-	// keys are left out. It is safe to repeat. From then on List shows the machine.
+	// Adopt puts the tags on an instance, as Adoptable has shown it, by which it is the
+	// cluster's, and those given; those of the class where it has others under these keys
+	// are left out. It is safe to repeat. From then on List shows the instance.
 	Adopt(ctx context.Context, m Machine, class Class, tags map[string]string) error
 }
 
-// NotAdoptable is why a machine stays whose it is.
+// NotAdoptable is why an instance stays whose it is.
 const NotAdoptable = "NotAdoptable"
 
-// LaunchRequest asks for Count equal machines.
+// LaunchRequest asks for Count equal instances.
 type LaunchRequest struct {
 	Class   Class
 	Token   string            // idempotency token
 	Batch   string            // found again by Filter.Batch
 	Count   int               // 1 or more
-	Options []OfferingChoice  // acceptable offers, best first; of one Option only (all spot, all on-demand or all reserved), and all or none Dedicated
+	Options []OfferingChoice  // acceptable offerings, best first; of one Option only (all spot, all on-demand or all reserved), and all or none Dedicated
 	Tags    map[string]string // beside those that the class gives
-	Node    NodeSetup         // what the machine tells the cluster about itself at boot
+	Node    NodeSetup         // what the instance registers with at boot
 
-	Extended []string // resources beside CPU, memory, disk and pods that the machines are for, sorted: some are there only where a launch attaches them
-	Relaxed  bool     // fewer different machines are named than their user asked for
+	Extended []string // resources beside CPU, memory, disk and pods that the instances are for, sorted: some are there only where a launch attaches them
+	Relaxed  bool     // fewer different instances are named than their user asked for
 }
 
-// OfferingChoice names one acceptable offer. Priority orders them where the
-// provider is asked to follow an order; lower is better.
+// OfferingChoice names one acceptable offering. Priority orders them where the provider is
+// asked to follow an order; lower is better.
 type OfferingChoice struct {
 	Kind             string
 	Zone             string
-	ZoneID           string // for whoever is told of the offering; empty where it is not known
+	ZoneID           string // for reports of the offering; empty where it is not known
 	Option           cluster.Option
-	ReservedCapacity string  // the reservation that machines of the offering are taken from; empty: none
+	ReservedCapacity string  // the reservation that instances of the offering are taken from; empty: none
 	Priority         float64 // price in dollars per hour
 	Needed           bool    // for the variety that was asked for: if not all can be named, others are left out
 
@@ -116,10 +111,10 @@ type OfferingChoice struct {
 	// where the provider is to choose.
 	Partition string
 
-	Dedicated bool // on hardware that runs machines of one account alone
+	Dedicated bool // on hardware that runs instances of one account alone
 }
 
-// NodeSetup is what the boot of a machine must hand to its kubelet.
+// NodeSetup is what the boot of an instance must hand to its kubelet.
 type NodeSetup struct {
 	Labels map[string]string
 	Taints []Taint
@@ -128,8 +123,8 @@ type NodeSetup struct {
 // Taint is a taint as text.
 type Taint struct{ Key, Value, Effect string }
 
-// Machine is one thing at the cloud. What a launch answers may lack what is only
-// known once the machine is listed: PrivateDNS, Subnet, Groups and Partition.
+// Machine is one thing at the cloud. What a launch answers may lack what is only known once
+// the instance is listed: PrivateDNS, Subnet, Groups and Partition.
 type Machine struct {
 	ID               string // the cloud's own, such as i-0123456789abcdef0
 	ProviderID       string // as the node's spec.providerID will say
@@ -147,15 +142,15 @@ type Machine struct {
 	PrivateDNS       string
 	Subnet           string   // the part of the network that it is in
 	Groups           []string // the firewalls (security groups) it is behind, sorted
-	Placement        string   // the placement group that it is in, by ID where that is told, else by name; empty: in none
+	Placement        string   // the placement group that it is in, by ID where that is known, else by name; empty: in none
 	Partition        string   // of that group, by number; empty: in none
-	Dedicated        bool     // its hardware runs machines of its account alone
+	Dedicated        bool     // its hardware runs instances of its account alone
 }
 
-// State is where a machine is in its life.
+// State is where an instance is in its life.
 type State string
 
-// The states, in order. Terminated machines are not listed.
+// The states, in order. Terminated instances are not listed.
 const (
 	Pending      State = "pending"
 	Running      State = "running"
@@ -164,46 +159,47 @@ const (
 	ShuttingDown State = "shutting-down"
 )
 
-// Filter selects machines of this cluster. Zero fields select all.
+// Filter selects instances of this cluster. Zero fields select all.
 type Filter struct {
 	IDs   []string
 	Batch string
 }
 
-// InterruptionMessages delivers what the cloud says about machines by itself. It may say the
-// same several times, and in any order.
+// InterruptionMessages delivers what the cloud says about instances by itself. It may say
+// the same several times, and in any order.
 type InterruptionMessages interface {
-	// Next waits for notices until ctx ends; it may return none after a while, which
-	// says that they can be had. Each must be acknowledged with Done, or it comes
-	// again. A *RefusedError with one of the Queue reasons says
-	// that they cannot be had as things are; it is worth trying again later.
+	// Next waits for interruption messages until ctx ends; it may return none after a
+	// while, which says that they can be had. Each must be acknowledged with Done, or it
+	// comes again. A *RefusedError with one of the Queue reasons says that they cannot be
+	// had as things are; it is worth trying again later.
 	Next(ctx context.Context) ([]InterruptionMessage, error)
 	Done(ctx context.Context, interruptionMessages ...InterruptionMessage) error
 }
 
-// Reasons why notices cannot be had.
+// Reasons why interruption messages cannot be read.
 const (
 	QueueNotFound  = "QueueNotFound"
 	QueueDenied    = "QueueAccessDenied"
 	QueueKeyDenied = "QueueKeyAccessDenied"
 )
 
-// InterruptionMessage is one message about one machine. It may be a machine of somebody else.
+// InterruptionMessage is one message about one instance. It may be an instance of another
+// cluster.
 type InterruptionMessage struct {
 	ID        string // for Done
 	Kind      InterruptionMessageKind
 	MachineID string // empty for NoOp and NotUnderstood
 	At        time.Time
-	EndsAt    time.Time // when the machine is taken away; zero: not told
+	EndsAt    time.Time // when the instance is taken away; zero: not known
 	Count     int       // how often it was handed out, this time included
-	Shared    bool      // others read these notices too: one that is theirs must not be acknowledged
+	Shared    bool      // other clusters read these interruption messages too: one that is theirs must not be acknowledged
 	Problem   string    // why it was not understood; else what happens, in the cloud's words, where these say more
 }
 
-// InterruptionMessageKind says what happens to the machine.
+// InterruptionMessageKind says what happens to the instance.
 type InterruptionMessageKind string
 
-// The kinds of notices.
+// The kinds of interruption messages.
 const (
 	Interrupted            InterruptionMessageKind = "spot_interrupted"
 	Rebalance              InterruptionMessageKind = "rebalance_recommendation"
@@ -216,26 +212,27 @@ const (
 	NotUnderstood          InterruptionMessageKind = "not_understood" // see Problem
 )
 
-// Checks tells of machines that the cloud finds something wrong with, or means to change.
+// Checks reports instances that the cloud finds something wrong with, or means to change.
 type Checks interface {
-	// Troubles returns what is so now, of machines of others too, sorted by machine and
-	// kind. A *RefusedError with the reason ChecksDenied says that it may not be asked.
+	// Troubles returns what is so now, of instances of other clusters too, sorted by
+	// instance and kind. A *RefusedError with the reason ChecksDenied says that it may not
+	// be asked.
 	Troubles(ctx context.Context) ([]Trouble, error)
 }
 
-// ChecksDenied is why nobody knows what the cloud's checks say.
+// ChecksDenied is why the results of the cloud's checks are not known.
 const ChecksDenied = "StatusChecksDenied"
 
-// Trouble is one thing that is wrong with a machine, or will be done to it.
+// Trouble is one thing that is wrong with an instance, or will be done to it.
 type Trouble struct {
 	MachineID string
 	Kind      TroubleKind
 	What      string    // in the cloud's words
-	Since     time.Time // when a check failed first; zero: it is not told
-	StartsAt  time.Time // when what is scheduled begins; zero: it is not told
+	Since     time.Time // when a check failed first; zero: not known
+	StartsAt  time.Time // when what is scheduled begins; zero: not known
 }
 
-// Compare orders troubles by machine and kind, then by what they say.
+// Compare orders troubles by instance and kind, then by what they say.
 func (t Trouble) Compare(o Trouble) int {
 	return cmp.Or(cmp.Compare(t.MachineID, o.MachineID), cmp.Compare(t.Kind, o.Kind), cmp.Compare(t.What, o.What),
 		t.StartsAt.Compare(o.StartsAt), t.Since.Compare(o.Since))
@@ -246,17 +243,17 @@ type TroubleKind string
 
 // The kinds.
 const (
-	InstanceFails TroubleKind = "instance_status" // the check of the machine
+	InstanceFails TroubleKind = "instance_status" // the check of the instance
 	SystemFails   TroubleKind = "system_status"   // the check of what it runs on
 	Scheduled     TroubleKind = "scheduled_event" // a reboot, a stop, a retirement
-	CapacityEnds  TroubleKind = "capacity_end"    // what the machine runs in was launched until then
+	CapacityEnds  TroubleKind = "capacity_end"    // what the instance runs in was launched until then
 )
 
-// Shifts tells of zones that work is moved away from for a while, by a user or by the
-// cloud. Nothing is launched there meanwhile.
+// Shifts reports zones that work is moved away from for a while, by a user or by the cloud.
+// Nothing is launched there meanwhile.
 type Shifts interface {
 	// Shifts asks which are in effect now, by zone, and has the catalogue follow. A
-	// *RefusedError with the reason ShiftsNotRegistered says that nobody can know.
+	// *RefusedError with the reason ShiftsNotRegistered says that they cannot be known.
 	Shifts(ctx context.Context) ([]Shift, error)
 }
 
@@ -266,10 +263,10 @@ const ShiftsNotRegistered = "ZonalShiftNotEnabled"
 // Shift is one zone that work is moved away from.
 type Shift struct {
 	ZoneID string
-	EndsAt time.Time // zero: it is not told
+	EndsAt time.Time // zero: not known
 }
 
-// Shortages remembers which offers cannot be had, so that plans of the next
+// Shortages remembers which offerings have insufficient capacity, so that plans of the next
 // minutes leave them out, as they do after a *NoCapacityError.
 type Shortages interface {
 	Short(offerings ...OfferingChoice)

@@ -150,8 +150,7 @@ func (a *account) port() cloud.Class {
 	return cloud.Class{ID: "EC2NodeClass/default", Settings: &a.class}
 }
 
-// request asks for one machine of the first of these types that can be had in
-// any zone.
+// request asks for one instance of the first of these types that can be had in any zone.
 func (a *account) request(t testing.TB, token string, option cluster.Option, kinds ...string) cloud.LaunchRequest {
 	t.Helper()
 	r := cloud.LaunchRequest{Class: a.port(), Token: token, Batch: "batch-" + token, Count: 1,
@@ -211,7 +210,7 @@ func TestWhatAClassMadeIsRemovedWithIt(t *testing.T) {
 	}
 }
 
-// The life of one machine, as the controllers go through it.
+// The life of one instance, as the controllers go through it.
 func TestOneMachineFromLaunchToEnd(t *testing.T) {
 	a := openAccount(t)
 	p := a.provider
@@ -367,8 +366,8 @@ func TestTheWholeRegionIsKnown(t *testing.T) {
 	}
 }
 
-// What EC2 tells of a type's enclaves is the label nitro-sandbox, and a class whose machines run machines of their own
-// gets the types that can.
+// What EC2 reports a type's enclaves is the label nitro-sandbox, and a class whose instances run instances of their
+// own gets the types that can.
 func TestInstanceTypesReportEnclavesAndNesting(t *testing.T) {
 	a := openAccount(t)
 	enclaves := map[string]string{}
@@ -410,7 +409,7 @@ func TestOnDemandPricesComeFromThePriceList(t *testing.T) {
 	}
 }
 
-// What it costs to work out all kinds for one class.
+// What it costs to work out all instance types for one class.
 func BenchmarkKindsOfTheWholeRegion(b *testing.B) {
 	a := openAccount(b)
 	var before, after runtime.MemStats

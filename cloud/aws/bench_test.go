@@ -10,10 +10,10 @@ import (
 	"github.com/daemok/daemok/cloud/aws/price"
 )
 
-// BenchmarkCatalogue works out from what EC2 tells of all types of a region what a
-// class can become and what it costs, as a changed class or size of machines does. It
-// prints how much of it stays in memory: heapMiB for the types and one class, and
-// moreMiB for each further one.
+// BenchmarkCatalogue works out from what EC2 reports all types of a region what a class can
+// become and what it costs, as a changed class or size of instances does. It prints how
+// much of it stays in memory: heapMiB for the types and one class, and moreMiB for each
+// further one.
 func BenchmarkCatalogue(b *testing.B) {
 	a := openAccount(b)
 	offered := func() (int, any) {

@@ -27,9 +27,9 @@ type version struct {
 	at   time.Time
 }
 
-// Check tells whether AWS can be used as configured, and learns what it can
-// about the cluster from EKS. Its error is one line that names the setting
-// that is wrong and the way out.
+// Check reports whether AWS can be used as configured, and learns what it can about the
+// cluster from EKS. Its error is one line that names the setting that is wrong and the way
+// out.
 func (p *Provider) Check(ctx context.Context) error {
 	_, err := p.clients.EC2.DescribeInstanceTypes(ctx, &ec2.DescribeInstanceTypesInput{DryRun: sdk.Bool(true)})
 	if err != nil && fault.Code(err) != "DryRunOperation" {
@@ -114,7 +114,7 @@ func fill(c *userdata.Cluster, found *types.Cluster) {
 	}
 }
 
-// learnCIDR asks EKS for the cluster's service network where machines of the class need it
+// learnCIDR asks EKS for the cluster's service network where instances of the class need it
 // and it is not known: the right that was missing at the start may be granted by now.
 func (p *Provider) learnCIDR(ctx context.Context, class nodeclass.Class) {
 	if class.Spec.EffectiveFamily() != nodeclass.AL2023 || p.clusterFacts().CIDR != "" {
@@ -125,8 +125,7 @@ func (p *Provider) learnCIDR(ctx context.Context, class nodeclass.Class) {
 	}
 }
 
-// KubernetesVersion is the version that images are for: as the options tell,
-// else EKS's.
+// KubernetesVersion is the version that images are for: that of the options, else EKS's.
 func (p *Provider) KubernetesVersion(ctx context.Context) (string, error) {
 	if p.options.KubernetesVersion != nil {
 		return p.options.KubernetesVersion(ctx)

@@ -50,7 +50,7 @@ func eksAnswer(status int, kind, body string) http.HandlerFunc {
 	}
 }
 
-// services tells EC2 from EKS: only EKS has paths.
+// services distinguishes EC2 from EKS: only EKS has paths.
 func services(ec2, eks http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/clusters/") {

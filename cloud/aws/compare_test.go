@@ -9,8 +9,8 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// A machine is listed with what its class selects: otherwise every machine would
-// count as drifted as soon as it is looked at.
+// An instance is listed with what its class selects: otherwise every instance would count
+// as drifted as soon as it is checked.
 func TestAMachineHasWhatItsClassSelects(t *testing.T) {
 	a := openAccount(t)
 	for _, kind := range []string{"m5.large", "c7g.large"} {

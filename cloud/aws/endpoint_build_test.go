@@ -102,7 +102,7 @@ func (s *site) buildNetwork(t *testing.T) {
 	})
 }
 
-// trust lets machines take the role.
+// trust lets instances take the role.
 const trust = `{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"ec2.amazonaws.com"},"Action":"sts:AssumeRole"}]}`
 
 func (s *site) buildProfile(t *testing.T) {
@@ -145,8 +145,8 @@ func (s *site) buildQueue(t *testing.T) {
 	})
 }
 
-// removed deletes what was made when the test ends. What machines still use is tried
-// again until they have ended.
+// removed deletes what was made when the test ends. What instances still use is tried again
+// until they have ended.
 func (s *site) removed(t *testing.T, what string, remove func(context.Context) error) {
 	t.Cleanup(func() {
 		ctx := context.Background()

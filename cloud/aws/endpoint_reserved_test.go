@@ -19,7 +19,7 @@ type reservations struct {
 	class    *nodeclass.Class
 }
 
-// add reserves n machines, until the test ends; where the account may not, the test is
+// add reserves n instances, until the test ends; where the account may not, the test is
 // left out.
 func (r *reservations) add(t *testing.T, kind, zone string, n int) (id string) {
 	t.Helper()

@@ -87,13 +87,13 @@ func (x *tally) line(failed bool) string {
 	return fmt.Sprintf("conformance: ok passed=%d skipped=%d", x.passed.Load(), x.skipped.Load())
 }
 
-// site is an account with a network to launch machines in.
+// site is an account with a network to launch instances in.
 type site struct {
 	clients client.Clients
 	now     func() time.Time
 	pause   func(context.Context, time.Duration) error
-	lag     time.Duration // after it, new machines and tags are seen
-	end     time.Duration // after it, machines given back have ended
+	lag     time.Duration // after it, new instances and tags are seen
+	end     time.Duration // after it, terminated instances have ended
 
 	vpc, group, role, profile string
 	subnets                   []string
@@ -105,7 +105,7 @@ type site struct {
 	opened  atomic.Int64
 }
 
-// openSite makes what machines need at the endpoint, or at an emulator of its own on a
+// openSite makes what instances need at the endpoint, or at an emulator of its own on a
 // clock of its own.
 func openSite(t *testing.T) *site {
 	t.Helper()
@@ -238,8 +238,8 @@ func setting(name, otherwise string) string {
 	return otherwise
 }
 
-// tell puts into the queue what EventBridge sends of a machine: no rule of the account's
-// own is made for that.
+// report puts into the queue what EventBridge sends of an instance: no rule of the
+// account's own is made for that.
 func (s *site) report(t *testing.T, id, what, detail string) {
 	t.Helper()
 	body := fmt.Sprintf(`{"version":"0","id":"about-%s","detail-type":%q,"source":"aws.ec2","account":"123456789012","time":%q,"region":%q,`+
@@ -250,7 +250,7 @@ func (s *site) report(t *testing.T, id, what, detail string) {
 	}
 }
 
-// empty gives back what a test launched, and its launch templates.
+// empty terminates what a test launched, and removes its launch templates.
 func (s *site) empty(t *testing.T, p *Provider, class nodeclass.Class) {
 	t.Helper()
 	ctx := context.Background()

@@ -14,7 +14,7 @@ const usualRegion = "us-east-1"
 // yuan.
 const yuanADollar = 7
 
-// facts answers from the embedded table what AWS does not tell, or not yet.
+// facts answers from the embedded table what AWS does not say, or not yet.
 type facts struct {
 	data    *ec2data.Data
 	regions []string // whose prices count: the first that has one
@@ -22,8 +22,8 @@ type facts struct {
 }
 
 // factsFor answers for a region. In one that the table lacks, as those of GovCloud,
-// machines count as costing what they do elsewhere: which of two is cheaper is mostly
-// the same.
+// instances count as costing what they do elsewhere: which of two is cheaper is mostly the
+// same.
 func factsFor(region string) facts {
 	f := facts{data: ec2data.Load(), regions: []string{region}, dollar: 1}
 	if _, listed := f.data.Regions[region]; !listed {

@@ -6,8 +6,8 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// Where AWS has not told prices, or cannot be asked, machines have those of the built-in
-// table: in a region that it lacks those of another.
+// Where AWS has not returned prices, or cannot be asked, instances have those of the
+// built-in table: in a region that it lacks those of another.
 func TestPricesThatStandIn(t *testing.T) {
 	tests := map[string]struct {
 		region, kind string
@@ -31,7 +31,7 @@ func TestPricesThatStandIn(t *testing.T) {
 	}
 }
 
-// An isolated VPC has no way to the price list. Machines are launched all the same.
+// An isolated VPC has no way to the price list. Instances are launched all the same.
 func TestAnIsolatedVPCAsksForNoPriceList(t *testing.T) {
 	a := openAccount(t)
 	a.provider.options.IsolatedVPC = true

@@ -15,14 +15,14 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// Each family from its alias to machines that run: the image for the type's
-// processor and devices, and the volumes of the family.
+// Each family from its alias to instances that run: the image for the type's processor and
+// devices, and the volumes of the family.
 func TestMachinesOfEveryFamily(t *testing.T) {
 	const al2023 = "amazon-eks-node-al2023-x86_64-"
 	tests := map[string]struct {
 		kubernetes, alias string
 		images            map[string]string // by type: how the name of its image begins
-		devices           string            // of the machines
+		devices           string            // of the instances
 	}{
 		"AL2": {"1.32", "al2@latest", map[string]string{"m5.large": "amazon-eks-node-1.32-", "m6g.large": "amazon-eks-arm64-node-1.32-",
 			"g5.xlarge": "amazon-eks-gpu-node-1.32-", "inf2.xlarge": "amazon-eks-gpu-node-1.32-"}, "/dev/xvda"},
@@ -83,7 +83,7 @@ func TestAMachineOfTheUsersOwnImage(t *testing.T) {
 	}
 }
 
-// bootedFrom is the name of a machine's image, and the names of its volumes.
+// bootedFrom is the name of an instance's image, and the names of its volumes.
 func (a *account) bootedFrom(t *testing.T, m cloud.Machine) (image, devices string) {
 	t.Helper()
 	a.Advance(time.Minute)

@@ -47,7 +47,7 @@ func issued(t *testing.T, issuer, account string, from, until time.Time) (token,
 }
 
 // A controller that gets its role by its service account (IRSA) does not start where a clock is
-// wrong, or the role trusts others. It says which, and what to do.
+// wrong, or the role trusts other identities. It says which, and what to do.
 func TestAStartThatGetsNoRole(t *testing.T) {
 	const ours = "kube-system:karpenter"
 	for name, tt := range map[string]struct {

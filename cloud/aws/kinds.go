@@ -97,7 +97,8 @@ func sameSizes(a, b []cluster.InstanceType) bool {
 	return slices.EqualFunc(a, b, func(x, y cluster.InstanceType) bool { return x.Capacity.Memory == y.Capacity.Memory })
 }
 
-// sameOfferings compares the offerings of equal kinds; labels follow from the rest.
+// sameOfferings compares the offerings of equal instance types; labels follow from the
+// rest.
 func sameOfferings(a, b []cluster.InstanceType) bool {
 	return slices.EqualFunc(a, b, func(x, y cluster.InstanceType) bool {
 		return slices.EqualFunc(x.Offerings, y.Offerings, func(o, n cluster.Offering) bool {

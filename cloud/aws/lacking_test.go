@@ -42,7 +42,8 @@ func launch(t *testing.T, a *account) []cloud.Machine {
 	return got
 }
 
-// tasks are what each action is for, and of which launches the rights are told before any.
+// tasks are what each action is for, and for which launches missing rights are reported
+// before any.
 func tasks() map[string]task {
 	verify := task{do: func(ctx context.Context, a *account) error { return a.provider.Verify(ctx, a.class) }}
 	another := func(ctx context.Context, a *account) error { // class, which makes its profile
@@ -171,9 +172,9 @@ func interrupted(t *testing.T, a *account) {
 	}
 }
 
-// A role that lacks one action of the controller's policies: what fails names the action, to
-// whoever reads the condition, the event or the log, and says that the role lacks it. It works
-// with the action.
+// A role that lacks one action of the controller's policies: what fails names the action, in
+// the condition, the event or the log, and says that the role lacks it. It works with the
+// action.
 func TestEachRightThatIsMissingIsNamed(t *testing.T) {
 	all := tasks()
 	for _, action := range rights.Actions() {

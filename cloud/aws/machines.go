@@ -15,8 +15,8 @@ import (
 // tokenMax is how many characters EC2 takes as a token.
 const tokenMax = 64
 
-// Launch implements cloud.Machines. A machine just launched may be invisible to
-// List for some seconds; its PrivateDNS is not known yet.
+// Launch implements cloud.Machines. An instance just launched may be invisible to List for
+// some seconds; its PrivateDNS is not known yet.
 func (p *Provider) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Machine, error) {
 	if err := check(r); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (p *Provider) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, e
 	return found, err
 }
 
-// recordEnds keeps count of which machines have reserved capacity. Those that were looked
+// recordEnds keeps count of which instances have reserved capacity. Those that were looked
 // for by their IDs and not found have it no more.
 func (p *Provider) recordEnds(f cloud.Filter, found []cloud.Machine) {
 	there := map[string]bool{}
@@ -126,7 +126,7 @@ func (p *Provider) recordEnds(f cloud.Filter, found []cloud.Machine) {
 	p.reserved.Ended(lost...)
 }
 
-// asLaunched has a machine be one on demand that EC2 has put into an open capacity
+// asLaunched has an instance be one on demand that EC2 has put into an open capacity
 // reservation, where these are left to EC2.
 func (p *Provider) asLaunched(m cloud.Machine) cloud.Machine {
 	if p.options.NoReservedCapacity && m.Option == cluster.Reserved {
@@ -146,8 +146,8 @@ func (p *Provider) Adoptable(ctx context.Context, id string) (cloud.Machine, err
 	return p.asLaunched(m), err
 }
 
-// Adopt implements cloud.Adopter. The machine's volumes and interfaces keep the tags
-// they have.
+// Adopt implements cloud.Adopter. The instance's volumes and interfaces keep the tags they
+// have.
 func (p *Provider) Adopt(ctx context.Context, m cloud.Machine, c cloud.Class, tags map[string]string) error {
 	class, err := classOf(c)
 	if err != nil {

@@ -89,8 +89,8 @@ func TestMachinesAreLaunchedFromATemplateOfTheUsersOwn(t *testing.T) {
 	}
 }
 
-// A template that is not there is told before anything is launched, and when it has gone
-// meanwhile; nobody waits for it to appear.
+// A template that is not there is reported before anything is launched, and when it has
+// gone meanwhile; no call waits for it to appear.
 func TestATemplateOfTheUsersOwnThatIsNotThere(t *testing.T) {
 	a := openAccount(t)
 	a.server.Enforce("test", "") // the policies do not cover templates of the user's own

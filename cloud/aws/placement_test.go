@@ -31,8 +31,8 @@ func (a *account) lookAtGroup(t *testing.T) {
 	}
 }
 
-// openIn tells the zones, and after a slash the partitions, where an m5.large can be
-// had on demand.
+// openIn returns the zones, and after a slash the partitions, where an m5.large can be had
+// on demand.
 func (a *account) openIn(t *testing.T) (out []string) {
 	t.Helper()
 	for _, k := range a.kinds(t).InstanceTypes {
@@ -50,8 +50,7 @@ func (a *account) openIn(t *testing.T) (out []string) {
 	return out
 }
 
-// inZone asks for machines of m5.large in one zone, in the partition if that is
-// not empty.
+// inZone asks for instances of m5.large in one zone, in the partition if that is not empty.
 func (a *account) inZone(t *testing.T, token, zone, partition string, count int) cloud.LaunchRequest {
 	t.Helper()
 	r := a.request(t, token, cluster.OnDemand, "m5.large")
@@ -133,7 +132,7 @@ func TestASpreadGroupIsClosedWhereItIsFull(t *testing.T) {
 	}
 }
 
-// What a plan draws on: the zone's room for all machines of a spread group, beside the
+// What a plan draws on: the zone's room for all instances of a spread group, beside the
 // reservation of reserved ones; nothing of the kind in groups of other strategies.
 func TestMachinesOfASpreadGroupDrawOnTheRoomOfTheirZone(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -8,8 +8,8 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// A class gets another role: its new profile is another one, and the earlier
-// one goes an hour after the last machine that has it.
+// A class gets another role: its new profile is another one, and the earlier one goes an
+// hour after the last instance that has it.
 func TestTheProfileOfAnEarlierRoleGoesAfterItsMachines(t *testing.T) {
 	a := openAccount(t)
 	got, err := a.provider.Launch(t.Context(), a.request(t, "t1", cluster.OnDemand, "m5.large"))

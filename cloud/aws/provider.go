@@ -1,5 +1,5 @@
-// Package aws is the adapter to AWS: it tells what EC2 offers, launches and
-// returns machines, and finds what a class asks for.
+// Package aws is the adapter to AWS: it says what EC2 offers, launches and returns
+// instances, and finds what a class asks for.
 //
 // It promises to be the cloud port (cloud.Catalog and cloud.Machines) for one
 // cluster, to start no goroutine that outlives its call, and to need nothing but the SDK's usual
@@ -47,42 +47,43 @@ var (
 	_ cloud.Shifts    = (*Provider)(nil)
 )
 
-// UsualMemoryOverhead is the MemoryOverhead of a controller that nobody tells otherwise.
+// UsualMemoryOverhead is the MemoryOverhead of a controller that is not configured
+// otherwise.
 const UsualMemoryOverhead = ec2data.MemoryKeptMost
 
 // Options are the settings of the adapter. Only Cluster must be set.
 type Options struct {
 	Cluster  string // name of the cluster, as EKS knows it
-	Endpoint string // URL of its API server; empty: EKS tells
-	CA       string // its certificate authority in base64; empty: EKS tells
-	CIDR     string // its service network; empty: EKS tells
-	DNS      string // address of its DNS service; empty: machines find out
+	Endpoint string // URL of its API server; empty: asked of EKS
+	CA       string // its certificate authority in base64; empty: asked of EKS
+	CIDR     string // its service network; empty: asked of EKS
+	DNS      string // address of its DNS service; empty: instances find out
 
-	ClusterUID string // tells it from others of its name in the account: the UID of namespace kube-system; empty: nothing does
+	ClusterUID string // distinguishes it from others of its name in the account: the UID of namespace kube-system; empty: not known
 
 	Region      string      // empty: as the SDK finds it
-	Role        client.Role // that all calls are made as; none: as whoever runs the program
+	Role        client.Role // that all calls are made as; none: with the credentials of the program
 	Agent       string      // how the program names itself to AWS: "daemok/1.0"
 	IsolatedVPC bool        // IAM and Pricing cannot be reached
 
-	MemoryOverhead float64 // share of memory that the hypervisor keeps where no machine showed it; UsualMemoryOverhead: as ec2data.MemoryKept says
-	ReservedENIs   int64   // network interfaces of a machine that pods do not get
+	MemoryOverhead float64 // share of memory that the hypervisor keeps where no instance showed it; UsualMemoryOverhead: as ec2data.MemoryKept says
+	ReservedENIs   int64   // network interfaces of an instance that pods do not get
 
 	NoSurplusCredits bool // burstable types are never counted on above their baseline
 
 	// NoReservedCapacity leaves capacity reservations alone: classes select none, and
-	// machines run in open ones where EC2 finds that they match.
+	// instances run in open ones where EC2 finds that they match.
 	NoReservedCapacity bool
 
 	// ZonalShift has the adapter ask which zones the cluster's work is shifted away from.
 	ZonalShift bool
 
-	// KubernetesVersion tells which version images are for, as "1.36". Nil: EKS tells.
+	// KubernetesVersion says which version images are for, as "1.36". Nil: EKS is asked.
 	KubernetesVersion func(context.Context) (string, error)
 
 	HTTP     client.Doer                                      // carries requests out; nil: the SDK's own client
-	Observer client.Observer                                  // told about every call; may be nil
-	Warn     func(error)                                      // told of what Refresh could do without; may be nil
+	Observer client.Observer                                  // receives every call; may be nil
+	Warn     func(error)                                      // receives what Refresh could do without; may be nil
 	Now      func() time.Time                                 // nil: the system's clock
 	Pause    func(ctx context.Context, d time.Duration) error // nil: by the system's clock
 }
@@ -116,11 +117,11 @@ type Provider struct {
 	cluster            userdata.Cluster
 	arn                string                           // of the cluster; empty: not asked for yet
 	reservedCapacities map[string]nodeclass.Reservation // that were seen and are not over
-	unmet              map[string]bool                  // reservations that machines are in and that were not seen
+	unmet              map[string]bool                  // reservations that instances are in and that were not seen
 	version            version
 	listed             bool            // prices on demand were read, or cannot be asked for
-	noQuotas           bool            // that Service Quotas may not be read was told
-	reservedCount      bool            // capacity reservations count against limits of vCPUs, and not machines in them
+	noQuotas           bool            // that Service Quotas may not be read was reported
+	reservedCount      bool            // capacity reservations count against limits of vCPUs, and not instances in them
 	zones              map[string]bool // that types were read again for, though none are offered there
 	types              []catalog.Type
 	typesSeq           uint64
@@ -128,8 +129,8 @@ type Provider struct {
 	classes            map[string]*known // by class ID
 }
 
-// New configures the adapter and calls nobody, but for the region where none
-// is set. Check and Refresh come next.
+// New configures the adapter and makes no calls, but for the region where none is set.
+// Check and Refresh come next.
 func New(ctx context.Context, o Options) (*Provider, error) {
 	if o.Cluster == "" {
 		return nil, errors.New("the cluster has no name: set CLUSTER_NAME (settings.clusterName) to its name in EKS")

@@ -14,9 +14,9 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// RefreshQuotas reads how many vCPUs the account may run, and how many run or are reserved. Who may not
-// read Service Quotas learns limits by meeting them, as Options.Warn is told once; in an
-// isolated VPC they are not asked for.
+// RefreshQuotas reads how many vCPUs the account may run, and how many run or are reserved. Without the
+// right to read Service Quotas limits are learnt by meeting them, which is reported to Options.Warn
+// once; in an isolated VPC they are not asked for.
 func (p *Provider) RefreshQuotas(ctx context.Context) error {
 	if p.options.IsolatedVPC {
 		return nil
@@ -51,8 +51,8 @@ func (p *Provider) RefreshQuotas(ctx context.Context) error {
 }
 
 // reservedShares are what the account's own capacity reservations count. They are not
-// counted, and machines in them are, where the account or the right to read reservations
-// is not known, and where machines on demand may run in open ones.
+// counted, and instances in them are, where the account or the right to read reservations
+// is not known, and where instances on demand may run in open ones.
 func (p *Provider) reservedShares(ctx context.Context, api quota.API, account string) (shares map[string]quota.Share, counted bool, err error) {
 	if account == "" || p.options.NoReservedCapacity {
 		return nil, false, nil
@@ -74,8 +74,8 @@ func (p *Provider) reportNoQuotas(why *cloud.RefusedError) {
 	}
 }
 
-// countOf is against which limit machines of a kind count, and for how many vCPUs; a kind
-// that is not known counts nothing.
+// countOf is against which limit instances of an instance type count, and for how many
+// vCPUs; an instance type that is not known counts nothing.
 func (p *Provider) countOf(kind string, option cluster.Option) (group string, vCPUs int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,8 +86,8 @@ func (p *Provider) countOf(kind string, option cluster.Option) (group string, vC
 	return p.types[i].Quota.By(option), p.types[i].CPUs
 }
 
-// countLaunched counts machines that were just launched against limits, but for those whose
-// reservation counts.
+// countLaunched counts instances that were just launched against limits, but for those
+// whose reservation counts.
 func (p *Provider) countLaunched(machines []cloud.Machine) {
 	p.mu.Lock()
 	reservedCount := p.reservedCount

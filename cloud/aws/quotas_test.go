@@ -9,7 +9,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// offering finds an offering of a kind in the first zone.
+// offering finds an offering of an instance type in the first zone.
 func (a *account) offering(t *testing.T, kind string, option cluster.Option) cluster.Offering {
 	t.Helper()
 	for _, k := range a.kinds(t).InstanceTypes {
@@ -23,8 +23,8 @@ func (a *account) offering(t *testing.T, kind string, option cluster.Option) clu
 	return cluster.Offering{}
 }
 
-// An account may run four vCPUs of common machines on demand. What is larger than what
-// is left of them is not offered, with the reason, and is again once a machine went.
+// An account may run four vCPUs of common instances on demand. What is larger than what is
+// left of them is not offered, with the reason, and is again once an instance went.
 func TestOfferingsBeyondAQuotaAreLeftOut(t *testing.T) {
 	a := openAccount(t)
 	const standard = "L-1216C47A"
@@ -63,7 +63,7 @@ func TestOfferingsBeyondAQuotaAreLeftOut(t *testing.T) {
 	says("m5.xlarge", cluster.OnDemand, "")
 }
 
-// Eight vCPUs may run, and four of them are reserved: these count whether machines run in
+// Eight vCPUs may run, and four of them are reserved: these count whether instances run in
 // them or not, and what is launched into the reservation counts no more. Reservations that
 // others share, and capacity blocks, do not count.
 func TestReservationsCountAgainstAQuota(t *testing.T) {
@@ -116,7 +116,7 @@ func TestReservationsCountAgainstAQuota(t *testing.T) {
 	fits("once all on demand is given back", "m5.xlarge", "m5.2xlarge")
 }
 
-// Who may not read reservations counts the machines that run in them.
+// Who may not read reservations counts the instances that run in them.
 func TestWithoutTheRightToReadReservationsMachinesInThemCount(t *testing.T) {
 	a := openAccount(t)
 	if err := a.server.SetQuota("L-1216C47A", 8); err != nil {
@@ -146,7 +146,8 @@ func TestWithoutTheRightToReadReservationsMachinesInThemCount(t *testing.T) {
 	}
 }
 
-// Where machines on demand may run in open reservations, room that these have forbids none.
+// Where instances on demand may run in open reservations, room that these have forbids
+// none.
 func TestWithoutTheGateReservationsCountAgainstNoQuota(t *testing.T) {
 	a := openAccount(t)
 	a.provider.options.NoReservedCapacity = true
@@ -162,7 +163,7 @@ func TestWithoutTheGateReservationsCountAgainstNoQuota(t *testing.T) {
 	}
 }
 
-// AWS limits spot machines of P by generation, and those on demand together.
+// AWS limits spot instances of P by generation, and those on demand together.
 func TestSpotMachinesOfPHaveLimitsOfTheirOwn(t *testing.T) {
 	a := openAccount(t)
 	for code, vCPUs := range map[string]int{"L-7212CCBC": 8, "L-C4BD4855": 0} {
@@ -189,7 +190,7 @@ func TestSpotMachinesOfPHaveLimitsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Without the right to read limits none is known, which is told once.
+// Without the right to read limits none is known, which is reported once.
 func TestWithoutTheRightToReadQuotasNothingIsLeftOut(t *testing.T) {
 	a := openAccount(t)
 	var reported []string

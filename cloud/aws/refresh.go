@@ -25,10 +25,9 @@ const (
 	QuotasEvery    = 5 * time.Minute
 )
 
-// Refresh reads everything once, as is needed at the start. Without types
-// nothing can be launched, so failing to read them is an error. Prices have the
-// built-in table behind them and templates are made when needed: failing to
-// read those is told to Options.Warn.
+// Refresh reads everything once, as is needed at the start. Without types nothing can be
+// launched, so failing to read them is an error. Prices have the built-in table behind them
+// and templates are made when needed: failing to read those is reported to Options.Warn.
 func (p *Provider) Refresh(ctx context.Context) error {
 	if err := p.RefreshTypes(ctx); err != nil {
 		return err
@@ -42,7 +41,7 @@ func (p *Provider) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// Shifts implements cloud.Shifts. It asks nobody, and knows of none, where
+// Shifts implements cloud.Shifts. It makes no calls, and knows of none, where
 // Options.ZonalShift does not say so.
 func (p *Provider) Shifts(ctx context.Context) ([]cloud.Shift, error) {
 	if !p.options.ZonalShift {
@@ -97,10 +96,9 @@ func (p *Provider) RefreshTypes(ctx context.Context) error {
 	return nil
 }
 
-// RefreshOnDemand reads on-demand prices. Where the region's prices cannot be
-// asked for, the built-in table remains and it is no error. Entries that could
-// not be read are told to Options.Warn, once a refresh; their machines keep
-// the price they had.
+// RefreshOnDemand reads on-demand prices. Where the region's prices cannot be asked for,
+// the built-in table remains and it is no error. Entries that could not be read are
+// reported to Options.Warn, once a refresh; their instances keep the price they had.
 func (p *Provider) RefreshOnDemand(ctx context.Context) error {
 	if p.clients.Pricing == nil || p.options.IsolatedVPC {
 		p.recordListed()
@@ -124,20 +122,19 @@ func (p *Provider) recordListed() {
 }
 
 // HasOnDemand reports whether prices on demand were read, where they can be asked for. It
-// calls nobody.
+// makes no calls.
 func (p *Provider) HasOnDemand() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.listed
 }
 
-// RefreshSpot reads spot prices, and which spot machines were taken away.
+// RefreshSpot reads spot prices, and which spot instances were taken away.
 func (p *Provider) RefreshSpot(ctx context.Context) error {
 	return errors.Join(p.prices.RefreshSpot(ctx, p.clients.EC2, p.options.Now()), p.refreshRisk(ctx))
 }
 
-// refreshRisk learns which spot machines run, and which of those that did were
-// taken away.
+// refreshRisk learns which spot instances run, and which of those that did were taken away.
 func (p *Provider) refreshRisk(ctx context.Context) error {
 	running, err := p.instances.Spot(ctx)
 	if err != nil {
@@ -151,19 +148,19 @@ func (p *Provider) refreshRisk(ctx context.Context) error {
 	return nil
 }
 
-// SpotSeen is how often spot machines were taken away, as far as that was seen.
+// SpotSeen is how often spot instances were taken away, as far as that was seen.
 func (p *Provider) SpotSeen() cloud.SpotSeen { return p.risk.Seen() }
 
 // RecallSpot takes in what another process has seen of that.
 func (p *Provider) RecallSpot(seen cloud.SpotSeen) { p.risk.Recall(p.options.Now(), seen) }
 
-// SawMemory notes how much memory a machine turned out to have, and reports
-// whether that changes what is known of its kind.
+// SawMemory notes how much memory an instance turned out to have, and reports whether that
+// changes what is known of its instance type.
 func (p *Provider) SawMemory(kind, image string, memory quantity.Bytes) (news bool) {
 	return p.measured.Saw(kind, image, memory)
 }
 
-// MemorySeen is how much memory machines turned out to have.
+// MemorySeen is how much memory instances turned out to have.
 func (p *Provider) MemorySeen() cloud.MemorySeen { return p.measured.Seen() }
 
 // RecallMemory takes in what another process has seen of that.

@@ -17,8 +17,8 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 )
 
-// reserve puts a reservation into the account that the class selects by a tag, and
-// looks the class up again.
+// reserve puts a reservation into the account that the class selects by a tag, and resolves
+// the class again.
 func (a *account) reserve(t *testing.T, r emulator.CapacityReservation) (id string) {
 	t.Helper()
 	r.Tags = map[string]string{"team": "web"}
@@ -50,7 +50,7 @@ func (a *account) reservedOffering(t *testing.T, id string) *cluster.Offering {
 	return nil
 }
 
-// fromReservation asks for machines of one reservation.
+// fromReservation asks for instances of one reservation.
 func (a *account) fromReservation(t *testing.T, token, id string, count int) cloud.LaunchRequest {
 	t.Helper()
 	r := a.request(t, token, cluster.Reserved, "m5.large")
@@ -109,8 +109,8 @@ func TestMachinesComeFromTheReservationTheyAreLaunchedFrom(t *testing.T) {
 	}
 }
 
-// The place of a machine that came and went is free at once: what would be launched on demand
-// meanwhile costs money that the reservation has cost already.
+// The place of an instance that came and went is free at once: what would be launched on
+// demand meanwhile costs money that the reservation has cost already.
 func TestAMachineThatHasEndedFreesItsReservationAtOnce(t *testing.T) {
 	a := openAccount(t)
 	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Targeted: true})
@@ -296,8 +296,8 @@ func TestACapacityBlockIsLaunchedAsOne(t *testing.T) {
 	}
 }
 
-// "Instances are terminated 30 minutes before a Capacity Block ends"; ten minutes
-// before that their machines are told of, whether or not a class selects the block still.
+// "Instances are terminated 30 minutes before a Capacity Block ends"; ten minutes before
+// that their instances are reported, whether or not a class selects the block still.
 func TestMachinesOfACapacityBlockAreReportedBeforeTheyEnd(t *testing.T) {
 	a := openAccount(t)
 	ends := a.Now().Add(2 * time.Hour)
@@ -354,7 +354,7 @@ func TestMachinesOfACapacityBlockAreReportedBeforeTheyEnd(t *testing.T) {
 	}
 }
 
-// SC-420: machines on demand that EC2 puts into an open reservation are machines on
+// SC-420: instances on demand that EC2 puts into an open reservation are instances on
 // demand: else each of them would be in one that its class does not select.
 func TestWithoutTheGateReservationsAreLeftToEC2(t *testing.T) {
 	a := openAccount(t)
@@ -392,7 +392,7 @@ func TestAReservationThatIsTakenBackIsClosedUntilEC2SaysMore(t *testing.T) {
 	}
 }
 
-// Machines of dedicated tenancy run in reservations of it, and no others do.
+// Instances of dedicated tenancy run in reservations of it, and no others do.
 func TestADedicatedReservationIsForDedicatedMachines(t *testing.T) {
 	a := openAccount(t)
 	usual := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1})
@@ -422,7 +422,7 @@ func TestADedicatedReservationIsForDedicatedMachines(t *testing.T) {
 	}
 }
 
-// EC2 puts no dedicated machines into spread groups, whatever is reserved there.
+// EC2 puts no dedicated instances into spread groups, whatever is reserved there.
 func TestADedicatedReservationIsOfNoUseInASpreadGroup(t *testing.T) {
 	a := openAccount(t)
 	group := a.group(t, nodeclass.Spread, 0)

@@ -87,8 +87,8 @@ func (p *Provider) Profile(ctx context.Context, class nodeclass.Class) (string, 
 	return p.profiles.Ensure(ctx, class)
 }
 
-// Unsized tells for which types the expressions of a class's kubelet settings
-// have no amount; such types are not offered. It calls nobody.
+// Unsized says for which types the expressions of a class's kubelet settings have no
+// amount; such types are not offered. It makes no calls.
 func (p *Provider) Unsized(_ context.Context, class nodeclass.Class) (nodeclass.Unsized, error) {
 	k, err := p.known(cloud.Class{ID: class.ID(), Settings: class})
 	if err != nil {
@@ -97,8 +97,8 @@ func (p *Provider) Unsized(_ context.Context, class nodeclass.Class) (nodeclass.
 	return k.kinds.Unsized, nil
 }
 
-// Crowded tells which types may run more pods than they have single addresses for, as
-// the class's maxPods says. It calls nobody.
+// Crowded says which types may run more pods than they have single addresses for, as the
+// class's maxPods says. It makes no calls.
 func (p *Provider) Crowded(_ context.Context, class nodeclass.Class) (nodeclass.Crowded, error) {
 	k, err := p.known(cloud.Class{ID: class.ID(), Settings: class})
 	if err != nil {
@@ -107,10 +107,10 @@ func (p *Provider) Crowded(_ context.Context, class nodeclass.Class) (nodeclass.
 	return k.kinds.Crowded, nil
 }
 
-// CollectProfiles removes the instance profiles that were made for classes of
-// the cluster and are not among those in use, after an hour, and returns their
-// names. Those of machines stay, whoever launched these. One call each
-// ProfilesEvery, and DescribeInstances only where something is to be removed.
+// CollectProfiles removes the instance profiles that were made for classes of the cluster
+// and are not among those in use, after an hour, and returns their names. Those in use by
+// instances stay, whichever program launched these. One call each ProfilesEvery, and
+// DescribeInstances only where something is to be removed.
 func (p *Provider) CollectProfiles(ctx context.Context, used map[string]bool) ([]string, error) {
 	if p.options.IsolatedVPC {
 		return nil, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// A spot machine that EC2 takes away makes its type in its zone risky; one that is
-// given back does not.
+// A spot instance that EC2 takes away makes its type in its zone risky; one that is given
+// back does not.
 func TestOfferingingsReportHowOftenMachinesWereTakenAway(t *testing.T) {
 	a := openAccount(t)
 	offerings := []cloud.OfferingChoice{{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.Spot}, {Kind: "c5.large", Zone: "us-east-1b", Option: cluster.Spot}}

@@ -65,7 +65,7 @@ func makeLauncher(t *testing.T, server *emulator.Server) {
 }
 
 // Where a role is to be assumed every call is made as that role; the call that assumes it
-// as whoever runs the program.
+// with the credentials of the program.
 func TestEveryCallIsMadeAsTheRole(t *testing.T) {
 	for name, value := range map[string]string{
 		"AWS_ENDPOINT_URL": "http://aws.test", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "mine", "AWS_SECRET_ACCESS_KEY": "mine",

@@ -21,7 +21,7 @@ func shiftedAccount(t *testing.T) *account {
 	return a
 }
 
-// shifts is what the provider is told of.
+// shifts is what is reported to the provider.
 func (a *account) shifts(t *testing.T) (zones []string) {
 	t.Helper()
 	found, err := a.provider.Shifts(t.Context())

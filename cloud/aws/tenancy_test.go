@@ -10,8 +10,8 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// The machine gets hardware of its own, pays what the price list says of that, and is
-// not used where default tenancy is asked for; what is short there is short there alone.
+// The instance gets hardware of its own, pays what the price list says of that, and is not
+// used where default tenancy is asked for; what is short there is short there alone.
 func TestADedicatedMachineIsLaunchedAndPaidForAsOne(t *testing.T) {
 	a := openAccount(t)
 	if err := a.provider.RefreshOnDemand(t.Context()); err != nil {
@@ -51,7 +51,7 @@ func TestADedicatedMachineIsLaunchedAndPaidForAsOne(t *testing.T) {
 	}
 }
 
-// EC2 puts dedicated machines into cluster groups and those of two partitions alone.
+// EC2 puts dedicated instances into cluster groups and those of two partitions alone.
 func TestWhereEC2PutsNoDedicatedMachinesNoneAreOffered(t *testing.T) {
 	for name, tt := range map[string]struct {
 		strategy   string

@@ -57,9 +57,9 @@ func openAtHand(t *testing.T, share float64) (*emulator.Server, *Provider, nodec
 	return server, p, class
 }
 
-// Many launches come at once where EC2 answers a tenth of the usual calls. All
-// are made, nearly as fast as EC2 lets them be, with few calls in vain; and a
-// machine that is given back meanwhile does not wait for them.
+// Many launches come at once where EC2 answers a tenth of the usual calls. All are made,
+// nearly as fast as EC2 lets them be, with few calls without effect; and an instance that
+// is terminated meanwhile does not wait for them.
 func TestAtATenthOfTheUsualRateNothingIsLostAndLittleWasted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const purchases, each = 25, 20

@@ -13,9 +13,9 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 )
 
-// Troubles implements cloud.Checks: status checks, what is scheduled and, shortly
-// before, the end of machines in capacity blocks. Those are told where status checks may
-// not be asked for, too.
+// Troubles implements cloud.Checks: status checks, what is scheduled and, shortly before,
+// the end of instances in capacity blocks. Those are reported where status checks may not
+// be asked for, too.
 func (p *Provider) Troubles(ctx context.Context) ([]cloud.Trouble, error) {
 	ends, err := p.blockEnds(ctx)
 	if err != nil {
@@ -30,8 +30,8 @@ func (p *Provider) Troubles(ctx context.Context) ([]cloud.Trouble, error) {
 	return all, nil
 }
 
-// recordReservedCapacities keeps in mind which reservations there are: machines of a capacity block end
-// with it whether or not a class selects the block until then.
+// recordReservedCapacities keeps in mind which reservations there are: instances of a capacity block
+// end with it whether or not a class selects the block until then.
 func (p *Provider) recordReservedCapacities(found []nodeclass.Reservation) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -41,8 +41,8 @@ func (p *Provider) recordReservedCapacities(found []nodeclass.Reservation) {
 	}
 }
 
-// recordUnmet keeps in mind that machines are in reservations that no class has shown since
-// the start, as after a restart where none selects them any more.
+// recordUnmet keeps in mind that instances are in reservations that no class has shown
+// since the start, as after a restart where none selects them any more.
 func (p *Provider) recordUnmet(machines []cloud.Machine) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,8 +76,8 @@ func (p *Provider) meet(ctx context.Context) error {
 	return nil
 }
 
-// blockEnds tells of the machines in capacity blocks that are about to end. It asks EC2
-// for machines while there are such blocks.
+// blockEnds reports the instances in capacity blocks that are about to end. It asks EC2 for
+// instances while there are such blocks.
 func (p *Provider) blockEnds(ctx context.Context) ([]cloud.Trouble, error) {
 	if err := p.meet(ctx); err != nil {
 		return nil, err

@@ -22,21 +22,19 @@ import (
 // VerifiedFor is how long the answer of Verify is worth asking no more.
 const VerifiedFor = 30 * time.Minute
 
-// Verify asks EC2 by dry runs whether a machine could be launched from a
-// class whose parts are all resolved: CreateLaunchTemplate, CreateFleet and
-// RunInstances, with what a launch would send, on demand and, where the class
-// selects capacity reservations, into each of them. Where the class names a launch
-// template of the user's own, it is looked up, and CreateFleet alone is rehearsed. It does
-// nothing else.
+// Verify asks EC2 by dry runs whether an instance could be launched from a class whose
+// parts are all resolved: CreateLaunchTemplate, CreateFleet and RunInstances, with what a
+// launch would send, on demand and, where the class selects capacity reservations, into
+// each of them. Where the class names a launch template of the user's own, it is looked up,
+// and CreateFleet alone is rehearsed. It does nothing else.
 //
-// IAM judges a launch by each resource that it names, so a good answer is one for the
-// type, zone, subnet, tenancy and reservation that were rehearsed. Reservations are
-// rehearsed one by one, since policies may tell them apart by ID, owner, tag or
-// tenancy; by RunInstances alone after the first of their sort, since the fleet's dry run does not
-// look into the template that names the reservation. It proves nothing of rights that
-// depend on the type or the subnet, of reservations after the first twenty, and of what
-// else a launch needs: capacity, limits of the account, keys of volumes. Those show at
-// the launch.
+// IAM judges a launch by each resource that it names, so a good answer is one for the type, zone,
+// subnet, tenancy and reservation that were rehearsed. Reservations are rehearsed one by one,
+// since policies may distinguish them by ID, owner, tag or tenancy; by RunInstances alone after
+// the first of their sort, since the fleet's dry run does not read the template that names the
+// reservation. It proves nothing of rights that depend on the type or the subnet, of reservations
+// after the first twenty, and of what else a launch needs: capacity, limits of the account, keys
+// of volumes. Those show at the launch.
 //
 // Rights that are missing, and settings that EC2 refuses, are one
 // *cloud.RefusedError: its reason is that of the first call refused
@@ -69,7 +67,7 @@ func (p *Provider) Verify(ctx context.Context, class nodeclass.Class) error {
 }
 
 // ownTemplate says whether the user's own launch template exists: the dry run of a fleet
-// does not look.
+// does not check that.
 func (p *Provider) ownTemplate(ctx context.Context, class nodeclass.Class) error {
 	name := class.Spec.LaunchTemplate
 	_, err := p.clients.EC2.DescribeLaunchTemplates(ctx, &ec2.DescribeLaunchTemplatesInput{LaunchTemplateNames: []string{name}})
@@ -119,8 +117,8 @@ func rehearsed(class nodeclass.Class, action string, err error) error {
 	return fault.Wrap("ec2:"+action+" (dry run)", err)
 }
 
-// profileUnknown tells a profile that the user named wrongly, or that has no role, from one
-// that was made for the class a moment ago.
+// profileUnknown is the error of an unknown profile: it distinguishes one that the user
+// named wrongly, or that has no role, from one that was made for the class a moment ago.
 func profileUnknown(class nodeclass.Class, message string) error {
 	const reason = "InstanceProfileNotFound"
 	name := class.Spec.InstanceProfile
@@ -140,9 +138,9 @@ func profileUnknown(class nodeclass.Class, message string) error {
 // lacked finds the right that is missing, and on what, in AWS's words.
 var lacked = regexp.MustCompile(`not authorized to perform: ([A-Za-z0-9-]+:[A-Za-z*]+)(?: on resource: (\S+))?`)
 
-// missingRight says which right the call needs that the controller lacks. It
-// leaves out the encoded part of AWS's message: it is another one every time,
-// so that the same fault would look like a new one.
+// missingRight says which right the call needs that the controller lacks. It leaves out the
+// encoded part of AWS's message: it is another one every time, so the same fault would
+// appear as a new one.
 func missingRight(action, message string) string {
 	message, _, _ = strings.Cut(message, "Encoded authorization failure message:")
 	message = strings.TrimRight(message, ". ")
@@ -170,10 +168,10 @@ type launchRehearsal struct {
 // sort is what launches into reservations differ in beside these.
 type sort struct{ block, interruptible, dedicated bool }
 
-// UserDataBytes is how long the user data of a machine of a class whose parts are all
+// UserDataBytes is how long the user data of an instance of a class whose parts are all
 // resolved is, merged from the class's and ours, but for the labels and taints that pools
-// add. A *cloud.RefusedError says why no launch could send it. It calls nobody, but for
-// EKS where machines need the service network and it is not known.
+// add. A *cloud.RefusedError says why no launch could send it. It makes no calls, but for
+// EKS where instances need the service network and it is not known.
 func (p *Provider) UserDataBytes(ctx context.Context, class nodeclass.Class) (int, error) {
 	p.learnCIDR(ctx, class)
 	k, err := p.known(cloud.Class{ID: class.ID(), Settings: class})
@@ -187,8 +185,8 @@ func (p *Provider) UserDataBytes(ctx context.Context, class nodeclass.Class) (in
 	return fleet.UserDataBytes(p.launchOf(class, k, usual))
 }
 
-// rehearsals are of the first kind that is offered now and that one of the class's
-// images boots, and of each reservation whose kind one of them boots.
+// rehearsals are of the first instance type that is offered now and that one of the class's
+// images boots, and of each reservation whose instance type one of them boots.
 func (p *Provider) rehearsals(class nodeclass.Class) ([]launchRehearsal, error) {
 	k, err := p.known(cloud.Class{ID: class.ID(), Settings: class})
 	if err != nil {
@@ -221,7 +219,7 @@ func (p *Provider) rehearsal(class nodeclass.Class, k *known, o cloud.OfferingCh
 	return fleet.Rehearse(p.launchOf(class, k, o))
 }
 
-// launchOf is the launch of one machine that is rehearsed.
+// launchOf is the launch of one instance that is rehearsed.
 func (p *Provider) launchOf(class nodeclass.Class, k *known, o cloud.OfferingChoice) fleet.Request {
 	at := slices.IndexFunc(class.Resolved.Subnets, inZone(o.Zone))
 	return fleet.Request{
@@ -234,9 +232,10 @@ func (p *Provider) launchOf(class nodeclass.Class, k *known, o cloud.OfferingCho
 	}
 }
 
-// representative is the first kind, by name, that is offered and that an image boots: one
-// that can be had where there is any, and of those one of Nitro, since those before it take
-// less of what can be set. That all are short says nothing against the class.
+// representative is the first instance type, by name, that is offered and that an image
+// boots: one that can be had where there is any, and of those one of Nitro, since those
+// before it take less of what can be set. That all are short says nothing against the
+// class.
 func representative(class nodeclass.Class, c *cluster.Catalogue) (cloud.OfferingChoice, bool) {
 	for _, must := range []struct{ now, had, nitro bool }{{true, true, true}, {false, true, true}, {true, true, false}, {false, true, false}, {false, false, true}, {}} {
 		for i := range c.InstanceTypes {
@@ -255,8 +254,8 @@ func representative(class nodeclass.Class, c *cluster.Catalogue) (cloud.Offering
 	return cloud.OfferingChoice{}, false
 }
 
-// enterable are the reservations that machines of the class can be launched into, full
-// or not, by ID; the first so many.
+// enterable are the reservations that instances of the class can be launched into, full or
+// not, by ID; the first so many.
 func enterable(class nodeclass.Class, c *cluster.Catalogue) []nodeclass.Reservation {
 	var out []nodeclass.Reservation
 	for _, r := range class.Resolved.Reservations {

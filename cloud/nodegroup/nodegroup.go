@@ -1,5 +1,5 @@
-// Package nodegroup describes groups of machines that others than this product scale: what
-// they are launched as, and how many there may be. It holds values alone.
+// Package nodegroup describes groups of instances that other programs than this one scale:
+// what they are launched as, and how many there may be. It holds values alone.
 package nodegroup
 
 // Group is one group.
@@ -10,11 +10,11 @@ type Group struct {
 	Min, Max  int
 	Desired   int
 	Types     []string          // instance types
-	Spot      bool              // machines may be spot
-	OnDemand  bool              // machines may be on demand
+	Spot      bool              // instances may be spot
+	OnDemand  bool              // instances may be on demand
 	Share     string            // how many of either, where both may be; in words
 	Tags      map[string]string // of the group
-	Launched  map[string]string // those of them that machines get too
+	Launched  map[string]string // those of them that instances get too
 	Labels    map[string]string // that EKS gives nodes of a managed group
 	Taints    []Taint           // likewise
 	Unmanaged []string          // what of it cannot be read as types or a template, each with the way out
@@ -25,7 +25,7 @@ type Group struct {
 	Images         string   // EKS's name for the kind of image, such as AL2023_x86_64_STANDARD; empty: Image
 	Image          string   // ID, or resolve:ssm: and a parameter
 	ImageName      string
-	UserData       string // as machines read it
+	UserData       string // as instances read it
 	Profile        string // instance profile
 	Role           string // of a managed group
 	KeyName        string
@@ -42,14 +42,14 @@ type Group struct {
 // Taint is a taint, with the effect as Kubernetes writes it.
 type Taint struct{ Key, Value, Effect string }
 
-// Device is a volume of a machine. Zero values were not said.
+// Device is a volume of an instance. Zero values were not said.
 type Device struct {
 	Name, Type, Snapshot, Key   string
 	SizeGiB, IOPS, Throughput   int64
 	Encrypted, DeletedWithItAll *bool
 }
 
-// Metadata is how machines reach their metadata. Zero values were not said.
+// Metadata is how instances reach their metadata. Zero values were not said.
 type Metadata struct {
 	Endpoint, IPv6, Tokens string
 	Hops                   int64

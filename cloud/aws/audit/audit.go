@@ -27,7 +27,7 @@ type Auditor struct {
 }
 
 // Open connects to AWS as the SDK is configured. An empty region is the one that the SDK finds. It
-// calls nobody but for that.
+// makes no calls but for that.
 func Open(ctx context.Context, region, agent string) (*Auditor, error) {
 	clients, err := client.New(ctx, region, agent, nil, nil, pace.New(time.Now, pause.For), client.Role{})
 	if err != nil {

@@ -35,7 +35,7 @@ type attempt func(ctx context.Context, a *Auditor, s Subject) error
 
 // Try makes one call for each action of each statement, with the caller's own rights: reads, and dry
 // runs of EC2, for which an instance of the cluster serves as an example where there is one. What
-// cannot be told so is Unknown.
+// cannot be found out so is Unknown.
 func (a *Auditor) Try(ctx context.Context, parts []rights.Part, s Subject) []Finding {
 	s.example = a.exampleOf(ctx, s.Cluster)
 	var all []Finding

@@ -95,7 +95,8 @@ func (a *Auditor) Role(ctx context.Context, name string) (trust string, found bo
 	return trust, true, nil
 }
 
-// Provider are whom tokens of an OIDC provider of IAM are for; found is false where the account has none of that ARN.
+// Provider returns the audiences that tokens of an OIDC provider of IAM are for; found is false where the account has
+// none of that ARN.
 func (a *Auditor) Provider(ctx context.Context, arn string) (audiences []string, found bool, err error) {
 	out, err := a.clients.IAM.GetOpenIDConnectProvider(ctx, &iam.GetOpenIDConnectProviderInput{OpenIDConnectProviderArn: &arn})
 	if isAnswer(err, "NoSuchEntity") || isAnswer(err, "NoSuchEntityException") {
@@ -110,7 +111,7 @@ func (a *Auditor) Provider(ctx context.Context, arn string) (audiences []string,
 // Queue is what SQS says of a queue.
 type Queue struct {
 	ARN       string
-	Policy    string // who may send, as its JSON document; empty: nobody but the account
+	Policy    string // who may send, as its JSON document; empty: the account alone
 	Encrypted bool
 }
 

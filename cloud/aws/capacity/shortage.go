@@ -44,8 +44,8 @@ type Memory struct {
 	until   map[key]time.Time
 	past    map[key]past         // of offerings
 	swept   time.Time            // when past ones that count too little were dropped
-	backOff map[key]time.Time    // offers that were short several times, until when that makes them doubtful
-	least   map[key]int64        // of limits: with how many vCPUs a machine is too much
+	backOff map[key]time.Time    // offerings that were short several times, until when that makes them doubtful
+	least   map[key]int64        // of limits: with how many vCPUs an instance is too much
 	away    map[string]time.Time // zones, by ID, that work is shifted away from, until when; zero: until AWS ends it. Never written
 	seq     uint64
 }
@@ -69,7 +69,7 @@ func (p past) backOffUntil() time.Time {
 
 // key names an offering (kind:zone:option, in a placement group or not, or of a capacity
 // reservation), a whole option, a subnet, or the account's limit of vCPUs for a group of
-// kinds under an option.
+// instance types under an option.
 type key struct {
 	kind, zone       string
 	place            string // hardware, or hardware/part of it, such as a placement group; empty: anywhere
@@ -84,14 +84,14 @@ func New(now func() time.Time) *Memory {
 	return &Memory{now: now, until: map[key]time.Time{}, past: map[key]past{}, backOff: map[key]time.Time{}, least: map[key]int64{}}
 }
 
-// AddOffering remembers that one kind is short in one zone under one option; with a
-// place, in that placement group or partition of one alone.
+// AddOffering remembers that one instance type is short in one zone under one option; with
+// a place, in that placement group or partition of one alone.
 func (m *Memory) AddOffering(kind, zone string, option cluster.Option, place string) {
 	m.add(key{kind: kind, zone: zone, option: option, place: place})
 }
 
-// Had says that a machine of the offering could be had: that it was short before counts no
-// more.
+// Had says that an instance of the offering could be had: that it was short before counts
+// no more.
 func (m *Memory) Had(kind, zone string, option cluster.Option, place string) {
 	k := key{kind: kind, zone: zone, option: option, place: place}
 	m.mu.Lock()
@@ -113,8 +113,8 @@ func (m *Memory) AddOption(option cluster.Option) { m.add(key{option: option}) }
 // AddSubnet remembers that a subnet has no free addresses.
 func (m *Memory) AddSubnet(id string) { m.add(key{subnet: id}) }
 
-// AddQuota remembers that the account's limit for a group of kinds leaves no room for
-// a machine of so many vCPUs under an option. Smaller ones may still be had.
+// AddQuota remembers that the account's limit for a group of instance types leaves no room
+// for an instance of so many vCPUs under an option. Smaller ones may still be had.
 func (m *Memory) AddQuota(group string, cpus int64, option cluster.Option) {
 	k := key{quota: group, option: option}
 	m.add(k)
@@ -137,7 +137,8 @@ func (m *Memory) SetShifted(zones map[string]time.Time) {
 	}
 }
 
-// endShifts forgets shifts that are over by what was said of them, whoever can be asked.
+// endShifts forgets shifts that are over by what was said of them, whether or not AWS can
+// be asked.
 func (m *Memory) endShifts(now time.Time) {
 	over := func(_ string, until time.Time) bool { return !until.IsZero() && !now.Before(until) }
 	left := maps.Clone(m.away)
@@ -177,7 +178,7 @@ type View struct {
 	Seq     uint64
 	short   map[key]bool
 	backOff map[key]time.Time
-	sizes   map[key]int // by family in place of the kind: how many are short
+	sizes   map[key]int // by family in place of the instance type: how many are short
 	least   map[key]int64
 	away    map[string]time.Time
 }
@@ -199,7 +200,7 @@ func (m *Memory) View() View {
 }
 
 // Doubtful reports whether the offering is likely to be short too: it was so several times
-// lately, or several sizes of the kind's family are short in the zone under the option.
+// lately, or several sizes of its family are short in the zone under the option.
 func (v View) Doubtful(kind, zone string, option cluster.Option, place string) bool {
 	if _, often := v.backOff[key{kind: kind, zone: zone, option: option, place: place}]; often {
 		return true
@@ -232,14 +233,14 @@ func (v View) Reservation(id string) bool { return v.short[key{reservedCapacity:
 // Subnet reports whether the subnet is out of addresses.
 func (v View) Subnet(id string) bool { return v.short[key{subnet: id}] }
 
-// Quota reports whether a machine of so many vCPUs is beyond the account's limit for
-// its group.
+// Quota reports whether an instance of so many vCPUs is beyond the account's limit for its
+// group.
 func (v View) Quota(group string, cpus int64, option cluster.Option) bool {
 	least, known := v.least[key{quota: group, option: option}]
 	return known && cpus >= least
 }
 
-// Seen is what is short now, in a fixed order. What was short before and makes offers
+// Seen is what is short now, in a fixed order. What was short before and makes offerings
 // doubtful is not among it.
 func (m *Memory) Seen() []cloud.Unavailable {
 	m.mu.Lock()

@@ -83,12 +83,12 @@ func TestAShortageSeenAgainLastsLonger(t *testing.T) {
 }
 
 // An offering that is short whenever it is asked for is asked for less and less readily, and
-// as readily as before once it has not been short for long, or a machine of it was had.
+// as readily as before once it has not been short for long, or an instance of it was had.
 func TestAnOfferingThatIsShortAgainAndAgainIsDoubtful(t *testing.T) {
 	start := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
 	tests := map[string]struct {
 		short []time.Duration // when it is, after the start
-		had   time.Duration   // when a machine of it is had; zero: never
+		had   time.Duration   // when an instance of it is had; zero: never
 		until time.Duration   // until when it is doubtful; zero: never
 	}{
 		"once":                             {[]time.Duration{0}, 0, 0},
@@ -139,7 +139,7 @@ func TestAnOfferingThatIsShortAgainAndAgainIsDoubtful(t *testing.T) {
 	}
 }
 
-// What was short long ago takes no memory: an account has some ten thousand offers.
+// What was short long ago takes no memory: an account has some ten thousand offerings.
 func TestWhatWasShortLongAgoIsForgotten(t *testing.T) {
 	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
 	m := New(func() time.Time { return now })
@@ -170,7 +170,7 @@ func TestAReservationCanBeShortByItself(t *testing.T) {
 	}
 }
 
-// Two sizes of a family that are out in a zone leave little hope for its others there.
+// Two sizes of a family that are out in a zone make its others doubtful there.
 func TestAFamilyIsDoubtfulOfWhichSeveralSizesAreShort(t *testing.T) {
 	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
 	m := New(func() time.Time { return now })
@@ -215,8 +215,8 @@ func TestAWholeOptionAndASubnetCanBeShort(t *testing.T) {
 	}
 }
 
-// An account that may have no more vCPUs of a group may have none of its larger
-// machines, whatever their type; smaller ones, other groups and other options may do.
+// An account that may have no more vCPUs of a group may have none of its larger instances,
+// whatever their type; smaller ones, other groups and other options may do.
 func TestALimitOfTheAccountIsOfAllThatAreAsLarge(t *testing.T) {
 	now := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
 	m := New(func() time.Time { return now })

@@ -19,11 +19,11 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// Setup is how machines of one kind are launched for a class.
+// Setup is how instances of one instance type are launched for a class.
 type Setup struct {
 	Image   int                // position in Class.Resolved.Images
 	MaxPods int64              // for the kubelet
-	Kubelet *nodeclass.Kubelet // without expressions; kinds may share it
+	Kubelet *nodeclass.Kubelet // without expressions; instance types may share it
 	CPUs    int64
 	Quota   Quota
 	Fabric  Fabric // for those who ask for ResourceEFA
@@ -32,7 +32,7 @@ type Setup struct {
 // Kinds is what a class can become, without prices: the part that changes
 // seldom. Setups go with Kinds by position.
 type Kinds struct {
-	InstanceTypes []cluster.InstanceType // without offers, sorted by name
+	InstanceTypes []cluster.InstanceType // without offerings, sorted by name
 	Setups        []Setup
 	types         []*Type
 
@@ -40,8 +40,8 @@ type Kinds struct {
 	Crowded nodeclass.Crowded
 }
 
-// Setup returns how a kind is launched; false for kinds that the class cannot
-// become.
+// Setup returns how an instance type is launched; false for instance types that the class
+// cannot become.
 func (k *Kinds) Setup(name string) (Setup, bool) {
 	i, found := slices.BinarySearchFunc(k.InstanceTypes, name, func(x cluster.InstanceType, n string) int { return cmp.Compare(x.Name, n) })
 	if !found {
@@ -50,8 +50,8 @@ func (k *Kinds) Setup(name string) (Setup, bool) {
 	return k.Setups[i], true
 }
 
-// For returns the kinds that the class can become: those that one of its
-// images can boot and that have what its settings need.
+// For returns the instance types that the class can become: those that one of its images
+// can boot and that have what its settings need.
 func For(all []Type, class nodeclass.Class, s Settings) *Kinds {
 	out := &Kinds{}
 	limits := volumeLimits{}
@@ -118,7 +118,7 @@ func windowsLabels(f nodeclass.Family) constraint.Labels {
 	})
 }
 
-// Market is what offers depend on at the moment.
+// Market is what the availability of offerings depends on at the moment.
 type Market struct {
 	Prices             price.View
 	Short              capacity.View
@@ -132,13 +132,12 @@ type Market struct {
 // wayOutOfFull is what helps where subnets are full.
 const wayOutOfFull = ": free some of their addresses, or add subnets to what the class selects"
 
-// Offered returns the kinds with the offerings of the moment: one for each
-// capacity type in each zone where the type is offered and the class has a
-// subnet, and one for each capacity reservation of the class; of a class with a
-// partition group, one for each partition; each once more for machines of dedicated
-// tenancy, where EC2 has such. An offering is
-// available unless it has no price, work is shifted away from its zone, or it, all
-// subnets of its zone, the account's vCPUs for it or the placement group's room are
+// Offered returns the instance types with the offerings of the moment: one for each
+// capacity type in each zone where the type is offered and the class has a subnet, and one
+// for each capacity reservation of the class; of a class with a partition group, one for
+// each partition; each once more for instances of dedicated tenancy, where EC2 has such. An
+// offering is available unless it has no price, work is shifted away from its zone, or it,
+// all subnets of its zone, the account's vCPUs for it or the placement group's room are
 // short, or it has more vCPUs than the account may run.
 func (k *Kinds) Offered(class nodeclass.Class, now Market) []cluster.InstanceType {
 	zones := zonesOf(class, now)
@@ -184,21 +183,21 @@ func (k *Kinds) Offered(class nodeclass.Class, now Market) []cluster.InstanceTyp
 type zone struct {
 	name               string
 	subnet             nodeclass.Subnet // one of its subnets
-	full               string           // why no machine finds an address in any of its subnets; empty: one does
+	full               string           // why no instance finds an address in any of its subnets; empty: one does
 	away               string           // how work is shifted away from it; empty: it is not
 	labels             map[way]constraint.Labels
 	group              *nodeclass.PlacementGroup
-	reservedCapacities []cluster.ReservedCapacity // that all machines in the zone are taken from
+	reservedCapacities []cluster.ReservedCapacity // that all instances in the zone are taken from
 }
 
-// way is how a machine is launched in a zone.
+// way is how an instance is launched in a zone.
 type way struct {
 	option    cluster.Option
 	part      string // of the placement group
 	dedicated bool
 }
 
-// waysInto are the ways to launch machines that are put into a placement group, by any
+// waysInto are the ways to launch instances that are put into a placement group, by any
 // option: those of default tenancy first.
 func waysInto(group *nodeclass.PlacementGroup) []way {
 	var out []way
@@ -212,7 +211,8 @@ func waysInto(group *nodeclass.PlacementGroup) []way {
 	return out
 }
 
-// unlessDefault is for whom machines of dedicated tenancy are: those who ask for them.
+// unlessDefault is the pods that instances of dedicated tenancy are for: those that ask for
+// them.
 var unlessDefault = constraint.Label{Key: nodeclass.LabelTenancy, Value: nodeclass.TenancyDefault}
 
 func zonesOf(class nodeclass.Class, now Market) []zone {
@@ -240,7 +240,7 @@ func zonesOf(class nodeclass.Class, now Market) []zone {
 	return out
 }
 
-// full says that all subnets of a zone have too few free addresses for a machine, of
+// full says that all subnets of a zone have too few free addresses for an instance, of
 // those of the class; empty where one has enough.
 func (m Market) full(zone string, subnets []nodeclass.Subnet, need int64) string {
 	var of []nodeclass.Subnet

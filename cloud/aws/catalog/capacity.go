@@ -7,7 +7,7 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// Names of further resources that machines have.
+// Names of further resources that instances have.
 const (
 	resourceNVIDIA     = "nvidia.com/gpu"
 	resourceAMD        = "amd.com/gpu"
@@ -19,26 +19,25 @@ const (
 	resourceWindowsIP  = "vpc.amazonaws.com/PrivateIPv4Address"
 )
 
-// ResourceEFA counts the Elastic Fabric Adapters of a machine. It has those that it is
+// ResourceEFA counts the Elastic Fabric Adapters of an instance. It has those that it is
 // launched with.
 const ResourceEFA = "vpc.amazonaws.com/efa"
 
-// Settings are those of the controller that change what a machine can hold.
+// Settings are those of the controller that change what an instance can hold.
 type Settings struct {
-	MemoryOverhead float64 // share of the memory that the hypervisor keeps, where no machine showed it; ec2data.MemoryKeptMost: by the size of the type
+	MemoryOverhead float64 // share of the memory that the hypervisor keeps, where no instance showed it; ec2data.MemoryKeptMost: by the size of the type
 	ReservedENIs   int64   // interfaces that pods do not get
 	SurplusCredits bool    // burstable types may be counted on above their baseline, at a price
 	IPv6           bool    // pods have addresses of IPv6, which the network plugin gives out on Nitro alone
 	Measured       measure.View
 }
 
-// armReserveMiB is what arm64 machines keep beside the usual overhead.
+// armReserveMiB is what arm64 instances keep beside the usual overhead.
 const armReserveMiB = 64
 
 const defaultDisk = 20 * quantity.GiB
 
-// capacityOf is all a machine of the type has under the image, set up as the class
-// says.
+// capacityOf is all an instance of the type has under the image, set up as the class says.
 func capacityOf(t Type, spec nodeclass.Spec, image string, s Settings) quantity.Resources {
 	family := spec.EffectiveFamily()
 	out := quantity.Resources{
@@ -82,10 +81,9 @@ func countOf(d Device, maker string) int64 {
 	return d.Count
 }
 
-// memory is what the machine's kernel will see at least: what machines of the
-// type showed under the image, else an estimate: by the class's share, else by the
-// controller's, else by the size of the type. The hypervisor's share is rounded up to a
-// whole MiB.
+// memory is what the instance's kernel will see at least: what instances of the type showed
+// under the image, else an estimate: by the class's share, else by the controller's, else
+// by the size of the type. The hypervisor's share is rounded up to a whole MiB.
 func memory(t Type, spec nodeclass.Spec, image string, s Settings) quantity.Bytes {
 	mib := t.MemoryMiB
 	if seen, known := s.Measured.Of(t.Name, image); known {
@@ -152,7 +150,7 @@ func kubeletDevice(f nodeclass.Family) string {
 	return "/dev/xvda"
 }
 
-// pods is how many pods the machine holds.
+// pods is how many pods the instance holds.
 func pods(t Type, spec nodeclass.Spec, s Settings) int64 {
 	count := MaxPods(t, spec, s)
 	perCore := spec.Kubelet.PodsPerCore
@@ -163,8 +161,8 @@ func pods(t Type, spec nodeclass.Spec, s Settings) int64 {
 }
 
 const (
-	// podsUnlimited is Kubernetes' own default, for machines whose pods do not
-	// get addresses of the VPC's interfaces.
+	// podsUnlimited is Kubernetes' own default, for instances whose pods do not get
+	// addresses of the VPC's interfaces.
 	podsUnlimited = 110
 	// prefixSize is how many addresses stand in the place of one where the network
 	// plugin gives out prefixes (/28).
@@ -213,8 +211,8 @@ func prefixes(t Type, spec nodeclass.Spec) bool {
 	return spec.PodPrefixes && t.Nitro && !spec.EffectiveFamily().Windows()
 }
 
-// addressLimit counts so many addresses for pods in the place of one; each interface
-// keeps its first one, and two pods of the system use the machine's own.
+// addressLimit counts so many addresses for pods in the place of one; each interface keeps
+// its first one, and two pods of the system use the instance's own.
 func addressLimit(t Type, withoutENIs, slot int64) int64 {
 	if t.ENIs == 0 || t.AddressesByENI == 0 {
 		return podsUnlimited

@@ -383,7 +383,7 @@ func TestKindsFollowTheImages(t *testing.T) {
 	}
 }
 
-// Machines of classes of the v1alpha5 API have labels of its own, and others have not.
+// Instances of classes of the v1alpha5 API have labels of its own, and others have not.
 func TestOlderLabels(t *testing.T) {
 	class := testClass()
 	class.Spec.OlderLabels = true
@@ -581,8 +581,8 @@ func TestTypesOfCapacityBlocks(t *testing.T) {
 	}
 }
 
-// A type for which an expression has no amount is left out, and counted; what
-// others keep for the kubelet is not for pods.
+// A type for which an expression has no amount is left out, and counted; what other types
+// keep for the kubelet is not for pods.
 func TestExpressionsOfTheKubelet(t *testing.T) {
 	any := nodeclass.Image{ID: "ami-1"}
 	class := func(document string) nodeclass.Class {

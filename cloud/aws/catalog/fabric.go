@@ -2,7 +2,7 @@ package catalog
 
 import "github.com/daemok/daemok/cloud/aws/nodeclass"
 
-// Fabric is which network cards of a machine get an Elastic Fabric Adapter: so many, from
+// Fabric is which network cards of an instance get an Elastic Fabric Adapter: so many, from
 // the first of these on. It has none where the class says which interfaces there are.
 type Fabric struct{ First, Count int64 }
 
@@ -15,7 +15,7 @@ func fabricOf(t Type, spec nodeclass.Spec) Fabric {
 	return Fabric{First: max(0, int64(len(t.CardENIs))-t.EFAs), Count: t.EFAs}
 }
 
-// onRequest is what a machine has only where the fabric is asked for.
+// onRequest is what an instance has only where the fabric is asked for.
 func (f Fabric) onRequest() []string {
 	if f.Count == 0 {
 		return nil
@@ -23,7 +23,7 @@ func (f Fabric) onRequest() []string {
 	return []string{ResourceEFA}
 }
 
-// adapters is how many a machine has: those of the fabric, or those that the class lists.
+// adapters is how many an instance has: those of the fabric, or those that the class lists.
 func (f Fabric) adapters(spec nodeclass.Spec) int64 {
 	n := f.Count
 	for _, i := range spec.Interfaces {
@@ -34,7 +34,7 @@ func (f Fabric) adapters(spec nodeclass.Spec) int64 {
 	return n
 }
 
-// Interfaces are those that a machine is launched with for the fabric.
+// Interfaces are those that an instance is launched with for the fabric.
 func (f Fabric) Interfaces() []nodeclass.Interface {
 	var out []nodeclass.Interface
 	if f.First > 0 || f.Count == 0 {
@@ -43,7 +43,7 @@ func (f Fabric) Interfaces() []nodeclass.Interface {
 	for card := f.First; card < f.First+f.Count; card++ {
 		adapter := nodeclass.Interface{Card: int32(card), Device: 1, Type: "efa"}
 		if card == 0 {
-			adapter.Device = 0 // it is the machine's first interface too
+			adapter.Device = 0 // it is the instance's first interface too
 		}
 		out = append(out, adapter)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// labels are those that every machine of a type gets under Linux.
+// labels are those that every instance of a type gets under Linux.
 func labels(t Type, info types.InstanceTypeInfo, region string, facts Facts) constraint.Labels {
 	family, size, _ := strings.Cut(t.Name, ".")
 	m := map[string]string{
@@ -93,8 +93,8 @@ func addDevices(m map[string]string, t Type) {
 	}
 }
 
-// olderLabels are those that machines of the older API generation alone have: by the
-// type, by what it is taken to hold and by its image, where that is known.
+// olderLabels are those that instances of the older API generation alone have: by the type,
+// by what it is taken to hold and by its image, where that is known.
 func olderLabels(t *Type, capacity quantity.Resources, image string) constraint.Labels {
 	m := map[string]string{nodeclass.LabelPods: number(capacity.Pods)}
 	if t.Accelerator.MemoryMiB > 0 {

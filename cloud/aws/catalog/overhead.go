@@ -20,7 +20,7 @@ func allocatable(t Type, spec nodeclass.Spec, total quantity.Resources) quantity
 func kubeReserved(t Type, spec nodeclass.Spec, pods int64) quantity.Resources {
 	family := spec.EffectiveFamily()
 	if family != nodeclass.Bottlerocket && !family.Windows() {
-		pods = addressLimit(t, 0, 1) // these images count single addresses, whatever the kubelet is told
+		pods = addressLimit(t, 0, 1) // these images count single addresses, whatever the kubelet is configured with
 	}
 	out := quantity.Resources{
 		CPU:              reservedCPU(t.CPUs),
@@ -72,8 +72,8 @@ func given(amounts map[string]string) quantity.Resources {
 	return out
 }
 
-// reservable tells resources that pods ask for from others that a kubelet can
-// reserve, such as pid.
+// reservable reports whether a resource is one that pods ask for; a kubelet can reserve
+// others, such as pid.
 func reservable(name string) bool {
 	return name == quantity.NameCPU || name == quantity.NameMemory || name == quantity.NameEphemeralStorage
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// reservedShare is what of its price on demand a reserved machine counts as
-// costing: it is paid for whether it runs or not, so that it comes before all
-// others, and yet small machines before large ones.
+// reservedShare is what of its price on demand a reserved instance counts as costing: it is
+// paid for whether it runs or not, so that it comes before all others, and yet small
+// instances before large ones.
 const reservedShare = 10_000
 
-// place is one type of machine in one zone.
+// place is one type of instance in one zone.
 type place struct{ kind, zone string }
 
 func reservedBy(all []nodeclass.Reservation) map[place][]nodeclass.Reservation {

@@ -36,7 +36,7 @@ func (z sizes) of(t *Type) (*nodeclass.Spec, error) {
 	return &out, err
 }
 
-// unsized counts a type, of which the first by name is told.
+// unsized counts a type, of which the first by name is reported.
 func unsized(u *nodeclass.Unsized, name string, why error) {
 	if u.Types == 0 || name < u.First {
 		u.First, u.Why = name, why

@@ -1,10 +1,9 @@
-// Package catalog tells which instance types a class can become, with
-// their labels, capacity and offers, as values of the core.
+// Package catalog says which instance types a class can become, with their labels, capacity
+// and offerings, as values of the core.
 //
-// It promises one interned answer for equal input: kinds share their labels
-// between classes, and offers share theirs between kinds. It reads instance
-// types from EC2 once in a while, when told to; prices, shortages and classes
-// are handed to it.
+// It promises one interned answer for equal input: instance types share their labels
+// between classes, and offerings share theirs between instance types. It reads instance
+// types from EC2 only when called to; prices, shortages and classes are handed to it.
 package catalog
 
 import (
@@ -53,8 +52,8 @@ type Type struct {
 	Labels         constraint.Labels
 }
 
-// Device is an accelerator of a machine. Count is zero where there is none, and where the
-// machine has a part of one.
+// Device is an accelerator of an instance. Count is zero where there is none, and where the
+// instance has a part of one.
 type Device struct {
 	Name, Maker string // in lower case: "t4", "nvidia"; empty: there is none
 	Count       int64
@@ -66,7 +65,7 @@ type api interface {
 	ec2.DescribeInstanceTypeOfferingsAPIClient
 }
 
-// Facts answers what EC2 does not tell about types.
+// Facts answers what EC2 does not say about types.
 type Facts interface {
 	// BranchENIs is how many pods of a type may have an interface of their own.
 	BranchENIs(kind string) int64

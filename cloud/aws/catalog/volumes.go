@@ -20,13 +20,13 @@ const (
 	attachmentsOther = 39 // of volumes, without risk to booting
 )
 
-// Attachments is how much a machine of a type takes.
+// Attachments is how much an instance of a type takes.
 type Attachments struct {
 	Volumes int64 // when its first interface, local disks and devices are there; the root volume counts
 	Shared  bool  // whether each further interface takes the place of a volume
 }
 
-// attachments are what EC2 tells of a type, else AWS's published rules.
+// attachments are what EC2 reports a type, else AWS's published rules.
 func attachments(t Type, info types.InstanceTypeInfo) Attachments {
 	if e := info.EbsInfo; e != nil && aws.ToInt32(e.MaximumEbsAttachments) > 0 {
 		return Attachments{
@@ -87,11 +87,11 @@ func devicesOf(info types.InstanceTypeInfo) int64 {
 	return n
 }
 
-// attachable is how many volumes of the cluster a new machine takes: what its
-// type does, less its own volumes and, where they share places, its further
-// interfaces. The driver counts so too when it starts on the node: it takes
-// the root and all other mapped devices off (its option
-// reserved-volume-attachments is -1 as delivered), and then its word counts.
+// attachable is how many volumes of the cluster a new instance takes: what its type does,
+// less its own volumes and, where they share places, its further interfaces. The driver
+// counts so too when it starts on the node: it takes the root and all other mapped devices
+// off (its option reserved-volume-attachments is -1 as delivered), and then its word
+// counts.
 func (a Attachments) attachable(spec nodeclass.Spec) int64 {
 	n := a.Volumes - ownVolumes(spec)
 	if a.Shared {
@@ -100,8 +100,8 @@ func (a Attachments) attachable(spec nodeclass.Spec) int64 {
 	return max(0, n)
 }
 
-// ownVolumes counts the volumes that a machine is launched with: the class's,
-// and those of its image that the class does not name.
+// ownVolumes counts the volumes that an instance is launched with: the class's, and those
+// of its image that the class does not name.
 func ownVolumes(spec nodeclass.Spec) int64 {
 	var names []string
 	for _, d := range spec.BlockDevices {

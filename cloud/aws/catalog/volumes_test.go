@@ -121,8 +121,7 @@ func TestTheRuleNeverPromisesMoreThanEC2(t *testing.T) {
 	}
 }
 
-// EC2 tells which types are burstable and the published table how far: both
-// must arrive.
+// EC2 says which types are burstable and the published table how far: both must arrive.
 func TestSustainedFollowsTheTable(t *testing.T) {
 	want := map[string]int64{"t3.nano": 100, "t3a.large": 600, "t4g.2xlarge": 3200, "t2.micro": 100, "t2.2xlarge": 1360, "m5.large": 0}
 	burstable := 0

@@ -9,16 +9,15 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// PlainBody is an SDK option that sends requests with bodies that can be read
-// and nothing else. New and At set it; whoever makes clients another way should.
+// PlainBody is an SDK option that sends requests with bodies that can be read and nothing
+// else. New and At set it; code that makes clients another way should.
 //
-// The SDK closes a request's body as soon as the answer's head is there. The
-// transport may not yet have looked whether the body has come to its end: it
-// has sent all of it, but was not given the processor since. It then finds a
-// closed body, which says io.EOF when read, as it should, but also when asked
-// to write itself out (io.WriterTo), where io.EOF is a failure. For that the
-// transport breaks the connection while the answer is being read: "use of
-// closed network connection". Hence no io.WriterTo.
+// The SDK closes a request's body as soon as the answer's head is there. The transport may
+// not yet have checked whether the body has come to its end: it has sent all of it, but was
+// not given the processor since. It then finds a closed body, which says io.EOF when read,
+// as it should, but also when asked to write itself out (io.WriterTo), where io.EOF is a
+// failure. For that the transport breaks the connection while the answer is being read:
+// "use of closed network connection". Hence no io.WriterTo.
 func PlainBody(s *stack) error {
 	return s.Build.Add(middleware.BuildMiddlewareFunc("DaemokPlainBody",
 		func(ctx context.Context, in middleware.BuildInput, next middleware.BuildHandler) (

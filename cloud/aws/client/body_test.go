@@ -16,8 +16,8 @@ import (
 	"github.com/daemok/daemok/internal/pause"
 )
 
-// quick is a transport that hears the answer after it sent the last byte and
-// before it looked for the body's end. It keeps what it was to look at.
+// quick is a transport that hears the answer after it sent the last byte and before it
+// checked for the body's end. It keeps what it was to check.
 type quick struct {
 	sent []string
 	rest []io.ReadCloser

@@ -2,10 +2,10 @@
 // calls, configured as the SDK itself would be: environment, shared files,
 // instance metadata.
 //
-// New promises that AWS_ENDPOINT_URL, AWS_REGION and credentials are all it
-// takes to point every call elsewhere, and that every call is told to the
-// observer. It calls nothing but the metadata service for the region. At is for
-// whoever knows the place, the region and the key and wants nothing else read.
+// New promises that AWS_ENDPOINT_URL, AWS_REGION and credentials are all it takes to point
+// every call elsewhere, and that every call is reported to the observer. It calls nothing
+// but the metadata service for the region. At is for callers that know the endpoint, the
+// region and the key and want nothing else read.
 package client
 
 import (

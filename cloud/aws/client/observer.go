@@ -31,10 +31,10 @@ type Try struct {
 	Took time.Duration
 }
 
-// Observer is told about every call. It is called from many goroutines.
+// Observer receives every call. It is called from many goroutines.
 type Observer interface{ Called(Call) }
 
-// observe returns the SDK options that tell the observer about every call.
+// observe returns the SDK options that report every call to the observer.
 func observe(o Observer) []func(*stack) error {
 	if o == nil {
 		return nil

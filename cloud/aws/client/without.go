@@ -53,7 +53,7 @@ func cut(text []byte, name string) []byte {
 		}
 		length := bytes.Index(rest[from:], end)
 		if length < 0 {
-			break // cut off: whoever decodes it says so
+			break // cut off: its decoder reports it
 		}
 		out = append(out, rest[:from]...)
 		rest = rest[from+length+len(end):]

@@ -2,10 +2,9 @@ package ec2data
 
 import "strings"
 
-// baselines are the shares of each vCPU, in thousandths, that burstable
-// machines may use for ever: what their CPU credits are earned at. AWS
-// publishes them in the EC2 user guide ("Key concepts for burstable
-// performance instances"); its API does not tell them.
+// baselines are the shares of each vCPU, in thousandths, that burstable instances may use
+// for ever: what their CPU credits are earned at. AWS publishes them in the EC2 user guide
+// ("Key concepts for burstable performance instances"); its API does not return them.
 var baselines = map[string]map[string]int64{
 	"t2":  {"nano": 50, "micro": 100, "small": 200, "medium": 200, "large": 300, "xlarge": 225, "2xlarge": 170},
 	"t3":  threeAndLater,
@@ -20,9 +19,9 @@ var threeAndLater = map[string]int64{
 // baselineUnknown is the share of sizes that no known family has.
 const baselineUnknown = 200
 
-// Baseline is the share of each vCPU, in thousandths, that machines of a
-// burstable type may use for ever at their price. A family that is newer than
-// the table counts as the least that any known family gives to its size.
+// Baseline is the share of each vCPU, in thousandths, that instances of a burstable type
+// may use for ever at their price. A family that is newer than the table counts as the
+// least that any known family gives to its size.
 func Baseline(burstable string) int64 {
 	family, size, _ := strings.Cut(burstable, ".")
 	if share, known := baselines[family][size]; known {

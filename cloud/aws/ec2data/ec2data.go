@@ -1,8 +1,7 @@
-// Package ec2data is what EC2 offers, as an embedded table: some 1,260 machine
-// types with every fact that DescribeInstanceTypes, node labels, prices and
-// offerings need, for eight regions. The emulator answers from it, the fake
-// cloud builds its kinds from it, and the controller falls back on its prices
-// where AWS gives none.
+// Package ec2data is what EC2 offers, as an embedded table: some 1,260 instance types with
+// every fact that DescribeInstanceTypes, node labels, prices and offerings need, for eight
+// regions. The emulator answers from it, the fake cloud builds its instance types from it,
+// and the controller falls back on its prices where AWS gives none.
 //
 // It promises plain values, sorted by name, decoded once and never written
 // afterwards. It is a record of one day: it does not know what AWS offers
@@ -39,7 +38,7 @@ type Data struct {
 	Types     []Type            `json:"types"` // sorted by name
 }
 
-// Type returns one machine type by name, such as m5.large.
+// Type returns one instance type by name, such as m5.large.
 func (d *Data) Type(name string) (*Type, bool) {
 	i, found := slices.BinarySearchFunc(d.Types, name, func(t Type, n string) int { return cmp.Compare(t.Name, n) })
 	if !found {

@@ -89,9 +89,9 @@ func TestPrices(t *testing.T) {
 	}
 }
 
-// TestWhatIsOfferedHasAPrice: a type without a price makes clients launch absurd
-// machines, so whatever a region offers costs something there. Types of
-// dedicated hosts are the exception, since they are not offered by themselves.
+// TestWhatIsOfferedHasAPrice: a type without a price makes clients launch absurd instances,
+// so whatever a region offers costs something there. Types of dedicated hosts are the
+// exception, since they are not offered by themselves.
 func TestWhatIsOfferedHasAPrice(t *testing.T) {
 	for _, region := range Load().RegionNames() {
 		for _, x := range Load().OfferedIn(region) {

@@ -5,25 +5,25 @@ import (
 	"strings"
 )
 
-// withoutEnclaves are families, and single types, that the requirements of Nitro Enclaves in AWS's user guide ("What is
-// AWS Nitro Enclaves? Requirements") leave out of those that are large enough. High-memory machines, which it writes
-// U-*, are left out by their category.
+// withoutEnclaves are families, and single types, that the requirements of Nitro Enclaves in AWS's user guide ("What
+// is AWS Nitro Enclaves? Requirements") leave out of those that are large enough. High-memory instances, which it
+// writes U-*, are left out by their category.
 var withoutEnclaves = []string{
 	"c7i.24xlarge", "c7i.48xlarge", "m7i.24xlarge", "m7i.48xlarge", "r7i.24xlarge", "r7i.48xlarge",
 	"g4ad", "m7i-flex", "r7iz", "trn1", "trn1n", "vt1",
 	"a1", "c7gd", "c7gn", "g5g", "hpc7g", "im4gn", "is4gen", "m7g", "m7gd", "r7g", "r7gd",
 }
 
-// The vCPUs from which on a machine can give some of them to an enclave, by the same requirements: a whole core of
-// processors that run two threads on each stays with the machine.
+// The vCPUs from which on an instance can give some of them to an enclave, by the same requirements: a whole core
+// of processors that run two threads on each stays with the instance.
 const (
 	enclaveVCPUs    = 4
 	enclaveVCPUsARM = 2
 )
 
-// Enclaves reports whether machines of the type can have Nitro Enclaves: virtual ones of the Nitro system that are large
-// enough and not burstable. The table that EC2 goes by is not public; families that are newer than AWS's list are taken
-// to follow its rule.
+// Enclaves reports whether instances of the type can have Nitro Enclaves: virtual ones of the Nitro system that are
+// large enough and not burstable. The table that EC2 goes by is not public; families that are newer than AWS's list
+// are taken to follow its rule.
 func (t *Type) Enclaves() bool {
 	least := enclaveVCPUs
 	if t.IsARM() {
@@ -47,8 +47,8 @@ var encrypting = map[string][]string{
 	"r6a": {"large", "xlarge", "2xlarge", "4xlarge"},
 }
 
-// nesting are the families whose machines can run virtual machines of their own, by AWS's user guide ("Nested
-// virtualization on Amazon EC2 instances").
+// nesting are the families whose instances can run virtual machines of their own, by AWS's user guide
+// ("Nested virtualization on Amazon EC2 instances").
 var nesting = []string{"c8i", "m8i", "r8i"}
 
 // ProcessorFeatures are what EC2 calls additional features of the type's processors, sorted: FeatureSEVSNP and

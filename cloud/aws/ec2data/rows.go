@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// NetworkCard is one card of a machine. It is stored as a row, not an
-// object, because there are thousands.
+// NetworkCard is one card of an instance. It is stored as a row, not an object, because
+// there are thousands.
 type NetworkCard struct {
 	Index    int
 	ENIsMax  int

@@ -1,7 +1,7 @@
 package ec2data
 
-// Type is one kind of EC2 instance. Zero means none, unknown or false, as the
-// fact may be. Maps are keyed by region.
+// Type is one EC2 instance type. Zero means none, unknown or false, as the fact may be.
+// Maps are keyed by region.
 type Type struct {
 	Name       string `json:"t"`
 	Family     string `json:"fam"`  // m5d
@@ -56,13 +56,13 @@ type Type struct {
 	Zones            map[string]string  `json:"az"`    // letters of the zones that offering it: "abd"
 }
 
-// GPU is one model of graphics processor in a machine.
+// GPU is one model of graphics processor in an instance.
 type GPU struct {
 	Name      string  `json:"n"`
 	Maker     string  `json:"mfr"`
 	Count     int     `json:"count"`
 	MemoryMiB int64   `json:"memMiB"` // of each
-	Share     float64 `json:"part"`   // of one processor, where a machine gets less than one; else 0
+	Share     float64 `json:"part"`   // of one processor, where an instance gets less than one; else 0
 }
 
 // Accelerator is one model of inference, training, media or FPGA device.
@@ -76,7 +76,7 @@ type Accelerator struct {
 	CoreVersion int    `json:"coreVer"`
 }
 
-// EBS is what a machine gives to its volumes.
+// EBS is what an instance gives to its volumes.
 type EBS struct {
 	BaseMbps int64 `json:"baseMbps"`
 	MaxMbps  int64 `json:"maxMbps"`
@@ -84,7 +84,7 @@ type EBS struct {
 	MaxIOPS  int64 `json:"maxIops"`
 }
 
-// Storage is a machine's local disks.
+// Storage is an instance's local disks.
 type Storage struct {
 	TotalGB    int64  `json:"totalGB"`
 	NVMe       string `json:"nvme"` // required, unsupported

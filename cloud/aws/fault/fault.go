@@ -1,8 +1,8 @@
 // Package fault says what AWS's error codes mean: whether something is short,
 // not there, forbidden, or asked for too often.
 //
-// It promises to look at codes first and at words only where one code has
-// several meanings. It retries nothing.
+// It promises to check codes first and at words only where one code has several meanings.
+// It retries nothing.
 package fault
 
 import (
@@ -52,8 +52,8 @@ var ofSome = []string{
 	"IncorrectInstanceState", "UnauthorizedOperation",
 }
 
-// OfSome reports whether a call about many machines may have been refused for
-// the sake of some, and do for the others.
+// OfSome reports whether a call about many instances may have been refused for the sake of
+// some, and do for the others.
 func OfSome(err error) bool { return slices.Contains(ofSome, Code(err)) }
 
 // Exists reports whether what should be made is already there.
@@ -84,14 +84,14 @@ var ofReservations = []string{"ReservationCapacityExceeded", "InvalidCapacityRes
 // room, or is over.
 func OfReservation(code string) bool { return slices.Contains(ofReservations, code) }
 
-// OfPlacement reports whether EC2 says that a placement group does not take a machine
+// OfPlacement reports whether EC2 says that a placement group does not take an instance
 // now, as in this zone. The codes that it says so with are those of other troubles too.
 func OfPlacement(code, message string) bool {
 	return !strings.HasPrefix(code, "InvalidPlacementGroup") && strings.Contains(strings.ToLower(message), "placement group")
 }
 
-// OverQuota reports whether the code says that the account may not have as many vCPUs
-// of such machines.
+// OverQuota reports whether the code says that the account may not have as many vCPUs of
+// such instances.
 func OverQuota(code string) bool {
 	return code == "VcpuLimitExceeded" || code == "MaxSpotInstanceCountExceeded"
 }
@@ -99,8 +99,8 @@ func OverQuota(code string) bool {
 // NoAddresses reports whether the code says that a subnet is full.
 func NoAddresses(code string) bool { return code == "InsufficientFreeAddressesInSubnet" }
 
-// NoSpotRole reports whether the code says that the account may not launch spot
-// machines, since the role that does so is not there.
+// NoSpotRole reports whether the code says that the account may not launch spot instances,
+// since the role that does so is not there.
 func NoSpotRole(code string) bool {
 	return code == "AuthFailure.ServiceLinkedRoleCreationNotPermitted"
 }
@@ -151,8 +151,8 @@ func heldBack(err error) bool {
 	return throttled && ofSDK
 }
 
-// refuses tells codes of a request that is wrong in itself from trouble that
-// may pass.
+// refuses reports whether a code says that the request is wrong in itself, and not that
+// there is trouble that may pass.
 func refuses(code string) bool {
 	if code == "" || code == "InternalError" || code == "InternalFailure" || code == "Unavailable" || code == "ServiceUnavailable" {
 		return false

@@ -2,11 +2,10 @@
 // into one call about many things, since AWS counts calls and not what they
 // are about.
 //
-// It promises that one thing's failure is told to those who asked about that
-// thing alone, that a caller who gives up takes nobody with it, and that no
-// call outlives the context of the caller that makes it. It starts no
-// goroutine: the first of the callers makes the call for all. It repeats no
-// call that failed.
+// It promises that one thing's failure is returned to those callers alone that asked about
+// it, that a caller which gives up takes no other with it, and that no call outlives the
+// context of the caller that makes it. It starts no goroutine: the first of the callers
+// makes the call for all. It repeats no call that failed.
 package gather
 
 import (

@@ -14,7 +14,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/gather"
 )
 
-// calls is a pretend call that is told about ids and answers each with itself.
+// calls is a fake call that receives ids and answers each with itself.
 type calls struct {
 	mu   sync.Mutex
 	made [][]string

@@ -21,7 +21,7 @@ import (
 
 var start = time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
 
-// account is a pretend account: parameters by name, images by id.
+// account is an emulated account: parameters by name, images by id.
 type account struct {
 	parameters map[string]string
 	images     []types.Image
@@ -219,7 +219,7 @@ func TestOwnersAreThoseNamed(t *testing.T) {
 }
 
 // A term that names nothing selects every image of this account and of AWS, and none that
-// somebody else has made public.
+// another account has made public.
 func TestATermWithoutTagsLeavesImagesOfOthersOut(t *testing.T) {
 	for want, term := range map[string]nodeclass.ImageTerm{
 		"owners self,amazon":  {Tags: map[string]string{}},

@@ -46,9 +46,8 @@ func NewParameters(api parameterAPI, now func() time.Time) *Parameters {
 	return &Parameters{api: api, now: now, seen: map[string]seen{}}
 }
 
-// Get returns the value of a parameter by name or ARN. Moving tells that its
-// value changes with time. That it is not there is an error for which
-// fault.NotFound holds.
+// Get returns the value of a parameter by name or ARN. Moving says that its value changes
+// with time. That it is not there is an error for which fault.NotFound holds.
 func (p *Parameters) Get(ctx context.Context, name string, moving bool) (string, error) {
 	if s, ok := p.remembered(name); ok {
 		return s.value, s.err

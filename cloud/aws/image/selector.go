@@ -46,7 +46,7 @@ func (f Finder) selected(ctx context.Context, spec nodeclass.Spec) (out []nodecl
 	return out, why, nil
 }
 
-// asked are the tags of an image that are labels of machines, as requirements.
+// asked are the tags of an image that are labels of instances, as requirements.
 func asked(tags []types.Tag) (out constraint.Requirements) {
 	for _, t := range tags {
 		if key := aws.ToString(t.Key); nodeclass.IsLabelOfMachines(key) {
@@ -56,8 +56,8 @@ func asked(tags []types.Tag) (out constraint.Requirements) {
 	return out
 }
 
-// queries makes one query for all ids, and one for each other term. why tells of
-// parameters that lead to no image.
+// queries makes one query for all ids, and one for each other term. why reports parameters
+// that lead to no image.
 func (f Finder) queries(ctx context.Context, terms []nodeclass.ImageTerm) (out []*ec2.DescribeImagesInput, why []string, err error) {
 	var ids []string
 	for _, t := range terms {
@@ -96,8 +96,8 @@ func query(t nodeclass.ImageTerm) *ec2.DescribeImagesInput {
 	switch {
 	case t.Owner != "":
 		q.Owners = []string{t.Owner}
-	case t.ID != "": // whoever has it
-	default: // also where no tag is named: others' public images are nobody's choice
+	case t.ID != "": // whichever account owns it
+	default: // also where no tag is named: public images of other accounts are never meant
 		q.Owners = []string{"self", "amazon"}
 	}
 	return q

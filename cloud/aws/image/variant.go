@@ -8,8 +8,8 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 )
 
-// variant is one image of an alias: where its id is published, and which
-// machines it is for beside its architecture.
+// variant is one image of an alias: where its id is published, and which instances it is
+// for beside its architecture.
 type variant struct {
 	parameter    string
 	requirements constraint.Requirements
@@ -61,8 +61,7 @@ func bottlerocket(version, kubernetes string) []variant {
 	return out
 }
 
-// al2 has one image for machines with GPUs or Neuron devices: it is listed
-// once for each.
+// al2 has one image for instances with GPUs or Neuron devices: it is listed once for each.
 func al2(version, kubernetes string) []variant {
 	path := func(suffix, pinned string) string {
 		name := "recommended"
@@ -109,8 +108,8 @@ func windows(family nodeclass.Family, kubernetes string) []variant {
 	}}
 }
 
-// WindowsBuild returns the build that machines of a family run; empty for
-// families that are not Windows.
+// WindowsBuild returns the build that instances of a family run; empty for families that
+// are not Windows.
 func WindowsBuild(family nodeclass.Family) string { return windowsBuilds[family] }
 
 func plain() constraint.Requirements {

@@ -17,15 +17,15 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 )
 
-// tagScalingGroup is what EC2 Auto Scaling puts on machines of its groups, those of
+// tagScalingGroup is what EC2 Auto Scaling puts on instances of its groups, those of
 // managed node groups included.
 const tagScalingGroup = "aws:autoscaling:groupName"
 
-// Adoptable returns a machine that the cluster may take over, whosever it is. It runs
-// and carries a tag of this cluster, none of another cluster's, and no Auto Scaling
+// Adoptable returns an instance that the cluster may take over, whatever launched it. It
+// runs and carries a tag of this cluster, none of another cluster's, and no Auto Scaling
 // group would replace it.
 //
-// Callers of the same moment share one DescribeInstances for up to looksMax machines.
+// Callers of the same moment share one DescribeInstances for up to looksMax instances.
 func (s *Store) Adoptable(ctx context.Context, id string) (cloud.Machine, error) {
 	answers, err := s.strays.Ask(ctx, id)
 	if err != nil {
@@ -45,12 +45,12 @@ func (s *Store) Adoptable(ctx context.Context, id string) (cloud.Machine, error)
 	return m, nil
 }
 
-// lookAtAny finds machines by ID, those of others included.
+// lookAtAny finds instances by ID, those of other clusters included.
 func (s *Store) lookAtAny(ctx context.Context, ids []string) map[string]gather.Answer[*types.Instance] {
 	return s.lookAmong(ctx, []types.Filter{notTerminated()}, ids)
 }
 
-// whyNotAdopt says what keeps the cluster from taking a machine over; empty: nothing.
+// whyNotAdopt says what keeps the cluster from taking an instance over; empty: nothing.
 func (s *Store) whyNotAdopt(m cloud.Machine) string {
 	if m.State != cloud.Running {
 		return fmt.Sprintf("machine %s is %s; only one that runs can be taken over", m.ID, m.State)
@@ -77,9 +77,9 @@ func (s *Store) whyNotAdopt(m cloud.Machine) string {
 	return ""
 }
 
-// Adopt puts tags on a machine that Adoptable has shown: own ones in any case, those of
+// Adopt puts tags on an instance that Adoptable has shown: own ones in any case, those of
 // its class where it has none of the key. It asks for nothing where all are there. It is a
-// *cloud.NotFoundError for a machine that EC2 does not know.
+// *cloud.NotFoundError for an instance that EC2 does not know.
 func (s *Store) Adopt(ctx context.Context, m cloud.Machine, own, ofClass map[string]string) error {
 	lacks := map[string]string{}
 	for key, value := range ofClass {

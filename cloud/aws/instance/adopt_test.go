@@ -17,7 +17,7 @@ func TestAMachineMayBeTakenOver(t *testing.T) {
 	tests := map[string]struct {
 		cluster, state string
 		tags           []string
-		lacks          string // a tag that machines of clusters have otherwise
+		lacks          string // a tag that instances of clusters have otherwise
 		says           string // why not; empty: it may
 	}{
 		"one of the cluster that no class was used for": {"prod", "running", []string{pool, "default"}, class, ""},
@@ -73,7 +73,7 @@ func isMissing(err error, id string) bool {
 	return ok && missing.MachineID == id
 }
 
-// Tags that say whose a machine is are written over those of before, tags of the class
+// Tags that say whose an instance is are written over those of before, tags of the class
 // are not, and what is there is not written again.
 func TestTagsOfAMachineThatIsTakenOver(t *testing.T) {
 	a := standing()

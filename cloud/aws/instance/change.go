@@ -16,23 +16,22 @@ import (
 	"github.com/daemok/daemok/cloud/aws/gather"
 )
 
-// callsMax is how many calls one round of giving back makes where EC2 refuses
-// all machines for the sake of some. Finding one among idsMax takes 17.
+// callsMax is how many calls one round of terminations makes where EC2 refuses all
+// instances for the sake of some. Finding one among idsMax takes 17.
 const callsMax = 20
 
-// given is what became of a machine that was to be given back: whether it is
-// gone, or why it cannot be given back.
+// given is what became of an instance that was to be terminated: whether it is gone, or why
+// it cannot be terminated.
 type given = gather.Answer[bool]
 
-// Terminate gives machines back. Those that are unknown, not of this cluster
-// or terminated are reported in gone, sorted; nothing is asked of those that
-// have begun to shut down. A machine that EC2 refuses to end keeps no other, nor
-// does one that is not visible yet.
+// Terminate terminates instances. Those that are unknown, not of this cluster or terminated
+// are reported in gone, sorted; nothing is asked of those that have begun to shut down. An
+// instance that EC2 refuses to terminate keeps no other, nor does one that is not visible
+// yet.
 //
-// Callers of the same moment share two calls, DescribeInstances and
-// TerminateInstances, for up to idsMax machines. When 1,000 nodes go at once,
-// with 100 of them looked after at a time, that is 10 of each in about two
-// seconds, and none of TerminateInstances after.
+// Callers of the same moment share two calls, DescribeInstances and TerminateInstances, for
+// up to idsMax instances. When 1,000 nodes go at once, with 100 of them handled at a time,
+// that is 10 of each in about two seconds, and none of TerminateInstances after.
 func (s *Store) Terminate(ctx context.Context, ids ...string) (gone []string, err error) {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	answers, err := s.gives.Ask(ctx, ids...)
@@ -51,7 +50,7 @@ func (s *Store) Terminate(ctx context.Context, ids ...string) (gone []string, er
 	return gone, errors.Join(errs...)
 }
 
-// giveBack ends machines and tells what became of each.
+// giveBack ends instances and says what became of each.
 func (s *Store) giveBack(ctx context.Context, ids []string) map[string]given {
 	answers := map[string]given{}
 	for some := range slices.Chunk(ids, idsMax) {
@@ -71,7 +70,7 @@ func (s *Store) giveBack(ctx context.Context, ids []string) map[string]given {
 	return answers
 }
 
-// whereItWorks parts machines from those in zones that work is shifted away from.
+// whereItWorks parts instances from those in zones that work is shifted away from.
 func (s *Store) whereItWorks(ids []string, found []types.Instance) (live, doubtful []string) {
 	shifted := map[string]bool{}
 	for _, i := range found {
@@ -89,8 +88,8 @@ func (s *Store) whereItWorks(ids []string, found []types.Instance) (live, doubtf
 	return live, doubtful
 }
 
-// tryToTerminate ends machines in a call of their own, whose failure is no trouble:
-// EC2 may not be well where they are, and whoever gives them back asks again.
+// tryToTerminate terminates instances in a call of their own, whose failure is no trouble:
+// EC2 may not be well where they are, and the caller that terminates them asks again.
 func (s *Store) tryToTerminate(ctx context.Context, ids []string, answers map[string]given) {
 	if len(ids) == 0 {
 		return
@@ -110,8 +109,8 @@ func blame(answers map[string]given, ids []string, err error) {
 	}
 }
 
-// divide tells which of the ids are to be terminated and which are gone; those
-// that shut down are neither.
+// divide says which of the ids are to be terminated and which are gone; those that shut
+// down are neither.
 func (s *Store) divide(ids []string, found []types.Instance) (live, gone []string) {
 	byID := map[string]types.Instance{}
 	for _, i := range found {
@@ -135,9 +134,9 @@ func inState(i types.Instance, state types.InstanceStateName) bool {
 	return i.State != nil && i.State.Name == state
 }
 
-// terminate ends machines in one call. Where EC2 refuses all for the sake of
-// some, it answers those that EC2 names and repeats for the others; where EC2
-// names none, it halves them. What is left after callsMax calls has the error.
+// terminate terminates instances in one call. Where EC2 refuses all for the sake of some,
+// it answers those that EC2 names and repeats for the others; where EC2 names none, it
+// halves them. What is left after callsMax calls has the error.
 func (s *Store) terminate(ctx context.Context, ids []string, answers map[string]given) {
 	groups := [][]string{ids}
 	for calls := 1; len(groups) > 0; calls++ {
@@ -165,8 +164,8 @@ func (s *Store) terminate(ctx context.Context, ids []string, answers map[string]
 	}
 }
 
-// culprits parts the ids for whose sake a call about all was refused, as far
-// as its error tells, from the rest.
+// culprits parts the ids for whose sake a call about all was refused, as far as its error
+// says, from the rest.
 func culprits(ids []string, err error) (blamed, rest []string) {
 	if !fault.OfSome(err) {
 		return nil, ids
@@ -185,7 +184,7 @@ func culprits(ids []string, err error) (blamed, rest []string) {
 	return blamed, rest
 }
 
-// verdict is what a refusal for the sake of a machine says of it.
+// verdict is what a refusal for the sake of an instance says of it.
 func (s *Store) verdict(id string, err error) given {
 	switch {
 	case !fault.NotFound(err):
@@ -196,11 +195,11 @@ func (s *Store) verdict(id string, err error) given {
 	return given{Value: true}
 }
 
-// Tag adds tags to a machine that was shown. It is a *cloud.NotFoundError for one
-// that EC2 does not know, or not yet, and for one whose tags are not this cluster's.
+// Tag adds tags to an instance that was shown. It is a *cloud.NotFoundError for one that
+// EC2 does not know, or not yet, and for one whose tags are not this cluster's.
 //
-// It is one CreateTags for each machine, and asks for nothing first: what was shown
-// says whose a machine is, and no ID is ever given to another.
+// It is one CreateTags for each instance, and asks for nothing first: what was shown says
+// whose an instance is, and no ID is ever given to another.
 func (s *Store) Tag(ctx context.Context, m cloud.Machine, tags map[string]string) error {
 	if !s.owns(m.Tags) {
 		return &cloud.NotFoundError{MachineID: m.ID}

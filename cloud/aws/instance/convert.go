@@ -13,7 +13,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// ProviderID is how a node names its machine.
+// ProviderID is how a node names its instance.
 func ProviderID(zone, id string) string { return "aws:///" + zone + "/" + id }
 
 func convert(i types.Instance) cloud.Machine {
@@ -42,8 +42,8 @@ func convert(i types.Instance) cloud.Machine {
 	return m
 }
 
-// groupsOf lists the groups of the machine's first interface; those that pods
-// bring for themselves are on others.
+// groupsOf lists the groups of the instance's first interface; those that pods bring for
+// themselves are on others.
 func groupsOf(i types.Instance) []string {
 	out := make([]string, 0, len(i.SecurityGroups))
 	for _, g := range i.SecurityGroups {

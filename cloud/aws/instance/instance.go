@@ -1,9 +1,9 @@
-// Package instance lists, tags and terminates the machines of one cluster.
+// Package instance lists, tags and terminates the instances of one cluster.
 //
-// It promises never to see or touch machines of another cluster, to treat a
-// machine that is gone as an answer, and not to call one gone that was just
-// launched and is not visible yet. Questions about single machines that come at
-// the same moment become one call. It launches nothing.
+// It promises never to see or touch instances of another cluster, to treat an instance that
+// is gone as an answer, and not to call one gone that was just launched and is not visible
+// yet. Questions about single instances that come at the same moment become one call. It
+// launches nothing.
 package instance
 
 import (
@@ -27,16 +27,17 @@ import (
 )
 
 const (
-	// hiddenFor is how long a machine just launched may be invisible to EC2's
-	// other calls.
+	// hiddenFor is how long an instance just launched may be invisible to EC2's other
+	// calls.
 	hiddenFor = time.Minute
 	// idsMax is how many values all filters of a call take together.
 	idsMax = 200
-	// looksMax is how many machines a look names, which filters by cluster and state too.
+	// looksMax is how many instances one DescribeInstances names, which filters by cluster
+	// and state too.
 	looksMax = 190
-	// gatherFor is how long a call about one machine waits for others.
+	// gatherFor is how long a call about one instance waits for others.
 	gatherFor = 100 * time.Millisecond
-	// pageMax is how many machines EC2 puts on one page.
+	// pageMax is how many instances EC2 puts on one page.
 	pageMax = 1000
 )
 
@@ -46,7 +47,7 @@ type api interface {
 	CreateTags(context.Context, *ec2.CreateTagsInput, ...func(*ec2.Options)) (*ec2.CreateTagsOutput, error)
 }
 
-// Store is the machines of one cluster at EC2. It is safe for concurrent use.
+// Store is the instances of one cluster at EC2. It is safe for concurrent use.
 type Store struct {
 	api     api
 	cluster string
@@ -55,19 +56,20 @@ type Store struct {
 	strays  gather.Calls[*types.Instance]
 	gives   gather.Calls[bool]
 
-	// UID tells the cluster from others of its name, whose machines are left alone. Empty:
-	// nothing does. To be set before the store is used.
+	// UID distinguishes the cluster from others of its name, whose instances are left
+	// alone. Empty: they are not distinguished. To be set before the store is used.
 	UID string
-	// Stranger is told once of each such machine that a list of all has met; nil: nobody.
+	// Stranger is called once with each such instance that a list of all has met; may be
+	// nil.
 	Stranger func(id, uid string)
 
-	// Shifted tells of zones, by ID, that work is shifted away from: EC2 may fail
-	// there. Nil: of none. To be set before the store is used.
+	// Shifted reports zones, by ID, that work is shifted away from: EC2 may fail there.
+	// Nil: of none. To be set before the store is used.
 	Shifted func(zoneID string) bool
 
 	mu    sync.Mutex
 	young map[string]time.Time // launched lately, by id
-	met   map[string]bool      // machines of other clusters of the name, by id
+	met   map[string]bool      // instances of other clusters of the name, by id
 }
 
 // New returns the store of a cluster. It waits with pause, which returns an
@@ -80,7 +82,7 @@ func New(client api, clusterName string, now func() time.Time, pause func(contex
 	return s
 }
 
-// Launched tells the store of machines that may not be visible yet.
+// Launched reports to the store instances that may not be visible yet.
 func (s *Store) Launched(ids ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,13 +93,12 @@ func (s *Store) Launched(ids ...string) {
 	}
 }
 
-// List returns the machines that match, sorted by ID; terminated ones are
-// left out.
+// List returns the instances that match, sorted by ID; terminated ones are left out.
 //
-// Callers of the same moment that ask by ID alone share one DescribeInstances
-// for up to looksMax machines. On a cluster of 1,000 nodes that is some 10 calls
-// for each look at all of them, about one a second while all are going; a list
-// of all is one call for each pageMax machines.
+// Callers of the same moment that ask by ID alone share one DescribeInstances for up to
+// looksMax instances. On a cluster of 1,000 nodes that is some 10 calls for each check all
+// of them, about one a second while all are going; a list of all is one call for each
+// pageMax instances.
 func (s *Store) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error) {
 	found, err := s.find(ctx, f)
 	if err != nil {
@@ -111,8 +112,8 @@ func (s *Store) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, erro
 	return out, nil
 }
 
-// InReservations returns the machines that run, or begin to, in the capacity
-// reservations of those IDs, sorted by ID.
+// InReservations returns the instances that run, or begin to, in the capacity reservations
+// of those IDs, sorted by ID.
 func (s *Store) InReservations(ctx context.Context, ids ...string) ([]cloud.Machine, error) {
 	found, err := s.describe(ctx, append(s.owned(), filter("capacity-reservation-id", ids...), filter("instance-state-name", "pending", "running")), nil)
 	if err != nil {
@@ -126,8 +127,8 @@ func (s *Store) InReservations(ctx context.Context, ids ...string) ([]cloud.Mach
 	return out, nil
 }
 
-// Profiles returns the names of the instance profiles that machines of the
-// cluster have which are not terminated.
+// Profiles returns the names of the instance profiles that instances of the cluster have
+// which are not terminated.
 func (s *Store) Profiles(ctx context.Context) (map[string]bool, error) {
 	found, err := s.describe(ctx, s.existing(), nil)
 	if err != nil {
@@ -155,7 +156,7 @@ func (s *Store) find(ctx context.Context, f cloud.Filter) ([]types.Instance, err
 	return s.dropStrangers(found), err
 }
 
-// dropStrangers leaves out machines of other clusters of the same name.
+// dropStrangers leaves out instances of other clusters of the same name.
 func (s *Store) dropStrangers(found []types.Instance) []types.Instance {
 	return slices.DeleteFunc(found, func(i types.Instance) bool {
 		uid, is := s.stranger(tagMap(i.Tags))
@@ -166,8 +167,8 @@ func (s *Store) dropStrangers(found []types.Instance) []types.Instance {
 	})
 }
 
-// stranger reports whether tags are those of another cluster of the same name, and the
-// UID of that. Machines of before there was the tag are nobody else's.
+// stranger reports whether tags are those of another cluster of the same name, and the UID
+// of that. Instances launched before there was the tag belong to no other cluster.
 func (s *Store) stranger(tags map[string]string) (uid string, is bool) {
 	uid = tags[nodeclass.TagUID]
 	return uid, uid != "" && s.UID != "" && uid != s.UID
@@ -183,7 +184,7 @@ func (s *Store) meet(id, uid string) {
 	}
 }
 
-// findTogether finds machines in one call with what others look for.
+// findTogether finds instances in one call with what other callers ask for.
 func (s *Store) findTogether(ctx context.Context, ids []string) (found []types.Instance, err error) {
 	answers, err := s.looks.Ask(ctx, ids...)
 	if err != nil {
@@ -200,7 +201,7 @@ func (s *Store) findTogether(ctx context.Context, ids []string) (found []types.I
 	return found, nil
 }
 
-// look finds machines by ID; those that are not there are left out.
+// look finds instances by ID; those that are not there are left out.
 func (s *Store) look(ctx context.Context, ids []string) map[string]gather.Answer[*types.Instance] {
 	answers := s.lookAmong(ctx, s.existing(), ids)
 	for id, a := range answers {
@@ -230,7 +231,7 @@ func (s *Store) lookAmong(ctx context.Context, filters []types.Filter, ids []str
 	return answers
 }
 
-// existing selects machines of the cluster that are not terminated.
+// existing selects instances of the cluster that are not terminated.
 func (s *Store) existing() []types.Filter { return append(s.owned(), notTerminated()) }
 
 func notTerminated() types.Filter {
@@ -238,8 +239,8 @@ func notTerminated() types.Filter {
 		string(cloud.Pending), string(cloud.Running), string(cloud.Stopping), string(cloud.Stopped), string(cloud.ShuttingDown))
 }
 
-// owned selects machines of the cluster that a class was used for; other
-// machines of the cluster, as those of managed node groups, lack its tag.
+// owned selects instances of the cluster that a class was used for; other instances of the
+// cluster, as those of managed node groups, lack its tag.
 func (s *Store) owned() []types.Filter {
 	return []types.Filter{
 		filter("tag:"+nodeclass.TagOwned+s.cluster, nodeclass.ClusterOwned),
@@ -269,7 +270,7 @@ func (s *Store) describe(ctx context.Context, filters []types.Filter, ids []stri
 	return out, nil
 }
 
-// unread is most of what EC2 says of an instance: nobody here reads it.
+// unread is most of what EC2 says of an instance: it is not read here.
 var unread = client.Without("networkInterfaceSet", "blockDeviceMapping", "metadataOptions", "cpuOptions", "enclaveOptions", "hibernationOptions", "maintenanceOptions",
 	"privateDnsNameOptions", "capacityReservationSpecification", "monitoring", "productCodes", "networkPerformanceOptions",
 	"amiLaunchIndex", "architecture", "bootMode", "clientToken", "currentInstanceBootMode", "dnsName", "ebsOptimized", "enaSupport", "hypervisor", "platformDetails", "privateIpAddress", "reason",
@@ -296,20 +297,20 @@ func filter(name string, values ...string) types.Filter {
 	return types.Filter{Name: aws.String(name), Values: values}
 }
 
-// ours reports whether a machine belongs to the cluster and to a class.
+// ours reports whether an instance belongs to the cluster and to a class.
 func (s *Store) ours(i types.Instance) bool {
 	return s.owns(tagMap(i.Tags))
 }
 
-// owns reports whether tags are those of a machine of the cluster and of a class.
+// owns reports whether tags are those of an instance of the cluster and of a class.
 func (s *Store) owns(tags map[string]string) bool {
 	_, classed := tags[nodeclass.TagClass]
 	_, stranger := s.stranger(tags)
 	return classed && !stranger && tags[nodeclass.TagOwned+s.cluster] == nodeclass.ClusterOwned
 }
 
-// isYoung reports whether a machine was launched so lately that EC2 may not
-// know it everywhere.
+// isYoung reports whether an instance was launched so lately that EC2 may not know it
+// everywhere.
 func (s *Store) isYoung(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

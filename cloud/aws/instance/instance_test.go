@@ -18,7 +18,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// account is a pretend EC2 with two machines a page.
+// account is a emulated EC2 with two instances a page.
 type account struct {
 	machines   []types.Instance
 	hidden     []string // exist, but no call sees them yet
@@ -121,7 +121,7 @@ func standing() *account {
 
 var start = time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
 
-// open opens the store of the cluster "prod" that waits for nobody.
+// open opens the store of the cluster "prod" that does not wait for other callers.
 func open(a api, now func() time.Time) *Store {
 	return New(a, "prod", now, func(ctx context.Context, _ time.Duration) error { return ctx.Err() })
 }
@@ -199,7 +199,8 @@ func TestTerminate(t *testing.T) {
 }
 
 // Two clusters of an account may have one name. Whatever carries the UID of the other is
-// neither listed nor ended nor tagged, and told of once; what carries none is the cluster's.
+// neither listed nor terminated nor tagged, and reported once; what carries none is the
+// cluster's.
 func TestMachinesOfAnotherClusterOfTheNameAreLeftAlone(t *testing.T) {
 	const uid = "daemok.sh/cluster-uid"
 	a := &account{machines: []types.Instance{

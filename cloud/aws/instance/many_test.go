@@ -18,14 +18,14 @@ import (
 	"github.com/daemok/daemok/cloud"
 )
 
-// region is a pretend EC2 whose machines end a minute after they were given
-// back, and that counts calls.
+// region is an emulated EC2 whose instances end a minute after they were terminated, and
+// that counts calls.
 type region struct {
 	mu        sync.Mutex
 	ids       []string
 	endsAt    map[string]time.Time
 	protected []string // may not be terminated
-	named     bool     // a refusal names the machine that it is for
+	named     bool     // a refusal names the instance that it is for
 	looks     int
 	ends      int
 }
@@ -89,7 +89,7 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// leave is the end of one machine, as the loop over nodes goes through it.
+// leave is the end of one instance, as the loop over nodes goes through it.
 func leave(ctx context.Context, s *Store, id string, step func(func())) error {
 	var err error
 	step(func() { _, err = s.Terminate(ctx, id) })
@@ -106,8 +106,8 @@ func leave(ctx context.Context, s *Store, id string, step func(func())) error {
 	return fmt.Errorf("%s is still there", id)
 }
 
-// TestManyMachinesLeaveInFewCalls: all at once, a hundred of them looked after
-// at a time, each asking for itself alone.
+// TestManyMachinesLeaveInFewCalls: all at once, a hundred of them handled at a time, each
+// asking for itself alone.
 func TestManyMachinesLeaveInFewCalls(t *testing.T) {
 	tests := map[string]struct{ machines, looks, ends int }{
 		"thirty":     {30, 8, 1},
@@ -168,8 +168,8 @@ func TestAMachineThatMayNotEndKeepsNoOther(t *testing.T) {
 	}
 }
 
-// TestARefusalOfAllIsNotPartedWithoutEnd: where no machine may be ended, that
-// is found out in a bounded number of calls.
+// TestARefusalOfAllIsNotPartedWithoutEnd: where no instance may be ended, that is found out
+// in a bounded number of calls.
 func TestARefusalOfAllIsNotPartedWithoutEnd(t *testing.T) {
 	for name, named := range map[string]bool{"named by EC2": true, "not named by EC2": false} {
 		t.Run(name, func(t *testing.T) {
@@ -185,8 +185,9 @@ func TestARefusalOfAllIsNotPartedWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestOneThatEC2DoesNotKnowKeepsNoOther: a machine that vanishes between look
-// and call is gone, and the others are given back in a second call.
+// TestOneThatEC2DoesNotKnowKeepsNoOther: an instance that vanishes between
+// DescribeInstances and TerminateInstances is gone, and the others are terminated in a
+// second call.
 func TestOneThatEC2DoesNotKnowKeepsNoOther(t *testing.T) {
 	r := &vanishing{region: regionOf(50)}
 	r.vanished = r.ids[7]
@@ -196,7 +197,7 @@ func TestOneThatEC2DoesNotKnowKeepsNoOther(t *testing.T) {
 	}
 }
 
-// vanishing is a region where a machine vanishes after it was looked at.
+// vanishing is a region where an instance vanishes after it was checked.
 type vanishing struct {
 	*region
 	vanished string

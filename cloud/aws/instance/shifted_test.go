@@ -12,7 +12,7 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// impaired is a pretend EC2 that fails for calls that name one of the machines.
+// impaired is a emulated EC2 that fails for calls that name one of the instances.
 type impaired struct {
 	*account
 	ids []string
@@ -25,7 +25,7 @@ func (a *impaired) TerminateInstances(ctx context.Context, in *ec2.TerminateInst
 	return a.account.TerminateInstances(ctx, in, o...)
 }
 
-// SC-422: EC2 that fails where work is shifted away from keeps no machine elsewhere, and
+// SC-422: EC2 that fails where work is shifted away from keeps no instance elsewhere, and
 // is no trouble.
 func TestMachinesInAShiftedZoneKeepNoOtherFromEnding(t *testing.T) {
 	for name, shifted := range map[string]bool{"while the zone is shifted away from": true, "at any other time": false} {
@@ -43,7 +43,7 @@ func TestMachinesInAShiftedZoneKeepNoOtherFromEnding(t *testing.T) {
 	}
 }
 
-// A machine in such a zone goes like any other where EC2 does not fail.
+// An instance in such a zone goes like any other where EC2 does not fail.
 func TestMachinesInAShiftedZoneAreGivenBack(t *testing.T) {
 	a := standing()
 	s := open(a, func() time.Time { return start })

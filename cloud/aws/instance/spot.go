@@ -10,11 +10,11 @@ import (
 	"github.com/daemok/daemok/cloud"
 )
 
-// takenBySpot begins the reasons of EC2 for which it ends spot machines unasked:
+// takenBySpot begins the reasons of EC2 for which it ends spot instances unasked:
 // Server.SpotInstanceTermination and Server.SpotInstanceShutdown.
 const takenBySpot = "Server.SpotInstance"
 
-// Spot returns the spot machines of the cluster that are on their way or run.
+// Spot returns the spot instances of the cluster that are on their way or run.
 func (s *Store) Spot(ctx context.Context) ([]cloud.Machine, error) {
 	found, err := s.describe(ctx, append(s.owned(), filter("instance-lifecycle", string(types.InstanceLifecycleTypeSpot)),
 		filter("instance-state-name", string(cloud.Pending), string(cloud.Running))), nil)
@@ -28,9 +28,9 @@ func (s *Store) Spot(ctx context.Context) ([]cloud.Machine, error) {
 	return out, nil
 }
 
-// Taken returns those of the machines that EC2 took away, as far as it still knows
-// of them: for about an hour. Their tags may be gone before, so that it is for
-// machines that are known to be of the cluster.
+// Taken returns those of the instances that EC2 took away, as far as it still knows of
+// them: for about an hour. Their tags may be gone before, so that it is for instances that
+// are known to be of the cluster.
 func (s *Store) Taken(ctx context.Context, ids []string) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, nil

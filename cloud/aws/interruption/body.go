@@ -12,13 +12,13 @@ import (
 	"github.com/daemok/daemok/cloud"
 )
 
-// said is what a message says of one machine; machine is empty where it is about
-// none that anything follows for.
+// said is what a message says of one instance; instance is empty where it is about none
+// that anything follows for.
 type said struct {
 	kind    cloud.InterruptionMessageKind
 	machine string
-	at      time.Time // when it was said; zero where the message does not tell
-	endsAt  time.Time // when the machine is taken away; zero where it does not tell
+	at      time.Time // when it was said; zero where the message does not say
+	endsAt  time.Time // when the instance is taken away; zero where it does not say
 }
 
 // event is an EventBridge event. Only what all documented samples have is asked
@@ -154,7 +154,7 @@ func (e *event) ofInstance(kindOf func(instanceDetail) (cloud.InterruptionMessag
 	if id == "" {
 		return nil, fmt.Errorf("detail.instance-id is %q, and resources name no instance", d.Instance)
 	}
-	ends, _ := time.Parse(time.RFC3339, d.EndsAt) // where it is not told, so be it
+	ends, _ := time.Parse(time.RFC3339, d.EndsAt) // where it is not said, it stays zero
 	if d.Action == actionHibernate {
 		ends = e.at()
 	}
@@ -183,7 +183,7 @@ func (e *event) ofHealth() ([]said, error) {
 	if d.Service != "EC2" || d.Category != categoryScheduled || d.Status == healthClosed {
 		return nil, nil
 	}
-	starts, _ := time.Parse(healthTime, d.StartsAt) // where it is not told, so be it
+	starts, _ := time.Parse(healthTime, d.StartsAt) // where it is not said, it stays zero
 	named := e.Resources
 	if len(d.Entities) > 0 {
 		named = nil

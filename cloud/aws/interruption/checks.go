@@ -36,9 +36,9 @@ func questions() []types.Filter {
 	}
 }
 
-// Troubles implements cloud.Checks. It makes three calls of DescribeInstanceStatus, and
-// one more for every thousand machines that something is wrong with, however many there
-// are. The check of attached volumes does not count: pods move no volume.
+// Troubles implements cloud.Checks. It makes three calls of DescribeInstanceStatus, and one
+// more for every thousand instances that something is wrong with, however many there are.
+// The check of attached volumes does not count: pods move no volume.
 func (c Checks) Troubles(ctx context.Context) ([]cloud.Trouble, error) {
 	found := map[cloud.Trouble]bool{}
 	for _, question := range questions() {

@@ -21,7 +21,7 @@ import (
 	"github.com/daemok/daemok/cloud/market/clock"
 )
 
-// ward is an account with machines, and the checks of them.
+// ward is an account with instances, and the checks of them.
 type ward struct {
 	Checks
 	server *emulator.Server
@@ -37,7 +37,7 @@ func (w *ward) pause(_ context.Context, d time.Duration) error {
 	return nil
 }
 
-// admit opens an account with so many machines that run.
+// admit opens an account with so many instances that run.
 func admit(t *testing.T, n int) *ward {
 	t.Helper()
 	w := &ward{clock: clock.NewVirtual(sent)}
@@ -91,8 +91,8 @@ func clockTime(at time.Time) string {
 	return at.Format("15:04")
 }
 
-// "impaired" is told with the moment since when, events with when they begin, and
-// those that are over ("[Canceled]") are left out. Whoever is well is not shown.
+// "impaired" is reported with the moment since when, events with when they begin, and those
+// that are over ("[Canceled]") are left out. Instances that are well are not shown.
 func TestWhatStatusChecksSay(t *testing.T) {
 	w := admit(t, 4)
 	if got := w.troubles(t); len(got) > 0 {
@@ -120,7 +120,7 @@ func TestWhatStatusChecksSay(t *testing.T) {
 	}
 }
 
-// AWS Health tells of what is scheduled, too, in the queue.
+// AWS Health reports what is scheduled, too, in the queue.
 func TestAScheduledChangeIsInTheQueue(t *testing.T) {
 	w := admit(t, 1)
 	if err := w.server.Schedule(w.ids[0], "instance-retirement", sent.Add(5*time.Hour)); err != nil {

@@ -31,13 +31,13 @@ const (
 	waitFor     = 20 * time.Second // that a call waits for the first message
 	// HiddenFor is how long a message that was handed out is not handed out again.
 	HiddenFor = 20 * time.Second
-	// sharedHiddenFor is that of a queue which others read too: what is theirs
+	// sharedHiddenFor is that of a queue which other clusters read too: what is theirs
 	// should not stay hidden from them.
 	sharedHiddenFor = 5 * time.Second
 	callsMax        = 10 // at once
-	// together is how long after some messages the next are asked for, unless more
-	// were waiting: those of machines that start trickle in, and would take a call
-	// each to receive and to delete.
+	// together is how long after some messages the next are asked for, unless more were
+	// waiting: those of instances that start trickle in, and would take a call each to
+	// receive and to delete.
 	together    = time.Second
 	forgetAfter = 3 * HiddenFor
 	// tagsFor is how old what the queue's tags say may be: another cluster may come to
@@ -57,7 +57,7 @@ type api interface {
 
 // Queue is one queue. It is safe for concurrent use. New makes one.
 type Queue struct {
-	Warn func(error) // is told once what may not be read; nil: nobody. Set before the first call
+	Warn func(error) // called once with what may not be read; may be nil. Set before the first call
 
 	api     api
 	name    string
@@ -78,14 +78,14 @@ type Queue struct {
 // message is what is to be done of a message until it may be deleted.
 type message struct {
 	receipt string
-	left    map[string]bool // notices that are not done, by id
+	left    map[string]bool // interruption messages that are not done, by id
 	at      time.Time       // when it was handed out
 }
 
 var _ cloud.InterruptionMessages = (*Queue)(nil)
 
-// New returns the queue of that name for a cluster. It calls nobody. It waits with
-// pause, which returns an error only where its context ended.
+// New returns the queue of that name for a cluster. It makes no calls. It waits with pause,
+// which returns an error only where its context ended.
 func New(client api, name, clusterName string, now func() time.Time, pause func(context.Context, time.Duration) error) *Queue {
 	return &Queue{api: client, name: name, cluster: clusterName, now: now, pause: pause, open: map[string]*message{}}
 }
@@ -205,7 +205,7 @@ func (q *Queue) tagged(url string, tags *sqs.ListQueueTagsOutput, err error) (sh
 		news = !q.denied
 		q.shared, q.known, q.denied, q.lookAt = false, true, true, q.now().Add(deniedFor)
 	case !q.known:
-		q.shared = true // nobody else's messages are deleted meanwhile
+		q.shared = true // no messages of other clusters are deleted meanwhile
 	}
 	return q.shared, news
 }
@@ -234,7 +234,7 @@ func (q *Queue) handOut(messages []types.Message, shared bool) []cloud.Interrupt
 	now := q.now()
 	for id, m := range q.open {
 		if now.Sub(m.at) > forgetAfter {
-			delete(q.open, id) // it has come again by now, or somebody else has it
+			delete(q.open, id) // it has come again by now, or another reader has it
 		}
 	}
 	var out []cloud.InterruptionMessage
@@ -252,7 +252,8 @@ func (q *Queue) handOut(messages []types.Message, shared bool) []cloud.Interrupt
 	return out
 }
 
-// interruptionMessagesOf is what a message says, one notice for each machine.
+// interruptionMessagesOf is what a message says, one interruption message for each
+// instance.
 func interruptionMessagesOf(m *types.Message, now time.Time) []cloud.InterruptionMessage {
 	count, err := strconv.Atoi(m.Attributes[string(types.MessageSystemAttributeNameApproximateReceiveCount)])
 	if err != nil {
@@ -277,8 +278,8 @@ func interruptionMessagesOf(m *types.Message, now time.Time) []cloud.Interruptio
 	return out
 }
 
-// Done implements cloud.InterruptionMessages. A message is deleted once all of its notices
-// are done.
+// Done implements cloud.InterruptionMessages. A message is deleted once all of its
+// interruption messages are done.
 func (q *Queue) Done(ctx context.Context, interruptionMessages ...cloud.InterruptionMessage) error {
 	url, entries := q.ready(interruptionMessages)
 	var calls errgroup.Group
@@ -318,7 +319,7 @@ func (q *Queue) ready(interruptionMessages []cloud.InterruptionMessage) (url str
 }
 
 // What SQS says of the key of an encrypted queue: that it is asked for too much at the
-// moment, and that nobody can use it, whatever his rights.
+// moment, and that it cannot be used with any rights.
 var (
 	keyBusy    = []string{"KmsThrottled", "KMS.ThrottlingException"}
 	keyUseless = []string{"KmsDisabled", "KmsInvalidState", "KmsInvalidKeyUsage", "KmsNotFound", "KMS.DisabledException", "KMS.InvalidStateException", "KMS.NotFoundException"}

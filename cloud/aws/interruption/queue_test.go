@@ -102,7 +102,7 @@ func TestAMessageIsDeletedWhenAllItSaysIsDone(t *testing.T) {
 	}
 }
 
-// What a message that nobody understands becomes is for the reader to say: it is
+// What becomes of a message that is not understood is for the reader to decide: it is
 // handed out, each time with its count.
 func TestAMessageThatIsNotUnderstoodIsHandedOn(t *testing.T) {
 	p := open(t)
@@ -210,8 +210,8 @@ func TestAQueueComesToBeShared(t *testing.T) {
 	}
 }
 
-// Until its tags could be read once, a queue may be that of others too: what is not ours
-// stays in it.
+// Until its tags could be read once, a queue may be read by other clusters too: what is not
+// ours stays in it.
 func TestAQueueWhoseTagsAreNotKnownYetMayBeShared(t *testing.T) {
 	p := open(t)
 	p.server.Fault("ListQueueTags", 1, "ThrottlingException")
@@ -226,7 +226,7 @@ func TestAQueueWhoseTagsAreNotKnownYetMayBeShared(t *testing.T) {
 	}
 }
 
-// A key that is asked for too much at the moment is nobody's mistake.
+// A key that is asked for too much at the moment is no misconfiguration.
 func TestAKeyThatIsBusyIsNoRefusal(t *testing.T) {
 	for _, code := range []string{"KmsThrottled", "KMS.ThrottlingException"} {
 		p := open(t)
@@ -260,7 +260,7 @@ func TestAQuietQueueIsReadable(t *testing.T) {
 	}
 }
 
-// What is in the way is said in words, and once it is out of the way notices
+// What is in the way is said in words, and once it is out of the way interruption messages
 // come again without a restart.
 func TestAQueueThatWasGoneIsFoundAgain(t *testing.T) {
 	queue := func(p *post) *string { return aws.String(p.server.QueueURL()) }

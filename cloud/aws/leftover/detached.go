@@ -21,10 +21,11 @@ const (
 )
 
 // workloadTags begin the keys of tags on volumes that drivers made for workloads: these
-// hold what nobody else may have.
+// hold data that exists nowhere else.
 var workloadTags = []string{"kubernetes.io/created-for/", "ebs.csi.aws.com/", "CSIVolumeName", "csi.storage.k8s.io/"}
 
-// volumes are those of the cluster's machines that outlived these, as their class asked for.
+// volumes are those of the cluster's instances that outlived these, as their class asked
+// for.
 func (s *Sweeper) volumes(ctx context.Context) ([]Thing, error) {
 	pages := ec2.NewDescribeVolumesPaginator(s.clients.EC2, &ec2.DescribeVolumesInput{Filters: append(s.ofMachines(), detached())})
 	var out []Thing
@@ -48,9 +49,9 @@ func ofWorkload(tags []types.Tag) bool {
 	})
 }
 
-// interfaces are those of the cluster's machines, and those that its network plugin made
-// for nodes, that are attached to nothing. They keep security groups and subnets from
-// being deleted.
+// interfaces are those of the cluster's instances, and those that its network plugin made
+// for nodes, that are attached to nothing. They keep security groups and subnets from being
+// deleted.
 func (s *Sweeper) interfaces(ctx context.Context) ([]Thing, error) {
 	var out []Thing
 	ofPlugin := []types.Filter{{Name: aws.String("tag:" + tagPluginCluster), Values: []string{s.cluster}}, {Name: aws.String("tag-key"), Values: []string{tagPluginNode}}}
@@ -72,13 +73,13 @@ func (s *Sweeper) interfaces(ctx context.Context) ([]Thing, error) {
 	return out, nil
 }
 
-// ofOurNode reports whether the network plugin made an interface for a node of the
-// cluster, and nobody else says that it is theirs.
+// ofOurNode reports whether the network plugin made an interface for a node of the cluster,
+// and no tag says that it belongs to something else.
 func (s *Sweeper) ofOurNode(tags []types.Tag) bool {
 	return tag(tags, tagPluginCluster) == s.cluster && !s.ofOthers(tags)
 }
 
-// ofMachines selects what was made with the cluster's machines that were launched for a
+// ofMachines selects what was made with the cluster's instances that were launched for a
 // pool or a class.
 func (s *Sweeper) ofMachines() []types.Filter {
 	return []types.Filter{s.owned(), {Name: aws.String("tag-key"), Values: []string{nodeclass.TagPool, nodeclass.TagClass, nodeclass.TagOlderPool}}}

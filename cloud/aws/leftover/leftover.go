@@ -1,13 +1,12 @@
-// Package leftover finds and removes what a cluster that is gone has left at
-// AWS: machines, launch templates and instance profiles that an autoscaler made
-// for it, volumes of such machines, and network interfaces of its nodes.
+// Package leftover finds and removes what a cluster that is gone has left at AWS:
+// instances, launch templates and instance profiles that an autoscaler made for it, volumes
+// of such instances, and network interfaces of its nodes.
 //
-// It promises to touch nothing of a cluster that EKS still knows or that the user is
-// connected to, nothing that carries another cluster's tag, nothing while it is unclear
-// which of several clusters of one name is meant, and nothing that others made but the cluster's
-// network plugin: no node group, no volume of a workload. Of volumes and interfaces
-// it touches those alone that are attached to nothing. It finds by tags and paths
-// alone, so it needs no cluster.
+// It promises to touch nothing of a cluster that EKS still knows or that the user is connected
+// to, nothing that carries another cluster's tag, nothing while it is unclear which of several
+// clusters of one name is meant, and nothing that other programs made but the cluster's network
+// plugin: no node group, no volume of a workload. Of volumes and interfaces it touches those
+// alone that are attached to nothing. It finds by tags and paths alone, so it needs no cluster.
 package leftover
 
 import (
@@ -37,7 +36,7 @@ import (
 type Thing struct {
 	Kind Kind
 	Name string // what AWS knows it by
-	Note string // what else tells a user what it is
+	Note string // what else helps a user to recognize it
 	UID  string // of the cluster; empty: it carries none
 }
 
@@ -76,8 +75,8 @@ type Sweeper struct {
 	selected Selection
 }
 
-// Open connects to AWS as the SDK is configured. An empty region is the one
-// that the SDK finds. It calls nobody but for that.
+// Open connects to AWS as the SDK is configured. An empty region is the one that the SDK
+// finds. It makes no calls but for that.
 func Open(ctx context.Context, cluster, region, agent string) (*Sweeper, error) {
 	if !clusterName.MatchString(cluster) {
 		return nil, fmt.Errorf("%q is no name of a cluster: letters, digits, - and _ alone", cluster)
@@ -89,7 +88,7 @@ func Open(ctx context.Context, cluster, region, agent string) (*Sweeper, error) 
 	return &Sweeper{clients: clients, cluster: cluster, profiles: profile.Profiles{API: clients.IAM, Cluster: cluster, Region: clients.Region}}, nil
 }
 
-// Region is where the sweeper looks.
+// Region is the region that the sweeper reads.
 func (s *Sweeper) Region() string { return s.clients.Region }
 
 // Find lists what is left, by kind and name. It is an error while EKS knows the

@@ -20,7 +20,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/emulator"
 )
 
-// place is an account with things of several clusters, and what looks there.
+// place is an account with things of several clusters, and the sweeper that reads it.
 type place struct {
 	t *testing.T
 	*Sweeper
@@ -83,7 +83,7 @@ func (p *place) machine(pairs string) {
 	}
 }
 
-// outlived makes a machine with a volume that outlives it, and ends it.
+// outlived makes an instance with a volume that outlives it, and ends it.
 func (p *place) outlived(pairs, ofVolume string) {
 	p.t.Helper()
 	p.wait()
@@ -153,8 +153,8 @@ func words(things []Thing) string {
 	return strings.Join(out, "\n")
 }
 
-// What was made for the cluster that is gone is found and removed, by tags and
-// paths; what others made or own stays.
+// What was made for the cluster that is gone is found and removed, by tags and paths; what
+// other programs made or own stays.
 func TestWhatADeletedClusterLeftBehindGoes(t *testing.T) {
 	p := open(t, "old")
 	const old, web = "kubernetes.io/cluster/old=owned ", "karpenter.sh/nodepool=web karpenter.k8s.aws/ec2nodeclass=default "
@@ -184,7 +184,7 @@ launch template daemok.sh/a (class default)
 launch template karpenter.k8s.aws/b (class default)
 instance profile old_1 (role KarpenterNodeRole-prod)
 instance profile old_2 (no role)`
-	sorted := func(text string) string { // the ids of machines decide which comes first
+	sorted := func(text string) string { // the ids of instances decide which comes first
 		lines := strings.Split(text, "\n")
 		slices.Sort(lines[:min(3, len(lines))])
 		return strings.Join(lines, "\n")
@@ -231,7 +231,7 @@ instance profile old_2 (no role)`
 	}
 }
 
-// Volumes of machines that outlived these and network interfaces that are attached to
+// Volumes of instances that outlived these and network interfaces that are attached to
 // nothing go too, where they are the cluster's. What drivers made for workloads stays, and
 // so does what is attached.
 func TestVolumesAndInterfacesThatNothingHoldsGo(t *testing.T) {
@@ -245,7 +245,7 @@ func TestVolumesAndInterfacesThatNothingHoldsGo(t *testing.T) {
 	p.outlived(prod+web, prod+web)                                                       // of another cluster
 	p.outlived(prod+web, old+web+"kubernetes.io/created-for/pvc/name=data-db-0")         // of a workload
 	p.outlived(prod+web, old+"CSIVolumeName=pvc-1 ebs.csi.aws.com/cluster=true")         // made by the driver
-	p.outlived(prod+web, "")                                                             // of nobody
+	p.outlived(prod+web, "")                                                             // of no cluster
 	p.machine(prod + web)                                                                // whose volume and interface are attached
 	p.nic(old)                                                                           // EKS's own, or a user's
 	p.nic(prod + web)                                                                    // of another cluster
@@ -253,7 +253,7 @@ func TestVolumesAndInterfacesThatNothingHoldsGo(t *testing.T) {
 	p.nic("cluster.k8s.amazonaws.com/name=old-2 node.k8s.amazonaws.com/instance_id=i-1") // of a name like it
 	p.nic("cluster.k8s.amazonaws.com/name=old")                                          // not said to be a node's
 	for range 5 {
-		p.wait() // until the machines have ended
+		p.wait() // until the instances have ended
 	}
 	const want = `volume vol-x (50 GiB of gp3, pool web)
 network interface eni-x (in subnet-x)

@@ -11,15 +11,14 @@ import (
 	"github.com/daemok/daemok/cloud/aws/fault"
 )
 
-// terminatedAtOnce is how many machines one call ends: of more, EC2 asks to make
-// several calls.
+// terminatedAtOnce is how many instances one call ends: of more, EC2 asks to make several
+// calls.
 const terminatedAtOnce = 100
 
-// Remove removes things that Find has found, and is told of each that is gone
-// or, for machines, going; an error comes with its call. What cannot be removed
-// does not keep the rest, and repeating does no harm. It returns how many could
-// not be removed. It looks again whether the cluster is gone, and refuses what
-// is Unclear.
+// Remove removes things that Find has found, and reports each that is gone or, for
+// instances, going; an error comes with its call. What cannot be removed does not keep the
+// rest, and repeating does no harm. It returns how many could not be removed. It checks
+// again whether the cluster is gone, and refuses what is Unclear.
 func (s *Sweeper) Remove(ctx context.Context, things []Thing, reported func(Thing, error)) (failed int, err error) {
 	if err := s.gone(ctx); err != nil {
 		return 0, err
@@ -44,8 +43,8 @@ func (s *Sweeper) Remove(ctx context.Context, things []Thing, reported func(Thin
 	return failed, s.removeProfiles(ctx, of(things, Profile), report)
 }
 
-// terminate ends machines in one call and, where that is refused for the sake of
-// one, each by itself.
+// terminate ends instances in one call and, where that is refused for the sake of one, each
+// by itself.
 func (s *Sweeper) terminate(ctx context.Context, machines []Thing, report func(Thing, error)) {
 	ids := make([]string, len(machines))
 	for i, m := range machines {

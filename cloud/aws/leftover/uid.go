@@ -69,8 +69,8 @@ func (s *Sweeper) Unclear(things []Thing) error {
 		s.cluster, nodeclass.TagUID, strings.Join(said, ", "))
 }
 
-// beside is an error unless what an earlier cluster left can be told from what the one of
-// the same name has that EKS knows at that URL.
+// beside is an error unless what an earlier cluster left can be distinguished from what the
+// one of the same name has that EKS knows at that URL.
 func (s *Sweeper) beside(host string) error {
 	switch alive := s.selected.Alive; {
 	case len(s.selected.UIDs) == 0:

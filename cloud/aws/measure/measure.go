@@ -1,12 +1,12 @@
-// Package measure remembers how much memory machines turn out to have, which
-// EC2 does not tell: what the hypervisor and the kernel keep differs by type and
-// image, between one and eight parts of a hundred.
+// Package measure remembers how much memory instances turn out to have, which EC2 does not
+// say: what the hypervisor and the kernel keep differs by type and image, between one and
+// eight parts of a hundred.
 //
-// It promises that of several machines of one type and image the smallest
-// counts, so that what was planned fits all of them; that what was not seen for
-// Keep is forgotten; and that its sequence number changes whenever the answer to
-// any question does. It estimates nothing, and says nothing of an image that no
-// machine of the type has booted yet: another kernel keeps another share.
+// It promises that of several instances of one type and image the smallest counts, so that
+// what was planned fits all of them; that what was not seen for Keep is forgotten; and that
+// its sequence number changes whenever the answer to any question does. It estimates
+// nothing, and says nothing of an image that no instance of the type has booted yet:
+// another kernel keeps another share.
 package measure
 
 import (
@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// Keep is how long a size counts after a machine showed it last.
+	// Keep is how long a size counts after an instance showed it last.
 	Keep = 60 * 24 * time.Hour
 	// seenMost is how many sizes are handed on, those seen last before others: more
 	// than any cluster runs types and images of.
@@ -56,8 +56,8 @@ type View struct {
 	sizes map[machine]quantity.Bytes
 }
 
-// Of is the least memory that a machine of the kind was seen to have under the
-// image; false where none was seen.
+// Of is the least memory that an instance of the type was seen to have under the image;
+// false where none was seen.
 func (v View) Of(kind, image string) (quantity.Bytes, bool) {
 	memory, seen := v.sizes[machine{kind, image}]
 	return memory, seen
@@ -78,8 +78,8 @@ func (b *Book) View() View {
 	return b.view
 }
 
-// Saw notes the memory of one machine and reports whether plans may differ for
-// it: it is the first of its kind and image, or has less than any before.
+// Saw records the memory of one instance and reports whether plans may differ for it: it is
+// the first of its type and image, or has less than any before.
 func (b *Book) Saw(kind, image string, memory quantity.Bytes) (news bool) {
 	if kind == "" || image == "" || memory <= 0 {
 		return false
@@ -90,8 +90,7 @@ func (b *Book) Saw(kind, image string, memory quantity.Bytes) (news bool) {
 	return b.take(machine{kind, image}, size{memory, b.now().UTC().Truncate(day)})
 }
 
-// Seen is what was seen, for another process to go on from: sorted by kind and
-// image.
+// Seen is what was seen, for another process to go on from: sorted by type and image.
 func (b *Book) Seen() cloud.MemorySeen {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -38,7 +38,7 @@ func TestTheSmallestMachineCounts(t *testing.T) {
 	}
 }
 
-// SC-465: a machine says nothing of another image or another type.
+// SC-465: an instance says nothing of another image or another type.
 func TestAnotherImageIsNotKnown(t *testing.T) {
 	b, _ := open()
 	b.Saw("m5.large", "ami-1", 7*gib)

@@ -8,13 +8,13 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 )
 
-// Addresses counts the free addresses of subnets: what AWS said last, less
-// what machines launched or being launched since then will take. It is safe for
-// concurrent use. The zero value knows nothing.
+// Addresses counts the free addresses of subnets: what AWS said last, less what instances
+// launched or being launched since then will take. It is safe for concurrent use. The zero
+// value knows nothing.
 type Addresses struct {
 	mu     sync.Mutex
 	free   map[string]int64 // as AWS said
-	taken  map[string]int64 // by machines launched since
+	taken  map[string]int64 // by instances launched since
 	flying map[string]int64 // by requests not answered yet
 }
 

@@ -1,9 +1,8 @@
 // Package network finds the subnets and security groups that a class selects,
 // and knows which subnet of a zone has most free addresses.
 //
-// It promises that addresses of machines just launched count as taken until AWS
-// has counted them itself. It keeps no cache: how often to look is the
-// caller's business.
+// It promises that addresses of instances just launched count as taken until AWS has
+// counted them itself. It keeps no cache: how often to ask is the caller's decision.
 package network
 
 import (
@@ -31,7 +30,7 @@ type api interface {
 type Finder struct {
 	API     api
 	Region  string // for words to users
-	Cluster string // whose tag tells its own security groups
+	Cluster string // whose tag distinguishes its own security groups
 }
 
 // Subnets returns the subnets that any of the terms selects: most free
@@ -92,8 +91,8 @@ func (f Finder) Groups(ctx context.Context, terms []nodeclass.GroupTerm) ([]node
 	return slices.SortedFunc(maps.Values(found), func(a, b nodeclass.Group) int { return cmp.Compare(a.ID, b.ID) }), nil
 }
 
-// owned says whether the tags have the cluster's, whatever its value is: that
-// is how load balancer controllers look for a machine's group.
+// owned says whether the tags have the cluster's, whatever its value is: that is how load
+// balancer controllers find an instance's group.
 func (f Finder) owned(tags []types.Tag) bool {
 	return slices.ContainsFunc(tags, func(t types.Tag) bool { return aws.ToString(t.Key) == nodeclass.TagOwned+f.Cluster })
 }

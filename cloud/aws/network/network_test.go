@@ -108,7 +108,7 @@ func TestNothingFoundNamesTheSelector(t *testing.T) {
 	}
 }
 
-// To select by nothing is told as that, and not as a tag that nothing has.
+// A selection by nothing is reported as that, and not as a tag that nothing has.
 func TestNoTermsSelectNothing(t *testing.T) {
 	_, noSubnets := Finder{API: &fake{}}.Subnets(t.Context(), nil)
 	_, noGroups := Finder{API: &fake{}}.Groups(t.Context(), nil)

@@ -8,7 +8,7 @@ import (
 // prefixAddresses is how many addresses of IPv4 a prefix takes.
 const prefixAddresses = 16
 
-// Addresses is how many free addresses of IPv4 a subnet must have for one machine: its
+// Addresses is how many free addresses of IPv4 a subnet must have for one instance: its
 // own, and those of prefixes that it starts with.
 func (s *Spec) Addresses(ipv6 bool) int64 {
 	if s.IPPrefixes == nil || ipv6 {
@@ -17,7 +17,7 @@ func (s *Spec) Addresses(ipv6 bool) int64 {
 	return 1 + prefixAddresses*int64(*s.IPPrefixes)
 }
 
-// TooFewAddresses names subnets in which a machine, which needs so many, finds too few
+// TooFewAddresses names subnets in which an instance, which needs so many, finds too few
 // free addresses, with how many are missing; empty for none.
 func TooFewAddresses(subnets []Subnet, need int64) string {
 	words := make([]string, len(subnets))

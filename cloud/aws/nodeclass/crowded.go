@@ -1,6 +1,6 @@
 package nodeclass
 
-// Crowded tells of the types that a class's maxPods lets run more pods than their network
+// Crowded reports the types that a class's maxPods lets run more pods than their network
 // interfaces have single addresses for. The zero value is for none.
 type Crowded struct {
 	Types     int    // how many

@@ -8,12 +8,12 @@ import (
 	"slices"
 )
 
-// Digest tells classes apart by content.
+// Digest distinguishes classes by content.
 type Digest [sha256.Size]byte
 
-// Digest returns a hash over all of the class that matters for its machines,
-// and over more values. Free addresses and their order do not matter. The
-// error says that one of the values cannot be written as JSON.
+// Digest returns a hash over all of the class that matters for its instances, and over more
+// values. Free addresses and their order do not matter. The error says that one of the
+// values cannot be written as JSON.
 func (c Class) Digest(more ...any) (Digest, error) {
 	c.Resolved.Subnets = slices.Clone(c.Resolved.Subnets)
 	for i := range c.Resolved.Subnets {

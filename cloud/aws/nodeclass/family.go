@@ -20,7 +20,7 @@ var publishedFamilies = []struct {
 	{regexp.MustCompile(`^ubuntu-eks[-a-z]*/`), Ubuntu},
 }
 
-// Family is the family that an image's name tells; empty for a name that tells none.
+// Family is the family that an image's name says; empty for a name that says none.
 func (i Image) Family() Family {
 	for _, p := range publishedFamilies {
 		if p.name.MatchString(i.Name) {

@@ -11,11 +11,10 @@ import (
 	"time"
 )
 
-// Kubelet is the kubelet's configuration as the user gave it. The typed
-// fields are what every family understands; Raw is the whole document, which
-// families with a configuration file of their own (AL2023) take as it is.
-// Amounts are text in Kubernetes' notation, or expressions over the instance
-// type: Sizing tells what these come to.
+// Kubelet is the kubelet's configuration as the user gave it. The typed fields are what
+// every family understands; Raw is the whole document, which families with a configuration
+// file of their own (AL2023) take as it is. Amounts are text in Kubernetes' notation, or
+// expressions over the instance type: Sizing says what these come to.
 type Kubelet struct {
 	Raw                     map[string]any
 	ClusterDNS              []string
@@ -93,8 +92,8 @@ func (k *Kubelet) readMaxPods(value any) error {
 	return nil
 }
 
-// check refuses amounts and lengths that cannot be read, so that a typing
-// mistake is told before a machine is launched.
+// check refuses amounts and lengths that cannot be read, so that a typing mistake is
+// reported before an instance is launched.
 func (k Kubelet) check() error {
 	if _, err := k.Sizing(); err != nil {
 		return err

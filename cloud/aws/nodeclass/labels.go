@@ -7,7 +7,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// Labels of machines that AWS facts decide, beside those of the core.
+// Labels of instances that AWS facts decide, beside those of the core.
 const (
 	LabelRegion       = "topology.kubernetes.io/region"
 	LabelZoneID       = "topology.k8s.aws/zone-id"
@@ -54,14 +54,14 @@ const (
 // Values of LabelTenancy.
 const (
 	TenancyDefault   = "default"
-	TenancyDedicated = "dedicated" // on hardware that runs machines of one account alone
+	TenancyDedicated = "dedicated" // on hardware that runs instances of one account alone
 )
 
-// Tags that machines and what belongs to them carry.
+// Tags that instances and what belongs to them carry.
 const (
 	TagClass     = "karpenter.k8s.aws/ec2nodeclass"
 	TagPool      = "karpenter.sh/nodepool"
-	TagOlderPool = "karpenter.sh/provisioner-name" // on machines of releases that called pools so
+	TagOlderPool = "karpenter.sh/provisioner-name" // on instances of releases that called pools so
 	TagClaim     = "karpenter.sh/nodeclaim"
 	TagEKS       = "eks:eks-cluster-name"
 	TagOfEKS     = "aws:eks:cluster-name"   // that EKS gives the security group of a cluster; value: its name
@@ -72,8 +72,8 @@ const (
 	ClusterOwned = "owned"
 )
 
-// IsLabelOfMachines reports whether the label describes what a machine is, so that a
-// tag of that name on an image can say which machines boot it.
+// IsLabelOfMachines reports whether the label describes what an instance is, so that a tag
+// of that name on an image can say which instances boot it.
 func IsLabelOfMachines(key string) bool {
 	return strings.HasPrefix(key, "karpenter.k8s.aws/instance-") || slices.Contains([]string{
 		cluster.LabelArch, LabelOS, cluster.LabelInstanceType, cluster.LabelZone, cluster.LabelCapacityType,

@@ -1,5 +1,5 @@
-// Package nodeclass is a user's AWS settings for machines as plain values: what
-// the EC2NodeClass asks for (Spec) and what was found for it (Resolved).
+// Package nodeclass is a user's AWS settings for instances as plain values: what the
+// EC2NodeClass asks for (Spec) and what was found for it (Resolved).
 //
 // It promises to hold neither SDK nor Kubernetes types, so that controllers
 // can map API objects to it without knowing AWS, and the adapter can read it
@@ -26,10 +26,10 @@ type Class struct {
 	Resolved Resolved
 }
 
-// ID names the class: its kind and name.
+// ID names the class: its Kind and name.
 func (c *Class) ID() string { return cmp.Or(c.Kind, "EC2NodeClass") + "/" + c.Name }
 
-// Booting is the position of the first image that machines with these labels boot; false
+// Booting is the position of the first image that instances with these labels boot; false
 // where there is none. What a launch template of the user's own names all of them boot.
 func (c *Class) Booting(labels constraint.Labels) (at int, boots bool) {
 	if c.Spec.LaunchTemplate != "" {
@@ -43,7 +43,7 @@ func (c *Class) Booting(labels constraint.Labels) (at int, boots bool) {
 	return 0, false
 }
 
-// Image is the image at a position that Booting told; the zero value where a launch
+// Image is the image at a position that Booting returned; the zero value where a launch
 // template of the user's own names it.
 func (c *Class) Image(at int) Image {
 	if c.Spec.LaunchTemplate != "" {
@@ -58,18 +58,18 @@ type Spec struct {
 	Groups            []GroupTerm       // any may match
 	Images            []ImageTerm       // any may match
 	Reservations      []ReservationTerm // any may match; none: no reserved capacity is used
-	Placement         *PlacementTerm    // nil: machines are put nowhere in particular
+	Placement         *PlacementTerm    // nil: instances are put nowhere in particular
 	Family            Family            // empty: that of the alias
 	UserData          string
 	Role              string // exactly one of Role and InstanceProfile
 	InstanceProfile   string
 	Tags              map[string]string
 	Kubelet           Kubelet
-	ImageTagsAsked    bool          // tags of images that are labels of machines say which machines boot them
-	OlderLabels       bool          // machines have labels too that are of the older API generation alone
-	NoPodInterfaces   bool          // machines offer pods no interfaces of their own, whatever their type has
+	ImageTagsAsked    bool          // tags of images that are labels of instances say which instances boot them
+	OlderLabels       bool          // instances have labels too that are of the older API generation alone
+	NoPodInterfaces   bool          // instances offer pods no interfaces of their own, whatever their type has
 	PodPrefixes       bool          // pods get addresses by prefixes of 16
-	MemoryOverhead    *float64      // share of memory that hypervisor and kernel keep where no machine showed it; nil: as the controller says
+	MemoryOverhead    *float64      // share of memory that hypervisor and kernel keep where no instance showed it; nil: as the controller says
 	BlockDevices      []BlockDevice // none: those of the family
 	InstanceStore     InstanceStore
 	Interfaces        []Interface
@@ -81,7 +81,7 @@ type Spec struct {
 	NestedVirtual     string // enabled, disabled or empty
 	Context           string // EC2's launch context; empty for none
 
-	// LaunchTemplate names one of the user's own: machines are launched from its latest
+	// LaunchTemplate names one of the user's own: instances are launched from its latest
 	// version, which says all but type, subnet and tags. Empty: one is made of the rest.
 	LaunchTemplate string
 }
@@ -136,7 +136,7 @@ type ReservationTerm struct {
 // PlacementTerm selects a placement group, by one of the two.
 type PlacementTerm struct{ ID, Name string }
 
-// Family tells how a machine's operating system reads its user data.
+// Family says how an instance's operating system reads its user data.
 type Family string
 
 // The families.
@@ -156,7 +156,7 @@ func (f Family) Windows() bool {
 	return f == Windows2019 || f == Windows2022 || f == Windows2025
 }
 
-// BlockDevice is one volume of a machine.
+// BlockDevice is one volume of an instance.
 type BlockDevice struct {
 	DeviceName string
 	Root       bool // the device that the kubelet uses
@@ -176,7 +176,7 @@ type EBS struct {
 	VolumeBytes         int64
 }
 
-// InstanceStore says what is done with a machine's local disks.
+// InstanceStore says what is done with an instance's local disks.
 type InstanceStore string
 
 // RAID0 joins all local disks to one for the kubelet and containers.
@@ -213,7 +213,7 @@ type Resolved struct {
 	Placement    *PlacementGroup
 }
 
-// PlacementGroup says how the machines of a class are put on hardware.
+// PlacementGroup says how the instances of a class are put on hardware.
 type PlacementGroup struct {
 	ID         string `json:"id"`
 	Name       string `json:"name"`
@@ -228,14 +228,14 @@ const (
 	Partition = "partition" // in groups that share no hardware
 )
 
-// ReservedCapacity names what the machines of the group in a zone are counted under.
+// ReservedCapacity names what the instances of the group in a zone are counted under.
 func (g *PlacementGroup) ReservedCapacity(zone string) string { return g.ID + "/" + zone }
 
-// Counts reports whether the group takes only so many machines in a zone.
+// Counts reports whether the group takes only so many instances in a zone.
 func (g *PlacementGroup) Counts() bool { return g != nil && g.Strategy != Partition }
 
-// Parts are the numbers of the group's partitions, as labels have them; one empty
-// name where machines are in none.
+// Parts are the numbers of the group's partitions, as labels have them; one empty name
+// where instances are in none.
 func (g *PlacementGroup) Parts() []string {
 	if g == nil || g.Strategy != Partition {
 		return []string{""}
@@ -263,35 +263,35 @@ func (g *PlacementGroup) Place(part string, dedicated bool) string {
 	return place + g.ID + "/" + part
 }
 
-// TakesDedicated reports whether EC2 puts machines of dedicated tenancy into the group: not into
-// spread groups, and not into those of more than two partitions
+// TakesDedicated reports whether EC2 puts instances of dedicated tenancy into the group: not
+// into spread groups, and not into those of more than two partitions
 // (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-groups.html).
 func (g *PlacementGroup) TakesDedicated() bool {
 	return g == nil || g.Strategy == Cluster || g.Strategy == Partition && g.Partitions <= 2
 }
 
-// Reservation is a capacity reservation that machines may be launched into.
+// Reservation is a capacity reservation that instances may be launched into.
 type Reservation struct {
-	ID, Kind, Zone string // Kind is the type of machine
+	ID, Kind, Zone string // Kind is the type of instance
 	Owner          string
 	Criteria       string    // open or targeted
 	Block          bool      // it is a capacity block
-	Interruptible  bool      // whoever lent it may take it back
-	Dedicated      bool      // its machines are of dedicated tenancy
+	Interruptible  bool      // its owner may reclaim it
+	Dedicated      bool      // its instances are of dedicated tenancy
 	EndsAt         time.Time // zero: it lasts until it is cancelled
-	Expiring       bool      // its machines are about to be ended: see IsExpiring
-	Idle           int64     // machines that it had room for when it was looked up; said only by the look that found it
+	Expiring       bool      // its instances are about to be ended: see IsExpiring
+	Idle           int64     // instances that it had room for when it was looked up; set only by the call that found it
 }
 
-// A capacity block's machines are ended from blockEnds before its end on. None is
-// launched into it any more, and those that run go, so much before that.
+// A capacity block's instances are ended from blockEnds before its end on. None is launched
+// into it any more, and those that run go, so much before that.
 const (
 	blockEnds  = 30 * time.Minute
 	blockGrace = 10 * time.Minute
 )
 
-// MachinesEndAt is when EC2 begins to end the machines of a capacity block; zero for
-// reservations whose machines go on.
+// MachinesEndAt is when EC2 begins to end the instances of a capacity block; zero for
+// reservations whose instances go on.
 func (r Reservation) MachinesEndAt() time.Time {
 	if !r.Block || r.EndsAt.IsZero() {
 		return time.Time{}
@@ -299,14 +299,13 @@ func (r Reservation) MachinesEndAt() time.Time {
 	return r.EndsAt.Add(-blockEnds)
 }
 
-// IsExpiring reports whether it is a capacity block whose machines are about to be
-// ended.
+// IsExpiring reports whether it is a capacity block whose instances are about to be ended.
 func (r Reservation) IsExpiring(now time.Time) bool {
 	ends := r.MachinesEndAt()
 	return !ends.IsZero() && !now.Before(ends.Add(-blockGrace))
 }
 
-// Subnet is a subnet that machines may be launched into.
+// Subnet is a subnet that instances may be launched into.
 type Subnet struct {
 	ID, Zone, ZoneID string
 	Free             int64 // addresses, when it was looked up
@@ -315,11 +314,11 @@ type Subnet struct {
 // Group is a security group.
 type Group struct {
 	ID, Name string
-	Owned    bool // it carries the tag of this cluster; said only by the look that found it
+	Owned    bool // it carries the tag of this cluster; set only by the call that found it
 	EKS      bool // EKS made it for this cluster; likewise
 }
 
-// Image is a machine image. Kinds whose labels meet Requirements can boot it.
+// Image is an instance image. Kinds whose labels meet Requirements can boot it.
 type Image struct {
 	ID, Name     string
 	Deprecated   bool
@@ -327,9 +326,8 @@ type Image struct {
 	Requirements constraint.Requirements
 }
 
-// Release is the release of Bottlerocket that the image's name tells:
-// "1.46.0" of "bottlerocket-aws-k8s-1.36-x86_64-v1.46.0-5d2a1b8c". It is empty
-// for names that tell none.
+// Release is the release of Bottlerocket that the image's name says: "1.46.0" of
+// "bottlerocket-aws-k8s-1.36-x86_64-v1.46.0-5d2a1b8c". It is empty for names that say none.
 func (i Image) Release() string {
 	for _, word := range slices.Backward(strings.Split(i.Name, "-")) {
 		if strings.HasPrefix(word, "v") && strings.Count(word, ".") == 2 {

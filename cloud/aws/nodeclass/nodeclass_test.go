@@ -104,7 +104,7 @@ func TestParseKubelet(t *testing.T) {
 	}
 }
 
-// What a kubelet is told for one type: expressions give way to amounts, in the
+// What a kubelet is configured with for one type: expressions give way to amounts, in the
 // typed fields and in the document that AL2023 takes, and all else stays.
 func TestSizing(t *testing.T) {
 	large := expression.Variables{InstanceType: "m5.large", VCPUs: 2, MemoryMiB: 8192, DefaultENIs: 3, IPsPerENI: 10, MaxPods: 29}
@@ -192,7 +192,7 @@ func TestDigestIgnoresFreeAddresses(t *testing.T) {
 }
 
 func TestKubeletOfAnImage(t *testing.T) {
-	tests := map[string]int{ // 0: the name tells none
+	tests := map[string]int{ // 0: the name says none
 		"amazon-eks-node-al2023-x86_64-standard-1.36-v20251112":          36,
 		"amazon-eks-node-al2023-arm64-nvidia-1.29-v20251112":             29,
 		"amazon-eks-gpu-node-1.32-v20240807":                             32,

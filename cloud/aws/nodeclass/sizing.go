@@ -111,8 +111,8 @@ func (k Kubelet) written() map[string]any {
 	return raw
 }
 
-// Reserves tells as text what the kubelet keeps: configurations of one class
-// with equal texts, and as many pods, are equal.
+// Reserves says as text what the kubelet keeps: configurations of one class with equal
+// texts, and as many pods, are equal.
 func (k Kubelet) Reserves() string {
 	var words []string
 	for _, values := range []map[string]string{k.SystemReserved, k.KubeReserved} {
@@ -124,9 +124,8 @@ func (k Kubelet) Reserves() string {
 	return strings.Join(words, ",")
 }
 
-// Unsized tells of the types that a class could become but for an expression
-// of its kubelet settings that has no amount for them. The zero value is for
-// none.
+// Unsized reports the types that a class could become but for an expression of its kubelet
+// settings that has no amount for them. The zero value is for none.
 type Unsized struct {
 	Types int    // how many
 	Of    int    // how many the class could become

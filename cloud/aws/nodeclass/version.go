@@ -12,9 +12,8 @@ import (
 var published = regexp.MustCompile(
 	`^(?:amazon-eks-(?:[a-z0-9_]+-)*|bottlerocket-aws-k8s-|Windows_Server-.*-EKS_Optimized-|ubuntu-eks[-a-z]*/k8s_)(1\.[0-9]+)[-/]`)
 
-// Kubelet is the minor version of the kubelet of an image that is published
-// for one: 36 of "bottlerocket-aws-k8s-1.36-x86_64-v1.46.0-5d2a1b8c". It is
-// false for names that tell none.
+// Kubelet is the minor version of the kubelet of an image that is published for one: 36 of
+// "bottlerocket-aws-k8s-1.36-x86_64-v1.46.0-5d2a1b8c". It is false for names that say none.
 func (i Image) Kubelet() (minor int, known bool) {
 	found := published.FindStringSubmatch(i.Name)
 	if found == nil {

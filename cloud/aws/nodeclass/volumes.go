@@ -4,8 +4,8 @@ import "github.com/aws/aws-sdk-go-v2/aws"
 
 const gib = 1 << 30
 
-// Volumes are the block devices that machines are launched with: the user's,
-// else those of the family. None at all are those of the image.
+// Volumes are the block devices that instances are launched with: the user's, else those of
+// the family. None at all are those of the image.
 func (s Spec) Volumes() []BlockDevice {
 	if len(s.BlockDevices) > 0 {
 		return s.BlockDevices

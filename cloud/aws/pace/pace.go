@@ -1,13 +1,13 @@
-// Package pace holds calls to EC2 back once EC2 asks for timeout, so that an
-// account's few calls are spent where they matter most.
+// Package pace holds calls to EC2 back once EC2 throttles them, so that an account's few
+// calls are spent where they matter most.
 //
-// It promises that calls go at once while none is throttled; that each action
-// that is throttled is slowed by itself, to about what EC2 answers, and is let
-// go again when EC2 has answered for a while; and that of the calls that wait,
-// those that give machines back go before those that launch, and these before
-// others, as long as they may draw on the same allowance: EC2 counts calls that
-// change something and calls that look apart. Calls of the same kind go in the
-// order in which they came. It repeats nothing: that is for the SDK.
+// It promises that calls go at once while none is throttled; that each action that is
+// throttled is slowed by itself, to about what EC2 answers, and is let go again when EC2
+// has answered for a while; and that of the calls that wait, those that terminate instances
+// go before those that launch, and these before others, as long as they may draw on the
+// same allowance: EC2 counts calls that change something and calls that read separately.
+// Calls of the same kind go in the order in which they came. It repeats nothing: that is
+// for the SDK.
 package pace
 
 import (
@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	// firstWrites and firstReads are how far apart calls are once the first was
-	// throttled: half of what EC2 grants to an account in the long run (5 calls a
-	// second that change something, 20 that look).
+	// firstWrites and firstReads are how far apart calls are once the first was throttled:
+	// half of what EC2 grants to an account in the long run (5 calls a second that change
+	// something, 20 that read).
 	firstWrites = 400 * time.Millisecond
 	firstReads  = 100 * time.Millisecond
 	// apartMost is how far apart calls are at most.
 	apartMost = 10 * time.Second
 	// quietFor is after how long without throttling an action is not slowed at all.
 	quietFor = time.Minute
-	// recheck is how often a call that is not first in turn looks whether it is.
+	// recheck is how often a call that is not first in turn checks whether it is.
 	recheck = 25 * time.Millisecond
 )
 
@@ -164,10 +164,10 @@ func writes(action string) bool {
 	return !strings.HasPrefix(action, "Describe") && !strings.HasPrefix(action, "Get") && !strings.HasPrefix(action, "List")
 }
 
-// rank orders actions by what waits for them: money, then pods, then nobody.
+// rank orders actions by what waits for them: cost, then pods, then nothing.
 func rank(action string) int {
 	switch action {
-	case "TerminateInstances", "DescribeInstances": // machines are looked up before they are given back
+	case "TerminateInstances", "DescribeInstances": // instances are looked up before they are terminated
 		return 0
 	case "CreateFleet", "CreateLaunchTemplate", "RunInstances", "DescribeInstanceStatus", "DescribeSubnets":
 		return 1

@@ -63,8 +63,8 @@ func TestASlowedActionGoesAsFastAsEC2Answers(t *testing.T) {
 	}
 }
 
-// What waits goes by what waits for it: machines are given back before others are
-// launched, and these before tags are written; what only looks is counted apart.
+// Calls that wait go by what waits for them: instances are terminated before others are
+// launched, and these before tags are written; calls that only read are counted apart.
 func TestWhatMattersMostGoesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := open()

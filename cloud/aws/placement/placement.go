@@ -1,9 +1,9 @@
-// Package placement finds the placement group that a class selects, and how many
-// machines it takes in each zone.
+// Package placement finds the placement group that a class selects, and how many instances
+// it takes in each zone.
 //
-// It promises that what a group does not take is told as none: a spread group that is
-// full in a zone, and zones other than that of a cluster group's machines. It makes
-// and removes no groups.
+// It promises that what a group does not take is reported as none: a spread group that is
+// full in a zone, and zones other than that of a cluster group's instances. It makes and
+// removes no groups.
 package placement
 
 import (
@@ -19,10 +19,10 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 )
 
-// eachZone is how many running machines a spread group takes in a zone.
+// eachZone is how many running instances a spread group takes in a zone.
 const eachZone = 7
 
-// Any is told where a group takes as many machines as can be had.
+// Any is returned where a group takes as many instances as can be had.
 const Any = 1 << 40
 
 type api interface {
@@ -70,9 +70,9 @@ func read(g *types.PlacementGroup) (nodeclass.PlacementGroup, error) {
 	return out, nil
 }
 
-// Room tells how many machines more a group takes in each of the zones, by
-// PlacementGroup.Stock. A partition group takes as many as can be had, and nobody is
-// called for it.
+// Room says how many instances more a group takes in each of the zones, by
+// PlacementGroup.Stock. A partition group takes as many as can be had, and no call is made
+// for it.
 func (f Finder) Room(ctx context.Context, g nodeclass.PlacementGroup, zones []string) (map[string]int64, error) {
 	if g.Strategy == nodeclass.Partition {
 		return nil, nil
@@ -95,7 +95,7 @@ func (f Finder) Room(ctx context.Context, g nodeclass.PlacementGroup, zones []st
 	return room, nil
 }
 
-// count is how many machines the group has in each zone, whoever launched them.
+// count is how many instances the group has in each zone, whatever launched them.
 func (f Finder) count(ctx context.Context, g nodeclass.PlacementGroup) (map[string]int64, error) {
 	there := map[string]int64{}
 	pages := ec2.NewDescribeInstancesPaginator(f.API, &ec2.DescribeInstancesInput{Filters: []types.Filter{

@@ -4,7 +4,7 @@
 // It promises to write a document the same way every time, and to refuse what it cannot decide
 // on (an operator or a policy variable that it does not know) instead of guessing. It knows
 // identity-based policies and the trust policies of roles: no boundaries, no policies of
-// organizations or of other resources. It calls nobody.
+// organizations or of other resources. It makes no calls.
 package policy
 
 import (

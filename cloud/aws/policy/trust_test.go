@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// The trust policies of the guides, for IRSA and for EKS Pod Identity, and what they make of others who ask.
+// The trust policies of the guides, for IRSA and for EKS Pod Identity, and how they decide on other
+// principals.
 func TestTrusts(t *testing.T) {
 	const (
 		provider = "arn:aws:iam::1:oidc-provider/oidc.eks.us-east-1.amazonaws.com/id/ABC"

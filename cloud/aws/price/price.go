@@ -1,6 +1,6 @@
-// Package price knows what machines cost: on-demand prices from the Pricing
-// API, spot prices from EC2's history, and a built-in table for where AWS has
-// not answered yet or has no answer.
+// Package price knows what instances cost: on-demand prices from the Pricing API, spot
+// prices from EC2's history, and a built-in table for where AWS has not answered yet or has
+// no answer.
 //
 // It promises that an unknown price stays unknown, never zero, and that a
 // failed or partial refresh keeps what was known. It starts nothing by
@@ -59,7 +59,7 @@ func (b *Book) View() View {
 	return View{b.seq, b.table, b.onDemand, b.alone, b.spot, b.spotSeen}
 }
 
-// OnDemand returns the on-demand price of a kind.
+// OnDemand returns the on-demand price of an instance type.
 func (v View) OnDemand(kind string) (quantity.MicroUSDPerHour, bool) {
 	if p, ok := v.onDemand[kind]; ok {
 		return p, true
@@ -67,9 +67,9 @@ func (v View) OnDemand(kind string) (quantity.MicroUSDPerHour, bool) {
 	return fromTable(v.table, kind, Table.OnDemandUSD)
 }
 
-// Dedicated returns the price of a kind on demand that runs on hardware of its own: the
-// usual price on demand where none is known. What AWS charges beside it for each hour in
-// which a region has such machines is not part of it.
+// Dedicated returns the price of an instance type on demand that runs on hardware of its
+// own: the usual price on demand where none is known. What AWS charges beside it for each
+// hour in which a region has such instances is not part of it.
 func (v View) Dedicated(kind string) (quantity.MicroUSDPerHour, bool) {
 	if p, ok := v.alone[kind]; ok {
 		return p, true
@@ -77,8 +77,8 @@ func (v View) Dedicated(kind string) (quantity.MicroUSDPerHour, bool) {
 	return v.OnDemand(kind)
 }
 
-// Spot returns the spot price of a kind in a zone. The table counts only
-// until the history was read: a pool without history is one without price.
+// Spot returns the spot price of an instance type in a zone. The table counts only until
+// the history was read: a pool without history is one without price.
 func (v View) Spot(kind, zone string) (quantity.MicroUSDPerHour, bool) {
 	if p, ok := v.spot[pool{kind, zone}]; ok {
 		return p, true
@@ -100,7 +100,7 @@ func fromTable(t Table, kind string, ask func(Table, string) (float64, bool)) (q
 	return quantity.USDPerHour(dollars), true
 }
 
-// setOnDemand takes over prices; kinds that are not among them keep theirs.
+// setOnDemand takes over prices; instance types that are not among them keep theirs.
 func (b *Book) setOnDemand(prices map[string]quantity.MicroUSDPerHour) { b.set(&b.onDemand, prices) }
 
 func (b *Book) setDedicated(prices map[string]quantity.MicroUSDPerHour) { b.set(&b.alone, prices) }

@@ -49,8 +49,8 @@ func parseProduct(text, currency string) (kind string, amount float64, err error
 	return p.Product.Attributes.InstanceType, amount, nil
 }
 
-// Unread tells which entries of the price list could not be read. The zero
-// value says that all could.
+// Unread says which entries of the price list could not be read. The zero value says that
+// all could.
 type Unread struct {
 	Entries int    // how many
 	SKU     string // of the first one; "unknown" where even that cannot be read

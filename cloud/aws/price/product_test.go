@@ -61,7 +61,7 @@ func TestAListThatCanBeReadIsNotComplainedOf(t *testing.T) {
 	}
 }
 
-// shared answers with these pages of shared machines, and one of bare metal.
+// shared answers with these pages of shared instances, and one of bare metal.
 func shared(pages ...[]string) products {
 	return func(f map[string]string, page string) (*pricing.GetProductsOutput, error) {
 		if f["tenancy"] != "Shared" {

@@ -23,8 +23,8 @@ import (
 // other partitions, as GovCloud and the European Sovereign Cloud, it does not.
 var commercial = []string{"us-", "ca-", "mx-", "sa-", "eu-", "af-", "il-", "me-", "ap-"}
 
-// EndpointRegion is the region that answers the Pricing API for machines in
-// the given one; only a few do. It is empty where prices cannot be asked for.
+// EndpointRegion is the region that answers the Pricing API for instances in the given one;
+// only a few do. It is empty where prices cannot be asked for.
 func EndpointRegion(region string) string {
 	begins := func(with string) bool { return strings.HasPrefix(region, with) }
 	switch {
@@ -40,11 +40,11 @@ func EndpointRegion(region string) string {
 	return "us-east-1"
 }
 
-// RefreshOnDemand reads the on-demand prices of a region: shared machines, those of
+// RefreshOnDemand reads the on-demand prices of a region: shared instances, those of
 // dedicated tenancy and bare metal in three streams. What one stream brought is kept if
-// another fails, and entries that cannot be read are left out and counted: one that
-// AWS wrote differently does not hide the prices of all the others. A stream
-// of which nothing can be read is an error, as is a region without machines.
+// another fails, and entries that cannot be read are left out and counted: one that AWS
+// wrote differently does not hide the prices of all the others. A stream of which nothing
+// can be read is an error, as is a region without instances.
 func (b *Book) RefreshOnDemand(ctx context.Context, api pricing.GetProductsAPIClient, region string) (Unread, error) {
 	shared := filters("regionCode", region, "tenancy", "Shared", "productFamily", "Compute Instance")
 	alone := filters("regionCode", region, "tenancy", "Dedicated", "productFamily", "Compute Instance")

@@ -47,8 +47,8 @@ var regional = map[string]float64{
 // elsewhere is what it costs in regions that are not listed.
 const elsewhere = 0.096
 
-// Volumes is what the volumes of one machine cost an hour in a region. None at
-// all stand for the one of the image. A type that is not known costs as gp3.
+// Volumes is what the volumes of one instance cost an hour in a region. None at all stand
+// for the one of the image. A type that is not known costs as gp3.
 func Volumes(region string, list []nodeclass.BlockDevice) quantity.MicroUSDPerHour {
 	if len(list) == 0 {
 		list = []nodeclass.BlockDevice{{}}

@@ -34,11 +34,10 @@ func NewCollector(k Profiles, now func() time.Time) *Collector {
 	return &Collector{profiles: k, now: now, unused: map[string]time.Time{}}
 }
 
-// Collect removes every profile that was made for the cluster and has had no
-// user for KeepUnused, as far as this collector has seen, and returns their
-// names, sorted. Used are those that are in use for sure; running is asked for
-// those of machines, only where something would be removed. One that cannot
-// be removed does not keep the others.
+// Collect removes every profile that was made for the cluster and has had no user for
+// KeepUnused, as far as this collector has seen, and returns their names, sorted. Used are
+// those that are in use for sure; running is asked for those of instances, only where
+// something would be removed. One that cannot be removed does not keep the others.
 func (c *Collector) Collect(ctx context.Context, used map[string]bool, running func(context.Context) (map[string]bool, error)) ([]string, error) {
 	made, err := c.profiles.Made(ctx)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package profile sees to it that a class has an instance profile, through
-// which its machines get their role.
+// Package profile sees to it that a class has an instance profile, through which its
+// instances get their role.
 //
 // It promises one profile a class and role, with a name that depends on
 // cluster, region, class and role alone, and that repeating a call changes
@@ -41,8 +41,8 @@ type Profiles struct {
 	Region  string
 }
 
-// Ensure returns the name of the class's profile, making it where it is not
-// there. With Spec.InstanceProfile it returns that name and asks nobody.
+// Ensure returns the name of the class's profile, making it where it is not there. With
+// Spec.InstanceProfile it returns that name and makes no calls.
 func (k Profiles) Ensure(ctx context.Context, class nodeclass.Class) (string, error) {
 	if class.Spec.InstanceProfile != "" {
 		return class.Spec.InstanceProfile, nil

@@ -13,7 +13,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 )
 
-// account is a pretend IAM: profiles with at most one role.
+// account is a emulated IAM: profiles with at most one role.
 type account struct {
 	roles    []string
 	profiles map[string]*types.InstanceProfile

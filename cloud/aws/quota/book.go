@@ -13,13 +13,13 @@ import (
 type Book struct {
 	mu      sync.Mutex
 	limits  map[Limit]int64
-	running map[string]Share // by machine or reservation
+	running map[string]Share // by instance or reservation
 	used    map[Limit]int64  // by those
 	seq     uint64
 }
 
-// Saw takes in what was read: limits, and the machines and reservations that count
-// against them, by ID.
+// Saw takes in what was read: limits, and the instances and reservations that count against
+// them, by ID.
 func (b *Book) Saw(limits map[Limit]int64, running map[string]Share) {
 	b.change(func() {
 		b.limits, b.running, b.used = maps.Clone(limits), maps.Clone(running), map[Limit]int64{}
@@ -29,7 +29,7 @@ func (b *Book) Saw(limits map[Limit]int64, running map[string]Share) {
 	})
 }
 
-// Launched counts a machine that was just launched.
+// Launched counts an instance that was just launched.
 func (b *Book) Launched(id string, s Share) {
 	b.change(func() {
 		if _, counted := b.running[id]; counted || b.running == nil {
@@ -40,7 +40,7 @@ func (b *Book) Launched(id string, s Share) {
 	})
 }
 
-// GaveBack counts machines no more that were just given back.
+// GaveBack counts instances no more that were just terminated.
 func (b *Book) GaveBack(ids ...string) {
 	b.change(func() {
 		for _, id := range ids {
@@ -64,14 +64,14 @@ func (b *Book) change(do func()) {
 	}
 }
 
-// room is how large a machine may be under a limit.
+// room is how large an instance may be under a limit.
 type room struct{ limit, left int64 }
 
-// largest is as many vCPUs as any machine has, which is u7inh-32tb.480xlarge: where so many
-// are left, it does not matter how many more there are.
+// largest is as many vCPUs as any instance has, which is u7inh-32tb.480xlarge: where so
+// many are left, it does not matter how many more there are.
 const largest = 1920
 
-// rooms has those limits that forbid some machine. The caller holds mu.
+// rooms has those limits that forbid some instance. The caller holds mu.
 func (b *Book) rooms() map[Limit]room {
 	out := map[Limit]room{}
 	for k, limit := range b.limits {
@@ -95,7 +95,7 @@ func (b *Book) View() View {
 	return View{b.seq, b.rooms()}
 }
 
-// Beyond says why a machine of so many vCPUs is more than the account may run, and what
+// Beyond says why an instance of so many vCPUs is more than the account may run, and what
 // helps; it is empty where it is not, as far as that is known.
 func (v View) Beyond(group string, vCPUs int64, option cluster.Option) string {
 	r, limited := v.rooms[Limit{group, option}]

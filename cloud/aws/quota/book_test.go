@@ -41,7 +41,7 @@ func TestAMachineIsBeyondALimit(t *testing.T) {
 	}
 }
 
-// Machines count from the launch until they are given back; a view is another one only
+// Instances count from the launch until they are terminated; a view is another one only
 // where that changes what may be launched.
 func TestWhatIsLaunchedAndGivenBackCounts(t *testing.T) {
 	var b Book
@@ -56,7 +56,7 @@ func TestWhatIsLaunchedAndGivenBackCounts(t *testing.T) {
 	may(4, true)
 	before := b.View().Seq
 	b.Launched("i-2", Share{standard, 2})
-	b.Launched("i-2", Share{standard, 2}) // told twice
+	b.Launched("i-2", Share{standard, 2}) // reported twice
 	may(2, true)
 	may(4, false)
 	b.GaveBack("i-1", "i-3")
@@ -73,7 +73,7 @@ func TestWhatIsLaunchedAndGivenBackCounts(t *testing.T) {
 	}
 }
 
-// Where nothing runs yet, the first machine counts too.
+// Where nothing runs yet, the first instance counts too.
 func TestTheFirstMachineOfAnAccountCounts(t *testing.T) {
 	var b Book
 	running, err := API{EC2: nothingRuns{}}.Running(t.Context(), false, nil)

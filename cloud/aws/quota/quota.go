@@ -1,10 +1,9 @@
 // Package quota knows how many vCPUs AWS lets the account run, and how many run or are
 // reserved.
 //
-// It promises to say that a machine is beyond a limit only where AWS said what the
-// limit is: without the right to read Service Quotas nothing is. What was launched or
-// given back since running machines were counted last is counted at once. It refuses
-// nothing itself.
+// It promises to say that an instance is beyond a limit only where AWS said what the limit
+// is: without the right to read Service Quotas nothing is. What was launched or terminated
+// since running instances were counted last is counted at once. It refuses nothing itself.
 package quota
 
 import (
@@ -30,7 +29,7 @@ type Limit struct {
 
 // codes are those that Service Quotas knows the limits by
 // (https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html). AWS limits
-// the generations of spot machines of P apart.
+// the generations of spot instances of P apart.
 var codes = map[string]Limit{
 	"L-1216C47A": {"Standard", cluster.OnDemand}, "L-34B43A08": {"Standard", cluster.Spot},
 	"L-DB2E81BA": {"G and VT", cluster.OnDemand}, "L-3819A6DF": {"G and VT", cluster.Spot},
@@ -43,7 +42,7 @@ var codes = map[string]Limit{
 	"L-43DA4232": {"High Memory", cluster.OnDemand}, "L-F7808C92": {"HPC", cluster.OnDemand},
 }
 
-// Share is what one machine, or one capacity reservation, counts, and against which limit.
+// Share is what one instance, or one capacity reservation, counts, and against which limit.
 type Share struct {
 	Limit
 	VCPUs int64
@@ -59,7 +58,7 @@ type API struct {
 }
 
 // Limits reads how many vCPUs the account may run, and the account's ID; that is empty
-// where no limit tells it.
+// where no limit says it.
 func (a API) Limits(ctx context.Context) (limits map[Limit]int64, account string, err error) {
 	limits = map[Limit]int64{}
 	pages := servicequotas.NewListServiceQuotasPaginator(a.Quotas, &servicequotas.ListServiceQuotasInput{ServiceCode: aws.String("ec2"), MaxResults: aws.Int32(100)})
@@ -80,7 +79,8 @@ func (a API) Limits(ctx context.Context) (limits map[Limit]int64, account string
 	return limits, account, nil
 }
 
-// Counter tells against which limit machines of a kind count, and for how many vCPUs.
+// Counter says against which limit instances of an instance type count, and for how many
+// vCPUs.
 type Counter func(kind string, option cluster.Option) (group string, vCPUs int64)
 
 // Reserved lists what the active capacity reservations that an account owns count, used or
@@ -108,9 +108,9 @@ func (a API) Reserved(ctx context.Context, account string, of Counter) (map[stri
 	return out, nil
 }
 
-// Running lists what the machines of the whole account count, whoever has them: those
-// that start or run, but for those of capacity blocks and on Dedicated Hosts, which have limits of their own.
-// Where reservations are counted, machines in them are not: what they run in counts, with its owner.
+// Running lists what the instances of the whole account count, whatever launched them: those that start or
+// run, but for those of capacity blocks and on Dedicated Hosts, which have limits of their own. Where
+// reservations are counted, instances in them are not: what they run in counts, with its owner.
 func (a API) Running(ctx context.Context, reservedCount bool, of Counter) (map[string]Share, error) {
 	out := map[string]Share{}
 	pages := ec2.NewDescribeInstancesPaginator(a.EC2, &ec2.DescribeInstancesInput{MaxResults: aws.Int32(1000),

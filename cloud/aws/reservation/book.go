@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// countedWithin is how long EC2 takes at most to count a machine that was launched
-// into a reservation, or that has ended.
+// countedWithin is how long EC2 takes at most to count an instance that was launched into a
+// reservation, or that has ended.
 const countedWithin = time.Minute
 
-// recalledFor is how long the same launch may be asked for again, and how long a machine
+// recalledFor is how long the same launch may be asked for again, and how long an instance
 // is recalled that is not seen.
 const recalledFor = time.Hour
 
@@ -28,11 +28,11 @@ type Book struct {
 	seq      uint64
 }
 
-// holder is a machine that is counted.
+// holder is an instance that is counted.
 type holder struct {
 	names  []string
-	seenAt time.Time // when it was last there, or told to end
-	leaves bool      // it was told to end
+	seenAt time.Time // when it was last there, or its termination was asked for
+	leaves bool      // its termination was asked for
 }
 
 // count is what is known of one reservation.
@@ -49,8 +49,8 @@ type count struct {
 
 // launch is what one launch takes.
 type launch struct {
-	flying int64 // machines that may come, while it is not answered
-	came   int64 // machines that were counted as taken
+	flying int64 // instances that may come, while it is not answered
+	came   int64 // instances that were counted as taken
 	at     time.Time
 }
 
@@ -87,7 +87,7 @@ func (b *Book) Saw(free map[string]int64) {
 	}
 }
 
-// countEnds takes in that EC2 has that many more than before: of machines that have ended,
+// countEnds takes in that EC2 has that many more than before: of instances that have ended,
 // and else of those that leave and whose end is not seen yet.
 func (c *count) countEnds(more, leaving int64, now time.Time) {
 	known := min(c.freed, max(0, more))
@@ -103,8 +103,8 @@ func (c *count) countEnds(more, leaving int64, now time.Time) {
 	}
 }
 
-// leaving is how many machines that have the capacity reservation are told to end and are still there, as
-// far as is known; the lock is held.
+// leaving is how many instances in the capacity reservation are being terminated and are still there,
+// as far as is known; the lock is held.
 func (b *Book) leaving(name string) (n int64) {
 	for _, h := range b.machines {
 		if h.leaves && slices.Contains(h.names, name) {
@@ -114,7 +114,7 @@ func (b *Book) leaving(name string) (n int64) {
 	return n
 }
 
-// ended takes in that one of the machines is there no more.
+// ended takes in that one of the instances is there no more.
 func (c *count) ended(now time.Time) {
 	if c.early > 0 && now.Sub(c.earlyAt) < countedWithin {
 		c.early--
@@ -123,9 +123,9 @@ func (c *count) ended(now time.Time) {
 	c.freed, c.freedAt = c.freed+1, now
 }
 
-// Begin counts n machines of the launch with the token as taken from each of the
-// reservations until done is called with how many of each were, or with nil where that
-// is none. Those that came at an earlier call with the token are counted already.
+// Begin counts n instances of the launch with the token as taken from each of the
+// reservations until done is called with how many of each were, or with nil where that is
+// none. Those that came at an earlier call with the token are counted already.
 func (b *Book) Begin(token string, n int64, names ...string) (done func(took map[string]int64)) {
 	each := func(f func(name string, c *count, l *launch)) {
 		b.mu.Lock()
@@ -157,8 +157,8 @@ func (b *Book) Full(name string) {
 	b.change(name, func(c *count) { c.taken, c.tookAt, c.freed = max(c.taken, c.free), b.now(), 0 })
 }
 
-// Holds notes that a machine is there, and under which names it is counted: the first that
-// were told.
+// Holds notes that an instance is there, and under which names it is counted: the first
+// that were given.
 func (b *Book) Holds(id string, names ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -172,7 +172,7 @@ func (b *Book) Holds(id string, names ...string) {
 	}
 }
 
-// Leaves notes that machines were told to end.
+// Leaves records that the termination of instances was asked for.
 func (b *Book) Leaves(ids ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -183,9 +183,9 @@ func (b *Book) Leaves(ids ...string) {
 	}
 }
 
-// Ended takes in that machines are there no more. Those that were told to end free their
-// places at once, while EC2 may count them for a minute; of any other it may be that EC2
-// does not show it yet.
+// Ended takes in that instances are there no more. Those that are being terminated free
+// their places at once, while EC2 may count them for a minute; of any other it may be that
+// EC2 does not show it yet.
 func (b *Book) Ended(ids ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -233,6 +233,6 @@ func (b *Book) View() View {
 	return v
 }
 
-// Left is how many machines the reservation has room for; 0 for one that EC2 has
-// not told of yet.
+// Left is how many instances the reservation has room for; 0 for one that EC2 has not
+// reported yet.
 func (v View) Left(id string) int64 { return v.left[id] }

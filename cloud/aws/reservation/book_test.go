@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ends has a machine that is taken from the reservation told to end, and end.
+// ends has an instance that is taken from the reservation terminated, and end.
 func ends(b *Book) {
 	b.Holds("i-1", "cr-1")
 	b.Leaves("i-1")
@@ -37,7 +37,7 @@ func TestWhatAReservationHasLeft(t *testing.T) {
 			b.Saw(says(5))
 			b.Begin("t1", 3, "cr-1")(map[string]int64{"cr-1": 3})
 			wait(countedWithin)
-			b.Saw(says(4)) // two have been given back
+			b.Saw(says(4)) // two have been terminated
 		}, 4},
 		"lacks what was bought once, though the launch was asked for again": {func(b *Book, _ func(time.Duration)) {
 			b.Saw(says(5))
@@ -133,7 +133,7 @@ func TestWhatAReservationHasLeft(t *testing.T) {
 			b.Saw(says(0))
 			ends(b)
 			wait(countedWithin)
-			b.Saw(says(0)) // somebody else has taken it
+			b.Saw(says(0)) // another user has taken it
 		}, 0},
 		"is nothing where EC2 refuses the place of one that ended": {func(b *Book, _ func(time.Duration)) {
 			b.Saw(says(0))
@@ -174,7 +174,7 @@ func TestOnlyWhatChangesTheAnswerChangesTheNumber(t *testing.T) {
 	}
 }
 
-// A machine that somebody else ended is not told to end.
+// An instance that another program terminated is not terminated again.
 func TestAMachineThatIsNotSeenAnyMoreIsForgotten(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	b := NewBook(func() time.Time { return now })

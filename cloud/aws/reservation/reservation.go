@@ -1,9 +1,9 @@
-// Package reservation finds the capacity reservations that a class selects, and
-// knows how many machines each of them still has room for.
+// Package reservation finds the capacity reservations that a class selects, and knows how
+// many instances each of them still has room for.
 //
-// It promises that machines just launched count as taken until EC2 has counted them
-// itself, and that what EC2 called full counts as full until it says otherwise. How
-// often to look is the caller's business.
+// It promises that instances just launched count as taken until EC2 has counted them
+// itself, and that what EC2 called full counts as full until it says otherwise. How often
+// to ask is the caller's decision.
 package reservation
 
 import (
@@ -27,16 +27,16 @@ type Finder struct {
 	API ec2.DescribeCapacityReservationsAPIClient
 }
 
-// Found is a reservation and how many machines EC2 says that it has room for.
+// Found is a reservation and how many instances EC2 says that it has room for.
 type Found struct {
 	nodeclass.Reservation
 	Free int64
 }
 
-// Find returns the active reservations that any of the terms of a class selects and
-// that its machines can run in, by ID. That there are none is no error: reservations
-// come and go. One that was made in a placement group is for machines of that group
-// alone, and those of a group run in no other.
+// Find returns the active reservations that any of the terms of a class selects and that
+// its instances can run in, by ID. That there are none is no error: reservations come and
+// go. One that was made in a placement group is for instances of that group alone, and
+// those of a group run in no other.
 func (f Finder) Find(ctx context.Context, class nodeclass.Class) ([]Found, error) {
 	found := map[string]Found{}
 	for _, question := range questions(class.Spec.Reservations) {
@@ -64,8 +64,8 @@ func (f Finder) Named(ctx context.Context, ids ...string) ([]nodeclass.Reservati
 	return out, err
 }
 
-// list asks one question. Of several reservations that are named, EC2 tells
-// nothing where one does not exist: then each is asked for by itself.
+// list asks one question. Of several reservations that are named, EC2 returns nothing where
+// one does not exist: then each is asked for by itself.
 func (f Finder) list(ctx context.Context, question *ec2.DescribeCapacityReservationsInput) ([]types.CapacityReservation, error) {
 	var out []types.CapacityReservation
 	pages := ec2.NewDescribeCapacityReservationsPaginator(f.API, question)
@@ -125,7 +125,7 @@ func filter(name string, values ...string) types.Filter {
 	return types.Filter{Name: aws.String(name), Values: values}
 }
 
-// usable leaves out what machines of the class cannot be launched into.
+// usable leaves out what instances of the class cannot be launched into.
 func usable(r *types.CapacityReservation, class nodeclass.Class) bool {
 	platform := types.CapacityReservationInstancePlatformLinuxUnix
 	if class.Spec.EffectiveFamily().Windows() {

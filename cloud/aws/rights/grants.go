@@ -8,7 +8,8 @@ import (
 	"github.com/daemok/daemok/cloud/aws/policy"
 )
 
-// Scope is whom the rights are for, and what for. Its texts may be a template's placeholders.
+// Scope is the cluster that the rights are for, and what for. Its texts may be a template's
+// placeholders.
 type Scope struct {
 	Partition  string   // aws, aws-cn or aws-us-gov
 	Account    string   // 12 digits

@@ -16,7 +16,8 @@ func prod(features ...Feature) Scope {
 		Queue:     "arn:aws:sqs:us-east-1:123456789012:prod", Features: features}
 }
 
-// What is granted is what is needed: nothing is missing, and nothing is allowed in vain.
+// What is granted is what is needed: nothing is missing, and nothing is allowed without
+// effect.
 func TestPartsGrantWhatIsNeeded(t *testing.T) {
 	d := Compare([]Policy{Whole(Parts(prod(Features()...)))})
 	if len(d.Missing)+len(d.Needless)+len(d.Outdated) > 0 {

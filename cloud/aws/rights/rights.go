@@ -1,8 +1,8 @@
 // Package rights says which rights at AWS the controller needs, writes the IAM policy that grants
 // them and no others, and compares policies with them.
 //
-// It promises to name every action that a policy lacks, every action that it allows in vain, and
-// every condition that machines of NodePools do not meet. It asks nothing of AWS.
+// It promises to name every action that a policy lacks, every action that it allows without
+// effect, and every condition that instances of NodePools do not meet. It asks nothing of AWS.
 package rights
 
 import (
@@ -89,8 +89,8 @@ var needed = map[string][]Feature{
 // Actions are the actions that the controller calls, or that its calls imply, sorted.
 func Actions() []string { return slices.Sorted(maps.Keys(needed)) }
 
-// outdated are tags in conditions that machines of NodePools do not meet, and what to
-// name in their place.
+// outdated are tags in conditions that instances of NodePools do not meet, and what to name
+// in their place.
 var outdated = map[string]string{
 	"karpenter.sh/provisioner-name": "karpenter.sh/nodepool",
 	"karpenter.sh/managed-by":       "eks:eks-cluster-name",
@@ -108,11 +108,11 @@ func Read(name string, document []byte) (Policy, error) { return policy.Parse(na
 type Difference struct {
 	Missing  []string // actions, with what they are for where not every cluster needs them
 	Needless []string // actions that are allowed and never called
-	Outdated []string // conditions that machines of NodePools do not meet
+	Outdated []string // conditions that instances of NodePools do not meet
 }
 
 // Compare compares the policies of one role with what the controller needs, once all
-// machines are of NodePools.
+// instances are of NodePools.
 func Compare(policies []Policy) Difference {
 	var d Difference
 	var allow, deny []policy.Statement

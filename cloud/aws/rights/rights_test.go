@@ -25,7 +25,7 @@ const older = `{"Version": "2012-10-17", "Statement": [
 func TestCompare(t *testing.T) {
 	tests := map[string]struct {
 		policies                    []string
-		missing, needless, outdated []string // the first words of what is told
+		missing, needless, outdated []string // the first words of what is reported
 	}{
 		"a policy of the older generation": {[]string{older},
 			[]string{"arc-zonal-shift:GetManagedResource, where", "ec2:DescribeCapacityReservations, for", "ec2:DescribeInstanceStatus", "ec2:DescribePlacementGroups, for",

@@ -1,11 +1,11 @@
-// Package risk learns how often spot machines of each type and zone are taken
-// away, from those that ran in this cluster.
+// Package risk learns how often spot instances of each type and zone are interrupted, from
+// those that ran in this cluster.
 //
-// It promises that a rate is that of the last weeks, that one event among few
-// machines does not make it high, and that its sequence number changes when any
-// rate does. It knows of no price. A program that starts again knows what another
-// one hands on (Seen, Recall). A machine that was launched and taken away between two
-// looks, or while no program looked, is not known of.
+// It promises that a rate is that of the last weeks, that one event among few instances
+// does not make it high, and that its sequence number changes when any rate does. It knows
+// of no price. A program that starts again knows what another one hands on (Seen, Recall).
+// An instance that was launched and interrupted between two observations, or while no
+// program ran, is not known.
 package risk
 
 import (
@@ -23,22 +23,21 @@ const (
 	// halfLife is after how long what was seen counts half: what AWS has of a type
 	// changes in weeks, and with the day of the week within one.
 	halfLife = 7 * 24 * time.Hour
-	// assumedHours are machine hours without an event that are taken to have been
-	// seen of every type: a week of one machine. AWS takes fewer than one in ten away
-	// in a month of most types (Spot Instance Advisor), so that a single event says
-	// little.
+	// assumedHours are instance hours without an event that are taken to have been seen of
+	// every type: a week of one instance. AWS takes fewer than one in ten away in a month
+	// of most types (Spot Instance Advisor), so that a single event says little.
 	assumedHours = 7 * 24
-	// step is what rates are rounded to: it makes offers one per cent more expensive beside
-	// others. Less would change what is for sale with every look.
+	// step is what rates are rounded to: it makes offerings one per cent more expensive
+	// beside others. Less would change the catalogue with every observation.
 	step = 0.0025
 	// forgotten is when what was seen counts no more: after some ten half-lives.
 	forgotten = 0.001
-	// seenMost is of how many pools is handed on what was seen: more than any cluster
-	// runs spot machines of.
+	// seenMost is of how many pools is handed on what was seen: more than any cluster runs
+	// spot instances of.
 	seenMost = 2000
 )
 
-// Pool is machines that are taken away together.
+// Pool is instances that are taken away together.
 type Pool struct{ Kind, Zone string }
 
 // Memory is what was seen. It is safe for concurrent use; its zero value has
@@ -46,7 +45,7 @@ type Pool struct{ Kind, Zone string }
 type Memory struct {
 	mu    sync.Mutex
 	last  time.Time
-	known map[string]Pool // machines of the last look, by id
+	known map[string]Pool // instances of the last observation, by id
 	seen  map[Pool]seen
 	view  View
 }
@@ -60,8 +59,8 @@ type View struct {
 	rates map[Pool]float64
 }
 
-// Of is how many interruptions are expected in an hour of a spot machine; 0 where
-// none is known of.
+// Of is how many interruptions are expected in an hour of a spot instance; 0 where none is
+// known of.
 func (v View) Of(kind, zone string) float64 { return v.rates[Pool{kind, zone}] }
 
 // View returns what is known now.
@@ -71,7 +70,7 @@ func (m *Memory) View() View {
 	return m.view
 }
 
-// Missing lists the machines of the last look that are not among those that run
+// Missing lists the instances of the last observation that are not among those that run
 // now, in no order.
 func (m *Memory) Missing(running []cloud.Machine) []string {
 	m.mu.Lock()
@@ -89,8 +88,8 @@ func (m *Memory) Missing(running []cloud.Machine) []string {
 	return out
 }
 
-// Saw notes the spot machines that run now, and which of those that were missing
-// had been taken away.
+// Saw notes the spot instances that run now, and which of those that were missing had been
+// taken away.
 func (m *Memory) Saw(now time.Time, running []cloud.Machine, taken []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -138,13 +137,13 @@ func (m *Memory) Seen() cloud.SpotSeen {
 func short(x float64) float64 { return math.Round(x*1000) / 1000 }
 
 // Recall takes in what another process has seen, of each pool that it has seen more of:
-// both saw the same machines, so that nothing is added up, and to recall the same again
+// both saw the same instances, so that nothing is added up, and to recall the same again
 // changes nothing.
 func (m *Memory) Recall(now time.Time, what cloud.SpotSeen) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.last.IsZero() {
-		now = m.last // what was seen here is told as of then
+		now = m.last // what was seen here is reported as of then
 	}
 	part := remaining(max(0, now.Sub(what.At)))
 	for _, o := range what.Pools {
@@ -179,7 +178,7 @@ func (m *Memory) add(p Pool, more seen) {
 	m.seen[p] = seen{s.hours + more.hours, s.events + more.events}
 }
 
-// tell works the rates out, and makes a new view if one is another than before.
+// report works the rates out, and makes a new view if one is another than before.
 func (m *Memory) report() {
 	rates := map[Pool]float64{}
 	for p, s := range m.seen {

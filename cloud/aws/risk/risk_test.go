@@ -12,7 +12,7 @@ import (
 
 var start = time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
 
-// fleet is so many spot machines of one type and zone, that run since the start.
+// fleet is so many spot instances of one type and zone, that run since the start.
 func fleet(kind string, n int) []cloud.Machine {
 	var out []cloud.Machine
 	for i := range n {
@@ -21,7 +21,7 @@ func fleet(kind string, n int) []cloud.Machine {
 	return out
 }
 
-// life looks every ten minutes at machines of which so many are taken away a day and
+// life observes every ten minutes instances of which so many are taken away a day and
 // replaced at once, for so long.
 func life(m *Memory, from time.Time, machines, taken int, days float64) time.Time {
 	now, next := from, machines
@@ -44,7 +44,7 @@ func TestRates(t *testing.T) {
 	for name, tt := range map[string]struct {
 		machines, taken int
 		days            float64
-		want            float64 // in an hour of a machine
+		want            float64 // in an hour of an instance
 	}{
 		"none was taken away":                              {10, 0, 7, 0},
 		"one of ten a day, after a day":                    {10, 1, 1, 0.0025},
@@ -139,7 +139,8 @@ func TestWhatWasSeenIsHandedOn(t *testing.T) {
 	}
 }
 
-// Who has seen more of a type itself is not told of it by who has seen less.
+// A program that has seen more of a type itself takes over nothing from one that has seen
+// less.
 func TestAnObserverThatHasSeenMoreIsNotUpdated(t *testing.T) {
 	var long, brief Memory
 	now := life(&long, start, 10, 24, 14)

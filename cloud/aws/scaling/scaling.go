@@ -173,7 +173,7 @@ func onlyIf[T any](when bool, value *T) *T {
 	return nil
 }
 
-// template reads what machines are launched as.
+// template reads what instances are launched as.
 func (r *Reader) template(ctx context.Context, of *types.LaunchTemplateSpecification, out *nodegroup.Group) error {
 	if of.LaunchTemplateId != nil {
 		of.LaunchTemplateName = nil // one of them alone
@@ -243,7 +243,7 @@ func (r *Reader) template(ctx context.Context, of *types.LaunchTemplateSpecifica
 	return r.image(ctx, out)
 }
 
-// image looks up what an image is called, by which its family is told.
+// image looks up what an image is called, which says its family.
 func (r *Reader) image(ctx context.Context, out *nodegroup.Group) error {
 	if !strings.HasPrefix(out.Image, "ami-") {
 		return nil
@@ -262,7 +262,7 @@ func (r *Reader) image(ctx context.Context, out *nodegroup.Group) error {
 	return nil
 }
 
-// known asks EC2 for the subnets and security groups that were named, and tells which it
+// known asks EC2 for the subnets and security groups that were named, and says which it
 // does not have.
 func (r *Reader) known(ctx context.Context, out *nodegroup.Group) error {
 	slices.Sort(out.SecurityGroups)

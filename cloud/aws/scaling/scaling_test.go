@@ -91,8 +91,8 @@ func (p *place) own(name string, in autoscaling.CreateAutoScalingGroupInput) {
 	p.must(err)
 }
 
-// What a group's launch template says is what machines would be launched as, with the
-// types and ways to pay of its mixed instances policy.
+// What a group's launch template says is what instances would be launched as, with the
+// types and capacity types of its mixed instances policy.
 func TestAGroupOfTheUsersOwn(t *testing.T) {
 	p := open(t)
 	p.template("web", &types.RequestLaunchTemplateData{
@@ -132,7 +132,7 @@ func TestAGroupOfTheUsersOwn(t *testing.T) {
 	}
 }
 
-// Of a group that EKS manages the node group says what its machines are; without a launch
+// Of a group that EKS manages the node group says what its instances are; without a launch
 // template they have the cluster's security group.
 func TestAManagedGroup(t *testing.T) {
 	p := open(t)

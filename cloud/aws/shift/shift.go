@@ -1,7 +1,7 @@
 // Package shift asks Amazon Application Recovery Controller which zones the cluster's
 // work is moved away from, by a user's zonal shift or an autoshift of AWS.
 //
-// It promises to tell what is in effect now and nothing that is over. It shifts nothing.
+// It promises to report what is in effect now and nothing that is over. It shifts nothing.
 package shift
 
 import (

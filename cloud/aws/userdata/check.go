@@ -15,10 +15,10 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 )
 
-// Check reads what a user wrote as machines of the family will, so that a
-// mistake is told before a machine is launched. The error names spec.userData,
-// the line counted from 1 where it is known, and what was expected there.
-// What scripts do is not checked, nor anything of the family Custom.
+// Check reads what a user wrote as instances of the family will, so that a mistake is
+// reported before an instance is launched. The error names spec.userData, the line counted
+// from 1 where it is known, and what was expected there. What scripts do is not checked,
+// nor anything of the family Custom.
 func Check(family nodeclass.Family, text string) error {
 	if strings.TrimSpace(text) == "" {
 		return nil
@@ -40,8 +40,8 @@ func Check(family nodeclass.Family, text string) error {
 
 var powershellTag = regexp.MustCompile(`(?i)</?powershell>`)
 
-// checkCommands looks for the tags that are put around what machines of Windows run: with
-// others inside they would run nothing, and not join.
+// checkCommands searches for the tags that are put around what instances of Windows run:
+// with others inside they would run nothing, and not join.
 func checkCommands(text string) error {
 	if at := powershellTag.FindStringIndex(text); at != nil {
 		return fmt.Errorf("spec.userData: line %d: machines of Windows expect commands of PowerShell here without %s, which is written around them: take the tags off",
@@ -93,7 +93,7 @@ func checkNodeConfigs(text string) error {
 }
 
 // checkEncoded reads a NodeConfig in base64, as tools write that put parts together; one
-// that is packed besides is left to the machine.
+// that is packed besides is left to the instance.
 func checkEncoded(body []byte, first int) error {
 	text, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(string(body)), ""))
 	switch {
@@ -116,7 +116,7 @@ var startsLikeNodeConfig = regexp.MustCompile(`(?m)^(apiVersion|kind|spec|metada
 // YAML too.
 func isScript(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), "#!") }
 
-// looksLikeNodeConfig tells text that means to be a NodeConfig from a script.
+// looksLikeNodeConfig reports whether text is meant as a NodeConfig and not as a script.
 func looksLikeNodeConfig(text string) bool {
 	if isScript(text) {
 		return false

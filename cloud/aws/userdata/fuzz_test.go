@@ -38,8 +38,8 @@ func FuzzUserData(f *testing.F) {
 	})
 }
 
-// checkJoins looks whether a machine finds its cluster in the user data, after
-// whatever the user wrote.
+// checkJoins checks whether an instance finds its cluster in the user data, after whatever
+// the user wrote.
 func checkJoins(t *testing.T, family nodeclass.Family, text string) {
 	t.Helper()
 	switch family {

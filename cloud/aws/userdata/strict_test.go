@@ -61,10 +61,10 @@ func TestNodeConfigIsReadStrictly(t *testing.T) {
 	}
 }
 
-// bottlerocketSettings are the settings that Bottlerocket has of those that are written:
-// by https://bottlerocket.dev/en/os/latest/api/settings/kubernetes/ and
-// https://bottlerocket.dev/en/os/latest/api/settings/bootstrap-commands/, a key that
-// is not there keeps the machine from booting. "*" stands for a name of the user's own.
+// bottlerocketSettings are the settings that Bottlerocket has of those that are written: by
+// https://bottlerocket.dev/en/os/latest/api/settings/kubernetes/ and
+// https://bottlerocket.dev/en/os/latest/api/settings/bootstrap-commands/, a key that is not
+// there keeps the instance from booting. "*" stands for a name of the user's own.
 var bottlerocketSettings = map[string]string{
 	"settings.kubernetes.api-server":                                  "text",
 	"settings.kubernetes.cluster-certificate":                         "text",
@@ -146,7 +146,7 @@ func flatten(at string, value any, into map[string]string) {
 
 // kubeletFlags are the flags of the kubelet that are written
 // (https://kubernetes.io/docs/reference/command-line-tools-reference/kubelet/); the lab's
-// machines read them as a kubelet does.
+// instances read them as a kubelet does.
 var kubeletFlags = []string{
 	"--node-labels", "--register-with-taints", "--max-pods", "--pods-per-core", "--system-reserved", "--kube-reserved",
 	"--eviction-hard", "--eviction-soft", "--eviction-soft-grace-period", "--eviction-max-pod-grace-period",

@@ -1,9 +1,8 @@
-// Package userdata writes what a machine reads at its first boot: how to join
-// the cluster, with which labels, taints and kubelet settings, merged with
-// what the user wrote.
+// Package userdata writes what an instance reads at its first boot: how to join the
+// cluster, with which labels, taints and kubelet settings, merged with what the user wrote.
 //
-// It promises the same bytes for the same input, since the name of a launch
-// template is a hash over them. It looks nothing up and calls nobody.
+// It promises the same bytes for the same input, since the name of a launch template is a
+// hash over them. It makes no calls.
 package userdata
 
 import (
@@ -18,18 +17,18 @@ import (
 // LimitBytes is the most user data that EC2 takes, before base64.
 const LimitBytes = 16 << 10
 
-// LabelDoNotSyncTaints tells the registration that the kubelet has set all
-// taints itself, so that those removed meanwhile are not put back.
+// LabelDoNotSyncTaints says to the registration that the kubelet has set all taints itself,
+// so that those removed meanwhile are not put back.
 const LabelDoNotSyncTaints = "karpenter.sh/do-not-sync-taints"
 
-// Cluster is what a machine must know to find and trust its cluster.
+// Cluster is what an instance must know to find and trust its cluster.
 type Cluster struct {
 	Name     string
-	UID      string // tells it from others of its name; empty: not known
+	UID      string // distinguishes it from others of its name; empty: not known
 	Endpoint string // URL of the API server
 	CA       string // its certificate authority in PEM, base64
 	CIDR     string // of services
-	DNS      string // address of the cluster's DNS; empty: the machine finds out
+	DNS      string // address of the cluster's DNS; empty: the instance finds out
 }
 
 // IPv6 reports whether pods and services have addresses of IPv6, as far as is known.
@@ -38,12 +37,12 @@ func (c Cluster) IPv6() bool { return strings.Contains(c.DNS+c.CIDR, ":") }
 // Taint is a taint as text.
 type Taint struct{ Key, Value, Effect string }
 
-// Input is everything that a machine's user data depends on.
+// Input is everything that an instance's user data depends on.
 type Input struct {
 	Family  nodeclass.Family
 	Cluster Cluster
 	Kubelet nodeclass.Kubelet
-	MaxPods int64 // 0: the machine finds out
+	MaxPods int64 // 0: the instance finds out
 	Labels  map[string]string
 	Taints  []Taint // all the node shall register with, in order
 	RAID0   bool

@@ -53,8 +53,8 @@ const userMIME = "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"B
 	"--BOUNDARY\nContent-Type: text/x-shellscript; charset=\"us-ascii\"\n\n#!/bin/bash\necho first\n\n" +
 	"--BOUNDARY\nContent-Type: application/node.eks.aws\n\napiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\n\n--BOUNDARY--\n"
 
-// Each file in testdata is the user data for one input. A machine that boots
-// from other bytes gets a new launch template, so every difference counts.
+// Each file in testdata is the user data for one input. An instance that boots from other
+// bytes gets a new launch template, so every difference counts.
 func TestRender(t *testing.T) {
 	tests := map[string]Input{
 		"al2023-plain":        input(nodeclass.AL2023, nil),

@@ -108,7 +108,7 @@ func nearest(t *ec2data.Type, family []*ec2data.Type) (*ec2data.Type, float64) {
 	return best, float64(t.VCPUs) / float64(best.VCPUs)
 }
 
-// processors counts GPUs and accelerators: what such a machine is launched for.
+// processors counts GPUs and accelerators: what such an instance is launched for.
 func processors(t *ec2data.Type) float64 {
 	n := 0.0
 	for _, g := range t.GPUs {
