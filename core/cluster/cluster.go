@@ -1,9 +1,9 @@
-// Package cluster is what is known about the world at one moment, as values:
-// pods by shape, nodes, ordered machines, pools and what they may launch.
+// Package cluster is what is known about the world at one moment, as values: pods by shape, nodes,
+// instances being launched, pools and what they may launch.
 //
-// A Snapshot is never modified; what-if edits return a new one that shares
-// the rest. The package describes and does not judge: whether a pod may run
-// somewhere is for core/feasibility, where it should go is for core/place.
+// A Snapshot is never modified; what-if edits return a new one that shares the rest. The package
+// describes and does not judge: whether a pod may run somewhere is for core/feasibility, where it
+// should go is for core/place.
 package cluster
 
 import (
@@ -22,10 +22,10 @@ const (
 	LabelInstanceType = "node.kubernetes.io/instance-type"
 	LabelHostname     = "kubernetes.io/hostname"
 	LabelArch         = "kubernetes.io/arch"
-	LabelReservation  = "karpenter.k8s.aws/capacity-reservation-id" // of a reserved offer, and a capacity reservation that it draws on
+	LabelReservation  = "karpenter.k8s.aws/capacity-reservation-id" // of a reserved offering, and a capacity reservation that it draws on
 )
 
-// Option is a way to pay for a machine, with the words of the label
+// Option is a capacity type for an instance, with the words of the label
 // karpenter.sh/capacity-type.
 type Option string
 
@@ -45,34 +45,34 @@ type Offering struct {
 	Available          bool                     // false: unavailable lately, or otherwise not to be had
 	Doubtful           bool                     // it, or several of its family, were unavailable there lately: it may be again, and is launched where others leave pods without a place
 	Why                string                   // it is not available, and what helps; empty: it is, or it is unavailable
-	ReservedCapacities []ReservedCapacity       // what a machine of the offering is taken from, one of each, sorted by name; none: not counted
-	Risk               float64                  // of a spot machine: interruptions that are expected in an hour; 0: not known
+	ReservedCapacities []ReservedCapacity       // what an instance of the offering is taken from, one of each, sorted by name; none: not counted
+	Risk               float64                  // of a spot instance: interruptions that are expected in an hour; 0: not known
 	Labels             constraint.Labels        // what nodes get from the offering, zone and capacity type included
-	Unless             constraint.Label         // launched for those alone who rule out that nodes have this label; zero: for all
+	Unless             constraint.Label         // launched only for pods that require that no node has this label; zero: for all
 }
 
-// Asked reports whether the offering may be launched for who requires this.
+// Asked reports whether the offering may be launched for a pod with these requirements.
 func (o *Offering) Asked(by constraint.Requirements) bool {
 	return o.Unless.Key == "" || !by.Get(o.Unless.Key).Allows(o.Unless.Value)
 }
 
-// InstanceType is one instance type that a pool may launch, as its class would set it
-// up. Labels are those every machine of the kind gets whatever its offering.
+// InstanceType is one instance type that a pool may launch, as its class would set it up. Labels
+// are those every instance of the type gets whatever its offering.
 type InstanceType struct {
 	Name        string
 	Labels      constraint.Labels
 	Capacity    quantity.Resources
 	Allocatable quantity.Resources       // for pods, after the system's own share
-	Sustained   quantity.MilliCPU        // cpu that machines of the kind can use for ever at their price; 0: all of it
+	Sustained   quantity.MilliCPU        // cpu that instances of the type can use for ever at their price; 0: all of it
 	Surplus     quantity.MicroUSDPerHour // price of one core beyond Sustained; 0: no more than Sustained is counted on
 	LastResort  bool                     // launched where nothing else will do: bare metal
-	Attachable  []Attachable             // how many volumes machines of the kind take, before they say so themselves; sorted by driver
-	OnRequest   []string                 // resources, among those above, that a machine has only if it is ordered for pods that ask for them; sorted
+	Attachable  []Attachable             // how many volumes instances of the type take, before they say so themselves; sorted by driver
+	OnRequest   []string                 // resources, among those above, that an instance has only if it is launched for pods that ask for them; sorted
 	Offerings   []Offering               // sorted by zone, option
 }
 
-// Ordered is what a machine of the kind that is ordered for the requests has, for pods and
-// in all.
+// Ordered is what an instance of the type has, for pods and in all, when it is launched for the
+// requests.
 func (k *InstanceType) Ordered(requests quantity.Resources) (allocatable, capacity quantity.Resources) {
 	allocatable, capacity = k.Allocatable, k.Capacity
 	for _, name := range k.OnRequest {
@@ -83,23 +83,23 @@ func (k *InstanceType) Ordered(requests quantity.Resources) (allocatable, capaci
 	return allocatable, capacity
 }
 
-// Attachable is how many volumes of one driver a machine takes.
+// Attachable is how many volumes of one driver an instance takes.
 type Attachable struct {
 	Driver string
 	Count  int64
 }
 
-// Catalogue is all kinds that one class offers, sorted by name. It is
-// interned: pools and snapshots share one value and never write it; whoever
-// changes something makes another one. A zero Revision is an empty catalogue.
+// Catalogue is all instance types of one class, sorted by name. It is interned: pools and snapshots
+// share one value and never write it; a change makes another one. A zero Revision is an empty
+// catalogue.
 type Catalogue struct {
-	Revision      uint64                   // grows with every change of prices, availability or kinds
-	Disk          quantity.MicroUSDPerHour // what the volumes that every machine is set up with cost
+	Revision      uint64                   // grows with every change of prices, availability or instance types
+	Disk          quantity.MicroUSDPerHour // what the volumes that every instance is set up with cost
 	InstanceTypes []InstanceType
 	Index         parallel.Once[Index] // kept for core/feasibility, which makes it
 }
 
-// Has reports whether some kind or offer has the label.
+// Has reports whether some instance type or offering has the label.
 func (c *Catalogue) Has(key string) bool {
 	for i := range c.InstanceTypes {
 		if _, has := c.InstanceTypes[i].Labels.Get(key); has {
@@ -116,27 +116,27 @@ func (c *Catalogue) Has(key string) bool {
 
 // Index is what all pools with one catalogue need to know of it.
 type Index struct {
-	Keys         []string     // of labels that kinds and offers decide, sorted
-	OfferingKeys []string     // those of them that offers have, sorted
+	Keys         []string     // of labels that instance types and offerings decide, sorted
+	OfferingKeys []string     // those of them that offerings have, sorted
 	Offerings    []OfferingAt // all offerings, in the order in which they are launched
 
 	Columns map[string]*parallel.Once[Column] // by key; each is made when it is asked for
 }
 
-// Column is what the offerings of a catalogue say of one label. There are far fewer
-// values than offers.
+// Column is what the offerings of a catalogue say of one label. There are far fewer values than
+// offerings.
 type Column struct {
-	Values []string // in the order in which offers have them
-	Of     []int32  // by position among the index's offers: that of its value; -1: it has no such label
+	Values []string // in the order in which offerings have them
+	Of     []int32  // by position among the index's offerings: that of its value; -1: it has no such label
 }
 
 // OfferingAt is where an offering is.
 type OfferingAt struct {
-	Kind     int // position among the kinds
-	Offering int // position among the kind's offers
+	Kind     int // position among the instance types
+	Offering int // position among the instance type's offerings
 }
 
-// InstanceType finds a kind by its name; nil where there is none, or no catalogue.
+// InstanceType finds an instance type by its name; nil where there is none, or no catalogue.
 func (c *Catalogue) InstanceType(name string) *InstanceType {
 	if c == nil {
 		return nil
@@ -162,18 +162,18 @@ type Pool struct {
 	Weight        int                      // higher is tried first; 0 where unset
 	Labels        constraint.Labels        // what every node of the pool gets, the label that names the pool included
 	Requirements  constraint.Requirements  // labels are not repeated here
-	Floor         Floor                    // the least size of its machines
-	MachineCost   quantity.MicroUSDPerHour // what is declared to be paid for each machine beside its type and volumes
+	Floor         Floor                    // the least size of its instances
+	MachineCost   quantity.MicroUSDPerHour // what is declared to be paid for each instance beside its type and volumes
 	Taints        []constraint.Taint
 	StartupTaints []constraint.Taint
 	Limits        Limits
-	Usage         quantity.Resources // capacity of the pool's nodes and ordered machines
+	Usage         quantity.Resources // capacity of the pool's nodes and instances being launched
 	Nodes         int64              // how many those are
-	Catalogue     *Catalogue         // what its class offers; nil where the class is not ready
+	Catalogue     *Catalogue         // the instance types of its class; nil where the class is not ready
 	NotReady      string             // why nothing may be launched; empty if it may
 	Policy        Policy
 	Repair        Repair
-	Boot          time.Duration // what machines of the pool usually take from the order to being initialised; 0: not known
+	Boot          time.Duration // what instances of the pool usually take from launch to being initialised; 0: not known
 }
 
 // Limits bounds what a pool may own. Only resources named are limited.
@@ -203,14 +203,14 @@ type Pod struct {
 	Stays                bool          // tolerates the taint of leaving nodes: it is not evicted, and a drain does not wait for it
 	Unready              bool          // its condition Ready is False
 	Pending              bool          // it has a node, where not all its containers have been started yet, be it for lack of an image
-	Moved                int           // how often in a row those in whose place it came were evicted so that their nodes could go: see disruption.Follow
+	Moved                int           // how often in a row the pods that it replaces were evicted so that their nodes could go: see disruption.Follow
 	MovedAt              time.Time     // the last time; zero: it was not seen that they were
 	Grace                time.Duration // that it is given to end in, once it is evicted
 	DeletionCost         int32         // controller.kubernetes.io/pod-deletion-cost
 	LastOf               string        // Service whose only ready pod it is, while another may become so and its owner has it wait for that; empty: of none
 	PDBs                 string        // names of the PodDisruptionBudgets of its namespace that select it, sorted, with commas between
 	Kept                 bool          // by those: as they are written, no eviction of it is ever allowed; see Snapshot.Keep
-	Uprooted             bool          // what protects it, if anything, keeps it no longer: its machine is about to be taken away; see Node.Uproots
+	Uprooted             bool          // what protects it, if anything, keeps it no longer: its instance is about to be taken away; see Node.Uproots
 
 	// Holds is what it takes of its node, where its shape asks for more: it asked for that when it was made, or pods of
 	// its owner do that are made now. Nil: what its shape asks for.
@@ -235,14 +235,14 @@ func (p Pod) MovedTo(node string) Pod {
 // ending, that is static, or that stays.
 func (p *Pod) Evictable() bool { return !p.Ending && !p.Mirror && !p.Stays }
 
-// Moves reports whether the pod needs another place when its node goes away: not
-// one that keeps the node for as long as nobody changes what protects it.
+// Moves reports whether the pod needs another place when its node goes away: not one that keeps the
+// node for as long as what protects it does not change.
 func (p *Pod) Moves() bool { return p.Returns && (p.Uprooted || !p.Protected()) }
 
 // works reports whether the pod does work that its owner wants.
 func (p *Pod) works() bool { return p.Returns || p.OneOff != "" }
 
-// Node is a registered machine, ours or another's.
+// Node is a registered instance, ours or another's.
 type Node struct {
 	Name             string
 	Claim            string // name of its claim; empty for nodes that are not ours
@@ -255,7 +255,7 @@ type Node struct {
 	Capacity         quantity.Resources
 	Attachable       []Attachable             // sorted by driver; a driver that is not named has no limit
 	Price            quantity.MicroUSDPerHour // 0 where unknown
-	CreatedAt        time.Time                // when its machine was ordered, where it is ours
+	CreatedAt        time.Time                // when its instance was launched, where it is ours
 	QuietSince       time.Time                // the moment the consolidateAfter clock started: the last pod event or, before any, initialisation; zero: not known
 	ExpiresAt        time.Time                // zero: never
 	Drifted          string                   // how it differs from what its pool and class ask for, in the words of the API, such as AMIDrift, or PoolDeleted; empty: it does not
@@ -264,8 +264,8 @@ type Node struct {
 	Ready            bool
 	Initialized      bool
 	Deleting         bool      // being deleted, drained or disrupted: no destination for pods
-	MachineEnds      bool      // drained, and its machine is being given back
-	EndsAt           time.Time // when the cloud takes its machine away; zero: not that it is known
+	MachineEnds      bool      // drained, and its instance is being terminated
+	EndsAt           time.Time // when the cloud takes its instance away; zero: not that it is known
 	Ailments         []Ailment // what makes it unhealthy, by the rules of its pool; sorted by condition
 	DoNotDisrupt     bool
 	DoNotConsolidate bool    // to save money; it goes where its pool asks for empty nodes to go after a while
@@ -273,7 +273,7 @@ type Node struct {
 	Controller       Replica // whether a replica of the controller, ready to act, runs on it
 	HasGrace         bool    // pods that are in the way of its end are given so much time, and no more
 	Pods             []Pod   // bound to it, sorted by namespace, name; without those that succeeded or failed, which hold nothing
-	LaunchedFor      []Pod   // the pods that its machine was ordered for, or that are to have it now, that still wait, are expected or sit on a node that is being deleted
+	LaunchedFor      []Pod   // the pods that its instance was launched for, or that are to have it now, that still wait, are expected or sit on a node that is being deleted
 }
 
 // TaintEmptying is on nodes that are to empty: kube-scheduler puts pods on others while these have room, since its
@@ -285,7 +285,7 @@ func Emptying() constraint.Taint {
 	return constraint.Taint{Key: TaintEmptying, Effect: constraint.PreferNoSchedule}
 }
 
-// Emptying reports whether the node has been told to empty.
+// Emptying reports whether the node is being drained.
 func (n *Node) Emptying() bool { return slices.Contains(n.Taints, Emptying()) }
 
 // PoolDeleting is why nothing is launched from a pool that is being deleted.
@@ -305,11 +305,11 @@ const (
 	OneReplica  Replica = "one-of-several" // it has others, ready or not
 )
 
-// Close shows the node as one that is to go with a move and may yet stay, since
-// nobody has deleted it. It is no destination for pods, and those that run on it
-// need no other place until it is decided: nobody launches for them, and they count
-// where they are. Once the node is deleted they are shown as pods that return,
-// for every plan to find places for. This is the one rule for such nodes.
+// Close shows the node as one that is to go with a move and may yet stay, since it is not deleted
+// yet. It is no destination for pods, and those that run on it need no other place until it is
+// decided: nothing is launched for them, and they count where they are. Once the node is deleted
+// they are shown as pods that return, for every plan to find places for. This is the one rule for
+// such nodes.
 func (n *Node) Close() {
 	n.Deleting, n.Pods = true, slices.Clone(n.Pods)
 	for i := range n.Pods {
@@ -323,11 +323,11 @@ func (n *Node) Goes() bool {
 	return n.Deleting && !slices.ContainsFunc(n.Pods, func(p Pod) bool { return p.works() && !p.Uprooted && p.Protected() && !p.Ending })
 }
 
-// Machine is an ordered machine that is not a node yet: a claim.
+// Instance is an instance being launched that is not a node yet: a claim.
 type Machine struct {
 	Claim         string
 	Pool          PoolID
-	Labels        constraint.Labels       // known labels; grows when the machine is launched
+	Labels        constraint.Labels       // known labels; grows when the instance is launched
 	Requirements  constraint.Requirements // what may still be chosen
 	Taints        []constraint.Taint
 	StartupTaints []constraint.Taint
@@ -335,14 +335,14 @@ type Machine struct {
 	Capacity      quantity.Resources // after launch: of the type launched; before: the most among its options
 	Attachable    []Attachable       // as Allocatable
 	CreatedAt     time.Time
-	Launching     bool // a launch for it is or was under way: what capacity reservations have left is told without it
+	Launching     bool // a launch for it is or was under way: what capacity reservations have left is reported without it
 	Launched      bool
 	Deleting      bool  // or withdrawn: no destination for pods
-	Planned       bool  // ordered by a plan for pods that waited; what people order they also withdraw
-	Replacement   bool  // ordered to replace nodes, or for pods of nodes that are leaving: it is not withdrawn for lack of pods
-	LaunchedFor   []Pod // the pods it was ordered for that still wait, are expected or sit on a node that is being deleted
+	Planned       bool  // launched by a plan for pods that waited; what users launch they also withdraw
+	Replacement   bool  // launched to replace nodes, or for pods of nodes that are leaving: it is not withdrawn for lack of pods
+	LaunchedFor   []Pod // the pods it was launched for that still wait, are expected or sit on a node that is being deleted
 
-	PurposeUnknown bool // a plan ordered it, and it is not known for which pods
+	PurposeUnknown bool // a plan launched it, and it is not known for which pods
 	TypesUnknown   bool // what its pool may launch is not known: its amounts are what was asked for
 }
 

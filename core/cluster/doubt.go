@@ -2,7 +2,7 @@ package cluster
 
 import "slices"
 
-// WithoutDoubt returns the snapshot as if doubtful offers could not be had, and whether there
+// WithoutDoubt returns the snapshot as if doubtful offerings could not be had, and whether there
 // are any; without any it is the same snapshot. Cost: linear in the offerings.
 func (s *Snapshot) WithoutDoubt() (out *Snapshot, any bool) {
 	next, sure := *s, map[*Catalogue]*Catalogue{}

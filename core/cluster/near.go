@@ -6,17 +6,16 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// A request names the spot offerings that cost little more than the cheapest, and
-// the next ones where those are of few kinds: the cloud chooses among them by
-// how many machines each has left, so that the bill is near what was planned
-// though any one of them may be short.
+// A request names the spot offerings that cost little more than the cheapest, and the next ones
+// where those are of few instance types: the cloud chooses among them by how many instances each
+// has left, so that the bill is near what was planned though any one of them may be short.
 const (
 	nearPrice = 1.3 // times the cheapest
 	NearKinds = 15
 )
 
-// NearSpot returns the price up to which a request names spot offerings, and how
-// many kinds these are, of kinds and prices, cheapest first.
+// NearSpot returns the price up to which a request names spot offerings, and how many instance
+// types these are, of instance types and prices, cheapest first.
 func NearSpot(offerings iter.Seq2[string, quantity.MicroUSDPerHour]) (limit quantity.MicroUSDPerHour, kinds int) {
 	limit = -1
 	seen := map[string]bool{}
@@ -32,17 +31,17 @@ func NearSpot(offerings iter.Seq2[string, quantity.MicroUSDPerHour]) (limit quan
 	return limit, len(seen)
 }
 
-// The cloud does not say how much it has of an offering. What it gives is counted as
-// if each offering seemed up to Shyest times its price more expensive to it, all shares being
-// alike likely, and the one that seems cheapest were given: for AWS's strategy
-// price-capacity-optimized that is a guess, which fits the emulator's market.
+// The cloud does not say how much it has of an offering. What it gives is counted as if each
+// offering seemed up to Shyest times its price more expensive to it, all shares being alike likely,
+// and the one that seems cheapest were given: for AWS's strategy price-capacity-optimized that is a
+// guess, which fits the emulator's spot prices.
 const (
 	Shyest     = 0.5
 	shySamples = 16 // of an offering's scarcity: the sum is within a thousandth of the integral
 )
 
-// LikelySpot returns what a machine costs in the mean of which a request names the
-// spot offerings of these prices, which are sorted; 0 of none.
+// LikelySpot returns what an instance costs in the mean of which a request names the spot offerings
+// of these prices, which are sorted; 0 of none.
 func LikelySpot(prices []quantity.MicroUSDPerHour) quantity.MicroUSDPerHour {
 	var sum, chances float64
 	for i, price := range prices {

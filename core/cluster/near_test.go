@@ -8,8 +8,8 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// What a spot machine costs in the mean, where the cloud takes what seems cheapest
-// to it and each price seems up to half more expensive.
+// What a spot instance costs in the mean, where the cloud takes what seems cheapest to it and each
+// price seems up to half more expensive.
 func TestLikelySpot(t *testing.T) {
 	for name, tt := range map[string]struct {
 		prices []quantity.MicroUSDPerHour

@@ -2,25 +2,24 @@ package cluster
 
 import "slices"
 
-// Ordered is for whom machines were ordered: by claim, the UIDs of the pods.
+// Ordered is for which pods instances were launched: by claim, the UIDs of the pods.
 type Ordered map[string][]string
 
-// Name lists with each machine and node the pods it was ordered for that still wait, are
-// expected or sit on a node that is being deleted, in the order in which they stand here.
+// Name lists with each instance and node the pods it was launched for that still wait, are expected
+// or sit on a node that is being deleted, in the order in which they stand here.
 //
-// kube-scheduler puts equal pods where it likes. Where one sits on a node that was
-// ordered for another of the same shape, which waits, they exchange what was ordered for
-// them: what is left is then the waiting one's, and where nothing was ordered for the
-// first, as when it came later or its own order failed, nothing is left for the second. No pod
-// has lost its place while the node has room for it, and one that is ending takes none. The
-// exchange is kept here.
+// kube-scheduler puts equal pods where it likes. Where one sits on a node that was launched for
+// another of the same shape, which waits, they exchange what was launched for them: what is left is
+// then the waiting one's, and where nothing was launched for the first, as when it came later or
+// its own launch failed, nothing is left for the second. No pod has lost its place while the node
+// has room for it, and one that is ending takes none. The exchange is kept here.
 //
-// Of several equal ones on the node that pod takes part whose own order is for a machine still
-// to come, else one whose order's node is there; ties go by the order of the node's pods. What
-// is being deleted is no order.
+// Of several equal ones on the node that pod takes part whose own instance is still to come, else
+// one whose own node is there; ties go by the order of the node's pods. What is being deleted does
+// not count.
 //
-// Cost: linear in pods that wait and that machines were ordered for, and in those on nodes whose
-// pods wait, for each pod that waits for that node; the latter once more for each order that is
+// Cost: linear in pods that wait and that instances were launched for, and in those on nodes whose
+// pods wait, for each pod that waits for that node; the latter once more for each launch that is
 // handed on to another node.
 func (o Ordered) Name(s *Snapshot) {
 	e := exchange{orders: o, nodes: map[string]*Node{}, waiting: make(map[string]*Shape, len(s.Waiting))}
@@ -85,16 +84,16 @@ type exchange struct {
 	entries map[string]entry  // where a pod stood before any exchange, until it takes part in one
 }
 
-// entry is the place of a pod among those that a machine was ordered for.
+// entry is the place of a pod among those that an instance was launched for.
 type entry struct {
 	claim string
 	at    int
-	comes bool // the machine has not joined
+	comes bool // the instance has not joined
 }
 
-// on has pods that wait exchange their orders with equal ones that sit on the node of the claim,
-// and returns the claims whose nodes have got a pod that waits. Each exchange makes one more
-// order that of a pod that sits on its node.
+// on has pods that wait exchange what was launched for them with equal ones that sit on the node of
+// the claim, and returns the claims whose nodes have got a pod that waits. After each exchange one
+// more pod sits on the node that was launched for it.
 func (e *exchange) on(claim string) (handedOn []string) {
 	n, list := e.nodes[claim], e.orders[claim]
 	others, free := othersOn(n, list), n.Allocatable
@@ -126,7 +125,7 @@ func (e *exchange) on(claim string) (handedOn []string) {
 	return handedOn
 }
 
-// best is whose order is worth most to another; empty: there is none.
+// best is the pod whose launched instance is worth most to another; empty: there is none.
 func (e *exchange) best(pods []string) string {
 	worth := func(uid string) int {
 		switch its, has := e.entries[uid]; {
@@ -146,8 +145,8 @@ func (e *exchange) best(pods []string) string {
 	return best
 }
 
-// entries finds the entry of a pod; of several it is one whose machine has not joined, where
-// there is one. Nothing comes of what is being deleted.
+// entries finds the entry of a pod; of several it is one whose instance has not joined, where there
+// is one. Nothing comes of what is being deleted.
 func (o Ordered) entries(s *Snapshot) map[string]entry {
 	out := map[string]entry{}
 	note := func(claim string, comes bool) {
@@ -168,7 +167,7 @@ func (o Ordered) entries(s *Snapshot) map[string]entry {
 	return out
 }
 
-// othersOn lists the pods on a node that it was not ordered for and that stay there, by shape.
+// othersOn lists the pods on a node that it was not launched for and that stay there, by shape.
 func othersOn(n *Node, list []string) map[*Shape][]string {
 	its := map[string]bool{}
 	for _, uid := range list {

@@ -10,8 +10,8 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// kube-scheduler gives places away among equal pods: what is left is the one's that is
-// left, and no more is left than was ordered.
+// kube-scheduler gives places away among equal pods: what is left is the one's that is left, and no
+// more is left than was launched.
 func TestEqualPodsExchangeWhatWasOrderedForThem(t *testing.T) {
 	small, large := &cluster.Shape{Requests: quantity.Resources{CPU: 1000}}, &cluster.Shape{Requests: quantity.Resources{CPU: 1000}, Priority: 1}
 	shapes := map[string]*cluster.Shape{"s": small, "l": large}
@@ -27,9 +27,9 @@ func TestEqualPodsExchangeWhatWasOrderedForThem(t *testing.T) {
 	}
 	type claims = map[string]string // pods by claim
 	for name, tt := range map[string]struct {
-		ordered, nodes     claims // an order whose claim has no node has not joined; a node has room for as many pods as were ordered, and for one more for each "+"; one whose name ends in "!" is being deleted
+		ordered, nodes     claims // an instance whose claim has no node has not joined; a node has room for as many pods as were launched, and for one more for each "+"; one whose name ends in "!" is being deleted
 		waiting, expecting string
-		want               claims // who is to have it that still waits
+		want               claims // the waiting pods that are to have it
 	}{
 		"each sits on its own": {claims{"a": "s1 l1", "b": "s2"}, claims{"a": "s1"}, "l1 s2", "", claims{"a": "l1", "b": "s2"}},
 		"one took the place of its equal, which has that one's": {

@@ -11,12 +11,11 @@ type PodDisruptionBudget struct {
 	UnreadyToo      bool   // pods that are not ready may be evicted, whatever it allows
 }
 
-// Keep marks the pods that PodDisruptionBudgets keep on their nodes until somebody
-// changes these: no room is made for them elsewhere, and a node that leaves and has
-// such a pod does not go. It also marks those that are uprooted: on a machine that is
-// about to be taken away nothing keeps a pod. Who lists pods and budgets again calls it
-// then; who keeps pods from one snapshot to the next asks KeptBy and Uproots of those
-// that changed.
+// Keep marks the pods that PodDisruptionBudgets keep on their nodes until these change: no room is
+// made for them elsewhere, and a node that leaves and has such a pod does not go. It also marks
+// those that are uprooted: on an instance that is about to be taken away nothing keeps a pod. A
+// caller that lists pods and budgets again calls it then; one that keeps pods from one snapshot to
+// the next asks KeptBy and Uproots of those that changed.
 func (s *Snapshot) Keep() {
 	byName := make(map[[2]string]*PodDisruptionBudget, len(s.PDBs))
 	for i := range s.PDBs {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestPodsThatNoEvictionEverRemoves: they keep their nodes, and need no other place,
-// until the machine is about to be taken away.
+// TestPodsThatNoEvictionEverRemoves: they keep their nodes, and need no other place, until the
+// instance is about to be taken away.
 func TestPodsThatNoEvictionEverRemoves(t *testing.T) {
 	now := time.Unix(0, 0)
 	soon := now.Add(uprootsFor)

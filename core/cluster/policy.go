@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Policy is how a pool wants its nodes retired.
+// Policy is how a pool wants its nodes disrupted.
 type Policy struct {
 	Consolidate   Consolidation
 	After         time.Duration // how long no pod may have come to a node or gone before it is consolidated; 0 means at once
@@ -15,9 +15,9 @@ type Policy struct {
 	Empty         Allowance     // of nodes that go because nothing runs on them
 	Drifted       Allowance
 	Underutilized Allowance
-	Renew         time.Duration // the age from which nodes are replaced in good order, within the budget for drifted ones; 0: none
+	Renew         time.Duration // the age from which nodes are replaced gracefully, within the budget for drifted ones; 0: none
 	BudgetsChange time.Time     // when the schedule of a budget, or a window, next opens or closes; zero: never
-	DeleteFirst   bool          // drifted nodes go before the machines in their place come, where limits forbid to have both
+	DeleteFirst   bool          // drifted nodes go before the instances in their place come, where limits forbid to have both
 	Payback       Payback
 }
 
@@ -58,7 +58,7 @@ func (p Payback) Stricter(q Payback) Payback {
 // Breaker bounds how many nodes of some pools, all together, may go within a
 // time. Nodes that go by choice stop there.
 type Breaker struct {
-	Name  string   // whose it is, for people
+	Name  string   // its name for users
 	Pools []PoolID // sorted
 	Most  int64
 	Gone  int64 // those that have gone within the time, and those that are going

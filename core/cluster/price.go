@@ -5,8 +5,8 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// PerMachine is what each machine of the pool costs an hour beside the price of
-// its type: its volumes, and what is declared for it.
+// PerMachine is what each instance of the pool costs an hour beside the price of its type: its
+// volumes, and what is declared for it.
 func (p *Pool) PerMachine() quantity.MicroUSDPerHour {
 	if p.Catalogue == nil {
 		return p.MachineCost
@@ -14,9 +14,8 @@ func (p *Pool) PerMachine() quantity.MicroUSDPerHour {
 	return p.MachineCost + p.Catalogue.Disk
 }
 
-// CostOf is what a node of the pool costs an hour with all that is paid for
-// each machine, but for surplus credits: how much it uses is not known. It is 0
-// where its price is not known.
+// CostOf is what a node of the pool costs an hour with all that is paid for each instance, but for
+// surplus credits: how much it uses is not known. It is 0 where its price is not known.
 func (p *Pool) CostOf(n *Node) quantity.MicroUSDPerHour {
 	if n.Price == 0 {
 		return 0
@@ -24,8 +23,8 @@ func (p *Pool) CostOf(n *Node) quantity.MicroUSDPerHour {
 	return n.Price + p.PerMachine()
 }
 
-// PriceOf returns the lowest known price among what the machine is or may
-// become, by the pool's catalogue; ok is false when none is known.
+// PriceOf returns the lowest known price among what the instance is or may become, by the pool's
+// catalogue; ok is false when none is known.
 func (p *Pool) PriceOf(m *Machine) (price quantity.MicroUSDPerHour, ok bool) {
 	if p.Catalogue == nil {
 		return 0, false
@@ -45,9 +44,9 @@ func (p *Pool) PriceOf(m *Machine) (price quantity.MicroUSDPerHour, ok bool) {
 	return price, ok
 }
 
-// Offering returns the offering by which a machine was launched whose node has these labels:
-// the first of its zone, way to pay and reservation that none of them contradicts. It
-// is nil where there is none.
+// Offering returns the offering by which an instance was launched whose node has these labels: the
+// first of its zone, capacity type and reservation that none of them contradicts. It is nil where
+// there is none.
 func (k *InstanceType) Offering(label func(key string) string) *Offering {
 	for i := range k.Offerings {
 		o := &k.Offerings[i]

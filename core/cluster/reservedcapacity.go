@@ -7,14 +7,14 @@ import (
 )
 
 // ReservedCapacity is what is had so many times only: room in a capacity reservation, or for
-// machines of a placement group in one zone.
+// instances of a placement group in one zone.
 type ReservedCapacity struct {
-	Name string // shared by all offerings that draw on it, of whatever kind and pool
-	Left int64  // machines that are left, less those being launched
+	Name string // shared by all offerings that draw on it, of whatever instance type and pool
+	Left int64  // instances that are left, less those being launched
 }
 
-// Reservation is the capacity reservation that machines of the offering are launched
-// into, as their label has it; empty: into none.
+// Reservation is the capacity reservation that instances of the offering are launched into, as
+// their label has it; empty: into none.
 func (o *Offering) Reservation() string {
 	if o.Option != Reserved {
 		return ""
@@ -23,8 +23,8 @@ func (o *Offering) Reservation() string {
 	return id
 }
 
-// LeftOf is how many machines are left of a capacity reservation that the offering draws on; 0 for any
-// other.
+// LeftOf is how many instances are left of a capacity reservation that the offering draws on; 0 for
+// any other.
 func (o *Offering) LeftOf(reservedCapacity string) int64 {
 	for _, s := range o.ReservedCapacities {
 		if s.Name == reservedCapacity {
@@ -34,20 +34,21 @@ func (o *Offering) LeftOf(reservedCapacity string) int64 {
 	return 0
 }
 
-// DrawsAlike reports whether machines of both offers are taken from the same capacity reservations.
+// DrawsAlike reports whether instances of both offerings are taken from the same capacity
+// reservations.
 func (o *Offering) DrawsAlike(p *Offering) bool {
 	return slices.EqualFunc(o.ReservedCapacities, p.ReservedCapacities, func(a, b ReservedCapacity) bool { return a.Name == b.Name })
 }
 
-// StandsIn reports whether a machine of the offering, which is taken from a reservation, is as
-// good as one of another offer of its kind from another reservation: in the same zone, for
-// the same price, of the same sort, and taken from the same capacity reservations beside.
+// StandsIn reports whether an instance of the offering, which is taken from a reservation, is as
+// good as one of another offering of its instance type from another reservation: in the same zone,
+// for the same price, of the same sort, and taken from the same capacity reservations beside.
 func (o *Offering) StandsIn(p *Offering) bool {
 	return o.Reservation() != "" && p.Reservation() != "" && o.Zone == p.Zone && o.Price == p.Price && o.Unless == p.Unless &&
 		slices.Equal(o.besideReservation(), p.besideReservation()) && slices.Equal(withoutReservation(o.Labels), withoutReservation(p.Labels))
 }
 
-// besideReservation names what machines are taken from beside their reservation.
+// besideReservation names what instances are taken from beside their reservation.
 func (o *Offering) besideReservation() []string {
 	return slices.DeleteFunc(o.reservedCapacityNames(), func(name string) bool { return name == o.Reservation() })
 }
@@ -56,15 +57,15 @@ func withoutReservation(l constraint.Labels) constraint.Labels {
 	return slices.DeleteFunc(slices.Clone(l), func(l constraint.Label) bool { return l.Key == LabelReservation })
 }
 
-// Drawn is what a machine on order will be taken from: one of each of All and, where its
+// Drawn is what an instance being launched will be taken from: one of each of All and, where its
 // reservation is still open, one of any of Reservations. Both are sorted by name.
 type Drawn struct{ All, Reservations []string }
 
-// DrawnBy says what a machine on order will be taken from, whichever of the offerings it
-// becomes that it still may: what all of them draw on, and one of their reservations where
-// each of them has one.
+// DrawnBy says what an instance being launched will be taken from, whichever of the offerings it
+// becomes that it still may: what all of them draw on, and one of their reservations where each of
+// them has one.
 //
-// Cost: O(offers) for a machine that may become one of those that draw on something.
+// Cost: O(offers) for an instance that may become one of those that draw on something.
 func (c *Catalogue) DrawnBy(m *Machine) Drawn {
 	if c == nil {
 		return Drawn{}

@@ -25,7 +25,7 @@ type Shape struct {
 	Ports       []Port       // of the host, sorted by protocol, number, address
 	Volumes     []Volume     // that count against attach limits or are shared, sorted by driver, claim
 	Priority    int32
-	Unable      string // why no machine can be launched for it, such as a volume claim that is missing; empty if none
+	Unable      string // why no instance can be launched for it, such as a volume claim that is missing; empty if none
 }
 
 // Selector chooses pods by their labels. The zero value chooses every pod, as
@@ -68,7 +68,7 @@ type Neighbours struct {
 	Apart         bool // anti-affinity
 	Key           string
 	Selector      Selector // labels named by matchLabelKeys and mismatchLabelKeys included
-	Namespaces    []string // sorted; resolved from lists and namespace selectors; none at all: nobody is chosen
+	Namespaces    []string // sorted; resolved from lists and namespace selectors; none at all: no pod is chosen
 	AllNamespaces bool
 	Weight        int32 // 1 to 100: a preference; 0: required
 	Volume        bool  // the pods share a volume that does not exist yet: judged apart from what else is wanted near
