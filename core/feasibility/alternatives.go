@@ -39,8 +39,8 @@ func Cross(a, b []constraint.Requirements) []constraint.Requirements {
 	return out
 }
 
-// Known returns the labels that the machine has or will have whatever it
-// becomes, its host name aside.
+// Known returns the labels that the instance has or will have whatever it becomes, its host name
+// aside.
 func (m *Ordered) Known() constraint.Labels {
 	out := m.Labels
 	add := func(key, value string) {
@@ -85,12 +85,12 @@ func (m *Ordered) agreed(key string) (string, bool) {
 	return c.Values[c.Of[first]], true
 }
 
-// waysMax is in how many ways a machine may turn out, by labels that kinds do
-// not decide, that are listed.
+// waysMax is in how many ways an instance may turn out, by labels that instance types do not
+// decide, that are listed.
 const waysMax = 64
 
-// Ways lists what labels with these keys the machine may turn out to have, the
-// host name aside. Open are the keys whose value may be any.
+// Ways lists what labels with these keys the instance may turn out to have, the host name aside.
+// Open are the keys whose value may be any.
 func (m *Ordered) Ways(keys []string) (ways []constraint.Labels, open []string) {
 	known := m.Known()
 	ways = []constraint.Labels{known}
@@ -121,8 +121,8 @@ func withEach(ways []constraint.Labels, key string, values []string) []constrain
 	return out
 }
 
-// Ways lists what labels with these keys machines have that become one of the
-// options, each once, with the known ones.
+// Ways lists what labels with these keys instances have that become one of the options, each once,
+// with the known ones.
 func (p *Pool) Ways(options bitset.Set, known constraint.Labels, keys []string) []constraint.Labels {
 	var own constraint.Labels
 	var varied []string

@@ -8,9 +8,9 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 )
 
-// columnOfAll returns what all that the catalogue offers says of a label; nil where kinds and offers
-// do not decide it. It has only options of the catalogue: those of a shelf that was parted
-// stand where they stood.
+// columnOfAll returns what all offerings of the catalogue say of a label; nil where instance types
+// and offerings do not decide it. It has only options of the catalogue: options of a split list keep
+// their positions.
 func (p *catalogueIndex) columnOfAll(key string) *cluster.Column {
 	once := p.columns[key]
 	if once == nil {
@@ -36,7 +36,7 @@ func (p *catalogueIndex) columnOfAll(key string) *cluster.Column {
 	})
 }
 
-// matchingOfAll returns which of all that the catalogue offers meets the requirement.
+// matchingOfAll returns which of all offerings of the catalogue meet the requirement.
 func (p *catalogueIndex) matchingOfAll(r constraint.Requirement) bitset.Set {
 	if c := p.columnOfAll(r.Key); c != nil {
 		return meeting(c, r)
@@ -47,7 +47,7 @@ func (p *catalogueIndex) matchingOfAll(r constraint.Requirement) bitset.Set {
 	return bitset.New(len(p.options))
 }
 
-// within returns which of all that the catalogue offers keeps all rules.
+// within returns which of all offerings of the catalogue keep all rules.
 func (p *catalogueIndex) within(rules ...constraint.Requirements) bitset.Set {
 	out := bitset.Full(len(p.options))
 	for _, rs := range rules {
@@ -58,7 +58,8 @@ func (p *catalogueIndex) within(rules ...constraint.Requirements) bitset.Set {
 	return out
 }
 
-// meeting returns whose label meets the requirement, by preferences for values: these are few.
+// meeting returns the options whose label meets the requirement, by preferences for values: these
+// are few.
 func meeting(c *cluster.Column, r constraint.Requirement) bitset.Set {
 	allowed := make([]bool, len(c.Values))
 	for n, value := range c.Values {
@@ -73,8 +74,8 @@ func meeting(c *cluster.Column, r constraint.Requirement) bitset.Set {
 	return out
 }
 
-// Column returns what the options of the pool say of a label, by their position;
-// nil where kinds and offers do not decide it. It is not to be written.
+// Column returns what the options of the pool say of a label, by their position; nil where instance
+// types and offerings do not decide it. It is not to be written.
 func (p *Pool) Column(key string) *cluster.Column {
 	out, known := p.columns[key]
 	if known {
@@ -90,12 +91,12 @@ func (p *Pool) Column(key string) *cluster.Column {
 	return out
 }
 
-// Matching returns the options whose labels meet the requirement; its key
-// must be one that kinds and offers decide.
+// Matching returns the options whose labels meet the requirement; its key must be one that instance
+// types and offerings decide.
 func (p *Pool) Matching(r constraint.Requirement) bitset.Set { return meeting(p.Column(r.Key), r) }
 
-// valuesOf lists the values of a label that are known of: those of kinds and
-// offers, else those of the pool. Not to be written.
+// valuesOf lists the values of a label that are known of: those of instance types and offerings,
+// else those of the pool. Not to be written.
 func (p *Pool) valuesOf(key string) []string {
 	out, known := p.values[key]
 	if known {
@@ -116,7 +117,7 @@ func (p *Pool) valuesOf(key string) []string {
 	return out
 }
 
-// freeOf returns how much of a resource machines have for pods, by kind.
+// freeOf returns how much of a resource instances have for pods, by instance type.
 func (p *Pool) freeOf(name string) []int64 {
 	out := p.free[name]
 	if out == nil {

@@ -11,15 +11,15 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// Constraint is one thing that options of a pool must have for a pod. Text tells
-// what is in the way of an option that has not.
+// Constraint is one thing that options of a pool must have for a pod. Text reports what is in the
+// way of an option that does not have it.
 type Constraint struct {
 	Rule    Rule
 	Key     string
 	Cleared bitset.Set                                  // the options that have it; not written
 	Short   func(option int) (short, of int64)          // by how much an option misses; nil for a plain yes or no
 	Text    func(option int, also []*Constraint) string // also: the constraints that leave nothing together with this one
-	most    int64                                       // that an option has of what Short counts; 0: not told
+	most    int64                                       // that an option has of what Short counts; 0: not stated
 	Word    string                                      // as part of a list of preferences; empty if it is no preference of the pod
 	effort  int
 }
@@ -126,7 +126,7 @@ func (p *Pool) labelConstraint(r constraint.Requirement, w preferences) *Constra
 	return out
 }
 
-// askConstraint keeps off what is launched for those alone who ask for it.
+// askConstraint keeps off what is launched only for pods that ask for it.
 func (p *Pool) askConstraint(s special) *Constraint {
 	cleared := p.every.Clone()
 	for i := s.options.Next(0); i >= 0; i = s.options.Next(i + 1) {
@@ -146,7 +146,7 @@ func (w preferences) blame(key string) string {
 
 func (p *Pool) name(option int) string { return p.InstanceType(p.Options[option]).Name }
 
-// where returns the options of the kinds that the function accepts.
+// where returns the options of the instance types that the function accepts.
 func (p *Pool) where(accepts func(kind int) bool) bitset.Set {
 	kinds, all := make([]bool, len(p.Kinds)), true
 	for k := range kinds {
@@ -165,8 +165,8 @@ func (p *Pool) where(accepts func(kind int) bool) bitset.Set {
 	return out
 }
 
-// needs lists what machines must have for the pod beside labels: amounts, room
-// for volumes, host ports, and that they can be had now.
+// needs lists what instances must have for the pod beside labels: amounts, room for volumes, host
+// ports, and that they can be had now.
 func (p *Pool) needs(s *cluster.Shape) []Constraint {
 	var out []Constraint
 	for _, name := range s.Requests.Names() {

@@ -7,9 +7,9 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 )
 
-// Contradiction says which of the pool's own requirements, its labels and its floor
-// on machine size leave no machine type, and that none is left; empty where some type
-// is, or types are not known.
+// Contradiction says which of the pool's own requirements, its labels and its floor on instance
+// size leave no instance type, and that none is left; empty where some type is, or types are not
+// known.
 func Contradiction(p *cluster.Pool) string {
 	if p.Catalogue == nil || len(p.Catalogue.InstanceTypes) == 0 {
 		return ""

@@ -31,10 +31,9 @@ func assumed(r constraint.Requirement) bool {
 	return false
 }
 
-// placeDaemons finds out what daemon pods take of the machines that the pool
-// may launch. A kind to which other daemon pods come by one offer than by another,
-// as those bound to a zone do, is parted: each option is of a kind to whose
-// machines the same ones come. Such a pool has a shelf of its own.
+// placeDaemons finds out what daemon pods take of the instances that the pool may launch. An
+// instance type is split where its offerings get different daemon pods, such as those bound to a
+// zone: all options of one part get the same daemon pods. Such a pool has options of its own.
 func (p *Pool) placeDaemons() {
 	var byOffering []*cluster.Shape
 	loads := make([]overhead, len(p.instanceTypes))
@@ -67,8 +66,7 @@ func (p *Pool) placeDaemons() {
 	}
 }
 
-// portDaemon names the first DaemonSet whose pods take a host port on machines of the
-// kind.
+// portDaemon names the first DaemonSet whose pods take a host port on instances of the type.
 func (p *Pool) portDaemon(port cluster.Port, kind int) string {
 	return firstOn(port, p.daemons, func(s *cluster.Shape) bool { return slices.Contains(p.Kinds[kind].Pods, s) })
 }
@@ -88,8 +86,8 @@ func firstOn(port cluster.Port, daemons []cluster.Daemon, comes func(*cluster.Sh
 	return ""
 }
 
-// part makes a kind for every lot of daemon pods that comes by some offerings of
-// one in the catalogue, where there are several.
+// part makes an instance type for every lot of daemon pods that comes by some offerings of one in
+// the catalogue, where there are several.
 func (p *Pool) part(daemons []*cluster.Shape, loads []overhead, of []int) ([]overhead, []int) {
 	comes := make([]bitset.Set, len(daemons))
 	for i, s := range daemons {
@@ -131,7 +129,7 @@ func (p *Pool) part(daemons []*cluster.Shape, loads []overhead, of []int) ([]ove
 	return loads, of
 }
 
-// overhead is what daemon pods take of a machine.
+// overhead is what daemon pods take of an instance.
 type overhead struct {
 	amounts quantity.Resources
 	ports   []cluster.Port
@@ -149,8 +147,8 @@ func (o overhead) clone() overhead {
 	return o
 }
 
-// offeringDecides reports whether a daemon pod asks for what differs between the
-// offers of a kind.
+// offeringDecides reports whether a daemon pod asks for what differs between the offerings of an
+// instance type.
 func (p *Pool) offeringDecides(s *cluster.Shape) bool {
 	return slices.ContainsFunc(s.NodeTerms, func(term constraint.Requirements) bool {
 		return slices.ContainsFunc(term, func(r constraint.Requirement) bool { return p.ofOfferings(r.Key) })
@@ -176,8 +174,8 @@ func (p *Pool) comesBy(s *cluster.Shape) bitset.Set {
 	return out
 }
 
-// runsOnInstanceType reports whether a daemon pod that asks for nothing of offerings runs
-// on machines of the kind.
+// runsOnInstanceType reports whether a daemon pod that asks for nothing of offerings runs on
+// instances of the type.
 func (p *Pool) runsOnInstanceType(s *cluster.Shape, instanceType *cluster.InstanceType) bool {
 	return anyTerm(s.NodeTerms, func(term constraint.Requirements) Reason {
 		for _, r := range term {
@@ -196,8 +194,8 @@ func (p *Pool) daemonWants(r constraint.Requirement, instanceType *cluster.Insta
 	return wants("type", r, instanceType.Labels).OK()
 }
 
-// Brings tells whether machines of the pool may get a pod of the daemon if they
-// become one of the options, and whether they do whichever it is.
+// Brings reports whether instances of the pool may get a pod of the daemon if they become one of
+// the options, and whether they do whichever it is.
 func (p *Pool) Brings(s *cluster.Shape, options bitset.Set) (may, sure bool) {
 	sure = true
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {

@@ -9,8 +9,8 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// Ordered answers for one ordered machine. What it will be may still be open:
-// a pod fits only if it fits whatever the machine becomes.
+// Ordered answers for one instance being launched. What it will be may still be open: a pod fits
+// only if it fits whatever the instance becomes.
 type Ordered struct {
 	*cluster.Machine
 	Free  quantity.Resources // allocatable less daemon pods, before any pod is placed
@@ -20,8 +20,8 @@ type Ordered struct {
 	may   bitset.Set         // the options it may become
 }
 
-// ForMachine prepares the answers for a machine; pool may be nil. One that is
-// launched is what it is, whatever its pool offers now.
+// ForMachine prepares the answers for an instance; pool may be nil. One that is launched is what it
+// is, whatever its pool may launch now.
 func ForMachine(m *cluster.Machine, pool *Pool, daemons []cluster.Daemon) *Ordered {
 	out := &Ordered{Machine: m, Free: m.Allocatable}
 	if pool != nil {
@@ -33,7 +33,7 @@ func ForMachine(m *cluster.Machine, pool *Pool, daemons []cluster.Daemon) *Order
 	return out
 }
 
-// expect settles which daemon pods come to a machine that is launched.
+// expect decides which daemon pods come to an instance that is launched.
 func (m *Ordered) expect(daemons []cluster.Daemon) {
 	m.Free, m.Ports, m.Pods = m.Allocatable, nil, nil
 	for i := range daemons {
@@ -43,8 +43,8 @@ func (m *Ordered) expect(daemons []cluster.Daemon) {
 	}
 }
 
-// Brings tells whether a pod of the daemon may come to the machine, and whether
-// it does whatever the machine becomes.
+// Brings reports whether a pod of the daemon may come to the instance, and whether it does whatever
+// the instance becomes.
 func (m *Ordered) Brings(s *cluster.Shape) (may, sure bool) {
 	if !slices.Contains(m.Pods, s) {
 		return false, false
@@ -55,7 +55,7 @@ func (m *Ordered) Brings(s *cluster.Shape) (may, sure bool) {
 	return m.pool.Brings(s, m.may)
 }
 
-// brings reports whether a daemon pod comes to a machine with the labels.
+// brings reports whether a daemon pod comes to an instance with the labels.
 func (m *Ordered) brings(s *cluster.Shape, labels constraint.Labels) bool {
 	return untolerated(m.Taints, s.Tolerations).OK() && anyTerm(s.NodeTerms, func(term constraint.Requirements) Reason {
 		for _, r := range term {
@@ -67,8 +67,8 @@ func (m *Ordered) brings(s *cluster.Shape, labels constraint.Labels) bool {
 	}).OK()
 }
 
-// ForOptions is ForMachine where it is known which of the pool's options the
-// machine may become. They are shared and not to be written.
+// ForOptions is ForMachine where it is known which of the pool's options the instance may become.
+// They are shared and not to be written.
 func ForOptions(m *cluster.Machine, pool *Pool, may bitset.Set) *Ordered {
 	out := &Ordered{Machine: m, Free: m.Allocatable, pool: pool, may: may}
 	var daemons quantity.Resources
@@ -81,8 +81,7 @@ func ForOptions(m *cluster.Machine, pool *Pool, may bitset.Set) *Ordered {
 	return out
 }
 
-// Admits tells whether pods of the shape may run on the machine, resources
-// aside.
+// Admits reports whether pods of the shape may run on the instance, resources aside.
 func (m *Ordered) Admits(s *cluster.Shape) Reason {
 	if r := unable(s.Unable); !r.OK() {
 		return r
@@ -101,8 +100,8 @@ func (m *Ordered) Admits(s *cluster.Shape) Reason {
 	return why
 }
 
-// always reports whether the machine meets one of the alternatives whichever
-// option it becomes, although perhaps not always the same one.
+// always reports whether the instance meets one of the alternatives whichever option it becomes,
+// although perhaps not always the same one.
 func (m *Ordered) always(alternatives []constraint.Requirements) bool {
 	if m.pool == nil || m.may.Next(0) < 0 {
 		return false
@@ -134,8 +133,8 @@ func (m *Ordered) term(term constraint.Requirements) Reason {
 	return Reason{}
 }
 
-// wants judges by the machine's labels, else by every option it may become,
-// else by what its requirements leave open.
+// wants judges by the instance's labels, else by every option it may become, else by what its
+// requirements leave open.
 func (m *Ordered) wants(r constraint.Requirement) Reason {
 	if _, known := m.Labels.Get(r.Key); known {
 		return wants("machine", r, m.Labels)
@@ -169,8 +168,8 @@ func (m *Ordered) everyOption(r constraint.Requirement) Reason {
 	return Reason{}
 }
 
-// become returns the options that the machine may still turn out to be, by
-// its labels and requirements.
+// become returns the options that the instance may still turn out to be, by its labels and
+// requirements.
 func (p *Pool) become(m *cluster.Machine) bitset.Set {
 	out := p.open(func(l constraint.Label) bool {
 		value, labelled := m.Labels.Get(l.Key)

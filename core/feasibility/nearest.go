@@ -10,13 +10,12 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// alternativesMax is how many of a pod's alternatives are looked at for what
-// would have to change.
+// alternativesMax is how many of a pod's alternatives are examined for what would have to change.
 const alternativesMax = 16
 
-// Nearest returns the fewest and easiest changes by which one pod of the shape
-// could have a new machine of the pool; none if it can have one as things are.
-// Further constraints, such as the pool's limits, may be added.
+// Nearest returns the fewest and easiest changes by which one pod of the shape could have a new
+// instance of the pool; none if it can have one as things are. Further constraints, such as the
+// pool's limits, may be added.
 //
 // Cost: the options times what the pod asks for.
 func (p *Pool) Nearest(s *cluster.Shape, more ...Constraint) Changes {
@@ -24,8 +23,8 @@ func (p *Pool) Nearest(s *cluster.Shape, more ...Constraint) Changes {
 	return out
 }
 
-// NearestOptions is Nearest that also returns the options which the pod could
-// have after the changes, where that can be told.
+// NearestOptions is Nearest that also returns the options which the pod could have after the
+// changes, where that is known.
 func (p *Pool) NearestOptions(s *cluster.Shape, more ...Constraint) (Changes, bitset.Set) {
 	if s.Unable != "" {
 		return Changes{NewChange(Unable, "", 0, s.Unable)}, nil
@@ -85,8 +84,8 @@ func (p *Pool) unlike(w preferences) (out Changes) {
 	return out
 }
 
-// decided reports whether machine types decide the label. Where the pool's are not
-// known, those of a cloud may.
+// decided reports whether instance types decide the label. Where the pool's are not known, those of
+// a cloud may.
 func (p *Pool) decided(key string) bool {
 	if p.Catalogue != nil {
 		return p.Defines(key)
@@ -103,8 +102,8 @@ func ofCloud(key string) bool {
 	return slices.ContainsFunc(cloudDomains, func(d string) bool { return domain == d || strings.HasSuffix(domain, "."+d) })
 }
 
-// AtLeast returns changes without which no machine of the pool will do whatever
-// its type: a quick look before Nearest.
+// AtLeast returns changes without which no instance of the pool will do whatever its type: a quick
+// check before Nearest.
 func (p *Pool) AtLeast(s *cluster.Shape) Changes { return p.toTolerate(s) }
 
 func (p *Pool) toTolerate(s *cluster.Shape) (out Changes) {
@@ -210,8 +209,8 @@ func withoutRepeats(list Changes) Changes {
 // keyDaemons marks the constraint that daemon pods are by themselves.
 const keyDaemons = "daemons"
 
-// easiest returns the option whose constraints are the lowest together. Mostly a
-// single one is in the way, which is found without a look at each option.
+// easiest returns the option whose constraints are the lowest together. Mostly a single one is in
+// the way, which is found without examining each option.
 func (p *Pool) easiest(constraints []*Constraint) int {
 	best, least := p.easiestButOne(constraints)
 	if best >= 0 && least <= twoLowest(constraints) {
@@ -303,7 +302,7 @@ func (h *Constraint) height(option int) int {
 	if h.Short != nil {
 		short, of := h.Short(option)
 		if beyond := of - quantity.Product(h.most, 2); h.most > 0 && beyond > 0 {
-			short, of = short-beyond, of-beyond // options are told apart by what they have, however much is asked for
+			short, of = short-beyond, of-beyond // options differ by what they have, however much is asked for
 		}
 		if of > 0 {
 			out += int(float64(efforts-1) * min(1, float64(short)/float64(of)))

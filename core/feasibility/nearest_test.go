@@ -10,7 +10,7 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// shop offers two sizes in two zones, the large one with a device and on arm.
+// shop has instance types of two sizes in two zones, the large one with a device and on arm.
 func shop() *cluster.Catalogue {
 	offerings := func(zones ...string) (out []cluster.Offering) {
 		for _, z := range zones {

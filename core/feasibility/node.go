@@ -29,9 +29,8 @@ const (
 // starting nodes.
 const readinessPrefix = "readiness.k8s.io/"
 
-// OnNode tells whether one pod of the shape may run on the node, of which
-// free is left (see Free). It names the first rule that says no, resources
-// last, since those change by the minute.
+// OnNode reports whether one pod of the shape may run on the node, of which free is left (see
+// Free). It names the first rule that says no, resources last, since those change by the minute.
 func OnNode(s *cluster.Shape, n *cluster.Node, free quantity.Resources) Reason {
 	if r := NodeAdmits(s, n); !r.OK() {
 		return r
@@ -54,11 +53,10 @@ func NodeAdmits(s *cluster.Shape, n *cluster.Node) Reason {
 	return anyTerm(Alternatives(s), func(term constraint.Requirements) Reason { return nodeTerm(term, n) })
 }
 
-// LastingTaints returns the taints that count for pods: all of them on a
-// foreign node. On one of ours, those that vanish by themselves do not count
-// while it is not ready, nor its startup taints until it is initialized. That a
-// ready node is not ready is a taint which goes in a moment: who takes it off
-// hears of the kubelet's word no sooner than anybody else.
+// LastingTaints returns the taints that count for pods: all of them on a foreign node. On one of
+// ours, those that vanish by themselves do not count while it is not ready, nor its startup taints
+// until it is initialized. That a ready node is not ready is a taint which goes in a moment: the
+// controller that removes it sees the kubelet's condition no sooner than any other.
 func LastingTaints(n *cluster.Node) []constraint.Taint {
 	if n.Claim == "" || len(n.Taints) == 0 {
 		return n.Taints
@@ -169,7 +167,7 @@ func nodeTerm(term constraint.Requirements, n *cluster.Node) Reason {
 	return Reason{}
 }
 
-// wants tells whether a thing with these labels meets the requirement.
+// wants reports whether a thing with these labels meets the requirement.
 func wants(of string, r constraint.Requirement, labels constraint.Labels) Reason {
 	value, present := labels.Get(r.Key)
 	switch {

@@ -12,14 +12,13 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// Pool answers for one pool what its machines can be. It is computed once per
-// decision and not written afterwards, but for a memory of answers, so it
-// must not be shared between goroutines.
+// Pool answers for one pool what its instances can be. It is computed once per decision and not
+// written afterwards, but for a memory of answers, so it must not be shared between goroutines.
 type Pool struct {
 	*cluster.Pool
 	Options []Option // every offering that the pool's own rules and floor allow, in the order of launching
-	places  []int32  // by option: its position among all that the catalogue offers
-	Kinds   []Space  // what machines have for pods, by Option.Kind
+	places  []int32  // by option: its position among all offerings of the catalogue
+	Kinds   []Space  // what instances have for pods, by Option.Kind
 	*catalogueIndex
 	rules      constraint.Requirements // the pool's requirements and labels on defined keys
 	every      bitset.Set              // all options
@@ -30,17 +29,17 @@ type Pool struct {
 	columns    map[string]*cluster.Column // by label, Of by option
 	values     map[string][]string        // likewise, see valuesOf
 	nearKeys   map[string]string          // by key: the one that was probably meant; empty for none
-	free       map[string][]int64         // by resource and kind, see freeOf
+	free       map[string][]int64         // by resource and instance type, see freeOf
 	hospitable bitset.Set                 // options that daemon pods leave something of; nil: not asked for yet
 	onSale     bitset.Set                 // what Available returns; likewise
 	daemons    []cluster.Daemon           // that there are, for the names of those in the way
 }
 
-// Option is one offer that the pool may launch, by the position of its kind among
+// Option is one offering that the pool may launch, by the position of its instance type among
 // Pool.Kinds.
 type Option = cluster.OfferingAt
 
-// Space is what a machine of one kind has for pods.
+// Space is what an instance of one instance type has for pods.
 type Space struct {
 	Free    quantity.Resources // allocatable less daemon pods
 	Daemons quantity.Resources // the daemon pods
@@ -50,9 +49,8 @@ type Space struct {
 	Of      int                // position in the catalogue: several have one where other daemon pods come by some of its offerings
 }
 
-// ForPool prepares the answers for a pool. Options are ordered as they should
-// be launched: reserved capacity, then by price, what has no price last, ties by
-// kind, zone and option.
+// ForPool prepares the answers for a pool. Options are launched as they should be launched:
+// reserved capacity, then by price, what has no price last, ties by instance type, zone and option.
 func ForPool(p *cluster.Pool, daemons []cluster.Daemon) *Pool {
 	return forPool(p, newCatalogueIndex(p.Catalogue), daemons)
 }
@@ -87,13 +85,13 @@ func forPool(p *cluster.Pool, from *catalogueIndex, daemons []cluster.Daemon) *P
 	return out
 }
 
-// special is the options that are launched for those alone who rule a label out.
+// special is the options that are launched only for pods that rule a label out.
 type special struct {
 	unless  constraint.Label
 	options bitset.Set
 }
 
-// keepSpecial sets apart what is not for everyone. What the pool itself asks for is.
+// keepSpecial sets apart what is not for every pod. What the pool itself asks for is.
 func (p *Pool) keepSpecial() {
 	p.usual = p.every.Clone()
 	for i, o := range p.Options {
@@ -111,8 +109,8 @@ func (p *Pool) keepSpecial() {
 	}
 }
 
-// open returns the options that may be launched for who rules out those labels. It is
-// not to be written.
+// open returns the options that may be launched for pods that rule out those labels. It is not to
+// be written.
 func (p *Pool) open(rulesOut func(constraint.Label) bool) bitset.Set {
 	out, own := p.usual, false
 	for _, s := range p.special {
@@ -127,15 +125,15 @@ func (p *Pool) open(rulesOut func(constraint.Label) bool) bitset.Set {
 	return out
 }
 
-// openFor is open for who requires this.
+// openFor is open for pods with these requirements.
 func (p *Pool) openFor(r constraint.Requirements) bitset.Set {
 	return p.open(func(l constraint.Label) bool { return !r.Get(l.Key).Allows(l.Value) })
 }
 
-// shelf is what all pools with one catalogue share.
+// shelf holds the options that all pools with one catalogue share.
 type catalogueIndex struct {
 	instanceTypes []cluster.InstanceType
-	defined       []string // label keys that kinds and offers decide, sorted
+	defined       []string // label keys that instance types and offerings decide, sorted
 	offerings     []string // those of them that offers have, sorted
 	options       []Option // all offerings in the order of launching
 	columns       map[string]*parallel.Once[cluster.Column]
@@ -193,12 +191,12 @@ func (p *catalogueIndex) ranks() map[Option]quantity.MicroUSDPerHour {
 	return out
 }
 
-// InstanceType returns the kind of an option.
+// InstanceType returns the instance type of an option.
 func (p *catalogueIndex) InstanceType(o Option) *cluster.InstanceType {
 	return &p.instanceTypes[o.Kind]
 }
 
-// InstanceTypeAt returns the kind at a position among Pool.Kinds.
+// InstanceTypeAt returns the instance type at a position among Pool.Kinds.
 func (p *catalogueIndex) InstanceTypeAt(k int) *cluster.InstanceType { return &p.instanceTypes[k] }
 
 // Offering returns the offering of an option.
@@ -206,8 +204,8 @@ func (p *catalogueIndex) Offering(o Option) *cluster.Offering {
 	return &p.instanceTypes[o.Kind].Offerings[o.Offering]
 }
 
-// Label returns the value that machines launched by the option have for a key
-// which kinds and offers decide.
+// Label returns the value that instances launched by the option have for a key which instance types
+// and offerings decide.
 func (p *catalogueIndex) Label(o Option, key string) (string, bool) {
 	if value, ok := p.Offering(o).Labels.Get(key); ok {
 		return value, true
@@ -231,7 +229,7 @@ func (p *catalogueIndex) meets(o Option, r constraint.Requirement) bool {
 	return present && r.Set.Allows(value) || !present && r.Set.AllowsAbsent()
 }
 
-// compare orders offers by the ranks, where there are any, else by price.
+// compare sorts offerings by the ranks, where there are any, else by price.
 func (p *catalogueIndex) compare(a, b Option, ranks map[Option]quantity.MicroUSDPerHour) int {
 	x, y := p.Offering(a), p.Offering(b)
 	return cmp.Or(
@@ -243,8 +241,8 @@ func (p *catalogueIndex) compare(a, b Option, ranks map[Option]quantity.MicroUSD
 		cmp.Compare(x.Option, y.Option))
 }
 
-// tier orders offers before their price does: what is paid for already first,
-// what has no known price last.
+// tier sorts offerings before their price does: what is paid for already first, what has no known
+// price last.
 func tier(o *cluster.Offering) int {
 	switch {
 	case o.Option == cluster.Reserved:
@@ -255,8 +253,8 @@ func tier(o *cluster.Offering) int {
 	return 2
 }
 
-// ownRules returns the requirements that the pool itself puts on kinds and
-// offers: a label of the pool on such a key is one too.
+// ownRules returns the requirements that the pool itself puts on instance types and offerings: a
+// label of the pool on such a key is one too.
 func (p *Pool) ownRules() constraint.Requirements {
 	var out constraint.Requirements
 	for _, r := range p.Requirements {
@@ -272,20 +270,20 @@ func (p *Pool) ownRules() constraint.Requirements {
 	return out
 }
 
-// Defines reports whether kinds and offers of the catalogue decide the label.
+// Defines reports whether instance types and offerings of the catalogue decide the label.
 func (p *catalogueIndex) Defines(key string) bool {
 	_, found := slices.BinarySearch(p.defined, key)
 	return found
 }
 
-// ofOfferings reports whether offers have the label.
+// ofOfferings reports whether offerings have the label.
 func (p *catalogueIndex) ofOfferings(key string) bool {
 	_, found := slices.BinarySearch(p.offerings, key)
 	return found
 }
 
-// definedKeys lists the keys of the labels that kinds or offers have, and those
-// that offers have.
+// definedKeys lists the keys of the labels that instance types or offerings have, and those that
+// offerings have.
 func definedKeys(instanceTypes []cluster.InstanceType) (all, offerings []string) {
 	ofKinds, ofOfferings := map[string]bool{}, map[string]bool{}
 	for k := range instanceTypes {

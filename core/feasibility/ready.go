@@ -6,16 +6,16 @@ import (
 	"github.com/daemok/daemok/core/parallel"
 )
 
-// Ready is what ForPools finds out of pools and daemons, kept for whoever asks about the
-// same ones again: the snapshots of one decision share both. It is made at the first
-// question. Safe for concurrent use.
+// Ready is what ForPools finds out of pools and daemons, kept for further questions about the same
+// ones: the snapshots of one decision share both. It is made at the first question. Safe for
+// concurrent use.
 type Ready struct {
 	pools   []cluster.Pool
 	daemons []cluster.Daemon
 	made    parallel.Once[[]*Pool]
 }
 
-// Prepare is for the pools and daemons of the snapshot, which nobody writes any more.
+// Prepare is for the pools and daemons of the snapshot, which are not written any more.
 func Prepare(s *cluster.Snapshot) *Ready { return &Ready{pools: s.Pools, daemons: s.Daemons} }
 
 // Knows reports whether the snapshot has the pools and daemons that were prepared: the

@@ -28,7 +28,7 @@ const (
 	Resource    Rule = "resource"    // too little of a resource is free
 	Label       Rule = "label"       // a node label is not what the pod wants
 	Taint       Rule = "taint"       // a taint is not tolerated
-	NoType      Rule = "no-type"     // no machine type meets everything at once
+	NoType      Rule = "no-type"     // no instance type meets everything at once
 	Unavailable Rule = "unavailable" // it could be launched, but is unavailable now
 	Limit       Rule = "limit"       // a limit of the pool is reached
 	MinValues   Rule = "min-values"  // too few types stay open
@@ -75,15 +75,14 @@ var effort = map[Rule]int{
 	Effort: 1, Unavailable: 1, Limit: 2, Topology: 3, MinValues: 3, NotReady: 4, Taint: 5, Resource: 8, Label: 8, NoType: 12, Deleting: 20, Unable: 50,
 }
 
-// efforts is one unit of effort; parts of it tell apart by how much an amount
-// is short.
+// efforts is one unit of effort; parts of it distinguish by how much an amount is short.
 const efforts = 1000
 
 // Changes is all that would have to be different at once; none means that
 // pods fit.
 type Changes []Change
 
-// Effort tells how hard the changes are, for comparing.
+// Effort reports how hard the changes are, for comparing.
 func (c Changes) Effort() int {
 	sum := 0
 	for i := range c {

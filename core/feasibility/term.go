@@ -8,14 +8,14 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 )
 
-// Term is one way in which pods of a shape may run on machines of a pool.
+// Term is one way in which pods of a shape may run on instances of a pool.
 type Term struct {
 	Requirements constraint.Requirements // what the pod asks for, beyond the pool's rules
 	Options      bitset.Set              // the options with the right labels, unavailable or not; shared, not to be written
-	Custom       constraint.Requirements // what is left of the pool's requirements on keys that kinds do not decide
+	Custom       constraint.Requirements // what is left of the pool's requirements on keys that instance types do not decide
 }
 
-// noOption is a quick no; Nearest tells what would have to change.
+// noOption is a quick no; Nearest reports what would have to change.
 var noOption = Reason{NoType, "", "no type in the pool has all that is asked for"}
 
 type answer struct {
@@ -23,10 +23,9 @@ type answer struct {
 	why   Reason
 }
 
-// Terms returns the ways in which pods of the shape may run on machines of
-// the pool, resources and shortage aside, in the order of the pod's
-// alternatives. There are none if the reason is a no; it is that of the
-// pod's first alternative.
+// Terms returns the ways in which pods of the shape may run on instances of the pool, resources and
+// shortage aside, in the order of the pod's alternatives. There are none if the reason is a no; it
+// is that of the pod's first alternative.
 func (p *Pool) Terms(s *cluster.Shape) ([]Term, Reason) {
 	known, ok := p.terms[s]
 	if !ok {
@@ -103,8 +102,8 @@ func (p *Pool) term(want constraint.Requirements) (Term, Reason) {
 	return out, Reason{}
 }
 
-// custom judges a requirement on a key that no kind and no offering decides: the
-// pool's labels do, else its requirements, else nodes lack the label.
+// custom judges a requirement on a key that no instance type and no offering decides: the pool's
+// labels do, else its requirements, else nodes lack the label.
 func (p *Pool) custom(r constraint.Requirement) Reason {
 	if r.Key == cluster.LabelHostname {
 		return newHostname(r)
@@ -139,8 +138,8 @@ func (p *Pool) undefined(r constraint.Requirement) Reason {
 	return Reason{Label, r.Key, text}
 }
 
-// newHostname judges a preference about the name of a machine that does not exist
-// yet: any listed name belongs to another node.
+// newHostname judges a preference about the name of an instance that does not exist yet: any listed
+// name belongs to another node.
 func newHostname(r constraint.Requirement) Reason {
 	if _, listed := r.Set.Finite(); listed {
 		return Reason{Label, r.Key, "a new node cannot have label " + r.Key + " " + r.Set.String()}

@@ -10,8 +10,8 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// OnNew tells whether one pod of the shape may run alone on a new machine of
-// the pool, limits aside, and if not, what would have to change.
+// OnNew reports whether one pod of the shape may run alone on a new instance of the pool, limits
+// aside, and if not, what would have to change.
 func (p *Pool) OnNew(s *cluster.Shape) Reason {
 	terms, _ := p.Terms(s)
 	if slices.ContainsFunc(terms, func(t Term) bool { return p.hasRoom(t, s) }) {
@@ -121,15 +121,15 @@ func NearValue(value string, known []string) (string, bool) {
 	return strings.Join(best, " or "), true
 }
 
-// nearMax is how many values that are equally near are told: of more, none is meant
-// rather than another.
+// nearMax is how many values that are equally near are listed: of more, none is likelier than
+// another.
 const nearMax = 3
 
 // valuesNamed is how many values of a label a reason names at most.
 const valuesNamed = 8
 
-// hint says which values of a label can be had, or which was probably meant. Where
-// a volume is nobody has misspelt.
+// hint says which values of a label can be had, or which was probably meant. The place of a volume
+// is never misspelt.
 func (p *Pool) hint(r constraint.Requirement, w preferences) string {
 	wanted, _ := r.Set.Finite()
 	known := p.valuesOf(r.Key)
@@ -163,7 +163,7 @@ func (p *Pool) floored(r constraint.Requirement) bool {
 	return false
 }
 
-// floorLeavesNone reports whether there would be machine types without it.
+// floorLeavesNone reports whether there would be instance types without it.
 func (p *Pool) floorLeavesNone() bool {
 	return len(p.Floor.Size) > 0 && p.within(p.rules).Count() > 0
 }
