@@ -6,8 +6,8 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// Seek is one kind of pods that must be on the same host, or in the same domain
-// of another key, by the number of the tally that counts them.
+// Seek is a class of pods that must be on the same host, or in the same domain of another key, by
+// the number of the tally that counts them.
 type Seek struct {
 	Tally int
 	Own   bool // pods with the rules are such pods: the first of them needs none
@@ -16,22 +16,20 @@ type Seek struct {
 // Seeks lists which pods must be on the host of pods with the rules.
 func (r *Rules) Seeks() []Seek { return r.seeks }
 
-// Sought lists, by their tallies, for which preferences about hosts pods with the
-// rules are such as somebody seeks.
+// Sought lists, by their tallies, the preferences about hosts by which other pods seek pods with
+// the rules.
 func (r *Rules) Sought() []int { return r.sought }
 
 // Anywhere reports whether any pod of the tally has a place.
 func (b *Board) Anywhere(tally int) bool { return b.tallies[tally].total > 0 }
 
-// Comes reports whether new machines may bring pods of the tally by
-// themselves.
+// Comes reports whether new instances may bring pods of the tally by themselves.
 func (b *Board) Comes(tally int) bool { return b.tallies[tally].brought }
 
 // Has reports whether a pod of the tally is on the host.
 func (h *Host) Has(tally int) bool { return h.counts[tally] > 0 }
 
-// recordPairs lists what pods with the rules seek on their host, and who seeks
-// them there.
+// recordPairs lists what pods with the rules seek on their host, and which pods seek them there.
 func (b *Board) recordPairs(r *Rules) {
 	r.seeks, r.sought = nil, nil
 	host, known := b.keyAt[cluster.LabelHostname]
@@ -63,16 +61,15 @@ func (r *Rules) Nears() []Seek {
 	return out
 }
 
-// Astray reports whether a volume that pods with the rules share would be made
-// where nobody can tell its domain.
+// Astray reports whether a volume that pods with the rules share would be made where its domain is
+// not known.
 func (b *Board) Astray(r *Rules, at Spot) bool {
 	return slices.ContainsFunc(r.near, func(n nearRule) bool {
 		return n.volume && slices.ContainsFunc(n.tallies, func(t int) bool { return at[b.tallies[t].key] == None })
 	})
 }
 
-// Led lists the tallies, over any key, by which somebody must be near pods
-// with the rules.
+// Led lists the tallies, over any key, by which other pods must be near pods with the rules.
 func (b *Board) Led(r *Rules) []int {
 	var out []int
 	for _, at := range r.counted {

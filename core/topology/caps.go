@@ -2,16 +2,16 @@ package topology
 
 import "github.com/daemok/daemok/core/cluster"
 
-// Cap keeps a pod off a host on which enough pods of a kind are: it may join
-// while there are fewer than Most.
+// Cap keeps a pod off a host on which enough pods of an instance type are: it may join while there
+// are fewer than Most.
 type Cap struct {
 	Kind int
 	Most int64
 }
 
-// OnHost tells the rules about hosts in numbers, for new machines: the kinds
-// that pods with these rules are counted as, and what they may join. Kinds are
-// numbers below Kinds. What pods need near them is not told.
+// OnHost gives the rules about hosts as numbers, for new instances: the classes that pods with
+// these rules are counted as, and what they may join. Classes are numbers below Kinds. What pods
+// need near them is not included.
 func (b *Board) OnHost(r *Rules) (kinds []int, caps []Cap) {
 	host, known := b.keyAt[cluster.LabelHostname]
 	if !known {

@@ -8,7 +8,7 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 )
 
-// chosen is a selector with the namespaces it looks at.
+// chosen is a selector with the namespaces it examines.
 type chosen struct {
 	selector   cluster.Selector
 	namespaces []string
@@ -40,7 +40,7 @@ func ofNeighbours(n *cluster.Neighbours) chosen {
 	return chosen{selector: n.Selector, namespaces: n.Namespaces, everywhere: n.AllNamespaces}
 }
 
-// class is all shapes that selectors cannot tell apart.
+// class is all shapes that selectors do not distinguish.
 type class struct {
 	namespace string
 	labels    constraint.Labels

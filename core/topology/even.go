@@ -1,15 +1,13 @@
 package topology
 
-// Even lets machines that are yet to be ordered have as many pods of a spread
-// over hosts as the hosts that are there allow: maxSkew more than the least of
-// these has. kube-scheduler puts so many on each if all of them fill evenly,
-// since one that is behind holds back the others. Otherwise machines are compared
-// with empty ones. To be called before the board is cloned.
+// Even lets instances that are yet to be launched have as many pods of a spread over hosts as the
+// hosts that are there allow: maxSkew more than the least of these has. kube-scheduler puts so many
+// on each if all of them fill evenly, since one that is behind holds back the others. Otherwise
+// instances are compared with empty ones. To be called before the board is cloned.
 func (b *Board) Even() { b.even = true }
 
-// Expect notes that machines are to be ordered for n pods with these rules, so
-// that they are shared out evenly among no more machines than they need by their
-// spreads over hosts.
+// Expect notes that instances are to be launched for n pods with these rules, so that they are
+// shared out evenly among no more instances than they need by their spreads over hosts.
 func (b *Board) Expect(r *Rules, n int64) {
 	for _, at := range r.perHost {
 		if t := &b.tallies[at]; t.filter >= 0 {
@@ -18,8 +16,7 @@ func (b *Board) Expect(r *Rules, n int64) {
 	}
 }
 
-// MayEven reports whether Even could let a new machine have more of n pods
-// with these rules.
+// MayEven reports whether Even could let a new instance have more of n pods with these rules.
 func (b *Board) MayEven(r *Rules, n int64) bool {
 	for i := range r.spreads {
 		s := &r.spreads[i]
@@ -30,8 +27,8 @@ func (b *Board) MayEven(r *Rules, n int64) bool {
 	return false
 }
 
-// mostOnHost is how many pods that the spread over hosts counts may be on a
-// machine that is yet to be ordered.
+// mostOnHost is how many pods that the spread over hosts counts may be on an instance that is yet
+// to be launched.
 func (b *Board) mostOnHost(s *spreadRule) int64 {
 	if !b.even {
 		return s.maxSkew

@@ -24,7 +24,7 @@ type Obstacle struct {
 	Away bool
 }
 
-// Obstacles tells which of the rules refuse at least one of the spots.
+// Obstacles reports which of the rules refuse at least one of the spots.
 func (b *Board) Obstacles(r *Rules, spots []Spot) []Obstacle {
 	var out []Obstacle
 	refuses := func(by func(Spot) bool) bool { return slices.ContainsFunc(spots, by) }
@@ -147,7 +147,7 @@ func (b *Board) awayObstacle(r *Rules, tally int, text string) Obstacle {
 	return out
 }
 
-// chooses tells which shapes a tally is about.
+// chooses reports which shapes a tally is about.
 func (t *tally) chooses() func(*cluster.Shape) bool {
 	return func(s *cluster.Shape) bool { return allMatch(t.who, &class{namespace: s.Namespace, labels: s.Labels}) }
 }
@@ -218,8 +218,8 @@ func (c *chosen) words(own string) string {
 	return out
 }
 
-// Adrift says which pods may turn up in any domain, because their machine is
-// not decided yet, and stand in the way of the rules; empty if none do.
+// Adrift says which pods may turn up in any domain, because their instance is not decided yet, and
+// stand in the way of the rules; empty if none do.
 func (b *Board) Adrift(r *Rules) string {
 	say := func(at int) string {
 		t := &b.tallies[at]

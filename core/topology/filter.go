@@ -9,7 +9,7 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 )
 
-// filter tells which nodes a spread looks at.
+// filter reports which nodes a spread examines.
 type filter struct {
 	keys        []int // all must be present: the keys of all hard spreads of the pod
 	terms       []constraint.Requirements
@@ -17,8 +17,8 @@ type filter struct {
 	tolerations []constraint.Toleration
 	tallies     []int
 	number      int    // of a view: its number on the other board
-	at          []bool // by place: it is looked at, or may be when it is decided what it is
-	sure        []bool // by place: it is looked at whatever it turns out to be
+	at          []bool // by place: it is examined, or may be when it is decided what it is
+	sure        []bool // by place: it is examined whatever it turns out to be
 }
 
 // filterFor returns the number of the filter for one spread of a pod whose
@@ -50,8 +50,7 @@ func (f *filter) text() string {
 	return b.String()
 }
 
-// looks tells whether the place may be looked at, and whether it is whatever
-// it turns out to be.
+// looks reports whether the rule counts the place, and whether it is whatever it turns out to be.
 func (f *filter) looks(b *Board, p *place) (may, sure bool) {
 	if p.goes {
 		return false, false
@@ -99,7 +98,7 @@ func (f *filter) admits(b *Board, p *place, way int) answer {
 	return min(out, best)
 }
 
-// is tells whether the place has what is wanted.
+// is reports whether the place has what is wanted.
 func (p *place) is(way int, term constraint.Requirements) answer {
 	out := yes
 	for _, r := range term {

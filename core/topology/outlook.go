@@ -8,7 +8,7 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 )
 
-// place is a node, an ordered machine or one that a plan orders.
+// place is a node, an instance being launched or one that a plan launches.
 type place struct {
 	Outlook
 	taints []constraint.Taint
@@ -106,8 +106,8 @@ func (p *place) label(way int, key string) (string, bool) {
 	return p.Ways[way].Get(key)
 }
 
-// openDomains makes those eligible in which the place is when a spread looks at
-// it, or may look at it.
+// openDomains makes those eligible in which the place is when a spread examines it, or may examine
+// it.
 func (b *Board) openDomains(t *tally, f *filter, p *place) {
 	if d := p.spot[t.key]; d > Unknown {
 		t.open(d)
@@ -134,7 +134,7 @@ func (b *Board) opens(key int, f *filter, p *place) []int32 {
 	return out
 }
 
-// Looked lists the labels of places that some rule looks at.
+// Looked lists the labels of places that some rule examines.
 func (b *Board) Looked() []string {
 	out := slices.Clone(b.keys)
 	for _, f := range b.filters {

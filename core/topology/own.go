@@ -1,6 +1,6 @@
 package topology
 
-// OwnSpread is a spread of pods among their own kind.
+// OwnSpread is a spread of pods of their own class.
 type OwnSpread struct {
 	Key        int   // of the board
 	MinDomains int32 // 0 where unset
@@ -25,8 +25,8 @@ func (b *Board) Looks(s OwnSpread, place int) bool {
 	return place < len(f.at) && f.at[place]
 }
 
-// MostOnHost is how many of the spread's pods a machine that is yet to be ordered
-// may have, of a spread over hosts.
+// MostOnHost is how many of the spread's pods an instance that is yet to be launched may have, of a
+// spread over hosts.
 func (b *Board) MostOnHost(s OwnSpread) int64 {
 	return b.mostOnHost(&spreadRule{tally: s.tally, maxSkew: s.MaxSkew, minDomains: s.MinDomains})
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// Room returns how many more pods with these rules the spot may take now, by
-// the rules alone: 0 for none, Unlimited where no rule sets a bound. More may
-// be allowed once these are there. On a spot with a Fresh host, which stands
-// for machines that are yet to be ordered, rules about hosts are left to Host.
+// Room returns how many more pods with these rules the spot may take now, by the rules alone: 0 for
+// none, Unlimited where no rule sets a bound. More may be allowed once these are there. On a spot
+// with a Fresh host, which stands for instances that are yet to be launched, rules about hosts are
+// left to Host.
 func (b *Board) Room(r *Rules, at Spot) int64 {
 	room := Unlimited
 	for i := range r.spreads {
@@ -87,10 +87,9 @@ func (s *spreadRule) roomIn(t *tally, d int32) int64 {
 	return Unlimited
 }
 
-// nearEnough reports whether all pods are there that the rules want near. The
-// first pods of a kind that wants its own kind near may be anywhere: where they
-// must have the label, if not for a volume alone. To a new machine its daemon
-// pods come by themselves.
+// nearEnough reports whether all pods are there that the rules want near. The first pods of a class
+// that wants its own pods near may be anywhere: where they must have the label, if not for a volume
+// alone. To a new instance its daemon pods come by themselves.
 func (b *Board) nearEnough(r *Rules, at Spot) bool {
 	for i := range r.near {
 		if !b.nearBy(&r.near[i], at) {
@@ -144,8 +143,8 @@ func (b *Board) Dare() { b.daring = true }
 
 func (b *Board) isNew(at Spot) bool { return at.own(len(b.keys)) == None }
 
-// Brought notes that new machines bring pods with these rules by themselves.
-// To be called after Start.
+// Brought notes that new instances bring pods with these rules by themselves. To be called after
+// Start.
 func (b *Board) Brought(r *Rules) {
 	for _, t := range r.counted {
 		b.tallies[t].brought = true
@@ -198,8 +197,7 @@ func (b *Board) drift(t *tally, d int32, n int64) {
 	t.drift(n, b.reach(d))
 }
 
-// PutAhead counts n pods in where a machine is yet to be ordered; hosts do
-// not count then.
+// PutAhead counts n pods in where an instance is yet to be launched; hosts do not count then.
 func (b *Board) PutAhead(r *Rules, at Spot, n int64) {
 	for _, list := range [][]int{r.counted, r.owns} {
 		for _, i := range list {
@@ -221,8 +219,8 @@ func (b *Board) Count(r *Rules, at Spot) int64 {
 	return sum
 }
 
-// Host counts pods on one machine that is yet to be ordered. The zero value
-// is not usable: see NewHost.
+// Host counts pods on one instance that is yet to be launched. The zero value is not usable: see
+// NewHost.
 type Host struct {
 	board   *Board
 	counts  []int32 // by tally
@@ -250,9 +248,9 @@ func (h *Host) Put(r *Rules, n int64) {
 	}
 }
 
-// Room is Board.Room for the rules about hosts. Machines that are yet to be
-// ordered are compared with empty ones, so that any number of them may stand
-// beside each other; see Even for another way.
+// Room is Board.Room for the rules about hosts. Instances that are yet to be launched are compared
+// with empty ones, so that any number of them may stand beside each other; see Even for another
+// way.
 func (h *Host) Room(r *Rules) int64 {
 	if !r.host {
 		return Unlimited

@@ -154,7 +154,7 @@ func (b *Board) tally(kind string, key int, who []chosen, filter int) int {
 	return at
 }
 
-// join finds out who counts and who keeps off pods with these rules.
+// join finds out which rules count and which keep off pods with these rules.
 func (b *Board) join(r *Rules) {
 	r.counted, r.keptOff = nil, nil
 	for _, at := range b.countedBy(r.class) {
@@ -231,14 +231,13 @@ func (r *Rules) Follows() bool {
 	return slices.ContainsFunc(r.near, func(n nearRule) bool { return !n.selfish })
 }
 
-// Spreads reports whether pods are to be spread among their own kind.
+// Spreads reports whether pods are to be spread among pods of their own class.
 func (r *Rules) Spreads() bool {
 	return slices.ContainsFunc(r.spreads, func(s spreadRule) bool { return s.self })
 }
 
-// Counts reports whether it matters to anybody where the pods are.
+// Counts reports whether it matters to any rule where the pods are.
 func (r *Rules) Counts() bool { return len(r.counted)+len(r.owns) > 0 }
 
-// Near reports whether the pods must be near certain pods, their own kind
-// included.
+// Near reports whether the pods must be near certain pods, their own class included.
 func (r *Rules) Near() bool { return len(r.near) > 0 }

@@ -16,18 +16,18 @@ type tally struct {
 	adrift  int64           // of the total: in a domain that is not decided yet, or perhaps not counted
 	loose   int64           // of these: in any domain
 	may     []int64         // of these, by domain: those that may turn up in it
-	brought bool            // new machines bring such pods by themselves
-	wanted  bool            // somebody must be near such pods
+	brought bool            // new instances bring such pods by themselves
+	wanted  bool            // some pod must be near such pods
 	volume  bool            // because of a volume
 	with    map[int32]int64 // where wanted: those of which the domain is not known, by what stands for the domains of their place alone
 
-	filter   int    // of a spread: which nodes are looked at; else -1
-	eligible []bool // by domain: some node there is looked at
+	filter   int    // of a spread: which nodes are examined; else -1
+	eligible []bool // by domain: some node there is examined
 	domains  int    // how many are eligible
 	least    int32  // the least count among them, if not stale
 	atLeast  int    // how many domains have it
 	stale    bool
-	expected int64 // pods that machines are to be ordered for; see Board.Expect
+	expected int64 // pods that instances are to be launched for; see Board.Expect
 }
 
 func (t *tally) count(domain int32) int32 {

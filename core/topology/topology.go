@@ -1,12 +1,11 @@
-// Package topology counts pods by where they are, for the rules that look at
-// other pods: spreads, pod affinity and pod anti-affinity.
+// Package topology counts pods by where they are, for the rules that examine other pods: spreads,
+// pod affinity and pod anti-affinity.
 //
-// A Board is set up in three steps: Rules for every shape that is to be
-// placed, AddPlace for every node and ordered machine, Start. From then on
-// Room answers how many more pods a place may take by these rules alone, in
-// constant time for a rule, and Put counts pods in. It follows kube-scheduler's
-// plugins PodTopologySpread and InterPodAffinity. It knows nothing about
-// resources and labels: whether a pod may run somewhere at all is for core/feasibility.
+// A Board is set up in three steps: Rules for every shape that is to be placed, AddPlace for every
+// node and instance being launched, Start. From then on Room answers how many more pods a place may
+// take by these rules alone, in constant time for a rule, and Put counts pods in. It follows
+// kube-scheduler's plugins PodTopologySpread and InterPodAffinity. It knows nothing about resources
+// and labels: whether a pod may run somewhere at all is for core/feasibility.
 package topology
 
 import (
@@ -19,7 +18,7 @@ import (
 const (
 	None    int32 = -1 // the place has no such label
 	Fresh   int32 = -2 // a host that does not exist yet
-	Unknown int32 = -3 // it will be decided when the machine is there, and may be any; less than this: one of a list
+	Unknown int32 = -3 // it will be decided when the instance is there, and may be any; less than this: one of a list
 )
 
 // Spot is where a pod might be: its domain for each key of the board, and last,
@@ -46,7 +45,7 @@ type Board struct {
 	tallies []tally
 	known   map[string]int // tallies by what they count
 	filters []*filter
-	byText  map[string]int            // filters by what they look at
+	byText  map[string]int            // filters by what they examine
 	classes map[*cluster.Shape]*class // of shapes seen
 	byClass map[string]*class
 	index   *chosenIndex // of all tallies, once started
@@ -55,7 +54,7 @@ type Board struct {
 	reaches [][]int32          // domains in which places may turn up; see Unknown
 	daring  bool               // see Dare
 	even    bool               // see Even
-	wanted  map[int]bool       // keys over which somebody must be near others
+	wanted  map[int]bool       // keys over which some pod must be near others
 	opened  map[[2]int][]int32 // by filter, key and domain: places that make it eligible, once asked for
 }
 
@@ -67,8 +66,7 @@ func NewBoard() *Board {
 	}
 }
 
-// Empty reports whether no rule looks at other pods, so that nothing need be
-// counted.
+// Empty reports whether no rule examines other pods, so that nothing need be counted.
 func (b *Board) Empty() bool { return len(b.tallies) == 0 }
 
 // Keys lists the topology keys of all rules; a Spot has one domain for each.
@@ -100,7 +98,7 @@ func (b *Board) Domain(key int, value string) int32 {
 // Spot returns where the place is.
 func (b *Board) Spot(place int) Spot { return b.places[place].spot }
 
-// Start ends the set-up: who is counted by what is known from now on.
+// Start ends the set-up: which pods are counted by what is known from now on.
 func (b *Board) Start() {
 	b.index = newChosenIndex(b.tallies)
 	for _, r := range b.ruled {
@@ -127,8 +125,8 @@ func (b *Board) open(at int) {
 	}
 }
 
-// Open makes domains eligible for the spreads of the rules although no node is
-// there yet, because machines can be had there.
+// Open makes domains eligible for the spreads of the rules although no node is there yet, because
+// instances can be had there.
 func (b *Board) Open(r *Rules, at Spot) {
 	for _, s := range r.spreads {
 		t := &b.tallies[s.tally]

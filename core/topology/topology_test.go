@@ -11,8 +11,8 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
-// model is the same rules told the long way: it keeps every pod on its node
-// and counts again for each question.
+// model is the same rules written the long way: it keeps every pod on its node and counts again for
+// each question.
 type model struct {
 	nodes []modelNode
 }
@@ -28,8 +28,8 @@ type modelPod struct {
 	ending bool
 }
 
-// accepts tells whether kube-scheduler's plugins for spreads and for pod
-// affinity would let one more pod onto the node.
+// accepts reports whether kube-scheduler's plugins for spreads and for pod affinity would let one
+// more pod onto the node.
 func (m *model) accepts(s *cluster.Shape, at int) bool {
 	return m.spreads(s, at) && m.near(s, at) && m.apart(s, at) && m.unopposed(s, at)
 }

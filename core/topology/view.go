@@ -2,13 +2,11 @@ package topology
 
 import "slices"
 
-// View is a board for a few pods, out of one for many: it counts what rules of
-// these few look at, as if nobody else were to be placed, and costs no more.
-// Keys, domains and places keep their numbers; tallies do not. A view takes no
-// more rules.
+// View is a board for a few pods, out of one for many: it counts what rules of these few examine,
+// as if no other pods were to be placed, and costs no more. Keys, domains and places keep their
+// numbers; tallies do not. A view takes no more rules.
 //
-// Views and their board share the numbers of domains: only one of them may be
-// used at a time.
+// Views and their board share the numbers of domains: only one of them may be used at a time.
 type View struct {
 	*Board
 	of     *Board
@@ -69,8 +67,8 @@ func (v *View) include(tally int, filters map[int]int) {
 	v.filters[f].tallies = append(v.filters[f].tallies, at)
 }
 
-// Rules returns rules of the other board as they stand here: of what pods are
-// counted as, only what somebody here looks at.
+// Rules returns rules of the other board as they stand here: of what pods are counted as, only what
+// some rule here examines.
 func (v *View) Rules(r *Rules) *Rules {
 	out := &Rules{class: r.class, spreads: slices.Clone(r.spreads), apart: slices.Clone(r.apart)}
 	for i := range out.spreads {
@@ -127,8 +125,8 @@ func (v *View) Vacate(place int, stay []*Rules) {
 	}
 }
 
-// closeDomains makes the domains of a place that the filter no longer looks at
-// ineligible, those in which all such places are vacated.
+// closeDomains makes the domains of a place that the filter no longer examines ineligible, those in
+// which all such places are vacated.
 func (v *View) closeDomains(f *filter, place int) {
 	var keys []int
 	for _, t := range f.tallies {
@@ -153,7 +151,7 @@ func (v *View) closeDomains(f *filter, place int) {
 	}
 }
 
-// opening is a domain as one that a filter's spreads may look at.
+// opening is a domain as one that a filter's spreads may examine.
 type opening struct {
 	filter, key int
 	domain      int32
