@@ -8,8 +8,8 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// Found is what a search came to, to be looked at again: a search of a large
-// cluster takes seconds, in which the cluster changes.
+// Found is what a search came to, to be examined again: a search of a large cluster takes seconds,
+// in which the cluster changes.
 type Found struct {
 	nodes []string // with pods, that go
 	kept  []plan.Kept

@@ -6,10 +6,9 @@ import (
 	"github.com/daemok/daemok/core/place"
 )
 
-// homes asks where the pods of a node may go that goes whatever it costs:
-// somewhere they can stay, or else anywhere but on nodes whose pool is being
-// deleted: there they could not stay long, and nothing would be won. It also tells
-// which of their preferences count; nil: all.
+// homes asks where the pods of a node may go that goes whatever it costs: somewhere they can stay,
+// or else anywhere but on nodes whose pool is being deleted: there they could not stay long, and
+// nothing would be won. It also reports which of their preferences count; nil: all.
 func (x *Search) homes(c *candidate) (*place.Result, keeps) {
 	q := place.Question{Leave: []int{c.at}, Below: place.Any, Open: x.lasting()}
 	answer := x.ask(q)
@@ -28,7 +27,7 @@ func (x *Search) homes(c *candidate) (*place.Result, keeps) {
 // no reports whether the answer is that the nodes must stay.
 func no(a *place.Result) bool { return a.Expensive || len(a.Unplaced) > 0 }
 
-// why tells of an answer that is no what is in the way.
+// why reports an answer that is no what is in the way.
 func why(a *place.Result) string {
 	if len(a.Unplaced) == 0 {
 		return "machines for its pods cost too much"

@@ -82,7 +82,7 @@ func Allowance(p *cluster.Policy, reason plan.RemovalReason) cluster.Allowance {
 	switch reason {
 	case plan.Empty:
 		return p.Empty
-	case plan.Drifted, plan.Expired: // in good order, that is
+	case plan.Drifted, plan.Expired: // gracefully, that is
 		return p.Drifted
 	}
 	return p.Underutilized

@@ -20,8 +20,8 @@ type candidate struct {
 	stranded    string
 	preferences keeps
 
-	by  plan.KeptBy // what kind of thing keeps it from being consolidated
-	why string      // what that is, as far as it was looked at
+	by  plan.KeptBy // what keeps it from being consolidated
+	why string      // what that is, as far as it was examined
 }
 
 // candidates lists the nodes that are neither going already nor on their way

@@ -11,10 +11,10 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// consolidation lets nodes go that the cluster is cheaper without, one after the other, those first that cost most for
-// what they disturb: first those whose pods have room on other nodes, then those for whose pods a cheaper instance does
-// that saves enough (see share). Nodes that their pools undersell are replaced at once where they cannot go so, and take
-// no pods until they are found to stay, so that no pod moves twice.
+// consolidation lets nodes go that the cluster is cheaper without, one after the other, those first that cost most
+// for what they disturb: first those whose pods have room on other nodes, then those for whose pods a cheaper
+// instance does that saves enough (see share). Nodes for which their pools have a cheaper offering are replaced at
+// once where they cannot go so, and take no pods until they are found to stay, so that no pod moves twice.
 func (x *Search) consolidation(all []*candidate) task {
 	var run *consolidator
 	return func() bool {
@@ -63,7 +63,7 @@ func (x *Search) consolidator(all []*candidate) *consolidator {
 	return out
 }
 
-// expiry orders nodes by when they expire, those that never do last.
+// expiry sorts nodes by when they expire, those that never do last.
 func expiry(c *candidate) int64 {
 	if c.ExpiresAt.IsZero() {
 		return 1<<63 - 1
@@ -150,7 +150,7 @@ func (x *consolidator) step() bool {
 	return true
 }
 
-// look tries to let the node go in one way, unless it stays by now or may not.
+// look tries to remove the node in one way, unless it stays by now or may not.
 func (x *consolidator) look(c *candidate, try func(*candidate) (why string)) {
 	if x.stays(c) {
 		return

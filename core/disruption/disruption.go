@@ -24,17 +24,16 @@ import (
 // default.
 type Options struct {
 	EverySaving bool    // pools that say nothing about it let a node go whatever that saves
-	SpotToSpot  bool    // spot machines may be replaced by cheaper spot machines
+	SpotToSpot  bool    // spot instances may be replaced by cheaper spot instances
 	Weigh       Weigher // nil: preferences of pods hold until these cannot be placed with them
 }
 
-// Weigher tells which preferences of pods are worth what they cost, by shape; nil: all
-// are. It may ask several times where the pods find places.
+// Weigher reports which preferences of pods are worth what they cost, by shape; nil: all are. It
+// may ask several times where the pods find places.
 type Weigher func(s *cluster.Snapshot, pods []cluster.Pod, solve func(preferences func(*cluster.Shape) place.Preferences) place.Result) func(*cluster.Shape) place.Preferences
 
-// Search looks for nodes that may go, one question at a time, so that whoever
-// has something more urgent to do can put it aside. What it has found so far
-// holds whether it is finished or not.
+// Search looks for nodes that may go, one question at a time, so that a caller with something more
+// urgent to do can put it aside. What it has found so far holds whether it is finished or not.
 type Search struct {
 	Moves     []plan.Move
 	Kept      []plan.Kept // by node, complete once the search is finished
@@ -48,15 +47,15 @@ type Search struct {
 	pdbs     PDBs
 	budgets  *budgets
 	gone     map[int]bool             // nodes that go with a move
-	untold   []int                    // of these, those that the ground has not been told of
-	kept     map[int]bool             // nodes that Kept tells of
+	untold   []int                    // of these, those that the ground does not know yet
+	kept     map[int]bool             // nodes that Kept reports
 	takes    map[string]bool          // nodes that pods of those that go are to run on
 	tasks    []task                   // what is left to do, in order
 	launches int                      // of all moves, for their names
-	last     bitset.Set               // nodes that are not about to go themselves; nil: not looked at yet
-	wholes   map[cluster.PoolID]whole // nil: not looked at yet
-	evicted  map[job]int              // pods of Jobs that are evicted; nil: not looked at yet
-	reserved *bool                    // a pool can have what is reserved; nil: not looked at yet
+	last     bitset.Set               // nodes that are not about to go themselves; nil: not examined yet
+	wholes   map[cluster.PoolID]whole // nil: not examined yet
+	evicted  map[job]int              // pods of Jobs that are evicted; nil: not examined yet
+	reserved *bool                    // a pool can have what is reserved; nil: not examined yet
 }
 
 // task is one step of a search; more says that it is to be repeated.
@@ -108,8 +107,8 @@ func (x *Search) Finish() {
 	}
 }
 
-// stays reports whether the node needs no more looking at: it goes already, it
-// was said why it does not, or pods are on their way to it.
+// stays reports whether the node needs no more examining: it goes already, it was said why it does
+// not, or pods are on their way to it.
 func (x *Search) stays(c *candidate) bool {
 	return x.gone[c.at] || x.kept[c.at] || x.takes[c.Name] || x.needed(c.Name)
 }

@@ -11,10 +11,9 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// drift lets nodes go that are no longer what their pools and classes ask for,
-// after machines that take their place have come. In each pool those without
-// pods come first, then those that drifted first; pools take turns, so that one
-// whose nodes cannot be replaced holds nobody else up.
+// drift lets nodes go that are no longer what their pools and classes ask for, after instances that
+// take their place have come. In each pool those without pods come first, then those that drifted
+// first; pools take turns, so that one whose nodes cannot be replaced does not hold up the others.
 func (x *Search) drift(all []*candidate) task {
 	return x.inTurns(all, func(c *candidate) (time.Time, bool) { return c.DriftedAt, c.Drifted != "" }, x.replaceDrifted)
 }
@@ -59,8 +58,8 @@ func (x *Search) inTurns(all []*candidate, due func(*candidate) (since time.Time
 	}
 }
 
-// mayBeReplaced reports whether nothing is in the way of letting the node go in good
-// order, places for its pods aside; what is, it notes.
+// mayBeReplaced reports whether nothing is in the way of removing the node gracefully, places for
+// its pods aside; what is, it records.
 func (x *Search) mayBeReplaced(c *candidate, reason plan.RemovalReason) bool {
 	if why := cmp.Or(x.leaderless(c, true), c.hindrance(x.snapshot, x.pdbs, reason)); why != "" {
 		x.keepBy(c, reason, plan.KeptByRule, why)
@@ -104,19 +103,19 @@ func (x *Search) replaceDrifted(c *candidate) {
 // atLimit begins what is said of a drifted node that waits at the limit of its pool.
 const atLimit = "limits forbid to have a machine in its place beside it: "
 
-// AtLimit reports whether a drifted node stays, by what was said of it, since
-// limits alone forbid to have a machine in its place beside it.
+// AtLimit reports whether a drifted node stays, by what was said of it, since limits alone forbid
+// to have an instance in its place beside it.
 func AtLimit(why string) bool { return strings.HasPrefix(why, atLimit) }
 
-// limitsForbid reports whether the pool's limits alone are in the way of machines
-// for the node's pods. Where its user lets nodes go before these, one node of a
-// pool does at a time, so that what it frees is for its own pods.
+// limitsForbid reports whether the pool's limits alone are in the way of instances for the node's
+// pods. Where its user lets nodes go before these, one node of a pool does at a time, so that what
+// it frees is for its own pods.
 func (x *Search) limitsForbid(c *candidate) bool {
 	return !no(x.ask(place.Question{Leave: []int{c.at}, Below: place.Any, Freed: true, Open: x.ofPoolsThatStay()}))
 }
 
-// turnsOver reports whether nodes of the pool are going or starting, or machines
-// on order for it.
+// turnsOver reports whether nodes of the pool are going or starting, or instances being launched
+// for it.
 func turnsOver(s *cluster.Snapshot, id cluster.PoolID) bool {
 	turns := func(n cluster.Node) bool { return n.Pool == id && (n.Deleting || !n.Initialized) }
 	return slices.ContainsFunc(s.Nodes, turns) || slices.ContainsFunc(s.Machines, func(m cluster.Machine) bool { return m.Pool == id })

@@ -10,20 +10,19 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// Machines that replace nodes which grow too old are ordered so long before the
-// end as machines of the pool take to come, by what was seen, and these where
-// nothing was; and up to a tenth of the node's life or an hour earlier, each
-// node by another length, so that nodes which were born together do not all go
-// together. All that together is at most a tenth of the node's life, so that one that may
-// live for no longer than its replacement takes to come is not replaced over and over: its pods wait then.
+// Instances that replace nodes which grow too old are launched so long before the end as instances of the
+// pool take to come, by what was seen, and these where nothing was; and up to a tenth of the node's life
+// or an hour earlier, each node by another length, so that nodes which were born together do not all go
+// together. All that together is at most a tenth of the node's life, so that one that may live for no
+// longer than its replacement takes to come is not replaced over and over: its pods wait then.
 const (
 	bootUnseen    = 2 * time.Minute
 	spreadShare   = 10 // of the life, one part
 	spreadMost    = time.Hour
-	bootAllowance = 30 * time.Second // for looking twice and draining
+	bootAllowance = 30 * time.Second // for the second check and draining
 )
 
-// orderAt is when the replacement of a node that will be too old is ordered.
+// orderAt is when the replacement of a node that will be too old is launched.
 func orderAt(c *candidate) time.Time {
 	boot := c.pool.Boot
 	if boot == 0 {

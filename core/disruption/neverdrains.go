@@ -11,11 +11,10 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// stalls says of a node that its drain would never end though all of its pods have
-// places: a PodDisruptionBudget lets only so many go at a time, and where these
-// are to run they may not while others are left on the node, which rules of
-// kube-scheduler count until its last pod is gone; empty: it would end. Rules about
-// hosts are looked at, each workload by itself.
+// stalls says of a node that its drain would never end though all of its pods have places: a
+// PodDisruptionBudget lets only so many go at a time, and where these are to run they may not while
+// others are left on the node, which rules of kube-scheduler count until its last pod is gone;
+// empty: it would end. Rules about hosts are examined, each workload by itself.
 func (x *Search) neverDrains(c *candidate, a *place.Result) string {
 	groups := map[*cluster.Shape][]cluster.Pod{}
 	for _, p := range c.moving {
@@ -83,8 +82,8 @@ type exodus struct {
 	refuges         []*refuge
 }
 
-// refuge is a node, or a machine to come, with so many pods of a kind and room for
-// some more.
+// refuge is a node, or an instance to come, with so many pods of an instance type and room for some
+// more.
 type refuge struct {
 	count, room int
 	meant       bool // the plan has pods go there, so that it is a host that counts
@@ -130,9 +129,8 @@ func (x *Search) exodus(c *candidate, pods []cluster.Pod, most int64, a *place.R
 	return e
 }
 
-// stuck lets pods go as they may, and reports whether none can any more while some
-// are left. allows tells whether one more may come to a refuge where a host has so
-// few at the least.
+// stuck lets pods go as they may, and reports whether none can any more while some are left. allows
+// reports whether one more may come to a refuge where a host has so few at the least.
 func (e *exodus) stuck(allows func(t *refuge, least int) bool) bool {
 	for e.left > 0 {
 		if e.out == e.most {

@@ -7,8 +7,8 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// PDBs finds PodDisruptionBudgets by namespace and name. It is the one rule of
-// what keeps a pod: whoever looks once more before a node goes asks it too.
+// PDBs finds PodDisruptionBudgets by namespace and name. It is the one rule of what keeps a pod:
+// the last check before a node is removed asks it too.
 type PDBs map[[2]string]*cluster.PodDisruptionBudget
 
 // PDBsOf makes PodDisruptionBudgets ready to be asked; the list is not written.

@@ -8,14 +8,13 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// keeps tells which preferences of pods count, by shape; nil: all.
+// keeps reports which preferences of pods count, by shape; nil: all.
 type keeps = func(*cluster.Shape) place.Preferences
 
-// worthwhile leaves out of a question preferences about hosts that do not hold on the
-// node now, where no plan would launch machines for them either: then the pods need
-// not be better off elsewhere. A preference that holds is held, whatever was paid for it,
-// so that nothing is launched for a preference and given back. It is nil where none is left
-// out.
+// worthwhile leaves out of a question preferences about hosts that do not hold on the node now,
+// where no plan would launch instances for them either: then the pods need not be better off
+// elsewhere. A preference that holds is held, whatever was paid for it, so that nothing is launched
+// for a preference and terminated. It is nil where none is left out.
 func (x *Search) worthwhile(q place.Question, c *candidate) keeps {
 	broken := map[string]bool{}
 	for _, p := range c.moving {
@@ -42,8 +41,7 @@ func (x *Search) worthwhile(q place.Question, c *candidate) keeps {
 	}
 }
 
-// setAside tells with the last move which preferences of pods of its node did not
-// count.
+// setAside records with the last move which preferences of pods of its node did not count.
 func (x *Search) setAside(c *candidate, preferences keeps) {
 	if preferences == nil {
 		return

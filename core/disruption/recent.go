@@ -25,8 +25,8 @@ func (c *candidate) rests(now time.Time) (why string, until time.Time) {
 	return "", time.Time{}
 }
 
-// Follow tells a pod that it comes in place of one that was evicted at a moment, so that its node could go. Moves are in
-// a row if the next comes within the hour.
+// Follow records with a pod that it replaces one that was evicted at that moment so that its node could go. Moves are
+// in a row if the next comes within the hour.
 func Follow(p, evicted *cluster.Pod, at time.Time) {
 	p.Moved, p.MovedAt = 1, at
 	if at.Sub(evicted.MovedAt) < Lately {

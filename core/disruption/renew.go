@@ -8,8 +8,8 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// renewAt is when the node is as old as its pool has nodes become before it replaces
-// them in good order; ever is false where it does not.
+// renewAt is when the node is as old as its pool has nodes become before it replaces them
+// gracefully; ever is false where it does not.
 func (c *candidate) renewAt() (at time.Time, ever bool) {
 	after := c.pool.Policy.Renew
 	return c.CreatedAt.Add(after), after > 0
@@ -21,8 +21,8 @@ func (c *candidate) outlived(now time.Time) bool {
 	return ever && !at.After(now) && c.Drifted != cluster.PoolDeleted
 }
 
-// renewal replaces nodes that are too old for their pools, in good order: never by
-// force, in turns and within budgets as those that drifted, and before these.
+// renewal replaces nodes that are too old for their pools, gracefully: never by force, in turns and
+// within budgets as those that drifted, and before these.
 func (x *Search) renewal(all []*candidate) task {
 	return x.inTurns(all, func(c *candidate) (time.Time, bool) { return c.CreatedAt, c.outlived(x.snapshot.Now) }, x.renew)
 }

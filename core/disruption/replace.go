@@ -82,8 +82,8 @@ func undersells(pool *cluster.Pool, c *candidate) bool {
 	return false
 }
 
-// offered reports whether the pool can have the kind for so much now. What is reserved is paid for already, and had so few
-// times that it counts for nothing here.
+// offered reports whether the pool can have the instance type for so much now. What is reserved is paid for already,
+// and had so few times that it counts for nothing here.
 func offered(pool *cluster.Pool, instanceType *cluster.InstanceType, most quantity.MicroUSDPerHour) bool {
 	offered := slices.ContainsFunc(instanceType.Offerings, func(o cluster.Offering) bool {
 		return o.Priced && o.Price <= most && o.Available && o.Option != cluster.Reserved && allows(pool.Requirements, o.Labels) && o.Asked(pool.Requirements)

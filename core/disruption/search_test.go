@@ -15,10 +15,9 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// On random clusters: no node goes that must not, budgets hold, every pod that
-// must leave has a place on a node that stays or on a machine that is ordered
-// for it, nodes hold what goes there, what is done to save money saves it, and
-// of every node that is due it is said why it stays.
+// On random clusters: no node goes that must not, budgets hold, every pod that must leave has a
+// place on a node that stays or on an instance that is launched for it, nodes hold what goes there,
+// what is done to save money saves it, and of every node that is due it is said why it stays.
 func TestNothingForbiddenIsDone(t *testing.T) {
 	moved, kept := 0, 0
 	for seed := range uint64(400) {

@@ -12,9 +12,8 @@ type Share struct {
 	Used  int64 // those that are going already or not ready, and so use a budget up
 }
 
-// Against says of a pool how many of its nodes may be going at once, and what
-// says so, beside those that are. What lets none go whatever the numbers is told
-// alone.
+// Against says of a pool how many of its nodes may be going at once, and what says so, beside those
+// that are. A limit that lets none go whatever the numbers is reported alone.
 func (s Share) Against(pool cluster.PoolID, allowed cluster.Allowance) string {
 	note := ""
 	if allowed.Note != "" {
@@ -35,10 +34,9 @@ func (s Share) Against(pool cluster.PoolID, allowed cluster.Allowance) string {
 	return fmt.Sprintf("of the %d %s of %s %d"+byBudget+"%d may be%s", s.Nodes, nodes, pool, s.Used, allowed.Most, note)
 }
 
-// Shares counts the nodes of every pool for its budgets. Nodes that are not
-// initialised yet do not count, nor do those whose machine is being given
-// back: nothing of them can be disturbed any more. This is the only such
-// count; whoever checks a removal once more before it is written uses it too.
+// Shares counts the nodes of every pool for its budgets. Nodes that are not initialised yet do not
+// count, nor do those whose instance is being terminated: nothing of them can be disturbed any
+// more. This is the only such count; the last check before a removal is written uses it too.
 func Shares(nodes []cluster.Node) map[cluster.PoolID]Share {
 	out := map[cluster.PoolID]Share{}
 	for i := range nodes {

@@ -39,7 +39,7 @@ func report(t *testing.T, files []txtar.File, shop string) {
 	story.Expect(t, &files[len(files)-1], got+repaired(s))
 }
 
-// repaired tells which nodes are repaired, which are not now, and when to look again.
+// repaired reports which nodes are repaired, which are not now, and when to check again.
 func repaired(s *cluster.Snapshot) (text string) {
 	list, next := disruption.Repairs(s)
 	for i := range list {
@@ -100,7 +100,7 @@ func going(search *disruption.Search) (names []string) {
 	return names
 }
 
-// reportEach tells of the stories that are of one kind, by their first lines.
+// reportEach reports the stories that are of one instance type, by their first lines.
 func reportEach(t *testing.T, kind *regexp.Regexp, fewest int, happen func(t *testing.T, files []txtar.File)) {
 	names, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {

@@ -12,17 +12,16 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// spotKinds is how many kinds a spot machine that replaces a spot machine must
-// leave the cloud to choose from, so that what is cheap today and gone tomorrow
-// does not have pods moved every day. Source: behaviour of Karpenter v1, spot to
-// spot consolidation.
+// spotKinds is how many instance types a spot instance that replaces a spot instance must leave the
+// cloud to choose from, so that what is cheap today and gone tomorrow does not have pods moved
+// every day. Source: behaviour of Karpenter v1, spot to spot consolidation.
 const spotKinds = 15
 
 // trim leaves of what the launches of a move may become only what is still worth
 // the move: the cloud may choose any of it. It says why the move is none where too
 // little is left.
 func (x *Search) trim(c *candidate, a *place.Result, saves quantity.MicroUSDPerHour) string {
-	// What is saved may be eaten up by more expensive kinds down to half of it.
+	// What is saved may be eaten up by more expensive instance types down to half of it.
 	slack := saves / 2 / quantity.MicroUSDPerHour(max(1, len(a.Launches)))
 	for i := range a.Launches {
 		l := &a.Launches[i]
@@ -41,9 +40,8 @@ func (x *Search) trim(c *candidate, a *place.Result, saves quantity.MicroUSDPerH
 	return ""
 }
 
-// narrow restricts a launch to the capacity type that was chosen, to zones
-// where the chosen kind costs no more than the limit, and to kinds that do so
-// in all of these.
+// narrow restricts a launch to the capacity type that was chosen, to zones where the chosen
+// instance type costs no more than the limit, and to instance types that do so in all of these.
 func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, fewest int) string {
 	kinds := l.Requirements.Get(cluster.LabelInstanceType)
 	var zones []string
@@ -93,7 +91,7 @@ func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, 
 	return ""
 }
 
-// most expensive is the highest price of the kind by the way to pay in the zones; ok is
+// most expensive is the highest price of the instance type by the capacity type in the zones; ok is
 // false where one of its offerings there has no known price, or it has none.
 func mostExpensive(instanceType *cluster.InstanceType, l *plan.Launch, zones []string) (price quantity.MicroUSDPerHour, ok bool) {
 	for i := range instanceType.Offerings {
@@ -109,8 +107,8 @@ func mostExpensive(instanceType *cluster.InstanceType, l *plan.Launch, zones []s
 	return price, ok
 }
 
-// broken returns a requirement of the launch with minValues that these kinds in
-// these zones would not keep, if there is one.
+// broken returns a requirement of the launch with minValues that these instance types in these
+// zones would not keep, if there is one.
 func broken(l *plan.Launch, instanceTypes []*cluster.InstanceType, zones []string) (constraint.Requirement, bool) {
 	for _, r := range l.Requirements {
 		if r.MinValues > 0 && distinct(r.Key, instanceTypes, zones, l.Choice.Option) < r.MinValues {
@@ -120,8 +118,8 @@ func broken(l *plan.Launch, instanceTypes []*cluster.InstanceType, zones []strin
 	return constraint.Requirement{}, false
 }
 
-// enough is how many of the kinds are to be left, the first so many, for there to
-// be the fewest and for minValues to be kept; all where they are not even then.
+// enough is how many of the instance types are to be left, the first so many, for there to be the
+// fewest and for minValues to be kept; all where they are not even then.
 func enough(l *plan.Launch, instanceTypes []*cluster.InstanceType, zones []string, fewest int) int {
 	for n := fewest; n < len(instanceTypes); n++ {
 		if _, breaks := broken(l, instanceTypes[:n], zones); !breaks {
@@ -131,7 +129,7 @@ func enough(l *plan.Launch, instanceTypes []*cluster.InstanceType, zones []strin
 	return len(instanceTypes)
 }
 
-// distinct counts the values that the kinds and their offerings have for a key.
+// distinct counts the values that the instance types and their offerings have for a key.
 func distinct(key string, instanceTypes []*cluster.InstanceType, zones []string, option cluster.Option) int {
 	seen := map[string]bool{}
 	for _, instanceType := range instanceTypes {

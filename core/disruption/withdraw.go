@@ -5,19 +5,18 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// Why an order is withdrawn.
+// Why a launch is withdrawn.
 const (
 	unneeded  = "no pod waits for it any more"
 	elsewhere = "the pods that wait for it have places elsewhere"
 	noPods    = "no pod waits for a node, and the claim does not say for which it was made"
 )
 
-// Unneeded returns the orders to withdraw, by claim: those that a plan made for
-// pods which have found a place elsewhere since, or are gone, and that nobody
-// has launched yet. Needed machines stay, and so does what cannot be judged: machines of which
-// it is not known what they may become, and, while any pod waits, those of which it is not
-// known for whom they were ordered. Nothing runs on what is not there, so
-// no budget counts.
+// Unneeded returns the launches to withdraw, by claim: those that a plan made for pods which have
+// found a place elsewhere since, or are gone, and whose instance does not exist yet. Needed
+// instances stay, and so does what cannot be judged: instances of which it is not known what they
+// may become, and, while any pod waits, those of which it is not known for which pods they were
+// launched. Nothing runs on what is not there, so no budget counts.
 func Unneeded(s *cluster.Snapshot, needed func(claim string) bool) []plan.Withdrawal {
 	var out []plan.Withdrawal
 	for i := range s.Machines {
