@@ -19,8 +19,7 @@ type Dims struct {
 	Drivers   []string // sorted; their positions follow
 }
 
-// The positions of cpu and memory in every vector, and of what not all machines
-// have.
+// The positions of cpu and memory in every vector, and of what not all instances have.
 const (
 	CPU = iota
 	Memory
@@ -32,8 +31,8 @@ const (
 // unbounded is what there is of something that nothing limits.
 const unbounded = int64(1) << 40
 
-// Beyond is more than any machine has of anything, a pebibyte of memory say: who
-// asks for more asks for as much, and is not where there is less.
+// Beyond is more than any instance has of anything, a pebibyte of memory say: a pod that asks for
+// more asks for as much, and is not where there is less.
 const Beyond = int64(1) << 50
 
 // Of returns what the pods ask for.

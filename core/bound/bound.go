@@ -1,9 +1,9 @@
-// Package bound computes the least that a set of machines could cost if pods
-// could be cut at will, and what one unit of each resource is then worth.
+// Package bound computes the least that a set of instances could cost if pods could be cut at will,
+// and what one unit of each resource is then worth.
 //
-// It promises a true lower bound: the answer is scaled until it is proven
-// feasible, so rounding can make it smaller and never larger. It knows no
-// rule but amounts, and does not find machines: that is for core/place.
+// It promises a true lower bound: the answer is scaled until it is proven feasible, so rounding can
+// make it smaller and never larger. It knows no rule but amounts, and does not find instances: that
+// is for core/place.
 package bound
 
 import "math"

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// ClassesMax is how many classes Divide tells apart at most.
+// ClassesMax is how many classes Divide distinguishes at most.
 const ClassesMax = 64
 
 // Offering is a column that is open to some classes of pods only.
@@ -23,22 +23,21 @@ type Divided struct {
 
 // How Divide searches.
 const (
-	roundsMax = 60   // each adds ways to use offers
+	roundsMax = 60   // each adds ways to use offerings
 	addMost   = 24   // ways that are added in one round
 	enough    = 1e-6 // share by which an offering may be worth more than its price until all are scaled
 )
 
-// Divide is Cover for several classes of pods, each with a demand of its own
-// and offers that are open to it. Machines are shared: every resource of a
-// machine goes to the classes that it is open to, however it is cut.
+// Divide is Cover for several classes of pods, each with a demand of its own and offerings that are
+// open to it. Instances are shared: every resource of an instance goes to the classes that it is
+// open to, however it is cut.
 //
-// No offering is worth more than its price when each of its resources goes to the
-// class to which it is worth most, which is what makes the bound a true one.
-// The ways to use an offering are as many as there are classes for each of its
-// resources, so they are found as they are needed.
+// No offering is worth more than its price when each of its resources goes to the class to which it
+// is worth most, which is what makes the bound a true one. The ways to use an offering are as many
+// as there are classes for each of its resources, so they are found as they are needed.
 //
-// Cost: that of Cover with classes x resources rows and a few times as many
-// columns, for each of some twenty rounds.
+// Cost: that of Cover with classes x resources rows and a few times as many columns, for each of
+// some twenty rounds.
 func Divide(demands [][]float64, offerings []Offering) Divided {
 	d := newDivision(demands, offerings)
 	for range roundsMax {
@@ -57,8 +56,8 @@ func Divide(demands [][]float64, offerings []Offering) Divided {
 	return out
 }
 
-// division is the problem while ways to use offers are added to it. Row
-// class x resources + resource is what a class needs of a resource.
+// division is the problem while ways to use offerings are added to it. Row class x resources +
+// resource is what a class needs of a resource.
 type division struct {
 	resources int
 	demand    []float64
@@ -83,8 +82,8 @@ func newDivision(demands [][]float64, offerings []Offering) *division {
 	return d
 }
 
-// worthwhile leaves out offers to which another is preferable: no more expensive, open
-// to the same classes at least, and with as much of everything.
+// worthwhile leaves out offerings to which another is preferable: no more expensive, open to the
+// same classes at least, and with as much of everything.
 func worthwhile(offerings []Offering) []Offering {
 	byPrice := slices.Clone(offerings)
 	slices.SortStableFunc(byPrice, func(a, b Offering) int { return cmp.Compare(a.Price, b.Price) })

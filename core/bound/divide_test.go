@@ -35,9 +35,9 @@ func TestDivideOfKnownProblems(t *testing.T) {
 	}
 }
 
-// The bound never exceeds what it costs to serve pods by some plan of whole
-// machines, is never below the bound that knows no classes, and no machine is
-// worth more than its price whichever classes its resources go to.
+// The bound never exceeds what it costs to serve pods by some plan of whole instances, is never
+// below the bound that knows no classes, and no instance is worth more than its price whichever
+// classes its resources go to.
 func TestDivideIsATrueBound(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	tighter := 0
@@ -82,7 +82,7 @@ func TestDivideIsATrueBound(t *testing.T) {
 	}
 }
 
-// launched makes up machines and what they are used for, to the last unit.
+// launched makes up instances and what they are used for, to the last unit.
 func launched(r *rand.Rand, classes, resources int, offerings []bound.Offering) (demands [][]float64, cost float64) {
 	demands = make([][]float64, classes)
 	for k := range demands {

@@ -69,8 +69,8 @@ func same(t *testing.T, name string, got, want float64) {
 	}
 }
 
-// program is the problem in CPLEX's LP format: n0 machines of offering 0, of which
-// a0_1_2 of resource 2 goes to class 1.
+// program is the problem in CPLEX's LP format: n0 instances of offering 0, of which a0_1_2 of
+// resource 2 goes to class 1.
 func program(demands [][]float64, offerings []bound.Offering) string {
 	var b strings.Builder
 	b.WriteString("Minimize\n cost:")

@@ -14,8 +14,8 @@ import (
 // absent stands for a label that is missing; no label value has a NUL.
 const absent = "\x00"
 
-// universe is every state that the sets of these tests can tell apart: the
-// values they name, all integers near their bounds, strangers and absence.
+// universe is every state that the sets of these tests can distinguish: the values they name, all
+// integers near their bounds, strangers and absence.
 func universe() []string {
 	out := []string{absent, "", "a", "b", "c", "stranger", "9223372036854775807", "-9223372036854775808"}
 	for n := -8; n <= 20; n++ {

@@ -67,8 +67,8 @@ func orStar(s string) string {
 	return s
 }
 
-// Untolerated returns the first taint that keeps pods away and that no
-// toleration matches. PreferNoSchedule keeps nobody away.
+// Untolerated returns the first taint that keeps pods away and that no toleration matches.
+// PreferNoSchedule keeps no pod away.
 func Untolerated(taints []Taint, tolerations []Toleration) (Taint, bool) {
 	for _, taint := range taints {
 		if taint.Effect == PreferNoSchedule {

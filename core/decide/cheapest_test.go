@@ -23,11 +23,10 @@ var worlds = flag.Uint64("worlds", 200, "how many worlds are made by chance, for
 // modest is an eighth of the controller's effort.
 var modest = decide.Effort{Place: 1_000_000, Pack: 1_000_000}
 
-// TestNoPlanIsMoreExpensiveThanFirstFitDecreasing compares with what anybody would
-// write first: pods by size, each on the first machine with room, else on a new
-// one: the cheapest that holds it or the one with most for its price, whichever
-// costs less in the end. A plan may cost three per cent more only if it has
-// fewer machines, or none that is large for the cluster.
+// TestNoPlanIsMoreExpensiveThanFirstFitDecreasing compares with the obvious algorithm: pods by
+// size, each on the first instance with room, else on a new one: the cheapest that holds it or the
+// one with most for its price, whichever costs less in the end. A plan may cost three per cent more
+// only if it has fewer instances, or none that is large for the cluster.
 func TestNoPlanIsMoreExpensiveThanFirstFitDecreasing(t *testing.T) {
 	saved := 0.0
 	for seed := range *worlds {
@@ -47,9 +46,9 @@ func TestNoPlanIsMoreExpensiveThanFirstFitDecreasing(t *testing.T) {
 	t.Logf("%.1f %% cheaper in the mean", 100*saved/float64(*worlds))
 }
 
-// TestSmallPlansAreTheCheapest compares with the cheapest machines that there
-// are, found by trying all. Those plans that are not the cheapest are mostly
-// those that cost up to three per cent more to have fewer machines, or none that is large for the cluster.
+// TestSmallPlansAreTheCheapest compares with the cheapest instances that there are, found by trying all.
+// Those plans that are not the cheapest are mostly those that cost up to three per cent more to have fewer
+// instances, or none that is large for the cluster.
 func TestSmallPlansAreTheCheapest(t *testing.T) {
 	few := func(r *rand.Rand) *cluster.Snapshot { return market(r, 4, 1+r.IntN(7), 2) }
 	for name, c := range map[string]struct {
@@ -94,8 +93,8 @@ const (
 	zoneNames = "abc"
 )
 
-// market is a world of so many different pods, some of which want a zone or
-// refuse their own kind on a host.
+// market is a world of so many different pods, some of which want a zone or refuse pods like
+// themselves on a host.
 func market(r *rand.Rand, shapes, pods, zones int) *cluster.Snapshot {
 	s := &cluster.Snapshot{Revision: 1}
 	c := &cluster.Catalogue{Revision: 1}
@@ -190,7 +189,7 @@ func sales(s *cluster.Snapshot) []sale {
 	return out
 }
 
-// rack is a machine with pods, by the rules of these worlds alone.
+// rack is an instance with pods, by the rules of these worlds alone.
 type rack struct {
 	zone string
 	room quantity.Resources
@@ -218,7 +217,7 @@ func size(r quantity.Resources) float64 {
 
 func (x *sale) perRoom() float64 { return float64(x.price) / size(x.room) }
 
-// firstFitDecreasing is what it pays, and for how many machines.
+// firstFitDecreasing is what it pays, and for how many instances.
 func firstFitDecreasing(s *cluster.Snapshot) (least quantity.MicroUSDPerHour, machines int) {
 	pods := slices.Clone(s.Waiting)
 	slices.SortStableFunc(pods, func(a, b cluster.Pod) int {
@@ -257,9 +256,8 @@ func firstFit(pods []cluster.Pod, list []sale) (cost quantity.MicroUSDPerHour, m
 	return cost, len(racks)
 }
 
-// cheapest is the least cost of machines for all pods: every way to part them
-// over zones and the node, and in each zone every way to part them over
-// machines. It is infinite where there is none.
+// cheapest is the least cost of instances for all pods: every way to part them over zones and the
+// node, and in each zone every way to part them over instances. It is infinite where there is none.
 func cheapest(s *cluster.Snapshot) float64 {
 	list := sales(s)
 	zones := []string{"a", "b"}
@@ -288,7 +286,7 @@ func cheapest(s *cluster.Snapshot) float64 {
 	return best
 }
 
-// divisions is the least cost of machines in a zone, by set of pods.
+// divisions is the least cost of instances in a zone, by set of pods.
 func divisions(s *cluster.Snapshot, list []sale, zone string) []float64 {
 	n := len(s.Waiting)
 	price, least := make([]float64, 1<<n), make([]float64, 1<<n)

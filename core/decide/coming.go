@@ -8,12 +8,11 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// coming finds room for the pods that are expected, on nodes and orders that are there
+// coming finds room for the pods that are expected, on nodes and launched instances that are there
 // and beside what was decided for pods that wait: nothing is launched for them. Those that
-// something was ordered for have that where it is free. But kube-scheduler puts equal
-// pods where it likes, and what was ordered for one is often taken by another that came
-// earlier: then it is what is left that must stay. Places and pods without one are
-// those of expected pods alone.
+// something was launched for have that where it is free. But kube-scheduler puts equal pods where
+// it likes, and what was launched for one is often taken by another that came earlier: then it is
+// what is left that must stay. Places and pods without one are those of expected pods alone.
 //
 // Cost: that of Place for these pods, where any is expected.
 func coming(s *cluster.Snapshot, placements []plan.Placement, policy Policy) place.Result {
@@ -35,7 +34,7 @@ func coming(s *cluster.Snapshot, placements []plan.Placement, policy Policy) pla
 		}
 		to := target{p.On, p.Target}
 		promises[to] = append(promises[to], p.Pod)
-		if p.Pod.Node == "" { // else it must leave a node, which the snapshot tells
+		if p.Pod.Node == "" { // else it must leave a node, which the snapshot shows
 			with.Waiting = append(with.Waiting, p.Pod)
 		}
 	}

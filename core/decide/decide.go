@@ -1,9 +1,8 @@
-// Package decide is the product in one function: what is known goes in, what
-// to do comes out.
+// Package decide is the product in one function: what is known goes in, what to do comes out.
 //
-// It promises that equal arguments give equal plans, to the byte, on every
-// machine. It has no client, clock, log or randomness; making the snapshot
-// and carrying out the plan is the caller's business.
+// It promises that equal arguments give equal plans, to the byte, on every instance. It has no
+// client, clock, log or randomness; making the snapshot and carrying out the plan is the caller's
+// business.
 package decide
 
 import (
@@ -32,22 +31,21 @@ type Policy struct {
 	Nominated bool
 }
 
-// Effort is how much one decision may do, and as much again where hosts could
-// be filled evenly, and where pods could go to another site for those that
-// follow them. The zero value places every pod without a bound, and launches machines one
-// after another.
+// Effort is how much one decision may do, and as much again where hosts could be filled evenly, and
+// where pods could go to another site for those that follow them. The zero value places every pod
+// without a bound, and launches instances one after another.
 type Effort struct {
-	Place int64       // most steps, about one for each look at one shape of pods in one place; 0 means no bound
-	Pack  pack.Effort // steps of the search for cheaper machines; 0 means none
-	// Settle is the looks that may be spent on foretelling where kube-scheduler
-	// puts the pods of a plan, to choose among several; 0 means that it is taken
-	// to put them where they are meant to go.
+	Place int64       // most steps, about one for each examine one shape of pods in one place; 0 means no bound
+	Pack  pack.Effort // steps of the search for cheaper instances; 0 means none
+	// Simulation is the steps that may be spent on simulating where kube-scheduler puts the pods of
+	// a plan, to choose among several; 0 means that it is taken to put them where they are meant to
+	// go.
 	Simulation int64
 	// Disruption is the questions that may be asked about nodes that could go; 0 means
 	// none, so that only nodes without pods go.
 	Disruption int64
-	// Part says that the snapshot lacks pods that wait and that later plans are
-	// made for: no node goes and no order is withdrawn, which these might need.
+	// Part says that the snapshot lacks pods that wait and that later plans are made for: no node
+	// goes and no launch is withdrawn, which these might need.
 	Part bool
 }
 
@@ -55,8 +53,8 @@ type Effort struct {
 // seconds of one processor at worst.
 const placeSteps = 200_000_000
 
-// simulationSteps lasts for every plan that is looked at with five thousand pods,
-// and is less than a second of one processor.
+// simulationSteps lasts for every plan that is examined with five thousand pods, and is less than a
+// second of one processor.
 const simulationSteps = 6_000_000
 
 // DisruptionQuestions is enough for all nodes of the largest clusters, asked about
@@ -69,12 +67,12 @@ func Usual(s *cluster.Snapshot) Effort {
 	return Effort{Place: placeSteps, Pack: pack.Usual(place.Pods(s)), Simulation: simulationSteps, Disruption: DisruptionQuestions}
 }
 
-// Quick is the same effort without a search for cheaper machines.
+// Quick is the same effort without a search for cheaper instances.
 func Quick() Effort { return Effort{Place: placeSteps} }
 
-// Decide makes the plan for a snapshot. Pods that wait come first; a node
-// that they are placed on is not removed, however long it was empty, and an
-// order that one of them is to use is not withdrawn.
+// Decide makes the plan for a snapshot. Pods that wait come first; a node that they are placed on
+// is not removed, however long it was empty, and a launch that one of them is to use is not
+// withdrawn.
 func Decide(s *cluster.Snapshot, policy Policy, effort Effort) plan.Plan {
 	return decide(s, policy, effort, nil)
 }
@@ -160,7 +158,7 @@ func Leaving(s *cluster.Snapshot, p *plan.Plan, policy Policy) *disruption.Searc
 	return disruption.New(s, needed(p.Placements), survey(s, p.Launches, slices.Concat(p.Placements, coming), policy), policy.leaving())
 }
 
-// needed tells of a node whether pods that wait are placed on it.
+// needed reports a node whether pods that wait are placed on it.
 func needed(placements []plan.Placement) func(node string) bool {
 	nodes := map[string]bool{}
 	for _, p := range placements {
@@ -171,8 +169,8 @@ func needed(placements []plan.Placement) func(node string) bool {
 	return func(node string) bool { return nodes[node] }
 }
 
-// survey is how to ask what becomes of pods of nodes that leave, after what is
-// launched and placed. No node goes for a machine that may be unavailable.
+// survey is how to ask what becomes of pods of nodes that leave, after what is launched and placed.
+// No node goes for an instance that may be unavailable.
 func survey(s *cluster.Snapshot, launches []plan.Launch, placements []plan.Placement, policy Policy) func() *place.Ground {
 	s, _ = s.WithoutDoubt()
 	return func() *place.Ground {
@@ -243,8 +241,8 @@ func (c choice) or(other choice) choice {
 	return c
 }
 
-// cost is what counts when machines are compared, with those that are likely to
-// be launched besides.
+// cost is what counts when instances are compared, with those that are likely to be launched
+// besides.
 func (c *choice) cost() float64 {
 	if c.likely == nil {
 		return c.result.Cost
@@ -252,10 +250,9 @@ func (c *choice) cost() float64 {
 	return c.result.Cost + float64(c.likely.Cost-costOf(&c.result))
 }
 
-// tightest finds places with machines chosen one after another
-// and, as far as the effort goes, with machines chosen together, and returns the
-// answer that is preferred. It says whether pods are seated and spread otherwise
-// than usual.
+// tightest finds places with instances chosen one after another and, as far as the effort goes,
+// with instances chosen together, and returns the answer that is preferred. It says whether pods
+// are seated and spread otherwise than usual.
 func tightest(s *cluster.Snapshot, options place.Options, effort Effort) (out place.Result, leans bool) {
 	single := place.Place(s, options)
 	if effort.Pack <= 0 || len(single.Launches) == 0 || single.Exhausted {
@@ -273,10 +270,10 @@ func tightest(s *cluster.Snapshot, options place.Options, effort Effort) (out pl
 	return answers[at], variants != nil && at > 0
 }
 
-// preferred returns which answer leaves the fewest pods, those of high priority
-// first; of these, which has the least on machines whose price is not known, since
-// nobody can tell what it costs; of these, which has the fewest machines among
-// those within three per cent of the cheapest. Of equal ones it is the first.
+// preferred returns which answer leaves the fewest pods, those of high priority first; of these,
+// which has the least on instances whose price is not known, since what it costs is not known; of
+// these, which has the fewest instances among those within three per cent of the cheapest. Of equal
+// ones it is the first.
 func preferred(answers []place.Result) int {
 	cheapest := 0
 	for i := range answers {
@@ -295,10 +292,9 @@ func preferred(answers []place.Result) int {
 	return best
 }
 
-// compareLeft is negative where fewer pods of the highest priority are left
-// without a place in a than in b, and positive where more are; where as many
-// are, the next priority decides. Cost does not decide who goes without, and
-// neither does a number of pods that are less important.
+// compareLeft is negative where fewer pods of the highest priority are left without a place in a
+// than in b, and positive where more are; where as many are, the next priority decides. Cost does
+// not decide which pods go without, and neither does a number of pods that are less important.
 func compareLeft(a, b *place.Result) int {
 	more := map[int32]int{} // by priority: how many more are left in a
 	for i := range a.Unplaced {
@@ -315,9 +311,9 @@ func compareLeft(a, b *place.Result) int {
 	return 0
 }
 
-// withdrawals are the orders that no pod is to use, neither one that waits nor one that
-// is coming. One whose pods found no place is kept, since they may yet; so is every
-// order when the effort did not suffice to place all pods.
+// withdrawals are the launches that no pod is to use, neither one that waits nor one that is
+// coming. One whose pods found no place is kept, since they may yet; so is every launch when the
+// effort did not suffice to place all pods.
 func withdrawals(s *cluster.Snapshot, placed, coming *place.Result) []plan.Withdrawal {
 	if placed.Exhausted || coming.Exhausted {
 		return nil
@@ -354,9 +350,8 @@ func NextDue(s *cluster.Snapshot) (at time.Time, ok bool) {
 	return at, ok
 }
 
-// cost sums up the nodes and ordered machines whose price is known, with what
-// each costs beside it. A machine that is not launched yet counts as the
-// cheapest it may become.
+// cost sums up the nodes and instances being launched whose price is known, with what each costs
+// beside it. An instance that is not launched yet counts as the cheapest it may become.
 func cost(s *cluster.Snapshot) quantity.MicroUSDPerHour {
 	var sum quantity.MicroUSDPerHour
 	for i := range s.Nodes {

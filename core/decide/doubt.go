@@ -7,9 +7,9 @@ import (
 	"github.com/daemok/daemok/core/place"
 )
 
-// surely returns the plan that is sought without doubtful offers, whatever they cost and
-// however heavy their pools are, unless one with them leaves fewer pods without a place.
-// Else a family that is unavailable is asked for one size after another.
+// surely returns the plan that is sought without doubtful offerings, whatever they cost and however
+// heavy their pools are, unless one with them leaves fewer pods without a place. Else a family that
+// is unavailable is asked for one size after another.
 func surely(s *cluster.Snapshot, seek func(*cluster.Snapshot) choice) choice {
 	sure, doubts := s.WithoutDoubt()
 	best := seek(sure)

@@ -9,19 +9,19 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// toFewer is what each machine is to cost more, as a share of what one costs in
-// the mean, while fewer are sought: little at first.
+// toFewer is what each instance is to cost more, as a share of what one costs in the mean, while
+// fewer are sought: little at first.
 var toFewer = [...]float64{0.02, 0.06, 0.15, 0.4, 1}
 
-// How fewer machines are sought for nearly as much.
+// How fewer instances are sought for nearly as much.
 const (
-	fewerPods   = 320 // for so many pods at most: of more, a search by cost alone comes by nearly as few machines
+	fewerPods   = 320 // for so many pods at most: of more, a search by cost alone comes by nearly as few instances
 	fewerTries  = 2   // with so many of the shares of toFewer
 	fewerEffort = 4   // each try gets this part of the effort
 )
 
-// withFewer returns answers in which each machine counted as if it cost more
-// than it does, which has the search pass by others than one by cost alone.
+// withFewer returns answers in which each instance counted as if it cost more than it does, which
+// has the search pass by others than one by cost alone.
 func withFewer(s *cluster.Snapshot, options place.Options, effort Effort, packed *place.Result) []place.Result {
 	if len(packed.Launches) < 2 || packed.Exhausted || place.Pods(s) > fewerPods {
 		return nil
@@ -37,9 +37,9 @@ func withFewer(s *cluster.Snapshot, options place.Options, effort Effort, packed
 	return out
 }
 
-// Fewer returns the cheapest answer that was found with fewer machines than the
-// plan launches and as many pods placed; nil where there is none, or no effort
-// for machines that are chosen together. It takes as long as several decisions.
+// Fewer returns the cheapest answer that was found with fewer instances than the plan launches and
+// as many pods placed; nil where there is none, or no effort for instances that are chosen
+// together. It takes as long as several decisions.
 func Fewer(s *cluster.Snapshot, policy Policy, effort Effort, p *plan.Plan) *plan.Summary {
 	if effort.Pack <= 0 || len(p.Launches) < 2 || p.Exhausted {
 		return nil
@@ -56,12 +56,12 @@ func Fewer(s *cluster.Snapshot, policy Policy, effort Effort, p *plan.Plan) *pla
 		if best == nil || found.Cost < best.Cost {
 			best = found
 		}
-		break // what weighs machines more costs more
+		break // what weighs instances more costs more
 	}
 	return best
 }
 
-// more expensive lets a packer choose as if each machine cost so much more.
+// more expensive lets a packer choose as if each instance cost so much more.
 func moreExpensive(packer place.Packer, each float64) place.Packer {
 	return func(b place.Batch) []place.BatchMachine {
 		b.Offerings = slices.Clone(b.Offerings)
@@ -72,8 +72,8 @@ func moreExpensive(packer place.Packer, each float64) place.Packer {
 	}
 }
 
-// fewerThan sums up an answer that has fewer machines than the plan, no more of
-// an unknown price, and leaves no more pods; nil for others.
+// fewerThan sums up an answer that has fewer instances than the plan, no more of an unknown price,
+// and leaves no more pods; nil for others.
 func fewerThan(p *plan.Plan, r place.Result) *plan.Summary {
 	other := plan.Plan{Launches: r.Launches, Unplaced: r.Unplaced}
 	if len(other.Launches) >= len(p.Launches) || unpriced(&other) > unpriced(p) || r.Exhausted || other.PodsUnplaced() > p.PodsUnplaced() {
@@ -82,7 +82,7 @@ func fewerThan(p *plan.Plan, r place.Result) *plan.Summary {
 	return &plan.Summary{Machines: len(other.Launches), Cost: other.LaunchCost()}
 }
 
-// unpriced is how many machines of a plan have no known price.
+// unpriced is how many instances of a plan have no known price.
 func unpriced(p *plan.Plan) int {
 	n := 0
 	for i := range p.Launches {

@@ -10,9 +10,9 @@ import (
 	"github.com/daemok/daemok/core/scenario"
 )
 
-// TestFlexibilityCostsNoMoreThanTheMargin: pods are launched spot machines for, and
-// the same machines as if they were offered on demand, where none need be one of many
-// kinds. Kinds, prices and pods are drawn.
+// TestFlexibilityCostsNoMoreThanTheMargin: spot instances are launched for pods, and the same
+// instances as if they were on demand, where none need be one of many instance types. Kinds, prices
+// and pods are drawn.
 func TestFlexibilityCostsNoMoreThanTheMargin(t *testing.T) {
 	const margin = 2.5
 	worst, sum, moreExpensive := 0.0, 0.0, 0
@@ -34,7 +34,7 @@ func TestFlexibilityCostsNoMoreThanTheMargin(t *testing.T) {
 	}
 }
 
-// costDrawn is what new machines cost in dollars an hour.
+// costDrawn is what new instances cost in dollars an hour.
 func costDrawn(t *testing.T, seed uint64, way string) float64 {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 9))

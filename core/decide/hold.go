@@ -7,10 +7,10 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// stayFor returns the pods of nodes whose machines the cloud takes away that stay for now:
-// those whose place is on a machine that has not started, and those without a place.
-// What has room on nodes that are up goes at once, so that budgets which let one pod go
-// at a time have all the time there is.
+// stayFor returns the pods of nodes whose instances the cloud takes away that stay for now: those
+// whose place is on an instance that has not started, and those without a place. What has room on
+// nodes that are up goes at once, so that budgets which let one pod go at a time have all the time
+// there is.
 func stayFor(s *cluster.Snapshot, placements []plan.Placement) []plan.Hold {
 	var out []plan.Hold
 	var starting map[[2]string]string // by pod: what it waits for; empty: nothing
@@ -42,8 +42,8 @@ func stayFor(s *cluster.Snapshot, placements []plan.Placement) []plan.Hold {
 	return out
 }
 
-// awaited tells of every pod that has a place what must start before it can go
-// there; empty where it is up.
+// awaited reports every pod that has a place what must start before it can go there; empty where it
+// is up.
 func awaited(s *cluster.Snapshot, placements []plan.Placement) map[[2]string]string {
 	up := map[string]bool{}
 	for i := range s.Nodes {

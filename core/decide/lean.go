@@ -10,11 +10,11 @@ import (
 	"github.com/daemok/daemok/core/place"
 )
 
-// How other ways are tried to seat and spread pods before machines are chosen.
+// How other ways are tried to seat and spread pods before instances are chosen.
 const (
 	leanMost    = 32    // for ten pods or fewer
 	leanPods    = 320   // pods in all tries together
-	leanLeast   = 4     // fewer tries are not worth while: of many pods it matters little who is where
+	leanLeast   = 4     // fewer tries are not worth while: of many pods it matters little which is where
 	leanEffort  = 8     // all tries together get this part of the effort
 	leanOutdoes = 0.005 // by what share another way must be cheaper
 )
@@ -26,10 +26,9 @@ type attempt struct {
 	done     bool // the ways next to it were tried
 }
 
-// lean returns how pods are best seated and spread before machines are chosen:
-// the cheapest of some ways, those that are next to the cheapest ones first.
-// For a few pods these are all ways. It is nil for the usual way. It says how many
-// steps that took.
+// lean returns how pods are best seated and spread before instances are chosen: the cheapest of
+// some ways, those that are next to the cheapest ones first. For a few pods these are all ways. It
+// is nil for the usual way. It says how many steps that took.
 func lean(s *cluster.Snapshot, options place.Options, effort Effort, choices []place.Choice) ([]place.Variant, int64) {
 	usual := attempt{variants: make([]place.Variant, len(choices))}
 	usual.result.Choices = choices
@@ -99,8 +98,8 @@ func compare(a, b *place.Result) int {
 	return cmp.Or(compareLeft(a, b), cmp.Compare(a.Unpriced, b.Unpriced), cmp.Compare(a.Cost, b.Cost))
 }
 
-// outdoes reports whether an answer is cheaper by more than is due to chance. Who
-// goes without a place is not decided here.
+// outdoes reports whether an answer is cheaper by more than is due to chance. Which pods go without
+// a place is not decided here.
 func outdoes(a, b *place.Result) bool {
 	return compareLeft(a, b) == 0 && a.Unpriced == b.Unpriced && a.Cost < float64(b.Cost*(1-leanOutdoes))
 }

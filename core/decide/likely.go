@@ -19,25 +19,25 @@ import (
 
 // How plans are compared by what becomes of them.
 const (
-	restRounds  = 6     // how often machines are launched for pods that are left
+	restRounds  = 6     // how often instances are launched for pods that are left
 	otherEffort = 8     // the search for each further plan gets this part of the effort
-	recountPart = 3     // this part of the looks is kept for what the best of them come to
+	recountPart = 3     // this part of the steps is kept for what the best of them come to
 	worthwhile  = 0.005 // by what share a plan must be likely to be cheaper than the tight one
 	// waitWorth is what it is worth that pods need not wait while an instance boots, most for
 	// about a minute: so many times what an hour of the room costs that they wait for. With 3, waves
 	// of 500 pods run up to 14 s sooner (mean of eight seeds in virtual time), and small plans
 	// cost up to 9 % more.
 	waitWorth = 1.0
-	// heldFor is how much of that time pods wait in the mean where their machine waits for its turn.
+	// heldFor is how much of that time pods wait in the mean where their instance waits for its
+	// turn.
 	heldFor = 0.5
 	// paperPart is the part that a plan must be likely to save of what it costs more
 	// on paper: that is sure to be paid, and where pods go is a guess.
 	paperPart = 1.0 / 3
 )
 
-// The ways in which the machines of a plan may come, each when it is ready, in
-// any order: those by which plans are compared, and those by which it is told
-// what the one that is chosen comes to.
+// The ways in which the instances of a plan may come, each when it is ready, in any order: those by
+// which plans are compared, and those by which the cost of the chosen one is reported.
 var (
 	compared = []forecast.Opening{{Seed: 1}, {Seed: 2}, {Seed: 7}, {Seed: 8}, {Seed: 9}, {Seed: 10}, {Seed: 11}, {Seed: 12}}
 	counted  = []forecast.Opening{{Seed: 3}, {Seed: 4}, {Seed: 5}, {Seed: 6}}
@@ -47,12 +47,12 @@ var (
 // so that pods times ways are about comparedPods, but by no fewer than comparedLeast.
 const comparedLeast, comparedPods = 2, 600
 
-// robustVariants lists the further plans that are looked at.
+// robustVariants lists the further plans that are examined.
 var robustVariants = [...]robust{
 	{band: evenBand}, {band: evenBand, least: 6}, {band: evenBand, least: 24}, {band: anyBand}, {band: anyBand, least: 6},
 }
 
-// several reports whether kube-scheduler has a choice of machines.
+// several reports whether kube-scheduler has a choice of instances.
 func several(r *place.Result) bool {
 	if len(r.Launches) == 0 || r.Exhausted {
 		return false
@@ -65,10 +65,10 @@ func several(r *place.Result) bool {
 	return false
 }
 
-// likeliest compares the plan with sturdier ones, each with machines that take pods as they join
-// and with machines that do so in turns, adds to the best what would be launched later, and returns
-// the one that is likely to be the cheapest in the end, where pods that wait for a second boot or
-// for their turn cost, too. None leaves more pods than the first.
+// likeliest compares the plan with sturdier ones, each with instances that take pods as they join
+// and with instances that do so in turns, adds to the best what would be launched later, and
+// returns the one that is likely to be the cheapest in the end, where pods that wait for a second
+// boot or for their turn cost, too. None leaves more pods than the first.
 func likeliest(s *cluster.Snapshot, options place.Options, effort Effort, relaxed place.Result, leans bool) (place.Result, *plan.Likely) {
 	t := simulator{s: s, world: worldOf(s, options, podsOf(relaxed.Placements)), options: options, left: effort.Simulation}
 	compared := compared[:min(len(compared), max(comparedLeast, comparedPods/len(relaxed.Placements)))]
@@ -116,16 +116,16 @@ func likeliest(s *cluster.Snapshot, options place.Options, effort Effort, relaxe
 	}
 }
 
-// further is a further plan, with machines that take pods as they join, and with machines
-// that do so in turns.
+// further is a further plan, with instances that take pods as they join, and with instances that do
+// so in turns.
 type further struct {
 	unfit        bool // it is no better in any case
 	open, turns  fate
 	steps, looks int64 // that it took
 }
 
-// ahead looks at all further plans at the same time, each as if all looks that are left were
-// for it. It looks at none where the first leaves nothing to gain.
+// ahead examines all further plans at the same time, each as if all steps that are left were for
+// it. It examines none where the first leaves nothing to gain.
 func (t *simulator) ahead(plans []func(place.Packer) place.Packer, effort Effort, relaxed *place.Result, first fate, ways []forecast.Opening) []further {
 	out := make([]further, len(plans))
 	if t.left <= effort.Simulation/recountPart || first.ends.Left == 0 {
@@ -155,11 +155,11 @@ func (t *simulator) lookAt(of func(place.Packer) place.Packer, effort Effort, re
 // fate is an answer and what becomes of it.
 type fate struct {
 	result place.Result
-	turns  int     // in which its machines take pods; 0: in none
+	turns  int     // in which its instances take pods; 0: in none
 	ends   Outcome // in the mean
 }
 
-// reported reports whether looks sufficed to tell what becomes of it.
+// reported reports whether the steps sufficed to find what becomes of it.
 func (x fate) reported() bool { return !math.IsInf(x.ends.cost, 1) }
 
 func cheaper(a, b fate) fate {
@@ -176,17 +176,17 @@ func (x fate) saves(than fate, share float64) bool {
 	return saving > float64(than.ends.cost*share) && saving >= float64((x.result.Cost-than.result.Cost)*paperPart)
 }
 
-// divisions are how machines may get turns, by the parts of them with smaller pods
-// than those behind; first those by which few wait. The first alone is looked at where
-// plans are compared in two ways, and one more for each further way. A finer order
-// saves hardly more, and each turn is one more to wait for.
+// divisions are how instances may get turns, by the parts of them with smaller pods than those
+// behind; first those by which few wait. The first alone is examined where plans are compared in
+// two ways, and one more for each further way. A finer division saves hardly more, and each turn is
+// one more to wait for.
 var divisions = [...][]float64{{0.999}, {0.75}, {0.5}, {0.5, 0.999}}
 
-// simulateTurns does so for the answer with machines that take pods one after the
-// other, those with the largest last: else pods that fit anywhere come to them first,
-// and machines that are launched for large pods which lost theirs are large. What waits for
-// its turn costs, too. It tells nothing where turns make nothing cheaper than what becomes
-// of the answer when all take pods as they join, or no pod is larger than others.
+// simulateTurns does so for the answer with instances that take pods one after the other, those
+// with the largest last: else pods that fit anywhere come to them first, and instances that are
+// launched for large pods which lost theirs are large. What waits for its turn costs, too. It
+// reports nothing where turns make nothing cheaper than what becomes of the answer when all take
+// pods as they join, or no pod is larger than others.
 func (t *simulator) simulateTurns(r place.Result, open fate, ways []forecast.Opening) fate {
 	best, least, sizes := fate{ends: Outcome{cost: math.Inf(1)}}, open, t.largest(&r)
 	inOrder := slices.Sorted(maps.Values(sizes))
@@ -221,8 +221,8 @@ func (t *simulator) simulateTurns(r place.Result, open fate, ways []forecast.Ope
 	return best
 }
 
-// largest is the size of the largest pod of each launch, as a part of the most that
-// any of the machines has of the resource of which that is the largest part.
+// largest is the size of the largest pod of each launch, as a part of the most that any of the
+// instances has of the resource of which that is the largest part.
 func (t *simulator) largest(r *place.Result) map[string]float64 {
 	var most quantity.Resources
 	for i := range r.Launches {
@@ -245,7 +245,7 @@ func (t *simulator) largest(r *place.Result) map[string]float64 {
 	return out
 }
 
-// inTurn returns the answer with all its machines in one group, each as it says.
+// inTurn returns the answer with all its instances in one group, each as it says.
 func inTurn(r place.Result, join func(*plan.Launch) plan.Join) place.Result {
 	r.Launches = slices.Clone(r.Launches)
 	sum := sha256.New()
@@ -264,7 +264,7 @@ func inTurn(r place.Result, join func(*plan.Launch) plan.Join) place.Result {
 	return r
 }
 
-// priceHeld is what the machines cost an hour that do not have the first turn.
+// priceHeld is what the instances cost an hour that do not have the first turn.
 func priceHeld(r *place.Result) (sum float64) {
 	for i := range r.Launches {
 		if l := &r.Launches[i]; slices.ContainsFunc(l.Joins, func(j plan.Join) bool { return j.Turn > 1 }) {
@@ -274,8 +274,8 @@ func priceHeld(r *place.Result) (sum float64) {
 	return sum
 }
 
-// others are the further plans that are looked at: sturdier ones, and before
-// these the one with pods seated and spread as usual, where the first leans.
+// others are the further plans that are examined: sturdier ones, and before these the one with pods
+// seated and spread as usual, where the first leans.
 func others(leans bool) []func(place.Packer) place.Packer {
 	var out []func(place.Packer) place.Packer
 	if leans {
@@ -295,17 +295,17 @@ func costOf(r *place.Result) quantity.MicroUSDPerHour {
 // it likes.
 type Outcome struct {
 	Pods      int                      // that the plan placed
-	AsPlanned int                      // of these: on a machine of the type planned for them
+	AsPlanned int                      // of these: on an instance of the type planned for them
 	Left      int                      // of these: without room at first
 	Machines  int                      // that are launched for those that are left
 	Rest      quantity.MicroUSDPerHour // what these cost
-	Steps     int64                    // looks
+	Steps     int64                    // steps
 	first     place.Result             // those that are launched at first
-	cost      float64                  // of all, in what counts when machines are compared; infinite: looks did not suffice to tell
+	cost      float64                  // of all, in what counts when instances are compared; infinite: the steps did not suffice to know
 }
 
-// Foretell plays the plan's machines and those that are launched for pods which
-// are left then, until none is.
+// Foretell simulates the plan's instances and those that are launched for pods which are left then,
+// until none is.
 func Simulate(s *cluster.Snapshot, policy Policy, effort Effort, p *plan.Plan, how forecast.Opening) Outcome {
 	options, _, _ := policy.options(s, effort)
 	placed := place.Result{Launches: p.Launches, Placements: p.Placements, Joining: p.Joining}
@@ -317,12 +317,12 @@ type simulator struct {
 	s       *cluster.Snapshot
 	world   *forecast.World
 	options place.Options
-	left    int64 // looks
+	left    int64 // steps
 }
 
-// foretell plays the answer in all of the ways, or in those for which looks
-// suffice, and returns the mean; of pods that are left, rounded up. Its cost is
-// infinite where they suffice for none.
+// foretell simulates the answer in all of the ways, or in those for which the steps suffice, and
+// returns the mean; of pods that are left, rounded up. Its cost is infinite where they suffice for
+// none.
 func (t *simulator) simulate(r place.Result, ways []forecast.Opening) fate {
 	var sum Outcome
 	n := 0

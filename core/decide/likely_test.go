@@ -34,8 +34,8 @@ pool NodePool/default catalogue=sizes
 	return out.String()
 }
 
-// TestMachinesThatSuitAllPodsAreLaunchedWhereThatPays: kube-scheduler mixes pods,
-// and machines for one kind of pods alone then have no room for the rest.
+// TestMachinesThatSuitAllPodsAreLaunchedWhereThatPays: kube-scheduler mixes pods, and instances for
+// one class of pods alone then have no room for the rest.
 func TestMachinesThatSuitAllPodsAreLaunchedWhereThatPays(t *testing.T) {
 	for price, want := range map[string]string{"0.300": "m8", "0.395": "c8"} {
 		s, err := scenario.Parse(mixed(t, price))
@@ -63,8 +63,7 @@ func TestMachinesThatSuitAllPodsAreLaunchedWhereThatPays(t *testing.T) {
 	}
 }
 
-// TestOnePodWithAGPUSpoilsNoOthers: that most types have no GPU matters to nobody
-// else.
+// TestOnePodWithAGPUSpoilsNoOthers: that most types have no GPU matters to no other pod.
 func TestOnePodWithAGPUSpoilsNoOthers(t *testing.T) {
 	text := mixed(t, "0.300") + "waiting default/gpu shape=gpu\n"
 	text = strings.Replace(text, "shape cpu ", `kind g8 cpu=8 memory=37100Mi pods=40 nvidia.com/gpu=1
@@ -85,8 +84,8 @@ shape cpu `, 1)
 	}
 }
 
-// TestLooksAreBounded: where they do not suffice to tell what becomes of a plan, it
-// is carried out as it is, and nothing is said about it.
+// TestLooksAreBounded: where the steps do not suffice to find what becomes of a plan, it is carried
+// out as it is, and nothing is said about it.
 func TestLooksAreBounded(t *testing.T) {
 	s, err := scenario.Parse(mixed(t, "0.300"))
 	if err != nil {

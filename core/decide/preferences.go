@@ -47,8 +47,8 @@ func (p *Preferences) Type() string { return "policy" }
 // nothing else is set: to twice as much.
 const Worth = 1.0
 
-// weighEffort is which part of the search for cheaper machines each answer gets
-// that preferences are weighed by: it is about shares, not about per cents.
+// weighEffort is which part of the search for cheaper instances each answer gets that preferences
+// are weighed by: it is about shares, not about per cents.
 const weighEffort = 8
 
 // options is how places are sought for the snapshot. It says which preferences are
@@ -72,7 +72,7 @@ func (p Policy) options(s *cluster.Snapshot, effort Effort) (o place.Options, dr
 	return o, dropped, steps
 }
 
-// weigh tells so, and of the preferences that are not.
+// weigh reports this, and the preferences that are not.
 func (p Policy) weigh(s *cluster.Snapshot, pods []cluster.Pod, solve func(func(*cluster.Shape) place.Preferences) place.Result) (func(*cluster.Shape) place.Preferences, []plan.Dropped) {
 	if !slices.ContainsFunc(pods, func(p cluster.Pod) bool { return len(place.PreferencesOf(p.Shape)) > 0 }) {
 		return nil, nil
@@ -82,8 +82,8 @@ func (p Policy) weigh(s *cluster.Snapshot, pods []cluster.Pod, solve func(func(*
 	return w.preferences(best), w.dropped(best)
 }
 
-// Worthwhile tells which preferences of the pods are worth what they cost, by shape; nil:
-// all. It asks several times where they find places.
+// Worthwhile reports which preferences of the pods are worth what they cost, by shape; nil: all. It
+// asks several times where they find places.
 func (p Policy) Worthwhile(s *cluster.Snapshot, pods []cluster.Pod, solve func(func(*cluster.Shape) place.Preferences) place.Result) func(*cluster.Shape) place.Preferences {
 	preferences, _ := p.weigh(s, pods, solve)
 	return preferences

@@ -13,11 +13,10 @@ import (
 	"github.com/daemok/daemok/core/scenario"
 )
 
-// TestMachinesCostWhatTheyCost: on random markets of steady types and types that
-// burst, every machine of a plan costs its price, the volumes, what its pool
-// declares and the credits that its pods use, worked out here once more; none
-// that stays open at a lower price costs more by its credits; and no plan costs
-// less than its bound.
+// TestMachinesCostWhatTheyCost: on random markets of steady types and types that burst, every
+// instance of a plan costs its price, the volumes, what its pool declares and the credits that its
+// pods use, worked out here once more; none that stays open at a lower price costs more by its
+// credits; and no plan costs less than its bound.
 func TestMachinesCostWhatTheyCost(t *testing.T) {
 	credited := 0
 	for seed := range uint64(60) {
@@ -38,7 +37,7 @@ func TestMachinesCostWhatTheyCost(t *testing.T) {
 	}
 }
 
-// checkCost returns 1 for a machine that uses credits.
+// checkCost returns 1 for an instance that uses credits.
 func checkCost(t *testing.T, seed uint64, s *cluster.Snapshot, l *plan.Launch) int {
 	t.Helper()
 	pool, _ := s.Pool(l.Pool)

@@ -16,9 +16,9 @@ import (
 	"github.com/daemok/daemok/internal/chance"
 )
 
-// searching is an effort with a search for cheaper machines, enough for the
-// small worlds here. Where pods really go depends on the order of names in the
-// scheduler's queue, and so may the choice among plans.
+// searching is an effort with a search for cheaper instances, enough for the small worlds here.
+// Where pods really go depends on the order of names in the scheduler's queue, and so may the
+// choice among plans.
 var searching = decide.Effort{Pack: 20_000}
 
 // TestEveryPlanKeepsThePromises makes small worlds by chance and checks what
@@ -42,9 +42,9 @@ func TestEveryPlanKeepsThePromises(t *testing.T) {
 	}
 }
 
-// TestPlansFitWhereverDaemonPodsCome adds daemon pods that are bound to a zone
-// or to a way to pay: whatever a machine becomes of what its launch leaves open,
-// its pods have room beside those.
+// TestPlansFitWhereverDaemonPodsCome adds daemon pods that are bound to a zone or to a capacity
+// type: whatever an instance becomes of what its launch leaves open, its pods have room beside
+// those.
 func TestPlansFitWhereverDaemonPodsCome(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 9))
@@ -90,8 +90,8 @@ func TestTheNumberOfProcessorsChangesNothing(t *testing.T) {
 	}
 }
 
-// TestNewNamesChangeNothingThatCosts renames pods and nodes, which may change
-// who goes where and must not change what is launched.
+// TestNewNamesChangeNothingThatCosts renames pods and nodes, which may change which pod goes where
+// and must not change what is launched.
 func TestNewNamesChangeNothingThatCosts(t *testing.T) {
 	for seed := range uint64(100) {
 		before := chance.Crowded(rand.New(rand.NewPCG(seed, 2)))
@@ -110,8 +110,8 @@ func TestNewNamesChangeNothingThatCosts(t *testing.T) {
 	}
 }
 
-// TestUnusedOfferingsChangeNothing adds a pool that no pod tolerates: what is
-// launched and for whom stays the same.
+// TestUnusedOfferingsChangeNothing adds a pool that no pod tolerates: what is launched, and for
+// which pods, stays the same.
 func TestUnusedOfferingsChangeNothing(t *testing.T) {
 	for seed := range uint64(200) {
 		before, after := chance.Crowded(rand.New(rand.NewPCG(seed, 4))), chance.Crowded(rand.New(rand.NewPCG(seed, 4)))
@@ -142,12 +142,11 @@ func TestTheOrderOfThingsChangesNothing(t *testing.T) {
 	}
 }
 
-// TestADeploymentMaySplitInTwo gives half of the pods of every shape a label
-// that nobody reads: as many pods have a place then, with a search and without,
-// and the cost differs by no more than the gap that the plans report, and by a
-// third at most; nearly always it is the same. A search leaves no more pods than
-// there are without one. Preferences are respected: where they are weighed one that is
-// worth about what it costs may be met in one plan and not in the other.
+// TestADeploymentMaySplitInTwo gives half of the pods of every shape a label that no rule reads: as
+// many pods have a place then, with a search and without, and the cost differs by no more than the
+// gap that the plans report, and by a third at most; nearly always it is the same. A search leaves
+// no more pods than there are without one. Preferences are respected: where they are weighed one
+// that is worth about what it costs may be met in one plan and not in the other.
 func TestADeploymentMaySplitInTwo(t *testing.T) {
 	const worlds = 200
 	policy, changed := decide.Policy{Preferences: decide.Respect}, 0
@@ -206,7 +205,7 @@ func left(p *plan.Plan) int {
 	return n
 }
 
-// same is what must not differ: what is launched for whom, and who is left.
+// same is what must not differ: what is launched for which pods, and which pods are left.
 func same(p *plan.Plan) string {
 	bare := *p
 	bare.Unplaced = nil

@@ -10,7 +10,7 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// joinsWithin is how long a machine may take to join, to be waited for.
+// joinsWithin is how long an instance may take to join, to be waited for.
 const joinsWithin = 2 * time.Minute
 
 // rearranged returns the snapshot without what instances were launched for, where pods that lost

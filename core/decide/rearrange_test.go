@@ -9,10 +9,9 @@ import (
 	"github.com/daemok/daemok/core/scenario"
 )
 
-// TestNothingIsLaunchedTwiceForPodsThatMustBeSpread: twenty machines in each of two
-// zones are on order and just hold two pods of one kind and one of another, all
-// to be spread over zones. They find their places again only where each gets the one that it
-// was promised.
+// TestNothingIsLaunchedTwiceForPodsThatMustBeSpread: twenty instances in each of two zones are
+// being launched and just hold two pods of one instance type and one of another, all to be spread
+// over zones. They find their places again only where each gets the one that it was promised.
 func TestNothingIsLaunchedTwiceForPodsThatMustBeSpread(t *testing.T) {
 	var text strings.Builder
 	text.WriteString(`snapshot 1

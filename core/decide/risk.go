@@ -6,9 +6,9 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// unmoved returns the plan that is sought with what interruptions are likely to
-// cost, unless it spends more on demand than one that is sought without: there
-// the risk only ranks the spot offerings for the same machines.
+// unmoved returns the plan that is sought with what interruptions are likely to cost, unless it
+// spends more on demand than one that is sought without: there the risk only ranks the spot
+// offerings for the same instances.
 func unmoved(seek func(quiet bool) choice) choice {
 	best := seek(false)
 	if !best.result.Risky || best.result.Exhausted || onDemand(&best.result) == 0 {
@@ -23,7 +23,7 @@ func unmoved(seek func(quiet bool) choice) choice {
 	return best
 }
 
-// onDemand is what the plan spends on machines on demand.
+// onDemand is what the plan spends on instances on demand.
 func onDemand(r *place.Result) quantity.MicroUSDPerHour {
 	sum := quantity.MicroUSDPerHour(0)
 	for i := range r.Launches {

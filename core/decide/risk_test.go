@@ -13,9 +13,9 @@ import (
 	"github.com/daemok/daemok/core/scenario"
 )
 
-// No machine is launched on demand because spot machines are likely to be interrupted,
-// where a cheaper spot machine would hold the same pods, and none is launched as spot
-// that is more expensive than one on demand.
+// No instance is launched on demand because spot instances are likely to be interrupted, where a
+// cheaper spot instance would hold the same pods, and none is launched as spot that is more
+// expensive than one on demand.
 func TestTheRiskOfInterruptionMovesNothingToOnDemand(t *testing.T) {
 	launched := map[cluster.Option]int{}
 	moved, cheaper, effort := 0, 0, decide.Effort{Place: 1_000_000, Pack: 100_000}
@@ -57,7 +57,7 @@ func onDemand(p *plan.Plan) quantity.MicroUSDPerHour {
 	return sum
 }
 
-// rival is a cheaper offer of the other way to pay that would hold the load.
+// rival is a cheaper offering of the other capacity type that would hold the load.
 func rival(pool *cluster.Pool, l *plan.Launch) (cluster.Offering, bool) {
 	for k := range pool.Catalogue.InstanceTypes {
 		instanceType := &pool.Catalogue.InstanceTypes[k]

@@ -8,16 +8,15 @@ import (
 	"github.com/daemok/daemok/core/place"
 )
 
-// robust is how a plan is made ready for pods that do not go where it wants
-// them: machines are chosen that suit the mix of all pods together, so that it
-// matters little which of them come to which. Machines for pods with much memory
-// alone strand their memory once others fill their cores. Where some pods must
-// be in certain zones, those that need not are divided among the zones, since
-// they would else take the room of the former. Pods that no such machine can
-// have are launched for as usual.
+// robust is how a plan is made ready for pods that do not go where it wants them: instances are
+// chosen that suit the mix of all pods together, so that it matters little which of them come to
+// which. Instances for pods with much memory alone strand their memory once others fill their
+// cores. Where some pods must be in certain zones, those that need not are divided among the zones,
+// since they would else take the room of the former. Pods that no such instance can have are
+// launched for as usual.
 type robust struct {
-	band  float64 // by what share a machine may cost more for an even part of all pods than the cheapest
-	least int     // how many machines are to share all pods at least; 0: any number
+	band  float64 // by what share an instance may cost more for an even part of all pods than the cheapest
+	least int     // how many instances are to share all pods at least; 0: any number
 }
 
 const (
@@ -25,8 +24,8 @@ const (
 	anyBand  = math.MaxFloat32 // any type
 )
 
-// kept is the share of a machine's room that a cheaper type must have to be
-// launched instead of it.
+// kept is the share of an instance's room that a cheaper type must have to be launched instead of
+// it.
 const kept = 0.97
 
 // of lets a packer choose so.
@@ -46,7 +45,7 @@ func (x robust) of(packer place.Packer) place.Packer {
 	}
 }
 
-// roomOf keeps the cpu and memory of a machine for its pods.
+// roomOf keeps the cpu and memory of an instance for its pods.
 func roomOf(free []int64) []int64 {
 	out := make([]int64, len(free))
 	for d := range min(2, len(out)) {
@@ -55,8 +54,8 @@ func roomOf(free []int64) []int64 {
 	return out
 }
 
-// even returns by row the offerings that suit the mix of all rows which ask for the
-// same rare resources, such as GPUs: who asks for none needs no machine with them.
+// even returns by row the offerings that suit the mix of all rows which ask for the same rare
+// resources, such as GPUs: a pod that asks for none needs no instance with them.
 func (x robust) even(b *place.Batch) []bitset.Set {
 	out := make([]bitset.Set, len(b.Groups))
 	rare := rareOf(b)
@@ -113,8 +112,7 @@ func (x robust) suiting(b *place.Batch, all []float64) bitset.Set {
 	return out
 }
 
-// part is which part of all pods a machine holds if it gets as much of each
-// resource.
+// part is which part of all pods an instance holds if it gets as much of each resource.
 func part(free []int64, all []float64) float64 {
 	out := math.Inf(1)
 	for d, v := range all {
@@ -125,9 +123,8 @@ func part(free []int64, all []float64) float64 {
 	return out
 }
 
-// divide leaves each row the even offers, where one of these holds a pod. If some
-// rows may be in fewer zones than others, these are divided by zone. It
-// returns of each new row which one it was.
+// divide leaves each row the even offerings, where one of these holds a pod. If some rows may be in
+// fewer zones than others, these are divided by zone. It returns of each new row which one it was.
 func divide(b *place.Batch, even []bitset.Set) (rows []place.BatchGroup, from []int) {
 	zones := make([][]string, len(b.Groups))
 	fewest, most := math.MaxInt, 0

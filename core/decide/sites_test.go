@@ -9,10 +9,9 @@ import (
 	"github.com/daemok/daemok/core/scenario"
 )
 
-// TestManyFollowersDecideTheZone: a machine for their leader alone is cheaper in
-// zone b, where machines for all cost nearly twice as much. A catalogue with many
-// machines that nobody wants, and followers that all ask for something else, make
-// no difference.
+// TestManyFollowersDecideTheZone: an instance for their leader alone is cheaper in zone b, where
+// instances for all cost nearly twice as much. A catalogue with many instance types that no pod
+// wants, and followers that all ask for something else, make no difference.
 func TestManyFollowersDecideTheZone(t *testing.T) {
 	for phrase, c := range map[string]struct{ followers, sizes int }{
 		"three hundred that are alike":        {300, 1},

@@ -6,9 +6,9 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// split divides among wishers what their pods cost. A machine that is launched is
-// divided among its pods; of one that is there, or on its way, pods cost as much
-// of the price as they take of what they take most of.
+// split divides among wishers what their pods cost. An instance that is launched is divided among
+// its pods; of one that is there, or on its way, pods cost as much of the price as they take of
+// what they take most of.
 func (w *weighing) split(r *place.Result) []share {
 	out := make([]share, len(w.wishers))
 	of := w.owners()

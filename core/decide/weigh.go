@@ -11,10 +11,10 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// weighing finds out which preferences are worth what they cost: for each workload all
-// of them count, those alone that look at no hosts, or none. A preference is worth a
-// share of what its pods cost without it. What is sought is the way in which
-// machines and the preferences that are dropped come to the least together.
+// weighing finds out which preferences are worth what they cost: for each workload all of them
+// count, those alone that examine no hosts, or none. A preference is worth a share of what its pods
+// cost without it. What is sought is the way in which instances and the preferences that are
+// dropped come to the least together.
 type weighing struct {
 	s       *cluster.Snapshot
 	solve   func(preferences func(*cluster.Shape) place.Preferences) place.Result // seeks places for the pods
@@ -40,7 +40,7 @@ type trial struct {
 
 // share is what pods cost, in millionths of a dollar an hour.
 type share struct {
-	paid float64 // their part of machines that are launched
+	paid float64 // their part of instances that are launched
 	room float64 // of those that are there
 }
 
@@ -66,8 +66,8 @@ func newWeighing(s *cluster.Snapshot, pods []cluster.Pod, worth float64, solve f
 	return w
 }
 
-// best returns the trial that comes to the least; nil where there is nothing to
-// weigh: nothing is launched, or nobody can tell what that costs.
+// best returns the trial that comes to the least; nil where there is nothing to weigh: nothing is
+// launched, or what that costs is not known.
 func (w *weighing) best() *trial {
 	all := w.try(place.AllPreferences)
 	if len(all.result.Launches) == 0 || all.result.Unpriced > 0 || all.result.Exhausted || all.result.Expensive {
@@ -109,7 +109,7 @@ func (w *weighing) tryAll(keeps []place.Preferences) *trial {
 	return t
 }
 
-// preferences tells which preferences count in a trial, by shape; nil: all.
+// preferences reports which preferences count in a trial, by shape; nil: all.
 func (w *weighing) preferences(t *trial) func(*cluster.Shape) place.Preferences {
 	if t == nil || !slices.ContainsFunc(t.keeps, func(x place.Preferences) bool { return x != place.AllPreferences }) {
 		return nil
@@ -172,7 +172,7 @@ func (w *weighing) total(t *trial) float64 {
 	return sum
 }
 
-// dropped tells of the preferences that are left out in a trial.
+// dropped reports the preferences that are left out in a trial.
 func (w *weighing) dropped(t *trial) []plan.Dropped {
 	if t == nil {
 		return nil

@@ -14,8 +14,8 @@ import (
 // cannot be had.
 const domainsTried = 2
 
-// crowded tells which rules about other pods keep these from spots that could
-// have them, and why they cannot be where these rules would have them.
+// crowded reports which rules about other pods keep these from spots that could have them, and why
+// they cannot be where these rules would have them.
 func (w *World) crowded(p *Pods, spots []topology.Spot) (string, bool) {
 	if !w.Counted || len(spots) == 0 {
 		return "", false
@@ -97,8 +97,8 @@ func (w *World) wherePods(o *topology.Obstacle) []string {
 	return out
 }
 
-// whyNotIn tells why the pods cannot be in a domain that rules about
-// other pods would have them in.
+// whyNotIn reports why the pods cannot be in a domain that rules about other pods would have them
+// in.
 func (w *World) whyNotIn(p *Pods, key, domain string) string {
 	pin := constraint.NewRequirements(constraint.Requirement{Key: key, Set: constraint.Values(domain)})
 	bound := *p.Shape
@@ -140,8 +140,7 @@ func (w *World) whyNotIn(p *Pods, key, domain string) string {
 	return where + name + ": " + best.Changes.String()
 }
 
-// lacking says what a machine on its way has too little of for one of the
-// pods.
+// lacking says what an instance on its way has too little of for one of the pods.
 func (w *World) lacking(p *Pods, name string) string {
 	at := slices.IndexFunc(w.Targets, func(s Target) bool { return !s.Node && s.Name == name })
 	if at < 0 {

@@ -12,10 +12,9 @@ import (
 	"github.com/daemok/daemok/core/feasibility"
 )
 
-// Elsewhere tells what keeps pods that run from other nodes: of each the rules
-// that fail, in the order in which they are looked at. Rules about other pods are
-// left out, and so is what a search for moves leaves alone besides. Build it with
-// NewElsewhere.
+// Elsewhere reports what keeps pods that run from other nodes: of each the rules that fail, in the
+// order in which they are examined. Rules about other pods are left out, and so is what a search
+// for moves leaves alone besides. Build it with NewElsewhere.
 type Elsewhere struct {
 	snapshot *cluster.Snapshot
 	dims     amount.Dims
@@ -26,7 +25,7 @@ type Elsewhere struct {
 // Tried is what was found out for the pods of one shape on a node.
 type Tried struct {
 	Pods    []cluster.Pod
-	Nodes   int         // that were looked at
+	Nodes   int         // that were examined
 	Roomy   []string    // those that would have one of the pods, whatever its rules about other pods are, by name
 	Nearest []Candidate // of the others those that come nearest, three at most
 	Barred  []Barred    // of the others what keeps how many of them, the most first
@@ -78,13 +77,13 @@ func (e *Elsewhere) need(s *cluster.Shape) []int64 {
 	return need
 }
 
-// Looks is how many looks at a shape on a node Of takes.
+// Looks is how many checks of a shape on a node Of takes.
 func (e *Elsewhere) Looks(node int) int {
 	return len(byShape(&e.snapshot.Nodes[node])) * len(e.snapshot.Nodes)
 }
 
-// Of tells for the pods that a node would have to give away, by shape, what keeps
-// them from the other nodes.
+// Of says for the pods that would have to leave a node, by shape, what keeps them from the other
+// nodes.
 func (e *Elsewhere) Of(node int) []Tried {
 	var out []Tried
 	for _, pods := range byShape(&e.snapshot.Nodes[node]) {
@@ -158,7 +157,7 @@ func (e *Elsewhere) name(dim int) string {
 	return e.dims.Resources[dim]
 }
 
-// nearestMax is how many of the nodes that come nearest are told.
+// nearestMax is how many of the nodes that come nearest are reported.
 const nearestMax = 3
 
 // near keeps the candidate if it is among the nearest; of equal ones the first.
@@ -190,7 +189,7 @@ func word(c *feasibility.Change) string {
 	return c.Text
 }
 
-// aside is what is not looked at node by node.
+// aside is what is not examined node by node.
 func (t *Tried) aside() string {
 	if s := t.Pods[0].Shape; len(s.Spread) > 0 || len(s.Neighbours) > 0 {
 		return ", topology spread and pod affinity aside"
@@ -198,7 +197,7 @@ func (t *Tried) aside() string {
 	return ""
 }
 
-// String tells it in one line.
+// String says it in one line.
 func (t *Tried) String() string {
 	text := t.Pods[0].Namespace + "/" + t.Pods[0].Name
 	if more := len(t.Pods) - 1; more > 0 {

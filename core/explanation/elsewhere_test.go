@@ -9,8 +9,8 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// Of every other node the first rule that says no is counted, and the nearest are
-// told with all that would have to be different.
+// Of every other node the first rule that says no is counted, and the nearest are reported with all
+// that would have to be different.
 func TestElsewhereReportsEveryNode(t *testing.T) {
 	web := &cluster.Shape{Namespace: "default", Requests: quantity.Resources{CPU: 500, Memory: quantity.GiB, Pods: 1},
 		Ports: []cluster.Port{{Protocol: "TCP", Number: 80}}}

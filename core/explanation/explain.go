@@ -25,7 +25,7 @@ import (
 type World struct {
 	Snapshot  *cluster.Snapshot
 	Board     *topology.Board // with the pods of this plan on it
-	Counted   bool            // some rule looks at other pods
+	Counted   bool            // some rule examines other pods
 	Daemons   map[*cluster.Shape]*topology.Rules
 	Held      map[string]bool // volume claims for one pod that are in use
 	Pools     []Pool          // heaviest first
@@ -44,7 +44,7 @@ type Pool struct {
 	TooFew      func(options bitset.Set) feasibility.Changes // what its minValues lack, if these options are left
 }
 
-// Target is a node that may take pods, or a machine on its way.
+// Target is a node that may take pods, or an instance on its way.
 type Target struct {
 	Name   string
 	Node   bool
@@ -57,7 +57,7 @@ type Target struct {
 // Placed is a pod that has its place by this plan.
 type Placed struct {
 	*cluster.Pod
-	On    string // node or machine
+	On    string // node or instance
 	Place int    // on the board
 }
 
@@ -72,7 +72,7 @@ type Pods struct {
 // Search is what the search for places found out about such pods. It is asked
 // for what is needed alone.
 type Search interface {
-	// OfferingSets lists the spots on which machines that they may be on are offered.
+	// OfferingSets lists the spots on which instances that they may be on are offered.
 	OfferingSets() []topology.Spot
 	// Buyable is those of them where one has room for a pod, other pods and
 	// limits aside.
@@ -80,25 +80,24 @@ type Search interface {
 	// Roomy lists the spots of what is there and has room for a pod, other pods
 	// aside.
 	Roomy() []topology.Spot
-	// Torn is the pods that must share a host with them and are too much for any
-	// machine together.
+	// Torn is the pods that must share a host with them and are too much for any instance together.
 	Torn() (Torn, bool)
 }
 
 // unlucky is such pods while reasons are sought.
 type unlucky struct {
 	*Pods
-	known   []plan.Reason         // where nothing is looked for
+	known   []plan.Reason         // where no reasons are sought
 	changes []feasibility.Changes // by pool: what would have to be different; see lookAhead
 }
 
-// reasonsMax is for how many shapes a plan works out what would help: more than
-// people read. It is what bounds the work, since no effort for a plan does: each
-// of these shapes is compared with every option of every pool that its taints
-// do not keep far off and, where no new machine will do, with every node.
+// reasonsMax is for how many shapes a plan works out what would help: more than people read. It is
+// what bounds the work, since no effort for a plan does: each of these shapes is compared with
+// every option of every pool that its taints do not keep far off and, where no new instance will
+// do, with every node.
 const reasonsMax = 200
 
-// Reasons tells what would have to be different for each to find a place.
+// Reasons reports what would have to be different for each to find a place.
 func (w *World) Reasons(list []Pods) [][]plan.Reason {
 	all := make([]unlucky, len(list))
 	var sought []*unlucky
@@ -170,8 +169,7 @@ func (w *World) reasons(u *unlucky) []plan.Reason {
 	return inWords(near)
 }
 
-// noChange is why pods are left that a pool has machines for: another plan
-// finds them a place.
+// noChange is why pods are left that a pool has instances for: another plan finds them a place.
 func (w *World) noChange(p *Pods) string {
 	switch {
 	case !w.Exhausted && w.Board.NearOnHost(p.Rules):

@@ -33,7 +33,7 @@ func (n nothing) Torn() (explanation.Torn, bool) {
 
 var resources = []string{quantity.NameCPU, quantity.NameMemory}
 
-// world has the pools and nodes, and no rule that looks at other pods.
+// world has the pools and nodes, and no rule that examines other pods.
 func world(pools []cluster.Pool, nodes ...cluster.Node) *explanation.World {
 	s := &cluster.Snapshot{Pools: pools, Nodes: nodes}
 	out := &explanation.World{Snapshot: s, Board: topology.NewBoard(), Placed: iter.Seq[explanation.Placed](func(func(explanation.Placed) bool) {}), Resources: resources}
@@ -49,7 +49,7 @@ func world(pools []cluster.Pool, nodes ...cluster.Node) *explanation.World {
 	return out
 }
 
-// pool offers machines of four cores.
+// pool has instance types of four cores.
 func pool(name string, taints ...constraint.Taint) cluster.Pool {
 	size := quantity.Resources{CPU: 4000, Memory: 16 * quantity.GiB, Pods: 20}
 	instanceType := cluster.InstanceType{Name: "m.xlarge", Capacity: size, Allocatable: size,
@@ -178,7 +178,7 @@ func TestWhatIsSummedUpIsNoTopic(t *testing.T) {
 	}
 }
 
-// Whoever asks for very many gets an answer for each, and the work is bounded.
+// A caller that asks for very many gets an answer for each, and the work is bounded.
 func TestReasonsForVeryMany(t *testing.T) {
 	list := slices.Repeat([]explanation.Pods{{Shape: asks(9000), Need: []int64{9000, 0}, Rules: &topology.Rules{}, Search: nothing{}}}, 201)
 	got := world([]cluster.Pool{pool("a")}).Reasons(list)

@@ -8,8 +8,7 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
-// nearestNode tells what keeps the pods from the node that comes nearest to
-// having one.
+// nearestNode reports what keeps the pods from the node that comes nearest to having one.
 func (w *World) nearestNode(p *Pods) string {
 	best := w.NearestNode(p)
 	switch {

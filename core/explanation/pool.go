@@ -49,8 +49,8 @@ func rankOf(p *Pool, s *cluster.Shape) rank {
 	return unselected
 }
 
-// compare orders candidates: those first that the pods are meant for, of them those
-// that need the least change.
+// compare sorts candidates: those first that the pods are meant for, of them those that need the
+// least change.
 func (c *Candidate) compare(other *Candidate) int {
 	return cmp.Or(cmp.Compare(c.rank, other.rank), cmp.Compare(c.Changes.Effort(), other.Changes.Effort()))
 }
@@ -65,8 +65,8 @@ func (w *World) NearestPools(p *Pods) []Candidate {
 	return w.nearest(u)
 }
 
-// nearest is NearestPools with less work: of those that are not told of by
-// themselves it says no more than their taints.
+// nearest is NearestPools with less work: of those that are not reported by themselves it says no
+// more than their taints.
 func (w *World) nearest(u *unlucky) []Candidate {
 	var out []Candidate
 	for i := range w.Pools {
@@ -96,19 +96,19 @@ func (w *World) nearest(u *unlucky) []Candidate {
 	return out
 }
 
-// lacks lists what would have to be different for one pod of the shape to have a
-// machine of the pool.
+// lacks lists what would have to be different for one pod of the shape to have an instance of the
+// pool.
 func (p *Pool) lacks(s *cluster.Shape) feasibility.Changes {
 	changes, options := p.NearestOptions(s, p.Constraints()...)
 	return append(changes, p.TooFew(options)...)
 }
 
 const (
-	reportedMax = 8 // how many pools a reason tells of by themselves
+	reportedMax = 8 // how many pools a reason reports by themselves
 	namedMax    = 3 // how many others a summary names
 )
 
-// inWords tells of each pool that the pods are meant for, and sums up the others.
+// inWords reports each pool that the pods are meant for, and sums up the others.
 func inWords(near []Candidate) []plan.Reason {
 	var out []plan.Reason
 	var others []Candidate
@@ -129,9 +129,8 @@ func inWords(near []Candidate) []plan.Reason {
 	return out
 }
 
-// reported reports whether a pool is told of by itself: the first of all, the next one
-// where it is not much farther away, and those that pods select and whose taints
-// they tolerate.
+// reported reports whether a pool is reported by itself: the first of all, the next one where it is
+// not much farther away, and those that pods select and whose taints they tolerate.
 func (c *Candidate) reported(place int, near []Candidate) bool {
 	switch first := &near[0]; {
 	case place == 0 || c.rank == closed || c.rank == leaving:

@@ -8,20 +8,19 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// Torn is pods that must share a host and for which no machine that may be
-// launched has room.
+// Torn is pods that must share a host and for which no instance that may be launched has room.
 type Torn struct {
 	Pods    int64    // all of them
 	Others  []string // those that the pods without a place must share a host with
 	Need    []int64  // of all together
 	Largest string   // the instance type that has room for most of them
-	Has     []int64  // for pods, of such a machine
+	Has     []int64  // for pods, of such an instance
 	Limits  bool     // it has room for all, and limits do not allow it
 	TooFew  string   // it has room for all, and so few others have that minValues forbids it: how few
 }
 
-// tornText says which pods must share a host with those without a place, what
-// they need together, and what the largest machine has.
+// tornText says which pods must share a host with those without a place, what they need together,
+// and what the largest instance has.
 func (w *World) tornText(t *Torn) string {
 	text := "it must share a host with " + t.others() + ": together they need "
 	all := w.amounts(t.Need, func(i int) bool { return slices.Contains(sizes, w.name(i)) })
@@ -35,7 +34,7 @@ func (w *World) tornText(t *Torn) string {
 	return text + w.amounts(t.Need, short) + ", and the largest machine for them, " + t.Largest + ", has " + w.amounts(t.Has, short)
 }
 
-// sizes are what machines are told apart by where all of them have enough.
+// sizes are what instances are distinguished by where all of them have enough.
 var sizes = []string{quantity.NameCPU, quantity.NameMemory}
 
 func (t *Torn) others() string {

@@ -13,7 +13,7 @@ type counter struct {
 	namespaces []string // sorted
 	anywhere   bool     // in all namespaces
 	selector   cluster.Selector
-	owner      string // instead of a selector: whose pods
+	owner      string // instead of a selector: the owner of the pods
 	at         int    // of the key among those of the world
 }
 

@@ -27,8 +27,8 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
-// World is the pods that wait and the nodes that are there, ready to be played
-// with different machines. It is not safe for concurrent use.
+// World is the pods that wait and the nodes that are there, ready to be played with different
+// instances. It is not safe for concurrent use.
 type World struct {
 	snapshot *cluster.Snapshot
 	pools    map[cluster.PoolID]*feasibility.Pool
@@ -41,7 +41,7 @@ type World struct {
 	ordered  []*spot
 	named    bool // some pods ask for nodes by name
 	board    *topology.Board
-	counted  bool // some rule looks at other pods
+	counted  bool // some rule examines other pods
 	counters []counter
 	keys     []string // of counters
 	byText   map[string]int
@@ -133,8 +133,7 @@ func (w *World) line(pods []cluster.Pod) {
 	}
 }
 
-// rank numbers kinds by content; those that differ in names alone get the same
-// number.
+// rank numbers instance types by content; those that differ in names alone get the same number.
 func (w *World) rank() {
 	text := map[*kind]string{}
 	textOf := func(k *kind) string {
@@ -237,22 +236,22 @@ func (w *World) setUp() {
 	}
 }
 
-// Opening is how the machines of a plan come: all at once, or one after another
-// in an order that is drawn from the seed. Those that a plan holds back until
-// others of their group are there, or have had their turn, do so then.
+// Opening is how the instances of a plan come: all at once, or one after another in an order that
+// is drawn from the seed. Those that a plan holds back until others of their group are there, or
+// have had their turn, do so then.
 type Opening struct {
 	Together bool
 	Seed     uint64
-	Most     int64 // looks, before it ends without being over; 0: no bound
+	Most     int64 // steps, before it ends without being over; 0: no bound
 }
 
 // Outcome is where pods went.
 type Outcome struct {
 	Left  []cluster.Pod // without room, in the order of the queue
 	On    map[string][]cluster.Pod
-	Turns []Turn // who went where, in that order
-	Steps int64  // looks at one node for one pod, at equal ones together
-	// Exhausted says that looks were used up: pods are left that were not tried.
+	Turns []Turn // which pod went where, in that order
+	Steps int64  // examines one node for one pod, at equal ones together
+	// Exhausted says that steps were used up: pods are left that were not tried.
 	Exhausted bool
 
 	world *World
@@ -265,13 +264,12 @@ type Turn struct {
 	Node string
 }
 
-// placedMeanwhile is how many pods the scheduler puts on nodes while the machines
-// of one plan join: about fifty a second, by its usual limit of requests, for
-// forty seconds.
+// placedMeanwhile is how many pods the scheduler puts on nodes while the instances of one plan
+// join: about fifty a second, by its usual limit of requests, for forty seconds.
 const placedMeanwhile = 2000
 
-// Simulate opens machines that were ordered before and those that the plan launches,
-// and lets pods go where kube-scheduler would put them.
+// Simulate opens instances that were launched before and those that the plan launches, and lets
+// pods go where kube-scheduler would put them.
 func (w *World) Simulate(launches []plan.Launch, joining []plan.Joining, o Opening) Outcome {
 	g := newGame(w, o)
 	g.join(w.nodes)
@@ -289,8 +287,7 @@ func (w *World) Simulate(launches []plan.Launch, joining []plan.Joining, o Openi
 	return g.outcome()
 }
 
-// AsPlanned counts the pods that are on a machine of the type that was planned
-// for them.
+// AsPlanned counts the pods that are on an instance of the type that was planned for them.
 func (o *Outcome) AsPlanned(placements []plan.Placement) int {
 	types, planned, n := map[string]string{}, map[[2]string]string{}, 0
 	for _, x := range o.spots {
@@ -310,8 +307,8 @@ func (o *Outcome) AsPlanned(placements []plan.Placement) int {
 	return n
 }
 
-// After is the snapshot once the outcome has come about: machines are nodes,
-// and the pods that are left wait.
+// After is the snapshot once the outcome has come about: instances are nodes, and the pods that are
+// left wait.
 func (o *Outcome) After() *cluster.Snapshot {
 	out := *o.world.snapshot
 	out.Machines, out.Waiting = nil, slices.Clone(o.Left)

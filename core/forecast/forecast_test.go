@@ -17,8 +17,8 @@ import (
 	"github.com/daemok/daemok/internal/story"
 )
 
-// Every file in testdata is one story: a sentence saying what must happen, the
-// cluster before, and where pods go if machines open at once, and one by one.
+// Every file in testdata is one story: a sentence saying what must happen, the cluster before, and
+// where pods go if instances open at once, and one by one.
 func TestStories(t *testing.T) {
 	story.Each(t, "testdata", func(t *testing.T, files []txtar.File) {
 		s, err := scenario.Parse(string(files[0].Data))

@@ -18,8 +18,8 @@ type game struct {
 	left    []*waiter
 	spots   []*spot
 	fields  []*field           // by model
-	open    [][]*field         // by kind: those that let it in and may have room
-	full    []int              // by kind: when there was no room for it, see now
+	open    [][]*field         // by shape: those that let it in and may have room
+	full    []int              // by shape: when there was no room for it, see now
 	sums    [][]int64          // by counter and domain: pods there
 	values  []map[string]int32 // by key of counters: the domain of a label value
 	steps   int64
@@ -153,7 +153,7 @@ func (g *game) add(x *spot, counter int, n int64) {
 	g.sums[counter][d] += n
 }
 
-// spent reports whether all looks are used up.
+// spent reports whether all steps are used up.
 func (g *game) spent() bool { return g.opening.Most > 0 && g.steps >= g.opening.Most }
 
 // fill tries all pods that are left until so many have got a node, again while
@@ -179,8 +179,8 @@ func (g *game) fill(most int) {
 	}
 }
 
-// now is a number that grows whenever there may be room for the kind where there
-// was none: a machine is open, or pods are where some must be first.
+// now is a number that grows whenever there may be room for the instance type where there was none:
+// an instance is open, or pods are where some must be first.
 func (g *game) now(k *kind) int {
 	if k.follows {
 		return 1 + len(g.spots) + len(g.turns)
@@ -223,7 +223,7 @@ func (g *game) best(p *waiter) (*crowd, int) {
 	return g.highest(p, fitting)
 }
 
-// barred reports whether pods on the spot keep the kind away for good.
+// barred reports whether pods on the spot keep the instance type away for good.
 func (g *game) barred(x *spot, k *kind) bool {
 	for _, p := range k.shape.Ports {
 		if slices.ContainsFunc(x.ports, p.Conflicts) {

@@ -8,12 +8,12 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// step is machines that join the cluster, and those that let pods come then.
+// step is instances that join the cluster, and those that let pods come then.
 type step struct{ joins, opens []*spot }
 
-// order sorts machines into steps. They join by chance, those ordered before
-// first; one that is in a group opens when each domain of the group has joined, and
-// one with a later turn when all with earlier ones are open.
+// order sorts instances into steps. They join by chance, those launched before first; one that is
+// in a group opens when each domain of the group has joined, and one with a later turn when all
+// with earlier ones are open.
 func (g *game) order(machines []*spot) []step {
 	if g.opening.Together {
 		return []step{{machines, machines}}
@@ -60,7 +60,7 @@ func (g *game) order(machines []*spot) []step {
 	return steps
 }
 
-// turn is when the machine takes pods, of those of its plan; 0: it has none.
+// turn is when the instance takes pods, of those of its plan; 0: it has none.
 func (x *spot) turn() (out int) {
 	for _, j := range x.joins {
 		out = max(out, j.Turn)
@@ -68,8 +68,8 @@ func (x *spot) turn() (out int) {
 	return out
 }
 
-// missing is the domains of a group that no machine has joined in, and whether
-// no node has them yet.
+// missing is the domains of a group that no instance has joined in, and whether no node has them
+// yet.
 type missing struct {
 	domains map[string]bool
 	waited  int // those that no node has

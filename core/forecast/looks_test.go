@@ -10,7 +10,7 @@ import (
 	"github.com/daemok/daemok/core/scenario"
 )
 
-// lonely is pods of which each takes a machine of its own, by the rule.
+// lonely is pods of which each takes an instance of its own, by the rule.
 const lonely = `catalogue shop 1
 kind c2 cpu=1900m memory=4Gi pods=20
   offer a on-demand 0.08
@@ -22,8 +22,8 @@ waiting d/s shape=s count=%d
 pool NodePool/p catalogue=shop
 `
 
-// TestLooksGrowNoFasterThanPods: machines that pods cannot tell apart are looked at
-// together, and pods of a kind that has no room are not tried again in vain.
+// TestLooksGrowNoFasterThanPods: instances that are the same to pods are examined together, and
+// pods of a shape that has no room are not tried again without effect.
 func TestLooksGrowNoFasterThanPods(t *testing.T) {
 	for phrase, rule := range map[string]string{
 		"kept apart":       "apart kubernetes.io/hostname\n    select app In s",

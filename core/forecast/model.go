@@ -12,13 +12,13 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// model is what spots have in common that differ in nothing but their names, as
-// machines of one type in one zone do. A node that is there is one of its own.
+// model is what spots have in common that differ in nothing but their names, as instances of one
+// type in one zone do. A node that is there is one of its own.
 type model struct {
 	at     int
 	single bool
 	spot   spot     // empty
-	admits []answer // by kind
+	admits []answer // by shape
 }
 
 type answer int8
@@ -29,7 +29,7 @@ const (
 	no
 )
 
-// modelKey tells launches apart.
+// modelKey distinguishes launches.
 type modelKey struct {
 	pool       cluster.PoolID
 	kind, zone string
@@ -39,15 +39,14 @@ type modelKey struct {
 	name       string // where it matters
 }
 
-// model adds one that looks like the node.
+// model adds one that is like the node.
 func (w *World) model(n *cluster.Node, single bool) *model {
 	m := &model{at: len(w.models), single: single, spot: *w.spotOf(n), admits: make([]answer, len(w.kinds))}
 	w.models = append(w.models, m)
 	return m
 }
 
-// lets reports whether pods of the kind may run there, room and other pods
-// aside.
+// lets reports whether pods of the instance type may run there, room and other pods aside.
 func (m *model) lets(k *kind) bool {
 	if m.admits[k.at] == unasked {
 		m.admits[k.at] = no
@@ -100,8 +99,8 @@ func asksByName(s *cluster.Shape) bool {
 	})
 }
 
-// extendedIn names the extended resources that are asked for: by these machines of one
-// kind may differ.
+// extendedIn names the extended resources that are asked for: by these instances of one instance
+// type may differ.
 func extendedIn(requests quantity.Resources) (names string) {
 	for _, e := range requests.Extended {
 		names += e.Name + " "
@@ -116,7 +115,7 @@ func textOf(labels constraint.Labels) string {
 	return fmt.Sprint(labels)
 }
 
-// onOrder notes what is on order. Some labels of it may not be decided yet.
+// onOrder notes what is being launched. Some labels of it may not be decided yet.
 func (w *World) onOrder() {
 	same := map[string]*model{}
 	for i := range w.snapshot.Machines {
@@ -143,8 +142,8 @@ type field struct {
 	shut   []*kind           // that had no room on any of them
 }
 
-// crowd is spots of a field that have the same pods beside what they had at
-// first, so that no pod can tell them apart.
+// crowd is spots of a field that have the same pods beside what they had at first, so that they are
+// the same to every pod.
 type crowd struct {
 	at    int // among those of the field
 	pods  uint64
@@ -182,9 +181,9 @@ func (f *field) enter(x *spot, pods uint64) {
 	c.spots = append(c.spots, x)
 }
 
-// leave takes a spot that got a pod to those which have the same ones. Pods are
-// told apart by sums of their numbers, each scattered over all that there are:
-// two sums that are equal by chance are rarer than faults of memory.
+// leave takes a spot that got a pod to those which have the same ones. Sets of pods are
+// distinguished by sums of their numbers, each scattered over all that there are: two sums that are
+// equal by chance are rarer than faults of memory.
 func (c *crowd) leave(i int, p *waiter) {
 	f, x, pods := c.field, c.spots[i], c.pods+scatter(uint64(p.sort)+1)
 	if f.model.single {

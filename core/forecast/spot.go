@@ -42,7 +42,7 @@ func (x *spot) attach(d amount.Dims, volumes []cluster.Volume) {
 	}
 }
 
-// attaches reports whether there is room for the volumes that the kind shares.
+// attaches reports whether there is room for the volumes that the instance type shares.
 func (x *spot) attaches(d amount.Dims, k *kind) bool {
 	if len(k.shared) == 0 {
 		return true
@@ -82,7 +82,7 @@ func scored(s *cluster.Shape) [2]int64 {
 	return [2]int64{min(int64(cpu), amount.Beyond), min(int64(memory), amount.Beyond)}
 }
 
-// spot is a node, or a machine as the node that it becomes.
+// spot is a node, or an instance as the node that it becomes.
 type spot struct {
 	model   *model
 	node    *cluster.Node
@@ -93,12 +93,12 @@ type spot struct {
 	ports   []cluster.Port
 	claims  []string           // volumes that pods share: attached
 	avoid   []constraint.Taint // PreferNoSchedule
-	joins   []plan.Join        // whose machines it opens together with
+	joins   []plan.Join        // with whose instances it opens together
 	ordered bool               // before this plan
 
 	place   int     // on the board; negative before it joins
 	domains []int32 // by key of counters
-	counts  []int64 // by counter: pods that run here; none at all: on a machine
+	counts  []int64 // by counter: pods that run here; none at all: on an instance
 }
 
 func (w *World) spotOf(n *cluster.Node) *spot {
@@ -117,7 +117,7 @@ func (w *World) spotOf(n *cluster.Node) *spot {
 	return x
 }
 
-// machines lists what is on order and what the plan launches, as nodes.
+// instances lists what is being launched and what the plan launches, as nodes.
 func (w *World) machines(launches []plan.Launch, joining []plan.Joining) []*spot {
 	joins := map[string][]plan.Join{}
 	for _, j := range joining {

@@ -1,8 +1,7 @@
 package pack
 
-// chance makes numbers that look random and are the same on every machine:
-// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
-// generators", 2014).
+// chance makes numbers that appear random and are the same on every host: SplitMix64 (Steele, Lea
+// and Flood, "Fast splittable pseudorandom number generators", 2014).
 type chance uint64
 
 func (c *chance) next() uint64 {

@@ -21,9 +21,9 @@ func (s *solver) oneWorth() [][]float64 {
 	return out
 }
 
-// reportClasses seeks what resources are worth to each class, by the linear program
-// in which a class may use its own offers alone. Without it a machine in an expensive
-// zone looks like a waste, however well it is used.
+// reportClasses seeks what resources are worth to each class, by the linear program in which a
+// class may use its own offerings alone. Without it an instance in an expensive zone seems a waste,
+// however well it is used.
 func (s *solver) reportClasses() {
 	s.byClass = s.oneWorth()
 	if n := len(s.allowed); n < 2 || n > classesMax {
@@ -75,8 +75,7 @@ func (s *solver) likewise(worth []float64) [][]float64 {
 	return out
 }
 
-// most returns what resources are worth at most to classes that may have the
-// offer.
+// most returns what resources are worth at most to classes that may have the offering.
 func (s *solver) most(byClass [][]float64, offering int) []float64 {
 	if len(byClass) == 1 {
 		return byClass[0]
@@ -93,8 +92,8 @@ func (s *solver) most(byClass [][]float64, offering int) []float64 {
 	return out
 }
 
-// narrows tells of each class whether it may have at most half as many offers as
-// the one that may have most; nil where none is so.
+// narrows reports each class whether it may have at most half as many offerings as the one that may
+// have most; nil where none is so.
 func (s *solver) narrows() []bool {
 	out, most := make([]bool, len(s.allowed)), 0
 	for _, mine := range s.allowed {

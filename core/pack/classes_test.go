@@ -10,10 +10,9 @@ import (
 	"github.com/daemok/daemok/core/place"
 )
 
-// TestPodsThatMustBeInExpensiveZones has half of the pods be in one of four zones
-// each, of which three are more expensive than the first. The machines there are to be
-// full of pods that can be nowhere else: without that and without prices by
-// zone they cost 13 and 6 % more than the bound.
+// TestPodsThatMustBeInExpensiveZones has half of the pods be in one of four zones each, of which
+// three are more expensive than the first. The instances there are to be full of pods that can be
+// nowhere else: without that and without prices by zone they cost 13 and 6 % more than the bound.
 func TestPodsThatMustBeInExpensiveZones(t *testing.T) {
 	const seeds, pods, zones = 8, 400, 4
 	moreExpensive := [zones]float64{1, 1.1, 1.25, 1.4}

@@ -5,18 +5,17 @@ import (
 	"slices"
 )
 
-// pairsMax is how many pairs of a set of pods and a part of it are looked at
-// at most to find the best machines exactly.
+// pairsMax is how many pairs of a set of pods and a part of it are examined at most to find the
+// best instances exactly.
 const pairsMax = 1 << 18
 
-// halvings is how often less is tried for machines to be fewer.
+// halvings is how often less is tried for instances to be fewer.
 const halvings = 6
 
-// exact finds the cheapest machines by looking at all sets of pods, where
-// these are few: about ten different pods, or some hundred of one kind. Of
-// answers within three per cent it prefers those with fewer machines. It takes a few
-// times the steps at most. Limits are looked at afterwards: there is no answer
-// where the cheapest machines exceed one.
+// exact finds the cheapest instances by examining all sets of pods, where these are few: about ten
+// different pods, or some hundred of one instance type. Of answers within three per cent it prefers
+// those with fewer instances. It takes a few times the steps at most. Limits are examined
+// afterwards: there is no answer where the cheapest instances exceed one.
 func (s *solver) exact(groups []int32, steps int64) ([]machine, bool) {
 	if !s.few(groups, min(pairsMax, steps)) {
 		return nil, false
@@ -37,7 +36,7 @@ func (s *solver) exact(groups []int32, steps int64) ([]machine, bool) {
 	return best, true
 }
 
-// few reports whether so many pairs are enough to look at all sets of the pods.
+// few reports whether so many pairs are enough to examine all sets of the pods.
 func (s *solver) few(groups []int32, most int64) bool {
 	pairs := int64(1)
 	for _, group := range groups {
@@ -60,9 +59,9 @@ type enumeration struct {
 	counts   []int64
 	weight   []int // of one pod of each group in the number of a set
 	offering []int32
-	price    []float64 // by set: of the cheapest machine for it
+	price    []float64 // by set: of the cheapest instance for it
 	orders   [][]part  // by set: in which its pods join, where it can be had
-	least    []float64 // by set: of the cheapest machines for it
+	least    []float64 // by set: of the cheapest instances for it
 	first    []int     // by set: what is on one of these
 }
 
@@ -86,7 +85,7 @@ func (e *enumeration) count(set, at int) int64 {
 	return int64(set/e.weight[at]) % (e.counts[at] + 1)
 }
 
-// appraise finds the cheapest machine for a set of pods.
+// appraise finds the cheapest instance for a set of pods.
 func (e *enumeration) appraise(set int) {
 	e.price[set] = math.Inf(1)
 	var parts []part
@@ -113,9 +112,9 @@ func (e *enumeration) appraise(set int) {
 	}
 }
 
-// order finds an order in which the parts may join one machine, as far as caps
-// decide. It is made from its end: who may join when all others are there may
-// as well be the last, since fewer are then in the way of these.
+// order finds an order in which the parts may join one instance, as far as caps decide. It is made
+// from its end: the part that may join when all others are there may as well be the last, since
+// fewer are then in the way of these.
 func (s *solver) order(parts []part) ([]part, bool) {
 	left := slices.Clone(parts)
 	slices.SortStableFunc(left, func(a, b part) int {
@@ -157,8 +156,7 @@ func (s *solver) joins(parts []part, at int) bool {
 	return true
 }
 
-// solve finds the cheapest machines for all pods if each costs so much more
-// than its price.
+// solve finds the cheapest instances for all pods if each costs so much more than its price.
 func (e *enumeration) solve(each float64) ([]machine, bool) {
 	for set := 1; set < len(e.least); set++ {
 		e.divide(set, each)
@@ -175,9 +173,8 @@ func (e *enumeration) solve(each float64) ([]machine, bool) {
 	return out, true
 }
 
-// divide finds the best part of a set for one machine, the rest being solved
-// already. The machine has a pod of the last group of the set, so that no
-// division is looked at twice.
+// divide finds the best part of a set for one instance, the rest being solved already. The instance
+// has a pod of the last group of the set, so that no division is examined twice.
 func (e *enumeration) divide(set int, each float64) {
 	last := len(e.groups) - 1
 	for e.count(set, last) == 0 {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// filler fills one machine after another with pods that are left.
+// filler fills one instance after another with pods that are left.
 type filler struct {
 	s       *solver
 	byWorth []int32   // groups, those worth most first
@@ -17,10 +17,10 @@ type filler struct {
 	room    []int64
 	weight  []float64 // of one unit of each resource, when what is free is compared
 	cursor  []int     // by side
-	parts   []part    // on the machine, in the order in which they joined
+	parts   []part    // on the instance, in the order in which they joined
 	taken   []int64
-	kinds   []int64  // by kind: pods on the machine
-	options []uint64 // offers that all of them may have
+	kinds   []int64  // by class: pods on the instance
+	options []uint64 // offerings that all of them may have
 	best    []part   // of the last tournament
 }
 
@@ -92,9 +92,9 @@ func (f *filler) forgetPlaced() {
 	}
 }
 
-// tournament fills promising offers, each with a pod of the seed first, and
-// returns the one whose load is worth most for its cost, or -1 if none has
-// room. The offering is then the cheapest that holds the load, which is in best.
+// tournament fills promising offerings, each with a pod of the seed first, and returns the one
+// whose load is worth most for its cost, or -1 if none has room. The offering is then the cheapest
+// that holds the load, which is in best.
 func (f *filler) tournament(seed int32, l *look) int32 {
 	chosen, score, tries := int32(-1), 0.0, 0
 	need := f.s.need(seed)
@@ -139,8 +139,8 @@ func (f *filler) cheapest(filled int) int32 {
 	return int32(filled)
 }
 
-// fill fills a machine, the seed first and then always from the side of which
-// most is free, the largest that fit first. It returns what the load is worth.
+// fill fills an instance, the seed first and then always from the side of which most is free, the
+// largest that fit first. It returns what the load is worth.
 func (f *filler) fill(offering int, seed int32, l *look) float64 {
 	f.empty(offering)
 	f.weigh(offering, l)
@@ -160,8 +160,8 @@ func (f *filler) fill(offering int, seed int32, l *look) float64 {
 	}
 }
 
-// weigh sets how what is free of resources is compared: as a share of what the
-// machine has, or by worth.
+// weigh sets how what is free of resources is compared: as a share of what the instance has, or by
+// worth.
 func (f *filler) weigh(offering int, l *look) {
 	if !l.even {
 		copy(f.weight, l.worth)
@@ -172,7 +172,7 @@ func (f *filler) weigh(offering int, l *look) {
 	}
 }
 
-// empty makes the machine one of the offering without pods.
+// empty makes the instance one of the offering without pods.
 func (f *filler) empty(offering int) {
 	for _, p := range f.parts {
 		f.taken[p.group] = 0
@@ -214,8 +214,8 @@ func (f *filler) next(offering int, l *look) (side int, gap float64) {
 	return side, best - second
 }
 
-// missesMax is how many groups in turn are looked at before those are jumped
-// over that are known to be too large.
+// missesMax is how many groups in turn are examined before those are jumped over that are known to
+// be too large.
 const missesMax = 8
 
 // seek moves the cursor of a side to the next group of which a pod can join.
@@ -282,7 +282,7 @@ func (f *filler) capped(group int32, n int64) int64 {
 	return n
 }
 
-// add puts n pods of the group on the machine and returns what they are worth.
+// add puts n pods of the group on the instance and returns what they are worth.
 func (f *filler) add(group int32, n int64) float64 {
 	for d, v := range f.s.need(group) {
 		f.room[d] -= v * n
@@ -304,8 +304,8 @@ func (f *filler) add(group int32, n int64) float64 {
 	return float64(float64(n) * f.size[group])
 }
 
-// joinsAnyTime reports whether a pod of the group may be told of with those of
-// its part: where caps count, the order in which pods join is kept.
+// joinsAnyTime reports whether a pod of the group may be recorded with those of its part: where
+// caps count, the order in which pods join is kept.
 func (f *filler) joinsAnyTime(group int32, part int) bool {
 	it := &f.s.batch.Groups[group]
 	return part == len(f.parts)-1 || len(it.Kinds) == 0 && len(it.Caps) == 0

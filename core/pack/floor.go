@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// bin is a machine while first fit fills it.
+// bin is an instance while first fit fills it.
 type bin struct {
 	offering int32
 	room     []int64
@@ -13,11 +13,10 @@ type bin struct {
 	parts    []part
 }
 
-// simplest returns machines found by first fit decreasing that cost less than
-// what is enough, the cheapest of several tries: by two notions of size, and with each
-// offer in turn as the one that is launched where it will do, else the cheapest that
-// does. So no answer is worse than what is written first, within limits. It ends
-// when the steps are used up.
+// simplest returns instances found by first fit decreasing that cost less than what is enough, the
+// cheapest of several tries: by two notions of size, and with each offering in turn as the one that
+// is launched where it will do, else the cheapest that does. So no answer is worse than what is
+// written first, within limits. It ends when the steps are used up.
 func (s *solver) simplest(groups []int32, until int64, enough float64) (best []machine, ok bool) {
 	var bins []bin // those of the last try, for their memory
 	l := s.look(s.worth, 0, 0)
@@ -54,7 +53,7 @@ func (s *solver) bySize(groups []int32, worth []float64) []int32 {
 	return out
 }
 
-// shares makes all of each resource of the most expensive offer worth the same.
+// shares makes all of each resource of the most expensive offering worth the same.
 func (s *solver) shares() []float64 {
 	out := make([]float64, len(s.worth))
 	for d, v := range s.offerings[len(s.offerings)-1].free {
@@ -79,8 +78,8 @@ func (s *solver) machinesOf(bins []bin) []machine {
 	return out
 }
 
-// firstFit puts pods group by group on the first machines with room, else on new
-// ones of the first offering that will do.
+// firstFit puts pods group by group on the first instances with room, else on new ones of the first
+// offering that will do.
 func (s *solver) firstFit(bins []bin, groups, offerings []int32, until int64) ([]bin, bool) {
 	for _, group := range groups {
 		n := s.batch.Groups[group].Count
@@ -105,7 +104,7 @@ func (s *solver) firstFit(bins []bin, groups, offerings []int32, until int64) ([
 	return bins, true
 }
 
-// addBin adds an empty machine for pods of the group, without room if there is none.
+// addBin adds an empty instance for pods of the group, without room if there is none.
 func (s *solver) addBin(bins []bin, group int32, offerings []int32) []bin {
 	bins = slices.Grow(bins, 1)[:len(bins)+1]
 	b := &bins[len(bins)-1]

@@ -7,10 +7,9 @@ import (
 	"github.com/daemok/daemok/core/place"
 )
 
-// reachable returns the batch without the limits that no answer can exceed:
-// there is more left of them than one machine for each pod could take, the one
-// that takes most of those it may have. They would only be in the way of ways of
-// searching that do without limits.
+// reachable returns the batch without the limits that no answer can exceed: there is more left of
+// them than one instance for each pod could take, the one that takes most of those it may have.
+// They would only be in the way of ways of searching that do without limits.
 func reachable(batch *place.Batch, classes []int, sets []bitset.Set) *place.Batch {
 	idle := make([]bool, len(batch.Limits))
 	for i := range idle {
@@ -30,8 +29,8 @@ func reachable(batch *place.Batch, classes []int, sets []bitset.Set) *place.Batc
 	return &out
 }
 
-// beyondPods reports whether a limit suffices for the machines that take most of
-// it, one for each pod.
+// beyondPods reports whether a limit suffices for the instances that take most of it, one for each
+// pod.
 func beyondPods(batch *place.Batch, limit int, classes []int, sets []bitset.Set) bool {
 	most := make([]int64, len(sets))
 	for i := range batch.Offerings {
@@ -53,7 +52,7 @@ func beyondPods(batch *place.Batch, limit int, classes []int, sets []bitset.Set)
 	return true
 }
 
-// forget drops the limits that no machines can exceed which cost so much in all.
+// forget drops the limits that no instances can exceed which cost so much in all.
 func (s *solver) forget(cost float64) {
 	idle := make([]bool, len(s.limits))
 	for i := range idle {

@@ -8,8 +8,8 @@ import (
 	"github.com/daemok/daemok/core/place"
 )
 
-// TestALimitOutOfReachChangesNothing solves batches with a limit that one machine
-// for each pod would keep to, whichever, and without it.
+// TestALimitOutOfReachChangesNothing solves batches with a limit that one instance for each pod
+// would keep to, whichever, and without it.
 func TestALimitOutOfReachChangesNothing(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 12))
@@ -29,8 +29,8 @@ func TestALimitOutOfReachChangesNothing(t *testing.T) {
 	}
 }
 
-// TestFewPodsGetTheCheapestMachinesWithinALimit: all pods of the first group go on a
-// large machine with some of the second, whatever is left of the limit then.
+// TestFewPodsGetTheCheapestMachinesWithinALimit: all pods of the first group go on a large instance
+// with some of the second, whatever is left of the limit then.
 func TestFewPodsGetTheCheapestMachinesWithinALimit(t *testing.T) {
 	own := offerings(takes(offering(1666, 7250, 32), 32), takes(offering(1266, 3250, 8), 8), takes(offering(863, 3250, 8), 8))
 	l := batch(own, group(7, 200, 3), group(4, 1500, 0))
@@ -44,8 +44,8 @@ func TestFewPodsGetTheCheapestMachinesWithinALimit(t *testing.T) {
 	}
 }
 
-// TestALimitThatTheAnswerKeepsToCostsNothing: many pods, of which machines that
-// cost as much as the first answer cannot exceed the limit.
+// TestALimitThatTheAnswerKeepsToCostsNothing: many pods, of which instances that cost as much as
+// the first answer cannot exceed the limit.
 func TestALimitThatTheAnswerKeepsToCostsNothing(t *testing.T) {
 	for seed := range uint64(40) {
 		l := randomBatch(rand.New(rand.NewPCG(seed, 13)), 8, 40)

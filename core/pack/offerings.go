@@ -9,7 +9,7 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// offering is one that is worth looking at.
+// offering is one that is worth examining.
 type offering struct {
 	at      int // in the batch
 	free    []int64
@@ -20,8 +20,8 @@ type offering struct {
 	company int        // these, among the companies
 }
 
-// scarce returns the positions of resources that are asked for and that some
-// machine could run out of; where none could, all positions.
+// scarce returns the positions of resources that are asked for and that some instance could run out
+// of; where none could, all positions.
 func scarce(batch *place.Batch) []int {
 	var out, all []int
 	for d := 0; len(batch.Groups) > 0 && d < len(batch.Groups[0].Need); d++ {
@@ -48,8 +48,8 @@ func pluck(from []int64, positions []int) []int64 {
 	return out
 }
 
-// classesOf numbers groups by the offerings that may have them. A set that ends
-// before the last offer has none of those behind its end.
+// classesOf numbers groups by the offerings that may have them. A set that ends before the last
+// offering has none of those behind its end.
 func classesOf(batch *place.Batch) (of []int, sets []bitset.Set) {
 	known := map[string]int{}
 	of = make([]int, len(batch.Groups))
@@ -114,7 +114,7 @@ type company struct {
 	open   bitset.Set
 	asked  []int64    // by all of their groups
 	within []*company // those that have all of its classes: itself, and larger ones
-	asks   []int      // worthwhile offers that are open to just these; what was preferable last is asked first
+	asks   []int      // worthwhile offerings that are open to just these; what was preferable last is asked first
 }
 
 // offerings reports whether one of the offerings of the company is preferable.

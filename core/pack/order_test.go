@@ -7,9 +7,9 @@ import (
 	"github.com/daemok/daemok/core/place"
 )
 
-// TestPodsThatRefuseEachOtherAreFewSets tells of eleven pods that each stay away
-// from their own kind, two of them from each other: to find out that these two
-// are never together takes no look at every order of the others.
+// TestPodsThatRefuseEachOtherAreFewSets reports eleven pods that each stay away from pods like
+// themselves, two of them from each other: to find out that these two are never together does not
+// take a check of every order of the others.
 func TestPodsThatRefuseEachOtherAreFewSets(t *testing.T) {
 	var groups []place.BatchGroup
 	for kind := range 11 {

@@ -1,23 +1,20 @@
-// Package pack finds the cheapest machines for pods that wait.
+// Package pack finds the cheapest instances for pods that wait.
 //
-// It promises that no machine is too small, that every pod is on one machine
-// at most, that groups are only where the batch lets them be, that equal batches
-// give equal answers, to the bit, on every processor, and that the work ends
-// after a number of steps that is known before. It does not know the rules
-// behind a batch: place makes the batch, and checks the answer by core/feasibility and
-// core/topology.
+// It promises that no instance is too small, that every pod is on one instance at most, that groups
+// are only where the batch lets them be, that equal batches give equal answers, to the bit, on
+// every processor, and that the work ends after a number of steps that is known before. It does not
+// know the rules behind a batch: place makes the batch, and checks the answer by core/feasibility
+// and core/topology.
 //
-// The method is a greedy start and a large neighbourhood search: resources get
-// the prices of the linear program that lets pods be cut at will; machines
-// are opened for the pods hardest to place, by what they hold for their price;
-// then again and again a few machines are given back and opened again under
-// other prices (Shaw, "Using constraint programming and local search methods
-// to solve vehicle routing problems", 1998; Schrimpf and others, "Record
-// breaking optimization results using the ruin and recreate principle", 2000).
-// Where many pods are alike there is a second start: the linear program over
-// loads of single machines, which finds these as it goes (Gilmore and Gomory,
-// "A linear programming approach to the cutting capacity reservation problem", 1961), rounded
-// step by step.
+// The method is a greedy start and a large neighbourhood search: resources get the prices of the
+// linear program that lets pods be cut at will; instances are opened for the pods hardest to place,
+// by what they hold for their price; then again and again a few instances are terminated and opened
+// again under other prices (Shaw, "Using constraint programming and local search methods to solve
+// vehicle routing problems", 1998; Schrimpf and others, "Record breaking optimization results using
+// the ruin and recreate principle", 2000). Where many pods are alike there is a second start: the
+// linear program over loads of single instances, which finds these as it goes (Gilmore and Gomory,
+// "A linear programming approach to the cutting capacity reservation problem", 1961), rounded step
+// by step.
 package pack
 
 import (
@@ -27,8 +24,8 @@ import (
 	"github.com/daemok/daemok/core/place"
 )
 
-// Effort is the steps that one search may take. A step is about one look at
-// pods that might be put on a machine, some ten nanoseconds.
+// Effort is the steps that one search may take. A step is about one examine pods that might be put
+// on an instance, some ten nanoseconds.
 type Effort int64
 
 // Usual is the effort for a number of pods: about a fifth of a second for a
@@ -65,7 +62,7 @@ func (b *budget) take(want Effort) Effort {
 	return out + more
 }
 
-// Fewer is by what share an answer may cost more if it has fewer machines.
+// Fewer is by what share an answer may cost more if it has fewer instances.
 const Fewer = 0.03
 
 // alike is the share of the steps that is taken for so few different pods that
@@ -79,10 +76,10 @@ const (
 	toDivide = 0.6
 )
 
-// Solve chooses machines for a batch. Of the answers that were found within one
-// per cent of the cheapest, it is one of those with the fewest machines. Pods
-// that no offering has room for are left out. Where limits do not suffice for all
-// others there is no answer: it is not for costs to decide who goes without.
+// Solve chooses instances for a batch. Of the answers that were found within one per cent of the
+// cheapest, it is one of those with the fewest instances. Pods that no offering has room for are
+// left out. Where limits do not suffice for all others there is no answer: it is not for costs to
+// decide which pods go without.
 func Solve(batch place.Batch, effort Effort) []place.BatchMachine {
 	s := newSolver(&batch)
 	if len(s.offerings) == 0 {
@@ -116,13 +113,12 @@ func Solve(batch place.Batch, effort Effort) []place.BatchMachine {
 	return s.answer(found.fewest(Fewer))
 }
 
-// idleTries is what an idle resource is worth in turn at the start, see variant:
-// what is idle by the linear program may be scarce once machines are whole.
+// idleTries is what an idle resource is worth in turn at the start, see variant: what is idle by
+// the linear program may be scarce once instances are whole.
 var idleTries = [...]float64{0, idleWorth, 0.3, idleMost}
 
-// first opens machines for all pods of the groups, the cheapest of several tries.
-// The first is always made, the others while the steps last. Limits are as they
-// were afterwards.
+// first opens instances for all pods of the groups, the cheapest of several tries. The first is
+// always made, the others while the steps last. Limits are as they were afterwards.
 func (s *solver) first(groups []int32, until int64) (best []machine, ok bool) {
 	for i, l := range s.startLooks(groups) {
 		if i > 0 && s.steps >= until {
@@ -138,9 +134,9 @@ func (s *solver) first(groups []int32, until int64) (best []machine, ok bool) {
 	return best, ok
 }
 
-// startLooks lists how machines are opened at the start: filled evenly and by
-// worth. The former comes first where pods are so many that there may be no
-// steps for more, and no program over patterns will follow.
+// startLooks lists how instances are opened at the start: filled evenly and by worth. The former
+// comes first where pods are so many that there may be no steps for more, and no program over
+// patterns will follow.
 func (s *solver) startLooks(groups []int32) []*look {
 	var out []*look
 	for _, idle := range idleTries {
@@ -162,8 +158,8 @@ func (s *solver) startLooks(groups []int32) []*look {
 	return out
 }
 
-// orders are the orders in which first opens machines: also for those first of
-// which a host takes so many, where there are some and others.
+// orders are the orders in which first opens instances: also for those first of which a host takes
+// so many, where there are some and others.
 func (s *solver) orders(groups []int32) []bool {
 	capped := 0
 	for _, group := range groups {
@@ -175,15 +171,15 @@ func (s *solver) orders(groups []int32) []bool {
 	return []bool{false, true}
 }
 
-// takeAll accounts for each of the machines n times.
+// takeAll accounts for each of the instances n times.
 func (s *solver) takeAll(machines []machine, n int64) {
 	for i := range machines {
 		s.take(machines[i].offering, n)
 	}
 }
 
-// divided improves machines by a search and then by the linear program over the
-// patterns that it came by, and others.
+// divided improves instances by a search and then by the linear program over the patterns that it
+// came by, and others.
 func (s *solver) divided(groups []int32, start []machine, effort int64) []machine {
 	from := s.steps
 	s.pool = &pool{known: map[uint64]bool{}}

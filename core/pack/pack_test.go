@@ -12,8 +12,8 @@ import (
 	"github.com/daemok/daemok/core/place"
 )
 
-// TestMachinesSuitPods tells small batches in words: what is for sale, who waits,
-// and what is launched.
+// TestMachinesSuitPods describes small batches in words: the offerings, the pods that wait, and
+// what is launched.
 func TestMachinesSuitPods(t *testing.T) {
 	small, large := offering(1, 2, 2), offering(1.9, 4, 4)
 	for name, c := range map[string]struct {
@@ -65,8 +65,8 @@ func TestAnswersKeepWhatTheBatchSays(t *testing.T) {
 	}
 }
 
-// TestSmallBatchesAreSolvedWell compares with the best answer there is, which is
-// found by trying all: at most three per cent more is paid, for fewer machines.
+// TestSmallBatchesAreSolvedWell compares with the best answer there is, which is found by trying
+// all: at most three per cent more is paid, for fewer instances.
 func TestSmallBatchesAreSolvedWell(t *testing.T) {
 	const seeds = 1000
 	exact := 0
@@ -93,9 +93,8 @@ func TestSmallBatchesAreSolvedWell(t *testing.T) {
 	}
 }
 
-// TestPodsThatFillMachinesExactlyNearlyDo cuts machines into pods: the same
-// cuts many times over, so that no answer is cheaper than to put the pieces
-// together again.
+// TestPodsThatFillMachinesExactlyNearlyDo cuts instances into pods: the same cuts many times over,
+// so that no answer is cheaper than to put the pieces together again.
 func TestPodsThatFillMachinesExactlyNearlyDo(t *testing.T) {
 	const seeds, cuts, times = 20, 5, 12
 	worst, sum := 0.0, 0.0
@@ -121,10 +120,9 @@ func TestPodsThatFillMachinesExactlyNearlyDo(t *testing.T) {
 	}
 }
 
-// TestResourcesAreUsedUpTogether has pods ask for nearly as much memory for each
-// core as the cheapest machines have. By the linear program memory is worth
-// nothing then, and yet it must not be left over on machines with full cores:
-// other machines would be launched for it.
+// TestResourcesAreUsedUpTogether has pods ask for nearly as much memory for each core as the
+// cheapest instances have. By the linear program memory is worth nothing then, and yet it must not
+// be left over on instances with full cores: other instances would be launched for it.
 func TestResourcesAreUsedUpTogether(t *testing.T) {
 	const seeds, pods = 6, 1000
 	sum := 0.0
@@ -149,8 +147,8 @@ func TestResourcesAreUsedUpTogether(t *testing.T) {
 	}
 }
 
-// TestFewMachinesArePreferredAmongTheCheapest offers two small machines a little
-// cheaper than a large one, without a limit and with one that just suffices.
+// TestFewMachinesArePreferredAmongTheCheapest has two small instances a little cheaper than a large
+// one, without a limit and with one that just suffices.
 func TestFewMachinesArePreferredAmongTheCheapest(t *testing.T) {
 	l := batch(offerings(offering(1, 10, 10), offering(2.002, 20, 20)))
 	for i := range int64(40) {
@@ -167,9 +165,8 @@ func TestFewMachinesArePreferredAmongTheCheapest(t *testing.T) {
 	}
 }
 
-// TestFewerMachinesAreLookedFor offers sizes of which each costs a little more
-// than two of the next smaller one: without a search for fewer machines there
-// are a quarter more of them.
+// TestFewerMachinesAreLookedFor has sizes of which each costs a little more than two of the next
+// smaller one: without a search for fewer instances there are a quarter more of them.
 func TestFewerMachinesAreLookedFor(t *testing.T) {
 	const seeds, pods, wanted = 6, 200, 110
 	machines := 0
@@ -193,8 +190,8 @@ func TestFewerMachinesAreLookedFor(t *testing.T) {
 	}
 }
 
-// TestALimitThatSufficesCostsLittle limits machines to what an answer without a
-// limit takes, and to a little more.
+// TestALimitThatSufficesCostsLittle limits instances to what an answer without a limit takes, and
+// to a little more.
 func TestALimitThatSufficesCostsLittle(t *testing.T) {
 	free := batch(offerings(offering(10, 640, 1280), offering(5.3, 320, 640), offering(2.9, 160, 320)))
 	r := rand.New(rand.NewPCG(6, 6))
@@ -223,9 +220,9 @@ func TestALimitThatSufficesCostsLittle(t *testing.T) {
 	}
 }
 
-// TestPodsThatMustBeApartGetTheFirstMachines: nine pods of a kind are apart from
-// each other and, once they come, from another pod of the kind. Machines opened
-// for what else there is would be one too many.
+// TestPodsThatMustBeApartGetTheFirstMachines: nine pods of an instance type are apart from each
+// other and, once they come, from another pod of the instance type. Instances opened for what else
+// there is would be one too many.
 func TestPodsThatMustBeApartGetTheFirstMachines(t *testing.T) {
 	l := batch(offerings(takes(offering(1, 3920, 75, 58), 4), takes(offering(1, 3920, 157, 8), 4)),
 		group(2, 250, 30, 1), group(2, 100, 30, 1), group(6, 100, 30, 1), group(1, 50, 30, 1), group(9, 50, 30, 1))
@@ -333,8 +330,8 @@ func cost(l place.Batch, machines []place.BatchMachine) float64 {
 	return sum
 }
 
-// randomBatch makes up to so many groups and offers with two resources; some groups
-// may not have some offerings, some refuse a kind, some offerings are limited.
+// randomBatch makes up to so many groups and offerings with two resources; some groups may not have
+// some offerings, some refuse an instance type, some offerings are limited.
 func randomBatch(r *rand.Rand, groups, most int) place.Batch {
 	var l place.Batch
 	for range 1 + r.IntN(4) {
@@ -429,8 +426,8 @@ func holds(room, need []int64) bool {
 	return true
 }
 
-// optimum is the least cost of all pods that some offering has room for, by
-// trying every set of pods for the machine of the first pod that is left.
+// optimum is the least cost of all pods that some offering has room for, by trying every set of
+// pods for the instance of the first pod that is left.
 func optimum(l place.Batch) float64 {
 	var pods []int
 	for i, r := range l.Groups {
@@ -440,7 +437,7 @@ func optimum(l place.Batch) float64 {
 			}
 		}
 	}
-	price := make([]float64, 1<<len(pods)) // of one machine for a set
+	price := make([]float64, 1<<len(pods)) // of one instance for a set
 	least := make([]float64, 1<<len(pods))
 	for set := 1; set < len(price); set++ {
 		price[set], least[set] = oneMachine(l, pods, set), math.Inf(1)
@@ -506,8 +503,8 @@ func someOrder(l place.Batch, groups []int, kinds map[int]int64) bool {
 	return false
 }
 
-// TestExpensiveMachinesAreLaunchedWhereALimitAsksForIt: cheap machines hold pods for
-// less, but more of them than the limit allows.
+// TestExpensiveMachinesAreLaunchedWhereALimitAsksForIt: cheap instances hold pods for less, but
+// more of them than the limit allows.
 func TestExpensiveMachinesAreLaunchedWhereALimitAsksForIt(t *testing.T) {
 	l := limited(batch(offerings(takes(offering(0.5, 10, 6), 10), takes(offering(1, 10, 10), 10)), group(60, 2, 2), group(30, 1, 1), group(20, 1, 2), group(5, 2, 1)), 205)
 	got := pack.Solve(l, 100_000)

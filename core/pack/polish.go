@@ -1,6 +1,6 @@
 package pack
 
-// swapsMax is how many pods of one machine are exchanged at most.
+// swapsMax is how many pods of one instance are exchanged at most.
 const swapsMax = 6
 
 // polish exchanges pods of the best load for ones that wait and are worth

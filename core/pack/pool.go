@@ -5,9 +5,8 @@ const (
 	poolGood = 0.01 // share of its cost that a load may waste to be one of them
 )
 
-// pool is the loads of machines that a search comes by. Most are of no use beside
-// the others of their answer, but the linear program over patterns finds which of
-// them go together.
+// pool is the loads of instances that a search comes by. Most are of no use beside the others of
+// their answer, but the linear program over patterns finds which of them go together.
 type pool struct {
 	known map[uint64]bool
 	list  []pattern

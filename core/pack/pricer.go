@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// looksMax is how many loads of one offer are looked at to find the one worth
-// most.
+// looksMax is how many loads of one offering are examined to find the one worth most.
 const looksMax = 1000
 
 const (
@@ -82,8 +81,8 @@ func (r *pricer) find() int {
 	})
 }
 
-// sweep looks for a pattern of each offering in turn until some are found, and
-// goes on from there the next time.
+// sweep seeks a pattern of each offering in turn until some are found, and goes on from there the
+// next time.
 func (r *pricer) sweep(look func()) int {
 	p := r.p
 	out, most, found := -1, 0.0, 0
@@ -108,8 +107,8 @@ func (r *pricer) sweep(look func()) int {
 	return out
 }
 
-// refill fills a machine by what is worth most for the share that it takes of
-// the room left, then leaves out each group in turn and fills it with others.
+// refill fills an instance by what is worth most for the share that it takes of the room left, then
+// leaves out each group in turn and fills it with others.
 func (r *pricer) refill() {
 	worth := r.fillUp(none)
 	r.note(worth)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// pattern is a load of one machine that may be launched any number of times.
+// pattern is a load of one instance that may be launched any number of times.
 type pattern struct {
 	offering int32
 	parts    []part
@@ -37,7 +37,7 @@ const (
 	worthier = 1 + 1e-6 // times its cost is what a pattern must be worth to be launched
 )
 
-// newProgram starts with each group on machines of its own.
+// newProgram starts with each group on instances of its own.
 func newProgram(s *solver, groups []int32, pool []pattern) *program {
 	n := len(groups)
 	p := &program{s: s, groups: groups, at: make([]int32, len(s.left)), pool: pool, basis: make([]int, n), inverse: make([]float64, n*n),
@@ -57,8 +57,7 @@ func newProgram(s *solver, groups []int32, pool []pattern) *program {
 	return p
 }
 
-// ownPattern is the machine that is cheapest for each pod if all pods on it are
-// of one group.
+// ownPattern is the instance that is cheapest for each pod if all pods on it are of one group.
 func (s *solver) ownPattern(group int32) pattern {
 	best := pattern{offering: -1}
 	for i, o := range s.offerings {
@@ -207,7 +206,7 @@ func (p *program) solution() []launched {
 	return out
 }
 
-// whole is how many machines of so many are launched for certain.
+// whole is how many instances of so many are launched for certain.
 func whole(n float64) int64 { return int64(n + 1e-6) }
 
 func fraction(n float64) float64 { return n - float64(whole(n)) }

@@ -9,15 +9,15 @@ import (
 // programGroups is for how many groups the linear program over patterns is solved.
 const programGroups = 150
 
-// sure is the fraction from which on one more machine of a pattern is launched.
+// sure is the fraction from which on one more instance of a pattern is launched.
 const sure = 0.8
 
 // divesMax is how often the program's answer is made whole at most.
 const divesMax = 64
 
-// divide finds machines for all pods of the groups by the linear program over
-// patterns, of which some are known: those of an answer first. Its answer is made whole in several ways,
-// of which the cheapest counts.
+// divide finds instances for all pods of the groups by the linear program over patterns, of which some
+// are known: those of an answer first. Its answer is made whole in several ways, of which the cheapest
+// counts.
 func (s *solver) divide(groups []int32, known []pattern, until int64) (best []machine, ok bool) {
 	s.waiting()
 	root := newProgram(s, groups, known)
@@ -44,9 +44,8 @@ func (s *solver) shuffle(list []launched) {
 	slices.SortStableFunc(list, func(a, b launched) int { return cmp.Compare(b.rank, a.rank) })
 }
 
-// dive launches what is launched whole, then what is launched nearly whole, and solves
-// the program again for the pods that are left. When the steps are used up
-// machines are opened for the rest.
+// dive launches what is launched whole, then what is launched nearly whole, and solves the program
+// again for the pods that are left. When the steps are used up instances are opened for the rest.
 func (s *solver) dive(groups []int32, list []launched, pool []pattern, until int64) ([]machine, bool) {
 	var out []machine
 	for {
@@ -66,8 +65,7 @@ func (s *solver) dive(groups []int32, list []launched, pool []pattern, until int
 	}
 }
 
-// patternsOf lists the loads of machines, each once where equal ones follow
-// each other.
+// patternsOf lists the loads of instances, each once where equal ones follow each other.
 func (s *solver) patternsOf(machines []machine) []pattern {
 	var out []pattern
 	for i, m := range machines {
@@ -78,8 +76,8 @@ func (s *solver) patternsOf(machines []machine) []pattern {
 	return out
 }
 
-// launch adds machines that are launched whole, then the first fraction as a whole
-// one, and those after it that nearly are.
+// launch adds instances that are launched whole, then the first fraction as a whole one, and those
+// after it that nearly are.
 func (s *solver) launch(out []machine, list []launched) []machine {
 	for _, b := range list {
 		for range whole(b.n) {
@@ -100,8 +98,8 @@ func (s *solver) launch(out []machine, list []launched) []machine {
 	return out
 }
 
-// machineFor makes a machine for the pods of a pattern that are left, which
-// may be a cheaper one than the pattern's.
+// machineFor makes an instance for the pods of a pattern that are left, which may be a cheaper one
+// than the pattern's.
 func (s *solver) machineFor(p *pattern) (machine, bool) {
 	var parts []part
 	sum := make([]int64, len(s.worth))

@@ -8,30 +8,29 @@ import (
 // How a search goes. Found by trying seeds 100 to 109 of the bench's
 // distributions; the figures in docs/reference/benchmarks.md are of other seeds.
 const (
-	startTries  = 48    // offers that are filled for each machine at the start
-	changesLook = 32    // changes with one look
-	fewTries    = 3     // offers that are filled for each machine later, at least
+	startTries  = 48    // offerings that are filled for each instance at the start
+	changesLook = 32    // changes in one way of filling
+	fewTries    = 3     // offerings that are filled for each instance later, at least
 	moreTries   = 12    // and by how many more at most
 	passOver    = 0.06  // one, two or no times this share of pods is passed over
 	sway        = 0.15  // by which share prices differ at most
 	idleWorth   = 0.1   // worth of all of an idle resource, of the most worth of a whole one
-	idleMost    = 1     // the same in some looks: it may be nearly as scarce as others
-	idleLooks   = 3     // one in so many looks is one of these
-	narrowLooks = 2     // one in so many looks fills machines with narrow groups first
-	worthLooks  = 2     // one in so many looks fills machines by worth, the others evenly
+	idleMost    = 1     // the same in some ways of filling: it may be nearly as scarce as others
+	idleLooks   = 3     // one in so many ways of filling is one of these
+	narrowLooks = 2     // one in so many ways of filling takes narrow groups first
+	worthLooks  = 2     // one in so many fills instances by worth, the others evenly
 	heat        = 0.01  // by which share a change may cost more, at the start
 	stray       = 0.004 // by which share the answer may cost more than the best one
 	noteworthy  = 2e-5  // by which share an answer must be cheaper to be kept
-	wasteOf     = 4     // the most wasteful of so many machines is changed
-	together    = 2     // machines that are changed together, at least
+	wasteOf     = 4     // the most wasteful of so many instances is changed
+	together    = 2     // instances that are changed together, at least
 	spread      = 10    // and how many different numbers of them are tried
-	crowd       = 0.1   // share of the steps in which machines are to be fewer
-	extra       = 0.02  // what each machine costs more then, as a share of the mean
+	crowd       = 0.1   // share of the steps in which instances are to be fewer
+	extra       = 0.02  // what each instance costs more then, as a share of the mean
 )
 
-// search changes the machines of an answer until the steps are used up. A
-// change that makes it a little more expensive is kept at first, and less and less
-// so: that leads out of dead ends.
+// search changes the instances of an answer until the steps are used up. A change that makes it a
+// little more expensive is kept at first, and less and less so: that leads out of dead ends.
 func (s *solver) search(start []machine, until int64) *front {
 	n := neighbourhood{s: s, machines: slices.Clone(start), cost: s.cost(start), front: newFront()}
 	n.front.note(n.machines, n.cost)
@@ -53,9 +52,9 @@ func (s *solver) search(start []machine, until int64) *front {
 	return n.front
 }
 
-// searchFewer goes on from the cheapest answer as if each machine cost a little
-// more, and notes what it finds at its real cost: the search by cost alone has
-// no reason to pass by answers that have fewer machines for nearly as much.
+// searchFewer goes on from the cheapest answer as if each instance cost a little more, and notes
+// what it finds at its real cost: the search by cost alone has no reason to pass by answers that
+// have fewer instances for nearly as much.
 func (s *solver) searchFewer(f *front, until int64) {
 	start := f.fewest(0)
 	each := s.cost(start) / float64(max(1, len(start)))
@@ -73,8 +72,8 @@ func (s *solver) searchFewer(f *front, until int64) {
 	}
 }
 
-// swayed returns prices that differ a little. What is not scarce by the linear
-// program gets a small price: it may be scarce on a single machine.
+// swayed returns prices that differ a little. What is not scarce by the linear program gets a small
+// price: it may be scarce on a single instance.
 func (s *solver) swayed() []float64 {
 	idle := idleWorth
 	if s.chance.below(idleLooks) == 0 {
@@ -91,19 +90,19 @@ func (s *solver) swayed() []float64 {
 	return out
 }
 
-// neighbourhood is the machines of an answer while some are exchanged.
+// neighbourhood is the instances of an answer while some are exchanged.
 type neighbourhood struct {
 	s        *solver
 	machines []machine
 	cost     float64
 	front    *front
-	chosen   []int // positions of those that are given back
+	chosen   []int // positions of those that are terminated
 	groups   []int32
 	fresh    []machine
 }
 
-// change gives some machines back and opens others for their pods. They stay
-// if they cost less, or at most by the share more.
+// change gives some instances back and opens others for their pods. They stay if they cost less, or
+// at most by the share more.
 func (n *neighbourhood) change(l *look, more float64) {
 	n.choose(min(len(n.machines), together+n.s.chance.below(spread)))
 	before := n.giveBack()
@@ -120,7 +119,7 @@ func (n *neighbourhood) change(l *look, more float64) {
 	n.front.note(n.machines, n.cost)
 }
 
-// takeAgain undoes giving machines back and opening others.
+// takeAgain undoes giving instances back and opening others.
 func (n *neighbourhood) takeAgain() {
 	for i := range n.fresh {
 		n.s.take(n.fresh[i].offering, -1)
@@ -130,8 +129,7 @@ func (n *neighbourhood) takeAgain() {
 	}
 }
 
-// giveBack makes the pods of the chosen machines wait again and returns what
-// these machines cost.
+// giveBack makes the pods of the chosen instances wait again and returns what these instances cost.
 func (n *neighbourhood) giveBack() float64 {
 	cost := 0.0
 	n.groups = n.groups[:0]
@@ -149,7 +147,7 @@ func (n *neighbourhood) giveBack() float64 {
 	return cost
 }
 
-// replace puts the fresh machines where the chosen ones were.
+// replace puts the fresh instances where the chosen ones were.
 func (n *neighbourhood) replace() {
 	slices.Sort(n.chosen)
 	for len(n.chosen) > len(n.fresh) {
@@ -167,8 +165,7 @@ func (n *neighbourhood) replace() {
 	}
 }
 
-// choose picks machines, wasteful ones more often: each is the most wasteful
-// of a few.
+// choose picks instances, wasteful ones more often: each is the most wasteful of a few.
 func (n *neighbourhood) choose(k int) {
 	n.chosen = n.chosen[:0]
 	for len(n.chosen) < k {
@@ -188,7 +185,7 @@ func (n *neighbourhood) choose(k int) {
 	}
 }
 
-// front is the cheapest answers that were found, by number of machines.
+// front is the cheapest answers that were found, by number of instances.
 type front struct {
 	least   float64
 	answers map[int]answer
@@ -201,8 +198,8 @@ type answer struct {
 
 func newFront() *front { return &front{least: math.Inf(1), answers: map[int]answer{}} }
 
-// note keeps a copy of the answer if it is the cheapest with so many machines
-// and might be wanted in the end.
+// note keeps a copy of the answer if it is the cheapest with so many instances and might be wanted
+// in the end.
 func (f *front) note(machines []machine, cost float64) {
 	known, ok := f.answers[len(machines)]
 	if ok && known.cost <= float64(cost*(1+noteworthy)) || cost > float64(f.least*(1+Fewer)) {
@@ -212,8 +209,8 @@ func (f *front) note(machines []machine, cost float64) {
 	f.answers[len(machines)] = answer{append(known.machines[:0], machines...), cost}
 }
 
-// fewest returns the answer with the fewest machines among those that cost no
-// more than the cheapest by the share.
+// fewest returns the answer with the fewest instances among those that cost no more than the
+// cheapest by the share.
 func (f *front) fewest(share float64) []machine {
 	var out []machine
 	found := false

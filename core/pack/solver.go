@@ -10,7 +10,7 @@ import (
 	"github.com/daemok/daemok/core/place"
 )
 
-// solver is one batch while machines are sought for it.
+// solver is one batch while instances are sought for it.
 type solver struct {
 	batch     *place.Batch
 	offerings []offering // cheapest first
@@ -24,8 +24,8 @@ type solver struct {
 	chance    chance
 	steps     int64
 	pool      *pool   // nil: loads are not kept
-	left      []int64 // by group: pods that a machine is sought for now
-	limits    []int64 // what machines may still take
+	left      []int64 // by group: pods that an instance is sought for now
+	limits    []int64 // what instances may still take
 	filler    *filler
 }
 
@@ -87,8 +87,8 @@ func (s *solver) prices(resources int) []float64 {
 	return bound.Cover(demand, columns).Worth
 }
 
-// limited reports whether limits keep machines of the offering from being enough:
-// then it is for others what resources are worth.
+// limited reports whether limits keep instances of the offering from being enough: then it is for
+// others what resources are worth.
 func (s *solver) limited(offering int32, demand []float64) bool {
 	n := s.affords(offering)
 	if n == math.MaxInt64 {
@@ -111,8 +111,7 @@ func (s *solver) column(offering int) bound.Column {
 	return out
 }
 
-// waiting makes all pods of the batch wait for a machine that some offering has room
-// for.
+// waiting makes all pods of the batch wait for an instance that some offering has room for.
 func (s *solver) waiting() []int32 {
 	var groups []int32
 	for i := range s.batch.Groups {
@@ -125,15 +124,14 @@ func (s *solver) waiting() []int32 {
 	return groups
 }
 
-// take accounts for n machines of the offering, or for machines given back where
-// n is negative.
+// take accounts for n instances of the offering, or for instances terminated where n is negative.
 func (s *solver) take(offering int32, n int64) {
 	for _, t := range s.offerings[offering].takes {
 		s.limits[t.Limit] -= t.Amount * n
 	}
 }
 
-// affords returns how many more machines of the offering limits allow.
+// affords returns how many more instances of the offering limits allow.
 func (s *solver) affords(offering int32) int64 {
 	n := int64(math.MaxInt64)
 	for _, t := range s.offerings[offering].takes {
@@ -144,7 +142,7 @@ func (s *solver) affords(offering int32) int64 {
 	return n
 }
 
-// machine is one that is to be launched. It is not changed once it is made.
+// instance is one that is to be launched. It is not changed once it is made.
 type machine struct {
 	offering int32
 	parts    []part
@@ -164,9 +162,9 @@ func (s *solver) cost(machines []machine) float64 {
 	return sum
 }
 
-// open adds machines to the list for all pods that are left of the groups, the
-// hardest first. Where they would cost enough or more in all, or limits do not
-// suffice, it gives up and says so. No pods are left then either way.
+// open adds instances to the list for all pods that are left of the groups, the hardest first.
+// Where they would cost enough or more in all, or limits do not suffice, it gives up and says so.
+// No pods are left then either way.
 func (s *solver) open(list []machine, groups []int32, l *look, enough float64) ([]machine, bool) {
 	first, ok := len(list), true
 	s.filler.arrange(groups, l)
@@ -184,7 +182,7 @@ func (s *solver) open(list []machine, groups []int32, l *look, enough float64) (
 	return list, ok
 }
 
-// seeds are the groups in the order in which machines are opened for them.
+// seeds are the groups in the order in which instances are opened for them.
 func (s *solver) seeds(l *look) []int32 {
 	if !l.apart {
 		return s.filler.byWorth
@@ -196,8 +194,8 @@ func (s *solver) seeds(l *look) []int32 {
 	return out
 }
 
-// openFor adds machines for some pods of the seed and others beside them: as
-// many equal ones as there are pods for.
+// openFor adds instances for some pods of the seed and others beside them: as many equal ones as
+// there are pods for.
 func (s *solver) openFor(list []machine, seed int32, l *look) ([]machine, bool) {
 	f := s.filler
 	offering := f.tournament(seed, l)
@@ -239,24 +237,23 @@ func value(worth []float64, amounts []int64) float64 {
 	return sum
 }
 
-// look is a way of looking at offers while machines are opened.
+// look is a way of ranking offerings while instances are opened.
 type look struct {
 	worth   []float64   // of one unit of each resource
 	byClass [][]float64 // the same for each class
 	yield   []float64   // by offering: worth of all it has room for, by its cost
-	order   []int32     // offers by falling yield
+	order   []int32     // offerings by falling yield
 	tries   int         // how many are filled to find the best one
 	skip    float64     // share of the pods that are passed over in a fill
-	apart   bool        // machines are opened first for groups of which a host takes so many
+	apart   bool        // instances are opened first for groups of which a host takes so many
 
-	narrowFirst bool // machines are filled with narrow groups first
+	narrowFirst bool // instances are filled with narrow groups first
 
-	// Machines are filled so that all resources are used up together, whatever
-	// they are worth, or those first that are worth most. The former is what
-	// leaves pods that go together well where several resources are nearly
-	// scarce: the linear program has no price for the others of these.
+	// Instances are filled so that all resources are used up together, whatever they are worth, or
+	// those first that are worth most. The former is what leaves pods that go together well where
+	// several resources are nearly scarce: the linear program has no price for the others of these.
 	even   bool
-	weight []float64 // of one unit of each resource, to tell which one a pod takes most of
+	weight []float64 // of one unit of each resource, to find which one a pod takes most of
 }
 
 func (s *solver) look(worth []float64, tries int, skip float64) *look {

@@ -7,14 +7,14 @@ import (
 	"github.com/daemok/daemok/core/place"
 )
 
-// more expensive is what a limit costs while machines are sought that keep to it: all
-// that is left of it so many times what all machines would without limits. It
-// outweighs what they cost themselves, which is looked at afterwards.
+// more expensive is what a limit costs while instances are sought that keep to it: all that is left
+// of it so many times what all instances would without limits. It outweighs what they cost
+// themselves, which is examined afterwards.
 const moreExpensive = 8
 
-// squeezed seeks machines for all pods of the groups where first finds none within
-// the limits: without limits, but with a price on what they hold back, until that
-// is enough or the steps are used up.
+// squeezed seeks instances for all pods of the groups where first finds none within the limits:
+// without limits, but with a price on what they hold back, until that is enough or the steps are
+// used up.
 func (s *solver) squeezed(groups []int32, until int64) ([]machine, bool) {
 	limits := s.limits
 	s.limits = slices.Repeat([]int64{math.MaxInt64 / 2}, len(limits))
@@ -52,7 +52,7 @@ func (s *solver) withLimitsPriced(all float64) *solver {
 	return out
 }
 
-// own returns machines of another solver of the same batch as those of this one.
+// own returns instances of another solver of the same batch as those of this one.
 func (s *solver) own(of *solver, list []machine) ([]machine, bool) {
 	out := make([]machine, len(list))
 	for i, m := range list {
@@ -65,7 +65,7 @@ func (s *solver) own(of *solver, list []machine) ([]machine, bool) {
 	return out, true
 }
 
-// shareOf is which part of limits a machine takes, all of them together.
+// shareOf is which part of limits an instance takes, all of them together.
 func shareOf(takes []place.BatchTake, limits []int64) float64 {
 	sum := 0.0
 	for _, t := range takes {
@@ -74,7 +74,7 @@ func shareOf(takes []place.BatchTake, limits []int64) float64 {
 	return sum
 }
 
-// keeps reports whether machines are within limits.
+// keeps reports whether instances are within limits.
 func (s *solver) keeps(machines []machine, limits []int64) bool {
 	taken := make([]int64, len(limits))
 	for i := range machines {

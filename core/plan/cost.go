@@ -7,8 +7,8 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// Savings is by how much cheaper the cluster is with the plan; negative where
-// machines are launched.
+// Savings is by how much cheaper the cluster is with the plan; negative where instances are
+// launched.
 func (p Plan) Savings() quantity.MicroUSDPerHour { return p.CostBefore - p.CostAfter }
 
 // Removals lists the nodes that go with any move, in order.
@@ -20,7 +20,7 @@ func (p *Plan) Removals() []Removal {
 	return out
 }
 
-// Cost is what the machine costs in all, as far as that is known.
+// Cost is what the instance costs in all, as far as that is known.
 func (c Choice) Cost() quantity.MicroUSDPerHour { return c.Price + c.Beside }
 
 // LaunchCost is what the launches cost if they become what is chosen.
@@ -53,9 +53,8 @@ func (p Plan) Gap() (gap float64, ok bool) {
 	return float64(p.LaunchCost())/float64(p.Bound) - 1, true
 }
 
-// Account says in words what the launches cost, how far from the least
-// possible that is, what binds, and what fewer machines would cost; nothing
-// where nothing is launched.
+// Account says in words what the launches cost, how far from the least possible that is, what
+// binds, and what fewer instances would cost; nothing where nothing is launched.
 func (p Plan) Account() string {
 	if len(p.Launches) == 0 {
 		return ""
@@ -63,7 +62,7 @@ func (p Plan) Account() string {
 	return p.bounded() + p.likely() + p.spotMore() + p.fewer()
 }
 
-// Promise is what the launches are expected to come to, all told.
+// Promise is what the launches are expected to come to altogether.
 func (p *Plan) Promise() quantity.MicroUSDPerHour {
 	if p.Likely == nil {
 		return p.LaunchCost() + p.SpotMore

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Diff tells how b differs from a, one line for each thing that only one of
-// them does, "-" for a and "+" for b. It is empty for plans that do the same.
-// Names of launches within a plan do not count.
+// Diff reports how b differs from a, one line for each thing that only one of them does, "-" for a
+// and "+" for b. It is empty for plans that do the same. Names of launches within a plan do not
+// count.
 func Diff(a, b Plan) string {
 	before, after := a.deeds(), b.deeds()
 	var out strings.Builder

@@ -2,9 +2,9 @@ package plan
 
 import "github.com/daemok/daemok/core/cluster"
 
-// Offering finds what the launch is launched as if its choice is had: of the kind's offers in
-// the zone by that way to pay, the first that the launch's requirements allow, such as
-// that of its reservation. It is nil where the catalogue has none.
+// Offering finds what the launch is launched as if its choice is had: of the instance type's
+// offerings in the zone by that capacity type, the first that the launch's requirements allow, such
+// as that of its reservation. It is nil where the catalogue has none.
 func (l *Launch) Offering(c *cluster.Catalogue) *cluster.Offering {
 	instanceType := c.InstanceType(l.Choice.Kind)
 	if instanceType == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// What is launched is the offering that the launch's requirements leave, not just any of the
-// zone by that way to pay.
+// What is launched is the offering that the launch's requirements leave, not just any of the zone
+// by that capacity type.
 func TestALaunchTakesTheOfferingThatItsRequirementsAllow(t *testing.T) {
 	offering := func(zone string, option cluster.Option, reservation, tenancy string) cluster.Offering {
 		o := cluster.Offering{Zone: zone, Option: option, Labels: constraint.NewLabels(map[string]string{"tenancy": tenancy})}

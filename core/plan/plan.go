@@ -24,18 +24,18 @@ type Plan struct {
 	Kept        []Kept     // nodes that stay though there is a reason to let them go
 	Emptying    []Emptying // nodes that new pods and scale-downs are to leave empty, the first ones first
 	Holds       []Hold     // pods that are not evicted yet though their nodes go; sorted by node
-	Asked       bool       // nodes with pods were asked about too; else Kept tells of empty ones alone
+	Asked       bool       // nodes with pods were asked about too; else Kept reports empty ones alone
 	Unplaced    []Unplaced
-	Joining     []Joining                // ordered machines that launches or each other must wait for
-	CostBefore  quantity.MicroUSDPerHour // nodes and ordered machines whose price is known
+	Joining     []Joining                // instances being launched that launches or each other must wait for
+	CostBefore  quantity.MicroUSDPerHour // nodes and instances being launched whose price is known
 	CostAfter   quantity.MicroUSDPerHour
-	Bound       quantity.MicroUSDPerHour // less no machines for the pods of the launches can cost, see Gap; 0 means that none is known
+	Bound       quantity.MicroUSDPerHour // less no instances for the pods of the launches can cost, see Gap; 0 means that none is known
 	Margins     []Margin                 // what one more of each resource would cost; of the tier of pools that most is spent in
-	Fewer       *Summary                 // the runner-up with fewer machines; nil where none was sought or found
+	Fewer       *Summary                 // the runner-up with fewer instances; nil where none was sought or found
 	Likely      *Likely                  // what is expected once kube-scheduler has had its way; nil where that was not asked for
-	SpotMore    quantity.MicroUSDPerHour // what spot machines are likely to cost beside their prices: of the offerings that a request names the cloud chooses one
+	SpotMore    quantity.MicroUSDPerHour // what spot instances are likely to cost beside their prices: of the offerings that a request names the cloud chooses one
 	Steps       int64                    // effort spent
-	Exhausted   bool                     // the effort did not suffice to look at everything
+	Exhausted   bool                     // the effort did not suffice to examine everything
 	Dropped     []Dropped                // preferences that do not count since they cost more than they are worth
 }
 
@@ -55,72 +55,70 @@ type Margin struct {
 	Price    quantity.MicroUSDPerHour
 }
 
-// Summary is what an answer comes to: how many machines it launches, and what
-// they cost.
+// Summary is what an answer comes to: how many instances it launches, and what they cost.
 type Summary struct {
 	Machines int
 	Cost     quantity.MicroUSDPerHour
 }
 
-// Likely is what the launches are likely to come to: kube-scheduler puts pods
-// where it likes, and machines are launched for those that find no room then.
+// Likely is what the launches are likely to come to: kube-scheduler puts pods where it likes, and
+// instances are launched for those that find no room then.
 type Likely struct {
 	Cost    quantity.MicroUSDPerHour // of the launches and of what is launched after them, in the mean of what was tried
 	Left    int                      // pods that find no room at first, likewise
-	Turns   int                      // in which the launches take pods, since that is likely to cost less, as Launch.Joins tells; 0: in none
+	Turns   int                      // in which the launches take pods, since that is likely to cost less, as Launch.Joins says; 0: in none
 	Relaxed Summary                  // the cheapest answer if every pod went where it is meant to go
 	// RelaxedCost is what that is likely to come to.
 	RelaxedCost quantity.MicroUSDPerHour
 }
 
-// Launch orders one machine. Name is its name within the plan: "new-1".
+// Launch launches one instance. Name is its name within the plan: "new-1".
 type Launch struct {
 	Name         string
 	Pool         cluster.PoolID
-	Requirements constraint.Requirements // what the machine must be; instance types, zones and options listed
+	Requirements constraint.Requirements // what the instance must be; instance types, zones and options listed
 	Labels       constraint.Labels       // custom labels that were decided
 	Requests     quantity.Resources      // pods and daemon pods it was sized for
 	Choice       Choice                  // what is to be launched if it can be had
 	RunnersUp    []Choice                // the next two, best first, with why not
-	Pods         []cluster.Pod           // whom it is for, sorted by namespace, name
-	Joins        []Join                  // whose machines must take pods together, or before it; sorted
+	Pods         []cluster.Pod           // that it is for, sorted by namespace, name
+	Joins        []Join                  // whose instances must take pods together, or before it; sorted
 	Relaxed      bool                    // fewer values stay open than minValues asks, by policy
 	Reason       string
 	Notes        []string // what else users should know: preferences that gave way, processors that images must run on
 }
 
-// Join says that a machine is one of a group on which kube-scheduler is to
-// spread pods over a label's values: it counts only values that a node has, so
-// none of the machines should take pods before there is a node for each. Without
-// a key all machines of the group that open it are waited for, so that
-// kube-scheduler finds all their room at once.
+// Join says that an instance is one of a group on which kube-scheduler is to spread pods over a
+// label's values: it counts only values that a node has, so none of the instances should take pods
+// before there is a node for each. Without a key all instances of the group that open it are waited
+// for, so that kube-scheduler finds all their room at once.
 type Join struct {
 	Group string // short, and the same in every plan for the same pods
 	Key   string // of the label; empty: of none
-	Opens bool   // no node has the machine's value yet
-	// Turn is when the machine takes pods, of those in a group without a key: once
-	// all with earlier turns have joined, and kube-scheduler has given them theirs.
-	// Machines with large pods are best opened late: else small ones come there,
-	// which fit anywhere. 0 is with all others.
+	Opens bool   // no node has the instance's value yet
+	// Turn is when the instance takes pods, of those in a group without a key: once all with
+	// earlier turns have joined, and kube-scheduler has given them theirs. Instances with large
+	// pods are best opened late: else small ones come there, which fit anywhere. 0 is with all
+	// others.
 	Turn int
 }
 
-// Joining says of an ordered machine what Launch.Joins says of a new one.
+// Joining says of an instance being launched what Launch.Joins says of a new one.
 type Joining struct {
 	Claim string
 	Joins []Join
 }
 
-// Group is the machines that must take pods together: claims, then launches
-// by their names within the plan.
+// Group is the instances that must take pods together: claims, then launches by their names within
+// the plan.
 type Group struct {
 	ID, Key  string
 	Turn     int // of those in it; 0: it has none
 	Machines []string
 }
 
-// Groups lists the groups that launches and ordered machines of the plan are
-// in, in the order of their first machines.
+// Groups lists the groups that launches and instances being launched of the plan are in, in the
+// order of their first instances.
 func (p *Plan) Groups() []Group {
 	var out []Group
 	type id struct {
@@ -131,7 +129,7 @@ func (p *Plan) Groups() []Group {
 	add := func(machine string, joins []Join) {
 		for _, j := range joins {
 			if j.Turn == 1 {
-				continue // it waits for nobody
+				continue // it waits for no other
 			}
 			of := id{j.Group, j.Turn}
 			if _, known := at[of]; !known {
@@ -151,9 +149,9 @@ func (p *Plan) Groups() []Group {
 	return out
 }
 
-// Choice is one offer with its price, and with what the machine would cost
-// beside it: its volumes, what its pool declares for each machine, and the
-// surplus credits that the pods it is for would use.
+// Choice is one offering with its price, and with what the instance would cost beside it: its
+// volumes, what its pool declares for each instance, and the surplus credits that the pods it is
+// for would use.
 type Choice struct {
 	Kind   string
 	Zone   string
@@ -164,8 +162,8 @@ type Choice struct {
 	WhyNot string // empty for the choice made
 }
 
-// Placement says where a waiting pod is expected to go: an existing node, an
-// ordered machine (its claim) or a launch of this plan (its name).
+// Placement says where a waiting pod is expected to go: an existing node, an instance being
+// launched (its claim) or a launch of this plan (its name).
 type Placement struct {
 	Pod    cluster.Pod
 	On     Destination
@@ -190,16 +188,16 @@ type Emptying struct {
 	Note        string // why this node
 }
 
-// Withdrawal takes back the order of a machine that is not launched yet. It may
-// be carried out only while no machine is known to have come of the order.
+// Withdrawal withdraws the NodeClaim of an instance that is not launched yet. It may be carried out
+// only while the NodeClaim is not known to have an instance.
 type Withdrawal struct {
 	Claim string
 	Pool  cluster.PoolID
 	Note  string // why, in words, for events and the record
 }
 
-// Move lets nodes go together, once the machines that are to replace them are
-// there. The plan's launches are for pods that wait; those of a move are its own.
+// Move lets nodes go together, once the instances that are to replace them are there. The plan's
+// launches are for pods that wait; those of a move are its own.
 type Move struct {
 	Removals   []Removal                // one at least
 	Launches   []Launch                 // to be initialised before any of the nodes goes; none: pods find room on what is there
@@ -236,12 +234,12 @@ const (
 type Kept struct {
 	Node   string
 	Reason RemovalReason // for which it would go
-	By     KeptBy        // what kind of thing is in the way
+	By     KeptBy        // what is in the way
 	Why    string        // the first thing that is in the way, in words that a user can act on
 }
 
-// Hold has pods stay on a node whose machine the cloud takes away, until there is
-// room for them on machines that have started.
+// Hold has pods stay on a node whose instance the cloud takes away, until there is room for them on
+// instances that have started.
 type Hold struct {
 	Node  string
 	Pods  []cluster.Pod // sorted by namespace, name
@@ -249,10 +247,10 @@ type Hold struct {
 	Until time.Time     // at the latest: then there is just time left for them to end
 }
 
-// KeptBy is what kind of thing keeps a node.
+// KeptBy is what keeps a node.
 type KeptBy string
 
-// The kinds.
+// The instance types.
 const (
 	KeptByFinding KeptBy = ""       // what was found out: its pods have no other place, or nothing is saved
 	KeptByRule    KeptBy = "rule"   // what its users asked for: do-not-disrupt, a PodDisruptionBudget, a freeze; or the controller runs on it
@@ -272,8 +270,8 @@ type Unplaced struct {
 // Outside begins the only reason of pods that ask for nodes which belong to no pool.
 const Outside = "it asks for a node outside every pool"
 
-// Declined reports whether the pods ask for nodes that belong to no pool, so that
-// nobody waits for a launch: who asks hears why, and no one else.
+// Declined reports whether the pods ask for nodes that belong to no pool, so that they wait for no
+// launch: only a user who asks is given the reason.
 func (u *Unplaced) Declined() bool {
 	return len(u.Reasons) == 1 && strings.HasPrefix(u.Reasons[0].Text, Outside)
 }

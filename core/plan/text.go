@@ -14,8 +14,8 @@ import (
 // namesMax is how many pods a line names; it counts the others.
 const namesMax = 12
 
-// String prints the plan for people: what is launched and what else was looked
-// at, who goes where, what is withdrawn and removed, who is left and why, and the cost.
+// String prints the plan for users: what is launched and what else was examined, which pods go
+// where, what is withdrawn and removed, which pods are left and why, and the cost.
 func (p Plan) String() string {
 	var b strings.Builder
 	for i := range p.Launches {
@@ -80,8 +80,7 @@ func (l *Launch) write(b *strings.Builder) {
 	}
 }
 
-// Decision tells in one line what is launched and the next two best with what
-// speaks against them.
+// Decision says in one line what is launched and the next two best with what speaks against them.
 func (l *Launch) Decision() string {
 	out := l.Choice.String()
 	for _, c := range l.RunnersUp {
@@ -90,8 +89,8 @@ func (l *Launch) Decision() string {
 	return out
 }
 
-// String prints "m5.large in us-west-2a, on-demand, $0.096000/h", and behind it
-// " ($0.098200/h in all)" where the machine costs more than its type.
+// String prints "m5.large in us-west-2a, on-demand, $0.096000/h", and behind it " ($0.098200/h in
+// all)" where the instance costs more than its type.
 func (c Choice) String() string {
 	price := "price unknown"
 	if c.Priced {
@@ -154,7 +153,7 @@ func (h Hold) String() string {
 	return fmt.Sprintf("hold on node %s: %s: %s", h.Node, Names(h.Pods), h.Why())
 }
 
-// Why tells what the pods wait for, and how long at most.
+// Why reports what the pods wait for, and how long at most.
 func (h Hold) Why() string {
 	latest := h.Until.UTC().Format(time.RFC3339)
 	switch len(h.For) {
@@ -185,15 +184,15 @@ func (u Unplaced) String() string {
 	return b.String()
 }
 
-// whyMax is how many bytes of reasons are told: what an event can hold.
+// whyMax is how many bytes of reasons are reported: what an event can hold.
 const whyMax = 1024
 
-// Why tells the reasons in one line of 1 KiB at most, the same for events, the
-// log and the plan's own text.
+// Why gives the reasons in one line of 1 KiB at most, the same for events, the log and the plan's
+// own text.
 func (u Unplaced) Why() string { return strings.Join(u.lines(), separator) }
 
-// Topic is Why without the summary of further pools, whose names and number change when other pools do: users who heard the
-// rest need not hear it again.
+// Topic is Why without the summary of further pools, whose names and number change when other pools do: the rest need
+// not be reported to users again.
 func (u Unplaced) Topic() string {
 	u.Reasons = slices.DeleteFunc(slices.Clone(u.Reasons), func(r Reason) bool { return r.Others })
 	return u.Why()
@@ -278,8 +277,7 @@ func Names(pods []cluster.Pod) string {
 	return text
 }
 
-// writePlacements names who goes to what is there already; launches name
-// their own pods.
+// writePlacements names the pods that go to what is there already; launches name their own pods.
 func writePlacements(b *strings.Builder, list []Placement) {
 	type target struct {
 		on   Destination
@@ -298,14 +296,14 @@ func writePlacements(b *strings.Builder, list []Placement) {
 		pods[t] = append(pods[t], p.Pod)
 	}
 	slices.SortStableFunc(order, func(x, y target) int {
-		return cmp.Or(cmp.Compare(y.on, x.on), cmp.Compare(x.name, y.name)) // nodes before machines
+		return cmp.Or(cmp.Compare(y.on, x.on), cmp.Compare(x.name, y.name)) // nodes before instances
 	})
 	for _, t := range order {
 		fmt.Fprintf(b, "place on %s %s: %s\n", t.on, t.name, Names(pods[t]))
 	}
 }
 
-// writeJoins names the machines of each group that waits with taking pods.
+// writeJoins names the instances of each group that waits with taking pods.
 func (p *Plan) writeJoins(b *strings.Builder) {
 	for _, g := range p.Groups() {
 		how := "together, since that leaves fewer pods without room"

@@ -7,7 +7,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// Pools with one reason are told together: three by name, wherever they stand.
+// Pools with one reason are reported together: three by name, wherever they stand.
 func TestPoolsWithOneReasonAreReportedTogether(t *testing.T) {
 	of := func(pool, text string) Reason {
 		return Reason{Pool: cluster.PoolID{Kind: "NodePool", Name: pool}, Text: text}

@@ -1,9 +1,9 @@
-// Package quantity does exact arithmetic on the amounts a scheduler compares:
-// CPU, memory, counted resources and money. Every amount is an integer in one
-// fixed unit, so two machines computing the same plan compute the same bytes.
+// Package quantity does exact arithmetic on the amounts a scheduler compares: CPU, memory, counted
+// resources and money. Every amount is an integer in one fixed unit, so two instances computing the
+// same plan compute the same bytes.
 //
-// Kubernetes quantities ("1500m", "2Gi") are parsed once, in kube/translate,
-// and never seen again; the text forms here serve stories and reports.
+// Kubernetes quantities ("1500m", "2Gi") are parsed once, in kube/translate, and never seen again;
+// the text forms here serve stories and reports.
 package quantity
 
 import (
@@ -70,8 +70,8 @@ func (p MicroUSDPerHour) String() string {
 // numbers depend on their order.
 func (p MicroUSDPerHour) Dollars() float64 { return float64(p) / 1e6 }
 
-// priceMax is more than any machine costs, and so little that sums of thousands
-// of prices can be counted.
+// priceMax is more than any instance costs, and so little that sums of thousands of prices can be
+// counted.
 const priceMax = MicroUSDPerHour(1e15)
 
 // USDPerHour converts a price in dollars per hour, rounding to the nearest

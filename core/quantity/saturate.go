@@ -2,9 +2,9 @@ package quantity
 
 import "math"
 
-// Most is the largest amount that is told apart: more than it counts as it. No
-// sum or product of amounts wraps around, so that who asks for more than can be
-// counted asks for more than there is anywhere, and never for nothing.
+// Most is the largest amount that is distinguished: more than it counts as it. No sum or product of
+// amounts wraps around, so that a request for more than can be counted asks for more than there is
+// anywhere, and never for nothing.
 const Most = math.MaxInt64
 
 // Sum returns a + b, or the amount nearest to it that can be counted.

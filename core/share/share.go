@@ -1,9 +1,9 @@
-// Package share says which of the pods that wait are planned next where these are
-// too many for one plan: nobody is to wait for the plan of another's.
+// Package share says which of the pods that wait are planned next where these are too many for one
+// plan: no namespace is to wait for the plan of another.
 //
-// It promises that pods which must be near each other are planned together, that
-// effort is shared by namespace among pods of one priority, and that it depends on
-// the snapshot alone. What is planned, and how, is for core/decide.
+// It promises that pods which must be near each other are planned together, that effort is shared
+// by namespace among pods of one priority, and that it depends on the snapshot alone. What is
+// planned, and how, is for core/decide.
 package share
 
 import (
@@ -23,21 +23,21 @@ const (
 
 // Part is what is to be planned now.
 type Part struct {
-	Snapshot *cluster.Snapshot // with the pods of this plan alone, and those that have an order
+	Snapshot *cluster.Snapshot // with the pods of this plan alone, and those that something is launched for
 	Rest     int               // pods that are left for plans after it
 }
 
-// Next returns the pods of the next plan. Done are those that plans before it were
-// made for, by UID, and whether these have a place on what is there; none: it is the
-// first. What is done is left out unless it takes such a place, which is its own until
-// the last plan, or machines are on order for it.
+// Next returns the pods of the next plan. Done are those that plans before it were made for, by
+// UID, and whether these have a place on what is there; none: it is the first. What is done is left
+// out unless it takes such a place, which is its own until the last plan, or instances are being
+// launched for it.
 //
-// Small lots of pods come first, and each namespace has the same share of the effort.
-// A lot that is too much for it waits until the first plan is made. Of pods with
-// different priorities the higher one comes first, whoever they belong to.
+// Small lots of pods come first, and each namespace has the same share of the effort. A lot that is
+// too much for it waits until the first plan is made. Of pods with different priorities the higher
+// one comes first, whatever namespace they belong to.
 //
-// Cost: linear in pods, where all are planned at once; else shapes with rules about
-// pods near them times shapes.
+// Cost: linear in pods, where all are planned at once; else shapes with rules about pods near them
+// times shapes.
 func Next(s *cluster.Snapshot, done map[string]bool, effort int64) Part {
 	ordered := withOrder(s)
 	var open []cluster.Pod
@@ -71,7 +71,7 @@ func Next(s *cluster.Snapshot, done map[string]bool, effort int64) Part {
 	return Part{&out, len(open) - len(now)}
 }
 
-// withOrder tells the pods that machines were ordered for.
+// withOrder lists the pods that instances were launched for.
 func withOrder(s *cluster.Snapshot) map[string]bool {
 	out := map[string]bool{}
 	note := func(pods []cluster.Pod) {
@@ -166,9 +166,9 @@ func seeks(n cluster.Neighbours, s *cluster.Shape) bool {
 	return (n.AllNamespaces || named) && n.Selector.Matches(s.Labels)
 }
 
-// choose returns the lots of the next plan: of each priority, the highest first,
-// what fairly belongs to each namespace. Below a priority of which some are left
-// nobody comes. Whatever it takes, one lot is among them.
+// choose returns the lots of the next plan: of each priority, the highest first, what fairly
+// belongs to each namespace. Below a priority of which some are left no other is planned. Whatever
+// it takes, one lot is among them.
 func choose(lots []*lot, effort int64, later bool) []*lot {
 	slices.SortStableFunc(lots, func(a, b *lot) int { return cmp.Compare(b.priority, a.priority) })
 	var out []*lot

@@ -88,8 +88,8 @@ func TestPodsArePlannedInTurns(t *testing.T) {
 	}
 }
 
-// Pods with a machine on order are in every plan, and cost none of its effort: their
-// room is taken.
+// Pods with an instance being launched are in every plan, and cost none of its effort: their room
+// is taken.
 func TestPodsWithAnOrderAreInEveryPlan(t *testing.T) {
 	var w world
 	w.add("a", "greedy", 15, 0, "")

@@ -21,8 +21,8 @@ const labelFamily = "karpenter.k8s.aws/instance-family"
 // anyValue opens what a change is about to every value.
 const anyValue = "any"
 
-// edit is one pool while it is changed. Its kinds are its own, and may be
-// written, once bar was called.
+// edit is one pool while it is changed. Its instance types are its own, and may be written, once
+// bar was called.
 type edit struct {
 	*cluster.Pool
 	own bool
@@ -64,7 +64,7 @@ func (e *edit) zone(values []string) error {
 	return e.setOffered(cluster.LabelZone, "zone", values, func(o *cluster.Offering) string { return o.Zone })
 }
 
-// setOffered makes the pool launch offers with one of the values only.
+// setOffered makes the pool launch only offerings with one of the values.
 func (e *edit) setOffered(key, noun string, values []string, of func(*cluster.Offering) string) error {
 	var known []string
 	for k := range e.Catalogue.InstanceTypes {
@@ -131,7 +131,7 @@ func (e *edit) dropType(values []string) error {
 	return e.each("type", values, name, func(of []bool) error { e.bar(of); return nil })
 }
 
-// each does something about the kinds of each of the values.
+// each does something about the instance types of each of the values.
 func (e *edit) each(noun string, values []string, of func(*cluster.InstanceType) string, do func([]bool) error) error {
 	for _, value := range values {
 		marked, found := make([]bool, len(e.Catalogue.InstanceTypes)), false
@@ -172,9 +172,9 @@ func near(value string, names []string) string {
 	return some(names)
 }
 
-// admit lets the pool launch the marked kinds beside those that it may launch now:
-// what it requires of kinds is widened to their labels, and kinds that only
-// this lets in are not to be had.
+// admit lets the pool launch the marked instance types beside those that it may launch now: what it
+// requires of instance types is widened to their labels, and instance types that only this lets in
+// are not to be had.
 func (e *edit) admit(marked []bool) error {
 	before := e.offered()
 	for i := range e.Requirements {
@@ -193,7 +193,7 @@ func (e *edit) admit(marked []bool) error {
 	return nil
 }
 
-// offered marks the kinds that the pool may launch, unavailable or not.
+// offered marks the instance types that the pool may launch, unavailable or not.
 func (e *edit) offered() []bool {
 	out := make([]bool, len(e.Catalogue.InstanceTypes))
 	for _, o := range feasibility.ForPool(e.Pool, nil).Options {
@@ -202,7 +202,7 @@ func (e *edit) offered() []bool {
 	return out
 }
 
-// widen makes a requirement allow the labels of the marked kinds too.
+// widen makes a requirement allow the labels of the marked instance types too.
 func (e *edit) widen(r constraint.Requirement, marked []bool) {
 	values, wider, absent := []string(nil), false, false
 	for k := range e.Catalogue.InstanceTypes {
@@ -218,7 +218,7 @@ func (e *edit) widen(r constraint.Requirement, marked []bool) {
 	}
 	switch {
 	case absent && len(values) == 0:
-		// No kind has the label: offers or pods decide it.
+		// No instance type has the label: offerings or pods decide it.
 	case absent || wider && r.Set.AllowsAbsent():
 		e.require(r.Key, constraint.Anything())
 	case wider:
@@ -226,8 +226,8 @@ func (e *edit) widen(r constraint.Requirement, marked []bool) {
 	}
 }
 
-// bar makes the marked kinds ones that cannot be had. Their prices stay known,
-// for machines that are there.
+// bar makes the marked instance types ones that cannot be had. Their prices stay known, for
+// instances that are there.
 func (e *edit) bar(marked []bool) {
 	if !slices.Contains(marked, true) {
 		return

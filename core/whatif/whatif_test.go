@@ -95,7 +95,7 @@ func TestChangesOfWhatPoolsOffer(t *testing.T) {
 	}
 }
 
-// A machine that is on order keeps its price, and minValues what it asks for.
+// An instance that is being launched keeps its price, and minValues what it asks for.
 func TestChangesLeaveTheRest(t *testing.T) {
 	s := parsed(t)
 	q, err := whatif.Parse("pool=default,machine-cost=0.02,drop-type=m5.large,add-family=m8g")
