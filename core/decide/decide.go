@@ -259,7 +259,7 @@ func tightest(s *cluster.Snapshot, options place.Options, effort Effort) (out pl
 		return single, false
 	}
 	variants, steps := lean(s, options, effort, single.Choices)
-	options.Variants, options.Packer = variants, pack.Packer(effort.Pack, place.Pods(s))
+	options.Variants, options.Packer = variants, pack.New(effort.Pack, place.Pods(s))
 	answers := []place.Result{single, place.Place(s, options)}
 	answers = append(answers, withFewer(s, options, effort, &answers[1])...)
 	for i := range answers {

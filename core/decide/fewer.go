@@ -29,7 +29,7 @@ func withFewer(s *cluster.Snapshot, options place.Options, effort Effort, packed
 	var out []place.Result
 	mean := packed.Cost / float64(len(packed.Launches))
 	for _, share := range toFewer[:fewerTries] {
-		options.Packer = moreExpensive(pack.Packer(effort.Pack/fewerEffort, place.Pods(s)), float64(mean*share))
+		options.Packer = moreExpensive{pack.New(effort.Pack/fewerEffort, place.Pods(s)), float64(mean * share)}
 		if r := place.Place(s, options); !r.Exhausted {
 			out = append(out, r)
 		}
@@ -48,7 +48,7 @@ func Fewer(s *cluster.Snapshot, policy Policy, effort Effort, p *plan.Plan) *pla
 	best := fewerThan(p, place.Place(s, options))
 	mean := float64(p.LaunchCost()) / float64(len(p.Launches))
 	for _, share := range toFewer {
-		options.Packer = moreExpensive(pack.Packer(effort.Pack, place.Pods(s)), float64(mean*share))
+		options.Packer = moreExpensive{pack.New(effort.Pack, place.Pods(s)), float64(mean * share)}
 		found := fewerThan(p, place.Place(s, options))
 		if found == nil {
 			continue
@@ -61,15 +61,18 @@ func Fewer(s *cluster.Snapshot, policy Policy, effort Effort, p *plan.Plan) *pla
 	return best
 }
 
-// more expensive lets a packer choose as if each instance cost so much more.
-func moreExpensive(packer place.Packer, each float64) place.Packer {
-	return func(b place.Batch) []place.BatchMachine {
-		b.Offerings = slices.Clone(b.Offerings)
-		for i := range b.Offerings {
-			b.Offerings[i].Cost += each
-		}
-		return packer(b)
+// moreExpensive chooses as its packer would if each instance cost so much more.
+type moreExpensive struct {
+	packer place.Packer
+	each   float64
+}
+
+func (x moreExpensive) Pack(b pack.Batch) []pack.Machine {
+	b.Offerings = slices.Clone(b.Offerings)
+	for i := range b.Offerings {
+		b.Offerings[i].Cost += x.each
 	}
+	return x.packer.Pack(b)
 }
 
 // fewerThan sums up an answer that has fewer instances than the plan, no more of an unknown price,

@@ -75,7 +75,7 @@ func (l *leaner) try(variants []place.Variant) {
 	}
 	l.seen[key] = true
 	o := l.options
-	o.Variants, o.Packer = variants, pack.Packer(l.effort, place.Pods(l.s))
+	o.Variants, o.Packer = variants, pack.New(l.effort, place.Pods(l.s))
 	a := &attempt{variants: variants, result: place.Place(l.s, o)}
 	a.done = a.result.Exhausted
 	l.steps += a.result.Steps

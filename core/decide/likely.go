@@ -124,9 +124,9 @@ type further struct {
 	steps, looks int64 // that it took
 }
 
-// ahead examines all further plans at the same time, each as if all steps that are left were for
-// it. It examines none where the first leaves nothing to gain.
-func (t *simulator) ahead(plans []func(place.Packer) place.Packer, effort Effort, relaxed *place.Result, first fate, ways []forecast.Opening) []further {
+// ahead looks at all further plans at the same time, each as if all looks that are left were
+// for it. It looks at none where the first leaves nothing to gain.
+func (t *simulator) ahead(plans []*robust, effort Effort, relaxed *place.Result, first fate, ways []forecast.Opening) []further {
 	out := make([]further, len(plans))
 	if t.left <= effort.Simulation/recountPart || first.ends.Left == 0 {
 		return out
@@ -137,10 +137,13 @@ func (t *simulator) ahead(plans []func(place.Packer) place.Packer, effort Effort
 
 // lookAt makes a further plan and foretells what becomes of it. It leaves the recorder as it is:
 // several may do so at the same time.
-func (t *simulator) lookAt(of func(place.Packer) place.Packer, effort Effort, relaxed *place.Result, ways []forecast.Opening) further {
+func (t *simulator) lookAt(of *robust, effort Effort, relaxed *place.Result, ways []forecast.Opening) further {
 	own := simulator{s: t.s, world: worldOf(t.s, t.options, podsOf(relaxed.Placements)), options: t.options, left: t.left}
 	own.options.Unproven = true // what its pods must cost at least is known: they are those of the first
-	own.options.Packer = of(pack.Packer(effort.Pack/otherEffort, place.Pods(t.s)))
+	own.options.Packer = pack.New(effort.Pack/otherEffort, place.Pods(t.s))
+	if of != nil {
+		own.options.Packer = robustPacker{*of, own.options.Packer}
+	}
 	other := place.Place(t.s, own.options)
 	out := further{steps: other.Steps}
 	if out.unfit = other.Exhausted || other.Unpriced > relaxed.Unpriced || compareLeft(&other, relaxed) != 0; out.unfit {
@@ -274,15 +277,15 @@ func priceHeld(r *place.Result) (sum float64) {
 	return sum
 }
 
-// others are the further plans that are examined: sturdier ones, and before these the one with pods
-// seated and spread as usual, where the first leans.
-func others(leans bool) []func(place.Packer) place.Packer {
-	var out []func(place.Packer) place.Packer
+// others are the further plans that are looked at: robust ones, and before these
+// the one with pods placed and spread as usual, nil, where the first leans.
+func others(leans bool) []*robust {
+	var out []*robust
 	if leans {
-		out = append(out, func(p place.Packer) place.Packer { return p })
+		out = append(out, nil)
 	}
-	for _, x := range robustVariants {
-		out = append(out, x.of)
+	for i := range robustVariants {
+		out = append(out, &robustVariants[i])
 	}
 	return out
 }

@@ -61,7 +61,7 @@ func (p Policy) options(s *cluster.Snapshot, effort Effort) (o place.Options, dr
 	}
 	trial := o
 	if effort.Pack > 0 {
-		trial.Packer = pack.Packer(effort.Pack/weighEffort, place.Pods(s))
+		trial.Packer = pack.New(effort.Pack/weighEffort, place.Pods(s))
 	}
 	o.Preferences, dropped = p.weigh(s, place.Waiting(s), func(preferences func(*cluster.Shape) place.Preferences) place.Result {
 		trial.Preferences = preferences

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"github.com/daemok/daemok/core/pack"
 	"math"
 	"slices"
 
@@ -28,21 +29,24 @@ const (
 // it.
 const kept = 0.97
 
-// of lets a packer choose so.
-func (x robust) of(packer place.Packer) place.Packer {
-	return func(b place.Batch) []place.BatchMachine {
-		rows, from := divide(&b, x.even(&b))
-		b.Groups = rows
-		out := packer(b)
-		for i := range out {
-			m := &out[i]
-			m.Room = roomOf(b.Offerings[m.Offering].Free)
-			for j := range m.Parts {
-				m.Parts[j].Group = from[m.Parts[j].Group]
-			}
+// robustPacker chooses as its packer would from what makes a plan robust.
+type robustPacker struct {
+	robust
+	packer place.Packer
+}
+
+func (x robustPacker) Pack(b pack.Batch) []pack.Machine {
+	groups, from := divide(&b, x.even(&b))
+	b.Groups = groups
+	out := x.packer.Pack(b)
+	for i := range out {
+		m := &out[i]
+		m.Room = roomOf(b.Offerings[m.Offering].Free)
+		for j := range m.Parts {
+			m.Parts[j].Group = from[m.Parts[j].Group]
 		}
-		return out
 	}
+	return out
 }
 
 // roomOf keeps the cpu and memory of an instance for its pods.
@@ -54,15 +58,15 @@ func roomOf(free []int64) []int64 {
 	return out
 }
 
-// even returns by row the offerings that suit the mix of all rows which ask for the same rare
-// resources, such as GPUs: a pod that asks for none needs no instance with them.
-func (x robust) even(b *place.Batch) []bitset.Set {
+// even returns by group the offerings that suit the mix of all groups which ask for the
+// same rare resources, such as GPUs: who asks for none needs no machine with them.
+func (x robust) even(b *pack.Batch) []bitset.Set {
 	out := make([]bitset.Set, len(b.Groups))
 	rare := rareOf(b)
-	of := func(row int) string {
+	of := func(group int) string {
 		var asks []byte
 		for _, d := range rare {
-			asks = append(asks, byte(min(1, b.Groups[row].Need[d])))
+			asks = append(asks, byte(min(1, b.Groups[group].Need[d])))
 		}
 		return string(asks)
 	}
@@ -86,10 +90,10 @@ func (x robust) even(b *place.Batch) []bitset.Set {
 }
 
 // rareOf lists the resources that some offerings have none of.
-func rareOf(b *place.Batch) []int {
+func rareOf(b *pack.Batch) []int {
 	var out []int
 	for d := range b.Groups[0].Need {
-		if slices.ContainsFunc(b.Offerings, func(o place.BatchOffering) bool { return o.Free[d] <= 0 }) {
+		if slices.ContainsFunc(b.Offerings, func(o pack.Offering) bool { return o.Free[d] <= 0 }) {
 			out = append(out, d)
 		}
 	}
@@ -97,7 +101,7 @@ func rareOf(b *place.Batch) []int {
 }
 
 // suiting returns the offerings that suit the mix.
-func (x robust) suiting(b *place.Batch, all []float64) bitset.Set {
+func (x robust) suiting(b *pack.Batch, all []float64) bitset.Set {
 	parts, least := make([]float64, len(b.Offerings)), math.Inf(1)
 	for i := range b.Offerings {
 		parts[i] = part(b.Offerings[i].Free, all)
@@ -123,9 +127,10 @@ func part(free []int64, all []float64) float64 {
 	return out
 }
 
-// divide leaves each row the even offerings, where one of these holds a pod. If some rows may be in
-// fewer zones than others, these are divided by zone. It returns of each new row which one it was.
-func divide(b *place.Batch, even []bitset.Set) (rows []place.BatchGroup, from []int) {
+// divide leaves each group the even offers, where one of these holds a pod. If some
+// groups may be in fewer zones than others, these are divided by zone. It
+// returns of each new group which one it was.
+func divide(b *pack.Batch, even []bitset.Set) (groups []pack.Group, from []int) {
 	zones := make([][]string, len(b.Groups))
 	fewest, most := math.MaxInt, 0
 	narrowed := slices.Clone(b.Groups)
@@ -139,29 +144,29 @@ func divide(b *place.Batch, even []bitset.Set) (rows []place.BatchGroup, from []
 		fewest, most = min(fewest, len(zones[i])), max(most, len(zones[i]))
 	}
 	turn := 0
-	for i, row := range narrowed {
+	for i, group := range narrowed {
 		if fewest == most || len(zones[i]) < 2 {
-			rows, from = append(rows, row), append(from, i)
+			groups, from = append(groups, group), append(from, i)
 			continue
 		}
 		n := int64(len(zones[i]))
 		for k := range zones[i] {
-			share := row
-			share.Count = row.Count / n
-			if int64(k) < row.Count%n {
+			share := group
+			share.Count = group.Count / n
+			if int64(k) < group.Count%n {
 				share.Count++
 			}
-			share.Offerings = inZone(row.Offerings, b, zones[i][(k+turn)%len(zones[i])])
+			share.Offerings = inZone(group.Offerings, b, zones[i][(k+turn)%len(zones[i])])
 			if share.Count > 0 {
-				rows, from = append(rows, share), append(from, i)
+				groups, from = append(groups, share), append(from, i)
 			}
 		}
-		turn += int(row.Count % n)
+		turn += int(group.Count % n)
 	}
-	return rows, from
+	return groups, from
 }
 
-func zonesOf(offerings bitset.Set, b *place.Batch) []string {
+func zonesOf(offerings bitset.Set, b *pack.Batch) []string {
 	var out []string
 	for i := offerings.Next(0); i >= 0; i = offerings.Next(i + 1) {
 		if !slices.Contains(out, b.Offerings[i].Zone) {
@@ -172,7 +177,7 @@ func zonesOf(offerings bitset.Set, b *place.Batch) []string {
 	return out
 }
 
-func inZone(offerings bitset.Set, b *place.Batch, zone string) bitset.Set {
+func inZone(offerings bitset.Set, b *pack.Batch, zone string) bitset.Set {
 	out := offerings.Clone()
 	for i := out.Next(0); i >= 0; i = out.Next(i + 1) {
 		if b.Offerings[i].Zone != zone {
@@ -182,7 +187,7 @@ func inZone(offerings bitset.Set, b *place.Batch, zone string) bitset.Set {
 	return out
 }
 
-func holds(offerings bitset.Set, b *place.Batch, need []int64) bool {
+func holds(offerings bitset.Set, b *pack.Batch, need []int64) bool {
 	for i := offerings.Next(0); i >= 0; i = offerings.Next(i + 1) {
 		fits := true
 		for d, v := range need {

@@ -7,7 +7,6 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/bound"
 	"github.com/daemok/daemok/core/pack"
-	"github.com/daemok/daemok/core/place"
 )
 
 // TestPodsThatMustBeInExpensiveZones has half of the pods be in one of four zones each, of which
@@ -19,7 +18,7 @@ func TestPodsThatMustBeInExpensiveZones(t *testing.T) {
 	sum := 0.0
 	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 9))
-		var l place.Batch
+		var l pack.Batch
 		var offered []bound.Offering
 		for _, times := range moreExpensive {
 			for _, o := range offerings(offering(1, 400, 800), offering(1.15, 400, 1600), offering(3.9, 1600, 3200), offering(4.4, 1600, 6400)) {

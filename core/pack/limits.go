@@ -4,13 +4,13 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/bitset"
-	"github.com/daemok/daemok/core/place"
 )
 
-// reachable returns the batch without the limits that no answer can exceed: there is more left of
-// them than one instance for each pod could take, the one that takes most of those it may have.
-// They would only be in the way of ways of searching that do without limits.
-func reachable(batch *place.Batch, classes []int, sets []bitset.Set) *place.Batch {
+// reachable returns the batch without the limits that no answer can exceed:
+// there is more left of them than one machine for each pod could take, the one
+// that takes most of those it may have. They would only be in the way of ways of
+// searching that do without limits.
+func reachable(batch *Batch, classes []int, sets []bitset.Set) *Batch {
 	idle := make([]bool, len(batch.Limits))
 	for i := range idle {
 		idle[i] = beyondPods(batch, i, classes, sets)
@@ -29,9 +29,9 @@ func reachable(batch *place.Batch, classes []int, sets []bitset.Set) *place.Batc
 	return &out
 }
 
-// beyondPods reports whether a limit suffices for the instances that take most of it, one for each
-// pod.
-func beyondPods(batch *place.Batch, limit int, classes []int, sets []bitset.Set) bool {
+// beyondPods reports whether a limit suffices for the machines that take most of
+// it, one for each pod.
+func beyondPods(batch *Batch, limit int, classes []int, sets []bitset.Set) bool {
 	most := make([]int64, len(sets))
 	for i := range batch.Offerings {
 		n := takesOf(batch.Offerings[i].Takes, limit)
@@ -69,11 +69,11 @@ func (s *solver) forget(cost float64) {
 }
 
 // without returns what is taken of other limits than the idle ones.
-func without(takes []place.BatchTake, idle []bool) []place.BatchTake {
-	return slices.DeleteFunc(slices.Clone(takes), func(t place.BatchTake) bool { return idle[t.Limit] })
+func without(takes []Take, idle []bool) []Take {
+	return slices.DeleteFunc(slices.Clone(takes), func(t Take) bool { return idle[t.Limit] })
 }
 
-func takesOf(takes []place.BatchTake, limit int) int64 {
+func takesOf(takes []Take, limit int) int64 {
 	for _, t := range takes {
 		if t.Limit == limit {
 			return t.Amount

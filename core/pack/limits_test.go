@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/daemok/daemok/core/pack"
-	"github.com/daemok/daemok/core/place"
 )
 
 // TestALimitOutOfReachChangesNothing solves batches with a limit that one instance for each pod
@@ -15,7 +14,7 @@ func TestALimitOutOfReachChangesNothing(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 12))
 		l, pods := randomBatch(r, 20, 12), int64(0)
 		l.Limits = nil
-		tied := place.Batch{Groups: l.Groups}
+		tied := pack.Batch{Groups: l.Groups}
 		for i := range l.Offerings {
 			l.Offerings[i].Takes = nil
 			tied.Offerings = append(tied.Offerings, takes(l.Offerings[i], 1+r.Int64N(9)))
@@ -50,7 +49,7 @@ func TestALimitThatTheAnswerKeepsToCostsNothing(t *testing.T) {
 	for seed := range uint64(40) {
 		l := randomBatch(rand.New(rand.NewPCG(seed, 13)), 8, 40)
 		l.Limits = nil
-		tied := place.Batch{Groups: l.Groups}
+		tied := pack.Batch{Groups: l.Groups}
 		for i, o := range l.Offerings {
 			l.Offerings[i].Takes = nil
 			tied.Offerings = append(tied.Offerings, takes(o, o.Free[0]))

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/bitset"
-	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -15,14 +14,14 @@ type offering struct {
 	free    []int64
 	useful  []int64 // of it, at most what all groups ask for that may have it
 	cost    float64
-	takes   []place.BatchTake
+	takes   []Take
 	open    bitset.Set // classes that may have it
 	company int        // these, among the companies
 }
 
-// scarce returns the positions of resources that are asked for and that some instance could run out
-// of; where none could, all positions.
-func scarce(batch *place.Batch) []int {
+// scarce returns the positions of resources that are asked for and that some
+// machine could run out of; where none could, all positions.
+func scarce(batch *Batch) []int {
 	var out, all []int
 	for d := 0; len(batch.Groups) > 0 && d < len(batch.Groups[0].Need); d++ {
 		all = append(all, d)
@@ -30,7 +29,7 @@ func scarce(batch *place.Batch) []int {
 		for i := range batch.Groups {
 			sum += batch.Groups[i].Need[d] * batch.Groups[i].Count
 		}
-		if sum > 0 && slices.ContainsFunc(batch.Offerings, func(o place.BatchOffering) bool { return o.Free[d] < sum }) {
+		if sum > 0 && slices.ContainsFunc(batch.Offerings, func(o Offering) bool { return o.Free[d] < sum }) {
 			out = append(out, d)
 		}
 	}
@@ -48,9 +47,9 @@ func pluck(from []int64, positions []int) []int64 {
 	return out
 }
 
-// classesOf numbers groups by the offerings that may have them. A set that ends before the last
-// offering has none of those behind its end.
-func classesOf(batch *place.Batch) (of []int, sets []bitset.Set) {
+// classesOf numbers groups by the offerings that may have them. A set that ends
+// before the last offer has none of those behind its end.
+func classesOf(batch *Batch) (of []int, sets []bitset.Set) {
 	known := map[string]int{}
 	of = make([]int, len(batch.Groups))
 	var key []byte
@@ -87,7 +86,7 @@ func identical(a, b bitset.Set) bool {
 // open to the same groups at least, is preferable: as large in everything, no
 // more expensive, and taking no more of any limit. What the groups that may have it do not ask for
 // together makes none larger. The cheapest comes first.
-func worthwhile(batch *place.Batch, classes []int, sets []bitset.Set, positions []int) []offering {
+func worthwhile(batch *Batch, classes []int, sets []bitset.Set, positions []int) []offering {
 	all, companies := opened(batch, classes, sets, positions)
 	order := make([]int, len(all))
 	for i := range order {
@@ -128,7 +127,7 @@ func (c *company) offerings(list []offering, to *offering) bool {
 
 // opened lists the offerings that some group may have, and the companies of classes that may have
 // them.
-func opened(batch *place.Batch, classes []int, sets []bitset.Set, positions []int) ([]offering, []*company) {
+func opened(batch *Batch, classes []int, sets []bitset.Set, positions []int) ([]offering, []*company) {
 	words := bitset.Words(len(sets))
 	open := make(bitset.Set, words*len(batch.Offerings))
 	for class, set := range sets {
@@ -164,7 +163,7 @@ func opened(batch *place.Batch, classes []int, sets []bitset.Set, positions []in
 }
 
 // askedBy is what all groups of the classes ask for.
-func askedBy(batch *place.Batch, classes []int, of bitset.Set, positions []int) []int64 {
+func askedBy(batch *Batch, classes []int, of bitset.Set, positions []int) []int64 {
 	out := make([]int64, len(positions))
 	for i := range batch.Groups {
 		if of.Has(classes[i]) {
@@ -197,7 +196,7 @@ func least(a, b []int64) []int64 {
 // least, will always do in place of the other.
 func (o *offering) preferable(other *offering) bool {
 	return holds(o.useful, other.useful) &&
-		!slices.ContainsFunc(o.takes, func(t place.BatchTake) bool { return takesOf(other.takes, t.Limit) < t.Amount })
+		!slices.ContainsFunc(o.takes, func(t Take) bool { return takesOf(other.takes, t.Limit) < t.Amount })
 }
 
 func holds(room, need []int64) bool {

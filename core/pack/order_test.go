@@ -4,14 +4,13 @@ import (
 	"testing"
 
 	"github.com/daemok/daemok/core/pack"
-	"github.com/daemok/daemok/core/place"
 )
 
 // TestPodsThatRefuseEachOtherAreFewSets reports eleven pods that each stay away from pods like
 // themselves, two of them from each other: to find out that these two are never together does not
 // take a check of every order of the others.
 func TestPodsThatRefuseEachOtherAreFewSets(t *testing.T) {
-	var groups []place.BatchGroup
+	var groups []pack.Group
 	for kind := range 11 {
 		groups = append(groups, apart(group(1, 1, 1), kind))
 	}

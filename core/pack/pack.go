@@ -1,27 +1,27 @@
 // Package pack finds the cheapest instances for pods that wait.
 //
-// It promises that no instance is too small, that every pod is on one instance at most, that groups
-// are only where the batch lets them be, that equal batches give equal answers, to the bit, on
-// every processor, and that the work ends after a number of steps that is known before. It does not
-// know the rules behind a batch: place makes the batch, and checks the answer by core/feasibility
-// and core/topology.
+// It promises that no machine is too small, that every pod is on one machine
+// at most, that groups are only where the batch lets them be, that equal batches
+// give equal answers, to the bit, on every processor, and that the work ends
+// after a number of steps that is known before. It does not know the rules
+// behind a batch: core/place makes the batch, and checks the answer against them.
 //
-// The method is a greedy start and a large neighbourhood search: resources get the prices of the
-// linear program that lets pods be cut at will; instances are opened for the pods hardest to place,
-// by what they hold for their price; then again and again a few instances are terminated and opened
-// again under other prices (Shaw, "Using constraint programming and local search methods to solve
-// vehicle routing problems", 1998; Schrimpf and others, "Record breaking optimization results using
-// the ruin and recreate principle", 2000). Where many pods are alike there is a second start: the
-// linear program over loads of single instances, which finds these as it goes (Gilmore and Gomory,
-// "A linear programming approach to the cutting capacity reservation problem", 1961), rounded step
-// by step.
+// The method is a greedy start and a large neighbourhood search: resources get
+// the prices of the linear program that lets pods be cut at will; machines
+// are opened for the pods hardest to place, by what they hold for their price;
+// then again and again a few machines are given back and opened again under
+// other prices (Shaw, "Using constraint programming and local search methods
+// to solve vehicle routing problems", 1998; Schrimpf and others, "Record
+// breaking optimization results using the ruin and recreate principle", 2000).
+// Where many pods are alike there is a second start: the linear program over
+// loads of single machines, which finds these as it goes (Gilmore and Gomory,
+// "A linear programming approach to the cutting stock problem", 1961), rounded
+// step by step.
 package pack
 
 import (
 	"math"
 	"slices"
-
-	"github.com/daemok/daemok/core/place"
 )
 
 // Effort is the steps that one search may take. A step is about one examine pods that might be put
@@ -33,19 +33,28 @@ type Effort int64
 // with the pods, and so does what there is to try.
 func Usual(pods int) Effort { return Effort(8_000_000 + 12_000*min(int64(pods), 5_000)) }
 
-// Packer returns a packer for one plan. It takes the effort for a batch of so
-// many pods, and less for a smaller one, as is usual. All batches together, of
-// every tier and every round, take the effort and an eighth at most.
-func Packer(effort Effort, pods int) place.Packer {
-	left := budget{effort, effort / 8}
-	return func(batch place.Batch) []place.BatchMachine {
-		mine := 0
-		for i := range batch.Groups {
-			mine += int(batch.Groups[i].Count)
-		}
-		share := min(1, float64(Usual(mine))/float64(Usual(pods)))
-		return Solve(batch, left.take(Effort(float64(share*float64(effort)))))
+// Packer is the search for one plan.
+type Packer struct {
+	effort Effort
+	pods   int
+	left   budget
+}
+
+// New returns a packer that takes the effort for a batch of so many pods, and less
+// for a smaller one, as is usual. All batches together, of every tier and every
+// round, take the effort and an eighth at most.
+func New(effort Effort, pods int) *Packer {
+	return &Packer{effort, pods, budget{effort, effort / 8}}
+}
+
+// Pack chooses instances for the batch, see Solve.
+func (p *Packer) Pack(batch Batch) []Machine {
+	mine := 0
+	for i := range batch.Groups {
+		mine += int(batch.Groups[i].Count)
 	}
+	share := min(1, float64(Usual(mine))/float64(Usual(p.pods)))
+	return Solve(batch, p.left.take(Effort(float64(share*float64(p.effort)))))
 }
 
 // budget is the effort that is left, and what is kept back for batches that
@@ -76,11 +85,11 @@ const (
 	toDivide = 0.6
 )
 
-// Solve chooses instances for a batch. Of the answers that were found within one per cent of the
-// cheapest, it is one of those with the fewest instances. Pods that no offering has room for are
-// left out. Where limits do not suffice for all others there is no answer: it is not for costs to
-// decide which pods go without.
-func Solve(batch place.Batch, effort Effort) []place.BatchMachine {
+// Solve chooses machines for a batch. Of the answers that were found within one
+// per cent of the cheapest, it is one of those with the fewest machines. Pods
+// that no offering has room for are left out. Where limits do not suffice for all
+// others there is no answer: it is not for costs to decide who goes without.
+func Solve(batch Batch, effort Effort) []Machine {
 	s := newSolver(&batch)
 	if len(s.offerings) == 0 {
 		return nil
@@ -193,12 +202,12 @@ func (s *solver) divided(groups []int32, start []machine, effort int64) []machin
 	return start
 }
 
-func (s *solver) answer(machines []machine) []place.BatchMachine {
-	out := make([]place.BatchMachine, len(machines))
+func (s *solver) answer(machines []machine) []Machine {
+	out := make([]Machine, len(machines))
 	for i, m := range machines {
 		out[i].Offering = s.offerings[m.offering].at
 		for _, p := range m.parts {
-			out[i].Parts = append(out[i].Parts, place.BatchPart{Group: int(p.group), N: p.n})
+			out[i].Parts = append(out[i].Parts, Part{Group: int(p.group), N: p.n})
 		}
 	}
 	return out

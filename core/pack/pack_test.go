@@ -9,7 +9,6 @@ import (
 
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/pack"
-	"github.com/daemok/daemok/core/place"
 )
 
 // TestMachinesSuitPods describes small batches in words: the offerings, the pods that wait, and
@@ -17,7 +16,7 @@ import (
 func TestMachinesSuitPods(t *testing.T) {
 	small, large := offering(1, 2, 2), offering(1.9, 4, 4)
 	for name, c := range map[string]struct {
-		batch place.Batch
+		batch pack.Batch
 		want  string
 	}{
 		"one large machine is cheaper than two small ones": {batch(offerings(small, large), group(2, 2, 2)), "2×0 on 1"},
@@ -100,11 +99,11 @@ func TestPodsThatFillMachinesExactlyNearlyDo(t *testing.T) {
 	worst, sum := 0.0, 0.0
 	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 4))
-		l := place.Batch{Offerings: offerings(offering(3, 64, 128), offering(1.6, 32, 64))}
+		l := pack.Batch{Offerings: offerings(offering(3, 64, 128), offering(1.6, 32, 64))}
 		for range cuts {
 			cpu, mem := []int64{0, 10 + r.Int64N(20), 35 + r.Int64N(20), 64}, []int64{0, 10 + r.Int64N(50), 70 + r.Int64N(40), 128}
 			for i := range 3 {
-				l.Groups = append(l.Groups, place.BatchGroup{Need: []int64{cpu[i+1] - cpu[i], mem[i+1] - mem[i]}, Count: times, Offerings: bitset.Full(2)})
+				l.Groups = append(l.Groups, pack.Group{Need: []int64{cpu[i+1] - cpu[i], mem[i+1] - mem[i]}, Count: times, Offerings: bitset.Full(2)})
 			}
 		}
 		got := pack.Solve(l, 2_000_000)
@@ -128,7 +127,7 @@ func TestResourcesAreUsedUpTogether(t *testing.T) {
 	sum := 0.0
 	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 5))
-		l := place.Batch{Offerings: offerings(offering(16, 6400, 12800), offering(18, 6400, 25600), offering(4, 1600, 3200), offering(4.5, 1600, 6400), offering(1, 400, 800))}
+		l := pack.Batch{Offerings: offerings(offering(16, 6400, 12800), offering(18, 6400, 25600), offering(4, 1600, 3200), offering(4.5, 1600, 6400), offering(1, 400, 800))}
 		var cores int64
 		for range pods {
 			x := group(1, 10+r.Int64N(390), 10+r.Int64N(770))
@@ -157,7 +156,7 @@ func TestFewMachinesArePreferredAmongTheCheapest(t *testing.T) {
 	}
 	tied := l
 	tied.Offerings, tied.Limits = offerings(takes(l.Offerings[0], 10), takes(l.Offerings[1], 20)), []int64{200}
-	for name, l := range map[string]place.Batch{"free": l, "limited": tied} {
+	for name, l := range map[string]pack.Batch{"free": l, "limited": tied} {
 		got := pack.Solve(l, 2_000_000)
 		if c := cost(l, got); len(got) >= 20 || c > 20*(1+pack.Fewer) {
 			t.Errorf("%s: %d machines cost %g; want fewer than 20, for hardly more than 20", name, len(got), c)
@@ -172,7 +171,7 @@ func TestFewerMachinesAreLookedFor(t *testing.T) {
 	machines := 0
 	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 8))
-		l := place.Batch{Offerings: offerings(offering(1, 100, 100), offering(2.006, 200, 200), offering(4.024, 400, 400), offering(8.072, 800, 800))}
+		l := pack.Batch{Offerings: offerings(offering(1, 100, 100), offering(2.006, 200, 200), offering(4.024, 400, 400), offering(8.072, 800, 800))}
 		for range pods {
 			x := group(1, 10+r.Int64N(50), 10+r.Int64N(50))
 			x.Offerings = bitset.Full(len(l.Offerings))
@@ -196,12 +195,12 @@ func TestALimitThatSufficesCostsLittle(t *testing.T) {
 	free := batch(offerings(offering(10, 640, 1280), offering(5.3, 320, 640), offering(2.9, 160, 320)))
 	r := rand.New(rand.NewPCG(6, 6))
 	for range 400 {
-		free.Groups = append(free.Groups, place.BatchGroup{Need: []int64{1 + r.Int64N(60), 1 + r.Int64N(118)}, Count: 1, Offerings: bitset.Full(3)})
+		free.Groups = append(free.Groups, pack.Group{Need: []int64{1 + r.Int64N(60), 1 + r.Int64N(118)}, Count: 1, Offerings: bitset.Full(3)})
 	}
 	const effort = 3_000_000
 	without := pack.Solve(free, effort)
 	least := int64(0)
-	tied := place.Batch{Groups: free.Groups, Offerings: offerings()}
+	tied := pack.Batch{Groups: free.Groups, Offerings: offerings()}
 	for _, o := range free.Offerings {
 		tied.Offerings = append(tied.Offerings, takes(o, o.Free[0]))
 	}
@@ -226,8 +225,8 @@ func TestALimitThatSufficesCostsLittle(t *testing.T) {
 func TestPodsThatMustBeApartGetTheFirstMachines(t *testing.T) {
 	l := batch(offerings(takes(offering(1, 3920, 75, 58), 4), takes(offering(1, 3920, 157, 8), 4)),
 		group(2, 250, 30, 1), group(2, 100, 30, 1), group(6, 100, 30, 1), group(1, 50, 30, 1), group(9, 50, 30, 1))
-	l.Groups[3].Kinds, l.Groups[4].Kinds, l.Groups[4].Caps = []int{0}, []int{0}, []place.BatchCap{{Kind: 0, Most: 1}}
-	for _, l := range []place.Batch{batch(offerings(offering(1, 3920, 75, 58), offering(1, 3920, 157, 8)), l.Groups...), limited(l, 40)} {
+	l.Groups[3].Kinds, l.Groups[4].Kinds, l.Groups[4].Caps = []int{0}, []int{0}, []pack.Cap{{Kind: 0, Most: 1}}
+	for _, l := range []pack.Batch{batch(offerings(offering(1, 3920, 75, 58), offering(1, 3920, 157, 8)), l.Groups...), limited(l, 40)} {
 		if got := pack.Solve(l, 20_000); len(got) == 0 || len(got) > 10 {
 			t.Errorf("%d machines within %v, want 9 or 10", len(got), l.Limits)
 		}
@@ -243,60 +242,60 @@ func TestMoreEffortCostsNoMore(t *testing.T) {
 	}
 }
 
-func batch(offerings []place.BatchOffering, groups ...place.BatchGroup) place.Batch {
+func batch(offerings []pack.Offering, groups ...pack.Group) pack.Batch {
 	for i := range groups {
 		if groups[i].Offerings == nil {
 			groups[i].Offerings = bitset.Full(len(offerings))
 		}
 	}
-	return place.Batch{Groups: groups, Offerings: offerings}
+	return pack.Batch{Groups: groups, Offerings: offerings}
 }
 
-func offerings(list ...place.BatchOffering) []place.BatchOffering { return list }
+func offerings(list ...pack.Offering) []pack.Offering { return list }
 
-func offering(cost float64, free ...int64) place.BatchOffering {
-	return place.BatchOffering{Free: free, Cost: cost}
+func offering(cost float64, free ...int64) pack.Offering {
+	return pack.Offering{Free: free, Cost: cost}
 }
 
-func takes(o place.BatchOffering, amount int64) place.BatchOffering {
-	o.Takes = []place.BatchTake{{Limit: 0, Amount: amount}}
+func takes(o pack.Offering, amount int64) pack.Offering {
+	o.Takes = []pack.Take{{Limit: 0, Amount: amount}}
 	return o
 }
 
-func limited(l place.Batch, limit int64) place.Batch {
+func limited(l pack.Batch, limit int64) pack.Batch {
 	l.Limits = []int64{limit}
 	return l
 }
 
-func group(count int64, need ...int64) place.BatchGroup {
-	return place.BatchGroup{Need: need, Count: count}
+func group(count int64, need ...int64) pack.Group {
+	return pack.Group{Need: need, Count: count}
 }
 
-func only(r place.BatchGroup, offering int) place.BatchGroup {
+func only(r pack.Group, offering int) pack.Group {
 	r.Offerings = bitset.New(64)
 	r.Offerings.Add(offering)
 	return r
 }
 
 // none is of pods that no offering may have, said by a set of no length.
-func none(r place.BatchGroup) place.BatchGroup {
+func none(r pack.Group) pack.Group {
 	r.Offerings = bitset.Set{}
 	return r
 }
 
-func counted(r place.BatchGroup, kind int) place.BatchGroup {
+func counted(r pack.Group, kind int) pack.Group {
 	r.Kinds = append(r.Kinds, kind)
 	return r
 }
 
-func keptOff(r place.BatchGroup, kind int) place.BatchGroup {
-	r.Caps = append(r.Caps, place.BatchCap{Kind: kind, Most: 1})
+func keptOff(r pack.Group, kind int) pack.Group {
+	r.Caps = append(r.Caps, pack.Cap{Kind: kind, Most: 1})
 	return r
 }
 
-func apart(r place.BatchGroup, kind int) place.BatchGroup { return keptOff(counted(r, kind), kind) }
+func apart(r pack.Group, kind int) pack.Group { return keptOff(counted(r, kind), kind) }
 
-func text(machines []place.BatchMachine) string {
+func text(machines []pack.Machine) string {
 	var out []string
 	for _, m := range machines {
 		n := map[int]int64{}
@@ -322,7 +321,7 @@ func text(machines []place.BatchMachine) string {
 	return all
 }
 
-func cost(l place.Batch, machines []place.BatchMachine) float64 {
+func cost(l pack.Batch, machines []pack.Machine) float64 {
 	sum := 0.0
 	for _, m := range machines {
 		sum += l.Offerings[m.Offering].Cost
@@ -330,20 +329,20 @@ func cost(l place.Batch, machines []place.BatchMachine) float64 {
 	return sum
 }
 
-// randomBatch makes up to so many groups and offerings with two resources; some groups may not have
-// some offerings, some refuse an instance type, some offerings are limited.
-func randomBatch(r *rand.Rand, groups, most int) place.Batch {
-	var l place.Batch
+// randomBatch makes up to so many groups and offers with two resources; some groups
+// may not have some offerings, some refuse a kind, some offerings are limited.
+func randomBatch(r *rand.Rand, groups, most int) pack.Batch {
+	var l pack.Batch
 	for range 1 + r.IntN(4) {
 		cpu, mem := 2+r.Int64N(14), 2+r.Int64N(14)
-		l.Offerings = append(l.Offerings, place.BatchOffering{Free: []int64{cpu, mem, 9}, Cost: float64(cpu)*(1+r.Float64()) + float64(mem)*r.Float64()})
+		l.Offerings = append(l.Offerings, pack.Offering{Free: []int64{cpu, mem, 9}, Cost: float64(cpu)*(1+r.Float64()) + float64(mem)*r.Float64()})
 	}
 	if r.IntN(3) == 0 {
 		l.Limits = []int64{4 + r.Int64N(40)}
-		l.Offerings[0].Takes = []place.BatchTake{{Limit: 0, Amount: l.Offerings[0].Free[0]}}
+		l.Offerings[0].Takes = []pack.Take{{Limit: 0, Amount: l.Offerings[0].Free[0]}}
 	}
 	for range 1 + r.IntN(groups) {
-		group := place.BatchGroup{Need: []int64{1 + r.Int64N(6), 1 + r.Int64N(6), 1}, Count: 1 + r.Int64N(int64(most)), Offerings: bitset.Full(len(l.Offerings))}
+		group := pack.Group{Need: []int64{1 + r.Int64N(6), 1 + r.Int64N(6), 1}, Count: 1 + r.Int64N(int64(most)), Offerings: bitset.Full(len(l.Offerings))}
 		if r.IntN(4) == 0 {
 			group.Offerings.Remove(r.IntN(len(l.Offerings)))
 		}
@@ -351,7 +350,7 @@ func randomBatch(r *rand.Rand, groups, most int) place.Batch {
 			group.Kinds = []int{r.IntN(3)}
 		}
 		if r.IntN(4) == 0 {
-			group.Caps = []place.BatchCap{{Kind: r.IntN(3), Most: 1 + r.Int64N(2)}}
+			group.Caps = []pack.Cap{{Kind: r.IntN(3), Most: 1 + r.Int64N(2)}}
 		}
 		l.Groups = append(l.Groups, group)
 	}
@@ -359,7 +358,7 @@ func randomBatch(r *rand.Rand, groups, most int) place.Batch {
 }
 
 // broken says what is wrong with an answer, by plain counting.
-func broken(l place.Batch, machines []place.BatchMachine) string {
+func broken(l pack.Batch, machines []pack.Machine) string {
 	seen := make([]int64, len(l.Groups))
 	limits := slices.Clone(l.Limits)
 	for _, m := range machines {
@@ -392,7 +391,7 @@ func broken(l place.Batch, machines []place.BatchMachine) string {
 	return ""
 }
 
-func indices(offerings []place.BatchOffering) []int {
+func indices(offerings []pack.Offering) []int {
 	out := make([]int, len(offerings))
 	for i := range out {
 		out[i] = i
@@ -400,7 +399,7 @@ func indices(offerings []place.BatchOffering) []int {
 	return out
 }
 
-func join(group place.BatchGroup, room []int64, kinds map[int]int64) string {
+func join(group pack.Group, room []int64, kinds map[int]int64) string {
 	for _, c := range group.Caps {
 		if kinds[c.Kind] >= c.Most {
 			return fmt.Sprintf("%d of kind %d are there", kinds[c.Kind], c.Kind)
@@ -426,9 +425,9 @@ func holds(room, need []int64) bool {
 	return true
 }
 
-// optimum is the least cost of all pods that some offering has room for, by trying every set of
-// pods for the instance of the first pod that is left.
-func optimum(l place.Batch) float64 {
+// optimum is the least cost of all pods that some offering has room for, by
+// trying every set of pods for the machine of the first pod that is left.
+func optimum(l pack.Batch) float64 {
 	var pods []int
 	for i, r := range l.Groups {
 		if slices.ContainsFunc(indices(l.Offerings), func(o int) bool { return r.Offerings.Has(o) && holds(l.Offerings[o].Free, r.Need) }) {
@@ -453,7 +452,7 @@ func optimum(l place.Batch) float64 {
 
 // oneMachine is the cheapest offering that may have the set of pods in some
 // order.
-func oneMachine(l place.Batch, pods []int, set int) float64 {
+func oneMachine(l pack.Batch, pods []int, set int) float64 {
 	best := math.Inf(1)
 	for _, o := range l.Offerings {
 		best = min(best, o.Cost)
@@ -481,12 +480,12 @@ func oneMachine(l place.Batch, pods []int, set int) float64 {
 }
 
 // someOrder reports whether the pods may join one after another in any order.
-func someOrder(l place.Batch, groups []int, kinds map[int]int64) bool {
+func someOrder(l pack.Batch, groups []int, kinds map[int]int64) bool {
 	if len(groups) == 0 {
 		return true
 	}
 	for i, group := range groups {
-		if i > 0 && groups[i-1] == group || slices.ContainsFunc(l.Groups[group].Caps, func(c place.BatchCap) bool { return kinds[c.Kind] >= c.Most }) {
+		if i > 0 && groups[i-1] == group || slices.ContainsFunc(l.Groups[group].Caps, func(c pack.Cap) bool { return kinds[c.Kind] >= c.Most }) {
 			continue
 		}
 		for _, k := range l.Groups[group].Kinds {

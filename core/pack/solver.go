@@ -7,12 +7,11 @@ import (
 
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/bound"
-	"github.com/daemok/daemok/core/place"
 )
 
 // solver is one batch while instances are sought for it.
 type solver struct {
-	batch     *place.Batch
+	batch     *Batch
 	offerings []offering // cheapest first
 	needs     []int64    // of one pod, by group and resource
 	classes   []int      // by group
@@ -29,7 +28,7 @@ type solver struct {
 	filler    *filler
 }
 
-func newSolver(batch *place.Batch) *solver {
+func newSolver(batch *Batch) *solver {
 	positions := scarce(batch)
 	classes, sets := classesOf(batch)
 	batch = reachable(batch, classes, sets)

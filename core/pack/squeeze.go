@@ -3,8 +3,6 @@ package pack
 import (
 	"math"
 	"slices"
-
-	"github.com/daemok/daemok/core/place"
 )
 
 // more expensive is what a limit costs while instances are sought that keep to it: all that is left
@@ -65,8 +63,8 @@ func (s *solver) own(of *solver, list []machine) ([]machine, bool) {
 	return out, true
 }
 
-// shareOf is which part of limits an instance takes, all of them together.
-func shareOf(takes []place.BatchTake, limits []int64) float64 {
+// shareOf is which part of limits a machine takes, all of them together.
+func shareOf(takes []Take, limits []int64) float64 {
 	sum := 0.0
 	for _, t := range takes {
 		sum += float64(t.Amount) / float64(max(1, limits[t.Limit]))

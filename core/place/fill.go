@@ -14,7 +14,7 @@ type load struct {
 	option  int // what it was made for; a cheaper one may do
 	parts   []part
 	sum     []int64
-	room    []int64 // what it must have besides, see BatchMachine; nil for nothing
+	room    []int64 // what it must have besides, see pack.Machine; nil for nothing
 	modest  int     // it takes no more of limits than machines of the kind before this one; 0: as much as there is
 	custom  constraint.Requirements
 	relaxed bool

@@ -1,6 +1,7 @@
 package place_test
 
 import (
+	"github.com/daemok/daemok/core/pack"
 	"slices"
 	"testing"
 
@@ -32,15 +33,15 @@ func TestLimitsThatAreSparedAreNotBilled(t *testing.T) {
 // TestMachinesChosenTogetherKeepWhatALimitLeavesToTheOthers: none becomes another
 // that is cheaper and takes more of it.
 func TestMachinesChosenTogetherKeepWhatALimitLeavesToTheOthers(t *testing.T) {
-	got := place.Place(underLimit(t), place.Options{Packer: func(b place.Batch) []place.BatchMachine {
+	got := place.Place(underLimit(t), place.Options{Packer: packer(func(b pack.Batch) []pack.Machine {
 		modest := 0
 		for i, o := range b.Offerings {
 			if o.Takes[0].Amount < b.Offerings[modest].Takes[0].Amount {
 				modest = i
 			}
 		}
-		return slices.Repeat([]place.BatchMachine{{Offering: modest, Parts: []place.BatchPart{{Group: 0, N: 1}}}}, 4)
-	}})
+		return slices.Repeat([]pack.Machine{{Offering: modest, Parts: []pack.Part{{Group: 0, N: 1}}}}, 4)
+	})})
 	if left := leftBy(&got); left > 0 {
 		t.Errorf("%d pods are left", left)
 	}
@@ -74,3 +75,8 @@ func leftBy(r *place.Result) int {
 	}
 	return n
 }
+
+// packer is a Packer that is a function.
+type packer func(pack.Batch) []pack.Machine
+
+func (p packer) Pack(b pack.Batch) []pack.Machine { return p(b) }

@@ -3,6 +3,7 @@ package place
 import (
 	"cmp"
 	"encoding/binary"
+	"github.com/daemok/daemok/core/pack"
 	"slices"
 
 	"github.com/daemok/daemok/core/amount"
@@ -10,9 +11,9 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// batch is a Batch with what its numbers stand for.
+// batch is a pack.Batch with what its numbers stand for.
 type batch struct {
-	Batch
+	pack.Batch
 	groups             []*group
 	from               []origin // by offering
 	offeringPools      []offeringPool
@@ -63,7 +64,7 @@ func (pr *provisioner) batchOf(tier int) *batch {
 			offeringPools, options = append(offeringPools, b), options+b.within.Count()
 		}
 	}
-	out.Offerings, out.from = make([]BatchOffering, 0, options), make([]origin, 0, options)
+	out.Offerings, out.from = make([]pack.Offering, 0, options), make([]origin, 0, options)
 	for _, b := range offeringPools {
 		out.offering(b)
 	}
@@ -77,11 +78,11 @@ func (pr *provisioner) distinguishable(g *group) bool {
 	return !pr.run.board.NearOnHost(g.level.rules) && len(g.podClass.shared) == 0
 }
 
-func (pr *provisioner) batchGroup(g *group) BatchGroup {
+func (pr *provisioner) batchGroup(g *group) pack.Group {
 	kinds, caps := pr.run.board.OnHost(g.level.rules)
-	out := BatchGroup{Need: g.need, Count: g.left(), Kinds: slices.Clone(kinds)}
+	out := pack.Group{Need: g.need, Count: g.left(), Kinds: slices.Clone(kinds)}
 	for _, c := range caps {
-		out.Caps = append(out.Caps, BatchCap(c))
+		out.Caps = append(out.Caps, pack.Cap(c))
 	}
 	return out
 }
@@ -104,7 +105,7 @@ func (l *batch) reportPorts(from int) {
 				podGroup.Kinds = append(podGroup.Kinds, from+at)
 			}
 			if slices.ContainsFunc(g.podClass.ports, p.Conflicts) {
-				podGroup.Caps = append(podGroup.Caps, BatchCap{from + at, 1})
+				podGroup.Caps = append(podGroup.Caps, pack.Cap{Kind: from + at, Most: 1})
 			}
 		}
 	}
@@ -120,7 +121,7 @@ func (l *batch) offering(b *candidate) {
 		if b.free[kind] == nil {
 			continue
 		}
-		it := BatchOffering{Takes: takes(o), Zone: b.Offering(b.Options[o]).Zone}
+		it := pack.Offering{Takes: takes(o), Zone: b.Offering(b.Options[o]).Zone}
 		from.at[o].first = len(l.Offerings)
 		for _, it.Free = range b.grades(kind) {
 			it.Cost = b.costFor(o, it.Free) + b.riskOf(o)
@@ -210,10 +211,10 @@ func (s offeringPool) add(set, options bitset.Set) {
 
 // takes adds the limits of the pool and returns what a machine launched by an
 // option takes of them, and of what is left of capacity reservations.
-func (l *batch) takes(b *candidate) func(option int) []BatchTake {
+func (l *batch) takes(b *candidate) func(option int) []pack.Take {
 	limits := l.limit(b)
-	return func(o int) []BatchTake {
-		var out []BatchTake
+	return func(o int) []pack.Take {
+		var out []pack.Take
 		if limits != nil {
 			out = limits(b.Options[o].Kind)
 		}
@@ -227,7 +228,7 @@ func (l *batch) takes(b *candidate) func(option int) []BatchTake {
 				}
 				l.reservedCapacities[s.Name] = at
 			}
-			out = append(out, BatchTake{at, 1})
+			out = append(out, pack.Take{Limit: at, Amount: 1})
 		}
 		return out
 	}
@@ -235,7 +236,7 @@ func (l *batch) takes(b *candidate) func(option int) []BatchTake {
 
 // limit adds the limits of the pool and returns what a machine of a kind takes
 // of them; nil where there are none.
-func (l *batch) limit(b *candidate) func(kind int) []BatchTake {
+func (l *batch) limit(b *candidate) func(kind int) []pack.Take {
 	if b.limits == nil {
 		return nil
 	}
@@ -246,14 +247,14 @@ func (l *batch) limit(b *candidate) func(kind int) []BatchTake {
 	for _, e := range b.limits.left {
 		l.Limits = append(l.Limits, e.Amount)
 	}
-	return func(kind int) []BatchTake {
+	return func(kind int) []pack.Take {
 		at := first
-		var out []BatchTake
+		var out []pack.Take
 		if b.limits.nodes != nil {
-			out, at = append(out, BatchTake{at, 1}), at+1
+			out, at = append(out, pack.Take{Limit: at, Amount: 1}), at+1
 		}
 		for _, e := range b.limits.left {
-			out, at = append(out, BatchTake{at, b.InstanceTypeAt(kind).Capacity.Get(e.Name)}), at+1
+			out, at = append(out, pack.Take{Limit: at, Amount: b.InstanceTypeAt(kind).Capacity.Get(e.Name)}), at+1
 		}
 		return out
 	}
@@ -263,8 +264,8 @@ func (l *batch) limit(b *candidate) func(kind int) []BatchTake {
 // that no others use it up, then the most expensive first. Pods that a rule keeps off
 // one wait for what is launched next.
 func (pr *provisioner) launchBatch(l *batch) {
-	machines := pr.run.options.Packer(l.Batch)
-	slices.SortStableFunc(machines, func(a, b BatchMachine) int {
+	machines := pr.run.options.Packer.Pack(l.Batch)
+	slices.SortStableFunc(machines, func(a, b pack.Machine) int {
 		return cmp.Or(cmp.Compare(rank(!l.plenty(a)), rank(!l.plenty(b))), cmp.Compare(l.Offerings[b.Offering].Cost, l.Offerings[a.Offering].Cost))
 	})
 	extras := pr.extrasOf(l)
@@ -277,7 +278,7 @@ func (pr *provisioner) launchBatch(l *batch) {
 }
 
 // plenty reports whether the machine is taken from no capacity reservation.
-func (l *batch) plenty(m BatchMachine) bool {
+func (l *batch) plenty(m pack.Machine) bool {
 	from := l.from[m.Offering]
 	return len(from.candidate.reservedCapacitiesOf(from.option)) == 0
 }
@@ -297,7 +298,7 @@ func (pr *provisioner) extrasOf(l *batch) []int64 {
 }
 
 // launchMachine orders one machine of the batch and takes the extras that fit.
-func (pr *provisioner) launchMachine(l *batch, m BatchMachine, extras []int64) {
+func (pr *provisioner) launchMachine(l *batch, m pack.Machine, extras []int64) {
 	b := l.from[m.Offering].candidate
 	filled := load{sum: make([]int64, pr.run.dims.Len())}
 	filled.reset(l.from[m.Offering].option)

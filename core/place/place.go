@@ -3,6 +3,7 @@ package place
 import (
 	"cmp"
 	"fmt"
+	"github.com/daemok/daemok/core/pack"
 	"slices"
 
 	"github.com/daemok/daemok/core/amount"
@@ -34,6 +35,12 @@ func (m *MinValues) Set(name string) error {
 		return fmt.Errorf("%q: want Strict or BestEffort", name)
 	}
 	return nil
+}
+
+// Packer chooses instances for a batch. What it leaves out, and what turns out to
+// break a rule that the batch does not hold, is placed one instance after another.
+type Packer interface {
+	Pack(batch pack.Batch) []pack.Machine
 }
 
 // Options is how to search.

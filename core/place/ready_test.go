@@ -27,9 +27,9 @@ func TestWhatIsPreparedChangesNoAnswer(t *testing.T) {
 		ready := Prepare(s)
 		asked := []*cluster.Snapshot{s, &fewer, &others, s, &fewer, &others}
 		got := make([]Result, len(asked))
-		parallel.Each(len(asked), func(i int) { got[i] = Place(asked[i], Options{Ready: ready, Packer: eachAlone}) })
+		parallel.Each(len(asked), func(i int) { got[i] = Place(asked[i], Options{Ready: ready, Packer: eachAlone{}}) })
 		for i, of := range asked {
-			if want := Place(of, Options{Packer: eachAlone}); !reflect.DeepEqual(got[i], want) {
+			if want := Place(of, Options{Packer: eachAlone{}}); !reflect.DeepEqual(got[i], want) {
 				t.Fatalf("seed %d, world %d: with what was prepared\n%s\nwithout\n%s", seed, i, describe(&got[i]), describe(&want))
 			}
 		}

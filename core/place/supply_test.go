@@ -2,6 +2,7 @@ package place_test
 
 import (
 	"fmt"
+	"github.com/daemok/daemok/core/pack"
 	"math"
 	"slices"
 	"strings"
@@ -59,7 +60,7 @@ func offeredTo(t *testing.T, large int, price float64) (kinds []string, packed b
 	if err != nil {
 		t.Fatal(err)
 	}
-	place.Place(s, place.Options{Packer: func(batch place.Batch) []place.BatchMachine {
+	place.Place(s, place.Options{Packer: packer(func(batch pack.Batch) []pack.Machine {
 		packed = true
 		for i, o := range batch.Offerings {
 			if batch.Groups[0].Offerings.Has(i) {
@@ -67,7 +68,7 @@ func offeredTo(t *testing.T, large int, price float64) (kinds []string, packed b
 			}
 		}
 		return nil
-	}})
+	})})
 	return kinds, packed
 }
 

@@ -2,6 +2,7 @@ package place
 
 import (
 	"cmp"
+	"github.com/daemok/daemok/core/pack"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -129,7 +130,9 @@ func muchLike(r *rand.Rand, p cluster.Pool, n int) cluster.Pool {
 }
 
 // eachAlone is a packer that launches a machine for every pod, the cheapest.
-func eachAlone(l Batch) (out []BatchMachine) {
+type eachAlone struct{}
+
+func (eachAlone) Pack(l pack.Batch) (out []pack.Machine) {
 	for podGroup := range l.Groups {
 		best := -1
 		for o := range l.Offerings {
@@ -139,7 +142,7 @@ func eachAlone(l Batch) (out []BatchMachine) {
 		}
 		for range l.Groups[podGroup].Count {
 			if best >= 0 && len(l.Limits) == 0 {
-				out = append(out, BatchMachine{Offering: best, Parts: []BatchPart{{Group: podGroup, N: 1}}})
+				out = append(out, pack.Machine{Offering: best, Parts: []pack.Part{{Group: podGroup, N: 1}}})
 			}
 		}
 	}
