@@ -30,7 +30,7 @@ import (
 type NodeClasses struct {
 	Store   client.Reader
 	Catalog cloud.Catalog
-	Served  []class.Kind // kinds of classes
+	Served  []class.Kind // Kinds of classes
 	Build   string       // of the controller
 
 	// Render is LaunchForm. Launches wait for what is Compared, and claims say in which form instances were launched; nil:
@@ -41,7 +41,7 @@ type NodeClasses struct {
 
 var _ Classes = NodeClasses{}
 
-// Objects is one object of each kind of classes.
+// Objects is one object of each Kind of classes.
 func (s NodeClasses) Objects() (kinds []client.Object) {
 	for _, kind := range s.Served {
 		kinds = append(kinds, kind.New())
@@ -55,7 +55,7 @@ func LaunchForm(spec nodeclass.Spec) (*nodeclass.LaunchForm, error) {
 	return fleet.FormOf(spec, nodeclaim.PlainSetup())
 }
 
-// ClassLoop is the loop over the classes of the reconciler's kind.
+// ClassLoop is the loop over the classes of the reconciler's Kind.
 func ClassLoop(r *class.Reconciler) Loop {
 	name := classesName
 	if r.Kind.Name != class.KindEC2NodeClass {
@@ -69,9 +69,9 @@ func ProfilesRound(p *class.Profiles) Round {
 	return Round{What: "collect instance profiles", Do: p.Round}
 }
 
-// Class returns a class that machines can be launched from; otherwise the
-// error is a *claim.NotReadyError. After a start it waits until the class has been compared with
-// its nodes, for class.AwaitFor at most.
+// Class returns a class that instances can be launched from; otherwise the error is a
+// *claim.NotReadyError. After a start it waits until the class has been compared with its nodes,
+// for class.AwaitFor at most.
 func (s NodeClasses) Class(ctx context.Context, ref karpv1.NodeClassReference) (nodeclaim.Class, error) {
 	c, err := s.ready(ctx, ref)
 	if err != nil {
@@ -185,8 +185,8 @@ func (s NodeClasses) Offered(ref karpv1.NodeClassReference) nodepool.Offered {
 	return nodepool.OfferedBy(catalogue)
 }
 
-// Form is what machines of a class are made from; what its selectors find counts
-// only while the class is ready. It is empty for a class that does not exist.
+// Form is what instances of a class are made from; what its selectors find counts only
+// while the class is ready. It is empty for a class that does not exist.
 func (s NodeClasses) Form(ctx context.Context, ref karpv1.NodeClassReference) (drift.Class, error) {
 	c, err := s.read(ctx, ref)
 	if apierrors.IsNotFound(err) {

@@ -1,9 +1,9 @@
-// Package controller puts the loops in the folders below together: who hears
-// of which change, what is repeated by the clock, and what runs once.
+// Package controller puts the loops in the folders below together: which loop receives
+// which change, what is repeated by the clock, and what runs once.
 //
-// It promises that whoever drives them, the program over a manager or a
-// simulation in virtual time, runs the same loops on the same changes. It
-// starts nothing itself and knows no leases, and of AWS the classes alone.
+// It promises that the same loops run on the same changes, whether the program drives them
+// over a manager or a simulation in virtual time. It starts nothing itself and knows no
+// leases, and of AWS the classes alone.
 package controller
 
 import (
@@ -55,14 +55,14 @@ type Parts struct {
 	Watches              cache.Informers
 	Catalog              cloud.Catalog
 	Machines             func(loop string) cloud.Machines // for the loop of that name
-	Adopter              cloud.Adopter                    // takes over machines that run already; nil: nobody does
-	InterruptionMessages cloud.InterruptionMessages       // what the cloud says by itself; nil: nobody listens
-	Checks               cloud.Checks                     // how the cloud finds that machines do; nil: nobody asks
-	Short                cloud.Shortages                  // told of machines that the cloud takes back; needed where there are Notices or Checks
-	Shifts               cloud.Shifts                     // zones that work is shifted away from; nil: nobody asks
-	Spot                 SpotMemory                       // what was seen of spot machines; nil: nobody looks
-	Sizes                Sizes                            // how much memory machines turn out to have; nil: nobody asks
-	Offerings            Offerings                        // nil: nobody remembers which could not be had
+	Adopter              cloud.Adopter                    // takes over instances that run already; nil: none are
+	InterruptionMessages cloud.InterruptionMessages       // what the cloud says by itself; nil: not read
+	Checks               cloud.Checks                     // the cloud's checks of instances; nil: not asked
+	Short                cloud.Shortages                  // receives offerings of instances that the cloud interrupts; needed where there are InterruptionMessages or Checks
+	Shifts               cloud.Shifts                     // zones that work is shifted away from; nil: not asked
+	Spot                 SpotMemory                       // what was seen of spot instances; nil: not observed
+	Sizes                Sizes                            // how much memory instances turn out to have; nil: not observed
+	Offerings            Offerings                        // nil: unavailable offerings are not remembered
 	Classes              Classes
 	Events               *observe.Events
 	Metrics              *observe.Metrics
@@ -71,27 +71,27 @@ type Parts struct {
 	Clock                Clock // how far that is to be trusted; nil: always
 
 	Pools       []nodepool.Generation         // API generations whose pools are served
-	ClassKinds  []client.Object               // kinds of classes whose changes concern the pools that use them
+	ClassKinds  []client.Object               // Kinds of classes whose changes concern the pools that use them
 	NewID       func() string                 // five characters for the name of a claim, not used before
 	CallFor     time.Duration                 // how long a launch may take
 	Policy      decide.Policy                 // how plans are made
 	Effort      planner.Effort                // how much work one plan may be
 	Window      planner.Window                // how pods are gathered into one plan
-	Nominations interface{ TryAccept() bool } // limits how many pods are told of their place; nil: all are told
-	Failures    interface{ TryAccept() bool } // limits how many pods are told why they have no place; nil: all are told
-	Pods        podListener                   // told which pods a plan says something about; nil for nobody
+	Nominations interface{ TryAccept() bool } // limits how many pods get an event about their place; nil: no limit
+	Failures    interface{ TryAccept() bool } // limits how many pods get an event why they have no place; nil: no limit
+	Pods        podListener                   // receives which pods a plan says something about; may be nil
 	Record      *record.Record                // of decisions
 	Traces      *trace.Tracer                 // nil: there are none
-	TagPace     nodeclaim.Pace                // how fast machines are tagged; nil: at once
+	TagPace     nodeclaim.Pace                // how fast instances are tagged; nil: at once
 
-	Cluster   string // the name of the cluster, which instances are tagged with; empty: the tag is left to whoever launches them
+	Cluster   string // the name of the cluster, which instances are tagged with; empty: the tag is left to the cloud adapter
 	Namespace string // where the controller runs; empty: ConfigMaps there mean nothing
 	Pod       string // that it runs in; empty: none, and no node is kept for its sake
 
 	Spreads []corev1.TopologySpreadConstraint // of pods without any of their own, as the cluster's scheduler has them by default
 
-	MachineCost quantity.MicroUSDPerHour // what each machine costs beside its type and volumes, of pools that do not say
-	Room        cluster.Room             // what each machine is to leave to pods, likewise
+	MachineCost quantity.MicroUSDPerHour // what each instance costs beside its type and volumes, of pools that do not say
+	Room        cluster.Room             // what each instance is to leave to pods, likewise
 
 	OlderDrift func() bool // whether nodes of Provisioners drift, as it is now; nil: they do not
 
@@ -102,7 +102,7 @@ type Parts struct {
 	ClaimsGo func(ctx context.Context) (bool, error) // whether the definition of NodeClaims is being deleted; nil: it is not
 
 	Filled func(ctx context.Context) bool // waits until the watches have listed what there is; false when ctx ended
-	Began  func()                         // told right before the first plan
+	Began  func()                         // called right before the first plan
 }
 
 // Clock compares the time with the API server's.
@@ -119,7 +119,7 @@ func (p Parts) doubt() apiclock.Doubt {
 	return p.Clock.Doubt
 }
 
-// podListener hears which pods a plan says something about, and for whom a
+// podListener receives which pods a plan says something about, and for which of them a
 // claim was made.
 type podListener interface {
 	Decided(p plan.Plan)
@@ -147,30 +147,30 @@ func (all podListeners) Ordered(claim string, pods []cluster.Pod) {
 	}
 }
 
-// SpotMemory is what was seen of spot machines, and is told what another process has
+// SpotMemory is what was seen of spot instances, and takes over what another process has
 // seen of them.
 type SpotMemory interface {
 	SpotSeen() cloud.SpotSeen
 	RecallSpot(seen cloud.SpotSeen)
 }
 
-// Sizes is told how much memory machines turn out to have, by this process and by
+// Sizes receives how much memory instances turn out to have, from this process and from
 // others.
 type Sizes interface {
-	// SawMemory reports whether what is known of the kind changed.
+	// SawMemory reports whether what is known of the instance type changed.
 	SawMemory(kind, image string, memory quantity.Bytes) (news bool)
 	MemorySeen() cloud.MemorySeen
 	RecallMemory(seen cloud.MemorySeen)
 }
 
-// Offerings remembers which offerings could not be had lately, and is told what another
+// Offerings remembers which offerings could not be had lately, and takes over what another
 // process has seen of that.
 type Offerings interface {
 	UnavailableSeen() []cloud.Unavailable
 	RecallUnavailable(seen []cloud.Unavailable)
 }
 
-// Classes tells what the loops must know of classes.
+// Classes says what the loops must know of classes.
 type Classes interface {
 	Class(ctx context.Context, ref karpv1.NodeClassReference) (nodeclaim.Class, error)
 	Known(ctx context.Context, ref karpv1.NodeClassReference) (nodeclaim.Class, error)
@@ -180,7 +180,7 @@ type Classes interface {
 	Form(ctx context.Context, ref karpv1.NodeClassReference) (drift.Class, error)
 }
 
-// Program is all the loops, to be run by whoever holds the lease.
+// Program is all the loops, to be run by the holder of the lease.
 type Program struct {
 	ClusterState *snapshot.ClusterState // what the watches have shown
 	Loops        []Loop
@@ -190,18 +190,18 @@ type Program struct {
 	Planned <-chan struct{} // closed once the first plan is made
 }
 
-// Loop moves objects of one kind, each by itself.
+// Loop moves objects of one Kind, each by itself.
 type Loop struct {
 	Name    string
-	Kind    client.Object // whose own changes lead to a look
+	Kind    client.Object // whose own changes lead to a check
 	Others  []Trigger
-	Workers int // objects looked at at once
-	// Step takes one look and returns when the next is due; zero is when
-	// something changes. A conflict says that the cache is a moment behind.
+	Workers int // objects checked at once
+	// Step checks once and returns when the next is due; zero is when something changes. A
+	// conflict says that the cache is a moment behind.
 	Step func(ctx context.Context, name string) (time.Duration, error)
 }
 
-// Trigger names the objects to look at when one of another kind changed.
+// Trigger names the objects to check when one of another Kind changed.
 type Trigger struct {
 	Kind  client.Object
 	Names func(ctx context.Context, o client.Object) []string
@@ -335,7 +335,7 @@ func (p Parts) servesOlder() bool {
 	return is
 }
 
-// interruptionMessages are the rounds that hear what the cloud says of machines.
+// interruptionMessages are the rounds that hear what the cloud says of instances.
 func (p Parts) interruptionMessages() (out []Round) {
 	actor := &interruption.Actor{Shortages: p.Short, Store: p.Store, Serves: Served(p.Pools), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now, Doubt: p.doubt()}
 	if p.InterruptionMessages != nil {
@@ -347,7 +347,7 @@ func (p Parts) interruptionMessages() (out []Round) {
 	return out
 }
 
-// lostEvery is how often orders that no watch has shown are looked for.
+// lostEvery is how often launches that no watch has shown are searched for.
 const lostEvery = 20 * time.Second
 
 func (p Parts) launcher(requests *nodeclaim.Requests) *nodeclaim.Launcher {
@@ -375,7 +375,7 @@ func (p Parts) claims(r *nodeclaim.Reconciler) Loop {
 	return claimLoop(p.Store, r.Reconcile, r.Released)
 }
 
-// catalogue is what machines of a class can be; nil while that is not known.
+// catalogue is what instances of a class can be; nil while that is not known.
 func (p Parts) catalogue(ref karpv1.NodeClassReference) *cluster.Catalogue {
 	out, _ := p.Classes.Kinds(ref)
 	return out

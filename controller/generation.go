@@ -43,7 +43,7 @@ func Provisioners(g translate.Generation) nodepool.Generation {
 		Fits: func(o nodepool.Object, family string) []validate.Finding {
 			p := o.(*v1alpha5.Provisioner)
 			if p.Spec.Provider != nil && p.Spec.Provider.AMIFamily != nil {
-				return nil // told of with the rest of the spec
+				return nil // reported with the rest of the spec
 			}
 			return validate.KubeletConfiguration(p, awsv1alpha1.AMIFamily(family))
 		},

@@ -8,8 +8,8 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// What machines cannot be told of a Provisioner's kubelet is told once, by the family that
-// they are of in effect: that of the template, or one in place of AL2.
+// Settings of a Provisioner's kubelet that instances do not take are reported once, by the
+// family that they are of in effect: that of the template, or one in place of AL2.
 func TestSettingsThatKubeletsDoNotTake(t *testing.T) {
 	inline := func(family *awsv1alpha1.AMIFamily) *awsv1alpha1.Provider {
 		return &awsv1alpha1.Provider{AWS: awsv1alpha1.AWS{AMIFamily: family}}

@@ -15,10 +15,10 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// step is one loop's look at the object of that name.
+// step is one loop's check the object of that name.
 type step = func(ctx context.Context, name string) (time.Duration, error)
 
-// claimLoop also looks at claims that wait for another one when it changes.
+// claimLoop also checks claims that wait for another one when it changes.
 func claimLoop(store client.Reader, look step, waiting func(context.Context, *karpv1.NodeClaim) []string) Loop {
 	ofNode := func(ctx context.Context, o client.Object) []string {
 		return claimsWith(ctx, store, o.(*corev1.Node).Spec.ProviderID)
@@ -53,8 +53,8 @@ func poolLoop(store client.Reader, g translate.Generation, classes []client.Obje
 	return Loop{Name: g.Resource, Kind: g.New(), Workers: 10, Step: look, Others: others}
 }
 
-// driftLoop has machines compared with their class as soon as it is another: looked is
-// told, and the round that compares ends its wait.
+// driftLoop has instances compared with their class as soon as it is another: looked is
+// called, and the round that compares ends its wait.
 func driftLoop(kind client.Object, looked func(), wake chan<- struct{}) Loop {
 	name := driftName
 	if of := reflect.TypeOf(kind).Elem().Name(); of != class.KindEC2NodeClass {
@@ -64,7 +64,7 @@ func driftLoop(kind client.Object, looked func(), wake chan<- struct{}) Loop {
 		looked()
 		select {
 		case wake <- struct{}{}:
-		default: // it is about to look anyway
+		default: // it is about to check anyway
 		}
 		return 0, nil
 	}}

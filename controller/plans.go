@@ -67,7 +67,7 @@ type withNewest struct {
 	newest func(plan.Plan)
 }
 
-// Planned tells of a new plan.
+// Planned reports a new plan.
 func (w withNewest) Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration) {
 	w.All.Planned(s, p, took)
 	w.newest(p)
@@ -157,11 +157,11 @@ func (r Round) wait(ctx context.Context, d time.Duration) {
 }
 
 const (
-	// becomingFor is how long after a class was made nobody but its pools tells that it is
-	// not ready.
+	// becomingFor is how long after a class was made its pools alone say that it is not
+	// ready.
 	becomingFor = 15 * time.Minute
-	// outdatedFor is how long after a class became ready plans may be told that were made
-	// before.
+	// outdatedFor is how long after a class became ready plans may be reported that were
+	// made before.
 	outdatedFor = 10 * time.Second
 )
 

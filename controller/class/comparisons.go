@@ -18,10 +18,10 @@ const AwaitFor = 5 * time.Second
 // concurrent use.
 type Comparisons struct {
 	mu   sync.Mutex
-	made map[string]chan struct{} // by kind and name of the class; closed once it was compared
+	made map[string]chan struct{} // by Kind and name of the class; closed once it was compared
 	late chan struct{}            // closed when launches wait no longer; nil until the first one waits
 
-	digests map[string]digestOf // by kind and name of the class
+	digests map[string]digestOf // by Kind and name of the class
 }
 
 // digestOf is that of the form that was rendered of a spec.

@@ -16,8 +16,8 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// doubt keeps a condition that warns: true with a text, gone without one. Users
-// are told once until the text changes.
+// doubt keeps a condition that warns: true with a text, gone without one. An event reports
+// it once until the text changes.
 func (r *Reconciler) doubt(c *Subject, kind, reason, text string) {
 	reported, text := r.records.of(c.GetName()).reported, c.InWords(text)
 	if text == "" {
@@ -51,7 +51,7 @@ func ownedTwice(groups []nodeclass.Group) string {
 
 // full names subnets without a free address, and what to do; else it is empty.
 func full(subnets []nodeclass.Subnet) string {
-	const need = 1 // of a machine by itself
+	const need = 1 // of an instance by itself
 	without := slices.DeleteFunc(slices.Clone(subnets), func(s nodeclass.Subnet) bool { return s.Free >= need })
 	text := nodeclass.TooFewAddresses(without, need)
 	switch {
@@ -121,8 +121,8 @@ func (r *Reconciler) skew(ctx context.Context, c *Subject, images []nodeclass.Im
 	r.doubt(c, awsv1.ClassKubeletSkew, reason, strings.Join(texts, "; "))
 }
 
-// seenKubelets are the minor versions that nodes of images report whose names
-// tell none, by image; of several, the oldest.
+// seenKubelets are the minor versions that nodes of images report whose names say none, by
+// image; of several, the oldest.
 func (r *Reconciler) seenKubelets(ctx context.Context, images []nodeclass.Image) map[string]int {
 	unknown := map[string]bool{}
 	for _, image := range images {
@@ -135,7 +135,7 @@ func (r *Reconciler) seenKubelets(ctx context.Context, images []nodeclass.Image)
 	}
 	var claims karpv1.NodeClaimList
 	if err := r.Store.List(ctx, &claims); err != nil {
-		return nil // the cache answers, or the next look will
+		return nil // the cache answers, or the next check will
 	}
 	out := map[string]int{}
 	for i := range claims.Items {

@@ -16,8 +16,8 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// Load balancer controllers want one group of a machine to have the cluster's
-// tag. That there are more is told, and the class is used nevertheless.
+// Load balancer controllers want one group of an instance to have the cluster's tag. That
+// there are more is reported, and the class is used nevertheless.
 func TestSeveralGroupsOfTheClusterAreReported(t *testing.T) {
 	s := begin(t)
 	s.owned = []nodeclass.Group{{ID: "sg-7", Name: "eks-cluster", Owned: true}}
@@ -101,7 +101,7 @@ func TestKubeletsThatAreBehindAreReported(t *testing.T) {
 	}
 }
 
-// While the API server does not tell its version, what was known of the skew stays.
+// While the API server does not return its version, what was known of the skew stays.
 func TestTheSkewStaysWithoutAnAnswer(t *testing.T) {
 	s := begin(t)
 	s.edit(byID)
@@ -115,7 +115,7 @@ func TestTheSkewStaysWithoutAnAnswer(t *testing.T) {
 }
 
 // Images of an alias are of the earlier version until the control plane has stayed at the
-// new one: nobody has to select others.
+// new one: users need not select others.
 func TestImagesOfAnAliasFollowTheControlPlane(t *testing.T) {
 	s := begin(t)
 	s.edit(byID)

@@ -13,10 +13,11 @@ import (
 )
 
 // mismatch is the error of an image whose nodes would not read the user data of the class's
-// family, and so never join: by its name where that tells, else by what nodes of it report.
-// With the class's own nodes there, or user data of the user's that starts them, they do;
-// where the name does not tell, nodes count that the class launched before it was edited:
-// what an operating system reports says too little of an image of the user's own.
+// family, and so never join: by its name where that says the family, else by what nodes of
+// it report. With the class's own nodes there, or user data of the user's that starts them,
+// they do; where the name does not say it, nodes count that the class launched before it
+// was edited: what an operating system reports says too little of an image of the user's
+// own.
 func (r *Reconciler) mismatch(ctx context.Context, c *Subject, images []nodeclass.Image) error {
 	family := c.Spec.EffectiveFamily()
 	if family == nodeclass.Custom {
@@ -69,7 +70,7 @@ func (r *Reconciler) seenFamilies(ctx context.Context, c *Subject) map[string]se
 	out := map[string]seenFamily{}
 	var claims karpv1.NodeClaimList
 	if err := r.Store.List(ctx, &claims); err != nil {
-		return out // the next look will know
+		return out // the next check will know
 	}
 	for i := range claims.Items {
 		claim, node := &claims.Items[i], &corev1.Node{}

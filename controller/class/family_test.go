@@ -104,7 +104,7 @@ func TestATemplateWithoutAFamilyAndImagesOfAL2023(t *testing.T) {
 	}
 }
 
-// Names of images and of operating systems tell the family.
+// Names of images and of operating systems say the family.
 func TestFamiliesByName(t *testing.T) {
 	for name, want := range map[string]nodeclass.Family{
 		imageAL2023: nodeclass.AL2023, "amazon-eks-arm64-node-1.30-v20240101": nodeclass.AL2, "amazon-eks-gpu-node-1.30-v20240101": nodeclass.AL2, imageAL2: nodeclass.AL2,

@@ -55,7 +55,7 @@ func FormsOf(c *Subject) (f Forms) {
 	return f
 }
 
-// Digest is that of the build's own form; empty while the class was not looked at by it.
+// Digest is that of the build's own form; empty while the class was not checked by it.
 func (f Forms) Digest(build string) string {
 	if len(f.Built) == 0 || !slices.Contains(f.Built[0].Builds, build) {
 		return ""
@@ -185,7 +185,7 @@ func (r *Reconciler) launched(ctx context.Context, c *Subject) (launched, error)
 	return launched{in: LaunchedAs(c, claims.Items)}, nil
 }
 
-// form renders a class, again only when its spec is another: a look comes every minute.
+// form renders a class, again only when its spec is another: a check comes every minute.
 func (r *Reconciler) form(c *Subject) (*nodeclass.LaunchForm, error) {
 	known := r.records.of(c.GetName())
 	if known.form == nil || !reflect.DeepEqual(known.formOf, c.Spec) {

@@ -81,8 +81,8 @@ func (s *story) says() (warning *metav1.Condition, nodes float64) {
 	return condition.Get(got, awsv1.ClassLaunchTemplateChanged), nodes
 }
 
-// A new build renders a class otherwise than the one by which its nodes were launched: that is told until the last of
-// these nodes is gone, with names of settings and without values, and the class stays ready.
+// A new build renders a class otherwise than the one by which its nodes were launched: that is reported until the
+// last of these nodes is gone, with names of settings and without values, and the class stays ready.
 func TestABuildThatRendersAClassOtherwiseSaysSo(t *testing.T) {
 	s := begin(t)
 	s.led("v1", builtWith("1"))
@@ -126,8 +126,8 @@ func onSpot(hops string) func(nodeclass.Spec) (*nodeclass.LaunchForm, error) {
 	}
 }
 
-// A build that makes launch templates of spot instances otherwise is said to where spot instances run, of which it counts
-// no others.
+// A build that makes launch templates of spot instances otherwise is reported where spot instances run, and it counts
+// those alone.
 func TestNodesCountWhoseOwnVariantIsMadeOtherwise(t *testing.T) {
 	s := begin(t)
 	s.led("v1", onSpot("1"))
@@ -150,7 +150,7 @@ func TestNodesCountWhoseOwnVariantIsMadeOtherwise(t *testing.T) {
 	}
 }
 
-// What a NodeClaim says of its instance tells which launch template a new one like it gets.
+// What a NodeClaim says of its instance says which launch template a new one like it gets.
 func TestVariantsOfNodeClaims(t *testing.T) {
 	amount := func(name corev1.ResourceName, n int64) corev1.ResourceList {
 		return corev1.ResourceList{name: *resource.NewQuantity(n, resource.DecimalSI)}
@@ -277,8 +277,8 @@ func TestAClassIsComparedBeforeAWSIsAsked(t *testing.T) {
 	}
 }
 
-// What changes nothing of new nodes is not told: a build that renders the same, one before which nothing was noted, and
-// an edit of the class, by which its nodes drift.
+// What changes nothing of new nodes is not reported: a build that renders the same, one before which nothing was
+// recorded, and an edit of the class, by which its nodes drift.
 func TestWhatIsNoChangeOfTheBuild(t *testing.T) {
 	tests := map[string]func(s *story){
 		"the same form": func(s *story) { s.led("v2", builtWith("1")) },
@@ -319,7 +319,7 @@ func TestWhatIsNoChangeOfTheBuild(t *testing.T) {
 	})
 }
 
-// An annotation that another client broke is written again, and keeps nothing from being looked at.
+// An annotation that another client broke is written again, and keeps nothing from being checked.
 func TestAFormThatCannotBeReadIsDropped(t *testing.T) {
 	s := begin(t)
 	s.led("v1", builtWith("1"))

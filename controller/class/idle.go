@@ -7,17 +7,18 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 )
 
-// idleFor is how long a reservation has room before its users are told: machines that
-// take the place of others free theirs for a while.
+// idleFor is how long a reservation has room before an event reports it: replacements leave
+// the places of the instances they replace free for a while.
 const idleFor = 30 * time.Minute
 
-// idling is since when a reservation has had room at each look, and whether that was told.
+// idling is since when a reservation has had room at each check, and whether that was
+// reported.
 type idling struct {
 	since    time.Time
 	reported bool
 }
 
-// reportIdle tells of reservations that have had room for long, once until they are full:
+// reportIdle reports reservations that have had room for long, once until they are full:
 // what is reserved is paid for whether it runs or not.
 func (r *Reconciler) reportIdle(c *Subject, found []nodeclass.Reservation) {
 	known := r.records.of(c.GetName())

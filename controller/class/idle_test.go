@@ -8,8 +8,9 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 )
 
-// What is reserved and stays idle is told once, after half an hour at which each look
-// found room; once it was full it begins again. A block that is about to end is not told of.
+// Capacity that is reserved and stays idle is reported once, after half an hour at which
+// each check found room; once it was full it begins again. A block that is about to end is
+// not reported.
 func TestReservationsThatStayIdleAreReported(t *testing.T) {
 	s := begin(t)
 	s.r.ReservedCapacity = true

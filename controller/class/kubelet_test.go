@@ -38,9 +38,9 @@ const everyKubeletField = `{"clusterDNS":["10.0.0.10"],"systemReserved":{"cpu":"
 	"evictionSoft":{"memory.available":"500Mi"},"evictionSoftGracePeriod":{"memory.available":"1m30s"},"evictionMaxPodGracePeriod":60,
 	"imageGCHighThresholdPercent":85,"imageGCLowThresholdPercent":80,"cpuCFSQuota":true,"podsPerCore":2,"maxPods":20`
 
-// The document that nodes of AL2023 are told has no field that KubeletConfiguration lacks,
-// and none of another type: a strict reader takes it, whichever API version it was
-// written in.
+// The document that nodes of AL2023 receive has no field that KubeletConfiguration lacks,
+// and none of another type: a strict reader takes it, whichever API version it was written
+// in.
 func TestKubeletDocumentsAreReadStrictly(t *testing.T) {
 	older := everyField[karpv1alpha5.KubeletConfiguration](t, everyKubeletField+`,"containerRuntime":"containerd"}`)
 	newer := everyField[awsv1.Kubelet](t, everyKubeletField+`}`)

@@ -20,7 +20,7 @@ var podNetwork = client.ObjectKey{Namespace: "kube-system", Name: "aws-node"}
 
 // networkMode is how the plugin gives out addresses.
 type networkMode struct {
-	prefixes bool // 16 at a time, so that a machine has many more of them
+	prefixes bool // 16 at a time, so that an instance has many more of them
 	custom   bool // none of the first interface's
 }
 
@@ -38,9 +38,9 @@ func modeOf(ds *appsv1.DaemonSet) (m networkMode) {
 	return m
 }
 
-// density warns where the network plugin's mode and the number of pods that machines may
-// run do not go together. Where there is no such plugin nothing is said; while it cannot
-// be read, what was known stays.
+// density warns where the network plugin's mode and the number of pods that instances may
+// run do not go together. Where there is no such plugin nothing is said; while it cannot be
+// read, what was known stays.
 func (r *Reconciler) density(ctx context.Context, c *Subject, settings nodeclass.Class) {
 	ds := &appsv1.DaemonSet{}
 	err := r.Store.Get(ctx, podNetwork, ds)

@@ -29,9 +29,9 @@ type Profiles struct {
 	Log   *slog.Logger
 }
 
-// Round takes one look and returns when the next is due. Where no class names
-// a role, profiles may be none of the controller's business: that it has no
-// rights on them is no error then.
+// Round checks once and returns when the next is due. Where no class names a role, the
+// controller may have no profiles to manage: that it has no rights on them is no error
+// then.
 func (p *Profiles) Round(ctx context.Context) (time.Duration, error) {
 	used, roles, err := p.used(ctx)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 // Absent is why a class that does not exist cannot be used.
 const Absent = "it does not exist"
 
-// WhyNot says why no machine may be launched from a class now; it is empty if
-// one may.
+// WhyNot says why no instance may be launched from a class now; it is empty if one may.
 func WhyNot(c *Subject) string {
 	if c.GetDeletionTimestamp() != nil {
 		return "it is being deleted"
@@ -32,7 +31,7 @@ func WhyNot(c *Subject) string {
 	return fmt.Sprintf("%s: %s", reason, message)
 }
 
-// IsUndecided reports whether nobody knows yet whether machines may be launched from a
+// IsUndecided reports whether it is not known yet whether instances may be launched from a
 // class that may not be used now: it is new, or was changed, or is being looked up.
 func IsUndecided(c *Subject) bool {
 	ready := condition.Get(c, awsv1.ClassReady)

@@ -39,7 +39,7 @@ const RefreshEvery = time.Minute
 
 const (
 	learnFor     = 3 * time.Second  // that the version of the API server is waited for, and with it launches
-	waitForUsers = 10 * time.Second // between looks at the claims of a class that is being deleted
+	waitForUsers = 10 * time.Second // between checks the claims of a class that is being deleted
 )
 
 type requirement = corev1.NodeSelectorRequirement
@@ -57,15 +57,15 @@ type finder interface {
 	Reservations(ctx context.Context, class nodeclass.Class) ([]nodeclass.Reservation, error)
 	// Placement is nil for a class that names no placement group.
 	Placement(ctx context.Context, class nodeclass.Class) (*nodeclass.PlacementGroup, error)
-	// Unsized tells for which types the kubelet's expressions have no amount.
+	// Unsized says for which types the kubelet's expressions have no amount.
 	Unsized(ctx context.Context, class nodeclass.Class) (nodeclass.Unsized, error)
-	// Crowded tells which types may run more pods than they have addresses for.
+	// Crowded says which types may run more pods than they have addresses for.
 	Crowded(ctx context.Context, class nodeclass.Class) (nodeclass.Crowded, error)
-	// UserDataBytes tells how long the user data of such a class's machines is, or why
+	// UserDataBytes says how long the user data of such a class's instances is, or why
 	// there can be none.
 	UserDataBytes(ctx context.Context, class nodeclass.Class) (int, error)
-	// Verify asks whether machines could be launched from a class whose parts
-	// are all found.
+	// Verify asks whether instances could be launched from a class whose parts are all
+	// found.
 	Verify(ctx context.Context, class nodeclass.Class) error
 	// Forget removes everything that was made for the class.
 	Forget(ctx context.Context, class nodeclass.Class) error
@@ -84,13 +84,13 @@ type Reconciler struct {
 	Log     *slog.Logger
 	DryRun  bool // verify by dry runs
 
-	ReservedENIs     int  // network interfaces of each machine that pods get no addresses of
+	ReservedENIs     int  // network interfaces of each instance that pods get no addresses of
 	ReservedCapacity bool // the feature gate: capacity reservations are looked up
 
 	ImagesEvery, SubnetsEvery time.Duration // how often they are looked up where all is well; 0: RefreshEvery
 
-	// Form renders a spec, so that nodes which another build launched can be told whose launch template differs; nil:
-	// nothing is compared. Build names this build. Launches wait for what is Compared; nil: none does.
+	// Form renders a spec, so that nodes of another build whose launch template differs can be reported; nil: nothing
+	// is compared. Build names this build. Launches wait for what is Compared; nil: none does.
 	Form     func(nodeclass.Spec) (*nodeclass.LaunchForm, error)
 	Build    string
 	Compared *Comparisons
@@ -101,8 +101,8 @@ type Reconciler struct {
 	records records
 }
 
-// Reconcile observes one class, takes the next step and returns how long to
-// wait before the next look.
+// Reconcile observes one class, takes the next step and returns how long to wait before the
+// next check.
 func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration, error) {
 	o := r.Kind.New()
 	if err := r.Store.Get(ctx, client.ObjectKey{Name: name}, o); err != nil {
@@ -169,7 +169,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, c, before *Subject) error 
 	return nil
 }
 
-// learn has the kind know the version of the API server. The error says why it does not.
+// learn has the Kind know the version of the API server. The error says why it does not.
 func (r *Reconciler) learn(ctx context.Context) error {
 	if r.Kind.Learn == nil {
 		return nil
@@ -218,9 +218,9 @@ func (r *Reconciler) prepare(ctx context.Context, c *Subject, launched *launched
 	return nil
 }
 
-// resolve looks everything up and sets a condition for each, whatever the
-// others say. A look-up that failed without an answer leaves what was known of this spec. unplaced
-// is why no placement group was found, reserved what reservations were.
+// resolve looks everything up and sets a condition for each, whatever the others say. A look-up
+// that failed without an answer leaves what was known of this spec. unplaced is why no placement
+// group was found, reserved what reservations were.
 func (r *Reconciler) resolve(ctx context.Context, c *Subject, unplaced error, reserved reservations) time.Duration {
 	settings, unread := Settings(c)
 	well := true
@@ -261,8 +261,8 @@ func (r *Reconciler) brought(c *Subject) {
 	}
 }
 
-// every looks something up unless a look at the same spec that found it is younger
-// than the interval: what the status has of it then stays.
+// every looks something up unless a check of the same spec that found it is younger than
+// the interval: what the status has of it then stays.
 func (r *Reconciler) every(c *Subject, kind string, interval time.Duration, look func() error) error {
 	known := r.records.of(c.GetName())
 	is := condition.Get(c, kind)
@@ -278,8 +278,8 @@ func (r *Reconciler) every(c *Subject, kind string, interval time.Duration, look
 	return err
 }
 
-// judge sets the condition that sums up whether machines can be launched, and
-// reports whether all is well. unread is what of the spec cannot be read.
+// judge sets the condition that sums up whether instances can be launched, and reports
+// whether all is well. unread is what of the spec cannot be read.
 func (r *Reconciler) judge(ctx context.Context, c *Subject, unread error) bool {
 	if reason, text := r.wrong(c, unread); reason != "" {
 		condition.SetFalse(c, awsv1.ClassValidationSucceeded, reason, text, r.Now())
@@ -304,8 +304,8 @@ func (r *Reconciler) judge(ctx context.Context, c *Subject, unread error) bool {
 	return r.merges(ctx, c, settings) && r.verify(ctx, c, settings)
 }
 
-// merges reports whether machines can be sent the user data that the class's and ours
-// make together. While types are not known, nothing is said.
+// merges reports whether instances can be sent the user data that the class's and ours make
+// together. While types are not known, nothing is said.
 func (r *Reconciler) merges(ctx context.Context, c *Subject, settings nodeclass.Class) bool {
 	bytes, err := r.Finder.UserDataBytes(ctx, settings)
 	if bytes > 0 && c.Kind.Name == KindEC2NodeClass {
@@ -318,8 +318,8 @@ func (r *Reconciler) merges(ctx context.Context, c *Subject, settings nodeclass.
 	return true
 }
 
-// unsized says why the kubelet's expressions leave no type at all. Where they
-// leave some out, that is told; while types are not known, nothing is said.
+// unsized says why the kubelet's expressions leave no type at all. Where they leave some
+// out, that is reported; while types are not known, nothing is said.
 func (r *Reconciler) unsized(ctx context.Context, c *Subject, settings nodeclass.Class) string {
 	left, err := r.Finder.Unsized(ctx, settings)
 	if err != nil || left.Types == 0 {
@@ -432,9 +432,8 @@ func answered(err error) bool {
 	return err == nil || errors.As(err, &missing)
 }
 
-// wrong returns what is wrong with the spec itself, with the reason of the first
-// mistake; no reason is for nothing.
-// What is only doubtful is told.
+// wrong returns what is wrong with the spec itself, with the reason of the first mistake;
+// no reason is for nothing. What is only doubtful is reported.
 func (r *Reconciler) wrong(c *Subject, unread error) (reason, text string) {
 	found := r.Kind.Validate(c.Object)
 	if errs := validate.Errors(found); len(errs) > 0 {

@@ -42,7 +42,7 @@ type account struct {
 	ungrouped   error
 	taken       bool              // its subnet has no free address
 	owned       []nodeclass.Group // found beside those that every account has
-	named       string            // the image; empty for one whose name tells no version
+	named       string            // the image; empty for one whose name says no version
 	version     string            // of the API server
 	versionless error
 	unsized     nodeclass.Unsized
@@ -152,7 +152,7 @@ func reconciler(f finder, objects ...client.Object) *Reconciler {
 	}
 }
 
-// hashed is the kind EC2NodeClass, with the same fingerprint for all classes.
+// hashed is the Kind EC2NodeClass, with the same fingerprint for all classes.
 func hashed(hash string) Kind {
 	kind := NodeClasses("", validate.ClassOptions{})
 	kind.Hash = func(client.Object) (string, string) { return hash, "v" }
@@ -164,7 +164,7 @@ func subject(c *awsv1.EC2NodeClass) *Subject {
 	return kind.Of(c)
 }
 
-// look runs one look at the class named main and returns what it left.
+// look runs one check of the class named main and returns what it left.
 func look(t *testing.T, r *Reconciler) (*awsv1.EC2NodeClass, time.Duration) {
 	t.Helper()
 	again, err := r.Reconcile(t.Context(), "main")
@@ -178,7 +178,7 @@ func look(t *testing.T, r *Reconciler) (*awsv1.EC2NodeClass, time.Duration) {
 	return got, again
 }
 
-// reconcile runs looks at the class named main until nothing changes.
+// reconcile runs checks the class named main until nothing changes.
 func reconcile(t *testing.T, a *account, objects ...client.Object) (*awsv1.EC2NodeClass, time.Duration) {
 	t.Helper()
 	r := reconciler(a, objects...)
@@ -218,7 +218,8 @@ func TestWhatIsFoundIsInTheStatus(t *testing.T) {
 	}
 }
 
-// What a class says of its machines' memory counts where it is a share, and nothing of it otherwise.
+// What a class says of its instances' memory counts where it is a share, and nothing of it
+// otherwise.
 func TestAClassMaySayWhatMemoryIsKept(t *testing.T) {
 	for text, want := range map[string]string{"0.03": "0.03", "0": "0", "3%": "none", "1": "none", "": "none"} {
 		got := class(func(c *awsv1.EC2NodeClass) {
@@ -339,7 +340,7 @@ func TestALookUpWithoutAnswerKeepsWhatWasKnown(t *testing.T) {
 	}
 }
 
-// What was found for a class as it was says nothing of the class as it is: no machine is
+// What was found for a class as it was says nothing of the class as it is: no instance is
 // launched from the new spec and what the old one selected.
 func TestALookUpWithoutAnswerSaysNothingOfAChangedSpec(t *testing.T) {
 	reset := errors.New("connection reset")
@@ -383,7 +384,7 @@ func TestAClassStaysForAClaimThatOnlyTheServerKnows(t *testing.T) {
 	}
 }
 
-// A class may vanish without its finalizer being asked, as where somebody strips it.
+// A class may vanish without its finalizer being handled, as where a user removes it.
 func TestTheCatalogueOfAClassThatIsGoneIsFreed(t *testing.T) {
 	a := &account{}
 	look(t, reconciler(a))

@@ -7,27 +7,27 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 )
 
-// How soon a class that is not in order is looked at again: its owner may be
-// at work on it, and what was just made at AWS is usable after some seconds.
+// How soon a class that is not in order is checked again: its owner may be at work on it,
+// and what was just made at AWS is usable after some seconds.
 const (
 	retryFirst = 2 * time.Second
 	retryMax   = time.Minute
 )
 
-// record is what is known of one class beside its status. One look at a class
-// is under way at a time, so only the list of records needs a lock.
+// record is what is known of one class beside its status. One check a class is under way at
+// a time, so only the list of records needs a lock.
 type record struct {
 	verdict  verdict
-	reported map[string]string  // what its users were told last, by condition or field
-	found    map[string]finding // looks that found what they sought, by condition
-	idle     map[string]idling  // reservations that have had room at each look
+	reported map[string]string  // what was reported to its users last, by condition or field
+	found    map[string]finding // checks that found what they searched for, by condition
+	idle     map[string]idling  // reservations that have had room at each check
 
 	form   *nodeclass.LaunchForm // of a spec; nil: none was rendered
 	formOf nodeclass.Spec
 
 	generation int64     // that the retries are about
-	retries    int       // looks in a row that found it not in order
-	dueAt      time.Time // no look before, unless the spec changed
+	retries    int       // checks in a row that found it not in order
+	dueAt      time.Time // no check before, unless the spec changed
 }
 
 // finding is when something was found that the spec of a generation selects.
@@ -36,9 +36,8 @@ type finding struct {
 	at         time.Time
 }
 
-// postpone notes a look that found the class not in order, and returns how
-// long to wait: from retryFirst, doubling to retryMax, and from the start again
-// when the spec changed.
+// postpone records a check that found the class not in order, and returns how long to wait:
+// from retryFirst, doubling to retryMax, and from the start again when the spec changed.
 func (k *record) postpone(c *Subject, now time.Time) time.Duration {
 	if k.generation != c.GetGeneration() {
 		k.generation, k.retries = c.GetGeneration(), 0
@@ -49,11 +48,11 @@ func (k *record) postpone(c *Subject, now time.Time) time.Duration {
 	return wait
 }
 
-// settle notes a look that found the class in order.
+// stabilize records a check that found the class in order.
 func (k *record) stabilize() { k.retries, k.dueAt = 0, time.Time{} }
 
-// left is how long no look is due: events of the class, its own status among
-// them, ask nothing of the cloud.
+// left is how long no check is due: events of the class, its own status among them, lead to
+// no calls to the cloud.
 func (k *record) left(c *Subject, now time.Time) time.Duration {
 	if k.retries == 0 || k.generation != c.GetGeneration() {
 		return 0

@@ -12,12 +12,12 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// quietFor is how long a new class may be without answers before anyone is
-// told: that is how every class begins.
+// quietFor is how long a new class may be without answers before an event says so: that is
+// how every class begins.
 const quietFor = 10 * time.Second
 
-// tell says what keeps the class from being ready, once per change: a warning
-// event on it and a line in the log.
+// report says what keeps the class from being ready, once per change: a warning event on it
+// and a line in the log.
 func (r *Reconciler) report(c, before *Subject) {
 	reported := r.records.of(c.GetName()).reported
 	young := r.Now().Sub(c.GetCreationTimestamp().Time) < quietFor
@@ -47,7 +47,7 @@ func waits(c *Subject) bool {
 func (r *Reconciler) reportOnce(c *Subject, reported map[string]string, kind string, is *metav1.Condition) {
 	news, message := string(is.Status)+" "+is.Reason, cmp.Or(c.ways[kind], is.Message)
 	if is.Status == metav1.ConditionFalse {
-		news += " " + message // without an answer the words are others every time
+		news += " " + message // without an answer the text differs every time
 	}
 	if reported[kind] == news {
 		return
@@ -57,7 +57,7 @@ func (r *Reconciler) reportOnce(c *Subject, reported map[string]string, kind str
 	r.publish(c, is.Reason, message)
 }
 
-// warn tells of something doubtful in a field, once until the text changes.
+// warn reports something doubtful in a field, once until the text changes.
 func (r *Reconciler) warn(c *Subject, field, text string) {
 	reported, text := r.records.of(c.GetName()).reported, c.InWords(text)
 	if reported[field] == text {

@@ -14,7 +14,7 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 )
 
-// reports lets time pass, looks, and checks which events were published since.
+// reports lets time pass, reconciles, and checks which events were published since.
 func (s *story) reports(d time.Duration, want ...string) {
 	s.t.Helper()
 	s.now, s.events = s.now.Add(d), nil
@@ -32,7 +32,7 @@ func TestUsersAreReportedOncePerChange(t *testing.T) {
 	s := begin(t)
 	s.edit(func(c *awsv1.EC2NodeClass) { c.CreationTimestamp = metav1.NewTime(start) })
 	s.subnets = &nodeclass.MissingError{Reason: nodeclass.SubnetsNotFound, Text: "no subnet matches team=a"}
-	s.reports(0, "SubnetsNotFound") // what is sure is told at once
+	s.reports(0, "SubnetsNotFound") // what is sure is reported at once
 	s.reports(time.Minute)
 	s.subnets = &nodeclass.MissingError{Reason: nodeclass.SubnetsNotFound, Text: "no subnet matches team=b"}
 	s.reports(time.Minute, "SubnetsNotFound")

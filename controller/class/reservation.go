@@ -52,16 +52,16 @@ func reservationOf(r *awsv1.CapacityReservation) nodeclass.Reservation {
 	return out
 }
 
-// reservations is what a look at those of a class found, or why it found nothing.
+// reservations is what a check of those of a class found, or why it found nothing.
 type reservations struct {
 	found []nodeclass.Reservation
 	err   error
 }
 
-// findReservations looks up the capacity reservations that the class selects, and writes
-// on the class which are of dedicated tenancy: as an annotation of ours, since its
-// status has no field for it. Without an answer what was written stays; without the
-// feature gate nobody is asked.
+// findReservations looks up the capacity reservations that the class selects, and writes on
+// the class which are of dedicated tenancy: as an annotation of ours, since its status has
+// no field for it. Without an answer what was written stays; without the feature gate the
+// cloud is not asked.
 func (r *Reconciler) findReservations(ctx context.Context, c *Subject) (out reservations, err error) {
 	if r.ReservedCapacity {
 		settings, _ := Settings(c) // good for looking up

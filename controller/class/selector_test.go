@@ -47,7 +47,7 @@ func (a *asked) DescribeImages(_ context.Context, in *ec2.DescribeImagesInput, _
 }
 
 // Of a term that says too much, which the API server lets through beside others, an ID
-// decides alone, and else a name. Users are told that the rest is ignored.
+// decides alone, and else a name. An event reports that the rest is ignored.
 func TestWhatATermSelectsThatSaysTooMuch(t *testing.T) {
 	tags := map[string]string{"team": "web"}
 	c := &awsv1.EC2NodeClass{Spec: awsv1.EC2NodeClassSpec{
@@ -147,7 +147,7 @@ func FuzzSelectorTerms(f *testing.F) {
 	})
 }
 
-// checkFilters looks whether filters say what a term does.
+// checkFilters checks whether filters say what a term does.
 func checkFilters(t *testing.T, filters []types.Filter, term map[string]any) {
 	t.Helper()
 	if len(filters) == 0 {

@@ -12,9 +12,9 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// Settings is the class as the AWS adapter takes it: the user's spec and, from
-// its status and its marks, what was found for it. With an error, which names what of it
-// cannot be read, it is good for looking things up and nothing else.
+// Settings is the class as the AWS adapter takes it: the user's spec and, from its status
+// and its annotations, what was found for it. With an error, which names what of it cannot
+// be read, it is good for looking things up and nothing else.
 func Settings(c *Subject) (nodeclass.Class, error) {
 	out := nodeclass.Class{Kind: c.Kind.Name, Name: c.GetName(), UID: string(c.GetUID()), Spec: c.Spec}
 	if c.For != "" {
@@ -85,7 +85,8 @@ func specOf(c *awsv1.EC2NodeClass) (nodeclass.Spec, error) {
 	return out, err
 }
 
-// subnetTerm is a term of which an ID decides alone: tags beside it are told of, and ignored.
+// subnetTerm is a term of which an ID decides alone: tags beside it are reported, and
+// ignored.
 func subnetTerm(t awsv1.SubnetSelectorTerm) nodeclass.SubnetTerm {
 	if t.ID != "" {
 		return nodeclass.SubnetTerm{ID: t.ID}

@@ -15,27 +15,27 @@ import (
 	"github.com/daemok/daemok/kube/api/validate"
 )
 
-// Kind is how classes of one kind are read and written.
+// Kind is how classes of one Kind are read and written.
 type Kind struct {
 	Name    string
 	Group   string
 	New     func() client.Object
 	NewList func() client.ObjectList
 
-	// Read reads a class for whoever uses it; nil: the object of that name is it.
+	// Read reads a class for its users; nil: the object of that name is it.
 	Read func(ctx context.Context, from client.Reader, name string) (*Subject, error)
 	// Is reports whether an object is a class; nil: each is.
 	Is func(client.Object) bool
 
-	// Learn is told the version of the API server before anything is looked up, and Learned
-	// reports whether it has been; nil: the kind does not depend on it.
+	// Learn receives the version of the API server before anything is looked up, and
+	// Learned reports whether it has; nil: the Kind does not depend on it.
 	Learn   func(kubernetes string)
 	Learned func() bool
 
-	// Spec is what the user preferences. With an error, which names what of it cannot be
-	// read, it is good for looking things up and nothing else.
+	// Spec is what the user asks for. With an error, which names what of it cannot be read,
+	// it is good for looking things up and nothing else.
 	Spec func(client.Object) (nodeclass.Spec, error)
-	// Status is what was found, as an EC2NodeClass tells it; SetStatus writes it.
+	// Status is what was found, in the form of an EC2NodeClass; SetStatus writes it.
 	Status    func(client.Object) awsv1.EC2NodeClassStatus
 	SetStatus func(client.Object, awsv1.EC2NodeClassStatus)
 	Validate  func(client.Object) []validate.Finding
@@ -45,20 +45,20 @@ type Kind struct {
 	// Replaced says which family of images is used in place of another that is meant;
 	// empty where it is the one; nil: it always is.
 	Replaced func(client.Object) string
-	// Hash is the fingerprint of what machines of the class are made from, which is
-	// written on the class, as is the finalizer that has the class outlive its claims;
-	// nil: neither is.
+	// Hash is the fingerprint of what instances of the class are made from, which is
+	// written on the class, as is the finalizer that has the class outlive its claims; nil:
+	// neither is.
 	Hash func(client.Object) (hash, version string)
-	// Made is a fingerprint of the same, with its version before it, by which no machine
+	// Made is a fingerprint of the same, with its version before it, by which no instance
 	// drifts and which is not written on the class; nil: there is none.
 	Made func(client.Object) string
 }
 
-// KindEC2NodeClass is the kind of classes of the newer generation.
+// KindEC2NodeClass is the Kind of classes of the v1 API.
 const KindEC2NodeClass = "EC2NodeClass"
 
-// NodeClasses is the kind EC2NodeClass. Machines of theirs trust this CA, as PEM or
-// base64; o is what may be written in their specs.
+// NodeClasses is the Kind EC2NodeClass. Their instances trust this CA, as PEM or base64; o
+// is what may be written in their specs.
 func NodeClasses(caBundle string, o validate.ClassOptions) Kind {
 	return Kind{
 		Name: KindEC2NodeClass, Group: api.GroupAWS,
@@ -81,7 +81,7 @@ func (k *Kind) Of(o client.Object) *Subject {
 	return s
 }
 
-// label names a class of the kind in metrics: an EC2NodeClass by its name alone.
+// label names a class of the Kind in metrics: an EC2NodeClass by its name alone.
 func (k *Kind) label(name string) string {
 	if k.Name == KindEC2NodeClass {
 		return name
@@ -89,24 +89,23 @@ func (k *Kind) label(name string) string {
 	return k.Name + "/" + name
 }
 
-// Subject is a class of any kind. Its status is a copy, which close writes into the
-// object.
+// Subject is a class of any Kind. Its status is a copy, which close writes into the object.
 type Subject struct {
 	client.Object
 	Kind   *Kind
 	Spec   nodeclass.Spec
 	Unread error  // what of the spec cannot be read
-	For    string // the Provisioner whose machines it is for; empty: for those of all that name it
+	For    string // the Provisioner whose instances it is for; empty: for those of all that name it
 	Status awsv1.EC2NodeClassStatus
 
-	// ways out of what conditions say to the letter, by condition: those of this look
+	// ways out of what conditions say to the letter, by condition: those of this check
 	ways map[string]string
 }
 
 var _ condition.Object = &Subject{}
 
-// ID names the class: its kind and name, and for whose machines it is where it is not
-// for all.
+// ID names the class: its Kind and name, and whose instances it is for where it is not for
+// all.
 func (c *Subject) ID() string {
 	if c.For != "" {
 		return KindProvisioner + "/" + c.For
@@ -114,7 +113,7 @@ func (c *Subject) ID() string {
 	return c.Kind.Name + "/" + c.GetName()
 }
 
-// ByName reads a class of the kind.
+// ByName reads a class of the Kind.
 func (k *Kind) ByName(ctx context.Context, from client.Reader, name string) (*Subject, error) {
 	if k.Read != nil {
 		return k.Read(ctx, from, name)

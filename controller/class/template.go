@@ -28,9 +28,9 @@ const (
 // Usual is what holds for classes of the v1alpha5 API that say nothing else.
 type Usual struct {
 	InstanceProfile string
-	Tags            map[string]string // of machines, before those that the class names
-	ManyPods        bool              // machines run as many pods as kubelets do, whatever addresses they have
-	NoPodInterfaces bool              // machines offer pods no interfaces of their own
+	Tags            map[string]string // of instances, before those that the class names
+	ManyPods        bool              // instances run as many pods as kubelets do, whatever addresses they have
+	NoPodInterfaces bool              // instances offer pods no interfaces of their own
 }
 
 // Account is what is known beside classes of the v1alpha5 API. Its zero value knows
@@ -60,7 +60,7 @@ func (a *Account) learn(version string) {
 // learned reports whether the version of the API server is known.
 func (a *Account) learned() bool { return a.kubernetes.Load() != 0 }
 
-// NodeTemplates is the kind AWSNodeTemplate.
+// NodeTemplates is the Kind AWSNodeTemplate.
 func NodeTemplates(account *Account) Kind {
 	return Kind{
 		Name: KindAWSNodeTemplate, Group: api.GroupAWS,
@@ -89,9 +89,9 @@ func NodeTemplates(account *Account) Kind {
 	}
 }
 
-// Provisioners is the kind of Provisioners as the classes of their machines: those with
-// settings inline by themselves, others by their template. What they say of kubelets
-// comes on top of either.
+// Provisioners is the Kind of Provisioners as the classes of their instances: those with
+// settings inline by themselves, others by their template. What they say of kubelets comes
+// on top of either.
 func Provisioners(account *Account) Kind {
 	inline := func(o client.Object) *awsv1alpha1.AWSNodeTemplateSpec {
 		return &awsv1alpha1.AWSNodeTemplateSpec{AWS: o.(*karpv1alpha5.Provisioner).Spec.Provider.AWS}
@@ -272,7 +272,7 @@ func specOfTemplate(t *awsv1alpha1.AWSNodeTemplateSpec, account *Account) nodecl
 		}
 		out.Tags[key] = text
 	}
-	maps.DeleteFunc(out.Tags, func(key, _ string) bool { return validate.SetsTag(key) }) // which is told of
+	maps.DeleteFunc(out.Tags, func(key, _ string) bool { return validate.SetsTag(key) }) // which is reported
 	for _, s := range partsOf(t.SubnetSelector) {
 		out.Subnets = append(out.Subnets, nodeclass.SubnetTerm{ID: s.id, Tags: s.tags, Commas: true})
 	}

@@ -82,8 +82,8 @@ func reservedAs(labels map[string]string) string {
 	return nodeclass.VariantReserved
 }
 
-// releaseOf is the release of the operating system that the name of the instance's image tells, if the class selects that
-// image.
+// releaseOf is the release of the operating system that the name of the instance's image says, if the class selects
+// that image.
 func releaseOf(c *Subject, claim *karpv1.NodeClaim) string {
 	for _, image := range c.Status.AMIs {
 		if image.ID == claim.Status.ImageID {

@@ -24,13 +24,12 @@ const notYetFor = time.Minute
 type verdict struct {
 	form    string
 	at      time.Time
-	refused *cloud.RefusedError // nil: machines could be launched
+	refused *cloud.RefusedError // nil: instances could be launched
 }
 
-// verify asks the cloud whether machines could be launched, unless a good
-// answer for the same class is younger than Verified. Without an answer, as
-// when the cloud throttles, what was known stays. It reports whether all is
-// well.
+// verify asks the cloud whether instances could be launched, unless a good answer for the
+// same class is younger than Verified. Without an answer, as when the cloud throttles, what
+// was known stays. It reports whether all is well.
 func (r *Reconciler) verify(ctx context.Context, c *Subject, settings nodeclass.Class) bool {
 	if !r.DryRun {
 		condition.Set(c, awsv1.ClassValidationSucceeded, metav1.ConditionTrue, awsv1.ReasonDryRunDisabled, "dry runs are switched off", r.Now())

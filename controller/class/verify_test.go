@@ -52,8 +52,8 @@ func begin(t *testing.T) *story {
 	return s
 }
 
-// after lets time pass, looks, and checks what the condition says and how
-// often the cloud has been asked in all.
+// after lets time pass, reconciles, and checks what the condition says and how often the
+// cloud has been asked in all.
 func (s *story) after(d time.Duration, status metav1.ConditionStatus, reason string, asked int) {
 	s.t.Helper()
 	s.now = s.now.Add(d)

@@ -44,8 +44,8 @@ func (h *heard) Publish(e observe.Event) {
 	h.reasons, h.messages = append(h.reasons, e.Reason), append(h.messages, e.Message)
 }
 
-// lookAtOlder looks at an object of the v1alpha5 API named main, and returns its
-// status as that of a class, and the reasons of events.
+// lookAtOlder checks an object of the v1alpha5 API named main, and returns its status as
+// that of a class, and the reasons of events.
 func lookAtOlder(t *testing.T, f finder, o client.Object) (*Subject, []string) {
 	t.Helper()
 	s := runtime.NewScheme()
@@ -87,8 +87,8 @@ func inlined() *karpv1alpha5.Provisioner {
 	return p
 }
 
-// What a condition tells a user to change is a field of the object that the user wrote,
-// whatever generation it is of.
+// What a condition asks a user to change is a field of the object that the user wrote,
+// whatever API version it is of.
 func TestConditionsNameTheFieldsOfTheObjectAtHand(t *testing.T) {
 	selected := template(func(s *awsv1alpha1.AWSNodeTemplateSpec) { s.AMISelector = selector("team", "web") })
 	writtenAL2 := template(func(s *awsv1alpha1.AWSNodeTemplateSpec) { s.AMIFamily = new(awsv1alpha1.FamilyAL2) })
@@ -128,7 +128,7 @@ func TestConditionsNameTheFieldsOfTheObjectAtHand(t *testing.T) {
 	}
 }
 
-// That several groups carry the cluster's tag is told of templates too, in their words.
+// That several groups carry the cluster's tag is reported on templates too, in their words.
 func TestSeveralGroupsOfTheClusterAreReportedTemplates(t *testing.T) {
 	a := &account{version: "1.30", owned: []nodeclass.Group{{ID: "sg-7", Owned: true}, {ID: "sg-9", Owned: true}}}
 	got, _ := lookAtOlder(t, a, template(func(s *awsv1alpha1.AWSNodeTemplateSpec) { s.InstanceProfile = new("nodes") }))
@@ -138,8 +138,8 @@ func TestSeveralGroupsOfTheClusterAreReportedTemplates(t *testing.T) {
 	}
 }
 
-// A template that names no family means AL2. Where there is no AL2 its machines are of
-// AL2023 and run its user data beside their own; it is told, and the template is used.
+// A template that names no family means AL2. Where there is no AL2 its instances are of
+// AL2023 and run its user data beside their own; it is reported, and the template is used.
 func TestAFamilyThatIsReplacedIsReported(t *testing.T) {
 	usual := func(s *awsv1alpha1.AWSNodeTemplateSpec) {
 		s.InstanceProfile, s.UserData = new("nodes"), new("#!/bin/bash\necho hello\n")

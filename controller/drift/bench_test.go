@@ -26,7 +26,7 @@ func (m many) List(ctx context.Context, list client.ObjectList, options ...clien
 	return m.beside.List(ctx, list, options...)
 }
 
-// BenchmarkRound is a look at 2,000 machines of which none has drifted.
+// BenchmarkRound is a check of 2,000 instances of which none has drifted.
 func BenchmarkRound(b *testing.B) {
 	y := newYard()
 	claims := make([]karpv1.NodeClaim, 2000)

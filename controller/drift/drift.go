@@ -1,11 +1,10 @@
-// Package drift says on each claim whether its machine is still what its pool
-// and its class ask for now, in the condition Drifted: which is the first thing
-// that differs, what it was and what is asked for instead.
+// Package drift says on each claim whether its instance is still what its pool and its
+// class ask for now, in the condition Drifted: which is the first thing that differs, what
+// it was and what is asked for instead.
 //
-// It promises that what cannot be looked at changes nothing: a machine neither
-// becomes nor ceases to be drifted because a class is not ready or the cloud
-// does not answer; and that a fingerprint of another version is replaced rather
-// than compared. It retires nothing.
+// It promises that what cannot be checked changes nothing: an instance neither becomes nor
+// ceases to be drifted because a class is not ready or the cloud does not answer; and that
+// a fingerprint of another version is replaced rather than compared. It disrupts nothing.
 package drift
 
 import (
@@ -31,19 +30,19 @@ import (
 )
 
 const (
-	// checkEvery is how soon a change of a pool shows on claims; that of a class does
-	// at once. A look reads what the watches have shown.
+	// checkEvery is how soon a change of a pool shows on claims; that of a class does at
+	// once. A check reads what the watches have shown.
 	checkEvery = 10 * time.Second
-	// recheck is how soon a claim is looked at again that was written by somebody else
+	// recheck is how soon a claim is checked again that was written by another writer
 	// meanwhile.
 	recheck = 200 * time.Millisecond
-	// machinesEvery is how old the word of the cloud on machines may be. What
-	// is compared of them hardly ever changes; once a class has, machines that are
-	// younger than the word are asked for, all in one list.
+	// machinesEvery is how old the cloud's list of instances may be. What is compared of
+	// them hardly ever changes; once a class has, instances that are younger than the list
+	// are asked for, all in one list.
 	machinesEvery = 5 * time.Minute
 )
 
-// Class is what machines of a class are made from now.
+// Class is what instances of a class are made from now.
 type Class struct {
 	Hash, HashVersion string    // fingerprint of its settings; empty where it is not known
 	Selected          *Selected // nil while that is not known for the class as it is now
@@ -56,18 +55,17 @@ type Selected struct {
 	Groups  []string
 
 	Reservations []string
-	Placement    []string // the placement group, by its ID and by its name; none: machines are in none
+	Placement    []string // the placement group, by its ID and by its name; none: instances are in none
 }
 
-// Image is one that the class selects, for machines whose labels meet the
-// requirements.
+// Image is one that the class selects, for instances whose labels meet the requirements.
 type Image struct {
 	ID           string
 	Requirements constraint.Requirements
 }
 
-// classes tells of classes. The error of Form is for one that cannot be read;
-// Kinds is nil while it is not known what a class offers.
+// classes reports classes. The error of Form is for one that cannot be read; Kinds is nil
+// while it is not known what a class offers.
 type classes interface {
 	Form(ctx context.Context, ref karpv1.NodeClassReference) (Class, error)
 	Kinds(ref karpv1.NodeClassReference) (*cluster.Catalogue, string)
@@ -84,7 +82,7 @@ type lister interface {
 
 type publisher interface{ Publish(observe.Event) }
 
-// Finder looks at all claims by turns.
+// Finder checks all claims by turns.
 type Finder struct {
 	Store    client.Client
 	Pools    pools
@@ -94,28 +92,28 @@ type Finder struct {
 	Log      *slog.Logger
 	Now      func() time.Time
 
-	OfProvisioners func() bool // whether machines of Provisioners drift; nil: they do not
+	OfProvisioners func() bool // whether instances of Provisioners drift; nil: they do not
 
-	classChanged atomic.Bool // since the last look
-	behind       bool        // at this look: a claim was another than the cache showed
+	classChanged atomic.Bool // since the last check
+	behind       bool        // at this check: a claim was another than the cache showed
 
 	machines map[string]machine // at the cloud, by ID
 	listedAt time.Time          // when they were asked for
 	since    map[types.UID]since
 }
 
-// since is from when on, without a break, something was seen of a claim's machine; zero:
+// since is from when on, without a break, something was seen of a claim's instance; zero:
 // it is not.
 type since struct {
 	gone  time.Time // its type is not offered
 	stray time.Time // it is in a reservation that its class does not select
 }
 
-// ClassChanged says that some class may be another than at the last look. It is safe
-// for concurrent use.
+// ClassChanged says that some class may be another than at the last check. It is safe for
+// concurrent use.
 func (f *Finder) ClassChanged() { f.classChanged.Store(true) }
 
-// Round looks once and returns when to look again.
+// Round checks once and returns when to check again.
 func (f *Finder) Round(ctx context.Context) (time.Duration, error) {
 	changed := f.classChanged.Swap(false)
 	f.behind = false
@@ -206,8 +204,8 @@ func adoptOne(c *karpv1.NodeClaim, hashKey, versionKey, hash, version, reason st
 	}
 }
 
-// conclude writes the condition where it is not as found, and tells of a
-// machine that has drifted again, or in another way.
+// conclude writes the condition where it is not as found, and reports an instance that has
+// drifted again, or in another way.
 func (f *Finder) conclude(ctx context.Context, c *karpv1.NodeClaim, found finding) error {
 	was := condition.Get(c, karpv1.ClaimDrifted)
 	if found.keep || was == nil && found.reason == "" {

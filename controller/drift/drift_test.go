@@ -18,7 +18,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// Each case changes one thing of a machine that is just as it should be.
+// Each case changes one thing of an instance that is just as it should be.
 func TestAMachineDrifts(t *testing.T) {
 	template := func(y *yard) *karpv1.NodeClaimTemplate { return &y.pool.Spec.Template }
 	tests := map[string]struct {
@@ -201,7 +201,7 @@ func TestATypeThatIsNoLongerOffered(t *testing.T) {
 }
 
 // A reservation that ends is selected no more, as one that its class's users have taken
-// from it. Which it is the cloud's next word on the machine tells: it is in it still, or
+// from it. The cloud's next list of the instance says which it is: it is in it still, or
 // has left it and goes on as one on demand.
 func TestAReservationThatIsSelectedNoMore(t *testing.T) {
 	tests := map[string]struct {
@@ -242,8 +242,8 @@ func TestAReservationThatIsSelectedNoMore(t *testing.T) {
 	}
 }
 
-// The moment of the condition is when the machine drifted first, whatever else
-// differs later: those that drifted first go first.
+// The moment of the condition is when the instance drifted first, whatever else differs
+// later: those that drifted first go first.
 func TestTheMomentOfDriftStays(t *testing.T) {
 	y := newYard()
 	y.open(t)
@@ -260,8 +260,8 @@ func TestTheMomentOfDriftStays(t *testing.T) {
 	}
 }
 
-// A claim that somebody else wrote meanwhile is looked at again at once, and not when a
-// look is due anyway.
+// A claim that another writer changed meanwhile is checked again at once, and not when a
+// check is due anyway.
 func TestAClaimThatWasWrittenMeanwhileIsLookedAtAgain(t *testing.T) {
 	y := newYard()
 	y.class.Hash = "otherwise"
@@ -275,7 +275,7 @@ func TestAClaimThatWasWrittenMeanwhileIsLookedAtAgain(t *testing.T) {
 	}
 }
 
-// The cloud is asked once in a while for all machines, not for each.
+// The cloud is asked once in a while for all instances, not for each.
 func TestTheCloudIsSeldomAsked(t *testing.T) {
 	y := newYard()
 	y.open(t)
@@ -288,14 +288,14 @@ func TestTheCloudIsSeldomAsked(t *testing.T) {
 	}
 }
 
-// A machine that is younger than what the cloud has told is asked for once its class is
+// An instance that is younger than the cloud's last list is asked for once its class is
 // another, and for nothing else; where none is, nothing is asked.
 func TestYoungMachinesOfAClassThatChangedAreAskedFor(t *testing.T) {
 	y := newYard()
 	reported := y.machines
 	y.machines = nil
 	y.open(t)
-	y.look(t) // the cloud tells of nothing yet
+	y.look(t) // the cloud reports nothing yet
 
 	launch := y.claim.DeepCopy()
 	y.now = y.now.Add(time.Minute)

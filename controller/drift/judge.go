@@ -15,16 +15,16 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// A type counts as not offered any more for machines that are settled, and after
-// it has been missing for a while without a break: replacing a fleet because
-// of one answer that lacked something would be expensive.
+// A type counts as not offered any more for instances that have become stable, and after it
+// has been missing for a while without a break: replacing a fleet because of one answer
+// that lacked something would be expensive.
 const (
 	stableAfter = time.Hour
 	missingFor  = 30 * time.Minute
 )
 
-// finding is the first thing that differs; no reason: nothing does. keep says
-// that what was found earlier holds, since it cannot be looked at now.
+// finding is the first thing that differs; no reason: nothing does. keep says that what was
+// found earlier holds, since it cannot be checked now.
 type finding struct {
 	reason, text string
 	keep         bool
@@ -36,12 +36,12 @@ type subject struct {
 	labels   constraint.Labels
 	pool     *pool
 	class    *class
-	machine  *machine // nil: the cloud has not told of it yet
+	machine  *machine // nil: the cloud has not listed it yet
 	lacks    lacks    // of all nodes
 	stable   bool
 	since    since
-	at       time.Time // when it is looked at
-	reported time.Time // when the cloud told of the machine
+	at       time.Time // when it is checked
+	reported time.Time // when the cloud listed the instance
 }
 
 func (f *Finder) subject(c *karpv1.NodeClaim, pool *pool, class *class) *subject {
@@ -53,7 +53,7 @@ func (f *Finder) subject(c *karpv1.NodeClaim, pool *pool, class *class) *subject
 	return s
 }
 
-// seen keeps since when the machine's type has not been offered, and its reservation not
+// seen keeps since when the instance's type has not been offered, and its reservation not
 // been selected.
 func (s *subject) seen(now time.Time, was since) {
 	s.at, s.since = now, was
@@ -79,12 +79,11 @@ func begun(is bool, was, now time.Time) time.Time {
 // check is a way to drift.
 type check struct {
 	reason string
-	// look says what differs, or nothing; known is false where that cannot be
-	// told now.
+	// look says what differs, or nothing; known is false where that cannot be said now.
 	look func(*subject) (differs string, known bool)
 }
 
-// checks are all the ways to drift, in the order in which they are told.
+// checks are all the ways to drift, in the order in which they are reported.
 var checks = []check{
 	{karpv1.ReasonNodePoolDrifted, (*subject).poolChanged},
 	{karpv1.ReasonRequirementsDrifted, (*subject).outsideRequirements},
@@ -112,8 +111,8 @@ func (s *subject) judge(checks []check) finding {
 	return finding{}
 }
 
-// outsideRequirements compares the machine's labels, and where it has none what
-// was asked of it, with what the pool asks for.
+// outsideRequirements compares the instance's labels, and where it has none what was asked
+// of it, with what the pool asks for.
 func (s *subject) outsideRequirements() (differs string, known bool) {
 	if !s.pool.readable {
 		return "", false
@@ -130,7 +129,8 @@ func (s *subject) outsideRequirements() (differs string, known bool) {
 	return s.otherwiseOrdered(unlabelled)
 }
 
-// otherwiseOrdered compares what was asked of the machine with what the pool asks for of labels that it lacks: most have all.
+// otherwiseOrdered compares what was asked of the instance with what the pool asks for of labels that it lacks: most
+// have all.
 func (s *subject) otherwiseOrdered(asked constraint.Requirements) (differs string, known bool) {
 	if len(asked) == 0 {
 		return "", true
@@ -150,9 +150,9 @@ func (s *subject) otherwiseOrdered(asked constraint.Requirements) (differs strin
 	return "", true
 }
 
-// offered reports whether the class still offers what the machine is, its tenancy included
-// where both say it, whether or not it can be had at the moment. A reserved machine may go on as one on
-// demand, and the other way round.
+// offered reports whether the class still offers what the instance is, its tenancy included where both
+// say it, whether or not it can be had at the moment. A reserved instance may go on as one on demand,
+// and the other way round.
 func (s *subject) offered() bool {
 	instanceType := s.class.instanceTypes[s.claim.Labels[api.LabelInstanceType]]
 	if instanceType == nil {
@@ -196,9 +196,8 @@ func (s *subject) classChanged() (differs string, known bool) {
 	return fmt.Sprintf("%s was changed: the machine is made from its form %s, which is %s now", s.class.id, has, s.class.Hash), true
 }
 
-// selected is what the class selects, where that can be compared with the
-// machine. A class that selects nothing of a kind cannot be used, and says as
-// little.
+// selected is what the class selects, where that can be compared with the instance. A class
+// that selects nothing of an instance type cannot be used, and says as little.
 func (s *subject) selected() (Selected, bool) {
 	if s.machine == nil || s.class.Selected == nil {
 		return Selected{}, false
@@ -250,9 +249,9 @@ func (s *subject) otherSubnet() (differs string, known bool) {
 	return fmt.Sprintf("subnet is %s; %s selects %s", s.machine.subnet, s.class.id, strings.Join(selected.Subnets, ", ")), true
 }
 
-// otherReservation looks at machines that were launched from a reservation; one that left
-// its own goes on as a machine on demand. A reservation that has ended is selected no
-// more either: what the cloud told of its machines before that says nothing.
+// otherReservation checks instances that were launched from a reservation; one that left
+// its own goes on as an instance on demand. A reservation that has ended is selected no
+// more either: what the cloud listed of its instances before that says nothing.
 func (s *subject) otherReservation() (differs string, known bool) {
 	selected, reported := s.selected()
 	switch {
@@ -266,14 +265,15 @@ func (s *subject) otherReservation() (differs string, known bool) {
 	return fmt.Sprintf("capacity reservation is %s, which %s selects no more", s.machine.reservedCapacity, s.class.id), true
 }
 
-// strays reports whether the machine was launched from a reservation, and is in one that
-// its class does not select. One on demand may be in one that nobody chose for it.
+// strays reports whether the instance was launched from a reservation, and is in one that
+// its class does not select. An on-demand instance may be in one that was not chosen for
+// it.
 func (s *subject) strays(selected Selected) bool {
 	launched := s.claim.Labels[api.LabelCapacityType] == api.CapacityTypeReserved
 	return launched && s.machine.reservedCapacity != "" && !slices.Contains(selected.Reservations, s.machine.reservedCapacity)
 }
 
-// otherPlacement looks at the placement group, which a machine never leaves.
+// otherPlacement checks the placement group, which an instance never leaves.
 func (s *subject) otherPlacement() (differs string, known bool) {
 	selected, reported := s.selected()
 	if !reported {

@@ -71,7 +71,8 @@ func (k *known) class(ref karpv1.NodeClassReference) (*class, error) {
 	return c, nil
 }
 
-// instanceTypesOf are the kinds of a catalogue by name; nil where it is not known, or empty.
+// instanceTypesOf are the instance types of a catalogue by name; nil where it is not known,
+// or empty.
 func instanceTypesOf(catalogue *cluster.Catalogue) map[string]*cluster.InstanceType {
 	if catalogue == nil || len(catalogue.InstanceTypes) == 0 {
 		return nil
@@ -83,7 +84,7 @@ func instanceTypesOf(catalogue *cluster.Catalogue) map[string]*cluster.InstanceT
 	return out
 }
 
-// machine is what is compared of a machine at the cloud.
+// machine is what is compared of an instance at the cloud.
 type machine struct {
 	image, subnet    string
 	reservedCapacity string   // reservation that it runs in
@@ -95,8 +96,8 @@ func machineOf(m cloud.Machine) *machine {
 	return &machine{m.Image, m.Subnet, m.ReservedCapacity, m.Placement, m.Groups}
 }
 
-// listMachines asks the cloud for all machines at once, where what it said last
-// is too old, or at once. Those that are ending say nothing.
+// listMachines asks the cloud for all instances at once, where what it said last is too
+// old, or at once. Those that are ending say nothing.
 func (f *Finder) listMachines(ctx context.Context, atOnce bool) error {
 	now := f.Now()
 	if now.Sub(f.listedAt) < machinesEvery && !atOnce {
@@ -116,7 +117,7 @@ func (f *Finder) listMachines(ctx context.Context, atOnce bool) error {
 	return nil
 }
 
-// anyYounger reports whether a machine was launched after all were asked for.
+// anyYounger reports whether an instance was launched after all were asked for.
 func (f *Finder) anyYounger(claims []karpv1.NodeClaim) bool {
 	return slices.ContainsFunc(claims, func(c karpv1.NodeClaim) bool {
 		launched := condition.Get(&c, karpv1.ClaimLaunched)

@@ -14,14 +14,14 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// ignoredEvery is how often a user is told that a word of theirs has no effect.
+// ignoredEvery is how often an event says that a setting of a user has no effect.
 const ignoredEvery = 24 * time.Hour
 
-// ofProvisioners are the ways to drift of machines of Provisioners: another image is
+// ofProvisioners are the ways to drift of instances of Provisioners: another image is
 // selected for them now. No edit of a Provisioner or its template replaces them.
 var ofProvisioners = []check{{karpv1.ReasonAMIDrift, (*subject).otherImage}}
 
-// lookAtOlder compares a claim of a Provisioner, whose machines drift where the operator
+// lookAtOlder compares a claim of a Provisioner, whose instances drift where the operator
 // says so, and then also by the word of their users.
 func (f *Finder) lookAtOlder(ctx context.Context, c *karpv1.NodeClaim, s *subject) error {
 	node, err := f.saidDrifted(ctx, c)
@@ -41,7 +41,7 @@ func (f *Finder) lookAtOlder(ctx context.Context, c *karpv1.NodeClaim, s *subjec
 	return f.conclude(ctx, c, s.judge(ofProvisioners))
 }
 
-// saidDrifted is the claim's node where somebody says on it that it has drifted.
+// saidDrifted is the claim's node where a user says on it that it has drifted.
 func (f *Finder) saidDrifted(ctx context.Context, c *karpv1.NodeClaim) (*corev1.Node, error) {
 	if c.Status.NodeName == "" {
 		return nil, nil

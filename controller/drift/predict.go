@@ -14,7 +14,7 @@ import (
 
 // Prospect is a claim as it would be, and what it would be compared with.
 type Prospect struct {
-	Claim     *karpv1.NodeClaim // with the labels that its machine has
+	Claim     *karpv1.NodeClaim // with the labels that its instance has
 	Pool      translate.PoolObject
 	Class     Class
 	Offerings *cluster.Catalogue // of the class; nil: not known

@@ -14,8 +14,8 @@ import (
 	"github.com/daemok/daemok/kube/api"
 )
 
-// waitsFor is how long a DaemonSet's pod must have found no room on its node
-// before the node counts as too small: others may leave, or be preempted.
+// waitsFor is how long a DaemonSet's pod must have found no room on its node before the
+// node counts as too small: other pods may leave, or be preempted.
 const waitsFor = 5 * time.Minute
 
 // lack is a pod of a DaemonSet that its node has no room for.
@@ -27,8 +27,8 @@ type lack struct {
 // lacks are by node; nil: not known.
 type lacks map[string][]lack
 
-// findLacks looks at the pods of DaemonSets whose owners ask for it, and at no
-// others: most clusters have none of these.
+// findLacks checks the pods of DaemonSets whose owners ask for it, and no others: most
+// clusters have none of these.
 func (f *Finder) findLacks(ctx context.Context) (lacks, error) {
 	var sets appsv1.DaemonSetList
 	if err := f.Store.List(ctx, &sets, client.UnsafeDisableDeepCopy); err != nil { // only read
@@ -86,8 +86,8 @@ func noRoom(pod *corev1.Pod, now time.Time) bool {
 	return false
 }
 
-// lacksRoom is about machines older than the DaemonSet: one that was launched since
-// has room for its pod, and where it has none another would not have either.
+// lacksRoom is about instances older than the DaemonSet: one that was launched since has
+// room for its pod, and where it has none another would not have either.
 func (s *subject) lacksRoom() (differs string, known bool) {
 	if s.lacks == nil {
 		return "", false

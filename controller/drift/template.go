@@ -13,8 +13,8 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// poolChanged compares the fingerprint of what the machine was made from with
-// that of the pool, and names what differs as far as the claim still tells.
+// poolChanged compares the fingerprint of what the instance was made from with that of the
+// pool, and names what differs as far as the claim still says.
 func (s *subject) poolChanged() (differs string, known bool) {
 	has, version := s.claim.Annotations[api.AnnotationNodePoolHash], s.claim.Annotations[api.AnnotationNodePoolHashVersion]
 	if has == "" || version != s.pool.HashVersion {
@@ -30,8 +30,8 @@ func (s *subject) poolChanged() (differs string, known bool) {
 	return fmt.Sprintf("the template of %s was changed: %s", s.pool.ID, strings.Join(parts, "; ")), true
 }
 
-// templateChanges compares field by field. What a pool no longer sets on labels
-// and annotations cannot be told from what others set there.
+// templateChanges compares field by field. What a pool no longer sets on labels and
+// annotations cannot be distinguished from what other programs set there.
 func (s *subject) templateChanges() []string {
 	has, want := &s.claim.Spec, &s.pool.Template.Spec
 	var out []string

@@ -85,7 +85,7 @@ func newYard() *yard {
 	return y
 }
 
-// reserved has the machine be launched from a reservation that its class selects.
+// reserved has the instance be launched from a reservation that its class selects.
 func (y *yard) reserved(id string) {
 	y.claim.Labels[api.LabelCapacityType] = api.CapacityTypeReserved
 	y.machines[0].ReservedCapacity, y.class.Selected.Reservations = id, []string{id}
@@ -174,7 +174,7 @@ func (b beside) List(ctx context.Context, list client.ObjectList, options ...cli
 	return nil
 }
 
-// look takes one look and returns the claim after it.
+// look checks once and returns the claim after it.
 func (y *yard) look(t *testing.T) *karpv1.NodeClaim {
 	t.Helper()
 	if again, err := y.finder.Round(t.Context()); again != checkEvery || !errors.Is(err, y.listing) {

@@ -33,17 +33,17 @@ import (
 
 const (
 	youngFor = 30 * time.Second // a launch may still be on its way to its claim
-	// visibleAfter is when the cloud certainly lists a machine that it offered;
-	// it takes seconds.
+	// visibleAfter is when the cloud certainly lists an instance that it offered; it takes
+	// seconds.
 	visibleAfter = time.Minute
 	EveryNew     = 10 * time.Second // right after the start, when a crash may have left something
 	EveryUsed    = 2 * time.Minute
 	newFor       = 3 * time.Minute // how long that is
-	callsMax     = 256             // machines given back at once
+	callsMax     = 256             // instances terminated at once
 )
 
-// Collector is the loop. It acts by claims read past every cache, and before the
-// machines, so that a claim made in between cannot look orphaned.
+// Collector is the loop. It acts by claims read past every cache, and before the instances,
+// so that a claim made in between cannot look orphaned.
 type Collector struct {
 	Store    client.Client
 	Live     client.Reader
@@ -52,24 +52,24 @@ type Collector struct {
 	Metrics  *observe.Metrics
 	Now      func() time.Time
 	Doubt    apiclock.Doubt           // of that time: nothing is collected meanwhile
-	Shifted  func(zoneID string) bool // tells of zones that work is shifted away from; nil: of none
+	Shifted  func(zoneID string) bool // reports zones that work is shifted away from; nil: of none
 
 	Events    publisher
 	Namespace string                                  // where this process runs, and ConfigMap daemok-orphans is heard; empty: nowhere
-	Again     func()                                  // told when the breaker begins to hold, or holds no more; nil: nobody is
+	Again     func()                                  // called when the breaker begins to hold, or holds no more; may be nil
 	Going     func(ctx context.Context) (bool, error) // whether the definition of NodeClaims is being deleted; nil: it is not
 	Wake      chan struct{}                           // has the next round come at once; nil: it comes in its time
 
 	mu       sync.Mutex
-	untagged map[string]bool // machines that were warned of, by ID
+	untagged map[string]bool // instances that were warned of, by ID
 
 	held breaker
 
-	began   time.Time          // of the first look
-	missing map[types.UID]bool // claims whose machines the last look did not find
+	began   time.Time          // of the first check
+	missing map[types.UID]bool // claims whose instances the last check did not find
 }
 
-// Round looks once and returns how long to wait before the next look.
+// Round checks once and returns how long to wait before the next check.
 func (c *Collector) Round(ctx context.Context) (time.Duration, error) {
 	if c.Doubt.Why() != "" {
 		return EveryNew, nil // by this clock everything is too old
@@ -86,8 +86,8 @@ func (c *Collector) Round(ctx context.Context) (time.Duration, error) {
 	return EveryUsed, nil
 }
 
-// collect looks by the cache first, where nearly always nothing has lost its other half, and acts by what the API
-// server has.
+// collect checks by the cache first, where nearly always nothing has lost its other half, and acts by what the
+// API server has.
 func (c *Collector) collect(ctx context.Context) error {
 	seen, err := c.look(ctx, c.cached)
 	if err == nil && len(seen.orphans)+len(seen.unfound) > 0 {
@@ -99,12 +99,12 @@ func (c *Collector) collect(ctx context.Context) error {
 	return errors.Join(c.endAll(ctx, seen.orphans, seen.machines), c.letGo(ctx, seen))
 }
 
-// sight is what one look finds.
+// sight is what one check finds.
 type sight struct {
 	machines int // all that there are
 	orphans  []orphan
-	unfound  []*karpv1.NodeClaim // whose machines are ending or not listed; only read
-	ending   map[types.UID]bool  // of those: the ones whose machines are
+	unfound  []*karpv1.NodeClaim // whose instances are ending or not listed; only read
+	ending   map[types.UID]bool  // of those: the ones whose instances are
 }
 
 func (c *Collector) look(ctx context.Context, read func(context.Context) ([]karpv1.NodeClaim, error)) (sight, error) {
@@ -137,7 +137,7 @@ func (c *Collector) cached(ctx context.Context) ([]karpv1.NodeClaim, error) {
 	return list.Items, err
 }
 
-// live are all NodeClaims as the API server has them, without what takes most memory and is not looked at.
+// live are all NodeClaims as the API server has them, without what takes most memory and is not checked.
 func (c *Collector) live(ctx context.Context) (all []karpv1.NodeClaim, err error) {
 	err = pages.Each(ctx, c.Live, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
 		for i := range l.Items {
@@ -171,7 +171,8 @@ func machinesWithoutClaim(asked time.Time, machines []cloud.Machine, claims []ka
 	return orphans
 }
 
-// claimsWithoutMachine are those whose machine is ending, or not listed, where their node does not say otherwise.
+// claimsWithoutMachine are those whose instance is ending, or not listed, where their node does not say
+// otherwise.
 func (c *Collector) claimsWithoutMachine(claims []karpv1.NodeClaim, machines []cloud.Machine, nodes map[string]*corev1.Node) (unfound []*karpv1.NodeClaim, ending map[types.UID]bool) {
 	state := map[string]cloud.State{}
 	for _, m := range machines {
@@ -192,7 +193,7 @@ func (c *Collector) claimsWithoutMachine(claims []karpv1.NodeClaim, machines []c
 	return unfound, ending
 }
 
-// letGo deletes claims whose machine is ending, or which two looks in a row did not find.
+// letGo deletes claims whose instance is ending, or which two checks in a row did not find.
 func (c *Collector) letGo(ctx context.Context, seen sight) error {
 	before := c.missing
 	c.missing = map[types.UID]bool{}
@@ -219,21 +220,21 @@ func (c *Collector) letGo(ctx context.Context, seen sight) error {
 	return errors.Join(errs...)
 }
 
-// mayLose reports whether the claim has a machine that would be listed, and whose node
+// mayLose reports whether the claim has an instance that would be listed, and whose node
 // does not prove that it is there.
 func (c *Collector) mayLose(claim *karpv1.NodeClaim, node *corev1.Node) bool {
 	return claim.DeletionTimestamp == nil && claim.Status.ProviderID != "" && translate.IsListed(claim) && c.mustBeVisible(claim) && !c.inShiftedZone(claim) && (node == nil || !translate.IsReady(node))
 }
 
-// inShiftedZone reports whether the cloud may not tell of the claim's machine, since work
-// is shifted away from its zone.
+// inShiftedZone reports whether the cloud may not list the claim's instance, since work is
+// shifted away from its zone.
 func (c *Collector) inShiftedZone(claim *karpv1.NodeClaim) bool {
 	return c.Shifted != nil && c.Shifted(claim.Labels[api.LabelZoneID])
 }
 
-// mustBeVisible reports whether a claim has had its machine for so long that
-// the cloud would list it if it were still there. A machine that was taken
-// back while it booted is noticed so, long before its node is overdue.
+// mustBeVisible reports whether a claim has had its instance for so long that the cloud
+// would list it if it were still there. An instance that was taken back while it booted is
+// noticed so, long before its node is overdue.
 func (c *Collector) mustBeVisible(claim *karpv1.NodeClaim) bool {
 	if condition.IsTrue(claim, karpv1.ClaimRegistered) {
 		return true

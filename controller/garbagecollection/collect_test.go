@@ -30,14 +30,14 @@ import (
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// yard is a cloud that lists what it is told to and notes what is given back.
+// yard is a cloud that lists what it is set to and records what is terminated.
 type yard struct {
 	cloud.Machines // no more of it than List and Terminate is supported
 
 	mu     sync.Mutex // guards what follows
 	list   []cloud.Machine
 	err    error
-	stuck  string          // a machine that cannot be given back
+	stuck  string          // an instance that cannot be terminated
 	meets  *sync.WaitGroup // of the calls that must be under way at once; nil: none
 	listed func()
 	back   []string
@@ -109,7 +109,7 @@ func (p *place) create(o client.Object) {
 	}
 }
 
-// machine stands at the cloud, launched so long ago.
+// machine runs at the cloud, launched so long ago.
 func (p *place) machine(id string, ago time.Duration, change ...func(*cloud.Machine)) {
 	m := cloud.Machine{ID: id, ProviderID: "aws:///a/" + id, State: cloud.Running, LaunchedAt: p.now.Add(-ago)}
 	for _, c := range change {
@@ -118,7 +118,7 @@ func (p *place) machine(id string, ago time.Duration, change ...func(*cloud.Mach
 	p.yard.list = append(p.yard.list, m)
 }
 
-// claim is in the cluster, with the machine of that ID; "" is none yet.
+// claim is in the cluster, with the instance of that ID; "" is none yet.
 func (p *place) claim(name, id string, change ...func(*karpv1.NodeClaim)) {
 	p.t.Helper()
 	c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelNodePool: "default"}}}
@@ -139,7 +139,7 @@ func (p *place) node(name, id string, ready corev1.ConditionStatus) {
 	})
 }
 
-// left lists what the cluster still has, and what was given back.
+// left lists what the cluster still has, and what was terminated.
 func (p *place) left() string {
 	p.t.Helper()
 	var claims karpv1.NodeClaimList
@@ -190,7 +190,7 @@ func (p *place) ending(name string) {
 
 func held(c *karpv1.NodeClaim) { c.Finalizers = []string{api.FinalizerTermination} }
 
-// oneRound is what the collector finds, and what it leaves and gives back.
+// oneRound is what the collector finds, and what it leaves and terminates.
 type oneRound struct {
 	given func(p *place)
 	want  string // in the words of place.left
@@ -207,7 +207,7 @@ func (r oneRound) checkTwice(t *testing.T) {
 	}
 }
 
-// look has the collector look once, and returns when it looks again.
+// look has the collector check once, and returns when it checks again.
 func (p *place) look() time.Duration {
 	p.t.Helper()
 	after, err := p.c.Round(p.t.Context())
@@ -228,7 +228,7 @@ func (r oneRound) check(t *testing.T) {
 	}
 }
 
-// Before a machine that is taken over has its tags the cloud does not list it.
+// Before an instance that is taken over has its tags the cloud does not list it.
 func TestAClaimKeepsAMachineThatIsNotTaggedYet(t *testing.T) {
 	adopted := func(tagged string) func(*karpv1.NodeClaim) {
 		return func(c *karpv1.NodeClaim) {
@@ -352,8 +352,8 @@ func TestOrphanClaims(t *testing.T) {
 	}
 }
 
-// A cloud's list may be behind: a claim goes only when the next look does not find its
-// machine either, and that comes soon. One that was found in between begins again.
+// A cloud's list may be behind: a claim goes only when the next check does not find its
+// instance either, and that comes soon. One that was found in between begins again.
 func TestAClaimStaysWhenOneLookDoesNotFindItsMachine(t *testing.T) {
 	p := newPlace(t)
 	p.c.began = p.now.Add(-newFor)
@@ -385,7 +385,7 @@ func countsOnce(t *testing.T, mode string, change func(*karpv1.NodeClaim)) {
 	t.Helper()
 	p := newPlace(t)
 	p.claim("c-1", "i-1", registered, held, change)
-	for range 3 { // it is still there at the third look, on its way out
+	for range 3 { // it is still there at the third check, on its way out
 		if _, err := p.c.Round(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -408,9 +408,9 @@ func countsOnce(t *testing.T, mode string, change func(*karpv1.NodeClaim)) {
 	}
 }
 
-// TestAClaimWrittenMeanwhileIsNoOrphan: the claims are read before the
-// machines, so one that gets its machine in between looks like nothing at all,
-// to the look by the cache and to the one by the API server, which an orphan brings about.
+// TestAClaimWrittenMeanwhileIsNoOrphan: the claims are read before the instances, so one
+// that gets its instance in between is in neither list, for the check by the cache and to
+// the one by the API server, which an orphan brings about.
 func TestAClaimWrittenMeanwhileIsNoOrphan(t *testing.T) {
 	for look := range 2 {
 		t.Run(fmt.Sprint("look ", look+1), func(t *testing.T) {
@@ -430,7 +430,7 @@ func TestAClaimWrittenMeanwhileIsNoOrphan(t *testing.T) {
 	}
 }
 
-// atCheck does something while the cloud is asked, in the look of that number.
+// atCheck does something while the cloud is asked, in the check of that number.
 func (p *place) atCheck(look int, do func()) {
 	n := 0
 	p.yard.listed = func() {
@@ -454,7 +454,7 @@ func TestAQuietLookAsksTheAPIServerForNothing(t *testing.T) {
 	}
 }
 
-// A cache that is behind brings a second look about, and no more.
+// A cache that is behind brings a second check about, and no more.
 func TestACacheThatIsBehindEndsNothing(t *testing.T) {
 	p := newPlace(t)
 	p.machine("i-1", time.Hour)
@@ -499,8 +499,8 @@ func TestNothingIsCollectedBlindly(t *testing.T) {
 	}
 }
 
-// What the cache has of a claim is not enough to delete it. Once the API server answers one look is: the instance is
-// listed, and terminating.
+// What the cache has of a claim is not enough to delete it. Once the API server answers one check is: the instance
+// is listed, and terminating.
 func TestAClaimIsDeletedByWhatTheAPIServerHas(t *testing.T) {
 	p := newPlace(t)
 	p.claim("c-1", "i-1", registered)
@@ -515,7 +515,7 @@ func TestAClaimIsDeletedByWhatTheAPIServerHas(t *testing.T) {
 	}
 }
 
-// By a clock that is in doubt every machine is old, and every claim had its time.
+// By a clock that is in doubt every instance is old, and every claim had its time.
 func TestNothingIsCollectedByAClockInDoubt(t *testing.T) {
 	p := newPlace(t)
 	p.machine("i-1", time.Hour)
@@ -533,15 +533,14 @@ func TestNothingIsCollectedByAClockInDoubt(t *testing.T) {
 	}
 }
 
-// TestOneStuckMachineHoldsUpNoOther: what fails is told and tried again, the
-// others go.
+// TestOneStuckMachineHoldsUpNoOther: what fails is reported and tried again, the others go.
 func TestOneStuckMachineHoldsUpNoOther(t *testing.T) {
 	p := newPlace(t)
 	p.yard.stuck = "i-1"
 	p.machine("i-1", time.Minute, func(m *cloud.Machine) { m.Zone, m.ZoneID = "us-east-1a", "use1-az1" })
 	p.machine("i-2", time.Minute)
 	p.claim("c-3", "i-3", registered)
-	for range 2 { // the first does not find the claim's machine
+	for range 2 { // the first does not find the claim's instance
 		if _, err := p.c.Round(t.Context()); err == nil || !strings.Contains(err.Error(), "i-1") {
 			t.Errorf("the round ended with %v, want the machine named", err)
 		}
@@ -577,9 +576,9 @@ func TestLooksBecomeRare(t *testing.T) {
 	}
 }
 
-// TestOrphansAreGivenBackTogether (SC-252): all calls are under way before any is
-// answered, as it must be for the adapter to make one of them. Were they one
-// after another, nobody could go on here.
+// TestOrphansAreGivenBackTogether (SC-252): all calls are under way before any is answered,
+// as it must be for the adapter to make one of them. Were they made one after another, none
+// could go on here.
 func TestOrphansAreGivenBackTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace(t)

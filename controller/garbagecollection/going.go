@@ -13,9 +13,10 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// HoldsClaim reports whether a deleted claim is not to lose its node: the definition of NodeClaims is being deleted, by
-// which Kubernetes deletes all claims at once, and nobody has said that so many instances may go. An instance that the
-// cloud takes back is drained all the same. It costs a read of the definition, and while that goes another of the ConfigMap.
+// HoldsClaim reports whether a deleted claim is not to lose its node: the definition of NodeClaims is being deleted,
+// by which Kubernetes deletes all claims at once, and no user has said that so many instances may go. An instance
+// that the cloud interrupts is drained all the same. It costs a read of the definition, and while that goes another
+// of the ConfigMap.
 func (c *Collector) HoldsClaim(ctx context.Context, claim *karpv1.NodeClaim) (bool, error) {
 	if c.Going == nil || !translate.EndsAt(claim).IsZero() {
 		return false, nil

@@ -13,8 +13,8 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// A definition that is deleted takes all NodeClaims with it. That is a mistake until somebody has said how many
-// instances may go, however few there are; what the cloud takes back is drained all the same.
+// A definition that is deleted takes all NodeClaims with it. That is a mistake until a user has said how many
+// instances may go, however few there are; instances that the cloud interrupts are drained all the same.
 func TestClaimsWhoseDefinitionIsDeletedAreHeld(t *testing.T) {
 	tests := map[string]struct {
 		going     bool

@@ -56,7 +56,8 @@ func (c *Collector) holds(ctx context.Context, orphans, of int) (bool, error) {
 	return c.unconfirmed(ctx, orphans)
 }
 
-// unconfirmed reports whether nobody has said that so many instances may go, or it cannot be read.
+// unconfirmed reports whether no user has confirmed that so many instances may be terminated, or
+// the confirmation cannot be read.
 func (c *Collector) unconfirmed(ctx context.Context, instances int) (bool, error) {
 	if c.Namespace == "" {
 		return true, nil

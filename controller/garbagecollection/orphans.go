@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// bootsFor is how long an instance may be on its way without a node; a launch that
-	// nobody waits for any more is no older.
+	// bootsFor is how long an instance may be on its way without a node; a launch that is
+	// not waited for any more is no older.
 	bootsFor = 20 * time.Minute
 	// silentFor is after how long without a word from its kubelet a node is not drained
 	// any more: its pods could hold the instance for ever.
@@ -52,8 +52,8 @@ func (o orphan) isSilent(now time.Time) bool {
 	return !translate.IsReady(o.node) && now.Sub(since) >= silentFor
 }
 
-// endAll lets orphans go, unless so many stand at once that their claims were lost by
-// mistake: then these stay until somebody has said what is to become of them.
+// endAll terminates orphans, unless so many stand at once that their claims were lost by
+// mistake: then these stay until a user has said what is to become of them.
 func (c *Collector) endAll(ctx context.Context, orphans []orphan, of int) error {
 	now := c.Now()
 	var standing []orphan
@@ -82,7 +82,7 @@ func (c *Collector) endAll(ctx context.Context, orphans []orphan, of int) error 
 	return errors.Join(append(errs, err)...)
 }
 
-// end lets an orphan go: by way of deleting its node, whose drain heeds PDBs and
+// end terminates an orphan: by way of deleting its node, whose drain respects PDBs and
 // do-not-disrupt and then terminates the instance, or at once where there is nothing to
 // drain.
 func (c *Collector) end(ctx context.Context, o orphan) error {
@@ -92,7 +92,7 @@ func (c *Collector) end(ctx context.Context, o orphan) error {
 	c.warnOfUntagged(o)
 	c.Log.Info("terminating an instance without nodeclaim", "instance", o.ID, "type", o.Kind, "zone", o.Zone)
 	if _, err := c.Machines.Terminate(ctx, o.ID); cloud.IsNotVisible(err) {
-		return nil // the next look finds it again
+		return nil // the next check finds it again
 	} else if err != nil {
 		c.Metrics.EndFailures.WithLabelValues(o.Zone, o.ZoneID).Inc()
 		return fmt.Errorf("give back orphan %s: %w", o.ID, err)
@@ -104,7 +104,7 @@ func (c *Collector) end(ctx context.Context, o orphan) error {
 }
 
 // warnOfUntagged warns, once of each, of an orphan that another cluster of the same name
-// may have launched: before there was the tag that tells them apart.
+// may have launched: before there was the tag that distinguishes them.
 func (c *Collector) warnOfUntagged(o orphan) {
 	if o.Tags[api.TagClusterUID] != "" {
 		return
@@ -123,7 +123,7 @@ func (c *Collector) warnOfUntagged(o orphan) {
 }
 
 // drain has the drain loop see to an orphan's node. One that is being deleted has it do so
-// already, or is held by somebody else's finalizer.
+// already, or is held by another writer's finalizer.
 func (c *Collector) drain(ctx context.Context, o orphan) error {
 	if o.node.DeletionTimestamp != nil {
 		return nil

@@ -44,8 +44,8 @@ func (p *place) confirm(n string) {
 }
 
 // Claims that are lost all at once, as with an etcd restored from a backup or by a script
-// that takes their finalizers away, are a mistake: no instance goes for it until somebody
-// has said how many may. Nodes are drained even then.
+// that takes their finalizers away, are a mistake: no instance is terminated for it until a
+// user has said how many may be. Nodes are drained even then.
 func TestInstancesWhoseClaimsAreLostAtOnceAreHeld(t *testing.T) {
 	tests := map[string]struct {
 		lost, of  int
@@ -199,8 +199,8 @@ func TestAnOrphanWithoutTheUIDOfTheClusterIsWarnedOf(t *testing.T) {
 	}
 }
 
-// Instances that a launch left behind which nobody waits for any more have no nodes, and
-// go however many they are.
+// Instances of a launch that is not waited for any more have no nodes, and go however many
+// they are.
 func TestInstancesOfAnAbandonedLaunchAreTerminated(t *testing.T) {
 	p := newPlace(t)
 	for i := range 20 {

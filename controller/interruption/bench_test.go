@@ -17,7 +17,7 @@ import (
 )
 
 // BenchmarkAThousandInterruptions is the whole way of 1,000 spot warnings about as many
-// machines: over AWS's wire, and until every claim has its end noted and is deleted, and
+// instances: over AWS's wire, and until every claim has its end noted and is deleted, and
 // every message too. The API server is in memory.
 func BenchmarkAThousandInterruptions(b *testing.B) {
 	const n = 1000

@@ -16,22 +16,22 @@ import (
 const (
 	checkEvery  = time.Minute
 	deniedEvery = 10 * time.Minute
-	// impairedFor is how long a check must fail before the machine is given up: what
+	// impairedFor is how long a check must fail before the instance is given up: what
 	// passes by itself mostly does so in less.
 	impairedFor = 2 * time.Minute
 )
 
-// Checker is the loop that asks the cloud how machines do. It needs no queue: it hears
-// of scheduled changes too where nobody passes them on.
+// Checker is the loop that asks the cloud for the status of instances. It needs no queue:
+// it receives scheduled changes also where no rule forwards them.
 type Checker struct {
 	*Actor
 	Checks cloud.Checks
 
-	first    map[ailment]time.Time // when each was seen first; forgotten when the machine has recovered
+	first    map[ailment]time.Time // when each was seen first; forgotten when the instance has recovered
 	reported map[ailment]bool      // counted already
 }
 
-// ailment is what is wrong with a machine, whenever it began.
+// ailment is what is wrong with an instance, whenever it began.
 type ailment struct {
 	machine string
 	kind    cloud.TroubleKind
@@ -74,7 +74,7 @@ func (c *Checker) see(troubles []cloud.Trouble) {
 	c.first, c.reported = first, reported
 }
 
-// heal lets a claim go whose machine fails, or will be changed. One that fails is not
+// heal lets a claim go whose instance fails, or will be changed. One that fails is not
 // drained politely: its kubelet is not likely to answer, and what runs there to do
 // anything.
 func (c *Checker) heal(ctx context.Context, t cloud.Trouble, claim *karpv1.NodeClaim) error {

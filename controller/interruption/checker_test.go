@@ -15,7 +15,7 @@ import (
 	"github.com/daemok/daemok/observe/observetest"
 )
 
-// clinic is a cloud that says the same of its machines again and again.
+// clinic is a cloud that says the same of its instances again and again.
 type clinic struct {
 	troubles []cloud.Trouble
 	err      error
@@ -83,7 +83,7 @@ func TestNoMachineFailsForTooLongByAClockInDoubt(t *testing.T) {
 	}
 }
 
-// A machine that fails goes without regard to its pods, and is counted so.
+// An instance that fails goes without regard to its pods, and is counted so.
 func TestAMachineThatFailsIsCountedAsForceful(t *testing.T) {
 	d := newEvaluator(t)
 	d.claim("one", "i-1")
@@ -97,7 +97,7 @@ func TestAMachineThatFailsIsCountedAsForceful(t *testing.T) {
 	}
 }
 
-// An end of the drain that somebody has set already stays.
+// An end of the drain that is set already stays.
 func TestADrainThatMustEndIsNotHastened(t *testing.T) {
 	d := newEvaluator(t)
 	d.claim("one", "i-1")
@@ -119,8 +119,8 @@ func (noDeletes) Delete(context.Context, client.Object, ...client.DeleteOption) 
 	return errors.New("not now")
 }
 
-// A claim that could not be let go keeps the time of its drain: its machine may be well
-// again before the next look.
+// A claim that could not be let go keeps the time of its drain: its instance may be well
+// again before the next check.
 func TestAClaimThatStaysIsNotHastened(t *testing.T) {
 	d := newEvaluator(t)
 	d.claim("one", "i-1")

@@ -18,7 +18,8 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// Actor does what follows from what the cloud says, whoever has heard it.
+// Actor does what follows from what the cloud says, whether Reader or Checker has received
+// it.
 type Actor struct {
 	Shortages cloud.Shortages
 	Store     client.Client
@@ -32,14 +33,15 @@ type Actor struct {
 	advised pace
 }
 
-// consequence is what follows from a kind of notice, beside that the claim is deleted.
+// consequence is what follows from a kind of interruption message, beside that the claim is
+// deleted.
 type consequence struct {
 	reason  string // of the event
 	message string
-	short   bool // the cloud has too few such machines: none is launched for a while
+	short   bool // the cloud has too few such instances: none is launched for a while
 }
 
-// consequences are those of the kinds that tell of an end.
+// consequences are those of the kinds that announce an end.
 var consequences = map[cloud.InterruptionMessageKind]consequence{
 	cloud.Interrupted:            {"SpotInterrupted", "Spot interruption warning was received", true},
 	cloud.Maintenance:            {"InstanceUnhealthy", "A scheduled change of the instance was announced", false},
@@ -56,8 +58,9 @@ type fate struct {
 	claim  *karpv1.NodeClaim // as it is known, and as it was written meanwhile
 }
 
-// follow does what follows from a notice about a claim's machine. The offering is
-// remembered to be short first, so that no plan launches it in the machine's place.
+// follow does what follows from an interruption message about a claim's instance. The
+// offering is remembered to be short first, so that no plan launches it in the instance's
+// place.
 func (r *Actor) follow(ctx context.Context, n cloud.InterruptionMessage, claims owners, f *fate) error {
 	c, leaves := f.claim, f.leaves
 	leaves = leaves || c.DeletionTimestamp != nil
@@ -73,7 +76,7 @@ func (r *Actor) follow(ctx context.Context, n cloud.InterruptionMessage, claims 
 }
 
 // hearOfLeaving does what follows for a claim that leaves already. Where the cloud has too
-// few such machines, that counts all the same, and is told where it is news.
+// few such instances, that counts all the same, and is reported where it is new.
 func (r *Actor) hearOfLeaving(ctx context.Context, n cloud.InterruptionMessage, c *karpv1.NodeClaim, f *fate) error {
 	what := consequences[n.Kind]
 	news := what.short && !f.leaves && translate.EndsAt(c).IsZero()
@@ -89,7 +92,7 @@ func (r *Actor) hearOfLeaving(ctx context.Context, n cloud.InterruptionMessage, 
 	return nil
 }
 
-// messageOf is what a notice of an end says, in a user's words.
+// messageOf is what an interruption message of an end says, in a user's words.
 func messageOf(n cloud.InterruptionMessage) string {
 	message := consequences[n.Kind].message
 	if n.Problem != "" {
@@ -101,7 +104,7 @@ func messageOf(n cloud.InterruptionMessage) string {
 	return message
 }
 
-// letGo lets a claim go whose machine ends.
+// letGo lets a claim go whose instance ends.
 func (r *Actor) letGo(ctx context.Context, n cloud.InterruptionMessage, c *karpv1.NodeClaim, f *fate) error {
 	what, message := consequences[n.Kind], messageOf(n)
 	if what.short {
@@ -127,17 +130,17 @@ func (r *Actor) letGo(ctx context.Context, n cloud.InterruptionMessage, c *karpv
 	return nil
 }
 
-// short has no more such machines be launched for a while.
+// short has no more such instances be launched for a while.
 func (r *Actor) short(c *karpv1.NodeClaim) {
 	r.Shortages.Short(cloud.OfferingChoice{
 		Kind: c.Labels[api.LabelInstanceType], Zone: c.Labels[api.LabelZone], Option: cluster.Option(c.Labels[api.LabelCapacityType]), ReservedCapacity: c.Labels[api.LabelReservationID],
 	})
 }
 
-// recordEnd marks the claim with the moment at which its machine ends: so long its pods
+// recordEnd marks the claim with the moment at which its instance ends: so long its pods
 // may be held at most. Of several moments the earliest counts. A claim that leaves for
-// another reason is marked where the end is minutes away, for the sake of pods that may
-// not be evicted; else it is not, so that its drain does not come to a halt.
+// another reason is marked where the end is minutes away, for the sake of pods that may not
+// be evicted; else it is not, so that its drain does not come to a halt.
 func (r *Actor) recordEnd(ctx context.Context, n cloud.InterruptionMessage, c *karpv1.NodeClaim, f *fate) error {
 	at, known := n.EndsAt, earliest(translate.EndsAt(c), f.endsAt)
 	if n.Kind == cloud.HasStopped || n.Kind == cloud.Terminated {
@@ -168,7 +171,7 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// tell publishes an event on the claim and, where there is one, on its node.
+// report publishes an event on the claim and, where there is one, on its node.
 func (r *Actor) report(c *karpv1.NodeClaim, reason, message string) {
 	r.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: reason, Message: message})
 	if c.Status.NodeName == "" {
@@ -180,8 +183,8 @@ func (r *Actor) report(c *karpv1.NodeClaim, reason, message string) {
 	r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true, Reason: reason, Message: message})
 }
 
-// reportPools tells operators, on every pool, what keeps this program from hearing of
-// machines.
+// reportPools reports to operators, on every pool, what keeps this program from receiving
+// interruption messages.
 func (r *Actor) reportPools(ctx context.Context, reason, message string) {
 	pools, err := r.Serves.List(ctx, r.Store)
 	if err != nil {

@@ -26,14 +26,14 @@ import (
 )
 
 const (
-	// timeout is how often a notice is left that is not understood, or whose
-	// machine may still be on its way to its claim.
+	// timeout is how often an interruption message is left that is not understood, or whose
+	// instance may still be on its way to its claim.
 	timeout    = 3
 	writesMax  = 100 // at once
 	retryFirst = time.Second
 	retryMax   = time.Minute
-	// oursFor is how long a machine is known to have been ours: queues for several
-	// clusters keep for five minutes what nobody deletes.
+	// oursFor is how long an instance is known to have been ours: queues for several
+	// clusters keep for five minutes what no reader deletes.
 	oursFor = 10 * time.Minute
 )
 
@@ -45,12 +45,12 @@ type Reader struct {
 	InterruptionMessages cloud.InterruptionMessages
 
 	retry time.Duration
-	heard map[string]time.Time    // notices of a shared queue that were counted, by ID, and when
-	ours  map[string]time.Time    // machines that claims have, or had lately, and when that was seen last
-	gone  map[types.UID]time.Time // claims deleted here that the watches may still show, and when their machines end; zero: it is not known
+	heard map[string]time.Time    // interruption messages of a shared queue that were counted, by ID, and when
+	ours  map[string]time.Time    // instances that claims have, or had lately, and when that was seen last
+	gone  map[types.UID]time.Time // claims deleted here that the watches may still show, and when their instances end; zero: it is not known
 }
 
-// Round waits for notices and acts on them once.
+// Round waits for interruption messages and acts on them once.
 func (r *Reader) Round(ctx context.Context) (time.Duration, error) {
 	interruptionMessages, err := r.InterruptionMessages.Next(ctx)
 	if ctx.Err() != nil {
@@ -89,7 +89,7 @@ func (r *Reader) finish(ctx context.Context, done []cloud.InterruptionMessage) e
 	return nil
 }
 
-// act does what follows from notices, and returns those that are done with.
+// act does what follows from interruption messages, and returns those that are done with.
 func (r *Reader) act(ctx context.Context, interruptionMessages []cloud.InterruptionMessage) ([]cloud.InterruptionMessage, error) {
 	var list karpv1.NodeClaimList
 	if err := r.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // only read
@@ -118,13 +118,13 @@ func (r *Reader) act(ctx context.Context, interruptionMessages []cloud.Interrupt
 		case claim != nil:
 			work[claim.UID] = append(work[claim.UID], i)
 		case r.mayDelete(n) && (claims.coming == 0 || n.Count >= timeout):
-			done = append(done, n) // it is about no machine of a claim
+			done = append(done, n) // it is about no instance of a claim
 		}
 	}
 	return r.each(ctx, interruptionMessages, claims, work, done)
 }
 
-// each acts on the notices of every claim, in the order they came.
+// each acts on the interruption messages of every claim, in the order they came.
 func (r *Reader) each(ctx context.Context, interruptionMessages []cloud.InterruptionMessage, claims owners, work map[types.UID][]int, done []cloud.InterruptionMessage) ([]cloud.InterruptionMessage, error) {
 	acted, errs := make([]bool, len(interruptionMessages)), make([]error, len(interruptionMessages))
 	ends := make(map[types.UID]*fate, len(work))
@@ -156,16 +156,16 @@ func (r *Reader) each(ctx context.Context, interruptionMessages []cloud.Interrup
 	return done, errors.Join(errs...)
 }
 
-// owners are the claims by their machines.
+// owners are the claims by their instances.
 type owners struct {
 	by     map[string]*karpv1.NodeClaim // the cache's own, which are only read
 	ofPool map[cluster.PoolID]int       // how many there are
 	uids   map[types.UID]bool
 	names  map[string]bool
-	coming int // claims whose machine is not written down yet
+	coming int // claims whose instance is not written down yet
 }
 
-// of is the claim of a machine, to be changed; nil: there is none.
+// of is the claim of an instance, to be changed; nil: there is none.
 func (o owners) of(machine string) *karpv1.NodeClaim { return o.by[machine].DeepCopy() }
 
 func known(claims []karpv1.NodeClaim) owners {
@@ -196,7 +196,7 @@ func (r *Reader) forget(claims owners) {
 	}
 }
 
-// own notes which machines are ours, and forgets what was long ago.
+// own notes which instances are ours, and forgets what was long ago.
 func (r *Reader) own(claims owners) {
 	now := r.Now()
 	if r.ours == nil {
@@ -210,14 +210,15 @@ func (r *Reader) own(claims owners) {
 	maps.DeleteFunc(r.heard, old)
 }
 
-// mayDelete reports whether a notice is for nobody else: the queue is not shared, or the
-// machine was ours.
+// mayDelete reports whether an interruption message is for no other cluster: the queue is
+// not shared, or the instance was ours.
 func (r *Reader) mayDelete(n cloud.InterruptionMessage) bool {
 	return !n.Shared || !r.ours[n.MachineID].IsZero()
 }
 
-// count measures a notice that was handed out for the first time. Of a queue that others
-// read too these may have had it before, and what is about their machines is theirs to count.
+// count measures an interruption message that was handed out for the first time. Other
+// readers of a shared queue may have had it before, and they count what is about their
+// instances.
 func (r *Reader) count(n cloud.InterruptionMessage) {
 	again := n.Count > 1
 	if n.Shared && n.MachineID != "" {
@@ -230,8 +231,8 @@ func (r *Reader) count(n cloud.InterruptionMessage) {
 	r.Metrics.MessageSeconds.Observe(max(r.Now().Sub(n.At), 0).Seconds())
 }
 
-// hasHeard reports whether a notice was handed out here before, and remembers it as long as
-// it may come again.
+// hasHeard reports whether an interruption message was handed out here before, and
+// remembers it as long as it may come again.
 func (r *Reader) hasHeard(id string) bool {
 	if r.heard == nil {
 		r.heard = map[string]time.Time{}
@@ -258,7 +259,7 @@ func (r *Reader) giveUp(n cloud.InterruptionMessage) bool {
 	return true
 }
 
-// reportUnread tells operators that no notice comes through.
+// reportUnread reports to operators that no interruption message comes through.
 func (r *Reader) reportUnread(ctx context.Context, err error) {
 	r.Metrics.QueueReadable.WithLabelValues().Set(0)
 	reason := "InterruptionQueueUnreadable"

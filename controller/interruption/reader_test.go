@@ -33,7 +33,7 @@ type evaluator struct {
 	*Reader
 	t       testing.TB
 	hand    *storetest.Connection
-	said    []cloud.InterruptionMessage // what the next look brings
+	said    []cloud.InterruptionMessage // what the next check brings
 	err     error                       // or what is wrong
 	kept    error                       // what is wrong with acknowledging
 	done    []string                    // IDs that were acknowledged
@@ -94,8 +94,8 @@ func newEvaluator(t testing.TB) *evaluator {
 	return d
 }
 
-// claim has a spot machine of that ID; without an ID it waits for one. It stays
-// for a while when it is deleted, as claims do.
+// claim has a spot instance of that ID; without an ID it waits for one. It stays for a
+// while when it is deleted, as claims do.
 func (d *evaluator) claim(name, id string) {
 	d.t.Helper()
 	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{api.FinalizerTermination}, Labels: map[string]string{
@@ -127,7 +127,7 @@ func (d *evaluator) leaving() (out []string) {
 	return out
 }
 
-// hear takes one look at these notices.
+// hear checks once these interruption messages.
 func (d *evaluator) hear(interruptionMessages ...cloud.InterruptionMessage) (time.Duration, error) {
 	for i := range interruptionMessages {
 		interruptionMessages[i].ID, interruptionMessages[i].At = fmt.Sprint("n", i), start
@@ -141,8 +141,8 @@ func about(kind cloud.InterruptionMessageKind, id string) cloud.InterruptionMess
 	return cloud.InterruptionMessage{Kind: kind, MachineID: id}
 }
 
-// SC-491, SC-496: each kind has its event; a claim goes where its machine ends, and such
-// machines are not launched for a while where the cloud is short of them.
+// SC-491, SC-496: each kind has its event; a claim goes where its instance ends, and such
+// instances are not launched for a while where the cloud is short of them.
 func TestWhatFollowsFromEachKind(t *testing.T) {
 	tests := map[cloud.InterruptionMessageKind]struct {
 		leaves, short bool
@@ -180,7 +180,8 @@ func TestWhatFollowsFromEachKind(t *testing.T) {
 	}
 }
 
-// SC-495: nothing follows from a notice whose claim is gone, or was never ours.
+// SC-495: nothing follows from an interruption message whose claim is gone, or was never
+// ours.
 func TestInterruptionMessagesOfNoMachineOfOurs(t *testing.T) {
 	shared := about(cloud.Interrupted, "i-9")
 	shared.Shared = true
@@ -192,7 +193,7 @@ func TestInterruptionMessagesOfNoMachineOfOurs(t *testing.T) {
 	}
 	tests := map[string]struct {
 		interruptionMessage cloud.InterruptionMessage
-		coming              bool // a claim waits for its machine
+		coming              bool // a claim waits for its instance
 		done                bool
 	}{
 		"is deleted": {about(cloud.Interrupted, "i-9"), false, true},
@@ -220,8 +221,8 @@ func TestInterruptionMessagesOfNoMachineOfOurs(t *testing.T) {
 	}
 }
 
-// A message that asks for nothing is deleted from a shared queue where it is about a
-// machine of ours: no other cluster deletes it.
+// A message that asks for nothing is deleted from a shared queue where it is about an
+// instance of ours: no other cluster deletes it.
 func TestAMessageThatAsksForNothingOfOurMachineIsDeleted(t *testing.T) {
 	d := newEvaluator(t)
 	d.claim("one", "i-1")
@@ -232,8 +233,8 @@ func TestAMessageThatAsksForNothingOfOurMachineIsDeleted(t *testing.T) {
 	}
 }
 
-// The last messages about a machine come when its claim has gone. Nobody else deletes
-// them, so the reader does, where others read the queue too.
+// The last messages about an instance come when its claim has gone. No other loop deletes
+// them, so the reader does, where other clusters read the queue too.
 func TestTheLastMessagesAboutAMachineOfOursAreDeleted(t *testing.T) {
 	d := newEvaluator(t)
 	d.claim("one", "i-1")
@@ -260,7 +261,7 @@ func TestTheLastMessagesAboutAMachineOfOursAreDeleted(t *testing.T) {
 	}
 }
 
-// SC-492: a claim is let go once, however often and in whatever order that is said.
+// SC-492: a claim is deleted once, however often and in whatever order its messages come.
 func TestDuplicatesAndDisorderDoNoHarm(t *testing.T) {
 	d := newEvaluator(t)
 	d.claim("one", "i-1")
@@ -275,9 +276,9 @@ func TestDuplicatesAndDisorderDoNoHarm(t *testing.T) {
 	}
 }
 
-// When the machine ends is noted on the claim, before it is deleted and after: the
-// earliest moment counts, in whatever order they are heard. On a claim that somebody
-// else let go only an end minutes away is noted: else its drain goes on.
+// When the instance ends is recorded on the claim, before it is deleted and after: the
+// earliest moment counts, in whatever order they come. On a claim that something else
+// deleted only an end minutes away is recorded: else its drain goes on.
 func TestTheEarliestEndIsNoted(t *testing.T) {
 	in := func(kind cloud.InterruptionMessageKind, after time.Duration) cloud.InterruptionMessage {
 		n := about(kind, "i-1")
@@ -351,12 +352,12 @@ func (l lagging) List(ctx context.Context, list client.ObjectList, options ...cl
 	return nil
 }
 
-// A claim that leaves already for another reason is not let go again. Where the cloud is
-// short of such machines, that counts, whenever it is heard, and is told once.
+// A claim that leaves already for another reason is not deleted again. Where the cloud is
+// short of such instances, that counts, whenever it is received, and is reported once.
 func TestAWarningAboutAMachineThatLeavesCounts(t *testing.T) {
 	const reported = "NodeClaim/one SpotInterrupted"
 	tests := map[string]struct {
-		before               bool // somebody has let the claim go
+		before               bool // the claim was deleted already
 		interruptionMessages []cloud.InterruptionMessageKind
 		short                bool
 		reported             int
@@ -394,7 +395,7 @@ func TestAWarningAboutAMachineThatLeavesCounts(t *testing.T) {
 	}
 }
 
-// What could not be written is not acknowledged: the notice comes again.
+// What could not be written is not acknowledged: the interruption message comes again.
 func TestAMessageIsDeletedAfterTheAct(t *testing.T) {
 	d := newEvaluator(t)
 	d.claim("one", "i-1")
@@ -408,7 +409,7 @@ func TestAMessageIsDeletedAfterTheAct(t *testing.T) {
 	}
 }
 
-// SC-499: a queue that cannot be read is told of on every pool, and tried again.
+// SC-499: a queue that cannot be read is reported on every pool, and tried again.
 func TestAQueueThatCannotBeReadIsReported(t *testing.T) {
 	d := newEvaluator(t)
 	if err := d.hand.Create(context.Background(), &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: storetest.PoolSpec()}); err != nil {
@@ -433,7 +434,7 @@ func TestAQueueThatCannotBeReadIsReported(t *testing.T) {
 	}
 }
 
-// SC-499: messages that may not be deleted are told of on every pool, too, and what
+// SC-499: messages that may not be deleted are reported on every pool, too, and what
 // follows from them is done.
 func TestMessagesThatMayNotBeDeletedAreReported(t *testing.T) {
 	d := newEvaluator(t)
@@ -448,8 +449,8 @@ func TestMessagesThatMayNotBeDeletedAreReported(t *testing.T) {
 	}
 }
 
-// Of a queue that others read too, what is about their machines is theirs to count, and
-// what is about ours is counted once here, whoever had it first.
+// Other readers of a shared queue count what is about their instances, and what is about
+// ours is counted once here, whichever reader had it first.
 func TestMessagesOfASharedQueueAreCountedByWhoHasTheMachine(t *testing.T) {
 	d := newEvaluator(t)
 	d.claim("one", "i-1")

@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// adviseAfter is how old a machine must be for a recommendation to be heeded. Where
-	// spot capacity is short, new machines are soon told the same as those in whose
-	// place they came.
+	// adviseAfter is how old an instance must be for a recommendation to be followed. Where
+	// spot capacity is short, replacements soon get the same recommendation as the
+	// instances they replaced.
 	adviseAfter = 30 * time.Minute
 	// Of a pool no more than a tenth, and one, is marked to be replaced within adviseFor.
 	adviseShare = 10
@@ -38,9 +38,9 @@ type advice struct {
 // doneTo says what was done to a node, by api's words.
 var doneTo = map[string]string{api.RebalanceCordon: "cordoned", api.RebalanceReplace: "replaced"}
 
-// respect decides what follows, by what the pool says, for a machine of that age whose node
-// is nil where it has none. take is asked where anything would be done, and says whether
-// it may be to one more of the pool.
+// respect decides what follows, by what the pool says, for an instance of that age whose
+// node is nil where it has none. take is asked where anything would be done, and says
+// whether it may be to one more of the pool.
 func respect(annotations map[string]string, age time.Duration, node *corev1.Node, most int, take func() bool) advice {
 	does, err := mark.Rebalance(annotations)
 	switch {
@@ -62,11 +62,11 @@ func respect(annotations map[string]string, age time.Duration, node *corev1.Node
 	return advice{does, ": the node is replaced, as the budgets of its pool allow"}
 }
 
-// advise does what follows from a recommendation about a claim's machine. Of its pool
+// advise does what follows from a recommendation about a claim's instance. Of its pool
 // there are so many claims.
 func (r *Actor) advise(ctx context.Context, c *karpv1.NodeClaim, claims int) error {
 	if c.Annotations[api.AnnotationAdvised] != "" {
-		return nil // it was heeded before
+		return nil // it was followed before
 	}
 	id := translate.PoolOf(c)
 	pool, err := r.Serves.Read(ctx, r.Store, id)
@@ -124,7 +124,7 @@ func (r *Actor) markAdvised(ctx context.Context, o, before client.Object, now ti
 	return client.IgnoreNotFound(r.Store.Patch(ctx, o, client.MergeFrom(before)))
 }
 
-// recallAdvice has the first look of a process count what others before it did.
+// recallAdvice has the first check of a process count what earlier processes did.
 func (r *Actor) recallAdvice(ctx context.Context, claims owners, list []karpv1.NodeClaim) error {
 	if r.advised.isRecalled() {
 		return nil
@@ -151,8 +151,8 @@ func (p *pace) isRecalled() bool {
 	return p.recalled
 }
 
-// recall has the first look of a process count what others before it marked, by the
-// nodes and claims that are there: marked ones, and those gone for which machines have come lately.
+// recall has the first check of a process count what earlier processes marked, by the nodes
+// and claims that are there: marked ones, and those gone for which instances have come lately.
 // Why these went is not known any more, so they are counted as if they had been marked.
 func (p *pace) recall(claims owners, list []karpv1.NodeClaim, nodes []corev1.Node) {
 	p.mu.Lock()

@@ -92,8 +92,8 @@ func TestWhatFollowsFromARecommendation(t *testing.T) {
 	}
 }
 
-// A machine whose node has not come, and a node that is cordoned already, are left be, and
-// do not count.
+// An instance whose node has not come, and a node that is cordoned already, are left be,
+// and do not count.
 func TestWhatCannotBeCordonedIsLeftBe(t *testing.T) {
 	for name, tt := range map[string]struct {
 		node *corev1.Node
@@ -124,8 +124,8 @@ func TestWhatCannotBeCordonedIsLeftBe(t *testing.T) {
 	}
 }
 
-// No more than a tenth of a pool's nodes are cordoned within ten minutes, whoever of the
-// controllers one after another has done so.
+// No more than a tenth of a pool's nodes are cordoned within ten minutes, also where one
+// controller took over from another meanwhile.
 func TestNodesAreCordonedAtAPace(t *testing.T) {
 	d := newEvaluator(t)
 	d.heeds(api.RebalanceCordon)
@@ -161,7 +161,7 @@ func TestNodesAreCordonedAtAPace(t *testing.T) {
 	}
 }
 
-// What could not be written does not count: it is heeded when it comes again.
+// What could not be written does not count: it is followed when it comes again.
 func TestARecommendationThatCouldNotBeHeededIsHeededLater(t *testing.T) {
 	d := newEvaluator(t)
 	d.heeds(api.RebalanceReplace)
@@ -177,8 +177,8 @@ func TestARecommendationThatCouldNotBeHeededIsHeededLater(t *testing.T) {
 	}
 }
 
-// However many recommendations come at once, a tenth of the pool's machines, rounded
-// up, are marked to be replaced within ten minutes.
+// However many recommendations come at once, a tenth of the pool's instances, rounded up,
+// are marked to be replaced within ten minutes.
 func TestRecommendationsAreHeededAtAPace(t *testing.T) {
 	d := newEvaluator(t)
 	d.heeds(api.RebalanceReplace)

@@ -21,14 +21,14 @@ import (
 )
 
 const (
-	// departuresEvery is how often pools that are being deleted are told how far
-	// that is, and reportedEvery how often an event says the same.
+	// departuresEvery is how often the progress is written on pools that are being deleted,
+	// and reportedEvery how often an event says the same.
 	departuresEvery = 5 * time.Second
 	reportedEvery   = 10 * time.Minute
 )
 
-// Departures tells how far pools are that are being deleted and have nodes yet, in
-// the condition Drained and an event.
+// Departures says how far pools are that are being deleted and have nodes yet, in the
+// condition Drained and an event.
 type Departures struct {
 	Store    client.Client
 	Serves   translate.Generations
@@ -38,7 +38,7 @@ type Departures struct {
 	Now      func() time.Time
 }
 
-// Round looks once, and returns when to look again.
+// Round checks once, and returns when to check again.
 func (d *Departures) Round(ctx context.Context) (time.Duration, error) {
 	var errs []error
 	var s *cluster.Snapshot
@@ -100,7 +100,7 @@ func (d *departure) way(g translate.Generation, name string) string {
 // departure is how far a pool is that is being deleted.
 type departure struct {
 	roll.Progress
-	starting int    // machines that have not started: they go when they have
+	starting int    // instances that have not started: they go when they have
 	first    string // a node that stays though budgets allow it to go
 	keeps    string // what keeps it; empty where there is none
 	others   int    // that stay as well
@@ -135,7 +135,7 @@ func departureOf(s *cluster.Snapshot, o translate.PoolObject, stays func(node st
 	return out
 }
 
-// keep notes what keeps a node, where budgets would let one go: what was said of others
+// keep records what keeps a node, where budgets would let one go: what was said of others
 // that were going is over then.
 func (d *departure) keep(node, why string) {
 	switch {

@@ -13,7 +13,7 @@ const (
 	unhealthyAt  = 2
 )
 
-// Verdict says whether a pool's machines join the cluster.
+// Verdict says whether a pool's instances join the cluster.
 type Verdict int
 
 // The verdicts. Unknown holds until the first registration since the pool or

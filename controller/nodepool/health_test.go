@@ -9,8 +9,8 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// TestHealthOutlivesARestart: what the condition says counts until this
-// process has seen a machine join or fail, and not for a pool changed since.
+// TestHealthOutlivesARestart: what the condition says counts until this process has seen an
+// instance join or fail, and not for a pool changed since.
 func TestHealthOutlivesARestart(t *testing.T) {
 	tests := map[string]struct {
 		status     metav1.ConditionStatus

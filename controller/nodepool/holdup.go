@@ -19,14 +19,14 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// holdupsEvery is how often pools are told what holds their nodes up.
+// holdupsEvery is how often the condition that says what holds up nodes is written on
+// pools.
 const holdupsEvery = 5 * time.Second
 
-// Holdups tells pools what holds up nodes of theirs that would go, where somebody
-// should do something about it, in the condition DisruptionBlocked: drift at the
-// pool's limit, live state that cannot be read, a clock in doubt, and
-// instances that lost their claims. Nothing is in the way where
-// there is no such condition.
+// Holdups reports on pools what blocks the disruption of their nodes, where a user should
+// act, in the condition DisruptionBlocked: drift at the pool's limit, live state that
+// cannot be read, a clock in doubt, and instances that lost their claims. Nothing blocks it
+// where there is no such condition.
 type Holdups struct {
 	Store   client.Client
 	Serves  translate.Generations
@@ -37,7 +37,7 @@ type Holdups struct {
 	Now     func() time.Time
 }
 
-// Round looks once, and returns when to look again.
+// Round checks once, and returns when to check again.
 func (h *Holdups) Round(ctx context.Context) (time.Duration, error) {
 	var claims karpv1.NodeClaimList
 	if err := h.Store.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil { // only read
@@ -59,8 +59,8 @@ func (h *Holdups) Round(ctx context.Context) (time.Duration, error) {
 	return holdupsEvery, errors.Join(errs...)
 }
 
-// atLimit is the nodes of a pool that have drifted and wait since limits forbid
-// to have the machines in their place beside them.
+// atLimit is the nodes of a pool that have drifted and wait since limits forbid to have the
+// instances in their place beside them.
 type atLimit struct {
 	nodes int
 	first string // the name of one

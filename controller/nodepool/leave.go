@@ -25,10 +25,10 @@ func isFast(o Object) bool {
 	return err == nil && fast
 }
 
-// leave takes the finalizer off a pool that is being deleted once no claim of its
-// own is left, or when its claims are not to be waited for: then the garbage
-// collector deletes what there is, or nobody does. Machines that have not started
-// are taken back. left reports whether there is something to wait for.
+// leave takes the finalizer off a pool that is being deleted once no claim of its own is
+// left, or when its claims are not to be waited for: then the garbage collector deletes
+// what there is, or it stays. Instances that have not started are terminated. left reports
+// whether there is something to wait for.
 func (r *Reconciler) leave(ctx context.Context, o Object) (left bool, err error) {
 	if !controllerutil.ContainsFinalizer(o, api.FinalizerPoolTermination) {
 		return false, nil
@@ -66,9 +66,9 @@ func (r *Reconciler) owned(ctx context.Context, o Object) ([]*karpv1.NodeClaim, 
 	return out, nil
 }
 
-// takeBack deletes claims whose machines have not started, unless pods are there all
-// the same: a pool that is being deleted launches nothing, what never starts would keep it
-// for ever, and nobody is disturbed.
+// takeBack deletes claims whose instances have not started, unless pods are there all the
+// same: a pool that is being deleted launches nothing, what never starts would keep it for
+// ever, and no pod is disrupted.
 func (r *Reconciler) takeBack(ctx context.Context, claims []*karpv1.NodeClaim) error {
 	var errs []error
 	for _, c := range claims {

@@ -15,8 +15,8 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// Offered lists, for some labels, the values that the machines of a class can
-// have: their type, zone and region. It is nil while that is not known.
+// Offered lists, for some labels, the values that the instances of a class can have: their
+// type, zone and region. It is nil while that is not known.
 type Offered map[string]map[string]bool
 
 // OfferedBy reads a catalogue; nil is for none.
@@ -40,7 +40,7 @@ func OfferedBy(c *cluster.Catalogue) Offered {
 	return Offered{cluster.LabelInstanceType: kinds, api.LabelZone: zones, api.LabelRegion: regions}
 }
 
-// lack is a requirement that names values which no machine of the class has.
+// lack is a requirement that names values which no instance of the class has.
 type lack struct {
 	field  string
 	key    string

@@ -32,8 +32,8 @@ import (
 // indexNodeName is the field of pods that the API server lists those of a node by.
 const indexNodeName = "spec.nodeName"
 
-// refreshEvery is when a pool is looked at again though nothing of it changed:
-// what its class offers may have.
+// refreshEvery is when a pool is checked again though nothing of it changed: what its class
+// offers may have.
 const refreshEvery = 10 * time.Minute
 
 // Object is a pool of any API generation.
@@ -43,7 +43,7 @@ type Object = translate.PoolResource
 type Generation struct {
 	translate.Generation
 	Validate  func(Object) []validate.Finding
-	Fits      func(o Object, family string) []validate.Finding // what machines of a family cannot be told; nil: nothing
+	Fits      func(o Object, family string) []validate.Finding // which settings instances of a family do not take; nil: none
 	Hash      func(Object) (hash, version string)              // of what its nodes drift by, written on it; nil: they do not
 	SetStatus func(o Object, s Status)
 }
@@ -55,7 +55,7 @@ type Status struct {
 	OfOlderSpec     int64     // of these, made from another spec than that of now, where that has none drift
 	LastOrder       time.Time // when its latest claim was made; zero: it has none
 	ClassGeneration int64
-	ClassMade       string // fingerprint of what its class has machines made from; empty: of no matter
+	ClassMade       string // fingerprint of what its class has instances made from; empty: of no matter
 }
 
 // ClassState is what a pool must know of its class. Status is that of its
@@ -64,7 +64,7 @@ type ClassState struct {
 	Found, Terminating bool
 	CreatedAt          time.Time
 	Generation         int64
-	Made               string // fingerprint of what machines are made from; empty: of no matter
+	Made               string // fingerprint of what instances are made from; empty: of no matter
 	Family             string // of its images, in effect
 	Status             metav1.ConditionStatus
 	Since              time.Time // the status has been so; zero where the class has no Ready condition
@@ -138,7 +138,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	return soonest(stale, untold), nil
 }
 
-// soonest is when to look again: at the first of those that are not zero.
+// soonest is when to check again: at the first of those that are not zero.
 func soonest(waits ...time.Duration) time.Duration {
 	first := refreshEvery
 	for _, wait := range waits {

@@ -46,7 +46,7 @@ func generation() Generation {
 	}
 }
 
-// reconcile runs one look at a pool in a world of the given objects.
+// reconcile runs one check of a pool in a world of the given objects.
 func reconcile(t *testing.T, p *karpv1.NodePool, class ClassState, offered Offered, others ...client.Object) (*karpv1.NodePool, *listener) {
 	t.Helper()
 	return reconcileBy(t, func(*Generation) {}, p, class, offered, others...)
@@ -82,7 +82,7 @@ func reconcileOf(t *testing.T, change func(*Reconciler), p *karpv1.NodePool, cla
 		Now:     func() time.Time { return start },
 	}
 	change(r)
-	for range 2 { // a second look must find nothing to change
+	for range 2 { // a second check must find nothing to change
 		if _, err := r.Reconcile(t.Context(), p.Name); err != nil {
 			t.Fatal(err)
 		}
@@ -279,7 +279,8 @@ func TestAMisspeltLimitIsNamedBesideWhatAPoolIsRefusedFor(t *testing.T) {
 	}
 }
 
-// What machines of the class's family cannot be told is no secret, and the pool is used.
+// Settings that instances of the class's family do not take are reported, and the pool is
+// used.
 func TestAFamilySettingWithoutEffectIsReported(t *testing.T) {
 	class := ready
 	class.Family = "Bottlerocket"

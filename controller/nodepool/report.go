@@ -25,11 +25,11 @@ func (r *Reconciler) quietFor(o Object, class ClassState) time.Duration {
 // warning is one thing that users of a pool should know.
 type warning struct{ reason, text string }
 
-// news is what is to be told of a pool now, by field or condition.
+// news is what is to be reported of a pool now, by field or condition.
 type news map[string]warning
 
-// reported remembers what was told last of each pool. The zero value is ready to
-// use; it is safe for concurrent use.
+// reported remembers what was reported last of each pool. The zero value is ready to use;
+// it is safe for concurrent use.
 type reported struct {
 	mu   sync.Mutex
 	last map[string]news
@@ -58,7 +58,7 @@ func (t *reported) forget(pool string) {
 	delete(t.last, pool)
 }
 
-// tell publishes a warning for each thing that was not told before.
+// report publishes a warning for each thing that was not reported before.
 func (r *Reconciler) report(o Object, now news) {
 	fresh := r.reported.replace(o.GetName(), now)
 	for _, topic := range slices.Sorted(maps.Keys(fresh)) {

@@ -16,9 +16,9 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// countEvery is how far apart two counts of one pool are at least. A count
-// looks at every claim and node of the pool; changes of these come in by the
-// thousand while a large pool grows.
+// countEvery is how far apart two counts of one pool are at least. A count checks every
+// claim and node of the pool; changes of these come in by the thousand while a large pool
+// grows.
 const countEvery = time.Second
 
 // countShare is how many times longer the pause after a count is than the count, at least: of a pool with thousands
@@ -63,9 +63,9 @@ func (c *counts) forget(pool string) {
 	delete(c.last, pool)
 }
 
-// usage returns what the pool owns. Where that was counted a moment ago it is
-// the same count, and stale says after how long the pool must be looked at
-// again for what has changed since; zero is for a new count.
+// usage returns what the pool owns. Where that was counted a moment ago it is the same
+// count, and stale says after how long the pool must be checked again for what has changed
+// since; zero is for a new count.
 func (r *Reconciler) usage(ctx context.Context, view translate.PoolObject) (count owned, stale time.Duration, err error) {
 	now := r.Now()
 	if last, known := r.counts.of(view.ID.Name); known {
@@ -82,9 +82,9 @@ func (r *Reconciler) usage(ctx context.Context, view translate.PoolObject) (coun
 	return count, 0, nil
 }
 
-// count adds up what the pool owns: registered nodes by what they have, other
-// machines by what was launched. It reads the objects of the cache in place, since
-// a large pool has megabytes of them.
+// count adds up what the pool owns: registered nodes by what they have, other instances by
+// what was launched. It reads the objects of the cache in place, since a large pool has
+// megabytes of them.
 func (r *Reconciler) count(ctx context.Context, view translate.PoolObject) (owned, error) {
 	mine := translate.Belonging(view.ID)
 	var claims karpv1.NodeClaimList

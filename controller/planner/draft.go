@@ -17,20 +17,20 @@ import (
 // have come before the plan is made ahead: what is left of it is for making the plan.
 const draftAfter = 10
 
-// draftCheckEvery keeps looks at whether a draft still holds apart.
+// draftCheckEvery keeps checks whether a draft still holds apart.
 const draftCheckEvery = 50 * time.Millisecond
 
 // draft is the plan that will be needed when the batch window closes, made while it is open:
-// mostly no further pod comes, and then nobody waits for the plan. It is a plan
-// like any other, of a snapshot projected through what was ordered, and is used if the snapshot
-// at the end of the window says the same. At most one is under way.
+// mostly no further pod comes, and then no pod waits for the plan. It is a plan like any other,
+// of a snapshot projected through what is being launched, and is used if the snapshot at the
+// end of the window says the same. At most one is under way.
 type draft struct {
 	decide func(*cluster.Snapshot, *disruption.Found) drafted
 	ready  func(ctx context.Context, launches []plan.Launch) // has what it launches made ready
 	now    func() time.Time
 
 	of     *cluster.Snapshot // that it is made from; nil: there is none
-	found  *disruption.Found // that it looks at again
+	found  *disruption.Found // that it checks again
 	made   drafted
 	stale  bool      // something has changed since it was compared last
 	restTo time.Time // nothing is done before
@@ -50,7 +50,7 @@ type drafted struct {
 	part      share.Part
 }
 
-// dueIn tells how long there is nothing to do about it, in a window of this idle time in which
+// dueIn says how long there is nothing to do about it, in a window of this idle time in which
 // the last pod came at that moment; ok is false while nothing has changed, or one is under way.
 func (d *draft) dueIn(now, lastAt time.Time, idle time.Duration) (wait time.Duration, ok bool) {
 	if d.busy || d.of != nil && !d.stale {
@@ -59,8 +59,8 @@ func (d *draft) dueIn(now, lastAt time.Time, idle time.Duration) (wait time.Dura
 	return max(0, lastAt.Add(idle/draftAfter).Sub(now), d.restTo.Sub(now)), true
 }
 
-// begin makes a draft of a snapshot that nobody writes any more, unless there is one
-// that holds. It reports whether it does.
+// begin makes a draft of a snapshot that is not written any more, unless there is one that
+// holds. It reports whether it does.
 func (d *draft) begin(ctx context.Context, s *cluster.Snapshot, found *disruption.Found) bool {
 	d.stale, d.restTo = false, d.now().Add(draftCheckEvery)
 	if d.holds(s, found) {

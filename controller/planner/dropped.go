@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// droppedEvery is how long a workload is not told again that preferences of its
+	// droppedEvery is how long no second event says on a workload that preferences of its
 	// pods are not followed: they are written once, and hold for all of its pods.
 	droppedEvery = 24 * time.Hour
-	// droppedMax is how many workloads are told of one plan.
+	// droppedMax is how many workloads get an event of one plan.
 	droppedMax = 100
 )
 
-// reportDropped counts pods that get machines without some of their preferences,
-// and tells one pod of each workload which these are.
+// reportDropped counts pods that get instances without some of their preferences, and says
+// on one pod of each workload which these are.
 func (t *Recorder) reportDropped(p *plan.Plan) {
 	if len(p.Launches) == 0 {
 		return

@@ -11,8 +11,8 @@ import (
 	"github.com/daemok/daemok/observe/observetest"
 )
 
-// TestAWorkloadHearsOfPreferencesThatAreNotFollowed: one of its pods does, where
-// machines are launched, and the metric counts all.
+// TestAWorkloadHearsOfPreferencesThatAreNotFollowed: one of its pods does, where instances
+// are launched, and the metric counts all.
 func TestAWorkloadHearsOfPreferencesThatAreNotFollowed(t *testing.T) {
 	reported, events, _ := recorder()
 	scraped := prometheus.NewRegistry()

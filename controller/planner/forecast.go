@@ -19,9 +19,9 @@ const forecastEvery = 400 * time.Millisecond
 // a pool may become ready at any moment.
 const forecastAgain = 50 * time.Millisecond
 
-// forecastShare is the part of a decision's effort of placing that a forecast
-// may take, as a divisor; it seeks no cheaper machines. It must leave the processor to the plan that follows, and one
-// that looks at part of the pods only is of use too.
+// forecastShare is the part of a decision's effort of placing that a forecast may take, as a divisor; it seeks no
+// cheaper instances. It must leave the processor to the plan that follows, and one that checks part of the pods only
+// is of use too.
 const forecastShare = 10
 
 // preparer makes ready what launches will need. It is a hint only.
@@ -29,10 +29,10 @@ type preparer interface {
 	Prepare(ctx context.Context, launches []plan.Launch)
 }
 
-// forecast uses the time in which a batch window is open: it plans for the
-// pods that are there so far and has what such a plan would launch prepared,
-// so that the launch need not wait for it. Nothing waits for a forecast,
-// and nothing is ordered or removed because of one. At most one is under way.
+// forecast uses the time in which a batch window is open: it plans for the pods that are
+// there so far and has what such a plan would launch prepared, so that the launch need not
+// wait for it. Nothing waits for a forecast, and nothing is launched or removed because of
+// one. At most one is under way.
 type forecast struct {
 	preparer preparer
 	decide   func(*cluster.Snapshot) plan.Plan
@@ -53,8 +53,8 @@ type outlook struct {
 	nothing bool // there was nothing to launch
 }
 
-// dueIn tells how long there is no forecast to make; ok is false while
-// nothing has changed since the last one, or one is under way.
+// dueIn says how long there is no forecast to make; ok is false while nothing has changed
+// since the last one, or one is under way.
 func (f *forecast) dueIn(pods int, now time.Time) (wait time.Duration, ok bool) {
 	if f.preparer == nil || f.busy || pods == f.pods {
 		return 0, false
@@ -62,7 +62,7 @@ func (f *forecast) dueIn(pods int, now time.Time) (wait time.Duration, ok bool) 
 	return max(0, f.restTo.Sub(now)), true
 }
 
-// begin makes a forecast for a snapshot that nobody writes any more.
+// begin makes a forecast for a snapshot that is not written any more.
 func (f *forecast) begin(ctx context.Context, s *cluster.Snapshot, pods int) {
 	f.busy, f.pods = true, pods
 	open, closed := context.WithCancel(ctx)
@@ -83,7 +83,7 @@ func (f *forecast) begin(ctx context.Context, s *cluster.Snapshot, pods int) {
 func (f *forecast) finished(o outlook) {
 	rest := forecastEvery
 	if o.nothing {
-		f.pods, rest = 0, forecastAgain // worth another look at the same pods
+		f.pods, rest = 0, forecastAgain // worth another forecast for the same pods
 	}
 	f.busy, f.restTo = false, f.now().Add(pause(o.took, rest, recheckEvery))
 }

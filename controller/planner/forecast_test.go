@@ -135,7 +135,7 @@ func (c *crowd) planner() *Planner {
 	}
 }
 
-// runs plans until the pods are ordered and a while longer.
+// runs plans until instances for the pods are being launched, and a while longer.
 func (c *crowd) runs(p *Planner) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), 5*time.Second)
 	defer cancel()
@@ -161,7 +161,7 @@ func TestForecasts(t *testing.T) {
 	tests := map[string]struct {
 		arrivals []time.Duration
 		slow     time.Duration
-		without  bool // nobody to tell
+		without  bool // no preparer
 		want     string
 	}{
 		"a pod's launch is prepared when it arrives": {[]time.Duration{0}, 0, false,

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// unconsolidatableEvery is how long a node is not told again that it stays
-	// since that is cheapest, whatever the words: numbers change all the time.
+	// unconsolidatableEvery is how long no second event says on a node that it stays since
+	// that is cheapest, whatever the words: numbers change all the time.
 	unconsolidatableEvery = 15 * time.Minute
-	// closedEvery is how long a pool is not told again of a budget.
+	// closedEvery is how long no second event says on a pool that a budget blocks.
 	closedEvery = time.Minute
 )
 
-// reportKept tells nodes that have a reason to go, and their claims, why they
-// stay; budgets are told to their pools. What waits for its time is not told.
+// reportKept reports on nodes that have a reason to go, and on their claims, why they stay;
+// budgets are reported on their pools. What waits for its time is not reported.
 func (t *Recorder) reportKept(s *cluster.Snapshot, list []plan.Kept) {
 	at := make(map[string]*cluster.Node, len(s.Nodes))
 	for i := range s.Nodes {
@@ -50,7 +50,7 @@ func (t *Recorder) reportKept(s *cluster.Snapshot, list []plan.Kept) {
 	}
 }
 
-// reportNode tells a node and its claim.
+// reportNode publishes an event on a node and its claim.
 func (t *Recorder) reportNode(n *cluster.Node, e observe.Event) {
 	e.About, e.Key = nodeRef(n.Name), "Node/"+n.Name
 	t.publishPaced(e)
@@ -58,15 +58,14 @@ func (t *Recorder) reportNode(n *cluster.Node, e observe.Event) {
 	t.publishPaced(e)
 }
 
-// publishPaced tells what can wait: thousands of nodes may have something to
-// be told at once.
+// publishPaced publishes what can wait: thousands of nodes may have an event at once.
 func (t *Recorder) publishPaced(e observe.Event) {
 	e.Pace = t.Failures
 	t.Events.Publish(e)
 }
 
-// nodeRef is enough of a node to hang an event on; kubectl looks for events of
-// nodes by their names in place of a UID.
+// nodeRef is enough of a node to hang an event on; kubectl finds events of nodes by their
+// names in place of a UID.
 func nodeRef(name string) *corev1.Node {
 	return &corev1.Node{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
 }

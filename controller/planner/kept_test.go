@@ -7,8 +7,8 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// Nodes that stay hear why, in Karpenter's words for events; a budget is the
-// pool's business, and waiting is nobody's.
+// Events say on nodes why they stay, in Karpenter's words; that of a budget is on the pool,
+// and waiting has none.
 func TestNodesHearWhyTheyStay(t *testing.T) {
 	pool := cluster.PoolID{Kind: "NodePool", Name: "default"}
 	s := &cluster.Snapshot{Nodes: []cluster.Node{{Name: "n1", Claim: "c1", Pool: pool}, {Name: "n2", Claim: "c2", Pool: pool}}}

@@ -67,8 +67,8 @@ func commonZone(terms []constraint.Requirements) string {
 }
 
 // measureKept sets the gauge of nodes that have a reason to go and stay, once all nodes
-// were looked at. Those that wait for their time, and those that are merely not cheaper to
-// do without, are not held up.
+// were checked. Those that wait for their time, and those that are merely not cheaper to do
+// without, are not held up.
 func (t *Recorder) measureKept(s *cluster.Snapshot, p *plan.Plan) {
 	if !p.Asked {
 		return

@@ -72,7 +72,7 @@ func TestIgnoredPodsAreCountedApart(t *testing.T) {
 }
 
 // Nodes that should go and are held up are counted by what holds them, while what is found
-// holds: plans that looked at no node with pods say nothing of that.
+// holds: plans that checked no node with pods say nothing of that.
 func TestNodesThatAreHeldUpAreCounted(t *testing.T) {
 	reported, scrape := scraping(t)
 	pool := cluster.PoolID{Kind: "NodePool", Name: "web"}

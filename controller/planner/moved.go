@@ -19,11 +19,11 @@ import (
 
 // Decisions about nodes, in the words of Karpenter's metrics.
 const (
-	decisionDelete  = "delete"  // needs no other machine
-	decisionReplace = "replace" // once machines in its place have started
+	decisionDelete  = "delete"  // needs no other instance
+	decisionReplace = "replace" // once instances in its place have started
 )
 
-// Moved tells how letting nodes go ended.
+// Moved says how letting nodes go ended.
 func (t *Recorder) Moved(e apply.Ended) {
 	for i := range e.Removals {
 		if e.Gone[i] {
@@ -35,7 +35,7 @@ func (t *Recorder) Moved(e apply.Ended) {
 	t.countMove(e)
 }
 
-// gone tells of a node that goes.
+// gone reports a node that goes.
 func (t *Recorder) gone(r plan.Removal, c *karpv1.NodeClaim, policy karpv1.ConsolidationPolicy) {
 	d := observe.Disruption{Reason: reasonOf(r), Pool: translate.Called(r.Pool), Policy: string(policy), Node: r.Node}
 	if c != nil {
@@ -47,8 +47,8 @@ func (t *Recorder) gone(r plan.Removal, c *karpv1.NodeClaim, policy karpv1.Conso
 		Message: fmt.Sprintf("Disrupting NodeClaim: %s: %s", r.Reason, r.Note)})
 }
 
-// kept tells of a node that stays after all. What has merely changed since the
-// plan is for the log; what went wrong users should know.
+// kept reports a node that stays after all. What has merely changed since the plan is for
+// the log; what went wrong users should know.
 func (t *Recorder) kept(r plan.Removal, err error) {
 	said := []any{"node", r.Node, "claim", r.Claim, "reason", string(r.Reason)}
 	if changed(err) {
@@ -110,8 +110,7 @@ func consolidationType(e apply.Ended) string {
 
 func reasonOf(r plan.Removal) string { return strings.ToLower(string(r.Reason)) }
 
-// Replacing tells of a machine that was ordered in place of nodes, or could not
-// be.
+// Replacing reports a replacement that is being launched for nodes, or could not be.
 func (t *Recorder) Replacing(m plan.Move, l apply.Launched) {
 	nodes := make([]string, len(m.Removals))
 	for i, r := range m.Removals {
@@ -134,8 +133,8 @@ func (t *Recorder) Replacing(m plan.Move, l apply.Launched) {
 	t.Events.Publish(event)
 }
 
-// Stuck tells that a move cannot go on, since it is not known whether what it
-// depends on still holds.
+// Stuck says that a move cannot go on, since it is not known whether what it depends on
+// still holds.
 func (t *Recorder) Stuck(m plan.Move, err error) {
 	for _, r := range m.Removals {
 		t.Log.Warn("nodes stay while the live state cannot be read", "node", r.Node, "claim", r.Claim, "error", err.Error())

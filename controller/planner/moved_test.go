@@ -102,8 +102,7 @@ func TestClaimsThatGoAreCounted(t *testing.T) {
 	}
 }
 
-// Users hear of machines that come in place of others, of nodes that go, and of
-// what is in the way.
+// Events report replacements, nodes that are disrupted, and what blocks disruption.
 func TestMovesAreReported(t *testing.T) {
 	reported, events, lines := recorder()
 	m := moveOf(plan.Drifted, "a")

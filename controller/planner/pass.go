@@ -48,8 +48,8 @@ func (p *pass) dueAt(s *cluster.Snapshot) (at time.Time, ok bool) {
 	return p.due, true
 }
 
-// begin searches in a snapshot that nobody writes any more, beside what the
-// plan for it does.
+// begin searches in a snapshot that is not written any more, beside what the plan for it
+// does.
 func (p *pass) begin(ctx context.Context, s *cluster.Snapshot, made *plan.Plan, questions int64) {
 	p.busy, p.basis, p.began = true, s.Revision, p.now()
 	p.due = s.Now.Add(recheckEvery)
@@ -59,9 +59,9 @@ func (p *pass) begin(ctx context.Context, s *cluster.Snapshot, made *plan.Plan, 
 	p.under.Go(func() { p.done <- p.search(ctx, s, made, questions) })
 }
 
-// finished notes what the search under way has found. It returns how long it took
-// and whether there are moves in it, or it tells something else than the one before:
-// then the next round must not wait for something else to happen.
+// finished records what the search under way has found. It returns how long it took and
+// whether there are moves in it, or it reports something else than the one before: then the
+// next round must not wait for something else to happen.
 func (p *pass) finished(found *disruption.Found) (took time.Duration, news bool) {
 	now := p.now()
 	took, news = now.Sub(p.began), found.Moves() || found.Reports(p.last)

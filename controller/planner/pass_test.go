@@ -26,7 +26,7 @@ type town struct {
 	kept []string
 }
 
-// Explain writes down when it is told first what keeps nodes.
+// Explain records when it receives first what keeps nodes.
 func (w *town) Explain(_ *cluster.Snapshot, p plan.Plan) {
 	if len(p.Kept) > 0 && len(w.kept) == 0 {
 		for _, k := range p.Kept {
@@ -97,9 +97,9 @@ func (w *town) run(length, search time.Duration) []string {
 	return w.story
 }
 
-// TestNodesThatMayGoAreSoughtBesideThePlans: pods that come while the search goes on are
-// ordered machines for as soon as they would be without it, and what was found
-// goes when it is found.
+// TestNodesThatMayGoAreSoughtBesideThePlans: for pods that come while the search goes on
+// instances are launched as soon as they would be without it, and what was found goes when
+// it is found.
 func TestNodesThatMayGoAreSoughtBesideThePlans(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &town{crowd: newCrowd(t, 2*time.Second)}

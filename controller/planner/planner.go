@@ -1,9 +1,9 @@
 // Package planner is the one loop that makes plans: pods that wait and nodes
 // that may go are one question.
 //
-// It promises that one plan is made at a time, from a snapshot projected
-// through what was already ordered, and that pods which arrive together share
-// one plan. It carries nothing out itself.
+// It promises that one plan is made at a time, from a snapshot projected through what is
+// being launched already, and that pods which arrive together share one plan. It carries
+// nothing out itself.
 package planner
 
 import (
@@ -21,15 +21,14 @@ import (
 	"github.com/daemok/daemok/observe/trace"
 )
 
-// retryEvery is how often pods without a place, or whose claim could not be
-// created, are looked at again though nothing that we watch has changed:
-// prices and shortages do by themselves, and the API server comes back.
+// retryEvery is how often pods without a place, or whose claim could not be created, are
+// checked again though nothing that we watch has changed: prices and shortages do by
+// themselves, and the API server comes back.
 const retryEvery = 10 * time.Second
 
-// recheckEvery is how often everything is looked at again whatever happens:
-// budgets open and close by the clock, and what a move must save changes a day
-// after the last pod came. Found late, it loses what the move saves in a minute at
-// most.
+// recheckEvery is how often everything is checked again whatever happens: budgets open and
+// close by the clock, and what a move must save changes a day after the last pod came.
+// Found late, it loses what the move saves in a minute at most.
 const recheckEvery = time.Minute
 
 // How far apart rounds are at least and at most while changes stream in outside
@@ -39,10 +38,10 @@ const (
 	pauseMax = 5 * time.Second
 )
 
-// pause is how long to rest after work that took so long: nine times that, and so
-// the work takes a tenth of one processor, but no less and no more than is said.
-// It has a bound because the clock tells how long work took: where the processors
-// are short, that may be a hundred times what it would take by itself.
+// pause is how long to rest after work that took so long: nine times that, and so the work
+// takes a tenth of one processor, but no less and no more than is said. It has a bound
+// because the clock says how long work took: where the processors are short, that may be a
+// hundred times what it would take by itself.
 func pause(took, least, most time.Duration) time.Duration {
 	return min(max(least, 9*took), most)
 }
@@ -54,7 +53,7 @@ type source interface {
 	Changed() <-chan struct{}
 }
 
-// ledger projects what was ordered into a snapshot.
+// ledger projects what is being launched into a snapshot.
 type ledger interface {
 	Project(s *cluster.Snapshot) *cluster.Snapshot
 }
@@ -68,9 +67,9 @@ type applier interface {
 	Move(ctx context.Context, s *cluster.Snapshot, p plan.Plan, reported apply.Listener)
 }
 
-// listener is told of every plan and what came of it. Only Planned is called
-// before a plan is carried out: what takes long is told in Explain. Sought is
-// told of each search for nodes that may go.
+// listener receives every plan and its outcome. Only Planned is called before a plan is
+// carried out: what takes long belongs in Explain. Sought receives each search for nodes
+// that may go.
 type listener interface {
 	apply.Listener
 	Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration)
@@ -90,8 +89,8 @@ type Planner struct {
 	Policy   decide.Policy
 	Effort   Effort
 	Window   Window
-	Preparer preparer             // told of launches to come; nil for nobody
-	Planning func() (done func()) // told that a plan is being made, and that it is; nil for nobody
+	Preparer preparer             // receives launches to come; may be nil
+	Planning func() (done func()) // called when a plan is begun, and done when it is made; may be nil
 	Now      func() time.Time
 	Traces   *trace.Tracer // nil: there are none
 
@@ -290,9 +289,9 @@ func (p *Planner) lookAtNodes(ctx context.Context, s *cluster.Snapshot, made *pl
 	}
 }
 
-// schedule sets when the next round is due without a change. open says that
-// pods are left without a place or a machine on order, or that an order is
-// left which nobody needs.
+// schedule sets when the next round is due without a change. open says that pods are left
+// without a place or an instance being launched, or that a launch is left which no pod
+// needs.
 func (p *Planner) schedule(s *cluster.Snapshot, open bool, took time.Duration) {
 	now := p.Now()
 	p.restUntil = now.Add(pause(took, pauseMin, pauseMax))

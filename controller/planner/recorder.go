@@ -23,27 +23,27 @@ import (
 
 type publisher interface{ Publish(observe.Event) }
 
-// Recorder tells operators of plans: one log line an outcome, events on the
-// objects concerned, metrics. It says nothing about a plan that changes
-// nothing, but for the first.
+// Recorder reports plans to operators: one log line an outcome, events on the objects
+// concerned, metrics. It says nothing about a plan that changes nothing, but for the first.
 type Recorder struct {
 	Log     *slog.Logger
 	Events  publisher
 	Metrics *observe.Metrics
-	// Nominations lets only so many pods a second be told where they should
-	// go; nil tells all.
+	// Nominations limits how many pods a second get an event that says where they should
+	// go; nil: no limit.
 	Nominations interface{ TryAccept() bool }
-	// Pods is told which pods a plan says something about, and for whom a claim
+	// Pods receives which pods a plan says something about, and for which of them a claim
 	// was made; it may be nil.
 	Pods interface {
 		Decided(p plan.Plan)
 		Ordered(claim string, pods []cluster.Pod)
 	}
 
-	// Failures lets only so many pods a second be told why they have no place,
-	// and nodes why they stay; nil tells all.
+	// Failures limits how many events a second say to pods why they have no place, and to
+	// nodes why they stay; nil: no limit.
 	Failures interface{ TryAccept() bool }
-	// Workloads tells workloads of their pods; nil: a pod hears in their place.
+	// Workloads publishes events about pods on their workloads; nil: a pod gets them in
+	// their place.
 	Workloads *Workloads
 
 	Traces *trace.Tracer // has heard of each plan before; nil: there are none
@@ -52,16 +52,16 @@ type Recorder struct {
 	// its pool says all there is to say; nil: none does.
 	Becoming func(cluster.PoolID) bool
 
-	First func() // called once the first plan is made; nil: nobody waits for it
+	First func() // called once the first plan is made; may be nil
 
-	hasPlanned     bool                         // a plan was told of
+	hasPlanned     bool                         // a plan was reported
 	unplaced       map[string]bool              // what the last plan said of pods without a place
-	ownersReported map[string]time.Time         // what workloads were told lately
-	nominations    map[string]string            // by pod: the claim or node it was told last
+	ownersReported map[string]time.Time         // what was reported on workloads lately
+	nominations    map[string]string            // by pod: the claim or node that was reported to it last
 	openSince      map[cluster.PoolID]time.Time // pools from which nothing can be launched
 }
 
-// Planned tells of a new plan, before it is carried out.
+// Planned reports a new plan, before it is carried out.
 func (t *Recorder) Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration) {
 	if t.Pods != nil {
 		t.Pods.Decided(p)
@@ -111,8 +111,8 @@ func (t *Recorder) measureCost(p plan.Plan) {
 	}
 }
 
-// Explain tells pods what a plan has for them, once its launches are on order:
-// no machine waits for that.
+// Explain reports to pods what a plan has for them, once its launches are being launched:
+// no instance waits for that.
 func (t *Recorder) Explain(s *cluster.Snapshot, p plan.Plan) {
 	t.recordPools(s)
 	unplaced := t.withoutNew(s.Now, p.Unplaced)
@@ -124,8 +124,8 @@ func (t *Recorder) Explain(s *cluster.Snapshot, p plan.Plan) {
 	t.reportDropped(&p)
 }
 
-// reportPlaced tells pods of the node or ordered machine they are expected on,
-// once: a node is the same place as the claim it was launched by.
+// reportPlaced reports to pods the node or the instance being launched that they are
+// expected on, once: a node is the same place as the claim it was launched by.
 func (t *Recorder) reportPlaced(s *cluster.Snapshot, list []plan.Placement) {
 	claims := map[string]string{}
 	for i := range s.Nodes {
@@ -142,12 +142,12 @@ func (t *Recorder) reportPlaced(s *cluster.Snapshot, list []plan.Placement) {
 			t.nominated(pl.Pod, cmp.Or(claims[pl.Target], pl.Target), "node/"+pl.Target)
 		case plan.OnMachine:
 			t.nominated(pl.Pod, pl.Target, "nodeclaim/"+pl.Target)
-		case plan.OnLaunch: // told when the claim is there
+		case plan.OnLaunch: // reported when the claim is there
 		}
 	}
 }
 
-// nominated tells a pod where it is expected, unless it knows the place.
+// nominated reports to a pod where it is expected, unless the place is the same as before.
 func (t *Recorder) nominated(p cluster.Pod, place, words string) {
 	if t.nominations[p.UID] == place || t.Nominations != nil && !t.Nominations.TryAccept() {
 		return
@@ -160,8 +160,8 @@ func (t *Recorder) nominated(p cluster.Pod, place, words string) {
 		Message: "Pod should schedule on: " + words})
 }
 
-// quietFor is how long nobody is told of pods that only wait for pools which
-// are not ready: that is how every pool begins.
+// quietFor is how long no event is published about pods that only wait for pools which are
+// not ready: that is how every pool begins.
 const quietFor = 10 * time.Second
 
 // recordPools keeps since when nothing can be launched from a pool.
@@ -202,15 +202,15 @@ func (t *Recorder) withoutNew(now time.Time, list []plan.Unplaced) []plan.Unplac
 
 func (t *Recorder) becoming(pool cluster.PoolID) bool { return t.Becoming != nil && t.Becoming(pool) }
 
-// Gathered tells that claims could not be told to wait for each other; what is
-// lost is that kube-scheduler may crowd pods on the first of their nodes.
+// Gathered reports that claims could not be made to wait for each other; the consequence is
+// that kube-scheduler may crowd pods on the first of their nodes.
 func (t *Recorder) Gathered(err error) {
 	if err != nil {
 		t.Log.Warn("not all nodeclaims are annotated with the pods that they are for; the next plan tries again", "error", err)
 	}
 }
 
-// Launched tells of claims that were created, or could not be.
+// Launched reports claims that were created, or could not be.
 func (t *Recorder) Launched(list []apply.Launched) {
 	for _, l := range list {
 		if errors.Is(l.Err, apply.ErrPoolChanged) {
@@ -241,7 +241,7 @@ func (t *Recorder) Launched(list []apply.Launched) {
 	}
 }
 
-// Withdrawn tells of orders that were taken back, or could not be.
+// Withdrawn reports launches that were withdrawn, or could not be.
 func (t *Recorder) Withdrawn(list []apply.Withdrawn) {
 	for _, w := range list {
 		said := []any{"claim", w.Claim, "pool", translate.Called(w.Pool)}

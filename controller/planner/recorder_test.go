@@ -17,7 +17,7 @@ import (
 	"github.com/daemok/daemok/observe/observetest"
 )
 
-// heard collects what users are told.
+// heard collects the events that users see.
 type heard struct{ messages []string }
 
 func (h *heard) Publish(e observe.Event) {
@@ -123,7 +123,7 @@ func TestPodsDoNotHearOfClassesThatBecomeReady(t *testing.T) {
 	}
 }
 
-// Pods that ask for nodes of no pool are not told that none is launched: explain says so.
+// Pods that ask for nodes of no pool get no event that none is launched: explain says so.
 func TestPodsThatWantNoPoolAreNotReported(t *testing.T) {
 	reported, events, lines := recorder()
 	reported.Explain(&cluster.Snapshot{}, plan.Plan{Unplaced: []plan.Unplaced{{Pods: []cluster.Pod{web}, Reasons: []plan.Reason{{Text: plan.Outside + " (karpenter.sh/nodepool doesnotexist)"}}}}})
@@ -170,8 +170,8 @@ func TestAPoolThatIsNewHidesNoOtherReason(t *testing.T) {
 	}
 }
 
-// The cost of launches, the bound and what binds are told in the log and as
-// gauges, and stay until the next launches.
+// The cost of launches, the bound and what binds are reported in the log and as gauges, and
+// stay until the next launches.
 func TestPlansReportWhatLaunchesCost(t *testing.T) {
 	reported, _, lines := recorder()
 	scraped := prometheus.NewRegistry()

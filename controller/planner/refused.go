@@ -13,7 +13,7 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// reportMinValues tells pools whose minValues keep pods from a launch.
+// reportMinValues reports on pools that their minValues keep pods from a launch.
 func (t *Recorder) reportMinValues(list []plan.Unplaced) {
 	for _, u := range list {
 		for _, r := range u.Reasons {
@@ -26,8 +26,8 @@ func (t *Recorder) reportMinValues(list []plan.Unplaced) {
 	}
 }
 
-// reportRefusal tells the pool, and the pods it was for, that the API server refused a
-// NodeClaim: the next plan makes the same again. Other errors pass by themselves.
+// reportRefusal reports on the pool, and on the pods it was for, that the API server
+// refused a NodeClaim: the next plan makes the same again. Other errors pass by themselves.
 func (t *Recorder) reportRefusal(l plan.Launch, err error) {
 	why, refused := refusal(err)
 	if !refused {

@@ -18,8 +18,8 @@ import (
 
 var heavy = cluster.PoolID{Kind: "NodePool", Name: "heavy"}
 
-// A NodeClaim that the API server refuses will be refused again: its pool and its pods
-// are told. An error that may pass is for the log alone.
+// A NodeClaim that the API server refuses will be refused again: it is reported on its pool
+// and its pods. An error that may pass is for the log alone.
 func TestRefusedNodeClaimsAreReported(t *testing.T) {
 	refused := apierrors.NewInvalid(schema.GroupKind{Group: "karpenter.sh", Kind: "NodeClaim"}, "heavy-x",
 		field.ErrorList{field.Invalid(field.NewPath("spec", "requirements"), "x", "too few values")})

@@ -15,14 +15,14 @@ import (
 	"github.com/daemok/daemok/kube/apply"
 )
 
-// taking is an applier that notes for whom each plan launches machines.
+// taking is an applier that records for which pods each plan launches instances.
 type taking struct {
 	refusing
 	world *oneWaits
 	plans *[]string
 }
 
-// Launch has the machines be on order from then on.
+// Launch has the instances be being launched from then on.
 func (a taking) Launch(_ context.Context, s *cluster.Snapshot, p plan.Plan) (out []apply.Launched) {
 	counts := map[string]int{}
 	next := *a.world.s
@@ -43,7 +43,7 @@ func (a taking) Launch(_ context.Context, s *cluster.Snapshot, p plan.Plan) (out
 }
 
 // A tenant has hundreds of pods of as many shapes that keep apart: the small tenant's
-// machine is launched by the first plan, and the plans for the rest follow at once.
+// instance is launched by the first plan, and the plans for the rest follow at once.
 func TestASmallTenantDoesNotWaitForALargeOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text strings.Builder

@@ -20,8 +20,8 @@ const (
 	failuresEvery = 5 * time.Minute
 )
 
-// reportUnplaced logs why pods have no place, once for each shape and change,
-// and tells the pods: those first that wait longest.
+// reportUnplaced logs why pods have no place, once for each shape and change, and publishes
+// events on the pods: first on those that wait longest.
 func (t *Recorder) reportUnplaced(now time.Time, list []plan.Unplaced) {
 	before := t.unplaced
 	t.unplaced = make(map[string]bool, len(list))
@@ -59,8 +59,8 @@ func (t *Recorder) failure(p cluster.Pod, workload, text, topic string) failure 
 		DedupeFor: failuresEvery, Pace: t.Failures}}
 }
 
-// send tells a pod at once. A workload is told in its own time; if too many
-// wait for that, it is told with a later plan.
+// send publishes an event on a pod at once. That of a workload waits for Run; if too many
+// wait, it comes with a later plan.
 func (t *Recorder) send(now time.Time, f failure) {
 	switch {
 	case f.workload == "" || t.Workloads == nil:
@@ -77,8 +77,8 @@ func (t *Recorder) send(now time.Time, f failure) {
 	t.ownersReported[f.workload+" "+f.event.Topic] = now
 }
 
-// audience lists who is told: each pod of a few; of many the workloads that
-// own them, and the oldest of those that nobody owns.
+// audience lists the objects that get an event: each pod of a few; of many the workloads
+// that own them, and the oldest of those without an owner.
 func (t *Recorder) audience(now time.Time, u plan.Unplaced, text, topic string) []failure {
 	var out []failure
 	asked := map[string]bool{}
@@ -98,8 +98,7 @@ func (t *Recorder) audience(now time.Time, u plan.Unplaced, text, topic string) 
 	return out
 }
 
-// toOwner is the event for the workload of a pod, if it was not told the same
-// lately.
+// toOwner is the event for the workload of a pod, if the same was not reported lately.
 func (t *Recorder) toOwner(now time.Time, key string, p cluster.Pod, text, topic string) []failure {
 	maps.DeleteFunc(t.ownersReported, func(_ string, at time.Time) bool { return now.Sub(at) >= failuresEvery })
 	if _, lately := t.ownersReported[key+" "+topic]; lately {

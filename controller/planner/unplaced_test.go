@@ -132,7 +132,7 @@ func TestOfManyPodsTheirWorkloadHears(t *testing.T) {
 	tests := map[string]struct {
 		owner string
 		pods  int
-		want  string // how many of each kind hear
+		want  string // how many objects of each Kind get an event
 	}{
 		"a hundred hear themselves":            {"Deployment/web", 100, "map[v1 Pod:100]"},
 		"of more the deployment does":          {"Deployment/web", 101, "map[apps/v1 Deployment:1]"},
@@ -166,7 +166,7 @@ func inVirtualTime(test func(t *testing.T)) func(t *testing.T) {
 	return func(t *testing.T) { synctest.Test(t, test) }
 }
 
-// runWorkloads tells workloads until there are no more that wait to be told.
+// runWorkloads publishes the messages of workloads until none is left.
 func (t *Recorder) runWorkloads(test *testing.T) {
 	ctx, cancel := context.WithTimeout(test.Context(), time.Hour) // of virtual time
 	defer cancel()
@@ -181,8 +181,8 @@ func (mute) Get(ctx context.Context, _ client.ObjectKey, _ client.Object, _ ...c
 	return ctx.Err()
 }
 
-// No plan waits for workloads to be looked up, however slow the API server is.
-// Of more than may wait for that the rest is told with a later plan.
+// No plan waits for workloads to be looked up, however slow the API server is. What does
+// not fit in the queue is reported with a later plan.
 func TestNoPlanWaitsForEventsOfWorkloads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reported, _, _, now := failing(1000)
@@ -205,7 +205,7 @@ func TestNoPlanWaitsForEventsOfWorkloads(t *testing.T) {
 	})
 }
 
-// kinds lists who hears.
+// kinds lists the objects that get an event.
 type kinds map[string]string
 
 func (k kinds) Publish(e observe.Event) {

@@ -18,8 +18,8 @@ type Window struct {
 	lastAt   time.Time           // when the newest pod was first seen
 }
 
-// Update tells the window which pods wait now and since when. A pod that was
-// there before does not prolong it; one that vanished may be new again.
+// Update takes in which pods wait now and since when. A pod that was there before does not
+// prolong it; one that vanished may be new again.
 func (w *Window) Update(arrivals []snapshot.Arrival) {
 	next := make(map[string]struct{}, len(arrivals))
 	for _, a := range arrivals {

@@ -15,8 +15,8 @@ func arrivals(at time.Time, uids ...string) []snapshot.Arrival {
 	return out
 }
 
-// TestWindowCountsFromTheArrival: pods that the window hears of late, because
-// the scheduler was slow to look at them, have waited their time already.
+// TestWindowCountsFromTheArrival: pods that the window hears of late, because the scheduler
+// was slow to check them, have waited their time already.
 func TestWindowCountsFromTheArrival(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	w := Window{Idle: time.Second, Max: 10 * time.Second}

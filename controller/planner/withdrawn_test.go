@@ -14,7 +14,7 @@ import (
 	"github.com/daemok/daemok/kube/apply"
 )
 
-// Each withdrawal is told once: in the log, and on its claim if it was written.
+// Each withdrawal is reported once: in the log, and on its claim if it was written.
 func TestWithdrawalsAreReported(t *testing.T) {
 	w := plan.Withdrawal{Claim: "default-x", Pool: cluster.PoolID{Kind: "NodePool", Name: "default"}, Note: "no pod waits for it any more"}
 	object := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-x", UID: "u"}}

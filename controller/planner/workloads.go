@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// ownerWithin is how long the look-up of a workload may take: an event is
-	// not worth more.
+	// ownerWithin is how long the look-up of a workload may take: an event is not worth
+	// more.
 	ownerWithin = 2 * time.Second
 	// ownersMax is how many workloads may wait to be looked up, about a minute's
 	// worth of an API server that does not answer. The next plan says again
@@ -24,15 +24,14 @@ const (
 	ownersMax = 32
 )
 
-// owners are the kinds of workloads that are looked up, with their groups. It
-// is never written.
+// owners are the Kinds of workloads that are looked up, with their groups. It is never
+// written.
 var owners = map[string]string{
 	"Deployment": "apps/v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1", "Job": "batch/v1", "ReplicationController": "v1",
 }
 
-// Workloads tells workloads something about their pods. What it knows of them
-// it reads past every cache, one after another, while nobody waits. Build it
-// with NewWorkloads.
+// Workloads publishes events about pods on their workloads. It reads the workloads past
+// every cache, one after another, while no plan waits. Build it with NewWorkloads.
 type Workloads struct {
 	live   client.Reader
 	events publisher
@@ -46,12 +45,12 @@ type reported struct {
 	event            observe.Event // as the pod hears it where there is no such workload
 }
 
-// NewWorkloads returns workloads that nobody was told anything about.
+// NewWorkloads returns workloads about which nothing was reported.
 func NewWorkloads(live client.Reader, events publisher) *Workloads {
 	return &Workloads{live: live, events: events, asked: make(chan reported, ownersMax)}
 }
 
-// tell keeps a message for Run to send; it reports false where too many wait.
+// report keeps a message for Run to send; it reports false where too many wait.
 func (w *Workloads) report(m reported) bool {
 	select {
 	case w.asked <- m:
@@ -61,7 +60,7 @@ func (w *Workloads) report(m reported) bool {
 	}
 }
 
-// Run tells workloads until ctx ends.
+// Run publishes these messages until ctx ends.
 func (w *Workloads) Run(ctx context.Context) {
 	for {
 		select {
@@ -76,9 +75,8 @@ func (w *Workloads) Run(ctx context.Context) {
 	}
 }
 
-// find reads a workload, such as "Deployment/web". One that cannot be read is
-// described by its name alone; one that is gone, or of another kind, is not
-// found.
+// find reads a workload, such as "Deployment/web". One that cannot be read is described by
+// its name alone; one that is gone, or of another Kind, is not found.
 func (w *Workloads) find(ctx context.Context, namespace, owner string) (runtime.Object, bool) {
 	kind, name, _ := strings.Cut(owner, "/")
 	version, known := owners[kind]

@@ -1,12 +1,11 @@
-// Package remember keeps what the controller has seen and no object tells of, such
-// as which pods were moved lately, how long they take to start, what they asked for when they were made, which nodes went,
-// how often spot machines were taken away, how much memory machines have and which offerings could not be had, in a ConfigMap, so that whoever leads next
-// knows it.
+// Package remember keeps what the controller has seen and no object reports, such as which pods were moved lately,
+// how long they take to start, what they requested when they were created, which nodes were removed, how often
+// spot instances were interrupted, how much memory instances have and which offerings could not be had, in a
+// ConfigMap, so that the next leader knows it.
 //
-// It promises that nothing is written over what was not read, that it writes once
-// a minute at most, and only what is news. What cannot be read or written disturbs
-// no plan, which knows less then. What was seen in the last minute before a crash
-// may be forgotten.
+// It promises that nothing is written over what was not read, that it writes once a minute
+// at most, and only what changed. What cannot be read or written fails no plan, which knows
+// less then. What was seen in the last minute before a crash may be forgotten.
 package remember
 
 import (
@@ -33,7 +32,7 @@ const (
 	writeEvery = time.Minute
 	// dataKey is where the ConfigMap holds the memory, as compressed JSON.
 	dataKey = "memory.json.gz"
-	// unpackedMax bounds what is read, whatever somebody wrote there.
+	// unpackedMax bounds what is read, whatever was written there.
 	unpackedMax = 16 << 20
 )
 
@@ -43,13 +42,13 @@ type clusterState interface {
 	Remember(snapshot.Memory)
 }
 
-// spotStore is what remembers spot machines.
+// spotStore is what remembers spot instances.
 type spotStore interface {
 	SpotSeen() cloud.SpotSeen
 	RecallSpot(cloud.SpotSeen)
 }
 
-// sizeStore is what remembers how much memory machines have.
+// sizeStore is what remembers how much memory instances have.
 type sizeStore interface {
 	MemorySeen() cloud.MemorySeen
 	RecallMemory(cloud.MemorySeen)
@@ -73,9 +72,9 @@ type memory struct {
 // cluster state has seen what there is.
 type Book struct {
 	ClusterState clusterState
-	Spot         spotStore     // nil: nobody looks at spot machines
-	Sizes        sizeStore     // nil: nobody looks how much memory machines have
-	Offerings    offeringStore // nil: nobody remembers which could not be had
+	Spot         spotStore     // nil: spot instances are not observed
+	Sizes        sizeStore     // nil: the memory of instances is not observed
+	Offerings    offeringStore // nil: unavailable offerings are not remembered
 	Store        client.Writer
 	Live         client.Reader // reads past every cache
 	Namespace    string        // empty: nothing is kept
@@ -156,7 +155,7 @@ func (b *Book) now() memory {
 	return out
 }
 
-// Round writes what is news, and returns when to look again.
+// Round writes what is news, and returns when to check again.
 func (b *Book) Round(ctx context.Context) (time.Duration, error) {
 	if b.Namespace == "" {
 		return time.Hour, nil
@@ -170,7 +169,7 @@ func (b *Book) Round(ctx context.Context) (time.Duration, error) {
 	}
 	err = b.put(ctx, data)
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
-		b.read = false // somebody else wrote: read what, and write with the next turn
+		b.read = false // another writer was faster: read what it wrote, and write with the next turn
 		return writeEvery, nil
 	}
 	if err != nil {

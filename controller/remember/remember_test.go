@@ -27,7 +27,7 @@ func (h head) Remember(m snapshot.Memory) {
 	}
 }
 
-// lookout has seen spot machines.
+// lookout has seen spot instances.
 type lookout struct{ seen cloud.SpotSeen }
 
 func (l *lookout) SpotSeen() cloud.SpotSeen       { return l.seen }
@@ -69,7 +69,7 @@ func TestTheNextLeaderKnows(t *testing.T) {
 	two["b"] = translate.Departure{At: at}
 	round(t, second)
 	one["c"] = translate.Departure{At: at}
-	round(t, first) // somebody else wrote
+	round(t, first) // another writer wrote
 	round(t, first)
 	third := head{}
 	if err := (&Book{ClusterState: third, Store: s, Live: s, Namespace: "kube-system"}).Load(t.Context()); err != nil || len(third) != 3 {
@@ -77,7 +77,7 @@ func TestTheNextLeaderKnows(t *testing.T) {
 	}
 }
 
-// How often spot machines were taken away is known to whoever leads next.
+// How often spot instances were taken away is known to the next leader.
 func TestWhatWasSeenOfSpotMachinesIsKept(t *testing.T) {
 	s := store(t)
 	saw, next := &lookout{cloud.SpotSeen{At: time.Unix(1e9, 0).UTC(), Pools: []cloud.SpotPool{{Kind: "m5.large", Zone: "a", Hours: 12.5, Events: 2}}}}, &lookout{}
@@ -88,13 +88,13 @@ func TestWhatWasSeenOfSpotMachinesIsKept(t *testing.T) {
 	}
 }
 
-// scales have seen how much memory machines have.
+// scales have seen how much memory instances have.
 type scales struct{ seen cloud.MemorySeen }
 
 func (s *scales) MemorySeen() cloud.MemorySeen       { return s.seen }
 func (s *scales) RecallMemory(seen cloud.MemorySeen) { s.seen = seen }
 
-// How much memory machines turned out to have is known to whoever leads next.
+// How much memory instances turned out to have is known to the next leader.
 func TestWhatMachinesHaveIsKept(t *testing.T) {
 	s := store(t)
 	saw, next := &scales{cloud.MemorySeen{{Kind: "m5.large", Image: "ami-1", Memory: 7 << 30, SeenOn: time.Unix(1e9, 0).UTC()}}}, &scales{}
@@ -111,7 +111,7 @@ type offerings struct{ seen []cloud.Unavailable }
 func (o *offerings) UnavailableSeen() []cloud.Unavailable       { return o.seen }
 func (o *offerings) RecallUnavailable(seen []cloud.Unavailable) { o.seen = seen }
 
-// Which offerings could not be had is known to whoever leads next, and to daemok plan.
+// Which offerings could not be had is known to the next leader, and to daemok plan.
 func TestWhatCouldNotBeHadIsKept(t *testing.T) {
 	s := store(t)
 	saw, next := &offerings{[]cloud.Unavailable{{Kind: "m5.large", Zone: "a", Option: "spot", Until: time.Unix(1e9, 0).UTC()}}}, &offerings{}

@@ -1,9 +1,9 @@
-// Package repair lets nodes go that have been unhealthy for as long as their pools
-// bear, so that others come in their place.
+// Package repair replaces nodes that have been unhealthy for as long as their pools
+// tolerate.
 //
-// It promises to look at the API server once more before it does, not to wait for
-// the pods of such a node, and to say why where it does nothing. Which nodes those
-// are is for core/disruption.
+// It promises to check the API server once more before it does, not to wait for the pods of
+// such a node, and to say why where it does nothing. Which nodes those are is for
+// core/disruption.
 package repair
 
 import (
@@ -44,7 +44,7 @@ type Repairer struct {
 	Now      func() time.Time
 }
 
-// Round repairs what is due, and returns when to look again.
+// Round repairs what is due, and returns when to check again.
 func (r *Repairer) Round(ctx context.Context) (time.Duration, error) {
 	list, next := disruption.Repairs(r.Snapshot())
 	var errs []error
@@ -135,7 +135,7 @@ func (r *Repairer) count(claim *karpv1.NodeClaim, due *disruption.Repair) {
 	r.Metrics.Disrupted(observe.Disruption{Reason: "unhealthy", Pool: pool, Option: option, Mode: translate.Forceful, Node: claim.Status.NodeName})
 }
 
-// tell publishes an event on the node and its claim.
+// report publishes an event on the node and its claim.
 func (r *Repairer) report(node *corev1.Node, claim *karpv1.NodeClaim, reason, message string) {
 	r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true, Reason: reason, Message: message, Topic: "repair", DedupeFor: blockedEvery})
 	r.Events.Publish(observe.Event{About: claim, Key: "NodeClaim/" + claim.Name, Warning: true, Reason: reason, Message: message, Topic: "repair", DedupeFor: blockedEvery})

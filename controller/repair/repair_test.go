@@ -149,8 +149,8 @@ func (w *ward) state() string {
 	}
 }
 
-// SC-360, SC-364: the pool's word, or that of the whole controller where it has none,
-// says when a node is repaired, and the next look is not later.
+// SC-360, SC-364: the pool's setting, or that of the controller where the pool has none,
+// says when a node is repaired, and the next check is not later.
 func TestWhenANodeIsRepaired(t *testing.T) {
 	tests := map[string]struct {
 		says, kind, status string
@@ -207,7 +207,7 @@ func TestANodeThatIsWellAgainIsNotRepaired(t *testing.T) {
 	}
 }
 
-// The controller dies, or may not write, after it has deleted the claim: the next look
+// The controller crashes, or may not write, after it has deleted the claim: the next check
 // ends the drain, and counts nothing twice.
 func TestARepairThatWasCutIsFinished(t *testing.T) {
 	w := newWard(t, "on", cluster.Repair{})
@@ -237,8 +237,8 @@ func TestARepairThatWasCutIsFinished(t *testing.T) {
 	}
 }
 
-// SC-362: whoever lets the claim go politely, or with a period for its pods, does not
-// have a node wait that is unhealthy.
+// SC-362: an unhealthy node does not wait, whichever user or controller deletes its claim
+// without force or with a grace period.
 func TestADrainOfAnUnhealthyNodeIsHastened(t *testing.T) {
 	w := newWard(t, "on", cluster.Repair{})
 	c := w.claim()
@@ -254,7 +254,7 @@ func TestADrainOfAnUnhealthyNodeIsHastened(t *testing.T) {
 	}
 }
 
-// What stops repair is told on the node and its claim, and nothing is written.
+// What stops repair is reported on the node and its claim, and nothing is written.
 func TestABlockedRepairIsReported(t *testing.T) {
 	w := newWard(t, "on", cluster.Repair{})
 	w.clusterState.FreezeIn("kube-system")

@@ -1,9 +1,9 @@
-// Package shift follows zonal shifts: it tells users of classes that machines are
+// Package shift follows zonal shifts: it reports to users of classes that instances are
 // launched in other zones for a while, and that this is over.
 //
-// It promises that a failure to ask changes nothing before a shift is over by what was said
-// of it, and that a refusal is said once. That nothing is launched in such a zone is the cloud's
-// business; no machine goes because of a shift.
+// It promises that a failure to ask changes nothing before the end that was announced for a
+// shift, and that a refusal is reported once. The cloud adapter launches nothing in such a
+// zone; no instance is terminated because of a shift.
 package shift
 
 import (
@@ -41,7 +41,7 @@ type Watcher struct {
 	Now    func() time.Time
 	Older  bool // there are classes of the older API generation too
 
-	refused  string                       // why the cloud tells nothing, as it was said last
+	refused  string                       // why the cloud returns nothing, as it was reported last
 	reported map[interruptionMessage]bool // of shifts that go on
 
 	mu     sync.Mutex
@@ -59,7 +59,7 @@ func in(shifts []cloud.Shift, zoneID string) bool {
 	return slices.ContainsFunc(shifts, func(s cloud.Shift) bool { return s.ZoneID == zoneID })
 }
 
-// Round looks once and returns when to look again.
+// Round checks once and returns when to check again.
 func (w *Watcher) Round(ctx context.Context) (time.Duration, error) {
 	now, err := w.Cloud.Shifts(ctx)
 	refused, ok := errors.AsType[*cloud.RefusedError](err)
@@ -91,7 +91,7 @@ func (w *Watcher) goingOn() []cloud.Shift {
 	return slices.DeleteFunc(slices.Clone(w.shifts), func(s cloud.Shift) bool { return !s.EndsAt.IsZero() && !w.Now().Before(s.EndsAt) })
 }
 
-// follow takes over which shifts there are now, and tells what is new.
+// follow takes over which shifts there are now, and says what is new.
 func (w *Watcher) follow(ctx context.Context, now []cloud.Shift) error {
 	w.mu.Lock()
 	before := w.shifts
@@ -123,7 +123,7 @@ type seen struct {
 	subnets []awsv1.Subnet
 }
 
-// classes are those that there are: by kind, then as they are listed.
+// classes are those that there are: by Kind, then as they are listed.
 func (w *Watcher) classes(ctx context.Context) (out []seen, err error) {
 	var classes awsv1.EC2NodeClassList
 	if err := w.Store.List(ctx, &classes); err != nil {
@@ -153,13 +153,13 @@ func (w *Watcher) classes(ctx context.Context) (out []seen, err error) {
 	return out, nil
 }
 
-// interruptionMessage is that the users of a class were told of a shift.
+// interruptionMessage records that a shift was reported on a class.
 type interruptionMessage struct {
 	class  types.UID
 	zoneID string
 }
 
-// tell tells the users of each class of shifts of its zones, once of each, whichever was there first, and of their ends.
+// report reports on each class the shifts of its zones, each once, whichever was there first, and their ends.
 func (w *Watcher) report(ctx context.Context, now []cloud.Shift) error {
 	if len(now)+len(w.reported) == 0 {
 		return nil
@@ -194,7 +194,7 @@ func until(s cloud.Shift) string {
 	return "until " + s.EndsAt.UTC().Format(time.RFC3339) + " or until it is cancelled"
 }
 
-// say tells of a shift on a class that has subnets in the zone; false: it has none.
+// say reports a shift on a class that has subnets in the zone; false: it has none.
 func (w *Watcher) say(c seen, zoneID, reason, text string) bool {
 	at := slices.IndexFunc(c.subnets, func(n awsv1.Subnet) bool { return n.ZoneID == zoneID })
 	if at < 0 {

@@ -141,7 +141,7 @@ func TestAShiftGoesOnWhileAWSDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// A shift is over when it was to end, whether or not anybody can be asked then, and when
+// A shift is over when it was to end, whether or not the cloud can be asked then, and when
 // zonal shift is turned off for the cluster. Without the right to ask it goes on.
 func TestAShiftEndsWhileAWSDoesNotAnswer(t *testing.T) {
 	ends := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)

@@ -28,10 +28,11 @@ import (
 const (
 	// passEvery keeps passes apart.
 	passEvery = time.Minute
-	// firstEvery is how soon it is looked for the first plan again.
+	// firstEvery is how soon it is checked again whether there is a first plan.
 	firstEvery = 5 * time.Second
-	// scanEvery is how often the pods of all nodes are looked at. Otherwise it is those of nodes that are to empty or have
-	// the taint: no pod gets a deletion cost before its node has it, and no node loses it before its pods lost theirs.
+	// scanEvery is how often the pods of all nodes are checked. Otherwise it is those of nodes that are to empty or
+	// have the taint: no pod gets a deletion cost before its node has it, and no node loses it before its pods lost
+	// theirs.
 	scanEvery = time.Hour
 	// indexNodeName is the field index over pods that the store must have.
 	indexNodeName = "spec.nodeName"
@@ -52,7 +53,7 @@ type Steering struct {
 	emptying []plan.Emptying
 	planned  bool // there was a plan
 
-	scanAt  time.Time       // all pods are looked at then
+	scanAt  time.Time       // all pods are checked then
 	refused map[string]bool // namespaces whose pods could not be written, since the last time that all were
 	said    bool            // that pods cannot be written
 }
@@ -140,7 +141,7 @@ func (s *Steering) read(ctx context.Context, v view, matters func(*corev1.Pod) b
 	}
 	for i := range list.Items {
 		if p := &list.Items[i]; p.Spec.NodeName != "" && matters(p) {
-			own := *p // the list with all the others is not kept for its sake
+			own := *p // the list with all other pods is not kept for its sake
 			v.pods[p.Spec.NodeName] = append(v.pods[p.Spec.NodeName], &own)
 		}
 	}

@@ -327,7 +327,8 @@ func (r recorder) Eventf(runtime.Object, string, string, string, ...any) {}
 func (r recorder) AnnotatedEventf(runtime.Object, map[string]string, string, string, string, ...any) {
 }
 
-// What a user sets between the look and the write is not written over: the next pass sees it.
+// What a user sets between the check and the write is not written over: the next pass sees
+// it.
 func TestAUserIsFaster(t *testing.T) {
 	w := newTown(t, node("a"), pod("p", "a"))
 	raced := false
@@ -402,7 +403,7 @@ func TestPodsWaitForTheTaint(t *testing.T) {
 	w.want("in the next pass", "node a :PreferNoSchedule, p low")
 }
 
-// All pods are looked at until nothing is left of what an earlier leader did on nodes without the taint.
+// All pods are checked until nothing is left of what an earlier leader did on nodes without the taint.
 func TestManyPodsWithoutTheTaint(t *testing.T) {
 	w := newTown(t, node("a"))
 	for i := range podsMax + 1 {

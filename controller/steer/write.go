@@ -140,7 +140,7 @@ func isRefusal(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
 }
 
-// refuse leaves the pods of a namespace alone until all are looked at again, and says so the first time.
+// refuse leaves the pods of a namespace alone until all are checked again, and says so the first time.
 func (p *pass) refuse(n *corev1.Node, pod *corev1.Pod, err error) {
 	p.refused[pod.Namespace] = true
 	if p.said {

@@ -28,7 +28,7 @@ func (r *Reconciler) close(ctx context.Context, node *corev1.Node) error {
 	return nil
 }
 
-// exclude tells load balancers that the node leaves, and notes when.
+// exclude labels the node so that load balancers leave it out, and records when.
 func exclude(node *corev1.Node, now time.Time) (changed bool) {
 	if _, there := node.Labels[api.LabelExcludeFromBalancer]; !there {
 		changed = true
@@ -47,7 +47,7 @@ func exclude(node *corev1.Node, now time.Time) (changed bool) {
 	return changed
 }
 
-// excludedAt is when load balancers were told; zero: it is not known.
+// excludedAt is when the node was labelled for load balancers; zero: it is not known.
 func excludedAt(node *corev1.Node) time.Time {
 	at, err := time.Parse(time.RFC3339, node.Annotations[api.AnnotationExcluded])
 	if err != nil {
@@ -59,16 +59,15 @@ func excludedAt(node *corev1.Node) time.Time {
 // stillSent is how long load balancers may go on sending to the node, which the
 // annotations say they do.
 func (r *Reconciler) stillSent(node *corev1.Node, annotations map[string]string) time.Duration {
-	delay, _ := mark.DeregistrationDelay(annotations) // what is misread is told when it is seen
+	delay, _ := mark.DeregistrationDelay(annotations) // what is misread is reported when it is seen
 	if delay == 0 {
 		return 0
 	}
 	return max(excludedAt(node).Add(delay).Sub(r.Now()), 0)
 }
 
-// awaitBalancers keeps the machine of an empty node while load balancers may
-// send to it, as its pool says, up to the deadline. What they send goes on to
-// pods elsewhere.
+// awaitBalancers keeps the instance of an empty node while load balancers may send to it,
+// as its pool says, up to the deadline. What they send goes on to pods elsewhere.
 func (r *Reconciler) awaitBalancers(d *departure) time.Duration {
 	left := r.stillSent(d.node, d.pool)
 	if !d.deadline.IsZero() {
@@ -81,7 +80,7 @@ func (r *Reconciler) awaitBalancers(d *departure) time.Duration {
 	return left
 }
 
-// reportWait tells what a drain waits for that was asked for by an annotation.
+// reportWait says what a drain waits for that was asked for by an annotation.
 func (r *Reconciler) reportWait(node *corev1.Node, topic, message string) {
 	r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Reason: "DrainWaiting", Message: message, Topic: topic})
 }

@@ -32,8 +32,8 @@ func (c *counting) List(ctx context.Context, list client.ObjectList, options ...
 	return err
 }
 
-// TestTheClaimOfANodeIsLookedUp: among many claims the node's own is found
-// without reading the others, and a node without a machine has none.
+// TestTheClaimOfANodeIsLookedUp: among many claims the node's own is found without reading
+// the others, and a node without an instance has none.
 func TestTheClaimOfANodeIsLookedUp(t *testing.T) {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme} {
@@ -44,7 +44,7 @@ func TestTheClaimOfANodeIsLookedUp(t *testing.T) {
 	hand := storetest.New(s, time.Now).Connect(nil)
 	for i := range 1000 {
 		c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("c-%d", i)}}
-		if i >= 500 { // the others have no machine yet
+		if i >= 500 { // the others have no instance yet
 			c.Status.ProviderID = fmt.Sprintf("aws:///a/i-%d", i)
 		}
 		if err := hand.Create(t.Context(), c); err != nil {

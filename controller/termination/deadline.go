@@ -24,7 +24,7 @@ func deadlineOf(claim *karpv1.NodeClaim) time.Time {
 	return at
 }
 
-// endOf is when the cloud takes the machine away; zero: it is not known to.
+// endOf is when the cloud takes the instance away; zero: it is not known to.
 func endOf(claim *karpv1.NodeClaim) time.Time {
 	if claim == nil {
 		return time.Time{}
@@ -32,7 +32,7 @@ func endOf(claim *karpv1.NodeClaim) time.Time {
 	return translate.EndsAt(claim)
 }
 
-// reportDeadline tells the users of a node when the pods that are still on it are
+// reportDeadline reports to the users a node when the pods that are still on it are
 // deleted, whatever protects them.
 func (r *Reconciler) reportDeadline(node *corev1.Node, deadline time.Time) {
 	if deadline.IsZero() {

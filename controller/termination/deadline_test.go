@@ -18,8 +18,8 @@ func (w *town) has(p *corev1.Pod, change func(*corev1.Pod)) {
 	}
 }
 
-// SC-272: a protected pod holds its node up to the deadline. A critical pod, whose
-// turn would come after it, is told early enough to have all of its own time.
+// SC-272: a protected pod holds its node up to the deadline. A critical pod, whose turn
+// would come after it, is evicted early enough to have its whole grace period.
 func TestADeadlineHoldsForPodsWhoseTurnHasNotCome(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		w.due(15 * time.Minute)
@@ -44,7 +44,7 @@ func TestADeadlineHoldsForPodsWhoseTurnHasNotCome(t *testing.T) {
 }
 
 // A deadline that has come by a clock that is in doubt has not come: the pod is asked by
-// way of the eviction API until the clock is right, and neither is the machine ended
+// way of the eviction API until the clock is right, and neither is the instance ended
 // because a pod seems to be ending for long.
 func TestNoDeadlineComesByAClockInDoubt(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
@@ -63,7 +63,7 @@ func TestNoDeadlineComesByAClockInDoubt(t *testing.T) {
 	})
 }
 
-// SC-274: a volume that is never detached keeps the machine up to the deadline.
+// SC-274: a volume that is never detached keeps the instance up to the deadline.
 func TestADeadlineEndsTheWaitForVolumes(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		w.due(10 * time.Minute)

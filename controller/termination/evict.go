@@ -35,7 +35,7 @@ type retry struct {
 type departure struct {
 	node     *corev1.Node
 	deadline time.Time         // when the drain must be over; zero where it may take any time
-	endsAt   time.Time         // when the cloud takes its machine away; zero: it is not known to
+	endsAt   time.Time         // when the cloud takes its instance away; zero: it is not known to
 	pool     map[string]string // annotations of its pool
 	leave    mark.Leave        // what they say of pods
 	reason   string            // that a plan chose it for, in the words of metrics; empty: none did
@@ -77,7 +77,7 @@ func (r *Reconciler) remove(ctx context.Context, d *departure, p *corev1.Pod, gr
 	return err
 }
 
-// delete deletes a pod, whatever protects it, with so long to end in; none: nobody is
+// delete deletes a pod, whatever protects it, with this grace period; none: no kubelet is
 // there to end it.
 func (r *Reconciler) delete(ctx context.Context, node *corev1.Node, p *corev1.Pod, grace time.Duration) error {
 	seconds := int64(grace / time.Second)
@@ -99,7 +99,7 @@ func (r *Reconciler) evictInTime(ctx context.Context, d *departure, p *corev1.Po
 			p.Namespace, p.Name, r.Now().Add(left).UTC().Format(time.RFC3339)))
 		return nil
 	}
-	leave, _ := d.leave.Over(p.Annotations) // what is misread is told when it is seen
+	leave, _ := d.leave.Over(p.Annotations) // what is misread is reported when it is seen
 	if leave.Surge {
 		if why, err := r.standIn(ctx, d, p); err != nil || why != "" {
 			r.wait(d, p, why)

@@ -116,7 +116,7 @@ func TestAnEvictionThatIsNeverAllowedIsNotAskedFor(t *testing.T) {
 }
 
 // A pod whose namespace is being deleted cannot be evicted: that is neither an error nor
-// told of, and it ends with its namespace.
+// reported, and it ends with its namespace.
 func TestAPodWhoseNamespaceGoes(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web-1", errors.New("unable to create new content in namespace default because it is being terminated"))
@@ -152,10 +152,10 @@ func TestAnEvictionIsOfOnePod(t *testing.T) {
 	})
 }
 
-// SC-269, SC-270: the node of a machine that is gone goes when its kubelet is silent and
-// two looks did not find the machine, whatever is on it, or at once when the machine was
-// to end by now; its pods go with it, so that their owners make others. One that is still
-// heard of is drained like others.
+// SC-269, SC-270: the node of an instance that is gone goes when its kubelet is silent and
+// two checks did not find the instance, whatever is on it, or at once when the instance was
+// to end by now; its pods go with it, so that their owners make others. One whose kubelet
+// still reports is drained like others.
 func TestANodeWhoseMachineIsGone(t *testing.T) {
 	tests := map[string]struct {
 		ready corev1.ConditionStatus
@@ -192,7 +192,7 @@ func TestANodeWhoseMachineIsGone(t *testing.T) {
 	}
 }
 
-// A machine that runs keeps the pods of its node, protected as they are, though its
+// An instance that runs keeps the pods of its node, protected as they are, though its
 // kubelet is silent: whatever keeps the cloud from listing it for a while.
 func TestPodsOfAMachineThatIsNotListedForAWhileStay(t *testing.T) {
 	tests := map[string]func(w *town){

@@ -16,18 +16,18 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// sendAgain is how long a machine that was given back may not show it before
-// it is given back again.
+// sendAgain is how long a terminated instance may still be listed as running before it is
+// terminated again.
 const sendAgain = time.Minute
 
-// goneAgain is how long after a look that did not find a machine a second one has to
+// goneAgain is how long after a check that did not find an instance a second one has to
 // miss it too: the cloud's lists may be behind, or empty for a moment.
 const goneAgain = 10 * time.Second
 
-// goneAlready reports whether a node has lost its machine, so that there is nothing to
-// drain: its kubelet is silent and two looks in a row, some time apart, did not find the
-// machine, or the end that the cloud told of is past and one look did not. Between two
-// looks it says no, and so it does where the cloud may hide a machine that is there.
+// goneAlready reports whether a node has lost its instance, so that there is nothing to
+// drain: its kubelet is silent and two checks in a row, some time apart, did not find the
+// instance, or the end that the cloud announced is past and one check did not. Between two
+// checks it says no, and so it does where the cloud may hide an instance that is there.
 //
 // It asks once a node, then after 2 s and ever later up to every 15 s: for
 // 1,000 such nodes some 70 calls a second, which the adapter makes less than
@@ -54,13 +54,13 @@ func (r *Reconciler) goneAlready(ctx context.Context, node *corev1.Node, claim *
 	return wasToEnd || r.silent.missed(id, goneAgain, r.Now()), nil
 }
 
-// mayBeHidden reports whether the cloud may not list the node's machine though it runs:
+// mayBeHidden reports whether the cloud may not list the node's instance though it runs:
 // work is shifted away from its zone, or it is taken over and has no tags of ours yet.
 func (r *Reconciler) mayBeHidden(node *corev1.Node, claim *karpv1.NodeClaim) bool {
 	return r.Shifted != nil && r.Shifted(node.Labels[api.LabelZoneID]) || claim != nil && !translate.IsListed(claim)
 }
 
-// endPods deletes the pods that ended with the node's machine, so that their owners make
+// endPods deletes the pods that ended with the node's instance, so that their owners make
 // others now: no kubelet does, and the garbage collector waits for a minute. Those of
 // DaemonSets and static ones have nowhere to go.
 func (r *Reconciler) endPods(ctx context.Context, node *corev1.Node) error {
@@ -77,15 +77,15 @@ func (r *Reconciler) endPods(ctx context.Context, node *corev1.Node) error {
 	return errors.Join(errs...)
 }
 
-// giveBack ends the machine, once, and when it is gone lets the node go.
+// giveBack terminates the instance, once, and when it is gone lets the node go.
 //
-// Machines take 15 to 60 s to end, so that each costs one call to end it and
-// some six to look: for 1,000 nodes at once 7,000 calls in a minute, which the
-// adapter makes about 80 of. After a restart each is ended once more.
+// Instances take 15 to 60 s to end, so that each costs one call to terminate it and some
+// six to check: for 1,000 nodes at once 7,000 calls in a minute, which the adapter makes
+// about 80 of. After a restart each is terminated once more.
 func (r *Reconciler) giveBack(ctx context.Context, node *corev1.Node, claim *karpv1.NodeClaim) (time.Duration, error) {
 	id := translate.MachineID(node.Spec.ProviderID)
 	if id == "" {
-		return 0, r.forget(ctx, node, claim) // it never had a machine
+		return 0, r.forget(ctx, node, claim) // it never had an instance
 	}
 	if left := r.ending.wait(id, r.Now()); left > 0 {
 		return left, nil
@@ -111,7 +111,7 @@ func (r *Reconciler) giveBack(ctx context.Context, node *corev1.Node, claim *kar
 	return next, r.say(ctx, claim, karpv1.ClaimInstanceTerminating, "", "")
 }
 
-// awaitEnd lets the node go if its machine, which was given back, is gone.
+// awaitEnd lets the node go if its instance, which was terminated, is gone.
 func (r *Reconciler) awaitEnd(ctx context.Context, node *corev1.Node, claim *karpv1.NodeClaim, next time.Duration) (time.Duration, error) {
 	id := translate.MachineID(node.Spec.ProviderID)
 	list, err := r.Machines.List(ctx, cloud.Filter{IDs: []string{id}})

@@ -26,8 +26,8 @@ import (
 	"github.com/daemok/daemok/observe/observetest"
 )
 
-// region is a pretend cloud whose machines end a minute after they were given
-// back. It counts calls by machine.
+// region is an emulated cloud whose instances end a minute after they were terminated. It
+// counts calls by instance.
 type region struct {
 	cloud.Machines
 
@@ -35,11 +35,11 @@ type region struct {
 	endsAt map[string]time.Time
 	ends   map[string]int
 	looks  map[string]int
-	refuse int // calls to give back that are throttled first
-	ignore int // calls to give back that are answered, and come to nothing
+	refuse int // calls to terminate that are throttled first
+	ignore int // calls to terminate that are answered, and have no effect
 
-	blind   int         // looks that do not find what runs
-	blindAt func() bool // whether looks do not now; nil: they do
+	blind   int         // checks that do not find what runs
+	blindAt func() bool // whether checks do not now; nil: they do
 }
 
 func newRegion() *region {
@@ -105,9 +105,8 @@ func departing(t *testing.T, nodes int, ready corev1.ConditionStatus, r *region)
 
 func nodeName(i int) string { return fmt.Sprintf("n-%d", i) }
 
-// drive looks at a node whenever it asks to be looked at, and every so often
-// besides, as events of the node and its pods do. It returns when the node
-// waits for nothing any more.
+// drive checks a node whenever it asks to be checked, and every so often besides, as events
+// of the node and its pods do. It returns when the node waits for nothing any more.
 func drive(t *testing.T, r *Reconciler, name string, events time.Duration) {
 	for began := time.Now(); time.Since(began) < 10*time.Minute; {
 		wait, err := r.Reconcile(t.Context(), name)
@@ -128,7 +127,7 @@ func TestALeavingMachineCostsFewCalls(t *testing.T) {
 		ready       corev1.ConditionStatus
 		events      time.Duration
 		change      func(*region)
-		ends, looks int // at most, for each machine
+		ends, looks int // at most, for each instance
 		failed      string
 	}{
 		"thirty nodes":                              {30, corev1.ConditionTrue, seldom, nil, 1, 7, ""},

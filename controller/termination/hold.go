@@ -14,14 +14,14 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// holds is what plans say of pods on nodes whose machines the cloud takes away.
+// holds is what plans say of pods on nodes whose instances the cloud takes away.
 type holds interface {
 	On(node string, endsAt time.Time) (hold plan.Hold, known bool)
 }
 
-// stand parts the pods of a group into those that are to leave now and those that
-// stay until there is room for them. Where no plan has looked at the node yet, all
-// that may stay do, as long as there is time.
+// stand parts the pods of a group into those that are to leave now and those that stay
+// until there is room for them. Where no plan has checked the node yet, all that may stay
+// do, as long as there is time.
 func (r *Reconciler) stand(d *departure, all, group []corev1.Pod) (leave, stay []corev1.Pod) {
 	if d.endsAt.IsZero() {
 		return group, nil

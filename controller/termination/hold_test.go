@@ -14,7 +14,7 @@ import (
 	"github.com/daemok/daemok/kube/storetest"
 )
 
-// ends gives the node that leaves a claim whose machine the cloud takes away.
+// ends gives the node that leaves a claim whose instance the cloud takes away.
 func (w *town) ends(in time.Duration) time.Time {
 	at := time.Now().Add(in).UTC()
 	w.create(&karpv1.NodeClaim{Spec: storetest.ClaimSpec(), Status: karpv1.NodeClaimStatus{ProviderID: "aws:///a/i-" + leaves},

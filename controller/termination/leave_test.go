@@ -36,8 +36,8 @@ func TestAPodStaysUntilLoadBalancersHaveLetGoOfItsNode(t *testing.T) {
 	})
 }
 
-// The machine of an emptied node stays as long as its pool says, for what load
-// balancers still send through it; a new controller goes on counting.
+// The instance of an emptied node stays as long as its pool says, for what load balancers
+// still send through it; a new controller goes on counting.
 func TestAMachineStaysUntilLoadBalancersHaveLetGoOfIt(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		w.pool(map[string]string{api.AnnotationDeregistration: "5m"})
@@ -125,7 +125,7 @@ func TestPodsOfTwoNodesThatLeaveDoNotTakeEachOtherForReady(t *testing.T) {
 	})
 }
 
-// What waiting cannot help, or nobody asked for, does not wait.
+// Pods that waiting does not help, or for which none was asked for, do not wait.
 func TestPodsThatNeedNotWaitLeaveAtOnce(t *testing.T) {
 	tests := map[string]func(w *town){
 		"nobody asked": func(w *town) {

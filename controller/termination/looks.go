@@ -5,39 +5,37 @@ import (
 	"time"
 )
 
-// How often the cloud is asked about one machine: soon at first, then less
-// and less often.
+// How often the cloud is asked about one instance: soon at first, then less and less often.
 const (
 	checkFirst = 2 * time.Second
 	checkMax   = 15 * time.Second
-	looksMax   = 10_000 // machines remembered; forgetting costs an early look at worst
+	looksMax   = 10_000 // instances remembered; forgetting costs an early check worst
 )
 
-// looks remembers when the cloud was asked about machines, by ID. The zero
-// value is ready.
+// looks remembers when the cloud was asked about instances, by ID. The zero value is ready.
 type looks struct {
 	mu sync.Mutex
 	of map[string]look
 }
 
 type look struct {
-	next   time.Time // nobody asks before
+	next   time.Time // no call before
 	pause  time.Duration
-	sentAt time.Time // when the machine was given back; zero: not, or to be given back again
+	sentAt time.Time // when the instance was terminated; zero: not, or to be terminated again
 
-	missedAt time.Time // when a look did not find the machine first; zero: the last one did
+	missedAt time.Time // when a check did not find the instance first; zero: the last one did
 }
 
-// wait is how long nobody may ask.
+// wait is how long the cloud may not be asked.
 func (l *looks) wait(id string, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.of[id].next.Sub(now)
 }
 
-// note keeps others from asking for a while, each time for longer, and
-// returns for how long. It comes before the question, so that one that failed
-// is not repeated at once either.
+// note keeps other calls from asking for a while, each time for longer, and returns for how
+// long. It is called before the question, so that one that failed is not repeated at once
+// either.
 func (l *looks) note(id string, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,7 +49,7 @@ func (l *looks) note(id string, now time.Time) time.Duration {
 	return m.pause
 }
 
-// sent notes that a machine was given back.
+// sent records that an instance was terminated.
 func (l *looks) sent(id string, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,7 +58,7 @@ func (l *looks) sent(id string, now time.Time) {
 	l.of[id] = m
 }
 
-// sendAfter has a machine given back again if it was so long ago.
+// sendAfter has an instance terminated again if the last call was so long ago.
 func (l *looks) sendAfter(id string, long time.Duration, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,15 +68,15 @@ func (l *looks) sendAfter(id string, long time.Duration, now time.Time) {
 	}
 }
 
-// isSent reports whether a machine was given back.
+// isSent reports whether an instance was terminated.
 func (l *looks) isSent(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return !l.of[id].sentAt.IsZero()
 }
 
-// missed notes that a look did not find a machine, and that the next is due so long
-// after. It reports whether looks so far apart have missed it, and none between found it.
+// missed records that a check did not find an instance, and that the next is due so long
+// after. It reports whether checks so far apart have missed it, and none between found it.
 func (l *looks) missed(id string, apart time.Duration, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,7 +88,7 @@ func (l *looks) missed(id string, apart time.Duration, now time.Time) bool {
 	return now.Sub(m.missedAt) >= apart
 }
 
-// found notes that a look found a machine.
+// found records that a check found an instance.
 func (l *looks) found(id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,7 +97,7 @@ func (l *looks) found(id string) {
 	l.of[id] = m
 }
 
-// drop forgets a machine.
+// drop forgets an instance.
 func (l *looks) drop(id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

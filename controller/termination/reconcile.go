@@ -28,7 +28,7 @@ import (
 
 const recheckDrain = time.Second
 
-// recheckHeld is how soon a node whose drain is held is looked at again.
+// recheckHeld is how soon a node whose drain is held is checked again.
 const recheckHeld = 10 * time.Second
 
 // Field indexes that the store must have: over pods, and over claims.
@@ -52,24 +52,24 @@ type Reconciler struct {
 	Doubt    apiclock.Doubt // of that time: no deadline has come meanwhile
 	Holds    holds
 	Surges   surge.Records
-	Shifted  func(zoneID string) bool                                // tells of zones that work is shifted away from; nil: of none
+	Shifted  func(zoneID string) bool                                // reports zones that work is shifted away from; nil: of none
 	Foreign  func(ctx context.Context, n *corev1.Node) (bool, error) // whether a node that no claim of ours is about is another provider's
 
 	// Held reports whether a node that no claim has is not to be drained, since too many
 	// have lost theirs at once; nil: none is.
 	Held func(ctx context.Context, n *corev1.Node) (bool, error)
 
-	silent   looks // at machines whose kubelets are silent
-	ending   looks // at machines given back
+	silent   looks // at instances whose kubelets are silent
+	ending   looks // at instances terminated
 	deciding turns // whether the last ready pod of a Service goes
 
 	mu           sync.Mutex
 	retries      map[types.UID]retry // by pod
-	seekSurgesAt time.Time           // when records of second replicas are looked for again
+	seekSurgesAt time.Time           // when records of second replicas are searched for again
 }
 
-// Reconcile takes the next step with one node and returns how long to wait
-// before the next look; zero means wait for a change.
+// Reconcile takes the next step with one node and returns how long to wait before the next
+// check; zero means wait for a change.
 func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration, error) {
 	node := &corev1.Node{}
 	if err := r.Store.Get(ctx, client.ObjectKey{Name: name}, node); err != nil {
@@ -137,7 +137,7 @@ func (r *Reconciler) departureOf(ctx context.Context, node *corev1.Node, claim *
 	if r.Doubt.Why() != "" {
 		d.deadline = time.Time{}
 	}
-	d.leave, _ = mark.Leave{}.Over(pool.Annotations) // what is misread is told on the pool
+	d.leave, _ = mark.Leave{}.Over(pool.Annotations) // what is misread is reported on the pool
 	return d, nil
 }
 
@@ -182,8 +182,8 @@ func stillToLeave(pods int) string {
 	return fmt.Sprintf("%d pods are still to leave", pods)
 }
 
-// empty makes the pods leave. It returns how long to wait before looking
-// again; zero means that the node is empty and its volumes are detached.
+// empty makes the pods leave. It returns how long to wait before the next check; zero means
+// that the node is empty and its volumes are detached.
 func (r *Reconciler) empty(ctx context.Context, d *departure, claim *karpv1.NodeClaim) (time.Duration, error) {
 	node := d.node
 	pods, err := r.podsOn(ctx, r.Store, node.Name)

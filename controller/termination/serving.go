@@ -26,7 +26,7 @@ type turns struct {
 	taken map[string]bool // by namespace
 }
 
-// take reports whether the caller may decide now; it then gives the turn back.
+// take reports whether the caller may decide now; it then releases the turn.
 func (t *turns) take(namespace string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 // failed.
 const surgeFor = 10 * time.Minute
 
-// seekEvery is how often records are looked for that this process did not write.
+// seekEvery is how often records are searched for that this process did not write.
 const seekEvery = 10 * time.Minute
 
 // awaitsSecond is why a pod waits whose workload was scaled up for it.
@@ -112,9 +112,9 @@ func (r *Reconciler) scaleUp(ctx context.Context, d *departure, w *workload, s s
 	return err
 }
 
-// TakeBack is a round that scales workloads back to their one replica, once the pod
-// that the second was for has gone. It looks for records after a start, while it
-// knows of some, and every now and then.
+// TakeBack is a round that scales workloads back to their one replica, once the pod that
+// the second was for has gone. It searches for records after a start, while it knows of
+// some, and every now and then.
 func (r *Reconciler) TakeBack(ctx context.Context) (time.Duration, error) {
 	if !r.seeksSurges() {
 		return recheckDrain, nil
@@ -128,14 +128,14 @@ func (r *Reconciler) TakeBack(ctx context.Context) (time.Duration, error) {
 	}
 	for _, s := range found {
 		if wrong := r.takeBack(ctx, s); wrong != nil {
-			err = wrong // the others are looked at all the same
+			err = wrong // the others are checked all the same
 		}
 	}
 	return recheckDrain, err
 }
 
-// seeksSurges reports whether it is time to look for marks, and notes that this
-// is done now.
+// seeksSurges reports whether it is time to search for records, and remembers that this is
+// done now.
 func (r *Reconciler) seeksSurges() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,15 +147,15 @@ func (r *Reconciler) seeksSurges() bool {
 	return true
 }
 
-// expectSurges has the next round look for records.
+// expectSurges has the next round search for records.
 func (r *Reconciler) expectSurges() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.seekSurgesAt = time.Time{}
 }
 
-// takeBack scales a workload back to its one replica if it is time, and takes the
-// record out. Replicas that somebody else has set since are left alone.
+// takeBack scales a workload back to its one replica if it is time, and takes the record
+// out. Replicas that another controller or user has set since are left alone.
 func (r *Reconciler) takeBack(ctx context.Context, s surge.Record) error {
 	w, err := r.surgedWorkload(ctx, s)
 	if err != nil {
@@ -210,7 +210,7 @@ func (r *Reconciler) stays(ctx context.Context, p *corev1.Pod) (bool, error) {
 	return node.DeletionTimestamp == nil, nil // also where there is none
 }
 
-// settle ends the surge for a pod that was just evicted, so that a third pod is not
+// stabilize ends the surge for a pod that was just evicted, so that a third pod is not
 // there for long. What fails here the round does.
 func (r *Reconciler) stabilize(ctx context.Context, p *corev1.Pod) error {
 	w, err := r.workloadOf(ctx, p)
