@@ -1,8 +1,8 @@
 // Package access makes the ways into the lab's cluster: client settings for
 // this process and kubeconfig files for others.
 //
-// A user is whom the cluster's authority says it is; what a user may do is
-// decided by the API server alone.
+// A user has the name that the cluster's certificate authority gave it; what a user may do
+// is decided by the API server alone.
 package access
 
 import (

@@ -1,4 +1,4 @@
-// Package await waits until objects of a cluster are as somebody wants them.
+// Package await waits until objects of a cluster are as the caller wants them.
 //
 // It watches, so that it returns as soon as it can, and lists again whenever a
 // watch ends, so that it survives a restart of the API server. The context

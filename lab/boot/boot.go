@@ -1,12 +1,11 @@
-// Package boot reads an instance's user data as the boot scripts of the real
-// machine images would, and works out what the kubelet of that machine is
-// started with and what the machine finds out about itself.
+// Package boot reads an instance's user data as the boot scripts of the real instance
+// images would, and works out what the kubelet of that instance is started with and what
+// the instance finds out about itself.
 //
-// It promises the outcome that nodeadm (AL2023), bootstrap.sh (AL2, Ubuntu),
-// Bottlerocket's settings and Start-EKSBootstrap.ps1 (Windows) have on a node:
-// cluster, labels, taints, pod limit, reserved resources, allocatable. Data
-// that would keep a real machine from joining is an error whose text is fit
-// for the machine's console.
+// It promises the outcome that nodeadm (AL2023), bootstrap.sh (AL2, Ubuntu), Bottlerocket's
+// settings and Start-EKSBootstrap.ps1 (Windows) have on a node: cluster, labels, taints,
+// pod limit, reserved resources, allocatable. Data that would keep a real instance from
+// joining is an error whose text is fit for the instance's console.
 //
 // It runs nothing of what the user data says, talks to no one and keeps no
 // state. Parts of scripts that have no influence on the kubelet are skipped.
@@ -18,8 +17,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Family is the kind of image a machine boots from. It decides how user data
-// is read and which defaults apply.
+// Family is the kind of image an instance boots from. It decides how user data is read and
+// which defaults apply.
 type Family string
 
 // The families whose boot is understood.
@@ -31,16 +30,16 @@ const (
 	Ubuntu       Family = "Ubuntu" // Canonical's for EKS
 )
 
-// Cluster is which cluster a machine joins: by its user data, or in truth.
+// Cluster is which cluster an instance joins: by its user data, or in truth.
 type Cluster struct {
 	Name     string
 	Endpoint string // URL of the API server
 	CA       []byte // PEM
-	CIDR     string // of services; only AL2023 is told
+	CIDR     string // of services; only AL2023 gets it
 }
 
-// Settings is what a kubelet is started with. Zero fields were not named in
-// the user data and are the machine's own choice; see Settings.Resources.
+// Settings is what a kubelet is started with. Zero fields were not named in the user data
+// and are the instance's own choice; see Settings.Resources.
 type Settings struct {
 	Family      Family
 	Cluster     Cluster
@@ -59,8 +58,8 @@ type Settings struct {
 	ignoreENIs bool // bootstrap.sh --use-max-pods false
 }
 
-// Read returns what the machine's kubelet is started with. It fails when the
-// boot of a real machine of that family would: the error says why.
+// Read returns what the instance's kubelet is started with. It fails when the boot of a
+// real instance of that family would: the error says why.
 func Read(family Family, userData []byte) (Settings, error) {
 	data, err := inflate(userData)
 	if err != nil {

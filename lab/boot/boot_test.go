@@ -18,15 +18,15 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected files")
 
-// m5xlarge is a machine whose figures are easy to check by hand, with a local
-// disk that the real one has not.
+// m5xlarge is an instance whose figures are easy to check by hand, with a local disk that
+// the real one has not.
 var m5xlarge = boot.Hardware{
 	Type: "m5.xlarge", Arch: "amd64", VCPUs: 4, MemoryMiB: 16384,
 	ENIs: 4, IPsPerENI: 15, DiskGiB: 20, LocalDiskGB: 150,
 }
 
-// Every file in testdata is one machine's boot: a sentence, the image's name,
-// the user data as it lies on the instance, and what its kubelet starts with.
+// Every file in testdata is one instance's boot: a sentence, the image's name, the user
+// data as it lies on the instance, and what its kubelet starts with.
 func TestBoots(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.txtar")
 	if len(files) == 0 {

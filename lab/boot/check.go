@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// Joins tells whether a kubelet with these settings reaches the given cluster
-// and is let in under the labels it asks for; the error is what its log would
-// say when not.
+// Joins reports whether a kubelet with these settings reaches the given cluster and is let
+// in under the labels it asks for; the error is what its log would say when not.
 func (s Settings) Joins(truth Cluster) error {
 	if strings.TrimRight(s.Cluster.Endpoint, "/") != strings.TrimRight(truth.Endpoint, "/") {
 		return fmt.Errorf("unable to register node with API server: dial %s: no route to host", s.Cluster.Endpoint)

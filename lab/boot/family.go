@@ -9,9 +9,9 @@ import (
 // al2Image matches names of Amazon Linux 2 images, which carry no "al2".
 var al2Image = regexp.MustCompile(`^amazon-eks-(arm64-|gpu-)?node-\d`)
 
-// FamilyOf tells the family of an image by its name, as published; images
-// under other names are told by how their user data looks, as an own image
-// built on one of the families still reads its user data the same way.
+// FamilyOf returns the family of an image by its name, as published; images under other
+// names are recognized by the form of their user data, as an own image built on one of the
+// families still reads its user data the same way.
 func FamilyOf(imageName string, userData []byte) Family {
 	name := strings.ToLower(imageName)
 	switch {

@@ -19,12 +19,12 @@ const (
 	gib = int64(1) << 30
 	mib = int64(1) << 20
 
-	kubeletMaxPods = 110 // what a kubelet takes when nobody tells it
+	kubeletMaxPods = 110 // what a kubelet takes when it is not configured
 
 	hypervisorShareMin = 0.017
 )
 
-// Hardware is what a machine finds out about itself.
+// Hardware is what an instance finds out about itself.
 type Hardware struct {
 	Type        string
 	Arch        string // amd64 or arm64
@@ -47,7 +47,7 @@ func HypervisorShare(seed uint64, machineType string, memoryMiB int64) float64 {
 	return hypervisorShareMin + draw*(ec2data.MemoryKept(memoryMiB)-hypervisorShareMin)
 }
 
-// PodsMax is how many pods the kubelet takes: as told, else by the network
+// PodsMax is how many pods the kubelet takes: as configured, else by the network
 // interfaces, and no more than its limit per core allows.
 func (s Settings) PodsMax(h Hardware) int32 {
 	pods := s.MaxPods

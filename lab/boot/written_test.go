@@ -15,8 +15,8 @@ import (
 
 const bundle = "-----BEGIN CERTIFICATE-----\nQ0E=\n-----END CERTIFICATE-----\n"
 
-// written is what Daemok writes for a machine of a family, with kubelet settings
-// worked out from expressions and with what the user wrote.
+// written is what Daemok writes for an instance of a family, with kubelet settings worked
+// out from expressions and with what the user wrote.
 func written(t *testing.T, family nodeclass.Family, user string) string {
 	t.Helper()
 	kubelet, err := nodeclass.ParseKubelet([]byte(`{"clusterDNS":["10.100.0.20"],"maxPods":"min(max_pods, 40)",
@@ -44,9 +44,8 @@ func written(t *testing.T, family nodeclass.Family, user string) string {
 	return text
 }
 
-// What Daemok writes for each family is what a machine of it reads: it joins
-// the cluster with the pool's labels and taints, and its kubelet keeps what the
-// class says.
+// What Daemok writes for each family is what an instance of it reads: it joins the cluster
+// with the pool's labels and taints, and its kubelet keeps what the class says.
 func TestMachinesReadWhatIsWrittenForThem(t *testing.T) {
 	tests := map[string]struct {
 		family nodeclass.Family

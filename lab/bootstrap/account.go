@@ -17,7 +17,7 @@ const (
 	ControllerAccount   = "karpenter"
 )
 
-// tokenFor is longer than any lab lives; nobody renews the token in a file.
+// tokenFor is longer than any lab lives; the token in a file is not renewed.
 const tokenFor = 10 * 365 * 24 * time.Hour
 
 // AsController returns client settings that authenticate as the controller's

@@ -2,9 +2,9 @@
 // getting-started guides has: DNS, storage, metrics and the webhook of pod identities, and,
 // unless its charts bring them, custom resources and the controller's account with its rights.
 //
-// It promises that doing it again changes nothing, so that a lab which starts
-// again in its directory keeps what its users made, and repairs what belongs to
-// the lab. Nodes come from package machine.
+// It promises that doing it again changes nothing, so that a lab which starts again in its
+// directory keeps what its users made, and repairs what belongs to the lab. Nodes come from
+// package machine.
 package bootstrap
 
 import (
@@ -30,7 +30,7 @@ import (
 	"github.com/daemok/daemok/lab/await"
 )
 
-// owner is who the API server is told manages the objects put here.
+// owner is the field manager of the objects put here.
 const owner = "daemok-lab"
 
 //go:embed objects/*.yaml

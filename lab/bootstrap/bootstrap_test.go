@@ -18,7 +18,7 @@ import (
 	"github.com/daemok/daemok/kube/api/crds"
 )
 
-// What the lab installs can be read, and names every object's kind.
+// What the lab installs can be read, and names every object's Kind.
 func TestManifestsDecode(t *testing.T) {
 	own, err := read(objects)
 	if err != nil {

@@ -126,7 +126,7 @@ func TestUpgradeFromWhatWasReleased(t *testing.T) {
 	}
 }
 
-// fixed is what an API server lets nobody change.
+// fixed is what an API server does not allow to change.
 func fixed(t *testing.T, o *unstructured.Unstructured) string {
 	t.Helper()
 	switch o.GetKind() {

@@ -19,7 +19,7 @@ import (
 // cluster is one that the chart is installed in.
 type cluster struct{ dynamic.Interface }
 
-// GetClientFor returns what reads objects of a kind. Charts ask for Deployments alone.
+// GetClientFor returns what reads objects of a Kind. Charts ask for Deployments alone.
 func (c cluster) GetClientFor(string, string) (dynamic.NamespaceableResourceInterface, bool, error) {
 	return c.Resource(apischema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}), true, nil
 }

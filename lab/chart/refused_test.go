@@ -29,7 +29,7 @@ import (
 	rbacvalidation "k8s.io/kubernetes/pkg/apis/rbac/validation"
 )
 
-// refused is what the API server has against an object: fields that its kind does not have, and values
+// refused is what the API server has against an object: fields that its Kind does not have, and values
 // that it does not take. Kinds that are not Kubernetes' own are only to have a name.
 func refused(t *testing.T, o *unstructured.Unstructured) []error {
 	t.Helper()

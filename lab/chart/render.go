@@ -33,7 +33,7 @@ const (
 // Kubernetes is the version that charts are rendered for.
 const Kubernetes = "v1.36.0"
 
-// Options are what helm install is told beside the chart.
+// Options are what helm install receives beside the chart.
 type Options struct {
 	Release     string         // name of the release
 	Namespace   string         // its namespace
@@ -46,7 +46,7 @@ type Options struct {
 type Rendered struct {
 	Objects []*unstructured.Unstructured // in the order in which Helm creates them; those of crds/ are not among them
 	Text    string                       // the same as Helm prints it
-	Notes   string                       // what Helm tells the user after it
+	Notes   string                       // what Helm prints to the user after it
 }
 
 // Load reads a chart of this repository by its name.

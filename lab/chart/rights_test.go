@@ -152,7 +152,7 @@ additionalClusterRoleRules: [{apiGroups: [example.com], resources: [widgets], ve
 	}
 }
 
-// The lease that the controller is told of is the one that it may write.
+// The lease that the controller is configured with is the one that it may write.
 func TestTheRightsFollowTheLease(t *testing.T) {
 	render := load(t, Daemok)
 	got, err := render(Options{Release: "karpenter", Namespace: "karpenter", Values: valuesOf(t, `

@@ -16,9 +16,9 @@ import (
 // many thousands of objects never meets its limit.
 const etcdQuotaBytes = 8 << 30
 
-// startEtcd opens the cluster's store in this process, on a unix socket that
-// only this user can reach. It does not wait for the disk: the data survives
-// the end of the lab, a crash of the machine may cost it.
+// startEtcd opens the cluster's store in this process, on a unix socket that only this user
+// can reach. It does not wait for the disk: the data survives the end of the lab, a crash
+// of the instance may cost it.
 func startEtcd(ctx context.Context, d directory.Directory) (*embed.Etcd, error) {
 	if err := os.Remove(d.EtcdSocket()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("remove old etcd socket: %w", err)

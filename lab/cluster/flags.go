@@ -19,7 +19,7 @@ const (
 	controllerUser = "controller-manager"
 )
 
-// apiAudience is whom tokens are for that name nobody.
+// apiAudience is the audience of tokens that name none.
 const apiAudience = "https://kubernetes.default.svc"
 
 func apiserverFlags(d directory.Directory, port int, signingKey, issuer string) []string {
@@ -44,8 +44,8 @@ func apiserverFlags(d directory.Directory, port int, signingKey, issuer string) 
 		"--authorization-mode=Node,RBAC",
 		"--enable-admission-plugins=NodeRestriction",
 		"--anonymous-auth=false",
-		// The lab's machines are hundreds of clients of one process: limits
-		// meant for a fair share would only slow the lab down.
+		// The lab's instances are hundreds of clients of one process: limits meant for a
+		// fair share would only slow the lab down.
 		"--enable-priority-and-fairness=false",
 		"--max-requests-inflight=0",
 		"--max-mutating-requests-inflight=0",
@@ -85,7 +85,7 @@ func schedulerFlags(d directory.Directory) []string {
 	}
 }
 
-// egressFile tells the API server how it reaches nodes and services.
+// egressFile configures how the API server reaches nodes and services.
 const egressFile = "egress.yaml"
 
 func egressConfig(d directory.Directory) []byte {

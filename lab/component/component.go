@@ -33,8 +33,8 @@ func Names() []string {
 	return []string{APIServer, ControllerManager, Scheduler}
 }
 
-// Run runs the named component with its own flags until the process is told to
-// stop, and returns the exit code of its program.
+// Run runs the named component with its own flags until the process is asked to stop, and
+// returns the exit code of its program.
 func Run(name string, flags []string) (int, error) {
 	command, err := command(name)
 	if err != nil {

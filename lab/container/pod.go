@@ -66,7 +66,7 @@ func newPod(r *Runtime, spec *corev1.Pod, allocatable corev1.ResourceList) *pod 
 }
 
 // before is the state of a container that has not been started here. One that ran in an earlier
-// Runtime has ended with it, as with a machine that lost its power.
+// Runtime has ended with it, as with an instance that lost its power.
 func before(spec *corev1.Pod, name string) corev1.ContainerStatus {
 	waiting := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}
 	s := corev1.ContainerStatus{Name: name, State: waiting, Started: new(bool)}
@@ -117,7 +117,8 @@ func (p *pod) keep(c *corev1.Container) {
 	}
 }
 
-// change alters what is told of a container, and tells so where that makes a difference.
+// change alters the reported status of a container, and calls Changed where that makes a
+// difference.
 func (p *pod) change(name string, how func(*corev1.ContainerStatus)) {
 	p.mu.Lock()
 	status := &p.containers[name].status
@@ -209,7 +210,8 @@ func (p *pod) lastWords(name string, e process.Exit) string {
 	return string(log)
 }
 
-// exitCode is that of a process as a container runtime tells it: 128 and the signal for one that was killed.
+// exitCode is that of a process as a container runtime reports it: 128 and the signal for one that was
+// killed.
 func exitCode(err error) int32 {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if !ok {
@@ -234,13 +236,13 @@ func (p *pod) statuses() map[string]corev1.ContainerStatus {
 	return all
 }
 
-// stop asks all containers to end and tells whether they have.
+// stop asks all containers to end and reports whether they have.
 func (p *pod) stop() bool {
 	go p.end()
 	return p.over()
 }
 
-// over tells whether nothing of the pod runs any more.
+// over reports whether nothing of the pod runs any more.
 func (p *pod) over() bool {
 	select {
 	case <-p.ended:

@@ -3,7 +3,7 @@
 //
 // It promises what a kubelet promises those programs: their environment, arguments, files and
 // tokens as the pod's spec names them, probes, restarts with a growing pause, and SIGTERM before
-// SIGKILL; and that no process outlives the Runtime. Images are not looked at beyond their name,
+// SIGKILL; and that no process outlives the Runtime. Images are not checked beyond their name,
 // limits of resources are not enforced, and the programs share this machine's network: each port
 // that a container declares is another one here (see Process.Ports).
 package container
@@ -42,7 +42,7 @@ type Options struct {
 	// Log names the file that takes what a container prints, or that of its run before.
 	Log func(namespace, pod, container string, previous bool) string
 
-	// Changed is told of a pod whose containers are not as they were. It must not block.
+	// Changed receives a pod whose containers are not as they were. It must not block.
 	Changed func(namespace, name string)
 	Say     func(format string, args ...any) // trouble, for people
 }
@@ -76,7 +76,7 @@ func New(o Options) (*Runtime, error) {
 	return &Runtime{options: o, pods: map[types.UID]*pod{}}, nil
 }
 
-// Runs tells whether a container of the pod is run here.
+// Runs reports whether a container of the pod is run here.
 func (r *Runtime) Runs(p *corev1.Pod) bool {
 	for i := range p.Spec.Containers {
 		if r.program(&p.Spec.Containers[i]) != "" {
@@ -127,7 +127,7 @@ func (r *Runtime) Stop(p *corev1.Pod) (ended bool) {
 }
 
 // Kill ends the containers of a pod without a grace period and without waiting for it, as when its
-// machine loses its power. Sync starts them again.
+// instance loses its power. Sync starts them again.
 func (r *Runtime) Kill(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -234,7 +234,7 @@ func (p *pod) log(container string, previous bool) string {
 }
 
 // clearLogs removes what another pod of this name has left, before a container first runs. One that the API server
-// says has run, before its machine lost its power or in an earlier Runtime, keeps its logs.
+// says has run, before its instance lost its power or in an earlier Runtime, keeps its logs.
 func (p *pod) clearLogs(container string) error {
 	for _, s := range p.spec.Status.ContainerStatuses {
 		if s.Name == container && (s.RestartCount > 0 || s.State.Running != nil || s.LastTerminationState.Terminated != nil) {

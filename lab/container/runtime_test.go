@@ -428,7 +428,8 @@ func TestCloseWaitsForPodsThatAreGone(t *testing.T) {
 	}
 }
 
-// A machine that loses its power takes the pod's processes with it, and starts them when it has power again.
+// An instance that loses its power takes the pod's processes with it, and starts them when it has power
+// again.
 func TestAKilledPodIsStartedAgain(t *testing.T) {
 	w := newWorld(t)
 	pod := controllerPod()

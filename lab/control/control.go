@@ -1,9 +1,9 @@
-// Package control is how one process gives orders to a running lab: a small
-// HTTP service on a unix socket in the lab's directory.
+// Package control is how one process sends commands to a running lab: a small HTTP service
+// on a unix socket in the lab's directory.
 //
-// Whoever can open the socket may do everything; its folder keeps others out.
-// What the orders do is the lab's business. Orders to AWS are given to the emulated AWS itself,
-// at the URL that the lab's status tells (package emulator/control).
+// A process that can open the socket may do everything; its folder keeps other users out. What
+// the commands do is up to the lab. Commands to AWS are sent to the emulated AWS itself, at the
+// URL that the lab's status returns (package emulator/control).
 package control
 
 import (
@@ -45,11 +45,11 @@ type Status struct {
 	Directory   string      `json:"directory"`
 	Kubeconfig  string      `json:"kubeconfig"`
 	Environment string      `json:"environment"`
-	AWSControl  string      `json:"awsControl"` // URL that takes orders to the emulated AWS
+	AWSControl  string      `json:"awsControl"` // URL that takes commands to the emulated AWS
 	Components  []Component `json:"components"`
 }
 
-// lab is what takes the orders.
+// lab is what takes the commands.
 type lab interface {
 	Status() Status
 	// Restart returns when the component serves again.
@@ -57,8 +57,8 @@ type lab interface {
 	machines
 }
 
-// Serve takes orders for the lab on a socket until the returned function is
-// called, which waits for orders under way.
+// Serve takes commands for the lab on a socket until the returned function is called, which
+// waits for commands under way.
 func Serve(socket string, l lab) (stop func() error, err error) {
 	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("remove old control socket: %w", err)
@@ -96,10 +96,10 @@ func handler(l lab) http.Handler {
 	return mux
 }
 
-// none is the outcome of orders that have none.
+// none is the outcome of commands that have none.
 type none struct{}
 
-// Client gives orders to the lab behind a socket.
+// Client sends commands to the lab behind a socket.
 type Client struct{ orders *orders.Client }
 
 // Dial returns a client for the socket, which need not be there yet.

@@ -9,7 +9,7 @@ import (
 	"github.com/daemok/daemok/internal/orders"
 )
 
-// Machine is what a lab says of one of its machines.
+// Machine is what a lab says of one of its instances.
 type Machine struct {
 	ID      string   `json:"id"` // of its instance
 	Node    string   `json:"node"`
@@ -27,7 +27,7 @@ type Condition struct {
 	Message string `json:"message"`
 }
 
-// Deed is what may be done to a machine.
+// Deed is what may be done to an instance.
 type Deed string
 
 // The deeds.
@@ -38,30 +38,30 @@ const (
 	Report  Deed = "condition" // its node reports one
 )
 
-// Act is an order to the machines that run and match.
+// Act is a command to the instances that run and match.
 type Act struct {
 	Machine   string    `json:"machine"` // instance ID or node name, or a pattern as of path.Match
 	Deed      Deed      `json:"deed"`
 	Condition Condition `json:"condition"` // to report
 }
 
-// Next is an order to machines that boot from now on, of the types that match,
-// to behave as if their instances had these tags; none takes the order back.
+// Next is a command to instances that boot from now on, of the types that match, to behave
+// as if their instances had these tags; none takes the command back.
 type Next struct {
 	Kind string            `json:"kind"` // pattern as of path.Match
 	Tags map[string]string `json:"tags"`
 }
 
-// Role is an order about who may join the cluster.
+// Role is a command about who may join the cluster.
 type Role struct {
-	Name   string `json:"name"` // of the machines' instance profile
+	Name   string `json:"name"` // of the instances' instance profile
 	Mapped bool   `json:"mapped"`
 }
 
-// machines is what takes the orders about machines.
+// machines is what takes the commands about instances.
 type machines interface {
 	Machines(pattern string) ([]Machine, error)
-	// Act returns the machines that it was done to.
+	// Act returns the instances that it was done to.
 	Act(order Act) ([]Machine, error)
 	Next(order Next) error
 	MapRole(order Role) error
@@ -81,7 +81,7 @@ func handleMachines(mux *http.ServeMux, l machines) {
 	orders.Take(mux, pathRoles, func(_ context.Context, order Role) (none, error) { return none{}, l.MapRole(order) })
 }
 
-// Machines returns the machines whose instance ID or node name match.
+// Machines returns the instances whose instance ID or node name match.
 func (c *Client) Machines(ctx context.Context, pattern string) (found []Machine, err error) {
 	if err := c.orders.Ask(ctx, pathMachines+"?match="+url.QueryEscape(pattern), &found); err != nil {
 		return nil, fmt.Errorf("ask for machines: %w", err)
@@ -89,13 +89,13 @@ func (c *Client) Machines(ctx context.Context, pattern string) (found []Machine,
 	return found, nil
 }
 
-// Act does something to the machines that match, and returns them.
+// Act does something to the instances that match, and returns them.
 func (c *Client) Act(ctx context.Context, order Act) (done []Machine, err error) {
 	err = c.orders.Give(ctx, pathAct, order, &done)
 	return done, err
 }
 
-// Next tells machines that boot from now on how to behave.
+// Next has instances that boot from now on behave as the command says.
 func (c *Client) Next(ctx context.Context, order Next) error {
 	return c.orders.Give(ctx, pathNext, order, &none{})
 }

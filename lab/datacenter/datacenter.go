@@ -1,10 +1,10 @@
-// Package datacenter joins the lab's machines: instances boot into nodes, one
-// pretend kubelet per node runs the pods bound to it, the EBS driver gives
-// them volumes, and what they use can be asked for.
+// Package datacenter joins the lab's instances: instances boot into nodes, one emulated
+// kubelet per node runs the pods bound to it, the EBS driver gives them volumes, and what
+// they use can be asked for.
 //
-// It promises that Stop leaves nothing running. It knows no cloud: whoever
-// does hands instances to Handle. What each part does is written in packages
-// machine, kubelet, volume and usage.
+// It promises that Stop leaves nothing running. It knows no cloud: the caller passes
+// instances to Handle. What each part does is written in packages machine, kubelet, volume
+// and usage.
 package datacenter
 
 import (
@@ -49,9 +49,9 @@ var (
 
 // Options say what a data centre serves.
 type Options struct {
-	Admin   *rest.Config   // as whom the driver and the cloud's node controller act
+	Admin   *rest.Config   // the identity of the driver and of the cloud's node controller
 	Node    machine.Issuer // credentials of nodes
-	Cluster boot.Cluster   // the one that machines may join, with its range of services
+	Cluster boot.Cluster   // the one that instances may join, with its range of services
 
 	Region   string
 	Zones    []string // of the standing nodes
@@ -153,7 +153,7 @@ func (c *Center) Usage() http.Handler {
 	return usage.Handler(c.hub, c.listNodes, time.Now)
 }
 
-// Changed has the kubelets look at a pod again, whose containers are not as they were.
+// Changed has the kubelets check a pod again, whose containers are not as they were.
 func (c *Center) Changed(namespace, name string) { c.hub.Changed(namespace, name) }
 
 func (c *Center) listNodes() []*corev1.Node {
@@ -161,7 +161,7 @@ func (c *Center) listNodes() []*corev1.Node {
 	return nodes
 }
 
-// Stop takes the power from every machine and waits until all is still.
+// Stop takes the power from every instance and waits until all is still.
 func (c *Center) Stop() {
 	c.cancel()
 	c.Fleet.Wait()

@@ -64,7 +64,7 @@ func TestDriversSayWhatWasExpected(t *testing.T) {
 // zero would be no limit.
 func atLeastOne(n int64) int32 { return int32(max(1, n)) }
 
-// offered reads the types as the controller does, from the pretend EC2.
+// offered reads the types as the controller does, from the emulated EC2.
 func offered(t *testing.T) []catalog.Type {
 	t.Helper()
 	server := emulator.New(emulator.Options{Seed: 1})

@@ -88,7 +88,7 @@ func (d Directory) Certificates() string { return d.in("pki") }
 // Etcd holds the cluster's data.
 func (d Directory) Etcd() string { return d.in("etcd") }
 
-// Cloud is the kept state of the pretend cloud.
+// Cloud is the kept state of the emulated cloud.
 func (d Directory) Cloud() string { return d.in("cloud.json") }
 
 // Logs holds one file per component.
@@ -117,7 +117,7 @@ func (d Directory) EtcdSocket() string { return filepath.Join(d.sockets, "etcd.s
 // GatewaySocket is where the API server asks for ways to nodes and services.
 func (d Directory) GatewaySocket() string { return filepath.Join(d.sockets, "gateway.sock") }
 
-// ControlSocket is where a running lab takes orders.
+// ControlSocket is where a running lab takes commands.
 func (d Directory) ControlSocket() string { return filepath.Join(d.sockets, "control.sock") }
 
 func (d Directory) in(name string) string { return filepath.Join(d.root, name) }

@@ -20,7 +20,7 @@ func at(t *testing.T, path string) directory.Directory {
 	return d
 }
 
-// The second to ask is told who was first, and gets the directory when the
+// The second to ask gets an error that names the first, and gets the directory when the
 // first lets go.
 func TestOneHolderAtATime(t *testing.T) {
 	d := at(t, t.TempDir())

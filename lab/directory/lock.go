@@ -72,7 +72,7 @@ func take(file *os.File) error {
 	return err
 }
 
-// Release gives the directory back.
+// Release unlocks the directory.
 func (l *Lock) Release() error {
 	return errors.Join(l.file.Truncate(0), l.file.Close())
 }
@@ -88,8 +88,8 @@ func (d Directory) Holder() (pid int, held bool, err error) {
 		return 0, false, fmt.Errorf("open lock of %s: %w", d.root, err)
 	}
 	defer file.Close()
-	// A shared lock tells whether somebody holds the exclusive one, and does
-	// not turn away others who ask at the same moment.
+	// A shared lock reports whether another process holds the exclusive one, and does not
+	// turn away processes that ask at the same moment.
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return readPID(file), true, nil
@@ -100,8 +100,8 @@ func (d Directory) Holder() (pid int, held bool, err error) {
 	return 0, false, nil
 }
 
-// WaitReleased returns nil when nobody holds the directory any more, or the
-// context's error when it ends first.
+// WaitReleased returns nil when no process holds the directory any more, or the context's
+// error when it ends first.
 func (d Directory) WaitReleased(ctx context.Context) error {
 	file, err := os.Open(d.lockFile())
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,9 +1,9 @@
-// Package event writes what kubelets have to tell of nodes and pods, as
-// `kubectl describe` shows it.
+// Package event writes what kubelets report of nodes and pods, as `kubectl describe` shows
+// it.
 //
-// It promises never to hold up who tells: events are written by the side, and
-// those beyond a rate are dropped, so that ten thousand pods that start at once
-// do not drown the API server. Nothing may depend on an event.
+// It promises never to hold up the caller: events are written by the side, and those beyond
+// a rate are dropped, so that ten thousand pods that start at once do not drown the API
+// server. Nothing may depend on an event.
 package event
 
 import (
@@ -19,13 +19,13 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 )
 
-// source is who tells, in every event.
+// source is the reporting component, in every event.
 const source = "kubelet"
 
 // writeWithin bounds one write.
 const writeWithin = 10 * time.Second
 
-// Reported is one thing that a kubelet tells.
+// Reported is one thing that a kubelet reports.
 type Reported struct {
 	About   corev1.ObjectReference
 	Node    string // that the kubelet runs on
@@ -34,8 +34,8 @@ type Reported struct {
 	Message string
 }
 
-// Rate is how many events are written at most: so many a second, and so many
-// at once after a silence. One start of a pod tells three.
+// Rate is how many events are written at most: so many a second, and so many at once after
+// a silence. One start of a pod writes three.
 type Rate struct {
 	PerSecond float32
 	Burst     int
@@ -50,7 +50,7 @@ type Recorder struct {
 	log      *slog.Logger
 }
 
-// order is an event and as whom it is written.
+// order is an event and the user that it is written as.
 type order struct {
 	as    typedcorev1.EventsGetter
 	event *corev1.Event

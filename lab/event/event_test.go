@@ -44,8 +44,8 @@ func written(t *testing.T, c *fake.Clientset, namespace string) []corev1.Event {
 	return list.Items
 }
 
-// What is told of a pod is kept beside it, what is told of a node in default,
-// each as from the kubelet of its node.
+// Events of a pod are kept beside it, those of a node in default, each as from the kubelet
+// of its node.
 func TestEventsAreKeptWhereKubectlLooks(t *testing.T) {
 	inBubble(t, event.Rate{PerSecond: 10, Burst: 10}, func(r *event.Recorder, c *fake.Clientset) {
 		r.Report(c.CoreV1(), event.Reported{About: pod, Node: "n1", Warning: true, Reason: "OutOfcpu", Message: "none left"})

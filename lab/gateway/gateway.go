@@ -2,7 +2,7 @@
 // kubelets of nodes, of which all are answered here, and services of this machine.
 //
 // It promises that kubectl logs shows what a pod that runs for real has printed. Pods whose
-// containers are pretended have printed nothing, and nothing can be run in any.
+// containers are emulated have printed nothing, and nothing can be run in any.
 package gateway
 
 import (

@@ -14,7 +14,7 @@ import (
 	"github.com/daemok/daemok/internal/pause"
 )
 
-// checkEvery is how often a log that is followed is looked at for more.
+// checkEvery is how often a log that is followed is checked for more.
 const checkEvery = 200 * time.Millisecond
 
 // serveLog writes a container's file as the options of the request say: tailLines, limitBytes and
@@ -70,7 +70,7 @@ func follow(w http.ResponseWriter, r *http.Request, file *os.File) {
 	}
 }
 
-// isAt tells whether an open file is the one that a name stands for.
+// isAt reports whether an open file is the one that a name stands for.
 func isAt(file *os.File, name string) bool {
 	open, err := file.Stat()
 	named, errNamed := os.Stat(name)

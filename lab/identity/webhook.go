@@ -46,11 +46,11 @@ type kind struct {
 	lives                          int64           // of tokens, in seconds
 }
 
-// Options are what the webhook asks, and what it tells pods.
+// Options are what the webhook asks, and what it writes into pods.
 type Options struct {
 	Client kubernetes.Interface
 	Region string
-	// Associated tells whether EKS has a Pod Identity association for a service account.
+	// Associated reports whether EKS has a Pod Identity association for a service account.
 	Associated func(ctx context.Context, namespace, account string) (bool, error)
 	Log        *slog.Logger
 }
@@ -84,7 +84,7 @@ func (o Options) mutate(ctx context.Context, r admission.Request) admission.Resp
 	return admission.PatchResponseFromRaw(r.Object.Raw, raw)
 }
 
-// kindFor tells how pods of a service account get their role; nil where they get none. Of both ways
+// kindFor says how pods of a service account get their role; nil where they get none. Of both ways
 // an association goes first, as at EKS.
 func (o Options) kindFor(ctx context.Context, namespace, account string) (*kind, error) {
 	associated, err := o.Associated(ctx, namespace, account)

@@ -19,8 +19,8 @@ func asking(name, cpu string) *corev1.Pod {
 	return p
 }
 
-// A kubelet refuses what somebody bound to its node against its limits, and
-// takes a pod again when one that ended left room.
+// A kubelet refuses a pod that was bound to its node against its limits, and takes a pod
+// again when one that ended left room.
 func TestPodsBeyondTheNodeAreRefused(t *testing.T) {
 	client := fake.NewClientset(asking("first", "800m"))
 	inBubble(t, kubelet.Options{Client: client}, func(h *kubelet.Hub) {

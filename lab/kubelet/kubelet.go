@@ -3,11 +3,11 @@
 // own credentials, lets them end as their annotations say, and stops them
 // gracefully when they are deleted.
 //
-// It promises that a pod is only ever touched by the node it is bound to, that
-// a pod starts after its volumes are attached, and that one thousand nodes
-// cost one watch. It runs no containers but those that its Runtime has programs for: what
-// other pods do is written in their annotations (see StartAfter and the others). The Node
-// object and its lease are kept by package machine.
+// It promises that a pod is only ever touched by the node it is bound to, that a pod starts
+// after its volumes are attached, and that one thousand nodes cost one watch. It runs no
+// containers but those that its Runtime has programs for: what other pods do is written in
+// their annotations (see StartAfter and the others). The Node object and its lease are kept
+// by package machine.
 package kubelet
 
 import (
@@ -41,11 +41,11 @@ type Node struct {
 	// than is left is refused, as a kubelet does. Nil refuses none.
 	Allocatable corev1.ResourceList
 
-	// Mounted is told the volumes in use whenever they change, sorted. Nil
-	// where nobody cares. It is called without locks held and must not block.
+	// Mounted receives the volumes in use whenever they change, sorted. It may be nil. It
+	// is called without locks held and must not block.
 	Mounted func([]corev1.UniqueVolumeName)
 
-	off *atomic.Bool // its machine has lost the power that it joined with; set by Join
+	off *atomic.Bool // its instance has lost the power that it joined with; set by Join
 }
 
 // Client is the part of the Kubernetes API that a kubelet writes to about pods.
@@ -54,7 +54,7 @@ type Client interface {
 	typedcorev1.EventsGetter
 }
 
-// Storage tells what a pod needs of its volumes.
+// Storage says what a pod needs of its volumes.
 type Storage interface {
 	// Volumes returns the attachable volumes of a pod, and why it must wait
 	// for them; an empty reason means that all are attached to its node.
@@ -77,9 +77,9 @@ type Runtime interface {
 type Options struct {
 	Client  kubernetes.Interface // reads all pods; never writes
 	Pace    Pace
-	Runtime Runtime         // nil: what containers do is pretended
+	Runtime Runtime         // nil: what containers do is emulated
 	Storage Storage         // nil: pods wait for no volume
-	Events  *event.Recorder // nil: none are told
+	Events  *event.Recorder // nil: none are written
 	Workers int             // 0 means 32
 	Log     *slog.Logger
 }
@@ -95,7 +95,7 @@ type Hub struct {
 
 	mu    sync.Mutex // guards all below
 	nodes map[string]Node
-	off   map[string]*atomic.Bool // of each node that has joined and whose machine has power, also of one that left
+	off   map[string]*atomic.Bool // of each node that has joined and whose instance has power, also of one that left
 	seen  map[string]sighting     // by key of pod
 }
 
@@ -103,7 +103,7 @@ type Hub struct {
 type sighting struct {
 	uid      string
 	at       time.Time
-	stopping bool // it was told that the pod is asked to go
+	stopping bool // the deletion of the pod was reported
 }
 
 const nodeIndex = "node"
@@ -192,7 +192,7 @@ func (h *Hub) enqueue(obj any) {
 	h.queue.Add(pod.Namespace + "/" + pod.Name)
 }
 
-// Changed has the hub look at a pod again, whose containers are not as they were.
+// Changed has the hub check a pod again, whose containers are not as they were.
 func (h *Hub) Changed(namespace, name string) { h.queue.Add(namespace + "/" + name) }
 
 // Join makes the hub act for a node, at once for the pods already bound to it.
@@ -218,8 +218,8 @@ func (h *Hub) Leave(name string) {
 	h.rooms.dropNode(name)
 }
 
-// PowerOff is Leave for a node whose machine lost its power: what runs of its pods ends at once, while
-// the API goes on to have them as they were.
+// PowerOff is Leave for a node whose instance lost its power: what runs of its pods ends at once,
+// while the API goes on to have them as they were.
 func (h *Hub) PowerOff(name string) {
 	h.mu.Lock()
 	if off := h.off[name]; off != nil {

@@ -67,7 +67,7 @@ func phase(t *testing.T, c kubernetes.Interface, name string) corev1.PodPhase {
 	return p.Status.Phase
 }
 
-// pass lets virtual time go by and everything settle.
+// pass lets virtual time go by until everything is stable.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -99,8 +99,8 @@ func TestPodsLiveAndDie(t *testing.T) {
 	})
 }
 
-// A machine that loses its power leaves its pods as they are; when it comes
-// back, its kubelet goes on with them.
+// An instance that loses its power leaves its pods as they are; when it comes back, its
+// kubelet goes on with them.
 func TestNodeLeavesAndComesBack(t *testing.T) {
 	client := fake.NewClientset(pod("web", "n1", kubelet.StartAfter, "10s"))
 	inBubble(t, kubelet.Options{Client: client}, func(h *kubelet.Hub) {
@@ -141,7 +141,7 @@ func (r *runtimeSeen) Kill(uid types.UID) {
 }
 func (r *runtimeSeen) Forget(types.UID) {}
 
-// What runs of a machine's pods ends with its power, and goes on while its kubelet hangs.
+// What runs of an instance's pods ends with its power, and goes on while its kubelet hangs.
 func TestProcessesEndWithThePower(t *testing.T) {
 	client := fake.NewClientset(pod("web", "n1"), pod("far", "n2"))
 	r := &runtimeSeen{}
@@ -167,7 +167,7 @@ func TestProcessesEndWithThePower(t *testing.T) {
 	})
 }
 
-// A lab that starts and ends machines all day does not grow with their number.
+// A lab that starts and ends instances all day does not grow with their number.
 func TestNothingIsKeptOfMachinesWithoutPower(t *testing.T) {
 	client := fake.NewClientset()
 	inBubble(t, kubelet.Options{Client: client}, func(h *kubelet.Hub) {
@@ -203,7 +203,7 @@ func maps(of reflect.Value) map[string]int {
 	return sizes
 }
 
-// halting is a Runtime whose machine loses its power while a pod is started.
+// halting is a Runtime whose instance loses its power while a pod is started.
 type halting struct {
 	runtimeSeen
 	powerOff func()
@@ -240,7 +240,7 @@ func TestPodsAreReported(t *testing.T) {
 		pass(time.Second)
 		markDeleted(t, client, "web", 30)
 		pass(time.Second)
-		h.Join(kubelet.Node{Name: "n1", IP: "10.0.0.1", Client: client.CoreV1()}) // has it look again
+		h.Join(kubelet.Node{Name: "n1", IP: "10.0.0.1", Client: client.CoreV1()}) // has it check again
 		pass(time.Minute)
 		list, err := client.CoreV1().Events("default").List(t.Context(), metav1.ListOptions{})
 		if err != nil {
@@ -271,8 +271,8 @@ func (a *attached) Volumes(*corev1.Pod) ([]corev1.UniqueVolumeName, string) {
 	return []corev1.UniqueVolumeName{"v1"}, "v1 is not attached"
 }
 
-// A pod names its volume to the node at once, starts when it is attached and
-// gives it back when it is gone.
+// A pod names its volume to the node at once, starts when it is attached and releases it
+// when it is gone.
 func TestVolumesAreMountedAndGivenBack(t *testing.T) {
 	client := fake.NewClientset(pod("db", "n1"))
 	disk := &attached{}

@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// mounts remembers which pod uses which volumes and tells a node when the set
-// of its volumes changes.
+// mounts remembers which pod uses which volumes and notifies a node when the set of its
+// volumes changes.
 type mounts struct {
 	mu     sync.Mutex                                      // guards byNode
 	byNode map[string]map[string][]corev1.UniqueVolumeName // node, UID of pod, volumes

@@ -8,10 +8,10 @@ import (
 	"github.com/daemok/daemok/lab/event"
 )
 
-// word is what a kubelet tells of one container of a pod.
+// word is what a kubelet reports one container of a pod.
 type word struct{ reason, message string }
 
-// starting is what it tells of a container that starts.
+// starting is what it reports a container that starts.
 func starting(c corev1.Container) []word {
 	return []word{
 		{"Pulled", fmt.Sprintf("Container image %q already present on machine and can be accessed by the pod", c.Image)},
@@ -20,12 +20,12 @@ func starting(c corev1.Container) []word {
 	}
 }
 
-// killing is what it tells of a container that is asked to end.
+// killing is what it reports a container that is asked to end.
 func killing(c corev1.Container) []word {
 	return []word{{"Killing", "Stopping container " + c.Name}}
 }
 
-// reportContainers tells the same of every container of a pod.
+// reportContainers reports to the same every container of a pod.
 func (h *Hub) reportContainers(node Node, pod *corev1.Pod, words func(corev1.Container) []word) {
 	for _, c := range pod.Spec.Containers {
 		about := podReference(pod)
@@ -42,7 +42,7 @@ func podReference(pod *corev1.Pod) corev1.ObjectReference {
 	}
 }
 
-// begunToStop tells once that a pod that runs was asked to go.
+// begunToStop reports once that a pod that runs was asked to stop.
 func (h *Hub) begunToStop(key string, pod *corev1.Pod) bool {
 	if pod.DeletionTimestamp == nil || pod.Status.Phase != corev1.PodRunning {
 		return false

@@ -97,7 +97,7 @@ func base(s sight, phase corev1.PodPhase) corev1.PodStatus {
 	return status
 }
 
-// containersReady tells whether the readiness probes would pass.
+// containersReady reports whether the readiness probes would pass.
 func containersReady(s sight, since metav1.Time) bool {
 	if s.pod.Annotations[ReadyAfter] == "never" {
 		return false

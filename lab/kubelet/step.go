@@ -32,7 +32,7 @@ type sight struct {
 	waiting string // for volumes; "" when there is nothing to wait for
 	hostIP  string
 	nextIP  func() string
-	real    *contained // nil: the pod's containers are pretended
+	real    *contained // nil: the pod's containers are emulated
 }
 
 // contained is how the containers are that are run for real.
@@ -41,7 +41,7 @@ type contained struct {
 	ended    bool
 }
 
-// begun tells whether a container has run.
+// begun reports whether a container has run.
 func (c *contained) begun() bool {
 	for _, s := range c.statuses {
 		if s.State.Running != nil || s.LastTerminationState.Terminated != nil {
@@ -51,8 +51,8 @@ func (c *contained) begun() bool {
 	return false
 }
 
-// step is the one thing to do next for a pod: remove it from the API, report
-// a status, or look again later. The zero step is to wait for a change.
+// step is the one thing to do next for a pod: remove it from the API, report a status, or
+// check again later. The zero step is to wait for a change.
 type step struct {
 	remove  bool
 	status  *corev1.PodStatus
@@ -135,7 +135,7 @@ func stop(s sight) step {
 	return step{status: changed(s.pod, ended(s, corev1.PodSucceeded, 0))}
 }
 
-// due tells whether the moment named by an annotation has come.
+// due reports whether the moment named by an annotation has come.
 func due(s sight, key string, since time.Time) bool {
 	delay := annotated(s.pod, key, -1)
 	return delay >= 0 && !s.now.Before(since.Add(delay))

@@ -12,7 +12,7 @@ import (
 	"github.com/daemok/daemok/lab/event"
 )
 
-// volumeRecheck is how often a pod that waits for volumes looks again.
+// volumeRecheck is how often a pod that waits for volumes checks again.
 const volumeRecheck = 200 * time.Millisecond
 
 func (h *Hub) work(ctx context.Context) {
@@ -36,8 +36,8 @@ func (h *Hub) work(ctx context.Context) {
 	}
 }
 
-// sync takes one step for one pod and tells when to look again; zero means
-// wait for a change.
+// sync takes one step for one pod and says when to check again; zero means wait for a
+// change.
 func (h *Hub) sync(ctx context.Context, key string) (time.Duration, error) {
 	obj, found, err := h.informer.GetStore().GetByKey(key)
 	if err != nil || !found {
@@ -69,7 +69,7 @@ func (h *Hub) sync(ctx context.Context, key string) (time.Duration, error) {
 	return step.recheck, nil
 }
 
-// contain has the Runtime take one step for a pod, and returns how its containers are; nil where they are pretended.
+// contain has the Runtime take one step for a pod, and returns how its containers are; nil where they are emulated.
 func (h *Hub) contain(node Node, pod *corev1.Pod, waiting string) *contained {
 	r := h.options.Runtime
 	switch {

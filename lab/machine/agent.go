@@ -55,8 +55,8 @@ func newAgent(b blueprint, c Client, o Options, reported orders, console *consol
 	}
 }
 
-// run is the life of a kubelet. A node whose object somebody deletes goes on
-// without one: a kubelet registers at its start alone.
+// run is the life of a kubelet. A node whose object is deleted goes on without one: a
+// kubelet registers at its start alone.
 func (a *agent) run(ctx context.Context) {
 	node, ok := a.register(ctx)
 	if !ok {
@@ -203,8 +203,8 @@ func (a *agent) isSilent() bool {
 	return a.silent
 }
 
-// retry repeats a call until it succeeds, less and less often, and tells
-// whether it did before ctx ended.
+// retry repeats a call until it succeeds, less and less often, and reports whether it did
+// before ctx ended.
 func (a *agent) retry(ctx context.Context, what string, call func() error) bool {
 	for wait := retryMin; ; wait = min(2*wait, retryMax) {
 		err := call()

@@ -11,7 +11,7 @@ import (
 // latest words.
 const consoleLinesMax = 200
 
-// console is what a machine printed. The zero value is empty.
+// console is what an instance printed. The zero value is empty.
 type console struct {
 	mu   sync.Mutex // guards text
 	text []string

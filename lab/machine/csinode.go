@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// EBSDriver is the name under which the pretend volumes' driver goes.
+// EBSDriver is the name under which the emulated volumes' driver goes.
 const EBSDriver = "ebs.csi.aws.com"
 
 // migratedPlugins is what every kubelet of today says of itself: volumes of

@@ -46,8 +46,8 @@ func (a *agent) resources() (capacity, allocatable corev1.ResourceList) {
 	return capacity, allocatable
 }
 
-// withoutDevices has a node say that it has none of the devices that it may
-// have had before its machine booted again.
+// withoutDevices has a node say that it has none of the devices that it may have had before
+// its instance booted again.
 func (a *agent) withoutDevices(node *corev1.Node) {
 	node.Status.Capacity, node.Status.Allocatable = maps.Clone(node.Status.Capacity), maps.Clone(node.Status.Allocatable)
 	for name := range a.devices {

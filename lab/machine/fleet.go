@@ -17,7 +17,7 @@ import (
 	"github.com/daemok/daemok/lab/event"
 )
 
-// Facts are what a machine of a type finds out about itself.
+// Facts are what an instance of a type finds out about itself.
 type Facts struct {
 	boot.Hardware
 	VolumesMax int32 // EBS volumes that the driver may attach beside the root
@@ -25,7 +25,7 @@ type Facts struct {
 
 // Options are what a Fleet is made of.
 type Options struct {
-	Cluster       boot.Cluster                          // the one that machines may join
+	Cluster       boot.Cluster                          // the one that instances may join
 	Connect       func(nodeName string) (Client, error) // as a node
 	Admin         kubernetes.Interface                  // as the cloud's node controller
 	Pods          pods                                  // handles the pods of nodes that are up
@@ -36,12 +36,12 @@ type Options struct {
 	DevicesAfter  time.Duration                         // from ready to the device plugin's registration, likewise
 	UnmappedRoles []string                              // nodes of these roles are not let in, to begin with
 	MayJoin       func(role string) bool                // what the cloud says of a role beside; nil: every one may
-	Events        *event.Recorder                       // nil: nothing is told
+	Events        *event.Recorder                       // nil: nothing is reported
 	Log           *slog.Logger                          // nil: none
 }
 
-// Fleet is all machines of the pretend cloud, and nodes that stand without
-// one. Its methods may be called from several goroutines.
+// Fleet is all instances of the emulated cloud, and nodes that stand without one. Its
+// methods may be called from several goroutines.
 type Fleet struct {
 	options Options
 	ctx     context.Context // ends with Run's
@@ -50,8 +50,8 @@ type Fleet struct {
 	mu       sync.Mutex // guards all below
 	machines map[string]*machine
 	unmapped map[string]bool // roles whose nodes are not let in
-	next     []next          // orders for machines that boot from now on
-	cut      map[string]bool // instances that nobody reaches, by ID
+	next     []next          // commands for instances that boot from now on
+	cut      map[string]bool // instances that are cut off the network, by ID
 	closed   bool
 }
 
@@ -64,8 +64,7 @@ type machine struct {
 	stopped  chan struct{} // closed when the latest boot has ended
 }
 
-// NewFleet returns a fleet without machines. They work until ctx ends; then
-// call Wait.
+// NewFleet returns a fleet without instances. They work until ctx ends; then call Wait.
 func NewFleet(ctx context.Context, o Options) *Fleet {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -77,8 +76,8 @@ func NewFleet(ctx context.Context, o Options) *Fleet {
 	return f
 }
 
-// Wait returns when every machine has stopped; the context given to NewFleet
-// must have ended.
+// Wait returns when every instance has stopped; the context given to NewFleet must have
+// ended.
 func (f *Fleet) Wait() {
 	f.mu.Lock()
 	f.closed = true
@@ -125,7 +124,7 @@ func (f *Fleet) powerOn(i Instance, m *machine) {
 	})
 }
 
-// boot runs one machine from power on to power off.
+// boot runs one instance from power on to power off.
 func (f *Fleet) boot(ctx context.Context, m *machine, i Instance) {
 	log := f.options.Log.With("instance", i.ID, "node", i.PrivateDNS)
 	m.console.printf("booting %s from %s", i.Type, i.ImageName)
@@ -166,8 +165,7 @@ func (f *Fleet) boot(ctx context.Context, m *machine, i Instance) {
 	a.run(ctx)
 }
 
-// prepare reads what the machine is to become; the error says why it will
-// never be a node.
+// prepare reads what the instance is to become; the error says why it will never be a node.
 func (f *Fleet) prepare(i Instance) (blueprint, error) {
 	facts, err := f.options.Facts(i)
 	if err != nil {
@@ -196,7 +194,7 @@ func (f *Fleet) blueprint(i Instance, settings boot.Settings, facts Facts) (blue
 	}, nil
 }
 
-// Console returns what a machine wrote on its console, one line each.
+// Console returns what an instance wrote on its console, one line each.
 func (f *Fleet) Console(id string) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -206,7 +204,7 @@ func (f *Fleet) Console(id string) []string {
 	return nil
 }
 
-// IDs returns the machines that have power, sorted.
+// IDs returns the instances that have power, sorted.
 func (f *Fleet) IDs() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -226,8 +224,8 @@ func (f *Fleet) Silence(id string, silent bool) error {
 	return nil
 }
 
-// Report makes a node report a condition until it is told otherwise; one of
-// the kubelet's own types takes that one's place.
+// Report makes a node report a condition until the next command; one of the kubelet's own
+// types takes that one's place.
 func (f *Fleet) Report(id string, c corev1.NodeCondition) error {
 	a, err := f.agent(id)
 	if err != nil {
@@ -247,8 +245,8 @@ func (f *Fleet) Unreport(id string, kind corev1.NodeConditionType) error {
 	return nil
 }
 
-// Restart boots a running machine again, which registers its node again when
-// somebody deleted it.
+// Restart boots a running instance again, which registers its node again when it was
+// deleted.
 func (f *Fleet) Restart(id string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

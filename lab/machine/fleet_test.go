@@ -141,7 +141,7 @@ func (l lab) node() *corev1.Node {
 	return n
 }
 
-// says tells the status of one of the node's conditions.
+// says reports to the status one of the node's conditions.
 func (l lab) says(kind corev1.NodeConditionType) corev1.ConditionStatus {
 	l.t.Helper()
 	if n := l.node(); n != nil {
@@ -168,8 +168,8 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// A machine registers after its boot as its user data says, gets the labels of
-// its place, turns ready, and handles pods from then on.
+// An instance registers after its boot as its user data says, gets the labels of its place,
+// turns ready, and handles pods from then on.
 func TestMachineBecomesNode(t *testing.T) {
 	inLab(t, func(l lab) {
 		l.Handle(instance())
@@ -218,8 +218,8 @@ func TestMachineBecomesNode(t *testing.T) {
 	})
 }
 
-// Names come again with their addresses. What the driver of an earlier machine has published under the name goes with
-// that machine's node, and would leave this one without limits.
+// Names come again with their addresses. What the driver of an earlier instance has published under the name goes
+// with that instance's node, and would leave this one without limits.
 func TestADriverTakesThePlaceOfWhatAnEarlierMachineLeft(t *testing.T) {
 	inLab(t, func(l lab) {
 		left := &storagev1.CSINode{
@@ -301,8 +301,8 @@ func TestMachineNeverJoins(t *testing.T) {
 	}
 }
 
-// A kubelet registers at its start alone: who deletes the Node object of a
-// machine that runs has it back after a restart, not before.
+// A kubelet registers at its start alone: who deletes the Node object of an instance that
+// runs has it back after a restart, not before.
 func TestDeletedNodeComesBackAfterRestart(t *testing.T) {
 	inLab(t, func(l lab) {
 		l.Handle(instance())
@@ -405,8 +405,8 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// Machines of a type are told how to behave at their next boot, until that is
-// taken back; what their own tags say counts before.
+// Instances of a type get a command how to behave at their next boot, until that is taken
+// back; what their own tags say counts before.
 func TestOrdersForATypeToCome(t *testing.T) {
 	inLab(t, func(l lab) {
 		order := func(tags map[string]string) {
@@ -507,7 +507,7 @@ func TestDevicesComeLate(t *testing.T) {
 	})
 }
 
-// A node tells of its start, as kubectl describe shows.
+// A node reports its start, as kubectl describe shows.
 func TestNodeIsReported(t *testing.T) {
 	inLab(t, func(l lab) {
 		l.Handle(instance())
@@ -593,7 +593,8 @@ func TestNoCredentials(t *testing.T) {
 	})
 }
 
-// A machine that nobody reaches does not join, and one that has joined is silent, until it is on the network again.
+// An instance that is cut off does not join, and one that has joined is silent, until it is on the network
+// again.
 func TestAMachineIsCutOff(t *testing.T) {
 	inLab(t, func(l lab) {
 		i := instance()

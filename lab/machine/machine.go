@@ -1,16 +1,16 @@
-// Package machine boots the instances of a pretend cloud into nodes of a real
-// cluster, as the kubelet's node side, the EBS driver's registration and the
-// cloud's node controller would together.
+// Package machine boots the instances of an emulated cloud into nodes of a real cluster, as
+// the kubelet's node side, the EBS driver's registration and the cloud's node controller
+// would together.
 //
-// It promises that a node is made of what its instance's user data says and
-// the machine knows about itself, written under the node's own credentials;
-// that labels a node may not set fail as they do in life; that a machine whose
-// data, role or orders forbid it never registers and says why on its console;
-// and that nothing is written for a machine after it began to shut down.
+// It promises that a node is made of what its instance's user data says and the instance
+// knows about itself, written under the node's own credentials; that labels a node may not
+// set fail as they do in life; that an instance whose data, role or commands forbid it
+// never registers and says why on its console; and that nothing is written for an instance
+// after it began to shut down.
 //
-// It does not handle pods (package kubelet does), does not delete Node objects
-// (whoever drives the cluster does) and knows no cloud: instances come in
-// through Fleet.Handle.
+// It does not handle pods (package kubelet does), does not delete Node objects (the
+// controllers of the cluster do) and knows no cloud: instances come in through
+// Fleet.Handle.
 package machine
 
 import (
@@ -28,7 +28,7 @@ import (
 	"github.com/daemok/daemok/lab/kubelet"
 )
 
-// Running is the only state in which a machine works.
+// Running is the only state in which an instance works.
 const Running = "running"
 
 // Instance is what the cloud knows about one instance at one moment.
@@ -68,7 +68,7 @@ var _ Client = kubernetes.Interface(nil)
 type pods interface {
 	Join(kubelet.Node)
 	Leave(name string)    // its kubelet hangs
-	PowerOff(name string) // its machine has no power
+	PowerOff(name string) // its instance has no power
 }
 
 // Issuer returns a configuration that authenticates as system:node:NAME in

@@ -10,16 +10,16 @@ import (
 	"github.com/daemok/daemok/internal/pause"
 )
 
-// next are orders for machines that boot from now on, of the types that match.
+// next are commands for instances that boot from now on, of the types that match.
 type next struct {
 	kind string            // as of path.Match
 	tags map[string]string // as if their instances had them
 }
 
-// Order has every machine of the types that match behave, at its next boot, as
-// if its instance had these tags (TagBootAfter and the others); empty tags take
-// back what was ordered for the same pattern. The instance's own tags count
-// before, later orders before earlier ones.
+// Order has every instance of the types that match behave, at its next boot, as if its
+// instance had these tags (TagBootAfter and the others); empty tags take back the command
+// for the same pattern. The instance's own tags count before, later commands before earlier
+// ones.
 func (f *Fleet) Order(kind string, tags map[string]string) error {
 	if _, err := path.Match(kind, ""); err != nil {
 		return fmt.Errorf("pattern %q: %w", kind, err)
@@ -56,9 +56,9 @@ func (f *Fleet) MapRole(role string, mapped bool) {
 	f.unmapped[role] = !mapped
 }
 
-// Cut takes an instance off the network, as when its zone is lost, or puts it back:
-// its node says nothing, and one that boots does not join meanwhile. It need not have power yet, and the
-// order is safe to repeat.
+// Cut takes an instance off the network, as when its zone is lost, or puts it back: its node says
+// nothing, and one that boots does not join meanwhile. It need not have power yet, and the command is
+// safe to repeat.
 func (f *Fleet) Cut(id string, cut bool) {
 	f.mu.Lock()
 	was := f.cut[id]
@@ -83,7 +83,8 @@ func (f *Fleet) isCut(id string) bool {
 	return f.cut[id]
 }
 
-// connected waits until a machine has a network; it tells whether that was before ctx ended.
+// connected waits until an instance has a network; it reports whether that was before ctx
+// ended.
 func (f *Fleet) connected(ctx context.Context, console *console, id string) bool {
 	for wait := retryMin; f.isCut(id); wait = min(2*wait, retryMax) {
 		console.printf("kubelet: unable to register node with API server: dial tcp: i/o timeout")
@@ -94,8 +95,8 @@ func (f *Fleet) connected(ctx context.Context, console *console, id string) bool
 	return ctx.Err() == nil
 }
 
-// letIn waits until the role of a machine is mapped, as a kubelet does that
-// gets no answer but a refusal; it tells whether that was before ctx ended.
+// letIn waits until the role of an instance is mapped, as a kubelet does that gets no
+// answer but a refusal; it reports whether that was before ctx ended.
 func (f *Fleet) letIn(ctx context.Context, console *console, role string) bool {
 	for wait := retryMin; f.keepsOut(role); wait = min(2*wait, retryMax) {
 		console.printf("kubelet: unable to register node with API server: Unauthorized (role %s is not mapped)", role)
@@ -115,7 +116,7 @@ func (f *Fleet) keepsOut(role string) bool {
 	return f.unmapped[role]
 }
 
-// Machine is what can be said of a machine.
+// Machine is what can be said of an instance.
 type Machine struct {
 	Instance Instance
 	State    string // booting, not ready, ready or silent

@@ -140,14 +140,14 @@ func (b blueprint) info() corev1.NodeSystemInfo {
 	}
 }
 
-// ubuntuRelease finds the release that an image's name tells.
+// ubuntuRelease finds the release that an image's name says.
 var ubuntuRelease = regexp.MustCompile(`\d\d\.04`)
 
-// imageVersion finds the Kubernetes version that an image's name tells.
+// imageVersion finds the Kubernetes version that an image's name says.
 var imageVersion = regexp.MustCompile(`[-_](1\.\d\d)([-_/]|$)`)
 
-// kubeletVersion is that of the image where its name tells one that is not
-// the cluster's own, so that version skew shows.
+// kubeletVersion is that of the image where its name says one that is not the cluster's
+// own, so that version skew shows.
 func kubeletVersion(imageName, cluster string) string {
 	m := imageVersion.FindStringSubmatch(imageName)
 	if m == nil || strings.HasPrefix(cluster, "v"+m[1]+".") {
@@ -156,8 +156,8 @@ func kubeletVersion(imageName, cluster string) string {
 	return "v" + m[1] + ".0-eks-3025e55"
 }
 
-// declaredFeatures are those that a kubelet of a version tells the scheduler
-// of: what is on by default in 1.36, the first that tells.
+// declaredFeatures are those that a kubelet of a version reports to the scheduler: what is
+// on by default in 1.36, the first that reports them.
 func declaredFeatures(version string) []string {
 	var minor int
 	if _, err := fmt.Sscanf(version, "v1.%d.", &minor); err != nil || minor < 36 {
@@ -178,7 +178,7 @@ func windowsBuild(imageName string) string {
 	return "10.0.20348"
 }
 
-// ownCondition tells whether a kubelet always reports a condition of the type.
+// ownCondition reports whether a kubelet always reports a condition of the type.
 func ownCondition(kind corev1.NodeConditionType) bool {
 	switch kind {
 	case corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeReady:

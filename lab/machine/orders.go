@@ -8,9 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The instance tags by which a machine is told to misbehave. A class or a
-// launch template sets them as it sets any tag. Durations are written as Go
-// writes them; those that do not parse are ignored.
+// The instance tags by which an instance is made to misbehave. A class or a launch template
+// sets them as it sets any tag. Durations are written as Go writes them; those that do not
+// parse are ignored.
 const (
 	TagBootAfter      = "lab.daemok.sh/boot-after"      // boots this much later than drawn
 	TagNeverRegister  = "lab.daemok.sh/never-register"  // "true": its kubelet never starts
@@ -20,7 +20,7 @@ const (
 	TagConditionAfter = "lab.daemok.sh/condition-after" // this long after it is ready; at once without
 )
 
-// orders are what an instance's tags tell its machine.
+// orders are what an instance's tags ask of it.
 type orders struct {
 	bootAfter      time.Duration
 	neverRegister  bool

@@ -19,8 +19,8 @@ import (
 	"github.com/daemok/daemok/internal/pause"
 )
 
-// register creates the Node object, or takes over one that an earlier boot of
-// the same machine left, as a kubelet does.
+// register creates the Node object, or takes over one that an earlier boot of the same
+// instance left, as a kubelet does.
 func (a *agent) register(ctx context.Context) (node *corev1.Node, ok bool) {
 	want := a.node(time.Now())
 	ok = a.retry(ctx, "register node", func() (err error) {
@@ -111,8 +111,8 @@ func (a *agent) registerDriver(ctx context.Context, node *corev1.Node) error {
 	return nil
 }
 
-// replaceDriver takes the place of what a machine of the same name has left, which would be collected with its node,
-// and the limits of this one with it. What this one has published before stays.
+// replaceDriver takes the place of what an instance of the same name has left, which would be collected with its
+// node, and the limits of this one with it. What this one has published before stays.
 func (a *agent) replaceDriver(ctx context.Context, want *storagev1.CSINode) error {
 	drivers := a.client.StorageV1().CSINodes()
 	left, err := drivers.Get(ctx, want.Name, metav1.GetOptions{})
@@ -132,8 +132,7 @@ func (a *agent) replaceDriver(ctx context.Context, want *storagev1.CSINode) erro
 	return err
 }
 
-// patchStatus writes what the node has to say. A node whose object is gone has
-// nobody to say it to, which is no error.
+// patchStatus writes the status of the node. That the node's object is gone is no error.
 func (a *agent) patchStatus(ctx context.Context) error {
 	status := a.status()
 	patch, err := json.Marshal(map[string]any{"status": status})
@@ -167,7 +166,7 @@ func (a *agent) status() map[string]any {
 	}
 }
 
-// tell reports the status once; a failure is reported again a little later.
+// reportOne reports the status once; a failure is reported again a little later.
 func (a *agent) reportOne(ctx context.Context) {
 	if a.isSilent() {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/daemok/daemok/lab/event"
 )
 
-// reportStart tells what a kubelet tells of its node when it has registered.
+// reportStart says what a kubelet reports its node when it has registered.
 func (a *agent) reportStart() {
 	a.reportNode("Starting", "Starting kubelet.")
 	for _, state := range []string{"NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID"} {

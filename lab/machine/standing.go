@@ -21,10 +21,10 @@ type Standing struct {
 	Ordinary int
 }
 
-// Instances returns the machines of the standing nodes, the system's first.
-// They run, boot at once and belong to node groups, as those of a managed
-// group would; the cloud knows nothing of them. Equal arguments give equal
-// machines, so that a restart finds its nodes again.
+// Instances returns the instances of the standing nodes, the system's first. They run, boot
+// at once and belong to node groups, as those of a managed group would; the cloud knows
+// nothing of them. Equal arguments give equal instances, so that a restart finds its nodes
+// again.
 func (s Standing) Instances() []Instance {
 	var out []Instance
 	for n := range s.System {

@@ -10,8 +10,8 @@ import (
 	"github.com/daemok/daemok/lab/machine"
 )
 
-// Standing nodes come up like any other machine, spread over the zones, the
-// system's ones tainted.
+// Standing nodes come up like any other instance, spread over the zones, the system's ones
+// tainted.
 func TestStandingNodes(t *testing.T) {
 	inLab(t, func(l lab) {
 		standing := machine.Standing{

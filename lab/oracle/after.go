@@ -17,11 +17,11 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// Next carries a plan for the world out and returns the world that is there
-// then: all machines have come and take pods, pods run where the plan has them,
-// and nodes that were going are gone. It is nil where the plan changes nothing
-// and nothing is on its way. Excused are the pods that the plan leaves on
-// purpose although the scheduler would place them, and where.
+// Next carries a plan for the world out and returns the world that is there then: all
+// instances have come and take pods, pods run where the plan has them, and nodes that were
+// going are gone. It is nil where the plan changes nothing and nothing is on its way.
+// Excused are the pods that the plan leaves on purpose although the scheduler would place
+// them, and where.
 func Next(ctx context.Context, w *World) (next *World, excused []string, err error) {
 	s, err := w.Snapshot(ctx)
 	if err != nil {
@@ -48,7 +48,7 @@ func Next(ctx context.Context, w *World) (next *World, excused []string, err err
 	return st.after(), st.excused, nil
 }
 
-// nameForGood gives the machines of the plan names that no later plan uses.
+// nameForGood gives the instances of the plan names that no later plan uses.
 func nameForGood(p *plan.Plan, nodes int) {
 	for i := range p.Launches {
 		p.Launches[i].Name = fmt.Sprintf("%d-%s", nodes, p.Launches[i].Name)
@@ -93,8 +93,7 @@ func (st *stage) after() *World {
 	return &out
 }
 
-// leaves reports whether the node belongs to a machine that was given up before
-// it came.
+// leaves reports whether the node belongs to an instance that was given up before it came.
 func (st *stage) leaves(n *corev1.Node) bool {
 	return slices.ContainsFunc(st.snapshot.Machines, func(m cluster.Machine) bool { return m.Claim == n.Name && m.Deleting })
 }
@@ -116,8 +115,8 @@ func (st *stage) still(pod *corev1.Pod) *corev1.Pod {
 	return again
 }
 
-// claimOf is the claim of a node that is there: the one that it has, or the one
-// by which it was ordered; nil for a node that is nobody's.
+// claimOf is the claim of a node that is there: the one that it has, or the one by which it
+// was launched; nil for a node that has none.
 func (st *stage) claimOf(n *corev1.Node) *karpv1.NodeClaim {
 	for _, c := range st.world.Claims {
 		if c.Status.NodeName == n.Name {

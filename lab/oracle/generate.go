@@ -129,8 +129,8 @@ func (g *generator) poolRequirements() []karpv1.Requirement {
 	return out
 }
 
-// offering draws what a machine of the pool is, and its labels; ok is false where
-// the pool's rules leave nothing.
+// offering draws what an instance of the pool is, and its labels; ok is false where the
+// pool's rules leave nothing.
 func (g *generator) offering(p *karpv1.NodePool) (instanceType *cluster.InstanceType, labels constraint.Labels, ok bool) {
 	o, err := translate.Pool(translate.FromNodePool(p), 0, began)
 	if err != nil {
@@ -144,7 +144,7 @@ func (g *generator) offering(p *karpv1.NodePool) (instanceType *cluster.Instance
 	return chosen.instanceType, chosen.labels, true
 }
 
-// node draws a registered machine: most are of a pool, some of nobody's.
+// node draws a registered instance: most are of a pool, some of none.
 func (g *generator) node(i int) {
 	pool := pick(g.dice, g.Pools...)
 	instanceType, labels, ok := g.offering(pool)
@@ -175,7 +175,7 @@ func (g *generator) node(i int) {
 	g.owned(n, pool, claimObject("claim-"+name, pool, instanceType, labels.Map()))
 }
 
-// foreign makes the node one that somebody else runs.
+// foreign makes the node one that another program runs.
 func (g *generator) foreign(n *corev1.Node) {
 	for _, key := range []string{api.LabelNodePool, api.LabelNodeClass, api.LabelCapacityType, api.LabelRegistered, api.LabelInitialized} {
 		delete(n.Labels, key)
@@ -285,7 +285,7 @@ func csiNode(name string, limits []cluster.Attachable) *storagev1.CSINode {
 	return out
 }
 
-// nodeObject is a node of the kind that is ready.
+// nodeObject is a node of the instance type that is ready.
 func nodeObject(name string, instanceType *cluster.InstanceType, labels constraint.Labels) *corev1.Node {
 	n := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), Labels: labels.Map()},
@@ -299,7 +299,7 @@ func nodeObject(name string, instanceType *cluster.InstanceType, labels constrai
 	return n
 }
 
-// claimObject is the claim of a machine of the kind that was launched.
+// claimObject is the claim of an instance of the type that was launched.
 func claimObject(name string, pool *karpv1.NodePool, instanceType *cluster.InstanceType, labels map[string]string) *karpv1.NodeClaim {
 	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{}, CreationTimestamp: metav1.NewTime(began.Add(-time.Hour))}}
 	for key, value := range labels {

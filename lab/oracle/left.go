@@ -48,8 +48,8 @@ func (st *stage) refused(ctx context.Context, pod *corev1.Pod, u plan.Unplaced) 
 	return true
 }
 
-// whatever reports whether the pod is accepted by everything that a machine
-// may turn out to be; what is there already is only itself.
+// whatever reports whether the pod is accepted by everything that an instance may turn out
+// to be; what is there already is only itself.
 func (st *stage) whatever(ctx context.Context, pod *corev1.Pod, name string) bool {
 	for _, o := range st.options[name] {
 		if o.instanceType.Allocatable.FitsIn(quantity.Resources{}) {
@@ -69,8 +69,8 @@ func (st *stage) as(ctx context.Context, pod *corev1.Pod, name string, o option)
 	return st.judge(ctx, pod, name)[0].accepted
 }
 
-// unsold reports whether no machine that may be launched would take the pod.
-// Pools with minValues and capacity that is unavailable are left alone.
+// unsold reports whether no instance that may be launched would take the pod. Pools with
+// minValues and capacity that is unavailable are left alone.
 func (st *stage) unsold(ctx context.Context, pod *corev1.Pod, u plan.Unplaced) bool {
 	const name = "another-machine"
 	for i := range st.snapshot.Pools {

@@ -5,16 +5,16 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 )
 
-// option is one machine that may come up: what it is and its labels.
+// option is one instance that may come up: what it is and its labels.
 type option struct {
 	instanceType *cluster.InstanceType
 	offering     *cluster.Offering
 	labels       constraint.Labels
 }
 
-// optionsOf lists the machines of a pool that meet the requirements, with
-// these labels beside the pool's. A label that the requirements leave open, by
-// a list of values, gets each of these in turn.
+// optionsOf lists the instances of a pool that meet the requirements, with these labels
+// beside the pool's. A label that the requirements leave open, by a list of values, gets
+// each of these in turn.
 func optionsOf(c *cluster.Catalogue, p *cluster.Pool, requirements constraint.Requirements, labels constraint.Labels) []option {
 	var out []option
 	for k := range c.InstanceTypes {
@@ -35,8 +35,8 @@ func optionsOf(c *cluster.Catalogue, p *cluster.Pool, requirements constraint.Re
 	return out
 }
 
-// optionsOfMachine lists what an ordered machine may turn out to be. One that
-// is launched is what it is.
+// optionsOfMachine lists what an instance being launched may turn out to be. One that is
+// launched is what it is.
 func optionsOfMachine(c *cluster.Catalogue, p *cluster.Pool, m *cluster.Machine) []option {
 	if !m.Launched {
 		return optionsOf(c, p, m.Requirements, m.Labels)

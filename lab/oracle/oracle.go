@@ -27,7 +27,7 @@ type Kind string
 const (
 	Refused Kind = "refused" // the plan places a pod where the scheduler would not
 	Left    Kind = "left"    // the plan leaves a pod that the scheduler would place on what is there
-	Unsold  Kind = "unsold"  // the plan leaves a pod that a machine of some pool would take
+	Unsold  Kind = "unsold"  // the plan leaves a pod that an instance of some pool would take
 	Broken  Kind = "broken"  // there was no plan to judge
 )
 

@@ -103,7 +103,7 @@ func TestTheSchedulerAgrees(t *testing.T) {
 	all.report(t)
 }
 
-// tell fails the test with the rules that disagree, the most frequent first.
+// report fails the test with the rules that disagree, the most frequent first.
 func (d *disagreements) report(t *testing.T) {
 	rules := make([]string, 0, len(d.seeds))
 	for rule := range d.seeds {

@@ -15,21 +15,20 @@ import (
 	"github.com/daemok/daemok/kube/api"
 )
 
-// outcomesMax is up to how many ways in which machines may turn out together
-// are all looked at. Of more than that, those that lie nearest to a refusal
-// and some by chance are.
+// outcomesMax is up to how many ways in which instances may turn out together are all
+// checked. Of more than that, those that lie nearest to a refusal and some by chance are.
 const outcomesMax = 256
 
-// undecidedMachine is a machine with what it may turn out to be, as far as
-// that makes a difference.
+// undecidedMachine is an instance with what it may turn out to be, as far as that makes a
+// difference.
 type undecidedMachine struct {
 	name    string
 	options []option
 }
 
-// eachOutcome shows the ways in which machines on order may turn out together
-// as long as holds is true, and reports whether it always was. The nodes are
-// what they were before when it returns.
+// eachOutcome shows the ways in which instances being launched may turn out together as
+// long as holds is true, and reports whether it always was. The nodes are what they were
+// before when it returns.
 func (st *stage) eachOutcome(pod *corev1.Pod, node string, holds func() bool) bool {
 	machines := st.undecidedMachines(pod)
 	if len(machines) == 0 {
@@ -59,9 +58,9 @@ func (st *stage) eachOutcome(pod *corev1.Pod, node string, holds func() bool) bo
 	return st.telling(pod, node, tries) && byLot(st.world.Seed, tries)
 }
 
-// telling tries the outcomes in which all machines are in the node's domain, or
-// none is that need not be; and the same where spreads of the pod count those in
-// the domain and, where that can be, no others.
+// telling tries the outcomes in which all instances are in the node's domain, or none is
+// that need not be; and the same where spreads of the pod count those in the domain and,
+// where that can be, no others.
 func (st *stage) telling(pod *corev1.Pod, node string, tries func(func(*undecidedMachine) int) bool) bool {
 	counted := nodeaffinity.GetRequiredNodeAffinity(pod)
 	for _, key := range st.keysAbout(pod) {
@@ -119,8 +118,8 @@ func outcomes(machines []undecidedMachine) int {
 	return n
 }
 
-// undecidedMachines lists, in an order that is always the same, the machines
-// of which it makes a difference to rules about the pod what they become.
+// undecidedMachines lists, in an order that is always the same, the instances of which it
+// makes a difference to rules about the pod what they become.
 func (st *stage) undecidedMachines(pod *corev1.Pod) []undecidedMachine {
 	keys := st.keysAbout(pod)
 	var out []undecidedMachine
@@ -146,8 +145,8 @@ func alike(a, b option, keys []string) bool {
 	return !slices.ContainsFunc(keys, func(key string) bool { return valueOf(a, key) != valueOf(b, key) })
 }
 
-// keysAbout lists the labels of nodes by which rules of the pod go, or rules of
-// others that keep it away.
+// keysAbout lists the labels of nodes that rules of the pod name, or rules of other pods
+// that keep it away.
 func (st *stage) keysAbout(pod *corev1.Pod) []string {
 	seen := map[string]bool{}
 	note := func(p *corev1.Pod) {
@@ -191,8 +190,8 @@ func nodeKeys(pod *corev1.Pod) []string {
 	return keys
 }
 
-// become makes the node the one that the machine is if it turns out so, with
-// the daemon pods that it has then.
+// become makes the node the one that the instance is if it turns out so, with the daemon
+// pods that it has then.
 func (st *stage) become(name string, o option) {
 	before := st.nodes.byName[name]
 	changed := nodeObject(name, o.instanceType, o.labels.With(cluster.LabelHostname, name))

@@ -11,20 +11,20 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 )
 
-// The rules by which plans are stricter than the scheduler on purpose. Each
-// leaves a pod that the scheduler would place; none places one that it would
-// not. They hold while machines are on their way: TestWaitsEnd carries plans out
-// until all is idle, and no pod waits by them then.
+// The rules by which plans are stricter than the scheduler on purpose. Each leaves a pod
+// that the scheduler would place; none places one that it would not. They hold while
+// instances are on their way: TestWaitsEnd carries plans out until all is idle, and no pod
+// waits by them then.
 
 // onPurpose reports whether plans avoid a node that accepts the pod.
 func (st *stage) onPurpose(ctx context.Context, pod *corev1.Pod, node string) bool {
 	return st.undecided(ctx, pod, node) || st.spreadsFurther(ctx, pod, node)
 }
 
-// undecided: machines that are ordered may still turn out otherwise, and then
-// the node would refuse the pod. Plans reckon with everything that they may be;
-// the scheduler sees what they became, some seconds later. What speaks for it is
-// always one way in which all of them turn out, in which it is refused.
+// undecided: instances that are being launched may still turn out otherwise, and then the
+// node would refuse the pod. Plans reckon with everything that they may be; the scheduler
+// sees what they became, some seconds later. What speaks for it is always one way in which
+// all of them turn out, in which it is refused.
 func (st *stage) undecided(ctx context.Context, pod *corev1.Pod, node string) bool {
 	return !st.eachOutcome(pod, node, func() bool { return st.judge(ctx, pod, node)[0].accepted })
 }
@@ -34,9 +34,9 @@ func valueOf(o option, key string) string {
 	return value
 }
 
-// overfull: the daemon pods of a machine alone do not fit on it. The scheduler
-// looks at nothing that a pod does not ask for, so a pod that asks for nothing
-// could go there; such machines are not launched.
+// overfull: the daemon pods of an instance alone do not fit on it. The scheduler checks
+// nothing that a pod does not ask for, so a pod that asks for nothing could go there; such
+// instances are not launched.
 func (st *stage) overfull(name string) bool {
 	n := st.nodes.byName[name]
 	asked, has := n.GetRequested(), n.GetAllocatable()
@@ -59,10 +59,10 @@ func (st *stage) gone() bool {
 	return any
 }
 
-// spreadsFurther: the pod spreads over domains that a machine could be launched
-// in, or that one on order may turn up in. Such domains count, as empty ones,
-// before there is a node, or else the first pods of a deployment would all go to
-// one zone. The scheduler counts them as soon as there is one.
+// spreadsFurther: the pod spreads over domains that an instance could be launched in, or
+// that one being launched may turn up in. Such domains count, as empty ones, before there
+// is a node, or else the first pods of a deployment would all go to one zone. The scheduler
+// counts them as soon as there is one.
 func (st *stage) spreadsFurther(ctx context.Context, pod *corev1.Pod, node string) bool {
 	if !slices.ContainsFunc(pod.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
 		return c.WhenUnsatisfiable == corev1.DoNotSchedule

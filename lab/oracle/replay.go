@@ -16,12 +16,12 @@ import (
 	"github.com/daemok/daemok/kube/api"
 )
 
-// delivery is which of the machines that an order leaves open the cloud gives.
+// delivery is which of the instances that a launch leaves open the cloud gives.
 type delivery int
 
 const (
 	asChosen delivery = iota // the plan's own choice
-	byChance                 // any that the order allows
+	byChance                 // any that the launch allows
 )
 
 // stage is a cluster in which a plan is carried out.
@@ -141,7 +141,7 @@ func (st *stage) driversToCome(n *corev1.Node) *storagev1.CSINode {
 	return csiNode(n.Name, st.world.Catalogue.InstanceTypes[at].Attachable)
 }
 
-// addMachines shows the nodes that ordered machines will become.
+// addMachines shows the nodes that launched instances will become.
 func (st *stage) addMachines(d delivery) error {
 	for i := range st.snapshot.Machines {
 		m := &st.snapshot.Machines[i]
@@ -195,9 +195,8 @@ func (st *stage) deliver(options []option, chosen int, d delivery) option {
 }
 
 // alikeToSpreads lists the options that are like the chosen one for every preference for nodes
-// that a spread goes by. Which of the nodes that a launch leaves open count for
-// such a spread is known when the machine is there; until then plans take the
-// choice for granted.
+// that a spread goes by. Which of the nodes that a launch leaves open count for such a spread
+// is known when the instance is there; until then plans take the choice for granted.
 func (st *stage) alikeToSpreads(options []option, chosen int) []option {
 	var keys []string
 	for _, pod := range st.world.Pods {
@@ -210,7 +209,7 @@ func (st *stage) alikeToSpreads(options []option, chosen int) []option {
 	})
 }
 
-// arrive shows the node that a machine becomes, started and without pods.
+// arrive shows the node that an instance becomes, started and without pods.
 func (st *stage) arrive(name string, o option, taints []constraintTaint) error {
 	n := nodeObject(name, o.instanceType, o.labels.With(api.LabelHostname, name))
 	for _, t := range taints {

@@ -10,10 +10,9 @@ import (
 // plansMax is how many plans it takes at most until nothing changes.
 const plansMax = 6
 
-// TestWaitsEnd carries plans out, one after another, until nothing changes any
-// more, and has the scheduler judge each of them. Pods may wait on purpose while
-// machines are on their way; when all have come, no pod waits that the scheduler
-// would place.
+// TestWaitsEnd carries plans out, one after another, until nothing changes any more, and
+// has the scheduler judge each of them. Pods may wait on purpose while instances are on
+// their way; when all have come, no pod waits that the scheduler would place.
 func TestWaitsEnd(t *testing.T) {
 	if *repeat != "" {
 		t.Skip("a story is repeated instead")
@@ -64,8 +63,8 @@ func follow(t *testing.T, w *World) followed {
 	return followed{plansMax, len(waited)}
 }
 
-// agrees judges the plan for a world that plans before it led to, and tells a
-// story where the scheduler disagrees.
+// agrees judges the plan for a world that plans before it led to, and writes a story where
+// the scheduler disagrees.
 func agrees(t *testing.T, w *World, plans int) bool {
 	t.Helper()
 	ctx := context.Background()

@@ -82,7 +82,7 @@ func newScheduler(ctx context.Context, w *World) (*scheduler, error) {
 	return s, nil
 }
 
-// store is where plugins look for objects of this type; nil if they do not.
+// store is where plugins read objects of this type; nil if they do not.
 func (s *scheduler) store(o any) cache.Indexer {
 	core, storage := s.factory.Core().V1(), s.factory.Storage().V1()
 	switch o.(type) {

@@ -10,9 +10,9 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// Shrink returns a smaller world that still shows a disagreement about the
-// same rule, and that disagreement. Nothing can be left out of it: no object,
-// kind, offer or rule of a pod.
+// Shrink returns a smaller world that still shows a disagreement about the same rule, and
+// that disagreement. Nothing can be left out of it: no object, instance type, offering or
+// rule of a pod.
 func Shrink(ctx context.Context, w *World, like Disagreement) (*World, Disagreement) {
 	s := &shrinker{ctx: ctx, world: w, still: like}
 	for again := true; again; {
@@ -43,8 +43,8 @@ func (s *shrinker) try(w *World) bool {
 	return true
 }
 
-// dropObjects leaves out objects of each kind: many at once as long as that
-// works, then one by one.
+// dropObjects leaves out objects of each Kind: many at once as long as that works, then one
+// by one.
 func (s *shrinker) dropObjects() bool {
 	smaller := false
 	fields := reflect.TypeOf(World{}).NumField()
@@ -107,7 +107,7 @@ func (w *World) without(field, at, n int) *World {
 	return &out
 }
 
-// dropOfferings leaves out instance types and offers.
+// dropOfferings leaves out instance types and offerings.
 func (s *shrinker) dropOfferings() bool {
 	smaller := false
 	for k := len(s.world.Catalogue.InstanceTypes) - 1; k >= 0; k-- {

@@ -11,8 +11,8 @@ import (
 	"github.com/daemok/daemok/core/scenario"
 )
 
-// Story tells of a disagreement: what it is, the cluster as the core sees it,
-// the plan, and the world that Read makes again from the story.
+// Story reports a disagreement: what it is, the cluster as the core sees it, the plan, and
+// the world that Read makes again from the story.
 func Story(ctx context.Context, w *World, d Disagreement) ([]byte, error) {
 	s, err := w.Snapshot(ctx)
 	if err != nil {

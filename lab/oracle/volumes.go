@@ -81,7 +81,7 @@ func (g *generator) claim(namespace, name string) {
 	g.Requests = append(g.Requests, c)
 }
 
-// settle binds the claims of a pod that runs: it could not run without.
+// stabilize binds the claims of a pod that runs: it could not run without.
 func (g *generator) stabilize(pod *corev1.Pod, n *corev1.Node) {
 	for _, name := range claimsOf(pod) {
 		for _, c := range g.Requests {
@@ -107,7 +107,7 @@ func reachFrom(class *storagev1.StorageClass, n *corev1.Node) *corev1.VolumeNode
 	return zoneTerms(n.Labels[api.LabelZone])
 }
 
-// older makes some volumes of EBS look as they did before drivers had to be
+// older gives some volumes of EBS the form that they had before drivers had to be
 // installed: named by the old source, or with their zones in a label.
 func (g *generator) older(v *corev1.PersistentVolume) *corev1.PersistentVolume {
 	if v.Spec.CSI.Driver != driverEBS {

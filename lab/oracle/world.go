@@ -92,8 +92,8 @@ func (r reader) Get(_ context.Context, key client.ObjectKey, obj client.Object, 
 	return fmt.Errorf("world %d: %T %s: objects are only listed", r.world.Seed, obj, key)
 }
 
-// List returns all objects of the list's kind on one page; kinds that the
-// world does not know have none.
+// List returns all objects of the list's Kind on one page; Kinds that the world does not
+// know have none.
 func (r reader) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
 	items, found := reflect.TypeOf(list).Elem().FieldByName("Items")
 	if !found {

@@ -41,8 +41,8 @@ func TestEveryRuleIsAskedFor(t *testing.T) {
 	t.Log(said)
 }
 
-// TestSeedsAreWorlds: one seed always gives the same world, down to the byte,
-// and a story gives its world back.
+// TestSeedsAreWorlds: one seed always gives the same world, down to the byte, and a story
+// reproduces its world.
 func TestSeedsAreWorlds(t *testing.T) {
 	for seed := range uint64(6) {
 		w := Generate(seed)
@@ -112,9 +112,9 @@ func TestFalsePlansAreNoticed(t *testing.T) {
 	}
 }
 
-// TestOnlyPurposesExcuse leaves pods of right plans where no rule of purpose.go
-// can hold: nothing on order is undecided, and the pod neither spreads nor has
-// volumes. Each must be noticed.
+// TestOnlyPurposesExcuse leaves pods of right plans where no rule of purpose.go can hold:
+// no instance being launched is undecided, and the pod neither spreads nor has volumes.
+// Each must be detected.
 func TestOnlyPurposesExcuse(t *testing.T) {
 	left := 0
 	for seed := uint64(0); seed < 300 && left < 10; seed++ { // few worlds will do

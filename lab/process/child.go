@@ -1,8 +1,8 @@
 // Package process runs other programs as children of this one: it keeps them
 // running, restarts them on request, and stops them.
 //
-// It promises that no child outlives this process: where the system can, it
-// kills them when we die, however we die. It does not look into what they do.
+// It promises that no child outlives this process: where the system can, it kills them when
+// we die, however we die. It does not inspect what they do.
 package process
 
 import (
@@ -27,8 +27,8 @@ type Program struct {
 	Previous string
 	// Grace is how long the child may take after SIGTERM, before SIGKILL.
 	Grace time.Duration
-	// Started is told of each start, the first among them, before Keep returns, and Stopped of each end that
-	// Restart asked for, and how it ended. Neither may start or end the program; nil is told nothing.
+	// Started receives each start, the first among them, before Keep returns, and Stopped each end that
+	// Restart asked for, and how it ended. Neither may start or end the program; both may be nil.
 	Started func(*Supervisor)
 	Stopped func(err error)
 }

@@ -18,7 +18,7 @@ const (
 // ErrStopped is what a request to a keeper returns when it has stopped.
 var ErrStopped = errors.New("stopped")
 
-// Exit tells of a run that ended without being asked to, or of a start after the first that failed: no
+// Exit reports a run that ended without being asked to, or of a start after the first that failed: no
 // Started came before that one.
 type Exit struct {
 	Name    string

@@ -49,9 +49,9 @@ func (s *story) stableInstances() []types.Instance {
 	return s.stableIn(s.namespace)
 }
 
-// stableIn waits until every claim of a pool has a machine of its own and EC2,
-// which knows what it offered only after a moment, shows them all. It returns what
-// EC2 shows of the pool by then.
+// stableIn waits until every claim of a pool has an instance of its own and EC2, which
+// knows what it offered only after a moment, shows them all. It returns what EC2 shows of
+// the pool by then.
 func (s *story) stableIn(pool string) []types.Instance {
 	s.Helper()
 	var launched []types.Instance
@@ -65,8 +65,8 @@ func (s *story) stableIn(pool string) []types.Instance {
 	return launched
 }
 
-// machinesOfClaims are the provider IDs that the claims of a pool have, none
-// while one has no machine of its own or is on its way out.
+// machinesOfClaims are the provider IDs that the claims of a pool have, none while one has
+// no instance of its own or is on its way out.
 func (s *story) machinesOfClaims(pool string) map[string]bool {
 	s.Helper()
 	ids := map[string]bool{}

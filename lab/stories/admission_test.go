@@ -55,8 +55,7 @@ func (a apiserver) UpdateStatus(ctx context.Context, o *unstructured.Unstructure
 	return o, a.client.Status().Update(ctx, o)
 }
 
-// placed returns a copy of the object, in the story's namespace if its kind
-// has namespaces.
+// placed returns a copy of the object, in the story's namespace if its Kind has namespaces.
 func (s *story) placed(o *unstructured.Unstructured) *unstructured.Unstructured {
 	o = o.DeepCopy()
 	if namespaced, err := s.client.IsObjectNamespaced(o); err == nil && namespaced {

@@ -19,10 +19,10 @@ import (
 
 var figures = flag.Bool("figures", false, "also run the stories that print figures: a thousand pods on demand and on spot, five hundred by the clock")
 
-// A thousand pods of forty deployments, sized as people do: all run, and the
-// machines that EC2 has offered cost what the plan said they would come to, though
-// they join one by one and the scheduler knows no plan. Machines take a tenth of
-// the time here that they take in life.
+// A thousand pods of forty deployments, sized as people do: all run, and the instances that
+// EC2 has offered cost what the plan said they would come to, though they join one by one
+// and the scheduler knows no plan. Instances take a tenth of the time here that they take
+// in life.
 func TestTheBillIsWhatThePlanSaid(t *testing.T) {
 	if !*figures {
 		t.Skip("pays for a thousand pods: make bill")
@@ -31,10 +31,10 @@ func TestTheBillIsWhatThePlanSaid(t *testing.T) {
 	near(t, promised, paid, 0.03, 0.15, plans)
 }
 
-// Of the spot offerings that a request names AWS takes one by price and by how much it
-// has of it. The plan says what that comes to in the mean, and one cluster of a few large
-// machines may well pay half as much again, or less: several are judged together, and
-// each is printed.
+// Of the spot offerings that a request names AWS takes one by price and by how much it has
+// of it. The plan says what that comes to in the mean, and one cluster of a few large
+// instances may well pay half as much again, or less: several are judged together, and each
+// is printed.
 func TestTheBillOnSpotIsNearWhatThePlanSaid(t *testing.T) {
 	if !*figures {
 		t.Skip("prints figures, and takes minutes: make bill")
@@ -53,8 +53,8 @@ func TestTheBillOnSpotIsNearWhatThePlanSaid(t *testing.T) {
 	near(t, promised, paid, 0.25, 0.15, nil)
 }
 
-// near fails where the bill is more, or less, than so much of what plans said off it.
-// Less is paid at times, when cheap offers were not scarce.
+// near fails where the bill is more, or less, than so much of what plans said off it. Less
+// is paid at times, when cheap offerings were not scarce.
 func near(t *testing.T, promised, paid, more, less float64, plans []string) {
 	t.Helper()
 	if off := paid/promised - 1; off > more || off < -less {
@@ -62,8 +62,8 @@ func near(t *testing.T, promised, paid, more, less float64, plans []string) {
 	}
 }
 
-// payFor has a new cluster of its own launch machines for a thousand pods, and returns what
-// its first plan said they would come to, what is paid for them, both in dollars an hour, and all plans.
+// payFor has a new cluster of its own launch instances for a thousand pods, and returns what its first
+// plan said they would come to, what is paid for them, both in dollars an hour, and all plans.
 func payFor(t *testing.T, option string) (promised, paid float64, plans []string) {
 	t.Helper()
 	const pods = 1000
@@ -122,8 +122,8 @@ func (s *story) bill() (dollars float64, machines int) {
 	return dollars, machines
 }
 
-// asPlanned is the share of pods that are on a kind of node for which plans had
-// so many: of each kind the lesser of what was planned and what is there.
+// asPlanned is the share of pods that are on an instance type for which plans had so many:
+// of each type the lesser of what was planned and what is there.
 func (s *story) asPlanned() float64 {
 	s.Helper()
 	planned, there, all := map[string]int{}, map[string]int{}, 0

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// shortFor is how long the controller does not ask again for what AWS did not
-// have, with some room for the next look.
+// shortFor is how long the controller does not ask again for what AWS did not have, with
+// some time for the next check.
 const shortFor = 3*time.Minute + limit
 
 // twoTypes is a template that can launch the cheap c5d.large or the more expensive
@@ -49,8 +49,8 @@ func TestFirstChoiceIsUnavailable(t *testing.T) {
 	}
 }
 
-// AWS has none of what the pool may launch: the pods wait and say so, nothing is
-// launched, and once AWS has some again they run without anybody's doing.
+// AWS has none of what the pool may launch: the pods wait and say so, nothing is launched,
+// and once AWS has some again they run without intervention.
 func TestNothingIsToBeHad(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for minutes until AWS is asked again")
@@ -67,6 +67,6 @@ func TestNothingIsToBeHad(t *testing.T) {
 		t.Errorf("bought %v, want nothing", describeInstances(got))
 	}
 	s.melt("r5*n.large")
-	t.Parallel() // only now: the minutes until AWS is asked again pass while all other stories are told
+	t.Parallel() // only now: the minutes until AWS is asked again pass while all other stories run
 	s.awaitFor(shortFor, "the pods to run", "v1/Pod", of("pods", running(2)))
 }

@@ -15,8 +15,8 @@ import (
 
 const deployments = "apps/v1/Deployment"
 
-// patch merges a change, in JSON, into an object: of the story's namespace where its
-// kind has namespaces.
+// patch merges a change, in JSON, into an object: of the story's namespace where its Kind
+// has namespaces.
 func (s *story) patch(kind, name, change string) {
 	s.Helper()
 	_, err := s.resource(kind).Patch(s.Context(), name, types.MergePatchType, []byte(change), metav1.PatchOptions{})
@@ -64,7 +64,7 @@ func (s *story) dropAtEnd(kind, name string) {
 	})
 }
 
-// list returns the objects of a kind as they are now, as await would.
+// list returns the objects of a Kind as they are now, as await would.
 func (s *story) list(kind string) (found []*unstructured.Unstructured) {
 	s.Helper()
 	all, err := s.resource(kind).List(s.Context(), metav1.ListOptions{})

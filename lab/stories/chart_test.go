@@ -215,7 +215,7 @@ spec:
 	s.await("pods of the older generation to run", "v1/Pod", running(3))
 }
 
-// What is wrong with an installation is said where its user looks.
+// What is wrong with an installation is reported where its user looks.
 func TestTheChartInTrouble(t *testing.T) {
 	t.Parallel()
 	values := filepath.Join(t.TempDir(), "values.yaml")
@@ -321,7 +321,7 @@ func (s *story) podLogs() (all []byte) {
 	return all
 }
 
-// owner asks the pretend account as its owner.
+// owner asks the emulated account as its owner.
 func (s *story) owner() aws.Config {
 	s.Helper()
 	c, _ := awsOf(s.T, s.dir)

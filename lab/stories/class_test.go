@@ -55,8 +55,8 @@ func TestPoolNamesNoClass(t *testing.T) {
 	s.await("the pods to run", "v1/Pod", of("early", running(2)))
 }
 
-// Types that the region lacks are named; the pool goes on with the others,
-// unless there are none.
+// Types that the region lacks are named; the pool goes on with the others, unless there are
+// none.
 func TestPoolNamesTypesOfElsewhere(t *testing.T) {
 	t.Parallel()
 	s := begin(t, shared)

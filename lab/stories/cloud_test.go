@@ -66,7 +66,7 @@ func awaitRuns(t *testing.T, account *ec2.Client, id string) {
 	}
 }
 
-// nodeConfig is what EKS tells a machine about its cluster.
+// nodeConfig is what EKS says to an instance about its cluster.
 func nodeConfig(t *testing.T, c aws.Config, cluster string) string {
 	t.Helper()
 	found, err := eks.NewFromConfig(c).DescribeCluster(t.Context(), &eks.DescribeClusterInput{Name: &cluster})

@@ -167,7 +167,7 @@ func componentPIDs(t *testing.T, dir string) []int {
 	return pids
 }
 
-// How often poll asks: those who are far away rarely, this machine often.
+// How often poll asks: distant services rarely, this machine often.
 const (
 	farEvery  = 200 * time.Millisecond
 	nearEvery = 10 * time.Millisecond

@@ -19,8 +19,8 @@ import (
 
 const leases = "coordination.k8s.io/v1/Lease"
 
-// takeover is how long a controller's lease lasts after its death, with some
-// room for the next to notice.
+// takeover is how long a controller's lease lasts after its death, with some time for the
+// next to detect it.
 const takeover = limit
 
 // ownLab starts a lab for one story alone.
@@ -147,9 +147,9 @@ func (c *controller) awaitSays(words string) {
 	awaitFile(c.story.T, c.log, func(content []byte) bool { return bytes.Contains(content, []byte(words)) })
 }
 
-// Of two controllers one works and one waits; when the first dies the second
-// goes on. One that was paused past its lease finds another in its place when
-// it wakes: it orders nothing and ends.
+// Of two controllers one works and one waits; when the first dies the second goes on. One
+// that was paused past its lease finds another in its place when it wakes: it launches
+// nothing and ends.
 func TestTwoControllers(t *testing.T) {
 	t.Parallel()
 	s := begin(t, ownLab(t, "--controller=false"))
@@ -188,9 +188,9 @@ func TestTwoControllers(t *testing.T) {
 	}
 }
 
-// The controller is killed at one moment after another of a scale-up, and
-// started again: every pod runs in the end, and machines and claims are pairs.
-// The lease of the dead is taken away, so that the story need not wait for it.
+// The controller is killed at one moment after another of a scale-up, and started again:
+// every pod runs in the end, and instances and claims are pairs. The lease of the dead is
+// taken away, so that the story need not wait for it.
 func TestAfterMinutesOfKilledControllers(t *testing.T) {
 	aboutMinutes(t)
 	t.Parallel()

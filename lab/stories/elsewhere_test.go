@@ -45,8 +45,8 @@ func (s *story) zoneIsReplaced() {
 	s.nothingTwice()
 }
 
-// familyIsShort: AWS has none of the family that the weightier pool launches. The 200 pods that it was to be launched for
-// run on machines of another pool.
+// familyIsShort: AWS has none of the family that the weightier pool launches. The 200 pods that it was to be launched
+// for run on instances of another pool.
 func (s *story) familyIsShort() {
 	other := s.namespace + "-other"
 	s.class(s.namespace, "")
@@ -80,7 +80,8 @@ func (s *story) zoneIsShifted() {
 	s.nothingTwice()
 }
 
-// reservationIsReclaimed: a machine of an interruptible reservation is taken back, and one on demand takes its place.
+// reservationIsReclaimed: an instance of an interruptible reservation is taken back, and one on demand takes its
+// place.
 func (s *story) reservationIsReclaimed() {
 	said := mustLab(s.T, 0, s.dir, "reserve", "m5.large", "us-east-1a", "1", "--interruptible", "--tag=team="+s.namespace).stdout
 	id := strings.TrimSpace(strings.TrimPrefix(said, "lab: reserved "))
@@ -101,7 +102,8 @@ func (s *story) reservationIsReclaimed() {
 	s.nothingTwice()
 }
 
-// launchesFail: launches in a zone are refused, and the first machine elsewhere ends before it runs. Another is launched.
+// launchesFail: launches in a zone are refused, and the first instance elsewhere ends before it runs. Another is
+// launched.
 func (s *story) launchesFail() {
 	const zone = "us-east-1a"
 	mustLab(s.T, 0, s.dir, "refuse", "*", "UnfulfillableCapacity", "--zone="+zone)

@@ -35,8 +35,8 @@ func carries(n *unstructured.Unstructured, taint string) bool {
 	return slices.ContainsFunc(taints, func(t any) bool { return t.(map[string]any)["key"] == taint })
 }
 
-// savingsPlanIsFull: the weightier pool, whose machines have 4 cores, has launched up to its
-// limit of 8.
+// savingsPlanIsFull: the weightier pool, whose instances have 4 cores, has launched up to
+// its limit of 8.
 func savingsPlanIsFull(plan, rest string) func(*story, []*unstructured.Unstructured) {
 	return func(s *story, nodes []*unstructured.Unstructured) {
 		s.Helper()
@@ -55,8 +55,8 @@ func savingsPlanIsFull(plan, rest string) func(*story, []*unstructured.Unstructu
 	}
 }
 
-// infraApart: pods of infrastructure run on tainted nodes, with nobody else; workers are of
-// another image.
+// infraApart: pods of infrastructure run on tainted nodes, without other pods; workers are
+// of another image.
 func infraApart(s *story, nodes []*unstructured.Unstructured) {
 	s.Helper()
 	for _, n := range nodes {
@@ -67,7 +67,7 @@ func infraApart(s *story, nodes []*unstructured.Unstructured) {
 	}
 }
 
-// brings: the user data of the machines holds these words.
+// brings: the user data of the instances holds these words.
 func brings(words ...string) func(*story, []*unstructured.Unstructured) {
 	return func(s *story, nodes []*unstructured.Unstructured) {
 		s.Helper()
@@ -129,7 +129,7 @@ func inTwoZones(s *story, nodes []*unstructured.Unstructured) {
 	}
 }
 
-// waits: so many pods of a workload get no place, and are told why.
+// waits: so many pods of a workload get no place, and an event says why.
 func waits(workload string, n int, says ...string) func(*story) {
 	return func(s *story) {
 		s.Helper()
@@ -146,7 +146,7 @@ func waits(workload string, n int, says ...string) func(*story) {
 	}
 }
 
-// expire: machines of a pool are let go after this time.
+// expire: instances of a pool are let go after this time.
 func expire(pool, after string) func(*story) {
 	return func(s *story) {
 		s.Helper()
@@ -166,7 +166,7 @@ func scaleToNothing(workload string) func(*story) {
 	}
 }
 
-// machinesGo: a pool without pods lets all its machines go.
+// machinesGo: a pool without pods lets all its instances go.
 func machinesGo(pool string) func(*story) {
 	return func(s *story) {
 		s.Helper()

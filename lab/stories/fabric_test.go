@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// A pod that asks for EFA runs on a machine with an adapter. One that does not, and has no
-// room beside it, runs on another of the same type, which has none.
+// A pod that asks for EFA runs on an instance with an adapter. One that does not, and has
+// no room beside it, runs on another of the same type, which has none.
 func TestAdaptersAreAttachedForPodsThatAskForThem(t *testing.T) {
 	t.Parallel()
 	s := begin(t, shared)
@@ -36,7 +36,7 @@ func TestAdaptersAreAttachedForPodsThatAskForThem(t *testing.T) {
 	})
 }
 
-// Pods run that ask for what few types have: the machine is of such a type, and its node shows
+// Pods run that ask for what few types have: the instance is of such a type, and its node shows
 // the resource once the device plugin, or the VPC resource controller, offers it. No image of EKS
 // is for GPUs of AMD and Habana: their plugins bring the driver to whichever image is named.
 func TestPodsRunWhereTheirTypesHaveWhatTheyAskFor(t *testing.T) {

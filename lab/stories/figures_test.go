@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Five hundred pods of five deployments: how long from the last pod to the
-// last launch, until all run, and what memory that takes. It prints figures
-// and sets no bounds, since machines that run tests differ.
+// Five hundred pods of five deployments: how long from the last pod to the last launch,
+// until all run, and what memory that takes. It prints figures and sets no bounds, since
+// instances that run tests differ.
 func TestFiguresOfFiveHundredPods(t *testing.T) {
 	if !*figures {
 		t.Skip("measures, and needs the machine for itself: make bill")

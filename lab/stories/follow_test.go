@@ -18,7 +18,7 @@ const provisioners = "karpenter.sh/v1alpha5/Provisioner"
 type guide struct {
 	reader func(s *story)    // does this by hand meanwhile
 	pods   map[string]int    // that run in the end, by workload
-	of     []string          // pools on whose machines they run, on some of each
+	of     []string          // pools on whose instances they run, on some of each
 	labels map[string]string // of every node of theirs
 	nodes  expected
 	then   events
@@ -41,8 +41,8 @@ const betweenDocuments = "\n---\n"
 
 func join(documents []string) string { return strings.Join(documents, betweenDocuments) }
 
-// start applies manifests as they are, first what machines are made of, and their workloads
-// when all pools are ready: pods that came sooner might rightly run elsewhere.
+// start applies manifests as they are, first what instances are made of, and their
+// workloads when all pools are ready: pods that came sooner might rightly run elsewhere.
 func (s *story) start(manifests string) {
 	s.Helper()
 	first, workloads := parted(manifests)
@@ -55,7 +55,7 @@ func (s *story) start(manifests string) {
 	s.kubectlApply(workloads)
 }
 
-// parted tells a manifest's workloads from what machines are made of.
+// parted splits a manifest into its workloads and what instances are made of.
 func parted(manifest string) (machines, workloads string) {
 	var first, then []string
 	for _, one := range strings.Split(manifest, betweenDocuments) {
@@ -93,7 +93,7 @@ func atOnce[T any](t *testing.T, all map[string]T, see func(*testing.T, T)) {
 	running.Wait()
 }
 
-// follow looks at what comes of a guide.
+// follow checks what comes of a guide.
 func (s *story) follow(g guide) {
 	s.Helper()
 	if g.reader != nil {
@@ -120,9 +120,9 @@ func (s *story) follow(g guide) {
 	}
 }
 
-// settle waits until so many pods of each workload run, all on nodes that are initialised,
-// and returns these. Where a node went, for its pods had a cheaper place, they are looked for
-// again.
+// stabilize waits until so many pods of each workload run, all on nodes that are initialised,
+// and returns these. Where a node was removed because its pods had a cheaper place, they are
+// searched for again.
 func (s *story) stabilize(pods map[string]int) (nodes []*unstructured.Unstructured) {
 	s.Helper()
 	for moved := true; moved; {

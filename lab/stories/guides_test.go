@@ -12,12 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// newestKubernetes is the version of a lab that is not told another.
+// newestKubernetes is the version of a lab that is not configured with another.
 const newestKubernetes = "1.36"
 
-// Manifests in the shapes that public guides use are applied as they are, the
-// cluster's name filled in; those of v1beta1 go through `daemok migrate` before. Their pods
-// run, on machines of the pools meant, and the nodes are what the authors wanted.
+// Manifests in the shapes that public guides use are applied as they are, the cluster's
+// name filled in; those of v1beta1 go through `daemok migrate` before. Their pods run, on
+// instances of the pools meant, and the nodes are what the authors wanted.
 func TestGuidesWorkUnchanged(t *testing.T) {
 	t.Parallel()
 	al2023 := runs("Amazon Linux 2023", newestKubernetes)

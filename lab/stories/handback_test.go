@@ -36,8 +36,9 @@ func (w *words) String() string {
 	return w.text.String()
 }
 
-// lives are the pods, nodes and machines of the story, by what they keep for life; that a busy
-// host's kubelet is late for a moment, or that a plan has another node empty, is of no matter.
+// lives are the pods, nodes and instances of the story, by what they keep for life; that a
+// busy host's kubelet is late for a moment, or that a plan has another node empty, is of no
+// matter.
 func (s *story) lives() string {
 	s.Helper()
 	var b strings.Builder
@@ -66,7 +67,7 @@ func (c *controller) stop() {
 
 // A cluster is handed back to Karpenter, whose marks are written as Karpenter would, and is
 // taken over again; then a node that has lost its claim is given another. No pod, node or
-// machine is another all that while, and consolidation goes on.
+// instance is another all that while, and consolidation goes on.
 func TestHandedBackAndTakenOver(t *testing.T) {
 	t.Parallel()
 	s := begin(t, ownLab(t, "--controller=false"))
@@ -146,7 +147,8 @@ func TestHandedBackAndTakenOver(t *testing.T) {
 	s.awaitFor(3*limit, "consolidation to go on", claims, func(seen []*unstructured.Unstructured) bool { return len(inPool(seen, s.namespace)) == 1 })
 }
 
-// loseClaim deletes a claim without its machine, and makes one that takes the machine over.
+// loseClaim deletes a claim without its instance, and makes one that takes the instance
+// over.
 func (s *story) loseClaim(name string) {
 	s.Helper()
 	claim := s.object("karpenter.sh/v1", "NodeClaim", name)

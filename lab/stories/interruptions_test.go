@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// AWS says something of its machines, in a lab of its own: the queue concerns all in it.
+// AWS says something of its instances, in a lab of its own: the queue concerns all in it.
 func TestInterruptionMessages(t *testing.T) {
 	t.Parallel()
 	l := ownLab(t)
@@ -26,15 +26,15 @@ func TestInterruptionMessages(t *testing.T) {
 	}
 }
 
-// spotPool is a pool of the story's own that launches spot machines.
+// spotPool is a pool of the story's own that launches spot instances.
 func (s *story) spotPool() {
 	s.Helper()
 	s.pool(template(s.namespace, "{key: kubernetes.io/arch, operator: In, values: [amd64]}",
 		"{key: karpenter.sh/capacity-type, operator: In, values: [spot]}", "{key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}"))
 }
 
-// spotMachineIsTakenBack: the machine in its place boots late, and the pod runs on the
-// old one until that has started.
+// spotMachineIsTakenBack: the instance in its place boots late, and the pod runs on the old
+// one until that has started.
 func (s *story) spotMachineIsTakenBack() {
 	s.spotPool()
 	old := s.oneEach(1)
@@ -76,7 +76,7 @@ func (s *story) nodesOfPods() (names []string) {
 	return names
 }
 
-// spotStorm: AWS takes all machines back at once. All pods run again, each machine is
+// spotStorm: AWS takes all instances back at once. All pods run again, each instance is
 // replaced once, and none is left over.
 func (s *story) spotStorm(machines int) {
 	s.spotPool()
@@ -96,7 +96,7 @@ func (s *story) spotStorm(machines int) {
 }
 
 // queueComesBack: without the queue every pool says so; with one of its name again
-// notices come through, and no restart is needed.
+// interruption messages arrive, and no restart is needed.
 func (s *story) queueComesBack() {
 	s.spotPool()
 	old := s.oneEach(1)
@@ -119,8 +119,8 @@ func (s *story) queueComesBack() {
 	s.nothingTwice()
 }
 
-// adviceAndRetirement: a pool that asks for it has a node cordoned on a
-// recommendation; a machine that is to be retired is replaced.
+// adviceAndRetirement: a pool that asks for it has a node cordoned on a recommendation; an
+// instance that is to be retired is replaced.
 func (s *story) adviceAndRetirement() {
 	s.spotPool()
 	s.annotate(pools, s.namespace, "daemok.sh/rebalance", "cordon")
@@ -143,7 +143,7 @@ func (s *story) adviceAndRetirement() {
 	s.nothingTwice()
 }
 
-// onDemandStays: AWS takes spot machines back alone, and the lab says so.
+// onDemandStays: AWS takes spot instances back alone, and the lab says so.
 func (s *story) onDemandStays() {
 	s.pool("")
 	s.oneEach(1)

@@ -106,7 +106,7 @@ func (w world) nodeFaults(p *corev1.Pod, n *corev1.Node) (wrong []string) {
 }
 
 // ofKubelets begins the taints that say how a node is doing: they come and go where a
-// kubelet of a busy machine is late, and pods that run need not tolerate them.
+// kubelet of a busy instance is late, and pods that run need not tolerate them.
 const ofKubelets = "node.kubernetes.io/"
 
 // emptyingTaint is on nodes that plans name as those to empty; it comes and goes, and no pod goes for its sake.
@@ -169,8 +169,8 @@ func spreadSelector(p *corev1.Pod, c corev1.TopologySpreadConstraint) labels.Sel
 	return s
 }
 
-// countsFor tells whether a node is a domain for a spread: it has every key
-// that the pod's hard spreads name, and the policies do not leave it out.
+// countsFor reports whether a node is a domain for a spread: it has every key that the
+// pod's hard spreads name, and the policies do not leave it out.
 func countsFor(p *corev1.Pod, c corev1.TopologySpreadConstraint, n *corev1.Node) bool {
 	for _, other := range p.Spec.TopologySpreadConstraints {
 		if _, has := n.Labels[other.TopologyKey]; !has && other.WhenUnsatisfiable == corev1.DoNotSchedule {

@@ -113,7 +113,7 @@ func (s *story) pdb(name string, away int32) {
 	})
 }
 
-// growDisks changes what the disks of the class's machines are.
+// growDisks changes what the disks of the class's instances are.
 func (s *story) growDisks(size string) {
 	s.Helper()
 	s.patch(classes, s.namespace,
@@ -136,9 +136,9 @@ func still(seen []*unstructured.Unstructured, old []string) (found []string) {
 
 func none(n int) bool { return n == 0 }
 
-// watchGoing follows the claims until the returned function is called, which
-// tells how many of them were going, or had a reason to, at one time. Those whose
-// machine is being given back count for no budget any more.
+// watchGoing follows the claims until the returned function is called, which says how many
+// of them were going, or had a reason to, at one time. Those whose instance is being given
+// back count for no budget any more.
 func (s *story) watchGoing(old []string) func() int {
 	s.Helper()
 	most := 0
@@ -179,8 +179,8 @@ func (s *story) never(length time.Duration, what, kind string, holds func([]*uns
 	}
 }
 
-// disksAreRolled: ten nodes get other disks, three at a time; somebody stops
-// that halfway and lets it go on.
+// disksAreRolled: ten nodes get other disks, three at a time; a user stops that halfway and
+// lets it go on.
 func (s *story) disksAreRolled() {
 	s.pool(moving("3"))
 	old := s.oneEach(10)
@@ -212,7 +212,7 @@ func (s *story) disksAreRolled() {
 	s.Logf("ten nodes with other disks, three at a time, in %.0f s, of which it was stopped for 15 s with %d to go", time.Since(began).Seconds(), paused)
 }
 
-// halfOfThePodsLeave: the others come together on fewer or smaller machines.
+// halfOfThePodsLeave: the others come together on fewer or smaller instances.
 func (s *story) halfOfThePodsLeave() {
 	s.pool(moving("0")) // so that all are there when they are counted
 	s.workload("many", s.namespace, "1500m", 40)
@@ -234,7 +234,7 @@ func (s *story) halfOfThePodsLeave() {
 	s.Logf("half of the pods left: $%.2f an hour became $%.2f, on %d machines", before, after, machines)
 }
 
-// budgetAllowsNothing: nodes whose pods nobody may evict stay, however much they drifted,
+// budgetAllowsNothing: nodes whose pods may not be evicted stay, however much they drifted,
 // until the budget is gone.
 func (s *story) budgetAllowsNothing() {
 	s.pool(moving("100%"))
@@ -253,9 +253,8 @@ func (s *story) budgetAllowsNothing() {
 	s.await("both pods to run", "v1/Pod", of("apart", running(2)))
 }
 
-// finalizerHoldsUp: a pod that somebody does not let go keeps its node, which
-// takes no other pods, while the one in its place runs; when it may go all is
-// as it should be.
+// finalizerHoldsUp: a pod that a finalizer keeps holds its node, which takes no other pods,
+// while the one in its place runs; when it may go all is as it should be.
 func (s *story) finalizerHoldsUp() {
 	s.pool(moving("100%"))
 	old := s.oneEach(1)
@@ -325,8 +324,8 @@ func (s *story) deletedPoolDrains() {
 	s.awaitFor(2*limit, "its claims to be gone", claims, ofPool(other, 0))
 }
 
-// The API server answers nobody for longer than a lease, in the middle of
-// moves. Nothing is deleted meanwhile, and afterwards everything comes to its end.
+// The API server answers no client for longer than a lease, in the middle of moves. Nothing
+// is deleted meanwhile, and afterwards everything comes to its end.
 func TestNodesStayWhileTheAPIServerCannotBeReached(t *testing.T) {
 	t.Parallel()
 	s := begin(t, ownLab(t, "--controller=false"))
@@ -385,8 +384,8 @@ func TestAfterMinutesOfDrift(t *testing.T) {
 	s.nothingTwice()
 }
 
-// watchLeast follows the pods of a workload until the returned function is
-// called, which tells the fewest that ran at one time.
+// watchLeast follows the pods of a workload until the returned function is called, which
+// returns the fewest that ran at one time.
 func (s *story) watchLeast(workload string) func() int {
 	s.Helper()
 	least := 1 << 30

@@ -26,8 +26,8 @@ func inPool(objects []*unstructured.Unstructured, pool string) (found []*unstruc
 	return found
 }
 
-// A pod larger than any machine waits and says so; a pod that fits runs, and
-// nothing is launched for the large one.
+// A pod larger than any instance waits and says so; a pod that fits runs, and nothing is
+// launched for the large one.
 func TestPodLargerThanAnyMachine(t *testing.T) {
 	t.Parallel()
 	s := begin(t, shared)
@@ -56,8 +56,8 @@ func TestLimitsAreNeverExceeded(t *testing.T) {
 	s.await("all pods to run under the new limit", "v1/Pod", of("many", running(8)))
 }
 
-// watchMost follows the claims of the story's pool until the returned function
-// is called, which tells the most of a resource they had at one time.
+// watchMost follows the claims of the story's pool until the returned function is called,
+// which reports to the most a resource they had at one time.
 func (s *story) watchMost(name string) func() int64 {
 	s.Helper()
 	var most int64

@@ -20,7 +20,7 @@ func aboutMinutes(t *testing.T) {
 	}
 }
 
-// What the controller does after minutes, or looks at every few.
+// What the controller does after minutes, or checks every few.
 func TestAfterMinutes(t *testing.T) {
 	aboutMinutes(t)
 	t.Parallel()
@@ -67,8 +67,8 @@ func (s *story) imagesAreReleased() {
 	s.nothingTwice()
 }
 
-// roleIsNotMapped: the machine runs and its node does not come. The claim says what that may be, and all is
-// well once it is put right.
+// roleIsNotMapped: the instance runs and its node does not come. The claim says what that may be, and all
+// is well once it is put right.
 func (s *story) roleIsNotMapped() {
 	role := "KarpenterNodeRole-" + environment(s.T, s.dir)["CLUSTER_NAME"]
 	s.account("unmap-role", role)
@@ -85,7 +85,8 @@ func (s *story) roleIsNotMapped() {
 	s.nothingTwice()
 }
 
-// nodeIsRepaired: a node reports for too long what its pool has repaired. Another machine takes its place.
+// nodeIsRepaired: a node reports for too long what its pool has repaired. Another instance takes its
+// place.
 func (s *story) nodeIsRepaired() {
 	s.pool("")
 	s.annotate(pools, s.namespace, "daemok.sh/repair", "KernelDeadlock:True=1m, most=1")

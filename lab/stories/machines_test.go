@@ -11,13 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// tell gives an order about machines, which the lab must take.
+// report sends a command about instances, which the lab must take.
 func (s *story) report(order ...string) string {
 	s.Helper()
 	return mustLab(s.T, 0, s.dir, "machine", order...).stdout
 }
 
-// awaitConsole waits until a machine's console says so.
+// awaitConsole waits until an instance's console says so.
 func (s *story) awaitConsole(instance, words string) {
 	s.Helper()
 	said := ""
@@ -29,7 +29,7 @@ func (s *story) awaitConsole(instance, words string) {
 	}
 }
 
-// terminates has a machine that the story launched end with it.
+// terminates has an instance that the story launched end with it.
 func (s *story) terminates(launched types.Instance) {
 	s.Cleanup(func() {
 		c, _ := awsOf(s.T, s.dir)
@@ -49,8 +49,8 @@ func joined(name string) func([]*unstructured.Unstructured) bool {
 	}
 }
 
-// Pretend machines do what instances and their kubelets do, and what they are
-// told; orders for all machines to come are given while no other story launches any.
+// Emulated instances do what instances and their kubelets do, and what commands say;
+// commands for all instances to come are given while no other story launches any.
 func TestMachines(t *testing.T) {
 	t.Parallel()
 	for name, happen := range map[string]func(*story){
@@ -86,9 +86,8 @@ func (s *story) becomesNode() {
 	s.drop("v1/Node", name) // as its controller would
 }
 
-// misbehaves silences a kubelet: it lets its pods be, and goes on with them
-// when it wakes; its node reports what it is told to; what happened can be
-// read in the events.
+// misbehaves silences a kubelet: it lets its pods be, and goes on with them when it wakes;
+// its node reports what the command says; what happened can be read in the events.
 func (s *story) misbehaves() {
 	s.Helper()
 	instance := launch(s.T, s.dir)
@@ -125,7 +124,7 @@ func (s *story) misbehaves() {
 	s.awaitEvents(eventsOfCluster, node, "Starting", "NodeReady")
 }
 
-// awaitEvents waits until a kubelet has told all of these of an object whose
+// awaitEvents waits until a kubelet has written all of these events about an object whose
 // name begins so.
 func (s *story) awaitEvents(namespace, name string, reasons ...string) {
 	s.Helper()
@@ -147,9 +146,8 @@ func (s *story) awaitEvents(namespace, name string, reasons ...string) {
 	})
 }
 
-// doesNotJoin tells a machine never to register, and has its role be one that
-// nobody mapped: its console says why it does not join. It does when all is put
-// right.
+// doesNotJoin has an instance never register, and has its role be one that is not mapped:
+// its console says why it does not join. It does when all is put right.
 func (s *story) doesNotJoin() {
 	s.Helper()
 	role := "KarpenterNodeRole-" + environment(s.T, s.dir)["CLUSTER_NAME"]
@@ -165,7 +163,7 @@ func (s *story) doesNotJoin() {
 	s.await("the node to be ready", "v1/Node", joined(*instance.PrivateDnsName))
 }
 
-// account gives an order about the pretend account.
+// account sends a command about the emulated account.
 func (s *story) account(order ...string) {
 	s.Helper()
 	mustLab(s.T, 0, s.dir, "aws", order...)

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Pending pods become machines and run; when they go, so do the machines, and
-// nothing is left in the cloud.
+// Pending pods become instances and run; when they go, so do the instances, and nothing is
+// left in the cloud.
 func TestPendingPodsBecomeMachines(t *testing.T) {
 	t.Parallel()
 	s := begin(t, shared)
@@ -25,8 +25,8 @@ func TestPendingPodsBecomeMachines(t *testing.T) {
 	s.awaitNoInstances()
 }
 
-// launchedAsPlanned checks that EC2 offered a machine for each claim and no other,
-// each of the type and in the zone that the controller said it would launch.
+// launchedAsPlanned checks that EC2 offered an instance for each claim and no other, each
+// of the type and in the zone that the controller said it would launch.
 func (s *story) launchedAsPlanned() {
 	s.Helper()
 	s.nothingTwice()
@@ -47,8 +47,8 @@ func (s *story) launchedAsPlanned() {
 	}
 }
 
-// Load makes the autoscaler ask for more replicas, those wait for a machine,
-// one is launched; the load falls, the replicas go, and the machine after them.
+// Load makes the autoscaler ask for more replicas, those wait for an instance, one is
+// launched; the load falls, the replicas go, and the instance after them.
 func TestAutoscalerAndMachines(t *testing.T) {
 	t.Parallel()
 	s := begin(t, shared)

@@ -17,8 +17,8 @@ import (
 	"github.com/daemok/daemok/lab/await"
 )
 
-// manifest is a file of testdata/rules that somebody applied: workloads and
-// the pools that are theirs alone.
+// manifest is a file of testdata/rules that was applied: workloads and the pools that are
+// theirs alone.
 type manifest struct {
 	*story
 	name     string
@@ -28,7 +28,7 @@ type manifest struct {
 	launched *purchases
 }
 
-// of is the same story told by another test.
+// of is the same story in another test.
 func (s *story) of(t *testing.T) *story {
 	reported := *s
 	reported.T = t
@@ -153,8 +153,8 @@ func (m *manifest) awaitPods(what string, holds func([]*unstructured.Unstructure
 	return pods
 }
 
-// check judges where the pods are, and that the machines are those that they
-// use and no others, but for those that the story made go.
+// check judges where the pods are, and that the instances are those that they use and no
+// others, but for those that the story made go.
 func (m *manifest) check(pods []*unstructured.Unstructured, machines, gone int) {
 	m.Helper()
 	w := m.look()
@@ -183,8 +183,8 @@ func (m *manifest) check(pods []*unstructured.Unstructured, machines, gone int) 
 	m.awaitOffered(len(used) + gone)
 }
 
-// awaitOffered waits until EC2, which knows what it offered only after a moment,
-// shows so many machines offered to the manifest's pools in all.
+// awaitOffered waits until EC2, which knows what it offered only after a moment, shows so
+// many instances offered to the manifest's pools in all.
 func (m *manifest) awaitOffered(want int) {
 	m.Helper()
 	var offered []types.Instance
@@ -236,8 +236,8 @@ func (m *manifest) deleteObject(o *unstructured.Unstructured) {
 	}
 }
 
-// nothingLeft waits until nodes, claims and volumes have gone; nothing was
-// launched meanwhile, and EC2 has no machine that is not ending.
+// nothingLeft waits until nodes, claims and volumes have gone; nothing was launched
+// meanwhile, and EC2 has no instance that is not ending.
 func (m *manifest) nothingLeft() {
 	m.Helper()
 	ofPools := func(seen []*unstructured.Unstructured) bool {

@@ -16,7 +16,7 @@ import (
 type expectation struct {
 	machines int                                                      // launched in all; 0: as many as the plan finds best
 	before   func(*manifest)                                          // what happens before all pods can run
-	then     func(*manifest, []*unstructured.Unstructured) (more int) // what happens to the pods that run, and how many machines it costs
+	then     func(*manifest, []*unstructured.Unstructured) (more int) // what happens to the pods that run, and how many instances it costs
 }
 
 // together are the manifests that are applied all at once.
@@ -55,9 +55,9 @@ var together = map[string]expectation{
 	"pods-per-machine":                     {machines: 3},
 }
 
-// oneByOne are those that want a cluster with nobody else's nodes: their pods name
-// no pool, so that the system's tainted nodes count as domains of their spreads,
-// or their machines must join within moments of each other.
+// oneByOne are those that need a cluster without nodes of other stories: their pods name no
+// pool, so that the system's tainted nodes count as domains of their spreads, or their
+// instances must join within moments of each other.
 var oneByOne = map[string]expectation{
 	"open-zone-spread":          {},
 	"open-host-spread":          {machines: 4},
@@ -81,9 +81,9 @@ func TestEveryManifestIsExpected(t *testing.T) {
 	}
 }
 
-// Manifests as users write them, each with rules of another kind: in the end
-// every pod runs where its rules allow, no machine was launched that the pods do
-// not use, and nothing is left when they are deleted. All are applied at once.
+// Manifests as users write them, each with rules of another kind: in the end every pod runs
+// where its rules allow, no instance was launched that the pods do not use, and nothing is
+// left when they are deleted. All are applied at once.
 func TestManifestsRun(t *testing.T) {
 	t.Parallel()
 	s := begin(t, ownLab(t, "--nodes=2")) // they use up what launch templates the cloud makes in a minute
@@ -106,7 +106,7 @@ func TestManifestsRun(t *testing.T) {
 	}
 }
 
-// The same holds one by one, with nobody but the system's nodes beside them.
+// The same holds one by one, with no nodes but the system's beside them.
 func TestManifestsRunAlone(t *testing.T) {
 	t.Parallel()
 	s := begin(t, ownLab(t))
@@ -175,7 +175,7 @@ func (m *manifest) urgentFirst() {
 	m.patch(pools, m.pools[0], `{"spec":{"limits":{"cpu":"64"}}}`)
 }
 
-// inOrder checks how many machines each of the pools has, in their order.
+// inOrder checks how many instances each of the pools has, in their order.
 func (m *manifest) inOrder([]*unstructured.Unstructured) int {
 	m.Helper()
 	var got []int

@@ -21,8 +21,8 @@ import (
 // olderKubernetes is a version that there are images of AL2 and of Ubuntu for.
 const olderKubernetes = "1.30"
 
-// Manifests of the v1alpha5 API in the shapes that public guides use are applied as
-// they are, the cluster's name filled in: their pods run, on the machines meant.
+// Manifests of the v1alpha5 API in the shapes that public guides use are applied as they
+// are, the cluster's name filled in: their pods run, on the instances meant.
 func TestGuidesOfTheOlderGenerationWorkUnchanged(t *testing.T) {
 	t.Parallel()
 	al2 := runs("Amazon Linux 2", olderKubernetes)
@@ -93,7 +93,7 @@ func ofTypesTAndM(s *story, nodes []*unstructured.Unstructured) {
 	}
 }
 
-// emptied: a minute after its last pod went each machine is let go, and not sooner.
+// emptied: a minute after its last pod went each instance is let go, and not sooner.
 func (s *story) emptied() {
 	s.Helper()
 	scaleToNothing("inflate")(s)
@@ -130,7 +130,7 @@ func (s *story) emptied() {
 }
 
 // userLaunchTemplate makes a launch template of a user's own: with an image, user data by
-// which machines join, security groups and a profile.
+// which instances join, security groups and a profile.
 func (s *story) userLaunchTemplate(name string) {
 	s.Helper()
 	c, env := awsOf(s.T, s.dir)
@@ -170,8 +170,8 @@ func (s *story) userLaunchTemplate(name string) {
 	}
 }
 
-// A cluster gets the kinds of the v1alpha5 API while the controller runs: they are
-// served soon, by the same process.
+// A cluster gets the Kinds of the v1alpha5 API while the controller runs: they are served
+// soon, by the same process.
 func TestKindsOfTheOlderGenerationMayComeLater(t *testing.T) {
 	t.Parallel()
 	s := begin(t, ownLab(t, "--controller=false"))

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// AWS does what its users fear, in a lab of its own: orders to AWS concern all in it.
+// AWS does what its users fear, in a lab of its own: commands to AWS concern all in it.
 func TestOrdersToAWS(t *testing.T) {
 	t.Parallel()
 	l := ownLab(t)
@@ -21,7 +21,7 @@ func TestOrdersToAWS(t *testing.T) {
 }
 
 // answerIsLost: AWS launches and does not say so, while it may be asked a tenth as often as usual. The
-// machine is found, and no other is launched.
+// instance is found, and no other is launched.
 func (s *story) answerIsLost() {
 	mustLab(s.T, 0, s.dir, "throttle", "*", "--times=0.1")
 	mustLab(s.T, 0, s.dir, "fault", "CreateFleet", "InternalError", "--lost")
@@ -62,8 +62,8 @@ func (s *story) zoneIsLost() {
 	s.await("it to be heard again", "v1/Node", heard(true))
 }
 
-// rightIsMissing: a class whose machines may not be launched any more says which right is missing; pods
-// wait, and run once it is there again.
+// rightIsMissing: a class whose instances may not be launched any more says which right is missing;
+// pods wait, and run once it is there again.
 func (s *story) rightIsMissing() {
 	s.pool("")
 	s.oneEach(1)

@@ -43,8 +43,8 @@ func (s *story) awaitPolicy(allowed int64, because string) {
 	})
 }
 
-// stable waits until no node of the story's pool is on its way out, and tells
-// which of the old ones are left.
+// stable waits until no node of the story's pool is on its way out, and says which of the
+// old ones are left.
 func (s *story) stable(old []string) (found []string) {
 	s.Helper()
 	s.awaitFor(2*limit, "what was under way to come to an end", claims, func(seen []*unstructured.Unstructured) bool {
@@ -99,8 +99,8 @@ func (s *story) roll(flags ...string) string {
 	return stdout.String()
 }
 
-// rolled: all nodes of a pool are replaced one after another because somebody
-// wants that; it is paused, goes on, is called off, and in the end carried through.
+// rolled: all nodes of a pool are replaced one after another because a user wants that; it
+// is paused, goes on, is called off, and in the end carried through.
 func (s *story) rolled() {
 	s.pool(moving("1"))
 	old := s.oneEach(4)

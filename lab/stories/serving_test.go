@@ -78,7 +78,7 @@ type endpoint struct {
 	port string
 }
 
-// freeEndpoint is one that nobody serves at yet.
+// freeEndpoint is one that no process serves yet.
 func (s *story) freeEndpoint() endpoint {
 	s.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -93,7 +93,7 @@ func (s *story) freeEndpoint() endpoint {
 	return endpoint{s, port}
 }
 
-// get returns the status and the text of a page, 0 where nobody answers.
+// get returns the status and the text of a page, 0 without an answer.
 func (e endpoint) get(page string) (int, string) {
 	e.Helper()
 	r, err := http.NewRequestWithContext(e.Context(), http.MethodGet, "http://127.0.0.1:"+e.port+page, nil)
@@ -190,8 +190,8 @@ func ofLibrary(name string) bool {
 		func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// A controller tells whoever asks that it lives and is ready, be it the one
-// that leads or one that waits; what it measures is what the document says.
+// A controller answers that it lives and is ready, be it the one that leads or one that
+// waits; what it measures is what the document says.
 func TestControllerReportsHowItDoes(t *testing.T) {
 	t.Parallel()
 	s := begin(t, ownLab(t, "--controller=false"))
@@ -209,7 +209,7 @@ func TestControllerReportsHowItDoes(t *testing.T) {
 	}
 	start := metrics.families()
 	for _, d := range observe.Definitions() {
-		ends := strings.HasPrefix(d.Name, "operator_") && strings.HasSuffix(d.Name, "_termination_duration_seconds") // once an object of the kind has gone
+		ends := strings.HasPrefix(d.Name, "operator_") && strings.HasSuffix(d.Name, "_termination_duration_seconds") // once an object of the Kind has gone
 		if len(d.LabelNames()) == 0 && start[d.Name] == nil && !ends && rarely[d.Name] == "" {
 			t.Errorf("%s is not measured from the start", d.Name)
 		}
@@ -230,7 +230,7 @@ func TestControllerReportsHowItDoes(t *testing.T) {
 	s.workload("web", s.namespace, "1", 0)
 	s.await("the claim to go", claims, ofPool(s.namespace, 0))
 	s.await("the node to go", "v1/Node", ofPool(s.namespace, 0))
-	var late []string // told once the last write is answered
+	var late []string // reported once the last write is answered
 	for _, d := range observe.Definitions() {
 		if seen[d.Name] == nil {
 			late = append(late, d.Name)

@@ -36,7 +36,7 @@ func TestStoredVersionsMove(t *testing.T) {
 }
 
 // The same of a cluster of 1.0, which stores v1 beside v1beta1, and whose conversion webhook
-// went with its controller: nobody can list its objects any more.
+// went with its controller: its objects cannot be listed any more.
 func TestStoredVersionsMoveWithoutTheirWebhook(t *testing.T) {
 	t.Parallel()
 	moveStoredVersions(t, true)
@@ -59,7 +59,7 @@ func moveStoredVersions(t *testing.T, both bool) {
 			t.Fatal("it never comes to an end")
 		}
 	}
-	if kills < 5 { // a busy machine may hear of several steps at once
+	if kills < 5 { // a busy instance may hear of several steps at once
 		t.Errorf("it was killed %d times only", kills)
 	}
 	after := s.uids("v1")
@@ -154,7 +154,7 @@ func (s *story) store(definitions, objects string) []*unstructured.Unstructured 
 }
 
 // storeBoth has v1 stored from now on, of our definitions, with a webhook between the versions
-// that nobody serves, and one object of v1.
+// that is not served, and one object of v1.
 func (s *story) storeBoth(ours []*unstructured.Unstructured) {
 	s.Helper()
 	for _, our := range ours {
@@ -225,9 +225,9 @@ func isEstablished(d *unstructured.Unstructured) bool {
 	})
 }
 
-// awaitCollector waits until the garbage collector watches claims: it looks for new kinds every 30 s, and
-// takes an owner that it has not seen for gone once the owner's version is served no more. What is
-// deleted after its dependents goes by its hand alone.
+// awaitCollector waits until the garbage collector watches claims: it checks for new Kinds every 30 s,
+// and takes an owner that it has not seen for gone once the owner's version is served no more. It alone
+// deletes an owner that goes after its dependents.
 func (s *story) awaitCollector() {
 	s.Helper()
 	claim := s.object("karpenter.sh/v1beta1", "NodeClaim", "default-1")
@@ -257,7 +257,7 @@ func (s *story) ownNode(claim, uid string) {
 	}
 }
 
-// migrateUntilALine runs the command and kills it when it has told of a step that changed
+// migrateUntilALine runs the command and kills it when it has reported a step that changed
 // something. It reports whether it came to its end instead.
 func (s *story) migrateUntilALine(folder string) bool {
 	s.Helper()
@@ -291,7 +291,7 @@ func (s *story) migrateUntilALine(folder string) bool {
 	return false
 }
 
-// uids are those of the claims, pools and classes, by kind and name.
+// uids are those of the claims, pools and classes, by Kind and name.
 func (s *story) uids(version string) map[string]string {
 	s.Helper()
 	out := map[string]string{}

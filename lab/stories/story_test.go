@@ -27,8 +27,8 @@ import (
 	"github.com/daemok/daemok/lab/await"
 )
 
-// limit bounds what a story waits for; nothing in a lab at time scale 0 takes
-// nearly as long, even on a machine with other work.
+// limit bounds what a story waits for; nothing in a lab at time scale 0 takes nearly as
+// long, even on an instance with other work.
 const limit = 3 * time.Minute
 
 // story is a test that acts as a user of one lab, in a namespace of its own.
@@ -72,8 +72,8 @@ type landings struct {
 	meant, landed, displaced int
 }
 
-// recordLandings looks how many pods run on the first instance that was launched for them, and how often others took their
-// place.
+// recordLandings counts how many pods run on the first instance that was launched for them, and how often others took
+// their place.
 func (s *story) recordLandings() {
 	ctx, cancel := context.WithTimeout(s.Context(), 10*time.Second)
 	defer cancel()
@@ -169,9 +169,9 @@ func (s *story) decode(manifest string) []*unstructured.Unstructured {
 	}
 }
 
-// await waits until the objects of a kind, written "group/version/Kind" or
-// "v1/Kind", are as wanted: those of the story's namespace, or all of a kind
-// that has no namespaces. What it waits for is said in the failure.
+// await waits until the objects of a Kind, written "group/version/Kind" or "v1/Kind", are
+// as wanted: those of the story's namespace, or all of a Kind that has no namespaces. What
+// it waits for is said in the failure.
 func (s *story) await(what, kind string, holds func([]*unstructured.Unstructured) bool) {
 	s.Helper()
 	s.awaitFor(limit, what, kind, holds)
@@ -195,7 +195,7 @@ func (s *story) awaitFor(length time.Duration, what, kind string, holds func([]*
 	}
 }
 
-// resource is where objects of a kind are, in the story's namespace.
+// resource is where objects of a Kind are, in the story's namespace.
 func (s *story) resource(kind string) dynamic.ResourceInterface {
 	s.Helper()
 	return s.resourceIn(kind, s.namespace)

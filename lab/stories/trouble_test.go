@@ -48,9 +48,9 @@ func (s *story) controllerOutlivesAPIServer() {
 	s.await("three pods to run", "v1/Pod", running(3))
 }
 
-// controllerKilledWhileLaunching kills the controller as soon as it has
-// decided; the lab starts it again, and it waits for the lease of the dead:
-// the pods get their machines, and no machine is launched twice.
+// controllerKilledWhileLaunching kills the controller as soon as it has decided; the lab
+// starts it again, and it waits for the lease of the dead: the pods get their instances,
+// and no instance is launched twice.
 func (s *story) controllerKilledWhileLaunching() {
 	s.Helper()
 	s.pool("")

@@ -10,7 +10,7 @@ import (
 )
 
 // A node runs pods with as many volumes as its driver says, however many pods it has room for: the next waits for
-// another machine. A pod that is put there past the scheduler does not get its volume, and is told why.
+// another instance. A pod that is put there past the scheduler does not get its volume, and an event says why.
 func TestNodesTakeNoMoreVolumesThanTheirDriverSays(t *testing.T) {
 	t.Parallel()
 	const taken = 26 // by an m5.large: 28 places, less its interface and its root volume

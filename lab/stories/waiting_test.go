@@ -36,9 +36,8 @@ spec:
 `, name, cluster), change)
 }
 
-// poolOf makes a pool that launches amd64 machines on demand from a class, and
-// lets empty ones go after a second; change is YAML that replaces fields of
-// its spec.
+// poolOf makes a pool that launches amd64 instances on demand from a class, and lets empty
+// ones go after a second; change is YAML that replaces fields of its spec.
 func (s *story) poolOf(name, class, change string) {
 	s.Helper()
 	s.own(pools, fmt.Sprintf(`

@@ -8,9 +8,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 )
 
-// A profile loses its role, so that EC2 offers nothing that is to have it, and
-// before that is put right the pods go: the orders made for them are withdrawn,
-// and nothing is launched for nobody. The next pod gets its machine.
+// A profile loses its role, so that EC2 offers nothing that is to have it, and before that
+// is put right the pods go: the launches made for them are withdrawn, and no instance is
+// launched without a pod. The next pod gets its instance.
 func TestUnneededLaunchesAreNotMade(t *testing.T) {
 	t.Parallel()
 	s := begin(t, shared)

@@ -135,8 +135,8 @@ func (i *installation) helm(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// awaitRollout waits for the chart's pods to be ready. That they are not in time is told and is no
-// error: the lab is there to find out why.
+// awaitRollout waits for the chart's pods to be ready. That they are not in time is reported and
+// is no error: the lab is there to find out why.
 func (i *installation) awaitRollout(ctx context.Context) error {
 	client, err := kubernetes.NewForConfig(i.admin)
 	if err != nil {

@@ -21,13 +21,13 @@ import (
 	"github.com/daemok/daemok/lab/directory"
 )
 
-// zonesMax is how many zones of a region the pretend account uses.
+// zonesMax is how many zones of a region the emulated account uses.
 const zonesMax = 4
 
 // keepEvery is how much of the cloud's past a killed lab may lose.
 const keepEvery = 250 * time.Millisecond
 
-// cloud is the pretend account, kept on disk.
+// cloud is the emulated account, kept on disk.
 type cloud struct {
 	*emulator.Server
 	file     string

@@ -19,7 +19,7 @@ const controllerProgram = "daemok-controller"
 // controllerGrace covers a graceful shutdown, which ends launches under way.
 const controllerGrace = 15 * time.Second
 
-// findController looks beside the lab's own program, then on PATH.
+// findController searches beside the lab's own program, then on PATH.
 func findController(labProgram string, lookPath func(string) (string, error)) (string, error) {
 	folder := filepath.Dir(labProgram)
 	if path, err := lookPath(filepath.Join(folder, controllerProgram)); err == nil {

@@ -25,7 +25,7 @@ func environment(d directory.Directory, i Identity, c access.Cluster) []variable
 		{"KUBECONFIG", d.Kubeconfig()},
 		{"AWS_ENDPOINT_URL", loopback(i.Ports.AWS)},
 		{"AWS_REGION", i.Region},
-		{"AWS_DEFAULT_REGION", i.Region}, // where boto3 and the AWS CLI of version 1 look
+		{"AWS_DEFAULT_REGION", i.Region}, // where boto3 and the AWS CLI of version 1 read it
 		{"AWS_ACCESS_KEY_ID", ownerKey},
 		{"AWS_SECRET_ACCESS_KEY", ownerSecret},
 		{"CLUSTER_NAME", i.ClusterName},

@@ -71,7 +71,7 @@ func TestZones(t *testing.T) {
 	}
 }
 
-// boto3 and the AWS CLI of version 1 look for the region elsewhere than other SDKs do.
+// boto3 and the AWS CLI of version 1 read the region elsewhere than other SDKs do.
 func TestEverySDKFindsTheRegion(t *testing.T) {
 	d, err := directory.At(t.TempDir())
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 
 const keptFile = "lab.json"
 
-// Identity is what a lab keeps for as long as its directory exists: clients
-// and machines hold on to it.
+// Identity is what a lab keeps for as long as its directory exists: clients and instances
+// hold on to it.
 type Identity struct {
 	Region      string
 	ClusterName string

@@ -26,7 +26,7 @@ func TestNewLabTakesDefaults(t *testing.T) {
 	}
 }
 
-// What machines and clients hold on to cannot change under them.
+// What instances and clients hold on to cannot change under them.
 func TestKeptLabStaysItself(t *testing.T) {
 	kept := Identity{
 		Region: "eu-west-1", ClusterName: "kept", EKSVersion: "1.32", Seed: new(uint64(7)),

@@ -34,8 +34,7 @@ func (l *Lab) Machines(pattern string) ([]control.Machine, error) {
 	return all, nil
 }
 
-// Act does something to the machines that match and returns them as they were
-// before.
+// Act does something to the instances that match and returns them as they were before.
 func (l *Lab) Act(order control.Act) ([]control.Machine, error) {
 	center, err := l.record.now().ready()
 	if err != nil {
@@ -81,7 +80,7 @@ func report(f *machine.Fleet, id string, c control.Condition) error {
 	return fmt.Errorf("status of condition %s is %q: want True, False or Unknown", c.Type, c.Status)
 }
 
-// Next tells machines that boot from now on how to behave.
+// Next has instances that boot from now on behave as the command says.
 func (l *Lab) Next(order control.Next) error {
 	center, err := l.record.now().ready()
 	if err != nil {

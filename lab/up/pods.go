@@ -79,7 +79,8 @@ func (l *Lab) openGateway(ctx context.Context) error {
 	return nil
 }
 
-// publishTokenKeys tells AWS with which key the API server signs tokens of service accounts.
+// publishTokenKeys publishes to AWS with which key the API server signs tokens of service
+// accounts.
 func (l *Lab) publishTokenKeys() error {
 	file, err := pki.SigningKey(l.directory.Certificates())
 	if err != nil {
@@ -131,7 +132,8 @@ func (l *Lab) serveIdentities(client kubernetes.Interface) error {
 	})
 }
 
-// associated returns what tells whether EKS has a Pod Identity association for a service account.
+// associated returns what reports whether EKS has a Pod Identity association for a service
+// account.
 func associated(c *eks.Client, cluster string) func(ctx context.Context, namespace, account string) (bool, error) {
 	return func(ctx context.Context, namespace, account string) (bool, error) {
 		out, err := c.ListPodIdentityAssociations(ctx, &eks.ListPodIdentityAssociationsInput{

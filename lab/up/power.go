@@ -7,8 +7,8 @@ import (
 	"github.com/daemok/daemok/lab/machine"
 )
 
-// connectPower boots a machine for every instance that the cloud runs, and
-// takes its power when the cloud does, and cuts it off with its zone; then time passes in the cloud.
+// connectPower boots an instance for every instance that the cloud runs, and takes its power when
+// the cloud does, and cuts it off with its zone; then time passes in the cloud.
 func (l *Lab) connectPower(center *datacenter.Center) {
 	region := l.identity.Region
 	l.cloud.Watch(func(e emulator.Event) {
@@ -28,7 +28,7 @@ func (l *Lab) connectPower(center *datacenter.Center) {
 	l.cloud.run(l.options.Say)
 }
 
-// machineOf is what a machine knows of the instance it runs as.
+// machineOf is what an instance knows of the instance it runs as.
 func machineOf(i emulator.Instance, region string) machine.Instance {
 	return machine.Instance{
 		ID: i.ID, Type: i.Type, Region: region, Zone: i.Zone, ZoneID: i.ZoneID, State: i.State,

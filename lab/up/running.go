@@ -25,7 +25,8 @@ type running struct {
 	supervisors []*process.Supervisor // beside those of the cluster, in the order of their start
 }
 
-// record keeps what a lab runs, for status and orders that come while it starts, works and stops.
+// record keeps what a lab runs, for status and commands that come while it starts, works and
+// stops.
 type record struct {
 	mu sync.Mutex // guards is
 	is running
@@ -107,7 +108,7 @@ func (r running) names() string {
 
 var errNotReady = errors.New("the lab is only just starting or stopping: try again when it is ready")
 
-// ready returns the data centre of a lab that is ready to take orders.
+// ready returns the data centre of a lab that is ready to take commands.
 func (r running) ready() (*datacenter.Center, error) {
 	if r.phase != control.Ready {
 		return nil, errNotReady

@@ -7,7 +7,8 @@ import (
 	"github.com/daemok/daemok/lab/control"
 )
 
-// Orders are taken as soon as a lab begins to start, before there is anything to give them to.
+// Commands are taken as soon as a lab begins to start, before there is anything to give them
+// to.
 func TestOrdersToALabThatIsJustStarting(t *testing.T) {
 	var l Lab
 	l.enter(control.Starting)

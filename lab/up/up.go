@@ -1,10 +1,9 @@
-// Package up puts all parts of a lab together: a control plane, the pretend
-// cloud with its machines, and the controller.
+// Package up puts all parts of a lab together: a control plane, the emulated cloud with its
+// instances, and the controller.
 //
-// It promises that what it starts it also stops, in reverse order, that a lab
-// started again in its directory goes on where it stopped, and that nothing of
-// a lab is left outside its directory. Command lines and signals are the
-// business of cmd/daemok-lab.
+// It promises that what it starts it also stops, in reverse order, that a lab started again
+// in its directory goes on where it stopped, and that nothing of a lab is left outside its
+// directory. Command lines and signals are handled in cmd/daemok-lab.
 package up
 
 import (

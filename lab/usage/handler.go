@@ -143,5 +143,5 @@ func notFound(w http.ResponseWriter, r *http.Request, what string) {
 func write(w http.ResponseWriter, code int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(body) // the client hung up: nobody is left to tell
+	_ = json.NewEncoder(w).Encode(body) // the client hung up: there is no one to report it to
 }

@@ -2,9 +2,9 @@
 // annotations of the pods say, so that horizontal autoscaling and kubectl top
 // work where nothing runs.
 //
-// It promises discovery, lists with label selectors and single objects in
-// JSON, for pods that run and nodes that are ready. It measures nothing, keeps
-// nothing and checks nobody's rights: the API server in front of it does.
+// It promises discovery, lists with label selectors and single objects in JSON, for pods
+// that run and nodes that are ready. It measures nothing, keeps nothing and checks no
+// rights: the API server in front of it does.
 package usage
 
 import (

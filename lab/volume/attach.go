@@ -16,8 +16,7 @@ import (
 // finalizer keeps an attachment until its volume is detached.
 const finalizer = "external-attacher/ebs-csi-aws-com"
 
-// releasedRecheck is how often a released volume that is still attached is
-// looked at.
+// releasedRecheck is how often a released volume that is still attached is checked.
 const releasedRecheck = time.Second
 
 // refusedRecheck is how often a volume is tried again that its node had no place for.

@@ -165,7 +165,7 @@ func newVolume(c *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, z
 	}
 }
 
-// handle looks like the id of an EBS volume and is the same for equal claims.
+// handle has the form of the id of an EBS volume and is the same for equal claims.
 func handle(c *corev1.PersistentVolumeClaim) string {
 	h := fnv.New128a()
 	h.Write([]byte(c.UID))

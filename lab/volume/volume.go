@@ -1,12 +1,11 @@
-// Package volume plays the EBS CSI driver: it provisions volumes for claims,
-// marks them attached to and detached from nodes after a delay, deletes those
-// that were released, and tells kubelets what a pod waits for.
+// Package volume plays the EBS CSI driver: it provisions volumes for claims, marks them
+// attached to and detached from nodes after a delay, deletes those that were released, and
+// reports to kubelets what a pod waits for.
 //
-// It promises what the scheduler and the attach-detach controller rely on: a
-// volume lies in one zone, the selected node's where the class waits for the
-// first consumer, an attachment is only ever changed when asked, and a node gets
-// no more of them than its CSINode says. It stores
-// nothing: volumes exist as API objects alone. Nodes announce the driver
+// It promises what the scheduler and the attach-detach controller rely on: a volume lies in
+// one zone, the selected node's where the class waits for the first consumer, an attachment
+// is only ever changed when asked, and a node gets no more of them than its CSINode says.
+// It stores nothing: volumes exist as API objects alone. Nodes announce the driver
 // themselves (package machine).
 package volume
 
@@ -39,11 +38,11 @@ type Options struct {
 	DetachAfter time.Duration        // from the preference to detached
 	Log         *slog.Logger         // nil: none
 
-	// Informers are where the driver looks; nil: its own. Run starts them.
+	// Informers are what the driver reads from; nil: its own. Run starts them.
 	Informers informers.SharedInformerFactory
 }
 
-// Driver is the controller side of the pretend driver.
+// Driver is the controller side of the emulated driver.
 type Driver struct {
 	options Options
 	factory informers.SharedInformerFactory
@@ -57,7 +56,7 @@ type Driver struct {
 	limits      storagelisters.CSINodeLister
 }
 
-// item is one object to look after.
+// item is one object to handle.
 type item struct{ kind, namespace, name string }
 
 const (
@@ -146,7 +145,7 @@ func (d *Driver) work(ctx context.Context) {
 	}
 }
 
-// sync takes one step for one object and tells when to look again.
+// sync takes one step for one object and says when to check again.
 func (d *Driver) sync(ctx context.Context, it item) (again time.Duration, err error) {
 	switch it.kind {
 	case kindClaim:
@@ -159,7 +158,7 @@ func (d *Driver) sync(ctx context.Context, it item) (again time.Duration, err er
 	return 0, d.announce(ctx)
 }
 
-// announce makes the object that tells the cluster how the driver works.
+// announce makes the object that says how the driver works.
 func (d *Driver) announce(ctx context.Context) error {
 	attach, policy := true, storagev1.ReadWriteOnceWithFSTypeFSGroupPolicy
 	_, err := d.options.Client.StorageV1().CSIDrivers().Create(ctx, &storagev1.CSIDriver{
@@ -172,7 +171,7 @@ func (d *Driver) announce(ctx context.Context) error {
 	return nil
 }
 
-// ours tells whether a volume belongs to this driver.
+// ours reports whether a volume belongs to this driver.
 func ours(v *corev1.PersistentVolume) bool {
 	return v.Spec.CSI != nil && v.Spec.CSI.Driver == DriverName
 }

@@ -12,7 +12,7 @@ import (
 	lab "github.com/daemok/daemok/lab/control"
 )
 
-// withAWS gives an order to the emulated AWS of the lab in a folder, in bounded time.
+// withAWS sends a command to the emulated AWS of the lab in a folder, in bounded time.
 func withAWS(ctx context.Context, folder string, order func(context.Context, *control.Client) error) error {
 	return withLab(ctx, folder, func(ctx context.Context, client *lab.Client) error {
 		s, err := client.Status(ctx)
@@ -31,7 +31,8 @@ func accountCommands() []*cobra.Command {
 	return []*cobra.Command{iceCommand(), priceCommand(), throttleCommand(), faultCommand(), outageCommand(), clockCommand(), reserveCommand(), reclaimCommand(), shiftCommand(), refuseCommand()}
 }
 
-// account makes a verb that gives one order to the emulated AWS and prints what came of it.
+// account makes a verb that sends one command to the emulated AWS and prints what came of
+// it.
 func account(cmd *cobra.Command, order func(ctx context.Context, aws *control.Client, args []string) (said string, err error)) *cobra.Command {
 	folder := folderFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

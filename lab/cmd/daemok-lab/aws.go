@@ -100,7 +100,7 @@ so that the controller goes by what EKS says.`,
 	}
 }
 
-// callsCommand prints what was asked, one action a line, and what the machines have cost.
+// callsCommand prints what was asked, one action a line, and what the instances have cost.
 func callsCommand(folder *string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "calls",
@@ -147,7 +147,7 @@ func ordersCommand(folder *string) *cobra.Command {
 	}
 }
 
-// inForce are the orders that have not ended, a line each, with what ends them.
+// inForce are the commands that have not ended, a line each, with what ends them.
 func inForce(s awscontrol.Status) (lines []string) {
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	for _, zone := range s.Out {

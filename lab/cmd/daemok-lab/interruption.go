@@ -10,7 +10,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/emulator/control"
 )
 
-// interruptionMessageCommands have AWS say something of its machines, and do it.
+// interruptionMessageCommands have AWS say something of its instances, and do it.
 func interruptionMessageCommands() []*cobra.Command {
 	verb := func(deed control.Deed, short, long string, flags func(*cobra.Command, *control.InterruptionMessage)) *cobra.Command {
 		order := control.InterruptionMessage{Deed: deed}

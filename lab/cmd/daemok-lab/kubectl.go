@@ -29,8 +29,8 @@ func kubectlCommand() *cobra.Command {
 	}
 }
 
-// leadingFolder takes --dir from the front of the arguments, and a "--" that
-// tells what is kubectl's.
+// leadingFolder takes --dir from the front of the arguments, and a "--" that says what is
+// kubectl's.
 func leadingFolder(args []string) (folder string, rest []string, err error) {
 	folder, rest = usualFolder(), args
 	switch {
@@ -66,7 +66,7 @@ func kubectl(folder string, args []string) error {
 	if err := pointAt(d, "kubectl", !asksForHelp(args)); err != nil {
 		return err
 	}
-	os.Args = append([]string{"kubectl"}, args...) // where kubectl looks for plugins and verbosity
+	os.Args = append([]string{"kubectl"}, args...) // where kubectl reads plugins and verbosity
 	command := cmd.NewDefaultKubectlCommand()
 	command.SetArgs(args)
 	if err := cli.RunNoErrOutput(command); err != nil {

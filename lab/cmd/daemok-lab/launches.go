@@ -70,7 +70,7 @@ lasts until --end or until the lab ends.`,
 	return cmd
 }
 
-// bootsCommand tells what becomes of machines that are launched from now on.
+// bootsCommand says what becomes of instances that are launched from now on.
 func bootsCommand(folder *string) *cobra.Command {
 	var order control.Boots
 	cmd := &cobra.Command{

@@ -15,7 +15,7 @@ import (
 	"github.com/daemok/daemok/lab/machine"
 )
 
-// whichMachine explains the argument that names machines.
+// whichMachine explains the argument that names instances.
 const whichMachine = "MACHINE is an instance ID, a node name, or a pattern such as 'ip-10-*'."
 
 func machineCommand() *cobra.Command {
@@ -35,7 +35,7 @@ func machineCommand() *cobra.Command {
 	return cmd
 }
 
-// withLab runs an order to the lab of a folder, in bounded time.
+// withLab sends a command to the lab of a folder, in bounded time.
 func withLab(ctx context.Context, folder string, order func(context.Context, *control.Client) error) error {
 	d, err := running(folder)
 	if err != nil {
@@ -92,7 +92,7 @@ func machineConsoleCommand(folder *string) *cobra.Command {
 	return cmd
 }
 
-// deedCommand does something to machines that needs no more words.
+// deedCommand does something to instances that needs no more words.
 func deedCommand(folder *string, deed control.Deed, short string) *cobra.Command {
 	cmd := &cobra.Command{Use: string(deed) + " MACHINE", Short: short, Long: short + ".\n" + whichMachine, Args: cobra.ExactArgs(1)}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -147,7 +147,7 @@ func conditionOf(text string) (kind, status string, err error) {
 	return "", "", fmt.Errorf("condition %q: want TYPE=STATUS such as KernelDeadlock=True, or KernelDeadlock- to take it back", text)
 }
 
-// behaviour is how machines to come are told to behave.
+// behaviour is how instances to come shall behave.
 type behaviour struct {
 	bootAfter     time.Duration
 	neverRegister bool

@@ -23,7 +23,7 @@ import (
 	"github.com/daemok/daemok/lab/up"
 )
 
-// exitNotUp is what "status" and orders answer when no lab is up.
+// exitNotUp is what "status" and commands answer when no lab is up.
 const exitNotUp = 3
 
 // exitError is an error with an exit code of its own.

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A slip of the pen is told, with what was probably meant.
+// A typing mistake is reported, with what was probably meant.
 func TestSlipsAreReported(t *testing.T) {
 	tests := map[string]struct{ line, want string }{
 		"a verb nobody knows":    {"interrup i-1", "Did you mean this?\n\tinterrupt"},

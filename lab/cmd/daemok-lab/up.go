@@ -156,7 +156,7 @@ func (f *upFlags) sayReady(d directory.Directory) error {
 	return err
 }
 
-// say tells people on stderr, so that stdout holds what scripts read.
+// say writes for people on stderr, so that stdout holds what scripts read.
 func say(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "lab: "+format+"\n", args...)
 }
