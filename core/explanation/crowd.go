@@ -114,7 +114,7 @@ func (w *World) whyNotIn(p *Pods, key, domain string) string {
 		pool := &w.Pools[i]
 		if foreign := about(key, pool.Nearest(&bound)); !foreign && !excluded(p.Shape, pool) {
 			offered = true
-			consider(pool.ID.String(), Candidate{Pool: pool.ID, Changes: pool.Nearest(&bound, pool.Constraints()...), rank: rankOf(pool, &bound)})
+			consider(pool.ID.String(), Candidate{Pool: pool.ID, Changes: pool.Nearest(&bound, pool.Constraints...), rank: rankOf(pool, &bound)})
 		}
 	}
 	for i := range w.Snapshot.Nodes {

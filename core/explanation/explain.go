@@ -40,7 +40,7 @@ type World struct {
 // Pool is a pool after all was launched.
 type Pool struct {
 	*feasibility.Pool
-	Constraints func() []feasibility.Constraint              // what its limits are in the way of now
+	Constraints []feasibility.Constraint                     // what its limits are in the way of now
 	TooFew      func(options bitset.Set) feasibility.Changes // what its minValues lack, if these options are left
 }
 

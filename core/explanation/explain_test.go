@@ -42,8 +42,7 @@ func world(pools []cluster.Pool, nodes ...cluster.Node) *explanation.World {
 	}
 	for _, p := range feasibility.ForPools(s.Pools, nil) {
 		out.Pools = append(out.Pools, explanation.Pool{Pool: p,
-			Constraints: func() []feasibility.Constraint { return nil },
-			TooFew:      func(bitset.Set) feasibility.Changes { return nil },
+			TooFew: func(bitset.Set) feasibility.Changes { return nil },
 		})
 	}
 	return out

@@ -99,7 +99,7 @@ func (w *World) nearest(u *unlucky) []Candidate {
 // lacks lists what would have to be different for one pod of the shape to have an instance of the
 // pool.
 func (p *Pool) lacks(s *cluster.Shape) feasibility.Changes {
-	changes, options := p.NearestOptions(s, p.Constraints()...)
+	changes, options := p.NearestOptions(s, p.Constraints...)
 	return append(changes, p.TooFew(options)...)
 }
 

@@ -49,7 +49,7 @@ func (di *diagnosis) aftermath() *explanation.World {
 	for _, b := range di.run.candidates {
 		out.Pools = append(out.Pools, explanation.Pool{
 			Pool:        b.Pool,
-			Constraints: func() []feasibility.Constraint { return di.run.bounds(b) },
+			Constraints: di.run.bounds(b),
 			TooFew:      func(options bitset.Set) feasibility.Changes { return di.tooFewValues(b, options) },
 		})
 	}
