@@ -58,6 +58,15 @@ SEEDS    ?= 200
 FROM     ?= 0
 FUZZTIME ?= 20s
 FUZZLEAST := 1000
+# What `make mutate` changes: packages that decide, not those that parse and print. Each mutant whose tests all pass takes as
+# long as those tests, so a run draws some, and leaves out tests of many random worlds, which take ten times as long as all
+# stories (SLOW=^$$ leaves out none). KILLED_LEAST is the share of mutants that must be noticed, in percent, and is only raised;
+# two samples of 80 differ by some percent. A mutant whose loop does not end must not take all memory: MUTANT_MEMORY, in kB.
+MUTATE        ?= $(filter-out $(addprefix core/,explanation plan scenario),$(patsubst %/,%,$(wildcard core/*/)))
+MUTANTS       ?= 80
+KILLED_LEAST  := 50
+MUTANT_MEMORY := 8388608
+SLOW          ?= EveryPlan|ChangesNothing|ChangeNothing|NoPlanIs|SmallPlans|MaySplitInTwo|PlansFit|CostsNoMore
 
 # What knows which vulnerable functions are called. It exits with 3 where it finds some.
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
@@ -173,7 +182,7 @@ longer: build ## long counts of seeds, beside them all stories with the race det
 
 .PHONY: seeds
 seeds: ## what is drawn from seeds, with long counts of them; goes on where one is red
-	@red=0; for long in "cheapest" "faults SEEDS=500" "sim SEEDS=2000" "oracle SEEDS=2000"; do \
+	@red=0; for long in "cheapest" "faults SEEDS=500" "sim SEEDS=2000" "oracle SEEDS=2000" mutate; do \
 	  $(MAKE) --no-print-directory $$long || red=1; done; exit $$red
 
 .PHONY: oracle
@@ -213,8 +222,9 @@ conformance: ## the provider suite against any endpoint, with credentials and re
 	@grep '^conformance: ok' bin/conformance.log
 
 .PHONY: mutate
-mutate: ## switch off each rule of the core in turn, a story must notice; RUN=words
-	@$(STATIC) go run ./internal/mutate $(if $(RUN),-run '$(RUN)')
+mutate: ## change one place of the core at a time, a test must fail; MUTANTS=80 drawn by SEED=(today), MUTATE=core/feasibility, FROM=0 goes on
+	@ulimit -v $(MUTANT_MEMORY) 2>/dev/null || true; \
+	  $(STATIC) go run ./internal/mutate -seed $(or $(SEED),$(shell date +%Y%m%d)) -n $(MUTANTS) -from $(FROM) -floor $(KILLED_LEAST) -skip '$(SLOW)' $(addprefix ./,$(MUTATE))
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME=20s; fewer than a thousand executions of one fail
