@@ -1,7 +1,6 @@
 package tidy
 
 import (
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -33,19 +32,12 @@ var inexactNames = map[string]bool{
 // processors, start a goroutine (but in folders named in mayStart), or write a
 // package-level variable. Tests are not looked at.
 func CheckPurity(dir string, mayStart []string, patterns ...string) ([]Violation, error) {
-	loaded, err := packages.Load(&packages.Config{
-		Dir: dir,
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes |
-			packages.NeedTypesInfo | packages.NeedImports | packages.NeedModule,
-	}, patterns...)
+	loaded, err := load(dir, patterns...)
 	if err != nil {
-		return nil, fmt.Errorf("load %s in %s: %w", strings.Join(patterns, " "), dir, err)
+		return nil, err
 	}
 	var found []Violation
 	for _, p := range loaded {
-		for _, e := range p.Errors {
-			err = errors.Join(err, e)
-		}
 		c := purityCheck{pkg: p, root: dir}
 		for _, folder := range mayStart {
 			c.mayStart = c.mayStart || strings.HasSuffix(p.PkgPath, folder)
@@ -54,9 +46,6 @@ func CheckPurity(dir string, mayStart []string, patterns ...string) ([]Violation
 			ast.Inspect(file, c.visit)
 		}
 		found = append(found, c.found...)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("load %s in %s: %w", strings.Join(patterns, " "), dir, err)
 	}
 	return found, nil
 }

@@ -1,0 +1,196 @@
+package tidy
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"testing"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// table names the file of the limits that may only fall.
+const table = "internal/tidy/house_test.go"
+
+// manyFields are the types of more fields than a reader keeps in mind.
+var manyFields = Ratchet{
+	Of: "fields", Most: 20, Step: 5, Table: table,
+	Advice: "part it: fields that change together are a type of their own",
+	Known: map[string]int{
+		"cloud/aws.Options":             25,
+		"cloud/aws.Provider":            35,
+		"cloud/aws/catalog.Type":        25,
+		"cloud/aws/ec2data.Type":        50,
+		"cloud/aws/emulator.Instance":   25,
+		"cloud/aws/emulator.Server":     25,
+		"cloud/aws/emulator.instance":   30,
+		"cloud/aws/emulator.state":      40,
+		"cloud/aws/nodeclass.Spec":      30,
+		"cloud/market.Market":           25,
+		"cloud/nodegroup.Group":         35,
+		"cmd/daemok-controller.options": 70,
+		"cmd/daemok-controller.parts":   25,
+		"cmd/daemok.planJSON":           25,
+		"controller.Parts":              45,
+		"core/cluster.Node":             30,
+		"core/cluster.Pod":              30,
+		"core/forecast.game":            25,
+		"core/place.candidate":          45,
+		"core/place.evaluator":          25,
+		"core/place.group":              25,
+		"core/place.run":                65,
+		"core/plan.Plan":                25,
+		"kube/snapshot.ClusterState":    50,
+		"kube/translate.PoolObject":     25,
+		"observe.Metrics":               75,
+		"sim.controller":                25,
+		"sim.machine":                   30,
+	},
+}
+
+// manyMethods are the types of more methods than that.
+var manyMethods = Ratchet{
+	Of: "methods", Most: 30, Step: 5, Table: table,
+	Advice: "give the new method to a smaller type, or part this one",
+	Known: map[string]int{
+		"cloud/aws.Provider":                75,
+		"cloud/aws/emulator.Server":         175,
+		"cloud/aws/emulator.call":           50,
+		"cloud/aws/emulator.state":          65,
+		"cloud/aws/instance.Store":          35,
+		"cloud/fake.Cloud":                  35,
+		"cloud/market.Market":               65,
+		"controller/class.Reconciler":       50,
+		"controller/nodeclaim.Reconciler":   50,
+		"controller/planner.Recorder":       35,
+		"controller/termination.Reconciler": 50,
+		"core/disruption.Search":            55,
+		"core/feasibility.Pool":             65,
+		"core/pack.solver":                  60,
+		"core/place.candidate":              120,
+		"core/place.run":                    240,
+		"core/scenario.parser":              60,
+		"core/scenario.printer":             35,
+		"core/topology.Board":               85,
+		"kube/apply.Applier":                65,
+		"kube/legacy/storage.Mover":         35,
+		"kube/snapshot.ClusterState":        145,
+		"kube/snapshot.builder":             45,
+		"kube/storetest.Server":             35,
+		"lab/container.pod":                 35,
+		"lab/oracle.generator":              40,
+		"lab/oracle.stage":                  40,
+		"sim.World":                         80,
+		"sim.controller":                    35,
+	},
+}
+
+// manyLines are the packages that are several.
+var manyLines = Ratchet{
+	Of: "lines", Most: 4000, Step: 100, Table: table,
+	Advice: "part it by what its files know of each other",
+	Known: map[string]int{
+		"bench":                4100,
+		"cloud/aws/emulator":   15200,
+		"cmd/daemok":           6400,
+		"controller/nodeclaim": 5100,
+		"core/place":           11500,
+		"kube/snapshot":        5000,
+		"kube/translate":       4300,
+	},
+}
+
+// longLinesLeft are lines of more than 120 columns, a tab being four.
+var longLinesLeft = Ratchet{
+	Of: "lines of more than 120 columns", Most: 0, Step: 100, Table: table,
+	Advice: "wrap those of this change: git diff -U0 origin/main -- '*.go' | grep -E '^\\+.{115,}'",
+	Known: map[string]int{
+		"product code": 4600,
+		"tests":        6700,
+	},
+}
+
+// arrowsThatRunBack are packages in which calls run to and fro between files.
+var arrowsThatRunBack = Ratchet{
+	Of: "back arrows of a hundred between its files", Most: 25, Step: 5, Table: table,
+	Advice: "move what two files use of each other into one of them, or below both",
+	Known: map[string]int{
+		"cloud/aws/emulator/control": 35,
+		"cloud/cloudtest":            30,
+		"cloud/fake":                 35,
+		"controller":                 40,
+		"controller/class":           30,
+		"controller/drift":           35,
+		"controller/nodeclaim":       30,
+		"controller/nodepool":        40,
+		"controller/planner":         35,
+		"controller/termination":     30,
+		"core/decide":                35,
+		"core/explanation":           40,
+		"core/forecast":              35,
+		"doctor":                     30,
+		"kube/legacy/storage":        40,
+		"kube/manifest/terraform":    40,
+		"kube/snapshot":              30,
+		"observe":                    30,
+		"observe/state":              45,
+		"sim":                        30,
+	},
+}
+
+// callbacksOfCore are functions that packages of core hand to each other.
+var callbacksOfCore = Ratchet{
+	Of: "function-typed parameters or fields", Most: 0, Table: table,
+	Advice: "hand a value over, or return one",
+	Known: map[string]int{
+		"core/cluster.Kind.Offer":                     1,
+		"core/constraint.Requirements.LowerMinValues": 1,
+		"core/decide.Policy.Worthwhile":               1,
+		"core/disruption.Again":                       2,
+		"core/disruption.Emptying":                    1,
+		"core/disruption.New":                         2,
+		"core/disruption.Options":                     1,
+		"core/disruption.Unneeded":                    1,
+		"core/explanation.Pool":                       2,
+		"core/feasibility.Hurdle":                     2,
+		"core/place.Options":                          2,
+		"core/place.Question":                         1,
+		"core/topology.Obstacle":                      1,
+	},
+}
+
+func TestTypesAndPackagesStaySmall(t *testing.T) {
+	sizes, err := MeasureSizes(os.DirFS(root), 120)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofAPIs := func(name string, _ int) bool { return within(name, "kube/api") }
+	maps.DeleteFunc(sizes.Fields, ofAPIs)
+	maps.DeleteFunc(sizes.Methods, ofAPIs)
+	none(t, manyFields.Check(sizes.Fields), nil)
+	none(t, manyMethods.Check(sizes.Methods), nil)
+	none(t, manyLines.Check(sizes.Lines), nil)
+	none(t, longLinesLeft.Check(sizes.Long), nil)
+}
+
+func TestCodeHasADirection(t *testing.T) {
+	loaded, err := load(root, "./...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	none(t, arrowsThatRunBack.Check(BackArrows(loaded)), nil)
+	core := slices.DeleteFunc(loaded, func(p *packages.Package) bool { return !within(folderOf(p.PkgPath), "core") })
+	none(t, callbacksOfCore.Check(Callbacks(core, "core/parallel")), nil)
+}
+
+// subjectsSince is when all commits came to have short subjects.
+const subjectsSince = "2026-11-29T22:00:00Z"
+
+func TestCommitsHaveShortSubjects(t *testing.T) {
+	if _, err := fs.ReadFile(os.DirFS(root), ".git/logs/HEAD"); err != nil {
+		t.Skip("no history of commits here")
+	}
+	found, err := CheckSubjects(t.Context(), root, subjectsSince, 72)
+	none(t, found, err)
+}
