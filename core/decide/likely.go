@@ -284,8 +284,8 @@ func others(leans bool) []*robust {
 	if leans {
 		out = append(out, nil)
 	}
-	for i := range robustVariants {
-		out = append(out, &robustVariants[i])
+	for _, x := range robustVariants {
+		out = append(out, &x)
 	}
 	return out
 }

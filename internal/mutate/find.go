@@ -95,8 +95,8 @@ func (f *finder) leave(n *ast.FuncDecl) {
 
 // force makes a condition true and false, unless it guards a panic: no test
 // breaks an invariant.
-func (f *finder) force(condition ast.Expr, guarded []ast.Stmt) {
-	if panics(guarded) {
+func (f *finder) force(condition ast.Expr, conditional []ast.Stmt) {
+	if panics(conditional) {
 		return
 	}
 	text := f.textOf(condition)
