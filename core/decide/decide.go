@@ -35,7 +35,7 @@ type Policy struct {
 // where pods could go to another site for those that follow them. The zero value places every pod
 // without a bound, and launches instances one after another.
 type Effort struct {
-	Place int64       // most steps, about one for each examine one shape of pods in one place; 0 means no bound
+	Place int64       // most steps, about one for each check of one shape of pods in one place; 0 means no bound
 	Pack  pack.Effort // steps of the search for cheaper instances; 0 means none
 	// Simulation is the steps that may be spent on simulating where kube-scheduler puts the pods of
 	// a plan, to choose among several; 0 means that it is taken to put them where they are meant to

@@ -24,7 +24,7 @@ import (
 	"slices"
 )
 
-// Effort is the steps that one search may take. A step is about one examine pods that might be put
+// Effort is the steps that one search may take. A step is about one check of pods that might be put
 // on an instance, some ten nanoseconds.
 type Effort int64
 

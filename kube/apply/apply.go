@@ -37,12 +37,12 @@ type Applier struct {
 	*Holds
 	Serves translate.Generations
 	Pools  pools
-	Orders orders // told of claims before they are created; nil: nobody
+	Orders orders // notified of claims before they are created; nil: nobody
 	Now    func() time.Time
 	Doubt  apiclock.Doubt           // of that time
 	NewID  func() string            // five characters for the name of a claim, not used before
 	Again  func()                   // asks for a new plan, since one was not carried out as it stands
-	View   func() *cluster.Snapshot // what the watches have shown; nil: places of pods that move are not looked for
+	View   func() *cluster.Snapshot // what the watches have shown; nil: places of pods that move are not sought
 
 	Namespace string // where this process runs, and ConfigMap daemok-freeze is heard; empty: nowhere
 	Pod       string // that this process runs in; empty: none
@@ -57,8 +57,8 @@ type pools interface {
 	Pool(id cluster.PoolID) (translate.PoolObject, bool)
 }
 
-// orders is told of claims that are about to be created together.
+// orders is notified of claims that are about to be created together.
 type orders interface {
 	Announce(names ...string)
-	Dismiss(name string) // it was not created, or nobody knows
+	Dismiss(name string) // it was not created, or that is not known
 }

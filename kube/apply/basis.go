@@ -12,13 +12,13 @@ import (
 // ErrPoolChanged says that what a launch depended on no longer holds.
 var ErrPoolChanged = errors.New("the pool is no longer as the plan saw it")
 
-// asPlanned returns the pool of a launch as it was last seen, if it may still
-// be launched for and everything that the launch was decided by is as the
-// snapshot has it. What a claim merely carries over, such as annotations or how
-// long its node may live, may have changed: the claim gets the newest.
+// asPlanned returns the pool of a launch as it was last seen, if it may still be launched for and
+// everything that the launch was decided by is as the snapshot has it. What a claim merely carries
+// over, such as annotations or how long its node may live, may have changed: the claim gets the
+// newest.
 //
-// What the pool owns is not added up again: the ledger has every order, and
-// nobody else orders.
+// What the pool owns is not added up again: the ledger has every launch, and no other controller
+// launches.
 func (a *Applier) asPlanned(s *cluster.Snapshot, id cluster.PoolID) (translate.PoolObject, error) {
 	object, known := a.Pools.Pool(id)
 	if !known {
@@ -41,9 +41,8 @@ func (a *Applier) asPlanned(s *cluster.Snapshot, id cluster.PoolID) (translate.P
 	return object, nil
 }
 
-// changed names something that decides which machines a pool launches, and that is
-// not the same; it is empty where all is. A class of another name or kind is
-// another label.
+// changed names something that decides which instances a pool launches, and that is not the same;
+// it is empty where all is. A class of another name or kind is another label.
 func changed(then, now *cluster.Pool) string {
 	for _, field := range []struct {
 		name      string

@@ -27,22 +27,22 @@ func (b *budgets) of(id cluster.PoolID) *gate {
 	return b.gates[id]
 }
 
-// gate lets removals of one pool through as far as its budgets allow. One
-// reading of the live state answers everybody who asked before it began, so
-// that many removals at once do not each read the whole pool.
+// gate lets removals of one pool through as far as its budgets allow. One reading of the live state
+// answers every removal that asked before it began, so that many removals at once do not each read
+// the whole pool.
 type gate struct {
-	turn chan struct{} // holds a value while somebody reads
+	turn chan struct{} // holds a value during a reading
 
 	mu       sync.Mutex
 	asking   []*request
 	admitted map[string]struct{} // claims of removals that were let through and have not ended
 }
 
-// request is a removal that asks to be let through. Its answer may be read
-// by whoever holds the gate's turn.
+// request is a removal that asks to be let through. Its answer may be read by the goroutine that
+// holds the gate's turn.
 type request struct {
 	plan.Removal
-	first    bool // it goes before a machine in its place comes, which its pool must want
+	first    bool // it goes before an instance in its place comes, which its pool must want
 	forced   bool // it goes whatever budgets say
 	again    bool // it was let through before, and asks whether that still holds
 	answered bool
@@ -55,8 +55,8 @@ func (g *gate) ask(q *request) {
 	g.asking = append(g.asking, q)
 }
 
-// next takes everybody who has asked, and the claims that were let through and
-// that a reading which begins now may not show as going.
+// next takes every removal that has asked, and the claims that were let through and that a reading
+// which begins now may not show as going.
 func (g *gate) next() ([]*request, map[string]struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -79,10 +79,9 @@ func (g *gate) leave(claim string) {
 	delete(g.admitted, claim)
 }
 
-// admit lets a removal through if the live state of its pool has room for it
-// under the budgets in force now. Whoever is let through uses the budget until
-// it leaves the gate, or is not let through when it asks again. Nodes that are
-// too old use budgets up and are not stopped by them.
+// admit lets a removal through if the live state of its pool has room for it under the budgets in
+// force now. A removal that is let through uses the budget until it leaves the gate, or is not let
+// through when it asks again. Nodes that are too old use budgets up and are not stopped by them.
 func (a *Applier) admit(ctx context.Context, mine request) error {
 	g := a.budgets.of(mine.Pool)
 	if mine.forced {
@@ -90,7 +89,7 @@ func (a *Applier) admit(ctx context.Context, mine request) error {
 		return nil
 	}
 	g.ask(&mine)
-	g.turn <- struct{}{} // whoever reads does so for a bounded time
+	g.turn <- struct{}{} // each reading takes a bounded time
 	defer func() { <-g.turn }()
 	if mine.answered {
 		return mine.answer

@@ -35,7 +35,7 @@ type fleet struct {
 	again  atomic.Int64
 	a      *Applier
 
-	stuckMoves atomic.Int64 // that were told to wait for live state
+	stuckMoves atomic.Int64 // that were reported to wait for live state
 
 	mu    sync.Mutex
 	ended map[string]error // by node

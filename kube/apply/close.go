@@ -42,9 +42,9 @@ func (a *Applier) closeNodes(ctx context.Context, u *unit) error {
 // are take no pods meanwhile.
 const closesWithin = time.Minute
 
-// unlessRefused repeats a write, as of something that somebody else writes at the
-// same time or while the API server is not well, for so long at most. What the
-// server refuses it will refuse again.
+// unlessRefused repeats a write, as of an object that another controller writes at the same time or
+// while the API server is not well, for so long at most. What the server refuses it will refuse
+// again.
 func (a *Applier) unlessRefused(ctx context.Context, timeout time.Duration, write func() error) error {
 	until := a.Now().Add(timeout)
 	for again := retryFirst; ; again = min(2*again, retryMax) {

@@ -23,10 +23,10 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// confirm looks at everything that a unit depends on as the API server itself
-// has it: claims, nodes, their pods, what PodDisruptionBudgets say of these, and
-// the budgets of pools. While that cannot be read it tries again, and gives up
-// in the end: nothing is deleted on the word of a view that may be old.
+// confirm examines everything that a unit depends on as the API server itself has it: claims,
+// nodes, their pods, what PodDisruptionBudgets say of these, and the budgets of pools. While that
+// cannot be read it tries again, and gives up in the end: nothing is deleted on the word of a view
+// that may be old.
 func (a *Applier) confirm(ctx context.Context, u *unit, reported Listener) error {
 	for again := retryFirst; ; again = min(2*again, retryMax) {
 		err := a.look(ctx, u)
@@ -50,7 +50,7 @@ func (a *Applier) confirm(ctx context.Context, u *unit, reported Listener) error
 	}
 }
 
-// look takes one look. Of the reasons to stay the first node's is told.
+// look checks once. Of the reasons to stay the first node's is reported.
 func (a *Applier) look(ctx context.Context, u *unit) error {
 	ctx, cancel := context.WithTimeout(ctx, readsFor)
 	defer cancel()
@@ -130,9 +130,9 @@ func worst(list []error) error {
 	return list[i]
 }
 
-// lookAt reads one node with what belongs to it. A claim that somebody else
-// deletes is gone as far as the move goes, if the machines in its place are on
-// order; before that the plan was made for another world.
+// lookAt reads one node with what belongs to it. A claim that another user or controller deletes is
+// gone as far as the move goes, if the instances in its place are being launched; before that the
+// plan was made for another world.
 func (a *Applier) lookAt(ctx context.Context, u *unit, r *leaver, frozen freeze) error {
 	claim := &karpv1.NodeClaim{}
 	r.moving = nil
@@ -234,13 +234,13 @@ func (a *Applier) lookAtPods(ctx context.Context, r *leaver, claim *karpv1.NodeC
 	return nil
 }
 
-// lastOf tells a pod of which Service it is the last that is ready, where it or its
-// pool asks to keep such pods.
+// lastOf records with a pod of which Service it is the last that is ready, where it or its pool
+// asks to keep such pods.
 func (a *Applier) lastOf(ctx context.Context, r *leaver, p *cluster.Pod, pod *corev1.Pod) (err error) {
 	leave := mark.Leave{}
 	if a.Pools != nil {
 		if pool, known := a.Pools.Pool(r.Pool); known {
-			leave, _ = leave.Over(pool.Annotations) // what is misread is told on the pool
+			leave, _ = leave.Over(pool.Annotations) // what is misread is reported on the pool
 		}
 	}
 	if leave, _ = leave.Over(pod.Annotations); leave.KeepReady && p.Evictable() {
@@ -249,8 +249,8 @@ func (a *Applier) lastOf(ctx context.Context, r *leaver, p *cluster.Pod, pod *co
 	return err
 }
 
-// forced reports whether the node goes since its claim is too old, whatever is in the
-// way. One that never is goes at its age in good order.
+// forced reports whether the node goes since its claim is too old, whatever is in the way. One that
+// never is goes gracefully at its age.
 func (r *leaver) forced() bool {
 	return r.Reason == plan.Expired && r.seen != nil && r.seen.Spec.ExpireAfter != karpv1.Never
 }

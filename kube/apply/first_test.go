@@ -11,9 +11,9 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// TestANodeGoesFirstOnlyWhileItsPoolSaysSo: a drifted node whose pods have no
-// place goes before a machine in its place comes, by an annotation of its pool,
-// which is read again before its claim is deleted.
+// TestANodeGoesFirstOnlyWhileItsPoolSaysSo: a drifted node whose pods have no place goes before an
+// instance in its place comes, by an annotation of its pool, which is read again before its claim
+// is deleted.
 func TestANodeGoesFirstOnlyWhileItsPoolSaysSo(t *testing.T) {
 	for name, tt := range map[string]struct {
 		meanwhile map[string]string

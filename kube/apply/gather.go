@@ -15,10 +15,9 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// Gather writes on claims that exist already which others they open to pods
-// with, in parallel. It is to be called before Launch, so that no node of an
-// earlier plan takes the pods meant for the machines of this one. A claim whose
-// node is open already is left alone.
+// Gather writes on claims that exist already which others they open to pods with, in parallel. It
+// is to be called before Launch, so that no node of an earlier plan takes the pods meant for the
+// instances of this one. A claim whose node is open already is left alone.
 func (a *Applier) Gather(ctx context.Context, p plan.Plan) error {
 	errs := make([]error, len(p.Joining))
 	each(len(errs), func(i int) {

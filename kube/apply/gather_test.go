@@ -16,16 +16,15 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// blind is a cache that was told of no claim yet.
+// blind is a cache that has seen no claim yet.
 type blind struct{ client.Client }
 
 func (blind) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
 	return apierrors.NewNotFound(karpv1.GroupVersion.WithResource("nodeclaims").GroupResource(), key.Name)
 }
 
-// TestClaimsOfEarlierPlansAreGathered: a claim that exists learns whom it waits
-// for, even if no watch has shown it yet, unless pods may come to its node
-// already; and once is enough.
+// TestClaimsOfEarlierPlansAreGathered: a claim that exists gets to know which others it waits for,
+// even if no watch has shown it yet, unless pods may come to its node already; and once is enough.
 func TestClaimsOfEarlierPlansAreGathered(t *testing.T) {
 	const (
 		web   = `{"group":"web","key":"zone"}`

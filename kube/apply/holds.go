@@ -8,9 +8,9 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// Holds is what the last plan says of pods on nodes whose machines the cloud takes
-// away. It is in memory alone: until the first plan has seen a node, nobody has said
-// that its pods may go. The zero value is ready, and it is safe for concurrent use.
+// Holds is what the last plan says of pods on nodes whose instances the cloud takes away. It is in
+// memory alone: until the first plan has seen a node, nothing says that its pods may go. The zero
+// value is ready, and it is safe for concurrent use.
 type Holds struct {
 	mu    sync.Mutex
 	basis map[string]time.Time // nodes that the plan knew to end, and when

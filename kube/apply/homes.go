@@ -17,8 +17,8 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// viewFor is how long a view serves all moves that look: to make one takes time
-// in proportion to the cluster, and one that is too old is noticed.
+// viewFor is how long a view serves all moves that check: to make one takes time in proportion to
+// the cluster, and one that is too old is noticed.
 const viewFor = time.Second
 
 // view is what the watches showed a moment ago.
@@ -41,10 +41,9 @@ func (v *view) newest(a *Applier) *cluster.Snapshot {
 // waited for.
 var errLate = errors.New("what the watches have shown is late")
 
-// lookForHomes asks whether the pods that are to move have places as things are:
-// where the plan wanted them, on the machines that came, or anywhere else. Until
-// these are there it is too early to ask. Where pods go is read from the API
-// server: a view that is late is waited for.
+// lookForHomes asks whether the pods that are to move have places as things are: where the plan
+// wanted them, on the instances that came, or anywhere else. Until these are there it is too early
+// to ask. Where pods go is read from the API server: a view that is late is waited for.
 func (a *Applier) lookForHomes(ctx context.Context, u *unit) error {
 	if a.View == nil || u.alone || u.replaces() && !u.ordered || u.goesFirst() {
 		return nil
@@ -70,9 +69,8 @@ func (a *Applier) lookForHomes(ctx context.Context, u *unit) error {
 	return errors.Join(failed...)
 }
 
-// goesFirst reports whether the plan knew of no places for the pods of a drifted
-// node: limits forbid to have a machine in its place beside it, and its pool has
-// it go first.
+// goesFirst reports whether the plan knew of no places for the pods of a drifted node: limits
+// forbid to have an instance in its place beside it, and its pool has it go first.
 func (u *unit) goesFirst() bool {
 	r := &u.Removals[0]
 	return !u.replaces() && len(u.Placements) == 0 && r.Reason == plan.Drifted && len(r.Pods) > 0
@@ -81,7 +79,7 @@ func (u *unit) goesFirst() bool {
 // removal is what a unit takes away, by what was read last.
 func (u *unit) removal(s *cluster.Snapshot) (place.Removal, error) {
 	r := place.Removal{Nodes: map[string]bool{}, Pods: map[string]bool{}, Targets: map[string]string{}}
-	node := map[string]string{} // of machines of the move
+	node := map[string]string{} // of instances of the move
 	for i := range s.Nodes {
 		if n := &s.Nodes[i]; n.Claim != "" && n.Initialized && n.Ready && slices.Contains(u.claims, n.Claim) {
 			node[n.Claim] = n.Name

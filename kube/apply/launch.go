@@ -29,11 +29,10 @@ type Launched struct {
 	Err    error
 }
 
-// Launch creates a claim for every launch of the plan, in parallel, and
-// records it in the ledger before, as the snapshot s tells what it may become.
-// What cannot be created is taken back out of the ledger; a new plan will see
-// to its pods. A launch whose pool is no longer as s has it is dropped with
-// ErrPoolChanged, and a new plan is asked for.
+// Launch creates a claim for every launch of the plan, in parallel, and records it in the ledger
+// before, as the snapshot s reports what it may become. What cannot be created is taken back out of
+// the ledger; a new plan will see to its pods. A launch whose pool is no longer as s has it is
+// dropped with ErrPoolChanged, and a new plan is asked for.
 func (a *Applier) Launch(ctx context.Context, s *cluster.Snapshot, p plan.Plan) []Launched {
 	out, ids, names := make([]Launched, len(p.Launches)), make([]string, len(p.Launches)), make([]string, len(p.Launches))
 	for i, l := range p.Launches {
@@ -89,8 +88,8 @@ func leftBy(s *cluster.Snapshot, pods []cluster.Pod) []string {
 	return slices.Compact(out)
 }
 
-// prepare makes the claim for a launch, with further annotations, and the
-// machine that it stands for. id ends its name.
+// prepare makes the claim for a launch, with further annotations, and the instance that it stands
+// for. id ends its name.
 func (a *Applier) prepare(s *cluster.Snapshot, l plan.Launch, id string, marks map[string]string) (*karpv1.NodeClaim, cluster.Machine, error) {
 	pool, err := a.asPlanned(s, l.Pool)
 	if err != nil {
@@ -120,10 +119,9 @@ func (a *Applier) order(ctx context.Context, claim *karpv1.NodeClaim, ordered cl
 	return claim, nil
 }
 
-// cameToBe finds out whether a claim exists although creating it brought an
-// error: a connection that broke says nothing. known is false where that
-// cannot be told; the claim then stays an ordered machine of unknown fate
-// until a watch shows it or the ledger gives it up.
+// cameToBe finds out whether a claim exists although creating it brought an error: a connection
+// that broke says nothing. known is false where that is not known; the claim then stays an instance
+// being launched of unknown fate until a watch shows it or the ledger gives it up.
 func (a *Applier) cameToBe(ctx context.Context, claim *karpv1.NodeClaim, why error) (there, known bool) {
 	var answer apierrors.APIStatus
 	if errors.As(why, &answer) && answer.Status().Code < http.StatusInternalServerError {
@@ -134,19 +132,19 @@ func (a *Applier) cameToBe(ctx context.Context, claim *karpv1.NodeClaim, why err
 	return err == nil, client.IgnoreNotFound(err) == nil
 }
 
-// lostAfter is how long an order may go unseen before it is looked for. A
-// watch shows a new object within milliseconds; a relist takes seconds.
+// lostAfter is how long a launch may go unseen before it is searched for. A watch shows a new
+// object within milliseconds; a relist takes seconds.
 const lostAfter = 20 * time.Second
 
-// FindLost looks live for orders that no watch has shown for lostAfter, and
-// forgets those that do not exist: they came and went while a watch was cut.
+// FindLost searches live for launches that no watch has shown for lostAfter, and forgets those that
+// do not exist: they came and went while a watch was cut.
 func (a *Applier) FindLost(ctx context.Context) error {
 	_, err := a.forgetLost(ctx, a.Now().Add(-lostAfter))
 	return err
 }
 
-// forgetLost forgets the claims ordered before a moment, or at any where it is zero, that
-// neither a watch nor the API server has, and lists them.
+// forgetLost forgets the claims created before a moment, or at any where it is zero, that neither a
+// watch nor the API server has, and lists them.
 func (a *Applier) forgetLost(ctx context.Context, before time.Time) (lost []string, err error) {
 	var errs []error
 	for _, name := range a.Ledger.unseen(before) {

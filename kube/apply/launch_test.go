@@ -21,8 +21,8 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// TestLostOrdersAreFound: an order that no watch shows is looked for after a
-// while, and forgotten only where the claim does not exist.
+// TestLostOrdersAreFound: a launch that no watch shows is searched for after a while, and forgotten
+// only where the claim does not exist.
 func TestLostOrdersAreFound(t *testing.T) {
 	s := runtime.NewScheme()
 	if err := karpv1.AddToScheme(s); err != nil {
@@ -44,14 +44,14 @@ func TestLostOrdersAreFound(t *testing.T) {
 	}
 }
 
-// TestAClaimOfUnknownFateStaysOrdered: a creation that ended in an error may
-// have happened. What may exist is not ordered a second time.
+// TestAClaimOfUnknownFateStaysOrdered: a creation that ended in an error may have happened. What
+// may exist is not launched a second time.
 func TestAClaimOfUnknownFateStaysOrdered(t *testing.T) {
 	broken := errors.New("connection reset by peer")
 	tests := map[string]struct {
 		create  func(create func() error) error
-		read    error // of the live look afterwards
-		ordered int   // machines that the next plan counts on
+		read    error // of the live check afterwards
+		ordered int   // instances that the next plan counts on
 		failed  bool
 	}{
 		"the answer was lost": {func(create func() error) error { _ = create(); return broken }, nil, 1, false},

@@ -20,16 +20,15 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// Ledger holds actions issued and not yet seen in a watch, and for whom each
-// machine was ordered. The zero value is ready to use; it is safe for
-// concurrent use.
+// Ledger holds actions issued and not yet seen in a watch, and for which pods each instance was
+// launched. The zero value is ready to use; it is safe for concurrent use.
 type Ledger struct {
 	mu          sync.Mutex
 	ordered     map[string]cluster.Machine // by claim: created, not yet in a snapshot that was projected
-	setbacks    map[cluster.PoolID]setback // pools whose machines could not be launched lately
-	launched    map[string]struct{}        // claims that were seen with their machine
-	launchedFor cluster.Ordered            // for whom claims were ordered, as it is now
-	says        map[string][]string        // for whom claims say that they were made
+	setbacks    map[cluster.PoolID]setback // pools whose instances could not be launched lately
+	launched    map[string]struct{}        // claims that were seen with their instance
+	launchedFor cluster.Ordered            // for which pods claims were launched, as it is now
+	says        map[string][]string        // for which pods claims say that they were made
 	withdrawn   map[string]struct{}        // claims that were taken back, not yet shown so
 	moves       []*underWay                // under way
 	leaving     map[string]struct{}        // nodes of moves under way, and those that moves let go
@@ -69,8 +68,7 @@ func (l *Ledger) NotCreated(claim string) {
 	delete(l.launchedFor, claim)
 }
 
-// Withdraws records that an order is being taken back: nothing is placed on
-// its machine any more.
+// Withdraws records that a launch is being withdrawn: nothing is placed on its instance any more.
 func (l *Ledger) Withdraws(claim string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,19 +78,18 @@ func (l *Ledger) Withdraws(claim string) {
 	l.withdrawn[claim] = struct{}{}
 }
 
-// Keeps takes in that an order could not be taken back.
+// Keeps records that a launch could not be withdrawn.
 func (l *Ledger) Keeps(claim string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.withdrawn, claim)
 }
 
-// Seen takes in a claim that a watch has shown. gone says that it was deleted:
-// one that came and went is not waited for, and if it went without a machine
-// its pool rests before it is tried again. A machine newly launched ends that;
-// further changes of its claim say nothing about the market. One that is there
-// stays an order until a snapshot shows it: the next to be projected may be
-// older than what the watch has shown.
+// Seen takes in a claim that a watch has shown. gone says that it was deleted: one that came and
+// went is not waited for, and if it went without an instance its pool is backed off from. An
+// instance newly launched ends that; further changes of its claim say nothing about available
+// offerings. One that is there stays a launch until a snapshot shows it: the next to be projected
+// may be older than what the watch has shown.
 func (l *Ledger) Seen(c *karpv1.NodeClaim, gone bool, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,7 +101,7 @@ func (l *Ledger) Seen(c *karpv1.NodeClaim, gone bool, now time.Time) {
 	switch _, before := l.launched[c.Name]; {
 	case gone && has:
 		delete(l.launched, c.Name)
-	case gone && translate.IsWithdrawn(c): // for lack of pods, not of machines
+	case gone && translate.IsWithdrawn(c): // for lack of pods, not of instances
 	case gone:
 		if l.setbacks == nil {
 			l.setbacks = map[cluster.PoolID]setback{}
@@ -119,7 +116,8 @@ func (l *Ledger) Seen(c *karpv1.NodeClaim, gone bool, now time.Time) {
 	}
 }
 
-// recordFor keeps for whom the claim says that it was made: an earlier process may have made it.
+// recordFor keeps for which pods the claim says that it was made: an earlier process may have made
+// it.
 func (l *Ledger) recordFor(c *karpv1.NodeClaim, gone bool) {
 	if gone {
 		delete(l.says, c.Name)
@@ -134,7 +132,7 @@ func (l *Ledger) recordFor(c *karpv1.NodeClaim, gone bool) {
 	l.says[c.Name], _ = translate.ForPods(c)
 }
 
-// unseen lists the claims ordered before a moment, or at any where it is zero, that no snapshot has shown.
+// unseen lists the claims created before a moment, or at any where it is zero, that no snapshot has shown.
 func (l *Ledger) unseen(before time.Time) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -170,9 +168,9 @@ func (l *Ledger) isLeaving(node string) bool {
 	return leaving
 }
 
-// Project returns the snapshot as it will be once every action issued is
-// seen, and settles entries that the snapshot already shows. A waiting pod
-// that a machine was ordered for is listed with that machine.
+// Project returns the snapshot as it will be once every action issued is seen, and removes entries
+// that the snapshot already shows. A waiting pod that an instance was launched for is listed with
+// that instance.
 func (l *Ledger) Project(s *cluster.Snapshot) *cluster.Snapshot {
 	l.mu.Lock()
 	defer l.mu.Unlock()

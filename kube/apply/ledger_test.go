@@ -39,9 +39,8 @@ func claim(providerID string) *karpv1.NodeClaim {
 	return c
 }
 
-// TestAPoolRestsAfterSetbacks: the first claim that goes without a machine is
-// followed by a new plan at once, each further one by a longer rest, and a
-// machine launched ends it.
+// TestAPoolRestsAfterSetbacks: the first claim that goes without an instance is followed by a new
+// plan at once, each further one by a longer rest, and an instance launched ends it.
 func TestAPoolRestsAfterSetbacks(t *testing.T) {
 	l, now := &Ledger{}, start
 	rest := func() time.Duration {
@@ -70,8 +69,8 @@ func TestAPoolRestsAfterSetbacks(t *testing.T) {
 	}
 }
 
-// TestAnOldMachineEndsNoRest: changes of a claim that has long had its machine
-// say nothing about what can be launched now.
+// TestAnOldMachineEndsNoRest: changes of a claim that has long had its instance say nothing about
+// what can be launched now.
 func TestAnOldMachineEndsNoRest(t *testing.T) {
 	l, old := &Ledger{}, claim("aws:///a/i-1")
 	old.Name = "old"
@@ -96,7 +95,7 @@ func TestLedger(t *testing.T) {
 		do       func(l *Ledger)
 		world    *cluster.Snapshot
 		machines int
-		launched int // pods the first machine is listed with
+		launched int // pods the first instance is listed with
 	}{
 		"an order counts before a watch shows it":          {func(*Ledger) {}, world(), 1, 1},
 		"and only once when it does":                       {func(*Ledger) {}, world(shown), 1, 1},
@@ -156,7 +155,7 @@ func TestALeavingNodeIsNoDestination(t *testing.T) {
 	}
 }
 
-// A ledger that has made nothing itself reads from claims for whom they were made.
+// A ledger that has made nothing itself reads from claims for which pods they were made.
 func TestALedgerBeginsWithWhatClaimsSay(t *testing.T) {
 	c := &karpv1.NodeClaim{}
 	c.Name, c.Annotations = "c", map[string]string{api.AnnotationForPods: "u1,u2"}

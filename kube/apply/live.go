@@ -67,8 +67,8 @@ func (p *livePool) take(r *request) error {
 	return nil
 }
 
-// budgetFor is the reason that budgets have for it: in good order old nodes are
-// replaced as those that drifted.
+// budgetFor is the reason that budgets have for it: gracefully, old nodes are replaced as those
+// that drifted.
 func budgetFor(reason plan.RemovalReason) karpv1.DisruptionReason {
 	if reason == plan.Expired {
 		return karpv1.ReasonDrifted
@@ -158,7 +158,7 @@ func (a *Applier) readPoolObject(ctx context.Context, id cluster.PoolID) (transl
 	return pool, nil
 }
 
-// readClaims reads the claims of a pool that have a machine, by provider ID.
+// readClaims reads the claims of a pool that have an instance, by provider ID.
 func (a *Applier) readClaims(ctx context.Context, id cluster.PoolID) (map[string]*karpv1.NodeClaim, error) {
 	claims := map[string]*karpv1.NodeClaim{}
 	err := pages.Each(ctx, a.Live, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {

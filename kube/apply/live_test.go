@@ -11,7 +11,7 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// In good order old nodes go within the budget that those have which drifted.
+// Gracefully, old nodes go within the budget of drifted ones.
 func TestOldNodesGoWithinTheBudgetForDrift(t *testing.T) {
 	now := time.Date(2023, 6, 1, 12, 0, 0, 0, time.UTC)
 	id := cluster.PoolID{Kind: translate.KindProvisioner, Name: "default"}

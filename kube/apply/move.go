@@ -18,8 +18,8 @@ import (
 // that a view that lags behind does not tax it with taints again and again.
 const keptFor = 10 * time.Second
 
-// How long a move may take until its machines have started and everything it
-// depends on was read: longer where many are under way, and within bounds.
+// How long a move may take until its instances have started and everything it depends on was read:
+// longer where many are under way, and within bounds.
 const (
 	timeoutForEach = 80 * time.Millisecond
 	timeoutMin     = 10 * time.Minute
@@ -37,35 +37,33 @@ func timeout(moves int) time.Duration {
 	return min(max(timeoutForEach*time.Duration(moves), timeoutMin), timeoutMax)
 }
 
-// readsFor bounds one look at everything that a move depends on.
+// readsFor bounds one check of everything that a move depends on.
 const readsFor = 30 * time.Second
 
 // ErrChanged says that what a move depended on no longer holds.
 var ErrChanged = errors.New("the node is no longer as the plan saw it")
 
-// ErrUnread says that the API server could not tell in time whether what a move
-// depends on still holds.
+// ErrUnread says that the API server could not say in time whether what a move depends on still
+// holds.
 var ErrUnread = errors.New("the live state could not be read")
 
-// ErrNoReplacement says that a machine which was to take the place of nodes did
-// not come.
+// ErrNoReplacement says that an instance which was to take the place of nodes did not come.
 var ErrNoReplacement = errors.New("a machine in its place did not come")
 
-// Listener is told of moves. Its methods are called from several goroutines.
+// Listener is notified of moves. Its methods are called from several goroutines.
 type Listener interface {
-	// Replacing tells of a machine that was ordered in place of nodes, or could
-	// not be.
+	// Replacing reports an instance that was launched in place of nodes, or could not be.
 	Replacing(m plan.Move, l Launched)
-	// Stuck tells, once for a move, that it cannot go on for lack of live state.
+	// Stuck reports, once for a move, that it cannot go on for lack of live state.
 	Stuck(m plan.Move, err error)
-	// Moved tells how a move ended.
+	// Moved reports how a move ended.
 	Moved(e Ended)
 }
 
 // Ended is a move that is over.
 type Ended struct {
 	plan.Move                              // with the nodes that it was about in the end
-	Replaces  bool                         // machines were to be ordered for it
+	Replaces  bool                         // instances were to be launched for it
 	Together  int                          // nodes that the plan let go with it
 	Gone      []bool                       // by removal: its claim was deleted
 	Claims    []*karpv1.NodeClaim          // by removal: its claim as it was seen last; nil where it was not
@@ -76,36 +74,35 @@ type Ended struct {
 // unit is nodes that go all together or not at all.
 type unit struct {
 	plan.Move
-	snapshot *cluster.Snapshot // that it was planned from; nil once its machines are ordered
+	snapshot *cluster.Snapshot // that it was planned from; nil once its instances are launched
 	together int
 	leaving  []*leaver
-	claims   []string  // of the machines in their place
+	claims   []string  // of the instances in their place
 	ordered  bool      // these were created, or may have been
 	since    time.Time // it was begun, by this process
 	until    time.Time // it is given up then
 	ledger   underWay
 	deletes  bool // claims are being deleted: there may be no way back
-	stuck    bool // that was told
-	alone    bool // its node is too old and goes though no machine came in its place
+	stuck    bool // that was reported
+	alone    bool // its node is too old and goes though no instance came in its place
 }
 
 // leaver is a node that is to go.
 type leaver struct {
 	plan.Removal
-	seen     *karpv1.NodeClaim // its claim when it was last looked at
+	seen     *karpv1.NodeClaim // its claim when it was last examined
 	admitted bool              // by the budgets of its pool
 	gone     bool              // its claim is deleted
 	moving   []string          // UIDs of the pods that need another place, when they were read last
-	since    time.Time         // pods that came later are strangers; zero: Pods tells
+	since    time.Time         // pods that came later are strangers; zero: Pods says
 }
 
-// Move carries the moves of a plan out, without holding up the caller. The
-// nodes are closed to pods; when no pod can still be on its way to them, it is
-// looked live whether all holds that the move depends on; then the machines in
-// their place are ordered, and when all have started it is looked once more.
-// Only then the claims are deleted. What does not hold, or cannot be read in
-// time, is taken back, and a new plan is asked for. Nodes without machines in
-// their place go each by itself.
+// Move carries the moves of a plan out, without holding up the caller. The nodes are closed to
+// pods; when no pod can still be on its way to them, it is checked live whether all holds that the
+// move depends on; then the instances in their place are launched, and when all have started it is
+// checked once more. Only then the claims are deleted. What does not hold, or cannot be read in
+// time, is undone, and a new plan is asked for. Nodes without instances in their place go each by
+// itself.
 func (a *Applier) Move(ctx context.Context, s *cluster.Snapshot, p plan.Plan, reported Listener) {
 	for i := range p.Moves {
 		for _, u := range units(s, &p.Moves[i]) {
@@ -139,7 +136,7 @@ func unitOf(s *cluster.Snapshot, m plan.Move, together int) *unit {
 	return u
 }
 
-// begin names the machines of a unit and starts it.
+// begin names the instances of a unit and starts it.
 func (a *Applier) begin(ctx context.Context, u *unit, reported Listener) {
 	names, err := a.nameMachines(u)
 	if err == nil {
@@ -167,9 +164,8 @@ func (a *Applier) start(ctx context.Context, u *unit, reported Listener, steps f
 	a.moves.Go(func() { a.end(ctx, u, steps(), reported) })
 }
 
-// nameMachines chooses the claims of the machines that a unit is to order, and
-// lets them count for the limits of their pools from now on. It returns them by
-// their names within the plan.
+// nameMachines chooses the claims of the instances that a unit is to launch, and lets them count
+// for the limits of their pools from now on. It returns them by their names within the plan.
 func (a *Applier) nameMachines(u *unit) (map[string]string, error) {
 	names := map[string]string{}
 	for _, l := range u.Launches {
@@ -196,7 +192,7 @@ func (u *unit) takeTargets(names map[string]string) {
 	}
 }
 
-// replaces reports whether machines are to come before the nodes go.
+// replaces reports whether instances are to come before the nodes go.
 func (u *unit) replaces() bool { return len(u.Launches)+len(u.claims) > 0 }
 
 // carryOut takes every step of a move.
@@ -218,7 +214,7 @@ func (a *Applier) carryOut(ctx context.Context, u *unit, reported Listener) erro
 	return a.finish(ctx, u, reported)
 }
 
-// finish waits for the machines that were ordered and lets the nodes go.
+// finish waits for the instances that were launched and lets the nodes go.
 func (a *Applier) finish(ctx context.Context, u *unit, reported Listener) error {
 	if u.replaces() {
 		if err := a.await(ctx, u); err != nil && !a.goesAlone(u, err) {
@@ -231,9 +227,9 @@ func (a *Applier) finish(ctx context.Context, u *unit, reported Listener) error 
 	return a.letGo(ctx, u, reported)
 }
 
-// goesAlone reports whether a node whose machine did not come goes all the same:
-// its time is over, and the machine was waited for long enough. What cannot be
-// launched at all need not be waited for: the next plan knows that.
+// goesAlone reports whether a node whose instance did not come goes all the same: its time is over,
+// and the instance was waited for long enough. What cannot be launched at all need not be waited
+// for: the next plan knows that.
 func (a *Applier) goesAlone(u *unit, err error) bool {
 	now := a.Now()
 	tooOld := func(r *leaver) bool {
@@ -250,8 +246,8 @@ func (a *Applier) goesAlone(u *unit, err error) bool {
 	return true
 }
 
-// letGo deletes the claims, each as it was seen last. One that changed since,
-// as it does when its status is written, is looked at once more.
+// letGo deletes the claims, each as it was seen last. One that changed since, as it does when its
+// status is written, is examined once more.
 func (a *Applier) letGo(ctx context.Context, u *unit, reported Listener) error {
 	u.deletes = true
 	for again := retryFirst / 10; ; again = min(2*again, retryMax) {
@@ -273,7 +269,7 @@ func (a *Applier) letGo(ctx context.Context, u *unit, reported Listener) error {
 	}
 }
 
-// end tells how a move ended, and takes back what was not carried out.
+// end reports how a move ended, and takes back what was not carried out.
 func (a *Applier) end(ctx context.Context, u *unit, err error, reported Listener) {
 	if err != nil {
 		a.undo(ctx, u)
@@ -338,7 +334,7 @@ func (a *Applier) undo(ctx context.Context, u *unit) {
 		return
 	}
 	if u.anyGone() {
-		a.markStage(ctx, u.claims, stageKept) // pods of nodes that went need the machines
+		a.markStage(ctx, u.claims, stageKept) // pods of nodes that went need the instances
 		return
 	}
 	each(len(u.claims), func(i int) { a.giveBack(ctx, u.claims[i]) })

@@ -78,9 +78,8 @@ func TestTheTimeoutGrowsWithTheNumberOfMoves(t *testing.T) {
 	}
 }
 
-// TestAMachineComesBeforeTheNodesGo: SC-354 nothing is ordered before the scheduler
-// has seen that the nodes are closed, and nothing deleted before the machines in
-// their place have started.
+// TestAMachineComesBeforeTheNodesGo: SC-354 nothing is launched before the scheduler has seen that
+// the nodes are closed, and nothing deleted before the instances in their place have started.
 func TestAMachineComesBeforeTheNodesGo(t *testing.T) {
 	report(t, 3, func(t *testing.T, y *yard) {
 		began := time.Now()
@@ -114,9 +113,9 @@ func TestAMachineComesBeforeTheNodesGo(t *testing.T) {
 	})
 }
 
-// TestWhatIsNoLongerSoEndsAMove: SC-314, SC-352 whatever changes between the plan and the
-// deletion, before machines are ordered or while they start: all nodes stay, open
-// to pods, no machine is left, and a new plan is asked for.
+// TestWhatIsNoLongerSoEndsAMove: SC-314, SC-352 whatever changes between the plan and the deletion,
+// before instances are launched or while they start: all nodes stay, open to pods, no instance is
+// left, and a new plan is asked for.
 func TestWhatIsNoLongerSoEndsAMove(t *testing.T) {
 	changes := map[string]func(y *yard){
 		"a pod came": func(y *yard) { y.pod("late", "n-1", nil) },
@@ -223,8 +222,8 @@ func TestAJobThatFailedAsOftenAsItMayEndsAMove(t *testing.T) {
 	}
 }
 
-// A claim that never expires goes at its age in good order: what its pods, their
-// budgets or a freeze forbid holds it up, as it does other nodes.
+// A claim that never expires goes gracefully at its age: what its pods, their budgets or a freeze
+// forbid holds it up, as it does other nodes.
 func TestANodeThatGoesAtItsAgeInGoodOrderIsNotForced(t *testing.T) {
 	for name, change := range map[string]func(y *yard){
 		"a pod must not be disturbed": func(y *yard) {
@@ -471,7 +470,7 @@ func TestANodeThatAUserDeletesKeepsItsMachine(t *testing.T) {
 	})
 }
 
-// TestANodeThatIsGoneIsNoTrouble: what has merely changed is not told as a failure.
+// TestANodeThatIsGoneIsNoTrouble: what has merely changed is not reported as a failure.
 func TestANodeThatIsGoneIsNoTrouble(t *testing.T) {
 	report(t, 2, func(t *testing.T, y *yard) {
 		p := y.move(plan.Underutilized, 1, 0)
@@ -483,8 +482,7 @@ func TestANodeThatIsGoneIsNoTrouble(t *testing.T) {
 	})
 }
 
-// TestAMachineThatPodsUseIsKept: a move is given up when pods run on the machine
-// by then.
+// TestAMachineThatPodsUseIsKept: a move is given up when pods run on the instance by then.
 func TestAMachineThatPodsUseIsKept(t *testing.T) {
 	report(t, 2, func(t *testing.T, y *yard) {
 		y.carryOut(y.move(plan.Underutilized, 1, 1), func() {
@@ -501,8 +499,7 @@ func TestAMachineThatPodsUseIsKept(t *testing.T) {
 	})
 }
 
-// TestALostReplyToAnOrderLeavesNoMachine: whether the claim was created cannot
-// be told for a while.
+// TestALostReplyToAnOrderLeavesNoMachine: whether the claim was created is not known for a while.
 func TestALostReplyToAnOrderLeavesNoMachine(t *testing.T) {
 	report(t, 2, func(t *testing.T, y *yard) {
 		a := y.applier(func(c storetest.Call) (error, error) {
@@ -538,8 +535,8 @@ func TestMovesReportThePolicyThatTheyFollow(t *testing.T) {
 	}
 }
 
-// Of two nodes one has gone when the other cannot: pods of the first need the machines, and
-// so these stay.
+// Of two nodes one has gone when the other cannot: pods of the first need the instances, and so
+// these stay.
 func TestMachinesStayOnceANodeHasGoneForThem(t *testing.T) {
 	report(t, 2, func(t *testing.T, y *yard) {
 		a := y.applier(func(c storetest.Call) (error, error) {

@@ -29,7 +29,7 @@ type pdb struct {
 	selector labels.Selector
 }
 
-// name tells a pod of those that are over it.
+// name records with a pod those that select it.
 func (g *pdbs) name(ctx context.Context, p *cluster.Pod, of map[string]string) error {
 	if _, read := g.in[p.Namespace]; !read && p.Evictable() {
 		if err := g.read(ctx, p.Namespace); err != nil {

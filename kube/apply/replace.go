@@ -21,25 +21,23 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// The stages of a move, as the annotation daemok.sh/stage tells them on the
-// claims of the machines that take the place of others. The first is followed
-// by a slash and the number of these machines, so that whoever finds them knows
-// whether all are there.
+// The stages of a move, as the annotation daemok.sh/stage has them on the claims of the instances
+// that take the place of others. The first is followed by a slash and the number of these
+// instances, so that a process that finds them knows whether all are there.
 const (
-	stageWaiting = "waiting" // the nodes stay until all machines have started
+	stageWaiting = "waiting" // the nodes stay until all instances have started
 	stageDone    = "done"    // the nodes are let go
-	stageKept    = "kept"    // the move was given up, and pods need the machine
+	stageKept    = "kept"    // the move was given up, and pods need the instance
 )
 
-// stageOf reads the annotation; waiting is false for machines of no move, or of
-// one that is over.
+// stageOf reads the annotation; waiting is false for instances of no move, or of one that is over.
 func stageOf(c *karpv1.NodeClaim) (machines int, waiting bool) {
 	stage, n, _ := strings.Cut(c.Annotations[api.AnnotationStage], "/")
 	machines, err := strconv.Atoi(n)
 	return machines, err == nil && stage == stageWaiting
 }
 
-// marks is what the claims of a unit's machines carry.
+// marks is what the claims of a unit's instances carry.
 func (u *unit) marks() map[string]string {
 	var old []string
 	for _, r := range u.leaving {
@@ -52,8 +50,8 @@ func (u *unit) marks() map[string]string {
 	}
 }
 
-// replace orders the machines of a unit. Those that pools do not allow any more
-// end the move before any is ordered.
+// replace launches the instances of a unit. Those that pools do not allow any more end the move
+// before any is launched.
 func (a *Applier) replace(ctx context.Context, u *unit, reported Listener) error {
 	made := make([]func() (*karpv1.NodeClaim, error), len(u.Launches))
 	for i, l := range u.Launches {
@@ -73,11 +71,11 @@ func (a *Applier) replace(ctx context.Context, u *unit, reported Listener) error
 	return errors.Join(failed...)
 }
 
-// awaitEvery is how often it is looked whether machines have started, in what
-// the watches have shown.
+// awaitEvery is how often it is checked whether instances have started, in what the watches have
+// shown.
 const awaitEvery = time.Second
 
-// await waits until all machines of a unit are initialised.
+// await waits until all instances of a unit are initialised.
 func (a *Applier) await(ctx context.Context, u *unit) error {
 	for {
 		starting, err := a.starting(ctx, u)
@@ -93,8 +91,8 @@ func (a *Applier) await(ctx context.Context, u *unit) error {
 	}
 }
 
-// starting names a claim whose machine is not initialised; empty: all are. An
-// error says that one is not to come any more.
+// starting names a claim whose instance is not initialised; empty: all are. An error says that one
+// is not to come any more.
 func (a *Applier) starting(ctx context.Context, u *unit) (string, error) {
 	starting := ""
 	for _, name := range u.claims {
@@ -113,12 +111,12 @@ func (a *Applier) starting(ctx context.Context, u *unit) (string, error) {
 	return starting, nil
 }
 
-// unneeded is why the order of a machine is taken back.
+// unneeded is why the launch of an instance is withdrawn.
 const unneeded = "the nodes that it was to replace stay"
 
-// giveBack gives a machine up that is not to replace anything after all: it is
-// not launched or, where it was, ended, unless pods run on it by now. Such a one
-// stays, until it is empty or expensive. It tries until that is done.
+// giveBack gives an instance up that is not to replace anything after all: it is not launched or,
+// where it was, ended, unless pods run on it by now. Such a one stays, until it is empty or
+// expensive. It tries until that is done.
 func (a *Applier) giveBack(ctx context.Context, claim string) {
 	began := a.Now()
 	a.untilDone(ctx, func(ctx context.Context) error {
@@ -144,7 +142,7 @@ func (a *Applier) giveBack(ctx context.Context, claim string) {
 	})
 }
 
-// endIfEmpty ends a machine that is a node by now, if no pod needs it.
+// endIfEmpty ends an instance that is a node by now, if no pod needs it.
 func (a *Applier) endIfEmpty(ctx context.Context, c *karpv1.NodeClaim) error {
 	node := c.Status.NodeName
 	if err := a.taint(ctx, node, func(n *corev1.Node) bool { return Taint(n, a.Now()) }); err != nil {
@@ -191,8 +189,8 @@ func (a *Applier) deleteAsSeen(ctx context.Context, c *karpv1.NodeClaim) error {
 	return nil
 }
 
-// markStage notes on claims how their move ended. It is a help to readers: who
-// finds the nodes gone, or open, knows as well.
+// markStage notes on claims how their move ended. It is a help to readers: the nodes that are gone,
+// or open, show the same.
 func (a *Applier) markStage(ctx context.Context, claims []string, stage string) {
 	each(len(claims), func(i int) { _ = a.setStage(context.WithoutCancel(ctx), claims[i], stage) })
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// Resume takes care of moves that an earlier process began. One whose machines
-// are all on order, or there, is carried on; every other is undone: its nodes
-// are opened to pods, and its machines given back. It is called before anything
-// else is begun, and again where it failed; what the Store shows must be as new as the lease.
+// Resume takes care of moves that an earlier process began. One whose instances are all being
+// launched, or there, is carried on; every other is undone: its nodes are opened to pods, and its
+// instances terminated. It is called before anything else is begun, and again where it failed; what
+// the Store shows must be as new as the lease.
 func (a *Applier) Resume(ctx context.Context, reported Listener) error {
 	found, err := a.remains(ctx)
 	if err != nil {
@@ -76,12 +76,12 @@ func (a *Applier) remains(ctx context.Context) (*remains, error) {
 	return out, nil
 }
 
-// stays reports whether nobody has given the claim up.
+// stays reports whether the claim is neither deleted nor withdrawn.
 func stays(c *karpv1.NodeClaim) bool {
 	return c != nil && c.DeletionTimestamp == nil && !translate.IsWithdrawn(c)
 }
 
-// nodeOf finds the node of a claim's machine; nil where it has none.
+// nodeOf finds the node of a claim's instance; nil where it has none.
 func (f *remains) nodeOf(c *karpv1.NodeClaim) *corev1.Node {
 	for i := range f.nodes {
 		if n := &f.nodes[i]; n.Spec.ProviderID != "" && n.Spec.ProviderID == c.Status.ProviderID {
@@ -91,9 +91,9 @@ func (f *remains) nodeOf(c *karpv1.NodeClaim) *corev1.Node {
 	return nil
 }
 
-// move puts together what is left of a move. Where it cannot be carried on, the
-// stage tells why: it is done, its machines are to be kept since nodes have
-// gone, or it still waits and is to be undone.
+// move puts together what is left of a move. Where it cannot be carried on, the stage reports why:
+// it is done, its instances are to be kept since nodes have gone, or it still waits and is to be
+// undone.
 func (f *remains) move(old string) (*unit, string) {
 	machines := f.machines[old]
 	u := &unit{claims: slices.Sorted(slices.Values(machines)), ordered: true}
@@ -135,9 +135,8 @@ func reasonOf(c *karpv1.NodeClaim) plan.RemovalReason {
 	return plan.RemovalReason(why.Reason)
 }
 
-// reopenOthers opens the nodes of moves that are not carried on: those that
-// somebody has closed and nobody has deleted. A node that no claim is about is
-// not ours, nor is its taint.
+// reopenOthers opens the nodes of moves that are not carried on: those that are closed and not
+// being deleted. A node that no claim is about is not ours, nor is its taint.
 func (a *Applier) reopenOthers(ctx context.Context, found *remains) error {
 	var failed []error
 	closed := map[string]bool{} // claims whose reason to go stands

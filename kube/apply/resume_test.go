@@ -48,10 +48,9 @@ func (m *mortal) fault(c storetest.Call) (before, after error) {
 	return errKilled, nil
 }
 
-// TestADeathAtAnyWriteLeavesNothingHalfDone: whenever the process dies while it
-// carries a move out or takes one back, the next one carries it on or undoes
-// it: no node stays closed, no machine is left that replaces nothing, and no
-// node goes before the machines in its place have started.
+// TestADeathAtAnyWriteLeavesNothingHalfDone: whenever the process dies while it carries a move out
+// or takes one back, the next one carries it on or undoes it: no node stays closed, no instance is
+// left that replaces nothing, and no node goes before the instances in its place have started.
 func TestADeathAtAnyWriteLeavesNothingHalfDone(t *testing.T) {
 	const undone, replaced, gone = "old-0 old-1 old-2", "default-new-1 default-new-2 old-2", "old-1 old-2"
 	kinds := map[string]struct {
@@ -112,8 +111,8 @@ func TestADeathAtAnyWriteLeavesNothingHalfDone(t *testing.T) {
 	}
 }
 
-// neverShort checks what must have been so all the time: for each node that
-// went there was a machine that had started, where its move had any.
+// neverShort checks what must have been so all the time: for each node that went there was an
+// instance that had started, where its move had any.
 func (y *yard) neverShort() {
 	y.t.Helper()
 	y.mu.Lock()

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A pool whose machines could not be launched is planned for again at once,
-// since the market has changed; if that comes to nothing too, it rests for
-// restFirst, and twice as long each further time, up to restMax.
+// A pool whose instances could not be launched is planned for again at once, since the available
+// offerings have changed; if that fails too, it is left out for restFirst, and twice as long each
+// further time, up to restMax.
 const (
 	restFirst = time.Second
 	restMax   = time.Minute
@@ -16,8 +16,7 @@ const (
 // forgetAfter is how long after its rest a setback no longer counts.
 const forgetAfter = 2 * time.Minute
 
-// setback is machines of one pool that could not be launched. The zero value
-// is none.
+// setback is instances of one pool that could not be launched. The zero value is none.
 type setback struct {
 	times int
 	until time.Time // the pool rests
@@ -36,9 +35,8 @@ func (s setback) another(now time.Time) setback {
 	return setback{times: s.times + 1, until: now.Add(min(rest, restMax))}
 }
 
-// why says why nothing is ordered from the pool now; empty if it may be. The
-// text is the same throughout a rest and from one to the next, so that
-// whoever is told of it is told once.
+// why says why nothing is launched from the pool now; empty if it may be. The text is the same
+// throughout a back-off and from one to the next, so that it is reported once.
 func (s setback) why(now time.Time) string {
 	if !now.Before(s.until) {
 		return ""

@@ -57,7 +57,7 @@ func (a *Applier) selfAmong(pods []corev1.Pod) *corev1.Pod {
 	return nil
 }
 
-// nodeStays reports whether nobody is about to let a node go.
+// nodeStays reports whether a node is not about to be removed.
 func (a *Applier) nodeStays(ctx context.Context, name string) (bool, error) {
 	if a.Ledger.isLeaving(name) {
 		return false, nil

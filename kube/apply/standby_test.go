@@ -61,7 +61,7 @@ func TestTheNodeOfTheControllerGoesWhenAnotherCanTakeOver(t *testing.T) {
 	}
 }
 
-// A standby whose node is being let go by this very process is none.
+// A standby whose node is being removed by this very process is none.
 func TestAStandbyThatLeavesIsNone(t *testing.T) {
 	report(t, 3, func(t *testing.T, y *yard) {
 		y.replica("me", "n-0", corev1.ConditionTrue)

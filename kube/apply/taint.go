@@ -28,7 +28,7 @@ func Untaint(node *corev1.Node) (changed bool) {
 	return len(node.Spec.Taints) != before
 }
 
-// TaintedAt is when the taint was added; where nobody noted it, long ago.
+// TaintedAt is when the taint was added; where that is not recorded, long ago.
 func TaintedAt(node *corev1.Node) time.Time {
 	for _, t := range node.Spec.Taints {
 		if isDisrupted(t) && t.TimeAdded != nil {

@@ -12,14 +12,14 @@ import (
 // up.
 type underWay struct {
 	nodes   []string
-	claims  []string          // of the machines in their place, whether they are ordered by now or not
-	orders  []cluster.Machine // those of them that are still to be ordered
+	claims  []string          // of the instances in their place, whether they are launched by now or not
+	orders  []cluster.Machine // those of them that are still to be launched
 	targets map[string]target // by UID of a pod: where it is to go
 	pools   []cluster.PoolID  // of its nodes
 	unread  string            // why it waits for live state; empty: it does not
 }
 
-// target is a node, or a claim whose machine may have become one.
+// target is a node, or a claim whose instance may have become one.
 type target struct {
 	on     plan.Destination // OnNode or OnMachine
 	target string
@@ -67,8 +67,7 @@ func (l *Ledger) waitsToRead(m *underWay, why string) {
 	m.unread = why
 }
 
-// Unread tells of pools with moves that wait for live state why they do, one
-// reason for each.
+// Unread reports pools with moves that wait for live state why they do, one reason for each.
 func (l *Ledger) Unread() map[cluster.PoolID]string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,7 +89,7 @@ func (l *Ledger) movesUnderWay() int {
 	return len(l.moves)
 }
 
-// mayCome reports whether an order was issued that nobody has seen so far.
+// mayCome reports whether a launch was issued that no watch has shown so far.
 func (l *Ledger) mayCome(claim string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,16 +97,16 @@ func (l *Ledger) mayCome(claim string) bool {
 	return ordered
 }
 
-// isOrdered takes in that a machine which a move was to order is ordered. The
-// caller holds the lock.
+// isOrdered records that an instance which a move was to launch is launched. The caller holds the
+// lock.
 func (l *Ledger) isOrdered(claim string) {
 	for _, m := range l.moves {
 		m.orders = slices.DeleteFunc(m.orders, func(o cluster.Machine) bool { return o.Claim == claim })
 	}
 }
 
-// beside shows a snapshot with all moves but one: as they are to come out, and
-// that one as it is now. Nothing is settled by it.
+// beside shows a snapshot with all moves but one: as they are to come out, and that one as it is
+// now. It changes no entry of the ledger.
 func (l *Ledger) beside(m *underWay, s *cluster.Snapshot) *cluster.Snapshot {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,11 +116,10 @@ func (l *Ledger) beside(m *underWay, s *cluster.Snapshot) *cluster.Snapshot {
 	return &out
 }
 
-// projectMoves shows the nodes of moves as closed, whether a watch has shown
-// that by now or not. Where a move of ours is to bring their pods, they are
-// shown already: on a node as pods of its own, on an ordered machine as room
-// taken, and on both as pods that are expected. So no other plan gives their
-// room away, or lets the place go. What a move is yet to order counts for the
+// projectMoves shows the nodes of moves as closed, whether a watch has shown that by now or not.
+// Where a move of ours is to bring their pods, they are shown already: on a node as pods of its
+// own, on an instance being launched as room taken, and on both as pods that are expected. So no
+// other plan uses their room, or lets the place go. What a move is yet to launch counts for the
 // limits of pools. The pods of one move, if not nil, are shown where they are.
 func (l *Ledger) projectMoves(s *cluster.Snapshot, but *underWay) {
 	nodes := map[string]*cluster.Node{}
@@ -173,7 +171,7 @@ func (x places) bring(n *cluster.Node, m *underWay) {
 	n.Pods = stay
 }
 
-// places finds nodes and ordered machines of a snapshot that is being made.
+// places finds nodes and instances being launched of a snapshot that is being made.
 type places struct {
 	nodes    map[string]*cluster.Node // by name
 	joined   map[string]*cluster.Node // by claim
@@ -200,9 +198,9 @@ func placesIn(s *cluster.Snapshot) places {
 	return out
 }
 
-// sit shows the pod where the move puts it. Where that is not known, as for a
-// move that another process began, it is the first machine of the move with
-// enough room. It reports false where it is nowhere.
+// sit shows the pod where the move puts it. Where that is not known, as for a move that another
+// process began, it is the first instance of the move with enough room. It reports false where it
+// is nowhere.
 func (x places) sit(p cluster.Pod, m *underWay) bool {
 	if to, known := m.targets[p.UID]; known {
 		return x.target(p, to, false)
@@ -210,8 +208,7 @@ func (x places) sit(p cluster.Pod, m *underWay) bool {
 	return slices.ContainsFunc(m.claims, func(claim string) bool { return x.target(p, target{plan.OnMachine, claim}, true) })
 }
 
-// target puts the pod on a node or machine that is there, with enough room where
-// that matters.
+// target puts the pod on a node or instance that is there, with enough room where that matters.
 func (x places) target(p cluster.Pod, to target, roomy bool) bool {
 	n := x.nodes[to.target]
 	if to.on == plan.OnMachine {

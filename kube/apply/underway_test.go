@@ -11,8 +11,8 @@ import (
 	"github.com/daemok/daemok/core/scenario"
 )
 
-// leaving is a cluster whose node old, with pod web of one core, is to go. Node
-// other has room for it, as has a machine on order; one more pod of a core waits.
+// leaving is a cluster whose node old, with pod web of one core, is to go. Node other has room for
+// it, as has an instance being launched; one more pod of a core waits.
 const leaving = `snapshot 7 2026-11-21T04:00:00Z
 shape web namespace=default cpu=1 memory=1Gi
 waiting default/more shape=web
@@ -42,16 +42,16 @@ const (
 `
 )
 
-// SC-324: TestWhatAMoveNeedsIsNotGivenAway: while a move is under way nothing is launched
-// for its pods, and pods that wait get no room that is meant for these, whether
-// that is on a node, on an ordered machine or on one that is still to be
-// ordered. Once the node is deleted its pods count like others.
+// SC-324: TestWhatAMoveNeedsIsNotGivenAway: while a move is under way nothing is launched for its
+// pods, and pods that wait get no room that is meant for these, whether that is on a node, on an
+// instance being launched or on one that is still to be launched. Once the node is deleted its pods
+// count like others.
 func TestWhatAMoveNeedsIsNotGivenAway(t *testing.T) {
 	web := func(to target) map[string]target { return map[string]target{"default/web": to} }
 	tests := map[string]struct {
 		world  string
 		move   underWay
-		shown  string // where pods are shown, and who is expected
+		shown  string // where pods are shown, and which are expected
 		placed string // where the waiting pod goes
 	}{
 		"a pod on its way to a node": {
@@ -112,8 +112,8 @@ func TestOnceANodeIsDeletedItsPodsAreForEveryPlan(t *testing.T) {
 	}
 }
 
-// TestAnOrderCountsOnce: what a move is to order counts for limits before it is
-// ordered, and not twice after.
+// TestAnOrderCountsOnce: what a move is to launch counts for limits before it is launched, and not
+// twice after.
 func TestAnOrderOfAMoveCountsOnce(t *testing.T) {
 	l := &Ledger{}
 	l.begins(&underWay{nodes: []string{"n"}, orders: []cluster.Machine{ordered()}})

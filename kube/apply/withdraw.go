@@ -16,7 +16,7 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// ErrOrderChanged says that an order can no longer be withdrawn as planned.
+// ErrOrderChanged says that a launch can no longer be withdrawn as planned.
 var ErrOrderChanged = errors.New("the order is no longer as the plan saw it")
 
 // Withdrawn is one withdrawal of a plan that was written on its claim, or the
@@ -27,11 +27,11 @@ type Withdrawn struct {
 	Err    error
 }
 
-// Withdraw marks every claim that the plan takes back, in parallel. From the
-// mark on nothing new is launched for the claim, and whoever launches lets it go as
-// soon as it is certain that no machine is on its way to it. A claim that has
-// its machine by now keeps it, with ErrOrderChanged; so do all where the plan counts on a
-// claim that turns out not to have been created, or on a claim or node that goes.
+// Withdraw annotates every claim that the plan withdraws, in parallel. From then on nothing new is
+// launched for the claim, and the launching controller removes it as soon as it is certain that no
+// instance is on its way to it. A claim that has its instance by now keeps it, with
+// ErrOrderChanged; so do all where the plan counts on a claim that turns out not to have been
+// created, or on a claim or node that goes.
 func (a *Applier) Withdraw(ctx context.Context, p plan.Plan) []Withdrawn {
 	out := make([]Withdrawn, len(p.Withdrawals))
 	if len(out) == 0 {
@@ -49,7 +49,7 @@ func (a *Applier) Withdraw(ctx context.Context, p plan.Plan) []Withdrawn {
 	return out
 }
 
-// othersServe looks whether what is to serve in place of withdrawn orders is there and stays,
+// othersServe checks whether what is to serve in place of withdrawn launches is there and stays,
 // which watches may be late to deny.
 func (a *Applier) othersServe(ctx context.Context, p plan.Plan) error {
 	lost, err := a.forgetLost(ctx, time.Time{})

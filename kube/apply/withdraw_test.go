@@ -20,8 +20,8 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// TestAnOrderIsWithdrawnOnlyAsItWasSeen: a claim that went on since the plan
-// was made is left as it is, and the next plan counts with its machine.
+// TestAnOrderIsWithdrawnOnlyAsItWasSeen: a claim that went on since the plan was made is left as it
+// is, and the next plan counts with its instance.
 func TestAnOrderIsWithdrawnOnlyAsItWasSeen(t *testing.T) {
 	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "nodeclaims"}, "c", errors.New("changed"))
 	away := errors.New("the API server is away")
@@ -81,8 +81,8 @@ func TestNoOrderIsWithdrawnForOneThatWasNotCreated(t *testing.T) {
 	}
 }
 
-// The plan has places for the pods on another order or node, and that goes by now, which the watches
-// have not shown yet: the order stays. Nodes that no claim has are not asked about.
+// The plan has places for the pods on another launched instance or node, and that goes by now, which
+// the watches have not shown yet: the launch stays. Nodes that no claim has are not asked about.
 func TestNoOrderIsWithdrawnForOneThatGoes(t *testing.T) {
 	tests := map[string]struct {
 		on     plan.Destination
@@ -136,8 +136,8 @@ func storeOf(t *testing.T, err error, list ...client.Object) client.Client {
 	}).Build()
 }
 
-// A claim whose machine is written on it between the look and the mark keeps it: a mark on
-// it would have the machine ended.
+// A claim whose instance is written on it between the check and the annotation keeps it: with the
+// annotation the instance would be terminated.
 func TestAClaimThatGetsItsMachineAtThatMomentKeepsIt(t *testing.T) {
 	live := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "u"}}
 	store := storeOf(t, nil, live)
@@ -164,8 +164,8 @@ func TestAClaimThatGetsItsMachineAtThatMomentKeepsIt(t *testing.T) {
 	}
 }
 
-// TestAWithdrawalIsForgottenOnceItIsSeen: until then no pod is placed on the
-// machine; a machine that came all the same is one like any other.
+// TestAWithdrawalIsForgottenOnceItIsSeen: until then no pod is placed on the instance; an instance
+// that came all the same is one like any other.
 func TestAWithdrawalIsForgottenOnceItIsSeen(t *testing.T) {
 	shown := func(m cluster.Machine) *cluster.Snapshot {
 		m.Claim, m.Pool = "c", poolID
@@ -186,8 +186,8 @@ func TestAWithdrawalIsForgottenOnceItIsSeen(t *testing.T) {
 	}
 }
 
-// TestAWithdrawalIsNoSetback: the claim went without a machine, which says
-// nothing about what can be launched.
+// TestAWithdrawalIsNoSetback: the claim went without an instance, which says nothing about what can
+// be launched.
 func TestAWithdrawalIsNoSetback(t *testing.T) {
 	l, c := &Ledger{}, claim("")
 	c.Annotations = map[string]string{api.AnnotationWithdrawn: "nobody waits"}

@@ -32,19 +32,19 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// yard is a cluster of old nodes n-0, n-1 ... with claims old-0, old-1 ... of
-// one pool, with two pods of a budget on each, and the people who launch machines
-// for new claims and end those of deleted ones.
+// yard is a cluster of old nodes n-0, n-1 ... with claims old-0, old-1 ... of one pool, with two
+// pods of a budget on each, and the controllers that launch instances for new claims and terminate
+// those of deleted ones.
 type yard struct {
 	t      *testing.T
 	server *storetest.Server
 	hand   *storetest.Connection
 	ledger *Ledger            // of the newest applier
-	web    *appsv1.ReplicaSet // whose pods are
+	web    *appsv1.ReplicaSet // that owns the pods
 
 	mu          sync.Mutex
 	unavailable map[string]bool // claims for which nothing can be launched
-	neverUp     bool            // no machine starts
+	neverUp     bool            // no instance starts
 	doubt       string          // of the clock
 	unread      string          // kind that cannot be read
 	early       []string        // claims deleted before those that replace them had started
@@ -55,7 +55,7 @@ type yard struct {
 	ids         int
 }
 
-// startsAfter is how long machines take from their order to being initialised.
+// startsAfter is how long instances take from launch to being initialised.
 const startsAfter = 40 * time.Second
 
 func newYard(t *testing.T, nodes int) *yard {
@@ -117,7 +117,7 @@ func (y *yard) tend(c *karpv1.NodeClaim) {
 	}
 }
 
-// node creates the node of a claim's machine, initialised and with room for many pods.
+// node creates the node of a claim's instance, initialised and with room for many pods.
 func (y *yard) node(name string, c *karpv1.NodeClaim) {
 	labels := maps.Clone(c.Labels)
 	labels[api.LabelInitialized] = "true"
@@ -139,8 +139,7 @@ func (y *yard) view() *cluster.Snapshot {
 	return s
 }
 
-// recordEarly notes that a claim goes although a machine in its place has not
-// started.
+// recordEarly notes that a claim goes although an instance in its place has not started.
 func (y *yard) recordEarly(old string) {
 	for _, c := range y.replacements() {
 		if strings.Contains(c.Annotations[api.AnnotationReplaces], old) && !condition.IsTrue(&c, karpv1.ClaimInitialized) {
@@ -151,7 +150,7 @@ func (y *yard) recordEarly(old string) {
 	}
 }
 
-// clear ends the machine of a deleted claim, with what runs on it.
+// clear ends the instance of a deleted claim, with what runs on it.
 func (y *yard) clear(c *karpv1.NodeClaim) {
 	for _, p := range y.pods() {
 		if p.Spec.NodeName == c.Status.NodeName {
@@ -263,9 +262,8 @@ func (y *yard) claims() []karpv1.NodeClaim { var l karpv1.NodeClaimList; y.list(
 func (y *yard) nodes() []corev1.Node       { var l corev1.NodeList; y.list(&l); return l.Items }
 func (y *yard) pods() []corev1.Pod         { var l corev1.PodList; y.list(&l); return l.Items }
 
-// state names the claims that nobody has deleted, and after a stroke what is
-// not as it should be between moves: nodes that are closed, claims that say why
-// they are to go.
+// state names the claims that are not deleted, and after a stroke what is not as it should be
+// between moves: nodes that are closed, claims that say why they are to go.
 func (y *yard) state() string {
 	var claims, wrong []string
 	for _, c := range y.claims() {
@@ -346,7 +344,7 @@ func (y *yard) Moved(e Ended) {
 	y.ended = append(y.ended, e)
 }
 
-// move is a plan to let the first so many nodes go for so many machines.
+// move is a plan to let the first so many nodes go for so many instances.
 func (y *yard) move(reason plan.RemovalReason, nodes, machines int) plan.Plan {
 	m := plan.Move{}
 	var moving []cluster.Pod
@@ -372,7 +370,7 @@ func (y *yard) move(reason plan.RemovalReason, nodes, machines int) plan.Plan {
 	return plan.Plan{Moves: []plan.Move{m}}
 }
 
-// snapshot is what the plan was made from, as far as launches look at it.
+// snapshot is what the plan was made from, as far as launches examine it.
 func (y *yard) snapshot() *cluster.Snapshot {
 	o, _ := y.Pool(poolID)
 	p, err := translate.Pool(o, 0, time.Now())
@@ -382,7 +380,7 @@ func (y *yard) snapshot() *cluster.Snapshot {
 	return &cluster.Snapshot{Now: time.Now(), Pools: []cluster.Pool{p}}
 }
 
-// replacements lists the claims that were ordered in place of others.
+// replacements lists the claims that were launched in place of others.
 func (y *yard) replacements() (out []karpv1.NodeClaim) {
 	return slices.DeleteFunc(y.claims(), func(c karpv1.NodeClaim) bool { return c.Annotations[api.AnnotationReplaces] == "" })
 }

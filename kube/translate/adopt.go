@@ -17,11 +17,11 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// Adoption is the claim by which a pool takes over the machine of a node that is there,
-// from the claim named from, or from none. Where the node carries a label of the pool's
-// template with another value, as one of an older template does, it keeps it. The same
-// pool and machine give the same name, so that adopting can be repeated. It returns an
-// error for a pool whose requirements cannot be read.
+// Adoption is the claim by which a pool takes over the instance of a node that is there, from the
+// claim named from, or from none. Where the node carries a label of the pool's template with
+// another value, as one of an older template does, it keeps it. The same pool and instance give the
+// same name, so that adopting can be repeated. It returns an error for a pool whose requirements
+// cannot be read.
 func Adoption(pool PoolObject, node *corev1.Node, from string) (*karpv1.NodeClaim, error) {
 	requirements, err := PoolRequirements(pool)
 	if err != nil {
@@ -68,8 +68,8 @@ func adoptionName(pool PoolObject, providerID string) string {
 	return pool.ID.Name + "-" + hex.EncodeToString(sum[:5])
 }
 
-// Adopts reports whether the claim takes over a machine rather than being launched one,
-// or has done so. One that was seen to stays so without its annotation.
+// Adopts reports whether the claim takes over an instance rather than being launched one, or has
+// done so. One that was seen to stays so without its annotation.
 func Adopts(claim *karpv1.NodeClaim) bool {
 	if claim.Annotations[api.AnnotationAdopt] != "" {
 		return true
@@ -78,8 +78,8 @@ func Adopts(claim *karpv1.NodeClaim) bool {
 	return launched != nil && launched.Reason == karpv1.ReasonNotAdopted
 }
 
-// IsListed reports whether the cloud lists the machine of the claim, where it has one, as
-// the cluster's. One that is taken over is not before it is tagged.
+// IsListed reports whether the cloud lists the instance of the claim, where it has one, as the
+// cluster's. One that is taken over is not before it is tagged.
 func IsListed(claim *karpv1.NodeClaim) bool {
 	return !Adopts(claim) || claim.Annotations[api.AnnotationInstanceTagged] == "true"
 }
@@ -98,9 +98,9 @@ func recordMaking(annotations map[string]string, pool PoolObject) {
 	}
 }
 
-// TakesFrom reports whether the claim takes its machine over from the other one, which
-// goes without it. Of two that name each other, as after nodes went to a pool and back,
-// the one created last does; of equals, the one whose name comes last.
+// TakesFrom reports whether the claim takes its instance over from the other one, which goes
+// without it. Of two that name each other, as after nodes went to a pool and back, the one created
+// last does; of equals, the one whose name comes last.
 func TakesFrom(c, other *karpv1.NodeClaim) bool {
 	if c.Annotations[api.AnnotationAdoptFrom] != other.Name {
 		return false

@@ -80,8 +80,8 @@ func TestAdoptionCanBeRepeated(t *testing.T) {
 	}
 }
 
-// A claim that once said it takes over a machine is never launched one, whatever happens
-// to its annotation.
+// A claim that once said it takes over an instance is never launched one, whatever happens to its
+// annotation.
 func TestAClaimThatAdoptsStaysOne(t *testing.T) {
 	c := &karpv1.NodeClaim{}
 	if Adopts(c) {

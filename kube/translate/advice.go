@@ -11,12 +11,12 @@ import (
 	"github.com/daemok/daemok/kube/api/mark"
 )
 
-// RebalanceRecommended is why a node goes that is as its pool asks for, and whose
-// machine the cloud recommended to replace.
+// RebalanceRecommended is why a node goes that is as its pool asks for, and whose instance the
+// cloud recommended to replace.
 const RebalanceRecommended = "RebalanceRecommended"
 
-// AnnotationAdvised shows a node as drifted whose machine the cloud recommended to replace,
-// while its pool heeds that.
+// AnnotationAdvised shows a node as drifted whose instance the cloud recommended to replace, while
+// its pool follows that.
 func MarkAdvised(o PoolObject, claim *karpv1.NodeClaim, n *cluster.Node) {
 	at, err := time.Parse(time.RFC3339, claim.Annotations[api.AnnotationAdvised])
 	if err == nil && n.Drifted == "" && heeds(o) {

@@ -12,8 +12,8 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 )
 
-// ownLabels are labels that controllers give their pods: they tell one pod, or
-// one version of a template, from another and say nothing that a user said.
+// ownLabels are labels that controllers give their pods: they distinguish one pod, or one version
+// of a template, from another and say nothing that a user said.
 var ownLabels = []string{
 	appsv1.DefaultDeploymentUniqueLabelKey, appsv1.ControllerRevisionHashLabelKey, appsv1.StatefulSetPodNameLabel, appsv1.PodIndexLabel,
 	batchv1.ControllerUidLabel, batchv1.JobNameLabel, batchv1.JobCompletionIndexAnnotation, "controller-uid", "job-name",

@@ -13,10 +13,9 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// Allowed is how many nodes of a pool may be going away at once now, for a
-// reason, and what says so. Percentages are of nodes, rounded up. A
-// budget whose schedule cannot be read allows none, so that a slip of the pen
-// never costs a node.
+// Allowed is how many nodes of a pool may be going away at once now, for a reason, and what says
+// so. Percentages are of nodes, rounded up. A budget whose schedule cannot be read allows none, so
+// that a typing error never costs a node.
 func Allowed(budgets []karpv1.Budget, reason karpv1.DisruptionReason, nodes int64, now time.Time) cluster.Allowance {
 	return readBudgets(budgets, now).allow(reason, nodes)
 }
@@ -107,8 +106,8 @@ func readWindow(b karpv1.Budget) (window, error) {
 	return window{*b.Schedule, opens, length}, nil
 }
 
-// overlapsMax bounds how many openings are looked at one after another where
-// each comes before the one before it has ended.
+// overlapsMax bounds how many openings are examined one after another where each comes before the
+// one before it has ended.
 const overlapsMax = 24
 
 func (w window) isOpen(now time.Time) (bool, error) {

@@ -19,8 +19,7 @@ import (
 // ClaimName is the name of a claim of the pool that id, five characters, makes its own.
 func ClaimName(pool cluster.PoolID, id string) string { return pool.Name + "-" + id }
 
-// Claim turns one launch of a plan into the claim that asks for its machine.
-// id ends its name.
+// Claim turns one launch of a plan into the claim that asks for its instance. id ends its name.
 func Claim(pool PoolObject, l plan.Launch, id string) (*karpv1.NodeClaim, error) {
 	decision, err := json.Marshal(decisionOf(l))
 	if err != nil {
@@ -75,9 +74,9 @@ func KnownLabels(claim *karpv1.NodeClaim, requirements constraint.Requirements) 
 	return out
 }
 
-// claimRequirements are what the plan asks of the machine, and the pool's
-// name, without what only the pods of this moment meant and without labels that claims
-// cannot speak of: the types that the plan names meet those.
+// claimRequirements are what the plan asks of the instance, and the pool's name, without what only
+// the pods of this moment meant and without labels that claims cannot speak of: the types that the
+// plan names meet those.
 func claimRequirements(pool PoolObject, l plan.Launch) []karpv1.Requirement {
 	var kept constraint.Requirements
 	for _, r := range l.Requirements {
@@ -103,8 +102,8 @@ func ownedByPool(pool PoolObject) metav1.OwnerReference {
 	}
 }
 
-// Decision is why a machine was chosen, as the annotation daemok.sh/decision
-// tells it in JSON. Prices are in dollars per hour, absent where unknown.
+// Decision is why an instance was chosen, as the annotation daemok.sh/decision has it in JSON.
+// Prices are in dollars per hour, absent where unknown.
 type Decision struct {
 	Type      string     `json:"type"`
 	Zone      string     `json:"zone"`

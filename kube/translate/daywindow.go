@@ -29,9 +29,8 @@ func readDayWindow(w v1alpha1.Window) dayWindow {
 
 const day = 24 * time.Hour
 
-// daysAround are the days that openings are looked for on: a window that opened
-// a week ago may still be open, and one comes again within a week. One more on
-// either side is for zones.
+// daysAround are the days that openings are searched for on: a window that opened a week ago may
+// still be open, and one comes again within a week. One more on either side is for zones.
 const daysAround = 8
 
 // openings lists when the window opens around a moment, in order.

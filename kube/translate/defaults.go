@@ -77,9 +77,8 @@ func checkDefaults(list []corev1.TopologySpreadConstraint) error {
 // that defaults do not.
 func (r *Rules) SpreadsItself() bool { return len(r.shape.Spread) > 0 }
 
-// WithSpreads returns rules that also hold the given defaults, for a pod that
-// its services and owner tell from others by selectors. A pod without such
-// selectors is not spread.
+// WithSpreads returns rules that also hold the given defaults, for a pod that its services and
+// owner distinguish from others by selectors. A pod without such selectors is not spread.
 func (r *Rules) WithSpreads(defaults []corev1.TopologySpreadConstraint, services []map[string]string, owner *metav1.LabelSelector) Rules {
 	out := *r
 	chosen := cluster.Selector{}

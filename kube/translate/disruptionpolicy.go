@@ -61,7 +61,7 @@ func readPayback(p *v1alpha1.Payback) cluster.Payback {
 		return cluster.Payback{}
 	}
 	out := cluster.Payback{Off: p.Disabled}
-	out.PodDollars, _ = strconv.ParseFloat(p.PodCost, 64) // admission has looked at both
+	out.PodDollars, _ = strconv.ParseFloat(p.PodCost, 64) // admission has examined both
 	percent, _ := strconv.ParseFloat(strings.TrimSuffix(p.MinSavings, "%"), 64)
 	out.LeastShare = percent / 100
 	return out
@@ -108,8 +108,8 @@ func (p *DisruptionPolicy) trippedAt() time.Time {
 	return b.TrippedAt.Time
 }
 
-// Acknowledged reports whether somebody has acknowledged that the breaker
-// tripped: this very time, so that an old word closes no breaker.
+// Acknowledged reports whether a user has acknowledged that the breaker tripped: this very time, so
+// that an old acknowledgement closes no breaker.
 func (p *DisruptionPolicy) Acknowledged() bool {
 	b := p.Object.Status.Breaker
 	at, err := time.Parse(time.RFC3339, p.Object.Annotations[api.AnnotationAcknowledged])
@@ -147,7 +147,7 @@ func HoldOn(o PoolObject, policies []DisruptionPolicy, now time.Time) Hold {
 	return out
 }
 
-// On is how a pool wants its nodes retired where policies hold as well.
+// On is how a pool wants its nodes disrupted where policies hold as well.
 func (h Hold) On(p cluster.Policy) cluster.Policy {
 	p.Payback = p.Payback.Stricter(h.Payback)
 	p.BudgetsChange = sooner(p.BudgetsChange, h.Changes)

@@ -73,8 +73,8 @@ func TestHoldOn(t *testing.T) {
 	}
 }
 
-// TestAHoldLeavesNothingAllowed: what budgets allow does not count then, and the
-// next look is at whatever changes first.
+// TestAHoldLeavesNothingAllowed: what budgets allow does not count then, and the next check is at
+// the first change.
 func TestAHoldLeavesNothingAllowed(t *testing.T) {
 	some := cluster.Allowance{Most: 3, Note: "budget nodes: 3"}
 	before := cluster.Policy{Empty: some, Drifted: some, Underutilized: some, BudgetsChange: noon.Add(time.Hour)}

@@ -22,7 +22,7 @@ func TestSinceWhenANodeIsEmpty(t *testing.T) {
 	tests := map[string]struct {
 		says    string
 		pods    time.Time // the last one that this process saw come or go
-		earlier time.Time // the last one that the claim tells of
+		earlier time.Time // the last one that the claim reports
 		want    time.Time
 	}{
 		"no pod ever came: since it began":                     {"", never, never, at(time.Hour)},

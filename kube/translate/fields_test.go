@@ -19,8 +19,8 @@ type fields struct {
 	followed, scores, refused, unconcerned string
 }
 
-// everyField is complete: a new version of Kubernetes that adds a field fails
-// the test below until somebody has judged it.
+// everyField is complete: a new version of Kubernetes that adds a field fails the test below until
+// it has been judged.
 var everyField = map[reflect.Type]fields{
 	reflect.TypeFor[corev1.PodSpec](): {
 		followed: "Volumes InitContainers Containers NodeSelector NodeName HostNetwork Affinity SchedulerName Tolerations Priority " +
@@ -51,7 +51,7 @@ var everyField = map[reflect.Type]fields{
 	reflect.TypeFor[corev1.VolumeSource](): {
 		followed: "PersistentVolumeClaim Ephemeral GCEPersistentDisk AWSElasticBlockStore Cinder AzureFile VsphereVolume AzureDisk PortworxVolume",
 		unconcerned: "HostPath EmptyDir GitRepo Secret NFS ISCSI Glusterfs RBD FlexVolume CephFS Flocker DownwardAPI FC ConfigMap Quobyte " +
-			"PhotonPersistentDisk Projected ScaleIO StorageOS CSI Image", // no limit counts them; who shares a disk of ISCSI or RBD is left to the scheduler
+			"PhotonPersistentDisk Projected ScaleIO StorageOS CSI Image", // no limit counts them; which pods share a disk of ISCSI or RBD is left to the scheduler
 	},
 	reflect.TypeFor[corev1.TopologySpreadConstraint](): {followed: "MaxSkew TopologyKey WhenUnsatisfiable LabelSelector MinDomains NodeAffinityPolicy NodeTaintsPolicy MatchLabelKeys"},
 	reflect.TypeFor[corev1.Affinity]():                 {followed: "NodeAffinity PodAffinity PodAntiAffinity"},

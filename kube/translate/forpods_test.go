@@ -10,7 +10,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// What a claim says of whom it was made for stays small, and tells when it is not all.
+// What a claim says of the pods it was made for stays small, and reports when it is not all.
 func TestForWhomAClaimWasMade(t *testing.T) {
 	for n, whole := range map[int]bool{0: true, 1: true, 100: true, 101: false, 5000: false} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

@@ -42,8 +42,8 @@ func (j *jobEnd) why(says Standing) string {
 	return ""
 }
 
-// jobEndOf reads a Job. The pods of one that is finished or suspended are none that it
-// wants, which jobWants tells.
+// jobEndOf reads a Job. The pods of one that is finished or suspended are none that it wants, which
+// jobWants reports.
 func jobEndOf(o *batchv1.Job) jobEnd {
 	out := jobEnd{limited: o.Spec.BackoffLimitPerIndex != nil}
 	if out.limited {
@@ -114,9 +114,9 @@ func failed(o *batchv1.Job) int32 {
 	return n
 }
 
-// onDisruption is what is done with a pod that fails since it was evicted: by the first
-// rule about the condition DisruptionTarget, or by one before it that may be about the exit
-// codes of a container that was told to end, whichever is worst.
+// onDisruption is what is done with a pod that fails since it was evicted: by the first rule about
+// the condition DisruptionTarget, or by one before it that may be about the exit codes of a
+// container that was signalled to end, whichever is worst.
 func onDisruption(policy *batchv1.PodFailurePolicy) batchv1.PodFailurePolicyAction {
 	worst := batchv1.PodFailurePolicyActionIgnore
 	if policy == nil {
@@ -143,7 +143,7 @@ func isDisruption(c batchv1.PodFailurePolicyOnPodConditionsPattern) bool {
 	return c.Type == corev1.DisruptionTarget && (c.Status == "" || c.Status == corev1.ConditionTrue)
 }
 
-// mayMeanEnd reports whether a rule may be about a container that was told to end, with
+// mayMeanEnd reports whether a rule may be about a container that was signalled to end, with
 // SIGTERM or, later, SIGKILL.
 func mayMeanEnd(r *batchv1.PodFailurePolicyOnExitCodesRequirement) bool {
 	const sigTerm, sigKill = 128 + 15, 128 + 9

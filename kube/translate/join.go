@@ -8,7 +8,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 )
 
-// join is plan.Join as the annotation daemok.sh/joins-with tells it, in a list.
+// join is plan.Join as the annotation daemok.sh/joins-with has it, in a list.
 type join struct {
 	Group string `json:"group"`
 	Key   string `json:"key"`

@@ -15,8 +15,8 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// Node converts a node. Its claim is nil for a node that is not ours. Pods,
-// Price, QuietSince and ChangedAt are filled in by whoever knows them.
+// Node converts a node. Its claim is nil for a node that is not ours. Pods, Price, QuietSince and
+// ChangedAt are filled in by the caller.
 func Node(n *corev1.Node, claim *karpv1.NodeClaim) cluster.Node {
 	out := cluster.Node{
 		Name:         n.Name,
@@ -68,8 +68,7 @@ func SameWords(a, b *corev1.Node) bool {
 	return !slices.ContainsFunc(nodeWords, func(key string) bool { return a.Annotations[key] != b.Annotations[key] })
 }
 
-// EndsAt is when the cloud takes the claim's machine away, by its mark; zero: it is
-// not known to.
+// EndsAt is when the cloud takes the claim's instance away, by its mark; zero: it is not known to.
 func EndsAt(claim *karpv1.NodeClaim) time.Time {
 	at, err := time.Parse(time.RFC3339, claim.Annotations[api.AnnotationEnds])
 	if err != nil {
@@ -93,9 +92,9 @@ func IsExpired(claim *karpv1.NodeClaim, now time.Time) bool {
 	return !at.IsZero() && !now.Before(at)
 }
 
-// expectExtended takes extended resources, which device plugins publish only
-// after the node has started, from what the machine was launched with. Where
-// the kubelet has said nothing yet, everything is taken from there.
+// expectExtended takes extended resources, which device plugins publish only after the node has
+// started, from what the instance was launched with. Where the kubelet has said nothing yet,
+// everything is taken from there.
 func expectExtended(seen, launched quantity.Resources) quantity.Resources {
 	if seen.CPU == 0 {
 		return launched
@@ -108,8 +107,8 @@ func expectExtended(seen, launched quantity.Resources) quantity.Resources {
 	return seen
 }
 
-// Machine converts a claim whose node has not registered yet. kinds is what
-// its class offers; it tells what a claim that is not launched may become.
+// Instance converts a claim whose node has not registered yet. kinds is the instance types of its
+// class; it reports what a claim that is not launched may become.
 func Machine(claim *karpv1.NodeClaim, instanceTypes []cluster.InstanceType) cluster.Machine {
 	requirements, err := Requirements(claim.Spec.Requirements)
 	if err != nil {
@@ -150,14 +149,13 @@ func Machine(claim *karpv1.NodeClaim, instanceTypes []cluster.InstanceType) clus
 	return m
 }
 
-// IsWithdrawn reports whether the claim's order was taken back. A machine that
-// came all the same stays.
+// IsWithdrawn reports whether the claim was withdrawn. An instance that came all the same stays.
 func IsWithdrawn(claim *karpv1.NodeClaim) bool {
 	return claim.Annotations[api.AnnotationWithdrawn] != "" && claim.Status.ProviderID == ""
 }
 
-// span is the least allocatable and the most capacity among the kinds that a
-// machine ordered for the requests may still become.
+// span is the least allocatable and the most capacity among the instance types that an instance
+// launched for the requests may still become.
 func span(types constraint.Set, instanceTypes []cluster.InstanceType, requests quantity.Resources) (least, most quantity.Resources) {
 	first := true
 	for i := range instanceTypes {
@@ -176,8 +174,7 @@ func span(types constraint.Set, instanceTypes []cluster.InstanceType, requests q
 	return least, most
 }
 
-// leastAttachable is the least of each driver that any kind names, sorted by
-// driver.
+// leastAttachable is the least of each driver that any instance type names, sorted by driver.
 func leastAttachable(types constraint.Set, instanceTypes []cluster.InstanceType) []cluster.Attachable {
 	var out []cluster.Attachable
 	for i := range instanceTypes {
@@ -219,10 +216,10 @@ func hasTaint(taints []corev1.Taint, key string, effect corev1.TaintEffect) bool
 	return slices.ContainsFunc(taints, func(t corev1.Taint) bool { return t.Key == key && t.Effect == effect })
 }
 
-// StabilizeFor is how long after the taint a scheduler may still bind a pod that
-// it had assigned before it saw the taint. A scheduler hears of a taint within
-// milliseconds, and of a bound pod so does everybody else; under load both take
-// seconds. It is what Karpenter waits too, before it ends a drained machine.
+// StabilizeFor is how long after the taint a scheduler may still bind a pod that it had assigned
+// before it saw the taint. A scheduler sees a taint within milliseconds, as other watches see a
+// bound pod; under load both take seconds. It is what Karpenter waits too, before it terminates a
+// drained instance.
 const StabilizeFor = 5 * time.Second
 
 // HasTaint reports whether the node carries a taint with the key.
@@ -249,10 +246,10 @@ func IsEphemeral(t corev1.Taint) bool {
 	return strings.HasPrefix(t.Key, api.TaintReadinessPrefix)
 }
 
-// EmptySince is the moment since when an empty node of a punctual pool has been empty:
-// what its annotation says or, where pods came or went later or it has none, when the
-// last one did, by what this process has seen. Zero: nobody knows, and it counts from
-// when it is noted. What is no time, or not over, counts as not said.
+// EmptySince is the moment since when an empty node of a punctual pool has been empty: what its
+// annotation says or, where pods came or went later or it has none, when the last one did, by what
+// this process has seen. Zero: it is not known, and it counts from when it is recorded. What is no
+// time, or not over, counts as not said.
 func EmptySince(n *corev1.Node, claim *karpv1.NodeClaim, lastPodEvent, now time.Time) time.Time {
 	c := condition.Get(claim, karpv1.ClaimInitialized)
 	if c == nil || c.Status != "True" {
@@ -295,8 +292,7 @@ func QuietSince(claim *karpv1.NodeClaim, lastPodEvent time.Time) time.Time {
 	return Latest(Latest(c.LastTransitionTime.UTC(), claim.Status.LastPodEventTime.UTC()), lastPodEvent)
 }
 
-// Boot is how long the claim took from the order to being initialised, where it
-// is.
+// Boot is how long the claim took from launch to being initialised, where it is.
 func Boot(claim *karpv1.NodeClaim) (took time.Duration, known bool) {
 	c := condition.Get(claim, karpv1.ClaimInitialized)
 	if c == nil || c.Status != "True" {

@@ -66,7 +66,7 @@ func TestDoNotDisruptOfNodes(t *testing.T) {
 	}
 }
 
-// A machine on order has EFA adapters if its claim asks for them, whatever its type could
+// An instance being launched has EFA adapters if its claim asks for them, whatever its type could
 // have. What is launched has what its status says.
 func TestAdaptersOfMachinesOnOrder(t *testing.T) {
 	const efa = "vpc.amazonaws.com/efa"

@@ -14,8 +14,8 @@ import (
 	"github.com/daemok/daemok/kube/steering"
 )
 
-// Pod converts a pod, without its shape. Of one on a node that has a controller it says
-// that it returns; Workload.Judge tells whether that holds.
+// Pod converts a pod, without its shape. Of one on a node that has a controller it says that it
+// returns; Workload.Judge reports whether that holds.
 func Pod(pod *corev1.Pod, now time.Time) cluster.Pod {
 	daemon, mirror := ownedBy(pod, "DaemonSet"), IsMirror(pod)
 	ending := pod.DeletionTimestamp != nil || IsTerminal(pod)
@@ -56,12 +56,11 @@ func Grace(pod *corev1.Pod) time.Duration {
 	return time.Duration(*pod.Spec.TerminationGracePeriodSeconds) * time.Second
 }
 
-// IsWaiting reports whether the scheduler has looked for a node for the pod
-// and has none for it yet: it found none, so that the pod needs a new one, or it
-// could not place the pod for an error of its own, a call that ran out of time
-// say, and tries again: the pod needs its room all the same, and what was ordered
-// for others may have no part of it. Pods that are gated, bound, ending, daemons
-// or mirrors are not waiting.
+// IsWaiting reports whether the scheduler has tried to find a node for the pod and has none for it
+// yet: it found none, so that the pod needs a new one, or it could not place the pod for an error
+// of its own, a call that ran out of time say, and tries again: the pod needs its room all the
+// same, and what was launched for others may have no part of it. Pods that are gated, bound,
+// ending, daemons or mirrors are not waiting.
 func IsWaiting(pod *corev1.Pod) bool {
 	if pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || IsTerminal(pod) {
 		return false
@@ -78,8 +77,8 @@ func IsWaiting(pod *corev1.Pod) bool {
 	return false
 }
 
-// IsUnjudged reports whether the default scheduler has yet to look for a node
-// for the pod. Other schedulers may hold pods back without a word.
+// IsUnjudged reports whether the default scheduler has yet to try to find a node for the pod. Other
+// schedulers may hold pods back without reporting it.
 func IsUnjudged(pod *corev1.Pod) bool {
 	if pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil || IsTerminal(pod) || len(pod.Spec.SchedulingGates) > 0 {
 		return false
@@ -113,8 +112,8 @@ func DoNotDisrupt(pod *corev1.Pod, now time.Time) bool {
 	return holds
 }
 
-// protection also tells when the protection ends by itself; zero: never, or
-// there is none. A pod that has not started counts from its creation.
+// protection also reports when the protection ends by itself; zero: never, or there is none. A pod
+// that has not started counts from its creation.
 func protection(pod *corev1.Pod, now time.Time) (holds bool, until time.Time) {
 	value, present := pod.Annotations[api.AnnotationDoNotDisrupt]
 	switch {
@@ -174,7 +173,7 @@ func isUnready(pod *corev1.Pod) bool {
 }
 
 // usersCost is what the pod's owner says of the order in which its pods should go; zero where it says nothing that is
-// understood. What Daemok says since the node is to empty tells nothing of what moving the pod costs.
+// understood. What Daemok says since the node is to empty says nothing of what moving the pod costs.
 func usersCost(pod *corev1.Pod) int32 {
 	if _, ours := steering.Cost(pod); ours {
 		return 0
@@ -182,7 +181,8 @@ func usersCost(pod *corev1.Pod) int32 {
 	return DeletionCost(pod)
 }
 
-// DeletionCost is what ReplicaSets that scale down go by, whoever set it; zero where it is not set or not understood.
+// DeletionCost is what ReplicaSets that scale down go by, whichever controller or user set it; zero where it is not
+// set or not understood.
 func DeletionCost(pod *corev1.Pod) int32 {
 	cost, err := strconv.ParseInt(pod.Annotations[api.AnnotationPodDeletionCost], 10, 32)
 	if err != nil {
@@ -191,8 +191,8 @@ func DeletionCost(pod *corev1.Pod) int32 {
 	return int32(cost)
 }
 
-// unable says why no machine can be launched for the pod: the rule that placing
-// does not follow. A machine launched without it might not help.
+// unable says why no instance can be launched for the pod: the rule that placing does not follow.
+// An instance launched without it might not help.
 func unable(spec *corev1.PodSpec) string {
 	var rule string
 	switch {

@@ -26,17 +26,17 @@ type PoolObject struct {
 	APIVersion  string
 	Object      PoolResource
 	Template    karpv1.NodeClaimTemplate
-	Class       karpv1.NodeClassReference // whose settings its machines have: that of the template, or the pool itself
+	Class       karpv1.NodeClassReference // whose settings its instances have: that of the template, or the pool itself
 	Limits      corev1.ResourceList
 	Weight      int
 	Disruption  karpv1.Disruption
 	Static      bool   // keeps a fixed number of nodes; pods never add to it
 	Hash        string // of what makes its nodes drift, taken from this very Template
 	HashVersion string
-	Made        string        // what its nodes are made from, by a fingerprint that they do not drift by: see OfOlderSpec; empty: not told
+	Made        string        // what its nodes are made from, by a fingerprint that they do not drift by: see OfOlderSpec; empty: not known
 	ClassMade   string        // the same of its class
 	Punctual    bool          // an empty node is gone when consolidateAfter is over, and not just closed to pods; it carries since when it is: see EmptySince
-	Renew       time.Duration // the age at which its nodes are replaced in good order; 0: they are not
+	Renew       time.Duration // the age at which its nodes are replaced gracefully; 0: they are not
 	NotReady    string        // why nothing may be launched; empty if it may
 	DeletedAt   time.Time     // since when all its nodes are to go, since it is being deleted; zero: they are not
 	Annotations map[string]string
@@ -70,9 +70,9 @@ func FromNodePool(p *karpv1.NodePool) PoolObject {
 	return o
 }
 
-// notReady does not ask for the pool's word on its class: the class itself is
-// asked by whoever lists what it offers, so that two pools of one class are
-// ready in the same moment and the heavier gets its way.
+// notReady does not use what the pool's status says of its class: the code that lists the instance
+// types asks the class itself, so that two pools of one class are ready in the same moment and the
+// one with the greater weight is preferred.
 func notReady(p *karpv1.NodePool) string {
 	if p.DeletionTimestamp == nil && p.IsStatic() {
 		return "the pool has replicas set, so pods never add nodes to it"
@@ -96,8 +96,8 @@ func NotReady(p PoolResource) string {
 	return ""
 }
 
-// ClassOf is the class whose settings the claim's machine has. A Provisioner says more of
-// machines than the class that claims name: what their kubelets do.
+// ClassOf is the class whose settings the claim's instance has. A Provisioner says more of
+// instances than the class that claims name: what their kubelets do.
 func ClassOf(claim *karpv1.NodeClaim) karpv1.NodeClassReference {
 	if pool := PoolOf(claim); pool.Kind == KindProvisioner {
 		return ClassOfProvisioner(pool.Name)
@@ -105,7 +105,7 @@ func ClassOf(claim *karpv1.NodeClaim) karpv1.NodeClassReference {
 	return claim.Spec.NodeClassRef
 }
 
-// ClassOfProvisioner is a Provisioner as the class of its machines.
+// ClassOfProvisioner is a Provisioner as the class of its instances.
 func ClassOfProvisioner(name string) karpv1.NodeClassReference {
 	return karpv1.NodeClassReference{Group: api.GroupKarpenter, Kind: KindProvisioner, Name: name}
 }
@@ -126,9 +126,8 @@ func ClassLabel(ref karpv1.NodeClassReference) string {
 	return ref.Group + "/" + strings.ToLower(ref.Kind)
 }
 
-// Pool converts a pool for the core. Usage, Nodes and Catalogue are filled in
-// by whoever knows them; nodes is how many of its nodes budgets in per
-// cent are of.
+// Pool converts a pool for the core. Usage, Nodes and Catalogue are filled in by the caller; nodes
+// is how many of its nodes budgets in per cent are of.
 func Pool(o PoolObject, nodes int64, now time.Time) (cluster.Pool, error) {
 	requirements, err := PoolRequirements(o)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 // Repair is when nodes of the pool are repaired; never where its word is misread.
 func Repair(o PoolObject) cluster.Repair {
-	r, _ := mark.Repair(o.Annotations, o.Repair) // what is misread is told on the pool
+	r, _ := mark.Repair(o.Annotations, o.Repair) // what is misread is reported on the pool
 	return r
 }
 

@@ -6,8 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// isOwn reports whether a label tells one replica, or one revision of a
-// workload, from another.
+// isOwn reports whether a label distinguishes one replica, or one revision of a workload, from
+// another.
 func isOwn(label string) bool {
 	switch label {
 	case "pod-template-hash", "controller-revision-hash", "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index":
@@ -39,8 +39,7 @@ func covers(all, some map[string]string) bool {
 	return true
 }
 
-// IsUp reports whether the pod's kubelet says that it is ready, and nobody has
-// asked it to end.
+// IsUp reports whether the pod's kubelet says that it is ready, and it is not being deleted.
 func IsUp(pod *corev1.Pod) bool {
 	if pod.DeletionTimestamp != nil || IsTerminal(pod) || pod.Spec.NodeName == "" {
 		return false

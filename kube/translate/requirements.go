@@ -111,7 +111,7 @@ func tolerations(list []corev1.Toleration) []constraint.Toleration {
 	out := make([]constraint.Toleration, 0, len(list))
 	for _, t := range list {
 		if t.Operator != "" && t.Operator != corev1.TolerationOpExists && t.Operator != corev1.TolerationOpEqual {
-			continue // comparisons match no taint unless the scheduler is told to try them
+			continue // comparisons match no taint unless the scheduler is configured to try them
 		}
 		out = append(out, constraint.Toleration{
 			Key: t.Key, Value: t.Value,

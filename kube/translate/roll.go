@@ -10,8 +10,7 @@ import (
 	"github.com/daemok/daemok/kube/api/mark"
 )
 
-// RollRequested is why a node goes that is as its pool asks for, and whose people
-// want another.
+// RollRequested is why a node goes that is as its pool asks for, and whose users want another.
 const RollRequested = "RollRequested"
 
 // MarkRolled shows a node as drifted that its pool's roll is about.
@@ -21,18 +20,18 @@ func MarkRolled(o PoolObject, claim *karpv1.NodeClaim, n *cluster.Node) {
 	}
 }
 
-// RollOf returns the pool's roll, and whether it is about a claim: any that is no newer than a
-// roll of all, or one whose machine was made from an older spec of a pool whose edits alone
-// replace no nodes. Kubernetes tells when objects were made in whole seconds: a claim of the
-// roll's own second counts as there, since it may have been.
+// RollOf returns the pool's roll, and whether it is about a claim: any that is no newer than a roll
+// of all, or one whose instance was made from an older spec of a pool whose edits alone replace no
+// nodes. Kubernetes reports when objects were made in whole seconds: a claim of the roll's own
+// second counts as there, since it may have been.
 func RollOf(o PoolObject, claim *karpv1.NodeClaim) (roll mark.Roll, about bool) {
 	roll, found, err := mark.ReadRoll(o.Annotations)
 	return roll, err == nil && found && !claim.CreationTimestamp.After(roll.Since) && (roll.All || OfOlderSpec(o, claim))
 }
 
-// OfOlderSpec reports whether the claim's machine was made from another spec of its pool,
-// or of the pool's class, than that of now, where that does not have it drift. What
-// another version of the fingerprints says is not known.
+// OfOlderSpec reports whether the claim's instance was made from another spec of its pool, or of
+// the pool's class, than that of now, where that does not have it drift. What another version of
+// the fingerprints says is not known.
 func OfOlderSpec(o PoolObject, claim *karpv1.NodeClaim) bool {
 	return madeOtherwise(o.Made, claim.Annotations[api.AnnotationProvisionerHash]) || madeOtherwise(o.ClassMade, claim.Annotations[api.AnnotationNodeTemplateHash])
 }

@@ -10,10 +10,9 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 )
 
-// Rules are what a pod itself says about how it is scheduled. What other
-// objects add is not in them: the labels that somebody reads, the namespaces
-// that a selector chooses, and the volumes behind the pod's claims. Many pods
-// have the same rules.
+// Rules are what a pod itself says about how it is scheduled. What other objects add is not in
+// them: the labels that selectors read, the namespaces that a selector chooses, and the volumes
+// behind the pod's claims. Many pods have the same rules.
 type Rules struct {
 	shape      cluster.Shape // its Neighbours are those below
 	neighbours []neighbour
@@ -116,8 +115,8 @@ func (r *Rules) Shape(chosen func(labels.Selector) []string) cluster.Shape {
 	return out
 }
 
-// Reads tells which labels of pods the selectors of a shape read: of every
-// namespace where all is true.
+// Reads reports which labels of pods the selectors of a shape read: of every namespace where all is
+// true.
 func Reads(s *cluster.Shape, read func(namespace string, all bool, key string)) {
 	each := func(keys constraint.Requirements, namespace string, all bool) {
 		for _, r := range keys {

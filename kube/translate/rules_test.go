@@ -198,7 +198,7 @@ func TestPorts(t *testing.T) {
 	}
 }
 
-// TestReads: a selector reads the labels of the namespaces it looks into.
+// TestReads: a selector reads the labels of the namespaces it searches.
 func TestReads(t *testing.T) {
 	shape := cluster.Shape{Namespace: "default", Spread: []cluster.Spread{{Selector: choose("app", "web", "hash", "1")}},
 		Neighbours: []cluster.Neighbours{{Selector: choose("app", "db"), Namespaces: []string{"bank", "shop"}}, {Selector: choose("team", "one"), AllNamespaces: true}}}

@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// SC-130: kube-scheduler places no pod whose selector it cannot read; nor do
-// we launch a machine for it, and say which selector it is.
+// SC-130: kube-scheduler places no pod whose selector it cannot read; nor do we launch an instance
+// for it, and say which selector it is.
 func TestASelectorThatCannotBeReadIsReported(t *testing.T) {
 	odd := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Likes", Values: []string{"web"}}}}
 	tests := map[string]struct {

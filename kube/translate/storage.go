@@ -14,8 +14,8 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// Storage is what a cluster says about volumes. Its maps belong to whoever
-// fills them; nothing here writes them or the objects in them.
+// Storage is what a cluster says about volumes. Its maps belong to the caller that fills them;
+// nothing here writes them or the objects in them.
 type Storage struct {
 	Claims  map[types.NamespacedName]*corev1.PersistentVolumeClaim
 	Volumes map[string]*corev1.PersistentVolume
@@ -74,8 +74,7 @@ func (s *Storage) free(claim *corev1.PersistentVolumeClaim, class string) []*cor
 	return out
 }
 
-// takes reports whether a volume that nobody uses suits a claim, or was made
-// for it.
+// takes reports whether a volume that no pod uses suits a claim, or was made for it.
 func takes(v *corev1.PersistentVolume, claim *corev1.PersistentVolumeClaim, class string) bool {
 	size, asked := v.Spec.Capacity[corev1.ResourceStorage], claim.Spec.Resources.Requests[corev1.ResourceStorage]
 	if v.DeletionTimestamp != nil || size.Cmp(asked) < 0 || volume.CheckVolumeModeMismatches(&claim.Spec, &v.Spec) ||
@@ -117,8 +116,8 @@ func Attachable(n *storagev1.CSINode) []cluster.Attachable {
 	return out
 }
 
-// Expect adds, for drivers that have not registered on the node yet, what its
-// machine takes by its kind.
+// Expect adds, for drivers that have not registered on the node yet, what its instance takes by its
+// type.
 func Expect(seen []cluster.Attachable, registered *storagev1.CSINode, kind []cluster.Attachable) []cluster.Attachable {
 	out := slices.Clone(seen)
 	for _, a := range kind {

@@ -26,7 +26,7 @@ import (
 type VolumeUse struct {
 	Claim    types.NamespacedName              // empty for a volume written into the pod
 	Pod      types.UID                         // whose own the claim must be; empty where any pod may use it
-	Template *corev1.PersistentVolumeClaimSpec // what the claim will be while it is not there yet; nil where nobody makes it
+	Template *corev1.PersistentVolumeClaimSpec // what the claim will be while it is not there yet; nil where it is never made
 	Driver   string                            // of a volume written into the pod
 }
 
@@ -80,8 +80,8 @@ func inlineDriver(v *corev1.Volume) string {
 	return pv.Spec.CSI.Driver
 }
 
-// AddVolumes says in a shape where the volumes of its pods can be attached,
-// what they count against, and why no machine helps where that is so.
+// AddVolumes says in a shape where the volumes of its pods can be attached, what they count
+// against, and why no instance helps where that is so.
 func (s *Storage) AddVolumes(shape *cluster.Shape, uses []VolumeUse) {
 	for _, use := range uses {
 		v, why := s.look(use)
@@ -212,8 +212,8 @@ func (s *Storage) bound(claim *corev1.PersistentVolumeClaim) (looked, string) {
 	return v, ""
 }
 
-// held is what a claim that no further pod can use counts for where a pod runs
-// with it. Where the volume is not there, its class tells the driver.
+// held is what a claim that no further pod can use counts for where a pod runs with it. Where the
+// volume is not there, its class names the driver.
 func (s *Storage) held(claim *corev1.PersistentVolumeClaim) (v looked) {
 	if pv := s.Volumes[claim.Spec.VolumeName]; pv != nil {
 		if pv = inCSI(pv); pv.Spec.CSI != nil {

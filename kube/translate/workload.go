@@ -33,9 +33,8 @@ type Workload struct {
 	job     jobEnd // of a Job: what an evicted pod means to it
 }
 
-// OwnerKind makes an empty object of the kind that controls the pod, to be read; nil where
-// none does, or one of a kind that is not looked at, which is taken to create its pods
-// again.
+// OwnerKind makes an empty object of the kind that controls the pod, to be read; nil where none
+// does, or one of a kind that is not examined, which is taken to create its pods again.
 func OwnerKind(pod *corev1.Pod) client.Object {
 	of := metav1.GetControllerOfNoCopy(pod)
 	if of == nil {
