@@ -323,7 +323,7 @@ func (n *Node) Goes() bool {
 	return n.Deleting && !slices.ContainsFunc(n.Pods, func(p Pod) bool { return p.works() && !p.Uprooted && p.Protected() && !p.Ending })
 }
 
-// Instance is an instance being launched that is not a node yet: a claim.
+// Machine is an instance being launched that is not a node yet: a claim.
 type Machine struct {
 	Claim         string
 	Pool          PoolID

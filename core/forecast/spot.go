@@ -117,7 +117,7 @@ func (w *World) spotOf(n *cluster.Node) *spot {
 	return x
 }
 
-// instances lists what is being launched and what the plan launches, as nodes.
+// machines lists what is being launched and what the plan launches, as nodes.
 func (w *World) machines(launches []plan.Launch, joining []plan.Joining) []*spot {
 	joins := map[string][]plan.Join{}
 	for _, j := range joining {

@@ -141,7 +141,7 @@ func (s *solver) affords(offering int32) int64 {
 	return n
 }
 
-// instance is one that is to be launched. It is not changed once it is made.
+// machine is one that is to be launched. It is not changed once it is made.
 type machine struct {
 	offering int32
 	parts    []part

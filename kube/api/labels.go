@@ -24,8 +24,8 @@ func Normalise(key string) string {
 	return key
 }
 
-// wellKnown are the labels a pod may ask for although its pool does not
-// mention them, because every machine has a say on them.
+// wellKnown are the labels a pod may ask for although its pool does not mention them, because every
+// instance has a say on them.
 var wellKnown = []string{
 	LabelNodePool, LabelProvisioner, LabelCapacityType, LabelZone, LabelRegion, LabelInstanceType, LabelArch, LabelOS,
 	LabelWindowsBuild, LabelZoneID,
@@ -39,12 +39,10 @@ var wellKnown = []string{
 	LabelCapabilityFlex, LabelTenancy, LabelPlacementGroupID, LabelPlacementGroupPartition,
 }
 
-// WellKnownLabels returns the labels that machines define, sorted. The
-// caller owns the slice.
+// WellKnownLabels returns the labels that instances define, sorted. The caller owns the slice.
 func WellKnownLabels() []string { return slices.Sorted(slices.Values(wellKnown)) }
 
-// IsWellKnown reports whether machines define the label. Older names are
-// normalised first.
+// IsWellKnown reports whether instances define the label. Older names are normalised first.
 func IsWellKnown(key string) bool { return slices.Contains(wellKnown, Normalise(key)) }
 
 // IsOfInstances reports whether what is launched decides the label's value, those of
@@ -85,32 +83,32 @@ func InRestrictedDomain(key string) bool {
 	})
 }
 
-// olderLabels describe machines of Provisioners, and no others.
+// olderLabels describe instances of Provisioners, and no others.
 var olderLabels = []string{LabelInstancePods, LabelAcceleratorMemory, LabelAMIID}
 
-// newerLabels are well known and yet mean nothing to a Provisioner, which has
-// neither capacity reservations nor placement groups, nor to its machines.
+// newerLabels are well known and yet mean nothing to a Provisioner, which has neither capacity
+// reservations nor placement groups, nor to its instances.
 var newerLabels = []string{
 	LabelNodePool, LabelReservationID, LabelReservationType, LabelReservationInterruptible,
 	LabelPlacementGroupID, LabelPlacementGroupPartition,
 }
 
-// IsOfOlderAPI reports whether the label is on machines of Provisioners alone, so that
-// no NodeClaim may ask for it.
+// IsOfOlderAPI reports whether the label is on instances of Provisioners alone, so that no
+// NodeClaim may ask for it.
 func IsOfOlderAPI(key string) bool {
 	return key == LabelProvisioner || slices.Contains(olderLabels, key)
 }
 
-// IsWellKnownToProvisioner reports whether the machines of a Provisioner
-// define the label. Older names are normalised first.
+// IsWellKnownToProvisioner reports whether the instances of a Provisioner define the label. Older
+// names are normalised first.
 func IsWellKnownToProvisioner(key string) bool {
 	key = Normalise(key)
 	return IsWellKnown(key) && !slices.Contains(newerLabels, key) || slices.Contains(olderLabels, key)
 }
 
-// IsRestrictedToProvisioner reports whether a Provisioner may not use the
-// label: the host name, and every label of a domain that the v1alpha5 API
-// keeps for itself and Kubernetes which its machines do not define.
+// IsRestrictedToProvisioner reports whether a Provisioner may not use the label: the host name, and
+// every label of a domain that the v1alpha5 API keeps for itself and Kubernetes which its instances
+// do not define.
 func IsRestrictedToProvisioner(key string) bool {
 	key = Normalise(key)
 	domain, _, found := strings.Cut(key, "/")

@@ -1,11 +1,10 @@
-// Package api names everything Daemok reads from or writes to a cluster and
-// to the machines it launches: API groups, labels, annotations, taints,
-// finalizers, tags and ConfigMaps. Each has one constant here and one row in
-// the table Keys, from which the documentation is printed.
+// Package api names everything Daemok reads from or writes to a cluster and to the instances it
+// launches: API groups, labels, annotations, taints, finalizers, tags and ConfigMaps. Each has one
+// constant here and one row in the table Keys, from which the documentation is printed.
 //
-// The folders below it hold the resource types, one per group and version.
-// The package promises that a key written anywhere in the product is found
-// in Keys. It holds no behaviour beyond questions about keys.
+// The folders below it hold the resource types, one per group and version. The package promises
+// that a key written anywhere in the product is found in Keys. It holds no behaviour beyond
+// questions about keys.
 package api
 
 // API groups of the resources Daemok serves.
@@ -41,8 +40,8 @@ const (
 	LabelDoNotSyncTaints = GroupKarpenter + "/do-not-sync-taints"
 )
 
-// Labels of the group karpenter.k8s.aws. Those below LabelNodeClass describe
-// a machine; the ones commented "integer" may be compared with Gt and Lt.
+// Labels of the group karpenter.k8s.aws. Those below LabelNodeClass describe an instance; the ones
+// commented "integer" may be compared with Gt and Lt.
 const (
 	LabelNodeClass = GroupAWS + "/ec2nodeclass"
 
@@ -76,8 +75,8 @@ const (
 	LabelPlacementGroupPartition  = GroupAWS + "/placement-group-partition" // integer
 )
 
-// Labels of the v1alpha5 API of the API that today's does not have. They
-// describe machines of Provisioners alone.
+// Labels of the v1alpha5 API that today's does not have. They describe instances of Provisioners
+// alone.
 const (
 	LabelInstancePods      = GroupAWS + "/instance-pods"               // integer
 	LabelAcceleratorMemory = GroupAWS + "/instance-accelerator-memory" // integer, MiB
@@ -153,7 +152,7 @@ const (
 	// AnnotationLaunchAttempt is "<batch>/<n>": the launch the claim is part of and
 	// how often it was tried.
 	AnnotationLaunchAttempt = GroupDaemok + "/launch-attempt"
-	// AnnotationDecision says in JSON why the machine was chosen and what came next.
+	// AnnotationDecision says in JSON why the instance was chosen and what came next.
 	AnnotationDecision = GroupDaemok + "/decision"
 	// AnnotationJoins says in JSON with which other claims this one waits for nodes,
 	// because pods are to be spread over them or large ones come last.
@@ -161,47 +160,47 @@ const (
 	// AnnotationForPods lists the UIDs of the pods that the claim was made for, with commas
 	// between; "+<n>" behind them says that there were so many more.
 	AnnotationForPods = GroupDaemok + "/for-pods"
-	// AnnotationWithdrawn says why nobody needs the claim's machine any more, while
-	// it has none: nothing is launched for it.
+	// AnnotationWithdrawn says why the claim's instance is not needed any more, while it has none:
+	// nothing is launched for it.
 	AnnotationWithdrawn = GroupDaemok + "/withdrawn"
-	// AnnotationEnds is when the cloud takes the claim's machine away, as it said itself.
+	// AnnotationEnds is when the cloud takes the claim's instance away, as it said itself.
 	AnnotationEnds = GroupDaemok + "/ends-at"
-	// AnnotationAdvised is when the cloud recommended to replace the claim's machine, which
-	// its pool heeds; on a node, when it was cordoned for that.
+	// AnnotationAdvised is when the cloud recommended to replace the claim's instance, which its
+	// pool follows; on a node, when it was cordoned for that.
 	AnnotationAdvised = GroupDaemok + "/rebalance-advised-at"
-	// AnnotationAdopt is the provider ID of a machine that runs already and that the claim
-	// takes over: nothing is ever launched for it.
+	// AnnotationAdopt is the provider ID of an instance that runs already and that the claim takes
+	// over: nothing is ever launched for it.
 	AnnotationAdopt = GroupDaemok + "/adopt"
-	// AnnotationAdoptFrom names the claim that has the machine so far, and goes without it
-	// once this one has.
+	// AnnotationAdoptFrom names the claim that has the instance so far, and goes without it once
+	// this one has.
 	AnnotationAdoptFrom = GroupDaemok + "/adopt-from"
-	// AnnotationAdoptedBy names the claim that has the machine now; this one goes without it.
+	// AnnotationAdoptedBy names the claim that has the instance now; this one goes without it.
 	AnnotationAdoptedBy = GroupDaemok + "/adopted-by"
 	// AnnotationMigratedFrom is the API version of the objects that daemok migrate made a pool or
 	// class from, whose place it takes; on a node, of those in whose words it was protected.
 	AnnotationMigratedFrom = GroupDaemok + "/migrated-from"
-	// AnnotationReplaces names the claims whose machines this one takes the place of,
-	// sorted, with commas between.
+	// AnnotationReplaces names the claims whose instances this one takes the place of, sorted, with
+	// commas between.
 	AnnotationReplaces = GroupDaemok + "/replaces"
-	// AnnotationTakes names the claims whose nodes were leaving when this one was ordered,
-	// for pods of theirs, sorted, with commas between.
+	// AnnotationTakes names the claims whose nodes were leaving when this one was launched, for
+	// pods of theirs, sorted, with commas between.
 	AnnotationTakes = GroupDaemok + "/takes-pods-of"
-	// AnnotationStage is how far that is: "waiting/<n>" while the others stay until all
-	// n machines that take their place have started, then "done"; "kept" where
-	// they stay after all and the machine is in use.
+	// AnnotationStage is how far that is: "waiting/<n>" while the others stay until all n instances
+	// that take their place have started, then "done"; "kept" where they stay after all and the
+	// instance is in use.
 	AnnotationStage = GroupDaemok + "/stage"
-	// AnnotationMachineCost is what each machine of the pool costs an hour, in US
-	// dollars, beside its type and its volumes.
+	// AnnotationMachineCost is what each instance of the pool costs an hour, in US dollars, beside
+	// its type and its volumes.
 	AnnotationMachineCost = GroupDaemok + "/machine-cost"
-	// AnnotationMinCPU and AnnotationMinMemory are the least size of the pool's machines.
+	// AnnotationMinCPU and AnnotationMinMemory are the least size of the pool's instances.
 	AnnotationMinCPU    = GroupDaemok + "/min-machine-cpu"
 	AnnotationMinMemory = GroupDaemok + "/min-machine-memory"
-	// AnnotationMinPodMemory and AnnotationMaxSystemMemory are what machines of the pool are to
+	// AnnotationMinPodMemory and AnnotationMaxSystemMemory are what instances of the pool are to
 	// leave to pods, where they can.
 	AnnotationMinPodMemory    = GroupDaemok + "/min-pod-memory"
 	AnnotationMaxSystemMemory = GroupDaemok + "/max-system-memory"
-	// AnnotationDeregistration is how long load balancers go on sending to a node after
-	// they were told that it leaves.
+	// AnnotationDeregistration is how long load balancers go on sending to a node after they were
+	// notified that it leaves.
 	AnnotationDeregistration = GroupDaemok + "/deregistration-delay"
 	// AnnotationKeepReady has a pod that is the last ready one of a Service stay until
 	// another is ready.
@@ -212,17 +211,17 @@ const (
 	// AnnotationDeletionCost is the AnnotationPodDeletionCost that Daemok gave a pod whose node is
 	// to empty. Where the two differ, a user set the cost.
 	AnnotationDeletionCost = GroupDaemok + "/deletion-cost"
-	// AnnotationExcluded is when load balancers were told that the node leaves.
+	// AnnotationExcluded is when load balancers were notified that the node leaves.
 	AnnotationExcluded = GroupDaemok + "/excluded-at"
-	// AnnotationDriftAtLimit says how drifted nodes of the pool go where its limits
-	// leave no room for machines in their place: DeleteFirst.
+	// AnnotationDriftAtLimit says how drifted nodes of the pool go where its limits leave no room
+	// for instances in their place: DeleteFirst.
 	AnnotationDriftAtLimit = GroupDaemok + "/drift-at-limit"
 	// AnnotationMakeRoom is on DaemonSets: "true" has nodes replaced that are older and
 	// have no room for its pod.
 	AnnotationMakeRoom = GroupDaemok + "/make-room"
 	// AnnotationRoll is on a NodePool whose nodes are to be replaced now, as JSON.
 	AnnotationRoll = GroupDaemok + "/roll"
-	// AnnotationRebalance says what follows from a recommendation to replace a spot machine:
+	// AnnotationRebalance says what follows from a recommendation to replace a spot instance:
 	// RebalanceIgnore, which is usual, RebalanceCordon or RebalanceReplace.
 	AnnotationRebalance = GroupDaemok + "/rebalance"
 	// AnnotationRepair says when nodes of the pool are repaired: RepairOn, RepairOff, or words
@@ -231,15 +230,15 @@ const (
 	// AnnotationPlacementGroup is in JSON what was found for spec.placementGroupSelector of a
 	// class.
 	AnnotationPlacementGroup = GroupDaemok + "/placement-group"
-	// AnnotationDedicatedReservations are those of a class's capacity reservations whose machines
+	// AnnotationDedicatedReservations are those of a class's capacity reservations whose instances
 	// are of dedicated tenancy, by ID, with commas between.
 	AnnotationDedicatedReservations = GroupDaemok + "/dedicated-reservations"
 	// AnnotationPodDensity says how the network plugin gives addresses to the pods of a class's
-	// machines: PrefixDelegation. Without it, one by one.
+	// instances: PrefixDelegation. Without it, one by one.
 	AnnotationPodDensity = GroupDaemok + "/pod-density"
 	// AnnotationMemoryOverhead is the share of memory, between 0 and 1, that hypervisor and kernel
-	// of a class's machines are taken to keep, until a machine of the type and image has
-	// shown it.
+	// of a class's instances are taken to keep, until an instance of the type and image has shown
+	// it.
 	AnnotationMemoryOverhead = GroupDaemok + "/memory-overhead"
 	// AnnotationLaunchForms is in JSON what builds of the controller have made of the class: launch
 	// template and user data of a made-up instance.
@@ -253,15 +252,15 @@ const (
 	// AnnotationAcknowledged is on a DisruptionPolicy whose breaker has tripped: the
 	// moment at which it did, as its status says. It closes the breaker.
 	AnnotationAcknowledged = GroupDaemok + "/acknowledged"
-	// TagBatch is the instance tag that ties a machine to its launch.
+	// TagBatch is the instance tag that ties an instance to its launch.
 	TagBatch = GroupDaemok + "/batch"
-	// TagClusterUID is the instance tag that tells clusters of one name from each other:
-	// the UID of namespace kube-system.
+	// TagClusterUID is the instance tag that distinguishes clusters of one name: the UID of
+	// namespace kube-system.
 	TagClusterUID = GroupDaemok + "/cluster-uid"
 )
 
-// DeleteFirst is the value of AnnotationDriftAtLimit by which nodes go before the
-// machines in their place come.
+// DeleteFirst is the value of AnnotationDriftAtLimit by which nodes go before the instances in
+// their place come.
 const DeleteFirst = "delete-first"
 
 // PrefixDelegation is the value of AnnotationPodDensity for a network plugin that gives out
@@ -306,7 +305,7 @@ const (
 	// ConfigMapRecord, with "-0" and so on behind it, holds what was decided
 	// lately.
 	ConfigMapRecord = "daemok-record"
-	// ConfigMapMemory holds what the leader has seen and no object tells of.
+	// ConfigMapMemory holds what the leader has seen and no object reports.
 	ConfigMapMemory = "daemok-memory"
 	// ConfigMapSurges lists the workloads that have a second replica until a pod has
 	// left its node, under the UID of that pod.

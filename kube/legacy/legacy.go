@@ -1,10 +1,10 @@
-// Package legacy reads Provisioners, the pools of the older API generation, as the
-// values that pools of any generation are.
+// Package legacy reads Provisioners, the pools of the older API generation, as the values that
+// pools of any generation are.
 //
-// It promises that what the v1alpha5 API filled in by itself holds without being
-// written into anybody's object, and that what a Provisioner does not ask for does not
-// happen: without a time to live and without consolidation no node goes to save money,
-// and no edit replaces one. It is a leaf: without it the newer generation is served alone.
+// It promises that what the v1alpha5 API filled in by itself holds without being written into any
+// user's object, and that what a Provisioner does not ask for does not happen: without a time to
+// live and without consolidation no node goes to save money, and no edit replaces one. It is a
+// leaf: without it the newer generation is served alone.
 package legacy
 
 import (
@@ -61,7 +61,7 @@ func Pool(p *v1alpha5.Provisioner) translate.PoolObject {
 			Metadata: karpv1.TemplateMeta{Labels: s.AllLabels(), Annotations: maps.Clone(s.Annotations)},
 			Spec: karpv1.NodeClaimTemplateSpec{
 				Taints: s.Taints, StartupTaints: s.StartupTaints, Requirements: Requirements(s), NodeClassRef: Class(p),
-				ExpireAfter: karpv1.Never, // by force; replaced in good order they are by Renew
+				ExpireAfter: karpv1.Never, // by force; graceful replacement is by Renew
 			},
 		},
 		Class:       translate.ClassOfProvisioner(p.Name),
@@ -112,7 +112,7 @@ func disruption(p *v1alpha5.Provisioner) karpv1.Disruption {
 		d.ConsolidateAfter = karpv1.DurationOrNever(fmt.Sprintf("%ds", int64(after.Seconds())))
 	}
 	budgets, err := mark.Budgets(p.Annotations)
-	if err != nil || budgets == nil { // what is misread is told on the Provisioner
+	if err != nil || budgets == nil { // what is misread is reported on the Provisioner
 		budgets = []karpv1.Budget{
 			{Nodes: "1", Reasons: []karpv1.DisruptionReason{karpv1.ReasonUnderutilized, karpv1.ReasonDrifted}},
 			{Nodes: "100%", Reasons: []karpv1.DisruptionReason{karpv1.ReasonEmpty}},

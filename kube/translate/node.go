@@ -107,7 +107,7 @@ func expectExtended(seen, launched quantity.Resources) quantity.Resources {
 	return seen
 }
 
-// Instance converts a claim whose node has not registered yet. kinds is the instance types of its
+// Machine converts a claim whose node has not registered yet. kinds is the instance types of its
 // class; it reports what a claim that is not launched may become.
 func Machine(claim *karpv1.NodeClaim, instanceTypes []cluster.InstanceType) cluster.Machine {
 	requirements, err := Requirements(claim.Spec.Requirements)

@@ -19,7 +19,7 @@ import (
 
 // Reasons that are the same for all kinds.
 const (
-	// ReasonAwaiting is why a condition is unknown before its first look.
+	// ReasonAwaiting is why a condition is unknown before its first check.
 	ReasonAwaiting = "AwaitingReconciliation"
 	// ReasonUnhealthy is why Ready is false: a condition it needs is.
 	ReasonUnhealthy = "UnhealthyDependents"

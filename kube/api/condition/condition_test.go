@@ -13,8 +13,8 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// TestReadyFollowsItsParts tells the life of a pool's Ready, and of which
-// generation of the pool it is (SC-242).
+// TestReadyFollowsItsParts follows a pool's Ready through its life, and of which generation of the
+// pool it is (SC-242).
 func TestReadyFollowsItsParts(t *testing.T) {
 	pool := new(karpv1.NodePool)
 	pool.Generation = 3

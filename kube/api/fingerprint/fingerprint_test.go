@@ -36,8 +36,8 @@ spec:
   blockDeviceMappings: [{deviceName: /dev/xvda, ebs: {volumeSize: 1024Gi}}, {deviceName: /dev/xvdb, ebs: {volumeSize: 1Gi}}]
 `
 
-// TestValuesAreKept: a fingerprint that changes without a new Version would
-// make every machine of every cluster drift at once.
+// TestValuesAreKept: a fingerprint that changes without a new Version would make every instance of
+// every cluster drift at once.
 func TestValuesAreKept(t *testing.T) {
 	if got, want := poolPrint(t, ""), "fa12598bcbcfcd5a"; got != want {
 		t.Errorf("NodePool = %s, want %s; change Version together with the algorithm", got, want)

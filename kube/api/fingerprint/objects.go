@@ -10,8 +10,8 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// poolTemplate are the parts of a pool that machines are made from. The
-// requirements are left out: a machine is compared with them directly.
+// poolTemplate are the parts of a pool that instances are made from. The requirements are left out:
+// an instance is compared with them directly.
 type poolTemplate struct {
 	Labels                 map[string]string         `json:"labels,omitempty"`
 	Annotations            map[string]string         `json:"annotations,omitempty"`
@@ -29,9 +29,8 @@ type taint struct {
 	Effect string `json:"effect"`
 }
 
-// NodePool returns the fingerprint of what the pool's machines are made from,
-// the requirements aside. Replicas, limits, weight and disruption have no
-// part in it.
+// NodePool returns the fingerprint of what the pool's instances are made from, the requirements
+// aside. Replicas, limits, weight and disruption have no part in it.
 func NodePool(p *karpv1.NodePool) string {
 	spec := p.Spec.Template.Spec
 	return of(poolTemplate{
@@ -61,16 +60,15 @@ func length(text string) string {
 	return text
 }
 
-// Cluster is what of the cluster goes into a machine beside its class.
+// Cluster is what of the cluster goes into an instance beside its class.
 type Cluster struct {
 	// CABundle is the certificate authority nodes trust, as PEM or base64.
 	CABundle string
 }
 
-// EC2NodeClass returns the fingerprint of what machines of the class are made
-// from. Selectors of subnets, security groups, images and capacity
-// reservations have no part in it, since a machine is compared with what they
-// select, and neither has the prefix count.
+// EC2NodeClass returns the fingerprint of what instances of the class are made from. Selectors of
+// subnets, security groups, images and capacity reservations have no part in it, since an instance
+// is compared with what they select, and neither has the prefix count.
 func EC2NodeClass(c *awsv1.EC2NodeClass, cluster Cluster) string {
 	family := c.Family()
 	spec := c.DeepCopy().Spec

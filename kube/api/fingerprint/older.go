@@ -8,8 +8,7 @@ import (
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 )
 
-// provisionerTemplate are the parts of a Provisioner that machines are made
-// from.
+// provisionerTemplate are the parts of a Provisioner that instances are made from.
 type provisionerTemplate struct {
 	Labels        map[string]string              `json:"labels,omitempty"`
 	Annotations   map[string]string              `json:"annotations,omitempty"`
@@ -20,10 +19,10 @@ type provisionerTemplate struct {
 	Provider      *awsv1alpha1.AWS               `json:"provider,omitempty"`
 }
 
-// Provisioner returns the fingerprint of what the Provisioner's machines are
-// made from, the requirements and what selectors select aside. Limits, weight,
-// consolidation and times to live have no part in it. It tells which nodes
-// were made from an older spec, and makes none of them drift.
+// Provisioner returns the fingerprint of what the Provisioner's instances are made from, the
+// requirements and what selectors select aside. Limits, weight, consolidation and times to live
+// have no part in it. It reports which nodes were made from an older spec, and makes none of them
+// drift.
 func Provisioner(p *v1alpha5.Provisioner) string {
 	spec := p.DeepCopy().Spec
 	template, _ := spec.Template()
@@ -49,9 +48,9 @@ func Provisioner(p *v1alpha5.Provisioner) string {
 	return of(made)
 }
 
-// AWSNodeTemplate returns the fingerprint of what machines of the template are
-// made from. Selectors of subnets, security groups and images have no part in
-// it, since a machine is compared with what they select.
+// AWSNodeTemplate returns the fingerprint of what instances of the template are made from.
+// Selectors of subnets, security groups and images have no part in it, since an instance is
+// compared with what they select.
 func AWSNodeTemplate(t *awsv1alpha1.AWSNodeTemplate, cluster Cluster) string {
 	spec := t.DeepCopy().Spec
 	spec.AMISelector = nil

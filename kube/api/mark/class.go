@@ -8,8 +8,8 @@ import (
 	"github.com/daemok/daemok/kube/api"
 )
 
-// MemoryOverhead is the share of memory, from 0 to below 1, that hypervisor and kernel of
-// the class's machines are taken to keep; nil where the class does not say.
+// MemoryOverhead is the share of memory, from 0 to below 1, that hypervisor and kernel of the
+// class's instances are taken to keep; nil where the class does not say.
 func MemoryOverhead(annotations map[string]string) (*float64, error) {
 	text, said := annotations[api.AnnotationMemoryOverhead]
 	if !said {

@@ -39,8 +39,8 @@ func flag(annotations map[string]string, key string, otherwise bool) (bool, erro
 	}
 }
 
-// DeregistrationDelay is how long load balancers go on sending after they were
-// told that a node leaves; zero where nothing is said that is understood.
+// DeregistrationDelay is how long load balancers go on sending after they were notified that a node
+// leaves; zero where nothing is said that is understood.
 func DeregistrationDelay(annotations map[string]string) (time.Duration, error) {
 	text, said := annotations[api.AnnotationDeregistration]
 	if !said {

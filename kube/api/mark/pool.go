@@ -23,8 +23,8 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// most expensive is more dollars an hour than any machine costs: what is above it is
-// an amount in other money, or for another length of time.
+// most expensive is more dollars an hour than any instance costs: what is above it is an amount in
+// other money, or for another length of time.
 const mostExpensive = 10_000
 
 // Cost reads dollars an hour, such as "0.01".
@@ -36,8 +36,8 @@ func Cost(text string) (quantity.MicroUSDPerHour, error) {
 	return quantity.USDPerHour(dollars), nil
 }
 
-// MachineCost is what each machine of the pool costs an hour beside its type and
-// its volumes; otherwise is returned where the pool does not say.
+// MachineCost is what each instance of the pool costs an hour beside its type and its volumes;
+// otherwise is returned where the pool does not say.
 func MachineCost(annotations map[string]string, otherwise quantity.MicroUSDPerHour) (quantity.MicroUSDPerHour, error) {
 	text, said := annotations[api.AnnotationMachineCost]
 	if !said {
@@ -50,8 +50,8 @@ func MachineCost(annotations map[string]string, otherwise quantity.MicroUSDPerHo
 	return cost, nil
 }
 
-// Floor is the least size of the pool's machines. What is to be left on them to
-// pods is otherwise where the pool does not say.
+// Floor is the least size of the pool's instances. What is to be left on them to pods is otherwise
+// where the pool does not say.
 func Floor(annotations map[string]string, otherwise cluster.Room) (out cluster.Floor, err error) {
 	if out.Size, err = size(annotations); err != nil {
 		return cluster.Floor{}, err
@@ -70,7 +70,7 @@ func Floor(annotations map[string]string, otherwise cluster.Room) (out cluster.F
 	return out, nil
 }
 
-// PodMemory reads how much memory a machine is to leave to pods, such as "1Gi".
+// PodMemory reads how much memory an instance is to leave to pods, such as "1Gi".
 func PodMemory(text string) (quantity.Bytes, error) {
 	memory, err := resource.ParseQuantity(strings.TrimSpace(text))
 	if err != nil || memory.Sign() < 0 || !memory.IsZero() && memory.CmpInt64(int64(quantity.MiB)) < 0 {
@@ -118,8 +118,8 @@ func size(annotations map[string]string) (constraint.Requirements, error) {
 	return out, nil
 }
 
-// DeleteFirst reports whether drifted nodes of the pool go before the machines in
-// their place come, where limits forbid to have both.
+// DeleteFirst reports whether drifted nodes of the pool go before the instances in their place
+// come, where limits forbid to have both.
 func DeleteFirst(annotations map[string]string) (bool, error) {
 	text, said := annotations[api.AnnotationDriftAtLimit]
 	if said && text != api.DeleteFirst {
@@ -137,8 +137,8 @@ func DeleteFast(annotations map[string]string) (bool, error) {
 	return said, nil
 }
 
-// Rebalance is what follows from a recommendation to replace a spot machine of the
-// pool, as one of api's words; where nothing is said that is understood it is ignored.
+// Rebalance is what follows from a recommendation to replace a spot instance of the pool, as one of
+// api's words; an annotation that is not understood is ignored.
 func Rebalance(annotations map[string]string) (string, error) {
 	switch text, said := annotations[api.AnnotationRebalance]; {
 	case !said:
@@ -209,5 +209,5 @@ func Budgets(annotations map[string]string) ([]karpv1.Budget, error) {
 	return out, nil
 }
 
-// nodesOfBudget is what a budget's nodes look like.
+// nodesOfBudget is the form of a budget's nodes.
 var nodesOfBudget = regexp.MustCompile(`^((100|[0-9]{1,2})%|[0-9]+)$`)

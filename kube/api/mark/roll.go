@@ -12,7 +12,7 @@ import (
 // Roll is the preference to replace nodes of a pool now.
 type Roll struct {
 	Since  time.Time `json:"since"`            // when it was asked for
-	All    bool      `json:"all,omitempty"`    // every node whose machine was ordered by then, and not those alone that have drifted
+	All    bool      `json:"all,omitempty"`    // every node whose instance was launched by then, and not those alone that have drifted
 	Paused bool      `json:"paused,omitempty"` // no node of the pool goes for having drifted, until it goes on
 }
 

@@ -57,7 +57,7 @@ func (f *findings) notEmpty(field string, text *string) {
 	}
 }
 
-// SetsTag reports whether Daemok sets the tag and finds its machines by it.
+// SetsTag reports whether Daemok sets the tag and finds its instances by it.
 func SetsTag(tag string) bool {
 	switch tag {
 	case api.TagNodePool, api.TagProvisioner, api.TagNodeClaim, api.TagNodeClass, api.TagEKSCluster, api.TagClusterUID, api.TagBatch:

@@ -11,8 +11,8 @@ import (
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 )
 
-// DisruptionPolicy checks what a policy says by itself; whether the pools that
-// it names are there is for whoever knows them.
+// DisruptionPolicy checks what a policy says by itself; whether the pools that it names are there
+// is for the caller.
 func DisruptionPolicy(p *v1alpha1.DisruptionPolicy) []Finding {
 	var f findings
 	if s := p.Spec.NodePools; s != nil && s.Selector != nil {

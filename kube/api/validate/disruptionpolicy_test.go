@@ -6,8 +6,8 @@ import (
 	"github.com/daemok/daemok/kube/api/validate"
 )
 
-// Manifests that are merely planned with pass no admission, so what that asks for is
-// looked at here too.
+// Manifests that are merely planned with pass no admission, so what that asks for is examined here
+// too.
 func TestDisruptionPolicy(t *testing.T) {
 	const base = `spec: {windows: [{start: "22:00", duration: 6h}], payback: {podCost: "0.01", minSavings: 5%}, breaker: {nodes: "3", within: 30m}}`
 	check(t, base, map[string]finding{

@@ -19,8 +19,8 @@ import (
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 )
 
-// kubelet checks the configuration of a kubelet for nodes of a family. What
-// nodes of the family Custom are told is the user's own business.
+// kubelet checks the configuration of a kubelet for nodes of a family. What nodes of the family
+// Custom are configured with is the user's own business.
 func (f *findings) kubelet(field string, k *awsv1.Kubelet, family awsv1.AMIFamily, o ClassOptions) {
 	f.expressions(field, k, o)
 	f.evictions(field, k)
@@ -98,7 +98,7 @@ func (f *findings) expression(at, text string, o ClassOptions) {
 	}
 }
 
-// wholeNumber tells a number of pods in quotes, which is taken as the number.
+// wholeNumber reports a number of pods in quotes, which is taken as the number.
 func wholeNumber(text string) bool {
 	_, err := strconv.ParseUint(strings.TrimSpace(text), 10, 31)
 	return err == nil

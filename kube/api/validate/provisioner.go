@@ -85,9 +85,9 @@ func (f *findings) olderBudgets(annotations map[string]string) {
 	}
 }
 
-// KubeletConfiguration warns of what nodes of a family cannot be told by the
-// kubelet settings of a Provisioner, which are used without it. Nodes of the
-// family Custom are the user's own business.
+// KubeletConfiguration warns of what nodes of a family cannot be configured with by the kubelet
+// settings of a Provisioner, which are used without it. Nodes of the family Custom are the user's
+// own business.
 func KubeletConfiguration(p *v1alpha5.Provisioner, family awsv1alpha1.AMIFamily) []Finding {
 	var f findings
 	const field = "spec.kubeletConfiguration"

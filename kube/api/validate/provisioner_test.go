@@ -79,7 +79,7 @@ func TestProvider(t *testing.T) {
 	}, validate.Provisioner)
 }
 
-// TestKubeletConfiguration: what a family's nodes cannot be told is no secret.
+// TestKubeletConfiguration: settings that a family's nodes do not take are reported.
 func TestKubeletConfiguration(t *testing.T) {
 	k := &v1alpha5.KubeletConfiguration{
 		ClusterDNS: []string{"10.0.0.10", "10.0.0.11"}, PodsPerCore: new(int32), EvictionSoft: v1alpha5.EvictionThresholds{"memory.available": "5%"},

@@ -132,7 +132,7 @@ func Convert(s *Settings, groups []nodegroup.Group, converter *migrate.Converter
 	return r, err
 }
 
-// held are the findings of those who would refuse what was made.
+// held are the findings of the checks that would refuse what was made.
 func held(converter *migrate.Converter, objects ...client.Object) ([]migrate.Finding, error) {
 	text, err := manifests(objects)
 	if err != nil {
@@ -207,7 +207,7 @@ func nameOf(g nodegroup.Group) string {
 	return strings.Trim(name[:min(len(name), 60)], "-")
 }
 
-// Tags by which groups tell the Cluster Autoscaler what their nodes will have.
+// Tags by which groups declare to the Cluster Autoscaler what their nodes will have.
 const (
 	templateLabel = "k8s.io/cluster-autoscaler/node-template/label/"
 	templateTaint = "k8s.io/cluster-autoscaler/node-template/taint/"
@@ -272,7 +272,7 @@ func (s *Settings) removal(e *entry, p *karpv1.NodePool) {
 	e.note(migrate.Maps, "updates", "nodes were never replaced by themselves: expireAfter Never, and a budget of 0 nodes for Drifted; take it out for nodes that follow newer images and changed classes")
 }
 
-// labels and taints are those that EKS gives nodes, and those that tags tell of.
+// labels and taints are those that EKS gives nodes, and those that tags declare.
 func (s *Settings) labels(e *entry, g nodegroup.Group, p *karpv1.NodePool) {
 	t := &p.Spec.Template
 	labels := maps.Clone(g.Labels)

@@ -76,7 +76,7 @@ var aliases = []struct {
 	{"WINDOWS_CORE_2025", "windows2025@latest", awsv1.FamilyWindows2025},
 }
 
-// families are told by the names of images.
+// families are recognised by the names of images.
 var families = []struct {
 	name   *regexp.Regexp
 	family awsv1.AMIFamily
@@ -89,7 +89,7 @@ var families = []struct {
 	{regexp.MustCompile(`^Windows_Server-2025-.*EKS_Optimized`), awsv1.FamilyWindows2025},
 }
 
-// images chooses them, and tells the family.
+// images chooses them, and returns the family.
 func images(e *entry, g nodegroup.Group, c *awsv1.EC2NodeClass) awsv1.AMIFamily {
 	if g.Images != "" {
 		for _, a := range aliases {
@@ -213,8 +213,8 @@ func metadata(e *entry, g nodegroup.Group, c *awsv1.EC2NodeClass, family awsv1.A
 	e.note(migrate.Maps, "metadata options", "written out: hop limit %d, tokens %s", *m.HTTPPutResponseHopLimit, *m.HTTPTokens)
 }
 
-// tags are those of a group's machines that are not made again for each machine, and do not
-// tell others whose it is.
+// tags are those of a group's instances that are not made again for each instance, and do not
+// identify its owner to others.
 func tags(launched map[string]string) map[string]string {
 	out := map[string]string{}
 	for key, value := range launched {

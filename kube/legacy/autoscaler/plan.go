@@ -7,8 +7,8 @@ import (
 	"github.com/daemok/daemok/cloud/nodegroup"
 )
 
-// words are what the plan's commands are made of. A machine ends only after its node was
-// found and drained: where kubectl or AWS does not answer nothing goes.
+// words are what the plan's commands are made of. An instance ends only after its node was found
+// and drained: where kubectl or AWS does not answer nothing goes.
 const words = `# Functions for the commands below: run them first.
 instances_of() { # of a group, without those that are terminating
   aws autoscaling describe-auto-scaling-groups --auto-scaling-group-names "$1" --query 'AutoScalingGroups[].Instances[?LifecycleState==` + "`InService`" + `][].InstanceId' --output text | tr '\t' '\n'

@@ -10,7 +10,7 @@ import (
 	"github.com/daemok/daemok/cloud/nodegroup"
 )
 
-// plan runs the plan for a group with an aws and a kubectl that print what they are told, and then more.
+// plan runs the plan for a group with an aws and a kubectl that print their arguments, and then more.
 func plan(t *testing.T, more string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -36,8 +36,8 @@ func plan(t *testing.T, more string) string {
 	return string(out)
 }
 
-// A machine of a group ends when its node was drained, and not where that failed, where
-// nothing is known of its node, or where it ends already.
+// An instance of a group ends when its node was drained, and not where that failed, where nothing
+// is known of its node, or where it ends already.
 func TestThePlanEndsWhatWasDrained(t *testing.T) {
 	want := `kubectl get nodepools
 kubectl scale deployment ca --replicas=0

@@ -1,8 +1,8 @@
 // Package live reads what a cluster has of older API generations.
 //
-// It promises that nothing is changed at the cluster, and that whatever says something in
-// the words of an v1alpha5 API is among what it returns: pools, classes, settings, and
-// workloads that nobody but users made, without the controller itself.
+// It promises that nothing is changed at the cluster, and that whatever uses the words of an older
+// API is among what it returns: pools, classes, settings, and workloads that only users made,
+// without the controller itself.
 package live
 
 import (
@@ -32,7 +32,7 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// kind is one that is looked for: by the first of these versions that is served.
+// kind is one that is searched for: by the first of these versions that is served.
 type kind struct {
 	group, name string
 	versions    []string

@@ -17,8 +17,8 @@ func deployment(name, image string) *appsv1.Deployment {
 	return d
 }
 
-// The controller's own Deployment names what v1alpha5 calls pools, and nobody has to change that: it is not among the
-// workloads.
+// The controller's own Deployment names what v1alpha5 calls pools, and no user has to change that: it is not among
+// the workloads.
 func TestTheControllerIsNoWorkload(t *testing.T) {
 	cluster := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithRESTMapper(apimeta.NewDefaultRESTMapper(nil)).
 		WithObjects(deployment("karpenter", "ghcr.io/daemok/daemok-controller:0.1.0"), deployment("web", "nginx")).Build()

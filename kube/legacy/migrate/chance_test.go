@@ -121,8 +121,8 @@ func same(path string, value any) bool {
 	return strings.HasSuffix(path, ".amiFamily") && value == "AL2" || strings.Contains(path, ".metadataOptions")
 }
 
-// Whatever manifests say that may be used is turned into what may be used, which is
-// turned into itself; and what is set either shows in it, or is told of.
+// Whatever manifests say that may be used is turned into what may be used, which is turned into
+// itself; and what is set either shows in it, or is reported.
 func FuzzConvert(f *testing.F) {
 	c := converterFor(f)
 	for seed := range uint64(16) {
@@ -174,7 +174,7 @@ func means(t *testing.T, manifest map[string]any, r *Result) {
 	if age, _ := n.Spec.Template.Spec.ExpireAfter.Value(); age != was.Policy.Renew {
 		t.Errorf("nodes may live for %v, as those of a Provisioner for %v", age, was.Policy.Renew)
 	}
-	was.Policy.Renew = 0 // in good order then, by force now: the report says so
+	was.Policy.Renew = 0 // gracefully then, by force now: the report says so
 	was.Policy.Lead = 0  // an empty node is closed that much sooner, so that it goes to the second: no more
 	for key, value := range p.Spec.AllLabels() {
 		if has, _ := is.Labels.Get(api.Normalise(key)); has != value && !reported(r.Report[0], "spec.labels."+key) {

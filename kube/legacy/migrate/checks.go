@@ -51,7 +51,7 @@ func newChecks() (*checks, error) {
 	return c, err
 }
 
-// unknown is how a field is told of that a type does not have.
+// unknown is how a field that a type does not have is reported.
 var unknown = regexp.MustCompile(`^unknown field "(.*)"$`)
 
 // admits reads a document into its type, and reports whether it may be used.
@@ -95,7 +95,7 @@ func fieldIn(text string) string {
 	return name
 }
 
-// check tells of what an API server or the controller would refuse.
+// check reports what an API server or the controller would refuse.
 func (c *checks) check(s *subject, data []byte, typed client.Object, prefix string) bool {
 	object := map[string]any{}
 	if err := utiljson.Unmarshal(data, &object); err != nil { // integers stay such

@@ -371,7 +371,7 @@ func without(from awsv1alpha1.Selector, keys ...string) awsv1alpha1.Selector {
 func anyValue(s *subject, path ...string) {
 	object := fields{}
 	if utiljson.Unmarshal(s.JSON, &object) != nil {
-		return // told of where it is read
+		return // reported where it is read
 	}
 	found := false
 	for _, name := range []string{"subnetSelector", "securityGroupSelector", "amiSelector"} {

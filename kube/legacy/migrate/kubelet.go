@@ -46,7 +46,7 @@ func kubeletOf(s *subject, field string, k *v1alpha5.KubeletConfiguration) *awsv
 	return out
 }
 
-// keyOf tells settings of kubelets apart.
+// keyOf distinguishes settings of kubelets.
 func keyOf(k *awsv1.Kubelet) string {
 	if k == nil {
 		return ""
@@ -90,7 +90,7 @@ func thresholds(s *subject, field string, from v1alpha5.EvictionThresholds) awsv
 	return out
 }
 
-// fitted is what nodes of a family can be told; what was ignored is left out.
+// fitted is what nodes of a family can be configured with; what was ignored is left out.
 func fitted(s *subject, field string, k *awsv1.Kubelet, family awsv1.AMIFamily) *awsv1.Kubelet {
 	if k == nil || family == awsv1.FamilyCustom || family == awsv1.FamilyAL2023 {
 		return k

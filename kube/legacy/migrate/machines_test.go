@@ -49,7 +49,7 @@ func decoded[T any](t *testing.T, manifest map[string]any) *T {
 	return out
 }
 
-// makesTheSame holds what machines of the class are made from against what those of the
+// makesTheSame holds what instances of the class are made from against what those of the
 // Provisioner are.
 func makesTheSame(t *testing.T, manifests []map[string]any, r *Result) {
 	t.Helper()

@@ -24,7 +24,7 @@ import (
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 )
 
-// Options are what manifests alone do not tell.
+// Options are what manifests alone do not say.
 type Options struct {
 	// Role is the IAM role of nodes where nothing names a role or an instance profile.
 	Role string
@@ -43,7 +43,7 @@ type Options struct {
 // Result is what manifests came to.
 type Result struct {
 	Objects []client.Object // in the order to apply them in: classes, then pools, by name; no workloads
-	Report  []Entry         // one for each manifest that was looked at, in their order
+	Report  []Entry         // one for each manifest that was examined, in their order
 	made    []made
 }
 
@@ -155,7 +155,7 @@ func (c *converter) read(s *subject) {
 	}
 }
 
-// beside tells of manifests of Karpenter's that are of no use in files.
+// beside reports manifests of Karpenter's that are of no use in files.
 func (c *converter) beside(s *subject) {
 	if s.isSettings() {
 		return
@@ -187,8 +187,7 @@ func (r *Result) YAML() (string, error) {
 	return text, nil
 }
 
-// Clean is an object as people write it: without a status, and without fields that
-// nobody set.
+// Clean is an object as users write it: without a status, and without fields that no user set.
 func Clean(o client.Object) (map[string]any, error) {
 	data, err := json.Marshal(o)
 	if err != nil {

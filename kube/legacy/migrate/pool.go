@@ -47,7 +47,7 @@ func meta(from metav1.ObjectMeta, without ...string) metav1.ObjectMeta {
 	return out
 }
 
-// leftOut tells of what objects do not keep of their metadata.
+// leftOut reports what objects do not keep of their metadata.
 func leftOut(s *subject, m metav1.ObjectMeta) {
 	ours := []string{api.FinalizerTermination, api.FinalizerPoolTermination}
 	if others := slices.DeleteFunc(slices.Clone(m.Finalizers), func(f string) bool { return slices.Contains(ours, f) }); len(others) > 0 {
@@ -158,7 +158,7 @@ var ofOlderNodes = []string{api.AnnotationEmptinessTimestamp, api.AnnotationVolu
 // noLabel reports whether the newest generation has no such label.
 func noLabel(key string) bool { return api.IsOfOlderAPI(key) || api.IsRestricted(key) }
 
-// requirements drops what has no counterpart among the labels of machines.
+// requirements drops what has no counterpart among the labels of instances.
 func requirements(s *subject, p *v1alpha5.Provisioner, t *karpv1.NodeClaimTemplate) {
 	s.maps(p.Spec.Requirements != nil, "spec.requirements", "spec.template.spec.requirements")
 	for i, r := range p.Spec.Requirements {

@@ -2,7 +2,7 @@ package migrate
 
 import "fmt"
 
-// Weight is what a finding means for whoever migrates.
+// Weight is what a finding means for the user who migrates.
 type Weight string
 
 // The weights, lightest first.

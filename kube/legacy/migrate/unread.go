@@ -157,7 +157,7 @@ func (p problem) advice(hidden *placeholders) string {
 	return fmt.Sprintf("%s must be %s", text, wanted)
 }
 
-// unread tells why a document cannot be read into its type.
+// unread reports why a document cannot be read into its type.
 func (c *checks) unread(s *subject, err error) {
 	object := map[string]any{}
 	if utiljson.Unmarshal(s.JSON, &object) == nil {

@@ -56,8 +56,8 @@ func keys(in fields) []string {
 	return out
 }
 
-// workload tells what pods say in the words of an v1alpha5 API, and says it again
-// where that is asked for.
+// workload reports what pods say in the words of an v1alpha5 API, and says it again where that is
+// asked for.
 func (c *converter) workload(s *subject) {
 	object := fields{}
 	if utiljson.Unmarshal(s.JSON, &object) != nil {
@@ -72,7 +72,7 @@ func (c *converter) workload(s *subject) {
 	}
 }
 
-// workload is a manifest with pods while it is looked at.
+// workload is a manifest with pods while it is examined.
 type workload struct {
 	*subject
 	rewrites, changed bool
@@ -144,8 +144,8 @@ func (w *workload) annotation(field string, in fields) {
 	}
 }
 
-// keyed looks at the keys of terms wherever they stand in a rule: those of nodes alone, as
-// labels of pods are not ours.
+// keyed examines the keys of terms wherever they stand in a rule: those of nodes alone, as labels
+// of pods are not ours.
 func (w *workload) keyed(path string, in any) {
 	switch x := in.(type) {
 	case []any:
@@ -166,7 +166,7 @@ func (w *workload) keyed(path string, in any) {
 	}
 }
 
-// key looks at a label of nodes.
+// key examines a label of nodes.
 func (w *workload) key(field, key string, set func(string)) {
 	switch {
 	case renamed[key] != "":

@@ -26,14 +26,14 @@ type way struct {
 	names    []string
 }
 
-// scene is what there is of nodes and claims at one look.
+// scene is what there is of nodes and claims at one moment.
 type scene struct {
 	claims map[string]*karpv1.NodeClaim // by name
 	nodes  map[string]*corev1.Node      // by provider ID
 }
 
-// stuckFor is for how many looks machines may be refused for the same reason while
-// nothing else moves: the controller asks again every half minute.
+// stuckFor is for how many checks instances may be refused for the same reason while nothing else
+// moves: the controller asks again every half minute.
 const stuckFor = 45
 
 // carry has every node of a way taken over, and waits until none is left.
@@ -68,8 +68,8 @@ func (m *Mover) carry(ctx context.Context, r *record, w way) error {
 	}
 }
 
-// waiting are machines that are to be taken over yet, and why they cannot be; empty: it is
-// only a matter of time.
+// waiting are instances that are to be taken over yet, and why they cannot be; empty: it is only a
+// matter of time.
 type waiting map[string]string
 
 // tell says how many there are, and why they cannot be taken over; stuck: none of them can.
@@ -102,7 +102,7 @@ func (m *Mover) look(ctx context.Context) (*scene, error) {
 	}))
 }
 
-// carryAll takes the next step with every machine that is left.
+// carryAll takes the next step with every instance that is left.
 func (m *Mover) carryAll(ctx context.Context, w way, s *scene) (waiting, error) {
 	left := waiting{}
 	for _, name := range slices.Sorted(maps.Keys(s.claims)) {
@@ -133,7 +133,7 @@ func (m *Mover) carryAll(ctx context.Context, w way, s *scene) (waiting, error) 
 	return left, nil
 }
 
-// refusal says why the controller does not take a claim's machine over; empty: it does.
+// refusal says why the controller does not take a claim's instance over; empty: it does.
 func refusal(c *karpv1.NodeClaim) string {
 	is := condition.Get(c, karpv1.ClaimLaunched)
 	if is == nil || is.Reason != karpv1.ReasonNotAdopted {
@@ -158,8 +158,8 @@ func (s *scene) unclaimed(w way) (out []*corev1.Node) {
 	return out
 }
 
-// take has the machine of a claim taken over. One that is not a node yet is waited for,
-// and so is one that goes.
+// take has the instance of a claim taken over. One that is not a node yet is waited for, and so is
+// one that goes.
 func (m *Mover) take(ctx context.Context, w way, s *scene, c *karpv1.NodeClaim) error {
 	node := s.nodes[c.Status.ProviderID]
 	if c.DeletionTimestamp != nil || node == nil || !condition.IsTrue(c, karpv1.ClaimRegistered) {
@@ -171,8 +171,8 @@ func (m *Mover) take(ctx context.Context, w way, s *scene, c *karpv1.NodeClaim) 
 	return m.adopt(ctx, w, s, node, c.Name)
 }
 
-// forgetSource takes off a claim whose machine it took over: where nodes went to and fro,
-// the claim that is to have the machine next has that name again, and would have to yield it.
+// forgetSource takes off a claim whose instance it took over: where nodes went to and fro, the
+// claim that is to have the instance next has that name again, and would have to yield it.
 func (m *Mover) forgetSource(ctx context.Context, c *karpv1.NodeClaim) error {
 	if c.Annotations[api.AnnotationAdoptFrom] == "" {
 		return nil
@@ -211,8 +211,8 @@ func (m *Mover) adopt(ctx context.Context, w way, s *scene, node *corev1.Node, f
 	return nil
 }
 
-// protect has a node that is not to be consolidated say so in the newer words, with a mark by
-// which settle takes that back.
+// protect has a node that is not to be consolidated say so in the newer words, with an annotation
+// by which settle undoes that.
 func (m *Mover) protect(ctx context.Context, node *corev1.Node) error {
 	if node.Annotations[api.AnnotationDoNotConsolidate] != "true" || node.Annotations[api.AnnotationDoNotDisrupt] != "" {
 		return nil

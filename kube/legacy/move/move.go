@@ -1,10 +1,9 @@
 // Package move moves a cluster from the older API generation to the newest, and back.
 //
-// It promises that no node is replaced and no pod is moved: machines keep running while
-// claims of other pools take them over, which the controller does, and older objects go
-// last, when nothing is theirs. What it does stands in a ConfigMap before it is done, and
-// each step looks whether it is done already, so that a move can be ended at any moment and begun
-// again. It asks AWS nothing.
+// It promises that no node is replaced and no pod is moved: instances keep running while claims of
+// other pools take them over, which the controller does, and older objects go last, when nothing is
+// theirs. What it does stands in a ConfigMap before it is done, and each step checks whether it is
+// done already, so that a move can be ended at any moment and begun again. It asks AWS nothing.
 package move
 
 import (
@@ -29,7 +28,7 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// checkEvery is how often it is looked whether the controller has done its part.
+// checkEvery is how often it is checked whether the controller has done its part.
 const checkEvery = 2 * time.Second
 
 // Mover moves one cluster. The controller has to run meanwhile.
@@ -37,7 +36,7 @@ type Mover struct {
 	Store     client.Client
 	Namespace string // of the controller, for what is written of the move
 	Pause     func(context.Context, time.Duration) error
-	Report    func(line string) // told how far it is
+	Report    func(line string) // is called with how far it is
 }
 
 // Plan is what a move begins with: the older objects as the cluster has them, and those
@@ -86,8 +85,8 @@ func finished(kept []string) string {
 	return stepDone
 }
 
-// Rollback undoes a move that was begun, done or not: the older objects come back, with
-// the machines that belong to the newer ones now, and these go.
+// Rollback undoes a move that was begun, done or not: the older objects come back, with the
+// instances that belong to the newer ones now, and these go.
 func (m *Mover) Rollback(ctx context.Context) error {
 	r, err := m.read(ctx)
 	if err != nil {
@@ -129,7 +128,7 @@ func inOrder(steps ...func() error) error {
 // frozen is the reason of a freeze that a move made.
 const frozen = "daemok migrate moves the nodes to other pools"
 
-// freeze keeps nodes from going by choice, unless somebody did already.
+// freeze keeps nodes from going by choice, unless a user did already.
 func (m *Mover) freeze(ctx context.Context, r *record) error {
 	err := m.Store.Create(ctx, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: m.Namespace, Name: api.ConfigMapFreeze}, Data: map[string]string{api.FreezeReason: frozen}})
@@ -193,8 +192,8 @@ func (m *Mover) makeOne(ctx context.Context, o client.Object) error {
 	}
 }
 
-// ready waits until the pools of a way may have nodes. At the first look nobody may have
-// looked at them: nothing is told of that.
+// ready waits until the pools of a way may have nodes. At the first check the controller may not
+// have examined them yet: nothing is reported of that.
 func (m *Mover) ready(ctx context.Context, w way) error {
 	reported := ""
 	for first := true; ; first = false {
@@ -288,9 +287,9 @@ func (m *Mover) removeNewer(ctx context.Context, r *record) error {
 	return nil
 }
 
-// erase deletes an object that is there and may go, as it was seen; claims of it that
-// come meanwhile stay. One that was written to in that moment, as the controller does with
-// its status, is looked at again.
+// erase deletes an object that is there and may go, as it was seen; claims of it that come
+// meanwhile stay. One that was written to in that moment, as the controller does with its status,
+// is examined again.
 func (m *Mover) erase(ctx context.Context, o client.Object, may func(there client.Object) (bool, error)) error {
 	for {
 		there := reflect.New(reflect.TypeOf(o).Elem()).Interface().(client.Object) // empty: reading leaves what is not there as it is

@@ -69,7 +69,7 @@ func newTown(t *testing.T) *town {
 		}
 		x.create(claim)
 	}
-	x.create(node("found")) // by nobody's claim
+	x.create(node("found")) // of no claim
 	x.create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "other"}, Spec: corev1.NodeSpec{ProviderID: "aws:///z/i-other"}})
 	newer := &karpv1.NodePool{TypeMeta: metav1.TypeMeta{APIVersion: karpv1.GroupVersion.String(), Kind: "NodePool"}, ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: storetest.PoolSpec()}
 	class := &awsv1.EC2NodeClass{TypeMeta: metav1.TypeMeta{APIVersion: awsv1.GroupVersion.String(), Kind: "EC2NodeClass"}, ObjectMeta: metav1.ObjectMeta{Name: "default"}}
@@ -156,7 +156,7 @@ func (x *town) pause(context.Context, time.Duration) error {
 	return nil
 }
 
-// release lets the claim go that had a claim's machine before.
+// release lets the claim go that had a claim's instance before.
 func (x *town) release(c *karpv1.NodeClaim) {
 	from := &karpv1.NodeClaim{}
 	name := c.Annotations[api.AnnotationAdoptFrom]
@@ -172,7 +172,7 @@ func (x *town) release(c *karpv1.NodeClaim) {
 	}
 }
 
-// takeOver links a claim with the machine that it asks for.
+// takeOver links a claim with the instance that it asks for.
 func (x *town) takeOver(c *karpv1.NodeClaim) {
 	if x.refuses != "" {
 		x.edit(c, true, func() {
@@ -213,7 +213,7 @@ func (x *town) mover(dies int, after bool) (m *move.Mover, writes *int) {
 	return &move.Mover{Store: store, Namespace: namespace, Pause: x.pause, Report: func(line string) { x.reported = append(x.reported, line) }}, writes
 }
 
-// is tells what there is: pools, nodes with their claims and labels, and what stands of the move.
+// is reports what there is: pools, nodes with their claims and labels, and what stands of the move.
 func (x *town) is() string {
 	var out []string
 	for _, p := range list(x, &v1alpha5.ProvisionerList{}).Items {
@@ -256,7 +256,7 @@ node found of NodePool/default, claimed by one of NodePool/default
 node other of /
 ConfigMap daemok-migration done`
 
-// After a rollback a node that nobody claimed has a claim.
+// After a rollback a node that had no claim has a claim.
 const back = `Provisioner default map[team:web] map[tier:a]
 AWSNodeTemplate default
 node a of Provisioner/default, claimed by one of Provisioner/default
@@ -266,8 +266,8 @@ node found of Provisioner/default, claimed by one of Provisioner/default
 node other of /`
 
 // A move, the first and any later, ends with every node of the Provisioner in the NodePool, those that join
-// meanwhile and those that nobody claimed among them, and nothing of the v1alpha5 API; rolled back
-// all is the Provisioner's again.
+// meanwhile and those without a claim among them, and nothing of the v1alpha5 API; rolled back all is the
+// Provisioner's again.
 func TestAClusterIsMovedAndBack(t *testing.T) {
 	x := newTown(t)
 	m, _ := x.mover(0, false)
@@ -324,8 +324,8 @@ func TestPoolsThatAreWrittenToMeanwhileGo(t *testing.T) {
 	}
 }
 
-// isBack reports whether all is the Provisioner's. A node that nobody claimed may have a
-// claim or none, and one may have joined or not.
+// isBack reports whether all is the Provisioner's. A node that had no claim may have a claim or
+// none, and one may have joined or not.
 func isBack(is string) bool {
 	for line := range strings.Lines(is) {
 		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), ", protected")

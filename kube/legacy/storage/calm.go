@@ -13,7 +13,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 )
 
-// calm refuses while others act on these kinds, or would judge what is written of them.
+// calm refuses while other controllers act on these kinds, or would judge what is written of them.
 func (m *Mover) calm(ctx context.Context) error {
 	acting, err := m.acting(ctx)
 	if err != nil {
@@ -43,7 +43,7 @@ func (m *Mover) acting(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// held reports whether somebody has a lease at a moment.
+// held reports whether a controller holds a lease at a moment.
 func held(l *coordinationv1.Lease, now time.Time) bool {
 	if l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity == "" || l.Spec.RenewTime == nil {
 		return false

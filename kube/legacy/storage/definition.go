@@ -196,7 +196,7 @@ func (m *Mover) probe(ctx context.Context, k kind) error {
 	return nil
 }
 
-// triesMax is how often something is looked at that comes by itself.
+// triesMax is how often something is examined that comes by itself.
 const triesMax = 60
 
 // until tries as long as it may help.

@@ -81,7 +81,7 @@ func (e *export) named(k kind, name string) *unstructured.Unstructured {
 	return nil
 }
 
-// hold fills in the defaults of v1, and tells of what its rules refuse.
+// hold fills in the defaults of v1, and reports what its rules refuse.
 func (m *Mover) hold(kept *export, t *target) []string {
 	try := func() (map[string]any, error) {
 		o := map[string]any{"apiVersion": t.of(newer).GroupVersion().String(), "kind": t.Kind, "metadata": map[string]any{"name": t.name}, "spec": t.spec}
@@ -155,8 +155,8 @@ func (m *Mover) turned(kept *export) (map[kind]map[string]turned, []migrate.Entr
 	return out, result.Report, nil
 }
 
-// claim turns a NodeClaim, whose machine runs on: the settings of its kubelet were its
-// pool's, and how old it may become is now its own.
+// claim turns a NodeClaim, whose instance runs on: the settings of its kubelet were its pool's, and
+// how old it may become is now its own.
 func claim(o exported, kept *export, made map[string]turned) (target, []string) {
 	t := target{kind: claims, name: o.GetName(), from: o.Unstructured, status: status(claims, o.Unstructured)}
 	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
@@ -202,11 +202,11 @@ func classOf(pool *unstructured.Unstructured) string {
 	return name
 }
 
-// never is the age of machines that do not expire.
+// never is the age of instances that do not expire.
 const never = "Never"
 
-// expiry is how old a machine may become: as old as its pool says. One that is that old
-// already has outlived it, for pods held it up: it would go by force at once, so it stays.
+// expiry is how old an instance may become: as old as its pool says. One that is that old already
+// has outlived it, for pods held it up: it would go by force at once, so it stays.
 func expiry(claim *unstructured.Unstructured, pool map[string]any, now time.Time) (string, []string) {
 	after, _, _ := unstructured.NestedString(pool, "template", "spec", "expireAfter")
 	if after == "" || after == never {

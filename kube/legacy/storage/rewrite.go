@@ -23,8 +23,8 @@ import (
 // live are the objects of a cluster by kind and name.
 type live map[kind]map[string]*unstructured.Unstructured
 
-// unchanged reads the objects, and refuses what somebody else has changed or made since the
-// export.
+// unchanged reads the objects, and refuses what another user or controller has changed or made
+// since the export.
 func (m *Mover) unchanged(ctx context.Context, found *definitions, p *plan) (live, error) {
 	now := live{}
 	for _, k := range kinds {

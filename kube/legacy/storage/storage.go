@@ -1,16 +1,15 @@
-// Package storage moves a cluster that has NodePools, NodeClaims and EC2NodeClasses of
-// v1beta1 stored to v1, where no conversion webhook is needed any more.
+// Package storage moves a cluster that has NodePools, NodeClaims and EC2NodeClasses of v1beta1
+// stored to v1, where no conversion webhook is needed any more.
 //
-// It promises that no machine, node or pod notices: claims keep their name, UID, status,
-// finalizers and owners, and nothing is deleted. Everything is exported to a folder before
-// anything is written, what cannot be moved safely is refused with a list before that, and
-// a move that ended at any point is gone on with by doing it again with the same folder:
-// what is made follows from the export alone. It starts and stops no controller.
+// It promises that no instance, node or pod notices: claims keep their name, UID, status,
+// finalizers and owners, and nothing is deleted. Everything is exported to a folder before anything
+// is written, what cannot be moved safely is refused with a list before that, and a move that ended
+// at any point is gone on with by doing it again with the same folder: what is made follows from
+// the export alone. It starts and stops no controller.
 //
-// While objects are rewritten their definitions keep every field and have no rules, so
-// that nothing is lost of objects of either version, and the rule that claims do not
-// change does not stand in the way. What is written has been held to the rules of v1
-// before, in process.
+// While objects are rewritten their definitions keep every field and have no rules, so that nothing
+// is lost of objects of either version, and the rule that claims do not change does not stand in
+// the way. What is written has been held to the rules of v1 before, in process.
 package storage
 
 import (
@@ -116,7 +115,7 @@ type Mover struct {
 	Lease  string // name of the lease that controllers of these kinds hold; empty: that of Karpenter
 	Check  bool   // export and check, and change nothing that stays
 	Now    func() time.Time
-	// Wait is called before something that was not yet so is looked at again.
+	// Wait is called before something that was not yet so is examined again.
 	Wait   func(context.Context) error
 	Report io.Writer // a line for each thing done
 }
@@ -124,11 +123,11 @@ type Mover struct {
 func (m *Mover) lease() string { return cmp.Or(m.Lease, "karpenter-leader-election") }
 
 func (m *Mover) report(format string, args ...any) {
-	_, _ = fmt.Fprintf(m.Report, format+"\n", args...) // a report that nobody reads must not end a move
+	_, _ = fmt.Fprintf(m.Report, format+"\n", args...) // a report that is not read must not end a move
 }
 
-// Run moves the cluster, or goes on with that. A *Refusal lists what has to be settled
-// first; after any other error the move is to be run again.
+// Run moves the cluster, or goes on with that. A *Refusal lists what has to be resolved first;
+// after any other error the move is to be run again.
 func (m *Mover) Run(ctx context.Context) error {
 	found, err := m.look(ctx)
 	if err != nil {

@@ -181,8 +181,8 @@ func field(o *unstructured.Unstructured, path string) any {
 	return v
 }
 
-// After the move everything is stored as v1 and there is no other version; of claims
-// nothing is another but what the version asks for; nobody was deleted.
+// After the move everything is stored as v1 and there is no other version; of claims nothing is
+// another but what the version asks for; none was deleted.
 func TestMove(t *testing.T) {
 	for name, both := range map[string]bool{"from before 1.0": false, "from 1.0, whose webhook is gone": true} {
 		t.Run(name, func(t *testing.T) {
@@ -371,7 +371,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Asked to check, it exports and tells, and leaves the cluster as it was.
+// Asked to check, it exports and reports, and leaves the cluster as it was.
 func TestCheckChangesNothing(t *testing.T) {
 	a := cluster(t, true)
 	before, folder := state(a), t.TempDir()
@@ -388,7 +388,7 @@ func TestCheckChangesNothing(t *testing.T) {
 	}
 }
 
-// What somebody else changed or made since the export is not written over.
+// What another user or controller changed or made since the export is not written over.
 func TestChangedSinceTheExport(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*testing.T, *apiserver)
