@@ -1,6 +1,6 @@
-// Package adopt asks for nodes to be taken over that a Karpenter without NodeClaims has
-// made: it finds them by the labels of their pools, and makes the claims that the
-// controller links with their machines.
+// Package adopt asks for nodes to be taken over that a Karpenter without NodeClaims has made: it
+// finds them by the labels of their pools, and makes the claims that the controller links with
+// their instances.
 //
 // It promises to write nothing but those claims, and that doing it again does no harm.
 package adopt
@@ -115,8 +115,8 @@ func Ask(ctx context.Context, store client.Client, o Orphan) (claim string, err 
 	return c.Name, nil
 }
 
-// Stand says how far a claim is that takes a node over: done once the machine and the node
-// are its, else why not, as far as the controller has said; empty while it has not.
+// Stand says how far a claim is that takes a node over: done once the instance and the node are
+// its, else why not, as far as the controller has said; empty while it has not.
 func Stand(ctx context.Context, from client.Reader, claim string) (done bool, why string, err error) {
 	c := &karpv1.NodeClaim{}
 	if err := from.Get(ctx, client.ObjectKey{Name: claim}, c); err != nil {

@@ -48,7 +48,7 @@ func node(name, pool, providerID string) *corev1.Node {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelNodePool: pool}}, Spec: corev1.NodeSpec{ProviderID: providerID}}
 }
 
-// claim has a machine, or asks for it.
+// claim has an instance, or asks for it.
 func claim(name, has, asks string) *karpv1.NodeClaim {
 	c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: name}}
 	c.Status.ProviderID = has
@@ -61,8 +61,8 @@ func claim(name, has, asks string) *karpv1.NodeClaim {
 	return c
 }
 
-// Nodes of a pool that no claim has are found, with what is against their being taken over;
-// those of other providers, of nobody, and those that a claim has are not.
+// Nodes of a pool that no claim has are found, with what is against their being taken over; those
+// of other providers, of none, and those that a claim has are not.
 func TestFind(t *testing.T) {
 	store := clusterOf(t, pool("web", api.GroupAWS), pool("theirs", "other.io"),
 		node("free", "web", "aws:///a/i-1"), node("taken", "web", "aws:///a/i-2"), node("adopted", "web", "aws:///a/i-3"), node("asked", "web", "aws:///a/i-4"),
@@ -96,7 +96,7 @@ new of NodePool/web: it has no spec.providerID
 	}
 }
 
-// To ask twice makes one claim, and none beside that of somebody else.
+// To ask twice makes one claim, and none beside that of another caller.
 func TestAskingAgainMakesNoSecondClaim(t *testing.T) {
 	store := clusterOf(t, pool("web", api.GroupAWS), node("free", "web", "aws:///a/i-1"), node("asked", "web", "aws:///a/i-4"), claim("waits", "", "aws:///a/i-4"))
 	for range 2 {

@@ -1,11 +1,10 @@
 // Package apiclock compares this machine's clock with the API server's.
 //
-// Ages, expiry and timeouts are reckoned from moments that the API server wrote. A
-// clock that jumps makes every node expired and every instance overdue at a stroke. The
-// package promises a time that does not jump with it: while the two clocks differ, Now
-// goes on from the last moment they agreed. It promises to say so too, so that nothing
-// is disrupted or given up until they agree: nobody can tell here which of them is
-// wrong. It sets no clock.
+// Ages, expiry and timeouts are reckoned from moments that the API server wrote. A clock that jumps
+// makes every node expired and every instance overdue at a stroke. The package promises a time that
+// does not jump with it: while the two clocks differ, Now goes on from the last moment they agreed.
+// It promises to say so too, so that nothing is disrupted or given up until they agree: which of
+// them is wrong is not known here. It sets no clock.
 package apiclock
 
 import (
@@ -23,10 +22,9 @@ const (
 	stabilizeFor = time.Minute
 )
 
-// Clock is this machine's clock, compared with the API server's by the Date header of its
-// replies. Between them it notices a jump by itself, since the steady clock of the
-// process does not jump. The zero value is ready, and trusts the clock until it has
-// heard a reply.
+// Clock is this machine's clock, compared with the API server's by the Date header of its replies.
+// Between them it notices a jump by itself, since the steady clock of the process does not jump.
+// The zero value is ready, and trusts the clock until it has received a reply.
 type Clock struct {
 	Wall   func() time.Time     // may jump; nil: the system's
 	Steady func() time.Duration // goes on evenly from any moment; nil: the system's
@@ -39,7 +37,7 @@ type Clock struct {
 	at     moment        // of that reply
 	agreed moment        // when the clocks agreed last, by a clock that was right then
 	until  time.Duration // by the steady clock: until then they count as different
-	said   time.Duration // the difference that is told, which does not change with every second
+	said   time.Duration // the difference that is reported, which does not change with every second
 }
 
 // moment is the same time by two clocks.

@@ -9,7 +9,7 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// world is a machine whose clock may jump, and an API server with a clock of its own.
+// world is a host whose clock may jump, and an API server with a clock of its own.
 type world struct {
 	passed       time.Duration
 	jump, server time.Duration // what the clocks are off by

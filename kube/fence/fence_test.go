@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// fakeLock accepts every write unless told not to.
+// fakeLock accepts every write unless configured not to.
 type fakeLock struct {
 	resourcelock.Interface
 	err error
@@ -151,7 +151,7 @@ func TestACallEndsBeforeTheLeaseDoes(t *testing.T) {
 	})
 }
 
-// With time.Now alone both clocks are looked at.
+// With time.Now alone both clocks are examined.
 func TestTheWallClockIsThatOfNow(t *testing.T) {
 	m := (&Fence{Now: time.Now}).now()
 	if !strings.Contains(m.steady.String(), " m=") || strings.Contains(m.wall.String(), " m=") || !m.wall.Equal(m.steady) {

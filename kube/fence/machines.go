@@ -6,12 +6,11 @@ import (
 	"github.com/daemok/daemok/cloud"
 )
 
-// Machines refuses to launch, tag or give back machines once the lease may end
-// before the call does, and ends calls that take longer than the fence counts
-// on. Looking is free.
+// Machines refuses to launch, tag or terminate instances once the lease may end before the call
+// does, and ends calls that take longer than the fence counts on. Reading is always allowed.
 //
-// It names every method rather than embed the port: one that is added there
-// does not compile here until somebody has said on which side it belongs.
+// It names every method rather than embed the port: one that is added there does not compile here
+// until it is written here on which side it belongs.
 type Machines struct {
 	Inner cloud.Machines
 	Fence *Fence
@@ -30,7 +29,7 @@ func (m Machines) Prepare(ctx context.Context, r cloud.LaunchRequest) error {
 	return m.Fence.Do(ctx, func(ctx context.Context) error { return m.Inner.Prepare(ctx, r) })
 }
 
-// Terminate gives machines back only while the lease holds.
+// Terminate terminates instances only while the lease holds.
 func (m Machines) Terminate(ctx context.Context, ids ...string) (gone []string, err error) {
 	err = m.Fence.Do(ctx, func(ctx context.Context) error { gone, err = m.Inner.Terminate(ctx, ids...); return err })
 	return gone, err
@@ -41,12 +40,12 @@ func (m Machines) Tag(ctx context.Context, which cloud.Machine, tags map[string]
 	return m.Fence.Do(ctx, func(ctx context.Context) error { return m.Inner.Tag(ctx, which, tags) })
 }
 
-// List looks, with or without a lease.
+// List reads, with or without a lease.
 func (m Machines) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error) {
 	return m.Inner.List(ctx, f)
 }
 
-// Adopter refuses to take machines over once the lease may end before the call does.
+// Adopter refuses to take instances over once the lease may end before the call does.
 type Adopter struct {
 	Inner cloud.Adopter
 	Fence *Fence
@@ -54,7 +53,7 @@ type Adopter struct {
 
 var _ cloud.Adopter = Adopter{}
 
-// Adoptable looks, with or without a lease.
+// Adoptable reads, with or without a lease.
 func (a Adopter) Adoptable(ctx context.Context, id string) (cloud.Machine, error) {
 	return a.Inner.Adoptable(ctx, id)
 }

@@ -70,7 +70,7 @@ func changes(m Machines) map[string]func(context.Context) error {
 	}
 }
 
-// Without a lease nothing is changed at the cloud; looking is free.
+// Without a lease nothing is changed at the cloud; reading is always allowed.
 func TestWithoutALeaseNothingIsChangedAtTheCloud(t *testing.T) {
 	inner := &reached{}
 	m := Machines{Inner: inner, Fence: &Fence{LeaseFor: time.Minute, CallFor: time.Second, Now: time.Now}}

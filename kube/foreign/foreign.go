@@ -1,11 +1,9 @@
-// Package foreign keeps what other providers own out of sight: NodePools and
-// NodeClaims whose node class is of another API group, as where two autoscalers
-// with the same API share a cluster.
+// Package foreign keeps what other providers own out of sight: NodePools and NodeClaims whose node
+// class is of another API group, as where two autoscalers with the same API share a cluster.
 //
-// It promises that whoever reads through it finds no such object, so that no
-// loop can write one or act on it. Nodes stay in sight, since pods may run on
-// anybody's; whoever acts on a node that no claim of ours is about asks Node. It
-// decides nothing, and writes pass through it as they are.
+// It promises that a reader through it finds no such object, so that no loop can write one or act
+// on it. Nodes stay in sight, since pods may run on any node; a caller that acts on a node without
+// a claim of ours asks Node. It decides nothing, and writes pass through it as they are.
 package foreign
 
 import (

@@ -95,8 +95,8 @@ func (h Handback) cleanPod(ctx context.Context, key client.ObjectKey) error {
 	return client.IgnoreNotFound(h.Store.Patch(ctx, pod, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
 }
 
-// cleanAll cleans all objects of a kind and counts those that were changed. One that
-// changed meanwhile is an error: whoever changes it is not to act any more.
+// cleanAll cleans all objects of a kind and counts those that were changed. One that changed
+// meanwhile is an error: the controller that changes it is not to act any more.
 func (h Handback) cleanAll(ctx context.Context, newList func() client.ObjectList) (changed int, err error) {
 	var all []client.Object
 	err = pages.EachList(ctx, h.Store, newList, func(l client.ObjectList) {

@@ -261,7 +261,7 @@ func TestCleaningIsDoneAgainWhereItWasStopped(t *testing.T) {
 	}
 }
 
-// A freeze of somebody else is neither written over nor taken away.
+// A freeze by another user is neither written over nor taken away.
 func TestAFreezeOfAnotherUserStays(t *testing.T) {
 	other := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapFreeze}, Data: map[string]string{api.FreezeReason: "audit"}}
 	h, _ := cluster(t, other)

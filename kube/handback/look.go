@@ -1,11 +1,10 @@
-// Package handback makes a cluster Karpenter's again: it tells what has to be over
-// before, and then takes away what is Daemok's alone.
+// Package handback makes a cluster Karpenter's again: it reports what has to be over before, and then takes
+// away what is Daemok's alone.
 //
-// It promises to touch no node's life, of taints and of pods' annotations what Daemok
-// set alone, and no field that is Karpenter's; that it may be stopped at any moment and done again; and that a
-// controller that starts afterwards takes the cluster back as from any Karpenter.
-// Fingerprints stay: their version is none of Karpenter's, which makes its own
-// then. That no controller acts meanwhile is up to its caller.
+// It promises to touch no node's life, of taints and of pods' annotations what Daemok set alone, and no field
+// that is Karpenter's; that it may be stopped at any moment and done again; and that a controller that starts
+// afterwards takes the cluster back as from any Karpenter. Fingerprints stay: their version is none of
+// Karpenter's, which makes its own then. That no controller acts meanwhile is up to its caller.
 package handback
 
 import (

@@ -13,7 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// environment is what a container of the controller is told, by the names of its variables.
+// environment is what a container of the controller is configured with, by the names of its
+// variables.
 type environment struct {
 	values map[string]string
 	unread []source
@@ -58,8 +59,8 @@ func flags(c *corev1.Container) map[string]string {
 	return values
 }
 
-// environmentOf is what the container is told by itself and by the ConfigMaps of its namespace that it refers to. Secrets are not
-// read, and without a reader ConfigMaps are not either.
+// environmentOf is what the container is configured with by itself and by the ConfigMaps of its namespace that it
+// refers to. Secrets are not read, and without a reader ConfigMaps are not either.
 func environmentOf(ctx context.Context, from client.Reader, namespace string, c *corev1.Container) (environment, error) {
 	e := environment{values: map[string]string{}}
 	for _, s := range c.EnvFrom {

@@ -26,7 +26,7 @@ const UsualLease = "karpenter-leader-election"
 // usualAccount is the service account of a release that is called as the guides do.
 const usualAccount = "karpenter"
 
-// Installation is the controller's Deployment. Find looks for it.
+// Installation is the controller's Deployment. Find searches for it.
 type Installation struct {
 	Namespace  string
 	Deployment *appsv1.Deployment // nil: there is none
@@ -36,9 +36,9 @@ type Installation struct {
 	behind     map[string]string // variables that the ConfigMap stands for
 }
 
-// Find looks for the controller's Deployment: the first by name in the namespace that runs Daemok, else the first that runs Karpenter,
-// known by its image or by what it is told. It reads the ConfigMaps that the controller's settings come from too, karpenter-global-settings among them, where
-// there are any and they may be read.
+// Find searches for the controller's Deployment: the first by name in the namespace that runs Daemok, else the first
+// that runs Karpenter, known by its image or by its settings. It reads the ConfigMaps that the controller's settings
+// come from too, karpenter-global-settings among them, where there are any and they may be read.
 func Find(ctx context.Context, from client.Reader, namespace string) (Installation, error) {
 	out := Installation{Namespace: namespace, Account: usualAccount}
 	var list appsv1.DeploymentList

@@ -32,7 +32,7 @@ func secret(name string) []corev1.EnvFromSource {
 	return []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}}
 }
 
-// A controller's Deployment is found, and its settings are known, however it is told them.
+// A controller's Deployment is found, and its settings are known, however they are given.
 func TestTheControllerIsFoundHoweverItIsConfigured(t *testing.T) {
 	const image = "ghcr.io/daemok/daemok-controller:v1"
 	bare := func() *appsv1.Deployment {

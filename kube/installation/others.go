@@ -30,12 +30,13 @@ type Other struct {
 	Image string // of the controller's container
 }
 
-// Others are the releases with a ready pod that lead whoever holds this lease, by namespace, name and lease. They act on the same
-// NodePools, and launch nodes for the same pods. own is the pod of this controller: its release is none of them. Every Deployment of
-// the cluster is looked at, whatever its labels; a controller that something else runs is missed, and so is what only a ConfigMap or
-// Secret says of a release.
+// Others are the releases with a ready pod that lead whichever controller holds this lease, by namespace, name and
+// lease. They act on the same NodePools, and launch nodes for the same pods. own is the pod of this controller: its
+// release is none of them. Every Deployment of the cluster is examined, whatever its labels; a controller that
+// something else runs is missed, and so is what only a ConfigMap or Secret says of a release.
 //
-// It is one list of Deployments that the API server answers from its cache, and one of pods for each controller in own's namespace.
+// It is one list of Deployments that the API server answers from its cache, and one of pods for each controller in
+// own's namespace.
 func Others(ctx context.Context, from client.Reader, lease Lease, own client.ObjectKey) ([]Other, error) {
 	var deployments appsv1.DeploymentList
 	if err := from.List(ctx, &deployments, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: "0"}}); err != nil {
@@ -109,8 +110,8 @@ func controllerOf(pod *corev1.PodSpec) *corev1.Container {
 	return nil
 }
 
-// runsController reports whether a container runs a controller of Karpenter's kinds. The charts name the Service in its environment;
-// where that is missing the image tells. The cluster's name may be in a ConfigMap instead.
+// runsController reports whether a container runs a controller of Karpenter's kinds. The charts name the Service in
+// its environment; where that is missing the image decides. The cluster's name may be in a ConfigMap instead.
 func runsController(image string, env map[string]string) bool {
 	return env["KARPENTER_SERVICE"] != "" || IsKarpenter(image) || path.Base(repository(image)) == "daemok-controller" ||
 		env["CLUSTER_NAME"] != "" && strings.Contains(image, "daemok")

@@ -52,8 +52,8 @@ func with(d *appsv1.Deployment, args ...string) *appsv1.Deployment {
 	return d
 }
 
-// Whoever leads by another lease acts on the same NodePools; whoever waits for the same does not,
-// and without leader election nobody waits.
+// A controller that leads by another lease acts on the same NodePools; one that waits for the same
+// does not, and without leader election none waits.
 func TestOtherControllers(t *testing.T) {
 	const ours, theirs = "ghcr.io/daemok/daemok-controller:v1", "public.ecr.aws/karpenter/controller:1.8"
 	ended := release("nodes", "nodes", ours)
@@ -95,8 +95,8 @@ func TestOtherControllers(t *testing.T) {
 	}
 }
 
-// A controller without leader election keeps nobody from leading: who waits for the lease that it would have is another, and so is
-// who has no election either. Its own replicas are not.
+// A controller without leader election keeps no other from leading: one that waits for the lease that it would have
+// is another, and so is one without leader election. Its own replicas are not.
 func TestOtherControllersOfOneWithoutElection(t *testing.T) {
 	const image, none, theLease = "ghcr.io/daemok/daemok-controller:v1", "DISABLE_LEADER_ELECTION=true", "LEADER_ELECTION_NAMESPACE=kube-system"
 	own := release("kube-system", "karpenter", image, none)
@@ -108,7 +108,7 @@ func TestOtherControllersOfOneWithoutElection(t *testing.T) {
 	}
 }
 
-// What a controller is told by a ConfigMap alone does not make a stranger of it.
+// What a controller gets from a ConfigMap alone does not make a stranger of it.
 func TestTheOwnReleaseIsNoOther(t *testing.T) {
 	own := release("kube-system", "karpenter", "daemok-controller")
 	store := fake.NewClientBuilder().WithObjects(own, podOf(own, "own-1"), podOf(own, "own-2")).Build()

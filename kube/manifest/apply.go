@@ -34,7 +34,7 @@ type World struct {
 	Now        time.Time
 	Saved      *cluster.Snapshot                            // what the cluster state recalls; nil for a live cluster
 	Priorities func() ([]schedulingv1.PriorityClass, error) // of the cluster; nil where it cannot be asked
-	Class      func(client.Object) error                    // takes in a class, a Provisioner too; nil where AWS cannot be asked what it offers
+	Class      func(client.Object) error                    // takes in a class, a Provisioner too; nil where AWS cannot be asked for its instance types
 }
 
 // Outcome is what manifests came to.

@@ -11,7 +11,7 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// readers are the labels that a saved snapshot tells of pods.
+// readers are the labels that a saved snapshot reports pods.
 type readers struct {
 	reported map[[2]string]bool // namespace and key; namespace empty for all
 	pods     []*corev1.Pod      // that came
@@ -34,8 +34,7 @@ func labelsRead(saved *cluster.Snapshot) readers {
 
 func (r *readers) came(pod *corev1.Pod) { r.pods = append(r.pods, pod) }
 
-// recordLabels notes where new pods choose others by labels that a saved snapshot
-// does not tell.
+// recordLabels notes where new pods choose others by labels that a saved snapshot does not have.
 func (a *applier) recordLabels() {
 	if a.Saved == nil {
 		return
@@ -88,9 +87,8 @@ func (a *applier) recordLabels() {
 	}
 }
 
-// recordPDB notes by which labels a PodDisruptionBudget chooses pods that the
-// snapshot does not tell of so many of its namespace. Of one that the snapshot
-// knows it tells the pods.
+// recordPDB notes by which labels a PodDisruptionBudget chooses pods that the snapshot does not
+// have for so many of its namespace. For one that the snapshot knows it returns the pods.
 func (a *applier) recordPDB(b budget, pods int) {
 	known := func(g cluster.PodDisruptionBudget) bool { return g.Namespace == b.Namespace && g.Name == b.Name }
 	if pods == 0 || slices.ContainsFunc(a.Saved.PDBs, known) {

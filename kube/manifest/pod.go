@@ -141,7 +141,7 @@ func (a *applier) readPriorities() error {
 	return nil
 }
 
-// hint says where to find what a saved snapshot does not tell.
+// hint says where to find what a saved snapshot does not have.
 func (a *applier) hint(what string) string {
 	if a.Saved == nil {
 		return ""
@@ -149,8 +149,7 @@ func (a *applier) hint(what string) string {
 	return ": a saved snapshot does not tell, so add " + what + " to the manifests, or plan on the live cluster"
 }
 
-// known finds volumes that a saved snapshot tells nothing about, which a live
-// cluster may have.
+// known finds volumes that a saved snapshot does not have, which a live cluster may have.
 func (a *applier) known(pod *corev1.Pod, unable string) error {
 	if a.Saved == nil || unable == "" {
 		return nil

@@ -68,10 +68,10 @@ func (o Object) id() string {
 	return o.GetNamespace() + "/" + name
 }
 
-// Read reads every document of the sources, in their order, those of Terraform after the
-// others; a list stands for its items. Objects without a namespace that need one are put into
-// the given one. What an API server would refuse for its schema is an error. Notes tell what
-// of Terraform is left out, and what was taken for granted.
+// Read reads every document of the sources, in their order, those of Terraform after the others; a
+// list stands for its items. Objects without a namespace that need one are put into the given one.
+// What an API server would refuse for its schema is an error. Notes say what of Terraform is left
+// out, and what was taken for granted.
 func Read(sources []Source, namespace string) (objects []Object, notes []string, err error) {
 	r, err := newReader(namespace)
 	if err != nil {
@@ -98,7 +98,7 @@ func Read(sources []Source, namespace string) (objects []Object, notes []string,
 	return r.out, notes, err
 }
 
-// terraform reads the manifests of Terraform's files that can be told.
+// terraform reads the manifests of Terraform's files that can be evaluated.
 func (r *reader) terraform(files []terraform.Source) (notes []string, err error) {
 	manifests, err := terraform.Read(files, false)
 	if err != nil {

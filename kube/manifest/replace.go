@@ -22,8 +22,8 @@ type replacement struct {
 	own  []*corev1.PersistentVolumeClaim // that come with the pods
 }
 
-// compare finds out which pods of a workload stay. All are compared before any
-// pod comes or goes, so that none is told by what another one reads.
+// compare finds out which pods of a workload stay. All are compared before any pod comes or goes,
+// so that none is identified by what another one reads.
 func (a *applier) compare(o Object) error {
 	w, is := workloadOf(o)
 	if !is {
@@ -77,8 +77,8 @@ func (w *workload) report(stay, come, differ, surplus int) string {
 	return text
 }
 
-// sort tells which pods of a workload are as its template makes them, which
-// are not, and the version of the template.
+// sort reports which pods of a workload are as its template makes them, which are not, and the
+// version of the template.
 func (a *applier) sort(w *workload) (stay, differ []cluster.Pod, hash string, err error) {
 	probe := w.pod(w.nameOf(w.first), w.first, hashIfNew)
 	if err := a.admit(probe); err != nil {
@@ -163,8 +163,8 @@ func (w *workload) free(stay []cluster.Pod, count int) []int {
 	return out
 }
 
-// nameOf is the name of the pod with a number. Those of unnumbered workloads
-// are told from pods that are there.
+// nameOf is the name of the pod with a number. Those of unnumbered workloads are taken from pods
+// that are there.
 func (w *workload) nameOf(n int) string {
 	if w.ordered {
 		return fmt.Sprintf("%s-%d", w.GetName(), n)
@@ -222,7 +222,7 @@ func (r *replacement) carryOut(a *applier) error {
 	return nil
 }
 
-// replicaSet lets default spreads find whom the pods of a workload are told by.
+// replicaSet lets default spreads find the labels that identify the pods of a workload.
 func (a *applier) replicaSet(o Object, name string, pod *corev1.Pod) {
 	w, is := workloadOf(o)
 	if !is || w.selector == nil {

@@ -149,7 +149,7 @@ func (w *workload) mark(pod *corev1.Pod, number int, hash string) {
 // replicaSet is the name of the one that a Deployment would make.
 func (w *workload) replicaSet(hash string) string { return w.GetName() + "-" + hash }
 
-// hashLabel is the label that tells versions of a template apart.
+// hashLabel is the label that distinguishes versions of a template.
 func (w *workload) hashLabel() string {
 	if w.kind == "StatefulSet" {
 		return appsv1.ControllerRevisionHashLabelKey

@@ -10,16 +10,16 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// What a node takes beside the start of the machine in its place and the end of its
-// pods, for looking twice and draining; and both where nothing is known of them.
+// What a node takes beside the start of the instance in its place and the end of its pods, for the
+// second check and draining; and both where nothing is known of them.
 const (
 	drains      = 20 * time.Second
 	bootUnseen  = 2 * time.Minute
 	graceUnseen = corev1.DefaultTerminationGracePeriodSeconds * time.Second
 )
 
-// Draining tells the same of a pool that is being deleted: nothing comes in the place of
-// its nodes there, so that budgets in percent let fewer go the fewer there are.
+// Draining returns the same for a pool that is being deleted: nothing comes in the place of its
+// nodes there, so that budgets in percent let fewer go the fewer there are.
 func Draining(s *cluster.Snapshot, o translate.PoolObject) Progress {
 	out := Of(s, o.ID)
 	longest, given := o.Template.Spec.TerminationGracePeriod.Value()
@@ -37,8 +37,8 @@ func Draining(s *cluster.Snapshot, o translate.PoolObject) Progress {
 // term is how long nodes of a pool take to go.
 type term struct{ usual, most time.Duration }
 
-// terms works that out of what machines take to start and pods to end, where bound bounds
-// how long those of a node may.
+// terms works that out of what instances take to start and pods to end, where bound bounds how long
+// those of a node may.
 func terms(s *cluster.Snapshot, id cluster.PoolID, bound func(time.Duration) time.Duration) term {
 	fixed := drains + bootUnseen
 	if pool, found := s.Pool(id); found && pool.Boot > 0 {

@@ -21,20 +21,20 @@ type Progress struct {
 	Pool    string
 	Left    int64         // nodes that are still to go
 	Going   int64         // nodes that are going
-	Coming  int64         // machines that were on order when the roll was asked for, and are to go once they have joined
+	Coming  int64         // instances that were being launched when the roll was asked for, and are to go once they have joined
 	Allowed int64         // how many more may go now
 	Because string        // what allows no more
 	Nodes   []string      // the names of those that are still to go, sorted
 	Kept    []Kept        // those of them that something keeps beside what allows no more of the pool, as far as is known
 	Wrong   string        // why what was asked for cannot be read; empty: it can
-	Lasts   time.Duration // how long it takes yet, if nothing keeps nodes longer than machines take; 0: nothing is left, or nothing may go
+	Lasts   time.Duration // how long it takes yet, if nothing keeps nodes longer than instances take; 0: nothing is left, or nothing may go
 }
 
 // Kept is a node that is to go and stays for now.
 type Kept struct{ Node, Why string }
 
-// Keep adds what keeps nodes that are still to go, by what is on record about each;
-// empty: nothing is. Where it keeps all of them there is no telling how long it takes.
+// Keep adds what keeps nodes that are still to go, by what is on record about each; empty: nothing
+// is. Where it keeps all of them it is not known how long it takes.
 func (p Progress) Keep(stays func(node string) string) Progress {
 	p.Kept = nil
 	for _, node := range p.Nodes {
@@ -51,8 +51,8 @@ func (p Progress) Keep(stays func(node string) string) Progress {
 // Done reports whether nothing is left to do.
 func (p Progress) Done() bool { return p.Wrong == "" && p.Left == 0 && p.Going == 0 && p.Coming == 0 }
 
-// Read tells how far the rolls are that pools ask for, as the cluster is now. It
-// reads the nodes and claims of these pools, what keeps them, and no pods.
+// Read reports how far the rolls are that pools ask for, as the cluster is now. It reads the nodes
+// and claims of these pools, what keeps them, and no pods.
 func Read(ctx context.Context, from client.Reader, serves translate.Generations, pools []translate.PoolObject, now func() time.Time, freezeIn string) ([]Progress, error) {
 	state := snapshot.New(notAsked, now)
 	state.Serve(serves)
@@ -91,7 +91,7 @@ func notAsked(karpv1.NodeClassReference) (*cluster.Catalogue, string) {
 	return nil, "what its class offers was not asked for"
 }
 
-// Of tells how many nodes of a pool are to go yet, and how long that takes.
+// Of reports how many nodes of a pool are to go yet, and how long that takes.
 func Of(s *cluster.Snapshot, id cluster.PoolID) Progress {
 	out := Progress{Pool: translate.Called(id)}
 	if _, found := s.Pool(id); !found {

@@ -82,8 +82,8 @@ func TestProgressSaysWhatKeepsNodes(t *testing.T) {
 	}
 }
 
-// Progress is looked at every few seconds: pods, and nodes of pools that do not
-// matter, are not read for it. Those of a pool whose nodes a breaker counts too are.
+// Progress is examined every few seconds: pods, and nodes of pools that do not matter, are not read
+// for it. Those of a pool whose nodes a breaker counts too are.
 func TestProgressIsReadFromFewObjects(t *testing.T) {
 	kinds := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme, v1alpha1.AddToScheme} {
@@ -149,8 +149,8 @@ func TestProgressIsReadFromFewObjects(t *testing.T) {
 	}
 }
 
-// A machine that was on order when all were to be replaced goes once it has joined, and the
-// roll is not done before. One that was ordered since is as it was wished.
+// An instance that was being launched when all were to be replaced goes once it has joined, and the
+// roll is not done before. One that was launched since is as it was wished.
 func TestARollIsNotDoneBeforeMachinesOnOrderAreReplaced(t *testing.T) {
 	kinds := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme, v1alpha1.AddToScheme} {

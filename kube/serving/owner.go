@@ -11,7 +11,7 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// wanted is how many pods are wanted of which this is one; 1 where nobody says.
+// wanted is how many pods are wanted of which this is one; 1 where that is not known.
 func wanted(ctx context.Context, from client.Reader, p *corev1.Pod) (int32, error) {
 	owner, err := OwnerOf(ctx, from, p)
 	if err != nil {
@@ -24,8 +24,8 @@ func wanted(ctx context.Context, from client.Reader, p *corev1.Pod) (int32, erro
 	return of.Wants(), nil
 }
 
-// OwnerOf reads the controller of the pod; nil where it has none, or one of a kind that is
-// not looked at, or it is gone.
+// OwnerOf reads the controller of the pod; nil where it has none, or one of a kind that is not
+// examined, or it is gone.
 func OwnerOf(ctx context.Context, from client.Reader, p *corev1.Pod) (client.Object, error) {
 	kind := translate.OwnerKind(p)
 	if kind == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// Owners are controllers of pods as the API server has them, each read once. They are for
-// one look at pods.
+// Owners are controllers of pods as the API server has them, each read once. They are for one check
+// of pods.
 type Owners struct {
 	From  client.Reader
 	known map[types.UID]translate.Workload

@@ -1,9 +1,8 @@
-// Package serving tells, by what the API server itself has, which pods are the
-// last ready ones of Services, and which their controllers create again.
+// Package serving finds, by what the API server itself has, which pods are the last ready ones of
+// Services, and which their controllers create again.
 //
-// It asks for pods rather than for EndpointSlices: these are written a moment
-// after a pod begins to end, so that two pods of a Service would see each other as
-// ready and go at the same time.
+// It asks for pods rather than for EndpointSlices: these are written a moment after a pod begins to
+// end, so that two pods of a Service would see each other as ready and go at the same time.
 package serving
 
 import (
@@ -17,10 +16,9 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// LastOf names a Service of which the pod is the last that is ready, while
-// another may become so; empty: of none. Another may where there is one beside
-// it, or more than one is wanted: of the only pod that there is, and is wanted,
-// waiting would help nobody.
+// LastOf names a Service of which the pod is the last that is ready, while another may become so;
+// empty: of none. Another may where there is one beside it, or more than one is wanted: of the only
+// pod that there is, and is wanted, waiting would be of no use.
 func LastOf(ctx context.Context, from client.Reader, p *corev1.Pod) (string, error) {
 	if !translate.IsUp(p) {
 		return "", nil

@@ -1,10 +1,9 @@
-// Package settings reads the ConfigMaps karpenter-global-settings and config-logging, by
-// which the older API generation sets the controller up.
+// Package settings reads the ConfigMaps karpenter-global-settings and config-logging, by which the
+// v1alpha5 API sets the controller up.
 //
-// It promises that a value which cannot be read changes nothing and is named with the
-// way out, and that no key is passed over in silence. It reads no cluster and changes no
-// environment: what the keys mean is handed to whoever has flags and variables, which go
-// before them.
+// It promises that a value which cannot be read changes nothing and is named with the way out, and
+// that no key is passed over in silence. It reads no cluster and changes no environment: what the
+// keys mean is handed to the caller that has flags and variables, which go before them.
 package settings
 
 import (
@@ -31,10 +30,10 @@ type Settings struct {
 // Live is what takes effect while the controller runs.
 type Live struct {
 	InstanceProfile string            // of templates that name none
-	Tags            map[string]string // of all machines of templates, before their own
+	Tags            map[string]string // of all instances of templates, before their own
 	Drift           bool              // nodes of Provisioners whose image is another now are replaced
 	ManyPods        bool              // nodes of Provisioners run 110 pods, whatever addresses they have
-	NoPodInterfaces bool              // they offer pods no interfaces of their own
+	NoPodInterfaces bool              // they give pods no interfaces of their own
 }
 
 // Equal reports whether both say the same.

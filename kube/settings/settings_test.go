@@ -78,7 +78,7 @@ func TestATagThatIsSetInAnyEventIsIgnored(t *testing.T) {
 	}
 }
 
-// Interfaces that pods have to themselves are offered unless somebody says otherwise.
+// Interfaces that pods have to themselves are provided unless a setting says otherwise.
 func TestPodInterfaces(t *testing.T) {
 	for value, none := range map[string]bool{"true": false, "false": true, "": false} {
 		if s := settings.Read(map[string]string{"aws.enablePodENI": value}); s.Live.NoPodInterfaces != none || len(s.Findings) > 0 || s.Live.Equal(settings.Live{}) == none {

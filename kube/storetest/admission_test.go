@@ -84,8 +84,7 @@ func TestAWholeNumberIsAdmitted(t *testing.T) {
 	}
 }
 
-// Whoever writes an object gets it back with its defaults, and so does whoever
-// reads it.
+// A client that writes an object gets it returned with its defaults, and so does one that reads it.
 func TestDefaultsAreStored(t *testing.T) {
 	c := policies(t)
 	p := &v1alpha1.DisruptionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "night"}, Spec: v1alpha1.DisruptionPolicySpec{Breaker: &v1alpha1.Breaker{Nodes: "5"}}}

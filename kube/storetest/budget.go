@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// withinBudgets takes a disruption from the PodDisruptionBudget of a pod that runs, as the
-// API server does for an eviction; Status.DisruptionsAllowed is what somebody last wrote,
-// less what was taken.
+// withinBudgets takes a disruption from the PodDisruptionBudget of a pod that runs, as the API
+// server does for an eviction; Status.DisruptionsAllowed is what was last written, less what was
+// taken.
 func (s *Server) withinBudgets(pod *corev1.Pod) error {
 	if s.blocked != nil && s.blocked(pod) {
 		return apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 0)

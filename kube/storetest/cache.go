@@ -27,8 +27,8 @@ const relistAfter = time.Second
 type Cache struct {
 	cache.Informers // no more of it than GetInformer is supported
 
-	// Again reports whether watches tell of an object, as it has become, twice; nil
-	// is never. It is set before Follow.
+	// Again reports whether watches report an object, as it has become, twice; nil is never. It is
+	// set before Follow.
 	Again func(client.Object) bool
 
 	server    *Server
@@ -110,7 +110,7 @@ func (c *Cache) follow(ctx context.Context, kind schema.GroupVersionKind, f *fol
 		e, ok := w.next(ctx)
 		if ok && pause.For(ctx, e.at.Add(c.lag(e.object)).Sub(c.server.now())) == nil {
 			f.take(e.what, c.made(e.object), false)
-			if e.what != deleted && c.Again != nil && c.Again(e.object) { // informers tell of no deletion twice
+			if e.what != deleted && c.Again != nil && c.Again(e.object) { // informers report no deletion twice
 				f.take(modified, c.made(e.object), false)
 			}
 			continue
@@ -132,8 +132,7 @@ func (c *Cache) made(o client.Object) client.Object {
 	return o
 }
 
-// replace makes the cache equal to a list and tells the handlers of the
-// differences.
+// replace makes the cache equal to a list and notifies the handlers of the differences.
 func (c *Cache) replace(f *followed, have []client.Object, first bool) {
 	there := map[types.NamespacedName]bool{}
 	for _, o := range have {

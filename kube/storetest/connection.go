@@ -62,7 +62,7 @@ type Fault func(Call) (before, after error)
 // Connection is a client of the server that reads past every cache. Calls go
 // through its fault.
 type Connection struct {
-	User string // whose it is, in audits
+	User string // the user of the connection, in audits
 
 	server *Server
 	fault  Fault

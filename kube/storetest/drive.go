@@ -11,10 +11,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Step is one loop's look at the object of that name.
+// Step is one loop's examine the object of that name.
 type Step func(ctx context.Context, name string) (time.Duration, error)
 
-// Trigger names the objects to look at when one of a kind changed.
+// Trigger names the objects to examine when one of a kind changed.
 type Trigger struct {
 	Kind  client.Object
 	Names func(o client.Object) []string
@@ -23,9 +23,9 @@ type Trigger struct {
 // Itself names the changed object.
 func Itself(o client.Object) []string { return []string{o.GetName()} }
 
-// Driver runs a step for every object that a trigger names: one look at an
-// object at a time, again after the time the step asks for, after an error with
-// growing pauses from 100 ms to a minute, and after a conflict from 50 ms to 5 s.
+// Driver runs a step for every object that a trigger names: one check of an object at a time, again
+// after the time the step asks for, after an error with growing pauses from 100 ms to a minute, and
+// after a conflict from 50 ms to 5 s.
 type Driver struct {
 	Step    Step
 	Workers int // 4 if 0

@@ -138,7 +138,7 @@ func TestWhatClientsDoOverHTTP(t *testing.T) {
 	}
 }
 
-// An informer is told of what there was, of what comes and of what goes.
+// An informer is notified of what there was, of what comes and of what goes.
 func TestAWatchOverHTTPShowsEveryChange(t *testing.T) {
 	server, config, c := overHTTP(t)
 	if err := server.Put(podOf("before")); err != nil {

@@ -44,7 +44,7 @@ type Server struct {
 	streams  map[*stream]struct{}
 	blocked  func(*corev1.Pod) bool // pods whose eviction a budget forbids
 	audit    func(Audit)            // reported every write; nil: nothing is
-	user     string                 // whose call it is
+	user     string                 // that made the call
 	call     Call                   // that is carried out
 }
 
@@ -110,8 +110,7 @@ func (s *Server) create(kind schema.GroupVersionKind, o client.Object) error {
 	return nil
 }
 
-// put stores an object under the next revision and tells the watches. The
-// object is cloned.
+// put stores an object under the next revision and notifies the watches. The object is cloned.
 func (s *Server) put(kind schema.GroupVersionKind, o client.Object, what change) {
 	s.revise(kind, o)
 	kept := o.DeepCopyObject().(client.Object)

@@ -35,7 +35,7 @@ func pod(name string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 }
 
-// Each rule of the API server that controllers lean on, told on one pod.
+// Each rule of the API server that controllers lean on, shown on one pod.
 func TestTheServerKeepsTheRules(t *testing.T) {
 	ctx := context.Background()
 	ok := func(t *testing.T, err error) {
@@ -152,8 +152,8 @@ func TestTheServerKeepsTheRules(t *testing.T) {
 	}
 }
 
-// A watch may tell of an object twice: the second time as of a change that changed
-// nothing, as informers have it, and of a deletion never.
+// A watch may report an object twice: the second time as of a change that changed nothing, as
+// informers have it, and of a deletion never.
 func TestACacheReportsTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -277,7 +277,7 @@ func TestFaultsStrikeBeforeOrAfterTheEffect(t *testing.T) {
 	}
 }
 
-// A driver looks again after the time a step asks for, and after an error.
+// A driver checks again after the time a step asks for, and after an error.
 func TestADriverLooksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())

@@ -68,7 +68,7 @@ func (f *Format) WithoutNames() *Format {
 	return f
 }
 
-// AddTo lets a command be told the form by -o.
+// AddTo lets a command take the form from -o.
 func (f *Format) AddTo(flags *pflag.FlagSet) {
 	flags.VarP(f, "output", "o", "form of what is printed: "+strings.Join(f.forms(), ", "))
 }
@@ -161,7 +161,7 @@ func readPath(text string) (*printers.JSONPathPrinter, error) {
 // Is reports whether a form is asked for.
 func (f *Format) Is(form string) bool { return f.asked == form }
 
-// ForPeople reports whether text is asked for, so that what goes on may be told as it does.
+// ForPeople reports whether text is asked for, so that progress may be reported at once.
 func (f *Format) ForPeople() bool { return f.asked == Table || f.asked == Wide }
 
 // Answer is what a command has found.

@@ -19,7 +19,7 @@ type machine struct {
 	Count int64    `json:"count"`
 }
 
-// two machines, one of which is no object of a cluster.
+// two instances, one of which is no object of a cluster.
 func two() output.Answer {
 	first, second := machine{"a", 0.5, []string{"x", "y"}, 3000000}, machine{"b", 0, nil, 0}
 	return output.Answer{

@@ -35,13 +35,13 @@ type instance struct {
 // instancesMax is how many instances of a resource are read.
 const instancesMax = 1000
 
-// instances are those of a resource; why says why they cannot be told.
+// instances are those of a resource; why says why they are not known.
 func (r *reader) instances(b *hclsyntax.Block) (out []instance, why string) {
 	if a := b.Body.Attributes["count"]; a != nil {
 		v, known := r.value(a.Expr)
 		number, err := convert.Convert(v, cty.Number)
 		if !known || err != nil || number.IsNull() {
-			return []instance{{}}, "" // what depends on it is told where it stands
+			return []instance{{}}, "" // what depends on it is reported where it stands
 		}
 		n, _ := number.AsBigFloat().Int64()
 		if n > instancesMax {

@@ -72,7 +72,7 @@ func templateFile(folder string) function.Function {
 	})
 }
 
-// given is what a template file is given, and by whom.
+// given is what a template file is given, and by which block.
 type given struct {
 	by     *reader
 	values map[string]hclsyntax.Expression

@@ -8,7 +8,7 @@ import (
 	"github.com/daemok/daemok/kube/manifest/terraform"
 )
 
-// Functions mean what they mean to Terraform; where they fail, why is told.
+// Functions mean what they mean to Terraform; where they fail, the reason is reported.
 func TestFunctions(t *testing.T) {
 	for expression, want := range map[string]string{
 		`lookup({a = "b"}, "a")`:                                "b",

@@ -1,11 +1,11 @@
-// Package terraform finds manifests in Terraform's files: the resources kubernetes_manifest
-// and kubectl_manifest, as objects of HCL and as YAML in heredocs.
+// Package terraform finds manifests in Terraform's files: the resources kubernetes_manifest and
+// kubectl_manifest, as objects of HCL and as YAML in heredocs.
 //
 // It evaluates locals, variables by their defaults and by *.tfvars, loops of resources, and
-// Terraform's functions as far as these change nothing and read nothing else. It promises
-// that what cannot be evaluated is told with file and line, and that no manifest of
-// Karpenter's is passed over in silence. It asks no provider, fetches no module and reads no
-// file but those that it is given and that file() and templatefile() name.
+// Terraform's functions as far as these change nothing and read nothing else. It promises that what
+// cannot be evaluated is reported with file and line, and that no manifest of Karpenter's is passed
+// over in silence. It asks no provider, fetches no module and reads no file but those that it is
+// given and that file() and templatefile() name.
 package terraform
 
 import (
@@ -48,7 +48,7 @@ type Manifest struct {
 	Text string     // YAML, perhaps of several documents; empty where Node is there
 	Node *yaml.Node // an object of HCL, with the lines of the file; nil where Text is there
 
-	Unknown  []string // what stands in it as ${...} since it cannot be told, each with file, line and what to do
+	Unknown  []string // what stands in it as ${...} since it is not known, each with file, line and what to do
 	Defaults []string // variables that it takes the defaults of, sorted
 	Unread   string   // why it is not read, and what to do; empty: it is
 	Aside    bool     // it is not read, and is no manifest but of something that has some
