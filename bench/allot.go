@@ -10,13 +10,12 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// market is what the cloud has left of each spot offering: it decides which of those
-// that a request names is given. It is the guess by which plans foretell what spot
-// comes to (cluster.LikelySpot), drawn, so that it says nothing of whether that is
-// right.
+// market is the capacity that the cloud has left of each spot offering: it decides which of
+// the offerings that a request names is launched. It draws by the estimate that plans have
+// of the cost of spot (cluster.LikelySpot), so it says nothing of whether that is right.
 type market struct {
 	chance *rand.Rand
-	shy    map[[2]string]float64 // by kind and zone: what its price is multiplied by when offers are compared
+	shy    map[[2]string]float64 // by instance type and zone: what its price is multiplied by when offerings are compared
 }
 
 // allot returns what the cloud gives for a launch: of spot offerings that cost little

@@ -29,7 +29,7 @@ type Options struct {
 	Capacity  string // on-demand, spot or any; empty means on-demand
 	Daemons   string // "200m,300Mi,4": cpu and memory of each, how many; empty for none
 	Runs      int    // the median is taken; 0 means 5
-	Pack      bool   // search for the cheapest machines, as the controller does
+	Pack      bool   // search for the cheapest instances, as the controller does
 	Simulated bool   // choose the plan that is likely to be the cheapest once kube-scheduler has put pods where it likes, as the controller does
 	Effort    int64  // how many times the controller's search; 0 means 1
 	Nominate  bool   // carried out: nodes are nominated for pods
@@ -72,8 +72,8 @@ type Result struct {
 	CPUSeconds              float64    `json:"cpuSeconds"` // of all processors, for one solve: garbage collection included
 }
 
-// Place measures how pods get their places: by the exact rules alone with
-// machines chosen one after another or, with Pack, as the controller does it.
+// Place measures how pods get their places: by the exact rules alone with instances chosen
+// one after another or, with Pack, as the controller does it.
 func Place(o Options) (Result, error) {
 	s, name, err := Snapshot(o)
 	if err != nil {

@@ -246,8 +246,8 @@ func benchmark(b *testing.B, o bench.Options) {
 	b.ReportMetric(bench.LowerBound(s), "bound-$/h")
 }
 
-// TestSimulatedPlansComeToNoMoreThanRelaxedOnes and tells both, with the figures of
-// the tight plan as they are without kube-scheduler.
+// TestSimulatedPlansComeToNoMoreThanRelaxedOnes and reports both, with the figures of the
+// tight plan as they are without kube-scheduler.
 func TestSimulatedPlansComeToNoMoreThanRelaxedOnes(t *testing.T) {
 	o := bench.Options{Generate: "realistic", Pods: 700, Seed: 7, Runs: 1, Pack: true}
 	relaxed, err := bench.Place(o)

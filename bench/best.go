@@ -15,7 +15,7 @@ type Known struct {
 	Generate          string  `json:"generate"`
 	Pods              int     `json:"pods"`
 	Seed              uint64  `json:"seed"`
-	LowerBoundPerHour float64 `json:"lowerBoundPerHour"` // tells whether pods and prices are still the same
+	LowerBoundPerHour float64 `json:"lowerBoundPerHour"` // reports whether pods and prices are still the same
 	CostPerHour       float64 `json:"costPerHour"`
 }
 

@@ -11,20 +11,19 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// LowerBound returns the dollars an hour below which no new machines can hold
-// the waiting pods: fractions of machines cover their cpu, memory and pod
-// slots, and no other rule counts. Machines count with what they have for
-// pods, their own overhead and daemon pods taken off. What nodes that exist
-// have left takes its part for nothing.
+// LowerBound returns the dollars an hour below which no new instances can hold the waiting
+// pods: fractions of instances cover their cpu, memory and pod slots, and no other rule
+// counts. Instances count with what they have for pods, their own overhead and daemon pods
+// taken off. What nodes that exist have left takes its part for nothing.
 //
-// Proof: in any plan, pods on nodes that exist take at most what is free
-// there, so new machines hold at least the rest; counting each machine of the
-// plan once is then a solution of this covering problem, at the plan's price.
+// Proof: in any plan, pods on nodes that exist take at most what is free there, so new
+// instances hold at least the rest; counting each instance of the plan once is then a
+// solution of this covering problem, at the plan's price.
 func LowerBound(s *cluster.Snapshot) float64 { return newCover(s).cost() }
 
-// Constrained returns a bound that also knows which pods refuse each other's
-// host and how many must be in each zone; ok is false where the work has no
-// such rule that asks for new machines. It is never below LowerBound.
+// Constrained returns a bound that also knows which pods refuse each other's host and how
+// many must be in each zone; ok is false where the work has no such rule that asks for new
+// instances. It is never below LowerBound.
 //
 // Each rule adds rows that every plan fulfils, so the problem's solution stays
 // a lower bound; see slots and zones for the proofs.
@@ -51,13 +50,13 @@ type cover struct {
 	free    []quantity.Resources // of nodes
 }
 
-// row asks that what the machines launched have of it is at least the demand.
+// row asks that what the instances launched have of it is at least the demand.
 type row struct {
 	demand float64
 	has    func(column) float64
 }
 
-// column is a way to launch a machine.
+// column is a way to launch an instance.
 type column struct {
 	free  quantity.Resources
 	zone  string
@@ -154,12 +153,11 @@ const (
 
 // slots adds rows for pods of which no two may share a host.
 //
-// Proof: where n waiting pods refuse each other, no machine takes more than
-// one of them, and of the nodes that exist only those that hold none of the
-// pods refused take one at all. So at least n less those nodes are new
-// machines, and each of these has room for the pod it takes. The same holds
-// for any part of the n pods, such as those too large for some type: they
-// need as many machines that are larger.
+// Proof: where n waiting pods refuse each other, no instance takes more than one of them,
+// and of the nodes that exist only those that hold none of the pods refused take one at
+// all. So at least n less those nodes are new instances, and each of these has room for the
+// pod it takes. The same holds for any part of the n pods, such as those too large for some
+// type: they need as many instances that are larger.
 func (c *cover) slots(s *cluster.Snapshot) {
 	groups := crowds(s)
 	for _, g := range groups[:min(crowdsMax, len(groups))] {
@@ -260,7 +258,7 @@ func thinned[T any](list []T, n int) []T {
 	return out
 }
 
-// slot is 1 for a machine that can take one of the pods.
+// slot is 1 for an instance that can take one of the pods.
 func (g *crowd) slot(x column) float64 {
 	if slices.ContainsFunc(g.sizes, func(z size) bool { return z.requests.FitsIn(x.free) }) {
 		return 1

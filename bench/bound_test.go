@@ -42,8 +42,8 @@ func TestNoPlanIsCheaperThanWhatTheRulesAllow(t *testing.T) {
 	}
 }
 
-// TestBoundOfPodsThatRefuseEachOther is exact: each pod needs a machine of its
-// own, and all are equal.
+// TestBoundOfPodsThatRefuseEachOther is exact: each pod needs an instance of its own, and
+// all are equal.
 func TestBoundOfPodsThatRefuseEachOther(t *testing.T) {
 	r, err := bench.Place(bench.Options{Mix: "antiaffinity", Pods: 40, Seed: 42, Runs: 1})
 	if err != nil || r.GapConstrained == nil || math.Abs(*r.GapConstrained) > 1e-9 || *r.Gap < 0.1 {

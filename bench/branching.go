@@ -10,14 +10,14 @@ import (
 
 // How a load that is worth much is sought.
 const (
-	looksMost = 3000   // loads of one machine that are looked at to tell what one is worth at most
+	looksMost = 3000   // loads of one instance that are checked to know what one is worth at most
 	sections  = 26     // of a price
-	shapeCPU  = 32_000 // millicores of a machine for which prices of room are sought
+	shapeCPU  = 32_000 // millicores of an instance for which prices of room are sought
 	leftOut   = 16     // items that are left out in turn
 	nothing   = 1e-12  // keeps quotients finite
 )
 
-// shapeMemory is the MiB for a millicore of such machines.
+// shapeMemory is the MiB for a millicore of such instances.
 var shapeMemory = [...]float64{0.5, 1, 1.5, 2, 3, 4, 6, 8, 16}
 
 // amounts are prices of one unit of each resource.
@@ -36,7 +36,7 @@ type pricing struct {
 	l      *loads
 	room   amounts   // to pods that may be cut
 	values []float64 // by item: of one pod, beyond what such room is worth
-	prices []amounts // of room, that make bounds small for machines of some shape
+	prices []amounts // of room, that make bounds small for instances of some shape
 	orders [][]int   // by prices: items that are worth something, those worth most for their size first
 }
 
@@ -78,8 +78,8 @@ func (p *pricing) order(prices amounts) []int {
 	return out
 }
 
-// weigh finds prices of cpu and memory that make the bound small for a machine
-// with so much room, see branching.bound.
+// weigh finds prices of cpu and memory that make the bound small for an instance with so
+// much room, see branching.bound.
 func (p *pricing) weigh(free [resources]int64) amounts {
 	var top amounts
 	for i, v := range p.values {
@@ -134,7 +134,7 @@ func dip(top float64, of func(float64) float64) (at, value float64) {
 	return b, vb
 }
 
-// branching finds the load of one machine that is worth most.
+// branching finds the load of one instance that is worth most.
 type branching struct {
 	p      *pricing
 	free   [resources]int64 // room that is left
@@ -160,7 +160,7 @@ func (p *pricing) of(free [resources]int64) *branching {
 	return b
 }
 
-// tell works out the rest.
+// report works out the rest.
 func (b *branching) report() {
 	b.rest = b.rest[:0]
 	for _, prices := range b.prices {
@@ -175,8 +175,8 @@ func (b *branching) report() {
 	}
 }
 
-// bound is what the machine with what is left of its room is worth at most for
-// the items from a position on, all of its room for pods that may be cut included.
+// bound is what the instance with what is left of its room is worth at most for the items
+// from a position on, all of its room for pods that may be cut included.
 //
 // Proof: whatever room costs, zero or more, a pod is worth no more than its room
 // costs and what it is worth beyond that, and no more room is taken than there is.
@@ -188,8 +188,8 @@ func (b *branching) bound(from int) float64 {
 	return b.alone + least
 }
 
-// fillAll looks for a good load in simple ways: items in the order of what they are
-// worth for their size by several prices of room, with each of the first items left out in turn.
+// fillAll searches for a good load in simple ways: items in the order of what they are worth for
+// their size by several prices of room, with each of the first items left out in turn.
 func (b *branching) fillAll() {
 	for _, order := range b.p.orders {
 		b.fill(order, -1)
@@ -216,7 +216,7 @@ func (b *branching) fill(order []int, but int) {
 	clear(b.taken)
 }
 
-// most is how many pods of the item there may be beside what is on the machine.
+// most is how many pods of the item there may be beside what is on the instance.
 func (b *branching) most(i int) int64 {
 	if slices.ContainsFunc(b.p.l.items[i].crowds, func(c int) bool { return b.taken[c] }) {
 		return 0
@@ -253,8 +253,8 @@ func (b *branching) note(worth float64) {
 	}
 }
 
-// branchAll looks at all loads that may be worth more than the best one, as far
-// as the looks go.
+// branchAll checks all loads that may be worth more than the best one, as far as looksMost
+// allows.
 func (b *branching) branchAll() {
 	own := b.p.weigh(b.free)
 	b.prices = append([]amounts{own}, b.p.prices...)

@@ -19,7 +19,7 @@ const (
 	carryTick  = 500 * time.Millisecond
 	carryBinds = 25               // pods that kube-scheduler gives a node in a tick: fifty a second are its usual limit
 	carryRest  = 3                // milliseconds for each waiting pod that the controller rests after a plan
-	carryRetry = 10 * time.Second // it looks again at pods without a place so often
+	carryRetry = 10 * time.Second // it checks again at pods without a place so often
 	carryHold  = time.Minute      // a node waits for others so long at most
 	carryTurn  = 10 * time.Second // and for its turn, once others are open
 	carryMost  = 20 * time.Minute
@@ -48,7 +48,7 @@ type carrier struct {
 	out      Carried
 }
 
-// carried is a machine that was launched.
+// carried is an instance that was launched.
 type carried struct {
 	name    string
 	node    *cluster.Node
@@ -98,8 +98,8 @@ func (c *carrier) join() {
 	}
 }
 
-// held reports whether some domain of the machine's groups has no node yet, or
-// others have not had their turn.
+// held reports whether some domain of the instance's groups has no node yet, or others have
+// not had their turn.
 func (c *carrier) held(m *carried) bool {
 	return slices.ContainsFunc(m.joins, func(j plan.Join) bool {
 		if j.Turn > 0 {
@@ -208,8 +208,8 @@ func (c *carrier) bind(t forecast.Turn) {
 // time is a moment as snapshots have it.
 func (c *carrier) time(d time.Duration) time.Time { return time.Unix(1_000_000_000, 0).UTC().Add(d) }
 
-// snapshot is what the controller knows, pods looked up again for whom machines
-// were ordered.
+// snapshot is what the controller knows, pods looked up again for which instances were
+// launched.
 func (c *carrier) snapshot() *cluster.Snapshot {
 	out := *c.base
 	out.Waiting, out.Nodes, out.Now = slices.Clone(c.waiting), slices.Clone(c.base.Nodes), c.time(c.now)
@@ -230,7 +230,7 @@ func (c *carrier) snapshot() *cluster.Snapshot {
 	return &out
 }
 
-// plan makes a plan where the controller would, and orders its machines.
+// plan makes a plan where the controller would, and launches its instances.
 func (c *carrier) plan() {
 	if due := c.dirty || c.now >= c.planned+carryRetry; !due || c.now < c.restTo || len(c.waiting) == 0 {
 		return
@@ -251,7 +251,7 @@ func (c *carrier) plan() {
 	for _, j := range made.Joining {
 		for _, m := range c.claims {
 			if m.name == j.Claim && !m.open {
-				m.joins = append(slices.DeleteFunc(m.joins, func(k plan.Join) bool { // as claims are told: what they know stays
+				m.joins = append(slices.DeleteFunc(m.joins, func(k plan.Join) bool { // as it is written on claims: what is written stays
 					return slices.ContainsFunc(j.Joins, func(x plan.Join) bool { return x.Group == k.Group && x.Key == k.Key })
 				}), j.Joins...)
 			}

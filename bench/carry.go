@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// Joins says when machines join the cluster after they were ordered: at any
-// moment between the two.
+// Joins says when instances join the cluster after their launch: at any moment between the
+// two.
 type Joins struct{ Earliest, Latest time.Duration }
 
-// Carried is what became of a plan that was carried out: machines joined one by
-// one, kube-scheduler put pods where it likes, and further plans were made for
-// those that were left, until all had a node.
+// Carried is what became of a plan that was carried out: instances joined one by one,
+// kube-scheduler put pods where it likes, and further plans were made for those that were
+// left, until all had a node.
 type Carried struct {
 	Mix               string   `json:"mix"`
 	Pods              int      `json:"pods"`
 	LowerBoundPerHour float64  `json:"lowerBoundPerHour"`
 	PlannedPerHour    float64  `json:"plannedPerHour"` // what the first plan launched
 	LikelyPerHour     float64  `json:"likelyPerHour"`  // what it was expected to come to
-	PaidPerHour       float64  `json:"paidPerHour"`    // what all machines cost in the end
+	PaidPerHour       float64  `json:"paidPerHour"`    // what all instances cost in the end
 	Gap               *float64 `json:"gap"`            // of what is paid to the bound
 	OverPlanned       float64  `json:"overPlanned"`    // paid / planned - 1
 	OverLikely        float64  `json:"overLikely"`

@@ -10,9 +10,9 @@ import (
 
 var joins = bench.Joins{Earliest: 20 * time.Second, Latest: time.Minute}
 
-// What is paid in the end is what the plan was expected to come to, whatever
-// order the machines join in and whoever kube-scheduler puts there. Equal chances for
-// all sizes of pods are the hardest to foretell: there it is up to a twentieth more in the median.
+// What is paid in the end is what the plan was expected to come to, in whatever order the
+// instances join and whichever pods kube-scheduler binds there. Equal chances for all sizes of
+// pods are the hardest to predict: there it is up to a twentieth more in the median.
 func TestPlansThatAreCarriedOutComeToWhatWasForetold(t *testing.T) {
 	for name, most := range map[string]float64{"realistic": 0.03, "deploy": 0.03, "uniform": 0.05} {
 		t.Run(name, func(t *testing.T) {

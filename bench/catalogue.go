@@ -14,7 +14,7 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// overhead is what every machine keeps for itself.
+// overhead is what every instance keeps for itself.
 var overhead = quantity.Resources{CPU: 100, Memory: 10 * quantity.MiB}
 
 // machineType is one line of a catalogue file.

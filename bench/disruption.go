@@ -16,7 +16,7 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// DisruptionOptions says which cluster to look for nodes in that may go.
+// DisruptionOptions says which cluster to search for nodes that may go.
 type DisruptionOptions struct {
 	Catalog     string // file; empty for the 400 made-up types
 	Nodes       int
@@ -56,8 +56,8 @@ type Disrupted struct {
 	PeakRSSMiB        float64  `json:"peakRSSMiB"`
 }
 
-// passesMost bounds how often a cluster is looked at again; more would mean that
-// it never comes to rest.
+// passesMost bounds how often a cluster is checked again; more would mean that it never
+// comes to rest.
 const passesMost = 50
 
 // Disruption measures a pass over a cluster, and what all passes together come to
@@ -108,7 +108,7 @@ type town struct {
 	*cluster.Snapshot
 	r          *rand.Rand
 	named      int
-	simulating []float64 // cpu seconds of each pass until it was settled
+	simulating []float64 // cpu seconds of each pass until it was stable
 }
 
 // stableCluster is a cluster in which no move is left to make, with as many

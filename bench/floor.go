@@ -35,7 +35,7 @@ func (f *Floor) DollarsPerHour(requests quantity.Resources) (least, mixed float6
 	return cost[0], cost[1]
 }
 
-// ofOneType is the cost in dollars with machines of one type alone, in fractions.
+// ofOneType is the cost in dollars with instances of one type alone, in fractions.
 func (c *cover) ofOneType() float64 {
 	cheapest := math.Inf(1)
 	for _, x := range c.columns {

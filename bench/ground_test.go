@@ -16,9 +16,9 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// BenchmarkGround asks for each node whether it may go, whether machines at half
-// its price may replace it, and what machines for its pods cost: in a cluster with
-// a third of it free, and in one with next to nothing.
+// BenchmarkGround asks for each node whether it may go, whether instances at half its price
+// may replace it, and what instances for its pods cost: in a cluster with a third of it
+// free, and in one with next to nothing.
 func BenchmarkGround(b *testing.B) {
 	for _, o := range []bench.Options{{Nodes: 1000, Pools: 1}, {Nodes: 1000, Pools: 50}, {Nodes: 5000, Pools: 50}} {
 		for _, full := range []bool{false, true} {
@@ -87,7 +87,7 @@ func benchmarkGround(b *testing.B, s *cluster.Snapshot, full bool) {
 	}
 }
 
-// BenchmarkRehome looks once more for places for the pods of a node, before it goes,
+// BenchmarkRehome searches once more for places for the pods of a node, before it goes,
 // where a third of the cluster is free.
 func BenchmarkRehome(b *testing.B) {
 	for _, o := range []bench.Options{{Nodes: 1000, Pools: 1}, {Nodes: 1000, Pools: 50}, {Nodes: 5000, Pools: 50}} {
@@ -142,9 +142,8 @@ func priceOf(n *cluster.Node) quantity.MicroUSDPerHour {
 	return quantity.MicroUSDPerHour(48 * int64(n.Capacity.CPU))
 }
 
-// TestQuestionsInLargeClusters compares answers with what Place says where the
-// nodes are going away: with many nodes, pools that offering the same, and machines
-// chosen together.
+// TestQuestionsInLargeClusters compares answers with what Place says where the nodes are
+// going away: with many nodes, pools that offer the same, and instances chosen together.
 func TestQuestionsInLargeClusters(t *testing.T) {
 	for _, o := range []bench.Options{{Nodes: 150, Pools: 1}, {Nodes: 300, Pools: 20}, {Nodes: 150, Pools: 3, Capacity: "any", Daemons: "200m,300Mi,2"}} {
 		for _, full := range []bool{false, true} {

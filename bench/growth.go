@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// Growth tells how the time of one kind of work grows with one number.
+// Growth says how the time of one kind of work grows with one number.
 type Growth struct {
 	Of         string    `json:"of"` // pods, nodes, pools or types
 	Mix        string    `json:"mix"`
 	Sizes      []int     `json:"sizes"`
 	Seconds    []float64 `json:"seconds"`    // medians, by size
 	CPUSeconds []float64 `json:"cpuSeconds"` // likewise
-	// Exponent e says that the time grows as size^e: the slope of the straight
-	// line through the logarithms, by least squares. It is that of the seconds
-	// of all processors, which other load on the machine disturbs the least.
+	// Exponent e says that the time grows as size^e: the slope of the straight line through
+	// the logarithms, by least squares. It is that of the seconds of all processors, which
+	// other load on the instance disturbs the least.
 	Exponent        float64 `json:"exponent"`
 	ExponentSeconds float64 `json:"exponentSeconds"` // of the seconds that passed
 	LargestBy       float64 `json:"largestBy"`       // cpuSeconds of the largest size over those of the smallest
@@ -52,10 +52,10 @@ var grown = []series{
 // GrowthOf lists what can be made to grow, in the order of measuring.
 func GrowthOf() []string { return []string{"pods", "nodes", "pools", "types"} }
 
-// MeasureGrowth measures how time grows with pods, nodes, pools and machine
-// types, or with one of them, and hands on each answer as soon as it is there.
-// Of the options, Catalog, Capacity, Daemons, Seed and Runs count. Every plan
-// is verified, and pods that found no place are an error.
+// MeasureGrowth measures how time grows with pods, nodes, pools and instance types, or with
+// one of them, and hands on each answer as soon as it is there. Of the options, Catalog,
+// Capacity, Daemons, Seed and Runs count. Every plan is verified, and pods that found no
+// place are an error.
 func MeasureGrowth(o Options, of string, each func(Growth) error) error {
 	if of != "" && !slices.Contains(GrowthOf(), of) {
 		return fmt.Errorf("growth of %s is not measured: use one of %v", of, GrowthOf())

@@ -11,9 +11,9 @@ import (
 
 // How prices are sought for the bound over loads.
 const (
-	itemsMost = 40          // different pods that are told apart, those with a rule about others aside
-	zonesMost = 5           // zones that are told apart
-	stepsMost = 120_000_000 // looks at an item, about
+	itemsMost = 40          // different pods that are distinguished, those with a rule about others aside
+	zonesMost = 5           // zones that are distinguished
+	stepsMost = 120_000_000 // checks an item, about
 	addedMost = 12          // loads of a zone that are added in one trip
 	loadsMost = 1200        // loads that are kept
 	nearly    = 0.97        // share of its price that a load must be worth to be kept then
@@ -21,19 +21,18 @@ const (
 	beyond    = 1 + 1e-7    // times its price is what a load must be worth to be added
 )
 
-// loadsBound returns a bound that knows which loads there are for one machine: of
-// whole pods, in a certain zone, with one at most of pods that refuse each other's
-// host. The smallest of many different pods may be cut. It is zero where it is not
-// worked out: where nodes exist, too many different pods have rules, or it is
-// not above another bound that is known.
+// loadsBound returns a bound that knows which loads there are for one instance: of whole
+// pods, in a certain zone, with one at most of pods that refuse each other's host. The
+// smallest of many different pods may be cut. It is zero where it is not worked out: where
+// nodes exist, too many different pods have rules, or it is not above another bound that is
+// known.
 //
-// Proof: every plan fulfils every row, see rowsOf. Let each row have a price,
-// zero or more. A pod in a zone is worth what the rows cost together that count
-// it there. If no machine can have a load that is worth more than the machine
-// costs, then a plan costs no less than all its pods are worth, which is no less
-// than the sum of prices times demands. So any prices will do, however they were
-// found, once they are divided by how many times its price a load may be worth,
-// see branching.
+// Proof: every plan fulfils every row, see rowsOf. Let each row have a price, zero or more.
+// A pod in a zone is worth what the rows cost together that count it there. If no instance
+// can have a load that is worth more than the instance costs, then a plan costs no less
+// than all its pods are worth, which is no less than the sum of prices times demands. So
+// any prices will do, however they were found, once they are divided by how many times its
+// price a load may be worth, see branching.
 func loadsBound(s *cluster.Snapshot, known float64) float64 {
 	if len(s.Nodes) > 0 || len(s.Machines) > 0 {
 		return 0
@@ -55,13 +54,13 @@ type loads struct {
 	steps   int64
 }
 
-// item is pods that nothing tells apart.
+// item is pods that nothing distinguishes.
 type item struct {
 	each   [resources]int64
 	count  int
-	most   int64 // on one machine
+	most   int64 // on one instance
 	groups []int // spreads that choose them
-	crowds []int // of which a machine takes one
+	crowds []int // of which an instance takes one
 }
 
 // counted is a row: so many pods of an item, or that a spread chooses, are in
@@ -240,8 +239,8 @@ func (l *loads) solve(known float64) float64 {
 	return best
 }
 
-// start adds for each item in each zone the load of such pods that costs least a
-// pod, and machines without a load.
+// start adds for each item in each zone the load of such pods that costs least a pod, and
+// instances without a load.
 func (l *loads) start() {
 	for z, offered := range l.zones {
 		for i := range l.items {
@@ -274,7 +273,7 @@ func (l *loads) fitting(i int, free [resources]int64) int64 {
 	return n
 }
 
-// column is a machine with a load, the rest of it for pods that may be cut.
+// column is an instance with a load, the rest of it for pods that may be cut.
 func (l *loads) column(zone int, x column, pods []float64) bound.Column {
 	out := bound.Column{Price: x.price, Has: make([]float64, len(l.rows))}
 	for i := range l.rows {

@@ -13,10 +13,10 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// TestNoMachinesAreCheaperThanLoadsAllow compares the bound with the least cost
-// there is where a few pods are spread over zones with prices of their own, or
-// are apart by host: all ways are tried to put pods in zones, and to part them
-// over machines. It must tell clearly more than the bound that knows rules alone.
+// TestNoMachinesAreCheaperThanLoadsAllow compares the bound with the least cost there is
+// where a few pods are spread over zones with prices of their own, or are apart by host:
+// all ways are tried to put pods in zones, and to part them over instances. It must be
+// clearly tighter than the bound that knows rules alone.
 func TestNoMachinesAreCheaperThanLoadsAllow(t *testing.T) {
 	const worlds = 300
 	exact, more := 0, 0.0
@@ -69,8 +69,8 @@ func fewRuledPods(t *testing.T, r *rand.Rand) *cluster.Snapshot {
 	return small(t, kinds, pods)
 }
 
-// leastInZones is the least cost of machines for all pods, by which pods are in
-// which zone.
+// leastInZones is the least cost of instances for all pods, by which pods are in which
+// zone.
 func leastInZones(s *cluster.Snapshot) float64 {
 	n := len(s.Waiting)
 	byZone := make([][]float64, len(threeZones))
@@ -122,7 +122,7 @@ func spreadsWell(s *cluster.Snapshot, sets []int) bool {
 	return true
 }
 
-// leastIn is the least cost of machines of a zone, by set of pods.
+// leastIn is the least cost of instances of a zone, by set of pods.
 func leastIn(s *cluster.Snapshot, zone string) []float64 {
 	n := len(s.Waiting)
 	price, least := make([]float64, 1<<n), make([]float64, 1<<n)
@@ -143,8 +143,8 @@ func leastIn(s *cluster.Snapshot, zone string) []float64 {
 	return least
 }
 
-// together is what the pods need on one machine; ok is false where two of them
-// refuse each other.
+// together is what the pods need on one instance; ok is false where two of them refuse each
+// other.
 func together(s *cluster.Snapshot, set int) (sum quantity.Resources, ok bool) {
 	var alone []*cluster.Shape
 	for i := range s.Waiting {

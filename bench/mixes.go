@@ -9,7 +9,7 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// mixes are whole worlds, with rules that look at other pods.
+// mixes are whole worlds, with rules that check other pods.
 var mixes = map[string]func(w *world, o Options){
 	"plain":        plainMix,
 	"diverse":      diverseMix,

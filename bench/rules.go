@@ -47,8 +47,7 @@ type question struct {
 	spread bool                      // pods that are terminating do not count
 }
 
-// outside is the domain of hosts that have no such label, or that the rule
-// does not look at.
+// outside is the domain of hosts that have no such label, or that the rule does not check.
 const outside = -1
 
 func newLedger(s *cluster.Snapshot, hosts []*host) *ledger {
@@ -211,7 +210,7 @@ func (l *ledger) tally(q question) *tally {
 	return t
 }
 
-// judge tells which rule about other pods speaks against the host, if any.
+// judge says which rule about other pods speaks against the host, if any.
 func (l *ledger) judge(s *cluster.Shape, h *host) error {
 	r := l.rules[s]
 	if r == nil {

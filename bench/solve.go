@@ -41,8 +41,8 @@ func solve(s *cluster.Snapshot, o Options) (made plan.Plan, took measured) {
 	return repeat(runs, func() plan.Plan { return decide.Decide(s, decide.Policy{}, effort) })
 }
 
-// repeat decides a number of times. Whatever was needed before is given back to
-// the system first.
+// repeat decides a number of times. Memory that was needed before is returned to the system
+// first.
 func repeat(runs int, decision func() plan.Plan) (made plan.Plan, took measured) {
 	debug.FreeOSMemory()
 	forgetPeak()
@@ -68,8 +68,8 @@ func repeat(runs int, decision func() plan.Plan) (made plan.Plan, took measured)
 // it cannot, the peak is that since the process started.
 func forgetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
 
-// peakRSS is the largest resident size of the process, in MiB, since
-// forgetPeak where the kernel tells, else since it started.
+// peakRSS is the largest resident size of the process, in MiB, since forgetPeak where the
+// kernel says, else since it started.
 func peakRSS() float64 {
 	if kiB, ok := statusKiB("VmHWM:"); ok {
 		return kiB / 1024
@@ -99,7 +99,7 @@ func CPUSeconds() float64 {
 	return seconds(u.Utime) + seconds(u.Stime)
 }
 
-// usage is empty where the system does not tell.
+// usage is empty where the system does not report it.
 func usage() (out syscall.Rusage) {
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &out); err != nil {
 		return syscall.Rusage{}

@@ -10,17 +10,15 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// Verify checks a plan by counting, without the code that made it: that every
-// waiting pod is placed once or told to be unplaced, that each place has what
-// its pods want and room for them, whichever of the types left open it becomes,
-// and that pods are as near, as far apart and as evenly spread as they require,
-// each judged when its turn comes in the plan's own order. A machine whose zone
-// is left open counts in the zone it is launched in first, but takes no pod that
-// has a rule by zone itself.
+// Verify checks a plan by counting, without the code that made it: that every waiting pod
+// is placed once or reported unplaced, that each place has what its pods want and room for
+// them, whichever of the types left open it becomes, and that pods are as near, as far
+// apart and as evenly spread as they require, each judged when its turn comes in the plan's
+// own order. An instance whose zone is left open counts in the zone it is launched in
+// first, but takes no pod that has a rule by zone itself.
 //
-// Labels, taints and amounts are judged by core/fit's meaning of them. Host
-// ports, volumes and limits of pools are not looked at; no workload of this
-// package has any.
+// Labels, taints and amounts are judged by core/fit's meaning of them. Host ports, volumes
+// and limits of pools are not checked; no workload of this package has any.
 func Verify(s *cluster.Snapshot, p *plan.Plan) error {
 	v := newVerifier(s)
 	for i := range p.Launches {
@@ -85,8 +83,8 @@ func (v *verifier) add(on plan.Destination, name string, h *host) {
 	v.at[place{on, name}] = h
 }
 
-// addLaunch notes a new machine. Its labels are those that it will have
-// whatever it becomes; what is free is the least of the types left open.
+// addLaunch notes a new instance. Its labels are those that it will have whatever it
+// becomes; what is free is the least of the types left open.
 func (v *verifier) addLaunch(l *plan.Launch) error {
 	pool := v.pools[l.Pool]
 	if pool == nil {
@@ -200,8 +198,8 @@ func (h *host) always(r constraint.Requirement) bool {
 	return true
 }
 
-// noneForgotten checks that all waiting pods are answered for, and that
-// machines are listed with the pods that are placed on them.
+// noneForgotten checks that all waiting pods are answered for, and that instances are
+// listed with the pods that are placed on them.
 func (v *verifier) noneForgotten(s *cluster.Snapshot, p *plan.Plan) error {
 	for i := range p.Launches {
 		for _, pod := range p.Launches[i].Pods {

@@ -16,8 +16,8 @@ const (
 	roundsMost = 4  // how often all are tried
 )
 
-// Whole returns a bound that knows, besides what Constrained knows, that a pod
-// is on one machine. It is never below LowerBound nor Constrained.
+// Whole returns a bound that knows, besides what Constrained knows, that a pod is on one
+// instance. It is never below LowerBound nor Constrained.
 //
 // Each row that is added is fulfilled by every plan that places all pods, see
 // steps and large, so the problem's solution stays a lower bound. Rows are added
@@ -60,7 +60,7 @@ func (c *cover) whole(s *cluster.Snapshot) {
 // wholes is what rows about whole pods are made from.
 type wholes struct {
 	pods  []alike
-	there [][resources]int64 // free on nodes and machines on order
+	there [][resources]int64 // free on nodes and instances being launched
 }
 
 // alike is pods with equal requests.
@@ -95,20 +95,20 @@ func (c *cover) thereAmounts(s *cluster.Snapshot) [][resources]int64 {
 	return out
 }
 
-// steps is a row that counts a resource in whole steps of a size: a machine of
-// 7.9 cores has three steps of two cores, and a pod of three cores takes one.
+// steps is a row that counts a resource in whole steps of a size: an instance of 7.9 cores
+// has three steps of two cores, and a pod of three cores takes one.
 //
-// Proof: a pod that needs x takes floor(x/step) steps. Pods on one machine need
-// no more together than it has free, and a sum of numbers rounded down is no
-// more than their sum rounded down. So new machines have at least the steps that
-// all waiting pods take, less those of nodes and of machines on order.
+// Proof: a pod that needs x takes floor(x/step) steps. Pods on one instance need no more
+// together than it has free, and a sum of numbers rounded down is no more than their sum
+// rounded down. So new instances have at least the steps that all waiting pods take, less
+// those of nodes and of instances being launched.
 func (w *wholes) steps(d int, step float64) row {
 	demand := 0.0
 	for _, p := range w.pods {
 		demand += float64(p.count * math.Floor(float64(p.each[d])/step))
 	}
-	// What machines have is rounded up where it is short of a step by no more
-	// than what a quotient is wrong by.
+	// What instances have is rounded up where it is short of a step by no more than what a
+	// quotient is wrong by.
 	count := func(x int64) float64 { return math.Floor(float64(x)/step + 1e-9) }
 	for _, x := range w.there {
 		demand -= count(x[d])
@@ -118,8 +118,8 @@ func (w *wholes) steps(d int, step float64) row {
 
 // large is rows for the pods that need so much of a resource or more.
 //
-// Proof: each is on a machine that has as much, so these machines have all that
-// such pods need, of each resource.
+// Proof: each is on an instance that has as much, so these instances have all that such
+// pods need, of each resource.
 func (w *wholes) large(d int, least int64) []row {
 	var demand [resources]float64
 	for _, p := range w.pods {

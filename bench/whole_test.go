@@ -12,9 +12,9 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// TestNoMachinesAreCheaperThanWholePodsAllow compares the bound with the least
-// cost there is, which is found by trying all ways to part a few pods over
-// machines. It must tell more than the bound that lets pods be cut, mostly.
+// TestNoMachinesAreCheaperThanWholePodsAllow compares the bound with the least cost there
+// is, which is found by trying all ways to part a few pods over instances. It must be
+// tighter than the bound that lets pods be cut, mostly.
 func TestNoMachinesAreCheaperThanWholePodsAllow(t *testing.T) {
 	const worlds = 400
 	better, short := 0, 0.0
@@ -35,8 +35,8 @@ func TestNoMachinesAreCheaperThanWholePodsAllow(t *testing.T) {
 	}
 }
 
-// TestBoundOfPodsThatFillHalves is of ten pods that need a little more than half
-// of a machine each, and of ten that need a large one.
+// TestBoundOfPodsThatFillHalves is of ten pods that need a little more than half of an
+// instance each, and of ten that need a large one.
 func TestBoundOfPodsThatFillHalves(t *testing.T) {
 	catalog := write(t, "catalog.json", `[{"name":"m","arch":"amd64","cpuMilli":4100,"memMi":18432,"pods":20,"offerings":[{"zone":"a","capacityType":"on-demand","price":1}]},
 		{"name":"l","arch":"amd64","cpuMilli":8100,"memMi":36864,"pods":20,"offerings":[{"zone":"a","capacityType":"on-demand","price":9}]}]`)
@@ -72,7 +72,7 @@ func fewPods(t *testing.T, r *rand.Rand) *cluster.Snapshot {
 	return small(t, kinds, pods)
 }
 
-// leastCost is the least cost of machines for all pods, by set of pods.
+// leastCost is the least cost of instances for all pods, by set of pods.
 func leastCost(s *cluster.Snapshot) float64 {
 	n := len(s.Waiting)
 	price, least := make([]float64, 1<<n), make([]float64, 1<<n)

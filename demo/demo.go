@@ -1,12 +1,11 @@
-// Package demo tells the product's main story on a cluster of its own: pending
-// pods become machines, and empty machines go again. It starts the lab, does
-// what a user would do with the public API, watches what happens and says it
-// with times.
+// Package demo shows the product's main story on a cluster of its own: pending pods become
+// instances, and empty instances go again. It starts the lab, does what a user would do
+// with the public API, watches what happens and says it with times.
 //
-// It promises that a step which does not come ends the story with an error
-// that names the step, what was seen instead and which log to read, and that
-// nothing but the lab's folder outlives it. It does not look inside the
-// product: all it knows it got from watches and from the lab's command line.
+// It promises that a step which does not come ends the story with an error that names the
+// step, what was seen instead and which log to read, and that nothing but the lab's folder
+// outlives it. It does not inspect the product: all it knows comes from watches and from
+// the lab's command line.
 package demo
 
 import (
@@ -17,20 +16,20 @@ import (
 	"time"
 )
 
-// Options says how to tell the story.
+// Options says how to run the story.
 type Options struct {
 	Lab       string  // path of the program daemok-lab
 	Command   string  // what the user types for the program daemok, such as bin/daemok
 	Dir       string  // folder of the lab; made, and emptied of an earlier demo
-	TimeScale float64 // of machine boots and stops; 1 is as slow as in life
+	TimeScale float64 // of instance boots and stops; 1 is as slow as in life
 	Pods      int     // how many pods of one CPU
 	Once      bool    // end after the story and remove the folder; else stay up until ctx ends
 	Out, Err  io.Writer
 	Now       func() time.Time
 }
 
-// Run tells the story. It returns when the story has ended (Once), when ctx
-// is done or when a step did not come; the lab is stopped in every case.
+// Run runs the story. It returns when the story has ended (Once), when ctx is done or when
+// a step did not come; the lab is stopped in every case.
 func Run(ctx context.Context, o Options) (err error) {
 	lab := &lab{program: o.Lab, dir: o.Dir, out: o.Out, err: o.Err}
 	if err := lab.claimFolder(ctx); err != nil {
@@ -62,7 +61,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// tell connects to the lab and goes through the story.
+// report connects to the lab and goes through the story.
 func report(ctx context.Context, o Options, lab *lab) error {
 	user, err := newUser(lab.kubeconfig)
 	if err != nil {

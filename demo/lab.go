@@ -35,8 +35,8 @@ type lab struct {
 	endedWith               error         // why; read it after ended is closed
 }
 
-// claimFolder makes the folder, or empties it of an earlier demo that is not
-// running any more. It touches no folder that is somebody else's.
+// claimFolder makes the folder, or empties it of an earlier demo that is not running any
+// more. It touches no folder that another program made.
 func (l *lab) claimFolder(ctx context.Context) error {
 	dir, err := filepath.Abs(l.dir)
 	if err != nil {
@@ -211,8 +211,7 @@ func (l *lab) down() error {
 	return nil
 }
 
-// finish stops the lab and, where nothing needs to be looked at, removes its
-// folder.
+// finish stops the lab and, where nothing needs to be checked, removes its folder.
 func (l *lab) finish(remove bool) error {
 	if err := l.down(); err != nil || !remove {
 		return err

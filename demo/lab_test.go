@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The pretend lab is a shell script with the lab's command line. It notes
-// what it was asked in a file beside itself.
+// The fake lab is a shell script with the lab's command line. It records what it was asked
+// in a file beside itself.
 const (
 	prologue  = "#!/bin/sh\nlog=\"$(dirname \"$0\")/asked\"\necho \"$*\" >> \"$log\"\n"
 	labThatIs = prologue + `

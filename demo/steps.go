@@ -15,7 +15,7 @@ const batchIdle = time.Second
 // emptyFor is consolidateAfter of examples/v1/nodepool.yaml.
 const emptyFor = 30 * time.Second
 
-// bootSlowest and stopSlowest bound what a machine takes in life.
+// bootSlowest and stopSlowest bound what an instance takes in life.
 const (
 	bootSlowest = 10 * time.Minute
 	stopSlowest = 3 * time.Minute
@@ -184,7 +184,7 @@ func anyWaiting(w *world) string {
 	return "the scheduler has not said why"
 }
 
-// podsSeen tells how the pods are, for a step that did not come.
+// podsSeen says how the pods are, for a step that did not come.
 func podsSeen(w *world) string {
 	if len(w.pods) == 0 {
 		return "no pods of " + deployment
@@ -201,7 +201,7 @@ func podsSeen(w *world) string {
 	return strings.Join(seen, "; ")
 }
 
-// machinesSeen tells how claims and nodes are, for a step that did not come.
+// machinesSeen says how claims and nodes are, for a step that did not come.
 func machinesSeen(w *world) string {
 	var seen []string
 	if w.givenUp > 0 {

@@ -29,7 +29,7 @@ type step struct {
 	limit   time.Duration
 	reached func(*world) bool
 	instead func(*world) string // what is seen when it does not come
-	log     string              // the component whose log tells more
+	log     string              // the component whose log says more
 	say     func(w *world, took time.Duration) string
 }
 
@@ -51,8 +51,8 @@ func (e *StepError) Error() string {
 	return text + "\n  read: " + e.Log
 }
 
-// tell sets up what a user would, scales up and down, and says what happens.
-// Its last line gives the times.
+// report sets up what a user would, scales up and down, and says what happens. Its last
+// line gives the times.
 func (s *story) report(ctx context.Context, clusterName string) error {
 	for _, name := range []string{"v1/ec2nodeclass.yaml", "v1/nodepool.yaml", "v1/inflate.yaml"} {
 		manifest, err := examples.Manifest(name, clusterName)
@@ -91,8 +91,8 @@ func (s *story) scaleTo(ctx context.Context, replicas int, steps []step) (map[st
 	return s.follow(ctx, start, steps)
 }
 
-// follow waits for the steps in order and says each. A step's time is when it
-// was first seen to hold, which may be before its turn to be told.
+// follow waits for the steps in order and says each. A step's time is when it was first
+// seen to hold, which may be before its turn to be reported.
 func (s *story) follow(ctx context.Context, start time.Time, steps []step) (map[string]time.Duration, error) {
 	took := make(map[string]time.Duration, len(steps))
 	mark(s.world, steps, took, max(0, s.now().Sub(start)))
@@ -132,9 +132,9 @@ func (s *story) await(ctx context.Context, want step, start time.Time, steps []s
 	}
 }
 
-// mark notes the time of every step that holds for the first time. A step
-// counts only after those before it: pods do not run before their machine is
-// launched, whatever the order in which the watches tell.
+// mark records the time of every step that holds for the first time. A step counts only
+// after those before it: pods do not run before their instance is launched, whatever the
+// order in which the watches report.
 func mark(w *world, steps []step, took map[string]time.Duration, at time.Duration) {
 	for _, step := range steps {
 		if _, ok := took[step.name]; ok {

@@ -55,7 +55,7 @@ const (
 	ownTaint   = "{key: karpenter.sh/unregistered, effect: NoExecute}"
 )
 
-// up is how two pods get a machine, down how it goes.
+// up is how two pods get an instance, down how it goes.
 var (
 	setUp = []scene{{object: ready("EC2NodeClass")}, {object: ready("NodePool")}}
 	up    = []scene{
@@ -79,7 +79,7 @@ var (
 	}
 )
 
-// play tells the story over scripted watches, in virtual time.
+// play runs the story over scripted watches, in virtual time.
 func play(t *testing.T, acts ...[]scene) (out string, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Names of the public API that the story looks at.
+// Names of the public API that the story checks.
 const (
 	decisionAnnotation = "daemok.sh/decision"
 	poolLabel          = "karpenter.sh/nodepool"
@@ -35,7 +35,7 @@ type world struct {
 	nodes    map[string]nodeSight
 	settings map[string]string // kind/name of pool and class: "ready", or why not
 
-	givenUp int // claims that went without ever having a machine
+	givenUp int // claims that went without ever having an instance
 
 	podCreatedAt time.Time // when the last new pod was seen
 	podGoneAt    time.Time // when the last pod was seen gone
@@ -254,12 +254,12 @@ func (w *world) seeSetting(s sighting) {
 	}
 }
 
-// sorted returns the machines by name of claim.
+// sorted returns the instances by name of claim.
 func (w *world) sorted() []*machine {
 	return slices.SortedFunc(maps.Values(w.machines), func(a, b *machine) int { return cmp.Compare(a.claim, b.claim) })
 }
 
-// every says whether there is a machine, and holds is true of all of them.
+// every says whether there is an instance, and holds is true of all of them.
 func (w *world) every(holds func(*machine) bool) bool {
 	for _, m := range w.machines {
 		if !holds(m) {
@@ -280,8 +280,8 @@ func (w *world) count(is func(podSight) bool) int {
 	return n
 }
 
-// longest returns the longest time between two moments of a machine, among
-// machines that have both; never less than zero.
+// longest returns the longest time between two moments of an instance, among instances that
+// have both; never less than zero.
 func (w *world) longest(from, to func(*machine) time.Time) time.Duration {
 	var most time.Duration
 	for _, m := range w.machines {

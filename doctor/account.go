@@ -33,7 +33,7 @@ func eksCluster(ctx context.Context, p *Patient) ([]Finding, error) {
 	return out, nil
 }
 
-// nodeClasses looks at what each class selects.
+// nodeClasses checks what each class selects.
 func nodeClasses(ctx context.Context, p *Patient) ([]Finding, error) {
 	classes, err := p.Classes(ctx)
 	if err != nil {
@@ -113,7 +113,7 @@ func besides(groups []nodeclass.Group) (ids []string) {
 	return ids
 }
 
-// nodeRoles looks whether nodes of each class may join the cluster.
+// nodeRoles checks whether nodes of each class may join the cluster.
 func nodeRoles(ctx context.Context, p *Patient) ([]Finding, error) {
 	classes, err := p.Classes(ctx)
 	if err != nil {

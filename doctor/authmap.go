@@ -43,7 +43,8 @@ func readAuthMap(ctx context.Context, p *Patient, counts bool) (roles authMap, e
 	return roles, nil
 }
 
-// of is what is found of a node role, which a class has; false: it is not there. EKS looks for roles without their path.
+// of is what is found of a node role, which a class has; false: it is not there. EKS matches roles without their
+// path.
 func (m authMap) of(arn, class string) (Finding, bool) {
 	name := nameOf(arn)
 	head, _, _ := strings.Cut(arn, ":role/")

@@ -93,7 +93,7 @@ func definition(d definitions.Difference) (out []Finding) {
 		if definitions.Needed(d.Name) {
 			out = append(out, trouble(Error, object, "it is missing, and the controller waits until it is there", d.WayOut()))
 		}
-		return out // the users of other kinds have no need of them
+		return out // users of other Kinds do not need them
 	}
 	if d.Going {
 		out = append(out, trouble(Error, object, "it is being deleted, and with it all objects of its kind", definitionGoes))
@@ -118,7 +118,7 @@ func definition(d definitions.Difference) (out []Finding) {
 	return out
 }
 
-// find looks for the controller's Deployment, once.
+// find searches for the controller's Deployment, once.
 func (p *Patient) find(ctx context.Context) (*installation.Installation, error) {
 	if p.install == nil {
 		found, err := installation.Find(ctx, p.Store, p.Namespace)
@@ -197,8 +197,8 @@ func podsOf(ctx context.Context, p *Patient, d *appsv1.Deployment) ([]corev1.Pod
 	return placed(ctx, p.Store, client.InNamespace(p.Namespace), client.MatchingLabelsSelector{Selector: chosen})
 }
 
-// lastError is a pod of which a container is not ready that ended with an error, and the
-// error; empty: there is none. The chart has the kubelet keep the end of the log; where there is none the exit code tells.
+// lastError is a pod of which a container is not ready that ended with an error, and the error; empty: there is none.
+// The chart has the kubelet keep the end of the log; where there is none the exit code is the error.
 func lastError(pods []corev1.Pod) (pod, text string) {
 	for i := range pods {
 		for _, c := range pods[i].Status.ContainerStatuses {

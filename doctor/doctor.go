@@ -1,9 +1,9 @@
-// Package doctor looks at what the controller relies on, in the cluster and at AWS, before and
+// Package doctor checks what the controller relies on, in the cluster and at AWS, before and
 // after it is installed.
 //
 // It promises to change nothing, to say of each thing that is wrong which object it is and
-// what to do, and to go on where one thing cannot be looked at. It decides nothing
-// about pods and nodes.
+// what to do, and to go on where one thing cannot be checked. It decides nothing about pods
+// and nodes.
 package doctor
 
 import (
@@ -27,14 +27,14 @@ type Severity string
 // The severities, from the least.
 const (
 	OK      Severity = "ok"
-	Unknown Severity = "unknown" // it could not be looked at
+	Unknown Severity = "unknown" // it could not be checked
 	Warning Severity = "warning" // the controller works, less well or not for long
 	Error   Severity = "error"   // something will not work
 )
 
 // Finding is what was found out about one thing.
 type Finding struct {
-	Check    string   `json:"check"` // what was looked at, such as subnets
+	Check    string   `json:"check"` // what was checked, such as subnets
 	Severity Severity `json:"severity"`
 	Object   string   `json:"object,omitempty"` // such as EC2NodeClass/default
 	Message  string   `json:"message"`          // one sentence
@@ -43,7 +43,7 @@ type Finding struct {
 
 // Class is a node class, with what AWS has for it.
 type Class struct {
-	Name    string // with its kind: EC2NodeClass/default
+	Name    string // with its Kind: EC2NodeClass/default
 	Spec    nodeclass.Spec
 	Subnets []nodeclass.Subnet
 	Groups  []nodeclass.Group
@@ -80,20 +80,21 @@ type Patient struct {
 	Rights      func(ctx context.Context) ([]Finding, error)              // which the controller's role lacks
 	May         Reviewer                                                  // nil: it is not asked
 
-	install *installation.Installation // once it was looked for
+	install *installation.Installation // once it was searched for
 }
 
-// Reviewer tells whether a user may do something to all resources of a kind of the core group, in all namespaces.
+// Reviewer reports whether a user may do something to all resources of one Kind of the core group, in
+// all namespaces.
 type Reviewer func(ctx context.Context, user, verb, resource string) (bool, error)
 
-// check looks at one thing.
+// check checks one thing.
 type check struct {
 	name string
 	look func(ctx context.Context, p *Patient) ([]Finding, error)
 	aws  bool // it asks AWS
 }
 
-// checks are all of them, in the order in which they are told.
+// checks are all of them, in the order in which they are reported.
 func checks() []check {
 	return []check{
 		{"kubernetes", kubernetesVersion, false},
@@ -114,8 +115,8 @@ func checks() []check {
 	}
 }
 
-// Examine looks at everything, and says of each check at least one thing. Where AWS cannot be asked, one finding says so of
-// all checks that would have asked it.
+// Examine checks everything, and says of each check at least one thing. Where AWS cannot be asked, one finding says
+// so of all checks that would have asked it.
 func Examine(ctx context.Context, p *Patient) []Finding {
 	var all []Finding
 	var unasked []string
@@ -142,7 +143,7 @@ func Examine(ctx context.Context, p *Patient) []Finding {
 	return all
 }
 
-// Unreachable is the only finding where the API server does not answer, or takes the user for nobody.
+// Unreachable is the only finding where the API server does not answer, or does not know the user.
 func Unreachable(err error) Finding {
 	return Finding{Check: "kubernetes", Severity: Error, Message: "the API server cannot be asked: " + err.Error(),
 		WayOut: "choose another cluster or user with --context, --kubeconfig or KUBECONFIG, or renew the credentials (aws eks update-kubeconfig)"}

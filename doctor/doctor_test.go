@@ -79,7 +79,7 @@ type town struct {
 	mayNot  string // verb and resource that the controller's account has no right to
 }
 
-// parsed are the definitions of this release, which nobody changes.
+// parsed are the definitions of this release, which no test changes.
 var parsed = sync.OnceValues(crds.All)
 
 func ours(t *testing.T) []*apiextensionsv1.CustomResourceDefinition {
@@ -94,7 +94,8 @@ func ours(t *testing.T) []*apiextensionsv1.CustomResourceDefinition {
 // podTrust is who may have the controller's role by EKS Pod Identity.
 const podTrust = `{"Statement":{"Effect":"Allow","Principal":{"Service":"pods.eks.amazonaws.com"},"Action":["sts:AssumeRole","sts:TagSession"]}}`
 
-// webTrust is who may have it by IRSA: a service account, whose token is for somebody, of an issuer.
+// webTrust is a trust policy for IRSA: for a service account of an issuer, whose token has that
+// audience.
 func webTrust(issuer, subject, audience string) string {
 	return fmt.Sprintf(`{"Statement":[{"Effect":"Allow","Principal":{"Federated":"arn:aws:iam::123456789012:oidc-provider/%[1]s"},"Action":"sts:AssumeRoleWithWebIdentity",
 		"Condition":{"StringLike":{"%[1]s:sub":%[2]q},"StringEquals":{"%[1]s:aud":%[3]q}}}]}`, issuer, subject, audience)
@@ -211,7 +212,8 @@ func TestAHealthyClusterHasNothingWrong(t *testing.T) {
 	}
 }
 
-// Each thing that goes wrong is told with its object and with what to do, and nothing else is.
+// Each thing that goes wrong is reported with its object and with what to do, and nothing else
+// is.
 func TestWhatIsWrongIsReported(t *testing.T) {
 	type change func(w *town)
 	class := func(do func(c *Class)) change { return func(w *town) { do(&w.classes[0]) } }
@@ -523,7 +525,8 @@ func TestTheAgentOfPodIdentityIsMissed(t *testing.T) {
 	}
 }
 
-// The group that EKS made for the cluster gets its tag again when the cluster changes: the others lose theirs.
+// The group that EKS made for the cluster gets its tag again when the cluster changes: the other groups lose
+// theirs.
 func TestTheGroupOfEKSKeepsItsTag(t *testing.T) {
 	w := healthy(t)
 	w.classes[0].Groups = []nodeclass.Group{{ID: "sg-1", Owned: true}, {ID: "sg-2", Owned: true, EKS: true}, {ID: "sg-3"}, {ID: "sg-4", Owned: true}}
@@ -562,7 +565,7 @@ func definitionOf(name string, do func(*apiextensionsv1.CustomResourceDefinition
 	return func(w *town) { do(w.objects[name].(*apiextensionsv1.CustomResourceDefinition)) }
 }
 
-// Where AWS cannot be reached the cluster is looked at all the same.
+// Where AWS cannot be reached the cluster is checked all the same.
 func TestWithoutAWSTheClusterIsLookedAt(t *testing.T) {
 	p := &Patient{Store: fake.NewClientBuilder().Build(), Version: func(context.Context) (string, error) { return "1.36", nil }, Namespace: "kube-system",
 		Classes: func(context.Context) ([]Class, error) { return nil, errors.New("no credentials") }, Unreached: errors.New("no credentials")}

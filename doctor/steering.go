@@ -9,8 +9,8 @@ import (
 	"github.com/daemok/daemok/kube/steering"
 )
 
-// steered looks at what has nodes empty without evictions: the controller's right to set deletion costs, and taints of its key that
-// users set.
+// steered checks what has nodes empty without evictions: the controller's right to set deletion costs, and taints of
+// its key that users set.
 func steered(ctx context.Context, p *Patient) (out []Finding, err error) {
 	var nodes corev1.NodeList
 	if err := p.Store.List(ctx, &nodes); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/daemok/daemok/kube/installation"
 )
 
-// credentials looks how the controller's service account gets its role.
+// credentials checks how the controller's service account gets its role.
 func credentials(ctx context.Context, p *Patient) ([]Finding, error) {
 	found, err := p.find(ctx)
 	if err != nil {
@@ -104,7 +104,7 @@ const (
 	audienceAnnotation = "eks.amazonaws.com/audience"
 )
 
-// irsa looks whether the role that a service account names trusts it.
+// irsa checks whether the role that a service account names trusts it.
 func irsa(ctx context.Context, p *Patient, s seeker) ([]Finding, error) {
 	trust, there, err := p.Account.Role(ctx, s.name())
 	if err != nil {
@@ -143,7 +143,7 @@ func irsa(ctx context.Context, p *Patient, s seeker) ([]Finding, error) {
 	return provided(ctx, p, s, issuer, audience)
 }
 
-// provided looks whether IAM knows the cluster's issuer, without which no trust helps.
+// provided checks whether IAM knows the cluster's issuer, without which no trust helps.
 func provided(ctx context.Context, p *Patient, s seeker, issuer, audience string) ([]Finding, error) {
 	audiences, there, err := p.Account.Provider(ctx, s.arn("oidc-provider/"+issuer))
 	switch {
@@ -159,7 +159,7 @@ func provided(ctx context.Context, p *Patient, s seeker, issuer, audience string
 	return withRole(ctx, p, fine("%s has role %s by IRSA", s.object, s.name()))
 }
 
-// audienceOf is whom the tokens of a service account are for.
+// audienceOf is the audience of the tokens of a service account.
 func audienceOf(ctx context.Context, p *Patient, name string) (string, error) {
 	var account corev1.ServiceAccount
 	if err := p.Store.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: name}, &account); err != nil {
@@ -171,7 +171,8 @@ func audienceOf(ctx context.Context, p *Patient, name string) (string, error) {
 	return usualAudience, nil
 }
 
-// podIdentity looks whether the role of a service account's association trusts EKS Pod Identity.
+// podIdentity checks whether the role of a service account's association trusts EKS Pod
+// Identity.
 func podIdentity(ctx context.Context, p *Patient, s seeker) ([]Finding, error) {
 	trust, there, err := p.Account.Role(ctx, s.name())
 	if err != nil {
@@ -224,7 +225,8 @@ func sessionOf(p *Patient, s seeker, c audit.Cluster) policy.Context {
 	return with
 }
 
-// trusted reports whether a trust policy allows a caller all actions. An error says why that cannot be told.
+// trusted reports whether a trust policy allows a caller all actions. An error says why that cannot be
+// decided.
 func trusted(trust string, who policy.Caller, with policy.Context, actions ...string) (bool, error) {
 	document, err := policy.ReadTrust("its trust policy", []byte(trust))
 	if err != nil {

@@ -171,7 +171,8 @@ func last(values []float64) float64 {
 	return values[len(values)-1]
 }
 
-// valueFormat leaves out decimals that all labels of an axis have alike, and adds those that tell them apart.
+// valueFormat leaves out decimals that all labels of an axis have alike, and adds those that distinguish
+// them.
 func valueFormat(format string, step float64) string {
 	switch {
 	case step == math.Trunc(step):

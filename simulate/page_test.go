@@ -17,7 +17,7 @@ func htmlOf(t *testing.T, r simulate.Report) string {
 	return out.String()
 }
 
-// The page shows what the table shows, a chart of each kind with words for those who do not see it, and loads nothing.
+// The page shows what the table shows, a chart of each sort with a text alternative, and loads nothing.
 func TestPageStandsAlone(t *testing.T) {
 	report, err := simulate.Run(simulate.Options{Budget: "10%", Capacity: "on-demand", Source: simulate.Source{Services: shop(t), To: 3600}, Policies: []string{"untouched", "plain"}})
 	if err != nil {

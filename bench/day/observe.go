@@ -18,7 +18,7 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// meterEvery is how often instances are looked at, which is how exactly their end is known.
+// meterEvery is how often instances are checked, which is how exactly their end is known.
 const meterEvery = time.Second
 
 // life is one instance: from its launch until it was seen last. EC2 charges for no instance that shuts down.
@@ -124,7 +124,7 @@ func (r *record) seeClaim(c *karpv1.NodeClaim, now time.Time) {
 	}
 }
 
-// meter looks at the instances again and again.
+// meter checks the instances again and again.
 func (r *record) meter(ctx context.Context, account bill.Account) {
 	for tick := time.Tick(meterEvery); ; {
 		running, err := account.Running(ctx, "default")

@@ -107,7 +107,7 @@ func (w *world) launch(ctx context.Context, count int, pods []*corev1.Pod, daemo
 	return c.end()
 }
 
-// consolidate has nodes of the complete cluster looked at as those of others are.
+// consolidate has nodes of the complete cluster checked as those of others are.
 func (w *world) consolidate(ctx context.Context) error {
 	pool := &karpv1.NodePool{}
 	if err := w.hand.Get(ctx, client.ObjectKey{Name: "default"}, pool); err != nil {

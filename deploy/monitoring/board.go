@@ -23,7 +23,7 @@ type Row struct {
 // Panel shows what queries say, as it changes or, where Now is set, as it is.
 type Panel struct {
 	Title   string
-	About   string // what it tells, and what is good
+	About   string // what it shows, and which values are good
 	Unit    string // as Grafana calls it
 	Now     bool
 	Names   bool // with Now: the names of the series, not their values; "None" if there are none

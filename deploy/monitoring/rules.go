@@ -20,14 +20,14 @@ type Group struct {
 // runbooks is where the page of each alert is.
 const runbooks = "https://github.com/daemok/daemok/blob/main/docs/runbooks/"
 
-// How soon somebody should look.
+// How soon an operator should react.
 const (
 	info     = "info"     // when there is time
 	warning  = "warning"  // within the day
 	critical = "critical" // now
 )
 
-// alert is a rule with its page. The summary is one line; the text tells what it means for
+// alert is a rule with its page. The summary is one line; the text says what it means for
 // the cluster.
 func alert(name, lasting, severity, summary, text, expr string) Rule {
 	return Rule{

@@ -19,7 +19,7 @@ func TestAlertsFire(t *testing.T) {
 	tests := map[string]struct {
 		series string
 		after  time.Duration
-		want   []string // alerts, with the labels that tell what they are about
+		want   []string // alerts, with the labels that say what they are about
 	}{
 		"all is well": {leads + `daemok_pods_waiting_longest_seconds{reason="limit"} 0x30
 daemok_pods_waiting_longest_seconds{reason="outside"} 4000x30
@@ -89,7 +89,7 @@ func disrupted(values string) string {
 	return `karpenter_voluntary_disruption_decisions_by_nodepool_total{nodepool="web",reason="drifted",decision="replace"} ` + values + "\n"
 }
 
-// about are the labels that tell one alert of a kind from another.
+// about are the labels that distinguish alerts of the same sort.
 var about = []string{"name", "error", "policy", "capacity_reservation_id", "nodepool", "nodeclass", "definition", "reason"}
 
 // firing has Prometheus evaluate the committed rules, and returns what fires after so long.

@@ -126,7 +126,7 @@ func TestEverySeriesAndLabelIsServed(t *testing.T) {
 	}
 }
 
-// The check itself notices what nobody serves.
+// The check itself finds metrics that no component serves.
 func TestUnservedMetricsAreFound(t *testing.T) {
 	parse := parser.NewParser(parser.Options{})
 	tests := map[string]struct{ expr, want string }{

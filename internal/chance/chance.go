@@ -1,10 +1,10 @@
 // Package chance makes small worlds by chance, for tests of what must hold in every
 // world.
 //
-// It promises that one source of chance makes one world, and that every rule that
-// the core has for pods comes up in some of them. The worlds are valid, and as odd as
-// clusters may be: pods that nothing can hold, pools that may launch nothing, sold-out
-// offers, nodes that never started.
+// It promises that one source of chance makes one world, and that every rule that the core
+// has for pods comes up in some of them. The worlds are valid, and as odd as clusters may
+// be: pods that nothing can hold, pools that may launch nothing, unavailable offerings,
+// nodes that never started.
 package chance
 
 import (
@@ -86,8 +86,8 @@ func begin(r *rand.Rand, z size) (s *cluster.Snapshot, shapes []*cluster.Shape) 
 	return s, shapes
 }
 
-// addDaemon gives half of the worlds a DaemonSet, which other pods may look at in
-// their namespace.
+// addDaemon gives half of the worlds a DaemonSet, which other pods may check in their
+// namespace.
 func addDaemon(r *rand.Rand, s *cluster.Snapshot, namespace string) []*cluster.Shape {
 	if r.IntN(2) > 0 {
 		return nil

@@ -21,7 +21,7 @@ import (
 
 // The gates that act.
 const (
-	SpotToSpot  featuregate.Feature = "SpotToSpotConsolidation" // of FEATURE_GATES: cheaper spot machines replace spot machines
+	SpotToSpot  featuregate.Feature = "SpotToSpotConsolidation" // of FEATURE_GATES: cheaper spot instances replace spot instances
 	NodeRepair  featuregate.Feature = "NodeRepair"              // of FEATURE_GATES: unhealthy nodes are replaced
 	Drift       featuregate.Feature = "Drift"                   // of FEATURE_GATES: nodes of Provisioners drift; those of NodePools do in any event
 	Reserved    featuregate.Feature = "ReservedCapacity"        // of FEATURE_GATES, on unless it is false: capacity reservations that classes select are used
@@ -93,7 +93,7 @@ func read(list string, specs, others map[featuregate.Feature]featuregate.Feature
 
 func unread(part string) error { return fmt.Errorf("has %q: want Name=true or Name=false", part) }
 
-// unknownText tells of a gate that is not known: the one probably meant, or the option that
+// unknownText reports a gate that is not known: the one probably meant, or the option that
 // it is of.
 func unknownText(name string, specs, others map[featuregate.Feature]featuregate.FeatureSpec, option string) string {
 	if _, is := others[featuregate.Feature(name)]; is {
@@ -112,5 +112,5 @@ func (g Gates) On(f featuregate.Feature) bool { return g.known.Enabled(f) }
 // Said reports whether the list has a switch for a gate.
 func (g Gates) Said(f featuregate.Feature) bool { return g.known.ExplicitlySet(f) }
 
-// Unknown tells of the switches that change nothing, in their order, a few words each.
+// Unknown reports the switches that change nothing, in their order, a few words each.
 func (g Gates) Unknown() []string { return g.unknown }

@@ -59,7 +59,7 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// Whether a list says something of a gate is told apart from what it is by default.
+// Whether a list says something of a gate is distinguished from what it is by default.
 func TestAGateThatWasSaid(t *testing.T) {
 	g, err := gates.Core("Drift=false")
 	if err != nil || !g.Said(gates.Drift) || g.Said(gates.Reserved) {

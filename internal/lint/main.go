@@ -43,7 +43,8 @@ func main() {
 	}
 }
 
-// version prints what go vet tells builds of this program apart by: what one has said is not asked of it again.
+// version prints what go vet distinguishes builds of this program by: what one has said is not asked of it
+// again.
 func version(programs ...string) error {
 	hash := sha256.New()
 	for _, program := range programs {
@@ -57,7 +58,7 @@ func version(programs ...string) error {
 	return err
 }
 
-// answer tells facts and findings of the unit in a file, or becomes the program that does.
+// answer writes facts and findings of the unit in a file, or becomes the program that does.
 func answer(file, analyze string) error {
 	u, err := unit.Read(file)
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package orders is how one program gives orders to another on the same machine: JSON
-// over HTTP, on a unix socket or a port of the loopback address.
+// Package orders is how one program sends commands to another on the same host: JSON over
+// HTTP, on a unix socket or a port of the loopback address.
 //
-// An order is one value, and so is what came of it; an order that cannot be carried out
-// is answered with a sentence. It checks nobody's rights: who reaches the socket may do everything.
+// A command is one value, and so is its outcome; a command that cannot be carried out is answered
+// with a sentence. It checks no rights: a process that reaches the socket may do everything.
 package orders
 
 import (
@@ -19,9 +19,9 @@ import (
 
 const contentType = "application/json"
 
-// Take has the mux carry out the orders posted to a path. Errors are answered with
-// their text and status 400. Bodies that do not say to be JSON are refused, so that no
-// web page can give orders.
+// Take has the mux carry out the commands posted to a path. Errors are answered with their
+// text and status 400. Bodies that do not say to be JSON are refused, so that no web page
+// can send commands.
 func Take[Order, Outcome any](mux *http.ServeMux, path string, do func(context.Context, Order) (Outcome, error)) {
 	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Content-Type") != contentType {
@@ -57,7 +57,7 @@ func answer(w http.ResponseWriter, outcome any, err error) {
 	_ = json.NewEncoder(w).Encode(outcome) // the asker is gone when this fails
 }
 
-// Client gives orders to whoever takes them at a place.
+// Client sends commands to the program that takes them at an address.
 type Client struct {
 	url  string
 	http http.Client
@@ -77,8 +77,8 @@ func At(url string) *Client {
 	return &Client{url: strings.TrimSuffix(url, "/"), http: http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
 }
 
-// Give sends an order and reads what came of it into outcome. A refusal is an error with the words
-// of whoever refused.
+// Give sends a command and reads its outcome into outcome. A refusal is an error with the text of
+// the answer.
 func (c *Client) Give(ctx context.Context, path string, order, outcome any) error {
 	body, err := json.Marshal(order)
 	if err != nil {

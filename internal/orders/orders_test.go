@@ -15,7 +15,7 @@ import (
 
 type paint struct{ Colour string }
 
-// A painter takes orders and says what came of them.
+// A painter takes commands and returns their outcome.
 func painter() *http.ServeMux {
 	mux := http.NewServeMux()
 	orders.Take(mux, "/paint", func(_ context.Context, p paint) (string, error) {
@@ -59,7 +59,7 @@ func TestAnOrderAndWhatCameOfIt(t *testing.T) {
 	}
 }
 
-// A web page may post a form to any port of this machine: it is no order.
+// A web page may post a form to any port of this machine: it is no command.
 func TestAFormIsNoOrder(t *testing.T) {
 	web := httptest.NewServer(painter())
 	defer web.Close()

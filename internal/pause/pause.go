@@ -1,7 +1,7 @@
-// Package pause waits for a while, or for less if nobody needs it any more.
+// Package pause waits for a while, or for less if it is not needed any more.
 //
-// It promises that no timer outlives a wait. It waits by the system's clock:
-// whoever must be told the time takes a function of For's form instead.
+// It promises that no timer outlives a wait. It waits by the system's clock: code under
+// virtual time takes a function of For's form instead.
 package pause
 
 import (

@@ -18,8 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write into stories what comes of them; read the diff then")
 
-// Each tells every story of a folder, each as a test of its own by the name of
-// its file.
+// Each runs every story of a folder, each as a test of its own by the name of its file.
 func Each(t *testing.T, folder string, report func(t *testing.T, files []txtar.File)) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(folder, "*.txtar"))

@@ -16,8 +16,8 @@ import (
 // preference is one thing that a story wants of the pods of a workload. A story
 // writes what matters to it and nothing else:
 //
-// s.deploy("web", 3, from(pool), asking("cpu", "1"), spreadOver(zoneLabel))
-// s.stateful("db", 2, "gp3", "3Gi", from(pool), asking("memory", "1Gi"))
+//	s.deploy("web", 3, from(pool), asking("cpu", "1"), spreadOver(zoneLabel))
+//	s.stateful("db", 2, "gp3", "3Gi", from(pool), asking("memory", "1Gi"))
 type preference func(name string, pod *corev1.PodTemplateSpec)
 
 const (

@@ -22,10 +22,10 @@ func untouched(s *cluster.Snapshot) plan.Plan {
 	return out
 }
 
-// plainly returns a decider that saves money by two rules: a node goes if its
-// pods fit on the others, else if a cheaper machine holds them all. Nodes with
-// few pods are asked about first, and one goes at a time. Machines for pods that
-// wait are chosen as the controller does it.
+// plainly returns a decider that saves money by two rules: a node goes if its pods fit on
+// the others, else if a cheaper instance holds them all. Nodes with few pods are asked
+// about first, and one goes at a time. Instances for pods that wait are chosen as the
+// controller does it.
 func plainly() func(*cluster.Snapshot) plan.Plan {
 	vain := uint64(0) // revision at which nothing was found
 	return func(s *cluster.Snapshot) plan.Plan {
@@ -91,7 +91,7 @@ func without(s *cluster.Snapshot, n *cluster.Node) (plan.Move, bool) {
 	return m, len(left) == 0
 }
 
-// replaced lets the node go if a cheaper machine holds its pods.
+// replaced lets the node go if a cheaper instance holds its pods.
 func replaced(s *cluster.Snapshot, n *cluster.Node) (plan.Move, bool) {
 	m, _ := removal(n, "a cheaper machine holds its pods")
 	pool, _ := s.Pool(n.Pool)

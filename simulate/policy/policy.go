@@ -29,7 +29,7 @@ type Policy struct {
 	variant   bool          // of another one: it is run only if it is named
 }
 
-// loopEvery is how often Karpenter and Cluster Autoscaler look.
+// loopEvery is how often Karpenter and Cluster Autoscaler check the cluster.
 const loopEvery = 10 * time.Second
 
 // All returns every policy: this product's first.

@@ -64,7 +64,7 @@ func (x *classes) add(o client.Object) error {
 	return nil
 }
 
-// any reports whether the manifests have classes of a kind.
+// any reports whether the manifests have classes of a Kind.
 func (x *classes) any(kind class.Kind) bool {
 	for _, o := range x.given {
 		if reflect.TypeOf(o) == reflect.TypeOf(kind.New()) {
@@ -74,8 +74,8 @@ func (x *classes) any(kind class.Kind) bool {
 	return false
 }
 
-// offered is the catalogue with what instances of a class have, or why there is none. Manifests without classes of the
-// kind leave instances as they are.
+// offered is the catalogue with what instances of a class have, or why there is none. Manifests without classes of
+// the Kind leave instances as they are.
 func (x *classes) offered(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) {
 	at := slices.IndexFunc(x.kinds, func(k class.Kind) bool { return k.Group == ref.Group && k.Name == ref.Kind })
 	if at < 0 || !x.any(x.kinds[at]) {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	candidatesMost = 100 // nodes that are looked at for going together
+	candidatesMost = 100 // nodes that are checked for going together
 	spotTypesLeast = 15  // cheaper types that a spot instance in place of a single spot node needs, and is left with
 	balance        = 2   // consolidationPolicy Balanced: the share of the pool's cost that is saved is at least that of its disruption divided by this
 )

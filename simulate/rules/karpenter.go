@@ -11,17 +11,17 @@ import (
 
 // How long Karpenter waits.
 const (
-	loopEvery     = 10 * time.Second // between two looks for nodes to disrupt
+	loopEvery     = 10 * time.Second // between two searches for nodes to disrupt
 	validateAfter = 15 * time.Second // until a command that saves money is computed again and carried out
 	nominatedFor  = 20 * time.Second // a node that pending pods are to come to is not disrupted
-	idleFor       = 5 * time.Minute  // consolidation that found nothing looks again after so long, though nothing changed
+	idleFor       = 5 * time.Minute  // consolidation that found nothing checks again after so long, though nothing changed
 )
 
 // karpenter is what its controller remembers.
 type karpenter struct {
 	command   *command // computed, and yet to be validated
 	dueAt     time.Time
-	loopAt    time.Time // no look for nodes to disrupt before
+	loopAt    time.Time // no search for nodes to disrupt before
 	nominated map[string]time.Time
 	idle      quiet
 	options   KarpenterOptions
@@ -41,14 +41,13 @@ type quiet struct {
 
 // Karpenter returns a decider that follows Karpenter 1.14.
 //
-// Pending pods, in the order of their size, go to the first node that has room,
-// else to the claim with the fewest pods that some instance type can still be found
-// for, else to a new claim of the heaviest NodePool. While a claim is not launched,
-// nothing is decided. Every 10 seconds empty nodes are looked for, then the most nodes, among
-// the 100 that save most for each unit of disruption, that go together with at most
-// one cheaper node in their place, then a single such node. What was found is
-// computed once more after 15 seconds. Spot nodes are not replaced by spot nodes, as by
-// default.
+// Pending pods, in the order of their size, go to the first node that has room, else to the
+// claim with the fewest pods that some instance type can still be found for, else to a new
+// claim of the heaviest NodePool. While a claim is not launched, nothing is decided. Every 10
+// seconds it searches for empty nodes, then the most nodes, among the 100 that save most for
+// each unit of disruption, that go together with at most one cheaper node in their place,
+// then a single such node. What was found is computed once more after 15 seconds. Spot nodes
+// are not replaced by spot nodes, as by default.
 //
 // Left out: drift, static NodePools, node repair, buffers, and the timeouts of
 // consolidation, which a simulation does not need.
@@ -119,7 +118,7 @@ func (m *simulation) report(out *plan.Plan) {
 	}
 }
 
-// disrupt looks for nodes that can go, or carries out what was found before.
+// disrupt searches for nodes that can go, or carries out what was found before.
 func (k *karpenter) disrupt(x *state) []plan.Move {
 	if c := k.command; c != nil {
 		if x.Now.Before(k.dueAt) {

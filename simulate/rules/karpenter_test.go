@@ -289,7 +289,7 @@ func TestKarpenterConsolidates(t *testing.T) {
 	})
 }
 
-// A look that found nothing is not repeated while nothing changes, for five minutes.
+// A search that found nothing is not repeated while nothing changes, for five minutes.
 func TestKarpenterLooksAgainWhenSomethingChanges(t *testing.T) {
 	decide := karpenter()
 	full := usual + nodeOf("a", "c2", "0.1", "one")
@@ -307,7 +307,7 @@ func TestKarpenterLooksAgainWhenSomethingChanges(t *testing.T) {
 	}
 }
 
-// Ten seconds pass between two looks.
+// Ten seconds pass between two searches.
 func TestKarpenterLooksEveryTenSeconds(t *testing.T) {
 	decide := karpenter()
 	asked(t, decide, usual, 0)

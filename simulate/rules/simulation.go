@@ -22,7 +22,7 @@ type simulation struct {
 	most     int // claims that it may open
 	over     bool
 	limits   map[cluster.PoolID]*limits
-	board    *topology.Board // nil: no rule looks at other pods
+	board    *topology.Board // nil: no rule checks other pods
 	rules    map[*level]*topology.Rules
 	empty    *topology.Host
 	placed   []plan.Placement
@@ -175,8 +175,8 @@ func (m *simulation) sit(t *target, p *cluster.Pod, lv *level) {
 	m.placed = append(m.placed, plan.Placement{Pod: *p, On: t.on, Target: t.name})
 }
 
-// openDomains makes every domain in which pools can launch instances one that
-// spreads look at.
+// openDomains makes every domain in which pools can launch instances one that spreads
+// check.
 func (m *simulation) openDomains() {
 	for lv, r := range m.rules {
 		if !m.prefers || len(r.Fixed()) == 0 {

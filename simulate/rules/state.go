@@ -21,7 +21,7 @@ type state struct {
 	levels  map[*cluster.Shape][]*level
 	prefers bool // pods insist on preferences for as long as these can be met
 	shy     bool // and on no taint PreferNoSchedule
-	ruled   bool // some rule looks at other pods
+	ruled   bool // some rule checks other pods
 
 	spotToSpot bool // spot nodes are replaced by spot nodes
 }

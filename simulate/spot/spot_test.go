@@ -84,7 +84,7 @@ func advisor(t *testing.T, text string) string {
 	return path
 }
 
-// Of a band of 5 to 10 % a month, 7.5 % of machines are gone after a month.
+// Of a band of 5 to 10 % a month, 7.5 % of instances are gone after a month.
 func TestInterruptionsFollowTheAdvisor(t *testing.T) {
 	path := advisor(t, "instance_type,interruption_bucket,interruption_label\nm5.large,1,5-10%\nc5.large,4,>20%\n")
 	m, err := spot.Options{Advisor: path, InterruptionsPerHour: 0.5}.Market(offered(), 1)

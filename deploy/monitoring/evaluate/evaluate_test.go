@@ -62,7 +62,8 @@ func TestEveryPanelShowsSomething(t *testing.T) {
 	}
 }
 
-// Each query of a panel of several queries counts, and a panel that asks in vain is noticed.
+// Each query of a panel of several queries counts, and a panel that asks without effect is
+// noticed.
 func TestWhatAPanelShows(t *testing.T) {
 	r := lab(t)
 	tests := map[string]struct {

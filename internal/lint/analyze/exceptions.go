@@ -17,7 +17,7 @@ type exception struct {
 	text    *regexp.Regexp // of the finding, its rule included
 }
 
-// exceptions hold in all modules, besides two: generated files are not looked at, and a comment
+// exceptions hold in all modules, besides two: generated files are not checked, and a comment
 //
 //	//nolint:errcheck // why
 //

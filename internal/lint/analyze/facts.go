@@ -14,8 +14,8 @@ import (
 	"golang.org/x/tools/go/types/objectpath"
 )
 
-// facts are what analyzers know of objects and packages, for when packages that import them are looked at.
-// A file holds those of one package.
+// facts are what analyzers know of objects and packages, for when packages that import them are checked. A
+// file holds those of one package.
 type facts map[subject]analysis.Fact
 
 type subject struct {
@@ -96,8 +96,8 @@ func (f facts) read(imports []*types.Package, files map[string]string) error {
 	return nil
 }
 
-// write writes what is known of a package and of objects in it that others can see, always in the same order: the go command
-// asks about packages again when what it was told of one they import changes.
+// write writes what is known of a package and of objects in it that others can see, always in the same order: the go
+// command asks about packages again when what is written of one they import changes.
 func (f facts) write(pkg *types.Package, file string) error {
 	var known []written
 	var encoder objectpath.Encoder

@@ -36,17 +36,17 @@ func linters() []linter {
 	return []linter{
 		{"bodyclose", one(bodyclose.Analyzer)},          // a response body left open leaks a connection
 		{"copyloopvar", one(copyloopvar.NewAnalyzer())}, // a copy of a loop's variable, which each turn has of its own since Go 1.22
-		{"errcheck", one(errcheckAnalyzer)},             // an error that nobody looks at
+		{"errcheck", one(errcheckAnalyzer)},             // an error that is not checked
 		{"errorlint", one(errorlintAnalyzer())},         // errors.Is and errors.As, not == and type assertions
 		{"govet", govet()},                              // go vet's own
-		{"ineffassign", one(ineffassign.Analyzer)},      // a value that nobody reads
+		{"ineffassign", one(ineffassign.Analyzer)},      // a value that is not read
 		{"misspell", one(misspellAnalyzer)},             // common mistakes of spelling
 		{"nilerr", one(nilerr.Analyzer)},                // returns nil although an error was found
 		{"noctx", one(noctx.Analyzer)},                  // every request carries a context
 		{"revive", one(reviveAnalyzer)},                 // reviveRules
 		{"staticcheck", staticchecks()},                 // all but staticcheckOff
 		{"unconvert", one(unconvertAnalyzer)},           // a conversion to the type that a value has
-		{"unused", one(unusedAnalyzer)},                 // what nobody calls, reads or mentions
+		{"unused", one(unusedAnalyzer)},                 // what is never called, read or mentioned
 		{"usestdlibvars", one(usestdlibvars.New())},     // http.MethodGet, not "GET"
 	}
 }
@@ -63,10 +63,10 @@ func everything() []*analysis.Analyzer {
 	return all
 }
 
-// directives leave facts about what comments tell a package's users.
+// directives leave facts about what comments say to a package's users.
 var directives = []*analysis.Analyzer{deprecated.Analyzer, inline.Analyzer}
 
-// errcheckOff are functions whose errors nobody needs to look at.
+// errcheckOff are functions whose errors need no check.
 var errcheckOff = []string{
 	"fmt.Fprint", "fmt.Fprintf", "fmt.Fprintln",
 	"(io.Closer).Close", "(*os.File).Close", "(net.Listener).Close",

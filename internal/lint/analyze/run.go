@@ -87,7 +87,7 @@ func (m mapped) Import(name string) (*types.Package, error) {
 	return m.compiled.Import(path)
 }
 
-// all runs analyzers in turn, each after those it is built on. Go vet looks at several packages at once.
+// all runs analyzers in turn, each after those it is built on. Go vet checks several packages at once.
 func (r *run) all(some []*analysis.Analyzer) error {
 	for _, a := range some {
 		if _, done := r.results[a]; done {

@@ -1,7 +1,6 @@
-// Package unit reads what the go command asks a vet tool for: one package at
-// a time, and files with what is known of those that it imports. It promises
-// to say how much of an answer is worth its time. It looks at no code but for
-// a word in its comments.
+// Package unit reads what the go command asks a vet tool for: one package at a time, and
+// files with what is known of those that it imports. It promises to say how much of an
+// answer is worth its time. It checks no code but for a word in its comments.
 package unit
 
 import (
@@ -15,7 +14,7 @@ import (
 // ours is the path of the main module; those of all others here begin with it.
 const ours = "github.com/daemok/daemok"
 
-// Unit is a package to look at. The go command writes it, in JSON.
+// Unit is a package to check. The go command writes it, in JSON.
 type Unit struct {
 	ID            string // with the name of the test, if the package is compiled for one
 	ImportPath    string
@@ -53,7 +52,7 @@ type Answer int
 const (
 	Findings   Answer = iota // what linters find, and facts
 	Facts                    // all that linters of other packages want to know of this one
-	Directives               // what comments tell its users: deprecated, or to be inlined
+	Directives               // what comments say to its users: deprecated, or to be inlined
 	Nothing
 )
 
@@ -83,7 +82,7 @@ func (u Unit) Wanted() (Answer, error) {
 	return Nothing, nil
 }
 
-// hidden tells of a package of the standard library that nothing else can import.
+// hidden reports a package of the standard library that nothing else can import.
 func hidden(path string) bool {
 	return strings.HasPrefix(path, "vendor/") || strings.Contains("/"+path+"/", "/internal/")
 }

@@ -1,5 +1,5 @@
-// Package archive writes tar archives that are the same bytes whoever makes
-// them: entries sorted by name, owned by root, all of one time.
+// Package archive writes tar archives that are the same bytes on every host: entries sorted
+// by name, owned by root, all of one time.
 //
 // It promises that equal files at an equal time make an equal archive with one
 // version of Go; another version may compress otherwise. It writes no links

@@ -36,7 +36,7 @@ program 755 0:0 2026-11-27T06:41:43Z "elf"
 	}
 }
 
-// What lies on the disk of whoever makes a release must not show.
+// Files on the disk of the builder of a release must not show.
 func TestTheSameFilesMakeTheSameBytes(t *testing.T) {
 	packed := func(when time.Time, mode os.FileMode, files ...File) []byte {
 		folder := t.TempDir()

@@ -42,7 +42,7 @@ func stub(t *testing.T, arch string) Build {
 	return Build{OS: "linux", Arch: arch, Program: program, BOM: []byte(`{"bomFormat":"CycloneDX"}`), Licences: []byte("MIT")}
 }
 
-// made is the image as whoever pulls it from a registry reads it.
+// made is the image as a client that pulls it from a registry reads it.
 func made(t *testing.T, builds ...Build) (v1.ImageIndex, v1.Hash) {
 	t.Helper()
 	index, err := Index(builds, commit)
@@ -100,7 +100,7 @@ func TestTheImageIsWhatRegistriesAndNodesRead(t *testing.T) {
 	}
 }
 
-// The fields that a cluster's policies look at.
+// The fields that a cluster's policies check.
 func TestTheImageRunsWithoutRights(t *testing.T) {
 	img := first(t, stub(t, "amd64"))
 	file, err := img.ConfigFile()

@@ -1,5 +1,5 @@
-// Package licence finds what the modules in a program are licensed under, in
-// the module cache of the machine that built it.
+// Package licence finds what the modules in a program are licensed under, in the module
+// cache of the host that built it.
 //
 // It promises the files as their authors wrote them, and the SPDX names of
 // licences that most of a file's words are of. It asks no network, and it
@@ -38,7 +38,7 @@ const Standard = "stdlib"
 type File struct {
 	Name string // LICENSE
 	Text string
-	IDs  []string // SPDX names of the licences it is of, sorted; none where it is a notice, or not known
+	IDs  []string // SPDX names of the licences it is of, sorted; none where it is an interruption message, or not known
 }
 
 // words of a file that must be of licences for these to be named, in percent.

@@ -105,7 +105,7 @@ func ids(m licence.Module) []string {
 	return slices.Compact(all)
 }
 
-// packageURL is the name by which scanners look vulnerabilities up.
+// packageURL is the name by which scanners find vulnerabilities.
 func packageURL(path, version string) string {
 	return "pkg:golang/" + strings.ToLower(path) + "@" + strings.ReplaceAll(version, "+", "%2B")
 }
