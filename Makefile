@@ -254,7 +254,7 @@ lab-long: build ## stories in labs in which minutes must go by: newer images and
 ##@ Upkeep
 
 .PHONY: generate
-generate: ## write CRDs, deep copies and pages of the reference from the API types, IAM policies and templates from cloud/aws/rights, dashboards and rules, and what the charts have of them
+generate: ## write CRDs, deep copies and pages of the reference from the API types and the lines of snapshots, IAM policies and templates from cloud/aws/rights, dashboards and rules, and what the charts have of them
 	@cd deploy/monitoring && $(STATIC) go run ./generate .
 	@$(STATIC) go generate ./kube/api/... ./deploy/aws ./charts/...
 

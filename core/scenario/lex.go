@@ -19,6 +19,9 @@ var reserved = map[string]bool{
 // nothing, alone after "select", is a selector that chooses no pod.
 const nothing = "nothing"
 
+// minValues stands before the number of values that must remain.
+const minValues = "minvalues"
+
 // quote writes a value as one word.
 func quote(s string) string {
 	plain := s != "" && s != nothing && !reserved[s] && !strings.ContainsAny(s, special) &&
@@ -58,38 +61,38 @@ func words(line string) ([]string, error) {
 	}
 }
 
+// wordLen is the length of the word at the beginning of the line.
 func wordLen(line string) (int, error) {
-	quoted := false
-	for i := 0; i < len(line); i++ {
-		switch c := line[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case !quoted && (c == ' ' || c == '\t' || c == '\r'):
-			return i, nil
-		}
-	}
-	if quoted {
+	n, closed := unquoted(line, func(c byte) bool { return c == ' ' || c == '\t' || c == '\r' })
+	if !closed {
 		return 0, fmt.Errorf("a quote is not closed")
 	}
-	return len(line), nil
+	return n, nil
 }
 
 // cut splits a word at the first separator outside quotes.
 func cut(word string, sep byte) (before, after string, found bool) {
+	n, _ := unquoted(word, func(c byte) bool { return c == sep })
+	if n == len(word) {
+		return word, "", false
+	}
+	return word[:n], word[n+1:], true
+}
+
+// unquoted finds the first character outside quotes that is looked for, or the end; closed reports whether the last quote is.
+func unquoted(text string, wanted func(byte) bool) (at int, closed bool) {
 	quoted := false
-	for i := 0; i < len(word); i++ {
-		switch c := word[i]; {
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
 		case quoted && c == '\\':
 			i++
 		case c == '"':
 			quoted = !quoted
-		case !quoted && c == sep:
-			return word[:i], word[i+1:], true
+		case !quoted && wanted(c):
+			return i, true
 		}
 	}
-	return word, "", false
+	return len(text), !quoted
 }
 
 // pair reads key=value, both perhaps quoted. Without "=" it is a flag.

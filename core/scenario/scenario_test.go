@@ -10,7 +10,6 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/decide"
-	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/scenario"
 )
@@ -198,13 +197,16 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 		"a pod without shape":       {"waiting a/b", "shape= is missing"},
 		"an open quote":             {`shape "a`, "not closed"},
 		"two nodes of one name":     {"node a\nnode a", "node a is there twice"},
-		"labels of nothing":         {"labels a=b", "does not belong here"},
+		"labels of nothing":         {"labels a=b", "does not belong here: want it below shape or kind or offer or pool or node or machine"},
+		"a flag with a value":       {"node a ready=false", "ready takes no value"},
+		"a field without a value":   {"node a claim", "claim: want claim="},
+		"a number that is none":     {"pool K/n weight=much", "weight much: want a whole number"},
 		"an amount without unit":    {"shape a cpu=much", `parse cpu "much"`},
 		"a field nobody knows":      {"node a colour=red", `no field "colour"`},
 		"a bad time":                {"snapshot 1 yesterday", "want it as in"},
 		"so many left of nothing":   {"catalogue c 1\nkind k cpu=1 memory=1 pods=1\n  offer a spot 1 left=2", "want it behind what so many are left of"},
-		"a spread of nothing":       {"node a\nspread zone", "want it below a shape"},
-		"a selector of nothing":     {"shape a\nselect app In web", "want it below spread, near or apart"},
+		"a spread of nothing":       {"node a\nspread zone", "does not belong here: want it below shape"},
+		"a selector of nothing":     {"shape a\nselect app In web", "want it below spread or near or apart"},
 		"a wish after a spread":     {"shape a\nspread zone\nrequire zone In a", "does not belong here"},
 		"a skew that is no number":  {"shape a\nspread zone skew=few", "skew few: want a whole number"},
 		"a port without number":     {"shape a\nport TCP", "want a protocol and a number"},
@@ -219,6 +221,55 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 				t.Errorf("Parse(%q) = %v, want %q in it", tt.text, err, tt.want)
 			}
 		})
+	}
+}
+
+// Snapshots that earlier releases saved have other words.
+func TestWordsOfEarlierReleasesAreRead(t *testing.T) {
+	s, err := scenario.Parse("shape a\nguard default/web allows=1\nnode n\n pod default/web-1 shape=a guards=web\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "snapshot 0\nshape s0\npdb default/web allows=1\nnode n\n  pod default/web-1 shape=s0 pdbs=web\n"
+	if got := scenario.Print(s); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+func TestInstanceTypesMayFollowThePool(t *testing.T) {
+	s, err := scenario.Parse("catalogue c 1\npool K/n catalogue=c\nshape a\nkind m cpu=1\n offer z spot 1\nwaiting a/b shape=a\nkind n cpu=1\n last-resort\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if types := s.Pools[0].Catalogue.InstanceTypes; len(types) != 2 || len(types[0].Offerings) != 1 || !types[1].LastResort {
+		t.Errorf("got %+v", types)
+	}
+}
+
+func TestNodesHaveInAllWhatTheyHaveForPodsUnlessALineSaysOtherwise(t *testing.T) {
+	const text = "snapshot 0\nnode a\n  allocatable cpu=1\nnode b\n  allocatable cpu=1\n  capacity cpu=2\nnode c\n  allocatable cpu=1\n"
+	s, err := scenario.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Nodes[0].Capacity.CPU != 1000 || s.Nodes[1].Capacity.CPU != 2000 || s.Nodes[2].Capacity.CPU != 1000 || scenario.Print(s) != text {
+		t.Errorf("got:\n%s\nwant:\n%s", scenario.Print(s), text)
+	}
+}
+
+func TestEveryLineAndFactIsDocumented(t *testing.T) {
+	if _, err := scenario.Parse(scenario.Example); err != nil {
+		t.Errorf("the example of the reference: %v", err)
+	}
+	for _, l := range scenario.Lines() {
+		if l.Means == "" {
+			t.Errorf("%s: the line does not say what it means", l.Nouns)
+		}
+		for _, f := range l.Facts {
+			if f.Means == "" || f.Word == "" && f.Value == "" {
+				t.Errorf("%s: %s%s does not say what it means", l.Nouns, f.Word, f.Value)
+			}
+		}
 	}
 }
 
@@ -324,64 +375,4 @@ func FuzzPrintIsAFixedPoint(f *testing.F) {
 			t.Errorf("printed again it differs:\n%s\nwas:\n%s", twice, once)
 		}
 	})
-}
-
-// fullPlan returns a plan in which every field is set, for pods of full.
-func fullPlan(s *cluster.Snapshot) *plan.Plan {
-	pod := s.Waiting[0]
-	choice := plan.Choice{Kind: "m5", Zone: "z", Option: cluster.Spot, Price: 96001, Priced: true, Beside: 2201, WhyNot: "a \"dear\" one"}
-	id := cluster.PoolID{Kind: "NodePool", Name: "default"}
-	joins := []plan.Join{{Group: "3f9a2c1b", Key: "zone", Opens: true, Turn: 2}}
-	launches := []plan.Launch{{Name: "new-1", Pool: id, Labels: constraint.NewLabels(map[string]string{"k": "v"}),
-		Requirements: constraint.NewRequirements(constraint.Requirement{Key: "zone", Set: constraint.Values("a"), MinValues: 1}),
-		Requests:     quantity.Resources{CPU: 1, Memory: 1, EphemeralStorage: 1, Pods: 1, Extended: []quantity.Extended{{Name: "x/y", Amount: 1}}},
-		Choice:       choice, RunnersUp: []plan.Choice{choice, choice}, Pods: []cluster.Pod{pod}, Relaxed: true, Reason: "one pod waits", Notes: []string{"a \"note\""}, Joins: joins}}
-	placements := []plan.Placement{{Pod: pod, On: plan.OnNode, Target: "n"}}
-	return &plan.Plan{Basis: 12, Steps: 7, Exhausted: true, Asked: true, CostBefore: 1, CostAfter: 2, Bound: 3, SpotMore: 12, Margins: []plan.Margin{{Resource: "cpu", Zone: "b", Price: 4}}, Fewer: &plan.Summary{Machines: 5, Cost: 6},
-		Likely:   &plan.Likely{Cost: 7, Left: 8, Turns: 3, Relaxed: plan.Summary{Machines: 9, Cost: 10}, RelaxedCost: 11},
-		Launches: launches,
-		Moves: []plan.Move{{Removals: []plan.Removal{{Node: "n", Claim: "c", Pool: id, Reason: plan.Empty, Note: "for an hour", Pods: []cluster.Pod{pod}}},
-			Launches: launches, Placements: placements, Saves: 13, Payback: time.Minute,
-			Dropped: []plan.Dropped{{Preferences: []string{"a \"wish\""}, Pods: []cluster.Pod{pod}, Saves: 15}}}},
-		Joining:     []plan.Joining{{Claim: "c", Joins: joins}},
-		Placements:  placements,
-		Withdrawals: []plan.Withdrawal{{Claim: "c", Pool: id, Note: "no pod \"waits\""}},
-		Kept:        []plan.Kept{{Node: "m", Reason: plan.Drifted, By: plan.KeptByBudget, Why: "no \"budget\""}},
-		Emptying:    []plan.Emptying{{Node: "m", Claim: "old 1", Pool: cluster.PoolID{Kind: "NodePool", Name: "p"}, Note: "a b"}},
-		Holds:       []plan.Hold{{Node: "m", Pods: []cluster.Pod{pod}, For: []string{"new-1", "old 1"}, Until: s.Now}},
-		Dropped:     []plan.Dropped{{Preferences: []string{"a \"wish\""}, Pods: []cluster.Pod{pod}, Saves: 14}},
-		Unplaced:    []plan.Unplaced{{Shape: pod.Shape, Early: true, Pods: []cluster.Pod{pod}, Reasons: []plan.Reason{{Pool: id, Text: "no room", MinValues: true, Rule: "limit", Others: true}}}}}
-}
-
-func TestNothingOfAPlanIsLost(t *testing.T) {
-	s := full()
-	want := fullPlan(s)
-	checkSet(t, "Plan", reflect.ValueOf(*want))
-	text := scenario.PrintPlan(want)
-	got, err := scenario.ParsePlan(text, s)
-	if err != nil {
-		t.Fatalf("ParsePlan: %v\n%s", err, text)
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("ParsePlan(PrintPlan(p)) differs from p:\n%s\nprinted again:\n%s", text, scenario.PrintPlan(got))
-	}
-}
-
-func TestParsePlanSaysWhatIsWrong(t *testing.T) {
-	tests := map[string]struct{ text, want string }{
-		"an unknown line":      {"plan 1\nbuy m5", `line 2: no line of a plan begins with "buy"`},
-		"a pod nobody knows":   {"place a/b on=node", "the snapshot has no pod a/b"},
-		"a choice of nothing":  {"choice a b c 1", "below a launch"},
-		"a choice too short":   {"launch new-1\nchoice a b", "want type, zone, option and price"},
-		"a join of nothing":    {"join g key=zone", "below a launch or joining"},
-		"a reason for nothing": {"reason why", "below unplaced"},
-		"an unknown field":     {"move\nremove n colour=red", `no field "colour"`},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			if _, err := scenario.ParsePlan(tt.text, full()); err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("ParsePlan(%q) = %v, want %q in it", tt.text, err, tt.want)
-			}
-		})
-	}
 }

@@ -80,7 +80,7 @@ func TestClusterAutoscalerScalesDown(t *testing.T) {
 		"not by evicting protected pods": {
 			text: strings.Replace(usual+fits, "pod default/a-0", "pod default/a-0 do-not-disrupt", 1), at: unneeded},
 		"not against a PodDisruptionBudget": {
-			text: strings.Replace(usual+fits, "pod default/a-0", "pod default/a-0 guards=g", 1) + "guard default/g allows=0\n", at: unneeded},
+			text: strings.Replace(usual+fits, "pod default/a-0", "pod default/a-0 pdbs=g", 1) + "pdb default/g allows=0\n", at: unneeded},
 		"not pods of kube-system without one": {
 			text: strings.Replace(usual+fits, "pod default/a-0", "pod kube-system/a-0", 1), at: unneeded},
 	})

@@ -271,7 +271,7 @@ func TestKarpenterConsolidates(t *testing.T) {
 		"not by evicting protected pods": {
 			text: strings.Replace(usual+fits, "pod default/a-0", "pod default/a-0 do-not-disrupt", 1), at: validated, want: "Underutilized b"},
 		"not against a PodDisruptionBudget": {
-			text: strings.Replace(usual+fits, "pod default/a-0", "pod default/a-0 guards=g", 1) + "guard default/g allows=0\n", at: validated, want: "Underutilized b"},
+			text: strings.Replace(usual+fits, "pod default/a-0", "pod default/a-0 pdbs=g", 1) + "pdb default/g allows=0\n", at: validated, want: "Underutilized b"},
 		"on-demand nodes by spot ones": {
 			text: strings.Replace(usual, "kind c4", "  offer a spot 0.04\nkind c4", 1) + nodeOf("a", "c2", "0.1", "one"),
 			at:   validated, want: "Underutilized a -> c2 in a spot for a-0"},

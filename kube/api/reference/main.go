@@ -1,7 +1,7 @@
 // Command reference writes the pages of docs/reference that are made from the
-// API: one for the fields of each kind, from its CustomResourceDefinition, and
-// one for labels, annotations, taints, finalizers, tags and ConfigMaps, from
-// the table of keys.
+// code: one for the fields of each kind, from its CustomResourceDefinition, one
+// for labels, annotations, taints, finalizers, tags and ConfigMaps, from the
+// table of keys, and one for the lines of snapshots, from core/scenario.
 //
 // It is run by go generate with the folder of the pages. It promises to stop at
 // a field or key without a description.
@@ -59,7 +59,7 @@ func pages() ([]page, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := []page{keys}
+	out := []page{keys, linesPage()}
 	for _, d := range definitions {
 		p, err := fieldsPage(d)
 		if err != nil {

@@ -1,0 +1,72 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// resolve looks up the waiting pods that instances were launched for.
+func resolve(s *cluster.Snapshot) error {
+	waiting := byName(s.Waiting)
+	find := func(instance string, pods []cluster.Pod) error {
+		for i := range pods {
+			if pods[i].Shape != nil {
+				continue
+			}
+			pod := waiting[[2]string{pods[i].Namespace, pods[i].Name}]
+			if pod == nil {
+				return fmt.Errorf("machine %s is for pod %s, which does not wait: give its shape", instance, podName(pods[i]))
+			}
+			pods[i] = *pod
+		}
+		return nil
+	}
+	var err error
+	for i := range s.Nodes {
+		err = errors.Join(err, find(s.Nodes[i].Name, s.Nodes[i].LaunchedFor))
+	}
+	for i := range s.Machines {
+		err = errors.Join(err, find(s.Machines[i].Claim, s.Machines[i].LaunchedFor))
+	}
+	return err
+}
+
+func byName(pods []cluster.Pod) map[[2]string]*cluster.Pod {
+	out := make(map[[2]string]*cluster.Pod, len(pods))
+	for i := range pods {
+		out[[2]string{pods[i].Namespace, pods[i].Name}] = &pods[i]
+	}
+	return out
+}
+
+// checkNames rejects what is there twice.
+func checkNames(s *cluster.Snapshot) error {
+	err := errors.Join(
+		unique("waiting pod", s.Waiting, podName), unique("node", s.Nodes, func(n cluster.Node) string { return n.Name }),
+		unique("machine", s.Machines, func(m cluster.Machine) string { return m.Claim }),
+		unique("pool", s.Pools, func(p cluster.Pool) string { return slashed(p.ID.Kind, p.ID.Name) }),
+		unique("daemon", s.Daemons, func(d cluster.Daemon) string { return slashed(d.Namespace, d.Name) }))
+	for i := range s.Nodes {
+		err = errors.Join(err, unique("pod of node "+s.Nodes[i].Name, s.Nodes[i].Pods, podName))
+	}
+	for _, pool := range s.Pools {
+		if pool.Catalogue != nil {
+			err = errors.Join(err, unique("kind", pool.Catalogue.InstanceTypes, func(k cluster.InstanceType) string { return k.Name }))
+		}
+	}
+	return err
+}
+
+func podName(p cluster.Pod) string { return slashed(p.Namespace, p.Name) }
+
+// unique rejects two neighbours of one name in a sorted list.
+func unique[T any](what string, list []T, name func(T) string) error {
+	for i := 1; i < len(list); i++ {
+		if name(list[i]) == name(list[i-1]) {
+			return fmt.Errorf("%s %s is there twice", what, name(list[i]))
+		}
+	}
+	return nil
+}

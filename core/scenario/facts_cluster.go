@@ -1,0 +1,57 @@
+package scenario
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+)
+
+type snapshot = cluster.Snapshot
+
+// top are the lines that belong to no other, in the order in which they are printed.
+var top = slices.Concat([]part[snapshot]{
+	&one[snapshot, snapshot]{at: itself, line: line[snapshot]{noun: "snapshot", means: "What was known at one moment.", facts: []fact[snapshot]{
+		argument("a revision", func(s *snapshot) *uint64 { return &s.Revision }, revision, "grows with every change that is seen"),
+		option("a time", func(s *snapshot) *time.Time { return &s.Now }, moment, "the only time that a plan uses"),
+	}}},
+}, repairs(func(s *snapshot) *cluster.Repair { return &s.Repair }), []part[snapshot]{
+	shapes,
+	&list[snapshot, pod]{at: func(s *snapshot) *[]pod { return &s.Waiting }, line: podLine("waiting", "A pod that needs a node.", count[pod]()), number: numbered},
+	&list[snapshot, pod]{at: func(s *snapshot) *[]pod { return &s.Expected },
+		line: podLine("expected", "A pod that has just come, or one whose node is gone and in whose place another is to come. Room is kept for it.")},
+	&list[snapshot, cluster.Daemon]{at: func(s *snapshot) *[]cluster.Daemon { return &s.Daemons }, line: daemonLine},
+	catalogues,
+	&list[snapshot, nodePool]{at: func(s *snapshot) *[]nodePool { return &s.Pools }, line: poolLine},
+	&list[snapshot, cluster.PodDisruptionBudget]{at: func(s *snapshot) *[]cluster.PodDisruptionBudget { return &s.PDBs }, line: pdbLine},
+	&list[snapshot, cluster.Breaker]{at: func(s *snapshot) *[]cluster.Breaker { return &s.Breakers }, line: breakerLine},
+	&one[snapshot, snapshot]{at: itself, when: func(s *snapshot) bool { return s.Freeze != "" },
+		line: line[snapshot]{noun: "freeze", means: "No node may be disrupted for now.", facts: []fact[snapshot]{
+			argument("a reason", func(s *snapshot) *string { return &s.Freeze }, text, "why"),
+			flag("all", func(s *snapshot) *bool { return &s.FreezeAll }, "nor one past its expireAfter"),
+			field("until", func(s *snapshot) *time.Time { return &s.FreezeUntil }, moment, "when that ends by itself"),
+		}}},
+	&list[snapshot, node]{at: func(s *snapshot) *[]node { return &s.Nodes }, line: nodeLine},
+	&list[snapshot, machine]{at: func(s *snapshot) *[]machine { return &s.Machines }, line: machineLine},
+})
+
+func itself(s *snapshot) *snapshot { return s }
+
+// numbered tells one of several waiting pods apart.
+func numbered(p *pod, i int) { p.Name += "-" + strconv.Itoa(i) }
+
+var pdbLine = line[cluster.PodDisruptionBudget]{noun: "pdb", was: "guard", means: "A PodDisruptionBudget.", facts: []fact[cluster.PodDisruptionBudget]{
+	slashedNames("namespace/name", func(b *cluster.PodDisruptionBudget) (_, _ *string) { return &b.Namespace, &b.Name }, "namespace", "pdb", "of the PodDisruptionBudget"),
+	field("allows", func(b *cluster.PodDisruptionBudget) *int64 { return &b.Allowed }, number, "evictions that it allows now"),
+	flag("never", func(b *cluster.PodDisruptionBudget) *bool { return &b.Never }, "as it is written, it never allows one"),
+	field("why", func(b *cluster.PodDisruptionBudget) *string { return &b.Why }, text, "that is so, and what to do"),
+	flag("unready-too", func(b *cluster.PodDisruptionBudget) *bool { return &b.UnreadyToo }, "unhealthyPodEvictionPolicy: AlwaysAllow"),
+}}
+
+var breakerLine = line[cluster.Breaker]{noun: "breaker", means: "How many nodes of some NodePools may go within a time, together.", facts: []fact[cluster.Breaker]{
+	argument("a name", func(b *cluster.Breaker) *string { return &b.Name }, name("breaker"), "of the DisruptionPolicy"),
+	field("most", func(b *cluster.Breaker) *int64 { return &b.Most }, number, "of nodes"),
+	field("gone", func(b *cluster.Breaker) *int64 { return &b.Gone }, number, "how many have gone or are going"),
+	several("pool", byWord, func(b *cluster.Breaker) *[]cluster.PoolID { return &b.Pools }, poolID, "a NodePool whose nodes count; there may be several"),
+}}

@@ -1,0 +1,95 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+type pod = cluster.Pod
+
+// podFacts are what lines say of a pod.
+var podFacts = []fact[pod]{
+	slashedNames("namespace/name", func(p *pod) (_, _ *string) { return &p.Namespace, &p.Name }, "namespace", "pod", "of the pod"),
+	reference(shapes, func(p *pod) **cluster.Shape { return &p.Shape }, "its shape; of a pod on a node: that of the pod that comes in its place"),
+	field("uid", func(p *pod) *string { return &p.UID }, name("uid"), "its UID"),
+	field("owner", func(p *pod) *string { return &p.Owner }, behind("owner", same), "its controller, such as Deployment/web"),
+	field("created", func(p *pod) *time.Time { return &p.CreatedAt }, moment, "when it was created"),
+	field("on", func(p *pod) *string { return &p.Node }, name("node"), "its node, where that is not the one of the line above"),
+	flag("daemon", func(p *pod) *bool { return &p.Daemon }, "it is owned by a DaemonSet"),
+	flag("mirror", func(p *pod) *bool { return &p.Mirror }, "it is static, owned by its node"),
+	flag("ending", func(p *pod) *bool { return &p.Ending }, "it is terminating, or has succeeded or failed"),
+	flag("do-not-disrupt", func(p *pod) *bool { return &p.DoNotDisrupt }, "its annotation karpenter.sh/do-not-disrupt holds now"),
+	flag("do-not-evict", func(p *pod) *bool { return &p.DoNotEvict }, "that annotation is karpenter.sh/do-not-evict, of v1alpha5"),
+	flag("returns", func(p *pod) *bool { return &p.Returns }, "its owner creates another if its node goes, and that one needs a place"),
+	field("one-off", func(p *pod) *string { return &p.OneOff }, word, "why no other comes though its work is not done"),
+	field("retries", func(p *pod) *int { return &p.Retries }, number, "of a Job: how many of its pods may be evicted before the Job fails"),
+	flag("completes", func(p *pod) *bool { return &p.Completes }, "of a Job: it ends by itself once its work is done"),
+	flag("stays", func(p *pod) *bool { return &p.Stays }, "it tolerates the taint of nodes that are drained: it is not evicted"),
+	flag("unready", func(p *pod) *bool { return &p.Unready }, "its condition Ready is False"),
+	flag("pending", func(p *pod) *bool { return &p.Pending }, "it has a node, and not all its containers have been started yet"),
+	field("started", func(p *pod) *time.Time { return &p.StartedAt }, moment, "when its node started it"),
+	field("protected-until", func(p *pod) *time.Time { return &p.ProtectedUntil }, moment, "when do-not-disrupt ends by itself"),
+	field("moved", func(p *pod) *int { return &p.Moved }, number, "how often in a row the pods before it were evicted so that their nodes could go"),
+	field("moved-at", func(p *pod) *time.Time { return &p.MovedAt }, moment, "the last time"),
+	field("grace", func(p *pod) *time.Duration { return &p.Grace }, length, "that it is given to end in"),
+	field("deletion-cost", func(p *pod) *int32 { return &p.DeletionCost }, number, "its annotation controller.kubernetes.io/pod-deletion-cost"),
+	formerly("guards", field("pdbs", func(p *pod) *string { return &p.PDBs }, names("pdb"), "the PodDisruptionBudgets that select it, with commas between")),
+	flag("kept", func(p *pod) *bool { return &p.Kept }, "as those are written, no eviction of it is ever allowed"),
+	flag("uprooted", func(p *pod) *bool { return &p.Uprooted }, "what protects it keeps it no longer: the cloud is about to take its instance away"),
+	field("last-of", func(p *pod) *string { return &p.LastOf }, name("service"), "the Service whose only ready pod it is, and which is to wait for another"),
+	field("holds", func(p *pod) **quantity.Resources { return &p.Holds }, held, "what it takes of its node, where the next in its place asks for more"),
+}
+
+func hasShape(p *pod) error {
+	if p.Shape == nil {
+		return fmt.Errorf("%s: shape= is missing", podName(*p))
+	}
+	return nil
+}
+
+func podLine(noun, means string, more ...fact[pod]) line[pod] {
+	like := "waiting"
+	if noun == like {
+		like = ""
+	}
+	return line[pod]{noun: noun, like: like, means: means, facts: slices.Concat(podFacts, more), ends: hasShape}
+}
+
+// daemonLine is the line of a DaemonSet.
+var daemonLine = line[cluster.Daemon]{noun: "daemon", means: "A DaemonSet: one pod of its shape on every node that admits it.", facts: []fact[cluster.Daemon]{
+	slashedNames("namespace/name", func(d *cluster.Daemon) (_, _ *string) { return &d.Namespace, &d.Name }, "namespace", "daemon", "of the DaemonSet"),
+	reference(shapes, func(d *cluster.Daemon) **cluster.Shape { return &d.Shape }, "the shape of its pods"),
+}}
+
+// launchedFor are the lines of the pods that an instance was launched for: of one that waits only the name, of another all.
+type launchedFor[P any] struct{ *list[P, pod] }
+
+func launched[P any](at func(*P) *[]pod) launchedFor[P] {
+	return launchedFor[P]{&list[P, pod]{at: at,
+		line: podLine("for", "A pod that it was launched for and that has no other place yet. Of a pod that waits the name is enough.")}}
+}
+
+func (l launchedFor[P]) read(p *parser, to *P, noun string, words []string) (level, error) {
+	if len(words) != 1 {
+		return l.list.read(p, to, noun, words)
+	}
+	var x pod // see resolve
+	err := l.facts[0].read(p, &x, words)
+	l.add(to, x)
+	return nil, err
+}
+
+func (l launchedFor[P]) print(p *printer, depth int, of *P) {
+	list := *l.at(of)
+	for i := range list {
+		full, waiting := l.words(p, &list[i]), p.waiting[[2]string{list[i].Namespace, list[i].Name}]
+		if waiting != nil && slices.Equal(l.words(p, waiting), full) {
+			full = full[:2]
+		}
+		p.line(depth, full...)
+	}
+}

@@ -1,0 +1,143 @@
+package scenario
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+type (
+	nodePool = cluster.Pool
+	policy   = cluster.Policy
+)
+
+var poolLine = line[nodePool]{noun: "pool", means: "A NodePool.",
+	facts: []fact[nodePool]{
+		slashedNames("kind/name", func(p *nodePool) (_, _ *string) { return &p.ID.Kind, &p.ID.Name }, "", "pool", "such as NodePool/default"),
+		field("weight", func(p *nodePool) *int { return &p.Weight }, number, "that with the highest is tried first"),
+		reference(catalogues, func(p *nodePool) **cluster.Catalogue { return &p.Catalogue }, "what its class offers; left out while the class is not ready"),
+		field("nodes", func(p *nodePool) *int64 { return &p.Nodes }, number, "how many nodes it has, those that are being launched included"),
+		field("machine-cost", func(p *nodePool) *price { return &p.MachineCost }, money, "what is paid for each instance beside its type and volumes"),
+		field("boot", func(p *nodePool) *time.Duration { return &p.Boot }, length, "how long its nodes usually take to be initialized"),
+		field("not-ready", func(p *nodePool) *string { return &p.NotReady }, text, "why nothing can be launched from it"),
+	},
+	below: slices.Concat([]part[nodePool]{
+		labelsOf(func(p *nodePool) *constraint.Labels { return &p.Labels }, noLabels[nodePool], (*redactor).value, ""),
+		requirements("require", func(p *nodePool) *constraint.Requirements { return &p.Requirements }, (*redactor).value, mustBe),
+		requirements("floor", func(p *nodePool) *constraint.Requirements { return &p.Floor.Size }, (*redactor).value,
+			"What instances must be at least, for all of its nodes."),
+		&one[nodePool, cluster.Room]{at: func(p *nodePool) *cluster.Room { return &p.Floor.Room },
+			when: func(p *nodePool) bool { return p.Floor.Room != cluster.Room{} }, line: roomLine},
+		taints("taint", func(p *nodePool) *[]constraint.Taint { return &p.Taints }, "A taint."),
+		taints("startup-taint", func(p *nodePool) *[]constraint.Taint { return &p.StartupTaints }, "A taint that nodes have until they are initialized."),
+		&one[nodePool, cluster.Limits]{at: func(p *nodePool) *cluster.Limits { return &p.Limits },
+			when: func(p *nodePool) bool { return len(p.Limits.Amounts) > 0 || p.Limits.Nodes != nil }, line: limitLine},
+		&one[nodePool, quantity.Resources]{at: func(p *nodePool) *quantity.Resources { return &p.Usage }, anew: true,
+			when: func(p *nodePool) bool { return !p.Usage.IsZero() }, line: resourcesLine("usage", "What its nodes have, which counts against its limits.")},
+		&one[nodePool, policy]{at: func(p *nodePool) *policy { return &p.Policy },
+			when: func(p *nodePool) bool { return p.Policy != policy{} }, line: policyLine},
+		&list[nodePool, allowance]{at: allowances, put: allow, line: allowanceLine},
+	}, repairs(func(p *nodePool) *cluster.Repair { return &p.Repair })),
+}
+
+var roomLine = line[cluster.Room]{noun: "room", means: "What instances must leave to pods.", facts: []fact[cluster.Room]{
+	always("memory", func(r *cluster.Room) *quantity.Bytes { return &r.Memory }, bytes, "at least"),
+	field("system", func(r *cluster.Room) *int64 { return &r.System }, number, "the most, in per cent, that system daemons take"),
+}}
+
+var limitLine = line[cluster.Limits]{noun: "limit", means: "What its nodes may have at most.",
+	facts: []fact[cluster.Limits]{
+		several("resource=amount", each, func(l *cluster.Limits) *[]quantity.Extended { return &l.Amounts }, amount, "in all"),
+		field("nodes", func(l *cluster.Limits) **int64 { return &l.Nodes }, maybe, "how many nodes"),
+	},
+	ends: func(l *cluster.Limits) error {
+		slices.SortFunc(l.Amounts, func(a, b quantity.Extended) int { return cmp.Compare(a.Name, b.Name) })
+		return unique("limit", l.Amounts, func(e quantity.Extended) string { return e.Name })
+	}}
+
+var policyLine = line[policy]{noun: "policy", means: "How its nodes are disrupted.", facts: []fact[policy]{
+	field("consolidate", func(o *policy) *cluster.Consolidation { return &o.Consolidate }, word, "consolidationPolicy; WhenEmptyOrUnderutilized if left out"),
+	field("after", func(o *policy) *time.Duration { return &o.After }, length, "consolidateAfter"),
+	field("lead", func(o *policy) *time.Duration { return &o.Lead }, length, "how much earlier an empty node is closed to pods"),
+	flag("never", func(o *policy) *bool { return &o.Never }, "consolidateAfter: Never"),
+	flag("static", func(o *policy) *bool { return &o.Static }, "it keeps a number of nodes, whatever runs on them"),
+	flag("delete-first", func(o *policy) *bool { return &o.DeleteFirst }, "drifted nodes are deleted before their replacements are launched, where limits do not allow both"),
+	field("renew", func(o *policy) *time.Duration { return &o.Renew }, length, "the age from which nodes are replaced within the budget for drifted ones"),
+	field("budgets-change", func(o *policy) *time.Time { return &o.BudgetsChange }, moment, "when the schedule of a budget or window next opens or closes"),
+	flag("payback-off", func(o *policy) *bool { return &o.Payback.Off }, "whatever saves anything is worth it"),
+	field("pod-cost", func(o *policy) *float64 { return &o.Payback.PodDollars }, share, "what it costs to move a pod, in dollars"),
+	field("least-share", func(o *policy) *float64 { return &o.Payback.LeastShare }, share, "of the price of nodes that must be saved if they are to go"),
+}}
+
+// allowance is how many nodes may be going away at once, for one reason or for any.
+type allowance struct {
+	cluster.Allowance
+	reason plan.RemovalReason
+}
+
+var allowanceLine = line[allowance]{noun: "allow", means: "How many of its nodes may be disrupted at once now.",
+	facts: []fact[allowance]{
+		argument("a number", func(a *allowance) *int64 { return &a.Most }, number, "of nodes"),
+		field("reason", func(a *allowance) *plan.RemovalReason { return &a.reason }, oneOf(plan.Empty, plan.Drifted, plan.Underutilized), "any if left out"),
+		field("note", func(a *allowance) *string { return &a.Note }, text, "which budget says so"),
+		field("closed", func(a *allowance) *string { return &a.Closed }, text, "why none may be, whatever budgets allow"),
+	}}
+
+// allowances is one for all reasons, or one for each.
+func allowances(p *nodePool) *[]allowance {
+	o := &p.Policy
+	switch {
+	case *o == (policy{}):
+		return &[]allowance{}
+	case o.Empty == o.Drifted && o.Empty == o.Underutilized:
+		return &[]allowance{{o.Empty, ""}}
+	}
+	return &[]allowance{{o.Empty, plan.Empty}, {o.Drifted, plan.Drifted}, {o.Underutilized, plan.Underutilized}}
+}
+
+func allow(to *nodePool, a allowance) {
+	o := &to.Policy
+	all := map[plan.RemovalReason][]*cluster.Allowance{"": {&o.Empty, &o.Drifted, &o.Underutilized},
+		plan.Empty: {&o.Empty}, plan.Drifted: {&o.Drifted}, plan.Underutilized: {&o.Underutilized}}
+	for _, x := range all[a.reason] {
+		*x = a.Allowance
+	}
+}
+
+// repairs are the lines that say when nodes are replaced because they are unhealthy.
+func repairs[P any](at func(*P) *cluster.Repair) []part[P] {
+	return []part[P]{
+		&list[P, cluster.RepairRule]{at: func(of *P) *[]cluster.RepairRule { return &at(of).Rules },
+			line: line[cluster.RepairRule]{noun: "repair", means: "Nodes with a condition of that status for so long are replaced: those of the pool; above all pools, those of none.",
+				facts: []fact[cluster.RepairRule]{
+					argument("a condition", func(r *cluster.RepairRule) *string { return &r.Condition }, word, "of the node"),
+					argument("a status", func(r *cluster.RepairRule) *string { return &r.Status }, word, "True, False or Unknown"),
+					argument("a length", func(r *cluster.RepairRule) *time.Duration { return &r.After }, length, "how long"),
+				}}},
+		&one[P, cluster.Repair]{at: at, when: func(of *P) bool { return at(of).Most != 0 },
+			line: line[cluster.Repair]{noun: "repair-most", means: "None is replaced while more nodes than these are unhealthy.",
+				facts: []fact[cluster.Repair]{{word: "a number or share", place: first, means: "of the nodes: 5, or 20%",
+					read: func(_ *parser, to *cluster.Repair, words []string) (err error) {
+						var text string
+						text, to.Percent = strings.CutSuffix(words[0], "%")
+						if to.Most, err = number[int64]().read(text); err != nil {
+							err = fmt.Errorf("%s: want a number of nodes, or a share of them: 20%%", words[0])
+						}
+						return err
+					},
+					print: func(_ *printer, of *cluster.Repair) string {
+						out := number[int64]().print(of.Most)
+						if of.Percent {
+							out += "%"
+						}
+						return out
+					}}}}},
+	}
+}
