@@ -8,8 +8,8 @@ import (
 	"github.com/daemok/daemok/cloud"
 )
 
-// Machines is the cloud's machines as one loop uses them, with every operation
-// measured. Controller names the loop, Provider the cloud.
+// Machines is the cloud's instances as one loop uses them, with every operation measured.
+// Controller names the loop, Provider the cloud.
 type Machines struct {
 	cloud.Machines
 	Metrics    *Metrics

@@ -1,6 +1,6 @@
 package observe
 
-// Disruption is a NodeClaim that is let go, with what metrics tell of it. Policy is empty
+// Disruption is a NodeClaim that is disrupted, with what metrics report about it. Policy is empty
 // where it does not go to save money.
 type Disruption struct {
 	Reason, Pool, Option, Policy, Mode string

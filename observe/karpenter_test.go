@@ -96,7 +96,7 @@ func TestMetricsAreCleanToPromlint(t *testing.T) {
 	}
 }
 
-// familyOf is one series of the metric, as a scrape tells it.
+// familyOf is one series of the metric, as a scrape shows it.
 func familyOf(d observe.Definition) *dto.MetricFamily {
 	types := map[observe.Kind]dto.MetricType{
 		observe.Counter: dto.MetricType_COUNTER, observe.Gauge: dto.MetricType_GAUGE, observe.Histogram: dto.MetricType_HISTOGRAM, observe.Summary: dto.MetricType_SUMMARY,

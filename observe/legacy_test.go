@@ -12,7 +12,7 @@ import (
 	"github.com/daemok/daemok/observe/observetest"
 )
 
-// Whoever watched Provisioners with Karpenter 0.27 finds its names, with what is counted of
+// Users who watched Provisioners with Karpenter 0.27 find its names, with what is counted of
 // Provisioners today.
 func TestMetricsOfProvisionersHaveTheirOlderNames(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
@@ -79,8 +79,7 @@ func TestMetricsOfProvisionersHaveTheirOlderNames(t *testing.T) {
 	}
 }
 
-// Older names are nobody else's, and labels are copied between metrics and labels that
-// there are.
+// Older names are used once, and labels are copied between metrics and labels that there are.
 func TestOlderNamesAreFree(t *testing.T) {
 	taken := map[string]observe.Definition{}
 	for _, d := range slices.Concat(served(), observe.Libraries()) {

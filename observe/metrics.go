@@ -1,10 +1,10 @@
-// Package observe tells operators what the product does: metrics and events.
-// It listens to plans and outcomes and is never called by the core.
+// Package observe reports to operators what the product does: metrics and events. It listens to
+// plans and outcomes and is never called by the core.
 //
-// It promises that every metric's name, type, unit and labels stand in one
-// table, and that names which Karpenter's users rely on keep their meaning.
-// Amounts of the moment are read at the scrape by observe/state; what happens
-// to objects is counted from the watches by observe/follow. It decides nothing.
+// It promises that every metric's name, type, unit and labels stand in one table, and that names
+// which Karpenter's users rely on keep their meaning. Amounts of the moment are read at the scrape
+// by observe/state; what happens to objects is counted from the watches by observe/follow. It
+// decides nothing.
 package observe
 
 import (
@@ -103,8 +103,8 @@ type Metrics struct {
 	OrphansHeld prometheus.Gauge
 	ClockAhead  prometheus.Gauge
 
-	// PodsOn counts the pods on a node that have to leave it when it goes; nil: nobody
-	// knows, and pods are not counted when claims are let go. It is set before the first is.
+	// PodsOn counts the pods on a node that have to leave it when it goes; nil: it is not known,
+	// and pods are not counted when claims are disrupted. It is set before the first is.
 	PodsOn func(node string) int
 
 	claimsDisrupted *prometheus.CounterVec // see Disrupted
@@ -207,8 +207,7 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 	return m
 }
 
-// addSynced tells at the scrape whether the state is complete, and for how
-// long it has not been.
+// addSynced reports at the scrape whether the state is complete, and for how long it has not been.
 func (m *Metrics) addSynced(b builder, now func() time.Time) {
 	since := now()
 	b.computed("karpenter_cluster_state_synced", func() float64 {
@@ -225,7 +224,7 @@ func (m *Metrics) addSynced(b builder, now func() time.Time) {
 	})
 }
 
-// addLeader tells at the scrape whether this process leads.
+// addLeader reports at the scrape whether this process leads.
 func (m *Metrics) addLeader(b builder) {
 	b.computed("daemok_leader", func() float64 {
 		if leads := m.leads.Load(); leads != nil && (*leads)() {
@@ -280,8 +279,8 @@ func (b builder) gauges(name string) *prometheus.GaugeVec {
 	return v
 }
 
-// idle registers what Karpenter counts and nothing here does, so that what asks for it
-// finds a metric; docs/reference/metrics.md tells why.
+// idle registers what Karpenter counts and nothing here does, so that what asks for it finds a
+// metric; docs/reference/metrics.md reports why.
 func (b builder) idle() {
 	b.counters("karpenter_voluntary_disruption_consolidation_timeouts_total")
 }

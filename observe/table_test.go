@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "rewrite the table in docs/reference/met
 
 const document = "../docs/reference/metrics.md"
 
-// described collects what a registry is told of.
+// described collects what a registry is given.
 type described struct {
 	prometheus.Registerer
 	descs []string
@@ -93,8 +93,8 @@ func TestCountersOfKnownLabelValuesStartAtZero(t *testing.T) {
 	}
 }
 
-// Without a queue nobody is told that it cannot be read, and a process on standby tells
-// nothing of it either.
+// Without a queue it is not reported that it cannot be read, and a process on standby does not
+// report it either.
 func TestAQueueThatIsNotSetHasNoSeries(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	m := observe.NewMetrics(registry, "", "", "", "")

@@ -14,7 +14,7 @@ type unfinished struct {
 	since map[int]time.Time
 }
 
-// add tells at the scrape how long the one that began first has taken so far.
+// add reports at the scrape how long the one that began first has taken so far.
 func (u *unfinished) add(b builder, now func() time.Time) {
 	u.now, u.since = now, map[int]time.Time{}
 	b.computed("karpenter_scheduler_unfinished_work_seconds", u.longest, provisioner, "")

@@ -38,7 +38,7 @@ func TestPlansThatAreBeingMade(t *testing.T) {
 	})
 }
 
-// Whether a process leads is told as it is at the scrape.
+// Whether a process leads is reported as it is at the scrape.
 func TestTheLeaderIsReported(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	m, leads := NewMetrics(registry, "", "", "", ""), false

@@ -2,9 +2,9 @@ package observe
 
 import "github.com/daemok/daemok/core/feasibility"
 
-// What pods wait for that no rule of core/feasibility tells of.
+// What pods wait for that no rule of core/feasibility reports.
 const (
-	WaitsForMachine   = "machine"   // there is a machine on order for them
+	WaitsForMachine   = "machine"   // there is an instance being launched for them
 	WaitsForScheduler = "scheduler" // there is a node for them, and kube-scheduler is to bind them
 	WaitsForTime      = "time"      // it is too early to launch for them
 	WaitsOutside      = "outside"   // they ask for nodes outside every pool

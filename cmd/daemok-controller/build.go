@@ -147,8 +147,8 @@ type parts struct {
 	traces               *trace.Tracer // nil: there are none
 }
 
-// How many machines are tagged a second, and at once after a rest: EC2 lets an
-// account make few such calls, and nothing waits for the tags.
+// How many instances are tagged a second, and at once after a rest: EC2 lets an account make few
+// such calls, and nothing waits for the tags.
 const (
 	tagsPerSecond = 1
 	tagsAtOnce    = 10
@@ -211,8 +211,8 @@ func (p *parts) add(ctx context.Context) error {
 	return errors.Join(append(errs, p.manager.Add(always(p.refresh)), p.manager.Add(always(fill)))...)
 }
 
-// classKinds are the kinds of classes that this program serves. Machines of theirs
-// trust the CA, as PEM or base64.
+// classKinds are the kinds of classes that this program serves. Instances of theirs trust the CA,
+// as PEM or base64.
 func classKinds(o options, authority string, account *class.Account, older bool) []class.Kind {
 	kinds := []class.Kind{class.NodeClasses(authority, validate.ClassOptions{Expressions: o.expressions})}
 	if older {

@@ -9,9 +9,8 @@ import (
 	"github.com/daemok/daemok/observe/record"
 )
 
-// debugging serves what was decided and why and, where that is asked for, the
-// profiles of the running program. Both tell of all namespaces, so they are served
-// to this host alone.
+// debugging serves what was decided and why and, where that is asked for, the profiles of the
+// running program. Both report on all namespaces, so they are served to this host alone.
 func debugging(o options, decisions *record.Record) map[string]http.Handler {
 	out := map[string]http.Handler{record.Path: record.Handler(decisions, time.Now)}
 	if o.enableProfiling {

@@ -9,8 +9,8 @@ import (
 	"github.com/daemok/daemok/observe/record"
 )
 
-// Whatever is served beside the metrics tells of all namespaces: other pods, which
-// reach the metrics port, get none of it.
+// Whatever is served beside the metrics reports all namespaces: other pods, which reach the metrics
+// port, get none of it.
 func TestDebugPathsAreServedToLocalhostOnly(t *testing.T) {
 	for path, handler := range debugging(options{enableProfiling: true, service: "karpenter"}, &record.Record{}) {
 		for from, want := range map[string]int{

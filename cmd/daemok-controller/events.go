@@ -34,14 +34,13 @@ func eventSink(config *rest.Config) (record.EventSink, error) {
 	return &typedcorev1.EventSinkImpl{Interface: clients.CoreV1().Events("")}, nil
 }
 
-// How many pods are told by an event where they should go, as Karpenter does.
+// How many pods get an event that says where they should go, as Karpenter does.
 const (
 	nominationsPerSecond = 5
 	nominationsAtOnce    = 10
 )
 
-// How many pods are told by an event why they have no place: about as many as
-// are looked at by people.
+// How many pods get an event that says why they have no place: about as many as users read.
 const (
 	failuresPerSecond = 10
 	failuresAtOnce    = 100

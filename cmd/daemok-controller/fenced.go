@@ -9,11 +9,11 @@ import (
 	"github.com/daemok/daemok/kube/fence"
 )
 
-// fenced is the adapter behind the fence: whatever makes or removes something
-// at AWS is refused once the lease may end before the call does.
+// fenced is the adapter behind the fence: whatever makes or removes something at AWS is refused
+// once the lease may end before the call does.
 //
-// It names every method rather than embed the adapter, so that a new one does
-// not compile here until somebody has said on which side it belongs.
+// It names every method rather than embed the adapter, so that a new one does not compile here
+// until it is written here on which side it belongs.
 type fenced struct {
 	fence.Machines
 	inner provider
@@ -48,7 +48,7 @@ func (f fenced) RefreshTemplates(ctx context.Context) error {
 	return f.Fence.Do(ctx, f.inner.RefreshTemplates)
 }
 
-// What looks. Verify makes dry runs alone.
+// What only reads. Verify makes dry runs alone.
 
 func (f fenced) Kinds(ctx context.Context, class cloud.Class) (*cluster.Catalogue, error) {
 	return f.inner.Kinds(ctx, class)

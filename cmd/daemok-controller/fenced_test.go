@@ -81,8 +81,8 @@ func (r *reached) RefreshQuotas(context.Context) error           { return r.call
 func (r *reached) RefreshSpot(context.Context) error             { return r.call("RefreshSpot") }
 func (r *reached) RefreshTemplates(context.Context) error        { return r.call("RefreshTemplates") }
 
-// Without a lease only looks reach AWS. Every method that the program uses is
-// called; one that is not named here is taken for one that changes something.
+// Without a lease only reads reach AWS. Every method that the program uses is called; one that is
+// not named here is taken for one that changes something.
 func TestWithoutALeaseNothingIsChangedAtAWS(t *testing.T) {
 	looks := []string{"Crowded", "Groups", "Images", "Kinds", "KubernetesVersion", "List", "Placement", "RefreshOnDemand", "RefreshQuotas", "RefreshSpot", "RefreshTypes", "Reservations", "Subnets", "Unsized", "UserDataBytes", "Verify"}
 	inner := &reached{}

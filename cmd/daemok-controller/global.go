@@ -29,7 +29,7 @@ import (
 const globalEvery = 10 * time.Second
 
 // readGlobal reads ConfigMaps karpenter-global-settings and config-logging. There is none where it cannot be
-// read: what ails the cluster is told by whoever needs it.
+// read: what is wrong with the cluster is reported by the code that needs it.
 func readGlobal(ctx context.Context) (settings.Settings, error) {
 	config, err := access.Config("")
 	if err != nil {
@@ -93,15 +93,15 @@ type global struct {
 	events  interface{ Publish(observe.Event) }
 	log     *slog.Logger
 	allowed func(settings.Settings) error // whether the controller would start with them
-	restart func()                        // has the controller start again, in good order
+	restart func()                        // has the controller restart gracefully
 
 	began    map[string]string // variables that the controller started with
-	refused  map[string]string // that it would not start with, as was told
-	reported string            // what was wrong or doubtful, as was told
+	refused  map[string]string // that it would not start with, as was reported
+	reported string            // what was wrong or doubtful, as was reported
 }
 
-// Round looks once. What can takes effect at once, the rest by a new start; what the
-// controller would not start with changes nothing.
+// Round checks once. What can takes effect at once, the rest by a new start; what the controller
+// would not start with changes nothing.
 func (g *global) Round(ctx context.Context) (time.Duration, error) {
 	now, err := globalOf(ctx, g.live)
 	if err != nil {

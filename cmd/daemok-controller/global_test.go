@@ -13,7 +13,7 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// notes keeps what is told and done about global settings.
+// notes keeps what is reported and done about global settings.
 type notes struct {
 	reported []string
 	starts   int

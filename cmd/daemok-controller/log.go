@@ -84,9 +84,8 @@ func rename(groups []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// calm lowers the errors that libraries log while the program ends as it was
-// asked to: calls that were cut short and a lease that was given back are no
-// news then.
+// calm lowers the errors that libraries log while the program ends as it was asked to: calls that
+// were cut short and a lease that was terminated are no news then.
 type calm struct {
 	slog.Handler
 	ending context.Context

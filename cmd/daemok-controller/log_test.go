@@ -52,8 +52,8 @@ func looking(step func(context.Context, string) (time.Duration, error)) *looker 
 	return newLooker(controller.Loop{Step: step})
 }
 
-// While the cache is behind, an object whose writes are in conflict is looked at
-// less and less often, and soon again once it is not; others do not wait for it.
+// While the cache is behind, an object whose writes are in conflict is examined less and less
+// often, and soon again once it is not; others do not wait for it.
 func TestConflictsAreRepeatedLessAndLessOften(t *testing.T) {
 	behind := true
 	l := looking(func(_ context.Context, name string) (time.Duration, error) {

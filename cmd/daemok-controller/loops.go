@@ -20,15 +20,15 @@ import (
 	"github.com/daemok/daemok/controller"
 )
 
-// An object that changed under a look is looked at again soon; that is no error,
-// the cache is only a moment behind. Where it is further behind, this comes to
-// less and less: what the cache waits for leads to a look by itself.
+// An object that changed during a check is examined again soon; that is no error, the cache is only
+// a moment behind. Where it is further behind, this comes to less and less: what the cache waits
+// for leads to a check by itself.
 const (
 	conflictFirst = 50 * time.Millisecond
 	conflictMost  = 5 * time.Second
 )
 
-// looker has one loop look at objects.
+// looker has one loop examine objects.
 type looker struct {
 	step      func(ctx context.Context, name string) (time.Duration, error)
 	conflicts workqueue.TypedRateLimiter[string] // by name
@@ -48,7 +48,7 @@ func (l *looker) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.
 	}
 	l.conflicts.Forget(r.Name)
 	if err != nil {
-		return reconcile.Result{}, err // the next look comes by loopOptions
+		return reconcile.Result{}, err // the next check comes by loopOptions
 	}
 	return reconcile.Result{RequeueAfter: after}, nil
 }
@@ -57,8 +57,8 @@ func (l *looker) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.
 // asks for nothing: as much as Loop.Workers are meant for.
 const usualCPU = 1000
 
-// workersOf is how many objects are looked at at once where the container asks for so much of
-// a core: of a loop that looks at many, as many more or fewer, ten times as many at most.
+// workersOf is how many objects are examined at once where the container asks for so much of a
+// core: of a loop that examines many, as many more or fewer, ten times as many at most.
 func workersOf(usual, cpuRequests int) int {
 	if usual == 1 || cpuRequests == 0 {
 		return usual
@@ -66,8 +66,8 @@ func workersOf(usual, cpuRequests int) int {
 	return min(max(1, usual*cpuRequests/usualCPU), 10*usual)
 }
 
-// loopOptions bounds how many objects of a kind are looked at at once and how
-// fast one that fails is retried: from 100 ms, doubling to a minute.
+// loopOptions bounds how many objects of a kind are examined at once and how fast one that fails is
+// retried: from 100 ms, doubling to a minute.
 func loopOptions(workers int) kubecontroller.Options {
 	return kubecontroller.Options{
 		MaxConcurrentReconciles: workers,
@@ -75,7 +75,7 @@ func loopOptions(workers int) kubecontroller.Options {
 	}
 }
 
-// addLoop tells the manager which change leads to a look at which object.
+// addLoop registers with the manager which change leads to a check of which object.
 func addLoop(m ctrl.Manager, l controller.Loop, cpuRequests int) error {
 	b := ctrl.NewControllerManagedBy(m).Named(l.Name).For(l.Kind).WithOptions(loopOptions(workersOf(l.Workers, cpuRequests))).WithEventFilter(news())
 	for _, t := range l.Others {
@@ -92,7 +92,7 @@ func news() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, is := e.ObjectOld.(*corev1.Node)
 		after, _ := e.ObjectNew.(*corev1.Node)
-		if !is || after == nil || before.ResourceVersion == after.ResourceVersion { // the latter: everything is looked at again
+		if !is || after == nil || before.ResourceVersion == after.ResourceVersion { // the latter: everything is examined again
 			return true
 		}
 		same := *after

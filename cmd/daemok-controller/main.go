@@ -1,6 +1,5 @@
-// Command daemok-controller is the controller program: flags and wiring,
-// nothing else. It launches machines for pods that wait and gives machines back
-// that nobody needs.
+// Command daemok-controller is the controller program: flags and wiring, nothing else. It launches
+// instances for pods that wait and terminates instances that are not needed.
 package main
 
 import (

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Whoever reads the log of a controller that does not start reads JSON lines.
+// The log of a controller that does not start has JSON lines.
 func TestTheErrorThatEndsTheProcessIsAJSONLine(t *testing.T) {
 	var out bytes.Buffer
 	report(&out, encodingJSON, errors.New("no cluster \"elsewhere\"\nset CLUSTER_NAME"))

@@ -61,7 +61,7 @@ func (p *parts) leads() bool {
 // before that a scrape would wait for the caches.
 func (p *parts) leadsAndKnows() bool { return p.leads() && p.metrics.IsSynced() }
 
-// measured is the cloud's machines for the loop of that name.
+// measured is the cloud's instances for the loop of that name.
 func (p *parts) measured(controller string) cloud.Machines {
 	return observe.Machines{Machines: p.machines, Metrics: p.metrics, Controller: controller, Provider: "aws", Now: time.Now}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/daemok/daemok/kube/snapshot"
 )
 
-// Kubelets write their nodes' statuses all the time: loops look at those that say something new.
+// Kubelets write their nodes' statuses all the time: loops examine those that say something new.
 func TestHeartbeatsLeadToNoLook(t *testing.T) {
 	began := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	node := func(version string, change func(*corev1.Node)) *corev1.Node {

@@ -21,10 +21,10 @@ type olderKinds struct {
 	had     bool
 	served  func() (bool, error)
 	log     *slog.Logger
-	restart func() // has the controller start again, in good order
+	restart func() // has the controller restart gracefully
 }
 
-// Round looks once. Loops are put together when the program begins, so it begins again.
+// Round checks once. Loops are put together when the program begins, so it begins again.
 func (k olderKinds) Round(context.Context) (time.Duration, error) {
 	is, err := k.served()
 	if err == nil && is != k.had {
@@ -34,8 +34,8 @@ func (k olderKinds) Round(context.Context) (time.Duration, error) {
 	return olderEvery, err
 }
 
-// followOlder is the round that waits for them to come or to go. Each look asks the API
-// server: the manager's own mapping keeps kinds that are gone.
+// followOlder is the round that waits for them to come or to go. Each check asks the API server:
+// the manager's own mapping keeps kinds that are gone.
 func (p *parts) followOlder() controller.Round {
 	served := func() (bool, error) {
 		kinds, err := apiutil.NewDynamicRESTMapper(p.manager.GetConfig(), p.manager.GetHTTPClient())

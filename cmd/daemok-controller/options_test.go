@@ -137,8 +137,8 @@ func TestBadOptionsNameTheWayOut(t *testing.T) {
 	}
 }
 
-// A container that asks for more of a processor has more objects looked at at once; what is
-// to be done one after the other stays so.
+// A container that asks for more of a processor has more objects examined at once; what is to be
+// done one after the other stays so.
 func TestLoopsGoByTheProcessorsAskedFor(t *testing.T) {
 	for _, tt := range []struct{ usual, cpu, want int }{
 		{100, 1000, 100}, {100, 250, 25}, {100, 4000, 400}, {100, 64000, 1000}, {10, 50, 1}, {10, 0, 10}, {1, 8000, 1},

@@ -12,10 +12,10 @@ import (
 	"github.com/daemok/daemok/kube/installation"
 )
 
-// othersEvery is how soon other controllers are looked for again.
+// othersEvery is how soon other controllers are searched for again.
 const othersEvery = 10 * time.Minute
 
-// others looks for other controllers of the same kinds, and says so where one comes.
+// others searches for other controllers of the same kinds, and says so where one comes.
 type others struct {
 	from  client.Reader
 	lease installation.Lease // of this one
@@ -25,7 +25,7 @@ type others struct {
 	said  map[installation.Release]bool
 }
 
-// Round looks once.
+// Round checks once.
 func (o *others) Round(ctx context.Context) (time.Duration, error) {
 	found, err := installation.Others(ctx, o.from, o.lease, o.pod)
 	if err != nil {
@@ -44,7 +44,7 @@ func (o *others) Round(ctx context.Context) (time.Duration, error) {
 	return othersEvery, nil
 }
 
-// lookForOthers is the round that looks for other controllers.
+// lookForOthers is the round that searches for other controllers.
 func (p *parts) lookForOthers() controller.Round {
 	o := &others{from: p.manager.GetAPIReader(), pod: client.ObjectKey{Namespace: ownNamespace(), Name: ownPod()}, log: p.log, count: p.metrics.OtherControllers}
 	if p.options.leaderElection {

@@ -51,7 +51,7 @@ type provider interface {
 	RefreshQuotas(ctx context.Context) error
 }
 
-// adapter is also asked for what it has seen, which calls nobody.
+// adapter is also asked for what it has seen, which makes no call.
 type adapter interface {
 	provider
 	controller.SpotMemory
@@ -65,7 +65,7 @@ type adapter interface {
 	InterruptionMessages(queue string) *interruption.Queue
 }
 
-// startFor is how long the first look at AWS may take.
+// startFor is how long the first read of AWS may take.
 const startFor = time.Minute
 
 // newProvider connects to AWS and learns what is for sale, so that a wrong
@@ -116,8 +116,8 @@ func (o callObserver) Called(c client.Call) {
 // statusOf is how metrics tell what AWS answered.
 func statusOf(code string) string { return cmp.Or(code, "200") }
 
-// authority is the CA that machines trust: the one given, else that of the
-// controller's own connection.
+// authority is the CA that instances trust: the one given, else that of the controller's own
+// connection.
 func authority(o options, config *rest.Config) string {
 	if o.clusterCABundle != "" {
 		return o.clusterCABundle
@@ -128,8 +128,8 @@ func authority(o options, config *rest.Config) string {
 	return base64.StdEncoding.EncodeToString(config.CAData)
 }
 
-// clusterDNS is the address of the kube-dns service; empty where it is not
-// known, and machines find out by themselves.
+// clusterDNS is the address of the kube-dns service; empty where it is not known, and instances
+// find out by themselves.
 func clusterDNS(ctx context.Context, config *rest.Config) string {
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -142,7 +142,7 @@ func clusterDNS(ctx context.Context, config *rest.Config) string {
 	return service.Spec.ClusterIP
 }
 
-// clusterUID is what tells the cluster from others of its name: the UID of namespace
+// clusterUID is what distinguishes the cluster from others of its name: the UID of namespace
 // kube-system. The controller may list namespaces, and reads none by name.
 func clusterUID(ctx context.Context, config *rest.Config) (string, error) {
 	clients, err := kubernetes.NewForConfig(config)

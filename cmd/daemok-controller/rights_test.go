@@ -12,8 +12,8 @@ import (
 	"github.com/daemok/daemok/deploy"
 )
 
-// forbidden is what whoever has the controller's token must not write: with it pods
-// could be bound or created, and so the cluster be taken over.
+// forbidden is what a holder of the controller's token must not write: with it pods could be bound
+// or created, and so the cluster be taken over.
 var forbidden = []string{"*", "pods", "bindings", "pods/binding", "pods/status", "pods/exec", "pods/ephemeralcontainers", "deployments", "statefulsets",
 	"replicasets", "daemonsets", "replicationcontrollers", "jobs", "cronjobs", "secrets", "serviceaccounts/token", "clusterroles", "clusterrolebindings", "roles", "rolebindings"}
 
@@ -30,8 +30,8 @@ func TestTheRightsOfSteeringAreToPatchPods(t *testing.T) {
 	}
 }
 
-// SC-14: whoever has these rights can evict pods, and bind or create none, nor change
-// what workloads run.
+// SC-14: a holder of these rights can evict pods, and bind or create none, nor change what
+// workloads run.
 func TestTheRightsDoNotAllowToRunPods(t *testing.T) {
 	roles := 0
 	for _, document := range strings.Split(string(deploy.RBAC)+"\n---\n"+string(deploy.SurgeRBAC), "\n---\n") {

@@ -61,8 +61,8 @@ func (twoWays) Text() (func(io.Writer) error, error) {
 	return func(w io.Writer) error { _, err := io.WriteString(w, "written 1\n"); return err }, nil
 }
 
-// The state is written as it is read where the scrape asks for text, compressed or not, and gathered for whoever asks
-// for another format, for some metrics alone, or for labels of older dashboards.
+// The state is written as it is read where the scrape asks for text, compressed or not, and gathered for a scrape
+// that asks for another format, for some metrics alone, or for labels of older dashboards.
 func TestScrapesInTextGatherNoState(t *testing.T) {
 	for name, tt := range map[string]struct {
 		query  string

@@ -77,7 +77,7 @@ func TestTracesAreAskedFor(t *testing.T) {
 	}
 }
 
-// A collector that is away is told of once in a while.
+// A collector that is away is reported once in a while.
 func TestLostTracesAreReportedOnceInAWhile(t *testing.T) {
 	var lines bytes.Buffer
 	now := time.Now()

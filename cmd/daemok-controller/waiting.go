@@ -23,7 +23,7 @@ const (
 	askFor    = 10 * time.Second // how long one request may take
 )
 
-// waiter has the start wait for what the cluster lacks for the moment, and says so at every look.
+// waiter has the start wait for what the cluster lacks for the moment, and says so at every check.
 type waiter struct {
 	log        *slog.Logger
 	healthPort int // where /healthz is answered meanwhile, so that the kubelet lets the process live; 0: nowhere

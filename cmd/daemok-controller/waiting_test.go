@@ -22,8 +22,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// A controller that starts while no API server answers says so at every look, less and less often, and goes on when it
-// is there again.
+// A controller that starts while no API server answers says so at every check, less and less often, and goes on when
+// it is there again.
 func TestTheStartWaitsFiveMinutesForTheAPIServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said bytes.Buffer
@@ -86,7 +86,7 @@ func TestWhichErrorsPass(t *testing.T) {
 	}
 }
 
-// A real connection: a server that nobody trusts is not waited for, and one that is gone is.
+// A real connection: a server that is not trusted is not waited for, and one that is gone is.
 func TestAServerThatIsGonePasses(t *testing.T) {
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	config := &rest.Config{Host: server.URL}

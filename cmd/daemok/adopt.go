@@ -66,7 +66,7 @@ const (
 	adoptFails = "Failed" // and the controller goes on trying
 )
 
-// text is the adoption for people; wide: with the machine.
+// text is the adoption for people; wide: with the instance.
 func (a adoption) text(wide bool) string {
 	node := "node " + a.Node
 	if wide && a.Machine != "" {
@@ -85,7 +85,7 @@ func (a adoption) text(wide bool) string {
 	return node + " stays as it is: " + a.Why
 }
 
-// adoptions are those of a command, told as they come to people, else in the end.
+// adoptions are those of a command, reported to people as they come, else in the end.
 type adoptions struct {
 	list []adoption
 	form *output.Format
@@ -97,14 +97,14 @@ func (as *adoptions) add(a adoption) {
 	as.say("%s\n", a.text(as.form.Is(output.Wide)))
 }
 
-// say tells people something.
+// say prints something for people.
 func (as *adoptions) say(format string, args ...any) {
 	if as.form.ForPeople() {
 		fmt.Fprintf(as.out, format, args...)
 	}
 }
 
-// end tells all where that is not done.
+// end reports all where that is not done.
 func (as *adoptions) end() error {
 	if as.form.ForPeople() {
 		return nil
@@ -212,7 +212,7 @@ func awaitAdoption(ctx context.Context, store client.Reader, reported *adoptions
 			default:
 				silent++
 				a.State = adoptAsked
-				reported.list = append(reported.list, a) // people are told how many there are
+				reported.list = append(reported.list, a) // people see how many there are
 			}
 			delete(asked, claim)
 		}

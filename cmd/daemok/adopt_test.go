@@ -20,8 +20,8 @@ import (
 	"github.com/daemok/daemok/kube/storetest"
 )
 
-// orphaned is a cluster with nodes of a Provisioner, of one that is gone, and of nobody, and
-// one that has its claim.
+// orphaned is a cluster with nodes of a Provisioner, of one that is gone, and of none, and one that
+// has its claim.
 func orphaned(t *testing.T) client.Client {
 	t.Helper()
 	s, err := kinds()
@@ -76,12 +76,12 @@ node two can be taken over by Provisioner/default
 	}
 }
 
-// What the controller says of each node is told, and one that cannot be taken over fails
-// the command.
+// What the controller says of each node is reported, and one that cannot be taken over fails the
+// command.
 func TestNodesAreTakenOverOnRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := orphaned(t)
-		go func() { // a controller that may have one of the machines
+		go func() { // a controller that may have one of the instances
 			time.Sleep(10 * time.Second)
 			for _, c := range claimsOf(t, store) {
 				before := c.DeepCopy()

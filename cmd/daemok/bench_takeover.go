@@ -51,7 +51,7 @@ begins. A round takes less than half a minute.`,
 	return cmd
 }
 
-// findController looks for the controller's program beside this one, then on PATH.
+// findController searches for the controller's program beside this one, then on PATH.
 func findController(folder string, lookPath func(string) (string, error)) (string, error) {
 	if beside, err := lookPath(filepath.Join(folder, controllerProgram)); err == nil {
 		return beside, nil

@@ -72,8 +72,8 @@ The command needs AWS credentials and no cluster.`,
 	return cmd
 }
 
-// addInUse lets the command be told which cluster is in use: by all flags of kubectl but --cluster, which names the one that is
-// gone, and --namespace, of which nothing is asked.
+// addInUse lets the user say which cluster is in use: by all flags of kubectl but --cluster, which names the one that
+// is gone, and --namespace, of which nothing is asked.
 func addInUse(cmd *cobra.Command, at *kubectl.Flags) {
 	of := pflag.NewFlagSet("", pflag.ContinueOnError)
 	at.AddTo(of)
@@ -161,7 +161,7 @@ func cleanUp(ctx context.Context, sweeper *leftover.Sweeper, out io.Writer, clus
 	return reportLeft(out, list, form)
 }
 
-// reportLeft prints the list in forms for scripts; people were told before.
+// reportLeft prints the list in forms for scripts; people saw it before.
 func reportLeft(out io.Writer, list []leftJSON, form *output.Format) error {
 	if form.ForPeople() {
 		return nil

@@ -29,7 +29,7 @@ const (
 	doctorErrs  = 2
 )
 
-// surroundings are what the doctor looks at, as far as they can be reached.
+// surroundings are what the doctor examines, as far as they can be reached.
 type surroundings struct {
 	open    connector
 	version func(*target) (string, error)
@@ -103,7 +103,7 @@ func verdict(findings []doctor.Finding) error {
 	return nil
 }
 
-// examine looks at the cluster; where it does not answer, that is what is wrong with it.
+// examine examines the cluster; where it does not answer, that is what is wrong with it.
 func (in surroundings) examine(ctx context.Context, at *target) ([]doctor.Finding, error) {
 	p, err := in.patient(ctx, at)
 	var unreached *unreachedError

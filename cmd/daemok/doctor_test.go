@@ -76,7 +76,7 @@ func TestDoctorLooksAtClusterAndAccount(t *testing.T) {
 	}
 }
 
-// Before anything is installed there are no classes and no pools. The account is looked at all the same.
+// Before anything is installed there are no classes and no pools. The account is examined all the same.
 func TestDoctorLooksAtTheAccountBeforeTheDefinitionsAreInstalled(t *testing.T) {
 	prodAccount(t)
 	t.Setenv("CLUSTER_NAME", "prod")
@@ -132,7 +132,7 @@ func TestDoctorKnowsTheSettingsOfProvisioners(t *testing.T) {
 	}
 }
 
-// A class whose instance profile is gone keeps nothing else from being looked at.
+// A class whose instance profile is gone keeps nothing else from being examined.
 func TestDoctorGoesOnWhereAnInstanceProfileIsGone(t *testing.T) {
 	class := nodeClass("web", func(s *awsv1.EC2NodeClassSpec) { s.InstanceProfile = new("gone") })
 	findings, _ := diagnosed(t, installed("INTERRUPTION_QUEUE=prod"), class)
@@ -165,7 +165,7 @@ func TestDoctorSaysThatTheAPIServerDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// What could not be looked at may be wrong: a script that goes on where the doctor is content does not.
+// What could not be examined may be wrong: a script that goes on where the doctor is content does not.
 func TestDoctorIsNotContentWithWhatItCouldNotSee(t *testing.T) {
 	unseen := []doctor.Finding{{Severity: doctor.OK}, {Severity: doctor.Unknown}, {Severity: doctor.Unknown}}
 	if exit := (*exitError)(nil); !errors.As(verdict(unseen), &exit) || exit.code != doctorWarns || exit.Error() != "2 things could not be looked at" {

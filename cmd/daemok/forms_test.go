@@ -32,7 +32,7 @@ type aForm struct {
 	row     string // a line of them, with single spaces
 	path    string // a template
 	value   string // what it prints
-	wide    string // what -o wide has and the usual text has not; empty: no more is told
+	wide    string // what -o wide has and the usual text has not; empty: no more is printed
 }
 
 // Each of kubectl's forms shows what a command has found: YAML the same as JSON, names what
@@ -83,7 +83,7 @@ func TestCommandsPrintInKubectlsForms(t *testing.T) {
 	}
 }
 
-// print runs the command in a form. What migrate tells beside manifests goes elsewhere.
+// print runs the command in a form. What migrate reports beside manifests goes elsewhere.
 func (f aForm) print(t *testing.T, form string) string {
 	t.Helper()
 	cmd := f.make()

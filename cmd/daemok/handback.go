@@ -79,8 +79,7 @@ cluster after all, start the controller. With --check nothing is changed.`,
 
 var errHandbackStopped = errors.New("stopped; give the command again to go on, or delete ConfigMap daemok-freeze to keep the cluster")
 
-// checkHandback tells what stands in the way. It fails where something does not pass by
-// itself.
+// checkHandback reports what stands in the way. It fails where something does not pass by itself.
 func checkHandback(ctx context.Context, h handback.Handback, out io.Writer, form *output.Format) error {
 	state, err := h.Look(ctx)
 	if err != nil {
@@ -170,7 +169,7 @@ func cleanCluster(ctx context.Context, h handback.Handback, out io.Writer) error
 	return err
 }
 
-// leaseLock is the lease that controllers hold, as somebody of our own who does nothing.
+// leaseLock is the lease that controllers hold, as a holder of our own that does nothing.
 func leaseLock(at *target, key client.ObjectKey) (resourcelock.Interface, error) {
 	config, err := at.Config()
 	if err != nil {
@@ -184,7 +183,7 @@ func leaseLock(at *target, key client.ObjectKey) (resourcelock.Interface, error)
 		resourcelock.ResourceLockConfig{Identity: fmt.Sprintf("handback-%s_%d", host, os.Getpid())}, config, 2*fence.RenewalTimeout) // half of it is the timeout
 }
 
-// underLease does something while nobody else holds the lease, and gives it up after.
+// underLease does something while no other holds the lease, and releases it after.
 func underLease(ctx context.Context, lock resourcelock.Interface, do func(context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	leading, ended := make(chan context.Context, 1), make(chan struct{})
@@ -199,7 +198,7 @@ func underLease(ctx context.Context, lock resourcelock.Interface, do func(contex
 		stop()
 		return fmt.Errorf("prepare lease %s: %w", lock.Describe(), err)
 	}
-	// Of what the elector says errors alone are told: what it does the command says itself.
+	// Of what the elector says only errors are reported: what it does the command says itself.
 	failures := logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	go func() {
 		defer close(ended)
@@ -217,8 +216,8 @@ func underLease(ctx context.Context, lock resourcelock.Interface, do func(contex
 	}
 }
 
-// reportHolder says who is to be stopped. Where the lease cannot be read it is waited for
-// without a word.
+// reportHolder says which controller is to be stopped. Where the lease cannot be read it is waited
+// for without a message.
 func reportHolder(ctx context.Context, at *target, store client.Reader, key client.ObjectKey, out io.Writer) {
 	lease := &coordinationv1.Lease{}
 	if err := store.Get(ctx, key, lease); err != nil || lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" {
@@ -248,7 +247,7 @@ func leaseToHold(ctx context.Context, at *target, store client.Reader, given str
 	return client.ObjectKey{Namespace: namespace, Name: name}, nil
 }
 
-// leaseOfController is the lease by the settings of the controller, once learn has looked for it.
+// leaseOfController is the lease by the settings of the controller, once learn has searched for it.
 func leaseOfController(ctx context.Context, at *target, store client.Reader) (client.ObjectKey, error) {
 	const way = "name the lease that it leads by with --lease NAMESPACE/NAME"
 	if at.controller.Namespace == "" && os.Getenv("LEADER_ELECTION_NAME") == "" {

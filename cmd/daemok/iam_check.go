@@ -16,7 +16,7 @@ import (
 
 // Exit codes of a check.
 const (
-	rightsDoubtful = 1 // the controller works on without what is missing, or not all could be told
+	rightsDoubtful = 1 // the controller works on without what is missing, or not all could be checked
 	rightsMissing  = 2
 )
 
@@ -135,8 +135,7 @@ func (c checked) in(state audit.State) []audit.Finding {
 	return slices.DeleteFunc(slices.Clone(c.findings), func(f audit.Finding) bool { return f.State != state })
 }
 
-// printed is what was found in all forms. People are told what is not in order, and in wide
-// of each right.
+// printed is what was found in all forms. People see what is not in order, and in wide each right.
 func (c checked) printed(wide bool) output.Answer {
 	view := c.asJSON()
 	a := output.Answer{Value: view, Text: func(out io.Writer) error { return c.write(out, wide) }}

@@ -307,7 +307,8 @@ func TestIAMCheckAsJSON(t *testing.T) {
 	}
 }
 
-// The role that EKS Pod Identity gives the controller is checked, whoever asks: an administrator may do everything.
+// The role that EKS Pod Identity gives the controller is checked, whichever identity asks: an administrator may do
+// everything.
 func TestIAMCheckLooksAtTheRoleOfPodIdentity(t *testing.T) {
 	open := clusterOf(t, installed("INTERRUPTION_QUEUE=prod"))
 	restrictedAccount(t, open, `{"Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}}`)

@@ -34,7 +34,7 @@ func labCommand() *cobra.Command {
 	}
 }
 
-// findLab looks for the lab's program beside this one, then on PATH.
+// findLab searches for the lab's program beside this one, then on PATH.
 func findLab(folder string, lookPath func(string) (string, error)) (string, error) {
 	beside := filepath.Join(folder, labProgram)
 	if _, err := lookPath(beside); err == nil {
@@ -48,8 +48,7 @@ func findLab(folder string, lookPath func(string) (string, error)) (string, erro
 		beside, labProgram, labProgram), exitNoLab}
 }
 
-// ownFolder is where this program lies, links followed; "." where the system
-// does not tell.
+// ownFolder is where this program lies, links followed; "." where the system does not say.
 func ownFolder() string {
 	program, err := os.Executable()
 	if err != nil {

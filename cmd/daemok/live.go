@@ -52,8 +52,8 @@ type situation struct {
 // reader reads the situation of a live cluster.
 type reader func(ctx context.Context, at *target) (situation, error)
 
-// readLive reads the cluster, and asks AWS what its classes offer: with the settings of the
-// controller that is installed there, as far as this process' environment says nothing else.
+// readLive reads the cluster, and asks AWS for the offerings of its classes: with the settings of
+// the controller that is installed there, as far as this process' environment says nothing else.
 func readLive(ctx context.Context, at *target) (situation, error) {
 	store, err := connect(at)
 	if err != nil {
@@ -191,7 +191,7 @@ func machineCost(text string) (quantity.MicroUSDPerHour, error) {
 	return mark.Cost(text)
 }
 
-// room reads the controller's settings of what machines are to leave to pods.
+// room reads the controller's settings of what instances are to leave to pods.
 func room(setting func(string) string) (cluster.Room, error) {
 	out := cluster.UsualRoom()
 	var err error
@@ -232,7 +232,7 @@ func kinds() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// market connects to AWS and learns what is for sale.
+// market connects to AWS and reads what is available.
 func market(ctx context.Context, at *target) (*aws.Provider, error) {
 	provider, err := account(ctx, at)
 	if err != nil {
@@ -361,7 +361,7 @@ func learn(ctx context.Context, provider *aws.Provider, c *nodeclass.Class) (err
 	return err
 }
 
-// offered is what a class offers, or in the controller's words why nothing.
+// offered is the instance types of a class, or in the controller's words why nothing.
 func (cs *classes) offered(ctx context.Context, ref karpv1.NodeClassReference) (*cluster.Catalogue, error) {
 	id := translate.ClassID(ref)
 	at := slices.IndexFunc(cs.kinds, func(k class.Kind) bool { return k.Group == ref.Group && k.Name == ref.Kind })

@@ -110,7 +110,7 @@ func TestManifestsThatAreNotThere(t *testing.T) {
 	}
 }
 
-// An empty node would go; what a manifest says keeps it, and the plan tells why.
+// An empty node would go; what a manifest says keeps it, and the plan reports why.
 func TestManifestsThatKeepNodes(t *testing.T) {
 	situation := filepath.Join(t.TempDir(), "situation.txt")
 	text := `snapshot 7 2026-11-21T04:00:00Z

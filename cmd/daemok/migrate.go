@@ -194,7 +194,7 @@ func (m *migration) run(ctx context.Context, in io.Reader, out, errOut io.Writer
 	return nil
 }
 
-// alone tells of options that act only beside another one, which was left out.
+// alone reports options that act only beside another one, which was left out.
 func (m *migration) alone() error {
 	switch {
 	case m.from == "" && len(m.kept) > 0:

@@ -17,7 +17,7 @@ import (
 	"github.com/daemok/daemok/kube/pages"
 )
 
-// mover moves the cluster, and tells the user how far it is.
+// mover moves the cluster, and reports to the user how far it is.
 func (m *migration) mover(cluster reached, out io.Writer) *move.Mover {
 	return &move.Mover{
 		Store: cluster, Namespace: m.at.systemNamespace(), Pause: pause.For,

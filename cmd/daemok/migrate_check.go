@@ -33,8 +33,8 @@ import (
 // wouldTouch is the exit code of a check that found something.
 const wouldTouch = 2
 
-// check tells what would become of the nodes of a cluster, and of the controller's
-// rights, were its pools and classes those of a result.
+// check reports what would become of the nodes of a cluster, and of the controller's rights, were
+// its pools and classes those of a result.
 func (m *migration) check(ctx context.Context, cluster reached, r *migrate.Result, out io.Writer) error {
 	nodes, err := m.predict(ctx, cluster, r)
 	if err != nil {
@@ -70,8 +70,8 @@ func (m *migration) mayApply(ctx context.Context, cluster reached, r *migrate.Re
 	return m.mover(cluster, io.Discard).Check(ctx, move.Plan{Older: objects, Newer: r.New()})
 }
 
-// compareRights compares the policies in files with what the controller needs; without
-// files nothing is told.
+// compareRights compares the policies in files with what the controller needs; without files
+// nothing is reported.
 func compareRights(files []string) (of rightsJSON, err error) {
 	var policies []rights.Policy
 	for _, file := range files {
@@ -95,11 +95,11 @@ func compareRights(files []string) (of rightsJSON, err error) {
 // rightsJSON is how policies differ from what the controller needs, as scripts read it.
 type rightsJSON struct {
 	Missing  []string `json:"missing,omitempty"`
-	Outdated []string `json:"missingOfNodePools,omitempty"` // conditions that hold for machines of NodePools alone
+	Outdated []string `json:"missingOfNodePools,omitempty"` // conditions that hold for instances of NodePools alone
 	Needless []string `json:"needless,omitempty"`
 }
 
-// text tells people of rights, and counts those that every cluster lacks.
+// text reports rights to people, and counts those that every cluster lacks.
 func (r rightsJSON) text() (text string, lacks int) {
 	lacks = len(r.Outdated)
 	for _, action := range r.Missing {

@@ -73,9 +73,8 @@ func asked(t *testing.T, cluster reached, account func(context.Context, *target)
 	return printed.String(), reported.String(), err
 }
 
-// Without files the cluster is read: what controllers wrote is left out, its version
-// decides about images, its settings hold, and workloads that nobody but users made are
-// told of.
+// Without files the cluster is read: what controllers wrote is left out, its version decides about
+// images, its settings hold, and workloads that only users made are reported.
 func TestMigrateReadsACluster(t *testing.T) {
 	cluster := olderCluster(t, map[string]string{"aws.defaultInstanceProfile": "nodes"})
 	out, report, err := asked(t, cluster, nil)
@@ -109,8 +108,8 @@ func TestMigrateReadsACluster(t *testing.T) {
 	}
 }
 
-// A switch of the controller's own goes before its settings; and what somebody else's
-// object made is read like all.
+// A switch of the controller's own goes before its settings; and what another owner's object made
+// is read like all.
 func TestMigrateReadsWhatTheControllerDoes(t *testing.T) {
 	owner := metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Platform", Name: "prod", UID: "1", Controller: new(true)}
 	made := &v1alpha5.Provisioner{ObjectMeta: metav1.ObjectMeta{Name: "made", OwnerReferences: []metav1.OwnerReference{owner}}}
@@ -142,7 +141,7 @@ func olderNode(name, instanceType, category string) *corev1.Node {
 		api.LabelCapacityType: "on-demand", api.LabelZone: "us-east-1a"}}, Spec: corev1.NodeSpec{ProviderID: "aws:///us-east-1a/i-0" + name}}
 }
 
-// A check tells which nodes would go under the new objects, with their pods and budgets, and
+// A check reports which nodes would go under the new objects, with their pods and budgets, and
 // which would but for a budget; its exit code says whether there are any.
 func TestMigrateChecksACluster(t *testing.T) {
 	account := emulatedAccount(t)
@@ -204,8 +203,8 @@ func TestMigrateReportsOptionsThatDoNothingAlone(t *testing.T) {
 	}
 }
 
-// A check fails where the move could not begin: whoever checks before the move hears it
-// then, not in the middle of the night of the move.
+// A check fails where the move could not begin: a user who checks before the move sees it then, not
+// in the middle of the night of the move.
 func TestMigrateChecksWhetherTheMoveCouldBegin(t *testing.T) {
 	account := emulatedAccount(t)
 	unready := readyProvisioner("old")

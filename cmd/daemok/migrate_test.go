@@ -63,7 +63,7 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// Without a folder for what was there before, nothing is even looked at.
+// Without a folder for what was there before, nothing is even examined.
 func TestMigrateCRDsWantsABackup(t *testing.T) {
 	_, err := run(t, "migrate", "crds")
 	if err == nil || !strings.Contains(err.Error(), "--backup FOLDER") {
@@ -71,7 +71,7 @@ func TestMigrateCRDsWantsABackup(t *testing.T) {
 	}
 }
 
-// A version may be written as kubectl and EKS tell it.
+// A version may be written as kubectl and EKS write it.
 func TestMigrateReadsAVersionOfKubernetes(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "class.yaml")
 	text := "apiVersion: karpenter.k8s.aws/v1alpha1\nkind: AWSNodeTemplate\nmetadata: {name: default}\nspec: {amiFamily: Ubuntu, instanceProfile: nodes, subnetSelector: {Name: x}, securityGroupSelector: {Name: x}}\n"

@@ -7,8 +7,8 @@ import (
 	"github.com/daemok/daemok/kube/api"
 )
 
-// groups are the API groups of kinds that commands tell of; the others are told without
-// one, as those of core and things at AWS are.
+// groups are the API groups of kinds that commands name; the others are named without one, as those
+// of core and things at AWS are.
 var groups = map[string]string{
 	"NodeClaim": api.GroupKarpenter, "NodePool": api.GroupKarpenter, "Provisioner": api.GroupKarpenter,
 	"EC2NodeClass": api.GroupAWS, "AWSNodeTemplate": api.GroupAWS,

@@ -202,8 +202,8 @@ type answer struct {
 	failing []string // NodeClaims whose launch fails, and why
 }
 
-// printed is the answer in all forms: a row is what is done with a machine, and wide tells
-// where every pod goes and what a little more of each resource would cost.
+// printed is the answer in all forms: a row is what is done with an instance, and wide says where
+// every pod goes and what a little more of each resource would cost.
 func (a answer) printed(wide bool) output.Answer {
 	view := planView(a.made)
 	view.Allowed, view.Failing = a.allowed, a.failing

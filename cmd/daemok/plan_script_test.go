@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Scripts can tell by the exit code whether a plan does anything.
+// Scripts can see by the exit code whether a plan does anything.
 func TestPlanSaysByItsExitCodeWhetherItDoesAnything(t *testing.T) {
 	text, err := os.ReadFile(situationFile)
 	if err != nil {

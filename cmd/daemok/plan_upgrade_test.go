@@ -23,7 +23,7 @@ import (
 )
 
 // before is a cluster with three classes: default is rendered by the build before as by this one, gpu otherwise, and
-// quiet was looked at by none. Each has a node.
+// quiet was examined by none. Each has a node.
 func before(t *testing.T) client.Client {
 	t.Helper()
 	s, err := kinds()
@@ -161,7 +161,7 @@ func TestWhatAnUpgradeChangesOfTemplates(t *testing.T) {
 	}
 }
 
-// Which build runs, and which ran before, is said where several have looked at a class.
+// Which build runs, and which ran before, is said where several have examined a class.
 func TestSeveralBuildsOfAClassAreDistinguished(t *testing.T) {
 	for want, tt := range map[string]struct {
 		form formJSON

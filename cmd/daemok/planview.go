@@ -26,7 +26,7 @@ type planJSON struct {
 	LowerBound  *float64         `json:"lowerBound"` // null where none is known
 	Gap         *float64         `json:"gap"`        // launchCost / lowerBound - 1
 	Margins     []marginJSON     `json:"margins"`
-	Fewer       *summaryJSON     `json:"fewer,omitempty"` // the runner-up with fewer machines; absent where none is known
+	Fewer       *summaryJSON     `json:"fewer,omitempty"` // the runner-up with fewer instances; absent where none is known
 	Likely      *likelyJSON      `json:"likely,omitempty"`
 	SpotMore    float64          `json:"spotMorePerHour,omitempty"`
 	Manifests   *additionJSON    `json:"manifests,omitempty"` // absent without -f
@@ -66,7 +66,7 @@ type likelyJSON struct {
 	Cost        float64     `json:"cost"`            // of the launches and of what is launched after them
 	Left        int         `json:"left"`            // pods that find no room at first
 	Together    bool        `json:"together"`        // always false: no plan holds all its instances for one another; scripts may read it
-	Turns       int         `json:"turns,omitempty"` // in which machines take pods, those with the largest last
+	Turns       int         `json:"turns,omitempty"` // in which instances take pods, those with the largest last
 	Relaxed     summaryJSON `json:"tight"`           // the cheapest answer if all pods went where they are meant to go
 	RelaxedCost float64     `json:"tightCost"`
 }
@@ -76,7 +76,7 @@ type choiceJSON struct {
 	Zone   string   `json:"zone"`
 	Option string   `json:"option"`
 	Price  *float64 `json:"price"` // null where unknown
-	Cost   *float64 `json:"cost"`  // what the machine costs in all: volumes, what its pool declares and surplus credits too
+	Cost   *float64 `json:"cost"`  // what the instance costs in all: volumes, what its pool declares and surplus credits too
 	WhyNot string   `json:"whyNot,omitempty"`
 }
 
@@ -125,7 +125,7 @@ type droppedJSON struct {
 
 type togetherJSON struct {
 	Key      string   `json:"key"`            // label that pods are spread over
-	Turn     int      `json:"turn,omitempty"` // in which they do so, after those of earlier ones; 0: all machines do so at once
+	Turn     int      `json:"turn,omitempty"` // in which they do so, after those of earlier ones; 0: all instances do so at once
 	Machines []string `json:"machines"`       // claims and launches that open to pods together
 }
 

@@ -20,7 +20,7 @@ import (
 	"github.com/daemok/daemok/observe/record"
 )
 
-// checkEvery is how often progress is looked at.
+// checkEvery is how often progress is examined.
 const checkEvery = 5 * time.Second
 
 type rollFlags struct {
@@ -196,7 +196,7 @@ type rollJSON struct {
 	Done         bool            `json:"done"`
 	ToGo         int64           `json:"toGo"`
 	Going        int64           `json:"going"`
-	Joining      int64           `json:"joining"` // machines that are to go once they have joined
+	Joining      int64           `json:"joining"` // instances that are to go once they have joined
 	Allowed      int64           `json:"allowed"` // how many more may go now
 	Because      string          `json:"because,omitempty"`
 	Nodes        []string        `json:"nodes"` // still to go

@@ -34,7 +34,7 @@ func newTarget() *target {
 	return &target{Flags: kubectl.NewFlags(), notes: os.Stderr, unread: map[string]bool{}}
 }
 
-// addTo lets a command be told which cluster is meant.
+// addTo lets the user say which cluster is meant.
 func (t *target) addTo(cmd *cobra.Command) {
 	of := pflag.NewFlagSet("", pflag.ContinueOnError)
 	t.Flags.AddTo(of)
@@ -72,7 +72,7 @@ func (t *target) lease() installation.Lease {
 // ofKubectl marks flags that are kubectl's, which help lists by themselves.
 const ofKubectl = "kubectl"
 
-// addAWS lets a command be told which one it is at AWS.
+// addAWS lets the user say which one it is at AWS.
 func (t *target) addAWS(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&t.clusterName, "cluster-name", "", "name of the cluster in EKS; default CLUSTER_NAME, else that of the installed controller")
 	cmd.Flags().StringVar(&t.region, "region", "", "AWS region of the cluster; default as the AWS SDK finds it")
@@ -92,7 +92,8 @@ func (t *target) learn(ctx context.Context, store client.Reader) error {
 	return err
 }
 
-// sayAbsent says that there is no controller where learn looked for one, what is used in place of its settings, and where there is one.
+// sayAbsent says that there is no controller where learn searched for one, what is used in place of its settings, and
+// where there is one.
 func (t *target) sayAbsent(ctx context.Context, store client.Reader) {
 	if t.controller.Namespace == "" || t.controller.Deployment != nil {
 		return
@@ -100,7 +101,7 @@ func (t *target) sayAbsent(ctx context.Context, store client.Reader) {
 	where, err := installation.Namespaces(ctx, store)
 	way := "where it runs in another namespace, name that by --system-namespace"
 	switch {
-	case err != nil: // whoever may read one namespace alone has to know the other
+	case err != nil: // a user who may read only one namespace has to know the other
 	case len(where) == 0:
 		way = "no other namespace has one either"
 	default:

@@ -69,7 +69,7 @@ type outcomeJSON struct {
 	Launches   []launchedJSON `json:"buys"`
 }
 
-// launchedJSON is machines of one kind that are launched one way.
+// launchedJSON is instances of one type that are launched one way.
 type launchedJSON struct {
 	Type   string `json:"type"`
 	Option string `json:"option"`
@@ -141,8 +141,7 @@ func writeTable(out io.Writer, title string, first supposition, others []supposi
 	return table.Flush()
 }
 
-// differenceWords tells a difference, and in per cent of what new machines cost
-// as it is.
+// differenceWords states a difference, and in per cent of what new instances cost as it is.
 func differenceWords(d, of quantity.MicroUSDPerHour) string {
 	sign := "+"
 	if d < 0 {

@@ -1,8 +1,8 @@
-// Package alias serves metrics under further names: those that other versions, or whoever
-// was there before, gave to the same thing.
+// Package alias serves metrics under further names: those that other versions, or another program
+// before, gave to the same thing.
 //
-// It promises that what stands under two names is counted once, and read when it is
-// scraped. It measures nothing itself and changes no series that has its own name.
+// It promises that what stands under two names is counted once, and read when it is scraped. It
+// measures nothing itself and changes no series that has its own name.
 package alias
 
 import (
@@ -109,7 +109,7 @@ func (r *Rule) apply(from, whole *dto.MetricFamily) *dto.MetricFamily {
 	return out
 }
 
-// apply adds the label. What is there belongs to whoever counts and is not changed.
+// apply adds the label. What is there belongs to its counter and is not changed.
 func (c Copy) apply(f *dto.MetricFamily) {
 	for i, m := range f.GetMetric() {
 		for _, l := range m.GetLabel() {

@@ -14,8 +14,8 @@ var messages = map[string]string{
 	"instance_stopped": "StateChangeKind", "instance_terminated": "StateChangeKind", "no_op": "NoOpKind",
 }
 
-// Legacy are the names of Karpenter 0.27 for what is measured under newer ones. Where they
-// tell of Provisioners, series of NodePools are left out.
+// Legacy are the names of Karpenter 0.27 for what is measured under newer ones. Where they are
+// about Provisioners, series of NodePools are left out.
 func Legacy() []Rule {
 	return slices.Concat(legacyPools(), legacyNodes(), legacyDeprovisioning(), legacyInterruption())
 }

@@ -2,8 +2,7 @@ package alias
 
 import dto "github.com/prometheus/client_model/go"
 
-// sum adds up two series with equal labels. Neither is changed: they belong to whoever
-// counts.
+// sum adds up two series with equal labels. Neither is changed: they belong to their counters.
 func sum(a, b *dto.Metric) *dto.Metric {
 	out := &dto.Metric{Label: a.GetLabel()}
 	switch {

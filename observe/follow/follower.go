@@ -1,10 +1,9 @@
-// Package follow counts what happens to objects from what the watches show:
-// how long pods take to be bound and to start, how long machines take to go,
-// which conditions change.
+// Package follow counts what happens to objects from what the watches show: how long pods take to be bound and to
+// start, how long instances take to go, which conditions change.
 //
-// It promises to count each thing once, by the process that leads, and only
-// what happens while it watches: what was there before is nothing new. Claims,
-// pools and machines of another provider are not counted. It writes nothing but metrics and keeps nothing of objects that are gone.
+// It promises to count each thing once, by the process that leads, and only what happens while it watches: what was
+// there before is nothing new. Claims, pools and instances of another provider are not counted. It writes nothing but
+// metrics and keeps nothing of objects that are gone.
 package follow
 
 import (
@@ -33,7 +32,7 @@ type Follower struct {
 	Metrics *observe.Metrics
 	Leading func() bool           // false: another process counts
 	Serves  translate.Generations // whose pools are followed
-	Traces  *trace.Tracer         // is told of claims; nil: there are none
+	Traces  *trace.Tracer         // is notified of claims; nil: there are none
 	Objects bool                  // export a series for each pod that waits, and count conditions
 	Now     func() time.Time
 
@@ -77,8 +76,8 @@ func (f *Follower) Follow(ctx context.Context, informers cache.Informers) error 
 	return nil
 }
 
-// handler tells of objects as they change. before is nil for one that is new,
-// and after itself for one that was there when the watch began.
+// handler reports objects as they change. before is nil for one that is new, and after itself for
+// one that was there when the watch began.
 type handler[T any] struct {
 	seen func(before, after T)
 	gone func(last T)

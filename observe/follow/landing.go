@@ -9,16 +9,16 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// target is where a plan expects a pod: a node that was there, or an ordered
-// machine. kube-scheduler decides where it really goes.
+// target is where a plan expects a pod: a node that was there, or an instance being launched.
+// kube-scheduler decides where it really goes.
 type target struct {
 	on   plan.Destination // empty: nowhere yet
 	name string           // of the node, or of the claim
 }
 
-// expect notes where the last plan expects a pod. A machine that became a node
-// while the pod waited is still the machine that it was ordered for. The claim
-// of a launch is not known before Ordered.
+// expect notes where the last plan expects a pod. An instance that became a node while the pod
+// waited is still the instance that it was launched for. The claim of a launch is not known before
+// Ordered.
 func (f *Follower) expect(w *waiting, on plan.Destination, name string) {
 	switch {
 	case on == plan.OnLaunch:
@@ -28,7 +28,7 @@ func (f *Follower) expect(w *waiting, on plan.Destination, name string) {
 	}
 }
 
-// Ordered takes in that a claim was made for pods.
+// Ordered records that a claim was made for pods.
 func (f *Follower) Ordered(claim string, pods []cluster.Pod) {
 	traceID := f.Traces.OfClaim(claim)
 	f.mu.Lock()

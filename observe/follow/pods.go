@@ -24,7 +24,7 @@ type waiting struct {
 	placedAt        time.Time // a plan first had a place for it
 	boundAt         time.Time
 	target          target // where the last plan expects it
-	traceID         string // of the batch that first had a place for it, or ordered its machine last; empty: of none
+	traceID         string // of the batch that first had a place for it, or launched its instance last; empty: of none
 	waitsFor        string // what the last plan says that it waits for, in the words of metrics
 }
 
@@ -161,7 +161,7 @@ func (f *Follower) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect tells what pods that are not bound wait for and, where series of single pods are
+// Collect reports what pods that are not bound wait for and, where series of single pods are
 // wanted, how long each that has not started has waited.
 func (f *Follower) Collect(to chan<- prometheus.Metric) {
 	if !f.Leading() {
@@ -183,7 +183,7 @@ func (f *Follower) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// snapshot copies what is known, so that a slow scrape holds nobody up.
+// snapshot copies what is known, so that a slow scrape holds nothing up.
 func (f *Follower) snapshot() []waiting {
 	f.mu.Lock()
 	defer f.mu.Unlock()

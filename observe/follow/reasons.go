@@ -28,8 +28,8 @@ func reasonOf(u *plan.Unplaced) string {
 	return observe.WaitsForOther
 }
 
-// collectReasons tells by what pods wait for how many do, and how long the one that has
-// waited longest has. Every reason has a series, so that one that comes up is a change.
+// collectReasons reports, by what pods wait for, how many do, and how long the one that has waited
+// longest has. Every reason has a series, so that one that comes up is a change.
 func collectReasons(to chan<- prometheus.Metric, pods []waiting, now time.Time) {
 	number, longest := map[string]int{}, map[string]time.Duration{}
 	for i := range pods {

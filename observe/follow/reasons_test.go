@@ -72,8 +72,8 @@ func TestWhatPodsWaitFor(t *testing.T) {
 	}
 }
 
-// A pod counts from the first plan about it until it is bound, under what the last plan
-// says; how long it was kept back before is nobody's delay.
+// A pod counts from the first plan about it until it is bound, under what the last plan says; how
+// long it was kept back before is not counted.
 func TestPodsWaitUntilTheyAreBound(t *testing.T) {
 	s := begin(t)
 	other := func(p *corev1.Pod) { p.UID, p.Name = types.UID("v"), "db" }
@@ -103,7 +103,7 @@ func TestPodsWaitUntilTheyAreBound(t *testing.T) {
 	s.says(waitingPods)
 }
 
-// What pods wait for is told where no series of single pods are wanted, too.
+// What pods wait for is reported where no series of single pods are wanted, too.
 func TestReasonsNeedNoSeriesOfSinglePods(t *testing.T) {
 	s := begin(t)
 	s.Objects = false

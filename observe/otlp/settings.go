@@ -115,7 +115,7 @@ func (v variables) limits(s *settings) error {
 	return nil
 }
 
-// trust reads whom to trust, and whom the collector is to trust.
+// trust reads which CA to trust, and which certificate the collector is to trust.
 func (v variables) trust(s *settings) error {
 	s.tls = &tls.Config{MinVersion: tls.VersionTLS12}
 	if file, from := v.of("CERTIFICATE"); file != "" {

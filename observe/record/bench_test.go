@@ -32,7 +32,7 @@ func BenchmarkMinutes(b *testing.B) {
 	for name, again := range map[string]bool{"new": false, "again": true} {
 		b.Run(name, func(b *testing.B) {
 			clerk := &record.Clerk{Record: &record.Record{}, Now: time.Now}
-			for range 100 { // until all is told that comes later
+			for range 100 { // until all is recorded that comes later
 				clerk.Explain(s, p)
 			}
 			for b.Loop() {

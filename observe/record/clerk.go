@@ -19,18 +19,18 @@ type Clerk struct {
 	Now    func() time.Time
 
 	claims map[string]string    // of the launches of this plan, by name
-	owed   map[string]time.Time // nodes of which it is not told yet what keeps their pods from others, and since when they are kept
+	owed   map[string]time.Time // nodes of which it is not recorded yet what keeps their pods from others, and since when they are kept
 	ticks  map[string]tick      // by node: the latest pod of a Job there
 	basis  atomic.Uint64        // of this plan; moves end on goroutines of their own
 }
 
-// Planned tells of a new plan, before it is carried out.
+// Planned reports a new plan, before it is carried out.
 func (c *Clerk) Planned(_ *cluster.Snapshot, p plan.Plan, _ time.Duration) {
 	c.claims = map[string]string{}
 	c.basis.Store(p.Basis)
 }
 
-// Gathered tells that claims were told to wait for each other.
+// Gathered reports that claims were annotated to wait for each other.
 func (c *Clerk) Gathered(error) {}
 
 // Sought is nothing to record: what was found is part of the next plan.
@@ -48,7 +48,7 @@ func (c *Clerk) happened(about Object, claim, said, why string, more ...string) 
 	c.Record.Note(Statement{About: about, Claim: claim, Said: said, Why: why, More: more, From: c.Now().UTC(), Basis: c.basis.Load()})
 }
 
-// Launched tells of claims that were created, or could not be.
+// Launched reports claims that were created, or could not be.
 func (c *Clerk) Launched(list []apply.Launched) {
 	for _, l := range list {
 		pool := ofPool(l.Launch.Pool)
@@ -63,7 +63,7 @@ func (c *Clerk) Launched(list []apply.Launched) {
 	}
 }
 
-// grounds tells whom a machine is for and what it was chosen from.
+// grounds says which pods an instance is for and what it was chosen from.
 func grounds(l *plan.Launch) []string {
 	out := []string{"for " + plan.Names(l.Pods) + ": " + l.Requests.String()}
 	for _, r := range l.RunnersUp {
@@ -72,7 +72,7 @@ func grounds(l *plan.Launch) []string {
 	return append(out, l.Notes...)
 }
 
-// Withdrawn tells of orders that were taken back, or could not be.
+// Withdrawn reports launches that were withdrawn, or could not be.
 func (c *Clerk) Withdrawn(list []apply.Withdrawn) {
 	for _, w := range list {
 		if w.Err != nil {
@@ -84,8 +84,7 @@ func (c *Clerk) Withdrawn(list []apply.Withdrawn) {
 	}
 }
 
-// Replacing tells of a machine that was ordered in place of nodes, or could not
-// be.
+// Replacing reports an instance that was launched in place of nodes, or could not be.
 func (c *Clerk) Replacing(m plan.Move, l apply.Launched) {
 	for _, r := range m.Removals {
 		node := Object{Node, r.Node}
@@ -100,14 +99,14 @@ func (c *Clerk) Replacing(m plan.Move, l apply.Launched) {
 	}
 }
 
-// Stuck tells that a move waits for lack of live state.
+// Stuck reports that a move waits for lack of live state.
 func (c *Clerk) Stuck(m plan.Move, err error) {
 	for _, r := range m.Removals {
 		c.happened(Object{Node, r.Node}, r.Claim, "is not touched while the live state cannot be read", err.Error())
 	}
 }
 
-// Moved tells how letting nodes go ended.
+// Moved reports how letting nodes go ended.
 func (c *Clerk) Moved(e apply.Ended) {
 	for i, r := range e.Removals {
 		node := Object{Node, r.Node}

@@ -41,7 +41,7 @@ func (p *part) encode() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// unpackedMax bounds what is read from one part, whatever somebody wrote there.
+// unpackedMax bounds what is read from one part, whatever was written there.
 const unpackedMax = 64 << 20
 
 // decode reads a part. Lines that are no statements, of another version perhaps,
@@ -70,8 +70,8 @@ func decode(data []byte) (part, error) {
 	return p, nil
 }
 
-// merge joins the parts of a record. Of statements that several parts have, the
-// part that was written last tells how they ended.
+// merge joins the parts of a record. Of statements that several parts have, the part that was
+// written last reports how they ended.
 func merge(parts []part) []Statement {
 	at := map[id]int{}
 	written := map[id]time.Time{}

@@ -191,8 +191,7 @@ func payback(move *plan.Move) string {
 	return ", moving its pods pays back in " + move.Payback.Round(1e9).String()
 }
 
-// podsMax is how many pods of a node that goes are listed with it; each tells of
-// itself in any case.
+// podsMax is how many pods of a node that goes are listed with it; each reports itself in any case.
 const podsMax = 30
 
 // destinations lists where the pods of a node are to run.

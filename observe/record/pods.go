@@ -37,14 +37,14 @@ func (m *minutes) placedPods() {
 	}
 }
 
-// order is what is said of all pods that a machine is for.
+// order is what is said of all pods that an instance is for.
 type order struct {
 	said, why string
-	claim     string // empty: it could not be ordered
+	claim     string // empty: it could not be launched
 	more      []string
 }
 
-// orders tells of the launches of the plan, by their names.
+// orders reports the launches of the plan, by their names.
 func (m *minutes) orders() map[string]order {
 	out := map[string]order{}
 	for i := range m.p.Launches {

@@ -36,7 +36,7 @@ func (m *minutes) pools() {
 	}
 }
 
-// deleted tells of the nodes of pools that are being deleted, by pool.
+// deleted reports the nodes of pools that are being deleted, by pool.
 func (m *minutes) deleted() map[cluster.PoolID]string {
 	left, going := map[cluster.PoolID]int{}, map[cluster.PoolID]int{}
 	for i := range m.s.Nodes {
@@ -54,11 +54,11 @@ func (m *minutes) deleted() map[cluster.PoolID]string {
 	return out
 }
 
-// wantingMax is how many kinds of pods a pool tells that it has no machine for.
+// wantingMax is how many kinds of pods a pool reports that it has no instance for.
 const wantingMax = 10
 
-// wanting lists by pool the pods without a place that it comes near to having a
-// machine for, and what is in the way.
+// wanting lists by pool the pods without a place that it comes near to having an instance for, and
+// what is in the way.
 func (m *minutes) wanting() map[cluster.PoolID][]string {
 	out := map[cluster.PoolID][]string{}
 	for i := range m.p.Unplaced {
@@ -79,8 +79,7 @@ func andMore(n int) string {
 	return fmt.Sprintf(" and %d more", n)
 }
 
-// limits tells how much of each of its limits a pool uses; empty where it has
-// none.
+// limits reports how much of each of its limits a pool uses; empty where it has none.
 func limits(p *cluster.Pool) string {
 	var out []string
 	for _, l := range p.Limits.Amounts {
@@ -95,8 +94,8 @@ func limits(p *cluster.Pool) string {
 	return "in use: " + strings.Join(out, ", ")
 }
 
-// lets tells whether nodes of a pool may go by choice now, and what says so:
-// budgets, policies, their breakers, or a freeze.
+// lets reports whether nodes of a pool may go by choice now, and what says so: budgets, policies,
+// their breakers, or a freeze.
 func (m *minutes) lets(p *cluster.Pool, share disruption.Share) (said, why string) {
 	n, why := disruption.Allowed(m.s, p.ID, plan.Empty, plan.Drifted, plan.Underutilized)
 	if n > 0 {
@@ -105,7 +104,7 @@ func (m *minutes) lets(p *cluster.Pool, share disruption.Share) (said, why strin
 	return "lets no node go by choice now", why
 }
 
-// budgets tells how many nodes of a pool may go now, and why no more.
+// budgets reports how many nodes of a pool may go now, and why no more.
 func budgets(p *cluster.Pool, share disruption.Share) string {
 	text := fmt.Sprintf("of %d nodes %d are going or not ready; there may be", share.Nodes, share.Used)
 	for i, reason := range []plan.RemovalReason{plan.Empty, plan.Drifted, plan.Underutilized} {

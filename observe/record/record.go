@@ -41,7 +41,7 @@ type key struct {
 	Topic
 }
 
-// id tells statements apart.
+// id distinguishes statements.
 type id struct {
 	key
 	from int64
@@ -67,9 +67,9 @@ func (r *Record) Note(s Statement) {
 	r.forget(s.From)
 }
 
-// Hold keeps what is decided from now on: From. Where that is what was decided
-// before, the statement goes on, with the numbers of now. more tells what it was
-// decided from; it is asked for news alone, and may be nil.
+// Hold keeps what is decided from now on: From. Where that is what was decided before, the
+// statement goes on, with the numbers of now. more reports what it was decided from; it is asked
+// for news alone, and may be nil.
 func (r *Record) Hold(s Statement, more func() []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,7 +95,7 @@ func (r *Record) Hold(s Statement, more func() []string) {
 	r.bytes += s.bytes()
 }
 
-// Add tells more of what holds of the topic, where anything does.
+// Add adds to what holds of the topic, where anything does.
 func (r *Record) Add(about Object, topic Topic, more []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

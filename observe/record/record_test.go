@@ -75,7 +75,7 @@ func TestTheRecordIsBounded(t *testing.T) {
 	}
 }
 
-// A pod that comes under the name of one that has gone is told of by itself.
+// A pod that comes under the name of one that has gone is reported by itself.
 func TestAPodHasNoRecordsOfEarlierPodsOfItsName(t *testing.T) {
 	r, at := &record.Record{}, time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
 	web := record.Object{Kind: record.Pod, Name: "shop/web-0"}

@@ -41,8 +41,8 @@ func slotName(at int) string { return fmt.Sprintf("%s-%d", api.ConfigMapRecord, 
 // counter counts attempts to write by how they ended.
 type counter func(result string)
 
-// Ring keeps a record in ConfigMaps while this process leads. What fails is
-// told, and tried again; nobody waits for it.
+// Ring keeps a record in ConfigMaps while this process leads. A failure is reported and retried; no
+// plan waits for it.
 type Ring struct {
 	Record    *Record
 	Store     client.Writer
@@ -53,13 +53,13 @@ type Ring struct {
 	Now       func() time.Time
 
 	at      int       // place of the part that is being written
-	began   time.Time // from when on it tells
+	began   time.Time // the moment from which on it has statements
 	written time.Time // when it was written last; zero: it was not
 	changes uint64    // of the record, when it was written last
 	seen    [slots]*corev1.ConfigMap
 	newest  newest
 	tried   time.Time // when the ring was to be written last
-	failed  string    // what was told last to have failed
+	failed  string    // what was reported last to have failed
 }
 
 // Run reads what is there and writes what is new until ctx ends, within seconds, and
@@ -113,11 +113,11 @@ func (r *Ring) save(ctx context.Context) {
 	r.conclude(ctx, r.write(ctx))
 }
 
-// conclude counts and tells how an attempt to write ended.
+// conclude counts and reports how an attempt to write ended.
 func (r *Ring) conclude(ctx context.Context, err error) {
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
 		r.Count("conflict")
-		again := r.load(ctx)                                                // somebody else wrote: read what, and write with the next turn
+		again := r.load(ctx)                                                // another process wrote: read what, and write with the next turn
 		r.attempt("write the record of decisions", errors.Join(err, again)) //nolint:errcheck // told there
 		return
 	}
@@ -132,7 +132,7 @@ func (r *Ring) conclude(ctx context.Context, err error) {
 	r.attempt("write the record of decisions", err) //nolint:errcheck // told there
 }
 
-// attempt tells of what failed, once until something else does, and returns it.
+// attempt reports what failed, once until something else does, and returns it.
 func (r *Ring) attempt(what string, err error) error {
 	if err == nil {
 		r.failed = ""

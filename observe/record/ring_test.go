@@ -217,8 +217,8 @@ func TestTheRingNeedsNoRightsOnWhatIsNewest(t *testing.T) {
 	})
 }
 
-// A leader that lost its lease may write once more, behind its successor. Both
-// tell of all that either has decided, and no plan waits for that.
+// A leader that lost its lease may write once more, behind its successor. Both report all that
+// either has decided, and no plan waits for that.
 func TestTwoWritersLoseNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, old, next := newArchive(t), &record.Record{}, &record.Record{}

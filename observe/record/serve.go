@@ -14,8 +14,7 @@ import (
 // at Path + "node/ip-10-0-0-1", Path + "pod/default/web-1", ...
 const Path = "/debug/explain/"
 
-// Handler tells what is on record, in the words of `daemok explain`; with
-// ?output=json as JSON.
+// Handler reports what is on record, in the words of `daemok explain`; with ?output=json as JSON.
 func Handler(r *Record, now func() time.Time) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		kind, name, _ := strings.Cut(strings.TrimPrefix(q.URL.Path, Path), "/")
@@ -38,7 +37,7 @@ func Handler(r *Record, now func() time.Time) http.Handler {
 			err = Write(w, list, at, at)
 		}
 		if err != nil {
-			panic(http.ErrAbortHandler) // whoever asked has gone
+			panic(http.ErrAbortHandler) // the client has gone
 		}
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/daemok/daemok/observe/record"
 )
 
-// The debug endpoint tells what the command does.
+// The debug endpoint reports what the command does.
 func TestTheEndpointReports(t *testing.T) {
 	began := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
 	r := &record.Record{}

@@ -70,10 +70,10 @@ const (
 	TopicEmpties Topic = "empties" // whether a node is to empty without evictions
 	TopicHealth  Topic = "health"  // whether an unhealthy node is repaired
 	TopicPlace   Topic = "place"   // where a pod is to run
-	TopicReady   Topic = "ready"   // whether a pool may launch machines
+	TopicReady   Topic = "ready"   // whether a pool may launch instances
 	TopicLimits  Topic = "limits"  // what a pool may still launch
 	TopicBudgets Topic = "budgets" // how many nodes of a pool may go
-	TopicWanting Topic = "wanting" // pods that a pool has no machine for
+	TopicWanting Topic = "wanting" // pods that a pool has no instance for
 	TopicDeleted Topic = "deleted" // how far a pool is that is being deleted
 	TopicLaunch  Topic = "launch"  // why a NodeClaim has no instance yet, or NodeClaims of a pool
 )

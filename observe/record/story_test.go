@@ -20,9 +20,9 @@ import (
 	"github.com/daemok/daemok/observe/record"
 )
 
-// Every file in testdata is one story: a sentence saying what must be on record,
-// and in their order clusters that a plan is made for and carried out, how moves
-// ended, what became of launches, and what is then told about an object.
+// Every file in testdata is one story: a sentence saying what must be on record, and in their order
+// clusters that a plan is made for and carried out, how moves ended, what became of launches, and
+// what is then reported about an object.
 func TestStories(t *testing.T) {
 	shop := story.Shop(t, "../../core/decide/testdata/shop.txt")
 	story.Each(t, "testdata", func(t *testing.T, files []txtar.File) { report(t, files, shop) })
@@ -69,7 +69,7 @@ func report(t *testing.T, files []txtar.File, shop string) {
 	}
 }
 
-// plan makes a plan and orders what it launches.
+// plan makes a plan and launches what it asks for.
 func (o *office) plan(s *cluster.Snapshot) {
 	o.now = s.Now
 	effort := decide.Usual(s)

@@ -9,15 +9,15 @@ import (
 	"github.com/daemok/daemok/core/explanation"
 )
 
-// looksMax is how many looks at pods of one shape on one node are taken with one
-// plan to tell what keeps pods from other nodes: about a hundredth of a second, so
-// that nobody waits for it. What there was no time for comes with later plans.
+// looksMax is how many checks of pods of one shape on one node are made with one plan to find what
+// keeps pods from other nodes: about a hundredth of a second, so that nothing waits for it. What
+// there was no time for comes with later plans.
 const looksMax = 10_000
 
-// triedMax is for how many shapes of pods of one node that is told.
+// triedMax is for how many shapes of pods of one node that is reported.
 const triedMax = 20
 
-// owe notes that the destinations of the pods of a node are to be told.
+// owe notes that the destinations of the pods of a node are to be recorded.
 func (m *minutes) owe(node string) {
 	if m.owed == nil {
 		m.owed = map[string]time.Time{}
@@ -25,9 +25,8 @@ func (m *minutes) owe(node string) {
 	m.owed[node] = m.s.Now
 }
 
-// tried tells of nodes that stay, since their pods have no better place, what
-// keeps each shape of these from the other nodes: of those first that have waited
-// longest for that.
+// tried reports nodes that stay, since their pods have no better place, what keeps each shape of
+// these from the other nodes: of those first that have waited longest for that.
 func (m *minutes) tried() {
 	if len(m.owed) == 0 {
 		return

@@ -33,7 +33,7 @@ func (s *Statement) write(out io.Writer, now, asOf time.Time) error {
 	return err
 }
 
-// when tells the time of a statement, and how long ago that is.
+// when says the time of a statement, and how long ago that is.
 func (s *Statement) when(now, asOf time.Time) string {
 	ago := now.Sub(s.From).Round(time.Second)
 	switch {

@@ -42,14 +42,14 @@ type Collector struct {
 	priced priced
 }
 
-// world is what one scrape reads and shows. What is read belongs to the caches: nobody writes it.
+// world is what one scrape reads and shows. What is read belongs to the caches: it is not written.
 type world struct {
 	now    time.Time
 	nodes  []corev1.Node
 	pods   iter.Seq[*corev1.Pod]
 	claims []karpv1.NodeClaim
 	pools  []translate.PoolObject
-	ours   map[string]bool // by provider ID: machines that claims have
+	ours   map[string]bool // by provider ID: instances that claims have
 	priced *priced
 	shown  shown
 

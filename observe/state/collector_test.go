@@ -34,8 +34,8 @@ import (
 
 var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// catalogue offers one type in two zones; the second is unavailable, and its spot
-// price is not known. Some are dedicated, and some are left of a reservation.
+// catalogue has one type in two zones; the second is unavailable, and its spot price is not known.
+// Some are dedicated, and some are left of a reservation.
 func catalogue() *cluster.Catalogue {
 	return &cluster.Catalogue{Revision: 1, InstanceTypes: []cluster.InstanceType{{
 		Name: "m5.large", Capacity: quantity.Resources{CPU: 2000, Memory: 8 << 30},
@@ -126,7 +126,7 @@ func podsIn(t *testing.T, store client.Reader) iter.Seq[*corev1.Pod] {
 	}
 }
 
-// scraped returns the series of these metrics as a scrape tells them.
+// scraped returns the series of these metrics as a scrape shows them.
 func scraped(t *testing.T, c *Collector, names ...string) []string {
 	t.Helper()
 	lines, err := observetest.Lines(prometheus.Gatherers{c}, names...) // which refuses a series that comes twice
@@ -141,7 +141,7 @@ func reports(lines []string, words string) bool {
 	return slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line+" ", words+" ") })
 }
 
-// Every story is the metrics looked at and what a scrape says of them.
+// Every story is the metrics examined and what a scrape says of them.
 func TestAScrapeReportsTheState(t *testing.T) {
 	const onNode = " arch=amd64 capacity_type=on-demand instance_type=m5.large"
 	tests := map[string]struct {
@@ -338,7 +338,7 @@ func TestAnotherLeaderReportsTheState(t *testing.T) {
 	}
 }
 
-// The machines of a pool cost what they did while its class is not ready, and offers nothing.
+// The instances of a pool cost what they did while its class is not ready, and offerings nothing.
 func TestAPoolWhoseClassIsNotReadyCostsWhatItDid(t *testing.T) {
 	const costs, machine = "karpenter_nodepools_cost_total", "karpenter_nodepools_cost_total nodepool=web 0.116"
 	c := collector(t)
@@ -423,7 +423,7 @@ func TestAScrapeThatCannotReadSaysSo(t *testing.T) {
 	}
 }
 
-// Templates are told of where the v1alpha5 API is served.
+// Templates are reported where the v1alpha5 API is served.
 func TestConditionsOfTemplates(t *testing.T) {
 	const ready = "operator_awsnodetemplate_status_condition_count name=old reason=Ready status=True type=Ready"
 	template := &awsv1alpha1.AWSNodeTemplate{ObjectMeta: metav1.ObjectMeta{Name: "old"}}

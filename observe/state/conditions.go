@@ -10,8 +10,8 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// eachObject tells the conditions of claims, pools, classes and nodes, and
-// how long those that are being deleted have been.
+// eachObject reports the conditions of claims, pools, classes and nodes, and how long those that
+// are being deleted have been.
 func (w *world) eachObject() {
 	claims, nodes := w.newKind("nodeclaim"), w.newKind("node")
 	for i := range w.claims {
@@ -43,7 +43,7 @@ func newForm(prefix string) form {
 	return form{n[0], n[1], n[2]}
 }
 
-// kind tells of objects of one kind in both forms: by it, and among all.
+// kind reports objects of one kind in both forms: by it, and among all.
 type kind struct {
 	*world
 	group, called string
@@ -65,7 +65,7 @@ func (k kind) wanted() bool {
 	return false
 }
 
-// object tells the conditions of one.
+// object reports the conditions of one.
 func (k kind) object(o client.Object, conditions []metav1.Condition) {
 	if !k.wanted() {
 		return

@@ -32,7 +32,7 @@ func namesOfNodes() []string {
 	return []string{allocatable, systemOverhead, podRequests, podLimits, daemonRequests, daemonLimits, lifetime}
 }
 
-// eachNode tells what every node has, and what its pods take of it.
+// eachNode reports what every node has, and what its pods take of it.
 func (w *world) eachNode() {
 	if !slices.ContainsFunc(namesOfNodes(), w.shown.wants) {
 		return

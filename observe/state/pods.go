@@ -12,7 +12,7 @@ import (
 
 const podsState = "karpenter_pods_state"
 
-// eachPod tells where every pod is and how it does.
+// eachPod reports where every pod is and how it does.
 func (w *world) eachPod() {
 	if !w.shown.wants(podsState) {
 		return

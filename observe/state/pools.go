@@ -19,8 +19,7 @@ import (
 // microUSD is how many millionths make a dollar.
 const microUSD = 1e6
 
-// poolBudgets tells what budgets allow and what they are used up by, and how
-// many nodes could go.
+// poolBudgets reports what budgets allow and what they are used up by, and how many nodes could go.
 func (w *world) poolBudgets(s *cluster.Snapshot) {
 	shares := disruption.Shares(s.Nodes)
 	for i := range s.Pools {
@@ -61,9 +60,8 @@ const (
 	NoOfferings   Offerings = "none"
 )
 
-// offerings exports what the classes in use offer, and what the pools' machines
-// cost. Where two classes offer the same it is exported once: available if it is
-// for any of them.
+// offerings exports the offerings of the classes in use, and what the pools' instances cost. What
+// two classes have in common is exported once: available if it is for any of them.
 func (w *world) offerings(s *cluster.Snapshot, kinds func(karpv1.NodeClassReference) (*cluster.Catalogue, string), which Offerings) {
 	catalogues := w.catalogues(kinds)
 	w.costs(s, catalogues)
@@ -139,7 +137,7 @@ func (w *world) used(s *cluster.Snapshot, which Offerings) map[offering]bool {
 	return out
 }
 
-// reservation is what one is for, and how many machines it has room for.
+// reservation is what one is for, and how many instances it has room for.
 type reservation struct {
 	kind, zone string
 	left       int64
@@ -149,7 +147,7 @@ func (w *world) catalogues(kinds func(karpv1.NodeClassReference) (*cluster.Catal
 	out := map[karpv1.NodeClassReference]*cluster.Catalogue{}
 	ask := func(ref karpv1.NodeClassReference) {
 		if _, asked := out[ref]; !asked {
-			out[ref], _ = kinds(ref) // what is not ready offers nothing, and says so in its conditions
+			out[ref], _ = kinds(ref) // a class that is not ready has no offerings, and says so in its conditions
 		}
 	}
 	for i := range w.pools {
@@ -161,9 +159,9 @@ func (w *world) catalogues(kinds func(karpv1.NodeClassReference) (*cluster.Catal
 	return out
 }
 
-// costs adds up what the machines of each pool cost now: their types, their
-// volumes and what is declared for each. A pool without machines costs nothing;
-// one of whose machines no price is known says nothing.
+// costs adds up what the instances of each pool cost now: their types, their volumes and what is
+// declared for each. A pool without instances costs nothing; one of whose instances no price is
+// known says nothing.
 func (w *world) costs(s *cluster.Snapshot, catalogues map[karpv1.NodeClassReference]*cluster.Catalogue) {
 	beside := map[string]quantity.MicroUSDPerHour{}
 	for i := range s.Pools {
@@ -200,8 +198,8 @@ func (w *world) costs(s *cluster.Snapshot, catalogues map[karpv1.NodeClassRefere
 	}
 }
 
-// priced is what machines cost at the scrape before. Nothing is known of what a class that is not
-// ready offers, but its machines cost what they did.
+// priced is what instances cost at the scrape before. The offerings of a class that is not ready
+// are not known, but its instances cost what they did.
 type priced struct {
 	mu   sync.Mutex
 	each map[string]quantity.MicroUSDPerHour // by provider ID; replaced and never changed
@@ -220,7 +218,7 @@ func (p *priced) keep(each map[string]quantity.MicroUSDPerHour) {
 	p.each = each
 }
 
-// priceOf is the price of a machine with these labels.
+// priceOf is the price of an instance with these labels.
 func priceOf(c *cluster.Catalogue, labels map[string]string) (quantity.MicroUSDPerHour, bool) {
 	if c == nil {
 		return 0, false

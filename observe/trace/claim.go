@@ -31,16 +31,16 @@ var spanOf = [stages]string{"create", "launch", "registration", "initialization"
 // conditionOf is the condition that says so. It is never written.
 var conditionOf = [stages]string{launched: karpv1.ClaimLaunched, registered: karpv1.ClaimRegistered, initialized: karpv1.ClaimInitialized}
 
-// claim is a NodeClaim on its way. It may be seen before it is told for which batch it was
+// claim is a NodeClaim on its way. It may be seen before it is known for which batch it was
 // created, and a call may be made for it: until then times and calls are kept.
 type claim struct {
-	batch *batch // nil: that is not told yet
+	batch *batch // nil: that is not known yet
 	ctx   context.Context
 	span  trace.Span
 	at    [stages]time.Time // zero until it comes
 
 	ended  int                  // stages whose spans have ended
-	about  []attribute.KeyValue // what it has become, before it is told for which batch it was created
+	about  []attribute.KeyValue // what it has become, before it is known for which batch it was created
 	launch trace.Span           // is under way from created to launched, so that calls are parts of it
 	inside context.Context
 	calls  []call
@@ -215,7 +215,7 @@ func (on *claim) fail(why string, now time.Time) {
 	on.end(now)
 }
 
-// leaveOpen ends the spans of a claim that goes on, and that another controller looks after from now on.
+// leaveOpen ends the spans of a claim that goes on, and that another controller manages from now on.
 func (on *claim) leaveOpen(now time.Time) {
 	if on.batch == nil {
 		return

@@ -1,13 +1,13 @@
-// Package trace says, in spans of OpenTelemetry, how long each part of the way from pods that
-// wait to an initialized node took. A batch of pods is a trace.
+// Package trace says, in spans of OpenTelemetry, how long each part of the way from pods that wait
+// to an initialized node took. A batch of pods is a trace.
 //
-// It is told what metrics and events are told: by the planner of rounds and plans, by the
-// launcher of calls, by the watches of NodeClaims. The parts of one NodeClaim belong together
-// by its name, whichever loop does them.
+// It gets what metrics and events get: by the planner of rounds and plans, by the launcher of
+// calls, by the watches of NodeClaims. The parts of one NodeClaim belong together by its name,
+// whichever loop does them.
 //
-// It promises that a nil *Tracer costs nothing, that spans carry names, counts, types, zones
-// and no text of users or of AWS, and that nothing is kept of what has ended. It sends no
-// span anywhere, and what an earlier process began it does not know.
+// It promises that a nil *Tracer costs nothing, that spans carry names, counts, types, zones and no
+// text of users or of AWS, and that nothing is kept of what has ended. It sends no span anywhere,
+// and what an earlier process began it does not know.
 package trace
 
 import (
@@ -31,7 +31,7 @@ type Tracer struct {
 	Now   func() time.Time
 
 	mu       sync.Mutex
-	round    Round             // told of, and its plan not yet
+	round    Round             // reported, and its plan not yet
 	last     *batch            // of the last round; nil: that was none of a batch
 	searched *batch            // whose round began the search for nodes that may go
 	open     map[*batch]bool   // that have not ended
@@ -60,7 +60,7 @@ type batch struct {
 	reported  bool // no further NodeClaim is created for it
 }
 
-// Round takes in when the parts of a round were. Its plan is told next.
+// Round records when the parts of a round were. Its plan is reported next.
 func (t *Tracer) Round(r Round) {
 	if t == nil {
 		return
@@ -116,7 +116,7 @@ func (t *Tracer) Searching() {
 	t.searched = t.last
 }
 
-// Sought tells that this search took so long.
+// Sought reports that this search took so long.
 func (t *Tracer) Sought(took time.Duration) {
 	if t == nil {
 		return
@@ -169,7 +169,7 @@ func (t *Tracer) Replacing(m plan.Move, l apply.Launched) {
 	t.finish(b)
 }
 
-// Explain tells that a plan is carried out: no NodeClaim is created for it any more.
+// Explain reports that a plan is carried out: no NodeClaim is created for it any more.
 func (t *Tracer) Explain(*cluster.Snapshot, plan.Plan) {
 	if t == nil {
 		return

@@ -160,7 +160,7 @@ provisioning 0-50 5 2
 `, "daemok.pods", "daemok.nodeclaims", "daemok.nodeclaim", "daemok.nodepool", "host.type", "cloud.availability_zone", "daemok.capacity_type", "k8s.node.name", "daemok.instances")
 }
 
-// The loops are not in step: a machine may be there before the planner says for whom.
+// The loops are not in step: an instance may be there before the planner says for which pods.
 func TestANodeClaimThatIsAheadOfItsPlan(t *testing.T) {
 	s := begin(t)
 	s.batch(2, 1)
