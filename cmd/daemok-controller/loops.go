@@ -41,7 +41,7 @@ func newLooker(l controller.Loop) *looker {
 func (l *looker) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	after, err := l.step(ctx, r.Name)
 	if ctx.Err() != nil {
-		return reconcile.Result{}, nil //nolint:nilerr // the program ends; whoever comes next looks again
+		return reconcile.Result{}, nil //nolint:nilerr // the program ends; the next leader checks again
 	}
 	if apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: l.conflicts.When(r.Name)}, nil

@@ -113,7 +113,7 @@ func (o callObserver) Called(c client.Call) {
 	}
 }
 
-// statusOf is how metrics tell what AWS answered.
+// statusOf is how metrics say what AWS answered.
 func statusOf(code string) string { return cmp.Or(code, "200") }
 
 // authority is the CA that instances trust: the one given, else that of the controller's own

@@ -65,7 +65,7 @@ type Drawn struct{ All, Reservations []string }
 // becomes that it still may: what all of them draw on, and one of their reservations where each of
 // them has one.
 //
-// Cost: O(offers) for an instance that may become one of those that draw on something.
+// Cost: O(offerings) for an instance that may become one of those that draw on something.
 func (c *Catalogue) DrawnBy(m *Machine) Drawn {
 	if c == nil {
 		return Drawn{}

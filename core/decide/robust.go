@@ -58,8 +58,8 @@ func roomOf(free []int64) []int64 {
 	return out
 }
 
-// even returns by group the offerings that suit the mix of all groups which ask for the
-// same rare resources, such as GPUs: who asks for none needs no machine with them.
+// even returns by group the offerings that suit the mix of all groups which ask for the same rare
+// resources, such as GPUs: a group that asks for none needs no instance with them.
 func (x robust) even(b *pack.Batch) []bitset.Set {
 	out := make([]bitset.Set, len(b.Groups))
 	rare := rareOf(b)
@@ -127,9 +127,9 @@ func part(free []int64, all []float64) float64 {
 	return out
 }
 
-// divide leaves each group the even offers, where one of these holds a pod. If some
-// groups may be in fewer zones than others, these are divided by zone. It
-// returns of each new group which one it was.
+// divide leaves each group the even offerings, where one of these holds a pod. If some groups may
+// be in fewer zones than others, these are divided by zone. It returns of each new group which one
+// it was.
 func divide(b *pack.Batch, even []bitset.Set) (groups []pack.Group, from []int) {
 	zones := make([][]string, len(b.Groups))
 	fewest, most := math.MaxInt, 0

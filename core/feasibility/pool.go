@@ -134,7 +134,7 @@ func (p *Pool) openFor(r constraint.Requirements) bitset.Set {
 type catalogueIndex struct {
 	instanceTypes []cluster.InstanceType
 	defined       []string // label keys that instance types and offerings decide, sorted
-	offerings     []string // those of them that offers have, sorted
+	offerings     []string // those of them that offerings have, sorted
 	options       []Option // all offerings in the order of launching
 	columns       map[string]*parallel.Once[cluster.Column]
 }

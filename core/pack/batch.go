@@ -7,7 +7,7 @@ import "github.com/daemok/daemok/core/bitset"
 type Batch struct {
 	Groups    []Group
 	Offerings []Offering
-	Limits    []int64 // what machines may take in all, see Offering.Takes
+	Limits    []int64 // what instances may take in all, see Offering.Takes
 }
 
 // Group is pods that are alike.
@@ -19,8 +19,8 @@ type Group struct {
 	Caps      []Cap
 }
 
-// Cap keeps pods off a machine that has enough of a kind: a pod may join
-// while there are fewer than Most of it.
+// Cap keeps pods off an instance that has enough of a class of pods: a pod may join while there are
+// fewer than Most of it.
 type Cap struct {
 	Kind int
 	Most int64
@@ -29,19 +29,18 @@ type Cap struct {
 // Offering is an instance type that can be launched as often as limits allow.
 type Offering struct {
 	Free  []int64 // for pods
-	Cost  float64 // more than zero; what counts when offers are compared
+	Cost  float64 // more than zero; what counts when offerings are compared
 	Takes []Take
 	Zone  string
 }
 
-// Take is what one machine takes of a limit, by its position.
+// Take is what one instance takes of a limit, by its position.
 type Take struct {
 	Limit  int
 	Amount int64
 }
 
-// Machine is one machine with the pods that it is for, in an order in which
-// they may join.
+// Machine is one instance with the pods that it is for, in an order in which they may join.
 type Machine struct {
 	Offering int
 	Parts    []Part

@@ -6,10 +6,9 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 )
 
-// reachable returns the batch without the limits that no answer can exceed:
-// there is more left of them than one machine for each pod could take, the one
-// that takes most of those it may have. They would only be in the way of ways of
-// searching that do without limits.
+// reachable returns the batch without the limits that no answer can exceed: there is more left of
+// them than one instance for each pod could take, the one that takes most of those it may have.
+// They would only be in the way of ways of searching that do without limits.
 func reachable(batch *Batch, classes []int, sets []bitset.Set) *Batch {
 	idle := make([]bool, len(batch.Limits))
 	for i := range idle {
@@ -29,8 +28,8 @@ func reachable(batch *Batch, classes []int, sets []bitset.Set) *Batch {
 	return &out
 }
 
-// beyondPods reports whether a limit suffices for the machines that take most of
-// it, one for each pod.
+// beyondPods reports whether a limit suffices for the instances that take most of it, one for each
+// pod.
 func beyondPods(batch *Batch, limit int, classes []int, sets []bitset.Set) bool {
 	most := make([]int64, len(sets))
 	for i := range batch.Offerings {

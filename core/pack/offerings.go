@@ -19,8 +19,8 @@ type offering struct {
 	company int        // these, among the companies
 }
 
-// scarce returns the positions of resources that are asked for and that some
-// machine could run out of; where none could, all positions.
+// scarce returns the positions of resources that are asked for and that some instance could run out
+// of; where none could, all positions.
 func scarce(batch *Batch) []int {
 	var out, all []int
 	for d := 0; len(batch.Groups) > 0 && d < len(batch.Groups[0].Need); d++ {
@@ -47,8 +47,8 @@ func pluck(from []int64, positions []int) []int64 {
 	return out
 }
 
-// classesOf numbers groups by the offerings that may have them. A set that ends
-// before the last offer has none of those behind its end.
+// classesOf numbers groups by the offerings that may have them. A set that ends before the last
+// offering has none of those behind its end.
 func classesOf(batch *Batch) (of []int, sets []bitset.Set) {
 	known := map[string]int{}
 	of = make([]int, len(batch.Groups))

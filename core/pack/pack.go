@@ -1,22 +1,18 @@
 // Package pack finds the cheapest instances for pods that wait.
 //
-// It promises that no machine is too small, that every pod is on one machine
-// at most, that groups are only where the batch lets them be, that equal batches
-// give equal answers, to the bit, on every processor, and that the work ends
-// after a number of steps that is known before. It does not know the rules
-// behind a batch: core/place makes the batch, and checks the answer against them.
+// It promises that no instance is too small, that every pod is on one instance at most, that groups
+// are only where the batch lets them be, that equal batches give equal answers, to the bit, on
+// every processor, and that the work ends after a number of steps that is known before. It does not
+// know the rules behind a batch: core/place makes the batch, and checks the answer against them.
 //
-// The method is a greedy start and a large neighbourhood search: resources get
-// the prices of the linear program that lets pods be cut at will; machines
-// are opened for the pods hardest to place, by what they hold for their price;
-// then again and again a few machines are given back and opened again under
-// other prices (Shaw, "Using constraint programming and local search methods
-// to solve vehicle routing problems", 1998; Schrimpf and others, "Record
-// breaking optimization results using the ruin and recreate principle", 2000).
-// Where many pods are alike there is a second start: the linear program over
-// loads of single machines, which finds these as it goes (Gilmore and Gomory,
-// "A linear programming approach to the cutting stock problem", 1961), rounded
-// step by step.
+// The method is a greedy start and a large neighbourhood search: resources get the prices of the
+// linear program that lets pods be cut at will; instances are opened for the pods hardest to place,
+// by what they hold for their price; then again and again a few instances are removed and opened
+// again under other prices (Shaw, "Using constraint programming and local search methods to solve
+// vehicle routing problems", 1998; Schrimpf and others, "Record breaking optimization results using
+// the ruin and recreate principle", 2000). Where many pods are alike there is a second start: the
+// linear program over loads of single instances, which finds these as it goes (Gilmore and Gomory,
+// "A linear programming approach to the cutting stock problem", 1961), rounded step by step.
 package pack
 
 import (
@@ -85,10 +81,10 @@ const (
 	toDivide = 0.6
 )
 
-// Solve chooses machines for a batch. Of the answers that were found within one
-// per cent of the cheapest, it is one of those with the fewest machines. Pods
-// that no offering has room for are left out. Where limits do not suffice for all
-// others there is no answer: it is not for costs to decide who goes without.
+// Solve chooses instances for a batch. Of the answers that were found within one per cent of the
+// cheapest, it is one of those with the fewest instances. Pods that no offering has room for are
+// left out. Where limits do not suffice for all others there is no answer: it is not for costs to
+// decide which pods go without.
 func Solve(batch Batch, effort Effort) []Machine {
 	s := newSolver(&batch)
 	if len(s.offerings) == 0 {

@@ -329,8 +329,8 @@ func cost(l pack.Batch, machines []pack.Machine) float64 {
 	return sum
 }
 
-// randomBatch makes up to so many groups and offers with two resources; some groups
-// may not have some offerings, some refuse a kind, some offerings are limited.
+// randomBatch makes up to so many groups and offerings with two resources; some groups may not have
+// some offerings, some refuse a class, some offerings are limited.
 func randomBatch(r *rand.Rand, groups, most int) pack.Batch {
 	var l pack.Batch
 	for range 1 + r.IntN(4) {
@@ -425,8 +425,8 @@ func holds(room, need []int64) bool {
 	return true
 }
 
-// optimum is the least cost of all pods that some offering has room for, by
-// trying every set of pods for the machine of the first pod that is left.
+// optimum is the least cost of all pods that some offering has room for, by trying every set of
+// pods for the instance of the first pod that is left.
 func optimum(l pack.Batch) float64 {
 	var pods []int
 	for i, r := range l.Groups {

@@ -63,7 +63,7 @@ func (s *solver) own(of *solver, list []machine) ([]machine, bool) {
 	return out, true
 }
 
-// shareOf is which part of limits a machine takes, all of them together.
+// shareOf is which part of limits an instance takes, all of them together.
 func shareOf(takes []Take, limits []int64) float64 {
 	sum := 0.0
 	for _, t := range takes {

@@ -37,7 +37,7 @@ type Applier struct {
 	*Holds
 	Serves translate.Generations
 	Pools  pools
-	Orders orders // notified of claims before they are created; nil: nobody
+	Orders orders // notified of claims before they are created; nil: not
 	Now    func() time.Time
 	Doubt  apiclock.Doubt           // of that time
 	NewID  func() string            // five characters for the name of a claim, not used before

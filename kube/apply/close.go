@@ -71,7 +71,7 @@ func sayNothing(c *karpv1.NodeClaim) bool { return condition.Clear(c, karpv1.Cla
 // reopenMax is the longest pause between tries to open a node again.
 const reopenMax = 10 * time.Second
 
-// reopen takes back what closing did, again and again until it is done: a node
+// reopen undoes what closing did, again and again until it is done: a node
 // that keeps the taint is closed to pods and counts as leaving. When ctx has
 // ended it tries once more; what is left then is undone at the next start.
 func (a *Applier) reopen(ctx context.Context, node, claim string) {

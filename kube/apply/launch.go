@@ -30,7 +30,7 @@ type Launched struct {
 }
 
 // Launch creates a claim for every launch of the plan, in parallel, and records it in the ledger
-// before, as the snapshot s reports what it may become. What cannot be created is taken back out of
+// before, as the snapshot s reports what it may become. What cannot be created is removed from
 // the ledger; a new plan will see to its pods. A launch whose pool is no longer as s has it is
 // dropped with ErrPoolChanged, and a new plan is asked for.
 func (a *Applier) Launch(ctx context.Context, s *cluster.Snapshot, p plan.Plan) []Launched {

@@ -29,7 +29,7 @@ type Ledger struct {
 	launched    map[string]struct{}        // claims that were seen with their instance
 	launchedFor cluster.Ordered            // for which pods claims were launched, as it is now
 	says        map[string][]string        // for which pods claims say that they were made
-	withdrawn   map[string]struct{}        // claims that were taken back, not yet shown so
+	withdrawn   map[string]struct{}        // claims that were withdrawn, not yet shown so
 	moves       []*underWay                // under way
 	leaving     map[string]struct{}        // nodes of moves under way, and those that moves let go
 	kept        map[string]time.Time       // nodes whose removal was given up: not to be planned for until then

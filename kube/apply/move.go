@@ -269,7 +269,7 @@ func (a *Applier) letGo(ctx context.Context, u *unit, reported Listener) error {
 	}
 }
 
-// end reports how a move ended, and takes back what was not carried out.
+// end reports how a move ended, and undoes what was not carried out.
 func (a *Applier) end(ctx context.Context, u *unit, err error, reported Listener) {
 	if err != nil {
 		a.undo(ctx, u)
@@ -318,7 +318,7 @@ func (u *unit) anyGone() bool {
 	return slices.ContainsFunc(u.leaving, func(r *leaver) bool { return r.gone })
 }
 
-// undo takes back what a move did, as long as this process may: when ctx has
+// undo reverts what a move did, as long as this process may: when ctx has
 // ended, the next one does, or carries the move on.
 func (a *Applier) undo(ctx context.Context, u *unit) {
 	if ctx.Err() != nil && u.ordered {

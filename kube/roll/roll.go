@@ -98,7 +98,7 @@ func Resume(ctx context.Context, store client.Client, pools []translate.PoolObje
 	})
 }
 
-// Abort takes back what was asked for. Nodes that have drifted are replaced all
+// Abort withdraws what was asked for. Nodes that have drifted are replaced all
 // the same, as they are without any roll.
 func Abort(ctx context.Context, store client.Client, pools []translate.PoolObject) error {
 	return change(ctx, store, pools, func(mark.Roll) string { return "" })

@@ -6,7 +6,7 @@ import (
 )
 
 // Whatever stands in a node's spec.providerID, what is asked of the cloud is one name,
-// and that of an AWS machine where it is one.
+// and that of an AWS instance where it is one.
 func FuzzMachineID(f *testing.F) {
 	for _, text := range []string{"aws:///us-east-1a/i-0123456789abcdef0", "aws:///us-east-1a/", "i-0123456789abcdef0", "", "/", "kwok://node-1", "aws:///us-east-1a/1234/fargate-ip-10-0-0-1"} {
 		f.Add(text)

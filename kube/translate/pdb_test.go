@@ -73,7 +73,7 @@ func TestPDB(t *testing.T) {
 	}
 }
 
-// Users are told why a PodDisruptionBudget never allows an eviction, and what to do. That
+// Users see why a PodDisruptionBudget never allows an eviction, and what to do. That
 // of pods whose controller cannot be scaled, as Jobs cannot, has no status but the condition
 // that says so, and never gets one; what caches drop makes no difference.
 func TestWhyNoEvictionIsEverAllowed(t *testing.T) {
