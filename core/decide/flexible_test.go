@@ -11,7 +11,7 @@ import (
 )
 
 // TestFlexibilityCostsNoMoreThanTheMargin: spot instances are launched for pods, and the same
-// instances as if they were on demand, where none need be one of many instance types. Kinds, prices
+// instances as if they were on demand, where none need be one of many instance types. Instance types, prices
 // and pods are drawn.
 func TestFlexibilityCostsNoMoreThanTheMargin(t *testing.T) {
 	const margin = 2.5

@@ -10,7 +10,7 @@ import (
 )
 
 // TestNothingIsLaunchedTwiceForPodsThatMustBeSpread: twenty instances in each of two zones are
-// being launched and just hold two pods of one instance type and one of another, all to be spread
+// being launched and just hold two pods of one class and one of another, all to be spread
 // over zones. They find their places again only where each gets the one that it was promised.
 func TestNothingIsLaunchedTwiceForPodsThatMustBeSpread(t *testing.T) {
 	var text strings.Builder

@@ -21,7 +21,7 @@ const emptyingKept = 0.1
 // consolidation moves what is left: an empty node that was among them stays so until it goes. Nodes that taken
 // reports, which go anyway or which pods need, are not among them.
 //
-// Cost: a examine each pod of these pools. Source: daemok simulate with half a day of services-b, where it takes a
+// Cost: a check of each pod of these pools. Source: daemok simulate with half a day of services-b, where it takes a
 // quarter of the evictions and 1 to 2 % of the cost away.
 func Emptying(s *cluster.Snapshot, taken func(node string) bool) []plan.Emptying {
 	if s.Freeze != "" {

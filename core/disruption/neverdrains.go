@@ -82,7 +82,7 @@ type exodus struct {
 	refuges         []*refuge
 }
 
-// refuge is a node, or an instance to come, with so many pods of an instance type and room for some
+// refuge is a node, or an instance to come, with so many pods of a class and room for some
 // more.
 type refuge struct {
 	count, room int

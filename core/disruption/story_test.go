@@ -100,7 +100,7 @@ func going(search *disruption.Search) (names []string) {
 	return names
 }
 
-// reportEach reports the stories that are of one instance type, by their first lines.
+// reportEach reports the stories that are of one kind, by their first lines.
 func reportEach(t *testing.T, kind *regexp.Regexp, fewest int, happen func(t *testing.T, files []txtar.File)) {
 	names, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {

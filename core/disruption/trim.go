@@ -91,7 +91,7 @@ func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, 
 	return ""
 }
 
-// most expensive is the highest price of the instance type by the capacity type in the zones; ok is
+// mostExpensive is the highest price of the instance type by the capacity type in the zones; ok is
 // false where one of its offerings there has no known price, or it has none.
 func mostExpensive(instanceType *cluster.InstanceType, l *plan.Launch, zones []string) (price quantity.MicroUSDPerHour, ok bool) {
 	for i := range instanceType.Offerings {

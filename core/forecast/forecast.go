@@ -133,7 +133,7 @@ func (w *World) line(pods []cluster.Pod) {
 	}
 }
 
-// rank numbers instance types by content; those that differ in names alone get the same number.
+// rank numbers the shapes of pods by content; those that differ in names alone get the same number.
 func (w *World) rank() {
 	text := map[*kind]string{}
 	textOf := func(k *kind) string {

@@ -179,7 +179,7 @@ func (g *game) fill(most int) {
 	}
 }
 
-// now is a number that grows whenever there may be room for the instance type where there was none:
+// now is a number that grows whenever there may be room for pods of the shape where there was none:
 // an instance is open, or pods are where some must be first.
 func (g *game) now(k *kind) int {
 	if k.follows {
@@ -223,7 +223,7 @@ func (g *game) best(p *waiter) (*crowd, int) {
 	return g.highest(p, fitting)
 }
 
-// barred reports whether pods on the spot keep the instance type away for good.
+// barred reports whether pods on the spot keep pods of the shape away for good.
 func (g *game) barred(x *spot, k *kind) bool {
 	for _, p := range k.shape.Ports {
 		if slices.ContainsFunc(x.ports, p.Conflicts) {

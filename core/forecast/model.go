@@ -46,7 +46,7 @@ func (w *World) model(n *cluster.Node, single bool) *model {
 	return m
 }
 
-// lets reports whether pods of the instance type may run there, room and other pods aside.
+// lets reports whether pods of the shape may run there, room and other pods aside.
 func (m *model) lets(k *kind) bool {
 	if m.admits[k.at] == unasked {
 		m.admits[k.at] = no
@@ -99,8 +99,8 @@ func asksByName(s *cluster.Shape) bool {
 	})
 }
 
-// extendedIn names the extended resources that are asked for: by these instances of one instance
-// type may differ.
+// extendedIn names the extended resources that are asked for: by these instances of one
+// instance type may differ.
 func extendedIn(requests quantity.Resources) (names string) {
 	for _, e := range requests.Extended {
 		names += e.Name + " "

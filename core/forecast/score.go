@@ -61,7 +61,7 @@ func evenness(cpu, memory int64, all [2]int64) int64 {
 	return int64(float64(1-float64(math.Abs(a-b)/2)) * full)
 }
 
-// spread prefers domains with few pods of the same instance type.
+// spread prefers domains with few pods of the same shape.
 func (g *game) spread(p *waiter, spots []*spot, total []int64) {
 	softs := p.kind.softs
 	if len(softs) == 0 {

@@ -42,7 +42,7 @@ func (x *spot) attach(d amount.Dims, volumes []cluster.Volume) {
 	}
 }
 
-// attaches reports whether there is room for the volumes that the instance type shares.
+// attaches reports whether there is room for the volumes that pods of the shape share.
 func (x *spot) attaches(d amount.Dims, k *kind) bool {
 	if len(k.shared) == 0 {
 		return true

@@ -13,7 +13,7 @@ const pairsMax = 1 << 18
 const halvings = 6
 
 // exact finds the cheapest instances by examining all sets of pods, where these are few: about ten
-// different pods, or some hundred of one instance type. Of answers within three per cent it prefers
+// different pods, or some hundred of one class. Of answers within three per cent it prefers
 // those with fewer instances. It takes a few times the steps at most. Limits are examined
 // afterwards: there is no answer where the cheapest instances exceed one.
 func (s *solver) exact(groups []int32, steps int64) ([]machine, bool) {

@@ -219,8 +219,8 @@ func TestALimitThatSufficesCostsLittle(t *testing.T) {
 	}
 }
 
-// TestPodsThatMustBeApartGetTheFirstMachines: nine pods of an instance type are apart from each
-// other and, once they come, from another pod of the instance type. Instances opened for what else
+// TestPodsThatMustBeApartGetTheFirstMachines: nine pods of a class are apart from each
+// other and, once they come, from another pod of the class. Instances opened for what else
 // there is would be one too many.
 func TestPodsThatMustBeApartGetTheFirstMachines(t *testing.T) {
 	l := batch(offerings(takes(offering(1, 3920, 75, 58), 4), takes(offering(1, 3920, 157, 8), 4)),

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// more expensive is what a limit costs while instances are sought that keep to it: all that is left
+// moreExpensive is what a limit costs while instances are sought that keep to it: all that is left
 // of it so many times what all instances would without limits. It outweighs what they cost
 // themselves, which is examined afterwards.
 const moreExpensive = 8

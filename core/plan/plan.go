@@ -250,7 +250,7 @@ type Hold struct {
 // KeptBy is what keeps a node.
 type KeptBy string
 
-// The instance types.
+// What keeps nodes.
 const (
 	KeptByFinding KeptBy = ""       // what was found out: its pods have no other place, or nothing is saved
 	KeptByRule    KeptBy = "rule"   // what its users asked for: do-not-disrupt, a PodDisruptionBudget, a freeze; or the controller runs on it

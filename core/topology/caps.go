@@ -2,7 +2,7 @@ package topology
 
 import "github.com/daemok/daemok/core/cluster"
 
-// Cap keeps a pod off a host on which enough pods of an instance type are: it may join while there
+// Cap keeps a pod off a host on which enough pods of a class are: it may join while there
 // are fewer than Most.
 type Cap struct {
 	Kind int

@@ -23,7 +23,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// most expensive is more dollars an hour than any instance costs: what is above it is an amount in
+// mostExpensive is more dollars an hour than any instance costs: what is above it is an amount in
 // other money, or for another length of time.
 const mostExpensive = 10_000
 
