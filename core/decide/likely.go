@@ -124,8 +124,8 @@ type further struct {
 	steps, looks int64 // that it took
 }
 
-// ahead looks at all further plans at the same time, each as if all looks that are left were
-// for it. It looks at none where the first leaves nothing to gain.
+// ahead examines all further plans at the same time, each as if all steps that are left were
+// for it. It examines none where the first leaves nothing to gain.
 func (t *simulator) ahead(plans []*robust, effort Effort, relaxed *place.Result, first fate, ways []forecast.Opening) []further {
 	out := make([]further, len(plans))
 	if t.left <= effort.Simulation/recountPart || first.ends.Left == 0 {
@@ -277,7 +277,7 @@ func priceHeld(r *place.Result) (sum float64) {
 	return sum
 }
 
-// others are the further plans that are looked at: robust ones, and before these
+// others are the further plans that are examined: robust ones, and before these
 // the one with pods placed and spread as usual, nil, where the first leans.
 func others(leans bool) []*robust {
 	var out []*robust

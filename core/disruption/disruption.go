@@ -32,7 +32,7 @@ type Options struct {
 // may ask several times where the pods find places.
 type Weigher func(s *cluster.Snapshot, pods []cluster.Pod, solve func(preferences func(*cluster.Shape) place.Preferences) place.Result) func(*cluster.Shape) place.Preferences
 
-// Search looks for nodes that may go, one question at a time, so that a caller with something more
+// Search seeks nodes that may go, one question at a time, so that a caller with something more
 // urgent to do can put it aside. What it has found so far holds whether it is finished or not.
 type Search struct {
 	Moves     []plan.Move

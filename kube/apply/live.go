@@ -114,7 +114,7 @@ func (a *Applier) readPool(ctx context.Context, id cluster.PoolID, admitted map[
 				continue
 			}
 			if a.Ledger.isLeaving(n.Name) {
-				Untaint(n) // our own mark: whether the node goes is being asked just now
+				Untaint(n) // our own taint: whether the node goes is being asked just now
 			}
 			add(n, c)
 			delete(claims, n.Spec.ProviderID)

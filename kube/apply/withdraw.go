@@ -79,7 +79,7 @@ func (a *Applier) othersServe(ctx context.Context, p plan.Plan) error {
 	return nil
 }
 
-// withdraw marks one claim as the API server has it, unless it changed since.
+// withdraw annotates one claim as the API server has it, unless it changed since.
 func (a *Applier) withdraw(ctx context.Context, w plan.Withdrawal) (*karpv1.NodeClaim, error) {
 	live := &karpv1.NodeClaim{}
 	if err := a.Live.Get(ctx, client.ObjectKey{Name: w.Claim}, live); apierrors.IsNotFound(err) {

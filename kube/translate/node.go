@@ -68,7 +68,7 @@ func SameWords(a, b *corev1.Node) bool {
 	return !slices.ContainsFunc(nodeWords, func(key string) bool { return a.Annotations[key] != b.Annotations[key] })
 }
 
-// EndsAt is when the cloud takes the claim's instance away, by its mark; zero: it is not known to.
+// EndsAt is when the cloud takes the claim's instance away, by its annotation; zero: it is not known to.
 func EndsAt(claim *karpv1.NodeClaim) time.Time {
 	at, err := time.Parse(time.RFC3339, claim.Annotations[api.AnnotationEnds])
 	if err != nil {
