@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/offering"
 )
 
 // Class is a user's cloud settings for instances, resolved. Settings is the provider's own
@@ -145,6 +146,11 @@ type Machine struct {
 	Placement        string   // the placement group that it is in, by ID where that is known, else by name; empty: in none
 	Partition        string   // of that group, by number; empty: in none
 	Dedicated        bool     // its hardware runs instances of its account alone
+}
+
+// Identity is what says which offering the instance is.
+func (m Machine) Identity() offering.Identity {
+	return offering.Identity{Type: m.Kind, Zone: m.Zone, CapacityType: m.Option, Reservation: m.ReservedCapacity, Partition: m.Partition, Dedicated: m.Dedicated}
 }
 
 // State is where an instance is in its life.

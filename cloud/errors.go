@@ -86,3 +86,16 @@ type ThrottledError struct{ Call string }
 func (e *ThrottledError) Error() string {
 	return e.Call + " is throttled by the cloud: have other programs of this account call it less often"
 }
+
+// Cause is the error's text without the reason that a condition and an
+// event show before it anyway, and not too long for either.
+func Cause(why error, bytesMax int) string {
+	text := why.Error()
+	if refused, ok := errors.AsType[*RefusedError](why); ok {
+		text = strings.Replace(text, refused.Error(), refused.Cause, 1)
+	}
+	if len(text) > bytesMax {
+		text = strings.ToValidUTF8(text[:bytesMax], "")
+	}
+	return text
+}

@@ -16,7 +16,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/controller/drift"
-	"github.com/daemok/daemok/controller/nodeclaim"
+	"github.com/daemok/daemok/controller/launch"
 	"github.com/daemok/daemok/controller/nodepool"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
@@ -52,7 +52,7 @@ func (s NodeClasses) Objects() (kinds []client.Object) {
 // LaunchForm renders the launch template of a class for made-up instances, as fleet.FormOf does, with what every node
 // registers with.
 func LaunchForm(spec nodeclass.Spec) (*nodeclass.LaunchForm, error) {
-	return fleet.FormOf(spec, nodeclaim.PlainSetup())
+	return fleet.FormOf(spec, launch.PlainSetup())
 }
 
 // ClassLoop is the loop over the classes of the reconciler's Kind.
@@ -70,12 +70,12 @@ func ProfilesRound(p *class.Profiles) Round {
 }
 
 // Class returns a class that instances can be launched from; otherwise the error is a
-// *claim.NotReadyError. After a start it waits until the class has been compared with its nodes,
+// *translate.NotReadyError. After a start it waits until the class has been compared with its nodes,
 // for class.AwaitFor at most.
-func (s NodeClasses) Class(ctx context.Context, ref karpv1.NodeClassReference) (nodeclaim.Class, error) {
+func (s NodeClasses) Class(ctx context.Context, ref karpv1.NodeClassReference) (translate.LaunchClass, error) {
 	c, err := s.ready(ctx, ref)
 	if err != nil {
-		return nodeclaim.Class{}, err
+		return translate.LaunchClass{}, err
 	}
 	if s.Compared != nil {
 		s.Compared.Await(ctx, c)
@@ -87,31 +87,31 @@ func (s NodeClasses) ready(ctx context.Context, ref karpv1.NodeClassReference) (
 	id := translate.ClassID(ref)
 	c, err := s.read(ctx, ref)
 	if apierrors.IsNotFound(err) {
-		return nil, &nodeclaim.NotReadyError{ClassID: id, Why: class.Absent}
+		return nil, &translate.NotReadyError{ClassID: id, Why: class.Absent}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read class %s: %w", id, err)
 	}
 	if why := class.WhyNot(c); why != "" {
-		return nil, &nodeclaim.NotReadyError{ClassID: id, Why: why, Passes: class.IsUndecided(c)}
+		return nil, &translate.NotReadyError{ClassID: id, Why: why, Passes: class.IsUndecided(c)}
 	}
 	return c, nil
 }
 
 // Known returns a class whether or not it is ready.
-func (s NodeClasses) Known(ctx context.Context, ref karpv1.NodeClassReference) (nodeclaim.Class, error) {
+func (s NodeClasses) Known(ctx context.Context, ref karpv1.NodeClassReference) (translate.LaunchClass, error) {
 	id := translate.ClassID(ref)
 	c, err := s.read(ctx, ref)
 	if err != nil {
-		return nodeclaim.Class{}, fmt.Errorf("read class %s: %w", id, err)
+		return translate.LaunchClass{}, fmt.Errorf("read class %s: %w", id, err)
 	}
 	return s.known(c)
 }
 
-func (s NodeClasses) known(c *class.Subject) (nodeclaim.Class, error) {
+func (s NodeClasses) known(c *class.Subject) (translate.LaunchClass, error) {
 	of, err := asCloud(c)
 	if err != nil {
-		return nodeclaim.Class{}, err
+		return translate.LaunchClass{}, err
 	}
 	annotations := map[string]string{api.AnnotationInstanceProfileName: c.Status.InstanceProfile}
 	if c.Kind.Hash != nil {
@@ -124,7 +124,7 @@ func (s NodeClasses) known(c *class.Subject) (nodeclaim.Class, error) {
 	if c.Kind.Made != nil {
 		annotations[api.AnnotationNodeTemplateHash] = c.Kind.Made(c.Object)
 	}
-	return nodeclaim.Class{
+	return translate.LaunchClass{
 		Cloud:       of,
 		Annotations: annotations,
 		InWords:     c.InWords,
@@ -147,7 +147,7 @@ func (s NodeClasses) launchForm(c *class.Subject) string {
 func asCloud(c *class.Subject) (cloud.Class, error) {
 	settings, err := class.Settings(c)
 	if err != nil {
-		return cloud.Class{}, &nodeclaim.NotReadyError{ClassID: c.ID(), Why: err.Error()}
+		return cloud.Class{}, &translate.NotReadyError{ClassID: c.ID(), Why: err.Error()}
 	}
 	return cloud.Class{ID: c.ID(), Settings: settings}, nil
 }

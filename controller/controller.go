@@ -22,6 +22,7 @@ import (
 	"github.com/daemok/daemok/controller/garbagecollection"
 	"github.com/daemok/daemok/controller/idle"
 	"github.com/daemok/daemok/controller/interruption"
+	"github.com/daemok/daemok/controller/launch"
 	"github.com/daemok/daemok/controller/nodeclaim"
 	"github.com/daemok/daemok/controller/nodepool"
 	"github.com/daemok/daemok/controller/planner"
@@ -172,8 +173,8 @@ type Offerings interface {
 
 // Classes says what the loops must know of classes.
 type Classes interface {
-	Class(ctx context.Context, ref karpv1.NodeClassReference) (nodeclaim.Class, error)
-	Known(ctx context.Context, ref karpv1.NodeClassReference) (nodeclaim.Class, error)
+	Class(ctx context.Context, ref karpv1.NodeClassReference) (translate.LaunchClass, error)
+	Known(ctx context.Context, ref karpv1.NodeClassReference) (translate.LaunchClass, error)
 	Kinds(ref karpv1.NodeClassReference) (*cluster.Catalogue, string)
 	Offered(ref karpv1.NodeClassReference) nodepool.Offered
 	State(ctx context.Context, ref karpv1.NodeClassReference) (nodepool.ClassState, error)
@@ -242,13 +243,16 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	applier := &apply.Applier{
 		Store: p.Store, Live: p.Live, Ledger: ledger, Holds: holds, Serves: Served(p.Pools), Pools: clusterState, Now: p.Now, Doubt: p.doubt(), NewID: p.NewID, Again: clusterState.Touch, View: clusterState.Snapshot, Namespace: p.Namespace, Pod: p.Pod,
 	}
-	requests := &nodeclaim.Requests{Classes: p.Classes, Catalog: p.Catalog}
+	requests := &launch.Requests{Classes: p.Classes, Catalog: p.Catalog}
 	launcher := p.launcher(requests)
 	applier.Orders = launcher
 	health := &nodepool.Health{}
 	claims := &nodeclaim.Reconciler{
-		Store: p.Store, Live: p.Live, Launcher: launcher, Machines: p.Machines(claimsName), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now, Doubt: p.doubt(),
+		Store: p.Store, Live: p.Live, Machines: p.Machines(claimsName), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now, Doubt: p.doubt(),
 		Health: func(c *karpv1.NodeClaim, registered bool) { health.Note(translate.PoolOf(c), registered) },
+		Launcher: &launch.Starter{
+			Store: p.Store, Launcher: launcher, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now, Doubt: p.doubt(),
+		},
 	}
 	if p.Policy.Nominated {
 		claims.Nominations = &nodeclaim.Nominations{}
@@ -288,7 +292,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	}
 	program.Rounds = program.Later([]Round{
 		{What: "find NodeClaims lost before their launch", Do: func(ctx context.Context) (time.Duration, error) { return lostEvery, applier.FindLost(ctx) }},
-		{What: "note which nodes are quiet", Do: func(ctx context.Context) (time.Duration, error) { return claims.RecordQuiet(ctx, clusterState) }},
+		{What: "note which nodes are quiet", Do: (&nodeclaim.Quiet{Store: p.Store, Known: clusterState, Now: p.Now}).Round},
 		{What: "collect orphans", Do: collector.Round, Wake: collector.Wake},
 		{What: "find drifted nodes", Do: drifted.Round, Wake: classChanged},
 		{What: "tag instances with their nodes", Do: (&nodeclaim.Tagger{
@@ -316,7 +320,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		program.Loops = append(program.Loops, driftLoop(kind, drifted.ClassChanged, classChanged))
 	}
 	if p.servesOlder() {
-		program.Rounds = append(program.Rounds, Round{What: "note since when nodes are empty", Do: func(ctx context.Context) (time.Duration, error) { return claims.RecordEmpty(ctx, clusterState) }})
+		program.Rounds = append(program.Rounds, Round{What: "note since when nodes are empty", Do: (&nodeclaim.Empty{Store: p.Store, Known: clusterState, Log: p.Log, Now: p.Now}).Round})
 	}
 	if p.Clock != nil {
 		program.Rounds = append(program.Rounds, Round{What: "compare the clock with the API server's", Do: (&remark.Clock{
@@ -350,14 +354,14 @@ func (p Parts) interruptionMessages() (out []Round) {
 // lostEvery is how often launches that no watch has shown are searched for.
 const lostEvery = 20 * time.Second
 
-func (p Parts) launcher(requests *nodeclaim.Requests) *nodeclaim.Launcher {
-	return (&nodeclaim.Launcher{
+func (p Parts) launcher(requests *launch.Requests) *launch.Launcher {
+	return (&launch.Launcher{
 		Store: p.Store, Live: p.Live, Machines: p.Machines(claimsName), Requests: requests, Log: p.Log, Now: p.Now, Doubt: p.doubt(), CallFor: p.CallFor,
 		Gathered: func(d time.Duration) {
 			p.Metrics.BatchSeconds.WithLabelValues("create_fleet").Observe(d.Seconds())
 		},
 		Called: p.Traces.Called,
-		Outcome: &nodeclaim.Outcomes{
+		Outcome: &launch.Outcomes{
 			Store: p.Store, Classes: p.Classes, Catalog: p.Catalog, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,
 			Record: &record.Launches{Record: p.Record, Now: p.Now},
 		},

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/controller/nodeclaim"
+	"github.com/daemok/daemok/controller/launch"
 	"github.com/daemok/daemok/controller/nodepool"
 	"github.com/daemok/daemok/controller/planner"
 	"github.com/daemok/daemok/controller/remember"
@@ -27,14 +27,14 @@ const resumeAgain = 2 * time.Second
 
 // plans is the task that makes plans, once everything that there is has been
 // seen and what an earlier process left is taken up. newest is handed each; planned is closed with the first.
-func (p Parts) plans(clusterState *snapshot.ClusterState, ledger *apply.Ledger, applier *apply.Applier, requests *nodeclaim.Requests, newest func(plan.Plan), planned chan<- struct{}) func(context.Context) error {
+func (p Parts) plans(clusterState *snapshot.ClusterState, ledger *apply.Ledger, applier *apply.Applier, requests *launch.Requests, newest func(plan.Plan), planned chan<- struct{}) func(context.Context) error {
 	recorder := &planner.Recorder{Log: p.Log, Events: p.Events, Metrics: p.Metrics, Nominations: p.Nominations, Failures: p.Failures, Pods: p.Pods,
 		Workloads: planner.NewWorkloads(p.Live, p.Events), Becoming: p.becoming, Traces: p.Traces, First: func() { close(planned) }}
 	listeners := planner.All{p.Traces, recorder, &record.Clerk{Record: p.Record, Now: p.Now}}
 	loop := &planner.Planner{
 		Source: clusterState, Ledger: ledger, Applier: applier, Now: p.Now, Traces: p.Traces,
 		Listener: withNewest{listeners, newest},
-		Preparer: &nodeclaim.Preparer{Pools: clusterState, Machines: p.Machines(plansName), Log: p.Log, Requests: requests},
+		Preparer: &launch.Preparer{Pools: clusterState, Machines: p.Machines(plansName), Log: p.Log, Requests: requests},
 		Policy:   p.Policy, Effort: p.Effort, Window: p.Window, Planning: p.Metrics.Planning,
 	}
 	book := &remember.Book{ClusterState: clusterState, Spot: p.Spot, Sizes: p.Sizes, Offerings: p.Offerings, Store: p.Store, Live: p.Live, Namespace: p.Namespace}

@@ -22,7 +22,6 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/userdata"
 	"github.com/daemok/daemok/controller/class"
-	"github.com/daemok/daemok/controller/nodeclaim"
 	"github.com/daemok/daemok/controller/remember"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/quantity"
@@ -366,18 +365,18 @@ func (cs *classes) offered(ctx context.Context, ref karpv1.NodeClassReference) (
 	id := translate.ClassID(ref)
 	at := slices.IndexFunc(cs.kinds, func(k class.Kind) bool { return k.Group == ref.Group && k.Name == ref.Kind })
 	if at < 0 {
-		return nil, &nodeclaim.NotReadyError{ClassID: id, Why: class.Absent}
+		return nil, &translate.NotReadyError{ClassID: id, Why: class.Absent}
 	}
 	c, err := cs.kinds[at].ByName(ctx, cs, ref.Name)
 	if apierrors.IsNotFound(err) {
-		return nil, &nodeclaim.NotReadyError{ClassID: id, Why: class.Absent}
+		return nil, &translate.NotReadyError{ClassID: id, Why: class.Absent}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read class %s: %w", id, err)
 	}
 	found, given := cs.found[keyOf(c.Object, c.GetName())]
 	if why := class.WhyNot(c); why != "" && !given {
-		return nil, &nodeclaim.NotReadyError{ClassID: id, Why: why}
+		return nil, &translate.NotReadyError{ClassID: id, Why: why}
 	}
 	settings, err := class.Settings(c)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/offering"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -37,14 +38,19 @@ type Adoptions struct {
 	Now     func() time.Time
 }
 
+// classes finds the class of a claim, whether or not it is ready.
+type classes interface {
+	Known(ctx context.Context, ref karpv1.NodeClassReference) (translate.LaunchClass, error)
+}
+
 // adoptee is a machine that a claim may have.
 type adoptee struct {
-	machine      cloud.Machine
-	node         *corev1.Node
-	class        Class
-	instanceType cluster.InstanceType
-	offering     cluster.Offering
-	known        bool // the catalogue has its type
+	machine  cloud.Machine
+	node     *corev1.Node
+	class    translate.LaunchClass
+	kind     cluster.InstanceType
+	offering cluster.Offering
+	known    bool // the catalogue has its type
 }
 
 // link gives a claim the machine that it asks for, or says on it why not; then
@@ -103,13 +109,13 @@ func (a *Adoptions) find(ctx context.Context, c *karpv1.NodeClaim) (found adopte
 func (a *Adoptions) ofClass(ctx context.Context, c *karpv1.NodeClaim, found adoptee) (adoptee, string, error) {
 	var err error
 	if found.class, err = a.Classes.Known(ctx, translate.ClassOf(c)); err != nil {
-		return found, inWords(err, messageMax), nil
+		return found, cloud.Cause(err, condition.MessageMax), nil
 	}
 	catalogue, err := a.Catalog.Kinds(ctx, found.class.Cloud)
 	if err != nil {
 		return found, fmt.Sprintf("what class %s offers is not known yet: %v", found.class.Cloud.ID, err), nil
 	}
-	found.instanceType, found.offering, found.known = instanceTypeOf(catalogue, found.machine)
+	found.kind, found.offering, found.known = offering.Of(catalogue, found.machine.Identity())
 	return found, "", nil
 }
 
@@ -175,7 +181,7 @@ func (a *Adoptions) decline(ctx context.Context, c *karpv1.NodeClaim, why string
 func (a *Adoptions) write(ctx context.Context, c *karpv1.NodeClaim, found adoptee) error {
 	m := found.machine
 	before := c.DeepCopy()
-	c.Labels = launchLabels(c, m, found.instanceType, found.offering)
+	c.Labels = translate.LaunchLabels(c, m.Identity(), m.ZoneID, found.kind, found.offering)
 	if !found.known {
 		maps.Copy(c.Labels, unknownLabels(c, found.node))
 	}
@@ -230,7 +236,7 @@ func (a *Adoptions) own(ctx context.Context, c *karpv1.NodeClaim) error {
 	if err != nil {
 		return fmt.Errorf("tag machine %s of claim %s: %w", id, c.Name, err)
 	}
-	tags := tagsOf(c)
+	tags := translate.InstanceTags(c)
 	tags[api.TagNodeClaim] = c.Name
 	if _, named := m.Tags[api.TagName]; !named && c.Status.NodeName != "" {
 		tags[api.TagName] = c.Status.NodeName
@@ -240,7 +246,7 @@ func (a *Adoptions) own(ctx context.Context, c *karpv1.NodeClaim) error {
 			return nil
 		}
 		a.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: "NotTagged",
-			Message: fmt.Sprintf("machine %s stays without the tags by which it is known as the cluster's, and cannot be given back: %s", id, inWords(err, messageMax))})
+			Message: fmt.Sprintf("machine %s stays without the tags by which it is known as the cluster's, and cannot be given back: %s", id, cloud.Cause(err, condition.MessageMax))})
 		return fmt.Errorf("tag machine %s of claim %s: %w", id, c.Name, err)
 	}
 	return recordTags(ctx, a.Store, c, true)
@@ -255,13 +261,13 @@ func isBeyond(err error) bool {
 
 // release lets the claim go that had the machine before, without the machine. Its
 // finalizer goes with the word on who has it, so that nobody ends it in between.
-func (r *Reconciler) release(ctx context.Context, c *karpv1.NodeClaim) error {
+func release(ctx context.Context, store client.Client, log *slog.Logger, c *karpv1.NodeClaim) error {
 	from := &karpv1.NodeClaim{}
 	name := c.Annotations[api.AnnotationAdoptFrom]
 	if name == "" || name == c.Name || !condition.IsTrue(c, karpv1.ClaimRegistered) {
 		return nil
 	}
-	if err := r.Store.Get(ctx, client.ObjectKey{Name: name}, from); err != nil {
+	if err := store.Get(ctx, client.ObjectKey{Name: name}, from); err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	if from.Status.ProviderID != c.Status.ProviderID || !translate.TakesFrom(c, from) {
@@ -274,12 +280,12 @@ func (r *Reconciler) release(ctx context.Context, c *karpv1.NodeClaim) error {
 	}
 	from.Annotations[api.AnnotationAdoptedBy] = c.Name
 	controllerutil.RemoveFinalizer(from, api.FinalizerTermination)
-	if err := r.Store.Patch(ctx, from, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+	if err := store.Patch(ctx, from, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("release claim %s, whose machine claim %s has: %w", name, c.Name, err))
 	}
-	if err := r.Store.Delete(ctx, from, client.Preconditions{UID: &from.UID}); client.IgnoreNotFound(err) != nil {
+	if err := store.Delete(ctx, from, client.Preconditions{UID: &from.UID}); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete claim %s, whose machine claim %s has: %w", name, c.Name, err)
 	}
-	r.Log.Info("deleted a nodeclaim whose instance another one has", "claim", name, "by", c.Name)
+	log.Info("deleted a nodeclaim whose instance another one has", "claim", name, "by", c.Name)
 	return nil
 }

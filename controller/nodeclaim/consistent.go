@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -18,25 +20,32 @@ import (
 // its node must show, to be as it was launched.
 const leastOfHundred = 90
 
+// consistency compares nodes with what their instances were launched to have.
+type consistency struct {
+	events publisher
+	memory func(kind, image string, memory quantity.Bytes) // nil: it is not told
+	now    func() time.Time
+}
+
 // compare notes whether the node of an initialised claim has what its machine was
 // launched to have: pods were placed by that.
-func (r *Reconciler) compare(c *karpv1.NodeClaim, node *corev1.Node) {
+func (k consistency) compare(c *karpv1.NodeClaim, node *corev1.Node) {
 	lacks := append(lacking(c, node.Status.Capacity), tooFew(c, node.Status.Allocatable)...)
 	if len(lacks) == 0 {
-		condition.SetTrue(c, karpv1.ClaimConsistentStateFound, r.Now())
+		condition.SetTrue(c, karpv1.ClaimConsistentStateFound, k.now())
 		return
 	}
 	text := fmt.Sprintf("node %s has less than it was bought to have: %s", node.Name, strings.Join(lacks, ", "))
-	if condition.SetFalse(c, karpv1.ClaimConsistentStateFound, karpv1.ReasonConsistencyCheckFailed, text, r.Now()) {
-		r.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: "FailedConsistencyCheck", Message: text})
+	if condition.SetFalse(c, karpv1.ClaimConsistentStateFound, karpv1.ReasonConsistencyCheckFailed, text, k.now()) {
+		k.events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: "FailedConsistencyCheck", Message: text})
 	}
 }
 
 // weigh tells how much memory the machine turned out to have. What is kept from pods
 // beyond what was planned is as good as not there: else a machine would be launched again
 // and again for a pod that fits none.
-func (r *Reconciler) weigh(c *karpv1.NodeClaim, node *corev1.Node) {
-	if r.Memory == nil || !translate.IsReady(node) {
+func (k consistency) weigh(c *karpv1.NodeClaim, node *corev1.Node) {
+	if k.memory == nil || !translate.IsReady(node) {
 		return
 	}
 	has := translate.Resources(node.Status.Capacity).Memory
@@ -44,7 +53,7 @@ func (r *Reconciler) weigh(c *karpv1.NodeClaim, node *corev1.Node) {
 		kept := translate.Resources(c.Status.Capacity).Memory - translate.Resources(c.Status.Allocatable).Memory
 		has = min(has, forPods+kept)
 	}
-	r.Memory(c.Labels[api.LabelInstanceType], c.Status.ImageID, has)
+	k.memory(c.Labels[api.LabelInstanceType], c.Status.ImageID, has)
 }
 
 // lacking lists the resources of which there is clearly less than the machine was

@@ -32,13 +32,13 @@ func TestANodeHasWhatItWasLaunchedToHave(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			events := &heard{}
-			r := &Reconciler{Events: events, Now: func() time.Time { return noon }}
+			k := consistency{events: events, now: func() time.Time { return noon }}
 			c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c"}}
 			c.Status.Capacity = amounts("4", "16Gi", "1")
 			c.Status.Capacity["example.com/unasked"] = resource.MustParse("3")
 			c.Spec.Resources.Requests = amounts("1", "1Gi", "1")
 			for range 2 { // what was said is not said again
-				r.compare(c, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Status: corev1.NodeStatus{Capacity: tt.node}})
+				k.compare(c, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Status: corev1.NodeStatus{Capacity: tt.node}})
 			}
 			is := condition.Get(c, karpv1.ClaimConsistentStateFound)
 			if is.Message != tt.says || (is.Status == metav1.ConditionTrue) != (tt.says == "") || (len(*events) == 1) != (tt.says != "") {
@@ -56,10 +56,10 @@ func TestMemoryThatPodsDoNotGetIsNotThere(t *testing.T) {
 	}
 	for forPods, want := range map[string]quantity.Bytes{"6Gi": 7 * quantity.GiB, "5Gi": 6 * quantity.GiB, "6500Mi": 7 * quantity.GiB} {
 		var got quantity.Bytes
-		r := &Reconciler{Memory: func(_, _ string, memory quantity.Bytes) { got = memory }}
+		k := consistency{memory: func(_, _ string, memory quantity.Bytes) { got = memory }}
 		c := &karpv1.NodeClaim{}
 		c.Status.Capacity, c.Status.Allocatable = amounts("7500Mi"), amounts("6476Mi") // 1Gi is kept
-		r.weigh(c, &corev1.Node{Status: corev1.NodeStatus{
+		k.weigh(c, &corev1.Node{Status: corev1.NodeStatus{
 			Capacity: amounts("7Gi"), Allocatable: amounts(forPods), Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
 		}})
 		if got != want {
@@ -94,10 +94,10 @@ func TestWhatMachinesHaveIsReported(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := ""
-			r := &Reconciler{Memory: func(kind, image string, memory quantity.Bytes) { got = kind + " " + image + " " + memory.String() }}
+			k := consistency{memory: func(kind, image string, memory quantity.Bytes) { got = kind + " " + image + " " + memory.String() }}
 			c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", Labels: map[string]string{api.LabelInstanceType: "m5.large"}}}
 			c.Status.ImageID = "ami-1"
-			r.weigh(c, &corev1.Node{Status: corev1.NodeStatus{
+			k.weigh(c, &corev1.Node{Status: corev1.NodeStatus{
 				Capacity:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("7Gi")},
 				Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: tt.ready}},
 			}})

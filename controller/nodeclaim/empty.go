@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,11 +26,19 @@ type shown interface {
 	Pool(id cluster.PoolID) (translate.PoolObject, bool)
 }
 
-// RecordEmpty writes on nodes of pools that let empty ones go to the second since when
+// Empty notes since when nodes are empty.
+type Empty struct {
+	Store client.Client
+	Known shown
+	Log   *slog.Logger
+	Now   func() time.Time
+}
+
+// Round writes on nodes of pools that let empty ones go to the second since when
 // they are empty, and takes it away where pods came or the pool does not ask for it any
 // more. Nodes that leave are let alone. It returns when to look again.
-func (r *Reconciler) RecordEmpty(ctx context.Context, known shown) (time.Duration, error) {
-	s := known.Snapshot()
+func (e *Empty) Round(ctx context.Context) (time.Duration, error) {
+	s := e.Known.Snapshot()
 	var errs []error
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
@@ -37,25 +46,25 @@ func (r *Reconciler) RecordEmpty(ctx context.Context, known shown) (time.Duratio
 			continue
 		}
 		since := time.Time{}
-		if pool, found := known.Pool(n.Pool); found && pool.Punctual && n.Initialized && disruption.IsEmpty(n) {
+		if pool, found := e.Known.Pool(n.Pool); found && pool.Punctual && n.Initialized && disruption.IsEmpty(n) {
 			if since = n.QuietSince; since.IsZero() {
-				since = r.Now()
+				since = e.Now()
 			}
 		}
-		if err := r.recordEmpty(ctx, n.Name, since); err != nil {
+		if err := e.note(ctx, n.Name, since); err != nil {
 			errs = append(errs, err)
 		}
 	}
 	return emptyEvery, errors.Join(errs...)
 }
 
-// recordEmpty has a node say since when it is empty; zero: it is not.
-func (r *Reconciler) recordEmpty(ctx context.Context, name string, since time.Time) error {
+// note has a node say since when it is empty; zero: it is not.
+func (e *Empty) note(ctx context.Context, name string, since time.Time) error {
 	node, says := &corev1.Node{}, ""
 	if !since.IsZero() {
 		says = since.UTC().Format(time.RFC3339)
 	}
-	err := r.Store.Get(ctx, client.ObjectKey{Name: name}, node)
+	err := e.Store.Get(ctx, client.ObjectKey{Name: name}, node)
 	if has, noted := node.Annotations[api.AnnotationEmptinessTimestamp]; err == nil && (has != says || noted != (says != "")) {
 		after := node.DeepCopy()
 		delete(after.Annotations, api.AnnotationEmptinessTimestamp)
@@ -65,9 +74,9 @@ func (r *Reconciler) recordEmpty(ctx context.Context, name string, since time.Ti
 			}
 			after.Annotations[api.AnnotationEmptinessTimestamp] = says
 		}
-		err = r.Store.Patch(ctx, after, client.MergeFrom(node))
+		err = e.Store.Patch(ctx, after, client.MergeFrom(node))
 		if err == nil && !noted && says != "" {
-			r.Log.Info("Added TTL to empty node", "node", name) // in the words of its time
+			e.Log.Info("Added TTL to empty node", "node", name) // in the words of its time
 		}
 	}
 	if client.IgnoreNotFound(err) != nil {

@@ -3,6 +3,7 @@ package nodeclaim
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/observe"
 )
 
 // A machine that was given back is looked at soon, and then less and less
@@ -33,73 +35,86 @@ const (
 	visibleAfter = time.Minute
 )
 
+// recheckHeld is how soon a deleted claim that is held is looked at again.
+const recheckHeld = 10 * time.Second
+
+// finalizer sees deleted claims out.
+type finalizer struct {
+	store       client.Client
+	live        client.Reader // reads past every cache
+	machines    cloud.Machines
+	metrics     *observe.Metrics
+	log         *slog.Logger
+	now         func() time.Time
+	adopts      *Adoptions
+	nominations *Nominations
+	held        func(ctx context.Context, c *karpv1.NodeClaim) (bool, error) // see Reconciler.Held
+}
+
 // finalize gives the machine of a deleted claim back: first its node is
 // drained, by the loop over nodes, then the machine goes, then the claim.
-func (r *Reconciler) finalize(ctx context.Context, c *karpv1.NodeClaim) (time.Duration, error) {
+func (f finalizer) finalize(ctx context.Context, c *karpv1.NodeClaim) (time.Duration, error) {
 	if !controllerutil.ContainsFinalizer(c, api.FinalizerTermination) {
 		return 0, nil
 	}
-	r.Nominations.forget(c.Name, c.Status.NodeName)
-	if err := r.setDeadline(ctx, c); err != nil {
+	f.nominations.forget(c.Name, c.Status.NodeName)
+	if err := f.setDeadline(ctx, c); err != nil {
 		return 0, err
 	}
 	if c.Annotations[api.AnnotationAdoptedBy] != "" {
-		return 0, r.forget(ctx, c) // another claim has the machine
+		return 0, f.forget(ctx, c) // another claim has the machine
 	}
 	if c.Status.ProviderID == "" {
-		return 0, r.forget(ctx, c) // what was launched without our knowledge is collected by its tags
+		return 0, f.forget(ctx, c) // what was launched without our knowledge is collected by its tags
 	}
-	switch replacement, err := r.replacement(ctx, c); {
+	switch replacement, err := f.replacement(ctx, c); {
 	case err != nil:
 		return 0, err
 	case replacement != nil && condition.IsTrue(replacement, karpv1.ClaimRegistered):
-		return 0, r.forget(ctx, c)
+		return 0, f.forget(ctx, c)
 	case replacement != nil:
 		return checkFirst, nil // the node is the claim's until it is the replacement's
 	}
-	nodes, err := r.nodesOf(ctx, c)
+	nodes, err := nodesOf(ctx, f.store, c)
 	if err != nil {
 		return 0, err
 	}
-	if held, err := r.isHeld(ctx, c, nodes); held || err != nil {
+	if held, err := f.isHeld(ctx, c, nodes); held || err != nil {
 		return recheckHeld, err
 	}
-	if left, err := r.deleteNodes(ctx, c, nodes); err != nil || left > 0 {
+	if left, err := f.deleteNodes(ctx, c, nodes); err != nil || left > 0 {
 		return 0, err
 	}
-	if left, err := r.deleteUnseenNodes(ctx, c, nodes); err != nil || left > 0 {
+	if left, err := f.deleteUnseenNodes(ctx, c, nodes); err != nil || left > 0 {
 		return checkFirst, err
 	}
-	gone, err := r.giveBack(ctx, c)
+	gone, err := f.giveBack(ctx, c)
 	if err != nil {
 		return 0, err
 	}
 	if !gone {
-		return nextCheck(r.endingFor(c)), nil
+		return nextCheck(f.endingFor(c)), nil
 	}
-	return 0, r.forget(ctx, c)
+	return 0, f.forget(ctx, c)
 }
 
 // isHeld reports whether nothing is to be done about the claim's end yet. One whose node or instance goes already is not held.
-func (r *Reconciler) isHeld(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node) (bool, error) {
+func (f finalizer) isHeld(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node) (bool, error) {
 	goes := func(n corev1.Node) bool { return n.DeletionTimestamp != nil }
-	if r.Held == nil || condition.IsTrue(c, karpv1.ClaimInstanceTerminating) || slices.ContainsFunc(nodes, goes) {
+	if f.held == nil || condition.IsTrue(c, karpv1.ClaimInstanceTerminating) || slices.ContainsFunc(nodes, goes) {
 		return false, nil
 	}
-	return r.Held(ctx, c)
+	return f.held(ctx, c)
 }
-
-// IndexMachine is the field index over claims that the store must have.
-const IndexMachine = "status.providerID"
 
 // replacement is the claim that has the machine by now and takes it over from the claim; nil: there
 // is none. The claim may be deleted by somebody before it was let go.
-func (r *Reconciler) replacement(ctx context.Context, c *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
+func (f finalizer) replacement(ctx context.Context, c *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
 	if condition.IsTrue(c, karpv1.ClaimInstanceTerminating) {
 		return nil, nil // it was given back already
 	}
 	var list karpv1.NodeClaimList
-	if err := r.Store.List(ctx, &list, client.MatchingFields{IndexMachine: c.Status.ProviderID}); err != nil {
+	if err := f.store.List(ctx, &list, client.MatchingFields{IndexMachine: c.Status.ProviderID}); err != nil {
 		return nil, fmt.Errorf("see whether another claim has the machine of claim %s: %w", c.Name, err)
 	}
 	for i := range list.Items {
@@ -110,22 +125,22 @@ func (r *Reconciler) replacement(ctx context.Context, c *karpv1.NodeClaim) (*kar
 	return nil, nil
 }
 
-// nextCheck is how long after a look at a machine that has been ending for so
+// nextLook is how long after a look at a machine that has been ending for so
 // long the next is due.
 func nextCheck(ending time.Duration) time.Duration { return min(max(ending/2, checkFirst), checkMax) }
 
 // endingFor is how long ago the machine was given back first.
-func (r *Reconciler) endingFor(c *karpv1.NodeClaim) time.Duration {
+func (f finalizer) endingFor(c *karpv1.NodeClaim) time.Duration {
 	ending := condition.Get(c, karpv1.ClaimInstanceTerminating)
 	if ending == nil {
 		return 0
 	}
-	return r.Now().Sub(ending.LastTransitionTime.Time)
+	return f.now().Sub(ending.LastTransitionTime.Time)
 }
 
 // setDeadline notes once when the drain must end, where the claim limits it. One that
 // somebody else has noted by now stays: that of a machine that fails is over at once.
-func (r *Reconciler) setDeadline(ctx context.Context, c *karpv1.NodeClaim) error {
+func (f finalizer) setDeadline(ctx context.Context, c *karpv1.NodeClaim) error {
 	grace, limited := c.Spec.TerminationGracePeriod.Value()
 	if !limited || c.Annotations[api.AnnotationTerminationTimestamp] != "" {
 		return nil
@@ -135,7 +150,7 @@ func (r *Reconciler) setDeadline(ctx context.Context, c *karpv1.NodeClaim) error
 		c.Annotations = map[string]string{}
 	}
 	c.Annotations[api.AnnotationTerminationTimestamp] = c.DeletionTimestamp.Add(grace).UTC().Format(time.RFC3339)
-	if err := r.Store.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+	if err := f.store.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("write drain deadline on claim %s: %w", c.Name, err)
 	}
 	return nil
@@ -144,7 +159,7 @@ func (r *Reconciler) setDeadline(ctx context.Context, c *karpv1.NodeClaim) error
 // deleteNodes asks for those of the claim's nodes to go that may have pods, and counts them. A
 // node that was made ready for pods, which our finalizer on it tells, has to be drained even where
 // the claim does not say Registered: that is written later, and may not have been.
-func (r *Reconciler) deleteNodes(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node) (left int, err error) {
+func (f finalizer) deleteNodes(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node) (left int, err error) {
 	registered := condition.IsTrue(c, karpv1.ClaimRegistered)
 	for i := range nodes {
 		if !registered && !controllerutil.ContainsFinalizer(&nodes[i], api.FinalizerTermination) {
@@ -155,7 +170,7 @@ func (r *Reconciler) deleteNodes(ctx context.Context, c *karpv1.NodeClaim, nodes
 			continue
 		}
 		// Host names come again with their addresses: not the node that has the name by now.
-		if err := r.Store.Delete(ctx, &nodes[i], client.Preconditions{UID: ptr(nodes[i].UID)}); client.IgnoreNotFound(err) != nil {
+		if err := f.store.Delete(ctx, &nodes[i], client.Preconditions{UID: &nodes[i].UID}); client.IgnoreNotFound(err) != nil {
 			return 0, fmt.Errorf("delete node %s of claim %s: %w", nodes[i].Name, c.Name, err)
 		}
 	}
@@ -166,20 +181,20 @@ func (r *Reconciler) deleteNodes(ctx context.Context, c *karpv1.NodeClaim, nodes
 // terminated: a watch that is late, as after a change of leaders, may not have shown the node, or
 // not that it takes pods by now. A look costs one read of a node whose name is known, and else a
 // list of the pool's registered nodes of the claim's instance type and zone.
-func (r *Reconciler) deleteUnseenNodes(ctx context.Context, c *karpv1.NodeClaim, seen []corev1.Node) (left int, err error) {
+func (f finalizer) deleteUnseenNodes(ctx context.Context, c *karpv1.NodeClaim, seen []corev1.Node) (left int, err error) {
 	if condition.IsTrue(c, karpv1.ClaimInstanceTerminating) {
 		return 0, nil
 	}
-	nodes, err := r.liveNodesOf(ctx, c, seen)
+	nodes, err := f.liveNodesOf(ctx, c, seen)
 	if err != nil {
 		return 0, fmt.Errorf("look for the node of claim %s before its instance is terminated: %w", c.Name, err)
 	}
-	return r.deleteNodes(ctx, c, nodes)
+	return f.deleteNodes(ctx, c, nodes)
 }
 
 // liveNodesOf reads the claim's nodes past every cache. Of nodes whose names are not known those
 // that are registered are found.
-func (r *Reconciler) liveNodesOf(ctx context.Context, c *karpv1.NodeClaim, seen []corev1.Node) ([]corev1.Node, error) {
+func (f finalizer) liveNodesOf(ctx context.Context, c *karpv1.NodeClaim, seen []corev1.Node) ([]corev1.Node, error) {
 	var list corev1.NodeList
 	names := sets.New[string]()
 	for i := range seen {
@@ -190,7 +205,7 @@ func (r *Reconciler) liveNodesOf(ctx context.Context, c *karpv1.NodeClaim, seen 
 	}
 	for _, name := range sets.List(names) {
 		var n corev1.Node
-		switch err := r.Live.Get(ctx, client.ObjectKey{Name: name}, &n); {
+		switch err := f.live.Get(ctx, client.ObjectKey{Name: name}, &n); {
 		case err == nil:
 			list.Items = append(list.Items, n)
 		case !apierrors.IsNotFound(err):
@@ -204,7 +219,7 @@ func (r *Reconciler) liveNodesOf(ctx context.Context, c *karpv1.NodeClaim, seen 
 				like[key] = value
 			}
 		}
-		if err := r.Live.List(ctx, &list, like); err != nil {
+		if err := f.live.List(ctx, &list, like); err != nil {
 			return nil, err
 		}
 	}
@@ -212,37 +227,37 @@ func (r *Reconciler) liveNodesOf(ctx context.Context, c *karpv1.NodeClaim, seen 
 }
 
 // giveBack ends the machine, once, and from then on reports whether it is gone.
-func (r *Reconciler) giveBack(ctx context.Context, c *karpv1.NodeClaim) (gone bool, err error) {
+func (f finalizer) giveBack(ctx context.Context, c *karpv1.NodeClaim) (gone bool, err error) {
 	if condition.IsTrue(c, karpv1.ClaimInstanceTerminating) {
-		state, err := r.stateOf(ctx, c)
+		state, err := f.stateOf(ctx, c)
 		if err != nil || state == "" {
 			return err == nil, err
 		}
-		if state == cloud.ShuttingDown || r.endingFor(c) < sendAgain {
+		if state == cloud.ShuttingDown || f.endingFor(c) < sendAgain {
 			return false, nil
 		}
 	}
 	id := translate.MachineID(c.Status.ProviderID)
 	if !translate.IsListed(c) {
-		if err := r.Adopts.own(ctx, c); err != nil {
+		if err := f.adopts.own(ctx, c); err != nil {
 			return false, err
 		}
 	}
-	found, err := r.Machines.Terminate(ctx, id)
+	found, err := f.machines.Terminate(ctx, id)
 	if cloud.IsNotVisible(err) {
 		return false, nil // nothing was sent: it is sent within seconds
 	}
 	if err != nil {
-		r.Metrics.EndFailures.WithLabelValues(c.Labels[api.LabelZone], c.Labels[api.LabelZoneID]).Inc()
+		f.metrics.EndFailures.WithLabelValues(c.Labels[api.LabelZone], c.Labels[api.LabelZoneID]).Inc()
 		return false, fmt.Errorf("give back machine %s of claim %s: %w", id, c.Name, err)
 	}
 	if len(found) > 0 {
 		// A process that did not launch it itself cannot tell one that is not visible yet.
-		return condition.IsTrue(c, karpv1.ClaimRegistered) || r.boots(c) >= visibleAfter, nil
+		return condition.IsTrue(c, karpv1.ClaimRegistered) || boots(c, f.now()) >= visibleAfter, nil
 	}
 	before := c.DeepCopy()
-	if condition.SetTrue(c, karpv1.ClaimInstanceTerminating, r.Now()) {
-		if err := r.writeStatus(ctx, c, before); client.IgnoreNotFound(err) != nil {
+	if condition.SetTrue(c, karpv1.ClaimInstanceTerminating, f.now()) {
+		if err := writeStatus(ctx, f.store, c, before); client.IgnoreNotFound(err) != nil {
 			return false, fmt.Errorf("write status of claim %s: %w", c.Name, err)
 		}
 	}
@@ -251,9 +266,9 @@ func (r *Reconciler) giveBack(ctx context.Context, c *karpv1.NodeClaim) (gone bo
 
 // stateOf asks the cloud where the claim's machine is in its life; the answer
 // is empty for one that has ceased to exist.
-func (r *Reconciler) stateOf(ctx context.Context, c *karpv1.NodeClaim) (cloud.State, error) {
+func (f finalizer) stateOf(ctx context.Context, c *karpv1.NodeClaim) (cloud.State, error) {
 	id := translate.MachineID(c.Status.ProviderID)
-	list, err := r.Machines.List(ctx, cloud.Filter{IDs: []string{id}})
+	list, err := f.machines.List(ctx, cloud.Filter{IDs: []string{id}})
 	if err != nil {
 		return "", fmt.Errorf("look for machine %s of claim %s: %w", id, c.Name, err)
 	}
@@ -264,15 +279,15 @@ func (r *Reconciler) stateOf(ctx context.Context, c *karpv1.NodeClaim) (cloud.St
 }
 
 // forget lets the claim go.
-func (r *Reconciler) forget(ctx context.Context, c *karpv1.NodeClaim) error {
+func (f finalizer) forget(ctx context.Context, c *karpv1.NodeClaim) error {
 	before := c.DeepCopy()
 	controllerutil.RemoveFinalizer(c, api.FinalizerTermination)
-	if err := r.Store.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
+	if err := f.store.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("remove finalizer of claim %s: %w", c.Name, err)
 	}
-	r.Log.Info("deleted nodeclaim", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "node", c.Status.NodeName, "instance", c.Status.ProviderID)
+	f.log.Info("deleted nodeclaim", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "node", c.Status.NodeName, "instance", c.Status.ProviderID)
 	if c.Status.ProviderID != "" {
-		r.Metrics.ClaimsTerminated.WithLabelValues(translate.PoolCalled(c.Labels), c.Labels[api.LabelCapacityType], c.Labels[api.LabelZone]).Inc()
+		f.metrics.ClaimsTerminated.WithLabelValues(translate.PoolCalled(c.Labels), c.Labels[api.LabelCapacityType], c.Labels[api.LabelZone]).Inc()
 	}
 	return nil
 }

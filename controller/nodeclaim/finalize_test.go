@@ -219,7 +219,7 @@ func TestANodeThatTakesPodsIsDrainedWhateverTheClaimSays(t *testing.T) {
 				seen[0].Finalizers = tt.seenWith
 			}
 			r.Store = late{r.Store, seen}
-			if _, err := r.finalize(t.Context(), c); err != nil {
+			if _, err := r.finalizer().finalize(t.Context(), c); err != nil {
 				t.Fatal(err)
 			}
 			if err := r.Live.Get(t.Context(), client.ObjectKey{Name: "n"}, node); err != nil {
@@ -249,7 +249,7 @@ func TestANodeThatHasTheNameByNowStays(t *testing.T) {
 	}
 	was.UID = "of-the-one-that-is-gone"
 	r.Store = late{r.Store, []corev1.Node{was}}
-	if _, err := r.finalize(t.Context(), c); !apierrors.IsConflict(err) {
+	if _, err := r.finalizer().finalize(t.Context(), c); !apierrors.IsConflict(err) {
 		t.Errorf("finalize = %v, want that the node is another by now", err)
 	}
 	if err := r.Store.Get(t.Context(), client.ObjectKey{Name: is.Name}, is); err != nil {
@@ -296,7 +296,7 @@ func TestAClaimWithoutAMachineGoesAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Status.ProviderID = ""
-	if _, err := r.finalize(t.Context(), c); err != nil || e.ends+e.looks > 0 {
+	if _, err := r.finalizer().finalize(t.Context(), c); err != nil || e.ends+e.looks > 0 {
 		t.Errorf("finalize: %v, after %d calls to give a machine back and %d looks", err, e.ends, e.looks)
 	}
 	if err := r.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, c); !apierrors.IsNotFound(err) {
@@ -343,7 +343,7 @@ func TestADeadlineThatWasSetMeanwhileStays(t *testing.T) {
 	if err := r.Store.Patch(t.Context(), now, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.setDeadline(t.Context(), seen); !apierrors.IsConflict(err) {
+	if err := r.finalizer().setDeadline(t.Context(), seen); !apierrors.IsConflict(err) {
 		t.Errorf("setDeadline = %v, want that the claim is another by now", err)
 	}
 	if err := r.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, now); err != nil || now.Annotations[api.AnnotationTerminationTimestamp] != "2026-01-01T00:00:00Z" {
@@ -392,7 +392,7 @@ func TestADeadlineIsSetOnce(t *testing.T) {
 	want := c.DeletionTimestamp.Add(time.Hour).UTC().Format(time.RFC3339)
 	for _, grace := range []karpv1.Duration{"1h", "2h"} {
 		c.Spec.TerminationGracePeriod = grace
-		if err := r.setDeadline(t.Context(), c); err != nil {
+		if err := r.finalizer().setDeadline(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
 		if got := c.Annotations[api.AnnotationTerminationTimestamp]; got != want {

@@ -3,6 +3,7 @@ package nodeclaim
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -16,37 +17,33 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// holdFor is how long a node that has joined is kept from pods at most, while
-// machines in other domains of a spread have no node yet. Machines launched at
-// the same time join within half a minute of each other; one that takes a
-// minute longer has met with trouble, and pods should run meanwhile.
-const holdFor = time.Minute
-
-// turnFor is how long a node waits once those are open whose turn is before its own.
-// kube-scheduler tries a pod that found no place again after ten seconds at most
-// (podMaxBackoffSeconds), so that all that fit on the others have had their turn.
-const turnFor = 10 * time.Second
+// hold keeps nodes that have joined from pods while others are waited for.
+type hold struct {
+	store client.Client
+	now   func() time.Time
+	log   *slog.Logger
+}
 
 // held returns why a node that has joined must not take pods yet and how long
 // that may last; the text is empty where it may. A node that pods were never
 // kept off is not held.
-func (r *Reconciler) held(ctx context.Context, c *karpv1.NodeClaim, node *corev1.Node) (why string, left time.Duration, err error) {
+func (h hold) held(ctx context.Context, c *karpv1.NodeClaim, node *corev1.Node) (why string, left time.Duration, err error) {
 	joins := translate.Joins(c.Annotations)
 	if len(joins) == 0 || !translate.HasTaint(node, api.TaintUnregistered) {
 		return "", 0, nil
 	}
-	if left = holdFor - r.Now().Sub(node.CreationTimestamp.Time); left <= 0 {
+	if left = holdFor - h.now().Sub(node.CreationTimestamp.Time); left <= 0 {
 		if RegisteredReason(c) == karpv1.ReasonAwaitingSpreadDomains {
-			r.Log.Warn("node has waited long enough for others", "claim", c.Name, "node", node.Name,
+			h.log.Warn("node has waited long enough for others", "claim", c.Name, "node", node.Name,
 				"message", condition.Get(c, karpv1.ClaimRegistered).Message)
 		}
 		return "", 0, nil
 	}
-	all, err := r.groups(ctx, c.Name)
+	all, err := h.groups(ctx, c.Name)
 	if err != nil {
 		return "", 0, fmt.Errorf("list whom claim %s waits for: %w", c.Name, err)
 	}
-	why, moment := all.waitText(joins, r.Now())
+	why, moment := all.waitText(joins, h.now())
 	if moment > 0 {
 		left = min(left, moment)
 	}
@@ -55,27 +52,27 @@ func (r *Reconciler) held(ctx context.Context, c *karpv1.NodeClaim, node *corev1
 
 // groups lists the claims of every group. The one of that name counts as
 // joined, whatever the list says.
-func (r *Reconciler) groups(ctx context.Context, joined string) (groups, error) {
+func (h hold) groups(ctx context.Context, joined string) (groups, error) {
 	var list karpv1.NodeClaimList
-	if err := r.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+	if err := h.store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
 	return groupsOf(list.Items, joined), nil
 }
 
-// Released names the claims whose nodes wait for others and, now that the
+// released names the claims whose nodes wait for others and, now that the
 // claim changed, need another look. It costs next to nothing while none waits.
-func (r *Reconciler) Released(ctx context.Context, changed *karpv1.NodeClaim) []string {
+func (h hold) released(ctx context.Context, changed *karpv1.NodeClaim) []string {
 	joins := translate.Joins(changed.Annotations)
 	if len(joins) == 0 {
 		return nil
 	}
 	var waiting karpv1.NodeClaimList
-	err := r.Store.List(ctx, &waiting, client.MatchingFields{IndexRegisteredReason: karpv1.ReasonAwaitingSpreadDomains}, client.UnsafeDisableDeepCopy)
+	err := h.store.List(ctx, &waiting, client.MatchingFields{IndexRegisteredReason: karpv1.ReasonAwaitingSpreadDomains}, client.UnsafeDisableDeepCopy)
 	if err != nil || len(waiting.Items) == 0 {
 		return nil // the cache answers, or the deadline does
 	}
-	all, err := r.groups(ctx, "")
+	all, err := h.groups(ctx, "")
 	if err != nil {
 		return nil
 	}
@@ -83,7 +80,7 @@ func (r *Reconciler) Released(ctx context.Context, changed *karpv1.NodeClaim) []
 	for i := range waiting.Items {
 		w := &waiting.Items[i]
 		theirs := translate.Joins(w.Annotations)
-		if why, _ := all.waitText(theirs, r.Now()); w.Name != changed.Name && share(joins, theirs) && why != condition.Get(w, karpv1.ClaimRegistered).Message {
+		if why, _ := all.waitText(theirs, h.now()); w.Name != changed.Name && share(joins, theirs) && why != condition.Get(w, karpv1.ClaimRegistered).Message {
 			names = append(names, w.Name)
 		}
 	}
@@ -94,17 +91,4 @@ func share(a, b []plan.Join) bool {
 	return slices.ContainsFunc(a, func(x plan.Join) bool {
 		return slices.ContainsFunc(b, func(y plan.Join) bool { return x.Group == y.Group })
 	})
-}
-
-// IndexRegisteredReason is the field index over claims that the store must
-// have, see RegisteredReason.
-const IndexRegisteredReason = "status.conditions.registered.reason"
-
-// RegisteredReason is the value of that index: why the claim is not registered
-// yet.
-func RegisteredReason(c *karpv1.NodeClaim) string {
-	if r := condition.Get(c, karpv1.ClaimRegistered); r != nil {
-		return r.Reason
-	}
-	return ""
 }

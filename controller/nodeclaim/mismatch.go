@@ -1,7 +1,6 @@
 package nodeclaim
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,12 +52,9 @@ func meetsAsIs(r constraint.Requirement, value string) bool {
 	return r.Key == cluster.LabelCapacityType && value == api.CapacityTypeOnDemand && r.Set.Allows(api.CapacityTypeReserved)
 }
 
-// replaceMismatch deletes a claim whose instance is not what it asked for, so that another
-// is launched. A node that pods may be on already is drained first, since it is registered.
-func (r *Reconciler) replaceMismatch(ctx context.Context, c *karpv1.NodeClaim, why string) error {
-	if r.Health != nil {
-		r.Health(c, false)
-	}
-	return r.giveUp(ctx, c, "instance_mismatch", karpv1.ReasonInstanceMismatch, fmt.Sprintf(
-		"instance %s is not what was asked for: %s; it is terminated, and another is launched for pods that need one", translate.MachineID(c.Status.ProviderID), why))
+// mismatchText says why the instance of a claim is replaced. A node that pods may be on already is drained first,
+// since it is registered.
+func mismatchText(c *karpv1.NodeClaim, why string) string {
+	return fmt.Sprintf("instance %s is not what was asked for: %s; it is terminated, and another is launched for pods that need one",
+		translate.MachineID(c.Status.ProviderID), why)
 }

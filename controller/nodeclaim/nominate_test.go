@@ -68,7 +68,7 @@ func (n *nominating) ready() {
 // look registers the claim as far as that goes, and reports whether its node is open.
 func (n *nominating) look() (open bool) {
 	n.Helper()
-	if _, err := n.register(n.Context(), n.claim, []corev1.Node{*n.node}, ""); err != nil {
+	if _, err := n.registration().register(n.Context(), n.claim, []corev1.Node{*n.node}, ""); err != nil {
 		n.Fatal(err)
 	}
 	if err := n.Store.Get(n.Context(), client.ObjectKeyFromObject(n.node), n.node); err != nil {
@@ -165,7 +165,7 @@ func (n *nominating) drop(ctx context.Context, names ...string) {
 
 func (n *nominating) again(want ...string) {
 	n.Helper()
-	if _, err := n.nominateAgain(n.Context(), n.claim, n.node); err != nil {
+	if _, err := n.nominator().nominateAgain(n.Context(), n.claim, n.node); err != nil {
 		n.Fatal(err)
 	}
 	if got := n.nominated(); !slices.Equal(got, want) {

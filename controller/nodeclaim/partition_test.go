@@ -3,7 +3,6 @@ package nodeclaim
 import (
 	"context"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,65 +14,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/daemok/daemok/cloud"
-	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/observe"
 )
-
-// parted is a kind that is offered in three partitions of a zone, of which those
-// named are short.
-func parted(name, zone string, short ...string) cluster.InstanceType {
-	var offerings []string
-	for range 3 {
-		offerings = append(offerings, zone+" on-demand 96")
-	}
-	k := instanceType(name, 2000, offerings...)
-	for i := range k.Offerings {
-		part := []string{"1", "2", "3"}[i]
-		k.Offerings[i].Labels = k.Offerings[i].Labels.With(api.LabelPlacementGroupID, "pg-1").With(api.LabelPlacementGroupPartition, part)
-		k.Offerings[i].Available = !strings.Contains(strings.Join(short, " "), part)
-	}
-	return k
-}
-
-func TestAPartitionIsAskedForWhereNotAllWillDo(t *testing.T) {
-	tests := map[string]struct {
-		instanceTypes []cluster.InstanceType
-		want          []constraint.Requirement
-		offering      string
-	}{
-		"any of them is left to the cloud": {[]cluster.InstanceType{parted("m5.large", "a")}, nil, "m5.large/a/"},
-		"the one that is required":         {[]cluster.InstanceType{parted("m5.large", "a")}, []constraint.Requirement{want(api.LabelPlacementGroupPartition, constraint.In, "3")}, "m5.large/a/3"},
-		"the first of two that will do":    {[]cluster.InstanceType{parted("m5.large", "a")}, []constraint.Requirement{want(api.LabelPlacementGroupPartition, constraint.NotIn, "1")}, "m5.large/a/2"},
-		"one that is not short":            {[]cluster.InstanceType{parted("m5.large", "a", "1")}, nil, "m5.large/a/2"},
-		"of each type by itself":           {[]cluster.InstanceType{parted("m5.large", "a", "1"), parted("m6i.large", "a")}, nil, "m5.large/a/2 m6i.large/a/"},
-		"none where there is none":         {[]cluster.InstanceType{instanceType("m5.large", 2000, "a on-demand 96", "b on-demand 96")}, nil, "m5.large/a/ m5.large/b/"},
-	}
-	for name, tt := range tests {
-		var got []string
-		for _, o := range offered(tt.want, quantity.Resources{CPU: 1000}, tt.instanceTypes) {
-			got = append(got, o.Kind+"/"+o.Zone+"/"+o.Partition)
-		}
-		if text := strings.Join(got, " "); text != tt.offering {
-			t.Errorf("%s: %q, want %q", name, text, tt.offering)
-		}
-	}
-}
-
-func TestTheLabelOfAPartitionIsThatOfTheMachine(t *testing.T) {
-	catalogue := &cluster.Catalogue{InstanceTypes: []cluster.InstanceType{parted("m5.large", "a")}}
-	for reported, want := range map[string]string{"": "", "2": "2"} {
-		k, o, known := instanceTypeOf(catalogue, cloud.Machine{Kind: "m5.large", Zone: "a", Option: cluster.OnDemand, Partition: reported})
-		labels := launchLabels(&karpv1.NodeClaim{}, cloud.Machine{Kind: "m5.large", Zone: "a", Option: cluster.OnDemand}, k, o)
-		if got := labels[api.LabelPlacementGroupPartition]; !known || got != want || labels[api.LabelPlacementGroupID] != "pg-1" {
-			t.Errorf("a machine of partition %q gets %v, want the label %q", reported, labels, want)
-		}
-	}
-}
 
 // reported is a cloud that tells of these machines.
 type reported struct {

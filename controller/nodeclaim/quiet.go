@@ -31,13 +31,20 @@ type seen interface {
 	Pool(id cluster.PoolID) (translate.PoolObject, bool)
 }
 
-// RecordQuiet writes on each claim when a pod last came to or left its node, where
+// Quiet notes which nodes are quiet.
+type Quiet struct {
+	Store client.Client
+	Known seen
+	Now   func() time.Time
+}
+
+// Round writes on each claim when a pod last came to or left its node, where
 // the claim is more than podEventEvery behind, and whether the node has been
 // quiet for as long as its pool asks, so that it may be consolidated. It
 // returns when to look again: when the next node has been, at the latest.
-func (r *Reconciler) RecordQuiet(ctx context.Context, known seen) (time.Duration, error) {
+func (q *Quiet) Round(ctx context.Context) (time.Duration, error) {
 	var list karpv1.NodeClaimList
-	if err := r.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // only read
+	if err := q.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // only read
 		return podEventEvery, fmt.Errorf("list claims to note which nodes are quiet: %w", err)
 	}
 	again := podEventEvery
@@ -47,22 +54,22 @@ func (r *Reconciler) RecordQuiet(ctx context.Context, known seen) (time.Duration
 		if c.DeletionTimestamp != nil || c.Status.NodeName == "" {
 			continue
 		}
-		due, err := r.recordQuiet(ctx, c, known)
+		due, err := q.note(ctx, c)
 		if err != nil {
 			errs = append(errs, err)
 		}
 		if !due.IsZero() {
-			again = min(again, max(due.Sub(r.Now()), quietMin))
+			again = min(again, max(due.Sub(q.Now()), quietMin))
 		}
 	}
 	return again, errors.Join(errs...)
 }
 
-// recordQuiet also returns when the claim is to be looked at again; zero: when
+// note also returns when the claim is to be looked at again; zero: when
 // something changes.
-func (r *Reconciler) recordQuiet(ctx context.Context, c *karpv1.NodeClaim, known seen) (due time.Time, err error) {
-	now, last := r.Now(), known.LastPodEvent(c.Status.NodeName)
-	pool, found := known.Pool(translate.PoolOf(c))
+func (q *Quiet) note(ctx context.Context, c *karpv1.NodeClaim) (due time.Time, err error) {
+	now, last := q.Now(), q.Known.LastPodEvent(c.Status.NodeName)
+	pool, found := q.Known.Pool(translate.PoolOf(c))
 	is := false
 	if at := consolidatableAt(c, pool, found, last); !at.IsZero() {
 		if is = !now.Before(at); !is {
@@ -82,7 +89,7 @@ func (r *Reconciler) recordQuiet(ctx context.Context, c *karpv1.NodeClaim, known
 	} else {
 		condition.Clear(after, karpv1.ClaimConsolidatable)
 	}
-	err = r.writeStatus(ctx, after, c)
+	err = writeStatus(ctx, q.Store, after, c)
 	if apierrors.IsConflict(err) {
 		return now, nil // the cache is a moment behind
 	}

@@ -89,8 +89,8 @@ func TestConsolidatable(t *testing.T) {
 			if tt.none {
 				known.pools = nil
 			}
-			r := &Reconciler{Store: store, Now: func() time.Time { return now }}
-			again, err := r.RecordQuiet(t.Context(), known)
+			q := &Quiet{Store: store, Known: known, Now: func() time.Time { return now }}
+			again, err := q.Round(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,13 +138,13 @@ func TestQuietIsNotWrittenAgain(t *testing.T) {
 			return nil
 		},
 	})
-	r := &Reconciler{Store: counting, Now: func() time.Time { return now }}
 	known := &watched{pools: map[string]translate.PoolObject{"default": poolWith("1m", false)}}
+	q := &Quiet{Store: counting, Known: known, Now: func() time.Time { return now }}
 	for i, want := range []struct {
 		writes int
 		again  time.Duration
 	}{{1, podEventEvery}, {2, quietMin}, {2, podEventEvery}} {
-		again, err := r.RecordQuiet(t.Context(), known)
+		again, err := q.Round(t.Context())
 		if err != nil || writes != want.writes || again != want.again {
 			t.Errorf("look %d: %d writes, again in %v, %v; want %+v", i+1, writes, again, err, want)
 		}

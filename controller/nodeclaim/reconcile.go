@@ -1,8 +1,8 @@
-// Package nodeclaim moves each NodeClaim one step further: launched, registered, initialized and, when
-// it is deleted, its instance terminated.
+// Package nodeclaim moves each NodeClaim that has an instance one step further: registered, initialized
+// and, when it is deleted, its instance terminated.
 //
-// It promises that an instance is never launched twice for one NodeClaim and never leaked, and that no
-// NodeClaim waits for another. It does not decide which NodeClaims there should be.
+// It promises that no instance of a NodeClaim is leaked, and that no NodeClaim waits for another. It
+// launches nothing, and does not decide which NodeClaims there should be.
 package nodeclaim
 
 import (
@@ -26,39 +26,17 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// How long a claim may take, from its creation to being launched and from then
-// to its node, before it is given up and replaced.
-const (
-	launchFor   = 5 * time.Minute
-	registerFor = 15 * time.Minute
-)
-
-// lateAfter is how long most images take to boot and join at most; past it a claim
-// says what may be wrong.
-const lateAfter = 2 * time.Minute
-
-// beginAfter is how old a claim is that says of what is to come that it is not known yet.
-// Most have their machine by then, and that is written with what they say of it.
-const beginAfter = 2 * time.Second
-
-// askAgain is how often a machine is asked for until there is one: the
-// launcher may have met an obstacle that no change of the claim tells of.
-const askAgain = 10 * time.Second
-
-// doubtAgain is how soon an instance that seems overdue by a clock in doubt is looked at again.
-const doubtAgain = 10 * time.Second
-
-// adder is the part of the Launcher this package's loop uses.
-type adder interface {
-	Add(name string)
-	Nudge(name string)
+// launcher sees to claims that have no instance yet.
+type launcher interface {
+	// Launch asks for an instance or gives the claim up, and returns how long to wait before the next look.
+	Launch(ctx context.Context, c *karpv1.NodeClaim) (time.Duration, error)
 }
 
 // Reconciler is the loop over claims.
 type Reconciler struct {
 	Store    client.Client
 	Live     client.Reader // reads past every cache
-	Launcher adder
+	Launcher launcher
 	Machines cloud.Machines
 	Events   publisher
 	Metrics  *observe.Metrics
@@ -76,9 +54,6 @@ type Reconciler struct {
 	Held func(ctx context.Context, c *karpv1.NodeClaim) (bool, error)
 }
 
-// recheckHeld is how soon a deleted claim that is held is looked at again.
-const recheckHeld = 10 * time.Second
-
 // Reconcile observes one claim, takes the next step and returns how long to
 // wait before the next look; zero means wait for a change.
 func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration, error) {
@@ -88,7 +63,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	}
 	c = c.DeepCopy()
 	if c.DeletionTimestamp != nil {
-		return r.finalize(ctx, c)
+		return r.finalizer().finalize(ctx, c)
 	}
 	if c.Annotations[api.AnnotationAdoptedBy] != "" {
 		return 0, nil // it is about to go, without its machine
@@ -99,7 +74,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 	switch {
 	case c.Status.ProviderID != "":
 	case !translate.Adopts(c):
-		return r.launch(ctx, c)
+		return r.Launcher.Launch(ctx, c)
 	default:
 		if linked, err := r.Adopts.link(ctx, c); err != nil || !linked {
 			return adoptAgain, err
@@ -119,45 +94,13 @@ func (r *Reconciler) addFinalizer(ctx context.Context, c *karpv1.NodeClaim) erro
 	return nil
 }
 
-// launch asks for a machine, or gives the claim up when it has taken too long
-// or was withdrawn.
-// A claim that a launch was tried for is the launcher's to give up: it alone
-// can tell that no machine came of it.
-func (r *Reconciler) launch(ctx context.Context, c *karpv1.NodeClaim) (time.Duration, error) {
-	left := launchFor - r.Now().Sub(c.CreationTimestamp.Time)
-	_, tried := attemptOf(c)
-	if translate.IsWithdrawn(c) && !tried {
-		return 0, r.letGo(ctx, c)
-	}
-	if left <= 0 && !tried && r.Doubt.Why() == "" {
-		return 0, r.giveUp(ctx, c, labelTooLate, reasonTooLate, tooLate)
-	}
-	r.Launcher.Add(c.Name)
-	if translate.IsWithdrawn(c) {
-		r.Launcher.Nudge(c.Name)
-	}
-	if soon := left - launchFor + beginAfter; soon > 0 {
-		return soon, nil
-	}
-	before := c.DeepCopy()
-	if condition.Begin(c, r.Now()) {
-		if err := r.writeStatus(ctx, c, before); err != nil {
-			return 0, fmt.Errorf("write first conditions of claim %s: %w", c.Name, err)
-		}
-	}
-	if left <= 0 {
-		return askAgain, nil
-	}
-	return min(left, askAgain), nil
-}
-
 // follow takes a launched claim through registration and initialisation.
 func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Duration, error) {
-	nodes, err := r.nodesOf(ctx, c)
+	nodes, err := nodesOf(ctx, r.Store, c)
 	if err != nil {
 		return 0, err
 	}
-	waits, err := r.findPartition(ctx, c, nodes)
+	waits, err := findPartition(ctx, r.Store, r.Machines, c, nodes)
 	if err != nil {
 		return 0, err
 	}
@@ -170,27 +113,28 @@ func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 	if node != nil && waits == "" && !condition.IsTrue(before, karpv1.ClaimRegistered) {
 		differs = mismatch(c, node)
 	}
-	held, err := r.register(ctx, c, nodes, waits)
+	held, err := r.registration().register(ctx, c, nodes, waits)
 	if err != nil {
 		return 0, err
 	}
 	if condition.IsTrue(c, karpv1.ClaimRegistered) {
-		if err := r.initialise(ctx, c, node); err != nil {
+		if err := (initialization{r.Store, r.Now}).initialise(ctx, c, node); err != nil {
 			return 0, err
 		}
 	}
 	if condition.IsTrue(c, karpv1.ClaimInitialized) && node != nil {
-		r.compare(c, node)
-		r.weigh(c, node)
+		checks := consistency{r.Events, r.Memory, r.Now}
+		checks.compare(c, node)
+		checks.weigh(c, node)
 	}
 	condition.Begin(c, r.Now())
 	if !equality.Semantic.DeepEqual(before.Status, c.Status) {
-		if err := r.writeStatus(ctx, c, before); err != nil {
+		if err := writeStatus(ctx, r.Store, c, before); err != nil {
 			return 0, fmt.Errorf("write status of claim %s: %w", c.Name, err)
 		}
 	}
 	if differs != "" {
-		return 0, r.replaceMismatch(ctx, c, differs)
+		return 0, r.dismissal().replace(ctx, c, "instance_mismatch", karpv1.ReasonInstanceMismatch, mismatchText(c, differs))
 	}
 	if RegisteredReason(c) == karpv1.ReasonAwaitingSpreadDomains && RegisteredReason(before) != RegisteredReason(c) {
 		r.Log.Info("node has joined and waits for others", "claim", c.Name, "message", condition.Get(c, karpv1.ClaimRegistered).Message)
@@ -198,25 +142,19 @@ func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 	if condition.IsTrue(c, karpv1.ClaimRegistered) && !condition.IsTrue(before, karpv1.ClaimRegistered) {
 		r.hasJoined(c)
 	}
-	if err := r.release(ctx, c); err != nil {
+	if err := release(ctx, r.Store, r.Log, c); err != nil {
 		return 0, err
 	}
 	if condition.IsTrue(c, karpv1.ClaimInitialized) && !condition.IsTrue(before, karpv1.ClaimInitialized) {
-		r.Log.Info("initialized nodeclaim", "claim", c.Name, "node", c.Status.NodeName, "afterSeconds", r.age(c))
+		r.Log.Info("initialized nodeclaim", "claim", c.Name, "node", c.Status.NodeName, "afterSeconds", ageOf(c, r.Now()))
 	}
 	if held > 0 {
 		return held, nil // the node is there
 	}
 	if condition.IsTrue(c, karpv1.ClaimRegistered) {
-		return r.nominateAgain(ctx, c, node)
+		return r.nominator().nominateAgain(ctx, c, node)
 	}
-	return r.timeout(ctx, c)
-}
-
-// writeStatus writes what changed, unless the claim changed meanwhile: a
-// patch replaces the whole list of conditions, those of other loops included.
-func (r *Reconciler) writeStatus(ctx context.Context, c, before *karpv1.NodeClaim) error {
-	return r.Store.Status().Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	return r.liveness(ctx, c)
 }
 
 // hasJoined tells of a registration, once it is written.
@@ -226,25 +164,20 @@ func (r *Reconciler) hasJoined(c *karpv1.NodeClaim) {
 		return
 	}
 	r.Log.Info("registered nodeclaim", "claim", c.Name, "node", c.Status.NodeName, "instance", c.Status.ProviderID,
-		"type", c.Labels[api.LabelInstanceType], "afterSeconds", r.age(c))
+		"type", c.Labels[api.LabelInstanceType], "afterSeconds", ageOf(c, r.Now()))
 	r.Metrics.NodesCreated.WithLabelValues(translate.PoolCalled(c.Labels), c.Labels[api.LabelZone]).Inc()
 	if r.Health != nil {
 		r.Health(c, true)
 	}
 }
 
-// age is how long ago the claim was made, in words.
-func (r *Reconciler) age(c *karpv1.NodeClaim) float64 {
-	return r.Now().Sub(c.CreationTimestamp.Time).Round(time.Second).Seconds()
-}
-
-// timeout gives up a machine whose node does not come, and looks again when the
+// liveness gives up a machine whose node does not come, and looks again when the
 // claim is to say that it is late.
-func (r *Reconciler) timeout(ctx context.Context, c *karpv1.NodeClaim) (time.Duration, error) {
+func (r *Reconciler) liveness(ctx context.Context, c *karpv1.NodeClaim) (time.Duration, error) {
 	if condition.IsTrue(c, karpv1.ClaimRegistered) {
 		return 0, nil
 	}
-	boots := r.boots(c)
+	boots := boots(c, r.Now())
 	switch {
 	case boots < lateAfter:
 		return lateAfter - boots, nil
@@ -253,69 +186,31 @@ func (r *Reconciler) timeout(ctx context.Context, c *karpv1.NodeClaim) (time.Dur
 	case r.Doubt.Why() != "":
 		return doubtAgain, nil
 	}
-	if r.Health != nil {
-		r.Health(c, false)
-	}
-	return 0, r.giveUp(ctx, c, "registration_timeout", "RegistrationTimeout", fmt.Sprintf(
+	return 0, r.dismissal().replace(ctx, c, "registration_timeout", "RegistrationTimeout", fmt.Sprintf(
 		"instance %s did not join the cluster within %v and is replaced; %s", c.Status.ProviderID, registerFor, causes))
 }
 
-// boots is how long ago the machine was launched.
-func (r *Reconciler) boots(c *karpv1.NodeClaim) time.Duration {
-	since := c.CreationTimestamp.Time
-	if launched := condition.Get(c, karpv1.ClaimLaunched); launched != nil && launched.LastTransitionTime.After(since) {
-		since = launched.LastTransitionTime.Time
-	}
-	return r.Now().Sub(since)
+// Released names the claims whose nodes wait for others and, now that the
+// claim changed, need another look. It costs next to nothing while none waits.
+func (r *Reconciler) Released(ctx context.Context, changed *karpv1.NodeClaim) []string {
+	return r.hold().released(ctx, changed)
 }
 
-// causes are what usually keeps a machine out of a cluster.
-const causes = "likely causes: its node role is not mapped (EKS access entry of type EC2_LINUX, or aws-auth), " +
-	"its security groups or subnet do not reach the API server, or its user data is wrong (see the machine's console log)"
+func (r *Reconciler) hold() hold { return hold{r.Store, r.Now, r.Log} }
 
-// missing says that there is no node for the machine, and why that may be once it
-// takes longer than machines usually take to boot.
-func (r *Reconciler) missing(c *karpv1.NodeClaim) string {
-	if r.boots(c) < lateAfter {
-		return "no node has joined the cluster for this machine yet"
-	}
-	return fmt.Sprintf("no node has joined the cluster for machine %s in %v; after %v it is replaced. If its image does not always take as long, %s",
-		c.Status.ProviderID, lateAfter, registerFor, causes)
+func (r *Reconciler) nominator() nominator {
+	return nominator{r.Nominations, r.Store, r.Now, r.Log}
 }
 
-// letGo deletes a withdrawn claim that no launch was tried for; if one was
-// meanwhile, the launcher lets it go.
-func (r *Reconciler) letGo(ctx context.Context, c *karpv1.NodeClaim) error {
-	asSeen := client.Preconditions{UID: ptr(c.UID), ResourceVersion: ptr(c.ResourceVersion)}
-	if err := r.Store.Delete(ctx, c, asSeen); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("delete claim %s, which was withdrawn: %w", c.Name, err)
-	}
-	countDisrupted(r.Metrics, c, labelWithdrawn)
-	r.Log.Info("deleted a withdrawn nodeclaim", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", c.Annotations[api.AnnotationWithdrawn])
-	return nil
+func (r *Reconciler) registration() registration {
+	return registration{hold: r.hold(), nominator: r.nominator(), store: r.Store, events: r.Events, now: r.Now}
 }
 
-// giveUp deletes the claim as it was seen; one that changed meanwhile, so that
-// it may have its machine, is looked at again.
-func (r *Reconciler) giveUp(ctx context.Context, c *karpv1.NodeClaim, label, reason, text string) error {
-	r.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: reason, Message: text})
-	r.Log.Warn("gave up a nodeclaim", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", reason, "message", text)
-	asSeen := client.Preconditions{UID: ptr(c.UID), ResourceVersion: ptr(c.ResourceVersion)}
-	if err := r.Store.Delete(ctx, c, asSeen); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("give up claim %s (%s): %w", c.Name, reason, err)
-	}
-	countDisrupted(r.Metrics, c, label)
-	return nil
+func (r *Reconciler) dismissal() dismissal {
+	return dismissal{store: r.Store, events: r.Events, metrics: r.Metrics, log: r.Log, health: r.Health}
 }
 
-// nodesOf lists the nodes with the claim's provider ID; there should be one.
-func (r *Reconciler) nodesOf(ctx context.Context, c *karpv1.NodeClaim) ([]corev1.Node, error) {
-	var list corev1.NodeList
-	if err := r.Store.List(ctx, &list, client.MatchingFields{IndexProviderID: c.Status.ProviderID}); err != nil {
-		return nil, fmt.Errorf("list nodes of claim %s: %w", c.Name, err)
-	}
-	return list.Items, nil
+func (r *Reconciler) finalizer() finalizer {
+	return finalizer{store: r.Store, live: r.Live, machines: r.Machines, metrics: r.Metrics, log: r.Log, now: r.Now,
+		adopts: r.Adopts, nominations: r.Nominations, held: r.Held}
 }
-
-// IndexProviderID is the field index over nodes that the store must have.
-const IndexProviderID = "spec.providerID"

@@ -21,34 +21,46 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
+// hookAgain is how soon a node is looked at again that something must be known of before it registers.
+const hookAgain = 10 * time.Second
+
+// registration lets nodes that have joined take pods.
+type registration struct {
+	hold      hold
+	nominator nominator
+	store     client.Client
+	events    publisher
+	now       func() time.Time
+}
+
 // register links a claim with its node: the node gets what the claim knows,
 // and the taint that kept pods off goes, now or when others have joined. It
 // returns how long the node waits for these at most. Nothing is done while waits
 // says what is to be known before.
-func (r *Reconciler) register(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node, waits string) (time.Duration, error) {
+func (r registration) register(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node, waits string) (time.Duration, error) {
 	if condition.IsTrue(c, karpv1.ClaimRegistered) {
 		return 0, r.registerAgain(ctx, c, nodes)
 	}
 	switch len(nodes) {
 	case 0:
-		condition.SetUnknown(c, karpv1.ClaimRegistered, karpv1.ReasonNodeNotFound, r.missing(c), r.Now())
+		condition.SetUnknown(c, karpv1.ClaimRegistered, karpv1.ReasonNodeNotFound, missing(c, r.now()), r.now())
 		return 0, nil
 	case 1:
 	default:
 		condition.SetFalse(c, karpv1.ClaimRegistered, karpv1.ReasonMultipleNodesFound,
-			fmt.Sprintf("%d nodes carry provider ID %s", len(nodes), c.Status.ProviderID), r.Now())
+			fmt.Sprintf("%d nodes carry provider ID %s", len(nodes), c.Status.ProviderID), r.now())
 		return 0, nil
 	}
 	if waits != "" {
-		condition.SetUnknown(c, karpv1.ClaimRegistered, karpv1.ReasonRegistrationHookPending, waits, r.Now())
-		return askAgain, nil
+		condition.SetUnknown(c, karpv1.ClaimRegistered, karpv1.ReasonRegistrationHookPending, waits, r.now())
+		return hookAgain, nil
 	}
 	before, node := &nodes[0], nodes[0].DeepCopy()
 	if differs := mismatch(c, node); differs != "" && translate.HasTaint(node, api.TaintUnregistered) {
-		condition.SetFalse(c, karpv1.ClaimRegistered, karpv1.ReasonInstanceMismatch, differs, r.Now())
+		condition.SetFalse(c, karpv1.ClaimRegistered, karpv1.ReasonInstanceMismatch, differs, r.now())
 		return 0, nil
 	}
-	why, left, err := r.held(ctx, c, node)
+	why, left, err := r.hold.held(ctx, c, node)
 	if err != nil {
 		return 0, err
 	}
@@ -58,7 +70,7 @@ func (r *Reconciler) register(ctx context.Context, c *karpv1.NodeClaim, nodes []
 	reason := karpv1.ReasonAwaitingSpreadDomains
 	if why == "" {
 		reason = karpv1.ReasonRegistrationHookPending
-		if why, left, err = r.nominate(ctx, c, node); err != nil {
+		if why, left, err = r.nominator.nominate(ctx, c, node); err != nil {
 			return 0, err
 		}
 	}
@@ -70,18 +82,18 @@ func (r *Reconciler) register(ctx context.Context, c *karpv1.NodeClaim, nodes []
 		return 0, err
 	}
 	if why != "" {
-		condition.SetUnknown(c, karpv1.ClaimRegistered, reason, why, r.Now())
+		condition.SetUnknown(c, karpv1.ClaimRegistered, reason, why, r.now())
 		return left, nil
 	}
 	c.Status.NodeName = node.Name
-	condition.SetTrue(c, karpv1.ClaimRegistered, r.Now())
+	condition.SetTrue(c, karpv1.ClaimRegistered, r.now())
 	return 0, nil
 }
 
 // registerAgain writes what the claim knows on a node whose object was deleted by force while its
 // machine ran, and that the kubelet has made again. It waits for nobody: what it waited for is
 // over. An object that is older than the registration is as it was before that.
-func (r *Reconciler) registerAgain(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node) error {
+func (r registration) registerAgain(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node) error {
 	if len(nodes) != 1 || nodes[0].Labels[api.LabelRegistered] == "true" ||
 		!nodes[0].CreationTimestamp.After(condition.Get(c, karpv1.ClaimRegistered).LastTransitionTime.Time) {
 		return nil
@@ -96,11 +108,11 @@ func (r *Reconciler) registerAgain(ctx context.Context, c *karpv1.NodeClaim, nod
 	return nil
 }
 
-func (r *Reconciler) writeNode(ctx context.Context, c *karpv1.NodeClaim, before, node *corev1.Node) error {
+func (r registration) writeNode(ctx context.Context, c *karpv1.NodeClaim, before, node *corev1.Node) error {
 	if equality.Semantic.DeepEqual(before, node) {
 		return nil
 	}
-	if err := r.Store.Patch(ctx, node, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+	if err := r.store.Patch(ctx, node, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("register node %s of claim %s: %w", node.Name, c.Name, err)
 	}
 	return nil
@@ -108,9 +120,9 @@ func (r *Reconciler) writeNode(ctx context.Context, c *karpv1.NodeClaim, before,
 
 // untainted tells that a node was open to pods before its labels and taints were written.
 // User data of the v1alpha5 API's users knows nothing of that taint.
-func (r *Reconciler) untainted(c *karpv1.NodeClaim, node *corev1.Node) {
+func (r registration) untainted(c *karpv1.NodeClaim, node *corev1.Node) {
 	older := translate.PoolOf(c).Kind == translate.KindProvisioner
-	r.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: !older, Reason: "UnregisteredTaintMissing",
+	r.events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: !older, Reason: "UnregisteredTaintMissing",
 		Message: fmt.Sprintf("node %s joined without taint %s:NoExecute, so pods that its own taints keep off may have come before these were written; where user data of one's own starts the kubelet, have it register the taint (--register-with-taints)",
 			node.Name, api.TaintUnregistered)})
 }
@@ -185,83 +197,4 @@ func own(c *karpv1.NodeClaim, node *corev1.Node) {
 	node.OwnerReferences = append(node.OwnerReferences, metav1.OwnerReference{
 		APIVersion: karpv1.GroupVersion.String(), Kind: "NodeClaim", Name: c.Name, UID: c.UID, BlockOwnerDeletion: &block,
 	})
-}
-
-// initialise notes when the node is ready for what it was launched for.
-func (r *Reconciler) initialise(ctx context.Context, c *karpv1.NodeClaim, node *corev1.Node) error {
-	if condition.IsTrue(c, karpv1.ClaimInitialized) {
-		if node == nil || node.Labels[api.LabelInitialized] == "true" {
-			return nil
-		}
-		if reason, _ := notInitialised(c, node); reason != "" {
-			return nil // it was made again, and starts again
-		}
-		return r.markInitialised(ctx, c, node)
-	}
-	if node == nil {
-		condition.SetUnknown(c, karpv1.ClaimInitialized, karpv1.ReasonNodeNotFound, "the node is not there", r.Now())
-		return nil
-	}
-	if reason, message := notInitialised(c, node); reason != "" {
-		condition.SetUnknown(c, karpv1.ClaimInitialized, reason, message, r.Now())
-		return nil
-	}
-	if err := r.markInitialised(ctx, c, node); err != nil {
-		return err
-	}
-	condition.SetTrue(c, karpv1.ClaimInitialized, r.Now())
-	return nil
-}
-
-// markInitialised puts the label on the node that says so. Whoever sees it knows
-// that what a starting node has and loses was gone before.
-func (r *Reconciler) markInitialised(ctx context.Context, c *karpv1.NodeClaim, node *corev1.Node) error {
-	if node.Labels[api.LabelInitialized] == "true" {
-		return nil
-	}
-	before := node.DeepCopy()
-	metav1.SetMetaDataLabel(&node.ObjectMeta, api.LabelInitialized, "true")
-	if err := r.Store.Patch(ctx, node, client.MergeFrom(before)); err != nil {
-		return fmt.Errorf("mark node %s of claim %s as initialised: %w", node.Name, c.Name, err)
-	}
-	return nil
-}
-
-// notInitialised says what the node still lacks; an empty reason means nothing.
-func notInitialised(c *karpv1.NodeClaim, node *corev1.Node) (reason, message string) {
-	if !translate.IsReady(node) {
-		return karpv1.ReasonNodeNotReady, "the kubelet does not report Ready"
-	}
-	for _, t := range c.Spec.StartupTaints {
-		if slices.ContainsFunc(node.Spec.Taints, func(n corev1.Taint) bool { return n.MatchTaint(&t) }) {
-			return karpv1.ReasonStartupTaintsExist, fmt.Sprintf("startup taint %s is still there", t.ToString())
-		}
-	}
-	for _, t := range node.Spec.Taints {
-		if translate.IsEphemeral(t) {
-			return karpv1.ReasonKnownEphemeralTaintsExist, fmt.Sprintf("taint %s is still there", t.ToString())
-		}
-	}
-	for _, name := range wantedExtended(c) {
-		if q, there := node.Status.Allocatable[name]; !there || q.IsZero() {
-			return karpv1.ReasonResourceNotRegistered, fmt.Sprintf("resource %s was asked for and is not in the node's allocatable", name)
-		}
-	}
-	return "", ""
-}
-
-// wantedExtended lists the extended resources that the claim was sized for.
-func wantedExtended(c *karpv1.NodeClaim) []corev1.ResourceName {
-	var names []corev1.ResourceName
-	for name, amount := range c.Spec.Resources.Requests {
-		switch name {
-		case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourcePods:
-		default:
-			if !amount.IsZero() {
-				names = append(names, name)
-			}
-		}
-	}
-	slices.Sort(names)
-	return names
 }

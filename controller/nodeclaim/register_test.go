@@ -129,7 +129,7 @@ func TestANodeThatIsMadeAgainStartsAgain(t *testing.T) {
 		if err := store.Update(t.Context(), node); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.initialise(t.Context(), c, node.DeepCopy()); err != nil {
+		if err := (initialization{r.Store, r.Now}).initialise(t.Context(), c, node.DeepCopy()); err != nil {
 			t.Fatal(err)
 		}
 		if err := store.Get(t.Context(), client.ObjectKeyFromObject(node), node); err != nil {
@@ -146,7 +146,7 @@ func TestANodeThatIsMadeAgainStartsAgain(t *testing.T) {
 func TestTwoNodesOfOneMachine(t *testing.T) {
 	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c"}}
 	r := &Reconciler{Now: func() time.Time { return noon }}
-	if _, err := r.register(t.Context(), c, make([]corev1.Node, 2), ""); err != nil {
+	if _, err := r.registration().register(t.Context(), c, make([]corev1.Node, 2), ""); err != nil {
 		t.Fatal(err)
 	}
 	if is := condition.Get(c, karpv1.ClaimRegistered); is.Status != metav1.ConditionFalse || is.Reason != karpv1.ReasonMultipleNodesFound || c.Status.NodeName != "" {
@@ -183,7 +183,7 @@ func TestANodeThatIsMadeAgainTakesPodsAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := &Reconciler{Store: store, Now: func() time.Time { return now }}
-			if _, err := r.register(t.Context(), c, []corev1.Node{*node}, "what it waited for is over"); err != nil {
+			if _, err := r.registration().register(t.Context(), c, []corev1.Node{*node}, "what it waited for is over"); err != nil {
 				t.Fatal(err)
 			}
 			if err := store.Get(t.Context(), client.ObjectKeyFromObject(node), node); err != nil {

@@ -58,7 +58,7 @@ const controllerRuntime = "sigs.k8s.io/controller-runtime"
 // loops returns what the folders of single loops may not know.
 func loops() []ImportRule {
 	var rules []ImportRule
-	for _, name := range []string{"class", "garbagecollection", "idle", "nodeclaim", "nodepool", "planner", "termination"} {
+	for _, name := range []string{"class", "garbagecollection", "idle", "launch", "nodeclaim", "nodepool", "planner", "termination"} {
 		rules = append(rules, ImportRule{Folder: "controller/" + name, Direct: true, Never: []string{controllerRuntime + "/pkg/cache"},
 			Reason: "a loop has a client, and is told of changes by whoever drives it"})
 	}
@@ -70,7 +70,7 @@ func loops() []ImportRule {
 func layers() []ImportRule {
 	order := [][]string{
 		{"core/parallel", "core/bitset", "core/bound"}, {"core/quantity"}, {"core/constraint"}, {"core/cluster"},
-		{"core/feasibility", "core/plan", "core/topology"}, {"core/pack"}, {"core/place", "core/whatif"}, {"core/disruption"}, {"core/decide"}, {"core/scenario"},
+		{"core/feasibility", "core/offering", "core/plan", "core/topology"}, {"core/pack"}, {"core/place", "core/whatif"}, {"core/disruption"}, {"core/decide"}, {"core/scenario"},
 	}
 	var rules []ImportRule
 	for i, rank := range order {

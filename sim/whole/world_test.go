@@ -28,7 +28,6 @@ import (
 	"github.com/daemok/daemok/cloud/market/clock"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/controller/drift"
-	"github.com/daemok/daemok/controller/nodeclaim"
 	"github.com/daemok/daemok/controller/nodepool"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/quantity"
@@ -368,27 +367,27 @@ func (c *classes) set(notYet string) {
 	c.notYet = notYet
 }
 
-func (c *classes) Class(_ context.Context, ref karpv1.NodeClassReference) (nodeclaim.Class, error) {
+func (c *classes) Class(_ context.Context, ref karpv1.NodeClassReference) (translate.LaunchClass, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.notYet != "" {
-		return nodeclaim.Class{}, &nodeclaim.NotReadyError{ClassID: translate.ClassID(ref), Why: c.notYet}
+		return translate.LaunchClass{}, &translate.NotReadyError{ClassID: translate.ClassID(ref), Why: c.notYet}
 	}
 	return c.of(ref), nil
 }
 
-func (c *classes) Known(_ context.Context, ref karpv1.NodeClassReference) (nodeclaim.Class, error) {
+func (c *classes) Known(_ context.Context, ref karpv1.NodeClassReference) (translate.LaunchClass, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.of(ref), nil
 }
 
-func (c *classes) of(ref karpv1.NodeClassReference) nodeclaim.Class {
+func (c *classes) of(ref karpv1.NodeClassReference) translate.LaunchClass {
 	return c.form.of(ref)
 }
 
-func (f form) of(ref karpv1.NodeClassReference) nodeclaim.Class {
-	class := nodeclaim.Class{Cloud: cloud.Class{ID: translate.ClassID(ref), Settings: f.settings}}
+func (f form) of(ref karpv1.NodeClassReference) translate.LaunchClass {
+	class := translate.LaunchClass{Cloud: cloud.Class{ID: translate.ClassID(ref), Settings: f.settings}}
 	if f.hash != "" {
 		class.Annotations = map[string]string{api.AnnotationNodeClassHash: f.hash, api.AnnotationNodeClassHashVersion: "v1"}
 	}

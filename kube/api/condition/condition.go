@@ -30,6 +30,9 @@ const (
 // Ready is the condition that sums up the others.
 const Ready = "Ready"
 
+// MessageMax is the longest text of an error in a condition, in bytes.
+const MessageMax = 300
+
 // Object is a resource with conditions.
 type Object interface {
 	GetGeneration() int64

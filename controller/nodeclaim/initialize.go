@@ -1,0 +1,86 @@
+package nodeclaim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/condition"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// initialization sees whether registered nodes are ready for what they were launched for.
+type initialization struct {
+	store client.Client
+	now   func() time.Time
+}
+
+// initialise notes when the node is ready for what it was launched for.
+func (i initialization) initialise(ctx context.Context, c *karpv1.NodeClaim, node *corev1.Node) error {
+	if condition.IsTrue(c, karpv1.ClaimInitialized) {
+		if node == nil || node.Labels[api.LabelInitialized] == "true" {
+			return nil
+		}
+		if reason, _ := notInitialised(c, node); reason != "" {
+			return nil // it was made again, and starts again
+		}
+		return i.markInitialised(ctx, c, node)
+	}
+	if node == nil {
+		condition.SetUnknown(c, karpv1.ClaimInitialized, karpv1.ReasonNodeNotFound, "the node is not there", i.now())
+		return nil
+	}
+	if reason, message := notInitialised(c, node); reason != "" {
+		condition.SetUnknown(c, karpv1.ClaimInitialized, reason, message, i.now())
+		return nil
+	}
+	if err := i.markInitialised(ctx, c, node); err != nil {
+		return err
+	}
+	condition.SetTrue(c, karpv1.ClaimInitialized, i.now())
+	return nil
+}
+
+// markInitialised puts the label on the node that says so. Whoever sees it knows
+// that what a starting node has and loses was gone before.
+func (i initialization) markInitialised(ctx context.Context, c *karpv1.NodeClaim, node *corev1.Node) error {
+	if node.Labels[api.LabelInitialized] == "true" {
+		return nil
+	}
+	before := node.DeepCopy()
+	metav1.SetMetaDataLabel(&node.ObjectMeta, api.LabelInitialized, "true")
+	if err := i.store.Patch(ctx, node, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("mark node %s of claim %s as initialised: %w", node.Name, c.Name, err)
+	}
+	return nil
+}
+
+// notInitialised says what the node still lacks; an empty reason means nothing.
+func notInitialised(c *karpv1.NodeClaim, node *corev1.Node) (reason, message string) {
+	if !translate.IsReady(node) {
+		return karpv1.ReasonNodeNotReady, "the kubelet does not report Ready"
+	}
+	for _, t := range c.Spec.StartupTaints {
+		if slices.ContainsFunc(node.Spec.Taints, func(n corev1.Taint) bool { return n.MatchTaint(&t) }) {
+			return karpv1.ReasonStartupTaintsExist, fmt.Sprintf("startup taint %s is still there", t.ToString())
+		}
+	}
+	for _, t := range node.Spec.Taints {
+		if translate.IsEphemeral(t) {
+			return karpv1.ReasonKnownEphemeralTaintsExist, fmt.Sprintf("taint %s is still there", t.ToString())
+		}
+	}
+	for _, name := range translate.ExtendedOf(c) {
+		if q, there := node.Status.Allocatable[corev1.ResourceName(name)]; !there || q.IsZero() {
+			return karpv1.ReasonResourceNotRegistered, fmt.Sprintf("resource %s was asked for and is not in the node's allocatable", name)
+		}
+	}
+	return "", ""
+}
