@@ -43,7 +43,7 @@ LAB_SOURCES    := $(call sources,$(SHARED) charts examples lab)
 # Those of `make test-full` have one processor each: the timers of a bubble of testing/synctest share one shadow stack in the detector of
 # Go 1.26, which two processors that fire them at once bring to a crash (SIGSEGV in its StackDepot).
 SHARES  := ^[[:space:]]*go |[.]Go[(]|\bsync[.]|\batomic[.]|httptest[.]
-QUICKER := core bench cmd/daemok internal/tidy internal/mutate kube/api kube/legacy cloud/aws/emulator sim
+QUICKER := core bench cmd/daemok internal/tidy internal/mutate kube/api kube/legacy test/emulator sim
 TESTED   = $(filter-out internal/tidy,$(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./... | sed 's|^$(CURDIR)/||'))
 RACED    = $(foreach p,$(filter-out sim/whole $(QUICKER) $(addsuffix /%,$(QUICKER)),$(TESTED)),$(if $(shell grep -lE '$(SHARES)' $(p)/*.go),./$(p)))
 PLAIN    = $(addprefix ./,$(filter-out sim/whole core/decide,$(TESTED)))

@@ -15,12 +15,12 @@ import (
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/catalog"
 	"github.com/daemok/daemok/cloud/aws/client"
-	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/pace"
 	"github.com/daemok/daemok/cloud/aws/rights"
 	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/test/emulator"
 )
 
 // clock is a time that tests move.

@@ -21,13 +21,13 @@ import (
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/catalog"
 	"github.com/daemok/daemok/cloud/aws/client"
-	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/aws/fault"
 	"github.com/daemok/daemok/cloud/aws/interruption"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/pace"
 	"github.com/daemok/daemok/cloud/cloudtest"
 	"github.com/daemok/daemok/internal/pause"
+	"github.com/daemok/daemok/test/emulator"
 )
 
 var endpoint = flag.String("endpoint", "", "URL of what TestEndpoint is run against, with credentials and region from the environment; empty: an emulator of its own")

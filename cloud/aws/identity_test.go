@@ -17,7 +17,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
-	"github.com/daemok/daemok/cloud/aws/emulator"
+	"github.com/daemok/daemok/test/emulator"
 )
 
 // issued is a token of the service account, as the API server issues it, and the key that signed it.

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/cloud"
-	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/test/emulator"
 )
 
 // group puts a placement group into the account, which the class selects by name.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/test/emulator"
 )
 
 // offering finds an offering of an instance type in the first zone.

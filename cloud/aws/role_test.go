@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 
 	"github.com/daemok/daemok/cloud/aws/client"
-	"github.com/daemok/daemok/cloud/aws/emulator"
+	"github.com/daemok/daemok/test/emulator"
 )
 
 // signed notes with which key each call was signed.

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 
 	"github.com/daemok/daemok/cloud/aws/client"
-	"github.com/daemok/daemok/cloud/aws/emulator"
+	"github.com/daemok/daemok/test/emulator"
 )
 
 // prodAccount is the URL of an account whose one cluster is prod, which is AWS until the

@@ -18,10 +18,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	awsclient "github.com/daemok/daemok/cloud/aws/client"
-	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/aws/policy"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/emulator"
 )
 
 // clusterOf is a cluster in memory with these objects.

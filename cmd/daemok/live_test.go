@@ -21,7 +21,6 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws"
-	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/controller/remember"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/examples"
@@ -30,6 +29,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/emulator"
 )
 
 // emulatedAccount connects to an AWS account that is not real.

@@ -11,9 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/daemok/daemok/cloud/aws/client"
-	"github.com/daemok/daemok/cloud/aws/emulator"
 	awsnotice "github.com/daemok/daemok/cloud/aws/interruption"
 	"github.com/daemok/daemok/internal/pause"
+	"github.com/daemok/daemok/test/emulator"
 )
 
 // BenchmarkAThousandInterruptions is the whole way of 1,000 spot warnings about as many

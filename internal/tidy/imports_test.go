@@ -43,7 +43,7 @@ func TestDirectionsNotice(t *testing.T) {
 			[]Package{{ImportPath: in("cloud/fake"), Imports: []string{"example.com/x"}}, {ImportPath: "example.com/x", Imports: []string{meta.ImportPath}}, meta},
 			"cloud/fake imports " + meta.ImportPath + " (through example.com/x): a provider sells machines"},
 		"an adapter that knows its pretender": {
-			[]Package{{ImportPath: in("cloud/aws"), Imports: []string{in("cloud/aws/emulator")}}, {ImportPath: in("cloud/aws/emulator")}},
+			[]Package{{ImportPath: in("cloud/aws"), Imports: []string{in("test/emulator")}}, {ImportPath: in("test/emulator")}},
 			"the adapter must not know what pretends to be AWS"},
 		"an AWS call in a controller": {
 			[]Package{{ImportPath: in("controller/class"), Imports: []string{sdk.ImportPath}}, sdk}, "in cloud/aws and nowhere else"},

@@ -86,7 +86,7 @@ func readKnown(root fs.FS, metrics, keys string) (*known, error) {
 		}
 		eachLiteral(f.syntax, func(text string) {
 			k.literals[text] = true
-			if within(f.path, "lab/cmd/daemok-lab") || within(f.path, "cloud/aws/emulator/control") { // some usage lines are made of several texts
+			if within(f.path, "lab/cmd/daemok-lab") || within(f.path, "test/emulator/control") { // some usage lines are made of several texts
 				word, _, _ := strings.Cut(text, " ")
 				k.verbs[word] = true
 			}

@@ -8,11 +8,11 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws/catalog"
 	"github.com/daemok/daemok/cloud/aws/client"
-	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/lab/datacenter"
 	"github.com/daemok/daemok/lab/machine"
 	"github.com/daemok/daemok/lab/volume"
+	"github.com/daemok/daemok/test/emulator"
 )
 
 // What a type is expected to take before its node is there, by what EC2

@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/cloud/aws/ec2data"
-	"github.com/daemok/daemok/cloud/aws/emulator"
-	awscontrol "github.com/daemok/daemok/cloud/aws/emulator/control"
 	"github.com/daemok/daemok/cloud/aws/rights"
 	"github.com/daemok/daemok/deploy/aws"
 	"github.com/daemok/daemok/lab/cluster"
 	"github.com/daemok/daemok/lab/directory"
+	"github.com/daemok/daemok/test/emulator"
+	awscontrol "github.com/daemok/daemok/test/emulator/control"
 )
 
 // zonesMax is how many zones of a region the emulated account uses.

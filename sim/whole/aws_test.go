@@ -18,12 +18,12 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws"
-	"github.com/daemok/daemok/cloud/aws/emulator"
-	"github.com/daemok/daemok/cloud/aws/emulator/wire"
 	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/wire"
 )
 
 // account is an emulated AWS account behind a world: controllers reach it by the real SDK

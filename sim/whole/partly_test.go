@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/daemok/daemok/cloud/aws/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/wire"
 )
 
 // Troubles of calls that do a part of what they should, or tell a part of what is.

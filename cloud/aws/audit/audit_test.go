@@ -13,9 +13,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 
 	"github.com/daemok/daemok/cloud/aws/client"
-	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/aws/rights"
 	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/test/emulator"
 )
 
 const controller = "arn:aws:iam::123456789012:role/prod-karpenter"

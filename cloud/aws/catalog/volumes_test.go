@@ -11,9 +11,9 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/cloud/aws/ec2data"
-	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/test/emulator"
 )
 
 func TestAttachable(t *testing.T) {

@@ -16,9 +16,9 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/client"
-	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/cloud/market/clock"
+	"github.com/daemok/daemok/test/emulator"
 )
 
 // ward is an account with instances, and the checks of them.

@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 
-	"github.com/daemok/daemok/cloud/aws/emulator"
+	"github.com/daemok/daemok/test/emulator"
 )
 
 // place is an account with things of several clusters, and the sweeper that reads it.

@@ -18,8 +18,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/eks"
 	ekstypes "github.com/aws/aws-sdk-go-v2/service/eks/types"
 
-	"github.com/daemok/daemok/cloud/aws/emulator"
 	"github.com/daemok/daemok/cloud/nodegroup"
+	"github.com/daemok/daemok/test/emulator"
 )
 
 // place is an account, and what reads its groups.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/daemok/daemok/cloud/aws/emulator/control"
 	lab "github.com/daemok/daemok/lab/control"
+	"github.com/daemok/daemok/test/emulator/control"
 )
 
 // withAWS sends a command to the emulated AWS of the lab in a folder, in bounded time.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	awscontrol "github.com/daemok/daemok/cloud/aws/emulator/control"
 	"github.com/daemok/daemok/lab/control"
+	awscontrol "github.com/daemok/daemok/test/emulator/control"
 )
 
 func awsCommand() *cobra.Command {

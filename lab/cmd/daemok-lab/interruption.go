@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/daemok/daemok/cloud/aws/emulator/control"
+	"github.com/daemok/daemok/test/emulator/control"
 )
 
 // interruptionMessageCommands have AWS say something of its instances, and do it.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/daemok/daemok/cloud/aws/emulator/control"
+	"github.com/daemok/daemok/test/emulator/control"
 )
 
 func reserveCommand() *cobra.Command {

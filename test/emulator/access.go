@@ -1,0 +1,148 @@
+package emulator
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/daemok/daemok/test/emulator/wire"
+)
+
+// accessEntry lets a role into the cluster.
+type accessEntry struct {
+	ARN, Type, User string
+	Groups          []string
+	Tags            map[string]string
+	CreatedAt       time.Time
+}
+
+// nodeUsers are what machines are called that come in by an entry of a type for machines.
+var nodeUsers = map[string]string{
+	"EC2_LINUX": "system:node:{{EC2PrivateDNSName}}", "EC2_WINDOWS": "system:node:{{EC2PrivateDNSName}}", "EC2": "system:node:{{EC2PrivateDNSName}}",
+}
+
+// newEntries is the entry that the guides make: of the role of machines.
+func newEntries(a Account, now time.Time) map[string]*accessEntry {
+	arn := fmt.Sprintf("arn:aws:iam::%s:role/KarpenterNodeRole-%s", a.ID, a.ClusterName)
+	return map[string]*accessEntry{arn: {ARN: arn, Type: "EC2_LINUX", User: nodeUsers["EC2_LINUX"], Groups: []string{"system:nodes"}, CreatedAt: now}}
+}
+
+// MayJoin reports whether machines of a role may join the cluster. Roles that never had an access
+// entry may: they are taken to stand in the aws-auth ConfigMap. One whose entry was deleted may not.
+func (s *Server) MayJoin(role string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.st.ShutOut[role]
+}
+
+// roleOf is the name at the end of a role's ARN.
+func roleOf(arn string) string { return arn[strings.LastIndex(arn, "/")+1:] }
+
+func (c *call) entryAnswer(e *accessEntry) map[string]any {
+	a := c.state().Account
+	return map[string]any{"accessEntry": map[string]any{
+		"clusterName": a.ClusterName, "principalArn": e.ARN, "type": e.Type, "username": e.User, "kubernetesGroups": append([]string{}, e.Groups...),
+		"accessEntryArn": a.arn("eks", a.Region, "access-entry/"+a.ClusterName+"/role/"+a.ID+"/"+roleOf(e.ARN)), "tags": e.Tags,
+		"createdAt": seconds(e.CreatedAt), "modifiedAt": seconds(e.CreatedAt),
+	}}
+}
+
+func (c *call) entry() (*accessEntry, error) {
+	if err := c.ofCluster(); err != nil {
+		return nil, err
+	}
+	e := c.state().Entries[c.names["principal"]]
+	if e == nil {
+		return nil, wire.Errorf("ResourceNotFoundException", "The specified principalArn could not be found. You can view your available access entries with 'list-access-entries'.").
+			WithStatus(http.StatusNotFound)
+	}
+	return e, nil
+}
+
+func createAccessEntry(c *call) (any, error) {
+	if err := c.ofCluster(); err != nil {
+		return nil, err
+	}
+	var in struct {
+		PrincipalARN string            `json:"principalArn"`
+		Type         string            `json:"type"`
+		User         string            `json:"username"`
+		Groups       []string          `json:"kubernetesGroups"`
+		Tags         map[string]string `json:"tags"`
+	}
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	st := c.state()
+	e := &accessEntry{ARN: in.PrincipalARN, Type: cmp.Or(in.Type, "STANDARD"), User: in.User, Groups: in.Groups, Tags: in.Tags, CreatedAt: c.now}
+	switch user := nodeUsers[e.Type]; {
+	case st.Entries[e.ARN] != nil:
+		return nil, wire.Errorf("ResourceInUseException", "The specified access entry resource is already in use on this cluster.").WithStatus(http.StatusConflict)
+	case user != "" && len(e.Groups) > 0:
+		return nil, wire.Errorf("InvalidParameterException", "The kubernetesGroups cannot be specified for access entries of type %s", e.Type)
+	case user != "":
+		e.User, e.Groups = user, []string{"system:nodes"}
+		delete(st.ShutOut, roleOf(e.ARN))
+	case e.Type != "STANDARD":
+		return nil, wire.Errorf("InvalidParameterException", "The emulator has access entries of type STANDARD, EC2, EC2_LINUX and EC2_WINDOWS, not %s", e.Type)
+	}
+	st.Entries[e.ARN] = e
+	return c.entryAnswer(e), nil
+}
+
+func describeAccessEntry(c *call) (any, error) {
+	e, err := c.entry()
+	if err != nil {
+		return nil, err
+	}
+	return c.entryAnswer(e), nil
+}
+
+// updateAccessEntry changes the user and the groups of an entry that is of no machines.
+func updateAccessEntry(c *call) (any, error) {
+	e, err := c.entry()
+	if err != nil {
+		return nil, err
+	}
+	var in struct {
+		User   *string   `json:"username"`
+		Groups *[]string `json:"kubernetesGroups"`
+	}
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	if nodeUsers[e.Type] != "" && in.Groups != nil {
+		return nil, wire.Errorf("InvalidParameterException", "The kubernetesGroups cannot be specified for access entries of type %s", e.Type)
+	}
+	if in.User != nil {
+		e.User = *in.User
+	}
+	if in.Groups != nil {
+		e.Groups = *in.Groups
+	}
+	return c.entryAnswer(e), nil
+}
+
+// deleteAccessEntry shuts machines of the role out from their next registration on.
+func deleteAccessEntry(c *call) (any, error) {
+	e, err := c.entry()
+	if err != nil {
+		return nil, err
+	}
+	delete(c.state().Entries, e.ARN)
+	if nodeUsers[e.Type] != "" {
+		c.state().ShutOut[roleOf(e.ARN)] = true
+	}
+	return nil, nil
+}
+
+func listAccessEntries(c *call) (any, error) {
+	if err := c.ofCluster(); err != nil {
+		return nil, err
+	}
+	return map[string]any{"accessEntries": append([]string{}, slices.Sorted(maps.Keys(c.state().Entries))...)}, nil
+}

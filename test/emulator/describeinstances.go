@@ -1,0 +1,369 @@
+package emulator
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/test/emulator/wire"
+)
+
+type reservationXML struct {
+	ID        string        `xml:"reservationId"`
+	OwnerID   string        `xml:"ownerId"`
+	Instances []instanceXML `xml:"instancesSet>item"`
+}
+
+type instanceXML struct {
+	LaunchIndex         int              `xml:"amiLaunchIndex"`
+	Arch                string           `xml:"architecture"`
+	Devices             []deviceStateXML `xml:"blockDeviceMapping>item"`
+	CapacityReservation string           `xml:"capacityReservationId,omitempty"`
+	ReservationSpec     *reservationSpec `xml:"capacityReservationSpecification"`
+	ClientToken         string           `xml:"clientToken"`
+	CPU                 *cpuOptions      `xml:"cpuOptions"`
+	EBS                 bool             `xml:"ebsOptimized"`
+	ENA                 bool             `xml:"enaSupport"`
+	Enclave             enclaveOptions   `xml:"enclaveOptions"`
+	Hypervisor          string           `xml:"hypervisor"`
+	Profile             *profileIDXML    `xml:"iamInstanceProfile"`
+	ImageID             string           `xml:"imageId"`
+	ID                  string           `xml:"instanceId"`
+	Lifecycle           string           `xml:"instanceLifecycle,omitempty"`
+	Type                string           `xml:"instanceType"`
+	KeyName             string           `xml:"keyName,omitempty"`
+	LaunchedAt          time.Time        `xml:"launchTime"`
+	Metadata            *metadataOptions `xml:"metadataOptions"`
+	Monitoring          stateNameXML     `xml:"monitoring"`
+	Interfaces          []eniXML         `xml:"networkInterfaceSet>item"`
+	Placement           placementXML     `xml:"placement"`
+	Platform            string           `xml:"platform,omitempty"`
+	Details             string           `xml:"platformDetails"`
+	PrivateDNS          string           `xml:"privateDnsName"`
+	DNSOptions          hostnameXML      `xml:"privateDnsNameOptions"`
+	PrivateIP           string           `xml:"privateIpAddress,omitempty"`
+	PublicDNS           string           `xml:"dnsName"`
+	PublicIP            string           `xml:"ipAddress,omitempty"`
+	RootDevice          string           `xml:"rootDeviceName"`
+	RootType            string           `xml:"rootDeviceType"`
+	Groups              []groupRefXML    `xml:"groupSet>item"`
+	Checked             bool             `xml:"sourceDestCheck"`
+	SpotRequest         string           `xml:"spotInstanceRequestId,omitempty"`
+	State               stateXML         `xml:"instanceState"`
+	StateReason         *reasonXML       `xml:"stateReason"`
+	Reason              string           `xml:"reason"`
+	SubnetID            string           `xml:"subnetId,omitempty"`
+	Tags                tags             `xml:"tagSet>item"`
+	Usage               string           `xml:"usageOperation"`
+	Virt                string           `xml:"virtualizationType"`
+	VPC                 string           `xml:"vpcId,omitempty"`
+}
+
+type profileIDXML struct {
+	ARN string `xml:"arn"`
+	ID  string `xml:"id"`
+}
+
+type stateNameXML struct {
+	State string `xml:"state"`
+}
+
+type stateXML struct {
+	Code int    `xml:"code"`
+	Name string `xml:"name"`
+}
+
+type reasonXML struct {
+	Code    string `xml:"code"`
+	Message string `xml:"message"`
+}
+
+type placementXML struct {
+	Zone      string `xml:"availabilityZone"`
+	ZoneID    string `xml:"availabilityZoneId"`
+	GroupName string `xml:"groupName"`
+	GroupID   string `xml:"groupId,omitempty"`
+	Partition int    `xml:"partitionNumber,omitempty"`
+	Tenancy   string `xml:"tenancy"`
+}
+
+type groupRefXML struct {
+	ID   string `xml:"groupId"`
+	Name string `xml:"groupName"`
+}
+
+type deviceStateXML struct {
+	Name string     `xml:"deviceName"`
+	EBS  ebsUsedXML `xml:"ebs"`
+}
+
+type ebsUsedXML struct {
+	AttachedAt          time.Time `xml:"attachTime"`
+	DeleteOnTermination bool      `xml:"deleteOnTermination"`
+	Status              string    `xml:"status"`
+	VolumeID            string    `xml:"volumeId"`
+}
+
+// stateCodes are the low bytes of EC2's state codes.
+var stateCodes = map[market.State]int{
+	market.Pending: 0, market.Running: 16, market.ShuttingDown: 32, market.Terminated: 48, market.Stopping: 64, market.Stopped: 80,
+}
+
+func stateAnswer(state market.State) stateXML { return stateXML{stateCodes[state], string(state)} }
+
+func (s *Server) instanceAnswers(all []live) []instanceXML {
+	answers := make([]instanceXML, 0, len(all))
+	for _, l := range all {
+		answers = append(answers, s.instanceAnswer(l))
+	}
+	return answers
+}
+
+// instanceAnswer is the record as DescribeInstances shows it. A terminated
+// instance has lost its network and its devices.
+func (s *Server) instanceAnswer(l live) instanceXML {
+	img, err := s.st.image(l.Data.ImageID)
+	if err != nil {
+		img = &image{ID: l.Data.ImageID}
+	}
+	shown := imageAnswer(img)
+	x := instanceXML{
+		LaunchIndex: l.LaunchIndex, Arch: img.Architecture, ClientToken: l.ClientToken, CPU: s.cpuAnswer(l),
+		EBS: l.Data.EBSOptimized != nil && *l.Data.EBSOptimized, ENA: true, Hypervisor: "xen", ImageID: img.ID, ID: l.ID,
+		Lifecycle: l.lifecycle(), Type: l.Type, KeyName: l.Data.KeyName, LaunchedAt: l.LaunchedAt, Metadata: metadataAnswer(l.Data.Metadata),
+		Monitoring: stateNameXML{"disabled"}, Placement: placementAnswer(l), Platform: shown.Platform, Details: shown.Details,
+		DNSOptions: l.Data.Hostnames.answer(), RootDevice: img.RootDevice, RootType: "ebs", Checked: true, SpotRequest: l.SpotRequest,
+		State: stateAnswer(l.state), Tags: l.Tags, Usage: shown.Usage, Virt: "hvm",
+	}
+	if l.Data.Enclave != nil {
+		x.Enclave = *l.Data.Enclave
+	}
+	if l.Data.Monitoring != nil && l.Data.Monitoring.Enabled {
+		x.Monitoring.State = "enabled"
+	}
+	if l.Profile != "" {
+		x.Profile = &profileIDXML{l.ProfileARN, l.ProfileID}
+	}
+	x.StateReason, x.Reason = reasonAnswer(l)
+	x.CapacityReservation, x.ReservationSpec = s.st.reservationOf(l.instance, s.now()), l.Data.Reservation
+	if l.gone() {
+		return x
+	}
+	x.PrivateIP, x.PrivateDNS, x.PublicIP = l.Address, s.st.privateName(l.instance), l.PublicIP
+	x.SubnetID, x.VPC, x.Groups, x.Interfaces = l.Subnet, s.st.vpcOf(l.Subnet), s.groupRefs(l.Groups), s.interfacesAnswer(l)
+	for _, v := range l.Volumes {
+		x.Devices = append(x.Devices, deviceStateXML{v.Device, ebsUsedXML{l.LaunchedAt, v.DeleteOnTermination, "attached", v.ID}})
+	}
+	return x
+}
+
+func (s *Server) cpuAnswer(l live) *cpuOptions {
+	if l.Data.CPU != nil && l.Data.CPU.Cores > 0 {
+		return l.Data.CPU
+	}
+	t, known := s.data.Type(l.Type)
+	if !known {
+		return l.Data.CPU
+	}
+	v := vcpuAnswer(t)
+	x := &cpuOptions{Cores: v.Cores, ThreadsPerCore: v.Threads}
+	if l.Data.CPU != nil {
+		x.Nested, x.SEVSNP = l.Data.CPU.Nested, l.Data.CPU.SEVSNP
+	}
+	return x
+}
+
+func metadataAnswer(m *metadataOptions) *metadataOptions {
+	x := metadataOptions{State: "applied", Endpoint: "enabled", IPv6: "disabled", HopLimit: 2, Tokens: "required", InstanceTags: "disabled"}
+	if m != nil {
+		pick(&x.Endpoint, m.Endpoint)
+		pick(&x.IPv6, m.IPv6)
+		pick(&x.HopLimit, m.HopLimit)
+		pick(&x.Tokens, m.Tokens)
+		pick(&x.InstanceTags, m.InstanceTags)
+	}
+	return &x
+}
+
+func placementAnswer(l live) placementXML {
+	x := placementXML{Zone: l.Zone.Name, ZoneID: l.Zone.ID, Tenancy: "default"}
+	if p := l.Data.Placement; p != nil {
+		x.GroupName, x.GroupID, x.Partition, x.Tenancy = p.GroupName, p.GroupID, p.Partition, cmp.Or(p.Tenancy, "default")
+	}
+	return x
+}
+
+// reasonTexts are EC2's sentences for the reasons that machines end by.
+var reasonTexts = map[string]string{
+	"Client.UserInitiatedShutdown":        "User initiated shutdown",
+	"Server.SpotInstanceTermination":      "Spot instance termination",
+	"Server.InsufficientInstanceCapacity": "Insufficient instance capacity",
+	"Client.VolumeLimitExceeded":          "Volume limit exceeded",
+	"Client.InvalidKMSKey.InvalidState":   "The KMS key provided is in an incorrect state",
+}
+
+func reasonAnswer(l live) (*reasonXML, string) {
+	switch l.state {
+	case market.Pending:
+		return &reasonXML{"pending", "pending"}, ""
+	case market.Running:
+		return nil, ""
+	}
+	code := cmp.Or(l.machine.Reason, "Client.UserInitiatedShutdown")
+	text := cmp.Or(reasonTexts[code], code)
+	at := l.machine.EndsAt
+	if at.IsZero() {
+		at = l.machine.StoppedAt
+	}
+	return &reasonXML{code, fmt.Sprintf("%s: %s", code, text)}, fmt.Sprintf("%s (%s GMT)", text, at.UTC().Format(time.DateTime))
+}
+
+func (s *Server) groupRefs(ids []string) []groupRefXML {
+	var refs []groupRefXML
+	for _, id := range ids {
+		ref := groupRefXML{ID: id}
+		if g, err := s.st.group(id); err == nil {
+			ref.Name = g.Name
+		}
+		refs = append(refs, ref)
+	}
+	return refs
+}
+
+// describeInstances gives one reservation per launch. MaxResults and instance
+// IDs exclude each other, as with EC2.
+func describeInstances(c *call) (any, error) {
+	ids := c.params.Strings("InstanceId")
+	if len(ids) > 0 && c.params.Has("MaxResults") {
+		return nil, wire.Errorf("InvalidParameterCombination", "The parameter instancesSet cannot be used with the parameter maxResults")
+	}
+	if len(ids) > 1000 {
+		return nil, wire.Errorf("InvalidParameterValue", "The maximum number of instance IDs per call is 1000")
+	}
+	chosen := c.server.visible(c.now)
+	if len(ids) > 0 {
+		var err error
+		if chosen, err = c.server.visibleByID(ids, c.now); err != nil {
+			return nil, err
+		}
+	}
+	found, err := matching(c.params, chosen, c.server.instanceFields(), func(l live) tags { return l.Tags.searchable(c.now) })
+	if err != nil {
+		return nil, err
+	}
+	limits := pageLimits{5, 1000, 1000}
+	if len(ids) > 0 {
+		limits.unasked = 0
+	}
+	if len(ids) > 0 { // all are sorted, those that were asked for are not
+		found = byKey(found, func(l live) string { return l.ID })
+	}
+	page, next, err := paged(c, found, limits, func(l live) string { return l.ID })
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		Reservations []reservationXML `xml:"reservationSet>item"`
+		Next         string           `xml:"nextToken,omitempty"`
+	}{c.server.reservations(page), next}, nil
+}
+
+// reservations groups instances by the launch that made them, in the order in
+// which each launch comes first.
+func (s *Server) reservations(all []live) []reservationXML {
+	var out []reservationXML
+	at := map[string]int{}
+	for _, l := range all {
+		i, known := at[l.Reservation]
+		if !known {
+			i = len(out)
+			at[l.Reservation] = i
+			out = append(out, reservationXML{ID: l.Reservation, OwnerID: s.st.Account.ID})
+		}
+		out[i].Instances = append(out[i].Instances, s.instanceAnswer(l))
+	}
+	return out
+}
+
+func (s *Server) instanceFields() fields[live] {
+	text := func(f func(live) string) func(live) []string { return one(f) }
+	return placementFilters().with(s.shownFields()).with(fields[live]{
+		"architecture":              text(func(l live) string { return s.instanceAnswer(l).Arch }),
+		"availability-zone":         text(func(l live) string { return l.Zone.Name }),
+		"availability-zone-id":      text(func(l live) string { return l.Zone.ID }),
+		"capacity-reservation-id":   text(func(l live) string { return s.st.reservationOf(l.instance, s.now()) }),
+		"client-token":              text(func(l live) string { return l.ClientToken }),
+		"iam-instance-profile.arn":  text(func(l live) string { return l.ProfileARN }),
+		"iam-instance-profile.id":   text(func(l live) string { return l.ProfileID }),
+		"iam-instance-profile.name": text(func(l live) string { return l.Profile }),
+		"image-id":                  text(func(l live) string { return l.Data.ImageID }),
+		"instance-id":               text(func(l live) string { return l.ID }),
+		"instance-lifecycle": func(l live) []string {
+			return slices.DeleteFunc([]string{l.lifecycle()}, func(v string) bool { return v == "" })
+		},
+		"instance-state-code":         text(func(l live) string { return strconv.Itoa(stateCodes[l.state]) }),
+		"instance-state-name":         text(func(l live) string { return string(l.state) }),
+		"instance-type":               text(func(l live) string { return l.Type }),
+		"instance.group-id":           func(l live) []string { return l.Groups },
+		"key-name":                    text(func(l live) string { return l.Data.KeyName }),
+		"launch-time":                 text(func(l live) string { return imageTime(l.LaunchedAt) }),
+		"network-interface.subnet-id": text(func(l live) string { return l.Subnet }),
+		"owner-id":                    text(func(live) string { return s.st.Account.ID }),
+		"private-dns-name":            text(func(l live) string { return s.instanceAnswer(l).PrivateDNS }),
+		"private-ip-address":          text(func(l live) string { return s.instanceAnswer(l).PrivateIP }),
+		"reservation-id":              text(func(l live) string { return l.Reservation }),
+		"spot-instance-request-id":    text(func(l live) string { return l.SpotRequest }),
+		"subnet-id":                   text(func(l live) string { return s.instanceAnswer(l).SubnetID }),
+		"tenancy":                     text(func(l live) string { return placementAnswer(l).Tenancy }),
+		"vpc-id":                      text(func(l live) string { return s.instanceAnswer(l).VPC }),
+	}).lacking("affinity", "boot-mode", "current-instance-boot-mode", "host-id", "ipv6-address", "kernel-id", "operator.principal", "outpost-arn", "product-code", "product-code.type", "ramdisk-id",
+		"requester-id", "tpm-support")
+}
+
+// describeInstanceAttribute answers for the attributes that tools ask for.
+func describeInstanceAttribute(c *call) (any, error) {
+	found, err := c.server.visibleByID([]string{c.params.String("InstanceId")}, c.now)
+	if err != nil {
+		return nil, err
+	}
+	l := found[0]
+	type valueXML struct {
+		Value string `xml:"value,omitempty"`
+	}
+	answer := struct {
+		ID       string        `xml:"instanceId"`
+		UserData *valueXML     `xml:"userData"`
+		Type     *valueXML     `xml:"instanceType"`
+		NoStop   *valueXML     `xml:"disableApiStop"`
+		NoEnd    *valueXML     `xml:"disableApiTermination"`
+		EBS      *valueXML     `xml:"ebsOptimized"`
+		Shutdown *valueXML     `xml:"instanceInitiatedShutdownBehavior"`
+		Root     *valueXML     `xml:"rootDeviceName"`
+		Groups   []groupRefXML `xml:"groupSet>item"`
+	}{ID: l.ID}
+	shown := c.server.instanceAnswer(l)
+	switch name := c.params.String("Attribute"); name {
+	case "userData":
+		answer.UserData = &valueXML{l.Data.UserData}
+	case "instanceType":
+		answer.Type = &valueXML{l.Type}
+	case "disableApiStop":
+		answer.NoStop = &valueXML{"false"}
+	case "disableApiTermination":
+		answer.NoEnd = &valueXML{"false"}
+	case "ebsOptimized":
+		answer.EBS = &valueXML{boolText(shown.EBS)}
+	case "instanceInitiatedShutdownBehavior":
+		answer.Shutdown = &valueXML{"stop"}
+	case "rootDeviceName":
+		answer.Root = &valueXML{shown.RootDevice}
+	case "groupSet":
+		answer.Groups = shown.Groups
+	default:
+		return nil, wire.Errorf("InvalidParameterValue", "Value (%s) for parameter attribute is invalid. Unknown attribute.", name)
+	}
+	return answer, nil
+}

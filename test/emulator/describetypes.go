@@ -1,0 +1,104 @@
+package emulator
+
+import (
+	"github.com/daemok/daemok/cloud/aws/ec2data"
+	"github.com/daemok/daemok/test/emulator/wire"
+)
+
+const instanceTypesPerCall = 100
+
+func describeInstanceTypes(c *call) (any, error) {
+	asked := c.params.Strings("InstanceType")
+	if len(asked) > instanceTypesPerCall {
+		return nil, wire.Errorf("InvalidParameterValue", "The maximum number of instance types per call is %d", instanceTypesPerCall)
+	}
+	if len(asked) > 0 && c.params.Has("MaxResults") {
+		return nil, wire.Errorf("InvalidParameterCombination", "The parameters InstanceType and MaxResults cannot be used together")
+	}
+	name := func(t *ec2data.Type) string { return t.Name }
+	chosen, err := chosenByID(asked, c.server.offered(c.state().Account.Region), name,
+		"InvalidInstanceType", "The following supplied instance types do not exist: [%s]")
+	if err != nil {
+		return nil, err
+	}
+	page, next, err := list[*ec2data.Type]{
+		fields: typeFields(),
+		limits: pageLimits{5, 100, 100},
+		key:    name,
+	}.page(c, chosen)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Types []typeXML `xml:"instanceTypeSet>item"`
+		Next  string    `xml:"nextToken,omitempty"`
+	}
+	for _, t := range page {
+		answer.Types = append(answer.Types, typeAnswer(t))
+	}
+	answer.Next = next
+	return answer, nil
+}
+
+// offering is one item of DescribeInstanceTypeOfferings.
+type offering struct {
+	Type     string `xml:"instanceType"`
+	Location string `xml:"location"`
+	Kind     string `xml:"locationType"`
+}
+
+func describeInstanceTypeOfferings(c *call) (any, error) {
+	all, err := offerings(c)
+	if err != nil {
+		return nil, err
+	}
+	page, next, err := list[offering]{
+		fields: fields[offering]{
+			"instance-type": one(func(o offering) string { return o.Type }),
+			"location":      one(func(o offering) string { return o.Location }),
+		},
+		limits: pageLimits{5, 1000, 1000},
+		key:    func(o offering) string { return o.Type + " " + o.Location },
+	}.page(c, all)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		Offerings []offering `xml:"instanceTypeOfferingSet>item"`
+		Next      string     `xml:"nextToken,omitempty"`
+	}{page, next}, nil
+}
+
+// offerings lists what the region offers, sorted by type and place. Zones in
+// which the account has no subnets are listed too, as EC2 does.
+func offerings(c *call) ([]offering, error) {
+	region, kind := c.state().Account.Region, c.params.String("LocationType")
+	places := map[string]func(*ec2data.Type) []string{
+		"":                     func(*ec2data.Type) []string { return []string{region} },
+		"region":               func(*ec2data.Type) []string { return []string{region} },
+		"availability-zone":    func(t *ec2data.Type) []string { return t.OfferedZones(region) },
+		"availability-zone-id": func(t *ec2data.Type) []string { return zoneIDs(t.OfferedZones(region)) },
+	}
+	of, known := places[kind]
+	if !known {
+		return nil, wire.Errorf("InvalidParameterValue", "Invalid value '%s' for locationType", kind)
+	}
+	if kind == "" {
+		kind = "region"
+	}
+	var all []offering
+	for _, t := range c.server.offered(region) {
+		for _, place := range of(t) {
+			all = append(all, offering{Type: t.Name, Location: place, Kind: kind})
+		}
+	}
+	return byKey(all, func(o offering) string { return o.Type + " " + o.Location }), nil
+}
+
+func zoneIDs(zones []string) []string {
+	ids := make([]string, 0, len(zones))
+	for _, z := range zones {
+		ids = append(ids, ec2data.ZoneID(z))
+	}
+	return ids
+}

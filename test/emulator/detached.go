@@ -1,0 +1,107 @@
+package emulator
+
+import (
+	"slices"
+
+	"github.com/daemok/daemok/test/emulator/wire"
+)
+
+// detachedInterface is a network interface that was made by itself, as a network plugin
+// makes those that it attaches to instances. Nothing here attaches it.
+type detachedInterface struct {
+	netInterface
+	Subnet      string
+	Zone        zone
+	Description string
+}
+
+// createNetworkInterface makes an interface that is attached to nothing.
+func createNetworkInterface(c *call) (any, error) {
+	st := c.state()
+	specs, err := readTagSpecifications(c.params)
+	if err != nil {
+		return nil, err
+	}
+	id := c.params.String("SubnetId")
+	if id == "" {
+		return nil, wire.Errorf("MissingParameter", "The request must contain the parameter subnetId")
+	}
+	sub, err := st.subnet(id)
+	if err != nil {
+		return nil, err
+	}
+	if sub.free() <= 0 {
+		return nil, wire.Errorf("InsufficientFreeAddressesInSubnet", "The specified subnet does not have enough free addresses to satisfy the request.")
+	}
+	if err := c.commit(); err != nil {
+		return nil, err
+	}
+	n := &detachedInterface{Subnet: sub.ID, Zone: sub.Zone, Description: c.params.String("Description")}
+	n.ID, n.Type, n.Groups, n.Tags = st.newID("eni"), "interface", c.params.Strings("SecurityGroupId"), tagsFor(specs, "network-interface")
+	if a, ok := sub.take(n.ID); ok {
+		n.Address = a.String()
+	}
+	if st.Interfaces == nil {
+		st.Interfaces = map[string]*detachedInterface{} // of an account saved by an older version
+	}
+	st.Interfaces[n.ID] = n
+	return struct {
+		Interface eniXML `xml:"networkInterface"`
+	}{c.server.detachedAnswer(n)}, nil
+}
+
+// deleteNetworkInterface removes an interface that is attached to nothing.
+func deleteNetworkInterface(c *call) (any, error) {
+	st, id := c.state(), c.params.String("NetworkInterfaceId")
+	for _, l := range c.server.visible(c.now) {
+		if !l.gone() && slices.ContainsFunc(l.Interfaces, func(n netInterface) bool { return n.ID == id }) {
+			return nil, wire.Errorf("InvalidNetworkInterface.InUse", "Interface: [%s] in use.", id)
+		}
+	}
+	n := st.Interfaces[id]
+	if n == nil {
+		return nil, wire.Errorf("InvalidNetworkInterfaceID.NotFound", "The networkInterface ID '%s' does not exist", id)
+	}
+	if err := c.commit(); err != nil {
+		return nil, err
+	}
+	delete(st.Interfaces, id)
+	if sub, err := st.subnet(n.Subnet); err == nil {
+		sub.release(id)
+	}
+	return struct {
+		Done bool `xml:"return"`
+	}{true}, nil
+}
+
+func (s *Server) detachedAnswer(n *detachedInterface) eniXML {
+	return eniXML{
+		Groups: s.groupRefs(n.Groups), Type: n.Type, ID: n.ID, OwnerID: s.st.Account.ID, Description: n.Description, DNS: s.st.privateDNS(n.Address),
+		Address: n.Address, Addresses: []addressXML{{true, s.st.privateDNS(n.Address), n.Address}}, Checked: true, Status: "available",
+		SubnetID: n.Subnet, VPC: s.st.vpcOf(n.Subnet), Zone: n.Zone.Name, ZoneID: n.Zone.ID, Tags: n.Tags,
+	}
+}
+
+// deleteVolume removes a volume that outlived its instance.
+func deleteVolume(c *call) (any, error) {
+	id := c.params.String("VolumeId")
+	for _, l := range c.server.visible(c.now) {
+		i := slices.IndexFunc(l.Volumes, func(v volume) bool { return v.ID == id })
+		switch {
+		case i < 0:
+			continue
+		case !l.gone():
+			return nil, wire.Errorf("VolumeInUse", "Volume %s is currently attached to %s", id, l.ID)
+		case l.Volumes[i].DeleteOnTermination || l.Volumes[i].Deleted:
+			continue
+		}
+		if err := c.commit(); err != nil {
+			return nil, err
+		}
+		l.Volumes[i].Deleted = true
+		return struct {
+			Done bool `xml:"return"`
+		}{true}, nil
+	}
+	return nil, wire.Errorf("InvalidVolume.NotFound", "The volume '%s' does not exist.", id)
+}

@@ -1,0 +1,365 @@
+package emulator
+
+import (
+	"cmp"
+	"encoding/base64"
+	"slices"
+	"strings"
+
+	"github.com/daemok/daemok/test/emulator/wire"
+)
+
+// launchData is what a launch template version, a RunInstances call or a fleet
+// override says about instances. Absent fields are zero.
+type launchData struct {
+	ImageID      string             `xml:"imageId,omitempty"`
+	InstanceType string             `xml:"instanceType,omitempty"`
+	KeyName      string             `xml:"keyName,omitempty"`
+	UserData     string             `xml:"userData,omitempty"` // base64
+	EBSOptimized *bool              `xml:"ebsOptimized"`
+	Profile      *profileRef        `xml:"iamInstanceProfile"`
+	Monitoring   *monitoring        `xml:"monitoring"`
+	Devices      []deviceMapping    `xml:"blockDeviceMappingSet>item"`
+	Interfaces   []interfaceSpec    `xml:"networkInterfaceSet>item"`
+	GroupIDs     []string           `xml:"securityGroupIdSet>item"`
+	GroupNames   []string           `xml:"securityGroupSet>item"`
+	Tags         []tagSpecification `xml:"tagSpecificationSet>item"`
+	Metadata     *metadataOptions   `xml:"metadataOptions"`
+	Placement    *placement         `xml:"placement"`
+	CPU          *cpuOptions        `xml:"cpuOptions"`
+	Reservation  *reservationSpec   `xml:"capacityReservationSpecification"`
+	Market       *marketOptions     `xml:"instanceMarketOptions"`
+	Hostnames    *hostnames         `xml:"privateDnsNameOptions"`
+	Enclave      *enclaveOptions    `xml:"enclaveOptions"`
+	SubnetID     string             `xml:"-" json:",omitempty"` // not part of templates: from RunInstances and overrides
+	Zone         string             `xml:"-" json:",omitempty"`
+	MaxPrice     string             `xml:"-" json:",omitempty"`
+}
+
+type profileRef struct {
+	ARN  string `xml:"arn,omitempty"`
+	Name string `xml:"name,omitempty"`
+}
+
+type monitoring struct {
+	Enabled bool `xml:"enabled"`
+}
+
+type deviceMapping struct {
+	Name     string   `xml:"deviceName,omitempty"`
+	Virtual  string   `xml:"virtualName,omitempty"`
+	NoDevice string   `xml:"noDevice,omitempty"`
+	EBS      *ebsSpec `xml:"ebs"`
+}
+
+type ebsSpec struct {
+	DeleteOnTermination *bool  `xml:"deleteOnTermination"`
+	Encrypted           *bool  `xml:"encrypted"`
+	IOPS                int    `xml:"iops,omitempty"`
+	KMSKey              string `xml:"kmsKeyId,omitempty"`
+	Snapshot            string `xml:"snapshotId,omitempty"`
+	Throughput          int    `xml:"throughput,omitempty"`
+	SizeGiB             int    `xml:"volumeSize,omitempty"`
+	Type                string `xml:"volumeType,omitempty"`
+	InitializationRate  int    `xml:"volumeInitializationRate,omitempty"`
+}
+
+type interfaceSpec struct {
+	PublicIP            *bool    `xml:"associatePublicIpAddress"`
+	DeleteOnTermination *bool    `xml:"deleteOnTermination"`
+	Description         string   `xml:"description,omitempty"`
+	DeviceIndex         int      `xml:"deviceIndex"`
+	Groups              []string `xml:"groupSet>groupId"`
+	Type                string   `xml:"interfaceType,omitempty"`
+	PrefixCount         int      `xml:"ipv4PrefixCount,omitempty"`
+	SecondaryCount      int      `xml:"secondaryPrivateIpAddressCount,omitempty"`
+	IPv6Count           int      `xml:"ipv6AddressCount,omitempty"`
+	IPv6PrefixCount     int      `xml:"ipv6PrefixCount,omitempty"`
+	PrimaryIPv6         *bool    `xml:"primaryIpv6"`
+	Card                int      `xml:"networkCardIndex"`
+	SubnetID            string   `xml:"subnetId,omitempty"`
+
+	Tracking *tracking `xml:"connectionTrackingSpecification"`
+}
+
+// tracking is for how many seconds idle connections are tracked; 0: as usual.
+type tracking struct {
+	TCP       int `xml:"tcpEstablishedTimeout,omitempty"`
+	UDPStream int `xml:"udpStreamTimeout,omitempty"`
+	UDP       int `xml:"udpTimeout,omitempty"`
+}
+
+type metadataOptions struct {
+	State        string `xml:"state,omitempty"`
+	Endpoint     string `xml:"httpEndpoint,omitempty"`
+	IPv6         string `xml:"httpProtocolIpv6,omitempty"`
+	HopLimit     int    `xml:"httpPutResponseHopLimit,omitempty"`
+	Tokens       string `xml:"httpTokens,omitempty"`
+	InstanceTags string `xml:"instanceMetadataTags,omitempty"`
+}
+
+type placement struct {
+	Zone      string `xml:"availabilityZone,omitempty"`
+	ZoneID    string `xml:"-" json:",omitempty"` // instances and overrides alone carry it
+	GroupName string `xml:"groupName,omitempty"`
+	GroupID   string `xml:"groupId,omitempty"`
+	Partition int    `xml:"partitionNumber,omitempty"`
+	Tenancy   string `xml:"tenancy,omitempty"`
+}
+
+type cpuOptions struct {
+	Cores          int    `xml:"coreCount,omitempty"`
+	ThreadsPerCore int    `xml:"threadsPerCore,omitempty"`
+	SEVSNP         string `xml:"amdSevSnp,omitempty"`
+	Nested         string `xml:"nestedVirtualization,omitempty"`
+}
+
+type reservationSpec struct {
+	Preference string             `xml:"capacityReservationPreference,omitempty"`
+	Target     *reservationTarget `xml:"capacityReservationTarget"`
+}
+
+type reservationTarget struct {
+	ID       string `xml:"capacityReservationId,omitempty"`
+	GroupARN string `xml:"capacityReservationResourceGroupArn,omitempty"`
+}
+
+type marketOptions struct {
+	Type string `xml:"marketType,omitempty"`
+}
+
+// market is the market that instances are launched on, among those of reservations; empty
+// for the others.
+func (d launchData) market() string {
+	if d.Market == nil || d.Market.Type == "spot" {
+		return ""
+	}
+	return d.Market.Type
+}
+
+// readLaunchData decodes LaunchTemplateData, or the same fields of a
+// RunInstances call or a fleet override. A field that AWS has and this decoder
+// does not know is ignored.
+func readLaunchData(n *wire.Node) (launchData, error) {
+	r := &intReader{}
+	d := launchData{
+		ImageID: n.String("ImageId"), InstanceType: n.String("InstanceType"), KeyName: n.String("KeyName"), UserData: n.String("UserData"),
+		EBSOptimized: n.BoolPtr("EbsOptimized"), SubnetID: n.String("SubnetId"), Zone: n.String("AvailabilityZone"), MaxPrice: n.String("MaxPrice"),
+		GroupIDs: n.Strings("SecurityGroupId"), GroupNames: n.Strings("SecurityGroup"),
+		Devices: readDevices(n, r), Interfaces: readInterfaces(n, r), Metadata: readMetadata(n.At("MetadataOptions"), r),
+		Placement: readPlacement(n.At("Placement"), r), CPU: readCPU(n.At("CpuOptions"), r),
+		Reservation: readReservation(n.At("CapacityReservationSpecification")), Hostnames: readHostnames(n.At("PrivateDnsNameOptions")), Enclave: readEnclave(n.At("EnclaveOptions")),
+	}
+	if p := n.At("IamInstanceProfile"); p != nil {
+		d.Profile = &profileRef{ARN: p.String("Arn"), Name: p.String("Name")}
+	}
+	if m := n.At("Monitoring"); m != nil {
+		d.Monitoring = &monitoring{Enabled: m.Bool("Enabled")}
+	}
+	if m := n.At("InstanceMarketOptions"); m != nil {
+		d.Market = &marketOptions{Type: m.String("MarketType")}
+		d.MaxPrice = cmp.Or(d.MaxPrice, m.At("SpotOptions").String("MaxPrice"))
+	}
+	specs, err := readTagSpecifications(n)
+	d.Tags = specs
+	if r.err != nil {
+		return d, r.err
+	}
+	return d, err
+}
+
+// intReader remembers the first number that was none.
+type intReader struct{ err error }
+
+func (r *intReader) int(n *wire.Node, name string) int {
+	v, err := n.Int(name, 0)
+	if err != nil && r.err == nil {
+		r.err = err
+	}
+	return v
+}
+
+func readDevices(n *wire.Node, r *intReader) []deviceMapping {
+	var all []deviceMapping
+	for _, d := range n.List("BlockDeviceMapping") {
+		m := deviceMapping{Name: d.String("DeviceName"), Virtual: d.String("VirtualName"), NoDevice: d.String("NoDevice")}
+		if e := d.At("Ebs"); e != nil {
+			m.EBS = &ebsSpec{
+				DeleteOnTermination: e.BoolPtr("DeleteOnTermination"), Encrypted: e.BoolPtr("Encrypted"), IOPS: r.int(e, "Iops"),
+				KMSKey: e.String("KmsKeyId"), Snapshot: e.String("SnapshotId"), Throughput: r.int(e, "Throughput"),
+				SizeGiB: r.int(e, "VolumeSize"), Type: e.String("VolumeType"), InitializationRate: r.int(e, "VolumeInitializationRate"),
+			}
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+func readInterfaces(n *wire.Node, r *intReader) []interfaceSpec {
+	var all []interfaceSpec
+	for _, i := range n.List("NetworkInterface") {
+		all = append(all, interfaceSpec{
+			PublicIP: i.BoolPtr("AssociatePublicIpAddress"), DeleteOnTermination: i.BoolPtr("DeleteOnTermination"),
+			Description: i.String("Description"), DeviceIndex: r.int(i, "DeviceIndex"), Groups: i.Strings("SecurityGroupId"),
+			Type: i.String("InterfaceType"), PrefixCount: r.int(i, "Ipv4PrefixCount"), SecondaryCount: r.int(i, "SecondaryPrivateIpAddressCount"),
+			IPv6Count: r.int(i, "Ipv6AddressCount"), IPv6PrefixCount: r.int(i, "Ipv6PrefixCount"), PrimaryIPv6: i.BoolPtr("PrimaryIpv6"), Card: r.int(i, "NetworkCardIndex"), SubnetID: i.String("SubnetId"),
+			Tracking: readTracking(i.At("ConnectionTrackingSpecification"), r),
+		})
+	}
+	return all
+}
+
+func readTracking(n *wire.Node, r *intReader) *tracking {
+	if n == nil {
+		return nil
+	}
+	return &tracking{TCP: r.int(n, "TcpEstablishedTimeout"), UDPStream: r.int(n, "UdpStreamTimeout"), UDP: r.int(n, "UdpTimeout")}
+}
+
+func readMetadata(n *wire.Node, r *intReader) *metadataOptions {
+	if n == nil {
+		return nil
+	}
+	return &metadataOptions{
+		Endpoint: n.String("HttpEndpoint"), IPv6: n.String("HttpProtocolIpv6"), HopLimit: r.int(n, "HttpPutResponseHopLimit"),
+		Tokens: n.String("HttpTokens"), InstanceTags: n.String("InstanceMetadataTags"),
+	}
+}
+
+func readPlacement(n *wire.Node, r *intReader) *placement {
+	if n == nil {
+		return nil
+	}
+	return &placement{
+		Zone: n.String("AvailabilityZone"), GroupName: n.String("GroupName"), GroupID: n.String("GroupId"),
+		Partition: r.int(n, "PartitionNumber"), Tenancy: n.String("Tenancy"),
+	}
+}
+
+func readCPU(n *wire.Node, r *intReader) *cpuOptions {
+	if n == nil {
+		return nil
+	}
+	return &cpuOptions{
+		Cores: r.int(n, "CoreCount"), ThreadsPerCore: r.int(n, "ThreadsPerCore"),
+		SEVSNP: n.String("AmdSevSnp"), Nested: n.String("NestedVirtualization"),
+	}
+}
+
+func readReservation(n *wire.Node) *reservationSpec {
+	if n == nil {
+		return nil
+	}
+	spec := &reservationSpec{Preference: n.String("CapacityReservationPreference")}
+	if t := n.At("CapacityReservationTarget"); t != nil {
+		spec.Target = &reservationTarget{ID: t.String("CapacityReservationId"), GroupARN: t.String("CapacityReservationResourceGroupArn")}
+	}
+	return spec
+}
+
+// under returns what an instance gets when o is laid over d: what o says wins,
+// devices are merged by name, tags are joined.
+func (d launchData) under(o launchData) launchData {
+	merged := d
+	pick(&merged.ImageID, o.ImageID)
+	pick(&merged.InstanceType, o.InstanceType)
+	pick(&merged.KeyName, o.KeyName)
+	pick(&merged.UserData, o.UserData)
+	pick(&merged.SubnetID, o.SubnetID)
+	pick(&merged.Zone, o.Zone)
+	pick(&merged.MaxPrice, o.MaxPrice)
+	pick(&merged.EBSOptimized, o.EBSOptimized)
+	pick(&merged.Profile, o.Profile)
+	pick(&merged.Monitoring, o.Monitoring)
+	pick(&merged.Metadata, o.Metadata)
+	pick(&merged.Placement, o.Placement)
+	pick(&merged.CPU, o.CPU)
+	pick(&merged.Reservation, o.Reservation)
+	pick(&merged.Market, o.Market)
+	pick(&merged.Hostnames, o.Hostnames)
+	pick(&merged.Enclave, o.Enclave)
+	if len(o.Interfaces) > 0 {
+		merged.Interfaces = o.Interfaces
+	}
+	if len(o.GroupIDs)+len(o.GroupNames) > 0 {
+		merged.GroupIDs, merged.GroupNames = o.GroupIDs, o.GroupNames
+	}
+	merged.Devices = mergeDevices(d.Devices, o.Devices)
+	merged.Tags = slices.Concat(d.Tags, o.Tags)
+	return merged
+}
+
+func pick[T comparable](to *T, value T) {
+	var none T
+	if value != none {
+		*to = value
+	}
+}
+
+func mergeDevices(under, over []deviceMapping) []deviceMapping {
+	merged := slices.Clone(under)
+	for _, d := range over {
+		i := slices.IndexFunc(merged, func(m deviceMapping) bool { return m.Name == d.Name })
+		if i < 0 {
+			merged = append(merged, d)
+			continue
+		}
+		merged[i] = d
+	}
+	return merged
+}
+
+const userDataBytesMax = 16 << 10
+
+// check refuses what EC2 refuses without looking at other resources.
+func (d launchData) check() error {
+	if d.UserData != "" {
+		text, err := base64.StdEncoding.DecodeString(d.UserData)
+		if err != nil {
+			return wire.Errorf("InvalidUserData.Malformed", "Invalid BASE64 encoding of user data.")
+		}
+		if len(text) > userDataBytesMax {
+			return wire.Errorf("InvalidParameterValue", "User data is limited to %d bytes", userDataBytesMax)
+		}
+	}
+	if m := d.Metadata; m != nil && (m.HopLimit < 0 || m.HopLimit > 64) {
+		return wire.Errorf("InvalidParameterValue", "The value '%d' is not valid for HttpPutResponseHopLimit, it must be between 1 and 64", m.HopLimit)
+	}
+	if len(d.Interfaces) > 0 && len(d.GroupIDs)+len(d.GroupNames) > 0 {
+		return wire.Errorf("InvalidParameterCombination", "Network interfaces and an instance-level security groups may not be specified on the same request")
+	}
+	if err := d.CPU.check(); err != nil {
+		return err
+	}
+	if err := d.Hostnames.check("privateDnsNameOptions.hostnameType"); err != nil {
+		return err
+	}
+	return d.checkDevices()
+}
+
+// checkPublic refuses a word on public addresses beside several interfaces, which launch templates may hold.
+func (d launchData) checkPublic() error {
+	if len(d.Interfaces) > 1 && slices.ContainsFunc(d.Interfaces, func(i interfaceSpec) bool { return i.PublicIP != nil }) {
+		return wire.Errorf("InvalidParameterCombination", "The associatePublicIPAddress parameter cannot be specified when launching with multiple network interfaces.")
+	}
+	return nil
+}
+
+func (d launchData) checkDevices() error {
+	for _, m := range d.Devices {
+		e := m.EBS
+		if e == nil {
+			continue
+		}
+		if e.Type != "" && !slices.Contains([]string{"gp2", "gp3", "io1", "io2", "sc1", "st1", "standard"}, e.Type) {
+			return wire.Errorf("InvalidParameterValue", "Value (%s) for parameter volumeType is invalid. Volume of type %s is unknown.", e.Type, e.Type)
+		}
+		if e.Throughput > 0 && e.Type != "gp3" {
+			return wire.Errorf("InvalidParameterCombination", "The parameter throughput is not supported for %s volumes.", e.Type)
+		}
+		if !strings.HasPrefix(m.Name, "/dev/") && !strings.HasPrefix(m.Name, "xvd") {
+			return wire.Errorf("InvalidBlockDeviceMapping", "Invalid device name %s", m.Name)
+		}
+	}
+	return nil
+}

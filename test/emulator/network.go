@@ -1,0 +1,232 @@
+package emulator
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/daemok/daemok/test/emulator/wire"
+)
+
+// The account's network: one /16 cut into eight /19, a public and a private
+// one per zone, as eksctl does.
+const (
+	zonesMax     = 4
+	vpcCIDR      = "10.0.0.0/16"
+	subnetBits   = 19
+	addressesOff = 5 // the addresses that AWS keeps in every subnet
+)
+
+// vpc is one network.
+type vpc struct {
+	ID   string
+	CIDR string
+	Tags tags
+}
+
+// subnet is one subnet. Addresses that are not counted as free are those AWS
+// keeps, those of the account's own devices, and those of instances.
+type subnet struct {
+	ID, VPC   string
+	Zone      zone
+	CIDR      netip.Prefix
+	Public    bool
+	Hostnames hostnames // of instances that are launched into it
+	Devices   int       // addresses held by NAT gateways and the control plane
+	Tags      tags
+	Used      map[string]string // address to instance
+	NextTried uint32            // offset of the next address to try
+}
+
+// securityGroup is one security group.
+type securityGroup struct {
+	ID, VPC, Name, Description string
+	Tags                       tags
+}
+
+func newVPC(a Account) *vpc {
+	name := fmt.Sprintf("eksctl-%s-cluster/VPC", a.ClusterName)
+	return &vpc{ID: a.stableID("vpc"), CIDR: vpcCIDR, Tags: tagsFrom(map[string]string{"Name": name})}
+}
+
+func newSubnets(a Account, vpc string, zones []zone) []*subnet {
+	var all []*subnet
+	for i, z := range zones {
+		all = append(all, newSubnet(a, vpc, z, i, true), newSubnet(a, vpc, z, zonesMax+i, false))
+	}
+	return byKey(all, func(s *subnet) string { return s.ID })
+}
+
+func newSubnet(a Account, vpc string, z zone, block int, public bool) *subnet {
+	kind, role, devices := "Private", "kubernetes.io/role/internal-elb", 0
+	if public {
+		kind, role = "Public", "kubernetes.io/role/elb"
+	}
+	if block%zonesMax < 2 {
+		devices = 1
+	}
+	first := netip.MustParsePrefix(vpcCIDR).Addr()
+	name := fmt.Sprintf("eksctl-%s-cluster/Subnet%s%s", a.ClusterName, kind, strings.ToUpper(strings.ReplaceAll(z.Name, "-", "")))
+	return &subnet{
+		ID:      a.stableID("subnet", z.Name, kind),
+		VPC:     vpc,
+		Zone:    z,
+		CIDR:    netip.PrefixFrom(addressAt(first, uint32(block)<<(32-subnetBits)), subnetBits),
+		Public:  public,
+		Devices: devices,
+		Tags:    a.discoveryTags().withAll(tagsFrom(map[string]string{"Name": name, role: "1"})),
+		Used:    map[string]string{},
+	}
+}
+
+func newGroups(a Account, vpc string) []*securityGroup {
+	owned := map[string]string{
+		"Name":                                   fmt.Sprintf("eks-cluster-sg-%s", a.ClusterName),
+		"aws:eks:cluster-name":                   a.ClusterName,
+		"kubernetes.io/cluster/" + a.ClusterName: "owned",
+	}
+	id := a.stableID("sg", "cluster")
+	groups := []*securityGroup{
+		{ID: id, VPC: vpc, Name: fmt.Sprintf("eks-cluster-sg-%s-%s", a.ClusterName, id[len(id)-8:]),
+			Description: "EKS created security group applied to ENI that is attached to EKS Control Plane master nodes, as well as any managed workloads.",
+			Tags:        a.discoveryTags().withAll(tagsFrom(owned))},
+		{ID: a.stableID("sg", "default"), VPC: vpc, Name: "default", Description: defaultGroup},
+	}
+	return byKey(groups, func(g *securityGroup) string { return g.ID })
+}
+
+// clusterGroup is the group that EKS made for the cluster.
+func (s *state) clusterGroup() *securityGroup {
+	i := slices.IndexFunc(s.Groups, func(g *securityGroup) bool { return g.Tags.get("aws:eks:cluster-name") != "" })
+	if i < 0 {
+		return s.Groups[0]
+	}
+	return s.Groups[i]
+}
+
+// clusterVPC is the network that the account has from the start.
+func (s *state) clusterVPC() *vpc { return s.VPCs[0] }
+
+func (s *state) vpc(id string) (*vpc, error) {
+	if i := slices.IndexFunc(s.VPCs, func(v *vpc) bool { return v.ID == id }); i >= 0 {
+		return s.VPCs[i], nil
+	}
+	return nil, wire.Errorf("InvalidVpcID.NotFound", "The vpc ID '%s' does not exist", id)
+}
+
+// vpcOf is the network of a subnet; empty where there is no such subnet.
+func (s *state) vpcOf(subnet string) string {
+	if found, err := s.subnet(subnet); err == nil {
+		return found.VPC
+	}
+	return ""
+}
+
+func (s *state) subnet(id string) (*subnet, error) {
+	for _, sub := range s.Subnets {
+		if sub.ID == id {
+			return sub, nil
+		}
+	}
+	return nil, wire.Errorf("InvalidSubnetID.NotFound", "The subnet ID '%s' does not exist", id)
+}
+
+func (s *state) group(id string) (*securityGroup, error) {
+	for _, g := range s.Groups {
+		if g.ID == id {
+			return g, nil
+		}
+	}
+	return nil, wire.Errorf("InvalidGroup.NotFound", "The security group '%s' does not exist", id)
+}
+
+// size is the number of addresses in the block.
+func (s *subnet) size() uint32 { return 1 << (32 - s.CIDR.Bits()) }
+
+// free is what DescribeSubnets calls AvailableIpAddressCount.
+func (s *subnet) free() int { return int(s.size()) - addressesOff - s.Devices - len(s.Used) }
+
+// take gives an instance the next free address. It returns false when the
+// subnet is full. Addresses go up from the block's start and are not handed out
+// again before the block was walked through.
+func (s *subnet) take(instance string) (netip.Addr, bool) {
+	if s.free() <= 0 {
+		return netip.Addr{}, false
+	}
+	first := uint32(addressesOff - 1 + s.Devices)
+	last := s.size() - 2
+	for range s.size() {
+		if s.NextTried < first || s.NextTried > last {
+			s.NextTried = first
+		}
+		a := addressAt(s.CIDR.Addr(), s.NextTried)
+		s.NextTried++
+		if _, taken := s.Used[a.String()]; !taken {
+			s.Used[a.String()] = instance
+			return a, true
+		}
+	}
+	return netip.Addr{}, false
+}
+
+// blockSize is how many addresses a prefix of an interface has.
+const blockSize = 16
+
+// blocks are the offsets at which prefixes may begin: not where AWS keeps addresses.
+func (s *subnet) blocks() (offsets []uint32) {
+	for at := uint32(blockSize); at+blockSize < s.size(); at += blockSize {
+		offsets = append(offsets, at)
+	}
+	return offsets
+}
+
+// freeBlocks is how many prefixes the subnet has room for.
+func (s *subnet) freeBlocks() (n int) {
+	for _, at := range s.blocks() {
+		if s.blockFree(at) {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *subnet) blockFree(offset uint32) bool {
+	for i := range uint32(blockSize) {
+		if _, taken := s.Used[addressAt(s.CIDR.Addr(), offset+i).String()]; taken {
+			return false
+		}
+	}
+	return true
+}
+
+// takeBlock gives an instance a prefix: the last that is free, since single addresses go up. It returns
+// false where there is none.
+func (s *subnet) takeBlock(instance string) (netip.Prefix, bool) {
+	for _, at := range slices.Backward(s.blocks()) {
+		if !s.blockFree(at) {
+			continue
+		}
+		for i := range uint32(blockSize) {
+			s.Used[addressAt(s.CIDR.Addr(), at+i).String()] = instance
+		}
+		return netip.PrefixFrom(addressAt(s.CIDR.Addr(), at), 28), true
+	}
+	return netip.Prefix{}, false
+}
+
+// release gives an instance's addresses back.
+func (s *subnet) release(instance string) {
+	for address, holder := range s.Used {
+		if holder == instance {
+			delete(s.Used, address)
+		}
+	}
+}
+
+func addressAt(first netip.Addr, offset uint32) netip.Addr {
+	b := first.As4()
+	n := uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
+	n += offset
+	return netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
+}

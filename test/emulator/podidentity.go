@@ -1,0 +1,134 @@
+package emulator
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/daemok/daemok/test/emulator/wire"
+)
+
+// podIdentity gives pods of a service account a role.
+type podIdentity struct {
+	ID, Namespace, Account, RoleARN string
+	Tags                            map[string]string
+	CreatedAt                       time.Time
+}
+
+func (c *call) identityARN(p *podIdentity) string {
+	a := c.state().Account
+	return a.arn("eks", a.Region, "podidentityassociation/"+a.ClusterName+"/"+p.ID)
+}
+
+func (c *call) identityAnswer(p *podIdentity) map[string]any {
+	return map[string]any{"association": map[string]any{
+		"clusterName": c.state().Account.ClusterName, "namespace": p.Namespace, "serviceAccount": p.Account, "roleArn": p.RoleARN,
+		"associationArn": c.identityARN(p), "associationId": p.ID, "tags": p.Tags, "createdAt": seconds(p.CreatedAt), "modifiedAt": seconds(p.CreatedAt),
+	}}
+}
+
+// createPodIdentity lets a service account, of which nothing need be there, have one role.
+func createPodIdentity(c *call) (any, error) {
+	if err := c.ofCluster(); err != nil {
+		return nil, err
+	}
+	var in struct {
+		Namespace string            `json:"namespace"`
+		Account   string            `json:"serviceAccount"`
+		RoleARN   string            `json:"roleArn"`
+		Tags      map[string]string `json:"tags"`
+	}
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	st := c.state()
+	for _, p := range st.Identities {
+		if p.Namespace == in.Namespace && p.Account == in.Account {
+			return nil, wire.Errorf("ResourceInUseException", "Association already exists: %s", p.ID).WithStatus(http.StatusConflict)
+		}
+	}
+	if err := c.roleThere(in.RoleARN); err != nil {
+		return nil, err
+	}
+	p := &podIdentity{ID: st.Account.stableID("a", in.Namespace+"/"+in.Account), Namespace: in.Namespace, Account: in.Account,
+		RoleARN: in.RoleARN, Tags: in.Tags, CreatedAt: c.now}
+	st.Identities[p.ID] = p
+	return c.identityAnswer(p), nil
+}
+
+// roleThere refuses a role that does not exist.
+func (c *call) roleThere(arn string) error {
+	if c.state().Roles[roleOf(arn)] == nil {
+		return wire.Errorf("InvalidParameterException", "Role provided in the request does not exist.")
+	}
+	return nil
+}
+
+func (c *call) identity() (*podIdentity, error) {
+	if err := c.ofCluster(); err != nil {
+		return nil, err
+	}
+	p := c.state().Identities[c.names["association"]]
+	if p == nil {
+		return nil, wire.Errorf("NotFoundException", "No association found: %s", c.names["association"]).WithStatus(http.StatusNotFound)
+	}
+	return p, nil
+}
+
+func describePodIdentity(c *call) (any, error) {
+	p, err := c.identity()
+	if err != nil {
+		return nil, err
+	}
+	return c.identityAnswer(p), nil
+}
+
+// updatePodIdentity gives the service account another role: new sessions have it.
+func updatePodIdentity(c *call) (any, error) {
+	p, err := c.identity()
+	if err != nil {
+		return nil, err
+	}
+	var in struct {
+		RoleARN string `json:"roleArn"`
+	}
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	if in.RoleARN != "" {
+		if err := c.roleThere(in.RoleARN); err != nil {
+			return nil, err
+		}
+		p.RoleARN = in.RoleARN
+	}
+	return c.identityAnswer(p), nil
+}
+
+func deletePodIdentity(c *call) (any, error) {
+	p, err := c.identity()
+	if err != nil {
+		return nil, err
+	}
+	delete(c.state().Identities, p.ID)
+	return c.identityAnswer(p), nil
+}
+
+// listPodIdentities lists those of a namespace and service account, where these are named.
+func listPodIdentities(c *call) (any, error) {
+	if err := c.ofCluster(); err != nil {
+		return nil, err
+	}
+	namespace, account := c.query.Get("namespace"), c.query.Get("serviceAccount")
+	out := []map[string]any{}
+	for _, id := range slices.Sorted(maps.Keys(c.state().Identities)) {
+		p := c.state().Identities[id]
+		if namespace != "" && p.Namespace != namespace || account != "" && p.Account != account {
+			continue
+		}
+		out = append(out, map[string]any{
+			"clusterName": c.state().Account.ClusterName, "namespace": p.Namespace, "serviceAccount": p.Account, "associationArn": c.identityARN(p), "associationId": p.ID,
+		})
+	}
+	return map[string]any{"associations": out}, nil
+}

@@ -1,0 +1,92 @@
+package emulator
+
+import (
+	"net/http"
+
+	"github.com/daemok/daemok/test/emulator/wire"
+)
+
+// runAnswer is what RunInstances remembers by its token.
+type runAnswer struct {
+	Reservation string
+	IDs         []string
+}
+
+func runInstances(c *call) (any, error) {
+	least, err := c.params.Int("MinCount", 1)
+	if err != nil {
+		return nil, err
+	}
+	most, err := c.params.Int("MaxCount", 1)
+	if err != nil {
+		return nil, err
+	}
+	if least < 1 || most < least {
+		return nil, wire.Errorf("InvalidParameterValue", "MinCount must be at least 1 and MaxCount at least MinCount, got %d and %d", least, most)
+	}
+	done, err := once(c, func() (runAnswer, error) { return c.server.runOnce(c, least, most) })
+	if err != nil {
+		return nil, err
+	}
+	var made []live
+	for _, id := range done.IDs {
+		if i := c.state().Instances[id]; i != nil {
+			m, _ := c.server.market.Machine(id)
+			made = append(made, live{instance: i, machine: m, state: m.At(c.now)})
+		}
+	}
+	return reservationXML{
+		ID: done.Reservation, OwnerID: c.state().Account.ID, Instances: c.server.instanceAnswers(made),
+	}, nil
+}
+
+// runOnce resolves the request over its launch template, if any, and launches
+// at least the least number or nothing.
+func (s *Server) runOnce(c *call, least, most int) (runAnswer, error) {
+	l, err := s.runLaunch(c)
+	if err != nil {
+		return runAnswer{}, err
+	}
+	if err := s.authorize(l.who, wire.EC2, s.ofLaunch(l)); err != nil {
+		return runAnswer{}, err
+	}
+	if there, why := s.available(l); there < least && !c.params.Bool("DryRun") {
+		if why.Code == "InsufficientInstanceCapacity" {
+			why = why.WithStatus(http.StatusInternalServerError)
+		}
+		return runAnswer{}, why
+	}
+	if err := c.commit(); err != nil {
+		return runAnswer{}, err
+	}
+	answer := runAnswer{Reservation: s.st.newID("r")}
+	made, why := s.launch(l, most, answer.Reservation)
+	if len(made) == 0 {
+		return answer, why
+	}
+	for _, i := range made {
+		answer.IDs = append(answer.IDs, i.ID)
+	}
+	return answer, nil
+}
+
+func (s *Server) runLaunch(c *call) (launch, error) {
+	own, err := readLaunchData(c.params)
+	if err != nil {
+		return launch{}, err
+	}
+	data := own
+	var from *template
+	number := 0
+	if spec := c.params.At("LaunchTemplate"); spec != nil {
+		t, v, err := s.st.usableTemplate(spec.String("LaunchTemplateId"), spec.String("LaunchTemplateName"), spec.String("Version"), c.now)
+		if err != nil {
+			return launch{}, err
+		}
+		data, from, number = v.Data.under(own), t, v.Number
+	}
+	spot := data.Market != nil && data.Market.Type == "spot"
+	l, err := s.resolve(data, spot, c.now)
+	l.template, l.version, l.token, l.who = from, number, c.params.String("ClientToken"), c.who
+	return l, err
+}

@@ -1,0 +1,343 @@
+package emulator
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/daemok/daemok/test/emulator/wire"
+)
+
+// template is one launch template with its versions, oldest first. Fleets and
+// RunInstances do not find it before UsableAt.
+type template struct {
+	ID, Name  string
+	CreatedAt time.Time
+	UsableAt  time.Time
+	Default   int
+	Versions  []templateVersion
+	Tags      tags
+}
+
+// templateVersion is one version; numbers begin at 1.
+type templateVersion struct {
+	Number      int
+	Description string
+	CreatedAt   time.Time
+	Data        launchData
+}
+
+// creator is who the account's templates were made by.
+func (s *state) creator() string {
+	return s.Account.arn("sts", "", "assumed-role/"+s.Account.ClusterName+"-karpenter/session")
+}
+
+type templateXML struct {
+	CreatedBy string    `xml:"createdBy"`
+	CreatedAt time.Time `xml:"createTime"`
+	Default   int       `xml:"defaultVersionNumber"`
+	Latest    int       `xml:"latestVersionNumber"`
+	ID        string    `xml:"launchTemplateId"`
+	Name      string    `xml:"launchTemplateName"`
+	Tags      tags      `xml:"tagSet>item"`
+}
+
+func (s *state) templateAnswer(t *template) templateXML {
+	return templateXML{
+		CreatedBy: s.creator(), CreatedAt: t.CreatedAt.Truncate(time.Second), Default: t.Default,
+		Latest: t.Versions[len(t.Versions)-1].Number, ID: t.ID, Name: t.Name, Tags: t.Tags,
+	}
+}
+
+func (s *state) sortedTemplates() []*template {
+	var all []*template
+	for _, t := range s.Templates {
+		all = append(all, t)
+	}
+	return byKey(all, func(t *template) string { return t.ID })
+}
+
+func (s *state) templateNamed(name string) *template {
+	for _, t := range s.Templates {
+		if t.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// templateOf finds the template that a request names by ID or by name.
+func (s *state) templateOf(id, name string) (*template, error) {
+	switch {
+	case id != "" && name != "":
+		return nil, wire.Errorf("InvalidParameterCombination", "Either the launch template ID or the launch template name must be specified, not both.")
+	case id == "" && name == "":
+		return nil, wire.Errorf("MissingParameter", "Either the launch template ID or the launch template name must be specified.")
+	case id != "":
+		if t := s.Templates[id]; t != nil {
+			return t, nil
+		}
+		return nil, wire.Errorf("InvalidLaunchTemplateId.NotFound", "The specified launch template, with template ID %s, does not exist.", id)
+	}
+	if t := s.templateNamed(name); t != nil {
+		return t, nil
+	}
+	return nil, wire.Errorf("InvalidLaunchTemplateName.NotFoundException", "The specified launch template, with template name %s, does not exist.", name)
+}
+
+// usableTemplate is templateOf for a launch: a template that was made a moment
+// ago is not there yet.
+func (s *state) usableTemplate(id, name, version string, now time.Time) (*template, templateVersion, error) {
+	t, err := s.templateOf(id, name)
+	if err != nil {
+		return nil, templateVersion{}, err
+	}
+	if t.UsableAt.After(now) {
+		if id != "" {
+			return nil, templateVersion{}, wire.Errorf("InvalidLaunchTemplateId.NotFound", "The specified launch template, with template ID %s, does not exist.", id)
+		}
+		return nil, templateVersion{}, wire.Errorf("InvalidLaunchTemplateName.NotFoundException", "The specified launch template, with template name %s, does not exist.", name)
+	}
+	v, err := t.version(version)
+	return t, v, err
+}
+
+// version resolves a number, $Latest or $Default; an empty one is the default.
+func (t *template) version(text string) (templateVersion, error) {
+	number, err := strconv.Atoi(text)
+	switch {
+	case text == "" || text == "$Default":
+		number = t.Default
+	case text == "$Latest":
+		number = t.Versions[len(t.Versions)-1].Number
+	case err != nil:
+		return templateVersion{}, wire.Errorf("InvalidParameterValue", "Invalid value '%s' for version", text)
+	}
+	for _, v := range t.Versions {
+		if v.Number == number {
+			return v, nil
+		}
+	}
+	return templateVersion{}, wire.Errorf("InvalidLaunchTemplateId.VersionNotFound", "Could not find launch template version %s for launch template %s", text, t.ID)
+}
+
+func createLaunchTemplate(c *call) (any, error) {
+	made, err := once(c, func() (templateXML, error) { return c.server.makeTemplate(c) })
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		Template templateXML `xml:"launchTemplate"`
+	}{made}, nil
+}
+
+func (s *Server) makeTemplate(c *call) (templateXML, error) {
+	name, none := c.params.String("LaunchTemplateName"), templateXML{}
+	if len(name) < 3 || len(name) > 128 {
+		return none, wire.Errorf("InvalidLaunchTemplateName.MalformedException", "The launch template name '%s' must be between 3 and 128 characters", name)
+	}
+	if !c.params.Has("LaunchTemplateData") {
+		return none, wire.Errorf("MissingParameter", "The request must contain the parameter LaunchTemplateData")
+	}
+	data, err := readLaunchData(c.params.At("LaunchTemplateData"))
+	if err != nil {
+		return none, err
+	}
+	if err := data.check(); err != nil {
+		return none, err
+	}
+	specs, err := readTagSpecifications(c.params)
+	if err != nil {
+		return none, err
+	}
+	if s.st.templateNamed(name) != nil {
+		return none, wire.Errorf("InvalidLaunchTemplateName.AlreadyExistsException", "Launch template name already in use.")
+	}
+	if err := c.commit(); err != nil {
+		return none, err
+	}
+	t := &template{
+		ID: s.st.newID("lt"), Name: name, CreatedAt: c.now, UsableAt: c.now.Add(s.templateLag()), Default: 1, Tags: tagsFor(specs, "launch-template"),
+		Versions: []templateVersion{{Number: 1, Description: c.params.String("VersionDescription"), CreatedAt: c.now, Data: data}},
+	}
+	s.st.Templates[t.ID] = t
+	return s.st.templateAnswer(t), nil
+}
+
+func deleteLaunchTemplate(c *call) (any, error) {
+	st := c.state()
+	t, err := c.namedTemplate()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.commit(); err != nil {
+		return nil, err
+	}
+	answer := st.templateAnswer(t)
+	delete(st.Templates, t.ID)
+	return struct {
+		Template templateXML `xml:"launchTemplate"`
+	}{answer}, nil
+}
+
+func describeLaunchTemplates(c *call) (any, error) {
+	st := c.state()
+	byID := func(t *template) string { return t.ID }
+	chosen, err := chosenByID(c.params.Strings("LaunchTemplateId"), st.sortedTemplates(), byID,
+		"InvalidLaunchTemplateId.NotFound", "The specified launch template, with template ID %s, does not exist.")
+	if err != nil {
+		return nil, err
+	}
+	chosen, err = chosenByID(c.params.Strings("LaunchTemplateName"), chosen, func(t *template) string { return t.Name },
+		"InvalidLaunchTemplateName.NotFoundException", "At least one of the launch templates specified in the request does not exist: %s")
+	if err != nil {
+		return nil, err
+	}
+	page, next, err := list[*template]{
+		fields: fields[*template]{
+			"create-time":          one(func(t *template) string { return imageTime(t.CreatedAt) }),
+			"launch-template-name": one(func(t *template) string { return t.Name }),
+		},
+		tags:   func(t *template) tags { return t.Tags.searchable(c.now) },
+		limits: pageLimits{1, 200, 200},
+		key:    byID,
+	}.page(c, chosen)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Templates []templateXML `xml:"launchTemplates>item"`
+		Next      string        `xml:"nextToken,omitempty"`
+	}
+	for _, t := range page {
+		answer.Templates = append(answer.Templates, st.templateAnswer(t))
+	}
+	answer.Next = next
+	return answer, nil
+}
+
+type versionXML struct {
+	CreatedBy   string     `xml:"createdBy"`
+	CreatedAt   time.Time  `xml:"createTime"`
+	Default     bool       `xml:"defaultVersion"`
+	Data        launchData `xml:"launchTemplateData"`
+	ID          string     `xml:"launchTemplateId"`
+	Name        string     `xml:"launchTemplateName"`
+	Description string     `xml:"versionDescription,omitempty"`
+	Number      int        `xml:"versionNumber"`
+}
+
+func describeLaunchTemplateVersions(c *call) (any, error) {
+	st := c.state()
+	chosen, err := versionsAsked(c)
+	if err != nil {
+		return nil, err
+	}
+	page, next, err := list[numbered]{
+		fields: versionFields(),
+		limits: pageLimits{1, 200, 200},
+		key: func(v numbered) string {
+			return v.of.ID + "/" + strconv.Itoa(1_000_000_000-v.Number) // newest first
+		},
+	}.page(c, chosen)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Versions []versionXML `xml:"launchTemplateVersionSet>item"`
+		Next     string       `xml:"nextToken,omitempty"`
+	}
+	for _, v := range page {
+		answer.Versions = append(answer.Versions, st.versionAnswer(v))
+	}
+	answer.Next = next
+	return answer, nil
+}
+
+func (s *state) versionAnswer(v numbered) versionXML {
+	return versionXML{
+		CreatedBy: s.creator(), CreatedAt: v.CreatedAt.Truncate(time.Second), Default: v.Number == v.of.Default, Data: v.Data,
+		ID: v.of.ID, Name: v.of.Name, Description: v.Description, Number: v.Number,
+	}
+}
+
+// numbered is a version with its template.
+type numbered struct {
+	templateVersion
+	of *template
+}
+
+// versionsAsked returns versions newest first: those named of one template, or
+// the newest or default ones of all templates.
+func versionsAsked(c *call) ([]numbered, error) {
+	st, asked := c.state(), c.params.Strings("LaunchTemplateVersion")
+	id, name := c.params.String("LaunchTemplateId"), c.params.String("LaunchTemplateName")
+	if id == "" && name == "" {
+		return versionsOfAll(st, asked)
+	}
+	t, err := st.templateOf(id, name)
+	if err != nil {
+		return nil, err
+	}
+	var all []numbered
+	for _, text := range asked {
+		v, err := t.version(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, numbered{v, t})
+	}
+	if len(asked) == 0 {
+		for _, v := range slices.Backward(t.Versions) {
+			all = append(all, numbered{v, t})
+		}
+	}
+	return all, nil
+}
+
+func versionsOfAll(st *state, asked []string) ([]numbered, error) {
+	if len(asked) == 0 {
+		return nil, wire.Errorf("MissingParameter", "Either the launch template ID or the launch template name must be specified.")
+	}
+	var all []numbered
+	for _, t := range st.sortedTemplates() {
+		for _, text := range asked {
+			if text != "$Latest" && text != "$Default" {
+				return nil, wire.Errorf("InvalidParameterValue", "Version numbers need a launch template; valid without one are $Latest and $Default").WithStatus(http.StatusBadRequest)
+			}
+			v, err := t.version(text)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, numbered{v, t})
+		}
+	}
+	return all, nil
+}
+
+func versionFields() fields[numbered] {
+	return fields[numbered]{
+		"image-id":             one(func(v numbered) string { return v.Data.ImageID }),
+		"instance-type":        one(func(v numbered) string { return v.Data.InstanceType }),
+		"is-default-version":   one(func(v numbered) string { return boolText(v.Number == v.of.Default) }),
+		"create-time":          one(func(v numbered) string { return imageTime(v.CreatedAt) }),
+		"iam-instance-profile": func(v numbered) []string { return v.Data.Profile.names() },
+		"ebs-optimized":        one(func(v numbered) string { return boolText(v.Data.EBSOptimized != nil && *v.Data.EBSOptimized) }),
+		"http-endpoint":        one(func(v numbered) string { return metadataAnswer(v.Data.Metadata).Endpoint }),
+		"http-tokens":          one(func(v numbered) string { return metadataAnswer(v.Data.Metadata).Tokens }),
+		"network-card-index": func(v numbered) (all []string) {
+			for _, i := range v.Data.Interfaces {
+				all = append(all, strconv.Itoa(i.Card))
+			}
+			return all
+		},
+	}.lacking("host-resource-group-arn", "http-protocol-ipv4", "kernel-id", "license-configuration-arn", "ram-disk-id")
+}
+
+func (p *profileRef) names() []string {
+	if p == nil {
+		return nil
+	}
+	return []string{p.ARN, p.Name}
+}

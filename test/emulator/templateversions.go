@@ -1,0 +1,83 @@
+package emulator
+
+import (
+	"github.com/daemok/daemok/test/emulator/wire"
+)
+
+// createLaunchTemplateVersion adds a version, which takes over from its source what it does not
+// say itself. Which version is the default stays.
+func createLaunchTemplateVersion(c *call) (any, error) {
+	made, err := once(c, func() (versionXML, error) { return c.server.makeVersion(c) })
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		Version versionXML `xml:"launchTemplateVersion"`
+	}{made}, nil
+}
+
+func (s *Server) makeVersion(c *call) (versionXML, error) {
+	none := versionXML{}
+	t, err := c.namedTemplate()
+	if err != nil {
+		return none, err
+	}
+	if !c.params.Has("LaunchTemplateData") {
+		return none, wire.Errorf("MissingParameter", "The request must contain the parameter LaunchTemplateData")
+	}
+	data, err := readLaunchData(c.params.At("LaunchTemplateData"))
+	if err != nil {
+		return none, err
+	}
+	if source := c.params.String("SourceVersion"); source != "" {
+		from, err := t.version(source)
+		if err != nil {
+			return none, err
+		}
+		data = from.Data.replacedBy(data)
+	}
+	if err := data.check(); err != nil {
+		return none, err
+	}
+	if err := c.commit(); err != nil {
+		return none, err
+	}
+	v := templateVersion{Number: t.Versions[len(t.Versions)-1].Number + 1, Description: c.params.String("VersionDescription"), CreatedAt: c.now, Data: data}
+	t.Versions = append(t.Versions, v)
+	return s.st.versionAnswer(numbered{v, t}), nil
+}
+
+// replacedBy is under where lists that are given take the place of the lists there were.
+func (d launchData) replacedBy(o launchData) launchData {
+	if len(o.Tags) > 0 {
+		d.Tags = nil
+	}
+	if len(o.Devices) > 0 {
+		d.Devices = nil
+	}
+	return d.under(o)
+}
+
+// modifyLaunchTemplate chooses the default version.
+func modifyLaunchTemplate(c *call) (any, error) {
+	t, err := c.namedTemplate()
+	if err != nil {
+		return nil, err
+	}
+	v, err := t.version(c.params.String("SetDefaultVersion"))
+	if err != nil {
+		return nil, err
+	}
+	if err := c.commit(); err != nil {
+		return nil, err
+	}
+	t.Default = v.Number
+	return struct {
+		Template templateXML `xml:"launchTemplate"`
+	}{c.state().templateAnswer(t)}, nil
+}
+
+// namedTemplate is the template that a call names by ID or by name.
+func (c *call) namedTemplate() (*template, error) {
+	return c.state().templateOf(c.params.String("LaunchTemplateId"), c.params.String("LaunchTemplateName"))
+}
