@@ -7,12 +7,12 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/fake"
-	"github.com/daemok/daemok/cloud/market/clock"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/share"
+	"github.com/daemok/daemok/test/market/clock"
 )
 
 // BenchmarkDecide makes the plan for pods of 40 sizes that nothing has room for, with the

@@ -12,11 +12,11 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws/bill"
 	"github.com/daemok/daemok/cloud/aws/ec2data"
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/examples"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/sim"
+	"github.com/daemok/daemok/test/market"
 )
 
 // offered is an instance type in a catalogue file of daemok simulate.

@@ -18,9 +18,9 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/pace"
 	"github.com/daemok/daemok/cloud/aws/rights"
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/market"
 )
 
 // clock is a time that tests move.

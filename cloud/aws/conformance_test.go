@@ -11,8 +11,8 @@ import (
 	"github.com/daemok/daemok/cloud/aws/capacity"
 	"github.com/daemok/daemok/cloud/aws/interruption"
 	"github.com/daemok/daemok/cloud/cloudtest"
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/market"
 )
 
 // The adapter keeps the port's promises over AWS's own wire, with the lags and

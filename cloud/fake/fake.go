@@ -15,9 +15,9 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/ec2data"
-	"github.com/daemok/daemok/cloud/market"
-	"github.com/daemok/daemok/cloud/market/clock"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/test/market"
+	"github.com/daemok/daemok/test/market/clock"
 )
 
 var (

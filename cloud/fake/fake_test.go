@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/cloud"
-	"github.com/daemok/daemok/cloud/market"
-	"github.com/daemok/daemok/cloud/market/clock"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/test/market"
+	"github.com/daemok/daemok/test/market/clock"
 )
 
 var class = cloud.Class{ID: "EC2NodeClass/default"}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/cloud"
-	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/test/market"
 )
 
 // inbox is what became of the notices. Which there are follows from the

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/daemok/daemok/cloud/aws/ec2data"
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/test/market"
 )
 
 // DefaultTypes is a short list in which every common choice occurs: sizes,

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/daemok/daemok/cloud"
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/test/market"
 )
 
 // launch is a request that was carried out, and its answer.

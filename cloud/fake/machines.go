@@ -11,7 +11,7 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/ec2data"
-	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/test/market"
 )
 
 // Terminate implements cloud.Machines. A new machine is not known before the

@@ -5,9 +5,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/test/market"
 )
 
 // reservation is room for machines of one kind in one zone. It is replaced, not written.

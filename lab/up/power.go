@@ -1,10 +1,10 @@
 package up
 
 import (
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/lab/datacenter"
 	"github.com/daemok/daemok/lab/machine"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/market"
 )
 
 // connectPower boots an instance for every instance that the cloud runs, and takes its power when

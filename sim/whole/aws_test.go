@@ -19,11 +19,11 @@ import (
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/cloud/fake"
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/test/emulator"
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/market"
 )
 
 // account is an emulated AWS account behind a world: controllers reach it by the real SDK

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/daemok/daemok/cloud/fake"
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/test/market"
 )
 
 // The heavier pool launches of one family alone, of which nothing is to be had. However the

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/cloud/fake"
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
+	"github.com/daemok/daemok/test/market"
 )
 
 // ofTemplate are labels that a template may have, and whose word on them is the cloud's.

@@ -19,11 +19,11 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/fake"
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/legacy"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/test/market"
 )
 
 // tick is how often the cluster's people look round.

@@ -11,12 +11,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/daemok/daemok/cloud/aws/ec2data"
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/test/market"
 )
 
 // lateWatches is how long after a pod came or went the controller may still not know.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/fake"
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/test/market"
 )
 
 // SC-236: timeout with a node counts from when its machine was launched.

@@ -23,8 +23,6 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/fake"
-	"github.com/daemok/daemok/cloud/market"
-	"github.com/daemok/daemok/cloud/market/clock"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/controller/drift"
 	"github.com/daemok/daemok/controller/nodepool"
@@ -39,6 +37,8 @@ import (
 	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/market"
+	"github.com/daemok/daemok/test/market/clock"
 )
 
 // world is a cluster, a cloud and the people of the cluster: scheduler,

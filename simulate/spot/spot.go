@@ -11,11 +11,11 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/sim"
 	"github.com/daemok/daemok/simulate/rows"
+	"github.com/daemok/daemok/test/market"
 )
 
 // Options says what happens to spot instances. Of the zero value none is interrupted, and prices stay.

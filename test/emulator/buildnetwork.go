@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/market"
 )
 
 // defaultGroup describes the group that every VPC has.

@@ -15,9 +15,9 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/daemok/daemok/cloud/aws/client"
-	"github.com/daemok/daemok/cloud/market"
-	"github.com/daemok/daemok/cloud/market/clock"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/market"
+	"github.com/daemok/daemok/test/market/clock"
 )
 
 // account is an emulator with the real SDK in front of it.

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/market"
 )
 
 type reservationXML struct {

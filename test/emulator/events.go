@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/test/market"
 )
 
 // Detail types of the events that the account's rules send to the queue.

@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/internal/nearest"
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/market"
 )
 
 // Fault has calls of an action fail.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/market"
 )
 
 // experimentTemplate says what an experiment of the Fault Injection Service does: of all its

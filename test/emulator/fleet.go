@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/market"
 )
 
 // fleet is the record of one instant fleet.

@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/market"
 )
 
 // "lowest-price: instances come from the lowest priced pool that has capacity",

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/market"
 )
 
 // instance is AWS's record of one machine; its life is the market's.

@@ -28,8 +28,8 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 
 	"github.com/daemok/daemok/cloud/aws/client"
-	"github.com/daemok/daemok/cloud/market/clock"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/market/clock"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/cloud/aws/ec2data"
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/market"
 )
 
 // launch is a resolved preference for instances of one type in one subnet.

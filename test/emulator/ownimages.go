@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/market"
 )
 
 // copyImage makes an image of the account's own out of any that it sees in the region.

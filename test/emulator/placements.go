@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/market"
 )
 
 // placementGroup is one placement group of the account.

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/daemok/daemok/cloud/aws/ec2data"
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/market"
 )
 
 // product is one entry of the price list: a type on Linux in a region under a

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/daemok/daemok/cloud/aws/ec2data"
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/market"
 )
 
 // Quota is a limit of an account on the vCPUs of its running instances.

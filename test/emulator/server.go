@@ -1,6 +1,6 @@
 // Package emulator is an emulated AWS account that the real AWS SDK talks to: an
 // http.Handler speaking the wire protocols of EC2, IAM, STS, SSM, SQS, EventBridge, EKS, EKS Auth,
-// Pricing, Service Quotas and FIS, over the machine market of cloud/market. Tests, the lab and demos
+// Pricing, Service Quotas and FIS, over the machine market of test/market. Tests, the lab and demos
 // point AWS_ENDPOINT_URL at it.
 //
 // It promises AWS's documented behaviour where clients depend on it: paging
@@ -24,7 +24,7 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws/ec2data"
 	iampolicy "github.com/daemok/daemok/cloud/aws/policy"
-	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/test/market"
 )
 
 // Options is how a server is set up.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/cloud/aws/ec2data"
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/market"
 )
 
 // spotPrice is one row of the price history.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/test/market"
 )
 
 type spotRequestXML struct {

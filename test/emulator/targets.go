@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/market"
 )
 
 // targetGroup is where a load balancer sends what it gets. Balancers themselves are not there.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/daemok/daemok/cloud/market"
+	"github.com/daemok/daemok/test/market"
 )
 
 // Instance is what the world outside AWS may know of an instance: enough to

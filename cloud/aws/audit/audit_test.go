@@ -14,8 +14,8 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/cloud/aws/rights"
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/market"
 )
 
 const controller = "arn:aws:iam::123456789012:role/prod-karpenter"

@@ -14,8 +14,8 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/client"
-	"github.com/daemok/daemok/cloud/market/clock"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/market/clock"
 )
 
 // post is an account with a queue, and the reader of it.

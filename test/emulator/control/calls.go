@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/internal/nearest"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/market"
 )
 
 // throttle changes the token buckets of all actions that match.

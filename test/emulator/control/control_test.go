@@ -16,10 +16,10 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/daemok/daemok/cloud/aws/client"
-	"github.com/daemok/daemok/cloud/market"
-	"github.com/daemok/daemok/cloud/market/clock"
 	"github.com/daemok/daemok/test/emulator"
 	"github.com/daemok/daemok/test/emulator/control"
+	"github.com/daemok/daemok/test/market"
+	"github.com/daemok/daemok/test/market/clock"
 )
 
 // world is an emulator with both its ports: AWS on the one, orders on the other.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/market"
 )
 
 // living are the instances that have not begun to end.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/daemok/daemok/cloud/market"
 	"github.com/daemok/daemok/internal/nearest"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/market"
 )
 
 // which says what pools an order is about, by patterns.
