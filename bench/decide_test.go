@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/cloud"
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/share"
+	"github.com/daemok/daemok/test/fakecloud"
 	"github.com/daemok/daemok/test/market/clock"
 )
 
@@ -20,7 +20,7 @@ import (
 // for the prices of one moment.
 func BenchmarkDecide(b *testing.B) {
 	prices := clock.NewVirtual(time.Date(2026, time.November, 22, 0, 0, 0, 0, time.UTC))
-	offered := fake.New(fake.Options{Clock: prices, Seed: 1, Types: fake.AllTypes("us-east-1")})
+	offered := fakecloud.New(fakecloud.Options{Clock: prices, Seed: 1, Types: fakecloud.AllTypes("us-east-1")})
 	for _, pods := range []int{4, 100, 500, 1000} {
 		b.Run(fmt.Sprintf("%d-pods", pods), func(b *testing.B) { benchmarkDecide(b, waiting(b, offered, pods)) })
 	}
@@ -30,7 +30,7 @@ func BenchmarkDecide(b *testing.B) {
 // teams have them that keep apart.
 func BenchmarkDecideOfManyPools(b *testing.B) {
 	prices := clock.NewVirtual(time.Date(2026, time.November, 22, 0, 0, 0, 0, time.UTC))
-	s := waiting(b, fake.New(fake.Options{Clock: prices, Seed: 1, Types: fake.AllTypes("us-east-1")}), 144)
+	s := waiting(b, fakecloud.New(fakecloud.Options{Clock: prices, Seed: 1, Types: fakecloud.AllTypes("us-east-1")}), 144)
 	all := s.Pools[0]
 	s.Pools = nil
 	for i := range 36 {
@@ -52,7 +52,7 @@ func BenchmarkDecideOfManyPools(b *testing.B) {
 // the first plan takes, which has to have these three; plans is how many there are in all.
 func BenchmarkDecideBesideOneTenant(b *testing.B) {
 	prices := clock.NewVirtual(time.Date(2026, time.November, 22, 0, 0, 0, 0, time.UTC))
-	s := waiting(b, fake.New(fake.Options{Clock: prices, Seed: 1, Types: fake.AllTypes("us-east-1")}), 3)
+	s := waiting(b, fakecloud.New(fakecloud.Options{Clock: prices, Seed: 1, Types: fakecloud.AllTypes("us-east-1")}), 3)
 	for i := range 3000 {
 		app := cluster.Selector{Requirements: constraint.Requirements{{Key: "app", Set: constraint.Values(fmt.Sprint(i % 300))}}}
 		s.Waiting = append(s.Waiting, cluster.Pod{Namespace: "large", Name: fmt.Sprintf("pod-%04d", i), UID: fmt.Sprintf("large-%04d", i), Returns: true, Shape: &cluster.Shape{

@@ -40,8 +40,8 @@ func TestDirectionsNotice(t *testing.T) {
 		"a cloud that knows Kubernetes": {
 			[]Package{{ImportPath: in("cloud/aws/userdata"), Imports: []string{meta.ImportPath}}, meta}, "it does not know Kubernetes"},
 		"a cloud that knows Kubernetes by way of another": {
-			[]Package{{ImportPath: in("cloud/fake"), Imports: []string{"example.com/x"}}, {ImportPath: "example.com/x", Imports: []string{meta.ImportPath}}, meta},
-			"cloud/fake imports " + meta.ImportPath + " (through example.com/x): a provider sells machines"},
+			[]Package{{ImportPath: in("test/fakecloud"), Imports: []string{"example.com/x"}}, {ImportPath: "example.com/x", Imports: []string{meta.ImportPath}}, meta},
+			"test/fakecloud imports " + meta.ImportPath + " (through example.com/x): a provider sells machines"},
 		"an adapter that knows its pretender": {
 			[]Package{{ImportPath: in("cloud/aws"), Imports: []string{in("test/emulator")}}, {ImportPath: in("test/emulator")}},
 			"the adapter must not know what pretends to be AWS"},
@@ -57,7 +57,7 @@ func TestDirectionsNotice(t *testing.T) {
 		"a demo that peeks into the product": {
 			[]Package{{ImportPath: in("demo"), Imports: []string{in("core/plan")}}, {ImportPath: in("core/plan")}}, "the demo is a user"},
 		"a controller that ships a pretender": {
-			[]Package{{ImportPath: in("cmd/daemok-controller"), Imports: []string{in("cloud/fake")}}, {ImportPath: in("cloud/fake")}}, "do not ship"},
+			[]Package{{ImportPath: in("cmd/daemok-controller"), Imports: []string{in("test/fakecloud")}}, {ImportPath: in("test/fakecloud")}}, "do not ship"},
 		"code of another autoscaler": {
 			[]Package{{ImportPath: in("kube/api"), Imports: []string{"sigs.k8s.io/karpenter/pkg/apis"}}, {ImportPath: "sigs.k8s.io/karpenter/pkg/apis"}},
 			"it shares APIs, not code"},

@@ -11,9 +11,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // awayFor is how long the API server is gone.
@@ -119,7 +119,7 @@ func TestFiveMinutesWithoutAnAPIServer(t *testing.T) {
 	for name, moment := range moments {
 		for _, leased := range []bool{false, true} {
 			t.Run(name+map[bool]string{true: ", with a lease"}[leased], func(t *testing.T) {
-				report(t, fake.Options{Seed: 31}, func(t *testing.T, w *world) {
+				report(t, fakecloud.Options{Seed: 31}, func(t *testing.T, w *world) {
 					cut := new(atomic.Bool)
 					cut.Store(name == atLaunch)
 					w.pool("default", nil)

@@ -18,11 +18,11 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws"
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/test/emulator"
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/fakecloud"
 	"github.com/daemok/daemok/test/market"
 )
 
@@ -38,11 +38,11 @@ type account struct {
 // reportAWS is tell where the cloud is AWS.
 func reportAWS(t *testing.T, seed uint64, story func(t *testing.T, w *world)) {
 	t.Helper()
-	reportAWSWith(t, fake.Options{Seed: seed}, story)
+	reportAWSWith(t, fakecloud.Options{Seed: seed}, story)
 }
 
 // reportAWSWith is reportAWS where what the market offers, or how, is not as usual.
-func reportAWSWith(t *testing.T, o fake.Options, story func(t *testing.T, w *world)) {
+func reportAWSWith(t *testing.T, o fakecloud.Options, story func(t *testing.T, w *world)) {
 	t.Helper()
 	asIfAtAWS(t)
 	report(t, o, func(t *testing.T, w *world) {
@@ -76,11 +76,11 @@ func (w *world) openAccount(seed uint64) {
 }
 
 // bootOf tells what becomes of a machine.
-func (w *world) bootOf(m market.Machine) (fake.Boot, bool) {
+func (w *world) bootOf(m market.Machine) (fakecloud.Boot, bool) {
 	if w.aws == nil {
 		return w.cloud.Boot(m.ID)
 	}
-	b := fake.Boot{RunningAt: m.RunningAt, Node: cloud.NodeSetup{Taints: []cloud.Taint{{Key: api.TaintUnregistered, Effect: "NoExecute"}}}}
+	b := fakecloud.Boot{RunningAt: m.RunningAt, Node: cloud.NodeSetup{Taints: []cloud.Taint{{Key: api.TaintUnregistered, Effect: "NoExecute"}}}}
 	if !m.NeverJoins {
 		b.JoinsAt = m.RunningAt.Add(m.JoinFor)
 	}

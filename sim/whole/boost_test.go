@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/cloud/fake"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // lower has running pods ask for less, in place, as where a boost for their start ends.
@@ -30,7 +30,7 @@ func (w *world) lower(cpu string) {
 // for as much again: nobody moves, and nothing is launched, be it by a process that
 // did not see them being made.
 func TestPodsThatAskForLessOnceTheyRunStay(t *testing.T) {
-	report(t, fake.Options{Seed: 86}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 86}, func(t *testing.T, w *world) {
 		w.pool("default", sizes)
 		first := w.start(setup{})
 		w.deploy("web", 4, func(p *corev1.Pod) {

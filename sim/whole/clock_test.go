@@ -9,11 +9,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/apiclock"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // jumpy is the clock of a controller's node: it is off by so long.
@@ -36,7 +36,7 @@ func (j *jumpy) clock() *apiclock.Clock {
 func TestAClockThatJumpsEndsNothing(t *testing.T) {
 	for name, by := range map[string]time.Duration{"ahead": 2 * time.Hour, "behind": -2 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
-			report(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) { w.jumps(by) })
+			report(t, fakecloud.Options{Seed: 71}, func(t *testing.T, w *world) { w.jumps(by) })
 		})
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/cloud/fake"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 var deaths = flag.Int("deaths", 1, "let the controller die at every nth of its calls, before it or after it in turn; 0: at each both before and after, with watches at once and late")
@@ -37,7 +37,7 @@ func TestDeathAtAnyWriteLosesNothingAndLaunchesNothingTwice(t *testing.T) {
 				}
 				when := map[bool]string{false: "before", true: "after"}[after]
 				t.Run(fmt.Sprintf("lag %v %s %d %s", lag, when, i+1, call), func(t *testing.T) {
-					report(t, fake.Options{Seed: 1}, func(_ *testing.T, w *world) { w.survive(setup{dieAt: i + 1, after: after, lag: fixed(lag)}) })
+					report(t, fakecloud.Options{Seed: 1}, func(_ *testing.T, w *world) { w.survive(setup{dieAt: i + 1, after: after, lag: fixed(lag)}) })
 				})
 			}
 		}
@@ -50,7 +50,7 @@ func fixed(d time.Duration) func(client.Object) time.Duration {
 
 func callsOfCleanRun(t *testing.T, lag time.Duration) (calls []string) {
 	t.Helper()
-	report(t, fake.Options{Seed: 1}, func(_ *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 1}, func(_ *testing.T, w *world) {
 		w.upAndDown(w.start(setup{lag: fixed(lag)}))
 		calls = w.running[0].ordeal.made()
 	})

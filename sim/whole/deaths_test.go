@@ -10,11 +10,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/roll"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // command is a way in which nodes are let go.
@@ -47,10 +47,10 @@ func (w *world) isOpenOn(kind string, n int) bool {
 	return len(machines) == 1 && machines[0].Kind == kind && w.run(n) && len(w.claims()) == 1 && len(w.nodes()) == 1 && w.renewed(nil)
 }
 
-var one = form{"one", fake.Settings{Image: "ami-one", Groups: []string{"sg-one"}}}
+var one = form{"one", fakecloud.Settings{Image: "ami-one", Groups: []string{"sg-one"}}}
 
 func otherImage(w *world) {
-	w.classes.change(form{"one", fake.Settings{Image: "ami-two", Groups: one.settings.Groups}})
+	w.classes.change(form{"one", fakecloud.Settings{Image: "ami-two", Groups: one.settings.Groups}})
 }
 
 // commands are all kinds of them but those that a scale-down gives.
@@ -160,7 +160,7 @@ func TestDeathAtAnyCallOfEachKindOfCommand(t *testing.T) {
 	for name, what := range commands() {
 		t.Run(name, func(t *testing.T) {
 			calls := 0
-			report(t, fake.Options{Seed: 41}, func(_ *testing.T, w *world) { calls = w.carryOut(what, 0, false) })
+			report(t, fakecloud.Options{Seed: 41}, func(_ *testing.T, w *world) { calls = w.carryOut(what, 0, false) })
 			if calls < some {
 				t.Fatalf("it took %d calls only", calls)
 			}
@@ -170,7 +170,7 @@ func TestDeathAtAnyCallOfEachKindOfCommand(t *testing.T) {
 						continue
 					}
 					t.Run(fmt.Sprintf("%d, after it %v", k, after), func(t *testing.T) {
-						report(t, fake.Options{Seed: 41}, func(_ *testing.T, w *world) { w.carryOut(what, k, after) })
+						report(t, fakecloud.Options{Seed: 41}, func(_ *testing.T, w *world) { w.carryOut(what, k, after) })
 					})
 				}
 			}

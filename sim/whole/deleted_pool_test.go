@@ -12,11 +12,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // oneAtATime lets one node of a pool go at a time, and none for being empty.
@@ -57,7 +57,7 @@ func (w *world) drained() (reason, text string) {
 // run on them or not: their pods get machines of another pool first. It goes with
 // the last of them, whoever leads meanwhile.
 func TestADeletedPoolDrainsByItsBudget(t *testing.T) {
-	report(t, fake.Options{Seed: 70}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 70}, func(t *testing.T, w *world) {
 		c := w.up(4, oneAtATime, plain)
 		w.pool("other", nil)
 		w.deploy("web", 3, plain)
@@ -96,7 +96,7 @@ func TestADeletedPoolSaysHowLongItTakes(t *testing.T) {
 	left := regexp.MustCompile(`^nodes left: 20, going: \d+, allowed now: \d+.*; about (\S+) left`)
 	for name, grace := range map[string]time.Duration{"pods that end soon": 5 * time.Second, "pods that take their time": 5 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
-			report(t, fake.Options{Seed: 76}, func(t *testing.T, w *world) {
+			report(t, fakecloud.Options{Seed: 76}, func(t *testing.T, w *world) {
 				w.up(20, func(p *karpv1.NodePool) { p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "20%"}} }, func(p *corev1.Pod) {
 					p.Spec.TerminationGracePeriodSeconds = new(int64(grace / time.Second))
 					p.Annotations = map[string]string{slowly: "true"}
@@ -161,7 +161,7 @@ func TestADeletedProvisionerDrainsByItsBudget(t *testing.T) {
 // Where no other pool can take its pods, the node of a deleted pool stays, and the
 // pool says why and what to do about it; when there is one it goes.
 func TestADeletedPoolWaitsForAPlaceForItsPods(t *testing.T) {
-	report(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 71}, func(t *testing.T, w *world) {
 		w.up(2, nil, plain)
 		w.delete(w.defaultPool())
 		stays := func() bool {
@@ -185,7 +185,7 @@ func TestADeletedPoolWaitsForAPlaceForItsPods(t *testing.T) {
 // What a budget of none keeps stays when its pool is deleted, and the pool says
 // that it is the budget.
 func TestADeletedPoolWaitsForItsBudget(t *testing.T) {
-	report(t, fake.Options{Seed: 72}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 72}, func(t *testing.T, w *world) {
 		w.up(2, func(p *karpv1.NodePool) { p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "0"}} }, plain)
 		w.pool("other", nil)
 		w.delete(w.defaultPool())
@@ -226,7 +226,7 @@ func TestADeletedPoolTakesItsMachinesWithIt(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			report(t, fake.Options{Seed: 24}, func(t *testing.T, w *world) {
+			report(t, fakecloud.Options{Seed: 24}, func(t *testing.T, w *world) {
 				w.up(2, func(p *karpv1.NodePool) { p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "0"}} }, plain)
 				remove(w)
 				w.until(5*time.Minute, "an empty cluster", func() bool { return !w.isThere("default") && w.empty() })
@@ -241,7 +241,7 @@ func TestADeletedPoolTakesItsMachinesWithIt(t *testing.T) {
 // A pool without nodes goes at once, and so does one whose orders have not become
 // machines: nothing is launched for it any more.
 func TestADeletedPoolWithoutMachinesGoesAtOnce(t *testing.T) {
-	report(t, fake.Options{Seed: 73}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 73}, func(t *testing.T, w *world) {
 		cut, open := closedFor(reasons["purchases are refused"])
 		w.pool("default", nil)
 		w.start(setup{through: cut})
@@ -267,7 +267,7 @@ func TestADeletedPoolDoesNotWaitForMachinesThatNeverStart(t *testing.T) {
 	agent := corev1.Taint{Key: "example.com/agent", Effect: corev1.TaintEffectNoSchedule}
 	for name, used := range map[string]bool{"nobody runs there": false, "a pod runs there that tolerates what others do not": true} {
 		t.Run(name, func(t *testing.T) {
-			report(t, fake.Options{Seed: 74}, func(t *testing.T, w *world) {
+			report(t, fakecloud.Options{Seed: 74}, func(t *testing.T, w *world) {
 				w.pool("default", func(p *karpv1.NodePool) { p.Spec.Template.Spec.StartupTaints = []corev1.Taint{agent} })
 				w.start(setup{})
 				w.deploy("web", 1, plain)
@@ -294,7 +294,7 @@ func TestADeletedPoolDoesNotWaitForMachinesThatNeverStart(t *testing.T) {
 
 // A pool that is deleted without what it owns leaves its nodes as they are.
 func TestAPoolThatLeavesItsNodesBehindGoesAtOnce(t *testing.T) {
-	report(t, fake.Options{Seed: 74}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 74}, func(t *testing.T, w *world) {
 		w.up(2, nil, plain)
 		w.pool("other", nil)
 		before := w.claimNames()
@@ -316,7 +316,7 @@ func TestAPoolThatLeavesItsNodesBehindGoesAtOnce(t *testing.T) {
 
 // Pods that must not be disturbed keep their node in a deleted pool as well.
 func TestADeletedPoolWaitsForPodsThatMustNotBeDisturbed(t *testing.T) {
-	report(t, fake.Options{Seed: 75}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 75}, func(t *testing.T, w *world) {
 		w.up(1, nil, func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} })
 		w.pool("other", nil)
 		w.delete(w.defaultPool())

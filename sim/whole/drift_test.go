@@ -13,11 +13,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // drifted lists the reasons for which claims have drifted, once each.
@@ -48,8 +48,8 @@ func widely(p *karpv1.NodePool) {
 // The class of machines that have just been launched finds a newer image: they have
 // drifted within the second, after one question to the cloud about all of them.
 func TestANewerImageShowsAtOnce(t *testing.T) {
-	report(t, fake.Options{Seed: 61}, func(t *testing.T, w *world) {
-		w.classes.change(form{"one", fake.Settings{Image: "ami-one", Groups: []string{"sg-one"}}})
+	report(t, fakecloud.Options{Seed: 61}, func(t *testing.T, w *world) {
+		w.classes.change(form{"one", fakecloud.Settings{Image: "ami-one", Groups: []string{"sg-one"}}})
 		c := w.upWith(setup{}, 3, widely, plain)
 		time.Sleep(3 * time.Second)
 		lists := func() (n int) {
@@ -61,7 +61,7 @@ func TestANewerImageShowsAtOnce(t *testing.T) {
 			return n
 		}
 		before := lists()
-		w.classes.change(form{"one", fake.Settings{Image: "ami-two", Groups: []string{"sg-one"}}})
+		w.classes.change(form{"one", fakecloud.Settings{Image: "ami-two", Groups: []string{"sg-one"}}})
 		class := &awsv1.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 		class.Spec.AMIFamily, class.Spec.Role = new(awsv1.AMIFamily("AL2023")), "nodes"
 		class.Spec.AMISelectorTerms = []awsv1.AMISelectorTerm{{ID: "ami-12345678"}}
@@ -84,16 +84,16 @@ func TestANewerImageShowsAtOnce(t *testing.T) {
 // Machines that are just as asked for do not drift, whoever looks. When what
 // their pool or class asks for changes they do, and are replaced before they go.
 func TestDriftedNodesAreReplaced(t *testing.T) {
-	first := form{"one", fake.Settings{Image: "ami-one", Groups: []string{"sg-one"}}}
+	first := form{"one", fakecloud.Settings{Image: "ami-one", Groups: []string{"sg-one"}}}
 	tests := map[string]struct {
 		change func(w *world)
 		reason string
 	}{
 		"another image": {func(w *world) {
-			w.classes.change(form{"one", fake.Settings{Image: "ami-two", Groups: []string{"sg-one"}}})
+			w.classes.change(form{"one", fakecloud.Settings{Image: "ami-two", Groups: []string{"sg-one"}}})
 		}, karpv1.ReasonAMIDrift},
 		"another group": {func(w *world) {
-			w.classes.change(form{"one", fake.Settings{Image: "ami-one", Groups: []string{"sg-two"}}})
+			w.classes.change(form{"one", fakecloud.Settings{Image: "ami-one", Groups: []string{"sg-two"}}})
 		}, karpv1.ReasonSecurityGroupDrift},
 		"another class": {func(w *world) { w.classes.change(form{"two", first.settings}) }, karpv1.ReasonNodeClassDrift},
 		"another label": {func(w *world) {
@@ -107,7 +107,7 @@ func TestDriftedNodesAreReplaced(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			report(t, fake.Options{Seed: 60}, func(t *testing.T, w *world) {
+			report(t, fakecloud.Options{Seed: 60}, func(t *testing.T, w *world) {
 				w.classes.change(first)
 				c := w.upWith(setup{}, 3, widely, plain)
 				old := w.claimNames()
@@ -139,12 +139,12 @@ func TestDriftedNodesAreReplaced(t *testing.T) {
 // While a class is not ready nothing drifts by what it selects, and nothing is
 // taken back.
 func TestDriftWaitsForTheClass(t *testing.T) {
-	report(t, fake.Options{Seed: 61}, func(t *testing.T, w *world) {
-		one := form{"one", fake.Settings{Image: "ami-one", Groups: []string{"sg-one"}}}
+	report(t, fakecloud.Options{Seed: 61}, func(t *testing.T, w *world) {
+		one := form{"one", fakecloud.Settings{Image: "ami-one", Groups: []string{"sg-one"}}}
 		w.classes.change(one)
 		w.upWith(setup{}, 2, nil, plain) // whose nodes go for being empty alone
 		w.classes.set("no subnet is found")
-		w.classes.change(form{"one", fake.Settings{Image: "ami-two", Groups: []string{"sg-one"}}})
+		w.classes.change(form{"one", fakecloud.Settings{Image: "ami-two", Groups: []string{"sg-one"}}})
 		time.Sleep(10 * time.Minute)
 		if reasons := w.drifted(); len(reasons) > 0 {
 			t.Errorf("drifted by %v from a class that is not ready", reasons)
@@ -175,13 +175,13 @@ func (w *world) defaultPool() *karpv1.NodePool {
 // At the limit of its pool drift waits, unless the pool says that nodes go first:
 // then one at a time, and never is there more than the limit allows.
 func TestDriftAtTheLimit(t *testing.T) {
-	report(t, fake.Options{Seed: 62}, func(t *testing.T, w *world) {
-		w.classes.change(form{"one", fake.Settings{Image: "ami-one", Groups: []string{"sg-one"}}})
+	report(t, fakecloud.Options{Seed: 62}, func(t *testing.T, w *world) {
+		w.classes.change(form{"one", fakecloud.Settings{Image: "ami-one", Groups: []string{"sg-one"}}})
 		w.upWith(setup{}, 3, func(p *karpv1.NodePool) {
 			p.Spec.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("6")}
 		}, plain)
 		old := w.claimNames()
-		w.classes.change(form{"one", fake.Settings{Image: "ami-two", Groups: []string{"sg-one"}}})
+		w.classes.change(form{"one", fakecloud.Settings{Image: "ami-two", Groups: []string{"sg-one"}}})
 		time.Sleep(10 * time.Minute)
 		if !w.run(3) || w.launched() != 3 || len(w.drifted()) != 1 {
 			t.Fatalf("at the limit: drifted by %v, %d machines bought; %s", w.drifted(), w.launched(), w.state())
@@ -212,7 +212,7 @@ func TestDriftAtTheLimit(t *testing.T) {
 // A new DaemonSet that finds no room on a full node has it replaced by a larger
 // one where its annotation asks for that, once.
 func TestANewDaemonSetFindsRoom(t *testing.T) {
-	report(t, fake.Options{Seed: 63}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 63}, func(t *testing.T, w *world) {
 		w.upWith(setup{}, 1, func(p *karpv1.NodePool) {
 			p.Spec.Template.Spec.Requirements[0].Values = []string{"m5.large", "m5.xlarge"}
 		}, plain)
@@ -258,8 +258,8 @@ func (w *world) patchStatus(o client.Object, change func()) {
 // A pool whose machines do not come any more, so that its drifted nodes cannot be
 // replaced, holds up nobody else, and its nodes stay.
 func TestAPoolThatCannotReplaceDelaysNoOther(t *testing.T) {
-	report(t, fake.Options{Seed: 64}, func(t *testing.T, w *world) {
-		w.classes.change(form{"one", fake.Settings{Image: "ami-one", Groups: []string{"sg-one"}}})
+	report(t, fakecloud.Options{Seed: 64}, func(t *testing.T, w *world) {
+		w.classes.change(form{"one", fakecloud.Settings{Image: "ami-one", Groups: []string{"sg-one"}}})
 		in := func(zone string) func(*karpv1.NodePool) {
 			return func(p *karpv1.NodePool) {
 				p.Spec.Template.Spec.Requirements = append(p.Spec.Template.Spec.Requirements, karpv1.Requirement{Key: api.LabelZone, Operator: "In", Values: []string{zone}})
@@ -284,7 +284,7 @@ func TestAPoolThatCannotReplaceDelaysNoOther(t *testing.T) {
 		w.mu.Lock()
 		w.joinsAfter = map[string]time.Duration{"us-east-1a": 24 * time.Hour}
 		w.mu.Unlock()
-		w.classes.change(form{"one", fake.Settings{Image: "ami-two", Groups: []string{"sg-one"}}})
+		w.classes.change(form{"one", fakecloud.Settings{Image: "ami-two", Groups: []string{"sg-one"}}})
 		w.until(15*time.Minute, "two other nodes of pool b", func() bool {
 			now := of("b")
 			return len(now) == 2 && !slices.ContainsFunc(now, func(name string) bool { return slices.Contains(first, name) })

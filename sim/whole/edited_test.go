@@ -7,18 +7,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/fingerprint"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // Claims are made while their pool's template is edited again and again, and
 // while the pool's own hash cannot be written: each claim carries the hash of
 // the template that it was made from, whichever that is.
 func TestAClaimCarriesTheHashOfItsOwnTemplate(t *testing.T) {
-	report(t, fake.Options{Seed: 80}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 80}, func(t *testing.T, w *world) {
 		var late atomic.Bool
 		w.start(setup{lag: fixed(60 * time.Millisecond), fault: func(c storetest.Call) (error, error) {
 			if late.Load() && c.Kind == "NodePool" && c.Writes() && !c.Status {

@@ -7,17 +7,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // A machine that is launched for a pod without EFA has room for one with, but no adapter: a
 // machine with adapters is launched before the first has joined.
 func TestAPodThatAsksForEFAWaitsForNoMachineWithout(t *testing.T) {
 	const typ, efa = "c5n.18xlarge", "vpc.amazonaws.com/efa"
-	reportAWSWith(t, fake.Options{Seed: 1, Types: []string{typ}}, func(t *testing.T, w *world) {
+	reportAWSWith(t, fakecloud.Options{Seed: 1, Types: []string{typ}}, func(t *testing.T, w *world) {
 		w.pool("default", func(p *karpv1.NodePool) {
 			p.Spec.Template.Spec.Requirements[0] = karpv1.Requirement{Key: api.LabelInstanceType, Operator: "In", Values: []string{typ}}
 		})

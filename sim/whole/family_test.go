@@ -8,9 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/test/fakecloud"
 	"github.com/daemok/daemok/test/market"
 )
 
@@ -25,7 +25,7 @@ func TestAnUnavailableFamilyIsLeft(t *testing.T) {
 	others := []string{"m5.large", "m5.xlarge", "m5.2xlarge", "m5.4xlarge", "m5.8xlarge", "m5.12xlarge", "m5.16xlarge", "m5.24xlarge"}
 	for pods, most := range map[int]int{117: 2, 198: 2, 212: 3} {
 		t.Run(fmt.Sprintf("%d pods", pods), func(t *testing.T) {
-			reportAWSWith(t, fake.Options{Seed: 57, Types: append(others, offered...)}, func(t *testing.T, w *world) {
+			reportAWSWith(t, fakecloud.Options{Seed: 57, Types: append(others, offered...)}, func(t *testing.T, w *world) {
 				for _, kind := range offered {
 					for _, zone := range []string{"us-east-1a", "us-east-1b", "us-east-1c", "us-east-1d", "us-east-1e", "us-east-1f"} {
 						w.cloud.Market().SetCapacity(market.Pool{Kind: kind, Zone: zone, Option: market.OnDemand}, 0, 0)

@@ -11,10 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // neighbours are what another provider with the same API has in the cluster: a
@@ -89,7 +89,7 @@ func (w *world) allUntouched(n neighbours) {
 // one closed, nor what gives claims up that do not come to anything, nor
 // consolidation, drift and expiry concern another provider's.
 func TestObjectsOfAnotherProviderAreLeftAlone(t *testing.T) {
-	report(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 71}, func(t *testing.T, w *world) {
 		n := w.neighbours()
 		w.pool("default", nil)
 		w.start(setup{})
@@ -108,7 +108,7 @@ func TestObjectsOfAnotherProviderAreLeftAlone(t *testing.T) {
 func TestANodeOfAnotherProviderIsDrainedByItsOwner(t *testing.T) {
 	for _, first := range []string{"node", "claim"} {
 		t.Run(first+" deleted first", func(t *testing.T) {
-			report(t, fake.Options{Seed: 72}, func(t *testing.T, w *world) {
+			report(t, fakecloud.Options{Seed: 72}, func(t *testing.T, w *world) {
 				n := w.neighbours()
 				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "on-theirs"}, Spec: corev1.PodSpec{NodeName: n.node.Name}}
 				w.create(pod)

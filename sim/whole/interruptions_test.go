@@ -7,13 +7,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // onSpot has the pool launch spot machines alone.
@@ -52,7 +52,7 @@ func (w *world) started(other string) bool {
 // A spot machine is taken back: its node is closed at once, the machine in its place
 // is ordered at once, and the pod stays until that has started.
 func TestAPodStaysOnASpotMachineUntilAnotherHasStarted(t *testing.T) {
-	report(t, fake.Options{Seed: 50}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 50}, func(t *testing.T, w *world) {
 		w.up(1, onSpot, plain)
 		pod, claim := w.takeBack()
 		w.until(5*time.Second, "the node closed and another machine ordered", func() bool {
@@ -85,7 +85,7 @@ func TestAPodStaysOnASpotMachineUntilAnotherHasStarted(t *testing.T) {
 // although such go at once.
 func TestAPodThatMayNotBeDisturbedHasAnotherMachineBeforeItsOwnEnds(t *testing.T) {
 	protect := func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} }
-	report(t, fake.Options{Seed: 56}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 56}, func(t *testing.T, w *world) {
 		w.up(1, func(p *karpv1.NodePool) {
 			onSpot(p)
 			p.Spec.Disruption.ConsolidateAfter = "0s"
@@ -114,7 +114,7 @@ func TestAPodThatMayNotBeDisturbedHasAnotherMachineBeforeItsOwnEnds(t *testing.T
 // No machine joins in time: the pod is evicted while it has time to end, and runs
 // again in the end.
 func TestAPodLeavesASpotMachineInTimeWhereNoOtherComes(t *testing.T) {
-	report(t, fake.Options{Seed: 51}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 51}, func(t *testing.T, w *world) {
 		w.up(1, onSpot, plain)
 		w.cloud.Market().SetNeverJoin(1)
 		pod, _ := w.takeBack()
@@ -131,7 +131,7 @@ func TestAPodLeavesASpotMachineInTimeWhereNoOtherComes(t *testing.T) {
 
 // The machine ends before it was said to: nobody waits for that moment any more.
 func TestAMachineThatEndsEarlyIsWaitedForNoLonger(t *testing.T) {
-	report(t, fake.Options{Seed: 52}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 52}, func(t *testing.T, w *world) {
 		w.up(1, onSpot, plain)
 		pod, claim := w.takeBack()
 		time.Sleep(5 * time.Second)
@@ -152,7 +152,7 @@ func TestAMachineThatEndsEarlyIsWaitedForNoLonger(t *testing.T) {
 // A pool that asks for it has a machine replaced that the cloud recommends to replace:
 // within its budgets, and after the machine in its place has started.
 func TestAMachineIsReplacedOnRecommendation(t *testing.T) {
-	report(t, fake.Options{Seed: 53}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 53}, func(t *testing.T, w *world) {
 		w.up(2, func(p *karpv1.NodePool) {
 			onSpot(p)
 			p.Annotations = map[string]string{api.AnnotationRebalance: api.RebalanceReplace}
@@ -195,7 +195,7 @@ func TestAStormLaunchesNothingTwice(t *testing.T) {
 		most  int
 	}{"all come back at once": {time.Second, 0}, "they come one by one": {10 * time.Second, 1}, "they come a few at a time": {20 * time.Second, 3}} {
 		t.Run(name, func(t *testing.T) {
-			report(t, fake.Options{Seed: 57}, func(t *testing.T, w *world) {
+			report(t, fakecloud.Options{Seed: 57}, func(t *testing.T, w *world) {
 				const n = 16
 				w.up(n, func(p *karpv1.NodePool) {
 					onSpot(p)

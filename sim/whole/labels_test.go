@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
+	"github.com/daemok/daemok/test/fakecloud"
 	"github.com/daemok/daemok/test/market"
 )
 
@@ -47,7 +47,7 @@ func TestLabelsOfATemplateAreRequirements(t *testing.T) {
 	for name, tt := range ofTemplate {
 		for how, repeated := range map[string]bool{"alone": false, "repeated": true} {
 			t.Run(name+" "+how, func(t *testing.T) {
-				report(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) {
+				report(t, fakecloud.Options{Seed: 71}, func(t *testing.T, w *world) {
 					w.pool("default", func(p *karpv1.NodePool) {
 						p.Spec.Template.Metadata.Labels = tt.labels
 						p.Spec.Template.Spec.Requirements = []karpv1.Requirement{}

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // foreign makes a node that is nobody's of ours, with room for so many pods.
@@ -30,7 +30,7 @@ func (w *world) foreign(name string, pods string) {
 // A pod that the scheduler puts elsewhere frees what was launched for it: the
 // next pod is expected there, and nothing is launched again.
 func TestAPodThatLandsElsewhereFreesItsMachineForTheNext(t *testing.T) {
-	report(t, fake.Options{Seed: 61}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 61}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{})
 		w.scale("web", 2)
@@ -49,7 +49,7 @@ func TestAPodThatLandsElsewhereFreesItsMachineForTheNext(t *testing.T) {
 // The scheduler need not follow a plan: with another order of its own it puts
 // every pod on a machine that was launched for another one.
 func TestPodsThatSwapTheirMachinesNeedNoOthers(t *testing.T) {
-	report(t, fake.Options{Seed: 62}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 62}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{})
 		w.mu.Lock()
@@ -70,7 +70,7 @@ func TestPodsThatSwapTheirMachinesNeedNoOthers(t *testing.T) {
 // lost them are launched for at once: nothing was ordered for the others, and so nothing is left that
 // would be worth waiting for.
 func TestPodsThatLoseTheirPlacesToNewOnesAreLaunchedForAtOnce(t *testing.T) {
-	report(t, fake.Options{Seed: 63}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 63}, func(t *testing.T, w *world) {
 		works := func(does bool) {
 			w.mu.Lock()
 			w.schedules, w.contrary = does, true

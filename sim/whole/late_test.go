@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/cloud"
-	"github.com/daemok/daemok/cloud/fake"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // lateFirst is a cloud whose first launch runs out of its caller's time and takes effect
@@ -55,7 +55,7 @@ func TestALaunchThatComesLateIsNotMadeTwice(t *testing.T) {
 		"the next ones run out of time themselves": context.DeadlineExceeded,
 	} {
 		t.Run(name, func(t *testing.T) {
-			report(t, fake.Options{Seed: 72}, func(t *testing.T, w *world) {
+			report(t, fakecloud.Options{Seed: 72}, func(t *testing.T, w *world) {
 				w.pool("default", nil)
 				w.start(setup{through: func(m cloud.Machines) cloud.Machines {
 					return &lateFirst{Machines: m, by: 80 * time.Second, first: why, work: &w.everybody}
@@ -75,7 +75,7 @@ func TestALaunchThatComesLateIsNotMadeTwice(t *testing.T) {
 // The pods of a launch that ran out of time go before it takes effect: the claims wait
 // for it, get its instances, and these are terminated with them.
 func TestALaunchThatComesLateForNoPodIsTerminated(t *testing.T) {
-	report(t, fake.Options{Seed: 73}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 73}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{through: func(m cloud.Machines) cloud.Machines {
 			return &lateFirst{Machines: m, by: 80 * time.Second, first: context.DeadlineExceeded, work: &w.everybody}

@@ -9,9 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // The leader stops right after it has made claims, and another takes over whose watch
@@ -25,7 +25,7 @@ func TestALeaderWithALateWatchLaunchesNothingTwice(t *testing.T) {
 	}
 	for name, late := range tests {
 		t.Run(name, func(t *testing.T) {
-			report(t, fake.Options{Seed: 76}, func(t *testing.T, w *world) {
+			report(t, fakecloud.Options{Seed: 76}, func(t *testing.T, w *world) {
 				w.pool("default", func(p *karpv1.NodePool) {
 					p.Spec.Limits = corev1.ResourceList{api.ResourceNodes: resource.MustParse("3")}
 				})

@@ -17,10 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // Pods come and nothing has room for them: by the clock, when is EC2 asked for
@@ -45,7 +45,7 @@ func BenchmarkFromUnschedulableToCreateFleet(b *testing.B) {
 	} {
 		b.Run(work.name, func(b *testing.B) {
 			for b.Loop() {
-				w := newWorld(b, fake.Options{Seed: 1, Types: fake.AllTypes("us-east-1")})
+				w := newWorld(b, fakecloud.Options{Seed: 1, Types: fakecloud.AllTypes("us-east-1")})
 				w.timeLaunch(b, work.pods, work.sizes, work.pool)
 			}
 		})

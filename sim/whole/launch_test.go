@@ -6,15 +6,15 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/cloud"
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // What a launch needs is made ready while pods are still being gathered, and
 // the machines carry the names of their nodes, claims and cluster in the end.
 func TestALaunchIsPreparedBeforeAndNamedAfter(t *testing.T) {
-	report(t, fake.Options{Seed: 40}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 40}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		c := w.start(setup{lag: fixed(60 * time.Millisecond)})
 		time.Sleep(10 * time.Second) // what comes at the start is planned for at once

@@ -7,9 +7,9 @@ import (
 
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // lease is a lock that anybody may renew: who holds it is the test's choice.
@@ -60,7 +60,7 @@ func (c *candidate) runs(s setup) setup {
 // Two controllers think that they lead, but the lease of the first has run
 // out: it goes on looking and planning, and changes nothing.
 func TestOfTwoLeadersTheOneWithoutALeaseChangesNothing(t *testing.T) {
-	report(t, fake.Options{Seed: 30}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 30}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		first := newCandidate(30 * time.Second)
 		first.renew(t)

@@ -14,13 +14,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 func cores(n int64) resource.Quantity { return *resource.NewQuantity(n, resource.DecimalSI) }
@@ -52,7 +52,7 @@ func (w *world) upWith(s setup, n int, change func(*karpv1.NodePool), pods func(
 func plain(*corev1.Pod) {}
 
 func TestADrainWaitsForTheBudgetOfItsPods(t *testing.T) {
-	report(t, fake.Options{Seed: 20}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 20}, func(t *testing.T, w *world) {
 		w.up(1, nil, plain)
 		w.server.BlockEvictions(func(*corev1.Pod) bool { return true })
 		first := w.allPods()[0].UID
@@ -82,7 +82,7 @@ func hasPod(pods []corev1.Pod, uid any) bool {
 
 func TestADeadlineEndsTheDrainOfProtectedPods(t *testing.T) {
 	protect := func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} }
-	report(t, fake.Options{Seed: 21}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 21}, func(t *testing.T, w *world) {
 		w.up(1, func(p *karpv1.NodePool) { p.Spec.Template.Spec.TerminationGracePeriod = "10m" }, protect)
 		first := w.allPods()[0].UID
 		w.delete(&w.claims()[0])
@@ -102,7 +102,7 @@ func TestADeadlineEndsTheDrainOfProtectedPods(t *testing.T) {
 
 func TestAProtectedPodHoldsItsNodeForEverWithoutADeadline(t *testing.T) {
 	protect := func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} }
-	report(t, fake.Options{Seed: 22}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 22}, func(t *testing.T, w *world) {
 		w.up(1, nil, protect)
 		first := w.allPods()[0].UID
 		w.delete(&w.claims()[0])
@@ -129,7 +129,7 @@ func TestWhatIsDeletedByHandGoesWhole(t *testing.T) {
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
-			report(t, fake.Options{Seed: 23}, func(t *testing.T, w *world) {
+			report(t, fakecloud.Options{Seed: 23}, func(t *testing.T, w *world) {
 				w.up(2, nil, plain)
 				remove(w)
 				w.until(10*time.Minute, "two pods on two machines, one new", func() bool {
@@ -143,7 +143,7 @@ func TestWhatIsDeletedByHandGoesWhole(t *testing.T) {
 
 // A pod lands on an empty node between the plan to remove it and the removal.
 func TestANodeThatIsNeededAfterAllStays(t *testing.T) {
-	report(t, fake.Options{Seed: 25}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 25}, func(t *testing.T, w *world) {
 		w.up(1, nil, plain)
 		first := w.nodes()[0].Name
 		w.scale("web", 0)
@@ -172,7 +172,7 @@ func TestANodeThatIsNeededAfterAllStays(t *testing.T) {
 
 // SC-291: the API fails just when the taint of a node that stays is to come off.
 func TestATaintThatCouldNotBeTakenOffAtOnceIsTakenOffLater(t *testing.T) {
-	report(t, fake.Options{Seed: 26}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 26}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		failing := 0
 		w.start(setup{fault: func(c storetest.Call) (error, error) {
@@ -200,7 +200,7 @@ func TestATaintThatCouldNotBeTakenOffAtOnceIsTakenOffLater(t *testing.T) {
 }
 
 func TestOrphansAreCollectedBothWays(t *testing.T) {
-	report(t, fake.Options{Seed: 27}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 27}, func(t *testing.T, w *world) {
 		c := w.up(2, nil, plain)
 		c.stop()
 		gone := w.claims()[0]
@@ -225,7 +225,7 @@ func TestOrphansAreCollectedBothWays(t *testing.T) {
 // A launch may still be on its way to its claim: a young machine is left
 // alone, and an older one that no claim asks for is given back.
 func TestAYoungMachineWithoutAClaimIsLeftAloneForAWhile(t *testing.T) {
-	report(t, fake.Options{Seed: 28}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 28}, func(t *testing.T, w *world) {
 		w.start(setup{})
 		_, err := w.cloud.Launch(context.Background(), cloud.LaunchRequest{
 			Class: cloud.Class{ID: "EC2NodeClass/default"}, Token: "t", Batch: "unknown", Count: 1,
@@ -246,7 +246,7 @@ func TestAYoungMachineWithoutAClaimIsLeftAloneForAWhile(t *testing.T) {
 // user allows one at a time. None goes on the word of the old budget, no node
 // that stays is kept closed to pods, and in the end all have gone.
 func TestABudgetLoweredInTimeIsHeard(t *testing.T) {
-	report(t, fake.Options{Seed: 27}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 27}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{lag: fixed(300 * time.Millisecond)})
 		w.deploy("web", 6, plain)
@@ -297,7 +297,7 @@ func (w *world) lowerBudget(nodes string) {
 // they were, long after they are not. Nothing goes on the word of that.
 func TestNothingGoesOnTheWordOfLateWatches(t *testing.T) {
 	protected := func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} }
-	report(t, fake.Options{Seed: 42}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 42}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{lag: fixed(time.Minute)})
 		w.deploy("web", 3, plain)
@@ -330,7 +330,7 @@ func TestLateWatchesUnderLoadBreakNoPromise(t *testing.T) {
 	lag := func(client.Object) time.Duration {
 		return time.Duration(draw(44, fmt.Sprint("lag", late.Add(1))) * float64(time.Minute))
 	}
-	report(t, fake.Options{Seed: 44}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 44}, func(t *testing.T, w *world) {
 		const nodesMost, atOnce = 12, 2
 		w.pool("default", func(p *karpv1.NodePool) {
 			p.Spec.Limits = corev1.ResourceList{"nodes": cores(nodesMost)}

@@ -9,10 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // loses has so many NodeClaims vanish, whose finalizers a script takes away.
@@ -41,7 +41,7 @@ func (w *world) collectNodes(names []string) {
 // says so: an event on each node, the condition of the pool and a metric tell how. Then all
 // nodes are drained, and their instances terminated.
 func TestAClusterThatLosesAllItsClaimsIsHeld(t *testing.T) {
-	report(t, fake.Options{Seed: 72}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 72}, func(t *testing.T, w *world) {
 		c := w.up(12, nil, plain)
 		before := w.podsAndMachines()
 		c.stop() // so that it sees them go at once
@@ -85,7 +85,7 @@ func TestAClusterThatLosesAllItsClaimsIsHeld(t *testing.T) {
 func TestFewNodesThatLoseTheirClaimsAreDrained(t *testing.T) {
 	for name, collected := range map[string]bool{"collected by Kubernetes": true, "left by Kubernetes": false} {
 		t.Run(name, func(t *testing.T) {
-			report(t, fake.Options{Seed: 73}, func(t *testing.T, w *world) {
+			report(t, fakecloud.Options{Seed: 73}, func(t *testing.T, w *world) {
 				w.up(12, nil, plain)
 				lost := w.loses(2)
 				if collected {

@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/daemok/daemok/cloud/fake"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // From nothing to three machines and back to nothing.
 func TestPodsComeAndGoAndSoDoTheirMachines(t *testing.T) {
-	report(t, fake.Options{Seed: 1}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 1}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{})
 		w.scale("web", 3)

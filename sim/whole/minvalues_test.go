@@ -4,11 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // threeTypes asks for three instance types, of which the cloud has one.
@@ -22,7 +22,7 @@ func threeTypes(p *karpv1.NodePool) {
 // Where fewer instance types exist than minValues asks for, the policy BestEffort launches
 // from these: the NodeClaim asks for as many as are left, and says that it does.
 func TestBestEffortLaunchesFromFewerValues(t *testing.T) {
-	report(t, fake.Options{Seed: 81}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 81}, func(t *testing.T, w *world) {
 		w.pool("default", threeTypes)
 		w.start(setup{policy: decide.Policy{MinValues: place.BestEffort}})
 		w.scale("web", 2)
@@ -43,7 +43,7 @@ func TestBestEffortLaunchesFromFewerValues(t *testing.T) {
 
 // By the policy Strict nothing is launched, and the pool and its pods say why.
 func TestStrictMinValuesAreSaidOnThePool(t *testing.T) {
-	report(t, fake.Options{Seed: 82}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 82}, func(t *testing.T, w *world) {
 		w.pool("default", threeTypes)
 		w.start(setup{})
 		w.scale("web", 1)

@@ -13,11 +13,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // mayLive makes pools whose nodes may live for so long.
@@ -80,7 +80,7 @@ func (w *world) claimNames() (out []string) {
 
 // Nodes that grow too old are replaced in time, each by one machine.
 func TestOldNodesAreReplacedBeforeTheyGo(t *testing.T) {
-	report(t, fake.Options{Seed: 40}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 40}, func(t *testing.T, w *world) {
 		w.upWith(setup{}, 3, mayLive("1h"), plain)
 		began, first := time.Now(), w.claimNames()
 		done := make(chan struct{})
@@ -99,7 +99,7 @@ func TestOldNodesAreReplacedBeforeTheyGo(t *testing.T) {
 // drains all the same once its time is over: nothing that could be had is waited
 // for without end.
 func TestOldNodesDrainWhereNoMachineComesInTheirPlace(t *testing.T) {
-	report(t, fake.Options{Seed: 42}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 42}, func(t *testing.T, w *world) {
 		w.upWith(setup{}, 2, mayLive("1h"), plain)
 		began, first := time.Now(), w.claimNames()
 		w.mu.Lock()
@@ -129,7 +129,7 @@ func TestOldNodesDrainWhereNoMachineComesInTheirPlace(t *testing.T) {
 // Pods of two nodes fit on one, and a PodDisruptionBudget forbids to evict them
 // for a while: both nodes stay, open to pods, and one goes when it may.
 func TestABudgetOfPodsHoldsUpConsolidation(t *testing.T) {
-	report(t, fake.Options{Seed: 43}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 43}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{})
 		pdb := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "small"}}

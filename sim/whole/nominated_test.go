@@ -4,15 +4,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/core/decide"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // The machine for a large pod has room for small ones too, and takes none, though it joins before
 // theirs: it is nominated for the large one, and no second large machine is launched.
 func TestAMachineForALargePodIsNotTakenBySmallOnes(t *testing.T) {
-	report(t, fake.Options{Seed: 78}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 78}, func(t *testing.T, w *world) {
 		const small, large = "m5.large", "m5.4xlarge"
 		w.pool("default", func(p *karpv1.NodePool) {
 			p.Spec.Template.Spec.Requirements[0].Values = []string{small, large}

@@ -12,9 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // lone makes a pod of one core without a controller.
@@ -85,7 +85,7 @@ func TestMoneyAloneEndsNoWorkThatIsNotDoneAgain(t *testing.T) {
 		}, nil, ""},
 	} {
 		t.Run(what, func(t *testing.T) {
-			report(t, fake.Options{Seed: 81}, func(t *testing.T, w *world) {
+			report(t, fakecloud.Options{Seed: 81}, func(t *testing.T, w *world) {
 				w.aloneOnALargeNode(func() { tt.small(w) })
 				time.Sleep(20 * time.Minute)
 				if got := w.typesNow(); !slices.Equal(got, tt.want) || len(w.allPods()) != len(tt.want) {
@@ -103,17 +103,17 @@ func TestMoneyAloneEndsNoWorkThatIsNotDoneAgain(t *testing.T) {
 // What people ask for ends such a pod, and nothing is launched for it: neither in another
 // pool when its own is deleted, nor in place of a node that has drifted.
 func TestNothingIsLaunchedForPodsThatNothingCreatesAgain(t *testing.T) {
-	one := form{"one", fake.Settings{Image: "ami-one", Groups: []string{"sg-one"}}}
+	one := form{"one", fakecloud.Settings{Image: "ami-one", Groups: []string{"sg-one"}}}
 	for what, ask := range map[string]func(w *world){
 		"its pool is deleted": func(w *world) { w.delete(w.defaultPool()) },
 		"its node drifts": func(w *world) {
-			w.classes.change(form{"one", fake.Settings{Image: "ami-two", Groups: one.settings.Groups}})
+			w.classes.change(form{"one", fakecloud.Settings{Image: "ami-two", Groups: one.settings.Groups}})
 		},
 		"its node is deleted by hand":  func(w *world) { w.delete(&w.nodes()[0]) },
 		"its claim is deleted by hand": func(w *world) { w.delete(&w.claims()[0]) },
 	} {
 		t.Run(what, func(t *testing.T) {
-			report(t, fake.Options{Seed: 82}, func(t *testing.T, w *world) {
+			report(t, fakecloud.Options{Seed: 82}, func(t *testing.T, w *world) {
 				w.classes.change(one)
 				w.pool("default", nil)
 				w.pool("other", func(p *karpv1.NodePool) { p.Spec.Weight = nil })
@@ -134,7 +134,7 @@ func TestNothingIsLaunchedForPodsThatNothingCreatesAgain(t *testing.T) {
 // An instance that the cloud takes back keeps such a pod for as long as there is time, and
 // nothing is launched for it.
 func TestAPodThatNothingCreatesAgainRunsAsLongAsItsInstance(t *testing.T) {
-	report(t, fake.Options{Seed: 83}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 83}, func(t *testing.T, w *world) {
 		w.pool("default", onSpot)
 		w.start(setup{})
 		w.lone("one-off", plain)
@@ -161,7 +161,7 @@ func TestAPodThatNothingCreatesAgainRunsAsLongAsItsInstance(t *testing.T) {
 // while it keeps its node, and the drain says why it does not end; it is once the pod is
 // deleted since its term is over.
 func TestNothingIsLaunchedWhereNoEvictionIsEverAllowed(t *testing.T) {
-	report(t, fake.Options{Seed: 84}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 84}, func(t *testing.T, w *world) {
 		w.pool("default", func(p *karpv1.NodePool) { p.Spec.Template.Spec.TerminationGracePeriod = "1h" })
 		w.start(setup{})
 		w.job("batch", 6)

@@ -18,11 +18,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/legacy"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/test/fakecloud"
 	"github.com/daemok/daemok/test/market"
 )
 
@@ -155,7 +155,7 @@ func running(machines []market.Machine) map[string]bool {
 
 // joinsAt is when the node of a machine comes: as drawn, unless a story says
 // how long machines of the zone take.
-func (w *people) joinsAt(m market.Machine, boot fake.Boot) time.Time {
+func (w *people) joinsAt(m market.Machine, boot fakecloud.Boot) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if after, reported := w.joinsAfter[m.Pool.Zone]; reported {

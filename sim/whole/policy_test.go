@@ -10,11 +10,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 func disruptionPolicy(spec v1alpha1.DisruptionPolicySpec) *v1alpha1.DisruptionPolicy {
@@ -43,7 +43,7 @@ func (w *world) stay(nodes int, wait time.Duration) {
 // TestNodesGoWhileAWindowIsOpen: an empty node stays until the hour that its
 // pool's policy names, by the clocks of that place, and the policy says so.
 func TestNodesGoWhileAWindowIsOpen(t *testing.T) {
-	report(t, fake.Options{Seed: 51}, func(t *testing.T, w *world) { // it is midnight in London
+	report(t, fakecloud.Options{Seed: 51}, func(t *testing.T, w *world) { // it is midnight in London
 		w.create(disruptionPolicy(v1alpha1.DisruptionPolicySpec{Windows: []v1alpha1.Window{{TimeZone: "Europe/Berlin", Start: "01:30", Duration: "1h"}}}))
 		w.up(1, nil, plain)
 		w.scale("web", 0)
@@ -65,7 +65,7 @@ func TestNodesGoWhileAWindowIsOpen(t *testing.T) {
 // TestAPolicyThatIsNotUnderstoodKeepsNodes: a slip of the pen is told of and
 // costs no node.
 func TestAPolicyThatIsNotUnderstoodKeepsNodes(t *testing.T) {
-	report(t, fake.Options{Seed: 52}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 52}, func(t *testing.T, w *world) {
 		w.create(disruptionPolicy(v1alpha1.DisruptionPolicySpec{Windows: []v1alpha1.Window{{TimeZone: "Europe/Berlim", Start: "00:00", Duration: "24h"}}}))
 		w.up(1, nil, plain)
 		w.scale("web", 0)
@@ -83,7 +83,7 @@ func TestAPolicyThatIsNotUnderstoodKeepsNodes(t *testing.T) {
 // node goes by choice until somebody has looked, whatever the controller
 // forgets when it starts again.
 func TestABreakerStopsUntilItIsAcknowledged(t *testing.T) {
-	report(t, fake.Options{Seed: 53}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 53}, func(t *testing.T, w *world) {
 		w.create(disruptionPolicy(v1alpha1.DisruptionPolicySpec{Breaker: &v1alpha1.Breaker{Nodes: "50%", Within: "10m"}}))
 		c := w.up(4, nil, plain)
 		old := w.claims()
@@ -115,7 +115,7 @@ func TestABreakerStopsUntilItIsAcknowledged(t *testing.T) {
 // TestABreakerCountsWhatWentBeforeARestart: two of four nodes are lost, one of them
 // long gone when the controller starts again, and that is one too many.
 func TestABreakerCountsWhatWentBeforeARestart(t *testing.T) {
-	report(t, fake.Options{Seed: 55}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 55}, func(t *testing.T, w *world) {
 		w.create(disruptionPolicy(v1alpha1.DisruptionPolicySpec{Breaker: &v1alpha1.Breaker{Nodes: "2", Within: "1h"}}))
 		c := w.up(4, nil, plain)
 		lost := w.claims()[0]
@@ -140,7 +140,7 @@ func TestABreakerCountsWhatWentBeforeARestart(t *testing.T) {
 // machines that never come.
 func TestReplacementsThatDoNotJoinTripABreaker(t *testing.T) {
 	one := int32(1)
-	report(t, fake.Options{Seed: 54}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 54}, func(t *testing.T, w *world) {
 		w.create(disruptionPolicy(v1alpha1.DisruptionPolicySpec{Breaker: &v1alpha1.Breaker{FailedReplacements: &one, Within: "1h"}}))
 		w.up(1, nil, plain)
 		lost := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "lost", Labels: map[string]string{api.LabelNodePool: "default"}, Finalizers: []string{api.FinalizerTermination},

@@ -8,16 +8,16 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // TestQuietNodesSaySo: a claim is Consolidatable from the moment when its node
 // has been quiet for as long as its pool asks, until the next pod comes.
 func TestQuietNodesSaySo(t *testing.T) {
-	report(t, fake.Options{Seed: 40}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 40}, func(t *testing.T, w *world) {
 		small := func(p *corev1.Pod) {
 			p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("100m")
 		}
@@ -43,7 +43,7 @@ func TestQuietNodesSaySo(t *testing.T) {
 // TestWhatIsNotUnderstoodIsReported: a pod whose protection means nothing, and a
 // freeze whose end does, are told of.
 func TestWhatIsNotUnderstoodIsReported(t *testing.T) {
-	report(t, fake.Options{Seed: 41}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 41}, func(t *testing.T, w *world) {
 		w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapFreeze}, Data: map[string]string{"until": "tomorrow"}})
 		w.up(1, nil, func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "1d"} })
 		w.until(time.Minute, "both events", func() bool { return w.events.said("InvalidDoNotDisrupt") && w.events.said("InvalidFreeze") })

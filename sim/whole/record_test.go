@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/observe/record"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // What was decided about a pod and its node can be asked while no controller
 // runs, and the next one goes on with the record.
 func TestDecisionsOutliveTheirController(t *testing.T) {
-	report(t, fake.Options{Seed: 7}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 7}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		first := w.start(setup{})
 		w.scale("web", 1)

@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // isRepaired has unhealthy nodes of the pool repaired, as it says.
@@ -34,7 +34,7 @@ func (w *world) fallSilent(n corev1.Node) {
 // its pool asks for it: the pod that must not be disturbed and has all day to end comes
 // up elsewhere, the budgets that allow nothing are not asked, and the machine is gone.
 func TestANodeWhoseKubeletIsSilentIsRepaired(t *testing.T) {
-	report(t, fake.Options{Seed: 70}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 70}, func(t *testing.T, w *world) {
 		c := w.up(2, func(p *karpv1.NodePool) {
 			isRepaired("on")(p)
 			p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "0"}}
@@ -71,7 +71,7 @@ func TestANodeWhoseKubeletIsSilentIsRepaired(t *testing.T) {
 
 // Nobody asks for repair: the node stays as it is, however long its kubelet is silent.
 func TestNoNodeIsRepairedUnasked(t *testing.T) {
-	report(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 71}, func(t *testing.T, w *world) {
 		w.up(1, nil, plain)
 		pod := w.allPods()[0]
 		w.fallSilent(w.nodes()[0])
@@ -85,7 +85,7 @@ func TestNoNodeIsRepairedUnasked(t *testing.T) {
 // SC-361: half of a pool fall silent at once, which is hardly the fault of its
 // machines: nothing is done but told. When all but one are back, that one is repaired.
 func TestRepairStopsWhereManyNodesAreUnhealthy(t *testing.T) {
-	report(t, fake.Options{Seed: 72}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 72}, func(t *testing.T, w *world) {
 		w.up(4, isRepaired("Ready=10m"), plain)
 		old := w.nodes()
 		w.fallSilent(old[0])

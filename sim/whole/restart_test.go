@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/daemok/daemok/cloud/fake"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // A process that starts while launches are held back finds orders that an earlier one
@@ -20,7 +20,7 @@ func TestARestartUndoesNoOrder(t *testing.T) {
 	}
 	for name, trouble := range tests {
 		t.Run(name, func(t *testing.T) {
-			report(t, fake.Options{Seed: 75}, func(t *testing.T, w *world) {
+			report(t, fakecloud.Options{Seed: 75}, func(t *testing.T, w *world) {
 				cut, open := closedFor(reasons["purchases are throttled"])
 				w.pool("default", nil)
 				w.schedulerWorks(false)

@@ -6,17 +6,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/daemok/daemok/cloud/fake"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/roll"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // TestANodePoolIsRolledUnderItsBudget: all nodes that were there are replaced, one
 // at a time as the budget says; paused halfway none goes, and resumed the rest does,
 // whoever leads meanwhile.
 func TestANodePoolIsRolledUnderItsBudget(t *testing.T) {
-	report(t, fake.Options{Seed: 55}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 55}, func(t *testing.T, w *world) {
 		c := w.up(4, func(p *karpv1.NodePool) { p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "1"}} }, plain)
 		old := w.claimNames()
 		pools := func() []translate.PoolObject {

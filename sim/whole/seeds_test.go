@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/cloud/fake"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/test/fakecloud"
 	"github.com/daemok/daemok/test/market"
 )
 
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 // share one, and in the end nothing is left.
 func TestNoSeedOfFaultsLosesAnything(t *testing.T) {
 	failed, first := eachSeed(t, *seeds, func(t *testing.T, seed uint64) {
-		report(t, fake.Options{Seed: seed}, func(_ *testing.T, w *world) { w.tempest(seed) })
+		report(t, fakecloud.Options{Seed: seed}, func(_ *testing.T, w *world) { w.tempest(seed) })
 	})
 	if failed == 0 {
 		fmt.Printf("faults: ok seeds=%d from=%d failed=0\n", *seeds, *from)

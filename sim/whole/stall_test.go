@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // spreadAndPDBs fills two nodes of the default pool with four pods each that a
@@ -80,7 +80,7 @@ func (w *world) defaultClaims() (out []string) {
 // A drifted node whose drain would not end stays, and says why; once the
 // PodDisruptionBudget allows more it is replaced.
 func TestADrainThatWouldNotEndIsNotBegun(t *testing.T) {
-	report(t, fake.Options{Seed: 75}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 75}, func(t *testing.T, w *world) {
 		pdb := w.spreadAndPDBs(func(p *karpv1.NodePool) { p.Spec.Template.Metadata.Labels = map[string]string{"team": "shop"} })
 		old := w.defaultClaims()
 		edit(w, w.defaultPool(), func(p *karpv1.NodePool) { p.Spec.Template.Metadata.Labels["team"] = "bakery" })
@@ -97,7 +97,7 @@ func TestADrainThatWouldNotEndIsNotBegun(t *testing.T) {
 // A node that is to be too old goes no earlier than it must where its drain would not
 // end, and says why.
 func TestADrainThatWouldNotEndBeginsAtTheNodesAge(t *testing.T) {
-	report(t, fake.Options{Seed: 76}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 76}, func(t *testing.T, w *world) {
 		w.spreadAndPDBs(func(p *karpv1.NodePool) { p.Spec.Template.Spec.ExpireAfter = "2h" })
 		old, born := w.defaultClaims(), time.Now()
 		for _, c := range w.claims() {

@@ -6,14 +6,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/daemok/daemok/cloud/fake"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // The node of the controller is not replaced in good time like others while no
 // other replica is ready, but goes at its age.
 func TestTheControllersNodeWaitsForAStandby(t *testing.T) {
 	for self, waits := range map[string]bool{"daemok-1": true, "": false} {
-		report(t, fake.Options{Seed: 46}, func(t *testing.T, w *world) {
+		report(t, fakecloud.Options{Seed: 46}, func(t *testing.T, w *world) {
 			w.pool("default", mayLive("1h"))
 			w.start(setup{pod: self})
 			began := time.Now()

@@ -8,16 +8,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/steering"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // A pool lets empty nodes go alone. Of two nodes the one with fewer pods is to empty; a scale-down takes its pods, though
 // others are first by name, and the node goes without an eviction.
 func TestScaleDownsEmptyANode(t *testing.T) {
-	report(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 71}, func(t *testing.T, w *world) {
 		small := func(p *corev1.Pod) {
 			p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("300m")
 		}

@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 const (
@@ -94,7 +94,7 @@ func (w *world) neverAlone(limit time.Duration, what string, holds func() bool) 
 }
 
 func TestNodesOfASpreadOpenTogether(t *testing.T) {
-	report(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 71}, func(t *testing.T, w *world) {
 		w.spreadOverZones(4, 30*time.Second)
 		w.start(setup{})
 		w.neverAlone(2*time.Minute, "a node that waits", func() bool { return w.waits(zoneA) })
@@ -115,7 +115,7 @@ func TestNodesOfASpreadOpenTogether(t *testing.T) {
 }
 
 func TestANodeOfASpreadWaitsAMinuteAtMost(t *testing.T) {
-	report(t, fake.Options{Seed: 72}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 72}, func(t *testing.T, w *world) {
 		w.spreadOverZones(4, 10*time.Minute)
 		w.start(setup{})
 		w.until(2*time.Minute, "a node that waits", func() bool { return w.waits(zoneA) })
@@ -131,7 +131,7 @@ func TestANodeOfASpreadWaitsAMinuteAtMost(t *testing.T) {
 }
 
 func TestANodeOfASpreadDoesNotWaitForAMachineThatIsLost(t *testing.T) {
-	report(t, fake.Options{Seed: 73}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 73}, func(t *testing.T, w *world) {
 		w.spreadOverZones(4, 10*time.Minute)
 		w.start(setup{})
 		w.until(2*time.Minute, "a node that waits", func() bool { return w.waits(zoneA) })
@@ -143,7 +143,7 @@ func TestANodeOfASpreadDoesNotWaitForAMachineThatIsLost(t *testing.T) {
 // A controller that starts again finds on the claims who waits for whom, and
 // neither opens a node too early nor launches anything twice.
 func TestNodesOfASpreadWaitThroughARestart(t *testing.T) {
-	report(t, fake.Options{Seed: 74}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 74}, func(t *testing.T, w *world) {
 		w.spreadOverZones(4, 40*time.Second)
 		first := w.start(setup{})
 		w.neverAlone(2*time.Minute, "a node that waits", func() bool { return w.waits(zoneA) })
@@ -160,7 +160,7 @@ func TestNodesOfASpreadWaitThroughARestart(t *testing.T) {
 // The first pod's machine was launched alone; the pods that came after it make
 // it wait for theirs.
 func TestAMachineOfAnEarlierPlanWaitsForTheNext(t *testing.T) {
-	report(t, fake.Options{Seed: 75}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 75}, func(t *testing.T, w *world) {
 		w.spreadOverZones(1, 30*time.Second)
 		w.start(setup{})
 		w.until(time.Minute, "the first machine", func() bool { return len(w.liveMachines()) == 1 })
@@ -176,7 +176,7 @@ func TestAMachineOfAnEarlierPlanWaitsForTheNext(t *testing.T) {
 
 // Who needs no spread, or whose zones all have nodes, waits for nobody.
 func TestNodesThatNoSpreadNeedsOpenOneByOne(t *testing.T) {
-	report(t, fake.Options{Seed: 76}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 76}, func(t *testing.T, w *world) {
 		w.spreadOverZones(4, 30*time.Second)
 		w.deploy("web", 4, func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{api.LabelZone: zoneA} })
 		w.deploy("db", 4, func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{api.LabelZone: zoneB} })
@@ -205,7 +205,7 @@ func (w *world) nodesOf(instanceType string) (out []corev1.Node) {
 // A large instance has room for small pods too, and may join first. So there is one more from the
 // start, and no pod waits for a second boot, nor a node for others.
 func TestALargePodFindsRoomThoughSmallOnesComeFirst(t *testing.T) {
-	report(t, fake.Options{Seed: 78}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 78}, func(t *testing.T, w *world) {
 		const small, large = "m5.large", "m5.4xlarge"
 		w.pool("default", func(p *karpv1.NodePool) {
 			p.Spec.Template.Spec.Requirements[0].Values = []string{small, large}

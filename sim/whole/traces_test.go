@@ -13,14 +13,14 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/observe/trace"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // A batch of pods is one trace, from the first pod to the last node: planner, launcher and the
 // loop over NodeClaims each have their part in it, and each part begins where the one before ends.
 func TestABatchOfPodsIsOneTrace(t *testing.T) {
-	report(t, fake.Options{Seed: 1}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 1}, func(t *testing.T, w *world) {
 		spans := tracetest.NewInMemoryExporter()
 		provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
 		defer func() { _ = provider.Shutdown(context.Background()) }()

@@ -10,16 +10,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daemok/daemok/cloud"
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/test/fakecloud"
 	"github.com/daemok/daemok/test/market"
 )
 
 // SC-236: timeout with a node counts from when its machine was launched.
 func TestAMachineThatNeverRegistersIsReplaced(t *testing.T) {
-	report(t, fake.Options{Seed: 2}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 2}, func(t *testing.T, w *world) {
 		w.cloud.Market().SetNeverJoin(1)
 		w.pool("default", nil)
 		w.start(setup{})
@@ -65,7 +65,7 @@ func bothOptions(p *karpv1.NodePool) {
 }
 
 func TestWhatSpotIsShortOfIsLaunchedOnDemandAtOnce(t *testing.T) {
-	report(t, fake.Options{Seed: 3}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 3}, func(t *testing.T, w *world) {
 		w.pool("default", bothOptions)
 		w.start(setup{})
 		w.unavailable(market.Spot)
@@ -77,7 +77,7 @@ func TestWhatSpotIsShortOfIsLaunchedOnDemandAtOnce(t *testing.T) {
 }
 
 func TestWhenNothingIsToBeHadPodsWaitAndGetTheirMachinesLater(t *testing.T) {
-	report(t, fake.Options{Seed: 4}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 4}, func(t *testing.T, w *world) {
 		w.pool("default", bothOptions)
 		c := w.start(setup{})
 		restock := w.unavailable(market.Spot, market.OnDemand)
@@ -109,10 +109,10 @@ func count(calls []string, prefix string) (n int) {
 
 // SC-231, SC-244: what the cloud refuses.
 func TestARefusalIsSaidAndTriedAgain(t *testing.T) {
-	report(t, fake.Options{Seed: 5}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 5}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{})
-		w.cloud.Inject(fake.Fault{Call: fake.CallLaunch, Chance: 1, Err: &cloud.RefusedError{Reason: "Unauthorized", Cause: "ec2:CreateFleet"}})
+		w.cloud.Inject(fakecloud.Fault{Call: fakecloud.CallLaunch, Chance: 1, Err: &cloud.RefusedError{Reason: "Unauthorized", Cause: "ec2:CreateFleet"}})
 		w.scale("web", 1)
 		w.until(time.Minute, "a condition that names the right that lacks", func() bool {
 			for _, c := range w.claims() {
@@ -132,10 +132,10 @@ func TestARefusalIsSaidAndTriedAgain(t *testing.T) {
 }
 
 func TestThrottledCallsAreRepeatedNotMultiplied(t *testing.T) {
-	report(t, fake.Options{Seed: 6}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 6}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		c := w.start(setup{})
-		w.cloud.Inject(fake.Fault{Call: fake.CallLaunch, Chance: 1, Err: &cloud.ThrottledError{Call: "CreateFleet"}})
+		w.cloud.Inject(fakecloud.Fault{Call: fakecloud.CallLaunch, Chance: 1, Err: &cloud.ThrottledError{Call: "CreateFleet"}})
 		w.scale("web", 3)
 		time.Sleep(2 * time.Minute)
 		if n := count(c.ordeal.made(), "Launch"); n < 3 || n > 20 {
@@ -151,7 +151,7 @@ func TestThrottledCallsAreRepeatedNotMultiplied(t *testing.T) {
 }
 
 func TestAClassThatIsNotReadyHoldsUpItsPoolAlone(t *testing.T) {
-	report(t, fake.Options{Seed: 7}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 7}, func(t *testing.T, w *world) {
 		w.classes.set("no subnet matches its terms")
 		w.pool("default", nil)
 		w.start(setup{})
@@ -174,7 +174,7 @@ func TestAClassThatIsNotReadyHoldsUpItsPoolAlone(t *testing.T) {
 
 // SC-11: a launch that gets no answer must not hold up those of other pools.
 func TestALaunchThatHangsDelaysNoOther(t *testing.T) {
-	report(t, fake.Options{Seed: 8}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 8}, func(t *testing.T, w *world) {
 		w.pool("slow", func(p *karpv1.NodePool) {
 			p.Spec.Template.Spec.Requirements[0].Values = []string{"c5.large"}
 		})
@@ -190,7 +190,7 @@ func TestALaunchThatHangsDelaysNoOther(t *testing.T) {
 }
 
 func TestLimitsHoldWhilePlansRace(t *testing.T) {
-	report(t, fake.Options{Seed: 9}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 9}, func(t *testing.T, w *world) {
 		w.pool("default", func(p *karpv1.NodePool) {
 			p.Spec.Limits = corev1.ResourceList{corev1.ResourceCPU: cores(4)}
 		})
@@ -216,12 +216,12 @@ func TestLimitsHoldWhilePlansRace(t *testing.T) {
 }
 
 func TestAFalseStartOfTheMarketIsNoReasonToLaunchTwice(t *testing.T) {
-	for _, call := range []fake.Call{fake.CallLaunch, fake.CallTerminate} {
+	for _, call := range []fakecloud.Call{fakecloud.CallLaunch, fakecloud.CallTerminate} {
 		t.Run("lost replies of "+string(call), func(t *testing.T) {
-			report(t, fake.Options{Seed: 10}, func(t *testing.T, w *world) {
+			report(t, fakecloud.Options{Seed: 10}, func(t *testing.T, w *world) {
 				w.pool("default", nil)
 				w.start(setup{})
-				w.cloud.Inject(fake.Fault{Call: call, Chance: 0.7, After: true, Err: errLost})
+				w.cloud.Inject(fakecloud.Fault{Call: call, Chance: 0.7, After: true, Err: errLost})
 				w.scale("web", 4)
 				w.until(8*time.Minute, "four pods running", func() bool { return w.run(4) })
 				w.sound()
@@ -240,10 +240,10 @@ func TestAFalseStartOfTheMarketIsNoReasonToLaunchTwice(t *testing.T) {
 func TestMachinesThatAreNotListedYetAreNotLaunchedTwice(t *testing.T) {
 	figures := market.DefaultFigures()
 	figures.Visible = market.Spread{Half: 8 * time.Second, Tail: 12 * time.Second}
-	report(t, fake.Options{Seed: 14, Figures: figures}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 14, Figures: figures}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{})
-		w.cloud.Inject(fake.Fault{Call: fake.CallLaunch, Nth: 1, After: true, Err: errLost})
+		w.cloud.Inject(fakecloud.Fault{Call: fakecloud.CallLaunch, Nth: 1, After: true, Err: errLost})
 		w.scale("web", 3)
 		w.until(5*time.Minute, "three pods running", func() bool { return w.run(3) })
 		w.sound()
@@ -256,7 +256,7 @@ func TestMachinesThatAreNotListedYetAreNotLaunchedTwice(t *testing.T) {
 // Watches break while the API server restarts, and what they had not
 // delivered is lost.
 func TestCutWatchesAreMadeUpFor(t *testing.T) {
-	report(t, fake.Options{Seed: 11}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 11}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{lag: fixed(200 * time.Millisecond)})
 		w.scale("web", 3)
@@ -276,7 +276,7 @@ func TestCutWatchesAreMadeUpFor(t *testing.T) {
 
 // SC-256: a claim without a pool.
 func TestAClaimMadeByHandGetsItsMachine(t *testing.T) {
-	report(t, fake.Options{Seed: 12}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 12}, func(t *testing.T, w *world) {
 		w.start(setup{})
 		c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "mine"}}
 		c.Spec.NodeClassRef = karpv1.NodeClassReference{Group: api.GroupAWS, Kind: "EC2NodeClass", Name: "default"}
@@ -303,7 +303,7 @@ func TestAClaimMadeByHandGetsItsMachine(t *testing.T) {
 // A machine that the cloud takes back while it boots is replaced soon, not
 // when its node is overdue.
 func TestAMachineTakenBackWhileItBootsIsReplacedSoon(t *testing.T) {
-	report(t, fake.Options{Seed: 13}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 13}, func(t *testing.T, w *world) {
 		w.cloud.Market().SetNeverJoin(1)
 		w.pool("default", nil)
 		w.start(setup{})

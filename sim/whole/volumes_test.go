@@ -8,13 +8,13 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/daemok/daemok/cloud/fake"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // A cluster without a default StorageClass, and a pod whose volume claim names none: its owner is told
 // on the pod, and nothing is launched. Once a class is marked as the default, an instance is.
 func TestAClaimWithoutAStorageClassIsSaidOnThePod(t *testing.T) {
-	report(t, fake.Options{Seed: 83}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 83}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{})
 		w.create(&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data"},

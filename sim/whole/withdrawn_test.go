@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/cloud"
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // counter is a cloud whose launches fail while it is closed.
@@ -46,7 +46,7 @@ var reasons = map[string]error{
 func TestUnneededLaunchesAreWithdrawn(t *testing.T) {
 	for name, why := range reasons {
 		t.Run(name, func(t *testing.T) {
-			report(t, fake.Options{Seed: 70}, func(t *testing.T, w *world) {
+			report(t, fakecloud.Options{Seed: 70}, func(t *testing.T, w *world) {
 				cut, open := closedFor(why)
 				w.pool("default", nil)
 				w.start(setup{lag: fixed(60 * time.Millisecond), through: cut})
@@ -77,7 +77,7 @@ func TestUnneededLaunchesAreWithdrawn(t *testing.T) {
 // Two of three orders are not needed any more; the pod that waits gets the
 // third, and nothing else is launched.
 func TestOnlyUnneededLaunchesAreWithdrawn(t *testing.T) {
-	report(t, fake.Options{Seed: 71}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 71}, func(t *testing.T, w *world) {
 		cut, open := closedFor(reasons["purchases are refused"])
 		w.pool("default", nil)
 		w.start(setup{through: cut})
@@ -98,7 +98,7 @@ func TestOnlyUnneededLaunchesAreWithdrawn(t *testing.T) {
 // The scheduler chooses a node of others for one of two pods, and its call to bind it
 // runs out of time: the pod waits as before, and its order stays until it is bound.
 func TestAPodThatTheSchedulerCouldNotBindKeepsItsOrder(t *testing.T) {
-	report(t, fake.Options{Seed: 74}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 74}, func(t *testing.T, w *world) {
 		cut, open := closedFor(reasons["purchases are refused"])
 		w.pool("default", nil)
 		w.start(setup{through: cut})
@@ -124,7 +124,7 @@ func TestAPodThatTheSchedulerCouldNotBindKeepsItsOrder(t *testing.T) {
 // A launch that is under way when its pods go is not cut: its machine comes,
 // has one owner, and goes as every empty one does.
 func TestALaunchUnderWayIsNotWithdrawn(t *testing.T) {
-	report(t, fake.Options{Seed: 72}, func(t *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 72}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{lag: fixed(60 * time.Millisecond), through: func(m cloud.Machines) cloud.Machines { return slow{m} }})
 		w.scale("web", 2)
@@ -155,7 +155,7 @@ func (s slow) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Machin
 // the pods that come later is launched once.
 func TestDeathWhileOrdersAreWithdrawnLaunchesNothing(t *testing.T) {
 	var calls []string
-	report(t, fake.Options{Seed: 73}, func(_ *testing.T, w *world) {
+	report(t, fakecloud.Options{Seed: 73}, func(_ *testing.T, w *world) {
 		w.comeAndGo(setup{lag: fixed(60 * time.Millisecond)})
 		calls = w.running[0].ordeal.made()
 	})
@@ -166,7 +166,7 @@ func TestDeathWhileOrdersAreWithdrawnLaunchesNothing(t *testing.T) {
 			}
 			when := map[bool]string{false: "before", true: "after"}[after]
 			t.Run(fmt.Sprintf("%s %d %s", when, i+1, call), func(t *testing.T) {
-				report(t, fake.Options{Seed: 73}, func(_ *testing.T, w *world) {
+				report(t, fakecloud.Options{Seed: 73}, func(_ *testing.T, w *world) {
 					w.comeAndGo(setup{lag: fixed(60 * time.Millisecond), dieAt: i + 1, after: after})
 				})
 			})

@@ -22,7 +22,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/controller/drift"
 	"github.com/daemok/daemok/controller/nodepool"
@@ -37,6 +36,7 @@ import (
 	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/fakecloud"
 	"github.com/daemok/daemok/test/market"
 	"github.com/daemok/daemok/test/market/clock"
 )
@@ -47,7 +47,7 @@ type world struct {
 	t       testing.TB
 	server  *storetest.Server
 	hand    *storetest.Connection // what tests and the cluster's people write with
-	cloud   *fake.Cloud
+	cloud   *fakecloud.Cloud
 	aws     *account       // in place of the cloud, whose market it shares; nil: none
 	lags    *emulator.Lags // of AWS; nil: as usual
 	classes *classes
@@ -89,7 +89,7 @@ type deployment struct {
 
 // tell runs a story in a bubble of virtual time, and stops everything at its
 // end.
-func report(t *testing.T, o fake.Options, story func(t *testing.T, w *world)) {
+func report(t *testing.T, o fakecloud.Options, story func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, o)
@@ -112,7 +112,7 @@ func report(t *testing.T, o fake.Options, story func(t *testing.T, w *world)) {
 	})
 }
 
-func newWorld(t testing.TB, o fake.Options) *world {
+func newWorld(t testing.TB, o fakecloud.Options) *world {
 	t.Helper()
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme, v1alpha1.AddToScheme, awsv1.AddToScheme, v1alpha5.AddToScheme, awsv1alpha1.AddToScheme} {
@@ -124,7 +124,7 @@ func newWorld(t testing.TB, o fake.Options) *world {
 	if o.TimeScale == 0 {
 		o.TimeScale = 1
 	}
-	w := &world{t: t, server: storetest.New(s, time.Now), cloud: fake.New(o), deployments: map[string]deployment{}, joined: map[string]bool{}, schedules: true}
+	w := &world{t: t, server: storetest.New(s, time.Now), cloud: fakecloud.New(o), deployments: map[string]deployment{}, joined: map[string]bool{}, schedules: true}
 	w.hand = w.server.Connect(nil)
 	w.hand.User = thePeople
 	w.story = &story{began: time.Now()}
@@ -352,7 +352,7 @@ type classes struct {
 // form is what machines of the class are made from.
 type form struct {
 	hash     string // empty: not known
-	settings fake.Settings
+	settings fakecloud.Settings
 }
 
 func (c *classes) change(to form) {
@@ -402,7 +402,7 @@ func (c *classes) Form(context.Context, karpv1.NodeClassReference) (drift.Class,
 	if s := c.form.settings; s.Image != "" && c.notYet == "" {
 		class.Selected = &drift.Selected{Images: []drift.Image{{ID: s.Image}}, Groups: s.Groups}
 		for _, zone := range []string{"a", "b", "c", "d", "e", "f"} {
-			class.Selected.Subnets = append(class.Selected.Subnets, fake.SubnetIn("us-east-1"+zone))
+			class.Selected.Subnets = append(class.Selected.Subnets, fakecloud.SubnetIn("us-east-1"+zone))
 		}
 	}
 	return class, nil

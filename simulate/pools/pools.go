@@ -14,7 +14,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"github.com/daemok/daemok/cloud/fake"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/feasibility"
@@ -26,6 +25,7 @@ import (
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/sim"
+	"github.com/daemok/daemok/test/fakecloud"
 )
 
 // Options says what takes the place of what manifests say.
@@ -140,7 +140,7 @@ func labelled(c *cluster.Catalogue) *cluster.Catalogue {
 		if len(k.Offerings) == 0 {
 			continue
 		}
-		if more, known := fake.Labels(k.Name, strings.TrimRight(k.Offerings[0].Zone, "abcdefghijklmnopqrstuvwxyz")); known {
+		if more, known := fakecloud.Labels(k.Name, strings.TrimRight(k.Offerings[0].Zone, "abcdefghijklmnopqrstuvwxyz")); known {
 			k.Labels = more.Merge(k.Labels)
 		}
 	}

@@ -1,4 +1,4 @@
-package fake
+package fakecloud
 
 import (
 	"math/rand/v2"
