@@ -4,7 +4,7 @@
 // maintenance). They speak offerings and instances, not API objects.
 //
 // Shortage is an ordinary answer (NoCapacityError), not a fault. What every
-// implementation must do is written down as tests in cloud/cloudtest.
+// implementation must do is written down as tests in test/conformance.
 package cloud
 
 import (

@@ -10,7 +10,7 @@ import (
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/capacity"
 	"github.com/daemok/daemok/cloud/aws/interruption"
-	"github.com/daemok/daemok/cloud/cloudtest"
+	"github.com/daemok/daemok/test/conformance"
 	"github.com/daemok/daemok/test/emulator"
 	"github.com/daemok/daemok/test/market"
 )
@@ -18,14 +18,14 @@ import (
 // The adapter keeps the port's promises over AWS's own wire, with the lags and
 // limits of an ordinary day.
 func TestConformance(t *testing.T) {
-	cloudtest.Run(t, func(t *testing.T) cloudtest.Subject {
+	conformance.Run(t, func(t *testing.T) conformance.Subject {
 		a := openAccount(t)
 		t.Setenv("AWS_ACCESS_KEY_ID", "test-2") // the first cluster's policies end with it
 		other, err := New(t.Context(), Options{Cluster: "test", Now: a.Now, Pause: a.Pause})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return cloudtest.Subject{
+		return conformance.Subject{
 			Catalog: a.provider, Machines: a.provider, Other: other, Class: a.port(),
 			InterruptionMessages: a.provider.InterruptionMessages("prod"), RedeliverIn: interruption.HiddenFor,
 			Advance: func(d time.Duration) {

@@ -25,8 +25,8 @@ import (
 	"github.com/daemok/daemok/cloud/aws/interruption"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/pace"
-	"github.com/daemok/daemok/cloud/cloudtest"
 	"github.com/daemok/daemok/internal/pause"
+	"github.com/daemok/daemok/test/conformance"
 	"github.com/daemok/daemok/test/emulator"
 )
 
@@ -43,7 +43,7 @@ func TestEndpoint(t *testing.T) {
 	site := openSite(t)
 	var tally tally
 	t.Run("port", func(t *testing.T) {
-		cloudtest.Run(t, func(t *testing.T) cloudtest.Subject {
+		conformance.Run(t, func(t *testing.T) conformance.Subject {
 			tally.count(t)
 			return site.subject(t)
 		})
@@ -163,7 +163,7 @@ func duration(t *testing.T, name string, otherwise time.Duration) time.Duration 
 }
 
 // subject is a provider for a cluster of its own.
-func (s *site) subject(t *testing.T) cloudtest.Subject {
+func (s *site) subject(t *testing.T) conformance.Subject {
 	t.Helper()
 	if s.noTypes != nil {
 		t.Skipf("types cannot be read: %v", s.noTypes)
@@ -181,7 +181,7 @@ func (s *site) subject(t *testing.T) cloudtest.Subject {
 	class.Resolved = found
 	t.Cleanup(func() { s.empty(t, p, class) })
 	reserved := reservations{site: s, provider: p, class: &class}
-	out := cloudtest.Subject{
+	out := conformance.Subject{
 		Catalog: p, Machines: p, Other: other, Class: cloud.Class{ID: class.ID(), Settings: &class},
 		Advance: func(d time.Duration) {
 			_ = s.pause(context.Background(), d)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/cloud"
-	"github.com/daemok/daemok/cloud/cloudtest"
+	"github.com/daemok/daemok/test/conformance"
 	"github.com/daemok/daemok/test/market"
 	"github.com/daemok/daemok/test/market/clock"
 )
@@ -15,18 +15,18 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 func TestConformance(t *testing.T) {
 	for name, scale := range map[string]float64{"in real time": 1, "with boots at once": 0} {
 		t.Run(name, func(t *testing.T) {
-			cloudtest.Run(t, func(*testing.T) cloudtest.Subject { return subject(scale) })
+			conformance.Run(t, func(*testing.T) conformance.Subject { return subject(scale) })
 		})
 	}
 }
 
-func subject(scale float64) cloudtest.Subject {
+func subject(scale float64) conformance.Subject {
 	virtual := clock.NewVirtual(start)
 	o := Options{Clock: virtual, Seed: 7, TimeScale: scale}
 	o.Market = NewMarket(o)
 	c := New(o)
 	o.Cluster = "other"
-	return cloudtest.Subject{
+	return conformance.Subject{
 		Catalog: c, Machines: c, InterruptionMessages: c, Other: New(o), Class: cloud.Class{ID: "EC2NodeClass/default"},
 		Advance: virtual.Advance, Exhaust: c.Exhaust,
 		SetPrice:  func(o cloud.OfferingChoice, dollars float64) { c.Market().SetPrice(poolOf(o), dollars) },

@@ -1,7 +1,7 @@
 // Package fakecloud is the cloud port in memory, over the machine market: what
 // controllers are tested against, and what the virtual world launches from.
 //
-// It promises everything that cloud/cloudtest asks, the same answers for the
+// It promises everything that test/conformance asks, the same answers for the
 // same seed, clock and calls, and the faults that a test injects. It has one
 // subnet in each zone and no rights: a class is its name, and perhaps some zones
 // and tags, an image and security groups. Reservations are open to all classes.

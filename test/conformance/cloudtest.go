@@ -1,11 +1,11 @@
-// Package cloudtest is the specification of the cloud port as tests: what its
+// Package conformance is the specification of the cloud port as tests: what its
 // doc comments promise, line by line. Every provider must pass it, the
 // in-memory one included.
 //
 // It promises to ask for nothing that the port does not say, to launch a few
 // machines only, and to wait through the subject's clock alone. It does not
 // test what a provider makes of a class.
-package cloudtest
+package conformance
 
 import (
 	"fmt"
