@@ -18,8 +18,8 @@ import (
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/test/store"
 )
 
 // instanceType is that of all nodes: no other would be cheaper.
@@ -118,7 +118,7 @@ func (w *world) consolidate(ctx context.Context) error {
 }
 
 // saw sorts what the controller writes into what follows from it.
-func (w *world) saw(a storetest.Audit) {
+func (w *world) saw(a store.Audit) {
 	switch o := a.After.(type) {
 	case *karpv1.NodeClaim:
 		before, _ := a.Before.(*karpv1.NodeClaim)
@@ -168,7 +168,7 @@ func (w *world) populate(dice *rand.Rand) ([]*corev1.Pod, error) {
 		most := intstr.FromInt(w.options.Pods / w.options.Nodes)
 		class.Spec.Kubelet = &awsv1.Kubelet{MaxPods: &most}
 	}
-	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: storetest.PoolSpec()}
+	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: store.PoolSpec()}
 	pool.Spec.Template.Spec.Requirements = []karpv1.Requirement{
 		{Key: api.LabelInstanceType, Operator: "In", Values: []string{instanceType}},
 		{Key: api.LabelCapacityType, Operator: "In", Values: []string{api.CapacityTypeOnDemand}},

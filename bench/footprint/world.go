@@ -40,9 +40,9 @@ import (
 	daemokv1alpha1 "github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/test/emulator"
 	"github.com/daemok/daemok/test/market"
+	"github.com/daemok/daemok/test/store"
 )
 
 const (
@@ -54,8 +54,8 @@ const (
 // world is what the controller talks to.
 type world struct {
 	options Options
-	store   *storetest.Server
-	hand    *storetest.Connection
+	store   *store.Server
+	hand    *store.Connection
 	aws     *emulator.Server
 	joined  chan *karpv1.NodeClaim // was launched
 	opened  chan *corev1.Node      // may have pods
@@ -88,7 +88,7 @@ func open(o Options) (*world, error) {
 		return nil, err
 	}
 	most := 2*o.Nodes + 100 // they are filled while the store is locked
-	w := &world{options: o, store: storetest.New(s, time.Now),
+	w := &world{options: o, store: store.New(s, time.Now),
 		joined: make(chan *karpv1.NodeClaim, most), opened: make(chan *corev1.Node, most), ready: make(chan string, most)}
 	w.hand = w.store.Connect(nil)
 	if w.folder, err = os.MkdirTemp("", "daemok-footprint-"); err != nil {

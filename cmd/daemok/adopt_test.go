@@ -17,7 +17,7 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
-	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 // orphaned is a cluster with nodes of a Provisioner, of one that is gone, and of none, and one that
@@ -28,11 +28,11 @@ func orphaned(t *testing.T) client.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hand := storetest.New(s, time.Now).Connect(nil)
+	hand := store.New(s, time.Now).Connect(nil)
 	node := func(name string, labels map[string]string) *corev1.Node {
 		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Spec: corev1.NodeSpec{ProviderID: "aws:///a/i-" + name}}
 	}
-	claim := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "c", Labels: map[string]string{api.LabelProvisioner: "default"}}}
+	claim := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "c", Labels: map[string]string{api.LabelProvisioner: "default"}}}
 	claim.Status.ProviderID = "aws:///a/i-claimed"
 	for _, o := range []client.Object{
 		&v1alpha5.Provisioner{ObjectMeta: metav1.ObjectMeta{Name: "default"}},

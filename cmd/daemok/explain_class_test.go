@@ -19,8 +19,8 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/snapshot"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/observe/record"
+	"github.com/daemok/daemok/test/store"
 )
 
 // exampleClass is the node class that a first user applies, as the controller found it.
@@ -48,7 +48,7 @@ func exampleClass(t *testing.T) *awsv1.EC2NodeClass {
 
 // ofClassNamed is a NodeClaim of a class, with a node, that has drifted for a reason or, empty, has not.
 func ofClassNamed(class, name, drifted string) *karpv1.NodeClaim {
-	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelNodePool: "web"}}, Spec: storetest.ClaimSpec()}
+	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelNodePool: "web"}}, Spec: store.ClaimSpec()}
 	c.Spec.NodeClassRef = karpv1.NodeClassReference{Group: api.GroupAWS, Kind: "EC2NodeClass", Name: class}
 	c.Status.NodeName = "ip-" + name
 	if drifted != "" {
@@ -71,7 +71,7 @@ func TestAClassIsExplainedAsItIs(t *testing.T) {
 	other.Name = "broken"
 	condition.SetFalse(other, awsv1.ClassSubnetsReady, awsv1.ReasonSubnetsNotFound, "SubnetSelector did not match any Subnets", time.Now())
 	condition.SumUp(other, time.Now())
-	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(storetest.Mapper(scheme)).WithObjects(found, other, pool, installed(),
+	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(store.Mapper(scheme)).WithObjects(found, other, pool, installed(),
 		ofClassNamed(found.Name, "1", ""), ofClassNamed(found.Name, "2", karpv1.ReasonAMIDrift), ofClassNamed(found.Name, "3", karpv1.ReasonNodePoolDrifted)).Build()
 	book := &remember.Book{ClusterState: snapshot.New(nil, time.Now), Store: store, Live: store, Namespace: "kube-system", Offerings: met{
 		{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.Spot, Until: time.Now().Add(time.Minute)},

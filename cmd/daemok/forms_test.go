@@ -19,8 +19,8 @@ import (
 
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/observe/record"
+	"github.com/daemok/daemok/test/store"
 )
 
 // aForm is a command of a user that shows something of a cluster.
@@ -137,8 +137,8 @@ func manyThings(t *testing.T) client.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(storetest.Mapper(scheme)).WithObjects(
-		&karpv1.NodePool{Spec: storetest.PoolSpec(), ObjectMeta: metav1.ObjectMeta{Name: "web", CreationTimestamp: metav1.NewTime(time.Now())}},
+	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(store.Mapper(scheme)).WithObjects(
+		&karpv1.NodePool{Spec: store.PoolSpec(), ObjectMeta: metav1.ObjectMeta{Name: "web", CreationTimestamp: metav1.NewTime(time.Now())}},
 		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lost", Labels: map[string]string{api.LabelNodePool: "gone"}}, Spec: corev1.NodeSpec{ProviderID: "aws:///a/i-lost"}},
 	).Build()
 	leave(t, store, record.Statement{About: record.Object{Kind: record.Pod, Name: "shop/web-1"}, Said: "has no place", Why: "limit cpu is 2 short"})

@@ -19,7 +19,7 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/handback"
-	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 // resting is a cluster with one NodeClaim, which changes as asked.
@@ -29,8 +29,8 @@ func resting(t *testing.T, change func(*karpv1.NodeClaim)) (handback.Handback, c
 	if err != nil {
 		t.Fatal(err)
 	}
-	hand := storetest.New(s, time.Now).Connect(nil)
-	c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{
+	hand := store.New(s, time.Now).Connect(nil)
+	c := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{
 		Name: "web-1", Labels: map[string]string{api.LabelNodePool: "web"}, Annotations: map[string]string{api.AnnotationDecision: "{}"},
 	}}
 	for _, kind := range []string{karpv1.ClaimLaunched, karpv1.ClaimRegistered, karpv1.ClaimInitialized} {

@@ -20,8 +20,8 @@ import (
 	awsclient "github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/cloud/aws/policy"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/store"
 )
 
 // clusterOf is a cluster in memory with these objects.
@@ -31,7 +31,7 @@ func clusterOf(t *testing.T, objects ...client.Object) connector {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(storetest.Mapper(scheme)).WithObjects(objects...).Build()
+	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(store.Mapper(scheme)).WithObjects(objects...).Build()
 	return func(*target) (client.Client, error) { return store, nil }
 }
 

@@ -28,8 +28,8 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/snapshot"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/store"
 )
 
 // emulatedAccount connects to an AWS account that is not real.
@@ -58,7 +58,7 @@ func liveCluster(t *testing.T, provider *aws.Provider, objects ...client.Object)
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(storetest.Mapper(scheme)).WithObjects(objects...).Build()
+	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(store.Mapper(scheme)).WithObjects(objects...).Build()
 	return func(ctx context.Context, at *target) (situation, error) {
 		if err := at.learn(ctx, store); err != nil {
 			return situation{}, err
@@ -93,9 +93,9 @@ func TestAPlanBesideAControllerKnowsWhatThatKnows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-1", Labels: map[string]string{api.LabelNodePool: "default"}}, Spec: storetest.ClaimSpec()}
+	refused := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-1", Labels: map[string]string{api.LabelNodePool: "default"}}, Spec: store.ClaimSpec()}
 	condition.SetUnknown(refused, karpv1.ClaimLaunched, "Unauthorized", "the role may not call ec2:CreateFleet", time.Now())
-	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(storetest.Mapper(scheme)).WithObjects(refused).Build()
+	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(store.Mapper(scheme)).WithObjects(refused).Build()
 	plan := func() planJSON {
 		t.Helper()
 		got, err := planJSONOf(t, func(ctx context.Context, at *target) (situation, error) { return readFrom(ctx, at, store, account) }, exampleFiles(t, "replicas: 0", "replicas: 5"))

@@ -21,7 +21,7 @@ import (
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/condition"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
-	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 // olderCluster has a Provisioner and its template, and pods that select its nodes.
@@ -31,7 +31,7 @@ func olderCluster(t *testing.T, settings map[string]string, more ...client.Objec
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := storetest.New(s, time.Now).Connect(nil)
+	store := store.New(s, time.Now).Connect(nil)
 	tags := awsv1alpha1.Selector{"karpenter.sh/discovery": {Value: "prod"}}
 	pods := corev1.PodSpec{NodeSelector: map[string]string{api.LabelProvisioner: "default"}, Containers: []corev1.Container{{Name: "web", Image: "web"}}}
 	labels := map[string]string{"app": "web"}

@@ -19,7 +19,7 @@ import (
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 // before is a cluster with three classes: default is rendered by the build before as by this one, gpu otherwise, and
@@ -30,7 +30,7 @@ func before(t *testing.T) client.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := storetest.New(s, time.Now).Connect(nil)
+	store := store.New(s, time.Now).Connect(nil)
 	kind := kindsOfClasses(false, true, class.Usual{})[0]
 	for name, changes := range map[string]map[string]string{"default": {}, "gpu": {"MetadataOptions.HttpTokens": "optional", "Gone": "yes"}, "quiet": nil} {
 		o := &awsv1.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -38,7 +38,7 @@ func before(t *testing.T) client.Client {
 		o.Spec.AMISelectorTerms = []awsv1.AMISelectorTerm{{Alias: "al2023@latest"}}
 		o.Spec.SubnetSelectorTerms = []awsv1.SubnetSelectorTerm{{ID: "subnet-0123456789abcdef0"}}
 		o.Spec.SecurityGroupSelectorTerms = []awsv1.SecurityGroupSelectorTerm{{ID: "sg-0123456789abcdef0"}}
-		claim := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: name + "-1", Annotations: map[string]string{}}}
+		claim := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: name + "-1", Annotations: map[string]string{}}}
 		claim.Spec.NodeClassRef = karpv1.NodeClassReference{Group: api.GroupAWS, Kind: "EC2NodeClass", Name: name}
 		if err := store.Create(t.Context(), o); err != nil {
 			t.Fatal(err)
@@ -123,7 +123,7 @@ func TestWhatAnUpgradeChangesOfTemplates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := storetest.New(s, time.Now).Connect(nil)
+	store := store.New(s, time.Now).Connect(nil)
 	o := &awsv1alpha1.AWSNodeTemplate{ObjectMeta: metav1.ObjectMeta{Name: "old"}}
 	tags := awsv1alpha1.Selector{"team": {Value: "web"}}
 	o.Spec.SubnetSelector, o.Spec.SecurityGroupSelector = tags, tags

@@ -14,7 +14,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 // A roll says what keeps the nodes from going now: a freeze as well as a pause.
@@ -23,7 +23,7 @@ func TestARollSaysWhatKeepsNodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hand := storetest.New(s, func() time.Time { return time.Now().Add(-time.Hour) }).Connect(nil) // all was made an hour ago
+	hand := store.New(s, func() time.Time { return time.Now().Add(-time.Hour) }).Connect(nil) // all was made an hour ago
 	create := func(objects ...client.Object) {
 		t.Helper()
 		for _, o := range objects {
@@ -45,13 +45,13 @@ func TestARollSaysWhatKeepsNodes(t *testing.T) {
 		return out.String()
 	}
 	labels := map[string]string{api.LabelNodePool: "web", api.LabelRegistered: "true", api.LabelInitialized: "true"}
-	claim := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "web-1", Labels: labels}}
+	claim := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "web-1", Labels: labels}}
 	claim.Status.ProviderID, claim.Status.NodeName = "aws:///a/i-1", "n-1"
 	condition.SetTrue(claim, karpv1.ClaimRegistered, time.Now())
 	condition.SetTrue(claim, karpv1.ClaimInitialized, time.Now())
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n-1", Labels: labels}, Spec: corev1.NodeSpec{ProviderID: "aws:///a/i-1"}}
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
-	create(&karpv1.NodePool{Spec: storetest.PoolSpec(), ObjectMeta: metav1.ObjectMeta{Name: "web"}}, claim, node)
+	create(&karpv1.NodePool{Spec: store.PoolSpec(), ObjectMeta: metav1.ObjectMeta{Name: "web"}}, claim, node)
 
 	if got, want := reported(rollFlags{all: true, noWait: true}), "web: 1 to go, 0 going, about 3m0s left\n"; got != want {
 		t.Errorf("it says %q, want %q", got, want)
@@ -87,7 +87,7 @@ func TestARollOfWhatIsNotThereNamesWhatIs(t *testing.T) {
 	}
 	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
 	pool.Spec.Template.Spec.NodeClassRef = karpv1.NodeClassReference{Group: api.GroupAWS, Kind: "EC2NodeClass", Name: "default"}
-	store := fake.NewClientBuilder().WithScheme(s).WithRESTMapper(storetest.Mapper(s)).WithObjects(pool).Build()
+	store := fake.NewClientBuilder().WithScheme(s).WithRESTMapper(store.Mapper(s)).WithObjects(pool).Build()
 	for args, want := range map[string]string{
 		"nodepool wep":        "there is no NodePool wep; there are: web",
 		"ec2nodeclass defalt": "no pool has nodes of class defalt; classes that pools name: default",

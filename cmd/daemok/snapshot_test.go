@@ -6,14 +6,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 // Which nodes are repaired is for the controller's feature gate to say, and a snapshot
 // is read with the same.
 func TestASnapshotHasTheRepairsOfTheFeatureGate(t *testing.T) {
 	account := emulatedAccount(t)
-	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: storetest.PoolSpec()}
+	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: store.PoolSpec()}
 	for gate, want := range map[string]int{"": 0, "NodeRepair=false": 0, "NodeRepair=true": 7} {
 		t.Setenv("FEATURE_GATES", gate)
 		s, err := liveCluster(t, account, pool.DeepCopy())(t.Context(), newTarget())

@@ -20,9 +20,9 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/test/store"
 )
 
 // yard is one claim that is just what its pool and class ask for, and all that
@@ -41,7 +41,7 @@ type yard struct {
 	pods          []corev1.Pod
 
 	now    time.Time
-	hand   *storetest.Connection
+	hand   *store.Connection
 	writes int
 	lists  int
 	first  error // of the first write; nil: it is done
@@ -130,7 +130,7 @@ func (y *yard) open(t *testing.T) {
 		}
 	}
 	born := y.claim.CreationTimestamp.Time
-	server := storetest.New(s, func() time.Time { return born })
+	server := store.New(s, func() time.Time { return born })
 	y.hand = server.Connect(nil)
 	status := y.claim.DeepCopy().Status
 	if err := y.hand.Create(t.Context(), y.claim); err != nil {
@@ -145,7 +145,7 @@ func (y *yard) open(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	counted := server.Connect(func(c storetest.Call) (before, after error) {
+	counted := server.Connect(func(c store.Call) (before, after error) {
 		if c.Writes() {
 			if y.writes++; y.writes == 1 {
 				return y.first, nil

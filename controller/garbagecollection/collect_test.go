@@ -23,9 +23,9 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -67,7 +67,7 @@ func (y *yard) Terminate(_ context.Context, ids ...string) ([]string, error) {
 // place is a cluster and a cloud that may not agree, with their collector.
 type place struct {
 	t    *testing.T
-	hand *storetest.Connection
+	hand *store.Connection
 	yard *yard
 	now  time.Time
 	c    *Collector
@@ -87,9 +87,9 @@ func newPlace(t *testing.T) *place {
 		}
 	}
 	p := &place{t: t, yard: &yard{}, now: start, metrics: prometheus.NewRegistry()}
-	server := storetest.New(s, func() time.Time { return p.now })
+	server := store.New(s, func() time.Time { return p.now })
 	p.hand = server.Connect(nil)
-	live := server.Connect(func(c storetest.Call) (before, after error) {
+	live := server.Connect(func(c store.Call) (before, after error) {
 		if c.Kind == "NodeClaimList" {
 			return p.api, nil
 		}
@@ -121,7 +121,7 @@ func (p *place) machine(id string, ago time.Duration, change ...func(*cloud.Mach
 // claim is in the cluster, with the instance of that ID; "" is none yet.
 func (p *place) claim(name, id string, change ...func(*karpv1.NodeClaim)) {
 	p.t.Helper()
-	c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelNodePool: "default"}}}
+	c := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelNodePool: "default"}}}
 	if id != "" {
 		c.Status.ProviderID = "aws:///a/" + id
 	}

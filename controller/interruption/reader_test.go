@@ -20,10 +20,10 @@ import (
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -32,7 +32,7 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 type evaluator struct {
 	*Reader
 	t       testing.TB
-	hand    *storetest.Connection
+	hand    *store.Connection
 	said    []cloud.InterruptionMessage // what the next check brings
 	err     error                       // or what is wrong
 	kept    error                       // what is wrong with acknowledging
@@ -81,9 +81,9 @@ func newEvaluator(t testing.TB) *evaluator {
 	}
 	d := &evaluator{t: t, metrics: prometheus.NewRegistry(), stored: start.Add(time.Second)}
 	now := func() time.Time { return start.Add(time.Second) }
-	server := storetest.New(s, func() time.Time { return d.stored })
+	server := store.New(s, func() time.Time { return d.stored })
 	d.hand = server.Connect(nil)
-	store := server.Connect(func(c storetest.Call) (before, after error) {
+	store := server.Connect(func(c store.Call) (before, after error) {
 		if c.Writes() {
 			return d.deny, nil
 		}
@@ -100,7 +100,7 @@ func (d *evaluator) claim(name, id string) {
 	d.t.Helper()
 	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{api.FinalizerTermination}, Labels: map[string]string{
 		api.LabelNodePool: "web", api.LabelInstanceType: "m5.large", api.LabelZone: "a", api.LabelCapacityType: "spot"}},
-		Spec: storetest.ClaimSpec()}
+		Spec: store.ClaimSpec()}
 	if id != "" {
 		c.Status.ProviderID, c.Status.NodeName = "aws:///a/"+id, "node-"+name
 	}
@@ -412,7 +412,7 @@ func TestAMessageIsDeletedAfterTheAct(t *testing.T) {
 // SC-499: a queue that cannot be read is reported on every pool, and tried again.
 func TestAQueueThatCannotBeReadIsReported(t *testing.T) {
 	d := newEvaluator(t)
-	if err := d.hand.Create(context.Background(), &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: storetest.PoolSpec()}); err != nil {
+	if err := d.hand.Create(context.Background(), &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: store.PoolSpec()}); err != nil {
 		t.Fatal(err)
 	}
 	readable := func() string {

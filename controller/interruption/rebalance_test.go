@@ -16,13 +16,13 @@ import (
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 // heeds has the pool say what follows from recommendations.
 func (d *evaluator) heeds(what string) {
 	d.t.Helper()
-	p := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: storetest.PoolSpec()}
+	p := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: store.PoolSpec()}
 	if what != "" {
 		p.Annotations = map[string]string{api.AnnotationRebalance: what}
 	}

@@ -18,9 +18,9 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 // ending is a cloud with one machine, which ends so long after it was given
@@ -73,8 +73,8 @@ func deleted(t *testing.T, machines cloud.Machines) *Reconciler {
 			t.Fatal(err)
 		}
 	}
-	hand := storetest.New(s, time.Now).Connect(nil)
-	c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "a", Finalizers: []string{api.FinalizerTermination}}}
+	hand := store.New(s, time.Now).Connect(nil)
+	c := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "a", Finalizers: []string{api.FinalizerTermination}}}
 	c.Status.ProviderID = "aws:///a/i-1"
 	if err := hand.Create(t.Context(), c); err != nil {
 		t.Fatal(err)
@@ -309,7 +309,7 @@ func TestAClaimWithoutAMachineGoesAtOnce(t *testing.T) {
 func TestAMachineThatIsTakenOverStays(t *testing.T) {
 	e := &ending{}
 	r := deleted(t, e)
-	replacement := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "b", Annotations: map[string]string{api.AnnotationAdopt: "aws:///a/i-1", api.AnnotationAdoptFrom: "a"}}}
+	replacement := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "b", Annotations: map[string]string{api.AnnotationAdopt: "aws:///a/i-1", api.AnnotationAdoptFrom: "a"}}}
 	replacement.Status.ProviderID = "aws:///a/i-1"
 	if err := r.Store.Create(t.Context(), replacement); err != nil {
 		t.Fatal(err)

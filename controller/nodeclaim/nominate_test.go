@@ -16,7 +16,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 // nominating is a node that has joined, and pods that wait for it.
@@ -34,7 +34,7 @@ func nominates(t *testing.T) *nominating {
 		t.Fatal(err)
 	}
 	n := &nominating{T: t, now: noon, claim: &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "uid"}}}
-	store := storetest.New(s, func() time.Time { return n.now }).Connect(nil)
+	store := store.New(s, func() time.Time { return n.now }).Connect(nil)
 	n.Reconciler = &Reconciler{Store: store, Now: func() time.Time { return n.now }, Nominations: &Nominations{}}
 	n.node = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{Taints: []corev1.Taint{fresh}}}
 	n.create(n.node)

@@ -15,8 +15,8 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/test/store"
 )
 
 // SC-240: a machine whose pool was deleted meanwhile joins, starts and, where its
@@ -29,9 +29,9 @@ func TestAClaimWhosePoolIsGone(t *testing.T) {
 		}
 	}
 	now := noon
-	store := storetest.New(s, func() time.Time { return now }).Connect(nil)
+	store := store.New(s, func() time.Time { return now }).Connect(nil)
 	launched := func(name string) {
-		c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelNodePool: "gone"},
+		c := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelNodePool: "gone"},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: karpv1.GroupVersion.String(), Kind: "NodePool", Name: "gone", UID: "gone"}}}}
 		c.Status.ProviderID = "aws:///a/i-" + name
 		if err := store.Create(t.Context(), c); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 func taint(key string, effect corev1.TaintEffect) corev1.Taint {
@@ -114,7 +114,7 @@ func TestANodeThatIsMadeAgainStartsAgain(t *testing.T) {
 	if err := corev1.AddToScheme(s); err != nil {
 		t.Fatal(err)
 	}
-	store := storetest.New(s, func() time.Time { return noon }).Connect(nil)
+	store := store.New(s, func() time.Time { return noon }).Connect(nil)
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{Taints: []corev1.Taint{startup}},
 		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
 	if err := store.Create(t.Context(), node); err != nil {
@@ -177,7 +177,7 @@ func TestANodeThatIsMadeAgainTakesPodsAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			now := noon.Add(tt.made)
-			store := storetest.New(s, func() time.Time { return now }).Connect(nil)
+			store := store.New(s, func() time.Time { return now }).Connect(nil)
 			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{Taints: tt.taints}}
 			if err := store.Create(t.Context(), node); err != nil {
 				t.Fatal(err)

@@ -19,8 +19,8 @@ import (
 
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/test/store"
 )
 
 // counting is a client that counts the lists it is asked for and the objects
@@ -56,7 +56,7 @@ func TestALargePoolIsNotCountedAtEveryEvent(t *testing.T) {
 		w := newBusyPool(t)
 		began := time.Now()
 		for i := range nodes {
-			w.create(&karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("c-%d", i), Labels: w.labels},
+			w.create(&karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("c-%d", i), Labels: w.labels},
 				Status: karpv1.NodeClaimStatus{Capacity: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}}})
 			w.create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n-%d", i), Labels: w.labels}})
 			time.Sleep(took / nodes)
@@ -95,7 +95,7 @@ func TestAPoolThatIsSlowToCountIsCountedLessOften(t *testing.T) {
 		w.store.takes = 500 * time.Millisecond // each of two lists
 		const changes = 600
 		for i := range changes {
-			w.create(&karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("c-%d", i), Labels: w.labels}})
+			w.create(&karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("c-%d", i), Labels: w.labels}})
 			time.Sleep(100 * time.Millisecond)
 		}
 		if n := w.store.lists.Load() / 2; n > 5 {
@@ -114,7 +114,7 @@ func TestASingleChangeIsCountedAtOnce(t *testing.T) {
 		w := newBusyPool(t)
 		time.Sleep(2 * countEvery)
 		began := time.Now()
-		w.create(&karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "c", Labels: w.labels}})
+		w.create(&karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "c", Labels: w.labels}})
 		synctest.Wait()
 		if n := w.pool().Status.Nodes; n != 1 || time.Since(began) > 0 {
 			t.Errorf("after %v the status tells of %d nodes, want 1 at once", time.Since(began), n)
@@ -125,7 +125,7 @@ func TestASingleChangeIsCountedAtOnce(t *testing.T) {
 // busyPool is a pool with its loop running over a cluster.
 type busyPool struct {
 	t      *testing.T
-	hand   *storetest.Connection
+	hand   *store.Connection
 	store  *counting
 	looks  atomic.Int64
 	labels map[string]string
@@ -139,7 +139,7 @@ func newBusyPool(t *testing.T) *busyPool {
 			t.Fatal(err)
 		}
 	}
-	server := storetest.New(s, time.Now)
+	server := store.New(s, time.Now)
 	cache := server.NewCache(nil, nil)
 	w := &busyPool{t: t, hand: server.Connect(nil), labels: map[string]string{api.LabelNodePool: "default"}}
 	w.store = &counting{Client: cache.Client(server.Connect(nil))}
@@ -150,14 +150,14 @@ func newBusyPool(t *testing.T) *busyPool {
 		Catalogue:  unknown,
 		Metrics:    observe.NewMetrics(prometheus.NewRegistry(), "", "", "", ""),
 	}
-	loop := &storetest.Driver{Step: func(ctx context.Context, name string) (time.Duration, error) {
+	loop := &store.Driver{Step: func(ctx context.Context, name string) (time.Duration, error) {
 		w.looks.Add(1)
 		return r.Reconcile(ctx, name)
 	}}
 	poolOf := func(o client.Object) []string { return []string{o.GetLabels()[api.LabelNodePool]} }
 	ctx, cancel := context.WithCancel(context.Background())
-	if err := loop.Watch(ctx, cache, storetest.Trigger{Kind: &karpv1.NodePool{}, Names: storetest.Itself},
-		storetest.Trigger{Kind: &karpv1.NodeClaim{}, Names: poolOf}, storetest.Trigger{Kind: &corev1.Node{}, Names: poolOf}); err != nil {
+	if err := loop.Watch(ctx, cache, store.Trigger{Kind: &karpv1.NodePool{}, Names: store.Itself},
+		store.Trigger{Kind: &karpv1.NodeClaim{}, Names: poolOf}, store.Trigger{Kind: &corev1.Node{}, Names: poolOf}); err != nil {
 		t.Fatal(err)
 	}
 	w.create(pool([]karpv1.Requirement{}...))

@@ -16,8 +16,8 @@ import (
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/snapshot"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/test/store"
 )
 
 type silence struct{}
@@ -39,9 +39,9 @@ func TestTheFirstStatusIsAdmitted(t *testing.T) {
 		"a zone that nobody knows": {Windows: []v1alpha1.Window{{TimeZone: "Europe/Berlim", Start: "00:00", Duration: "1h"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := storetest.New(scheme, time.Now)
+			server := store.New(scheme, time.Now)
 			hand := server.Connect(nil)
-			for _, o := range []client.Object{&karpv1.NodePool{Spec: storetest.PoolSpec(), ObjectMeta: metav1.ObjectMeta{Name: "default"}},
+			for _, o := range []client.Object{&karpv1.NodePool{Spec: store.PoolSpec(), ObjectMeta: metav1.ObjectMeta{Name: "default"}},
 				&v1alpha1.DisruptionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "night"}, Spec: spec}} {
 				if err := hand.Create(t.Context(), o); err != nil {
 					t.Fatal(err)

@@ -22,10 +22,10 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/snapshot"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -34,10 +34,10 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 type ward struct {
 	*Repairer
 	t            *testing.T
-	hand         *storetest.Connection
+	hand         *store.Connection
 	clusterState *snapshot.ClusterState
 	now          time.Time
-	deny         func(storetest.Call) error
+	deny         func(store.Call) error
 	metrics      *prometheus.Registry
 	events       []string
 }
@@ -56,19 +56,19 @@ func newWard(t *testing.T, says string, byDefault cluster.Repair) *ward {
 			t.Fatal(err)
 		}
 	}
-	w := &ward{t: t, now: start, metrics: prometheus.NewRegistry(), deny: func(storetest.Call) error { return nil }}
-	server := storetest.New(s, func() time.Time { return w.now })
+	w := &ward{t: t, now: start, metrics: prometheus.NewRegistry(), deny: func(store.Call) error { return nil }}
+	server := store.New(s, func() time.Time { return w.now })
 	w.hand = server.Connect(nil)
-	store := server.Connect(func(c storetest.Call) (before, after error) { return w.deny(c), nil })
+	store := server.Connect(func(c store.Call) (before, after error) { return w.deny(c), nil })
 	w.clusterState = snapshot.New(func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return nil, "" }, func() time.Time { return w.now })
 	w.clusterState.RepairByDefault(byDefault)
 	w.Repairer = &Repairer{Store: store, Live: store, Snapshot: w.clusterState.Snapshot, Events: w, Log: slog.New(slog.DiscardHandler),
 		Metrics: observe.NewMetrics(w.metrics, "", "", "", ""), Now: func() time.Time { return w.now }}
-	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", Finalizers: []string{api.FinalizerTermination}}, Spec: storetest.ClaimSpec()}
+	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", Finalizers: []string{api.FinalizerTermination}}, Spec: store.ClaimSpec()}
 	claim.Status.ProviderID = "aws:///a/i-1"
 	if says != "-" {
 		claim.Labels = map[string]string{api.LabelNodePool: "web"}
-		pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: storetest.PoolSpec()}
+		pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: store.PoolSpec()}
 		if says != "" {
 			pool.Annotations = map[string]string{api.AnnotationRepair: says}
 		}
@@ -214,7 +214,7 @@ func TestARepairThatWasCutIsFinished(t *testing.T) {
 	w.ails("Ready", "Unknown")
 	w.see()
 	w.now = start.Add(time.Hour)
-	w.deny = func(c storetest.Call) error {
+	w.deny = func(c store.Call) error {
 		if c.Verb == "patch" {
 			return errors.New("not now")
 		}
@@ -223,7 +223,7 @@ func TestARepairThatWasCutIsFinished(t *testing.T) {
 	if _, err := w.Round(context.Background()); err == nil || !strings.Contains(err.Error(), "end the drain of claim c to repair node n: not now") || w.state() != "drains" {
 		t.Fatalf("it %s, %v", w.state(), err)
 	}
-	w.deny = func(storetest.Call) error { return nil }
+	w.deny = func(store.Call) error { return nil }
 	w.see()
 	for range 2 {
 		w.round()

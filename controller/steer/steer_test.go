@@ -20,19 +20,19 @@ import (
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/steering"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 // town is a cluster, and who has its nodes empty.
 type town struct {
 	*Steering
 	t       *testing.T
-	server  *storetest.Server
-	hand    *storetest.Connection // a user's
+	server  *store.Server
+	hand    *store.Connection // a user's
 	now     time.Time
-	fault   storetest.Fault
+	fault   store.Fault
 	metrics *prometheus.Registry
 	calls   []string // writes of the loop
 	events  []string
@@ -48,8 +48,8 @@ func newTown(t *testing.T, objects ...client.Object) *town {
 	if err := clientgoscheme.AddToScheme(s); err != nil {
 		t.Fatal(err)
 	}
-	w := &town{t: t, now: start, fault: func(storetest.Call) (before, after error) { return nil, nil }}
-	w.server = storetest.New(s, func() time.Time { return w.now })
+	w := &town{t: t, now: start, fault: func(store.Call) (before, after error) { return nil, nil }}
+	w.server = store.New(s, func() time.Time { return w.now })
 	w.hand = w.server.Connect(nil)
 	w.leads()
 	for _, o := range objects {
@@ -64,7 +64,7 @@ func newTown(t *testing.T, objects ...client.Object) *town {
 func (w *town) leads() {
 	w.metrics = prometheus.NewRegistry()
 	w.Steering = &Steering{Events: w, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return w.now }, Metrics: observe.NewMetrics(w.metrics, "", "", "", ""),
-		Store: w.server.Connect(func(c storetest.Call) (before, after error) {
+		Store: w.server.Connect(func(c store.Call) (before, after error) {
 			if c.Writes() {
 				w.calls = append(w.calls, c.String())
 			}
@@ -257,7 +257,7 @@ func TestAPassIsBounded(t *testing.T) {
 // Without the right to patch pods nodes empty by their taint alone, which is said once.
 func TestWithoutTheRightToPatchPods(t *testing.T) {
 	w := newTown(t, node("a"), node("b"), pod("p", "a"), pod("q", "a"), pod("r", "b"))
-	w.fault = func(c storetest.Call) (before, after error) {
+	w.fault = func(c store.Call) (before, after error) {
 		if c.Writes() && c.Kind == "Pod" {
 			return noRight, nil
 		}
@@ -276,7 +276,7 @@ func TestWithoutTheRightToPatchPods(t *testing.T) {
 	if want := []string{"daemok_emptying_writes_total kind=node result=written 2", "daemok_emptying_writes_total kind=pod result=forbidden 2"}; err != nil || !slices.Equal(lines, want) {
 		t.Errorf("metrics are %q, want two attempts in more than an hour", lines)
 	}
-	w.fault = func(storetest.Call) (before, after error) { return nil, nil }
+	w.fault = func(store.Call) (before, after error) { return nil, nil }
 	for range 61 {
 		w.pass()
 	}
@@ -288,7 +288,7 @@ func TestANamespaceThatRefuses(t *testing.T) {
 	elsewhere := pod("q", "a")
 	elsewhere.Namespace = "tenant"
 	w := newTown(t, node("a"), pod("p", "a"), elsewhere)
-	w.fault = func(c storetest.Call) (before, after error) {
+	w.fault = func(c store.Call) (before, after error) {
 		if c.Writes() && c.Name == "p" {
 			return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New("admission webhook denied the request")), nil
 		}
@@ -332,7 +332,7 @@ func (r recorder) AnnotatedEventf(runtime.Object, map[string]string, string, str
 func TestAUserIsFaster(t *testing.T) {
 	w := newTown(t, node("a"), pod("p", "a"))
 	raced := false
-	w.fault = func(c storetest.Call) (before, after error) {
+	w.fault = func(c store.Call) (before, after error) {
 		if c.Writes() && c.Kind == "Pod" && !raced {
 			raced = true
 			p := pod("p", "a")
@@ -351,7 +351,7 @@ func TestAUserIsFaster(t *testing.T) {
 // Nodes and pods that go meanwhile are no errors.
 func TestWhatGoesMeanwhile(t *testing.T) {
 	w := newTown(t, node("a"), node("b"), pod("p", "b"), pod("q", "b"))
-	w.fault = func(c storetest.Call) (before, after error) {
+	w.fault = func(c store.Call) (before, after error) {
 		if c.Writes() && (c.Name == "a" || c.Name == "p") {
 			return apierrors.NewNotFound(schema.GroupResource{}, c.Name), nil
 		}
@@ -370,7 +370,7 @@ func TestAnAPIServerThatFails(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.fault = func(c storetest.Call) (before, after error) {
+	w.fault = func(c store.Call) (before, after error) {
 		if c.Writes() {
 			return errors.New("no answer"), nil
 		}
@@ -380,7 +380,7 @@ func TestAnAPIServerThatFails(t *testing.T) {
 	if _, err := w.Round(t.Context()); err == nil || !strings.Contains(err.Error(), "change the deletion cost of pod default/p0 on node a: no answer") || len(w.calls) != failuresMax {
 		t.Errorf("%d writes, %v; want %d and an error that names pods", len(w.calls), err, failuresMax)
 	}
-	w.fault = func(storetest.Call) (before, after error) { return nil, nil }
+	w.fault = func(store.Call) (before, after error) { return nil, nil }
 	w.pass()
 	w.want("once it answers", "")
 }
@@ -389,7 +389,7 @@ func TestAnAPIServerThatFails(t *testing.T) {
 func TestPodsWaitForTheTaint(t *testing.T) {
 	w := newTown(t, node("a"), pod("p", "a"))
 	conflicts := true
-	w.fault = func(c storetest.Call) (before, after error) {
+	w.fault = func(c store.Call) (before, after error) {
 		if c.Writes() && c.Kind == "Node" && conflicts {
 			return apierrors.NewConflict(schema.GroupResource{Resource: "nodes"}, "a", errors.New("the node changed")), nil
 		}

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 // counting is a client that counts the claims it returned.
@@ -41,9 +41,9 @@ func TestTheClaimOfANodeIsLookedUp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	hand := storetest.New(s, time.Now).Connect(nil)
+	hand := store.New(s, time.Now).Connect(nil)
 	for i := range 1000 {
-		c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("c-%d", i)}}
+		c := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("c-%d", i)}}
 		if i >= 500 { // the others have no instance yet
 			c.Status.ProviderID = fmt.Sprintf("aws:///a/i-%d", i)
 		}
@@ -93,7 +93,7 @@ func (l late) List(ctx context.Context, list client.ObjectList, options ...clien
 // which is behind shows beside a node that leaves.
 func TestAClaimThatHasTheNameByNowStays(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
-		is := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "c"}}
+		is := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "c"}}
 		w.create(is)
 		was := is.DeepCopy()
 		was.UID, was.Status.ProviderID = "of-the-one-that-is-gone", "aws:///a/i-"+leaves

@@ -18,16 +18,16 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 // refused has evictions fail for as long as a test says, and counts them.
 func (w *town) refused(why error) (asked *int, allow func()) {
 	asked, open := new(int), false
-	w.fault = func(c storetest.Call) (before, after error) {
-		if c.Verb != storetest.Evict || open {
+	w.fault = func(c store.Call) (before, after error) {
+		if c.Verb != store.Evict || open {
 			return nil, nil
 		}
 		*asked++
@@ -207,7 +207,7 @@ func TestPodsOfAMachineThatIsNotListedForAWhileStay(t *testing.T) {
 		},
 		"it is taken over, and not tagged yet": func(w *town) {
 			w.cloud.blindAt = func() bool { return true }
-			c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "c", Finalizers: []string{api.FinalizerTermination},
+			c := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "c", Finalizers: []string{api.FinalizerTermination},
 				Annotations: map[string]string{api.AnnotationAdopt: "aws:///a/i-" + leaves}}}
 			c.Status.ProviderID = "aws:///a/i-" + leaves
 			w.create(c)
@@ -243,7 +243,7 @@ func TestANodeGoesWhateverClaimsAreAboutIt(t *testing.T) {
 	for claims := range 3 {
 		inTown(t, func(t *testing.T, w *town) {
 			for i := range claims {
-				c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: nodeName(i), Finalizers: []string{api.FinalizerTermination}}}
+				c := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: nodeName(i), Finalizers: []string{api.FinalizerTermination}}}
 				c.Status.ProviderID = "aws:///a/i-" + leaves
 				w.create(c)
 			}

@@ -20,10 +20,10 @@ import (
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 // region is an emulated cloud whose instances end a minute after they were terminated. It
@@ -87,7 +87,7 @@ func departing(t *testing.T, nodes int, ready corev1.ConditionStatus, r *region)
 			t.Fatal(err)
 		}
 	}
-	hand := storetest.New(s, time.Now).Connect(nil)
+	hand := store.New(s, time.Now).Connect(nil)
 	for i := range nodes {
 		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName(i), Finalizers: []string{api.FinalizerTermination}, Labels: map[string]string{api.LabelZone: "a", api.LabelZoneID: "a-1"}},
 			Spec:   corev1.NodeSpec{ProviderID: fmt.Sprintf("aws:///a/i-%d", i)},

@@ -11,13 +11,13 @@ import (
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 // ends gives the node that leaves a claim whose instance the cloud takes away.
 func (w *town) ends(in time.Duration) time.Time {
 	at := time.Now().Add(in).UTC()
-	w.create(&karpv1.NodeClaim{Spec: storetest.ClaimSpec(), Status: karpv1.NodeClaimStatus{ProviderID: "aws:///a/i-" + leaves},
+	w.create(&karpv1.NodeClaim{Spec: store.ClaimSpec(), Status: karpv1.NodeClaimStatus{ProviderID: "aws:///a/i-" + leaves},
 		ObjectMeta: metav1.ObjectMeta{Name: leaves, Finalizers: []string{api.FinalizerTermination}, Annotations: map[string]string{api.AnnotationEnds: at.Format(time.RFC3339)}}})
 	return at
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 // A pod that load balancers send to by way of its node stays until they have
@@ -70,7 +70,7 @@ func TestADeadlineEndsTheWaitForLoadBalancers(t *testing.T) {
 
 // due gives the node that leaves a claim whose drain must be over then.
 func (w *town) due(in time.Duration) {
-	c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: leaves, Finalizers: []string{api.FinalizerTermination},
+	c := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: leaves, Finalizers: []string{api.FinalizerTermination},
 		Annotations: map[string]string{api.AnnotationTerminationTimestamp: time.Now().Add(in).Format(time.RFC3339)}}}
 	c.Status.ProviderID = "aws:///a/i-" + leaves
 	w.create(c)
@@ -105,7 +105,7 @@ func TestPodsOfTwoNodesThatLeaveDoNotTakeEachOtherForReady(t *testing.T) {
 		w.run("web", leaves, rs, keepReady)
 		w.run("web", stays, rs, keepReady)
 		w.watch("web")
-		w.fault = func(storetest.Call) (before, after error) { time.Sleep(10 * time.Millisecond); return nil, nil } // as calls take
+		w.fault = func(store.Call) (before, after error) { time.Sleep(10 * time.Millisecond); return nil, nil } // as calls take
 		r, ctx := w.start(), context.Background()
 		reads := make(chan struct{})
 		for _, name := range []string{leaves, stays} {

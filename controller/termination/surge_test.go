@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/daemok/daemok/kube/api"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/surge"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/test/store"
 )
 
 var surging = map[string]string{api.AnnotationSurge: "true"}
@@ -57,7 +57,7 @@ func TestASurgeSurvivesTheDeathOfTheController(t *testing.T) {
 		for at := range 8 {
 			inTown(t, func(t *testing.T, w *town) {
 				writes := 0
-				w.fault = func(c storetest.Call) (error, error) {
+				w.fault = func(c store.Call) (error, error) {
 					if !c.Writes() {
 						return nil, nil
 					}
@@ -150,7 +150,7 @@ func (w *town) record(s surge.Record) {
 func TestASurgeWritesNothingButTheScale(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		scaled := 0
-		w.fault = func(c storetest.Call) (error, error) {
+		w.fault = func(c store.Call) (error, error) {
 			if c.Writes() && c.Kind == "Deployment" {
 				scaled++
 				if !c.Scale {
@@ -171,7 +171,7 @@ func TestASurgeWritesNothingButTheScale(t *testing.T) {
 // they set stays.
 func TestAScaleByAUserWins(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
-		w.fault = func(c storetest.Call) (error, error) {
+		w.fault = func(c store.Call) (error, error) {
 			if c.Scale {
 				d := &appsv1.Deployment{}
 				if w.get("web", d); *d.Spec.Replicas == 1 {
@@ -211,7 +211,7 @@ func TestWorkloadsThatMustNotSurgeDoNot(t *testing.T) {
 		"an autoscaler sets those of another":   {nil, func(w *town) { w.scaler("api") }, ""},
 		"two of its pods must not run together": {func(d *appsv1.Deployment) { d.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType }, nil, "its strategy is Recreate"},
 		"the controller may not scale": {nil, func(w *town) {
-			w.fault = func(c storetest.Call) (error, error) {
+			w.fault = func(c store.Call) (error, error) {
 				if c.Scale {
 					return forbidden, nil
 				}
@@ -219,7 +219,7 @@ func TestWorkloadsThatMustNotSurgeDoNot(t *testing.T) {
 			}
 		}, "the controller has no right to"},
 		"the controller may not read what it recorded": {nil, func(w *town) {
-			w.fault = func(c storetest.Call) (error, error) {
+			w.fault = func(c store.Call) (error, error) {
 				if c.Kind == "ConfigMap" {
 					return forbidden, nil
 				}
@@ -227,7 +227,7 @@ func TestWorkloadsThatMustNotSurgeDoNot(t *testing.T) {
 			}
 		}, "the controller has no right to"},
 		"the controller may not look for autoscalers": {nil, func(w *town) {
-			w.fault = func(c storetest.Call) (error, error) {
+			w.fault = func(c store.Call) (error, error) {
 				if c.Kind == "HorizontalPodAutoscalerList" {
 					return forbidden, nil
 				}

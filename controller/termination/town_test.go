@@ -24,10 +24,10 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/apply"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/surge"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
+	"github.com/daemok/daemok/test/store"
 )
 
 // said keeps events.
@@ -52,11 +52,11 @@ func (s *said) has(words string) bool {
 // pods are ready some seconds after they were made.
 type town struct {
 	t        *testing.T
-	server   *storetest.Server
-	hand     *storetest.Connection // what tests and the town's people write with
+	server   *store.Server
+	hand     *store.Connection // what tests and the town's people write with
 	cloud    *region
 	reported *said
-	fault    storetest.Fault // of the controller's calls
+	fault    store.Fault // of the controller's calls
 	holds    *apply.Holds
 
 	shifted func(zoneID string) bool
@@ -80,7 +80,7 @@ func newTown(t *testing.T) *town {
 			t.Fatal(err)
 		}
 	}
-	w := &town{t: t, server: storetest.New(s, time.Now), cloud: newRegion(), reported: &said{}, holds: &apply.Holds{}, readyAfter: 5 * time.Second, fewest: map[string]int{}}
+	w := &town{t: t, server: store.New(s, time.Now), cloud: newRegion(), reported: &said{}, holds: &apply.Holds{}, readyAfter: 5 * time.Second, fewest: map[string]int{}}
 	w.hand = w.server.Connect(nil)
 	for _, name := range []string{leaves, stays} {
 		w.create(&corev1.Node{
@@ -122,7 +122,7 @@ func (w *town) pods(app string) []corev1.Pod {
 
 // pool has the nodes be of a pool with these annotations.
 func (w *town) pool(annotations map[string]string) {
-	w.create(&karpv1.NodePool{Spec: storetest.PoolSpec(), ObjectMeta: metav1.ObjectMeta{Name: "default", Annotations: annotations}})
+	w.create(&karpv1.NodePool{Spec: store.PoolSpec(), ObjectMeta: metav1.ObjectMeta{Name: "default", Annotations: annotations}})
 }
 
 // run makes pods of an owner that are ready.

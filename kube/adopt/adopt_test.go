@@ -17,8 +17,8 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/test/store"
 )
 
 func clusterOf(t *testing.T, objects ...client.Object) client.Client {
@@ -29,7 +29,7 @@ func clusterOf(t *testing.T, objects ...client.Object) client.Client {
 			t.Fatal(err)
 		}
 	}
-	hand := storetest.New(s, time.Now).Connect(nil)
+	hand := store.New(s, time.Now).Connect(nil)
 	for _, o := range objects {
 		if err := hand.Create(context.Background(), o); err != nil {
 			t.Fatal(err)
@@ -39,7 +39,7 @@ func clusterOf(t *testing.T, objects ...client.Object) client.Client {
 }
 
 func pool(name, group string) *karpv1.NodePool {
-	p := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: storetest.PoolSpec()}
+	p := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: store.PoolSpec()}
 	p.Spec.Template.Spec.NodeClassRef.Group = group
 	return p
 }
@@ -50,7 +50,7 @@ func node(name, pool, providerID string) *corev1.Node {
 
 // claim has an instance, or asks for it.
 func claim(name, has, asks string) *karpv1.NodeClaim {
-	c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: name}}
+	c := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: name}}
 	c.Status.ProviderID = has
 	if has != "" {
 		condition.SetTrue(c, karpv1.ClaimRegistered, time.Now())

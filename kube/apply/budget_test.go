@@ -20,15 +20,15 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/test/store"
 )
 
 // fleet is a pool of ten nodes of ours, all at work and empty, named n-0 to
 // n-9 with claims c-0 to c-9.
 type fleet struct {
 	t      *testing.T
-	hand   *storetest.Connection
+	hand   *store.Connection
 	broken atomic.Value // kind that cannot be read, as a string
 	stuck  atomic.Value // claim that cannot be deleted, as a string
 	lists  atomic.Int64
@@ -49,13 +49,13 @@ func newFleet(t *testing.T, budgets ...karpv1.Budget) *fleet {
 			t.Fatal(err)
 		}
 	}
-	server := storetest.New(s, time.Now)
+	server := store.New(s, time.Now)
 	f := &fleet{t: t, hand: server.Connect(nil), ended: map[string]error{}}
 	f.broken.Store("")
 	f.stuck.Store("")
 	live := server.Connect(f.fault)
 	f.a = &Applier{Serves: translate.Generations{translate.NodePools()}, Store: live, Live: live, Ledger: &Ledger{}, Now: time.Now, Again: func() { f.again.Add(1) }}
-	pool := &karpv1.NodePool{Spec: storetest.PoolSpec(), ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	pool := &karpv1.NodePool{Spec: store.PoolSpec(), ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	pool.Spec.Disruption.Budgets = budgets
 	f.create(pool)
 	for i := range 10 {
@@ -64,15 +64,15 @@ func newFleet(t *testing.T, budgets ...karpv1.Budget) *fleet {
 	return f
 }
 
-func (f *fleet) fault(c storetest.Call) (before, after error) {
-	if c.Verb == storetest.List && c.Kind == "NodeClaimList" {
+func (f *fleet) fault(c store.Call) (before, after error) {
+	if c.Verb == store.List && c.Kind == "NodeClaimList" {
 		f.lists.Add(1)
 		time.Sleep(10 * time.Millisecond) // a long list takes its time
 	}
-	if c.Verb == storetest.Delete {
+	if c.Verb == store.Delete {
 		time.Sleep(translate.StabilizeFor) // so that the next plan acts meanwhile
 	}
-	if c.Verb == storetest.Delete && c.Name == f.stuck.Load().(string) {
+	if c.Verb == store.Delete && c.Name == f.stuck.Load().(string) {
 		return errors.New("the API server is busy"), nil
 	}
 	if !c.Writes() && c.Kind == f.broken.Load().(string) {
@@ -90,7 +90,7 @@ func (f *fleet) create(o client.Object) {
 
 func (f *fleet) join(i int) {
 	labels, id := map[string]string{api.LabelNodePool: "default", api.LabelInitialized: "true"}, fmt.Sprintf("aws:///a/i-%d", i)
-	c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("c-%d", i), Labels: labels, Finalizers: []string{api.FinalizerTermination}}}
+	c := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("c-%d", i), Labels: labels, Finalizers: []string{api.FinalizerTermination}}}
 	f.create(c)
 	f.change(c, func() {
 		c.Status.ProviderID = id

@@ -23,8 +23,8 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/test/store"
 )
 
 // tell runs a story about a yard in virtual time.
@@ -502,8 +502,8 @@ func TestAMachineThatPodsUseIsKept(t *testing.T) {
 // TestALostReplyToAnOrderLeavesNoMachine: whether the claim was created is not known for a while.
 func TestALostReplyToAnOrderLeavesNoMachine(t *testing.T) {
 	report(t, 2, func(t *testing.T, y *yard) {
-		a := y.applier(func(c storetest.Call) (error, error) {
-			if c.Verb == storetest.Create && c.Name == "default-new-2" {
+		a := y.applier(func(c store.Call) (error, error) {
+			if c.Verb == store.Create && c.Name == "default-new-2" {
 				y.set(func() { y.unread = "NodeClaim" })
 				return nil, errors.New("connection reset by peer")
 			}
@@ -539,8 +539,8 @@ func TestMovesReportThePolicyThatTheyFollow(t *testing.T) {
 // these stay.
 func TestMachinesStayOnceANodeHasGoneForThem(t *testing.T) {
 	report(t, 2, func(t *testing.T, y *yard) {
-		a := y.applier(func(c storetest.Call) (error, error) {
-			if c.Verb == storetest.Delete && c.Name == "old-1" {
+		a := y.applier(func(c store.Call) (error, error) {
+			if c.Verb == store.Delete && c.Name == "old-1" {
 				return errors.New("etcdserver: request timed out"), nil
 			}
 			return nil, nil

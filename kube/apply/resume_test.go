@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/test/store"
 )
 
 // mortal is a process that dies at one of its writes, before it takes effect or
@@ -27,7 +27,7 @@ type mortal struct {
 
 var errKilled = errors.New("the process was killed")
 
-func (m *mortal) fault(c storetest.Call) (before, after error) {
+func (m *mortal) fault(c store.Call) (before, after error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.dead {
@@ -132,7 +132,7 @@ func TestALeaderMayFailToResumeAtFirst(t *testing.T) {
 		first.Move(ctx, y.snapshot(), y.move(plan.Underutilized, 3, 0), y)
 		first.Wait()
 		failing := 2
-		next := y.applier(func(c storetest.Call) (error, error) {
+		next := y.applier(func(c store.Call) (error, error) {
 			if c.Writes() && failing > 0 {
 				failing--
 				return errors.New("etcdserver: leader changed"), nil

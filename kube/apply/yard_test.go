@@ -28,8 +28,8 @@ import (
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/snapshot"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/test/store"
 )
 
 // yard is a cluster of old nodes n-0, n-1 ... with claims old-0, old-1 ... of one pool, with two
@@ -37,8 +37,8 @@ import (
 // those of deleted ones.
 type yard struct {
 	t      *testing.T
-	server *storetest.Server
-	hand   *storetest.Connection
+	server *store.Server
+	hand   *store.Connection
 	ledger *Ledger            // of the newest applier
 	web    *appsv1.ReplicaSet // that owns the pods
 
@@ -66,7 +66,7 @@ func newYard(t *testing.T, nodes int) *yard {
 			t.Fatal(err)
 		}
 	}
-	y := &yard{t: t, server: storetest.New(s, time.Now), unavailable: map[string]bool{}}
+	y := &yard{t: t, server: store.New(s, time.Now), unavailable: map[string]bool{}}
 	y.hand = y.server.Connect(nil)
 	pool := nodePool()
 	pool.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "100%"}}
@@ -168,7 +168,7 @@ func (y *yard) clear(c *karpv1.NodeClaim) {
 func (y *yard) join(i int, change ...func(*karpv1.NodeClaimSpec)) {
 	name, labels := fmt.Sprintf("n-%d", i), map[string]string{api.LabelNodePool: "default"}
 	id := "aws:///a/i-" + name
-	c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("old-%d", i), Labels: labels, Finalizers: []string{api.FinalizerTermination}}}
+	c := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("old-%d", i), Labels: labels, Finalizers: []string{api.FinalizerTermination}}}
 	for _, change := range change {
 		change(&c.Spec)
 	}
@@ -291,8 +291,8 @@ func (y *yard) doubts() string {
 
 // applier returns one that remembers nothing. trouble is asked at every call
 // after the yard's own.
-func (y *yard) applier(trouble storetest.Fault) *Applier {
-	live := y.server.Connect(func(c storetest.Call) (error, error) {
+func (y *yard) applier(trouble store.Fault) *Applier {
+	live := y.server.Connect(func(c store.Call) (error, error) {
 		y.mu.Lock()
 		unread := y.unread
 		y.mu.Unlock()

@@ -18,12 +18,12 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	"github.com/daemok/daemok/kube/api/fingerprint"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
-func cluster(t *testing.T, objects ...client.Object) (Handback, *storetest.Server) {
+func cluster(t *testing.T, objects ...client.Object) (Handback, *store.Server) {
 	t.Helper()
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme, awsv1.AddToScheme} {
@@ -31,7 +31,7 @@ func cluster(t *testing.T, objects ...client.Object) (Handback, *storetest.Serve
 			t.Fatal(err)
 		}
 	}
-	server := storetest.New(s, func() time.Time { return noon })
+	server := store.New(s, func() time.Time { return noon })
 	hand := server.Connect(nil)
 	for _, o := range objects {
 		if err := hand.Create(t.Context(), o); err != nil {
@@ -42,7 +42,7 @@ func cluster(t *testing.T, objects ...client.Object) (Handback, *storetest.Serve
 }
 
 func claim(name string, change ...func(*karpv1.NodeClaim)) *karpv1.NodeClaim {
-	c := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{
+	c := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{
 		Name: name, Labels: map[string]string{api.LabelNodePool: "web"}, Finalizers: []string{api.FinalizerTermination},
 		Annotations: map[string]string{api.AnnotationNodePoolHash: "1", api.AnnotationNodePoolHashVersion: fingerprint.Version, api.AnnotationDecision: "{}", api.AnnotationLaunchAttempt: "b/1"},
 	}}
@@ -103,7 +103,7 @@ func TestWhatHasToBeOver(t *testing.T) {
 
 // objects are those of a cluster that Daemok has run.
 func objects() []client.Object {
-	pool := &karpv1.NodePool{Spec: storetest.PoolSpec(), ObjectMeta: metav1.ObjectMeta{
+	pool := &karpv1.NodePool{Spec: store.PoolSpec(), ObjectMeta: metav1.ObjectMeta{
 		Name: "web", Finalizers: []string{api.FinalizerPoolTermination}, Annotations: map[string]string{api.AnnotationMachineCost: "0.01", api.AnnotationRoll: "{}"},
 	}}
 	condition.Set(pool, karpv1.NodePoolDisruptionBlocked, "True", karpv1.ReasonAtLimit, "x", noon)
@@ -234,7 +234,7 @@ func TestCleaningIsDoneAgainWhereItWasStopped(t *testing.T) {
 	for n := 1; ; n++ {
 		h, server := cluster(t, objects()...)
 		writes := 0
-		stopped := Handback{Namespace: h.Namespace, Store: server.Connect(func(c storetest.Call) (before, after error) {
+		stopped := Handback{Namespace: h.Namespace, Store: server.Connect(func(c store.Call) (before, after error) {
 			if c.Writes() {
 				if writes++; writes >= n {
 					return errors.New("the connection is gone"), nil
@@ -282,8 +282,8 @@ func TestNotesThatAreWrittenMeanwhileStay(t *testing.T) {
 	h, server := cluster(t, objects()...)
 	memory := client.ObjectKey{Namespace: h.Namespace, Name: api.ConfigMapMemory}
 	written := false
-	beside := Handback{Namespace: h.Namespace, Store: server.Connect(func(c storetest.Call) (before, after error) {
-		if c.Verb == storetest.Delete && c.Name == memory.Name && !written {
+	beside := Handback{Namespace: h.Namespace, Store: server.Connect(func(c store.Call) (before, after error) {
+		if c.Verb == store.Delete && c.Name == memory.Name && !written {
 			written = true
 			var now corev1.ConfigMap
 			if err := h.Store.Get(t.Context(), memory, &now); err != nil {

@@ -21,8 +21,8 @@ import (
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/roll"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/test/store"
 )
 
 var web = cluster.PoolID{Kind: "NodePool", Name: "web"}
@@ -91,7 +91,7 @@ func TestProgressIsReadFromFewObjects(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	server := storetest.New(kinds, time.Now)
+	server := store.New(kinds, time.Now)
 	hand := server.Connect(nil)
 	create := func(objects ...client.Object) {
 		t.Helper()
@@ -102,10 +102,10 @@ func TestProgressIsReadFromFewObjects(t *testing.T) {
 		}
 	}
 	for pool, nodes := range map[string]int{"web": 2, "batch": 4, "other": 5} {
-		create(&karpv1.NodePool{Spec: storetest.PoolSpec(), ObjectMeta: metav1.ObjectMeta{Name: pool}})
+		create(&karpv1.NodePool{Spec: store.PoolSpec(), ObjectMeta: metav1.ObjectMeta{Name: pool}})
 		for i := range nodes {
 			labels := map[string]string{api.LabelNodePool: pool, api.LabelRegistered: "true", api.LabelInitialized: "true"}
-			claim := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", pool, i), Labels: labels}}
+			claim := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", pool, i), Labels: labels}}
 			claim.Status.ProviderID = "aws:///a/i-" + claim.Name
 			condition.SetTrue(claim, karpv1.ClaimRegistered, time.Now())
 			condition.SetTrue(claim, karpv1.ClaimDrifted, time.Now())
@@ -132,7 +132,7 @@ func TestProgressIsReadFromFewObjects(t *testing.T) {
 	}
 
 	asked := map[string]bool{}
-	counting := server.Connect(func(c storetest.Call) (error, error) {
+	counting := server.Connect(func(c store.Call) (error, error) {
 		asked[c.Kind] = true
 		return nil, nil
 	})
@@ -169,9 +169,9 @@ func TestARollIsNotDoneBeforeMachinesOnOrderAreReplaced(t *testing.T) {
 		"ordered since":      {began.Add(time.Minute), "web: nothing is left to replace", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := storetest.New(kinds, func() time.Time { return tt.ordered }).Connect(nil)
-			pool := &karpv1.NodePool{Spec: storetest.PoolSpec(), ObjectMeta: metav1.ObjectMeta{Name: "web"}}
-			claim := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "web-1", Labels: map[string]string{api.LabelNodePool: "web"}}}
+			store := store.New(kinds, func() time.Time { return tt.ordered }).Connect(nil)
+			pool := &karpv1.NodePool{Spec: store.PoolSpec(), ObjectMeta: metav1.ObjectMeta{Name: "web"}}
+			claim := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "web-1", Labels: map[string]string{api.LabelNodePool: "web"}}}
 			for _, o := range []client.Object{pool, claim} {
 				if err := store.Create(t.Context(), o); err != nil {
 					t.Fatal(err)

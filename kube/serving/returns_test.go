@@ -14,8 +14,8 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/test/store"
 )
 
 // The API server is asked of each owner once, and what it says of pods is what snapshots
@@ -25,9 +25,9 @@ func TestOwnersAreReadOnceAndSayWhichPodsReturn(t *testing.T) {
 	if err := clientgoscheme.AddToScheme(s); err != nil {
 		t.Fatal(err)
 	}
-	server, reads := storetest.New(s, time.Now), 0
-	hand := server.Connect(func(c storetest.Call) (before, after error) {
-		if c.Verb == storetest.Get {
+	server, reads := store.New(s, time.Now), 0
+	hand := server.Connect(func(c store.Call) (before, after error) {
+		if c.Verb == store.Get {
 			reads++
 		}
 		return nil, nil
@@ -85,7 +85,7 @@ func TestAnOwnerThatCannotBeReadIsNotGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := errors.New("the API server does not answer")
-	owners := Owners{From: storetest.New(s, time.Now).Connect(func(storetest.Call) (before, after error) { return broken, nil })}
+	owners := Owners{From: store.New(s, time.Now).Connect(func(store.Call) (before, after error) { return broken, nil })}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", OwnerReferences: []metav1.OwnerReference{
 		{APIVersion: "batch/v1", Kind: "Job", Name: "j", UID: "u", Controller: new(true)}}}, Spec: corev1.PodSpec{NodeName: "n"}}
 	p := translate.Pod(pod, time.Now())

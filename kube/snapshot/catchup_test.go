@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 // The watches are behind when this process begins to lead: it waits for as long as they are, and no longer.
@@ -32,7 +32,7 @@ func TestWatchesCatchUp(t *testing.T) {
 	}{
 		"nothing has happened": {func(*testing.T, client.Client) {}, false},
 		"a claim was made": {func(t *testing.T, c client.Client) {
-			create(t, c, &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Spec: storetest.ClaimSpec()})
+			create(t, c, &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Spec: store.ClaimSpec()})
 		}, true},
 		"a node came": {func(t *testing.T, c client.Client) { create(t, c, node("n2")) }, true},
 		"a pod came":  {func(t *testing.T, c client.Client) { create(t, c, newPod("new")) }, true},
@@ -69,7 +69,7 @@ func TestWatchesCatchUp(t *testing.T) {
 				s := runtime.NewScheme()
 				_ = clientgoscheme.AddToScheme(s)
 				_ = karpv1.AddToScheme(s)
-				server := storetest.New(s, time.Now)
+				server := store.New(s, time.Now)
 				hand := server.Connect(nil)
 				create(t, hand, node("n"))
 				create(t, hand, newPod("old"))

@@ -13,7 +13,7 @@ import (
 
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 // A pod that was evicted counts where it was until its owner has made another, as long
@@ -151,7 +151,7 @@ func TestAPodWhoseNodeWentBeforeTheStartIsExpected(t *testing.T) {
 			s := runtime.NewScheme()
 			_ = clientgoscheme.AddToScheme(s)
 			_ = karpv1.AddToScheme(s)
-			if err := k.CatchUp(t.Context(), storetest.New(s, time.Now).Connect(nil), nil); err != nil {
+			if err := k.CatchUp(t.Context(), store.New(s, time.Now).Connect(nil), nil); err != nil {
 				t.Fatal(err)
 			}
 			if now := k.Snapshot(); len(now.Expected) != tt.expected {

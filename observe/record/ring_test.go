@@ -22,15 +22,15 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/observe/record"
+	"github.com/daemok/daemok/test/store"
 )
 
 // archive is an API server with what was written to it.
 type archive struct {
 	t      *testing.T
-	server *storetest.Server
-	fault  storetest.Fault // nil: none
+	server *store.Server
+	fault  store.Fault // nil: none
 
 	mu     sync.Mutex
 	writes []string
@@ -44,10 +44,10 @@ func newArchive(t *testing.T) *archive {
 	if err := clientgoscheme.AddToScheme(s); err != nil {
 		t.Fatal(err)
 	}
-	return &archive{t: t, server: storetest.New(s, time.Now), counts: map[string]int{}}
+	return &archive{t: t, server: store.New(s, time.Now), counts: map[string]int{}}
 }
 
-func (a *archive) called(c storetest.Call) (before, after error) {
+func (a *archive) called(c store.Call) (before, after error) {
 	if a.fault != nil {
 		if before, after = a.fault(c); before != nil {
 			return before, after
@@ -195,7 +195,7 @@ func TestWhatIsNewIsReadWithinSeconds(t *testing.T) {
 func TestTheRingNeedsNoRightsOnWhatIsNewest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, r := newArchive(t), &record.Record{}
-		a.fault = func(c storetest.Call) (before, after error) {
+		a.fault = func(c store.Call) (before, after error) {
 			if strings.Contains(c.String(), "daemok-record-newest") {
 				return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "daemok-record-newest", errors.New("no rule")), nil
 			}
@@ -263,7 +263,7 @@ func TestWhatCannotBeWrittenIsReportedOnce(t *testing.T) {
 				a, r := newArchive(t), &record.Record{}
 				var broken atomic.Bool
 				broken.Store(true)
-				a.fault = func(c storetest.Call) (before, after error) {
+				a.fault = func(c store.Call) (before, after error) {
 					if broken.Load() && c.Writes() {
 						return tt.err, nil
 					}
@@ -294,8 +294,8 @@ func TestWhatCannotBeWrittenIsReportedOnce(t *testing.T) {
 func TestWhatCannotBeReadIsLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, r := newArchive(t), &record.Record{}
-		a.fault = func(c storetest.Call) (before, after error) {
-			if c.Verb == storetest.Get {
+		a.fault = func(c store.Call) (before, after error) {
+			if c.Verb == store.Get {
 				return apierrors.NewServiceUnavailable("starting"), nil
 			}
 			return nil, nil

@@ -12,8 +12,8 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/kube/fence"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/test/fakecloud"
+	"github.com/daemok/daemok/test/store"
 )
 
 // awayFor is how long the API server is gone.
@@ -53,7 +53,7 @@ func (c cutter) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Mach
 func (w *world) cutOff(s setup, atLaunch *atomic.Bool) setup {
 	s.through = func(m cloud.Machines) cloud.Machines { return cutter{m, w, atLaunch} }
 	before := s.fault
-	s.fault = func(call storetest.Call) (error, error) {
+	s.fault = func(call store.Call) (error, error) {
 		if w.isAway() {
 			return &url.Error{Op: "Get", URL: "https://api", Err: errors.New("connection refused")}, nil
 		}

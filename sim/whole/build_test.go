@@ -27,7 +27,7 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
-	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 // build is of which build a controller is.
@@ -104,7 +104,7 @@ func (w *world) upgrade(kind, name string, refuses func(time.Duration) error) (s
 	w.start(setup{
 		build:   build{name: "v2", hops: "7"},
 		through: func(m cloud.Machines) cloud.Machines { saw.Machines = m; return saw },
-		fault: func(c storetest.Call) (before, after error) {
+		fault: func(c store.Call) (before, after error) {
 			if c.Kind == kind && c.Writes() && !c.Status {
 				return refuses(time.Since(began)), nil
 			}

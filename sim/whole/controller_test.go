@@ -26,12 +26,12 @@ import (
 	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/legacy"
 	"github.com/daemok/daemok/kube/snapshot"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/observe"
 	follower "github.com/daemok/daemok/observe/follow"
 	"github.com/daemok/daemok/observe/observetest"
 	"github.com/daemok/daemok/observe/record"
 	"github.com/daemok/daemok/observe/trace"
+	"github.com/daemok/daemok/test/store"
 )
 
 // controller is one run of the product: its program, less AWS, the lease and
@@ -55,7 +55,7 @@ type setup struct {
 	through func(cloud.Machines) cloud.Machines // what the controller launches through; nil: the cloud itself
 	lease   *fence.Fence                        // that calls to the cloud pass; nil: none
 	aimed   *aim                                // the trouble of one call to AWS; nil: none
-	fault   storetest.Fault                     // asked before the ordeal; nil: none
+	fault   store.Fault                         // asked before the ordeal; nil: none
 	heard   func(call string)                   // told of every call to the API server and to AWS; nil: nobody is
 	usual   bool                                // pages of AWS are as large as in life, not of five
 	build   build                               // of the controller; one without a name compares no launch templates
@@ -74,7 +74,7 @@ type setup struct {
 
 // informers tell which kinds are asked for.
 type informers struct {
-	*storetest.Cache
+	*store.Cache
 	watched func(kind client.Object)
 }
 
@@ -92,7 +92,7 @@ func (w *world) start(s setup) *controller {
 	c := &controller{ordeal: &ordeal{kill: cancel, dieAt: s.dieAt, after: s.after, chance: s.chance, seed: s.seed, heard: s.heard}, measured: prometheus.NewRegistry()}
 	fault := c.ordeal.api
 	if s.fault != nil {
-		fault = func(call storetest.Call) (error, error) {
+		fault = func(call store.Call) (error, error) {
 			if before, after := s.fault(call); before != nil || after != nil {
 				return before, after
 			}
@@ -159,8 +159,8 @@ func (w *world) start(s setup) *controller {
 }
 
 // heardBy has the clock hear the date of every reply.
-func heardBy(clock *apiclock.Clock, fault storetest.Fault) storetest.Fault {
-	return func(call storetest.Call) (before, after error) {
+func heardBy(clock *apiclock.Clock, fault store.Fault) store.Fault {
+	return func(call store.Call) (before, after error) {
 		clock.Heard(time.Now().Truncate(time.Second), 0)
 		return fault(call)
 	}
@@ -193,10 +193,10 @@ func (c *controller) stop() {
 }
 
 // drive runs a program as a manager does.
-func (w *world) drive(ctx context.Context, p *product.Program, shown *storetest.Cache, done *sync.WaitGroup) error {
-	var drivers []*storetest.Driver
+func (w *world) drive(ctx context.Context, p *product.Program, shown *store.Cache, done *sync.WaitGroup) error {
+	var drivers []*store.Driver
 	for _, l := range p.Loops {
-		d := &storetest.Driver{Step: l.Step, Failed: func(name string, err error) {
+		d := &store.Driver{Step: l.Step, Failed: func(name string, err error) {
 			w.log.Debug("look failed", "loop", l.Name, "name", name, "error", err)
 		}}
 		if err := d.Watch(ctx, shown, triggers(ctx, l)...); err != nil {
@@ -220,10 +220,10 @@ func (w *world) drive(ctx context.Context, p *product.Program, shown *storetest.
 	return nil
 }
 
-func triggers(ctx context.Context, l product.Loop) []storetest.Trigger {
-	out := []storetest.Trigger{{Kind: l.Kind, Names: storetest.Itself}}
+func triggers(ctx context.Context, l product.Loop) []store.Trigger {
+	out := []store.Trigger{{Kind: l.Kind, Names: store.Itself}}
 	for _, t := range l.Others {
-		out = append(out, storetest.Trigger{Kind: t.Kind, Names: func(o client.Object) []string { return t.Names(ctx, o) }})
+		out = append(out, store.Trigger{Kind: t.Kind, Names: func(o client.Object) []string { return t.Names(ctx, o) }})
 	}
 	return out
 }

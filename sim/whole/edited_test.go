@@ -10,8 +10,8 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/fingerprint"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/test/fakecloud"
+	"github.com/daemok/daemok/test/store"
 )
 
 // Claims are made while their pool's template is edited again and again, and
@@ -20,7 +20,7 @@ import (
 func TestAClaimCarriesTheHashOfItsOwnTemplate(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 80}, func(t *testing.T, w *world) {
 		var late atomic.Bool
-		w.start(setup{lag: fixed(60 * time.Millisecond), fault: func(c storetest.Call) (error, error) {
+		w.start(setup{lag: fixed(60 * time.Millisecond), fault: func(c store.Call) (error, error) {
 			if late.Load() && c.Kind == "NodePool" && c.Writes() && !c.Status {
 				return errors.New("the API server is slow"), nil
 			}

@@ -8,8 +8,8 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/daemok/daemok/kube/fence"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/test/fakecloud"
+	"github.com/daemok/daemok/test/store"
 )
 
 // lease is a lock that anybody may renew: who holds it is the test's choice.
@@ -48,7 +48,7 @@ func (c *candidate) renew(t testing.TB) {
 // the lease.
 func (c *candidate) runs(s setup) setup {
 	s.lease, s.leads = c.fence, c.leads
-	s.fault = func(call storetest.Call) (error, error) {
+	s.fault = func(call store.Call) (error, error) {
 		if call.Writes() {
 			return c.fence.Check(), nil
 		}

@@ -18,9 +18,9 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/test/fakecloud"
+	"github.com/daemok/daemok/test/store"
 )
 
 func cores(n int64) resource.Quantity { return *resource.NewQuantity(n, resource.DecimalSI) }
@@ -175,8 +175,8 @@ func TestATaintThatCouldNotBeTakenOffAtOnceIsTakenOffLater(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 26}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		failing := 0
-		w.start(setup{fault: func(c storetest.Call) (error, error) {
-			if failing > 0 && c.Kind == "Node" && c.Verb == storetest.Change {
+		w.start(setup{fault: func(c store.Call) (error, error) {
+			if failing > 0 && c.Kind == "Node" && c.Verb == store.Change {
 				failing--
 				return errLost, nil
 			}

@@ -22,8 +22,8 @@ import (
 	"github.com/daemok/daemok/kube/legacy/migrate"
 	"github.com/daemok/daemok/kube/legacy/move"
 	"github.com/daemok/daemok/kube/steering"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/test/store"
 )
 
 // older makes a Provisioner that consolidates, on machines of which each has room for one
@@ -68,7 +68,7 @@ var errEnded = errors.New("the user has ended it")
 // mover is ended at its nth write; 0: never.
 func (w *world) mover(n int) *move.Mover {
 	writes := 0
-	store := w.server.Connect(func(c storetest.Call) (error, error) {
+	store := w.server.Connect(func(c store.Call) (error, error) {
 		if c.Writes() {
 			writes++
 		}

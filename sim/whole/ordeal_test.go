@@ -12,7 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/daemok/daemok/cloud"
-	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 // errKilled is what every call of a controller that was killed returns.
@@ -40,7 +40,7 @@ type ordeal struct {
 }
 
 // api is the fault of a connection.
-func (o *ordeal) api(c storetest.Call) (before, after error) {
+func (o *ordeal) api(c store.Call) (before, after error) {
 	return o.call(c.String(), c.Writes(), func() error {
 		return apierrors.NewInternalError(errors.New("etcdserver: leader changed"))
 	})

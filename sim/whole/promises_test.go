@@ -11,9 +11,9 @@ import (
 
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/test/market"
+	"github.com/daemok/daemok/test/store"
 )
 
 // Users of the API server, as its audits name them.
@@ -91,7 +91,7 @@ func (p *promises) breaks(promise, object, format string, args ...any) {
 }
 
 // audit follows one write.
-func (p *promises) audit(a storetest.Audit) {
+func (p *promises) audit(a store.Audit) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	is := a.After
@@ -104,7 +104,7 @@ func (p *promises) audit(a storetest.Audit) {
 		follow(p.pools, name, a)
 	case *corev1.Pod:
 		before, _ := a.Before.(*corev1.Pod)
-		if byController && a.Call.Verb == storetest.Delete && before != nil {
+		if byController && a.Call.Verb == store.Delete && before != nil {
 			p.deletesPod(before)
 		}
 		p.follows(a, is.(*corev1.Pod))
@@ -122,7 +122,7 @@ func (p *promises) audit(a storetest.Audit) {
 		now, _ := after.(*karpv1.NodeClaim)
 		if byController {
 			p.claimWritten(a.Call.Verb, was, now)
-		} else if was != nil && was.Status.ProviderID == "" && a.Call.Verb == storetest.Delete {
+		} else if was != nil && was.Status.ProviderID == "" && a.Call.Verb == store.Delete {
 			p.vanished = append(p.vanished, time.Now())
 		}
 		follow(p.claims, name, a)
@@ -135,7 +135,7 @@ func (p *promises) audit(a storetest.Audit) {
 }
 
 // follow keeps the object of a write among its kind.
-func follow[T any](all map[string]T, name string, a storetest.Audit) (before, after T) {
+func follow[T any](all map[string]T, name string, a store.Audit) (before, after T) {
 	before, _ = a.Before.(T)
 	if a.After == nil {
 		delete(all, name)
@@ -147,7 +147,7 @@ func follow[T any](all map[string]T, name string, a storetest.Audit) (before, af
 }
 
 // follows keeps a pod, and how many want a place.
-func (p *promises) follows(a storetest.Audit, pod *corev1.Pod) {
+func (p *promises) follows(a store.Audit, pod *corev1.Pod) {
 	switch {
 	case a.After == nil:
 		delete(p.pods, pod.UID)
@@ -169,7 +169,7 @@ func (p *promises) follows(a storetest.Audit, pod *corev1.Pod) {
 }
 
 // claimWritten looks at what the controller writes of a NodeClaim.
-func (p *promises) claimWritten(verb storetest.Verb, was, now *karpv1.NodeClaim) {
+func (p *promises) claimWritten(verb store.Verb, was, now *karpv1.NodeClaim) {
 	switch {
 	case was == nil && now != nil:
 		p.orders(now)
@@ -177,7 +177,7 @@ func (p *promises) claimWritten(verb storetest.Verb, was, now *karpv1.NodeClaim)
 		p.withdraws(now)
 	case was != nil && now != nil && condition.IsTrue(now, karpv1.ClaimInstanceTerminating) && !condition.IsTrue(was, karpv1.ClaimInstanceTerminating):
 		p.saysItTerminates(now)
-	case was != nil && verb == storetest.Delete && was.DeletionTimestamp == nil:
+	case was != nil && verb == store.Delete && was.DeletionTimestamp == nil:
 		p.disrupts(was)
 	}
 	if now != nil {

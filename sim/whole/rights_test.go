@@ -19,7 +19,7 @@ import (
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
-	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 // resources are what kinds are called in rules.
@@ -79,9 +79,9 @@ func (u *uses) add(verb, kind, sub string) {
 	u.done[verb+" "+resource+sub] = true
 }
 
-func (u *uses) called(c storetest.Call) (before, after error) {
+func (u *uses) called(c store.Call) (before, after error) {
 	switch {
-	case c.Verb == storetest.Evict:
+	case c.Verb == store.Evict:
 		u.add("create", c.Kind, "/eviction")
 	case c.Status:
 		u.add(string(c.Verb), c.Kind, "/status")

@@ -33,20 +33,20 @@ import (
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/test/emulator"
 	"github.com/daemok/daemok/test/fakecloud"
 	"github.com/daemok/daemok/test/market"
 	"github.com/daemok/daemok/test/market/clock"
+	"github.com/daemok/daemok/test/store"
 )
 
 // world is a cluster, a cloud and the people of the cluster: scheduler,
 // kubelets, deployments, garbage collector.
 type world struct {
 	t       testing.TB
-	server  *storetest.Server
-	hand    *storetest.Connection // what tests and the cluster's people write with
+	server  *store.Server
+	hand    *store.Connection // what tests and the cluster's people write with
 	cloud   *fakecloud.Cloud
 	aws     *account       // in place of the cloud, whose market it shares; nil: none
 	lags    *emulator.Lags // of AWS; nil: as usual
@@ -124,7 +124,7 @@ func newWorld(t testing.TB, o fakecloud.Options) *world {
 	if o.TimeScale == 0 {
 		o.TimeScale = 1
 	}
-	w := &world{t: t, server: storetest.New(s, time.Now), cloud: fakecloud.New(o), deployments: map[string]deployment{}, joined: map[string]bool{}, schedules: true}
+	w := &world{t: t, server: store.New(s, time.Now), cloud: fakecloud.New(o), deployments: map[string]deployment{}, joined: map[string]bool{}, schedules: true}
 	w.hand = w.server.Connect(nil)
 	w.hand.User = thePeople
 	w.story = &story{began: time.Now()}

@@ -23,8 +23,8 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/legacy/move"
-	"github.com/daemok/daemok/kube/storetest"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/test/store"
 )
 
 const namespace = "kube-system"
@@ -33,8 +33,8 @@ const namespace = "kube-system"
 // mover waits.
 type town struct {
 	t        *testing.T
-	server   *storetest.Server
-	hand     *storetest.Connection
+	server   *store.Server
+	hand     *store.Connection
 	plan     move.Plan
 	waits    int
 	reported []string
@@ -52,7 +52,7 @@ func newTown(t *testing.T) *town {
 			t.Fatal(err)
 		}
 	}
-	x := &town{t: t, server: storetest.New(s, time.Now)}
+	x := &town{t: t, server: store.New(s, time.Now)}
 	x.hand = x.server.Connect(nil)
 	template := &awsv1alpha1.AWSNodeTemplate{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	template.Spec.SubnetSelector = awsv1alpha1.Selector{"a": {Value: "b"}}
@@ -62,7 +62,7 @@ func newTown(t *testing.T) *town {
 	condition.Set(older, "Ready", metav1.ConditionTrue, "Ready", "", time.Now())
 	x.create(template, older)
 	for i, name := range []string{"a", "b", "c"} {
-		claim := &karpv1.NodeClaim{Spec: storetest.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "default-" + name, Labels: map[string]string{api.LabelProvisioner: "default"}, Finalizers: []string{api.FinalizerTermination}}}
+		claim := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "default-" + name, Labels: map[string]string{api.LabelProvisioner: "default"}, Finalizers: []string{api.FinalizerTermination}}}
 		claim.Status.ProviderID = "aws:///z/i-" + name
 		if i < 2 {
 			x.join(claim)
@@ -71,7 +71,7 @@ func newTown(t *testing.T) *town {
 	}
 	x.create(node("found")) // of no claim
 	x.create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "other"}, Spec: corev1.NodeSpec{ProviderID: "aws:///z/i-other"}})
-	newer := &karpv1.NodePool{TypeMeta: metav1.TypeMeta{APIVersion: karpv1.GroupVersion.String(), Kind: "NodePool"}, ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: storetest.PoolSpec()}
+	newer := &karpv1.NodePool{TypeMeta: metav1.TypeMeta{APIVersion: karpv1.GroupVersion.String(), Kind: "NodePool"}, ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: store.PoolSpec()}
 	class := &awsv1.EC2NodeClass{TypeMeta: metav1.TypeMeta{APIVersion: awsv1.GroupVersion.String(), Kind: "EC2NodeClass"}, ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	class.Spec.InstanceProfile = new("nodes")
 	class.Spec.AMISelectorTerms = []awsv1.AMISelectorTerm{{Alias: "al2023@latest"}}
@@ -198,7 +198,7 @@ func (x *town) takeOver(c *karpv1.NodeClaim) {
 // mover dies at its nth write, before or after it has effect; 0: never.
 func (x *town) mover(dies int, after bool) (m *move.Mover, writes *int) {
 	writes = new(int)
-	store := x.server.Connect(func(c storetest.Call) (error, error) {
+	store := x.server.Connect(func(c store.Call) (error, error) {
 		if c.Writes() {
 			*writes++
 		}
@@ -301,8 +301,8 @@ func TestAClusterIsMovedAndBack(t *testing.T) {
 func TestPoolsThatAreWrittenToMeanwhileGo(t *testing.T) {
 	x := newTown(t)
 	written := map[string]bool{}
-	m := &move.Mover{Namespace: namespace, Pause: x.pause, Report: func(string) {}, Store: x.server.Connect(func(c storetest.Call) (error, error) {
-		if c.Verb == storetest.Delete && !written[c.Kind] {
+	m := &move.Mover{Namespace: namespace, Pause: x.pause, Report: func(string) {}, Store: x.server.Connect(func(c store.Call) (error, error) {
+		if c.Verb == store.Delete && !written[c.Kind] {
 			written[c.Kind] = true
 			for _, p := range list(x, &v1alpha5.ProvisionerList{}).Items {
 				x.edit(&p, true, func() { condition.Set(&p, "Looked", metav1.ConditionTrue, "At", "", time.Now()) })
@@ -417,7 +417,7 @@ func TestAMoveIsNotBegun(t *testing.T) {
 		says   string
 	}{
 		"where a pool has the name": {func(x *town, _ *v1alpha5.Provisioner) {
-			x.create(&karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: storetest.PoolSpec()})
+			x.create(&karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: store.PoolSpec()})
 		}, "NodePool default is there already and is not of this move"},
 		"where nobody looks after the pools": {func(_ *town, p *v1alpha5.Provisioner) { p.Status.Conditions = nil }, "Provisioner default: no controller has looked at it"},
 		"where a pool cannot have nodes": {func(_ *town, p *v1alpha5.Provisioner) {

@@ -1,4 +1,4 @@
-package storetest_test
+package store_test
 
 import (
 	"strings"
@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
-	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 // What the definition of a kind refuses, the server refuses: of a new object, of
@@ -22,8 +22,8 @@ func TestDaemoksKindsAreHeldToTheirDefinitions(t *testing.T) {
 			Spec: v1alpha1.DisruptionPolicySpec{Breaker: &v1alpha1.Breaker{Nodes: "5"}}}
 	}
 	// patched changes the policy as a controller does that has read it.
-	patched := func(status bool, change func(*v1alpha1.DisruptionPolicy)) func(*testing.T, *storetest.Connection) error {
-		return func(t *testing.T, c *storetest.Connection) error {
+	patched := func(status bool, change func(*v1alpha1.DisruptionPolicy)) func(*testing.T, *store.Connection) error {
+		return func(t *testing.T, c *store.Connection) error {
 			p := night()
 			if err := c.Create(t.Context(), p); err != nil {
 				t.Fatal(err)
@@ -37,22 +37,22 @@ func TestDaemoksKindsAreHeldToTheirDefinitions(t *testing.T) {
 		}
 	}
 	tests := map[string]struct {
-		try  func(*testing.T, *storetest.Connection) error
+		try  func(*testing.T, *store.Connection) error
 		want string // in the refusal
 	}{
-		"a new object": {func(t *testing.T, c *storetest.Connection) error {
+		"a new object": {func(t *testing.T, c *store.Connection) error {
 			p := night()
 			p.Spec.Breaker.Nodes = "0"
 			return c.Create(t.Context(), p)
 		}, "spec.breaker.nodes"},
-		"a name": {func(t *testing.T, c *storetest.Connection) error {
+		"a name": {func(t *testing.T, c *store.Connection) error {
 			p := night()
 			p.Name = "Night"
 			return c.Create(t.Context(), p)
 		}, "metadata.name"},
 		"a patch": {patched(false, func(p *v1alpha1.DisruptionPolicy) { p.Spec.Breaker.Nodes = "" }), "set nodes, failedReplacements or both"},
 		"a label": {patched(false, func(p *v1alpha1.DisruptionPolicy) { p.Labels = map[string]string{"team": "our shop"} }), "metadata.labels"},
-		"an update": {func(t *testing.T, c *storetest.Connection) error {
+		"an update": {func(t *testing.T, c *store.Connection) error {
 			p := night()
 			if err := c.Create(t.Context(), p); err != nil {
 				t.Fatal(err)
@@ -100,11 +100,11 @@ func TestDefaultsAreStored(t *testing.T) {
 	}
 }
 
-func policies(t *testing.T) *storetest.Connection {
+func policies(t *testing.T) *store.Connection {
 	t.Helper()
 	s := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(s); err != nil {
 		t.Fatal(err)
 	}
-	return storetest.New(s, time.Now).Connect(nil)
+	return store.New(s, time.Now).Connect(nil)
 }

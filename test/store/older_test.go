@@ -1,4 +1,4 @@
-package storetest_test
+package store_test
 
 import (
 	"reflect"
@@ -13,7 +13,7 @@ import (
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/condition"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
-	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 // older is an object of the v1alpha5 API of the API.
@@ -37,7 +37,7 @@ func TestTheOlderGenerationIsStoredAsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	tried, now := 0, time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
-	c := storetest.New(s, time.Now).Connect(nil)
+	c := store.New(s, time.Now).Connect(nil)
 	for _, tt := range cases {
 		if tt.Refused != "" || !s.Recognizes(tt.Object.GroupVersionKind()) {
 			continue

@@ -1,4 +1,4 @@
-package storetest_test
+package store_test
 
 import (
 	"context"
@@ -18,16 +18,16 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/store"
 )
 
-func newServer(t *testing.T) (*storetest.Server, *storetest.Connection) {
+func newServer(t *testing.T) (*store.Server, *store.Connection) {
 	t.Helper()
 	s := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(s); err != nil {
 		t.Fatal(err)
 	}
-	server := storetest.New(s, time.Now)
+	server := store.New(s, time.Now)
 	return server, server.Connect(nil)
 }
 
@@ -44,8 +44,8 @@ func TestTheServerKeepsTheRules(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	tests := map[string]func(t *testing.T, s *storetest.Server, c *storetest.Connection, p *corev1.Pod){
-		"a patch with a stale lock is a conflict": func(t *testing.T, _ *storetest.Server, c *storetest.Connection, p *corev1.Pod) {
+	tests := map[string]func(t *testing.T, s *store.Server, c *store.Connection, p *corev1.Pod){
+		"a patch with a stale lock is a conflict": func(t *testing.T, _ *store.Server, c *store.Connection, p *corev1.Pod) {
 			stale := p.DeepCopy()
 			p.Labels = map[string]string{"a": "1"}
 			ok(t, c.Patch(ctx, p, client.MergeFrom(stale)))
@@ -55,14 +55,14 @@ func TestTheServerKeepsTheRules(t *testing.T) {
 				t.Errorf("patch with a stale lock: %v, want a conflict", err)
 			}
 		},
-		"a patch that changes nothing makes no revision": func(t *testing.T, s *storetest.Server, c *storetest.Connection, p *corev1.Pod) {
+		"a patch that changes nothing makes no revision": func(t *testing.T, s *store.Server, c *store.Connection, p *corev1.Pod) {
 			before := s.Revision()
 			ok(t, c.Patch(ctx, p.DeepCopy(), client.MergeFrom(p)))
 			if s.Revision() != before {
 				t.Error("an empty patch was a write")
 			}
 		},
-		"status and the rest are written apart": func(t *testing.T, _ *storetest.Server, c *storetest.Connection, p *corev1.Pod) {
+		"status and the rest are written apart": func(t *testing.T, _ *store.Server, c *store.Connection, p *corev1.Pod) {
 			before := p.DeepCopy()
 			p.Status.Phase, p.Labels = corev1.PodRunning, map[string]string{"a": "1"}
 			both := p.DeepCopy()
@@ -76,7 +76,7 @@ func TestTheServerKeepsTheRules(t *testing.T) {
 				t.Errorf("after a patch of the status: phase %q, labels %v", both.Status.Phase, both.Labels)
 			}
 		},
-		"a finalizer holds an object until it is taken off": func(t *testing.T, _ *storetest.Server, c *storetest.Connection, p *corev1.Pod) {
+		"a finalizer holds an object until it is taken off": func(t *testing.T, _ *store.Server, c *store.Connection, p *corev1.Pod) {
 			before := p.DeepCopy()
 			p.Finalizers = []string{"x/y"}
 			ok(t, c.Patch(ctx, p, client.MergeFrom(before)))
@@ -92,13 +92,13 @@ func TestTheServerKeepsTheRules(t *testing.T) {
 				t.Errorf("read after the last finalizer: %v", err)
 			}
 		},
-		"a deletion for another object of that name is a conflict": func(t *testing.T, _ *storetest.Server, c *storetest.Connection, p *corev1.Pod) {
+		"a deletion for another object of that name is a conflict": func(t *testing.T, _ *store.Server, c *store.Connection, p *corev1.Pod) {
 			other := types.UID("other")
 			if err := c.Delete(ctx, p, client.Preconditions{UID: &other}); !apierrors.IsConflict(err) {
 				t.Errorf("delete with another UID: %v", err)
 			}
 		},
-		"a PodDisruptionBudget lets as many pods go as it allows": func(t *testing.T, s *storetest.Server, c *storetest.Connection, p *corev1.Pod) {
+		"a PodDisruptionBudget lets as many pods go as it allows": func(t *testing.T, s *store.Server, c *store.Connection, p *corev1.Pod) {
 			p.Labels = map[string]string{"app": "web"}
 			ok(t, c.Update(ctx, p))
 			p.Status.Phase = corev1.PodRunning
@@ -117,7 +117,7 @@ func TestTheServerKeepsTheRules(t *testing.T) {
 				t.Errorf("the budget allows %d more after the eviction, want none", budget.Status.DisruptionsAllowed)
 			}
 		},
-		"a budget refuses evictions": func(t *testing.T, s *storetest.Server, c *storetest.Connection, p *corev1.Pod) {
+		"a budget refuses evictions": func(t *testing.T, s *store.Server, c *store.Connection, p *corev1.Pod) {
 			s.BlockEvictions(func(*corev1.Pod) bool { return true })
 			if err := c.SubResource("eviction").Create(ctx, p, &policyv1.Eviction{}); !apierrors.IsTooManyRequests(err) {
 				t.Errorf("eviction against a budget: %v", err)
@@ -125,7 +125,7 @@ func TestTheServerKeepsTheRules(t *testing.T) {
 			s.BlockEvictions(nil)
 			ok(t, c.SubResource("eviction").Create(ctx, p, &policyv1.Eviction{}))
 		},
-		"a bound pod ends when its kubelet says so": func(t *testing.T, _ *storetest.Server, c *storetest.Connection, p *corev1.Pod) {
+		"a bound pod ends when its kubelet says so": func(t *testing.T, _ *store.Server, c *store.Connection, p *corev1.Pod) {
 			before := p.DeepCopy()
 			p.Spec.NodeName = "n"
 			ok(t, c.Patch(ctx, p, client.MergeFrom(before)))
@@ -255,7 +255,7 @@ func TestACacheLagsAndRecovers(t *testing.T) {
 func TestFaultsStrikeBeforeOrAfterTheEffect(t *testing.T) {
 	s, plain := newServer(t)
 	lost, refused := errors.New("lost"), errors.New("refused")
-	c := s.Connect(func(call storetest.Call) (error, error) {
+	c := s.Connect(func(call store.Call) (error, error) {
 		switch call.Name {
 		case "lost":
 			return nil, lost
@@ -283,7 +283,7 @@ func TestADriverLooksAgain(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		s, c := newServer(t)
 		began, looks := time.Now(), []time.Duration{}
-		d := &storetest.Driver{Step: func(context.Context, string) (time.Duration, error) {
+		d := &store.Driver{Step: func(context.Context, string) (time.Duration, error) {
 			looks = append(looks, time.Since(began))
 			if len(looks) == 1 {
 				return 0, errors.New("not now")
@@ -291,7 +291,7 @@ func TestADriverLooksAgain(t *testing.T) {
 			return time.Minute, nil
 		}}
 		cache := s.NewCache(nil, nil)
-		if err := d.Watch(ctx, cache, storetest.Trigger{Kind: &corev1.Pod{}, Names: storetest.Itself}); err != nil {
+		if err := d.Watch(ctx, cache, store.Trigger{Kind: &corev1.Pod{}, Names: store.Itself}); err != nil {
 			t.Fatal(err)
 		}
 		if err := cache.Follow(ctx); err != nil {

@@ -1,4 +1,4 @@
-package storetest
+package store
 
 import "sigs.k8s.io/controller-runtime/pkg/client"
 

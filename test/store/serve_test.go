@@ -1,4 +1,4 @@
-package storetest_test
+package store_test
 
 import (
 	"context"
@@ -19,11 +19,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/storetest"
+	"github.com/daemok/daemok/test/store"
 )
 
 // overHTTP serves pods, evictions and claims of a store, and connects to it as programs do.
-func overHTTP(t *testing.T) (*storetest.Server, *rest.Config, client.Client) {
+func overHTTP(t *testing.T) (*store.Server, *rest.Config, client.Client) {
 	t.Helper()
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme} {
@@ -31,7 +31,7 @@ func overHTTP(t *testing.T) (*storetest.Server, *rest.Config, client.Client) {
 			t.Fatal(err)
 		}
 	}
-	server := storetest.New(s, time.Now)
+	server := store.New(s, time.Now)
 	resources := append(server.Resources(true, &corev1.Pod{}), server.Resources(false, &corev1.Node{}, &karpv1.NodeClaim{})...)
 	web := httptest.NewServer(server.Handler("36", resources...))
 	t.Cleanup(web.Close)
@@ -48,8 +48,8 @@ func podOf(name string) *corev1.Pod {
 }
 
 func TestWhatClientsDoOverHTTP(t *testing.T) {
-	for name, does := range map[string]func(ctx context.Context, s *storetest.Server, c client.Client) error{
-		"objects are read as they were put": func(ctx context.Context, s *storetest.Server, c client.Client) error {
+	for name, does := range map[string]func(ctx context.Context, s *store.Server, c client.Client) error{
+		"objects are read as they were put": func(ctx context.Context, s *store.Server, c client.Client) error {
 			if err := s.Put(podOf("p")); err != nil {
 				return err
 			}
@@ -59,13 +59,13 @@ func TestWhatClientsDoOverHTTP(t *testing.T) {
 			}
 			return nil
 		},
-		"one that is not there is not found": func(ctx context.Context, _ *storetest.Server, c client.Client) error {
+		"one that is not there is not found": func(ctx context.Context, _ *store.Server, c client.Client) error {
 			if err := c.Get(ctx, client.ObjectKey{Name: "none"}, &corev1.Node{}); !apierrors.IsNotFound(err) {
 				return fmt.Errorf("got %w", err)
 			}
 			return nil
 		},
-		"a list comes in pages, and of metadata alone": func(ctx context.Context, s *storetest.Server, c client.Client) error {
+		"a list comes in pages, and of metadata alone": func(ctx context.Context, s *store.Server, c client.Client) error {
 			for i := range 5 {
 				if err := s.Put(podOf(fmt.Sprint("p", i))); err != nil {
 					return err
@@ -89,8 +89,8 @@ func TestWhatClientsDoOverHTTP(t *testing.T) {
 				return nil
 			}
 		},
-		"a patch of an older version is a conflict": func(ctx context.Context, _ *storetest.Server, c client.Client) error {
-			claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-1"}, Spec: storetest.ClaimSpec()}
+		"a patch of an older version is a conflict": func(ctx context.Context, _ *store.Server, c client.Client) error {
+			claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-1"}, Spec: store.ClaimSpec()}
 			if err := c.Create(ctx, claim); err != nil {
 				return err
 			}
@@ -105,7 +105,7 @@ func TestWhatClientsDoOverHTTP(t *testing.T) {
 			}
 			return nil
 		},
-		"an eviction that a budget forbids is refused": func(ctx context.Context, s *storetest.Server, c client.Client) error {
+		"an eviction that a budget forbids is refused": func(ctx context.Context, s *store.Server, c client.Client) error {
 			s.BlockEvictions(func(*corev1.Pod) bool { return true })
 			if err := s.Put(podOf("p")); err != nil {
 				return err
@@ -115,7 +115,7 @@ func TestWhatClientsDoOverHTTP(t *testing.T) {
 			}
 			return nil
 		},
-		"what is deleted is gone": func(ctx context.Context, s *storetest.Server, c client.Client) error {
+		"what is deleted is gone": func(ctx context.Context, s *store.Server, c client.Client) error {
 			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
 			if err := s.Put(node); err != nil {
 				return err

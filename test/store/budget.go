@@ -1,4 +1,4 @@
-package storetest
+package store
 
 import (
 	corev1 "k8s.io/api/core/v1"

@@ -1,4 +1,4 @@
-// Package storetest is an API server in memory for tests of controllers:
+// Package store is an API server in memory for tests of controllers:
 // writes with conflicts, finalizers, grace and evictions as a cluster has
 // them, watches that lag or break, and faults at any call.
 //
@@ -9,7 +9,7 @@
 // say. It works in a testing/synctest bubble. It validates no other kind,
 // keeps the status that an object is created with, which saves tests a call,
 // and collects no garbage.
-package storetest
+package store
 
 import (
 	"cmp"
