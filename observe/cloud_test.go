@@ -13,7 +13,7 @@ import (
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/observe"
-	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/scraped"
 )
 
 // slow is a cloud whose calls take a second and end as it says.
@@ -105,7 +105,7 @@ const (
 
 func expect(t *testing.T, from prometheus.Gatherer, want []string, names ...string) {
 	t.Helper()
-	got, err := observetest.Lines(from, names...)
+	got, err := scraped.Lines(from, names...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestUnsyncedTimeEnds(t *testing.T) {
 	reported := observe.NewMetrics(registry, "", "", "", "")
 	const synced, unsynced = "karpenter_cluster_state_synced", "karpenter_cluster_state_unsynced_time_seconds"
 	expect(t, registry, []string{synced + " 0"}, synced)
-	if got, err := observetest.Lines(registry, unsynced); err != nil || len(got) != 1 || got[0] == unsynced+" 0" {
+	if got, err := scraped.Lines(registry, unsynced); err != nil || len(got) != 1 || got[0] == unsynced+" 0" {
 		t.Errorf("before everything was seen: %v, %v; want a time", got, err)
 	}
 	reported.Synced()

@@ -9,7 +9,7 @@ import (
 
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/alias"
-	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/scraped"
 )
 
 // Users who watched Provisioners with Karpenter 0.27 find its names, with what is counted of
@@ -46,7 +46,7 @@ func TestMetricsOfProvisionersHaveTheirOlderNames(t *testing.T) {
 	for _, d := range observe.Renamed(alias.Legacy()) {
 		names = append(names, d.Name)
 	}
-	got, err := observetest.Lines(&alias.Gatherer{From: registry, Rules: alias.Legacy()}, names...)
+	got, err := scraped.Lines(&alias.Gatherer{From: registry, Rules: alias.Legacy()}, names...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/alias"
 	"github.com/daemok/daemok/observe/follow"
-	"github.com/daemok/daemok/observe/observetest"
 	"github.com/daemok/daemok/observe/state"
+	"github.com/daemok/daemok/test/scraped"
 )
 
 var update = flag.Bool("update", false, "rewrite the table in docs/reference/metrics.md")
@@ -98,11 +98,11 @@ func TestCountersOfKnownLabelValuesStartAtZero(t *testing.T) {
 func TestAQueueThatIsNotSetHasNoSeries(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	m := observe.NewMetrics(registry, "", "", "", "")
-	if lines, err := observetest.Lines(registry, "daemok_interruption_queue_readable"); err != nil || len(lines) > 0 {
+	if lines, err := scraped.Lines(registry, "daemok_interruption_queue_readable"); err != nil || len(lines) > 0 {
 		t.Errorf("before anybody reads it: %q, %v", lines, err)
 	}
 	m.QueueReadable.WithLabelValues().Set(0)
-	if lines, err := observetest.Lines(registry, "daemok_interruption_queue_readable"); err != nil || len(lines) != 1 {
+	if lines, err := scraped.Lines(registry, "daemok_interruption_queue_readable"); err != nil || len(lines) != 1 {
 		t.Errorf("once somebody has tried: %q, %v", lines, err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/daemok/daemok/kube/api/crds"
 	"github.com/daemok/daemok/kube/definitions"
-	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/scraped"
 )
 
 // A cluster whose NodePools are of an older release: one line and the metric name what the API server drops, and
@@ -42,7 +42,7 @@ func TestAnOlderDefinitionIsSaidOnce(t *testing.T) {
 	scraped.MustRegister(metric)
 	lacks := func(line string) bool {
 		t.Helper()
-		lines, err := observetest.Lines(scraped)
+		lines, err := scraped.Lines(scraped)
 		if err != nil || len(lines) != len(all) {
 			t.Errorf("the metric has the series %v, %v, want one for each of %d definitions", lines, err, len(all))
 		}

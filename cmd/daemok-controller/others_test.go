@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/daemok/daemok/kube/installation"
-	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/scraped"
 )
 
 // Daemok is installed a second time, in another namespace: both lead. One line names the other, the
@@ -32,7 +32,7 @@ func TestASecondReleaseIsSaidOnce(t *testing.T) {
 		if again, err := o.Round(t.Context()); err != nil || again != othersEvery {
 			t.Fatalf("Round = %v, %v", again, err)
 		}
-		if lines, err := observetest.Lines(scraped); err != nil || !slices.Equal(lines, []string{want}) {
+		if lines, err := scraped.Lines(scraped); err != nil || !slices.Equal(lines, []string{want}) {
 			t.Errorf("the metric is %v, %v; want %s", lines, err, want)
 		}
 	}

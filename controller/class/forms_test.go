@@ -26,7 +26,7 @@ import (
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/scraped"
 )
 
 const secret = "hunter2"
@@ -71,7 +71,7 @@ func (s *story) says() (warning *metav1.Condition, nodes float64) {
 	}
 	scraped := prometheus.NewRegistry()
 	scraped.MustRegister(s.r.Metrics.OtherForms)
-	lines, err := observetest.Lines(scraped)
+	lines, err := scraped.Lines(scraped)
 	if err != nil || len(lines) != 1 {
 		s.t.Fatalf("the metric says %v, %v", lines, err)
 	}

@@ -15,7 +15,7 @@ import (
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/api/condition"
 	"github.com/daemok/daemok/observe"
-	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/scraped"
 )
 
 // story is one class, the cloud that judges it and the time.
@@ -174,7 +174,7 @@ func TestUserDataThatIsTooLongWhenMergedIsReportedWithoutDryRuns(t *testing.T) {
 	s.r.DryRun, s.r.Metrics = false, observe.NewMetrics(registry, "", "", "", "")
 	measures := func(want ...string) {
 		t.Helper()
-		got, err := observetest.Lines(registry, "karpenter_ec2nodeclasses_userdata_bytes")
+		got, err := scraped.Lines(registry, "karpenter_ec2nodeclasses_userdata_bytes")
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("measured %q, %v; want %q", got, err, want)
 		}

@@ -24,7 +24,7 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/observe"
-	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/scraped"
 	"github.com/daemok/daemok/test/store"
 )
 
@@ -550,7 +550,7 @@ func TestOneStuckMachineHoldsUpNoOther(t *testing.T) {
 		t.Errorf("left and given back: %q, want the other machine and the claim gone", got)
 	}
 	const counted = "karpenter_cloudprovider_instance_termination_failures_total"
-	if got, err := observetest.Lines(p.metrics, counted); err != nil || !slices.Equal(got, []string{counted + " zone=us-east-1a zone_id=use1-az1 2"}) {
+	if got, err := scraped.Lines(p.metrics, counted); err != nil || !slices.Equal(got, []string{counted + " zone=us-east-1a zone_id=use1-az1 2"}) {
 		t.Errorf("counted %q, %v; want the machine that stays, once a round", got, err)
 	}
 	p.yard.stuck = ""

@@ -15,7 +15,7 @@ import (
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/observe"
-	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/scraped"
 )
 
 type heard struct{ events []observe.Event }
@@ -88,7 +88,7 @@ func TestInstancesWhoseClaimsAreLostAtOnceAreHeld(t *testing.T) {
 			if said != (held > 0) {
 				t.Errorf("said %+v; held are %d", p.heard.events, held)
 			}
-			if got, err := observetest.Lines(p.metrics, "daemok_orphans_held"); err != nil || !slices.Equal(got, []string{fmt.Sprintf("daemok_orphans_held %d", held)}) {
+			if got, err := scraped.Lines(p.metrics, "daemok_orphans_held"); err != nil || !slices.Equal(got, []string{fmt.Sprintf("daemok_orphans_held %d", held)}) {
 				t.Errorf("measured %q, %v; want %d", got, err, held)
 			}
 		})

@@ -12,7 +12,7 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/kube/api"
-	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/scraped"
 )
 
 // clinic is a cloud that says the same of its instances again and again.
@@ -91,7 +91,7 @@ func TestAMachineThatFailsIsCountedAsForceful(t *testing.T) {
 	if _, err := checker.Round(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	lines, err := observetest.Lines(d.metrics, "karpenter_nodeclaims_disrupted_total")
+	lines, err := scraped.Lines(d.metrics, "karpenter_nodeclaims_disrupted_total")
 	if err != nil || len(lines) != 1 || !strings.Contains(lines[0], "termination_mode=forceful") {
 		t.Errorf("counted %q, %v; want it as forceful", lines, err)
 	}
@@ -146,7 +146,7 @@ func TestMachinesThatFailAreCountedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	lines, err := observetest.Lines(d.metrics, "karpenter_interruption_instance_status_unhealthy_total")
+	lines, err := scraped.Lines(d.metrics, "karpenter_interruption_instance_status_unhealthy_total")
 	if err != nil || len(lines) != 1 || !strings.Contains(lines[0], `category=system_status`) || !strings.HasSuffix(lines[0], " 2") {
 		t.Errorf("counted %q, %v; want it twice", lines, err)
 	}

@@ -22,7 +22,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
-	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/scraped"
 	"github.com/daemok/daemok/test/store"
 )
 
@@ -270,7 +270,7 @@ func TestDuplicatesAndDisorderDoNoHarm(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	lines, err := observetest.Lines(d.metrics, "karpenter_nodeclaims_disrupted_total")
+	lines, err := scraped.Lines(d.metrics, "karpenter_nodeclaims_disrupted_total")
 	if err != nil || len(lines) != 1 || !strings.HasSuffix(lines[0], " 1") || len(d.done) != 8 {
 		t.Errorf("disrupted %q, %v, %d notices done; want one and 8", lines, err, len(d.done))
 	}
@@ -416,7 +416,7 @@ func TestAQueueThatCannotBeReadIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	readable := func() string {
-		lines, _ := observetest.Lines(d.metrics, "daemok_interruption_queue_readable")
+		lines, _ := scraped.Lines(d.metrics, "daemok_interruption_queue_readable")
 		return strings.Join(lines, "")
 	}
 	d.err = &cloud.RefusedError{Reason: cloud.QueueNotFound, Cause: "there is no queue"}
@@ -465,7 +465,7 @@ func TestMessagesOfASharedQueueAreCountedByWhoHasTheMachine(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	lines, err := observetest.Lines(d.metrics, "karpenter_interruption_received_messages_total")
+	lines, err := scraped.Lines(d.metrics, "karpenter_interruption_received_messages_total")
 	if want := []string{`karpenter_interruption_received_messages_total message_type=spot_interrupted 1`}; err != nil || !slices.Equal(lines, want) {
 		t.Errorf("counted %q, %v; want %q", lines, err, want)
 	}
@@ -487,7 +487,7 @@ func TestMessagesAreCountedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	lines, err := observetest.Lines(d.metrics, "karpenter_interruption_received_messages_total")
+	lines, err := scraped.Lines(d.metrics, "karpenter_interruption_received_messages_total")
 	want := []string{`karpenter_interruption_received_messages_total message_type=not_understood 1`, `karpenter_interruption_received_messages_total message_type=spot_interrupted 1`}
 	if err != nil || !slices.Equal(lines, want) {
 		t.Errorf("counted %q, %v; want %q", lines, err, want)

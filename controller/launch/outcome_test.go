@@ -23,7 +23,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
-	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/scraped"
 )
 
 // heard collects events.
@@ -137,7 +137,7 @@ func TestAClaimThatNothingCanBeLaunchedForGoes(t *testing.T) {
 			if got := (*events)[0]; got.Reason != tt.reason || got.Key != "NodeClaim/a" || !strings.Contains(got.Message, tt.why.Error()) {
 				t.Errorf("told %+v, want %s with %q", got, tt.reason, tt.why)
 			}
-			lines, err := observetest.Lines(registry, "karpenter_nodeclaims_disrupted_total")
+			lines, err := scraped.Lines(registry, "karpenter_nodeclaims_disrupted_total")
 			if err != nil || len(lines) != 1 || !strings.Contains(lines[0], "nodepool=default reason="+tt.count+" ") || !strings.HasSuffix(lines[0], " 1") {
 				t.Errorf("counted %q (%v), want one of %s", lines, err, tt.count)
 			}

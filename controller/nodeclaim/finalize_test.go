@@ -19,7 +19,7 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/observe"
-	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/scraped"
 	"github.com/daemok/daemok/test/store"
 )
 
@@ -282,7 +282,7 @@ func TestAMachineThatCannotBeGivenBackIsCounted(t *testing.T) {
 		}
 	}
 	const counted = "karpenter_cloudprovider_instance_termination_failures_total"
-	if got, err := observetest.Lines(registry, counted); err != nil || len(got) != 1 || got[0] != counted+" zone=us-east-1a zone_id=use1-az1 2" {
+	if got, err := scraped.Lines(registry, counted); err != nil || len(got) != 1 || got[0] != counted+" zone=us-east-1a zone_id=use1-az1 2" {
 		t.Errorf("counted %q, %v; want two of the zone", got, err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/observe"
-	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/scraped"
 )
 
 // TestAWorkloadHearsOfPreferencesThatAreNotFollowed: one of its pods does, where instances
@@ -29,7 +29,7 @@ func TestAWorkloadHearsOfPreferencesThatAreNotFollowed(t *testing.T) {
 	if got, want := events.since(), one+"\n"+one; got != want {
 		t.Errorf("told %q, want %q", got, want)
 	}
-	lines, err := observetest.Lines(scraped, "daemok_plan_preferences_dropped_pods_total")
+	lines, err := scraped.Lines(scraped, "daemok_plan_preferences_dropped_pods_total")
 	if want := "daemok_plan_preferences_dropped_pods_total 3"; err != nil || len(lines) != 1 || lines[0] != want {
 		t.Errorf("error %v; scraped %q, want %q", err, lines, want)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/observe"
-	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/scraped"
 )
 
 // scraping has a recorder measure into a registry of its own.
@@ -22,7 +22,7 @@ func scraping(t *testing.T) (reported *Recorder, scrape func(names ...string) st
 	reported.Metrics = observe.NewMetrics(registry, "", "", "", "")
 	return reported, func(names ...string) string {
 		t.Helper()
-		lines, err := observetest.Lines(registry, names...)
+		lines, err := scraped.Lines(registry, names...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/observe"
-	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/scraped"
 )
 
 func moveOf(reason plan.RemovalReason, pools ...string) plan.Move {
@@ -63,7 +63,7 @@ func TestMovesAreCounted(t *testing.T) {
 			reported.Moved(tt.ended)
 			var got []string
 			for _, kind := range []string{"decisions_total", "failed_validations_total", "queue_failures_total"} {
-				lines, err := observetest.Lines(scraped, "karpenter_voluntary_disruption_"+kind)
+				lines, err := scraped.Lines(scraped, "karpenter_voluntary_disruption_"+kind)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -87,7 +87,7 @@ func TestClaimsThatGoAreCounted(t *testing.T) {
 	c.Spec.TerminationGracePeriod = "1h"
 	reported.Metrics.PodsOn = func(node string) int { return map[string]int{"n-0": 3}[node] }
 	reported.Moved(apply.Ended{Move: moveOf(plan.Underutilized, "a"), Gone: []bool{true}, Claims: []*karpv1.NodeClaim{c}, Policies: []karpv1.ConsolidationPolicy{"Balanced"}})
-	lines, err := observetest.Lines(scraped, "karpenter_nodeclaims_disrupted_total", "karpenter_pods_disruption_initiated_total", "karpenter_consolidation_moves_total")
+	lines, err := scraped.Lines(scraped, "karpenter_nodeclaims_disrupted_total", "karpenter_pods_disruption_initiated_total", "karpenter_consolidation_moves_total")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/observe"
-	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/scraped"
 )
 
 // heard collects the events that users see.
@@ -178,7 +178,7 @@ func TestPlansReportWhatLaunchesCost(t *testing.T) {
 	reported.Metrics = observe.NewMetrics(scraped, "", "", "", "")
 	measured := func() string {
 		t.Helper()
-		lines, err := observetest.Lines(scraped, "daemok_plan_cost", "daemok_plan_cost_bound", "daemok_plan_cost_gap", "daemok_plan_margin")
+		lines, err := scraped.Lines(scraped, "daemok_plan_cost", "daemok_plan_cost_bound", "daemok_plan_cost_gap", "daemok_plan_margin")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,7 @@ import (
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
-	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/scraped"
 	"github.com/daemok/daemok/test/store"
 )
 
@@ -232,7 +232,7 @@ func TestARepairThatWasCutIsFinished(t *testing.T) {
 	if got := w.state(); got != "goes by 2026-01-01T01:00:00Z" {
 		t.Errorf("it %s", got)
 	}
-	if lines, err := observetest.Lines(w.metrics, "karpenter_nodeclaims_unhealthy_disrupted_total"); err != nil || len(lines) != 1 || !strings.HasSuffix(lines[0], " 1") {
+	if lines, err := scraped.Lines(w.metrics, "karpenter_nodeclaims_unhealthy_disrupted_total"); err != nil || len(lines) != 1 || !strings.HasSuffix(lines[0], " 1") {
 		t.Errorf("counted %q, %v", lines, err)
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/steering"
 	"github.com/daemok/daemok/observe"
-	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/scraped"
 	"github.com/daemok/daemok/test/store"
 )
 
@@ -159,7 +159,7 @@ func TestNodesEmptyAsPlansSay(t *testing.T) {
 	w.plans("b")
 	w.pass()
 	w.want("b is to empty", "mine 2147483647, node b :PreferNoSchedule, q low")
-	lines, err := observetest.Lines(w.metrics, "daemok_nodes_emptying", "daemok_pods_emptying", "daemok_emptying_writes_total")
+	lines, err := scraped.Lines(w.metrics, "daemok_nodes_emptying", "daemok_pods_emptying", "daemok_emptying_writes_total")
 	if want := []string{"daemok_emptying_writes_total kind=node result=written 3", "daemok_emptying_writes_total kind=pod result=written 3",
 		"daemok_nodes_emptying nodepool=web 1", "daemok_pods_emptying 1"}; err != nil || !slices.Equal(lines, want) {
 		t.Errorf("metrics are %q, %v", lines, err)
@@ -272,7 +272,7 @@ func TestWithoutTheRightToPatchPods(t *testing.T) {
 	if len(w.events) != 1 || !strings.Contains(w.events[0], "Node/a DeletionCostRefused: ") || !strings.Contains(w.events[0], "rbac-steering.yaml") {
 		t.Errorf("events are %q, want one with the way out", w.events)
 	}
-	lines, err := observetest.Lines(w.metrics, "daemok_emptying_writes_total")
+	lines, err := scraped.Lines(w.metrics, "daemok_emptying_writes_total")
 	if want := []string{"daemok_emptying_writes_total kind=node result=written 2", "daemok_emptying_writes_total kind=pod result=forbidden 2"}; err != nil || !slices.Equal(lines, want) {
 		t.Errorf("metrics are %q, want two attempts in more than an hour", lines)
 	}

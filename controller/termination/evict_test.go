@@ -19,7 +19,7 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/observe"
-	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/scraped"
 	"github.com/daemok/daemok/test/store"
 )
 
@@ -270,7 +270,7 @@ func TestPodsThatLeaveAreCounted(t *testing.T) {
 		if err := errors.Join(r.evict(t.Context(), d, evicted), r.remove(t.Context(), d, removed, time.Second), r.remove(t.Context(), d, ending, time.Second)); err != nil {
 			t.Fatal(err)
 		}
-		got, err := observetest.Lines(registry, "karpenter_pods_drained_total")
+		got, err := scraped.Lines(registry, "karpenter_pods_drained_total")
 		if want := []string{"karpenter_pods_drained_total reason=drifted 2"}; err != nil || !slices.Equal(got, want) {
 			t.Errorf("counted %q, %v; want %q", got, err, want)
 		}

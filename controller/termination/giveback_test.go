@@ -22,7 +22,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
-	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/scraped"
 	"github.com/daemok/daemok/test/store"
 )
 
@@ -157,7 +157,7 @@ func TestALeavingMachineCostsFewCalls(t *testing.T) {
 						len(machines.endsAt), tt.nodes, ends, looks, tt.ends, tt.looks)
 				}
 				const counted = "karpenter_cloudprovider_instance_termination_failures_total "
-				if got, err := observetest.Lines(registry, strings.TrimSpace(counted)); err != nil || strings.TrimPrefix(strings.Join(got, "\n"), counted) != tt.failed {
+				if got, err := scraped.Lines(registry, strings.TrimSpace(counted)); err != nil || strings.TrimPrefix(strings.Join(got, "\n"), counted) != tt.failed {
 					t.Errorf("counted %q, %v; want failures %q", got, err, tt.failed)
 				}
 				if left := len(r.ending.of) + len(r.silent.of); left > 0 {

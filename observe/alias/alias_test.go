@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/daemok/daemok/observe/alias"
-	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/scraped"
 )
 
 // counted are three pools' nodes, what of two of them is used, and how long things took.
@@ -55,16 +55,16 @@ func TestMetricsAreServedUnderFurtherNames(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			from := counted()
-			before, err := observetest.Lines(from)
+			before, err := scraped.Lines(from)
 			if err != nil {
 				t.Fatal(err)
 			}
 			g := &alias.Gatherer{From: from, Rules: []alias.Rule{tt.rule}}
-			got, err := observetest.Lines(g, "other")
+			got, err := scraped.Lines(g, "other")
 			if err != nil || !slices.Equal(got, tt.want) {
 				t.Errorf("got %q, %v; want %q", got, err, tt.want)
 			}
-			if after, err := observetest.Lines(from); err != nil || !slices.Equal(after, before) {
+			if after, err := scraped.Lines(from); err != nil || !slices.Equal(after, before) {
 				t.Errorf("what was counted changed from %q to %q, %v", before, after, err)
 			}
 		})
@@ -98,7 +98,7 @@ func TestTwoRulesMayHaveOneName(t *testing.T) {
 		{From: "nodes_total", To: "other", Only: map[string][]string{"reason": {"empty"}}, Drop: []string{"pool", "zone", "reason"}, Add: map[string]string{"kind": "a"}},
 		{From: "nodes_total", To: "other", Only: map[string][]string{"reason": {"drifted"}}, Drop: []string{"pool", "zone", "reason"}, Add: map[string]string{"kind": "b"}},
 	}}
-	got, err := observetest.Lines(g, "other")
+	got, err := scraped.Lines(g, "other")
 	if want := []string{"other kind=a 12", "other kind=b 3"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v; want %q", got, err, want)
 	}
@@ -121,11 +121,11 @@ func TestTwoRulesMayHaveOneName(t *testing.T) {
 func TestLabelsAreCopied(t *testing.T) {
 	from := counted()
 	g := &alias.Gatherer{From: from, Copies: []alias.Copy{{Metric: "took_seconds", From: "pool", To: "owner", Trim: "old/"}, {Metric: "nothing", From: "pool", To: "owner"}}}
-	got, err := observetest.Lines(g, "took_seconds")
+	got, err := scraped.Lines(g, "took_seconds")
 	if want := []string{"took_seconds owner=a pool=old/a 1 in 1.5s", "took_seconds pool=new 1 in 1.5s"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v; want %q", got, err, want)
 	}
-	got, err = observetest.Lines(from, "took_seconds")
+	got, err = scraped.Lines(from, "took_seconds")
 	if want := []string{"took_seconds pool=new 1 in 1.5s", "took_seconds pool=old/a 1 in 1.5s"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("what was counted is %q now, %v; want %q", got, err, want)
 	}

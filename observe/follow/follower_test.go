@@ -19,7 +19,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
-	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/scraped"
 )
 
 var start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -54,7 +54,7 @@ func (s *story) after(d time.Duration) { s.now = s.now.Add(d) }
 // says checks the series of a metric, as observetest writes them.
 func (s *story) says(name string, want ...string) {
 	s.t.Helper()
-	got, err := observetest.Lines(s.registry, name)
+	got, err := scraped.Lines(s.registry, name)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/observe"
-	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/scraped"
 )
 
 // reported are the reasons for which pods wait, with their number and the longest time.
@@ -20,7 +20,7 @@ func (s *story) reported() string {
 	s.t.Helper()
 	var out []string
 	for _, name := range []string{waitingPods, waitingLongest} {
-		lines, err := observetest.Lines(s.registry, name)
+		lines, err := scraped.Lines(s.registry, name)
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ import (
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
-	"github.com/daemok/daemok/observe/observetest"
+	"github.com/daemok/daemok/test/scraped"
 )
 
 var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -129,7 +129,7 @@ func podsIn(t *testing.T, store client.Reader) iter.Seq[*corev1.Pod] {
 // scraped returns the series of these metrics as a scrape shows them.
 func scraped(t *testing.T, c *Collector, names ...string) []string {
 	t.Helper()
-	lines, err := observetest.Lines(prometheus.Gatherers{c}, names...) // which refuses a series that comes twice
+	lines, err := scraped.Lines(prometheus.Gatherers{c}, names...) // which refuses a series that comes twice
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,9 +28,9 @@ import (
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/observe"
 	follower "github.com/daemok/daemok/observe/follow"
-	"github.com/daemok/daemok/observe/observetest"
 	"github.com/daemok/daemok/observe/record"
 	"github.com/daemok/daemok/observe/trace"
+	"github.com/daemok/daemok/test/scraped"
 	"github.com/daemok/daemok/test/store"
 )
 
@@ -179,7 +179,7 @@ func (s setup) begins(ctx context.Context) bool {
 
 // reports is what a scrape says of a metric.
 func (c *controller) reports(metric string) []string {
-	lines, err := observetest.Lines(c.measured, metric)
+	lines, err := scraped.Lines(c.measured, metric)
 	if err != nil {
 		return []string{err.Error()}
 	}

@@ -1,8 +1,8 @@
-// Package observetest reads what a scrape would show, for tests.
+// Package scraped reads what a scrape would show, for tests.
 //
 // It promises lines that compare well: labels sorted and without empty ones,
 // lengths as their count and sum. It judges nothing.
-package observetest
+package scraped
 
 import (
 	"fmt"
