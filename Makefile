@@ -45,8 +45,8 @@ LAB_SOURCES    := $(call sources,$(SHARED) charts examples lab)
 SHARES  := ^[[:space:]]*go |[.]Go[(]|\bsync[.]|\batomic[.]|httptest[.]
 QUICKER := core bench cmd/daemok internal/tidy internal/mutate kube/api kube/legacy test/emulator sim
 TESTED   = $(filter-out internal/tidy,$(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./... | sed 's|^$(CURDIR)/||'))
-RACED    = $(foreach p,$(filter-out sim/whole $(QUICKER) $(addsuffix /%,$(QUICKER)),$(TESTED)),$(if $(shell grep -lE '$(SHARES)' $(p)/*.go),./$(p)))
-PLAIN    = $(addprefix ./,$(filter-out sim/whole core/decide,$(TESTED)))
+RACED    = $(foreach p,$(filter-out test/whole $(QUICKER) $(addsuffix /%,$(QUICKER)),$(TESTED)),$(if $(shell grep -lE '$(SHARES)' $(p)/*.go),./$(p)))
+PLAIN    = $(addprefix ./,$(filter-out test/whole core/decide,$(TESTED)))
 PARTLY  := core/decide
 RACED_STORIES := TestStories|TestTheNumberOfProcessorsChangesNothing
 RACED_SEEDS   := 10
@@ -130,13 +130,13 @@ raced: ## what divides work among processors, with the race detector
 .PHONY: raced-all
 raced-all: raced ## that, all stories of the whole controllers, and other packages that share memory
 	@echo "test: whole controllers, and packages that share memory (-race)"
-	@$(RACE) $(SHUFFLE) -cpu 1 -timeout 90m ./sim/whole -args -seeds $(RACED_SEEDS)
+	@$(RACE) $(SHUFFLE) -cpu 1 -timeout 90m ./test/whole -args -seeds $(RACED_SEEDS)
 	@$(RACE) $(SHUFFLE) -cpu 1 -timeout 90m $(RACED)
 
 .PHONY: plain
 plain: ## all packages of the main module, without the race detector
 	@echo "test: stories, the core and tables (main module)"
-	@$(QUICKLY) go test -vet=off $(SHUFFLE) -timeout 60m ./sim/whole ./core/decide $(PLAIN)
+	@$(QUICKLY) go test -vet=off $(SHUFFLE) -timeout 60m ./test/whole ./core/decide $(PLAIN)
 
 .PHONY: monitoring
 monitoring: ## dashboards ask for nothing that is not served, and alerts fire when they should
@@ -205,7 +205,7 @@ sim: ## simulated clusters, invariants checked after every event; SEEDS=200 FROM
 
 .PHONY: faults
 faults: ## the real loops under injected faults; SEEDS=200 FROM=0
-	@mkdir -p bin && $(QUICKLY) go test -c -o bin/faults.test ./sim/whole
+	@mkdir -p bin && $(QUICKLY) go test -c -o bin/faults.test ./test/whole
 	@bin/faults.test -test.run 'TestNo(Seed|Trouble|Reply|Page)|TestDeath|TestAMigration' -deaths 0 -seeds $(SEEDS) -from $(FROM) > bin/faults.log \
 	  || { cat bin/faults.log; grep -m 1 '^faults: FAILED' bin/faults.log || \
 	    echo "faults: FAILED seeds=$(SEEDS) from=$(FROM) failed=1 first=none (a death of the controller, see above)"; exit 1; }

@@ -8,5 +8,5 @@
 // that is wrong ends the run, with the snapshot that led to it as a story.
 //
 // It drives the core alone. How the product talks to an API server is for
-// sim/whole, how schedulers really choose for the lab.
+// test/whole, how schedulers really choose for the lab.
 package sim

@@ -14,7 +14,7 @@ func Directions() []ImportRule {
 			Reason: "the core has no log, clock, network, file or chance of its own; it gets values and returns values"},
 		{Folder: "core", Except: []string{"core/parallel"}, Direct: true, Never: []string{"sync", "runtime"},
 			Reason: "goroutines of the core live in core/parallel"},
-		{Folder: "sim", Except: []string{"sim/whole"}, Only: []string{"std", "./core", "./sim"},
+		{Folder: "sim", Except: []string{"test/whole"}, Only: []string{"std", "./core", "./sim"},
 			Reason: "the simulator drives the core alone"},
 		{Folder: "cloud", Never: []string{"k8s.io", "sigs.k8s.io/controller-runtime", "./kube", "./controller", "./observe"},
 			Reason: "a provider sells machines; it does not know Kubernetes"},
