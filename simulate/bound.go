@@ -8,7 +8,7 @@ import (
 	"github.com/daemok/daemok/bench"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/quantity"
-	"github.com/daemok/daemok/sim"
+	"github.com/daemok/daemok/test/sim"
 )
 
 // Level is what is wanted from a moment on.

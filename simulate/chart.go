@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/daemok/daemok/sim"
+	"github.com/daemok/daemok/test/sim"
 )
 
 // Measures of a chart, in the units of its view box.

@@ -13,10 +13,10 @@ import (
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/kube/manifest"
 	"github.com/daemok/daemok/kube/translate"
-	"github.com/daemok/daemok/sim"
 	"github.com/daemok/daemok/simulate/policy"
 	"github.com/daemok/daemok/simulate/pools"
 	"github.com/daemok/daemok/simulate/spot"
+	"github.com/daemok/daemok/test/sim"
 )
 
 // Options says what to run.

@@ -9,7 +9,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/quantity"
-	"github.com/daemok/daemok/sim"
+	"github.com/daemok/daemok/test/sim"
 )
 
 // Workload is what is run, in time since its beginning.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/sim"
 	"github.com/daemok/daemok/simulate"
+	"github.com/daemok/daemok/test/sim"
 )
 
 // Lines that name the columns of each file.

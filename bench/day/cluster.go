@@ -17,7 +17,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
-	"github.com/daemok/daemok/sim"
+	"github.com/daemok/daemok/test/sim"
 )
 
 // How pods of the lab behave, as those of simulations do.

@@ -15,8 +15,8 @@ import (
 	"github.com/daemok/daemok/examples"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/sim"
 	"github.com/daemok/daemok/test/market"
+	"github.com/daemok/daemok/test/sim"
 )
 
 // offered is an instance type in a catalogue file of daemok simulate.

@@ -13,8 +13,8 @@ import (
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/internal/nearest"
-	"github.com/daemok/daemok/sim"
 	"github.com/daemok/daemok/simulate/rules"
+	"github.com/daemok/daemok/test/sim"
 )
 
 // Policy is a way to decide.

@@ -24,8 +24,8 @@ import (
 	"github.com/daemok/daemok/kube/manifest"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/translate"
-	"github.com/daemok/daemok/sim"
 	"github.com/daemok/daemok/test/fakecloud"
+	"github.com/daemok/daemok/test/sim"
 )
 
 // Options says what takes the place of what manifests say.

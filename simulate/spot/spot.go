@@ -13,9 +13,9 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/quantity"
-	"github.com/daemok/daemok/sim"
 	"github.com/daemok/daemok/simulate/rows"
 	"github.com/daemok/daemok/test/market"
+	"github.com/daemok/daemok/test/sim"
 )
 
 // Options says what happens to spot instances. Of the zero value none is interrupted, and prices stay.

@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"github.com/daemok/daemok/sim"
+	"github.com/daemok/daemok/test/sim"
 )
 
 var (
