@@ -33,9 +33,9 @@ MODULES := . lab internal/release internal/linttemplates internal/lint deploy/mo
 # What a program is made of: everything that may be compiled or embedded.
 sources = $(shell find $(wildcard $(1)) -type f -not -name '*_test.go' -not -path '*/testdata/*' -not -path '*/.lab/*' -not -path 'deploy/monitoring/*' -not -name '*.md' 2>/dev/null)
 SHARED         := go.mod go.sum core cloud kube deploy $(addprefix internal/,brief expression gates misspelt nearest pause version)
-DAEMOK_SOURCES := $(call sources,$(SHARED) bench controller demo doctor examples observe sim simulate ui cmd/daemok)
+DAEMOK_SOURCES := $(call sources,$(SHARED) bench controller demo doctor examples observe simulate test ui cmd/daemok)
 CONTROLLER_SOURCES := $(call sources,$(SHARED) controller observe cmd/daemok-controller)
-LAB_SOURCES    := $(call sources,$(SHARED) charts examples lab)
+LAB_SOURCES    := $(call sources,$(SHARED) charts examples lab test)
 
 # All packages are tested without the race detector, which makes code five to ten times slower and compiles every library
 # once more. In `make test` only what divides work among processors runs with it; in `make test-full` the whole controllers too,
@@ -43,7 +43,7 @@ LAB_SOURCES    := $(call sources,$(SHARED) charts examples lab)
 # Those of `make test-full` have one processor each: the timers of a bubble of testing/synctest share one shadow stack in the detector of
 # Go 1.26, which two processors that fire them at once bring to a crash (SIGSEGV in its StackDepot).
 SHARES  := ^[[:space:]]*go |[.]Go[(]|\bsync[.]|\batomic[.]|httptest[.]
-QUICKER := core bench cmd/daemok internal/tidy internal/mutate kube/api kube/legacy test/emulator sim
+QUICKER := core bench cmd/daemok internal/tidy internal/mutate kube/api kube/legacy test/emulator test/sim
 TESTED   = $(filter-out internal/tidy,$(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./... | sed 's|^$(CURDIR)/||'))
 RACED    = $(foreach p,$(filter-out test/whole $(QUICKER) $(addsuffix /%,$(QUICKER)),$(TESTED)),$(if $(shell grep -lE '$(SHARES)' $(p)/*.go),./$(p)))
 PLAIN    = $(addprefix ./,$(filter-out test/whole core/decide,$(TESTED)))
@@ -198,7 +198,7 @@ cheapest: ## compare what plans cost with first-fit decreasing and with the leas
 
 .PHONY: sim
 sim: ## simulated clusters, invariants checked after every event; SEEDS=200 FROM=0
-	@mkdir -p bin && $(QUICKLY) go test -c -o bin/sim.test ./sim
+	@mkdir -p bin && $(QUICKLY) go test -c -o bin/sim.test ./test/sim
 	@bin/sim.test -test.timeout 4h -test.run TestNoSeedBreaksAPromise -seeds $(SEEDS) -from $(FROM) > bin/sim.log 2>&1 \
 	  || { grep -v '^sim: ' bin/sim.log; grep '^sim: FAILED' bin/sim.log || echo "sim: FAILED seeds=$(SEEDS) from=$(FROM) failed=1 first=none (see above)"; exit 1; }
 	@grep '^sim: ok' bin/sim.log

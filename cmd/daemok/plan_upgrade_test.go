@@ -30,7 +30,7 @@ func before(t *testing.T) client.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := store.New(s, time.Now).Connect(nil)
+	conn := store.New(s, time.Now).Connect(nil)
 	kind := kindsOfClasses(false, true, class.Usual{})[0]
 	for name, changes := range map[string]map[string]string{"default": {}, "gpu": {"MetadataOptions.HttpTokens": "optional", "Gone": "yes"}, "quiet": nil} {
 		o := &awsv1.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -40,21 +40,21 @@ func before(t *testing.T) client.Client {
 		o.Spec.SecurityGroupSelectorTerms = []awsv1.SecurityGroupSelectorTerm{{ID: "sg-0123456789abcdef0"}}
 		claim := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: name + "-1", Annotations: map[string]string{}}}
 		claim.Spec.NodeClassRef = karpv1.NodeClassReference{Group: api.GroupAWS, Kind: "EC2NodeClass", Name: name}
-		if err := store.Create(t.Context(), o); err != nil {
+		if err := conn.Create(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
 		if changes != nil {
-			claim.Annotations[api.AnnotationLaunchForm] = recordForm(t, store, kind.Of(o), changes)
+			claim.Annotations[api.AnnotationLaunchForm] = recordForm(t, conn, kind.Of(o), changes)
 		}
-		if err := store.Create(t.Context(), claim); err != nil {
+		if err := conn.Create(t.Context(), claim); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return store
+	return conn
 }
 
 // recordForm has the build v1 note its form of a class, which is this build's with changes, and returns its digest.
-func recordForm(t *testing.T, store client.Client, c *class.Subject, changes map[string]string) string {
+func recordForm(t *testing.T, conn client.Client, c *class.Subject, changes map[string]string) string {
 	t.Helper()
 	form, err := controller.LaunchForm(c.Spec)
 	if err != nil {
@@ -70,7 +70,7 @@ func recordForm(t *testing.T, store client.Client, c *class.Subject, changes map
 		t.Fatal(err)
 	}
 	c.SetAnnotations(map[string]string{api.AnnotationLaunchForms: string(text)})
-	if err := store.Update(t.Context(), c.Object); err != nil {
+	if err := conn.Update(t.Context(), c.Object); err != nil {
 		t.Fatal(err)
 	}
 	return forms.Digest("v1")
@@ -78,8 +78,8 @@ func recordForm(t *testing.T, store client.Client, c *class.Subject, changes map
 
 func upgradePlan(t *testing.T, args ...string) string {
 	t.Helper()
-	store := before(t)
-	cmd := planCommand(nil, func(*target) (client.Client, error) { return store, nil })
+	conn := before(t)
+	cmd := planCommand(nil, func(*target) (client.Client, error) { return conn, nil })
 	var out bytes.Buffer
 	cmd.SetOut(&out)
 	cmd.SetArgs(append([]string{"--upgrade"}, args...))
@@ -123,16 +123,16 @@ func TestWhatAnUpgradeChangesOfTemplates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := store.New(s, time.Now).Connect(nil)
+	conn := store.New(s, time.Now).Connect(nil)
 	o := &awsv1alpha1.AWSNodeTemplate{ObjectMeta: metav1.ObjectMeta{Name: "old"}}
 	tags := awsv1alpha1.Selector{"team": {Value: "web"}}
 	o.Spec.SubnetSelector, o.Spec.SecurityGroupSelector = tags, tags
-	if err := store.Create(t.Context(), o); err != nil {
+	if err := conn.Create(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
 	running := kindsOfClasses(true, true, class.Usual{})[1]
 	running.Learn("1.36")
-	recordForm(t, store, running.Of(o), map[string]string{"MetadataOptions.HttpTokens": "optional"})
+	recordForm(t, conn, running.Of(o), map[string]string{"MetadataOptions.HttpTokens": "optional"})
 	for name, tt := range map[string]struct {
 		version error
 		want    string
@@ -146,7 +146,7 @@ func TestWhatAnUpgradeChangesOfTemplates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			at := newTarget()
 			at.notes = io.Discard
-			a, err := upgrade{store, at, func() (string, error) { return "1.36", tt.version }}.plan(t.Context(), "v2")
+			a, err := upgrade{conn, at, func() (string, error) { return "1.36", tt.version }}.plan(t.Context(), "v2")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -29,12 +29,12 @@ func TestAClaimWhosePoolIsGone(t *testing.T) {
 		}
 	}
 	now := noon
-	store := store.New(s, func() time.Time { return now }).Connect(nil)
+	conn := store.New(s, func() time.Time { return now }).Connect(nil)
 	launched := func(name string) {
 		c := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelNodePool: "gone"},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: karpv1.GroupVersion.String(), Kind: "NodePool", Name: "gone", UID: "gone"}}}}
 		c.Status.ProviderID = "aws:///a/i-" + name
-		if err := store.Create(t.Context(), c); err != nil {
+		if err := conn.Create(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -42,12 +42,12 @@ func TestAClaimWhosePoolIsGone(t *testing.T) {
 	launched("lost")
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{ProviderID: "aws:///a/i-comes", Taints: []corev1.Taint{fresh}}}
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
-	if err := store.Create(t.Context(), node); err != nil {
+	if err := conn.Create(t.Context(), node); err != nil {
 		t.Fatal(err)
 	}
 	var ended []string
 	r := &Reconciler{
-		Store: store, Live: store, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler), Events: &heard{},
+		Store: conn, Live: conn, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler), Events: &heard{},
 		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", ""),
 		Health: func(c *karpv1.NodeClaim, registered bool) {
 			ended = append(ended, map[bool]string{true: c.Name + " came", false: c.Name + " did not come"}[registered])
@@ -66,7 +66,7 @@ func TestAClaimWhosePoolIsGone(t *testing.T) {
 	lost := &karpv1.NodeClaim{}
 	says := func(late bool) {
 		t.Helper()
-		if err := store.Get(t.Context(), client.ObjectKey{Name: "lost"}, lost); err != nil {
+		if err := conn.Get(t.Context(), client.ObjectKey{Name: "lost"}, lost); err != nil {
 			t.Fatal(err)
 		}
 		joined := condition.Get(lost, karpv1.ClaimRegistered)
@@ -86,19 +86,19 @@ func TestAClaimWhosePoolIsGone(t *testing.T) {
 	doubt := "the clock is an hour ahead"
 	r.Doubt = func() string { return doubt }
 	look()
-	if err := store.Get(t.Context(), client.ObjectKey{Name: "lost"}, lost); err != nil || lost.DeletionTimestamp != nil {
+	if err := conn.Get(t.Context(), client.ObjectKey{Name: "lost"}, lost); err != nil || lost.DeletionTimestamp != nil {
 		t.Errorf("the claim is given up by a clock in doubt (%v)", err)
 	}
 	doubt = ""
 	look()
 	came := &karpv1.NodeClaim{}
-	if err := store.Get(t.Context(), client.ObjectKey{Name: "comes"}, came); err != nil {
+	if err := conn.Get(t.Context(), client.ObjectKey{Name: "comes"}, came); err != nil {
 		t.Fatal(err)
 	}
 	if !condition.IsTrue(came, karpv1.ClaimRegistered) || !condition.IsTrue(came, karpv1.ClaimInitialized) {
 		t.Errorf("conditions %+v, want that it has joined and started", came.Status.Conditions)
 	}
-	if err := store.Get(t.Context(), client.ObjectKey{Name: "lost"}, lost); err != nil || lost.DeletionTimestamp == nil {
+	if err := conn.Get(t.Context(), client.ObjectKey{Name: "lost"}, lost); err != nil || lost.DeletionTimestamp == nil {
 		t.Errorf("the claim whose node does not come stays (%v)", err)
 	}
 	if got := strings.Join(ended, ", "); got != "comes came, lost did not come" {

@@ -59,10 +59,10 @@ func newWard(t *testing.T, says string, byDefault cluster.Repair) *ward {
 	w := &ward{t: t, now: start, metrics: prometheus.NewRegistry(), deny: func(store.Call) error { return nil }}
 	server := store.New(s, func() time.Time { return w.now })
 	w.hand = server.Connect(nil)
-	store := server.Connect(func(c store.Call) (before, after error) { return w.deny(c), nil })
+	conn := server.Connect(func(c store.Call) (before, after error) { return w.deny(c), nil })
 	w.clusterState = snapshot.New(func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return nil, "" }, func() time.Time { return w.now })
 	w.clusterState.RepairByDefault(byDefault)
-	w.Repairer = &Repairer{Store: store, Live: store, Snapshot: w.clusterState.Snapshot, Events: w, Log: slog.New(slog.DiscardHandler),
+	w.Repairer = &Repairer{Store: conn, Live: conn, Snapshot: w.clusterState.Snapshot, Events: w, Log: slog.New(slog.DiscardHandler),
 		Metrics: observe.NewMetrics(w.metrics, "", "", "", ""), Now: func() time.Time { return w.now }}
 	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", Finalizers: []string{api.FinalizerTermination}}, Spec: store.ClaimSpec()}
 	claim.Status.ProviderID = "aws:///a/i-1"

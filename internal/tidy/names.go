@@ -34,7 +34,7 @@ var (
 	command    = regexp.MustCompile(`^(?:\$ )?(?:bin/|\./)?daemok((?: [a-z][a-z-]*)+)`)
 	makeCall   = regexp.MustCompile(`^(?:\$ )?make ([a-z][a-z-]+)`)
 	symbol     = regexp.MustCompile(`\.[A-Z][A-Za-z]*$|NNNN`)
-	treePath   = regexp.MustCompile(`^(?:bench|charts|cloud|cmd|controller|core|demo|deploy|docs|doctor|examples|internal|kube|lab|observe|sim)/[A-Za-z0-9_./-]+$`)
+	treePath   = regexp.MustCompile(`^(?:bench|charts|cloud|cmd|controller|core|demo|deploy|docs|doctor|examples|internal|kube|lab|observe|test)/[A-Za-z0-9_./-]+$`)
 )
 
 // CheckNames reports metrics, labels and annotations, flags and commands of daemok, targets

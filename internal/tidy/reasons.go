@@ -35,7 +35,7 @@ func CheckReasons(root fs.FS, pages ...string) ([]Violation, error) {
 			continue
 		}
 		eachLiteral(f.syntax, func(text string) { literals[text] = true })
-		if within(f.path, "test/emulator") || !slices.ContainsFunc([]string{"controller", "kube/api", "kube/snapshot", "cloud/aws"}, func(folder string) bool { return within(f.path, folder) }) {
+		if !slices.ContainsFunc([]string{"controller", "kube/api", "kube/snapshot", "cloud/aws"}, func(folder string) bool { return within(f.path, folder) }) {
 			continue
 		}
 		for _, r := range reasonsOf(f) {

@@ -169,19 +169,19 @@ func TestARollIsNotDoneBeforeMachinesOnOrderAreReplaced(t *testing.T) {
 		"ordered since":      {began.Add(time.Minute), "web: nothing is left to replace", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := store.New(kinds, func() time.Time { return tt.ordered }).Connect(nil)
+			conn := store.New(kinds, func() time.Time { return tt.ordered }).Connect(nil)
 			pool := &karpv1.NodePool{Spec: store.PoolSpec(), ObjectMeta: metav1.ObjectMeta{Name: "web"}}
 			claim := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "web-1", Labels: map[string]string{api.LabelNodePool: "web"}}}
 			for _, o := range []client.Object{pool, claim} {
-				if err := store.Create(t.Context(), o); err != nil {
+				if err := conn.Create(t.Context(), o); err != nil {
 					t.Fatal(err)
 				}
 			}
 			pools := []translate.PoolObject{{ID: web, Object: pool}}
-			if err := roll.Start(t.Context(), store, pools, true, began); err != nil {
+			if err := roll.Start(t.Context(), conn, pools, true, began); err != nil {
 				t.Fatal(err)
 			}
-			got, err := roll.Read(t.Context(), store, translate.Generations{translate.NodePools()}, pools, func() time.Time { return began.Add(2 * time.Minute) }, "kube-system")
+			got, err := roll.Read(t.Context(), conn, translate.Generations{translate.NodePools()}, pools, func() time.Time { return began.Add(2 * time.Minute) }, "kube-system")
 			if err != nil {
 				t.Fatal(err)
 			}
