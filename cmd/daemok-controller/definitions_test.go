@@ -38,11 +38,11 @@ func TestAnOlderDefinitionIsSaidOnce(t *testing.T) {
 	}
 	var said bytes.Buffer
 	metric := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "lacking"}, []string{"definition"})
-	scraped := prometheus.NewRegistry()
-	scraped.MustRegister(metric)
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(metric)
 	lacks := func(line string) bool {
 		t.Helper()
-		lines, err := scraped.Lines(scraped)
+		lines, err := scraped.Lines(registry)
 		if err != nil || len(lines) != len(all) {
 			t.Errorf("the metric has the series %v, %v, want one for each of %d definitions", lines, err, len(all))
 		}

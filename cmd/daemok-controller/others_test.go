@@ -24,15 +24,15 @@ func TestASecondReleaseIsSaidOnce(t *testing.T) {
 	cluster := fake.NewClientBuilder().WithObjects(second).Build()
 	var said bytes.Buffer
 	metric := prometheus.NewGauge(prometheus.GaugeOpts{Name: "others"})
-	scraped := prometheus.NewRegistry()
-	scraped.MustRegister(metric)
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(metric)
 	o := &others{from: cluster, lease: installation.Lease{Namespace: "kube-system", Name: installation.UsualLease}, log: newLogger(&said, "info", encodingConsole), count: metric}
 	counts := func(want string) {
 		t.Helper()
 		if again, err := o.Round(t.Context()); err != nil || again != othersEvery {
 			t.Fatalf("Round = %v, %v", again, err)
 		}
-		if lines, err := scraped.Lines(scraped); err != nil || !slices.Equal(lines, []string{want}) {
+		if lines, err := scraped.Lines(registry); err != nil || !slices.Equal(lines, []string{want}) {
 			t.Errorf("the metric is %v, %v; want %s", lines, err, want)
 		}
 	}

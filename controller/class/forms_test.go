@@ -69,9 +69,9 @@ func (s *story) says() (warning *metav1.Condition, nodes float64) {
 	if !condition.IsTrue(got, awsv1.ClassReady) {
 		s.t.Errorf("the class is not ready: %s", condition.Describe(condition.Get(got, awsv1.ClassReady)))
 	}
-	scraped := prometheus.NewRegistry()
-	scraped.MustRegister(s.r.Metrics.OtherForms)
-	lines, err := scraped.Lines(scraped)
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(s.r.Metrics.OtherForms)
+	lines, err := scraped.Lines(registry)
 	if err != nil || len(lines) != 1 {
 		s.t.Fatalf("the metric says %v, %v", lines, err)
 	}

@@ -15,8 +15,8 @@ import (
 // are launched, and the metric counts all.
 func TestAWorkloadHearsOfPreferencesThatAreNotFollowed(t *testing.T) {
 	reported, events, _ := recorder()
-	scraped := prometheus.NewRegistry()
-	reported.Metrics = observe.NewMetrics(scraped, "", "", "", "")
+	registry := prometheus.NewRegistry()
+	reported.Metrics = observe.NewMetrics(registry, "", "", "", "")
 	dropped := []plan.Dropped{{Preferences: []string{"an even spread over zone", "to be near db"}, Pods: []cluster.Pod{
 		{Namespace: "default", Name: "web-1", Owner: "Deployment/web"}, {Namespace: "default", Name: "web-2", Owner: "Deployment/web"}, {Namespace: "default", Name: "alone"},
 	}}}
@@ -29,7 +29,7 @@ func TestAWorkloadHearsOfPreferencesThatAreNotFollowed(t *testing.T) {
 	if got, want := events.since(), one+"\n"+one; got != want {
 		t.Errorf("told %q, want %q", got, want)
 	}
-	lines, err := scraped.Lines(scraped, "daemok_plan_preferences_dropped_pods_total")
+	lines, err := scraped.Lines(registry, "daemok_plan_preferences_dropped_pods_total")
 	if want := "daemok_plan_preferences_dropped_pods_total 3"; err != nil || len(lines) != 1 || lines[0] != want {
 		t.Errorf("error %v; scraped %q, want %q", err, lines, want)
 	}

@@ -56,14 +56,14 @@ func TestMovesAreCounted(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			reported, _, _ := recorder()
-			scraped := prometheus.NewRegistry()
-			reported.Metrics = observe.NewMetrics(scraped, "", "", "", "")
+			registry := prometheus.NewRegistry()
+			reported.Metrics = observe.NewMetrics(registry, "", "", "", "")
 			tt.ended.Claims = make([]*karpv1.NodeClaim, len(tt.ended.Removals))
 			tt.ended.Policies = make([]karpv1.ConsolidationPolicy, len(tt.ended.Removals))
 			reported.Moved(tt.ended)
 			var got []string
 			for _, kind := range []string{"decisions_total", "failed_validations_total", "queue_failures_total"} {
-				lines, err := scraped.Lines(scraped, "karpenter_voluntary_disruption_"+kind)
+				lines, err := scraped.Lines(registry, "karpenter_voluntary_disruption_"+kind)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -81,13 +81,13 @@ func TestMovesAreCounted(t *testing.T) {
 // Claims that go are counted with what they were and how their pods leave, and so are these pods.
 func TestClaimsThatGoAreCounted(t *testing.T) {
 	reported, _, _ := recorder()
-	scraped := prometheus.NewRegistry()
-	reported.Metrics = observe.NewMetrics(scraped, "", "", "", "")
+	registry := prometheus.NewRegistry()
+	reported.Metrics = observe.NewMetrics(registry, "", "", "", "")
 	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{api.LabelCapacityType: "spot"}}}
 	c.Spec.TerminationGracePeriod = "1h"
 	reported.Metrics.PodsOn = func(node string) int { return map[string]int{"n-0": 3}[node] }
 	reported.Moved(apply.Ended{Move: moveOf(plan.Underutilized, "a"), Gone: []bool{true}, Claims: []*karpv1.NodeClaim{c}, Policies: []karpv1.ConsolidationPolicy{"Balanced"}})
-	lines, err := scraped.Lines(scraped, "karpenter_nodeclaims_disrupted_total", "karpenter_pods_disruption_initiated_total", "karpenter_consolidation_moves_total")
+	lines, err := scraped.Lines(registry, "karpenter_nodeclaims_disrupted_total", "karpenter_pods_disruption_initiated_total", "karpenter_consolidation_moves_total")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestClaimsThatGoAreCounted(t *testing.T) {
 	if got := strings.Join(lines, ", "); got != want {
 		t.Errorf("counted %q, want %q", got, want)
 	}
-	families, err := scraped.Gather()
+	families, err := registry.Gather()
 	if err != nil || !slices.ContainsFunc(families, func(f *dto.MetricFamily) bool { return f.GetName() == "karpenter_consolidation_score" }) {
 		t.Errorf("karpenter_consolidation_score has no series (%v), want an empty one", err)
 	}

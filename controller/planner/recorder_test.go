@@ -174,11 +174,11 @@ func TestAPoolThatIsNewHidesNoOtherReason(t *testing.T) {
 // stay until the next launches.
 func TestPlansReportWhatLaunchesCost(t *testing.T) {
 	reported, _, lines := recorder()
-	scraped := prometheus.NewRegistry()
-	reported.Metrics = observe.NewMetrics(scraped, "", "", "", "")
+	registry := prometheus.NewRegistry()
+	reported.Metrics = observe.NewMetrics(registry, "", "", "", "")
 	measured := func() string {
 		t.Helper()
-		lines, err := scraped.Lines(scraped, "daemok_plan_cost", "daemok_plan_cost_bound", "daemok_plan_cost_gap", "daemok_plan_margin")
+		lines, err := scraped.Lines(registry, "daemok_plan_cost", "daemok_plan_cost_bound", "daemok_plan_cost_gap", "daemok_plan_margin")
 		if err != nil {
 			t.Fatal(err)
 		}

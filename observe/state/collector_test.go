@@ -126,8 +126,8 @@ func podsIn(t *testing.T, store client.Reader) iter.Seq[*corev1.Pod] {
 	}
 }
 
-// scraped returns the series of these metrics as a scrape shows them.
-func scraped(t *testing.T, c *Collector, names ...string) []string {
+// scrapedFrom returns the series of these metrics as a scrape tells them.
+func scrapedFrom(t *testing.T, c *Collector, names ...string) []string {
 	t.Helper()
 	lines, err := scraped.Lines(prometheus.Gatherers{c}, names...) // which refuses a series that comes twice
 	if err != nil {
@@ -242,7 +242,7 @@ func TestAScrapeReportsTheState(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := scraped(t, collector(t), tt.names...)
+			got := scrapedFrom(t, collector(t), tt.names...)
 			slices.Sort(tt.want)
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
@@ -261,7 +261,7 @@ func TestPodsThatShareTheirSpecAreAddedUp(t *testing.T) {
 	resized.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", AllocatedResources: holds, Resources: &corev1.ResourceRequirements{Requests: holds}}}
 	another.Name, resized.Name = "another", "resized"
 	c.Pods = slices.Values([]*corev1.Pod{shared, another, resized})
-	got := scraped(t, c, "karpenter_nodes_total_pod_requests")
+	got := scrapedFrom(t, c, "karpenter_nodes_total_pod_requests")
 	if len(got) != 2 || !strings.HasSuffix(got[0], "resource_type=cpu zone=a 3") || !strings.HasSuffix(got[1], "resource_type=pods zone=a 3") {
 		t.Errorf("two pods that ask for 500m and one that holds 2 take\n%s", strings.Join(got, "\n"))
 	}
@@ -280,7 +280,7 @@ func TestSeriesEndWithTheirObject(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			c := collector(t)
-			before := scraped(t, c)
+			before := scrapedFrom(t, c)
 			var in []client.DeleteAllOfOption
 			if name == "pods" {
 				in = append(in, client.InNamespace("default"))
@@ -288,7 +288,7 @@ func TestSeriesEndWithTheirObject(t *testing.T) {
 			if err := c.Store.(client.Client).DeleteAllOf(t.Context(), tt.kind, in...); err != nil {
 				t.Fatal(err)
 			}
-			after := scraped(t, c)
+			after := scrapedFrom(t, c)
 			for _, words := range tt.ends {
 				if !reports(before, words) || reports(after, words) {
 					t.Errorf("before all %s have gone %s is told: %v, and after that: %v", name, words, reports(before, words), reports(after, words))
@@ -333,7 +333,7 @@ func (r byNodeName) List(ctx context.Context, list client.ObjectList, options ..
 func TestAnotherLeaderReportsTheState(t *testing.T) {
 	c := collector(t)
 	c.Leading = func() bool { return false }
-	if got := scraped(t, c); len(got) > 0 {
+	if got := scrapedFrom(t, c); len(got) > 0 {
 		t.Errorf("a process that does not lead tells\n%s", strings.Join(got, "\n"))
 	}
 }
@@ -344,13 +344,13 @@ func TestAPoolWhoseClassIsNotReadyCostsWhatItDid(t *testing.T) {
 	c := collector(t)
 	ready := c.Kinds
 	c.Kinds = func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return nil, "SubnetsNotFound" }
-	if got := scraped(t, c, costs); len(got) != 0 {
+	if got := scrapedFrom(t, c, costs); len(got) != 0 {
 		t.Errorf("a machine whose price was never known costs %q", got)
 	}
 	notReady := c.Kinds
 	for _, kinds := range []func(karpv1.NodeClassReference) (*cluster.Catalogue, string){ready, notReady, notReady} {
 		c.Kinds = kinds
-		if got := scraped(t, c, costs); !slices.Equal(got, []string{machine}) {
+		if got := scrapedFrom(t, c, costs); !slices.Equal(got, []string{machine}) {
 			t.Errorf("costs %q, want %q", got, machine)
 		}
 	}
@@ -359,7 +359,7 @@ func TestAPoolWhoseClassIsNotReadyCostsWhatItDid(t *testing.T) {
 func TestSeriesOfObjectsCanBeSwitchedOff(t *testing.T) {
 	c := collector(t)
 	c.Objects = false
-	got := scraped(t, c)
+	got := scrapedFrom(t, c)
 	for _, d := range observe.Definitions() {
 		if d.PerObject && reports(got, d.Name) {
 			t.Errorf("%s is still there", d.Name)
@@ -398,10 +398,10 @@ func TestOfferingsHaveSeriesAsTheSettingSays(t *testing.T) {
 			}
 			seen.Pools = []cluster.Pool{pool}
 			c.Snapshot = func() *cluster.Snapshot { return &seen }
-			if got := scraped(t, c, "karpenter_cloudprovider_instance_type_offering_available"); !slices.Equal(got, tt.want) {
+			if got := scrapedFrom(t, c, "karpenter_cloudprovider_instance_type_offering_available"); !slices.Equal(got, tt.want) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
 			}
-			if types := scraped(t, c, "karpenter_cloudprovider_instance_type_cpu_cores"); (len(types) > 0) != (tt.want != nil) {
+			if types := scrapedFrom(t, c, "karpenter_cloudprovider_instance_type_cpu_cores"); (len(types) > 0) != (tt.want != nil) {
 				t.Errorf("types: %q", types)
 			}
 		})
@@ -436,7 +436,7 @@ func TestConditionsOfTemplates(t *testing.T) {
 		if older {
 			c.Serves = append(c.Serves, translate.Generation{Kind: translate.KindProvisioner, NewList: func() client.ObjectList { return &v1alpha5.ProvisionerList{} }})
 		}
-		if lines := scraped(t, c, "operator_awsnodetemplate_status_condition_count"); reports(lines, ready) != older {
+		if lines := scrapedFrom(t, c, "operator_awsnodetemplate_status_condition_count"); reports(lines, ready) != older {
 			t.Errorf("where the older generation is served (%v) it says %v", older, lines)
 		}
 	}
