@@ -1,13 +1,5 @@
 package offering
 
-import (
-	"cmp"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
-)
-
 // Reason is why an offering that meets what is asked is left out.
 type Reason string
 
@@ -24,18 +16,3 @@ const (
 	OverLimit            Reason = "more expensive than as many as one request names"
 	SamePlace            Reason = "of an instance type and zone that is named once"
 )
-
-// Summary counts by reason what is left out, the most frequent reason first; empty where nothing is.
-func (c *Choice) Summary() string {
-	counts := map[Reason]int{}
-	for _, l := range c.LeftOut {
-		counts[l.Why]++
-	}
-	var words []string
-	for _, why := range slices.SortedFunc(maps.Keys(counts), func(a, b Reason) int {
-		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
-	}) {
-		words = append(words, fmt.Sprintf("%d %s", counts[why], why))
-	}
-	return strings.Join(words, ", ")
-}
