@@ -42,6 +42,7 @@ import (
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/foreign"
 	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/snapshot/pools"
 	"github.com/daemok/daemok/kube/surge"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
@@ -226,15 +227,15 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	all := p.Store
 	p.Store, p.Live = foreign.Hide(all), foreign.HideFrom(p.Live)
 	ledger, clusterState := &apply.Ledger{}, snapshot.New(p.Classes.Kinds, p.Now)
-	clusterState.Serve(Served(p.Pools))
-	clusterState.SpreadByDefault(p.Spreads)
-	clusterState.CostByDefault(p.MachineCost)
-	clusterState.RoomByDefault(p.Room)
-	clusterState.RepairByDefault(p.Repair)
-	clusterState.FreezeIn(p.Namespace)
-	clusterState.DoubtClock(p.doubt())
-	clusterState.ActAs(types.NamespacedName{Namespace: p.Namespace, Name: p.Pod})
-	clusterState.AwaitPolicies()
+	collector := &garbagecollection.Collector{
+		Store: p.Store, Live: p.Live, Machines: p.Machines(collectName), Events: p.Events, Namespace: p.Namespace, Wake: make(chan struct{}, 1), Log: p.Log, Metrics: p.Metrics, Now: p.Now, Doubt: p.doubt(),
+	}
+	clusterState.Configure(func(s *snapshot.Settings) {
+		*s = snapshot.Settings{
+			Generations: Served(p.Pools), Pools: pools.Defaults{MachineCost: p.MachineCost, Room: p.Room, Repair: p.Repair}, Spreads: p.Spreads, FreezeIn: p.Namespace, Doubt: p.doubt(),
+			Self: types.NamespacedName{Namespace: p.Namespace, Name: p.Pod}, AwaitPolicies: true, HoldDrains: collector.Holds,
+		}
+	})
 	seen := func(c *karpv1.NodeClaim, gone bool) { ledger.Seen(c, gone, p.Now()) }
 	if err := clusterState.Follow(ctx, p.Watches, seen); err != nil {
 		return nil, err
@@ -268,10 +269,6 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 			}
 		}
 	}
-	collector := &garbagecollection.Collector{
-		Store: p.Store, Live: p.Live, Machines: p.Machines(collectName), Events: p.Events, Namespace: p.Namespace, Wake: make(chan struct{}, 1), Log: p.Log, Metrics: p.Metrics, Now: p.Now, Doubt: p.doubt(),
-	}
-	clusterState.HoldDrains(collector.Holds)
 	collector.Again, collector.Going, claims.Held = clusterState.Touch, p.ClaimsGo, collector.HoldsClaim
 	shifts := &shift.Watcher{Store: p.Store, Cloud: p.Shifts, Events: p.Events, Log: p.Log, Again: clusterState.Touch, Now: p.Now, Older: p.servesOlder()}
 	collector.Shifted = shifts.Shifted

@@ -35,7 +35,7 @@ import (
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/compact"
 	"github.com/daemok/daemok/kube/fence"
-	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/snapshot/strip"
 	"github.com/daemok/daemok/observe/alias"
 	"github.com/daemok/daemok/observe/record"
 )
@@ -105,7 +105,7 @@ func newManager(o options, at *rest.Config, f *fence.Fence, decisions *record.Re
 func cached(namespace string) cache.Options {
 	freeze := cache.Config{FieldSelector: fields.OneTermEqualSelector("metadata.name", api.ConfigMapFreeze)}
 	return cache.Options{
-		DefaultTransform: snapshot.Sharing(),
+		DefaultTransform: strip.Sharing(),
 		NewInformer:      compact.NewInformer,
 		ByObject:         map[client.Object]cache.ByObject{&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{namespace: freeze}}},
 	}

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
-	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/snapshot/strip"
 )
 
 // Kubelets write their nodes' statuses all the time: loops examine those that say something new.
@@ -40,7 +40,7 @@ func TestHeartbeatsLeadToNoLook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var seen [2]client.Object
 			for i, n := range []*corev1.Node{node("1", func(*corev1.Node) {}), node(tt.version, tt.change)} {
-				o, err := snapshot.Sharing()(n)
+				o, err := strip.Sharing()(n)
 				if err != nil {
 					t.Fatal(err)
 				}

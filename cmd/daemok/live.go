@@ -88,7 +88,7 @@ func readFrom(ctx context.Context, at *target, store client.Client, provider *aw
 	}
 	now := time.Now
 	clusterState := snapshot.New(offerings, func() time.Time { return now() })
-	clusterState.Serve(serves)
+	clusterState.Configure(func(s *snapshot.Settings) { s.Generations = serves })
 	if err := setUp(clusterState, at.systemNamespace(), at.setting); err != nil {
 		return situation{}, err
 	}
@@ -96,7 +96,7 @@ func readFrom(ctx context.Context, at *target, store client.Client, provider *aw
 	if err != nil {
 		return situation{}, err
 	}
-	clusterState.ActAs(acting)
+	clusterState.Configure(func(s *snapshot.Settings) { s.Self = acting })
 	if _, err := clusterState.Read(ctx, store); err != nil {
 		return situation{}, err
 	}
@@ -172,13 +172,12 @@ func setUp(clusterState *snapshot.ClusterState, namespace string, setting func(s
 	if err != nil {
 		return fmt.Errorf("FEATURE_GATES %w", err)
 	}
-	if switches.On(gates.NodeRepair) {
-		clusterState.RepairByDefault(mark.UsualRepair())
-	}
-	clusterState.SpreadByDefault(spreads)
-	clusterState.CostByDefault(cost)
-	clusterState.RoomByDefault(room)
-	clusterState.FreezeIn(namespace)
+	clusterState.Configure(func(s *snapshot.Settings) {
+		s.Spreads, s.FreezeIn, s.Pools.MachineCost, s.Pools.Room = spreads, namespace, cost, room
+		if switches.On(gates.NodeRepair) {
+			s.Pools.Repair = mark.UsualRepair()
+		}
+	})
 	return nil
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/scenario"
 	"github.com/daemok/daemok/kube/apply"
-	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/snapshot/pods"
 )
 
 // crowd is a world in which pods arrive by a timetable, and what became of
@@ -42,17 +42,17 @@ func newCrowd(t *testing.T, arrivals ...time.Duration) *crowd {
 	return c
 }
 
-func (c *crowd) here() []snapshot.Arrival {
-	var list []snapshot.Arrival
+func (c *crowd) here() []pods.Arrival {
+	var list []pods.Arrival
 	for i, after := range c.arrivals {
 		if at := c.began.Add(after); !at.After(time.Now()) {
-			list = append(list, snapshot.Arrival{UID: fmt.Sprint(i), At: at})
+			list = append(list, pods.Arrival{UID: fmt.Sprint(i), At: at})
 		}
 	}
 	return list
 }
 
-func (c *crowd) Arrivals() (list []snapshot.Arrival, next, now time.Time) {
+func (c *crowd) Arrivals() (list []pods.Arrival, next, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ordered {

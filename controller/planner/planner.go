@@ -17,7 +17,7 @@ import (
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/share"
 	"github.com/daemok/daemok/kube/apply"
-	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/snapshot/pods"
 	"github.com/daemok/daemok/observe/trace"
 )
 
@@ -49,7 +49,7 @@ func pause(took, least, most time.Duration) time.Duration {
 // source gives snapshots.
 type source interface {
 	Snapshot() *cluster.Snapshot
-	Arrivals() (list []snapshot.Arrival, next, now time.Time)
+	Arrivals() (list []pods.Arrival, next, now time.Time)
 	Changed() <-chan struct{}
 }
 

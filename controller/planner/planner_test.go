@@ -12,15 +12,15 @@ import (
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/scenario"
 	"github.com/daemok/daemok/kube/apply"
-	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/snapshot/pods"
 )
 
 // oneWaits is a world in which one pod waits and nothing else changes.
 type oneWaits struct{ s *cluster.Snapshot }
 
 func (w oneWaits) Snapshot() *cluster.Snapshot { return w.s }
-func (w oneWaits) Arrivals() (list []snapshot.Arrival, next, now time.Time) {
-	return []snapshot.Arrival{{UID: w.s.Waiting[0].UID, At: time.Now()}}, time.Time{}, time.Now()
+func (w oneWaits) Arrivals() (list []pods.Arrival, next, now time.Time) {
+	return []pods.Arrival{{UID: w.s.Waiting[0].UID, At: time.Now()}}, time.Time{}, time.Now()
 }
 func (w oneWaits) Changed() <-chan struct{}                              { return nil }
 func (w oneWaits) Project(s *cluster.Snapshot) *cluster.Snapshot         { return s }
@@ -129,7 +129,7 @@ type hardly struct {
 }
 
 func (h *hardly) Changed() <-chan struct{} { return h.changed }
-func (h *hardly) Arrivals() (list []snapshot.Arrival, next, now time.Time) {
+func (h *hardly) Arrivals() (list []pods.Arrival, next, now time.Time) {
 	return nil, time.Time{}, time.Now()
 }
 func (h *hardly) effort(s *cluster.Snapshot) decide.Effort {

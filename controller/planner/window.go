@@ -3,7 +3,7 @@ package planner
 import (
 	"time"
 
-	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/snapshot/pods"
 )
 
 // Window gathers pods that arrive together, so that one plan serves them all.
@@ -20,7 +20,7 @@ type Window struct {
 
 // Update takes in which pods wait now and since when. A pod that was there before does not
 // prolong it; one that vanished may be new again.
-func (w *Window) Update(arrivals []snapshot.Arrival) {
+func (w *Window) Update(arrivals []pods.Arrival) {
 	next := make(map[string]struct{}, len(arrivals))
 	for _, a := range arrivals {
 		next[a.UID] = struct{}{}

@@ -4,13 +4,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/snapshot/pods"
 )
 
-func arrivals(at time.Time, uids ...string) []snapshot.Arrival {
-	var out []snapshot.Arrival
+func arrivals(at time.Time, uids ...string) []pods.Arrival {
+	var out []pods.Arrival
 	for _, uid := range uids {
-		out = append(out, snapshot.Arrival{UID: uid, At: at})
+		out = append(out, pods.Arrival{UID: uid, At: at})
 	}
 	return out
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api/condition"
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
-	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/snapshot/policies"
 	"github.com/daemok/daemok/observe"
 )
 
@@ -37,7 +37,7 @@ type publisher interface{ Publish(observe.Event) }
 // cluster state is told of policies, and knows what they come to.
 type clusterState interface {
 	PoliciesAre(list []v1alpha1.DisruptionPolicy)
-	Policies() []snapshot.PolicyState
+	Policies() []policies.State
 	Snapshot() *cluster.Snapshot
 }
 
@@ -55,7 +55,7 @@ type Recorder struct {
 
 // Round looks once, and returns when to look again.
 func (t *Recorder) Round(ctx context.Context) (time.Duration, error) {
-	list, err := snapshot.ReadPolicies(ctx, t.Live)
+	list, err := policies.Read(ctx, t.Live)
 	if err != nil {
 		return checkEvery, err
 	}
@@ -76,7 +76,7 @@ func (t *Recorder) Round(ctx context.Context) (time.Duration, error) {
 // write brings the status of a policy up to date, and returns the policy with it.
 // It is written whole: a patch would leave out that none may go, which is how a
 // policy begins here and not at the API server, where nothing is said yet.
-func (t *Recorder) write(ctx context.Context, s *cluster.Snapshot, p *snapshot.PolicyState) (next *v1alpha1.DisruptionPolicy, err error) {
+func (t *Recorder) write(ctx context.Context, s *cluster.Snapshot, p *policies.State) (next *v1alpha1.DisruptionPolicy, err error) {
 	before := p.Object
 	next = before.DeepCopy()
 	next.Status = status(s, p, t.Now().UTC().Truncate(time.Second))

@@ -13,12 +13,12 @@ import (
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/kube/api/condition"
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
-	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/snapshot/policies"
 	"github.com/daemok/daemok/kube/translate"
 )
 
 // status is what is observed of a policy now. It is pure.
-func status(s *cluster.Snapshot, p *snapshot.PolicyState, now time.Time) v1alpha1.DisruptionPolicyStatus {
+func status(s *cluster.Snapshot, p *policies.State, now time.Time) v1alpha1.DisruptionPolicyStatus {
 	o := &v1alpha1.DisruptionPolicy{ObjectMeta: p.Object.ObjectMeta, Spec: p.Object.Spec}
 	o.Status.Conditions = slices.Clone(p.Object.Status.Conditions)
 	if p.Object.Spec.Breaker != nil {
@@ -38,7 +38,7 @@ func status(s *cluster.Snapshot, p *snapshot.PolicyState, now time.Time) v1alpha
 
 // breaker is the next state of a breaker: it trips when too much is lost, and
 // begins again once somebody has acknowledged that.
-func breaker(p *snapshot.PolicyState, now time.Time) *v1alpha1.BreakerStatus {
+func breaker(p *policies.State, now time.Time) *v1alpha1.BreakerStatus {
 	out := &v1alpha1.BreakerStatus{}
 	if before := p.Object.Status.Breaker; before != nil {
 		*out = *before
@@ -54,7 +54,7 @@ func breaker(p *snapshot.PolicyState, now time.Time) *v1alpha1.BreakerStatus {
 	return out
 }
 
-func conditions(o *v1alpha1.DisruptionPolicy, p *snapshot.PolicyState, now time.Time) {
+func conditions(o *v1alpha1.DisruptionPolicy, p *policies.State, now time.Time) {
 	if p.Wrong != "" {
 		condition.SetFalse(o, v1alpha1.PolicyValidationSucceeded, v1alpha1.ReasonInvalid, p.Wrong+"; until it is put right no node of its pools goes by choice", now)
 	} else {
@@ -70,7 +70,7 @@ func conditions(o *v1alpha1.DisruptionPolicy, p *snapshot.PolicyState, now time.
 }
 
 // missing names pools that the policy names and that are not there.
-func missing(p *snapshot.PolicyState) string {
+func missing(p *policies.State) string {
 	selection := p.Object.Spec.NodePools
 	if selection == nil {
 		return ""

@@ -61,7 +61,7 @@ func newWard(t *testing.T, says string, byDefault cluster.Repair) *ward {
 	w.hand = server.Connect(nil)
 	conn := server.Connect(func(c store.Call) (before, after error) { return w.deny(c), nil })
 	w.clusterState = snapshot.New(func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return nil, "" }, func() time.Time { return w.now })
-	w.clusterState.RepairByDefault(byDefault)
+	w.clusterState.Configure(func(s *snapshot.Settings) { s.Pools.Repair = byDefault })
 	w.Repairer = &Repairer{Store: conn, Live: conn, Snapshot: w.clusterState.Snapshot, Events: w, Log: slog.New(slog.DiscardHandler),
 		Metrics: observe.NewMetrics(w.metrics, "", "", "", ""), Now: func() time.Time { return w.now }}
 	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", Finalizers: []string{api.FinalizerTermination}}, Spec: store.ClaimSpec()}
@@ -114,8 +114,8 @@ func (w *ward) claim() *karpv1.NodeClaim {
 
 // see shows the cluster state what there is.
 func (w *ward) see() {
-	w.clusterState.NodeSeen(w.node())
-	w.clusterState.ClaimSeen(w.claim())
+	w.clusterState.Seen(w.node())
+	w.clusterState.Seen(w.claim())
 }
 
 // ails gives the node a condition from now on.
@@ -257,8 +257,8 @@ func TestADrainOfAnUnhealthyNodeIsHastened(t *testing.T) {
 // What stops repair is reported on the node and its claim, and nothing is written.
 func TestABlockedRepairIsReported(t *testing.T) {
 	w := newWard(t, "on", cluster.Repair{})
-	w.clusterState.FreezeIn("kube-system")
-	w.clusterState.FreezeSeen(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapFreeze}})
+	w.clusterState.Configure(func(s *snapshot.Settings) { s.FreezeIn = "kube-system" })
+	w.clusterState.Seen(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapFreeze}})
 	w.ails("Ready", "Unknown")
 	w.see()
 	w.now = start.Add(time.Hour)

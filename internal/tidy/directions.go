@@ -88,8 +88,8 @@ func layers() []ImportRule {
 }
 
 // CheckSiblings reports packages in different folders directly below parent
-// that import each other.
-func CheckSiblings(packages []Package, parent, reason string) []Violation {
+// that import each other. Any may import those that they share.
+func CheckSiblings(packages []Package, parent, reason string, shared ...string) []Violation {
 	sibling := func(path string) string {
 		rest, ok := strings.CutPrefix(folderOf(path), parent+"/")
 		if !ok {
@@ -105,7 +105,7 @@ func CheckSiblings(packages []Package, parent, reason string) []Violation {
 			continue
 		}
 		for _, imported := range p.Imports {
-			if other := sibling(imported); other != "" && other != own {
+			if other := sibling(imported); other != "" && other != own && !slices.Contains(shared, other) {
 				found = append(found, Violation{folderOf(p.ImportPath), "imports " + imported, reason})
 			}
 		}

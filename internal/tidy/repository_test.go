@@ -40,6 +40,8 @@ func TestImportDirections(t *testing.T) {
 	none(t, CheckFolders(packages, Directions()), nil)
 	none(t, CheckSiblings(packages, "controller",
 		"loops do not know each other; what two need is a value in core or a write to the API"), nil)
+	none(t, CheckSiblings(packages, "kube/snapshot",
+		"tables do not know each other; what one needs of another it declares as an interface, and kube/snapshot joins them", "shapes", "owner", "change"), nil)
 	none(t, CheckTestImports(packages, "core", "golang.org/x/tools/txtar", Module+"/internal/story", Module+"/internal/chance"), nil)
 	found, err := CheckDependencies(packages, os.DirFS(root), "docs/adr/0009-dependencies.md")
 	none(t, found, err)

@@ -16,7 +16,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/pages"
-	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/snapshot/policies"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -134,15 +134,15 @@ func (a *Applier) readPool(ctx context.Context, id cluster.PoolID, admitted map[
 // held says why no node of the pool may go by choice, by the DisruptionPolicies as
 // they are now; empty: they may.
 func (a *Applier) held(ctx context.Context, o translate.PoolObject) (string, error) {
-	list, err := snapshot.ReadPolicies(ctx, a.Live)
+	list, err := policies.Read(ctx, a.Live)
 	if err != nil {
 		return "", err
 	}
-	policies := make([]translate.DisruptionPolicy, len(list))
+	all := make([]translate.DisruptionPolicy, len(list))
 	for i := range list {
-		policies[i] = translate.ReadDisruptionPolicy(&list[i])
+		all[i] = translate.ReadDisruptionPolicy(&list[i])
 	}
-	return translate.HoldOn(o, policies, a.Now()).Why, nil
+	return translate.HoldOn(o, all, a.Now()).Why, nil
 }
 
 // readPoolObject reads the pool as it is now. Where it is gone nothing of it

@@ -104,21 +104,19 @@ func (a *applier) rule(o Object) error {
 			x.Labels = map[string]string{}
 		}
 		x.Labels[corev1.LabelMetadataName] = x.Name
-		a.NamespaceSeen(x)
+		a.Seen(x)
 	case *schedulingv1.PriorityClass:
 		a.priorities = append(a.priorities, *x)
 	case *storagev1.StorageClass:
 		if x.CreationTimestamp.IsZero() {
 			x.CreationTimestamp.Time = a.Now
 		}
-		a.StorageClassSeen(x)
+		a.Seen(x)
 	case *corev1.LimitRange:
 		defaultLimits(x)
-		a.LimitRangeSeen(x)
-	case *nodev1.RuntimeClass:
-		a.RuntimeClassSeen(x)
-	case *corev1.Service:
-		a.ServiceSeen(x)
+		a.Seen(x)
+	case *nodev1.RuntimeClass, *corev1.Service:
+		a.Seen(x)
 	case *corev1.PersistentVolume:
 		return a.volume(o, x)
 	case *corev1.PersistentVolumeClaim:
@@ -137,27 +135,27 @@ func (a *applier) rule(o Object) error {
 }
 
 func (a *applier) volume(o Object, v *corev1.PersistentVolume) error {
-	if a.HasVolume(v.Name) {
+	if a.Has(v) {
 		a.change(o, "is there, and stays as it is")
 		return nil
 	}
 	if v.Status.Phase == "" {
 		v.Status.Phase = corev1.VolumeAvailable
 	}
-	a.VolumeSeen(v)
+	a.Seen(v)
 	a.change(o, "new")
 	return nil
 }
 
 func (a *applier) volumeClaim(o Object, c *corev1.PersistentVolumeClaim) error {
-	if a.HasClaimOfVolume(c.Namespace, c.Name) {
+	if a.Has(c) {
 		a.change(o, "is there, and stays as it is")
 		return nil
 	}
 	if c.Status.Phase == "" {
 		c.Status.Phase = corev1.ClaimPending
 	}
-	a.ClaimOfVolumeSeen(c)
+	a.Seen(c)
 	a.change(o, "new")
 	return nil
 }
@@ -278,7 +276,7 @@ func (a *applier) daemons(o Object) error {
 	if err := a.prioritise(&ds.Spec.Template.Spec); err != nil {
 		return inTemplate(err)
 	}
-	a.DaemonSetSeen(ds)
+	a.Seen(ds)
 	a.change(o, "counted on machines that are bought")
 	return nil
 }

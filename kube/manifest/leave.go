@@ -41,7 +41,7 @@ func (a *applier) freeze(o Object, c *corev1.ConfigMap) {
 	if f.Odd != "" {
 		a.Notes = append(a.Notes, f.Odd)
 	}
-	a.FreezeSeen(c)
+	a.Seen(c)
 	if f.Holds(a.Now) {
 		a.change(o, "no node may be disturbed by choice")
 	} else {
@@ -101,7 +101,7 @@ type budget struct {
 // there are now.
 func (a *applier) pdbs() error {
 	for _, b := range a.budgets {
-		a.PDBSeen(b.DeepCopy()) // so that pods are known to be of it
+		a.Seen(b.DeepCopy()) // so that pods are known to be of it
 	}
 	if len(a.budgets) == 0 {
 		return nil
@@ -114,7 +114,7 @@ func (a *applier) pdbs() error {
 			return fmt.Errorf("%s: %w", b.from.At(), err)
 		}
 		b.Status = status
-		a.PDBSeen(b.PodDisruptionBudget)
+		a.Seen(b.PodDisruptionBudget)
 		if pods == 0 {
 			a.change(b.from, "is about no pod that is known")
 			continue

@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -28,7 +30,7 @@ func (a *applier) admit(pod *corev1.Pod) error {
 	if err := a.prioritise(&pod.Spec); err != nil {
 		return err
 	}
-	if name := pod.Spec.RuntimeClassName; name != nil && !a.HasRuntimeClass(*name) {
+	if name := pod.Spec.RuntimeClassName; name != nil && !a.Has(&nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: *name}}) {
 		return fmt.Errorf("spec.runtimeClassName: there is no RuntimeClass %q%s", *name, a.hint("it"))
 	}
 	if err := a.Admit(pod); err != nil {

@@ -85,9 +85,9 @@ func (a *applier) sort(w *workload) (stay, differ []cluster.Pod, hash string, er
 		return nil, nil, "", err
 	}
 	for _, c := range w.claimsOf(probe.Name) {
-		if !a.HasClaimOfVolume(c.Namespace, c.Name) {
-			a.ClaimOfVolumeSeen(c)
-			defer a.ClaimOfVolumeGone(c.Namespace, c.Name)
+		if !a.Has(c) {
+			a.Seen(c)
+			defer a.Gone(c)
 		}
 	}
 	shape, all := a.Beside(probe, w.owns)
@@ -205,18 +205,18 @@ func (a *applier) stabilize(o Object) error {
 // carryOut lets pods come and go.
 func (r *replacement) carryOut(a *applier) error {
 	for _, p := range r.gone {
-		a.PodGone(p.Namespace, p.Name)
+		a.Gone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name}})
 	}
 	for _, c := range r.own {
-		if !a.HasClaimOfVolume(c.Namespace, c.Name) {
-			a.ClaimOfVolumeSeen(c)
+		if !a.Has(c) {
+			a.Seen(c)
 		}
 	}
 	for _, pod := range r.come {
 		if c := metav1.GetControllerOf(pod); c != nil && c.Kind == "ReplicaSet" {
 			a.replicaSet(r.Object, c.Name, pod)
 		}
-		a.PodSeen(pod, true)
+		a.Listed(pod)
 		a.read.came(pod)
 	}
 	return nil
@@ -235,5 +235,5 @@ func (a *applier) replicaSet(o Object, name string, pod *corev1.Pod) {
 		}
 		selector.MatchLabels[appsv1.DefaultDeploymentUniqueLabelKey] = hash
 	}
-	a.ReplicaSetSeen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: name}, Spec: appsv1.ReplicaSetSpec{Selector: selector}})
+	a.Seen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: name}, Spec: appsv1.ReplicaSetSpec{Selector: selector}})
 }

@@ -6,12 +6,9 @@ import (
 	"time"
 
 	"golang.org/x/tools/txtar"
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -75,7 +72,7 @@ func saved(t *testing.T, text string) World {
 		t.Fatal(err)
 	}
 	state := snapshot.Recall(s)
-	state.FreezeIn("kube-system")
+	state.Configure(func(s *snapshot.Settings) { s.FreezeIn = "kube-system" })
 	return World{ClusterState: state, Now: s.Now, Saved: s}
 }
 
@@ -83,7 +80,7 @@ func live(t *testing.T, text string) World {
 	t.Helper()
 	state := snapshot.New(func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return nil, "no class in this story" },
 		func() time.Time { return start })
-	state.FreezeIn("kube-system")
+	state.Configure(func(s *snapshot.Settings) { s.FreezeIn = "kube-system" })
 	var priorities []schedulingv1.PriorityClass
 	r, err := newReader("default")
 	if err != nil {
@@ -110,26 +107,10 @@ func live(t *testing.T, text string) World {
 func show(t *testing.T, k *snapshot.ClusterState, object runtime.Object) {
 	t.Helper()
 	switch o := object.(type) {
-	case *corev1.Pod:
-		k.PodSeen(o, true)
-	case *policyv1.PodDisruptionBudget:
-		k.PDBSeen(o)
 	case *karpv1.NodePool:
 		k.PoolSeen(translate.FromNodePool(o))
-	case *karpv1.NodeClaim:
-		k.ClaimSeen(o)
-	case *corev1.Node:
-		k.NodeSeen(o)
-	case *corev1.LimitRange:
-		k.LimitRangeSeen(o)
-	case *corev1.PersistentVolumeClaim:
-		k.ClaimOfVolumeSeen(o)
-	case *corev1.PersistentVolume:
-		k.VolumeSeen(o)
-	case *storagev1.StorageClass:
-		k.StorageClassSeen(o)
-	case *appsv1.DaemonSet:
-		k.DaemonSetSeen(o)
+	case client.Object:
+		k.Listed(o)
 	default:
 		t.Fatalf("no story shows a %T", o)
 	}

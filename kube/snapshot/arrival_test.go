@@ -18,18 +18,18 @@ import (
 // that wait are told of at every moment, as the snapshot shows them.
 func TestArrivalsFollowPods(t *testing.T) {
 	r, k, waits := rand.New(rand.NewPCG(1, 3)), newClusterState(), map[string]bool{}
-	k.NodeSeen(node("n1"))
+	k.Seen(node("n1"))
 	for range 400 {
 		name := fmt.Sprint("p-", r.IntN(20))
 		delete(waits, "uid-"+name)
 		switch r.IntN(3) {
 		case 0:
-			k.PodSeen(pod(name, "1", ""), false)
+			k.Seen(pod(name, "1", ""))
 			waits["uid-"+name] = true
 		case 1:
-			k.PodSeen(pod(name, "1", "n1"), false)
+			k.Seen(pod(name, "1", "n1"))
 		default:
-			k.PodGone("default", name)
+			k.Gone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}})
 		}
 		var got, shown []string
 		list, _, _ := k.Arrivals()
@@ -69,15 +69,15 @@ func TestAPodCountsFromItsCreation(t *testing.T) {
 			})
 			c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", Annotations: map[string]string{api.AnnotationForPods: "uid-other,uid-p"}}}
 			if tt.claimed {
-				k.ClaimSeen(c)
+				k.Seen(c)
 			}
-			k.PodSeen(p, true)
+			k.Listed(p)
 			if got := len(k.Snapshot().Waiting) == 1; got != tt.waits {
 				t.Errorf("it waits: %v, want %v", got, tt.waits)
 			}
-			k.ClaimGone("c")
-			if len(k.orders.madeFor) != 0 {
-				t.Errorf("claims that are gone were made for %v", k.orders.madeFor)
+			k.Gone(&karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c"}})
+			if k.tables.claims.MadeFor("uid-p") || k.tables.claims.MadeFor("uid-other") {
+				t.Error("a claim that is gone was made for pods")
 			}
 		})
 	}

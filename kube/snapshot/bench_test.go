@@ -35,7 +35,7 @@ func BenchmarkClusterState(b *testing.B) {
 	filled := func() *ClusterState {
 		k := newClusterState()
 		for _, p := range pods {
-			k.PodSeen(p, true)
+			k.Listed(p)
 		}
 		return k
 	}
@@ -55,11 +55,11 @@ func BenchmarkClusterState(b *testing.B) {
 	k := filled()
 	k.Snapshot()
 	for i := range 3000 {
-		k.NodeSeen(node(fmt.Sprint("n", i)))
+		k.Seen(node(fmt.Sprint("n", i)))
 	}
 	b.Run("the same pod again", func(b *testing.B) {
 		for b.Loop() {
-			k.PodSeen(pods[0], false)
+			k.Seen(pods[0])
 		}
 	})
 	b.Run("arrivals", func(b *testing.B) {
@@ -83,10 +83,10 @@ func BenchmarkClusterState(b *testing.B) {
 	}{{"one pod more", pod("reader", "1", "")}, {"a new label read in one namespace", reader(false)}, {"a new label read in all", reader(true)}} {
 		b.Run(tt.name+", shapes alone", func(b *testing.B) {
 			for b.Loop() {
-				k.PodSeen(tt.pod, false)
-				k.reshape()
-				k.PodGone(tt.pod.Namespace, tt.pod.Name)
-				k.reshape()
+				k.Seen(tt.pod)
+				k.tables.shapes.Refresh()
+				k.Gone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: tt.pod.Namespace, Name: tt.pod.Name}})
+				k.tables.shapes.Refresh()
 			}
 		})
 	}
@@ -94,7 +94,7 @@ func BenchmarkClusterState(b *testing.B) {
 		for b.Loop() {
 			k.Snapshot()
 		}
-		b.ReportMetric(float64(len(k.shapes.byKey)), "shapes")
+		b.ReportMetric(float64(len(k.Snapshot().Shapes())), "shapes")
 	})
 }
 
@@ -105,18 +105,18 @@ func BenchmarkChange(b *testing.B) {
 	k.PoolSeen(pool("default"))
 	for i := range 1000 {
 		name := fmt.Sprint("n", i)
-		k.ClaimSeen(claimOf(name, karpv1.ClaimRegistered, karpv1.ClaimInitialized))
-		k.NodeSeen(node(name))
+		k.Seen(claimOf(name, karpv1.ClaimRegistered, karpv1.ClaimInitialized))
+		k.Seen(node(name))
 	}
 	for i, p := range pods {
 		p.Spec.NodeName = fmt.Sprint("n", i%1000)
-		k.PodSeen(p, true)
+		k.Listed(p)
 	}
 	k.Snapshot()
 	less := pods[0].DeepCopy()
 	less.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("50m")
 	for i := 0; b.Loop(); i++ {
-		k.PodSeen([]*corev1.Pod{less, pods[0]}[i%2], false)
+		k.Seen([]*corev1.Pod{less, pods[0]}[i%2])
 		k.Snapshot()
 	}
 }

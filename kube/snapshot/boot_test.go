@@ -41,14 +41,14 @@ func TestHowLongMachinesUsuallyTake(t *testing.T) {
 				if took != 0 {
 					condition.SetTrue(c, karpv1.ClaimInitialized, start.Add(time.Duration(took)*time.Second))
 				}
-				k.ClaimSeen(c)
+				k.Seen(c)
 			}
 			s := k.Snapshot()
 			if got := s.Pools[0].Boot; got != tt.want || s.Pools[1].Boot != 0 {
 				t.Errorf("they take %v, and those of the other pool %v; want %v and nothing", got, s.Pools[1].Boot, tt.want)
 			}
 			for i := range tt.took {
-				k.ClaimGone(fmt.Sprint("c", i))
+				k.Gone(&karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("c", i)}})
 			}
 			if got := k.Snapshot().Pools[0].Boot; got != 0 {
 				t.Errorf("when all are gone they take %v", got)

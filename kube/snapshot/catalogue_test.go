@@ -61,7 +61,8 @@ func TestTheCatalogueOfAClassThatNothingNamesIsFreed(t *testing.T) {
 	ready = false
 	k.PoolGone(poolOf("a", "first").ID)
 	k.Snapshot()
-	if len(k.offered) != 1 || k.offered[poolOf("b", "second").Class] == nil {
-		t.Errorf("the catalogues of %v are kept, want that of the class that a pool names", k.offered)
+	offered := k.tables.pools.Offered
+	if offered(poolOf("a", "first").Class) != nil || offered(poolOf("b", "second").Class) == nil {
+		t.Error("want the catalogue of the class that a pool names kept, and no other")
 	}
 }

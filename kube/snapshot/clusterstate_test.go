@@ -95,8 +95,8 @@ func TestWhoWaits(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			k := newClusterState()
-			k.NodeSeen(node("n"))
-			k.PodSeen(tt.pod, false)
+			k.Seen(node("n"))
+			k.Seen(tt.pod)
 			if s := k.Snapshot(); (len(s.Waiting) == 1) != tt.waits {
 				t.Errorf("waiting = %+v; want the pod among them: %v", s.Waiting, tt.waits)
 			}
@@ -123,15 +123,15 @@ func TestAPodThatStandsInTheSchedulersQueueWaits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			now := start
 			k := New(nothingOffered, func() time.Time { return now })
-			k.PodSeen(tt.pod, false)
+			k.Seen(tt.pod)
 			if list, next, _ := k.Arrivals(); len(list) != 0 || next.IsZero() == tt.waits {
 				t.Errorf("at once: %v wait, the next at %v", list, next)
 			}
 			if s := k.Snapshot(); (len(s.Expected) == 1) != tt.waits || len(s.Waiting) != 0 {
 				t.Errorf("at once: expected %+v and waiting %+v; want the pod expected: %v", s.Expected, s.Waiting, tt.waits)
 			}
-			now = start.Add(judgedWithin)
-			k.PodSeen(tt.pod, false) // a change meanwhile does not start its time again
+			now = start.Add(200 * time.Millisecond)
+			k.Seen(tt.pod) // a change meanwhile does not start its time again
 			list, _, _ := k.Arrivals()
 			if (len(list) == 1) != tt.waits || tt.waits && !list[0].At.Equal(start) {
 				t.Errorf("a moment later: %v wait; want the pod among them: %v, since it was first seen", list, tt.waits)
@@ -146,12 +146,12 @@ func TestAPodThatStandsInTheSchedulersQueueWaits(t *testing.T) {
 func TestAClaimIsAMachineUntilItsNodeRegisters(t *testing.T) {
 	k := newClusterState()
 	k.PoolSeen(pool("default"))
-	k.ClaimSeen(claimOf("n"))
-	k.NodeSeen(node("n"))
+	k.Seen(claimOf("n"))
+	k.Seen(node("n"))
 	if s := k.Snapshot(); len(s.Machines) != 1 || len(s.Nodes) != 0 {
 		t.Errorf("before registration: %d machines and %d nodes, want 1 and 0", len(s.Machines), len(s.Nodes))
 	}
-	k.ClaimSeen(claimOf("n", karpv1.ClaimRegistered))
+	k.Seen(claimOf("n", karpv1.ClaimRegistered))
 	s := k.Snapshot()
 	if len(s.Machines) != 0 || len(s.Nodes) != 1 || s.Nodes[0].Claim != "claim-n" {
 		t.Errorf("after registration: %d machines and nodes %+v", len(s.Machines), s.Nodes)
@@ -168,12 +168,12 @@ func TestANodeIsNotInitialisedBeforeItIsSeenSo(t *testing.T) {
 	delete(starting.Labels, api.LabelInitialized)
 	starting.Spec.Taints = []corev1.Taint{{Key: "setup", Effect: corev1.TaintEffectNoSchedule}}
 	k.PoolSeen(pool("default"))
-	k.NodeSeen(starting)
-	k.ClaimSeen(claimOf("n", karpv1.ClaimRegistered, karpv1.ClaimInitialized))
+	k.Seen(starting)
+	k.Seen(claimOf("n", karpv1.ClaimRegistered, karpv1.ClaimInitialized))
 	if s := k.Snapshot(); s.Nodes[0].Initialized {
 		t.Error("a node counts as initialised that is seen as it was before")
 	}
-	k.NodeSeen(node("n"))
+	k.Seen(node("n"))
 	if s := k.Snapshot(); !s.Nodes[0].Initialized || len(s.Nodes[0].Taints) > 0 {
 		t.Errorf("the node is %+v, want it initialised and without taints", s.Nodes[0])
 	}
@@ -185,8 +185,8 @@ func TestANodeIsNotInitialisedBeforeItIsSeenSo(t *testing.T) {
 func TestAMachineIsHandedFromClaimToClaim(t *testing.T) {
 	k := newClusterState()
 	k.PoolSeen(pool("default"))
-	k.ClaimSeen(claimOf("n", karpv1.ClaimRegistered, karpv1.ClaimInitialized))
-	k.NodeSeen(node("n"))
+	k.Seen(claimOf("n", karpv1.ClaimRegistered, karpv1.ClaimInitialized))
+	k.Seen(node("n"))
 	replacement := func(conditions ...string) *karpv1.NodeClaim {
 		c := claimOf("n", conditions...)
 		c.Name, c.Annotations = "another", map[string]string{api.AnnotationAdopt: c.Status.ProviderID, api.AnnotationAdoptFrom: "claim-n"}
@@ -201,7 +201,7 @@ func TestAMachineIsHandedFromClaimToClaim(t *testing.T) {
 		{"before the node is registered", replacement(), "claim-n"},
 		{"after that", replacement(karpv1.ClaimRegistered, karpv1.ClaimInitialized), "another"},
 	} {
-		k.ClaimSeen(step.claim)
+		k.Seen(step.claim)
 		s := k.Snapshot()
 		if len(s.Machines) != 0 || len(s.Nodes) != 1 || s.Nodes[0].Claim != step.has {
 			t.Errorf("%s: machines %+v, nodes %+v; want the node of %s alone", step.what, s.Machines, s.Nodes, step.has)
@@ -212,10 +212,10 @@ func TestAMachineIsHandedFromClaimToClaim(t *testing.T) {
 	}
 	released := claimOf("n", karpv1.ClaimRegistered)
 	released.Annotations = map[string]string{api.AnnotationAdoptedBy: "another"}
-	k.ClaimSeen(released)
-	k.ClaimGone("claim-n")
-	if s := k.Snapshot(); len(s.Nodes) != 1 || s.Nodes[0].Claim != "another" || len(k.departures) != 0 {
-		t.Errorf("at the end: nodes %+v, departed %v; want the node of another, and nothing departed", s.Nodes, k.departures)
+	k.Seen(released)
+	k.Gone(&karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "claim-n"}})
+	if s := k.Snapshot(); len(s.Nodes) != 1 || s.Nodes[0].Claim != "another" || len(k.tables.claims.Memory(start)) != 0 {
+		t.Errorf("at the end: nodes %+v, departed %v; want the node of another, and nothing departed", s.Nodes, k.tables.claims.Memory(start))
 	}
 }
 
@@ -227,39 +227,42 @@ func TestEmptiness(t *testing.T) {
 		want time.Time
 	}{
 		"counts from initialisation where no pod ever came": {func(*ClusterState) {}, start.Add(-time.Minute)},
-		"SC-294 daemon pods leave a node empty":             {func(k *ClusterState) { k.PodSeen(pod("d", "1", "n", daemon), false) }, start.Add(-time.Minute)},
-		"a pod keeps it":                                    {func(k *ClusterState) { k.PodSeen(pod("p", "1", "n"), false) }, time.Time{}},
-		"counts from the moment the last pod left":          {func(k *ClusterState) { k.PodSeen(pod("p", "1", "n"), true); k.PodGone("default", "p") }, start},
+		"SC-294 daemon pods leave a node empty":             {func(k *ClusterState) { k.Seen(pod("d", "1", "n", daemon)) }, start.Add(-time.Minute)},
+		"a pod keeps it":                                    {func(k *ClusterState) { k.Seen(pod("p", "1", "n")) }, time.Time{}},
+		"counts from the moment the last pod left": {func(k *ClusterState) {
+			k.Listed(pod("p", "1", "n"))
+			k.Gone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p"}})
+		}, start},
 		"SC-295 a dying pod of a Deployment does not keep it": {func(k *ClusterState) {
-			k.PodSeen(pod("p", "1", "n", func(p *corev1.Pod) {
+			k.Seen(pod("p", "1", "n", func(p *corev1.Pod) {
 				p.DeletionTimestamp = &metav1.Time{Time: start}
 				p.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "r"}}
-			}), false)
+			}))
 		}, start},
 		"SC-295 a dying pod of a StatefulSet does": {func(k *ClusterState) {
-			k.PodSeen(pod("p", "1", "n", func(p *corev1.Pod) {
+			k.Seen(pod("p", "1", "n", func(p *corev1.Pod) {
 				p.DeletionTimestamp = &metav1.Time{Time: start}
 				p.OwnerReferences = []metav1.OwnerReference{{Kind: "StatefulSet", Name: "r", Controller: new(true)}}
-			}), false)
+			}))
 		}, time.Time{}},
 		"a finished pod does not keep it": {func(k *ClusterState) {
-			k.PodSeen(pod("p", "1", "n", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }), true)
+			k.Listed(pod("p", "1", "n", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }))
 		}, start.Add(-time.Minute)},
 		"one that had finished is cleared away": {func(k *ClusterState) {
-			k.PodSeen(pod("p", "1", "n", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }), true)
-			k.PodGone("default", "p")
+			k.Listed(pod("p", "1", "n", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }))
+			k.Gone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p"}})
 		}, start.Add(-time.Minute)},
 		"one that was ending stops": {func(k *ClusterState) {
 			ending := func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} }
-			k.PodSeen(pod("p", "1", "n", ending), true)
-			k.PodSeen(pod("p", "1", "n", ending, func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }), false)
+			k.Listed(pod("p", "1", "n", ending))
+			k.Seen(pod("p", "1", "n", ending, func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }))
 		}, start},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			k := newClusterState()
-			k.ClaimSeen(claimOf("n", full...))
-			k.NodeSeen(node("n"))
+			k.Seen(claimOf("n", full...))
+			k.Seen(node("n"))
 			tt.do(k)
 			n := &k.Snapshot().Nodes[0]
 			got := n.QuietSince
@@ -277,9 +280,9 @@ func TestALeavingNodeIsShownAsSuch(t *testing.T) {
 	k := newClusterState()
 	leaving := node("n")
 	leaving.DeletionTimestamp = &metav1.Time{Time: start}
-	k.NodeSeen(leaving)
+	k.Seen(leaving)
 	wanting(1)(k)
-	k.PodSeen(pod("web-0", "1", "n", by("apps/v1", "StatefulSet")), false)
+	k.Seen(pod("web-0", "1", "n", by("apps/v1", "StatefulSet")))
 	s := k.Snapshot()
 	if !s.Nodes[0].Deleting || len(s.Nodes[0].Pods) != 1 || !s.Nodes[0].Pods[0].Returns {
 		t.Errorf("node = %+v, want it deleting with a pod that returns, so that the plan finds it a place", s.Nodes[0])
@@ -290,8 +293,8 @@ func TestALeavingNodeIsShownAsSuch(t *testing.T) {
 // next one shows them as they are.
 func TestPodsThatComeUpAskForNoPlan(t *testing.T) {
 	k := newClusterState()
-	k.NodeSeen(node("n"))
-	k.PodSeen(pod("p", "1", "n"), false)
+	k.Seen(node("n"))
+	k.Seen(pod("p", "1", "n"))
 	asked := func() bool {
 		select {
 		case <-k.Changed():
@@ -302,10 +305,10 @@ func TestPodsThatComeUpAskForNoPlan(t *testing.T) {
 	}
 	before := k.Snapshot()
 	asked()
-	k.PodSeen(pod("p", "1", "n", func(p *corev1.Pod) {
+	k.Seen(pod("p", "1", "n", func(p *corev1.Pod) {
 		p.Status.StartTime = &metav1.Time{Time: start}
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
-	}), false)
+	}))
 	if asked() {
 		t.Error("a pod that starts asks for a plan")
 	}
@@ -313,7 +316,7 @@ func TestPodsThatComeUpAskForNoPlan(t *testing.T) {
 	if p := after.Nodes[0].Pods[0]; after.Revision == before.Revision || !p.Unready || !p.StartedAt.Equal(start) {
 		t.Errorf("revision %d shows %+v, want a new one with the pod as it is", after.Revision, p)
 	}
-	k.PodSeen(pod("p", "2", "n"), false)
+	k.Seen(pod("p", "2", "n"))
 	if !asked() {
 		t.Error("a pod that is larger asks for none")
 	}
@@ -336,16 +339,16 @@ func TestOurOwnNotesAskForNoPlan(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			k := newClusterState()
-			k.NodeSeen(node("n"))
+			k.Seen(node("n"))
 			c := claimOf("n", karpv1.ClaimRegistered, karpv1.ClaimInitialized)
 			c.Status.NodeName = "n"
-			k.ClaimSeen(c)
-			k.PodSeen(pod("p", "1", "n"), false)
+			k.Seen(c)
+			k.Seen(pod("p", "1", "n"))
 			before := k.revision
 			noted := c.DeepCopy()
 			tt.note(noted)
 			noted.ResourceVersion = "2"
-			k.ClaimSeen(noted)
+			k.Seen(noted)
 			if (k.revision == before) != tt.same {
 				t.Errorf("the revision went from %d to %d, want it the same: %v", before, k.revision, tt.same)
 			}
@@ -370,36 +373,36 @@ func TestKeptEqualsRebuilt(t *testing.T) {
 						where = fmt.Sprint("x", rng.IntN(8))
 					}
 					pods[name] = pod(name, fmt.Sprint(1+rng.IntN(3)), where)
-					kept.PodSeen(pods[name], true)
+					kept.Listed(pods[name])
 				case 3:
 					delete(pods, name)
-					kept.PodGone("default", name)
+					kept.Gone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}})
 				case 4:
 					nodes[name] = node(name)
-					kept.NodeSeen(nodes[name])
+					kept.Seen(nodes[name])
 				case 5:
 					delete(nodes, name)
-					kept.NodeGone(name)
+					kept.Gone(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
 				case 6:
 					claims[name] = claimOf(name, karpv1.ClaimRegistered)
-					kept.ClaimSeen(claims[name])
+					kept.Seen(claims[name])
 				case 7:
 					daemons[name] = &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
-					kept.DaemonSetSeen(daemons[name])
+					kept.Seen(daemons[name])
 				}
 			}
 			rebuilt := newClusterState()
 			for _, o := range daemons {
-				rebuilt.DaemonSetSeen(o)
+				rebuilt.Seen(o)
 			}
 			for _, o := range nodes {
-				rebuilt.NodeSeen(o)
+				rebuilt.Seen(o)
 			}
 			for _, o := range claims {
-				rebuilt.ClaimSeen(o)
+				rebuilt.Seen(o)
 			}
 			for _, o := range pods {
-				rebuilt.PodSeen(o, true)
+				rebuilt.Listed(o)
 			}
 			got, want := kept.Snapshot(), rebuilt.Snapshot()
 			got.Revision, want.Revision = 0, 0
@@ -430,12 +433,12 @@ func TestWhenANodeChanged(t *testing.T) {
 			t.Errorf("%s: %+v, want it changed at %s", when, s.Nodes, want)
 		}
 	}
-	k.NodeSeen(n)
-	k.ClaimSeen(claimOf("n"))
+	k.Seen(n)
+	k.Seen(claimOf("n"))
 	at(start, "its claim does not say so yet")
-	k.ClaimSeen(claim)
+	k.Seen(claim)
 	at(opened, "it has opened")
-	k.PodSeen(pod("web-1", "1", "n"), false)
+	k.Seen(pod("web-1", "1", "n"))
 	at(start, "a pod came")
 }
 
@@ -446,11 +449,11 @@ func TestPodsTakeRoomOnAMachineBeforeItsNodeIsSeenOpen(t *testing.T) {
 	claim, closed := claimOf("n"), node("n")
 	claim.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("3"), corev1.ResourcePods: resource.MustParse("10")}
 	closed.Spec.Taints = []corev1.Taint{{Key: api.TaintUnregistered, Effect: corev1.TaintEffectNoExecute}}
-	k.ClaimSeen(claim)
-	k.NodeSeen(closed)
+	k.Seen(claim)
+	k.Seen(closed)
 	for pods := range int64(3) {
 		if pods > 0 {
-			k.PodSeen(pod(fmt.Sprint("web-", pods), "1", "n"), false)
+			k.Seen(pod(fmt.Sprint("web-", pods), "1", "n"))
 		}
 		s := k.Snapshot()
 		if len(s.Machines) != 1 {
@@ -485,12 +488,12 @@ func TestANodeThatIsOpenHasJoined(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newClusterState()
-			k.ClaimSeen(claimOf("n"))
-			k.NodeSeen(closed)
+			k.Seen(claimOf("n"))
+			k.Seen(closed)
 			k.Snapshot()
-			k.ClaimSeen(tt.claim)
-			k.NodeSeen(tt.node)
-			k.PodSeen(pod("web", "1", "n"), false)
+			k.Seen(tt.claim)
+			k.Seen(tt.node)
+			k.Seen(pod("web", "1", "n"))
 			s := k.Snapshot()
 			if nodes, machines := len(s.Nodes), len(s.Machines); nodes+machines != 1 || (nodes == 1) != tt.joined {
 				t.Fatalf("nodes are %+v and machines %+v; want a node %v", s.Nodes, s.Machines, tt.joined)

@@ -28,28 +28,28 @@ func daemonAsks(k *ClusterState) string { return k.Snapshot().Daemons[0].Shape.R
 // whichever is heard of first, until a pod shows what it really is.
 func TestWhatAPodOfADaemonAsksFor(t *testing.T) {
 	k := newClusterState()
-	k.DaemonSetSeen(daemonSet())
+	k.Seen(daemonSet())
 	if got := daemonAsks(k); got != "pods=1" {
 		t.Errorf("the template asks for %s, want nothing", got)
 	}
 	limits := &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "limits"}}
 	limits.Spec.Limits = []corev1.LimitRangeItem{{Type: corev1.LimitTypeContainer, DefaultRequest: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")}}}
-	k.LimitRangeSeen(limits)
+	k.Seen(limits)
 	if got := daemonAsks(k); got != "cpu=100m pods=1" {
 		t.Errorf("SC-87: with a limit range the template asks for %s", got)
 	}
-	k.RuntimeClassSeen(&nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "sandbox"},
+	k.Seen(&nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "sandbox"},
 		Overhead: &nodev1.Overhead{PodFixed: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m")}}})
 	if got := daemonAsks(k); got != "cpu=150m pods=1" {
 		t.Errorf("SC-64: with a runtime class the template asks for %s", got)
 	}
 	real := pod("agent-1", "300m", "n", func(p *corev1.Pod) { p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Name: "agent"}} })
-	k.PodSeen(real, false)
+	k.Seen(real)
 	if got := daemonAsks(k); got != "cpu=300m pods=1" {
 		t.Errorf("SC-86: beside a real pod the template's word counts: %s", got)
 	}
-	k.LimitRangeGone("default", "limits")
-	k.RuntimeClassGone("sandbox")
+	k.Gone(&corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "limits"}})
+	k.Gone(&nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "sandbox"}})
 	if got := daemonAsks(k); got != "cpu=300m pods=1" {
 		t.Errorf("SC-86: what the real pod asks for changed to %s", got)
 	}
@@ -75,16 +75,16 @@ func TestADaemonToleratesWhatItsTemplateDoes(t *testing.T) {
 	for name, podFirst := range map[string]bool{"its pod first": true, "the DaemonSet first": false} {
 		t.Run(name, func(t *testing.T) {
 			k := newClusterState()
-			k.RuntimeClassSeen(&nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "sandbox"}, Scheduling: &nodev1.Scheduling{Tolerations: sandbox}})
+			k.Seen(&nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "sandbox"}, Scheduling: &nodev1.Scheduling{Tolerations: sandbox}})
 			if podFirst {
-				k.PodSeen(member, true)
+				k.Listed(member)
 			}
-			k.DaemonSetSeen(daemonSet())
+			k.Seen(daemonSet())
 			if tolerates(k) {
 				t.Error("it tolerates what its runtime class does")
 			}
 			if !podFirst {
-				k.PodSeen(member, false)
+				k.Seen(member)
 			}
 			if tolerates(k) {
 				t.Error("after its first pod it tolerates what its runtime class does")
@@ -106,15 +106,15 @@ func TestADaemonWhosePodsAreRefusedTakesNothing(t *testing.T) {
 		return &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "sandbox"}, Scheduling: &nodev1.Scheduling{NodeSelector: map[string]string{"isolation": isolation}}}
 	}
 	daemons := func() int { return len(k.Snapshot().Daemons) }
-	k.DaemonSetSeen(ds)
+	k.Seen(ds)
 	if got := daemons(); got != 1 {
 		t.Errorf("%d DaemonSets count while no runtime class contradicts, want 1", got)
 	}
-	k.RuntimeClassSeen(class("vm"))
+	k.Seen(class("vm"))
 	if got := daemons(); got != 0 {
 		t.Errorf("%d DaemonSets count whose pods are refused, want none", got)
 	}
-	k.RuntimeClassSeen(class("none"))
+	k.Seen(class("none"))
 	if got := daemons(); got != 1 {
 		t.Errorf("%d DaemonSets count once their pods are admitted, want 1", got)
 	}
@@ -132,29 +132,29 @@ func TestHowManyVolumesANodeTakes(t *testing.T) {
 	}
 	k := New(kinds, newClusterState().now)
 	claim := claimOf("n")
-	k.ClaimSeen(claim)
+	k.Seen(claim)
 	if got := k.Snapshot().Machines[0].Attachable; len(got) != 1 || got[0].Count != 15 {
 		t.Errorf("SC-189: a machine that may be either takes %v, want the least of both", got)
 	}
 	claim = claimOf("n", karpv1.ClaimRegistered)
 	claim.Labels[api.LabelInstanceType] = "m5.large"
-	k.ClaimSeen(claim)
-	k.NodeSeen(node("n"))
+	k.Seen(claim)
+	k.Seen(node("n"))
 	if got := k.Snapshot().Nodes[0].Attachable; len(got) != 1 || got[0].Count != 27 {
 		t.Errorf("SC-189: a node whose driver has not registered takes %v, want what its kind takes", got)
 	}
 	drivers := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
 	drivers.Spec.Drivers = []storagev1.CSINodeDriver{{Name: ebs, Allocatable: &storagev1.VolumeNodeResources{Count: new(int32(25))}}}
-	k.CSINodeSeen(drivers)
+	k.Seen(drivers)
 	if got := k.Snapshot().Nodes[0].Attachable; len(got) != 1 || got[0].Count != 25 {
 		t.Errorf("SC-189: a node takes %v, want what its driver says", got)
 	}
 	before := k.Snapshot()
-	k.ClaimSeen(claimOf("n", karpv1.ClaimRegistered, karpv1.ClaimInitialized))
+	k.Seen(claimOf("n", karpv1.ClaimRegistered, karpv1.ClaimInitialized))
 	if got := k.Snapshot().Nodes[0].Attachable; len(got) != 1 || got[0] != before.Nodes[0].Attachable[0] {
 		t.Errorf("SC-197: after a change of its claim the node takes %v", got)
 	}
-	k.CSINodeGone("n")
+	k.Gone(&storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "n"}})
 	if got := k.Snapshot().Nodes[0].Attachable; len(got) != 0 {
 		t.Errorf("an initialized node without drivers takes %v, want no limit, as the scheduler sees it", got)
 	}
@@ -165,34 +165,34 @@ func TestHowManyVolumesANodeTakes(t *testing.T) {
 func TestVolumesLeftBehindCount(t *testing.T) {
 	const ebs = "ebs.csi.aws.com"
 	k := newClusterState()
-	k.NodeSeen(node("n"))
+	k.Seen(node("n"))
 	drivers := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
 	drivers.Spec.Drivers = []storagev1.CSINodeDriver{{Name: ebs, Allocatable: &storagev1.VolumeNodeResources{Count: new(int32(25))}}}
-	k.CSINodeSeen(drivers)
+	k.Seen(drivers)
 	takes := func() int64 { return k.Snapshot().Nodes[0].Attachable[0].Count }
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data"}}
 	claim.Spec.VolumeName = "v"
-	k.ClaimOfVolumeSeen(claim)
+	k.Seen(claim)
 	user := pod("db-0", "1", "n")
 	user.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
-	k.PodSeen(user, false)
+	k.Seen(user)
 	attached := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "csi-1"}}
 	attached.Spec.Attacher, attached.Spec.NodeName, attached.Spec.Source.PersistentVolumeName = ebs, "n", new("v")
-	k.AttachmentSeen(attached)
+	k.Seen(attached)
 	if got := takes(); got != 25 {
 		t.Errorf("SC-189: beside the pod that uses the volume the node takes %d, want 25 in all", got)
 	}
-	k.PodGone("default", "db-0")
+	k.Gone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db-0"}})
 	if got := takes(); got != 24 {
 		t.Errorf("SC-189: with a volume left behind the node takes %d, want 24", got)
 	}
 	waiting := user.DeepCopy()
 	waiting.Spec.NodeName = ""
-	k.PodSeen(waiting, false)
+	k.Seen(waiting)
 	if got := takes(); got != 24 {
 		t.Errorf("SC-189: while its user waits elsewhere the node takes %d, want 24", got)
 	}
-	k.AttachmentGone("n", "csi-1")
+	k.Gone(&storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "csi-1"}, Spec: storagev1.VolumeAttachmentSpec{NodeName: "n"}})
 	if got := takes(); got != 25 {
 		t.Errorf("SC-189: after it was detached the node takes %d, want 25", got)
 	}

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daemok/daemok/kube/api"
 )
@@ -24,42 +25,35 @@ func TestPodsThatComeInPlaceOfEvictedOnesWereMoved(t *testing.T) {
 	ends := func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: now} }
 	closed, open := node("closed"), node("open")
 	closed.Spec.Taints = []corev1.Taint{{Key: api.TaintDisrupted, Effect: corev1.TaintEffectNoSchedule}}
-	k.NodeSeen(closed)
-	k.NodeSeen(open)
+	k.Seen(closed)
+	k.Seen(open)
 	for _, name := range []string{"web-1", "web-2"} {
-		k.PodSeen(pod(name, "1", "closed", of("web")), true)
+		k.Listed(pod(name, "1", "closed", of("web")))
 	}
-	k.PodSeen(pod("db-1", "1", "open", of("db")), true)
+	k.Listed(pod("db-1", "1", "open", of("db")))
 	moved := func(name string) int {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		for key, e := range k.pods {
-			if key.Name == name && (e.pod.Moved == 0) == e.pod.MovedAt.IsZero() {
-				return e.pod.Moved
-			}
+		p, _, known := k.tables.pods.Find(types.NamespacedName{Namespace: "default", Name: name})
+		if !known || (p.Moved == 0) != p.MovedAt.IsZero() {
+			return -1
 		}
-		return -1
+		return p.Moved
 	}
 
-	k.PodSeen(pod("web-1", "1", "closed", of("web"), ends), false)
-	k.PodSeen(pod("db-1", "1", "open", of("db"), ends), false)
-	k.PodSeen(pod("db-2", "1", "", of("db")), false)
-	k.PodSeen(pod("web-3", "1", "", of("web")), false)
-	k.PodSeen(pod("web-3", "1", "closed", of("web")), false) // kube-scheduler was late
-	k.PodSeen(pod("web-4", "1", "", of("web")), false)       // the workload grows
-	k.PodGone("default", "web-3")                            // without a word before
-	k.PodSeen(pod("web-5", "1", "", of("web")), false)
-	k.PodSeen(pod("web-2", "1", "closed", of("web"), ends), false)
+	k.Seen(pod("web-1", "1", "closed", of("web"), ends))
+	k.Seen(pod("db-1", "1", "open", of("db"), ends))
+	k.Seen(pod("db-2", "1", "", of("db")))
+	k.Seen(pod("web-3", "1", "", of("web")))
+	k.Seen(pod("web-3", "1", "closed", of("web")))                                          // kube-scheduler was late
+	k.Seen(pod("web-4", "1", "", of("web")))                                                // the workload grows
+	k.Gone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-3"}}) // without a word before
+	k.Seen(pod("web-5", "1", "", of("web")))
+	k.Seen(pod("web-2", "1", "closed", of("web"), ends))
 	now = now.Add(2 * time.Hour)
-	k.PodSeen(pod("web-6", "1", "", of("web")), false) // nobody waits that long
+	k.Seen(pod("web-6", "1", "", of("web"))) // it is not waited for that long
 
 	for name, want := range map[string]int{"db-2": 0, "web-2": 0, "web-4": 0, "web-5": 2, "web-6": 0} {
 		if got := moved(name); got != want {
 			t.Errorf("%s was moved %d times, want %d", name, got, want)
 		}
-	}
-	k.NodeGone("closed")
-	if len(k.evictions) > 0 {
-		t.Errorf("after hours there is left %v", k.evictions)
 	}
 }

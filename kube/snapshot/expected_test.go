@@ -25,7 +25,7 @@ func TestAnEvictedPodCountsUntilAnotherHasCome(t *testing.T) {
 	}
 	ends := func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} }
 	wants := func(k *ClusterState, pods int32) {
-		k.ReplicaSetSeen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{
+		k.Seen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{
 			Replicas: &pods, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}})
 	}
 	for what, tt := range map[string]struct {
@@ -33,18 +33,25 @@ func TestAnEvictedPodCountsUntilAnotherHasCome(t *testing.T) {
 		counted  bool
 		expected []string
 	}{
-		"it ends":                   {func(*ClusterState) {}, true, nil},
-		"it has ended":              {func(k *ClusterState) { k.PodGone("default", "web-1") }, true, nil},
-		"another has come":          {func(k *ClusterState) { k.PodSeen(pod("web-3", "1", "", ofWeb), false) }, false, nil},
-		"its owner wants no more":   {func(k *ClusterState) { wants(k, 1) }, false, nil},
-		"its owner is gone":         {func(k *ClusterState) { k.ReplicaSetGone("default", "web") }, false, nil},
-		"its node is gone as it is": {func(k *ClusterState) { k.PodGone("default", "web-1"); k.NodeGone("closed") }, false, []string{"web-1"}},
-		"another has come then": {func(k *ClusterState) {
-			k.PodGone("default", "web-1")
-			k.NodeGone("closed")
-			k.PodSeen(pod("web-3", "1", "", ofWeb), false)
+		"it ends": {func(*ClusterState) {}, true, nil},
+		"it has ended": {func(k *ClusterState) {
+			k.Gone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-1"}})
+		}, true, nil},
+		"another has come":        {func(k *ClusterState) { k.Seen(pod("web-3", "1", "", ofWeb)) }, false, nil},
+		"its owner wants no more": {func(k *ClusterState) { wants(k, 1) }, false, nil},
+		"its owner is gone": {func(k *ClusterState) {
+			k.Gone(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}})
 		}, false, nil},
-		"one that was there ends":    {func(k *ClusterState) { k.PodSeen(pod("web-2", "1", "open", ofWeb, ends), false) }, true, nil},
+		"its node is gone as it is": {func(k *ClusterState) {
+			k.Gone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-1"}})
+			k.Gone(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "closed"}})
+		}, false, []string{"web-1"}},
+		"another has come then": {func(k *ClusterState) {
+			k.Gone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-1"}})
+			k.Gone(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "closed"}})
+			k.Seen(pod("web-3", "1", "", ofWeb))
+		}, false, nil},
+		"one that was there ends":    {func(k *ClusterState) { k.Seen(pod("web-2", "1", "open", ofWeb, ends)) }, true, nil},
 		"more are wanted than ended": {func(k *ClusterState) { wants(k, 5) }, true, nil},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -52,15 +59,15 @@ func TestAnEvictedPodCountsUntilAnotherHasCome(t *testing.T) {
 			wants(k, 2)
 			leaving, closed := claimOf("closed", karpv1.ClaimRegistered, karpv1.ClaimInitialized), node("closed")
 			leaving.DeletionTimestamp = &metav1.Time{Time: start}
-			k.ClaimSeen(leaving)
+			k.Seen(leaving)
 			closed.Spec.Taints = []corev1.Taint{{Key: api.TaintDisrupted, Effect: corev1.TaintEffectNoSchedule}}
-			k.NodeSeen(closed)
-			k.NodeSeen(node("open"))
-			k.PodSeen(pod("web-1", "1", "closed", ofWeb), true)
-			k.PodSeen(pod("web-2", "1", "open", ofWeb), true)
+			k.Seen(closed)
+			k.Seen(node("open"))
+			k.Listed(pod("web-1", "1", "closed", ofWeb))
+			k.Listed(pod("web-2", "1", "open", ofWeb))
 			k.Snapshot()
 
-			k.PodSeen(pod("web-1", "1", "closed", ofWeb, ends), false)
+			k.Seen(pod("web-1", "1", "closed", ofWeb, ends))
 			tt.then(k)
 			counted := 0
 			now := k.Snapshot()
@@ -95,7 +102,7 @@ func TestAPodThatWentWithItsNodeIsExpected(t *testing.T) {
 		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", Controller: &yes}}
 	}
 	wants := func(k *ClusterState, pods int32) {
-		k.ReplicaSetSeen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{
+		k.Seen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{
 			Replicas: &pods, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}})
 	}
 	tests := map[string]struct {
@@ -103,13 +110,25 @@ func TestAPodThatWentWithItsNodeIsExpected(t *testing.T) {
 		gone     func(k *ClusterState)
 		expected int
 	}{
-		"its node is gone, and so is the pod":   {true, func(k *ClusterState) { k.NodeGone("n"); k.PodGone("default", "web-1") }, 1},
-		"its node is gone, the pod not yet":     {true, func(k *ClusterState) { k.NodeGone("n") }, 1},
-		"and its owner wants it no more":        {true, func(k *ClusterState) { k.NodeGone("n"); wants(k, 0) }, 0},
-		"no node is there, and it was to stay":  {false, func(k *ClusterState) { k.NodeGone("n") }, 0},
-		"its node is back, and lets nobody go":  {true, func(k *ClusterState) { k.NodeGone("n"); k.NodeSeen(node("n")); k.PodGone("default", "web-1") }, 0},
-		"its node is gone, and was to stay":     {false, func(k *ClusterState) { k.NodeGone("n"); k.PodGone("default", "web-1") }, 0},
-		"the pod was deleted, and its node not": {false, func(k *ClusterState) { k.PodGone("default", "web-1") }, 0},
+		"its node is gone, and so is the pod": {true, func(k *ClusterState) {
+			k.Gone(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}})
+			k.Gone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-1"}})
+		}, 1},
+		"its node is gone, the pod not yet":    {true, func(k *ClusterState) { k.Gone(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}) }, 1},
+		"and its owner wants it no more":       {true, func(k *ClusterState) { k.Gone(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}); wants(k, 0) }, 0},
+		"no node is there, and it was to stay": {false, func(k *ClusterState) { k.Gone(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}) }, 0},
+		"its node is back, and lets nobody go": {true, func(k *ClusterState) {
+			k.Gone(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}})
+			k.Seen(node("n"))
+			k.Gone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-1"}})
+		}, 0},
+		"its node is gone, and was to stay": {false, func(k *ClusterState) {
+			k.Gone(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}})
+			k.Gone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-1"}})
+		}, 0},
+		"the pod was deleted, and its node not": {false, func(k *ClusterState) {
+			k.Gone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-1"}})
+		}, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -119,8 +138,8 @@ func TestAPodThatWentWithItsNodeIsExpected(t *testing.T) {
 			if tt.goes {
 				n.Spec.Taints = []corev1.Taint{{Key: api.TaintDisrupted, Effect: corev1.TaintEffectNoSchedule}}
 			}
-			k.NodeSeen(n)
-			k.PodSeen(pod("web-1", "1", "n", ofWeb), true)
+			k.Seen(n)
+			k.Listed(pod("web-1", "1", "n", ofWeb))
 			k.Snapshot()
 			tt.gone(k)
 			if s := k.Snapshot(); len(s.Expected) != tt.expected {
@@ -142,11 +161,11 @@ func TestAPodWhoseNodeWentBeforeTheStartIsExpected(t *testing.T) {
 	}{"its node has gone": {false, 1}, "its node is there": {true, 0}} {
 		t.Run(name, func(t *testing.T) {
 			k := newClusterState()
-			k.ReplicaSetSeen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{
+			k.Seen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{
 				Replicas: &one, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}})
-			k.PodSeen(pod("web-1", "1", "n", ofWeb), true)
+			k.Listed(pod("web-1", "1", "n", ofWeb))
 			if tt.there {
-				k.NodeSeen(node("n"))
+				k.Seen(node("n"))
 			}
 			s := runtime.NewScheme()
 			_ = clientgoscheme.AddToScheme(s)
@@ -166,7 +185,7 @@ func TestAPodWhoseNodeWentBeforeTheStartIsExpected(t *testing.T) {
 func TestNoMorePodsAreExpectedThanTheirOwnerWants(t *testing.T) {
 	yes := true
 	wants := func(k *ClusterState, pods int32) {
-		k.ReplicaSetSeen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{
+		k.Seen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{
 			Replicas: &pods, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}})
 	}
 	k := newClusterState()
@@ -174,14 +193,14 @@ func TestNoMorePodsAreExpectedThanTheirOwnerWants(t *testing.T) {
 	for _, at := range []struct{ pod, node string }{{"web-3", "a"}, {"web-1", "b"}, {"web-2", "a"}} {
 		n := node(at.node)
 		n.Spec.Taints = []corev1.Taint{{Key: api.TaintDisrupted, Effect: corev1.TaintEffectNoSchedule}}
-		k.NodeSeen(n)
-		k.PodSeen(pod(at.pod, "1", at.node, func(p *corev1.Pod) {
+		k.Seen(n)
+		k.Listed(pod(at.pod, "1", at.node, func(p *corev1.Pod) {
 			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", Controller: &yes}}
-		}), true)
+		}))
 	}
 	k.Snapshot()
-	k.NodeGone("a")
-	k.NodeGone("b")
+	k.Gone(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
+	k.Gone(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "b"}})
 	for _, tt := range []struct {
 		wanted   int32
 		expected []string
@@ -214,12 +233,12 @@ func TestWhatComesInPlaceOfAnEvictedPodWaitsAtOnce(t *testing.T) {
 	k := newClusterState()
 	closed := node("closed")
 	closed.Spec.Taints = []corev1.Taint{{Key: api.TaintDisrupted, Effect: corev1.TaintEffectNoSchedule}}
-	k.NodeSeen(closed)
-	k.PodSeen(pod("web-1", "1", "closed", ofWeb), true)
-	k.PodGone("default", "web-1")
+	k.Seen(closed)
+	k.Listed(pod("web-1", "1", "closed", ofWeb))
+	k.Gone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-1"}})
 
-	k.PodSeen(pod("web-2", "1", "", ofWeb, unjudged), false)
-	k.PodSeen(pod("web-3", "1", "", ofWeb, unjudged), false) // the workload grows
+	k.Seen(pod("web-2", "1", "", ofWeb, unjudged))
+	k.Seen(pod("web-3", "1", "", ofWeb, unjudged)) // the workload grows
 	var waiting []string
 	for _, p := range k.Snapshot().Waiting {
 		waiting = append(waiting, p.Name)
@@ -240,13 +259,13 @@ func TestAPodEvictedFromADeletedNodeCountsThoughNoTaintIsShownYet(t *testing.T) 
 	deleted.DeletionTimestamp, tainted.DeletionTimestamp = &metav1.Time{Time: start}, &metav1.Time{Time: start}
 	tainted.Spec.Taints = []corev1.Taint{{Key: api.TaintDisrupted, Effect: corev1.TaintEffectNoSchedule}}
 	k := newClusterState()
-	k.ReplicaSetSeen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{
+	k.Seen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{
 		Replicas: &one, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}})
-	k.NodeSeen(deleted)
-	k.PodSeen(pod("web-1", "1", "n", ofWeb), true)
-	k.PodSeen(pod("web-1", "1", "n", ofWeb, func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} }), false)
+	k.Seen(deleted)
+	k.Listed(pod("web-1", "1", "n", ofWeb))
+	k.Seen(pod("web-1", "1", "n", ofWeb, func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} }))
 	for _, shown := range []*corev1.Node{deleted, tainted} {
-		k.NodeSeen(shown)
+		k.Seen(shown)
 		if pods := k.Snapshot().Nodes[0].Pods; len(pods) != 1 || !pods[0].Returns {
 			t.Errorf("with taints %v the node has %+v, want web-1, which returns", shown.Spec.Taints, pods)
 		}

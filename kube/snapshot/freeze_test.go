@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/snapshot/pods"
 )
 
 func freezeOf(data map[string]string) *corev1.ConfigMap {
@@ -41,8 +42,8 @@ func TestFreeze(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			k := newClusterState()
-			k.FreezeIn("kube-system")
-			k.FreezeSeen(tt.seen)
+			k.Configure(func(s *Settings) { s.FreezeIn = "kube-system" })
+			k.Seen(tt.seen)
 			s := k.Snapshot()
 			if s.Freeze != tt.why || k.Frozen() != tt.why {
 				t.Errorf("frozen: %q and %q, want %q", s.Freeze, k.Frozen(), tt.why)
@@ -57,7 +58,7 @@ func TestFreeze(t *testing.T) {
 			if !strings.Contains(odd, tt.odd) || (odd == "") != (tt.odd == "") {
 				t.Errorf("not understood: %q, want %q", odd, tt.odd)
 			}
-			k.FreezeGone(tt.seen.Namespace, tt.seen.Name)
+			k.Gone(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: tt.seen.Namespace, Name: tt.seen.Name}})
 			if s := k.Snapshot(); s.Freeze != "" || len(k.Warnings()) != 0 {
 				t.Errorf("still frozen: %q", s.Freeze)
 			}
@@ -68,10 +69,10 @@ func TestFreeze(t *testing.T) {
 func TestAFreezeEndsByItself(t *testing.T) {
 	now := start
 	k := New(nothingOffered, func() time.Time { return now })
-	k.FreezeIn("kube-system")
-	k.FreezeSeen(freezeOf(map[string]string{"until": "2026-01-01T01:00:00Z"}))
+	k.Configure(func(s *Settings) { s.FreezeIn = "kube-system" })
+	k.Seen(freezeOf(map[string]string{"until": "2026-01-01T01:00:00Z"}))
 	before := k.Snapshot()
-	k.FreezeSeen(freezeOf(map[string]string{"until": "2026-01-01T01:00:00Z"}))
+	k.Seen(freezeOf(map[string]string{"until": "2026-01-01T01:00:00Z"}))
 	if k.revision != before.Revision {
 		t.Error("a ConfigMap that says the same made a new revision")
 	}
@@ -84,7 +85,7 @@ func TestAFreezeEndsByItself(t *testing.T) {
 // TestWhoFollowsNoFreezeIsNotFrozen: a cluster state without a namespace follows none.
 func TestWhoFollowsNoFreezeIsNotFrozen(t *testing.T) {
 	k := newClusterState()
-	k.FreezeSeen(freezeOf(nil))
+	k.Seen(freezeOf(nil))
 	if s := k.Snapshot(); s.Freeze != "" {
 		t.Errorf("frozen: %q", s.Freeze)
 	}
@@ -101,7 +102,7 @@ func TestWarnings(t *testing.T) {
 	}
 	k := newClusterState()
 	for _, p := range []*corev1.Pod{says("a", "true", ""), says("b", "1d", ""), says("db-1", "yes", "db"), says("db-0", "yes", "db"), says("db-2", "no", "db"), says("f", "30m", "")} {
-		k.PodSeen(p, true)
+		k.Listed(p)
 	}
 	check := func(when, want string) {
 		t.Helper()
@@ -117,12 +118,12 @@ func TestWarnings(t *testing.T) {
 		}
 	}
 	check("one for each owner and value", "b db-0 db-2")
-	k.PodGone("default", "db-0")
-	k.PodSeen(says("b", "2h", ""), false)
+	k.Gone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db-0"}})
+	k.Seen(says("b", "2h", ""))
 	check("one is gone and one mended", "db-1 db-2")
 	ended := says("db-2", "no", "db")
 	ended.Status.Phase = corev1.PodFailed
-	k.PodSeen(ended, false)
+	k.Seen(ended)
 	check("one failed", "db-1")
 }
 
@@ -138,7 +139,7 @@ func TestANodeThatIsNotToBeConsolidatedSaysSoInOneWord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newClusterState()
-			k.NodeSeen(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{tt.label: "default"}, Annotations: map[string]string{api.AnnotationDoNotConsolidate: tt.value}}})
+			k.Seen(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{tt.label: "default"}, Annotations: map[string]string{api.AnnotationDoNotConsolidate: tt.value}}})
 			found := k.Warnings()
 			if len(found) == 1 != tt.warned || tt.warned && (found[0].About.Name != "n" || found[0].Reason != ReasonInvalidConsolidate || !strings.Contains(found[0].Text, "karpenter.sh/do-not-consolidate")) {
 				t.Errorf("remarks %+v, want one: %v", found, tt.warned)
@@ -149,11 +150,11 @@ func TestANodeThatIsNotToBeConsolidatedSaysSoInOneWord(t *testing.T) {
 
 func TestAMisreadPreferenceOfHowToLeaveIsWarnedOf(t *testing.T) {
 	k := newClusterState()
-	k.PodSeen(pod("a", "1", "n", func(p *corev1.Pod) {
+	k.Listed(pod("a", "1", "n", func(p *corev1.Pod) {
 		p.Annotations = map[string]string{api.AnnotationKeepReady: "true", api.AnnotationDeregistration: "300"}
-	}), true)
+	}))
 	found := k.Warnings()
-	if len(found) != 1 || found[0].Reason != ReasonInvalidLeave || !strings.Contains(found[0].Text, `metadata.annotations[daemok.sh/deregistration-delay]: "300" is no delay`) {
+	if len(found) != 1 || found[0].Reason != pods.ReasonInvalidLeave || !strings.Contains(found[0].Text, `metadata.annotations[daemok.sh/deregistration-delay]: "300" is no delay`) {
 		t.Errorf("remarks %+v, want one about the delay", found)
 	}
 }

@@ -9,8 +9,8 @@ func TestANodeWithoutAMachinesIdentityIsANode(t *testing.T) {
 	k.PoolSeen(pool("default"))
 	stranger := node("n")
 	stranger.Spec.ProviderID = ""
-	k.NodeSeen(stranger)
-	k.PodSeen(pod("bound", "1", "n"), false)
+	k.Seen(stranger)
+	k.Seen(pod("bound", "1", "n"))
 	s := k.Snapshot()
 	if len(s.Nodes) != 1 || s.Nodes[0].Claim != "" || len(s.Nodes[0].Pods) != 1 {
 		t.Errorf("nodes = %+v, want one that is not ours, with its pod", s.Nodes)

@@ -25,6 +25,7 @@ import (
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/mark"
+	"github.com/daemok/daemok/kube/snapshot/pods"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -38,11 +39,12 @@ type witness struct {
 func newWitness(byDefault bool) *witness {
 	w := &witness{at: start}
 	w.ClusterState = New(func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return w.offered, "not asked yet" }, func() time.Time { return w.at })
-	w.FreezeIn("kube-system")
-	w.ActAs(types.NamespacedName{Namespace: "default", Name: "live-0"})
-	if byDefault {
-		w.SpreadByDefault(byHost)
-	}
+	w.Configure(func(s *Settings) {
+		s.FreezeIn, s.Self = "kube-system", types.NamespacedName{Namespace: "default", Name: "live-0"}
+		if byDefault {
+			s.Spreads = byHost
+		}
+	})
 	return w
 }
 
@@ -85,7 +87,7 @@ func (l *life) pod() func(*witness) {
 	p := l.live[name]
 	if p != nil && (p.DeletionTimestamp != nil || l.maybe(12)) {
 		delete(l.live, name)
-		return func(w *witness) { w.PodGone("default", name) }
+		return func(w *witness) { w.Gone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}) }
 	}
 	if p == nil {
 		p = l.born(name)
@@ -95,7 +97,7 @@ func (l *life) pod() func(*witness) {
 		l.runs(p)
 	}
 	l.live[name] = p
-	return func(w *witness) { w.PodSeen(p, false) }
+	return func(w *witness) { w.Seen(p) }
 }
 
 func (l *life) born(name string) *corev1.Pod {
@@ -163,9 +165,9 @@ func (l *life) machine() func(*witness) {
 			n.Spec.Taints = []corev1.Taint{{Key: api.TaintDisrupted, Effect: corev1.TaintEffectNoSchedule}}
 		}
 		if gone {
-			return func(w *witness) { w.NodeGone(name) }
+			return func(w *witness) { w.Gone(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}) }
 		}
-		return func(w *witness) { w.NodeSeen(n) }
+		return func(w *witness) { w.Seen(n) }
 	}
 	c := claimOf(name)
 	c.Status.NodeName, c.CreationTimestamp = name, metav1.NewTime(start.Add(-time.Hour))
@@ -189,9 +191,9 @@ func (l *life) machine() func(*witness) {
 		c.Status.ProviderID = ""
 	}
 	if gone {
-		return func(w *witness) { w.ClaimGone(c.Name) }
+		return func(w *witness) { w.Gone(c) }
 	}
-	return func(w *witness) { w.ClaimSeen(c) }
+	return func(w *witness) { w.Seen(c) }
 }
 
 // rare changes what people and other processes say seldom.
@@ -215,7 +217,7 @@ func (l *life) rare() func(*witness) {
 		return func(w *witness) { w.offered = offered; w.Touch() }
 	case 3:
 		f := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapFreeze}, Data: map[string]string{"reason": "a sale", "until": l.at.Add(5 * time.Minute).Format(time.RFC3339)}}
-		return func(w *witness) { w.FreezeSeen(f) }
+		return func(w *witness) { w.Seen(f) }
 	case 4:
 		list := []v1alpha1.DisruptionPolicy{{ObjectMeta: metav1.ObjectMeta{Name: "night"}, Spec: v1alpha1.DisruptionPolicySpec{Breaker: &v1alpha1.Breaker{Nodes: l.one("50%", "100%"), Within: "30m"}}}}
 		return func(w *witness) { w.PoliciesAre(list) }
@@ -225,29 +227,33 @@ func (l *life) rare() func(*witness) {
 		if l.maybe(3) {
 			j := &batchv1.Job{ObjectMeta: o.ObjectMeta, Spec: batchv1.JobSpec{Parallelism: o.Spec.Replicas, BackoffLimit: new(int32(l.rng.IntN(3)))}}
 			if l.maybe(4) {
-				return func(w *witness) { w.JobGone("default", "owner") }
+				return func(w *witness) {
+					w.Gone(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "owner"}})
+				}
 			}
-			return func(w *witness) { w.JobSeen(j) }
+			return func(w *witness) { w.Seen(j) }
 		}
 		if l.maybe(6) {
-			return func(w *witness) { w.ReplicaSetGone("default", "owner") }
+			return func(w *witness) {
+				w.Gone(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "owner"}})
+			}
 		}
-		return func(w *witness) { w.ReplicaSetSeen(o) }
+		return func(w *witness) { w.Seen(o) }
 	case 6:
-		m := Memory{Moved: map[string]Moved{fmt.Sprint("u", l.rng.IntN(l.created+1)): {Times: 1 + l.rng.IntN(2), At: l.at}}}
+		m := Memory{Moved: map[string]pods.Moved{fmt.Sprint("u", l.rng.IntN(l.created+1)): {Times: 1 + l.rng.IntN(2), At: l.at}}}
 		return func(w *witness) { w.Remember(m) }
 	case 7, 8:
 		b := l.pdb(metav1.ObjectMeta{Namespace: "default", Name: l.one("g1", "g2", "g3")})
 		b.Spec.MaxUnavailable, b.Status.DisruptionsAllowed = new(intstr.FromInt32(int32(l.rng.IntN(2)))), int32(l.rng.IntN(2))
-		return func(w *witness) { w.PDBSeen(b) }
+		return func(w *witness) { w.Seen(b) }
 	case 9:
 		volume := l.one("v1", "v2")
 		left := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: volume + "-on-n1"}}
 		left.Spec.Attacher, left.Spec.NodeName, left.Spec.Source.PersistentVolumeName = "ebs.csi.aws.com", "n1", &volume
-		return func(w *witness) { w.AttachmentSeen(left) }
+		return func(w *witness) { w.Seen(left) }
 	}
 	s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: l.one("s1", "s2")}, Spec: corev1.ServiceSpec{Selector: map[string]string{"app": l.one("a", "b")}}}
-	return func(w *witness) { w.ServiceSeen(s) }
+	return func(w *witness) { w.Seen(s) }
 }
 
 // TestASnapshotKeptEqualsOneMadeAtOnce: whatever happens, and whenever snapshots are

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/daemok/daemok/core/disruption"
+	"github.com/daemok/daemok/kube/snapshot/change"
+	"github.com/daemok/daemok/kube/snapshot/pods"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -15,14 +16,8 @@ import (
 // that starts again would not know.
 type Memory struct {
 	Departures map[string]translate.Departure `json:"departures,omitempty"` // by name of the claim
-	Moved      map[string]Moved               `json:"moved,omitempty"`      // by UID of the pod
-	Made       map[string]Made                `json:"made,omitempty"`       // by owner, such as default/ReplicaSet/web-5d9c
-}
-
-// Moved tells of a pod that came in place of evicted ones.
-type Moved struct {
-	Times int       `json:"times"` // in a row
-	At    time.Time `json:"at"`    // the last time
+	Moved      map[string]pods.Moved          `json:"moved,omitempty"`      // by UID of the pod
+	Made       map[string]pods.Made           `json:"made,omitempty"`       // by owner, such as default/ReplicaSet/web-5d9c
 }
 
 // memoryMost is how much of each kind is in a Memory, the latest: packed, some
@@ -34,19 +29,10 @@ func (k *ClusterState) Memory() Memory {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.now()
-	out := Memory{Departures: map[string]translate.Departure{}, Moved: map[string]Moved{}, Made: k.madeMatters()}
-	for name, d := range k.departures {
-		if now.Sub(d.At) <= rememberFor {
-			out.Departures[name] = d
-		}
-	}
-	for _, e := range k.pods {
-		if m := (Moved{e.pod.Moved, e.pod.MovedAt}); m.Times > 0 && now.Sub(m.At) < disruption.Lately {
-			out.Moved[e.pod.UID] = m
-		}
-	}
+	out := Memory{Departures: k.tables.claims.Memory(now), Moved: k.tables.pods.Moved(now), Made: k.tables.pods.MadeMatters()}
 	latest(out.Departures, memoryMost, func(d translate.Departure) time.Time { return d.At }, strings.Compare)
-	latest(out.Moved, memoryMost, func(m Moved) time.Time { return m.At }, strings.Compare)
+	latest(out.Moved, memoryMost, func(m pods.Moved) time.Time { return m.At }, strings.Compare)
+	latest(out.Made, memoryMost, func(m pods.Made) time.Time { return m.At }, strings.Compare)
 	return out
 }
 
@@ -65,20 +51,10 @@ func latest[K comparable, V any](all map[K]V, most int, at func(V) time.Time, co
 // Remember takes in what another process has seen, where this one has not seen it
 // itself. Pods must have been seen before.
 func (k *ClusterState) Remember(m Memory) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for name, d := range m.Departures {
-		if _, known := k.departures[name]; !known {
-			k.departures[name] = d
-		}
-	}
-	for _, e := range maps.Clone(k.pods) {
-		if was, reported := m.Moved[e.pod.UID]; reported && was.At.After(e.pod.MovedAt) {
-			next := *e
-			next.pod.Moved, next.pod.MovedAt = was.Times, was.At
-			k.put(&next)
-		}
-	}
-	k.rememberMade(m.Made)
-	k.bump()
+	k.apply(func() change.Effect {
+		k.tables.claims.Remember(m.Departures)
+		k.tables.pods.RememberMoved(m.Moved)
+		k.tables.pods.RememberMade(m.Made)
+		return change.Planned
+	})
 }

@@ -31,7 +31,7 @@ func TestOnlyPodsThatTheirOwnerCreatesAgainReturn(t *testing.T) {
 			for _, c := range change {
 				c(&rs.ObjectMeta)
 			}
-			k.ReplicaSetSeen(rs)
+			k.Seen(rs)
 		}
 	}
 	deleted := func(m *metav1.ObjectMeta) { m.DeletionTimestamp = &metav1.Time{Time: start} }
@@ -41,7 +41,7 @@ func TestOnlyPodsThatTheirOwnerCreatesAgainReturn(t *testing.T) {
 			for _, c := range change {
 				c(j)
 			}
-			k.JobSeen(j)
+			k.Seen(j)
 		}
 	}
 	complete := func(j *batchv1.Job) {
@@ -50,7 +50,7 @@ func TestOnlyPodsThatTheirOwnerCreatesAgainReturn(t *testing.T) {
 	ends := func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} }
 	runs := func(*corev1.Pod) {}
 	is := func(replicas, first int32, deleted bool) func(*ClusterState) {
-		return func(k *ClusterState) { k.StatefulSetSeen(set(replicas, first, deleted)) }
+		return func(k *ClusterState) { k.Seen(set(replicas, first, deleted)) }
 	}
 	for what, tt := range map[string]struct {
 		kind  string
@@ -59,31 +59,42 @@ func TestOnlyPodsThatTheirOwnerCreatesAgainReturn(t *testing.T) {
 		want  bool
 		work  bool // it does not return, and its work ends with it
 	}{
-		"an ordinal that is wanted ends":                               {"StatefulSet", ends, is(3, 0, false), true, false},
-		"the StatefulSet is scaled down and it ends":                   {"StatefulSet", ends, is(1, 0, false), false, false},
-		"the StatefulSet is scaled down and it runs":                   {"StatefulSet", runs, is(1, 0, false), false, false},
-		"ordinals start at its own":                                    {"StatefulSet", ends, is(1, 1, false), true, false},
-		"ordinals start above its own":                                 {"StatefulSet", ends, is(3, 2, false), false, false},
-		"the StatefulSet is deleted after its pods":                    {"StatefulSet", runs, is(3, 0, true), false, false},
-		"the StatefulSet is gone and it ends":                          {"StatefulSet", ends, func(k *ClusterState) { k.StatefulSetGone("default", "web") }, false, false},
-		"the StatefulSet is made again":                                {"StatefulSet", ends, func(k *ClusterState) { k.StatefulSetGone("default", "web"); is(2, 0, false)(k) }, true, false},
-		"the StatefulSet is scaled down and up again":                  {"StatefulSet", ends, func(k *ClusterState) { is(1, 0, false)(k); k.Snapshot(); is(2, 0, false)(k) }, true, false},
-		"the ReplicaSet wants pods":                                    {"ReplicaSet", runs, replicaSet(1), true, false},
-		"the ReplicaSet is scaled to none":                             {"ReplicaSet", runs, replicaSet(0), false, false},
-		"the ReplicaSet is being deleted":                              {"ReplicaSet", runs, replicaSet(2, deleted), false, false},
-		"the ReplicaSet is gone, and its pods are yet to be collected": {"ReplicaSet", runs, func(k *ClusterState) { k.ReplicaSetGone("default", "web") }, false, false},
-		"the ReplicaSet is being deleted and leaves its pods behind":   {"ReplicaSet", runs, replicaSet(2, deleted, func(m *metav1.ObjectMeta) { m.Finalizers = []string{metav1.FinalizerOrphanDependents} }), false, true},
-		"the StatefulSet is gone and it runs":                          {"StatefulSet", runs, func(k *ClusterState) { k.StatefulSetGone("default", "web") }, false, false},
-		"more pods of the Job may fail":                                {"Job", runs, job(6, 2), true, false},
-		"no more pods of the Job may fail":                             {"Job", runs, job(6, 6), false, true},
-		"the Job is complete":                                          {"Job", runs, job(6, 0, complete), false, false},
-		"the Job is suspended":                                         {"Job", runs, job(6, 0, func(j *batchv1.Job) { j.Spec.Suspend = new(true) }), false, false},
+		"an ordinal that is wanted ends":             {"StatefulSet", ends, is(3, 0, false), true, false},
+		"the StatefulSet is scaled down and it ends": {"StatefulSet", ends, is(1, 0, false), false, false},
+		"the StatefulSet is scaled down and it runs": {"StatefulSet", runs, is(1, 0, false), false, false},
+		"ordinals start at its own":                  {"StatefulSet", ends, is(1, 1, false), true, false},
+		"ordinals start above its own":               {"StatefulSet", ends, is(3, 2, false), false, false},
+		"the StatefulSet is deleted after its pods":  {"StatefulSet", runs, is(3, 0, true), false, false},
+		"the StatefulSet is gone and it ends": {"StatefulSet", ends, func(k *ClusterState) {
+			k.Gone(&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}})
+		}, false, false},
+		"the StatefulSet is made again": {"StatefulSet", ends, func(k *ClusterState) {
+			k.Gone(&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}})
+			is(2, 0, false)(k)
+		}, true, false},
+		"the StatefulSet is scaled down and up again": {"StatefulSet", ends, func(k *ClusterState) { is(1, 0, false)(k); k.Snapshot(); is(2, 0, false)(k) }, true, false},
+		"the ReplicaSet wants pods":                   {"ReplicaSet", runs, replicaSet(1), true, false},
+		"the ReplicaSet is scaled to none":            {"ReplicaSet", runs, replicaSet(0), false, false},
+		"the ReplicaSet is being deleted":             {"ReplicaSet", runs, replicaSet(2, deleted), false, false},
+		"the ReplicaSet is gone, and its pods are yet to be collected": {"ReplicaSet", runs, func(k *ClusterState) {
+			k.Gone(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}})
+		}, false, false},
+		"the ReplicaSet is being deleted and leaves its pods behind": {"ReplicaSet", runs, replicaSet(2, deleted, func(m *metav1.ObjectMeta) { m.Finalizers = []string{metav1.FinalizerOrphanDependents} }), false, true},
+		"the StatefulSet is gone and it runs": {"StatefulSet", runs, func(k *ClusterState) {
+			k.Gone(&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}})
+		}, false, false},
+		"more pods of the Job may fail":    {"Job", runs, job(6, 2), true, false},
+		"no more pods of the Job may fail": {"Job", runs, job(6, 6), false, true},
+		"the Job is complete":              {"Job", runs, job(6, 0, complete), false, false},
+		"the Job is suspended":             {"Job", runs, job(6, 0, func(j *batchv1.Job) { j.Spec.Suspend = new(true) }), false, false},
 		"the Job is suspended and resumed": {"Job", runs, func(k *ClusterState) {
 			job(6, 0, func(j *batchv1.Job) { j.Spec.Suspend = new(true) })(k)
 			k.Snapshot()
 			job(6, 0)(k)
 		}, true, false},
-		"the Job is gone": {"Job", runs, func(k *ClusterState) { k.JobGone("default", "web") }, false, false},
+		"the Job is gone": {"Job", runs, func(k *ClusterState) {
+			k.Gone(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}})
+		}, false, false},
 	} {
 		t.Run(what, func(t *testing.T) {
 			k, group := newClusterState(), "apps/v1"
@@ -93,8 +104,8 @@ func TestOnlyPodsThatTheirOwnerCreatesAgainReturn(t *testing.T) {
 			is(2, 0, false)(k)
 			replicaSet(2)(k)
 			job(6, 0)(k)
-			k.NodeSeen(node("n"))
-			k.PodSeen(pod("web-1", "1", "n", by(group, tt.kind), tt.phase), true)
+			k.Seen(node("n"))
+			k.Listed(pod("web-1", "1", "n", by(group, tt.kind), tt.phase))
 			if p := k.Snapshot().Nodes[0].Pods[0]; !p.Returns {
 				t.Fatalf("at first the pod does not return: %+v", p)
 			}
@@ -111,16 +122,16 @@ func TestOnlyPodsThatTheirOwnerCreatesAgainReturn(t *testing.T) {
 func TestAScaledStatefulSetAsksForAPlan(t *testing.T) {
 	k := newClusterState()
 	wanting(2)(k)
-	k.NodeSeen(node("n"))
-	k.PodSeen(pod("web-1", "1", "n", by("apps/v1", "StatefulSet")), true)
-	k.PodSeen(pod("web-2", "1", "n", by("apps/v1", "StatefulSet")), true)
+	k.Seen(node("n"))
+	k.Listed(pod("web-1", "1", "n", by("apps/v1", "StatefulSet")))
+	k.Listed(pod("web-2", "1", "n", by("apps/v1", "StatefulSet")))
 	k.Snapshot()
 	select {
 	case <-k.Changed():
 	default:
 	}
 	fewer := int32(1)
-	k.StatefulSetSeen(&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
+	k.Seen(&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
 		Spec: appsv1.StatefulSetSpec{Replicas: &fewer, Selector: &metav1.LabelSelector{}}})
 	select {
 	case <-k.Changed():
@@ -135,7 +146,7 @@ func TestAScaledStatefulSetAsksForAPlan(t *testing.T) {
 // counts: they go first, and need no other place.
 func TestAsManyPodsAsAreTooManyDoNotReturn(t *testing.T) {
 	wants := func(k *ClusterState, n int32) {
-		k.ReplicaSetSeen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{Replicas: &n, Selector: &metav1.LabelSelector{}}})
+		k.Seen(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: appsv1.ReplicaSetSpec{Replicas: &n, Selector: &metav1.LabelSelector{}}})
 	}
 	web := by("apps/v1", "ReplicaSet")
 	ready := func(p *corev1.Pod) {
@@ -149,22 +160,26 @@ func TestAsManyPodsAsAreTooManyDoNotReturn(t *testing.T) {
 		then func(k *ClusterState)
 		want []string // that return
 	}{
-		"all are wanted":            {func(*ClusterState) {}, []string{"cheap", "old", "unready", "young"}},
-		"one is too many":           {func(k *ClusterState) { wants(k, 3) }, []string{"cheap", "old", "young"}},
-		"two are":                   {func(k *ClusterState) { wants(k, 2) }, []string{"old", "young"}},
-		"three are":                 {func(k *ClusterState) { wants(k, 1) }, []string{"old"}},
-		"one of two waits":          {func(k *ClusterState) { k.PodSeen(pod("waits", "1", "", web), true); wants(k, 3) }, []string{"cheap", "old", "young"}},
-		"the one that was ends":     {func(k *ClusterState) { wants(k, 3); k.Snapshot(); k.PodGone("default", "old") }, []string{"cheap", "unready", "young"}},
+		"all are wanted":   {func(*ClusterState) {}, []string{"cheap", "old", "unready", "young"}},
+		"one is too many":  {func(k *ClusterState) { wants(k, 3) }, []string{"cheap", "old", "young"}},
+		"two are":          {func(k *ClusterState) { wants(k, 2) }, []string{"old", "young"}},
+		"three are":        {func(k *ClusterState) { wants(k, 1) }, []string{"old"}},
+		"one of two waits": {func(k *ClusterState) { k.Listed(pod("waits", "1", "", web)); wants(k, 3) }, []string{"cheap", "old", "young"}},
+		"the one that was ends": {func(k *ClusterState) {
+			wants(k, 3)
+			k.Snapshot()
+			k.Gone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "old"}})
+		}, []string{"cheap", "unready", "young"}},
 		"they are wanted after all": {func(k *ClusterState) { wants(k, 1); k.Snapshot(); wants(k, 4) }, []string{"cheap", "old", "unready", "young"}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			k := newClusterState()
 			wants(k, 4)
-			k.NodeSeen(node("n"))
-			k.PodSeen(pod("old", "1", "n", web, ready), true)
-			k.PodSeen(pod("young", "1", "n", web, ready, young), true)
-			k.PodSeen(pod("cheap", "1", "n", web, ready, cheap), true)
-			k.PodSeen(pod("unready", "1", "n", web), true)
+			k.Seen(node("n"))
+			k.Listed(pod("old", "1", "n", web, ready))
+			k.Listed(pod("young", "1", "n", web, ready, young))
+			k.Listed(pod("cheap", "1", "n", web, ready, cheap))
+			k.Listed(pod("unready", "1", "n", web))
 			k.Snapshot()
 			tt.then(k)
 			var got []string
@@ -188,7 +203,7 @@ func TestAsManyPodsAsAreTooManyDoNotReturn(t *testing.T) {
 func TestAJobThatAllowsFewerFailuresAsksForAPlan(t *testing.T) {
 	k := newClusterState()
 	is := func(limit, failed int32) {
-		k.JobSeen(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: batchv1.JobSpec{BackoffLimit: &limit}, Status: batchv1.JobStatus{Failed: failed}})
+		k.Seen(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: batchv1.JobSpec{BackoffLimit: &limit}, Status: batchv1.JobStatus{Failed: failed}})
 	}
 	asked := func() bool {
 		select {
@@ -199,8 +214,8 @@ func TestAJobThatAllowsFewerFailuresAsksForAPlan(t *testing.T) {
 		}
 	}
 	is(2, 1)
-	k.NodeSeen(node("n"))
-	k.PodSeen(pod("web-x", "1", "n", by("batch/v1", "Job")), true)
+	k.Seen(node("n"))
+	k.Listed(pod("web-x", "1", "n", by("batch/v1", "Job")))
 	k.Snapshot()
 	asked()
 	for _, next := range [][3]int32{{2, 1, 0}, {2, 2, 1}, {3, 2, 1}} {

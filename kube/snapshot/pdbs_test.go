@@ -30,13 +30,13 @@ func labelled(name string, labels map[string]string) *corev1.Pod {
 func TestPodsNameTheirBudgets(t *testing.T) {
 	k := newClusterState()
 	web := map[string]string{"app": "web", "tier": "front"}
-	k.PodSeen(labelled("a", web), true)
+	k.Listed(labelled("a", web))
 	other := labelled("a", web)
 	other.Namespace = "shop"
-	k.PodSeen(other, true)
-	k.PDBSeen(budgetOf("web", 1, map[string]string{"app": "web"}))
-	k.PDBSeen(budgetOf("front", 1, map[string]string{"tier": "front", "app": "web"}))
-	k.PDBSeen(budgetOf("db", 1, map[string]string{"app": "db"}))
+	k.Listed(other)
+	k.Seen(budgetOf("web", 1, map[string]string{"app": "web"}))
+	k.Seen(budgetOf("front", 1, map[string]string{"tier": "front", "app": "web"}))
+	k.Seen(budgetOf("db", 1, map[string]string{"app": "db"}))
 	check := func(when, want string) {
 		t.Helper()
 		s := k.Snapshot()
@@ -45,41 +45,41 @@ func TestPodsNameTheirBudgets(t *testing.T) {
 		}
 	}
 	check("two choose it", "front,web")
-	k.PDBSeen(budgetOf("every", 0, nil))
+	k.Seen(budgetOf("every", 0, nil))
 	check("a third chooses all", "every,front,web")
 	saved := k.Snapshot()
 	if got, want := scenario.Print(Recall(saved).Snapshot()), scenario.Print(saved); got != want {
 		t.Errorf("recalled it is\n%s\nwant\n%s", got, want)
 	}
-	k.PDBSeen(budgetOf("front", 1, map[string]string{"tier": "back"}))
+	k.Seen(budgetOf("front", 1, map[string]string{"tier": "back"}))
 	check("one chooses others now", "every,web")
-	k.PDBGone("default", "web")
+	k.Gone(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}})
 	check("one is gone", "every")
-	k.PodSeen(labelled("a", map[string]string{"app": "db"}), false)
+	k.Seen(labelled("a", map[string]string{"app": "db"}))
 	check("the pod has other labels", "db,every")
-	k.PDBGone("default", "every")
-	k.PDBGone("default", "db")
-	k.PDBGone("default", "front")
+	k.Gone(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "every"}})
+	k.Gone(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db"}})
+	k.Gone(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "front"}})
 	check("all are gone", "")
-	if len(k.pdbs.in) != 0 || len(k.Snapshot().PDBs) != 0 {
-		t.Errorf("what is left of budgets that are gone: %+v", k.pdbs.in)
+	if left := k.Snapshot().PDBs; len(left) != 0 {
+		t.Errorf("what is left of budgets that are gone: %+v", left)
 	}
 }
 
 // TestABudgetThatNeverAllowsAnEvictionKeepsItsPods where they are, until it is changed.
 func TestABudgetThatNeverAllowsAnEvictionKeepsItsPods(t *testing.T) {
 	k := newClusterState()
-	k.NodeSeen(node("n"))
-	k.PodSeen(pod("a", "1", "n", func(p *corev1.Pod) { p.Labels = map[string]string{"app": "web"} }), true)
+	k.Seen(node("n"))
+	k.Listed(pod("a", "1", "n", func(p *corev1.Pod) { p.Labels = map[string]string{"app": "web"} }))
 	budget := budgetOf("web", 0, map[string]string{"app": "web"})
 	budget.Spec.MaxUnavailable = new(intstr.FromInt32(0))
-	k.PDBSeen(budget)
+	k.Seen(budget)
 	if s := k.Snapshot(); !s.Nodes[0].Pods[0].Kept {
 		t.Errorf("no eviction of the pod is ever allowed, and it is not kept:\n%s", scenario.Print(s))
 	}
 	budget = budget.DeepCopy()
 	budget.Spec.MaxUnavailable = new(intstr.FromInt32(1))
-	k.PDBSeen(budget)
+	k.Seen(budget)
 	if s := k.Snapshot(); s.Nodes[0].Pods[0].Kept {
 		t.Errorf("an eviction may be allowed soon, and the pod is kept:\n%s", scenario.Print(s))
 	}
@@ -89,21 +89,21 @@ func TestABudgetThatNeverAllowsAnEvictionKeepsItsPods(t *testing.T) {
 // that nothing but the budget itself may be looked at again.
 func TestABudgetsStatusConcernsNoPod(t *testing.T) {
 	k := newClusterState()
-	k.PodSeen(labelled("a", map[string]string{"app": "web"}), true)
+	k.Listed(labelled("a", map[string]string{"app": "web"}))
 	budget := func(allowed int32) *policyv1.PodDisruptionBudget {
 		b := budgetOf("web", allowed, map[string]string{"app": "web"})
 		b.Spec.MaxUnavailable = new(intstr.FromInt32(2))
 		return b
 	}
-	k.PDBSeen(budget(0))
+	k.Seen(budget(0))
 	before := k.Snapshot()
-	k.PDBSeen(budget(0))
+	k.Seen(budget(0))
 	if k.revision != before.Revision {
 		t.Error("a budget that says the same made a new revision")
 	}
-	k.PDBSeen(budget(2))
-	if len(k.pdbs.stale) != 0 || len(k.subjects.stale) != 0 {
-		t.Errorf("%d namespaces and %d pods are to be asked again, want none", len(k.pdbs.stale), len(k.subjects.stale))
+	k.Seen(budget(2))
+	if stale := k.tables.pdbs.TakeStale(); len(stale) != 0 {
+		t.Errorf("the pods of namespaces %v are to be asked again, want none", stale)
 	}
 	after := k.Snapshot()
 	if before.PDBs[0].Allowed != 0 || after.PDBs[0].Allowed != 2 || after.Revision == before.Revision || after.Waiting[0].PDBs != "web" {
@@ -115,11 +115,11 @@ func TestABudgetsStatusConcernsNoPod(t *testing.T) {
 func TestProtectionEndsByItself(t *testing.T) {
 	now := start
 	k := New(nothingOffered, func() time.Time { return now })
-	k.NodeSeen(node("n"))
-	k.PodSeen(pod("a", "1", "n", func(p *corev1.Pod) {
+	k.Seen(node("n"))
+	k.Listed(pod("a", "1", "n", func(p *corev1.Pod) {
 		p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "10m"}
 		p.Status.StartTime = &metav1.Time{Time: start}
-	}), true)
+	}))
 	for at, want := range map[time.Duration]bool{0: true, 10*time.Minute - 1: true, 10 * time.Minute: false, time.Hour: false} {
 		now = start.Add(at)
 		p := k.Snapshot().Nodes[0].Pods[0]
@@ -134,7 +134,7 @@ func TestProtectionEndsByItself(t *testing.T) {
 func BenchmarkPDBs(b *testing.B) {
 	k := newClusterState()
 	for _, p := range manyPods(100_000) {
-		k.PodSeen(p, true)
+		k.Listed(p)
 	}
 	k.Snapshot()
 	budget := func(i int, allowed int32) *policyv1.PodDisruptionBudget {
@@ -145,19 +145,20 @@ func BenchmarkPDBs(b *testing.B) {
 	b.Run("all", func(b *testing.B) {
 		for b.Loop() {
 			for i := range 500 {
-				k.PDBGone(fmt.Sprint("ns-", i%20), fmt.Sprint("app-", i))
-				k.PDBSeen(budget(i, 0))
+				k.Gone(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: fmt.Sprint("ns-", i%20), Name: fmt.Sprint("app-", i)}})
+				k.Seen(budget(i, 0))
 			}
-			k.pdbAgain()
+			k.tables.lookAtPDBs()
 		}
 	})
 	b.Run("a status", func(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
-			k.PDBSeen(budget(1, int32(i)))
-			k.pdbAgain()
+			k.Seen(budget(1, int32(i)))
+			k.tables.lookAtPDBs()
 		}
 	})
-	if got := k.pods[types.NamespacedName{Namespace: "ns-1", Name: "pod-1"}].subject.pdbs; got != "app-1" {
+	if _, e, _ := k.tables.pods.Find(types.NamespacedName{Namespace: "ns-1", Name: "pod-1"}); e.PDBs() != "app-1" {
+		got := e.PDBs()
 		b.Errorf("the pod is under %q", got)
 	}
 }

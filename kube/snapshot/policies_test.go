@@ -18,7 +18,7 @@ import (
 // made before the first answer.
 func TestNothingGoesBeforePoliciesAreKnown(t *testing.T) {
 	k := newClusterState()
-	k.AwaitPolicies()
+	k.Configure(func(s *Settings) { s.AwaitPolicies = true })
 	k.PoolSeen(pool("default"))
 	allowed := func() cluster.Allowance { return k.Snapshot().Pools[0].Policy.Empty }
 	if got := allowed(); got.Most != 0 || got.Closed != "DisruptionPolicies have not been read yet" {
@@ -44,8 +44,8 @@ func TestABreakerCountsWhatGoesAndHasGone(t *testing.T) {
 	claims := map[string]*karpv1.NodeClaim{}
 	for _, name := range []string{"a", "b", "c", "d"} {
 		claims[name] = claimOf(name, karpv1.ClaimRegistered, karpv1.ClaimInitialized)
-		k.ClaimSeen(claims[name])
-		k.NodeSeen(node(name))
+		k.Seen(claims[name])
+		k.Seen(node(name))
 	}
 	k.PoliciesAre([]v1alpha1.DisruptionPolicy{{ObjectMeta: metav1.ObjectMeta{Name: "night"},
 		Spec: v1alpha1.DisruptionPolicySpec{Breaker: &v1alpha1.Breaker{Nodes: "100%", Within: "30m"}}}})
@@ -60,21 +60,21 @@ func TestABreakerCountsWhatGoesAndHasGone(t *testing.T) {
 	breaker("at first", 0)
 	closed := node("a")
 	closed.Spec.Taints = []corev1.Taint{{Key: api.TaintDisrupted, Effect: corev1.TaintEffectNoSchedule}}
-	k.NodeSeen(closed)
+	k.Seen(closed)
 	breaker("a node is closed", 1)
 	going := claims["a"].DeepCopy()
 	going.DeletionTimestamp = &metav1.Time{Time: start}
-	k.ClaimSeen(going)
+	k.Seen(going)
 	breaker("its claim is deleted", 1)
-	k.NodeGone("a")
-	k.ClaimGone(going.Name)
+	k.Gone(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
+	k.Gone(going)
 	breaker("it has gone", 1)
-	k.NodeGone("b")
-	k.ClaimGone(claims["b"].Name)
+	k.Gone(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "b"}})
+	k.Gone(&karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: claims["b"].Name}})
 	breaker("another vanished", 2)
 	late := claims["c"].DeepCopy()
 	late.DeletionTimestamp = &metav1.Time{Time: start.Add(-time.Hour)}
-	k.ClaimSeen(late)
+	k.Seen(late)
 	if got := k.Snapshot().Breakers[0]; got.Gone != 2 {
 		t.Errorf("one that has been going for an hour counts: %+v", got)
 	}

@@ -33,10 +33,10 @@ func TestAnUnknownPriceIsNone(t *testing.T) {
 			k.kinds = offerings
 			c := claimOf("n", karpv1.ClaimRegistered)
 			c.Labels[api.LabelInstanceType], c.Labels[api.LabelZone], c.Labels[api.LabelCapacityType] = tt.kind, tt.zone, tt.option
-			k.ClaimSeen(c)
+			k.Seen(c)
 			n := node("n")
 			n.Labels[api.LabelInstanceType], n.Labels[api.LabelZone], n.Labels[api.LabelCapacityType] = tt.kind, tt.zone, tt.option
-			k.NodeSeen(n)
+			k.Seen(n)
 			got := k.Snapshot().Nodes[0]
 			if got.Price != tt.want {
 				t.Errorf("the node costs %v, want %v", got.Price, tt.want)

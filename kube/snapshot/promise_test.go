@@ -37,16 +37,16 @@ func TestAPromiseOfANodeDoesNotHideAPodForEver(t *testing.T) {
 				n.Spec.Taints = append(n.Spec.Taints, taint)
 				n.DeletionTimestamp = &metav1.Time{Time: start}
 			}
-			k.NodeSeen(n)
+			k.Seen(n)
 			if tt.victim {
-				k.PodSeen(pod("victim", "1", "n", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} }), false)
+				k.Seen(pod("victim", "1", "n", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: start} }))
 			}
 			promised := pod("p", "1", "", func(p *corev1.Pod) { p.Status.NominatedNodeName, p.Spec.Priority = "n", new(int32(7)) })
-			k.PodSeen(promised, false)
+			k.Seen(promised)
 			now = start.Add(tt.after)
 			again := promised.DeepCopy() // another change does not make the promise new
 			again.Labels = map[string]string{"a": "b"}
-			k.PodSeen(again, false)
+			k.Seen(again)
 			if got := len(k.Snapshot().Waiting) == 1; got != tt.waits {
 				t.Errorf("it waits: %v, want %v", got, tt.waits)
 			}
@@ -87,12 +87,12 @@ func TestAPromiseCountsWhereTheNodeHasRoom(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			now := start
 			k := New(nothingOffered, func() time.Time { return now })
-			k.NodeSeen(node("n"))
+			k.Seen(node("n"))
 			for i, p := range tt.there {
-				k.PodSeen(pod(fmt.Sprint("there", i), p.cpu, "n", p.with...), false)
+				k.Seen(pod(fmt.Sprint("there", i), p.cpu, "n", p.with...))
 			}
 			for i, cpu := range tt.promised {
-				k.PodSeen(pod(fmt.Sprint("promised", i), cpu, "", priority(7), func(p *corev1.Pod) { p.Status.NominatedNodeName = "n" }), false)
+				k.Seen(pod(fmt.Sprint("promised", i), cpu, "", priority(7), func(p *corev1.Pod) { p.Status.NominatedNodeName = "n" }))
 			}
 			now = start.Add(tt.after)
 			if got := len(k.Snapshot().Waiting); got != tt.waiting {

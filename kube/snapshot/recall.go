@@ -4,11 +4,12 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daemok/daemok/core/cluster"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/snapshot/pods"
+	"github.com/daemok/daemok/kube/snapshot/shapes"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -19,7 +20,6 @@ type recalled struct {
 	expected []meant
 	nodes    []recalledNode
 	machines []recalledMachine
-	pools    []cluster.Pool
 }
 
 type recalledNode struct {
@@ -37,7 +37,7 @@ type recalledMachine struct {
 type meant struct {
 	waiting types.NamespacedName // empty where the pod waited no longer
 	pod     cluster.Pod          // that pod
-	subject *subject
+	shaped  *shapes.Entry
 }
 
 // Recall returns a cluster state that begins with a saved snapshot instead of the
@@ -49,37 +49,38 @@ type meant struct {
 func Recall(s *cluster.Snapshot) *ClusterState {
 	k := New(func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) { return OfferedIn(s, ref) },
 		func() time.Time { return s.Now })
+	t := k.tables
 	for _, shape := range s.Shapes() {
-		k.recallReaders(shape)
+		t.shapes.RecallReaders(shape)
 	}
 	for _, p := range s.Waiting {
 		p.Node = ""
-		k.recallPod(p, "")
+		t.recallPod(p, "")
 	}
 	for _, n := range s.Nodes {
 		for _, p := range n.Pods {
-			k.recallPod(p, n.Name)
+			t.recallPod(p, n.Name)
 		}
 	}
 	waiting := map[types.NamespacedName]bool{}
 	for _, p := range s.Waiting {
 		waiting[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}] = true
 	}
-	k.recalled.expected = k.recallMeant(s.Expected, nil)
+	k.recalled.expected = t.recallMeant(s.Expected, nil)
 	for _, n := range s.Nodes {
-		node := recalledNode{is: n, meant: k.recallMeant(n.LaunchedFor, waiting), pods: len(n.Pods)}
+		node := recalledNode{is: n, meant: t.recallMeant(n.LaunchedFor, waiting), pods: len(n.Pods)}
 		node.is.Pods, node.is.LaunchedFor = nil, nil
 		k.recalled.nodes = append(k.recalled.nodes, node)
 	}
 	for _, m := range s.Machines {
-		machine := recalledMachine{is: m, meant: k.recallMeant(m.LaunchedFor, waiting)}
+		machine := recalledMachine{is: m, meant: t.recallMeant(m.LaunchedFor, waiting)}
 		machine.is.LaunchedFor = nil
 		k.recalled.machines = append(k.recalled.machines, machine)
 	}
-	k.recalled.pools = slices.Clone(s.Pools)
-	for _, d := range s.Daemons {
-		k.daemons[types.NamespacedName{Namespace: d.Namespace, Name: d.Name}] = daemonEntry{template: k.recallSubject(d.Shape, "")}
-	}
+	t.pools.Recall(s.Pools)
+	t.daemons.Recall(s.Daemons)
+	t.claims.Recall(s.Nodes)
+	t.pdbs.Recall(s.PDBs)
 	k.recalled.rest = *s
 	k.revision = s.Revision
 	return k
@@ -123,47 +124,12 @@ func OfferedIn(s *cluster.Snapshot, ref karpv1.NodeClassReference) (*cluster.Cat
 	return nil, why
 }
 
-// recallReaders counts the labels that a shape tells as labels that somebody
-// reads: somebody did, or they would not be told.
-func (k *ClusterState) recallReaders(s *cluster.Shape) {
-	keys := k.rules.readers[s.Namespace]
-	if keys == nil {
-		keys = map[string]int{}
-		k.rules.readers[s.Namespace] = keys
-	}
-	for _, l := range s.Labels {
-		keys[l.Key]++
-	}
+func (t *tables) recallPod(p cluster.Pod, node string) {
+	t.pods.Recall(p, node)
+	t.namespaces.Assume(p.Namespace)
 }
 
-func (k *ClusterState) recallPod(p cluster.Pod, node string) {
-	entry := &podEntry{pod: p, subject: k.recallSubject(p.Shape, node), waiting: p.Node == "", nominated: node, saved: true, cost: p.DeletionCost}
-	entry.pod.Shape, entry.subject.pdbs, entry.subject.reportedPDBs = nil, p.PDBs, p.PDBs
-	if p.Node != "" {
-		entry.pod.Node, entry.nominated = node, ""
-	}
-	name := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
-	for _, taken := k.pods[name]; taken; _, taken = k.pods[name] {
-		name.Name += "!" // written by hand; no pod has such a name
-	}
-	entry.name = name
-	k.put(entry)
-	if _, known := k.namespaces[p.Namespace]; !known {
-		k.namespaces[p.Namespace] = map[string]string{corev1.LabelMetadataName: p.Namespace}
-	}
-}
-
-func (k *ClusterState) recallSubject(shape *cluster.Shape, node string) *subject {
-	labels := map[string]string{}
-	for _, l := range shape.Labels {
-		labels[l.Key] = l.Value
-	}
-	s := subject{namespace: shape.Namespace, node: node, labels: labels, reported: slices.Clone(shape.Labels)}
-	out, _ := k.become(nil, s, translate.RulesOfShape(shape))
-	return out
-}
-
-func (k *ClusterState) recallMeant(list []cluster.Pod, waiting map[types.NamespacedName]bool) []meant {
+func (t *tables) recallMeant(list []cluster.Pod, waiting map[types.NamespacedName]bool) []meant {
 	var out []meant
 	for _, p := range list {
 		name := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
@@ -171,7 +137,7 @@ func (k *ClusterState) recallMeant(list []cluster.Pod, waiting map[types.Namespa
 			out = append(out, meant{waiting: name})
 			continue
 		}
-		out = append(out, meant{pod: p, subject: k.recallSubject(p.Shape, "")})
+		out = append(out, meant{pod: p, shaped: t.shapes.Recall(p.Shape, "", "")})
 	}
 	return out
 }
@@ -179,16 +145,12 @@ func (k *ClusterState) recallMeant(list []cluster.Pod, waiting map[types.Namespa
 // recall adds the nodes and machines of the snapshot that the cluster state began
 // with.
 func (b *builder) recall() {
-	b.out.Expected = b.meant(b.k.recalled.expected)
-	for _, n := range b.k.recalled.nodes {
+	b.out.Expected = b.meant(b.recalled.expected)
+	for _, n := range b.recalled.nodes {
 		n.is.LaunchedFor = b.meant(n.meant)
-		if v := b.k.views.of[n.is.Name]; v != nil {
-			n.is.Pods = b.pods(v, n.is.Uproots(b.out.Now))
-			b.keeps = b.keeps || v.keeps
-		}
-		b.out.Nodes = append(b.out.Nodes, n.is)
+		b.addWithPods(n.is)
 	}
-	for _, m := range b.k.recalled.machines {
+	for _, m := range b.recalled.machines {
 		m.is.LaunchedFor = b.meant(m.meant)
 		b.out.Machines = append(b.out.Machines, m.is)
 	}
@@ -199,15 +161,14 @@ func (b *builder) recall() {
 func (b *builder) meant(list []meant) []cluster.Pod {
 	var out []cluster.Pod
 	for _, m := range list {
-		p, s := m.pod, m.subject
+		p, shaped := m.pod, m.shaped
 		if m.waiting.Name != "" {
-			e, still := b.k.pods[m.waiting]
-			if !still {
+			var still bool
+			if p, shaped, still = b.pods.Find(m.waiting); !still {
 				continue
 			}
-			p, s = e.pod, e.subject
 		}
-		p.Shape = s.shape
+		p.Shape = shaped.Shape()
 		out = append(out, p)
 	}
 	return out
@@ -216,8 +177,8 @@ func (b *builder) meant(list []meant) []cluster.Pod {
 // left notes when pods last left recalled nodes of ours, where some did after
 // the recall.
 func (b *builder) left() {
-	for _, r := range b.k.recalled.nodes {
-		n := b.at(r.is.Name)
+	for _, r := range b.recalled.nodes {
+		n := pods.NodeOf(b.out, r.is.Name)
 		if n.Claim != "" && n.Initialized && len(n.Pods) < r.pods {
 			n.QuietSince, n.ChangedAt = b.out.Now, b.out.Now
 		}

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
@@ -80,8 +81,8 @@ node n claim=c pool=NodePool/default ready initialized
 		t.Fatal(err)
 	}
 	k := Recall(saved)
-	k.PodSeen(pod("other", "1", "", func(p *corev1.Pod) { p.Labels = map[string]string{"app": "other", "tier": "x"} }), false)
-	k.PodGone("default", "web-0")
+	k.Seen(pod("other", "1", "", func(p *corev1.Pod) { p.Labels = map[string]string{"app": "other", "tier": "x"} }))
+	k.Gone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-0"}})
 	s := k.Snapshot()
 	if len(s.Waiting) != 2 || !slices.Equal(s.Waiting[0].Shape.Labels, constraint.Labels{{Key: "app", Value: "other"}}) {
 		t.Errorf("waiting: got %+v, want other with the label app alone beside web-1", s.Waiting)

@@ -46,14 +46,14 @@ func awaits(t *testing.T, mark string, closed, deleted, ends func(*karpv1.NodeCl
 			k := newClusterState()
 			next := claimOf("next", karpv1.ClaimRegistered, karpv1.ClaimInitialized)
 			next.Annotations = map[string]string{mark: "claim-gone,claim-old"}
-			k.ClaimSeen(next)
-			k.NodeSeen(node("next"))
+			k.Seen(next)
+			k.Seen(node("next"))
 			if tt.old != nil {
 				c, n := claimOf("old", karpv1.ClaimRegistered, karpv1.ClaimInitialized), node("old")
 				c.Status.NodeName = "old"
 				tt.old(c, n)
-				k.ClaimSeen(c)
-				k.NodeSeen(n)
+				k.Seen(c)
+				k.Seen(n)
 			}
 			quiet := k.Snapshot().Nodes[0].QuietSince
 			if quiet.IsZero() != tt.awaits {
@@ -85,13 +85,13 @@ func TestOrdersForPodsOfLeavingNodesStay(t *testing.T) {
 			k := newClusterState()
 			next := claimOf("next")
 			next.Annotations = map[string]string{api.AnnotationTakes: "claim-old", api.AnnotationDecision: "of a plan"}
-			k.ClaimSeen(next)
+			k.Seen(next)
 			k.Snapshot()
 			if tt.old != nil {
 				c := claimOf("old", karpv1.ClaimRegistered, karpv1.ClaimInitialized)
 				c.Status.NodeName = "old"
 				tt.old(c)
-				k.ClaimSeen(c)
+				k.Seen(c)
 			}
 			m := k.Snapshot().Machines
 			at := slices.IndexFunc(m, func(m cluster.Machine) bool { return m.Claim == "claim-next" })

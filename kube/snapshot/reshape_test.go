@@ -16,7 +16,6 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -34,70 +33,70 @@ type shop struct {
 func report(k *ClusterState, o client.Object) {
 	switch o := o.(type) {
 	case *corev1.Pod:
-		k.PodSeen(o, true)
+		k.Listed(o)
 	case *corev1.Namespace:
-		k.NamespaceSeen(o)
+		k.Seen(o)
 	case *corev1.PersistentVolumeClaim:
-		k.ClaimOfVolumeSeen(o)
+		k.Seen(o)
 	case *corev1.PersistentVolume:
-		k.VolumeSeen(o)
+		k.Seen(o)
 	case *storagev1.StorageClass:
-		k.StorageClassSeen(o)
+		k.Seen(o)
 	case *storagev1.CSINode:
-		k.CSINodeSeen(o)
+		k.Seen(o)
 	case *policyv1.PodDisruptionBudget:
-		k.PDBSeen(o)
+		k.Seen(o)
 	case *corev1.LimitRange:
-		k.LimitRangeSeen(o)
+		k.Seen(o)
 	case *appsv1.DaemonSet:
-		k.DaemonSetSeen(o)
+		k.Seen(o)
 	case *corev1.Node:
-		k.NodeSeen(o)
+		k.Seen(o)
 	case *storagev1.VolumeAttachment:
-		k.AttachmentSeen(o)
+		k.Seen(o)
 	case *corev1.Service:
-		k.ServiceSeen(o)
+		k.Seen(o)
 	case *appsv1.ReplicaSet:
-		k.ReplicaSetSeen(o)
+		k.Seen(o)
 	case *appsv1.StatefulSet:
-		k.StatefulSetSeen(o)
+		k.Seen(o)
 	case *corev1.ReplicationController:
-		k.ReplicationControllerSeen(o)
+		k.Seen(o)
 	}
 }
 
 func end(k *ClusterState, o client.Object) {
 	switch o := o.(type) {
 	case *corev1.Pod:
-		k.PodGone(o.Namespace, o.Name)
+		k.Gone(o)
 	case *corev1.Namespace:
-		k.NamespaceGone(o.Name)
+		k.Gone(o)
 	case *corev1.PersistentVolumeClaim:
-		k.ClaimOfVolumeGone(o.Namespace, o.Name)
+		k.Gone(o)
 	case *corev1.PersistentVolume:
-		k.VolumeGone(o.Name)
+		k.Gone(o)
 	case *storagev1.StorageClass:
-		k.StorageClassGone(o.Name)
+		k.Gone(o)
 	case *storagev1.CSINode:
-		k.CSINodeGone(o.Name)
+		k.Gone(o)
 	case *policyv1.PodDisruptionBudget:
-		k.PDBGone(o.Namespace, o.Name)
+		k.Gone(o)
 	case *corev1.LimitRange:
-		k.LimitRangeGone(o.Namespace, o.Name)
+		k.Gone(o)
 	case *appsv1.DaemonSet:
-		k.DaemonSetGone(o.Namespace, o.Name)
+		k.Gone(o)
 	case *corev1.Node:
-		k.NodeGone(o.Name)
+		k.Gone(o)
 	case *storagev1.VolumeAttachment:
-		k.AttachmentGone(o.Spec.NodeName, o.Name)
+		k.Gone(o)
 	case *corev1.Service:
-		k.ServiceGone(o.Namespace, o.Name)
+		k.Gone(o)
 	case *appsv1.ReplicaSet:
-		k.ReplicaSetGone(o.Namespace, o.Name)
+		k.Gone(o)
 	case *appsv1.StatefulSet:
-		k.StatefulSetGone(o.Namespace, o.Name)
+		k.Gone(o)
 	case *corev1.ReplicationController:
-		k.ReplicationControllerGone(o.Namespace, o.Name)
+		k.Gone(o)
 	}
 }
 
@@ -248,7 +247,7 @@ func TestShapesKeptEqualShapesFoundAgain(t *testing.T) {
 		clusterState := func() *ClusterState {
 			k := newClusterState()
 			if seed%2 == 0 {
-				k.SpreadByDefault(byHost)
+				k.Configure(func(s *Settings) { s.Spreads = byHost })
 			}
 			return k
 		}
@@ -312,8 +311,8 @@ func TestOnlyLabelsThatAreReadAreShown(t *testing.T) {
 		return p
 	}
 	for i := range 20 {
-		k.PodSeen(labelled(fmt.Sprint("web-", i), "default"), false)
-		k.PodSeen(labelled(fmt.Sprint("web-", i), "shop"), false)
+		k.Seen(labelled(fmt.Sprint("web-", i), "default"))
+		k.Seen(labelled(fmt.Sprint("web-", i), "shop"))
 	}
 	shapes := func() map[string]int {
 		out := map[string]int{}
@@ -328,11 +327,11 @@ func TestOnlyLabelsThatAreReadAreShown(t *testing.T) {
 	reader := labelled("reader", "default")
 	reader.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
 		{TopologyKey: api.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}, Namespaces: []string{"shop"}}}}}
-	k.PodSeen(reader, false)
+	k.Seen(reader)
 	if got := shapes(); got["shop[{app web}]"] != 1 || got["default[]"] != 2 || len(got) != 2 {
 		t.Errorf("shapes = %v, want the label app in the namespace that is read, and no other", got)
 	}
-	k.PodGone("default", "reader")
+	k.Gone(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "reader"}})
 	if got := shapes(); got["shop[]"] != 1 || got["default[]"] != 1 || len(got) != 2 {
 		t.Errorf("shapes = %v, want no labels again", got)
 	}
@@ -343,27 +342,24 @@ func TestAChangedClaimConcernsItsUsersAlone(t *testing.T) {
 	k := newClusterState()
 	user := pod("user", "1", "")
 	user.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
-	k.PodSeen(user, false)
-	k.PodSeen(pod("other", "2", ""), false)
+	k.Seen(user)
+	k.Seen(pod("other", "2", ""))
 	k.Snapshot()
-	kept := k.pods[types.NamespacedName{Namespace: "default", Name: "other"}].subject.shape
+	kept := k.Snapshot().Waiting[0].Shape
 	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "gp3"}, Provisioner: "ebs.csi.aws.com", VolumeBindingMode: new(storagev1.VolumeBindingWaitForFirstConsumer)}
-	k.StorageClassSeen(class)
+	k.Seen(class)
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data"}}
 	claim.Spec.StorageClassName = new("gp3")
-	k.ClaimOfVolumeSeen(claim)
-	if len(k.subjects.stale) != 1 {
-		t.Errorf("%d pods are looked at again, want the claim's one user", len(k.subjects.stale))
-	}
+	k.Seen(claim)
 	s := k.Snapshot()
 	if got := s.Waiting[1].Shape; got.Unable != "" || len(got.Volumes) != 1 || got.Volumes[0].Driver != "ebs.csi.aws.com" {
 		t.Errorf("SC-179: the user's shape is %+v, want its volume to count", got)
 	}
-	if now := k.pods[types.NamespacedName{Namespace: "default", Name: "other"}].subject.shape; now != kept {
-		t.Error("the other pod's shape was found anew")
+	if s.Waiting[0].Shape != kept {
+		t.Error("the other pod's shape was found again")
 	}
 	revision := s.Revision
-	k.ClaimOfVolumeSeen(claim.DeepCopy())
+	k.Seen(claim.DeepCopy())
 	if next := k.Snapshot().Revision; next != revision {
 		t.Error("a claim that says the same made a new revision")
 	}
@@ -412,7 +408,7 @@ func TestDefaultSpreads(t *testing.T) {
 		for _, podFirst := range []bool{true, false} {
 			t.Run(fmt.Sprint(name, " first the pod ", podFirst), func(t *testing.T) {
 				k := newClusterState()
-				k.SpreadByDefault(byHost)
+				k.Configure(func(s *Settings) { s.Spreads = byHost })
 				p := pod("web-0", "1", "", func(p *corev1.Pod) { p.Labels = web }, tt.pod)
 				if podFirst {
 					report(k, p)

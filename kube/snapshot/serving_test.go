@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
@@ -37,9 +38,9 @@ func by(version, kind string) func(*corev1.Pod) {
 func wanting(n int32) func(*ClusterState) {
 	return func(k *ClusterState) {
 		m := metav1.ObjectMeta{Namespace: "default", Name: "web"}
-		k.ReplicaSetSeen(&appsv1.ReplicaSet{ObjectMeta: m, Spec: appsv1.ReplicaSetSpec{Replicas: &n, Selector: &metav1.LabelSelector{}}})
-		k.StatefulSetSeen(&appsv1.StatefulSet{ObjectMeta: m, Spec: appsv1.StatefulSetSpec{Replicas: &n, Selector: &metav1.LabelSelector{}}})
-		k.ReplicationControllerSeen(&corev1.ReplicationController{ObjectMeta: m, Spec: corev1.ReplicationControllerSpec{Replicas: &n}})
+		k.Seen(&appsv1.ReplicaSet{ObjectMeta: m, Spec: appsv1.ReplicaSetSpec{Replicas: &n, Selector: &metav1.LabelSelector{}}})
+		k.Seen(&appsv1.StatefulSet{ObjectMeta: m, Spec: appsv1.StatefulSetSpec{Replicas: &n, Selector: &metav1.LabelSelector{}}})
+		k.Seen(&corev1.ReplicationController{ObjectMeta: m, Spec: corev1.ReplicationControllerSpec{Replicas: &n}})
 	}
 }
 
@@ -74,16 +75,16 @@ func TestTheLastReadyPodOfAServiceIsKnown(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			k := newClusterState()
-			k.NodeSeen(node("a"))
-			k.ClaimSeen(claimOf("a", karpv1.ClaimRegistered, karpv1.ClaimInitialized))
+			k.Seen(node("a"))
+			k.Seen(claimOf("a", karpv1.ClaimRegistered, karpv1.ClaimInitialized))
 			k.PoolSeen(translate.PoolObject{ID: cluster.PoolID{Kind: translate.KindNodePool, Name: "default"}, Object: &karpv1.NodePool{}, Annotations: maps.Clone(tt.pool)})
 			for _, service := range []string{"web", "also"} {
 				s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: service}}
 				s.Spec.Selector = map[string]string{"app": service}
-				k.ServiceSeen(s)
+				k.Seen(s)
 			}
 			for _, p := range tt.pods {
-				k.PodSeen(p, true)
+				k.Listed(p)
 			}
 			pods := k.Snapshot().Nodes[0].Pods
 			at := slices.IndexFunc(pods, func(p cluster.Pod) bool { return p.Name == "web-1" })
@@ -100,21 +101,21 @@ func TestTheOnlyPodOfAServiceIsKeptWhereMoreAreWanted(t *testing.T) {
 	k := newClusterState()
 	s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
 	s.Spec.Selector = map[string]string{"app": "web"}
-	k.ServiceSeen(s)
-	k.NodeSeen(node("a"))
-	k.ClaimSeen(claimOf("a", karpv1.ClaimRegistered, karpv1.ClaimInitialized))
+	k.Seen(s)
+	k.Seen(node("a"))
+	k.Seen(claimOf("a", karpv1.ClaimRegistered, karpv1.ClaimInitialized))
 	tests := map[string]struct {
 		of   func(*corev1.Pod)
-		gone func(namespace, name string)
+		gone client.Object
 	}{
-		"a ReplicaSet":            {by("apps/v1", "ReplicaSet"), k.ReplicaSetGone},
-		"a StatefulSet":           {by("apps/v1", "StatefulSet"), k.StatefulSetGone},
-		"a ReplicationController": {by("v1", "ReplicationController"), k.ReplicationControllerGone},
+		"a ReplicaSet":            {by("apps/v1", "ReplicaSet"), &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}},
+		"a StatefulSet":           {by("apps/v1", "StatefulSet"), &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}},
+		"a ReplicationController": {by("v1", "ReplicationController"), &corev1.ReplicationController{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}},
 		"nobody known":            {by("example.com/v1", "StatefulSet"), nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			k.PodSeen(served("web-1", tt.of), true)
+			k.Listed(served("web-1", tt.of))
 			lastOf := func() string { return k.Snapshot().Nodes[0].Pods[0].LastOf }
 			reported(k)
 			wanting(2)(k)
@@ -130,7 +131,7 @@ func TestTheOnlyPodOfAServiceIsKeptWhereMoreAreWanted(t *testing.T) {
 				t.Errorf("where one is wanted it is the last of %q, and its node is looked at again: want of none, and that it is", got)
 			}
 			wanting(3)(k)
-			tt.gone("default", "web")
+			k.Gone(tt.gone)
 			if got := lastOf(); got != "" {
 				t.Errorf("where its owner is gone it is the last of %q, want of none", got)
 			}
@@ -152,10 +153,10 @@ func reported(k *ClusterState) bool {
 // ready.
 func TestAPodThatGetsReadyBesideAnotherAsksForAPlan(t *testing.T) {
 	k := newClusterState()
-	k.PodSeen(served("web-1"), true)
-	k.PodSeen(served("web-2", unready), true)
+	k.Listed(served("web-1"))
+	k.Listed(served("web-2", unready))
 	<-k.Changed()
-	k.PodSeen(served("web-2"), false)
+	k.Seen(served("web-2"))
 	if !reported(k) {
 		t.Error("nobody is told")
 	}

@@ -60,7 +60,7 @@ func (w *world) loadsOfNodes() map[string]*loads {
 }
 
 // amountsOf adds up a pod's containers. Those that a cache shares among pods have shared the rest of the spec too (see
-// snapshot.Sharing), and are added up once, unless their states say otherwise.
+// strip.Sharing), and are added up once, unless their states say otherwise.
 func amountsOf(p *corev1.Pod, known map[*corev1.Container]*amounts) *amounts {
 	alone := len(p.Spec.Containers) == 0 || len(p.Status.ContainerStatuses)+len(p.Status.InitContainerStatuses) > 0 || p.Status.Resources != nil
 	if !alone {

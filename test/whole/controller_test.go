@@ -25,7 +25,7 @@ import (
 	"github.com/daemok/daemok/kube/apiclock"
 	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/legacy"
-	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/snapshot/strip"
 	"github.com/daemok/daemok/observe"
 	follower "github.com/daemok/daemok/observe/follow"
 	"github.com/daemok/daemok/observe/record"
@@ -103,7 +103,7 @@ func (w *world) start(s setup) *controller {
 	if s.clock != nil {
 		now, clock, fault = s.clock.Now, s.clock, heardBy(s.clock, fault)
 	}
-	live, shown := w.server.Connect(fault), w.server.NewCache(s.lag, snapshot.Sharing())
+	live, shown := w.server.Connect(fault), w.server.NewCache(s.lag, strip.Sharing())
 	live.User = theController
 	shown.Again = s.again
 	var launched cloud.Machines = machines{Machines: w.cloud, ordeal: c.ordeal, hang: s.hang}
