@@ -54,20 +54,20 @@ func (p Progress) Done() bool { return p.Wrong == "" && p.Left == 0 && p.Going =
 // Read reports how far the rolls are that pools ask for, as the cluster is now. It reads the nodes
 // and claims of these pools, what keeps them, and no pods.
 func Read(ctx context.Context, from client.Reader, serves translate.Generations, pools []translate.PoolObject, now func() time.Time, freezeIn string) ([]Progress, error) {
-	keeper := snapshot.New(notAsked, now)
-	keeper.Configure(func(s *snapshot.Settings) { s.Generations, s.FreezeIn = serves, freezeIn })
+	state := snapshot.New(notAsked, now)
+	state.Configure(func(s *snapshot.Settings) { s.Generations, s.FreezeIn = serves, freezeIn })
 	ids := make([]cluster.PoolID, len(pools))
 	for i := range pools {
 		ids[i] = pools[i].ID
 	}
-	s, err := keeper.ReadNodes(ctx, from, ids...)
+	s, err := state.ReadNodes(ctx, from, ids...)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]Progress, len(ids))
 	for i, id := range ids {
 		out[i] = Of(s, id)
-		p, found := keeper.Pool(id)
+		p, found := state.Pool(id)
 		if !found {
 			continue
 		}
@@ -76,7 +76,7 @@ func Read(ctx context.Context, from client.Reader, serves translate.Generations,
 		}
 		for j := range s.Machines {
 			if m := &s.Machines[j]; m.Pool == id && !m.Deleting {
-				if _, about := translate.RollOf(p, keeper.Claim(m.Claim)); about {
+				if _, about := translate.RollOf(p, state.Claim(m.Claim)); about {
 					out[i].Coming++
 				}
 			}

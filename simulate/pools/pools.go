@@ -46,14 +46,14 @@ type World struct {
 func Of(objects []manifest.Object, o Options) (out World, err error) {
 	x := &reader{options: o, now: time.Now().UTC(), classes: newClasses(labelled(o.Catalogue))}
 	objects = x.known(objects)
-	x.keeper = snapshot.New(x.classes.offered, func() time.Time { return x.now })
-	x.keeper.Configure(func(s *snapshot.Settings) { s.Generations = translate.Generations{translate.NodePools(), o.Older} })
-	applied, err := manifest.Apply(objects, manifest.World{ClusterState: x.keeper, Now: x.now, Class: x.classes.add,
+	x.state = snapshot.New(x.classes.offered, func() time.Time { return x.now })
+	x.state.Configure(func(s *snapshot.Settings) { s.Generations = translate.Generations{translate.NodePools(), o.Older} })
+	applied, err := manifest.Apply(objects, manifest.World{ClusterState: x.state, Now: x.now, Class: x.classes.add,
 		Older: func(p *v1alpha5.Provisioner) translate.PoolObject { return o.Older.View(p) }})
 	if err != nil {
 		return World{}, err
 	}
-	s := x.keeper.Snapshot()
+	s := x.state.Snapshot()
 	if len(s.Pools) == 0 {
 		return World{}, errors.New("the manifests have no NodePool: a simulation with -f launches from those alone")
 	}
@@ -71,7 +71,7 @@ func Of(objects []manifest.Object, o Options) (out World, err error) {
 // reader reads the manifests of one simulation.
 type reader struct {
 	options Options
-	keeper  *snapshot.ClusterState
+	state   *snapshot.ClusterState
 	now     time.Time
 	classes *classes
 	notes   []string
@@ -97,7 +97,7 @@ func (x *reader) known(objects []manifest.Object) (out []manifest.Object) {
 
 // pool is a NodePool as a simulation runs it.
 func (x *reader) pool(p *cluster.Pool) (sim.RuledPool, error) {
-	object, known := x.keeper.Pool(p.ID)
+	object, known := x.state.Pool(p.ID)
 	if !known {
 		return sim.RuledPool{}, fmt.Errorf("%s is not among the manifests", p.ID)
 	}
