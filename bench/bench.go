@@ -102,7 +102,7 @@ func Place(o Options) (Result, error) {
 		least := out.LowerBoundPerHour
 		out.Simulated = &Simulated{
 			PerHour: dollars(l.Cost), Gap: gap(dollars(l.Cost), least), Left: l.Left,
-			RelaxedPerHour: dollars(l.Relaxed.Cost), RelaxedGap: gap(dollars(l.Relaxed.Cost), least), RelaxedNodes: l.Relaxed.Machines,
+			RelaxedPerHour: dollars(l.Relaxed.Cost), RelaxedGap: gap(dollars(l.Relaxed.Cost), least), RelaxedNodes: l.Relaxed.Instances,
 			RelaxedSimulated: dollars(l.RelaxedCost), RelaxedSimulatedGap: gap(dollars(l.RelaxedCost), least),
 		}
 	}

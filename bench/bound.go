@@ -73,8 +73,8 @@ func newCover(s *cluster.Snapshot) *cover {
 		c.free = append(c.free, feasibility.Free(&s.Nodes[i], s.Daemons).ClampNegative())
 		there = there.Add(c.free[i])
 	}
-	for i := range s.Machines {
-		there = there.Add(s.Machines[i].Allocatable.ClampNegative())
+	for i := range s.Instances {
+		there = there.Add(s.Instances[i].Allocatable.ClampNegative())
 	}
 	c.amounts(sum.Sub(there), func(column) bool { return true })
 	c.offer(s)
@@ -161,7 +161,7 @@ const (
 func (c *cover) slots(s *cluster.Snapshot) {
 	groups := crowds(s)
 	for _, g := range groups[:min(crowdsMax, len(groups))] {
-		spare := len(s.Machines)
+		spare := len(s.Instances)
 		for i := range c.nodes {
 			if !slices.ContainsFunc(c.nodes[i].Pods, func(p cluster.Pod) bool { return chooses(g.term, p.Shape) }) {
 				spare++

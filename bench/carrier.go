@@ -221,7 +221,7 @@ func (c *carrier) snapshot() *cluster.Snapshot {
 			continue
 		}
 		labels := slices.DeleteFunc(slices.Clone(m.node.Labels), func(l constraint.Label) bool { return l.Key == cluster.LabelHostname })
-		out.Machines = append(out.Machines, cluster.Machine{Claim: m.name, Pool: m.node.Pool, Labels: labels, Taints: m.node.Taints,
+		out.Instances = append(out.Instances, cluster.Instance{Claim: m.name, Pool: m.node.Pool, Labels: labels, Taints: m.node.Taints,
 			Allocatable: m.node.Allocatable, Capacity: m.node.Capacity, Attachable: m.node.Attachable,
 			CreatedAt: c.time(m.orderAt), Launched: true, Planned: true})
 	}
@@ -277,7 +277,7 @@ func (c *carrier) order(w *forecast.World, l *plan.Launch) {
 
 // first notes what the first plan promises.
 func (c *carrier) first(p *plan.Plan) {
-	c.out.Pods, c.out.Machines, c.out.PlannedPerHour = len(c.waiting), len(p.Launches), dollars(p.LaunchCost())
+	c.out.Pods, c.out.Instances, c.out.PlannedPerHour = len(c.waiting), len(p.Launches), dollars(p.LaunchCost())
 	c.out.LikelyPerHour = dollars(p.Promise())
 }
 
@@ -286,7 +286,7 @@ func (c *carrier) outcome() Carried {
 	for _, m := range c.claims {
 		out.PaidPerHour += m.cost
 	}
-	out.More = len(c.claims) - out.Machines
+	out.More = len(c.claims) - out.Instances
 	out.OverPlanned, out.OverLikely = out.PaidPerHour/out.PlannedPerHour-1, out.PaidPerHour/out.LikelyPerHour-1
 	out.AsPlanned /= float64(max(1, out.Pods))
 	for _, w := range c.waits {

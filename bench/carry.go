@@ -24,7 +24,7 @@ type Carried struct {
 	Gap               *float64 `json:"gap"`            // of what is paid to the bound
 	OverPlanned       float64  `json:"overPlanned"`    // paid / planned - 1
 	OverLikely        float64  `json:"overLikely"`
-	Machines          int      `json:"machines"` // of the first plan
+	Instances         int      `json:"machines"` // of the first plan
 	More              int      `json:"more"`     // launched after it
 	AsPlanned         float64  `json:"asPlanned"`
 	MeanWaitSeconds   float64  `json:"meanWaitSeconds"`
@@ -103,7 +103,7 @@ func summariseCarried(all []Carried) CarriedSummary {
 	out.OverPlanned = mid(func(c Carried) float64 { return c.OverPlanned })
 	out.OverPlannedMost = most(func(c Carried) float64 { return c.OverPlanned })
 	out.OverLikely = mid(func(c Carried) float64 { return c.OverLikely })
-	out.Machines = int(mid(func(c Carried) float64 { return float64(c.Machines) }))
+	out.Instances = int(mid(func(c Carried) float64 { return float64(c.Instances) }))
 	out.More = int(mid(func(c Carried) float64 { return float64(c.More) }))
 	out.MoreWorst = int(most(func(c Carried) float64 { return float64(c.More) }))
 	out.AsPlanned = mid(func(c Carried) float64 { return c.AsPlanned })

@@ -27,7 +27,7 @@ func TestPlansThatAreCarriedOutComeToWhatWasForetold(t *testing.T) {
 	}
 }
 
-func TestMachinesThatJoinBeforeTheyWereOrderedAreRefused(t *testing.T) {
+func TestInstancesThatJoinBeforeTheyWereOrderedAreRefused(t *testing.T) {
 	if _, err := bench.Carry(bench.Options{Generate: "uniform", Pods: 3}, bench.Joins{Earliest: 2, Latest: 1}); err == nil {
 		t.Error("no error")
 	}

@@ -96,13 +96,13 @@ func BenchmarkDecideBesideOneTenant(b *testing.B) {
 func benchmarkDecide(b *testing.B, s *cluster.Snapshot) {
 	before := busy(b)
 	var cost quantity.MicroUSDPerHour
-	machines := 0
+	instances := 0
 	for b.Loop() {
 		p := decide.Decide(s, decide.Policy{}, decide.Usual(s))
-		cost, machines = p.LaunchCost(), len(p.Launches)
+		cost, instances = p.LaunchCost(), len(p.Launches)
 	}
 	b.ReportMetric(float64((busy(b)-before).Milliseconds())/float64(b.N), "cpu-ms/op")
-	b.ReportMetric(float64(machines), "machines")
+	b.ReportMetric(float64(instances), "machines")
 	b.ReportMetric(float64(cost)/1e6, "$/h")
 }
 

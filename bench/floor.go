@@ -39,13 +39,13 @@ func (f *Floor) DollarsPerHour(requests quantity.Resources) (least, mixed float6
 func (c *cover) ofOneType() float64 {
 	cheapest := math.Inf(1)
 	for _, x := range c.columns {
-		machines := 0.0
+		instances := 0.0
 		for _, r := range c.rows {
 			if r.demand > 0 {
-				machines = max(machines, r.demand/r.has(x))
+				instances = max(instances, r.demand/r.has(x))
 			}
 		}
-		cheapest = min(cheapest, machines*x.price)
+		cheapest = min(cheapest, instances*x.price)
 	}
 	return cheapest / 1e6
 }

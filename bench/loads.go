@@ -34,7 +34,7 @@ const (
 // any prices will do, however they were found, once they are divided by how many times its
 // price a load may be worth, see branching.
 func loadsBound(s *cluster.Snapshot, known float64) float64 {
-	if len(s.Nodes) > 0 || len(s.Machines) > 0 {
+	if len(s.Nodes) > 0 || len(s.Instances) > 0 {
 		return 0
 	}
 	l := newLoads(s)

@@ -13,11 +13,11 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// TestNoMachinesAreCheaperThanLoadsAllow compares the bound with the least cost there is
+// TestNoInstancesAreCheaperThanLoadsAllow compares the bound with the least cost there is
 // where a few pods are spread over zones with prices of their own, or are apart by host:
 // all ways are tried to put pods in zones, and to part them over instances. It must be
 // clearly tighter than the bound that knows rules alone.
-func TestNoMachinesAreCheaperThanLoadsAllow(t *testing.T) {
+func TestNoInstancesAreCheaperThanLoadsAllow(t *testing.T) {
 	const worlds = 300
 	exact, more := 0, 0.0
 	for seed := range uint64(worlds) {

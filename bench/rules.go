@@ -56,9 +56,9 @@ func newLedger(s *cluster.Snapshot, hosts []*host) *ledger {
 	for i := range s.Waiting {
 		l.read(s.Waiting[i].Shape)
 	}
-	for i := range s.Machines {
-		for j := range s.Machines[i].LaunchedFor {
-			l.read(s.Machines[i].LaunchedFor[j].Shape)
+	for i := range s.Instances {
+		for j := range s.Instances[i].LaunchedFor {
+			l.read(s.Instances[i].LaunchedFor[j].Shape)
 		}
 	}
 	for _, h := range hosts {

@@ -67,9 +67,9 @@ func newVerifier(s *cluster.Snapshot) *verifier {
 		n := &s.Nodes[i]
 		v.add(plan.OnNode, n.Name, &host{labels: n.Labels, taints: feasibility.LastingTaints(n), free: feasibility.Free(n, s.Daemons), pods: n.Pods})
 	}
-	for i := range s.Machines {
-		m := feasibility.ForMachine(&s.Machines[i], v.pools[s.Machines[i].Pool], s.Daemons)
-		v.add(plan.OnMachine, m.Claim, &host{labels: m.Known(), taints: m.Taints, free: m.Free})
+	for i := range s.Instances {
+		m := feasibility.ForInstance(&s.Instances[i], v.pools[s.Instances[i].Pool], s.Daemons)
+		v.add(plan.OnInstance, m.Claim, &host{labels: m.Known(), taints: m.Taints, free: m.Free})
 	}
 	return v
 }

@@ -89,8 +89,8 @@ func (c *cover) thereAmounts(s *cluster.Snapshot) [][resources]int64 {
 	for i := range c.free {
 		out = append(out, amountsOf(c.free[i]))
 	}
-	for i := range s.Machines {
-		out = append(out, amountsOf(s.Machines[i].Allocatable.ClampNegative()))
+	for i := range s.Instances {
+		out = append(out, amountsOf(s.Instances[i].Allocatable.ClampNegative()))
 	}
 	return out
 }

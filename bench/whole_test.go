@@ -12,10 +12,10 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// TestNoMachinesAreCheaperThanWholePodsAllow compares the bound with the least cost there
+// TestNoInstancesAreCheaperThanWholePodsAllow compares the bound with the least cost there
 // is, which is found by trying all ways to part a few pods over instances. It must be
 // tighter than the bound that lets pods be cut, mostly.
-func TestNoMachinesAreCheaperThanWholePodsAllow(t *testing.T) {
+func TestNoInstancesAreCheaperThanWholePodsAllow(t *testing.T) {
 	const worlds = 400
 	better, short := 0, 0.0
 	for seed := range uint64(worlds) {

@@ -50,8 +50,8 @@ func (c *cover) zones(s *cluster.Snapshot) {
 				there = there.Add(c.free[i])
 			}
 		}
-		for i := range s.Machines {
-			there = there.Add(s.Machines[i].Allocatable.ClampNegative())
+		for i := range s.Instances {
+			there = there.Add(s.Instances[i].Allocatable.ClampNegative())
 		}
 		c.amounts(needs[z].Sub(there), func(x column) bool { return x.zone == zone })
 	}

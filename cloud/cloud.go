@@ -1,6 +1,6 @@
 // Package cloud is the port to the cloud that instances are launched at. It is three
 // interfaces, because three callers use different parts: Catalog (what can be launched, at
-// what price), Machines (launch, terminate, list) and Notices (interruptions and
+// what price), Instances (launch, terminate, list) and Notices (interruptions and
 // maintenance). They speak offerings and instances, not API objects.
 //
 // Shortage is an ordinary answer (NoCapacityError), not a fault. What every
@@ -32,16 +32,16 @@ type Catalog interface {
 	Kinds(ctx context.Context, class Class) (*cluster.Catalogue, error)
 }
 
-// Machines launches and returns instances of one cluster. It never sees or touches
+// Instances launches and returns instances of one cluster. It never sees or touches
 // instances of another cluster.
-type Machines interface {
+type Instances interface {
 	// Launch launches up to r.Count instances. It returns those it got, in order of ID, and
 	// a *NoCapacityError naming the offerings that were short when they are fewer than
 	// asked. Equal Tokens with equal parameters return the same instances and launch
 	// nothing twice; an equal Token with other parameters is a *TokenMismatchError. On any
 	// other error, and on a *NoCapacityError that is not Answered where the token was used
 	// before, the outcome is unknown: find out with List(Filter{Batch}).
-	Launch(ctx context.Context, r LaunchRequest) ([]Machine, error)
+	Launch(ctx context.Context, r LaunchRequest) ([]Instance, error)
 
 	// Prepare makes ready what such a Launch needs and may take time to become usable. It
 	// is a hint: it never launches, a Launch works without it, and callers do no more with
@@ -57,13 +57,13 @@ type Machines interface {
 
 	// List returns the instances that match, sorted by ID: pending, running, stopping and
 	// stopped ones, and those shutting down. It does not return terminated ones.
-	List(ctx context.Context, f Filter) ([]Machine, error)
+	List(ctx context.Context, f Filter) ([]Instance, error)
 
 	// Tag adds tags to an instance that List or Launch has shown, as it was shown; it asks
 	// for nothing again. It returns *NotFoundError for one that the cloud does not know, or
 	// that by the tags it was shown with is not this cluster's. One that has ended since
 	// takes tags as long as the cloud knows of it.
-	Tag(ctx context.Context, m Machine, tags map[string]string) error
+	Tag(ctx context.Context, m Instance, tags map[string]string) error
 }
 
 // Adopter makes instances the cluster's own that run already and were launched by another
@@ -72,12 +72,12 @@ type Adopter interface {
 	// Adoptable returns the instance of that ID, whichever cluster it belongs to. It
 	// returns *NotFoundError for one that does not exist or has ended, and a *RefusedError
 	// with the reason NotAdoptable for one that the cluster may not take over.
-	Adoptable(ctx context.Context, id string) (Machine, error)
+	Adoptable(ctx context.Context, id string) (Instance, error)
 
 	// Adopt puts the tags on an instance, as Adoptable has shown it, by which it is the
 	// cluster's, and those given; those of the class where it has others under these keys
 	// are left out. It is safe to repeat. From then on List shows the instance.
-	Adopt(ctx context.Context, m Machine, class Class, tags map[string]string) error
+	Adopt(ctx context.Context, m Instance, class Class, tags map[string]string) error
 }
 
 // NotAdoptable is why an instance stays whose it is.
@@ -124,9 +124,9 @@ type NodeSetup struct {
 // Taint is a taint as text.
 type Taint struct{ Key, Value, Effect string }
 
-// Machine is one thing at the cloud. What a launch answers may lack what is only known once
+// Instance is one thing at the cloud. What a launch answers may lack what is only known once
 // the instance is listed: PrivateDNS, Subnet, Groups and Partition.
-type Machine struct {
+type Instance struct {
 	ID               string // the cloud's own, such as i-0123456789abcdef0
 	ProviderID       string // as the node's spec.providerID will say
 	Kind             string
@@ -149,7 +149,7 @@ type Machine struct {
 }
 
 // Identity is what says which offering the instance is.
-func (m Machine) Identity() offering.Identity {
+func (m Instance) Identity() offering.Identity {
 	return offering.Identity{Type: m.Kind, Zone: m.Zone, CapacityType: m.Option, Reservation: m.ReservedCapacity, Partition: m.Partition, Dedicated: m.Dedicated}
 }
 
@@ -192,14 +192,14 @@ const (
 // InterruptionMessage is one message about one instance. It may be an instance of another
 // cluster.
 type InterruptionMessage struct {
-	ID        string // for Done
-	Kind      InterruptionMessageKind
-	MachineID string // empty for NoOp and NotUnderstood
-	At        time.Time
-	EndsAt    time.Time // when the instance is taken away; zero: not known
-	Count     int       // how often it was handed out, this time included
-	Shared    bool      // other clusters read these interruption messages too: one that is theirs must not be acknowledged
-	Problem   string    // why it was not understood; else what happens, in the cloud's words, where these say more
+	ID         string // for Done
+	Kind       InterruptionMessageKind
+	InstanceID string // empty for NoOp and NotUnderstood
+	At         time.Time
+	EndsAt     time.Time // when the instance is taken away; zero: not known
+	Count      int       // how often it was handed out, this time included
+	Shared     bool      // other clusters read these interruption messages too: one that is theirs must not be acknowledged
+	Problem    string    // why it was not understood; else what happens, in the cloud's words, where these say more
 }
 
 // InterruptionMessageKind says what happens to the instance.
@@ -231,16 +231,16 @@ const ChecksDenied = "StatusChecksDenied"
 
 // Trouble is one thing that is wrong with an instance, or will be done to it.
 type Trouble struct {
-	MachineID string
-	Kind      TroubleKind
-	What      string    // in the cloud's words
-	Since     time.Time // when a check failed first; zero: not known
-	StartsAt  time.Time // when what is scheduled begins; zero: not known
+	InstanceID string
+	Kind       TroubleKind
+	What       string    // in the cloud's words
+	Since      time.Time // when a check failed first; zero: not known
+	StartsAt   time.Time // when what is scheduled begins; zero: not known
 }
 
 // Compare orders troubles by instance and kind, then by what they say.
 func (t Trouble) Compare(o Trouble) int {
-	return cmp.Or(cmp.Compare(t.MachineID, o.MachineID), cmp.Compare(t.Kind, o.Kind), cmp.Compare(t.What, o.What),
+	return cmp.Or(cmp.Compare(t.InstanceID, o.InstanceID), cmp.Compare(t.Kind, o.Kind), cmp.Compare(t.What, o.What),
 		t.StartsAt.Compare(o.StartsAt), t.Since.Compare(o.Since))
 }
 

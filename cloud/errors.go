@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// NoCapacityError says that machines could not be had now. It is an ordinary
+// NoCapacityError says that instances could not be had now. It is an ordinary
 // answer: launch something else, or wait. The provider remembers the offerings for
 // a while, so the next catalogue shows them as not available.
 type NoCapacityError struct {
@@ -39,17 +39,17 @@ func (e *TokenMismatchError) Error() string {
 	return fmt.Sprintf("token %s was used before with other parameters", e.Token)
 }
 
-// NotFoundError says that a machine does not exist, or no longer.
-type NotFoundError struct{ MachineID string }
+// NotFoundError says that an instance does not exist, or no longer.
+type NotFoundError struct{ InstanceID string }
 
-func (e *NotFoundError) Error() string { return "no machine " + e.MachineID }
+func (e *NotFoundError) Error() string { return "no machine " + e.InstanceID }
 
-// NotVisibleError says that the cloud does not know a machine yet that it launched a
+// NotVisibleError says that the cloud does not know an instance yet that it launched a
 // moment ago: nothing was asked of it, and the same call does within seconds.
-type NotVisibleError struct{ MachineID string }
+type NotVisibleError struct{ InstanceID string }
 
 func (e *NotVisibleError) Error() string {
-	return "instance " + e.MachineID + " was launched a moment ago and is not visible yet"
+	return "instance " + e.InstanceID + " was launched a moment ago and is not visible yet"
 }
 
 // IsNotVisible reports whether nothing but that is wrong.
@@ -71,7 +71,7 @@ type RefusedError struct {
 
 func (e *RefusedError) Error() string { return e.Reason + ": " + e.Cause }
 
-// InternalError says that the cloud failed by itself: nobody knows whether the call has
+// InternalError says that the cloud failed by itself: none knows whether the call has
 // taken effect, and the same may work later.
 type InternalError struct{ Cause error }
 

@@ -56,15 +56,15 @@ type Parts struct {
 	Live                 client.Reader // reads past every cache
 	Watches              cache.Informers
 	Catalog              cloud.Catalog
-	Machines             func(loop string) cloud.Machines // for the loop of that name
-	Adopter              cloud.Adopter                    // takes over instances that run already; nil: none are
-	InterruptionMessages cloud.InterruptionMessages       // what the cloud says by itself; nil: not read
-	Checks               cloud.Checks                     // the cloud's checks of instances; nil: not asked
-	Short                cloud.Shortages                  // receives offerings of instances that the cloud interrupts; needed where there are InterruptionMessages or Checks
-	Shifts               cloud.Shifts                     // zones that work is shifted away from; nil: not asked
-	Spot                 SpotMemory                       // what was seen of spot instances; nil: not observed
-	Sizes                Sizes                            // how much memory instances turn out to have; nil: not observed
-	Offerings            Offerings                        // nil: unavailable offerings are not remembered
+	Instances            func(loop string) cloud.Instances // for the loop of that name
+	Adopter              cloud.Adopter                     // takes over instances that run already; nil: none are
+	InterruptionMessages cloud.InterruptionMessages        // what the cloud says by itself; nil: not read
+	Checks               cloud.Checks                      // the cloud's checks of instances; nil: not asked
+	Short                cloud.Shortages                   // receives offerings of instances that the cloud interrupts; needed where there are InterruptionMessages or Checks
+	Shifts               cloud.Shifts                      // zones that work is shifted away from; nil: not asked
+	Spot                 SpotMemory                        // what was seen of spot instances; nil: not observed
+	Sizes                Sizes                             // how much memory instances turn out to have; nil: not observed
+	Offerings            Offerings                         // nil: unavailable offerings are not remembered
 	Classes              Classes
 	Events               *observe.Events
 	Metrics              *observe.Metrics
@@ -92,8 +92,8 @@ type Parts struct {
 
 	Spreads []corev1.TopologySpreadConstraint // of pods without any of their own, as the cluster's scheduler has them by default
 
-	MachineCost quantity.MicroUSDPerHour // what each instance costs beside its type and volumes, of pools that do not say
-	Room        cluster.Room             // what each instance is to leave to pods, likewise
+	InstanceCost quantity.MicroUSDPerHour // what each instance costs beside its type and volumes, of pools that do not say
+	Room         cluster.Room             // what each instance is to leave to pods, likewise
 
 	OlderDrift func() bool // whether nodes of Provisioners drift, as it is now; nil: they do not
 
@@ -228,11 +228,11 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	p.Store, p.Live = foreign.Hide(all), foreign.HideFrom(p.Live)
 	ledger, clusterState := &apply.Ledger{}, snapshot.New(p.Classes.Kinds, p.Now)
 	collector := &garbagecollection.Collector{
-		Store: p.Store, Live: p.Live, Machines: p.Machines(collectName), Events: p.Events, Namespace: p.Namespace, Wake: make(chan struct{}, 1), Log: p.Log, Metrics: p.Metrics, Now: p.Now, Doubt: p.doubt(),
+		Store: p.Store, Live: p.Live, Instances: p.Instances(collectName), Events: p.Events, Namespace: p.Namespace, Wake: make(chan struct{}, 1), Log: p.Log, Metrics: p.Metrics, Now: p.Now, Doubt: p.doubt(),
 	}
 	clusterState.Configure(func(s *snapshot.Settings) {
 		*s = snapshot.Settings{
-			Generations: Served(p.Pools), Pools: pools.Defaults{MachineCost: p.MachineCost, Room: p.Room, Repair: p.Repair}, Spreads: p.Spreads, FreezeIn: p.Namespace, Doubt: p.doubt(),
+			Generations: Served(p.Pools), Pools: pools.Defaults{InstanceCost: p.InstanceCost, Room: p.Room, Repair: p.Repair}, Spreads: p.Spreads, FreezeIn: p.Namespace, Doubt: p.doubt(),
 			Self: types.NamespacedName{Namespace: p.Namespace, Name: p.Pod}, AwaitPolicies: true, HoldDrains: collector.Holds,
 		}
 	})
@@ -249,7 +249,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	applier.Orders = launcher
 	health := &nodepool.Health{}
 	claims := &nodeclaim.Reconciler{
-		Store: p.Store, Live: p.Live, Machines: p.Machines(claimsName), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now, Doubt: p.doubt(),
+		Store: p.Store, Live: p.Live, Instances: p.Instances(claimsName), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now, Doubt: p.doubt(),
 		Health: func(c *karpv1.NodeClaim, registered bool) { health.Note(translate.PoolOf(c), registered) },
 		Launcher: &launch.Starter{
 			Store: p.Store, Launcher: launcher, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now, Doubt: p.doubt(),
@@ -273,7 +273,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	shifts := &shift.Watcher{Store: p.Store, Cloud: p.Shifts, Events: p.Events, Log: p.Log, Again: clusterState.Touch, Now: p.Now, Older: p.servesOlder()}
 	collector.Shifted = shifts.Shifted
 	drifted := &drift.Finder{
-		Store: p.Store, Pools: clusterState, Classes: p.Classes, Machines: p.Machines(driftName), Events: p.Events, Log: p.Log, Now: p.Now,
+		Store: p.Store, Pools: clusterState, Classes: p.Classes, Instances: p.Instances(driftName), Events: p.Events, Log: p.Log, Now: p.Now,
 		OfProvisioners: p.OlderDrift,
 	}
 	classChanged := make(chan struct{}, 1)
@@ -293,12 +293,12 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		{What: "collect orphans", Do: collector.Round, Wake: collector.Wake},
 		{What: "find drifted nodes", Do: drifted.Round, Wake: classChanged},
 		{What: "tag instances with their nodes", Do: (&nodeclaim.Tagger{
-			Store: p.Store, Machines: p.Machines(tagsName), Cluster: p.Cluster, Adopted: claims.Adopts, Pace: p.TagPace, Now: p.Now,
+			Store: p.Store, Instances: p.Instances(tagsName), Cluster: p.Cluster, Adopted: claims.Adopts, Pace: p.TagPace, Now: p.Now,
 		}).Round},
 		{What: "repair unhealthy nodes", Do: (&repair.Repairer{
 			Store: p.Store, Live: p.Live, Snapshot: clusterState.Snapshot, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,
 		}).Round},
-		{What: "find instances that left their capacity reservations", Do: (&reserved.Syncer{Store: p.Store, Machines: p.Machines(reservedName), Log: p.Log}).Round},
+		{What: "find instances that left their capacity reservations", Do: (&reserved.Syncer{Store: p.Store, Instances: p.Instances(reservedName), Log: p.Log}).Round},
 		{What: "scale workloads back after a surge", Do: drains.TakeBack},
 		{What: "empty nodes that should go next", Do: steers.Round},
 		{What: "report what DisruptionPolicies allow", Do: (&policy.Recorder{
@@ -353,7 +353,7 @@ const lostEvery = 20 * time.Second
 
 func (p Parts) launcher(requests *launch.Requests) *launch.Launcher {
 	return (&launch.Launcher{
-		Store: p.Store, Live: p.Live, Machines: p.Machines(claimsName), Requests: requests, Log: p.Log, Now: p.Now, Doubt: p.doubt(), CallFor: p.CallFor,
+		Store: p.Store, Live: p.Live, Instances: p.Instances(claimsName), Requests: requests, Log: p.Log, Now: p.Now, Doubt: p.doubt(), CallFor: p.CallFor,
 		Gathered: func(d time.Duration) {
 			p.Metrics.BatchSeconds.WithLabelValues("create_fleet").Observe(d.Seconds())
 		},
@@ -367,7 +367,7 @@ func (p Parts) launcher(requests *launch.Requests) *launch.Launcher {
 
 func (p Parts) drains() *termination.Reconciler {
 	return &termination.Reconciler{
-		Store: p.Store, Live: p.Live, Serves: Served(p.Pools), Machines: p.Machines(nodesName), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now, Doubt: p.doubt(),
+		Store: p.Store, Live: p.Live, Serves: Served(p.Pools), Instances: p.Instances(nodesName), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now, Doubt: p.doubt(),
 		Surges: surge.Records{Store: p.Store, Live: p.Live, Namespace: p.Namespace},
 	}
 }

@@ -34,7 +34,7 @@ func (p Parts) plans(clusterState *snapshot.ClusterState, ledger *apply.Ledger, 
 	loop := &planner.Planner{
 		Source: clusterState, Ledger: ledger, Applier: applier, Now: p.Now, Traces: p.Traces,
 		Listener: withNewest{listeners, newest},
-		Preparer: &launch.Preparer{Pools: clusterState, Machines: p.Machines(plansName), Log: p.Log, Requests: requests},
+		Preparer: &launch.Preparer{Pools: clusterState, Instances: p.Instances(plansName), Log: p.Log, Requests: requests},
 		Policy:   p.Policy, Effort: p.Effort, Window: p.Window, Planning: p.Metrics.Planning,
 	}
 	book := &remember.Book{ClusterState: clusterState, Spot: p.Spot, Sizes: p.Sizes, Offerings: p.Offerings, Store: p.Store, Live: p.Live, Namespace: p.Namespace}

@@ -21,8 +21,8 @@ const (
 	stopSlowest = 3 * time.Minute
 )
 
-// machinesReported is how many claims are described when a step does not come.
-const machinesReported = 5
+// instancesReported is how many claims are described when a step does not come.
+const instancesReported = 5
 
 func settingUp() []step {
 	return []step{{
@@ -46,26 +46,26 @@ func goingUp(pods int, timeScale float64) []step {
 		{
 			name: "pending", limit: 30 * time.Second, log: "controller-manager", instead: podsSeen,
 			reached: func(w *world) bool {
-				return w.count(func(p podSight) bool { return p.waiting != "" }) >= pods || someMachine(w)
+				return w.count(func(p podSight) bool { return p.waiting != "" }) >= pods || someInstance(w)
 			},
 			say: func(w *world, _ time.Duration) string {
 				return fmt.Sprintf("%d pods pending: %s", len(w.pods), anyWaiting(w))
 			},
 		}, {
 			name: "decide", limit: 30 * time.Second, log: "controller", instead: podsSeen,
-			reached: someMachine, say: sayDecision,
+			reached: someInstance, say: sayDecision,
 		}, {
-			name: "launch", limit: time.Minute, log: "controller", instead: machinesSeen,
-			reached: func(w *world) bool { return w.every(func(m *machine) bool { return !m.launchedAt.IsZero() }) },
+			name: "launch", limit: time.Minute, log: "controller", instead: instancesSeen,
+			reached: func(w *world) bool { return w.every(func(m *instance) bool { return !m.launchedAt.IsZero() }) },
 			say:     sayLaunch,
 		}, {
-			name: "registered", limit: scaled(bootSlowest, timeScale), log: "controller", instead: machinesSeen,
-			reached: func(w *world) bool { return w.every(func(m *machine) bool { return !m.registeredAt.IsZero() }) },
+			name: "registered", limit: scaled(bootSlowest, timeScale), log: "controller", instead: instancesSeen,
+			reached: func(w *world) bool { return w.every(func(m *instance) bool { return !m.registeredAt.IsZero() }) },
 			say:     sayRegistered,
 		}, {
-			name: "ready", limit: scaled(bootSlowest, timeScale), log: "controller", instead: machinesSeen,
+			name: "ready", limit: scaled(bootSlowest, timeScale), log: "controller", instead: instancesSeen,
 			reached: func(w *world) bool {
-				return w.every(func(m *machine) bool { return !m.nodeReadyAt.IsZero() && !m.openAt.IsZero() })
+				return w.every(func(m *instance) bool { return !m.nodeReadyAt.IsZero() && !m.openAt.IsZero() })
 			},
 			say: sayReady,
 		}, {
@@ -87,16 +87,16 @@ func goingDown(timeScale float64) []step {
 				return fmt.Sprintf("all pods are gone; the NodePool keeps an empty node for %v (consolidateAfter)", emptyFor)
 			},
 		}, {
-			name: "leaving", limit: emptyFor + 30*time.Second, log: "controller", instead: machinesSeen,
-			reached: func(w *world) bool { return w.every(func(m *machine) bool { return !m.leavingAt.IsZero() }) },
+			name: "leaving", limit: emptyFor + 30*time.Second, log: "controller", instead: instancesSeen,
+			reached: func(w *world) bool { return w.every(func(m *instance) bool { return !m.leavingAt.IsZero() }) },
 			say:     sayLeaving,
 		}, {
-			name: "removed", limit: scaled(stopSlowest, timeScale), log: "controller", instead: machinesSeen,
+			name: "removed", limit: scaled(stopSlowest, timeScale), log: "controller", instead: instancesSeen,
 			reached: func(w *world) bool {
-				return w.every(func(m *machine) bool { return !m.goneAt.IsZero() && (m.node == "" || !m.nodeGoneAt.IsZero()) })
+				return w.every(func(m *instance) bool { return !m.goneAt.IsZero() && (m.node == "" || !m.nodeGoneAt.IsZero()) })
 			},
 			say: func(w *world, _ time.Duration) string {
-				away := w.longest(func(m *machine) time.Time { return m.leavingAt }, func(m *machine) time.Time { return m.goneAt })
+				away := w.longest(func(m *instance) time.Time { return m.leavingAt }, func(m *instance) time.Time { return m.goneAt })
 				return fmt.Sprintf("instance, node and NodeClaim are gone (%s after the decision: the drain, and AWS terminating the instance)", brief(away))
 			},
 		},
@@ -109,8 +109,8 @@ func scaled(limit time.Duration, timeScale float64) time.Duration {
 	return time.Duration(float64(limit)*timeScale) + time.Minute
 }
 
-func someMachine(w *world) bool {
-	return w.every(func(*machine) bool { return true })
+func someInstance(w *world) bool {
+	return w.every(func(*instance) bool { return true })
 }
 
 func sayDecision(w *world, _ time.Duration) string {
@@ -126,7 +126,7 @@ func sayDecision(w *world, _ time.Duration) string {
 		}
 	}
 	var last time.Time // the end of the batch: the last claim of the plan
-	for _, m := range w.machines {
+	for _, m := range w.instances {
 		if m.seenAt.After(last) {
 			last = m.seenAt
 		}
@@ -144,24 +144,24 @@ func sayLaunch(w *world, _ time.Duration) string {
 			lines = append(lines, "on the way: "+m.trouble)
 		}
 	}
-	took := w.longest(func(m *machine) time.Time { return m.seenAt }, func(m *machine) time.Time { return m.launchedAt })
+	took := w.longest(func(m *instance) time.Time { return m.seenAt }, func(m *instance) time.Time { return m.launchedAt })
 	return strings.Join(append(lines, "Daemok's share: at most "+brief(took)+", AWS's answers and retries included"), "\n")
 }
 
 func sayRegistered(w *world, _ time.Duration) string {
-	boot := w.longest(func(m *machine) time.Time { return m.launchedAt }, func(m *machine) time.Time { return m.nodeSeenAt })
-	own := w.longest(func(m *machine) time.Time { return m.nodeSeenAt }, func(m *machine) time.Time { return m.registeredAt })
+	boot := w.longest(func(m *instance) time.Time { return m.launchedAt }, func(m *instance) time.Time { return m.nodeSeenAt })
+	own := w.longest(func(m *instance) time.Time { return m.nodeSeenAt }, func(m *instance) time.Time { return m.registeredAt })
 	return fmt.Sprintf("node registered: %s\nthe instance took %s to boot; Daemok's share: %s", nodesOf(w), brief(boot), brief(own))
 }
 
 func sayReady(w *world, _ time.Duration) string {
-	own := w.longest(func(m *machine) time.Time { return later(m.nodeReadyAt, m.registeredAt) }, func(m *machine) time.Time { return m.openAt })
+	own := w.longest(func(m *instance) time.Time { return later(m.nodeReadyAt, m.registeredAt) }, func(m *instance) time.Time { return m.openAt })
 	return fmt.Sprintf("node ready, and its last startup taint removed\nDaemok's share: %s after the kubelet reported Ready", brief(own))
 }
 
 func sayLeaving(w *world, _ time.Duration) string {
 	var own time.Duration
-	for _, m := range w.machines {
+	for _, m := range w.instances {
 		own = max(own, m.leavingAt.Sub(w.podGoneAt.Add(emptyFor)))
 	}
 	return fmt.Sprintf("decided: remove the empty node\nDaemok's share: %s after consolidateAfter was over", brief(own))
@@ -201,15 +201,15 @@ func podsSeen(w *world) string {
 	return strings.Join(seen, "; ")
 }
 
-// machinesSeen says how claims and nodes are, for a step that did not come.
-func machinesSeen(w *world) string {
+// instancesSeen says how claims and nodes are, for a step that did not come.
+func instancesSeen(w *world) string {
 	var seen []string
 	if w.givenUp > 0 {
 		seen = append(seen, fmt.Sprintf("%d NodeClaims were abandoned before they had an instance", w.givenUp))
 	}
 	for i, m := range w.sorted() {
-		if i == machinesReported {
-			seen = append(seen, fmt.Sprintf("%d more NodeClaims", len(w.machines)-i))
+		if i == instancesReported {
+			seen = append(seen, fmt.Sprintf("%d more NodeClaims", len(w.instances)-i))
 			break
 		}
 		text := "NodeClaim " + m.claim

@@ -30,10 +30,10 @@ type sighting struct {
 
 // world is what the watches have shown so far.
 type world struct {
-	pods     map[string]podSight
-	machines map[string]*machine // by claim
-	nodes    map[string]nodeSight
-	settings map[string]string // kind/name of pool and class: "ready", or why not
+	pods      map[string]podSight
+	instances map[string]*instance // by claim
+	nodes     map[string]nodeSight
+	settings  map[string]string // kind/name of pool and class: "ready", or why not
 
 	givenUp int // claims that went without ever having an instance
 
@@ -54,9 +54,9 @@ type nodeSight struct {
 	notReady   string
 }
 
-// machine is a claim and the node that belongs to it, with the moments at
+// instance is a claim and the node that belongs to it, with the moments at
 // which each thing was first seen. Zero moments are yet to come.
-type machine struct {
+type instance struct {
 	claim, node, providerID  string
 	kind, zone, option       string
 	decision                 *decision
@@ -97,10 +97,10 @@ func (o offering) String() string {
 
 func newWorld() *world {
 	return &world{
-		pods:     make(map[string]podSight),
-		machines: make(map[string]*machine),
-		nodes:    make(map[string]nodeSight),
-		settings: make(map[string]string),
+		pods:      make(map[string]podSight),
+		instances: make(map[string]*instance),
+		nodes:     make(map[string]nodeSight),
+		settings:  make(map[string]string),
 	}
 }
 
@@ -151,7 +151,7 @@ func (w *world) seeNode(s sighting) {
 	name := s.object.GetName()
 	if s.gone {
 		delete(w.nodes, name)
-		for _, m := range w.machines {
+		for _, m := range w.instances {
 			if m.node == name {
 				once(&m.nodeGoneAt, s.at)
 			}
@@ -178,11 +178,11 @@ func (w *world) seeNode(s sighting) {
 
 func (w *world) seeClaim(s sighting) {
 	name := s.object.GetName()
-	m, known := w.machines[name]
+	m, known := w.instances[name]
 	if s.gone {
 		switch {
 		case known && m.launchedAt.IsZero():
-			delete(w.machines, name)
+			delete(w.instances, name)
 			w.givenUp++
 		case known:
 			once(&m.leavingAt, s.at)
@@ -191,8 +191,8 @@ func (w *world) seeClaim(s sighting) {
 		return
 	}
 	if !known {
-		m = &machine{claim: name, seenAt: s.at}
-		w.machines[name] = m
+		m = &instance{claim: name, seenAt: s.at}
+		w.instances[name] = m
 	}
 	labels := s.object.GetLabels()
 	m.kind, m.zone, m.option = labels["node.kubernetes.io/instance-type"], labels["topology.kubernetes.io/zone"], labels["karpenter.sh/capacity-type"]
@@ -223,7 +223,7 @@ func (w *world) join(at time.Time) {
 	for name, n := range w.nodes {
 		byID[n.providerID] = name
 	}
-	for _, m := range w.machines {
+	for _, m := range w.instances {
 		name, ok := byID[m.providerID]
 		if m.providerID == "" || !ok {
 			continue
@@ -255,18 +255,18 @@ func (w *world) seeSetting(s sighting) {
 }
 
 // sorted returns the instances by name of claim.
-func (w *world) sorted() []*machine {
-	return slices.SortedFunc(maps.Values(w.machines), func(a, b *machine) int { return cmp.Compare(a.claim, b.claim) })
+func (w *world) sorted() []*instance {
+	return slices.SortedFunc(maps.Values(w.instances), func(a, b *instance) int { return cmp.Compare(a.claim, b.claim) })
 }
 
 // every says whether there is an instance, and holds is true of all of them.
-func (w *world) every(holds func(*machine) bool) bool {
-	for _, m := range w.machines {
+func (w *world) every(holds func(*instance) bool) bool {
+	for _, m := range w.instances {
 		if !holds(m) {
 			return false
 		}
 	}
-	return len(w.machines) > 0
+	return len(w.instances) > 0
 }
 
 // count returns how many pods are as asked.
@@ -282,9 +282,9 @@ func (w *world) count(is func(podSight) bool) int {
 
 // longest returns the longest time between two moments of an instance, among instances that
 // have both; never less than zero.
-func (w *world) longest(from, to func(*machine) time.Time) time.Duration {
+func (w *world) longest(from, to func(*instance) time.Time) time.Duration {
 	var most time.Duration
-	for _, m := range w.machines {
+	for _, m := range w.instances {
 		if a, b := from(m), to(m); !a.IsZero() && !b.IsZero() {
 			most = max(most, b.Sub(a))
 		}

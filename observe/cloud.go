@@ -8,63 +8,63 @@ import (
 	"github.com/daemok/daemok/cloud"
 )
 
-// Machines is the cloud's instances as one loop uses them, with every operation measured.
+// Instances is the cloud's instances as one loop uses them, with every operation measured.
 // Controller names the loop, Provider the cloud.
-type Machines struct {
-	cloud.Machines
+type Instances struct {
+	cloud.Instances
 	Metrics    *Metrics
 	Controller string
 	Provider   string
 	Now        func() time.Time
 }
 
-var _ cloud.Machines = Machines{}
+var _ cloud.Instances = Instances{}
 
-// Launch implements cloud.Machines.
-func (m Machines) Launch(ctx context.Context, r cloud.LaunchRequest) (got []cloud.Machine, err error) {
+// Launch implements cloud.Instances.
+func (m Instances) Launch(ctx context.Context, r cloud.LaunchRequest) (got []cloud.Instance, err error) {
 	m.Metrics.BatchSize.WithLabelValues("create_fleet").Observe(float64(r.Count))
 	err = m.measure("Create", func() error {
-		got, err = m.Machines.Launch(ctx, r)
+		got, err = m.Instances.Launch(ctx, r)
 		return err
 	})
 	m.launchFailed(r, err)
 	return got, err
 }
 
-// Prepare implements cloud.Machines.
-func (m Machines) Prepare(ctx context.Context, r cloud.LaunchRequest) error {
-	return m.measure("Prepare", func() error { return m.Machines.Prepare(ctx, r) })
+// Prepare implements cloud.Instances.
+func (m Instances) Prepare(ctx context.Context, r cloud.LaunchRequest) error {
+	return m.measure("Prepare", func() error { return m.Instances.Prepare(ctx, r) })
 }
 
-// Terminate implements cloud.Machines.
-func (m Machines) Terminate(ctx context.Context, ids ...string) (gone []string, err error) {
+// Terminate implements cloud.Instances.
+func (m Instances) Terminate(ctx context.Context, ids ...string) (gone []string, err error) {
 	m.Metrics.BatchSize.WithLabelValues("terminate_instances").Observe(float64(len(ids)))
 	err = m.measure("Delete", func() error {
-		gone, err = m.Machines.Terminate(ctx, ids...)
+		gone, err = m.Instances.Terminate(ctx, ids...)
 		return err
 	})
 	return gone, err
 }
 
-// List implements cloud.Machines.
-func (m Machines) List(ctx context.Context, f cloud.Filter) (found []cloud.Machine, err error) {
+// List implements cloud.Instances.
+func (m Instances) List(ctx context.Context, f cloud.Filter) (found []cloud.Instance, err error) {
 	method := "List"
 	if len(f.IDs) > 0 {
 		method = "Get"
 	}
 	err = m.measure(method, func() error {
-		found, err = m.Machines.List(ctx, f)
+		found, err = m.Instances.List(ctx, f)
 		return err
 	})
 	return found, err
 }
 
-// Tag implements cloud.Machines.
-func (m Machines) Tag(ctx context.Context, which cloud.Machine, tags map[string]string) error {
-	return m.measure("Tag", func() error { return m.Machines.Tag(ctx, which, tags) })
+// Tag implements cloud.Instances.
+func (m Instances) Tag(ctx context.Context, which cloud.Instance, tags map[string]string) error {
+	return m.measure("Tag", func() error { return m.Instances.Tag(ctx, which, tags) })
 }
 
-func (m Machines) measure(method string, do func() error) error {
+func (m Instances) measure(method string, do func() error) error {
 	began := m.Now()
 	err := do()
 	m.Metrics.CloudSeconds.WithLabelValues(m.Controller, method, m.Provider).Observe(m.Now().Sub(began).Seconds())
@@ -99,7 +99,7 @@ func CloudError(err error) string {
 }
 
 // launchFailed counts a launch that was short or refused.
-func (m Machines) launchFailed(r cloud.LaunchRequest, err error) {
+func (m Instances) launchFailed(r cloud.LaunchRequest, err error) {
 	if short, ok := errors.AsType[*cloud.NoCapacityError](err); ok {
 		type place struct {
 			zone, zoneID string

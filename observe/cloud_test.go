@@ -18,7 +18,7 @@ import (
 
 // slow is a cloud whose calls take a second and end as it says.
 type slow struct {
-	cloud.Machines
+	cloud.Instances
 	now *time.Time
 	err error
 }
@@ -28,21 +28,21 @@ func (s slow) pass() error {
 	return s.err
 }
 
-func (s slow) Launch(context.Context, cloud.LaunchRequest) ([]cloud.Machine, error) {
-	return []cloud.Machine{{ID: "i-1"}}, s.pass()
+func (s slow) Launch(context.Context, cloud.LaunchRequest) ([]cloud.Instance, error) {
+	return []cloud.Instance{{ID: "i-1"}}, s.pass()
 }
-func (s slow) Prepare(context.Context, cloud.LaunchRequest) error          { return s.pass() }
-func (s slow) Tag(context.Context, cloud.Machine, map[string]string) error { return s.pass() }
+func (s slow) Prepare(context.Context, cloud.LaunchRequest) error           { return s.pass() }
+func (s slow) Tag(context.Context, cloud.Instance, map[string]string) error { return s.pass() }
 func (s slow) Terminate(context.Context, ...string) ([]string, error) {
 	return []string{"i-1"}, s.pass()
 }
-func (s slow) List(context.Context, cloud.Filter) ([]cloud.Machine, error) {
-	return []cloud.Machine{{ID: "i-1"}}, s.pass()
+func (s slow) List(context.Context, cloud.Filter) ([]cloud.Instance, error) {
+	return []cloud.Instance{{ID: "i-1"}}, s.pass()
 }
 
 func TestCallsOfTheCloudAreMeasured(t *testing.T) {
 	ctx := t.Context()
-	launch := func(m observe.Machines) error {
+	launch := func(m observe.Instances) error {
 		_, err := m.Launch(ctx, cloud.LaunchRequest{Count: 3, Options: []cloud.OfferingChoice{{Option: cluster.Spot}}})
 		return err
 	}
@@ -52,7 +52,7 @@ func TestCallsOfTheCloudAreMeasured(t *testing.T) {
 	}}
 	tests := map[string]struct {
 		err  error
-		call func(observe.Machines) error
+		call func(observe.Instances) error
 		want []string
 	}{
 		"a launch": {nil, launch, []string{batch + "batcher=create_fleet 1 in 3s", took + "method=Create provider=aws 1 in 1s"}},
@@ -69,23 +69,23 @@ func TestCallsOfTheCloudAreMeasured(t *testing.T) {
 			batch + "batcher=create_fleet 1 in 3s", took + "method=Create provider=aws 1 in 1s",
 			failed + "error=TokenMismatchError method=Create provider=aws 1",
 		}},
-		"preparing": {nil, func(m observe.Machines) error { return m.Prepare(ctx, cloud.LaunchRequest{}) },
+		"preparing": {nil, func(m observe.Instances) error { return m.Prepare(ctx, cloud.LaunchRequest{}) },
 			[]string{took + "method=Prepare provider=aws 1 in 1s"}},
-		"giving back": {&cloud.ThrottledError{}, func(m observe.Machines) error { _, err := m.Terminate(ctx, "i-1", "i-2"); return err },
+		"giving back": {&cloud.ThrottledError{}, func(m observe.Instances) error { _, err := m.Terminate(ctx, "i-1", "i-2"); return err },
 			[]string{batch + "batcher=terminate_instances 1 in 2s", took + "method=Delete provider=aws 1 in 1s",
 				failed + "error=ThrottledError method=Delete provider=aws 1"}},
-		"a look at all machines": {errors.New("connection reset"), func(m observe.Machines) error { _, err := m.List(ctx, cloud.Filter{}); return err },
+		"a look at all machines": {errors.New("connection reset"), func(m observe.Instances) error { _, err := m.List(ctx, cloud.Filter{}); return err },
 			[]string{took + "method=List provider=aws 1 in 1s", failed + "method=List provider=aws 1"}},
-		"a look at one machine": {nil, func(m observe.Machines) error { _, err := m.List(ctx, cloud.Filter{IDs: []string{"i-1"}}); return err },
+		"a look at one machine": {nil, func(m observe.Instances) error { _, err := m.List(ctx, cloud.Filter{IDs: []string{"i-1"}}); return err },
 			[]string{took + "method=Get provider=aws 1 in 1s"}},
-		"tagging what is gone": {&cloud.NotFoundError{}, func(m observe.Machines) error { return m.Tag(ctx, cloud.Machine{ID: "i-1"}, nil) },
+		"tagging what is gone": {&cloud.NotFoundError{}, func(m observe.Instances) error { return m.Tag(ctx, cloud.Instance{ID: "i-1"}, nil) },
 			[]string{took + "method=Tag provider=aws 1 in 1s", failed + "error=NodeClaimNotFoundError method=Tag provider=aws 1"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 			registry := prometheus.NewPedanticRegistry()
-			m := observe.Machines{Machines: slow{now: &now, err: tt.err}, Metrics: observe.NewMetrics(registry, "", "", "", ""),
+			m := observe.Instances{Instances: slow{now: &now, err: tt.err}, Metrics: observe.NewMetrics(registry, "", "", "", ""),
 				Controller: "loop", Provider: "aws", Now: func() time.Time { return now }}
 			if err := tt.call(m); !errors.Is(err, tt.err) {
 				t.Errorf("the call returned %v, want %v", err, tt.err)

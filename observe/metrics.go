@@ -49,27 +49,27 @@ type Metrics struct {
 	MoveScores        *prometheus.HistogramVec // decision, nodepool, policy; nothing is observed
 	BlockedNodes      *prometheus.GaugeVec     // nodepool, reason, by
 
-	ClaimsCreated     *prometheus.CounterVec   // reason, nodepool, min_values_relaxed
-	ClaimsUnhealthy   *prometheus.CounterVec   // condition, nodepool, capacity_type, image_id
-	ClaimsTerminated  *prometheus.CounterVec   // nodepool, capacity_type, zone
-	ClaimEndSeconds   *prometheus.HistogramVec // nodepool
-	MachineEndSeconds *prometheus.HistogramVec // nodepool
-	NodesCreated      *prometheus.CounterVec   // nodepool, zone
-	NodesAdopted      *prometheus.CounterVec   // nodepool, zone
-	NodesTerminated   *prometheus.CounterVec   // nodepool, zone
-	NodesDrained      *prometheus.CounterVec   // nodepool
-	NodeEndSeconds    *prometheus.SummaryVec   // nodepool
-	NodeLifeSeconds   *prometheus.HistogramVec // nodepool
-	PoolLimit         *prometheus.GaugeVec     // resource_type, nodepool
-	PoolUsage         *prometheus.GaugeVec     // resource_type, nodepool
-	CostErrors        *prometheus.CounterVec   // nodepool; always 0
-	Evictions         *prometheus.CounterVec   // code
-	PodsDrained       *prometheus.CounterVec   // reason
-	PodBoundSeconds   prometheus.Histogram
-	PodStartSeconds   prometheus.Summary
-	PlannedBoundSecs  prometheus.Histogram
-	PodsLanded        *prometheus.CounterVec // on, as_planned
-	PlannedStartSecs  prometheus.Histogram
+	ClaimsCreated      *prometheus.CounterVec   // reason, nodepool, min_values_relaxed
+	ClaimsUnhealthy    *prometheus.CounterVec   // condition, nodepool, capacity_type, image_id
+	ClaimsTerminated   *prometheus.CounterVec   // nodepool, capacity_type, zone
+	ClaimEndSeconds    *prometheus.HistogramVec // nodepool
+	InstanceEndSeconds *prometheus.HistogramVec // nodepool
+	NodesCreated       *prometheus.CounterVec   // nodepool, zone
+	NodesAdopted       *prometheus.CounterVec   // nodepool, zone
+	NodesTerminated    *prometheus.CounterVec   // nodepool, zone
+	NodesDrained       *prometheus.CounterVec   // nodepool
+	NodeEndSeconds     *prometheus.SummaryVec   // nodepool
+	NodeLifeSeconds    *prometheus.HistogramVec // nodepool
+	PoolLimit          *prometheus.GaugeVec     // resource_type, nodepool
+	PoolUsage          *prometheus.GaugeVec     // resource_type, nodepool
+	CostErrors         *prometheus.CounterVec   // nodepool; always 0
+	Evictions          *prometheus.CounterVec   // code
+	PodsDrained        *prometheus.CounterVec   // reason
+	PodBoundSeconds    prometheus.Histogram
+	PodStartSeconds    prometheus.Summary
+	PlannedBoundSecs   prometheus.Histogram
+	PodsLanded         *prometheus.CounterVec // on, as_planned
+	PlannedStartSecs   prometheus.Histogram
 
 	CloudSeconds   *prometheus.HistogramVec // controller, method, provider
 	CloudErrors    *prometheus.CounterVec   // controller, method, provider, error
@@ -144,20 +144,20 @@ func NewMetrics(r prometheus.Registerer, version, commit, goVersion, arch string
 		MoveScores:        b.histograms("karpenter_consolidation_score"),
 		BlockedNodes:      b.gauges("daemok_disruption_blocked_nodes"),
 
-		ClaimsCreated:     b.counters("karpenter_nodeclaims_created_total"),
-		ClaimsUnhealthy:   b.counters("karpenter_nodeclaims_unhealthy_disrupted_total"),
-		ClaimsTerminated:  b.counters("karpenter_nodeclaims_terminated_total"),
-		ClaimEndSeconds:   b.histograms("karpenter_nodeclaims_termination_duration_seconds"),
-		MachineEndSeconds: b.histograms("karpenter_nodeclaims_instance_termination_duration_seconds"),
-		NodesCreated:      b.counters("karpenter_nodes_created_total"),
-		NodesAdopted:      b.counters("daemok_nodes_adopted_total"),
-		NodesTerminated:   b.counters("karpenter_nodes_terminated_total"),
-		NodesDrained:      b.counters("karpenter_nodes_drained_total"),
-		NodeEndSeconds:    b.summaries("karpenter_nodes_termination_duration_seconds"),
-		NodeLifeSeconds:   b.histograms("karpenter_nodes_lifetime_duration_seconds"),
-		PoolLimit:         b.gauges("karpenter_nodepools_limit"),
-		PoolUsage:         b.gauges("karpenter_nodepools_usage"),
-		CostErrors:        b.counters("karpenter_nodepools_cost_tracker_errors_total"),
+		ClaimsCreated:      b.counters("karpenter_nodeclaims_created_total"),
+		ClaimsUnhealthy:    b.counters("karpenter_nodeclaims_unhealthy_disrupted_total"),
+		ClaimsTerminated:   b.counters("karpenter_nodeclaims_terminated_total"),
+		ClaimEndSeconds:    b.histograms("karpenter_nodeclaims_termination_duration_seconds"),
+		InstanceEndSeconds: b.histograms("karpenter_nodeclaims_instance_termination_duration_seconds"),
+		NodesCreated:       b.counters("karpenter_nodes_created_total"),
+		NodesAdopted:       b.counters("daemok_nodes_adopted_total"),
+		NodesTerminated:    b.counters("karpenter_nodes_terminated_total"),
+		NodesDrained:       b.counters("karpenter_nodes_drained_total"),
+		NodeEndSeconds:     b.summaries("karpenter_nodes_termination_duration_seconds"),
+		NodeLifeSeconds:    b.histograms("karpenter_nodes_lifetime_duration_seconds"),
+		PoolLimit:          b.gauges("karpenter_nodepools_limit"),
+		PoolUsage:          b.gauges("karpenter_nodepools_usage"),
+		CostErrors:         b.counters("karpenter_nodepools_cost_tracker_errors_total"),
 
 		Evictions:        b.counters("karpenter_pods_eviction_requests_total"),
 		PodsDrained:      b.counters("karpenter_pods_drained_total"),

@@ -73,7 +73,7 @@ func (w *world) copyOf(p pattern, dice *rand.Rand) (*corev1.Node, error) {
 		p.node.Status.NodeInfo.MachineID, letters(32, dice),
 		p.node.Status.Addresses[0].Address, address(dice),
 	}
-	id := translate.MachineID(p.node.Spec.ProviderID)
+	id := translate.InstanceID(p.node.Spec.ProviderID)
 	launched, err := w.aws.Copy(id, strings.NewReplacer(names...).Replace)
 	if err != nil {
 		return nil, err

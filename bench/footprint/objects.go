@@ -228,7 +228,7 @@ func nodeName(dice *rand.Rand) string {
 
 // csiNode is what the driver of volumes says of a node.
 func csiNode(n *corev1.Node) *storagev1.CSINode {
-	return &storagev1.CSINode{ObjectMeta: meta("", n.Name), Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: "ebs.csi.aws.com", NodeID: translate.MachineID(n.Spec.ProviderID)}}}}
+	return &storagev1.CSINode{ObjectMeta: meta("", n.Name), Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: "ebs.csi.aws.com", NodeID: translate.InstanceID(n.Spec.ProviderID)}}}}
 }
 
 // nodeOf is the node of a launched claim as it joins, with room for so many pods.
@@ -239,7 +239,7 @@ func nodeOf(claim *karpv1.NodeClaim, pods int64, dice *rand.Rand) *corev1.Node {
 	n.Labels = map[string]string{corev1.LabelHostname: n.Name, corev1.LabelArchStable: "amd64", corev1.LabelOSStable: "linux", "beta.kubernetes.io/arch": "amd64", "beta.kubernetes.io/os": "linux",
 		corev1.LabelInstanceTypeStable: claim.Labels[corev1.LabelInstanceTypeStable], corev1.LabelInstanceType: claim.Labels[corev1.LabelInstanceTypeStable],
 		corev1.LabelTopologyZone: claim.Labels[corev1.LabelTopologyZone], corev1.LabelTopologyRegion: region, "k8s.io/cloud-provider-aws": letters(32, dice)}
-	n.Annotations = map[string]string{"node.alpha.kubernetes.io/ttl": "0", "volumes.kubernetes.io/controller-managed-attach-detach": "true", "csi.volume.kubernetes.io/nodeid": `{"ebs.csi.aws.com":"` + translate.MachineID(claim.Status.ProviderID) + `"}`}
+	n.Annotations = map[string]string{"node.alpha.kubernetes.io/ttl": "0", "volumes.kubernetes.io/controller-managed-attach-detach": "true", "csi.volume.kubernetes.io/nodeid": `{"ebs.csi.aws.com":"` + translate.InstanceID(claim.Status.ProviderID) + `"}`}
 	n.Spec = corev1.NodeSpec{ProviderID: claim.Status.ProviderID, Taints: []corev1.Taint{{Key: api.TaintUnregistered, Effect: corev1.TaintEffectNoExecute}}}
 	n.Status = corev1.NodeStatus{Capacity: claim.Status.Capacity.DeepCopy(), Allocatable: claim.Status.Allocatable.DeepCopy(),
 		Addresses:       []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: ip}, {Type: corev1.NodeInternalDNS, Address: n.Name}, {Type: corev1.NodeHostName, Address: n.Name}},

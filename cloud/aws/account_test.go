@@ -211,7 +211,7 @@ func TestWhatAClassMadeIsRemovedWithIt(t *testing.T) {
 }
 
 // The life of one instance, as the controllers go through it.
-func TestOneMachineFromLaunchToEnd(t *testing.T) {
+func TestOneInstanceFromLaunchToEnd(t *testing.T) {
 	a := openAccount(t)
 	p := a.provider
 	got, err := p.Launch(t.Context(), a.request(t, "t1", cluster.Spot, "m5.large", "m5a.large", "m6g.large"))

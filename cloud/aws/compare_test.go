@@ -11,7 +11,7 @@ import (
 
 // An instance is listed with what its class selects: otherwise every instance would count
 // as drifted as soon as it is checked.
-func TestAMachineHasWhatItsClassSelects(t *testing.T) {
+func TestAInstanceHasWhatItsClassSelects(t *testing.T) {
 	a := openAccount(t)
 	for _, kind := range []string{"m5.large", "c7g.large"} {
 		launched, err := a.provider.Launch(t.Context(), a.request(t, kind, cluster.OnDemand, kind))

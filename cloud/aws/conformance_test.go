@@ -26,7 +26,7 @@ func TestConformance(t *testing.T) {
 			t.Fatal(err)
 		}
 		return conformance.Subject{
-			Catalog: a.provider, Machines: a.provider, Other: other, Class: a.port(),
+			Catalog: a.provider, Instances: a.provider, Other: other, Class: a.port(),
 			InterruptionMessages: a.provider.InterruptionMessages("prod"), RedeliverIn: interruption.HiddenFor,
 			Advance: func(d time.Duration) {
 				a.Advance(d)

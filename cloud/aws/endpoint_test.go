@@ -182,7 +182,7 @@ func (s *site) subject(t *testing.T) conformance.Subject {
 	t.Cleanup(func() { s.empty(t, p, class) })
 	reserved := reservations{site: s, provider: p, class: &class}
 	out := conformance.Subject{
-		Catalog: p, Machines: p, Other: other, Class: cloud.Class{ID: class.ID(), Settings: &class},
+		Catalog: p, Instances: p, Other: other, Class: cloud.Class{ID: class.ID(), Settings: &class},
 		Advance: func(d time.Duration) {
 			_ = s.pause(context.Background(), d)
 			reserved.look(t)

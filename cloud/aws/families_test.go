@@ -17,7 +17,7 @@ import (
 
 // Each family from its alias to instances that run: the image for the type's processor and
 // devices, and the volumes of the family.
-func TestMachinesOfEveryFamily(t *testing.T) {
+func TestInstancesOfEveryFamily(t *testing.T) {
 	const al2023 = "amazon-eks-node-al2023-x86_64-"
 	tests := map[string]struct {
 		kubernetes, alias string
@@ -60,7 +60,7 @@ func TestMachinesOfEveryFamily(t *testing.T) {
 
 // A class of the family Custom has what it names and nothing else: its image,
 // its user data as it is, and the image's own volumes.
-func TestAMachineOfTheUsersOwnImage(t *testing.T) {
+func TestAInstanceOfTheUsersOwnImage(t *testing.T) {
 	a := openAccount(t)
 	spec := defaultSpec()
 	spec.Family, spec.UserData = nodeclass.Custom, "anything at all"
@@ -70,21 +70,21 @@ func TestAMachineOfTheUsersOwnImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.Advance(time.Minute)
-	machines, err := a.provider.List(t.Context(), cloud.Filter{Batch: "batch-custom"})
-	if err != nil || len(machines) != 1 {
-		t.Fatal(machines, err)
+	instances, err := a.provider.List(t.Context(), cloud.Filter{Batch: "batch-custom"})
+	if err != nil || len(instances) != 1 {
+		t.Fatal(instances, err)
 	}
-	if found, devices := a.bootedFrom(t, machines[0]); !strings.HasPrefix(found, "ubuntu-eks/k8s_1.32/") || devices != "/dev/sda1" {
+	if found, devices := a.bootedFrom(t, instances[0]); !strings.HasPrefix(found, "ubuntu-eks/k8s_1.32/") || devices != "/dev/sda1" {
 		t.Errorf("it boots %s with volumes %s", found, devices)
 	}
-	data, err := a.admin.EC2.DescribeInstanceAttribute(t.Context(), &ec2.DescribeInstanceAttributeInput{InstanceId: &machines[0].ID, Attribute: "userData"})
+	data, err := a.admin.EC2.DescribeInstanceAttribute(t.Context(), &ec2.DescribeInstanceAttributeInput{InstanceId: &instances[0].ID, Attribute: "userData"})
 	if err != nil || sdk.ToString(data.UserData.Value) != "YW55dGhpbmcgYXQgYWxs" {
 		t.Errorf("its user data is %+v, %v; want what the class says", data.UserData, err)
 	}
 }
 
 // bootedFrom is the name of an instance's image, and the names of its volumes.
-func (a *account) bootedFrom(t *testing.T, m cloud.Machine) (image, devices string) {
+func (a *account) bootedFrom(t *testing.T, m cloud.Instance) (image, devices string) {
 	t.Helper()
 	a.Advance(time.Minute)
 	images, err := a.admin.EC2.DescribeImages(t.Context(), &ec2.DescribeImagesInput{ImageIds: []string{m.Image}, IncludeDeprecated: sdk.Bool(true)})

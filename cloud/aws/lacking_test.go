@@ -33,7 +33,7 @@ type task struct {
 }
 
 // launch is a launch of one instance.
-func launch(t *testing.T, a *account) []cloud.Machine {
+func launch(t *testing.T, a *account) []cloud.Instance {
 	t.Helper()
 	got, err := a.provider.Launch(t.Context(), a.request(t, "t1", cluster.OnDemand, "m5.large"))
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 // tokenMax is how many characters EC2 takes as a token.
 const tokenMax = 64
 
-// Launch implements cloud.Machines. An instance just launched may be invisible to List for
+// Launch implements cloud.Instances. An instance just launched may be invisible to List for
 // some seconds; its PrivateDNS is not known yet.
-func (p *Provider) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Machine, error) {
+func (p *Provider) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Instance, error) {
 	if err := check(r); err != nil {
 		return nil, err
 	}
@@ -25,15 +25,15 @@ func (p *Provider) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.M
 	if err != nil {
 		return nil, err
 	}
-	machines, err := p.launcher.Launch(ctx, request)
-	for _, m := range machines {
+	instances, err := p.launcher.Launch(ctx, request)
+	for _, m := range instances {
 		p.instances.Launched(m.ID)
 	}
-	p.countLaunched(machines)
-	return machines, err
+	p.countLaunched(instances)
+	return instances, err
 }
 
-// Prepare implements cloud.Machines: it makes the launch templates that the
+// Prepare implements cloud.Instances: it makes the launch templates that the
 // launch would be made from, since EC2's fleets see new ones only after a
 // while.
 func (p *Provider) Prepare(ctx context.Context, r cloud.LaunchRequest) error {
@@ -88,7 +88,7 @@ func checkOfferings(r cloud.LaunchRequest) error {
 	return nil
 }
 
-// Terminate implements cloud.Machines.
+// Terminate implements cloud.Instances.
 func (p *Provider) Terminate(ctx context.Context, ids ...string) (gone []string, err error) {
 	gone, err = p.instances.Terminate(ctx, ids...)
 	if err == nil {
@@ -99,8 +99,8 @@ func (p *Provider) Terminate(ctx context.Context, ids ...string) (gone []string,
 	return gone, err
 }
 
-// List implements cloud.Machines.
-func (p *Provider) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error) {
+// List implements cloud.Instances.
+func (p *Provider) List(ctx context.Context, f cloud.Filter) ([]cloud.Instance, error) {
 	found, err := p.instances.List(ctx, f)
 	for i := range found {
 		found[i] = p.asLaunched(found[i])
@@ -114,7 +114,7 @@ func (p *Provider) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, e
 
 // recordEnds keeps count of which instances have reserved capacity. Those that were looked
 // for by their IDs and not found have it no more.
-func (p *Provider) recordEnds(f cloud.Filter, found []cloud.Machine) {
+func (p *Provider) recordEnds(f cloud.Filter, found []cloud.Instance) {
 	there := map[string]bool{}
 	for _, m := range found {
 		there[m.ID] = true
@@ -128,27 +128,27 @@ func (p *Provider) recordEnds(f cloud.Filter, found []cloud.Machine) {
 
 // asLaunched has an instance be one on demand that EC2 has put into an open capacity
 // reservation, where these are left to EC2.
-func (p *Provider) asLaunched(m cloud.Machine) cloud.Machine {
+func (p *Provider) asLaunched(m cloud.Instance) cloud.Instance {
 	if p.options.NoReservedCapacity && m.Option == cluster.Reserved {
 		m.Option, m.ReservedCapacity = cluster.OnDemand, ""
 	}
 	return m
 }
 
-// Tag implements cloud.Machines.
-func (p *Provider) Tag(ctx context.Context, m cloud.Machine, tags map[string]string) error {
+// Tag implements cloud.Instances.
+func (p *Provider) Tag(ctx context.Context, m cloud.Instance, tags map[string]string) error {
 	return p.instances.Tag(ctx, m, tags)
 }
 
 // Adoptable implements cloud.Adopter.
-func (p *Provider) Adoptable(ctx context.Context, id string) (cloud.Machine, error) {
+func (p *Provider) Adoptable(ctx context.Context, id string) (cloud.Instance, error) {
 	m, err := p.instances.Adoptable(ctx, id)
 	return p.asLaunched(m), err
 }
 
 // Adopt implements cloud.Adopter. The instance's volumes and interfaces keep the tags they
 // have.
-func (p *Provider) Adopt(ctx context.Context, m cloud.Machine, c cloud.Class, tags map[string]string) error {
+func (p *Provider) Adopt(ctx context.Context, m cloud.Instance, c cloud.Class, tags map[string]string) error {
 	class, err := classOf(c)
 	if err != nil {
 		return err

@@ -33,10 +33,10 @@ func ofOwn(t *testing.T, a *account) nodeclass.Class {
 	return class
 }
 
-// Machines are launched from a launch template of the user's own: of the types and in the
+// Instances are launched from a launch template of the user's own: of the types and in the
 // zones that were chosen, with our tags, and all else as it says. It is neither made nor
 // removed.
-func TestMachinesAreLaunchedFromATemplateOfTheUsersOwn(t *testing.T) {
+func TestInstancesAreLaunchedFromATemplateOfTheUsersOwn(t *testing.T) {
 	a := openAccount(t)
 	a.server.Enforce("test", "") // the policies do not cover templates of the user's own
 	class := ofOwn(t, a)

@@ -59,7 +59,7 @@ func (a *account) inZone(t *testing.T, token, zone, partition string, count int)
 	return r
 }
 
-func (a *account) listed(t *testing.T, token string) []cloud.Machine {
+func (a *account) listed(t *testing.T, token string) []cloud.Instance {
 	t.Helper()
 	a.Advance(time.Minute)
 	list, err := a.provider.List(t.Context(), cloud.Filter{Batch: "batch-" + token})
@@ -134,7 +134,7 @@ func TestASpreadGroupIsClosedWhereItIsFull(t *testing.T) {
 
 // What a plan draws on: the zone's room for all instances of a spread group, beside the
 // reservation of reserved ones; nothing of the kind in groups of other strategies.
-func TestMachinesOfASpreadGroupDrawOnTheRoomOfTheirZone(t *testing.T) {
+func TestInstancesOfASpreadGroupDrawOnTheRoomOfTheirZone(t *testing.T) {
 	for name, tt := range map[string]struct {
 		strategy   string
 		partitions int
@@ -175,7 +175,7 @@ func TestMachinesOfASpreadGroupDrawOnTheRoomOfTheirZone(t *testing.T) {
 	}
 }
 
-func TestAClusterGroupIsOpenInTheZoneOfItsMachines(t *testing.T) {
+func TestAClusterGroupIsOpenInTheZoneOfItsInstances(t *testing.T) {
 	a := openAccount(t)
 	id := a.group(t, nodeclass.Cluster, 0)
 	if got := a.openIn(t); len(got) < 2 {

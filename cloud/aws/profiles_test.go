@@ -10,7 +10,7 @@ import (
 
 // A class gets another role: its new profile is another one, and the earlier one goes an
 // hour after the last instance that has it.
-func TestTheProfileOfAnEarlierRoleGoesAfterItsMachines(t *testing.T) {
+func TestTheProfileOfAnEarlierRoleGoesAfterItsInstances(t *testing.T) {
 	a := openAccount(t)
 	got, err := a.provider.Launch(t.Context(), a.request(t, "t1", cluster.OnDemand, "m5.large"))
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package aws is the adapter to AWS: it says what EC2 offers, launches and returns
 // instances, and finds what a class asks for.
 //
-// It promises to be the cloud port (cloud.Catalog and cloud.Machines) for one
+// It promises to be the cloud port (cloud.Catalog and cloud.Instances) for one
 // cluster, to start no goroutine that outlives its call, and to need nothing but the SDK's usual
 // configuration: AWS_ENDPOINT_URL points all of it elsewhere. What it knows
 // is refreshed by its caller, at the intervals named here. It knows nothing
@@ -39,8 +39,8 @@ import (
 )
 
 var (
-	_ cloud.Catalog  = (*Provider)(nil)
-	_ cloud.Machines = (*Provider)(nil)
+	_ cloud.Catalog   = (*Provider)(nil)
+	_ cloud.Instances = (*Provider)(nil)
 
 	_ cloud.Checks    = (*Provider)(nil)
 	_ cloud.Shortages = (*Provider)(nil)

@@ -88,11 +88,11 @@ func (p *Provider) countOf(kind string, option cluster.Option) (group string, vC
 
 // countLaunched counts instances that were just launched against limits, but for those
 // whose reservation counts.
-func (p *Provider) countLaunched(machines []cloud.Machine) {
+func (p *Provider) countLaunched(instances []cloud.Instance) {
 	p.mu.Lock()
 	reservedCount := p.reservedCount
 	p.mu.Unlock()
-	for _, m := range machines {
+	for _, m := range instances {
 		if reservedCount && m.ReservedCapacity != "" {
 			continue
 		}

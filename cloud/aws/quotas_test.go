@@ -117,7 +117,7 @@ func TestReservationsCountAgainstAQuota(t *testing.T) {
 }
 
 // Who may not read reservations counts the instances that run in them.
-func TestWithoutTheRightToReadReservationsMachinesInThemCount(t *testing.T) {
+func TestWithoutTheRightToReadReservationsInstancesInThemCount(t *testing.T) {
 	a := openAccount(t)
 	if err := a.server.SetQuota("L-1216C47A", 8); err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func TestWithoutTheGateReservationsCountAgainstNoQuota(t *testing.T) {
 }
 
 // AWS limits spot instances of P by generation, and those on demand together.
-func TestSpotMachinesOfPHaveLimitsOfTheirOwn(t *testing.T) {
+func TestSpotInstancesOfPHaveLimitsOfTheirOwn(t *testing.T) {
 	a := openAccount(t)
 	for code, vCPUs := range map[string]int{"L-7212CCBC": 8, "L-C4BD4855": 0} {
 		if err := a.server.SetQuota(code, vCPUs); err != nil {

@@ -64,7 +64,7 @@ func (a *account) fromReservation(t *testing.T, token, id string, count int) clo
 
 const reservedZone = "us-east-1a"
 
-func TestMachinesComeFromTheReservationTheyAreLaunchedFrom(t *testing.T) {
+func TestInstancesComeFromTheReservationTheyAreLaunchedFrom(t *testing.T) {
 	a := openAccount(t)
 	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 3, Targeted: true})
 	o := a.reservedOffering(t, id)
@@ -111,7 +111,7 @@ func TestMachinesComeFromTheReservationTheyAreLaunchedFrom(t *testing.T) {
 
 // The place of an instance that came and went is free at once: what would be launched on
 // demand meanwhile costs money that the reservation has cost already.
-func TestAMachineThatHasEndedFreesItsReservationAtOnce(t *testing.T) {
+func TestAInstanceThatHasEndedFreesItsReservationAtOnce(t *testing.T) {
 	a := openAccount(t)
 	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Targeted: true})
 	got, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t1", id, 1))
@@ -195,7 +195,7 @@ func TestAReservationThatIsShortIsClosedForAWhileByItself(t *testing.T) {
 	}
 }
 
-func TestMachinesOnDemandLeaveReservationsAlone(t *testing.T) {
+func TestInstancesOnDemandLeaveReservationsAlone(t *testing.T) {
 	a := openAccount(t)
 	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2})
 	r := a.request(t, "t1", cluster.OnDemand, "m5.large")
@@ -210,7 +210,7 @@ func TestMachinesOnDemandLeaveReservationsAlone(t *testing.T) {
 	}
 }
 
-func TestAReservationThatIsCancelledIsNoOfferingAndItsMachinesGoOn(t *testing.T) {
+func TestAReservationThatIsCancelledIsNoOfferingAndItsInstancesGoOn(t *testing.T) {
 	a := openAccount(t)
 	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2})
 	got, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t1", id, 1))
@@ -298,7 +298,7 @@ func TestACapacityBlockIsLaunchedAsOne(t *testing.T) {
 
 // "Instances are terminated 30 minutes before a Capacity Block ends"; ten minutes before
 // that their instances are reported, whether or not a class selects the block still.
-func TestMachinesOfACapacityBlockAreReportedBeforeTheyEnd(t *testing.T) {
+func TestInstancesOfACapacityBlockAreReportedBeforeTheyEnd(t *testing.T) {
 	a := openAccount(t)
 	ends := a.Now().Add(2 * time.Hour)
 	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Block: true, EndsAt: ends})
@@ -310,7 +310,7 @@ func TestMachinesOfACapacityBlockAreReportedBeforeTheyEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.recheck(t)
-	want := []cloud.Trouble{{MachineID: got[0].ID, Kind: cloud.CapacityEnds, StartsAt: ends.Add(-30 * time.Minute), What: "capacity block " + id + " ends at " + ends.Format(time.RFC3339)}}
+	want := []cloud.Trouble{{InstanceID: got[0].ID, Kind: cloud.CapacityEnds, StartsAt: ends.Add(-30 * time.Minute), What: "capacity block " + id + " ends at " + ends.Format(time.RFC3339)}}
 	a.Advance(79 * time.Minute)
 	if found, err := a.provider.Troubles(t.Context()); err != nil || len(found) > 0 {
 		t.Errorf("Troubles = %+v, %v; 41 minutes before the end", found, err)
@@ -393,7 +393,7 @@ func TestAReservationThatIsTakenBackIsClosedUntilEC2SaysMore(t *testing.T) {
 }
 
 // Instances of dedicated tenancy run in reservations of it, and no others do.
-func TestADedicatedReservationIsForDedicatedMachines(t *testing.T) {
+func TestADedicatedReservationIsForDedicatedInstances(t *testing.T) {
 	a := openAccount(t)
 	usual := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1})
 	alone := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Dedicated: true})

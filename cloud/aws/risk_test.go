@@ -10,10 +10,10 @@ import (
 
 // A spot instance that EC2 takes away makes its type in its zone risky; one that is given
 // back does not.
-func TestOfferingingsReportHowOftenMachinesWereTakenAway(t *testing.T) {
+func TestOfferingingsReportHowOftenInstancesWereTakenAway(t *testing.T) {
 	a := openAccount(t)
 	offerings := []cloud.OfferingChoice{{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.Spot}, {Kind: "c5.large", Zone: "us-east-1b", Option: cluster.Spot}}
-	var launched []cloud.Machine
+	var launched []cloud.Instance
 	for i, o := range offerings {
 		got, err := a.provider.Launch(t.Context(), cloud.LaunchRequest{Class: a.port(), Token: "t" + o.Kind, Batch: "b" + o.Kind, Count: 1, Options: offerings[i : i+1], Tags: map[string]string{"karpenter.sh/nodepool": "web"}})
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // The instance gets hardware of its own, pays what the price list says of that, and is not
 // used where default tenancy is asked for; what is short there is short there alone.
-func TestADedicatedMachineIsLaunchedAndPaidForAsOne(t *testing.T) {
+func TestADedicatedInstanceIsLaunchedAndPaidForAsOne(t *testing.T) {
 	a := openAccount(t)
 	if err := a.provider.RefreshOnDemand(t.Context()); err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestADedicatedMachineIsLaunchedAndPaidForAsOne(t *testing.T) {
 }
 
 // EC2 puts dedicated instances into cluster groups and those of two partitions alone.
-func TestWhereEC2PutsNoDedicatedMachinesNoneAreOffered(t *testing.T) {
+func TestWhereEC2PutsNoDedicatedInstancesNoneAreOffered(t *testing.T) {
 	for name, tt := range map[string]struct {
 		strategy   string
 		partitions int

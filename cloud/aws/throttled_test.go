@@ -112,9 +112,9 @@ func TestAtATenthOfTheUsualRateNothingIsLostAndLittleWasted(t *testing.T) {
 			t.Errorf("a machine was given back after %v, want at once", gone)
 		}
 		time.Sleep(time.Minute) // until EC2 shows them everywhere
-		machines, err := p.List(t.Context(), cloud.Filter{})
-		if err != nil || len(machines) != (purchases+1)*each-1 {
-			t.Errorf("%d machines are there, error %v; want %d", len(machines), err, (purchases+1)*each-1)
+		instances, err := p.List(t.Context(), cloud.Filter{})
+		if err != nil || len(instances) != (purchases+1)*each-1 {
+			t.Errorf("%d machines are there, error %v; want %d", len(instances), err, (purchases+1)*each-1)
 		}
 	})
 }

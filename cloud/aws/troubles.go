@@ -43,10 +43,10 @@ func (p *Provider) recordReservedCapacities(found []nodeclass.Reservation) {
 
 // recordUnmet keeps in mind that instances are in reservations that no class has shown
 // since the start, as after a restart where none selects them any more.
-func (p *Provider) recordUnmet(machines []cloud.Machine) {
+func (p *Provider) recordUnmet(instances []cloud.Instance) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, m := range machines {
+	for _, m := range instances {
 		if _, known := p.reservedCapacities[m.ReservedCapacity]; !known && m.ReservedCapacity != "" {
 			p.unmet[m.ReservedCapacity] = true
 		}
@@ -87,14 +87,14 @@ func (p *Provider) blockEnds(ctx context.Context) ([]cloud.Trouble, error) {
 	if len(expiring) == 0 {
 		return nil, nil
 	}
-	machines, err := p.instances.InReservations(ctx, slices.Sorted(maps.Keys(expiring))...)
+	instances, err := p.instances.InReservations(ctx, slices.Sorted(maps.Keys(expiring))...)
 	if err != nil {
 		return nil, fmt.Errorf("list machines in capacity blocks that end: %w", err)
 	}
-	out := make([]cloud.Trouble, 0, len(machines))
-	for _, m := range machines {
+	out := make([]cloud.Trouble, 0, len(instances))
+	for _, m := range instances {
 		block := expiring[m.ReservedCapacity]
-		out = append(out, cloud.Trouble{MachineID: m.ID, Kind: cloud.CapacityEnds, StartsAt: block.MachinesEndAt(),
+		out = append(out, cloud.Trouble{InstanceID: m.ID, Kind: cloud.CapacityEnds, StartsAt: block.InstancesEndAt(),
 			What: fmt.Sprintf("capacity block %s ends at %s", block.ID, block.EndsAt.UTC().Format(time.RFC3339))})
 	}
 	return out, nil

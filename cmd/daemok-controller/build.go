@@ -84,7 +84,7 @@ func build(ctx context.Context, o options, tracer *trace.Tracer, log *slog.Logge
 	}
 	p := parts{
 		options: o, clock: clock, log: log, older: older, manager: m, metrics: reported, provider: provider, record: decisions,
-		machines: provider, spot: provider, sizes: provider, offerings: provider, short: provider, checks: provider, adopter: provider,
+		instances: provider, spot: provider, sizes: provider, offerings: provider, short: provider, checks: provider, adopter: provider,
 		account: &class.Account{}, hasPrices: provider.HasOnDemand(), traces: tracer,
 	}
 	live := o.given.Live
@@ -94,7 +94,7 @@ func build(ctx context.Context, o options, tracer *trace.Tracer, log *slog.Logge
 	p.classes = controller.NodeClasses{Store: m.GetClient(), Catalog: provider, Served: classKinds(o, authority(o, config), p.account, older), Build: info.Build(), Render: controller.LaunchForm, Compared: &class.Comparisons{}}
 	if o.leaderElection {
 		p.provider = behind(f, provider)
-		p.machines = p.provider
+		p.instances = p.provider
 		p.adopter = fence.Adopter{Inner: provider, Fence: f}
 	}
 	if o.zonalShift {
@@ -119,14 +119,14 @@ func build(ctx context.Context, o options, tracer *trace.Tracer, log *slog.Logge
 
 // parts is what the loops share.
 type parts struct {
-	options  options
-	clock    *apiclock.Clock
-	log      *slog.Logger
-	manager  ctrl.Manager
-	metrics  *observe.Metrics
-	events   *observe.Events
-	provider provider
-	machines cloud.Machines
+	options   options
+	clock     *apiclock.Clock
+	log       *slog.Logger
+	manager   ctrl.Manager
+	metrics   *observe.Metrics
+	events    *observe.Events
+	provider  provider
+	instances cloud.Instances
 
 	hasPrices            bool // the start has read prices on demand
 	spot                 controller.SpotMemory
@@ -166,7 +166,7 @@ func (p *parts) pools() []nodepool.Generation {
 func (p *parts) add(ctx context.Context) error {
 	program, err := controller.New(ctx, controller.Parts{
 		Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Watches: p.manager.GetCache(),
-		Catalog: p.provider, Machines: p.measured, Spot: p.spot, Sizes: p.sizes, Offerings: p.offerings, Adopter: p.adopter, InterruptionMessages: p.interruptionMessages, Checks: p.checks, Shifts: p.shifts, Short: p.short, Classes: p.classes, Pools: p.pools(), ClassKinds: p.classes.Objects(),
+		Catalog: p.provider, Instances: p.measured, Spot: p.spot, Sizes: p.sizes, Offerings: p.offerings, Adopter: p.adopter, InterruptionMessages: p.interruptionMessages, Checks: p.checks, Shifts: p.shifts, Short: p.short, Classes: p.classes, Pools: p.pools(), ClassKinds: p.classes.Objects(),
 		Events: p.events, Metrics: p.metrics, Log: p.log, Now: p.clock.Now, Clock: p.clock, NewID: randomID, CallFor: fence.CallFor,
 		Policy: p.options.policy(), Window: planner.Window{Idle: p.options.batchIdle, Max: p.options.batchMax},
 		Nominations: flowcontrol.NewTokenBucketRateLimiter(nominationsPerSecond, nominationsAtOnce),
@@ -175,16 +175,16 @@ func (p *parts) add(ctx context.Context) error {
 		Record:      p.record,
 		Traces:      p.traces,
 		Cluster:     p.options.clusterName, Namespace: ownNamespace(), Pod: ownPod(),
-		Spreads:     p.options.defaultSpreads,
-		MachineCost: p.options.machineCost,
-		Room:        p.options.room,
-		Repair:      p.options.repair(),
-		Steering:    p.options.steering,
-		OlderDrift:  p.drifts.on,
-		TagPace:     flowcontrol.NewTokenBucketRateLimiter(tagsPerSecond, tagsAtOnce),
-		Filled:      p.manager.GetCache().WaitForCacheSync,
-		ClaimsGo:    func(ctx context.Context) (bool, error) { return definitions.ClaimsGo(ctx, p.manager.GetAPIReader()) },
-		Began:       p.metrics.Synced,
+		Spreads:      p.options.defaultSpreads,
+		InstanceCost: p.options.instanceCost,
+		Room:         p.options.room,
+		Repair:       p.options.repair(),
+		Steering:     p.options.steering,
+		OlderDrift:   p.drifts.on,
+		TagPace:      flowcontrol.NewTokenBucketRateLimiter(tagsPerSecond, tagsAtOnce),
+		Filled:       p.manager.GetCache().WaitForCacheSync,
+		ClaimsGo:     func(ctx context.Context) (bool, error) { return definitions.ClaimsGo(ctx, p.manager.GetAPIReader()) },
+		Began:        p.metrics.Synced,
 	})
 	if err != nil {
 		return err

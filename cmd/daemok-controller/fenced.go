@@ -15,14 +15,14 @@ import (
 // It names every method rather than embed the adapter, so that a new one does not compile here
 // until it is written here on which side it belongs.
 type fenced struct {
-	fence.Machines
+	fence.Instances
 	inner provider
 }
 
 var _ provider = fenced{}
 
 func behind(f *fence.Fence, p provider) fenced {
-	return fenced{Machines: fence.Machines{Inner: p, Fence: f}, inner: p}
+	return fenced{Instances: fence.Instances{Inner: p, Fence: f}, inner: p}
 }
 
 // What changes something.

@@ -24,17 +24,17 @@ type reached struct{ calls []string }
 
 func (r *reached) call(name string) error { r.calls = append(r.calls, name); return nil }
 
-func (r *reached) Launch(context.Context, cloud.LaunchRequest) ([]cloud.Machine, error) {
+func (r *reached) Launch(context.Context, cloud.LaunchRequest) ([]cloud.Instance, error) {
 	return nil, r.call("Launch")
 }
 func (r *reached) Prepare(context.Context, cloud.LaunchRequest) error { return r.call("Prepare") }
 func (r *reached) Terminate(context.Context, ...string) ([]string, error) {
 	return nil, r.call("Terminate")
 }
-func (r *reached) List(context.Context, cloud.Filter) ([]cloud.Machine, error) {
+func (r *reached) List(context.Context, cloud.Filter) ([]cloud.Instance, error) {
 	return nil, r.call("List")
 }
-func (r *reached) Tag(context.Context, cloud.Machine, map[string]string) error { return r.call("Tag") }
+func (r *reached) Tag(context.Context, cloud.Instance, map[string]string) error { return r.call("Tag") }
 func (r *reached) Kinds(context.Context, cloud.Class) (*cluster.Catalogue, error) {
 	return nil, r.call("Kinds")
 }

@@ -187,7 +187,7 @@ func addIndexes(ctx context.Context, m ctrl.Manager) error {
 		{&corev1.Node{}, nodeclaim.IndexProviderID, func(o client.Object) string { return o.(*corev1.Node).Spec.ProviderID }},
 		{&corev1.Pod{}, termination.IndexNodeName, func(o client.Object) string { return o.(*corev1.Pod).Spec.NodeName }},
 		{&karpv1.NodeClaim{}, nodeclaim.IndexRegisteredReason, func(o client.Object) string { return nodeclaim.RegisteredReason(o.(*karpv1.NodeClaim)) }},
-		{&karpv1.NodeClaim{}, termination.IndexProviderID, func(o client.Object) string { return o.(*karpv1.NodeClaim).Status.ProviderID }}, // claim.IndexMachine too
+		{&karpv1.NodeClaim{}, termination.IndexProviderID, func(o client.Object) string { return o.(*karpv1.NodeClaim).Status.ProviderID }}, // claim.IndexInstance too
 	} {
 		values := func(o client.Object) []string {
 			if v := index.value(o); v != "" {

@@ -62,6 +62,6 @@ func (p *parts) leads() bool {
 func (p *parts) leadsAndKnows() bool { return p.leads() && p.metrics.IsSynced() }
 
 // measured is the cloud's instances for the loop of that name.
-func (p *parts) measured(controller string) cloud.Machines {
-	return observe.Machines{Machines: p.machines, Metrics: p.metrics, Controller: controller, Provider: "aws", Now: time.Now}
+func (p *parts) measured(controller string) cloud.Instances {
+	return observe.Instances{Instances: p.instances, Metrics: p.metrics, Controller: controller, Provider: "aws", Now: time.Now}
 }

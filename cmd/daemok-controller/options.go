@@ -71,9 +71,9 @@ type options struct {
 	awsFeatureGates                               string
 	expressions                                   bool // of awsFeatureGates
 
-	machineCostText string
-	machineCost     quantity.MicroUSDPerHour // of machineCostText
-	surplusCredits  bool
+	instanceCostText string
+	instanceCost     quantity.MicroUSDPerHour // of instanceCostText
+	surplusCredits   bool
 
 	podMemoryText, systemMemoryText string
 	room                            cluster.Room // of both
@@ -108,7 +108,7 @@ func readOptions(args []string, env func(string) string) (options, error) {
 	if o.defaultSpreads, err = translate.DefaultSpreads(o.schedulerConfig); err != nil {
 		return options{}, fmt.Errorf("--scheduler-config (SCHEDULER_CONFIG): %w", err)
 	}
-	if o.machineCost, err = mark.Cost(o.machineCostText); err != nil {
+	if o.instanceCost, err = mark.Cost(o.instanceCostText); err != nil {
 		return options{}, fmt.Errorf("--machine-cost (MACHINE_COST): %w", err)
 	}
 	if o.room.Memory, err = mark.PodMemory(o.podMemoryText); err != nil {
@@ -170,7 +170,7 @@ func (r *reader) define(o *options) {
 	r.text(&o.assumeRoleARN, "assume-role-arn", "", "ARN of a role that is assumed for all calls to AWS; none where it is empty")
 	r.duration(&o.assumeRoleDuration, "assume-role-duration", 15*time.Minute, "how long credentials of that role hold before they are asked for again")
 	r.integer(&o.reservedENIs, "reserved-enis", 0, "network interfaces of each instance not used for pods")
-	r.text(&o.machineCostText, "machine-cost", "0", "dollars an hour that each instance costs beside its type and volumes, of pools without the annotation daemok.sh/machine-cost; see docs/concepts/cost.md")
+	r.text(&o.instanceCostText, "machine-cost", "0", "dollars an hour that each instance costs beside its type and volumes, of pools without the annotation daemok.sh/machine-cost; see docs/concepts/cost.md")
 	r.text(&o.podMemoryText, "min-pod-memory", "1Gi", "memory that an instance is to leave to pods beside the system and DaemonSets, where another will do, of pools without the annotation daemok.sh/min-pod-memory; 0: any; see docs/concepts/cost.md")
 	r.text(&o.systemMemoryText, "max-system-memory", "25%", "share of an instance's memory that may go to the system and DaemonSets, where another will do, of pools without the annotation daemok.sh/max-system-memory; 100%: any; see docs/concepts/cost.md")
 	r.boolean(&o.surplusCredits, "surplus-credits", true, "fill burstable types above their baseline where that is cheapest, with the credits billed for it; see docs/concepts/cost.md")

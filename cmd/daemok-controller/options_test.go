@@ -36,8 +36,8 @@ func TestOptions(t *testing.T) {
 		"SC-405 a scheduler's default spreads": {nil, with(map[string]string{"SCHEDULER_CONFIG": "podTopologySpread: {defaultConstraints: [{topologyKey: zone, maxSkew: 1, whenUnsatisfiable: DoNotSchedule}]}"}), func(o options) bool {
 			return len(o.defaultSpreads) == 1 && o.defaultSpreads[0].TopologyKey == "zone"
 		}},
-		"each machine costs what is declared":                               {nil, with(map[string]string{"MACHINE_COST": "0.0125"}), func(o options) bool { return o.machineCost == 12500 }},
-		"machines cost no more than AWS says, and surplus credits are used": {nil, named, func(o options) bool { return o.machineCost == 0 && o.surplusCredits }},
+		"each machine costs what is declared":                               {nil, with(map[string]string{"MACHINE_COST": "0.0125"}), func(o options) bool { return o.instanceCost == 12500 }},
+		"machines cost no more than AWS says, and surplus credits are used": {nil, named, func(o options) bool { return o.instanceCost == 0 && o.surplusCredits }},
 		"surplus credits can be ruled out":                                  {nil, with(map[string]string{"SURPLUS_CREDITS": "false"}), func(o options) bool { return !o.surplusCredits }},
 		"gates that do nothing are named": {[]string{"--feature-gates=Foo=false"}, with(map[string]string{"CPU_REQUESTS": "500"}), func(o options) bool {
 			return slices.Equal(o.ignored, []string{"FEATURE_GATES: Foo is not known"}) && o.cpuRequests == 500

@@ -29,7 +29,7 @@ import (
 // provider is what this program uses of the AWS adapter.
 type provider interface {
 	cloud.Catalog
-	cloud.Machines
+	cloud.Instances
 	Subnets(ctx context.Context, class nodeclass.Class) ([]nodeclass.Subnet, error)
 	Groups(ctx context.Context, class nodeclass.Class) ([]nodeclass.Group, error)
 	Images(ctx context.Context, class nodeclass.Class) ([]nodeclass.Image, error)

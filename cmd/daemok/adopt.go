@@ -49,12 +49,12 @@ You may stop the command and run it again.`,
 
 // adoption is how far it is with the node of an orphan, as scripts read it.
 type adoption struct {
-	Node    string `json:"node"`
-	Machine string `json:"machine,omitempty"` // its provider ID
-	Pool    string `json:"pool,omitempty"`
-	Claim   string `json:"claim,omitempty"` // that takes it over
-	State   string `json:"state"`
-	Why     string `json:"why,omitempty"` // it stays, or what the controller says of the claim
+	Node     string `json:"node"`
+	Instance string `json:"machine,omitempty"` // its provider ID
+	Pool     string `json:"pool,omitempty"`
+	Claim    string `json:"claim,omitempty"` // that takes it over
+	State    string `json:"state"`
+	Why      string `json:"why,omitempty"` // it stays, or what the controller says of the claim
 }
 
 // States of an adoption.
@@ -69,8 +69,8 @@ const (
 // text is the adoption for people; wide: with the instance.
 func (a adoption) text(wide bool) string {
 	node := "node " + a.Node
-	if wide && a.Machine != "" {
-		node += " (" + a.Machine + ")"
+	if wide && a.Instance != "" {
+		node += " (" + a.Instance + ")"
 	}
 	switch a.State {
 	case adoptMay:
@@ -131,7 +131,7 @@ func runAdopt(ctx context.Context, store client.Client, out io.Writer, nodes []s
 	reported := &adoptions{form: form, out: out}
 	asked := map[string]adoption{} // by their claims
 	for _, o := range orphans {
-		a := adoption{Node: o.Node.Name, Machine: o.Node.Spec.ProviderID, Pool: o.ID.String(), Claim: o.Claim}
+		a := adoption{Node: o.Node.Name, Instance: o.Node.Spec.ProviderID, Pool: o.ID.String(), Claim: o.Claim}
 		switch {
 		case o.Why != "":
 			a.State, a.Why = adoptStays, o.Why

@@ -16,7 +16,7 @@ type traced struct {
 	Evictions         int      `json:"evictions"`
 	PendingP50Seconds float64  `json:"pendingP50Seconds"`
 	PendingP99Seconds float64  `json:"pendingP99Seconds"`
-	Machines          int      `json:"machines"` // launched in all
+	Instances         int      `json:"machines"` // launched in all
 	Seconds           float64  `json:"seconds"`
 }
 

@@ -48,7 +48,7 @@ func ofInstance(ctx context.Context, store client.Reader, kept *record.Record, i
 	claim := ""
 	err := pages.Each(ctx, store, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
 		for i := range l.Items {
-			if translate.MachineID(l.Items[i].Status.ProviderID) == id {
+			if translate.InstanceID(l.Items[i].Status.ProviderID) == id {
 				claim = l.Items[i].Name
 			}
 		}
@@ -70,7 +70,7 @@ func withoutClaim(ctx context.Context, store client.Reader, id string) error {
 	node := ""
 	err := pages.Each(ctx, store, &corev1.NodeList{}, func(l *corev1.NodeList) {
 		for i := range l.Items {
-			if translate.MachineID(l.Items[i].Spec.ProviderID) == id {
+			if translate.InstanceID(l.Items[i].Spec.ProviderID) == id {
 				node = l.Items[i].Name
 			}
 		}

@@ -160,7 +160,7 @@ func setUp(clusterState *snapshot.ClusterState, namespace string, setting func(s
 	if err != nil {
 		return fmt.Errorf("SCHEDULER_CONFIG: %w", err)
 	}
-	cost, err := machineCost(setting("MACHINE_COST"))
+	cost, err := instanceCost(setting("MACHINE_COST"))
 	if err != nil {
 		return fmt.Errorf("MACHINE_COST: %w", err)
 	}
@@ -173,7 +173,7 @@ func setUp(clusterState *snapshot.ClusterState, namespace string, setting func(s
 		return fmt.Errorf("FEATURE_GATES %w", err)
 	}
 	clusterState.Configure(func(s *snapshot.Settings) {
-		s.Spreads, s.FreezeIn, s.Pools.MachineCost, s.Pools.Room = spreads, namespace, cost, room
+		s.Spreads, s.FreezeIn, s.Pools.InstanceCost, s.Pools.Room = spreads, namespace, cost, room
 		if switches.On(gates.NodeRepair) {
 			s.Pools.Repair = mark.UsualRepair()
 		}
@@ -181,8 +181,8 @@ func setUp(clusterState *snapshot.ClusterState, namespace string, setting func(s
 	return nil
 }
 
-// machineCost reads the controller's setting; nothing said is nothing.
-func machineCost(text string) (quantity.MicroUSDPerHour, error) {
+// instanceCost reads the controller's setting; nothing said is nothing.
+func instanceCost(text string) (quantity.MicroUSDPerHour, error) {
 	if text == "" {
 		return 0, nil
 	}

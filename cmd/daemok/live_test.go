@@ -159,7 +159,7 @@ func TestManifestsOnALiveCluster(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(got.Launches) == 0 || len(got.Unplaced) != 0 || got.Manifests == nil ||
-			got.Manifests.Without.Machines != 0 || got.Manifests.Difference != got.LaunchCost {
+			got.Manifests.Without.Instances != 0 || got.Manifests.Difference != got.LaunchCost {
 			t.Errorf("got %+v", got)
 		}
 	})

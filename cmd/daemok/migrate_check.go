@@ -181,7 +181,7 @@ func (m *migration) predict(ctx context.Context, cluster reached, r *migrate.Res
 	if err != nil {
 		return nil, err
 	}
-	machines, err := provider.List(ctx, cloud.Filter{})
+	instances, err := provider.List(ctx, cloud.Filter{})
 	if err != nil {
 		return nil, fmt.Errorf("list machines: %w", err)
 	}
@@ -214,7 +214,7 @@ func (m *migration) predict(ctx context.Context, cluster reached, r *migrate.Res
 		maps.Copy(all, claim.Labels)
 		claim.Labels, claim.Status.ProviderID = all, node.Spec.ProviderID
 		offerings, _ := classes.offered(ctx, view.Class) // what is not known is not compared
-		f.reason, f.text = drift.Predict(drift.Prospect{Claim: claim, Pool: view, Class: drift.Class{Selected: forms[view.Class.Name]}, Offerings: offerings, Machines: machines}, time.Now())
+		f.reason, f.text = drift.Predict(drift.Prospect{Claim: claim, Pool: view, Class: drift.Class{Selected: forms[view.Class.Name]}, Offerings: offerings, Instances: instances}, time.Now())
 		f.kept = keepsDrifted(pool)
 		out = append(out, f)
 	}

@@ -56,7 +56,7 @@ type marginJSON struct {
 
 // summaryJSON is what an answer comes to.
 type summaryJSON struct {
-	Machines   int     `json:"machines"`
+	Instances  int     `json:"machines"`
 	LaunchCost float64 `json:"launchCost"`
 }
 
@@ -124,9 +124,9 @@ type droppedJSON struct {
 }
 
 type togetherJSON struct {
-	Key      string   `json:"key"`            // label that pods are spread over
-	Turn     int      `json:"turn,omitempty"` // in which they do so, after those of earlier ones; 0: all instances do so at once
-	Machines []string `json:"machines"`       // claims and launches that open to pods together
+	Key       string   `json:"key"`            // label that pods are spread over
+	Turn      int      `json:"turn,omitempty"` // in which they do so, after those of earlier ones; 0: all instances do so at once
+	Instances []string `json:"machines"`       // claims and launches that open to pods together
 }
 
 type reasonJSON struct {
@@ -147,7 +147,7 @@ func planView(p plan.Plan) planJSON {
 		Kept:        each(p.Kept, func(k plan.Kept) keptJSON { return keptJSON{k.Node, string(k.Reason), k.Why} }),
 		Unplaced:    each(p.Unplaced, unplacedView),
 		Dropped:     each(p.Dropped, droppedView),
-		Together:    each(p.Groups(), func(g plan.Group) togetherJSON { return togetherJSON{g.Key, g.Turn, g.Machines} }),
+		Together:    each(p.Groups(), func(g plan.Group) togetherJSON { return togetherJSON{g.Key, g.Turn, g.Instances} }),
 		CostBefore:  dollars(p.CostBefore),
 		CostAfter:   dollars(p.CostAfter),
 		Steps:       p.Steps,
@@ -161,11 +161,11 @@ func planView(p plan.Plan) planJSON {
 		view.LowerBound, view.Gap = &least, &gap
 	}
 	if f := p.Fewer; f != nil {
-		view.Fewer = &summaryJSON{f.Machines, dollars(f.Cost)}
+		view.Fewer = &summaryJSON{f.Instances, dollars(f.Cost)}
 	}
 	view.SpotMore = dollars(p.SpotMore)
 	if l := p.Likely; l != nil {
-		view.Likely = &likelyJSON{Cost: dollars(l.Cost), Left: l.Left, Turns: l.Turns, Relaxed: summaryJSON{l.Relaxed.Machines, dollars(l.Relaxed.Cost)}, RelaxedCost: dollars(l.RelaxedCost)}
+		view.Likely = &likelyJSON{Cost: dollars(l.Cost), Left: l.Left, Turns: l.Turns, Relaxed: summaryJSON{l.Relaxed.Instances, dollars(l.Relaxed.Cost)}, RelaxedCost: dollars(l.RelaxedCost)}
 	}
 	return view
 }

@@ -62,7 +62,7 @@ type whatIfJSON struct {
 type outcomeJSON struct {
 	LaunchCost float64        `json:"launchCost"`
 	CostAfter  float64        `json:"costAfter"`
-	Machines   int            `json:"machines"`
+	Instances  int            `json:"machines"`
 	Unplaced   int            `json:"unplaced"`   // pods
 	LowerBound *float64       `json:"lowerBound"` // null where none is known
 	Gap        *float64       `json:"gap"`        // launchCost / lowerBound - 1
@@ -82,7 +82,7 @@ func whatIfView(x supposition, asIs plan.Plan) whatIfJSON {
 
 func outcomeView(p plan.Plan) outcomeJSON {
 	view := outcomeJSON{
-		LaunchCost: dollars(p.LaunchCost()), CostAfter: dollars(p.CostAfter), Machines: len(p.Launches), Unplaced: p.PodsUnplaced(), Launches: launched(p),
+		LaunchCost: dollars(p.LaunchCost()), CostAfter: dollars(p.CostAfter), Instances: len(p.Launches), Unplaced: p.PodsUnplaced(), Launches: launched(p),
 	}
 	if gap, ok := p.Gap(); ok {
 		least := dollars(p.Bound)

@@ -38,7 +38,7 @@ func TestWhatIfAsJSON(t *testing.T) {
 		t.Fatalf("want one answer; got %s", out)
 	}
 	x := got.WhatIf[0]
-	if x.Question != "pool=default,add-family=m8g" || x.Machines != 5 || x.CostAfter != 0.5512 || x.Difference != -0.0248 || x.Gap == nil ||
+	if x.Question != "pool=default,add-family=m8g" || x.Instances != 5 || x.CostAfter != 0.5512 || x.Difference != -0.0248 || x.Gap == nil ||
 		len(x.Launches) != 2 || x.Launches[0] != (launchedJSON{"m8g.large", "on-demand", 4}) {
 		t.Errorf("got %+v", x)
 	}

@@ -30,16 +30,16 @@ func (m many) List(ctx context.Context, list client.ObjectList, options ...clien
 func BenchmarkRound(b *testing.B) {
 	y := newYard()
 	claims := make([]karpv1.NodeClaim, 2000)
-	machine := y.machines[0]
-	y.machines = nil
+	instance := y.instances[0]
+	y.instances = nil
 	for i := range claims {
 		y.claim.DeepCopyInto(&claims[i])
 		claims[i].Name = fmt.Sprintf("default-%d", i)
-		machine.ID = fmt.Sprintf("i-%d", i)
-		claims[i].Status.ProviderID = "aws:///a/" + machine.ID
-		y.machines = append(y.machines, machine)
+		instance.ID = fmt.Sprintf("i-%d", i)
+		claims[i].Status.ProviderID = "aws:///a/" + instance.ID
+		y.instances = append(y.instances, instance)
 	}
-	f := &Finder{Store: many{beside{nil, y}, claims}, Pools: y, Classes: y, Machines: y, Events: y, Now: func() time.Time { return y.now }}
+	f := &Finder{Store: many{beside{nil, y}, claims}, Pools: y, Classes: y, Instances: y, Events: y, Now: func() time.Time { return y.now }}
 	for b.Loop() {
 		if _, err := f.Round(b.Context()); err != nil {
 			b.Fatal(err)

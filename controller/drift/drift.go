@@ -36,10 +36,10 @@ const (
 	// recheck is how soon a claim is checked again that was written by another writer
 	// meanwhile.
 	recheck = 200 * time.Millisecond
-	// machinesEvery is how old the cloud's list of instances may be. What is compared of
+	// instancesEvery is how old the cloud's list of instances may be. What is compared of
 	// them hardly ever changes; once a class has, instances that are younger than the list
 	// are asked for, all in one list.
-	machinesEvery = 5 * time.Minute
+	instancesEvery = 5 * time.Minute
 )
 
 // Class is what instances of a class are made from now.
@@ -77,29 +77,29 @@ type pools interface {
 }
 
 type lister interface {
-	List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error)
+	List(ctx context.Context, f cloud.Filter) ([]cloud.Instance, error)
 }
 
 type publisher interface{ Publish(observe.Event) }
 
 // Finder checks all claims by turns.
 type Finder struct {
-	Store    client.Client
-	Pools    pools
-	Classes  classes
-	Machines lister
-	Events   publisher
-	Log      *slog.Logger
-	Now      func() time.Time
+	Store     client.Client
+	Pools     pools
+	Classes   classes
+	Instances lister
+	Events    publisher
+	Log       *slog.Logger
+	Now       func() time.Time
 
 	OfProvisioners func() bool // whether instances of Provisioners drift; nil: they do not
 
 	classChanged atomic.Bool // since the last check
 	behind       bool        // at this check: a claim was another than the cache showed
 
-	machines map[string]machine // at the cloud, by ID
-	listedAt time.Time          // when they were asked for
-	since    map[types.UID]since
+	instances map[string]instance // at the cloud, by ID
+	listedAt  time.Time           // when they were asked for
+	since     map[types.UID]since
 }
 
 // since is from when on, without a break, something was seen of a claim's instance; zero:
@@ -121,7 +121,7 @@ func (f *Finder) Round(ctx context.Context) (time.Duration, error) {
 	if err := f.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // only read
 		return checkEvery, fmt.Errorf("list claims to find those that drifted: %w", err)
 	}
-	errs := []error{f.listMachines(ctx, changed && f.anyYounger(list.Items))}
+	errs := []error{f.listInstances(ctx, changed && f.anyYounger(list.Items))}
 	known := f.newKnown(ctx)
 	var err error
 	if known.lacks, err = f.findLacks(ctx); err != nil {

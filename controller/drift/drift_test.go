@@ -19,7 +19,7 @@ import (
 )
 
 // Each case changes one thing of an instance that is just as it should be.
-func TestAMachineDrifts(t *testing.T) {
+func TestAInstanceDrifts(t *testing.T) {
 	template := func(y *yard) *karpv1.NodeClaimTemplate { return &y.pool.Spec.Template }
 	tests := map[string]struct {
 		change func(*yard)
@@ -63,15 +63,15 @@ func TestAMachineDrifts(t *testing.T) {
 
 		"by its class": {func(y *yard) { y.class.Hash = "made-anew" },
 			"NodeClassDrift: EC2NodeClass/default was changed: the machine is made from its form made-so, which is made-anew now"},
-		"by its image": {func(y *yard) { y.machines[0].Image = "ami-old" },
+		"by its image": {func(y *yard) { y.instances[0].Image = "ami-old" },
 			"AMIDrift: image is ami-old; EC2NodeClass/default selects ami-new"},
-		"by an image for others": {func(y *yard) { y.machines[0].Image = "ami-arm" },
+		"by an image for others": {func(y *yard) { y.instances[0].Image = "ami-arm" },
 			"AMIDrift: image is ami-arm; EC2NodeClass/default selects ami-new"},
 		"where no image is for it any more": {func(y *yard) { y.class.Selected.Images = y.class.Selected.Images[:1] },
 			"AMIDrift: image ami-new is not selected by EC2NodeClass/default any more, and no other image for such machines is"},
 		"by a group that was added": {func(y *yard) { y.class.Selected.Groups = []string{"sg-1", "sg-2", "sg-3"} },
 			"SecurityGroupDrift: security groups are sg-1, sg-2; EC2NodeClass/default selects sg-1, sg-2, sg-3"},
-		"by a group that was taken from it": {func(y *yard) { y.machines[0].Groups = []string{"sg-1"} },
+		"by a group that was taken from it": {func(y *yard) { y.instances[0].Groups = []string{"sg-1"} },
 			"SecurityGroupDrift: security groups are sg-1; EC2NodeClass/default selects sg-1, sg-2"},
 		"by its subnet": {func(y *yard) { y.class.Selected.Subnets = []string{"subnet-b"} },
 			"SubnetDrift: subnet is subnet-a; EC2NodeClass/default selects subnet-b"},
@@ -83,27 +83,27 @@ func TestAMachineDrifts(t *testing.T) {
 		}, "NodePoolDrifted: the template of NodePool/default was changed: label team was shop and is bakery"},
 		"SC-346 by requirements before its class": {func(y *yard) {
 			template(y).Spec.Requirements[0].Values = []string{"b"}
-			y.class.Hash, y.machines[0].Image = "made-anew", "ami-old"
+			y.class.Hash, y.instances[0].Image = "made-anew", "ami-old"
 		}, "RequirementsDrifted: label topology.kubernetes.io/zone is a; NodePool/default asks for in b"},
 		"SC-346 by its class before its image": {func(y *yard) {
-			y.class.Hash, y.machines[0].Image = "made-anew", "ami-old"
+			y.class.Hash, y.instances[0].Image = "made-anew", "ami-old"
 		}, "NodeClassDrift: EC2NodeClass/default was changed: the machine is made from its form made-so, which is made-anew now"},
 		"not by a reservation that is selected": {func(y *yard) { y.reserved("cr-1") }, ""},
 		"not by its reservation before it is told again to be in it": {func(y *yard) {
 			y.reserved("cr-1")
 			y.class.Selected.Reservations = nil
 		}, ""},
-		"by its placement group, which is another": {func(y *yard) { y.class.Selected.Placement, y.machines[0].Placement = []string{"pg-2", "web"}, "pg-1" },
+		"by its placement group, which is another": {func(y *yard) { y.class.Selected.Placement, y.instances[0].Placement = []string{"pg-2", "web"}, "pg-1" },
 			"PlacementGroupDrift: placement group is pg-1; EC2NodeClass/default selects pg-2, web"},
 		"by a placement group that is asked for now": {func(y *yard) { y.class.Selected.Placement = []string{"pg-1", "web"} },
 			"PlacementGroupDrift: placement group is none; EC2NodeClass/default selects pg-1, web"},
 		"not in the placement group that is asked for": {func(y *yard) {
-			y.class.Selected.Placement, y.machines[0].Placement = []string{"pg-1", "web"}, "pg-1"
+			y.class.Selected.Placement, y.instances[0].Placement = []string{"pg-1", "web"}, "pg-1"
 		}, ""},
-		"by a placement group where none is asked for now": {func(y *yard) { y.machines[0].Placement = "pg-1" },
+		"by a placement group where none is asked for now": {func(y *yard) { y.instances[0].Placement = "pg-1" },
 			"PlacementGroupDrift: placement group is pg-1; EC2NodeClass/default selects none"},
 		"by its image before its groups, and by those before its subnet": {func(y *yard) {
-			y.machines[0] = cloud.Machine{ID: "i-1", Image: "ami-old", State: cloud.Running}
+			y.instances[0] = cloud.Instance{ID: "i-1", Image: "ami-old", State: cloud.Running}
 		}, "AMIDrift: image is ami-old; EC2NodeClass/default selects ami-new"},
 
 		"SC-347 no longer, when all is as it was": {func(y *yard) { y.drifted(karpv1.ReasonAMIDrift) }, ""},
@@ -114,19 +114,19 @@ func TestAMachineDrifts(t *testing.T) {
 		}, ""},
 		"SC-300 not where it has no pool": {func(y *yard) { y.noPool, y.class.Hash = true, "made-anew" }, ""},
 
-		"not because the class is not ready": {func(y *yard) { y.class.Selected, y.machines[0].Image = nil, "ami-old" }, ""},
+		"not because the class is not ready": {func(y *yard) { y.class.Selected, y.instances[0].Image = nil, "ami-old" }, ""},
 		"still, while the class is not ready": {func(y *yard) {
 			y.drifted(karpv1.ReasonAMIDrift)
 			y.class.Selected = nil
 		}, "AMIDrift: as before"},
 		"not because the class selects nothing": {func(y *yard) { y.class.Selected = &Selected{} }, ""},
-		"not before the cloud tells of it":      {func(y *yard) { y.class.Selected.Subnets, y.machines = []string{"subnet-b"}, nil }, ""},
+		"not before the cloud tells of it":      {func(y *yard) { y.class.Selected.Subnets, y.instances = []string{"subnet-b"}, nil }, ""},
 		"still, while the cloud does not answer": {func(y *yard) {
 			y.drifted(karpv1.ReasonSubnetDrift)
 			y.listing = errors.New("throttled")
 		}, "SubnetDrift: as before"},
 		"not while it is ending": {func(y *yard) {
-			y.machines[0] = cloud.Machine{ID: "i-1", State: cloud.ShuttingDown}
+			y.instances[0] = cloud.Instance{ID: "i-1", State: cloud.ShuttingDown}
 		}, ""},
 		"not for a class that is gone": {func(y *yard) { y.class, y.instanceTypes = Class{}, nil }, ""},
 	}
@@ -209,7 +209,7 @@ func TestAReservationThatIsSelectedNoMore(t *testing.T) {
 		want   string
 	}{
 		"SC-501 its class does not select it any more": {func(*yard) {}, "CapacityReservationDrift: capacity reservation is cr-1, which EC2NodeClass/default selects no more"},
-		"it has ended":                                {func(y *yard) { y.machines[0].ReservedCapacity = "" }, ""},
+		"it has ended":                                {func(y *yard) { y.instances[0].ReservedCapacity = "" }, ""},
 		"it is selected again":                        {func(y *yard) { y.class.Selected.Reservations = []string{"cr-1"} }, ""},
 		"EC2 put a machine on demand into it":         {func(y *yard) { y.claim.Labels[api.LabelCapacityType] = api.CapacityTypeOnDemand }, ""},
 		"its class does not select it, and is no use": {func(y *yard) { y.class.Selected = nil }, ""},
@@ -233,7 +233,7 @@ func TestAReservationThatIsSelectedNoMore(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 2 {
-				y.now = y.now.Add(machinesEvery)
+				y.now = y.now.Add(instancesEvery)
 				if got := verdict(y.look(t)); got != tt.want {
 					t.Errorf("drifted: %q, want %q", got, tt.want)
 				}
@@ -247,7 +247,7 @@ func TestAReservationThatIsSelectedNoMore(t *testing.T) {
 func TestTheMomentOfDriftStays(t *testing.T) {
 	y := newYard()
 	y.open(t)
-	y.machines[0].Image = "ami-old"
+	y.instances[0].Image = "ami-old"
 	first := condition.Get(y.look(t), karpv1.ClaimDrifted).LastTransitionTime
 	y.now = y.now.Add(time.Hour)
 	y.class.Hash = "made-anew"
@@ -290,10 +290,10 @@ func TestTheCloudIsSeldomAsked(t *testing.T) {
 
 // An instance that is younger than the cloud's last list is asked for once its class is
 // another, and for nothing else; where none is, nothing is asked.
-func TestYoungMachinesOfAClassThatChangedAreAskedFor(t *testing.T) {
+func TestYoungInstancesOfAClassThatChangedAreAskedFor(t *testing.T) {
 	y := newYard()
-	reported := y.machines
-	y.machines = nil
+	reported := y.instances
+	y.instances = nil
 	y.open(t)
 	y.look(t) // the cloud reports nothing yet
 
@@ -304,7 +304,7 @@ func TestYoungMachinesOfAClassThatChangedAreAskedFor(t *testing.T) {
 	if err := y.hand.Status().Update(t.Context(), launch); err != nil {
 		t.Fatal(err)
 	}
-	y.machines, y.class.Selected.Images = reported, []Image{imageFor("ami-newer", "amd64")}
+	y.instances, y.class.Selected.Images = reported, []Image{imageFor("ami-newer", "amd64")}
 	if got := verdict(y.look(t)); got != "" || y.lists != 1 {
 		t.Errorf("before anybody says that the class changed: %q after %d lists, want none after 1", got, y.lists)
 	}

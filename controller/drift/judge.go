@@ -36,8 +36,8 @@ type subject struct {
 	labels   constraint.Labels
 	pool     *pool
 	class    *class
-	machine  *machine // nil: the cloud has not listed it yet
-	lacks    lacks    // of all nodes
+	instance *instance // nil: the cloud has not listed it yet
+	lacks    lacks     // of all nodes
 	stable   bool
 	since    since
 	at       time.Time // when it is checked
@@ -47,8 +47,8 @@ type subject struct {
 func (f *Finder) subject(c *karpv1.NodeClaim, pool *pool, class *class) *subject {
 	s := &subject{claim: c, labels: constraint.NewLabels(c.Labels), pool: pool, class: class, reported: f.listedAt}
 	s.stable = f.Now().Sub(c.CreationTimestamp.Time) > stableAfter
-	if m, listed := f.machines[translate.MachineID(c.Status.ProviderID)]; listed {
-		s.machine = &m
+	if m, listed := f.instances[translate.InstanceID(c.Status.ProviderID)]; listed {
+		s.instance = &m
 	}
 	return s
 }
@@ -199,7 +199,7 @@ func (s *subject) classChanged() (differs string, known bool) {
 // selected is what the class selects, where that can be compared with the instance. A class
 // that selects nothing of an instance type cannot be used, and says as little.
 func (s *subject) selected() (Selected, bool) {
-	if s.machine == nil || s.class.Selected == nil {
+	if s.instance == nil || s.class.Selected == nil {
 		return Selected{}, false
 	}
 	all := *s.class.Selected
@@ -218,12 +218,12 @@ func (s *subject) otherImage() (differs string, known bool) {
 		}
 	}
 	switch {
-	case slices.Contains(fit, s.machine.image):
+	case slices.Contains(fit, s.instance.image):
 		return "", true
 	case len(fit) == 0:
-		return fmt.Sprintf("image %s is not selected by %s any more, and no other image for such machines is", s.machine.image, s.class.id), true
+		return fmt.Sprintf("image %s is not selected by %s any more, and no other image for such machines is", s.instance.image, s.class.id), true
 	}
-	return fmt.Sprintf("image is %s; %s selects %s", s.machine.image, s.class.id, strings.Join(fit, ", ")), true
+	return fmt.Sprintf("image is %s; %s selects %s", s.instance.image, s.class.id, strings.Join(fit, ", ")), true
 }
 
 func (s *subject) otherGroups() (differs string, known bool) {
@@ -232,10 +232,10 @@ func (s *subject) otherGroups() (differs string, known bool) {
 		return "", false
 	}
 	want := slices.Sorted(slices.Values(selected.Groups))
-	if slices.Equal(s.machine.groups, want) {
+	if slices.Equal(s.instance.groups, want) {
 		return "", true
 	}
-	return fmt.Sprintf("security groups are %s; %s selects %s", strings.Join(s.machine.groups, ", "), s.class.id, strings.Join(want, ", ")), true
+	return fmt.Sprintf("security groups are %s; %s selects %s", strings.Join(s.instance.groups, ", "), s.class.id, strings.Join(want, ", ")), true
 }
 
 func (s *subject) otherSubnet() (differs string, known bool) {
@@ -243,10 +243,10 @@ func (s *subject) otherSubnet() (differs string, known bool) {
 	if !reported {
 		return "", false
 	}
-	if slices.Contains(selected.Subnets, s.machine.subnet) {
+	if slices.Contains(selected.Subnets, s.instance.subnet) {
 		return "", true
 	}
-	return fmt.Sprintf("subnet is %s; %s selects %s", s.machine.subnet, s.class.id, strings.Join(selected.Subnets, ", ")), true
+	return fmt.Sprintf("subnet is %s; %s selects %s", s.instance.subnet, s.class.id, strings.Join(selected.Subnets, ", ")), true
 }
 
 // otherReservation checks instances that were launched from a reservation; one that left
@@ -262,7 +262,7 @@ func (s *subject) otherReservation() (differs string, known bool) {
 	case !s.reported.After(s.since.stray):
 		return "", false
 	}
-	return fmt.Sprintf("capacity reservation is %s, which %s selects no more", s.machine.reservedCapacity, s.class.id), true
+	return fmt.Sprintf("capacity reservation is %s, which %s selects no more", s.instance.reservedCapacity, s.class.id), true
 }
 
 // strays reports whether the instance was launched from a reservation, and is in one that
@@ -270,7 +270,7 @@ func (s *subject) otherReservation() (differs string, known bool) {
 // it.
 func (s *subject) strays(selected Selected) bool {
 	launched := s.claim.Labels[api.LabelCapacityType] == api.CapacityTypeReserved
-	return launched && s.machine.reservedCapacity != "" && !slices.Contains(selected.Reservations, s.machine.reservedCapacity)
+	return launched && s.instance.reservedCapacity != "" && !slices.Contains(selected.Reservations, s.instance.reservedCapacity)
 }
 
 // otherPlacement checks the placement group, which an instance never leaves.
@@ -279,7 +279,7 @@ func (s *subject) otherPlacement() (differs string, known bool) {
 	if !reported {
 		return "", false
 	}
-	is, wanted := s.machine.placement, selected.Placement
+	is, wanted := s.instance.placement, selected.Placement
 	if is == "" && len(wanted) == 0 || slices.Contains(wanted, is) {
 		return "", true
 	}

@@ -84,34 +84,34 @@ func instanceTypesOf(catalogue *cluster.Catalogue) map[string]*cluster.InstanceT
 	return out
 }
 
-// machine is what is compared of an instance at the cloud.
-type machine struct {
+// instance is what is compared of an instance at the cloud.
+type instance struct {
 	image, subnet    string
 	reservedCapacity string   // reservation that it runs in
 	placement        string   // placement group that it is in
 	groups           []string // sorted
 }
 
-func machineOf(m cloud.Machine) *machine {
-	return &machine{m.Image, m.Subnet, m.ReservedCapacity, m.Placement, m.Groups}
+func instanceOf(m cloud.Instance) *instance {
+	return &instance{m.Image, m.Subnet, m.ReservedCapacity, m.Placement, m.Groups}
 }
 
-// listMachines asks the cloud for all instances at once, where what it said last is too
+// listInstances asks the cloud for all instances at once, where what it said last is too
 // old, or at once. Those that are ending say nothing.
-func (f *Finder) listMachines(ctx context.Context, atOnce bool) error {
+func (f *Finder) listInstances(ctx context.Context, atOnce bool) error {
 	now := f.Now()
-	if now.Sub(f.listedAt) < machinesEvery && !atOnce {
+	if now.Sub(f.listedAt) < instancesEvery && !atOnce {
 		return nil
 	}
-	list, err := f.Machines.List(ctx, cloud.Filter{})
+	list, err := f.Instances.List(ctx, cloud.Filter{})
 	if err != nil {
 		return fmt.Errorf("list machines to find those that drifted: %w", err)
 	}
 	f.listedAt = now
-	f.machines = make(map[string]machine, len(list))
+	f.instances = make(map[string]instance, len(list))
 	for _, m := range list {
 		if m.State == cloud.Pending || m.State == cloud.Running {
-			f.machines[m.ID] = *machineOf(m)
+			f.instances[m.ID] = *instanceOf(m)
 		}
 	}
 	return nil

@@ -13,15 +13,15 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// Machines of Provisioners drift by their image alone, where the operator has them
+// Instances of Provisioners drift by their image alone, where the operator has them
 // drift at all; and by their users' word.
-func TestMachinesOfProvisionersDriftByTheirImage(t *testing.T) {
+func TestInstancesOfProvisionersDriftByTheirImage(t *testing.T) {
 	said := func(what string) func(y *yard) {
 		return func(y *yard) {
 			y.node = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", Annotations: map[string]string{api.AnnotationVoluntaryDisruption: what}}}
 		}
 	}
-	otherImage := func(y *yard) { y.machines[0].Image = "ami-old" }
+	otherImage := func(y *yard) { y.instances[0].Image = "ami-old" }
 	tests := map[string]struct {
 		on      bool
 		change  func(y *yard)
@@ -31,14 +31,14 @@ func TestMachinesOfProvisionersDriftByTheirImage(t *testing.T) {
 		"nothing differs":                             {true, func(*yard) {}, "", ""},
 		"its image is not selected any more":          {true, otherImage, "AMIDrift: image is ami-old", "Drifted"},
 		"nor is it, but nothing is to drift":          {false, otherImage, "", ""},
-		"it is in another subnet":                     {true, func(y *yard) { y.machines[0].Subnet = "subnet-z" }, "", ""},
-		"it has other security groups":                {true, func(y *yard) { y.machines[0].Groups = []string{"sg-9"} }, "", ""},
+		"it is in another subnet":                     {true, func(y *yard) { y.instances[0].Subnet = "subnet-z" }, "", ""},
+		"it has other security groups":                {true, func(y *yard) { y.instances[0].Groups = []string{"sg-9"} }, "", ""},
 		"its class was edited":                        {true, func(y *yard) { y.class.Hash = "edited" }, "", ""},
 		"the requirements were edited":                {true, func(y *yard) { y.claim.Labels[api.LabelZone] = "z" }, "", ""},
 		"it had drifted, and nothing is to drift now": {false, func(y *yard) { y.drifted(karpv1.ReasonAMIDrift) }, "", ""},
 		"its image cannot be compared now": {true, func(y *yard) {
 			y.drifted(karpv1.ReasonAMIDrift)
-			y.machines = []cloud.Machine{}
+			y.instances = []cloud.Instance{}
 		}, "AMIDrift: as before", ""},
 		"a user says so": {true, said(api.VoluntaryDrifted), "VoluntaryDisruption: node node-1 carries karpenter.sh/voluntary-disruption: drifted", "Drifted"},
 		"a user says so where nothing is to drift": {false, said(api.VoluntaryDrifted), "", "DriftDisabled"},

@@ -18,7 +18,7 @@ type Prospect struct {
 	Pool      translate.PoolObject
 	Class     Class
 	Offerings *cluster.Catalogue // of the class; nil: not known
-	Machines  []cloud.Machine    // among them the claim's, by its provider ID; else nothing of it is compared
+	Instances []cloud.Instance   // among them the claim's, by its provider ID; else nothing of it is compared
 }
 
 // Foretell says by which reason the claim would be found to have drifted, and in which
@@ -33,9 +33,9 @@ func Predict(p Prospect, now time.Time) (reason, text string) {
 		pool:  &pool{p.Pool, requirements, err == nil},
 		class: &class{Class: p.Class, id: translate.ClassID(c.Spec.NodeClassRef), instanceTypes: instanceTypesOf(p.Offerings)},
 	}
-	id := translate.MachineID(c.Status.ProviderID)
-	if i := slices.IndexFunc(p.Machines, func(m cloud.Machine) bool { return m.ID == id }); i >= 0 {
-		s.machine = machineOf(p.Machines[i])
+	id := translate.InstanceID(c.Status.ProviderID)
+	if i := slices.IndexFunc(p.Instances, func(m cloud.Instance) bool { return m.ID == id }); i >= 0 {
+		s.instance = instanceOf(p.Instances[i])
 	}
 	s.at, s.reported, s.since = now, now, since{now.Add(-missingFor), now.Add(-missingFor)}
 	found := s.judge(slices.DeleteFunc(slices.Clone(checks), func(c check) bool { return c.reason == karpv1.ReasonDaemonSetUnplaced }))

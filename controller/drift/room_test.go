@@ -49,7 +49,7 @@ func TestNodesWithoutRoomForADaemonSet(t *testing.T) {
 		"do not once it runs":                  {func(_ *yard, _ *appsv1.DaemonSet, p *corev1.Pod) { p.Spec.NodeName = "node-1" }, ""},
 		"do not while others make room for it": {func(_ *yard, _ *appsv1.DaemonSet, p *corev1.Pod) { p.Status.NominatedNodeName = "node-1" }, ""},
 		"do not because of others' pods":       {func(_ *yard, _ *appsv1.DaemonSet, p *corev1.Pod) { p.OwnerReferences[0].UID = "other" }, ""},
-		"drift by their image before":          {func(y *yard, _ *appsv1.DaemonSet, _ *corev1.Pod) { y.machines[0].Image = "ami-old" }, "AMIDrift: image is ami-old; EC2NodeClass/default selects ami-new"},
+		"drift by their image before":          {func(y *yard, _ *appsv1.DaemonSet, _ *corev1.Pod) { y.instances[0].Image = "ami-old" }, "AMIDrift: image is ami-old; EC2NodeClass/default selects ami-new"},
 		"no longer, once the annotation is off": {func(y *yard, s *appsv1.DaemonSet, _ *corev1.Pod) {
 			y.drifted(karpv1.ReasonDaemonSetUnplaced)
 			s.Annotations = nil

@@ -32,7 +32,7 @@ type yard struct {
 	pool          *karpv1.NodePool
 	class         Class
 	instanceTypes []cluster.InstanceType // none: not known
-	machines      []cloud.Machine
+	instances     []cloud.Instance
 	listing       error
 	noPool        bool
 	older         bool         // its pool is a Provisioner
@@ -81,14 +81,14 @@ func newYard() *yard {
 		Subnets: []string{"subnet-a", "subnet-b"}, Groups: []string{"sg-2", "sg-1"},
 	}}
 	y.instanceTypes = []cluster.InstanceType{{Name: "m5.large", Offerings: []cluster.Offering{{Zone: "a", Option: cluster.OnDemand}, {Zone: "b", Option: cluster.Spot}}}}
-	y.machines = []cloud.Machine{{ID: "i-1", Image: "ami-new", Subnet: "subnet-a", Groups: []string{"sg-1", "sg-2"}, State: cloud.Running}}
+	y.instances = []cloud.Instance{{ID: "i-1", Image: "ami-new", Subnet: "subnet-a", Groups: []string{"sg-1", "sg-2"}, State: cloud.Running}}
 	return y
 }
 
 // reserved has the instance be launched from a reservation that its class selects.
 func (y *yard) reserved(id string) {
 	y.claim.Labels[api.LabelCapacityType] = api.CapacityTypeReserved
-	y.machines[0].ReservedCapacity, y.class.Selected.Reservations = id, []string{id}
+	y.instances[0].ReservedCapacity, y.class.Selected.Reservations = id, []string{id}
 }
 
 func imageFor(id, arch string) Image {
@@ -114,9 +114,9 @@ func (y *yard) Kinds(karpv1.NodeClassReference) (*cluster.Catalogue, string) {
 	}
 	return &cluster.Catalogue{InstanceTypes: y.instanceTypes}, ""
 }
-func (y *yard) List(context.Context, cloud.Filter) ([]cloud.Machine, error) {
+func (y *yard) List(context.Context, cloud.Filter) ([]cloud.Instance, error) {
 	y.lists++
-	return y.machines, y.listing
+	return y.instances, y.listing
 }
 func (y *yard) Publish(e observe.Event) { y.events = append(y.events, e) }
 
@@ -153,7 +153,7 @@ func (y *yard) open(t *testing.T) {
 		}
 		return nil, nil
 	})
-	y.finder = &Finder{Store: beside{counted, y}, Pools: y, Classes: y, Machines: y, Events: y, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: func() time.Time { return y.now }}
+	y.finder = &Finder{Store: beside{counted, y}, Pools: y, Classes: y, Instances: y, Events: y, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: func() time.Time { return y.now }}
 }
 
 // beside is a client that lists DaemonSets and pods of the yard.

@@ -45,14 +45,14 @@ const (
 // Collector is the loop. It acts by claims read past every cache, and before the instances,
 // so that a claim made in between cannot look orphaned.
 type Collector struct {
-	Store    client.Client
-	Live     client.Reader
-	Machines cloud.Machines
-	Log      *slog.Logger
-	Metrics  *observe.Metrics
-	Now      func() time.Time
-	Doubt    apiclock.Doubt           // of that time: nothing is collected meanwhile
-	Shifted  func(zoneID string) bool // reports zones that work is shifted away from; nil: of none
+	Store     client.Client
+	Live      client.Reader
+	Instances cloud.Instances
+	Log       *slog.Logger
+	Metrics   *observe.Metrics
+	Now       func() time.Time
+	Doubt     apiclock.Doubt           // of that time: nothing is collected meanwhile
+	Shifted   func(zoneID string) bool // reports zones that work is shifted away from; nil: of none
 
 	Events    publisher
 	Namespace string                                  // where this process runs, and ConfigMap daemok-orphans is heard; empty: nowhere
@@ -96,15 +96,15 @@ func (c *Collector) collect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.endAll(ctx, seen.orphans, seen.machines), c.letGo(ctx, seen))
+	return errors.Join(c.endAll(ctx, seen.orphans, seen.instances), c.letGo(ctx, seen))
 }
 
 // sight is what one check finds.
 type sight struct {
-	machines int // all that there are
-	orphans  []orphan
-	unfound  []*karpv1.NodeClaim // whose instances are ending or not listed; only read
-	ending   map[types.UID]bool  // of those: the ones whose instances are
+	instances int // all that there are
+	orphans   []orphan
+	unfound   []*karpv1.NodeClaim // whose instances are ending or not listed; only read
+	ending    map[types.UID]bool  // of those: the ones whose instances are
 }
 
 func (c *Collector) look(ctx context.Context, read func(context.Context) ([]karpv1.NodeClaim, error)) (sight, error) {
@@ -113,7 +113,7 @@ func (c *Collector) look(ctx context.Context, read func(context.Context) ([]karp
 	if err != nil {
 		return sight{}, fmt.Errorf("list claims to collect orphans: %w", err)
 	}
-	machines, err := c.Machines.List(ctx, cloud.Filter{})
+	instances, err := c.Instances.List(ctx, cloud.Filter{})
 	if err != nil {
 		return sight{}, fmt.Errorf("list machines to collect orphans: %w", err)
 	}
@@ -125,8 +125,8 @@ func (c *Collector) look(ctx context.Context, read func(context.Context) ([]karp
 	for i := range nodes.Items {
 		byProvider[nodes.Items[i].Spec.ProviderID] = &nodes.Items[i]
 	}
-	out := sight{machines: len(machines), orphans: machinesWithoutClaim(asked, machines, claims, byProvider)}
-	out.unfound, out.ending = c.claimsWithoutMachine(claims, machines, byProvider)
+	out := sight{instances: len(instances), orphans: instancesWithoutClaim(asked, instances, claims, byProvider)}
+	out.unfound, out.ending = c.claimsWithoutInstance(claims, instances, byProvider)
 	return out, nil
 }
 
@@ -151,9 +151,9 @@ func (c *Collector) live(ctx context.Context) (all []karpv1.NodeClaim, err error
 	return all, err
 }
 
-// machinesWithoutClaim are those that no claim has nor waits for, as
+// instancesWithoutClaim are those that no claim has nor waits for, as
 // the claims were at some moment after they were asked for.
-func machinesWithoutClaim(asked time.Time, machines []cloud.Machine, claims []karpv1.NodeClaim, nodes map[string]*corev1.Node) (orphans []orphan) {
+func instancesWithoutClaim(asked time.Time, instances []cloud.Instance, claims []karpv1.NodeClaim, nodes map[string]*corev1.Node) (orphans []orphan) {
 	claimed, batches := map[string]bool{}, map[string]bool{}
 	for i := range claims {
 		claimed[claims[i].Status.ProviderID], claimed[claims[i].Annotations[api.AnnotationAdopt]] = true, true
@@ -161,7 +161,7 @@ func machinesWithoutClaim(asked time.Time, machines []cloud.Machine, claims []ka
 			batches[batchOf(&claims[i])] = true
 		}
 	}
-	for _, m := range machines {
+	for _, m := range instances {
 		awaited := m.Batch != "" && batches[m.Batch]
 		if claimed[m.ProviderID] || awaited || m.State == cloud.ShuttingDown || asked.Sub(m.LaunchedAt) < youngFor {
 			continue
@@ -171,11 +171,11 @@ func machinesWithoutClaim(asked time.Time, machines []cloud.Machine, claims []ka
 	return orphans
 }
 
-// claimsWithoutMachine are those whose instance is ending, or not listed, where their node does not say
+// claimsWithoutInstance are those whose instance is ending, or not listed, where their node does not say
 // otherwise.
-func (c *Collector) claimsWithoutMachine(claims []karpv1.NodeClaim, machines []cloud.Machine, nodes map[string]*corev1.Node) (unfound []*karpv1.NodeClaim, ending map[types.UID]bool) {
+func (c *Collector) claimsWithoutInstance(claims []karpv1.NodeClaim, instances []cloud.Instance, nodes map[string]*corev1.Node) (unfound []*karpv1.NodeClaim, ending map[types.UID]bool) {
 	state := map[string]cloud.State{}
-	for _, m := range machines {
+	for _, m := range instances {
 		state[m.ProviderID] = m.State
 	}
 	ending = map[types.UID]bool{}

@@ -32,10 +32,10 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // yard is a cloud that lists what it is set to and records what is terminated.
 type yard struct {
-	cloud.Machines // no more of it than List and Terminate is supported
+	cloud.Instances // no more of it than List and Terminate is supported
 
 	mu     sync.Mutex // guards what follows
-	list   []cloud.Machine
+	list   []cloud.Instance
 	err    error
 	stuck  string          // an instance that cannot be terminated
 	meets  *sync.WaitGroup // of the calls that must be under way at once; nil: none
@@ -43,7 +43,7 @@ type yard struct {
 	back   []string
 }
 
-func (y *yard) List(context.Context, cloud.Filter) ([]cloud.Machine, error) {
+func (y *yard) List(context.Context, cloud.Filter) ([]cloud.Instance, error) {
 	if y.listed != nil {
 		y.listed()
 	}
@@ -96,7 +96,7 @@ func newPlace(t *testing.T) *place {
 		return nil, nil
 	})
 	p.c = &Collector{
-		Events: &p.heard, Namespace: "kube-system", Store: p.hand, Live: live, Machines: p.yard, Log: slog.New(slog.DiscardHandler),
+		Events: &p.heard, Namespace: "kube-system", Store: p.hand, Live: live, Instances: p.yard, Log: slog.New(slog.DiscardHandler),
 		Metrics: observe.NewMetrics(p.metrics, "", "", "", ""), Now: func() time.Time { return p.now },
 	}
 	return p
@@ -109,9 +109,9 @@ func (p *place) create(o client.Object) {
 	}
 }
 
-// machine runs at the cloud, launched so long ago.
-func (p *place) machine(id string, ago time.Duration, change ...func(*cloud.Machine)) {
-	m := cloud.Machine{ID: id, ProviderID: "aws:///a/" + id, State: cloud.Running, LaunchedAt: p.now.Add(-ago)}
+// instance runs at the cloud, launched so long ago.
+func (p *place) instance(id string, ago time.Duration, change ...func(*cloud.Instance)) {
+	m := cloud.Instance{ID: id, ProviderID: "aws:///a/" + id, State: cloud.Running, LaunchedAt: p.now.Add(-ago)}
 	for _, c := range change {
 		c(&m)
 	}
@@ -229,7 +229,7 @@ func (r oneRound) check(t *testing.T) {
 }
 
 // Before an instance that is taken over has its tags the cloud does not list it.
-func TestAClaimKeepsAMachineThatIsNotTaggedYet(t *testing.T) {
+func TestAClaimKeepsAInstanceThatIsNotTaggedYet(t *testing.T) {
 	adopted := func(tagged string) func(*karpv1.NodeClaim) {
 		return func(c *karpv1.NodeClaim) {
 			c.Annotations = map[string]string{api.AnnotationAdopt: "aws:///a/i-1", api.AnnotationInstanceTagged: tagged}
@@ -240,66 +240,66 @@ func TestAClaimKeepsAMachineThatIsNotTaggedYet(t *testing.T) {
 	}
 }
 
-func TestOrphanMachines(t *testing.T) {
-	launched := func(m *cloud.Machine) { m.Batch = "batch" }
+func TestOrphanInstances(t *testing.T) {
+	launched := func(m *cloud.Instance) { m.Batch = "batch" }
 	tests := map[string]oneRound{
 		"a machine that no claim has is given back": {func(p *place) {
-			p.machine("i-1", time.Hour)
+			p.instance("i-1", time.Hour)
 		}, "-i-1"},
 		"its node is drained first": {func(p *place) {
-			p.machine("i-1", time.Hour)
+			p.instance("i-1", time.Hour)
 			p.node("n-1", "i-1", corev1.ConditionTrue)
 			p.node("n-2", "i-2", corev1.ConditionTrue)
 		}, "n-1 drains n-2"},
 		"one whose kubelet is silent for a moment is too": {func(p *place) {
-			p.machine("i-1", time.Hour)
+			p.instance("i-1", time.Hour)
 			p.node("n-1", "i-1", corev1.ConditionUnknown)
 			p.now = p.now.Add(silentFor - time.Second)
 		}, "n-1 drains"},
 		"one whose kubelet has long been silent goes with it": {func(p *place) {
-			p.machine("i-1", time.Hour)
+			p.instance("i-1", time.Hour)
 			p.node("n-1", "i-1", corev1.ConditionUnknown)
 			p.now = p.now.Add(silentFor)
 		}, "-i-1"},
 		"a machine that a claim has stays": {func(p *place) {
-			p.machine("i-1", time.Hour)
+			p.instance("i-1", time.Hour)
 			p.claim("c-1", "i-1")
 		}, "c-1"},
 		"one that a claim is to take over stays": {func(p *place) {
-			p.machine("i-1", time.Hour)
+			p.instance("i-1", time.Hour)
 			p.claim("c-1", "", func(c *karpv1.NodeClaim) { c.Annotations = map[string]string{api.AnnotationAdopt: "aws:///a/i-1"} })
 		}, "c-1"},
 		"one whose claim is on its way out is left to it": {func(p *place) {
-			p.machine("i-1", time.Hour)
+			p.instance("i-1", time.Hour)
 			p.claim("c-1", "i-1", held)
 			p.ending("c-1")
 		}, "c-1"},
 		"a young machine is left alone": {func(p *place) {
-			p.machine("i-1", youngFor-time.Second)
+			p.instance("i-1", youngFor-time.Second)
 		}, ""},
 		"one that is just old enough is not": {func(p *place) {
-			p.machine("i-1", youngFor)
+			p.instance("i-1", youngFor)
 		}, "-i-1"},
 		"a machine whose purchase a claim still waits for stays": {func(p *place) {
-			p.machine("i-1", time.Hour, launched)
+			p.instance("i-1", time.Hour, launched)
 			p.claim("c-1", "", ofBatch)
 		}, "c-1"},
 		"one of a purchase that was given up does not": {func(p *place) {
-			p.machine("i-1", time.Hour, launched)
+			p.instance("i-1", time.Hour, launched)
 			p.claim("c-1", "", ofBatch, held)
 			p.ending("c-1")
 		}, "c-1 -i-1"},
 		"nor one of a purchase whose claims all have theirs": {func(p *place) {
-			p.machine("i-1", time.Hour, launched)
-			p.machine("i-2", time.Hour, launched)
+			p.instance("i-1", time.Hour, launched)
+			p.instance("i-2", time.Hour, launched)
 			p.claim("c-1", "i-2", ofBatch)
 		}, "c-1 -i-1"},
 		"a machine of no purchase is not taken for one awaited": {func(p *place) {
-			p.machine("i-1", time.Hour)
+			p.instance("i-1", time.Hour)
 			p.claim("c-1", "")
 		}, "c-1 -i-1"},
 		"one that is shutting down already is not asked again": {func(p *place) {
-			p.machine("i-1", time.Hour, func(m *cloud.Machine) { m.State = cloud.ShuttingDown })
+			p.instance("i-1", time.Hour, func(m *cloud.Instance) { m.State = cloud.ShuttingDown })
 		}, ""},
 	}
 	for name, tt := range tests {
@@ -326,7 +326,7 @@ func TestOrphanClaims(t *testing.T) {
 		}, "c-1 n-1"},
 		"a machine that is shutting down is as good as gone": {func(p *place) {
 			p.claim("c-1", "i-1", registered)
-			p.machine("i-1", time.Hour, func(m *cloud.Machine) { m.State = cloud.ShuttingDown })
+			p.instance("i-1", time.Hour, func(m *cloud.Instance) { m.State = cloud.ShuttingDown })
 		}, ""},
 		"a machine just bought may not be listed yet": {func(p *place) {
 			p.claim("c-1", "i-1", launched(visibleAfter-time.Second))
@@ -354,14 +354,14 @@ func TestOrphanClaims(t *testing.T) {
 
 // A cloud's list may be behind: a claim goes only when the next check does not find its
 // instance either, and that comes soon. One that was found in between begins again.
-func TestAClaimStaysWhenOneLookDoesNotFindItsMachine(t *testing.T) {
+func TestAClaimStaysWhenOneLookDoesNotFindItsInstance(t *testing.T) {
 	p := newPlace(t)
 	p.c.began = p.now.Add(-newFor)
 	p.claim("c-1", "i-1", registered)
-	p.machine("i-1", time.Hour)
+	p.instance("i-1", time.Hour)
 	all := p.yard.list
 	for _, step := range []struct {
-		list  []cloud.Machine
+		list  []cloud.Instance
 		left  string
 		after time.Duration
 	}{{nil, "c-1", EveryNew}, {all, "c-1", EveryUsed}, {nil, "c-1", EveryNew}, {nil, "", EveryUsed}} {
@@ -415,7 +415,7 @@ func TestAClaimWrittenMeanwhileIsNoOrphan(t *testing.T) {
 	for look := range 2 {
 		t.Run(fmt.Sprint("look ", look+1), func(t *testing.T) {
 			p := newPlace(t)
-			p.machine("i-0", time.Hour)
+			p.instance("i-0", time.Hour)
 			p.atCheck(look, func() {
 				p.claim("c-1", "i-1", registered)
 				p.node("n-1", "i-1", corev1.ConditionFalse)
@@ -444,7 +444,7 @@ func (p *place) atCheck(look int, do func()) {
 // As long as nothing has lost its other half the cache is enough, and the API server is not asked for thousands of claims.
 func TestAQuietLookAsksTheAPIServerForNothing(t *testing.T) {
 	p := newPlace(t)
-	p.machine("i-1", time.Hour)
+	p.instance("i-1", time.Hour)
 	p.claim("c-1", "i-1", registered)
 	p.node("n-1", "i-1", corev1.ConditionTrue)
 	p.api = errors.New("the API server was asked")
@@ -457,7 +457,7 @@ func TestAQuietLookAsksTheAPIServerForNothing(t *testing.T) {
 // A cache that is behind brings a second check about, and no more.
 func TestACacheThatIsBehindEndsNothing(t *testing.T) {
 	p := newPlace(t)
-	p.machine("i-1", time.Hour)
+	p.instance("i-1", time.Hour)
 	p.claim("c-1", "i-1", registered)
 	p.c.Store = behind{p.hand}
 	p.look()
@@ -485,7 +485,7 @@ func TestNothingIsCollectedBlindly(t *testing.T) {
 	for name, trouble := range tests {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t)
-			p.machine("i-1", time.Hour)
+			p.instance("i-1", time.Hour)
 			p.claim("c-2", "i-2", registered)
 			trouble(p)
 			after, err := p.c.Round(t.Context())
@@ -504,7 +504,7 @@ func TestNothingIsCollectedBlindly(t *testing.T) {
 func TestAClaimIsDeletedByWhatTheAPIServerHas(t *testing.T) {
 	p := newPlace(t)
 	p.claim("c-1", "i-1", registered)
-	p.machine("i-1", time.Hour, func(m *cloud.Machine) { m.State = cloud.ShuttingDown })
+	p.instance("i-1", time.Hour, func(m *cloud.Instance) { m.State = cloud.ShuttingDown })
 	p.api = errors.New("connection refused")
 	if _, err := p.c.Round(t.Context()); !errors.Is(err, p.api) || p.left() != "c-1" {
 		t.Errorf("the round ended with %v and left %q, want the claim while the API server does not answer", err, p.left())
@@ -518,7 +518,7 @@ func TestAClaimIsDeletedByWhatTheAPIServerHas(t *testing.T) {
 // By a clock that is in doubt every instance is old, and every claim had its time.
 func TestNothingIsCollectedByAClockInDoubt(t *testing.T) {
 	p := newPlace(t)
-	p.machine("i-1", time.Hour)
+	p.instance("i-1", time.Hour)
 	p.claim("c-2", "i-2", registered)
 	doubt := "the clock is two hours ahead"
 	p.c.Doubt = func() string { return doubt }
@@ -533,12 +533,12 @@ func TestNothingIsCollectedByAClockInDoubt(t *testing.T) {
 	}
 }
 
-// TestOneStuckMachineHoldsUpNoOther: what fails is reported and tried again, the others go.
-func TestOneStuckMachineHoldsUpNoOther(t *testing.T) {
+// TestOneStuckInstanceHoldsUpNoOther: what fails is reported and tried again, the others go.
+func TestOneStuckInstanceHoldsUpNoOther(t *testing.T) {
 	p := newPlace(t)
 	p.yard.stuck = "i-1"
-	p.machine("i-1", time.Minute, func(m *cloud.Machine) { m.Zone, m.ZoneID = "us-east-1a", "use1-az1" })
-	p.machine("i-2", time.Minute)
+	p.instance("i-1", time.Minute, func(m *cloud.Instance) { m.Zone, m.ZoneID = "us-east-1a", "use1-az1" })
+	p.instance("i-2", time.Minute)
 	p.claim("c-3", "i-3", registered)
 	for range 2 { // the first does not find the claim's instance
 		if _, err := p.c.Round(t.Context()); err == nil || !strings.Contains(err.Error(), "i-1") {
@@ -584,7 +584,7 @@ func TestOrphansAreGivenBackTogether(t *testing.T) {
 		p := newPlace(t)
 		p.yard.meets = &sync.WaitGroup{}
 		for i := range 100 {
-			p.machine(fmt.Sprintf("i-%d", i), time.Minute)
+			p.instance(fmt.Sprintf("i-%d", i), time.Minute)
 			p.yard.meets.Add(1)
 		}
 		p.yard.stuck = "i-7"
@@ -597,16 +597,16 @@ func TestOrphansAreGivenBackTogether(t *testing.T) {
 	})
 }
 
-// TestAMachineLaunchedWhileClaimsWereReadIsNoOrphan: an API server that is short
+// TestAInstanceLaunchedWhileClaimsWereReadIsNoOrphan: an API server that is short
 // of breath answers late, with the claims as they were long before; so may the cache.
-func TestAMachineLaunchedWhileClaimsWereReadIsNoOrphan(t *testing.T) {
+func TestAInstanceLaunchedWhileClaimsWereReadIsNoOrphan(t *testing.T) {
 	for look := range 2 {
 		t.Run(fmt.Sprint("look ", look+1), func(t *testing.T) {
 			p := newPlace(t)
-			p.machine("i-0", time.Hour)
+			p.instance("i-0", time.Hour)
 			p.atCheck(look, func() {
 				p.claim("c-1", "", ofBatch)
-				p.machine("i-1", 0, func(m *cloud.Machine) { m.Batch = "batch" })
+				p.instance("i-1", 0, func(m *cloud.Instance) { m.Batch = "batch" })
 				p.now = p.now.Add(youngFor)
 			})
 			if _, err := p.c.Round(t.Context()); err != nil {

@@ -28,7 +28,7 @@ const (
 
 // orphan is an instance that no claim has, with its node; nil: it has none.
 type orphan struct {
-	cloud.Machine
+	cloud.Instance
 	node *corev1.Node
 }
 
@@ -91,7 +91,7 @@ func (c *Collector) end(ctx context.Context, o orphan) error {
 	}
 	c.warnOfUntagged(o)
 	c.Log.Info("terminating an instance without nodeclaim", "instance", o.ID, "type", o.Kind, "zone", o.Zone)
-	if _, err := c.Machines.Terminate(ctx, o.ID); cloud.IsNotVisible(err) {
+	if _, err := c.Instances.Terminate(ctx, o.ID); cloud.IsNotVisible(err) {
 		return nil // the next check finds it again
 	} else if err != nil {
 		c.Metrics.EndFailures.WithLabelValues(o.Zone, o.ZoneID).Inc()

@@ -26,7 +26,7 @@ func (h *heard) Publish(e observe.Event) { h.events = append(h.events, e) }
 func losing(p *place, lost, of int) {
 	for i := range of {
 		id := fmt.Sprintf("i-%d", i)
-		p.machine(id, time.Hour)
+		p.instance(id, time.Hour)
 		p.node("n-"+id, id, corev1.ConditionTrue)
 		if i >= lost {
 			p.claim("c-"+id, id, registered)
@@ -190,8 +190,8 @@ func TestAnOrphanWithoutTheUIDOfTheClusterIsWarnedOf(t *testing.T) {
 	var log strings.Builder
 	p := newPlace(t)
 	p.c.Log = slog.New(slog.NewTextHandler(&log, nil))
-	p.machine("i-1", time.Minute, func(m *cloud.Machine) { m.Tags = map[string]string{"daemok.sh/cluster-uid": "uid-1"} })
-	p.machine("i-2", time.Minute)
+	p.instance("i-1", time.Minute, func(m *cloud.Instance) { m.Tags = map[string]string{"daemok.sh/cluster-uid": "uid-1"} })
+	p.instance("i-2", time.Minute)
 	p.look()
 	p.look()
 	if got := strings.Count(log.String(), "level=WARN"); got != 1 || !strings.Contains(log.String(), "instance=i-2 tag=daemok.sh/cluster-uid") {
@@ -204,7 +204,7 @@ func TestAnOrphanWithoutTheUIDOfTheClusterIsWarnedOf(t *testing.T) {
 func TestInstancesOfAnAbandonedLaunchAreTerminated(t *testing.T) {
 	p := newPlace(t)
 	for i := range 20 {
-		p.machine(fmt.Sprintf("i-%d", i), bootsFor-time.Second, func(m *cloud.Machine) { m.Batch = "batch" })
+		p.instance(fmt.Sprintf("i-%d", i), bootsFor-time.Second, func(m *cloud.Instance) { m.Batch = "batch" })
 	}
 	p.look()
 	if len(p.yard.back) != 20 || len(p.heard.events) > 0 {

@@ -1,5 +1,5 @@
 // Package idle tells users of objects that are accepted and do nothing yet,
-// so that nobody waits for an effect.
+// so that none waits for an effect.
 //
 // It promises one warning event on each such object, repeated once a day. It
 // watches nothing, so that kinds whose definition is not installed do no harm.

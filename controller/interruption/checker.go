@@ -33,8 +33,8 @@ type Checker struct {
 
 // ailment is what is wrong with an instance, whenever it began.
 type ailment struct {
-	machine string
-	kind    cloud.TroubleKind
+	instance string
+	kind     cloud.TroubleKind
 }
 
 // Round asks once.
@@ -56,7 +56,7 @@ func (c *Checker) Round(ctx context.Context) (time.Duration, error) {
 	claims, errs := known(list.Items), []error(nil)
 	c.see(troubles)
 	for _, t := range troubles {
-		if claim := claims.of(t.MachineID); claim != nil {
+		if claim := claims.of(t.InstanceID); claim != nil {
 			errs = append(errs, c.heal(ctx, t, claim))
 		}
 	}
@@ -67,7 +67,7 @@ func (c *Checker) Round(ctx context.Context) (time.Duration, error) {
 func (c *Checker) see(troubles []cloud.Trouble) {
 	first, reported := map[ailment]time.Time{}, map[ailment]bool{}
 	for _, t := range troubles {
-		a := ailment{t.MachineID, t.Kind}
+		a := ailment{t.InstanceID, t.Kind}
 		first[a] = earliest(earliest(first[a], c.first[a]), earliest(t.Since, c.Now()))
 		reported[a] = c.reported[a]
 	}
@@ -78,7 +78,7 @@ func (c *Checker) see(troubles []cloud.Trouble) {
 // drained politely: its kubelet is not likely to answer, and what runs there to do
 // anything.
 func (c *Checker) heal(ctx context.Context, t cloud.Trouble, claim *karpv1.NodeClaim) error {
-	a := ailment{t.MachineID, t.Kind}
+	a := ailment{t.InstanceID, t.Kind}
 	fails := t.Kind == cloud.InstanceFails || t.Kind == cloud.SystemFails
 	if fails && (c.Now().Sub(c.first[a]) < impairedFor || c.Doubt.Why() != "") {
 		return nil
@@ -87,7 +87,7 @@ func (c *Checker) heal(ctx context.Context, t cloud.Trouble, claim *karpv1.NodeC
 		c.reported[a] = true
 		c.Metrics.StatusUnhealthy.WithLabelValues(string(t.Kind)).Inc()
 	}
-	n := cloud.InterruptionMessage{Kind: cloud.Maintenance, MachineID: t.MachineID, At: c.Now(), EndsAt: t.StartsAt, Problem: t.What}
+	n := cloud.InterruptionMessage{Kind: cloud.Maintenance, InstanceID: t.InstanceID, At: c.Now(), EndsAt: t.StartsAt, Problem: t.What}
 	switch {
 	case fails:
 		n.Kind = cloud.Impaired

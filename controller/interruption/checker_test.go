@@ -39,15 +39,15 @@ func TestWhatFollowsFromStatusChecks(t *testing.T) {
 		"nobody says since when, in the end":      {cloud.Trouble{Kind: cloud.InstanceFails}, 3, true, "2026-01-01T01:02:00Z", ""},
 		"a change that is scheduled":              {cloud.Trouble{Kind: cloud.Scheduled, What: "instance-retirement", StartsAt: at.Add(time.Hour)}, 1, true, "", "2026-01-01T02:00:00Z"},
 		"SC-472 a capacity block that ends":       {cloud.Trouble{Kind: cloud.CapacityEnds, What: "capacity block cr-1 ends", StartsAt: at.Add(10 * time.Minute)}, 1, true, "", "2026-01-01T01:10:00Z"},
-		"a machine of somebody else":              {cloud.Trouble{MachineID: "i-9", Kind: cloud.SystemFails, Since: start}, 3, false, "", ""},
+		"a machine of somebody else":              {cloud.Trouble{InstanceID: "i-9", Kind: cloud.SystemFails, Since: start}, 3, false, "", ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			d, now := newEvaluator(t), at
 			d.claim("one", "i-1")
 			d.Now = func() time.Time { return now }
-			if tt.trouble.MachineID == "" {
-				tt.trouble.MachineID = "i-1"
+			if tt.trouble.InstanceID == "" {
+				tt.trouble.InstanceID = "i-1"
 			}
 			checker := &Checker{Actor: d.Actor, Checks: &clinic{troubles: []cloud.Trouble{tt.trouble}}}
 			for i := range tt.rounds {
@@ -73,21 +73,21 @@ func TestWhatFollowsFromStatusChecks(t *testing.T) {
 }
 
 // By a clock that is in doubt nothing has failed for long enough.
-func TestNoMachineFailsForTooLongByAClockInDoubt(t *testing.T) {
+func TestNoInstanceFailsForTooLongByAClockInDoubt(t *testing.T) {
 	d := newEvaluator(t)
 	d.claim("one", "i-1")
 	d.Doubt = func() string { return "the clock is two hours ahead" }
-	checker := &Checker{Actor: d.Actor, Checks: &clinic{troubles: []cloud.Trouble{{MachineID: "i-1", Kind: cloud.SystemFails, Since: start.Add(-time.Hour)}}}}
+	checker := &Checker{Actor: d.Actor, Checks: &clinic{troubles: []cloud.Trouble{{InstanceID: "i-1", Kind: cloud.SystemFails, Since: start.Add(-time.Hour)}}}}
 	if _, err := checker.Round(t.Context()); err != nil || d.one().DeletionTimestamp != nil {
 		t.Errorf("it leaves: %v, %v", d.one().DeletionTimestamp, err)
 	}
 }
 
 // An instance that fails goes without regard to its pods, and is counted so.
-func TestAMachineThatFailsIsCountedAsForceful(t *testing.T) {
+func TestAInstanceThatFailsIsCountedAsForceful(t *testing.T) {
 	d := newEvaluator(t)
 	d.claim("one", "i-1")
-	checker := &Checker{Actor: d.Actor, Checks: &clinic{troubles: []cloud.Trouble{{MachineID: "i-1", Kind: cloud.SystemFails, Since: start.Add(-time.Hour)}}}}
+	checker := &Checker{Actor: d.Actor, Checks: &clinic{troubles: []cloud.Trouble{{InstanceID: "i-1", Kind: cloud.SystemFails, Since: start.Add(-time.Hour)}}}}
 	if _, err := checker.Round(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestADrainThatMustEndIsNotHastened(t *testing.T) {
 	if err := d.hand.Update(context.Background(), c); err != nil {
 		t.Fatal(err)
 	}
-	checker := &Checker{Actor: d.Actor, Checks: &clinic{troubles: []cloud.Trouble{{MachineID: "i-1", Kind: cloud.SystemFails, Since: start.Add(-time.Hour)}}}}
+	checker := &Checker{Actor: d.Actor, Checks: &clinic{troubles: []cloud.Trouble{{InstanceID: "i-1", Kind: cloud.SystemFails, Since: start.Add(-time.Hour)}}}}
 	if _, err := checker.Round(context.Background()); err != nil || d.one().Annotations[api.AnnotationTerminationTimestamp] != "2026-01-01T05:00:00Z" || len(d.leaving()) != 1 {
 		t.Errorf("Round: %v; the claim is %+v", err, d.one().ObjectMeta)
 	}
@@ -125,7 +125,7 @@ func TestAClaimThatStaysIsNotHastened(t *testing.T) {
 	d := newEvaluator(t)
 	d.claim("one", "i-1")
 	d.Actor.Store = noDeletes{d.Actor.Store}
-	checker := &Checker{Actor: d.Actor, Checks: &clinic{troubles: []cloud.Trouble{{MachineID: "i-1", Kind: cloud.SystemFails, Since: start.Add(-time.Hour)}}}}
+	checker := &Checker{Actor: d.Actor, Checks: &clinic{troubles: []cloud.Trouble{{InstanceID: "i-1", Kind: cloud.SystemFails, Since: start.Add(-time.Hour)}}}}
 	if _, err := checker.Round(context.Background()); err == nil {
 		t.Error("Round: no error, want that of the API server")
 	}
@@ -135,10 +135,10 @@ func TestAClaimThatStaysIsNotHastened(t *testing.T) {
 }
 
 // Each is counted once until it is over, and again if it comes back.
-func TestMachinesThatFailAreCountedOnce(t *testing.T) {
+func TestInstancesThatFailAreCountedOnce(t *testing.T) {
 	d := newEvaluator(t)
 	d.claim("one", "i-1")
-	fails := []cloud.Trouble{{MachineID: "i-1", Kind: cloud.SystemFails, Since: start.Add(-time.Hour)}}
+	fails := []cloud.Trouble{{InstanceID: "i-1", Kind: cloud.SystemFails, Since: start.Add(-time.Hour)}}
 	c := &clinic{}
 	checker := &Checker{Actor: d.Actor, Checks: c}
 	for _, c.troubles = range [][]cloud.Trouble{fails, fails, nil, fails} {

@@ -119,7 +119,7 @@ func (r *Actor) letGo(ctx context.Context, n cloud.InterruptionMessage, c *karpv
 	f.leaves = true
 	r.report(c, what.reason, message)
 	r.report(c, "TerminatingOnInterruption", "The node is drained and its machine given back: "+message)
-	r.Log.Info("AWS interrupts an instance: deleting its nodeclaim", "claim", c.Name, "instance", n.MachineID, "notice", string(n.Kind))
+	r.Log.Info("AWS interrupts an instance: deleting its nodeclaim", "claim", c.Name, "instance", n.InstanceID, "notice", string(n.Kind))
 	mode := translate.TerminationMode(c)
 	if n.Kind == cloud.Impaired {
 		mode = translate.Forceful

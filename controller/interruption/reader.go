@@ -105,7 +105,7 @@ func (r *Reader) act(ctx context.Context, interruptionMessages []cloud.Interrupt
 	var done []cloud.InterruptionMessage
 	for i, n := range interruptionMessages {
 		r.count(n)
-		claim := claims.by[n.MachineID]
+		claim := claims.by[n.InstanceID]
 		switch {
 		case n.Kind == cloud.NotUnderstood:
 			if r.giveUp(n) {
@@ -131,7 +131,7 @@ func (r *Reader) each(ctx context.Context, interruptionMessages []cloud.Interrup
 	var writes errgroup.Group
 	writes.SetLimit(writesMax)
 	for uid, which := range work {
-		f := &fate{claim: claims.of(interruptionMessages[which[0]].MachineID)}
+		f := &fate{claim: claims.of(interruptionMessages[which[0]].InstanceID)}
 		f.endsAt, f.leaves = r.gone[uid]
 		ends[uid] = f
 		writes.Go(func() error {
@@ -166,7 +166,7 @@ type owners struct {
 }
 
 // of is the claim of an instance, to be changed; nil: there is none.
-func (o owners) of(machine string) *karpv1.NodeClaim { return o.by[machine].DeepCopy() }
+func (o owners) of(instance string) *karpv1.NodeClaim { return o.by[instance].DeepCopy() }
 
 func known(claims []karpv1.NodeClaim) owners {
 	o := owners{by: map[string]*karpv1.NodeClaim{}, uids: map[types.UID]bool{}, names: map[string]bool{}, ofPool: map[cluster.PoolID]int{}}
@@ -176,7 +176,7 @@ func known(claims []karpv1.NodeClaim) owners {
 		o.ofPool[translate.PoolOf(c)]++
 		switch {
 		case c.Status.ProviderID != "":
-			o.by[translate.MachineID(c.Status.ProviderID)] = c
+			o.by[translate.InstanceID(c.Status.ProviderID)] = c
 		case c.DeletionTimestamp == nil:
 			o.coming++
 		}
@@ -213,7 +213,7 @@ func (r *Reader) own(claims owners) {
 // mayDelete reports whether an interruption message is for no other cluster: the queue is
 // not shared, or the instance was ours.
 func (r *Reader) mayDelete(n cloud.InterruptionMessage) bool {
-	return !n.Shared || !r.ours[n.MachineID].IsZero()
+	return !n.Shared || !r.ours[n.InstanceID].IsZero()
 }
 
 // count measures an interruption message that was handed out for the first time. Other
@@ -221,8 +221,8 @@ func (r *Reader) mayDelete(n cloud.InterruptionMessage) bool {
 // instances.
 func (r *Reader) count(n cloud.InterruptionMessage) {
 	again := n.Count > 1
-	if n.Shared && n.MachineID != "" {
-		again = r.ours[n.MachineID].IsZero() || r.hasHeard(n.ID)
+	if n.Shared && n.InstanceID != "" {
+		again = r.ours[n.InstanceID].IsZero() || r.hasHeard(n.ID)
 	}
 	if again {
 		return

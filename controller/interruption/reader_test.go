@@ -138,7 +138,7 @@ func (d *evaluator) hear(interruptionMessages ...cloud.InterruptionMessage) (tim
 }
 
 func about(kind cloud.InterruptionMessageKind, id string) cloud.InterruptionMessage {
-	return cloud.InterruptionMessage{Kind: kind, MachineID: id}
+	return cloud.InterruptionMessage{Kind: kind, InstanceID: id}
 }
 
 // SC-491, SC-496: each kind has its event; a claim goes where its instance ends, and such
@@ -182,7 +182,7 @@ func TestWhatFollowsFromEachKind(t *testing.T) {
 
 // SC-495: nothing follows from an interruption message whose claim is gone, or was never
 // ours.
-func TestInterruptionMessagesOfNoMachineOfOurs(t *testing.T) {
+func TestInterruptionMessagesOfNoInstanceOfOurs(t *testing.T) {
 	shared := about(cloud.Interrupted, "i-9")
 	shared.Shared = true
 	again := about(cloud.Interrupted, "i-9")
@@ -223,7 +223,7 @@ func TestInterruptionMessagesOfNoMachineOfOurs(t *testing.T) {
 
 // A message that asks for nothing is deleted from a shared queue where it is about an
 // instance of ours: no other cluster deletes it.
-func TestAMessageThatAsksForNothingOfOurMachineIsDeleted(t *testing.T) {
+func TestAMessageThatAsksForNothingOfOurInstanceIsDeleted(t *testing.T) {
 	d := newEvaluator(t)
 	d.claim("one", "i-1")
 	n := about(cloud.NoOp, "i-1")
@@ -235,7 +235,7 @@ func TestAMessageThatAsksForNothingOfOurMachineIsDeleted(t *testing.T) {
 
 // The last messages about an instance come when its claim has gone. No other loop deletes
 // them, so the reader does, where other clusters read the queue too.
-func TestTheLastMessagesAboutAMachineOfOursAreDeleted(t *testing.T) {
+func TestTheLastMessagesAboutAInstanceOfOursAreDeleted(t *testing.T) {
 	d := newEvaluator(t)
 	d.claim("one", "i-1")
 	ended := about(cloud.Terminated, "i-1")
@@ -354,7 +354,7 @@ func (l lagging) List(ctx context.Context, list client.ObjectList, options ...cl
 
 // A claim that leaves already for another reason is not deleted again. Where the cloud is
 // short of such instances, that counts, whenever it is received, and is reported once.
-func TestAWarningAboutAMachineThatLeavesCounts(t *testing.T) {
+func TestAWarningAboutAInstanceThatLeavesCounts(t *testing.T) {
 	const reported = "NodeClaim/one SpotInterrupted"
 	tests := map[string]struct {
 		before               bool // the claim was deleted already
@@ -451,7 +451,7 @@ func TestMessagesThatMayNotBeDeletedAreReported(t *testing.T) {
 
 // Other readers of a shared queue count what is about their instances, and what is about
 // ours is counted once here, whichever reader had it first.
-func TestMessagesOfASharedQueueAreCountedByWhoHasTheMachine(t *testing.T) {
+func TestMessagesOfASharedQueueAreCountedByWhoHasTheInstance(t *testing.T) {
 	d := newEvaluator(t)
 	d.claim("one", "i-1")
 	for count := 2; count <= 3; count++ { // another cluster has had them

@@ -18,7 +18,7 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// attempt is one try at launching the machines of a batch, as the annotation
+// attempt is one try at launching the instances of a batch, as the annotation
 // daemok.sh/launch-attempt tells it: "<batch>/<n>", n from 1.
 type attempt struct {
 	batch string
@@ -59,7 +59,7 @@ func newBatch(claims []*karpv1.NodeClaim) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// sameRequest is equal for two claims whose machines can be launched together, now
+// sameRequest is equal for two claims whose instances can be launched together, now
 // and with what is tried when that cannot be had.
 func sameRequest(r Request) (string, error) {
 	text, err := json.Marshal(struct {
@@ -81,7 +81,7 @@ func sameRequest(r Request) (string, error) {
 }
 
 // takingPart counts the claims that took part in an attempt, those that have
-// their machine already included: the count is part of what the idempotency
+// their instance already included: the count is part of what the idempotency
 // token stands for.
 func takingPart(claims []karpv1.NodeClaim, a attempt) int {
 	n := 0
@@ -93,12 +93,12 @@ func takingPart(claims []karpv1.NodeClaim, a attempt) int {
 	return n
 }
 
-// stillWaiting returns those of the claims that still need a machine, as the
+// stillWaiting returns those of the claims that still need an instance, as the
 // list shows them now.
 func stillWaiting(claims []*karpv1.NodeClaim, now []karpv1.NodeClaim) []*karpv1.NodeClaim {
 	needy := map[types.UID]*karpv1.NodeClaim{}
 	for i := range now {
-		if needsMachine(&now[i]) {
+		if needsInstance(&now[i]) {
 			needy[now[i].UID] = &now[i]
 		}
 	}
@@ -111,28 +111,28 @@ func stillWaiting(claims []*karpv1.NodeClaim, now []karpv1.NodeClaim) []*karpv1.
 	return out
 }
 
-// unassigned returns the machines that no claim of the list has yet, by ID.
-func unassigned(machines []cloud.Machine, claims []karpv1.NodeClaim) []cloud.Machine {
+// unassigned returns the instances that no claim of the list has yet, by ID.
+func unassigned(instances []cloud.Instance, claims []karpv1.NodeClaim) []cloud.Instance {
 	taken := map[string]bool{}
 	for i := range claims {
 		taken[claims[i].Status.ProviderID] = true
 	}
-	out := slices.DeleteFunc(slices.Clone(machines), func(m cloud.Machine) bool {
+	out := slices.DeleteFunc(slices.Clone(instances), func(m cloud.Instance) bool {
 		return taken[m.ProviderID] || m.State == cloud.ShuttingDown
 	})
-	slices.SortFunc(out, func(a, b cloud.Machine) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b cloud.Instance) int { return cmp.Compare(a.ID, b.ID) })
 	return out
 }
 
 // maybeLaunched reports whether a launch for the claim may be tried, or was
-// and may have brought a machine.
+// and may have brought an instance.
 func maybeLaunched(c *karpv1.NodeClaim) bool {
 	_, tried := attemptOf(c)
-	return needsMachine(c) && (tried || !translate.IsWithdrawn(c))
+	return needsInstance(c) && (tried || !translate.IsWithdrawn(c))
 }
 
-// needsMachine reports whether a machine is to be launched for the claim, which has none; a
+// needsInstance reports whether an instance is to be launched for the claim, which has none; a
 // withdrawn one gets what was launched for it before.
-func needsMachine(c *karpv1.NodeClaim) bool {
+func needsInstance(c *karpv1.NodeClaim) bool {
 	return c.DeletionTimestamp == nil && c.Status.ProviderID == "" && !translate.Adopts(c)
 }

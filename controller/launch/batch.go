@@ -18,14 +18,14 @@ import (
 // batch is claims that are launched for with one request.
 type batch struct {
 	attempt    attempt
-	claims     []*karpv1.NodeClaim // those still without a machine, sorted by name
+	claims     []*karpv1.NodeClaim // those still without an instance, sorted by name
 	request    Request
-	repeated   bool      // the attempt may have been made before: look for its machines first
-	doubtUntil time.Time // when machines of a call of unknown outcome are in lists at the latest; zero: there is none
+	repeated   bool      // the attempt may have been made before: look for its instances first
+	doubtUntil time.Time // when instances of a call of unknown outcome are in lists at the latest; zero: there is none
 }
 
 const (
-	stabilizeFor = 15 * time.Second // until then a machine launched may be invisible to List
+	stabilizeFor = 15 * time.Second // until then an instance launched may be invisible to List
 	lateFor      = 2 * time.Minute  // until then a call that was not answered may still launch: AWS names no time, see ADR 11
 )
 
@@ -100,7 +100,7 @@ type formed struct {
 }
 
 // form forms the request of each claim. Claims that say the same share one: of a thousand
-// pods with a machine each, all do.
+// pods with an instance each, all do.
 func (b batcher) form(ctx context.Context, claims []*karpv1.NodeClaim) []*formed {
 	out := make([]*formed, len(claims))
 	alike := map[string][]*formed{}
@@ -125,7 +125,7 @@ func (b batcher) form(ctx context.Context, claims []*karpv1.NodeClaim) []*formed
 	return out
 }
 
-// wordsOf is equal for claims that say the same of the machine they want, their
+// wordsOf is equal for claims that say the same of the instance they want, their
 // requirements aside: those are long, and sooner compared than written.
 func wordsOf(c *karpv1.NodeClaim) string {
 	spec := c.Spec

@@ -16,25 +16,25 @@ const (
 	retryMax   = time.Minute
 )
 
-// batchLaunch carries one batch through, from its claims to their machines.
+// batchLaunch carries one batch through, from its claims to their instances.
 type batchLaunch struct {
 	*batch
-	requests requests
-	machines cloud.Machines
-	outcome  outcomes
-	log      *slog.Logger
-	now      func() time.Time
-	ageless  apiclock.Doubt // by now, no claim is too late
-	callFor  time.Duration
-	marker   marker
-	handover handover
-	nudged   <-chan struct{}                                            // a claim of the batch was withdrawn
-	release  func(names ...string)                                      // lets claims come back on their own
-	called   func(claims []string, from time.Time, came int, err error) // called after each call; nil: none
-	atOnce   bool                                                       // the next try need not wait: other offerings are left than those that were short
+	requests  requests
+	instances cloud.Instances
+	outcome   outcomes
+	log       *slog.Logger
+	now       func() time.Time
+	ageless   apiclock.Doubt // by now, no claim is too late
+	callFor   time.Duration
+	marker    marker
+	handover  handover
+	nudged    <-chan struct{}                                            // a claim of the batch was withdrawn
+	release   func(names ...string)                                      // lets claims come back on their own
+	called    func(claims []string, from time.Time, came int, err error) // called after each call; nil: none
+	atOnce    bool                                                       // the next try need not wait: other offerings are left than those that were short
 }
 
-// most is how many machines one request may bring.
+// most is how many instances one request may bring.
 func (p *batchLaunch) most() int {
 	if room := p.request.Room; room > 0 {
 		return min(room, offering.InstancesMax)
@@ -42,7 +42,7 @@ func (p *batchLaunch) most() int {
 	return offering.InstancesMax
 }
 
-func (p *batchLaunch) call(ctx context.Context, count int) ([]cloud.Machine, error) {
+func (p *batchLaunch) call(ctx context.Context, count int) ([]cloud.Instance, error) {
 	r := p.request.LaunchRequest
 	r.Token, r.Batch, r.Count = p.attempt.token(), p.attempt.batch, count
 	if few := p.request.Few; len(few) > 0 {
@@ -53,7 +53,7 @@ func (p *batchLaunch) call(ctx context.Context, count int) ([]cloud.Machine, err
 	ctx, cancel := context.WithTimeout(ctx, p.callFor)
 	defer cancel()
 	from := p.now()
-	came, err := p.machines.Launch(ctx, r)
+	came, err := p.instances.Launch(ctx, r)
 	if p.called != nil {
 		p.called(p.names(), from, len(came), err)
 	}

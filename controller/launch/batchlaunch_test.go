@@ -26,8 +26,8 @@ func TestNoMoreIsAskedForThanAReservationHas(t *testing.T) {
 				}
 				launch(t, store, s, nil, time.Minute)
 				owners(t, store)
-				if len(s.machines) != 3 || len(s.answers) != 2 {
-					t.Errorf("%d machines bought by %d requests, want 3 by 2", len(s.machines), len(s.answers))
+				if len(s.instances) != 3 || len(s.answers) != 2 {
+					t.Errorf("%d machines bought by %d requests, want 3 by 2", len(s.instances), len(s.answers))
 				}
 				if last := len(asked) - 1; !dies && (last != 1 || !asked[last].Equal(asked[0])) {
 					t.Errorf("asked at %v, want twice in one moment", asked)
@@ -37,10 +37,10 @@ func TestNoMoreIsAskedForThanAReservationHas(t *testing.T) {
 	}
 }
 
-// TestAThousandMachinesAreAskedForAtATime: a plan may order more equal machines than the
+// TestAThousandInstancesAreAskedForAtATime: a plan may order more equal instances than the
 // cloud takes a request for. The rest is asked for at once, and not again after a restart
 // in between.
-func TestAThousandMachinesAreAskedForAtATime(t *testing.T) {
+func TestAThousandInstancesAreAskedForAtATime(t *testing.T) {
 	for name, dies := range map[string]bool{"in one go": false, "with a restart in between": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -58,8 +58,8 @@ func TestAThousandMachinesAreAskedForAtATime(t *testing.T) {
 				}
 				launch(t, store, s, nil, time.Minute)
 				owners(t, store)
-				if len(s.machines) != claims || len(s.answers) != 2 || s.reservedCapacity[cluster.OnDemand] != offering.InstancesMax {
-					t.Errorf("SC-426: %d machines bought by %d requests, want %d by 2", len(s.machines), len(s.answers), claims)
+				if len(s.instances) != claims || len(s.answers) != 2 || s.reservedCapacity[cluster.OnDemand] != offering.InstancesMax {
+					t.Errorf("SC-426: %d machines bought by %d requests, want %d by 2", len(s.instances), len(s.answers), claims)
 				}
 				if last := len(asked) - 1; !dies && (last != 1 || !asked[last].Equal(asked[0])) {
 					t.Errorf("SC-426: asked at %v, want twice in one moment", asked)

@@ -15,7 +15,7 @@ const choicesMax = 250
 
 // choices keeps what was chosen from one catalogue of each class, the last that was asked. The claims of
 // a plan ask for what was looked up when the plan was foreseen, and a request for one of
-// those need not be formed once more while machines are waited for. It is safe for
+// those need not be formed once more while instances are waited for. It is safe for
 // concurrent use; the zero value is ready.
 type choices struct {
 	mu sync.Mutex
@@ -39,7 +39,7 @@ type choice struct {
 // sameChoice is equal for claims that ask for the same of one catalogue.
 func sameChoice(a offering.Ask) string { return fmt.Sprint(a.Requirements, a.Requests, a.Relaxed) }
 
-// get returns what was chosen before; nobody may write it.
+// get returns what was chosen before; none may write it.
 func (k *choices) get(class string, c *cluster.Catalogue, same string) (choice, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

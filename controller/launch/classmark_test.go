@@ -27,15 +27,15 @@ func noted(t *testing.T, store client.Client) (hash string, attempt int) {
 	return c.Annotations[api.AnnotationNodeClassHash], a.n
 }
 
-// TestAClaimCarriesTheClassItsMachineWasLaunchedFrom: the hash of the class is
+// TestAClaimCarriesTheClassItsInstanceWasLaunchedFrom: the hash of the class is
 // written before the launch. The process ends then, and the class is edited.
-// A machine that came of the launch is one of the older form; where none did,
+// An instance that came of the launch is one of the older form; where none did,
 // it takes another attempt to launch one of the newer.
-func TestAClaimCarriesTheClassItsMachineWasLaunchedFrom(t *testing.T) {
+func TestAClaimCarriesTheClassItsInstanceWasLaunchedFrom(t *testing.T) {
 	lost := func(cloud.LaunchRequest) error { return errors.New("connection reset") }
 	tests := map[string]struct {
 		there, back func(cloud.LaunchRequest) error // what becomes of the first request
-		unseen      time.Duration                   // its machine
+		unseen      time.Duration                   // its instance
 		attempt     int
 		want        string
 	}{
@@ -55,8 +55,8 @@ func TestAClaimCarriesTheClassItsMachineWasLaunchedFrom(t *testing.T) {
 				}
 				s.before, s.after, s.marks = nil, nil, map[string]string{api.AnnotationNodeClassHash: "new"}
 				launch(t, store, s, nil, 3*time.Minute)
-				if got, attempt := noted(t, store); got != tt.want || attempt != tt.attempt || len(s.machines) != 1 {
-					t.Errorf("with %d machines the claim carries %q and attempt %d, want %q and %d", len(s.machines), got, attempt, tt.want, tt.attempt)
+				if got, attempt := noted(t, store); got != tt.want || attempt != tt.attempt || len(s.instances) != 1 {
+					t.Errorf("with %d machines the claim carries %q and attempt %d, want %q and %d", len(s.instances), got, attempt, tt.want, tt.attempt)
 				}
 			})
 		})
@@ -70,9 +70,9 @@ func (edited) Known(context.Context, karpv1.NodeClassReference) (translate.Launc
 	return translate.LaunchClass{Annotations: map[string]string{api.AnnotationNodeClassHash: "new"}}, nil
 }
 
-// TestAMachineIsNotTakenForOneOfAnEditedClass: what was noted before the
+// TestAInstanceIsNotTakenForOneOfAnEditedClass: what was noted before the
 // launch stays; only a claim that says nothing gets what is known now.
-func TestAMachineIsNotTakenForOneOfAnEditedClass(t *testing.T) {
+func TestAInstanceIsNotTakenForOneOfAnEditedClass(t *testing.T) {
 	for before, want := range map[string]string{"old": "old", "": "new"} {
 		o, c, _, _ := outcomesFor(t)
 		o.Classes = edited{}
@@ -82,7 +82,7 @@ func TestAMachineIsNotTakenForOneOfAnEditedClass(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := o.Launched(t.Context(), c, cloud.Machine{ID: "i-1", ProviderID: "aws:///a/i-1", Kind: "m5.large", Zone: "a", Option: cluster.Spot}); err != nil {
+		if err := o.Launched(t.Context(), c, cloud.Instance{ID: "i-1", ProviderID: "aws:///a/i-1", Kind: "m5.large", Zone: "a", Option: cluster.Spot}); err != nil {
 			t.Fatal(err)
 		}
 		if got, _ := noted(t, o.Store); got != want {

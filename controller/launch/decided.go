@@ -14,10 +14,10 @@ import (
 // zero value where it was launched as decided.
 type instead struct{ of, why string }
 
-// decided brings the decision that a claim carries up to the machine that was launched: what was
+// decided brings the decision that a claim carries up to the instance that was launched: what was
 // decided becomes the first of the runners-up, with what spoke against it. A text that is no
 // decision stays as it is.
-func decided(text string, m cloud.Machine, offering cluster.Offering, offered *cluster.Catalogue) (string, instead) {
+func decided(text string, m cloud.Instance, offering cluster.Offering, offered *cluster.Catalogue) (string, instead) {
 	var d translate.Decision
 	if err := json.Unmarshal([]byte(text), &d); err != nil || isOf(d, m) {
 		return text, instead{}
@@ -50,7 +50,7 @@ func decided(text string, m cloud.Machine, offering cluster.Offering, offered *c
 	return string(made), instead{fmt.Sprintf("%s in %s, %s", d.Type, d.Zone, d.Option), first.WhyNot}
 }
 
-func isOf(d translate.Decision, m cloud.Machine) bool {
+func isOf(d translate.Decision, m cloud.Instance) bool {
 	return d.Type == m.Kind && d.Zone == m.Zone && d.Option == string(m.Option)
 }
 

@@ -63,7 +63,7 @@ func TestADecisionReportsWhatWasLaunchedAndWhyTheFirstChoicesWereNot(t *testing.
 		"it is no decision": {said: `decided`, option: cluster.OnDemand, want: `decided`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := cloud.Machine{Kind: "c7i-flex.large", Zone: "a", Option: tt.option}
+			m := cloud.Instance{Kind: "c7i-flex.large", Zone: "a", Option: tt.option}
 			got, other := decided(tt.said, m, cluster.Offering{Price: 90000, Priced: true}, &cluster.Catalogue{InstanceTypes: tt.offered})
 			if got != tt.want || other != (instead{tt.instead, tt.because}) {
 				t.Errorf("the decision is\n%s, %+v; want\n%s, %s: %s", got, other, tt.want, tt.instead, tt.because)
@@ -81,7 +81,7 @@ func TestWhatWasLaunchedInPlaceOfTheDecisionIsReported(t *testing.T) {
 	if err := o.Store.Update(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	m := cloud.Machine{ID: "i-1", ProviderID: "aws:///a/i-1", Kind: "m5.large", Zone: "a", Option: cluster.Spot}
+	m := cloud.Instance{ID: "i-1", ProviderID: "aws:///a/i-1", Kind: "m5.large", Zone: "a", Option: cluster.Spot}
 	store := o.Store
 	o.Store = interceptor.NewClient(store.(client.WithWatch), interceptor.Funcs{
 		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {

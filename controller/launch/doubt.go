@@ -14,7 +14,7 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// How often machines of unknown outcome are looked for: often at first.
+// How often instances of unknown outcome are looked for: often at first.
 const (
 	stabilizeEvery = 2 * time.Second
 	stabilizeMax   = 8 * time.Second
@@ -22,7 +22,7 @@ const (
 
 func (b *batch) inDoubt() bool { return !b.doubtUntil.IsZero() }
 
-// doubt notes that machines of the attempt may be there that are not known. A call
+// doubt notes that instances of the attempt may be there that are not known. A call
 // that was not answered may take effect later, and so long an attempt of another token
 // would launch a second time. One whose token the cloud knows by now does not.
 func (p *batchLaunch) doubt(why error) {
@@ -41,8 +41,8 @@ func (p *batchLaunch) doubt(why error) {
 }
 
 // settle ends the doubt about attempts of unknown outcome: it looks until a
-// look that succeeded began so late that their machines must have been
-// launched and visible, and hands over what appears. Machines that cannot be written on
+// look that succeeded began so late that their instances must have been
+// launched and visible, and hands over what appears. Instances that cannot be written on
 // claims do not keep those whose time has run out. It reports whether claims
 // are left.
 func (p *batchLaunch) stabilize(ctx context.Context) bool {
@@ -67,12 +67,12 @@ func (p *batchLaunch) stabilize(ctx context.Context) bool {
 	return true
 }
 
-// mayIgnore reports whether an obstacle to handing machines over no longer
+// mayIgnore reports whether an obstacle to handing instances over no longer
 // matters, since the claims' time has run out anyway.
 func (p *batchLaunch) mayIgnore(err error) bool { return errors.Is(err, errUnwritten) && p.anyLate() }
 
 // drop lets go the claims that have had their time, and those that were
-// withdrawn, once it is certain that no machine is on its way to them. The
+// withdrawn, once it is certain that no instance is on its way to them. The
 // doubt about withdrawn ones is not waited for while others of the batch are to
 // be launched for: pods wait for those. It reports whether all that are left may
 // still be launched for.
@@ -95,7 +95,7 @@ func (p *batchLaunch) drop(ctx context.Context) bool {
 		left = append(left, c)
 	}
 	if p.claims = left; len(left) < held && p.repeated {
-		p.advance() // what was asked for before was so many machines
+		p.advance() // what was asked for before was so many instances
 	}
 	return all && len(left) > 0
 }

@@ -24,7 +24,7 @@ import (
 )
 
 // tried holds claim a, made so long ago, with the mark of an attempt whose
-// outcome nobody noted.
+// outcome none noted.
 func tried(t *testing.T, age time.Duration) client.Client {
 	t.Helper()
 	store := storeWith()
@@ -63,7 +63,7 @@ func kept(t *testing.T, store client.Client) bool {
 
 // TestAClaimThatWasTriedIsTheLaunchersToGiveUp: the controller was away for
 // longer than a claim may wait. The loop over claims alone cannot tell whether
-// a machine came of the attempt that the claim carries.
+// an instance came of the attempt that the claim carries.
 func TestAClaimThatWasTriedIsTheLaunchersToGiveUp(t *testing.T) {
 	store, ears := tried(t, time.Hour), &asked{}
 	again, err := starter(store, ears).Launch(t.Context(), claimA(t, store))
@@ -76,7 +76,7 @@ func TestAClaimThatWasTriedIsTheLaunchersToGiveUp(t *testing.T) {
 }
 
 // TestNoClaimIsGivenUpInDoubt: whatever the reason to give a claim up, first
-// the machine of its last attempt is looked for, for as long as it may take to
+// the instance of its last attempt is looked for, for as long as it may take to
 // become visible.
 func TestNoClaimIsGivenUpInDoubt(t *testing.T) {
 	notReady := &translate.NotReadyError{ClassID: "EC2NodeClass/c", Why: "just edited"}
@@ -110,9 +110,9 @@ func TestNoClaimIsGivenUpInDoubt(t *testing.T) {
 	}
 }
 
-// TestClaimsWithoutMachineAreGivenUpOnceThatIsCertain is the other half: the
+// TestClaimsWithoutInstanceAreGivenUpOnceThatIsCertain is the other half: the
 // doubt ends.
-func TestClaimsWithoutMachineAreGivenUpOnceThatIsCertain(t *testing.T) {
+func TestClaimsWithoutInstanceAreGivenUpOnceThatIsCertain(t *testing.T) {
 	tests := map[string]struct {
 		age    time.Duration
 		closed error
@@ -173,7 +173,7 @@ func TestALateClaimIsGivenUpInTime(t *testing.T) {
 	})
 }
 
-// Nobody knows how late a claim is by a clock that is in doubt.
+// None knows how late a claim is by a clock that is in doubt.
 func TestALateClaimIsNotGivenUpByAClockInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, s := storeWith("a"), newEmulated()
@@ -187,10 +187,10 @@ func TestALateClaimIsNotGivenUpByAClockInDoubt(t *testing.T) {
 	})
 }
 
-// TestALateClaimWhoseMachineCannotBeWrittenGoes: the machine is there, but
+// TestALateClaimWhoseInstanceCannotBeWrittenGoes: the instance is there, but
 // nothing can be said of it, as where the catalogue lost its type. The claim
-// makes room for another; the machine is given back as one without a claim.
-func TestALateClaimWhoseMachineCannotBeWrittenGoes(t *testing.T) {
+// makes room for another; the instance is terminated as one without a claim.
+func TestALateClaimWhoseInstanceCannotBeWrittenGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, s := storeWith("a"), newEmulated()
 		launch(t, store, s, func(string) bool { return true }, launchFor-time.Second)
@@ -198,15 +198,15 @@ func TestALateClaimWhoseMachineCannotBeWrittenGoes(t *testing.T) {
 			t.Error("given up before its time")
 		}
 		launch(t, store, s, func(string) bool { return true }, 3*time.Minute)
-		if kept(t, store) || len(s.machines) != 1 {
-			t.Errorf("claim kept: %v, with %d machines bought; want it to go, and one machine", kept(t, store), len(s.machines))
+		if kept(t, store) || len(s.instances) != 1 {
+			t.Errorf("claim kept: %v, with %d machines bought; want it to go, and one machine", kept(t, store), len(s.instances))
 		}
 	})
 }
 
 // TestNoOtherAttemptIsMadeInDoubt: the answer to the first attempt is lost, its
-// machine does not show yet, and the repeat is turned down before the cloud
-// sees the token. Another attempt now would launch a second machine.
+// instance does not show yet, and the repeat is turned down before the cloud
+// sees the token. Another attempt now would launch a second instance.
 func TestNoOtherAttemptIsMadeInDoubt(t *testing.T) {
 	tests := map[string]struct {
 		second error
@@ -229,8 +229,8 @@ func TestNoOtherAttemptIsMadeInDoubt(t *testing.T) {
 					return nil
 				}
 				launch(t, store, s, nil, 2*time.Minute)
-				if got := owners(t, store); got != "a=i-000" || len(s.machines) != 1 {
-					t.Errorf("claims have %s, of %d machines; want the one that was bought first", got, len(s.machines))
+				if got := owners(t, store); got != "a=i-000" || len(s.instances) != 1 {
+					t.Errorf("claims have %s, of %d machines; want the one that was bought first", got, len(s.instances))
 				}
 			})
 		})
@@ -269,12 +269,12 @@ func TestAnAnswerEndsTheDoubt(t *testing.T) {
 				}
 				s.before, s.after = first(tt.before), first(tt.after)
 				launch(t, store, s, nil, 4*time.Second)
-				if got := owners(t, store); got != tt.want || len(s.machines) != 2 {
-					t.Errorf("after 4 s claims have %q of %d machines, want %q", got, len(s.machines), tt.want)
+				if got := owners(t, store); got != tt.want || len(s.instances) != 2 {
+					t.Errorf("after 4 s claims have %q of %d machines, want %q", got, len(s.instances), tt.want)
 				}
 				launch(t, store, s, nil, time.Minute)
-				if got := owners(t, store); got != tt.want || len(s.machines) != 2 {
-					t.Errorf("later claims have %q of %d machines, want the same", got, len(s.machines))
+				if got := owners(t, store); got != tt.want || len(s.instances) != 2 {
+					t.Errorf("later claims have %q of %d machines, want the same", got, len(s.instances))
 				}
 			})
 		})
@@ -309,7 +309,7 @@ func TestAClaimThatFailsHoldsUpNoOther(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := (&Launcher{
-			Store: store, Live: store, Requests: picky{s}, Machines: s, Outcome: slowBook{book{store: store}},
+			Store: store, Live: store, Requests: picky{s}, Instances: s, Outcome: slowBook{book{store: store}},
 			Log: slog.New(slog.DiscardHandler), Now: time.Now, CallFor: time.Second,
 		}).Open()
 		l.Add("a")

@@ -19,7 +19,7 @@ func (a *asked) Add(name string)   { *a = append(*a, name) }
 func (a *asked) Nudge(name string) { *a = append(*a, "nudge "+name) }
 
 // TestAStaleLookOverwritesNoCondition: the cache still shows a claim without
-// conditions when the launcher has written the machine. What it wrote must
+// conditions when the launcher has written the instance. What it wrote must
 // stay.
 func TestAStaleLookOverwritesNoCondition(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -49,9 +49,9 @@ func TestAStaleLookOverwritesNoCondition(t *testing.T) {
 	}
 }
 
-// TestNothingIsWrittenBeforeAMachineIsAskedFor: each write costs the API server time, of which
-// those who wait for machines by the thousand have none.
-func TestNothingIsWrittenBeforeAMachineIsAskedFor(t *testing.T) {
+// TestNothingIsWrittenBeforeAInstanceIsAskedFor: each write costs the API server time, of which
+// those who wait for instances by the thousand have none.
+func TestNothingIsWrittenBeforeAInstanceIsAskedFor(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	store := storeWith("a")
 	c := &karpv1.NodeClaim{}

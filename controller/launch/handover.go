@@ -14,53 +14,53 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// handover hands the machines of a batch over to its claims.
+// handover hands the instances of a batch over to its claims.
 type handover struct {
-	roster   *roster
-	machines cloud.Machines
-	outcome  outcomes
-	turn     turn
+	roster    *roster
+	instances cloud.Instances
+	outcome   outcomes
+	turn      turn
 }
 
-// errUnwritten says that machines are there for claims of the batch, but could
+// errUnwritten says that instances are there for claims of the batch, but could
 // not be written on them.
 var errUnwritten = errors.New("not all machines could be written on their claims")
 
-// handOver gives machines of the batch that no claim has yet to its claims,
-// in name order. Where the machines are not known they are looked up by tag.
-// Claims that went meanwhile, or have their machine, leave the batch.
-// It returns errUnwritten where machines were found and not all handed over.
-func (d handover) handOver(ctx context.Context, b *batch, machines []cloud.Machine) error {
+// handOver gives instances of the batch that no claim has yet to its claims,
+// in name order. Where the instances are not known they are looked up by tag.
+// Claims that went meanwhile, or have their instance, leave the batch.
+// It returns errUnwritten where instances were found and not all handed over.
+func (d handover) handOver(ctx context.Context, b *batch, instances []cloud.Instance) error {
 	if err := d.turn.take(ctx); err != nil {
 		return err
 	}
 	defer d.turn.leave()
-	if machines == nil {
-		found, err := d.machines.List(ctx, cloud.Filter{Batch: b.attempt.batch})
+	if instances == nil {
+		found, err := d.instances.List(ctx, cloud.Filter{Batch: b.attempt.batch})
 		if err != nil {
 			return fmt.Errorf("list machines of batch %s: %w", b.attempt.batch, err)
 		}
-		machines = found
+		instances = found
 	}
 	members, err := d.roster.inBatch(ctx, b.attempt.batch)
 	if err != nil {
 		return err
 	}
 	b.claims = stillWaiting(b.claims, members)
-	if err := d.record(ctx, b, unassigned(machines, members)); err != nil {
+	if err := d.record(ctx, b, unassigned(instances, members)); err != nil {
 		return fmt.Errorf("%w: %w", errUnwritten, err)
 	}
 	return nil
 }
 
-// record writes one machine on each claim in parallel; claims that got none
+// record writes one instance on each claim in parallel; claims that got none
 // stay in the batch.
-func (d handover) record(ctx context.Context, b *batch, machines []cloud.Machine) error {
-	n := min(len(machines), len(b.claims))
+func (d handover) record(ctx context.Context, b *batch, instances []cloud.Instance) error {
+	n := min(len(instances), len(b.claims))
 	errs := make([]error, n)
 	var writes sync.WaitGroup
 	for i := range n {
-		writes.Go(func() { errs[i] = d.outcome.Launched(ctx, b.claims[i], machines[i]) })
+		writes.Go(func() { errs[i] = d.outcome.Launched(ctx, b.claims[i], instances[i]) })
 	}
 	writes.Wait()
 	left := slices.Clone(b.claims[n:])

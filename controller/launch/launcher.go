@@ -19,31 +19,31 @@ import (
 	"github.com/daemok/daemok/kube/apiclock"
 )
 
-// Launcher launches machines for claims, equal ones together. Every launch is
+// Launcher launches instances for claims, equal ones together. Every launch is
 // written on its claims before it is made, so that a crash at any moment
-// loses nothing and launches nothing twice: the batch's machines are found by
+// loses nothing and launches nothing twice: the batch's instances are found by
 // their tag and handed to its claims in the order of their names before
 // anything is tried again.
 //
 // Open it before use. One batch never waits for another, nor for claims that
 // nothing can be launched for. A claim is given up only when it is certain that
-// no machine is on its way to it. The Launcher decides nothing about what to
+// no instance is on its way to it. The Launcher decides nothing about what to
 // launch.
 type Launcher struct {
-	Store    client.Client
-	Live     client.Reader // reads past every cache
-	Requests requests
-	Machines cloud.Machines
-	Outcome  outcomes
-	Log      *slog.Logger
-	Now      func() time.Time
-	Doubt    apiclock.Doubt // of that time: no claim is too late meanwhile
-	CallFor  time.Duration  // longest time one launch may take
+	Store     client.Client
+	Live      client.Reader // reads past every cache
+	Requests  requests
+	Instances cloud.Instances
+	Outcome   outcomes
+	Log       *slog.Logger
+	Now       func() time.Time
+	Doubt     apiclock.Doubt // of that time: no claim is too late meanwhile
+	CallFor   time.Duration  // longest time one launch may take
 
 	// Gathered is told how long the claims of a round of launches were waited for; it may
 	// be nil.
 	Gathered func(time.Duration)
-	// Called is told of a call to the cloud that has ended: for the machines of which claims, since
+	// Called is told of a call to the cloud that has ended: for the instances of which claims, since
 	// when, how many came, and why not all. It may be nil.
 	Called func(claims []string, from time.Time, came int, err error)
 
@@ -58,7 +58,7 @@ func (l *Launcher) Open() *Launcher {
 	return l
 }
 
-// Add asks for a machine for the named claim. A claim that is being launched
+// Add asks for an instance for the named claim. A claim that is being launched
 // for is not added twice.
 func (l *Launcher) Add(name string) { l.queue.add(name) }
 
@@ -114,25 +114,25 @@ func (l *Launcher) decline(ctx context.Context, o obstacle) {
 	}
 }
 
-// isUntried asks the API server itself; where it does not answer, nobody knows.
+// isUntried asks the API server itself; where it does not answer, none knows.
 func (l *Launcher) isUntried(ctx context.Context, c *karpv1.NodeClaim) bool {
 	live := &karpv1.NodeClaim{}
 	if err := l.Live.Get(ctx, client.ObjectKeyFromObject(c), live); err != nil {
 		return false
 	}
 	_, tried := attemptOf(live)
-	return !tried && live.UID == c.UID && needsMachine(live)
+	return !tried && live.UID == c.UID && needsInstance(live)
 }
 
 func (l *Launcher) batchLaunch(b *batch, t turn) *batchLaunch {
 	nudged := make(chan struct{}, 1)
 	l.queue.listen(nudged, b.names()...)
 	return &batchLaunch{
-		batch: b, requests: l.Requests, machines: l.Machines, outcome: l.Outcome, log: l.Log, now: l.Now, ageless: l.Doubt, callFor: l.CallFor,
+		batch: b, requests: l.Requests, instances: l.Instances, outcome: l.Outcome, log: l.Log, now: l.Now, ageless: l.Doubt, callFor: l.CallFor,
 		marker:   marker{l.Store, l.Live},
 		nudged:   nudged,
 		release:  l.queue.release,
 		called:   l.Called,
-		handover: handover{roster: l.roster, machines: l.Machines, outcome: l.Outcome, turn: t},
+		handover: handover{roster: l.roster, instances: l.Instances, outcome: l.Outcome, turn: t},
 	}
 }

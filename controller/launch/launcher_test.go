@@ -27,17 +27,17 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// emulated is a cloud that offers spot and on-demand machines of one kind, keeps
+// emulated is a cloud that offers spot and on-demand instances of one kind, keeps
 // the promises of the port about tokens, and can be told to misbehave.
 type emulated struct {
 	mu               sync.Mutex
-	machines         []cloud.Machine
+	instances        []cloud.Instance
 	answers          map[string]answer // by token
 	reservedCapacity map[cluster.Option]int
 	before           func(cloud.LaunchRequest) error // fails before anything is offered
 	after            func(cloud.LaunchRequest) error // loses the reply
 	requests         []cloud.LaunchRequest
-	unseen           time.Duration     // List shows a machine so long after it was offered
+	unseen           time.Duration     // List shows an instance so long after it was offered
 	closed           error             // why no request can be formed
 	blind            int               // so many Lists fail
 	marks            map[string]string // of the class
@@ -45,17 +45,17 @@ type emulated struct {
 }
 
 type answer struct {
-	count    int
-	options  []cloud.OfferingChoice
-	machines []cloud.Machine
-	err      error
+	count     int
+	options   []cloud.OfferingChoice
+	instances []cloud.Instance
+	err       error
 }
 
 func newEmulated() *emulated {
 	return &emulated{answers: map[string]answer{}, reservedCapacity: map[cluster.Option]int{cluster.Spot: 1000, cluster.OnDemand: 1000}}
 }
 
-func (s *emulated) Launch(_ context.Context, r cloud.LaunchRequest) ([]cloud.Machine, error) {
+func (s *emulated) Launch(_ context.Context, r cloud.LaunchRequest) ([]cloud.Instance, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, r)
@@ -77,7 +77,7 @@ func (s *emulated) Launch(_ context.Context, r cloud.LaunchRequest) ([]cloud.Mac
 			return nil, err
 		}
 	}
-	return a.machines, a.err
+	return a.instances, a.err
 }
 
 func (s *emulated) offer(r cloud.LaunchRequest) answer {
@@ -85,37 +85,37 @@ func (s *emulated) offer(r cloud.LaunchRequest) answer {
 	option := r.Options[0].Option
 	for range min(r.Count, s.reservedCapacity[option]) {
 		s.reservedCapacity[option]--
-		id := fmt.Sprintf("i-%03d", len(s.machines))
-		m := cloud.Machine{ID: id, ProviderID: "aws:///a/" + id, Kind: "m5.large", Zone: "a", Option: option, State: cloud.Pending, Batch: r.Batch, LaunchedAt: time.Now()}
-		s.machines = append(s.machines, m)
-		a.machines = append(a.machines, m)
+		id := fmt.Sprintf("i-%03d", len(s.instances))
+		m := cloud.Instance{ID: id, ProviderID: "aws:///a/" + id, Kind: "m5.large", Zone: "a", Option: option, State: cloud.Pending, Batch: r.Batch, LaunchedAt: time.Now()}
+		s.instances = append(s.instances, m)
+		a.instances = append(a.instances, m)
 	}
-	if len(a.machines) < r.Count {
+	if len(a.instances) < r.Count {
 		a.err = &cloud.NoCapacityError{Offerings: r.Options, Cause: "sold out", Answered: true}
 	}
 	return a
 }
 
-// offered offers a machine of a batch, as an attempt did whose answer was lost.
+// offered offers an instance of a batch, as an attempt did whose answer was lost.
 func (s *emulated) offered(batch string) {
 	s.offer(cloud.LaunchRequest{Batch: batch, Count: 1, Options: []cloud.OfferingChoice{{Option: cluster.Spot}}})
 }
 
-func (s *emulated) List(_ context.Context, f cloud.Filter) ([]cloud.Machine, error) {
+func (s *emulated) List(_ context.Context, f cloud.Filter) ([]cloud.Instance, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.blind > 0 {
 		s.blind--
 		return nil, errors.New("cannot list now")
 	}
-	return slices.DeleteFunc(slices.Clone(s.machines), func(m cloud.Machine) bool {
+	return slices.DeleteFunc(slices.Clone(s.instances), func(m cloud.Instance) bool {
 		return f.Batch != "" && m.Batch != f.Batch || time.Since(m.LaunchedAt) < s.unseen
 	}), nil
 }
 
-func (s *emulated) Terminate(context.Context, ...string) ([]string, error)      { return nil, nil }
-func (s *emulated) Prepare(context.Context, cloud.LaunchRequest) error          { return nil }
-func (s *emulated) Tag(context.Context, cloud.Machine, map[string]string) error { return nil }
+func (s *emulated) Terminate(context.Context, ...string) ([]string, error)       { return nil, nil }
+func (s *emulated) Prepare(context.Context, cloud.LaunchRequest) error           { return nil }
+func (s *emulated) Tag(context.Context, cloud.Instance, map[string]string) error { return nil }
 
 // For offers spot while there is some, then on-demand, then nothing.
 func (s *emulated) For(context.Context, *karpv1.NodeClaim) (Request, error) {
@@ -138,7 +138,7 @@ type book struct {
 	crash func(claim string) bool // the write of this claim never happens
 }
 
-func (b book) Launched(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) error {
+func (b book) Launched(ctx context.Context, c *karpv1.NodeClaim, m cloud.Instance) error {
 	if b.crash != nil && b.crash(c.Name) {
 		return errors.New("crashed")
 	}
@@ -185,7 +185,7 @@ func launchInDoubt(t *testing.T, store client.Client, s *emulated, crash func(st
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	l := (&Launcher{
-		Store: store, Live: store, Requests: s, Machines: s, Outcome: book{store, crash}, Log: unheard, Now: time.Now, Doubt: doubt, CallFor: 20 * time.Second,
+		Store: store, Live: store, Requests: s, Instances: s, Outcome: book{store, crash}, Log: unheard, Now: time.Now, Doubt: doubt, CallFor: 20 * time.Second,
 	}).Open()
 	var list karpv1.NodeClaimList
 	if err := store.List(ctx, &list); err != nil {
@@ -208,7 +208,7 @@ func TestHowLongClaimsAreGatheredIsReported(t *testing.T) {
 		store, s := storeWith(), &emulated{}
 		ctx, cancel := context.WithCancel(t.Context())
 		l := (&Launcher{
-			Store: store, Live: store, Requests: s, Machines: s, Outcome: book{store, nil}, Log: unheard, Now: time.Now, CallFor: 20 * time.Second,
+			Store: store, Live: store, Requests: s, Instances: s, Outcome: book{store, nil}, Log: unheard, Now: time.Now, CallFor: 20 * time.Second,
 			Gathered: func(d time.Duration) { reported = append(reported, d) },
 		}).Open()
 		var running sync.WaitGroup
@@ -225,7 +225,7 @@ func TestHowLongClaimsAreGatheredIsReported(t *testing.T) {
 	})
 }
 
-// owners tells which machine each claim has, and fails on a machine that two
+// owners tells which instance each claim has, and fails on an instance that two
 // claims have.
 func owners(t *testing.T, store client.Client) string {
 	t.Helper()
@@ -260,7 +260,7 @@ func TestLauncher(t *testing.T) {
 	tests := map[string]struct {
 		set       func(s *emulated)
 		want      string
-		offered   int // machines in all
+		offered   int // instances in all
 		launching int // requests in all
 	}{
 		"equal claims are bought together":                  {func(*emulated) {}, "a=i-000 b=i-001 c=i-002", 3, 1},
@@ -278,8 +278,8 @@ func TestLauncher(t *testing.T) {
 				if got := owners(t, store); got != tt.want {
 					t.Errorf("claims have %s; want %s", got, tt.want)
 				}
-				if len(s.machines) != tt.offered || len(s.requests) != tt.launching {
-					t.Errorf("%d machines sold in %d requests; want %d in %d", len(s.machines), len(s.requests), tt.offered, tt.launching)
+				if len(s.instances) != tt.offered || len(s.requests) != tt.launching {
+					t.Errorf("%d machines sold in %d requests; want %d in %d", len(s.instances), len(s.requests), tt.offered, tt.launching)
 				}
 			})
 		})
@@ -346,7 +346,7 @@ func TestOnDemandIsLaunchedInTheSameBreath(t *testing.T) {
 		if len(asked) != 2 || !asked[1].Equal(asked[0]) {
 			t.Errorf("asked at %v; want two requests at one moment", asked)
 		}
-		for _, m := range s.machines[1:] {
+		for _, m := range s.instances[1:] {
 			if m.Option != cluster.OnDemand {
 				t.Errorf("%s is %s; want the rest on demand", m.ID, m.Option)
 			}
@@ -355,8 +355,8 @@ func TestOnDemandIsLaunchedInTheSameBreath(t *testing.T) {
 }
 
 // TestLauncherSurvivesCrashes kills the launcher after it has written any
-// prefix of the batch's machines and starts another: every claim gets a
-// machine, and none is launched twice.
+// prefix of the batch's instances and starts another: every claim gets a
+// instance, and none is launched twice.
 func TestLauncherSurvivesCrashes(t *testing.T) {
 	names := []string{"a", "b", "c", "d"}
 	for written := range len(names) + 1 {
@@ -368,8 +368,8 @@ func TestLauncherSurvivesCrashes(t *testing.T) {
 				if got, want := owners(t, store), "a=i-000 b=i-001 c=i-002 d=i-003"; got != want {
 					t.Errorf("claims have %s; want %s", got, want)
 				}
-				if len(s.machines) != len(names) {
-					t.Errorf("%d machines were bought for %d claims", len(s.machines), len(names))
+				if len(s.instances) != len(names) {
+					t.Errorf("%d machines were bought for %d claims", len(s.instances), len(names))
 				}
 			})
 		})
@@ -392,7 +392,7 @@ func TestLauncherCrashBeforeTheCall(t *testing.T) {
 }
 
 // TestChangedParametersMeanANewAttempt: the earlier launch arrived under
-// other parameters, so its machines are found by their tag, and only what is
+// other parameters, so its instances are found by their tag, and only what is
 // missing is launched again.
 func TestChangedParametersMeanANewAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -415,12 +415,12 @@ func TestChangedParametersMeanANewAttempt(t *testing.T) {
 	})
 }
 
-// A claim that takes over a machine is launched none, whoever asks for it.
+// A claim that takes over an instance is launched none, whoever asks for it.
 func TestNothingIsLaunchedForAClaimThatAdopts(t *testing.T) {
 	adopts, refused, usual := &karpv1.NodeClaim{}, &karpv1.NodeClaim{}, &karpv1.NodeClaim{}
 	adopts.Annotations = map[string]string{api.AnnotationAdopt: "aws:///a/i-1", api.AnnotationLaunchAttempt: "batch/1"}
 	condition.SetUnknown(refused, karpv1.ClaimLaunched, karpv1.ReasonNotAdopted, "the machine is stopped", time.Now())
-	if maybeLaunched(adopts) || needsMachine(refused) || !needsMachine(usual) {
-		t.Errorf("bought for one that adopts: %v, for one that could not: %v, for another: %v", maybeLaunched(adopts), needsMachine(refused), needsMachine(usual))
+	if maybeLaunched(adopts) || needsInstance(refused) || !needsInstance(usual) {
+		t.Errorf("bought for one that adopts: %v, for one that could not: %v, for another: %v", maybeLaunched(adopts), needsInstance(refused), needsInstance(usual))
 	}
 }

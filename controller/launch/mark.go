@@ -16,10 +16,10 @@ import (
 )
 
 var (
-	// errGone says that a claim needs no machine any more.
+	// errGone says that a claim needs no instance any more.
 	errGone = errors.New("the claim is gone, is withdrawn or has its machine")
 	// errElsewhere says that a claim carries an attempt that this batch did not
-	// make, so that a machine may be under way to it already.
+	// make, so that an instance may be under way to it already.
 	errElsewhere = errors.New("the claim takes part in another attempt")
 )
 
@@ -59,9 +59,9 @@ func (m marker) mark(ctx context.Context, b *batch) (all bool) {
 }
 
 // markOne writes the attempt over the one that is known, and with it which form
-// of the class its machine will be made from: the class may be another by the
-// time the machine is there. An attempt that turns out to be there instead is
-// never written over: its machine could not be told from one that nobody asked
+// of the class its instance will be made from: the class may be another by the
+// time the instance is there. An attempt that turns out to be there instead is
+// never written over: its instance could not be told from one that none asked
 // for.
 func (m marker) markOne(ctx context.Context, c *karpv1.NodeClaim, a attempt, class map[string]string) error {
 	if its, tried := attemptOf(c); tried && (its.batch != a.batch || its.n > a.n) {
@@ -104,7 +104,7 @@ func (m marker) reread(ctx context.Context, c *karpv1.NodeClaim) error {
 	live := &karpv1.NodeClaim{}
 	err := m.live.Get(ctx, client.ObjectKeyFromObject(c), live)
 	switch {
-	case apierrors.IsNotFound(err), err == nil && (live.UID != c.UID || !needsMachine(live) || translate.IsWithdrawn(live)):
+	case apierrors.IsNotFound(err), err == nil && (live.UID != c.UID || !needsInstance(live) || translate.IsWithdrawn(live)):
 		return errGone
 	case err != nil:
 		return fmt.Errorf("read claim %s anew: %w", c.Name, err)

@@ -17,7 +17,7 @@ import (
 
 // TestAnAttemptOfAnotherProcessIsNotWrittenOver: while the batch is marked,
 // another process writes its own attempt on claim a and launches. The claim leaves
-// the batch, and gets that machine when it comes back.
+// the batch, and gets that instance when it comes back.
 func TestAnAttemptOfAnotherProcessIsNotWrittenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, s := storeWith("a", "b"), newEmulated()
@@ -35,8 +35,8 @@ func TestAnAttemptOfAnotherProcessIsNotWrittenOver(t *testing.T) {
 			t.Errorf("claims have %q; want a to have left the batch", got)
 		}
 		launch(t, between, s, nil, time.Minute)
-		if got := owners(t, store); got != "a=i-000 b=i-001" || len(s.machines) != 2 {
-			t.Errorf("claims have %q, of %d machines; want a to have what the other process bought", got, len(s.machines))
+		if got := owners(t, store); got != "a=i-000 b=i-001" || len(s.instances) != 2 {
+			t.Errorf("claims have %q, of %d machines; want a to have what the other process bought", got, len(s.instances))
 		}
 		c := &karpv1.NodeClaim{}
 		if err := store.Get(t.Context(), client.ObjectKey{Name: "a"}, c); err != nil || !strings.HasPrefix(c.Annotations[api.AnnotationLaunchAttempt], "y/") {

@@ -67,7 +67,7 @@ func TestABatchWhoseClaimsWentEnds(t *testing.T) {
 		s.before = func(cloud.LaunchRequest) error { return errors.New("no route to host") }
 		ctx, cancel := context.WithCancel(t.Context())
 		l := (&Launcher{
-			Store: store, Live: store, Requests: s, Machines: s, Outcome: book{store: store}, Log: unheard, Now: time.Now, CallFor: 20 * time.Second,
+			Store: store, Live: store, Requests: s, Instances: s, Outcome: book{store: store}, Log: unheard, Now: time.Now, CallFor: 20 * time.Second,
 		}).Open()
 		l.Add("a")
 		l.Add("b")
@@ -93,10 +93,10 @@ func TestABatchWhoseClaimsWentEnds(t *testing.T) {
 	})
 }
 
-// TestGroupsOfOneBatchShareNoMachine: a crash while a batch was being marked
-// again leaves its claims with two attempts. Both groups see the machine that
+// TestGroupsOfOneBatchShareNoInstance: a crash while a batch was being marked
+// again leaves its claims with two attempts. Both groups see the instance that
 // was launched before; one claim gets it.
-func TestGroupsOfOneBatchShareNoMachine(t *testing.T) {
+func TestGroupsOfOneBatchShareNoInstance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, s := storeWith("a", "b"), newEmulated()
 		for name, attempt := range map[string]string{"a": "x/1", "b": "x/2"} {
@@ -115,8 +115,8 @@ func TestGroupsOfOneBatchShareNoMachine(t *testing.T) {
 		if got := owners(t, store); got != "a=i-000 b=i-001" && got != "a=i-001 b=i-000" {
 			t.Errorf("claims have %s; want one machine each, the one that was there included", got)
 		}
-		if len(s.machines) != 2 {
-			t.Errorf("%d machines for two claims", len(s.machines))
+		if len(s.instances) != 2 {
+			t.Errorf("%d machines for two claims", len(s.instances))
 		}
 	})
 }

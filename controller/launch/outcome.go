@@ -27,11 +27,11 @@ type publisher interface{ Publish(observe.Event) }
 
 // outcomes writes what became of a launch on a claim.
 type outcomes interface {
-	Launched(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) error
+	Launched(ctx context.Context, c *karpv1.NodeClaim, m cloud.Instance) error
 	NotToBeHad(ctx context.Context, c *karpv1.NodeClaim, why error) error // the claim goes; a new plan follows
 	Failed(ctx context.Context, c *karpv1.NodeClaim, why error) error     // said in its condition; tried again
 	TooLate(ctx context.Context, c *karpv1.NodeClaim) error               // the claim goes: it has had its time
-	Withdrawn(ctx context.Context, c *karpv1.NodeClaim) error             // the claim goes: nobody needs it any more
+	Withdrawn(ctx context.Context, c *karpv1.NodeClaim) error             // the claim goes: none needs it any more
 	Short(claims []*karpv1.NodeClaim, why error)                          // said on their pool; something else is tried
 	Few(c *karpv1.NodeClaim, types []string)                              // said on its pool: no more types may take the place of spot
 }
@@ -50,10 +50,10 @@ type Outcomes struct {
 
 func (o *Outcomes) recorder() recorder { return recorder{o.Record} }
 
-// Launched writes the machine on the claim: first labels and annotations, the decision among them
+// Launched writes the instance on the claim: first labels and annotations, the decision among them
 // where something else was launched than was decided, then the status with its provider ID, which
 // makes the launch known for good.
-func (o *Outcomes) Launched(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) error {
+func (o *Outcomes) Launched(ctx context.Context, c *karpv1.NodeClaim, m cloud.Instance) error {
 	class, err := o.Classes.Known(ctx, translate.ClassOf(c))
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (o *Outcomes) Launched(ctx context.Context, c *karpv1.NodeClaim, m cloud.Ma
 
 // reportInstead reports what was launched in place of what was decided, once the claim says it: the claim
 // that is written again later does not show the difference any more.
-func (o *Outcomes) reportInstead(c *karpv1.NodeClaim, m cloud.Machine, other instead) {
+func (o *Outcomes) reportInstead(c *karpv1.NodeClaim, m cloud.Instance, other instead) {
 	if other.of == "" {
 		return
 	}
@@ -135,7 +135,7 @@ func (o *Outcomes) NotToBeHad(ctx context.Context, c *karpv1.NodeClaim, why erro
 	return nil
 }
 
-// How a claim that waited too long for its machine is told of.
+// How a claim that waited too long for its instance is told of.
 const (
 	labelTooLate  = "launch_timeout"
 	reasonTooLate = "LaunchTimeout"
@@ -143,7 +143,7 @@ const (
 
 var tooLate = fmt.Sprintf("no instance could be launched within %v; see condition %s for the cause", launchFor, karpv1.ClaimLaunched)
 
-// TooLate deletes a claim that no machine could be launched for in time.
+// TooLate deletes a claim that no instance could be launched for in time.
 func (o *Outcomes) TooLate(ctx context.Context, c *karpv1.NodeClaim) error {
 	o.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: reasonTooLate, Message: tooLate})
 	o.Log.Warn("gave up a nodeclaim", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", reasonTooLate, "message", tooLate)
@@ -155,10 +155,10 @@ func (o *Outcomes) TooLate(ctx context.Context, c *karpv1.NodeClaim) error {
 	return nil
 }
 
-// labelWithdrawn is how a claim that nobody needs any more is counted.
+// labelWithdrawn is how a claim that none needs any more is counted.
 const labelWithdrawn = "withdrawn"
 
-// Withdrawn deletes a claim that nobody needs and that has no machine.
+// Withdrawn deletes a claim that none needs and that has no instance.
 func (o *Outcomes) Withdrawn(ctx context.Context, c *karpv1.NodeClaim) error {
 	if err := o.Store.Delete(ctx, c, client.Preconditions{UID: &c.UID}); err != nil {
 		return fmt.Errorf("delete claim %s, which was withdrawn: %w", c.Name, err)
@@ -171,7 +171,7 @@ func (o *Outcomes) Withdrawn(ctx context.Context, c *karpv1.NodeClaim) error {
 // shortFor is how long a pool's users are not told again of a shortage, or of what may become one.
 const shortFor = 10 * time.Minute
 
-// Short tells the users of the pool of these claims, which are alike, that machines for them are short;
+// Short tells the users of the pool of these claims, which are alike, that instances for them are short;
 // anything else it keeps to itself.
 func (o *Outcomes) Short(claims []*karpv1.NodeClaim, why error) {
 	if short, isShort := errors.AsType[*cloud.NoCapacityError](why); isShort {
@@ -186,7 +186,7 @@ func (o *Outcomes) short(c *karpv1.NodeClaim, why error) {
 	}
 }
 
-// Few tells them that on-demand machines take the place of spot ones, and are of few types.
+// Few tells them that on-demand instances take the place of spot ones, and are of few types.
 func (o *Outcomes) Few(c *karpv1.NodeClaim, types []string) {
 	o.warnPool(c, "FewInstanceTypes", "few types", fmt.Sprintf("NodeClaim %s may be spot and is bought on demand, of no more types than %s: allow at least %d, or a shortage of these leaves its pods waiting",
 		c.Name, strings.Join(types, ", "), offering.FallbackTypes))

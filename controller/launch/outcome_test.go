@@ -67,9 +67,9 @@ func outcomesFor(t *testing.T) (o *Outcomes, c *karpv1.NodeClaim, events *heard,
 	return o, c, events, lines
 }
 
-func TestTheMachineThatWasLaunchedIsInTheLog(t *testing.T) {
+func TestTheInstanceThatWasLaunchedIsInTheLog(t *testing.T) {
 	o, c, _, lines := outcomesFor(t)
-	if err := o.Launched(t.Context(), c, cloud.Machine{ID: "i-1", ProviderID: "aws:///a/i-1", Kind: "m5.large", Zone: "a", Option: cluster.Spot}); err != nil {
+	if err := o.Launched(t.Context(), c, cloud.Instance{ID: "i-1", ProviderID: "aws:///a/i-1", Kind: "m5.large", Zone: "a", Option: cluster.Spot}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"level=INFO", "claim=a", "pool=default", "instance=i-1", "type=m5.large", "zone=a", "capacityType=spot", "priceUSDPerHour=0.04"} {
@@ -79,16 +79,16 @@ func TestTheMachineThatWasLaunchedIsInTheLog(t *testing.T) {
 	}
 }
 
-// SC-229: what was launched stands on the claim: the machine, its image, what it has,
+// SC-229: what was launched stands on the claim: the instance, its image, what it has,
 // and that it is launched. Labels of the claim itself are kept, but for those that the instance
 // decides and an attempt has left there whose instance is gone.
-func TestTheMachineThatWasLaunchedIsOnItsClaim(t *testing.T) {
+func TestTheInstanceThatWasLaunchedIsOnItsClaim(t *testing.T) {
 	o, c, _, _ := outcomesFor(t)
 	c.Labels[api.LabelZone], c.Labels[api.LabelGPUName], c.Labels["team"] = "b", "t4", "web"
 	if err := o.Store.Update(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Launched(t.Context(), c, cloud.Machine{ID: "i-1", ProviderID: "aws:///a/i-1", Image: "ami-1", Kind: "m5.large", Zone: "a", Option: cluster.Spot}); err != nil {
+	if err := o.Launched(t.Context(), c, cloud.Instance{ID: "i-1", ProviderID: "aws:///a/i-1", Image: "ami-1", Kind: "m5.large", Zone: "a", Option: cluster.Spot}); err != nil {
 		t.Fatal(err)
 	}
 	got := &karpv1.NodeClaim{}
@@ -152,7 +152,7 @@ func TestALaunchRequestThatFailedIsInTheLog(t *testing.T) {
 		s.before = func(cloud.LaunchRequest) error { return errors.New("no route to host") }
 		store := storeWith("a", "b")
 		l := (&Launcher{
-			Store: store, Live: store, Requests: s, Machines: s, Outcome: book{store: store},
+			Store: store, Live: store, Requests: s, Instances: s, Outcome: book{store: store},
 			Log: slog.New(slog.NewTextHandler(lines, nil)), Now: time.Now, CallFor: time.Second,
 		}).Open()
 		l.Add("a")

@@ -20,10 +20,10 @@ const preparersMax = 4
 // requests as they will be formed for the launches' claims, writes nothing in
 // the cluster and launches nothing.
 type Preparer struct {
-	Pools    pools
-	Requests requests
-	Machines preparing
-	Log      *slog.Logger
+	Pools     pools
+	Requests  requests
+	Instances preparing
+	Log       *slog.Logger
 }
 
 // pools finds a pool as it was last seen.
@@ -63,7 +63,7 @@ func (p *Preparer) Prepare(ctx context.Context, launches []plan.Launch) {
 		}
 		calls.Go(func() {
 			defer func() { <-slots }()
-			if err := p.Machines.Prepare(ctx, r.LaunchRequest); err != nil && ctx.Err() == nil {
+			if err := p.Instances.Prepare(ctx, r.LaunchRequest); err != nil && ctx.Err() == nil {
 				p.Log.Warn("could not prepare what launches will need; they continue without it", "class", r.Class.ID, "error", err.Error())
 			}
 		})
@@ -77,7 +77,7 @@ func (p *Preparer) Prepare(ctx context.Context, launches []plan.Launch) {
 }
 
 // unlike returns the first of those launches that need the same made ready, and those of the
-// others that ask for something else: machines may differ in what they will hold.
+// others that ask for something else: instances may differ in what they will hold.
 func unlike(launches []plan.Launch) (first, others []plan.Launch) {
 	seen := map[string]bool{}
 	for _, l := range launches {

@@ -63,7 +63,7 @@ func (l *listening) Prepare(_ context.Context, r cloud.LaunchRequest) error {
 	return l.err
 }
 
-// launching is a launch of the plan for a machine of one of the types.
+// launching is a launch of the plan for an instance of one of the types.
 func launching(pool string, cpu quantity.MilliCPU, types ...string) plan.Launch {
 	return plan.Launch{
 		Pool: cluster.PoolID{Kind: translate.KindNodePool, Name: pool}, Requests: quantity.Resources{CPU: cpu},
@@ -91,7 +91,7 @@ func TestPreparer(t *testing.T) {
 			var log strings.Builder
 			ears := &listening{err: tt.err}
 			p := &Preparer{
-				Pools: onlyPool{}, Machines: ears, Log: slog.New(slog.NewTextHandler(&log, nil)),
+				Pools: onlyPool{}, Instances: ears, Log: slog.New(slog.NewTextHandler(&log, nil)),
 				Requests: &Requests{Classes: oneClass{tt.notReady}, Catalog: oneClass{}},
 			}
 			p.Prepare(t.Context(), tt.launches)
@@ -110,7 +110,7 @@ func TestPreparer(t *testing.T) {
 func TestWhatIsForeseenIsNotLookedUpAgain(t *testing.T) {
 	requests := &Requests{Classes: oneClass{}, Catalog: oneClass{}}
 	launches := []plan.Launch{launching("default", 1000, "m5.large"), launching("default", 1500, "m5.large"), launching("default", 1500, "m5.large")}
-	(&Preparer{Pools: onlyPool{}, Machines: &listening{}, Log: slog.New(slog.DiscardHandler), Requests: requests}).Prepare(t.Context(), launches)
+	(&Preparer{Pools: onlyPool{}, Instances: &listening{}, Log: slog.New(slog.DiscardHandler), Requests: requests}).Prepare(t.Context(), launches)
 	for _, l := range launches {
 		before := maps.Clone(requests.choices.of["EC2NodeClass/main"].chosen)
 		if _, err := forms(t, requests, l); err != nil {
@@ -128,7 +128,7 @@ func TestWhatIsPreparedIsWhatIsLaunched(t *testing.T) {
 	ears, requests := &listening{}, &Requests{Classes: oneClass{}, Catalog: oneClass{}}
 	l := launching("default", 1000, "m5.large", "m5.xlarge")
 	l.Labels = constraint.NewLabels(map[string]string{"rack": "7"})
-	(&Preparer{Pools: onlyPool{}, Machines: ears, Log: slog.New(slog.DiscardHandler), Requests: requests}).Prepare(t.Context(), []plan.Launch{l})
+	(&Preparer{Pools: onlyPool{}, Instances: ears, Log: slog.New(slog.DiscardHandler), Requests: requests}).Prepare(t.Context(), []plan.Launch{l})
 	pool, _ := onlyPool{}.Pool(l.Pool)
 	c, err := translate.Claim(pool, l, "x7k2p")
 	if err != nil {

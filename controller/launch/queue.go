@@ -163,7 +163,7 @@ func (q *queue) nudge(name string) {
 	defer q.mu.Unlock()
 	select {
 	case q.busy[name] <- struct{}{}:
-	default: // nobody listens, or has been told already
+	default: // none listens, or has been told already
 	}
 }
 
@@ -175,8 +175,8 @@ func (q *queue) release(names ...string) {
 	}
 }
 
-// turns lets one hand over machines of a batch at a time. After a restart the
-// claims of one batch may come back in several groups, and a machine that two
+// turns lets one hand over instances of a batch at a time. After a restart the
+// claims of one batch may come back in several groups, and an instance that two
 // of them see free must not be given twice.
 type turns struct {
 	mu    sync.Mutex

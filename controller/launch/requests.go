@@ -18,7 +18,7 @@ import (
 // or not ready.
 type classes interface {
 	Class(ctx context.Context, ref karpv1.NodeClassReference) (translate.LaunchClass, error)
-	// Known is Class for machines that are launched already: whether the class
+	// Known is Class for instances that are launched already: whether the class
 	// is ready now does not matter.
 	Known(ctx context.Context, ref karpv1.NodeClassReference) (translate.LaunchClass, error)
 }
@@ -34,14 +34,14 @@ type Request struct {
 	// Few are the types of Options where these are on demand, though the claim may be
 	// spot, and too few for a good chance that one of them is there; else none.
 	Few []string
-	// Room is how many machines the reservations of Options have left; 0 where they are
+	// Room is how many instances the reservations of Options have left; 0 where they are
 	// from none. Claims beyond it are launched for next, from others that would do.
 	Room int
 	// LeftOut counts by reason the offerings that would do and are not among Options.
 	LeftOut string
 }
 
-// requests forms the request that would launch a claim's machine now.
+// requests forms the request that would launch a claim's instance now.
 type requests interface {
 	// For returns the request without token, batch and count. It returns
 	// *cloud.NoCapacityError when nothing suitable is offered. Of a claim it reads
@@ -49,7 +49,7 @@ type requests interface {
 	For(ctx context.Context, c *karpv1.NodeClaim) (Request, error)
 }
 
-// isOfAnotherClass reports whether the claim says that its machine is made from
+// isOfAnotherClass reports whether the claim says that its instance is made from
 // another form of the class than the request would have it made from.
 func (r Request) isOfAnotherClass(c *karpv1.NodeClaim) bool {
 	for key, value := range r.ClassMarks {

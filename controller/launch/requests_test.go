@@ -40,7 +40,7 @@ func forms(t *testing.T, requests *Requests, l plan.Launch) (Request, error) {
 	return requests.For(t.Context(), c)
 }
 
-// TestThoseThatAskForAFabricAreLaunchedApart: the cloud attaches it to machines whose request
+// TestThoseThatAskForAFabricAreLaunchedApart: the cloud attaches it to instances whose request
 // says so, and has to make ready what they are launched from.
 func TestThoseThatAskForAFabricAreLaunchedApart(t *testing.T) {
 	with := kind("c5n.18xlarge", 72000, "a on-demand 3888")
@@ -62,7 +62,7 @@ func TestThoseThatAskForAFabricAreLaunchedApart(t *testing.T) {
 	if second, err := sameRequest(other); err != nil || first == second {
 		t.Errorf("SC-446: both are bought with one request, error %v", err)
 	}
-	(&Preparer{Pools: onlyPool{}, Machines: ears, Log: slog.New(slog.DiscardHandler), Requests: requests}).Prepare(t.Context(), []plan.Launch{plain, asking})
+	(&Preparer{Pools: onlyPool{}, Instances: ears, Log: slog.New(slog.DiscardHandler), Requests: requests}).Prepare(t.Context(), []plan.Launch{plain, asking})
 	if len(ears.reported) != 2 {
 		t.Errorf("%d of the two are prepared for", len(ears.reported))
 	}

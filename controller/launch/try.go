@@ -14,7 +14,7 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// launch carries a batch through until every claim has a machine, is given up,
+// launch carries a batch through until every claim has an instance, is given up,
 // or ctx ends. Each claim is released once the batch is done with it.
 func (p *batchLaunch) run(ctx context.Context) {
 	held := p.names()
@@ -92,7 +92,7 @@ func (p *batchLaunch) try(ctx context.Context) (done, progress bool) {
 }
 
 // conclude acts on the answer to a launch.
-func (p *batchLaunch) conclude(ctx context.Context, launched []cloud.Machine, err error) (done, progress bool) {
+func (p *batchLaunch) conclude(ctx context.Context, launched []cloud.Instance, err error) (done, progress bool) {
 	if handErr := p.handover.handOver(ctx, p.batch, launched); handErr != nil {
 		p.doubt(err)
 		return false, false
@@ -119,7 +119,7 @@ func (p *batchLaunch) conclude(ctx context.Context, launched []cloud.Machine, er
 		p.doubt(err)
 	case errors.As(err, &refused):
 		p.fail(ctx, err)
-	default: // throttled, or nobody knows: the same again
+	default: // throttled, or none knows: the same again
 		p.doubt(err)
 		p.fail(ctx, err)
 		return false, false

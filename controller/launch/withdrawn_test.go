@@ -18,7 +18,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// withdraw marks claims as nobody's any more.
+// withdraw marks claims as none's any more.
 func withdraw(t *testing.T, store client.Client, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -41,7 +41,7 @@ func opened(t *testing.T, store client.Client, s *emulated, names ...string) (l 
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	l = (&Launcher{
-		Store: store, Live: store, Requests: s, Machines: s, Outcome: book{store: store}, Log: unheard, Now: time.Now, CallFor: 20 * time.Second,
+		Store: store, Live: store, Requests: s, Instances: s, Outcome: book{store: store}, Log: unheard, Now: time.Now, CallFor: 20 * time.Second,
 	}).Open()
 	for _, name := range names {
 		l.Add(name)
@@ -85,7 +85,7 @@ func TestAWithdrawnClaimGoes(t *testing.T) {
 }
 
 // TestAWithdrawnClaimIsNotLaunchedFor: whatever became of an earlier launch,
-// nothing more is launched for the claim. A machine that an earlier launch did
+// nothing more is launched for the claim. An instance that an earlier launch did
 // bring it keeps, and it goes once it is certain that there is none.
 func TestAWithdrawnClaimIsNotLaunchedFor(t *testing.T) {
 	tests := map[string]struct {
@@ -150,8 +150,8 @@ func TestAClaimIsWithdrawnWhileItIsTriedAgain(t *testing.T) {
 				s.mend()
 				time.Sleep(3 * time.Minute)
 				stop()
-				if got := owners(t, store); got != tt.want || len(s.machines) != tt.offered {
-					t.Errorf("claims have %q of %d machines, want %q of %d", got, len(s.machines), tt.want, tt.offered)
+				if got := owners(t, store); got != tt.want || len(s.instances) != tt.offered {
+					t.Errorf("claims have %q of %d machines, want %q of %d", got, len(s.instances), tt.want, tt.offered)
 				}
 			})
 		})
@@ -159,7 +159,7 @@ func TestAClaimIsWithdrawnWhileItIsTriedAgain(t *testing.T) {
 }
 
 // TestANudgeEndsARest: a launch that was refused again and again rests for up
-// to a minute. Claims that nobody needs any more do not wait for that.
+// to a minute. Claims that none needs any more do not wait for that.
 func TestANudgeEndsARest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, s := storeWith("a", "b"), newEmulated()
@@ -180,15 +180,15 @@ func TestANudgeEndsARest(t *testing.T) {
 	})
 }
 
-// TestAMachineThatCameAllTheSameIsNoLongerWithdrawn: the mark would only
+// TestAInstanceThatCameAllTheSameIsNoLongerWithdrawn: the mark would only
 // confuse on a claim whose node is used.
-func TestAMachineThatCameAllTheSameIsNoLongerWithdrawn(t *testing.T) {
+func TestAInstanceThatCameAllTheSameIsNoLongerWithdrawn(t *testing.T) {
 	o, c, _, _ := outcomesFor(t)
 	withdraw(t, o.Store, "a")
 	if err := o.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, c); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Launched(t.Context(), c, cloud.Machine{ID: "i-1", ProviderID: "aws:///a/i-1", Kind: "m5.large", Zone: "a", Option: cluster.Spot}); err != nil {
+	if err := o.Launched(t.Context(), c, cloud.Instance{ID: "i-1", ProviderID: "aws:///a/i-1", Kind: "m5.large", Zone: "a", Option: cluster.Spot}); err != nil {
 		t.Fatal(err)
 	}
 	if err := o.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, c); err != nil || c.Annotations[api.AnnotationWithdrawn] != "" {

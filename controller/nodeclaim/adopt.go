@@ -22,10 +22,10 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// adoptAgain is how often a claim that cannot have the machine it asks for is looked at.
+// adoptAgain is how often a claim that cannot have the instance it asks for is looked at.
 const adoptAgain = 30 * time.Second
 
-// Adoptions link claims with machines that run already, as their annotation
+// Adoptions link claims with instances that run already, as their annotation
 // daemok.sh/adopt asks. What cannot be linked is said on the claim, and nothing
 // is launched for it.
 type Adoptions struct {
@@ -43,9 +43,9 @@ type classes interface {
 	Known(ctx context.Context, ref karpv1.NodeClassReference) (translate.LaunchClass, error)
 }
 
-// adoptee is a machine that a claim may have.
+// adoptee is an instance that a claim may have.
 type adoptee struct {
-	machine  cloud.Machine
+	instance cloud.Instance
 	node     *corev1.Node
 	class    translate.LaunchClass
 	kind     cluster.InstanceType
@@ -53,7 +53,7 @@ type adoptee struct {
 	known    bool // the catalogue has its type
 }
 
-// link gives a claim the machine that it asks for, or says on it why not; then
+// link gives a claim the instance that it asks for, or says on it why not; then
 // linked is false.
 func (a *Adoptions) link(ctx context.Context, c *karpv1.NodeClaim) (linked bool, err error) {
 	found, why, err := a.find(ctx, c)
@@ -69,11 +69,11 @@ func (a *Adoptions) link(ctx context.Context, c *karpv1.NodeClaim) (linked bool,
 	return true, nil
 }
 
-// find looks at the machine that the claim asks for; why says what is against its having
+// find looks at the instance that the claim asks for; why says what is against its having
 // it.
 func (a *Adoptions) find(ctx context.Context, c *karpv1.NodeClaim) (found adoptee, why string, err error) {
 	providerID := c.Annotations[api.AnnotationAdopt]
-	id := translate.MachineID(providerID)
+	id := translate.InstanceID(providerID)
 	switch {
 	case a.Cloud == nil:
 		return found, "machines of this cloud cannot be taken over", nil
@@ -89,7 +89,7 @@ func (a *Adoptions) find(ctx context.Context, c *karpv1.NodeClaim) (found adopte
 	if found.node, why, err = a.nodeOf(ctx, providerID); err != nil || why != "" {
 		return found, why, err
 	}
-	found.machine, err = a.Cloud.Adoptable(ctx, id)
+	found.instance, err = a.Cloud.Adoptable(ctx, id)
 	refused, isRefused := errors.AsType[*cloud.RefusedError](err)
 	_, isGone := errors.AsType[*cloud.NotFoundError](err)
 	switch {
@@ -99,13 +99,13 @@ func (a *Adoptions) find(ctx context.Context, c *karpv1.NodeClaim) (found adopte
 		return found, fmt.Sprintf("machine %s does not exist any more; delete the claim", id), nil
 	case err != nil:
 		return found, "", fmt.Errorf("look at machine %s, which claim %s is to take over: %w", id, c.Name, err)
-	case found.machine.ProviderID != providerID:
-		return found, fmt.Sprintf("annotation %s is %q, and the machine's provider ID is %q", api.AnnotationAdopt, providerID, found.machine.ProviderID), nil
+	case found.instance.ProviderID != providerID:
+		return found, fmt.Sprintf("annotation %s is %q, and the machine's provider ID is %q", api.AnnotationAdopt, providerID, found.instance.ProviderID), nil
 	}
 	return a.ofClass(ctx, c, found)
 }
 
-// ofClass adds what the claim's class says of the machine.
+// ofClass adds what the claim's class says of the instance.
 func (a *Adoptions) ofClass(ctx context.Context, c *karpv1.NodeClaim, found adoptee) (adoptee, string, error) {
 	var err error
 	if found.class, err = a.Classes.Known(ctx, translate.ClassOf(c)); err != nil {
@@ -115,11 +115,11 @@ func (a *Adoptions) ofClass(ctx context.Context, c *karpv1.NodeClaim, found adop
 	if err != nil {
 		return found, fmt.Sprintf("what class %s offers is not known yet: %v", found.class.Cloud.ID, err), nil
 	}
-	found.kind, found.offering, found.known = offering.Of(catalogue, found.machine.Identity())
+	found.kind, found.offering, found.known = offering.Of(catalogue, found.instance.Identity())
 	return found, "", nil
 }
 
-// nodeOf is the one node of the machine. Without it nothing shows that the machine is of
+// nodeOf is the one node of the instance. Without it nothing shows that the instance is of
 // this cluster.
 func (a *Adoptions) nodeOf(ctx context.Context, providerID string) (node *corev1.Node, why string, err error) {
 	var list corev1.NodeList
@@ -137,9 +137,9 @@ func (a *Adoptions) nodeOf(ctx context.Context, providerID string) (node *corev1
 	return &list.Items[0], "", nil
 }
 
-// rival says which other claim has the machine, but for one that is to yield it, or is to
+// rival says which other claim has the instance, but for one that is to yield it, or is to
 // take it over as well. The cache may not show yet that another one has it, but shows all
-// claims that are older, so of two that ask for one machine the younger never gets it.
+// claims that are older, so of two that ask for one instance the younger never gets it.
 func (a *Adoptions) rival(ctx context.Context, c *karpv1.NodeClaim, providerID string) (why string, err error) {
 	var list karpv1.NodeClaimList
 	if err := a.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // only read
@@ -161,7 +161,7 @@ func (a *Adoptions) rival(ctx context.Context, c *karpv1.NodeClaim, providerID s
 	return "", nil
 }
 
-// decline says on the claim why it does not have its machine.
+// decline says on the claim why it does not have its instance.
 func (a *Adoptions) decline(ctx context.Context, c *karpv1.NodeClaim, why string) error {
 	before := c.DeepCopy()
 	if !condition.SetUnknown(c, karpv1.ClaimLaunched, karpv1.ReasonNotAdopted, why, a.Now()) {
@@ -176,10 +176,10 @@ func (a *Adoptions) decline(ctx context.Context, c *karpv1.NodeClaim, why string
 	return nil
 }
 
-// write makes the machine known as the claim's for good, as for one that is launched. Tags
+// write makes the instance known as the claim's for good, as for one that is launched. Tags
 // come after: until then the cloud does not end it.
 func (a *Adoptions) write(ctx context.Context, c *karpv1.NodeClaim, found adoptee) error {
-	m := found.machine
+	m := found.instance
 	before := c.DeepCopy()
 	c.Labels = translate.LaunchLabels(c, m.Identity(), m.ZoneID, found.kind, found.offering)
 	if !found.known {
@@ -207,7 +207,7 @@ func (a *Adoptions) write(ctx context.Context, c *karpv1.NodeClaim, found adopte
 	return nil
 }
 
-// unknownLabels are those by which a node describes its machine, for a type that the
+// unknownLabels are those by which a node describes its instance, for a type that the
 // class does not offer.
 func unknownLabels(c *karpv1.NodeClaim, node *corev1.Node) map[string]string {
 	out := map[string]string{}
@@ -221,10 +221,10 @@ func unknownLabels(c *karpv1.NodeClaim, node *corev1.Node) map[string]string {
 	return out
 }
 
-// own puts the tags on a linked machine by which the cloud knows it as the cluster's, and
-// notes that on the claim. A machine that is not to be had any more is left as it is.
+// own puts the tags on a linked instance by which the cloud knows it as the cluster's, and
+// notes that on the claim. An instance that is not to be had any more is left as it is.
 func (a *Adoptions) own(ctx context.Context, c *karpv1.NodeClaim) error {
-	id := translate.MachineID(c.Status.ProviderID)
+	id := translate.InstanceID(c.Status.ProviderID)
 	m, err := a.Cloud.Adoptable(ctx, id)
 	if isBeyond(err) {
 		return nil
@@ -252,15 +252,15 @@ func (a *Adoptions) own(ctx context.Context, c *karpv1.NodeClaim) error {
 	return recordTags(ctx, a.Store, c, true)
 }
 
-// isBeyond reports whether a machine has ended, or has begun to, or is another's by now.
+// isBeyond reports whether an instance has ended, or has begun to, or is another's by now.
 func isBeyond(err error) bool {
 	refused, isRefused := errors.AsType[*cloud.RefusedError](err)
 	_, isGone := errors.AsType[*cloud.NotFoundError](err)
 	return isGone || isRefused && refused.Reason == cloud.NotAdoptable
 }
 
-// release lets the claim go that had the machine before, without the machine. Its
-// finalizer goes with the word on who has it, so that nobody ends it in between.
+// release lets the claim go that had the instance before, without the instance. Its
+// finalizer goes with the word on who has it, so that none ends it in between.
 func release(ctx context.Context, store client.Client, log *slog.Logger, c *karpv1.NodeClaim) error {
 	from := &karpv1.NodeClaim{}
 	name := c.Annotations[api.AnnotationAdoptFrom]

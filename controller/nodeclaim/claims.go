@@ -19,8 +19,8 @@ type publisher interface{ Publish(observe.Event) }
 // IndexProviderID is the field index over nodes that the store must have.
 const IndexProviderID = "spec.providerID"
 
-// IndexMachine is the field index over claims that the store must have.
-const IndexMachine = "status.providerID"
+// IndexInstance is the field index over claims that the store must have.
+const IndexInstance = "status.providerID"
 
 // IndexRegisteredReason is the field index over claims that the store must
 // have, see RegisteredReason.

@@ -16,7 +16,7 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// leastOfHundred is how much of a hundred parts of what a machine was launched to have
+// leastOfHundred is how much of a hundred parts of what an instance was launched to have
 // its node must show, to be as it was launched.
 const leastOfHundred = 90
 
@@ -27,7 +27,7 @@ type consistency struct {
 	now    func() time.Time
 }
 
-// compare notes whether the node of an initialised claim has what its machine was
+// compare notes whether the node of an initialised claim has what its instance was
 // launched to have: pods were placed by that.
 func (k consistency) compare(c *karpv1.NodeClaim, node *corev1.Node) {
 	lacks := append(lacking(c, node.Status.Capacity), tooFew(c, node.Status.Allocatable)...)
@@ -41,8 +41,8 @@ func (k consistency) compare(c *karpv1.NodeClaim, node *corev1.Node) {
 	}
 }
 
-// weigh tells how much memory the machine turned out to have. What is kept from pods
-// beyond what was planned is as good as not there: else a machine would be launched again
+// weigh tells how much memory the instance turned out to have. What is kept from pods
+// beyond what was planned is as good as not there: else an instance would be launched again
 // and again for a pod that fits none.
 func (k consistency) weigh(c *karpv1.NodeClaim, node *corev1.Node) {
 	if k.memory == nil || !translate.IsReady(node) {
@@ -56,8 +56,8 @@ func (k consistency) weigh(c *karpv1.NodeClaim, node *corev1.Node) {
 	k.memory(c.Labels[api.LabelInstanceType], c.Status.ImageID, has)
 }
 
-// lacking lists the resources of which there is clearly less than the machine was
-// launched to have, in words, by name. Those that nobody asked for may be missing, as
+// lacking lists the resources of which there is clearly less than the instance was
+// launched to have, in words, by name. Those that none asked for may be missing, as
 // devices are without their plugin.
 func lacking(c *karpv1.NodeClaim, there corev1.ResourceList) (out []string) {
 	for name, asked := range c.Spec.Resources.Requests {
@@ -70,7 +70,7 @@ func lacking(c *karpv1.NodeClaim, there corev1.ResourceList) (out []string) {
 	return out
 }
 
-// tooFew lists the resources of which pods get less than those ask for that the machine
+// tooFew lists the resources of which pods get less than those ask for that the instance
 // was launched for, in words, by name.
 func tooFew(c *karpv1.NodeClaim, forPods corev1.ResourceList) (out []string) {
 	for name, asked := range c.Spec.Resources.Requests {

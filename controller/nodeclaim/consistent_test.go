@@ -81,9 +81,9 @@ func TestNodesThatAreTooSmallForTheirPodsSaySo(t *testing.T) {
 	}
 }
 
-// What machines have is told once they are ready: a kubelet that is starting may not
+// What instances have is told once they are ready: a kubelet that is starting may not
 // have counted all.
-func TestWhatMachinesHaveIsReported(t *testing.T) {
+func TestWhatInstancesHaveIsReported(t *testing.T) {
 	tests := map[string]struct {
 		ready corev1.ConditionStatus
 		want  string

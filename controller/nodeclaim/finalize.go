@@ -21,17 +21,17 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// A machine that was given back is looked at soon, and then less and less
+// An instance that was terminated is looked at soon, and then less and less
 // often: each time after half as long again as it has been ending, so that one
 // that ends at once is noticed at once, and one that takes minutes costs few
 // calls.
 const (
 	checkFirst = time.Second
 	checkMax   = 10 * time.Second
-	// sendAgain is how long a machine that was given back may not show it before
-	// it is given back again.
+	// sendAgain is how long an instance that was terminated may not show it before
+	// it is terminated again.
 	sendAgain = time.Minute
-	// visibleAfter is when the cloud certainly knows a machine that it launched.
+	// visibleAfter is when the cloud certainly knows an instance that it launched.
 	visibleAfter = time.Minute
 )
 
@@ -42,7 +42,7 @@ const recheckHeld = 10 * time.Second
 type finalizer struct {
 	store       client.Client
 	live        client.Reader // reads past every cache
-	machines    cloud.Machines
+	instances   cloud.Instances
 	metrics     *observe.Metrics
 	log         *slog.Logger
 	now         func() time.Time
@@ -51,8 +51,8 @@ type finalizer struct {
 	held        func(ctx context.Context, c *karpv1.NodeClaim) (bool, error) // see Reconciler.Held
 }
 
-// finalize gives the machine of a deleted claim back: first its node is
-// drained, by the loop over nodes, then the machine goes, then the claim.
+// finalize gives the instance of a deleted claim back: first its node is
+// drained, by the loop over nodes, then the instance goes, then the claim.
 func (f finalizer) finalize(ctx context.Context, c *karpv1.NodeClaim) (time.Duration, error) {
 	if !controllerutil.ContainsFinalizer(c, api.FinalizerTermination) {
 		return 0, nil
@@ -62,7 +62,7 @@ func (f finalizer) finalize(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 		return 0, err
 	}
 	if c.Annotations[api.AnnotationAdoptedBy] != "" {
-		return 0, f.forget(ctx, c) // another claim has the machine
+		return 0, f.forget(ctx, c) // another claim has the instance
 	}
 	if c.Status.ProviderID == "" {
 		return 0, f.forget(ctx, c) // what was launched without our knowledge is collected by its tags
@@ -107,14 +107,14 @@ func (f finalizer) isHeld(ctx context.Context, c *karpv1.NodeClaim, nodes []core
 	return f.held(ctx, c)
 }
 
-// replacement is the claim that has the machine by now and takes it over from the claim; nil: there
+// replacement is the claim that has the instance by now and takes it over from the claim; nil: there
 // is none. The claim may be deleted by somebody before it was let go.
 func (f finalizer) replacement(ctx context.Context, c *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
 	if condition.IsTrue(c, karpv1.ClaimInstanceTerminating) {
-		return nil, nil // it was given back already
+		return nil, nil // it was terminated already
 	}
 	var list karpv1.NodeClaimList
-	if err := f.store.List(ctx, &list, client.MatchingFields{IndexMachine: c.Status.ProviderID}); err != nil {
+	if err := f.store.List(ctx, &list, client.MatchingFields{IndexInstance: c.Status.ProviderID}); err != nil {
 		return nil, fmt.Errorf("see whether another claim has the machine of claim %s: %w", c.Name, err)
 	}
 	for i := range list.Items {
@@ -125,11 +125,11 @@ func (f finalizer) replacement(ctx context.Context, c *karpv1.NodeClaim) (*karpv
 	return nil, nil
 }
 
-// nextLook is how long after a look at a machine that has been ending for so
+// nextLook is how long after a look at an instance that has been ending for so
 // long the next is due.
 func nextCheck(ending time.Duration) time.Duration { return min(max(ending/2, checkFirst), checkMax) }
 
-// endingFor is how long ago the machine was given back first.
+// endingFor is how long ago the instance was terminated first.
 func (f finalizer) endingFor(c *karpv1.NodeClaim) time.Duration {
 	ending := condition.Get(c, karpv1.ClaimInstanceTerminating)
 	if ending == nil {
@@ -139,7 +139,7 @@ func (f finalizer) endingFor(c *karpv1.NodeClaim) time.Duration {
 }
 
 // setDeadline notes once when the drain must end, where the claim limits it. One that
-// somebody else has noted by now stays: that of a machine that fails is over at once.
+// somebody else has noted by now stays: that of an instance that fails is over at once.
 func (f finalizer) setDeadline(ctx context.Context, c *karpv1.NodeClaim) error {
 	grace, limited := c.Spec.TerminationGracePeriod.Value()
 	if !limited || c.Annotations[api.AnnotationTerminationTimestamp] != "" {
@@ -226,7 +226,7 @@ func (f finalizer) liveNodesOf(ctx context.Context, c *karpv1.NodeClaim, seen []
 	return slices.DeleteFunc(list.Items, func(n corev1.Node) bool { return n.Spec.ProviderID != c.Status.ProviderID }), nil
 }
 
-// giveBack ends the machine, once, and from then on reports whether it is gone.
+// giveBack ends the instance, once, and from then on reports whether it is gone.
 func (f finalizer) giveBack(ctx context.Context, c *karpv1.NodeClaim) (gone bool, err error) {
 	if condition.IsTrue(c, karpv1.ClaimInstanceTerminating) {
 		state, err := f.stateOf(ctx, c)
@@ -237,13 +237,13 @@ func (f finalizer) giveBack(ctx context.Context, c *karpv1.NodeClaim) (gone bool
 			return false, nil
 		}
 	}
-	id := translate.MachineID(c.Status.ProviderID)
+	id := translate.InstanceID(c.Status.ProviderID)
 	if !translate.IsListed(c) {
 		if err := f.adopts.own(ctx, c); err != nil {
 			return false, err
 		}
 	}
-	found, err := f.machines.Terminate(ctx, id)
+	found, err := f.instances.Terminate(ctx, id)
 	if cloud.IsNotVisible(err) {
 		return false, nil // nothing was sent: it is sent within seconds
 	}
@@ -264,11 +264,11 @@ func (f finalizer) giveBack(ctx context.Context, c *karpv1.NodeClaim) (gone bool
 	return false, nil
 }
 
-// stateOf asks the cloud where the claim's machine is in its life; the answer
+// stateOf asks the cloud where the claim's instance is in its life; the answer
 // is empty for one that has ceased to exist.
 func (f finalizer) stateOf(ctx context.Context, c *karpv1.NodeClaim) (cloud.State, error) {
-	id := translate.MachineID(c.Status.ProviderID)
-	list, err := f.machines.List(ctx, cloud.Filter{IDs: []string{id}})
+	id := translate.InstanceID(c.Status.ProviderID)
+	list, err := f.instances.List(ctx, cloud.Filter{IDs: []string{id}})
 	if err != nil {
 		return "", fmt.Errorf("look for machine %s of claim %s: %w", id, c.Name, err)
 	}

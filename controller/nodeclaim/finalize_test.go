@@ -23,14 +23,14 @@ import (
 	"github.com/daemok/daemok/test/store"
 )
 
-// ending is a cloud with one machine, which ends so long after it was given
+// ending is a cloud with one instance, which ends so long after it was given
 // back. It counts the calls.
 type ending struct {
-	cloud.Machines // no more of it than List and Terminate is supported
+	cloud.Instances // no more of it than List and Terminate is supported
 
 	after  time.Duration
 	ignore int       // calls to give it back that come to nothing
-	hidden time.Time // EC2 does not know the machine before
+	hidden time.Time // EC2 does not know the instance before
 	endsAt time.Time
 	ends   int
 	looks  int
@@ -38,7 +38,7 @@ type ending struct {
 
 func (e *ending) Terminate(_ context.Context, ids ...string) (gone []string, err error) {
 	if time.Now().Before(e.hidden) {
-		return nil, &cloud.NotVisibleError{MachineID: ids[0]}
+		return nil, &cloud.NotVisibleError{InstanceID: ids[0]}
 	}
 	e.ends++
 	if e.ends > e.ignore && e.endsAt.IsZero() {
@@ -52,20 +52,20 @@ func (e *ending) Terminate(_ context.Context, ids ...string) (gone []string, err
 
 func (e *ending) gone() bool { return !e.endsAt.IsZero() && !time.Now().Before(e.endsAt) }
 
-func (e *ending) List(_ context.Context, f cloud.Filter) ([]cloud.Machine, error) {
+func (e *ending) List(_ context.Context, f cloud.Filter) ([]cloud.Instance, error) {
 	e.looks++
 	switch {
 	case e.gone():
 		return nil, nil
 	case e.endsAt.IsZero():
-		return []cloud.Machine{{ID: f.IDs[0], State: cloud.Running}}, nil
+		return []cloud.Instance{{ID: f.IDs[0], State: cloud.Running}}, nil
 	}
-	return []cloud.Machine{{ID: f.IDs[0], State: cloud.ShuttingDown}}, nil
+	return []cloud.Instance{{ID: f.IDs[0], State: cloud.ShuttingDown}}, nil
 }
 
-// deleted is a reconciler over a cluster in which claim a, with machine i-1 and
+// deleted is a reconciler over a cluster in which claim a, with instance i-1 and
 // no node, was just deleted.
-func deleted(t *testing.T, machines cloud.Machines) *Reconciler {
+func deleted(t *testing.T, instances cloud.Instances) *Reconciler {
 	t.Helper()
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, karpv1.AddToScheme} {
@@ -82,12 +82,12 @@ func deleted(t *testing.T, machines cloud.Machines) *Reconciler {
 	if err := hand.Delete(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	return &Reconciler{Store: hand, Live: hand, Machines: machines, Now: time.Now, Log: unheard, Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
+	return &Reconciler{Store: hand, Live: hand, Instances: instances, Now: time.Now, Log: unheard, Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
 }
 
-// TestAnEndingMachineIsLookedAtSoonAndThenSeldom counts what it costs to give
-// one machine back, and how long after its end the claim goes.
-func TestAnEndingMachineIsLookedAtSoonAndThenSeldom(t *testing.T) {
+// TestAnEndingInstanceIsLookedAtSoonAndThenSeldom counts what it costs to give
+// one instance back, and how long after its end the claim goes.
+func TestAnEndingInstanceIsLookedAtSoonAndThenSeldom(t *testing.T) {
 	tests := map[string]struct {
 		after    time.Duration
 		ignore   int
@@ -178,7 +178,7 @@ func (l late) List(ctx context.Context, list client.ObjectList, options ...clien
 	return l.Client.List(ctx, list, options...)
 }
 
-// A spot machine is taken back in the moment in which its node was made ready for pods
+// A spot instance is taken back in the moment in which its node was made ready for pods
 // and the claim does not say so yet: its pods leave by eviction all the same, whatever
 // the watch of nodes has shown so far to a process that has just begun to lead.
 func TestANodeThatTakesPodsIsDrainedWhateverTheClaimSays(t *testing.T) {
@@ -197,8 +197,8 @@ func TestANodeThatTakesPodsIsDrainedWhateverTheClaimSays(t *testing.T) {
 		"not looked at yet":                              {is: empty, seen: true, seenWith: empty},
 	} {
 		t.Run(name, func(t *testing.T) {
-			machine := &ending{after: time.Minute}
-			r := deleted(t, machine)
+			instance := &ending{after: time.Minute}
+			r := deleted(t, instance)
 			c := &karpv1.NodeClaim{}
 			if err := r.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, c); err != nil {
 				t.Fatal(err)
@@ -225,8 +225,8 @@ func TestANodeThatTakesPodsIsDrainedWhateverTheClaimSays(t *testing.T) {
 			if err := r.Live.Get(t.Context(), client.ObjectKey{Name: "n"}, node); err != nil {
 				t.Fatal(err)
 			}
-			if leaves := node.DeletionTimestamp != nil; leaves != tt.drained || (machine.ends == 0) != tt.drained {
-				t.Errorf("the node leaves: %v, the instance was terminated %d times; want it drained first: %v", leaves, machine.ends, tt.drained)
+			if leaves := node.DeletionTimestamp != nil; leaves != tt.drained || (instance.ends == 0) != tt.drained {
+				t.Errorf("the node leaves: %v, the instance was terminated %d times; want it drained first: %v", leaves, instance.ends, tt.drained)
 			}
 		})
 	}
@@ -258,14 +258,14 @@ func TestANodeThatHasTheNameByNowStays(t *testing.T) {
 }
 
 // closed is a cloud that takes nothing back.
-type closed struct{ cloud.Machines }
+type closed struct{ cloud.Instances }
 
 func (closed) Terminate(context.Context, ...string) ([]string, error) {
 	return nil, &cloud.ThrottledError{Call: "TerminateInstances"}
 }
 
-// A machine that cannot be given back keeps its claim, and is counted by its zone.
-func TestAMachineThatCannotBeGivenBackIsCounted(t *testing.T) {
+// An instance that cannot be terminated keeps its claim, and is counted by its zone.
+func TestAInstanceThatCannotBeGivenBackIsCounted(t *testing.T) {
 	r, registry := deleted(t, closed{}), prometheus.NewRegistry()
 	r.Metrics = observe.NewMetrics(registry, "", "", "", "")
 	c := &karpv1.NodeClaim{}
@@ -287,8 +287,8 @@ func TestAMachineThatCannotBeGivenBackIsCounted(t *testing.T) {
 	}
 }
 
-// SC-246: nothing is asked of the cloud about a claim that never had a machine.
-func TestAClaimWithoutAMachineGoesAtOnce(t *testing.T) {
+// SC-246: nothing is asked of the cloud about a claim that never had an instance.
+func TestAClaimWithoutAInstanceGoesAtOnce(t *testing.T) {
 	e := &ending{}
 	r := deleted(t, e)
 	c := &karpv1.NodeClaim{}
@@ -304,9 +304,9 @@ func TestAClaimWithoutAMachineGoesAtOnce(t *testing.T) {
 	}
 }
 
-// A machine that another claim takes over stays, whoever deletes the claim that had it, and
+// An instance that another claim takes over stays, whoever deletes the claim that had it, and
 // whenever.
-func TestAMachineThatIsTakenOverStays(t *testing.T) {
+func TestAInstanceThatIsTakenOverStays(t *testing.T) {
 	e := &ending{}
 	r := deleted(t, e)
 	replacement := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "b", Annotations: map[string]string{api.AnnotationAdopt: "aws:///a/i-1", api.AnnotationAdoptFrom: "a"}}}
@@ -330,7 +330,7 @@ func TestAMachineThatIsTakenOverStays(t *testing.T) {
 	}
 }
 
-// Somebody who ends the drain of a machine that fails may do so while the claim is looked at.
+// Somebody who ends the drain of an instance that fails may do so while the claim is looked at.
 func TestADeadlineThatWasSetMeanwhileStays(t *testing.T) {
 	r := deleted(t, &ending{})
 	seen := &karpv1.NodeClaim{}

@@ -17,7 +17,7 @@ import (
 )
 
 // holdFor is how long a node that has joined is kept from pods at most, while
-// machines in other domains of a spread have no node yet. Machines launched at
+// instances in other domains of a spread have no node yet. Instances launched at
 // the same time join within half a minute of each other; one that takes a
 // minute longer has met with trouble, and pods should run meanwhile.
 const holdFor = time.Minute
@@ -32,7 +32,7 @@ const turnFor = 10 * time.Second
 type group struct {
 	opened  time.Time // when the last node of it was let go; zero: none was
 	joined  []*karpv1.NodeClaim
-	opening []*karpv1.NodeClaim // not joined, and their machines bring domains that had no node
+	opening []*karpv1.NodeClaim // not joined, and their instances bring domains that had no node
 	missing []*karpv1.NodeClaim // of these, those that the others wait for
 	stable  bool
 	turns   map[int]*inTurn
@@ -171,7 +171,7 @@ func labelsOf(c *karpv1.NodeClaim, key string) []string {
 const namesMax = 3
 
 // waitText says for whom the claim's node, which has joined, waits; it is
-// empty when that is nobody. Where it waits for a moment, left is for how long.
+// empty when that is none. Where it waits for a moment, left is for how long.
 func (all groups) waitText(joins []plan.Join, now time.Time) (why string, left time.Duration) {
 	for _, j := range joins {
 		if j.Turn > 0 {

@@ -20,7 +20,7 @@ var (
 	already = plan.Join{Group: "web", Key: api.LabelZone} // its zone had a node before
 )
 
-// inGroup is a claim made at noon whose machine is in a zone.
+// inGroup is a claim made at noon whose instance is in a zone.
 func inGroup(t *testing.T, name, zone string, j plan.Join, change ...func(*karpv1.NodeClaim)) karpv1.NodeClaim {
 	t.Helper()
 	c := karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{
@@ -105,9 +105,9 @@ func TestANodeWaitsFor(t *testing.T) {
 	}
 }
 
-// Machines that take pods at once, so that these find all the room, wait for
+// Instances that take pods at once, so that these find all the room, wait for
 // each other whatever zone they are in.
-func TestANodeWaitsForAllMachinesOfItsPlan(t *testing.T) {
+func TestANodeWaitsForAllInstancesOfItsPlan(t *testing.T) {
 	all := plan.Join{Group: "0a1b2c3d", Opens: true}
 	list := []karpv1.NodeClaim{inGroup(t, "a", "a", all), inGroup(t, "b", "a", all, waits), inGroup(t, "c", "a", all), inGroup(t, "d", "b", byZone)}
 	if text, _ := groupsOf(list, "a").waitText([]plan.Join{all}, noon); !strings.Contains(text, "no node yet of NodeClaim c, waited for 1m0s at most") {
@@ -118,7 +118,7 @@ func TestANodeWaitsForAllMachinesOfItsPlan(t *testing.T) {
 	}
 }
 
-// A machine with large pods takes them after the others took theirs: else
+// An instance with large pods takes them after the others took theirs: else
 // kube-scheduler fills it with small ones, which fit anywhere.
 func TestANodeTakesItsTurn(t *testing.T) {
 	turn := func(n int) plan.Join { return plan.Join{Group: "0a1b2c3d", Turn: n} }

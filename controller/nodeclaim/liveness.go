@@ -25,7 +25,7 @@ const lateAfter = 2 * time.Minute
 // doubtAgain is how soon an instance that seems overdue by a clock in doubt is looked at again.
 const doubtAgain = 10 * time.Second
 
-// boots is how long ago the machine was launched.
+// boots is how long ago the instance was launched.
 func boots(c *karpv1.NodeClaim, now time.Time) time.Duration {
 	since := c.CreationTimestamp.Time
 	if launched := condition.Get(c, karpv1.ClaimLaunched); launched != nil && launched.LastTransitionTime.After(since) {
@@ -34,12 +34,12 @@ func boots(c *karpv1.NodeClaim, now time.Time) time.Duration {
 	return now.Sub(since)
 }
 
-// causes are what usually keeps a machine out of a cluster.
+// causes are what usually keeps an instance out of a cluster.
 const causes = "likely causes: its node role is not mapped (EKS access entry of type EC2_LINUX, or aws-auth), " +
 	"its security groups or subnet do not reach the API server, or its user data is wrong (see the machine's console log)"
 
-// missing says that there is no node for the machine, and why that may be once it
-// takes longer than machines usually take to boot.
+// missing says that there is no node for the instance, and why that may be once it
+// takes longer than instances usually take to boot.
 func missing(c *karpv1.NodeClaim, now time.Time) string {
 	if boots(c, now) < lateAfter {
 		return "no node has joined the cluster for this machine yet"

@@ -56,5 +56,5 @@ func meetsAsIs(r constraint.Requirement, value string) bool {
 // since it is registered.
 func mismatchText(c *karpv1.NodeClaim, why string) string {
 	return fmt.Sprintf("instance %s is not what was asked for: %s; it is terminated, and another is launched for pods that need one",
-		translate.MachineID(c.Status.ProviderID), why)
+		translate.InstanceID(c.Status.ProviderID), why)
 }

@@ -98,7 +98,7 @@ func (n *nominating) nominated() (names []string) {
 func TestPodsAreNominatedBeforeTheirNodeOpens(t *testing.T) {
 	n := nominates(t)
 	n.Nominations.Ordered("c", []cluster.Pod{n.pod("a", ""), n.pod("bound", "elsewhere"), {Namespace: "default", Name: "gone", UID: "gone"}})
-	n.Nominations.Decided(plan.Plan{Placements: []plan.Placement{{Pod: n.pod("b", ""), On: plan.OnMachine, Target: "c"}}})
+	n.Nominations.Decided(plan.Plan{Placements: []plan.Placement{{Pod: n.pod("b", ""), On: plan.OnInstance, Target: "c"}}})
 	if n.look() || n.nominated() != nil {
 		t.Fatalf("a node that is not ready is open, or nominated for %v", n.nominated())
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/daemok/daemok/test/store"
 )
 
-// SC-240: a machine whose pool was deleted meanwhile joins, starts and, where its
+// SC-240: an instance whose pool was deleted meanwhile joins, starts and, where its
 // node does not come, is given up like any other.
 func TestAClaimWhosePoolIsGone(t *testing.T) {
 	s := runtime.NewScheme()

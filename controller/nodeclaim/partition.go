@@ -17,15 +17,15 @@ import (
 // partitionHook is the name of what a registration waits for here.
 const partitionHook = "placement-group-partition"
 
-// findPartition labels the claim with the partition of its machine where the cloud
+// findPartition labels the claim with the partition of its instance where the cloud
 // chose it, before its node takes pods: some may ask for it. It returns what the
 // registration waits for; nothing once it need not.
-func findPartition(ctx context.Context, store client.Client, machines cloud.Machines, c *karpv1.NodeClaim, nodes []corev1.Node) (waits string, err error) {
+func findPartition(ctx context.Context, store client.Client, instances cloud.Instances, c *karpv1.NodeClaim, nodes []corev1.Node) (waits string, err error) {
 	reported := c.Labels[api.LabelPlacementGroupID] == "" || c.Labels[api.LabelPlacementGroupPartition] != ""
 	if reported || len(nodes) == 0 || condition.IsTrue(c, karpv1.ClaimRegistered) {
 		return "", nil
 	}
-	list, err := machines.List(ctx, cloud.Filter{IDs: []string{translate.MachineID(c.Status.ProviderID)}})
+	list, err := instances.List(ctx, cloud.Filter{IDs: []string{translate.InstanceID(c.Status.ProviderID)}})
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("ask which partition the machine of claim %s is in: %w", c.Name, err)

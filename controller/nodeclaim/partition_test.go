@@ -20,28 +20,28 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// reported is a cloud that tells of these machines.
+// reported is a cloud that tells of these instances.
 type reported struct {
-	cloud.Machines
-	list []cloud.Machine
+	cloud.Instances
+	list []cloud.Instance
 }
 
-func (m reported) List(_ context.Context, f cloud.Filter) ([]cloud.Machine, error) {
-	return slices.DeleteFunc(slices.Clone(m.list), func(x cloud.Machine) bool { return !slices.Contains(f.IDs, x.ID) }), nil
+func (m reported) List(_ context.Context, f cloud.Filter) ([]cloud.Instance, error) {
+	return slices.DeleteFunc(slices.Clone(m.list), func(x cloud.Instance) bool { return !slices.Contains(f.IDs, x.ID) }), nil
 }
 
-// SC-234: a node takes no pods before it is known which partition its machine is in.
+// SC-234: a node takes no pods before it is known which partition its instance is in.
 func TestRegistrationWaitsForThePartition(t *testing.T) {
 	own := map[string]string{api.LabelPlacementGroupID: "pg-1", api.LabelNodePool: "web"}
 	tests := map[string]struct {
-		machines   []cloud.Machine
+		instances  []cloud.Instance
 		registered bool
 		partition  string
 	}{
-		"which the cloud chose":              {[]cloud.Machine{{ID: "i-1", Partition: "3"}}, true, "3"},
-		"where the group has any":            {[]cloud.Machine{{ID: "i-1"}}, true, ""},
+		"which the cloud chose":              {[]cloud.Instance{{ID: "i-1", Partition: "3"}}, true, "3"},
+		"where the group has any":            {[]cloud.Instance{{ID: "i-1"}}, true, ""},
 		"while the machine is not seen yet":  {nil, false, ""},
-		"and does not take that of a friend": {[]cloud.Machine{{ID: "i-2", Partition: "1"}}, false, ""},
+		"and does not take that of a friend": {[]cloud.Instance{{ID: "i-2", Partition: "1"}}, false, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestRegistrationWaitsForThePartition(t *testing.T) {
 			_, _ = corev1.AddToScheme(s), karpv1.AddToScheme(s)
 			store := fake.NewClientBuilder().WithScheme(s).WithObjects(claim, node).WithStatusSubresource(claim).
 				WithIndex(&corev1.Node{}, IndexProviderID, func(o client.Object) []string { return []string{o.(*corev1.Node).Spec.ProviderID} }).Build()
-			r := &Reconciler{Store: store, Live: store, Machines: reported{list: tt.machines}, Now: func() time.Time { return noon }, Log: unheard,
+			r := &Reconciler{Store: store, Live: store, Instances: reported{list: tt.instances}, Now: func() time.Time { return noon }, Log: unheard,
 				Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
 			if _, err := r.Reconcile(t.Context(), "web-1"); err != nil {
 				t.Fatal(err)

@@ -34,18 +34,18 @@ type launcher interface {
 
 // Reconciler is the loop over claims.
 type Reconciler struct {
-	Store    client.Client
-	Live     client.Reader // reads past every cache
-	Launcher launcher
-	Machines cloud.Machines
-	Events   publisher
-	Metrics  *observe.Metrics
-	Log      *slog.Logger
-	Health   func(c *karpv1.NodeClaim, registered bool)      // told how each registration ended
-	Memory   func(kind, image string, memory quantity.Bytes) // told what machines that are ready have; may be nil
-	Adopts   *Adoptions                                      // links claims with machines that run already
-	Now      func() time.Time
-	Doubt    apiclock.Doubt // of that time: no claim is given up meanwhile
+	Store     client.Client
+	Live      client.Reader // reads past every cache
+	Launcher  launcher
+	Instances cloud.Instances
+	Events    publisher
+	Metrics   *observe.Metrics
+	Log       *slog.Logger
+	Health    func(c *karpv1.NodeClaim, registered bool)      // told how each registration ended
+	Memory    func(kind, image string, memory quantity.Bytes) // told what instances that are ready have; may be nil
+	Adopts    *Adoptions                                      // links claims with instances that run already
+	Now       func() time.Time
+	Doubt     apiclock.Doubt // of that time: no claim is given up meanwhile
 
 	Nominations *Nominations // pods that nodes are nominated for; nil: none
 
@@ -66,7 +66,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 		return r.finalizer().finalize(ctx, c)
 	}
 	if c.Annotations[api.AnnotationAdoptedBy] != "" {
-		return 0, nil // it is about to go, without its machine
+		return 0, nil // it is about to go, without its instance
 	}
 	if err := r.addFinalizer(ctx, c); err != nil {
 		return 0, err
@@ -100,7 +100,7 @@ func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 	if err != nil {
 		return 0, err
 	}
-	waits, err := findPartition(ctx, r.Store, r.Machines, c, nodes)
+	waits, err := findPartition(ctx, r.Store, r.Instances, c, nodes)
 	if err != nil {
 		return 0, err
 	}
@@ -171,7 +171,7 @@ func (r *Reconciler) hasJoined(c *karpv1.NodeClaim) {
 	}
 }
 
-// liveness gives up a machine whose node does not come, and looks again when the
+// liveness gives up an instance whose node does not come, and looks again when the
 // claim is to say that it is late.
 func (r *Reconciler) liveness(ctx context.Context, c *karpv1.NodeClaim) (time.Duration, error) {
 	if condition.IsTrue(c, karpv1.ClaimRegistered) {
@@ -211,6 +211,6 @@ func (r *Reconciler) dismissal() dismissal {
 }
 
 func (r *Reconciler) finalizer() finalizer {
-	return finalizer{store: r.Store, live: r.Live, machines: r.Machines, metrics: r.Metrics, log: r.Log, now: r.Now,
+	return finalizer{store: r.Store, live: r.Live, instances: r.Instances, metrics: r.Metrics, log: r.Log, now: r.Now,
 		adopts: r.Adopts, nominations: r.Nominations, held: r.Held}
 }

@@ -91,7 +91,7 @@ func (r registration) register(ctx context.Context, c *karpv1.NodeClaim, nodes [
 }
 
 // registerAgain writes what the claim knows on a node whose object was deleted by force while its
-// machine ran, and that the kubelet has made again. It waits for nobody: what it waited for is
+// instance ran, and that the kubelet has made again. It waits for none: what it waited for is
 // over. An object that is older than the registration is as it was before that.
 func (r registration) registerAgain(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node) error {
 	if len(nodes) != 1 || nodes[0].Labels[api.LabelRegistered] == "true" ||

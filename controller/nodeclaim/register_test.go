@@ -141,9 +141,9 @@ func TestANodeThatIsMadeAgainStartsAgain(t *testing.T) {
 	}
 }
 
-// SC-245: two nodes that say they are the same machine are neither of them taken
+// SC-245: two nodes that say they are the same instance are neither of them taken
 // for its node.
-func TestTwoNodesOfOneMachine(t *testing.T) {
+func TestTwoNodesOfOneInstance(t *testing.T) {
 	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c"}}
 	r := &Reconciler{Now: func() time.Time { return noon }}
 	if _, err := r.registration().register(t.Context(), c, make([]corev1.Node, 2), ""); err != nil {

@@ -19,38 +19,38 @@ import (
 
 const (
 	// tagEvery is how long nodes that join one after another wait for each other,
-	// so that one look at the cloud shows the machines of all.
+	// so that one look at the cloud shows the instances of all.
 	tagEvery = 10 * time.Second
-	// tagMost is how many machines are tagged after one look: by the pace of
-	// machines what was seen of the last is a minute old.
+	// tagMost is how many instances are tagged after one look: by the pace of
+	// instances what was seen of the last is a minute old.
 	tagMost = 60
 	// What was not tagged is tried again after tagAgain, and then after twice that
 	// each time, up to tagAgainMax.
 	tagAgain, tagAgainMax = 10 * time.Second, 15 * time.Minute
 )
 
-// Tagger names machines at the cloud after their nodes and claims, once nodes
+// Tagger names instances at the cloud after their nodes and claims, once nodes
 // have names. It overwrites no tag that is there, so that a name that the class
 // gives stays. The tag with the cluster's name is put back where it is lacking. For many
-// machines it looks once. A claim whose annotations are removed is looked at again.
+// instances it looks once. A claim whose annotations are removed is looked at again.
 type Tagger struct {
-	Store    client.Client
-	Machines tagging
-	Cluster  string // the name that the tag of EKS has; empty: nobody looks after that tag
-	Adopted  owner  // tags machines that were not launched for their claims; nil: there are none
-	Pace     Pace   // of machines, so that other calls of the account have room; nil: at once
-	Now      func() time.Time
+	Store     client.Client
+	Instances tagging
+	Cluster   string // the name that the tag of EKS has; empty: none looks after that tag
+	Adopted   owner  // tags instances that were not launched for their claims; nil: there are none
+	Pace      Pace   // of instances, so that other calls of the account have room; nil: at once
+	Now       func() time.Time
 
 	failed *flowcontrol.Backoff // by claim
 }
 
 // tagging is the part of the cloud that Tagger uses.
 type tagging interface {
-	List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error)
-	Tag(ctx context.Context, m cloud.Machine, tags map[string]string) error
+	List(ctx context.Context, f cloud.Filter) ([]cloud.Instance, error)
+	Tag(ctx context.Context, m cloud.Instance, tags map[string]string) error
 }
 
-// owner puts all tags on the machine of a claim, which it has taken over.
+// owner puts all tags on the instance of a claim, which it has taken over.
 type owner interface {
 	own(ctx context.Context, c *karpv1.NodeClaim) error
 }
@@ -60,8 +60,8 @@ type Pace interface {
 	Wait(ctx context.Context) error
 }
 
-// Round tags machines that are due, notes it on their claims, and returns when to
-// look again. A machine that cannot be tagged keeps no other waiting.
+// Round tags instances that are due, notes it on their claims, and returns when to
+// look again. An instance that cannot be tagged keeps no other waiting.
 func (t *Tagger) Round(ctx context.Context) (time.Duration, error) {
 	due, err := t.due(ctx)
 	if err != nil || len(due) == 0 {
@@ -78,7 +78,7 @@ func (t *Tagger) Round(ctx context.Context) (time.Duration, error) {
 	if len(ids) == 0 {
 		return tagEvery, errors.Join(errs...)
 	}
-	found, err := t.Machines.List(ctx, cloud.Filter{IDs: ids})
+	found, err := t.Instances.List(ctx, cloud.Filter{IDs: ids})
 	if err != nil {
 		return tagEvery, errors.Join(append(errs, fmt.Errorf("list machines to tag them: %w", err))...)
 	}
@@ -92,7 +92,7 @@ func (t *Tagger) Round(ctx context.Context) (time.Duration, error) {
 	return tagEvery, errors.Join(errs...)
 }
 
-// own tags machines that were taken over, as many as one look tags of others.
+// own tags instances that were taken over, as many as one look tags of others.
 func (t *Tagger) own(ctx context.Context, due map[string]*karpv1.NodeClaim) error {
 	var errs []error
 	left := tagMost
@@ -114,7 +114,7 @@ func (t *Tagger) own(ctx context.Context, due map[string]*karpv1.NodeClaim) erro
 	return errors.Join(errs...)
 }
 
-// wait is for the pace of machines.
+// wait is for the pace of instances.
 func (t *Tagger) wait(ctx context.Context, c *karpv1.NodeClaim) error {
 	if t.Pace == nil {
 		return nil
@@ -125,7 +125,7 @@ func (t *Tagger) wait(ctx context.Context, c *karpv1.NodeClaim) error {
 	return nil
 }
 
-// due returns the claims whose machines are to be tagged now, by the machine's ID.
+// due returns the claims whose instances are to be tagged now, by the instance's ID.
 func (t *Tagger) due(ctx context.Context) (map[string]*karpv1.NodeClaim, error) {
 	var list karpv1.NodeClaimList
 	if err := t.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // only read
@@ -138,7 +138,7 @@ func (t *Tagger) due(ctx context.Context) (map[string]*karpv1.NodeClaim, error) 
 	for i := range list.Items {
 		c := &list.Items[i]
 		if t.needsTags(c) && !t.failed.IsInBackOffSinceUpdate(c.Name, t.Now()) {
-			out[translate.MachineID(c.Status.ProviderID)] = c
+			out[translate.InstanceID(c.Status.ProviderID)] = c
 		}
 	}
 	return out, nil
@@ -149,9 +149,9 @@ func (t *Tagger) needsTags(c *karpv1.NodeClaim) bool {
 		(c.Annotations[api.AnnotationInstanceTagged] != "true" || t.Cluster != "" && c.Annotations[api.AnnotationClusterNameTagged] != "true")
 }
 
-// tag adds the tags that the machine lacks, and notes that on its claim. A machine
+// tag adds the tags that the instance lacks, and notes that on its claim. An instance
 // that has gone since it was seen is another loop's business.
-func (t *Tagger) tag(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) error {
+func (t *Tagger) tag(ctx context.Context, c *karpv1.NodeClaim, m cloud.Instance) error {
 	lacks := map[string]string{api.TagName: c.Status.NodeName, api.TagNodeClaim: c.Name}
 	if t.Cluster != "" {
 		lacks[api.TagEKSCluster] = t.Cluster
@@ -161,7 +161,7 @@ func (t *Tagger) tag(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) 
 		if err := t.wait(ctx, c); err != nil {
 			return err
 		}
-		err := t.Machines.Tag(ctx, m, lacks)
+		err := t.Instances.Tag(ctx, m, lacks)
 		if _, gone := errors.AsType[*cloud.NotFoundError](err); gone {
 			return nil
 		}
@@ -172,7 +172,7 @@ func (t *Tagger) tag(ctx context.Context, c *karpv1.NodeClaim, m cloud.Machine) 
 	return recordTags(ctx, t.Store, c, t.Cluster != "")
 }
 
-// noteTags notes on a claim that its machine has the tags that it is to have, and whether that of the
+// noteTags notes on a claim that its instance has the tags that it is to have, and whether that of the
 // cluster's name is among them.
 func recordTags(ctx context.Context, store client.Client, c *karpv1.NodeClaim, cluster bool) error {
 	c = c.DeepCopy()

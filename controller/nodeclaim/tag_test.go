@@ -18,30 +18,30 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// rack is a cloud with one machine, i-1, and more that lack nothing to be tagged; it
+// rack is a cloud with one instance, i-1, and more that lack nothing to be tagged; it
 // counts the calls.
 type rack struct {
-	tags   map[string]string // nil: the machine is not to be seen
+	tags   map[string]string // nil: the instance is not to be seen
 	err    error             // of Tag for it
 	listed int
 	tagged []string // keys of i-1, call by call
 	others []string // that were tagged beside it
 }
 
-func (r *rack) List(_ context.Context, f cloud.Filter) (out []cloud.Machine, err error) {
+func (r *rack) List(_ context.Context, f cloud.Filter) (out []cloud.Instance, err error) {
 	r.listed++
 	for _, id := range slices.Sorted(slices.Values(f.IDs)) {
 		switch {
 		case id != "i-1":
-			out = append(out, cloud.Machine{ID: id})
+			out = append(out, cloud.Instance{ID: id})
 		case r.tags != nil:
-			out = append(out, cloud.Machine{ID: id, Tags: maps.Clone(r.tags)})
+			out = append(out, cloud.Instance{ID: id, Tags: maps.Clone(r.tags)})
 		}
 	}
 	return out, nil
 }
 
-func (r *rack) Tag(_ context.Context, m cloud.Machine, tags map[string]string) error {
+func (r *rack) Tag(_ context.Context, m cloud.Instance, tags map[string]string) error {
 	if m.ID != "i-1" {
 		r.others = append(r.others, m.ID)
 		return nil
@@ -58,7 +58,7 @@ type atOnce struct{ waits int }
 
 func (a *atOnce) Wait(ctx context.Context) error { a.waits++; return ctx.Err() }
 
-// launchedOn holds claim a with its machine, on the node of that name.
+// launchedOn holds claim a with its instance, on the node of that name.
 func launchedOn(t *testing.T, node string, change func(*karpv1.NodeClaim)) client.Client {
 	t.Helper()
 	store := storeWith("a")
@@ -85,7 +85,7 @@ func launchedOn(t *testing.T, node string, change func(*karpv1.NodeClaim)) clien
 
 var tagsFrom = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 
-func TestMachinesAreNamedAfterTheirNodes(t *testing.T) {
+func TestInstancesAreNamedAfterTheirNodes(t *testing.T) {
 	marked := func(c *karpv1.NodeClaim) {
 		metav1.SetMetaDataAnnotation(&c.ObjectMeta, api.AnnotationInstanceTagged, "true")
 		metav1.SetMetaDataAnnotation(&c.ObjectMeta, api.AnnotationClusterNameTagged, "true")
@@ -124,7 +124,7 @@ func TestMachinesAreNamedAfterTheirNodes(t *testing.T) {
 			map[string]string{}, "[]", true, false},
 		"a machine that is not to be seen is looked for later": {"ip-1", nil, rack{},
 			nil, "[]", false, false},
-		"so is one that vanishes meanwhile": {"ip-1", nil, rack{tags: map[string]string{}, err: &cloud.NotFoundError{MachineID: "i-1"}},
+		"so is one that vanishes meanwhile": {"ip-1", nil, rack{tags: map[string]string{}, err: &cloud.NotFoundError{InstanceID: "i-1"}},
 			map[string]string{}, "[[Name " + of + " karpenter.sh/nodeclaim]]", false, false},
 		"a refusal is an error, and tried again": {"ip-1", nil, rack{tags: map[string]string{}, err: errors.New("no rights")},
 			map[string]string{}, "[[Name " + of + " karpenter.sh/nodeclaim]]", false, true},
@@ -132,7 +132,7 @@ func TestMachinesAreNamedAfterTheirNodes(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			store := launchedOn(t, tt.node, tt.change)
-			tagger := &Tagger{Store: store, Machines: &tt.rack, Cluster: "lab", Pace: &atOnce{}, Now: func() time.Time { return tagsFrom }}
+			tagger := &Tagger{Store: store, Instances: &tt.rack, Cluster: "lab", Pace: &atOnce{}, Now: func() time.Time { return tagsFrom }}
 			again, err := tagger.Round(t.Context())
 			if (err != nil) != tt.fails || again != tagEvery {
 				t.Errorf("Round = %v, %v; want %v, failure %v", again, err, tagEvery, tt.fails)
@@ -151,11 +151,11 @@ func TestMachinesAreNamedAfterTheirNodes(t *testing.T) {
 	}
 }
 
-// Rounds with nothing to tag ask the cloud nothing and hold nobody up.
+// Rounds with nothing to tag ask the cloud nothing and hold none up.
 func TestClaimsWithNothingToTagDoNotWait(t *testing.T) {
 	store := launchedOn(t, "ip-1", nil)
 	cloud, turns := &rack{tags: map[string]string{}}, &atOnce{}
-	tagger := &Tagger{Store: store, Machines: cloud, Pace: turns, Now: func() time.Time { return tagsFrom }}
+	tagger := &Tagger{Store: store, Instances: cloud, Pace: turns, Now: func() time.Time { return tagsFrom }}
 	for range 3 {
 		if _, err := tagger.Round(t.Context()); err != nil {
 			t.Fatal(err)
@@ -172,9 +172,9 @@ func TestClaimsWithNothingToTagDoNotWait(t *testing.T) {
 	}
 }
 
-// 150 nodes have joined: three looks show their machines, and each is tagged once. The
-// machine that cannot be tagged is tried less and less often, and keeps no other waiting.
-func TestOneLookShowsManyMachines(t *testing.T) {
+// 150 nodes have joined: three looks show their instances, and each is tagged once. The
+// instance that cannot be tagged is tried less and less often, and keeps no other waiting.
+func TestOneLookShowsManyInstances(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := launchedOn(t, "ip-1", nil)
 		for i := range 149 {
@@ -188,7 +188,7 @@ func TestOneLookShowsManyMachines(t *testing.T) {
 			}
 		}
 		cloud := &rack{tags: map[string]string{}, err: errors.New("no rights")}
-		tagger := &Tagger{Store: store, Machines: cloud, Now: time.Now}
+		tagger := &Tagger{Store: store, Instances: cloud, Now: time.Now}
 		for round, want := range []struct{ tries, others int }{{1, 59}, {1, 119}, {2, 149}, {2, 149}, {2, 149}, {2, 149}} {
 			if _, err := tagger.Round(t.Context()); (err != nil) != (round == 0 || round == 2) {
 				t.Fatalf("round %d = %v", round, err)

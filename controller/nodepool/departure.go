@@ -116,8 +116,8 @@ func departureOf(s *cluster.Snapshot, o translate.PoolObject, stays func(node st
 		out.byBudget = allowed.Closed == "" && disruption.Shares(s.Nodes)[id].Used >= allowed.Most
 		out.forever = out.byBudget && allowed.Most == 0 && pool.Policy.BudgetsChange.IsZero()
 	}
-	for i := range s.Machines {
-		if s.Machines[i].Pool == id {
+	for i := range s.Instances {
+		if s.Instances[i].Pool == id {
 			out.starting++
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/daemok/daemok/core/decide"
 )
 
-// A plan takes its time, and a window is open for a second after the last pod. Nobody
+// A plan takes its time, and a window is open for a second after the last pod. None
 // waits for a plan that was made meanwhile.
 func TestDrafts(t *testing.T) {
 	ms := time.Millisecond

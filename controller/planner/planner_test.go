@@ -99,9 +99,9 @@ func (s slow) Launch(_ context.Context, _ *cluster.Snapshot, p plan.Plan) []appl
 }
 func (s slow) Move(context.Context, *cluster.Snapshot, plan.Plan, apply.Listener) {}
 
-// TestNoMachineWaitsForWordsAboutThePlan: the events of pods may take long, and the
+// TestNoInstanceWaitsForWordsAboutThePlan: the events of pods may take long, and the
 // instances are being launched by then.
-func TestNoMachineWaitsForWordsAboutThePlan(t *testing.T) {
+func TestNoInstanceWaitsForWordsAboutThePlan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, ordered := time.Now(), make(chan time.Time, 10)
 		world := slow{onePodWaits(t), ordered}

@@ -140,7 +140,7 @@ func (t *Recorder) reportPlaced(s *cluster.Snapshot, list []plan.Placement) {
 		switch pl.On {
 		case plan.OnNode:
 			t.nominated(pl.Pod, cmp.Or(claims[pl.Target], pl.Target), "node/"+pl.Target)
-		case plan.OnMachine:
+		case plan.OnInstance:
 			t.nominated(pl.Pod, pl.Target, "nodeclaim/"+pl.Target)
 		case plan.OnLaunch: // reported when the claim is there
 		}

@@ -63,12 +63,12 @@ func TestAPodHearsOnceOfEachPlace(t *testing.T) {
 		t.Errorf("the log says\n%s\nwant %s", lines, want)
 	}
 	say("planned", &cluster.Snapshot{}, placed(plan.OnLaunch, "new-1"), "")
-	say("on order", &cluster.Snapshot{}, placed(plan.OnMachine, "default-x"), "")
+	say("on order", &cluster.Snapshot{}, placed(plan.OnInstance, "default-x"), "")
 	joined := &cluster.Snapshot{Nodes: []cluster.Node{{Name: "ip-1", Claim: "default-x"}, {Name: "ip-2"}}}
 	say("joined", joined, placed(plan.OnNode, "ip-1"), "")
 	say("another node", joined, placed(plan.OnNode, "ip-2"), "Nominated: Pod should schedule on: node/ip-2")
 	say("the same", joined, placed(plan.OnNode, "ip-2"), "")
-	say("another machine", joined, placed(plan.OnMachine, "default-y"), "Nominated: Pod should schedule on: nodeclaim/default-y")
+	say("another machine", joined, placed(plan.OnInstance, "default-y"), "Nominated: Pod should schedule on: nodeclaim/default-y")
 }
 
 // A pool that was just made is not ready for some seconds, and no pod need

@@ -31,7 +31,7 @@ func (a taking) Launch(_ context.Context, s *cluster.Snapshot, p plan.Plan) (out
 			counts[pod.Namespace]++
 		}
 		name := fmt.Sprintf("%s-of-%d", l.Name, len(*a.plans))
-		next.Machines = append(next.Machines, cluster.Machine{Claim: name, Pool: l.Pool, LaunchedFor: l.Pods, Requirements: l.Requirements,
+		next.Instances = append(next.Instances, cluster.Instance{Claim: name, Pool: l.Pool, LaunchedFor: l.Pods, Requirements: l.Requirements,
 			Allocatable: l.Requests, Capacity: l.Requests, CreatedAt: s.Now, Planned: true})
 		out = append(out, apply.Launched{Launch: l})
 	}

@@ -78,7 +78,7 @@ func TestTheNextLeaderKnows(t *testing.T) {
 }
 
 // How often spot instances were taken away is known to the next leader.
-func TestWhatWasSeenOfSpotMachinesIsKept(t *testing.T) {
+func TestWhatWasSeenOfSpotInstancesIsKept(t *testing.T) {
 	s := store(t)
 	saw, next := &lookout{cloud.SpotSeen{At: time.Unix(1e9, 0).UTC(), Pools: []cloud.SpotPool{{Kind: "m5.large", Zone: "a", Hours: 12.5, Events: 2}}}}, &lookout{}
 	round(t, &Book{ClusterState: head{}, Spot: saw, Store: s, Live: s, Namespace: "kube-system"})
@@ -95,7 +95,7 @@ func (s *scales) MemorySeen() cloud.MemorySeen       { return s.seen }
 func (s *scales) RecallMemory(seen cloud.MemorySeen) { s.seen = seen }
 
 // How much memory instances turned out to have is known to the next leader.
-func TestWhatMachinesHaveIsKept(t *testing.T) {
+func TestWhatInstancesHaveIsKept(t *testing.T) {
 	s := store(t)
 	saw, next := &scales{cloud.MemorySeen{{Kind: "m5.large", Image: "ami-1", Memory: 7 << 30, SeenOn: time.Unix(1e9, 0).UTC()}}}, &scales{}
 	round(t, &Book{ClusterState: head{}, Sizes: saw, Store: s, Live: s, Namespace: "kube-system"})

@@ -1,9 +1,9 @@
-// Package reserved keeps the labels of machines true that were launched into a
+// Package reserved keeps the labels of instances true that were launched into a
 // capacity reservation: one that has left it, since the reservation was cancelled
-// or has ended, goes on as a machine on demand, and is paid for as one.
+// or has ended, goes on as an instance on demand, and is paid for as one.
 //
 // It promises to believe the cloud alone, and to change labels only where the
-// cloud lists the machine. It retires nothing: whether a machine on demand should
+// cloud lists the instance. It retires nothing: whether an instance on demand should
 // make room for another is decided elsewhere.
 package reserved
 
@@ -25,19 +25,19 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// checkEvery is how soon a machine that left its reservation is seen. No call is
+// checkEvery is how soon an instance that left its reservation is seen. No call is
 // made while no claim is labelled as reserved.
 const checkEvery = time.Minute
 
 type lister interface {
-	List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error)
+	List(ctx context.Context, f cloud.Filter) ([]cloud.Instance, error)
 }
 
 // Syncer is the loop.
 type Syncer struct {
-	Store    client.Client
-	Machines lister
-	Log      *slog.Logger
+	Store     client.Client
+	Instances lister
+	Log       *slog.Logger
 }
 
 // Round looks once and returns when to look again.
@@ -59,16 +59,16 @@ func (s *Syncer) Round(ctx context.Context) (time.Duration, error) {
 	}
 	var errs []error
 	for i := range claims.Items {
-		if c := &claims.Items[i]; c.DeletionTimestamp == nil && left[translate.MachineID(c.Status.ProviderID)] {
+		if c := &claims.Items[i]; c.DeletionTimestamp == nil && left[translate.InstanceID(c.Status.ProviderID)] {
 			errs = append(errs, s.demote(ctx, c.DeepCopy(), nodes.Items))
 		}
 	}
 	return checkEvery, errors.Join(errs...)
 }
 
-// left tells which machines run on demand, by ID.
+// left tells which instances run on demand, by ID.
 func (s *Syncer) left(ctx context.Context) (map[string]bool, error) {
-	list, err := s.Machines.List(ctx, cloud.Filter{})
+	list, err := s.Instances.List(ctx, cloud.Filter{})
 	if err != nil {
 		return nil, fmt.Errorf("list machines to find those that left their reservations: %w", err)
 	}
@@ -81,7 +81,7 @@ func (s *Syncer) left(ctx context.Context) (map[string]bool, error) {
 	return out, nil
 }
 
-// demote labels the machine as one on demand, its node first, so that after a
+// demote labels the instance as one on demand, its node first, so that after a
 // crash in between the claim still says that there is something to do.
 func (s *Syncer) demote(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node) error {
 	from := c.Labels[api.LabelReservationID]
@@ -101,7 +101,7 @@ func (s *Syncer) demote(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1
 	return nil
 }
 
-// label writes the labels of a machine on demand on its claim or node.
+// label writes the labels of an instance on demand on its claim or node.
 func (s *Syncer) label(ctx context.Context, o client.Object) error {
 	before := o.DeepCopyObject().(client.Object)
 	labels := o.GetLabels()

@@ -18,27 +18,27 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// listed is a cloud that lists these machines.
-type listed []cloud.Machine
+// listed is a cloud that lists these instances.
+type listed []cloud.Instance
 
-func (l listed) List(context.Context, cloud.Filter) ([]cloud.Machine, error) { return l, nil }
+func (l listed) List(context.Context, cloud.Filter) ([]cloud.Instance, error) { return l, nil }
 
-func TestAMachineThatLeftItsReservationIsOnDemand(t *testing.T) {
+func TestAInstanceThatLeftItsReservationIsOnDemand(t *testing.T) {
 	reserved := map[string]string{
 		api.LabelCapacityType: "reserved", api.LabelReservationID: "cr-1", api.LabelReservationType: "default",
 		api.LabelReservationInterruptible: "false", api.LabelNodePool: "web",
 	}
 	onDemand := map[string]string{api.LabelCapacityType: "on-demand", api.LabelNodePool: "web"}
-	machine := func(option cluster.Option, state cloud.State) listed {
+	instance := func(option cluster.Option, state cloud.State) listed {
 		return listed{{ID: "i-1", ProviderID: "aws:///a/i-1", Option: option, State: state}}
 	}
 	tests := map[string]struct {
-		machines listed
-		want     map[string]string
+		instances listed
+		want      map[string]string
 	}{
-		"once the cloud says so":                 {machine(cluster.OnDemand, cloud.Running), onDemand},
-		"not while it is in it":                  {machine(cluster.Reserved, cloud.Running), reserved},
-		"not when it is ending":                  {machine(cluster.OnDemand, cloud.ShuttingDown), reserved},
+		"once the cloud says so":                 {instance(cluster.OnDemand, cloud.Running), onDemand},
+		"not while it is in it":                  {instance(cluster.Reserved, cloud.Running), reserved},
+		"not when it is ending":                  {instance(cluster.OnDemand, cloud.ShuttingDown), reserved},
 		"not when the cloud tells of it no more": {nil, reserved},
 	}
 	for name, tt := range tests {
@@ -53,7 +53,7 @@ func TestAMachineThatLeftItsReservationIsOnDemand(t *testing.T) {
 			claim.Status.ProviderID = "aws:///a/i-1"
 			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "ip-1", Labels: maps.Clone(reserved)}, Spec: corev1.NodeSpec{ProviderID: "aws:///a/i-1"}}
 			store := fake.NewClientBuilder().WithScheme(scheme).WithObjects(claim, node).WithStatusSubresource(claim).Build()
-			s := &Syncer{Store: store, Machines: tt.machines, Log: slog.New(slog.DiscardHandler)}
+			s := &Syncer{Store: store, Instances: tt.instances, Log: slog.New(slog.DiscardHandler)}
 			for range 2 {
 				if again, err := s.Round(t.Context()); err != nil || again != checkEvery {
 					t.Fatalf("Round = %v, %v", again, err)

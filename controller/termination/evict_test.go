@@ -156,7 +156,7 @@ func TestAnEvictionIsOfOnePod(t *testing.T) {
 // two checks did not find the instance, whatever is on it, or at once when the instance was
 // to end by now; its pods go with it, so that their owners make others. One whose kubelet
 // still reports is drained like others.
-func TestANodeWhoseMachineIsGone(t *testing.T) {
+func TestANodeWhoseInstanceIsGone(t *testing.T) {
 	tests := map[string]struct {
 		ready corev1.ConditionStatus
 		ends  bool
@@ -194,7 +194,7 @@ func TestANodeWhoseMachineIsGone(t *testing.T) {
 
 // An instance that runs keeps the pods of its node, protected as they are, though its
 // kubelet is silent: whatever keeps the cloud from listing it for a while.
-func TestPodsOfAMachineThatIsNotListedForAWhileStay(t *testing.T) {
+func TestPodsOfAInstanceThatIsNotListedForAWhileStay(t *testing.T) {
 	tests := map[string]func(w *town){
 		"one look does not find it": func(w *town) { w.cloud.blind = 1 },
 		"every second look does not": func(w *town) {

@@ -33,7 +33,7 @@ const goneAgain = 10 * time.Second
 // 1,000 such nodes some 70 calls a second, which the adapter makes less than
 // one of.
 func (r *Reconciler) goneAlready(ctx context.Context, node *corev1.Node, claim *karpv1.NodeClaim) (bool, error) {
-	id, endsAt := translate.MachineID(node.Spec.ProviderID), endOf(claim)
+	id, endsAt := translate.InstanceID(node.Spec.ProviderID), endOf(claim)
 	wasToEnd := !endsAt.IsZero() && !r.overBy().Before(endsAt)
 	if translate.IsReady(node) && !wasToEnd {
 		r.silent.drop(id)
@@ -43,7 +43,7 @@ func (r *Reconciler) goneAlready(ctx context.Context, node *corev1.Node, claim *
 		return false, nil
 	}
 	r.silent.note(id, r.Now())
-	list, err := r.Machines.List(ctx, cloud.Filter{IDs: []string{id}})
+	list, err := r.Instances.List(ctx, cloud.Filter{IDs: []string{id}})
 	if err != nil {
 		return false, fmt.Errorf("look for the machine of node %s: %w", node.Name, err)
 	}
@@ -83,7 +83,7 @@ func (r *Reconciler) endPods(ctx context.Context, node *corev1.Node) error {
 // six to check: for 1,000 nodes at once 7,000 calls in a minute, which the adapter makes
 // about 80 of. After a restart each is terminated once more.
 func (r *Reconciler) giveBack(ctx context.Context, node *corev1.Node, claim *karpv1.NodeClaim) (time.Duration, error) {
-	id := translate.MachineID(node.Spec.ProviderID)
+	id := translate.InstanceID(node.Spec.ProviderID)
 	if id == "" {
 		return 0, r.forget(ctx, node, claim) // it never had an instance
 	}
@@ -94,7 +94,7 @@ func (r *Reconciler) giveBack(ctx context.Context, node *corev1.Node, claim *kar
 	if r.ending.isSent(id) {
 		return r.awaitEnd(ctx, node, claim, next)
 	}
-	gone, err := r.Machines.Terminate(ctx, id)
+	gone, err := r.Instances.Terminate(ctx, id)
 	if cloud.IsNotVisible(err) {
 		return next, nil // nothing was sent
 	}
@@ -113,8 +113,8 @@ func (r *Reconciler) giveBack(ctx context.Context, node *corev1.Node, claim *kar
 
 // awaitEnd lets the node go if its instance, which was terminated, is gone.
 func (r *Reconciler) awaitEnd(ctx context.Context, node *corev1.Node, claim *karpv1.NodeClaim, next time.Duration) (time.Duration, error) {
-	id := translate.MachineID(node.Spec.ProviderID)
-	list, err := r.Machines.List(ctx, cloud.Filter{IDs: []string{id}})
+	id := translate.InstanceID(node.Spec.ProviderID)
+	list, err := r.Instances.List(ctx, cloud.Filter{IDs: []string{id}})
 	switch {
 	case err != nil:
 		return 0, fmt.Errorf("look for machine %s of node %s: %w", id, node.Name, err)

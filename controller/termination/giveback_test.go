@@ -29,7 +29,7 @@ import (
 // region is an emulated cloud whose instances end a minute after they were terminated. It
 // counts calls by instance.
 type region struct {
-	cloud.Machines
+	cloud.Instances
 
 	mu     sync.Mutex
 	endsAt map[string]time.Time
@@ -60,7 +60,7 @@ func (r *region) Terminate(_ context.Context, ids ...string) (gone []string, err
 	return nil, nil
 }
 
-func (r *region) List(_ context.Context, f cloud.Filter) (found []cloud.Machine, err error) {
+func (r *region) List(_ context.Context, f cloud.Filter) (found []cloud.Instance, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.blind--; r.blind >= 0 || r.blindAt != nil && r.blindAt() {
@@ -70,9 +70,9 @@ func (r *region) List(_ context.Context, f cloud.Filter) (found []cloud.Machine,
 		r.looks[id]++
 		switch at, given := r.endsAt[id]; {
 		case !given:
-			found = append(found, cloud.Machine{ID: id, State: cloud.Running})
+			found = append(found, cloud.Instance{ID: id, State: cloud.Running})
 		case time.Now().Before(at):
-			found = append(found, cloud.Machine{ID: id, State: cloud.ShuttingDown})
+			found = append(found, cloud.Instance{ID: id, State: cloud.ShuttingDown})
 		}
 	}
 	return found, nil
@@ -99,7 +99,7 @@ func departing(t *testing.T, nodes int, ready corev1.ConditionStatus, r *region)
 			t.Fatal(err)
 		}
 	}
-	return &Reconciler{Store: hand, Live: hand, Serves: translate.Generations{translate.NodePools()}, Machines: r, Log: slog.New(slog.DiscardHandler), Now: time.Now, Events: &said{}, Foreign: allOurs,
+	return &Reconciler{Store: hand, Live: hand, Serves: translate.Generations{translate.NodePools()}, Instances: r, Log: slog.New(slog.DiscardHandler), Now: time.Now, Events: &said{}, Foreign: allOurs,
 		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
 }
 
@@ -120,7 +120,7 @@ func drive(t *testing.T, r *Reconciler, name string, events time.Duration) {
 	t.Errorf("node %s is still there after ten minutes", name)
 }
 
-func TestALeavingMachineCostsFewCalls(t *testing.T) {
+func TestALeavingInstanceCostsFewCalls(t *testing.T) {
 	const seldom = time.Hour
 	tests := map[string]struct {
 		nodes       int
@@ -140,21 +140,21 @@ func TestALeavingMachineCostsFewCalls(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				machines := newRegion()
+				instances := newRegion()
 				if tt.change != nil {
-					tt.change(machines)
+					tt.change(instances)
 				}
-				r, registry := departing(t, tt.nodes, tt.ready, machines), prometheus.NewRegistry()
+				r, registry := departing(t, tt.nodes, tt.ready, instances), prometheus.NewRegistry()
 				r.Metrics = observe.NewMetrics(registry, "", "", "", "")
 				var all sync.WaitGroup
 				for i := range tt.nodes {
 					all.Go(func() { drive(t, r, nodeName(i), tt.events) })
 				}
 				all.Wait()
-				ends, looks := most(machines.ends), most(machines.looks)
-				if len(machines.endsAt) != tt.nodes || ends > tt.ends || looks > tt.looks {
+				ends, looks := most(instances.ends), most(instances.looks)
+				if len(instances.endsAt) != tt.nodes || ends > tt.ends || looks > tt.looks {
 					t.Errorf("%d of %d machines ended, with up to %d ends and %d looks each, want at most %d and %d",
-						len(machines.endsAt), tt.nodes, ends, looks, tt.ends, tt.looks)
+						len(instances.endsAt), tt.nodes, ends, looks, tt.ends, tt.looks)
 				}
 				const counted = "karpenter_cloudprovider_instance_termination_failures_total "
 				if got, err := scraped.Lines(registry, strings.TrimSpace(counted)); err != nil || strings.TrimPrefix(strings.Join(got, "\n"), counted) != tt.failed {

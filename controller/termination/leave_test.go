@@ -38,7 +38,7 @@ func TestAPodStaysUntilLoadBalancersHaveLetGoOfItsNode(t *testing.T) {
 
 // The instance of an emptied node stays as long as its pool says, for what load balancers
 // still send through it; a new controller goes on counting.
-func TestAMachineStaysUntilLoadBalancersHaveLetGoOfIt(t *testing.T) {
+func TestAInstanceStaysUntilLoadBalancersHaveLetGoOfIt(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		w.pool(map[string]string{api.AnnotationDeregistration: "5m"})
 		w.run("web", leaves, nil, nil)

@@ -41,19 +41,19 @@ type publisher interface{ Publish(observe.Event) }
 
 // Reconciler is the loop over nodes that are being deleted.
 type Reconciler struct {
-	Store    client.Client
-	Live     client.Reader // reads past every cache
-	Serves   translate.Generations
-	Machines cloud.Machines
-	Events   publisher
-	Metrics  *observe.Metrics
-	Log      *slog.Logger
-	Now      func() time.Time
-	Doubt    apiclock.Doubt // of that time: no deadline has come meanwhile
-	Holds    holds
-	Surges   surge.Records
-	Shifted  func(zoneID string) bool                                // reports zones that work is shifted away from; nil: of none
-	Foreign  func(ctx context.Context, n *corev1.Node) (bool, error) // whether a node that no claim of ours is about is another provider's
+	Store     client.Client
+	Live      client.Reader // reads past every cache
+	Serves    translate.Generations
+	Instances cloud.Instances
+	Events    publisher
+	Metrics   *observe.Metrics
+	Log       *slog.Logger
+	Now       func() time.Time
+	Doubt     apiclock.Doubt // of that time: no deadline has come meanwhile
+	Holds     holds
+	Surges    surge.Records
+	Shifted   func(zoneID string) bool                                // reports zones that work is shifted away from; nil: of none
+	Foreign   func(ctx context.Context, n *corev1.Node) (bool, error) // whether a node that no claim of ours is about is another provider's
 
 	// Held reports whether a node that no claim has is not to be drained, since too many
 	// have lost theirs at once; nil: none is.
@@ -93,7 +93,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 			return 0, fmt.Errorf("delete claim %s of deleted node %s: %w", claim.Name, name, err)
 		}
 	}
-	if r.ending.isSent(translate.MachineID(node.Spec.ProviderID)) {
+	if r.ending.isSent(translate.InstanceID(node.Spec.ProviderID)) {
 		return r.giveBack(ctx, node, claim) // it was emptied before
 	}
 	if gone, err := r.goneAlready(ctx, node, claim); err != nil || gone {
@@ -222,7 +222,7 @@ func (r *Reconciler) forget(ctx context.Context, node *corev1.Node, claim *karpv
 		return fmt.Errorf("remove finalizer of node %s: %w", node.Name, err)
 	}
 	r.Log.Info("deleted node", "node", node.Name, "pool", translate.PoolCalled(node.Labels), "instance", node.Spec.ProviderID)
-	id := translate.MachineID(node.Spec.ProviderID)
+	id := translate.InstanceID(node.Spec.ProviderID)
 	r.silent.drop(id)
 	r.ending.drop(id)
 	if claim != nil {

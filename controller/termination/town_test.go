@@ -291,7 +291,7 @@ func (w *town) keepInOrder(s *appsv1.StatefulSet) {
 // start makes a controller that knows nothing of earlier ones.
 func (w *town) start() *Reconciler {
 	store := w.server.Connect(w.fault)
-	return &Reconciler{Store: store, Live: store, Serves: translate.Generations{translate.NodePools()}, Machines: w.cloud, Log: slog.New(slog.DiscardHandler), Now: time.Now, Doubt: func() string { return w.doubt }, Events: w.reported, Foreign: allOurs, Shifted: w.shifted, Holds: w.holds, Surges: recordsOf(store),
+	return &Reconciler{Store: store, Live: store, Serves: translate.Generations{translate.NodePools()}, Instances: w.cloud, Log: slog.New(slog.DiscardHandler), Now: time.Now, Doubt: func() string { return w.doubt }, Events: w.reported, Foreign: allOurs, Shifted: w.shifted, Holds: w.holds, Surges: recordsOf(store),
 		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
 }
 

@@ -163,7 +163,7 @@ type Pool struct {
 	Labels        constraint.Labels        // what every node of the pool gets, the label that names the pool included
 	Requirements  constraint.Requirements  // labels are not repeated here
 	Floor         Floor                    // the least size of its instances
-	MachineCost   quantity.MicroUSDPerHour // what is declared to be paid for each instance beside its type and volumes
+	InstanceCost  quantity.MicroUSDPerHour // what is declared to be paid for each instance beside its type and volumes
 	Taints        []constraint.Taint
 	StartupTaints []constraint.Taint
 	Limits        Limits
@@ -247,7 +247,7 @@ type Node struct {
 	Name             string
 	Claim            string // name of its claim; empty for nodes that are not ours
 	Pool             PoolID // zero for nodes that are not ours
-	MachineID        string
+	InstanceID       string
 	Labels           constraint.Labels
 	Taints           []constraint.Taint
 	StartupTaints    []constraint.Taint // expected to vanish; ignored until Initialized
@@ -264,7 +264,7 @@ type Node struct {
 	Ready            bool
 	Initialized      bool
 	Deleting         bool      // being deleted, drained or disrupted: no destination for pods
-	MachineEnds      bool      // drained, and its instance is being terminated
+	InstanceEnds     bool      // drained, and its instance is being terminated
 	EndsAt           time.Time // when the cloud takes its instance away; zero: not that it is known
 	Ailments         []Ailment // what makes it unhealthy, by the rules of its pool; sorted by condition
 	DoNotDisrupt     bool
@@ -323,8 +323,8 @@ func (n *Node) Goes() bool {
 	return n.Deleting && !slices.ContainsFunc(n.Pods, func(p Pod) bool { return p.works() && !p.Uprooted && p.Protected() && !p.Ending })
 }
 
-// Machine is an instance being launched that is not a node yet: a claim.
-type Machine struct {
+// Instance is an instance being launched that is not a node yet: a claim.
+type Instance struct {
 	Claim         string
 	Pool          PoolID
 	Labels        constraint.Labels       // known labels; grows when the instance is launched

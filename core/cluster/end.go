@@ -22,7 +22,7 @@ func (n *Node) UprootsAt() time.Time {
 // Uproots reports whether the instance goes so soon that all its pods need other places, those too
 // that are not evicted: the cloud takes it away, or it is being terminated.
 func (n *Node) Uproots(now time.Time) bool {
-	return n.MachineEnds || !n.EndsAt.IsZero() && !now.Before(n.UprootsAt())
+	return n.InstanceEnds || !n.EndsAt.IsZero() && !now.Before(n.UprootsAt())
 }
 
 // EvictBy is the latest moment at which pods are evicted from an instance that is taken away, so

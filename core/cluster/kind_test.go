@@ -9,7 +9,7 @@ import (
 
 // An instance has what is there on request if it is launched for pods that ask for that; all else
 // it has in any case.
-func TestOrderedMachinesHaveWhatIsAskedFor(t *testing.T) {
+func TestOrderedInstancesHaveWhatIsAskedFor(t *testing.T) {
 	const adapter, gpu = "vpc.amazonaws.com/efa", "nvidia.com/gpu"
 	all := quantity.Resources{CPU: 72_000}.With(adapter, 4).With(gpu, 8)
 	tests := map[string]struct {

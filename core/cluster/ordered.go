@@ -52,8 +52,8 @@ func (o Ordered) Name(s *Snapshot) {
 		}
 		return out
 	}
-	for i := range s.Machines {
-		s.Machines[i].LaunchedFor = still(s.Machines[i].Claim)
+	for i := range s.Instances {
+		s.Instances[i].LaunchedFor = still(s.Instances[i].Claim)
 	}
 	for i := range s.Nodes {
 		s.Nodes[i].LaunchedFor = still(s.Nodes[i].Claim)
@@ -159,9 +159,9 @@ func (o Ordered) entries(s *Snapshot) map[string]entry {
 			note(s.Nodes[i].Claim, false)
 		}
 	}
-	for i := range s.Machines {
-		if !s.Machines[i].Deleting {
-			note(s.Machines[i].Claim, true)
+	for i := range s.Instances {
+		if !s.Instances[i].Deleting {
+			note(s.Instances[i].Claim, true)
 		}
 	}
 	return out

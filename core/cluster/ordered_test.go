@@ -79,7 +79,7 @@ func TestEqualPodsExchangeWhatWasOrderedForThem(t *testing.T) {
 					s.Nodes = append(s.Nodes, cluster.Node{Name: claim, Claim: claim, Pods: pods(strings.ReplaceAll(on, "+", "")),
 						Allocatable: quantity.Resources{CPU: quantity.MilliCPU(1000 * room)}, Deleting: strings.HasSuffix(claim, "!")})
 				} else {
-					s.Machines = append(s.Machines, cluster.Machine{Claim: claim, Deleting: strings.HasSuffix(claim, "!")})
+					s.Instances = append(s.Instances, cluster.Instance{Claim: claim, Deleting: strings.HasSuffix(claim, "!")})
 				}
 			}
 			for range 2 { // what is exchanged stays so
@@ -93,7 +93,7 @@ func TestEqualPodsExchangeWhatWasOrderedForThem(t *testing.T) {
 				for _, n := range s.Nodes {
 					note(n.Claim, n.LaunchedFor)
 				}
-				for _, m := range s.Machines {
+				for _, m := range s.Instances {
 					note(m.Claim, m.LaunchedFor)
 				}
 				if !maps.Equal(got, tt.want) {

@@ -5,13 +5,13 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// PerMachine is what each instance of the pool costs an hour beside the price of its type: its
+// PerInstance is what each instance of the pool costs an hour beside the price of its type: its
 // volumes, and what is declared for it.
-func (p *Pool) PerMachine() quantity.MicroUSDPerHour {
+func (p *Pool) PerInstance() quantity.MicroUSDPerHour {
 	if p.Catalogue == nil {
-		return p.MachineCost
+		return p.InstanceCost
 	}
-	return p.MachineCost + p.Catalogue.Disk
+	return p.InstanceCost + p.Catalogue.Disk
 }
 
 // CostOf is what a node of the pool costs an hour with all that is paid for each instance, but for
@@ -20,12 +20,12 @@ func (p *Pool) CostOf(n *Node) quantity.MicroUSDPerHour {
 	if n.Price == 0 {
 		return 0
 	}
-	return n.Price + p.PerMachine()
+	return n.Price + p.PerInstance()
 }
 
 // PriceOf returns the lowest known price among what the instance is or may become, by the pool's
 // catalogue; ok is false when none is known.
-func (p *Pool) PriceOf(m *Machine) (price quantity.MicroUSDPerHour, ok bool) {
+func (p *Pool) PriceOf(m *Instance) (price quantity.MicroUSDPerHour, ok bool) {
 	if p.Catalogue == nil {
 		return 0, false
 	}
@@ -66,7 +66,7 @@ func agrees(labels constraint.Labels, label func(key string) string) bool {
 	return true
 }
 
-func mayBeLabelled(m *Machine, labels constraint.Labels) bool {
+func mayBeLabelled(m *Instance, labels constraint.Labels) bool {
 	for _, l := range labels {
 		if !mayBe(m, l.Key, l.Value) {
 			return false
@@ -75,7 +75,7 @@ func mayBeLabelled(m *Machine, labels constraint.Labels) bool {
 	return true
 }
 
-func mayBe(m *Machine, key, value string) bool {
+func mayBe(m *Instance, key, value string) bool {
 	if known, ok := m.Labels.Get(key); ok {
 		return known == value
 	}

@@ -66,7 +66,7 @@ type Drawn struct{ All, Reservations []string }
 // them has one.
 //
 // Cost: O(offerings) for an instance that may become one of those that draw on something.
-func (c *Catalogue) DrawnBy(m *Machine) Drawn {
+func (c *Catalogue) DrawnBy(m *Instance) Drawn {
 	if c == nil {
 		return Drawn{}
 	}

@@ -11,17 +11,17 @@ import (
 // Without return a new one and share what did not change. Lists are sorted by
 // name.
 type Snapshot struct {
-	Revision uint64    // grows with every change seen; not a time
-	Now      time.Time // UTC; the only time the core knows
-	Waiting  []Pod     // pods that need a place, sorted by namespace, name
-	Expected []Pod     // pods that have just come, and those of nodes that were to go and are gone, as they were, whose owners are yet to make others; room is kept for them, and nothing launched
-	Nodes    []Node
-	Machines []Machine
-	Pools    []Pool
-	Daemons  []Daemon
-	PDBs     []PodDisruptionBudget
-	Breakers []Breaker
-	Freeze   string // why no node may be disturbed for the time being, by its user's word or since the clock is in doubt; empty: it may
+	Revision  uint64    // grows with every change seen; not a time
+	Now       time.Time // UTC; the only time the core knows
+	Waiting   []Pod     // pods that need a place, sorted by namespace, name
+	Expected  []Pod     // pods that have just come, and those of nodes that were to go and are gone, as they were, whose owners are yet to make others; room is kept for them, and nothing launched
+	Nodes     []Node
+	Instances []Instance
+	Pools     []Pool
+	Daemons   []Daemon
+	PDBs      []PodDisruptionBudget
+	Breakers  []Breaker
+	Freeze    string // why no node may be disturbed for the time being, by its user's word or since the clock is in doubt; empty: it may
 
 	FreezeUntil time.Time // when that ends by itself; zero: never, or there is none
 	FreezeAll   bool      // it holds nodes past their age too: the clock is in doubt, and so is their age
@@ -56,7 +56,7 @@ func (s *Snapshot) SortLists() {
 	if !sort.SliceIsSorted(s.Nodes, func(i, j int) bool { return s.Nodes[i].Name < s.Nodes[j].Name }) { // nodes are large to compare as values
 		slices.SortFunc(s.Nodes, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
 	}
-	slices.SortFunc(s.Machines, func(a, b Machine) int { return cmp.Compare(a.Claim, b.Claim) })
+	slices.SortFunc(s.Instances, func(a, b Instance) int { return cmp.Compare(a.Claim, b.Claim) })
 	slices.SortFunc(s.Pools, func(a, b Pool) int {
 		return cmp.Or(cmp.Compare(a.ID.Name, b.ID.Name), cmp.Compare(a.ID.Kind, b.ID.Kind))
 	})
@@ -112,8 +112,8 @@ func (s *Snapshot) Shapes() []*Shape {
 		usePods(s.Nodes[i].Pods)
 		usePods(s.Nodes[i].LaunchedFor)
 	}
-	for i := range s.Machines {
-		usePods(s.Machines[i].LaunchedFor)
+	for i := range s.Instances {
+		usePods(s.Instances[i].LaunchedFor)
 	}
 	for i := range s.Daemons {
 		use(s.Daemons[i].Shape)

@@ -33,13 +33,13 @@ func TestNoPlanIsMoreExpensiveThanFirstFitDecreasing(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 21))
 		s := market(r, 1+r.IntN(12), 1+r.IntN(60), 3)
 		p := decide.Decide(s, decide.Policy{}, modest)
-		simple, machines := firstFitDecreasing(s)
+		simple, instances := firstFitDecreasing(s)
 		if left(&p) > 0 || simple == 0 {
 			t.Fatalf("seed %d: %d pods are left, first fit pays %s", seed, left(&p), simple)
 		}
 		got := p.CostAfter - p.CostBefore
-		if got > simple && (len(p.Launches) >= machines && !place.Sizes(s) || float64(got) > float64(simple)*(1+pack.Fewer)) {
-			t.Errorf("seed %d: %d machines cost %s, first fit decreasing buys %d for %s\n%s", seed, len(p.Launches), got, machines, simple, scenario.Print(s))
+		if got > simple && (len(p.Launches) >= instances && !place.Sizes(s) || float64(got) > float64(simple)*(1+pack.Fewer)) {
+			t.Errorf("seed %d: %d machines cost %s, first fit decreasing buys %d for %s\n%s", seed, len(p.Launches), got, instances, simple, scenario.Print(s))
 		}
 		saved += 1 - float64(got)/float64(simple)
 	}
@@ -218,7 +218,7 @@ func size(r quantity.Resources) float64 {
 func (x *sale) perRoom() float64 { return float64(x.price) / size(x.room) }
 
 // firstFitDecreasing is what it pays, and for how many instances.
-func firstFitDecreasing(s *cluster.Snapshot) (least quantity.MicroUSDPerHour, machines int) {
+func firstFitDecreasing(s *cluster.Snapshot) (least quantity.MicroUSDPerHour, instances int) {
 	pods := slices.Clone(s.Waiting)
 	slices.SortStableFunc(pods, func(a, b cluster.Pod) int {
 		return cmp.Compare(size(b.Shape.Requests), size(a.Shape.Requests))
@@ -228,13 +228,13 @@ func firstFitDecreasing(s *cluster.Snapshot) (least quantity.MicroUSDPerHour, ma
 	for _, list := range [][]sale{byPrice, byValue} {
 		cost, n := firstFit(pods, list)
 		if cost > 0 && (least == 0 || cost < least) {
-			least, machines = cost, n
+			least, instances = cost, n
 		}
 	}
-	return least, machines
+	return least, instances
 }
 
-func firstFit(pods []cluster.Pod, list []sale) (cost quantity.MicroUSDPerHour, machines int) {
+func firstFit(pods []cluster.Pod, list []sale) (cost quantity.MicroUSDPerHour, instances int) {
 	var racks []*rack
 	for i := range pods {
 		p := pods[i].Shape

@@ -41,12 +41,12 @@ func coming(s *cluster.Snapshot, placements []plan.Placement, policy Policy) pla
 	own := func(pods []cluster.Pod, on plan.Destination, name string) []cluster.Pod {
 		return slices.Concat(promises[target{on, name}], slices.DeleteFunc(slices.Clone(pods), func(p cluster.Pod) bool { return !expected[p.UID] }))
 	}
-	with.Nodes, with.Machines, with.Pools = slices.Clone(s.Nodes), slices.Clone(s.Machines), slices.Clone(s.Pools)
+	with.Nodes, with.Instances, with.Pools = slices.Clone(s.Nodes), slices.Clone(s.Instances), slices.Clone(s.Pools)
 	for i := range with.Nodes {
 		with.Nodes[i].LaunchedFor = own(s.Nodes[i].LaunchedFor, plan.OnNode, s.Nodes[i].Name)
 	}
-	for i := range with.Machines {
-		with.Machines[i].LaunchedFor = own(s.Machines[i].LaunchedFor, plan.OnMachine, s.Machines[i].Claim)
+	for i := range with.Instances {
+		with.Instances[i].LaunchedFor = own(s.Instances[i].LaunchedFor, plan.OnInstance, s.Instances[i].Claim)
 	}
 	for i := range with.Pools {
 		with.Pools[i].NotReady = "nothing is bought for pods that are expected"

@@ -320,7 +320,7 @@ func withdrawals(s *cluster.Snapshot, placed, coming *place.Result) []plan.Withd
 	}
 	used, left := map[string]bool{}, map[[2]string]bool{}
 	for _, p := range slices.Concat(placed.Placements, coming.Placements) {
-		if p.On == plan.OnMachine {
+		if p.On == plan.OnInstance {
 			used[p.Target] = true
 		}
 	}
@@ -329,8 +329,8 @@ func withdrawals(s *cluster.Snapshot, placed, coming *place.Result) []plan.Withd
 			left[keyOf(&u.Pods[i])] = true
 		}
 	}
-	for i := range s.Machines {
-		m := &s.Machines[i]
+	for i := range s.Instances {
+		m := &s.Instances[i]
 		if slices.ContainsFunc(m.LaunchedFor, func(p cluster.Pod) bool { return left[keyOf(&p)] }) {
 			used[m.Claim] = true
 		}
@@ -357,13 +357,13 @@ func cost(s *cluster.Snapshot) quantity.MicroUSDPerHour {
 	for i := range s.Nodes {
 		sum += nodeCost(s, &s.Nodes[i])
 	}
-	for i := range s.Machines {
-		sum += priceOf(s, &s.Machines[i])
+	for i := range s.Instances {
+		sum += priceOf(s, &s.Instances[i])
 	}
 	return sum
 }
 
-func priceOf(s *cluster.Snapshot, m *cluster.Machine) quantity.MicroUSDPerHour {
+func priceOf(s *cluster.Snapshot, m *cluster.Instance) quantity.MicroUSDPerHour {
 	pool, ok := s.Pool(m.Pool)
 	if !ok {
 		return 0
@@ -372,7 +372,7 @@ func priceOf(s *cluster.Snapshot, m *cluster.Machine) quantity.MicroUSDPerHour {
 	if !known {
 		return 0
 	}
-	return price + pool.PerMachine()
+	return price + pool.PerInstance()
 }
 
 func nodeCost(s *cluster.Snapshot, n *cluster.Node) quantity.MicroUSDPerHour {
@@ -397,9 +397,9 @@ func change(s *cluster.Snapshot, p *plan.Plan) quantity.MicroUSDPerHour {
 	for _, w := range p.Withdrawals {
 		withdrawn[w.Claim] = true
 	}
-	for i := range s.Machines {
-		if withdrawn[s.Machines[i].Claim] {
-			sum -= priceOf(s, &s.Machines[i])
+	for i := range s.Instances {
+		if withdrawn[s.Instances[i].Claim] {
+			sum -= priceOf(s, &s.Instances[i])
 		}
 	}
 	removed := map[string]bool{}

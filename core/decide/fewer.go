@@ -67,7 +67,7 @@ type moreExpensive struct {
 	each   float64
 }
 
-func (x moreExpensive) Pack(b pack.Batch) []pack.Machine {
+func (x moreExpensive) Pack(b pack.Batch) []pack.Instance {
 	b.Offerings = slices.Clone(b.Offerings)
 	for i := range b.Offerings {
 		b.Offerings[i].Cost += x.each
@@ -82,7 +82,7 @@ func fewerThan(p *plan.Plan, r place.Result) *plan.Summary {
 	if len(other.Launches) >= len(p.Launches) || unpriced(&other) > unpriced(p) || r.Exhausted || other.PodsUnplaced() > p.PodsUnplaced() {
 		return nil
 	}
-	return &plan.Summary{Machines: len(other.Launches), Cost: other.LaunchCost()}
+	return &plan.Summary{Instances: len(other.Launches), Cost: other.LaunchCost()}
 }
 
 // unpriced is how many instances of a plan have no known price.

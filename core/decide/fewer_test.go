@@ -20,12 +20,12 @@ kind huge cpu=32 memory=128Gi pods=200
 pool NodePool/default catalogue=sizes
 `
 
-func TestTheRunnerUpHasFewerMachines(t *testing.T) {
+func TestTheRunnerUpHasFewerInstances(t *testing.T) {
 	tests := map[string]struct {
 		pods string
 		want *plan.Summary
 	}{
-		"a larger machine that is a little more expensive": {"shape web namespace=default cpu=1 memory=4Gi\nwaiting default/web shape=web count=8", &plan.Summary{Machines: 1, Cost: 400_000}},
+		"a larger machine that is a little more expensive": {"shape web namespace=default cpu=1 memory=4Gi\nwaiting default/web shape=web count=8", &plan.Summary{Instances: 1, Cost: 400_000}},
 		"one machine cannot be fewer":                      {"shape web namespace=default cpu=1 memory=4Gi\nwaiting default/web shape=web count=2", nil},
 		"every pod needs one of its own": {"shape web namespace=default cpu=1 memory=4Gi\n  labels app=web\n  apart kubernetes.io/hostname\n" +
 			"    select app In web\nwaiting default/web shape=web count=3", nil},

@@ -16,7 +16,7 @@ func stayFor(s *cluster.Snapshot, placements []plan.Placement) []plan.Hold {
 	var starting map[[2]string]string // by pod: what it waits for; empty: nothing
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		if !n.Deleting || n.MachineEnds || !s.Now.Before(n.EvictBy()) {
+		if !n.Deleting || n.InstanceEnds || !s.Now.Before(n.EvictBy()) {
 			continue
 		}
 		if starting == nil {

@@ -112,7 +112,7 @@ func likeliest(s *cluster.Snapshot, options place.Options, effort Effort, relaxe
 	best.result.Steps, best.result.Bound, best.result.Margins = steps+effort.Simulation-t.left, relaxed.Bound, relaxed.Margins
 	return best.result, &plan.Likely{
 		Cost: costOf(&best.result) + best.ends.Rest, Left: best.ends.Left, Turns: best.turns,
-		Relaxed: plan.Summary{Machines: len(relaxed.Launches), Cost: costOf(&relaxed)}, RelaxedCost: costOf(&relaxed) + first.ends.Rest,
+		Relaxed: plan.Summary{Instances: len(relaxed.Launches), Cost: costOf(&relaxed)}, RelaxedCost: costOf(&relaxed) + first.ends.Rest,
 	}
 }
 
@@ -300,7 +300,7 @@ type Outcome struct {
 	Pods      int                      // that the plan placed
 	AsPlanned int                      // of these: on an instance of the type planned for them
 	Left      int                      // of these: without room at first
-	Machines  int                      // that are launched for those that are left
+	Instances int                      // that are launched for those that are left
 	Rest      quantity.MicroUSDPerHour // what these cost
 	Steps     int64                    // steps
 	first     place.Result             // those that are launched at first
@@ -374,7 +374,7 @@ func simulate(s *cluster.Snapshot, w *forecast.World, options place.Options, pla
 		more := place.Place(after, options)
 		out.Steps += more.Steps
 		end.Exhausted = more.Exhausted
-		out.Machines += len(more.Launches)
+		out.Instances += len(more.Launches)
 		if launched = more.Launches; round == 0 {
 			out.first = more
 		}

@@ -34,9 +34,9 @@ pool NodePool/default catalogue=sizes
 	return out.String()
 }
 
-// TestMachinesThatSuitAllPodsAreLaunchedWhereThatPays: kube-scheduler mixes pods, and instances for
+// TestInstancesThatSuitAllPodsAreLaunchedWhereThatPays: kube-scheduler mixes pods, and instances for
 // one class of pods alone then have no room for the rest.
-func TestMachinesThatSuitAllPodsAreLaunchedWhereThatPays(t *testing.T) {
+func TestInstancesThatSuitAllPodsAreLaunchedWhereThatPays(t *testing.T) {
 	for price, want := range map[string]string{"0.300": "m8", "0.395": "c8"} {
 		s, err := scenario.Parse(mixed(t, price))
 		if err != nil {
@@ -122,9 +122,9 @@ func TestNamesOfPodsChangeNothing(t *testing.T) {
 	}
 }
 
-// TestMachinesForLargePodsOpenLast: where they opened with the others, small pods
+// TestInstancesForLargePodsOpenLast: where they opened with the others, small pods
 // would come there first, and a second one would be launched for a large pod.
-func TestMachinesForLargePodsOpenLast(t *testing.T) {
+func TestInstancesForLargePodsOpenLast(t *testing.T) {
 	text := `catalogue sizes 1
 kind small cpu=8 memory=32100Mi pods=40
   offer a on-demand 0.40

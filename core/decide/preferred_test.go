@@ -10,7 +10,7 @@ import (
 
 func TestWhichAnswerIsPreferred(t *testing.T) {
 	waiting := []plan.Unplaced{{Shape: &cluster.Shape{}, Pods: make([]cluster.Pod, 1)}}
-	machines := func(n int) []plan.Launch { return make([]plan.Launch, n) }
+	instances := func(n int) []plan.Launch { return make([]plan.Launch, n) }
 	tests := map[string]struct {
 		packed, single place.Result
 		want           bool
@@ -19,11 +19,11 @@ func TestWhichAnswerIsPreferred(t *testing.T) {
 		"more expensive":                              {place.Result{Cost: 100}, place.Result{Cost: 90}, false},
 		"cheaper with a pod left":                     {place.Result{Cost: 90, Unplaced: waiting}, place.Result{Cost: 100}, false},
 		"more expensive with no pod left":             {place.Result{Cost: 100}, place.Result{Cost: 90, Unplaced: waiting}, true},
-		"a little cheaper with more machines":         {place.Result{Cost: 99.5, Launches: machines(3)}, place.Result{Cost: 100, Launches: machines(2)}, false},
-		"a little cheaper with fewer machines":        {place.Result{Cost: 99.5, Launches: machines(1)}, place.Result{Cost: 100, Launches: machines(2)}, true},
-		"a little more expensive with fewer machines": {place.Result{Cost: 100.5, Launches: machines(1)}, place.Result{Cost: 100, Launches: machines(2)}, true},
-		"a little more expensive with as many":        {place.Result{Cost: 100.5, Launches: machines(2)}, place.Result{Cost: 100, Launches: machines(2)}, false},
-		"much more expensive with fewer machines":     {place.Result{Cost: 103.5, Launches: machines(1)}, place.Result{Cost: 100, Launches: machines(2)}, false},
+		"a little cheaper with more machines":         {place.Result{Cost: 99.5, Launches: instances(3)}, place.Result{Cost: 100, Launches: instances(2)}, false},
+		"a little cheaper with fewer machines":        {place.Result{Cost: 99.5, Launches: instances(1)}, place.Result{Cost: 100, Launches: instances(2)}, true},
+		"a little more expensive with fewer machines": {place.Result{Cost: 100.5, Launches: instances(1)}, place.Result{Cost: 100, Launches: instances(2)}, true},
+		"a little more expensive with as many":        {place.Result{Cost: 100.5, Launches: instances(2)}, place.Result{Cost: 100, Launches: instances(2)}, false},
+		"much more expensive with fewer machines":     {place.Result{Cost: 103.5, Launches: instances(1)}, place.Result{Cost: 100, Launches: instances(2)}, false},
 		"cheaper as far as prices are known":          {place.Result{Cost: 10, Unpriced: 5}, place.Result{Cost: 100}, false},
 		"more expensive, but all prices are known":    {place.Result{Cost: 100}, place.Result{Cost: 10, Unpriced: 5}, true},
 		"less of an unknown price":                    {place.Result{Cost: 100, Unpriced: 4}, place.Result{Cost: 90, Unpriced: 5}, true},

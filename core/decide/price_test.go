@@ -13,11 +13,11 @@ import (
 	"github.com/daemok/daemok/core/scenario"
 )
 
-// TestMachinesCostWhatTheyCost: on random markets of steady types and types that burst, every
+// TestInstancesCostWhatTheyCost: on random markets of steady types and types that burst, every
 // instance of a plan costs its price, the volumes, what its pool declares and the credits that its
 // pods use, worked out here once more; none that stays open at a lower price costs more by its
 // credits; and no plan costs less than its bound.
-func TestMachinesCostWhatTheyCost(t *testing.T) {
+func TestInstancesCostWhatTheyCost(t *testing.T) {
 	credited := 0
 	for seed := range uint64(60) {
 		s := randomMarket(t, rand.New(rand.NewPCG(seed, 1)))
@@ -41,7 +41,7 @@ func TestMachinesCostWhatTheyCost(t *testing.T) {
 func checkCost(t *testing.T, seed uint64, s *cluster.Snapshot, l *plan.Launch) int {
 	t.Helper()
 	pool, _ := s.Pool(l.Pool)
-	fixed := pool.MachineCost + pool.Catalogue.Disk
+	fixed := pool.InstanceCost + pool.Catalogue.Disk
 	surplus := func(instanceType *cluster.InstanceType) quantity.MicroUSDPerHour {
 		if instanceType.Sustained == 0 || instanceType.Sustained >= l.Requests.CPU {
 			return 0

@@ -25,12 +25,12 @@ func rearranged(s *cluster.Snapshot, options place.Options) (*cluster.Snapshot, 
 		return s, nil
 	}
 	free := *s
-	free.Nodes, free.Machines = slices.Clone(s.Nodes), slices.Clone(s.Machines)
+	free.Nodes, free.Instances = slices.Clone(s.Nodes), slices.Clone(s.Instances)
 	for i := range free.Nodes {
 		free.Nodes[i].LaunchedFor = nil
 	}
-	for i := range free.Machines {
-		free.Machines[i].LaunchedFor = nil
+	for i := range free.Instances {
+		free.Instances[i].LaunchedFor = nil
 	}
 	after := place.Place(&free, options)
 	if left := compareLeft(&after, &before); left > 0 || left == 0 && after.Cost >= before.Cost {
@@ -47,8 +47,8 @@ const tooEarly = "the instance that was launched for it has not joined yet, and 
 // while, such as a spread when the numbers of others change.
 func withoutJoining(s *cluster.Snapshot, launches []plan.Launch) (*cluster.Snapshot, []plan.Unplaced) {
 	joining := map[[2]string]bool{}
-	for i := range s.Machines {
-		if m := &s.Machines[i]; !m.Deleting && s.Now.Sub(m.CreatedAt) < joinsWithin {
+	for i := range s.Instances {
+		if m := &s.Instances[i]; !m.Deleting && s.Now.Sub(m.CreatedAt) < joinsWithin {
 			for j := range m.LaunchedFor {
 				joining[keyOf(&m.LaunchedFor[j])] = true
 			}
@@ -105,9 +105,9 @@ func launchesAgain(s *cluster.Snapshot, launches []plan.Launch) bool {
 			had[keyOf(&s.Nodes[i].LaunchedFor[j])] = true
 		}
 	}
-	for i := range s.Machines {
-		for j := range s.Machines[i].LaunchedFor {
-			had[keyOf(&s.Machines[i].LaunchedFor[j])] = true
+	for i := range s.Instances {
+		for j := range s.Instances[i].LaunchedFor {
+			had[keyOf(&s.Instances[i].LaunchedFor[j])] = true
 		}
 	}
 	return slices.ContainsFunc(launches, func(l plan.Launch) bool {

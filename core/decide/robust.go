@@ -35,7 +35,7 @@ type robustPacker struct {
 	packer place.Packer
 }
 
-func (x robustPacker) Pack(b pack.Batch) []pack.Machine {
+func (x robustPacker) Pack(b pack.Batch) []pack.Instance {
 	groups, from := divide(&b, x.even(&b))
 	b.Groups = groups
 	out := x.packer.Pack(b)

@@ -71,9 +71,9 @@ func (w *weighing) rooms() map[target]room {
 		n := &w.s.Nodes[i]
 		out[target{plan.OnNode, n.Name}] = room{w.dims.Vector(n.Allocatable, n.Attachable), float64(nodeCost(w.s, n))}
 	}
-	for i := range w.s.Machines {
-		m := &w.s.Machines[i]
-		out[target{plan.OnMachine, m.Claim}] = room{w.dims.Vector(m.Allocatable, m.Attachable), float64(priceOf(w.s, m))}
+	for i := range w.s.Instances {
+		m := &w.s.Instances[i]
+		out[target{plan.OnInstance, m.Claim}] = room{w.dims.Vector(m.Allocatable, m.Attachable), float64(priceOf(w.s, m))}
 	}
 	return out
 }

@@ -118,5 +118,5 @@ func (x *Search) limitsForbid(c *candidate) bool {
 // for it.
 func turnsOver(s *cluster.Snapshot, id cluster.PoolID) bool {
 	turns := func(n cluster.Node) bool { return n.Pool == id && (n.Deleting || !n.Initialized) }
-	return slices.ContainsFunc(s.Nodes, turns) || slices.ContainsFunc(s.Machines, func(m cluster.Machine) bool { return m.Pool == id })
+	return slices.ContainsFunc(s.Nodes, turns) || slices.ContainsFunc(s.Instances, func(m cluster.Instance) bool { return m.Pool == id })
 }

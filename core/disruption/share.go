@@ -41,7 +41,7 @@ func Shares(nodes []cluster.Node) map[cluster.PoolID]Share {
 	out := map[cluster.PoolID]Share{}
 	for i := range nodes {
 		n := &nodes[i]
-		if n.Claim == "" || !n.Initialized || n.MachineEnds {
+		if n.Claim == "" || !n.Initialized || n.InstanceEnds {
 			continue
 		}
 		share := out[n.Pool]

@@ -24,7 +24,7 @@ func TestSharesCount(t *testing.T) {
 		"a node that is not ready":                   {ours(func(n *cluster.Node) { n.Ready = false }), disruption.Share{Nodes: 1, Used: 1}},
 		"a node that is both once":                   {ours(func(n *cluster.Node) { n.Deleting, n.Ready = true, false }), disruption.Share{Nodes: 1, Used: 1}},
 		"no node that has not started yet":           {ours(func(n *cluster.Node) { n.Initialized = false }), disruption.Share{}},
-		"no node whose machine is being given back":  {ours(func(n *cluster.Node) { n.Deleting, n.MachineEnds = true, true }), disruption.Share{}},
+		"no node whose machine is being given back":  {ours(func(n *cluster.Node) { n.Deleting, n.InstanceEnds = true, true }), disruption.Share{}},
 		"no node that is not ours, whatever it says": {ours(func(n *cluster.Node) { n.Claim = "" }), disruption.Share{}},
 	}
 	for name, tt := range tests {

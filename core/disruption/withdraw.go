@@ -19,8 +19,8 @@ const (
 // launched. Nothing runs on what is not there, so no budget counts.
 func Unneeded(s *cluster.Snapshot, needed func(claim string) bool) []plan.Withdrawal {
 	var out []plan.Withdrawal
-	for i := range s.Machines {
-		m := &s.Machines[i]
+	for i := range s.Instances {
+		m := &s.Instances[i]
 		if !m.Planned || m.Replacement || m.Launched || m.Deleting || needed(m.Claim) {
 			continue
 		}
@@ -32,7 +32,7 @@ func Unneeded(s *cluster.Snapshot, needed func(claim string) bool) []plan.Withdr
 	return out
 }
 
-func whyUnneeded(m *cluster.Machine) string {
+func whyUnneeded(m *cluster.Instance) string {
 	switch {
 	case m.PurposeUnknown:
 		return noPods

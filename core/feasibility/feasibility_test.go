@@ -54,26 +54,26 @@ func TestOnNodeSaysWhyNotInTheUsersWords(t *testing.T) {
 	}
 }
 
-func TestWhatAnOrderedMachineMayBecomeMustFitInEveryCase(t *testing.T) {
+func TestWhatAnOrderedInstanceMayBecomeMustFitInEveryCase(t *testing.T) {
 	either := constraint.NewRequirements(constraint.Requirement{Key: "zone", Set: constraint.Values("a", "b")})
 	tests := map[string]struct {
-		machine cluster.Machine
-		term    constraint.Requirements
-		want    string
+		instance cluster.Instance
+		term     constraint.Requirements
+		want     string
 	}{
-		"a label that is known":           {cluster.Machine{Labels: constraint.NewLabels(map[string]string{"zone": "a"})}, in("zone", "a"), "fits"},
-		"a label that is known and wrong": {cluster.Machine{Labels: constraint.NewLabels(map[string]string{"zone": "a"})}, in("zone", "b"), "machine label zone is a, want in b"},
-		"all that is open is fine":        {cluster.Machine{Requirements: either}, in("zone", "a", "b", "c"), "fits"},
-		"some of what is open is not":     {cluster.Machine{Requirements: either}, in("zone", "a"), "machine label zone may be in a,b, want in a"},
-		"nothing is known of the label":   {cluster.Machine{Requirements: either}, in("team", "x"), "machine has no label team, want in x"},
-		"a name it cannot have":           {cluster.Machine{}, in(cluster.LabelHostname, "n1"), "a new node cannot have label kubernetes.io/hostname in n1"},
-		"one that goes":                   {cluster.Machine{Deleting: true}, nil, "machine is being deleted"},
-		"one that will be initialized":    {cluster.Machine{}, in("karpenter.sh/initialized", "true"), "fits"},
+		"a label that is known":           {cluster.Instance{Labels: constraint.NewLabels(map[string]string{"zone": "a"})}, in("zone", "a"), "fits"},
+		"a label that is known and wrong": {cluster.Instance{Labels: constraint.NewLabels(map[string]string{"zone": "a"})}, in("zone", "b"), "machine label zone is a, want in b"},
+		"all that is open is fine":        {cluster.Instance{Requirements: either}, in("zone", "a", "b", "c"), "fits"},
+		"some of what is open is not":     {cluster.Instance{Requirements: either}, in("zone", "a"), "machine label zone may be in a,b, want in a"},
+		"nothing is known of the label":   {cluster.Instance{Requirements: either}, in("team", "x"), "machine has no label team, want in x"},
+		"a name it cannot have":           {cluster.Instance{}, in(cluster.LabelHostname, "n1"), "a new node cannot have label kubernetes.io/hostname in n1"},
+		"one that goes":                   {cluster.Instance{Deleting: true}, nil, "machine is being deleted"},
+		"one that will be initialized":    {cluster.Instance{}, in("karpenter.sh/initialized", "true"), "fits"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			shape := &cluster.Shape{NodeTerms: []constraint.Requirements{tt.term}}
-			if got := feasibility.ForMachine(&tt.machine, nil, nil).Admits(shape); got.String() != tt.want {
+			if got := feasibility.ForInstance(&tt.instance, nil, nil).Admits(shape); got.String() != tt.want {
 				t.Errorf("Admits(%s) = %s, want %s", tt.term, got, tt.want)
 			}
 		})

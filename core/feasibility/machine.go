@@ -12,7 +12,7 @@ import (
 // Ordered answers for one instance being launched. What it will be may still be open: a pod fits
 // only if it fits whatever the instance becomes.
 type Ordered struct {
-	*cluster.Machine
+	*cluster.Instance
 	Free  quantity.Resources // allocatable less daemon pods, before any pod is placed
 	Ports []cluster.Port     // of the host, that daemon pods may take
 	Pods  []*cluster.Shape   // daemon pods that may come
@@ -20,10 +20,10 @@ type Ordered struct {
 	may   bitset.Set         // the options it may become
 }
 
-// ForMachine prepares the answers for an instance; pool may be nil. One that is launched is what it
+// ForInstance prepares the answers for an instance; pool may be nil. One that is launched is what it
 // is, whatever its pool may launch now.
-func ForMachine(m *cluster.Machine, pool *Pool, daemons []cluster.Daemon) *Ordered {
-	out := &Ordered{Machine: m, Free: m.Allocatable}
+func ForInstance(m *cluster.Instance, pool *Pool, daemons []cluster.Daemon) *Ordered {
+	out := &Ordered{Instance: m, Free: m.Allocatable}
 	if pool != nil {
 		out = ForOptions(m, pool, pool.become(m))
 	}
@@ -67,10 +67,10 @@ func (m *Ordered) brings(s *cluster.Shape, labels constraint.Labels) bool {
 	}).OK()
 }
 
-// ForOptions is ForMachine where it is known which of the pool's options the instance may become.
+// ForOptions is ForInstance where it is known which of the pool's options the instance may become.
 // They are shared and not to be written.
-func ForOptions(m *cluster.Machine, pool *Pool, may bitset.Set) *Ordered {
-	out := &Ordered{Machine: m, Free: m.Allocatable, pool: pool, may: may}
+func ForOptions(m *cluster.Instance, pool *Pool, may bitset.Set) *Ordered {
+	out := &Ordered{Instance: m, Free: m.Allocatable, pool: pool, may: may}
 	var daemons quantity.Resources
 	for i := out.may.Next(0); i >= 0; i = out.may.Next(i + 1) {
 		kind := &pool.Kinds[pool.Options[i].Kind]
@@ -170,7 +170,7 @@ func (m *Ordered) everyOption(r constraint.Requirement) Reason {
 
 // become returns the options that the instance may still turn out to be, by its labels and
 // requirements.
-func (p *Pool) become(m *cluster.Machine) bitset.Set {
+func (p *Pool) become(m *cluster.Instance) bitset.Set {
 	out := p.open(func(l constraint.Label) bool {
 		value, labelled := m.Labels.Get(l.Key)
 		return labelled && value != l.Value || !m.Requirements.Get(l.Key).Allows(l.Value)

@@ -275,7 +275,7 @@ func (w *World) Simulate(launches []plan.Launch, joining []plan.Joining, o Openi
 	g.join(w.nodes)
 	g.admit(w.nodes)
 	g.fill(math.MaxInt)
-	steps := g.order(w.machines(launches, joining))
+	steps := g.order(w.instances(launches, joining))
 	for i, step := range steps {
 		g.join(step.joins)
 		g.admit(step.opens)
@@ -311,7 +311,7 @@ func (o *Outcome) AsPlanned(placements []plan.Placement) int {
 // left wait.
 func (o *Outcome) After() *cluster.Snapshot {
 	out := *o.world.snapshot
-	out.Machines, out.Waiting = nil, slices.Clone(o.Left)
+	out.Instances, out.Waiting = nil, slices.Clone(o.Left)
 	out.Nodes = nil
 	for _, x := range o.spots {
 		n := *x.node

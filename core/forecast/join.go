@@ -14,20 +14,20 @@ type step struct{ joins, opens []*spot }
 // order sorts instances into steps. They join by chance, those launched before first; one that is
 // in a group opens when each domain of the group has joined, and one with a later turn when all
 // with earlier ones are open.
-func (g *game) order(machines []*spot) []step {
+func (g *game) order(instances []*spot) []step {
 	if g.opening.Together {
-		return []step{{machines, machines}}
+		return []step{{instances, instances}}
 	}
-	for i := len(machines) - 1; i > 0; i-- {
+	for i := len(instances) - 1; i > 0; i-- {
 		j := g.draw(i + 1)
-		machines[i], machines[j] = machines[j], machines[i]
+		instances[i], instances[j] = instances[j], instances[i]
 	}
-	slices.SortStableFunc(machines, func(a, b *spot) int { return cmp.Compare(rank(a.ordered), rank(b.ordered)) })
-	missing, last := missingOf(machines), len(machines)-1
+	slices.SortStableFunc(instances, func(a, b *spot) int { return cmp.Compare(rank(a.ordered), rank(b.ordered)) })
+	missing, last := missingOf(instances), len(instances)-1
 	later := map[int][]*spot{} // by turn
-	steps := make([]step, len(machines))
+	steps := make([]step, len(instances))
 	var waiting []*spot
-	for i, x := range machines {
+	for i, x := range instances {
 		held := func(x *spot) bool {
 			return i < last && slices.ContainsFunc(x.joins, func(j plan.Join) bool { return j.Turn == 0 && missing[j.Group].waited > 0 })
 		}
@@ -36,7 +36,7 @@ func (g *game) order(machines []*spot) []step {
 			some = missing[j.Group].joined(x.domain(j)) || some
 		}
 		opens := &steps[i].opens
-		steps[i].joins = machines[i : i+1]
+		steps[i].joins = instances[i : i+1]
 		switch {
 		case x.turn() > 1:
 			later[x.turn()] = append(later[x.turn()], x)
@@ -86,9 +86,9 @@ func (m *missing) joined(domain string) bool {
 }
 
 // missingOf lists what is missing by group.
-func missingOf(machines []*spot) map[string]*missing {
+func missingOf(instances []*spot) map[string]*missing {
 	out := map[string]*missing{}
-	for _, x := range machines {
+	for _, x := range instances {
 		for _, j := range x.joins {
 			m := out[j.Group]
 			if m == nil {

@@ -118,12 +118,12 @@ func textOf(labels constraint.Labels) string {
 // onOrder notes what is being launched. Some labels of it may not be decided yet.
 func (w *World) onOrder() {
 	same := map[string]*model{}
-	for i := range w.snapshot.Machines {
-		o := &w.snapshot.Machines[i]
+	for i := range w.snapshot.Instances {
+		o := &w.snapshot.Instances[i]
 		if o.Deleting {
 			continue
 		}
-		labels := feasibility.ForMachine(o, w.pools[o.Pool], nil).Known()
+		labels := feasibility.ForInstance(o, w.pools[o.Pool], nil).Known()
 		text := fmt.Sprint(o.Pool, labels, o.Taints, o.Allocatable, o.Attachable)
 		if w.named || same[text] == nil {
 			same[text] = w.model(w.node(o.Claim, o.Pool, labels, o.Taints, o.Allocatable, o.Attachable), w.named)

@@ -117,8 +117,8 @@ func (w *World) spotOf(n *cluster.Node) *spot {
 	return x
 }
 
-// machines lists what is being launched and what the plan launches, as nodes.
-func (w *World) machines(launches []plan.Launch, joining []plan.Joining) []*spot {
+// instances lists what is being launched and what the plan launches, as nodes.
+func (w *World) instances(launches []plan.Launch, joining []plan.Joining) []*spot {
 	joins := map[string][]plan.Join{}
 	for _, j := range joining {
 		joins[j.Claim] = j.Joins

@@ -58,7 +58,8 @@ func (c *chooser) noneAvailable() string {
 	return text
 }
 
-// cheapest lists the offerings of the first capacity type that can be had, cheapest first, as many as one request names.
+// cheapest lists the offerings of the first capacity type that can be had, cheapest first, as many as one request
+// names.
 func (c *chooser) cheapest(available []Named) []Named {
 	all := c.onePartition(available)
 	list := all

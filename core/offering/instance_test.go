@@ -21,7 +21,7 @@ func tenanted(short string) cluster.InstanceType {
 	return k
 }
 
-func TestADedicatedMachineIsForWhoRulesTheDefaultOut(t *testing.T) {
+func TestADedicatedInstanceIsForWhoRulesTheDefaultOut(t *testing.T) {
 	tests := map[string]struct {
 		want     []constraint.Requirement
 		short    string
@@ -46,7 +46,7 @@ func TestADedicatedMachineIsForWhoRulesTheDefaultOut(t *testing.T) {
 	}
 }
 
-func TestTheLabelOfTheTenancyIsThatOfTheMachine(t *testing.T) {
+func TestTheLabelOfTheTenancyIsThatOfTheInstance(t *testing.T) {
 	catalogue := &cluster.Catalogue{InstanceTypes: []cluster.InstanceType{tenanted("")}}
 	for dedicated, want := range map[bool]string{false: "default", true: "dedicated"} {
 		_, o, _ := Of(catalogue, Identity{Type: "m5.large", Zone: "a", CapacityType: cluster.OnDemand, Dedicated: dedicated})

@@ -40,8 +40,8 @@ type Take struct {
 	Amount int64
 }
 
-// Machine is one instance with the pods that it is for, in an order in which they may join.
-type Machine struct {
+// Instance is one instance with the pods that it is for, in an order in which they may join.
+type Instance struct {
 	Offering int
 	Parts    []Part
 	Room     []int64 // what it must have for pods, although its own need less; nil: what they need

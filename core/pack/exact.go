@@ -16,7 +16,7 @@ const halvings = 6
 // different pods, or some hundred of one class. Of answers within three per cent it prefers
 // those with fewer instances. It takes a few times the steps at most. Limits are examined
 // afterwards: there is no answer where the cheapest instances exceed one.
-func (s *solver) exact(groups []int32, steps int64) ([]machine, bool) {
+func (s *solver) exact(groups []int32, steps int64) ([]instance, bool) {
 	if !s.few(groups, min(pairsMax, steps)) {
 		return nil, false
 	}
@@ -157,7 +157,7 @@ func (s *solver) joins(parts []part, at int) bool {
 }
 
 // solve finds the cheapest instances for all pods if each costs so much more than its price.
-func (e *enumeration) solve(each float64) ([]machine, bool) {
+func (e *enumeration) solve(each float64) ([]instance, bool) {
 	for set := 1; set < len(e.least); set++ {
 		e.divide(set, each)
 	}
@@ -165,10 +165,10 @@ func (e *enumeration) solve(each float64) ([]machine, bool) {
 	if math.IsInf(e.least[all], 1) {
 		return nil, false
 	}
-	var out []machine
+	var out []instance
 	for set := all; set > 0; set -= e.first[set] {
 		on := e.first[set]
-		out = append(out, e.s.machineOf(e.offering[on], e.orders[on]))
+		out = append(out, e.s.instanceOf(e.offering[on], e.orders[on]))
 	}
 	return out, true
 }

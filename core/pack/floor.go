@@ -17,7 +17,7 @@ type bin struct {
 // cheapest of several tries: by two notions of size, and with each offering in turn as the one that
 // is launched where it will do, else the cheapest that does. So no answer is worse than what is
 // written first, within limits. It ends when the steps are used up.
-func (s *solver) simplest(groups []int32, until int64, enough float64) (best []machine, ok bool) {
+func (s *solver) simplest(groups []int32, until int64, enough float64) (best []instance, ok bool) {
 	var bins []bin // those of the last try, for their memory
 	l := s.look(s.worth, 0, 0)
 	sorted := [2][]int32{s.bySize(groups, s.worth), s.bySize(groups, s.shares())}
@@ -38,7 +38,7 @@ func (s *solver) simplest(groups []int32, until int64, enough float64) (best []m
 			break
 		}
 		if cost := s.costOf(bins); cost < enough {
-			if found := s.machinesOf(bins); s.keeps(found, s.limits) {
+			if found := s.instancesOf(bins); s.keeps(found, s.limits) {
 				best, ok, enough = found, true, cost
 			}
 		}
@@ -70,10 +70,10 @@ func (s *solver) costOf(bins []bin) float64 {
 	return sum
 }
 
-func (s *solver) machinesOf(bins []bin) []machine {
-	out := make([]machine, len(bins))
+func (s *solver) instancesOf(bins []bin) []instance {
+	out := make([]instance, len(bins))
 	for i := range bins {
-		out[i] = s.machineOf(bins[i].offering, bins[i].parts)
+		out[i] = s.instanceOf(bins[i].offering, bins[i].parts)
 	}
 	return out
 }

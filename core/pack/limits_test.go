@@ -28,9 +28,9 @@ func TestALimitOutOfReachChangesNothing(t *testing.T) {
 	}
 }
 
-// TestFewPodsGetTheCheapestMachinesWithinALimit: all pods of the first group go on a large instance
+// TestFewPodsGetTheCheapestInstancesWithinALimit: all pods of the first group go on a large instance
 // with some of the second, whatever is left of the limit then.
-func TestFewPodsGetTheCheapestMachinesWithinALimit(t *testing.T) {
+func TestFewPodsGetTheCheapestInstancesWithinALimit(t *testing.T) {
 	own := offerings(takes(offering(1666, 7250, 32), 32), takes(offering(1266, 3250, 8), 8), takes(offering(863, 3250, 8), 8))
 	l := batch(own, group(7, 200, 3), group(4, 1500, 0))
 	l.Groups[0].Offerings = l.Groups[0].Offerings.Clone()

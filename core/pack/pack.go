@@ -12,7 +12,7 @@
 // vehicle routing problems", 1998; Schrimpf and others, "Record breaking optimization results using
 // the ruin and recreate principle", 2000). Where many pods are alike there is a second start: the
 // linear program over loads of single instances, which finds these as it goes (Gilmore and Gomory,
-// "A linear programming approach to the cutting stock problem", 1961), rounded step by step.
+// "A linear programming approach to the cutting capacity reservation problem", 1961), rounded step by step.
 package pack
 
 import (
@@ -44,7 +44,7 @@ func New(effort Effort, pods int) *Packer {
 }
 
 // Pack chooses instances for the batch, see Solve.
-func (p *Packer) Pack(batch Batch) []Machine {
+func (p *Packer) Pack(batch Batch) []Instance {
 	mine := 0
 	for i := range batch.Groups {
 		mine += int(batch.Groups[i].Count)
@@ -85,7 +85,7 @@ const (
 // cheapest, it is one of those with the fewest instances. Pods that no offering has room for are
 // left out. Where limits do not suffice for all others there is no answer: it is not for costs to
 // decide which pods go without.
-func Solve(batch Batch, effort Effort) []Machine {
+func Solve(batch Batch, effort Effort) []Instance {
 	s := newSolver(&batch)
 	if len(s.offerings) == 0 {
 		return nil
@@ -124,7 +124,7 @@ var idleTries = [...]float64{0, idleWorth, 0.3, idleMost}
 
 // first opens instances for all pods of the groups, the cheapest of several tries. The first is
 // always made, the others while the steps last. Limits are as they were afterwards.
-func (s *solver) first(groups []int32, until int64) (best []machine, ok bool) {
+func (s *solver) first(groups []int32, until int64) (best []instance, ok bool) {
 	for i, l := range s.startLooks(groups) {
 		if i > 0 && s.steps >= until {
 			break
@@ -177,15 +177,15 @@ func (s *solver) orders(groups []int32) []bool {
 }
 
 // takeAll accounts for each of the instances n times.
-func (s *solver) takeAll(machines []machine, n int64) {
-	for i := range machines {
-		s.take(machines[i].offering, n)
+func (s *solver) takeAll(instances []instance, n int64) {
+	for i := range instances {
+		s.take(instances[i].offering, n)
 	}
 }
 
 // divided improves instances by a search and then by the linear program over the patterns that it
 // came by, and others.
-func (s *solver) divided(groups []int32, start []machine, effort int64) []machine {
+func (s *solver) divided(groups []int32, start []instance, effort int64) []instance {
 	from := s.steps
 	s.pool = &pool{known: map[uint64]bool{}}
 	start = s.search(start, from+int64(float64(toGather*float64(effort)))).fewest(0)
@@ -198,9 +198,9 @@ func (s *solver) divided(groups []int32, start []machine, effort int64) []machin
 	return start
 }
 
-func (s *solver) answer(machines []machine) []Machine {
-	out := make([]Machine, len(machines))
-	for i, m := range machines {
+func (s *solver) answer(instances []instance) []Instance {
+	out := make([]Instance, len(instances))
+	for i, m := range instances {
 		out[i].Offering = s.offerings[m.offering].at
 		for _, p := range m.parts {
 			out[i].Parts = append(out[i].Parts, Part{Group: int(p.group), N: p.n})

@@ -11,9 +11,9 @@ import (
 	"github.com/daemok/daemok/core/pack"
 )
 
-// TestMachinesSuitPods describes small batches in words: the offerings, the pods that wait, and
+// TestInstancesSuitPods describes small batches in words: the offerings, the pods that wait, and
 // what is launched.
-func TestMachinesSuitPods(t *testing.T) {
+func TestInstancesSuitPods(t *testing.T) {
 	small, large := offering(1, 2, 2), offering(1.9, 4, 4)
 	for name, c := range map[string]struct {
 		batch pack.Batch
@@ -92,9 +92,9 @@ func TestSmallBatchesAreSolvedWell(t *testing.T) {
 	}
 }
 
-// TestPodsThatFillMachinesExactlyNearlyDo cuts instances into pods: the same cuts many times over,
+// TestPodsThatFillInstancesExactlyNearlyDo cuts instances into pods: the same cuts many times over,
 // so that no answer is cheaper than to put the pieces together again.
-func TestPodsThatFillMachinesExactlyNearlyDo(t *testing.T) {
+func TestPodsThatFillInstancesExactlyNearlyDo(t *testing.T) {
 	const seeds, cuts, times = 20, 5, 12
 	worst, sum := 0.0, 0.0
 	for seed := range uint64(seeds) {
@@ -146,9 +146,9 @@ func TestResourcesAreUsedUpTogether(t *testing.T) {
 	}
 }
 
-// TestFewMachinesArePreferredAmongTheCheapest has two small instances a little cheaper than a large
+// TestFewInstancesArePreferredAmongTheCheapest has two small instances a little cheaper than a large
 // one, without a limit and with one that just suffices.
-func TestFewMachinesArePreferredAmongTheCheapest(t *testing.T) {
+func TestFewInstancesArePreferredAmongTheCheapest(t *testing.T) {
 	l := batch(offerings(offering(1, 10, 10), offering(2.002, 20, 20)))
 	for i := range int64(40) {
 		l.Groups = append(l.Groups, only(group(1, 5, 4+i%2), 0))
@@ -164,11 +164,11 @@ func TestFewMachinesArePreferredAmongTheCheapest(t *testing.T) {
 	}
 }
 
-// TestFewerMachinesAreLookedFor has sizes of which each costs a little more than two of the next
+// TestFewerInstancesAreLookedFor has sizes of which each costs a little more than two of the next
 // smaller one: without a search for fewer instances there are a quarter more of them.
-func TestFewerMachinesAreLookedFor(t *testing.T) {
+func TestFewerInstancesAreLookedFor(t *testing.T) {
 	const seeds, pods, wanted = 6, 200, 110
-	machines := 0
+	instances := 0
 	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		l := pack.Batch{Offerings: offerings(offering(1, 100, 100), offering(2.006, 200, 200), offering(4.024, 400, 400), offering(8.072, 800, 800))}
@@ -181,11 +181,11 @@ func TestFewerMachinesAreLookedFor(t *testing.T) {
 		if why := broken(l, got); why != "" {
 			t.Fatalf("seed %d: %s", seed, why)
 		}
-		machines += len(got)
+		instances += len(got)
 	}
-	t.Logf("%d machines for %d seeds", machines, seeds)
-	if machines > wanted {
-		t.Errorf("%d machines for %d seeds, want %d at most", machines, seeds, wanted)
+	t.Logf("%d machines for %d seeds", instances, seeds)
+	if instances > wanted {
+		t.Errorf("%d machines for %d seeds, want %d at most", instances, seeds, wanted)
 	}
 }
 
@@ -219,10 +219,10 @@ func TestALimitThatSufficesCostsLittle(t *testing.T) {
 	}
 }
 
-// TestPodsThatMustBeApartGetTheFirstMachines: nine pods of a class are apart from each
+// TestPodsThatMustBeApartGetTheFirstInstances: nine pods of a class are apart from each
 // other and, once they come, from another pod of the class. Instances opened for what else
 // there is would be one too many.
-func TestPodsThatMustBeApartGetTheFirstMachines(t *testing.T) {
+func TestPodsThatMustBeApartGetTheFirstInstances(t *testing.T) {
 	l := batch(offerings(takes(offering(1, 3920, 75, 58), 4), takes(offering(1, 3920, 157, 8), 4)),
 		group(2, 250, 30, 1), group(2, 100, 30, 1), group(6, 100, 30, 1), group(1, 50, 30, 1), group(9, 50, 30, 1))
 	l.Groups[3].Kinds, l.Groups[4].Kinds, l.Groups[4].Caps = []int{0}, []int{0}, []pack.Cap{{Kind: 0, Most: 1}}
@@ -295,9 +295,9 @@ func keptOff(r pack.Group, kind int) pack.Group {
 
 func apart(r pack.Group, kind int) pack.Group { return keptOff(counted(r, kind), kind) }
 
-func text(machines []pack.Machine) string {
+func text(instances []pack.Instance) string {
 	var out []string
-	for _, m := range machines {
+	for _, m := range instances {
 		n := map[int]int64{}
 		for _, p := range m.Parts {
 			n[p.Group] += p.N
@@ -321,9 +321,9 @@ func text(machines []pack.Machine) string {
 	return all
 }
 
-func cost(l pack.Batch, machines []pack.Machine) float64 {
+func cost(l pack.Batch, instances []pack.Instance) float64 {
 	sum := 0.0
-	for _, m := range machines {
+	for _, m := range instances {
 		sum += l.Offerings[m.Offering].Cost
 	}
 	return sum
@@ -358,10 +358,10 @@ func randomBatch(r *rand.Rand, groups, most int) pack.Batch {
 }
 
 // broken says what is wrong with an answer, by plain counting.
-func broken(l pack.Batch, machines []pack.Machine) string {
+func broken(l pack.Batch, instances []pack.Instance) string {
 	seen := make([]int64, len(l.Groups))
 	limits := slices.Clone(l.Limits)
-	for _, m := range machines {
+	for _, m := range instances {
 		o := l.Offerings[m.Offering]
 		room, kinds := slices.Clone(o.Free), map[int]int64{}
 		for _, t := range o.Takes {
@@ -384,7 +384,7 @@ func broken(l pack.Batch, machines []pack.Machine) string {
 	}
 	for i, n := range seen {
 		couldBe := slices.ContainsFunc(indices(l.Offerings), func(o int) bool { return l.Groups[i].Offerings.Has(o) && holds(l.Offerings[o].Free, l.Groups[i].Need) })
-		if n > l.Groups[i].Count || couldBe && n < l.Groups[i].Count && (l.Limits == nil || len(machines) > 0) {
+		if n > l.Groups[i].Count || couldBe && n < l.Groups[i].Count && (l.Limits == nil || len(instances) > 0) {
 			return fmt.Sprintf("row %d: %d of %d pods have a machine", i, n, l.Groups[i].Count)
 		}
 	}
@@ -439,7 +439,7 @@ func optimum(l pack.Batch) float64 {
 	price := make([]float64, 1<<len(pods)) // of one instance for a set
 	least := make([]float64, 1<<len(pods))
 	for set := 1; set < len(price); set++ {
-		price[set], least[set] = oneMachine(l, pods, set), math.Inf(1)
+		price[set], least[set] = oneInstance(l, pods, set), math.Inf(1)
 		low := set & -set
 		for sub := set; sub > 0; sub = (sub - 1) & set {
 			if sub&low != 0 {
@@ -450,9 +450,9 @@ func optimum(l pack.Batch) float64 {
 	return least[len(least)-1]
 }
 
-// oneMachine is the cheapest offering that may have the set of pods in some
+// oneInstance is the cheapest offering that may have the set of pods in some
 // order.
-func oneMachine(l pack.Batch, pods []int, set int) float64 {
+func oneInstance(l pack.Batch, pods []int, set int) float64 {
 	best := math.Inf(1)
 	for _, o := range l.Offerings {
 		best = min(best, o.Cost)
@@ -502,9 +502,9 @@ func someOrder(l pack.Batch, groups []int, kinds map[int]int64) bool {
 	return false
 }
 
-// TestExpensiveMachinesAreLaunchedWhereALimitAsksForIt: cheap instances hold pods for less, but
+// TestExpensiveInstancesAreLaunchedWhereALimitAsksForIt: cheap instances hold pods for less, but
 // more of them than the limit allows.
-func TestExpensiveMachinesAreLaunchedWhereALimitAsksForIt(t *testing.T) {
+func TestExpensiveInstancesAreLaunchedWhereALimitAsksForIt(t *testing.T) {
 	l := limited(batch(offerings(takes(offering(0.5, 10, 6), 10), takes(offering(1, 10, 10), 10)), group(60, 2, 2), group(30, 1, 1), group(20, 1, 2), group(5, 2, 1)), 205)
 	got := pack.Solve(l, 100_000)
 	if why := broken(l, got); why != "" || len(got) == 0 {

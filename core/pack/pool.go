@@ -13,14 +13,14 @@ type pool struct {
 }
 
 // keep adds the loads that waste little, each once.
-func (p *pool) keep(s *solver, machines []machine) {
+func (p *pool) keep(s *solver, instances []instance) {
 	if p == nil {
 		return
 	}
-	for i := range machines {
-		m := &machines[i]
+	for i := range instances {
+		m := &instances[i]
 		s.steps++
-		if m.waste > poolGood || len(p.list) >= poolMax || i > 0 && &m.parts[0] == &machines[i-1].parts[0] {
+		if m.waste > poolGood || len(p.list) >= poolMax || i > 0 && &m.parts[0] == &instances[i-1].parts[0] {
 			continue
 		}
 		key := m.key()
@@ -35,7 +35,7 @@ func (p *pool) keep(s *solver, machines []machine) {
 
 // key is the same for equal loads, in whatever order their pods joined, and
 // nearly never for others.
-func (m *machine) key() uint64 {
+func (m *instance) key() uint64 {
 	c := chance(m.offering)
 	sum := c.next()
 	for _, p := range m.parts {

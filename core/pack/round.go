@@ -18,7 +18,7 @@ const divesMax = 64
 // divide finds instances for all pods of the groups by the linear program over patterns, of which some
 // are known: those of an answer first. Its answer is made whole in several ways, of which the cheapest
 // counts.
-func (s *solver) divide(groups []int32, known []pattern, until int64) (best []machine, ok bool) {
+func (s *solver) divide(groups []int32, known []pattern, until int64) (best []instance, ok bool) {
 	s.waiting()
 	root := newProgram(s, groups, known)
 	root.solve(s.steps + (until-s.steps)/2)
@@ -46,8 +46,8 @@ func (s *solver) shuffle(list []launched) {
 
 // dive launches what is launched whole, then what is launched nearly whole, and solves the program
 // again for the pods that are left. When the steps are used up instances are opened for the rest.
-func (s *solver) dive(groups []int32, list []launched, pool []pattern, until int64) ([]machine, bool) {
-	var out []machine
+func (s *solver) dive(groups []int32, list []launched, pool []pattern, until int64) ([]instance, bool) {
+	var out []instance
 	for {
 		before := len(out)
 		out = s.launch(out, list)
@@ -66,10 +66,10 @@ func (s *solver) dive(groups []int32, list []launched, pool []pattern, until int
 }
 
 // patternsOf lists the loads of instances, each once where equal ones follow each other.
-func (s *solver) patternsOf(machines []machine) []pattern {
+func (s *solver) patternsOf(instances []instance) []pattern {
 	var out []pattern
-	for i, m := range machines {
-		if i == 0 || &m.parts[0] != &machines[i-1].parts[0] {
+	for i, m := range instances {
+		if i == 0 || &m.parts[0] != &instances[i-1].parts[0] {
 			out = append(out, pattern{m.offering, m.parts, s.offerings[m.offering].cost})
 		}
 	}
@@ -78,10 +78,10 @@ func (s *solver) patternsOf(machines []machine) []pattern {
 
 // launch adds instances that are launched whole, then the first fraction as a whole one, and those
 // after it that nearly are.
-func (s *solver) launch(out []machine, list []launched) []machine {
+func (s *solver) launch(out []instance, list []launched) []instance {
 	for _, b := range list {
 		for range whole(b.n) {
-			if m, ok := s.machineFor(b.pattern); ok {
+			if m, ok := s.instanceFor(b.pattern); ok {
 				out = append(out, m)
 			}
 		}
@@ -91,16 +91,16 @@ func (s *solver) launch(out []machine, list []launched) []machine {
 		if f := fraction(b.n); f <= tiny || !first && f < sure {
 			continue
 		}
-		if m, ok := s.machineFor(b.pattern); ok {
+		if m, ok := s.instanceFor(b.pattern); ok {
 			out, first = append(out, m), false
 		}
 	}
 	return out
 }
 
-// machineFor makes an instance for the pods of a pattern that are left, which may be a cheaper one
+// instanceFor makes an instance for the pods of a pattern that are left, which may be a cheaper one
 // than the pattern's.
-func (s *solver) machineFor(p *pattern) (machine, bool) {
+func (s *solver) instanceFor(p *pattern) (instance, bool) {
 	var parts []part
 	sum := make([]int64, len(s.worth))
 	for _, x := range p.parts {
@@ -115,7 +115,7 @@ func (s *solver) machineFor(p *pattern) (machine, bool) {
 		}
 	}
 	if len(parts) == 0 {
-		return machine{}, false
+		return instance{}, false
 	}
 	offering := p.offering
 	for i := range offering {
@@ -124,7 +124,7 @@ func (s *solver) machineFor(p *pattern) (machine, bool) {
 			break
 		}
 	}
-	return s.machineOf(offering, parts), true
+	return s.instanceOf(offering, parts), true
 }
 
 // still cuts patterns to the pods that are left.

@@ -31,10 +31,10 @@ const (
 
 // search changes the instances of an answer until the steps are used up. A change that makes it a
 // little more expensive is kept at first, and less and less so: that leads out of dead ends.
-func (s *solver) search(start []machine, until int64) *front {
-	n := neighbourhood{s: s, machines: slices.Clone(start), cost: s.cost(start), front: newFront()}
-	n.front.note(n.machines, n.cost)
-	s.takeAll(n.machines, 1)
+func (s *solver) search(start []instance, until int64) *front {
+	n := neighbourhood{s: s, instances: slices.Clone(start), cost: s.cost(start), front: newFront()}
+	n.front.note(n.instances, n.cost)
+	s.takeAll(n.instances, 1)
 	from := s.steps
 	var l *look
 	for i := 0; s.steps < until && len(start) > 0; i++ {
@@ -48,7 +48,7 @@ func (s *solver) search(start []machine, until int64) *front {
 		left := float64(until-s.steps) / float64(until-from)
 		n.change(l, float64(heat*float64(left*left)))
 	}
-	s.takeAll(n.machines, -1)
+	s.takeAll(n.instances, -1)
 	return n.front
 }
 
@@ -68,7 +68,7 @@ func (s *solver) searchFewer(f *front, until int64) {
 		s.offerings[i].cost = prices[i]
 	}
 	for _, a := range found.answers {
-		f.note(a.machines, s.cost(a.machines))
+		f.note(a.instances, s.cost(a.instances))
 	}
 }
 
@@ -92,19 +92,19 @@ func (s *solver) swayed() []float64 {
 
 // neighbourhood is the instances of an answer while some are exchanged.
 type neighbourhood struct {
-	s        *solver
-	machines []machine
-	cost     float64
-	front    *front
-	chosen   []int // positions of those that are terminated
-	groups   []int32
-	fresh    []machine
+	s         *solver
+	instances []instance
+	cost      float64
+	front     *front
+	chosen    []int // positions of those that are terminated
+	groups    []int32
+	fresh     []instance
 }
 
 // change gives some instances back and opens others for their pods. They stay if they cost less, or
 // at most by the share more.
 func (n *neighbourhood) change(l *look, more float64) {
-	n.choose(min(len(n.machines), together+n.s.chance.below(spread)))
+	n.choose(min(len(n.instances), together+n.s.chance.below(spread)))
 	before := n.giveBack()
 	enough := min(float64(before*(1+more)), before+float64(n.front.least*(1+stray))-n.cost)
 	fresh, ok := n.s.open(n.fresh[:0], n.groups, l, math.Nextafter(enough, math.Inf(1)))
@@ -116,7 +116,7 @@ func (n *neighbourhood) change(l *look, more float64) {
 	}
 	n.replace()
 	n.cost += n.s.cost(fresh) - before
-	n.front.note(n.machines, n.cost)
+	n.front.note(n.instances, n.cost)
 }
 
 // takeAgain undoes giving instances back and opening others.
@@ -125,7 +125,7 @@ func (n *neighbourhood) takeAgain() {
 		n.s.take(n.fresh[i].offering, -1)
 	}
 	for _, i := range n.chosen {
-		n.s.take(n.machines[i].offering, 1)
+		n.s.take(n.instances[i].offering, 1)
 	}
 }
 
@@ -134,7 +134,7 @@ func (n *neighbourhood) giveBack() float64 {
 	cost := 0.0
 	n.groups = n.groups[:0]
 	for _, i := range n.chosen {
-		m := &n.machines[i]
+		m := &n.instances[i]
 		cost += n.s.offerings[m.offering].cost
 		n.s.take(m.offering, -1)
 		for _, p := range m.parts {
@@ -153,14 +153,14 @@ func (n *neighbourhood) replace() {
 	for len(n.chosen) > len(n.fresh) {
 		last := n.chosen[len(n.chosen)-1]
 		n.chosen = n.chosen[:len(n.chosen)-1]
-		n.machines[last] = n.machines[len(n.machines)-1]
-		n.machines = n.machines[:len(n.machines)-1]
+		n.instances[last] = n.instances[len(n.instances)-1]
+		n.instances = n.instances[:len(n.instances)-1]
 	}
 	for i, m := range n.fresh {
 		if i < len(n.chosen) {
-			n.machines[n.chosen[i]] = m
+			n.instances[n.chosen[i]] = m
 		} else {
-			n.machines = append(n.machines, m)
+			n.instances = append(n.instances, m)
 		}
 	}
 }
@@ -171,8 +171,8 @@ func (n *neighbourhood) choose(k int) {
 	for len(n.chosen) < k {
 		best := -1
 		for range wasteOf {
-			i := n.s.chance.below(len(n.machines))
-			if !slices.Contains(n.chosen, i) && (best < 0 || n.machines[i].waste > n.machines[best].waste) {
+			i := n.s.chance.below(len(n.instances))
+			if !slices.Contains(n.chosen, i) && (best < 0 || n.instances[i].waste > n.instances[best].waste) {
 				best = i
 			}
 		}
@@ -192,31 +192,31 @@ type front struct {
 }
 
 type answer struct {
-	machines []machine
-	cost     float64
+	instances []instance
+	cost      float64
 }
 
 func newFront() *front { return &front{least: math.Inf(1), answers: map[int]answer{}} }
 
 // note keeps a copy of the answer if it is the cheapest with so many instances and might be wanted
 // in the end.
-func (f *front) note(machines []machine, cost float64) {
-	known, ok := f.answers[len(machines)]
+func (f *front) note(instances []instance, cost float64) {
+	known, ok := f.answers[len(instances)]
 	if ok && known.cost <= float64(cost*(1+noteworthy)) || cost > float64(f.least*(1+Fewer)) {
 		return
 	}
 	f.least = min(f.least, cost)
-	f.answers[len(machines)] = answer{append(known.machines[:0], machines...), cost}
+	f.answers[len(instances)] = answer{append(known.instances[:0], instances...), cost}
 }
 
 // fewest returns the answer with the fewest instances among those that cost no more than the
 // cheapest by the share.
-func (f *front) fewest(share float64) []machine {
-	var out []machine
+func (f *front) fewest(share float64) []instance {
+	var out []instance
 	found := false
 	for _, a := range f.answers {
-		if a.cost <= float64(f.least*(1+share)) && (!found || len(a.machines) < len(out)) {
-			out, found = a.machines, true
+		if a.cost <= float64(f.least*(1+share)) && (!found || len(a.instances) < len(out)) {
+			out, found = a.instances, true
 		}
 	}
 	return out

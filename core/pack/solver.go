@@ -141,8 +141,8 @@ func (s *solver) affords(offering int32) int64 {
 	return n
 }
 
-// machine is one that is to be launched. It is not changed once it is made.
-type machine struct {
+// instance is one that is to be launched. It is not changed once it is made.
+type instance struct {
 	offering int32
 	parts    []part
 	waste    float64 // share of its cost that its pods are not worth
@@ -153,10 +153,10 @@ type part struct {
 	n     int64
 }
 
-func (s *solver) cost(machines []machine) float64 {
+func (s *solver) cost(instances []instance) float64 {
 	sum := 0.0
-	for i := range machines {
-		sum += s.offerings[machines[i].offering].cost
+	for i := range instances {
+		sum += s.offerings[instances[i].offering].cost
 	}
 	return sum
 }
@@ -164,7 +164,7 @@ func (s *solver) cost(machines []machine) float64 {
 // open adds instances to the list for all pods that are left of the groups, the hardest first.
 // Where they would cost enough or more in all, or limits do not suffice, it gives up and says so.
 // No pods are left then either way.
-func (s *solver) open(list []machine, groups []int32, l *look, enough float64) ([]machine, bool) {
+func (s *solver) open(list []instance, groups []int32, l *look, enough float64) ([]instance, bool) {
 	first, ok := len(list), true
 	s.filler.arrange(groups, l)
 	cost := 0.0
@@ -195,7 +195,7 @@ func (s *solver) seeds(l *look) []int32 {
 
 // openFor adds instances for some pods of the seed and others beside them: as many equal ones as
 // there are pods for.
-func (s *solver) openFor(list []machine, seed int32, l *look) ([]machine, bool) {
+func (s *solver) openFor(list []instance, seed int32, l *look) ([]instance, bool) {
 	f := s.filler
 	offering := f.tournament(seed, l)
 	if offering < 0 {
@@ -206,7 +206,7 @@ func (s *solver) openFor(list []machine, seed int32, l *look) ([]machine, bool) 
 	for _, p := range f.best {
 		repeats = min(repeats, s.left[p.group]/f.taken[p.group])
 	}
-	m := s.machineOf(offering, f.best)
+	m := s.instanceOf(offering, f.best)
 	for range repeats {
 		list = append(list, m)
 	}
@@ -218,13 +218,13 @@ func (s *solver) openFor(list []machine, seed int32, l *look) ([]machine, bool) 
 	return list, true
 }
 
-func (s *solver) machineOf(offering int32, parts []part) machine {
+func (s *solver) instanceOf(offering int32, parts []part) instance {
 	worth := 0.0
 	for _, p := range parts {
 		worth += float64(float64(p.n) * value(s.byClass[s.classes[p.group]], s.need(p.group)))
 	}
 	cost := s.offerings[offering].cost
-	return machine{offering: offering, parts: slices.Clone(parts), waste: max(0, 1-worth/cost)}
+	return instance{offering: offering, parts: slices.Clone(parts), waste: max(0, 1-worth/cost)}
 }
 
 // value is what amounts are worth.

@@ -13,7 +13,7 @@ const moreExpensive = 8
 // squeezed seeks instances for all pods of the groups where first finds none within the limits:
 // without limits, but with a price on what they hold back, until that is enough or the steps are
 // used up.
-func (s *solver) squeezed(groups []int32, until int64) ([]machine, bool) {
+func (s *solver) squeezed(groups []int32, until int64) ([]instance, bool) {
 	limits := s.limits
 	s.limits = slices.Repeat([]int64{math.MaxInt64 / 2}, len(limits))
 	list, ok := s.first(groups, s.steps)
@@ -51,14 +51,14 @@ func (s *solver) withLimitsPriced(all float64) *solver {
 }
 
 // own returns instances of another solver of the same batch as those of this one.
-func (s *solver) own(of *solver, list []machine) ([]machine, bool) {
-	out := make([]machine, len(list))
+func (s *solver) own(of *solver, list []instance) ([]instance, bool) {
+	out := make([]instance, len(list))
 	for i, m := range list {
 		offering := slices.IndexFunc(s.offerings, func(o offering) bool { return o.at == of.offerings[m.offering].at })
 		if offering < 0 {
 			return nil, false
 		}
-		out[i] = s.machineOf(int32(offering), m.parts)
+		out[i] = s.instanceOf(int32(offering), m.parts)
 	}
 	return out, true
 }
@@ -73,10 +73,10 @@ func shareOf(takes []Take, limits []int64) float64 {
 }
 
 // keeps reports whether instances are within limits.
-func (s *solver) keeps(machines []machine, limits []int64) bool {
+func (s *solver) keeps(instances []instance, limits []int64) bool {
 	taken := make([]int64, len(limits))
-	for i := range machines {
-		for _, t := range s.offerings[machines[i].offering].takes {
+	for i := range instances {
+		for _, t := range s.offerings[instances[i].offering].takes {
 			taken[t.Limit] += t.Amount
 		}
 	}

@@ -2,7 +2,7 @@ package parallel
 
 import "sync"
 
-// Known keeps by key what is worked out from values that nobody writes any more, for
+// Known keeps by key what is worked out from values that none writes any more, for
 // whoever needs it again. The zero value keeps nothing. It must not be copied.
 type Known[T any] struct {
 	mu   sync.Mutex

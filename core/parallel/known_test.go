@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What is kept for a key is the same for all who ask, and nobody else's.
+// What is kept for a key is the same for all who ask, and none else's.
 func TestKnownMakesAValueForEachKey(t *testing.T) {
 	var known Known[int]
 	seen := make([]*int, 64)

@@ -2,7 +2,7 @@ package parallel
 
 import "sync/atomic"
 
-// Once keeps what is worked out from a value that nobody writes any more, for
+// Once keeps what is worked out from a value that none writes any more, for
 // whoever needs it again. It is part of that value, and must not be copied: a
 // copy may be written. The zero value keeps nothing.
 type Once[T any] struct{ made atomic.Pointer[T] }

@@ -1,7 +1,7 @@
 // Package parallel runs independent work on all processors.
 //
 // It is the only place in the core that starts goroutines. It promises that
-// all of them have ended when it returns, and that nobody can tell how many
+// all of them have ended when it returns, and that none can tell how many
 // there were, as long as each piece of work writes to places of its own alone:
 // results belong into a slice, by index. It bounds no effort and knows no
 // time.

@@ -70,12 +70,12 @@ func (r *run) bound(b *candidate, left quantity.Extended, limit int64) feasibili
 	return out
 }
 
-// stillOpen is how much of a resource the pool's machines that are not
+// stillOpen is how much of a resource the pool's instances that are not
 // launched yet may become at most.
 func (r *run) stillOpen(b *candidate, name string) int64 {
 	var sum int64
-	for i := range r.snapshot.Machines {
-		if m := &r.snapshot.Machines[i]; m.Pool == b.ID && !m.Launched {
+	for i := range r.snapshot.Instances {
+		if m := &r.snapshot.Instances[i]; m.Pool == b.ID && !m.Launched {
 			sum = quantity.Sum(sum, m.Capacity.Get(name))
 		}
 	}

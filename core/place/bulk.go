@@ -8,25 +8,25 @@ import (
 	"slices"
 )
 
-// clearly is how many times what all machines cost at another site those at a
-// expensive one do. Where it is less, groups choose by one machine, and mostly the
-// same site then: they share machines there, of which prices tell nothing.
+// clearly is how many times what all instances cost at another site those at a
+// expensive one do. Where it is less, groups choose by one instance, and mostly the
+// same site then: they share instances there, of which prices tell nothing.
 const clearly = 1.2
 
-// looksMost is how many looks at pods or machines sites are priced with in one
+// looksMost is how many looks at pods or instances sites are priced with in one
 // answer, a few hundredths of a second of one processor. Groups that come later
-// choose by one machine.
+// choose by one instance.
 const looksMost = 5_000_000
 
-// sizesMost is how many different pods count by themselves when machines for all
+// sizesMost is how many different pods count by themselves when instances for all
 // are priced. Where there are more, those of about the same size are alike.
 const sizesMost = 64
 
-// priceSites finds sites at which machines for all cost clearly more that go to
+// priceSites finds sites at which instances for all cost clearly more that go to
 // one of them: as many pods of the group as may, and those that must be where
-// these are. The machine that is cheapest for one of them does not tell. Groups
+// these are. The instance that is cheapest for one of them does not tell. Groups
 // that differ in nothing that counts are priced together, as the first of them.
-// With offered set, machines count that limits forbid now.
+// With offered set, instances count that limits forbid now.
 func (p *priceBook) priceSites(g *group, lv *level, sites []*site, available bool) {
 	if len(sites) < 2 || p.run.question != nil || p.looks > looksMost || lv.rules.Spreads() || len(p.run.board.Led(lv.rules)) == 0 {
 		return
@@ -59,7 +59,7 @@ func (p *priceBook) priceSites(g *group, lv *level, sites []*site, available boo
 	p.recordExpensive(open)
 }
 
-// recordExpensive marks the sites at which machines for all cost clearly more than at
+// recordExpensive marks the sites at which instances for all cost clearly more than at
 // another, if that would move anybody.
 func (p *priceBook) recordExpensive(open []*site) {
 	expensive := make([]bool, len(open))
@@ -90,7 +90,7 @@ func (s *site) unseated(pods []several) []several {
 	return slices.DeleteFunc(pods, func(p several) bool { return p.n == 0 })
 }
 
-// pricing is for what machines in an offering set are priced.
+// pricing is for what instances in an offering set are priced.
 type pricing struct {
 	crowd       crowd
 	offeringSet *offeringSet
@@ -147,7 +147,7 @@ func (p *priceBook) crowdsNow() map[crowd]int64 {
 type several struct {
 	need []int64 // of one
 	n    int64
-	host int64 // how many of them a machine takes at most
+	host int64 // how many of them an instance takes at most
 }
 
 func (p *priceBook) several(g *group, lv *level, n int64) several {

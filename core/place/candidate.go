@@ -11,7 +11,7 @@ import (
 	"github.com/daemok/daemok/core/feasibility"
 )
 
-// candidate is one pool while machines are launched from it.
+// candidate is one pool while instances are launched from it.
 type candidate struct {
 	*feasibility.Pool
 	run         *run
@@ -26,7 +26,7 @@ type candidate struct {
 	price       []float64                 // by option: what it comes to, see costs
 	cost        []float64                 // by option: what counts when options are compared, see thrifty and withRisk
 	risky       bool                      // some spot offerings are likely to be interrupted
-	limited     bool                      // there are so many machines of some options only
+	limited     bool                      // there are so many instances of some options only
 	risk        []float64                 // by option, see risks; nil where none is
 	lasting     bool                      // costs are the same whatever resources are worth
 	alike       [][]int                   // options by kind and cost, see classes
@@ -97,9 +97,9 @@ func newCandidate(p *feasibility.Pool, d amount.Dims, ready *Ready, number int, 
 }
 
 // calm takes off the cpu that a kind can use for a while only: pods ask for
-// what they use all the time, and beyond it such machines are throttled or
+// what they use all the time, and beyond it such instances are throttled or
 // billed for more than their price. It stays where that bill is known and the
-// pool has no other machines. Of kinds that are a last resort nothing is left.
+// pool has no other instances. Of kinds that are a last resort nothing is left.
 func (b *candidate) sustained() {
 	others := b.offersSteady()
 	for k := range b.free {
@@ -122,8 +122,8 @@ func (b *candidate) sustained() {
 	}
 }
 
-// wouldDoWhole reports whether a machine has room for one pod once that cpu is
-// given back.
+// wouldDoWhole reports whether an instance has room for one pod once that cpu is
+// terminated.
 func (b *candidate) wouldDoWhole(terms []feasibility.Term, need []int64) bool {
 	return b.whole != nil && slices.ContainsFunc(terms, func(t feasibility.Term) bool {
 		for i := t.Options.Next(0); i >= 0; i = t.Options.Next(i + 1) {
@@ -135,7 +135,7 @@ func (b *candidate) wouldDoWhole(terms []feasibility.Term, need []int64) bool {
 	})
 }
 
-// unleash gives that back, because some pods can have no other machine.
+// unleash gives that back, because some pods can have no other instance.
 func (b *candidate) unleash() bool {
 	if b.whole == nil {
 		return false
@@ -148,7 +148,7 @@ func (b *candidate) unleash() bool {
 	return true
 }
 
-// narrow keeps the options that the limits allow one more machine of.
+// narrow keeps the options that the limits allow one more instance of.
 func (b *candidate) narrow() {
 	b.within = b.available.Clone()
 	if b.limits == nil {
@@ -191,7 +191,7 @@ func (b *candidate) newAsk(g *group) *ask {
 		return b.newAsk(g)
 	}
 	if b.cost == nil && b.run.values.worth != nil && len(out.ways) > 0 {
-		b.value(b.run.values.worth) // in a question, nobody asked the pool before
+		b.value(b.run.values.worth) // in a question, none asked the pool before
 	}
 	b.rate(out)
 	return out
@@ -223,7 +223,7 @@ func anyOf(ways []way) bitset.Set {
 	return out
 }
 
-// joins returns the first way in which the group may share a machine that is
+// joins returns the first way in which the group may share an instance that is
 // launched by the option and limited by the requirements on custom keys.
 func (a *ask) joins(option int, custom constraint.Requirements) (*way, bool) {
 	for i := range a.ways {

@@ -20,7 +20,7 @@ type choices struct {
 	names, zones, ways constraint.Set
 	runnersUp          []plan.Choice
 	archs              []string // in the order of the options
-	reserved           int      // the first option, where machines of each are taken from the same reservation; else -1
+	reserved           int      // the first option, where instances of each are taken from the same reservation; else -1
 }
 
 // choicesOf returns what is to be said of these options, which are of these
@@ -104,7 +104,7 @@ func (f facets) of(options bitset.Set) []string {
 	return out
 }
 
-// leastFree is what machines of any of the kinds have for pods.
+// leastFree is what instances of any of the kinds have for pods.
 func (b *candidate) leastFree(kinds []int) []int64 {
 	out := slices.Clone(b.free[kinds[0]])
 	for _, k := range kinds[1:] {

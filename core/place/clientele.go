@@ -11,7 +11,7 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// clientele is the pods on machines of this plan that are launched from one tier
+// clientele is the pods on instances of this plan that are launched from one tier
 // of pools, by what they may be on.
 type clientele struct {
 	classes []*class
@@ -23,10 +23,10 @@ type clientele struct {
 type custom struct {
 	podClass *podClass
 	devices  uint64 // a bit for each of the first resources from amount.Devices on
-	cramped  bool   // they are on machines that leave less to pods than a floor asks for
+	cramped  bool   // they are on instances that leave less to pods than a floor asks for
 }
 
-// class is pods that may be on the same machines as far as labels, taints and
+// class is pods that may be on the same instances as far as labels, taints and
 // devices decide: preferences, which may give way, and other pods do not count.
 type class struct {
 	sum     []int64
@@ -154,7 +154,7 @@ func (c *clientele) open(b *candidate, option int) (mask uint64) {
 	return mask
 }
 
-// zone returns the zone that all machines for the class are in, though pools
+// zone returns the zone that all instances for the class are in, though pools
 // offer in others too; nothing where there is none.
 func (x *class) zone(r *run) string {
 	found, elsewhere := "", false

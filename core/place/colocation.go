@@ -6,7 +6,7 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 )
 
-// colocation is pods that are to share one machine because of where they must be:
+// colocation is pods that are to share one instance because of where they must be:
 // those that one pod needs beside it on its host, and of all that can only be
 // beside these their share, so that what is left finds room with the others
 // that it could be beside.
@@ -23,7 +23,7 @@ type member struct {
 }
 
 // colocationOf returns the co-located set of the group's next pod, and nil for one that may come
-// alone and that nobody must be beside.
+// alone and that none must be beside.
 func (a *affinities) colocationOf(g *group, left []int64) *colocation {
 	switch {
 	case g.component == nil:
@@ -49,8 +49,8 @@ type gathering struct {
 	worth map[int]float64 // by tally: of the seekers that are in the co-located set
 }
 
-// hostsKey asks on how many machines pods of a tally can be beside pods that
-// want machines of an offering set.
+// hostsKey asks on how many instances pods of a tally can be beside pods that
+// want instances of an offering set.
 type hostsKey struct {
 	tally       int
 	offeringSet *offeringSet
@@ -137,7 +137,7 @@ func (c *gathering) add(g *group, n int64) int64 {
 	return n
 }
 
-// narrow keeps what machines of the group may be; it changes nothing where
+// narrow keeps what instances of the group may be; it changes nothing where
 // none would be left.
 func (c *gathering) narrow(g *group) bool {
 	if _, known := c.at[g]; known {
@@ -217,19 +217,19 @@ func (c *gathering) round(t int) {
 	}
 }
 
-// over is over how many machines pods of the group can be shared out: 1 at
+// over is over how many instances pods of the group can be shared out: 1 at
 // least.
 func (c *gathering) over(g *group) int64 {
 	n := int64(unreachable)
 	for _, s := range g.seeks {
-		n = min(n, c.machines(s.Tally, g.from.offeringSet))
+		n = min(n, c.instances(s.Tally, g.from.offeringSet))
 	}
 	return max(1, n)
 }
 
-// machines is on how many machines pods of the tally can stand, of those that
+// instances is on how many instances pods of the tally can stand, of those that
 // pods which want the offering set can be on.
-func (c *gathering) machines(tally int, m *offeringSet) int64 {
+func (c *gathering) instances(tally int, m *offeringSet) int64 {
 	key := hostsKey{tally, m}
 	if n, known := c.hosts[key]; known {
 		return n
@@ -245,16 +245,16 @@ func (c *gathering) machines(tally int, m *offeringSet) int64 {
 	return n
 }
 
-// stands is on how many machines pods of the group can be.
+// stands is on how many instances pods of the group can be.
 func (c *gathering) stands(g *group) int64 {
 	n := c.left[g.at]
 	for _, s := range g.seeks {
-		n = min(n, c.machines(s.Tally, g.from.offeringSet))
+		n = min(n, c.instances(s.Tally, g.from.offeringSet))
 	}
 	return n
 }
 
-// meet reports whether some machine is in both offering sets.
+// meet reports whether some instance is in both offering sets.
 func (a *affinities) meet(one, other *offeringSet) bool {
 	if one == other {
 		return true

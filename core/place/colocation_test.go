@@ -10,7 +10,7 @@ import (
 	"github.com/daemok/daemok/core/scenario"
 )
 
-// someShop offers machines of 4, 8, 16 and 64 cores.
+// someShop offers instances of 4, 8, 16 and 64 cores.
 const someShop = `catalogue sizes 1
 kind c4 cpu=4 memory=16Gi pods=40
   offer a on-demand 0.10
@@ -45,7 +45,7 @@ func chain(t *testing.T, pods int, each string) *cluster.Snapshot {
 	return s
 }
 
-func TestALongChainSharesOneMachine(t *testing.T) {
+func TestALongChainSharesOneInstance(t *testing.T) {
 	got := Place(chain(t, 300, "cpu=100m memory=64Mi"), Options{})
 	if len(got.Unplaced) > 0 || len(got.Launches) != 1 || got.Launches[0].Choice.Kind != "c64" {
 		t.Errorf("%d shapes are left and %d machines bought; want all 300 pods on one c64", len(got.Unplaced), len(got.Launches))
@@ -59,7 +59,7 @@ func TestTheStepsForAChainGrowWithItsLength(t *testing.T) {
 	}
 }
 
-func TestManyPairsShareFewMachines(t *testing.T) {
+func TestManyPairsShareFewInstances(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(someShop)
 	for i := range 200 {
@@ -83,10 +83,10 @@ func TestManyPairsShareFewMachines(t *testing.T) {
 	}
 }
 
-// TestWhatFitsOneMachineIsPlaced makes trees of pods by chance, each pod
+// TestWhatFitsOneInstanceIsPlaced makes trees of pods by chance, each pod
 // on the host of another of its tree and some sorts of them several times. Each
-// tree has room on the largest machine, so none of its pods may be left.
-func TestWhatFitsOneMachineIsPlaced(t *testing.T) {
+// tree has room on the largest instance, so none of its pods may be left.
+func TestWhatFitsOneInstanceIsPlaced(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 9))
 		var b, pods strings.Builder
@@ -119,7 +119,7 @@ func TestWhatFitsOneMachineIsPlaced(t *testing.T) {
 }
 
 // TestFollowersFindRoomBesideTheirLeaders makes leaders that are apart, and
-// followers of a few sorts that fill about four fifths of what the largest machines
+// followers of a few sorts that fill about four fifths of what the largest instances
 // have beside one leader each.
 func TestFollowersFindRoomBesideTheirLeaders(t *testing.T) {
 	for seed := range uint64(200) {

@@ -12,8 +12,8 @@ type affinities struct {
 	givers   map[int][]*group         // of a tally that somebody seeks: the groups of such pods
 	seekers  map[int][]*group         // of a tally: the groups of pods that must be beside such pods
 	gatherer guests                   // likewise, for gathering co-located sets
-	meeting  map[[2]*offeringSet]bool // offering sets with a machine in common; see meet
-	torn     map[*group]*colocation   // co-located sets that are too much for any machine, by those that homes are sought for
+	meeting  map[[2]*offeringSet]bool // offering sets with an instance in common; see meet
+	torn     map[*group]*colocation   // co-located sets that are too much for any instance, by those that homes are sought for
 }
 
 // component is groups that hang together: pods of some must be on the host of pods of
@@ -30,7 +30,7 @@ type component struct {
 }
 
 // bind finds out which groups hang together and how far each is from pods that
-// need nobody.
+// need none.
 func (a *affinities) bind() {
 	a.givers, a.seekers = nil, map[int][]*group{}
 	for _, g := range a.run.groups {
@@ -99,7 +99,7 @@ func (g *group) tallies() []int {
 	return out
 }
 
-// measureComponents counts how many steps each group is from pods that need nobody,
+// measureComponents counts how many steps each group is from pods that need none,
 // so that those needed are looked for among groups that are nearer to them.
 func (a *affinities) measureComponents() {
 	missing := map[*group]int{}
@@ -136,10 +136,10 @@ func (a *affinities) measureComponents() {
 	}
 }
 
-// unreachable is the steps of groups whose needs nobody can meet.
+// unreachable is the steps of groups whose needs none can meet.
 const unreachable = 1 << 30
 
-// exempt reports whether pods need nobody of the kind that they seek, because
+// exempt reports whether pods need none of the kind that they seek, because
 // they are the first of it.
 func (a *affinities) exempt(s topology.Seek) bool { return s.Own && !a.run.board.Anywhere(s.Tally) }
 

@@ -20,12 +20,12 @@ type credit struct {
 	price   float64 // micro dollars an hour for a thousandth of a core
 }
 
-// bursts reports whether machines of the kind cannot use all their cpu for ever.
+// bursts reports whether instances of the kind cannot use all their cpu for ever.
 func bursts(instanceType *cluster.InstanceType) bool {
 	return instanceType.Sustained != 0 && instanceType.Sustained < instanceType.Capacity.CPU
 }
 
-// offersSteady reports whether a machine can be had now that neither bursts nor
+// offersSteady reports whether an instance can be had now that neither bursts nor
 // is a last resort.
 func (b *candidate) offersSteady() bool {
 	for i := b.available.Next(0); i >= 0; i = b.available.Next(i + 1) {
@@ -60,7 +60,7 @@ func (b *candidate) creditOf(kind int) *credit {
 	return b.credits[kind]
 }
 
-// surplus is what credits for so much on a machine of the kind cost, with those
+// surplus is what credits for so much on an instance of the kind cost, with those
 // that its daemon pods use.
 func (b *candidate) surplus(kind int, used []int64) float64 {
 	c := b.creditOf(kind)
@@ -71,11 +71,11 @@ func (b *candidate) surplus(kind int, used []int64) float64 {
 }
 
 // quarters are how much of what a kind has beyond lasting is offered together with
-// it: a machine with a few credits may be the cheapest where one with all of
+// it: an instance with a few credits may be the cheapest where one with all of
 // them is not.
 var quarters = [...]int64{4, 2, 1, 0}
 
-// grades is what machines of the kind may be filled with, in a batch.
+// grades is what instances of the kind may be filled with, in a batch.
 func (b *candidate) grades(kind int) [][]int64 {
 	c := b.creditOf(kind)
 	if c == nil {
@@ -91,7 +91,7 @@ func (b *candidate) grades(kind int) [][]int64 {
 	return out
 }
 
-// costFor is the cost of an option for what is on the machine: costs counts a
+// costFor is the cost of an option for what is on the instance: costs counts a
 // full one.
 func (b *candidate) costFor(option int, sum []int64) float64 {
 	kind := b.Options[option].Kind
@@ -149,7 +149,7 @@ func (b *candidate) inOrder(options bitset.Set, sum []int64) {
 	}
 }
 
-// choiceFor is choice of the option for what is to be on the machine.
+// choiceFor is choice of the option for what is to be on the instance.
 func (b *candidate) choiceFor(option int, sum []int64) plan.Choice {
 	out := b.choice(option, "")
 	out.Beside += quantity.MicroUSDPerHour(b.surplus(b.Options[option].Kind, sum))

@@ -2,8 +2,8 @@ package place
 
 import "slices"
 
-// demand is what is still to be launched for. It is kept up to date machine by
-// machine, since summing up all groups for each would take the square of them.
+// demand is what is still to be launched for. It is kept up to date instance by
+// instance, since summing up all groups for each would take the square of them.
 type demand struct {
 	left  []int64          // pods of each group
 	all   amounts          // of all groups
@@ -64,7 +64,7 @@ func (d *demand) take(g *group, n int64) {
 	}
 }
 
-// giveUp notes that no machine can be had for the rest of the group: none
+// giveUp notes that no instance can be had for the rest of the group: none
 // grows for it.
 func (d *demand) giveUp(g *group) {
 	if g.counted {

@@ -13,29 +13,29 @@ type diversifier struct {
 	run *run
 }
 
-// Machines of one kind in one zone are taken away together when spot runs
-// short. So no more than half of a workload's pods on spot machines are to be on
-// machines that are launched first as one kind in one zone, as far as others cost
-// little more: a tenth at most, for at most half of the machines.
+// Instances of one kind in one zone are taken away together when spot runs
+// short. So no more than half of a workload's pods on spot instances are to be on
+// instances that are launched first as one kind in one zone, as far as others cost
+// little more: a tenth at most, for at most half of the instances.
 const (
 	shareOf           = 2   // the share, as a part of the whole
 	moreExpensiveOnce = 1.1 // times the price of the first
-	movesMax          = 3   // kinds that a machine goes without at most
+	movesMax          = 3   // kinds that an instance goes without at most
 )
 
 // workload is pods of one owner.
 type workload struct{ namespace, owner string }
 
-// spotPool is machines that are taken away together.
+// spotPool is instances that are taken away together.
 type spotPool struct{ kind, zone string }
 
-// crowds is how many pods of a workload there are on spot machines, and where.
+// crowds is how many pods of a workload there are on spot instances, and where.
 type crowds struct {
 	all map[workload]int
 	at  map[workload]map[spotPool]int
 }
 
-// diversify has spot machines be launched first as another kind where too much of
+// diversify has spot instances be launched first as another kind where too much of
 // a workload would be on one. It reports whether pods that wait are to look at
 // these again: with kinds left out they may have more room.
 func (di *diversifier) diversify() bool {
@@ -71,7 +71,7 @@ func ofWorkloads(pods []cluster.Pod) map[workload]int {
 }
 
 // spotCrowds counts the pods on spot nodes that stay, and all those on spot
-// machines of this plan, wherever these will be.
+// instances of this plan, wherever these will be.
 func (di *diversifier) spotCrowds() *crowds {
 	out := &crowds{all: map[workload]int{}, at: map[workload]map[spotPool]int{}}
 	if di.run.question != nil {
@@ -91,7 +91,7 @@ func (di *diversifier) spotCrowds() *crowds {
 	return out
 }
 
-// add counts the pods of a node, if it is a spot machine.
+// add counts the pods of a node, if it is a spot instance.
 func (c *crowds) add(n *cluster.Node) {
 	if !isSpot(n) {
 		return

@@ -9,10 +9,10 @@ import (
 	"github.com/daemok/daemok/core/scenario"
 )
 
-// TestAMachineThatBecomesAnotherKindTakesPodsThatWereLeft: limits are used up,
+// TestAInstanceThatBecomesAnotherKindTakesPodsThatWereLeft: limits are used up,
 // and one pod that wants a host of its own is left. Then half of the others'
-// machines are not to be small ones any more: tall ones have room for it.
-func TestAMachineThatBecomesAnotherKindTakesPodsThatWereLeft(t *testing.T) {
+// instances are not to be small ones any more: tall ones have room for it.
+func TestAInstanceThatBecomesAnotherKindTakesPodsThatWereLeft(t *testing.T) {
 	s, err := scenario.Parse(leftByLimits())
 	if err != nil {
 		t.Fatal(err)

@@ -84,7 +84,7 @@ func newEvaluator(g *Ground) *evaluator {
 	return d
 }
 
-// takeFor accounts for what machines of the plan are taken from.
+// takeFor accounts for what instances of the plan are taken from.
 func (r *run) takeFor(launches []plan.Launch) {
 	for i := range launches {
 		at := slices.IndexFunc(r.candidates, func(b *candidate) bool { return b.ID == launches[i].Pool })
@@ -98,7 +98,7 @@ func (r *run) takeFor(launches []plan.Launch) {
 }
 
 // movers returns a pod of each shape that may have to move, or that something is
-// taken for on a machine.
+// taken for on an instance.
 func movers(s *cluster.Snapshot, taken []plan.Placement) []cluster.Pod {
 	var out []cluster.Pod
 	seen := map[*cluster.Shape]bool{}
@@ -122,7 +122,7 @@ func movers(s *cluster.Snapshot, taken []plan.Placement) []cluster.Pod {
 }
 
 // recordNodes finds the targets and places of nodes, and closes those targets for good
-// that are for nobody who leaves a node.
+// that are for none who leaves a node.
 func (d *evaluator) recordNodes(s *cluster.Snapshot) {
 	d.byName = map[string]*target{}
 	for _, target := range d.run.targets {
@@ -160,14 +160,14 @@ func (d *evaluator) hold(s *cluster.Shape, n int) {
 	}
 }
 
-// recordTaken counts pods that are expected on machines on order.
+// recordTaken counts pods that are expected on instances on order.
 func (d *evaluator) recordTaken(list []plan.Placement) {
 	if len(list) == 0 {
 		return
 	}
 	places := map[string]int{}
 	for _, target := range d.run.targets {
-		if target.on == plan.OnMachine {
+		if target.on == plan.OnInstance {
 			places[target.name] = target.place
 		}
 	}
@@ -313,7 +313,7 @@ func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) Preference
 	}
 	if r.intake.counted {
 		d.depart(r, view, leaving)
-		if r.offers() { // else nobody is placed once more
+		if r.offers() { // else none is placed once more
 			r.intake.base = r.board.Clone()
 		}
 	}

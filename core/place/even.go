@@ -1,7 +1,7 @@
 package place
 
 // evenOut tells the board how many pods there are that spreads over hosts are to
-// share out among new machines.
+// share out among new instances.
 func (r *run) evenOut() {
 	for _, g := range r.groups {
 		r.out.EvenHosts = r.out.EvenHosts || r.board.MayEven(g.level.rules, g.left())

@@ -9,13 +9,13 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 )
 
-// load is what one new machine is to hold.
+// load is what one new instance is to hold.
 type load struct {
 	option  int // what it was made for; a cheaper one may do
 	parts   []part
 	sum     []int64
-	room    []int64 // what it must have besides, see pack.Machine; nil for nothing
-	modest  int     // it takes no more of limits than machines of the kind before this one; 0: as much as there is
+	room    []int64 // what it must have besides, see pack.Instance; nil for nothing
+	modest  int     // it takes no more of limits than instances of the kind before this one; 0: as much as there is
 	custom  constraint.Requirements
 	relaxed bool
 	bound   int64 // pods of it that must share a host
@@ -41,7 +41,7 @@ func (l *load) copy(of *load) {
 	l.parts, l.sum = parts, sum
 }
 
-// fitsIn reports whether a machine with so much for pods holds the load.
+// fitsIn reports whether an instance with so much for pods holds the load.
 func (l *load) fitsIn(free []int64) bool {
 	return amount.Fits(free, l.sum) && amount.Fits(free, l.room)
 }
@@ -73,7 +73,7 @@ func (l *load) add(g *group, w *way, n int64, first []int64) {
 	l.parts = append(l.parts, part{g.at, n, w, first})
 }
 
-// filler fills one machine.
+// filler fills one instance.
 type filler struct {
 	r       *run
 	b       *candidate
@@ -100,7 +100,7 @@ func (f filler) emptied() filler {
 
 // fill adds pods while there is room under the load's option, always from the
 // side of which most is free, the largest that fit first: with a seed, of the
-// groups that a machine may grow for; without one, of any group.
+// groups that an instance may grow for; without one, of any group.
 func (pr *provisioner) fill(b *candidate, l *load, left []int64, seed *group) {
 	f := &pr.filler
 	f.start(pr.run, b, l, left, seed)
@@ -109,7 +109,7 @@ func (pr *provisioner) fill(b *candidate, l *load, left []int64, seed *group) {
 	}
 }
 
-// start looks at a machine with the load.
+// start looks at an instance with the load.
 func (f *filler) start(r *run, b *candidate, l *load, left []int64, seed *group) {
 	f.r, f.b, f.l, f.left, f.seed = r, b, l, left, seed
 	kind := b.Options[l.option].Kind
@@ -150,7 +150,7 @@ func (f *filler) note(group int, n int64) {
 	}
 }
 
-// empty makes the guests those of a new machine of the kind: its daemon pods.
+// empty makes the guests those of a new instance of the kind: its daemon pods.
 func (pr *provisioner) empty(there *guests, b *candidate, kind int) {
 	there.reset()
 	there.ports = append(there.ports, b.Kinds[kind].Ports...)
@@ -281,7 +281,7 @@ func (f *filler) hopeful(g *group) bool {
 	return true
 }
 
-// mayJoin reports whether pods of the group may be on a machine of the option
+// mayJoin reports whether pods of the group may be on an instance of the option
 // beside what is there, other pods aside.
 func (f *filler) mayJoin(g *group) bool {
 	if !f.r.tournament.mayJoin(f.b, f.l.option, g, f.seed) {
@@ -386,7 +386,7 @@ func (f *filler) addFrom(side int, gap float64) {
 	f.add(g, w, n)
 }
 
-// welcome reports whether pods that are on the machine let one of the group
+// welcome reports whether pods that are on the instance let one of the group
 // join.
 func (f *filler) welcome(g *group) bool {
 	if g.podClass.plain(g.level) {

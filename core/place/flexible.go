@@ -11,9 +11,9 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// A spot machine leaves several kinds open, since any one of them may be offered
+// A spot instance leaves several kinds open, since any one of them may be offered
 // out, and is taken away sooner where few others are asked for. Kinds count that
-// cost little more than the one launched first: spot prices of machines of one
+// cost little more than the one launched first: spot prices of instances of one
 // size differ by a factor of two and more between kinds and zones, so that a
 // smaller share would count hardly any beside the cheapest. What more or less
 // of it costs is told in docs/concepts/cost.md.
@@ -26,7 +26,7 @@ const (
 // hold, a cheaper option comes first, and others count.
 const enoughTries = 4
 
-// keepFlexible cuts a load for a spot machine until it leaves enough kinds
+// keepFlexible cuts a load for a spot instance until it leaves enough kinds
 // open, if the pool has so many that may have one of its pods. Where the pool
 // has not, the load stays, and so does one of pods that belong together.
 func (li *lister) keepFlexible(b *candidate, l load) load {
@@ -56,11 +56,11 @@ func (li *lister) keepFlexible(b *candidate, l load) load {
 	return l
 }
 
-// muchMoreExpensive reports whether as many machines with less on them as are needed in
+// muchMoreExpensive reports whether as many instances with less on them as are needed in
 // place of one cost more than the margin beside it.
 func (li *lister) muchMoreExpensive(b *candidate, less, than *load) bool {
-	machines := math.Ceil(value(li.run.values.worth, than.sum) / value(li.run.values.worth, less.sum))
-	return float64(machines*b.cost[less.option]) > float64(flexibleWithin*b.cost[than.option])
+	instances := math.Ceil(value(li.run.values.worth, than.sum) / value(li.run.values.worth, less.sum))
+	return float64(instances*b.cost[less.option]) > float64(flexibleWithin*b.cost[than.option])
 }
 
 // largest returns what the pod of the load that asks for most needs.
@@ -99,10 +99,10 @@ func (li *lister) cutTo(l *load, room []int64) load {
 	return out
 }
 
-// spotKinds lists the kinds that a machine which is launched first by a spot
+// spotKinds lists the kinds that an instance which is launched first by a spot
 // option counts as flexible with, cheapest first: those that are offered as spot
 // for little more, and for no more than is asked for on demand for the same.
-// There are none for a machine that is no spot machine. Options before from are
+// There are none for an instance that is no spot instance. Options before from are
 // passed over.
 func (b *candidate) spotKinds(options bitset.Set, from, first int, sum []int64) iter.Seq[int] {
 	return func(yield func(int) bool) {
@@ -133,7 +133,7 @@ func (b *candidate) isSpot(option int) bool {
 	return offering.Option == cluster.Spot && offering.Priced
 }
 
-// asModest reports whether a machine of the kind takes no more of what the pool
+// asModest reports whether an instance of the kind takes no more of what the pool
 // limits than one of the other.
 func (b *candidate) asModest(kind, than int) bool {
 	return b.limits == nil || kind == than || b.limits.noLarger(b.InstanceTypeAt(kind).Capacity, b.InstanceTypeAt(than).Capacity)

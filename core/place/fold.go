@@ -22,10 +22,10 @@ const (
 	foldStepsOfEach = 4
 )
 
-// all empties machines of this plan into the room that is left on others, and
-// gives them up. Machines are launched for pods that found no room beside others,
+// all empties instances of this plan into the room that is left on others, and
+// gives them up. Instances are launched for pods that found no room beside others,
 // and when a replay takes some of these off their places their room is free. It
-// reports whether pods are to find homes again for what was given back.
+// reports whether pods are to find homes again for what was terminated.
 func (fo *folder) all() bool {
 	if !fo.run.replays.evicted || fo.run.out.Exhausted {
 		return false
@@ -44,7 +44,7 @@ func (fo *folder) all() bool {
 	return any && fo.run.stillWaiting() > 0 && fo.run.round < roundsMax
 }
 
-// holding is a machine of this plan with the pods on it.
+// holding is an instance of this plan with the pods on it.
 type holding struct {
 	launch int
 	worth  float64
@@ -57,7 +57,7 @@ type stay struct {
 	level *level
 }
 
-// emptiestFirst lists the machines of this plan, those with the least worth on
+// emptiestFirst lists the instances of this plan, those with the least worth on
 // them for what they cost first.
 func (fo *folder) emptiestFirst() []holding {
 	out, worth := make([]holding, len(fo.run.launched)), fo.run.values.usual()
@@ -83,7 +83,7 @@ func (fo *folder) mayFold(steps int) bool {
 	return !fo.run.spent(int64(steps)) && fo.steps < foldSteps+foldStepsOfEach*int64(len(fo.run.placed)+len(fo.run.targets))
 }
 
-// foldable reports whether the pods of the machine have room elsewhere, as far
+// foldable reports whether the pods of the instance have room elsewhere, as far
 // as that can be told without a look at rules about other pods.
 func (fo *folder) foldable(h holding) bool {
 	var before trial
@@ -102,7 +102,7 @@ func (fo *folder) foldable(h holding) bool {
 	return true
 }
 
-// elsewhere returns a target that is not on the machine and may take the pod.
+// elsewhere returns a target that is not on the instance and may take the pod.
 func (fo *folder) elsewhere(x stay, launch int, takes func(*target) bool) *target {
 	for _, s := range fo.run.targets {
 		if !fo.mayFold(1) {
@@ -125,7 +125,7 @@ func (fo *folder) occupy(s *target, x stay) {
 	s.guests.add(x.group.podClass, x.level, 1)
 }
 
-// foldOne gives the machine up if its pods can be elsewhere with all rules kept,
+// foldOne gives the instance up if its pods can be elsewhere with all rules kept,
 // and all others keep their places.
 func (fo *folder) foldOne(launch int) bool {
 	if !fo.mayFold(len(fo.run.placed) + len(fo.run.launched)) {
@@ -174,7 +174,7 @@ func (fo *folder) foldOne(launch int) bool {
 // staysSpread reports whether a pod that goes from one place to the target leaves
 // its spreads as good as they were, with so many more than the board counts.
 // Rules alone would let all pods go where there is one domain left; but more were
-// had for them. Hosts can be had at any time: they are compared as when machines are
+// had for them. Hosts can be had at any time: they are compared as when instances are
 // filled.
 func (fo *folder) staysSpread(lv *level, from topology.Spot, s *target, counts *topology.Board, more int64) bool {
 	to := fo.run.board.Spot(s.place)
@@ -186,7 +186,7 @@ func (fo *folder) staysSpread(lv *level, from topology.Spot, s *target, counts *
 	})
 }
 
-// move notes that a pod of a machine has its place on the target now.
+// move notes that a pod of an instance has its place on the target now.
 func (fo *folder) move(x *placed, to *target) {
 	leave(&fo.run.out.Launches[x.launch], x.Pod)
 	x.on, x.name, x.target, x.launch = to.on, to.name, to, to.launch

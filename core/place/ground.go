@@ -18,14 +18,14 @@ import (
 type Ground struct {
 	snapshot   *cluster.Snapshot // with what is taken in its place
 	launches   []plan.Launch     // of the plan
-	taken      []plan.Placement  // on machines on order
+	taken      []plan.Placement  // on instances on order
 	moves      []move            // that were taken since
 	options    Options
 	evaluators parallel.Spare[*evaluator]
 }
 
 // Taken is what a plan has in mind for pods that wait: it is not free any more,
-// and rules count it. Its launches are there, but nobody else may go to them.
+// and rules count it. Its launches are there, but none else may go to them.
 type Taken struct {
 	Launches   []plan.Launch
 	Placements []plan.Placement
@@ -38,7 +38,7 @@ type Question struct {
 	// initialised, ready and stay; nil: all. A question takes less time the fewer of
 	// them have changed since the one before.
 	Open bitset.Set
-	// Below is what machines for the pods may cost together at most; 0: none may
+	// Below is what instances for the pods may cost together at most; 0: none may
 	// be launched, and the answer is no where Place would launch one though there is
 	// room, in a zone that has no node for one; less: any may.
 	Below quantity.MicroUSDPerHour
@@ -49,7 +49,7 @@ type Question struct {
 	Why         bool // the answer gives reasons; it takes far longer then, where pods find no place
 }
 
-// Any is for Question.Below: whatever machines cost.
+// Any is for Question.Below: whatever instances cost.
 const Any = quantity.MicroUSDPerHour(-1)
 
 // Survey makes a snapshot ready for questions. Pods that wait and that nothing
@@ -67,7 +67,7 @@ func Survey(s *cluster.Snapshot, taken Taken, o Options) *Ground {
 }
 
 // Ask finds homes for the pods of the nodes that leave, those that a drain would
-// move, on other nodes first. Where it leaves pods, or machines for them are too
+// move, on other nodes first. Where it leaves pods, or instances for them are too
 // expensive, the nodes must stay. Unplaced then tells, without reasons unless these
 // are asked for, of pods that have no place: not of all, since the search ends
 // as soon as the answer is no.
@@ -78,8 +78,8 @@ func (g *Ground) Ask(q Question) Result {
 }
 
 // Hopeless reports, quickly, that the node can neither go nor be replaced by
-// machines that cost less than the amount: some pods have room on no other node,
-// and machines for these cost as much. Where it returns false, nobody knows.
+// instances that cost less than the amount: some pods have room on no other node,
+// and instances for these cost as much. Where it returns false, none knows.
 func (g *Ground) Hopeless(node int, below quantity.MicroUSDPerHour) bool {
 	d := g.evaluator()
 	defer g.evaluators.Give(d)
@@ -87,11 +87,11 @@ func (g *Ground) Hopeless(node int, below quantity.MicroUSDPerHour) bool {
 }
 
 // Snapshot is the cluster as it is with all that is taken: nodes that leave are
-// going away, and machines of the plan and of answers are on order. It is not to
+// going away, and instances of the plan and of answers are on order. It is not to
 // be changed, and holds until something else is taken.
 func (g *Ground) Snapshot() *cluster.Snapshot { return g.snapshot }
 
-// evaluator returns one that nobody uses, on which all moves are carried out.
+// evaluator returns one that none uses, on which all moves are carried out.
 func (g *Ground) evaluator() *evaluator {
 	d, ok := g.evaluators.Take()
 	if !ok {
@@ -103,19 +103,19 @@ func (g *Ground) evaluator() *evaluator {
 	return d
 }
 
-// withTaken returns a snapshot with pods where the plan puts them and machines
-// of the plan among those on order, and the placements on machines.
+// withTaken returns a snapshot with pods where the plan puts them and instances
+// of the plan among those on order, and the placements on instances.
 func withTaken(s *cluster.Snapshot, taken Taken) (*cluster.Snapshot, []plan.Placement) {
 	out := *s
 	out.Waiting = nil
-	var onMachines []plan.Placement
+	var onInstances []plan.Placement
 	onNode := map[string][]cluster.Pod{}
 	for _, p := range taken.Placements {
 		if p.On != plan.OnNode {
 			if p.On == plan.OnLaunch {
 				p.Target = planned(p.Target)
 			}
-			onMachines = append(onMachines, p)
+			onInstances = append(onInstances, p)
 			continue
 		}
 		onNode[p.Target] = append(onNode[p.Target], p.Pod.MovedTo(p.Target))
@@ -129,20 +129,20 @@ func withTaken(s *cluster.Snapshot, taken Taken) (*cluster.Snapshot, []plan.Plac
 		}
 	}
 	if len(taken.Launches) > 0 {
-		out.Machines, out.Pools = slices.Clone(s.Machines), slices.Clone(s.Pools)
+		out.Instances, out.Pools = slices.Clone(s.Instances), slices.Clone(s.Pools)
 		for i := range taken.Launches {
-			out.Machines = append(out.Machines, ordered(out.Pools, &taken.Launches[i], planned(taken.Launches[i].Name)))
+			out.Instances = append(out.Instances, ordered(out.Pools, &taken.Launches[i], planned(taken.Launches[i].Name)))
 		}
 	}
-	return &out, onMachines
+	return &out, onInstances
 }
 
-// planned names a machine of the plan, as no launch of an answer is named.
+// planned names an instance of the plan, as no launch of an answer is named.
 func planned(launch string) string { return launch + " of the plan" }
 
-// ordered makes a machine on order of a launch, and counts it among its pool's.
-func ordered(pools []cluster.Pool, l *plan.Launch, name string) cluster.Machine {
-	m := cluster.Machine{Claim: name, Pool: l.Pool, Labels: l.Labels, Requirements: l.Requirements, Planned: true}
+// ordered makes an instance on order of a launch, and counts it among its pool's.
+func ordered(pools []cluster.Pool, l *plan.Launch, name string) cluster.Instance {
+	m := cluster.Instance{Claim: name, Pool: l.Pool, Labels: l.Labels, Requirements: l.Requirements, Planned: true}
 	at := slices.IndexFunc(pools, func(p cluster.Pool) bool { return p.ID == l.Pool })
 	if at < 0 {
 		return m

@@ -27,7 +27,7 @@ func TestAskAnswersAsPlaceDoes(t *testing.T) {
 		var taken Taken
 		if r.IntN(3) == 0 {
 			p := Place(s, Options{})
-			// Place cannot be told of pods that are expected on machines.
+			// Place cannot be told of pods that are expected on instances.
 			taken = Taken{p.Launches, slices.DeleteFunc(p.Placements, func(x plan.Placement) bool { return x.On != plan.OnNode })}
 		}
 		g := Survey(s, taken, Options{})
@@ -111,7 +111,7 @@ func describe(r *Result) string {
 // equivalent is the snapshot that a question is about, for Place.
 func equivalent(g *Ground, q Question) *cluster.Snapshot {
 	s := *g.snapshot
-	s.Nodes, s.Machines = slices.Clone(s.Nodes), slices.Clone(s.Machines)
+	s.Nodes, s.Instances = slices.Clone(s.Nodes), slices.Clone(s.Instances)
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		switch {
@@ -121,8 +121,8 @@ func equivalent(g *Ground, q Question) *cluster.Snapshot {
 			n.Allocatable.Pods = 0
 		}
 	}
-	for i := range s.Machines {
-		s.Machines[i].Allocatable.Pods = 0
+	for i := range s.Instances {
+		s.Instances[i].Allocatable.Pods = 0
 	}
 	return &s
 }
@@ -210,9 +210,9 @@ func TestHopelessIsNeverWrong(t *testing.T) {
 	}
 }
 
-// TestWhatThePlanTakesIsTaken: one of two pods is expected on a machine
-// of the plan in zone b, so that the other goes to zone c, and nobody goes to the
-// machine itself. Its machines count for limits and capacity reservations.
+// TestWhatThePlanTakesIsTaken: one of two pods is expected on an instance
+// of the plan in zone b, so that the other goes to zone c, and none goes to the
+// instance itself. Its instances count for limits and capacity reservations.
 func TestWhatThePlanTakesIsTaken(t *testing.T) {
 	s, err := scenario.Parse(`snapshot 1 2026-11-21T04:00:00Z
 shape web namespace=d cpu=1 memory=1Gi

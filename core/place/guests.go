@@ -7,8 +7,8 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
-// guests is what pods on one machine hold beside amounts: ports of the host,
-// volumes that they share, and, on a machine that is yet to be ordered, their
+// guests is what pods on one instance hold beside amounts: ports of the host,
+// volumes that they share, and, on an instance that is yet to be ordered, their
 // places beside each other.
 type guests struct {
 	ports  []cluster.Port

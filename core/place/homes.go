@@ -19,10 +19,10 @@ type scheduler struct {
 }
 
 // findHomes decides for the pods of each group where they go: on a target, or on
-// a machine that is to be launched, with as much of its place decided as rules
+// an instance that is to be launched, with as much of its place decided as rules
 // about other pods need. Pods that must be near others come after those.
 //
-// In the first round pods are spread over all domains in which machines can be
+// In the first round pods are spread over all domains in which instances can be
 // had. For those that found no place so, later rounds look at the nodes that
 // there will be, as kube-scheduler does.
 func (sc *scheduler) schedule() {
@@ -95,15 +95,15 @@ type site struct {
 	turn        int     // see Variant
 	strays      int     // kinds of pods that must be near those of the group and cannot be there
 	astray      bool    // see topology.Board.Astray
-	cost        float64 // of the machine launched first there
-	all         float64 // of machines for all that would go there
+	cost        float64 // of the instance launched first there
+	all         float64 // of instances for all that would go there
 	expensive   bool    // see priceSites
 	tier        int
 	shut        bool // nothing more can be had
 }
 
 // balance places pods of the group one after another where rules about other
-// pods allow it, in the emptiest domain first: on a target, else on a machine
+// pods allow it, in the emptiest domain first: on a target, else on an instance
 // that is to be launched.
 func (sc *scheduler) balance(g *group, lv *level, last bool) {
 	sites := sc.sitesFor(g, lv, last)
@@ -190,7 +190,7 @@ func (sc *scheduler) countStrays(g *group, lv *level, sites []*site) {
 	}
 }
 
-// offersIn reports whether a machine for pods of the group can be had in the
+// offersIn reports whether an instance for pods of the group can be had in the
 // domain. Nothing is launched while homes are sought, so that it stays so in a
 // round.
 func (p *priceBook) offersIn(g *group, key int, domain int32) bool {
@@ -315,7 +315,7 @@ func (sc *scheduler) ahead(spot topology.Spot) topology.Spot {
 	return out
 }
 
-// mayStandAlone reports whether pods of the level can be on a new machine as
+// mayStandAlone reports whether pods of the level can be on a new instance as
 // far as pods on the same host decide: those that must be beside others need
 // some of these to be launched for too.
 func (sc *scheduler) mayStandAlone(g *group, lv *level) bool {
@@ -357,7 +357,7 @@ type request struct {
 	offeringSet *offeringSet
 }
 
-// pins returns the requirements that put a machine on the spot.
+// pins returns the requirements that put an instance on the spot.
 func (sc *scheduler) pins(fixed []int, spot topology.Spot) constraint.Requirements {
 	var out constraint.Requirements
 	for _, k := range fixed {

@@ -28,7 +28,7 @@ type waiter struct {
 }
 
 // group is waiting pods of one shape. While homes are sought there is one for
-// each shape; while machines are launched there is one for each way in which
+// each shape; while instances are launched there is one for each way in which
 // some of its pods are to be launched for.
 type group struct {
 	shape    *cluster.Shape
@@ -42,7 +42,7 @@ type group struct {
 	of      *group         // of one that is launched for: the group it is part of
 	from    request        // of one that is launched for: what was asked for
 	level   *level         // on which it is launched for; nil of one that homes are sought for
-	wants   *cluster.Shape // stands in for the shape: what machines must be, amounts aside
+	wants   *cluster.Shape // stands in for the shape: what instances must be, amounts aside
 	back    []waiter       // pods that lost their place
 	rides   int64          // most of its pods that may go to what is there, see Variant
 	home    int            // tier of the pools that it is launched from now: their weight
@@ -53,10 +53,10 @@ type group struct {
 	component    *component      // with which it hangs together; nil: with none
 	seeks        []topology.Seek // which pods must be on its host, those of daemon sets aside
 	gives        []int           // tallies by which others seek its pods
-	steps        int             // how many groups at least are between it and one that needs nobody
-	lone         bool            // its pods need nobody as long as they are the first of their kind
+	steps        int             // how many groups at least are between it and one that needs none
+	lone         bool            // its pods need none as long as they are the first of their kind
 	stuck        bool            // no more of its pods can be launched for
-	exclusiveSet int             // groups of which no two can share a machine have the same; see findExclusiveSets
+	exclusiveSet int             // groups of which no two can share an instance have the same; see findExclusiveSets
 	rank         int             // position among the groups of its side
 }
 
@@ -254,7 +254,7 @@ func (in *intake) putDaemons(shapes []*cluster.Shape, place int, board *topology
 	}
 }
 
-// due is daemon pods that others look at and that a machine will have, or may
+// due is daemon pods that others look at and that an instance will have, or may
 // have when it is decided what it is.
 type due struct {
 	sure, perhaps []*topology.Rules
@@ -296,6 +296,6 @@ func (in *intake) running(s *cluster.Snapshot) map[*cluster.Shape]*topology.Rule
 	return out
 }
 
-// hostOf is the host name of a machine that has none yet: one that no node can
+// hostOf is the host name of an instance that has none yet: one that no node can
 // have.
-func hostOf(machine string) string { return "/" + machine }
+func hostOf(instance string) string { return "/" + instance }

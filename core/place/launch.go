@@ -18,7 +18,7 @@ type lister struct {
 	run *run
 }
 
-// kindsMax is how many machine types a launch leaves open at most.
+// kindsMax is how many instance types a launch leaves open at most.
 const kindsMax = 60
 
 // together returns the options that every part of the load allows, within
@@ -57,7 +57,7 @@ func (b *candidate) holding(l *load) bitset.Set {
 	return out
 }
 
-// listing is what machines with one load leave open, and how that is written
+// listing is what instances with one load leave open, and how that is written
 // down.
 type listing struct {
 	plan.Launch                     // without name and pods
@@ -68,7 +68,7 @@ type listing struct {
 	due         due
 }
 
-// list settles what a machine with the load may be.
+// list settles what an instance with the load may be.
 func (li *lister) list(b *candidate, l *load) listing {
 	options, kinds := b.withoutExpensiveSpot(b.withCredits(l))
 	if b.parted {
@@ -97,14 +97,14 @@ func (li *lister) list(b *candidate, l *load) listing {
 	return out
 }
 
-// outlook is the labels that a machine may have, and the daemon pods that it
+// outlook is the labels that an instance may have, and the daemon pods that it
 // may bring, as far as rules look at them.
 func (li *lister) outlook(b *candidate, labels constraint.Labels, options bitset.Set) ([]constraint.Labels, due) {
 	return b.Ways(options, promised(b.Labels.Merge(labels)), li.run.intake.labels),
 		li.run.intake.dueAt(func(s *cluster.Shape) (bool, bool) { return b.Brings(s, options) })
 }
 
-// launch orders one machine with this load.
+// launch orders one instance with this load.
 func (r *run) launch(b *candidate, l *load, as *listing) {
 	out := as.Launch
 	out.Name = r.lister.nextName()
@@ -140,7 +140,7 @@ func (r *run) launch(b *candidate, l *load, as *listing) {
 	r.out.Launches = append(r.out.Launches, out)
 }
 
-// bill is what a machine with the load costs or, where its price is not known,
+// bill is what an instance with the load costs or, where its price is not known,
 // what it has in prices that are the same in every answer.
 func (li *lister) bill(b *candidate, option int, l *load) (cost, unpriced float64) {
 	if !b.Offering(b.Options[option]).Priced {
@@ -149,7 +149,7 @@ func (li *lister) bill(b *candidate, option int, l *load) (cost, unpriced float6
 	return b.costFor(option, l.sum), 0
 }
 
-// nextName is the name of the machine that is ordered next.
+// nextName is the name of the instance that is ordered next.
 func (li *lister) nextName() string { return fmt.Sprintf("new-%d", len(li.run.launched)+1) }
 
 func byName(a, b cluster.Pod) int {
@@ -165,7 +165,7 @@ func waitText(pods int) string {
 
 // listed returns what the launch leaves open: the options and their kinds,
 // cheapest first. Where the pool has limits no kind is larger, in what is
-// limited, than the cheapest, so that little is set aside in vain.
+// limited, than the cheapest, so that little is set aside without effect.
 func (b *candidate) listed(l *load) (bitset.Set, []int) {
 	if b.limits == nil && !b.varied && len(b.run.intake.daemons) == 0 && !b.parted {
 		return b.cheapest(l)
@@ -266,7 +266,7 @@ func (b *candidate) modest(options bitset.Set) bitset.Set {
 
 // stable keeps the options with which the same daemon pods come as with the
 // first, of those that rules about other pods look at: with others left open
-// nobody could tell who may be where.
+// none could tell who may be where.
 func (b *candidate) stable(options bitset.Set) bitset.Set {
 	out := options.Clone()
 	first := options.Next(0)
@@ -293,10 +293,10 @@ func (b *candidate) choice(option int, whyNot string) plan.Choice {
 	o := b.Options[option]
 	offering := b.Offering(o)
 	return plan.Choice{Kind: b.InstanceType(o).Name, Zone: offering.Zone, Option: offering.Option, Price: offering.Price,
-		Priced: offering.Priced, Beside: b.PerMachine(), WhyNot: whyNot}
+		Priced: offering.Priced, Beside: b.PerInstance(), WhyNot: whyNot}
 }
 
-// requirements writes down what the machine must be, and the labels on custom
+// requirements writes down what the instance must be, and the labels on custom
 // keys that are decided now.
 func (b *candidate) requirements(l *load, open *choices) (constraint.Requirements, constraint.Labels) {
 	out := b.Requirements
@@ -342,7 +342,7 @@ func (b *candidate) alsoFrom(l *load, open *choices) []string {
 	return out
 }
 
-// requirements are the kinds, zones and ways to pay that are left open, and the
+// requirements are the kinds, zones and capacity types that are left open, and the
 // reservations where it is taken from one of them.
 func (c *choices) requirements(reservations []string) constraint.Requirements {
 	out := constraint.NewRequirements(

@@ -14,11 +14,11 @@ type provisioner struct {
 	learnt bool             // something was added to it in this round
 	run    *run
 	demand demand
-	scout  guests // of a machine that is not there yet, for asking
+	scout  guests // of an instance that is not there yet, for asking
 	filler filler // kept for its memory
 }
 
-// launchAll orders machines for the groups that are left, the hardest first,
+// launchAll orders instances for the groups that are left, the hardest first,
 // each from the heaviest pools that can have it.
 func (pr *provisioner) launchAll() {
 	pr.orderPodGroups()
@@ -40,7 +40,7 @@ func (pr *provisioner) launchAll() {
 	pr.launchOneByOne(func(*group) bool { return true })
 }
 
-// launchOneByOne orders one machine after another for groups that are meant.
+// launchOneByOne orders one instance after another for groups that are meant.
 func (pr *provisioner) launchOneByOne(meant func(*group) bool) {
 	for _, g := range pr.run.groups {
 		if !meant(g) {
@@ -103,7 +103,7 @@ func (pr *provisioner) nextHome(g *group, below int) int {
 	return home
 }
 
-// launchFor orders machines for some pods of the group and what fits beside
+// launchFor orders instances for some pods of the group and what fits beside
 // them. It goes on to lighter pools where the heavier may launch no more.
 func (pr *provisioner) launchFor(g *group) bool {
 	e := errand{g: g}
@@ -131,7 +131,7 @@ func (pr *provisioner) launchFor(g *group) bool {
 	}
 }
 
-// poolForColocation returns the pool that has the cheapest machine for the whole
+// poolForColocation returns the pool that has the cheapest instance for the whole
 // co-located set within its limits, and how, of the heaviest that have one.
 func (pr *provisioner) poolForColocation(g *group, c *colocation) (pool *candidate, by *way) {
 	if c == nil {
@@ -193,7 +193,7 @@ func (pr *provisioner) rate(g *group) {
 }
 
 // cheapestPool returns, among the pools of the group's tier, the one that
-// has the cheapest machine for one of its pods within its limits, and how.
+// has the cheapest instance for one of its pods within its limits, and how.
 func (pr *provisioner) cheapestPool(g *group) (*candidate, *way) {
 	var pool *candidate
 	var by *way
@@ -215,7 +215,7 @@ func (pr *provisioner) cheapestPool(g *group) (*candidate, *way) {
 	return pool, by
 }
 
-// bid is the best machine so far, of one pool, while those of others are looked
+// bid is the best instance so far, of one pool, while those of others are looked
 // at: what it costs, and how many the pool may launch.
 type bid struct {
 	cost float64
@@ -224,7 +224,7 @@ type bid struct {
 
 var priciest = bid{cost: math.Inf(1)}
 
-// beatenBy reports whether a machine of the pool is cheaper. Of equal pools the
+// beatenBy reports whether an instance of the pool is cheaper. Of equal pools the
 // one that may launch more is used, so that a scarce one is left for those who have
 // no other.
 func (x bid) beatenBy(b *candidate, option int) bool {
@@ -242,7 +242,7 @@ func (b *candidate) firstWithin(w *way, g *group) int {
 	return -1
 }
 
-// launchFrom orders machines from one pool: as many equal ones as there are pods
+// launchFrom orders instances from one pool: as many equal ones as there are pods
 // for. Where minValues forbids it the way is barred and another one tried.
 func (pr *provisioner) launchFrom(b *candidate, e errand) bool {
 	p, ok := pr.run.tournament.pick(b, e)
@@ -267,15 +267,15 @@ func (pr *provisioner) launchFrom(b *candidate, e errand) bool {
 	return true
 }
 
-// single reports whether a machine with pods of the group cannot be repeated:
-// those that need nobody because they are the first of their kind are so once,
+// single reports whether an instance with pods of the group cannot be repeated:
+// those that need none because they are the first of their kind are so once,
 // daemon pods to be beside may not come, and volumes for one pod serve one.
 func (pr *provisioner) single(g *group) bool {
 	return g.lone || len(g.seeks) < len(g.level.rules.Seeks()) || exclusive(g.podClass)
 }
 
-// repeats is how many machines with this load there are pods for. Limits are
-// looked at again for each machine.
+// repeats is how many instances with this load there are pods for. Limits are
+// looked at again for each instance.
 func (pr *provisioner) repeats(b *candidate, l load) int64 {
 	if b.limits != nil {
 		return 1
@@ -294,7 +294,7 @@ func (pr *provisioner) repeats(b *candidate, l load) int64 {
 	return n
 }
 
-// untilUneven is on how many machines with n pods of the group those are that
+// untilUneven is on how many instances with n pods of the group those are that
 // others have room for: where the rest would need more on each, half of them,
 // and then their share is worked out again.
 func (pr *provisioner) untilUneven(g *group, n int64) int64 {

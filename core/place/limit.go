@@ -43,7 +43,7 @@ func (l *limits) clone() *limits {
 	return out
 }
 
-// allow reports whether one more machine of this capacity may be launched.
+// allow reports whether one more instance of this capacity may be launched.
 func (l *limits) allow(capacity quantity.Resources) bool {
 	if l.nodes != nil && *l.nodes < 1 {
 		return false
@@ -51,7 +51,7 @@ func (l *limits) allow(capacity quantity.Resources) bool {
 	return !slices.ContainsFunc(l.left, func(e quantity.Extended) bool { return capacity.Get(e.Name) > e.Amount })
 }
 
-// more is how many machines by the option the pool may launch.
+// more is how many instances by the option the pool may launch.
 func (b *candidate) more(option int) int64 {
 	n := int64(math.MaxInt64)
 	if b.limits == nil {
@@ -69,7 +69,7 @@ func (b *candidate) more(option int) int64 {
 	return n
 }
 
-// use accounts for a machine that was ordered.
+// use accounts for an instance that was ordered.
 func (l *limits) use(capacity quantity.Resources) {
 	if l.nodes != nil {
 		*l.nodes--
@@ -79,7 +79,7 @@ func (l *limits) use(capacity quantity.Resources) {
 	}
 }
 
-// giveBack accounts for a machine that is not ordered after all.
+// giveBack accounts for an instance that is not ordered after all.
 func (l *limits) giveBack(capacity quantity.Resources) {
 	if l.nodes != nil {
 		*l.nodes++
@@ -99,7 +99,7 @@ func (l *limits) noLarger(a, b quantity.Resources) bool {
 	return true
 }
 
-// limitCost is what a machine of the kind counts for what it takes of the pool's
+// limitCost is what an instance of the kind counts for what it takes of the pool's
 // limits, see Options.Thrift.
 func (b *candidate) limitCost(kind int) float64 {
 	if b.limits == nil || b.run.options.LimitCost <= 0 {
@@ -120,7 +120,7 @@ func (b *candidate) thrifty(prices []float64) []float64 {
 	return out
 }
 
-// share is which part of what there was at the beginning such a machine takes,
+// share is which part of what there was at the beginning such an instance takes,
 // of all that is limited together.
 func (l *limits) share(capacity quantity.Resources) float64 {
 	sum := 0.0
@@ -133,12 +133,12 @@ func (l *limits) share(capacity quantity.Resources) float64 {
 	return sum
 }
 
-// used reports whether machines were ordered that count.
+// used reports whether instances were ordered that count.
 func (l *limits) used() bool {
 	return !slices.Equal(l.left, l.first.left) || l.nodes != nil && *l.nodes != *l.first.nodes
 }
 
-// short reports whether pods are left for which a pool that machines are launched
+// short reports whether pods are left for which a pool that instances are launched
 // from offerings some that its limits forbid now.
 func (li *lister) short() bool {
 	for _, b := range li.run.candidates {
@@ -149,7 +149,7 @@ func (li *lister) short() bool {
 	return false
 }
 
-// heldBack reports whether limits forbid some machine for pods of the group that
+// heldBack reports whether limits forbid some instance for pods of the group that
 // are left.
 func (b *candidate) heldBack(g *group) bool {
 	if g.left() == 0 || g.shape.Unable != "" {

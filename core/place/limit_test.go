@@ -10,7 +10,7 @@ import (
 	"github.com/daemok/daemok/core/scenario"
 )
 
-// TestLimitsThatAreSparedAreNotBilled: machines that take little of a limit come
+// TestLimitsThatAreSparedAreNotBilled: instances that take little of a limit come
 // first, and an answer costs what they do.
 func TestLimitsThatAreSparedAreNotBilled(t *testing.T) {
 	s := underLimit(t)
@@ -30,24 +30,24 @@ func TestLimitsThatAreSparedAreNotBilled(t *testing.T) {
 	}
 }
 
-// TestMachinesChosenTogetherKeepWhatALimitLeavesToTheOthers: none becomes another
+// TestInstancesChosenTogetherKeepWhatALimitLeavesToTheOthers: none becomes another
 // that is cheaper and takes more of it.
-func TestMachinesChosenTogetherKeepWhatALimitLeavesToTheOthers(t *testing.T) {
-	got := place.Place(underLimit(t), place.Options{Packer: packer(func(b pack.Batch) []pack.Machine {
+func TestInstancesChosenTogetherKeepWhatALimitLeavesToTheOthers(t *testing.T) {
+	got := place.Place(underLimit(t), place.Options{Packer: packer(func(b pack.Batch) []pack.Instance {
 		modest := 0
 		for i, o := range b.Offerings {
 			if o.Takes[0].Amount < b.Offerings[modest].Takes[0].Amount {
 				modest = i
 			}
 		}
-		return slices.Repeat([]pack.Machine{{Offering: modest, Parts: []pack.Part{{Group: 0, N: 1}}}}, 4)
+		return slices.Repeat([]pack.Instance{{Offering: modest, Parts: []pack.Part{{Group: 0, N: 1}}}}, 4)
 	})})
 	if left := leftBy(&got); left > 0 {
 		t.Errorf("%d pods are left", left)
 	}
 }
 
-// underLimit is four pods for which the limit suffices with machines that are not
+// underLimit is four pods for which the limit suffices with instances that are not
 // the cheapest.
 func underLimit(t *testing.T) *cluster.Snapshot {
 	t.Helper()
@@ -77,6 +77,6 @@ func leftBy(r *place.Result) int {
 }
 
 // packer is a Packer that is a function.
-type packer func(pack.Batch) []pack.Machine
+type packer func(pack.Batch) []pack.Instance
 
-func (p packer) Pack(b pack.Batch) []pack.Machine { return p(b) }
+func (p packer) Pack(b pack.Batch) []pack.Instance { return p(b) }

@@ -12,7 +12,7 @@ import (
 // keepMinValues cuts the load down until enough values stay open for every
 // minValues of the pool. Where even the least is too much it gives up or, by
 // policy, lets the pool be. The least is one pod, or the whole co-located set that the
-// machine is launched for; of others that must share a host all stay or none.
+// instance is launched for; of others that must share a host all stay or none.
 func (li *lister) keepMinValues(b *candidate, l load, e errand) (load, feasibility.Reason) {
 	if li.keeps(b, &l) {
 		return l, feasibility.Reason{}

@@ -16,8 +16,8 @@ type move struct {
 	leave      []int
 	before     []cluster.Node // as they were
 	launches   []plan.Launch
-	machines   []cluster.Machine // of these
-	placements []plan.Placement  // on machines by their claims
+	instances  []cluster.Instance // of these
+	placements []plan.Placement   // on instances by their claims
 }
 
 // Take makes an answer true: the nodes that leave are going away, and their pods
@@ -28,7 +28,7 @@ type move struct {
 func (g *Ground) Take(leave []int, a Result) {
 	s := g.snapshot
 	if len(g.moves) == 0 { // the first time, since others have them too
-		s.Nodes, s.Machines, s.Pools = slices.Clone(s.Nodes), slices.Clone(s.Machines), slices.Clone(s.Pools)
+		s.Nodes, s.Instances, s.Pools = slices.Clone(s.Nodes), slices.Clone(s.Instances), slices.Clone(s.Pools)
 		g.launches, g.taken = slices.Clip(g.launches), slices.Clip(g.taken)
 	}
 	m := move{launches: a.Launches}
@@ -43,7 +43,7 @@ func (g *Ground) Take(leave []int, a Result) {
 	}
 	name := func(launch string) string { return fmt.Sprintf("%s of answer %d", launch, len(g.moves)+1) }
 	for i := range a.Launches {
-		m.machines = append(m.machines, ordered(s.Pools, &a.Launches[i], name(a.Launches[i].Name)))
+		m.instances = append(m.instances, ordered(s.Pools, &a.Launches[i], name(a.Launches[i].Name)))
 	}
 	for _, p := range a.Placements {
 		if p.On == plan.OnLaunch {
@@ -57,7 +57,7 @@ func (g *Ground) Take(leave []int, a Result) {
 		at, _ := slices.BinarySearchFunc(s.Nodes, p.Target, func(n cluster.Node, name string) int { return cmp.Compare(n.Name, name) })
 		s.Nodes[at].Pods = append(slices.Clip(s.Nodes[at].Pods), p.Pod.MovedTo(p.Target))
 	}
-	s.Machines, g.launches = append(s.Machines, m.machines...), append(g.launches, a.Launches...)
+	s.Instances, g.launches = append(s.Instances, m.instances...), append(g.launches, a.Launches...)
 	g.moves = append(g.moves, m)
 }
 
@@ -68,8 +68,8 @@ func (d *evaluator) carryOut(m *move) {
 		d.letGo(r, at, &m.before[i])
 	}
 	places := map[string]int{}
-	for i := range m.machines {
-		places[m.machines[i].Claim] = d.expect(r, &m.machines[i])
+	for i := range m.instances {
+		places[m.instances[i].Claim] = d.expect(r, &m.instances[i])
 	}
 	r.takeFor(m.launches)
 	d.recordPools()
@@ -109,8 +109,8 @@ func (d *evaluator) letGo(r *run, at int, n *cluster.Node) {
 	}
 }
 
-// expect adds a machine on order to the board, and returns its place.
-func (d *evaluator) expect(r *run, m *cluster.Machine) int {
+// expect adds an instance on order to the board, and returns its place.
+func (d *evaluator) expect(r *run, m *cluster.Instance) int {
 	at := slices.IndexFunc(r.candidates, func(b *candidate) bool { return b.ID == m.Pool })
 	if at < 0 {
 		panic("place: a machine is taken from a pool that is not there")
@@ -120,7 +120,7 @@ func (d *evaluator) expect(r *run, m *cluster.Machine) int {
 		b.limits.use(m.Capacity)
 		b.narrow()
 	}
-	ordered := feasibility.ForMachine(m, b.Pool, d.ground.snapshot.Daemons)
+	ordered := feasibility.ForInstance(m, b.Pool, d.ground.snapshot.Daemons)
 	ways, open := ordered.Ways(d.looked)
 	place := d.board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(m.Claim), Open: open}, m.Taints)
 	d.board.RecordOpener(place)

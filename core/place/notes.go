@@ -14,9 +14,9 @@ import (
 // usualArch is what images run on where nothing is said.
 const usualArch = "amd64"
 
-// notes tells what users should know of a machine beside what it is: preferences of
+// notes tells what users should know of an instance beside what it is: preferences of
 // its pods that gave way, what would cost less if it could be had, and processors that
-// nobody asked for.
+// none asked for.
 func (li *lister) notes(b *candidate, l *load, open *choices, launched int) []string {
 	var out []string
 	for _, p := range l.parts {
@@ -43,7 +43,7 @@ func (li *lister) notes(b *candidate, l *load, open *choices, launched int) []st
 	return out
 }
 
-// passedOver names the heavier pools that have machines for the group and may
+// passedOver names the heavier pools that have instances for the group and may
 // launch no more of them: weight is an order, and a pool is filled up to its
 // limits before the next one is used.
 func (li *lister) passedOver(b *candidate, g *group) []string {

@@ -20,7 +20,7 @@ type offeringIndex struct {
 	sets map[string][]*offeringSet // see offeringSetsOf
 }
 
-// offeringSet is the machines that can be launched for pods of one level on one spot.
+// offeringSet is the instances that can be launched for pods of one level on one spot.
 type offeringSet struct {
 	spot   topology.Spot
 	wants  *cluster.Shape  // the level's, bound to the spot
@@ -35,8 +35,8 @@ type poolOfferings struct {
 	options bitset.Set
 }
 
-// first returns the cost of the machine that is launched first for one pod of
-// the group, and the tier of its pool. With offered set, machines count that
+// first returns the cost of the instance that is launched first for one pod of
+// the group, and the tier of its pool. With offered set, instances count that
 // limits forbid now.
 func (m *offeringSet) first(g *group, available bool) (cost float64, tier int, ok bool) {
 	for _, s := range m.byPool {
@@ -55,7 +55,7 @@ func (m *offeringSet) first(g *group, available bool) (cost float64, tier int, o
 			if !from.Has(i) || !amount.Fits(free[s.b.Options[i].Kind], g.need) {
 				continue
 			}
-			if c := costOf(s.b.Offering(s.b.Options[i])) + float64(s.b.PerMachine()); !ok || c < cost {
+			if c := costOf(s.b.Offering(s.b.Options[i])) + float64(s.b.PerInstance()); !ok || c < cost {
 				cost, tier, ok = c, s.b.Weight, true
 			}
 			break
@@ -64,7 +64,7 @@ func (m *offeringSet) first(g *group, available bool) (cost float64, tier int, o
 	return cost, tier, ok
 }
 
-// reaches reports whether a machine for one pod of the group can be had in the
+// reaches reports whether an instance for one pod of the group can be had in the
 // domain of a key that the offering set leaves open.
 func (m *offeringSet) reaches(board *topology.Board, g *group, key int, domain int32) bool {
 	for _, s := range m.byPool {
@@ -96,7 +96,7 @@ func costOf(o *cluster.Offering) float64 {
 	return float64(o.Price)
 }
 
-// launchable reports whether a machine can be had for a pod of the group now.
+// launchable reports whether an instance can be had for a pod of the group now.
 func (ix *offeringIndex) launchable(g *group, lv *level) bool {
 	return slices.ContainsFunc(ix.offeringSetsOf(lv), func(m *offeringSet) bool {
 		_, _, ok := m.first(g, false)
@@ -104,7 +104,7 @@ func (ix *offeringIndex) launchable(g *group, lv *level) bool {
 	})
 }
 
-// offeringSetsOf lists the spots on which machines can be launched for pods of the
+// offeringSetsOf lists the spots on which instances can be launched for pods of the
 // level; a single one where it does not matter. Levels that want the same of
 // nodes share them.
 func (ix *offeringIndex) offeringSetsOf(lv *level) []*offeringSet {
@@ -225,7 +225,7 @@ func (m *offeringSet) add(b *candidate, option int) {
 	m.byPool[len(m.byPool)-1].options.Add(option)
 }
 
-// spotsOf lists where machines of the option can be: several spots where the
+// spotsOf lists where instances of the option can be: several spots where the
 // pool leaves a label of its own open.
 func (ix *offeringIndex) spotsOf(b *candidate, t feasibility.Term, option int, fixed []int) []topology.Spot {
 	out := []topology.Spot{ix.nowhere()}
@@ -243,7 +243,7 @@ func (ix *offeringIndex) spotsOf(b *candidate, t feasibility.Term, option int, f
 	return out
 }
 
-// domainsOf lists the domains that the label may put a machine in.
+// domainsOf lists the domains that the label may put an instance in.
 func (ix *offeringIndex) domainsOf(b *candidate, t feasibility.Term, option, k int) []int32 {
 	key := ix.run.board.Keys()[k]
 	if b.Defines(key) {

@@ -16,23 +16,23 @@ type joiner struct {
 	run *run
 }
 
-// opening is the machines on order that get pods of one hard spread.
+// opening is the instances on order that get pods of one hard spread.
 type opening struct {
 	spread   topology.OwnSpread
 	entrants []entrant
 	offered  map[int32]bool // domains that have a node
 }
 
-// entrant is a machine on order.
+// entrant is an instance on order.
 type entrant struct {
 	launch  int     // of this plan; else -1
 	target  *target // of an earlier plan; else nil
 	domains []int32
 }
 
-// joinUp notes which machines must not take pods before the others have
+// joinUp notes which instances must not take pods before the others have
 // joined: kube-scheduler spreads pods over domains that have a node, and would
-// crowd them all on the machine that happens to be the first.
+// crowd them all on the instance that happens to be the first.
 func (jo *joiner) joinUp() {
 	if !jo.run.intake.counted || jo.run.question != nil && len(jo.run.launched) == 0 {
 		return
@@ -79,7 +79,7 @@ func groupID(text string) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// openings lists, for each hard spread, the machines on order that get its
+// openings lists, for each hard spread, the instances on order that get its
 // pods.
 func (jo *joiner) openings() []*opening {
 	type openingKey struct {
@@ -118,7 +118,7 @@ func (jo *joiner) openings() []*opening {
 	return out
 }
 
-// entrantOf is the machine that the pod is expected on, and the domains that it
+// entrantOf is the instance that the pod is expected on, and the domains that it
 // may be in.
 func (jo *joiner) entrantOf(x *placed, s topology.OwnSpread) entrant {
 	m := entrant{launch: -1, target: x.target}
@@ -134,7 +134,7 @@ func (jo *joiner) entrantOf(x *placed, s topology.OwnSpread) entrant {
 // soon there, of hundreds it is late.
 const hostsMax = 8
 
-// mustJoin reports whether pods could crowd: the machines are in several
+// mustJoin reports whether pods could crowd: the instances are in several
 // domains of which some have no node yet, and neither the pods on nodes nor a
 // number of domains that the pods ask for makes the scheduler wait.
 func (jo *joiner) mustJoin(g *opening) bool {
@@ -165,7 +165,7 @@ func (jo *joiner) mustJoin(g *opening) bool {
 	return all > len(g.offered) && int(g.spread.MinDomains) < all && jo.mayCrowd(g)
 }
 
-// mayCrowd reports whether one of the machines, if it were there alone, could
+// mayCrowd reports whether one of the instances, if it were there alone, could
 // get more pods than are meant for its domain. The scheduler puts no more
 // there than the skew above the least that another domain with a node has.
 func (jo *joiner) mayCrowd(g *opening) bool {
@@ -186,7 +186,7 @@ func (jo *joiner) mayCrowd(g *opening) bool {
 	return false
 }
 
-// opens reports whether the machine may bring a domain that has no node yet.
+// opens reports whether the instance may bring a domain that has no node yet.
 func (g *opening) opens(m entrant) bool {
 	return slices.ContainsFunc(m.domains, func(d int32) bool { return !g.offered[d] })
 }

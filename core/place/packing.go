@@ -27,7 +27,7 @@ type origin struct {
 	option    int
 }
 
-// launchTogether lets the packer choose machines for the pods of each tier of pools,
+// launchTogether lets the packer choose instances for the pods of each tier of pools,
 // the heaviest first.
 func (pr *provisioner) launchTogether() {
 	if pr.run.options.Packer == nil {
@@ -209,7 +209,7 @@ func (s offeringPool) add(set, options bitset.Set) {
 	}
 }
 
-// takes adds the limits of the pool and returns what a machine launched by an
+// takes adds the limits of the pool and returns what an instance launched by an
 // option takes of them, and of what is left of capacity reservations.
 func (l *batch) takes(b *candidate) func(option int) []pack.Take {
 	limits := l.limit(b)
@@ -234,7 +234,7 @@ func (l *batch) takes(b *candidate) func(option int) []pack.Take {
 	}
 }
 
-// limit adds the limits of the pool and returns what a machine of a kind takes
+// limit adds the limits of the pool and returns what an instance of a kind takes
 // of them; nil where there are none.
 func (l *batch) limit(b *candidate) func(kind int) []pack.Take {
 	if b.limits == nil {
@@ -260,32 +260,32 @@ func (l *batch) limit(b *candidate) func(kind int) []pack.Take {
 	}
 }
 
-// launchBatch orders the machines that the packer chooses: those from a capacity reservation, so
+// launchBatch orders the instances that the packer chooses: those from a capacity reservation, so
 // that no others use it up, then the most expensive first. Pods that a rule keeps off
 // one wait for what is launched next.
 func (pr *provisioner) launchBatch(l *batch) {
-	machines := pr.run.options.Packer.Pack(l.Batch)
-	slices.SortStableFunc(machines, func(a, b pack.Machine) int {
+	instances := pr.run.options.Packer.Pack(l.Batch)
+	slices.SortStableFunc(instances, func(a, b pack.Instance) int {
 		return cmp.Or(cmp.Compare(rank(!l.plenty(a)), rank(!l.plenty(b))), cmp.Compare(l.Offerings[b.Offering].Cost, l.Offerings[a.Offering].Cost))
 	})
 	extras := pr.extrasOf(l)
-	for _, m := range machines {
+	for _, m := range instances {
 		if pr.run.spent(int64(len(m.Parts))) {
 			return
 		}
-		pr.launchMachine(l, m, extras)
+		pr.launchInstance(l, m, extras)
 	}
 }
 
-// plenty reports whether the machine is taken from no capacity reservation.
-func (l *batch) plenty(m pack.Machine) bool {
+// plenty reports whether the instance is taken from no capacity reservation.
+func (l *batch) plenty(m pack.Instance) bool {
 	from := l.from[m.Offering]
 	return len(from.candidate.reservedCapacitiesOf(from.option)) == 0
 }
 
-// extrasOf returns how many pods of each group may ride along on machines of the
-// batch: those that are left, less those of the batch, which have machines of
-// their own; nil where that is nobody.
+// extrasOf returns how many pods of each group may ride along on instances of the
+// batch: those that are left, less those of the batch, which have instances of
+// their own; nil where that is none.
 func (pr *provisioner) extrasOf(l *batch) []int64 {
 	left := slices.Clone(pr.demand.left)
 	for _, g := range l.groups {
@@ -297,8 +297,8 @@ func (pr *provisioner) extrasOf(l *batch) []int64 {
 	return left
 }
 
-// launchMachine orders one machine of the batch and takes the extras that fit.
-func (pr *provisioner) launchMachine(l *batch, m pack.Machine, extras []int64) {
+// launchInstance orders one instance of the batch and takes the extras that fit.
+func (pr *provisioner) launchInstance(l *batch, m pack.Instance, extras []int64) {
 	b := l.from[m.Offering].candidate
 	filled := load{sum: make([]int64, pr.run.dims.Len())}
 	filled.reset(l.from[m.Offering].option)
@@ -334,7 +334,7 @@ func (pr *provisioner) launchMachine(l *batch, m pack.Machine, extras []int64) {
 }
 
 // ride adds the extras that fit to a load, as far as minValues allow it. There are
-// none where a spot machine would no longer leave enough kinds open.
+// none where a spot instance would no longer leave enough kinds open.
 func (pr *provisioner) ride(b *candidate, own load, extras []int64) load {
 	full := own.clone()
 	pr.fill(b, &full, extras, nil)
@@ -350,7 +350,7 @@ func (pr *provisioner) ride(b *candidate, own load, extras []int64) load {
 	return out
 }
 
-// leavesEnough reports whether a machine for the load leaves enough kinds open.
+// leavesEnough reports whether an instance for the load leaves enough kinds open.
 func (pr *provisioner) leavesEnough(b *candidate, l *load) bool {
 	first := b.firstHolding(l)
 	return first >= 0 && b.leavesOpen(b.together(l), first, l.sum)

@@ -7,7 +7,7 @@ import (
 	"github.com/daemok/daemok/core/feasibility"
 )
 
-// Of a kind to whose machines other daemon pods come by one offer than by
+// Of a kind to whose instances other daemon pods come by one offer than by
 // another, a pool has several, which are one to whoever launches it.
 
 // same reports whether two kinds are one in the catalogue.
@@ -36,9 +36,9 @@ func (b *candidate) firstParts(options bitset.Set, needed map[int]bool) []int {
 }
 
 // closed narrows what a launch leaves open until nothing but that is asked for:
-// kinds, zones and ways to pay are each listed by themselves, and all of them
+// kinds, zones and capacity types are each listed by themselves, and all of them
 // together may also be a part of a kind that is not meant, with less room. Then
-// the zone, and if need be the way to pay, is the one of the first option.
+// the zone, and if need be the capacity type, is the one of the first option.
 func (b *candidate) closed(options bitset.Set, kinds []int) (bitset.Set, []int) {
 	for _, f := range []facets{b.aspects().zones, b.aspects().payments} {
 		first := options.Next(0)
@@ -53,7 +53,7 @@ func (b *candidate) closed(options bitset.Set, kinds []int) (bitset.Set, []int) 
 	return options, kinds
 }
 
-// asksForMore reports whether the kinds, zones and ways to pay of the options
+// asksForMore reports whether the kinds, zones and capacity types of the options
 // include another part of one of the kinds.
 func (b *candidate) asksForMore(options bitset.Set, kinds []int) bool {
 	zones, payments := b.aspects().zones.of(options), b.aspects().payments.of(options)

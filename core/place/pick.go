@@ -19,7 +19,7 @@ type tournament struct {
 }
 
 // wasteful is the share of its best yield below which an option does not grow
-// for a group: its pods ride along in gaps, but an expensive machine that others
+// for a group: its pods ride along in gaps, but an expensive instance that others
 // need is not made larger for them.
 const wasteful = 0.7
 
@@ -27,23 +27,23 @@ const wasteful = 0.7
 // tried by falling yield when full, so the best is nearly always early.
 const triesMax = 48
 
-// fewPods is how many pods at most are always tried on one machine together.
+// fewPods is how many pods at most are always tried on one instance together.
 const fewPods = 64
 
-// errand is what a machine is sought for: one pod of the group, in one of its
+// errand is what an instance is sought for: one pod of the group, in one of its
 // ways, with its co-located set if it has one.
 type errand struct {
 	g          *group
 	way        *way
 	colocation *colocation
-	whole      bool // the co-located set is not to be torn apart: some machine has room for it
+	whole      bool // the co-located set is not to be torn apart: some instance has room for it
 }
 
-// pick chooses the next machine of the pool, for which the group is the
+// pick chooses the next instance of the pool, for which the group is the
 // hardest pod left: kinds that may have it are filled with pods, and the one
 // that holds the most worth for its cost wins, the cheaper one of equals.
-// Where a single machine can have all that is left for no more than several
-// would cost, it is taken: fewer machines, fewer daemon pods.
+// Where a single instance can have all that is left for no more than several
+// would cost, it is taken: fewer instances, fewer daemon pods.
 func (t *tournament) pick(b *candidate, e errand) (load, bool) {
 	t.run.queues.thin()
 	left := t.run.provisioner.demand.left
@@ -63,8 +63,8 @@ func (t *tournament) pick(b *candidate, e errand) (load, bool) {
 }
 
 // best fills promising options. It returns the winner and, if one
-// machine can have all that is left for this pool, the cheapest such machine.
-// Of machines for a co-located set one that has more pods of it comes first.
+// instance can have all that is left for this pool, the cheapest such instance.
+// Of instances for a co-located set one that has more pods of it comes first.
 func (t *tournament) best(b *candidate, e errand, left []int64, all *amounts) (best, last *load) {
 	total := value(t.run.values.worth, all.sum)
 	most, tries := 0.0, 0
@@ -115,7 +115,7 @@ func (t *tournament) best(b *candidate, e errand, left []int64, all *amounts) (b
 	return best, last
 }
 
-// try makes the load what a machine of the option would have for the errand.
+// try makes the load what an instance of the option would have for the errand.
 func (t *tournament) try(b *candidate, l *load, option int, left []int64, e errand) bool {
 	if like := t.filledAlike(b, option, e); like != nil {
 		l.copy(like)
@@ -133,7 +133,7 @@ func (t *tournament) try(b *candidate, l *load, option int, left []int64, e erra
 	return true
 }
 
-// filledAlike returns a load with which a larger machine in the same domains
+// filledAlike returns a load with which a larger instance in the same domains
 // was filled, all that may be there, though there is room for it under the
 // option too: that would be filled with the same pods. It is nil where there is
 // none.
@@ -152,7 +152,7 @@ func (t *tournament) filledAlike(b *candidate, option int, e errand) *load {
 	return nil
 }
 
-// allDrive reports whether a machine of the option may grow for all of the load.
+// allDrive reports whether an instance of the option may grow for all of the load.
 func (t *tournament) allDrive(b *candidate, option int, l *load, seed *group) bool {
 	return !slices.ContainsFunc(l.parts, func(p part) bool {
 		_, joins := b.ask(t.run.groups[p.group], len(t.run.groups)).joins(option, l.custom)
@@ -184,7 +184,7 @@ func (e *errand) fits(b *candidate, option int) bool {
 }
 
 // byPromise lists options in the order in which they are tried: by falling
-// yield and, where a co-located set is too much for any machine, those first that have
+// yield and, where a co-located set is too much for any instance, those first that have
 // room for the greatest part of it.
 func (t *tournament) byPromise(b *candidate, e errand) []int {
 	if e.colocation == nil || e.whole {
@@ -210,7 +210,7 @@ func share(free, need []int64) float64 {
 	return out
 }
 
-// seed puts the first pods on an empty machine: one of the group, or its co-located set
+// seed puts the first pods on an empty instance: one of the group, or its co-located set
 // as far as there is room.
 func (t *tournament) seed(b *candidate, l *load, left []int64, e errand) bool {
 	f := &t.run.provisioner.filler
@@ -242,7 +242,7 @@ func (t *tournament) hurry() bool {
 	return t.run.options.Steps > 0 && t.run.steps > t.run.options.Steps/2
 }
 
-// severalCost is what is spent until all is placed that a single machine
+// severalCost is what is spent until all is placed that a single instance
 // could have, by picking on; it stops counting at enough.
 func (t *tournament) severalCost(b *candidate, g *group, first load, left []int64, enough float64) float64 {
 	left = slices.Clone(left)
@@ -277,14 +277,14 @@ func (t *tournament) severalCost(b *candidate, g *group, first load, left []int6
 	return math.Inf(1)
 }
 
-// mayJoin reports whether pods of the group may be added to a machine of the
-// option. With a seed it must be one that the machine may grow for; any may
+// mayJoin reports whether pods of the group may be added to an instance of the
+// option. With a seed it must be one that the instance may grow for; any may
 // ride along.
 func (t *tournament) mayJoin(b *candidate, option int, g, seed *group) bool {
 	return seed == nil || t.drives(b, option, g, seed)
 }
 
-// drives reports whether a machine of the option may grow for the group: the
+// drives reports whether an instance of the option may grow for the group: the
 // pool is of its tier, the option is not wasteful for it, and it
 // does not take what a limit leaves from pods of higher priority.
 func (t *tournament) drives(b *candidate, option int, g, seed *group) bool {

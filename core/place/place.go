@@ -40,7 +40,7 @@ func (m *MinValues) Set(name string) error {
 // Packer chooses instances for a batch. What it leaves out, and what turns out to
 // break a rule that the batch does not hold, is placed one instance after another.
 type Packer interface {
-	Pack(batch pack.Batch) []pack.Machine
+	Pack(batch pack.Batch) []pack.Instance
 }
 
 // Options is how to search.
@@ -48,12 +48,12 @@ type Options struct {
 	MinValues        MinValues
 	Preferences      func(*cluster.Shape) Preferences // which preferences of pods of a shape count, the same for shapes with equal RulesText; nil: all
 	Steps            int64                            // most steps to take: about one for each look at one shape in one place; 0 means no bound
-	Packer           Packer                           // chooses machines that are launched together; nil means that each is chosen alone
-	ExpensiveSites   bool                             // groups avoid sites where machines for all would cost clearly more, see priceSites; the same may be said of the answer
+	Packer           Packer                           // chooses instances that are launched together; nil means that each is chosen alone
+	ExpensiveSites   bool                             // groups avoid sites where instances for all would cost clearly more, see priceSites; the same may be said of the answer
 	EvenHosts        bool                             // see topology.Board.Even; the answer may be more expensive than the usual one, and leave more pods
-	LimitCost        float64                          // what all that pools may still own counts as when machines are compared: those that take little of it come first
-	LeastInterrupted bool                             // what interruptions are likely to cost has no say in what machines are chosen, but in which spot offerings these come from
-	Small            bool                             // machines that are large for the cluster are launched only for pods that fit on no others, see Sizes
+	LimitCost        float64                          // what all that pools may still own counts as when instances are compared: those that take little of it come first
+	LeastInterrupted bool                             // what interruptions are likely to cost has no say in what instances are chosen, but in which spot offerings these come from
+	Small            bool                             // instances that are large for the cluster are launched only for pods that fit on no others, see Sizes
 	Ready            *Ready                           // what was prepared for the snapshot, or one with the same pools and daemons; nil: nothing
 	Unproven         bool                             // neither Bound nor Margins are worked out
 	Variants         []Variant                        // by shape, in the order of placing; those that are missing are as usual
@@ -63,23 +63,23 @@ type Options struct {
 // Result is where pods go. Launches are in the order in which they were
 // opened, unplaced shapes in the order in which they were tried. Placements
 // are in an order in which kube-scheduler would accept each of them, with
-// every machine of the plan there from the beginning.
+// every instance of the plan there from the beginning.
 type Result struct {
 	Launches       []plan.Launch
 	Placements     []plan.Placement
 	Unplaced       []plan.Unplaced
-	Joining        []plan.Joining           // machines on order, oldest first
-	Cost           float64                  // of the launches, in what counts when machines are compared; unknown prices are 0
+	Joining        []plan.Joining           // instances on order, oldest first
+	Cost           float64                  // of the launches, in what counts when instances are compared; unknown prices are 0
 	Risk           float64                  // of that: what interruptions are likely to cost, as far as it counts
 	Risky          bool                     // the option Calm could make the answer another one
 	SpotMore       quantity.MicroUSDPerHour // see plan.Plan
 	Unpriced       float64                  // what launches of an unknown price have, weighed by what resources usually cost
 	Bound          quantity.MicroUSDPerHour
 	Margins        []plan.Margin // see plan.Plan
-	Expensive      bool          // machines for all would cost more than a question allows, see Ground
+	Expensive      bool          // instances for all would cost more than a question allows, see Ground
 	ExpensiveSites bool          // the option of that name could make the answer another one
 	EvenHosts      bool          // the option of that name could make the answer another one
-	Short          bool          // pods are left, and with machines that take less of limits more might have a place
+	Short          bool          // pods are left, and with instances that take less of limits more might have a place
 	Choices        []Choice      // by shape, in the order of placing: what variants could change
 	Steps          int64
 	Exhausted      bool // the steps were used up before all was tried
@@ -91,13 +91,13 @@ const roundsMax = 16
 // Place finds homes for the waiting pods of the snapshot and for those that
 // must leave nodes being deleted. Pods of high priority are placed first, then
 // large ones. Each goes to an existing node if it can, then to an ordered
-// machine, then to a new one from the heaviest pool that can have it. Where
-// rules look at other pods, domains are decided pod by pod before machines are
+// instance, then to a new one from the heaviest pool that can have it. Where
+// rules look at other pods, domains are decided pod by pod before instances are
 // launched, and the whole answer is checked once more in its own order. Where that
-// took pods off their places, machines that others have room for are given up.
+// took pods off their places, instances that others have room for are given up.
 //
-// Cost: shapes x (nodes + machines), and for new machines about shapes x
-// kinds for each different machine; pods of one shape are placed together.
+// Cost: shapes x (nodes + instances), and for new instances about shapes x
+// kinds for each different instance; pods of one shape are placed together.
 func Place(s *cluster.Snapshot, o Options) Result {
 	pods := Waiting(s)
 	if len(pods) == 0 {
@@ -142,12 +142,12 @@ type run struct {
 	dims        amount.Dims
 	pods        int      // that wait, or must leave their nodes
 	waiting     []*group // one for each shape, in the order of placing
-	groups      []*group // those that machines are launched for, in that order
+	groups      []*group // those that instances are launched for, in that order
 	podClasses  map[string]*podClass
 	round       int                  // counted from 1
 	avoided     [][]constraint.Taint // of places that ask pods to stay away
-	targets     []*target            // nodes, then ordered machines
-	firstLaunch int                  // position of the first target on a machine of this plan
+	targets     []*target            // nodes, then ordered instances
+	firstLaunch int                  // position of the first target on an instance of this plan
 	candidates  []*candidate         // heaviest pool first
 	board       *topology.Board
 	limited     bool // some pool has limits
@@ -192,7 +192,7 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	r.tournament.scratch.sum = make([]int64, r.dims.Len())
 	ready := o.readyFor(s)
 	pools := ready.ForPools()
-	r.targets = append(nodeTargets(s, r.dims), machineTargets(s, pools, r.dims)...)
+	r.targets = append(nodeTargets(s, r.dims), instanceTargets(s, pools, r.dims)...)
 	for i, target := range r.targets {
 		target.at, target.id = i, i
 	}
@@ -302,7 +302,7 @@ func (r *run) spent(steps int64) bool {
 }
 
 // place notes where pods of the group have their place: at a target or, without
-// one, on the machine that is being ordered.
+// one, on the instance that is being ordered.
 func (r *run) place(g *group, lv *level, pods []waiter, on plan.Destination, name string, at *target) {
 	launch := len(r.launched)
 	if at != nil {

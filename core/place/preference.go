@@ -15,7 +15,7 @@ import (
 type Preferences uint8
 
 // The zero value is AllPreferences. What is wished of hosts usually costs most: a
-// machine for each few pods.
+// instance for each few pods.
 const (
 	AllPreferences Preferences = iota
 	NotOfHosts                 // those alone that look at no hosts

@@ -19,7 +19,7 @@ type priceBook struct {
 	crowds     map[crowd]int64                     // see crowdsNow
 }
 
-// mainsMost is how many machines are tried as the one that is launched as long as it
+// mainsMost is how many instances are tried as the one that is launched as long as it
 // will do: those that seem cheapest for all pods.
 const mainsMost = 8
 
@@ -55,7 +55,7 @@ func (p *priceBook) on(from offeringSource) []pricedOffering {
 		}
 		for i := s.options.Next(0); i >= 0; i = s.options.Next(i + 1) {
 			if free := s.b.mostFree(s.b.Options[i].Kind); within.Has(i) && free != nil {
-				out = append(out, pricedOffering{costOf(s.b.Offering(s.b.Options[i])) + float64(s.b.PerMachine()), free, s.b, i})
+				out = append(out, pricedOffering{costOf(s.b.Offering(s.b.Options[i])) + float64(s.b.PerInstance()), free, s.b, i})
 			}
 		}
 	}
@@ -79,7 +79,7 @@ func (p *priceBook) forPods(g *group, s *site, available bool, n int64) []priced
 	return nil
 }
 
-// pricedAmong is pricedFor without machines, or with them, that leave less to pods than their
+// pricedAmong is pricedFor without instances, or with them, that leave less to pods than their
 // pool's floor asks for.
 func pricedAmong(all []pricedOffering, g *group, n int64, cramped bool) []pricedOffering {
 	out, some := make([]pricedOffering, 0, len(all)), false
@@ -101,7 +101,7 @@ func pricedAmong(all []pricedOffering, g *group, n int64, cramped bool) []priced
 	return out
 }
 
-// mostFree is what a machine of the kind has for pods, surplus credits included.
+// mostFree is what an instance of the kind has for pods, surplus credits included.
 func (b *candidate) mostFree(kind int) []int64 {
 	if b.whole != nil {
 		return b.whole[kind]
@@ -109,15 +109,15 @@ func (b *candidate) mostFree(kind int) []int64 {
 	return b.free[kind]
 }
 
-// wanted is pods that machines are launched for.
+// wanted is pods that instances are launched for.
 type wanted struct {
 	several
 	first int     // the cheapest good that has room for one
-	alone float64 // what machines cost that have nothing but these, of those alone
+	alone float64 // what instances cost that have nothing but these, of those alone
 	part  float64 // see partOf
 }
 
-// costOfAll returns about what machines for all pods cost: the least with each of
+// costOfAll returns about what instances for all pods cost: the least with each of
 // the offerings that seem cheapest as the one that is launched as long as it will do.
 // Pods that no good has room for have no say.
 func (p *priceBook) costOfAll(from []pricedOffering, pods []several) float64 {
@@ -128,8 +128,8 @@ func (p *priceBook) costOfAll(from []pricedOffering, pods []several) float64 {
 	p.looks += len(from) * len(pods)
 	for _, of := range pods {
 		if at := cheapestFor(from, of.need, 0, len(from)); at < len(from) {
-			machines := float64(of.n) / float64(min(of.host, count(from[at].free, of.need)))
-			all = append(all, wanted{of, at, float64(machines * from[at].cost), 0})
+			instances := float64(of.n) / float64(min(of.host, count(from[at].free, of.need)))
+			all = append(all, wanted{of, at, float64(instances * from[at].cost), 0})
 		}
 	}
 	best := math.Inf(1)
@@ -161,22 +161,22 @@ func (p *priceBook) mains(from []pricedOffering, pods []wanted) []int {
 	return out
 }
 
-// seeming is what machines for all pods would cost if those of the good could be
+// seeming is what instances for all pods would cost if those of the good could be
 // filled to the brim.
 func seeming(it *pricedOffering, pods []wanted) float64 {
-	sum, machines, others := make([]int64, len(it.free)), 1.0, 0.0
+	sum, instances, others := make([]int64, len(it.free)), 1.0, 0.0
 	for _, p := range pods {
 		if !amount.Fits(it.free, p.need) {
 			others += p.alone
 			continue
 		}
 		take(sum, p.need, -p.n)
-		machines = max(machines, float64(p.n)/float64(p.host))
+		instances = max(instances, float64(p.n)/float64(p.host))
 	}
-	return float64(max(machines, partOf(it.free, sum))*it.cost) + others
+	return float64(max(instances, partOf(it.free, sum))*it.cost) + others
 }
 
-// costWith fills machines with the largest pods first, as many alike as there
+// costWith fills instances with the largest pods first, as many alike as there
 // are pods for, each the cheapest that has room for what is on it.
 func (p *priceBook) costWith(from []pricedOffering, main int, left []wanted) float64 {
 	for i := range left {
@@ -198,7 +198,7 @@ func (p *priceBook) costWith(from []pricedOffering, main int, left []wanted) flo
 	return cost
 }
 
-// partOf returns how much of a machine it takes, of what it takes most.
+// partOf returns how much of an instance it takes, of what it takes most.
 func partOf(free, need []int64) float64 {
 	most := 0.0
 	for d, v := range need {
@@ -220,7 +220,7 @@ func cheapestFor(from []pricedOffering, sum []int64, first, last int) int {
 	return last
 }
 
-// filled takes pods for a machine with so much room, and for as many machines
+// filled takes pods for an instance with so much room, and for as many instances
 // with as many of each as there can be. It returns what is on one of them.
 func filled(free []int64, left []wanted) (sum []int64, repeats int64) {
 	free, sum, repeats = slices.Clone(free), make([]int64, len(free)), math.MaxInt64

@@ -17,11 +17,11 @@ type prover struct {
 	run *run
 }
 
-// prove works out what machines for the pods of the launches must cost at
+// prove works out what instances for the pods of the launches must cost at
 // least, and what one unit of each resource costs at the margin: the sum over
 // the tiers of pools of the linear program in which pods may be cut and no
 // rule counts but amounts and what each pod may be on. There is none where a
-// machine without a price, or one that is paid for already or had so many times only, is offered.
+// instance without a price, or one that is paid for already or had so many times only, is offered.
 func (pv *prover) prove() {
 	if pv.run.reserved.left != nil {
 		return
@@ -75,7 +75,7 @@ func (pv *prover) available(tier int, to *clientele) (out []bound.Offering, ok b
 	return slices.DeleteFunc(out, func(o bound.Offering) bool { return o.Open == 0 }), true
 }
 
-// availableAs is what can be had by one machine of the kind at this cost; cpu
+// availableAs is what can be had by one instance of the kind at this cost; cpu
 // beyond what it can use for ever is offered apart, by use.
 func (b *candidate) availableAs(kind int, cost float64, open uint64) []bound.Offering {
 	has := positive(b.free[kind])

@@ -59,7 +59,7 @@ func TestTheBoundKnowsWhatPodsMayBeOn(t *testing.T) {
 		"some of each": {[]string{"waiting default/web shape=web count=40", "waiting default/tied shape=tied count=40"},
 			// Those that are not tied may use cores that memory leaves idle in b.
 			5.375, "cpu  $0.032500/h, memory  $0.004062/h, memory b $0.007500/h"},
-		// Memory that goes with devices is on machines that have them.
+		// Memory that goes with devices is on instances that have them.
 		"pods that need a device": {[]string{"shape train namespace=default cpu=1 memory=16Gi example.com/gpu=1", "waiting default/train shape=train count=40"},
 			40, "memory a $0.062500/h"},
 	}
@@ -95,7 +95,7 @@ func TestTheBoundOfManyClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := place.Place(s, place.Options{})
-	// Each machine is full: 40 kinds from $0.10 to $0.49 cost $11.80. Without
+	// Each instance is full: 40 kinds from $0.10 to $0.49 cost $11.80. Without
 	// classes the bound is $4.00; those that are merged may be on the cheapest of
 	// theirs.
 	if len(r.Unplaced) > 0 || r.Cost != 11_800_000 || float64(r.Bound) > r.Cost || r.Bound < 5_800_000 {

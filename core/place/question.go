@@ -14,11 +14,11 @@ type question struct {
 	evaluator *evaluator
 	kept      trial  // targets that something was placed on, as they were
 	over      bool   // the answer is no
-	launches  bool   // a machine would be launched, and none may be
+	launches  bool   // an instance would be launched, and none may be
 	lost      *group // because of pods of this group, if not nil
 }
 
-// offers reports whether machines may be launched at all.
+// offers reports whether instances may be launched at all.
 func (r *run) offers() bool { return r.question == nil || r.question.Below != 0 }
 
 // keep notes what a target has before something is placed on it.

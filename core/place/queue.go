@@ -17,7 +17,7 @@ type queues struct {
 }
 
 // queue is groups whose worth is mostly in one resource, the largest in it
-// first. Of a queue with an exclusive set no machine can have pods of two groups, so that
+// first. Of a queue with an exclusive set no instance can have pods of two groups, so that
 // after the first pod all of it is passed over at once.
 type queue struct {
 	at           int // position among all queues
@@ -50,7 +50,7 @@ func (l *queue) full(number int, room []int64) bool {
 	return !amount.Fits(room, l.least[number*len(room):(number+1)*len(room)])
 }
 
-// notExclusive is the exclusive set of groups that may share a machine.
+// notExclusive is the exclusive set of groups that may share an instance.
 const notExclusive = -1
 
 // exclusiveMin is how many groups at least get a queue of their own: each queue is
@@ -64,7 +64,7 @@ type exclusiveKey struct {
 	tally int
 }
 
-// findExclusiveSets finds the groups of which no two can share a machine.
+// findExclusiveSets finds the groups of which no two can share an instance.
 func (q *queues) findExclusiveSets() {
 	exclusiveSets := map[exclusiveKey][]*group{}
 	for _, g := range q.run.groups {
@@ -94,7 +94,7 @@ func (q *queues) exclusiveSetOf(g *group) (exclusiveKey, bool) {
 }
 
 // sort lists the groups by the resource that most of their worth is in,
-// the largest in it first. Machines are filled from all sides in turn, so
+// the largest in it first. Instances are filled from all sides in turn, so
 // that their resources are used up together.
 func (q *queues) sort() {
 	sides := make([][]*group, q.run.dims.Len())

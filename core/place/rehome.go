@@ -17,7 +17,7 @@ type Removal struct {
 }
 
 // Rehome seeks places for the pods of a removal as things are: on nodes that
-// are ready and open, with nothing launched and without machines on their way. It
+// are ready and open, with nothing launched and without instances on their way. It
 // returns the places, and the pods that have none. Places are those of the plan
 // only where pods find none otherwise. This is the last look before nodes go.
 //
@@ -50,7 +50,7 @@ func Rehome(s *cluster.Snapshot, r Removal) ([]plan.Placement, []plan.Unplaced) 
 // none moves are those of the snapshot.
 func emptied(s *cluster.Snapshot, r *Removal) (*cluster.Snapshot, []cluster.Pod) {
 	now := *s
-	now.Waiting, now.Machines, now.PDBs, now.Pools = nil, nil, nil, nil
+	now.Waiting, now.Instances, now.PDBs, now.Pools = nil, nil, nil, nil
 	now.Nodes = make([]cluster.Node, 0, len(s.Nodes))
 	var out []cluster.Pod
 	for i := range s.Nodes {
@@ -61,7 +61,7 @@ func emptied(s *cluster.Snapshot, r *Removal) (*cluster.Snapshot, []cluster.Pod)
 			out = append(out, moving...)
 		}
 		n.LaunchedFor = nil
-		if r.Nodes[n.Name] || n.MachineEnds || n.Deleting && n.Goes() && !isClosed(&n) {
+		if r.Nodes[n.Name] || n.InstanceEnds || n.Deleting && n.Goes() && !isClosed(&n) {
 			continue // rules do not count it once it is gone
 		}
 		if n.Deleting || !n.Ready || !n.Initialized {

@@ -8,7 +8,7 @@ import (
 	"github.com/daemok/daemok/core/scenario"
 )
 
-// Pods that are to move find places where there is room now: not on machines on
+// Pods that are to move find places where there is room now: not on instances on
 // their way or to be launched, nor on nodes that are closed, which still count for
 // rules, as those that are gone soon do not.
 func TestRehomeLooksAtThingsAsTheyAre(t *testing.T) {

@@ -27,16 +27,16 @@ type placed struct {
 	stay
 	on     plan.Destination
 	name   string
-	target *target // nil on a machine that was ordered for it
-	launch int     // on a machine of this plan: its position among the launches
+	target *target // nil on an instance that was ordered for it
+	launch int     // on an instance of this plan: its position among the launches
 }
 
-// launched is a machine that is ordered, as a place for other pods to count.
+// launched is an instance that is ordered, as a place for other pods to count.
 type launched struct {
 	candidate          *candidate
 	ways               []constraint.Labels // that it may have; see listing
 	due                due
-	cost               float64                    // what counts when machines are compared; 0 where the price is not known
+	cost               float64                    // what counts when instances are compared; 0 where the price is not known
 	risk               float64                    // of that: what interruptions are likely to cost
 	unpriced           float64                    // see Result
 	free               []int64                    // left for pods, whichever kind it becomes
@@ -82,7 +82,7 @@ func exclusive(k *podClass) bool {
 }
 
 // all places all pods once more in the order of their turns, with every
-// machine of the plan there from the beginning, as kube-scheduler may see it.
+// instance of the plan there from the beginning, as kube-scheduler may see it.
 // Pods whose place breaks a rule about other pods then lose it.
 func (re *replayer) all() {
 	if !re.run.intake.counted || re.run.question != nil && len(re.run.launched) == 0 && len(re.run.groups) == 0 {
@@ -106,7 +106,7 @@ func (re *replayer) all() {
 	re.run.board = board
 }
 
-// outset returns the board with every machine of the plan on it, before any pod
+// outset returns the board with every instance of the plan on it, before any pod
 // that waits has its place.
 func (re *replayer) outset() *topology.Board {
 	board := re.run.intake.base.Clone()
@@ -185,8 +185,8 @@ func (x *placed) place(r *run) int {
 	return x.target.place
 }
 
-// withdraw gives machines up on which no pod is left, and reports whether pods
-// are to find homes again for that: what such machines brought with them and
+// withdraw gives instances up on which no pod is left, and reports whether pods
+// are to find homes again for that: what such instances brought with them and
 // took of limits is no more.
 func (re *replayer) withdraw() bool {
 	any := false
@@ -199,7 +199,7 @@ func (re *replayer) withdraw() bool {
 	return any && re.run.stillWaiting() > 0 && re.run.round < roundsMax && !re.run.out.Exhausted
 }
 
-// forget drops what machines were launched for in this round.
+// forget drops what instances were launched for in this round.
 func (re *replayer) forget() {
 	re.run.groups = nil
 	for _, b := range re.run.candidates {
@@ -207,7 +207,7 @@ func (re *replayer) forget() {
 	}
 }
 
-// giveUp marks the machines of this plan that have no pods, and reports
+// giveUp marks the instances of this plan that have no pods, and reports
 // whether there were any.
 func (re *replayer) giveUp() bool {
 	any := false
@@ -225,7 +225,7 @@ func (re *replayer) giveUp() bool {
 	return any
 }
 
-// cancel gives up a machine of this plan, and gives back what it takes of limits
+// cancel gives up an instance of this plan, and terminates what it takes of limits
 // and capacity reservations.
 func (re *replayer) cancel(launch int) {
 	l := &re.run.launched[launch]
@@ -266,7 +266,7 @@ func (re *replayer) unseat(lost []placed) {
 	}
 }
 
-// leave takes a pod off a machine that this plan orders.
+// leave takes a pod off an instance that this plan orders.
 func leave(l *plan.Launch, p *cluster.Pod) {
 	at := slices.IndexFunc(l.Pods, func(q cluster.Pod) bool { return podKey(&q) == podKey(p) })
 	l.Pods = slices.Delete(l.Pods, at, at+1)

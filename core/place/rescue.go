@@ -12,16 +12,16 @@ import (
 // rescuer seeks another way for pods that are left without a place.
 type rescuer struct {
 	run    *run
-	failed int // tried in vain
+	failed int // tried without effect
 }
 
-// rescuesMax is how many machines are tried in vain at most.
+// rescuesMax is how many instances are tried without effect at most.
 const rescuesMax = 64
 
-// all orders machines one by one for pods that found no home. What machines
+// all orders instances one by one for pods that found no home. What instances
 // bring with them cannot be foreseen while many are chosen: daemon pods that
 // rules count, and domains that their number opens or fills. With everything
-// else in its place a single machine is judged as what it is. It reports
+// else in its place a single instance is judged as what it is. It reports
 // whether any was ordered.
 func (rs *rescuer) all() bool {
 	if !rs.run.intake.counted || rs.run.out.Exhausted || !rs.run.offers() {
@@ -36,7 +36,7 @@ func (rs *rescuer) all() bool {
 	return any
 }
 
-// rescueOne orders a machine for the group's next pod, the cheapest of the
+// rescueOne orders an instance for the group's next pod, the cheapest of the
 // heaviest pool that will do, and lets more of the group join it.
 func (rs *rescuer) rescueOne(g *group) bool {
 	lv := g.podClass.required()
@@ -55,7 +55,7 @@ func (rs *rescuer) rescueOne(g *group) bool {
 	return false
 }
 
-// remedy is machines of one pool that are alike for a pod: in the same
+// remedy is instances of one pool that are alike for a pod: in the same
 // place, with the same daemon pods that rules look at.
 type remedy struct {
 	b        *candidate
@@ -64,7 +64,7 @@ type remedy struct {
 	option   int // the one launched first
 }
 
-// remedies lists the machines that have room for the group's next pod, in
+// remedies lists the instances that have room for the group's next pod, in
 // the order in which they are tried.
 func (rs *rescuer) remedies(g *group, lv *level) []remedy {
 	rs.run.groups = nil
@@ -130,7 +130,7 @@ func (rs *rescuer) kits(b *candidate) *regions {
 	return b.kits
 }
 
-// orderAlone orders a machine for the group's next pod if that may be on it and
+// orderAlone orders an instance for the group's next pod if that may be on it and
 // all that have a place keep it.
 func (rs *rescuer) orderAlone(g *group, lv *level, c remedy) bool {
 	rs.run.affinities.gatherer.reset()
@@ -161,9 +161,9 @@ func (rs *rescuer) orderAlone(g *group, lv *level, c remedy) bool {
 	return true
 }
 
-// wouldStand reports whether pods of the level may be on such a machine of the
+// wouldStand reports whether pods of the level may be on such an instance of the
 // plan, and all that have a place keep it when it is there; it returns the board
-// with the machine, and its place on it.
+// with the instance, and its place on it.
 func (rs *rescuer) wouldStand(lv *level, b *candidate, as *listing) (board *topology.Board, place int, ok bool) {
 	var late []int
 	for _, all := range []bool{false, true} { // most of those that will not do are told by a look at what is there

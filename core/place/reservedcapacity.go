@@ -11,7 +11,7 @@ import (
 // reservations counts what is left of capacity reservations, and of the room of placement groups, while instances are planned.
 type reservations struct {
 	run  *run
-	left map[string]int64 // machines that are left of each capacity reservation, see countReservedCapacities
+	left map[string]int64 // instances that are left of each capacity reservation, see countReservedCapacities
 }
 
 // count notes what offers draw on, such as a capacity reservation or the room of
@@ -44,16 +44,16 @@ func (v *reservations) count() {
 	}
 }
 
-// countLaunches takes off what machines on order are to be taken from, as long as
-// nobody who offers them knows of it. One that may come from any of several reservations
+// countLaunches takes off what instances on order are to be taken from, as long as
+// none who offers them knows of it. One that may come from any of several reservations
 // has one place of them in all.
 func (v *reservations) countLaunches() {
 	if v.left == nil {
 		return
 	}
 	var open [][]string
-	for i := range v.run.snapshot.Machines {
-		m := &v.run.snapshot.Machines[i]
+	for i := range v.run.snapshot.Instances {
+		m := &v.run.snapshot.Instances[i]
 		pool, known := v.run.snapshot.Pool(m.Pool)
 		if !known || m.Launched || m.Launching || m.Deleting {
 			continue
@@ -107,7 +107,7 @@ func (b *candidate) onlyReservedCapacities(options bitset.Set, kinds []int) (bit
 	return only, left
 }
 
-// reserved is the first of the options where machines of each are taken from the same
+// reserved is the first of the options where instances of each are taken from the same
 // reservation, by their label; else -1.
 func (b *candidate) reserved(options bitset.Set) int {
 	first := options.Next(0)
@@ -120,13 +120,13 @@ func (b *candidate) reserved(options bitset.Set) int {
 	return first
 }
 
-// reservedCapacitiesOf is what a machine launched by the option is taken from; nothing where as
+// reservedCapacitiesOf is what an instance launched by the option is taken from; nothing where as
 // many can be had as anyone wants.
 func (b *candidate) reservedCapacitiesOf(option int) []cluster.ReservedCapacity {
 	return b.Offering(b.Options[option]).ReservedCapacities
 }
 
-// of is how many machines can still be launched by the offering, where that is counted.
+// of is how many instances can still be launched by the offering, where that is counted.
 func (v *reservations) of(o *cluster.Offering) int64 {
 	out := int64(math.MaxInt64)
 	for _, s := range o.ReservedCapacities {
@@ -137,12 +137,12 @@ func (v *reservations) of(o *cluster.Offering) int64 {
 	return out
 }
 
-// mayStill is how many machines can be launched by the option at most, of n.
+// mayStill is how many instances can be launched by the option at most, of n.
 func (v *reservations) mayStill(b *candidate, option int, n int64) int64 {
 	return min(n, v.of(b.Offering(b.Options[option])))
 }
 
-// take accounts for a machine of this plan; the last one of any capacity reservation closes the
+// take accounts for an instance of this plan; the last one of any capacity reservation closes the
 // offers that draw on it.
 func (v *reservations) take(reservedCapacities []cluster.ReservedCapacity) {
 	for _, s := range reservedCapacities {
@@ -153,7 +153,7 @@ func (v *reservations) take(reservedCapacities []cluster.ReservedCapacity) {
 	}
 }
 
-// putBack accounts for a machine that is not ordered after all.
+// putBack accounts for an instance that is not ordered after all.
 func (v *reservations) putBack(reservedCapacities []cluster.ReservedCapacity) {
 	for _, s := range reservedCapacities {
 		v.left[s.Name]++

@@ -7,7 +7,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// Spot machines of some kinds are taken away sooner than those of others. That
+// Spot instances of some kinds are taken away sooner than those of others. That
 // ranks spot offerings among themselves: what interruptions are likely to cost counts
 // when offers are compared, and is in no cost that anybody is told. It moves
 // nothing to on-demand.
@@ -40,7 +40,7 @@ func (b *candidate) risks(worth []float64) []float64 {
 	return out
 }
 
-// riskOf is what interruptions of machines of the option are likely to cost.
+// riskOf is what interruptions of instances of the option are likely to cost.
 func (b *candidate) riskOf(option int) float64 {
 	if b.risk == nil {
 		return 0
@@ -48,7 +48,7 @@ func (b *candidate) riskOf(option int) float64 {
 	return b.risk[option]
 }
 
-// leastInterrupted is the option that a machine counts as when machines are chosen: the first
+// leastInterrupted is the option that an instance counts as when instances are chosen: the first
 // one, or the cheapest where the risk is to have no say in that.
 func (b *candidate) leastInterrupted(options bitset.Set, sum []int64) int {
 	best := options.Next(0)

@@ -7,7 +7,7 @@ import (
 	"github.com/daemok/daemok/core/scenario"
 )
 
-// What may be paid for machines in place of a node is compared with their prices:
+// What may be paid for instances in place of a node is compared with their prices:
 // that they are likely to be interrupted makes them no more expensive.
 func TestWhatInterruptionsCostIsNotPaid(t *testing.T) {
 	s, err := scenario.Parse(`shape web namespace=default cpu=1500m memory=1Gi

@@ -11,7 +11,7 @@ import (
 	"github.com/daemok/daemok/core/parallel"
 )
 
-// rooms is how much a spot machine of a kind may hold at most to leave enough
+// rooms is how much a spot instance of a kind may hold at most to leave enough
 // kinds open.
 type rooms struct {
 	whole bool      // all that it has room for
@@ -40,7 +40,7 @@ func (b *candidate) roomsAmong(options bitset.Set, asked []bool) *roomsTable {
 }
 
 // roomsOf looks for what enough kinds have in common among the options, of what a
-// machine of the kind has for pods and some ask for.
+// instance of the kind has for pods and some ask for.
 func (b *candidate) roomsOf(options bitset.Set, kind int, free []int64, asked []bool) *rooms {
 	sum := of(free, asked)
 	first := b.firstWith(options, kind, sum)
@@ -84,8 +84,8 @@ func (b *candidate) firstWith(options bitset.Set, kind int, sum []int64) int {
 	return -1
 }
 
-// leavesOpen reports whether a machine that is launched first by the option, with
-// so much on it, leaves enough kinds open. One that is no spot machine need not.
+// leavesOpen reports whether an instance that is launched first by the option, with
+// so much on it, leaves enough kinds open. One that is no spot instance need not.
 func (b *candidate) leavesOpen(options bitset.Set, first int, sum []int64) bool {
 	n := 0
 	for k := range b.spotKinds(options, first, first, sum) {
@@ -99,7 +99,7 @@ func (b *candidate) leavesOpen(options bitset.Set, first int, sum []int64) bool 
 	return !b.isSpot(first)
 }
 
-// cornersOf lists how much cpu and memory of a machine that is launched first by
+// cornersOf lists how much cpu and memory of an instance that is launched first by
 // the option enough kinds have: each time less memory and more cpu. Of all else
 // it is as much as sum, of devices once nothing.
 func (b *candidate) cornersOf(options bitset.Set, first int, sum []int64) [][]int64 {
@@ -136,7 +136,7 @@ func (b *candidate) corners(options bitset.Set, first int, sum []int64) (out [][
 	return out
 }
 
-// commonTo returns what enough kinds have in common that a machine which is
+// commonTo returns what enough kinds have in common that an instance which is
 // launched first by the option leaves open, if it is to hold as much of sum as can
 // be; nil where they are too few.
 func (b *candidate) commonTo(options bitset.Set, first int, sum []int64) []int64 {

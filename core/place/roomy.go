@@ -47,7 +47,7 @@ func (b *candidate) recordCramped() {
 	}
 }
 
-// tooLarge reports whether machines of the kind are too large for the cluster. Where the pool may have so many nodes
+// tooLarge reports whether instances of the kind are too large for the cluster. Where the pool may have so many nodes
 // only, none is.
 func (b *candidate) tooLarge(kind int) bool {
 	return b.sizes != nil && b.Limits.Nodes == nil && b.sizes.tooLarge(b.InstanceTypeAt(kind).Capacity)
@@ -65,7 +65,7 @@ func (b *candidate) leaveCramped(options bitset.Set) {
 	}
 }
 
-// keepingRoom is the ways if a machine for the pod can be had by one of them, with
+// keepingRoom is the ways if an instance for the pod can be had by one of them, with
 // as many values open as minValues asks for; else the floor gives way.
 func (b *candidate) keepingRoom(ways []way, need []int64) []way {
 	for _, w := range ways {
@@ -102,7 +102,7 @@ func (b *candidate) keepsValues(options bitset.Set) bool {
 	return true
 }
 
-// crampedNote says of a machine that leaves pods less than the pool's floor asks
+// crampedNote says of an instance that leaves pods less than the pool's floor asks
 // for that no other can be had.
 func (b *candidate) crampedNote(kind int) string {
 	if !b.Kinds[kind].Cramped {

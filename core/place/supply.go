@@ -17,7 +17,7 @@ type supply struct {
 	all      bitset.Set
 	steady   bitset.Set // of the spot offerings the flexible ones alone
 	small    bitset.Set // these and the rigid ones
-	flexible []int      // their machines leave enough kinds open, however full
+	flexible []int      // their instances leave enough kinds open, however full
 	full     []int      // theirs would with less on them
 	rigid    []int      // theirs leave too few open, whatever is on them
 }
@@ -70,7 +70,7 @@ func (l *batch) supply(to *supply, s offeringPool) (few []int) {
 	return few
 }
 
-// holdsLess reports whether machines of the offering could hold less and leave enough
+// holdsLess reports whether instances of the offering could hold less and leave enough
 // kinds open, and have room for one pod nevertheless.
 func (l *batch) holdsLess(s *supply, offering int, need []int64) bool {
 	return slices.ContainsFunc(s.flexible, func(i int) bool {
@@ -166,7 +166,7 @@ func (s *supply) forPods(r *run, l *batch, need []int64) bitset.Set {
 	return s.steady
 }
 
-// spotMore is what a spot machine is likely to cost beside the price of the first
+// spotMore is what a spot instance is likely to cost beside the price of the first
 // of its options, when the cloud chooses among those that a request names.
 func (b *candidate) spotMore(options bitset.Set) quantity.MicroUSDPerHour {
 	first := options.Next(0)

@@ -14,7 +14,7 @@ import (
 
 // TestSpotOfferingsOfFewInstanceTypesAreALastResort: of a small kind and
 // fifteen large ones, which leave enough open where a small one has no room,
-// machines chosen together are not small ones while these save little. Where they
+// instances chosen together are not small ones while these save little. Where they
 // save much, and where a large one is missing, price decides.
 func TestSpotOfferingsOfFewInstanceTypesAreALastResort(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -60,7 +60,7 @@ func offeredTo(t *testing.T, large int, price float64) (kinds []string, packed b
 	if err != nil {
 		t.Fatal(err)
 	}
-	place.Place(s, place.Options{Packer: packer(func(batch pack.Batch) []pack.Machine {
+	place.Place(s, place.Options{Packer: packer(func(batch pack.Batch) []pack.Instance {
 		packed = true
 		for i, o := range batch.Offerings {
 			if batch.Groups[0].Offerings.Has(i) {
@@ -72,10 +72,10 @@ func offeredTo(t *testing.T, large int, price float64) (kinds []string, packed b
 	return kinds, packed
 }
 
-// TestSpotMachinesAreLikelyToCostMoreThanTheFirst: the cloud chooses among the
+// TestSpotInstancesAreLikelyToCostMoreThanTheFirst: the cloud chooses among the
 // fifteen cheapest offerings, or all that cost little more than the first, rather
 // the cheaper ones of them.
-func TestSpotMachinesAreLikelyToCostMoreThanTheFirst(t *testing.T) {
+func TestSpotInstancesAreLikelyToCostMoreThanTheFirst(t *testing.T) {
 	for name, tt := range map[string]struct {
 		kinds      int
 		step, more float64 // dollars an hour

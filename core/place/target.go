@@ -26,9 +26,9 @@ type target struct {
 	guests      guests
 	taints      []constraint.Taint
 	admits      func(*cluster.Shape) feasibility.Reason
-	meant       []cluster.Pod        // that its machine was ordered for and that still wait
-	ordered     *feasibility.Ordered // of an ordered machine, by an earlier plan or by this one
-	launch      int                  // of a machine of this plan: its position among the launches
+	meant       []cluster.Pod        // that its instance was ordered for and that still wait
+	ordered     *feasibility.Ordered // of an ordered instance, by an earlier plan or by this one
+	launch      int                  // of an instance of this plan: its position among the launches
 	place       int                  // on the board
 	closed      bool                 // to those that a question is about
 	shutForGood bool                 // to those of every question
@@ -64,7 +64,7 @@ func byRoom(a, b *target) int {
 		cmp.Compare(a.name, b.name))
 }
 
-// spareOf lists the devices among what is free that nobody here asks for.
+// spareOf lists the devices among what is free that none here asks for.
 func spareOf(free quantity.Resources, d amount.Dims) []quantity.Extended {
 	var out []quantity.Extended
 	for _, e := range free.Extended {
@@ -105,16 +105,16 @@ func rank(first bool) int {
 	return 1
 }
 
-// machineTargets lists ordered machines, oldest first.
-func machineTargets(s *cluster.Snapshot, pools []*feasibility.Pool, d amount.Dims) []*target {
+// instanceTargets lists ordered instances, oldest first.
+func instanceTargets(s *cluster.Snapshot, pools []*feasibility.Pool, d amount.Dims) []*target {
 	var out []*target
-	for i := range s.Machines {
-		m := &s.Machines[i]
+	for i := range s.Instances {
+		m := &s.Instances[i]
 		if m.Deleting {
 			continue
 		}
-		ordered := feasibility.ForMachine(m, poolOf(m, pools), s.Daemons)
-		out = append(out, &target{on: plan.OnMachine, name: m.Claim, meant: m.LaunchedFor, ordered: ordered, taints: m.Taints,
+		ordered := feasibility.ForInstance(m, poolOf(m, pools), s.Daemons)
+		out = append(out, &target{on: plan.OnInstance, name: m.Claim, meant: m.LaunchedFor, ordered: ordered, taints: m.Taints,
 			guests: guests{ports: ordered.Ports}, free: d.Vector(ordered.Free, m.Attachable), admits: ordered.Admits})
 	}
 	slices.SortStableFunc(out, func(a, b *target) int {
@@ -123,7 +123,7 @@ func machineTargets(s *cluster.Snapshot, pools []*feasibility.Pool, d amount.Dim
 	return out
 }
 
-func poolOf(m *cluster.Machine, pools []*feasibility.Pool) *feasibility.Pool {
+func poolOf(m *cluster.Instance, pools []*feasibility.Pool) *feasibility.Pool {
 	for _, p := range pools {
 		if p.ID == m.Pool {
 			return p
@@ -167,7 +167,7 @@ func (r *run) roomOn(s *target, g *group, lv *level) int64 {
 	return n
 }
 
-// addLaunchTargets makes targets of the machines that this plan orders, for pods
+// addLaunchTargets makes targets of the instances that this plan orders, for pods
 // that found no other place.
 func (r *run) addLaunchTargets() {
 	beside := r.byLaunch()
@@ -186,15 +186,15 @@ func (r *run) addLaunchTargets() {
 	}
 }
 
-// orderedAs is a machine of this plan that may become these options.
+// orderedAs is an instance of this plan that may become these options.
 func (r *run) orderedAs(launch int, options bitset.Set) *feasibility.Ordered {
 	l, b := &r.out.Launches[launch], r.launched[launch].candidate
-	return feasibility.ForOptions(&cluster.Machine{
+	return feasibility.ForOptions(&cluster.Instance{
 		Claim: l.Name, Pool: l.Pool, Labels: b.Labels.Merge(l.Labels), Requirements: l.Requirements, Taints: b.Taints,
 	}, b.Pool, options)
 }
 
-// reopen has the target on a machine of this plan be for what is left of its
+// reopen has the target on an instance of this plan be for what is left of its
 // options.
 func (r *run) reopen(s *target, launch int, options bitset.Set) {
 	s.ordered = r.orderedAs(launch, options)
@@ -208,14 +208,14 @@ func (r *run) reopen(s *target, launch int, options bitset.Set) {
 	}
 }
 
-// shut leaves no room: the machine is not ordered after all.
+// shut leaves no room: the instance is not ordered after all.
 func (s *target) shut() {
 	for i := range s.free {
 		s.free[i] = -1
 	}
 }
 
-// byLaunch lists the pod class of the pods on each machine that this plan orders.
+// byLaunch lists the pod class of the pods on each instance that this plan orders.
 func (r *run) byLaunch() map[int][]*podClass {
 	out := map[int][]*podClass{}
 	for _, x := range r.placed {
@@ -247,7 +247,7 @@ func (r *run) sit(s *target, g *group, lv *level, n int64) {
 	r.place(g, lv, pods, s.on, s.name, s)
 }
 
-// join adds pods to a machine that this plan orders.
+// join adds pods to an instance that this plan orders.
 func (r *run) join(l *plan.Launch, pods []waiter) {
 	for _, w := range pods {
 		l.Pods = append(l.Pods, *w.Pod)
@@ -257,8 +257,8 @@ func (r *run) join(l *plan.Launch, pods []waiter) {
 	l.Reason = waitText(len(l.Pods))
 }
 
-// honourOrders gives the pods that a machine was launched for their place there,
-// on order or as a node, as long as they wait, so that nobody else takes it and nothing is launched twice. Some
+// honourOrders gives the pods that an instance was launched for their place there,
+// on order or as a node, as long as they wait, so that none else takes it and nothing is launched twice. Some
 // may go only where others are by then: those left are tried again as long as
 // that helps a good part of them, so that the cost stays linear; the rest find
 // homes like all others.
@@ -389,7 +389,7 @@ func (s *claimed) next(had map[[2]string]bool) *claim {
 	return nil
 }
 
-// awaited returns the groups of the waiting pods, if any machine was launched
+// awaited returns the groups of the waiting pods, if any instance was launched
 // for pods.
 func (sc *scheduler) awaited() map[[2]string]*group {
 	if !slices.ContainsFunc(sc.run.targets, func(s *target) bool { return len(s.meant) > 0 }) {

@@ -32,11 +32,11 @@ func (b *candidate) steady() bool { return b.whole == nil && b.credits == nil &&
 
 // offersAs reports whether two pools offer the same for the same, but for their limits and credits.
 func (b *candidate) offersAs(other *candidate) bool {
-	return b.Catalogue == other.Catalogue && b.PerMachine() == other.PerMachine() && !b.parted && !other.parted &&
+	return b.Catalogue == other.Catalogue && b.PerInstance() == other.PerInstance() && !b.parted && !other.parted &&
 		slices.Equal(b.Options, other.Options) && slices.EqualFunc(b.free, other.free, func(x, y []int64) bool { return (x == nil) == (y == nil) && slices.Equal(x, y) })
 }
 
-// recordPools finds the pools that machines are launched from: all or, in a question,
+// recordPools finds the pools that instances are launched from: all or, in a question,
 // those that do not offer to every group just what an earlier one offers it for the
 // same. Of equals the first is always launched from, so that nothing is missed.
 func (w *worths) recordPools() {

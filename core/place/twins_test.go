@@ -129,10 +129,10 @@ func muchLike(r *rand.Rand, p cluster.Pool, n int) cluster.Pool {
 	return p
 }
 
-// eachAlone is a packer that launches a machine for every pod, the cheapest.
+// eachAlone is a packer that launches an instance for every pod, the cheapest.
 type eachAlone struct{}
 
-func (eachAlone) Pack(l pack.Batch) (out []pack.Machine) {
+func (eachAlone) Pack(l pack.Batch) (out []pack.Instance) {
 	for podGroup := range l.Groups {
 		best := -1
 		for o := range l.Offerings {
@@ -142,7 +142,7 @@ func (eachAlone) Pack(l pack.Batch) (out []pack.Machine) {
 		}
 		for range l.Groups[podGroup].Count {
 			if best >= 0 && len(l.Limits) == 0 {
-				out = append(out, pack.Machine{Offering: best, Parts: []pack.Part{{Group: podGroup, N: 1}}})
+				out = append(out, pack.Instance{Offering: best, Parts: []pack.Part{{Group: podGroup, N: 1}}})
 			}
 		}
 	}

@@ -11,8 +11,8 @@ type chooser struct {
 }
 
 // Variant is how the pods of one shape get their places otherwise than usual,
-// where that is decided before machines are chosen. What is best depends on
-// machines that are not known then, so that who has the time tries several.
+// where that is decided before instances are chosen. What is best depends on
+// instances that are not known then, so that who has the time tries several.
 // The zero value is the usual way. It is for the first round: pods that find
 // no home so find one as usual.
 type Variant struct {
@@ -22,7 +22,7 @@ type Variant struct {
 
 // Choice is what a variant could change for the pods of one shape.
 type Choice struct {
-	Pods   int64 // that found a home, or machines to be launched for
+	Pods   int64 // that found a home, or instances to be launched for
 	Placed int64 // of these: on what is there or on its way, where they might be elsewhere as well
 	Turns  int   // domains among which one may come first; 0 where it makes no difference
 }
@@ -39,13 +39,13 @@ func (ch *chooser) lean() {
 	}
 	if ch.run.round == 1 {
 		ch.run.out.Choices = make([]Choice, len(ch.run.waiting))
-		for i, g := range ch.run.waiting { // those whose machines were launched for them have no choice
+		for i, g := range ch.run.waiting { // those whose instances were launched for them have no choice
 			ch.run.out.Choices[i] = Choice{Pods: -int64(g.placed), Placed: -int64(g.placed)}
 		}
 	}
 }
 
-// turnTo lets the domain come first that the group leans to, if machines are
+// turnTo lets the domain come first that the group leans to, if instances are
 // offered there by pools as heavy as elsewhere.
 func (ch *chooser) turnTo(g *group, sites []*site) {
 	if ch.run.round > 1 || g.at >= len(ch.run.options.Variants) {

@@ -10,7 +10,7 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// wholesale is what all pools offer, to tell quickly what machines for some pods
+// wholesale is what all pools offer, to tell quickly what instances for some pods
 // cost at least.
 type wholesale struct {
 	columns []bound.Column // without those that have no more of anything than one that costs no more
@@ -34,7 +34,7 @@ func (d *evaluator) wholesale() *wholesale {
 		for o := before.available.Next(0); o >= 0; o = before.available.Next(o + 1) {
 			offering := b.Offering(b.Options[o])
 			free := before.most(b.Options[o].Kind)
-			price := costOf(offering) + float64(b.PerMachine())
+			price := costOf(offering) + float64(b.PerInstance())
 			if known := least[b.Options[o].Kind]; !offering.Priced || free == nil || known > 0 && price >= known {
 				continue
 			}
@@ -55,7 +55,7 @@ func (d *evaluator) wholesale() *wholesale {
 	return out
 }
 
-// most is what a machine of the kind has for pods, surplus credits included.
+// most is what an instance of the kind has for pods, surplus credits included.
 func (p *evaluatorPool) most(kind int) []int64 {
 	if p.whole != nil {
 		return p.whole[kind]
@@ -63,7 +63,7 @@ func (p *evaluatorPool) most(kind int) []int64 {
 	return p.free[kind]
 }
 
-// least is what machines for pods that need so much together cost at least.
+// least is what instances for pods that need so much together cost at least.
 func (w *wholesale) least(sum []int64) float64 {
 	out := 0.0
 	for i, v := range sum {
@@ -74,13 +74,13 @@ func (w *wholesale) least(sum []int64) float64 {
 	return out
 }
 
-// exceeds reports whether machines for pods that need so much together cost more
+// exceeds reports whether instances for pods that need so much together cost more
 // than that for certain.
 func (w *wholesale) exceeds(sum []int64, most float64) bool {
 	return w.least(sum) > most || bound.Cover(positive(sum), w.columns).Cost > most
 }
 
-// tooExpensive reports whether the search has ended: machines for the pods that found
+// tooExpensive reports whether the search has ended: instances for the pods that found
 // no target cost more than they may, for certain.
 func (r *run) tooExpensive() bool {
 	if r.question == nil || r.question.over {
@@ -133,7 +133,7 @@ func (r *run) end(g *group) bool {
 	return true
 }
 
-// cheapest is what the cheapest machine costs that has room for one such pod, of
+// cheapest is what the cheapest instance costs that has room for one such pod, of
 // what is offered in the offering set: more than anything if there is none.
 func (d *evaluator) cheapest(m *offeringSet, need []int64) float64 {
 	least := math.Inf(1)
@@ -147,7 +147,7 @@ func (d *evaluator) cheapest(m *offeringSet, need []int64) float64 {
 			if !before.available.Has(o) || !offering.Priced || !amount.Fits(before.most(s.b.Options[o].Kind), need) {
 				continue
 			}
-			cost := costOf(offering) + float64(s.b.PerMachine())
+			cost := costOf(offering) + float64(s.b.PerInstance())
 			least = min(least, cost)
 			break // options are in the order of their prices
 		}
@@ -169,10 +169,10 @@ func various(byPool []poolOfferings) []poolOfferings {
 // reachable is where one pod of a shape may go at least, other pods aside.
 type reachable struct {
 	targets [2]*target // the first two that have room; nil: there is no such
-	cost    float64    // of the cheapest machine for it
+	cost    float64    // of the cheapest instance for it
 }
 
-// hopeless tells whether machines for pods that have room on no other node cost
+// hopeless tells whether instances for pods that have room on no other node cost
 // that much for certain.
 func (d *evaluator) hopeless(node int, below quantity.MicroUSDPerHour) bool {
 	n := &d.ground.snapshot.Nodes[node]
@@ -220,7 +220,7 @@ func (d *evaluator) reachableFor(s *cluster.Shape) reachable {
 			for o := t.Options.Next(0); o >= 0; o = t.Options.Next(o + 1) {
 				offering := b.Offering(b.Options[o])
 				if before.available.Has(o) && offering.Priced && amount.Fits(before.most(b.Options[o].Kind), k.need) {
-					h.cost = min(h.cost, costOf(offering)+float64(b.PerMachine()))
+					h.cost = min(h.cost, costOf(offering)+float64(b.PerInstance()))
 					break
 				}
 			}

@@ -6,7 +6,7 @@ import (
 	"github.com/daemok/daemok/core/amount"
 )
 
-// tear notes that no machine which may be launched now has room for the whole
+// tear notes that no instance which may be launched now has room for the whole
 // co-located set, for those of its pods that are left in the end.
 func (a *affinities) tear(g *group, c *colocation) {
 	if g.level != g.podClass.required() {
@@ -68,7 +68,7 @@ func (a *affinities) tooFewFor(c *colocation) string {
 	return text
 }
 
-// roomiest returns the machine that has room for the greatest part of the
+// roomiest returns the instance that has room for the greatest part of the
 // co-located set, limits aside; the cheapest of equals.
 func (a *affinities) roomiest(c *colocation) (pool *candidate, option int) {
 	most := -1.0

@@ -17,7 +17,7 @@ type worths struct {
 	worth  []float64
 	valued int          // how often that was found
 	again  float64      // worth of what is left at which prices are sought again
-	pools  []*candidate // those of them that machines are launched from, see recordOfferingPools
+	pools  []*candidate // those of them that instances are launched from, see recordOfferingPools
 }
 
 // find asks what one unit of each resource is worth when all pods are to be
@@ -33,12 +33,12 @@ func (w *worths) find() {
 }
 
 // variant is by how much more of one resource is assumed when prices are
-// sought: what is nearly scarce has a price too then, and machines are not
+// sought: what is nearly scarce has a price too then, and instances are not
 // filled as if it were free.
 const variant = 1.3
 
 // blend returns the mean of what resources are worth when a little more of
-// each in turn is asked for. No machine is worth more than its price.
+// each in turn is asked for. No instance is worth more than its price.
 func blend(demand []float64, columns []bound.Column) []float64 {
 	sum := make([]float64, len(demand))
 	asked := 0.0
@@ -109,7 +109,7 @@ func (b *candidate) columnsOf(options bitset.Set) []bound.Column {
 const waresMax = 64
 
 // newColumns leaves out what has no more of anything than another column that
-// costs no more: nobody needs it, whatever is asked for.
+// costs no more: none needs it, whatever is asked for.
 func (b *candidate) newColumns(options bitset.Set) []bound.Column {
 	var out []bound.Column
 	seen := b.kindMarks()
@@ -121,7 +121,7 @@ func (b *candidate) newColumns(options bitset.Set) []bound.Column {
 		}
 		seen[o.Kind] = true
 		c := bound.Column{
-			Price: float64(offering.Price+b.PerMachine()) + b.surplus(o.Kind, b.free[o.Kind]) + b.limitCost(o.Kind),
+			Price: float64(offering.Price+b.PerInstance()) + b.surplus(o.Kind, b.free[o.Kind]) + b.limitCost(o.Kind),
 			Has:   positive(b.free[o.Kind]),
 		}
 		if !slices.ContainsFunc(out, func(other bound.Column) bool { return other.Price <= c.Price && covers(other.Has, c.Has) }) {
@@ -347,7 +347,7 @@ const (
 
 // costs returns what options come to: the price; almost
 // nothing for reserved capacity; and for an unknown price far more than the
-// machine is worth, by size. To it comes what is paid for each machine beside
+// instance is worth, by size. To it comes what is paid for each instance beside
 // its price, and what a full one uses of surplus credits. They last where all
 // prices are known and nothing is paid for by use.
 func (b *candidate) costs(worth []float64) []float64 {
@@ -366,7 +366,7 @@ func (b *candidate) costs(worth []float64) []float64 {
 		if offering.Option == cluster.Reserved {
 			out[i] *= reservedShare
 		}
-		out[i] += float64(b.PerMachine())
+		out[i] += float64(b.PerInstance())
 		if free := b.free[o.Kind]; free != nil {
 			out[i] += b.surplus(o.Kind, free)
 		}

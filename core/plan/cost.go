@@ -109,8 +109,8 @@ func (p *Plan) likely() string {
 	if l.Turns > 0 {
 		out += fmt.Sprintf("; machines take pods in %d turns, those with the largest last", l.Turns)
 	}
-	if l.Relaxed.Cost < p.LaunchCost() || l.Relaxed.Machines != len(p.Launches) {
-		out += fmt.Sprintf("; %s for %s would come to about %s", counted(l.Relaxed.Machines, "machine"), l.Relaxed.Cost, l.RelaxedCost)
+	if l.Relaxed.Cost < p.LaunchCost() || l.Relaxed.Instances != len(p.Launches) {
+		out += fmt.Sprintf("; %s for %s would come to about %s", counted(l.Relaxed.Instances, "machine"), l.Relaxed.Cost, l.RelaxedCost)
 	}
 	return out + "\n"
 }
@@ -127,7 +127,7 @@ func (p *Plan) fewer() string {
 	if p.Fewer == nil {
 		return ""
 	}
-	out := fmt.Sprintf("fewer instances: %d instead of %d for %s", p.Fewer.Machines, len(p.Launches), p.Fewer.Cost)
+	out := fmt.Sprintf("fewer instances: %d instead of %d for %s", p.Fewer.Instances, len(p.Launches), p.Fewer.Cost)
 	switch cost := p.LaunchCost(); {
 	case cost > 0 && p.Fewer.Cost >= cost:
 		out += fmt.Sprintf(", %.1f %% more", 100*(float64(p.Fewer.Cost)/float64(cost)-1))

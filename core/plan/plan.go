@@ -57,8 +57,8 @@ type Margin struct {
 
 // Summary is what an answer comes to: how many instances it launches, and what they cost.
 type Summary struct {
-	Machines int
-	Cost     quantity.MicroUSDPerHour
+	Instances int
+	Cost      quantity.MicroUSDPerHour
 }
 
 // Likely is what the launches are likely to come to: kube-scheduler puts pods where it likes, and
@@ -112,9 +112,9 @@ type Joining struct {
 // Group is the instances that must take pods together: claims, then launches by their names within
 // the plan.
 type Group struct {
-	ID, Key  string
-	Turn     int // of those in it; 0: it has none
-	Machines []string
+	ID, Key   string
+	Turn      int // of those in it; 0: it has none
+	Instances []string
 }
 
 // Groups lists the groups that launches and instances being launched of the plan are in, in the
@@ -126,7 +126,7 @@ func (p *Plan) Groups() []Group {
 		turn  int
 	}
 	at := map[id]int{}
-	add := func(machine string, joins []Join) {
+	add := func(instance string, joins []Join) {
 		for _, j := range joins {
 			if j.Turn == 1 {
 				continue // it waits for no other
@@ -137,7 +137,7 @@ func (p *Plan) Groups() []Group {
 				out = append(out, Group{ID: j.Group, Key: j.Key, Turn: j.Turn})
 			}
 			g := &out[at[of]]
-			g.Machines = append(g.Machines, machine)
+			g.Instances = append(g.Instances, instance)
 		}
 	}
 	for _, m := range p.Joining {
@@ -175,9 +175,9 @@ type Destination string
 
 // The destinations.
 const (
-	OnNode    Destination = "node"
-	OnMachine Destination = "machine"
-	OnLaunch  Destination = "launch"
+	OnNode     Destination = "node"
+	OnInstance Destination = "machine"
+	OnLaunch   Destination = "launch"
 )
 
 // Emptying is a node that is to empty without evictions: kube-scheduler puts new pods on other nodes while these have

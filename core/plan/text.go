@@ -313,7 +313,7 @@ func (p *Plan) writeJoins(b *strings.Builder) {
 		case g.Key != "":
 			how = "together, to spread pods over " + g.Key
 		}
-		fmt.Fprintf(b, "open %s: %s\n", how, few(g.Machines))
+		fmt.Fprintf(b, "open %s: %s\n", how, few(g.Instances))
 	}
 }
 

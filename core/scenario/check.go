@@ -27,8 +27,8 @@ func resolve(s *cluster.Snapshot) error {
 	for i := range s.Nodes {
 		err = errors.Join(err, find(s.Nodes[i].Name, s.Nodes[i].LaunchedFor))
 	}
-	for i := range s.Machines {
-		err = errors.Join(err, find(s.Machines[i].Claim, s.Machines[i].LaunchedFor))
+	for i := range s.Instances {
+		err = errors.Join(err, find(s.Instances[i].Claim, s.Instances[i].LaunchedFor))
 	}
 	return err
 }
@@ -45,7 +45,7 @@ func byName(pods []cluster.Pod) map[[2]string]*cluster.Pod {
 func checkNames(s *cluster.Snapshot) error {
 	err := errors.Join(
 		unique("waiting pod", s.Waiting, podName), unique("node", s.Nodes, func(n cluster.Node) string { return n.Name }),
-		unique("machine", s.Machines, func(m cluster.Machine) string { return m.Claim }),
+		unique("machine", s.Instances, func(m cluster.Instance) string { return m.Claim }),
 		unique("pool", s.Pools, func(p cluster.Pool) string { return slashed(p.ID.Kind, p.ID.Name) }),
 		unique("daemon", s.Daemons, func(d cluster.Daemon) string { return slashed(d.Namespace, d.Name) }))
 	for i := range s.Nodes {

@@ -33,7 +33,7 @@ var top = slices.Concat([]part[snapshot]{
 			field("until", func(s *snapshot) *time.Time { return &s.FreezeUntil }, moment, "when that ends by itself"),
 		}}},
 	&list[snapshot, node]{at: func(s *snapshot) *[]node { return &s.Nodes }, line: nodeLine},
-	&list[snapshot, machine]{at: func(s *snapshot) *[]machine { return &s.Machines }, line: machineLine},
+	&list[snapshot, instance]{at: func(s *snapshot) *[]instance { return &s.Instances }, line: instanceLine},
 })
 
 func itself(s *snapshot) *snapshot { return s }

@@ -10,8 +10,8 @@ import (
 )
 
 type (
-	node    = cluster.Node
-	machine = cluster.Machine
+	node     = cluster.Node
+	instance = cluster.Instance
 )
 
 var nodeLine = line[node]{noun: "node", means: "A node.",
@@ -19,7 +19,7 @@ var nodeLine = line[node]{noun: "node", means: "A node.",
 		argument("a name", func(n *node) *string { return &n.Name }, name("node"), "of the node"),
 		field("claim", func(n *node) *string { return &n.Claim }, name("claim"), "its NodeClaim"),
 		field("pool", func(n *node) *cluster.PoolID { return &n.Pool }, poolID, "its NodePool"),
-		field("machine", func(n *node) *string { return &n.MachineID }, name("machine"), "the ID of its instance"),
+		field("machine", func(n *node) *string { return &n.InstanceID }, name("machine"), "the ID of its instance"),
 		field("price", func(n *node) *price { return &n.Price }, money, "of its instance"),
 		field("created", func(n *node) *time.Time { return &n.CreatedAt }, moment, "when its instance was launched"),
 		field("quiet-since", func(n *node) *time.Time { return &n.QuietSince }, moment, "when its consolidateAfter began to count: at the last pod that came or went, or when it was initialized"),
@@ -27,7 +27,7 @@ var nodeLine = line[node]{noun: "node", means: "A node.",
 		flag("ready", func(n *node) *bool { return &n.Ready }, "its condition Ready is True"),
 		flag("initialized", func(n *node) *bool { return &n.Initialized }, "it has all that it starts with"),
 		flag("deleting", func(n *node) *bool { return &n.Deleting }, "it is being deleted, drained or disrupted"),
-		flag("machine-ends", func(n *node) *bool { return &n.MachineEnds }, "it is drained, and its instance is being terminated"),
+		flag("machine-ends", func(n *node) *bool { return &n.InstanceEnds }, "it is drained, and its instance is being terminated"),
 		field("ends", func(n *node) *time.Time { return &n.EndsAt }, moment, "when the cloud takes its instance away"),
 		flag("do-not-disrupt", func(n *node) *bool { return &n.DoNotDisrupt }, "its annotation karpenter.sh/do-not-disrupt"),
 		flag("do-not-consolidate", func(n *node) *bool { return &n.DoNotConsolidate }, "the same for consolidation alone"),
@@ -56,26 +56,26 @@ var ailmentLine = line[cluster.Ailment]{noun: "ailing", means: "A condition that
 	argument("a time", func(a *cluster.Ailment) *time.Time { return &a.Since }, moment, "since when"),
 }}
 
-var machineLine = line[machine]{noun: "machine", means: "A NodeClaim whose instance is no node yet.",
-	facts: []fact[machine]{
-		argument("a name", func(m *machine) *string { return &m.Claim }, name("claim"), "of the NodeClaim"),
-		field("pool", func(m *machine) *cluster.PoolID { return &m.Pool }, poolID, "its NodePool"),
-		field("created", func(m *machine) *time.Time { return &m.CreatedAt }, moment, "when it was created"),
-		flag("launched", func(m *machine) *bool { return &m.Launched }, "its instance is launched"),
-		flag("deleting", func(m *machine) *bool { return &m.Deleting }, "it is being deleted"),
-		flag("planned", func(m *machine) *bool { return &m.Planned }, "a plan asked for it, for pods that were waiting"),
-		flag("buying", func(m *machine) *bool { return &m.Launching }, "a launch for it is or was under way"),
-		flag("replacement", func(m *machine) *bool { return &m.Replacement }, "it replaces nodes, or is for pods of nodes that are leaving"),
-		flag("purpose-unknown", func(m *machine) *bool { return &m.PurposeUnknown }, "it is not known for which pods a plan asked for it"),
-		flag("types-unknown", func(m *machine) *bool { return &m.TypesUnknown }, "nor what it may become: its amounts are what was asked for"),
+var instanceLine = line[instance]{noun: "machine", means: "A NodeClaim whose instance is no node yet.",
+	facts: []fact[instance]{
+		argument("a name", func(m *instance) *string { return &m.Claim }, name("claim"), "of the NodeClaim"),
+		field("pool", func(m *instance) *cluster.PoolID { return &m.Pool }, poolID, "its NodePool"),
+		field("created", func(m *instance) *time.Time { return &m.CreatedAt }, moment, "when it was created"),
+		flag("launched", func(m *instance) *bool { return &m.Launched }, "its instance is launched"),
+		flag("deleting", func(m *instance) *bool { return &m.Deleting }, "it is being deleted"),
+		flag("planned", func(m *instance) *bool { return &m.Planned }, "a plan asked for it, for pods that were waiting"),
+		flag("buying", func(m *instance) *bool { return &m.Launching }, "a launch for it is or was under way"),
+		flag("replacement", func(m *instance) *bool { return &m.Replacement }, "it replaces nodes, or is for pods of nodes that are leaving"),
+		flag("purpose-unknown", func(m *instance) *bool { return &m.PurposeUnknown }, "it is not known for which pods a plan asked for it"),
+		flag("types-unknown", func(m *instance) *bool { return &m.TypesUnknown }, "nor what it may become: its amounts are what was asked for"),
 	},
-	below: slices.Concat([]part[machine]{
-		labelsOf(func(m *machine) *constraint.Labels { return &m.Labels }, noLabels[machine], (*redactor).value, ""),
-		requirements("require", func(m *machine) *constraint.Requirements { return &m.Requirements }, (*redactor).value, ""),
-		taints("taint", func(m *machine) *[]constraint.Taint { return &m.Taints }, ""),
-		taints("startup-taint", func(m *machine) *[]constraint.Taint { return &m.StartupTaints }, ""),
-	}, sizes(func(m *machine) *quantity.Resources { return &m.Allocatable }, func(m *machine) *quantity.Resources { return &m.Capacity }), []part[machine]{
-		attachable(func(m *machine) *[]cluster.Attachable { return &m.Attachable }),
-		launched(func(m *machine) *[]pod { return &m.LaunchedFor }),
+	below: slices.Concat([]part[instance]{
+		labelsOf(func(m *instance) *constraint.Labels { return &m.Labels }, noLabels[instance], (*redactor).value, ""),
+		requirements("require", func(m *instance) *constraint.Requirements { return &m.Requirements }, (*redactor).value, ""),
+		taints("taint", func(m *instance) *[]constraint.Taint { return &m.Taints }, ""),
+		taints("startup-taint", func(m *instance) *[]constraint.Taint { return &m.StartupTaints }, ""),
+	}, sizes(func(m *instance) *quantity.Resources { return &m.Allocatable }, func(m *instance) *quantity.Resources { return &m.Capacity }), []part[instance]{
+		attachable(func(m *instance) *[]cluster.Attachable { return &m.Attachable }),
+		launched(func(m *instance) *[]pod { return &m.LaunchedFor }),
 	}),
 }

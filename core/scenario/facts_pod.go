@@ -65,7 +65,8 @@ var daemonLine = line[cluster.Daemon]{noun: "daemon", means: "A DaemonSet: one p
 	reference(shapes, func(d *cluster.Daemon) **cluster.Shape { return &d.Shape }, "the shape of its pods"),
 }}
 
-// launchedFor are the lines of the pods that an instance was launched for: of one that waits only the name, of another all.
+// launchedFor are the lines of the pods that an instance was launched for: of one that waits only the name, of
+// another all.
 type launchedFor[P any] struct{ *list[P, pod] }
 
 func launched[P any](at func(*P) *[]pod) launchedFor[P] {

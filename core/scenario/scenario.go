@@ -48,11 +48,11 @@ func Print(s *cluster.Snapshot) string {
 }
 
 // Redact returns a copy in which names are replaced, equal ones by equal ones:
-// of namespaces, pods, owners, nodes, claims, machines, pools, daemons, volume
+// of namespaces, pods, owners, nodes, claims, instances, pools, daemons, volume
 // claims and addresses, the keys and values of labels and taints that are not
 // Kubernetes' or Karpenter's own, and all values of pods' labels, with the
 // selectors that choose by them. Free text is left out. Amounts, prices, times,
-// machine types, zones, ports and volume drivers stay, since they are what a
+// instance types, zones, ports and volume drivers stay, since they are what a
 // report is about.
 func Redact(s *cluster.Snapshot) *cluster.Snapshot {
 	out := *s

@@ -41,12 +41,12 @@ func full() *cluster.Snapshot {
 	repair := cluster.Repair{Rules: []cluster.RepairRule{{Condition: "example.com/GPU:fine", Status: "False", After: time.Minute}}, Most: 20, Percent: true}
 	return &cluster.Snapshot{
 		Revision: 12, Now: at, Waiting: []cluster.Pod{pod}, Expected: []cluster.Pod{pod},
-		Nodes: []cluster.Node{{Name: "n", Claim: "c", Pool: pool, MachineID: "i-1", Labels: labels, Taints: taints, StartupTaints: taints,
+		Nodes: []cluster.Node{{Name: "n", Claim: "c", Pool: pool, InstanceID: "i-1", Labels: labels, Taints: taints, StartupTaints: taints,
 			Allocatable: amounts(5), Capacity: amounts(6), Attachable: attachable, Price: 1, CreatedAt: at, QuietSince: at, ChangedAt: at, ExpiresAt: at, Drifted: "AMIDrift", DriftedAt: at, HasGrace: true, Ready: true, Initialized: true,
-			Deleting: true, MachineEnds: true, EndsAt: at, Ailments: []cluster.Ailment{{Condition: "Ready", Status: "Unknown", Since: at}}, DoNotDisrupt: true, DoNotConsolidate: true, Rests: "it was to go just now", Controller: cluster.OneReplica, Pods: []cluster.Pod{pod}, LaunchedFor: []cluster.Pod{pod}}},
-		Machines: []cluster.Machine{{Claim: "c2", Pool: pool, Labels: labels, Requirements: zones, Taints: taints, StartupTaints: taints,
+			Deleting: true, InstanceEnds: true, EndsAt: at, Ailments: []cluster.Ailment{{Condition: "Ready", Status: "Unknown", Since: at}}, DoNotDisrupt: true, DoNotConsolidate: true, Rests: "it was to go just now", Controller: cluster.OneReplica, Pods: []cluster.Pod{pod}, LaunchedFor: []cluster.Pod{pod}}},
+		Instances: []cluster.Instance{{Claim: "c2", Pool: pool, Labels: labels, Requirements: zones, Taints: taints, StartupTaints: taints,
 			Allocatable: amounts(3), Capacity: amounts(4), Attachable: attachable, CreatedAt: at, Launched: true, Deleting: true, Planned: true, Launching: true, Replacement: true, LaunchedFor: []cluster.Pod{pod}, PurposeUnknown: true, TypesUnknown: true}},
-		Pools: []cluster.Pool{{ID: pool, Weight: 3, Labels: labels, Requirements: zones, Floor: cluster.Floor{Size: zones, Room: cluster.Room{Memory: quantity.GiB, System: 25}}, MachineCost: 10001, Taints: taints, StartupTaints: taints,
+		Pools: []cluster.Pool{{ID: pool, Weight: 3, Labels: labels, Requirements: zones, Floor: cluster.Floor{Size: zones, Room: cluster.Room{Memory: quantity.GiB, System: 25}}, InstanceCost: 10001, Taints: taints, StartupTaints: taints,
 			Limits: cluster.Limits{Amounts: []quantity.Extended{{Name: "cpu", Amount: 0}, {Name: "memory", Amount: 7}}, Nodes: &nodes},
 			Usage:  amounts(1), Nodes: 2, Catalogue: catalogue, NotReady: "no # class",
 			Boot: time.Minute, Repair: repair, Policy: cluster.Policy{Consolidate: cluster.Balanced, After: time.Minute, Lead: time.Second, Never: true, Static: true, DeleteFirst: true, Renew: time.Hour, BudgetsChange: at, Payback: cluster.Payback{Off: true, PodDollars: 0.01, LeastShare: 0.05},

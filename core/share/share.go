@@ -82,8 +82,8 @@ func withOrder(s *cluster.Snapshot) map[string]bool {
 	for i := range s.Nodes {
 		note(s.Nodes[i].LaunchedFor)
 	}
-	for i := range s.Machines {
-		note(s.Machines[i].LaunchedFor)
+	for i := range s.Instances {
+		note(s.Instances[i].LaunchedFor)
 	}
 	return out
 }

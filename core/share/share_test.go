@@ -93,7 +93,7 @@ func TestPodsArePlannedInTurns(t *testing.T) {
 func TestPodsWithAnOrderAreInEveryPlan(t *testing.T) {
 	var w world
 	w.add("a", "greedy", 15, 0, "")
-	w.Machines = []cluster.Machine{{Claim: "c", LaunchedFor: w.Waiting[:3]}}
+	w.Instances = []cluster.Instance{{Claim: "c", LaunchedFor: w.Waiting[:3]}}
 	if got, want := strings.Join(w.plans(100), "; "), "greedy 13; greedy 5"; got != want {
 		t.Errorf("plans are of %s; want %s", got, want)
 	}

@@ -38,8 +38,8 @@ func (b *Board) mostOnHost(s *spreadRule) int64 {
 	if t.expected == 0 {
 		return most
 	}
-	machines := (t.expected + most - 1) / most
-	return max(s.maxSkew, min(most, (t.expected+machines-1)/machines))
+	instances := (t.expected + most - 1) / most
+	return max(s.maxSkew, min(most, (t.expected+instances-1)/instances))
 }
 
 // ground is the least count of the domains that are there; 0 where there is

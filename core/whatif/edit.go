@@ -47,12 +47,12 @@ func apply(p *cluster.Pool, values map[string][]string) error {
 	return nil
 }
 
-func (e *edit) machineCost(values []string) error {
+func (e *edit) instanceCost(values []string) error {
 	dollars, err := strconv.ParseFloat(values[0], 64)
 	if err != nil || len(values) > 1 || !(dollars >= 0 && dollars < 1e6) {
 		return fmt.Errorf("machine-cost=%s: want one number of dollars an hour, such as 0.02", strings.Join(values, " and "))
 	}
-	e.MachineCost = quantity.MicroUSDPerHour(math.Round(float64(dollars * 1e6)))
+	e.InstanceCost = quantity.MicroUSDPerHour(math.Round(float64(dollars * 1e6)))
 	return nil
 }
 

@@ -107,11 +107,11 @@ func TestChangesLeaveTheRest(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &got.Pools[0]
-	if price, ok := p.PriceOf(&cluster.Machine{Labels: p.Catalogue.InstanceTypes[1].Labels}); !ok || price != 30_000 {
+	if price, ok := p.PriceOf(&cluster.Instance{Labels: p.Catalogue.InstanceTypes[1].Labels}); !ok || price != 30_000 {
 		t.Errorf("a m5.large costs %v, %v", price, ok)
 	}
-	if p.MachineCost != 20_000 || got.Pools[1].MachineCost != 0 {
-		t.Errorf("a machine costs %s, of the other pool %s", p.MachineCost, got.Pools[1].MachineCost)
+	if p.InstanceCost != 20_000 || got.Pools[1].InstanceCost != 0 {
+		t.Errorf("a machine costs %s, of the other pool %s", p.InstanceCost, got.Pools[1].InstanceCost)
 	}
 	for _, r := range p.Requirements {
 		if want := strings.HasSuffix(r.Key, "generation"); (r.MinValues == 1) != want {

@@ -58,7 +58,7 @@ func Inhabited(r *rand.Rand) *cluster.Snapshot {
 		s.Nodes = append(s.Nodes, n)
 	}
 	for i := range r.IntN(2) {
-		s.Machines = append(s.Machines, cluster.Machine{Claim: fmt.Sprintf("m%d", i), Pool: s.Pools[0].ID, CreatedAt: at, Allocatable: room})
+		s.Instances = append(s.Instances, cluster.Instance{Claim: fmt.Sprintf("m%d", i), Pool: s.Pools[0].ID, CreatedAt: at, Allocatable: room})
 	}
 	s.Sort()
 	return s

@@ -43,7 +43,7 @@ var manyFields = Ratchet{
 		"kube/translate.PoolObject":     25,
 		"observe.Metrics":               75,
 		"test/sim.controller":           25,
-		"test/sim.machine":              30,
+		"test/sim.instance":             30,
 	},
 }
 

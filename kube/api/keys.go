@@ -131,7 +131,7 @@ var daemokAnnotationKeys = []Key{
 	{AnnotationReplaces, KindAnnotation, onClaims, "claims whose instances this one takes the place of, with commas between"},
 	{AnnotationTakes, KindAnnotation, onClaims, "claims whose nodes were leaving when this one was ordered for their pods, with commas between"},
 	{AnnotationStage, KindAnnotation, onClaims, "how far that is: waiting/ and how many instances must start first, done, or kept: given up, with pods on the instance"},
-	{AnnotationMachineCost, KindAnnotation, "NodePool", "dollars an hour that each instance costs beside its type and volumes: licences, agents, addresses"},
+	{AnnotationInstanceCost, KindAnnotation, "NodePool", "dollars an hour that each instance costs beside its type and volumes: licences, agents, addresses"},
 	{AnnotationMinCPU, KindAnnotation, "NodePool", "least number of vCPUs of the pool's instances"},
 	{AnnotationMinMemory, KindAnnotation, "NodePool", "least memory of the pool's instances, as AWS lists their type"},
 	{AnnotationMinPodMemory, KindAnnotation, "NodePool", "memory that instances are to leave to pods beside the system and DaemonSets, such as 1Gi; gives way where no other instance will do"},
@@ -181,7 +181,7 @@ var tagKeys = []Key{
 	{TagNodeClass, KindTag, "instance and what is made with it", "class the instance was made with"},
 	{TagRegion, KindTag, "instance profile", "region the profile was made from"},
 	{TagManagedBy, KindTag, "instance", "cluster's name on instances of the v1alpha5 API"},
-	{TagMachineName, KindTag, "instance", "claim the instance was launched for, on instances of the v1alpha5 API"},
+	{TagInstanceName, KindTag, "instance", "claim the instance was launched for, on instances of the v1alpha5 API"},
 }
 
 var configMapKeys = []Key{

@@ -82,11 +82,11 @@ func TestAdmissionKnowsTheSameLabels(t *testing.T) {
 			want = append(want, label)
 		}
 	}
-	machine := []string{
+	instance := []string{
 		api.LabelTenancy, api.LabelReservationID, api.LabelReservationType, api.LabelReservationInterruptible,
 		api.LabelPlacementGroupID, api.LabelPlacementGroupPartition,
 	}
-	forOverlays := slices.DeleteFunc(slices.Clone(want), func(l string) bool { return slices.Contains(machine, l) })
+	forOverlays := slices.DeleteFunc(slices.Clone(want), func(l string) bool { return slices.Contains(instance, l) })
 	ofProvisioners := []string{api.LabelInstancePods, api.LabelAcceleratorMemory, api.LabelAMIID}
 	for _, label := range want {
 		if api.IsWellKnownToProvisioner(label) {

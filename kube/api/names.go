@@ -189,9 +189,9 @@ const (
 	// that take their place have started, then "done"; "kept" where they stay after all and the
 	// instance is in use.
 	AnnotationStage = GroupDaemok + "/stage"
-	// AnnotationMachineCost is what each instance of the pool costs an hour, in US dollars, beside
+	// AnnotationInstanceCost is what each instance of the pool costs an hour, in US dollars, beside
 	// its type and its volumes.
-	AnnotationMachineCost = GroupDaemok + "/machine-cost"
+	AnnotationInstanceCost = GroupDaemok + "/machine-cost"
 	// AnnotationMinCPU and AnnotationMinMemory are the least size of the pool's instances.
 	AnnotationMinCPU    = GroupDaemok + "/min-machine-cpu"
 	AnnotationMinMemory = GroupDaemok + "/min-machine-memory"
@@ -351,7 +351,7 @@ const (
 	TagNodeClass     = LabelNodeClass
 	TagRegion        = LabelRegion
 	TagManagedBy     = GroupKarpenter + "/managed-by"
-	TagMachineName   = GroupKarpenter + "/machine-name"
+	TagInstanceName  = GroupKarpenter + "/machine-name"
 )
 
 // ResourceNodes is the pseudo resource in a pool's limits that counts nodes.

@@ -78,7 +78,7 @@ func TestALaunchIsDroppedWhereItsPoolChanged(t *testing.T) {
 		"it has lower limits":      {func(p *karpv1.NodePool) { p.Spec.Limits[corev1.ResourceCPU] = resource.MustParse("1") }, true},
 		"it has a floor":           {func(p *karpv1.NodePool) { p.Annotations = map[string]string{api.AnnotationMinCPU: "4"} }, true},
 		"its floor cannot be read": {func(p *karpv1.NodePool) { p.Annotations = map[string]string{api.AnnotationMinCPU: "x"} }, true},
-		"its machines cost more":   {func(p *karpv1.NodePool) { p.Annotations = map[string]string{api.AnnotationMachineCost: "1"} }, false},
+		"its machines cost more":   {func(p *karpv1.NodePool) { p.Annotations = map[string]string{api.AnnotationInstanceCost: "1"} }, false},
 		"it has another weight":    {func(p *karpv1.NodePool) { p.Spec.Weight = new(int32(5)) }, false},
 		"its claims carry more":    {func(p *karpv1.NodePool) { p.Spec.Template.Metadata.Annotations = map[string]string{"a": "b"} }, false},
 		"its budgets changed":      {func(p *karpv1.NodePool) { p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "0"}} }, false},
@@ -114,7 +114,7 @@ func TestALaunchIsDroppedWhereItsPoolChanged(t *testing.T) {
 			if tt.dropped {
 				want = 0
 			}
-			if orders := len(a.Ledger.Project(s).Machines); len(claims.Items) != want || orders != want || again != 1-want {
+			if orders := len(a.Ledger.Project(s).Instances); len(claims.Items) != want || orders != want || again != 1-want {
 				t.Errorf("%d claims, %d orders in the ledger, a new plan asked for %d times; want %d, %d, %d", len(claims.Items), orders, again, want, want, 1-want)
 			}
 		})

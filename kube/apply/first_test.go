@@ -22,7 +22,7 @@ func TestANodeGoesFirstOnlyWhileItsPoolSaysSo(t *testing.T) {
 		"it says so still":       {map[string]string{api.AnnotationDriftAtLimit: api.DeleteFirst}, "old-1"},
 		"it does not any more":   {nil, "old-0 old-1"},
 		"it cannot be made out":  {map[string]string{api.AnnotationDriftAtLimit: "delete"}, "old-0 old-1"},
-		"it says something else": {map[string]string{api.AnnotationMachineCost: "0.01"}, "old-0 old-1"},
+		"it says something else": {map[string]string{api.AnnotationInstanceCost: "0.01"}, "old-0 old-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			report(t, 2, func(t *testing.T, y *yard) {

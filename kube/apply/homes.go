@@ -99,7 +99,7 @@ func (u *unit) removal(s *cluster.Snapshot) (place.Removal, error) {
 		for _, uid := range l.moving {
 			to := u.ledger.targets[uid]
 			r.Targets[uid] = to.target
-			if to.on == plan.OnMachine {
+			if to.on == plan.OnInstance {
 				r.Targets[uid] = node[to.target]
 			}
 			r.Pods[uid] = true

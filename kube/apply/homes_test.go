@@ -25,7 +25,7 @@ func (y *yard) has(node string, pods string) {
 // made may be taken since; any other place will do.
 func TestPodsMustHavePlacesWhenTheirNodesGo(t *testing.T) {
 	tests := map[string]struct {
-		machines  int
+		instances int
 		meanwhile func(y *yard)
 		late      time.Duration // by which watches show what happens meanwhile
 		want      string
@@ -40,9 +40,9 @@ func TestPodsMustHavePlacesWhenTheirNodesGo(t *testing.T) {
 			edited(y, "", "n-1", &corev1.Node{}, func(n *corev1.Node) { n.Spec.Unschedulable = true })
 		}, want: "old-0 old-1 old-2"},
 		"nowhere, and the watches are late":                 {meanwhile: func(y *yard) { y.pod("other", "n-1", nil) }, late: time.Minute, want: "old-0 old-1 old-2"},
-		"on the machine that came":                          {machines: 1, want: "default-new-1 old-1 old-2"},
-		"on the machine that came, which watches show late": {machines: 1, late: time.Minute, want: "default-new-1 old-1 old-2"},
-		"nowhere, since others are on the machine that came": {machines: 1, meanwhile: func(y *yard) {
+		"on the machine that came":                          {instances: 1, want: "default-new-1 old-1 old-2"},
+		"on the machine that came, which watches show late": {instances: 1, late: time.Minute, want: "default-new-1 old-1 old-2"},
+		"nowhere, since others are on the machine that came": {instances: 1, meanwhile: func(y *yard) {
 			time.Sleep(translate.StabilizeFor + startsAfter - time.Second)
 			y.has("n-default-new-1", "1")
 		}, want: "old-0 old-1 old-2"},
@@ -52,7 +52,7 @@ func TestPodsMustHavePlacesWhenTheirNodesGo(t *testing.T) {
 			report(t, 3, func(t *testing.T, y *yard) {
 				y.has("n-1", "4")
 				y.has("n-2", "2")
-				if tt.machines > 0 {
+				if tt.instances > 0 {
 					y.has("n-1", "2")
 				}
 				before := y.view()
@@ -63,7 +63,7 @@ func TestPodsMustHavePlacesWhenTheirNodesGo(t *testing.T) {
 					}
 					return y.view()
 				}
-				a.Move(context.Background(), y.snapshot(), y.move(plan.Underutilized, 1, tt.machines), y)
+				a.Move(context.Background(), y.snapshot(), y.move(plan.Underutilized, 1, tt.instances), y)
 				if tt.meanwhile != nil {
 					tt.meanwhile(y)
 				}

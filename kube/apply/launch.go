@@ -90,23 +90,23 @@ func leftBy(s *cluster.Snapshot, pods []cluster.Pod) []string {
 
 // prepare makes the claim for a launch, with further annotations, and the instance that it stands
 // for. id ends its name.
-func (a *Applier) prepare(s *cluster.Snapshot, l plan.Launch, id string, marks map[string]string) (*karpv1.NodeClaim, cluster.Machine, error) {
+func (a *Applier) prepare(s *cluster.Snapshot, l plan.Launch, id string, marks map[string]string) (*karpv1.NodeClaim, cluster.Instance, error) {
 	pool, err := a.asPlanned(s, l.Pool)
 	if err != nil {
-		return nil, cluster.Machine{}, fmt.Errorf("create claim: %w", err)
+		return nil, cluster.Instance{}, fmt.Errorf("create claim: %w", err)
 	}
 	claim, err := translate.Claim(pool, l, id)
 	if err != nil {
-		return nil, cluster.Machine{}, err
+		return nil, cluster.Instance{}, err
 	}
 	maps.Copy(claim.Annotations, marks)
-	ordered := translate.Machine(claim, instanceTypesOf(s, l.Pool))
+	ordered := translate.Instance(claim, instanceTypesOf(s, l.Pool))
 	ordered.CreatedAt, ordered.LaunchedFor = a.Now().UTC(), l.Pods
 	return claim, ordered, nil
 }
 
 // order creates a claim that was prepared.
-func (a *Applier) order(ctx context.Context, claim *karpv1.NodeClaim, ordered cluster.Machine) (*karpv1.NodeClaim, error) {
+func (a *Applier) order(ctx context.Context, claim *karpv1.NodeClaim, ordered cluster.Instance) (*karpv1.NodeClaim, error) {
 	a.Ledger.Ordered(ordered)
 	if err := a.Store.Create(ctx, claim); err != nil {
 		if there, known := a.cameToBe(ctx, claim, err); there {

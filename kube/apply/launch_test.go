@@ -31,10 +31,10 @@ func TestLostOrdersAreFound(t *testing.T) {
 	live := fake.NewClientBuilder().WithScheme(s).WithObjects(&karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "there"}}).Build()
 	now, ledger := start, &Ledger{}
 	for _, name := range []string{"there", "gone"} {
-		ledger.Ordered(cluster.Machine{Claim: name, CreatedAt: start})
+		ledger.Ordered(cluster.Instance{Claim: name, CreatedAt: start})
 	}
 	a := &Applier{Live: live, Ledger: ledger, Now: func() time.Time { return now }}
-	count := func() int { return len(ledger.Project(&cluster.Snapshot{Now: now}).Machines) }
+	count := func() int { return len(ledger.Project(&cluster.Snapshot{Now: now}).Instances) }
 	if err := a.FindLost(t.Context()); err != nil || count() != 2 {
 		t.Errorf("right after ordering: %d orders, %v; want both", count(), err)
 	}
@@ -91,7 +91,7 @@ func TestAClaimOfUnknownFateStaysOrdered(t *testing.T) {
 			if failed := got[0].Err != nil; failed != tt.failed {
 				t.Errorf("the launch ended with %v, want failed %v", got[0].Err, tt.failed)
 			}
-			if n := len(a.Ledger.Project(world()).Machines); n != tt.ordered {
+			if n := len(a.Ledger.Project(world()).Instances); n != tt.ordered {
 				t.Errorf("the next plan counts on %d machines, want %d", n, tt.ordered)
 			}
 			if coming["default-abcde"] == tt.failed {

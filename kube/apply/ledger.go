@@ -24,23 +24,23 @@ import (
 // launched. The zero value is ready to use; it is safe for concurrent use.
 type Ledger struct {
 	mu          sync.Mutex
-	ordered     map[string]cluster.Machine // by claim: created, not yet in a snapshot that was projected
-	setbacks    map[cluster.PoolID]setback // pools whose instances could not be launched lately
-	launched    map[string]struct{}        // claims that were seen with their instance
-	launchedFor cluster.Ordered            // for which pods claims were launched, as it is now
-	says        map[string][]string        // for which pods claims say that they were made
-	withdrawn   map[string]struct{}        // claims that were withdrawn, not yet shown so
-	moves       []*underWay                // under way
-	leaving     map[string]struct{}        // nodes of moves under way, and those that moves let go
-	kept        map[string]time.Time       // nodes whose removal was given up: not to be planned for until then
+	ordered     map[string]cluster.Instance // by claim: created, not yet in a snapshot that was projected
+	setbacks    map[cluster.PoolID]setback  // pools whose instances could not be launched lately
+	launched    map[string]struct{}         // claims that were seen with their instance
+	launchedFor cluster.Ordered             // for which pods claims were launched, as it is now
+	says        map[string][]string         // for which pods claims say that they were made
+	withdrawn   map[string]struct{}         // claims that were withdrawn, not yet shown so
+	moves       []*underWay                 // under way
+	leaving     map[string]struct{}         // nodes of moves under way, and those that moves let go
+	kept        map[string]time.Time        // nodes whose removal was given up: not to be planned for until then
 }
 
 // Ordered records a claim that was created for the given pods.
-func (l *Ledger) Ordered(m cluster.Machine) {
+func (l *Ledger) Ordered(m cluster.Instance) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ordered == nil {
-		l.ordered = map[string]cluster.Machine{}
+		l.ordered = map[string]cluster.Instance{}
 	}
 	uids := make([]string, len(m.LaunchedFor))
 	for i, p := range m.LaunchedFor {
@@ -175,16 +175,16 @@ func (l *Ledger) Project(s *cluster.Snapshot) *cluster.Snapshot {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := *s
-	out.Machines, out.Pools, out.Nodes, out.Breakers = slices.Clone(s.Machines), slices.Clone(s.Pools), slices.Clone(s.Nodes), slices.Clone(s.Breakers)
+	out.Instances, out.Pools, out.Nodes, out.Breakers = slices.Clone(s.Instances), slices.Clone(s.Pools), slices.Clone(s.Nodes), slices.Clone(s.Breakers)
 	l.stabilize(s)
 	for _, claim := range slices.Sorted(maps.Keys(l.ordered)) {
 		m := l.ordered[claim]
-		out.Machines = append(out.Machines, m)
+		out.Instances = append(out.Instances, m)
 		addUsage(out.Pools, m.Pool, m.Capacity)
 	}
-	for i := range out.Machines {
-		if _, withdrawn := l.withdrawn[out.Machines[i].Claim]; withdrawn {
-			out.Machines[i].Deleting = true
+	for i := range out.Instances {
+		if _, withdrawn := l.withdrawn[out.Instances[i].Claim]; withdrawn {
+			out.Instances[i].Deleting = true
 		}
 	}
 	for i := range out.Nodes {
@@ -205,7 +205,7 @@ func (l *Ledger) Project(s *cluster.Snapshot) *cluster.Snapshot {
 
 func (l *Ledger) stabilize(s *cluster.Snapshot) {
 	live := map[string]bool{}
-	for _, m := range s.Machines {
+	for _, m := range s.Instances {
 		delete(l.ordered, m.Claim)
 		live[m.Claim] = true
 		if m.Deleting || m.Launched {

@@ -26,8 +26,8 @@ func world(change ...func(*cluster.Snapshot)) *cluster.Snapshot {
 	return s
 }
 
-func ordered() cluster.Machine {
-	return cluster.Machine{
+func ordered() cluster.Instance {
+	return cluster.Instance{
 		Claim: "c", Pool: poolID, CreatedAt: start, Capacity: quantity.Resources{CPU: 2000},
 		LaunchedFor: []cluster.Pod{{Name: "p", UID: "u"}},
 	}
@@ -69,9 +69,9 @@ func TestAPoolRestsAfterSetbacks(t *testing.T) {
 	}
 }
 
-// TestAnOldMachineEndsNoRest: changes of a claim that has long had its instance say nothing about
+// TestAnOldInstanceEndsNoRest: changes of a claim that has long had its instance say nothing about
 // what can be launched now.
-func TestAnOldMachineEndsNoRest(t *testing.T) {
+func TestAnOldInstanceEndsNoRest(t *testing.T) {
 	l, old := &Ledger{}, claim("aws:///a/i-1")
 	old.Name = "old"
 	l.Seen(old, false, start)
@@ -90,12 +90,12 @@ func TestAnOldMachineEndsNoRest(t *testing.T) {
 }
 
 func TestLedger(t *testing.T) {
-	shown := func(s *cluster.Snapshot) { s.Machines = []cluster.Machine{{Claim: "c", Pool: poolID}} }
+	shown := func(s *cluster.Snapshot) { s.Instances = []cluster.Instance{{Claim: "c", Pool: poolID}} }
 	tests := map[string]struct {
-		do       func(l *Ledger)
-		world    *cluster.Snapshot
-		machines int
-		launched int // pods the first instance is listed with
+		do        func(l *Ledger)
+		world     *cluster.Snapshot
+		instances int
+		launched  int // pods the first instance is listed with
 	}{
 		"an order counts before a watch shows it":          {func(*Ledger) {}, world(), 1, 1},
 		"and only once when it does":                       {func(*Ledger) {}, world(shown), 1, 1},
@@ -112,11 +112,11 @@ func TestLedger(t *testing.T) {
 			l.Ordered(ordered())
 			tt.do(l)
 			s := l.Project(tt.world)
-			if len(s.Machines) != tt.machines {
-				t.Fatalf("%d machines in the projection, want %d", len(s.Machines), tt.machines)
+			if len(s.Instances) != tt.instances {
+				t.Fatalf("%d machines in the projection, want %d", len(s.Instances), tt.instances)
 			}
-			if tt.machines > 0 && len(s.Machines[0].LaunchedFor) != tt.launched {
-				t.Errorf("the machine is listed with %d pods, want %d", len(s.Machines[0].LaunchedFor), tt.launched)
+			if tt.instances > 0 && len(s.Instances[0].LaunchedFor) != tt.launched {
+				t.Errorf("the machine is listed with %d pods, want %d", len(s.Instances[0].LaunchedFor), tt.launched)
 			}
 		})
 	}
@@ -162,12 +162,12 @@ func TestALedgerBeginsWithWhatClaimsSay(t *testing.T) {
 	web := cluster.Pod{Namespace: "default", Name: "web", UID: "u2", Shape: &cluster.Shape{}}
 	l := &Ledger{}
 	l.Seen(c, false, start)
-	s := &cluster.Snapshot{Now: start, Waiting: []cluster.Pod{web}, Machines: []cluster.Machine{{Claim: "c"}}}
-	if got := l.Project(s).Machines[0].LaunchedFor; len(got) != 1 || got[0].UID != "u2" {
+	s := &cluster.Snapshot{Now: start, Waiting: []cluster.Pod{web}, Instances: []cluster.Instance{{Claim: "c"}}}
+	if got := l.Project(s).Instances[0].LaunchedFor; len(got) != 1 || got[0].UID != "u2" {
 		t.Errorf("the machine is for %v, want the pod that waits", got)
 	}
 	l.Seen(c, true, start)
-	if got := l.Project(&cluster.Snapshot{Now: start, Waiting: []cluster.Pod{web}}); len(got.Machines) != 0 || len(l.says)+len(l.launchedFor) != 0 {
+	if got := l.Project(&cluster.Snapshot{Now: start, Waiting: []cluster.Pod{web}}); len(got.Instances) != 0 || len(l.says)+len(l.launchedFor) != 0 {
 		t.Errorf("after it went the ledger keeps %v and %v", l.says, l.launchedFor)
 	}
 }

@@ -138,7 +138,7 @@ func unitOf(s *cluster.Snapshot, m plan.Move, together int) *unit {
 
 // begin names the instances of a unit and starts it.
 func (a *Applier) begin(ctx context.Context, u *unit, reported Listener) {
-	names, err := a.nameMachines(u)
+	names, err := a.nameInstances(u)
 	if err == nil {
 		u.takeTargets(names)
 	}
@@ -164,9 +164,9 @@ func (a *Applier) start(ctx context.Context, u *unit, reported Listener, steps f
 	a.moves.Go(func() { a.end(ctx, u, steps(), reported) })
 }
 
-// nameMachines chooses the claims of the instances that a unit is to launch, and lets them count
+// nameInstances chooses the claims of the instances that a unit is to launch, and lets them count
 // for the limits of their pools from now on. It returns them by their names within the plan.
-func (a *Applier) nameMachines(u *unit) (map[string]string, error) {
+func (a *Applier) nameInstances(u *unit) (map[string]string, error) {
 	names := map[string]string{}
 	for _, l := range u.Launches {
 		_, ordered, err := a.prepare(u.snapshot, l, a.NewID(), nil)
@@ -185,7 +185,7 @@ func (u *unit) takeTargets(names map[string]string) {
 	for _, p := range u.Placements {
 		switch p.On {
 		case plan.OnLaunch:
-			u.ledger.sit(p.Pod.UID, target{plan.OnMachine, names[p.Target]})
+			u.ledger.sit(p.Pod.UID, target{plan.OnInstance, names[p.Target]})
 		default:
 			u.ledger.sit(p.Pod.UID, target{p.On, p.Target})
 		}

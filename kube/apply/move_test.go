@@ -78,9 +78,9 @@ func TestTheTimeoutGrowsWithTheNumberOfMoves(t *testing.T) {
 	}
 }
 
-// TestAMachineComesBeforeTheNodesGo: SC-354 nothing is launched before the scheduler has seen that
+// TestAInstanceComesBeforeTheNodesGo: SC-354 nothing is launched before the scheduler has seen that
 // the nodes are closed, and nothing deleted before the instances in their place have started.
-func TestAMachineComesBeforeTheNodesGo(t *testing.T) {
+func TestAInstanceComesBeforeTheNodesGo(t *testing.T) {
 	report(t, 3, func(t *testing.T, y *yard) {
 		began := time.Now()
 		y.carryOut(y.move(plan.Drifted, 2, 2), func() {
@@ -235,11 +235,11 @@ func TestANodeThatGoesAtItsAgeInGoodOrderIsNotForced(t *testing.T) {
 		},
 		"its pool replaces none at that age": func(*yard) {},
 	} {
-		for machines, want := range map[int]string{0: "old-0 old-1", 1: "old-0 old-1"} {
-			t.Run(fmt.Sprintf("%s, machines in its place: %d", name, machines), func(t *testing.T) {
+		for instances, want := range map[int]string{0: "old-0 old-1", 1: "old-0 old-1"} {
+			t.Run(fmt.Sprintf("%s, machines in its place: %d", name, instances), func(t *testing.T) {
 				report(t, 2, func(t *testing.T, y *yard) {
 					y.launchedWith(0, func(c *karpv1.NodeClaimSpec) { c.ExpireAfter = karpv1.Never })
-					y.carryOut(y.move(plan.Expired, 1, machines), func() { time.Sleep(translate.StabilizeFor / 2); change(y) })
+					y.carryOut(y.move(plan.Expired, 1, instances), func() { time.Sleep(translate.StabilizeFor / 2); change(y) })
 					if got := y.state(); got != want || !errors.Is(y.ended[0].Err, ErrChanged) {
 						t.Errorf("in the end: %s, want %s; told of %+v", got, want, y.ended)
 					}
@@ -252,17 +252,17 @@ func TestANodeThatGoesAtItsAgeInGoodOrderIsNotForced(t *testing.T) {
 // A node past its age goes whatever its users say, but not by a clock that came into doubt
 // after the plan was made.
 func TestANodePastItsAgeStaysByAClockInDoubt(t *testing.T) {
-	for _, machines := range []int{0, 1} {
+	for _, instances := range []int{0, 1} {
 		report(t, 2, func(t *testing.T, y *yard) {
 			y.launchedWith(0, func(c *karpv1.NodeClaimSpec) { c.ExpireAfter = "1s" })
-			y.carryOut(y.move(plan.Expired, 1, machines), func() {
+			y.carryOut(y.move(plan.Expired, 1, instances), func() {
 				time.Sleep(translate.StabilizeFor / 2)
 				y.mu.Lock()
 				defer y.mu.Unlock()
 				y.doubt = "the clock is two hours ahead"
 			})
 			if got := y.state(); got != "old-0 old-1" || !errors.Is(y.ended[0].Err, ErrChanged) {
-				t.Errorf("%d machines in its place; in the end: %s; told of %+v", machines, got, y.ended)
+				t.Errorf("%d machines in its place; in the end: %s; told of %+v", instances, got, y.ended)
 			}
 		})
 	}
@@ -285,9 +285,9 @@ func (y *yard) gaveUp() {
 	}
 }
 
-// TestMachinesThatDoNotComeEndAMove: SC-350, SC-351 one that cannot be launched does so at once,
+// TestInstancesThatDoNotComeEndAMove: SC-350, SC-351 one that cannot be launched does so at once,
 // one that does not start after ten minutes.
-func TestMachinesThatDoNotComeEndAMove(t *testing.T) {
+func TestInstancesThatDoNotComeEndAMove(t *testing.T) {
 	for name, trouble := range map[string]func(y *yard){
 		"sold out":  func(y *yard) { y.unavailable["default-new-2"] = true },
 		"not to be": func(y *yard) { y.neverUp = true },
@@ -312,10 +312,10 @@ func TestWhatIsNoMatterDoesNotEndAMove(t *testing.T) {
 		y.allowEvictions(0)
 	}
 	tests := map[string]struct {
-		reason   plan.RemovalReason
-		machines int
-		change   func(y *yard)
-		claim    func(c *karpv1.NodeClaimSpec) // what the node that goes was launched with; may be nil
+		reason    plan.RemovalReason
+		instances int
+		change    func(y *yard)
+		claim     func(c *karpv1.NodeClaimSpec) // what the node that goes was launched with; may be nil
 	}{
 		"pods that went": {plan.Underutilized, 1, func(y *yard) { _ = y.hand.Delete(context.Background(), &y.pods()[0], client.GracePeriodSeconds(0)) }, nil},
 		"a pod of a DaemonSet": {plan.Underutilized, 1, func(y *yard) {
@@ -379,8 +379,8 @@ func TestWhatIsNoMatterDoesNotEndAMove(t *testing.T) {
 				if tt.claim != nil {
 					y.launchedWith(0, tt.claim)
 				}
-				y.carryOut(y.move(tt.reason, 1, tt.machines), func() { time.Sleep(time.Second); tt.change(y) })
-				want := map[int]string{0: "old-1", 1: "default-new-1 old-1"}[tt.machines]
+				y.carryOut(y.move(tt.reason, 1, tt.instances), func() { time.Sleep(time.Second); tt.change(y) })
+				want := map[int]string{0: "old-1", 1: "default-new-1 old-1"}[tt.instances]
 				if got := y.state(); got != want || y.ended[0].Err != nil {
 					t.Errorf("in the end: %s, want %s; told of %+v", got, want, y.ended)
 				}
@@ -389,8 +389,8 @@ func TestWhatIsNoMatterDoesNotEndAMove(t *testing.T) {
 	}
 }
 
-// TestNodesWithoutMachinesGoOneByOne: SC-356 they wait for nothing but the scheduler, and a node that stays holds no other up.
-func TestNodesWithoutMachinesGoOneByOne(t *testing.T) {
+// TestNodesWithoutInstancesGoOneByOne: SC-356 they wait for nothing but the scheduler, and a node that stays holds no other up.
+func TestNodesWithoutInstancesGoOneByOne(t *testing.T) {
 	report(t, 4, func(t *testing.T, y *yard) {
 		y.carryOut(y.move(plan.Underutilized, 3, 0), func() {
 			y.pod("late", "n-1", nil)
@@ -457,8 +457,8 @@ func (y *yard) set(change func()) {
 	change()
 }
 
-// TestANodeThatAUserDeletesKeepsItsMachine: its pods need it.
-func TestANodeThatAUserDeletesKeepsItsMachine(t *testing.T) {
+// TestANodeThatAUserDeletesKeepsItsInstance: its pods need it.
+func TestANodeThatAUserDeletesKeepsItsInstance(t *testing.T) {
 	report(t, 2, func(t *testing.T, y *yard) {
 		y.carryOut(y.move(plan.Underutilized, 1, 1), func() {
 			time.Sleep(translate.StabilizeFor + startsAfter/2)
@@ -482,8 +482,8 @@ func TestANodeThatIsGoneIsNoTrouble(t *testing.T) {
 	})
 }
 
-// TestAMachineThatPodsUseIsKept: a move is given up when pods run on the instance by then.
-func TestAMachineThatPodsUseIsKept(t *testing.T) {
+// TestAInstanceThatPodsUseIsKept: a move is given up when pods run on the instance by then.
+func TestAInstanceThatPodsUseIsKept(t *testing.T) {
 	report(t, 2, func(t *testing.T, y *yard) {
 		y.carryOut(y.move(plan.Underutilized, 1, 1), func() {
 			time.Sleep(translate.StabilizeFor + startsAfter/2 + 4*time.Second)
@@ -499,8 +499,8 @@ func TestAMachineThatPodsUseIsKept(t *testing.T) {
 	})
 }
 
-// TestALostReplyToAnOrderLeavesNoMachine: whether the claim was created is not known for a while.
-func TestALostReplyToAnOrderLeavesNoMachine(t *testing.T) {
+// TestALostReplyToAnOrderLeavesNoInstance: whether the claim was created is not known for a while.
+func TestALostReplyToAnOrderLeavesNoInstance(t *testing.T) {
 	report(t, 2, func(t *testing.T, y *yard) {
 		a := y.applier(func(c store.Call) (error, error) {
 			if c.Verb == store.Create && c.Name == "default-new-2" {
@@ -537,7 +537,7 @@ func TestMovesReportThePolicyThatTheyFollow(t *testing.T) {
 
 // Of two nodes one has gone when the other cannot: pods of the first need the instances, and so
 // these stay.
-func TestMachinesStayOnceANodeHasGoneForThem(t *testing.T) {
+func TestInstancesStayOnceANodeHasGoneForThem(t *testing.T) {
 	report(t, 2, func(t *testing.T, y *yard) {
 		a := y.applier(func(c store.Call) (error, error) {
 			if c.Verb == store.Delete && c.Name == "old-1" {

@@ -31,10 +31,10 @@ const (
 )
 
 // stageOf reads the annotation; waiting is false for instances of no move, or of one that is over.
-func stageOf(c *karpv1.NodeClaim) (machines int, waiting bool) {
+func stageOf(c *karpv1.NodeClaim) (instances int, waiting bool) {
 	stage, n, _ := strings.Cut(c.Annotations[api.AnnotationStage], "/")
-	machines, err := strconv.Atoi(n)
-	return machines, err == nil && stage == stageWaiting
+	instances, err := strconv.Atoi(n)
+	return instances, err == nil && stage == stageWaiting
 }
 
 // marks is what the claims of a unit's instances carry.

@@ -28,15 +28,15 @@ func (a *Applier) Resume(ctx context.Context, reported Listener) error {
 		return err
 	}
 	var useless []string
-	for _, old := range slices.Sorted(maps.Keys(found.machines)) {
-		machines := found.machines[old]
+	for _, old := range slices.Sorted(maps.Keys(found.instances)) {
+		instances := found.instances[old]
 		switch u, stage := found.move(old); {
 		case u != nil:
 			a.start(ctx, u, reported, func() error { return a.finish(ctx, u, reported) })
 		case stage == stageWaiting:
-			useless = append(useless, machines...)
+			useless = append(useless, instances...)
 		default:
-			a.markStage(ctx, machines, stage)
+			a.markStage(ctx, instances, stage)
 		}
 	}
 	if err := a.reopenOthers(ctx, found); err != nil {
@@ -50,9 +50,9 @@ func (a *Applier) Resume(ctx context.Context, reported Listener) error {
 
 // remains is what there is of nodes and claims, and what of moves.
 type remains struct {
-	nodes    []corev1.Node
-	claims   map[string]*karpv1.NodeClaim
-	machines map[string][]string // names of claims that wait for their move to go on, by what they replace
+	nodes     []corev1.Node
+	claims    map[string]*karpv1.NodeClaim
+	instances map[string][]string // names of claims that wait for their move to go on, by what they replace
 }
 
 func (a *Applier) remains(ctx context.Context) (*remains, error) {
@@ -70,7 +70,7 @@ func (a *Applier) remains(ctx context.Context) (*remains, error) {
 		out.claims[c.Name] = c
 		if _, waiting := stageOf(c); waiting && stays(c) {
 			old := c.Annotations[api.AnnotationReplaces]
-			out.machines[old] = append(out.machines[old], c.Name)
+			out.instances[old] = append(out.instances[old], c.Name)
 		}
 	}
 	return out, nil
@@ -95,8 +95,8 @@ func (f *remains) nodeOf(c *karpv1.NodeClaim) *corev1.Node {
 // it is done, its instances are to be kept since nodes have gone, or it still waits and is to be
 // undone.
 func (f *remains) move(old string) (*unit, string) {
-	machines := f.machines[old]
-	u := &unit{claims: slices.Sorted(slices.Values(machines)), ordered: true}
+	instances := f.instances[old]
+	u := &unit{claims: slices.Sorted(slices.Values(instances)), ordered: true}
 	went, broken := false, false
 	for _, name := range strings.Split(old, ",") {
 		c := f.claims[name]
@@ -113,12 +113,12 @@ func (f *remains) move(old string) (*unit, string) {
 		u.Removals = append(u.Removals, r)
 		u.leaving = append(u.leaving, &leaver{Removal: r, seen: c, since: TaintedAt(n)})
 	}
-	wanted, _ := stageOf(f.claims[machines[0]])
+	wanted, _ := stageOf(f.claims[instances[0]])
 	u.together = len(u.leaving)
 	switch {
 	case len(u.leaving) == 0 && !broken:
 		return nil, stageDone
-	case !broken && wanted == len(machines):
+	case !broken && wanted == len(instances):
 		return u, ""
 	case went:
 		return nil, stageKept

@@ -54,9 +54,9 @@ func (m *mortal) fault(c store.Call) (before, after error) {
 func TestADeathAtAnyWriteLeavesNothingHalfDone(t *testing.T) {
 	const undone, replaced, gone = "old-0 old-1 old-2", "default-new-1 default-new-2 old-2", "old-1 old-2"
 	kinds := map[string]struct {
-		nodes, machines int
-		meanwhile       func(y *yard)
-		may             []string // end states
+		nodes, instances int
+		meanwhile        func(y *yard)
+		may              []string // end states
 	}{
 		"two nodes for two machines": {2, 2, nil, []string{undone, replaced}},
 		"a node for none":            {1, 0, nil, []string{undone, gone}},
@@ -73,7 +73,7 @@ func TestADeathAtAnyWriteLeavesNothingHalfDone(t *testing.T) {
 			ctx, kill := context.WithCancel(context.Background())
 			m.kill = kill
 			first := y.applier(m.fault)
-			first.Move(ctx, y.snapshot(), y.move(plan.Underutilized, tt.nodes, tt.machines), y)
+			first.Move(ctx, y.snapshot(), y.move(plan.Underutilized, tt.nodes, tt.instances), y)
 			if tt.meanwhile != nil {
 				tt.meanwhile(y)
 			}

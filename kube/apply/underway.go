@@ -12,16 +12,16 @@ import (
 // up.
 type underWay struct {
 	nodes   []string
-	claims  []string          // of the instances in their place, whether they are launched by now or not
-	orders  []cluster.Machine // those of them that are still to be launched
-	targets map[string]target // by UID of a pod: where it is to go
-	pools   []cluster.PoolID  // of its nodes
-	unread  string            // why it waits for live state; empty: it does not
+	claims  []string           // of the instances in their place, whether they are launched by now or not
+	orders  []cluster.Instance // those of them that are still to be launched
+	targets map[string]target  // by UID of a pod: where it is to go
+	pools   []cluster.PoolID   // of its nodes
+	unread  string             // why it waits for live state; empty: it does not
 }
 
 // target is a node, or a claim whose instance may have become one.
 type target struct {
-	on     plan.Destination // OnNode or OnMachine
+	on     plan.Destination // OnNode or OnInstance
 	target string
 }
 
@@ -101,7 +101,7 @@ func (l *Ledger) mayCome(claim string) bool {
 // lock.
 func (l *Ledger) isOrdered(claim string) {
 	for _, m := range l.moves {
-		m.orders = slices.DeleteFunc(m.orders, func(o cluster.Machine) bool { return o.Claim == claim })
+		m.orders = slices.DeleteFunc(m.orders, func(o cluster.Instance) bool { return o.Claim == claim })
 	}
 }
 
@@ -111,7 +111,7 @@ func (l *Ledger) beside(m *underWay, s *cluster.Snapshot) *cluster.Snapshot {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := *s
-	out.Machines, out.Pools, out.Nodes = slices.Clone(s.Machines), slices.Clone(s.Pools), slices.Clone(s.Nodes)
+	out.Instances, out.Pools, out.Nodes = slices.Clone(s.Instances), slices.Clone(s.Pools), slices.Clone(s.Nodes)
 	l.projectMoves(&out, m)
 	return &out
 }
@@ -173,14 +173,14 @@ func (x places) bring(n *cluster.Node, m *underWay) {
 
 // places finds nodes and instances being launched of a snapshot that is being made.
 type places struct {
-	nodes    map[string]*cluster.Node // by name
-	joined   map[string]*cluster.Node // by claim
-	machines map[string]*cluster.Machine
-	daemons  []cluster.Daemon
+	nodes     map[string]*cluster.Node // by name
+	joined    map[string]*cluster.Node // by claim
+	instances map[string]*cluster.Instance
+	daemons   []cluster.Daemon
 }
 
 func placesIn(s *cluster.Snapshot) places {
-	out := places{nodes: map[string]*cluster.Node{}, joined: map[string]*cluster.Node{}, machines: map[string]*cluster.Machine{},
+	out := places{nodes: map[string]*cluster.Node{}, joined: map[string]*cluster.Node{}, instances: map[string]*cluster.Instance{},
 		daemons: s.Daemons}
 	for i := range s.Nodes {
 		if n := &s.Nodes[i]; !n.Deleting {
@@ -190,9 +190,9 @@ func placesIn(s *cluster.Snapshot) places {
 			}
 		}
 	}
-	for i := range s.Machines {
-		if m := &s.Machines[i]; !m.Deleting {
-			out.machines[m.Claim] = m
+	for i := range s.Instances {
+		if m := &s.Instances[i]; !m.Deleting {
+			out.instances[m.Claim] = m
 		}
 	}
 	return out
@@ -205,23 +205,23 @@ func (x places) sit(p cluster.Pod, m *underWay) bool {
 	if to, known := m.targets[p.UID]; known {
 		return x.target(p, to, false)
 	}
-	return slices.ContainsFunc(m.claims, func(claim string) bool { return x.target(p, target{plan.OnMachine, claim}, true) })
+	return slices.ContainsFunc(m.claims, func(claim string) bool { return x.target(p, target{plan.OnInstance, claim}, true) })
 }
 
 // target puts the pod on a node or instance that is there, with enough room where that matters.
 func (x places) target(p cluster.Pod, to target, roomy bool) bool {
 	n := x.nodes[to.target]
-	if to.on == plan.OnMachine {
+	if to.on == plan.OnInstance {
 		n = x.joined[to.target]
 	}
-	m := x.machines[to.target]
+	m := x.instances[to.target]
 	switch {
 	case n != nil && (!roomy || p.Shape.Requests.FitsIn(feasibility.Free(n, x.daemons))):
 		p = p.MovedTo(n.Name)
 		p.Returns = true
 		n.Add(p)
 		n.LaunchedFor = append(n.LaunchedFor, p)
-	case n == nil && to.on == plan.OnMachine && m != nil && (!roomy || p.Shape.Requests.FitsIn(m.Allocatable)):
+	case n == nil && to.on == plan.OnInstance && m != nil && (!roomy || p.Shape.Requests.FitsIn(m.Allocatable)):
 		m.Allocatable = m.Allocatable.Sub(p.Shape.Requests)
 		m.LaunchedFor = append(m.LaunchedFor, p)
 	default:

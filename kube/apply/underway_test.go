@@ -59,11 +59,11 @@ func TestWhatAMoveNeedsIsNotGivenAway(t *testing.T) {
 			"old: ; other: web, expects web", "more on launch new-1",
 		},
 		"a pod on its way to a machine on order": {
-			leaving + onOrder, underWay{claims: []string{"c-new"}, targets: web(target{plan.OnMachine, "c-new"})},
+			leaving + onOrder, underWay{claims: []string{"c-new"}, targets: web(target{plan.OnInstance, "c-new"})},
 			"old: ; c-new: 500m left, expects web", "more on launch new-1",
 		},
 		"a pod on its way to a machine that has joined": {
-			leaving + joined, underWay{claims: []string{"c-new"}, targets: web(target{plan.OnMachine, "c-new"})},
+			leaving + joined, underWay{claims: []string{"c-new"}, targets: web(target{plan.OnInstance, "c-new"})},
 			"new: web, expects web; old: ", "more on launch new-1",
 		},
 		"a pod that another process was to move": {
@@ -71,7 +71,7 @@ func TestWhatAMoveNeedsIsNotGivenAway(t *testing.T) {
 			"new: web, expects web; old: ; other: ", "more on node other",
 		},
 		"a pod whose machine is still to be ordered": {
-			leaving + otherNode, underWay{claims: []string{"c-new"}, targets: web(target{plan.OnMachine, "c-new"})},
+			leaving + otherNode, underWay{claims: []string{"c-new"}, targets: web(target{plan.OnInstance, "c-new"})},
 			"old: web; other: ", "more on node other",
 		},
 		"a pod whose place is gone": {
@@ -79,8 +79,8 @@ func TestWhatAMoveNeedsIsNotGivenAway(t *testing.T) {
 			"old: web", "more on launch new-1",
 		},
 		"a machine still to be ordered, with the last place that the pool has": {
-			leaving + onOrder, underWay{claims: []string{"c-new"}, targets: web(target{plan.OnMachine, "c-new"}),
-				orders: []cluster.Machine{{Claim: "c-next", Pool: poolID}, {Claim: "c-last", Pool: poolID}}},
+			leaving + onOrder, underWay{claims: []string{"c-new"}, targets: web(target{plan.OnInstance, "c-new"}),
+				orders: []cluster.Instance{{Claim: "c-next", Pool: poolID}, {Claim: "c-last", Pool: poolID}}},
 			"old: ; c-new: 500m left, expects web", "",
 		},
 	}
@@ -116,7 +116,7 @@ func TestOnceANodeIsDeletedItsPodsAreForEveryPlan(t *testing.T) {
 // twice after.
 func TestAnOrderOfAMoveCountsOnce(t *testing.T) {
 	l := &Ledger{}
-	l.begins(&underWay{nodes: []string{"n"}, orders: []cluster.Machine{ordered()}})
+	l.begins(&underWay{nodes: []string{"n"}, orders: []cluster.Instance{ordered()}})
 	usage := func() string {
 		p := l.Project(world()).Pools[0]
 		return fmt.Sprintf("%d nodes with %s cpu", p.Nodes, p.Usage.CPU)
@@ -151,7 +151,7 @@ func parsed(t *testing.T, text string) *cluster.Snapshot {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Pools[0].Nodes = int64(len(s.Nodes) + len(s.Machines))
+	s.Pools[0].Nodes = int64(len(s.Nodes) + len(s.Instances))
 	for i := range s.Nodes {
 		for j := range s.Nodes[i].Pods {
 			p := &s.Nodes[i].Pods[j]
@@ -179,8 +179,8 @@ func show(s *cluster.Snapshot) string {
 	for i := range s.Nodes {
 		add(s.Nodes[i].Name, strings.Join(names(s.Nodes[i].Pods), " "), s.Nodes[i].LaunchedFor)
 	}
-	for i := range s.Machines {
-		add(s.Machines[i].Claim, fmt.Sprintf("%v left", s.Machines[i].Allocatable.CPU), s.Machines[i].LaunchedFor)
+	for i := range s.Instances {
+		add(s.Instances[i].Claim, fmt.Sprintf("%v left", s.Instances[i].Allocatable.CPU), s.Instances[i].LaunchedFor)
 	}
 	return strings.Join(out, "; ")
 }

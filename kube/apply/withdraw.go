@@ -64,7 +64,7 @@ func (a *Applier) othersServe(ctx context.Context, p plan.Plan) error {
 		for i := range l.Items {
 			c := &l.Items[i]
 			is := c.DeletionTimestamp == nil && !translate.IsWithdrawn(c)
-			stays[target{plan.OnMachine, c.Name}], stays[target{plan.OnNode, c.Status.NodeName}] = is, is
+			stays[target{plan.OnInstance, c.Name}], stays[target{plan.OnNode, c.Status.NodeName}] = is, is
 		}
 	})
 	if err != nil {
@@ -72,7 +72,7 @@ func (a *Applier) othersServe(ctx context.Context, p plan.Plan) error {
 	}
 	for i := range p.Placements {
 		to := target{p.Placements[i].On, p.Placements[i].Target}
-		if is, known := stays[to]; known && !is || !known && to.on == plan.OnMachine {
+		if is, known := stays[to]; known && !is || !known && to.on == plan.OnInstance {
 			return fmt.Errorf("%w: %s %s, which was to serve in its place, goes or is gone", ErrOrderChanged, to.on, to.target)
 		}
 	}

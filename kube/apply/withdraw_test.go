@@ -54,9 +54,9 @@ func TestAnOrderIsWithdrawnOnlyAsItWasSeen(t *testing.T) {
 			if mark := c.Annotations[api.AnnotationWithdrawn]; (mark == "nobody waits") != tt.marked {
 				t.Errorf("the claim is marked %q, want a mark: %v", mark, tt.marked)
 			}
-			s := ledger.Project(&cluster.Snapshot{Now: start, Machines: []cluster.Machine{{Claim: "c"}}})
-			if s.Machines[0].Deleting != tt.marked {
-				t.Errorf("the next plan sees the order withdrawn: %v, want %v", s.Machines[0].Deleting, tt.marked)
+			s := ledger.Project(&cluster.Snapshot{Now: start, Instances: []cluster.Instance{{Claim: "c"}}})
+			if s.Instances[0].Deleting != tt.marked {
+				t.Errorf("the next plan sees the order withdrawn: %v, want %v", s.Instances[0].Deleting, tt.marked)
 			}
 		})
 	}
@@ -66,7 +66,7 @@ func TestAnOrderIsWithdrawnOnlyAsItWasSeen(t *testing.T) {
 // withdraw because of it stays, and the next plan does not count on it.
 func TestNoOrderIsWithdrawnForOneThatWasNotCreated(t *testing.T) {
 	store, ledger := storeOf(t, nil, &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "u"}}), &Ledger{}
-	ledger.Ordered(cluster.Machine{Claim: "phantom", Pool: poolID, CreatedAt: start})
+	ledger.Ordered(cluster.Instance{Claim: "phantom", Pool: poolID, CreatedAt: start})
 	a := &Applier{Store: store, Live: store, Ledger: ledger}
 	got := a.Withdraw(t.Context(), plan.Plan{Withdrawals: []plan.Withdrawal{{Claim: "c", Pool: poolID, Note: "nobody waits"}}})
 	if len(got) != 1 || !errors.Is(got[0].Err, ErrOrderChanged) || got[0].Object != nil {
@@ -76,8 +76,8 @@ func TestNoOrderIsWithdrawnForOneThatWasNotCreated(t *testing.T) {
 	if err := store.Get(t.Context(), client.ObjectKey{Name: "c"}, c); err != nil || c.Annotations[api.AnnotationWithdrawn] != "" {
 		t.Errorf("the claim is marked %q, %v; want no mark", c.Annotations[api.AnnotationWithdrawn], err)
 	}
-	if s := ledger.Project(&cluster.Snapshot{Now: start, Machines: []cluster.Machine{{Claim: "c"}}}); len(s.Machines) != 1 || s.Machines[0].Deleting {
-		t.Errorf("the next plan sees %+v, want the claim that is there alone", s.Machines)
+	if s := ledger.Project(&cluster.Snapshot{Now: start, Instances: []cluster.Instance{{Claim: "c"}}}); len(s.Instances) != 1 || s.Instances[0].Deleting {
+		t.Errorf("the next plan sees %+v, want the claim that is there alone", s.Instances)
 	}
 }
 
@@ -90,10 +90,10 @@ func TestNoOrderIsWithdrawnForOneThatGoes(t *testing.T) {
 		other  func(c *karpv1.NodeClaim) // what its claim is by now
 		want   error
 	}{
-		"another order that stays":      {plan.OnMachine, "other", func(*karpv1.NodeClaim) {}, nil},
-		"another order that is deleted": {plan.OnMachine, "other", func(c *karpv1.NodeClaim) { c.DeletionTimestamp = &metav1.Time{Time: start} }, ErrOrderChanged},
-		"another order that is gone":    {plan.OnMachine, "other", func(c *karpv1.NodeClaim) { c.Name = "third" }, ErrOrderChanged},
-		"another order that is withdrawn": {plan.OnMachine, "other", func(c *karpv1.NodeClaim) {
+		"another order that stays":      {plan.OnInstance, "other", func(*karpv1.NodeClaim) {}, nil},
+		"another order that is deleted": {plan.OnInstance, "other", func(c *karpv1.NodeClaim) { c.DeletionTimestamp = &metav1.Time{Time: start} }, ErrOrderChanged},
+		"another order that is gone":    {plan.OnInstance, "other", func(c *karpv1.NodeClaim) { c.Name = "third" }, ErrOrderChanged},
+		"another order that is withdrawn": {plan.OnInstance, "other", func(c *karpv1.NodeClaim) {
 			c.Annotations = map[string]string{api.AnnotationWithdrawn: "no pod waits for it any more"}
 		}, ErrOrderChanged},
 		"a node that stays": {plan.OnNode, "n", func(c *karpv1.NodeClaim) { c.Status.NodeName = "n" }, nil},
@@ -138,7 +138,7 @@ func storeOf(t *testing.T, err error, list ...client.Object) client.Client {
 
 // A claim whose instance is written on it between the check and the annotation keeps it: with the
 // annotation the instance would be terminated.
-func TestAClaimThatGetsItsMachineAtThatMomentKeepsIt(t *testing.T) {
+func TestAClaimThatGetsItsInstanceAtThatMomentKeepsIt(t *testing.T) {
 	live := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "u"}}
 	store := storeOf(t, nil, live)
 	late := interceptor.NewClient(store.(client.WithWatch), interceptor.Funcs{
@@ -167,21 +167,21 @@ func TestAClaimThatGetsItsMachineAtThatMomentKeepsIt(t *testing.T) {
 // TestAWithdrawalIsForgottenOnceItIsSeen: until then no pod is placed on the instance; an instance
 // that came all the same is one like any other.
 func TestAWithdrawalIsForgottenOnceItIsSeen(t *testing.T) {
-	shown := func(m cluster.Machine) *cluster.Snapshot {
+	shown := func(m cluster.Instance) *cluster.Snapshot {
 		m.Claim, m.Pool = "c", poolID
-		return &cluster.Snapshot{Now: start, Pools: []cluster.Pool{{ID: poolID}}, Machines: []cluster.Machine{m}}
+		return &cluster.Snapshot{Now: start, Pools: []cluster.Pool{{ID: poolID}}, Instances: []cluster.Instance{m}}
 	}
 	l := &Ledger{}
 	l.Withdraws("c")
-	if !l.Project(shown(cluster.Machine{})).Machines[0].Deleting {
+	if !l.Project(shown(cluster.Instance{})).Instances[0].Deleting {
 		t.Error("an older snapshot has the machine as one that is coming")
 	}
-	if l.Project(shown(cluster.Machine{Launched: true})).Machines[0].Deleting || l.Project(shown(cluster.Machine{})).Machines[0].Deleting {
+	if l.Project(shown(cluster.Instance{Launched: true})).Instances[0].Deleting || l.Project(shown(cluster.Instance{})).Instances[0].Deleting {
 		t.Error("a machine that came all the same still counts as withdrawn")
 	}
 	l.Withdraws("c")
 	l.Project(&cluster.Snapshot{Now: start})
-	if l.Project(shown(cluster.Machine{})).Machines[0].Deleting {
+	if l.Project(shown(cluster.Instance{})).Instances[0].Deleting {
 		t.Error("a withdrawal is remembered although its claim is gone")
 	}
 }

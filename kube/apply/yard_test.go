@@ -345,7 +345,7 @@ func (y *yard) Moved(e Ended) {
 }
 
 // move is a plan to let the first so many nodes go for so many instances.
-func (y *yard) move(reason plan.RemovalReason, nodes, machines int) plan.Plan {
+func (y *yard) move(reason plan.RemovalReason, nodes, instances int) plan.Plan {
 	m := plan.Move{}
 	var moving []cluster.Pod
 	for i := range nodes {
@@ -357,13 +357,13 @@ func (y *yard) move(reason plan.RemovalReason, nodes, machines int) plan.Plan {
 		}
 		m.Removals, moving = append(m.Removals, r), append(moving, r.Pods...)
 	}
-	for i := range machines {
+	for i := range instances {
 		m.Launches = append(m.Launches, plan.Launch{Name: fmt.Sprintf("instead-%d", i+1), Pool: poolID})
 	}
 	for i, p := range moving {
 		at := plan.Placement{Pod: p, On: plan.OnNode, Target: "n-9"}
-		if machines > 0 {
-			at.On, at.Target = plan.OnLaunch, m.Launches[i%machines].Name
+		if instances > 0 {
+			at.On, at.Target = plan.OnLaunch, m.Launches[i%instances].Name
 		}
 		m.Placements = append(m.Placements, at)
 	}

@@ -6,7 +6,8 @@ import "sync"
 // later share again: so parts of objects that are gone do not stay.
 const commonMax = 10_000
 
-// Common is what many objects have in common, each part of it once. The zero value is ready; it is safe for concurrent use.
+// Common is what many objects have in common, each part of it once. The zero value is ready; it is safe for
+// concurrent use.
 type Common struct {
 	mu    sync.Mutex
 	parts map[string]any // by how they are encoded

@@ -100,7 +100,8 @@ func (d Difference) Same() bool {
 }
 
 // OfLaterRelease reports whether the definition has all fields of this build, and more: a later release wrote it, as is
-// the case between the upgrade of the definitions and that of the controller, and after a rollback of the controller alone.
+// the case between the upgrade of the definitions and that of the controller, and after a rollback of the
+// controller alone.
 func (d Difference) OfLaterRelease() bool {
 	return !d.Missing && !d.Going && len(d.Strange)+len(d.Unserved)+len(d.Unknown) == 0 && len(d.Later) > 0
 }

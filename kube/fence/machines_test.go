@@ -24,29 +24,29 @@ func (r *reached) call(ctx context.Context) error {
 	return nil
 }
 
-func (r *reached) Launch(ctx context.Context, _ cloud.LaunchRequest) ([]cloud.Machine, error) {
-	return []cloud.Machine{{ID: "i-1"}}, r.call(ctx)
+func (r *reached) Launch(ctx context.Context, _ cloud.LaunchRequest) ([]cloud.Instance, error) {
+	return []cloud.Instance{{ID: "i-1"}}, r.call(ctx)
 }
 func (r *reached) Prepare(ctx context.Context, _ cloud.LaunchRequest) error { return r.call(ctx) }
 func (r *reached) Terminate(ctx context.Context, ids ...string) ([]string, error) {
 	return ids, r.call(ctx)
 }
-func (r *reached) Tag(ctx context.Context, _ cloud.Machine, _ map[string]string) error {
+func (r *reached) Tag(ctx context.Context, _ cloud.Instance, _ map[string]string) error {
 	return r.call(ctx)
 }
-func (r *reached) List(ctx context.Context, _ cloud.Filter) ([]cloud.Machine, error) {
+func (r *reached) List(ctx context.Context, _ cloud.Filter) ([]cloud.Instance, error) {
 	return nil, r.call(ctx)
 }
 
-func (r *reached) Adopt(ctx context.Context, _ cloud.Machine, _ cloud.Class, _ map[string]string) error {
+func (r *reached) Adopt(ctx context.Context, _ cloud.Instance, _ cloud.Class, _ map[string]string) error {
 	return r.call(ctx)
 }
-func (r *reached) Adoptable(ctx context.Context, id string) (cloud.Machine, error) {
-	return cloud.Machine{ID: id}, r.call(ctx)
+func (r *reached) Adoptable(ctx context.Context, id string) (cloud.Instance, error) {
+	return cloud.Instance{ID: id}, r.call(ctx)
 }
 
 // changes are the calls that change something at the cloud.
-func changes(m Machines) map[string]func(context.Context) error {
+func changes(m Instances) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"Launch": func(ctx context.Context) error {
 			got, err := m.Launch(ctx, cloud.LaunchRequest{})
@@ -56,7 +56,7 @@ func changes(m Machines) map[string]func(context.Context) error {
 			return err
 		},
 		"Adopt": func(ctx context.Context) error {
-			return Adopter{Inner: m.Inner.(cloud.Adopter), Fence: m.Fence}.Adopt(ctx, cloud.Machine{}, cloud.Class{}, nil)
+			return Adopter{Inner: m.Inner.(cloud.Adopter), Fence: m.Fence}.Adopt(ctx, cloud.Instance{}, cloud.Class{}, nil)
 		},
 		"Prepare": func(ctx context.Context) error { return m.Prepare(ctx, cloud.LaunchRequest{}) },
 		"Terminate": func(ctx context.Context) error {
@@ -66,14 +66,14 @@ func changes(m Machines) map[string]func(context.Context) error {
 			}
 			return err
 		},
-		"Tag": func(ctx context.Context) error { return m.Tag(ctx, cloud.Machine{ID: "i-1"}, nil) },
+		"Tag": func(ctx context.Context) error { return m.Tag(ctx, cloud.Instance{ID: "i-1"}, nil) },
 	}
 }
 
 // Without a lease nothing is changed at the cloud; reading is always allowed.
 func TestWithoutALeaseNothingIsChangedAtTheCloud(t *testing.T) {
 	inner := &reached{}
-	m := Machines{Inner: inner, Fence: &Fence{LeaseFor: time.Minute, CallFor: time.Second, Now: time.Now}}
+	m := Instances{Inner: inner, Fence: &Fence{LeaseFor: time.Minute, CallFor: time.Second, Now: time.Now}}
 	for name, call := range changes(m) {
 		if err := call(t.Context()); !errors.Is(err, ErrNotLeading) {
 			t.Errorf("%s = %v, want that we do not lead", name, err)
@@ -94,13 +94,13 @@ func TestWithoutALeaseNothingIsChangedAtTheCloud(t *testing.T) {
 func TestWithALeaseCallsAreMadeAndEnd(t *testing.T) {
 	f := &Fence{LeaseFor: time.Minute, CallFor: time.Second, Now: time.Now}
 	_ = f.Watching(&fakeLock{}).Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "me"})
-	for name, call := range changes(Machines{Inner: &reached{}, Fence: f}) {
+	for name, call := range changes(Instances{Inner: &reached{}, Fence: f}) {
 		if err := call(t.Context()); err != nil {
 			t.Errorf("%s = %v with a lease", name, err)
 		}
 	}
 	inner := &reached{}
-	for name, call := range changes(Machines{Inner: inner, Fence: f}) {
+	for name, call := range changes(Instances{Inner: inner, Fence: f}) {
 		if inner.bounded = false; call(t.Context()) != nil || !inner.bounded {
 			t.Errorf("%s may take for ever", name)
 		}

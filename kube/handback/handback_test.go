@@ -104,7 +104,7 @@ func TestWhatHasToBeOver(t *testing.T) {
 // objects are those of a cluster that Daemok has run.
 func objects() []client.Object {
 	pool := &karpv1.NodePool{Spec: store.PoolSpec(), ObjectMeta: metav1.ObjectMeta{
-		Name: "web", Finalizers: []string{api.FinalizerPoolTermination}, Annotations: map[string]string{api.AnnotationMachineCost: "0.01", api.AnnotationRoll: "{}"},
+		Name: "web", Finalizers: []string{api.FinalizerPoolTermination}, Annotations: map[string]string{api.AnnotationInstanceCost: "0.01", api.AnnotationRoll: "{}"},
 	}}
 	condition.Set(pool, karpv1.NodePoolDisruptionBlocked, "True", karpv1.ReasonAtLimit, "x", noon)
 	condition.SetTrue(pool, karpv1.NodePoolValidationSucceeded, noon)

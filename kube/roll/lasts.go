@@ -57,7 +57,7 @@ func terms(s *cluster.Snapshot, id cluster.PoolID, bound func(time.Duration) tim
 
 // goes reports whether the node is one of the pool that is to go or goes.
 func goes(n *cluster.Node, id cluster.PoolID) bool {
-	return n.Pool == id && n.Claim != "" && !n.MachineEnds && (n.Deleting || n.Drifted != "")
+	return n.Pool == id && n.Claim != "" && !n.InstanceEnds && (n.Deleting || n.Drifted != "")
 }
 
 // graceOf is how long the pods on a node may take to end.

@@ -74,8 +74,8 @@ func Read(ctx context.Context, from client.Reader, serves translate.Generations,
 		if _, _, err := mark.ReadRoll(p.Annotations); err != nil {
 			out[i].Wrong = err.Error()
 		}
-		for j := range s.Machines {
-			if m := &s.Machines[j]; m.Pool == id && !m.Deleting {
+		for j := range s.Instances {
+			if m := &s.Instances[j]; m.Pool == id && !m.Deleting {
 				if _, about := translate.RollOf(p, state.Claim(m.Claim)); about {
 					out[i].Coming++
 				}

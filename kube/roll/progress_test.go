@@ -151,7 +151,7 @@ func TestProgressIsReadFromFewObjects(t *testing.T) {
 
 // An instance that was being launched when all were to be replaced goes once it has joined, and the
 // roll is not done before. One that was launched since is as it was wished.
-func TestARollIsNotDoneBeforeMachinesOnOrderAreReplaced(t *testing.T) {
+func TestARollIsNotDoneBeforeInstancesOnOrderAreReplaced(t *testing.T) {
 	kinds := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(kinds); err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // manyPods are pods of 500 deployments in 20 namespaces, each spread over
-// zones by its own label, with labels that nobody reads.
+// zones by its own label, with labels that none reads.
 func manyPods(n int) []*corev1.Pod {
 	out := make([]*corev1.Pod, n)
 	for i := range out {

@@ -11,7 +11,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-func TestHowLongMachinesUsuallyTake(t *testing.T) {
+func TestHowLongInstancesUsuallyTake(t *testing.T) {
 	seconds := func(list ...int) []int { return list }
 	twenty := seconds()
 	for i := range 20 {

@@ -53,7 +53,7 @@ func (k *ClusterState) build(byClass map[karpv1.NodeClassReference]pools.Offered
 	if repair := t.pools.Defaults.Repair; len(repair.Rules) > 0 {
 		b.out.Repair = repair
 	}
-	b.nodesAndMachines()
+	b.nodesAndInstances()
 	b.recall()
 	t.pods.Show(b.out, pods.Around{Went: t.nodes.Went(), KeepReady: t.pools.KeepReady(), AnyKeeps: b.keeps})
 	b.left()
@@ -76,9 +76,9 @@ type builder struct {
 	keeps    bool                              // some pod asks to be kept while it is the last ready one of a Service
 }
 
-// nodesAndMachines sorts claims into those whose node has registered and
+// nodesAndInstances sorts claims into those whose node has registered and
 // those whose instances are still being launched; the node of the latter is left out.
-func (b *builder) nodesAndMachines() {
+func (b *builder) nodesAndInstances() {
 	rounds, views := b.nodes.Rounds(), b.nodes.Views()
 	by := b.claims.Basis(rounds.Joins, rounds.All)
 	again, joined, come := b.claims.IsListed(by), map[string]bool{}, []*nodes.View(nil)
@@ -99,7 +99,7 @@ func (b *builder) nodesAndMachines() {
 	if !again {
 		b.claims.List(by, joined)
 	}
-	b.out.Machines = b.claims.Listed()
+	b.out.Instances = b.claims.Listed()
 	for _, v := range come {
 		b.takeRoom(v)
 	}
@@ -109,12 +109,12 @@ func (b *builder) nodesAndMachines() {
 // they are no longer among those that wait for it, and a watch of pods may be ahead of that of nodes.
 func (b *builder) takeRoom(v *nodes.View) {
 	taken := b.pods.Requests(v.Node.Name)
-	at, found := slices.BinarySearchFunc(b.out.Machines, v.Claim.Name, func(m cluster.Machine, claim string) int { return cmp.Compare(m.Claim, claim) })
+	at, found := slices.BinarySearchFunc(b.out.Instances, v.Claim.Name, func(m cluster.Instance, claim string) int { return cmp.Compare(m.Claim, claim) })
 	if !found || taken.IsZero() {
 		return
 	}
-	b.out.Machines = slices.Clone(b.out.Machines) // it is the list of later snapshots too
-	m := &b.out.Machines[at]
+	b.out.Instances = slices.Clone(b.out.Instances) // it is the list of later snapshots too
+	m := &b.out.Instances[at]
 	m.Allocatable = m.Allocatable.Sub(taken).ClampNegative()
 }
 

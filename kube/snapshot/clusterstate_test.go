@@ -143,18 +143,18 @@ func TestAPodThatStandsInTheSchedulersQueueWaits(t *testing.T) {
 	}
 }
 
-func TestAClaimIsAMachineUntilItsNodeRegisters(t *testing.T) {
+func TestAClaimIsAInstanceUntilItsNodeRegisters(t *testing.T) {
 	k := newClusterState()
 	k.PoolSeen(pool("default"))
 	k.Seen(claimOf("n"))
 	k.Seen(node("n"))
-	if s := k.Snapshot(); len(s.Machines) != 1 || len(s.Nodes) != 0 {
-		t.Errorf("before registration: %d machines and %d nodes, want 1 and 0", len(s.Machines), len(s.Nodes))
+	if s := k.Snapshot(); len(s.Instances) != 1 || len(s.Nodes) != 0 {
+		t.Errorf("before registration: %d machines and %d nodes, want 1 and 0", len(s.Instances), len(s.Nodes))
 	}
 	k.Seen(claimOf("n", karpv1.ClaimRegistered))
 	s := k.Snapshot()
-	if len(s.Machines) != 0 || len(s.Nodes) != 1 || s.Nodes[0].Claim != "claim-n" {
-		t.Errorf("after registration: %d machines and nodes %+v", len(s.Machines), s.Nodes)
+	if len(s.Instances) != 0 || len(s.Nodes) != 1 || s.Nodes[0].Claim != "claim-n" {
+		t.Errorf("after registration: %d machines and nodes %+v", len(s.Instances), s.Nodes)
 	}
 	if p, _ := s.Pool(pool("default").ID); p.Nodes != 1 || p.Usage.CPU != 4000 {
 		t.Errorf("the pool owns %d nodes with %s, want 1 with 4 cores", p.Nodes, p.Usage)
@@ -179,10 +179,10 @@ func TestANodeIsNotInitialisedBeforeItIsSeenSo(t *testing.T) {
 	}
 }
 
-// A claim that takes over the machine of another brings no machine of its own; from the
+// A claim that takes over the instance of another brings no instance of its own; from the
 // moment that the node is registered as its own the node is its, and the other shows as
 // nothing.
-func TestAMachineIsHandedFromClaimToClaim(t *testing.T) {
+func TestAInstanceIsHandedFromClaimToClaim(t *testing.T) {
 	k := newClusterState()
 	k.PoolSeen(pool("default"))
 	k.Seen(claimOf("n", karpv1.ClaimRegistered, karpv1.ClaimInitialized))
@@ -203,8 +203,8 @@ func TestAMachineIsHandedFromClaimToClaim(t *testing.T) {
 	} {
 		k.Seen(step.claim)
 		s := k.Snapshot()
-		if len(s.Machines) != 0 || len(s.Nodes) != 1 || s.Nodes[0].Claim != step.has {
-			t.Errorf("%s: machines %+v, nodes %+v; want the node of %s alone", step.what, s.Machines, s.Nodes, step.has)
+		if len(s.Instances) != 0 || len(s.Nodes) != 1 || s.Nodes[0].Claim != step.has {
+			t.Errorf("%s: machines %+v, nodes %+v; want the node of %s alone", step.what, s.Instances, s.Nodes, step.has)
 		}
 		if p, _ := s.Pool(pool("default").ID); p.Nodes != 1 {
 			t.Errorf("%s: the pool owns %d nodes, want 1", step.what, p.Nodes)
@@ -443,8 +443,8 @@ func TestWhenANodeChanged(t *testing.T) {
 }
 
 // A watch of pods may be ahead of those of nodes and claims: a pod on a node that is not seen to be open has its room on
-// the machine on order, and no other pod is planned into it.
-func TestPodsTakeRoomOnAMachineBeforeItsNodeIsSeenOpen(t *testing.T) {
+// the instance on order, and no other pod is planned into it.
+func TestPodsTakeRoomOnAInstanceBeforeItsNodeIsSeenOpen(t *testing.T) {
 	k := newClusterState()
 	claim, closed := claimOf("n"), node("n")
 	claim.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("3"), corev1.ResourcePods: resource.MustParse("10")}
@@ -456,10 +456,10 @@ func TestPodsTakeRoomOnAMachineBeforeItsNodeIsSeenOpen(t *testing.T) {
 			k.Seen(pod(fmt.Sprint("web-", pods), "1", "n"))
 		}
 		s := k.Snapshot()
-		if len(s.Machines) != 1 {
-			t.Fatalf("machines are %+v", s.Machines)
+		if len(s.Instances) != 1 {
+			t.Fatalf("machines are %+v", s.Instances)
 		}
-		if left := s.Machines[0].Allocatable; int64(left.CPU) != 3000-1000*pods {
+		if left := s.Instances[0].Allocatable; int64(left.CPU) != 3000-1000*pods {
 			t.Errorf("with %d pods on its node the machine has %+v", pods, left)
 		}
 	}
@@ -467,8 +467,8 @@ func TestPodsTakeRoomOnAMachineBeforeItsNodeIsSeenOpen(t *testing.T) {
 
 // A node is opened to pods, with the labels that they ask for, just before its claim says
 // that it has registered, and watches show the two in any order. With the pods that come
-// between it is no machine on order any more, which would have room for others; and without
-// those labels it is no node yet, which would have room for nobody.
+// between it is no instance on order any more, which would have room for others; and without
+// those labels it is no node yet, which would have room for none.
 func TestANodeThatIsOpenHasJoined(t *testing.T) {
 	closed, open := node("n"), node("n")
 	closed.Spec.Taints = []corev1.Taint{{Key: api.TaintUnregistered, Effect: corev1.TaintEffectNoExecute}}
@@ -495,8 +495,8 @@ func TestANodeThatIsOpenHasJoined(t *testing.T) {
 			k.Seen(tt.node)
 			k.Seen(pod("web", "1", "n"))
 			s := k.Snapshot()
-			if nodes, machines := len(s.Nodes), len(s.Machines); nodes+machines != 1 || (nodes == 1) != tt.joined {
-				t.Fatalf("nodes are %+v and machines %+v; want a node %v", s.Nodes, s.Machines, tt.joined)
+			if nodes, instances := len(s.Nodes), len(s.Instances); nodes+instances != 1 || (nodes == 1) != tt.joined {
+				t.Fatalf("nodes are %+v and machines %+v; want a node %v", s.Nodes, s.Instances, tt.joined)
 			}
 			if tt.joined && (s.Nodes[0].Claim != "claim-n" || len(s.Nodes[0].Pods) != 1) {
 				t.Errorf("the node is %+v; want it of its claim, with its pod", s.Nodes[0])

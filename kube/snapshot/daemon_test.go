@@ -133,7 +133,7 @@ func TestHowManyVolumesANodeTakes(t *testing.T) {
 	k := New(kinds, newClusterState().now)
 	claim := claimOf("n")
 	k.Seen(claim)
-	if got := k.Snapshot().Machines[0].Attachable; len(got) != 1 || got[0].Count != 15 {
+	if got := k.Snapshot().Instances[0].Attachable; len(got) != 1 || got[0].Count != 15 {
 		t.Errorf("SC-189: a machine that may be either takes %v, want the least of both", got)
 	}
 	claim = claimOf("n", karpv1.ClaimRegistered)

@@ -94,7 +94,7 @@ func TestAnEvictedPodCountsUntilAnotherHasCome(t *testing.T) {
 	}
 }
 
-// A machine is taken away with a pod on it, and the garbage collector ends the pod some
+// An instance is taken away with a pod on it, and the garbage collector ends the pod some
 // time after its node: another is expected, and has the place that was launched for it.
 func TestAPodThatWentWithItsNodeIsExpected(t *testing.T) {
 	yes := true

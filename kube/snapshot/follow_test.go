@@ -32,7 +32,7 @@ func (i informers) GetInformer(_ context.Context, o client.Object, _ ...cache.In
 }
 
 // TestNoPlanBeforeAllWasHeardOf (SC-9): as long as one kind of object was not told
-// in full, nobody should plan.
+// in full, none should plan.
 func TestNoPlanBeforeAllWasHeardOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -2,9 +2,9 @@ package snapshot
 
 import "testing"
 
-// SC-10: a node whose machine nobody named yet holds nothing up: it is a
-// node, and counts as nobody's.
-func TestANodeWithoutAMachinesIdentityIsANode(t *testing.T) {
+// SC-10: a node whose instance none named yet holds nothing up: it is a
+// node, and counts as none's.
+func TestANodeWithoutAInstancesIdentityIsANode(t *testing.T) {
 	k := newClusterState()
 	k.PoolSeen(pool("default"))
 	stranger := node("n")

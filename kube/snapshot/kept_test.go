@@ -63,7 +63,7 @@ func (l *life) next() func(*witness) {
 	case 0, 1, 2, 3, 4:
 		return l.pod()
 	case 5, 6:
-		return l.machine()
+		return l.instance()
 	case 7:
 		l.at = l.at.Add([]time.Duration{100 * time.Millisecond, 10 * time.Second, 11 * time.Minute}[l.rng.IntN(3)])
 		at := l.at
@@ -153,8 +153,8 @@ func (l *life) runs(p *corev1.Pod) {
 	}
 }
 
-// machine changes a node, or its claim.
-func (l *life) machine() func(*witness) {
+// instance changes a node, or its claim.
+func (l *life) instance() func(*witness) {
 	name := l.one("n1", "n2", "n3", "n4")
 	gone := l.maybe(6)
 	if l.maybe(2) {
@@ -260,7 +260,7 @@ func (l *life) rare() func(*witness) {
 // taken meanwhile, the next one says in every field what a cluster state says that was told the
 // same and never made one before; and none that was handed out changes any more.
 func TestASnapshotKeptEqualsOneMadeAtOnce(t *testing.T) {
-	var seen struct{ last, returns, protected, controller, promised, machine, left, frozen, moved, kept, rolled, oneOff, unwanted bool }
+	var seen struct{ last, returns, protected, controller, promised, instance, left, frozen, moved, kept, rolled, oneOff, unwanted bool }
 	for seed := range uint64(40) {
 		l := &life{shop: &shop{rng: rand.New(rand.NewPCG(seed, 5)), have: map[string]client.Object{}}, at: start, live: map[string]*corev1.Pod{}}
 		kept := newWitness(seed%2 == 0)
@@ -278,14 +278,14 @@ func TestASnapshotKeptEqualsOneMadeAtOnce(t *testing.T) {
 				event(fresh)
 			}
 			got, want := kept.Snapshot(), fresh.Snapshot()
-			want.Revision = got.Revision // it counts changes: a rule that nobody has asked for yet changes nothing
+			want.Revision = got.Revision // it counts changes: a rule that none has asked for yet changes nothing
 			if !reflect.DeepEqual(got, want) {
 				t.Fatalf("seed %d, step %d: the kept snapshot is\n%s\nwant\n%s", seed, step, scenario.Print(got), scenario.Print(want))
 			}
 			if step%10 == 0 {
 				handed[got] = scenario.Print(got)
 			}
-			seen.machine = seen.machine || len(got.Machines) > 0
+			seen.instance = seen.instance || len(got.Instances) > 0
 			seen.frozen = seen.frozen || got.Freeze != ""
 			for i := range got.Nodes {
 				n := &got.Nodes[i]
@@ -317,7 +317,7 @@ func TestASnapshotKeptEqualsOneMadeAtOnce(t *testing.T) {
 	}
 }
 
-// TestSnapshotsAreReadWhileOthersAreMade: what one shows is written by nobody, also
+// TestSnapshotsAreReadWhileOthersAreMade: what one shows is written by none, also
 // where it shares what the next one shows.
 func TestSnapshotsAreReadWhileOthersAreMade(t *testing.T) {
 	l := &life{shop: &shop{rng: rand.New(rand.NewPCG(7, 5)), have: map[string]client.Object{}}, at: start, live: map[string]*corev1.Pod{}}

@@ -10,7 +10,7 @@ import (
 )
 
 // TestAnUnknownPriceIsNone: a node whose type, zone or option is not offered, or
-// at no known price, costs nothing, which nobody takes for a saving.
+// at no known price, costs nothing, which none takes for a saving.
 func TestAnUnknownPriceIsNone(t *testing.T) {
 	offerings := func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) {
 		return &cluster.Catalogue{InstanceTypes: []cluster.InstanceType{{Name: "m5.large", Offerings: []cluster.Offering{

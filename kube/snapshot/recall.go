@@ -16,10 +16,10 @@ import (
 // recalled is what a cluster state began with of a saved snapshot, for which there
 // are no objects. Pods and daemons are among those seen.
 type recalled struct {
-	rest     cluster.Snapshot // what is neither pod nor any of the following
-	expected []meant
-	nodes    []recalledNode
-	machines []recalledMachine
+	rest      cluster.Snapshot // what is neither pod nor any of the following
+	expected  []meant
+	nodes     []recalledNode
+	instances []recalledInstance
 }
 
 type recalledNode struct {
@@ -28,12 +28,12 @@ type recalledNode struct {
 	pods  int // that it had
 }
 
-type recalledMachine struct {
-	is    cluster.Machine
+type recalledInstance struct {
+	is    cluster.Instance
 	meant []meant
 }
 
-// meant is a pod that a machine was ordered for.
+// meant is a pod that an instance was ordered for.
 type meant struct {
 	waiting types.NamespacedName // empty where the pod waited no longer
 	pod     cluster.Pod          // that pod
@@ -72,10 +72,10 @@ func Recall(s *cluster.Snapshot) *ClusterState {
 		node.is.Pods, node.is.LaunchedFor = nil, nil
 		k.recalled.nodes = append(k.recalled.nodes, node)
 	}
-	for _, m := range s.Machines {
-		machine := recalledMachine{is: m, meant: t.recallMeant(m.LaunchedFor, waiting)}
-		machine.is.LaunchedFor = nil
-		k.recalled.machines = append(k.recalled.machines, machine)
+	for _, m := range s.Instances {
+		instance := recalledInstance{is: m, meant: t.recallMeant(m.LaunchedFor, waiting)}
+		instance.is.LaunchedFor = nil
+		k.recalled.instances = append(k.recalled.instances, instance)
 	}
 	t.pools.Recall(s.Pools)
 	t.daemons.Recall(s.Daemons)
@@ -89,7 +89,7 @@ func Recall(s *cluster.Snapshot) *ClusterState {
 // start is a snapshot without what the builder adds.
 func (r *recalled) start() *cluster.Snapshot {
 	out := r.rest
-	out.Waiting, out.Expected, out.Nodes, out.Machines, out.Pools, out.Daemons = nil, nil, nil, nil, nil, nil
+	out.Waiting, out.Expected, out.Nodes, out.Instances, out.Pools, out.Daemons = nil, nil, nil, nil, nil, nil
 	out.PDBs, out.Breakers = nil, slices.Clone(out.Breakers)
 	return &out
 }
@@ -142,7 +142,7 @@ func (t *tables) recallMeant(list []cluster.Pod, waiting map[types.NamespacedNam
 	return out
 }
 
-// recall adds the nodes and machines of the snapshot that the cluster state began
+// recall adds the nodes and instances of the snapshot that the cluster state began
 // with.
 func (b *builder) recall() {
 	b.out.Expected = b.meant(b.recalled.expected)
@@ -150,13 +150,13 @@ func (b *builder) recall() {
 		n.is.LaunchedFor = b.meant(n.meant)
 		b.addWithPods(n.is)
 	}
-	for _, m := range b.recalled.machines {
+	for _, m := range b.recalled.instances {
 		m.is.LaunchedFor = b.meant(m.meant)
-		b.out.Machines = append(b.out.Machines, m.is)
+		b.out.Instances = append(b.out.Instances, m.is)
 	}
 }
 
-// meant lists pods that a machine was ordered for, without those that have
+// meant lists pods that an instance was ordered for, without those that have
 // gone since.
 func (b *builder) meant(list []meant) []cluster.Pod {
 	var out []cluster.Pod

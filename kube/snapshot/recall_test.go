@@ -51,12 +51,12 @@ func canonical(s *cluster.Snapshot) *cluster.Snapshot {
 		}
 		return list
 	}
-	out.Waiting, out.Nodes, out.Machines, out.Daemons = pods(s.Waiting), slices.Clone(s.Nodes), slices.Clone(s.Machines), slices.Clone(s.Daemons)
+	out.Waiting, out.Nodes, out.Instances, out.Daemons = pods(s.Waiting), slices.Clone(s.Nodes), slices.Clone(s.Instances), slices.Clone(s.Daemons)
 	for i := range out.Nodes {
 		out.Nodes[i].Pods, out.Nodes[i].LaunchedFor = pods(out.Nodes[i].Pods), pods(out.Nodes[i].LaunchedFor)
 	}
-	for i := range out.Machines {
-		out.Machines[i].LaunchedFor = pods(out.Machines[i].LaunchedFor)
+	for i := range out.Instances {
+		out.Instances[i].LaunchedFor = pods(out.Instances[i].LaunchedFor)
 	}
 	for i := range out.Daemons {
 		out.Daemons[i].Shape = use(out.Daemons[i].Shape)

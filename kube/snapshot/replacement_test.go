@@ -14,7 +14,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// SC-325: a machine that came in place of another is not taken for an empty one while
+// SC-325: an instance that came in place of another is not taken for an empty one while
 // the pods that it came for are still to leave that one.
 func TestAReplacementWaitsForItsPods(t *testing.T) {
 	deleted := func(c *karpv1.NodeClaim, _ *corev1.Node) { c.DeletionTimestamp = &metav1.Time{Time: start} }
@@ -66,7 +66,7 @@ func awaits(t *testing.T, mark string, closed, deleted, ends func(*karpv1.NodeCl
 	}
 }
 
-// A machine on order is not withdrawn while the nodes of the claims that it was ordered for
+// An instance on order is not withdrawn while the nodes of the claims that it was ordered for
 // are leaving: who ordered it may have ended, and with it what it knew of pods to come.
 func TestOrdersForPodsOfLeavingNodesStay(t *testing.T) {
 	for what, tt := range map[string]struct {
@@ -93,8 +93,8 @@ func TestOrdersForPodsOfLeavingNodesStay(t *testing.T) {
 				tt.old(c)
 				k.Seen(c)
 			}
-			m := k.Snapshot().Machines
-			at := slices.IndexFunc(m, func(m cluster.Machine) bool { return m.Claim == "claim-next" })
+			m := k.Snapshot().Instances
+			at := slices.IndexFunc(m, func(m cluster.Instance) bool { return m.Claim == "claim-next" })
 			if at < 0 || !m[at].Planned || m[at].Replacement != tt.stays {
 				t.Errorf("machines are %+v, want that claim-next is kept for pods to come: %v", m, tt.stays)
 			}

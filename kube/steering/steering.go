@@ -2,7 +2,8 @@
 // other nodes, and the deletion cost of pods, by which ReplicaSets that scale down delete those on such nodes first.
 //
 // It promises never to take for Daemok's, nor to change, what a user set: a taint of the same key with a value or another
-// effect, and a deletion cost that is not the one Daemok noted beside it. It chooses no node and talks to no API server.
+// effect, and a deletion cost that is not the one Daemok noted beside it. It chooses no node and talks to no API
+// server.
 package steering
 
 import (

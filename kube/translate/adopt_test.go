@@ -39,7 +39,7 @@ func adopting(kind string) PoolObject {
 
 // The claim of a node that is there says of it what its pool says of new ones, and what
 // the node says otherwise stays.
-func TestAdoptionClaimsAMachineThatRuns(t *testing.T) {
+func TestAdoptionClaimsAInstanceThatRuns(t *testing.T) {
 	pool := adopting(KindNodePool)
 	c, err := Adoption(pool, runningNode(map[string]string{"team": "older", api.LabelProvisioner: "default", "other": "x"}), "before")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// LaunchLabels are the claim's own labels and what is known of the machine;
+// LaunchLabels are the claim's own labels and what is known of the instance;
 // requirements with one possible value on the pool's own keys become labels too.
 // What instances decide is as this one has it, whatever the claim said before: it may
 // be of an earlier attempt.

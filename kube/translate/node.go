@@ -20,7 +20,7 @@ import (
 func Node(n *corev1.Node, claim *karpv1.NodeClaim) cluster.Node {
 	out := cluster.Node{
 		Name:         n.Name,
-		MachineID:    MachineID(n.Spec.ProviderID),
+		InstanceID:   InstanceID(n.Spec.ProviderID),
 		Labels:       constraint.NewLabels(n.Labels).With(FieldName, n.Name),
 		Taints:       Taints(n.Spec.Taints),
 		Allocatable:  Resources(n.Status.Allocatable),
@@ -45,7 +45,7 @@ func Node(n *corev1.Node, claim *karpv1.NodeClaim) cluster.Node {
 	out.Initialized = condition.IsTrue(claim, karpv1.ClaimInitialized) && n.Labels[api.LabelInitialized] == "true" // by its label this state of the node is no older than that
 	out.Deleting = out.Deleting || claim.DeletionTimestamp != nil
 	out.EndsAt = EndsAt(claim)
-	out.MachineEnds = condition.IsTrue(claim, karpv1.ClaimInstanceTerminating)
+	out.InstanceEnds = condition.IsTrue(claim, karpv1.ClaimInstanceTerminating)
 	out.HasGrace = claim.Spec.TerminationGracePeriod != ""
 	out.ExpiresAt = expiry(claim)
 	if c := condition.Get(claim, karpv1.ClaimDrifted); c != nil && c.Status == "True" {
@@ -107,14 +107,14 @@ func expectExtended(seen, launched quantity.Resources) quantity.Resources {
 	return seen
 }
 
-// Machine converts a claim whose node has not registered yet. kinds is the instance types of its
+// Instance converts a claim whose node has not registered yet. kinds is the instance types of its
 // class; it reports what a claim that is not launched may become.
-func Machine(claim *karpv1.NodeClaim, instanceTypes []cluster.InstanceType) cluster.Machine {
+func Instance(claim *karpv1.NodeClaim, instanceTypes []cluster.InstanceType) cluster.Instance {
 	requirements, err := Requirements(claim.Spec.Requirements)
 	if err != nil {
 		requirements = impossible() // nothing is placed on what cannot be understood
 	}
-	m := cluster.Machine{
+	m := cluster.Instance{
 		Claim:         claim.Name,
 		Pool:          PoolOf(claim),
 		Labels:        constraint.NewLabels(KnownLabels(claim, requirements)),
@@ -196,9 +196,9 @@ func lesser(a, b quantity.Resources) quantity.Resources {
 	return a.Add(b).Sub(a.Max(b))
 }
 
-// MachineID is the cloud's own name in a provider ID such as
+// InstanceID is the cloud's own name in a provider ID such as
 // aws:///us-east-1a/i-0123456789abcdef0.
-func MachineID(providerID string) string {
+func InstanceID(providerID string) string {
 	return providerID[strings.LastIndexByte(providerID, '/')+1:]
 }
 

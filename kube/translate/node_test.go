@@ -68,7 +68,7 @@ func TestDoNotDisruptOfNodes(t *testing.T) {
 
 // An instance being launched has EFA adapters if its claim asks for them, whatever its type could
 // have. What is launched has what its status says.
-func TestAdaptersOfMachinesOnOrder(t *testing.T) {
+func TestAdaptersOfInstancesOnOrder(t *testing.T) {
 	const efa = "vpc.amazonaws.com/efa"
 	has := quantity.Resources{CPU: 72_000}.With(efa, 1)
 	attached := []cluster.InstanceType{{Name: "c5n.18xlarge", Allocatable: has, Capacity: has, OnRequest: []string{efa}}}
@@ -95,7 +95,7 @@ func TestAdaptersOfMachinesOnOrder(t *testing.T) {
 			if tt.status != nil {
 				c.Status.ProviderID = "aws:///us-east-1a/i-1"
 			}
-			if m := Machine(c, tt.instanceTypes); m.Allocatable.Get(efa) != tt.want || m.Capacity.Get(efa) != tt.want {
+			if m := Instance(c, tt.instanceTypes); m.Allocatable.Get(efa) != tt.want || m.Capacity.Get(efa) != tt.want {
 				t.Errorf("%s for pods, %s in all; want %d of %s", m.Allocatable, m.Capacity, tt.want, efa)
 			}
 		})

@@ -41,7 +41,7 @@ func Next(ctx context.Context, w *World) (next *World, excused []string, err err
 		return nil, nil, err
 	}
 	st.judgeLeft(ctx)
-	if len(p.Placements) == 0 && len(s.Machines) == 0 {
+	if len(p.Placements) == 0 && len(s.Instances) == 0 {
 		return nil, st.excused, nil
 	}
 	st.gone()
@@ -95,7 +95,7 @@ func (st *stage) after() *World {
 
 // leaves reports whether the node belongs to an instance that was given up before it came.
 func (st *stage) leaves(n *corev1.Node) bool {
-	return slices.ContainsFunc(st.snapshot.Machines, func(m cluster.Machine) bool { return m.Claim == n.Name && m.Deleting })
+	return slices.ContainsFunc(st.snapshot.Instances, func(m cluster.Instance) bool { return m.Claim == n.Name && m.Deleting })
 }
 
 // still is what becomes of a pod that is on no node of the stage: one that waits

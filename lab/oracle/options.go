@@ -37,7 +37,7 @@ func optionsOf(c *cluster.Catalogue, p *cluster.Pool, requirements constraint.Re
 
 // optionsOfMachine lists what an instance being launched may turn out to be. One that is
 // launched is what it is.
-func optionsOfMachine(c *cluster.Catalogue, p *cluster.Pool, m *cluster.Machine) []option {
+func optionsOfMachine(c *cluster.Catalogue, p *cluster.Pool, m *cluster.Instance) []option {
 	if !m.Launched {
 		return optionsOf(c, p, m.Requirements, m.Labels)
 	}

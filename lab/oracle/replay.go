@@ -143,8 +143,8 @@ func (st *stage) driversToCome(n *corev1.Node) *storagev1.CSINode {
 
 // addMachines shows the nodes that launched instances will become.
 func (st *stage) addMachines(d delivery) error {
-	for i := range st.snapshot.Machines {
-		m := &st.snapshot.Machines[i]
+	for i := range st.snapshot.Instances {
+		m := &st.snapshot.Instances[i]
 		pool, found := st.snapshot.Pool(m.Pool)
 		if !found && !m.Launched {
 			continue

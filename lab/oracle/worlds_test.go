@@ -124,7 +124,7 @@ func TestOnlyPurposesExcuse(t *testing.T) {
 			t.Fatal(err)
 		}
 		p, _ := decided(s)
-		if p == nil || len(p.Placements) == 0 || len(p.Launches) > 0 || slices.ContainsFunc(s.Machines, func(m cluster.Machine) bool { return !m.Launched }) {
+		if p == nil || len(p.Placements) == 0 || len(p.Launches) > 0 || slices.ContainsFunc(s.Instances, func(m cluster.Instance) bool { return !m.Launched }) {
 			continue
 		}
 		last := p.Placements[len(p.Placements)-1]

@@ -28,7 +28,7 @@ func (l *Lab) connectPower(center *datacenter.Center) {
 	l.cloud.run(l.options.Say)
 }
 
-// machineOf is what an instance knows of the instance it runs as.
+// instanceOf is what an instance knows of the instance it runs as.
 func machineOf(i emulator.Instance, region string) machine.Instance {
 	return machine.Instance{
 		ID: i.ID, Type: i.Type, Region: region, Zone: i.Zone, ZoneID: i.ZoneID, State: i.State,

@@ -22,7 +22,7 @@ type target struct {
 func (f *Follower) expect(w *waiting, on plan.Destination, name string) {
 	switch {
 	case on == plan.OnLaunch:
-	case on == plan.OnNode && w.target.on == plan.OnMachine && f.made[name] == w.target.name:
+	case on == plan.OnNode && w.target.on == plan.OnInstance && f.made[name] == w.target.name:
 	default:
 		w.target = target{on, name}
 	}
@@ -36,7 +36,7 @@ func (f *Follower) Ordered(claim string, pods []cluster.Pod) {
 	for i := range pods {
 		if w := f.pods[types.UID(pods[i].UID)]; w != nil {
 			w.traceID = traceID
-			w.target = target{plan.OnMachine, claim}
+			w.target = target{plan.OnInstance, claim}
 		}
 	}
 }
@@ -63,7 +63,7 @@ func (f *Follower) landed(w *waiting, node string) {
 		return
 	}
 	there := node == w.target.name
-	if w.target.on == plan.OnMachine {
+	if w.target.on == plan.OnInstance {
 		there = f.made[node] == w.target.name
 	}
 	f.Metrics.PodsLanded.WithLabelValues(string(w.target.on), strconv.FormatBool(there)).Inc()

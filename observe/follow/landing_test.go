@@ -33,7 +33,7 @@ func TestWherePodsLandIsCounted(t *testing.T) {
 		"another machine than its own":  {func(s *story) { ordered(s); registered(s, "c2", "n1") }, []string{"as_planned=false on=machine 1"}},
 		"a machine that a later plan has": {func(s *story) {
 			ordered(s)
-			s.Decided(expected(plan.OnMachine, "c2"))
+			s.Decided(expected(plan.OnInstance, "c2"))
 			registered(s, "c2", "n1")
 		}, []string{"as_planned=true on=machine 1"}},
 		"its machine, a node by now": {func(s *story) {

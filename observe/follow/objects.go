@@ -65,7 +65,7 @@ func (f *Follower) claimGone(c *karpv1.NodeClaim) {
 	pool := translate.PoolCalled(c.Labels)
 	f.Metrics.ClaimEndSeconds.WithLabelValues(pool).Observe(f.since(c.DeletionTimestamp.Time))
 	if ending := condition.Get(c, karpv1.ClaimInstanceTerminating); ending != nil && ending.Status == metav1.ConditionTrue {
-		f.Metrics.MachineEndSeconds.WithLabelValues(pool).Observe(f.since(ending.LastTransitionTime.Time))
+		f.Metrics.InstanceEndSeconds.WithLabelValues(pool).Observe(f.since(ending.LastTransitionTime.Time))
 	}
 }
 

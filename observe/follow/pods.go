@@ -105,7 +105,7 @@ func (f *Follower) Decided(p plan.Plan) {
 			}
 			w.traceID = cmp.Or(w.traceID, traceID)
 			f.expect(w, p.Placements[i].On, p.Placements[i].Target)
-			w.waitsFor = observe.WaitsForMachine
+			w.waitsFor = observe.WaitsForInstance
 			if p.Placements[i].On == plan.OnNode {
 				w.waitsFor = observe.WaitsForScheduler
 			}

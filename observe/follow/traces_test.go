@@ -58,7 +58,7 @@ func TestHistogramsNameTraces(t *testing.T) {
 
 // A pod that waits for a node that is there, or for an instance that was launched for others, is part of the batch that had this place for it.
 func TestHistogramsNameTheTraceOfPodsOnExistingNodes(t *testing.T) {
-	for name, on := range map[string]plan.Destination{"a node": plan.OnNode, "an instance being launched": plan.OnMachine} {
+	for name, on := range map[string]plan.Destination{"a node": plan.OnNode, "an instance being launched": plan.OnInstance} {
 		t.Run(name, func(t *testing.T) {
 			s := begin(t)
 			s.Traces = &trace.Tracer{Spans: sdktrace.NewTracerProvider().Tracer(""), Now: s.Now}

@@ -55,15 +55,15 @@ func (r *Record) ClaimOf(instance string) string {
 // launches lets what is said of launches that are under way stand, and says of pools how many of them do not come about.
 func (m *minutes) launches() {
 	failing := map[Object][]Statement{}
-	for i := range m.s.Machines {
-		machine := &m.s.Machines[i]
-		if machine.Launched {
+	for i := range m.s.Instances {
+		instance := &m.s.Instances[i]
+		if instance.Launched {
 			continue
 		}
-		about := Object{Claim, machine.Claim}
+		about := Object{Claim, instance.Claim}
 		m.Record.Stand(about, TopicLaunch)
 		if s, failed := m.Record.Held(about, TopicLaunch); failed {
-			pool := ofPool(machine.Pool)
+			pool := ofPool(instance.Pool)
 			failing[pool] = append(failing[pool], s)
 		}
 	}

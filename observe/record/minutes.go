@@ -214,7 +214,7 @@ func targets(move *plan.Move) map[string]string {
 		switch p.On {
 		case plan.OnLaunch:
 			out[p.Pod.UID] = "to a machine that comes in its place"
-		case plan.OnMachine:
+		case plan.OnInstance:
 			out[p.Pod.UID] = "to the machine of claim " + p.Target
 		case plan.OnNode:
 			out[p.Pod.UID] = "to node " + p.Target

@@ -28,8 +28,8 @@ func (m *minutes) placedPods() {
 		switch p.On {
 		case plan.OnNode:
 			m.holdPod(&p.Pod, "", "is to run on node "+p.Target, "it has room", nil)
-		case plan.OnMachine:
-			m.holdPod(&p.Pod, p.Target, onMachine(p.Target), "", nil)
+		case plan.OnInstance:
+			m.holdPod(&p.Pod, p.Target, onInstance(p.Target), "", nil)
 		case plan.OnLaunch:
 			o := orders[p.Target]
 			m.holdPod(&p.Pod, o.claim, o.said, o.why, func() []string { return o.more })
@@ -50,7 +50,7 @@ func (m *minutes) orders() map[string]order {
 	for i := range m.p.Launches {
 		l := &m.p.Launches[i]
 		if claim, ordered := m.claims[l.Name]; ordered {
-			out[l.Name] = order{onMachine(claim), "it was ordered for it: " + l.Choice.String(), claim, grounds(l)}
+			out[l.Name] = order{onInstance(claim), "it was ordered for it: " + l.Choice.String(), claim, grounds(l)}
 			continue
 		}
 		out[l.Name] = order{said: "is to run on a machine of " + l.Pool.String() + " that could not be ordered yet"}
@@ -58,7 +58,7 @@ func (m *minutes) orders() map[string]order {
 	return out
 }
 
-func onMachine(claim string) string { return "is to run on the machine of claim " + claim }
+func onInstance(claim string) string { return "is to run on the machine of claim " + claim }
 
 // unplacedPods says of pods why they have no place.
 func (m *minutes) unplacedPods() {

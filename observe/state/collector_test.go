@@ -93,7 +93,7 @@ func collector(t *testing.T) *Collector {
 	}
 	pool := cluster.PoolID{Kind: "NodePool", Name: "web"}
 	seen := &cluster.Snapshot{Now: now,
-		Pools: []cluster.Pool{{ID: pool, Policy: cluster.Policy{Empty: cluster.Allowance{Most: 3}, Drifted: cluster.Allowance{Most: 2}, After: time.Minute}, MachineCost: 15_000,
+		Pools: []cluster.Pool{{ID: pool, Policy: cluster.Policy{Empty: cluster.Allowance{Most: 3}, Drifted: cluster.Allowance{Most: 2}, After: time.Minute}, InstanceCost: 15_000,
 			Catalogue: &cluster.Catalogue{Disk: 5_000}}},
 		Nodes: []cluster.Node{
 			{Name: "n1", Claim: "web-1", Pool: pool, Ready: true, Initialized: true, Allocatable: quantity.Resources{CPU: 2000, Memory: 8 << 30},
@@ -340,7 +340,7 @@ func TestAnotherLeaderReportsTheState(t *testing.T) {
 
 // The instances of a pool cost what they did while its class is not ready, and offerings nothing.
 func TestAPoolWhoseClassIsNotReadyCostsWhatItDid(t *testing.T) {
-	const costs, machine = "karpenter_nodepools_cost_total", "karpenter_nodepools_cost_total nodepool=web 0.116"
+	const costs, instance = "karpenter_nodepools_cost_total", "karpenter_nodepools_cost_total nodepool=web 0.116"
 	c := collector(t)
 	ready := c.Kinds
 	c.Kinds = func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return nil, "SubnetsNotFound" }
@@ -350,8 +350,8 @@ func TestAPoolWhoseClassIsNotReadyCostsWhatItDid(t *testing.T) {
 	notReady := c.Kinds
 	for _, kinds := range []func(karpv1.NodeClassReference) (*cluster.Catalogue, string){ready, notReady, notReady} {
 		c.Kinds = kinds
-		if got := scrapedFrom(t, c, costs); !slices.Equal(got, []string{machine}) {
-			t.Errorf("costs %q, want %q", got, machine)
+		if got := scrapedFrom(t, c, costs); !slices.Equal(got, []string{instance}) {
+			t.Errorf("costs %q, want %q", got, instance)
 		}
 	}
 }

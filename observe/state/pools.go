@@ -165,7 +165,7 @@ func (w *world) catalogues(kinds func(karpv1.NodeClassReference) (*cluster.Catal
 func (w *world) costs(s *cluster.Snapshot, catalogues map[karpv1.NodeClassReference]*cluster.Catalogue) {
 	beside := map[string]quantity.MicroUSDPerHour{}
 	for i := range s.Pools {
-		beside[translate.Called(s.Pools[i].ID)] = s.Pools[i].PerMachine()
+		beside[translate.Called(s.Pools[i].ID)] = s.Pools[i].PerInstance()
 	}
 	sum, unknown := map[string]quantity.MicroUSDPerHour{}, map[string]bool{}
 	for i := range w.pools {

@@ -62,7 +62,7 @@ func KarpenterWith(o KarpenterOptions) func(*cluster.Snapshot) plan.Plan {
 
 func (k *karpenter) decide(s *cluster.Snapshot) plan.Plan {
 	out := plan.Plan{Basis: s.Revision, Moves: expired(s)}
-	if slices.ContainsFunc(s.Machines, func(m cluster.Machine) bool { return !m.Launched && !m.Deleting }) {
+	if slices.ContainsFunc(s.Instances, func(m cluster.Instance) bool { return !m.Launched && !m.Deleting }) {
 		return out
 	}
 	x := newState(s, true)

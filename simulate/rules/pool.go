@@ -68,7 +68,7 @@ func (p *pool) decided(r constraint.Requirement) (value string, ok bool) {
 func (p *pool) choice(option int) plan.Choice {
 	o := p.Options[option]
 	offering := p.Offering(o)
-	return plan.Choice{Kind: p.InstanceType(o).Name, Zone: offering.Zone, Option: offering.Option, Price: offering.Price, Priced: offering.Priced, Beside: p.PerMachine()}
+	return plan.Choice{Kind: p.InstanceType(o).Name, Zone: offering.Zone, Option: offering.Option, Price: offering.Price, Priced: offering.Priced, Beside: p.PerInstance()}
 }
 
 // types lists the types of the options, the cheapest first.

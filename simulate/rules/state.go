@@ -76,8 +76,8 @@ func (x *state) findTargets() {
 				free:   x.attached(x.dims.Vector(feasibility.Free(n, x.Daemons), n.Attachable), n.Pods), ports: feasibility.Ports(n, x.Daemons)})
 		}
 	}
-	for i := range x.Machines {
-		m := &x.Machines[i]
+	for i := range x.Instances {
+		m := &x.Instances[i]
 		if m.Deleting {
 			continue
 		}
@@ -85,8 +85,8 @@ func (x *state) findTargets() {
 		if at := slices.IndexFunc(x.pools, func(p *pool) bool { return p.ID == m.Pool }); at >= 0 {
 			of = x.pools[at].Pool
 		}
-		o := feasibility.ForMachine(m, of, x.Daemons)
-		x.targets = append(x.targets, target{on: plan.OnMachine, name: m.Claim, labels: o.Known().With(cluster.LabelHostname, m.Claim), taints: m.Taints,
+		o := feasibility.ForInstance(m, of, x.Daemons)
+		x.targets = append(x.targets, target{on: plan.OnInstance, name: m.Claim, labels: o.Known().With(cluster.LabelHostname, m.Claim), taints: m.Taints,
 			admits: o.Admits, free: x.dims.Vector(o.Free, m.Attachable), ports: o.Ports})
 	}
 	slices.SortStableFunc(x.targets, func(a, b target) int {

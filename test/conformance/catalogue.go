@@ -118,7 +118,7 @@ var catalogueTests = []conformance{
 func shortOf(t *testing.T, b *bench, offering cloud.OfferingChoice) {
 	t.Helper()
 	b.exhaust(t, offering, 0)
-	_, err := b.Machines.Launch(t.Context(), b.request(1, offering))
+	_, err := b.Instances.Launch(t.Context(), b.request(1, offering))
 	if _, short := errors.AsType[*cloud.NoCapacityError](err); !short {
 		t.Fatalf("Launch of a sold-out offer = %v, want *NoCapacityError", err)
 	}

@@ -3,7 +3,7 @@
 // in-memory one included.
 //
 // It promises to ask for nothing that the port does not say, to launch a few
-// machines only, and to wait through the subject's clock alone. It does not
+// instances only, and to wait through the subject's clock alone. It does not
 // test what a provider makes of a class.
 package conformance
 
@@ -21,44 +21,44 @@ import (
 // Fields marked optional leave tests out where they are nil or zero.
 type Subject struct {
 	Catalog              cloud.Catalog
-	Machines             cloud.Machines
+	Instances            cloud.Instances
 	InterruptionMessages cloud.InterruptionMessages // optional
-	Other                cloud.Machines             // optional: the same cloud, for another cluster
+	Other                cloud.Instances            // optional: the same cloud, for another cluster
 	Class                cloud.Class
 
 	Name      string // begins tokens and batches, where several subjects share a cloud; optional
-	Dedicated bool   // machines of dedicated tenancy may be launched, which may cost much; optional
+	Dedicated bool   // instances of dedicated tenancy may be launched, which may cost much; optional
 
 	// Advance lets that much of the cloud's time pass and returns when the
 	// provider had a chance to notice.
 	Advance func(d time.Duration)
-	// Exhaust leaves n machines of an offering. Optional.
+	// Exhaust leaves n instances of an offering. Optional.
 	Exhaust func(o cloud.OfferingChoice, n int)
 	// SetPrice changes the price of an offering. Optional.
 	SetPrice func(o cloud.OfferingChoice, dollars float64)
-	// Reserve reserves n machines of a kind in a zone for the class, and returns what they
+	// Reserve reserves n instances of a kind in a zone for the class, and returns what they
 	// have as their Capacity reservation; EndReservation cancels that. Optional.
 	Reserve        func(kind, zone string, n int) (reservedCapacity string)
 	EndReservation func(reservedCapacity string)
-	// Ended tells Notices that a machine has ended, where the cloud does not do so by
+	// Ended tells Notices that an instance has ended, where the cloud does not do so by
 	// itself. Optional.
-	Ended func(machineID string)
-	// Interrupt makes the cloud take a spot machine back. Optional.
-	Interrupt func(machineID string)
+	Ended func(instanceID string)
+	// Interrupt makes the cloud take a spot instance back. Optional.
+	Interrupt func(instanceID string)
 
-	LagMax      time.Duration // after it, a new machine and its tags are seen by all calls
-	EndMax      time.Duration // after it, a machine given back is terminated
+	LagMax      time.Duration // after it, a new instance and its tags are seen by all calls
+	EndMax      time.Duration // after it, an instance terminated is terminated
 	ShortageFor time.Duration // how long a shortage is remembered; optional
 	RedeliverIn time.Duration // how soon a notice comes again that is not done; optional
 }
 
 // Run tests a provider. Open is called once a test and returns a fresh one,
-// which offers on-demand and spot machines of several kinds.
+// which offers on-demand and spot instances of several kinds.
 func Run(t *testing.T, open func(t *testing.T) Subject) {
 	for _, group := range []struct {
 		name  string
 		tests []conformance
-	}{{"catalogue", catalogueTests}, {"launch", launchTests}, {"reserved", reservedTests}, {"machines", machineTests}, {"notices", interruptionMessageTests}} {
+	}{{"catalogue", catalogueTests}, {"launch", launchTests}, {"reserved", reservedTests}, {"machines", instanceTests}, {"notices", interruptionMessageTests}} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.tests {
 				t.Run(c.name, func(t *testing.T) { c.test(t, &bench{Subject: open(t)}) })
@@ -108,7 +108,7 @@ func (b *bench) offerings(t *testing.T, option cluster.Option, n int) []cloud.Of
 	return out[:n]
 }
 
-// request asks for count machines of the given offers, under a token and a
+// request asks for count instances of the given offers, under a token and a
 // batch of its own.
 func (b *bench) request(count int, offerings ...cloud.OfferingChoice) cloud.LaunchRequest {
 	n := b.requests.Add(1)
@@ -119,9 +119,9 @@ func (b *bench) request(count int, offerings ...cloud.OfferingChoice) cloud.Laun
 }
 
 // launch launches and expects all that was asked for.
-func (b *bench) launch(t *testing.T, r cloud.LaunchRequest) []cloud.Machine {
+func (b *bench) launch(t *testing.T, r cloud.LaunchRequest) []cloud.Instance {
 	t.Helper()
-	got, err := b.Machines.Launch(t.Context(), r)
+	got, err := b.Instances.Launch(t.Context(), r)
 	if err != nil {
 		t.Fatalf("Launch(%d of %v): %v", r.Count, r.Options, err)
 	}
@@ -131,7 +131,7 @@ func (b *bench) launch(t *testing.T, r cloud.LaunchRequest) []cloud.Machine {
 	return got
 }
 
-// exhaust leaves n machines of an offering, where the cloud can be told to.
+// exhaust leaves n instances of an offering, where the cloud can be told to.
 func (b *bench) exhaust(t *testing.T, o cloud.OfferingChoice, n int) {
 	t.Helper()
 	if b.Exhaust == nil {
@@ -140,11 +140,11 @@ func (b *bench) exhaust(t *testing.T, o cloud.OfferingChoice, n int) {
 	b.Exhaust(o, n)
 }
 
-// list waits until new machines are to be seen and lists.
-func (b *bench) list(t *testing.T, f cloud.Filter) []cloud.Machine {
+// list waits until new instances are to be seen and lists.
+func (b *bench) list(t *testing.T, f cloud.Filter) []cloud.Instance {
 	t.Helper()
 	b.Advance(b.LagMax)
-	got, err := b.Machines.List(t.Context(), f)
+	got, err := b.Instances.List(t.Context(), f)
 	if err != nil {
 		t.Fatalf("List(%+v): %v", f, err)
 	}

@@ -16,24 +16,24 @@ func byPrice(offerings []cloud.OfferingChoice) {
 	})
 }
 
-// ids lists the machines' IDs in their order.
-func ids(machines []cloud.Machine) []string {
-	out := make([]string, len(machines))
-	for i, m := range machines {
+// ids lists the instances' IDs in their order.
+func ids(instances []cloud.Instance) []string {
+	out := make([]string, len(instances))
+	for i, m := range instances {
 		out[i] = m.ID
 	}
 	return out
 }
 
-func sameIDs(t *testing.T, what string, got []cloud.Machine, want []string) {
+func sameIDs(t *testing.T, what string, got []cloud.Instance, want []string) {
 	t.Helper()
 	if !slices.Equal(ids(got), want) {
 		t.Errorf("%s: machines %v, want %v", what, ids(got), want)
 	}
 }
 
-// isOf reports whether the machine came from the offering.
-func isOf(m cloud.Machine, o cloud.OfferingChoice) bool {
+// isOf reports whether the instance came from the offering.
+func isOf(m cloud.Instance, o cloud.OfferingChoice) bool {
 	return m.Kind == o.Kind && m.Zone == o.Zone && m.Option == o.Option
 }
 

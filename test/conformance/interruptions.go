@@ -45,7 +45,7 @@ var interruptionMessageTests = []conformance{
 		id := b.spot(t)
 		b.interrupted(t, id)
 		b.Advance(b.RedeliverIn)
-		if again := b.await(t, cloud.Interrupted, id, nil); again.MachineID != id || again.Count != 2 {
+		if again := b.await(t, cloud.Interrupted, id, nil); again.InstanceID != id || again.Count != 2 {
 			t.Errorf("notice = %+v, want that of %s a second time", again, id)
 		}
 	}},
@@ -79,7 +79,7 @@ var interruptionMessageTests = []conformance{
 	}},
 	{"the end of a machine is told", func(t *testing.T, b *bench) {
 		id := b.spot(t)
-		terminate(t, b.Machines, []string{id}, nil)
+		terminate(t, b.Instances, []string{id}, nil)
 		if b.Ended != nil {
 			b.Advance(b.EndMax)
 			b.Ended(id)
@@ -95,7 +95,7 @@ func needInterruptionMessages(t *testing.T, b *bench) {
 	}
 }
 
-// spot launches one spot machine and waits until it is to be seen.
+// spot launches one spot instance and waits until it is to be seen.
 func (b *bench) spot(t *testing.T) string {
 	t.Helper()
 	needInterruptionMessages(t, b)
@@ -112,11 +112,11 @@ func (b *bench) interrupted(t *testing.T, id string) cloud.InterruptionMessage {
 
 // await reads notices until the one wanted comes, acknowledging the others,
 // which it shows to see. It gives up after a bounded number of answers.
-func (b *bench) await(t *testing.T, kind cloud.InterruptionMessageKind, machineID string, see func(cloud.InterruptionMessage)) cloud.InterruptionMessage {
+func (b *bench) await(t *testing.T, kind cloud.InterruptionMessageKind, instanceID string, see func(cloud.InterruptionMessage)) cloud.InterruptionMessage {
 	t.Helper()
 	for range 20 {
 		for _, n := range b.next(t) {
-			if n.Kind == kind && n.MachineID == machineID {
+			if n.Kind == kind && n.InstanceID == instanceID {
 				return n
 			}
 			if see != nil {
@@ -127,7 +127,7 @@ func (b *bench) await(t *testing.T, kind cloud.InterruptionMessageKind, machineI
 			}
 		}
 	}
-	t.Fatalf("no notice %s of %s among many", kind, machineID)
+	t.Fatalf("no notice %s of %s among many", kind, instanceID)
 	return cloud.InterruptionMessage{}
 }
 

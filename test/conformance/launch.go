@@ -60,7 +60,7 @@ var launchTests = []conformance{
 		var wait sync.WaitGroup
 		for range 4 {
 			wait.Go(func() {
-				if _, err := b.Machines.Launch(t.Context(), r); err != nil {
+				if _, err := b.Instances.Launch(t.Context(), r); err != nil {
 					t.Errorf("Launch: %v", err)
 				}
 			})
@@ -74,7 +74,7 @@ var launchTests = []conformance{
 		r := b.request(1, b.offerings(t, cluster.OnDemand, 1)...)
 		first := b.launch(t, r)
 		r.Count = 2
-		_, err := b.Machines.Launch(t.Context(), r)
+		_, err := b.Instances.Launch(t.Context(), r)
 		if mismatch, ok := errors.AsType[*cloud.TokenMismatchError](err); !ok || mismatch.Token != r.Token {
 			t.Errorf("Launch = %v, want *TokenMismatchError for %s", err, r.Token)
 		}
@@ -101,7 +101,7 @@ var launchTests = []conformance{
 		hint := r
 		hint.Token, hint.Batch, hint.Count = "", "", 0
 		for range 2 {
-			if err := b.Machines.Prepare(t.Context(), hint); err != nil {
+			if err := b.Instances.Prepare(t.Context(), hint); err != nil {
 				t.Fatalf("Prepare(%v): %v", hint.Options, err)
 			}
 		}
@@ -115,7 +115,7 @@ var launchTests = []conformance{
 		offering := b.offerings(t, cluster.OnDemand, 1)[0]
 		b.exhaust(t, offering, 1)
 		r := b.request(3, offering)
-		got, err := b.Machines.Launch(t.Context(), r)
+		got, err := b.Instances.Launch(t.Context(), r)
 		short, ok := errors.AsType[*cloud.NoCapacityError](err)
 		if !ok || !names(short, offering) {
 			t.Errorf("Launch(3) with 1 left = %v, want *NoCapacityError naming %+v", err, offering)
@@ -129,9 +129,9 @@ var launchTests = []conformance{
 		offering := b.offerings(t, cluster.OnDemand, 1)[0]
 		b.exhaust(t, offering, 1)
 		r := b.request(3, offering)
-		first, _ := b.Machines.Launch(t.Context(), r)
+		first, _ := b.Instances.Launch(t.Context(), r)
 		b.exhaust(t, offering, 10)
-		again, err := b.Machines.Launch(t.Context(), r)
+		again, err := b.Instances.Launch(t.Context(), r)
 		if short, ok := errors.AsType[*cloud.NoCapacityError](err); !ok || !short.Answered {
 			t.Errorf("Launch = %v, want the *NoCapacityError of before, answered", err)
 		}
@@ -143,7 +143,7 @@ var launchTests = []conformance{
 		for _, o := range offerings {
 			b.exhaust(t, o, 0)
 		}
-		got, err := b.Machines.Launch(t.Context(), b.request(1, offerings...))
+		got, err := b.Instances.Launch(t.Context(), b.request(1, offerings...))
 		short, ok := errors.AsType[*cloud.NoCapacityError](err)
 		if !ok || len(got) != 0 || len(short.Offerings) != 3 {
 			t.Fatalf("Launch = %v, %v; want nothing and *NoCapacityError naming three offers", ids(got), err)

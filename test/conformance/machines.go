@@ -10,10 +10,10 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// none is the ID of a machine that does not exist.
+// none is the ID of an instance that does not exist.
 const none = "i-0ffffffffffffffff"
 
-var machineTests = []conformance{
+var instanceTests = []conformance{
 	{"a listed machine tells what it is", func(t *testing.T, b *bench) {
 		r := b.request(1, b.offerings(t, cluster.OnDemand, 1)...)
 		id := b.launch(t, r)[0].ID
@@ -58,7 +58,7 @@ var machineTests = []conformance{
 		r := b.request(2, b.offerings(t, cluster.OnDemand, 1)...)
 		both := ids(b.launch(t, r))
 		b.Advance(b.LagMax)
-		terminate(t, b.Machines, both[:1], nil)
+		terminate(t, b.Instances, both[:1], nil)
 		b.Advance(b.EndMax)
 		sameIDs(t, "what is left", b.list(t, cloud.Filter{Batch: r.Batch}), both[1:])
 		sameIDs(t, "the one given back", b.list(t, cloud.Filter{IDs: both[:1]}), []string{})
@@ -66,26 +66,26 @@ var machineTests = []conformance{
 	{"giving back is safe to repeat", func(t *testing.T, b *bench) {
 		one := ids(b.launch(t, b.request(1, b.offerings(t, cluster.OnDemand, 1)...)))
 		b.Advance(b.LagMax)
-		terminate(t, b.Machines, one, nil)
-		gone, err := b.Machines.Terminate(t.Context(), one...)
+		terminate(t, b.Instances, one, nil)
+		gone, err := b.Instances.Terminate(t.Context(), one...)
 		if err != nil {
 			t.Errorf("Terminate again: %v", err)
 		}
-		if left, err := b.Machines.List(t.Context(), cloud.Filter{IDs: one}); err != nil || len(left) > 0 && len(gone) > 0 {
+		if left, err := b.Instances.List(t.Context(), cloud.Filter{IDs: one}); err != nil || len(left) > 0 && len(gone) > 0 {
 			t.Errorf("%v was reported gone and is listed as %+v (%v)", gone, left, err)
 		}
 		b.Advance(b.EndMax)
-		terminate(t, b.Machines, one, one)
+		terminate(t, b.Instances, one, one)
 	}},
 	{"one just launched is terminated, or told not to be visible yet", func(t *testing.T, b *bench) {
 		one := ids(b.launch(t, b.request(1, b.offerings(t, cluster.OnDemand, 1)...)))
-		gone, err := b.Machines.Terminate(t.Context(), one...)
+		gone, err := b.Instances.Terminate(t.Context(), one...)
 		if err != nil && !cloud.IsNotVisible(err) || len(gone) > 0 {
 			t.Fatalf("Terminate at once = gone %v, %v", gone, err)
 		}
 		if cloud.IsNotVisible(err) {
 			b.Advance(b.LagMax)
-			terminate(t, b.Machines, one, nil)
+			terminate(t, b.Instances, one, nil)
 		}
 		b.Advance(b.EndMax)
 		sameIDs(t, "what is left", b.list(t, cloud.Filter{IDs: one}), []string{})
@@ -93,10 +93,10 @@ var machineTests = []conformance{
 	{"unknown machines are gone, and do not keep the others", func(t *testing.T, b *bench) {
 		one := ids(b.launch(t, b.request(1, b.offerings(t, cluster.OnDemand, 1)...)))
 		b.Advance(b.LagMax)
-		terminate(t, b.Machines, []string{none, one[0]}, []string{none})
+		terminate(t, b.Instances, []string{none, one[0]}, []string{none})
 		b.Advance(b.EndMax)
 		sameIDs(t, "what is left", b.list(t, cloud.Filter{}), []string{})
-		terminate(t, b.Machines, nil, nil)
+		terminate(t, b.Instances, nil, nil)
 	}},
 	{"machines of another cluster are neither seen nor touched", func(t *testing.T, b *bench) {
 		if b.Other == nil {
@@ -123,7 +123,7 @@ var machineTests = []conformance{
 	{"tags are added to those there are", func(t *testing.T, b *bench) {
 		one := ids(b.launch(t, b.request(1, b.offerings(t, cluster.OnDemand, 1)...)))
 		b.Advance(b.LagMax)
-		if err := b.Machines.Tag(t.Context(), b.list(t, cloud.Filter{IDs: one})[0], map[string]string{"Name": "web", "karpenter.sh/nodeclaim": "web-1"}); err != nil {
+		if err := b.Instances.Tag(t.Context(), b.list(t, cloud.Filter{IDs: one})[0], map[string]string{"Name": "web", "karpenter.sh/nodeclaim": "web-1"}); err != nil {
 			t.Fatalf("Tag: %v", err)
 		}
 		got := b.list(t, cloud.Filter{IDs: one})
@@ -134,15 +134,15 @@ var machineTests = []conformance{
 	{"tags bring no machine back that is gone, and none that never was", func(t *testing.T, b *bench) {
 		shown := b.launch(t, b.request(1, b.offerings(t, cluster.OnDemand, 1)...))
 		b.Advance(b.LagMax)
-		terminate(t, b.Machines, ids(shown), nil)
+		terminate(t, b.Instances, ids(shown), nil)
 		b.Advance(b.EndMax)
 		name := map[string]string{"Name": "web"}
-		if err := b.Machines.Tag(t.Context(), shown[0], name); err != nil && !isNotFound(err, shown[0].ID) {
+		if err := b.Instances.Tag(t.Context(), shown[0], name); err != nil && !isNotFound(err, shown[0].ID) {
 			t.Errorf("Tag of a machine that has ended = %v, want nothing or *NotFoundError", err)
 		}
 		unknown := shown[0]
 		unknown.ID = none
-		if err := b.Machines.Tag(t.Context(), unknown, name); !isNotFound(err, none) {
+		if err := b.Instances.Tag(t.Context(), unknown, name); !isNotFound(err, none) {
 			t.Errorf("Tag(%s) = %v, want *NotFoundError", none, err)
 		}
 		if got := b.list(t, cloud.Filter{}); len(got) != 0 {
@@ -151,7 +151,7 @@ var machineTests = []conformance{
 	}},
 }
 
-func terminate(t *testing.T, by cloud.Machines, which, wantGone []string) {
+func terminate(t *testing.T, by cloud.Instances, which, wantGone []string) {
 	t.Helper()
 	gone, err := by.Terminate(t.Context(), which...)
 	if err != nil || !slices.Equal(gone, wantGone) {
@@ -161,5 +161,5 @@ func terminate(t *testing.T, by cloud.Machines, which, wantGone []string) {
 
 func isNotFound(err error, id string) bool {
 	missing, ok := errors.AsType[*cloud.NotFoundError](err)
-	return ok && missing.MachineID == id
+	return ok && missing.InstanceID == id
 }

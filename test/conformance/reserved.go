@@ -32,7 +32,7 @@ var reservedTests = []conformance{
 				t.Errorf("machine = %+v, want one of %s", m, reservedCapacity)
 			}
 		}
-		terminate(t, b.Machines, ids(got)[:1], nil)
+		terminate(t, b.Instances, ids(got)[:1], nil)
 		b.Advance(b.EndMax)
 		if left := b.reserving(t, reservedCapacity).LeftOf(reservedCapacity); left != 2 {
 			t.Errorf("%d of three are left once one of two was given back, want 2", left)
@@ -45,7 +45,7 @@ var reservedTests = []conformance{
 		for range 3 {
 			r := b.request(1, from(usual, reservedCapacity))
 			wait.Go(func() {
-				got, err := b.Machines.Launch(t.Context(), r)
+				got, err := b.Instances.Launch(t.Context(), r)
 				launched.Add(int64(len(got)))
 				if err != nil && !shortOfReservedCapacity(err, reservedCapacity) {
 					t.Errorf("Launch = %v, want a machine or *NoCapacityError of %s", err, reservedCapacity)
@@ -60,7 +60,7 @@ var reservedTests = []conformance{
 			t.Errorf("the full reservation is offered as %+v", o)
 		}
 		few := b.Reserve(usual.Kind, usual.Zone, 1)
-		if got, err := b.Machines.Launch(t.Context(), b.request(2, from(usual, few))); len(got) != 1 || !shortOfReservedCapacity(err, few) {
+		if got, err := b.Instances.Launch(t.Context(), b.request(2, from(usual, few))); len(got) != 1 || !shortOfReservedCapacity(err, few) {
 			t.Errorf("Launch(2) from a reservation of one = %v, %v; want one, and *NoCapacityError of %s", ids(got), err, few)
 		}
 		if !find(t, b.kinds(t), usual).Available {
@@ -74,7 +74,7 @@ var reservedTests = []conformance{
 		b.launch(t, r)
 		b.Advance(b.LagMax)
 		b.EndReservation(gone)
-		if got, err := b.Machines.Launch(t.Context(), b.request(1, from(usual, gone))); len(got) != 0 || !shortOfReservedCapacity(err, gone) {
+		if got, err := b.Instances.Launch(t.Context(), b.request(1, from(usual, gone))); len(got) != 0 || !shortOfReservedCapacity(err, gone) {
 			t.Errorf("Launch = %v, %v; want *NoCapacityError of %s", ids(got), err, gone)
 		}
 		if o := b.reserving(t, other); !o.Available || o.LeftOf(other) != 2 || !find(t, b.kinds(t), usual).Available {
@@ -91,7 +91,7 @@ var reservedTests = []conformance{
 	}},
 }
 
-// reserve reserves n machines of the cheapest offering on demand, and returns both.
+// reserve reserves n instances of the cheapest offering on demand, and returns both.
 func (b *bench) reserve(t *testing.T, n int) (usual cloud.OfferingChoice, reservedCapacity string) {
 	t.Helper()
 	if b.Reserve == nil {

@@ -20,18 +20,18 @@ type accessEntry struct {
 	CreatedAt       time.Time
 }
 
-// nodeUsers are what machines are called that come in by an entry of a type for machines.
+// nodeUsers are what instances are called that come in by an entry of a type for instances.
 var nodeUsers = map[string]string{
 	"EC2_LINUX": "system:node:{{EC2PrivateDNSName}}", "EC2_WINDOWS": "system:node:{{EC2PrivateDNSName}}", "EC2": "system:node:{{EC2PrivateDNSName}}",
 }
 
-// newEntries is the entry that the guides make: of the role of machines.
+// newEntries is the entry that the guides make: of the role of instances.
 func newEntries(a Account, now time.Time) map[string]*accessEntry {
 	arn := fmt.Sprintf("arn:aws:iam::%s:role/KarpenterNodeRole-%s", a.ID, a.ClusterName)
 	return map[string]*accessEntry{arn: {ARN: arn, Type: "EC2_LINUX", User: nodeUsers["EC2_LINUX"], Groups: []string{"system:nodes"}, CreatedAt: now}}
 }
 
-// MayJoin reports whether machines of a role may join the cluster. Roles that never had an access
+// MayJoin reports whether instances of a role may join the cluster. Roles that never had an access
 // entry may: they are taken to stand in the aws-auth ConfigMap. One whose entry was deleted may not.
 func (s *Server) MayJoin(role string) bool {
 	s.mu.Lock()
@@ -102,7 +102,7 @@ func describeAccessEntry(c *call) (any, error) {
 	return c.entryAnswer(e), nil
 }
 
-// updateAccessEntry changes the user and the groups of an entry that is of no machines.
+// updateAccessEntry changes the user and the groups of an entry that is of no instances.
 func updateAccessEntry(c *call) (any, error) {
 	e, err := c.entry()
 	if err != nil {
@@ -127,7 +127,7 @@ func updateAccessEntry(c *call) (any, error) {
 	return c.entryAnswer(e), nil
 }
 
-// deleteAccessEntry shuts machines of the role out from their next registration on.
+// deleteAccessEntry shuts instances of the role out from their next registration on.
 func deleteAccessEntry(c *call) (any, error) {
 	e, err := c.entry()
 	if err != nil {

@@ -52,7 +52,7 @@ func (a Account) stableID(prefix string, names ...string) string {
 	return prefix + "-" + hex.EncodeToString(h.Sum(nil))[:17]
 }
 
-// state is everything the account holds, machines' lives and prices aside:
+// state is everything the account holds, instances' lives and prices aside:
 // those are the market's. It is written to and read from JSON as it is.
 type state struct {
 	Account      Account

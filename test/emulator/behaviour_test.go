@@ -57,7 +57,7 @@ func TestFilters(t *testing.T) {
 
 // "If you have the permissions the error is DryRunOperation (412), else
 // UnauthorizedOperation (403)", and nothing is done in either case. A fleet is rehearsed before its
-// template is made: clients name one that nobody has, by ID and by name.
+// template is made: clients name one that none has, by ID and by name.
 func TestDryRunsReportRights(t *testing.T) {
 	a := open(t, noLags)
 	a.template("web")
@@ -168,7 +168,7 @@ func TestDryRunsLeaveTheBucketOfLaunches(t *testing.T) {
 	}
 }
 
-// A machine that was just launched is not found by other calls for a while.
+// An instance that was just launched is not found by other calls for a while.
 func TestNewInstancesAreNotSeenAtOnce(t *testing.T) {
 	slow := func(o *emulator.Options) {
 		noLags(o)

@@ -26,7 +26,7 @@ func BenchmarkNew(b *testing.B) {
 	}
 }
 
-// launchThousand is one CreateFleet of a thousand machines.
+// launchThousand is one CreateFleet of a thousand instances.
 func (a *account) launchThousand(zone string) []string {
 	a.Helper()
 	out, err := a.fleet("web", 1000, overrides(a.override("m5.large", zone)))
@@ -37,7 +37,7 @@ func (a *account) launchThousand(zone string) []string {
 	return out.Instances[0].InstanceIds
 }
 
-// fiveThousand is an account with as many running machines.
+// fiveThousand is an account with as many running instances.
 func fiveThousand(b *testing.B) *account {
 	b.Helper()
 	a := open(b, noLags)
@@ -50,7 +50,7 @@ func fiveThousand(b *testing.B) *account {
 	return a
 }
 
-// BenchmarkCreateFleet is one CreateFleet of a thousand machines beside four thousand, with the SDK's share.
+// BenchmarkCreateFleet is one CreateFleet of a thousand instances beside four thousand, with the SDK's share.
 // It is to take a second at most.
 func BenchmarkCreateFleet(b *testing.B) {
 	var spent time.Duration
@@ -72,7 +72,7 @@ func BenchmarkCreateFleet(b *testing.B) {
 	b.ReportMetric(float64(spent.Microseconds())/1000/float64(b.N), "cpu-ms/op")
 }
 
-// BenchmarkDescribeInstances is one page of a thousand of five thousand machines: of all, of those with a tag, and as the
+// BenchmarkDescribeInstances is one page of a thousand of five thousand instances: of all, of those with a tag, and as the
 // server alone answers it. It is to take 50 ms at most. heap-MiB is what the account, the catalogue and the SDK keep; it is to
 // be 200 at most.
 func BenchmarkDescribeInstances(b *testing.B) {
@@ -118,7 +118,7 @@ func BenchmarkDescribeInstances(b *testing.B) {
 }
 
 // processorTime is what this process has had of the processors: unlike the time on the wall it does not grow with
-// what else the machine does.
+// what else the instance does.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage
@@ -128,7 +128,7 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkByID is one DescribeInstances of a hundred machines by their IDs, of five thousand.
+// BenchmarkByID is one DescribeInstances of a hundred instances by their IDs, of five thousand.
 func BenchmarkByID(b *testing.B) {
 	a := fiveThousand(b)
 	out, err := a.ec2.DescribeInstances(context.Background(), &ec2.DescribeInstancesInput{MaxResults: aws.Int32(100)})

@@ -122,7 +122,7 @@ func (a *account) template(name string, change ...func(*types.RequestLaunchTempl
 	return name
 }
 
-// fleet asks for n machines of the overrides from one template.
+// fleet asks for n instances of the overrides from one template.
 func (a *account) fleet(template string, n int32, overrides []types.FleetLaunchTemplateOverridesRequest, change ...func(*ec2.CreateFleetInput)) (*ec2.CreateFleetOutput, error) {
 	in := &ec2.CreateFleetInput{
 		Type: types.FleetTypeInstant,

@@ -49,7 +49,7 @@ func (a *ahead) skewed() time.Duration {
 func (s *Server) Now() time.Time { return s.now() }
 
 // Forward puts the clocks of AWS forward, of the market too: spot prices move, what is
-// scheduled comes, aliases lead to newer images. Nobody else's clock is touched. A market that the
+// scheduled comes, aliases lead to newer images. None else's clock is touched. A market that the
 // server was given has a clock of its own, so that this is an error.
 func (s *Server) Forward(d time.Duration) error {
 	switch {

@@ -7,7 +7,8 @@ import (
 )
 
 // Copy launches an instance like another: of its type, image, subnet, groups and profile, with its tags as far as they are
-// no system's, whose values rename changes. Nobody's rights and no limit of calls count. It returns the new instance's ID.
+// no system's, whose values rename changes. None's rights and no limit of calls count. It returns the new
+// instance's ID.
 func (s *Server) Copy(id string, rename func(value string) string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -196,7 +196,7 @@ func placementAnswer(l live) placementXML {
 	return x
 }
 
-// reasonTexts are EC2's sentences for the reasons that machines end by.
+// reasonTexts are EC2's sentences for the reasons that instances end by.
 var reasonTexts = map[string]string{
 	"Client.UserInitiatedShutdown":        "User initiated shutdown",
 	"Server.SpotInstanceTermination":      "Spot instance termination",

@@ -158,7 +158,7 @@ func (s *Server) Allow(actions ...string) {
 	}
 }
 
-// Denied are the actions that nobody has the right to call, sorted.
+// Denied are the actions that none has the right to call, sorted.
 func (s *Server) Denied() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

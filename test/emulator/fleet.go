@@ -287,7 +287,7 @@ func (s *Server) launchFleet(c *call, r fleetRequest, choices []fleetChoice) fle
 	return answer
 }
 
-// share is how many machines the next pool is asked for: all that are left,
+// share is how many instances the next pool is asked for: all that are left,
 // or an even part where the strategy spreads.
 func share(r fleetRequest, left, pools int) int {
 	if r.strategy != "diversified" {

@@ -284,7 +284,7 @@ func TestInstanceRecord(t *testing.T) {
 	}
 }
 
-// DescribeSubnets counts free addresses; launches take them, ends give back.
+// DescribeSubnets counts free addresses; launches take them, ends terminate.
 func TestAddressesAreCounted(t *testing.T) {
 	a := open(t, noLags)
 	a.template("web")

@@ -6,8 +6,8 @@ import (
 	"github.com/daemok/daemok/test/emulator/wire"
 )
 
-// checkUnheard refuses what EC2 would go by in a fleet and the emulator does not, so that nobody takes
-// its machines for what he asked for: units other than instances, two launch options at once, one kind or one
+// checkUnheard refuses what EC2 would go by in a fleet and the emulator does not, so that none takes
+// its instances for what he asked for: units other than instances, two launch options at once, one kind or one
 // zone for all, a price for all, and types by their attributes.
 func (r fleetRequest) checkUnheard(p *wire.Node) error {
 	refuse := func(what string) error {

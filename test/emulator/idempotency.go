@@ -24,7 +24,8 @@ const (
 	tokensSwept = time.Hour
 )
 
-// forgetTokens keeps an account that is used for days, and short of machines for hours, from growing with every answer.
+// forgetTokens keeps an account that is used for days, and short of instances for hours, from growing with every
+// answer.
 func (s *state) forgetTokens(now time.Time) {
 	if now.Sub(s.TokensAt) < tokensSwept {
 		return

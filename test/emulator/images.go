@@ -10,7 +10,7 @@ import (
 	"github.com/daemok/daemok/test/emulator/wire"
 )
 
-// image is one machine image that somebody published.
+// image is one instance image that somebody published.
 type image struct {
 	ID           string
 	Name         string

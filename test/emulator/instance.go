@@ -12,7 +12,7 @@ import (
 	"github.com/daemok/daemok/test/market"
 )
 
-// instance is AWS's record of one machine; its life is the market's.
+// instance is AWS's record of one instance; its life is the market's.
 type instance struct {
 	ID            string
 	Type          string
@@ -95,16 +95,16 @@ func (i *instance) lifecycle() string {
 	return i.Data.market()
 }
 
-// live is a record with its machine's life at a moment.
+// live is a record with its instance's life at a moment.
 type live struct {
 	*instance
 	machine market.Machine
 	state   market.State
-	cutOff  time.Time // since when nobody reaches it; zero: not so
+	cutOff  time.Time // since when none reaches it; zero: not so
 }
 
 // instances returns all that the market still remembers, sorted by ID;
-// records of forgotten machines are dropped. The lock is held.
+// records of forgotten instances are dropped. The lock is held.
 func (s *Server) instances(now time.Time) []live {
 	s.advanceReservations(now)
 	machines, out := s.market.Machines(), s.market.Outages()

@@ -215,7 +215,7 @@ func changeInstances(c *call, may func(live) error, do func(id string)) (any, er
 		m, _ := c.server.market.Machine(l.ID)
 		now := m.At(c.server.now()) // the change came after the call did
 		if now == market.Terminated && l.state != market.Terminated {
-			now = market.ShuttingDown // even a machine that ends at once is told to be on its way
+			now = market.ShuttingDown // even an instance that ends at once is told to be on its way
 		}
 		answer.Changes = append(answer.Changes, changeXML{stateAnswer(now), l.ID, stateAnswer(l.state)})
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // "Ipv4PrefixCount: the number of IPv4 prefixes to be automatically assigned to the network interface"; "IPv4 prefix
-// sizes are always /28", of addresses of the subnet that nobody else has, and that come back with the instance. How
+// sizes are always /28", of addresses of the subnet that none else has, and that come back with the instance. How
 // long connections are tracked, and how fast volumes are initialized, shows where it was asked for.
 func TestInterfacesAndVolumesAreAsTheTemplateSays(t *testing.T) {
 	a, ctx := open(t, noLags), context.Background()

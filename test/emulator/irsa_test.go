@@ -119,7 +119,7 @@ func (p *pods) token(t *testing.T, audience, account string, change func(map[str
 	return p.signer.as(t, p.signer.id(t), p.claims(audience, account, change))
 }
 
-// environment is that of a pod, with nothing of the machine's that the SDK would look at. It makes its client of STS for
+// environment is that of a pod, with nothing of the instance's that the SDK would look at. It makes its client of STS for
 // web identities before it reads AWS_ENDPOINT_URL, hence the second variable.
 func (p *pods) environment(t *testing.T, more map[string]string) aws.Config {
 	t.Helper()
@@ -332,7 +332,7 @@ func TestOIDCProviders(t *testing.T) {
 	}
 }
 
-// Temporary credentials end, and those that nobody handed out are nobody's: each service says so in its own words.
+// Temporary credentials end, and those that none handed out are none's: each service says so in its own words.
 func TestTemporaryCredentialsEnd(t *testing.T) {
 	p, ctx := openPods(t), context.Background()
 	out, err := sts.NewFromConfig(p.account.config).AssumeRoleWithWebIdentity(ctx, &sts.AssumeRoleWithWebIdentityInput{DurationSeconds: aws.Int32(900),

@@ -139,7 +139,7 @@ func (c claims) serviceAccount() (namespace, name string) {
 	return namespace, name
 }
 
-// token is a token as it was sent, with claims that nobody has verified.
+// token is a token as it was sent, with claims that none has verified.
 type token struct {
 	signed *jwt.JSONWebToken
 	claims claims

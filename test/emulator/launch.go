@@ -348,7 +348,7 @@ func (s *Server) launch(l launch, n int, reservation string) ([]*instance, *wire
 	return made, why
 }
 
-// record writes AWS's side of a machine that was launched.
+// record writes AWS's side of an instance that was launched.
 func (s *Server) record(l launch, m market.Machine, reservation string, index int) *instance {
 	i := &instance{
 		ID: m.ID, Type: l.kind.Name, Zone: l.subnet.Zone, Subnet: l.subnet.ID, Spot: l.spot, Reservation: reservation, ClientToken: l.token,

@@ -63,7 +63,7 @@ func TestReleasesOfThePastAreFound(t *testing.T) {
 	}
 }
 
-// Clients select images by name, too, and machines boot from them.
+// Clients select images by name, too, and instances boot from them.
 func TestImagesOfThePastAreFoundByName(t *testing.T) {
 	a, ctx := open(t, noLags), context.Background()
 	const name = "amazon-eks-node-al2023-x86_64-standard-1.36-v20260701"

@@ -12,7 +12,7 @@ type saved struct {
 	Market  json.RawMessage
 }
 
-// Export writes the whole account as JSON, machines included. Faults, prices
+// Export writes the whole account as JSON, instances included. Faults, prices
 // that were set and watchers are not part of it.
 func (s *Server) Export() ([]byte, error) {
 	s.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-// group makes a placement group and a launch template that puts machines into it.
+// group makes a placement group and a launch template that puts instances into it.
 func (a *account) group(name string, strategy types.PlacementStrategy, partitions int32) (id string) {
 	a.Helper()
 	in := &ec2.CreatePlacementGroupInput{GroupName: aws.String(name), Strategy: strategy}
@@ -26,7 +26,7 @@ func (a *account) group(name string, strategy types.PlacementStrategy, partition
 	return *out.PlacementGroup.GroupId
 }
 
-// launched is how many machines came and the codes of what was refused.
+// launched is how many instances came and the codes of what was refused.
 func launched(out *ec2.CreateFleetOutput) string {
 	n, codes := 0, []string(nil)
 	for _, i := range out.Instances {

@@ -33,7 +33,7 @@ type message struct {
 // guidesRetention is what the guides' queue keeps messages for.
 const guidesRetention = 300 * time.Second
 
-// guidesPolicy lets the services that send events send them, and nobody talk to the queue in the clear; %s is its ARN.
+// guidesPolicy lets the services that send events send them, and none talk to the queue in the clear; %s is its ARN.
 const guidesPolicy = `{"Id":"EC2InterruptionPolicy","Version":"2008-10-17","Statement":[` +
 	`{"Effect":"Allow","Principal":{"Service":["events.amazonaws.com","sqs.amazonaws.com"]},"Action":"sqs:SendMessage","Resource":"%[1]s"},` +
 	`{"Sid":"DenyHTTP","Effect":"Deny","Principal":"*","Action":"sqs:*","Resource":"%[1]s","Condition":{"Bool":{"aws:SecureTransport":"false"}}}]}`

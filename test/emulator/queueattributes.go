@@ -20,7 +20,7 @@ const (
 )
 
 // queueNumbers are the attributes of queues that are numbers, with their bounds and what they are
-// where nobody sets them.
+// where none sets them.
 var queueNumbers = map[string]struct{ least, most, usual int }{
 	attrDelay:     {0, 900, 0},
 	attrSize:      {1 << 10, messageBytesMax, messageBytesMax},
@@ -31,7 +31,7 @@ var queueNumbers = map[string]struct{ least, most, usual int }{
 	"KmsDataKeyReusePeriodSeconds": {60, 24 * 3600, 300},
 }
 
-// queueTexts are attributes that are kept and change nothing: nobody needs a right or a key here.
+// queueTexts are attributes that are kept and change nothing: none needs a right or a key here.
 var queueTexts = []string{attrKey, "Policy", attrManaged}
 
 // number is the value of an attribute that is one.

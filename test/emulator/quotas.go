@@ -58,7 +58,7 @@ func (q Quota) holds(kind string) bool {
 	return slices.Contains(q.classes, letters) || slices.Contains(q.classes, generation)
 }
 
-// quotaFor is the quota that counts a type under a way to pay; ok is false where none does.
+// quotaFor is the quota that counts a type under a capacity type; ok is false where none does.
 func quotaFor(kind string, spot bool) (q Quota, ok bool) {
 	i := slices.IndexFunc(Quotas(), func(q Quota) bool { return q.Spot == spot && q.holds(kind) })
 	if i < 0 {

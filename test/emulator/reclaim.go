@@ -8,7 +8,7 @@ import (
 
 // Reclaim has the owner of an interruptible reservation take capacity back until left
 // instances have room in it, and returns those that are warned for it: they end two
-// minutes later. Places that nobody uses go first, and then instances by ID; EC2 does not
+// minutes later. Places that none uses go first, and then instances by ID; EC2 does not
 // say which it takes. A reservation that is left with none is cancelled once its
 // instances have ended.
 func (s *Server) Reclaim(id string, left int) (warned []Instance, err error) {

@@ -72,7 +72,7 @@ func (s *Server) send(e eventBody, at time.Time) {
 		for _, t := range r.Targets {
 			q := s.st.Queues[t.ARN[strings.LastIndex(t.ARN, ":")+1:]]
 			if q == nil || q.ARN != t.ARN {
-				continue // as at AWS: nobody is told that a target is gone
+				continue // as at AWS: none is told that a target is gone
 			}
 			q.send(s.st.messageID(), string(text), at, s.eventLag())
 			if s.comesTwice() { // "at least once": the copy is a message of its own

@@ -41,7 +41,7 @@ type scalingOverride struct {
 	Requirements *scalingAnyTypes `xml:"InstanceRequirements"`
 }
 
-// scalingAnyTypes are the bounds by which types are chosen that nobody lists.
+// scalingAnyTypes are the bounds by which types are chosen that none lists.
 type scalingAnyTypes struct {
 	CPUsMin   int `xml:"VCpuCount>Min"`
 	MemoryMin int `xml:"MemoryMiB>Min"`

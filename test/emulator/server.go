@@ -1,6 +1,6 @@
 // Package emulator is an emulated AWS account that the real AWS SDK talks to: an
 // http.Handler speaking the wire protocols of EC2, IAM, STS, SSM, SQS, EventBridge, EKS, EKS Auth,
-// Pricing, Service Quotas and FIS, over the machine market of test/market. Tests, the lab and demos
+// Pricing, Service Quotas and FIS, over the instance market of test/market. Tests, the lab and demos
 // point AWS_ENDPOINT_URL at it.
 //
 // It promises AWS's documented behaviour where clients depend on it: paging
@@ -9,7 +9,7 @@
 // change and its visibility. It does not check signatures, but for their dates where STS is asked. Rights are there
 // until Deny takes them away, but for temporary credentials, and for access keys of which Enforce says so: there a role's
 // policies decide. Temporary credentials are handed out as AWS does to pods: see SetIssuerKeys and PodIdentityAgent. It
-// runs no machines: whoever follows Watch may boot something for them.
+// runs no instances: whoever follows Watch may boot something for them.
 package emulator
 
 import (

@@ -68,7 +68,7 @@ type caller struct {
 	decided       bool              // the role's policies decide
 }
 
-// callerOf tells whose an access key is; the lock is held. Keys that nobody handed out, and that
+// callerOf tells whose an access key is; the lock is held. Keys that none handed out, and that
 // Enforce does not know, are taken for the controller's, with a right to everything.
 func (s *Server) callerOf(key string) caller {
 	c := caller{role: s.st.Account.controllerRole(), session: "session"}
@@ -127,7 +127,7 @@ func (c *call) recognized() *wire.Error {
 	return nil
 }
 
-// unrecognized is what a service says of credentials that are nobody's.
+// unrecognized is what a service says of credentials that are none's.
 func unrecognized(service string) *wire.Error {
 	const says = "The security token included in the request is invalid."
 	switch {

@@ -98,7 +98,7 @@ func TestToolsLookAtRoles(t *testing.T) {
 }
 
 // Node groups are listed, and one that is deleted takes its Auto Scaling group with it; entries of
-// people change their groups, those of machines do not.
+// people change their groups, those of instances do not.
 func TestToolsLookAtTheCluster(t *testing.T) {
 	a, ctx := open(t), context.Background()
 	client, cluster := eks.NewFromConfig(a.config), aws.String("lab")

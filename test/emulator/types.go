@@ -188,7 +188,7 @@ func supported(has bool) string {
 }
 
 // virtualizations are what the record says; where it is silent, as for types
-// that AWS no longer lists, all machines are hvm.
+// that AWS no longer lists, all instances are hvm.
 func virtualizations(t *ec2data.Type) []string {
 	if len(t.Virtualization) == 0 {
 		return []string{"hvm"}

@@ -10,7 +10,7 @@ import (
 )
 
 // Instance is what the world outside AWS may know of an instance: enough to
-// boot a pretend machine for it.
+// boot a pretend instance for it.
 type Instance struct {
 	ID          string
 	Type        string
@@ -97,7 +97,7 @@ func (w *watchers) report(e Event) {
 
 // Run carries out what falls due, until ctx ends or the server closes: events
 // reach the queue and the watchers, and addresses of ended instances are
-// given back. Under a virtual clock call Settle instead.
+// terminated. Under a virtual clock call Settle instead.
 func (s *Server) Run(ctx context.Context) {
 	for {
 		s.Advance()

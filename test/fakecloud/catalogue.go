@@ -113,7 +113,7 @@ func (c *Cloud) offerings(from offered, now time.Time) []cluster.InstanceType {
 	return out
 }
 
-// way is how machines are launched in a zone.
+// way is how instances are launched in a zone.
 type way struct {
 	option    market.Option
 	dedicated bool
@@ -133,7 +133,7 @@ func zoneLabels(zone ec2data.Zone) map[way]constraint.Labels {
 	return out
 }
 
-// more expensive is what dedicated machines of a pool cost, in its prices: more on demand.
+// more expensive is what dedicated instances of a pool cost, in its prices: more on demand.
 func moreExpensive(pool market.Pool, dedicated bool) float64 {
 	if dedicated && pool.Option == market.OnDemand {
 		return 1.06

@@ -27,7 +27,7 @@ func subject(scale float64) conformance.Subject {
 	c := New(o)
 	o.Cluster = "other"
 	return conformance.Subject{
-		Catalog: c, Machines: c, InterruptionMessages: c, Other: New(o), Class: cloud.Class{ID: "EC2NodeClass/default"},
+		Catalog: c, Instances: c, InterruptionMessages: c, Other: New(o), Class: cloud.Class{ID: "EC2NodeClass/default"},
 		Advance: virtual.Advance, Exhaust: c.Exhaust,
 		SetPrice:  func(o cloud.OfferingChoice, dollars float64) { c.Market().SetPrice(poolOf(o), dollars) },
 		Interrupt: func(id string) { c.Market().Interrupt(id) },

@@ -1,4 +1,4 @@
-// Package fakecloud is the cloud port in memory, over the machine market: what
+// Package fakecloud is the cloud port in memory, over the instance market: what
 // controllers are tested against, and what the virtual world launches from.
 //
 // It promises everything that test/conformance asks, the same answers for the
@@ -22,13 +22,13 @@ import (
 
 var (
 	_ cloud.Catalog              = (*Cloud)(nil)
-	_ cloud.Machines             = (*Cloud)(nil)
+	_ cloud.Instances            = (*Cloud)(nil)
 	_ cloud.InterruptionMessages = (*Cloud)(nil)
 
 	_ cloud.Shortages = (*Cloud)(nil)
 )
 
-// Tags that every machine carries.
+// Tags that every instance carries.
 const (
 	TagCluster = "eks:eks-cluster-name"
 	TagClass   = "karpenter.k8s.aws/ec2nodeclass"
@@ -39,7 +39,7 @@ const (
 type Options struct {
 	Clock       clock.Clock // required
 	Seed        uint64
-	Cluster     string         // whose machines these are; "test" if empty
+	Cluster     string         // whose instances these are; "test" if empty
 	Region      string         // "us-east-1" if empty
 	Types       []string       // that it offers; DefaultTypes if empty, and see AllTypes
 	TimeScale   float64        // of boots and terminations alone; 0: at once
@@ -55,10 +55,10 @@ type Options struct {
 // Settings may be the Settings of a class here. Any other value is as good as
 // none.
 type Settings struct {
-	Zones  []string          // where machines may be; everywhere if empty
-	Tags   map[string]string // for every machine
-	Image  string            // of every machine; one by the class's name if empty
-	Groups []string          // of every machine; one by the class's name if empty
+	Zones  []string          // where instances may be; everywhere if empty
+	Tags   map[string]string // for every instance
+	Image  string            // of every instance; one by the class's name if empty
+	Groups []string          // of every instance; one by the class's name if empty
 }
 
 // Cloud is one cluster's view of a market. It is safe for concurrent use.
@@ -111,10 +111,10 @@ func NewMarket(o Options) *market.Market {
 }
 
 // Market is what the cloud launches from: to make offers short, fix prices,
-// interrupt machines.
+// interrupt instances.
 func (c *Cloud) Market() *market.Market { return c.market }
 
-// Exhaust leaves n machines of an offering, which come back as machines do.
+// Exhaust leaves n instances of an offering, which come back as instances do.
 func (c *Cloud) Exhaust(o cloud.OfferingChoice, n int) { c.market.SetCapacity(poolOf(o), n, 0) }
 
 // Short implements cloud.Shortages.

@@ -180,7 +180,7 @@ func TestFaultsBeforeTheEffectDoNothing(t *testing.T) {
 		CallKinds:     func() error { _, err := c.Kinds(t.Context(), class); return err },
 		CallTerminate: func() error { _, err := c.Terminate(t.Context(), "i-00000000000000000"); return err },
 		CallList:      func() error { _, err := c.List(t.Context(), cloud.Filter{}); return err },
-		CallTag:       func() error { return c.Tag(t.Context(), cloud.Machine{ID: "i-00000000000000000"}, nil) },
+		CallTag:       func() error { return c.Tag(t.Context(), cloud.Instance{ID: "i-00000000000000000"}, nil) },
 		CallNext:      func() error { _, err := c.Next(t.Context()); return err },
 		CallDone:      func() error { return c.Done(t.Context(), cloud.InterruptionMessage{}) },
 	} {
@@ -237,9 +237,9 @@ func TestBootReportsWhenTheNodeJoins(t *testing.T) {
 	}
 }
 
-// TestNewMachinesAreHiddenForAWhile: the lag is the cloud's own, so the time
+// TestNewInstancesAreHiddenForAWhile: the lag is the cloud's own, so the time
 // scale does not take it away.
-func TestNewMachinesAreHiddenForAWhile(t *testing.T) {
+func TestNewInstancesAreHiddenForAWhile(t *testing.T) {
 	virtual := clock.NewVirtual(start)
 	figures := market.DefaultFigures()
 	figures.Visible = market.Spread{Half: 2 * time.Second, Tail: 2 * time.Second}
@@ -269,7 +269,7 @@ func TestMaintenanceWakesWhoWaits(t *testing.T) {
 		synctest.Wait()
 		c.Announce(cloud.Maintenance, "i-00000000000000001")
 		n := (<-got)[0]
-		if n.Kind != cloud.Maintenance || n.MachineID != "i-00000000000000001" {
+		if n.Kind != cloud.Maintenance || n.InstanceID != "i-00000000000000001" {
 			t.Errorf("notice = %+v", n)
 		}
 	})
@@ -320,8 +320,8 @@ func TestStopAndAdviceAreReported(t *testing.T) {
 	}
 }
 
-func TestTheSameSeedGivesTheSameMachines(t *testing.T) {
-	run := func() []cloud.Machine {
+func TestTheSameSeedGivesTheSameInstances(t *testing.T) {
+	run := func() []cloud.Instance {
 		c, _ := quiet()
 		got, err := c.Launch(t.Context(), ask("t", 3, m5, choice("c5.large", "us-east-1b", cluster.OnDemand)))
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // inbox is what became of the notices. Which there are follows from the
-// machines, so nothing can be lost.
+// instances, so nothing can be lost.
 type inbox struct {
 	done      map[string]bool
 	hidden    map[string]time.Time // handed out, and not to be seen again before
@@ -25,13 +25,13 @@ func newInbox() inbox {
 	return inbox{done: map[string]bool{}, hidden: map[string]time.Time{}, counts: map[string]int{}, kick: make(chan struct{})}
 }
 
-// Announce sends a notice of the given kind about a machine: maintenance,
+// Announce sends a notice of the given kind about an instance: maintenance,
 // which the market does not know.
-func (c *Cloud) Announce(kind cloud.InterruptionMessageKind, machineID string) {
-	c.Send(interruptionMessage(machineID, kind, c.clock.Now()))
+func (c *Cloud) Announce(kind cloud.InterruptionMessageKind, instanceID string) {
+	c.Send(interruptionMessage(instanceID, kind, c.clock.Now()))
 }
 
-// Send sends any notice, of machines of others and such as say nothing too. Each
+// Send sends any notice, of instances of others and such as say nothing too. Each
 // needs an ID of its own.
 func (c *Cloud) Send(n cloud.InterruptionMessage) {
 	c.mu.Lock()
@@ -127,7 +127,7 @@ func (c *Cloud) collect() (due []cloud.InterruptionMessage, next time.Time, kick
 	return due, next, c.inbox.kick
 }
 
-// all lists every notice about a machine of this cluster, those that are
+// all lists every notice about an instance of this cluster, those that are
 // still to come included, by moment and ID.
 func (c *Cloud) all() []cloud.InterruptionMessage {
 	out := slices.DeleteFunc(slices.Clone(c.inbox.announced), func(n cloud.InterruptionMessage) bool { return c.inbox.done[n.ID] })
@@ -158,8 +158,8 @@ func interruptionMessagesOf(m market.Machine) []cloud.InterruptionMessage {
 	return out
 }
 
-func interruptionMessage(machineID string, kind cloud.InterruptionMessageKind, at time.Time) cloud.InterruptionMessage {
-	return cloud.InterruptionMessage{ID: fmt.Sprintf("%s/%s/%d", machineID, kind, at.UnixNano()), Kind: kind, MachineID: machineID, At: at}
+func interruptionMessage(instanceID string, kind cloud.InterruptionMessageKind, at time.Time) cloud.InterruptionMessage {
+	return cloud.InterruptionMessage{ID: fmt.Sprintf("%s/%s/%d", instanceID, kind, at.UnixNano()), Kind: kind, InstanceID: instanceID, At: at}
 }
 
 // forget drops the marks of notices that exist no longer.

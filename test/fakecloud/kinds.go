@@ -132,7 +132,7 @@ func deviceLabels(t *ec2data.Type) map[string]string {
 // word makes a label value of a name: lower case, joined by dashes.
 func word(name string) string { return strings.ReplaceAll(strings.ToLower(name), " ", "-") }
 
-// capacity is all that a machine of the type has, as a controller that has
+// capacity is all that an instance of the type has, as a controller that has
 // not seen one yet must assume: the hypervisor keeps 7.5 % of the memory.
 func capacity(t *ec2data.Type) quantity.Resources {
 	mib := t.MemoryMiB
@@ -161,7 +161,7 @@ func sustained(t *ec2data.Type) quantity.MilliCPU {
 	return quantity.MilliCPU(int64(t.VCPUs) * ec2data.Baseline(t.Name))
 }
 
-// attachable is how many volumes a machine takes beside its root.
+// attachable is how many volumes an instance takes beside its root.
 func attachable(t *ec2data.Type) []cluster.Attachable {
 	if t.EBSAttachMax == 0 {
 		return nil

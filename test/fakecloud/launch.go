@@ -22,7 +22,7 @@ type launch struct {
 	err     error
 }
 
-// record is what the cloud keeps with a machine. It is replaced, not written.
+// record is what the cloud keeps with an instance. It is replaced, not written.
 type record struct {
 	cluster, class, batch string
 	tags                  map[string]string
@@ -32,10 +32,10 @@ type record struct {
 	dedicated             bool
 }
 
-// Launch implements cloud.Machines. On-demand machines come from the cheapest
-// offer, spot machines from the one with the best score of price and
+// Launch implements cloud.Instances. On-demand instances come from the cheapest
+// offer, spot instances from the one with the best score of price and
 // capacity; what one offer is short of comes from the next.
-func (c *Cloud) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Machine, error) {
+func (c *Cloud) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Instance, error) {
 	before, after := c.faults.next(CallLaunch)
 	if err := firstOf(ctx.Err(), before); err != nil {
 		return nil, fmt.Errorf("launch %d for batch %s: %w", r.Count, r.Batch, err)
@@ -50,7 +50,7 @@ func (c *Cloud) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Mach
 	return got, err
 }
 
-// Prepare implements cloud.Machines. There is nothing to make ready here; it
+// Prepare implements cloud.Instances. There is nothing to make ready here; it
 // is counted.
 func (c *Cloud) Prepare(ctx context.Context, r cloud.LaunchRequest) error {
 	before, after := c.faults.next(CallPrepare)
@@ -101,7 +101,7 @@ func check(r cloud.LaunchRequest) error {
 	return nil
 }
 
-func (c *Cloud) launch(r cloud.LaunchRequest) ([]cloud.Machine, error) {
+func (c *Cloud) launch(r cloud.LaunchRequest) ([]cloud.Instance, error) {
 	request, err := asText(r)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (c *Cloud) launch(r cloud.LaunchRequest) ([]cloud.Machine, error) {
 		done.ids, done.err = c.launchOne(r)
 		c.launches[r.Token] = done
 	}
-	var out []cloud.Machine
+	var out []cloud.Instance
 	for _, id := range done.ids {
 		if m, known := c.market.Machine(id); known {
 			out = append(out, c.convert(m))
@@ -136,7 +136,7 @@ func asText(r cloud.LaunchRequest) (string, error) {
 	return string(text), nil
 }
 
-// launch takes machines from the best offers until there are enough. The IDs
+// launch takes instances from the best offers until there are enough. The IDs
 // are sorted.
 func (c *Cloud) launchOne(r cloud.LaunchRequest) (ids []string, err error) {
 	details := c.detailsOf(r)
@@ -159,7 +159,7 @@ func (c *Cloud) launchOne(r cloud.LaunchRequest) (ids []string, err error) {
 	return ids, err
 }
 
-// detailsOf is what is kept with each machine of a request.
+// detailsOf is what is kept with each instance of a request.
 func (c *Cloud) detailsOf(r cloud.LaunchRequest) record {
 	settings := settingsOf(r.Class)
 	tags := maps.Clone(settings.Tags)
@@ -198,7 +198,7 @@ func (c *Cloud) ranked(options []cloud.OfferingChoice) []market.Pool {
 	return pools
 }
 
-// take launches up to n machines of one pool.
+// take launches up to n instances of one pool.
 func (c *Cloud) take(pool market.Pool, n int, details record) (ids []string) {
 	for n > 0 {
 		launched, err := c.market.Launch(market.Order{Pool: pool, Count: n, Details: details, MoreExpensive: moreExpensive(pool, details.dedicated)})

@@ -14,7 +14,7 @@ import (
 	"github.com/daemok/daemok/test/market"
 )
 
-// Terminate implements cloud.Machines. A new machine is not known before the
+// Terminate implements cloud.Instances. A new instance is not known before the
 // market's visibility lag is over.
 func (c *Cloud) Terminate(ctx context.Context, ids ...string) (gone []string, err error) {
 	before, after := c.faults.next(CallTerminate)
@@ -31,7 +31,7 @@ func (c *Cloud) Terminate(ctx context.Context, ids ...string) (gone []string, er
 			continue
 		}
 		if c.clock.Now().Before(m.VisibleAt) {
-			hidden = append(hidden, &cloud.NotVisibleError{MachineID: id})
+			hidden = append(hidden, &cloud.NotVisibleError{InstanceID: id})
 			continue
 		}
 		c.market.Terminate(id, "Client.UserInitiatedShutdown")
@@ -42,9 +42,9 @@ func (c *Cloud) Terminate(ctx context.Context, ids ...string) (gone []string, er
 	return gone, errors.Join(hidden...)
 }
 
-// List implements cloud.Machines. A new machine is not shown before the
+// List implements cloud.Instances. A new instance is not shown before the
 // market's visibility lag is over.
-func (c *Cloud) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error) {
+func (c *Cloud) List(ctx context.Context, f cloud.Filter) ([]cloud.Instance, error) {
 	before, after := c.faults.next(CallList)
 	if err := firstOf(ctx.Err(), before, after); err != nil {
 		return nil, fmt.Errorf("list machines: %w", err)
@@ -52,7 +52,7 @@ func (c *Cloud) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, erro
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.clock.Now()
-	var out []cloud.Machine
+	var out []cloud.Instance
 	for _, m := range c.market.Machines() {
 		r, ours := c.recordOf(m)
 		switch {
@@ -66,9 +66,9 @@ func (c *Cloud) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, erro
 	return out, nil
 }
 
-// Tag implements cloud.Machines. It knows new machines at once.
-func (c *Cloud) Tag(ctx context.Context, machine cloud.Machine, tags map[string]string) error {
-	id := machine.ID
+// Tag implements cloud.Instances. It knows new instances at once.
+func (c *Cloud) Tag(ctx context.Context, instance cloud.Instance, tags map[string]string) error {
+	id := instance.ID
 	before, after := c.faults.next(CallTag)
 	if err := firstOf(ctx.Err(), before); err != nil {
 		return fmt.Errorf("tag machine %s: %w", id, err)
@@ -77,7 +77,7 @@ func (c *Cloud) Tag(ctx context.Context, machine cloud.Machine, tags map[string]
 	defer c.mu.Unlock()
 	m, live := c.ours(id)
 	if !live {
-		return &cloud.NotFoundError{MachineID: id}
+		return &cloud.NotFoundError{InstanceID: id}
 	}
 	r, _ := c.recordOf(m)
 	r.tags = maps.Clone(r.tags)
@@ -89,7 +89,7 @@ func (c *Cloud) Tag(ctx context.Context, machine cloud.Machine, tags map[string]
 	return nil
 }
 
-// ours finds a machine of this cluster that is not terminated.
+// ours finds an instance of this cluster that is not terminated.
 func (c *Cloud) ours(id string) (market.Machine, bool) {
 	m, known := c.market.Machine(id)
 	if !known || m.At(c.clock.Now()) == market.Terminated {
@@ -104,10 +104,10 @@ func (c *Cloud) recordOf(m market.Machine) (record, bool) {
 	return r, ok && r.cluster == c.options.Cluster
 }
 
-func (c *Cloud) convert(m market.Machine) cloud.Machine {
+func (c *Cloud) convert(m market.Machine) cloud.Instance {
 	r, _ := c.recordOf(m)
 	option, reservedCapacity := c.launchedAs(m.Pool)
-	return cloud.Machine{
+	return cloud.Instance{
 		ID: m.ID, ProviderID: "aws:///" + m.Pool.Zone + "/" + m.ID,
 		Kind: m.Pool.Kind, Zone: m.Pool.Zone, ZoneID: ec2data.ZoneID(m.Pool.Zone), Option: option, ReservedCapacity: reservedCapacity,
 		Image: r.image, Subnet: SubnetIn(m.Pool.Zone), Groups: slices.Clone(r.groups), Dedicated: r.dedicated, Class: r.class, State: cloud.State(m.At(c.clock.Now())),
@@ -118,13 +118,13 @@ func (c *Cloud) convert(m market.Machine) cloud.Machine {
 // SubnetIn names the subnet of a zone.
 func SubnetIn(zone string) string { return "subnet-" + zone }
 
-// privateDNS is the name under which the machine's node registers.
+// privateDNS is the name under which the instance's node registers.
 func (c *Cloud) privateDNS(id string) string {
 	suffix := "ec2.internal"
 	if c.options.Region != "us-east-1" {
 		suffix = c.options.Region + ".compute.internal"
 	}
-	var number uint32 // the market numbers its machines in the last nine digits
+	var number uint32 // the market numbers its instances in the last nine digits
 	_, _ = fmt.Sscanf(id[len(id)-9:], "%09x", &number)
 	return fmt.Sprintf("ip-10-%d-%d-%d.%s", number>>16&0xff, number>>8&0xff, number&0xff, suffix)
 }
@@ -135,7 +135,7 @@ func hashOf(text string) uint64 {
 	return h.Sum64()
 }
 
-// Boot is what becomes of a machine in the cluster: for tests and simulators
+// Boot is what becomes of an instance in the cluster: for tests and simulators
 // that play its kubelet.
 type Boot struct {
 	Node      cloud.NodeSetup
@@ -143,7 +143,7 @@ type Boot struct {
 	JoinsAt   time.Time // when its node registers; zero if it never does
 }
 
-// Boot tells what becomes of a machine of this cluster; false for one that is
+// Boot tells what becomes of an instance of this cluster; false for one that is
 // terminated or unknown.
 func (c *Cloud) Boot(id string) (Boot, bool) {
 	c.mu.Lock()

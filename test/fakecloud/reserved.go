@@ -10,14 +10,14 @@ import (
 	"github.com/daemok/daemok/test/market"
 )
 
-// reservation is room for machines of one kind in one zone. It is replaced, not written.
+// reservation is room for instances of one kind in one zone. It is replaced, not written.
 type reservation struct {
 	pool market.Pool
 	over bool
 }
 
-// Reserve reserves n machines of a kind in a zone, for all classes with that zone, and
-// returns its name: machines have it as their Capacity reservation, and offers as a label and a capacity reservation.
+// Reserve reserves n instances of a kind in a zone, for all classes with that zone, and
+// returns its name: instances have it as their Capacity reservation, and offers as a label and a capacity reservation.
 func (c *Cloud) Reserve(kind, zone string, n int) (reservedCapacity string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -28,8 +28,8 @@ func (c *Cloud) Reserve(kind, zone string, n int) (reservedCapacity string) {
 	return reservedCapacity
 }
 
-// EndReservation has no more machines come from a reservation; those that did go on as
-// machines on demand.
+// EndReservation has no more instances come from a reservation; those that did go on as
+// instances on demand.
 func (c *Cloud) EndReservation(reservedCapacity string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,7 +56,7 @@ func (c *Cloud) rooms() []room {
 	return out
 }
 
-// reservedShare is what of its price on demand a reserved machine counts as costing: it is
+// reservedShare is what of its price on demand a reserved instance counts as costing: it is
 // paid for whether it runs or not.
 const reservedShare = 10_000
 
@@ -83,7 +83,7 @@ func reservedLabels(onDemand constraint.Labels, reservedCapacity string) constra
 		With(awsLabel+"capacity-reservation-interruptible", "false")
 }
 
-// launchedAs is how a machine of a pool is paid for now: as reserved, until its reservation
+// launchedAs is how an instance of a pool is paid for now: as reserved, until its reservation
 // is over. The caller holds mu.
 func (c *Cloud) launchedAs(pool market.Pool) (option cluster.Option, reservedCapacity string) {
 	reservedCapacity, is := pool.Option.Reserved()

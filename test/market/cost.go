@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// minimumBilled is the shortest time a machine is paid for.
+// minimumBilled is the shortest time an instance is paid for.
 const minimumBilled = time.Minute
 
-// CostUSD is what all machines have cost so far, by the second. A stopped
-// machine is paid for like a running one: the volume it keeps is not modelled
+// CostUSD is what all instances have cost so far, by the second. A stopped
+// instance is paid for like a running one: the volume it keeps is not modelled
 // apart.
 func (m *Market) CostUSD() float64 {
 	m.mu.Lock()

@@ -9,7 +9,7 @@ type Figures struct {
 	BootOnDemand, BootSpot, BootSlow Spread // from launched to running
 	Join, JoinSlow                   Spread // from running to the node in the cluster
 	ShutDown                         Spread // from asked to terminated
-	Visible                          Spread // until a new machine and its tags are seen by every call
+	Visible                          Spread // until a new instance and its tags are seen by every call
 	RememberFor                      time.Duration
 	WarningFor                       time.Duration // from an interruption's warning to the end
 	PriceStep                        time.Duration

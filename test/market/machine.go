@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// State is where a machine is in its life.
+// State is where an instance is in its life.
 type State string
 
 // The states, in order.
@@ -22,13 +22,13 @@ const (
 	Stopped      State = "stopped"
 )
 
-// Machine is one machine. Moments that have not come, or are not planned,
+// Instance is one instance. Moments that have not come, or are not planned,
 // are zero.
 type Machine struct {
 	ID         string
 	Pool       Pool
 	LaunchedAt time.Time
-	VisibleAt  time.Time // before it, some calls do not know the machine yet
+	VisibleAt  time.Time // before it, some calls do not know the instance yet
 	RunningAt  time.Time
 	EndsAt     time.Time // begins to shut down
 	GoneAt     time.Time // is terminated
@@ -45,7 +45,7 @@ type Machine struct {
 	reported State // the last state an event told of
 }
 
-// At is the machine's state at a moment.
+// At is the instance's state at a moment.
 func (m *Machine) At(now time.Time) State {
 	reached := func(t time.Time) bool { return !t.IsZero() && !now.Before(t) }
 	switch {
@@ -73,7 +73,7 @@ type transition struct {
 // EventKind is what an event tells.
 type EventKind string
 
-// The kinds: a machine's new state, a word before its interruption, and that its zone
+// The kinds: an instance's new state, a word before its interruption, and that its zone
 // was cut off or is there again.
 const (
 	Changed   EventKind = "changed"
@@ -82,7 +82,7 @@ const (
 	Outage    EventKind = "outage"
 )
 
-// Event is something that happened to a machine.
+// Event is something that happened to an instance.
 type Event struct {
 	At      time.Time
 	Kind    EventKind
@@ -90,7 +90,7 @@ type Event struct {
 	Machine Machine
 }
 
-// boot makes one machine; the lock is held.
+// boot makes one instance; the lock is held.
 func (m *Market) boot(o Order) *Machine {
 	m.next++
 	now, k := m.now(), m.kinds[o.Pool.Kind]
@@ -125,7 +125,7 @@ func (m *Market) boot(o Order) *Machine {
 
 func (m *Market) scaled(d time.Duration) time.Duration { return time.Duration(float64(d) * m.scale) }
 
-// FailBoots makes the next n machines end before they run, for a reason such as
+// FailBoots makes the next n instances end before they run, for a reason such as
 // Client.VolumeLimitExceeded.
 func (m *Market) FailBoots(n int, reason string) {
 	m.mu.Lock()
@@ -133,7 +133,7 @@ func (m *Market) FailBoots(n int, reason string) {
 	m.failing, m.failingBy = n, reason
 }
 
-// SetNeverJoin makes a share of the machines launched from now on never join a
+// SetNeverJoin makes a share of the instances launched from now on never join a
 // cluster.
 func (m *Market) SetNeverJoin(share float64) {
 	m.mu.Lock()
@@ -141,7 +141,7 @@ func (m *Market) SetNeverJoin(share float64) {
 	m.never = share
 }
 
-// Terminate begins to shut a machine down; it reports false for one that is
+// Terminate begins to shut an instance down; it reports false for one that is
 // not remembered. It is safe to repeat.
 func (m *Market) Terminate(id, reason string) bool {
 	m.mu.Lock()
@@ -155,12 +155,12 @@ func (m *Market) Terminate(id, reason string) bool {
 	return true
 }
 
-// end plans the machine's end from a moment on, unless it ends sooner.
+// end plans the instance's end from a moment on, unless it ends sooner.
 func (m *Market) end(machine *Machine, at time.Time, reason string) {
 	if !machine.EndsAt.IsZero() && !machine.EndsAt.After(at) {
 		return
 	}
-	if machine.EndsAt.IsZero() { // else its place was given back when its end was planned
+	if machine.EndsAt.IsZero() { // else its place was terminated when its end was planned
 		m.giveBack(machine.Pool)
 	}
 	machine.EndsAt, machine.Reason = at, reason
@@ -170,7 +170,7 @@ func (m *Market) end(machine *Machine, at time.Time, reason string) {
 	m.plan(transition{machine.GoneAt, machine.ID, Changed})
 }
 
-// giveBack makes room for one machine more in a pool that is limited.
+// giveBack makes room for one instance more in a pool that is limited.
 func (m *Market) giveBack(p Pool) {
 	if d, limited := m.capacity[p]; limited {
 		d.left, d.measuredAt = min(d.most, d.at(m.now())+1), m.now()
@@ -178,7 +178,7 @@ func (m *Market) giveBack(p Pool) {
 	}
 }
 
-// Stop begins to stop a machine without ending it; it reports false for one
+// Stop begins to stop an instance without ending it; it reports false for one
 // that is not running.
 func (m *Market) Stop(id string) bool {
 	m.mu.Lock()
@@ -195,7 +195,7 @@ func (m *Market) Stop(id string) bool {
 	return true
 }
 
-// Start boots a stopped machine again; it reports false for one that is not
+// Start boots a stopped instance again; it reports false for one that is not
 // stopped.
 func (m *Market) Start(id string) bool {
 	m.mu.Lock()
@@ -211,7 +211,7 @@ func (m *Market) Start(id string) bool {
 	return true
 }
 
-// bootOf is how long machines of a pool take to boot.
+// bootOf is how long instances of a pool take to boot.
 func (m *Market) bootOf(p Pool) Spread {
 	switch {
 	case m.kinds[p.Kind].Slow:
@@ -222,8 +222,8 @@ func (m *Market) bootOf(p Pool) Spread {
 	return m.figures.BootOnDemand
 }
 
-// Interrupt warns a spot machine that its end comes WarningFor later; it
-// reports false for a machine that is not remembered.
+// Interrupt warns a spot instance that its end comes WarningFor later; it
+// reports false for an instance that is not remembered.
 func (m *Market) Interrupt(id string) bool { return m.InterruptAdvised(id, -1) }
 
 // InterruptAdvised is Interrupt that sends a rebalance recommendation now, and the
@@ -247,9 +247,9 @@ func (m *Market) InterruptAdvised(id string, lead time.Duration) bool {
 	return true
 }
 
-// Warn warns a machine, at a moment that may be past, that it ends at another; zero is
+// Warn warns an instance, at a moment that may be past, that it ends at another; zero is
 // WarningFor later. One that was warned before, or has an end that is no later, is left
-// alone. It reports false for that, and for a machine that is not remembered.
+// alone. It reports false for that, and for an instance that is not remembered.
 func (m *Market) Warn(id string, at, ends time.Time, reason string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -338,7 +338,7 @@ func begins(m *Machine, state State, at time.Time) bool {
 	return at.Equal(m.GoneAt)
 }
 
-// forgetOld drops machines that were terminated long ago; the lock is held.
+// forgetOld drops instances that were terminated long ago; the lock is held.
 func (m *Market) forgetOld() {
 	now := m.now()
 	if m.forgetAt.IsZero() || !now.After(m.forgetAt) {
@@ -358,7 +358,7 @@ func (m *Market) forgetOld() {
 	}
 }
 
-// forgetLater notes that a machine that has an end is to be forgotten in its time.
+// forgetLater notes that an instance that has an end is to be forgotten in its time.
 func (m *Market) forgetLater(machine *Machine) {
 	at := machine.GoneAt.Add(m.figures.RememberFor)
 	if m.forgetAt.IsZero() || at.Before(m.forgetAt) {

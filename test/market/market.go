@@ -1,5 +1,5 @@
-// Package market is a deterministic model of a cloud's machine market: what
-// is offered where and at what price, what happens to a machine once it is
+// Package market is a deterministic model of a cloud's instance market: what
+// is offered where and at what price, what happens to an instance once it is
 // launched, how fast calls may come. The in-memory provider and AWS's wire
 // emulator both stand on it.
 //
@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// Option is a way to pay.
+// Option is a capacity type.
 type Option string
 
 // The options.
@@ -47,7 +47,7 @@ type Pool struct {
 // String prints "spot m5.large in us-east-1a".
 func (p Pool) String() string { return fmt.Sprintf("%s %s in %s", p.Option, p.Kind, p.Zone) }
 
-// ShortageError says that a pool has fewer machines than asked for.
+// ShortageError says that a pool has fewer instances than asked for.
 type ShortageError struct {
 	Pool      Pool
 	Asked, Of int // asked for, and there
@@ -77,20 +77,20 @@ type Market struct {
 
 	mu        sync.Mutex
 	machines  map[string]*Machine
-	next      uint64 // number of the next machine
+	next      uint64 // number of the next instance
 	capacity  map[Pool]depth
 	buckets   map[string]bucket
 	calls     map[string]int
 	out       map[string]time.Time // zones that are cut off, since when
-	due       []transition         // sorted by time, then machine
+	due       []transition         // sorted by time, then instance
 	prices    map[Pool]float64
-	never     float64 // share of machines that never join a cluster
-	failing   int     // how many machines are to end before they run
+	never     float64 // share of instances that never join a cluster
+	failing   int     // how many instances are to end before they run
 	failingBy string
-	forgetAt  time.Time // no machine is to be forgotten before; zero: none has an end
+	forgetAt  time.Time // no instance is to be forgotten before; zero: none has an end
 	wake      chan struct{}
 	changed   chan struct{} // closed and replaced at every change
-	spentUSD  float64       // on machines that are forgotten
+	spentUSD  float64       // on instances that are forgotten
 	revision  uint64        // of prices fixed by hand
 }
 
@@ -155,11 +155,11 @@ func (m *Market) offers(p Pool) bool {
 	return p.Option == OnDemand && k.OnDemandUSD > 0 || p.Option == Spot && k.SpotUSD > 0
 }
 
-// depth is how many machines a pool still has. Pools that were never set have
+// depth is how many instances a pool still has. Pools that were never set have
 // plenty.
 type depth struct {
 	left       int
-	refill     float64 // machines an hour
+	refill     float64 // instances an hour
 	most       int
 	measuredAt time.Time
 }
@@ -170,16 +170,16 @@ func (d depth) at(now time.Time) int {
 
 const plenty = 1 << 30
 
-// SetCapacity limits a pool to n machines, refilled at a rate an hour up to
-// n. A refill of 0 means that what is offered is gone until it is given back.
+// SetCapacity limits a pool to n instances, refilled at a rate an hour up to
+// n. A refill of 0 means that what is offered is gone until it is terminated.
 func (m *Market) SetCapacity(p Pool, n int, refill float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.capacity[p] = depth{left: n, refill: refill, most: n, measuredAt: m.now()}
 }
 
-// Resize makes room for n machines in all in a pool that was limited before, those
-// that were launched from it and not given back included.
+// Resize makes room for n instances in all in a pool that was limited before, those
+// that were launched from it and not terminated included.
 func (m *Market) Resize(p Pool, n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -208,7 +208,7 @@ func (m *Market) Limited() (n int) {
 	return n
 }
 
-// Capacity is how many machines the pool has now.
+// Capacity is how many instances the pool has now.
 func (m *Market) Capacity(p Pool) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -233,15 +233,15 @@ func (m *Market) take(p Pool, n int) {
 	}
 }
 
-// Order asks for Count machines of one pool.
+// Order asks for Count instances of one pool.
 type Order struct {
 	Pool          Pool
 	Count         int
-	Details       any     // kept with each machine, for whoever runs it
+	Details       any     // kept with each instance, for whoever runs it
 	MoreExpensive float64 // what each costs, in prices of the pool; 0: one
 }
 
-// Launch offers all Count machines or none; a pool that is short is a
+// Launch offers all Count instances or none; a pool that is short is a
 // *ShortageError that says how many there are.
 func (m *Market) Launch(o Order) ([]Machine, error) {
 	m.mu.Lock()
@@ -261,7 +261,7 @@ func (m *Market) Launch(o Order) ([]Machine, error) {
 	return out, nil
 }
 
-// Machines returns every machine that is still remembered, by ID.
+// Instances returns every instance that is still remembered, by ID.
 func (m *Market) Machines() []Machine {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -274,7 +274,7 @@ func (m *Market) Machines() []Machine {
 	return out
 }
 
-// Machine returns one machine that is still remembered.
+// Instance returns one instance that is still remembered.
 func (m *Market) Machine(id string) (Machine, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -286,7 +286,7 @@ func (m *Market) Machine(id string) (Machine, bool) {
 	return *machine, true
 }
 
-// Changed returns a channel that is closed at the next change of any machine
+// Changed returns a channel that is closed at the next change of any instance
 // by a call; changes that come with time alone do not close it. Any number
 // may wait.
 func (m *Market) Changed() <-chan struct{} {

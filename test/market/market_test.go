@@ -270,7 +270,7 @@ func TestAReservationOffersWhatItHolds(t *testing.T) {
 	}
 }
 
-// A machine that was warned and is given back before its time leaves one place, not one for each.
+// An instance that was warned and is terminated before its time leaves one place, not one for each.
 func TestAPlaceComesBackOnce(t *testing.T) {
 	m, c := open(1, 1)
 	reserved := Pool{"m5.large", "a", Reservation("cr-1")}
@@ -316,7 +316,7 @@ func TestARestartReportsNothingTwice(t *testing.T) {
 }
 
 // What was announced is told by whoever takes the market over: a warning that is to come, and one that
-// nobody has asked for yet.
+// none has asked for yet.
 func TestARestartReportsWarningsThatAreToCome(t *testing.T) {
 	m, c := open(1, 1)
 	spot := Pool{"m5.large", "b", Spot}
@@ -375,7 +375,7 @@ func TestChangedWakesAllWhoWait(t *testing.T) {
 	}
 }
 
-// A zone that is cut off offers nothing and tells so of each of its machines, in order; what was
+// A zone that is cut off offers nothing and tells so of each of its instances, in order; what was
 // unavailable before is unavailable after.
 func TestAnOutageEndsWhereItBegan(t *testing.T) {
 	m, c := open(1, 0)
@@ -434,7 +434,7 @@ func TestRatesComeBack(t *testing.T) {
 	}
 }
 
-// A share of machines never joins a cluster, and the others take their time: half of them the median, some far longer.
+// A share of instances never joins a cluster, and the others take their time: half of them the median, some far longer.
 func TestSomeMachinesNeverJoin(t *testing.T) {
 	m, _ := open(1, 1)
 	m.SetNeverJoin(0.2)

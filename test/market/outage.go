@@ -7,7 +7,7 @@ import (
 )
 
 // SetOutage cuts a zone off, or ends that. Meanwhile no pool of the zone has a
-// machine to offer, and its machines run without anybody reaching them. Each of
+// instance to offer, and its instances run without anybody reaching them. Each of
 // them that has not ended has an Outage event when it begins and when it ends.
 // It is safe to repeat.
 func (m *Market) SetOutage(zone string, out bool) {

@@ -15,7 +15,7 @@ const (
 	damping     = 0.8
 )
 
-// PriceUSD is what a machine of the pool costs an hour at a moment; 0 where it
+// PriceUSD is what an instance of the pool costs an hour at a moment; 0 where it
 // is not offered.
 func (m *Market) PriceUSD(p Pool, at time.Time) float64 {
 	m.mu.Lock()

@@ -19,7 +19,7 @@ type saved struct {
 	Capacity             []savedDepth
 	Prices               []savedPrice
 	Out                  map[string]time.Time
-	InterruptionMessages []savedInterruptionMessage // that are to be told yet, in order
+	InterruptionMessages []savedInterruptionMessage `json:"Notices"` // that are to be told yet, in order
 }
 
 type savedMachine struct {
@@ -27,7 +27,7 @@ type savedMachine struct {
 	Reported State // what the last event told
 }
 
-// savedInterruptionMessage is a word about a machine other than its state.
+// savedInterruptionMessage is a word about an instance other than its state.
 type savedInterruptionMessage struct {
 	At      time.Time
 	Machine string
@@ -46,7 +46,7 @@ type savedPrice struct {
 	USD  float64
 }
 
-// Export writes machines, capacity and fixed prices as JSON. Details are the
+// Export writes instances, capacity and fixed prices as JSON. Details are the
 // caller's to keep.
 func (m *Market) Export() ([]byte, error) {
 	m.mu.Lock()
@@ -111,7 +111,7 @@ func (m *Market) Import(text []byte) error {
 	return nil
 }
 
-// planAgain plans what an imported machine has still to go through. Moments
+// planAgain plans what an imported instance has still to go through. Moments
 // whose state was told already are told no second time.
 func (m *Market) planAgain(machine *Machine) {
 	moments := []time.Time{machine.LaunchedAt, machine.RunningAt, machine.StoppingAt, machine.StoppedAt, machine.EndsAt, machine.GoneAt}
@@ -122,7 +122,7 @@ func (m *Market) planAgain(machine *Machine) {
 	}
 }
 
-// begunAt is when the machine came into a state; zero for no state.
+// begunAt is when the instance came into a state; zero for no state.
 func (m *Machine) begunAt(s State) time.Time {
 	return map[State]time.Time{
 		Pending: m.LaunchedAt, Running: m.RunningAt, Stopping: m.StoppingAt, Stopped: m.StoppedAt,
@@ -130,7 +130,7 @@ func (m *Machine) begunAt(s State) time.Time {
 	}[s]
 }
 
-// SetDetails keeps something with a machine, for whoever runs it.
+// SetDetails keeps something with an instance, for whoever runs it.
 func (m *Market) SetDetails(id string, details any) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

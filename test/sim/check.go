@@ -26,18 +26,18 @@ type Wrong struct {
 // Meter is what a run came to.
 type Meter struct {
 	Dollars     float64
-	Hours       float64 // of machines
-	Launched    int     // machines
+	Hours       float64 // of instances
+	Launched    int     // instances
 	Plans       int
 	Moves       int // that were carried out
 	GivenUp     int // that were taken back
-	Alone       int // of nodes that were too old and went though no machine came in their place
+	Alone       int // of nodes that were too old and went though no instance came in their place
 	Resumed     int // that an earlier life of the controller had begun
 	Deaths      int // of the controller
 	Evictions   int // so that nodes could go for the better
 	Again       int // of these, of pods that were moved to save money within the hour before
-	Interrupted int // spot machines, by a replay's market
-	Early       int // machines that went to save money before they had paid back, though nothing had happened from outside
+	Interrupted int // spot instances, by a replay's market
+	Early       int // instances that went to save money before they had paid back, though nothing had happened from outside
 }
 
 // Add adds what another run came to.
@@ -91,13 +91,13 @@ const movesMost = 2
 
 // check looks at what must hold after every event.
 func (w *World) check() {
-	used := map[*machine]quantity.Resources{}
+	used := map[*instance]quantity.Resources{}
 	for _, p := range w.pods {
 		if p.at != nil {
 			used[p.at] = used[p.at].Add(p.Shape.Requests)
 		}
 	}
-	for _, m := range w.machines {
+	for _, m := range w.instances {
 		switch {
 		case m.joined() && !used[m].FitsIn(m.instanceType.Allocatable):
 			w.broken("room", nil, nil, "pods on %s want %s and there is %s", m.claim, used[m], m.instanceType.Allocatable)
@@ -109,12 +109,12 @@ func (w *World) check() {
 	}
 }
 
-// overLimit says which limit would be broken by further machines.
-func (w *World) overLimit(more []*machine) string {
+// overLimit says which limit would be broken by further instances.
+func (w *World) overLimit(more []*instance) string {
 	s := w.photo()
 	for _, m := range more {
-		if !slices.Contains(w.machines, m) {
-			one := w.machine(m)
+		if !slices.Contains(w.instances, m) {
+			one := w.instance(m)
 			own(s.Pools, &one)
 		}
 	}
@@ -132,11 +132,11 @@ func (w *World) overLimit(more []*machine) string {
 }
 
 // ordering looks at a claim that is about to be created.
-func (c *checks) ordering(w *World, m *machine) {
-	if why := w.overLimit([]*machine{m}); why != "" {
+func (c *checks) ordering(w *World, m *instance) {
+	if why := w.overLimit([]*instance{m}); why != "" {
 		w.broken("limit", nil, nil, "with %s: %s", m.claim, why)
 	}
-	for _, x := range w.machines {
+	for _, x := range w.instances {
 		if x.waits && !x.deleted() && x.move != m.move && slices.ContainsFunc(x.replaces, func(old string) bool { return slices.Contains(m.replaces, old) }) {
 			w.broken("twice", nil, nil, "%s and %s replace the same of %v", x.claim, m.claim, x.replaces)
 		}
@@ -144,13 +144,13 @@ func (c *checks) ordering(w *World, m *machine) {
 	c.needed(w, m)
 }
 
-// joinsWithin is how long a machine on order is waited for by pods that could be
+// joinsWithin is how long an instance on order is waited for by pods that could be
 // on it: one that takes longer may never come. Source: core/decide.
 const joinsWithin = 2 * time.Minute
 
-// needed looks whether there are more machines on order than pods that need one:
+// needed looks whether there are more instances on order than pods that need one:
 // of those that were ordered lately for pods which still do.
-func (c *checks) needed(w *World, m *machine) {
+func (c *checks) needed(w *World, m *instance) {
 	if len(m.replaces) > 0 || w.Forgetful {
 		return
 	}
@@ -161,7 +161,7 @@ func (c *checks) needed(w *World, m *machine) {
 		}
 	}
 	ordered := 0
-	for _, x := range append(slices.Clone(w.machines), m) {
+	for _, x := range append(slices.Clone(w.instances), m) {
 		if !x.joined() && !x.deleted() && w.now.Sub(x.orderedAt) < joinsWithin && slices.ContainsFunc(w.control.launchedFor[x.claim], func(uid string) bool { return needs[uid] }) {
 			ordered++
 		}
@@ -181,11 +181,11 @@ func (c *checks) lettingGo(w *World, v *move) {
 		if w.frozen != "" {
 			w.broken("freeze", v.basis, v.plan(), "%s goes in a freeze", r.Node)
 		}
-		if r.machine.doNotDisrupt {
+		if r.instance.doNotDisrupt {
 			w.broken("protected", v.basis, v.plan(), "%s carries do-not-disrupt and goes", r.Node)
 		}
-		for _, p := range w.podsOn(r.machine) {
-			if p.work == nil || p.Ending || r.Reason == plan.Drifted && r.machine.pool.grace > 0 {
+		for _, p := range w.podsOn(r.instance) {
+			if p.work == nil || p.Ending || r.Reason == plan.Drifted && r.instance.pool.grace > 0 {
 				continue
 			}
 			if p.DoNotDisrupt {
@@ -195,7 +195,7 @@ func (c *checks) lettingGo(w *World, v *move) {
 				w.broken("pdb", v.basis, v.plan(), "the budget of %s allows no eviction and %s goes", p.Name, r.Node)
 			}
 		}
-		if m := r.machine; r.Reason == plan.Underutilized && m.payback > 0 && w.now.Sub(m.startedAt) < m.payback && !c.disturbedAt.After(m.orderedAt) {
+		if m := r.instance; r.Reason == plan.Underutilized && m.payback > 0 && w.now.Sub(m.startedAt) < m.payback && !c.disturbedAt.After(m.orderedAt) {
 			c.meter.Early++
 		}
 	}
@@ -215,12 +215,12 @@ func (c *checks) budgets(w *World, v *move) {
 	}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		n.Deleting = w.machineOf(n.Claim).deleted() || goes[n.Name]
+		n.Deleting = w.instanceOf(n.Claim).deleted() || goes[n.Name]
 	}
 	shares := disruption.Shares(s.Nodes)
 	for _, r := range v.leaving {
 		share := shares[r.Pool]
-		if most := r.machine.pool.allowedFor(r.Reason, share.Nodes, w.now).Most; !r.gone && r.Reason != plan.Expired && share.Used > most {
+		if most := r.instance.pool.allowedFor(r.Reason, share.Nodes, w.now).Most; !r.gone && r.Reason != plan.Expired && share.Used > most {
 			w.broken("budget", v.basis, v.plan(), "%d nodes of %s go or are not ready, and %d may", share.Used, r.Pool, most)
 		}
 	}
@@ -243,10 +243,10 @@ func (w *World) lacksHomes(v *move) string {
 	r := place.Removal{Nodes: map[string]bool{}, Pods: map[string]bool{}, Targets: v.targets}
 	for _, l := range v.leaving {
 		r.Nodes[l.Node] = true
-		if l.gone || l.machine.tooOld(w.now) {
+		if l.gone || l.instance.tooOld(w.now) {
 			continue
 		}
-		for _, p := range w.podsOn(l.machine) {
+		for _, p := range w.podsOn(l.instance) {
 			r.Pods[p.UID] = p.work != nil && !p.Ending && w.moves(p)
 		}
 	}
@@ -258,7 +258,7 @@ func (w *World) lacksHomes(v *move) string {
 }
 
 // evicting looks at one eviction by a drain.
-func (c *checks) evicting(w *World, p *pod, m *machine) {
+func (c *checks) evicting(w *World, p *pod, m *instance) {
 	if !m.voluntary {
 		return
 	}

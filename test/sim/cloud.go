@@ -15,20 +15,20 @@ import (
 // How long the cloud takes.
 const (
 	shortFor               = 3 * time.Minute  // what could not be launched is not offered again for so long
-	joinsIn                = 15 * time.Minute // a machine that has not joined by then is given up
-	interruptionMessageFor = 2 * time.Minute  // between the word that a spot machine is taken and its end
-	endsWithin             = 40 * time.Second // a machine that is given back is gone
+	joinsIn                = 15 * time.Minute // an instance that has not joined by then is given up
+	interruptionMessageFor = 2 * time.Minute  // between the word that a spot instance is taken and its end
+	endsWithin             = 40 * time.Second // an instance that is terminated is gone
 )
 
-// cloud offers machines.
+// cloud offers instances.
 type cloud struct {
 	world      *World
 	chance     *rand.Rand
 	catalogues []*cluster.Catalogue // as the controller is told, by pool.class: they offer the same, which has more or less for pods
 	short      []choice             // what cannot be had, told or not
-	slow       bool                 // machines take ten times as long as usual
+	slow       bool                 // instances take ten times as long as usual
 	spot       SpotMarket
-	fate       *rand.Rand // of spot machines; nil where none is interrupted by itself
+	fate       *rand.Rand // of spot instances; nil where none is interrupted by itself
 	boots      Boots      // nil: see joinsAfter and opensAfter
 }
 
@@ -42,8 +42,8 @@ func (c choice) same(d choice) bool {
 	return c.instanceType.Name == d.instanceType.Name && c.offering.Zone == d.offering.Zone && c.offering.Option == d.offering.Option
 }
 
-// machine is a claim, with its machine and its node as far as these are there.
-type machine struct {
+// instance is a claim, with its instance and its node as far as these are there.
+type instance struct {
 	choice              // what was launched
 	claim        string // and the node's name
 	pool         *pool
@@ -51,7 +51,7 @@ type machine struct {
 	launch       *plan.Launch // what was ordered
 	replaces     []string     // claims; none: it was ordered for pods that waited
 	move         int          // which ordered it; 0: none
-	ofMove       int          // how many machines the move ordered
+	ofMove       int          // how many instances the move ordered
 	waits        bool         // the move that ordered it is not over, by its mark
 	payback      time.Duration
 	orderedAt    time.Time
@@ -73,32 +73,32 @@ type machine struct {
 	gone         bool
 }
 
-func (m *machine) launched() bool { return !m.launchedAt.IsZero() && !m.gone }
-func (m *machine) joined() bool   { return !m.joinedAt.IsZero() && !m.gone }
-func (m *machine) started() bool  { return !m.startedAt.IsZero() && !m.gone }
-func (m *machine) tainted() bool  { return !m.taintedAt.IsZero() }
-func (m *machine) deleted() bool  { return !m.deletedAt.IsZero() }
+func (m *instance) launched() bool { return !m.launchedAt.IsZero() && !m.gone }
+func (m *instance) joined() bool   { return !m.joinedAt.IsZero() && !m.gone }
+func (m *instance) started() bool  { return !m.startedAt.IsZero() && !m.gone }
+func (m *instance) tainted() bool  { return !m.taintedAt.IsZero() }
+func (m *instance) deleted() bool  { return !m.deletedAt.IsZero() }
 
 // tooOld reports whether the node goes whether its pods have a place or not.
-func (m *machine) tooOld(now time.Time) bool {
+func (m *instance) tooOld(now time.Time) bool {
 	return m.reason == plan.Expired && !m.expiresAt.After(now)
 }
 
 // open reports whether kube-scheduler may put pods there.
-func (m *machine) open() bool {
+func (m *instance) open() bool {
 	return m.started() && m.ready && !m.tainted() && !m.deleted()
 }
 
 // labels are those of the node.
-func (m *machine) labels() constraint.Labels {
+func (m *instance) labels() constraint.Labels {
 	return m.pool.Labels.Merge(m.launch.Labels).Merge(m.instanceType.Labels).Merge(m.offering.Labels).With(cluster.LabelHostname, m.claim).
 		With("karpenter.sh/registered", "true").With("karpenter.sh/initialized", "true")
 }
 
 // order takes a claim in.
-func (c *cloud) order(m *machine) {
+func (c *cloud) order(m *instance) {
 	w := c.world
-	w.machines = append(w.machines, m)
+	w.instances = append(w.instances, m)
 	w.say("ordered %s of %s: %s in %s, %s", m.claim, m.pool.ID, m.launch.Choice.Kind, m.launch.Choice.Zone, m.launch.Choice.Option)
 	w.changed()
 	w.after(time.Second+c.upTo(3*time.Second), func() { c.launch(m) })
@@ -106,9 +106,9 @@ func (c *cloud) order(m *machine) {
 
 func (c *cloud) upTo(d time.Duration) time.Duration { return time.Duration(c.chance.Int64N(int64(d))) }
 
-// launch launches the cheapest machine that the claim allows or, where that is a
-// spot machine, sometimes another.
-func (c *cloud) launch(m *machine) {
+// launch launches the cheapest instance that the claim allows or, where that is a
+// spot instance, sometimes another.
+func (c *cloud) launch(m *instance) {
 	w := c.world
 	if m.gone || m.deleted() {
 		return
@@ -122,7 +122,7 @@ func (c *cloud) launch(m *machine) {
 		return
 	}
 	m.choice = had[0]
-	if m.offering.Option == cluster.Spot && c.chance.IntN(4) == 0 { // of spot machines it offers those it has most of
+	if m.offering.Option == cluster.Spot && c.chance.IntN(4) == 0 { // of spot instances it offers those it has most of
 		m.choice = had[c.chance.IntN(len(had))]
 	}
 	if m.instanceType.Name != m.launch.Choice.Kind {
@@ -202,8 +202,8 @@ func edited(c *cluster.Catalogue, edit func(*cluster.InstanceType, *cluster.Offe
 	return out
 }
 
-// join registers the machine's node, which starts a moment later.
-func (c *cloud) join(m *machine) {
+// join registers the instance's node, which starts a moment later.
+func (c *cloud) join(m *instance) {
 	w := c.world
 	if !m.launched() || m.deleted() {
 		return
@@ -218,7 +218,7 @@ func (c *cloud) join(m *machine) {
 	w.after(c.opensAfter(), func() { c.start(m) })
 }
 
-// joinsAfter draws how long it is from a machine's launch until its node joins.
+// joinsAfter draws how long it is from an instance's launch until its node joins.
 func (c *cloud) joinsAfter() time.Duration {
 	if c.boots != nil {
 		return c.boots(c.chance)
@@ -234,8 +234,8 @@ func (c *cloud) opensAfter() time.Duration {
 	return 2*time.Second + c.upTo(15*time.Second)
 }
 
-// start opens the machine's node for pods, once it need not wait for others.
-func (c *cloud) start(m *machine) {
+// start opens the instance's node for pods, once it need not wait for others.
+func (c *cloud) start(m *instance) {
 	w := c.world
 	if m.gone {
 		return
@@ -255,15 +255,15 @@ const (
 	turnFor  = 10 * time.Second // and once those are open whose turn was before
 )
 
-// holds reports whether the machine takes no pods yet because of others of its
+// holds reports whether the instance takes no pods yet because of others of its
 // plan.
-func (c *cloud) holds(m *machine) bool {
+func (c *cloud) holds(m *instance) bool {
 	w := c.world
 	if w.now.Sub(m.joinedAt) >= holdsFor {
 		return false
 	}
 	return slices.ContainsFunc(m.launch.Joins, func(j plan.Join) bool {
-		return slices.ContainsFunc(w.machines, func(o *machine) bool {
+		return slices.ContainsFunc(w.instances, func(o *instance) bool {
 			at := slices.IndexFunc(o.launch.Joins, func(k plan.Join) bool { return k.Group == j.Group })
 			switch {
 			case at < 0 || o == m || o.deleted():
@@ -278,14 +278,14 @@ func (c *cloud) holds(m *machine) bool {
 	})
 }
 
-// hasDomain reports whether a node of the group has the value that a machine on
+// hasDomain reports whether a node of the group has the value that an instance on
 // order will bring.
-func (w *World) hasDomain(j plan.Join, of *machine) bool {
+func (w *World) hasDomain(j plan.Join, of *instance) bool {
 	if j.Key == "" || !of.launched() {
 		return false
 	}
 	value, _ := of.labels().Get(j.Key)
-	return slices.ContainsFunc(w.machines, func(o *machine) bool {
+	return slices.ContainsFunc(w.instances, func(o *instance) bool {
 		if !o.joined() || !slices.ContainsFunc(o.launch.Joins, func(k plan.Join) bool { return k.Group == j.Group }) {
 			return false
 		}
@@ -294,8 +294,8 @@ func (w *World) hasDomain(j plan.Join, of *machine) bool {
 	})
 }
 
-// interrupt takes a machine back after a notice, which the controller heeds.
-func (c *cloud) interrupt(m *machine) {
+// interrupt takes an instance back after a notice, which the controller heeds.
+func (c *cloud) interrupt(m *instance) {
 	w := c.world
 	w.say("%s is taken back", m.claim)
 	m.endsAt = w.now.Add(interruptionMessageFor)
@@ -303,13 +303,13 @@ func (c *cloud) interrupt(m *machine) {
 	w.after(interruptionMessageFor, func() { w.remove(m) })
 }
 
-// remove ends a claim, its machine and its node.
-func (w *World) remove(m *machine) {
+// remove ends a claim, its instance and its node.
+func (w *World) remove(m *instance) {
 	if m.gone {
 		return
 	}
 	m.gone = true
-	w.machines = slices.DeleteFunc(w.machines, func(x *machine) bool { return x == m })
+	w.instances = slices.DeleteFunc(w.instances, func(x *instance) bool { return x == m })
 	w.say("%s is gone", m.claim)
 	for _, p := range w.podsOn(m) {
 		w.lose(p)

@@ -35,13 +35,13 @@ type controller struct {
 	busy, dirty bool
 	fresh       bool // it has not planned yet
 	wakeAt      time.Time
-	orders      []*machine // not seen in a snapshot yet
+	orders      []*instance // not seen in a snapshot yet
 	launchedFor cluster.Ordered
 	moves       []*move              // under way
 	leaving     map[string]bool      // nodes of moves under way, and those that were let go
 	kept        map[string]time.Time // nodes, until when
 	withdrawn   map[string]bool      // claims
-	holds       []plan.Hold          // pods that stay for now though their machine is taken away
+	holds       []plan.Hold          // pods that stay for now though their instance is taken away
 	knownAt     time.Time            // of what the last plan was made from
 	steeredAt   time.Time            // when nodes were last told to empty, or not to any more
 	claims      int                  // ever
@@ -143,7 +143,7 @@ func (c *controller) carryOut(s *cluster.Snapshot, p *plan.Plan) {
 		}
 	}
 	for _, x := range p.Withdrawals {
-		if m := w.machineOf(x.Claim); m != nil && !m.launched() {
+		if m := w.instanceOf(x.Claim); m != nil && !m.launched() {
 			c.withdrawn[x.Claim] = true
 			if !c.write(func() { w.say("%s is withdrawn", m.claim); w.remove(m) }) {
 				return
@@ -159,14 +159,14 @@ func (c *controller) carryOut(s *cluster.Snapshot, p *plan.Plan) {
 }
 
 // claim is what a launch orders; nil where its pool is gone.
-func (c *controller) claim(l *plan.Launch) *machine {
+func (c *controller) claim(l *plan.Launch) *instance {
 	w := c.world
 	at := slices.IndexFunc(w.pools, func(p *pool) bool { return p.ID == l.Pool })
 	if at < 0 {
 		return nil
 	}
 	c.claims++
-	m := &machine{claim: fmt.Sprintf("%s-%04d", l.Pool.Name, c.claims), pool: w.pools[at], revision: w.pools[at].revision, launch: l, orderedAt: w.now}
+	m := &instance{claim: fmt.Sprintf("%s-%04d", l.Pool.Name, c.claims), pool: w.pools[at], revision: w.pools[at].revision, launch: l, orderedAt: w.now}
 	for _, p := range l.Pods {
 		c.launchedFor[m.claim] = append(c.launchedFor[m.claim], p.UID)
 	}
@@ -175,7 +175,7 @@ func (c *controller) claim(l *plan.Launch) *machine {
 }
 
 // create writes a claim.
-func (c *controller) create(m *machine) {
+func (c *controller) create(m *instance) {
 	w := c.world
 	m.orderedAt = w.now
 	if m.pool.expires > 0 && (!w.still || m.pool.rules != nil) {
@@ -185,9 +185,9 @@ func (c *controller) create(m *machine) {
 	w.cloud.order(m)
 }
 
-// holdsBack reports whether a pod stays on a machine that is taken away: until a plan knows of that, and then until
+// holdsBack reports whether a pod stays on an instance that is taken away: until a plan knows of that, and then until
 // there is room for it.
-func (c *controller) holdsBack(p *pod, m *machine) bool {
+func (c *controller) holdsBack(p *pod, m *instance) bool {
 	if c.knownAt.Before(m.endsAt.Add(-interruptionMessageFor)) {
 		return c.world.now.Before(m.endsAt.Add(-interruptionMessageFor / 2))
 	}
@@ -197,6 +197,6 @@ func (c *controller) holdsBack(p *pod, m *machine) bool {
 }
 
 // seenGone forgets a claim that is gone.
-func (c *controller) seenGone(m *machine) {
-	c.orders = slices.DeleteFunc(c.orders, func(x *machine) bool { return x == m })
+func (c *controller) seenGone(m *instance) {
+	c.orders = slices.DeleteFunc(c.orders, func(x *instance) bool { return x == m })
 }

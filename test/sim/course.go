@@ -24,7 +24,7 @@ func (w *World) record(course *[]Moment) {
 
 func (w *World) moment() Moment {
 	out := Moment{At: w.now.Sub(w.began), Evictions: w.checks.meter.Evictions}
-	for _, m := range w.machines {
+	for _, m := range w.instances {
 		if m.launched() && !m.ends {
 			out.Nodes++
 			out.DollarsPerHour += float64(m.offering.Price) / 1e6

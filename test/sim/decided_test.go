@@ -6,7 +6,7 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// decided is a whole plan, made without a search for cheaper machines.
+// decided is a whole plan, made without a search for cheaper instances.
 func decided(s *cluster.Snapshot) plan.Plan {
 	effort := decide.Quick()
 	effort.Disruption = decide.DisruptionQuestions

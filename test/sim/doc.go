@@ -1,5 +1,5 @@
 // Package sim is a cluster in virtual time round the core: people who change
-// what they want, a kube-scheduler, a cloud that is short of machines, slow or
+// what they want, a kube-scheduler, a cloud that is short of instances, slow or
 // takes them back, and a controller that decides as the product does, carries
 // moves out step by step, sees the world late, and dies.
 //

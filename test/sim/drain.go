@@ -13,8 +13,8 @@ const (
 	standsFor    = time.Minute     // a pod that has been ending for longer is not waited for
 )
 
-// delete deletes a claim: its node is drained and given back.
-func (w *World) delete(m *machine, voluntary bool) {
+// delete deletes a claim: its node is drained and terminated.
+func (w *World) delete(m *instance, voluntary bool) {
 	if m.deleted() || m.gone {
 		return
 	}
@@ -38,7 +38,7 @@ func (w *World) delete(m *machine, voluntary bool) {
 }
 
 // drain evicts what may be evicted and reports whether nothing is left.
-func (w *World) drain(m *machine) bool {
+func (w *World) drain(m *instance) bool {
 	drained := true
 	term := m.pool.grace > 0 && w.now.Sub(m.deletedAt) >= m.pool.grace
 	for _, p := range w.podsOn(m) {
@@ -60,7 +60,7 @@ func (w *World) drain(m *machine) bool {
 }
 
 // evict ends a pod on behalf of a drain; the one in its place is of its line.
-func (w *World) evict(p *pod, m *machine) {
+func (w *World) evict(p *pod, m *instance) {
 	w.say("%s is evicted from %s", p.Name, m.claim)
 	w.checks.evicting(w, p, m)
 	if m.voluntary && m.reason == plan.Underutilized {
@@ -71,8 +71,8 @@ func (w *World) evict(p *pod, m *machine) {
 	w.endPod(p)
 }
 
-// end gives the machine back.
-func (w *World) end(m *machine) {
+// end gives the instance back.
+func (w *World) end(m *instance) {
 	if m.gone {
 		return
 	}

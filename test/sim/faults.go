@@ -28,7 +28,7 @@ func (w *World) cloudFaults() {
 	})
 	w.trouble("slow boots", 4, 10*time.Minute, 30*time.Minute, func(*rand.Rand) { w.cloud.slow = !w.cloud.slow })
 	w.trouble("interruption", 2, 8*time.Minute, 30*time.Minute, func(r *rand.Rand) {
-		if m := w.any(r, func(m *machine) bool { return m.launched() && m.offering.Option == cluster.Spot }); m != nil {
+		if m := w.any(r, func(m *instance) bool { return m.launched() && m.offering.Option == cluster.Spot }); m != nil {
 			w.cloud.interrupt(m)
 		}
 	})
@@ -36,12 +36,12 @@ func (w *World) cloudFaults() {
 
 func (w *World) nodeFaults() {
 	w.trouble("lost machine", 4, 15*time.Minute, busyFor, func(r *rand.Rand) {
-		if m := w.any(r, (*machine).joined); m != nil {
+		if m := w.any(r, (*instance).joined); m != nil {
 			w.remove(m)
 		}
 	})
 	w.trouble("node not ready", 3, 8*time.Minute, 40*time.Minute, func(r *rand.Rand) {
-		m := w.any(r, (*machine).started)
+		m := w.any(r, (*instance).started)
 		if m == nil {
 			return
 		}
@@ -59,7 +59,7 @@ func (w *World) nodeFaults() {
 	})
 }
 
-func (w *World) ready(m *machine, yes bool) {
+func (w *World) ready(m *instance, yes bool) {
 	if m.gone || m.ready == yes {
 		return
 	}

@@ -24,25 +24,25 @@ type move struct {
 	plan.Move
 	basis    *cluster.Snapshot // from which it was planned; nil for one that an earlier life began
 	leaving  []*leaver
-	claims   []*machine // in their place
+	claims   []*instance // in their place
 	ordered  bool
 	until    time.Time
 	targets  map[string]string // by UID of a pod: node or claim
 	admitted bool              // it counts for the budgets of its pools
 	begunAt  time.Time         // by this life of the controller
-	alone    bool              // its node is too old and goes though no machine came in its place
+	alone    bool              // its node is too old and goes though no instance came in its place
 }
 
 // leaver is a node that is to go.
 type leaver struct {
 	plan.Removal
-	machine *machine
-	gone    bool
-	since   time.Time // pods that came later are strangers; zero: Pods tells
+	instance *instance
+	gone     bool
+	since    time.Time // pods that came later are strangers; zero: Pods tells
 }
 
 // launches are the claims that are yet to be ordered.
-func (v *move) launches() []*machine {
+func (v *move) launches() []*instance {
 	if v.ordered {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (v *move) String() string {
 	return fmt.Sprintf("move of %s (%s, %d in their place)", strings.Join(names, " "), v.Removals[0].Reason, len(v.claims))
 }
 
-// begin starts a move; nodes without machines in their place go each by itself.
+// begin starts a move; nodes without instances in their place go each by itself.
 func (c *controller) begin(s *cluster.Snapshot, m *plan.Move) {
 	if len(m.Launches) > 0 {
 		c.start(s, *m)
@@ -76,11 +76,11 @@ func (c *controller) start(s *cluster.Snapshot, m plan.Move) {
 	names := map[string]string{}
 	var old []string
 	for _, r := range m.Removals {
-		x := c.world.machineOf(r.Claim)
+		x := c.world.instanceOf(r.Claim)
 		if x == nil || c.leaving[r.Node] {
 			return
 		}
-		v.leaving = append(v.leaving, &leaver{Removal: r, machine: x})
+		v.leaving = append(v.leaving, &leaver{Removal: r, instance: x})
 		old = append(old, r.Claim)
 	}
 	for i := range m.Launches {
@@ -88,7 +88,7 @@ func (c *controller) start(s *cluster.Snapshot, m plan.Move) {
 		if x == nil {
 			return
 		}
-		c.orders = slices.DeleteFunc(c.orders, func(o *machine) bool { return o == x }) // it counts with the move
+		c.orders = slices.DeleteFunc(c.orders, func(o *instance) bool { return o == x }) // it counts with the move
 		c.launchedFor[x.claim] = nil
 		x.replaces, x.ofMove, x.waits, x.payback, x.move = old, len(m.Launches), true, m.Payback, c.begun
 		v.claims = append(v.claims, x)
@@ -111,7 +111,7 @@ func (c *controller) taint(v *move, at int) {
 		return
 	}
 	c.later(writeTakes, func() {
-		m := v.leaving[at].machine
+		m := v.leaving[at].instance
 		if w.deaf || m.gone || m.deleted() {
 			c.giveUp(v, m.claim+" could not be tainted")
 			return
@@ -145,7 +145,7 @@ func (c *controller) confirm(v *move, then func()) {
 func (c *controller) hindrance(v *move) string {
 	w := c.world
 	for _, r := range v.leaving {
-		if r.machine.gone || r.machine.deleted() {
+		if r.instance.gone || r.instance.deleted() {
 			if !v.ordered {
 				return r.Node + " goes already"
 			}
@@ -155,16 +155,16 @@ func (c *controller) hindrance(v *move) string {
 		if r.Reason == plan.Expired && (len(v.claims) == 0 || v.alone) {
 			continue
 		}
-		if !r.machine.tainted() {
+		if !r.instance.tainted() {
 			return r.Node + " was opened by somebody else"
 		}
 		if w.frozen != "" && r.Reason != plan.Expired {
 			return "nothing may be disturbed: " + w.frozen
 		}
-		if r.machine.doNotDisrupt && r.Reason != plan.Expired {
+		if r.instance.doNotDisrupt && r.Reason != plan.Expired {
 			return r.Node + " carries do-not-disrupt"
 		}
-		for _, p := range w.podsOn(r.machine) {
+		for _, p := range w.podsOn(r.instance) {
 			if why := r.keeps(w, p); why != "" {
 				return why
 			}
@@ -185,7 +185,7 @@ func (r *leaver) keeps(w *World, p *pod) string {
 	if !r.since.IsZero() {
 		known = !p.StartedAt.After(r.since)
 	}
-	inAnyEvent := r.Reason == plan.Expired || r.Reason == plan.Drifted && r.machine.pool.grace > 0
+	inAnyEvent := r.Reason == plan.Expired || r.Reason == plan.Drifted && r.instance.pool.grace > 0
 	switch {
 	case p.DoNotDisrupt && !inAnyEvent:
 		return p.Name + " must not be disturbed"
@@ -212,7 +212,7 @@ func (c *controller) admit(v *move) string {
 		}
 	}
 	for i := range nodes { // those that are merely tainted count by what was let through
-		m := w.machineOf(nodes[i].Claim)
+		m := w.instanceOf(nodes[i].Claim)
 		nodes[i].Deleting = m.deleted() || admitted[nodes[i].Name]
 	}
 	shares := disruption.Shares(nodes)
@@ -221,11 +221,11 @@ func (c *controller) admit(v *move) string {
 		if r.gone || r.Reason == plan.Expired {
 			continue
 		}
-		if r.machine.ready {
+		if r.instance.ready {
 			asked[r.Pool]++
 		}
 		share := shares[r.Pool]
-		if most := r.machine.pool.allowedFor(r.Reason, share.Nodes, w.now).Most; share.Used+asked[r.Pool] > most || most == 0 {
+		if most := r.instance.pool.allowedFor(r.Reason, share.Nodes, w.now).Most; share.Used+asked[r.Pool] > most || most == 0 {
 			return fmt.Sprintf("the budget of %s is used up", r.Pool)
 		}
 	}
@@ -233,7 +233,7 @@ func (c *controller) admit(v *move) string {
 	return ""
 }
 
-// replace orders the machines of a move.
+// replace orders the instances of a move.
 func (c *controller) replace(v *move) {
 	if len(v.claims) == 0 {
 		c.letGo(v)
@@ -253,7 +253,7 @@ func (c *controller) replace(v *move) {
 	c.await(v)
 }
 
-// await waits until all machines of a move have started.
+// await waits until all instances of a move have started.
 func (c *controller) await(v *move) {
 	w := c.world
 	for _, m := range v.claims {
@@ -273,11 +273,11 @@ func (c *controller) await(v *move) {
 	c.confirm(v, func() { c.letGo(v) })
 }
 
-// without ends a move whose machines did not come: it is given up, unless its node
+// without ends a move whose instances did not come: it is given up, unless its node
 // is too old and they were waited for long enough.
 func (c *controller) without(v *move, why string) {
 	w := c.world
-	tooOld := func(r *leaver) bool { return r.Reason == plan.Expired && r.machine.tooOld(w.now) }
+	tooOld := func(r *leaver) bool { return r.Reason == plan.Expired && r.instance.tooOld(w.now) }
 	if w.now.Before(v.begunAt.Add(timeoutFor)) || !slices.ContainsFunc(v.leaving, tooOld) {
 		c.giveUp(v, why)
 		return
@@ -298,8 +298,8 @@ func (c *controller) letGo(v *move) {
 		if r.gone {
 			continue
 		}
-		r.machine.with = v
-		if !c.write(func() { w.delete(r.machine, r.Reason != plan.Expired) }) {
+		r.instance.with = v
+		if !c.write(func() { w.delete(r.instance, r.Reason != plan.Expired) }) {
 			return
 		}
 		r.gone = true
@@ -325,7 +325,7 @@ func (c *controller) giveUp(v *move, why string) {
 		}
 		delete(c.leaving, r.Node)
 		c.kept[r.Node] = w.now.Add(keptFor)
-		if r.machine.tainted() && !r.machine.deleted() && !c.reopen(r.machine) {
+		if r.instance.tainted() && !r.instance.deleted() && !c.reopen(r.instance) {
 			return
 		}
 	}
@@ -342,16 +342,16 @@ func (c *controller) giveUp(v *move, why string) {
 	c.later(keptFor, c.look)
 }
 
-func (c *controller) reopen(m *machine) bool {
+func (c *controller) reopen(m *instance) bool {
 	return c.write(func() {
 		m.taintedAt, m.reason = time.Time{}, ""
 		c.world.changed()
 	})
 }
 
-// giveBack gives up a machine that is not to replace anything after all, unless
+// giveBack gives up an instance that is not to replace anything after all, unless
 // pods run on it by now.
-func (c *controller) giveBack(m *machine) bool {
+func (c *controller) giveBack(m *instance) bool {
 	w := c.world
 	if m.gone || m.deleted() {
 		return true

@@ -73,13 +73,13 @@ func (w *World) people() {
 		w.after(between(r, time.Minute, 15*time.Minute), func() { w.frozen = ""; w.changed() })
 	})
 	w.trouble("keep a node", 4, 10*time.Minute, 30*time.Minute, func(r *rand.Rand) {
-		if m := w.any(r, (*machine).started); m != nil {
+		if m := w.any(r, (*instance).started); m != nil {
 			m.doNotDisrupt = !m.doNotDisrupt
 			w.changed()
 		}
 	})
 	w.trouble("delete a node", 4, 20*time.Minute, busyFor, func(r *rand.Rand) {
-		if m := w.any(r, (*machine).started); m != nil {
+		if m := w.any(r, (*instance).started); m != nil {
 			w.delete(m, false)
 		}
 	})
@@ -130,10 +130,10 @@ func (w *World) protect(x *work, yes bool) {
 	w.changed()
 }
 
-// any draws a machine that there is a condition for; nil where none is.
-func (w *World) any(r *rand.Rand, which func(*machine) bool) *machine {
-	var all []*machine
-	for _, m := range w.machines {
+// any draws an instance that there is a condition for; nil where none is.
+func (w *World) any(r *rand.Rand, which func(*instance) bool) *instance {
+	var all []*instance
+	for _, m := range w.instances {
 		if which(m) && !m.deleted() {
 			all = append(all, m)
 		}
@@ -145,7 +145,7 @@ func (w *World) any(r *rand.Rand, which func(*machine) bool) *machine {
 	return all[draw]
 }
 
-// stand lets everything stand still: nobody wants anything else, nothing fails,
+// stand lets everything stand still: none wants anything else, nothing fails,
 // and no clock makes nodes due.
 func (w *World) stand() {
 	w.say("all stands still")
@@ -156,7 +156,7 @@ func (w *World) stand() {
 	for _, p := range w.pools {
 		p.opensAt, p.expires, p.deletedAt = time.Time{}, 0, time.Time{}
 	}
-	for _, m := range w.machines {
+	for _, m := range w.instances {
 		m.expiresAt = time.Time{}
 		if m.started() {
 			m.ready = true

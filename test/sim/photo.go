@@ -17,11 +17,11 @@ var notReady = constraint.Taint{Key: "node.kubernetes.io/not-ready", Effect: con
 // photo is the cluster as watches would show it if they were never late.
 func (w *World) photo() *cluster.Snapshot {
 	s := &cluster.Snapshot{Revision: w.revision, Now: w.now, Daemons: w.daemons, PDBs: w.pdbs(), Freeze: w.frozen}
-	for _, m := range w.machines {
+	for _, m := range w.instances {
 		if m.joined() {
 			s.Nodes = append(s.Nodes, w.node(m))
 		} else {
-			s.Machines = append(s.Machines, w.machine(m))
+			s.Instances = append(s.Instances, w.instance(m))
 		}
 	}
 	at := map[string]int{}
@@ -40,7 +40,7 @@ func (w *World) photo() *cluster.Snapshot {
 		}
 	}
 	for i := range s.Nodes {
-		if n := &s.Nodes[i]; n.Deleting && !w.machineOf(n.Claim).deleted() {
+		if n := &s.Nodes[i]; n.Deleting && !w.instanceOf(n.Claim).deleted() {
 			n.Close()
 		}
 	}
@@ -53,10 +53,10 @@ func (w *World) photo() *cluster.Snapshot {
 	return s
 }
 
-func (w *World) node(m *machine) cluster.Node {
-	n := cluster.Node{Name: m.claim, Claim: m.claim, Pool: m.pool.ID, MachineID: m.claim, Labels: m.labels(), Allocatable: m.instanceType.Allocatable, Capacity: m.instanceType.Capacity,
+func (w *World) node(m *instance) cluster.Node {
+	n := cluster.Node{Name: m.claim, Claim: m.claim, Pool: m.pool.ID, InstanceID: m.claim, Labels: m.labels(), Allocatable: m.instanceType.Allocatable, Capacity: m.instanceType.Capacity,
 		Price: m.offering.Price, CreatedAt: m.orderedAt, ExpiresAt: m.expiresAt, EndsAt: m.endsAt, ChangedAt: m.changedAt, Ready: m.ready, Initialized: m.started(),
-		Deleting: m.deleted() || m.tainted(), MachineEnds: m.ends, DoNotDisrupt: m.doNotDisrupt, HasGrace: m.pool.grace > 0}
+		Deleting: m.deleted() || m.tainted(), InstanceEnds: m.ends, DoNotDisrupt: m.doNotDisrupt, HasGrace: m.pool.grace > 0}
 	if m.started() {
 		n.QuietSince = later(m.startedAt, m.changedAt)
 	}
@@ -83,8 +83,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-func (w *World) machine(m *machine) cluster.Machine {
-	out := cluster.Machine{Claim: m.claim, Pool: m.pool.ID, Taints: m.pool.Taints, Labels: m.pool.Labels.Merge(m.launch.Labels), Requirements: m.launch.Requirements,
+func (w *World) instance(m *instance) cluster.Instance {
+	out := cluster.Instance{Claim: m.claim, Pool: m.pool.ID, Taints: m.pool.Taints, Labels: m.pool.Labels.Merge(m.launch.Labels), Requirements: m.launch.Requirements,
 		CreatedAt: m.orderedAt, Launched: m.launched(), Deleting: m.deleted(), Planned: len(m.replaces) == 0, Replacement: len(m.replaces) > 0}
 	if m.launched() {
 		out.Labels = out.Labels.Merge(m.instanceType.Labels).Merge(m.offering.Labels)
@@ -130,9 +130,9 @@ func (w *World) poolNow(p *pool, s *cluster.Snapshot, nodes int64) cluster.Pool 
 			out.Nodes, out.Usage = out.Nodes+1, out.Usage.Add(s.Nodes[i].Capacity)
 		}
 	}
-	for i := range s.Machines {
-		if s.Machines[i].Pool == p.ID {
-			out.Nodes, out.Usage = out.Nodes+1, out.Usage.Add(s.Machines[i].Capacity)
+	for i := range s.Instances {
+		if s.Instances[i].Pool == p.ID {
+			out.Nodes, out.Usage = out.Nodes+1, out.Usage.Add(s.Instances[i].Capacity)
 		}
 	}
 	out.Usage.Pods = 0
@@ -177,10 +177,10 @@ func (p *pool) allowed(nodes int64, now time.Time) cluster.Allowance {
 	return cluster.Allowance{Most: (nodes*p.percent + 99) / 100, Note: "a share"}
 }
 
-// boot is how long machines of the pool took to start, in the 95th percentile.
+// boot is how long instances of the pool took to start, in the 95th percentile.
 func (w *World) boot(p *pool) time.Duration {
 	var took []time.Duration
-	for _, m := range w.machines {
+	for _, m := range w.instances {
 		if m.pool == p && m.started() {
 			took = append(took, m.startedAt.Sub(m.orderedAt))
 		}

@@ -10,11 +10,11 @@ import (
 // Nodes, and instances that have not joined, have the taints of their pool.
 func TestNodesCarryTheTaintsOfTheirPool(t *testing.T) {
 	c := newScene()
-	c.machines = append(c.machines, c.more)
+	c.instances = append(c.instances, c.more)
 	taint := constraint.Taint{Key: "team", Value: "a", Effect: constraint.PreferNoSchedule}
 	c.pool.Taints = []constraint.Taint{taint}
 	s := c.photo()
-	if n, m := s.Nodes[0].Taints, s.Machines[0].Taints; !slices.Equal(n, c.pool.Taints) || !slices.Equal(m, c.pool.Taints) {
+	if n, m := s.Nodes[0].Taints, s.Instances[0].Taints; !slices.Equal(n, c.pool.Taints) || !slices.Equal(m, c.pool.Taints) {
 		t.Errorf("a node has the taints %v and an instance on its way %v, want %v", n, m, taint)
 	}
 	c.a.ready = false

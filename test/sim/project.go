@@ -13,18 +13,18 @@ import (
 func (c *controller) project(seen *cluster.Snapshot) *cluster.Snapshot {
 	out := *seen
 	out.Now = c.world.now
-	out.Nodes, out.Machines, out.Pools = slices.Clone(seen.Nodes), slices.Clone(seen.Machines), slices.Clone(seen.Pools)
-	c.orders = slices.DeleteFunc(c.orders, func(m *machine) bool { return m.gone || shows(seen, m.claim) })
+	out.Nodes, out.Instances, out.Pools = slices.Clone(seen.Nodes), slices.Clone(seen.Instances), slices.Clone(seen.Pools)
+	c.orders = slices.DeleteFunc(c.orders, func(m *instance) bool { return m.gone || shows(seen, m.claim) })
 	for _, m := range c.orders {
 		if !c.withdrawn[m.claim] {
-			one := c.world.machine(m)
+			one := c.world.instance(m)
 			one.Launched = false
-			out.Machines = append(out.Machines, one)
+			out.Instances = append(out.Instances, one)
 			own(out.Pools, &one)
 		}
 	}
-	for i := range out.Machines {
-		out.Machines[i].Deleting = out.Machines[i].Deleting || c.withdrawn[out.Machines[i].Claim]
+	for i := range out.Instances {
+		out.Instances[i].Deleting = out.Instances[i].Deleting || c.withdrawn[out.Instances[i].Claim]
 	}
 	for i := range out.Nodes {
 		n := &out.Nodes[i]
@@ -40,11 +40,11 @@ func (c *controller) project(seen *cluster.Snapshot) *cluster.Snapshot {
 
 func shows(s *cluster.Snapshot, claim string) bool {
 	return slices.ContainsFunc(s.Nodes, func(n cluster.Node) bool { return n.Claim == claim }) ||
-		slices.ContainsFunc(s.Machines, func(m cluster.Machine) bool { return m.Claim == claim })
+		slices.ContainsFunc(s.Instances, func(m cluster.Instance) bool { return m.Claim == claim })
 }
 
-// own lets a machine count for its pool.
-func own(pools []cluster.Pool, m *cluster.Machine) {
+// own lets an instance count for its pool.
+func own(pools []cluster.Pool, m *cluster.Instance) {
 	for i := range pools {
 		if pools[i].ID == m.Pool {
 			pools[i].Usage = pools[i].Usage.Add(m.Capacity)
@@ -55,7 +55,7 @@ func own(pools []cluster.Pool, m *cluster.Machine) {
 }
 
 // closeNodes shows nodes of moves as closed, whether they are seen so by now or
-// not, and their pods where the moves put them, so that nobody gives that room
+// not, and their pods where the moves put them, so that none gives that room
 // away.
 func (c *controller) closeNodes(s *cluster.Snapshot) {
 	for i := range s.Nodes {
@@ -65,7 +65,7 @@ func (c *controller) closeNodes(s *cluster.Snapshot) {
 	}
 	for _, v := range c.moves {
 		for _, o := range v.launches() {
-			one := c.world.machine(o)
+			one := c.world.instance(o)
 			own(s.Pools, &one)
 		}
 		for _, r := range v.Removals {
@@ -84,7 +84,7 @@ func (v *move) sit(s *cluster.Snapshot, p cluster.Pod) bool {
 	if to, known := v.targets[p.UID]; known {
 		return target(s, p, to, false)
 	}
-	return slices.ContainsFunc(v.claims, func(m *machine) bool { return target(s, p, m.claim, true) })
+	return slices.ContainsFunc(v.claims, func(m *instance) bool { return target(s, p, m.claim, true) })
 }
 
 func target(s *cluster.Snapshot, p cluster.Pod, target string, roomy bool) bool {
@@ -97,8 +97,8 @@ func target(s *cluster.Snapshot, p cluster.Pod, target string, roomy bool) bool 
 			return true
 		}
 	}
-	for i := range s.Machines {
-		if m := &s.Machines[i]; m.Claim == target && !m.Deleting && (!roomy || p.Shape.Requests.FitsIn(m.Allocatable)) {
+	for i := range s.Instances {
+		if m := &s.Instances[i]; m.Claim == target && !m.Deleting && (!roomy || p.Shape.Requests.FitsIn(m.Allocatable)) {
 			m.Allocatable = m.Allocatable.Sub(p.Shape.Requests)
 			m.LaunchedFor = append(m.LaunchedFor, p)
 			return true

@@ -15,15 +15,15 @@ import (
 )
 
 // scene is a world in which no promise is broken: two nodes with room, each with a
-// pod, of which the first is to go; a pod that waits, and a machine for it that is
+// pod, of which the first is to go; a pod that waits, and an instance for it that is
 // about to be ordered.
 type scene struct {
 	*World
 	pool     *pool
 	web      *work
-	a, b     *machine
+	a, b     *instance
 	onA      *pod
-	more     *machine
+	more     *instance
 	move     *move
 	plan     *plan.Plan        // which lets the first node go
 	snapshot *cluster.Snapshot // what the plan was made from; nil: what there is
@@ -40,10 +40,10 @@ func newScene() *scene {
 	c.onA = c.pod("web-1", c.a)
 	c.pod("web-2", c.b)
 	c.pod("web-3", nil)
-	c.more = &machine{claim: "more", pool: c.pool, launch: &plan.Launch{}, orderedAt: w.now}
+	c.more = &instance{claim: "more", pool: c.pool, launch: &plan.Launch{}, orderedAt: w.now}
 	w.control.launchedFor = cluster.Ordered{"more": {"web-3"}}
 	gone := plan.Removal{Node: "a", Claim: "a", Pool: c.pool.ID, Reason: plan.Underutilized}
-	c.move = &move{Move: plan.Move{Removals: []plan.Removal{gone}, Saves: 1}, leaving: []*leaver{{Removal: gone, machine: c.a}}}
+	c.move = &move{Move: plan.Move{Removals: []plan.Removal{gone}, Saves: 1}, leaving: []*leaver{{Removal: gone, instance: c.a}}}
 	c.plan = &plan.Plan{Moves: []plan.Move{c.move.Move}, Unplaced: onlyReported(w.photo()).Unplaced}
 	c.a.voluntary, c.a.reason, c.a.with = true, plan.Underutilized, c.move
 	return c
@@ -58,17 +58,17 @@ func onlyReported(s *cluster.Snapshot) (p plan.Plan) {
 }
 
 // node adds one that has started an hour ago.
-func (c *scene) node(name string) *machine {
+func (c *scene) node(name string) *instance {
 	at := c.now.Add(-time.Hour)
 	instanceType := c.cloud.catalogues[0].InstanceTypes[0]
-	m := &machine{claim: name, pool: c.pool, launch: &plan.Launch{}, choice: choice{instanceType, instanceType.Offerings[0]}, ready: true,
+	m := &instance{claim: name, pool: c.pool, launch: &plan.Launch{}, choice: choice{instanceType, instanceType.Offerings[0]}, ready: true,
 		orderedAt: at, launchedAt: at, joinedAt: at, startedAt: at, changedAt: at}
-	c.machines = append(c.machines, m)
+	c.instances = append(c.instances, m)
 	return m
 }
 
-// pod adds one of the work; without a machine it waits.
-func (c *scene) pod(name string, at *machine) *pod {
+// pod adds one of the work; without an instance it waits.
+func (c *scene) pod(name string, at *instance) *pod {
 	p := &pod{work: c.web, at: at, line: &line{}, Pod: cluster.Pod{Namespace: "default", Name: name, UID: name, Shape: c.web.shape, Owner: "ReplicaSet/web",
 		CreatedAt: c.now.Add(-time.Hour), Returns: true}}
 	if at != nil {
@@ -125,7 +125,7 @@ func TestBrokenPromisesAreNoticed(t *testing.T) {
 			c.more.move, c.more.replaces = 2, []string{"a"}
 		}, "twice: b and more replace the same of [x a]"},
 		"two machines are bought for one pod": {ordering, func(c *scene) {
-			c.machines = append(c.machines, &machine{claim: "first", pool: c.pool, launch: &plan.Launch{}, orderedAt: c.now.Add(-time.Minute)})
+			c.instances = append(c.instances, &instance{claim: "first", pool: c.pool, launch: &plan.Launch{}, orderedAt: c.now.Add(-time.Minute)})
 			c.control.launchedFor["first"] = []string{"web-3"}
 		}, "twice: with more there are 2 machines on order for 1 pods"},
 

@@ -36,7 +36,7 @@ type Replicas struct {
 }
 
 // Replay is recorded work that is run again in a world where nothing fails: only
-// pods come and go, machines take their time to boot, and the spot market does as it is told.
+// pods come and go, instances take their time to boot, and the spot market does as it is told.
 type Replay struct {
 	Options
 	Pool cluster.Pool // of all nodes; its catalogue is what the cloud offers
@@ -52,7 +52,7 @@ type Replay struct {
 	For                        time.Duration // what happens later is not looked at
 }
 
-// Boots draws how long it is from a machine's launch until pods can be bound to its node.
+// Boots draws how long it is from an instance's launch until pods can be bound to its node.
 type Boots func(*rand.Rand) time.Duration
 
 // RuledPool is a pool whose rules may change with time. The catalogues of several offer the same offerings.

@@ -131,8 +131,8 @@ func TestGraceOfRuledPoolsEnds(t *testing.T) {
 	}
 }
 
-// Machines may boot as those of a measurement did.
-func TestMachinesBootAsAsked(t *testing.T) {
+// Instances may boot as those of a measurement did.
+func TestInstancesBootAsAsked(t *testing.T) {
 	r := oneNode(sim.RuledPool{}, 1)
 	r.Boots = func(*rand.Rand) time.Duration { return 10 * time.Minute }
 	got := r.Run()

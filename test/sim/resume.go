@@ -58,22 +58,22 @@ func (c *controller) resume() {
 			return
 		}
 	}
-	for _, m := range slices.Clone(w.machines) {
+	for _, m := range slices.Clone(w.instances) {
 		if m.tainted() && !m.deleted() && !c.leaving[m.claim] && !c.reopen(m) {
 			return
 		}
 	}
 }
 
-// marked lists the machines that wait for their move to go on, those of one
+// marked lists the instances that wait for their move to go on, those of one
 // move together.
-func (c *controller) marked() [][]*machine {
-	var out [][]*machine
-	for _, m := range c.world.machines {
+func (c *controller) marked() [][]*instance {
+	var out [][]*instance
+	for _, m := range c.world.instances {
 		if len(m.replaces) == 0 || !m.waits || m.deleted() {
 			continue
 		}
-		at := slices.IndexFunc(out, func(g []*machine) bool { return slices.Equal(g[0].replaces, m.replaces) })
+		at := slices.IndexFunc(out, func(g []*instance) bool { return slices.Equal(g[0].replaces, m.replaces) })
 		if at < 0 {
 			out = append(out, nil)
 			at = len(out) - 1
@@ -84,12 +84,12 @@ func (c *controller) marked() [][]*machine {
 }
 
 // found puts together what is left of a move, or undoes it and returns nil.
-func (c *controller) found(group []*machine) *move {
+func (c *controller) found(group []*instance) *move {
 	w := c.world
 	v := &move{claims: group, ordered: true, begunAt: w.now, until: w.now.Add(timeoutFor)}
 	went, broken := false, len(group) != group[0].ofMove
 	for _, name := range group[0].replaces {
-		m := w.machineOf(name)
+		m := w.instanceOf(name)
 		switch {
 		case m == nil || m.deleted():
 			went = true
@@ -98,7 +98,7 @@ func (c *controller) found(group []*machine) *move {
 		default:
 			r := plan.Removal{Node: name, Claim: name, Pool: m.pool.ID, Reason: m.reason}
 			v.Removals = append(v.Removals, r)
-			v.leaving = append(v.leaving, &leaver{Removal: r, machine: m, since: m.taintedAt})
+			v.leaving = append(v.leaving, &leaver{Removal: r, instance: m, since: m.taintedAt})
 		}
 	}
 	if !broken && len(v.leaving) > 0 {

@@ -53,7 +53,7 @@ func Run(o Options) (out Result) {
 // settle waits until nothing is asked for any more, and looks at what is left.
 func (w *World) stabilize() {
 	began := w.now
-	rounds := roundsFirst + roundsEach*len(w.machines)
+	rounds := roundsFirst + roundsEach*len(w.instances)
 	w.checks.activeAt = w.now
 	for !w.checks.failed() && (w.now.Sub(w.checks.activeAt) < quietFor || len(w.control.moves) > 0) {
 		w.until(w.now.Add(time.Minute))
@@ -81,7 +81,7 @@ func (w *World) stable() {
 			w.broken("settling", s, p, "%s waits and nobody knows why", name)
 		}
 	}
-	for _, m := range w.machines {
+	for _, m := range w.instances {
 		if m.tainted() && !m.deleted() || !m.started() && !m.deleted() {
 			w.broken("leak", s, p, "%s is left half done", m.claim)
 		}

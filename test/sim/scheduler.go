@@ -49,7 +49,7 @@ func (s *scheduler) bind() {
 	view := w.scene()
 	turns := forecast.New(view, view.Waiting).Simulate(nil, nil, forecast.Opening{Together: true, Seed: w.Seed<<20 + s.turns}).Turns
 	for _, t := range turns[:min(len(turns), bindsMost)] {
-		w.bind(waits[t.Pod.UID], w.machineOf(t.Node))
+		w.bind(waits[t.Pod.UID], w.instanceOf(t.Node))
 	}
 }
 
@@ -60,11 +60,11 @@ var closed = constraint.Taint{Key: "sim/closed", Effect: constraint.NoSchedule}
 // none comes to a node that is not ready or is to go.
 func (w *World) scene() *cluster.Snapshot {
 	s := w.photo()
-	s.Machines = nil
+	s.Instances = nil
 	var nodes []cluster.Node
 	for i := range s.Nodes {
 		n := s.Nodes[i]
-		if m := w.machineOf(n.Claim); !m.open() {
+		if m := w.instanceOf(n.Claim); !m.open() {
 			n.Deleting, n.Taints = false, append(n.Taints, closed)
 		}
 		nodes = append(nodes, n)

@@ -8,12 +8,12 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// SpotMarket is what happens to the spot machines of a replay. Of the zero value none is interrupted, and their prices
+// SpotMarket is what happens to the spot instances of a replay. Of the zero value none is interrupted, and their prices
 // stay.
 type SpotMarket struct {
-	// Interruptions is how many are expected in an hour of a machine; nil: none.
+	// Interruptions is how many are expected in an hour of an instance; nil: none.
 	Interruptions func(kind, zone string) float64
-	// Price is what a spot machine costs an hour, since the beginning; nil: what the catalogue says. It changes at
+	// Price is what a spot instance costs an hour, since the beginning; nil: what the catalogue says. It changes at
 	// multiples of PriceStep alone.
 	Price     func(kind, zone string, at time.Duration) quantity.MicroUSDPerHour
 	PriceStep time.Duration
@@ -31,7 +31,7 @@ func (s *SpotMarket) Priced(c *cluster.Catalogue, at time.Duration) *cluster.Cat
 	})
 }
 
-// movePrices lets the prices of spot machines change from now on, of those too that run: EC2 charges the price of the
+// movePrices lets the prices of spot instances change from now on, of those too that run: EC2 charges the price of the
 // moment.
 func (c *cloud) movePrices() {
 	if c.spot.Price == nil {
@@ -42,7 +42,7 @@ func (c *cloud) movePrices() {
 		for i := range c.catalogues {
 			c.catalogues[i] = c.spot.Priced(c.catalogues[i], at)
 		}
-		for _, m := range c.world.machines {
+		for _, m := range c.world.instances {
 			if m.launched() && m.offering.Option == cluster.Spot && m.offering.Priced {
 				m.offering.Price = c.spot.Price(m.instanceType.Name, m.offering.Zone, at)
 			}
@@ -53,8 +53,8 @@ func (c *cloud) movePrices() {
 	})
 }
 
-// expose has a spot machine interrupted one day: after a time without memory, so that its age says nothing.
-func (c *cloud) expose(m *machine) {
+// expose has a spot instance interrupted one day: after a time without memory, so that its age says nothing.
+func (c *cloud) expose(m *instance) {
 	if c.spot.Interruptions == nil || m.offering.Option != cluster.Spot {
 		return
 	}
@@ -67,8 +67,8 @@ func (c *cloud) expose(m *machine) {
 // lifeMost is longer than any replay.
 const lifeMost = 20 * 365 * 24 * time.Hour
 
-// reclaim interrupts a machine because the cloud has no more of its offering, for a while.
-func (c *cloud) reclaim(m *machine) {
+// reclaim interrupts an instance because the cloud has no more of its offering, for a while.
+func (c *cloud) reclaim(m *instance) {
 	if !m.launched() || m.ends {
 		return
 	}

@@ -24,7 +24,7 @@ func (c *controller) steer(nodes []plan.Emptying) {
 		turn[e.Claim] = i + 1
 	}
 	different := false
-	for _, m := range w.machines {
+	for _, m := range w.instances {
 		different = different || m.emptying != turn[m.claim]
 		m.emptying = turn[m.claim]
 	}
@@ -38,7 +38,7 @@ func (c *controller) steer(nodes []plan.Emptying) {
 // concepts/workloads/controllers/replicaset, "Scaling a ReplicaSet": those without a node first, then pending, not ready,
 // of low pod-deletion-cost, on nodes with more pods of the same, ready for less time by powers of two, and by UID.
 func (w *World) inDeletionOrder(pods []*pod) []*pod {
-	on := map[*machine]int{}
+	on := map[*instance]int{}
 	for _, p := range pods {
 		on[p.at]++
 	}

@@ -11,11 +11,11 @@ import (
 )
 
 // EC2 charges for no instance that shuts down.
-func TestMachinesThatShutDownAreNotPaid(t *testing.T) {
+func TestInstancesThatShutDownAreNotPaid(t *testing.T) {
 	w := emptyWorld(Options{Seed: 1})
-	runs, ends := &machine{launchedAt: w.now}, &machine{launchedAt: w.now, ends: true}
+	runs, ends := &instance{launchedAt: w.now}, &instance{launchedAt: w.now, ends: true}
 	runs.offering.Price, ends.offering.Price = quantity.USDPerHour(1), quantity.USDPerHour(2)
-	w.machines = []*machine{runs, ends}
+	w.instances = []*instance{runs, ends}
 	if w.pay(w.now.Add(time.Hour)); w.checks.meter.Dollars != 1 || w.checks.meter.Hours != 1 {
 		t.Errorf("the meter is %+v after an hour, want one dollar for one machine", w.checks.meter)
 	}
@@ -28,19 +28,19 @@ func TestMachinesThatShutDownAreNotPaid(t *testing.T) {
 func TestDeletionOrder(t *testing.T) {
 	w := emptyWorld(Options{Seed: 1})
 	w.now = w.began.Add(time.Hour)
-	on, emptying, last := &machine{}, &machine{emptying: 1}, &machine{emptying: 2}
-	crowded := &machine{}
+	on, emptying, last := &instance{}, &instance{emptying: 1}, &instance{emptying: 2}
+	crowded := &instance{}
 	pods := []*pod{
 		runningPod("old", on, w.began),
-		runningPod("young", &machine{}, w.now.Add(-time.Minute)),
+		runningPod("young", &instance{}, w.now.Add(-time.Minute)),
 		runningPod("dear", emptying, w.began),
 		runningPod("second-emptying", last, w.began),
 		runningPod("emptying", emptying, w.began),
-		runningPod("cheap", &machine{}, w.began),
+		runningPod("cheap", &instance{}, w.began),
 		runningPod("crowded", crowded, w.began),
 		runningPod("crowded", crowded, w.began),
-		runningPod("unready", &machine{}, w.began),
-		runningPod("pending", &machine{}, w.began),
+		runningPod("unready", &instance{}, w.began),
+		runningPod("pending", &instance{}, w.began),
 		{Pod: cluster.Pod{Name: "unassigned"}},
 	}
 	pods[2].DeletionCost, pods[5].DeletionCost = 5, -5
@@ -55,7 +55,7 @@ func TestDeletionOrder(t *testing.T) {
 	}
 }
 
-func runningPod(name string, at *machine, ready time.Time) *pod {
+func runningPod(name string, at *instance, ready time.Time) *pod {
 	return &pod{Pod: cluster.Pod{Name: name}, at: at, readyAt: ready}
 }
 
@@ -63,7 +63,7 @@ func runningPod(name string, at *machine, ready time.Time) *pod {
 func TestDeletionOrderWithTaintsAlone(t *testing.T) {
 	w := emptyWorld(Options{Seed: 1, TaintOnly: true})
 	w.now = w.began.Add(time.Hour)
-	pods := []*pod{runningPod("emptying", &machine{emptying: 1}, w.began), runningPod("young", &machine{}, w.now.Add(-time.Minute))}
+	pods := []*pod{runningPod("emptying", &instance{emptying: 1}, w.began), runningPod("young", &instance{}, w.now.Add(-time.Minute))}
 	if first := w.inDeletionOrder(pods)[0].Name; first != "young" {
 		t.Errorf("%s is deleted first, want the one that was ready for less time", first)
 	}

@@ -33,7 +33,7 @@ type pod struct {
 	cluster.Pod
 	work    *work // nil: of a DaemonSet
 	readyAt time.Time
-	at      *machine
+	at      *instance
 	line    *line
 	gone    bool
 }
@@ -88,7 +88,7 @@ func (w *World) makePod(x *work) {
 }
 
 // bind is what happens when kube-scheduler has chosen a node.
-func (w *World) bind(p *pod, m *machine) {
+func (w *World) bind(p *pod, m *instance) {
 	p.at, p.Pending, m.changedAt = m, true, w.now
 	w.checks.waits = append(w.checks.waits, w.now.Sub(p.CreatedAt))
 	if p.work.oneOff {
@@ -160,7 +160,7 @@ func (w *World) forget(p *pod) {
 	w.changed()
 }
 
-func (w *World) startDaemon(d *cluster.Daemon, m *machine) {
+func (w *World) startDaemon(d *cluster.Daemon, m *instance) {
 	name := d.Name + "-" + m.claim
 	w.pods = append(w.pods, &pod{at: m, Pod: cluster.Pod{Namespace: d.Namespace, Name: name, UID: name, Shape: d.Shape, Owner: "DaemonSet/" + d.Name,
 		CreatedAt: w.now, StartedAt: w.now, Daemon: true, Stays: true}})

@@ -37,15 +37,15 @@ type World struct {
 	revision   uint64 // grows with every change
 	parts      []string
 
-	cloud    cloud
-	pools    []*pool
-	works    []*work
-	daemons  []cluster.Daemon
-	pods     []*pod     // all that exist, oldest first
-	machines []*machine // all claims, oldest first
-	frozen   string     // why nothing may be disturbed, by a user's word
-	deaf     bool       // the API server answers nobody
-	still    bool       // nobody wants anything any more, and nothing fails
+	cloud     cloud
+	pools     []*pool
+	works     []*work
+	daemons   []cluster.Daemon
+	pods      []*pod      // all that exist, oldest first
+	instances []*instance // all claims, oldest first
+	frozen    string      // why nothing may be disturbed, by a user's word
+	deaf      bool        // the API server answers none
+	still     bool        // none wants anything any more, and nothing fails
 
 	scheduler scheduler
 	control   *controller
@@ -116,10 +116,10 @@ func (w *World) until(end time.Time) {
 	}
 }
 
-// pay lets time pass. Nobody is charged for machines that shut down.
+// pay lets time pass. None is charged for instances that shut down.
 func (w *World) pay(at time.Time) {
 	hours := at.Sub(w.now).Hours()
-	for _, m := range w.machines {
+	for _, m := range w.instances {
 		if m.launched() && !m.ends {
 			w.checks.meter.Hours += hours
 			w.checks.meter.Dollars += hours * float64(m.offering.Price) / 1e6
@@ -128,17 +128,17 @@ func (w *World) pay(at time.Time) {
 	w.now = at
 }
 
-// machineOf finds a claim; nil where it is gone.
-func (w *World) machineOf(claim string) *machine {
-	i := slices.IndexFunc(w.machines, func(m *machine) bool { return m.claim == claim })
+// instanceOf finds a claim; nil where it is gone.
+func (w *World) instanceOf(claim string) *instance {
+	i := slices.IndexFunc(w.instances, func(m *instance) bool { return m.claim == claim })
 	if i < 0 {
 		return nil
 	}
-	return w.machines[i]
+	return w.instances[i]
 }
 
 // podsOn lists the pods of a node.
-func (w *World) podsOn(m *machine) []*pod {
+func (w *World) podsOn(m *instance) []*pod {
 	var out []*pod
 	for _, p := range w.pods {
 		if p.at == m {

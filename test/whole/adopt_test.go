@@ -33,7 +33,7 @@ func (w *world) ec2() *ec2.Client {
 	})
 }
 
-// tagsOf are the tags of a machine at EC2, less those that are AWS's own.
+// tagsOf are the tags of an instance at EC2, less those that are AWS's own.
 func (w *world) tagsOf(id string) map[string]string {
 	w.t.Helper()
 	out, err := w.ec2().DescribeInstances(context.Background(), &ec2.DescribeInstancesInput{InstanceIds: []string{id}})
@@ -49,7 +49,7 @@ func (w *world) tagsOf(id string) map[string]string {
 	return tags
 }
 
-// retag puts tags on a machine at EC2 in place of all that it has.
+// retag puts tags on an instance at EC2 in place of all that it has.
 func (w *world) retag(id string, tags map[string]string) {
 	w.t.Helper()
 	var old, now []types.Tag
@@ -81,7 +81,7 @@ func (w *world) asThatEraLeftIt(provisioner string) {
 			delete(n.Labels, api.LabelNodeClass)
 			n.Annotations = nil
 		})
-		w.retag(translate.MachineID(n.Spec.ProviderID), map[string]string{
+		w.retag(translate.InstanceID(n.Spec.ProviderID), map[string]string{
 			"Name": "karpenter.sh/provisioner-name/" + provisioner, api.TagProvisioner: provisioner, "kubernetes.io/cluster/test": "owned",
 		})
 	}
@@ -92,7 +92,7 @@ func (w *world) asThatEraLeftIt(provisioner string) {
 }
 
 // lives are the pods and nodes that there are, by the UIDs that they keep for life, and
-// the machines.
+// the instances.
 func (w *world) lives() (out []string) {
 	for _, p := range w.allPods() {
 		out = append(out, "pod "+string(p.UID)+" on "+p.Spec.NodeName)
@@ -100,7 +100,7 @@ func (w *world) lives() (out []string) {
 	for _, n := range w.nodes() {
 		out = append(out, "node "+string(n.UID))
 	}
-	for _, m := range w.liveMachines() {
+	for _, m := range w.liveInstances() {
 		out = append(out, "machine "+m.ID)
 	}
 	slices.Sort(out)
@@ -170,7 +170,7 @@ func (w *world) five(s setup) *controller {
 }
 
 // Nodes that a Karpenter of the v1alpha5 API has made, which knew no NodeClaims, are
-// taken over: pods, nodes and machines stay, and from then on the nodes go as others do.
+// taken over: pods, nodes and instances stay, and from then on the nodes go as others do.
 func TestNodesWithoutClaimsAreTakenOver(t *testing.T) {
 	reportAWS(t, 1, func(t *testing.T, w *world) {
 		w.five(setup{}).stop()
@@ -178,7 +178,7 @@ func TestNodesWithoutClaimsAreTakenOver(t *testing.T) {
 		c := w.start(setup{})
 		before := w.lives()
 		time.Sleep(3 * time.Minute)
-		w.unchanged(before) // nobody asked for anything
+		w.unchanged(before) // none asked for anything
 		pool := legacy.Pool(w.provisionerNow("default"))
 		serves := translate.Generations{translate.NodePools(), legacy.Provisioners()}
 		orphans, err := adopt.Find(t.Context(), w.hand, serves)
@@ -201,7 +201,7 @@ func TestNodesWithoutClaimsAreTakenOver(t *testing.T) {
 			if claim.Labels[api.LabelInstanceType] != "m5.large" || claim.Status.ImageID == "" || claim.Status.Capacity.Cpu().Value() != 2 || claim.Status.NodeName == "" {
 				t.Errorf("claim %s has labels %v and status %+v", claim.Name, claim.Labels, claim.Status)
 			}
-			tags := w.tagsOf(translate.MachineID(claim.Status.ProviderID))
+			tags := w.tagsOf(translate.InstanceID(claim.Status.ProviderID))
 			want := map[string]string{
 				"Name": "karpenter.sh/provisioner-name/default", api.TagProvisioner: "default", api.TagNodePool: "default", api.TagNodeClaim: claim.Name,
 				api.TagNodeClass: "default", api.TagEKSCluster: "test", "kubernetes.io/cluster/test": "owned",
@@ -225,7 +225,7 @@ func (w *world) nodePoolFor() translate.PoolObject {
 }
 
 // Nodes of a Provisioner are handed to a NodePool of the same name: the claims are others,
-// and pods, nodes and machines are the same. The Provisioner can go then, and
+// and pods, nodes and instances are the same. The Provisioner can go then, and
 // consolidation goes on.
 func TestNodesAreHandedFromPoolToPool(t *testing.T) {
 	reportAWS(t, 1, func(t *testing.T, w *world) {
@@ -245,7 +245,7 @@ func TestNodesAreHandedFromPoolToPool(t *testing.T) {
 			}
 		}
 		w.scale("inflate", 3)
-		w.until(10*time.Minute, "consolidation goes on", func() bool { return w.run(3) && len(w.machines()) == 3 })
+		w.until(10*time.Minute, "consolidation goes on", func() bool { return w.run(3) && len(w.instances()) == 3 })
 		w.scale("inflate", 0)
 		w.until(10*time.Minute, "the empty nodes go", w.empty)
 	})
@@ -277,7 +277,7 @@ func TestNodesAreHandedToAndFro(t *testing.T) {
 }
 
 // The controller dies before or after each of its writes and calls while nodes are handed
-// over, and another begins with an empty memory: no pod moves and no machine comes or goes.
+// over, and another begins with an empty memory: no pod moves and no instance comes or goes.
 func TestDeathAtAnyCallOfAHandOver(t *testing.T) {
 	report := func(t *testing.T, dieAt int, after bool) (calls int) {
 		reportAWS(t, 1, func(_ *testing.T, w *world) {
@@ -321,16 +321,16 @@ func TestDeathAtAnyCallOfAHandOver(t *testing.T) {
 	}
 }
 
-// A claim that is to take over a machine that it cannot have says why, and nothing is
+// A claim that is to take over an instance that it cannot have says why, and nothing is
 // launched for it; when it goes nothing else does.
 func TestWhatCannotBeTakenOverStaysAsItIs(t *testing.T) {
 	reportAWS(t, 1, func(t *testing.T, w *world) {
 		w.five(setup{}).stop()
 		w.asThatEraLeftIt("default")
 		nodes := w.nodes()
-		machine := func(i int) string { return translate.MachineID(nodes[i].Spec.ProviderID) }
-		w.retag(machine(0), map[string]string{"kubernetes.io/cluster/other": "owned"})
-		w.retag(machine(1), nil)
+		instance := func(i int) string { return translate.InstanceID(nodes[i].Spec.ProviderID) }
+		w.retag(instance(0), map[string]string{"kubernetes.io/cluster/other": "owned"})
+		w.retag(instance(1), nil)
 		before, launched := w.lives(), w.launched()
 		pool := legacy.Pool(w.provisionerNow("default"))
 		ask := func(name, providerID string, i int) {
@@ -347,7 +347,7 @@ func TestWhatCannotBeTakenOverStaysAsItIs(t *testing.T) {
 		ask("two", nodes[3].Spec.ProviderID, 3)
 		ask("absent", "aws:///us-east-1a/i-0ffffffffffffffff", 4)
 		ask("unreadable", "i-0ffffffffffffffff", 4)
-		w.start(setup{}) // once both are there that ask for the same machine: the first alone would have it
+		w.start(setup{}) // once both are there that ask for the same instance: the first alone would have it
 		want := map[string]string{
 			"foreign": "owned by cluster other", "nobodys": "carries no tag kubernetes.io/cluster/test", "one": "NodeClaim two", "two": "NodeClaim one",
 			"absent": "no node has the provider ID", "unreadable": "is no provider ID",
@@ -382,9 +382,9 @@ func TestWhatCannotBeTakenOverStaysAsItIs(t *testing.T) {
 	})
 }
 
-// Without the right to tag machines that others have launched a machine is taken over all
+// Without the right to tag instances that others have launched an instance is taken over all
 // the same, and stays until it has its tags.
-func TestAMachineThatCannotBeTaggedIsNotGivenUp(t *testing.T) {
+func TestAInstanceThatCannotBeTaggedIsNotGivenUp(t *testing.T) {
 	reportAWS(t, 1, func(t *testing.T, w *world) {
 		w.five(setup{}).stop()
 		w.asThatEraLeftIt("default")
@@ -397,7 +397,7 @@ func TestAMachineThatCannotBeTaggedIsNotGivenUp(t *testing.T) {
 		w.unchanged(before)
 		w.scale("inflate", 0)
 		time.Sleep(5 * time.Minute)
-		if len(w.claims()) != 5 || len(w.liveMachines()) != 5 {
+		if len(w.claims()) != 5 || len(w.liveInstances()) != 5 {
 			t.Errorf("before their tags machines were given up: %s", w.state())
 		}
 		c.carrier.take(aim{})

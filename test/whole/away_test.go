@@ -19,7 +19,7 @@ import (
 // awayFor is how long the API server is gone.
 const awayFor = 5 * time.Minute
 
-// serverLeaves has the API server be gone for a while: nobody reads, writes or is told of anything. AWS goes on. After it
+// serverLeaves has the API server be gone for a while: none reads, writes or is told of anything. AWS goes on. After it
 // watches list again. Where it is gone already nothing changes.
 func (w *world) serverLeaves() {
 	if w.isAway() {
@@ -34,15 +34,15 @@ func (w *world) awayStill() time.Duration { return time.Until(time.Unix(0, w.bac
 
 func (w *world) isAway() bool { return w.awayStill() > 0 }
 
-// cutter has the API server leave as the next launch is answered, if it is set: nobody can write what was launched.
+// cutter has the API server leave as the next launch is answered, if it is set: none can write what was launched.
 type cutter struct {
-	cloud.Machines
+	cloud.Instances
 	world *world
 	set   *atomic.Bool
 }
 
-func (c cutter) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Machine, error) {
-	got, err := c.Machines.Launch(ctx, r)
+func (c cutter) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Instance, error) {
+	got, err := c.Instances.Launch(ctx, r)
 	if c.set.CompareAndSwap(true, false) {
 		c.world.serverLeaves()
 	}
@@ -51,7 +51,7 @@ func (c cutter) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Mach
 
 // cutOff is a controller that reaches the API server as long as that is there, which may leave at a launch.
 func (w *world) cutOff(s setup, atLaunch *atomic.Bool) setup {
-	s.through = func(m cloud.Machines) cloud.Machines { return cutter{m, w, atLaunch} }
+	s.through = func(m cloud.Instances) cloud.Instances { return cutter{m, w, atLaunch} }
 	before := s.fault
 	s.fault = func(call store.Call) (error, error) {
 		if w.isAway() {
@@ -138,7 +138,7 @@ func TestFiveMinutesWithoutAnAPIServer(t *testing.T) {
 						t.Errorf("launched %d instances for %d pods; %s", w.launched(), pods, w.state())
 					}
 					w.scale("web", 0)
-					w.until(5*time.Minute, "the first node to go", func() bool { return len(w.liveMachines()) < pods || w.ending() })
+					w.until(5*time.Minute, "the first node to go", func() bool { return len(w.liveInstances()) < pods || w.ending() })
 					w.outlives(c, leased)
 					w.until(10*time.Minute, "an empty cluster", w.empty)
 					if w.launched() != pods {

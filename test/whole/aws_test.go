@@ -51,7 +51,7 @@ func reportAWSWith(t *testing.T, o fakecloud.Options, story func(t *testing.T, w
 	})
 }
 
-// asIfAtAWS has the SDK take the settings of an account that nobody has.
+// asIfAtAWS has the SDK take the settings of an account that none has.
 func asIfAtAWS(t testing.TB) {
 	for name, value := range map[string]string{
 		"AWS_MAX_ATTEMPTS": "1", "AWS_CA_BUNDLE": "", "AWS_ENDPOINT_URL": "http://aws.test", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
@@ -75,7 +75,7 @@ func (w *world) openAccount(seed uint64) {
 	w.everybody.Go(func() { w.aws.server.Run(context.Background()) })
 }
 
-// bootOf tells what becomes of a machine.
+// bootOf tells what becomes of an instance.
 func (w *world) bootOf(m market.Machine) (fakecloud.Boot, bool) {
 	if w.aws == nil {
 		return w.cloud.Boot(m.ID)
@@ -104,7 +104,7 @@ func (w *world) provider(do *carrier) *aws.Provider {
 type carrier struct {
 	account *account
 	ordeal  *ordeal // nil: nothing fails
-	story   *story  // told of replies that are right in part; nil: nobody is
+	story   *story  // told of replies that are right in part; nil: none is
 	usual   bool    // pages are as large as in life
 
 	mu    sync.Mutex
@@ -287,7 +287,7 @@ func aimsAt(calls map[string]int) (out []aim) {
 }
 
 // Each call to AWS fails once, in each way that AWS documents, at its first time and
-// later: three pods run on three machines all the same, none is launched twice, and in
+// later: three pods run on three instances all the same, none is launched twice, and in
 // the end nothing is left.
 func TestNoTroubleOfAnAWSCallLosesAnything(t *testing.T) {
 	calls := map[string]int{}

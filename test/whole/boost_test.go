@@ -27,7 +27,7 @@ func (w *world) lower(cpu string) {
 
 // Pods that admission makes ask for more than their template says, and that ask for little
 // once they run, leave their nodes nearly empty. Those that came in their place would ask
-// for as much again: nobody moves, and nothing is launched, be it by a process that
+// for as much again: none moves, and nothing is launched, be it by a process that
 // did not see them being made.
 func TestPodsThatAskForLessOnceTheyRunStay(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 86}, func(t *testing.T, w *world) {

@@ -60,7 +60,7 @@ func (b build) classes(store client.Client, p *aws.Provider, kinds []class.Kind)
 
 // witness notes what the class says at each launch.
 type witness struct {
-	cloud.Machines
+	cloud.Instances
 	class func() *class.Subject
 
 	mu       sync.Mutex
@@ -68,7 +68,7 @@ type witness struct {
 	launches []time.Time
 }
 
-func (o *witness) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Machine, error) {
+func (o *witness) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Instance, error) {
 	text := ""
 	if is := condition.Get(o.class(), awsv1.ClassLaunchTemplateChanged); is != nil {
 		text = fmt.Sprintf("%s %s: %s", is.Status, is.Reason, is.Message)
@@ -76,7 +76,7 @@ func (o *witness) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Ma
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.said, o.launches = append(o.said, text), append(o.launches, time.Now())
-	return o.Machines.Launch(ctx, r)
+	return o.Instances.Launch(ctx, r)
 }
 
 // classNamed is a class of the kind as the server has it.
@@ -103,7 +103,7 @@ func (w *world) upgrade(kind, name string, refuses func(time.Duration) error) (s
 	saw = &witness{class: func() *class.Subject { return w.classNamed(kind, name) }}
 	w.start(setup{
 		build:   build{name: "v2", hops: "7"},
-		through: func(m cloud.Machines) cloud.Machines { saw.Machines = m; return saw },
+		through: func(m cloud.Instances) cloud.Instances { saw.Instances = m; return saw },
 		fault: func(c store.Call) (before, after error) {
 			if c.Kind == kind && c.Writes() && !c.Status {
 				return refuses(time.Since(began)), nil

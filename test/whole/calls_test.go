@@ -12,21 +12,21 @@ import (
 
 var howMany = flag.Int("machines", 60, "how many machines TestCallsOfAWS buys")
 
-// A class is ready, machines are launched, and then nothing happens: how often is AWS called? Each machine
+// A class is ready, instances are launched, and then nothing happens: how often is AWS called? Each instance
 // is tagged by a call of its own, since its tags are. Of all other calls that change
-// something there is one for ten machines at the most, of those that only look at things
-// at EC2 one for two machines, and a cluster idle makes fewer than one call a second.
+// something there is one for ten instances at the most, of those that only look at things
+// at EC2 one for two instances, and a cluster idle makes fewer than one call a second.
 // It prints what there was.
 func TestCallsOfAWS(t *testing.T) {
-	machines, atRest := *howMany, 5*time.Minute
+	instances, atRest := *howMany, 5*time.Minute
 	reportAWS(t, 3, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		c := w.start(setup{usual: true})
 		w.until(time.Minute, "a class that is ready", w.classIsReady)
 		before := c.ordeal.counted(asked)
-		w.scale("web", machines)
-		w.until(10*time.Minute, "all pods running", func() bool { return w.run(machines) })
-		w.until(20*time.Minute, "all machines tagged", func() bool { return c.ordeal.counted(asked)["CreateTags"] >= machines })
+		w.scale("web", instances)
+		w.until(10*time.Minute, "all pods running", func() bool { return w.run(instances) })
+		w.until(20*time.Minute, "all machines tagged", func() bool { return c.ordeal.counted(asked)["CreateTags"] >= instances })
 		begun := c.ordeal.counted(asked)
 		launched := less(begun, before)
 		changing, acknowledged := 0, launched["DeleteMessageBatch"]
@@ -35,15 +35,15 @@ func TestCallsOfAWS(t *testing.T) {
 				changing += n
 			}
 		}
-		t.Logf("to buy %d machines: %v", machines, launched)
+		t.Logf("to buy %d machines: %v", instances, launched)
 		t.Logf("for each machine: %.2f CreateTags, %.3f other calls that change something, %.2f that acknowledge notices, %.2f that ask",
-			each(launched["CreateTags"], machines), each(changing, machines), each(acknowledged, machines),
-			each(sum(launched)-launched["CreateTags"]-changing-acknowledged, machines))
-		if launched["CreateTags"] > machines || changing > machines/10 || acknowledged > machines/2 {
+			each(launched["CreateTags"], instances), each(changing, instances), each(acknowledged, instances),
+			each(sum(launched)-launched["CreateTags"]-changing-acknowledged, instances))
+		if launched["CreateTags"] > instances || changing > instances/10 || acknowledged > instances/2 {
 			t.Errorf("more than one CreateTags, a tenth of another call that changes something, or half of one that acknowledges notices")
 		}
-		if looks := launched["DescribeInstances"]; looks > machines/2 {
-			t.Errorf("%d calls of DescribeInstances for %d machines, want one for two at the most", looks, machines)
+		if looks := launched["DescribeInstances"]; looks > instances/2 {
+			t.Errorf("%d calls of DescribeInstances for %d machines, want one for two at the most", looks, instances)
 		}
 
 		time.Sleep(atRest)
@@ -105,4 +105,4 @@ func less(calls, before map[string]int) map[string]int {
 	return out
 }
 
-func each(calls, machines int) float64 { return float64(calls) / float64(machines) }
+func each(calls, instances int) float64 { return float64(calls) / float64(instances) }

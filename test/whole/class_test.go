@@ -20,7 +20,7 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// Names of the role of machines: by itself, and with all that leads to it.
+// Names of the role of instances: by itself, and with all that leads to it.
 const (
 	nodeRole    = "KarpenterNodeRole-test"
 	nodeProfile = "KarpenterNodeInstanceProfile-test"
@@ -112,7 +112,7 @@ func (w *world) made() []string {
 	return slices.DeleteFunc(out, func(name string) bool { return slices.Contains(w.aws.given, name) })
 }
 
-// leave deletes the class, which has no machines any more: in the end nothing is left of
+// leave deletes the class, which has no instances any more: in the end nothing is left of
 // what was made for it.
 func (w *world) leave(followed func(holds func() bool) func() bool) {
 	w.t.Helper()
@@ -137,7 +137,7 @@ func (t trouble) saysNothing() bool {
 		"ThrottlingException", "ServerException", "ServiceUnavailableException"}, t)
 }
 
-// checkWithoutEffect has a controller begin where a class is ready and two machines run, and a
+// checkWithoutEffect has a controller begin where a class is ready and two instances run, and a
 // look-up fail for twelve minutes. It returns what was asked of AWS.
 func (w *world) checkWithoutEffect(a *aim) map[string]int {
 	w.t.Helper()
@@ -171,7 +171,7 @@ func (w *world) checkWithoutEffect(a *aim) map[string]int {
 
 // A class is ready, and then one look-up fails for long, in each way that AWS documents,
 // also to a controller that has just begun. Where that is no answer the class stays ready;
-// nothing is disrupted whatever it is, and machines can be launched once calls work again.
+// nothing is disrupted whatever it is, and instances can be launched once calls work again.
 func TestNoTroubleOfALookUpDisruptsAnything(t *testing.T) {
 	calls := map[string]int{}
 	reportAWS(t, 7, func(_ *testing.T, w *world) { calls = w.checkWithoutEffect(nil) })

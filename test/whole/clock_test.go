@@ -71,7 +71,7 @@ func (w *world) jumps(by time.Duration) {
 
 	j.jump(by)
 	time.Sleep(8 * time.Minute)
-	if !w.webRuns(2) || w.launched() != 3 || len(w.liveMachines()) != 3 || len(w.claims()) != 3 {
+	if !w.webRuns(2) || w.launched() != 3 || len(w.liveInstances()) != 3 || len(w.claims()) != 3 {
 		w.t.Errorf("something ended or was launched by the wrong clock: %s", w.state())
 	}
 	if says := condition.Get(w.defaultPool(), karpv1.NodePoolDisruptionBlocked); says == nil || says.Reason != karpv1.ReasonClockDiffers || !strings.Contains(says.Message, "2h0m0s") {
@@ -89,7 +89,7 @@ func (w *world) jumps(by time.Duration) {
 	w.until(time.Minute+10*time.Second, "the pool to say no more of the clock", func() bool {
 		return condition.Get(w.defaultPool(), karpv1.NodePoolDisruptionBlocked) == nil
 	})
-	if w.launched() != 3 || len(w.liveMachines()) != 3 {
+	if w.launched() != 3 || len(w.liveInstances()) != 3 {
 		w.t.Errorf("something ended or was launched though nothing was due: %s", w.state())
 	}
 	w.until(150*time.Minute, "nodes replaced at their age, and the drain over in its time", func() bool {

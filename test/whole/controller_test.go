@@ -52,24 +52,24 @@ type setup struct {
 	lag     func(client.Object) time.Duration
 	again   func(client.Object) bool
 	hang    func(cloud.LaunchRequest) bool
-	through func(cloud.Machines) cloud.Machines // what the controller launches through; nil: the cloud itself
-	lease   *fence.Fence                        // that calls to the cloud pass; nil: none
-	aimed   *aim                                // the trouble of one call to AWS; nil: none
-	fault   store.Fault                         // asked before the ordeal; nil: none
-	heard   func(call string)                   // told of every call to the API server and to AWS; nil: nobody is
-	usual   bool                                // pages of AWS are as large as in life, not of five
-	build   build                               // of the controller; one without a name compares no launch templates
+	through func(cloud.Instances) cloud.Instances // what the controller launches through; nil: the cloud itself
+	lease   *fence.Fence                          // that calls to the cloud pass; nil: none
+	aimed   *aim                                  // the trouble of one call to AWS; nil: none
+	fault   store.Fault                           // asked before the ordeal; nil: none
+	heard   func(call string)                     // told of every call to the API server and to AWS; nil: none is
+	usual   bool                                  // pages of AWS are as large as in life, not of five
+	build   build                                 // of the controller; one without a name compares no launch templates
 
 	clock *apiclock.Clock // compared with the API server's, whose is that of the bubble; nil: they are one
 
 	pod string // in kube-system that the controller runs in; empty: none
 
 	spreads []corev1.TopologySpreadConstraint // that the scheduler has by default
-	watched func(kind client.Object)          // told of every kind that is watched; nil for nobody
+	watched func(kind client.Object)          // told of every kind that is watched; nil for none
 	leads   <-chan struct{}                   // closed when it begins to make plans; nil: at once
 	policy  decide.Policy                     // of plans
 	thinks  bool                              // plans take their time, and are of few pods each
-	traces  *trace.Tracer                     // nil: nobody wants traces
+	traces  *trace.Tracer                     // nil: none wants traces
 }
 
 // informers tell which kinds are asked for.
@@ -106,7 +106,7 @@ func (w *world) start(s setup) *controller {
 	live, shown := w.server.Connect(fault), w.server.NewCache(s.lag, strip.Sharing())
 	live.User = theController
 	shown.Again = s.again
-	var launched cloud.Machines = machines{Machines: w.cloud, ordeal: c.ordeal, hang: s.hang}
+	var launched cloud.Instances = instances{Instances: w.cloud, ordeal: c.ordeal, hang: s.hang}
 	var heard cloud.InterruptionMessages = interruptionMessages{w.cloud, c.ordeal}
 	var catalog cloud.Catalog = w.cloud
 	var short cloud.Shortages = w.cloud
@@ -128,14 +128,14 @@ func (w *world) start(s setup) *controller {
 		launched = s.through(launched)
 	}
 	if s.lease != nil {
-		launched, heard = fence.Machines{Inner: launched, Fence: s.lease}, fence.InterruptionMessages{Inner: heard, Fence: s.lease}
+		launched, heard = fence.Instances{Inner: launched, Fence: s.lease}, fence.InterruptionMessages{Inner: heard, Fence: s.lease}
 	}
 	effort := planner.Effort{}
 	if s.thinks {
 		effort = (&thinker{kept: w.kept, planned: map[string]bool{}}).effort()
 	}
 	program, err := product.New(ctx, product.Parts{
-		Store: shown.Client(live), Live: live, Watches: informers{shown, s.watched}, Catalog: catalog, Machines: func(string) cloud.Machines { return launched }, Classes: known,
+		Store: shown.Client(live), Live: live, Watches: informers{shown, s.watched}, Catalog: catalog, Instances: func(string) cloud.Instances { return launched }, Classes: known,
 		InterruptionMessages: heard, Short: short, Checks: checks, Sizes: sizes, Adopter: adopter, Pools: []nodepool.Generation{product.NodePools(), product.Provisioners(legacy.Provisioners())}, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
 		Metrics: metrics,
 		Events:  events,

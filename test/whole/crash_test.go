@@ -65,7 +65,7 @@ func (w *world) survive(s setup) {
 	}
 }
 
-// upAndDown scales from nothing to three machines and back. A controller that
+// upAndDown scales from nothing to three instances and back. A controller that
 // dies is followed by another.
 func (w *world) upAndDown(c *controller) {
 	w.t.Helper()
@@ -88,7 +88,7 @@ func (w *world) upToAndDown(c *controller, n int) {
 	w.scale("web", n)
 	w.until(8*time.Minute, "all pods running", followed(func() bool { return w.run(n) }))
 	w.until(2*time.Minute, "one machine for each claim and pod", followed(func() bool {
-		return len(w.liveMachines()) == n && len(w.claims()) == n
+		return len(w.liveInstances()) == n && len(w.claims()) == n
 	}))
 	w.sound()
 	if w.launched() != n {

@@ -81,8 +81,8 @@ func (t *thinker) firstFor(s *cluster.Snapshot) (units int64, of map[string]int)
 	for i := range s.Nodes {
 		t.orderedFor(s.Nodes[i].LaunchedFor)
 	}
-	for i := range s.Machines {
-		t.orderedFor(s.Machines[i].LaunchedFor)
+	for i := range s.Instances {
+		t.orderedFor(s.Instances[i].LaunchedFor)
 	}
 	for i := range s.Waiting {
 		p := &s.Waiting[i]
@@ -107,7 +107,7 @@ func (t *thinker) orderedFor(pods []cluster.Pod) {
 	}
 }
 
-// sharesPlans looks at a plan that is about to be made: nobody waits long for the plan of another namespace.
+// sharesPlans looks at a plan that is about to be made: none waits long for the plan of another namespace.
 func (p *promises) sharesPlans(units int64, of map[string]int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

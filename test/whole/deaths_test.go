@@ -25,11 +25,11 @@ type command struct {
 }
 
 // old are the names of the claims that there are now; renewed reports that none
-// of them is left and n pods run, on as many machines.
+// of them is left and n pods run, on as many instances.
 func (w *world) renewal(n int) func() bool {
 	old := w.claimNames()
 	return func() bool {
-		return w.renewed(old) && w.run(n) && len(w.claims()) == n && len(w.liveMachines()) == n
+		return w.renewed(old) && w.run(n) && len(w.claims()) == n && len(w.liveInstances()) == n
 	}
 }
 
@@ -40,11 +40,11 @@ func ofCores(cpu string) func(*corev1.Pod) {
 	}
 }
 
-// isOpenOn reports whether n pods run on one machine of a type, which is open to
+// isOpenOn reports whether n pods run on one instance of a type, which is open to
 // pods, and nothing else is left.
 func (w *world) isOpenOn(kind string, n int) bool {
-	machines := w.machines()
-	return len(machines) == 1 && machines[0].Kind == kind && w.run(n) && len(w.claims()) == 1 && len(w.nodes()) == 1 && w.renewed(nil)
+	instances := w.instances()
+	return len(instances) == 1 && instances[0].Kind == kind && w.run(n) && len(w.claims()) == 1 && len(w.nodes()) == 1 && w.renewed(nil)
 }
 
 var one = form{"one", fakecloud.Settings{Image: "ami-one", Groups: []string{"sg-one"}}}
@@ -87,12 +87,12 @@ func commands() map[string]*command {
 			}
 		}, isRenewed},
 		"the cloud takes machines back": {two(setup{}, nil), func(w *world) {
-			for _, m := range w.liveMachines() {
+			for _, m := range w.liveInstances() {
 				w.cloud.Market().Interrupt(m.ID)
 			}
 		}, isRenewed},
 		"a node is unhealthy": {two(setup{}, isRepaired("Ready=5m")), func(w *world) { w.fallSilent(w.nodes()[0]) }, func(w *world) bool {
-			return len(w.claims()) == 2 && len(w.liveMachines()) == 2 && w.launched() == 3 && w.run(2)
+			return len(w.claims()) == 2 && len(w.liveInstances()) == 2 && w.launched() == 3 && w.run(2)
 		}},
 		"a pool is deleted": {func(w *world) *controller {
 			w.pool("other", func(p *karpv1.NodePool) { p.Spec.Weight = new(int32(1)) })
@@ -153,7 +153,7 @@ func (w *world) carryOut(what *command, dieAt int, after bool) (calls int) {
 
 // Whatever is the reason for which nodes go, the controller dies before or after
 // one of its writes and calls of the cloud, and another begins with an empty
-// memory: in the end it is as without a death. No node stays closed, no machine
+// memory: in the end it is as without a death. No node stays closed, no instance
 // is left over, and none goes before those in its place have started.
 func TestDeathAtAnyCallOfEachKindOfCommand(t *testing.T) {
 	const some = 3 // of the calls

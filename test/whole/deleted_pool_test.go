@@ -54,7 +54,7 @@ func (w *world) drained() (reason, text string) {
 }
 
 // A pool that is deleted gives its nodes up as its budget allows, whether pods
-// run on them or not: their pods get machines of another pool first. It goes with
+// run on them or not: their pods get instances of another pool first. It goes with
 // the last of them, whoever leads meanwhile.
 func TestADeletedPoolDrainsByItsBudget(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 70}, func(t *testing.T, w *world) {
@@ -123,7 +123,7 @@ func TestADeletedPoolSaysHowLongItTakes(t *testing.T) {
 	}
 }
 
-// A Provisioner goes as a NodePool does: one node at a time where nobody says otherwise, and
+// A Provisioner goes as a NodePool does: one node at a time where none says otherwise, and
 // none where its annotation says so, which it tells with the way out.
 func TestADeletedProvisionerDrainsByItsBudget(t *testing.T) {
 	reportAWS(t, 1, func(t *testing.T, w *world) {
@@ -204,9 +204,9 @@ func TestADeletedPoolWaitsForItsBudget(t *testing.T) {
 	})
 }
 
-// By its annotation a deleted pool takes its machines with it at once, whatever
+// By its annotation a deleted pool takes its instances with it at once, whatever
 // budgets say, and whether it carries it before or is given it later.
-func TestADeletedPoolTakesItsMachinesWithIt(t *testing.T) {
+func TestADeletedPoolTakesItsInstancesWithIt(t *testing.T) {
 	fast := func(p *karpv1.NodePool) {
 		metav1.SetMetaDataAnnotation(&p.ObjectMeta, api.AnnotationDelete, api.DeleteFast)
 	}
@@ -239,8 +239,8 @@ func TestADeletedPoolTakesItsMachinesWithIt(t *testing.T) {
 }
 
 // A pool without nodes goes at once, and so does one whose orders have not become
-// machines: nothing is launched for it any more.
-func TestADeletedPoolWithoutMachinesGoesAtOnce(t *testing.T) {
+// instances: nothing is launched for it any more.
+func TestADeletedPoolWithoutInstancesGoesAtOnce(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 73}, func(t *testing.T, w *world) {
 		cut, open := closedFor(reasons["purchases are refused"])
 		w.pool("default", nil)
@@ -261,9 +261,9 @@ func TestADeletedPoolWithoutMachinesGoesAtOnce(t *testing.T) {
 	})
 }
 
-// A machine whose node never starts does not keep its pool, since nobody runs there:
+// An instance whose node never starts does not keep its pool, since none runs there:
 // it is taken back at once. One that a pod runs on all the same stays.
-func TestADeletedPoolDoesNotWaitForMachinesThatNeverStart(t *testing.T) {
+func TestADeletedPoolDoesNotWaitForInstancesThatNeverStart(t *testing.T) {
 	agent := corev1.Taint{Key: "example.com/agent", Effect: corev1.TaintEffectNoSchedule}
 	for name, used := range map[string]bool{"nobody runs there": false, "a pod runs there that tolerates what others do not": true} {
 		t.Run(name, func(t *testing.T) {

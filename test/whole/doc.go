@@ -3,7 +3,7 @@
 // every single write, and seeds of random faults.
 //
 // It holds tests only. What it promises of the product is what the tests ask
-// after each story: every pod runs, every machine has its claim, nothing was
-// launched twice and, once nobody wants anything, nothing is left; and what promises
+// after each story: every pod runs, every instance has its claim, nothing was
+// launched twice and, once none wants anything, nothing is left; and what promises
 // asks at every moment of a storm.
 package whole

@@ -32,8 +32,8 @@ func (w *world) drifted() []string {
 	return slices.Compact(out)
 }
 
-// widely makes a pool ask for much that machines are labelled with only when
-// they are launched, or by nobody.
+// widely makes a pool ask for much that instances are labelled with only when
+// they are launched, or by none.
 func widely(p *karpv1.NodePool) {
 	p.Spec.Template.Metadata.Labels = map[string]string{"team": "shop"}
 	p.Spec.Template.Spec.Requirements = append(p.Spec.Template.Spec.Requirements,
@@ -45,7 +45,7 @@ func widely(p *karpv1.NodePool) {
 		karpv1.Requirement{Key: "example.com/row", Operator: "Exists"})
 }
 
-// The class of machines that have just been launched finds a newer image: they have
+// The class of instances that have just been launched finds a newer image: they have
 // drifted within the second, after one question to the cloud about all of them.
 func TestANewerImageShowsAtOnce(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 61}, func(t *testing.T, w *world) {
@@ -81,7 +81,7 @@ func TestANewerImageShowsAtOnce(t *testing.T) {
 	})
 }
 
-// Machines that are just as asked for do not drift, whoever looks. When what
+// Instances that are just as asked for do not drift, whoever looks. When what
 // their pool or class asks for changes they do, and are replaced before they go.
 func TestDriftedNodesAreReplaced(t *testing.T) {
 	first := form{"one", fakecloud.Settings{Image: "ami-one", Groups: []string{"sg-one"}}}
@@ -123,7 +123,7 @@ func TestDriftedNodesAreReplaced(t *testing.T) {
 				defer close(done)
 				tt.change(w)
 				w.until(time.Minute, "drift by "+tt.reason, func() bool { return slices.Equal(w.drifted(), []string{tt.reason}) })
-				w.until(30*time.Minute, "three other nodes", func() bool { return w.renewed(old) && w.run(3) && len(w.liveMachines()) == 3 })
+				w.until(30*time.Minute, "three other nodes", func() bool { return w.renewed(old) && w.run(3) && len(w.liveInstances()) == 3 })
 				if reasons := w.drifted(); len(reasons) > 0 || w.launched() != 6 {
 					t.Errorf("drifted by %v afterwards, and bought %d machines for three pods and three nodes", reasons, w.launched())
 				}
@@ -229,8 +229,8 @@ func TestANewDaemonSetFindsRoom(t *testing.T) {
 		pod.Spec.Affinity = onNode(w.nodes()[0].Name)
 		w.create(pod)
 		w.until(10*time.Minute, "drift", func() bool { return slices.Equal(w.drifted(), []string{karpv1.ReasonDaemonSetUnplaced}) })
-		w.until(20*time.Minute, "a larger node", func() bool { return w.renewed(old) && len(w.liveMachines()) == 1 })
-		if kind := w.liveMachines()[0].Kind; kind != "m5.xlarge" {
+		w.until(20*time.Minute, "a larger node", func() bool { return w.renewed(old) && len(w.liveInstances()) == 1 })
+		if kind := w.liveInstances()[0].Kind; kind != "m5.xlarge" {
 			t.Errorf("replaced by a %s", kind)
 		}
 		time.Sleep(30 * time.Minute)
@@ -255,8 +255,8 @@ func (w *world) patchStatus(o client.Object, change func()) {
 	}
 }
 
-// A pool whose machines do not come any more, so that its drifted nodes cannot be
-// replaced, holds up nobody else, and its nodes stay.
+// A pool whose instances do not come any more, so that its drifted nodes cannot be
+// replaced, holds up none else, and its nodes stay.
 func TestAPoolThatCannotReplaceDelaysNoOther(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 64}, func(t *testing.T, w *world) {
 		w.classes.change(form{"one", fakecloud.Settings{Image: "ami-one", Groups: []string{"sg-one"}}})

@@ -13,9 +13,9 @@ import (
 	"github.com/daemok/daemok/test/fakecloud"
 )
 
-// A machine that is launched for a pod without EFA has room for one with, but no adapter: a
-// machine with adapters is launched before the first has joined.
-func TestAPodThatAsksForEFAWaitsForNoMachineWithout(t *testing.T) {
+// An instance that is launched for a pod without EFA has room for one with, but no adapter: a
+// instance with adapters is launched before the first has joined.
+func TestAPodThatAsksForEFAWaitsForNoInstanceWithout(t *testing.T) {
 	const typ, efa = "c5n.18xlarge", "vpc.amazonaws.com/efa"
 	reportAWSWith(t, fakecloud.Options{Seed: 1, Types: []string{typ}}, func(t *testing.T, w *world) {
 		w.pool("default", func(p *karpv1.NodePool) {

@@ -39,7 +39,7 @@ func TestAnUnavailableFamilyIsLeft(t *testing.T) {
 				w.deploy("web", pods, func(p *corev1.Pod) {
 					p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("900m")
 				})
-				w.until(time.Minute, "machines of the other family bought", func() bool { return w.launched() > 0 && len(w.claims()) == len(w.machines()) })
+				w.until(time.Minute, "machines of the other family bought", func() bool { return w.launched() > 0 && len(w.claims()) == len(w.instances()) })
 				t.Logf("bought after %v, by plan %d", time.Since(began), w.story.count("made a plan"))
 				if plans := w.story.count("made a plan"); plans > most {
 					t.Errorf("the family was left by plan %d, want %d at most", plans, most)
@@ -50,7 +50,7 @@ func TestAnUnavailableFamilyIsLeft(t *testing.T) {
 	}
 }
 
-// ofFamily has a pool of that weight launch machines of one family on demand.
+// ofFamily has a pool of that weight launch instances of one family on demand.
 func ofFamily(family string, weight int32) func(*karpv1.NodePool) {
 	return func(p *karpv1.NodePool) {
 		p.Spec.Weight = &weight

@@ -16,7 +16,7 @@ import (
 	"github.com/daemok/daemok/test/fakecloud"
 )
 
-// onSpot has the pool launch spot machines alone.
+// onSpot has the pool launch spot instances alone.
 func onSpot(p *karpv1.NodePool) {
 	p.Spec.Template.Spec.Requirements = []karpv1.Requirement{
 		{Key: api.LabelInstanceType, Operator: "In", Values: []string{"m5.large", "c5.large"}},
@@ -24,14 +24,14 @@ func onSpot(p *karpv1.NodePool) {
 	}
 }
 
-// takeBack has the cloud warn of the end of a pod's machine, and returns the pod and
+// takeBack has the cloud warn of the end of a pod's instance, and returns the pod and
 // the claim.
 func (w *world) takeBack() (pod corev1.Pod, claim string) {
 	w.t.Helper()
 	pod = w.allPods()[0]
 	for _, c := range w.claims() {
 		if c.Status.NodeName == pod.Spec.NodeName {
-			w.cloud.Market().Interrupt(translate.MachineID(c.Status.ProviderID))
+			w.cloud.Market().Interrupt(translate.InstanceID(c.Status.ProviderID))
 			return pod, c.Name
 		}
 	}
@@ -39,7 +39,7 @@ func (w *world) takeBack() (pod corev1.Pod, claim string) {
 	return pod, ""
 }
 
-// started reports whether a machine other than this claim's has joined and started.
+// started reports whether an instance other than this claim's has joined and started.
 func (w *world) started(other string) bool {
 	for _, c := range w.claims() {
 		if c.Name != other && condition.IsTrue(&c, karpv1.ClaimInitialized) {
@@ -49,15 +49,15 @@ func (w *world) started(other string) bool {
 	return false
 }
 
-// A spot machine is taken back: its node is closed at once, the machine in its place
+// A spot instance is taken back: its node is closed at once, the instance in its place
 // is ordered at once, and the pod stays until that has started.
-func TestAPodStaysOnASpotMachineUntilAnotherHasStarted(t *testing.T) {
+func TestAPodStaysOnASpotInstanceUntilAnotherHasStarted(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 50}, func(t *testing.T, w *world) {
 		w.up(1, onSpot, plain)
 		pod, claim := w.takeBack()
 		w.until(5*time.Second, "the node closed and another machine ordered", func() bool {
 			n := w.nodes()
-			return len(n) == 1 && translate.HasTaint(&n[0], api.TaintDisrupted) && len(w.liveMachines()) == 2
+			return len(n) == 1 && translate.HasTaint(&n[0], api.TaintDisrupted) && len(w.liveInstances()) == 2
 		})
 		w.until(100*time.Second, "the other machine started", func() bool {
 			up := w.started(claim)
@@ -70,7 +70,7 @@ func TestAPodStaysOnASpotMachineUntilAnotherHasStarted(t *testing.T) {
 		if !w.events.said("DrainWaiting") {
 			t.Error("no event says that the drain waits")
 		}
-		w.until(3*time.Minute, "one machine", func() bool { return w.run(1) && len(w.claims()) == 1 && len(w.machines()) == 1 })
+		w.until(3*time.Minute, "one machine", func() bool { return w.run(1) && len(w.claims()) == 1 && len(w.instances()) == 1 })
 		if n := w.launched(); n != 2 {
 			t.Errorf("%d machines were bought, want two", n)
 		}
@@ -78,12 +78,12 @@ func TestAPodStaysOnASpotMachineUntilAnotherHasStarted(t *testing.T) {
 	})
 }
 
-// A pod that may not be disturbed stays on a machine that is taken back until that ends,
-// and another machine is ordered for it at once, although it is not evicted: it runs there
+// A pod that may not be disturbed stays on an instance that is taken back until that ends,
+// and another instance is ordered for it at once, although it is not evicted: it runs there
 // as soon as its node has ended, and nothing is launched twice for it, however late its owner
-// makes another. The machine in its place is not taken for an empty one meanwhile,
+// makes another. The instance in its place is not taken for an empty one meanwhile,
 // although such go at once.
-func TestAPodThatMayNotBeDisturbedHasAnotherMachineBeforeItsOwnEnds(t *testing.T) {
+func TestAPodThatMayNotBeDisturbedHasAnotherInstanceBeforeItsOwnEnds(t *testing.T) {
 	protect := func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationDoNotDisrupt: "true"} }
 	report(t, fakecloud.Options{Seed: 56}, func(t *testing.T, w *world) {
 		w.up(1, func(p *karpv1.NodePool) {
@@ -92,12 +92,12 @@ func TestAPodThatMayNotBeDisturbedHasAnotherMachineBeforeItsOwnEnds(t *testing.T
 		}, protect)
 		pod, claim := w.takeBack()
 		warned := time.Now()
-		w.until(5*time.Second, "another machine ordered", func() bool { return len(w.liveMachines()) == 2 })
+		w.until(5*time.Second, "another machine ordered", func() bool { return len(w.liveInstances()) == 2 })
 		w.until(110*time.Second, "the other machine started", func() bool { return w.started(claim) })
 		w.mu.Lock()
 		w.actsEvery = 10 * time.Second
 		w.mu.Unlock()
-		w.until(3*time.Minute, "the machine ended", func() bool { return len(w.machines()) == 1 })
+		w.until(3*time.Minute, "the machine ended", func() bool { return len(w.instances()) == 1 })
 		if ended := time.Since(warned); ended < 2*time.Minute || !hasPod(w.allPods(), pod.UID) {
 			t.Fatalf("the pod is gone %v after the warning, want it to stay until its machine ends; %s", ended, w.state())
 		}
@@ -111,9 +111,9 @@ func TestAPodThatMayNotBeDisturbedHasAnotherMachineBeforeItsOwnEnds(t *testing.T
 	})
 }
 
-// No machine joins in time: the pod is evicted while it has time to end, and runs
+// No instance joins in time: the pod is evicted while it has time to end, and runs
 // again in the end.
-func TestAPodLeavesASpotMachineInTimeWhereNoOtherComes(t *testing.T) {
+func TestAPodLeavesASpotInstanceInTimeWhereNoOtherComes(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 51}, func(t *testing.T, w *world) {
 		w.up(1, onSpot, plain)
 		w.cloud.Market().SetNeverJoin(1)
@@ -124,13 +124,13 @@ func TestAPodLeavesASpotMachineInTimeWhereNoOtherComes(t *testing.T) {
 			t.Errorf("the pod was evicted after %v, want 100 s: 120 less 5 that it may take to end and 15", took)
 		}
 		w.cloud.Market().SetNeverJoin(0)
-		w.until(40*time.Minute, "one machine", func() bool { return w.run(1) && len(w.claims()) == 1 && len(w.machines()) == 1 })
+		w.until(40*time.Minute, "one machine", func() bool { return w.run(1) && len(w.claims()) == 1 && len(w.instances()) == 1 })
 		w.sound()
 	})
 }
 
-// The machine ends before it was said to: nobody waits for that moment any more.
-func TestAMachineThatEndsEarlyIsWaitedForNoLonger(t *testing.T) {
+// The instance ends before it was said to: none waits for that moment any more.
+func TestAInstanceThatEndsEarlyIsWaitedForNoLonger(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 52}, func(t *testing.T, w *world) {
 		w.up(1, onSpot, plain)
 		pod, claim := w.takeBack()
@@ -140,18 +140,18 @@ func TestAMachineThatEndsEarlyIsWaitedForNoLonger(t *testing.T) {
 		}
 		for _, c := range w.claims() {
 			if c.Name == claim {
-				w.cloud.Market().Terminate(translate.MachineID(c.Status.ProviderID), "Client.UserInitiatedShutdown")
+				w.cloud.Market().Terminate(translate.InstanceID(c.Status.ProviderID), "Client.UserInitiatedShutdown")
 			}
 		}
 		w.until(5*time.Second, "the pod evicted", func() bool { return !hasPod(w.allPods(), pod.UID) })
-		w.until(5*time.Minute, "one machine", func() bool { return w.run(1) && len(w.claims()) == 1 && len(w.machines()) == 1 })
+		w.until(5*time.Minute, "one machine", func() bool { return w.run(1) && len(w.claims()) == 1 && len(w.instances()) == 1 })
 		w.sound()
 	})
 }
 
-// A pool that asks for it has a machine replaced that the cloud recommends to replace:
-// within its budgets, and after the machine in its place has started.
-func TestAMachineIsReplacedOnRecommendation(t *testing.T) {
+// A pool that asks for it has an instance replaced that the cloud recommends to replace:
+// within its budgets, and after the instance in its place has started.
+func TestAInstanceIsReplacedOnRecommendation(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 53}, func(t *testing.T, w *world) {
 		w.up(2, func(p *karpv1.NodePool) {
 			onSpot(p)
@@ -166,7 +166,7 @@ func TestAMachineIsReplacedOnRecommendation(t *testing.T) {
 		pod := w.allPods()[0]
 		for _, c := range w.claims() {
 			if c.Status.NodeName == pod.Spec.NodeName {
-				w.cloud.Market().Recommend(translate.MachineID(c.Status.ProviderID))
+				w.cloud.Market().Recommend(translate.InstanceID(c.Status.ProviderID))
 			}
 		}
 		time.Sleep(5 * time.Minute)
@@ -175,17 +175,17 @@ func TestAMachineIsReplacedOnRecommendation(t *testing.T) {
 		}
 		edit(w, w.defaultPool(), func(p *karpv1.NodePool) { p.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "1"}} })
 		w.until(5*time.Minute, "the pod on another machine", func() bool {
-			return !hasPod(w.allPods(), pod.UID) && w.run(2) && len(w.claims()) == 2 && len(w.machines()) == 2
+			return !hasPod(w.allPods(), pod.UID) && w.run(2) && len(w.claims()) == 2 && len(w.instances()) == 2
 		})
 		time.Sleep(time.Hour)
-		if n := len(w.liveMachines()); n != 2 {
+		if n := len(w.liveInstances()); n != 2 {
 			t.Errorf("%d machines, want the two", n)
 		}
 		w.sound()
 	})
 }
 
-// The cloud takes all machines back at once, and pods take a while to come back: those
+// The cloud takes all instances back at once, and pods take a while to come back: those
 // in their place are not taken for empty ones meanwhile, although such go at once. So too
 // where owners make a few pods at a time, and kube-scheduler gives these the places that
 // were launched for others.
@@ -205,10 +205,10 @@ func TestAStormLaunchesNothingTwice(t *testing.T) {
 				w.mu.Lock()
 				w.actsEvery, w.actsMost, w.contrary = slow.every, slow.most, true
 				w.mu.Unlock()
-				for _, m := range w.liveMachines() {
+				for _, m := range w.liveInstances() {
 					w.cloud.Market().Interrupt(m.ID)
 				}
-				w.until(10*time.Minute, "all machines replaced", func() bool { return w.renewed(old) && w.run(n) && len(w.machines()) == n })
+				w.until(10*time.Minute, "all machines replaced", func() bool { return w.renewed(old) && w.run(n) && len(w.instances()) == n })
 				time.Sleep(5 * time.Minute)
 				if launched := w.launched(); launched != 2*n || !w.run(n) {
 					t.Errorf("%d machines were bought in all, want %d; %s", launched, 2*n, w.state())
@@ -219,9 +219,9 @@ func TestAStormLaunchesNothingTwice(t *testing.T) {
 	}
 }
 
-// The owner of an interruptible reservation takes it back: a machine is launched beside the
+// The owner of an interruptible reservation takes it back: an instance is launched beside the
 // reservation at once, and the pod stays until that has started.
-func TestAPodStaysOnAReclaimedMachineUntilAnotherHasStarted(t *testing.T) {
+func TestAPodStaysOnAReclaimedInstanceUntilAnotherHasStarted(t *testing.T) {
 	reportAWS(t, 55, func(t *testing.T, w *world) {
 		tags := map[string]string{"team": "web"}
 		id := w.aws.server.AddReservation(emulator.CapacityReservation{Type: "m5.large", Zone: "us-east-1a", Count: 1, Interruptible: true, Tags: tags})
@@ -252,7 +252,7 @@ func TestAPodStaysOnAReclaimedMachineUntilAnotherHasStarted(t *testing.T) {
 		if !w.events.said("CapacityReservationInstanceInterrupted") {
 			t.Error("no event says that the capacity is taken back")
 		}
-		w.until(3*time.Minute, "one machine", func() bool { return w.run(1) && len(w.claims()) == 1 && len(w.machines()) == 1 })
+		w.until(3*time.Minute, "one machine", func() bool { return w.run(1) && len(w.claims()) == 1 && len(w.instances()) == 1 })
 		if now := w.claims()[0]; now.Labels[api.LabelCapacityType] != "on-demand" || w.launched() != 2 {
 			t.Errorf("the pod runs on a machine bought as %s, of %d in all; want one on demand beside the reservation", now.Labels[api.LabelCapacityType], w.launched())
 		}
@@ -261,7 +261,7 @@ func TestAPodStaysOnAReclaimedMachineUntilAnotherHasStarted(t *testing.T) {
 }
 
 // A NodeClaim names all reservations that would do: where one turns out to be full it has a
-// machine of another, and no more is asked of one than it has.
+// instance of another, and no more is asked of one than it has.
 func TestANodeClaimHasAnyOfTheReservationsThatWouldDo(t *testing.T) {
 	for name, tt := range map[string]struct {
 		pods  int

@@ -15,7 +15,7 @@ import (
 	"github.com/daemok/daemok/test/fakecloud"
 )
 
-// foreign makes a node that is nobody's of ours, with room for so many pods.
+// foreign makes a node that is none's of ours, with room for so many pods.
 func (w *world) foreign(name string, pods string) {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelHostname: name}}}
 	w.create(n)
@@ -29,12 +29,12 @@ func (w *world) foreign(name string, pods string) {
 
 // A pod that the scheduler puts elsewhere frees what was launched for it: the
 // next pod is expected there, and nothing is launched again.
-func TestAPodThatLandsElsewhereFreesItsMachineForTheNext(t *testing.T) {
+func TestAPodThatLandsElsewhereFreesItsInstanceForTheNext(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 61}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{})
 		w.scale("web", 2)
-		w.until(15*time.Second, "two machines on order", func() bool { return len(w.liveMachines()) == 2 })
+		w.until(15*time.Second, "two machines on order", func() bool { return len(w.liveInstances()) == 2 })
 		w.foreign("of-others", "2")
 		w.until(15*time.Second, "the pods on the node of others", func() bool { return w.run(2) })
 		w.scale("db", 2)
@@ -47,8 +47,8 @@ func TestAPodThatLandsElsewhereFreesItsMachineForTheNext(t *testing.T) {
 }
 
 // The scheduler need not follow a plan: with another order of its own it puts
-// every pod on a machine that was launched for another one.
-func TestPodsThatSwapTheirMachinesNeedNoOthers(t *testing.T) {
+// every pod on an instance that was launched for another one.
+func TestPodsThatSwapTheirInstancesNeedNoOthers(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 62}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{})
@@ -66,7 +66,7 @@ func TestPodsThatSwapTheirMachinesNeedNoOthers(t *testing.T) {
 	})
 }
 
-// Pods that come when machines of others have just joined are given their places. Those that
+// Pods that come when instances of others have just joined are given their places. Those that
 // lost them are launched for at once: nothing was ordered for the others, and so nothing is left that
 // would be worth waiting for.
 func TestPodsThatLoseTheirPlacesToNewOnesAreLaunchedForAtOnce(t *testing.T) {
@@ -79,7 +79,7 @@ func TestPodsThatLoseTheirPlacesToNewOnesAreLaunchedForAtOnce(t *testing.T) {
 		w.pool("default", nil)
 		w.start(setup{})
 		w.scale("web", 3)
-		w.until(15*time.Second, "three machines on order", func() bool { return len(w.liveMachines()) == 3 })
+		w.until(15*time.Second, "three machines on order", func() bool { return len(w.liveInstances()) == 3 })
 		works(false)
 		w.until(3*time.Minute, "three nodes that take pods", func() bool {
 			nodes := w.nodes()

@@ -13,7 +13,7 @@ import (
 // lateFirst is a cloud whose first launch runs out of its caller's time and takes effect
 // later. Until then and a little less, launches end as first says.
 type lateFirst struct {
-	cloud.Machines
+	cloud.Instances
 	by    time.Duration
 	first error
 	work  *sync.WaitGroup
@@ -22,7 +22,7 @@ type lateFirst struct {
 	began time.Time
 }
 
-func (l *lateFirst) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Machine, error) {
+func (l *lateFirst) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Instance, error) {
 	l.mu.Lock()
 	isFirst := l.began.IsZero()
 	if isFirst {
@@ -34,14 +34,14 @@ func (l *lateFirst) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.
 	case isFirst:
 		l.work.Go(func() {
 			time.Sleep(l.by)
-			_, _ = l.Machines.Launch(context.WithoutCancel(ctx), r)
+			_, _ = l.Instances.Launch(context.WithoutCancel(ctx), r)
 		})
 		<-ctx.Done()
 		return nil, ctx.Err()
 	case since < l.by-10*time.Second:
 		return nil, l.first
 	}
-	return l.Machines.Launch(ctx, r)
+	return l.Instances.Launch(ctx, r)
 }
 
 // A launch runs out of time, and whatever is tried after it is turned away before the
@@ -57,8 +57,8 @@ func TestALaunchThatComesLateIsNotMadeTwice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			report(t, fakecloud.Options{Seed: 72}, func(t *testing.T, w *world) {
 				w.pool("default", nil)
-				w.start(setup{through: func(m cloud.Machines) cloud.Machines {
-					return &lateFirst{Machines: m, by: 80 * time.Second, first: why, work: &w.everybody}
+				w.start(setup{through: func(m cloud.Instances) cloud.Instances {
+					return &lateFirst{Instances: m, by: 80 * time.Second, first: why, work: &w.everybody}
 				}})
 				w.scale("web", 3)
 				w.until(5*time.Minute, "three pods running", func() bool { return w.run(3) })
@@ -77,8 +77,8 @@ func TestALaunchThatComesLateIsNotMadeTwice(t *testing.T) {
 func TestALaunchThatComesLateForNoPodIsTerminated(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 73}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
-		w.start(setup{through: func(m cloud.Machines) cloud.Machines {
-			return &lateFirst{Machines: m, by: 80 * time.Second, first: context.DeadlineExceeded, work: &w.everybody}
+		w.start(setup{through: func(m cloud.Instances) cloud.Instances {
+			return &lateFirst{Instances: m, by: 80 * time.Second, first: context.DeadlineExceeded, work: &w.everybody}
 		}})
 		w.scale("web", 3)
 		time.Sleep(30 * time.Second)

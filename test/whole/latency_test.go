@@ -9,7 +9,7 @@ import (
 
 var podsAtOnce = flag.Int("pods", 200, "how many pods TestFromUnschedulableToCreateFleet has come at once")
 
-// Pods come at once and nothing has room for them: how long until EC2 is asked for machines?
+// Pods come at once and nothing has room for them: how long until EC2 is asked for instances?
 // What is waited for beside the batch window, of a second, is to be a tenth of a second at
 // the most. It prints that. What is worked meanwhile takes no time here; it is measured by
 // `daemok bench place`.

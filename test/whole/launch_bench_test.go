@@ -24,11 +24,11 @@ import (
 )
 
 // Pods come and nothing has room for them: by the clock, when is EC2 asked for
-// machines, and what was done until then? It prints when each call was made first and
+// instances, and what was done until then? It prints when each call was made first and
 // last, from the end of the batch window on, of a second. The API server and AWS are in memory and
 // answer at once: what takes time is the controller's own work, and what it waits for.
 //
-// Pods of several sizes share few machines. Where a machine has room for one pod alone,
+// Pods of several sizes share few instances. Where an instance has room for one pod alone,
 // as many are launched as there are pods.
 func BenchmarkFromUnschedulableToCreateFleet(b *testing.B) {
 	asIfAtAWS(b)

@@ -12,7 +12,7 @@ import (
 )
 
 // What a launch needs is made ready while pods are still being gathered, and
-// the machines carry the names of their nodes, claims and cluster in the end.
+// the instances carry the names of their nodes, claims and cluster in the end.
 func TestALaunchIsPreparedBeforeAndNamedAfter(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 40}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
@@ -31,7 +31,7 @@ func TestALaunchIsPreparedBeforeAndNamedAfter(t *testing.T) {
 		}
 		for _, claim := range w.claims() {
 			found, err := w.cloud.List(t.Context(), cloud.Filter{})
-			i := slices.IndexFunc(found, func(m cloud.Machine) bool { return m.ProviderID == claim.Status.ProviderID })
+			i := slices.IndexFunc(found, func(m cloud.Instance) bool { return m.ProviderID == claim.Status.ProviderID })
 			if err != nil || i < 0 || found[i].Tags[api.TagName] != claim.Status.NodeName || found[i].Tags[api.TagNodeClaim] != claim.Name || found[i].Tags[api.TagEKSCluster] != "test" {
 				t.Errorf("claim %s on node %s: machines %+v (%v)", claim.Name, claim.Status.NodeName, found, err)
 			}

@@ -25,7 +25,7 @@ import (
 
 func cores(n int64) resource.Quantity { return *resource.NewQuantity(n, resource.DecimalSI) }
 
-// up brings n pods to n machines.
+// up brings n pods to n instances.
 func (w *world) up(n int, change func(*karpv1.NodePool), pods func(*corev1.Pod)) *controller {
 	w.t.Helper()
 	return w.upWith(setup{}, n, change, pods)
@@ -66,7 +66,7 @@ func TestADrainWaitsForTheBudgetOfItsPods(t *testing.T) {
 		}
 		w.server.BlockEvictions(nil)
 		w.until(5*time.Minute, "the pod on another machine", func() bool { return w.run(1) && !hasPod(w.allPods(), first) })
-		w.until(3*time.Minute, "the old machine gone", func() bool { return len(w.machines()) == 1 && len(w.claims()) == 1 && len(w.nodes()) == 1 })
+		w.until(3*time.Minute, "the old machine gone", func() bool { return len(w.instances()) == 1 && len(w.claims()) == 1 && len(w.nodes()) == 1 })
 		w.sound()
 	})
 }
@@ -95,7 +95,7 @@ func TestADeadlineEndsTheDrainOfProtectedPods(t *testing.T) {
 		if took := time.Since(began); took > 10*time.Minute+5*time.Second {
 			t.Errorf("the pod was removed after %v, want the 10 minutes of the deadline", took)
 		}
-		w.until(5*time.Minute, "the pod elsewhere, the old machine gone", func() bool { return w.run(1) && len(w.machines()) == 1 })
+		w.until(5*time.Minute, "the pod elsewhere, the old machine gone", func() bool { return w.run(1) && len(w.instances()) == 1 })
 		w.sound()
 	})
 }
@@ -110,20 +110,20 @@ func TestAProtectedPodHoldsItsNodeForEverWithoutADeadline(t *testing.T) {
 		if !hasPod(w.allPods(), first) {
 			t.Errorf("the protected pod is gone; %s", w.state())
 		}
-		if n := len(w.liveMachines()); n != 1 {
+		if n := len(w.liveInstances()); n != 1 {
 			t.Errorf("%d machines, want the one: nothing may be bought for a pod that stays", n)
 		}
 	})
 }
 
-// SC-269: whatever is deleted by hand, its machine goes and its pods come back on
+// SC-269: whatever is deleted by hand, its instance goes and its pods come back on
 // another.
 func TestWhatIsDeletedByHandGoesWhole(t *testing.T) {
 	for what, remove := range map[string]func(w *world){
 		"a claim": func(w *world) { w.delete(&w.claims()[0]) },
 		"a node":  func(w *world) { w.delete(&w.nodes()[0]) },
 		"a machine, at the cloud": func(w *world) {
-			if _, err := w.cloud.Terminate(context.Background(), w.liveMachines()[0].ID); err != nil {
+			if _, err := w.cloud.Terminate(context.Background(), w.liveInstances()[0].ID); err != nil {
 				w.t.Fatal(err)
 			}
 		},
@@ -133,7 +133,7 @@ func TestWhatIsDeletedByHandGoesWhole(t *testing.T) {
 				w.up(2, nil, plain)
 				remove(w)
 				w.until(10*time.Minute, "two pods on two machines, one new", func() bool {
-					return w.launched() == 3 && w.run(2) && len(w.machines()) == 2 && len(w.claims()) == 2 && len(w.nodes()) == 2
+					return w.launched() == 3 && w.run(2) && len(w.instances()) == 2 && len(w.claims()) == 2 && len(w.nodes()) == 2
 				})
 				w.sound()
 			})
@@ -211,9 +211,9 @@ func TestOrphansAreCollectedBothWays(t *testing.T) {
 		}
 		w.start(setup{})
 		w.until(10*time.Minute, "the machine without a claim replaced", func() bool {
-			return w.run(2) && len(w.machines()) == 2 && len(w.claims()) == 2
+			return w.run(2) && len(w.instances()) == 2 && len(w.claims()) == 2
 		})
-		for _, m := range w.liveMachines() {
+		for _, m := range w.liveInstances() {
 			if m.ProviderID == lost.Status.ProviderID {
 				t.Errorf("machine %s, whose claim vanished, still runs", m.ID)
 			}
@@ -222,9 +222,9 @@ func TestOrphansAreCollectedBothWays(t *testing.T) {
 	})
 }
 
-// A launch may still be on its way to its claim: a young machine is left
-// alone, and an older one that no claim asks for is given back.
-func TestAYoungMachineWithoutAClaimIsLeftAloneForAWhile(t *testing.T) {
+// A launch may still be on its way to its claim: a young instance is left
+// alone, and an older one that no claim asks for is terminated.
+func TestAYoungInstanceWithoutAClaimIsLeftAloneForAWhile(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 28}, func(t *testing.T, w *world) {
 		w.start(setup{})
 		_, err := w.cloud.Launch(context.Background(), cloud.LaunchRequest{
@@ -235,10 +235,10 @@ func TestAYoungMachineWithoutAClaimIsLeftAloneForAWhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(29 * time.Second)
-		if len(w.liveMachines()) != 1 {
+		if len(w.liveInstances()) != 1 {
 			t.Error("a machine of 29 seconds was given back")
 		}
-		w.until(3*time.Minute, "the orphan gone", func() bool { return len(w.machines()) == 0 })
+		w.until(3*time.Minute, "the orphan gone", func() bool { return len(w.instances()) == 0 })
 	})
 }
 
@@ -277,7 +277,7 @@ func (w *world) closed() (n int) {
 	return n
 }
 
-// draining counts the nodes that are going and whose machine still runs, as budgets
+// draining counts the nodes that are going and whose instance still runs, as budgets
 // do: a claim that was withdrawn before it became a node is none.
 func (w *world) draining() (n int) {
 	for _, c := range w.claims() {

@@ -43,13 +43,13 @@ func (w *world) collectNodes(names []string) {
 func TestAClusterThatLosesAllItsClaimsIsHeld(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 72}, func(t *testing.T, w *world) {
 		c := w.up(12, nil, plain)
-		before := w.podsAndMachines()
+		before := w.podsAndInstances()
 		c.stop() // so that it sees them go at once
 		lost := w.loses(12)
 		c = w.start(setup{})
 		held := func(phase string) {
 			t.Helper()
-			if now := w.podsAndMachines(); !slices.Equal(now, before) {
+			if now := w.podsAndInstances(); !slices.Equal(now, before) {
 				t.Errorf("%s: there were\n%s\nand there are\n%s", phase, strings.Join(before, "\n"), strings.Join(now, "\n"))
 			}
 			if got := c.reports("daemok_orphans_held"); !slices.Equal(got, []string{"daemok_orphans_held 12"}) {
@@ -71,7 +71,7 @@ func TestAClusterThatLosesAllItsClaimsIsHeld(t *testing.T) {
 
 		w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapOrphans}, Data: map[string]string{api.OrphansTerminate: "12"}})
 		w.until(30*time.Minute, "all pods on other nodes", func() bool {
-			return w.run(12) && len(w.machines()) == 12 && len(w.claims()) == 12 && !slices.ContainsFunc(w.nodes(), func(n corev1.Node) bool { return slices.Contains(lost, n.Name) })
+			return w.run(12) && len(w.instances()) == 12 && len(w.claims()) == 12 && !slices.ContainsFunc(w.nodes(), func(n corev1.Node) bool { return slices.Contains(lost, n.Name) })
 		})
 		w.until(3*time.Minute, "the pool to say no more of it", func() bool {
 			return condition.Get(w.defaultPool(), karpv1.NodePoolDisruptionBlocked) == nil && slices.Equal(c.reports("daemok_orphans_held"), []string{"daemok_orphans_held 0"})
@@ -92,7 +92,7 @@ func TestFewNodesThatLoseTheirClaimsAreDrained(t *testing.T) {
 					w.collectNodes(lost)
 				}
 				w.until(10*time.Minute, "two nodes replaced", func() bool {
-					return w.run(12) && len(w.machines()) == 12 && len(w.claims()) == 12 && !slices.ContainsFunc(w.nodes(), func(n corev1.Node) bool { return slices.Contains(lost, n.Name) })
+					return w.run(12) && len(w.instances()) == 12 && len(w.claims()) == 12 && !slices.ContainsFunc(w.nodes(), func(n corev1.Node) bool { return slices.Contains(lost, n.Name) })
 				})
 				w.sound() // and no pod ended without an eviction: the world keeps that promise
 			})
@@ -100,7 +100,7 @@ func TestFewNodesThatLoseTheirClaimsAreDrained(t *testing.T) {
 	}
 }
 
-// podsAndMachines are the pods by UID and node, and the machines.
-func (w *world) podsAndMachines() (out []string) {
+// podsAndInstances are the pods by UID and node, and the instances.
+func (w *world) podsAndInstances() (out []string) {
 	return slices.DeleteFunc(w.lives(), func(line string) bool { return strings.HasPrefix(line, "node ") })
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/daemok/daemok/test/fakecloud"
 )
 
-// From nothing to three machines and back to nothing.
-func TestPodsComeAndGoAndSoDoTheirMachines(t *testing.T) {
+// From nothing to three instances and back to nothing.
+func TestPodsComeAndGoAndSoDoTheirInstances(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 1}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
 		w.start(setup{})

@@ -13,7 +13,7 @@ import (
 )
 
 // Nodes keep a GiB more from pods than anybody knows, as an image of one's own may. The pod
-// that a machine was launched for does not fit it: the machine says so, the same type is not launched
+// that an instance was launched for does not fit it: the instance says so, the same type is not launched
 // for the pod again, and the pod gets a larger one.
 func TestANodeThatIsTooSmallIsNotLaunchedAgain(t *testing.T) {
 	reportAWS(t, 71, func(t *testing.T, w *world) {
@@ -43,7 +43,7 @@ func TestANodeThatIsTooSmallIsNotLaunchedAgain(t *testing.T) {
 		if launched != 2 || len(kinds) != 2 {
 			t.Errorf("bought %d machines of %d types, want one of each of two; %s", launched, len(kinds), w.state())
 		}
-		time.Sleep(10 * time.Minute) // the first machine has gone
+		time.Sleep(10 * time.Minute) // the first instance has gone
 		w.deploy("web", 2, func(p *corev1.Pod) {
 			p.Spec.Containers[0].Resources.Requests[corev1.ResourceMemory] = resource.MustParse("6600Mi")
 		})

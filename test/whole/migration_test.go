@@ -26,7 +26,7 @@ import (
 	"github.com/daemok/daemok/test/store"
 )
 
-// older makes a Provisioner that consolidates, on machines of which each has room for one
+// older makes a Provisioner that consolidates, on instances of which each has room for one
 // pod of a core, and runs pods on it.
 func (w *world) older(pods int) *controller {
 	w.t.Helper()
@@ -148,7 +148,7 @@ func TestAMigrationDisturbsNothing(t *testing.T) {
 				w.sound()
 				w.tagsSay(api.TagNodePool)
 				w.scale("web", 2)
-				w.until(time.Hour, "nodes go under the NodePool", func() bool { return w.run(2) && len(w.nodes()) == 2 && len(w.liveMachines()) == 2 })
+				w.until(time.Hour, "nodes go under the NodePool", func() bool { return w.run(2) && len(w.nodes()) == 2 && len(w.liveInstances()) == 2 })
 				w.scale("web", 5)
 				w.until(10*time.Minute, "machines come for the NodePool", func() bool { return w.run(5) && w.ownedBy(translate.KindNodePool) })
 				w.sound()
@@ -157,7 +157,7 @@ func TestAMigrationDisturbsNothing(t *testing.T) {
 	}
 }
 
-// tagsSay checks that the machines carry a tag, and that of their claims.
+// tagsSay checks that the instances carry a tag, and that of their claims.
 func (w *world) tagsSay(key string) {
 	w.t.Helper()
 	names := w.claimNames()

@@ -26,7 +26,7 @@ func mayLive(length karpv1.DurationOrNever) func(*karpv1.NodePool) {
 }
 
 // watchman looks all the time at what must never be: a node that goes while a
-// machine in its place has not started.
+// instance in its place has not started.
 func (w *world) watchman(done <-chan struct{}) {
 	reported, last := map[string]bool{}, uint64(0)
 	for {
@@ -78,7 +78,7 @@ func (w *world) claimNames() (out []string) {
 	return out
 }
 
-// Nodes that grow too old are replaced in time, each by one machine.
+// Nodes that grow too old are replaced in time, each by one instance.
 func TestOldNodesAreReplacedBeforeTheyGo(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 40}, func(t *testing.T, w *world) {
 		w.upWith(setup{}, 3, mayLive("1h"), plain)
@@ -87,7 +87,7 @@ func TestOldNodesAreReplacedBeforeTheyGo(t *testing.T) {
 		go w.watchman(done)
 		defer close(done)
 		w.until(61*time.Minute, "three other nodes", func() bool { return w.renewed(first) && w.run(3) })
-		if w.launched() != 6 || len(w.liveMachines()) != 3 {
+		if w.launched() != 6 || len(w.liveInstances()) != 3 {
 			t.Errorf("bought %d machines for three pods and three nodes that grew too old; %s", w.launched(), w.state())
 		}
 		t.Logf("replaced after %v", time.Since(began))
@@ -95,10 +95,10 @@ func TestOldNodesAreReplacedBeforeTheyGo(t *testing.T) {
 	})
 }
 
-// Machines in place of nodes that grow too old do not join any more. Such a node
+// Instances in place of nodes that grow too old do not join any more. Such a node
 // drains all the same once its time is over: nothing that could be had is waited
 // for without end.
-func TestOldNodesDrainWhereNoMachineComesInTheirPlace(t *testing.T) {
+func TestOldNodesDrainWhereNoInstanceComesInTheirPlace(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 42}, func(t *testing.T, w *world) {
 		w.upWith(setup{}, 2, mayLive("1h"), plain)
 		began, first := time.Now(), w.claimNames()

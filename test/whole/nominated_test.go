@@ -9,9 +9,9 @@ import (
 	"github.com/daemok/daemok/test/fakecloud"
 )
 
-// The machine for a large pod has room for small ones too, and takes none, though it joins before
-// theirs: it is nominated for the large one, and no second large machine is launched.
-func TestAMachineForALargePodIsNotTakenBySmallOnes(t *testing.T) {
+// The instance for a large pod has room for small ones too, and takes none, though it joins before
+// theirs: it is nominated for the large one, and no second large instance is launched.
+func TestAInstanceForALargePodIsNotTakenBySmallOnes(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 78}, func(t *testing.T, w *world) {
 		const small, large = "m5.large", "m5.4xlarge"
 		w.pool("default", func(p *karpv1.NodePool) {

@@ -60,7 +60,7 @@ func (w *world) aloneOnALargeNode(small func()) {
 
 // typesNow are the types of all instances.
 func (w *world) typesNow() (out []string) {
-	for _, m := range w.liveMachines() {
+	for _, m := range w.liveInstances() {
 		out = append(out, m.Kind)
 	}
 	slices.Sort(out)

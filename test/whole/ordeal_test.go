@@ -36,7 +36,7 @@ type ordeal struct {
 
 	calls []string // writes and calls of the cloud so far
 
-	heard func(call string) // told of every call to the API server and to AWS; nil: nobody is
+	heard func(call string) // told of every call to the API server and to AWS; nil: none is
 }
 
 // api is the fault of a connection.
@@ -107,18 +107,18 @@ func draw(seed uint64, name string) float64 {
 	return float64(x>>11) / (1 << 53)
 }
 
-// machines is the cloud as one controller reaches it.
-type machines struct {
-	cloud.Machines
+// instances is the cloud as one controller reaches it.
+type instances struct {
+	cloud.Instances
 	ordeal *ordeal
 	hang   func(cloud.LaunchRequest) bool // launches that get no answer at all
 }
 
-func (m machines) call(name string) (before, after error) {
+func (m instances) call(name string) (before, after error) {
 	return m.ordeal.call(name, true, func() error { return &cloud.ThrottledError{Call: name} })
 }
 
-func (m machines) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Machine, error) {
+func (m instances) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Instance, error) {
 	if m.hang != nil && m.hang(r) {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -127,47 +127,47 @@ func (m machines) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Ma
 	if before != nil {
 		return nil, before
 	}
-	out, err := m.Machines.Launch(ctx, r)
+	out, err := m.Instances.Launch(ctx, r)
 	if after != nil {
 		return nil, after
 	}
 	return out, err
 }
 
-func (m machines) Prepare(ctx context.Context, r cloud.LaunchRequest) error {
+func (m instances) Prepare(ctx context.Context, r cloud.LaunchRequest) error {
 	before, after := m.call("Prepare")
 	if before != nil {
 		return before
 	}
-	return errors.Join(m.Machines.Prepare(ctx, r), after)
+	return errors.Join(m.Instances.Prepare(ctx, r), after)
 }
 
-func (m machines) Terminate(ctx context.Context, ids ...string) ([]string, error) {
+func (m instances) Terminate(ctx context.Context, ids ...string) ([]string, error) {
 	before, after := m.call("Terminate")
 	if before != nil {
 		return nil, before
 	}
-	gone, err := m.Machines.Terminate(ctx, ids...)
+	gone, err := m.Instances.Terminate(ctx, ids...)
 	if after != nil {
 		return nil, after
 	}
 	return gone, err
 }
 
-func (m machines) Tag(ctx context.Context, which cloud.Machine, tags map[string]string) error {
+func (m instances) Tag(ctx context.Context, which cloud.Instance, tags map[string]string) error {
 	before, after := m.call("Tag")
 	if before != nil {
 		return before
 	}
-	return errors.Join(m.Machines.Tag(ctx, which, tags), after)
+	return errors.Join(m.Instances.Tag(ctx, which, tags), after)
 }
 
-func (m machines) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error) {
+func (m instances) List(ctx context.Context, f cloud.Filter) ([]cloud.Instance, error) {
 	before, after := m.call("List")
 	if err := errors.Join(before, after); err != nil {
 		return nil, err
 	}
-	return m.Machines.List(ctx, f)
+	return m.Instances.List(ctx, f)
 }
 
 func TestDrawsOfOneSeedAreSpreadAndRepeat(t *testing.T) {

@@ -23,7 +23,7 @@ import (
 // Troubles of calls that do a part of what they should, or tell a part of what is.
 const (
 	someDone trouble = "it takes effect for some, and the reply says so"
-	someEnd  trouble = "it takes effect for some, and the reply is an error" // TerminateInstances, where machines of one zone are protected
+	someEnd  trouble = "it takes effect for some, and the reply is an error" // TerminateInstances, where instances of one zone are protected
 	lacking  trouble = "the reply leaves some out"
 	stale    trouble = "the reply is one of a while ago"
 )
@@ -166,7 +166,7 @@ func (c *carrier) wholly(x exchange) *httptest.ResponseRecorder {
 	return out
 }
 
-// launchSome launches half of the machines, rounded down, and says of the others that they are
+// launchSome launches half of the instances, rounded down, and says of the others that they are
 // short.
 func (c *carrier) launchSome(x exchange) *httptest.ResponseRecorder {
 	const total, override = "TargetCapacitySpecification.TotalTargetCapacity", "LaunchTemplateConfigs.1.Overrides.1."
@@ -183,7 +183,7 @@ func (c *carrier) launchSome(x exchange) *httptest.ResponseRecorder {
 	return out
 }
 
-// endSome ends half of the machines, rounded down, and says that one of the others is
+// endSome ends half of the instances, rounded down, and says that one of the others is
 // protected.
 func (c *carrier) endSome(x exchange, ids []string) *httptest.ResponseRecorder {
 	c.serve(x.with(func(f url.Values) {
@@ -237,7 +237,7 @@ func copyOf(r *httptest.ResponseRecorder) *httptest.ResponseRecorder {
 	return out
 }
 
-// withoutHalf leaves every other machine out of a reply, the first included, and tells
+// withoutHalf leaves every other instance out of a reply, the first included, and tells
 // how many those are.
 func withoutHalf(body []byte) (less []byte, left int) {
 	type span struct{ from, to int64 }
@@ -282,8 +282,8 @@ func formList(form url.Values, name string) (out []string) {
 	return out
 }
 
-// A reply is right in part: a fleet brings some of its machines, some of those that are
-// to end do, a list lacks machines or is of a while ago. It costs some time at the most.
+// A reply is right in part: a fleet brings some of its instances, some of those that are
+// to end do, a list lacks instances or is of a while ago. It costs some time at the most.
 func TestNoReplyRightInPartLosesAnything(t *testing.T) {
 	calls := map[string]int{}
 	reportAWS(t, 4, func(_ *testing.T, w *world) {
@@ -308,13 +308,13 @@ func TestNoReplyRightInPartLosesAnything(t *testing.T) {
 	}
 }
 
-// A list of machines that ends in the middle, since a further page of it does not come, is
-// no list: no machine on the other pages counts as gone.
+// A list of instances that ends in the middle, since a further page of it does not come, is
+// no list: no instance on the other pages counts as gone.
 func TestNoPageThatIsMissingLosesAnything(t *testing.T) {
-	const machines = 7
+	const instances = 7
 	calls := map[string]int{}
 	reportAWS(t, 5, func(_ *testing.T, w *world) {
-		w.upToAndDown(w.start(setup{}), machines)
+		w.upToAndDown(w.start(setup{}), instances)
 		calls = w.running[0].ordeal.counted(asked)
 	})
 	action := "DescribeInstances" + nextPage
@@ -324,7 +324,7 @@ func TestNoPageThatIsMissingLosesAnything(t *testing.T) {
 	for i, with := range troubles(action) {
 		t.Run(string(with), func(t *testing.T) {
 			reportAWS(t, 5, func(_ *testing.T, w *world) {
-				w.upToAndDown(w.start(setup{aimed: &aim{action: action, nth: 1 + i%calls[action], with: with}}), machines)
+				w.upToAndDown(w.start(setup{aimed: &aim{action: action, nth: 1 + i%calls[action], with: with}}), instances)
 			})
 		})
 	}

@@ -82,15 +82,15 @@ func (w *people) live(ctx context.Context) {
 			return
 		case <-time.After(tick):
 		}
-		machines := w.cloud.Market().Machines()
-		w.kept.look(machines)
+		instances := w.cloud.Market().Machines()
+		w.kept.look(instances)
 		if w.isAway() {
-			continue // nobody can do anything
+			continue // none can do anything
 		}
-		w.machinesJoin(ctx, machines)
+		w.instancesJoin(ctx, instances)
 		w.deploymentsAct(ctx)
 		w.hastyHand(ctx)
-		w.heartbeats(ctx, running(machines))
+		w.heartbeats(ctx, running(instances))
 		now := w.server.Revision() // before looking, so that no change is missed
 		if now == last && !w.binds() && !w.someEnd() && len(w.lost) == 0 && len(w.seen) < 2 {
 			continue
@@ -118,15 +118,15 @@ func (w *people) someEnd() bool {
 	return slices.ContainsFunc(w.allPods(), func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
 }
 
-// machinesJoin registers the nodes of machines that have booted, and makes
-// those of machines that are gone not ready.
-func (w *people) machinesJoin(ctx context.Context, machines []market.Machine) {
+// instancesJoin registers the nodes of instances that have booted, and makes
+// those of instances that are gone not ready.
+func (w *people) instancesJoin(ctx context.Context, instances []market.Machine) {
 	there := map[string]*corev1.Node{}
 	for _, n := range w.nodes() {
 		there[n.Spec.ProviderID] = &n
 	}
 	alive := map[string]bool{}
-	for _, m := range machines {
+	for _, m := range instances {
 		provider := "aws:///" + m.Pool.Zone + "/" + m.ID
 		running := m.At(time.Now()) == market.Running
 		alive[provider] = running || m.At(time.Now()) == market.ShuttingDown
@@ -143,18 +143,18 @@ func (w *people) machinesJoin(ctx context.Context, machines []market.Machine) {
 }
 
 // running are the provider IDs of instances that run.
-func running(machines []market.Machine) map[string]bool {
+func running(instances []market.Machine) map[string]bool {
 	out := map[string]bool{}
-	for i := range machines {
-		if m := &machines[i]; m.At(time.Now()) == market.Running {
+	for i := range instances {
+		if m := &instances[i]; m.At(time.Now()) == market.Running {
 			out["aws:///"+m.Pool.Zone+"/"+m.ID] = true
 		}
 	}
 	return out
 }
 
-// joinsAt is when the node of a machine comes: as drawn, unless a story says
-// how long machines of the zone take.
+// joinsAt is when the node of an instance comes: as drawn, unless a story says
+// how long instances of the zone take.
 func (w *people) joinsAt(m market.Machine, boot fakecloud.Boot) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -164,7 +164,7 @@ func (w *people) joinsAt(m market.Machine, boot fakecloud.Boot) time.Time {
 	return boot.JoinsAt
 }
 
-// lose marks the node of a machine that is gone as not ready, and deletes it
+// lose marks the node of an instance that is gone as not ready, and deletes it
 // a minute later, as the controllers for nodes do.
 func (w *people) lose(ctx context.Context, n *corev1.Node) {
 	before := n.DeepCopy()
@@ -183,7 +183,7 @@ func (w *people) lose(ctx context.Context, n *corev1.Node) {
 	}
 }
 
-// hasJoined tells whether the machine's node was here before: a node that was
+// hasJoined tells whether the instance's node was here before: a node that was
 // deleted does not come back.
 func (w *people) hasJoined(id string) bool {
 	w.mu.Lock()

@@ -13,7 +13,7 @@ import (
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 )
 
-// inPartitions has the class put its machines into a group of three partitions.
+// inPartitions has the class put its instances into a group of three partitions.
 func (w *world) inPartitions() {
 	id := w.aws.server.AddPlacementGroup("web", nodeclass.Partition, 3)
 	edit(w, w.nodeClass(), func(c *awsv1.EC2NodeClass) { c.Spec.PlacementGroupSelector = &awsv1.PlacementGroupSelector{ID: id} })
@@ -30,7 +30,7 @@ func (w *world) partitions() (out []string) {
 	return out
 }
 
-// Pods that are to be spread over the partitions of a placement group get a machine in
+// Pods that are to be spread over the partitions of a placement group get an instance in
 // each, two of which EC2 would else have put anywhere.
 func TestPodsAreSpreadOverPartitions(t *testing.T) {
 	reportAWS(t, 1, func(_ *testing.T, w *world) {
@@ -53,7 +53,7 @@ func TestPodsAreSpreadOverPartitions(t *testing.T) {
 	})
 }
 
-// Where nobody asks for a partition EC2 chooses, and nodes say which it was before they
+// Where none asks for a partition EC2 chooses, and nodes say which it was before they
 // take pods.
 func TestNodesSayWhichPartitionEC2Chose(t *testing.T) {
 	reportAWS(t, 1, func(_ *testing.T, w *world) {

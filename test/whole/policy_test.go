@@ -79,7 +79,7 @@ func TestAPolicyThatIsNotUnderstoodKeepsNodes(t *testing.T) {
 	})
 }
 
-// TestABreakerStopsUntilItIsAcknowledged: when people delete machines by hand, no
+// TestABreakerStopsUntilItIsAcknowledged: when people delete instances by hand, no
 // node goes by choice until somebody has looked, whatever the controller
 // forgets when it starts again.
 func TestABreakerStopsUntilItIsAcknowledged(t *testing.T) {
@@ -120,7 +120,7 @@ func TestABreakerCountsWhatWentBeforeARestart(t *testing.T) {
 		c := w.up(4, nil, plain)
 		lost := w.claims()[0]
 		w.delete(&lost)
-		w.until(10*time.Minute, "another machine in its place", func() bool { return w.run(4) && len(w.claims()) == 4 && len(w.machines()) == 4 })
+		w.until(10*time.Minute, "another machine in its place", func() bool { return w.run(4) && len(w.claims()) == 4 && len(w.instances()) == 4 })
 		time.Sleep(2 * time.Minute)
 		c.stop()
 		w.start(setup{})
@@ -131,13 +131,13 @@ func TestABreakerCountsWhatWentBeforeARestart(t *testing.T) {
 		lost = w.claims()[0]
 		w.delete(&lost)
 		w.until(time.Minute, "a breaker that has tripped", func() bool { return w.policy().Status.Breaker.TrippedAt != nil })
-		w.until(10*time.Minute, "four machines", func() bool { return w.run(4) && len(w.claims()) == 4 && len(w.machines()) == 4 })
+		w.until(10*time.Minute, "four machines", func() bool { return w.run(4) && len(w.claims()) == 4 && len(w.instances()) == 4 })
 		w.sound()
 	})
 }
 
 // TestReplacementsThatDoNotJoinTripABreaker: no more nodes are given up for
-// machines that never come.
+// instances that never come.
 func TestReplacementsThatDoNotJoinTripABreaker(t *testing.T) {
 	one := int32(1)
 	report(t, fakecloud.Options{Seed: 54}, func(t *testing.T, w *world) {

@@ -42,7 +42,7 @@ func (p *promises) deletesPod(pod *corev1.Pod) {
 	if node == nil || translate.IsTerminal(pod) {
 		return
 	}
-	if m, known := p.machine(translate.MachineID(node.Spec.ProviderID)); known && isThere(&m) && !p.overdue(node, pod) {
+	if m, known := p.instance(translate.InstanceID(node.Spec.ProviderID)); known && isThere(&m) && !p.overdue(node, pod) {
 		p.breaks("no pod ends without an eviction", "pod "+pod.Name, "it is deleted though instance %s of its node %s is %s", m.ID, node.Name, m.At(time.Now()))
 	}
 }
@@ -68,7 +68,7 @@ func (p *promises) endsRight(m *market.Machine) {
 // saysItTerminates looks at a NodeClaim that says so of its instance: AWS was asked, and did not
 // answer that it does not know the instance yet.
 func (p *promises) saysItTerminates(c *karpv1.NodeClaim) {
-	if m, known := p.machineOf(c); known && isThere(&m) {
+	if m, known := p.instanceOf(c); known && isThere(&m) {
 		p.breaks("an instance terminates whose NodeClaim says so", "NodeClaim "+c.Name, "instance %s is %s, %s after its launch", m.ID, m.At(time.Now()), time.Since(m.LaunchedAt).Round(time.Second))
 	}
 }
@@ -76,7 +76,7 @@ func (p *promises) saysItTerminates(c *karpv1.NodeClaim) {
 // letsNodeGo looks at a node that the controller lets go: nothing runs on it any more. That its
 // instance runs may be what AWS denied.
 func (p *promises) letsNodeGo(n *corev1.Node) {
-	if m, known := p.machine(translate.MachineID(n.Spec.ProviderID)); known && isThere(&m) {
+	if m, known := p.instance(translate.InstanceID(n.Spec.ProviderID)); known && isThere(&m) {
 		p.carries(n, time.Now(), "the node was let go")
 	}
 }

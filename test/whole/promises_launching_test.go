@@ -71,18 +71,18 @@ func vcpus(instanceType string) int {
 
 func isWithdrawn(c *karpv1.NodeClaim) bool { return c.Annotations[api.AnnotationWithdrawn] != "" }
 
-// machineOf is the instance of a NodeClaim.
-func (p *promises) machineOf(c *karpv1.NodeClaim) (market.Machine, bool) {
+// instanceOf is the instance of a NodeClaim.
+func (p *promises) instanceOf(c *karpv1.NodeClaim) (market.Machine, bool) {
 	if c.Status.ProviderID == "" {
 		return market.Machine{}, false
 	}
-	return p.machine(translate.MachineID(c.Status.ProviderID))
+	return p.instance(translate.InstanceID(c.Status.ProviderID))
 }
 
 // leastOf is the smallest figure of the types that the NodeClaim's instance is, or may
 // become.
 func (p *promises) leastOf(c *karpv1.NodeClaim, figure func(string) int) int {
-	if m, known := p.machineOf(c); known {
+	if m, known := p.instanceOf(c); known {
 		return figure(m.Pool.Kind)
 	}
 	return leastAllowed(c, figure)
@@ -113,7 +113,7 @@ func (p *promises) limits(of *karpv1.NodeClaim) {
 	}
 	cpu, nodes := 0, 0
 	for _, c := range p.claims {
-		m, launched := p.machineOf(c)
+		m, launched := p.instanceOf(c)
 		if c.Labels[api.LabelNodePool] == pool.Name && (!launched || isThere(&m)) {
 			cpu, nodes = cpu+p.leastOf(c, vcpus), nodes+1
 		}
@@ -301,12 +301,12 @@ func (p *promises) servedLately(c *karpv1.NodeClaim) bool {
 // launchedRight looks whether each instance is a NodeClaim's, or one waits for it. NodeClaims that
 // one call launched for have its instances in any order: where one vanished another may have its
 // instance, and leave its own without any.
-func (p *promises) launchedRight(machines []market.Machine) {
+func (p *promises) launchedRight(instances []market.Machine) {
 	for _, c := range p.claims {
 		if c.Status.ProviderID == "" {
 			continue
 		}
-		id := translate.MachineID(c.Status.ProviderID)
+		id := translate.InstanceID(c.Status.ProviderID)
 		if by := p.taken[id]; by != "" && by != c.Name && p.claims[by] == nil {
 			p.vanished = append(p.vanished, time.Now())
 		}
@@ -320,8 +320,8 @@ func (p *promises) launchedRight(machines []market.Machine) {
 	}
 	p.vanished = slices.DeleteFunc(p.vanished, func(at time.Time) bool { return time.Since(at) > 5*time.Minute })
 	var nobodys []string
-	for i := range machines {
-		if m := &machines[i]; isThere(m) && p.taken[m.ID] == "" {
+	for i := range instances {
+		if m := &instances[i]; isThere(m) && p.taken[m.ID] == "" {
 			nobodys = append(nobodys, m.ID)
 		}
 	}
@@ -342,7 +342,7 @@ func said(m *market.Machine) map[string]string {
 
 // claimAgrees compares a NodeClaim with its instance: what it is labelled with and what it asks for.
 func (p *promises) claimAgrees(c *karpv1.NodeClaim) {
-	m, known := p.machineOf(c)
+	m, known := p.instanceOf(c)
 	if !known {
 		return
 	}
@@ -365,7 +365,7 @@ func (p *promises) claimAgrees(c *karpv1.NodeClaim) {
 
 // nodeAgrees compares a node with its instance.
 func (p *promises) nodeAgrees(n *corev1.Node) {
-	m, known := p.machine(translate.MachineID(n.Spec.ProviderID))
+	m, known := p.instance(translate.InstanceID(n.Spec.ProviderID))
 	if !known {
 		return
 	}

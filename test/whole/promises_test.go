@@ -32,9 +32,9 @@ const (
 //   - ending: no pod ends with its node unless it was evicted, budgets hold, and NodeClaims say
 //     that instances terminate once that was asked of AWS.
 type promises struct {
-	t       testing.TB
-	story   *story
-	machine func(id string) (market.Machine, bool)
+	t        testing.TB
+	story    *story
+	instance func(id string) (market.Machine, bool)
 
 	// mu guards all below.
 	mu     sync.Mutex
@@ -61,7 +61,7 @@ type podLife struct {
 // keepPromises begins to follow a world that is empty.
 func keepPromises(w *world) *promises {
 	p := &promises{
-		t: w.t, story: w.story, machine: w.cloud.Market().Machine,
+		t: w.t, story: w.story, instance: w.cloud.Market().Machine,
 		pools: map[string]*karpv1.NodePool{}, claims: map[string]*karpv1.NodeClaim{}, nodes: map[string]*corev1.Node{}, pods: map[types.UID]*podLife{},
 		ended: map[string]bool{}, taken: map[string]string{}, voluntary: map[types.UID]bool{}, broken: map[string]map[string]bool{},
 	}
@@ -186,11 +186,11 @@ func (p *promises) claimWritten(verb store.Verb, was, now *karpv1.NodeClaim) {
 }
 
 // look compares with what there is at the cloud.
-func (p *promises) look(machines []market.Machine) {
+func (p *promises) look(instances []market.Machine) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i := range machines {
-		p.endsRight(&machines[i])
+	for i := range instances {
+		p.endsRight(&instances[i])
 	}
-	p.launchedRight(machines)
+	p.launchedRight(instances)
 }

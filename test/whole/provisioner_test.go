@@ -20,7 +20,7 @@ import (
 	"github.com/daemok/daemok/kube/api/mark"
 )
 
-// ofNetwork selects what the account has for machines, with a list in a value.
+// ofNetwork selects what the account has for instances, with a list in a value.
 func ofNetwork() awsv1alpha1.Selector {
 	return awsv1alpha1.Selector{"karpenter.sh/discovery": {Value: "other, test"}}
 }
@@ -76,8 +76,8 @@ func (w *world) still(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(now, name) })
 }
 
-// Pods that nothing has room for get machines of a Provisioner, which names no template and
-// so means the one called default; empty, its machines go after the time that it says, and
+// Pods that nothing has room for get instances of a Provisioner, which names no template and
+// so means the one called default; empty, its instances go after the time that it says, and
 // not before.
 func TestAProvisionerLaunchesAndLetsEmptyNodesGo(t *testing.T) {
 	reportAWS(t, 1, func(t *testing.T, w *world) {
@@ -112,7 +112,7 @@ func TestAProvisionerLaunchesAndLetsEmptyNodesGo(t *testing.T) {
 	})
 }
 
-// Each machine is given back 60 s after its node became empty, within 2 s, where the
+// Each instance is terminated 60 s after its node became empty, within 2 s, where the
 // Provisioner says so: also where another controller takes over meanwhile, since the node
 // itself says since when it is empty.
 func TestEmptyNodesOfAProvisionerGoToTheSecond(t *testing.T) {
@@ -138,7 +138,7 @@ func TestEmptyNodesOfAProvisionerGoToTheSecond(t *testing.T) {
 				}
 				w.scale("inflate", 0)
 				w.until(time.Minute, "no pod is left", func() bool { return len(w.allPods()) == 0 })
-				emptied, machines := time.Now(), len(w.liveMachines())
+				emptied, instances := time.Now(), len(w.liveInstances())
 				w.until(5*time.Second, "nodes say that they are empty", func() bool {
 					return !slices.ContainsFunc(w.nodes(), func(n corev1.Node) bool {
 						since, err := time.Parse(time.RFC3339, n.Annotations[api.AnnotationEmptinessTimestamp])
@@ -152,10 +152,10 @@ func TestEmptyNodesOfAProvisionerGoToTheSecond(t *testing.T) {
 					w.start(setup{})
 				}
 				w.until(time.Until(emptied)+59*time.Second+500*time.Millisecond, "all that the time to live allows", func() bool { return time.Since(emptied) > 59*time.Second })
-				if left := len(w.liveMachines()); left != machines {
-					t.Errorf("%d of %d machines are left before their time is over", left, machines)
+				if left := len(w.liveInstances()); left != instances {
+					t.Errorf("%d of %d machines are left before their time is over", left, instances)
 				}
-				w.until(time.Until(emptied)+62*time.Second, "the machines are given back", func() bool { return len(w.liveMachines()) == 0 })
+				w.until(time.Until(emptied)+62*time.Second, "the machines are given back", func() bool { return len(w.liveInstances()) == 0 })
 				w.until(5*time.Minute, "nothing is left", w.empty)
 			})
 		})
@@ -219,7 +219,7 @@ func TestAProvisionerWithoutATimeToLiveKeepsEmptyNodes(t *testing.T) {
 }
 
 // Nodes are replaced at the age that the Provisioner says, one at a time, each once a
-// machine in its place has come; one with a pod that must not be evicted stays until that
+// instance in its place has come; one with a pod that must not be evicted stays until that
 // is so no longer.
 func TestAProvisionerReplacesOldNodesInGoodOrder(t *testing.T) {
 	reportAWS(t, 1, func(t *testing.T, w *world) {

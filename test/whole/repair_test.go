@@ -32,7 +32,7 @@ func (w *world) fallSilent(n corev1.Node) {
 
 // SC-360, SC-362: a node whose kubelet is silent is repaired after half an hour, where
 // its pool asks for it: the pod that must not be disturbed and has all day to end comes
-// up elsewhere, the budgets that allow nothing are not asked, and the machine is gone.
+// up elsewhere, the budgets that allow nothing are not asked, and the instance is gone.
 func TestANodeWhoseKubeletIsSilentIsRepaired(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 70}, func(t *testing.T, w *world) {
 		c := w.up(2, func(p *karpv1.NodePool) {
@@ -54,7 +54,7 @@ func TestANodeWhoseKubeletIsSilentIsRepaired(t *testing.T) {
 			t.Fatalf("the node was repaired before its time; %s", w.state())
 		}
 		w.until(10*time.Minute, "the pod on another machine", func() bool {
-			return !hasPod(w.allPods(), pod.UID) && w.run(2) && len(w.claims()) == 2 && len(w.machines()) == 2
+			return !hasPod(w.allPods(), pod.UID) && w.run(2) && len(w.claims()) == 2 && len(w.instances()) == 2
 		})
 		if n := w.launched(); n != 3 {
 			t.Errorf("%d machines were bought, want three", n)
@@ -69,7 +69,7 @@ func TestANodeWhoseKubeletIsSilentIsRepaired(t *testing.T) {
 	})
 }
 
-// Nobody asks for repair: the node stays as it is, however long its kubelet is silent.
+// None asks for repair: the node stays as it is, however long its kubelet is silent.
 func TestNoNodeIsRepairedUnasked(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 71}, func(t *testing.T, w *world) {
 		w.up(1, nil, plain)
@@ -83,7 +83,7 @@ func TestNoNodeIsRepairedUnasked(t *testing.T) {
 }
 
 // SC-361: half of a pool fall silent at once, which is hardly the fault of its
-// machines: nothing is done but told. When all but one are back, that one is repaired.
+// instances: nothing is done but told. When all but one are back, that one is repaired.
 func TestRepairStopsWhereManyNodesAreUnhealthy(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 72}, func(t *testing.T, w *world) {
 		w.up(4, isRepaired("Ready=10m"), plain)
@@ -107,7 +107,7 @@ func TestRepairStopsWhereManyNodesAreUnhealthy(t *testing.T) {
 			}
 		}
 		w.until(10*time.Minute, "the other node repaired", func() bool {
-			return w.run(4) && len(w.machines()) == 4 && w.launched() == 5
+			return w.run(4) && len(w.instances()) == 4 && w.launched() == 5
 		})
 		for _, n := range w.nodes() {
 			if n.Name == old[1].Name {

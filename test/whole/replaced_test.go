@@ -9,7 +9,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// replacement is why all machines at AWS are replaced.
+// replacement is why all instances at AWS are replaced.
 type replacement struct {
 	pool  func(*karpv1.NodePool)
 	cause func(w *world)
@@ -26,13 +26,13 @@ func replacements() map[string]replacement {
 }
 
 func (w *world) all(do func(id string)) {
-	for _, m := range w.liveMachines() {
+	for _, m := range w.liveInstances() {
 		do(m.ID)
 	}
 }
 
-// replaceAll brings two machines up and has both replaced; a trouble strikes when the
-// machines are there. It returns what was asked of AWS before and in all.
+// replaceAll brings two instances up and has both replaced; a trouble strikes when the
+// instances are there. It returns what was asked of AWS before and in all.
 func (w *world) replaceAll(r replacement, with *trouble, action string, nth int) (before, calls map[string]int) {
 	w.t.Helper()
 	const n = 2
@@ -47,21 +47,21 @@ func (w *world) replaceAll(r replacement, with *trouble, action string, nth int)
 	defer close(done)
 	r.cause(w)
 	w.until(30*time.Minute, "all machines replaced", func() bool {
-		return w.renewed(old) && w.run(n) && len(w.claims()) == n && len(w.machines()) == n
+		return w.renewed(old) && w.run(n) && len(w.claims()) == n && len(w.instances()) == n
 	})
 	calls = c.ordeal.counted(asked)
 	time.Sleep(12 * time.Minute) // the collector looks, and drift is looked for
-	if w.launched() != 2*n || !w.run(n) || len(w.liveMachines()) != n {
+	if w.launched() != 2*n || !w.run(n) || len(w.liveInstances()) != n {
 		w.t.Errorf("%d machines were bought, want %d in all; %s", w.launched(), 2*n, w.state())
 	}
 	w.sound()
 	return before, calls
 }
 
-// Machines are replaced, since they have drifted or AWS takes them away, and each call to
+// Instances are replaced, since they have drifted or AWS takes them away, and each call to
 // AWS that this takes fails once in each way that AWS documents, or is right in part: all
 // are replaced once, and those that drift after others have come.
-func TestNoTroubleOfAnAWSCallReplacesAMachineTwice(t *testing.T) {
+func TestNoTroubleOfAnAWSCallReplacesAInstanceTwice(t *testing.T) {
 	for name, r := range replacements() {
 		t.Run(name, func(t *testing.T) {
 			var before, calls map[string]int

@@ -10,7 +10,7 @@ import (
 // A process that starts while launches are held back finds orders that an earlier one
 // made. The pods that they are for have been there for long, but it has only just seen them, and
 // kube-scheduler has said nothing of them; or their class is not ready, so that
-// nobody knows what may be launched. Orders stay, and each pod gets the machine that was ordered for it.
+// none knows what may be launched. Orders stay, and each pod gets the instance that was ordered for it.
 func TestARestartUndoesNoOrder(t *testing.T) {
 	tests := map[string]func(w *world){
 		"while kube-scheduler is behind": func(w *world) { w.schedulerWorks(false) },

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 }
 
 // Whatever fails, in the API, at the cloud and in the controller itself: when
-// the trouble is over, every pod runs, no machine is lost, no two claims
+// the trouble is over, every pod runs, no instance is lost, no two claims
 // share one, and in the end nothing is left.
 func TestNoSeedOfFaultsLosesAnything(t *testing.T) {
 	failed, first := eachSeed(t, *seeds, func(t *testing.T, seed uint64) {
@@ -129,7 +129,7 @@ func (w *world) tempest(seed uint64) {
 	w.until(10*time.Minute, "a claim for every machine", func() bool {
 		claims := w.claims()
 		launching := slices.ContainsFunc(claims, func(c karpv1.NodeClaim) bool { return c.Status.ProviderID == "" })
-		return !launching && len(claims) == len(w.liveMachines()) && len(w.orphans()) == 0
+		return !launching && len(claims) == len(w.liveInstances()) && len(w.orphans()) == 0
 	})
 	w.sound()
 	w.scale("web", 0)
@@ -154,7 +154,7 @@ func (w *world) trouble(seed uint64, u draws, minute int) (restocks []func()) {
 	w.server.BlockEvictions(map[bool]func(*corev1.Pod) bool{
 		true: func(p *corev1.Pod) bool { return draw(seed, name(string(p.UID))) < 0.5 }, false: nil}[u(name("budget")) < 0.5])
 	if u(name("reclaim")) < 0.3 {
-		if m := w.liveMachines(); len(m) > 0 {
+		if m := w.liveInstances(); len(m) > 0 {
 			w.cloud.Market().Interrupt(m[0].ID)
 		}
 	}

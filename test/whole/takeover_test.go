@@ -57,9 +57,9 @@ func (w *world) asKarpenterLeftIt() {
 		if err := w.hand.Status().Patch(context.Background(), &c, client.MergeFrom(before)); err != nil {
 			w.t.Fatal(err)
 		}
-		tags := w.tagsOf(translate.MachineID(c.Status.ProviderID))
+		tags := w.tagsOf(translate.InstanceID(c.Status.ProviderID))
 		maps.DeleteFunc(tags, func(key, _ string) bool { return isOurs(key) })
-		w.retag(translate.MachineID(c.Status.ProviderID), tags)
+		w.retag(translate.InstanceID(c.Status.ProviderID), tags)
 	}
 	for _, n := range w.nodes() {
 		edit(w, &n, func(n *corev1.Node) {
@@ -70,7 +70,7 @@ func (w *world) asKarpenterLeftIt() {
 
 func isOurs(key string) bool { return strings.HasPrefix(key, api.GroupDaemok+"/") }
 
-// bought5 has five pods run on nodes of a NodePool, and their machines have their names.
+// bought5 has five pods run on nodes of a NodePool, and their instances have their names.
 func (w *world) bought5(change func(*karpv1.NodePool)) *controller {
 	w.t.Helper()
 	w.pool("default", change)
@@ -111,7 +111,7 @@ func TestAClusterIsTakenOverFromKarpenter(t *testing.T) {
 				}
 				edit(w, w.defaultPool(), func(p *karpv1.NodePool) { p.Spec.Disruption.ConsolidateAfter = "0s" })
 				w.scale("inflate", 3)
-				w.until(10*time.Minute, "consolidation goes on", func() bool { return w.run(3) && len(w.machines()) == 3 })
+				w.until(10*time.Minute, "consolidation goes on", func() bool { return w.run(3) && len(w.instances()) == 3 })
 			})
 		})
 	}
@@ -163,8 +163,8 @@ func TestANodeThatKarpenterHadClosedIsOpened(t *testing.T) {
 	})
 }
 
-// A cluster is handed back while nobody acts: nothing of Daemok's is left on its nodes and
-// claims, and no pod, node or machine notices, neither then nor when it is taken again.
+// A cluster is handed back while none acts: nothing of Daemok's is left on its nodes and
+// claims, and no pod, node or instance notices, neither then nor when it is taken again.
 func TestAClusterIsHandedBackAndTakenAgain(t *testing.T) {
 	reportAWS(t, 1, func(t *testing.T, w *world) {
 		c := w.bought5(nil)
@@ -213,7 +213,7 @@ func TestAClusterIsHandedBackAndTakenAgain(t *testing.T) {
 			t.Errorf("nodes have drifted by %v", by)
 		}
 		w.scale("inflate", 3)
-		w.until(10*time.Minute, "consolidation goes on", func() bool { return w.run(3) && len(w.machines()) == 3 })
+		w.until(10*time.Minute, "consolidation goes on", func() bool { return w.run(3) && len(w.instances()) == 3 })
 	})
 }
 

@@ -130,7 +130,7 @@ func TestANodeOfASpreadWaitsAMinuteAtMost(t *testing.T) {
 	})
 }
 
-func TestANodeOfASpreadDoesNotWaitForAMachineThatIsLost(t *testing.T) {
+func TestANodeOfASpreadDoesNotWaitForAInstanceThatIsLost(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 73}, func(t *testing.T, w *world) {
 		w.spreadOverZones(4, 10*time.Minute)
 		w.start(setup{})
@@ -157,13 +157,13 @@ func TestNodesOfASpreadWaitThroughARestart(t *testing.T) {
 	})
 }
 
-// The first pod's machine was launched alone; the pods that came after it make
+// The first pod's instance was launched alone; the pods that came after it make
 // it wait for theirs.
-func TestAMachineOfAnEarlierPlanWaitsForTheNext(t *testing.T) {
+func TestAInstanceOfAnEarlierPlanWaitsForTheNext(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 75}, func(t *testing.T, w *world) {
 		w.spreadOverZones(1, 30*time.Second)
 		w.start(setup{})
-		w.until(time.Minute, "the first machine", func() bool { return len(w.liveMachines()) == 1 })
+		w.until(time.Minute, "the first machine", func() bool { return len(w.liveInstances()) == 1 })
 		if zone := w.claims()[0].Labels[api.LabelZone]; w.claims()[0].Annotations[api.AnnotationJoins] != "" || zone == zoneB {
 			t.Fatalf("a machine in %s has %s=%s, want none, in the quicker zone", zone, api.AnnotationJoins, w.claims()[0].Annotations[api.AnnotationJoins])
 		}
@@ -174,7 +174,7 @@ func TestAMachineOfAnEarlierPlanWaitsForTheNext(t *testing.T) {
 	})
 }
 
-// Who needs no spread, or whose zones all have nodes, waits for nobody.
+// Who needs no spread, or whose zones all have nodes, waits for none.
 func TestNodesThatNoSpreadNeedsOpenOneByOne(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 76}, func(t *testing.T, w *world) {
 		w.spreadOverZones(4, 30*time.Second)

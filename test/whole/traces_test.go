@@ -35,8 +35,8 @@ func TestABatchOfPodsIsOneTrace(t *testing.T) {
 		if at < 0 {
 			t.Fatalf("no trace of the batch has ended: %v", all.Snapshots())
 		}
-		machine := ", nodeclaim (create, launch (CreateFleet), registration, initialization)"
-		if got, want := outline(all, all[at]), "provisioning (batch window, plan (scheduling)"+strings.Repeat(machine, 3)+")"; got != want {
+		instance := ", nodeclaim (create, launch (CreateFleet), registration, initialization)"
+		if got, want := outline(all, all[at]), "provisioning (batch window, plan (scheduling)"+strings.Repeat(instance, 3)+")"; got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 		for _, c := range w.claims() {

@@ -17,18 +17,18 @@ import (
 	"github.com/daemok/daemok/test/market"
 )
 
-// SC-236: timeout with a node counts from when its machine was launched.
-func TestAMachineThatNeverRegistersIsReplaced(t *testing.T) {
+// SC-236: timeout with a node counts from when its instance was launched.
+func TestAInstanceThatNeverRegistersIsReplaced(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 2}, func(t *testing.T, w *world) {
 		w.cloud.Market().SetNeverJoin(1)
 		w.pool("default", nil)
 		w.start(setup{})
 		w.scale("web", 1)
-		w.until(time.Minute, "a machine", func() bool { return len(w.liveMachines()) == 1 })
-		first := w.liveMachines()[0].ID
+		w.until(time.Minute, "a machine", func() bool { return len(w.liveInstances()) == 1 })
+		first := w.liveInstances()[0].ID
 		w.cloud.Market().SetNeverJoin(0)
 		w.until(14*time.Minute, "patience", func() bool { return time.Since(w.story.began) > 14*time.Minute })
-		if now := w.liveMachines(); len(now) != 1 || now[0].ID != first {
+		if now := w.liveInstances(); len(now) != 1 || now[0].ID != first {
 			t.Errorf("machines after 14 minutes: %v, want %s alone", now, first)
 		}
 		w.until(5*time.Minute, "the pod running elsewhere", func() bool { return w.run(1) })
@@ -36,7 +36,7 @@ func TestAMachineThatNeverRegistersIsReplaced(t *testing.T) {
 			t.Error("no event names the mapping of the node role as a likely cause")
 		}
 		w.until(2*time.Minute, "the first machine gone", func() bool {
-			return len(w.machines()) == 1 && w.machines()[0].ID != first
+			return len(w.instances()) == 1 && w.instances()[0].ID != first
 		})
 		w.sound()
 	})
@@ -70,13 +70,13 @@ func TestWhatSpotIsShortOfIsLaunchedOnDemandAtOnce(t *testing.T) {
 		w.start(setup{})
 		w.unavailable(market.Spot)
 		w.scale("web", 2)
-		w.until(15*time.Second, "two machines", func() bool { return len(w.liveMachines()) == 2 })
+		w.until(15*time.Second, "two machines", func() bool { return len(w.liveInstances()) == 2 })
 		w.until(5*time.Minute, "two pods running", func() bool { return w.run(2) })
 		w.sound()
 	})
 }
 
-func TestWhenNothingIsToBeHadPodsWaitAndGetTheirMachinesLater(t *testing.T) {
+func TestWhenNothingIsToBeHadPodsWaitAndGetTheirInstancesLater(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 4}, func(t *testing.T, w *world) {
 		w.pool("default", bothOptions)
 		c := w.start(setup{})
@@ -185,7 +185,7 @@ func TestALaunchThatHangsDelaysNoOther(t *testing.T) {
 		w.deploy("web", 2, func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{api.LabelNodePool: "fast"} })
 		w.until(4*time.Minute, "two pods running", func() bool { running, _ := w.podsRunning(); return running == 2 })
 		w.scale("web", 0)
-		w.until(4*time.Minute, "the two machines gone", func() bool { return len(w.machines()) == 0 })
+		w.until(4*time.Minute, "the two machines gone", func() bool { return len(w.instances()) == 0 })
 	})
 }
 
@@ -235,9 +235,9 @@ func TestAFalseStartOfTheMarketIsNoReasonToLaunchTwice(t *testing.T) {
 	}
 }
 
-// New machines are not listed for a while: then the token alone keeps a
+// New instances are not listed for a while: then the token alone keeps a
 // repeated launch from being a second one.
-func TestMachinesThatAreNotListedYetAreNotLaunchedTwice(t *testing.T) {
+func TestInstancesThatAreNotListedYetAreNotLaunchedTwice(t *testing.T) {
 	figures := market.DefaultFigures()
 	figures.Visible = market.Spread{Half: 8 * time.Second, Tail: 12 * time.Second}
 	report(t, fakecloud.Options{Seed: 14, Figures: figures}, func(t *testing.T, w *world) {
@@ -275,7 +275,7 @@ func TestCutWatchesAreMadeUpFor(t *testing.T) {
 }
 
 // SC-256: a claim without a pool.
-func TestAClaimMadeByHandGetsItsMachine(t *testing.T) {
+func TestAClaimMadeByHandGetsItsInstance(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 12}, func(t *testing.T, w *world) {
 		w.start(setup{})
 		c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "mine"}}
@@ -287,7 +287,7 @@ func TestAClaimMadeByHandGetsItsMachine(t *testing.T) {
 			all := w.claims()
 			return len(all) == 1 && condition.IsTrue(&all[0], karpv1.ClaimInitialized)
 		})
-		if m := w.liveMachines(); len(m) != 1 || m[0].Kind != "m5.xlarge" {
+		if m := w.liveInstances(); len(m) != 1 || m[0].Kind != "m5.xlarge" {
 			t.Errorf("machines %v, want one m5.xlarge, which has 3 cores free", m)
 		}
 		time.Sleep(10 * time.Minute)
@@ -300,9 +300,9 @@ func TestAClaimMadeByHandGetsItsMachine(t *testing.T) {
 	})
 }
 
-// A machine that the cloud takes back while it boots is replaced soon, not
+// An instance that the cloud takes back while it boots is replaced soon, not
 // when its node is overdue.
-func TestAMachineTakenBackWhileItBootsIsReplacedSoon(t *testing.T) {
+func TestAInstanceTakenBackWhileItBootsIsReplacedSoon(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 13}, func(t *testing.T, w *world) {
 		w.cloud.Market().SetNeverJoin(1)
 		w.pool("default", nil)
@@ -313,7 +313,7 @@ func TestAMachineTakenBackWhileItBootsIsReplacedSoon(t *testing.T) {
 			return len(c) == 1 && c[0].Status.ProviderID != ""
 		})
 		w.cloud.Market().SetNeverJoin(0)
-		w.cloud.Market().Terminate(w.liveMachines()[0].ID, "Server.SpotInstanceTermination")
+		w.cloud.Market().Terminate(w.liveInstances()[0].ID, "Server.SpotInstanceTermination")
 		w.until(6*time.Minute, "the pod running on another", func() bool { return w.run(1) })
 		w.sound()
 		w.until(time.Minute, "one claim", func() bool { return len(w.claims()) == 1 })

@@ -69,7 +69,7 @@ func shape(u draws, p *karpv1.NodePool) {
 	}
 }
 
-// absurd deploys a pod for which no machine is large enough: the sums of what such pods ask for
+// absurd deploys a pod for which no instance is large enough: the sums of what such pods ask for
 // are more than can be counted.
 func (w *world) absurd(u draws) {
 	w.deploy("absurd", 1, func(p *corev1.Pod) {
@@ -155,7 +155,7 @@ func (w *world) losesBinds(of func(*corev1.Pod) bool) {
 	w.losesBind, w.bindsAgain = of, true
 }
 
-// isHasty has somebody delete the next NodeClaim as soon as it has its instance, or nobody.
+// isHasty has somebody delete the next NodeClaim as soon as it has its instance, or none.
 func (w *world) isHasty(is bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -170,7 +170,7 @@ func (w *people) hastyHand(ctx context.Context) {
 		return
 	}
 	for _, c := range w.claims() {
-		if m, known := w.cloud.Market().Machine(translate.MachineID(c.Status.ProviderID)); known && c.DeletionTimestamp == nil && time.Now().Before(m.VisibleAt) {
+		if m, known := w.cloud.Market().Machine(translate.InstanceID(c.Status.ProviderID)); known && c.DeletionTimestamp == nil && time.Now().Before(m.VisibleAt) {
 			w.story.add("NodeClaim " + c.Name + " is deleted in haste")
 			_ = w.hand.Delete(ctx, &c)
 			w.hasty = false
@@ -191,7 +191,7 @@ func (w *world) lose(c karpv1.NodeClaim) {
 }
 
 // heartbeats writes what silent kubelets look like, and that the others are ready.
-func (w *people) heartbeats(ctx context.Context, machines map[string]bool) {
+func (w *people) heartbeats(ctx context.Context, instances map[string]bool) {
 	w.mu.Lock()
 	silent := w.silent
 	w.mu.Unlock()
@@ -199,7 +199,7 @@ func (w *people) heartbeats(ctx context.Context, machines map[string]bool) {
 		return
 	}
 	for _, n := range w.nodes() {
-		if n.Name != silent && n.Name != w.wasSilent || !machines[n.Spec.ProviderID] || n.DeletionTimestamp != nil && n.Name != silent {
+		if n.Name != silent && n.Name != w.wasSilent || !instances[n.Spec.ProviderID] || n.DeletionTimestamp != nil && n.Name != silent {
 			continue
 		}
 		before, status := n.DeepCopy(), corev1.ConditionTrue
@@ -214,7 +214,7 @@ func (w *people) heartbeats(ctx context.Context, machines map[string]bool) {
 
 // troubled is the cloud in bad weather.
 type troubled struct {
-	cloud.Machines
+	cloud.Instances
 	u    draws
 	late *sync.WaitGroup // launches that are under way
 	held *atomic.Bool    // launches are throttled
@@ -225,9 +225,9 @@ type troubled struct {
 }
 
 // throughWeather is how a controller reaches the cloud.
-func (w *world) throughWeather(u draws) func(cloud.Machines) cloud.Machines {
-	return func(m cloud.Machines) cloud.Machines {
-		return &troubled{Machines: m, u: u, late: &w.everybody, held: &w.held}
+func (w *world) throughWeather(u draws) func(cloud.Instances) cloud.Instances {
+	return func(m cloud.Instances) cloud.Instances {
+		return &troubled{Instances: m, u: u, late: &w.everybody, held: &w.held}
 	}
 }
 
@@ -239,7 +239,7 @@ func (t *troubled) draw(what string) float64 {
 }
 
 // Launch takes its time; it may go on after its caller has lost timeout.
-func (t *troubled) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Machine, error) {
+func (t *troubled) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Instance, error) {
 	if t.held.Load() {
 		return nil, &cloud.ThrottledError{Call: "CreateFleet"}
 	}
@@ -251,32 +251,32 @@ func (t *troubled) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.M
 		takes = 30*time.Second + time.Duration(t.draw("late for")*float64(60*time.Second))
 	}
 	if takes == 0 {
-		return t.Machines.Launch(ctx, r)
+		return t.Instances.Launch(ctx, r)
 	}
 	type answer struct {
-		machines []cloud.Machine
-		err      error
+		instances []cloud.Instance
+		err       error
 	}
 	came := make(chan answer, 1)
 	t.late.Go(func() {
 		time.Sleep(takes)
-		m, err := t.Machines.Launch(context.WithoutCancel(ctx), r)
+		m, err := t.Instances.Launch(context.WithoutCancel(ctx), r)
 		came <- answer{m, err}
 	})
 	select {
 	case a := <-came:
-		return a.machines, a.err
+		return a.instances, a.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
 // List may be empty for a moment, which EC2 does not say of itself; not twice in a row.
-func (t *troubled) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error) {
+func (t *troubled) List(ctx context.Context, f cloud.Filter) ([]cloud.Instance, error) {
 	if has(silentKubelets) && t.draw("list") < 0.03 && t.lies() {
 		return nil, nil
 	}
-	return t.Machines.List(ctx, f)
+	return t.Instances.List(ctx, f)
 }
 
 // liesEvery is how far apart lists that are empty are at least.

@@ -15,22 +15,22 @@ import (
 
 // counter is a cloud whose launches fail while it is closed.
 type counter struct {
-	cloud.Machines
+	cloud.Instances
 	closed *atomic.Pointer[error]
 }
 
-func (c counter) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Machine, error) {
+func (c counter) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Instance, error) {
 	if why := c.closed.Load(); why != nil {
 		return nil, *why
 	}
-	return c.Machines.Launch(ctx, r)
+	return c.Instances.Launch(ctx, r)
 }
 
 // closedFor is a cloud at which nothing can be launched until it is opened.
-func closedFor(why error) (wrap func(cloud.Machines) cloud.Machines, open func()) {
+func closedFor(why error) (wrap func(cloud.Instances) cloud.Instances, open func()) {
 	closed := &atomic.Pointer[error]{}
 	closed.Store(&why)
-	return func(m cloud.Machines) cloud.Machines { return counter{m, closed} }, func() { closed.Store(nil) }
+	return func(m cloud.Instances) cloud.Instances { return counter{m, closed} }, func() { closed.Store(nil) }
 }
 
 // reasons are why launches may be held back.
@@ -41,8 +41,8 @@ var reasons = map[string]error{
 }
 
 // Launches are held back, and the pods go before they succeed: the orders are
-// withdrawn, and no machine appears when everything works again. The next pods
-// get machines as ever.
+// withdrawn, and no instance appears when everything works again. The next pods
+// get instances as ever.
 func TestUnneededLaunchesAreWithdrawn(t *testing.T) {
 	for name, why := range reasons {
 		t.Run(name, func(t *testing.T) {
@@ -121,16 +121,16 @@ func TestAPodThatTheSchedulerCouldNotBindKeepsItsOrder(t *testing.T) {
 	})
 }
 
-// A launch that is under way when its pods go is not cut: its machine comes,
+// A launch that is under way when its pods go is not cut: its instance comes,
 // has one owner, and goes as every empty one does.
 func TestALaunchUnderWayIsNotWithdrawn(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 72}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
-		w.start(setup{lag: fixed(60 * time.Millisecond), through: func(m cloud.Machines) cloud.Machines { return slow{m} }})
+		w.start(setup{lag: fixed(60 * time.Millisecond), through: func(m cloud.Instances) cloud.Instances { return slow{m} }})
 		w.scale("web", 2)
 		w.until(15*time.Second, "two orders", func() bool { return len(w.claims()) == 2 })
 		w.scale("web", 0)
-		w.until(30*time.Second, "two machines", func() bool { return len(w.liveMachines()) == 2 })
+		w.until(30*time.Second, "two machines", func() bool { return len(w.liveInstances()) == 2 })
 		w.until(30*time.Second, "their claims", func() bool { return len(w.claims()) == 2 && w.claims()[0].Status.ProviderID != "" })
 		w.sound()
 		for _, c := range w.claims() {
@@ -143,11 +143,11 @@ func TestALaunchUnderWayIsNotWithdrawn(t *testing.T) {
 }
 
 // slow is a cloud that takes its time to offer.
-type slow struct{ cloud.Machines }
+type slow struct{ cloud.Instances }
 
-func (s slow) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Machine, error) {
+func (s slow) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Instance, error) {
 	time.Sleep(10 * time.Second) // virtual time
-	return s.Machines.Launch(ctx, r)
+	return s.Instances.Launch(ctx, r)
 }
 
 // The controller dies at its kth write or call of the cloud, for every k,

@@ -77,9 +77,9 @@ type world struct {
 	actedAt     time.Time                // the last time
 	lateBy      time.Duration            // how old the scheduler's view of nodes is
 	silent      string                   // the node whose kubelet says nothing; empty: none
-	joined      map[string]bool          // machines whose node has come
+	joined      map[string]bool          // instances whose node has come
 	keeps       quantity.Resources       // that nodes keep from pods beyond what is known
-	joinsAfter  map[string]time.Duration // by zone: how long after their launch machines join; as drawn where unset
+	joinsAfter  map[string]time.Duration // by zone: how long after their launch instances join; as drawn where unset
 }
 
 type deployment struct {
@@ -152,38 +152,38 @@ func (w *world) until(limit time.Duration, what string, holds func() bool) {
 // state is one line about everything.
 func (w *world) state() string {
 	running, all := w.podsRunning()
-	var machines []string
-	for _, m := range w.machines() {
-		machines = append(machines, m.ID[len(m.ID)-3:]+":"+string(m.State))
+	var instances []string
+	for _, m := range w.instances() {
+		instances = append(instances, m.ID[len(m.ID)-3:]+":"+string(m.State))
 	}
 	var claims []string
 	for _, c := range w.claims() {
-		text := c.Name + "=" + translate.MachineID(c.Status.ProviderID)
+		text := c.Name + "=" + translate.InstanceID(c.Status.ProviderID)
 		if c.DeletionTimestamp != nil {
 			text += " (ending)"
 		}
 		claims = append(claims, text)
 	}
-	return fmt.Sprintf("%d of %d pods run, claims %v, machines %v, %d nodes", running, all, claims, machines, len(w.nodes()))
+	return fmt.Sprintf("%d of %d pods run, claims %v, machines %v, %d nodes", running, all, claims, instances, len(w.nodes()))
 }
 
-// machines lists those at the cloud that have not ended, hidden ones too.
-func (w *world) machines() []cloud.Machine {
-	var out []cloud.Machine
+// instances lists those at the cloud that have not ended, hidden ones too.
+func (w *world) instances() []cloud.Instance {
+	var out []cloud.Instance
 	for _, m := range w.cloud.Market().Machines() {
 		if state := m.At(time.Now()); state != market.Terminated {
-			out = append(out, cloud.Machine{ID: m.ID, ProviderID: "aws:///" + m.Pool.Zone + "/" + m.ID, Kind: m.Pool.Kind, State: cloud.State(state)})
+			out = append(out, cloud.Instance{ID: m.ID, ProviderID: "aws:///" + m.Pool.Zone + "/" + m.ID, Kind: m.Pool.Kind, State: cloud.State(state)})
 		}
 	}
 	return out
 }
 
-// live machines are those that nobody has given back.
-func (w *world) liveMachines() []cloud.Machine {
-	return slices.DeleteFunc(w.machines(), func(m cloud.Machine) bool { return m.State == cloud.ShuttingDown })
+// live instances are those that none has terminated.
+func (w *world) liveInstances() []cloud.Instance {
+	return slices.DeleteFunc(w.instances(), func(m cloud.Instance) bool { return m.State == cloud.ShuttingDown })
 }
 
-// launched counts the machines ever launched, of the last hour.
+// launched counts the instances ever launched, of the last hour.
 func (w *world) launched() int { return len(w.cloud.Market().Machines()) }
 
 func (w *world) list(l client.ObjectList) {
@@ -250,16 +250,16 @@ func (w *world) sound() {
 	}
 }
 
-// orphans are the live machines that no claim has.
-func (w *world) orphans() []cloud.Machine {
+// orphans are the live instances that no claim has.
+func (w *world) orphans() []cloud.Instance {
 	claims := w.claims()
-	return slices.DeleteFunc(w.liveMachines(), func(m cloud.Machine) bool {
+	return slices.DeleteFunc(w.liveInstances(), func(m cloud.Instance) bool {
 		return slices.ContainsFunc(claims, func(c karpv1.NodeClaim) bool { return c.Status.ProviderID == m.ProviderID })
 	})
 }
 
-// empty reports whether nothing is left of claims, nodes and machines.
-func (w *world) empty() bool { return len(w.claims())+len(w.nodes())+len(w.machines()) == 0 }
+// empty reports whether nothing is left of claims, nodes and instances.
+func (w *world) empty() bool { return len(w.claims())+len(w.nodes())+len(w.instances()) == 0 }
 
 func (w *world) create(o client.Object) {
 	w.t.Helper()
@@ -349,7 +349,7 @@ type classes struct {
 	form    form
 }
 
-// form is what machines of the class are made from.
+// form is what instances of the class are made from.
 type form struct {
 	hash     string // empty: not known
 	settings fakecloud.Settings
@@ -394,7 +394,7 @@ func (f form) of(ref karpv1.NodeClassReference) translate.LaunchClass {
 	return class
 }
 
-// Form is what is compared with machines: nothing while no image is named.
+// Form is what is compared with instances: nothing while no image is named.
 func (c *classes) Form(context.Context, karpv1.NodeClassReference) (drift.Class, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

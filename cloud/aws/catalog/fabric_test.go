@@ -9,7 +9,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 )
 
-// Machines for those who ask for EFA are launched with an adapter on each network card.
+// Instances for those who ask for EFA are launched with an adapter on each network card.
 func TestAFabricHasAnAdapterOnEachCard(t *testing.T) {
 	own := nodeclass.Spec{Interfaces: []nodeclass.Interface{{Type: "interface"}}}
 	tests := map[string]struct {

@@ -20,9 +20,9 @@ import (
 
 // answer is what EC2 said to a fleet.
 type answer struct {
-	machines []cloud.Machine // sorted by ID
-	subnets  []string        // of each machine
-	refusals []refusal
+	instances []cloud.Instance // sorted by ID
+	subnets   []string         // of each instance
+	refusals  []refusal
 }
 
 // refusal is why one combination brought nothing. Kind is empty when EC2 does
@@ -37,7 +37,7 @@ func read(o order, out *ec2.CreateFleetOutput, now time.Time, tags map[string]st
 	for _, i := range out.Instances {
 		subnet := placeOf(o, i)
 		choice := o.choiceOf(string(i.InstanceType), subnet.Zone)
-		m := cloud.Machine{
+		m := cloud.Instance{
 			Kind: string(i.InstanceType), Zone: subnet.Zone, ZoneID: subnet.ZoneID, Option: o.offerings[0].Option,
 			ReservedCapacity: choice.ReservedCapacity, Partition: choice.Partition, Dedicated: choice.Dedicated,
 			Image: o.images[string(i.InstanceType)], Class: tags[nodeclass.TagClass], Batch: tags[nodeclass.TagBatch],
@@ -48,18 +48,18 @@ func read(o order, out *ec2.CreateFleetOutput, now time.Time, tags map[string]st
 		}
 		for _, id := range i.InstanceIds {
 			m.ID, m.ProviderID, m.Tags = id, instance.ProviderID(m.Zone, id), maps.Clone(tags)
-			a.machines = append(a.machines, m)
+			a.instances = append(a.instances, m)
 			a.subnets = append(a.subnets, subnet.ID)
 		}
 	}
-	slices.SortFunc(a.machines, func(x, y cloud.Machine) int { return cmp.Compare(x.ID, y.ID) })
+	slices.SortFunc(a.instances, func(x, y cloud.Instance) int { return cmp.Compare(x.ID, y.ID) })
 	for _, e := range out.Errors {
 		a.refusals = append(a.refusals, refusalOf(o, e))
 	}
 	return a
 }
 
-// placeOf returns the subnet of a machine.
+// placeOf returns the subnet of an instance.
 func placeOf(o order, i types.CreateFleetInstance) nodeclass.Subnet {
 	id, zone := aws.ToString(i.SubnetId), aws.ToString(i.AvailabilityZone)
 	if l := i.LaunchTemplateAndOverrides; l != nil && l.Overrides != nil {
@@ -92,7 +92,7 @@ func (r refusal) concerns(o cloud.OfferingChoice) bool {
 	return (r.kind == "" || r.kind == o.Kind) && (r.zone == "" || r.zone == o.Zone)
 }
 
-// taken is how many addresses the machines take, by subnet.
+// taken is how many addresses the instances take, by subnet.
 func (a answer) taken(each int64) map[string]int64 {
 	out := map[string]int64{}
 	for _, id := range a.subnets {
@@ -101,11 +101,11 @@ func (a answer) taken(each int64) map[string]int64 {
 	return out
 }
 
-// outcome is nil when all machines were had; else it says why not. EC2's
+// outcome is nil when all instances were had; else it says why not. EC2's
 // answer is final for its token, so even trouble that may pass is a refusal:
 // another attempt may have better luck, a repetition never.
 func (a answer) outcome(r Request, o order) error {
-	if len(a.machines) >= r.Launch.Count {
+	if len(a.instances) >= r.Launch.Count {
 		return nil
 	}
 	if len(a.refusals) == 0 {
@@ -154,7 +154,7 @@ func (a answer) cause(which func(refusal) bool) string {
 
 // remember keeps in mind what was short.
 func (b *Launcher) remember(o order, a answer) {
-	for _, m := range a.machines {
+	for _, m := range a.instances {
 		b.Shortage.Had(m.Kind, m.Zone, m.Option, o.placement.Place(m.Partition, m.Dedicated))
 	}
 	for _, r := range a.refusals {
@@ -165,7 +165,7 @@ func (b *Launcher) remember(o order, a answer) {
 			b.recordShort(o, r)
 		}
 	}
-	if len(a.machines) == 0 && len(a.refusals) == 0 {
+	if len(a.instances) == 0 && len(a.refusals) == 0 {
 		b.recordShort(o, refusal{})
 	}
 }
@@ -222,7 +222,7 @@ func (o order) reservedCapacities() []string {
 	return slices.Compact(out)
 }
 
-// reservedCapacitiesOf is what a machine from the reservation in the zone is counted under.
+// reservedCapacitiesOf is what an instance from the reservation in the zone is counted under.
 func (o order) reservedCapacitiesOf(reservedCapacity, zone string) []string {
 	var out []string
 	if reservedCapacity != "" {
@@ -234,7 +234,7 @@ func (o order) reservedCapacitiesOf(reservedCapacity, zone string) []string {
 	return out
 }
 
-// choiceOf is the choice that machines of a type in a zone come from.
+// choiceOf is the choice that instances of a type in a zone come from.
 func (o order) choiceOf(kind, zone string) cloud.OfferingChoice {
 	for _, offering := range o.offerings {
 		if offering.Kind == kind && offering.Zone == zone {
@@ -244,10 +244,10 @@ func (o order) choiceOf(kind, zone string) cloud.OfferingChoice {
 	return cloud.OfferingChoice{}
 }
 
-// fromReservedCapacities is how many machines are counted under each name.
+// fromReservedCapacities is how many instances are counted under each name.
 func (a answer) fromReservedCapacities(o order) map[string]int64 {
 	out := map[string]int64{}
-	for _, m := range a.machines {
+	for _, m := range a.instances {
 		for _, name := range o.reservedCapacitiesOf(m.ReservedCapacity, m.Zone) {
 			out[name]++
 		}
@@ -255,15 +255,15 @@ func (a answer) fromReservedCapacities(o order) map[string]int64 {
 	return out
 }
 
-// resolveZone keeps in mind that a cluster group is in the zone of the machines that
+// resolveZone keeps in mind that a cluster group is in the zone of the instances that
 // it has.
 func (b *Launcher) resolveZone(r Request, o order, a answer) {
-	if o.placement == nil || o.placement.Strategy != nodeclass.Cluster || len(a.machines) == 0 {
+	if o.placement == nil || o.placement.Strategy != nodeclass.Cluster || len(a.instances) == 0 {
 		return
 	}
 	closed := map[string]int64{}
 	for _, s := range r.Class.Resolved.Subnets {
-		if s.Zone != a.machines[0].Zone {
+		if s.Zone != a.instances[0].Zone {
 			closed[o.placement.ReservedCapacity(s.Zone)] = 0
 		}
 	}

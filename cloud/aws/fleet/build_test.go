@@ -188,7 +188,7 @@ func TestPrefixesAreOfTheAddressesThatPodsHave(t *testing.T) {
 	}
 }
 
-// A machine has EFA adapters only where it is launched with them: those whose pods ask for
+// An instance has EFA adapters only where it is launched with them: those whose pods ask for
 // them are launched from a template of their own.
 func TestAdaptersOfTheFabricAreAttachedForWhoAsks(t *testing.T) {
 	tests := map[string]struct {
@@ -271,8 +271,8 @@ func TestOwnTagsCannotBeReplaced(t *testing.T) {
 	}
 }
 
-// By the UID of its cluster a machine is told from those of another cluster of the name.
-func TestMachinesAndTemplatesCarryTheUIDOfTheCluster(t *testing.T) {
+// By the UID of its cluster an instance is told from those of another cluster of the name.
+func TestInstancesAndTemplatesCarryTheUIDOfTheCluster(t *testing.T) {
 	uid := "4c1a5ee9-5b3f-4e60-8f8e-2f4e7d1b0c11"
 	r := request(t, func(r *Request) { r.Cluster.UID, r.Launch.Tags["daemok.sh/cluster-uid"] = uid, "x" })
 	for what, tags := range map[string]map[string]string{"machines": allTags(r), "templates": lastingTags(r)} {
@@ -400,9 +400,9 @@ func TestAFleetHasTemplatesForTheCheapestAndWhatVarietyNeeds(t *testing.T) {
 	}
 }
 
-// Machines of an IPv6 cluster have such an address from the start, also where the DNS
+// Instances of an IPv6 cluster have such an address from the start, also where the DNS
 // service has another name than the usual one.
-func TestMachinesOfAnIPv6ClusterHaveSuchAnAddress(t *testing.T) {
+func TestInstancesOfAnIPv6ClusterHaveSuchAnAddress(t *testing.T) {
 	for name, tt := range map[string]struct {
 		dns, cidr string
 		want      bool

@@ -19,7 +19,7 @@ type api interface {
 	CreateFleet(context.Context, *ec2.CreateFleetInput, ...func(*ec2.Options)) (*ec2.CreateFleetOutput, error)
 }
 
-// Launcher launches machines. Pause waits, or ends early with ctx's error.
+// Launcher launches instances. Pause waits, or ends early with ctx's error.
 type Launcher struct {
 	API       api
 	Templates *Templates
@@ -52,7 +52,7 @@ func (b *Launcher) Prepare(ctx context.Context, r Request) error {
 }
 
 // Launch does what the port's Machines.Launch promises for one request.
-func (b *Launcher) Launch(ctx context.Context, r Request) ([]cloud.Machine, error) {
+func (b *Launcher) Launch(ctx context.Context, r Request) ([]cloud.Instance, error) {
 	o, err := b.sent.orderFor(r)
 	if err != nil {
 		return nil, err
@@ -68,12 +68,12 @@ func (b *Launcher) Launch(ctx context.Context, r Request) ([]cloud.Machine, erro
 	answer := read(o, out, b.Now(), allTags(r))
 	done(answer.taken(o.podsMin))
 	counted(answer.fromReservedCapacities(o))
-	for _, m := range answer.machines {
+	for _, m := range answer.instances {
 		b.Reserved.Holds(m.ID, o.reservedCapacitiesOf(m.ReservedCapacity, m.Zone)...)
 	}
 	b.resolveZone(r, o, answer)
 	b.remember(o, answer)
-	return answer.machines, answer.outcome(r, o)
+	return answer.instances, answer.outcome(r, o)
 }
 
 // launch makes the templates and calls for the fleet, again while EC2 says that

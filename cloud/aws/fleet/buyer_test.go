@@ -172,7 +172,7 @@ func TestPartialDelivery(t *testing.T) {
 	}
 }
 
-func TestEnoughMachinesAreASuccessWhateverElseWasShort(t *testing.T) {
+func TestEnoughInstancesAreASuccessWhateverElseWasShort(t *testing.T) {
 	a := newAccount(func(n int, in *ec2.CreateFleetInput) (*ec2.CreateFleetOutput, error) {
 		out, err := refuses("InsufficientInstanceCapacity")(n, in)
 		out.Instances = instances(in, 1)
@@ -220,7 +220,7 @@ func TestAMissingSpotRoleStopsSpotAlone(t *testing.T) {
 	}
 }
 
-func TestNoMachinesAndNoReason(t *testing.T) {
+func TestNoInstancesAndNoReason(t *testing.T) {
 	b := launcher(newAccount(delivers(0)))
 	_, err := b.Launch(t.Context(), request(t, nil))
 	if short, ok := errors.AsType[*cloud.NoCapacityError](err); !ok || len(short.Offerings) != 4 {
@@ -431,7 +431,7 @@ func TestDeleteOfRemovesAClassesTemplates(t *testing.T) {
 	}
 }
 
-func TestAddressesOfMachinesJustLaunchedCount(t *testing.T) {
+func TestAddressesOfInstancesJustLaunchedCount(t *testing.T) {
 	a := newAccount(delivers(2))
 	b := launcher(a)
 	subnets := []nodeclass.Subnet{{ID: "subnet-a", Zone: "us-east-1a", Free: 70}, {ID: "subnet-c", Zone: "us-east-1a", Free: 20}}

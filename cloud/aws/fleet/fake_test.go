@@ -109,7 +109,7 @@ func launcher(a *account) *Launcher {
 		Now: clock, Pause: func(_ context.Context, d time.Duration) error { now = now.Add(d); return nil }}
 }
 
-// delivers answers with n machines of the first override.
+// delivers answers with n instances of the first override.
 func delivers(n int) func(int, *ec2.CreateFleetInput) (*ec2.CreateFleetOutput, error) {
 	return func(_ int, in *ec2.CreateFleetInput) (*ec2.CreateFleetOutput, error) {
 		return &ec2.CreateFleetOutput{Instances: instances(in, n)}, nil
@@ -153,7 +153,7 @@ func kindType(name, arch string, enis int64) catalog.Type {
 		Labels: constraint.NewLabels(map[string]string{cluster.LabelInstanceType: name, cluster.LabelArch: arch})}
 }
 
-// request asks for spot machines of three types that need three templates.
+// request asks for spot instances of three types that need three templates.
 func request(t *testing.T, change func(*Request)) Request {
 	t.Helper()
 	arch := func(a string) constraint.Requirements {

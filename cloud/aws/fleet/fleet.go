@@ -1,9 +1,9 @@
-// Package fleet launches machines: it writes launch templates and asks EC2 for an
+// Package fleet launches instances: it writes launch templates and asks EC2 for an
 // instant fleet over many types and zones at once.
 //
 // It promises the same call for the same request, so that EC2 can recognise a
 // repeated one by its token; and that what was short is remembered. It
-// decides neither how many machines are needed nor which offers are good.
+// decides neither how many instances are needed nor which offers are good.
 package fleet
 
 import (
@@ -44,7 +44,7 @@ type Request struct {
 	Cluster userdata.Cluster
 	Subnets []nodeclass.Subnet // one a zone, sorted by zone
 
-	// OpenReservations lets machines on demand run in open reservations that match.
+	// OpenReservations lets instances on demand run in open reservations that match.
 	OpenReservations bool
 }
 
@@ -59,7 +59,7 @@ type order struct {
 	subnets   []nodeclass.Subnet
 	images    map[string]string // image by kind
 	setups    map[string]catalog.Setup
-	podsMin   int64 // fewest addresses that a machine may take
+	podsMin   int64 // fewest addresses that an instance may take
 	placement *nodeclass.PlacementGroup
 }
 
@@ -72,7 +72,7 @@ type group struct {
 	part             string // partition of the class's placement group; empty: none, or EC2 chooses
 
 	dedicated bool
-	fabric    catalog.Fabric // none where nobody asks for it
+	fabric    catalog.Fabric // none where none asks for it
 }
 
 // members are the offerings of a group, which set up the kubelet alike.
@@ -154,7 +154,7 @@ func divide(r Request) ([]cloud.OfferingChoice, map[group]*members) {
 	return offerings, groups
 }
 
-// groupOf is the template that machines of an offering are launched from; false where
+// groupOf is the template that instances of an offering are launched from; false where
 // the offering cannot be launched.
 func groupOf(r Request, o cloud.OfferingChoice) (group, bool) {
 	setup, ok := r.Kinds.Setup(o.Kind)
@@ -265,8 +265,8 @@ func fleetInput(r Request, configs []types.FleetLaunchTemplateConfigRequest) *ec
 	return in
 }
 
-// allTags are those of a machine of this very launch. The request's count
-// before the class's; those that tell whose a machine is cannot be replaced.
+// allTags are those of an instance of this very launch. The request's count
+// before the class's; those that tell whose an instance is cannot be replaced.
 func allTags(r Request) map[string]string {
 	tags := maps.Clone(r.Launch.Tags)
 	if tags == nil {
@@ -293,13 +293,13 @@ func lastingTags(r Request) map[string]string {
 	return tags
 }
 
-// ownTags tell whose a machine is.
+// ownTags tell whose an instance is.
 func ownTags(r Request) map[string]string {
 	pool := cmp.Or(r.Launch.Tags[nodeclass.TagPool], r.Launch.Node.Labels[nodeclass.TagPool])
 	return OwnTags(r.Class, r.Cluster, map[string]string{nodeclass.TagPool: pool})
 }
 
-// OwnTags are the tags given and those that tell whose a machine of the class is; a pool
+// OwnTags are the tags given and those that tell whose an instance of the class is; a pool
 // without a name has none.
 func OwnTags(class nodeclass.Class, cluster userdata.Cluster, given map[string]string) map[string]string {
 	tags := maps.Clone(given)

@@ -20,7 +20,7 @@ type Rehearsal struct {
 
 // Rehearse builds the calls for a request with one offer by the same code as
 // a launch, so that tags and settings which rights may depend on are equal.
-// The fleet names a template that need not exist. It calls nobody.
+// The fleet names a template that need not exist. It calls none.
 func Rehearse(r Request) (Rehearsal, error) {
 	o, err := build(r)
 	if err != nil {
@@ -40,9 +40,9 @@ func Rehearse(r Request) (Rehearsal, error) {
 	return Rehearsal{Template: template, Fleet: &fleet, Run: runInput(r, o.templates[0], o.offerings[0].Kind, subnet.ID)}, nil
 }
 
-// UserDataBytes is how long the user data is, as merged, of a machine of the request's
+// UserDataBytes is how long the user data is, as merged, of an instance of the request's
 // first offering; nothing with a launch template of the user's own. Where no launch could
-// send it the refusal says why. It calls nobody.
+// send it the refusal says why. It calls none.
 func UserDataBytes(r Request) (int, error) {
 	g, ok := groupOf(r, r.Launch.Options[0])
 	if !ok || r.Class.Spec.LaunchTemplate != "" {
@@ -59,7 +59,7 @@ func UserDataBytes(r Request) (int, error) {
 	return len(text), nil
 }
 
-// runInput asks for one machine without a template, which is not there. It says all that
+// runInput asks for one instance without a template, which is not there. It says all that
 // the template would which policies can depend on: those that demand encrypted volumes or
 // IMDSv2, say, would refuse a call that is silent on these.
 func runInput(r Request, t template, kind, subnet string) *ec2.RunInstancesInput {

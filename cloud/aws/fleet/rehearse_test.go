@@ -12,7 +12,7 @@ import (
 
 // Policies may look at anything that a launch says: one that demands encrypted volumes, or
 // tokens of the metadata service, must not find the rehearsal wanting. So RunInstances
-// says all that the template does, beside what is read inside the machine.
+// says all that the template does, beside what is read inside the instance.
 func TestARehearsalSaysAllThatALaunchDoes(t *testing.T) {
 	r, err := Rehearse(request(t, func(r *Request) {
 		everySetting(r)

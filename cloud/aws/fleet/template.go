@@ -116,7 +116,7 @@ func templateData(r Request, g group, text string) *types.RequestLaunchTemplateD
 	return data
 }
 
-// reservationOf says which reservation machines run in: the one that they are
+// reservationOf says which reservation instances run in: the one that they are
 // launched from and nothing else, or none. Where reservations are left alone EC2 does
 // as it does without a word.
 func reservationOf(r Request, g group) *types.LaunchTemplateCapacityReservationSpecificationRequest {
@@ -132,7 +132,7 @@ func reservationOf(r Request, g group) *types.LaunchTemplateCapacityReservationS
 	return &types.LaunchTemplateCapacityReservationSpecificationRequest{CapacityReservationPreference: types.CapacityReservationPreferenceNone}
 }
 
-// placementOf says which placement group machines are put into, which partition of it
+// placementOf says which placement group instances are put into, which partition of it
 // where that is not left to EC2, and that their tenancy is dedicated; nil where there is
 // nothing to say.
 func placementOf(r Request, g group) *types.LaunchTemplatePlacementRequest {
@@ -153,7 +153,7 @@ func placementOf(r Request, g group) *types.LaunchTemplatePlacementRequest {
 	return out
 }
 
-// marketOf is the market that machines of a reservation are launched on; empty for the
+// marketOf is the market that instances of a reservation are launched on; empty for the
 // usual one.
 func marketOf(r Request, reservedCapacity string) types.MarketType {
 	at := slices.IndexFunc(r.Class.Resolved.Reservations, func(x nodeclass.Reservation) bool { return x.ID == reservedCapacity })
@@ -168,7 +168,7 @@ func marketOf(r Request, reservedCapacity string) types.MarketType {
 	return ""
 }
 
-// templateTags are for what EC2 makes beside machines and volumes. Spot
+// templateTags are for what EC2 makes beside instances and volumes. Spot
 // requests may be named for spot alone: EC2 refuses them otherwise.
 func templateTags(r Request) []types.LaunchTemplateTagSpecificationRequest {
 	tags := ec2Tags(lastingTags(r))

@@ -49,7 +49,7 @@ func (f Finder) selected(ctx context.Context, spec nodeclass.Spec) (out []nodecl
 // asked are the tags of an image that are labels of instances, as requirements.
 func asked(tags []types.Tag) (out constraint.Requirements) {
 	for _, t := range tags {
-		if key := aws.ToString(t.Key); nodeclass.IsLabelOfMachines(key) {
+		if key := aws.ToString(t.Key); nodeclass.IsLabelOfInstances(key) {
 			out = out.And(in(key, aws.ToString(t.Value)))
 		}
 	}

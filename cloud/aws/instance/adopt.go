@@ -26,21 +26,21 @@ const tagScalingGroup = "aws:autoscaling:groupName"
 // group would replace it.
 //
 // Callers of the same moment share one DescribeInstances for up to looksMax instances.
-func (s *Store) Adoptable(ctx context.Context, id string) (cloud.Machine, error) {
+func (s *Store) Adoptable(ctx context.Context, id string) (cloud.Instance, error) {
 	answers, err := s.strays.Ask(ctx, id)
 	if err != nil {
-		return cloud.Machine{}, err
+		return cloud.Instance{}, err
 	}
 	a := answers[id]
 	if a.Err != nil {
-		return cloud.Machine{}, a.Err
+		return cloud.Instance{}, a.Err
 	}
 	if a.Value == nil {
-		return cloud.Machine{}, &cloud.NotFoundError{MachineID: id}
+		return cloud.Instance{}, &cloud.NotFoundError{InstanceID: id}
 	}
 	m := convert(*a.Value)
 	if why := s.whyNotAdopt(m); why != "" {
-		return cloud.Machine{}, &cloud.RefusedError{Reason: cloud.NotAdoptable, Cause: why}
+		return cloud.Instance{}, &cloud.RefusedError{Reason: cloud.NotAdoptable, Cause: why}
 	}
 	return m, nil
 }
@@ -51,7 +51,7 @@ func (s *Store) lookAtAny(ctx context.Context, ids []string) map[string]gather.A
 }
 
 // whyNotAdopt says what keeps the cluster from taking an instance over; empty: nothing.
-func (s *Store) whyNotAdopt(m cloud.Machine) string {
+func (s *Store) whyNotAdopt(m cloud.Instance) string {
 	if m.State != cloud.Running {
 		return fmt.Sprintf("machine %s is %s; only one that runs can be taken over", m.ID, m.State)
 	}
@@ -80,7 +80,7 @@ func (s *Store) whyNotAdopt(m cloud.Machine) string {
 // Adopt puts tags on an instance that Adoptable has shown: own ones in any case, those of
 // its class where it has none of the key. It asks for nothing where all are there. It is a
 // *cloud.NotFoundError for an instance that EC2 does not know.
-func (s *Store) Adopt(ctx context.Context, m cloud.Machine, own, ofClass map[string]string) error {
+func (s *Store) Adopt(ctx context.Context, m cloud.Instance, own, ofClass map[string]string) error {
 	lacks := map[string]string{}
 	for key, value := range ofClass {
 		if _, there := m.Tags[key]; !there {
@@ -105,7 +105,7 @@ func (s *Store) createTags(ctx context.Context, id string, tags map[string]strin
 	}
 	_, err := s.api.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: list})
 	if fault.NotFound(err) {
-		return &cloud.NotFoundError{MachineID: id}
+		return &cloud.NotFoundError{InstanceID: id}
 	}
 	return fault.Wrap("ec2:CreateTags", err)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/daemok/daemok/cloud"
 )
 
-func TestAMachineMayBeTakenOver(t *testing.T) {
+func TestAInstanceMayBeTakenOver(t *testing.T) {
 	const class, pool = "karpenter.k8s.aws/ec2nodeclass", "karpenter.sh/provisioner-name"
 	tests := map[string]struct {
 		cluster, state string
@@ -34,14 +34,14 @@ func TestAMachineMayBeTakenOver(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			m := machine("i-1", tt.cluster, tt.state, tt.tags...)
+			m := instance("i-1", tt.cluster, tt.state, tt.tags...)
 			for i, tag := range m.Tags {
 				if aws.ToString(tag.Key) == tt.lacks {
 					m.Tags = append(m.Tags[:i:i], m.Tags[i+1:]...)
 				}
 			}
 			a := standing()
-			a.machines = append(a.machines[:1:1], m)
+			a.instances = append(a.instances[:1:1], m)
 			s := open(a, func() time.Time { return start })
 			s.UID = "uid-1"
 			found, err := s.Adoptable(t.Context(), "i-1")
@@ -59,7 +59,7 @@ func TestAMachineMayBeTakenOver(t *testing.T) {
 	}
 }
 
-func TestAMachineThatHasEndedIsNotTakenOver(t *testing.T) {
+func TestAInstanceThatHasEndedIsNotTakenOver(t *testing.T) {
 	s := open(standing(), func() time.Time { return start })
 	for _, id := range []string{"i-gone", "i-none"} {
 		if _, err := s.Adoptable(t.Context(), id); !isMissing(err, id) {
@@ -70,15 +70,15 @@ func TestAMachineThatHasEndedIsNotTakenOver(t *testing.T) {
 
 func isMissing(err error, id string) bool {
 	missing, ok := errors.AsType[*cloud.NotFoundError](err)
-	return ok && missing.MachineID == id
+	return ok && missing.InstanceID == id
 }
 
 // Tags that say whose an instance is are written over those of before, tags of the class
 // are not, and what is there is not written again.
-func TestTagsOfAMachineThatIsTakenOver(t *testing.T) {
+func TestTagsOfAInstanceThatIsTakenOver(t *testing.T) {
 	a := standing()
 	s := open(a, func() time.Time { return start })
-	m := cloud.Machine{ID: "i-managed", Tags: map[string]string{"pool": "before", "team": "red", "there": "x"}}
+	m := cloud.Instance{ID: "i-managed", Tags: map[string]string{"pool": "before", "team": "red", "there": "x"}}
 	own, ofClass := map[string]string{"pool": "now", "there": "x"}, map[string]string{"team": "blue", "cost": "7"}
 	if err := s.Adopt(t.Context(), m, own, ofClass); err != nil || !maps.Equal(a.tagged, map[string]string{"pool": "now", "cost": "7"}) {
 		t.Errorf("Adopt = %v, tagged %v", err, a.tagged)
@@ -88,7 +88,7 @@ func TestTagsOfAMachineThatIsTakenOver(t *testing.T) {
 	if err := s.Adopt(t.Context(), m, own, ofClass); err != nil || a.tagged != nil {
 		t.Errorf("Adopt again = %v, tagged %v; want no call", err, a.tagged)
 	}
-	if err := s.Adopt(t.Context(), cloud.Machine{ID: "i-none"}, own, nil); !isMissing(err, "i-none") {
+	if err := s.Adopt(t.Context(), cloud.Instance{ID: "i-none"}, own, nil); !isMissing(err, "i-none") {
 		t.Errorf("Adopt of an unknown machine = %v, want it not found", err)
 	}
 }

@@ -190,7 +190,7 @@ func (s *Store) verdict(id string, err error) given {
 	case !fault.NotFound(err):
 		return given{Err: fault.Wrap("ec2:TerminateInstances", err)}
 	case s.isYoung(id):
-		return given{Err: &cloud.NotVisibleError{MachineID: id}}
+		return given{Err: &cloud.NotVisibleError{InstanceID: id}}
 	}
 	return given{Value: true}
 }
@@ -200,9 +200,9 @@ func (s *Store) verdict(id string, err error) given {
 //
 // It is one CreateTags for each instance, and asks for nothing first: what was shown says
 // whose an instance is, and no ID is ever given to another.
-func (s *Store) Tag(ctx context.Context, m cloud.Machine, tags map[string]string) error {
+func (s *Store) Tag(ctx context.Context, m cloud.Instance, tags map[string]string) error {
 	if !s.owns(m.Tags) {
-		return &cloud.NotFoundError{MachineID: m.ID}
+		return &cloud.NotFoundError{InstanceID: m.ID}
 	}
 	return s.createTags(ctx, m.ID, tags)
 }

@@ -16,9 +16,9 @@ import (
 // ProviderID is how a node names its instance.
 func ProviderID(zone, id string) string { return "aws:///" + zone + "/" + id }
 
-func convert(i types.Instance) cloud.Machine {
+func convert(i types.Instance) cloud.Instance {
 	tags := tagMap(i.Tags)
-	m := cloud.Machine{
+	m := cloud.Instance{
 		ID: aws.ToString(i.InstanceId), Kind: string(i.InstanceType), Option: optionOf(i),
 		Image: aws.ToString(i.ImageId), Class: tags[nodeclass.TagClass], Batch: tags[nodeclass.TagBatch],
 		LaunchedAt: aws.ToTime(i.LaunchTime).UTC(), Tags: tags, PrivateDNS: aws.ToString(i.PrivateDnsName),

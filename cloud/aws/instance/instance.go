@@ -99,31 +99,31 @@ func (s *Store) Launched(ids ...string) {
 // looksMax instances. On a cluster of 1,000 nodes that is some 10 calls for each check all
 // of them, about one a second while all are going; a list of all is one call for each
 // pageMax instances.
-func (s *Store) List(ctx context.Context, f cloud.Filter) ([]cloud.Machine, error) {
+func (s *Store) List(ctx context.Context, f cloud.Filter) ([]cloud.Instance, error) {
 	found, err := s.find(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]cloud.Machine, 0, len(found))
+	out := make([]cloud.Instance, 0, len(found))
 	for _, i := range found {
 		out = append(out, convert(i))
 	}
-	slices.SortFunc(out, func(a, b cloud.Machine) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b cloud.Instance) int { return cmp.Compare(a.ID, b.ID) })
 	return out, nil
 }
 
 // InReservations returns the instances that run, or begin to, in the capacity reservations
 // of those IDs, sorted by ID.
-func (s *Store) InReservations(ctx context.Context, ids ...string) ([]cloud.Machine, error) {
+func (s *Store) InReservations(ctx context.Context, ids ...string) ([]cloud.Instance, error) {
 	found, err := s.describe(ctx, append(s.owned(), filter("capacity-reservation-id", ids...), filter("instance-state-name", "pending", "running")), nil)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]cloud.Machine, 0, len(found))
+	out := make([]cloud.Instance, 0, len(found))
 	for _, i := range s.dropStrangers(found) {
 		out = append(out, convert(i))
 	}
-	slices.SortFunc(out, func(a, b cloud.Machine) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b cloud.Instance) int { return cmp.Compare(a.ID, b.ID) })
 	return out, nil
 }
 

@@ -20,7 +20,7 @@ import (
 
 // account is a emulated EC2 with two instances a page.
 type account struct {
-	machines   []types.Instance
+	instances  []types.Instance
 	hidden     []string // exist, but no call sees them yet
 	terminated []string
 	tagged     map[string]string
@@ -33,7 +33,7 @@ func (a *account) DescribeInstances(_ context.Context, in *ec2.DescribeInstances
 		return nil, &smithy.GenericAPIError{Code: "FilterLimitExceeded", Message: "The maximum number of filter values specified on a single call is 200"}
 	}
 	var found []types.Instance
-	for _, m := range a.machines {
+	for _, m := range a.instances {
 		if !slices.Contains(a.hidden, *m.InstanceId) && matches(m, in.Filters) {
 			found = append(found, m)
 		}
@@ -78,7 +78,7 @@ func valuesOf(filters []types.Filter) (n int) {
 
 func (a *account) known(id string) bool {
 	return !slices.Contains(a.hidden, id) &&
-		slices.ContainsFunc(a.machines, func(m types.Instance) bool { return *m.InstanceId == id })
+		slices.ContainsFunc(a.instances, func(m types.Instance) bool { return *m.InstanceId == id })
 }
 
 func (a *account) TerminateInstances(_ context.Context, in *ec2.TerminateInstancesInput, _ ...func(*ec2.Options)) (*ec2.TerminateInstancesOutput, error) {
@@ -99,7 +99,7 @@ func (a *account) CreateTags(_ context.Context, in *ec2.CreateTagsInput, _ ...fu
 	return &ec2.CreateTagsOutput{}, nil
 }
 
-func machine(id, clusterName, state string, more ...string) types.Instance {
+func instance(id, clusterName, state string, more ...string) types.Instance {
 	tags := []types.Tag{{Key: aws.String("kubernetes.io/cluster/" + clusterName), Value: aws.String("owned")},
 		{Key: aws.String("karpenter.k8s.aws/ec2nodeclass"), Value: aws.String("default")}}
 	for i := 0; i < len(more); i += 2 {
@@ -110,12 +110,12 @@ func machine(id, clusterName, state string, more ...string) types.Instance {
 }
 
 func standing() *account {
-	managed := machine("i-managed", "prod", "running")
+	managed := instance("i-managed", "prod", "running")
 	managed.Tags = managed.Tags[:1] // a managed node group's: of the cluster, of no class
-	return &account{machines: []types.Instance{
-		machine("i-3", "prod", "running", "daemok.sh/batch", "b1"), machine("i-1", "prod", "pending"),
-		machine("i-2", "prod", "shutting-down"), machine("i-gone", "prod", "terminated"),
-		machine("i-other", "test", "running"), managed,
+	return &account{instances: []types.Instance{
+		instance("i-3", "prod", "running", "daemok.sh/batch", "b1"), instance("i-1", "prod", "pending"),
+		instance("i-2", "prod", "shutting-down"), instance("i-gone", "prod", "terminated"),
+		instance("i-other", "test", "running"), managed,
 	}}
 }
 
@@ -126,9 +126,9 @@ func open(a api, now func() time.Time) *Store {
 	return New(a, "prod", now, func(ctx context.Context, _ time.Duration) error { return ctx.Err() })
 }
 
-func ids(machines []cloud.Machine) []string {
+func ids(instances []cloud.Instance) []string {
 	var out []string
-	for _, m := range machines {
+	for _, m := range instances {
 		out = append(out, m.ID)
 	}
 	return out
@@ -155,14 +155,14 @@ func TestList(t *testing.T) {
 }
 
 func TestConvert(t *testing.T) {
-	spot := machine("i-1", "prod", "running", "daemok.sh/batch", "b1")
+	spot := instance("i-1", "prod", "running", "daemok.sh/batch", "b1")
 	spot.InstanceLifecycle, spot.PrivateDnsName = types.InstanceLifecycleTypeSpot, aws.String("ip-10-0-0-1.ec2.internal")
 	got := convert(spot)
 	if got.ProviderID != "aws:///us-east-1a/i-1" || got.Option != cluster.Spot || got.ZoneID != "use1-az1" || got.Class != "default" ||
 		got.Batch != "b1" || got.State != cloud.Running || got.PrivateDNS != "ip-10-0-0-1.ec2.internal" || got.Kind != "m5.large" {
 		t.Errorf("convert = %+v", got)
 	}
-	reserved := machine("i-1", "prod", "running")
+	reserved := instance("i-1", "prod", "running")
 	reserved.CapacityReservationId = aws.String("cr-1")
 	if got := convert(reserved); got.Option != cluster.Reserved {
 		t.Errorf("a machine in a reservation is %s", got.Option)
@@ -186,7 +186,7 @@ func TestTerminate(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			a := standing()
-			a.machines, a.hidden = append(a.machines, machine("i-young", "prod", "pending")), []string{"i-young"}
+			a.instances, a.hidden = append(a.instances, instance("i-young", "prod", "pending")), []string{"i-young"}
 			s := open(a, func() time.Time { return start })
 			s.Launched("i-young")
 			gone, err := s.Terminate(t.Context(), tt.ids...)
@@ -201,10 +201,10 @@ func TestTerminate(t *testing.T) {
 // Two clusters of an account may have one name. Whatever carries the UID of the other is
 // neither listed nor terminated nor tagged, and reported once; what carries none is the
 // cluster's.
-func TestMachinesOfAnotherClusterOfTheNameAreLeftAlone(t *testing.T) {
+func TestInstancesOfAnotherClusterOfTheNameAreLeftAlone(t *testing.T) {
 	const uid = "daemok.sh/cluster-uid"
-	a := &account{machines: []types.Instance{
-		machine("i-1", "prod", "running", uid, "uid-1"), machine("i-2", "prod", "running", uid, "uid-2"), machine("i-3", "prod", "running")}}
+	a := &account{instances: []types.Instance{
+		instance("i-1", "prod", "running", uid, "uid-1"), instance("i-2", "prod", "running", uid, "uid-2"), instance("i-3", "prod", "running")}}
 	s := open(a, func() time.Time { return start })
 	s.UID = "uid-1"
 	var reported []string
@@ -220,12 +220,12 @@ func TestMachinesOfAnotherClusterOfTheNameAreLeftAlone(t *testing.T) {
 	if gone, err := s.Terminate(t.Context(), "i-1", "i-2"); err != nil || !slices.Equal(gone, []string{"i-2"}) || !slices.Equal(a.terminated, []string{"i-1"}) {
 		t.Errorf("Terminate = gone %v, %v; terminated %v", gone, err, a.terminated)
 	}
-	if err := s.Tag(t.Context(), convert(a.machines[1]), map[string]string{"Name": "x"}); !isMissing(err, "i-2") || a.tagged != nil {
+	if err := s.Tag(t.Context(), convert(a.instances[1]), map[string]string{"Name": "x"}); !isMissing(err, "i-2") || a.tagged != nil {
 		t.Errorf("Tag = %v, tagged %v", err, a.tagged)
 	}
 }
 
-func TestAMachineUnseenForAMinuteIsGone(t *testing.T) {
+func TestAInstanceUnseenForAMinuteIsGone(t *testing.T) {
 	now := start
 	a := &account{}
 	s := open(a, func() time.Time { return now })
@@ -254,21 +254,21 @@ func TestTag(t *testing.T) {
 	foreign, unknown := listed[0], listed[0]
 	foreign.Tags = map[string]string{"kubernetes.io/cluster/other": "owned", "karpenter.k8s.aws/ec2nodeclass": "default"}
 	unknown.ID = "i-none"
-	for what, m := range map[string]cloud.Machine{"one that EC2 does not know": unknown, "another cluster's": foreign} {
+	for what, m := range map[string]cloud.Instance{"one that EC2 does not know": unknown, "another cluster's": foreign} {
 		err := s.Tag(t.Context(), m, map[string]string{"Name": "x"})
-		if missing, ok := errors.AsType[*cloud.NotFoundError](err); !ok || missing.MachineID != m.ID || a.tagged != nil {
+		if missing, ok := errors.AsType[*cloud.NotFoundError](err); !ok || missing.InstanceID != m.ID || a.tagged != nil {
 			t.Errorf("Tag of %s = %v, tagged %v; want it not found, and no call that tags it", what, err, a.tagged)
 		}
 	}
 }
 
 // However many are asked for, each call stays within what EC2 takes.
-func TestManyMachinesAreListedWithinTheLimitOfFilters(t *testing.T) {
+func TestManyInstancesAreListedWithinTheLimitOfFilters(t *testing.T) {
 	a := &account{}
 	var all []string
 	for i := range 500 {
 		id := fmt.Sprintf("i-%03d", i)
-		a.machines, all = append(a.machines, machine(id, "prod", "running")), append(all, id)
+		a.instances, all = append(a.instances, instance(id, "prod", "running")), append(all, id)
 	}
 	s := open(a, func() time.Time { return start })
 	if got, err := s.List(t.Context(), cloud.Filter{IDs: all}); err != nil || len(got) != len(all) {

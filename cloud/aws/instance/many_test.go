@@ -42,7 +42,7 @@ func (r *region) DescribeInstances(_ context.Context, in *ec2.DescribeInstancesI
 				state = "terminated"
 			}
 		}
-		if m := machine(id, "prod", state); matches(m, in.Filters) {
+		if m := instance(id, "prod", state); matches(m, in.Filters) {
 			found = append(found, m)
 		}
 	}
@@ -98,7 +98,7 @@ func leave(ctx context.Context, s *Store, id string, step func(func())) error {
 			return err
 		}
 		time.Sleep(pause * time.Second)
-		var left []cloud.Machine
+		var left []cloud.Instance
 		if step(func() { left, err = s.List(ctx, cloud.Filter{IDs: []string{id}}) }); err == nil && len(left) == 0 {
 			return nil
 		}
@@ -106,17 +106,17 @@ func leave(ctx context.Context, s *Store, id string, step func(func())) error {
 	return fmt.Errorf("%s is still there", id)
 }
 
-// TestManyMachinesLeaveInFewCalls: all at once, a hundred of them handled at a time, each
+// TestManyInstancesLeaveInFewCalls: all at once, a hundred of them handled at a time, each
 // asking for itself alone.
-func TestManyMachinesLeaveInFewCalls(t *testing.T) {
-	tests := map[string]struct{ machines, looks, ends int }{
+func TestManyInstancesLeaveInFewCalls(t *testing.T) {
+	tests := map[string]struct{ instances, looks, ends int }{
 		"thirty":     {30, 8, 1},
 		"a thousand": {1000, 80, 10},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := regionOf(tt.machines)
+				r := regionOf(tt.instances)
 				s := New(r, "prod", time.Now, wait)
 				workers := make(chan struct{}, 100)
 				step := func(do func()) {
@@ -133,18 +133,18 @@ func TestManyMachinesLeaveInFewCalls(t *testing.T) {
 					})
 				}
 				all.Wait()
-				t.Logf("%d machines: %d calls of DescribeInstances, %d of TerminateInstances", tt.machines, r.looks, r.ends)
+				t.Logf("%d machines: %d calls of DescribeInstances, %d of TerminateInstances", tt.instances, r.looks, r.ends)
 				if r.looks > tt.looks || r.ends > tt.ends {
-					t.Errorf("%d machines took %d looks and %d ends, want at most %d and %d", tt.machines, r.looks, r.ends, tt.looks, tt.ends)
+					t.Errorf("%d machines took %d looks and %d ends, want at most %d and %d", tt.instances, r.looks, r.ends, tt.looks, tt.ends)
 				}
 			})
 		})
 	}
 }
 
-// TestAMachineThatMayNotEndKeepsNoOther: EC2 refuses a call about many for the
+// TestAInstanceThatMayNotEndKeepsNoOther: EC2 refuses a call about many for the
 // sake of one, and may not say for which.
-func TestAMachineThatMayNotEndKeepsNoOther(t *testing.T) {
+func TestAInstanceThatMayNotEndKeepsNoOther(t *testing.T) {
 	tests := map[string]struct {
 		named bool
 		calls int

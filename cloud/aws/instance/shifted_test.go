@@ -27,12 +27,12 @@ func (a *impaired) TerminateInstances(ctx context.Context, in *ec2.TerminateInst
 
 // SC-422: EC2 that fails where work is shifted away from keeps no instance elsewhere, and
 // is no trouble.
-func TestMachinesInAShiftedZoneKeepNoOtherFromEnding(t *testing.T) {
+func TestInstancesInAShiftedZoneKeepNoOtherFromEnding(t *testing.T) {
 	for name, shifted := range map[string]bool{"while the zone is shifted away from": true, "at any other time": false} {
 		t.Run(name, func(t *testing.T) {
 			a := &impaired{standing(), []string{"i-3"}}
-			i := slices.IndexFunc(a.machines, func(m types.Instance) bool { return *m.InstanceId == "i-3" })
-			a.machines[i].Placement.AvailabilityZoneId = aws.String("use1-az2")
+			i := slices.IndexFunc(a.instances, func(m types.Instance) bool { return *m.InstanceId == "i-3" })
+			a.instances[i].Placement.AvailabilityZoneId = aws.String("use1-az2")
 			s := open(a, func() time.Time { return start })
 			s.Shifted = func(zoneID string) bool { return shifted && zoneID == "use1-az2" }
 			gone, err := s.Terminate(t.Context(), "i-1", "i-3")
@@ -44,7 +44,7 @@ func TestMachinesInAShiftedZoneKeepNoOtherFromEnding(t *testing.T) {
 }
 
 // An instance in such a zone goes like any other where EC2 does not fail.
-func TestMachinesInAShiftedZoneAreGivenBack(t *testing.T) {
+func TestInstancesInAShiftedZoneAreGivenBack(t *testing.T) {
 	a := standing()
 	s := open(a, func() time.Time { return start })
 	s.Shifted = func(string) bool { return true }

@@ -15,13 +15,13 @@ import (
 const takenBySpot = "Server.SpotInstance"
 
 // Spot returns the spot instances of the cluster that are on their way or run.
-func (s *Store) Spot(ctx context.Context) ([]cloud.Machine, error) {
+func (s *Store) Spot(ctx context.Context) ([]cloud.Instance, error) {
 	found, err := s.describe(ctx, append(s.owned(), filter("instance-lifecycle", string(types.InstanceLifecycleTypeSpot)),
 		filter("instance-state-name", string(cloud.Pending), string(cloud.Running))), nil)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]cloud.Machine, 0, len(found))
+	out := make([]cloud.Instance, 0, len(found))
 	for _, i := range s.dropStrangers(found) {
 		out = append(out, convert(i))
 	}

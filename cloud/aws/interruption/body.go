@@ -15,10 +15,10 @@ import (
 // said is what a message says of one instance; instance is empty where it is about none
 // that anything follows for.
 type said struct {
-	kind    cloud.InterruptionMessageKind
-	machine string
-	at      time.Time // when it was said; zero where the message does not say
-	endsAt  time.Time // when the instance is taken away; zero where it does not say
+	kind     cloud.InterruptionMessageKind
+	instance string
+	at       time.Time // when it was said; zero where the message does not say
+	endsAt   time.Time // when the instance is taken away; zero where it does not say
 }
 
 // event is an EventBridge event. Only what all documented samples have is asked
@@ -158,7 +158,7 @@ func (e *event) ofInstance(kindOf func(instanceDetail) (cloud.InterruptionMessag
 	if d.Action == actionHibernate {
 		ends = e.at()
 	}
-	return []said{{kind: kind, machine: id, endsAt: ends}}, nil
+	return []said{{kind: kind, instance: id, endsAt: ends}}, nil
 }
 
 // healthDetail is the detail of events of AWS Health.
@@ -196,7 +196,7 @@ func (e *event) ofHealth() ([]said, error) {
 	var out []said
 	for _, name := range named {
 		if id := instanceIn(name); id != "" { // others are volumes and the like
-			out = append(out, said{kind: cloud.Maintenance, machine: id, endsAt: starts})
+			out = append(out, said{kind: cloud.Maintenance, instance: id, endsAt: starts})
 		}
 	}
 	return out, nil

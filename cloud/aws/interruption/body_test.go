@@ -17,7 +17,7 @@ const (
 	reclaimed   = `{"version":"0","id":"1","detail-type":"EC2 Capacity Reservation Instance Interruption Warning","source":"aws.ec2","account":"123456789012","time":"2026-11-21T02:00:00Z","region":"us-east-1","resources":"arn:aws:ec2:us-east-1:123456789012:instance/i-1234567890abcdef0","detail":{"instance-id":"i-1234567890abcdef0","instance-action":"terminate","instance-termination-time":"2026-11-21T02:02:00Z","azId":"use1-az1"}}`
 )
 
-const machine = "i-1234567890abcdef0"
+const instance = "i-1234567890abcdef0"
 
 var sent = time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
 
@@ -28,29 +28,29 @@ func TestEveryDocumentedBodyIsUnderstood(t *testing.T) {
 		return strings.NewReplacer("RESOURCES", resources, "ENTITIES", strings.Join(entities, ",")).Replace(health)
 	}
 	now, later := time.Date(2026, 1, 27, 1, 43, 21, 0, time.UTC), time.Date(2026, 8, 27, 13, 19, 3, 0, time.UTC)
-	planned := said{cloud.Maintenance, machine, now, later}
-	bare, arn := `{"entityValue":"`+machine+`"}`, `{"entityValue":"arn:aws:ec2:us-east-1:123456789012:instance/`+machine+`","status":"PENDING"}`
+	planned := said{cloud.Maintenance, instance, now, later}
+	bare, arn := `{"entityValue":"`+instance+`"}`, `{"entityValue":"arn:aws:ec2:us-east-1:123456789012:instance/`+instance+`","status":"PENDING"}`
 	nothing := []said{{kind: cloud.NoOp, at: sent}}
 	tests := map[string]struct {
 		body string
 		want []said
 	}{
-		"a spot warning": {spotWarning, []said{{cloud.Interrupted, machine, sent, sent.Add(2 * time.Minute)}}},
-		"a spot warning of a machine that is stopped":    {strings.Replace(spotWarning, `"terminate"`, `"stop"`, 1), []said{{cloud.Interrupted, machine, sent, sent.Add(2 * time.Minute)}}},
-		"a spot warning of a machine that hibernates":    {strings.Replace(spotWarning, `"terminate"`, `"hibernate"`, 1), []said{{cloud.Interrupted, machine, sent, sent}}},
-		"a rebalance recommendation":                     {strings.Replace(spotWarning, typeInterruption, typeRebalance, 1), []said{{cloud.Rebalance, machine, sent, time.Time{}}}},
-		"a machine that stops, without a version":        {state("stopping"), []said{{cloud.HasStopped, machine, sent, time.Time{}}}},
-		"a machine that has stopped":                     {state("stopped"), []said{{cloud.HasStopped, machine, sent, time.Time{}}}},
-		"a machine that shuts down":                      {state("shutting-down"), []said{{cloud.Terminated, machine, sent, time.Time{}}}},
-		"a machine that has ended":                       {state("terminated"), []said{{cloud.Terminated, machine, sent, time.Time{}}}},
+		"a spot warning": {spotWarning, []said{{cloud.Interrupted, instance, sent, sent.Add(2 * time.Minute)}}},
+		"a spot warning of a machine that is stopped":    {strings.Replace(spotWarning, `"terminate"`, `"stop"`, 1), []said{{cloud.Interrupted, instance, sent, sent.Add(2 * time.Minute)}}},
+		"a spot warning of a machine that hibernates":    {strings.Replace(spotWarning, `"terminate"`, `"hibernate"`, 1), []said{{cloud.Interrupted, instance, sent, sent}}},
+		"a rebalance recommendation":                     {strings.Replace(spotWarning, typeInterruption, typeRebalance, 1), []said{{cloud.Rebalance, instance, sent, time.Time{}}}},
+		"a machine that stops, without a version":        {state("stopping"), []said{{cloud.HasStopped, instance, sent, time.Time{}}}},
+		"a machine that has stopped":                     {state("stopped"), []said{{cloud.HasStopped, instance, sent, time.Time{}}}},
+		"a machine that shuts down":                      {state("shutting-down"), []said{{cloud.Terminated, instance, sent, time.Time{}}}},
+		"a machine that has ended":                       {state("terminated"), []said{{cloud.Terminated, instance, sent, time.Time{}}}},
 		"a machine that starts":                          {state("pending"), nothing},
 		"a machine that runs":                            {state("running"), nothing},
-		"a capacity block that ends":                     {block, []said{{cloud.ReservationInterrupted, machine, sent, sent.Add(10 * time.Minute)}}},
-		"a reservation reclaimed, resources as one text": {reclaimed, []said{{cloud.ReservationInterrupted, machine, sent, sent.Add(2 * time.Minute)}}},
+		"a capacity block that ends":                     {block, []said{{cloud.ReservationInterrupted, instance, sent, sent.Add(10 * time.Minute)}}},
+		"a reservation reclaimed, resources as one text": {reclaimed, []said{{cloud.ReservationInterrupted, instance, sent, sent.Add(2 * time.Minute)}}},
 		"a scheduled change, its entity as an ARN":       {about(`"resources":[],`, arn), []said{planned}},
-		"a scheduled change, its entity as an id":        {about(`"resources":["`+machine+`"],`, bare), []said{planned}},
+		"a scheduled change, its entity as an id":        {about(`"resources":["`+instance+`"],`, bare), []said{planned}},
 		"a scheduled change without resources":           {about("", bare), []said{planned}},
-		"a scheduled change without entities":            {about(`"resources":["` + machine + `"],`), []said{planned}},
+		"a scheduled change without entities":            {about(`"resources":["` + instance + `"],`), []said{planned}},
 		"a scheduled change of several":                  {about("", arn, `{"entityValue":"i-0aa"}`), []said{planned, {cloud.Maintenance, "i-0aa", now, later}}},
 		"a scheduled change of a volume":                 {about("", `{"entityValue":"vol-0aa"}`), []said{{kind: cloud.NoOp, at: now}}},
 		"a scheduled change that was resolved":           {about("", `{"entityValue":"i-0aa","status":"RESOLVED"}`), []said{{kind: cloud.NoOp, at: now}}},
@@ -58,11 +58,11 @@ func TestEveryDocumentedBodyIsUnderstood(t *testing.T) {
 		"a later page, told by the backup region":        {strings.NewReplacer(`"page":"1"`, `"page":"2"`, `"backupEvent":"false"`, `"backupEvent":"true"`).Replace(about("", bare)), []said{planned}},
 		"a change of another service":                    {strings.Replace(about("", bare), `"EC2"`, `"RDS"`, 1), []said{{kind: cloud.NoOp, at: now}}},
 		"an issue, not a change":                         {strings.Replace(about("", bare), "scheduledChange", "issue", 1), []said{{kind: cloud.NoOp, at: now}}},
-		"a capacity block that ends, as AWS prints it":   {strings.Replace(block, `"detail-type"`, `"detail_type"`, 1), []said{{cloud.ReservationInterrupted, machine, sent, sent.Add(10 * time.Minute)}}},
-		"a scheduled change on a day of one digit":       {strings.Replace(about("", bare), "Thu, 27 Aug", "Fri, 7 Aug", 1), []said{{cloud.Maintenance, machine, now, later.AddDate(0, 0, -20)}}},
+		"a capacity block that ends, as AWS prints it":   {strings.Replace(block, `"detail-type"`, `"detail_type"`, 1), []said{{cloud.ReservationInterrupted, instance, sent, sent.Add(10 * time.Minute)}}},
+		"a scheduled change on a day of one digit":       {strings.Replace(about("", bare), "Thu, 27 Aug", "Fri, 7 Aug", 1), []said{{cloud.Maintenance, instance, now, later.AddDate(0, 0, -20)}}},
 		"an event of no concern":                         {strings.Replace(block, typeReservation, "Capacity Block Reservation Delivered", 1), nothing},
-		"the id in resources alone":                      {strings.Replace(spotWarning, `"instance-id":"`+machine+`",`, "", 1), []said{{cloud.Interrupted, machine, sent, sent.Add(2 * time.Minute)}}},
-		"a warning without a time":                       {strings.Replace(spotWarning, `"time":"2026-11-21T02:00:00Z",`, "", 1), []said{{kind: cloud.Interrupted, machine: machine}}},
+		"the id in resources alone":                      {strings.Replace(spotWarning, `"instance-id":"`+instance+`",`, "", 1), []said{{cloud.Interrupted, instance, sent, sent.Add(2 * time.Minute)}}},
+		"a warning without a time":                       {strings.Replace(spotWarning, `"time":"2026-11-21T02:00:00Z",`, "", 1), []said{{kind: cloud.Interrupted, instance: instance}}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestABodyThatIsNotUnderstoodSaysWhy(t *testing.T) {
 		"hello":                                  "no EventBridge event",
 		"[]":                                     "no EventBridge event",
 		`{"Records":[{"eventSource":"aws:s3"}]}`: "source or detail-type is missing",
-		strings.Replace(spotWarning, machine, "web-1", 2):                     "detail.instance-id is \"web-1\"",
+		strings.Replace(spotWarning, instance, "web-1", 2):                    "detail.instance-id is \"web-1\"",
 		strings.Replace(spotWarning, `{"instance-id"`, `["instance-id"`, 1):   "no EventBridge event",
 		`{"source":"aws.ec2","detail-type":"` + typeState + `","detail":"x"}`: "its detail cannot be read",
 		`{"source":"aws.health","detail-type":"AWS Health Event"}`:            "its detail cannot be read",
@@ -104,7 +104,7 @@ func FuzzBody(f *testing.F) {
 			t.Fatalf("read = %+v, %v", got, err)
 		}
 		for _, s := range got {
-			if (s.machine == "") != (s.kind == cloud.NoOp) || s.machine != "" && !instanceID.MatchString(s.machine) {
+			if (s.instance == "") != (s.kind == cloud.NoOp) || s.instance != "" && !instanceID.MatchString(s.instance) {
 				t.Errorf("read = %+v", s)
 			}
 		}

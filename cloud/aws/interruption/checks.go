@@ -79,7 +79,7 @@ func troublesOf(s *types.InstanceStatus) (out []cloud.Trouble) {
 		if check.summary == nil || check.summary.Status != types.SummaryStatusImpaired {
 			continue
 		}
-		t := cloud.Trouble{MachineID: id, Kind: check.kind}
+		t := cloud.Trouble{InstanceID: id, Kind: check.kind}
 		for _, d := range check.summary.Details {
 			if d.Status != types.StatusTypeFailed {
 				continue
@@ -95,7 +95,7 @@ func troublesOf(s *types.InstanceStatus) (out []cloud.Trouble) {
 		if isOver(aws.ToString(e.Description)) {
 			continue
 		}
-		out = append(out, cloud.Trouble{MachineID: id, Kind: cloud.Scheduled, What: string(e.Code), StartsAt: momentOf(e.NotBefore)})
+		out = append(out, cloud.Trouble{InstanceID: id, Kind: cloud.Scheduled, What: string(e.Code), StartsAt: momentOf(e.NotBefore)})
 	}
 	return out
 }

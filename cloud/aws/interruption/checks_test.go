@@ -79,7 +79,7 @@ func (w *ward) troubles(t *testing.T) (out []string) {
 		t.Fatal(err)
 	}
 	for _, x := range all {
-		out = append(out, fmt.Sprintf("%d %s %s since %s starts %s", slices.Index(w.ids, x.MachineID), x.Kind, x.What, clockTime(x.Since), clockTime(x.StartsAt)))
+		out = append(out, fmt.Sprintf("%d %s %s since %s starts %s", slices.Index(w.ids, x.InstanceID), x.Kind, x.What, clockTime(x.Since), clockTime(x.StartsAt)))
 	}
 	return out
 }
@@ -133,7 +133,7 @@ func TestAScheduledChangeIsInTheQueue(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, n := range got {
-			if n.Kind == cloud.Maintenance && n.MachineID == w.ids[0] && n.EndsAt.Equal(sent.Add(5*time.Hour)) {
+			if n.Kind == cloud.Maintenance && n.InstanceID == w.ids[0] && n.EndsAt.Equal(sent.Add(5*time.Hour)) {
 				return
 			}
 		}

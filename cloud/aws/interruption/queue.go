@@ -269,7 +269,7 @@ func interruptionMessagesOf(m *types.Message, now time.Time) []cloud.Interruptio
 	}
 	out := make([]cloud.InterruptionMessage, 0, len(all))
 	for _, s := range all {
-		n := cloud.InterruptionMessage{Kind: s.kind, MachineID: s.machine, At: s.at, EndsAt: s.endsAt, Count: count}
+		n := cloud.InterruptionMessage{Kind: s.kind, InstanceID: s.instance, At: s.at, EndsAt: s.endsAt, Count: count}
 		if n.At.IsZero() {
 			n.At = sent
 		}

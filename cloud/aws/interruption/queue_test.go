@@ -86,7 +86,7 @@ func TestAMessageIsDeletedWhenAllItSaysIsDone(t *testing.T) {
 	p := open(t)
 	p.send(t, strings.NewReplacer("RESOURCES", "", "ENTITIES", `{"entityValue":"i-0aa"},{"entityValue":"i-0bb"}`).Replace(health))
 	got := p.next(t)
-	if len(got) != 2 || got[0].MachineID != "i-0aa" || got[1].MachineID != "i-0bb" || got[0].ID == got[1].ID {
+	if len(got) != 2 || got[0].InstanceID != "i-0aa" || got[1].InstanceID != "i-0bb" || got[0].ID == got[1].ID {
 		t.Fatalf("notices = %+v, want one for each machine", got)
 	}
 	p.done(t, got[0])
@@ -320,13 +320,13 @@ func TestManyMessagesTakeFewCalls(t *testing.T) {
 	p := open(t)
 	const n = 100
 	for i := range n {
-		p.send(t, strings.ReplaceAll(spotWarning, machine, fmt.Sprintf("i-%017x", i)))
+		p.send(t, strings.ReplaceAll(spotWarning, instance, fmt.Sprintf("i-%017x", i)))
 	}
 	seen := map[string]bool{}
 	for len(seen) < n {
 		got := p.next(t)
 		for _, n := range got {
-			seen[n.MachineID] = true
+			seen[n.InstanceID] = true
 		}
 		p.done(t, got...)
 	}
@@ -342,7 +342,7 @@ func BenchmarkAThousandMessages(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		for i := range n {
-			p.send(b, strings.ReplaceAll(spotWarning, machine, fmt.Sprintf("i-%017x", i)))
+			p.send(b, strings.ReplaceAll(spotWarning, instance, fmt.Sprintf("i-%017x", i)))
 		}
 		b.StartTimer()
 		for read := 0; read < n; {

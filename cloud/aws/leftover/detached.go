@@ -27,7 +27,7 @@ var workloadTags = []string{"kubernetes.io/created-for/", "ebs.csi.aws.com/", "C
 // volumes are those of the cluster's instances that outlived these, as their class asked
 // for.
 func (s *Sweeper) volumes(ctx context.Context) ([]Thing, error) {
-	pages := ec2.NewDescribeVolumesPaginator(s.clients.EC2, &ec2.DescribeVolumesInput{Filters: append(s.ofMachines(), detached())})
+	pages := ec2.NewDescribeVolumesPaginator(s.clients.EC2, &ec2.DescribeVolumesInput{Filters: append(s.ofInstances(), detached())})
 	var out []Thing
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -55,7 +55,7 @@ func ofWorkload(tags []types.Tag) bool {
 func (s *Sweeper) interfaces(ctx context.Context) ([]Thing, error) {
 	var out []Thing
 	ofPlugin := []types.Filter{{Name: aws.String("tag:" + tagPluginCluster), Values: []string{s.cluster}}, {Name: aws.String("tag-key"), Values: []string{tagPluginNode}}}
-	for _, filters := range [][]types.Filter{s.ofMachines(), ofPlugin} {
+	for _, filters := range [][]types.Filter{s.ofInstances(), ofPlugin} {
 		pages := ec2.NewDescribeNetworkInterfacesPaginator(s.clients.EC2, &ec2.DescribeNetworkInterfacesInput{Filters: append(filters, detached())})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
@@ -79,9 +79,9 @@ func (s *Sweeper) ofOurNode(tags []types.Tag) bool {
 	return tag(tags, tagPluginCluster) == s.cluster && !s.ofOthers(tags)
 }
 
-// ofMachines selects what was made with the cluster's instances that were launched for a
+// ofInstances selects what was made with the cluster's instances that were launched for a
 // pool or a class.
-func (s *Sweeper) ofMachines() []types.Filter {
+func (s *Sweeper) ofInstances() []types.Filter {
 	return []types.Filter{s.owned(), {Name: aws.String("tag-key"), Values: []string{nodeclass.TagPool, nodeclass.TagClass, nodeclass.TagOlderPool}}}
 }
 

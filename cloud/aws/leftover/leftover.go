@@ -56,7 +56,7 @@ type Kind string
 
 // The kinds, in the order in which they are listed and removed.
 const (
-	Machine   Kind = "instance"
+	Instance  Kind = "instance"
 	Volume    Kind = "volume"
 	Interface Kind = "network interface"
 	Template  Kind = "launch template"
@@ -98,7 +98,7 @@ func (s *Sweeper) Find(ctx context.Context) ([]Thing, error) {
 		return nil, err
 	}
 	var out []Thing
-	for _, look := range []func(context.Context) ([]Thing, error){s.machines, s.volumes, s.interfaces, s.templates, s.madeProfiles} {
+	for _, look := range []func(context.Context) ([]Thing, error){s.instances, s.volumes, s.interfaces, s.templates, s.madeProfiles} {
 		found, err := look(ctx)
 		if err != nil {
 			return nil, err
@@ -128,10 +128,10 @@ func (s *Sweeper) gone(ctx context.Context) error {
 	return nil
 }
 
-// machines are those of the cluster that were launched for a pool or a class;
+// instances are those of the cluster that were launched for a pool or a class;
 // those of node groups carry neither tag.
-func (s *Sweeper) machines(ctx context.Context) ([]Thing, error) {
-	pages := ec2.NewDescribeInstancesPaginator(s.clients.EC2, &ec2.DescribeInstancesInput{Filters: append(s.ofMachines(),
+func (s *Sweeper) instances(ctx context.Context) ([]Thing, error) {
+	pages := ec2.NewDescribeInstancesPaginator(s.clients.EC2, &ec2.DescribeInstancesInput{Filters: append(s.ofInstances(),
 		types.Filter{Name: aws.String("instance-state-name"), Values: []string{"pending", "running", "stopping", "stopped"}})})
 	var out []Thing
 	for pages.HasMorePages() {
@@ -142,7 +142,7 @@ func (s *Sweeper) machines(ctx context.Context) ([]Thing, error) {
 		for _, r := range page.Reservations {
 			for _, i := range r.Instances {
 				if s.ours(i.Tags) {
-					out = append(out, Thing{Machine, aws.ToString(i.InstanceId), fmt.Sprintf("%s, pool %s", i.InstanceType, poolOf(i.Tags)), tag(i.Tags, nodeclass.TagUID)})
+					out = append(out, Thing{Instance, aws.ToString(i.InstanceId), fmt.Sprintf("%s, pool %s", i.InstanceType, poolOf(i.Tags)), tag(i.Tags, nodeclass.TagUID)})
 				}
 			}
 		}

@@ -73,7 +73,7 @@ func tags(kind types.ResourceType, pairs string) []types.TagSpecification {
 	return []types.TagSpecification{spec}
 }
 
-func (p *place) machine(pairs string) {
+func (p *place) instance(pairs string) {
 	p.t.Helper()
 	p.wait() // EC2 lets an account make few such calls at once
 	_, err := p.clients.EC2.RunInstances(p.t.Context(), &ec2.RunInstancesInput{MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
@@ -158,18 +158,18 @@ func words(things []Thing) string {
 func TestWhatADeletedClusterLeftBehindGoes(t *testing.T) {
 	p := open(t, "old")
 	const old, web = "kubernetes.io/cluster/old=owned ", "karpenter.sh/nodepool=web karpenter.k8s.aws/ec2nodeclass=default "
-	p.machine(old + web)
-	p.machine(old + "karpenter.sh/nodepool=batch")       // by another autoscaler's release
-	p.machine(old + "karpenter.sh/provisioner-name=old") // by an older one
+	p.instance(old + web)
+	p.instance(old + "karpenter.sh/nodepool=batch")       // by another autoscaler's release
+	p.instance(old + "karpenter.sh/provisioner-name=old") // by an older one
 	p.template("daemok.sh/a", old+web)
 	p.template("karpenter.k8s.aws/b", old+web)
 	p.profile("old_1", "/karpenter/us-east-1/old/uid/", "KarpenterNodeRole-prod")
 	p.profile("old_2", "/karpenter/us-east-1/old/uid/", "")
 
-	p.machine(old + "eks:nodegroup-name=ng")                                     // of a node group
-	p.machine("kubernetes.io/cluster/old-2=owned " + web)                        // of a cluster with a name like it
-	p.machine("kubernetes.io/cluster/old=shared " + web)                         // not its own
-	p.machine(old + "kubernetes.io/cluster/prod=owned " + web)                   // of two clusters
+	p.instance(old + "eks:nodegroup-name=ng")                                    // of a node group
+	p.instance("kubernetes.io/cluster/old-2=owned " + web)                       // of a cluster with a name like it
+	p.instance("kubernetes.io/cluster/old=shared " + web)                        // not its own
+	p.instance(old + "kubernetes.io/cluster/prod=owned " + web)                  // of two clusters
 	p.template("mine", old+web)                                                  // a user's own
 	p.template("daemok.sh/c", "kubernetes.io/cluster/prod=owned "+web)           // of the cluster that is there
 	p.profile("old_3", "/karpenter/us-east-1/old-2/uid/", "")                    // of a name like it
@@ -246,7 +246,7 @@ func TestVolumesAndInterfacesThatNothingHoldsGo(t *testing.T) {
 	p.outlived(prod+web, old+web+"kubernetes.io/created-for/pvc/name=data-db-0")         // of a workload
 	p.outlived(prod+web, old+"CSIVolumeName=pvc-1 ebs.csi.aws.com/cluster=true")         // made by the driver
 	p.outlived(prod+web, "")                                                             // of no cluster
-	p.machine(prod + web)                                                                // whose volume and interface are attached
+	p.instance(prod + web)                                                               // whose volume and interface are attached
 	p.nic(old)                                                                           // EKS's own, or a user's
 	p.nic(prod + web)                                                                    // of another cluster
 	p.nic(plugin + prod)                                                                 // of two
@@ -306,7 +306,7 @@ func TestAClusterThatIsThereIsLeftAlone(t *testing.T) {
 		t.Errorf("Find = %v", err)
 	}
 	reported := func(thing Thing, err error) { t.Errorf("touched %s: %v", thing, err) }
-	if _, err := p.Remove(t.Context(), []Thing{{Kind: Machine, Name: "i-1"}, {Kind: Template, Name: "daemok.sh/a"}}, reported); err == nil {
+	if _, err := p.Remove(t.Context(), []Thing{{Kind: Instance, Name: "i-1"}, {Kind: Template, Name: "daemok.sh/a"}}, reported); err == nil {
 		t.Error("Remove has no error")
 	}
 	over, cancel := context.WithCancel(t.Context())

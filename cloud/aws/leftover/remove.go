@@ -32,7 +32,7 @@ func (s *Sweeper) Remove(ctx context.Context, things []Thing, reported func(Thin
 		}
 		reported(t, err)
 	}
-	for some := range slices.Chunk(of(things, Machine), terminatedAtOnce) {
+	for some := range slices.Chunk(of(things, Instance), terminatedAtOnce) {
 		s.terminate(ctx, some, report)
 	}
 	s.removeDetached(ctx, things, report)
@@ -45,19 +45,19 @@ func (s *Sweeper) Remove(ctx context.Context, things []Thing, reported func(Thin
 
 // terminate ends instances in one call and, where that is refused for the sake of one, each
 // by itself.
-func (s *Sweeper) terminate(ctx context.Context, machines []Thing, report func(Thing, error)) {
-	ids := make([]string, len(machines))
-	for i, m := range machines {
+func (s *Sweeper) terminate(ctx context.Context, instances []Thing, report func(Thing, error)) {
+	ids := make([]string, len(instances))
+	for i, m := range instances {
 		ids[i] = m.Name
 	}
 	_, err := s.clients.EC2.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: ids})
-	if len(machines) > 1 && fault.OfSome(err) {
-		for i := range machines {
-			s.terminate(ctx, machines[i:i+1], report)
+	if len(instances) > 1 && fault.OfSome(err) {
+		for i := range instances {
+			s.terminate(ctx, instances[i:i+1], report)
 		}
 		return
 	}
-	for _, m := range machines {
+	for _, m := range instances {
 		report(m, unlessGone("ec2:TerminateInstances", err))
 	}
 }

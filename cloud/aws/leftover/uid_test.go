@@ -26,10 +26,10 @@ func (p *place) things(selected Selection) []Thing {
 func TestThingsOfSeveralClustersOfOneNameAreNotMixedUp(t *testing.T) {
 	p := open(t, "old")
 	const old = "kubernetes.io/cluster/old=owned" + pool
-	p.machine(old + " daemok.sh/cluster-uid=uid-1")
+	p.instance(old + " daemok.sh/cluster-uid=uid-1")
 	p.template("daemok.sh/a", old+" daemok.sh/cluster-uid=uid-1")
-	p.machine(old + " daemok.sh/cluster-uid=uid-2")
-	p.machine(old)
+	p.instance(old + " daemok.sh/cluster-uid=uid-2")
+	p.instance(old)
 	p.wait()
 	refused := func(selected Selection, words string) {
 		t.Helper()
@@ -61,9 +61,9 @@ func TestThingsOfSeveralClustersOfOneNameAreNotMixedUp(t *testing.T) {
 func TestLeftOversOfAClusterThatWasMadeAgain(t *testing.T) {
 	p := open(t, "prod")
 	const prod = "kubernetes.io/cluster/prod=owned" + pool
-	p.machine(prod + " daemok.sh/cluster-uid=first")
-	p.machine(prod + " daemok.sh/cluster-uid=second")
-	p.machine(prod)
+	p.instance(prod + " daemok.sh/cluster-uid=first")
+	p.instance(prod + " daemok.sh/cluster-uid=second")
+	p.instance(prod)
 	p.wait()
 	is, err := p.clients.EKS.DescribeCluster(t.Context(), &eks.DescribeClusterInput{Name: aws.String("prod")})
 	if err != nil || aws.ToString(is.Cluster.Endpoint) == "" {

@@ -34,13 +34,13 @@ type Book struct {
 	now func() time.Time
 
 	mu    sync.Mutex
-	sizes map[machine]size
+	sizes map[instance]size
 	swept time.Time // the day that what is old was forgotten last
 	seq   uint64
 	view  View // as of its Seq
 }
 
-type machine struct{ kind, image string }
+type instance struct{ kind, image string }
 
 type size struct {
 	memory quantity.Bytes
@@ -48,18 +48,18 @@ type size struct {
 }
 
 // New returns an empty book that lives by the given clock.
-func New(now func() time.Time) *Book { return &Book{now: now, sizes: map[machine]size{}} }
+func New(now func() time.Time) *Book { return &Book{now: now, sizes: map[instance]size{}} }
 
 // View is the book at one moment. It is not to be written.
 type View struct {
 	Seq   uint64
-	sizes map[machine]quantity.Bytes
+	sizes map[instance]quantity.Bytes
 }
 
 // Of is the least memory that an instance of the type was seen to have under the image;
 // false where none was seen.
 func (v View) Of(kind, image string) (quantity.Bytes, bool) {
-	memory, seen := v.sizes[machine{kind, image}]
+	memory, seen := v.sizes[instance{kind, image}]
 	return memory, seen
 }
 
@@ -69,7 +69,7 @@ func (b *Book) View() View {
 	defer b.mu.Unlock()
 	b.forget()
 	if b.view.Seq != b.seq {
-		sizes := make(map[machine]quantity.Bytes, len(b.sizes))
+		sizes := make(map[instance]quantity.Bytes, len(b.sizes))
 		for m, s := range b.sizes {
 			sizes[m] = s.memory
 		}
@@ -87,7 +87,7 @@ func (b *Book) Saw(kind, image string, memory quantity.Bytes) (news bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.forget()
-	return b.take(machine{kind, image}, size{memory, b.now().UTC().Truncate(day)})
+	return b.take(instance{kind, image}, size{memory, b.now().UTC().Truncate(day)})
 }
 
 // Seen is what was seen, for another process to go on from: sorted by type and image.
@@ -117,13 +117,13 @@ func (b *Book) Recall(seen cloud.MemorySeen) {
 	defer b.mu.Unlock()
 	for _, s := range seen {
 		if s.Kind != "" && s.Image != "" && s.Memory > 0 && b.now().Sub(s.SeenOn) < Keep {
-			b.take(machine{s.Kind, s.Image}, size{s.Memory, s.SeenOn.UTC().Truncate(day)})
+			b.take(instance{s.Kind, s.Image}, size{s.Memory, s.SeenOn.UTC().Truncate(day)})
 		}
 	}
 }
 
 // take notes one size. The caller holds mu.
-func (b *Book) take(m machine, s size) (news bool) {
+func (b *Book) take(m instance, s size) (news bool) {
 	old, known := b.sizes[m]
 	if known {
 		s.memory = min(s.memory, old.memory)
@@ -147,7 +147,7 @@ func (b *Book) forget() {
 	}
 	b.swept = today
 	before := len(b.sizes)
-	maps.DeleteFunc(b.sizes, func(_ machine, s size) bool { return today.Sub(s.seenOn) >= Keep })
+	maps.DeleteFunc(b.sizes, func(_ instance, s size) bool { return today.Sub(s.seenOn) >= Keep })
 	if len(b.sizes) < before {
 		b.seq++
 	}

@@ -17,7 +17,7 @@ func open() (*Book, *time.Time) {
 	return New(func() time.Time { return now }), &now
 }
 
-func TestTheSmallestMachineCounts(t *testing.T) {
+func TestTheSmallestInstanceCounts(t *testing.T) {
 	b, _ := open()
 	for i, step := range []struct {
 		memory, want quantity.Bytes
@@ -42,7 +42,7 @@ func TestTheSmallestMachineCounts(t *testing.T) {
 func TestAnotherImageIsNotKnown(t *testing.T) {
 	b, _ := open()
 	b.Saw("m5.large", "ami-1", 7*gib)
-	for _, m := range []machine{{"m5.large", "ami-2"}, {"m5.xlarge", "ami-1"}} {
+	for _, m := range []instance{{"m5.large", "ami-2"}, {"m5.xlarge", "ami-1"}} {
 		if got, known := b.View().Of(m.kind, m.image); known {
 			t.Errorf("%v: %v; want nothing", m, got)
 		}

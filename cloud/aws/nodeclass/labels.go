@@ -72,9 +72,9 @@ const (
 	ClusterOwned = "owned"
 )
 
-// IsLabelOfMachines reports whether the label describes what an instance is, so that a tag
+// IsLabelOfInstances reports whether the label describes what an instance is, so that a tag
 // of that name on an image can say which instances boot it.
-func IsLabelOfMachines(key string) bool {
+func IsLabelOfInstances(key string) bool {
 	return strings.HasPrefix(key, "karpenter.k8s.aws/instance-") || slices.Contains([]string{
 		cluster.LabelArch, LabelOS, cluster.LabelInstanceType, cluster.LabelZone, cluster.LabelCapacityType,
 	}, key)

@@ -97,7 +97,8 @@ func (f LaunchForm) For(later LaunchForm, variants []string) []Difference {
 	return sorted(out)
 }
 
-// All is what instances of any variant have otherwise by the later form. What is the same for a plain one is listed once.
+// All is what instances of any variant have otherwise by the later form. What is the same for a plain one is
+// listed once.
 func (f LaunchForm) All(later LaunchForm) []Difference {
 	out := f.For(later, nil)
 	for v := range f.Variants {

@@ -290,9 +290,9 @@ const (
 	blockGrace = 10 * time.Minute
 )
 
-// MachinesEndAt is when EC2 begins to end the instances of a capacity block; zero for
+// InstancesEndAt is when EC2 begins to end the instances of a capacity block; zero for
 // reservations whose instances go on.
-func (r Reservation) MachinesEndAt() time.Time {
+func (r Reservation) InstancesEndAt() time.Time {
 	if !r.Block || r.EndsAt.IsZero() {
 		return time.Time{}
 	}
@@ -301,7 +301,7 @@ func (r Reservation) MachinesEndAt() time.Time {
 
 // IsExpiring reports whether it is a capacity block whose instances are about to be ended.
 func (r Reservation) IsExpiring(now time.Time) bool {
-	ends := r.MachinesEndAt()
+	ends := r.InstancesEndAt()
 	return !ends.IsZero() && !now.Before(ends.Add(-blockGrace))
 }
 

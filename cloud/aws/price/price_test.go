@@ -77,7 +77,7 @@ func TestOnDemandComesFromBothStreams(t *testing.T) {
 	wantOnDemand(t, b, "nobody.knows", 0)
 }
 
-func TestDedicatedMachinesHavePricesOfTheirOwn(t *testing.T) {
+func TestDedicatedInstancesHavePricesOfTheirOwn(t *testing.T) {
 	b := New(table{"c5.large": 0.085})
 	if _, err := b.RefreshOnDemand(t.Context(), products(func(f map[string]string, _ string) (*pricing.GetProductsOutput, error) {
 		switch {

@@ -64,7 +64,7 @@ func TestProfilesOfEarlierRolesGo(t *testing.T) {
 	}
 }
 
-func TestProfilesStayWhereMachinesCannotBeLookedAt(t *testing.T) {
+func TestProfilesStayWhereInstancesCannotBeLookedAt(t *testing.T) {
 	a, now := newAccount(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	k := Profiles{API: a, Cluster: "prod", Region: "us-east-1"}
 	if _, err := k.Ensure(t.Context(), nodeclass.Class{UID: "uid-1", Spec: nodeclass.Spec{Role: "node-a"}}); err != nil {

@@ -102,12 +102,12 @@ func (v View) Beyond(group string, vCPUs int64, option cluster.Option) string {
 	if !limited || vCPUs <= r.left {
 		return ""
 	}
-	machines := "machines on demand"
+	instances := "machines on demand"
 	if option == cluster.Spot {
-		machines = "spot machines"
+		instances = "spot machines"
 	}
 	if vCPUs > r.limit {
-		return fmt.Sprintf("AWS lets the account run %d vCPUs of %s of the group %s, and it has more: ask for more in Service Quotas", r.limit, machines, group)
+		return fmt.Sprintf("AWS lets the account run %d vCPUs of %s of the group %s, and it has more: ask for more in Service Quotas", r.limit, instances, group)
 	}
-	return fmt.Sprintf("AWS lets the account run %d vCPUs of %s of the group %s, and too few are left: ask for more in Service Quotas", r.limit, machines, group)
+	return fmt.Sprintf("AWS lets the account run %d vCPUs of %s of the group %s, and too few are left: ask for more in Service Quotas", r.limit, instances, group)
 }

@@ -12,7 +12,7 @@ import (
 
 var standard = Limit{"Standard", cluster.OnDemand}
 
-func TestAMachineIsBeyondALimit(t *testing.T) {
+func TestAInstanceIsBeyondALimit(t *testing.T) {
 	tests := map[string]struct {
 		limits map[Limit]int64
 		used   int64
@@ -74,7 +74,7 @@ func TestWhatIsLaunchedAndGivenBackCounts(t *testing.T) {
 }
 
 // Where nothing runs yet, the first instance counts too.
-func TestTheFirstMachineOfAnAccountCounts(t *testing.T) {
+func TestTheFirstInstanceOfAnAccountCounts(t *testing.T) {
 	var b Book
 	running, err := API{EC2: nothingRuns{}}.Running(t.Context(), false, nil)
 	if err != nil {

@@ -22,10 +22,10 @@ const recalledFor = time.Hour
 type Book struct {
 	now func() time.Time
 
-	mu       sync.Mutex
-	all      map[string]*count // by name
-	machines map[string]holder // by ID, as far as they are known
-	seq      uint64
+	mu        sync.Mutex
+	all       map[string]*count // by name
+	instances map[string]holder // by ID, as far as they are known
+	seq       uint64
 }
 
 // holder is an instance that is counted.
@@ -64,7 +64,7 @@ func (c *count) left() int64 {
 
 // NewBook returns a book that knows of no reservation.
 func NewBook(now func() time.Time) *Book {
-	return &Book{now: now, all: map[string]*count{}, machines: map[string]holder{}}
+	return &Book{now: now, all: map[string]*count{}, instances: map[string]holder{}}
 }
 
 // Saw takes over how much EC2 says is free now. As much as it says that there is less
@@ -73,7 +73,7 @@ func NewBook(now func() time.Time) *Book {
 func (b *Book) Saw(free map[string]int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	maps.DeleteFunc(b.machines, func(_ string, h holder) bool { return b.now().Sub(h.seenAt) >= recalledFor })
+	maps.DeleteFunc(b.instances, func(_ string, h holder) bool { return b.now().Sub(h.seenAt) >= recalledFor })
 	for name, n := range free {
 		b.change(name, func(c *count) {
 			c.taken = max(0, c.taken-max(0, c.free-n))
@@ -106,7 +106,7 @@ func (c *count) countEnds(more, leaving int64, now time.Time) {
 // leaving is how many instances in the capacity reservation are being terminated and are still there,
 // as far as is known; the lock is held.
 func (b *Book) leaving(name string) (n int64) {
-	for _, h := range b.machines {
+	for _, h := range b.instances {
 		if h.leaves && slices.Contains(h.names, name) {
 			n++
 		}
@@ -162,13 +162,13 @@ func (b *Book) Full(name string) {
 func (b *Book) Holds(id string, names ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	h, known := b.machines[id]
+	h, known := b.instances[id]
 	if !known {
 		h.names = names
 	}
 	if len(h.names) > 0 {
 		h.seenAt = b.now()
-		b.machines[id] = h
+		b.instances[id] = h
 	}
 }
 
@@ -177,8 +177,8 @@ func (b *Book) Leaves(ids ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, id := range ids {
-		if h, known := b.machines[id]; known && !h.leaves {
-			b.machines[id] = holder{h.names, b.now(), true}
+		if h, known := b.instances[id]; known && !h.leaves {
+			b.instances[id] = holder{h.names, b.now(), true}
 		}
 	}
 }
@@ -190,11 +190,11 @@ func (b *Book) Ended(ids ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, id := range ids {
-		h := b.machines[id]
+		h := b.instances[id]
 		if !h.leaves {
 			continue
 		}
-		delete(b.machines, id)
+		delete(b.instances, id)
 		for _, name := range h.names {
 			b.change(name, func(c *count) { c.ended(b.now()) })
 		}

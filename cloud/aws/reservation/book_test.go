@@ -175,14 +175,14 @@ func TestOnlyWhatChangesTheAnswerChangesTheNumber(t *testing.T) {
 }
 
 // An instance that another program terminated is not terminated again.
-func TestAMachineThatIsNotSeenAnyMoreIsForgotten(t *testing.T) {
+func TestAInstanceThatIsNotSeenAnyMoreIsForgotten(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	b := NewBook(func() time.Time { return now })
 	b.Holds("i-1", "cr-1")
 	b.Ended("i-1")
 	now = now.Add(recalledFor)
 	b.Saw(map[string]int64{"cr-1": 0})
-	if len(b.machines) > 0 {
-		t.Errorf("it still knows of %v", b.machines)
+	if len(b.instances) > 0 {
+		t.Errorf("it still knows of %v", b.instances)
 	}
 }

@@ -72,7 +72,7 @@ func (m *Memory) View() View {
 
 // Missing lists the instances of the last observation that are not among those that run
 // now, in no order.
-func (m *Memory) Missing(running []cloud.Machine) []string {
+func (m *Memory) Missing(running []cloud.Instance) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	runs := make(map[string]bool, len(running))
@@ -90,7 +90,7 @@ func (m *Memory) Missing(running []cloud.Machine) []string {
 
 // Saw notes the spot instances that run now, and which of those that were missing had been
 // taken away.
-func (m *Memory) Saw(now time.Time, running []cloud.Machine, taken []string) {
+func (m *Memory) Saw(now time.Time, running []cloud.Instance, taken []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	since := now.Sub(m.last)

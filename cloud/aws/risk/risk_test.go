@@ -13,25 +13,25 @@ import (
 var start = time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
 
 // fleet is so many spot instances of one type and zone, that run since the start.
-func fleet(kind string, n int) []cloud.Machine {
-	var out []cloud.Machine
+func fleet(kind string, n int) []cloud.Instance {
+	var out []cloud.Instance
 	for i := range n {
-		out = append(out, cloud.Machine{ID: fmt.Sprintf("i-%s-%d", kind, i), Kind: kind, Zone: "a", LaunchedAt: start})
+		out = append(out, cloud.Instance{ID: fmt.Sprintf("i-%s-%d", kind, i), Kind: kind, Zone: "a", LaunchedAt: start})
 	}
 	return out
 }
 
 // life observes every ten minutes instances of which so many are taken away a day and
 // replaced at once, for so long.
-func life(m *Memory, from time.Time, machines, taken int, days float64) time.Time {
-	now, next := from, machines
-	running := fleet("t", machines)
+func life(m *Memory, from time.Time, instances, taken int, days float64) time.Time {
+	now, next := from, instances
+	running := fleet("t", instances)
 	looks := int(days * 144)
 	for i := range looks {
 		var gone []string
 		if taken > 0 && i%(144/taken) == 144/taken-1 {
 			gone = []string{running[0].ID}
-			running = append(slices.Clone(running[1:]), cloud.Machine{ID: fmt.Sprintf("i-new-%d-%d", now.Unix(), next), Kind: "t", Zone: "a", LaunchedAt: now})
+			running = append(slices.Clone(running[1:]), cloud.Instance{ID: fmt.Sprintf("i-new-%d-%d", now.Unix(), next), Kind: "t", Zone: "a", LaunchedAt: now})
 			next++
 		}
 		m.Saw(now, running, gone)
@@ -42,9 +42,9 @@ func life(m *Memory, from time.Time, machines, taken int, days float64) time.Tim
 
 func TestRates(t *testing.T) {
 	for name, tt := range map[string]struct {
-		machines, taken int
-		days            float64
-		want            float64 // in an hour of an instance
+		instances, taken int
+		days             float64
+		want             float64 // in an hour of an instance
 	}{
 		"none was taken away":                              {10, 0, 7, 0},
 		"one of ten a day, after a day":                    {10, 1, 1, 0.0025},
@@ -55,7 +55,7 @@ func TestRates(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var m Memory
-			life(&m, start, tt.machines, tt.taken, tt.days)
+			life(&m, start, tt.instances, tt.taken, tt.days)
 			if got := m.View().Of("t", "a"); math.Abs(got-tt.want) > step {
 				t.Errorf("rate %v, want about %v", got, tt.want)
 			}
@@ -63,7 +63,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-func TestOneEventAmongFewMachinesSaysLittle(t *testing.T) {
+func TestOneEventAmongFewInstancesSaysLittle(t *testing.T) {
 	var m Memory
 	m.Saw(start, fleet("t", 1), nil)
 	m.Saw(start.Add(10*time.Minute), nil, []string{"i-t-0"})

@@ -12,7 +12,7 @@ import (
 	"github.com/daemok/daemok/kube/access/output"
 )
 
-type machine struct {
+type instance struct {
 	Name  string   `json:"name"`
 	Cost  float64  `json:"cost"`
 	Pods  []string `json:"pods,omitempty"`
@@ -21,9 +21,9 @@ type machine struct {
 
 // two instances, one of which is no object of a cluster.
 func two() output.Answer {
-	first, second := machine{"a", 0.5, []string{"x", "y"}, 3000000}, machine{"b", 0, nil, 0}
+	first, second := instance{"a", 0.5, []string{"x", "y"}, 3000000}, instance{"b", 0, nil, 0}
 	return output.Answer{
-		Value: map[string][]machine{"machines": {first, second}},
+		Value: map[string][]instance{"machines": {first, second}},
 		Rows: []output.Row{
 			{Object: output.Object{Group: "karpenter.sh", Kind: "NodeClaim", Name: "a"}, Value: first},
 			{Object: output.Object{Group: "karpenter.sh", Kind: "NodeClaim", Name: "a"}, Value: first},
@@ -178,7 +178,7 @@ func TestATemplateOfAList(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	if err := f.Print(&out, output.Answer{Value: []machine{{Name: "a"}, {Name: "b"}}}); err != nil || out.String() != "a b " {
+	if err := f.Print(&out, output.Answer{Value: []instance{{Name: "a"}, {Name: "b"}}}); err != nil || out.String() != "a b " {
 		t.Errorf("got %q, %v", &out, err)
 	}
 }

@@ -36,16 +36,16 @@ func Cost(text string) (quantity.MicroUSDPerHour, error) {
 	return quantity.USDPerHour(dollars), nil
 }
 
-// MachineCost is what each instance of the pool costs an hour beside its type and its volumes;
+// InstanceCost is what each instance of the pool costs an hour beside its type and its volumes;
 // otherwise is returned where the pool does not say.
-func MachineCost(annotations map[string]string, otherwise quantity.MicroUSDPerHour) (quantity.MicroUSDPerHour, error) {
-	text, said := annotations[api.AnnotationMachineCost]
+func InstanceCost(annotations map[string]string, otherwise quantity.MicroUSDPerHour) (quantity.MicroUSDPerHour, error) {
+	text, said := annotations[api.AnnotationInstanceCost]
 	if !said {
 		return otherwise, nil
 	}
 	cost, err := Cost(text)
 	if err != nil {
-		return 0, &Error{api.AnnotationMachineCost, err}
+		return 0, &Error{api.AnnotationInstanceCost, err}
 	}
 	return cost, nil
 }

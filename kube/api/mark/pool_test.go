@@ -11,24 +11,24 @@ import (
 	"github.com/daemok/daemok/kube/api/mark"
 )
 
-func TestMachineCost(t *testing.T) {
+func TestInstanceCost(t *testing.T) {
 	tests := map[string]struct {
 		annotations map[string]string
 		want        quantity.MicroUSDPerHour
 		says        string // of the error; empty for none
 	}{
 		"is the general one where the pool does not say": {nil, 7, ""},
-		"is what the pool says":                          {map[string]string{api.AnnotationMachineCost: "0.0125"}, 12500, ""},
-		"may be nothing":                                 {map[string]string{api.AnnotationMachineCost: "0"}, 0, ""},
-		"is not less than nothing":                       {map[string]string{api.AnnotationMachineCost: "-1"}, 0, `"-1" is no cost`},
-		"is a number":                                    {map[string]string{api.AnnotationMachineCost: "$1"}, 0, "metadata.annotations[daemok.sh/machine-cost]"},
-		"is not left empty":                              {map[string]string{api.AnnotationMachineCost: ""}, 0, "want US dollars an hour"},
-		"is by the hour":                                 {map[string]string{api.AnnotationMachineCost: "1e9"}, 0, "want US dollars an hour"},
-		"is no infinity":                                 {map[string]string{api.AnnotationMachineCost: "NaN"}, 0, "want US dollars an hour"},
+		"is what the pool says":                          {map[string]string{api.AnnotationInstanceCost: "0.0125"}, 12500, ""},
+		"may be nothing":                                 {map[string]string{api.AnnotationInstanceCost: "0"}, 0, ""},
+		"is not less than nothing":                       {map[string]string{api.AnnotationInstanceCost: "-1"}, 0, `"-1" is no cost`},
+		"is a number":                                    {map[string]string{api.AnnotationInstanceCost: "$1"}, 0, "metadata.annotations[daemok.sh/machine-cost]"},
+		"is not left empty":                              {map[string]string{api.AnnotationInstanceCost: ""}, 0, "want US dollars an hour"},
+		"is by the hour":                                 {map[string]string{api.AnnotationInstanceCost: "1e9"}, 0, "want US dollars an hour"},
+		"is no infinity":                                 {map[string]string{api.AnnotationInstanceCost: "NaN"}, 0, "want US dollars an hour"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := mark.MachineCost(tt.annotations, 7)
+			got, err := mark.InstanceCost(tt.annotations, 7)
 			if got != tt.want || !speaks(err, tt.says) {
 				t.Errorf("MachineCost(%v) = %v, %v; want %v, error with %q", tt.annotations, got, err, tt.want, tt.says)
 			}

@@ -58,7 +58,7 @@ func (f *findings) name(field, name, label string) {
 
 // marks checks what annotations of Daemok's own say about a pool.
 func (f *findings) marks(annotations map[string]string) {
-	_, cost := mark.MachineCost(annotations, 0)
+	_, cost := mark.InstanceCost(annotations, 0)
 	_, floor := mark.Floor(annotations, cluster.Room{})
 	_, first := mark.DeleteFirst(annotations)
 	_, fast := mark.DeleteFast(annotations)

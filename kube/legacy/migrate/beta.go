@@ -117,7 +117,7 @@ func (c *converter) betaNodePool(s *subject) {
 }
 
 // betaRemoval turns what says when nodes go.
-func betaRemoval(s *subject, pool, machine fields) {
+func betaRemoval(s *subject, pool, instance fields) {
 	d := at(pool, "disruption")
 	if d == nil {
 		d = fields{}
@@ -125,7 +125,7 @@ func betaRemoval(s *subject, pool, machine fields) {
 	}
 	if after, said := d["expireAfter"]; said {
 		delete(d, "expireAfter")
-		machine["expireAfter"] = after
+		instance["expireAfter"] = after
 		s.note(Changes, "spec.disruption.expireAfter", "becomes spec.template.spec.expireAfter, at which nodes go whatever runs on them; set terminationGracePeriod only if pods may be cut off")
 	}
 	if policy, _ := d["consolidationPolicy"].(string); policy == "" || policy == "WhenUnderutilized" {

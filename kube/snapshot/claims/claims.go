@@ -40,16 +40,16 @@ type Table struct {
 	departures departures
 	recalled   []cluster.PoolID // of nodes of a saved snapshot that stay
 
-	shown  map[string]machine // by claim: what was shown of it last
-	listed []cluster.Machine  // as snapshots list them, never written
-	from   Basis              // what they were listed by
+	shown  map[string]instance // by claim: what was shown of it last
+	listed []cluster.Instance  // as snapshots list them, never written
+	from   Basis               // what they were listed by
 }
 
 // New returns an empty table.
 func New(nodes nodes, classes classes) *Table {
 	return &Table{
 		nodes: nodes, classes: classes, claims: map[string]*karpv1.NodeClaim{}, byInstance: map[string][]string{}, madeFor: map[string]int{}, round: 1,
-		departures: departures{}, shown: map[string]machine{},
+		departures: departures{}, shown: map[string]instance{},
 	}
 }
 

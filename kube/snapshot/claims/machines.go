@@ -17,11 +17,11 @@ type Basis struct {
 	nodes  uint64
 }
 
-// machine is an instance as it is shown, and what it is shown by.
-type machine struct {
+// instance is an instance as it is shown, and what it is shown by.
+type instance struct {
 	claim     *karpv1.NodeClaim
 	catalogue *cluster.Catalogue
-	is        cluster.Machine
+	is        cluster.Instance
 }
 
 // Basis tells what the list would be made by now, by what is known of nodes.
@@ -32,7 +32,7 @@ func (t *Table) IsListed(by Basis) bool { return t.from == by }
 
 // List makes the list again, without the claims that have joined.
 func (t *Table) List(by Basis, joined map[string]bool) {
-	var out []cluster.Machine
+	var out []cluster.Instance
 	for name, c := range t.claims {
 		if joined[name] || leaves(c) || isToAdopt(c) || c.Status.ProviderID != "" && t.Of(c.Status.ProviderID) != c {
 			continue
@@ -44,19 +44,19 @@ func (t *Table) List(by Basis, joined map[string]bool) {
 			if catalogue != nil {
 				instanceTypes = catalogue.InstanceTypes
 			}
-			shown = machine{c, catalogue, translate.Machine(c, instanceTypes)}
+			shown = instance{c, catalogue, translate.Instance(c, instanceTypes)}
 			t.shown[name] = shown
 		}
 		one := shown.is
 		one.Replacement = one.Replacement || t.isForLeaving(c)
 		out = append(out, one)
 	}
-	slices.SortFunc(out, func(x, y cluster.Machine) int { return cmp.Compare(x.Claim, y.Claim) })
+	slices.SortFunc(out, func(x, y cluster.Instance) int { return cmp.Compare(x.Claim, y.Claim) })
 	t.listed, t.from = out, by
 }
 
 // Listed is the list made last, by claim. It must not be written.
-func (t *Table) Listed() []cluster.Machine { return slices.Clip(t.listed) }
+func (t *Table) Listed() []cluster.Instance { return slices.Clip(t.listed) }
 
 // isToAdopt reports whether the claim takes over an instance whose node is not registered
 // as its own yet. It brings nothing that is not there already.

@@ -17,7 +17,7 @@ const expectedFor = 5 * time.Minute
 
 // showExpected has pods that were evicted count where they were until their owners have
 // made others, as long as these want more than they have: their places are given to no
-// other pods meanwhile, and machines that they are to go to are not taken for empty
+// other pods meanwhile, and instances that they are to go to are not taken for empty
 // ones. Where their nodes are gone, others are expected.
 func (s *showing) showExpected() {
 	s.expectUncollected()
@@ -54,7 +54,7 @@ func (s *showing) showExpected() {
 }
 
 // expectUncollected expects others in the place of pods whose node was to go and is gone,
-// as when the cloud took its machine: the garbage collector has not found them yet. Not in
+// as when the cloud took its instance: the garbage collector has not found them yet. Not in
 // the place of those that their owner does not want any more: the first by node and name.
 func (s *showing) expectUncollected() {
 	unwanted := map[owner.ID]int32{}

@@ -65,8 +65,8 @@ func ownedIn(s *cluster.Snapshot) map[cluster.PoolID]*owned {
 			add(n.Pool, n.Capacity)
 		}
 	}
-	for i := range s.Machines {
-		add(s.Machines[i].Pool, s.Machines[i].Capacity)
+	for i := range s.Instances {
+		add(s.Instances[i].Pool, s.Instances[i].Capacity)
 	}
 	return out
 }

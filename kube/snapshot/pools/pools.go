@@ -17,9 +17,9 @@ import (
 
 // Defaults are of pools that do not say otherwise.
 type Defaults struct {
-	MachineCost quantity.MicroUSDPerHour // what each instance costs beside its type and volumes
-	Room        cluster.Room             // what instances are to leave to pods
-	Repair      cluster.Repair           // when unhealthy nodes are repaired: of these, and of nodes without a pool
+	InstanceCost quantity.MicroUSDPerHour // what each instance costs beside its type and volumes
+	Room         cluster.Room             // what instances are to leave to pods
+	Repair       cluster.Repair           // when unhealthy nodes are repaired: of these, and of nodes without a pool
 }
 
 // Offered is what a class offers now; without a catalogue why it offers nothing yet.
@@ -54,7 +54,7 @@ func (t *Table) Seen(p translate.PoolObject) (changed, nodes bool) {
 	if translate.IsForeign(p.Template.Spec.NodeClassRef) {
 		return false, false
 	}
-	p.MachineCost, p.Room, p.Repair = t.Defaults.MachineCost, t.Defaults.Room, t.Defaults.Repair
+	p.InstanceCost, p.Room, p.Repair = t.Defaults.InstanceCost, t.Defaults.Room, t.Defaults.Repair
 	before, known := t.pools[p.ID]
 	t.pools[p.ID] = p
 	t.Use(p.Class, 1)

@@ -39,7 +39,7 @@ func TestWhatAClassOfferedIsKept(t *testing.T) {
 	if table.Offering(notReady); table.Offered(p.Class) != catalogue {
 		t.Error("what it offered is forgotten while it is not ready")
 	}
-	list := table.List(&cluster.Snapshot{Machines: []cluster.Machine{{Pool: p.ID, Capacity: quantity.Resources{CPU: 4000}}}}, notReady, nil)
+	list := table.List(&cluster.Snapshot{Instances: []cluster.Instance{{Pool: p.ID, Capacity: quantity.Resources{CPU: 4000}}}}, notReady, nil)
 	if len(list) != 1 || list[0].NotReady == "" || list[0].Catalogue != nil || list[0].Nodes != 1 || list[0].Usage.CPU != 4000 {
 		t.Errorf("the pools are %+v", list)
 	}
@@ -54,11 +54,11 @@ func TestWhatAClassOfferedIsKept(t *testing.T) {
 // A pool of a saved snapshot counts until it is seen.
 func TestARecalledPoolCountsUntilItIsSeen(t *testing.T) {
 	table := New()
-	table.Defaults.MachineCost = 7
+	table.Defaults.InstanceCost = 7
 	a := pool("a", "one")
 	table.Recall([]cluster.Pool{{ID: a.ID}, {ID: cluster.PoolID{Kind: a.ID.Kind, Name: "b"}}})
 	table.Seen(a)
-	if all, list := table.Every(), table.List(&cluster.Snapshot{}, nil, nil); len(all) != 2 || len(list) != 2 || all[a.ID].MachineCost != 7 {
+	if all, list := table.Every(), table.List(&cluster.Snapshot{}, nil, nil); len(all) != 2 || len(list) != 2 || all[a.ID].InstanceCost != 7 {
 		t.Errorf("pools are %+v, listed %+v", all, list)
 	}
 }

@@ -157,7 +157,8 @@ func (t *Table) PDBsChanged(namespace string) {
 // ServicesChanged has the pods of a namespace spread again: other Services may select them.
 func (t *Table) ServicesChanged(namespace string) { t.respread.in[namespace] = struct{}{} }
 
-// SelectorChanged has the pods of an owner spread again that have the default spreads, and reports whether there are any.
+// SelectorChanged has the pods of an owner spread again that have the default spreads, and reports whether there
+// are any.
 func (t *Table) SelectorChanged(of owner.ID) (any bool) {
 	maps.Copy(t.respread.stale, t.respread.owned[of])
 	return len(t.respread.owned[of]) > 0

@@ -19,7 +19,7 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// Strip drops what nobody here reads from an object as it is decoded, so that
+// Strip drops what none here reads from an object as it is decoded, so that
 // caches stay small: managed fields of everything, the environment, probes, addresses
 // and status details of pods and of the templates of DaemonSets, the image
 // lists of nodes, the parameters of storage, of other workloads all but whom
@@ -83,7 +83,7 @@ func networkSettings(ds *appsv1.DaemonSet) map[string][]corev1.EnvVar {
 }
 
 // named keeps of an object which it is and whether it is being deleted, and leaves its pods behind: there are many old
-// ReplicaSets and Jobs, with labels and annotations that nobody reads.
+// ReplicaSets and Jobs, with labels and annotations that none reads.
 func named(m metav1.ObjectMeta) metav1.ObjectMeta {
 	out := metav1.ObjectMeta{Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion, DeletionTimestamp: m.DeletionTimestamp}
 	if m.DeletionTimestamp != nil {

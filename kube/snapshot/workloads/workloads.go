@@ -56,7 +56,8 @@ func (t *Table) Seen(o client.Object) owner.Change {
 		}
 		return t.is(IDOf(o), now)
 	case *batchv1.Job:
-		// Which pods it selects is nothing that the scheduler asks. One that is done is as good as gone: there are many.
+		// Which pods it selects is nothing that the scheduler asks. One that is done is as good as gone: there
+		// are many.
 		now := &owner.Workload{Asks: translate.TemplateRequests(&o.Spec.Template), Workload: translate.WorkloadOf(o)}
 		if now.IsDone() {
 			now = nil

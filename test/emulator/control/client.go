@@ -106,7 +106,7 @@ func (c *Client) Refuse(ctx context.Context, order Refuse) (pools int, err error
 	return pools, err
 }
 
-// Boots settles what becomes of machines that are launched from now on.
+// Boots settles what becomes of instances that are launched from now on.
 func (c *Client) Boots(ctx context.Context, order Boots) error {
 	return c.give(ctx, "change how machines boot", pathBoots, order, &struct{}{})
 }

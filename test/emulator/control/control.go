@@ -1,6 +1,6 @@
 // Package control is the second port of the emulator: where AWS itself answers on the
 // first, orders to AWS are given here. Capacity runs out, prices move, calls are throttled or fail,
-// machines are taken back, a zone is lost, the clock goes forward.
+// instances are taken back, a zone is lost, the clock goes forward.
 //
 // An order is a JSON value posted to a path (package internal/orders), so that any program can give
 // it; Client does for Go. Names may be patterns as of path.Match. It promises that an order that matches
@@ -125,7 +125,7 @@ type Reserve struct {
 // Reclaim is an order to have the owner of an interruptible reservation take capacity back.
 type Reclaim struct {
 	Reservation string `json:"reservation"` // its ID
-	Left        int    `json:"left"`        // how many machines it holds from then on
+	Left        int    `json:"left"`        // how many instances it holds from then on
 }
 
 // Shift is an order to begin a zonal shift away from a zone, or to end those away from it.
@@ -146,7 +146,7 @@ type Refuse struct {
 	End    bool   `json:"end,omitempty"`
 }
 
-// Boots is an order about machines that are launched from now on.
+// Boots is an order about instances that are launched from now on.
 type Boots struct {
 	Fail      int     `json:"fail,omitempty"`   // how many of the next end before they run
 	Reason    string  `json:"reason,omitempty"` // why, as instances tell it: Client.VolumeLimitExceeded
@@ -199,7 +199,7 @@ const (
 	pathUpdate              = "/update"
 )
 
-// Handler takes orders for the server. After each, did is called; nil is nobody.
+// Handler takes orders for the server. After each, did is called; nil is none.
 func Handler(s *emulator.Server, did func()) http.Handler {
 	if did == nil {
 		did = func() {}

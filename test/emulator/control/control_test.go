@@ -48,7 +48,7 @@ func open(t *testing.T) *world {
 	return w
 }
 
-// launch asks AWS for one machine, and returns its ID and the code of the error.
+// launch asks AWS for one instance, and returns its ID and the code of the error.
 func (w *world) launch(kind, zone string, spot bool) (id, code string) {
 	w.Helper()
 	in := &ec2.RunInstancesInput{
@@ -354,7 +354,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A right that is taken away is missed by dry runs and calls alike, until it is given back.
+// A right that is taken away is missed by dry runs and calls alike, until it is terminated.
 func TestRights(t *testing.T) {
 	w := open(t)
 	_, err := w.orders.Rights(t.Context(), control.Rights{Action: "RunInstances", Denied: true})
@@ -379,7 +379,7 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-// In an outage nothing can be launched in the zone, and its machines fail both checks and run on.
+// In an outage nothing can be launched in the zone, and its instances fail both checks and run on.
 func TestOutage(t *testing.T) {
 	w := open(t)
 	id, _ := w.launch("m5.large", "us-east-1a", false)
@@ -420,7 +420,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// AWS takes spot machines back two minutes after its warning; its clock is what counts.
+// AWS takes spot instances back two minutes after its warning; its clock is what counts.
 func TestInterruptionAndClock(t *testing.T) {
 	w := open(t)
 	id, _ := w.launch("m5.large", "us-east-1a", true)
@@ -455,7 +455,7 @@ func TestSkew(t *testing.T) {
 	}
 }
 
-// Capacity is reserved for machines that ask for it, and an interruptible reservation is reclaimed by its owner.
+// Capacity is reserved for instances that ask for it, and an interruptible reservation is reclaimed by its owner.
 func TestReserveAndReclaim(t *testing.T) {
 	w := open(t)
 	id, err := w.orders.Reserve(t.Context(), control.Reserve{Kind: "m5.large", Zone: "us-east-1a", Machines: 2, Interruptible: true, Tags: map[string]string{"team": "web"}})
@@ -498,7 +498,7 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
-// Of the machines that are launched next some end before they run, and say why, and a share never joins.
+// Of the instances that are launched next some end before they run, and say why, and a share never joins.
 func TestBoots(t *testing.T) {
 	w := open(t)
 	w.must(w.orders.Boots(t.Context(), control.Boots{Fail: 1, Reason: "Client.VolumeLimitExceeded", NeverJoin: 1}))

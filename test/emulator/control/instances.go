@@ -44,7 +44,7 @@ func shift(s *emulator.Server, order Shift) (int, error) {
 	return 0, s.Shift(order.Zone, order.For)
 }
 
-// boots settles how machines boot that are launched from now on.
+// boots settles how instances boot that are launched from now on.
 func boots(s *emulator.Server, order Boots) (struct{}, error) {
 	var none struct{}
 	reported := strings.HasPrefix(order.Reason, "Client.") || strings.HasPrefix(order.Reason, "Server.")
@@ -61,7 +61,7 @@ func boots(s *emulator.Server, order Boots) (struct{}, error) {
 	return none, nil
 }
 
-// interruptionMessage has AWS say something of instances, and do it in the end. Only spot machines are
+// interruptionMessage has AWS say something of instances, and do it in the end. Only spot instances are
 // taken back. That there is none is an error, since it is a slip of the pen.
 func interruptionMessage(s *emulator.Server, order InterruptionMessage) ([]Instance, error) {
 	if !slices.Contains([]Deed{Interrupt, Rebalance, Disruption}, order.Deed) {

@@ -157,7 +157,7 @@ func escape(text string) string {
 }
 
 // writeXML and writeJSON ignore write errors: the client has gone away then,
-// and there is nobody left to tell.
+// and there is none left to tell.
 func writeXML(w http.ResponseWriter, status int, requestID string, parts ...[]byte) {
 	w.Header().Set("Content-Type", "text/xml;charset=UTF-8")
 	w.Header().Set("X-Amzn-Requestid", requestID)
