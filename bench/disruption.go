@@ -32,7 +32,7 @@ type DisruptionOptions struct {
 // is left to make, and one half of whose pods have gone.
 func Scenarios() []string { return []string{"half", "steady"} }
 
-// Retired is what letting nodes go took and came to.
+// Disrupted is what the removal of nodes took and came to.
 type Disrupted struct {
 	Scenario          string   `json:"scenario"`
 	Nodes             int      `json:"nodes"`

@@ -21,7 +21,7 @@ type Prospect struct {
 	Instances []cloud.Instance   // among them the claim's, by its provider ID; else nothing of it is compared
 }
 
-// Foretell says by which reason the claim would be found to have drifted, and in which
+// Predict says by which reason the claim would be found to have drifted, and in which
 // words, were it there for long; both are empty where it would not. It is the comparison
 // that claims of a cluster get, but for what DaemonSets lack.
 func Predict(p Prospect, now time.Time) (reason, text string) {

@@ -1,4 +1,4 @@
-// Package warning tells users of what they wrote that is not understood, and
+// Package remark reports to users what they wrote that is not understood, and
 // operators of the times at which no node is disturbed.
 //
 // It promises one warning event on the object concerned, repeated once a day

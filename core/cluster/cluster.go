@@ -295,7 +295,7 @@ const PoolDeleting = "the pool is being deleted"
 // so does every other node of the pool.
 const PoolDeleted = "NodePoolDeleted"
 
-// Seat says of a node whether the controller that makes the plans runs on it.
+// Replica says of a node whether the controller that makes the plans runs on it.
 type Replica string
 
 // The seats. A replica that is not ready has none.

@@ -307,7 +307,7 @@ type Outcome struct {
 	cost      float64                  // of all, in what counts when instances are compared; infinite: the steps did not suffice to know
 }
 
-// Foretell simulates the plan's instances and those that are launched for pods which are left then,
+// Simulate plays the plan's instances and those that are launched for pods which are left then,
 // until none is.
 func Simulate(s *cluster.Snapshot, policy Policy, effort Effort, p *plan.Plan, how forecast.Opening) Outcome {
 	options, _, _ := policy.options(s, effort)

@@ -36,7 +36,7 @@ import (
 // nothing yet.
 type Kinds func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string)
 
-// Cluster state holds what the watches have shown. Every method is safe for
+// ClusterState holds what the watches have shown. Every method is safe for
 // concurrent use. Build it with New.
 type ClusterState struct {
 	kinds    Kinds

@@ -15,7 +15,7 @@ import (
 // cloud recommended to replace.
 const RebalanceRecommended = "RebalanceRecommended"
 
-// AnnotationAdvised shows a node as drifted whose instance the cloud recommended to replace, while
+// MarkAdvised shows a node as drifted whose instance the cloud recommended to replace, while
 // its pool follows that.
 func MarkAdvised(o PoolObject, claim *karpv1.NodeClaim, n *cluster.Node) {
 	at, err := time.Parse(time.RFC3339, claim.Annotations[api.AnnotationAdvised])

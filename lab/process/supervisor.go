@@ -28,7 +28,7 @@ type Exit struct {
 	LogFile string
 }
 
-// Keeper keeps one program running until it is stopped: a run that ends by
+// Supervisor keeps one program running until it is stopped: a run that ends by
 // itself is started again after a pause that grows while runs are short.
 type Supervisor struct {
 	program  Program

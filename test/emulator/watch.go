@@ -134,7 +134,7 @@ func (s *Server) untilNext() time.Duration {
 	return max(at.Sub(now), 0)
 }
 
-// Settle carries out what is due by now. Calls wait for each other.
+// Advance carries out what is due by now. Calls wait for each other.
 func (s *Server) Advance() {
 	s.advancing.Lock()
 	defer s.advancing.Unlock()

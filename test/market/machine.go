@@ -22,7 +22,7 @@ const (
 	Stopped      State = "stopped"
 )
 
-// Instance is one instance. Moments that have not come, or are not planned,
+// Machine is one instance. Moments that have not come, or are not planned,
 // are zero.
 type Machine struct {
 	ID         string
@@ -294,7 +294,7 @@ func (m *Market) NextChange() (at time.Time, ok bool) {
 	return m.due[0].at, true
 }
 
-// Settle returns the events that have become due, in order, each once.
+// Advance returns the events that have become due, in order, each once.
 // Changes that were overtaken are left out.
 func (m *Market) Advance() []Event {
 	m.mu.Lock()

@@ -261,7 +261,7 @@ func (m *Market) Launch(o Order) ([]Machine, error) {
 	return out, nil
 }
 
-// Instances returns every instance that is still remembered, by ID.
+// Machines returns every instance that is still remembered, by ID.
 func (m *Market) Machines() []Machine {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -274,7 +274,7 @@ func (m *Market) Machines() []Machine {
 	return out
 }
 
-// Instance returns one instance that is still remembered.
+// Machine returns one instance that is still remembered.
 func (m *Market) Machine(id string) (Machine, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

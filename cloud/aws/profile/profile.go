@@ -34,7 +34,7 @@ type api interface {
 	RemoveRoleFromInstanceProfile(context.Context, *iam.RemoveRoleFromInstanceProfileInput, ...func(*iam.Options)) (*iam.RemoveRoleFromInstanceProfileOutput, error)
 }
 
-// Keeper makes and removes instance profiles of one cluster in one region.
+// Profiles makes and removes instance profiles of one cluster in one region.
 type Profiles struct {
 	API     api
 	Cluster string
