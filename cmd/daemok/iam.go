@@ -151,7 +151,7 @@ func writePolicy(out, notes io.Writer, scope rights.Scope, form *output.Format, 
 	return form.Print(out, a)
 }
 
-// tell says where a policy is too long to be used as it is.
+// announce says where a policy is too long to be used as it is.
 func announce(notes io.Writer, d policy.Document) {
 	switch n := d.Characters(); {
 	case n > rights.InlineMax:

@@ -271,7 +271,7 @@ func (m *migration) readCluster(ctx context.Context, cluster reached) ([]migrate
 	return documents, nil
 }
 
-// tell writes the report where it is wanted.
+// announce writes the report where it is wanted.
 func (m *migration) announce(errOut io.Writer, r *migrate.Result) error {
 	if m.report == "" {
 		return m.form.Print(errOut, reported(r))

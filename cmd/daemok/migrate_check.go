@@ -161,7 +161,7 @@ type future struct {
 	budgets      []string // PodDisruptionBudgets of these
 }
 
-// foretell finds the nodes of Provisioners that would drift, by their names.
+// predict finds the nodes of Provisioners that would drift, by their names.
 func (m *migration) predict(ctx context.Context, cluster reached, r *migrate.Result) ([]future, error) {
 	var nodes corev1.NodeList
 	if err := cluster.List(ctx, &nodes, client.HasLabels{translate.PoolLabel(translate.KindProvisioner)}); err != nil {

@@ -69,7 +69,7 @@ func whyNot(offered *cluster.Catalogue, d translate.Decision) string {
 	return "insufficient capacity"
 }
 
-// offerOf is the offering of a choice, which says nothing of tenancy or of a reservation: of several
+// offeringOf is the offering of a choice, which says nothing of tenancy or of a reservation: of several
 // one that is for all, and that can be had; nil: there is none.
 func offeringOf(offered *cluster.Catalogue, d translate.Decision) (best *cluster.Offering) {
 	for i := range offered.InstanceTypes {

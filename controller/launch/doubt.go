@@ -40,7 +40,7 @@ func (p *batchLaunch) doubt(why error) {
 	}
 }
 
-// settle ends the doubt about attempts of unknown outcome: it looks until a
+// stabilize ends the doubt about attempts of unknown outcome: it looks until a
 // look that succeeded began so late that their instances must have been
 // launched and visible, and hands over what appears. Instances that cannot be written on
 // claims do not keep those whose time has run out. It reports whether claims

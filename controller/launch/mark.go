@@ -113,7 +113,7 @@ func (m marker) reread(ctx context.Context, c *karpv1.NodeClaim) error {
 	return nil
 }
 
-// noteWithdrawn replaces the claims that were withdrawn since they were read,
+// recordWithdrawn replaces the claims that were withdrawn since they were read,
 // as far as the store shows that.
 func (m marker) recordWithdrawn(ctx context.Context, claims []*karpv1.NodeClaim) {
 	for i, c := range claims {

@@ -31,7 +31,7 @@ type heard []observe.Event
 
 func (h *heard) Publish(e observe.Event) { *h = append(*h, e) }
 
-// stock is a catalogue of one kind and the class that offers it.
+// reservedCapacity is a catalogue of one kind and the class that offers it.
 type reservedCapacity struct{}
 
 func (reservedCapacity) Kinds(context.Context, cloud.Class) (*cluster.Catalogue, error) {

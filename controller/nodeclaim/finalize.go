@@ -125,7 +125,7 @@ func (f finalizer) replacement(ctx context.Context, c *karpv1.NodeClaim) (*karpv
 	return nil, nil
 }
 
-// nextLook is how long after a look at an instance that has been ending for so
+// nextCheck is how long after a look at an instance that has been ending for so
 // long the next is due.
 func nextCheck(ending time.Duration) time.Duration { return min(max(ending/2, checkFirst), checkMax) }
 

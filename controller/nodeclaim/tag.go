@@ -172,7 +172,7 @@ func (t *Tagger) tag(ctx context.Context, c *karpv1.NodeClaim, m cloud.Instance)
 	return recordTags(ctx, t.Store, c, t.Cluster != "")
 }
 
-// noteTags notes on a claim that its instance has the tags that it is to have, and whether that of the
+// recordTags notes on a claim that its instance has the tags that it is to have, and whether that of the
 // cluster's name is among them.
 func recordTags(ctx context.Context, store client.Client, c *karpv1.NodeClaim, cluster bool) error {
 	c = c.DeepCopy()

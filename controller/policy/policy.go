@@ -103,7 +103,7 @@ func (t *Recorder) measure(list []*v1alpha1.DisruptionPolicy) {
 	}
 }
 
-// tell publishes what is false of a policy, and logs what has become so.
+// report publishes what is false of a policy, and logs what has become so.
 func (t *Recorder) report(before, next *v1alpha1.DisruptionPolicy) {
 	for _, kind := range next.ReadyDependsOn() {
 		c := condition.Get(next, kind)

@@ -323,7 +323,7 @@ type simulator struct {
 	left    int64 // steps
 }
 
-// foretell simulates the answer in all of the ways, or in those for which the steps suffice, and
+// simulate simulates the answer in all of the ways, or in those for which the steps suffice, and
 // returns the mean; of pods that are left, rounded up. Its cost is infinite where they suffice for
 // none.
 func (t *simulator) simulate(r place.Result, ways []forecast.Opening) fate {

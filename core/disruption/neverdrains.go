@@ -11,7 +11,7 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// stalls says of a node that its drain would never end though all of its pods have places: a
+// neverDrains says of a node that its drain would never end though all of its pods have places: a
 // PodDisruptionBudget lets only so many go at a time, and where these are to run they may not while
 // others are left on the node, which rules of kube-scheduler count until its last pod is gone;
 // empty: it would end. Rules about hosts are examined, each workload by itself.
@@ -144,7 +144,7 @@ func (e *exodus) stuck(allows func(t *refuge, least int) bool) bool {
 	return false
 }
 
-// settle gives one pod a place.
+// stabilize gives one pod a place.
 func (e *exodus) stabilize(allows func(t *refuge, least int) bool) bool {
 	least := e.left
 	for _, t := range e.refuges {

@@ -130,7 +130,7 @@ func (p *Pool) openFor(r constraint.Requirements) bitset.Set {
 	return p.open(func(l constraint.Label) bool { return !r.Get(l.Key).Allows(l.Value) })
 }
 
-// shelf holds the options that all pools with one catalogue share.
+// catalogueIndex holds the options that all pools with one catalogue share.
 type catalogueIndex struct {
 	instanceTypes []cluster.InstanceType
 	defined       []string // label keys that instance types and offerings decide, sorted

@@ -24,7 +24,7 @@ const sizesMost = 64
 
 // priceSites finds sites at which instances for all cost clearly more that go to
 // one of them: as many pods of the group as may, and those that must be where
-// these are. The instance that is cheapest for one of them does not tell. Groups
+// these are. The instance that is cheapest for one of them does not say so. Groups
 // that differ in nothing that counts are priced together, as the first of them.
 // With offered set, instances count that limits forbid now.
 func (p *priceBook) priceSites(g *group, lv *level, sites []*site, available bool) {

@@ -20,16 +20,16 @@ type candidate struct {
 	within      bitset.Set                // the options that the pool's limits still allow
 	limits      *limits                   // nil where the pool has none
 	constraints []feasibility.Constraint  // what the limits are in the way of; see bounds
-	free        [][]int64                 // for pods, by kind; nil where daemon pods alone are too much
-	whole       [][]int64                 // likewise, with cpu beyond what a kind can use for ever; nil: the same
-	credits     []*credit                 // by kind; nil where none has any
+	free        [][]int64                 // for pods, by instance type; nil where daemon pods alone are too much
+	whole       [][]int64                 // likewise, with cpu beyond what an instance type can use for ever; nil: the same
+	credits     []*credit                 // by instance type; nil where none has any
 	price       []float64                 // by option: what it comes to, see costs
 	cost        []float64                 // by option: what counts when options are compared, see thrifty and withRisk
 	risky       bool                      // some spot offerings are likely to be interrupted
 	limited     bool                      // there are so many instances of some options only
 	risk        []float64                 // by option, see risks; nil where none is
 	lasting     bool                      // costs are the same whatever resources are worth
-	alike       [][]int                   // options by kind and cost, see classes
+	alike       [][]int                   // options by instance type and cost, see classes
 	wares       map[string][]bound.Column // see columnsOf
 	like        *candidate                // an earlier pool with the same options for the same price, or itself, in a question; see setTwins
 	valued      int                       // run.values.valued when yields were last set for all that are like it
@@ -37,14 +37,14 @@ type candidate struct {
 	borrowed    bool                      // yield is another pool's, and not to be written
 	byYield     []int                     // options by falling yield
 	asks        []*ask                    // by group.at
-	marks       []bool                    // by kind: see kindMarks
+	marks       []bool                    // by instance type: see kindMarks
 	ofKind      [][]int                   // see optionsOf
 	regions     *regions                  // of options that are the same to all that are launched for
 	regionsOf   map[string]*regions       // by keys, see regionsBy
 	kits        *regions                  // see run.kits
 	inDomain    map[int][]int32           // by topology key and option: the domain
 	varied      bool                      // some requirement has minValues
-	parted      bool                      // there are several of some kind, see closed
+	parted      bool                      // there are several of some instance type, see closed
 	choices     map[string]*choices       // by what launches leave open
 	ready       *Ready                    // what was prepared of pools
 	number      int                       // of the pool among them
@@ -96,10 +96,10 @@ func newCandidate(p *feasibility.Pool, d amount.Dims, ready *Ready, number int, 
 	return b
 }
 
-// calm takes off the cpu that a kind can use for a while only: pods ask for
+// sustained takes off the cpu that an instance type can use for a while only: pods ask for
 // what they use all the time, and beyond it such instances are throttled or
 // billed for more than their price. It stays where that bill is known and the
-// pool has no other instances. Of kinds that are a last resort nothing is left.
+// pool has no other instances. Of instance types that are a last resort nothing is left.
 func (b *candidate) sustained() {
 	others := b.offersSteady()
 	for k := range b.free {

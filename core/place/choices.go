@@ -15,8 +15,8 @@ import (
 // down once for each. Not to be written.
 type choices struct {
 	kinds              []int              // cheapest first
-	free               []int64            // for pods, whichever kind it becomes
-	daemons            quantity.Resources // of daemon pods, on every kind at least
+	free               []int64            // for pods, whichever instance type it becomes
+	daemons            quantity.Resources // of daemon pods, on every instance type at least
 	names, zones, ways constraint.Set
 	runnersUp          []plan.Choice
 	archs              []string // in the order of the options
@@ -24,7 +24,7 @@ type choices struct {
 }
 
 // choicesOf returns what is to be said of these options, which are of these
-// kinds.
+// instance types.
 func (b *candidate) choicesOf(options bitset.Set, kinds []int) *choices {
 	b.setText = appendSet(b.setText[:0], options)
 	c := b.choices[string(b.setText)]
@@ -61,7 +61,7 @@ type facet struct {
 	options bitset.Set
 }
 
-// aspects are what options of a pool differ in beside their kinds.
+// aspects are what options of a pool differ in beside their instance types.
 type aspects struct{ zones, payments, archs facets }
 
 // aspects are not to be written.
@@ -104,7 +104,7 @@ func (f facets) of(options bitset.Set) []string {
 	return out
 }
 
-// leastFree is what instances of any of the kinds have for pods.
+// leastFree is what instances of any of the instance types have for pods.
 func (b *candidate) leastFree(kinds []int) []int64 {
 	out := slices.Clone(b.free[kinds[0]])
 	for _, k := range kinds[1:] {
@@ -123,7 +123,7 @@ func (b *candidate) leastDaemons(kinds []int) quantity.Resources {
 	return out
 }
 
-// runnersUp returns the next two kinds with what speaks against them.
+// runnersUp returns the next two instance types with what speaks against them.
 func (b *candidate) runnersUp(options bitset.Set) []plan.Choice {
 	var out []plan.Choice
 	for _, i := range b.next(options) {
@@ -132,7 +132,7 @@ func (b *candidate) runnersUp(options bitset.Set) []plan.Choice {
 	return out
 }
 
-// next returns the first options of the two kinds behind the first kind.
+// next returns the first options of the two instance types behind the first instance type.
 func (b *candidate) next(options bitset.Set) []int {
 	first := options.Next(0)
 	seen := []int{b.Options[first].Kind}
@@ -146,7 +146,7 @@ func (b *candidate) next(options bitset.Set) []int {
 	return out
 }
 
-// whyNot tells what speaks against an offering that costs so much more than the
+// whyNot says what speaks against an offering that costs so much more than the
 // best one beside their prices.
 func whyNot(o, best *cluster.Offering, more quantity.MicroUSDPerHour) string {
 	switch {

@@ -30,10 +30,10 @@ type custom struct {
 // devices decide: preferences, which may give way, and other pods do not count.
 type class struct {
 	sum     []int64
-	options []bitset.Set // by buyer.at; nil: none of it
+	options []bitset.Set // by candidate.at; nil: none of it
 }
 
-// classesMax is how many classes the proof tells apart: those that ask for most.
+// classesMax is how many classes the proof distinguishes: those that ask for most.
 // The others count as one that may be on whatever any of them may be on.
 const classesMax = 12
 

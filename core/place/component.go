@@ -9,7 +9,7 @@ import (
 // affinities knows which groups must be on the host of pods of other groups, and puts co-located sets together.
 type affinities struct {
 	run      *run
-	givers   map[int][]*group         // of a tally that somebody seeks: the groups of such pods
+	givers   map[int][]*group         // of a tally that some pods seek: the groups of such pods
 	seekers  map[int][]*group         // of a tally: the groups of pods that must be beside such pods
 	gatherer guests                   // likewise, for gathering co-located sets
 	meeting  map[[2]*offeringSet]bool // offering sets with an instance in common; see meet

@@ -11,7 +11,7 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// credit is how a kind that bursts may be used beyond what it can do for ever:
+// credit is how an instance type that bursts may be used beyond what it can do for ever:
 // by surplus credits, which are billed by use. What pods ask for counts as what
 // they use.
 type credit struct {
@@ -20,7 +20,7 @@ type credit struct {
 	price   float64 // micro dollars an hour for a thousandth of a core
 }
 
-// bursts reports whether instances of the kind cannot use all their cpu for ever.
+// bursts reports whether instances of the instance type cannot use all their cpu for ever.
 func bursts(instanceType *cluster.InstanceType) bool {
 	return instanceType.Sustained != 0 && instanceType.Sustained < instanceType.Capacity.CPU
 }
@@ -37,7 +37,7 @@ func (b *candidate) offersSteady() bool {
 	return false
 }
 
-// recordCredit notes the credits of a kind that has any.
+// recordCredit notes the credits of an instance type that has any.
 func (b *candidate) recordCredit(k int) {
 	instanceType := b.InstanceTypeAt(k)
 	if !bursts(instanceType) || instanceType.Surplus <= 0 {
@@ -60,7 +60,7 @@ func (b *candidate) creditOf(kind int) *credit {
 	return b.credits[kind]
 }
 
-// surplus is what credits for so much on an instance of the kind cost, with those
+// surplus is what credits for so much on an instance of the type cost, with those
 // that its daemon pods use.
 func (b *candidate) surplus(kind int, used []int64) float64 {
 	c := b.creditOf(kind)
@@ -70,12 +70,12 @@ func (b *candidate) surplus(kind int, used []int64) float64 {
 	return float64(float64(max(0, used[amount.CPU]-c.lasting)) * c.price)
 }
 
-// quarters are how much of what a kind has beyond lasting is offered together with
+// quarters are how much of what an instance type has beyond lasting is offered together with
 // it: an instance with a few credits may be the cheapest where one with all of
 // them is not.
 var quarters = [...]int64{4, 2, 1, 0}
 
-// grades is what instances of the kind may be filled with, in a batch.
+// grades is what instances of the instance type may be filled with, in a batch.
 func (b *candidate) grades(kind int) [][]int64 {
 	c := b.creditOf(kind)
 	if c == nil {
@@ -98,7 +98,7 @@ func (b *candidate) costFor(option int, sum []int64) float64 {
 	return b.price[option] - b.surplus(kind, b.free[kind]) + b.surplus(kind, sum)
 }
 
-// withCredits is listed with what surplus credits make of it: a kind that the
+// withCredits is listed with what surplus credits make of it: an instance type that the
 // load is too much for without credits is left open where it is cheapest with
 // them, and closed where it would be launched, since its price is lower, before
 // one that costs less.

@@ -13,14 +13,14 @@ type diversifier struct {
 	run *run
 }
 
-// Instances of one kind in one zone are taken away together when spot runs
+// Instances of one instance type in one zone are taken away together when spot runs
 // short. So no more than half of a workload's pods on spot instances are to be on
-// instances that are launched first as one kind in one zone, as far as others cost
+// instances that are launched first as one instance type in one zone, as far as others cost
 // little more: a tenth at most, for at most half of the instances.
 const (
 	shareOf           = 2   // the share, as a part of the whole
 	moreExpensiveOnce = 1.1 // times the price of the first
-	movesMax          = 3   // kinds that an instance goes without at most
+	movesMax          = 3   // instance types that an instance goes without at most
 )
 
 // workload is pods of one owner.
@@ -35,9 +35,9 @@ type crowds struct {
 	at  map[workload]map[spotPool]int
 }
 
-// diversify has spot instances be launched first as another kind where too much of
+// diversify has spot instances be launched first as another instance type where too much of
 // a workload would be on one. It reports whether pods that wait are to look at
-// these again: with kinds left out they may have more room.
+// these again: with instance types left out they may have more room.
 func (di *diversifier) diversify() bool {
 	if !slices.ContainsFunc(di.run.out.Launches, func(l plan.Launch) bool { return l.Choice.Option == cluster.Spot && len(l.Pods) > 0 }) {
 		return false
@@ -138,9 +138,9 @@ func (c *crowds) over(pods map[workload]int, in spotPool) bool {
 	return false
 }
 
-// divert closes the kind that is launched first, and the next ones if need be,
+// divert closes the instance type that is launched first, and the next ones if need be,
 // until what is launched first will do. Nothing changes, and it returns false,
-// where that would be too expensive, or would leave fewer kinds, zones or values open
+// where that would be too expensive, or would leave fewer instance types, zones or values open
 // than there must be.
 func (di *diversifier) divert(launch int, willDo func(plan.Choice) bool) bool {
 	at := &di.run.launched[launch]
@@ -185,7 +185,7 @@ func (b *candidate) isNear(option, first int) bool {
 }
 
 // rewrite has the launch leave these options open, if that changes nothing
-// but the kinds, and reports whether it does so.
+// but the instance types, and reports whether it does so.
 func (di *diversifier) rewrite(launch int, options bitset.Set, choice plan.Choice) bool {
 	l, at := &di.run.out.Launches[launch], &di.run.launched[launch]
 	b := at.candidate

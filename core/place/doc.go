@@ -36,7 +36,7 @@
 //	co-located set      the pods of a component that one instance is to have
 //	exclusive set      groups of which no two can share an instance
 //	side      groups whose worth is mostly in one resource; its queues are those of one exclusive set each
-//	batch     groups and offers that instances are chosen from together
+//	batch     groups and offerings that instances are chosen from together
 //	listing   what an order leaves open, and how that is written down (choices)
 //
 // Then all pods are placed once more in their order, with every instance of the

@@ -1,6 +1,6 @@
 package place
 
-// evenOut tells the board how many pods there are that spreads over hosts are to
+// evenOut sets on the board how many pods there are that spreads over hosts are to
 // share out among new instances.
 func (r *run) evenOut() {
 	for _, g := range r.groups {

@@ -15,7 +15,7 @@ type load struct {
 	parts   []part
 	sum     []int64
 	room    []int64 // what it must have besides, see pack.Instance; nil for nothing
-	modest  int     // it takes no more of limits than instances of the kind before this one; 0: as much as there is
+	modest  int     // it takes no more of limits than instances of the instance type before this one; 0: as much as there is
 	custom  constraint.Requirements
 	relaxed bool
 	bound   int64 // pods of it that must share a host
@@ -150,7 +150,7 @@ func (f *filler) note(group int, n int64) {
 	}
 }
 
-// empty makes the guests those of a new instance of the kind: its daemon pods.
+// empty makes the guests those of a new instance of the instance type: its daemon pods.
 func (pr *provisioner) empty(there *guests, b *candidate, kind int) {
 	there.reset()
 	there.ports = append(there.ports, b.Kinds[kind].Ports...)
@@ -164,7 +164,7 @@ func (pr *provisioner) empty(there *guests, b *candidate, kind int) {
 	}
 }
 
-// bears reports whether the daemon pods of a kind let the pods of the load be
+// bears reports whether the daemon pods of an instance type let the pods of the load be
 // beside them, and these each other.
 func (pr *provisioner) bears(b *candidate, l *load, kind int) bool {
 	if slices.Equal(b.Kinds[kind].Pods, b.Kinds[b.Options[l.option].Kind].Pods) {
@@ -270,7 +270,7 @@ func (f *filler) seekIn(l *queue, side int) *group {
 	return nil
 }
 
-// hopeful tells quickly of most pods that seek others which are not there that
+// hopeful says quickly of most pods that seek others which are not there that
 // they cannot join: all but the first of their component.
 func (f *filler) hopeful(g *group) bool {
 	for _, s := range g.seeks {

@@ -11,14 +11,14 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// A spot instance leaves several kinds open, since any one of them may be offered
+// A spot instance leaves several instance types open, since any one of them may be offered
 // out, and is taken away sooner where few others are asked for. Kinds count that
 // cost little more than the one launched first: spot prices of instances of one
-// size differ by a factor of two and more between kinds and zones, so that a
+// size differ by a factor of two and more between instance types and zones, so that a
 // smaller share would count hardly any beside the cheapest. What more or less
-// of it costs is told in docs/concepts/cost.md.
+// of it costs is described in docs/concepts/cost.md.
 const (
-	flexible       = 15  // kinds
+	flexible       = 15  // instance types
 	flexibleWithin = 2.5 // times the price of the first
 )
 
@@ -26,7 +26,7 @@ const (
 // hold, a cheaper option comes first, and others count.
 const enoughTries = 4
 
-// keepFlexible cuts a load for a spot instance until it leaves enough kinds
+// keepFlexible cuts a load for a spot instance until it leaves enough instance types
 // open, if the pool has so many that may have one of its pods. Where the pool
 // has not, the load stays, and so does one of pods that belong together.
 func (li *lister) keepFlexible(b *candidate, l load) load {
@@ -99,7 +99,7 @@ func (li *lister) cutTo(l *load, room []int64) load {
 	return out
 }
 
-// spotKinds lists the kinds that an instance which is launched first by a spot
+// spotKinds lists the instance types that an instance which is launched first by a spot
 // option counts as flexible with, cheapest first: those that are offered as spot
 // for little more, and for no more than is asked for on demand for the same.
 // There are none for an instance that is no spot instance. Options before from are
@@ -133,13 +133,13 @@ func (b *candidate) isSpot(option int) bool {
 	return offering.Option == cluster.Spot && offering.Priced
 }
 
-// asModest reports whether an instance of the kind takes no more of what the pool
+// asModest reports whether an instance of the type takes no more of what the pool
 // limits than one of the other.
 func (b *candidate) asModest(kind, than int) bool {
 	return b.limits == nil || kind == than || b.limits.noLarger(b.InstanceTypeAt(kind).Capacity, b.InstanceTypeAt(than).Capacity)
 }
 
-// commonRoom returns what enough of the kinds have room for, those that have
+// commonRoom returns what enough of the instance types have room for, those that have
 // room for the greatest share of the sum; enough is false where too few could
 // have one pod.
 func (b *candidate) commonRoom(kinds []int, sum, pod []int64) (room []int64, enough bool) {

@@ -68,7 +68,7 @@ func Survey(s *cluster.Snapshot, taken Taken, o Options) *Ground {
 
 // Ask finds homes for the pods of the nodes that leave, those that a drain would
 // move, on other nodes first. Where it leaves pods, or instances for them are too
-// expensive, the nodes must stay. Unplaced then tells, without reasons unless these
+// expensive, the nodes must stay. Unplaced then says, without reasons unless these
 // are asked for, of pods that have no place: not of all, since the search ends
 // as soon as the answer is no.
 func (g *Ground) Ask(q Question) Result {

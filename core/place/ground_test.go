@@ -151,7 +151,7 @@ func anyQuestion(r *rand.Rand, nodes int) Question {
 }
 
 // TestAnswersDependOnTheQuestionAlone asks in another order and several at a
-// time: whoever asked what before, answers are the same to the byte.
+// time: whatever was asked before, answers are the same to the byte.
 func TestAnswersDependOnTheQuestionAlone(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 32))

@@ -18,7 +18,7 @@ type scheduler struct {
 	followers map[int][]*podClass // by tally: those whose pods must be near such pods
 }
 
-// findHomes decides for the pods of each group where they go: on a target, or on
+// schedule decides for the pods of each group where they go: on a target, or on
 // an instance that is to be launched, with as much of its place decided as rules
 // about other pods need. Pods that must be near others come after those.
 //
@@ -350,7 +350,7 @@ func (sc *scheduler) askFor(g *group, lv *level, m *offeringSet, n int64) {
 	sc.run.replays.hold(g.podClass)
 }
 
-// request is what tells apart groups that are to be launched for.
+// request is what distinguishes groups that are to be launched for.
 type request struct {
 	of          *group
 	level       *level

@@ -16,7 +16,7 @@ type intake struct {
 	base    *topology.Board                    // before any pod was placed
 	counted bool                               // some rule looks at other pods
 	labels  []string                           // labels of places that rules about other pods look at
-	daemons map[*cluster.Shape]*topology.Rules // daemon pods that count for somebody
+	daemons map[*cluster.Shape]*topology.Rules // daemon pods that count for some pod
 	here    map[*cluster.Shape]*topology.Rules // of pods that have a node
 }
 

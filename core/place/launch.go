@@ -163,8 +163,8 @@ func waitText(pods int) string {
 	return fmt.Sprintf("%d pods wait", pods)
 }
 
-// listed returns what the launch leaves open: the options and their kinds,
-// cheapest first. Where the pool has limits no kind is larger, in what is
+// listed returns what the launch leaves open: the options and their instance types,
+// cheapest first. Where the pool has limits no instance type is larger, in what is
 // limited, than the cheapest, so that little is set aside without effect.
 func (b *candidate) listed(l *load) (bitset.Set, []int) {
 	if b.limits == nil && !b.varied && len(b.run.intake.daemons) == 0 && !b.parted {
@@ -186,7 +186,7 @@ func (b *candidate) listed(l *load) (bitset.Set, []int) {
 	return options, kinds
 }
 
-// keepKinds removes the options of other kinds.
+// keepKinds removes the options of other instance types.
 func (b *candidate) keepKinds(options bitset.Set, kinds []int) {
 	listed := b.kindMarks()
 	for _, k := range kinds {
@@ -200,7 +200,7 @@ func (b *candidate) keepKinds(options bitset.Set, kinds []int) {
 }
 
 // cheapest is listed for a pool with neither limits nor minValues, where no rule
-// looks at daemon pods: what holds the load, of the first kinds that do.
+// looks at daemon pods: what holds the load, of the first instance types that do.
 func (b *candidate) cheapest(l *load) (bitset.Set, []int) {
 	all, out := b.together(l), bitset.New(len(b.Options))
 	sorted := b.kindsOf(all, l)
@@ -223,7 +223,7 @@ func (b *candidate) cheapest(l *load) (bitset.Set, []int) {
 	return out, kinds
 }
 
-// instanceTypesOf lists the kinds of the options that a load may have whatever its
+// instanceTypesOf lists the instance types of the options that a load may have whatever its
 // size, by their first options. Loads of pods of one lot may mostly have the
 // same.
 func (b *candidate) kindsOf(options bitset.Set, l *load) []int {
@@ -242,7 +242,7 @@ func (b *candidate) kindsOf(options bitset.Set, l *load) []int {
 	return known.list
 }
 
-// optionsOf lists the options of a kind.
+// optionsOf lists the options of an instance type.
 func (b *candidate) optionsOf(kind int) []int {
 	if b.ofKind == nil {
 		b.ofKind = make([][]int, len(b.Kinds))
@@ -342,7 +342,7 @@ func (b *candidate) alsoFrom(l *load, open *choices) []string {
 	return out
 }
 
-// requirements are the kinds, zones and capacity types that are left open, and the
+// requirements are the instance types, zones and capacity types that are left open, and the
 // reservations where it is taken from one of them.
 func (c *choices) requirements(reservations []string) constraint.Requirements {
 	out := constraint.NewRequirements(

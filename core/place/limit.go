@@ -99,7 +99,7 @@ func (l *limits) noLarger(a, b quantity.Resources) bool {
 	return true
 }
 
-// limitCost is what an instance of the kind counts for what it takes of the pool's
+// limitCost is what an instance of the type counts for what it takes of the pool's
 // limits, see Options.Thrift.
 func (b *candidate) limitCost(kind int) float64 {
 	if b.limits == nil || b.run.options.LimitCost <= 0 {

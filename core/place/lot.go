@@ -18,7 +18,7 @@ type lot struct {
 	counted bool  // scratch of useful
 }
 
-// kinds are those of some options, by their first options.
+// instance types are those of some options, by their first options.
 type kinds struct {
 	options bitset.Set
 	list    []int

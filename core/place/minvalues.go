@@ -117,7 +117,7 @@ func (b *candidate) minValuesOf(l *load) *feasibility.Reason {
 }
 
 // minValuesShort names the first key of which fewer values stay open than the
-// pool asks for, if only the given kinds are listed; nil if there is none.
+// pool asks for, if only the given instance types are listed; nil if there is none.
 func (b *candidate) minValuesShort(options bitset.Set, kinds []int) *feasibility.Reason {
 	if !b.varied {
 		return nil
@@ -137,7 +137,7 @@ func (b *candidate) minValuesShort(options bitset.Set, kinds []int) *feasibility
 	return nil
 }
 
-// keepable lowers minValues to what the options and kinds that are left open keep, where
+// keepable lowers minValues to what the options and instance types that are left open keep, where
 // fewer may do. A label that no instance type has is decided by the pool, and minValues
 // asks for no more values of it than that left.
 func (b *candidate) keepable(list constraint.Requirements, relaxed bool, options bitset.Set, kinds []int) constraint.Requirements {
@@ -169,8 +169,8 @@ func (b *candidate) values(q constraint.Requirement, options bitset.Set, kinds [
 	return seen
 }
 
-// firstKinds returns the cheapest kinds, kindsMax at most. Where minValues asks
-// for more variety the most expensive are left out for kinds that bring new values.
+// firstKinds returns the cheapest instance types, kindsMax at most. Where minValues asks
+// for more variety the most expensive are left out for instance types that bring new values.
 func (b *candidate) firstKinds(options bitset.Set) []int {
 	needed := b.variety(options)
 	if b.parted {
@@ -199,7 +199,7 @@ func (b *candidate) firstKinds(options bitset.Set) []int {
 	return out[:min(len(out), kindsMax)]
 }
 
-// kindMarks returns a mark for each kind, all unset; the next call unsets them.
+// kindMarks returns a mark for each instance type, all unset; the next call unsets them.
 func (b *candidate) kindMarks() []bool {
 	if b.marks == nil {
 		b.marks = make([]bool, len(b.Kinds))
@@ -208,7 +208,7 @@ func (b *candidate) kindMarks() []bool {
 	return b.marks
 }
 
-// variety returns the cheapest kinds that together bring as many values as
+// variety returns the cheapest instance types that together bring as many values as
 // minValues asks for.
 func (b *candidate) variety(options bitset.Set) map[int]bool {
 	needed := map[int]bool{}

@@ -129,7 +129,7 @@ func (d *evaluator) expect(r *run, m *cluster.Instance) int {
 	return place
 }
 
-// settle counts a pod where it is expected.
+// stabilize counts a pod where it is expected.
 func (d *evaluator) stabilize(r *run, p *plan.Placement, places map[string]int) {
 	k := d.podClasses[p.Pod.Shape]
 	place, known := places[p.Target]

@@ -14,7 +14,7 @@ import (
 // usualArch is what images run on where nothing is said.
 const usualArch = "amd64"
 
-// notes tells what users should know of an instance beside what it is: preferences of
+// notes lists what users should know of an instance beside what it is: preferences of
 // its pods that gave way, what would cost less if it could be had, and processors that
 // none asked for.
 func (li *lister) notes(b *candidate, l *load, open *choices, launched int) []string {

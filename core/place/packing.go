@@ -111,7 +111,7 @@ func (l *batch) reportPorts(from int) {
 	}
 }
 
-// offering adds what the pool offers within its limits. A kind that may use surplus
+// offering adds what the pool offers within its limits. A instance type that may use surplus
 // credits is offered in several grades.
 func (l *batch) offering(b *candidate) {
 	takes := l.takes(b)
@@ -132,7 +132,7 @@ func (l *batch) offering(b *candidate) {
 	l.offeringPools = append(l.offeringPools, from)
 }
 
-// open sets which offers each group may have. Groups that ask every pool for the
+// open sets which offerings each group may have. Groups that ask every pool for the
 // same options share one set.
 func (l *batch) open(r *run) {
 	sets, numbers := map[string]*supply{}, map[*lot]uint32{}
@@ -234,7 +234,7 @@ func (l *batch) takes(b *candidate) func(option int) []pack.Take {
 	}
 }
 
-// limit adds the limits of the pool and returns what an instance of a kind takes
+// limit adds the limits of the pool and returns what an instance of an instance type takes
 // of them; nil where there are none.
 func (l *batch) limit(b *candidate) func(kind int) []pack.Take {
 	if b.limits == nil {
@@ -334,7 +334,7 @@ func (pr *provisioner) launchInstance(l *batch, m pack.Instance, extras []int64)
 }
 
 // ride adds the extras that fit to a load, as far as minValues allow it. There are
-// none where a spot instance would no longer leave enough kinds open.
+// none where a spot instance would no longer leave enough instance types open.
 func (pr *provisioner) ride(b *candidate, own load, extras []int64) load {
 	full := own.clone()
 	pr.fill(b, &full, extras, nil)
@@ -350,7 +350,7 @@ func (pr *provisioner) ride(b *candidate, own load, extras []int64) load {
 	return out
 }
 
-// leavesEnough reports whether an instance for the load leaves enough kinds open.
+// leavesEnough reports whether an instance for the load leaves enough instance types open.
 func (pr *provisioner) leavesEnough(b *candidate, l *load) bool {
 	first := b.firstHolding(l)
 	return first >= 0 && b.leavesOpen(b.together(l), first, l.sum)

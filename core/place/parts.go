@@ -7,13 +7,13 @@ import (
 	"github.com/daemok/daemok/core/feasibility"
 )
 
-// Of a kind to whose instances other daemon pods come by one offer than by
-// another, a pool has several, which are one to whoever launches it.
+// Of an instance type to whose instances other daemon pods come by one offering than by
+// another, a pool has several, which are one to the launcher.
 
-// same reports whether two kinds are one in the catalogue.
+// same reports whether two instance types are one in the catalogue.
 func (b *candidate) same(x, y int) bool { return b.Kinds[x].Of == b.Kinds[y].Of }
 
-// firstParts is firstKinds where kinds are parted: all parts of a kind count as
+// firstParts is firstKinds where instance types are parted: all parts of an instance type count as
 // one.
 func (b *candidate) firstParts(options bitset.Set, needed map[int]bool) []int {
 	admitted, seen := map[int]bool{}, b.kindMarks()
@@ -36,8 +36,8 @@ func (b *candidate) firstParts(options bitset.Set, needed map[int]bool) []int {
 }
 
 // closed narrows what a launch leaves open until nothing but that is asked for:
-// kinds, zones and capacity types are each listed by themselves, and all of them
-// together may also be a part of a kind that is not meant, with less room. Then
+// instance types, zones and capacity types are each listed by themselves, and all of them
+// together may also be a part of an instance type that is not meant, with less room. Then
 // the zone, and if need be the capacity type, is the one of the first option.
 func (b *candidate) closed(options bitset.Set, kinds []int) (bitset.Set, []int) {
 	for _, f := range []facets{b.aspects().zones, b.aspects().payments} {
@@ -53,8 +53,8 @@ func (b *candidate) closed(options bitset.Set, kinds []int) (bitset.Set, []int) 
 	return options, kinds
 }
 
-// asksForMore reports whether the kinds, zones and capacity types of the options
-// include another part of one of the kinds.
+// asksForMore reports whether the instance types, zones and capacity types of the options
+// include another part of one of the instance types.
 func (b *candidate) asksForMore(options bitset.Set, kinds []int) bool {
 	zones, payments := b.aspects().zones.of(options), b.aspects().payments.of(options)
 	return slices.ContainsFunc(b.Options, func(o feasibility.Option) bool {

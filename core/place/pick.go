@@ -40,7 +40,7 @@ type errand struct {
 }
 
 // pick chooses the next instance of the pool, for which the group is the
-// hardest pod left: kinds that may have it are filled with pods, and the one
+// hardest pod left: instance types that may have it are filled with pods, and the one
 // that holds the most worth for its cost wins, the cheaper one of equals.
 // Where a single instance can have all that is left for no more than several
 // would cost, it is taken: fewer instances, fewer daemon pods.
@@ -297,7 +297,7 @@ func (t *tournament) drives(b *candidate, option int, g, seed *group) bool {
 // atHome reports whether the pool is one that the group is launched from.
 func (t *tournament) atHome(b *candidate, g *group) bool { return b.Weight == g.home }
 
-// settle moves the load to the cheapest option that holds it.
+// stabilize moves the load to the cheapest option that holds it.
 func (t *tournament) stabilize(b *candidate, l *load) {
 	if i := b.firstHolding(l); i >= 0 {
 		l.option = i

@@ -97,7 +97,7 @@ const roundsMax = 16
 // took pods off their places, instances that others have room for are given up.
 //
 // Cost: shapes x (nodes + instances), and for new instances about shapes x
-// kinds for each different instance; pods of one shape are placed together.
+// instance types for each different instance; pods of one shape are placed together.
 func Place(s *cluster.Snapshot, o Options) Result {
 	pods := Waiting(s)
 	if len(pods) == 0 {

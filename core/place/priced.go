@@ -31,7 +31,7 @@ type pricedOffering struct {
 	option    int
 }
 
-// shelf is where offerings come from.
+// offeringSource is where offerings come from.
 type offeringSource struct {
 	offeringSet *offeringSet
 	tier        int
@@ -101,7 +101,7 @@ func pricedAmong(all []pricedOffering, g *group, n int64, cramped bool) []priced
 	return out
 }
 
-// mostFree is what an instance of the kind has for pods, surplus credits included.
+// mostFree is what an instance of the type has for pods, surplus credits included.
 func (b *candidate) mostFree(kind int) []int64 {
 	if b.whole != nil {
 		return b.whole[kind]

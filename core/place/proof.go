@@ -44,7 +44,7 @@ func (pv *prover) prove() {
 	pv.run.out.Bound = quantity.MicroUSDPerHour(least)
 }
 
-// offered lists what pools of the tier offer, each kind at its best price for the
+// offered lists what pools of the tier offer, each instance type at its best price for the
 // same classes of pods.
 func (pv *prover) available(tier int, to *clientele) (out []bound.Offering, ok bool) {
 	for _, b := range pv.run.candidates {
@@ -75,7 +75,7 @@ func (pv *prover) available(tier int, to *clientele) (out []bound.Offering, ok b
 	return slices.DeleteFunc(out, func(o bound.Offering) bool { return o.Open == 0 }), true
 }
 
-// availableAs is what can be had by one instance of the kind at this cost; cpu
+// availableAs is what can be had by one instance of the instance type at this cost; cpu
 // beyond what it can use for ever is offered apart, by use.
 func (b *candidate) availableAs(kind int, cost float64, open uint64) []bound.Offering {
 	has := positive(b.free[kind])

@@ -95,7 +95,7 @@ func TestTheBoundOfManyClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := place.Place(s, place.Options{})
-	// Each instance is full: 40 kinds from $0.10 to $0.49 cost $11.80. Without
+	// Each instance is full: 40 instance types from $0.10 to $0.49 cost $11.80. Without
 	// classes the bound is $4.00; those that are merged may be on the cheapest of
 	// theirs.
 	if len(r.Unplaced) > 0 || r.Cost != 11_800_000 || float64(r.Bound) > r.Cost || r.Bound < 5_800_000 {

@@ -43,7 +43,7 @@ func outsetOf(p *feasibility.Pool) *outset {
 }
 
 // Prepare makes one for the snapshot and those made from it that share its pools and
-// daemons. It costs nothing until somebody asks.
+// daemons. It costs nothing until it is asked for.
 func Prepare(s *cluster.Snapshot) *Ready {
 	return &Ready{Ready: feasibility.Prepare(s), pools: make([]prepared, len(s.Pools))}
 }
@@ -79,7 +79,7 @@ func sameOptions(p, q *feasibility.Pool) bool {
 	return p.Catalogue == q.Catalogue && !parted(p) && !parted(q) && slices.Equal(p.Options, q.Options)
 }
 
-// parted reports whether the pool has several of some kind.
+// parted reports whether the pool has several of some instance type.
 func parted(p *feasibility.Pool) bool {
 	return p.Catalogue != nil && len(p.Kinds) > len(p.Catalogue.InstanceTypes)
 }

@@ -39,7 +39,7 @@ type launched struct {
 	cost               float64                    // what counts when instances are compared; 0 where the price is not known
 	risk               float64                    // of that: what interruptions are likely to cost
 	unpriced           float64                    // see Result
-	free               []int64                    // left for pods, whichever kind it becomes
+	free               []int64                    // left for pods, whichever instance type it becomes
 	place              int                        // on the board
 	options            bitset.Set                 // that it may become
 	limited            quantity.Resources         // what the pool's limits set aside for it

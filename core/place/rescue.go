@@ -166,7 +166,7 @@ func (rs *rescuer) orderAlone(g *group, lv *level, c remedy) bool {
 // with the instance, and its place on it.
 func (rs *rescuer) wouldStand(lv *level, b *candidate, as *listing) (board *topology.Board, place int, ok bool) {
 	var late []int
-	for _, all := range []bool{false, true} { // most of those that will not do are told by a look at what is there
+	for _, all := range []bool{false, true} { // most of those that will not do are found by a look at what is there
 		board = rs.run.board.Clone()
 		if all {
 			board = rs.run.replays.outset()

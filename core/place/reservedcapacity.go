@@ -14,8 +14,8 @@ type reservations struct {
 	left map[string]int64 // instances that are left of each capacity reservation, see countReservedCapacities
 }
 
-// count notes what offers draw on, such as a capacity reservation or the room of
-// a placement group. Pools share it, and so do kinds.
+// count notes what offerings draw on, such as a capacity reservation or the room of
+// a placement group. Pools share it, and so do instance types.
 func (v *reservations) count() {
 	for _, b := range v.run.candidates {
 		if !b.limited {
@@ -45,7 +45,7 @@ func (v *reservations) count() {
 }
 
 // countLaunches takes off what instances on order are to be taken from, as long as
-// none who offers them knows of it. One that may come from any of several reservations
+// the cloud does not know of it. One that may come from any of several reservations
 // has one place of them in all.
 func (v *reservations) countLaunches() {
 	if v.left == nil {
@@ -143,7 +143,7 @@ func (v *reservations) mayStill(b *candidate, option int, n int64) int64 {
 }
 
 // take accounts for an instance of this plan; the last one of any capacity reservation closes the
-// offers that draw on it.
+// offerings that draw on it.
 func (v *reservations) take(reservedCapacities []cluster.ReservedCapacity) {
 	for _, s := range reservedCapacities {
 		v.left[s.Name]--

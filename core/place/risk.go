@@ -7,9 +7,9 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// Spot instances of some kinds are taken away sooner than those of others. That
+// Spot instances of some instance types are taken away sooner than those of others. That
 // ranks spot offerings among themselves: what interruptions are likely to cost counts
-// when offers are compared, and is in no cost that anybody is told. It moves
+// when offerings are compared, and is in no cost that is shown. It moves
 // nothing to on-demand.
 
 // risks returns by option what interruptions are likely to cost: for spot offerings,

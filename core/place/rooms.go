@@ -11,14 +11,14 @@ import (
 	"github.com/daemok/daemok/core/parallel"
 )
 
-// rooms is how much a spot instance of a kind may hold at most to leave enough
-// kinds open.
+// rooms is how much a spot instance of an instance type may hold at most to leave enough
+// instance types open.
 type rooms struct {
 	whole bool      // all that it has room for
 	parts [][]int64 // else so much, or so much
 }
 
-// roomsTable is what roomsOf has found for some options, by kind and what it has for pods.
+// roomsTable is what roomsOf has found for some options, by instance type and what it has for pods.
 type roomsTable = parallel.Known[rooms]
 
 // roomsAmong returns the table for these options, and what is asked for: in one decision most
@@ -39,8 +39,8 @@ func (b *candidate) roomsAmong(options bitset.Set, asked []bool) *roomsTable {
 	return b.ready.roomsOf(b.number).Get(key, func() *roomsTable { return &roomsTable{} })
 }
 
-// roomsOf looks for what enough kinds have in common among the options, of what a
-// instance of the kind has for pods and some ask for.
+// roomsOf looks for what enough instance types have in common among the options, of what a
+// instance of the instance type has for pods and some ask for.
 func (b *candidate) roomsOf(options bitset.Set, kind int, free []int64, asked []bool) *rooms {
 	sum := of(free, asked)
 	first := b.firstWith(options, kind, sum)
@@ -62,7 +62,7 @@ func (b *candidate) roomsOf(options bitset.Set, kind int, free []int64, asked []
 	return out
 }
 
-// of is the amounts that somebody asks for.
+// of is the amounts that any pod asks for.
 func of(amounts []int64, asked []bool) []int64 {
 	out := make([]int64, len(amounts))
 	for i, v := range amounts {
@@ -74,7 +74,7 @@ func of(amounts []int64, asked []bool) []int64 {
 }
 
 // firstWith returns the option launched first where so much is to be had and no
-// more is to be taken of what the pool limits than by the kind; -1: none.
+// more is to be taken of what the pool limits than by the instance type; -1: none.
 func (b *candidate) firstWith(options bitset.Set, kind int, sum []int64) int {
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
 		if k := b.Options[i].Kind; amount.Fits(b.free[k], sum) && b.asModest(k, kind) {
@@ -85,7 +85,7 @@ func (b *candidate) firstWith(options bitset.Set, kind int, sum []int64) int {
 }
 
 // leavesOpen reports whether an instance that is launched first by the option, with
-// so much on it, leaves enough kinds open. One that is no spot instance need not.
+// so much on it, leaves enough instance types open. One that is no spot instance need not.
 func (b *candidate) leavesOpen(options bitset.Set, first int, sum []int64) bool {
 	n := 0
 	for k := range b.spotKinds(options, first, first, sum) {
@@ -100,7 +100,7 @@ func (b *candidate) leavesOpen(options bitset.Set, first int, sum []int64) bool 
 }
 
 // cornersOf lists how much cpu and memory of an instance that is launched first by
-// the option enough kinds have: each time less memory and more cpu. Of all else
+// the option enough instance types have: each time less memory and more cpu. Of all else
 // it is as much as sum, of devices once nothing.
 func (b *candidate) cornersOf(options bitset.Set, first int, sum []int64) [][]int64 {
 	out := b.corners(options, first, sum)
@@ -115,7 +115,7 @@ func (b *candidate) cornersOf(options bitset.Set, first int, sum []int64) [][]in
 func (b *candidate) corners(options bitset.Set, first int, sum []int64) (out [][]int64) {
 	kinds := slices.Collect(b.spotKinds(options, first, first, sum))
 	slices.SortStableFunc(kinds, func(x, y int) int { return cmp.Compare(b.free[y][amount.Memory], b.free[x][amount.Memory]) })
-	var cpu []int64 // of kinds so far, the most first
+	var cpu []int64 // of instance types so far, the most first
 	for i, k := range kinds {
 		has := b.free[k]
 		if !amount.Fits(has[amount.Devices:], sum[amount.Devices:]) {
@@ -136,7 +136,7 @@ func (b *candidate) corners(options bitset.Set, first int, sum []int64) (out [][
 	return out
 }
 
-// commonTo returns what enough kinds have in common that an instance which is
+// commonTo returns what enough instance types have in common that an instance which is
 // launched first by the option leaves open, if it is to hold as much of sum as can
 // be; nil where they are too few.
 func (b *candidate) commonTo(options bitset.Set, first int, sum []int64) []int64 {

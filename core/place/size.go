@@ -5,7 +5,7 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// How large an instance may be beside all that pods ask for. Half of the last instance of a kind is idle on average,
+// How large an instance may be beside all that pods ask for. Half of the last instance of an instance type is idle on average,
 // and an instance goes only once all of its pods have gone: of few large instances more is idle while the number of
 // pods changes. Source: daemok simulate with a day of services-b, which costs 7 % less with a twelfth than with instances of
 // any size, and 4 and 6 % more with an eighth and a twenty-fifth than with a twelfth.
@@ -17,7 +17,7 @@ const (
 // smallEnough is never too large: in a small cluster there is little to save.
 var smallEnough = quantity.Resources{CPU: 8000, Memory: 64 * quantity.GiB}
 
-// sizes tells which instances are too large for the cluster.
+// sizes says which instances are too large for the cluster.
 type sizes struct {
 	all  quantity.Resources // that pods ask for
 	most quantity.Resources // of each resource, that is never too large

@@ -17,12 +17,12 @@ type supply struct {
 	all      bitset.Set
 	steady   bitset.Set // of the spot offerings the flexible ones alone
 	small    bitset.Set // these and the rigid ones
-	flexible []int      // their instances leave enough kinds open, however full
+	flexible []int      // their instances leave enough instance types open, however full
 	full     []int      // theirs would with less on them
 	rigid    []int      // theirs leave too few open, whatever is on them
 }
 
-// supplyOf tells spot offerings apart. Those that leave enough kinds open with less on
+// supplyOf tells spot offerings apart. Those that leave enough instance types open with less on
 // them are offered with less room too.
 func (l *batch) supplyOf(r *run, all bitset.Set) *supply {
 	out := &supply{all: all, steady: all.Clone()}
@@ -71,7 +71,7 @@ func (l *batch) supply(to *supply, s offeringPool) (few []int) {
 }
 
 // holdsLess reports whether instances of the offering could hold less and leave enough
-// kinds open, and have room for one pod nevertheless.
+// instance types open, and have room for one pod nevertheless.
 func (l *batch) holdsLess(s *supply, offering int, need []int64) bool {
 	return slices.ContainsFunc(s.flexible, func(i int) bool {
 		return l.from[i].candidate == l.from[offering].candidate && l.within(l.Offerings[i].Free, l.Offerings[offering].Free) && amount.Fits(l.Offerings[i].Free, need)

@@ -41,7 +41,7 @@ func TestSpotOfferingsOfFewInstanceTypesAreALastResort(t *testing.T) {
 	}
 }
 
-// offeredTo returns the kinds, by the costs of their offerings, that pods may have.
+// offeredTo returns the instance types, by the costs of their offerings, that pods may have.
 func offeredTo(t *testing.T, large int, price float64) (kinds []string, packed bool) {
 	var b strings.Builder
 	b.WriteString("shape web namespace=default cpu=1500m memory=1Gi\nwaiting default/web shape=web count=4\ncatalogue many 1\n")

@@ -60,7 +60,7 @@ func (w *worths) recordPools() {
 	}
 }
 
-// spareFor returns the pools that offering pods what an earlier one offers them for the
+// spareFor returns the pools that offer pods what an earlier one offers them for the
 // same, as far as what the pods want of nodes says; not to be written. One whose
 // minValues may keep it from selling is no such earlier one.
 func (d *evaluator) spareFor(wants *cluster.Shape) bitset.Set {

@@ -10,7 +10,7 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// wholesale is what all pools offer, to tell quickly what instances for some pods
+// wholesale is what all pools offer, to say quickly what instances for some pods
 // cost at least.
 type wholesale struct {
 	columns []bound.Column // without those that have no more of anything than one that costs no more
@@ -55,7 +55,7 @@ func (d *evaluator) wholesale() *wholesale {
 	return out
 }
 
-// most is what an instance of the kind has for pods, surplus credits included.
+// most is what an instance of the type has for pods, surplus credits included.
 func (p *evaluatorPool) most(kind int) []int64 {
 	if p.whole != nil {
 		return p.whole[kind]
@@ -172,7 +172,7 @@ type reachable struct {
 	cost    float64    // of the cheapest instance for it
 }
 
-// hopeless tells whether instances for pods that have room on no other node cost
+// hopeless says whether instances for pods that have room on no other node cost
 // that much for certain.
 func (d *evaluator) hopeless(node int, below quantity.MicroUSDPerHour) bool {
 	n := &d.ground.snapshot.Nodes[node]

@@ -73,7 +73,7 @@ func (di *diagnosis) everyPlaced(yield func(explanation.Placed) bool) {
 	}
 }
 
-// tooFewValues tells by how much minValues of the pool asks for too many, if
+// tooFewValues says by how much minValues of the pool asks for too many, if
 // these options are left.
 func (di *diagnosis) tooFewValues(b *candidate, options bitset.Set) feasibility.Changes {
 	if di.run.options.MinValues == BestEffort || options == nil || options.Next(0) < 0 {

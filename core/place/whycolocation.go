@@ -19,7 +19,7 @@ func (a *affinities) tear(g *group, c *colocation) {
 	}
 }
 
-// tornApart tells of such a co-located set that pods of the group belong to.
+// tornApart reports such a co-located set that pods of the group belong to.
 func (a *affinities) tornApart(g *group) (explanation.Torn, bool) {
 	c := a.torn[g]
 	if c == nil || c.pods < 2 {

@@ -60,7 +60,7 @@ func blend(demand []float64, columns []bound.Column) []float64 {
 }
 
 // columns lists what can be launched at known prices for pods that are left,
-// each kind once a pool, at its best price. What no pod can use has no say.
+// each instance type once a pool, at its best price. What no pod can use has no say.
 // Each pool is asked by one goroutine, since it remembers its answers.
 func (w *worths) columns() []bound.Column {
 	byPool := make([][]bound.Column, len(w.run.candidates)) // nothing of those that are not asked
@@ -77,7 +77,7 @@ func (w *worths) columns() []bound.Column {
 func sameColumn(a, b bound.Column) bool { return a.Price == b.Price && slices.Equal(a.Has, b.Has) }
 
 // each calls the function for every pool; in a question, for those alone that
-// have something for somebody, unless all are offered to a packer.
+// have something for some pod, unless all are offered to a packer.
 func (w *worths) each(do func(*candidate)) {
 	if w.run.question == nil {
 		parallel.Each(len(w.pools), func(i int) { do(w.pools[i]) })
@@ -261,11 +261,11 @@ func (b *candidate) reckon(worth []float64) {
 	b.cost = b.withRisk(b.thrifty(b.price))
 }
 
-// classes lists the options that are of one kind and cost the same, such as
+// classes lists the options that are of one instance type and cost the same, such as
 // those of several zones.
 func (b *candidate) classes() [][]int {
 	var out [][]int
-	of := make([][]int, len(b.Kinds)) // classes, by kind
+	of := make([][]int, len(b.Kinds)) // classes, by instance type
 	for i, o := range b.Options {
 		at := slices.IndexFunc(of[o.Kind], func(c int) bool { return b.cost[out[c][0]] == b.cost[i] })
 		if at < 0 {

@@ -27,7 +27,7 @@ import (
 	"github.com/daemok/daemok/test/store"
 )
 
-// tell runs a story about a yard in virtual time.
+// report runs a story about a yard in virtual time.
 func report(t *testing.T, nodes int, story func(t *testing.T, y *yard)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -172,7 +172,7 @@ func (w *workload) nameOf(n int) string {
 	return fmt.Sprintf("%s-new-%d", w.GetName(), n+1)
 }
 
-// settle finds out whether a pod is there already as it is wanted.
+// stabilize finds out whether a pod is there already as it is wanted.
 func (a *applier) stabilize(o Object) error {
 	given, is := o.Object.(*corev1.Pod)
 	if !is {

@@ -29,7 +29,7 @@ type shop struct {
 	have map[string]client.Object // by kind and name
 }
 
-// tell lets a cluster state see an object.
+// report lets a cluster state see an object.
 func report(k *ClusterState, o client.Object) {
 	switch o := o.(type) {
 	case *corev1.Pod:

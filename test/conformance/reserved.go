@@ -107,7 +107,7 @@ func from(usual cloud.OfferingChoice, reservedCapacity string) cloud.OfferingCho
 	return usual
 }
 
-// stocked is the offering of a reservation; a zero one where it is not offered.
+// reserving is the offering of a reservation; a zero one where it is not offered.
 func (b *bench) reserving(t *testing.T, reservedCapacity string) *cluster.Offering {
 	t.Helper()
 	for _, k := range b.kinds(t).InstanceTypes {

@@ -172,7 +172,7 @@ func onlyOthers(rs constraint.Requirements, labels constraint.Labels) bool {
 
 func (c *cloud) isShort(x choice) bool { return slices.ContainsFunc(c.short, x.same) }
 
-// tell lets the controller know what could not be had, for a while.
+// report lets the controller know what could not be had, for a while.
 func (c *cloud) report(short []choice) {
 	c.offering(short, false)
 	c.world.after(shortFor, func() { c.offering(short, true) })

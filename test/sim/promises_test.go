@@ -99,7 +99,7 @@ func planned(c *scene) {
 	c.checks.planned(c.World, c.snapshot, c.plan)
 }
 
-// settling waits for an end of what who decides asks for.
+// stabilizing waits for an end of what who decides asks for.
 func stabilizing(c *scene) {
 	c.still = true
 	c.control.live()

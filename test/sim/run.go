@@ -50,7 +50,7 @@ func Run(o Options) (out Result) {
 	return out
 }
 
-// settle waits until nothing is asked for any more, and looks at what is left.
+// stabilize waits until nothing is asked for any more, and looks at what is left.
 func (w *World) stabilize() {
 	began := w.now
 	rounds := roundsFirst + roundsEach*len(w.instances)

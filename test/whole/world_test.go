@@ -87,7 +87,7 @@ type deployment struct {
 	template corev1.Pod
 }
 
-// tell runs a story in a bubble of virtual time, and stops everything at its
+// report runs a story in a bubble of virtual time, and stops everything at its
 // end.
 func report(t *testing.T, o fakecloud.Options, story func(t *testing.T, w *world)) {
 	t.Helper()

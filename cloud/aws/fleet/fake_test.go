@@ -101,7 +101,7 @@ func (a *account) DeleteLaunchTemplate(_ context.Context, in *ec2.DeleteLaunchTe
 	return &ec2.DeleteLaunchTemplateOutput{}, nil
 }
 
-// buyer launches at the account, by a clock that the pauses move.
+// launcher launches at the account, by a clock that the pauses move.
 func launcher(a *account) *Launcher {
 	now := start
 	clock := func() time.Time { return now }

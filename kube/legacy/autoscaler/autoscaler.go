@@ -172,7 +172,7 @@ func manifests(objects []client.Object) (string, error) {
 	return text, nil
 }
 
-// tell says what becomes of every flag.
+// report says what becomes of every flag.
 func (s *Settings) report(e *entry) {
 	for _, name := range s.order {
 		if slices.Contains(ofTheProgram, name) {

@@ -72,7 +72,7 @@ func (m *Mover) carry(ctx context.Context, r *record, w way) error {
 // matter of time.
 type waiting map[string]string
 
-// tell says how many there are, and why they cannot be taken over; stuck: none of them can.
+// report says how many there are, and why they cannot be taken over; stuck: none of them can.
 func (w waiting) report() (text string, stuck bool) {
 	text, stuck = fmt.Sprintf("%d nodes are to be taken over yet", len(w)), true
 	for _, id := range slices.Sorted(maps.Keys(w)) {
@@ -225,7 +225,7 @@ func (m *Mover) protect(ctx context.Context, node *corev1.Node) error {
 	return nil
 }
 
-// settle takes off a node of a Provisioner what the move wrote on it: that it is of a NodePool,
+// stabilize takes off a node of a Provisioner what the move wrote on it: that it is of a NodePool,
 // and how it was protected. The other way round the older label stays, as pods may select by
 // it.
 func (m *Mover) stabilize(ctx context.Context, w way, node *corev1.Node) error {

@@ -55,7 +55,7 @@ func (m *module) takeValues(f *hclFile) {
 	}
 }
 
-// settle evaluates locals, which may name each other, until no more becomes known.
+// stabilize evaluates locals, which may name each other, until no more becomes known.
 func (m *module) stabilize() {
 	names := make([]string, 0, len(m.locals))
 	for name := range m.locals {
