@@ -98,7 +98,8 @@ func (f finalizer) finalize(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 	return 0, f.forget(ctx, c)
 }
 
-// isHeld reports whether nothing is to be done about the claim's end yet. One whose node or instance goes already is not held.
+// isHeld reports whether nothing is to be done about the claim's end yet. One whose node or instance goes already
+// is not held.
 func (f finalizer) isHeld(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node) (bool, error) {
 	goes := func(n corev1.Node) bool { return n.DeletionTimestamp != nil }
 	if f.held == nil || condition.IsTrue(c, karpv1.ClaimInstanceTerminating) || slices.ContainsFunc(nodes, goes) {

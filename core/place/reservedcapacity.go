@@ -8,7 +8,8 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// reservations counts what is left of capacity reservations, and of the room of placement groups, while instances are planned.
+// reservations counts what is left of capacity reservations, and of the room of placement groups, while instances
+// are planned.
 type reservations struct {
 	run  *run
 	left map[string]int64 // instances that are left of each capacity reservation, see countReservedCapacities

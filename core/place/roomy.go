@@ -47,8 +47,8 @@ func (b *candidate) recordCramped() {
 	}
 }
 
-// tooLarge reports whether instances of the instance type are too large for the cluster. Where the pool may have so many nodes
-// only, none is.
+// tooLarge reports whether instances of the instance type are too large for the cluster. Where the pool may have so
+// many nodes only, none is.
 func (b *candidate) tooLarge(kind int) bool {
 	return b.sizes != nil && b.Limits.Nodes == nil && b.sizes.tooLarge(b.InstanceTypeAt(kind).Capacity)
 }

@@ -7,8 +7,8 @@ import (
 
 // How large an instance may be beside all that pods ask for. Half of the last instance of an instance type is idle on average,
 // and an instance goes only once all of its pods have gone: of few large instances more is idle while the number of
-// pods changes. Source: daemok simulate with a day of services-b, which costs 7 % less with a twelfth than with instances of
-// any size, and 4 and 6 % more with an eighth and a twenty-fifth than with a twelfth.
+// pods changes. Source: daemok simulate with a day of services-b, which costs 7 % less with a twelfth than with
+// instances of any size, and 4 and 6 % more with an eighth and a twenty-fifth than with a twelfth.
 const (
 	largestShare = 1.0 / 12
 	largestPods  = 2 // or so many times the largest pod

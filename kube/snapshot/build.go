@@ -105,8 +105,8 @@ func (b *builder) nodesAndInstances() {
 	}
 }
 
-// takeRoom takes the room of pods on a node that has come, and is not seen to take pods yet, from its instance being launched:
-// they are no longer among those that wait for it, and a watch of pods may be ahead of that of nodes.
+// takeRoom takes the room of pods on a node that has come, and is not seen to take pods yet, from its instance being
+// launched: they are no longer among those that wait for it, and a watch of pods may be ahead of that of nodes.
 func (b *builder) takeRoom(v *nodes.View) {
 	taken := b.pods.Requests(v.Node.Name)
 	at, found := slices.BinarySearchFunc(b.out.Instances, v.Claim.Name, func(m cluster.Instance, claim string) int { return cmp.Compare(m.Claim, claim) })

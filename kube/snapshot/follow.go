@@ -68,8 +68,8 @@ func (k *ClusterState) WaitForFirst(ctx context.Context) bool {
 	return toolscache.WaitForCacheSync(ctx.Done(), k.followed...)
 }
 
-// CatchUp waits until the watches have shown what the API server has now of claims, nodes and pods without a node. A filled
-// cache may be many seconds old when this process begins to lead, and what a plan
+// CatchUp waits until the watches have shown what the API server has now of claims, nodes and pods without a node. A
+// filled cache may be many seconds old when this process begins to lead, and what a plan
 // launched for its sake would be launched again. late is called, every few seconds, with what is missing; an
 // error is that of reading, or of ctx.
 func (k *ClusterState) CatchUp(ctx context.Context, live client.Reader, late func(what string)) error {

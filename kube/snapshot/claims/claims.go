@@ -53,8 +53,8 @@ func New(nodes nodes, classes classes) *Table {
 	}
 }
 
-// Seen takes in a claim, which must not be written any more. It reports false where it says nothing but our own notes, of
-// what is known. A claim of another provider means nothing: its node may be any.
+// Seen takes in a claim, which must not be written any more. It reports false where it says nothing but our own
+// notes, of what is known. A claim of another provider means nothing: its node may be any.
 func (t *Table) Seen(c *karpv1.NodeClaim, now time.Time) bool {
 	if translate.IsForeign(c.Spec.NodeClassRef) {
 		return false

@@ -113,8 +113,8 @@ func (t *Table) Gone(ds *appsv1.DaemonSet) {
 	delete(t.byName, key)
 }
 
-// AdmissionChanged looks again at the DaemonSets of a namespace, or of all, and reports whether any makes another pod. What
-// their newest pods ask for was decided when these were made.
+// AdmissionChanged looks again at the DaemonSets of a namespace, or of all, and reports whether any makes another
+// pod. What their newest pods ask for was decided when these were made.
 func (t *Table) AdmissionChanged(namespace string) (changed bool) {
 	for name, d := range t.byName {
 		if d.object == nil || namespace != "" && name.Namespace != namespace {

@@ -48,8 +48,8 @@ func New() *Table {
 // Recall begins with the pools of a saved snapshot, which count until they are seen.
 func (t *Table) Recall(list []cluster.Pool) { t.recalled = slices.Clone(list) }
 
-// Seen takes in a pool. It reports false for one of another provider, which means nothing, and whether nodes may be shown
-// otherwise.
+// Seen takes in a pool. It reports false for one of another provider, which means nothing, and whether nodes may be
+// shown otherwise.
 func (t *Table) Seen(p translate.PoolObject) (changed, nodes bool) {
 	if translate.IsForeign(p.Template.Spec.NodeClassRef) {
 		return false, false

@@ -1,5 +1,5 @@
-// Package strip keeps the caches of informers small: it drops what is not read from objects as they are decoded, and has
-// equal parts of them share memory. What remains says the same to every reader here. It decides nothing.
+// Package strip keeps the caches of informers small: it drops what is not read from objects as they are decoded, and
+// has equal parts of them share memory. What remains says the same to every reader here. It decides nothing.
 package strip
 
 import (
