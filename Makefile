@@ -114,7 +114,7 @@ lint: bin/tools/lint ## go vet's analysers, staticcheck and others, set up in in
 	@cd internal/lint && $(STATIC) go test -vet=off .
 
 .PHONY: tidy
-tidy: ## rules of the repository: import directions, purity of core, documents
+tidy: ## rules of the repository: import directions, purity of core, sizes of types and packages, documents
 	@echo "test: tidy"
 	@$(STATIC) go test -vet=off ./internal/tidy/...
 
@@ -151,7 +151,7 @@ release-test: ## tests of what makes releases, with programs of a few lines
 .PHONY: generated
 generated: ## fail if `make generate` changes a generated file
 	@echo "test: generated files unchanged"
-	@sums() { find . -name 'zz_generated*.go' -o -name '*_gen.go' -o -path './kube/api/crds/*.yaml' -o -path './deploy/aws/*' -type f -o -path './docs/reference/*' -type f -o -path './deploy/monitoring/*.yaml' -o -path './deploy/monitoring/dashboards/*' -o -path './charts/*/crds/*' -o -path './charts/*/files/*' -o -path './charts/*/README.md' | sort | xargs -r sha256sum; }; \
+	@sums() { find . -name 'zz_generated*.go' -o -name '*_gen.go' -o -path './kube/api/crds/*.yaml' -o -path './deploy/aws/*' -type f -o -path './docs/reference/*' -type f -o -path './deploy/monitoring/*.yaml' -o -path './deploy/monitoring/dashboards/*' -o -path './charts/*/crds/*' -o -path './charts/*/files/*' -o -path './charts/*/README.md' -o -path './docs/architecture.md' | sort | xargs -r sha256sum; }; \
 	  before=$$(sums); $(MAKE) --no-print-directory generate; after=$$(sums); \
 	  if [ "$$before" != "$$after" ]; then echo "generated files are stale, commit the result of make generate:"; \
 	    diff <(echo "$$before") <(echo "$$after") | sed -n 's/^[<>] [0-9a-f]*  /  /p' | sort -u; exit 1; fi
@@ -254,9 +254,9 @@ lab-long: build ## stories in labs in which minutes must go by: newer images and
 ##@ Upkeep
 
 .PHONY: generate
-generate: ## write CRDs, deep copies and pages of the reference from the API types and the lines of snapshots, IAM policies and templates from cloud/aws/rights, dashboards and rules, and what the charts have of them
+generate: ## write CRDs, deep copies and pages of the reference from the API types, IAM policies and templates from cloud/aws/rights, dashboards and rules, what the charts have of them, and the list of folders
 	@cd deploy/monitoring && $(STATIC) go run ./generate .
-	@$(STATIC) go generate ./kube/api/... ./deploy/aws ./charts/...
+	@$(STATIC) go generate ./kube/api/... ./deploy/aws ./charts/... ./internal/tidy
 
 .PHONY: dashboards
 dashboards: ## draw the dashboards over a recording of a lab, for docs/tasks/monitoring.md

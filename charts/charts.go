@@ -1,5 +1,4 @@
-// Package charts holds the Helm charts as users get them: daemok, which runs the controller, and
-// daemok-crd, which installs and updates its CustomResourceDefinitions.
+// Package charts holds the Helm charts of the controller and of its CustomResourceDefinitions.
 //
 // It promises that the files are those that a release packages. It renders nothing: Helm is a
 // dependency of the lab alone.

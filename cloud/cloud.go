@@ -1,7 +1,7 @@
-// Package cloud is the port to the cloud that instances are launched at. It is three
-// interfaces, because three callers use different parts: Catalog (what can be launched, at
-// what price), Instances (launch, terminate, list) and Notices (interruptions and
-// maintenance). They speak offerings and instances, not API objects.
+// Package cloud is the port to a cloud: Catalog, Instances, InterruptionMessages, and the errors they may return. It is
+// three interfaces, because three callers use different parts: Catalog (what can be launched, at what
+// price), Instances (launch, terminate, list) and InterruptionMessages (interruptions and maintenance). They speak
+// offerings and instances, not API objects.
 //
 // Shortage is an ordinary answer (NoCapacityError), not a fault. What every
 // implementation must do is written down as tests in test/conformance.

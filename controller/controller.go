@@ -1,5 +1,5 @@
-// Package controller puts the loops in the folders below together: which loop receives
-// which change, what is repeated by the clock, and what runs once.
+// Package controller puts the loops in the folders below together: what each watches, what is repeated, and
+// what runs once.
 //
 // It promises that the same loops run on the same changes, whether the program drives them
 // over a manager or a simulation in virtual time. It starts nothing itself and knows no

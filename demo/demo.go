@@ -1,6 +1,6 @@
-// Package demo shows the product's main story on a cluster of its own: pending pods become
-// instances, and empty instances go again. It starts the lab, does what a user would do
-// with the public API, watches what happens and says it with times.
+// Package demo is the main story in a lab, with times: pending pods get nodes, and empty nodes are removed.
+// It starts the lab, does what a user would do with the public API, watches what happens and says it with
+// times.
 //
 // It promises that a step which does not come ends the story with an error that names the
 // step, what was seen instead and which log to read, and that nothing but the lab's folder

@@ -1,5 +1,5 @@
-// Package deploy holds what is applied to a cluster to run the controller, so
-// that the lab installs exactly what operators do.
+// Package deploy holds what is applied to a cluster to run the controller, and the rights it needs at the
+// API server.
 package deploy
 
 import _ "embed"

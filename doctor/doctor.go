@@ -1,5 +1,5 @@
-// Package doctor checks what the controller relies on, in the cluster and at AWS, before and
-// after it is installed.
+// Package doctor finds what is wrong with a cluster and its AWS account, before and after the installation:
+// `daemok doctor`.
 //
 // It promises to change nothing, to say of each thing that is wrong which object it is and
 // what to do, and to go on where one thing cannot be checked. It decides nothing about pods

@@ -1,6 +1,4 @@
-// Package examples holds the manifests that documents refer to and the demo
-// applies: a node class, a node pool and a workload, one folder per API
-// generation.
+// Package examples holds manifests that documents refer to and the demo applies.
 //
 // They are meant to be copied. ${CLUSTER_NAME} stands for the name of the
 // cluster; Manifest fills it in as envsubst would.

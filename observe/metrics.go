@@ -1,5 +1,5 @@
-// Package observe reports to operators what the product does: metrics and events. It listens to
-// plans and outcomes and is never called by the core.
+// Package observe holds the metrics of the product, and records its events. It listens to plans and
+// outcomes and is never called by the core.
 //
 // It promises that every metric's name, type, unit and labels stand in one table, and that names
 // which Karpenter's users rely on keep their meaning. Amounts of the moment are read at the scrape

@@ -1,5 +1,5 @@
-// Package simulate runs a recorded workload in virtual time, once under each of several
-// policies, and reports what each costs: `daemok simulate`.
+// Package simulate runs a recorded workload in virtual time under several policies, and compares costs:
+// `daemok simulate`.
 //
 // A workload is services whose replicas change and jobs, or single pods with fixed times, read
 // from files of comma-separated values. An error in these names file, line and column, and

@@ -1,5 +1,5 @@
-// Package day runs a short workload of services twice, through the whole product in a lab and through the simulator,
-// and compares what they come to.
+// Package day runs a short workload of services in a lab and in the simulator, and compares what they come
+// to.
 //
 // It promises the same input to both: pods, NodePool, instance types with their prices, and how long pods take to start
 // and to stop. Both are billed from an instance's launch until it shuts down. Nothing is left of the lab. It sets no

@@ -1,5 +1,5 @@
-// Package footprint measures what the controller takes of its host in a cluster of a given
-// size: memory and idle processor time, and how long it takes to the first plan.
+// Package footprint measures the controller's own process: memory, CPU time when idle, time to the first
+// plan.
 //
 // It promises that the measured process is the program that ships, started as in a cluster,
 // and that nothing it talks to runs in that process: an API server in memory and an emulated

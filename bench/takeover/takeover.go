@@ -1,5 +1,4 @@
-// Package takeover measures how long nothing is planned after the leader of two controllers is killed: two
-// processes of the real program, a real API server and emulated AWS, all in a lab.
+// Package takeover kills leaders in a lab, and measures how soon the other replica makes a plan.
 //
 // It promises that each round begins with a leader, a standby that says it is ready and a pod that nothing has
 // room for, and that nothing of the lab is left. It sets no bound on what it measures.

@@ -1,5 +1,5 @@
-// Package wave measures what becomes of the plan for many pods that wait at the same time, in a lab: when they
-// run, how many more instances are launched than the first plan said, and what is paid for them.
+// Package wave measures in a lab what becomes of the plan for many pods at the same time. It reports when
+// they run, how many more instances are launched than the first plan said, and what is paid for them.
 //
 // It promises that all pods wait before anything may be launched, so that one plan can be made for all, and
 // that nothing of the lab is left. It sets no bound on what it measures.

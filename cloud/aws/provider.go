@@ -1,5 +1,5 @@
-// Package aws is the adapter to AWS: it says what EC2 offers, launches and returns
-// instances, and finds what a class asks for.
+// Package aws is the adapter to AWS, which launches and terminates instances; below it there is a folder
+// per AWS concern.
 //
 // It promises to be the cloud port (cloud.Catalog and cloud.Instances) for one
 // cluster, to start no goroutine that outlives its call, and to need nothing but the SDK's usual

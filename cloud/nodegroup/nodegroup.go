@@ -1,5 +1,4 @@
-// Package nodegroup describes groups of instances that other programs than this one scale:
-// what they are launched as, and how many there may be. It holds values alone.
+// Package nodegroup describes node groups that other autoscalers scale, as values. It holds values alone.
 package nodegroup
 
 // Group is one group.

@@ -1,6 +1,5 @@
-// Command daemok is the user's command: it shows what the product would
-// decide, saves and replays situations, measures, and runs the lab and the
-// demo.
+// Command daemok is the user's command: plan, explain, doctor, iam, roll, migrate, adopt, handback,
+// snapshot, simulate, bench, demo, lab, version.
 //
 // Each subcommand is a file of its own and thin: what it does lies in a
 // package that a test can call.

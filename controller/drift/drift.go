@@ -1,6 +1,5 @@
-// Package drift says on each claim whether its instance is still what its pool and its
-// class ask for now, in the condition Drifted: which is the first thing that differs, what
-// it was and what is asked for instead.
+// Package drift records on each NodeClaim whether its instance still matches its NodePool and class.
+// Condition Drifted says which is the first thing that differs, what it was and what is asked for instead.
 //
 // It promises that what cannot be checked changes nothing: an instance neither becomes nor
 // ceases to be drifted because a class is not ready or the cloud does not answer; and that

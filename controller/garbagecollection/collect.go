@@ -1,5 +1,4 @@
-// Package garbagecollection finds instances without a NodeClaim and NodeClaims without an instance,
-// and removes both.
+// Package garbagecollection removes instances without a NodeClaim, and NodeClaims without an instance.
 //
 // It promises never to touch an instance younger than a NodeClaim may need to be written, nor one of
 // another cluster: the port lists only ours; to delete no NodeClaim because one list lacks its

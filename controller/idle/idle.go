@@ -1,5 +1,4 @@
-// Package idle tells users of objects that are accepted and do nothing yet,
-// so that none waits for an effect.
+// Package idle reports objects that are accepted and have no effect yet.
 //
 // It promises one warning event on each such object, repeated once a day. It
 // watches nothing, so that kinds whose definition is not installed do no harm.

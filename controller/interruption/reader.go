@@ -1,5 +1,5 @@
-// Package interruption acts on interruption messages of the cloud: spot interruptions, instances that
-// stopped or terminated, and scheduled maintenance.
+// Package interruption acts on interruption messages: spot interruptions, maintenance, instances that stop
+// or terminate.
 //
 // It promises to delete a message only after what follows from it was written, so that a crash in
 // between loses nothing; that a message which comes twice, late or out of order does no harm; and

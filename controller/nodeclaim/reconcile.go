@@ -1,5 +1,4 @@
-// Package nodeclaim moves each NodeClaim that has an instance one step further: registered, initialized
-// and, when it is deleted, its instance terminated.
+// Package nodeclaim moves each NodeClaim one step further: launched, registered, initialized, terminated.
 //
 // It promises that no instance of a NodeClaim is leaked, and that no NodeClaim waits for another. It
 // launches nothing, and does not decide which NodeClaims there should be.

@@ -1,6 +1,6 @@
-// Package nodepool keeps the status of NodePools true: whether their requirements make sense, whether
-// their NodeClass is ready, what they own, whether their instances join and, while one is being
-// deleted, how far that is.
+// Package nodepool keeps the status of NodePools true: whether their requirements make sense, their class
+// is ready and instances join. It also records what they own and, while one is being deleted, how far that
+// is.
 //
 // It promises that a NodePool outlives its NodeClaims when it is deleted, unless its user asks for
 // the fast way. It serves pools of every API version through a Generation. It launches and

@@ -1,5 +1,4 @@
-// Package planner is the one loop that makes plans: pods that wait and nodes
-// that may go are one question.
+// Package planner is the one loop that makes plans, for pending pods and for nodes that may be removed.
 //
 // It promises that one plan is made at a time, from a snapshot projected through what is
 // being launched already, and that pods which arrive together share one plan. It carries

@@ -1,6 +1,5 @@
-// Package policy lists DisruptionPolicies, hands them to whoever makes
-// snapshots, and keeps their status true: how many nodes may go now and what
-// says so, and whether the breaker has tripped.
+// Package policy lists DisruptionPolicies and keeps their status true. The status says how many nodes may
+// be disrupted now and what says so, and whether the breaker has tripped.
 //
 // It promises that a breaker which has tripped stays so, through restarts, until
 // somebody acknowledges it. It lists and does not watch, so that a kind whose

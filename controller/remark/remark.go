@@ -1,5 +1,5 @@
-// Package remark reports to users what they wrote that is not understood, and
-// operators of the times at which no node is disturbed.
+// Package remark reports values in users' objects that are not understood. To operators it reports the
+// times at which no node is disrupted.
 //
 // It promises one warning event on the object concerned, repeated once a day
 // while nothing changes, and one log line when something begins. It changes

@@ -1,7 +1,7 @@
-// Package remember keeps what the controller has seen and no object reports, such as which pods were moved lately,
-// how long they take to start, what they requested when they were created, which nodes were removed, how often
-// spot instances were interrupted, how much memory instances have and which offerings could not be had, in a
-// ConfigMap, so that the next leader knows it.
+// Package remember stores what the leader has seen and no object records, in a ConfigMap, for the next
+// leader. Such are which pods were moved lately, how long they take to start, what they asked for when they
+// were made, which nodes were removed, how often spot instances were interrupted, how much memory instances
+// have and which offerings were unavailable.
 //
 // It promises that nothing is written over what was not read, that it writes once a minute
 // at most, and only what changed. What cannot be read or written fails no plan, which knows

@@ -1,5 +1,4 @@
-// Package repair replaces nodes that have been unhealthy for as long as their pools
-// tolerate.
+// Package repair replaces nodes that have been unhealthy for too long.
 //
 // It promises to check the API server once more before it does, not to wait for the pods of
 // such a node, and to say why where it does nothing. Which nodes those are is for

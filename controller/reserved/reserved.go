@@ -1,6 +1,6 @@
-// Package reserved keeps the labels of instances true that were launched into a
-// capacity reservation: one that has left it, since the reservation was cancelled
-// or has ended, goes on as an instance on demand, and is paid for as one.
+// Package reserved keeps labels true of instances that were launched into a capacity reservation. One that
+// has left it, since the reservation was cancelled or has ended, goes on as an on-demand instance, and is
+// paid for as one.
 //
 // It promises to believe the cloud alone, and to change labels only where the
 // cloud lists the instance. It retires nothing: whether an instance on demand should

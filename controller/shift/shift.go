@@ -1,5 +1,4 @@
-// Package shift follows zonal shifts: it reports to users of classes that instances are
-// launched in other zones for a while, and that this is over.
+// Package shift follows zonal shifts and reports them to users.
 //
 // It promises that a failure to ask changes nothing before the end that was announced for a
 // shift, and that a refusal is reported once. The cloud adapter launches nothing in such a

@@ -1,6 +1,6 @@
-// Package steer has the nodes empty that the newest plan names, without evictions: kube-scheduler puts new pods elsewhere
-// while there is room, since they get a taint, and ReplicaSets that scale down delete their pods first, since these get a
-// low deletion cost.
+// Package steer empties the nodes that the newest plan names without evictions: by a taint, and by pods'
+// deletion cost. kube-scheduler puts new pods elsewhere while there is room, since such nodes get a taint,
+// and ReplicaSets that scale down delete their pods first, since these get a low deletion cost.
 //
 // It promises never to write over what a user set, to take everything back where a plan names other nodes, and to write to
 // no more than so many objects a minute. What it did is read from the objects alone, so that the next leader goes on.

@@ -1,5 +1,5 @@
-// Package amount counts what pods ask for and what places have: plain numbers at
-// fixed positions, so that thousands of them are compared quickly.
+// Package amount holds what pods request and nodes have, as vectors of plain numbers. Thousands of them are
+// compared quickly.
 //
 // It knows no rule but amounts, and keeps nothing. Vectors are added up and
 // multiplied as they are: no number in one is so large that this could wrap.

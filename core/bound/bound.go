@@ -1,5 +1,5 @@
-// Package bound computes the least that a set of instances could cost if pods could be cut at will,
-// and what one unit of each resource is then worth.
+// Package bound computes a lower bound on the cost of instances, and what one unit of each resource is then
+// worth.
 //
 // It promises a true lower bound: the answer is scaled until it is proven feasible, so rounding can
 // make it smaller and never larger. It knows no rule but amounts, and does not find instances: that

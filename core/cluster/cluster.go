@@ -1,5 +1,5 @@
-// Package cluster is what is known about the world at one moment, as values: pods by shape, nodes,
-// instances being launched, pools and what they may launch.
+// Package cluster is the cluster state at one moment as one immutable value, the Snapshot, and what-if
+// edits.
 //
 // A Snapshot is never modified; what-if edits return a new one that shares the rest. The package
 // describes and does not judge: whether a pod may run somewhere is for core/feasibility, where it

@@ -1,6 +1,5 @@
-// Package constraint holds what may be said about labels and taints: sets of
-// allowed label values with all eight operators, requirements over many keys,
-// taints and tolerations.
+// Package constraint holds sets of allowed label values with all eight operators, requirements, taints and
+// tolerations.
 //
 // It promises exact set algebra: Intersect never allows what one side
 // forbids, and a set is Empty only if no value, and not the label's absence

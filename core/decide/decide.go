@@ -1,4 +1,5 @@
-// Package decide is the product in one function: what is known goes in, what to do comes out.
+// Package decide composes scheduling, provisioning, disruption and forecast into one Plan: a snapshot goes
+// in, a plan comes out.
 //
 // It promises that equal arguments give equal plans, to the byte, on every instance. It has no
 // client, clock, log or randomness; making the snapshot and carrying out the plan is the caller's

@@ -1,6 +1,5 @@
-// Package disruption says which nodes are removed or replaced, why, and in what order: nodes that
-// are empty, expired, drifted or more expensive than their pods need. It also says which NodeClaims
-// that have not launched are no longer needed.
+// Package disruption says which nodes may be removed, why, and in what order: expired, empty, drifted, too
+// expensive. It also says which NodeClaims that have not launched are no longer needed.
 //
 // It promises to stay within the disruption budgets of each NodePool, to remove no node whose pods
 // have no known place, to name what keeps every node that has a reason to go and stays, and to say

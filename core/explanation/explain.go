@@ -1,5 +1,4 @@
-// Package explanation says why pods have no place, and what would have to change for them to get
-// one: the smallest change first.
+// Package explanation says why pods fit nowhere, and the smallest change that would help.
 //
 // It promises that equal snapshots give equal texts, each short enough for an event. It reads the
 // state after places have been sought, and changes nothing but the board, where it opens the domains

@@ -1,5 +1,4 @@
-// Package feasibility answers one question: may pods of this shape run here? Here is an existing node,
-// an instance that is launching, or what a NodePool could launch.
+// Package feasibility answers whether a pod may run on a node or offering, with a Reason where it may not.
 //
 // It promises the rules of kube-scheduler for what it supports, and a typed Reason in the user's words
 // for every no. It does not choose between places and does not remember what was placed: core/place

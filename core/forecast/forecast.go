@@ -1,4 +1,4 @@
-// Package forecast predicts where kube-scheduler binds the pods of a plan.
+// Package forecast is the scheduling simulation: where kube-scheduler is likely to bind the pods of a plan.
 //
 // A plan says which instance each pod is meant for, and kube-scheduler does not know it: it takes
 // pods in the order of its queue and gives each the node that its default profile scores highest, of

@@ -1,4 +1,4 @@
-// Package pack finds the cheapest instances for pods that wait.
+// Package pack searches for the cheapest instances for many pods together, within an effort limit.
 //
 // It promises that no instance is too small, that every pod is on one instance at most, that groups
 // are only where the batch lets them be, that equal batches give equal answers, to the bit, on

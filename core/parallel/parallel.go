@@ -1,4 +1,5 @@
-// Package parallel runs independent work on all processors.
+// Package parallel runs independent work on all processors: the only place in core that may start
+// goroutines.
 //
 // It is the only place in the core that starts goroutines. It promises that
 // all of them have ended when it returns, and that none can tell how many

@@ -1,5 +1,4 @@
-// Package place finds homes for waiting pods: on nodes that exist, on
-// instances that are already ordered, and on new instances.
+// Package place finds a node for each pending pod: existing nodes, instances being launched, new offerings.
 //
 // It promises that every placement passes core/feasibility, that no limit of a pool is
 // exceeded even within one answer, and that equal snapshots give equal

@@ -1,5 +1,4 @@
-// Package plan is the answer of the core: what to do, in order, with what
-// must still hold when it is done, what it costs and why.
+// Package plan is the answer of the core: ordered actions, reasons, cost before and after.
 //
 // It promises a text form that depends on content alone. It does not carry
 // anything out.

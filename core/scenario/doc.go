@@ -1,6 +1,4 @@
-// Package scenario reads and prints snapshots as text: for stories that tests
-// have, for bug reports and for saving the world of a decision to look at it
-// later.
+// Package scenario reads and prints snapshots as text: stories, bug reports, `daemok snapshot`.
 //
 // It promises that printing is complete and canonical: parsing what Print
 // wrote gives an equal snapshot, and printing that gives the same bytes.

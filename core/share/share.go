@@ -1,5 +1,5 @@
-// Package share says which of the pods that wait are planned next where these are too many for one
-// plan: no namespace is to wait for the plan of another.
+// Package share says which pods are planned first when there are too many for one plan. No pod is to wait
+// for the plan of another user's.
 //
 // It promises that pods which must be near each other are planned together, that effort is shared
 // by namespace among pods of one priority, and that it depends on the snapshot alone. What is

@@ -1,5 +1,4 @@
-// Package topology counts pods by where they are, for the rules that examine other pods: spreads,
-// pod affinity and pod anti-affinity.
+// Package topology counts pods by where they are, for topology spread, pod affinity and pod anti-affinity.
 //
 // A Board is set up in three steps: Rules for every shape that is to be placed, AddPlace for every
 // node and instance being launched, Start. From then on Room answers how many more pods a place may

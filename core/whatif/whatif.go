@@ -1,5 +1,4 @@
-// Package whatif changes what pools may launch, to ask what a decision would be
-// then.
+// Package whatif changes what pools may launch in a snapshot, as `daemok plan --what-if` asks.
 //
 // It promises that a question changes what it names and nothing else, and that
 // the situation asked about is never written. It decides nothing: plans of the

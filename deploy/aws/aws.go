@@ -1,6 +1,6 @@
-// Package aws writes what an AWS account needs before the controller is installed: policies,
-// roles, the interruption queue and its rules, as JSON, a CloudFormation template and a Terraform
-// module. All three say the same, and cloud/aws/rights says what.
+// Package aws writes what an AWS account needs: policies, CloudFormation and Terraform, from
+// cloud/aws/rights. Among it are roles, the interruption queue and its rules. All three say the same, and
+// cloud/aws/rights says what.
 //
 // The files beside it are written by go generate, but for those of the module that hold no policy;
 // a test holds them to what Files returns.

@@ -1,6 +1,5 @@
-// Package expression evaluates the arithmetic that an EC2NodeClass may hold
-// in place of a number: CEL over what is known of an instance type, such as
-// "11 * max_pods + 255".
+// Package expression evaluates arithmetic over instance types, as kubelet settings may hold it. It is CEL
+// over what is known of an instance type, such as "11 * max_pods + 255".
 //
 // It promises the same result for the same variables, a finite amount of
 // zero or more or an error, and bounded work. It does not know where the

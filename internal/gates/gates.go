@@ -1,5 +1,4 @@
-// Package gates knows the feature gates that options hold, "Name=true,Name=false", as
-// component-base reads them for Kubernetes' own programs.
+// Package gates knows which feature gates there are, read by component-base's featuregate.
 //
 // It promises that names which are not known are borne and listed, since they may be those
 // of another release, and that what is written wrong is an error. It registers no metric and

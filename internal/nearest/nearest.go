@@ -1,6 +1,5 @@
-// Package nearest guesses which word was meant by one that is not known, so that an error
-// can suggest it. It promises the same guess for the same words, and none where no word is
-// near.
+// Package nearest suggests the closest known word for an unknown one. It promises the same guess for the
+// same words, and none where no word is near.
 package nearest
 
 import (

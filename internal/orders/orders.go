@@ -1,5 +1,5 @@
-// Package orders is how one program sends commands to another on the same host: JSON over
-// HTTP, on a unix socket or a port of the loopback address.
+// Package orders is how one program on a host controls another: JSON over HTTP, on a unix socket or a
+// loopback port.
 //
 // A command is one value, and so is its outcome; a command that cannot be carried out is answered
 // with a sentence. It checks no rights: a process that reaches the socket may do everything.

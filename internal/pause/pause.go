@@ -1,4 +1,4 @@
-// Package pause waits for a while, or for less if it is not needed any more.
+// Package pause waits, and ends early when the result is no longer needed.
 //
 // It promises that no timer outlives a wait. It waits by the system's clock: code under
 // virtual time takes a function of For's form instead.

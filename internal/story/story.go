@@ -1,5 +1,5 @@
-// Package story runs the stories of a test: files that begin with a sentence
-// saying what must happen, and hold what there is before and what comes of it.
+// Package story runs the stories of tests: files with what there is before and what comes of it. Each
+// begins with a sentence saying what must happen.
 //
 // It promises that with the flag -update what comes of it is written into the
 // stories, and that without it nothing is written. It knows nothing of what the

@@ -23,7 +23,6 @@ type Part struct{ Folder, Line string }
 func Parts() []Part {
 	return []Part{
 		{"core", "decides. Values in, values out. Imports only the standard library and itself."},
-		{"sim", ""},
 		{"cloud", ""},
 		{"kube", "everything that knows Kubernetes."},
 		{"controller", ""},
@@ -158,7 +157,7 @@ func listFolders(root fs.FS) (string, error) {
 		case says == "":
 			return "", fmt.Errorf("list folders: say what %s is for, in Parts of internal/tidy/folders.go", p.Folder)
 		}
-		t.line(&b, "", p.Folder, says)
+		t.line(&b, p.Folder, p.Folder, says)
 		t.below(&b, p.Folder)
 	}
 	return b.String(), nil
@@ -177,16 +176,16 @@ func (t tree) below(b *strings.Builder, part string) {
 		if topOf(folder) != part || folder == part || t.isTool(folder) || foldedIn(folder) != "" {
 			continue
 		}
-		t.line(b, "  ", strings.TrimPrefix(folder, part+"/"), t.says[folder])
+		t.line(b, folder, "  "+strings.TrimPrefix(folder, part+"/"), t.says[folder])
 		t.names(b, folder)
 	}
 }
 
-func (t tree) line(b *strings.Builder, indent, name, says string) {
-	if t.modules[name] {
+func (t tree) line(b *strings.Builder, folder, name, says string) {
+	if t.modules[folder] {
 		says = "OWN GO MODULE: " + says
 	}
-	fmt.Fprintf(b, "%-*s %s\n", nameColumns-1, indent+name+"/", says)
+	fmt.Fprintf(b, "%-*s %s\n", nameColumns-1, name+"/", says)
 }
 
 // names writes the names of the packages in a folder where these say enough.

@@ -1,10 +1,16 @@
 package tidy
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
 )
+
+func TestTheArchitectureListsFolders(t *testing.T) {
+	found, err := CheckFolderList(os.DirFS(root), "docs/architecture.md")
+	none(t, found, err)
+}
 
 func TestWithFolders(t *testing.T) {
 	files := fstest.MapFS{
@@ -18,6 +24,8 @@ func TestWithFolders(t *testing.T) {
 		"lab/stories/story_test.go": {Data: []byte("package stories\n")},
 		"lab/cmd/daemok-lab/a.go":   {Data: []byte("// Command daemok-lab runs a lab.\npackage main\n")},
 		"later/later.go":            {Data: []byte("// Package later was added since.\npackage later\n")},
+		"internal/tools/go.mod":     {Data: []byte("module tools\n")},
+		"internal/tools/tools.go":   {Data: []byte("// Package tools holds tools.\npackage tools\n")},
 		"docs/a.md":                 {Data: []byte("a")},
 		"go.mod":                    {Data: []byte("module m\n")},
 	}
@@ -30,6 +38,8 @@ cmd/                    the programs: flags and wiring, nothing else.
   daemok/               the user's command.
 lab/                    OWN GO MODULE: an embedded cluster: etcd, API server, scheduler, controller manager, emulated nodes.
                         cmd/daemok-lab/ pki/ stories/
+internal/               small helpers that know nothing of the product, and tools for its development.
+  tools/                OWN GO MODULE: holds tools.
 docs/                   this page, decisions (adr), concepts, tasks, reference, status.
 later/                  was added since.
 ` + "```\n" + foldersEnd + "after\n"

@@ -12,7 +12,10 @@ import (
 	"strings"
 )
 
-// Package is what the rules need to know of a package.
+// Package is holds tests of the repository itself: the rules that a compiler does not know. Such are which
+// folder may import which, what the core may not do, how packages are named, how large types are, and that
+// the documents are complete. Such are which folder may import which, what the core may not do, how
+// packages are named, how large types are, and that the documents are complete.
 type Package struct {
 	ImportPath   string
 	Standard     bool

@@ -1,5 +1,5 @@
-// Package version says which build of the product is running: the commit that was passed to
-// the linker, or what the Go toolchain recorded by itself.
+// Package version says which build of the product is running. That is the commit that the linker was given,
+// or what the Go toolchain recorded by itself.
 //
 // It promises an answer for every build, "unknown" at worst. It does not
 // compare versions.

@@ -1,6 +1,6 @@
-// Package adopt asks for nodes to be taken over that a Karpenter without NodeClaims has made: it
-// finds them by the labels of their pools, and makes the claims that the controller links with
-// their instances.
+// Package adopt requests that nodes without NodeClaims are adopted: `daemok adopt`. It finds those that a
+// Karpenter without NodeClaims has made by the labels of their pools, and creates the claims that the
+// controller links with their instances.
 //
 // It promises to write nothing but those claims, and that doing it again does no harm.
 package adopt

@@ -1,6 +1,6 @@
-// Package api names everything Daemok reads from or writes to a cluster and to the instances it
-// launches: API groups, labels, annotations, taints, finalizers, tags and ConfigMaps. Each has one
-// constant here and one row in the table Keys, from which the documentation is printed.
+// Package api names every key that Daemok reads or writes: API groups, labels, annotations, taints,
+// finalizers, tags, ConfigMaps. The folders below hold the resource types and their validation rules. Each
+// has one constant here and one row in the table Keys, from which the documentation is printed.
 //
 // The folders below it hold the resource types, one per group and version. The package promises
 // that a key written anywhere in the product is found in Keys. It holds no behaviour beyond

@@ -1,4 +1,4 @@
-// Package apiclock compares this machine's clock with the API server's.
+// Package apiclock compares the clock with the API server's, and says whether it is to be trusted.
 //
 // Ages, expiry and timeouts are reckoned from moments that the API server wrote. A clock that jumps
 // makes every node expired and every instance overdue at a stroke. The package promises a time that

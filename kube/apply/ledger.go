@@ -1,6 +1,6 @@
-// Package apply carries out plans: it re-checks what an action depends on at
-// the moment of writing, drops what no longer holds, and keeps the ledger of
-// what was issued and not yet seen.
+// Package apply carries out plans: it re-checks each action before it writes, and keeps the ledger of what
+// was issued. What no longer holds is dropped, and what was issued stays in the ledger until a watch shows
+// it.
 //
 // It promises that a plan made from a projected snapshot never repeats an
 // action in flight. A launch is compared with its pool as the watches last

@@ -1,4 +1,4 @@
-// Package definitions compares the CustomResourceDefinitions that a cluster has with those of this build.
+// Package definitions compares the CustomResourceDefinitions of a cluster with those of this build.
 //
 // It promises that one comparison serves the controller and `daemok doctor`, and that every field of this build which
 // the API server would drop is named. It installs and changes nothing.

@@ -1,6 +1,6 @@
-// Package fence keeps a controller that may have lost its lease from
-// changing anything. A lease alone does not: a process that was paused past
-// its lease goes on writing for a moment when it wakes, while another leads.
+// Package fence refuses writes, to Kubernetes and to the cloud, that the leader's lease would not outlive.
+// A lease alone does not: a process that was paused past its lease goes on writing for a moment when it
+// wakes, while another leads.
 //
 // It promises that no call starts through it unless the lease, as last
 // renewed, outlives the call's own timeout, by the monotonic clock and by the

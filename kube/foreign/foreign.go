@@ -1,5 +1,5 @@
-// Package foreign keeps what other providers own out of sight: NodePools and NodeClaims whose node
-// class is of another API group, as where two autoscalers with the same API share a cluster.
+// Package foreign hides NodePools and NodeClaims of other providers, as where two autoscalers share a
+// cluster. Their node class is of another API group.
 //
 // It promises that a reader through it finds no such object, so that no loop can write one or act
 // on it. Nodes stay in sight, since pods may run on any node; a caller that acts on a node without

@@ -1,5 +1,5 @@
-// Package handback makes a cluster Karpenter's again: it reports what has to be over before, and then takes
-// away what is Daemok's alone.
+// Package handback removes what only Daemok uses, so that Karpenter can take over: `daemok handback`. It
+// says before what has to be over.
 //
 // It promises to touch no node's life, of taints and of pods' annotations what Daemok set alone, and no field
 // that is Karpenter's; that it may be stopped at any moment and done again; and that a controller that starts

@@ -1,5 +1,4 @@
-// Package legacy reads Provisioners, the pools of the older API generation, as the values that
-// pools of any generation are.
+// Package legacy reads Provisioners of the v1alpha5 API as the same values as NodePools.
 //
 // It promises that what the v1alpha5 API filled in by itself holds without being written into any
 // user's object, and that what a Provisioner does not ask for does not happen: without a time to

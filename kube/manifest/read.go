@@ -1,6 +1,5 @@
-// Package manifest reads manifests as kubectl does, and adds what they say to
-// what a snapshot.Keeper has seen, so that a plan can be made for them before
-// anything is applied.
+// Package manifest reads manifests as kubectl does, and adds them to a cluster state: `daemok plan -f`. A
+// plan can be made for them before anything is applied.
 //
 // It promises that nothing is passed over in silence: a field or a kind that
 // it does not know is an error which names file, document, kind and field, and

@@ -1,5 +1,5 @@
-// Package serving finds, by what the API server itself has, which pods are the last ready ones of
-// Services, and which their controllers create again.
+// Package serving finds the pods that are the last ready endpoints of Services, and those that are created
+// again. It reads both from the API server itself.
 //
 // It asks for pods rather than for EndpointSlices: these are written a moment after a pod begins to
 // end, so that two pods of a Service would see each other as ready and go at the same time.

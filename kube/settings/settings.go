@@ -1,5 +1,5 @@
-// Package settings reads the ConfigMaps karpenter-global-settings and config-logging, by which the
-// v1alpha5 API sets the controller up.
+// Package settings reads the ConfigMaps karpenter-global-settings and config-logging, which set up v1alpha5
+// controllers.
 //
 // It promises that a value which cannot be read changes nothing and is named with the way out, and
 // that no key is passed over in silence. It reads no cluster and changes no environment: what the

@@ -1,5 +1,6 @@
-// Package steering reads and writes what has nodes empty without evictions: the taint by which kube-scheduler prefers
-// other nodes, and the deletion cost of pods, by which ReplicaSets that scale down delete those on such nodes first.
+// Package steering reads and writes the taint of nodes that are to empty, and the deletion cost of their
+// pods. By the taint kube-scheduler prefers other nodes, and by the cost ReplicaSets that scale down delete
+// those pods first.
 //
 // It promises never to take for Daemok's, nor to change, what a user set: a taint of the same key with a value or another
 // effect, and a deletion cost that is not the one Daemok noted beside it. It chooses no node and talks to no API

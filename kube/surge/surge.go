@@ -1,5 +1,5 @@
-// Package surge records the workloads that have, or are about to have, a second
-// replica until a pod has left its node, in ConfigMap daemok-surges.
+// Package surge records the workloads that have, or are to have, a second replica until a pod has left its
+// node. They stand in ConfigMap daemok-surges.
 //
 // It promises that a record is there before the workload is scaled, so that a
 // controller that takes over knows what to scale back, and that no right to write to

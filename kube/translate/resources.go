@@ -1,5 +1,5 @@
-// Package translate turns Kubernetes objects into core values and plans back
-// into objects. It is the only place where both meet.
+// Package translate converts API objects to core values, and back: the only place where both meet. It is
+// the only place where both meet.
 //
 // It promises to be pure: the same objects give the same values. It reads no
 // cluster and knows no cloud beyond the names of labels.

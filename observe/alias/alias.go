@@ -1,5 +1,4 @@
-// Package alias serves metrics under further names: those that other versions, or another program
-// before, gave to the same thing.
+// Package alias serves metrics under additional names, counted once.
 //
 // It promises that what stands under two names is counted once, and read when it is scraped. It
 // measures nothing itself and changes no series that has its own name.

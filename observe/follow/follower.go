@@ -1,5 +1,5 @@
-// Package follow counts what happens to objects from what the watches show: how long pods take to be bound and to
-// start, how long instances take to go, which conditions change.
+// Package follow counts what happens to objects, from the watches. Such is how long pods take to be bound
+// and to start, how long instances take to terminate, and which conditions change.
 //
 // It promises to count each thing once, by the process that leads, and only what happens while it watches: what was
 // there before is nothing new. Claims, pools and instances of another provider are not counted. It writes nothing but

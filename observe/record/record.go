@@ -1,6 +1,5 @@
-// Package record keeps what was decided about nodes, pods and pools, and why:
-// in memory, and for a day in a ring of ConfigMaps, so that it can be asked
-// after events have gone, after a restart, and while no controller runs.
+// Package record stores what was decided and why, in memory and in ConfigMaps; `daemok explain` prints it.
+// It can be asked after events have gone, after a restart, and while no controller runs.
 //
 // It promises that what is decided again and again stands there once, with the
 // time since when it has held; that it takes no more memory than a bound, the

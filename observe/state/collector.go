@@ -1,5 +1,4 @@
-// Package state exports what the cluster is like at the moment of a scrape:
-// nodes, pods, pools, conditions and what can be launched.
+// Package state exports gauges of the cluster state, read at a scrape.
 //
 // It promises that a series ends with what it is about, and that nothing has
 // to be written when something changes. It answers from the caches, asks no

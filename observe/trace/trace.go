@@ -1,5 +1,5 @@
-// Package trace says, in spans of OpenTelemetry, how long each part of the way from pods that wait
-// to an initialized node took. A batch of pods is a trace.
+// Package trace records spans of OpenTelemetry: how long each part of the way from pending pods to an
+// initialized node took. A batch of pods is a trace.
 //
 // It gets what metrics and events get: by the planner of rounds and plans, by the launcher of
 // calls, by the watches of NodeClaims. The parts of one NodeClaim belong together by its name,

@@ -1,4 +1,4 @@
-// Package policy lists the ways to decide that simulations compare, by the names that users give.
+// Package policy lists the policies that simulations compare, by name.
 //
 // Each is a decider over snapshots; how other autoscalers decide lies in simulate/rules.
 package policy

@@ -1,4 +1,4 @@
-// Package pools makes the pools of a simulation of NodePools in manifests.
+// Package pools makes the pools of a simulation from NodePools in manifests.
 //
 // It promises what `daemok plan -f` promises: what a controller or an API server would refuse is an error
 // that names file, document and field. Instance types have the labels of EC2's

@@ -1,6 +1,5 @@
-// Package rules decides as two other autoscalers document that they do, so that
-// simulations can compare them with this product: Karpenter and Cluster Autoscaler.
-// Both are written from documentation alone.
+// Package rules holds the policies of other autoscalers, as they are documented, for comparison in
+// simulations. They are Karpenter's and Cluster Autoscaler's. Both are written from documentation alone.
 //
 // Each function returns a decider with a memory of its own, to be asked about
 // snapshots of one cluster in the order of time. It carries nothing out: what it

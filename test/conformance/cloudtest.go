@@ -1,6 +1,6 @@
-// Package conformance is the specification of the cloud port as tests: what its
-// doc comments promise, line by line. Every provider must pass it, the
-// in-memory one included.
+// Package conformance is the specification of the cloud port as tests, which every provider must pass. It
+// holds what the port's doc comments promise, line by line. Every provider must pass it, the in-memory one
+// included.
 //
 // It promises to ask for nothing that the port does not say, to launch a few
 // instances only, and to wait through the subject's clock alone. It does not

@@ -1,7 +1,6 @@
-// Package emulator is an emulated AWS account that the real AWS SDK talks to: an
-// http.Handler speaking the wire protocols of EC2, IAM, STS, SSM, SQS, EventBridge, EKS, EKS Auth,
-// Pricing, Service Quotas and FIS, over the instance market of test/market. Tests, the lab and demos
-// point AWS_ENDPOINT_URL at it.
+// Package emulator is an emulated AWS account that the real AWS SDK talks to: an http.Handler over package
+// market. It speaks the wire protocols of EC2, IAM, STS, SSM, SQS, EventBridge, EKS, EKS Auth, Pricing,
+// Service Quotas and FIS. Tests, the lab and demos point AWS_ENDPOINT_URL at it.
 //
 // It promises AWS's documented behaviour where clients depend on it: paging
 // with its caps, filters and their errors, dry runs, idempotency by client

@@ -1,5 +1,4 @@
-// Package fakecloud is the cloud port in memory, over the instance market: what
-// controllers are tested against, and what the virtual world launches from.
+// Package fakecloud is the cloud port in memory, over package market, for tests and simulations.
 //
 // It promises everything that test/conformance asks, the same answers for the
 // same seed, clock and calls, and the faults that a test injects. It has one

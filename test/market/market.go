@@ -1,7 +1,5 @@
-// Package market is a deterministic model of a cloud's instance market: what
-// is offered where and at what price, what happens to an instance once it is
-// launched, how fast calls may come. The in-memory provider and AWS's wire
-// emulator both stand on it.
+// Package market is a deterministic model of a cloud: capacity pools, prices, instance lifecycle, API
+// limits. The in-memory provider and AWS's wire emulator both stand on it.
 //
 // It promises that the same seed, clock and calls give the same market: every
 // draw comes from the seed and a name, never from the order of other draws.

@@ -1,7 +1,7 @@
-// Package sim is a cluster in virtual time round the core: people who change
-// what they want, a kube-scheduler, a cloud that is short of instances, slow or
-// takes them back, and a controller that decides as the product does, carries
-// moves out step by step, sees the world late, and dies.
+// Package sim is a discrete-event world round the core: virtual clock, seeded chance, faults, invariant
+// checkers, cost meter. It has people who change what they want, a kube-scheduler, a cloud that is short of
+// instances, slow or takes them back, and a controller that decides as the product does, carries moves out
+// step by step, sees the world late, and dies.
 //
 // Everything is drawn from one seed, and equal seeds give equal stories to the
 // byte. After every event it is asked what must never happen; the first answer

@@ -1,6 +1,5 @@
-// Package store is an API server in memory for tests of controllers:
-// writes with conflicts, finalizers, grace and evictions as a cluster has
-// them, watches that lag or break, and faults at any call.
+// Package store is an API server in memory for tests of reconcilers: list, watch, conflicts, admission and
+// faults. Writes have finalizers, grace and evictions as a cluster has them, and watches lag or break.
 //
 // It promises what controllers rely on: one order of revisions, optimistic
 // locks, preconditions, generations, the status subresource apart from the

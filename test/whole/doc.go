@@ -1,6 +1,5 @@
-// Package whole tests the controller's loops together, over an API server and
-// a cloud in memory, in virtual time: stories, a death of the controller at
-// every single write, and seeds of random faults.
+// Package whole tests all loops together over an API server and a cloud in memory, in virtual time, with
+// deaths and faults.
 //
 // It holds tests only. What it promises of the product is what the tests ask
 // after each story: every pod runs, every instance has its claim, nothing was

@@ -1,5 +1,4 @@
-// Package output prints what a command has found in the form that its flag -o asks for:
-// kubectl's forms, and those that a command has of its own.
+// Package output prints what a command has found in the form that its flag -o asks for.
 //
 // It promises that a form that is not known, and an expression that cannot be read, are
 // refused when the flag is read, before anything is asked of a cluster; and that all forms

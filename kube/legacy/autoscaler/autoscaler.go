@@ -1,5 +1,5 @@
-// Package autoscaler turns the groups of a Cluster Autoscaler into NodePools and
-// EC2NodeClasses of the same shape, and says how to empty the groups.
+// Package autoscaler converts the groups of a Cluster Autoscaler to NodePools and classes, values in and
+// values out. It also says how to empty the groups.
 //
 // It promises that what it makes is what an API server and the controller take, that the
 // selectors name just the subnets and security groups of the launch templates, and that

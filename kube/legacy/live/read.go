@@ -1,4 +1,4 @@
-// Package live reads what a cluster has of older API generations.
+// Package live reads the objects of older APIs in a cluster, for `daemok migrate`.
 //
 // It promises that nothing is changed at the cluster, and that whatever uses the words of an older
 // API is among what it returns: pools, classes, settings, and workloads that only users made,

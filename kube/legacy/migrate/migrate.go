@@ -1,5 +1,5 @@
-// Package migrate turns manifests of older API generations into manifests of the
-// newest one: NodePools and EC2NodeClasses; and pods that speak of them likewise.
+// Package migrate converts manifests of older APIs to v1, values in and values out: `daemok migrate`. Pods
+// that name them are converted likewise.
 //
 // It promises that whatever it makes is what an API server takes and the controller
 // uses, and that nothing is lost in silence: for every field that is set the report says

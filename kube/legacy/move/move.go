@@ -1,4 +1,5 @@
-// Package move moves a cluster from the older API generation to the newest, and back.
+// Package move moves nodes from the pools of one API version to those of another, in steps that can be
+// resumed.
 //
 // It promises that no node is replaced and no pod is moved: instances keep running while claims of
 // other pools take them over, which the controller does, and older objects go last, when nothing is

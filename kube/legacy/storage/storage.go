@@ -1,5 +1,5 @@
-// Package storage moves a cluster that has NodePools, NodeClaims and EC2NodeClasses of v1beta1
-// stored to v1, where no conversion webhook is needed any more.
+// Package storage migrates stored objects from v1beta1 to v1: `daemok migrate crds`. No conversion webhook
+// is needed.
 //
 // It promises that no instance, node or pod notices: claims keep their name, UID, status,
 // finalizers and owners, and nothing is deleted. Everything is exported to a folder before anything

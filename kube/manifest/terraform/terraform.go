@@ -1,5 +1,6 @@
-// Package terraform finds manifests in Terraform's files: the resources kubernetes_manifest and
-// kubectl_manifest, as objects of HCL and as YAML in heredocs.
+// Package terraform finds manifests in Terraform's files, evaluated as far as they can be without
+// Terraform. They are in resources kubernetes_manifest and kubectl_manifest, as objects of HCL and as YAML
+// in heredocs.
 //
 // It evaluates locals, variables by their defaults and by *.tfvars, loops of resources, and
 // Terraform's functions as far as these change nothing and read nothing else. It promises that what

@@ -1,5 +1,5 @@
-// Package clock is the time that a pretend cloud lives in: the wall clock for
-// a lab, a virtual one for tests.
+// Package clock is the time that an emulated cloud lives in: the wall clock for a lab, a virtual one for
+// tests.
 //
 // A virtual clock stands still until Advance moves it. It does not know who
 // waits for what; it only promises that every channel handed out by At is

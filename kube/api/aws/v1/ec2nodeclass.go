@@ -33,7 +33,7 @@ type EC2NodeClassList struct {
 	Items []EC2NodeClass `json:"items"`
 }
 
-// EC2NodeClassSpec is what the user preferences of nodes on AWS.
+// EC2NodeClassSpec is what the user wishes of nodes on AWS.
 type EC2NodeClassSpec struct {
 	// SubnetSelectorTerms choose the subnets: those that one of the terms
 	// selects.

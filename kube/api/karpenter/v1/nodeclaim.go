@@ -26,8 +26,7 @@ type NodeClaim struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec is immutable, make a new NodeClaim
-	// instead"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec is immutable, make a new NodeClaim instead"
 	Spec   NodeClaimSpec   `json:"spec"`
 	Status NodeClaimStatus `json:"status,omitempty"`
 }

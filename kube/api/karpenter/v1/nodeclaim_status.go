@@ -24,7 +24,7 @@ const (
 // Reasons of Launched, Registered and Initialized while they are not true.
 const (
 	ReasonLaunchFailed              = "LaunchFailed"
-	ReasonRequestLimitExceeded      = "RequestLimitExceeded" // the cloud asks for timeout
+	ReasonRequestLimitExceeded      = "RequestLimitExceeded" // the cloud asks to wait
 	ReasonInternalError             = "InternalError"        // the cloud failed by itself
 	ReasonNotAdopted                = "NotAdopted"           // Daemok's own: the machine that the claim is to take over is not its own yet
 	ReasonNodeNotFound              = "NodeNotFound"

@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NodeOverlay corrects the price or the capacity of the offerings its
+// NodeOverlay corrects the price or the capacity of the offers its
 // requirements select.
 //
 // +kubebuilder:object:root=true
@@ -36,7 +36,7 @@ type NodeOverlayList struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.price) || !has(self.priceAdjustment)",message="price and priceAdjustment may not be set together"
 type NodeOverlaySpec struct {
-	// Requirements select the offerings.
+	// Requirements select the offers.
 	//
 	// +kubebuilder:validation:MaxItems=100
 	// +kubebuilder:validation:XValidation:rule="self.all(x, !(x.operator in ['In', 'NotIn']) || (has(x.values) && x.values.size() > 0))",message="a requirement with operator In or NotIn must have at least one value"
@@ -63,7 +63,7 @@ type NodeOverlaySpec struct {
 	// +optional
 	Capacity corev1.ResourceList `json:"capacity,omitempty"`
 
-	// Weight orders overlays of the same offering: the highest wins, none counts as
+	// Weight orders overlays of the same offer: the highest wins, none counts as
 	// zero.
 	//
 	// +kubebuilder:validation:Minimum=1
@@ -72,7 +72,7 @@ type NodeOverlaySpec struct {
 	Weight *int32 `json:"weight,omitempty"`
 }
 
-// Requirement limits the values one label of an offering may have.
+// Requirement limits the values one label of an offer may have.
 type Requirement struct {
 	// Key is the label the requirement is about.
 	//

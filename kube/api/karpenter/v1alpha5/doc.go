@@ -1,5 +1,5 @@
 // Package v1alpha5 holds the resource Provisioner of the group karpenter.sh,
-// the v1alpha5 API's pool of nodes.
+// the older generation's pool of nodes.
 //
 // The rules are written as markers beside the fields and become the CRD in
 // kube/api/crds; rules that need more than that are in kube/api/validate.
