@@ -143,7 +143,7 @@ func priceOf(n *cluster.Node) quantity.MicroUSDPerHour {
 }
 
 // TestQuestionsInLargeClusters compares answers with what Place says where the nodes are
-// going away: with many nodes, pools that offering the same, and instances chosen together.
+// going away: with many nodes, pools that offer the same, and instances chosen together.
 func TestQuestionsInLargeClusters(t *testing.T) {
 	for _, o := range []bench.Options{{Nodes: 150, Pools: 1}, {Nodes: 300, Pools: 20}, {Nodes: 150, Pools: 3, Capacity: "any", Daemons: "200m,300Mi,2"}} {
 		for _, full := range []bool{false, true} {

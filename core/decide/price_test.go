@@ -70,7 +70,7 @@ func checkCost(t *testing.T, seed uint64, s *cluster.Snapshot, l *plan.Launch) i
 	return 0
 }
 
-// randomMarket is a pool or two without daemon pods, that offering types of a few
+// randomMarket is a pool or two without daemon pods, that offer types of a few
 // shapes, and pods for them.
 func randomMarket(t *testing.T, r *rand.Rand) *cluster.Snapshot {
 	t.Helper()

@@ -122,7 +122,7 @@ func movers(s *cluster.Snapshot, taken []plan.Placement) []cluster.Pod {
 }
 
 // recordNodes finds the targets and places of nodes, and closes those targets for good
-// that are for none who leaves a node.
+// that are for no pod of a node that is leaving.
 func (d *evaluator) recordNodes(s *cluster.Snapshot) {
 	d.byName = map[string]*target{}
 	for _, target := range d.run.targets {

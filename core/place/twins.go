@@ -8,7 +8,7 @@ import (
 	"github.com/daemok/daemok/core/feasibility"
 )
 
-// setTwins finds pools that offering the same for the same.
+// setTwins finds pools that offer the same for the same.
 func setTwins(candidates []*candidate) {
 	for i, b := range candidates {
 		if !b.steady() {

@@ -29,7 +29,7 @@ const (
 // Kind is one instance type that the market offers.
 type Kind struct {
 	Name         string
-	Zones        []string // that offering it
+	Zones        []string // that offer it
 	OnDemandUSD  float64  // an hour; 0: not offered on demand
 	SpotUSD      float64  // an hour, on average; 0: not offered as spot
 	Interruption int      // band 0 (seldom) to 4

@@ -69,7 +69,7 @@ func direction(word string) string {
 	return word[:1]
 }
 
-// OfferedZones returns the names of the zones of a region that offering the type,
+// OfferedZones returns the names of the zones of a region that offer the type,
 // sorted.
 func (t *Type) OfferedZones(region string) []string {
 	var zones []string

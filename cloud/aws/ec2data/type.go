@@ -53,7 +53,7 @@ type Type struct {
 	OnDemandEstimate map[string]float64 `json:"odEst"` // where nothing is published
 	Spot             map[string]float64 `json:"spot"`  // average dollars per hour
 	Interruption     map[string]int     `json:"intr"`  // band 0 (below 5 % a month) to 4 (above 20 %)
-	Zones            map[string]string  `json:"az"`    // letters of the zones that offering it: "abd"
+	Zones            map[string]string  `json:"az"`    // letters of the zones that offer it: "abd"
 }
 
 // GPU is one model of graphics processor in an instance.
