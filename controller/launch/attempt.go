@@ -19,7 +19,7 @@ import (
 )
 
 // attempt is one try at launching the instances of a batch, as the annotation
-// daemok.sh/launch-attempt tells it: "<batch>/<n>", n from 1.
+// daemok.sh/launch-attempt holds it: "<batch>/<n>", n from 1.
 type attempt struct {
 	batch string
 	n     int

@@ -72,7 +72,7 @@ func TestADecisionReportsWhatWasLaunchedAndWhyTheFirstChoicesWereNot(t *testing.
 	}
 }
 
-// The claim, the log and the record tell the same, also where the claim's status cannot be written at first.
+// The claim, the log and the record say the same, also where the claim's status cannot be written at first.
 func TestWhatWasLaunchedInPlaceOfTheDecisionIsReported(t *testing.T) {
 	o, c, _, lines := outcomesFor(t)
 	reported := &recorded{}

@@ -22,7 +22,7 @@ const (
 
 func (b *batch) inDoubt() bool { return !b.doubtUntil.IsZero() }
 
-// doubt notes that instances of the attempt may be there that are not known. A call
+// doubt records that instances of the attempt may exist that are not known. A call
 // that was not answered may take effect later, and so long an attempt of another token
 // would launch a second time. One whose token the cloud knows by now does not.
 func (p *batchLaunch) doubt(why error) {

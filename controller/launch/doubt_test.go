@@ -62,7 +62,7 @@ func kept(t *testing.T, store client.Client) bool {
 }
 
 // TestAClaimThatWasTriedIsTheLaunchersToGiveUp: the controller was away for
-// longer than a claim may wait. The loop over claims alone cannot tell whether
+// longer than a claim may wait. The loop over claims alone cannot know whether
 // an instance came of the attempt that the claim carries.
 func TestAClaimThatWasTriedIsTheLaunchersToGiveUp(t *testing.T) {
 	store, ears := tried(t, time.Hour), &asked{}
@@ -173,7 +173,7 @@ func TestALateClaimIsGivenUpInTime(t *testing.T) {
 	})
 }
 
-// None knows how late a claim is by a clock that is in doubt.
+// None knows how late a claim is by a clock that may be wrong.
 func TestALateClaimIsNotGivenUpByAClockInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, s := storeWith("a"), newEmulated()
@@ -327,7 +327,7 @@ func TestAClaimThatFailsHoldsUpNoOther(t *testing.T) {
 }
 
 // TestAPassingErrorAfterAShortageKeepsTheBatch: spot was short, and what else
-// there is cannot be told for a moment.
+// there is cannot be known for a moment.
 func TestAPassingErrorAfterAShortageKeepsTheBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, s := storeWith("a", "b"), newEmulated()

@@ -21,7 +21,7 @@ import (
 const beginAfter = 2 * time.Second
 
 // askAgain is how often an instance is asked for until there is one: the
-// launcher may have met an obstacle that no change of the claim tells of.
+// launcher may have met an obstacle that no change of the claim shows.
 const askAgain = 10 * time.Second
 
 // adder is the part of the Launcher that Starter uses.
@@ -44,7 +44,7 @@ type Starter struct {
 // Launch asks for an instance, or gives the claim up when it has taken too long
 // or was withdrawn. It returns how long to wait before the next look.
 // A claim that a launch was tried for is the Launcher's to give up: it alone
-// can tell that no instance came of it.
+// can say that no instance came of it.
 func (s *Starter) Launch(ctx context.Context, c *karpv1.NodeClaim) (time.Duration, error) {
 	left := launchFor - s.Now().Sub(c.CreationTimestamp.Time)
 	_, tried := attemptOf(c)

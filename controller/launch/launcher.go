@@ -40,10 +40,10 @@ type Launcher struct {
 	Doubt     apiclock.Doubt // of that time: no claim is too late meanwhile
 	CallFor   time.Duration  // longest time one launch may take
 
-	// Gathered is told how long the claims of a round of launches were waited for; it may
+	// Gathered receives how long the claims of a round of launches were waited for; it may
 	// be nil.
 	Gathered func(time.Duration)
-	// Called is told of a call to the cloud that has ended: for the instances of which claims, since
+	// Called receives a call to the cloud that has ended: for the instances of which claims, since
 	// when, how many came, and why not all. It may be nil.
 	Called func(claims []string, from time.Time, came int, err error)
 

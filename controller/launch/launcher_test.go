@@ -28,7 +28,7 @@ import (
 )
 
 // emulated is a cloud that offers spot and on-demand instances of one kind, keeps
-// the promises of the port about tokens, and can be told to misbehave.
+// the promises of the port about tokens, and can be made to misbehave.
 type emulated struct {
 	mu               sync.Mutex
 	instances        []cloud.Instance
@@ -180,7 +180,7 @@ func launch(t *testing.T, store client.Client, s *emulated, crash func(string) b
 	launchInDoubt(t, store, s, crash, d, nil)
 }
 
-// launchInDoubt is launch by a clock that may be in doubt.
+// launchInDoubt is launch by a clock that may be wrong.
 func launchInDoubt(t *testing.T, store client.Client, s *emulated, crash func(string) bool, d time.Duration, doubt func() string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -201,7 +201,7 @@ func launchInDoubt(t *testing.T, store client.Client, s *emulated, crash func(st
 	running.Wait()
 }
 
-// Claims that come one after another are gathered for a moment, which is told.
+// Claims that come one after another are gathered for a moment, which is reported.
 func TestHowLongClaimsAreGatheredIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var reported []time.Duration
@@ -225,7 +225,7 @@ func TestHowLongClaimsAreGatheredIsReported(t *testing.T) {
 	})
 }
 
-// owners tells which instance each claim has, and fails on an instance that two
+// owners says which instance each claim has, and fails on an instance that two
 // claims have.
 func owners(t *testing.T, store client.Client) string {
 	t.Helper()
@@ -415,7 +415,7 @@ func TestChangedParametersMeanANewAttempt(t *testing.T) {
 	})
 }
 
-// A claim that takes over an instance is launched none, whoever asks for it.
+// A claim that takes over an instance has none launched, whatever asks for it.
 func TestNothingIsLaunchedForAClaimThatAdopts(t *testing.T) {
 	adopts, refused, usual := &karpv1.NodeClaim{}, &karpv1.NodeClaim{}, &karpv1.NodeClaim{}
 	adopts.Annotations = map[string]string{api.AnnotationAdopt: "aws:///a/i-1", api.AnnotationLaunchAttempt: "batch/1"}

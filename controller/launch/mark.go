@@ -33,7 +33,7 @@ type marker struct {
 }
 
 // mark writes the attempt on every claim of the batch before it is made;
-// claims that went meanwhile, or that somebody else has tried to launch for, leave
+// claims that went meanwhile, or that another controller has tried to launch for, leave
 // the batch. It reports whether all that are
 // left carry the attempt; nothing may be launched before.
 func (m marker) mark(ctx context.Context, b *batch) (all bool) {
@@ -61,7 +61,7 @@ func (m marker) mark(ctx context.Context, b *batch) (all bool) {
 // markOne writes the attempt over the one that is known, and with it which form
 // of the class its instance will be made from: the class may be another by the
 // time the instance is there. An attempt that turns out to be there instead is
-// never written over: its instance could not be told from one that none asked
+// never written over: its instance could not be distinguished from one that none asked
 // for.
 func (m marker) markOne(ctx context.Context, c *karpv1.NodeClaim, a attempt, class map[string]string) error {
 	if its, tried := attemptOf(c); tried && (its.batch != a.batch || its.n > a.n) {

@@ -22,7 +22,7 @@ import (
 // recordMax is the longest error text in the record, in bytes.
 const recordMax = 1000
 
-// publisher tells the users of an object something.
+// publisher reports something to the users of an object.
 type publisher interface{ Publish(observe.Event) }
 
 // outcomes writes what became of a launch on a claim.
@@ -135,7 +135,7 @@ func (o *Outcomes) NotToBeHad(ctx context.Context, c *karpv1.NodeClaim, why erro
 	return nil
 }
 
-// How a claim that waited too long for its instance is told of.
+// How a claim that waited too long for its instance is reported.
 const (
 	labelTooLate  = "launch_timeout"
 	reasonTooLate = "LaunchTimeout"
@@ -168,10 +168,10 @@ func (o *Outcomes) Withdrawn(ctx context.Context, c *karpv1.NodeClaim) error {
 	return nil
 }
 
-// shortFor is how long a pool's users are not told again of a shortage, or of what may become one.
+// shortFor is how long a pool's users do not get another report of a shortage, or of what may become one.
 const shortFor = 10 * time.Minute
 
-// Short tells the users of the pool of these claims, which are alike, that instances for them are short;
+// Short reports to the users of the pool of these claims, which are alike, that instances for them are short;
 // anything else it keeps to itself.
 func (o *Outcomes) Short(claims []*karpv1.NodeClaim, why error) {
 	if short, isShort := errors.AsType[*cloud.NoCapacityError](why); isShort {
@@ -186,13 +186,13 @@ func (o *Outcomes) short(c *karpv1.NodeClaim, why error) {
 	}
 }
 
-// Few tells them that on-demand instances take the place of spot ones, and are of few types.
+// Few reports to them that on-demand instances take the place of spot ones, and are of few types.
 func (o *Outcomes) Few(c *karpv1.NodeClaim, types []string) {
 	o.warnPool(c, "FewInstanceTypes", "few types", fmt.Sprintf("NodeClaim %s may be spot and is bought on demand, of no more types than %s: allow at least %d, or a shortage of these leaves its pods waiting",
 		c.Name, strings.Join(types, ", "), offering.FallbackTypes))
 }
 
-// warnPool tells the users of the claim's pool something, and not again for a while about
+// warnPool reports something to the users of the claim's pool, and not again for a while about
 // the same topic.
 func (o *Outcomes) warnPool(c *karpv1.NodeClaim, reason, topic, message string) {
 	pool := translate.PoolOf(c)

@@ -16,7 +16,7 @@ import (
 // preparersMax is how many requests are prepared at once.
 const preparersMax = 4
 
-// Preparer tells the cloud of launches that are likely to come. It forms the
+// Preparer announces to the cloud launches that are likely to come. It forms the
 // requests as they will be formed for the launches' claims, writes nothing in
 // the cluster and launches nothing.
 type Preparer struct {
@@ -38,7 +38,7 @@ type preparing interface {
 
 // Prepare has everything made ready that the launches will need, and returns
 // when that is done. What does not succeed is logged: the launch itself will
-// try again, and tell of it. Requests that nothing more has to be made ready for are
+// try again, and reports it. Requests that nothing more has to be made ready for are
 // formed meanwhile: what was looked up for them is known when they are needed.
 func (p *Preparer) Prepare(ctx context.Context, launches []plan.Launch) {
 	slots := make(chan struct{}, preparersMax)

@@ -49,7 +49,7 @@ func (onlyPool) Pool(id cluster.PoolID) (translate.PoolObject, bool) {
 	return translate.FromNodePool(p), id.Name == "default"
 }
 
-// listening is a cloud that notes what it is told to prepare.
+// listening is a cloud that records what it is asked to prepare.
 type listening struct {
 	mu       sync.Mutex
 	reported []cloud.LaunchRequest

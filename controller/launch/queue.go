@@ -148,7 +148,7 @@ func (q *queue) take() []string {
 	return names
 }
 
-// listen has ears told of the named claims that somebody nudges while they are busy.
+// listen hears of the named claims that are nudged while they are busy.
 func (q *queue) listen(ears chan<- struct{}, names ...string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -157,13 +157,13 @@ func (q *queue) listen(ears chan<- struct{}, names ...string) {
 	}
 }
 
-// nudge tells whoever is busy with the name to look at it again.
+// nudge asks the loop that is busy with the name to check it again.
 func (q *queue) nudge(name string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	select {
 	case q.busy[name] <- struct{}{}:
-	default: // none listens, or has been told already
+	default: // none listens, or the nudge is there already
 	}
 }
 

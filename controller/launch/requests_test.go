@@ -68,7 +68,7 @@ func TestThoseThatAskForAFabricAreLaunchedApart(t *testing.T) {
 	}
 }
 
-// TestAClaimThatNothingIsLeftForSaysWhatHelps: where the cloud tells why an offering cannot be
+// TestAClaimThatNothingIsLeftForSaysWhatHelps: where the cloud says why an offering cannot be
 // had and what to do, so does the claim's pool.
 func TestAClaimThatNothingIsLeftForSaysWhatHelps(t *testing.T) {
 	for _, why := range []string{"", "AWS lets the account run 4 vCPUs: ask for more in Service Quotas"} {
@@ -83,7 +83,7 @@ func TestAClaimThatNothingIsLeftForSaysWhatHelps(t *testing.T) {
 }
 
 // An attempt that wrote the labels of its instance on the claim, and whose instance went
-// before more was written, settles nothing about the next one.
+// before more was written, decides nothing about the next one.
 func TestLabelsOfAnEarlierAttemptDecideNothing(t *testing.T) {
 	pool, _ := onlyPool{}.Pool(launching("default", 1000).Pool)
 	l := launching("default", 1000, "m5.xlarge")

@@ -58,7 +58,7 @@ func (s *emulated) mend() {
 	s.before = nil
 }
 
-// started takes one look at claim a, which has no instance, and tells whether it is still there, and
+// started takes one look at claim a, which has no instance, and says whether it is still there, and
 // what the launcher was asked.
 func started(t *testing.T, store client.Client) (stays bool, launcher asked) {
 	t.Helper()
@@ -70,7 +70,7 @@ func started(t *testing.T, store client.Client) (stays bool, launcher asked) {
 }
 
 // TestAWithdrawnClaimGoes: at once where nothing was launched for it yet;
-// otherwise the launcher is told, which alone knows when.
+// otherwise the launcher is asked, which alone knows when.
 func TestAWithdrawnClaimGoes(t *testing.T) {
 	untried := storeWith("a")
 	withdraw(t, untried, "a")

@@ -13,7 +13,7 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// publisher tells the users of an object something.
+// publisher reports something to the users of an object.
 type publisher interface{ Publish(observe.Event) }
 
 // IndexProviderID is the field index over nodes that the store must have.

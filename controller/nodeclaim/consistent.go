@@ -23,7 +23,7 @@ const leastOfHundred = 90
 // consistency compares nodes with what their instances were launched to have.
 type consistency struct {
 	events publisher
-	memory func(kind, image string, memory quantity.Bytes) // nil: it is not told
+	memory func(kind, image string, memory quantity.Bytes) // nil: it is not reported
 	now    func() time.Time
 }
 
@@ -41,7 +41,7 @@ func (k consistency) compare(c *karpv1.NodeClaim, node *corev1.Node) {
 	}
 }
 
-// weigh tells how much memory the instance turned out to have. What is kept from pods
+// weigh reports how much memory the instance turned out to have. What is kept from pods
 // beyond what was planned is as good as not there: else an instance would be launched again
 // and again for a pod that fits none.
 func (k consistency) weigh(c *karpv1.NodeClaim, node *corev1.Node) {

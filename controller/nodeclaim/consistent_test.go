@@ -48,7 +48,7 @@ func TestANodeHasWhatItWasLaunchedToHave(t *testing.T) {
 	}
 }
 
-// What is kept from pods beyond what was planned is told as memory that is not there; what
+// What is kept from pods beyond what was planned is reported as memory that is not there; what
 // is kept less is not.
 func TestMemoryThatPodsDoNotGetIsNotThere(t *testing.T) {
 	amounts := func(memory string) corev1.ResourceList {
@@ -81,7 +81,7 @@ func TestNodesThatAreTooSmallForTheirPodsSaySo(t *testing.T) {
 	}
 }
 
-// What instances have is told once they are ready: a kubelet that is starting may not
+// What instances have is reported once they are ready: a kubelet that is starting may not
 // have counted all.
 func TestWhatInstancesHaveIsReported(t *testing.T) {
 	tests := map[string]struct {

@@ -109,7 +109,7 @@ func (f finalizer) isHeld(ctx context.Context, c *karpv1.NodeClaim, nodes []core
 }
 
 // replacement is the claim that has the instance by now and takes it over from the claim; nil: there
-// is none. The claim may be deleted by somebody before it was let go.
+// is none. The claim may be deleted by a user before it was let go.
 func (f finalizer) replacement(ctx context.Context, c *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
 	if condition.IsTrue(c, karpv1.ClaimInstanceTerminating) {
 		return nil, nil // it was terminated already
@@ -140,7 +140,7 @@ func (f finalizer) endingFor(c *karpv1.NodeClaim) time.Duration {
 }
 
 // setDeadline notes once when the drain must end, where the claim limits it. One that
-// somebody else has noted by now stays: that of an instance that fails is over at once.
+// another controller has recorded by now stays: that of an instance that fails is over at once.
 func (f finalizer) setDeadline(ctx context.Context, c *karpv1.NodeClaim) error {
 	grace, limited := c.Spec.TerminationGracePeriod.Value()
 	if !limited || c.Annotations[api.AnnotationTerminationTimestamp] != "" {
@@ -158,7 +158,7 @@ func (f finalizer) setDeadline(ctx context.Context, c *karpv1.NodeClaim) error {
 }
 
 // deleteNodes asks for those of the claim's nodes to go that may have pods, and counts them. A
-// node that was made ready for pods, which our finalizer on it tells, has to be drained even where
+// node that was made ready for pods, as our finalizer on it shows, has to be drained even where
 // the claim does not say Registered: that is written later, and may not have been.
 func (f finalizer) deleteNodes(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node) (left int, err error) {
 	registered := condition.IsTrue(c, karpv1.ClaimRegistered)
@@ -253,7 +253,7 @@ func (f finalizer) giveBack(ctx context.Context, c *karpv1.NodeClaim) (gone bool
 		return false, fmt.Errorf("give back machine %s of claim %s: %w", id, c.Name, err)
 	}
 	if len(found) > 0 {
-		// A process that did not launch it itself cannot tell one that is not visible yet.
+		// A process that did not launch it itself cannot know one that is not visible yet.
 		return condition.IsTrue(c, karpv1.ClaimRegistered) || boots(c, f.now()) >= visibleAfter, nil
 	}
 	before := c.DeepCopy()

@@ -148,7 +148,7 @@ func TestAnInstanceThatIsNotVisibleYetIsTerminatedWithinSeconds(t *testing.T) {
 	})
 }
 
-// A process that has just started did not launch the instance itself, and so cannot tell
+// A process that has just started did not launch the instance itself, and so cannot know
 // one that EC2 does not know yet from one that is gone.
 func TestAnInstanceOfAMomentAgoIsNotTakenForOneThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -304,7 +304,7 @@ func TestAClaimWithoutAInstanceGoesAtOnce(t *testing.T) {
 	}
 }
 
-// An instance that another claim takes over stays, whoever deletes the claim that had it, and
+// An instance that another claim takes over stays, whatever deletes the claim that had it, and
 // whenever.
 func TestAInstanceThatIsTakenOverStays(t *testing.T) {
 	e := &ending{}

@@ -129,7 +129,7 @@ func TestANodeTakesItsTurn(t *testing.T) {
 	tests := map[string]struct {
 		others []karpv1.NodeClaim
 		after  time.Duration // since noon
-		want   string        // what is told of why the second waits; empty: it does not
+		want   string        // the reason that is reported for the second; empty: it does not
 		left   time.Duration
 	}{
 		"after one that has no node yet": {

@@ -22,7 +22,7 @@ const registerFor = 15 * time.Minute
 // says what may be wrong.
 const lateAfter = 2 * time.Minute
 
-// doubtAgain is how soon an instance that seems overdue by a clock in doubt is looked at again.
+// doubtAgain is how soon an instance that seems overdue by a clock that may be wrong is checked again.
 const doubtAgain = 10 * time.Second
 
 // boots is how long ago the instance was launched.

@@ -20,7 +20,7 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// reported is a cloud that tells of these instances.
+// reported is a cloud that lists these instances.
 type reported struct {
 	cloud.Instances
 	list []cloud.Instance

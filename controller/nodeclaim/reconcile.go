@@ -40,8 +40,8 @@ type Reconciler struct {
 	Events    publisher
 	Metrics   *observe.Metrics
 	Log       *slog.Logger
-	Health    func(c *karpv1.NodeClaim, registered bool)      // told how each registration ended
-	Memory    func(kind, image string, memory quantity.Bytes) // told what instances that are ready have; may be nil
+	Health    func(c *karpv1.NodeClaim, registered bool)      // receives how each registration ended
+	Memory    func(kind, image string, memory quantity.Bytes) // receives what instances that are ready have; may be nil
 	Adopts    *Adoptions                                      // links claims with instances that run already
 	Now       func() time.Time
 	Doubt     apiclock.Doubt // of that time: no claim is given up meanwhile
@@ -156,7 +156,7 @@ func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 	return r.liveness(ctx, c)
 }
 
-// hasJoined tells of a registration, once it is written.
+// hasJoined reports a registration, once it is written.
 func (r *Reconciler) hasJoined(c *karpv1.NodeClaim) {
 	if translate.Adopts(c) {
 		r.Metrics.NodesAdopted.WithLabelValues(translate.PoolCalled(c.Labels), c.Labels[api.LabelZone]).Inc()

@@ -118,7 +118,7 @@ func (r registration) writeNode(ctx context.Context, c *karpv1.NodeClaim, before
 	return nil
 }
 
-// untainted tells that a node was open to pods before its labels and taints were written.
+// untainted reports that a node was open to pods before its labels and taints were written.
 // User data of the v1alpha5 API's users knows nothing of that taint.
 func (r registration) untainted(c *karpv1.NodeClaim, node *corev1.Node) {
 	older := translate.PoolOf(c).Kind == translate.KindProvisioner
@@ -128,8 +128,8 @@ func (r registration) untainted(c *karpv1.NodeClaim, node *corev1.Node) {
 }
 
 // syncNode writes on the node what its claim knows. Taints are added once, and
-// only where the kubelet was not already told them, so that a start-up taint
-// that somebody removed does not come back.
+// only where the kubelet does not have them already, so that a start-up taint
+// that a user removed does not come back.
 func syncNode(c *karpv1.NodeClaim, node *corev1.Node) {
 	if node.Labels == nil {
 		node.Labels = map[string]string{}

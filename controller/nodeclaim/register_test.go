@@ -154,7 +154,7 @@ func TestTwoNodesOfOneInstance(t *testing.T) {
 	}
 }
 
-// A Node object that somebody deleted by force comes back as its kubelet makes it, and takes
+// A Node object that a user deleted by force comes back as its kubelet makes it, and takes
 // pods again. One that a watch shows late, as it was before it registered, is let alone.
 func TestANodeThatIsMadeAgainTakesPodsAgain(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -49,7 +49,7 @@ func (c *chooser) available(from []cluster.InstanceType) []Named {
 	return c.keep(meeting, Unavailable, func(n *Named) bool { return n.Offering.Available })
 }
 
-// noneAvailable says why there is nothing to launch, and what helps where an offering tells that.
+// noneAvailable says why there is nothing to launch, and what helps where an offering says that.
 func (c *chooser) noneAvailable() string {
 	text := "no type that the claim allows and that holds its requests is offered and available now"
 	if i := slices.IndexFunc(c.left, func(l LeftOut) bool { return l.Offering.Why != "" }); i >= 0 {
@@ -86,7 +86,7 @@ func byPrice(list []Named) []Named {
 	return list
 }
 
-// onePerPlace keeps the first reservation, partition and tenancy of each type and zone: the answer to a request tells
+// onePerPlace keeps the first reservation, partition and tenancy of each type and zone: the answer to a request says
 // types and zones, and not which of these it took.
 func (c *chooser) onePerPlace(list []Named) []Named {
 	type place struct{ name, zone string }

@@ -5,7 +5,7 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 )
 
-// Identity is what the cloud tells of an instance that says which offering it is.
+// Identity is what the cloud says of an instance that says which offering it is.
 type Identity struct {
 	Type, Zone   string
 	CapacityType cluster.Option

@@ -1,6 +1,6 @@
 package offering
 
-// Labels that tell instances of one type apart, as EC2's offerings carry them.
+// Labels that distinguish instances of one type, as EC2's offerings carry them.
 const (
 	labelGPUCount                 = "karpenter.k8s.aws/instance-gpu-count"
 	labelPartition                = "karpenter.k8s.aws/placement-group-partition"

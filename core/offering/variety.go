@@ -75,7 +75,7 @@ func (v variety) have() int {
 	return len(seen)
 }
 
-// see notes the values of one offering and tells how many were new.
+// see notes the values of one offering and says how many were new.
 func (v variety) see(i int, seen map[string]bool) (fresh int) {
 	before := len(seen)
 	for _, value := range v.brings[i] {

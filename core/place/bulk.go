@@ -10,7 +10,7 @@ import (
 
 // clearly is how many times what all instances cost at another site those at a
 // expensive one do. Where it is less, groups choose by one instance, and mostly the
-// same site then: they share instances there, of which prices tell nothing.
+// same site then: they share instances there, of which prices say nothing.
 const clearly = 1.2
 
 // looksMost is how many looks at pods or instances sites are priced with in one
@@ -197,7 +197,7 @@ func (p *priceBook) coarse(pods []several) []several {
 	return joined(exactly, func(v int64) int64 { return int64(bits.Len64(uint64(max(0, v)))) })
 }
 
-// joining is about how many looks it takes to tell which others are like a pod.
+// joining is about how many looks it takes to find which others are like a pod.
 const joining = 20
 
 // joined makes one of pods with the same measure of all that they ask for.

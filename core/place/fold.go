@@ -84,7 +84,7 @@ func (fo *folder) mayFold(steps int) bool {
 }
 
 // foldable reports whether the pods of the instance have room elsewhere, as far
-// as that can be told without a look at rules about other pods.
+// as that can be known without rules about other pods.
 func (fo *folder) foldable(h holding) bool {
 	var before trial
 	defer before.giveBack()

@@ -27,7 +27,7 @@ func TestAskAnswersAsPlaceDoes(t *testing.T) {
 		var taken Taken
 		if r.IntN(3) == 0 {
 			p := Place(s, Options{})
-			// Place cannot be told of pods that are expected on instances.
+			// Place cannot be given pods that are expected on instances.
 			taken = Taken{p.Launches, slices.DeleteFunc(p.Placements, func(x plan.Placement) bool { return x.On != plan.OnNode })}
 		}
 		g := Survey(s, taken, Options{})

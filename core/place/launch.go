@@ -68,7 +68,7 @@ type listing struct {
 	due         due
 }
 
-// list settles what an instance with the load may be.
+// list decides what an instance with the load may be.
 func (li *lister) list(b *candidate, l *load) listing {
 	options, kinds := b.withoutExpensiveSpot(b.withCredits(l))
 	if b.parted {
@@ -266,7 +266,7 @@ func (b *candidate) modest(options bitset.Set) bitset.Set {
 
 // stable keeps the options with which the same daemon pods come as with the
 // first, of those that rules about other pods look at: with others left open
-// none could tell who may be where.
+// it would not be known which may be where.
 func (b *candidate) stable(options bitset.Set) bitset.Set {
 	out := options.Clone()
 	first := options.Next(0)

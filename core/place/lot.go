@@ -42,7 +42,7 @@ func (b *candidate) lotOf(options bitset.Set) *lot {
 	return l
 }
 
-// appendSet adds what tells sets of options apart.
+// appendSet adds what distinguishes sets of options.
 func appendSet(text []byte, options bitset.Set) []byte {
 	for _, word := range options {
 		text = binary.LittleEndian.AppendUint64(text, word)

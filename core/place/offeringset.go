@@ -170,7 +170,7 @@ func (ix *offeringIndex) offeringSetAt(k *book, lv *level, spot topology.Spot) *
 	return m
 }
 
-// appendSpot adds what tells spots apart that are to be the same in these keys.
+// appendSpot adds what distinguishes spots that are to be the same in these keys.
 func appendSpot(text []byte, keys []int, spot topology.Spot) []byte {
 	for _, k := range keys {
 		text = binary.LittleEndian.AppendUint32(text, uint32(spot[k]))

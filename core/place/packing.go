@@ -72,7 +72,7 @@ func (pr *provisioner) batchOf(tier int) *batch {
 	return out
 }
 
-// distinguishable reports whether a batch can tell what pods of the group ask for: not
+// distinguishable reports whether a batch can express what pods of the group ask for: not
 // where others must be on their host, or volumes are shared.
 func (pr *provisioner) distinguishable(g *group) bool {
 	return !pr.run.board.NearOnHost(g.level.rules) && len(g.podClass.shared) == 0

@@ -319,7 +319,7 @@ func (b *candidate) firstHolding(l *load) int {
 	return -1
 }
 
-// firstOfFront is firstHolding where the front of one lot tells it: no limit
+// firstOfFront is firstHolding where the front of one lot says it: no limit
 // forbids any of it, and no daemon pods are in the way.
 func (b *candidate) firstOfFront(l *load) (option int, ok bool) {
 	if b.limits != nil || len(l.parts) == 0 || l.room != nil {

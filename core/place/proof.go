@@ -92,7 +92,7 @@ func (b *candidate) availableAs(kind int, cost float64, open uint64) []bound.Off
 	}
 }
 
-// units are what prices of resources are told for, where it is not a piece.
+// units are what prices of resources are given for, where it is not a piece.
 func units(resource string) float64 {
 	switch resource {
 	case quantity.NameCPU:

@@ -15,7 +15,7 @@ import (
 )
 
 // TestArrivalsFollowPods: pods come, get a node, go and come back by chance, and those
-// that wait are told of at every moment, as the snapshot shows them.
+// that wait are listed at every moment, as the snapshot shows them.
 func TestArrivalsFollowPods(t *testing.T) {
 	r, k, waits := rand.New(rand.NewPCG(1, 3)), newClusterState(), map[string]bool{}
 	k.Seen(node("n1"))

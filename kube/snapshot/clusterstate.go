@@ -32,7 +32,7 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// Kinds tells what a class offers now; nil with the reason where it offers
+// Kinds says what a class offers now; nil with the reason where it offers
 // nothing yet.
 type Kinds func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string)
 
@@ -201,7 +201,7 @@ func (k *ClusterState) Arrivals() (list []pods.Arrival, next, now time.Time) {
 	return list, next, now
 }
 
-// Beside tells what shape a pod would have if it came, and which of the pods
+// Beside says what shape a pod would have if it came, and which of the pods
 // that are there belong with it: those that are chosen, with the shapes they
 // would have then, by name. Pods that have ended are not asked about.
 func (k *ClusterState) Beside(pod *corev1.Pod, chosen func(*cluster.Pod) bool) (cluster.Shape, []cluster.Pod) {

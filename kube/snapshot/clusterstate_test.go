@@ -473,7 +473,7 @@ func TestANodeThatIsOpenHasJoined(t *testing.T) {
 	closed, open := node("n"), node("n")
 	closed.Spec.Taints = []corev1.Taint{{Key: api.TaintUnregistered, Effect: corev1.TaintEffectNoExecute}}
 	open.Labels[api.LabelRegistered] = "true"
-	unlabelled := node("n") // somebody took it off
+	unlabelled := node("n") // a user took it off
 	registered := claimOf("n", karpv1.ClaimRegistered)
 	for name, tt := range map[string]struct {
 		claim  *karpv1.NodeClaim

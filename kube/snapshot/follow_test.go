@@ -31,7 +31,7 @@ func (i informers) GetInformer(_ context.Context, o client.Object, _ ...cache.In
 	return made, nil
 }
 
-// TestNoPlanBeforeAllWasHeardOf (SC-9): as long as one kind of object was not told
+// TestNoPlanBeforeAllWasHeardOf (SC-9): as long as one kind of object was not shown
 // in full, none should plan.
 func TestNoPlanBeforeAllWasHeardOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

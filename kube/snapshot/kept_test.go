@@ -48,7 +48,7 @@ func newWitness(byDefault bool) *witness {
 	return w
 }
 
-// life draws what happens in a cluster: one event at a time, that every witness can be told.
+// life draws what happens in a cluster: one event at a time, that every witness can be shown.
 type life struct {
 	*shop
 	at      time.Time
@@ -257,7 +257,7 @@ func (l *life) rare() func(*witness) {
 }
 
 // TestASnapshotKeptEqualsOneMadeAtOnce: whatever happens, and whenever snapshots are
-// taken meanwhile, the next one says in every field what a cluster state says that was told the
+// taken meanwhile, the next one says in every field what a cluster state says that was shown the
 // same and never made one before; and none that was handed out changes any more.
 func TestASnapshotKeptEqualsOneMadeAtOnce(t *testing.T) {
 	var seen struct{ last, returns, protected, controller, promised, instance, left, frozen, moved, kept, rolled, oneOff, unwanted bool }

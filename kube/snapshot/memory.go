@@ -12,7 +12,7 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// Memory is what a cluster state has seen and no object tells of any more: what a process
+// Memory is what a cluster state has seen and no object shows any more: what a process
 // that starts again would not know.
 type Memory struct {
 	Departures map[string]translate.Departure `json:"departures,omitempty"` // by name of the claim

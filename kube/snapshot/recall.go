@@ -42,7 +42,7 @@ type meant struct {
 
 // Recall returns a cluster state that begins with a saved snapshot instead of the
 // objects of a cluster, at its moment. It promises that its first snapshot says
-// the same. Of pods it knows those labels that the snapshot tells; of classes
+// the same. Of pods it knows those labels that the snapshot holds; of classes
 // what pools of the snapshot launch from them; of claims, storage classes, limit
 // ranges and runtime classes nothing until it sees them. The snapshot is not
 // written.

@@ -64,7 +64,7 @@ func canonical(s *cluster.Snapshot) *cluster.Snapshot {
 	return &out
 }
 
-// A pod that comes after the recall is told with the labels that pods of the
+// A pod that comes after the recall is shown with the labels that pods of the
 // snapshot chose by, and one that leaves is gone.
 func TestARecalledSnapshotGoesOn(t *testing.T) {
 	saved, err := scenario.Parse(`snapshot 7 2026-11-21T04:00:00Z

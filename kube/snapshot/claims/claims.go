@@ -15,13 +15,13 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// nodes tell what is known of the nodes of claims.
+// nodes say what is known of the nodes of claims.
 type nodes interface {
 	Node(name string) *corev1.Node
 	LastPodEvent(name string) time.Time
 }
 
-// classes count who names them, and tell what they offer.
+// classes count who names them, and say what they offer.
 type classes interface {
 	Use(class karpv1.NodeClassReference, more int)
 	Offered(class karpv1.NodeClassReference) *cluster.Catalogue

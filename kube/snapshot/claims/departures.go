@@ -15,7 +15,7 @@ import (
 // breaker looks back.
 const rememberFor = 24 * time.Hour
 
-// departures tells of claims that go or have gone lately, by name. A process that
+// departures lists claims that go or have gone lately, by name. A process that
 // starts again knows those that are still going, and what another one remembers.
 type departures map[string]translate.Departure
 

@@ -24,7 +24,7 @@ type instance struct {
 	is        cluster.Instance
 }
 
-// Basis tells what the list would be made by now, by what is known of nodes.
+// Basis says what the list would be made by now, by what is known of nodes.
 func (t *Table) Basis(joins, nodes uint64) Basis { return Basis{t.round, joins, nodes} }
 
 // IsListed reports whether the list was made by that, so that no claim has joined or left since.

@@ -168,7 +168,7 @@ func (t *Table) Changed(name string) {
 // AllChanged has all nodes looked at again.
 func (t *Table) AllChanged() { t.rounds.All++ }
 
-// Rounds tells whether anything has changed since it told the same.
+// Rounds reports whether anything has changed since it returned the same.
 func (t *Table) Rounds() Rounds { return t.rounds }
 
 // Views are the nodes by name. The list must not be written.

@@ -15,7 +15,7 @@ type Arrival struct {
 }
 
 // cameAt is when a pod came that is seen first now: a watch may be late, and this process new. Creation
-// is told in whole seconds.
+// is given in whole seconds.
 func cameAt(created, now time.Time) time.Time {
 	if at := created.Add(time.Second); !created.IsZero() && at.Before(now) {
 		return at

@@ -81,7 +81,7 @@ func (e evictions) forgetOf(of owned, now time.Time) {
 	}
 }
 
-// Moved tells of a pod that came in place of evicted ones.
+// Moved reports a pod that came in place of evicted ones.
 type Moved struct {
 	Times int       `json:"times"` // in a row
 	At    time.Time `json:"at"`    // the last time

@@ -16,7 +16,7 @@ type owners struct {
 
 // recordSurplus takes in that an owner wants others, or has others, and reports whether it
 // has more pods than it wants now, or had. Of one that wants none no pod returns in any
-// event; those of a StatefulSet are told by their ordinals; and a Job that counts a pod as
+// event; those of a StatefulSet are known by their ordinals; and a Job that counts a pod as
 // done may know of its end before the watch of pods does.
 func (o *owners) recordSurplus(id owner.ID) bool {
 	_, had := o.surplus[id]

@@ -20,14 +20,14 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// workloads tell what owners say of pods, and which Services select them.
+// workloads say what owners say of pods, and which Services select them.
 type workloads interface {
 	Workload(of owner.ID) (w owner.Workload, known bool)
 	Services(namespace string, labels map[string]string) []types.NamespacedName
 	Selects(service types.NamespacedName, labels map[string]string) bool
 }
 
-// nodes are looked at again when their pods change, and tell how they are.
+// nodes are looked at again when their pods change, and say how they are.
 type nodes interface {
 	Changed(name string)
 	PodEvent(name string, at time.Time)
@@ -35,7 +35,7 @@ type nodes interface {
 	IsReady(name string) bool
 }
 
-// claims tell whether any was made for a pod.
+// claims say whether any was made for a pod.
 type claims interface{ MadeFor(podUID string) bool }
 
 // pdbs are PodDisruptionBudgets by name.
@@ -82,13 +82,13 @@ type Pod struct {
 	waiting   bool                 // the scheduler found no place
 	unjudged  bool                 // the scheduler has not looked yet
 	seenAt    time.Time            // first seen without a node
-	cameAt    time.Time            // came, as far as this process can tell
+	cameAt    time.Time            // came, as far as this process knows
 	ended     bool                 // succeeded or failed: holds nothing any more
 	nominated string
 	promised  time.Time // first seen with that node
 	saved     bool      // taken from a saved snapshot, which says where it counts
 	up        bool      // it is ready
-	cost      int32     // its deletion cost, whoever set it
+	cost      int32     // its deletion cost, whatever set it
 	keeps     keeping
 	says      translate.Standing
 }
@@ -282,7 +282,7 @@ func (t *Table) Requests(node string) (out quantity.Resources) {
 // NodesWithPods goes through the nodes that pods are on, whether these are there or not, in no order.
 func (t *Table) NodesWithPods() iter.Seq[string] { return maps.Keys(t.onNodes) }
 
-// Beside tells what shape a pod would have if it came, and which of the pods
+// Beside says what shape a pod would have if it came, and which of the pods
 // that are there belong with it: those that are chosen, with the shapes they
 // would have then, by name. Pods that have ended are not asked about.
 func (t *Table) Beside(pod *corev1.Pod, chosen func(*cluster.Pod) bool) (cluster.Shape, []cluster.Pod) {

@@ -48,7 +48,7 @@ func (s *showing) kept() []kept {
 	return out
 }
 
-// lastReady tells pods of which Service each is the last that is ready while there
+// lastReady says of pods of which Service each is the last that is ready while there
 // is another which may become so, or more than one is wanted. It comes before other
 // pods are put on nodes. Cost: linear in pods where any asks for it.
 func (s *showing) lastReady() {

@@ -26,7 +26,7 @@ type pools interface {
 	Every() map[cluster.PoolID]translate.PoolObject
 }
 
-// nodes tell how many of some pools have gone lately, and how many stay.
+// nodes say how many of some pools have gone lately, and how many stay.
 type nodes interface {
 	Departed(pools []cluster.PoolID) []translate.Departure
 	Remaining(pools []cluster.PoolID) int64

@@ -36,12 +36,12 @@ type workloads interface {
 	Spread(rules *translate.Rules, namespace string, labels map[string]string, of owner.ID) translate.Rules
 }
 
-// pods tell what the pod asks for that comes in the place of one that asks for now.
+// pods say what the pod asks for that comes in the place of one that asks for now.
 type pods interface {
 	ComesBack(of owner.ID, now quantity.Resources) quantity.Resources
 }
 
-// pdbs tell which PodDisruptionBudgets a pod is under.
+// pdbs say which PodDisruptionBudgets a pod is under.
 type pdbs interface {
 	Over(namespace string, labels labels.Set) string
 }

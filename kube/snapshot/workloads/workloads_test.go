@@ -16,7 +16,7 @@ func replicaSet(replicas int32, app string) *appsv1.ReplicaSet {
 		Spec: appsv1.ReplicaSetSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}}}
 }
 
-// An owner tells what of it is another.
+// An owner says what of it has changed.
 func TestAnOwnerReportsWhatHasChanged(t *testing.T) {
 	table := New()
 	first := table.Seen(replicaSet(1, "web"))
