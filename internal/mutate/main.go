@@ -249,7 +249,7 @@ func (t *tally) report(out io.Writer, floor float64) error {
 	}
 	tried := t.killed + len(t.survivors)
 	score := 100 * float64(t.killed) / float64(max(tried, 1))
-	figures := fmt.Sprintf("killed=%d survived=%d score=%.1f%% floor=%.0f%%", t.killed, len(t.survivors), score, floor)
+	figures := fmt.Sprintf("rules=%d killed=%d survived=%d score=%.1f%% floor=%.0f%%", tried, t.killed, len(t.survivors), score, floor)
 	if tried > 0 && score < floor {
 		return fmt.Errorf("FAILED %s", figures)
 	}

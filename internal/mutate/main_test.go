@@ -70,7 +70,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("no line has %q:\n%s", want, strings.Join(lines, "\n"))
 		}
 	}
-	want := []string{"rules/rules.go:7: mutant: Lost returns at once", "mutate: ok killed=3 survived=1 score=75.0% floor=0%"}
+	want := []string{"rules/rules.go:7: mutant: Lost returns at once", "mutate: ok rules=4 killed=3 survived=1 score=75.0% floor=0%"}
 	if got := lines[len(lines)-2:]; !slices.Equal(got, want) {
 		t.Errorf("the report is %q, want %q", got, want)
 	}
@@ -84,7 +84,7 @@ func TestFloor(t *testing.T) {
 	}{
 		"above":           {3, 1, 70, ""},
 		"just there":      {3, 1, 75, ""},
-		"below":           {3, 1, 76, "FAILED killed=3 survived=1 score=75.0% floor=76%"},
+		"below":           {3, 1, 76, "FAILED rules=4 killed=3 survived=1 score=75.0% floor=76%"},
 		"nothing counted": {0, 0, 75, ""},
 	}
 	for name, tt := range tests {
@@ -128,7 +128,7 @@ func TestRunNeedsTestsThatPass(t *testing.T) {
 	}
 
 	o.Skip = "One"
-	if lines, err := ran(t, o); err != nil || !slices.Contains(lines, "mutate: ok killed=0 survived=1 score=0.0% floor=0%") {
+	if lines, err := ran(t, o); err != nil || !slices.Contains(lines, "mutate: ok rules=1 killed=0 survived=1 score=0.0% floor=0%") {
 		t.Errorf("without that test: %v, %q, want one survivor", err, lines)
 	}
 }
