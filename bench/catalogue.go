@@ -17,8 +17,8 @@ import (
 // overhead is what every instance keeps for itself.
 var overhead = quantity.Resources{CPU: 100, Memory: 10 * quantity.MiB}
 
-// typeOf is one line of a catalogue file.
-type typeOf struct {
+// catalogueType is one line of a catalogue file.
+type catalogueType struct {
 	Name      string `json:"name"`
 	Arch      string `json:"arch"`
 	CPUMilli  int64  `json:"cpuMilli"`
@@ -32,7 +32,7 @@ type typeOf struct {
 }
 
 // check says what of a type makes no sense.
-func (t *typeOf) check() error {
+func (t *catalogueType) check() error {
 	switch {
 	case t.Name == "":
 		return errors.New("name is empty")
@@ -61,7 +61,7 @@ func catalogueOf(path string) (*cluster.Catalogue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read catalogue: %w", err)
 	}
-	var types []typeOf
+	var types []catalogueType
 	if err := json.Unmarshal(data, &types); err != nil {
 		return nil, fmt.Errorf("read catalogue %s: %w", path, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/offering"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 )
@@ -17,9 +18,6 @@ import (
 type lister struct {
 	run *run
 }
-
-// kindsMax is how many instance types a launch leaves open at most.
-const kindsMax = 60
 
 // together returns the options that every part of the load allows, within
 // limits, whatever their size.
@@ -204,9 +202,9 @@ func (b *candidate) keepKinds(options bitset.Set, kinds []int) {
 func (b *candidate) cheapest(l *load) (bitset.Set, []int) {
 	all, out := b.together(l), bitset.New(len(b.Options))
 	sorted := b.kindsOf(all, l)
-	kinds := make([]int, 0, min(len(sorted), kindsMax))
+	kinds := make([]int, 0, min(len(sorted), offering.TypesMax))
 	for _, k := range sorted {
-		if len(kinds) == kindsMax {
+		if len(kinds) == offering.TypesMax {
 			break
 		}
 		if l.fitsIn(b.free[k]) && b.run.provisioner.bears(b, l, k) {

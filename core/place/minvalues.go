@@ -7,6 +7,7 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/feasibility"
+	"github.com/daemok/daemok/core/offering"
 )
 
 // keepMinValues cuts the load down until enough values stay open for every
@@ -169,7 +170,7 @@ func (b *candidate) values(q constraint.Requirement, options bitset.Set, kinds [
 	return seen
 }
 
-// firstKinds returns the cheapest instance types, kindsMax at most. Where minValues asks
+// firstKinds returns the cheapest instance types, offering.TypesMax at most. Where minValues asks
 // for more variety the most expensive are left out for instance types that bring new values.
 func (b *candidate) firstKinds(options bitset.Set) []int {
 	needed := b.variety(options)
@@ -178,7 +179,7 @@ func (b *candidate) firstKinds(options bitset.Set) []int {
 	}
 	var out []int
 	seen := b.kindMarks()
-	spare := kindsMax - len(needed)
+	spare := offering.TypesMax - len(needed)
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
 		k := b.Options[i].Kind
 		if seen[k] {
@@ -196,7 +197,7 @@ func (b *candidate) firstKinds(options bitset.Set) []int {
 		}
 		out = append(out, k)
 	}
-	return out[:min(len(out), kindsMax)]
+	return out[:min(len(out), offering.TypesMax)]
 }
 
 // kindMarks returns a mark for each instance type, all unset; the next call unsets them.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/feasibility"
+	"github.com/daemok/daemok/core/offering"
 )
 
 // Of an instance type to whose instances other daemon pods come by one offering than by
@@ -27,7 +28,7 @@ func (b *candidate) firstParts(options bitset.Set, needed map[int]bool) []int {
 			continue
 		}
 		seen[k] = true
-		if of := b.Kinds[k].Of; admitted[of] || len(admitted) < kindsMax {
+		if of := b.Kinds[k].Of; admitted[of] || len(admitted) < offering.TypesMax {
 			admitted[of] = true
 			out = append(out, k)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/catalog"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/offering"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected files")
@@ -252,8 +253,8 @@ func TestBuildLimitsItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	overrides := o.fleet.LaunchTemplateConfigs[0].Overrides
-	if len(overrides) != 2*TypesMax || overrides[0].InstanceType != "t99.large" {
-		t.Errorf("%d overrides, first %s; want the cheapest %d types in 2 zones", len(overrides), overrides[0].InstanceType, TypesMax)
+	if len(overrides) != 2*offering.TypesMax || overrides[0].InstanceType != "t99.large" {
+		t.Errorf("%d overrides, first %s; want the cheapest %d types in 2 zones", len(overrides), overrides[0].InstanceType, offering.TypesMax)
 	}
 }
 

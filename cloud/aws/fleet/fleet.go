@@ -21,13 +21,10 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/userdata"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/offering"
 )
 
 const (
-	// TypesMax is how many types one fleet asks for.
-	TypesMax = 60
-	// overridesMax is how many combinations of type and subnet EC2 takes.
-	overridesMax = 300
 	// templatesMax is how many launch templates EC2 takes in one fleet.
 	templatesMax = 50
 	// templatesUsual is how many one fleet has, unless variety needs more. There is
@@ -128,8 +125,8 @@ func divide(r Request) ([]cloud.OfferingChoice, map[group]*members) {
 		for i, choice := range sorted {
 			g, ok := groupOf(r, choice)
 			switch {
-			case choice.Needed != needed, !ok, len(taken) == overridesMax,
-				!kinds[choice.Kind] && len(kinds) == TypesMax, !opened[g] && len(opened) >= templates:
+			case choice.Needed != needed, !ok, len(taken) == offering.Max,
+				!kinds[choice.Kind] && len(kinds) == offering.TypesMax, !opened[g] && len(opened) >= templates:
 			default:
 				taken[i], kinds[choice.Kind], opened[g] = true, true, true
 			}
