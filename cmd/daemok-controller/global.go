@@ -154,9 +154,9 @@ func (g *global) report(used bool, text string) {
 func restartFor() error {
 	program, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("start anew: %w", err)
+		return fmt.Errorf("restart the program: %w", err)
 	}
-	return fmt.Errorf("start anew: %w", syscall.Exec(program, os.Args, os.Environ()))
+	return fmt.Errorf("restart the program: %w", syscall.Exec(program, os.Args, os.Environ()))
 }
 
 // errRestart ends the program to start it again.

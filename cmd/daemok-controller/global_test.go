@@ -39,10 +39,10 @@ func TestGlobalSettingsAreFollowed(t *testing.T) {
 		reported []string // what each begins with
 	}{
 		"nothing changes": {[]map[string]string{began, began}, nil, 0, nil},
-		"what can takes effect without a new start":   {[]map[string]string{with("aws.defaultInstanceProfile", "p"), with("aws.tags", `{"a":"b"}`)}, nil, 0, nil},
-		"the rest has the controller start anew":      {[]map[string]string{with("batchIdleDuration", "2s")}, nil, 1, nil},
-		"a value that cannot be read changes nothing": {[]map[string]string{with("batchMaxDuration", "soon"), with("batchMaxDuration", "soon")}, nil, 0, []string{"SettingsInvalid: data.batchMaxDuration"}},
-		"what means nothing is told once":             {[]map[string]string{with("aws.nodeNameConvention", "resource-name"), with("aws.nodeNameConvention", "resource-name")}, nil, 0, []string{"SettingsWarning: data.aws.nodeNameConvention"}},
+		"what can takes effect without a new start":       {[]map[string]string{with("aws.defaultInstanceProfile", "p"), with("aws.tags", `{"a":"b"}`)}, nil, 0, nil},
+		"the rest has the controller restart the program": {[]map[string]string{with("batchIdleDuration", "2s")}, nil, 1, nil},
+		"a value that cannot be read changes nothing":     {[]map[string]string{with("batchMaxDuration", "soon"), with("batchMaxDuration", "soon")}, nil, 0, []string{"SettingsInvalid: data.batchMaxDuration"}},
+		"what means nothing is told once":                 {[]map[string]string{with("aws.nodeNameConvention", "resource-name"), with("aws.nodeNameConvention", "resource-name")}, nil, 0, []string{"SettingsWarning: data.aws.nodeNameConvention"}},
 		"what it would not start with changes nothing, and is told once": {[]map[string]string{with("batchIdleDuration", "1h"), with("batchIdleDuration", "1h")}, errors.New("idle is longer than max"), 0,
 			[]string{"SettingsInvalid: idle is longer than max; the settings of before hold"}},
 	}

@@ -28,7 +28,7 @@ type olderKinds struct {
 func (k olderKinds) Round(context.Context) (time.Duration, error) {
 	is, err := k.served()
 	if err == nil && is != k.had {
-		k.log.Info("the cluster has got the kinds of the older API generation, or no longer has them: restarting", "served", is)
+		k.log.Info("the cluster began or ceased to serve v1alpha5 objects: restarting", "served", is)
 		k.restart()
 	}
 	return olderEvery, err
@@ -45,5 +45,5 @@ func (p *parts) followOlder() controller.Round {
 		return legacy.Served(kinds)
 	}
 	k := olderKinds{had: p.older, served: served, log: p.log, restart: func() { p.options.stop(errRestart) }}
-	return controller.Round{What: "see whether the cluster has the kinds of the older API generation", Do: k.Round}
+	return controller.Round{What: "see whether the cluster serves v1alpha5 objects", Do: k.Round}
 }

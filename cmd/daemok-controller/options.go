@@ -138,12 +138,12 @@ func (r *reader) define(o *options) {
 	r.text(&o.leaderElectionName, "leader-election-name", installation.UsualLease, "name of the lease; Karpenter's own by default, so that the two exclude each other")
 	r.text(&o.leaderElectNS, "leader-election-namespace", "", "namespace of the lease; the controller's own by default")
 	r.integer64(&o.memoryLimit, "memory-limit", -1, "bytes the container may use; the garbage collector aims at nine tenths of it")
-	r.integer(&o.cpuRequests, "cpu-requests", usualCPU, "thousandths of a core the container asks for, by which it is chosen how many objects are looked at at once; 0: as for 1000")
+	r.integer(&o.cpuRequests, "cpu-requests", usualCPU, "thousandths of a core that the container requests; they decide how many objects are reconciled at once; 0: as for 1000")
 	r.text(&o.logLevel, "log-level", "info", "debug, info or error")
 	r.text(&o.logEncoding, "log-encoding", encodingJSON, "form of log lines: json, or console for key=value")
 	r.text(&o.logPaths, "log-output-paths", "stdout", "where log lines go, with commas between: stdout, stderr, files")
 	r.text(&o.logErrorPaths, "log-error-output-paths", "stderr", "where the error goes that ends the process, likewise")
-	r.duration(&o.batchMax, "batch-max-duration", 10*time.Second, "longest time pods are gathered for one plan")
+	r.duration(&o.batchMax, "batch-max-duration", 10*time.Second, "close a batch after this long in any case")
 	r.duration(&o.batchIdle, "batch-idle-duration", time.Second, "close a batch after this long without a new pending pod")
 	r.text(&o.preferencePolicy, "preference-policy", "Weigh", "preferred scheduling terms and ScheduleAnyway: Weigh to follow those that are worth what they cost, Respect to follow them whatever they cost, Ignore; see docs/concepts/scheduling.md")
 	r.float(&o.preferenceWorth, "preference-worth", decide.Worth, "by what share a preference may raise what its pods cost without it, where preferences are weighed")
@@ -260,7 +260,7 @@ func (o *options) checkPlaces() error {
 		}
 	}
 	if _, err := base64.StdEncoding.DecodeString(o.clusterCABundle); err != nil {
-		return fmt.Errorf("--cluster-ca-bundle (CLUSTER_CA_BUNDLE) is no base64, as EKS tells certificateAuthority.data: %w", err)
+		return fmt.Errorf("--cluster-ca-bundle (CLUSTER_CA_BUNDLE) is no base64; give certificateAuthority.data as EKS returns it: %w", err)
 	}
 	if o.assumeRoleARN != "" && !roleARN.MatchString(o.assumeRoleARN) {
 		return fmt.Errorf("--assume-role-arn (ASSUME_ROLE_ARN) is %q: want the ARN of a role, such as arn:aws:iam::123456789012:role/NAME", o.assumeRoleARN)

@@ -151,10 +151,10 @@ func clusterUID(ctx context.Context, config *rest.Config) (string, error) {
 	}
 	found, err := clients.CoreV1().Namespaces().List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + metav1.NamespaceSystem})
 	if err != nil {
-		return "", fmt.Errorf("read the UID of namespace %s, by which the cluster's instances are told from those of another cluster of its name: %w", metav1.NamespaceSystem, err)
+		return "", fmt.Errorf("read the UID of namespace %s, which distinguishes the cluster's instances from those of another cluster of its name: %w", metav1.NamespaceSystem, err)
 	}
 	if len(found.Items) != 1 {
-		return "", fmt.Errorf("there is no namespace %s, whose UID tells the cluster's instances from those of another cluster of its name", metav1.NamespaceSystem)
+		return "", fmt.Errorf("there is no namespace %s, whose UID distinguishes the cluster's instances from those of another cluster of its name", metav1.NamespaceSystem)
 	}
 	return string(found.Items[0].UID), nil
 }

@@ -225,7 +225,7 @@ func awaitAdoption(ctx context.Context, store client.Reader, reported *adoptions
 	}
 	switch {
 	case silent > 0:
-		return fmt.Errorf("the controller has said nothing of %s in %s: is it running, and has nobody else its lease?", counted(silent, "node"), adoptFor)
+		return fmt.Errorf("the controller has reported nothing about %s in %s: is it running, and does no other process hold its lease?", counted(silent, "node"), adoptFor)
 	case failed > 0:
 		return fmt.Errorf("%s could not be taken over", counted(failed, "node"))
 	}

@@ -123,7 +123,7 @@ func TestNodesAreTakenOverOnRequest(t *testing.T) {
 func TestAControllerThatDoesNotAnswerIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		err := runAdopt(t.Context(), orphaned(t), &strings.Builder{}, []string{"one"}, true, output.New())
-		if err == nil || !strings.Contains(err.Error(), "said nothing of 1 node in 2m0s") {
+		if err == nil || !strings.Contains(err.Error(), "reported nothing about 1 node in 2m0s") {
 			t.Errorf("the command ends with %v", err)
 		}
 		if err := runAdopt(t.Context(), orphaned(t), &strings.Builder{}, []string{"claimed"}, true, output.New()); err == nil || !strings.Contains(err.Error(), "node claimed cannot be taken over") {

@@ -76,7 +76,7 @@ bench place.`,
 		Args: cobra.NoArgs,
 	}
 	measures(cmd, &o)
-	cmd.Flags().BoolVar(&o.Simulated, "settled", false, "choose the plan that is likely to be the cheapest once kube-scheduler has put pods where it likes, and print its cost")
+	cmd.Flags().BoolVar(&o.Simulated, "settled", false, "choose the plan that is likely to be the cheapest once kube-scheduler has bound the pods, and print its cost")
 	cmd.Flags().Int64Var(&o.Effort, "effort", 1, "how many times the steps of the controller's search to take")
 	cmd.Flags().StringVar(&o.Best, "best", "", "file of the best costs known, to compare with: a JSON list such as bench/best.json")
 	return cmd

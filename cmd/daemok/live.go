@@ -246,7 +246,7 @@ func market(ctx context.Context, at *target) (*aws.Provider, error) {
 func account(ctx context.Context, at *target) (*aws.Provider, error) {
 	name := at.eksName()
 	if name == "" {
-		return nil, errors.New("give --cluster-name, or set CLUSTER_NAME, the cluster's name in EKS, so that its offers can be asked for; in the lab: source the file lab.env")
+		return nil, errors.New("give --cluster-name, or set CLUSTER_NAME, the cluster's name in EKS, to list its offerings; in the lab: source the file lab.env")
 	}
 	settings, err := settingsOf(at.setting)
 	if err != nil {

@@ -253,7 +253,7 @@ func (m *migration) readFiles(in io.Reader) ([]migrate.Document, error) {
 // leave open.
 func (m *migration) readCluster(ctx context.Context, cluster reached) ([]migrate.Document, error) {
 	if m.RewriteWorkloads {
-		return nil, errors.New("--rewrite-workloads makes manifests anew, and not what a cluster has: give them by -f, and apply them as you do usually")
+		return nil, errors.New("--rewrite-workloads rewrites manifests, and not what a cluster has: give them by -f, and apply them as usual")
 	}
 	documents, err := live.Read(ctx, cluster, m.at.systemNamespace())
 	if err != nil {

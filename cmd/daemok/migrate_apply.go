@@ -49,7 +49,7 @@ func (m *migration) apply(ctx context.Context, cluster reached, r *migrate.Resul
 	kept, err := m.mover(cluster, out).Apply(ctx, plan)
 	return interrupted(err, "repeat the command, or go back by --rollback", func() error {
 		if len(kept) > 0 {
-			_, err := fmt.Fprintf(out, "pods select nodes of Provisioner %s, which stay and get machines until the pods select by karpenter.sh/nodepool; then repeat --apply\n", strings.Join(kept, ", "))
+			_, err := fmt.Fprintf(out, "pods still select nodes of Provisioner %s: it stays and launches nodes until the pods select by karpenter.sh/nodepool; then repeat --apply\n", strings.Join(kept, ", "))
 			return err
 		}
 		return nil

@@ -109,7 +109,7 @@ func (r rightsJSON) text() (text string, lacks int) {
 		text += "right missing: " + action + "\n"
 	}
 	for _, condition := range r.Outdated {
-		text += "right missing: for machines of NodePools: " + condition + "\n"
+		text += "right missing: for instances of NodePools: " + condition + "\n"
 	}
 	for _, action := range r.Needless {
 		text += "right not needed: " + action + "\n"
@@ -183,7 +183,7 @@ func (m *migration) predict(ctx context.Context, cluster reached, r *migrate.Res
 	}
 	instances, err := provider.List(ctx, cloud.Filter{})
 	if err != nil {
-		return nil, fmt.Errorf("list machines: %w", err)
+		return nil, fmt.Errorf("list instances: %w", err)
 	}
 	forms, pools := map[string]*drift.Selected{}, map[string]*karpv1.NodePool{}
 	for _, o := range r.Objects {

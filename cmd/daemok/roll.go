@@ -176,7 +176,7 @@ func (f rollFlags) follow(ctx context.Context, store client.Client, out io.Write
 			return err
 		}
 		if err := pause.For(ctx, checkEvery); err != nil {
-			return errors.New("the roll goes on without this command: --status tells how far it is, --abort ends it")
+			return errors.New("the roll goes on without this command: --status shows how far it is, --abort ends it")
 		}
 	}
 }

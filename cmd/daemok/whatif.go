@@ -170,7 +170,7 @@ func launchedWords(list []launchedJSON) string {
 		words = append(words, fmt.Sprintf("%d %s %s", b.Count, b.Option, b.Type))
 	}
 	if more := len(list) - launchedMax; more > 0 {
-		words = append(words, fmt.Sprintf("%d more kinds", more))
+		words = append(words, fmt.Sprintf("%d more types", more))
 	}
 	if len(words) == 0 {
 		return "nothing"
