@@ -22,7 +22,7 @@ func TestWhatHoldsNodesUp(t *testing.T) {
 	}
 	leaving := claim("a", true)
 	leaving.DeletionTimestamp = &metav1.Time{Time: start}
-	const limit = "limits forbid to have a machine in its place beside it: limit cpu is 2 short"
+	const limit = "limits do not allow its replacement beside it: limit cpu is 2 short"
 	all := map[string]string{"a": limit, "b": limit, "c": "it carries do-not-disrupt"}
 	tests := map[string]struct {
 		claims       []karpv1.NodeClaim

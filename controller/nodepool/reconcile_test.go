@@ -149,18 +149,18 @@ func TestWhatItsClassDoesNotOffer(t *testing.T) {
 		reason      string // of the event; empty for none
 		says        string
 	}{
-		"all types are offered":      {in(api.LabelInstanceType, "m5.large"), true, "", ""},
-		"some types lacking":         {in(api.LabelInstanceType, "m5.large", "m99.metal"), true, "InstanceTypesNotOffered", `instance type not offered: "m99.metal"; EC2NodeClass/main offers 1 type in us-west-2; they are left out`},
-		"all types lacking":          {in(api.LabelInstanceType, "m5.larg", "m98.large"), false, karpv1.ReasonNodePoolValidationFailed, `requirements[0]: instance type not offered: "m5.larg" (did you mean m5.large?), "m98.large"`},
-		"a zone of another region":   {in(api.LabelZone, "eu-west-1a"), false, karpv1.ReasonNodePoolValidationFailed, `zone not offered: "eu-west-1a"; EC2NodeClass/main offers us-west-2a, us-west-2b; nothing else`},
-		"one zone too many":          {in(api.LabelZone, "us-west-2a", "us-west-2c"), true, "NotOffered", `"us-west-2c" (did you mean us-west-2a?)`},
-		"a zone under its old name":  {in("failure-domain.beta.kubernetes.io/zone", "eu-west-1a"), false, karpv1.ReasonNodePoolValidationFailed, "eu-west-1a"},
-		"another region":             {in(api.LabelRegion, "eu-west-1"), false, karpv1.ReasonNodePoolValidationFailed, `region not offered: "eu-west-1"`},
-		"a way to pay that is none":  {in(api.LabelCapacityType, "spott"), false, karpv1.ReasonNodePoolValidationFailed, `"spott" is no value of karpenter.sh/capacity-type, did you mean spot? It can only be`},
-		"labels that users make up":  {in("team", "a"), true, "", ""},
-		"a label with bad letters":   {in("team", "a b"), false, karpv1.ReasonNodePoolValidationFailed, `"a b" is no value of a label`},
-		"what is said by exclusion":  {karpv1.Requirement{Key: api.LabelZone, Operator: corev1.NodeSelectorOpNotIn, Values: []string{"eu-west-1a"}}, true, "", ""},
-		"a zone beside what is none": {in(api.LabelZone, "us-west-2b"), true, "", ""},
+		"all types are offered":        {in(api.LabelInstanceType, "m5.large"), true, "", ""},
+		"some types lacking":           {in(api.LabelInstanceType, "m5.large", "m99.metal"), true, "InstanceTypesNotOffered", `instance type not offered: "m99.metal"; EC2NodeClass/main offers 1 type in us-west-2; they are left out`},
+		"all types lacking":            {in(api.LabelInstanceType, "m5.larg", "m98.large"), false, karpv1.ReasonNodePoolValidationFailed, `requirements[0]: instance type not offered: "m5.larg" (did you mean m5.large?), "m98.large"`},
+		"a zone of another region":     {in(api.LabelZone, "eu-west-1a"), false, karpv1.ReasonNodePoolValidationFailed, `zone not offered: "eu-west-1a"; EC2NodeClass/main offers us-west-2a, us-west-2b; nothing else`},
+		"one zone too many":            {in(api.LabelZone, "us-west-2a", "us-west-2c"), true, "NotOffered", `"us-west-2c" (did you mean us-west-2a?)`},
+		"a zone under its old name":    {in("failure-domain.beta.kubernetes.io/zone", "eu-west-1a"), false, karpv1.ReasonNodePoolValidationFailed, "eu-west-1a"},
+		"another region":               {in(api.LabelRegion, "eu-west-1"), false, karpv1.ReasonNodePoolValidationFailed, `region not offered: "eu-west-1"`},
+		"a capacity type that is none": {in(api.LabelCapacityType, "spott"), false, karpv1.ReasonNodePoolValidationFailed, `"spott" is no value of karpenter.sh/capacity-type, did you mean spot? It can only be`},
+		"labels that users make up":    {in("team", "a"), true, "", ""},
+		"a label with bad letters":     {in("team", "a b"), false, karpv1.ReasonNodePoolValidationFailed, `"a b" is no value of a label`},
+		"what is said by exclusion":    {karpv1.Requirement{Key: api.LabelZone, Operator: corev1.NodeSelectorOpNotIn, Values: []string{"eu-west-1a"}}, true, "", ""},
+		"a zone beside what is none":   {in(api.LabelZone, "us-west-2b"), true, "", ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -190,9 +190,9 @@ func TestRequirementsThatLeaveNoType(t *testing.T) {
 		says         string // empty: the pool is right
 	}{
 		"two that exclude each other": {[]karpv1.Requirement{in(api.LabelArch, "amd64"), in(api.LabelFamily, "m5", "c5"), newer},
-			"spec.template.spec.requirements: the pool's requirements leave no machine type: none has karpenter.k8s.aws/instance-family in c5, m5 and karpenter.k8s.aws/instance-generation gte 7 together" +
+			"spec.template.spec.requirements: the pool's requirements leave no instance type: none has karpenter.k8s.aws/instance-family in c5, m5 and karpenter.k8s.aws/instance-generation gte 7 together" +
 				"; EC2NodeClass/main offers no such type, so nothing is launched: change one of them"},
-		"one that nothing has":    {[]karpv1.Requirement{in(api.LabelFamily, "m9")}, "leave no machine type: none has karpenter.k8s.aws/instance-family=m9; EC2NodeClass/main"},
+		"one that nothing has":    {[]karpv1.Requirement{in(api.LabelFamily, "m9")}, "leave no instance type: none has karpenter.k8s.aws/instance-family=m9; EC2NodeClass/main"},
 		"those that leave a type": {[]karpv1.Requirement{in(api.LabelFamily, "m5", "m7i"), newer}, ""},
 	}
 	for name, tt := range tests {

@@ -49,7 +49,7 @@ func coming(s *cluster.Snapshot, placements []plan.Placement, policy Policy) pla
 		with.Instances[i].LaunchedFor = own(s.Instances[i].LaunchedFor, plan.OnInstance, s.Instances[i].Claim)
 	}
 	for i := range with.Pools {
-		with.Pools[i].NotReady = "nothing is bought for pods that are expected"
+		with.Pools[i].NotReady = "nothing is launched for pods that are expected"
 	}
 	with.SortLists()
 	options := policy.asking()

@@ -157,7 +157,7 @@ waiting default/large shape=large
 	if p.Likely == nil || p.Likely.Turns != 2 || p.Likely.Left > 0 {
 		t.Errorf("likely: %+v; want two turns, and no pod left", p.Likely)
 	}
-	if text := p.Account(); !strings.Contains(text, "machines take pods in 2 turns, those with the largest last") {
+	if text := p.Account(); !strings.Contains(text, "instances take pods in 2 turns, those with the largest last") {
 		t.Errorf("the account does not say so:\n%s", text)
 	}
 	for seed := range uint64(6) {

@@ -30,7 +30,7 @@ func no(a *place.Result) bool { return a.Expensive || len(a.Unplaced) > 0 }
 // why reports an answer that is no what is in the way.
 func why(a *place.Result) string {
 	if len(a.Unplaced) == 0 {
-		return "machines for its pods cost too much"
+		return "instances for its pods cost too much"
 	}
 	return a.Unplaced[0].Why()
 }

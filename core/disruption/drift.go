@@ -92,7 +92,7 @@ func (x *Search) replaceDrifted(c *candidate) {
 		x.let(c, plan.Drifted, c.Drifted, answer)
 		x.setAside(c, preferences)
 	case c.pool.Policy.DeleteFirst && !turnsOver(x.current().Snapshot(), c.Pool) && x.limitsForbid(c):
-		x.let(c, plan.Drifted, c.Drifted+"; it goes before a machine in its place comes, since limits forbid to have both", nil)
+		x.let(c, plan.Drifted, c.Drifted+"; it goes before its replacement comes, since limits do not allow both", nil)
 	case !c.pool.Policy.DeleteFirst && x.limitsForbid(c):
 		x.keep(c, plan.Drifted, atLimit+why(answer))
 	default:
@@ -101,7 +101,7 @@ func (x *Search) replaceDrifted(c *candidate) {
 }
 
 // atLimit begins what is said of a drifted node that waits at the limit of its pool.
-const atLimit = "limits forbid to have a machine in its place beside it: "
+const atLimit = "limits do not allow its replacement beside it: "
 
 // AtLimit reports whether a drifted node stays, by what was said of it, since limits alone forbid
 // to have an instance in its place beside it.

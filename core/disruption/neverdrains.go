@@ -39,7 +39,7 @@ func (x *Search) neverDrains(c *candidate, a *place.Result) string {
 
 const (
 	spreadRule = "their spread over hosts"
-	nearRule   = "their wish to share a host"
+	nearRule   = "their pod affinity over hosts"
 )
 
 func wayOut(rule string) string {

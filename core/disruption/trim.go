@@ -63,7 +63,7 @@ func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, 
 		}
 	}
 	if fewest > 0 && len(fit) < fewest {
-		return fmt.Sprintf("of spot machines that are cheaper there are %d kinds, and %d must be left to choose from", len(fit), fewest)
+		return fmt.Sprintf("there are %d instance types with cheaper spot offerings, and %d must be left to choose from", len(fit), fewest)
 	}
 	if r, breaks := broken(l, fit, zones); breaks && !l.Relaxed {
 		return fmt.Sprintf("fewer than %d values of %s would be left among what is cheaper, which minValues asks for", r.MinValues, r.Key)

@@ -131,11 +131,11 @@ func (w *World) whyNotIn(p *Pods, key, domain string) string {
 	case name == "" && key == cluster.LabelHostname:
 		return domain + " is on its way" + w.lacking(p, domain)
 	case name == "":
-		return domain + ": no node is there, and no pool buys there"
+		return domain + ": no node is there, and no pool launches there"
 	case len(best.Changes) == 0:
 		return where + name + " would do, but " + w.noChange(p)
 	case !offered && len(w.Pools) > 0 && key != cluster.LabelHostname:
-		return where + name + ": " + best.Changes.String() + ", and no pool buys there"
+		return where + name + ": " + best.Changes.String() + ", and no pool launches there"
 	}
 	return where + name + ": " + best.Changes.String()
 }

@@ -109,7 +109,7 @@ func (w *World) Reasons(list []Pods) [][]plan.Reason {
 		case len(sought) < reasonsMax:
 			sought = append(sought, u)
 		default:
-			u.known = []plan.Reason{{Text: fmt.Sprintf("no place was found; reasons are worked out for %d kinds of pods at a time, and others come before", reasonsMax)}}
+			u.known = []plan.Reason{{Text: fmt.Sprintf("no place was found; reasons are worked out for %d pod groups at a time, and others come before", reasonsMax)}}
 		}
 	}
 	w.lookAhead(sought)
@@ -172,15 +172,15 @@ func (w *World) reasons(u *unlucky) []plan.Reason {
 func (w *World) noChange(p *Pods) string {
 	switch {
 	case !w.Exhausted && w.Board.NearOnHost(p.Rules):
-		return "its affinity over " + cluster.LabelHostname + " wants more pods beside each other than any one machine that can be had holds"
+		return "its affinity over " + cluster.LabelHostname + " wants more pods beside each other than any one instance that can be launched holds"
 	case w.Exhausted:
 		return "not tried: the effort for this plan was used up; the next plan goes on"
 	}
 	if text := w.Board.Adrift(p.Rules); text != "" {
-		return text + ": looked at again when it is launched"
+		return text + ": checked again when it is launched"
 	}
 	if d := w.daemonInTheWay(p); d != "" {
-		return "every new machine brings a pod of DaemonSet " + d + ", which it must not be beside"
+		return "every new node brings a pod of DaemonSet " + d + ", which it must not be beside"
 	}
 	return "no place keeps the rules of all pods in this plan; the next plan tries again"
 }

@@ -108,7 +108,7 @@ func TestReasons(t *testing.T) {
 		"the pool with fewer changes":      {world([]cluster.Pool{pool("b", db), pool("a")}), asks(9000), nil, "NodePool/a: no type has room"},
 		"a claim for one pod":              {held, claimed, nil, "ReadWriteOncePod and d/first uses it"},
 		"no effort left":                   {tired, asks(100), nil, "the effort for this plan was used up"},
-		"together too large for a host":    {world([]cluster.Pool{pool("a")}), asks(100), torn, "share a host with 2 pods (d/y, d/z): together they need cpu 5, and the largest machine for them, m.xlarge, has cpu 4"},
+		"together too large for a host":    {world([]cluster.Pool{pool("a")}), asks(100), torn, "share a host with 2 pods (d/y, d/z): together they need cpu 5, and the largest instance type for them, m.xlarge, has cpu 4"},
 		"together too large for a limit":   {world([]cluster.Pool{pool("a")}), asks(100), limited, "with d/y: together they need cpu 3 and memory 1Gi, and the limits of the pools"},
 		"together too large for minValues": {world([]cluster.Pool{pool("a")}), asks(100), &few, "together they need cpu 3 and memory 1Gi, and for that minValues of size is 2"},
 		"everything fits, rules of others": {world([]cluster.Pool{pool("a")}), asks(100), nil, "no place keeps the rules of all pods in this plan"},
@@ -181,7 +181,7 @@ func TestWhatIsSummedUpIsNoTopic(t *testing.T) {
 func TestReasonsForVeryMany(t *testing.T) {
 	list := slices.Repeat([]explanation.Pods{{Shape: asks(9000), Need: []int64{9000, 0}, Rules: &topology.Rules{}, Search: nothing{}}}, 201)
 	got := world([]cluster.Pool{pool("a")}).Reasons(list)
-	if len(got) != 201 || !strings.Contains(got[199][0].Text, "no type has room") || !strings.Contains(got[200][0].Text, "200 kinds of pods at a time") {
+	if len(got) != 201 || !strings.Contains(got[199][0].Text, "no type has room") || !strings.Contains(got[200][0].Text, "200 pod groups at a time") {
 		t.Errorf("Reasons() of 201 = %d reasons, then %v and %v", len(got), got[len(got)-2], got[len(got)-1])
 	}
 }

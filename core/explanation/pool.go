@@ -198,7 +198,7 @@ func (w *World) noSuchPool(u *unlucky) []plan.Reason {
 		return []plan.Reason{{Text: plan.Outside + " (" + feasibility.WantWord(constraint.Requirement{Key: key, Set: want}) + "), so nothing is launched for it; " + w.onNodes(u.Pods)}}
 	}
 	values, _ := want.Finite()
-	text := "it excludes every pool by its wish for " + feasibility.WantWord(constraint.Requirement{Key: key, Set: want})
+	text := "it excludes every pool by its requirement " + feasibility.WantWord(constraint.Requirement{Key: key, Set: want})
 	if len(values) > 0 {
 		text = "no pool has the name that it asks for by " + feasibility.WantWord(constraint.Requirement{Key: key, Set: want})
 	}

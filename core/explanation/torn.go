@@ -28,10 +28,10 @@ func (w *World) tornText(t *Torn) string {
 	case t.TooFew != "":
 		return text + all + ", and for that " + t.TooFew
 	case t.Limits:
-		return text + all + ", and the limits of the pools leave no machine that has room for them"
+		return text + all + ", and the limits of the pools leave no instance type that has room for them"
 	}
 	short := func(i int) bool { return t.Need[i] > t.Has[i] }
-	return text + w.amounts(t.Need, short) + ", and the largest machine for them, " + t.Largest + ", has " + w.amounts(t.Has, short)
+	return text + w.amounts(t.Need, short) + ", and the largest instance type for them, " + t.Largest + ", has " + w.amounts(t.Has, short)
 }
 
 // sizes are what instances are distinguished by where all of them have enough.

@@ -133,7 +133,7 @@ func (p *Pool) askConstraint(s special) *Constraint {
 		cleared.Remove(i)
 	}
 	return &Constraint{Rule: Label, Key: s.unless.Key, Cleared: cleared,
-		Text: plain("what the pool has otherwise is bought for pods alone that rule out " + s.unless.Key + "=" + s.unless.Value)}
+		Text: plain("what else the pool offers is launched only for pods that rule out " + s.unless.Key + "=" + s.unless.Value)}
 }
 
 // blame says that a preference is not the pod's but that of its volumes.

@@ -24,7 +24,7 @@ func Contradiction(p *cluster.Pool) string {
 // noType is Contradiction for a pool that leaves no type.
 func (p *Pool) noType() string {
 	if p.floorLeavesNone() {
-		return "the pool's requirements and its floor on machine size (" + p.floorText() + ") leave no machine type"
+		return "the pool's requirements and its minimum instance size (" + p.floorText() + ") leave no instance type"
 	}
 	rules := p.enough()
 	words := make([]string, len(rules))
@@ -33,11 +33,11 @@ func (p *Pool) noType() string {
 	}
 	switch len(words) {
 	case 0:
-		return "the pool's requirements leave no machine type"
+		return "the pool's requirements leave no instance type"
 	case 1:
-		return "the pool's requirements leave no machine type: none has " + words[0]
+		return "the pool's requirements leave no instance type: none has " + words[0]
 	}
-	return "the pool's requirements leave no machine type: none has " + join(words) + " together"
+	return "the pool's requirements leave no instance type: none has " + join(words) + " together"
 }
 
 // enough returns a few of the pool's own rules that leave no type, of which none can

@@ -62,12 +62,12 @@ func TestWhatAnOrderedInstanceMayBecomeMustFitInEveryCase(t *testing.T) {
 		want     string
 	}{
 		"a label that is known":           {cluster.Instance{Labels: constraint.NewLabels(map[string]string{"zone": "a"})}, in("zone", "a"), "fits"},
-		"a label that is known and wrong": {cluster.Instance{Labels: constraint.NewLabels(map[string]string{"zone": "a"})}, in("zone", "b"), "machine label zone is a, want in b"},
+		"a label that is known and wrong": {cluster.Instance{Labels: constraint.NewLabels(map[string]string{"zone": "a"})}, in("zone", "b"), "instance label zone is a, want in b"},
 		"all that is open is fine":        {cluster.Instance{Requirements: either}, in("zone", "a", "b", "c"), "fits"},
-		"some of what is open is not":     {cluster.Instance{Requirements: either}, in("zone", "a"), "machine label zone may be in a,b, want in a"},
-		"nothing is known of the label":   {cluster.Instance{Requirements: either}, in("team", "x"), "machine has no label team, want in x"},
+		"some of what is open is not":     {cluster.Instance{Requirements: either}, in("zone", "a"), "instance label zone may be in a,b, want in a"},
+		"nothing is known of the label":   {cluster.Instance{Requirements: either}, in("team", "x"), "instance has no label team, want in x"},
 		"a name it cannot have":           {cluster.Instance{}, in(cluster.LabelHostname, "n1"), "a new node cannot have label kubernetes.io/hostname in n1"},
-		"one that goes":                   {cluster.Instance{Deleting: true}, nil, "machine is being deleted"},
+		"one that goes":                   {cluster.Instance{Deleting: true}, nil, "instance is being deleted"},
 		"one that will be initialized":    {cluster.Instance{}, in("karpenter.sh/initialized", "true"), "fits"},
 	}
 	for name, tt := range tests {

@@ -59,7 +59,7 @@ func (m *Ordered) Brings(s *cluster.Shape) (may, sure bool) {
 func (m *Ordered) brings(s *cluster.Shape, labels constraint.Labels) bool {
 	return untolerated(m.Taints, s.Tolerations).OK() && anyTerm(s.NodeTerms, func(term constraint.Requirements) Reason {
 		for _, r := range term {
-			if why := wants("machine", r, labels); !assumed(r) && !why.OK() {
+			if why := wants("instance", r, labels); !assumed(r) && !why.OK() {
 				return why
 			}
 		}
@@ -87,7 +87,7 @@ func (m *Ordered) Admits(s *cluster.Shape) Reason {
 		return r
 	}
 	if m.Deleting {
-		return Reason{Deleting, "", "machine is being deleted"}
+		return Reason{Deleting, "", "instance is being deleted"}
 	}
 	if r := untolerated(m.Taints, s.Tolerations); !r.OK() {
 		return r
@@ -137,32 +137,32 @@ func (m *Ordered) term(term constraint.Requirements) Reason {
 // requirements leave open.
 func (m *Ordered) wants(r constraint.Requirement) Reason {
 	if _, known := m.Labels.Get(r.Key); known {
-		return wants("machine", r, m.Labels)
+		return wants("instance", r, m.Labels)
 	}
 	if r.Key == cluster.LabelHostname {
 		return newHostname(r)
 	}
 	if r.Key == labelRegistered || r.Key == labelInitialized {
-		return wants("machine", r, constraint.Labels{{Key: r.Key, Value: "true"}})
+		return wants("instance", r, constraint.Labels{{Key: r.Key, Value: "true"}})
 	}
 	if m.pool != nil && m.pool.Defines(r.Key) && m.may.Next(0) >= 0 {
 		return m.everyOption(r)
 	}
 	open := m.Requirements.Get(r.Key)
 	if !m.Requirements.Has(r.Key) {
-		return wants("machine", r, m.Labels)
+		return wants("instance", r, m.Labels)
 	}
 	if r.Set.Covers(open) {
 		return Reason{}
 	}
-	return Reason{Label, r.Key, "machine label " + r.Key + " may be " + open.String() + ", want " + r.Set.String()}
+	return Reason{Label, r.Key, "instance label " + r.Key + " may be " + open.String() + ", want " + r.Set.String()}
 }
 
 func (m *Ordered) everyOption(r constraint.Requirement) Reason {
 	for i := m.may.Next(0); i >= 0; i = m.may.Next(i + 1) {
 		if o := m.pool.Options[i]; !m.pool.meets(o, r) {
 			value, _ := m.pool.Label(o, r.Key)
-			return Reason{Label, r.Key, "machine label " + r.Key + " may be " + quoted(value) + ", want " + r.Set.String()}
+			return Reason{Label, r.Key, "instance label " + r.Key + " may be " + quoted(value) + ", want " + r.Set.String()}
 		}
 	}
 	return Reason{}

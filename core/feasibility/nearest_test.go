@@ -73,7 +73,7 @@ func TestNearestNamesTheLeastThatMustChange(t *testing.T) {
 			"it wants topology.kubernetes.io/zone=a, and its volume needs topology.kubernetes.io/zone=b"},
 		"a label that the pool sets otherwise": {cluster.Shape{NodeTerms: []constraint.Requirements{in("team", "payments")}},
 			func(p *cluster.Pool) { p.Labels = p.Labels.With("team", "payment") }, "pool label team is payment, want in payments (did you mean payment?)"},
-		"a pool without a single type": {cluster.Shape{}, func(p *cluster.Pool) { p.Requirements = in(cluster.LabelZone, "z") }, "the pool's requirements leave no machine type: none has topology.kubernetes.io/zone=z"},
+		"a pool without a single type": {cluster.Shape{}, func(p *cluster.Pool) { p.Requirements = in(cluster.LabelZone, "z") }, "the pool's requirements leave no instance type: none has topology.kubernetes.io/zone=z"},
 		"a pool that is not ready":     {cluster.Shape{}, func(p *cluster.Pool) { p.NotReady = "its class has no subnet" }, "pool is not ready: its class has no subnet"},
 	}
 	for name, tt := range tests {
@@ -121,11 +121,11 @@ func TestContradictionNamesTheRulesThatMatter(t *testing.T) {
 	}{
 		"some type is left": {cluster.Pool{Requirements: in(cluster.LabelArch, "amd64")}, ""},
 		"two of three": {cluster.Pool{Requirements: in(cluster.LabelArch, "amd64").AndAll(in(cluster.LabelInstanceType, "large")).AndAll(in(cluster.LabelZone, "a"))},
-			"the pool's requirements leave no machine type: none has kubernetes.io/arch=amd64 and node.kubernetes.io/instance-type=large together"},
+			"the pool's requirements leave no instance type: none has kubernetes.io/arch=amd64 and node.kubernetes.io/instance-type=large together"},
 		"a label and a requirement": {cluster.Pool{Requirements: in(cluster.LabelArch, "amd64"), Labels: constraint.NewLabels(map[string]string{cluster.LabelZone: "b"})},
-			"the pool's requirements leave no machine type: none has kubernetes.io/arch=amd64 and topology.kubernetes.io/zone=b together"},
+			"the pool's requirements leave no instance type: none has kubernetes.io/arch=amd64 and topology.kubernetes.io/zone=b together"},
 		"the floor": {cluster.Pool{Requirements: in(cluster.LabelArch, "amd64"), Floor: cluster.Floor{Size: in(cluster.LabelInstanceType, "large")}},
-			"the pool's requirements and its floor on machine size (node.kubernetes.io/instance-type in large) leave no machine type"},
+			"the pool's requirements and its minimum instance size (node.kubernetes.io/instance-type in large) leave no instance type"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -131,7 +131,7 @@ func (p *Pool) undefined(r constraint.Requirement) Reason {
 	if r.Set.AllowsAbsent() {
 		return Reason{}
 	}
-	text := fmt.Sprintf("label %s is set by neither the pool nor its machine types, want %s", r.Key, r.Set)
+	text := fmt.Sprintf("label %s is set by neither the pool nor its instance types, want %s", r.Key, r.Set)
 	if near, ok := p.nearKey(r.Key); ok {
 		text += " (did you mean " + near + "?)"
 	}

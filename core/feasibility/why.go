@@ -142,7 +142,7 @@ func (p *Pool) hint(r constraint.Requirement, w preferences) string {
 	case !p.Defines(r.Key):
 		return ""
 	case p.floored(r):
-		return " (the pool's floor on machine size leaves it out: " + p.floorText() + ")"
+		return " (the pool's minimum instance size leaves it out: " + p.floorText() + ")"
 	case p.rules.Has(r.Key):
 		return " (the pool allows " + spoken(p.rules.Get(r.Key)) + ")"
 	case len(known) > 0 && len(known) <= valuesNamed:

@@ -113,7 +113,7 @@ func (d *evaluator) letGo(r *run, at int, n *cluster.Node) {
 func (d *evaluator) expect(r *run, m *cluster.Instance) int {
 	at := slices.IndexFunc(r.candidates, func(b *candidate) bool { return b.ID == m.Pool })
 	if at < 0 {
-		panic("place: a machine is taken from a pool that is not there")
+		panic("place: an instance is taken from a pool that is not there")
 	}
 	b := r.candidates[at]
 	if b.limits != nil {

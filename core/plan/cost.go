@@ -74,7 +74,7 @@ func (p *Plan) spotMore() string {
 	if p.SpotMore == 0 {
 		return ""
 	}
-	return fmt.Sprintf("of spot offers that are near the cheapest the cloud chooses: about %s more\n", p.SpotMore)
+	return fmt.Sprintf("the cloud chooses among spot offerings close to the cheapest: about %s more\n", p.SpotMore)
 }
 
 func (p *Plan) bounded() string {
@@ -104,13 +104,13 @@ func (p *Plan) likely() string {
 	}
 	out := fmt.Sprintf("with pods where kube-scheduler may put them: about %s", l.Cost)
 	if l.Left > 0 {
-		out += fmt.Sprintf(", since %s may need another machine", counted(l.Left, "pod"))
+		out += fmt.Sprintf(", since %s may need another instance", counted(l.Left, "pod"))
 	}
 	if l.Turns > 0 {
-		out += fmt.Sprintf("; machines take pods in %d turns, those with the largest last", l.Turns)
+		out += fmt.Sprintf("; instances take pods in %d turns, those with the largest last", l.Turns)
 	}
 	if l.Relaxed.Cost < p.LaunchCost() || l.Relaxed.Instances != len(p.Launches) {
-		out += fmt.Sprintf("; %s for %s would come to about %s", counted(l.Relaxed.Instances, "machine"), l.Relaxed.Cost, l.RelaxedCost)
+		out += fmt.Sprintf("; %s for %s would come to about %s", counted(l.Relaxed.Instances, "instance"), l.Relaxed.Cost, l.RelaxedCost)
 	}
 	return out + "\n"
 }

@@ -17,7 +17,7 @@ func resolve(s *cluster.Snapshot) error {
 			}
 			pod := waiting[[2]string{pods[i].Namespace, pods[i].Name}]
 			if pod == nil {
-				return fmt.Errorf("machine %s is for pod %s, which does not wait: give its shape", instance, podName(pods[i]))
+				return fmt.Errorf("%s is for pod %s, which does not wait: give its shape", instance, podName(pods[i]))
 			}
 			pods[i] = *pod
 		}

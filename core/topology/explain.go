@@ -101,7 +101,7 @@ func (b *Board) spreadObstacle(s *spreadRule) Obstacle {
 	t := &b.tallies[s.tally]
 	out := Obstacle{Key: b.keys[t.key]}
 	if t.domains == 0 {
-		out.Text = "it is to be spread over " + out.Key + ", a label that no node and no machine to be had has"
+		out.Text = "it is to be spread over " + out.Key + ", a label that no node and no offered instance type has"
 		return out
 	}
 	least := t.minimum(s.minDomains)
@@ -227,9 +227,9 @@ func (b *Board) Adrift(r *Rules) string {
 			return ""
 		}
 		if t.adrift == 1 {
-			return "a machine on order may still turn up in any " + b.keys[t.key] + " with one pod that counts"
+			return "an instance being launched may still turn up in any " + b.keys[t.key] + " with one pod that counts"
 		}
-		return fmt.Sprintf("a machine on order may still turn up in any %s with %d pods that count", b.keys[t.key], t.adrift)
+		return fmt.Sprintf("an instance being launched may still turn up in any %s with %d pods that count", b.keys[t.key], t.adrift)
 	}
 	for _, a := range r.apart {
 		if text := say(a.tally); text != "" {

@@ -30,7 +30,7 @@ type edit struct {
 
 func apply(p *cluster.Pool, values map[string][]string) error {
 	if p.Catalogue == nil {
-		return fmt.Errorf("nothing is known of what it may buy: %s", p.NotReady)
+		return fmt.Errorf("its offerings are not known: %s", p.NotReady)
 	}
 	e := &edit{Pool: p}
 	for _, c := range changes {
@@ -41,7 +41,7 @@ func apply(p *cluster.Pool, values map[string][]string) error {
 			return err
 		}
 		if feasibility.ForPool(p, nil).Available().Count() == 0 {
-			return fmt.Errorf("with %s=%s nothing is left that it may buy", c.key, strings.Join(values[c.key], " and "))
+			return fmt.Errorf("with %s=%s no offering is left", c.key, strings.Join(values[c.key], " and "))
 		}
 	}
 	return nil
@@ -57,7 +57,7 @@ func (e *edit) instanceCost(values []string) error {
 }
 
 func (e *edit) capacity(values []string) error {
-	return e.setOffered(cluster.LabelCapacityType, "way to pay", values, func(o *cluster.Offering) string { return string(o.Option) })
+	return e.setOffered(cluster.LabelCapacityType, "capacity type", values, func(o *cluster.Offering) string { return string(o.Option) })
 }
 
 func (e *edit) zone(values []string) error {
@@ -187,7 +187,7 @@ func (e *edit) admit(marked []bool) error {
 		found = found || after[k] && marked[k]
 	}
 	if !found {
-		return errors.New("its labels, zones, ways to pay or least size leave nothing of it")
+		return errors.New("its labels, zones, capacity types or minimum size leave nothing of it")
 	}
 	e.bar(stray)
 	return nil

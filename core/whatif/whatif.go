@@ -36,7 +36,7 @@ var changes = []struct {
 	key, meaning string
 	apply        func(e *edit, values []string) error
 }{
-	{"machine-cost", "dollars an hour for each machine beside its type and volumes", (*edit).instanceCost},
+	{"machine-cost", "dollars an hour for each instance beside its type and volumes", (*edit).instanceCost},
 	{"capacity", "on-demand, spot, reserved or any", (*edit).capacity},
 	{"zone", "a zone or any; several are several changes", (*edit).zone},
 	{"arch", "amd64, arm64 or any", (*edit).arch},

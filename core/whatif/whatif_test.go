@@ -62,16 +62,16 @@ func offers(p *cluster.Pool) string {
 func TestChangesOfWhatPoolsOffer(t *testing.T) {
 	const m5, m5b = "m5.large/a/on-demand m5.xlarge/a/on-demand", "m5.large/a/on-demand m5.large/b/spot m5.xlarge/a/on-demand"
 	tests := map[string]struct{ question, first, second string }{
-		"a family that several requirements exclude": {"pool=default,add-family=m8g", m5 + " m8g.large/a/on-demand", m5b},
-		"a type beside those of another family":      {"pool=NodePool/other,add-type=c8g.large", m5, "c8g.large/a/on-demand " + m5b},
-		"a kind without the labels":                  {"pool=other,add-family=plain", m5, m5b + " plain.one/a/on-demand"},
-		"a family less":                              {"pool=other,add-family=m8g,remove-family=m5", m5, "m8g.large/a/on-demand m8g.large/b/spot"},
-		"a type less":                                {"pool=default,drop-type=m5.xlarge", "m5.large/a/on-demand", m5b},
-		"spot":                                       {"pool=default,capacity=spot", "m5.large/b/spot", m5b},
-		"whatever is sold":                           {"pool=default,capacity=any", m5b, m5b},
-		"a zone for one, a way to pay for the other": {"pool=other,zone=b,pool=default,capacity=any", m5b, "m5.large/b/spot"},
-		"two zones":                                  {"pool=other,zone=b,zone=a", m5, m5b},
-		"order does not matter":                      {"pool=default,add-family=m8g,capacity=spot", "m5.large/b/spot m8g.large/b/spot", m5b},
+		"a family that several requirements exclude":    {"pool=default,add-family=m8g", m5 + " m8g.large/a/on-demand", m5b},
+		"a type beside those of another family":         {"pool=NodePool/other,add-type=c8g.large", m5, "c8g.large/a/on-demand " + m5b},
+		"a kind without the labels":                     {"pool=other,add-family=plain", m5, m5b + " plain.one/a/on-demand"},
+		"a family less":                                 {"pool=other,add-family=m8g,remove-family=m5", m5, "m8g.large/a/on-demand m8g.large/b/spot"},
+		"a type less":                                   {"pool=default,drop-type=m5.xlarge", "m5.large/a/on-demand", m5b},
+		"spot":                                          {"pool=default,capacity=spot", "m5.large/b/spot", m5b},
+		"whatever is sold":                              {"pool=default,capacity=any", m5b, m5b},
+		"a zone for one, a capacity type for the other": {"pool=other,zone=b,pool=default,capacity=any", m5b, "m5.large/b/spot"},
+		"two zones":                                     {"pool=other,zone=b,zone=a", m5, m5b},
+		"order does not matter":                         {"pool=default,add-family=m8g,capacity=spot", "m5.large/b/spot m8g.large/b/spot", m5b},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestAPoolThatCannotBeChangedStaysAsItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"NodePool/spring: nothing is known of what it may buy: its class is not there"}; !slices.Equal(notes, want) {
+	if want := []string{"NodePool/spring: its offerings are not known: its class is not there"}; !slices.Equal(notes, want) {
 		t.Errorf("it notes %q, want %q", notes, want)
 	}
 	if first, second := offers(&got.Pools[0]), offers(&got.Pools[1]); first != "m5.large/b/spot" || second != "m5.large/b/spot" {
@@ -139,29 +139,29 @@ func TestAPoolThatCannotBeChangedStaysAsItIs(t *testing.T) {
 	}
 	only := *s
 	only.Pools = s.Pools[2:]
-	if _, _, err := q.Apply(&only); err == nil || !strings.Contains(err.Error(), "NodePool/spring: nothing is known") {
+	if _, _, err := q.Apply(&only); err == nil || !strings.Contains(err.Error(), "NodePool/spring: its offerings are not known") {
 		t.Errorf("where no pool can be changed it gives %v", err)
 	}
 }
 
 func TestQuestionsThatCannotBeAsked(t *testing.T) {
 	tests := map[string]struct{ question, want string }{
-		"no value":               {"pool=default,add-family", `"add-family": want key=value; possible are pool=NAME`},
-		"an empty word":          {"pool=default,,arch=any", `"": want key=value`},
-		"an unknown change":      {"pool=default,ad-family=m8g", `"ad-family" is no change; possible are pool=NAME and after it machine-cost=`},
-		"a pool alone":           {"pool=default", "nothing is changed of pool default"},
-		"a pool before another":  {"pool=default,pool=other,arch=any", `nothing is changed of pool default before "pool=other"`},
-		"an unknown pool":        {"pool=fast,arch=any", `there is no pool "fast"; there are: NodePool/default, NodePool/other`},
-		"a pool that sells none": {"pool=spring,arch=any", "NodePool/spring: nothing is known of what it may buy: its class is not there"},
-		"an unknown family":      {"pool=default,add-family=m9", `NodePool/default: its class offers no family "m9"; there are: m5, m8g`},
-		"an unknown type":        {"pool=default,drop-type=x1.large", `no type "x1.large"; there are: c8g.large, m5.large`},
-		"an unknown way to pay":  {"pool=default,capacity=gift", `no way to pay "gift"; there are: on-demand, spot`},
-		"an unknown zone":        {"pool=default,zone=c", `no zone "c"; there are: a, b`},
-		"a cost that is none":    {"pool=default,machine-cost=much", "machine-cost=much: want one number of dollars an hour"},
-		"two costs":              {"machine-cost=1,machine-cost=2", "machine-cost=1 and 2: want one number"},
-		"any beside a name":      {"pool=default,zone=a,zone=any", "any leaves nothing to name beside it"},
-		"nothing left":           {"pool=default,drop-family=m5", "with drop-family=m5 nothing is left that it may buy"},
-		"nothing of the family":  {"pool=default,capacity=spot,add-family=c8g", "family c8g: its labels, zones, ways to pay or least size leave nothing of it"},
+		"no value":                 {"pool=default,add-family", `"add-family": want key=value; possible are pool=NAME`},
+		"an empty word":            {"pool=default,,arch=any", `"": want key=value`},
+		"an unknown change":        {"pool=default,ad-family=m8g", `"ad-family" is no change; possible are pool=NAME and after it machine-cost=`},
+		"a pool alone":             {"pool=default", "nothing is changed of pool default"},
+		"a pool before another":    {"pool=default,pool=other,arch=any", `nothing is changed of pool default before "pool=other"`},
+		"an unknown pool":          {"pool=fast,arch=any", `there is no pool "fast"; there are: NodePool/default, NodePool/other`},
+		"a pool that sells none":   {"pool=spring,arch=any", "NodePool/spring: its offerings are not known: its class is not there"},
+		"an unknown family":        {"pool=default,add-family=m9", `NodePool/default: its class offers no family "m9"; there are: m5, m8g`},
+		"an unknown type":          {"pool=default,drop-type=x1.large", `no type "x1.large"; there are: c8g.large, m5.large`},
+		"an unknown capacity type": {"pool=default,capacity=gift", `no capacity type "gift"; there are: on-demand, spot`},
+		"an unknown zone":          {"pool=default,zone=c", `no zone "c"; there are: a, b`},
+		"a cost that is none":      {"pool=default,machine-cost=much", "machine-cost=much: want one number of dollars an hour"},
+		"two costs":                {"machine-cost=1,machine-cost=2", "machine-cost=1 and 2: want one number"},
+		"any beside a name":        {"pool=default,zone=a,zone=any", "any leaves nothing to name beside it"},
+		"nothing left":             {"pool=default,drop-family=m5", "with drop-family=m5 no offering is left"},
+		"nothing of the family":    {"pool=default,capacity=spot,add-family=c8g", "family c8g: its labels, zones, capacity types or minimum size leave nothing of it"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
