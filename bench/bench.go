@@ -1,9 +1,9 @@
-// Package bench measures decisions: how long they take, what they cost, and
-// how far from the least possible that is.
+// Package bench measures decisions: how long they take, what they cost, and how far that cost is above
+// the lowest possible.
 //
-// It promises that only the decision is timed, that equal options make equal
-// work, and that a figure is given only for plans that Verify accepts, which
-// counts for itself. No workload is known by name when it is decided about.
+// It promises that only the decision is timed, that equal options make equal work, and that a figure
+// is reported only for plans that Verify accepts, which checks them independently. The code that
+// decides recognises no workload.
 package bench
 
 import (

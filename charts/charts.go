@@ -1,7 +1,7 @@
 // Package charts holds the Helm charts of the controller and of its CustomResourceDefinitions.
 //
-// It promises that the files are those that a release packages. It renders nothing: Helm is a
-// dependency of the lab alone.
+// It promises that its files are the files that a release packages. It renders nothing: only the lab
+// depends on Helm.
 package charts
 
 import "embed"

@@ -1,10 +1,10 @@
-// Package cloud is the port to a cloud: Catalog, Instances, InterruptionMessages, and the errors they may return. It is
-// three interfaces, because three callers use different parts: Catalog (what can be launched, at what
-// price), Instances (launch, terminate, list) and InterruptionMessages (interruptions and maintenance). They speak
-// offerings and instances, not API objects.
+// Package cloud is the port to a cloud: Catalog, Instances, InterruptionMessages, and the errors that
+// they may return. It has three interfaces because three callers use different parts: Catalog (what
+// can be launched, at what price), Instances (launch, terminate, list) and InterruptionMessages
+// (interruptions and maintenance). They use offerings and instances, not API objects.
 //
-// Shortage is an ordinary answer (NoCapacityError), not a fault. What every
-// implementation must do is written down as tests in test/conformance.
+// Insufficient capacity is an ordinary answer (NoCapacityError), not a fault. The tests in
+// test/conformance specify what every implementation must do.
 package cloud
 
 import (

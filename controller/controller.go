@@ -1,9 +1,9 @@
-// Package controller puts the loops in the folders below together: what each watches, what is repeated, and
+// Package controller assembles the loops in the folders below: what each watches, what repeats, and
 // what runs once.
 //
-// It promises that the same loops run on the same changes, whether the program drives them
-// over a manager or a simulation in virtual time. It starts nothing itself and knows no
-// leases, and of AWS the classes alone.
+// It promises that the same loops react to the same changes, whether the program runs them through a
+// manager or a simulation runs them in virtual time. It starts nothing itself. It knows no leases, and
+// only the classes of AWS.
 package controller
 
 import (

@@ -1,11 +1,10 @@
-// Package demo is the main story in a lab, with times: pending pods get nodes, and empty nodes are removed.
-// It starts the lab, does what a user would do with the public API, watches what happens and says it with
-// times.
+// Package demo runs the main story in a lab and times it: pending pods get nodes, and empty nodes are
+// removed. It starts the lab, does what a user would do with the public API, watches what happens, and
+// prints it with times.
 //
-// It promises that a step which does not come ends the story with an error that names the
-// step, what was seen instead and which log to read, and that nothing but the lab's folder
-// outlives it. It does not inspect the product: all it knows comes from watches and from
-// the lab's command line.
+// It promises that a step which does not happen ends the demo with an error that names the step, what
+// was seen instead and which log to read, and that nothing but the lab's folder outlives it. It does
+// not inspect the product: it knows only what watches and the lab's command line show.
 package demo
 
 import (

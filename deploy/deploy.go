@@ -1,5 +1,5 @@
-// Package deploy holds what is applied to a cluster to run the controller, and the rights it needs at the
-// API server.
+// Package deploy holds the manifests that run the controller in a cluster, and the permissions that it
+// needs at the API server.
 package deploy
 
 import _ "embed"

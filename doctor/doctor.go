@@ -1,9 +1,8 @@
-// Package doctor finds what is wrong with a cluster and its AWS account, before and after the installation:
-// `daemok doctor`.
+// Package doctor finds what is wrong with a cluster and its AWS account, before and after the
+// installation: `daemok doctor`.
 //
-// It promises to change nothing, to say of each thing that is wrong which object it is and
-// what to do, and to go on where one thing cannot be checked. It decides nothing about pods
-// and nodes.
+// It promises to change nothing, to name for every problem the object and what to do, and to go on
+// where something cannot be checked. It decides nothing about pods and nodes.
 package doctor
 
 import (

@@ -1,7 +1,7 @@
-// Package examples holds manifests that documents refer to and the demo applies.
+// Package examples holds manifests that documents refer to and that the demo applies.
 //
-// They are meant to be copied. ${CLUSTER_NAME} stands for the name of the
-// cluster; Manifest fills it in as envsubst would.
+// They are meant to be copied. ${CLUSTER_NAME} stands for the name of the cluster; Manifest
+// substitutes it as envsubst would.
 package examples
 
 import (

@@ -1,10 +1,9 @@
-// Package observe holds the metrics of the product, and records its events. It listens to plans and
-// outcomes and is never called by the core.
+// Package observe holds the metrics of the product, and records its events. It receives plans and
+// outcomes, and the core never calls it.
 //
-// It promises that every metric's name, type, unit and labels stand in one table, and that names
-// which Karpenter's users rely on keep their meaning. Amounts of the moment are read at the scrape
-// by observe/state; what happens to objects is counted from the watches by observe/follow. It
-// decides nothing.
+// It promises that one table has every metric's name, type, unit and labels, and that names which
+// Karpenter's users rely on keep their meaning. observe/state reads gauges at the scrape;
+// observe/follow counts from the watches what happens to objects. It decides nothing.
 package observe
 
 import (

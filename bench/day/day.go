@@ -1,9 +1,9 @@
-// Package day runs a short workload of services in a lab and in the simulator, and compares what they come
-// to.
+// Package day runs a short workload of services in a lab and in the simulator, and compares the
+// results.
 //
-// It promises the same input to both: pods, NodePool, instance types with their prices, and how long pods take to start
-// and to stop. Both are billed from an instance's launch until it shuts down. Nothing is left of the lab. It sets no
-// bound on what it measures.
+// It promises that both get the same input: pods, NodePool, instance types with their prices, and how
+// long pods take to start and to stop. It bills both from an instance's launch until it shuts down. It
+// leaves nothing of the lab behind, and sets no limits for what it measures.
 package day
 
 import (

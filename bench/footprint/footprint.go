@@ -1,12 +1,11 @@
-// Package footprint measures the controller's own process: memory, CPU time when idle, time to the first
-// plan.
+// Package footprint measures the controller's own process: memory, CPU time when idle, time to the
+// first plan.
 //
-// It promises that the measured process is the program that ships, started as in a cluster,
-// and that nothing it talks to runs in that process: an API server in memory and an emulated
-// AWS account are served by this one. The measured process finds a cluster that the same
-// program has built before: it launched nodes for pods that waited, up to a hundred, the others
-// are copies of these, and each node is full.
-// It does not measure the network, nor what an API server takes.
+// It promises that the measured process is the program that ships, started as in a cluster, and that
+// nothing it connects to runs in that process: this one serves an API server in memory and an emulated
+// AWS account. The measured process finds a cluster that the same program has built before. It
+// launched nodes for up to a hundred pending pods; the other nodes are copies of these, and each node
+// is full. It measures neither the network nor the memory and CPU of an API server.
 package footprint
 
 import (

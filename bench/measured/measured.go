@@ -1,6 +1,6 @@
-// Package measured is what benchmarks that run the controller as a process have in common.
+// Package measured is the code that benchmarks share that run the controller as a process.
 //
-// It promises that a measured controller meets neither the user's cluster nor their AWS account.
+// It promises that a measured controller reaches neither the user's cluster nor their AWS account.
 package measured
 
 import (

@@ -1,7 +1,7 @@
-// Package takeover kills leaders in a lab, and measures how soon the other replica makes a plan.
+// Package takeover kills the leader in a lab, and measures how soon the other replica makes a plan.
 //
-// It promises that each round begins with a leader, a standby that says it is ready and a pod that nothing has
-// room for, and that nothing of the lab is left. It sets no bound on what it measures.
+// It promises that each round begins with a leader, a standby that reports ready and a pod that fits
+// on no node, and that it leaves nothing of the lab behind. It sets no limits for what it measures.
 package takeover
 
 import (

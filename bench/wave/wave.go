@@ -1,8 +1,10 @@
-// Package wave measures in a lab what becomes of the plan for many pods at the same time. It reports when
-// they run, how many more instances are launched than the first plan said, and what is paid for them.
+// Package wave measures in a lab how the plan for many simultaneous pods is carried out. It reports
+// when the pods run, how many more instances are launched than the first plan said, and what they
+// cost.
 //
-// It promises that all pods wait before anything may be launched, so that one plan can be made for all, and
-// that nothing of the lab is left. It sets no bound on what it measures.
+// It promises that all pods are pending before anything may be launched, so that one plan can be made
+// for all of them, and that it leaves nothing of the lab behind. It sets no limits for what it
+// measures.
 package wave
 
 import (

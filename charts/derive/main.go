@@ -1,9 +1,9 @@
-// Command derive writes the files of the charts that are made from other sources: the rights and the
-// CustomResourceDefinitions, which have their sources elsewhere in the repository, and of the chart's own
-// the list of values that exist and the table of the README.
+// Command derive writes the files of the charts that are made from other sources: the RBAC rules and
+// the CustomResourceDefinitions, whose sources are elsewhere in the repository, and the list of values
+// and the table in the README, whose source is the chart itself.
 //
-// It is run by go generate in the folder of the charts. It promises to change nothing else, and to name
-// the value that has no comment.
+// go generate runs it in the folder of the charts. It promises to change nothing else, and to name any
+// value that has no comment.
 package main
 
 import (

@@ -1,11 +1,10 @@
-// Package aws is the adapter to AWS, which launches and terminates instances; below it there is a folder
-// per AWS concern.
+// Package aws is the adapter to AWS: it launches and terminates instances, and has one folder per AWS
+// concern.
 //
-// It promises to be the cloud port (cloud.Catalog and cloud.Instances) for one
-// cluster, to start no goroutine that outlives its call, and to need nothing but the SDK's usual
-// configuration: AWS_ENDPOINT_URL points all of it elsewhere. What it knows
-// is refreshed by its caller, at the intervals named here. It knows nothing
-// of Kubernetes' API types.
+// It promises to implement the cloud port (cloud.Catalog and cloud.Instances) for one cluster, to
+// start no goroutine that outlives its call, and to need only the SDK's usual configuration:
+// AWS_ENDPOINT_URL redirects all of its calls. Its caller refreshes what it knows, at the intervals
+// given here. It does not use Kubernetes' API types.
 package aws
 
 import (

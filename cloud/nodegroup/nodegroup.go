@@ -1,4 +1,4 @@
-// Package nodegroup describes node groups that other autoscalers scale, as values. It holds values alone.
+// Package nodegroup describes node groups that other autoscalers scale. It only holds values.
 package nodegroup
 
 // Group is one group.

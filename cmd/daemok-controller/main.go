@@ -1,5 +1,5 @@
 // Command daemok-controller is the controller program: flags and wiring, nothing else. It launches
-// instances for pods that wait and terminates instances that are not needed.
+// instances for pending pods and terminates instances that are not needed.
 package main
 
 import (

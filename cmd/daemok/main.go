@@ -1,8 +1,7 @@
 // Command daemok is the user's command: plan, explain, doctor, iam, roll, migrate, adopt, handback,
 // snapshot, simulate, bench, demo, lab, version.
 //
-// Each subcommand is a file of its own and thin: what it does lies in a
-// package that a test can call.
+// Each subcommand is a small file of its own: the work is done in a package that a test can call.
 package main
 
 import (

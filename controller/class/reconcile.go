@@ -1,8 +1,8 @@
-// Package class finds what classes select: subnets, security groups, images and an instance profile. It
-// says in conditions what is missing.
+// Package class finds what classes select: subnets, security groups, images and an instance profile.
+// Conditions report what is missing.
 //
 // It promises that a class is Ready only while instances can be launched from it, and that nothing
-// made for it outlives it. It launches nothing.
+// created for a class outlives it. It launches nothing.
 package class
 
 import (

@@ -1,9 +1,9 @@
 // Package drift records on each NodeClaim whether its instance still matches its NodePool and class.
-// Condition Drifted says which is the first thing that differs, what it was and what is asked for instead.
+// The condition Drifted names the first difference: what the instance has and what is required now.
 //
-// It promises that what cannot be checked changes nothing: an instance neither becomes nor
-// ceases to be drifted because a class is not ready or the cloud does not answer; and that
-// a fingerprint of another version is replaced rather than compared. It disrupts nothing.
+// It promises that what cannot be checked changes nothing: an instance neither becomes drifted nor
+// stops being drifted because a class is not ready or the cloud does not answer. It replaces a
+// fingerprint of another version instead of comparing it. It disrupts nothing.
 package drift
 
 import (

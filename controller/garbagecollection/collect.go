@@ -1,9 +1,10 @@
 // Package garbagecollection removes instances without a NodeClaim, and NodeClaims without an instance.
 //
-// It promises never to touch an instance younger than a NodeClaim may need to be written, nor one of
-// another cluster: the port lists only ours; to delete no NodeClaim because one list lacks its
-// instance, since a cloud's lists may be behind; to have a node drained before its instance
-// terminates; and to hold everything where so many lost their NodeClaims at once that it was a mistake.
+// It promises never to touch an instance that is so young that its NodeClaim may not be written yet,
+// nor one of another cluster, because the port lists only ours. It deletes no NodeClaim because one
+// list lacks its instance, since a cloud's lists may be out of date. It has a node drained before its
+// instance terminates. If so many instances lost their NodeClaims at once that it must be a mistake,
+// it holds all of them.
 package garbagecollection
 
 import (

@@ -1,7 +1,7 @@
-// Package idle reports objects that are accepted and have no effect yet.
+// Package idle reports objects that are accepted but have no effect yet.
 //
-// It promises one warning event on each such object, repeated once a day. It
-// watches nothing, so that kinds whose definition is not installed do no harm.
+// It promises one warning event on each such object, repeated once a day. It watches nothing, so that
+// kinds whose definition is not installed do no harm.
 package idle
 
 import (

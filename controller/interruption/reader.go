@@ -1,10 +1,10 @@
-// Package interruption acts on interruption messages: spot interruptions, maintenance, instances that stop
-// or terminate.
+// Package interruption acts on interruption messages: spot interruptions, maintenance, instances that
+// stop or terminate.
 //
-// It promises to delete a message only after what follows from it was written, so that a crash in
-// between loses nothing; that a message which comes twice, late or out of order does no harm; and
-// that a queue which cannot be read is reported and tried again. Draining nodes and replacing
-// their instances is for the loops that see the deleted NodeClaims.
+// It promises to delete a message only after its consequences are written, so that a crash in between
+// loses nothing; that a message which comes twice, late or out of order does no harm; and that it
+// reports and retries a queue which cannot be read. Other loops, which see the deleted NodeClaims,
+// drain nodes and replace their instances.
 package interruption
 
 import (

@@ -1,9 +1,9 @@
-// Package launch launches instances for NodeClaims: it queues them, puts equal ones into one request to the cloud, and
-// repeats what did not succeed until a NodeClaim has its instance or is given up.
+// Package launch launches instances for NodeClaims, and retries until each has its instance or is
+// given up. It queues the claims, and sends equal ones to the cloud in one request.
 //
-// It promises that an instance is never launched twice for one NodeClaim, and that none is given up while an instance
-// may be on its way to it. It does not decide which NodeClaims there should be, nor which offerings are named: the
-// latter is core/offering's.
+// It promises that an instance is never launched twice for one NodeClaim, and that no claim is given
+// up while an instance may still be launched for it. It decides neither which NodeClaims there should
+// be nor which offerings a request names: core/offering decides the latter.
 package launch
 
 import (

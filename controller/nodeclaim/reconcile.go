@@ -1,4 +1,5 @@
-// Package nodeclaim moves each NodeClaim one step further: launched, registered, initialized, terminated.
+// Package nodeclaim advances each NodeClaim through its states: launched, registered, initialized,
+// terminated.
 //
 // It promises that no instance of a NodeClaim is leaked, and that no NodeClaim waits for another. It
 // launches nothing, and does not decide which NodeClaims there should be.

@@ -1,10 +1,10 @@
-// Package nodepool keeps the status of NodePools true: whether their requirements make sense, their class
-// is ready and instances join. It also records what they own and, while one is being deleted, how far that
-// is.
+// Package nodepool updates the status of NodePools: whether their requirements make sense, their class
+// is ready and instances join. It also records what they own and, while one is being deleted, the
+// progress.
 //
-// It promises that a NodePool outlives its NodeClaims when it is deleted, unless its user asks for
-// the fast way. It serves pools of every API version through a Generation. It launches and
-// terminates nothing.
+// It promises that a deleted NodePool exists as long as it has NodeClaims, unless its user requests
+// fast deletion. It serves pools of every API version through a Generation. It launches and terminates
+// nothing.
 package nodepool
 
 import (

@@ -1,8 +1,8 @@
-// Package planner is the one loop that makes plans, for pending pods and for nodes that may be removed.
+// Package planner is the one loop that makes plans, for pending pods and for nodes that may be
+// removed.
 //
-// It promises that one plan is made at a time, from a snapshot projected through what is
-// being launched already, and that pods which arrive together share one plan. It carries
-// nothing out itself.
+// It promises that it makes one plan at a time, from a snapshot that includes what is already being
+// launched, and that pods which arrive together share one plan. It carries nothing out itself.
 package planner
 
 import (

@@ -1,9 +1,9 @@
-// Package policy lists DisruptionPolicies and keeps their status true. The status says how many nodes may
-// be disrupted now and what says so, and whether the breaker has tripped.
+// Package policy lists DisruptionPolicies and updates their status. The status says how many nodes may
+// be disrupted now, which rule sets that number, and whether the breaker has tripped.
 //
-// It promises that a breaker which has tripped stays so, through restarts, until
-// somebody acknowledges it. It lists and does not watch, so that a kind whose
-// definition is not installed, or comes later, does no harm. It lets no node go.
+// It promises that a tripped breaker stays tripped, through restarts, until a user acknowledges it. It
+// lists and does not watch, so that a kind whose definition is not installed, or is installed later,
+// does no harm. It removes no nodes.
 package policy
 
 import (

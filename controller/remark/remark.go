@@ -1,9 +1,8 @@
-// Package remark reports values in users' objects that are not understood. To operators it reports the
-// times at which no node is disrupted.
+// Package remark reports values in users' objects that Daemok does not understand. To operators it
+// reports the times at which no node is disrupted.
 //
-// It promises one warning event on the object concerned, repeated once a day
-// while nothing changes, and one log line when something begins. It changes
-// nothing.
+// It promises one warning event on the object concerned, repeated once a day while nothing changes,
+// and one log line when something begins. It changes nothing.
 package remark
 
 import (

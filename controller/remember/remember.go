@@ -1,11 +1,11 @@
-// Package remember stores what the leader has seen and no object records, in a ConfigMap, for the next
-// leader. Such are which pods were moved lately, how long they take to start, what they asked for when they
-// were made, which nodes were removed, how often spot instances were interrupted, how much memory instances
-// have and which offerings were unavailable.
+// Package remember stores in a ConfigMap, for the next leader, what the leader has seen and no object
+// records. Examples are which pods were moved lately, how long they take to start, what they requested
+// when they were created, which nodes were removed, how often spot instances were interrupted, how
+// much memory instances have, and which offerings were unavailable.
 //
-// It promises that nothing is written over what was not read, that it writes once a minute
-// at most, and only what changed. What cannot be read or written fails no plan, which knows
-// less then. What was seen in the last minute before a crash may be forgotten.
+// It promises never to overwrite what it has not read, and to write at most once a minute, and only
+// what changed. If it cannot read or write, plans are still made, with less knowledge. A crash may
+// lose what was seen in the last minute.
 package remember
 
 import (

@@ -1,8 +1,7 @@
 // Package repair replaces nodes that have been unhealthy for too long.
 //
-// It promises to check the API server once more before it does, not to wait for the pods of
-// such a node, and to say why where it does nothing. Which nodes those are is for
-// core/disruption.
+// It promises to check the API server once more before it acts, not to wait for the pods of such a
+// node, and to report why where it does nothing. core/disruption decides which nodes these are.
 package repair
 
 import (

@@ -1,10 +1,10 @@
-// Package reserved keeps labels true of instances that were launched into a capacity reservation. One that
-// has left it, since the reservation was cancelled or has ended, goes on as an on-demand instance, and is
-// paid for as one.
+// Package reserved updates the labels of instances that were launched into a capacity reservation. An
+// instance that has left its reservation, because that was cancelled or has ended, goes on as an
+// on-demand instance and costs as much.
 //
-// It promises to believe the cloud alone, and to change labels only where the
-// cloud lists the instance. It retires nothing: whether an instance on demand should
-// make room for another is decided elsewhere.
+// It promises to believe the cloud alone, and to change labels only where the cloud lists the
+// instance. It disrupts nothing: other packages decide whether an on-demand instance should be
+// replaced.
 package reserved
 
 import (

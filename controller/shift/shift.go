@@ -1,8 +1,8 @@
 // Package shift follows zonal shifts and reports them to users.
 //
-// It promises that a failure to ask changes nothing before the end that was announced for a
-// shift, and that a refusal is reported once. The cloud adapter launches nothing in such a
-// zone; no instance is terminated because of a shift.
+// It promises that if AWS cannot be asked, a shift stays in effect until its announced end, and that a
+// refusal is reported once. The cloud adapter launches nothing in a zone that traffic is shifted away
+// from; no instance is terminated because of a shift.
 package shift
 
 import (

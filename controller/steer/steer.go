@@ -1,10 +1,11 @@
-// Package steer empties the nodes that the newest plan names without evictions: by a taint, and by pods'
-// deletion cost. kube-scheduler puts new pods elsewhere while there is room, since such nodes get a taint,
-// and ReplicaSets that scale down delete their pods first, since these get a low deletion cost.
+// Package steer empties the nodes that the newest plan names without evictions, by a taint and by a
+// deletion cost of their pods. Because of the taint, kube-scheduler prefers other nodes for new pods
+// while these have room; because of the low deletion cost, ReplicaSets that scale down delete these
+// pods first.
 //
-// It promises never to write over what a user set, to take everything back where a plan names other nodes, and to write to
-// no more than so many objects a minute. What it did is read from the objects alone, so that the next leader goes on.
-// Which nodes are to empty is for core/disruption.
+// It promises never to overwrite what a user set, to undo everything when a plan names other nodes,
+// and to write at most a fixed number of objects a minute. It reads from the objects alone what it did
+// before, so the next leader continues. core/disruption decides which nodes to empty.
 package steer
 
 import (

@@ -1,5 +1,5 @@
-// Package termination drains nodes that are being deleted, and terminates their instances. Pods are evicted
-// in order, and the Node object goes only when the instance is gone.
+// Package termination drains nodes that are being deleted, and terminates their instances. It evicts
+// pods in order, and deletes the Node object only when the instance is gone.
 //
 // It promises never to bypass a PodDisruptionBudget or a do-not-disrupt annotation before the node's
 // deadline, while there is an instance. It does not choose nodes.

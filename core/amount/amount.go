@@ -1,8 +1,8 @@
-// Package amount holds what pods request and nodes have, as vectors of plain numbers. Thousands of them are
-// compared quickly.
+// Package amount holds what pods request and nodes have, as vectors of plain numbers that compare
+// quickly.
 //
-// It knows no rule but amounts, and keeps nothing. Vectors are added up and
-// multiplied as they are: no number in one is so large that this could wrap.
+// It knows no rules except those of amounts, and stores nothing. It adds and multiplies vectors
+// without checks: no number in one is large enough to overflow.
 package amount
 
 import (

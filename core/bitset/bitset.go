@@ -1,7 +1,7 @@
-// Package bitset holds sets of small whole numbers, one bit each.
+// Package bitset holds sets of small non-negative integers, one bit each.
 //
-// It promises that members are visited in ascending order. It does not grow:
-// a set has room for the numbers below the length it was made for.
+// It promises to visit members in ascending order. A set does not grow: it holds numbers below the
+// length that it was made for.
 package bitset
 
 import (

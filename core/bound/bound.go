@@ -1,9 +1,9 @@
-// Package bound computes a lower bound on the cost of instances, and what one unit of each resource is then
-// worth.
+// Package bound computes a lower bound on the cost of instances, and the marginal price of each
+// resource.
 //
-// It promises a true lower bound: the answer is scaled until it is proven feasible, so rounding can
-// make it smaller and never larger. It knows no rule but amounts, and does not find instances: that
-// is for core/place.
+// It promises a true lower bound: it scales the answer until it is proven feasible, so rounding can
+// make it smaller and never larger. It knows no rules except those of amounts, and does not find
+// instances: core/place does.
 package bound
 
 import "math"

@@ -2,8 +2,8 @@
 // edits.
 //
 // A Snapshot is never modified; what-if edits return a new one that shares the rest. The package
-// describes and does not judge: whether a pod may run somewhere is for core/feasibility, where it
-// should go is for core/place.
+// describes and does not judge: core/feasibility answers whether a pod may run somewhere, and
+// core/place where it should go.
 package cluster
 
 import (

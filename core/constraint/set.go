@@ -1,9 +1,9 @@
-// Package constraint holds sets of allowed label values with all eight operators, requirements, taints and
-// tolerations.
+// Package constraint holds sets of allowed label values with all eight operators, requirements, taints
+// and tolerations.
 //
-// It promises exact set algebra: Intersect never allows what one side
-// forbids, and a set is Empty only if no value, and not the label's absence
-// either, is allowed. It does not know which labels exist or what they mean.
+// It promises exact set algebra: Intersect never allows what one side forbids, and a set is Empty only
+// if it allows neither any value nor the absence of the label. It does not know which labels exist or
+// what they mean.
 package constraint
 
 import (

@@ -1,9 +1,8 @@
-// Package decide composes scheduling, provisioning, disruption and forecast into one Plan: a snapshot goes
-// in, a plan comes out.
+// Package decide composes scheduling, provisioning, disruption and forecast into one Plan: a snapshot
+// goes in, a plan comes out.
 //
-// It promises that equal arguments give equal plans, to the byte, on every instance. It has no
-// client, clock, log or randomness; making the snapshot and carrying out the plan is the caller's
-// business.
+// It promises that equal arguments give equal plans, to the byte, on every host. It has no client,
+// clock, log or randomness; the caller makes the snapshot and carries out the plan.
 package decide
 
 import (

@@ -1,9 +1,10 @@
-// Package disruption says which nodes may be removed, why, and in what order: expired, empty, drifted, too
-// expensive. It also says which NodeClaims that have not launched are no longer needed.
+// Package disruption decides which nodes may be removed, why, and in what order: expired, empty,
+// drifted, too expensive. It also decides which NodeClaims that have not launched are no longer
+// needed.
 //
-// It promises to stay within the disruption budgets of each NodePool, to remove no node whose pods
-// have no known place, to name what keeps every node that has a reason to go and stays, and to say
-// when to check again. Where pods find a place is for core/place.
+// It promises to stay within the disruption budgets of each NodePool, to remove no node whose pods fit
+// nowhere else, to name what keeps every node that has a reason to be removed and stays, and to say
+// when to check again. core/place finds nodes for the pods.
 package disruption
 
 import (

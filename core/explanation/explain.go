@@ -1,9 +1,9 @@
-// Package explanation says why pods fit nowhere, and the smallest change that would help.
+// Package explanation says why pods fit nowhere, and which smallest change would help.
 //
 // It promises that equal snapshots give equal texts, each short enough for an event. It reads the
-// state after places have been sought, and changes nothing but the board, where it opens the domains
-// in which instances are offered. Rules are judged by core/feasibility and core/topology, so that a
-// rule is explained as it is kept.
+// state after nodes have been sought for all pods, and changes nothing but the board, where it opens
+// the domains in which instances are offered. It uses core/feasibility and core/topology for the
+// rules, so that it explains a rule exactly as it is applied.
 package explanation
 
 import (

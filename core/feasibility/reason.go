@@ -1,8 +1,8 @@
-// Package feasibility answers whether a pod may run on a node or offering, with a Reason where it may not.
+// Package feasibility answers whether a pod may run on a node or offering, with a Reason where it may
+// not.
 //
 // It promises the rules of kube-scheduler for what it supports, and a typed Reason in the user's words
-// for every no. It does not choose between places and does not remember what was placed: core/place
-// does both.
+// for every no. It neither chooses between nodes nor remembers what was placed: core/place does both.
 package feasibility
 
 import (

@@ -1,16 +1,17 @@
-// Package forecast is the scheduling simulation: where kube-scheduler is likely to bind the pods of a plan.
+// Package forecast is the scheduling simulation: where kube-scheduler is likely to bind the pods of a
+// plan.
 //
-// A plan says which instance each pod is meant for, and kube-scheduler does not know it: it takes
-// pods in the order of its queue and gives each the node that its default profile scores highest, of
-// those that are there at that moment. Play does the same with the instances of a plan, opened
-// all at once or one after another, and reports which pods are left without room.
+// A plan says which instance each pod is meant for, but kube-scheduler does not know it:
+// kube-scheduler takes pods in the order of its queue, and gives each the node that its default
+// profile scores highest among those that exist at that moment. Play does the same with the instances
+// of a plan, opened all at once or one after another, and reports which pods are left without a node.
 //
-// It promises equal outcomes for equal arguments, on every processor. What pods require is judged by
-// core/feasibility and core/topology; scores follow the plugins NodeResourcesFit (LeastAllocated),
+// It promises equal outcomes for equal arguments, on every processor. core/feasibility and
+// core/topology judge what pods require; scores follow the plugins NodeResourcesFit (LeastAllocated),
 // NodeResourcesBalancedAllocation, PodTopologySpread with its built-in defaults, TaintToleration and
-// NodeAffinity, and the own preferred terms of InterPodAffinity. Images, what running pods prefer, the
-// back-off of pods between two attempts and the sampling of nodes in clusters of more than a hundred
-// are left out: an outcome is a likely one, and never an instruction.
+// NodeAffinity, and a pod's own preferred terms of InterPodAffinity. It leaves out images, what
+// running pods prefer, the back-off of pods between two attempts, and the sampling of nodes in
+// clusters of more than a hundred: an outcome is a likely one, and never an instruction.
 package forecast
 
 import (

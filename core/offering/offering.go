@@ -1,8 +1,8 @@
-// Package offering chooses the offerings that one launch request names: which, in which order, and why the others
-// are left out.
+// Package offering chooses the offerings that one launch request names: which, in which order, and why
+// the others are left out.
 //
-// It promises the same choice for the same catalogue and the same ask, and leaves nothing to choose to those who send
-// the request. It does not decide what a NodeClaim asks for: that is the plan's.
+// It promises the same choice for the same catalogue and the same request, and leaves no choice to the
+// code that sends the request. It does not decide what a NodeClaim requires: the plan does.
 package offering
 
 import (

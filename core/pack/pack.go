@@ -1,18 +1,18 @@
 // Package pack searches for the cheapest instances for many pods together, within an effort limit.
 //
-// It promises that no instance is too small, that every pod is on one instance at most, that groups
-// are only where the batch lets them be, that equal batches give equal answers, to the bit, on
-// every processor, and that the work ends after a number of steps that is known before. It does not
-// know the rules behind a batch: core/place makes the batch, and checks the answer against them.
+// It promises that no instance is too small, that every pod is on at most one instance, that groups
+// are only where the batch allows them, that equal batches give equal answers, to the bit, on every
+// processor, and that the work ends after a number of steps that is known in advance. It does not know
+// the rules behind a batch: core/place makes the batch, and checks the answer against them.
 //
-// The method is a greedy start and a large neighbourhood search: resources get the prices of the
-// linear program that lets pods be cut at will; instances are opened for the pods hardest to place,
-// by what they hold for their price; then again and again a few instances are removed and opened
-// again under other prices (Shaw, "Using constraint programming and local search methods to solve
+// The method is a greedy start and a large neighbourhood search. Resources get the prices of the
+// linear program that may split pods. The search opens instances for the pods that are hardest to
+// place, by the value they hold for their price; then it repeatedly removes a few instances and opens
+// others under other prices (Shaw, "Using constraint programming and local search methods to solve
 // vehicle routing problems", 1998; Schrimpf and others, "Record breaking optimization results using
 // the ruin and recreate principle", 2000). Where many pods are alike there is a second start: the
-// linear program over loads of single instances, which finds these as it goes (Gilmore and Gomory,
-// "A linear programming approach to the cutting capacity reservation problem", 1961), rounded step by step.
+// linear program over loads of single instances, solved by column generation (Gilmore and Gomory, "A
+// linear programming approach to the cutting-stock problem", 1961) and rounded step by step.
 package pack
 
 import (

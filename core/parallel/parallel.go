@@ -1,11 +1,9 @@
 // Package parallel runs independent work on all processors: the only place in core that may start
 // goroutines.
 //
-// It is the only place in the core that starts goroutines. It promises that
-// all of them have ended when it returns, and that none can tell how many
-// there were, as long as each piece of work writes to places of its own alone:
-// results belong into a slice, by index. It bounds no effort and knows no
-// time.
+// It promises that all of them have ended when it returns, and that the result does not depend on how
+// many there were, as long as each piece of work writes only to places of its own: results belong in a
+// slice, by index. It limits no effort and knows no time.
 package parallel
 
 import (

@@ -1,7 +1,6 @@
 // Package plan is the answer of the core: ordered actions, reasons, cost before and after.
 //
-// It promises a text form that depends on content alone. It does not carry
-// anything out.
+// It promises a text form that depends only on content. It does not carry anything out.
 package plan
 
 import (

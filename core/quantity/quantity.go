@@ -1,9 +1,9 @@
-// Package quantity does exact arithmetic with units: CPU, memory, pods, extended resources, money per hour.
-// Every amount is an integer in one fixed unit, so two instances computing the same plan compute the same
-// bytes.
+// Package quantity does exact arithmetic with units: CPU, memory, pods, extended resources, money per
+// hour. Every amount is an integer in one fixed unit, so two hosts that compute the same plan compute
+// the same bytes.
 //
-// Kubernetes quantities ("1500m", "2Gi") are parsed once, in kube/translate, and never seen again;
-// the text forms here serve stories and reports.
+// kube/translate parses Kubernetes quantities ("1500m", "2Gi") once, and no other code sees them; the
+// text forms here serve stories and reports.
 package quantity
 
 import (

@@ -1,9 +1,8 @@
-// Package share says which pods are planned first when there are too many for one plan. No pod is to wait
-// for the plan of another user's.
+// Package share decides which pods are planned first when there are too many for one plan.
 //
-// It promises that pods which must be near each other are planned together, that effort is shared
-// by namespace among pods of one priority, and that it depends on the snapshot alone. What is
-// planned, and how, is for core/decide.
+// No pod waits for the plan of another user's pods. The package promises that pods which must be near
+// each other are planned together, that effort is shared by namespace among pods of one priority, and
+// that it depends on the snapshot alone. core/decide plans the pods.
 package share
 
 import (

@@ -1,10 +1,11 @@
-// Package topology counts pods by where they are, for topology spread, pod affinity and pod anti-affinity.
+// Package topology counts pods by where they are, for topology spread, pod affinity and pod
+// anti-affinity.
 //
 // A Board is set up in three steps: Rules for every shape that is to be placed, AddPlace for every
 // node and instance being launched, Start. From then on Room answers how many more pods a place may
-// take by these rules alone, in constant time for a rule, and Put counts pods in. It follows
+// take by these rules alone, in constant time for each rule, and Put counts pods. It follows
 // kube-scheduler's plugins PodTopologySpread and InterPodAffinity. It knows nothing about resources
-// and labels: whether a pod may run somewhere at all is for core/feasibility.
+// and labels: core/feasibility answers whether a pod may run somewhere at all.
 package topology
 
 import (

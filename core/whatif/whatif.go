@@ -1,9 +1,8 @@
 // Package whatif changes what pools may launch in a snapshot, as `daemok plan --what-if` asks.
 //
-// It promises that a question changes what it names and nothing else, and that
-// the situation asked about is never written. It decides nothing: plans of the
-// situation as it is and of the changed one are for the caller to make and to
-// compare.
+// It promises that a question changes only what it names, and that it never modifies the original
+// snapshot. It decides nothing: the caller makes plans for the original and for the changed snapshot,
+// and compares them.
 package whatif
 
 import (

@@ -1,9 +1,9 @@
-// Package aws writes what an AWS account needs: policies, CloudFormation and Terraform, from
-// cloud/aws/rights. Among it are roles, the interruption queue and its rules. All three say the same, and
-// cloud/aws/rights says what.
+// Package aws writes what an AWS account needs, as policies, CloudFormation and Terraform. That is
+// permissions from cloud/aws/rights, roles, the interruption queue and its rules. All three forms are
+// equivalent.
 //
-// The files beside it are written by go generate, but for those of the module that hold no policy;
-// a test holds them to what Files returns.
+// go generate writes the files beside it, except those of the Terraform module that hold no policy; a
+// test compares them with what Files returns.
 package aws
 
 import (

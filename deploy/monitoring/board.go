@@ -1,8 +1,7 @@
-// Package monitoring makes Grafana dashboards and Prometheus rules of the metrics that the
-// controller serves.
+// Package monitoring makes Grafana dashboards and Prometheus rules for the metrics of the controller.
 //
-// It promises that the files beside it are what `make generate` writes, and that they ask
-// for no series and no label that is not in the product's table of metrics.
+// It promises that the files beside it are what `make generate` writes, and that they query only
+// series and labels that are in the product's table of metrics.
 package monitoring
 
 // Board is one dashboard.

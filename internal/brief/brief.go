@@ -1,7 +1,7 @@
-// Package brief names the first of many in a sentence.
+// Package brief shortens a list in a sentence: it names the first few of many.
 //
-// It promises that a text does not grow with the number of things it is about. It
-// sorts nothing and leaves nothing out but the last.
+// It promises that a text does not grow with the number of things it is about. It sorts nothing, and
+// leaves out only things at the end.
 package brief
 
 import (

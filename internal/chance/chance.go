@@ -1,10 +1,8 @@
-// Package chance makes small worlds by chance, for tests of what must hold in every
-// world.
+// Package chance makes small random clusters, for tests of what must hold in every cluster.
 //
-// It promises that one source of chance makes one world, and that every rule that the core
-// has for pods comes up in some of them. The worlds are valid, and as odd as clusters may
-// be: pods that nothing can hold, pools that may launch nothing, unavailable offerings,
-// nodes that never started.
+// It promises that one source of randomness makes one cluster, and that every rule that the core has
+// for pods occurs in some of them. The clusters are valid, and as odd as real ones may be: pods that
+// fit nowhere, pools that may launch nothing, unavailable offerings, nodes that never started.
 package chance
 
 import (

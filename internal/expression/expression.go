@@ -1,9 +1,8 @@
-// Package expression evaluates arithmetic over instance types, as kubelet settings may hold it. It is CEL
-// over what is known of an instance type, such as "11 * max_pods + 255".
+// Package expression evaluates arithmetic over instance types, as kubelet settings may contain it. It
+// is CEL over the properties of an instance type, such as "11 * max_pods + 255".
 //
-// It promises the same result for the same variables, a finite amount of
-// zero or more or an error, and bounded work. It does not know where the
-// variables come from.
+// It promises the same result for the same variables, either a finite amount of zero or more or an
+// error, and bounded work. It does not know where the variables come from.
 package expression
 
 import (

@@ -1,8 +1,8 @@
-// Package gates knows which feature gates there are, read by component-base's featuregate.
+// Package gates lists the feature gates, and reads them with component-base's featuregate.
 //
-// It promises that names which are not known are borne and listed, since they may be those
-// of another release, and that what is written wrong is an error. It registers no metric and
-// logs nothing. What a gate does is its users' business.
+// It promises to accept and list names that it does not know, since they may belong to another
+// release, and to return an error for what is malformed. It registers no metric and logs nothing. What
+// a gate does is up to its users.
 package gates
 
 import (

@@ -1,11 +1,10 @@
-// Command lint is what `make lint` hands to go vet, which runs it for one
-// package at a time and keeps what it said until the package changes. It
-// answers at once for the thousands of packages that nothing is asked of, and
-// leaves the others to the program analyze beside it, which holds the linters
-// and takes longer to start than most packages are worth.
+// Command lint runs the linters of `make lint` as a vet tool. go vet calls it for one package at a
+// time, and caches the answer until the package changes. It answers at once for the thousands of
+// packages that are not checked, and leaves the others to the program analyze beside it, which holds
+// the linters and takes longer to start than most packages are worth.
 //
-// It promises that each finding names file, line, linter and rule. It holds no
-// rule of its own: those of this repository alone are in internal/tidy.
+// It promises that each finding names file, line, linter and rule. It holds no rule of its own: rules
+// that only this repository has are in internal/tidy.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Package linttemplates holds tests of deploy/aws: its CloudFormation template and its Terraform
-// module are read with parsers of those languages, and must say the same as its policies in JSON.
+// Package linttemplates tests that the templates of deploy/aws agree with its policies. It parses the
+// CloudFormation template and the Terraform module, and compares both with the policies in JSON.
 //
-// It is a module of its own, since the parsers drag in a great deal. It has no code beside tests,
-// and knows the main module by its files alone.
+// It is a module of its own, because the parsers have many dependencies. It has no code besides tests,
+// and knows the main module only by its files.
 package linttemplates

@@ -1,5 +1,6 @@
-// Package misspelt guesses which flag was meant by one that a program does not have. It promises the same guess for the same
-// flags, and decides nothing.
+// Package misspelt guesses which flag a user meant by one that a program does not have.
+//
+// It promises the same guess for the same flags, and decides nothing.
 package misspelt
 
 import (

@@ -1,17 +1,15 @@
-// Program mutate measures how much of the core its tests hold: it changes one
-// place of a program at a time, and runs the tests of that package and of
-// those that are built on it. A mutant that no test notices survives: a rule
-// without a test, or a change that makes no difference.
+// Program mutate measures how well tests cover the core. It makes one change to a program at a time,
+// and runs the tests of that package and of the packages that import it. A mutant that no test notices
+// survives: either a rule has no test, or the change makes no difference.
 //
 //	go run ./internal/mutate [-seed 1] [-n 80] [-from 0] [-floor 0] [-skip words] ./core/...
 //
-// Conditions are forced to true and to false, "and" is exchanged with "or", the
-// boundaries of comparisons are moved, statements are dropped, and functions
-// return at once. The compiler reads the changed file by an overlay; the
-// checkout is not touched. Of all mutants, the seed draws n. Each gets a line;
-// the end is the list of survivors and the share that was killed, with status 1
-// if that is below the floor, in percent. A run that was interrupted goes on
-// with -from and the number that it printed.
+// It forces conditions to true and to false, exchanges "and" with "or", moves the boundaries of
+// comparisons, drops statements, and makes functions return at once. The compiler reads the changed
+// file through an overlay; the checkout is not touched. Of all mutants, the seed draws n. The program
+// prints a line for each, and at the end the survivors and the share that was killed; it exits with
+// status 1 if that is below the floor, in percent. A run that was interrupted continues with -from and
+// the number that it printed.
 package main
 
 import (

@@ -1,5 +1,6 @@
-// Package nearest suggests the closest known word for an unknown one. It promises the same guess for the
-// same words, and none where no word is near.
+// Package nearest suggests the closest known word for an unknown one.
+//
+// It promises the same guess for the same words, and none where no word is near.
 package nearest
 
 import (

@@ -1,8 +1,8 @@
-// Package orders is how one program on a host controls another: JSON over HTTP, on a unix socket or a
+// Package orders lets one program on a host control another: JSON over HTTP, on a unix socket or a
 // loopback port.
 //
-// A command is one value, and so is its outcome; a command that cannot be carried out is answered
-// with a sentence. It checks no rights: a process that reaches the socket may do everything.
+// A command is one value, and so is its outcome; a command that cannot be carried out is answered with
+// a sentence. The package checks no permissions: a process that reaches the socket may do everything.
 package orders
 
 import (

@@ -1,7 +1,7 @@
 // Package pause waits, and ends early when the result is no longer needed.
 //
-// It promises that no timer outlives a wait. It waits by the system's clock: code under
-// virtual time takes a function of For's form instead.
+// It promises that no timer outlives a wait. It waits by the system's clock: code under virtual time
+// takes a function with the signature of For instead.
 package pause
 
 import (

@@ -1,6 +1,6 @@
-// Package picture draws the output of a command as a terminal, for documents. The drawing is SVG
-// with text in it, dark on any page, and the same bytes for the same output. It draws what it is
-// handed and runs no command.
+// Package picture draws the output of a command as a terminal window, for documents. The drawing is
+// SVG with text in it, dark on any page, and the same bytes for the same output. The package runs no
+// command.
 package picture
 
 import (

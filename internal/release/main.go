@@ -1,5 +1,5 @@
-// Program release makes what users download from programs that are built
-// already: `make release` builds them and then calls it.
+// Program release assembles the files that users download. Its input is programs that are already
+// built: `make release` builds them and then calls it.
 //
 //	release version                              prints the version that the checkout would be released as
 //	release assemble -version V -kubernetes V    completes the folder dist

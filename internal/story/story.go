@@ -1,9 +1,8 @@
-// Package story runs the stories of tests: files with what there is before and what comes of it. Each
-// begins with a sentence saying what must happen.
+// Package story runs tests that are written as files: a starting state and the expected result. Each
+// story begins with a sentence that says what must happen.
 //
-// It promises that with the flag -update what comes of it is written into the
-// stories, and that without it nothing is written. It knows nothing of what the
-// stories are about.
+// It promises that with the flag -update it writes results into the stories, and that without it, it
+// writes nothing. It knows nothing about the subject of the stories.
 package story
 
 import (

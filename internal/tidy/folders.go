@@ -22,24 +22,24 @@ type Part struct{ Folder, Line string }
 // Parts returns the folders at the top, in the order of the list.
 func Parts() []Part {
 	return []Part{
-		{"core", "decides. Values in, values out. Imports only the standard library and itself."},
+		{"core", "makes decisions: values in, values out. It imports only the standard library and itself."},
 		{"cloud", ""},
-		{"kube", "everything that knows Kubernetes."},
+		{"kube", "all code that knows Kubernetes."},
 		{"controller", ""},
 		{"observe", ""},
-		{"ui", "(later) screens: pure views, a terminal and a web dashboard."},
+		{"ui", "(later) pure views for a terminal and a web dashboard."},
 		{"cmd", "the programs: flags and wiring, nothing else."},
 		{"doctor", ""},
 		{"simulate", ""},
 		{"bench", ""},
-		{"migrate", "everything that turns older APIs and the groups of Cluster Autoscaler into NodePools and classes."},
-		{"test", "what tests use: nothing here is part of a program for users, but for the emulated AWS of labs."},
+		{"migrate", "converts older APIs and the groups of the Cluster Autoscaler to NodePools and classes."},
+		{"test", "what tests use. Programs for users contain none of it, except the emulated AWS of labs."},
 		{"demo", ""},
 		{"examples", ""},
 		{"lab", "an embedded cluster: etcd, API server, scheduler, controller manager, emulated nodes."},
 		{"charts", ""},
 		{"deploy", ""},
-		{"internal", "small helpers that know nothing of the product, and tools for its development."},
+		{"internal", "small helpers that know nothing about the product, and tools for its development."},
 		{"docs", "this page, decisions (adr), concepts, tasks, reference, status."},
 	}
 }

@@ -31,14 +31,14 @@ func TestWithFolders(t *testing.T) {
 	}
 	const want = `before
 ` + foldersBegin + "```" + `
-core/                   decides. Values in, values out. Imports only the standard library and itself.
+core/                   makes decisions: values in, values out. It imports only the standard library and itself.
   plan/                 the answer: what to do.
-ui/                     (later) screens: pure views, a terminal and a web dashboard.
+ui/                     (later) pure views for a terminal and a web dashboard.
 cmd/                    the programs: flags and wiring, nothing else.
   daemok/               the user's command.
 lab/                    OWN GO MODULE: an embedded cluster: etcd, API server, scheduler, controller manager, emulated nodes.
                         cmd/daemok-lab/ pki/ stories/
-internal/               small helpers that know nothing of the product, and tools for its development.
+internal/               small helpers that know nothing about the product, and tools for its development.
   tools/                OWN GO MODULE: holds tools.
 docs/                   this page, decisions (adr), concepts, tasks, reference, status.
 later/                  was added since.

@@ -1,10 +1,9 @@
-// Package tidy holds the rules of this repository that a compiler does not
-// know: which folder may import which, what the core may not do, how packages
-// are named, and that the documents are complete. Its tests apply them to the
-// tree; each rule is also tried on a planted violation.
+// Package tidy checks rules of this repository that a compiler does not know. They say which folder
+// may import which, what the core may not do, how packages are named, and that the documents are
+// complete. Its tests apply the rules to the tree; each rule is also tried on a planted violation.
 //
-// It promises to name the offender, the rule and the reason. It does not
-// repair anything, and it holds no rule that a linter already has.
+// It promises to name the offender, the rule and the reason. It repairs nothing, and it holds no rule
+// that a linter already has.
 package tidy
 
 import (

@@ -1,8 +1,7 @@
-// Package version says which build of the product is running. That is the commit that the linker was given,
-// or what the Go toolchain recorded by itself.
+// Package version reports which build of the product is running: the commit that the linker was given,
+// or what the Go toolchain recorded.
 //
-// It promises an answer for every build, "unknown" at worst. It does not
-// compare versions.
+// It promises an answer for every build, "unknown" at worst. It does not compare versions.
 package version
 
 import (

@@ -1,7 +1,6 @@
-// Package access finds the cluster that a program is meant to talk to, by kubectl's rules.
+// Package access finds the cluster that a program should connect to, by kubectl's rules.
 //
-// It promises errors that name the file or variable at fault. It does not
-// connect.
+// It promises errors that name the file or variable at fault. It does not connect.
 package access
 
 import (

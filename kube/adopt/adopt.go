@@ -1,8 +1,8 @@
-// Package adopt requests that nodes without NodeClaims are adopted: `daemok adopt`. It finds those that a
-// Karpenter without NodeClaims has made by the labels of their pools, and creates the claims that the
-// controller links with their instances.
+// Package adopt requests that the controller adopts nodes without NodeClaims: `daemok adopt`. It finds
+// nodes that a Karpenter without NodeClaims made, by the labels of their pools, and creates the claims
+// that the controller links with their instances.
 //
-// It promises to write nothing but those claims, and that doing it again does no harm.
+// It promises to write only those claims, and that running it again does no harm.
 package adopt
 
 import (

@@ -1,10 +1,10 @@
 // Package api names every key that Daemok reads or writes: API groups, labels, annotations, taints,
-// finalizers, tags, ConfigMaps. The folders below hold the resource types and their validation rules. Each
-// has one constant here and one row in the table Keys, from which the documentation is printed.
+// finalizers, tags, ConfigMaps. Each has one constant here and one row in the table Keys, from which
+// the documentation is printed.
 //
-// The folders below it hold the resource types, one per group and version. The package promises
-// that a key written anywhere in the product is found in Keys. It holds no behaviour beyond
-// questions about keys.
+// The folders below hold the resource types, one per group and version, and their validation rules.
+// The package promises that a key written anywhere in the product is found in Keys. It has no
+// behaviour beyond questions about keys.
 package api
 
 // API groups of the resources Daemok serves.

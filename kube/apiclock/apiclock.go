@@ -1,10 +1,10 @@
-// Package apiclock compares the clock with the API server's, and says whether it is to be trusted.
+// Package apiclock compares the clock with the API server's, and says whether it can be trusted.
 //
-// Ages, expiry and timeouts are reckoned from moments that the API server wrote. A clock that jumps
-// makes every node expired and every instance overdue at a stroke. The package promises a time that
-// does not jump with it: while the two clocks differ, Now goes on from the last moment they agreed.
-// It promises to say so too, so that nothing is disrupted or given up until they agree: which of
-// them is wrong is not known here. It sets no clock.
+// Ages, expiry and timeouts are computed from times that the API server wrote. A clock that jumps
+// would make every node expired and every instance overdue at once. The package promises a time that
+// does not jump: while the two clocks differ, Now continues from the last moment at which they agreed.
+// It also reports the difference, so that nothing is disrupted or given up until they agree: the
+// package does not know which of them is wrong. It sets no clock.
 package apiclock
 
 import (

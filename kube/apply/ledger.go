@@ -1,11 +1,10 @@
-// Package apply carries out plans: it re-checks each action before it writes, and keeps the ledger of what
-// was issued. What no longer holds is dropped, and what was issued stays in the ledger until a watch shows
-// it.
+// Package apply carries out plans: it re-checks each action before it writes, and keeps the ledger of
+// issued actions. It drops an action that is no longer valid, and keeps an issued one in the ledger
+// until a watch shows it.
 //
-// It promises that a plan made from a projected snapshot never repeats an
-// action in flight. A launch is compared with its pool as the watches last
-// showed it, and a removal with what the API server itself says. It decides
-// nothing.
+// It promises that a plan made from a projected snapshot never repeats an action in flight. It
+// compares a launch with its pool as the watches last showed it, and a removal with what the API
+// server itself reports. It decides nothing.
 package apply
 
 import (

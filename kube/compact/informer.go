@@ -1,9 +1,9 @@
-// Package compact keeps Pods small in an informer's store, and shows them whole. They take a seventh of the
-// struct: where 150,000 pods run they are most of what a controller holds. What pods of one template have
-// in common is in memory once.
+// Package compact keeps Pods small in an informer's store, and returns them whole. A Pod takes a
+// seventh of the struct's memory: where 150,000 pods run, they are most of what a controller holds.
+// What pods of one template have in common is in memory once.
 //
-// It promises that all reads and events of the informer show each Pod as it was put in, and that nothing
-// but the store knows of the other form.
+// It promises that all reads and events of the informer show each Pod as it was put in, and that only
+// the store knows the compact form.
 package compact
 
 import (

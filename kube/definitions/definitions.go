@@ -1,7 +1,7 @@
 // Package definitions compares the CustomResourceDefinitions of a cluster with those of this build.
 //
-// It promises that one comparison serves the controller and `daemok doctor`, and that every field of this build which
-// the API server would drop is named. It installs and changes nothing.
+// It promises that the controller and `daemok doctor` share one comparison, and that it names every
+// field of this build which the API server would drop. It installs and changes nothing.
 package definitions
 
 import (

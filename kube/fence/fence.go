@@ -1,11 +1,10 @@
-// Package fence refuses writes, to Kubernetes and to the cloud, that the leader's lease would not outlive.
-// A lease alone does not: a process that was paused past its lease goes on writing for a moment when it
-// wakes, while another leads.
+// Package fence refuses writes, to Kubernetes and to the cloud, that the leader's lease would not
+// outlive. A lease alone does not do that: a process that was paused until its lease expired still
+// writes for a moment when it wakes up, while another leads.
 //
-// It promises that no call starts through it unless the lease, as last
-// renewed, outlives the call's own timeout, by the monotonic clock and by the
-// wall clock: the one stands still while the host is suspended, the other may
-// be set back. It does not elect leaders.
+// It promises that no call starts through it unless the lease, as last renewed, outlives the call's
+// own timeout, by the monotonic clock and by the wall clock: the monotonic clock stands still while
+// the host is suspended, and the wall clock may be set back. It does not elect leaders.
 package fence
 
 import (

@@ -1,9 +1,9 @@
-// Package foreign hides NodePools and NodeClaims of other providers, as where two autoscalers share a
-// cluster. Their node class is of another API group.
+// Package foreign hides NodePools and NodeClaims of other providers, for clusters with two
+// autoscalers. The node class of such an object is of another API group.
 //
-// It promises that a reader through it finds no such object, so that no loop can write one or act
-// on it. Nodes stay in sight, since pods may run on any node; a caller that acts on a node without
-// a claim of ours asks Node. It decides nothing, and writes pass through it as they are.
+// It promises that a reader through it finds no such object, so that no loop can write one or act on
+// it. Nodes stay visible, because pods may run on any node; a caller that acts on a node without one
+// of our claims asks Node. It decides nothing, and passes writes through unchanged.
 package foreign
 
 import (

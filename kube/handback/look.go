@@ -1,10 +1,11 @@
-// Package handback removes what only Daemok uses, so that Karpenter can take over: `daemok handback`. It
-// says before what has to be over.
+// Package handback removes what only Daemok uses, so that Karpenter can take over: `daemok handback`.
+// It first reports what still has to finish.
 //
-// It promises to touch no node's life, of taints and of pods' annotations what Daemok set alone, and no field
-// that is Karpenter's; that it may be stopped at any moment and done again; and that a controller that starts
-// afterwards takes the cluster back as from any Karpenter. Fingerprints stay: their version is none of
-// Karpenter's, which makes its own then. That no controller acts meanwhile is up to its caller.
+// It promises not to create, drain or delete any node, to remove only those taints and annotations of
+// pods that Daemok set, and to change no field of Karpenter's. It can be stopped at any moment and run
+// again, and a controller that starts afterwards takes the cluster over as from any Karpenter.
+// Fingerprints stay: Karpenter does not know their version and makes its own. The caller makes sure
+// that no controller acts meanwhile.
 package handback
 
 import (

@@ -1,4 +1,4 @@
-// Package installation finds the controller's own Deployment, and how it is set up.
+// Package installation finds the controller's own Deployment, and reads its settings.
 //
 // It promises to name what could not be read. It changes nothing.
 package installation

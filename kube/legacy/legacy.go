@@ -1,9 +1,9 @@
 // Package legacy reads Provisioners of the v1alpha5 API as the same values as NodePools.
 //
-// It promises that what the v1alpha5 API filled in by itself holds without being written into any
-// user's object, and that what a Provisioner does not ask for does not happen: without a time to
-// live and without consolidation no node goes to save money, and no edit replaces one. It is a
-// leaf: without it the newer generation is served alone.
+// It promises that the defaults of the v1alpha5 API apply without being written into any user's
+// object, and that nothing happens that a Provisioner does not ask for: without a time to live and
+// without consolidation, no node is removed to save money, and no edit replaces one. It is a leaf:
+// without it, only the v1 API is served.
 package legacy
 
 import (

@@ -1,10 +1,9 @@
-// Package manifest reads manifests as kubectl does, and adds them to a cluster state: `daemok plan -f`. A
-// plan can be made for them before anything is applied.
+// Package manifest reads manifests as kubectl does, and adds them to a cluster state. With it, `daemok
+// plan -f` makes a plan before anything is applied.
 //
-// It promises that nothing is passed over in silence: a field or a kind that
-// it does not know is an error which names file, document, kind and field, and
-// kinds that no plan depends on are listed. It writes to no cluster, and it
-// decides nothing.
+// It promises that nothing is ignored silently: a field or a kind that it does not know is an error
+// which names file, document, kind and field, and it lists kinds that no plan depends on. It writes to
+// no cluster, and it decides nothing.
 package manifest
 
 import (

@@ -1,5 +1,5 @@
-// Package pages reads lists of any length page by page. No single answer is large. It reads from an API
-// server; a cache refuses to go on where a page ended.
+// Package pages reads lists of any length page by page, so that no single answer is large. It reads
+// from an API server; a cache cannot continue a list after a page.
 package pages
 
 import (

@@ -1,6 +1,6 @@
-// Package roll requests that nodes of pools are replaced now, and reports progress: `daemok roll`. What is
-// asked for stands in an annotation of each pool, so that it outlives the program that asks; the controller
-// acts on it, under the budgets of the pool and whatever else keeps nodes.
+// Package roll requests that nodes of pools are replaced now, and reports progress: `daemok roll`. It
+// writes the request to an annotation of each pool, so that it outlives the program; the controller
+// acts on it, within the budgets of the pool and whatever else keeps nodes.
 //
 // It promises to write nothing but that annotation.
 package roll

@@ -1,8 +1,8 @@
-// Package serving finds the pods that are the last ready endpoints of Services, and those that are created
-// again. It reads both from the API server itself.
+// Package serving finds pods that are the last ready endpoint of a Service, and pods that a controller
+// creates again. It reads both from the API server itself.
 //
 // It asks for pods rather than for EndpointSlices: these are written a moment after a pod begins to
-// end, so that two pods of a Service would see each other as ready and go at the same time.
+// terminate, so two pods of a Service would see each other as ready and terminate at the same time.
 package serving
 
 import (

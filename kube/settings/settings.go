@@ -1,9 +1,9 @@
-// Package settings reads the ConfigMaps karpenter-global-settings and config-logging, which set up v1alpha5
-// controllers.
+// Package settings reads the ConfigMaps karpenter-global-settings and config-logging, which configure
+// v1alpha5 controllers.
 //
-// It promises that a value which cannot be read changes nothing and is named with the way out, and
-// that no key is passed over in silence. It reads no cluster and changes no environment: what the
-// keys mean is handed to the caller that has flags and variables, which go before them.
+// It promises that a value which cannot be read changes nothing and is reported with what to do, and
+// that no key is ignored silently. It reads no cluster and changes no environment: it returns the
+// meaning of the keys to its caller, which has the flags and variables that take precedence.
 package settings
 
 import (

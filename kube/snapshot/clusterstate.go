@@ -1,11 +1,11 @@
 // Package snapshot turns watches into numbered snapshots.
 //
-// It promises that the snapshot kept by increments equals one built again from
-// the same objects, and that a snapshot handed out never changes. It decides nothing.
+// It promises that the snapshot kept by increments equals one built again from the same objects, and
+// that a snapshot never changes once it is returned. It decides nothing.
 //
-// Each kind of object has a table of its own in a folder below, which knows what of it a snapshot shows and keeps what
-// does not change. No table knows another: what one needs of others it declares as an interface, and tables.go joins
-// them. Revisions are given here alone.
+// Each kind of object has a table of its own in a folder below, which knows what a snapshot shows of
+// it, and keeps what does not change. No table knows another: it declares as an interface what it
+// needs of others, and tables.go joins them. Revisions are assigned only here.
 package snapshot
 
 import (

@@ -1,10 +1,10 @@
-// Package steering reads and writes the taint of nodes that are to empty, and the deletion cost of their
-// pods. By the taint kube-scheduler prefers other nodes, and by the cost ReplicaSets that scale down delete
-// those pods first.
+// Package steering reads and writes the taint of nodes that are to empty, and the deletion cost of
+// their pods. Because of the taint kube-scheduler prefers other nodes, and because of the cost
+// ReplicaSets that scale down delete those pods first.
 //
-// It promises never to take for Daemok's, nor to change, what a user set: a taint of the same key with a value or another
-// effect, and a deletion cost that is not the one Daemok noted beside it. It chooses no node and talks to no API
-// server.
+// It promises never to change what a user set, nor to mistake it for Daemok's: a taint of the same key
+// with a value or another effect, and a deletion cost that is not the one that Daemok recorded beside
+// it. It chooses no node and calls no API server.
 package steering
 
 import (

@@ -1,9 +1,9 @@
-// Package surge records the workloads that have, or are to have, a second replica until a pod has left its
-// node. They stand in ConfigMap daemok-surges.
+// Package surge records the workloads that have, or are to have, a second replica until a pod has left
+// its node. The records are in the ConfigMap daemok-surges.
 //
-// It promises that a record is there before the workload is scaled, so that a
-// controller that takes over knows what to scale back, and that no right to write to
-// workloads is needed for it, but to their scale. It scales nothing itself.
+// It promises that a record exists before the workload is scaled, so that a controller that takes over
+// knows what to scale back, and that it needs no permission to write workloads, only their scale. It
+// scales nothing itself.
 package surge
 
 import (

@@ -1,8 +1,7 @@
-// Package translate converts API objects to core values, and back: the only place where both meet. It is
-// the only place where both meet.
+// Package translate converts API objects to core values, and back: the only place where both meet.
 //
-// It promises to be pure: the same objects give the same values. It reads no
-// cluster and knows no cloud beyond the names of labels.
+// It promises to be pure: the same objects give the same values. It reads no cluster, and of a cloud
+// it knows only the names of labels.
 package translate
 
 import (

@@ -1,8 +1,8 @@
-// Package access makes the ways into the lab's cluster: client settings for
-// this process and kubeconfig files for others.
+// Package access makes the clients of the lab's cluster: client settings for this process and
+// kubeconfig files for others.
 //
-// A user has the name that the cluster's certificate authority gave it; what a user may do
-// is decided by the API server alone.
+// The cluster's certificate authority names the user of each; the API server alone decides what a user
+// may do.
 package access
 
 import (

@@ -1,8 +1,7 @@
 // Package await waits until objects of a cluster are as the caller wants them.
 //
-// It watches, so that it returns as soon as it can, and lists again whenever a
-// watch ends, so that it survives a restart of the API server. The context
-// bounds the wait; there is no limit of its own.
+// It watches, so that it returns as soon as it can, and lists again whenever a watch ends, so that it
+// survives a restart of the API server. The context limits the wait; there is no other limit.
 package await
 
 import (

@@ -1,14 +1,14 @@
-// Package boot reads an instance's user data as the boot scripts of the real instance
-// images would, and works out what the kubelet of that instance is started with and what
-// the instance finds out about itself.
+// Package boot reads an instance's user data as the boot scripts of the real instance images would,
+// and determines how the kubelet of that instance is started and what the instance finds out about
+// itself.
 //
-// It promises the outcome that nodeadm (AL2023), bootstrap.sh (AL2, Ubuntu), Bottlerocket's
-// settings and Start-EKSBootstrap.ps1 (Windows) have on a node: cluster, labels, taints,
-// pod limit, reserved resources, allocatable. Data that would keep a real instance from
-// joining is an error whose text is fit for the instance's console.
+// It promises the result that nodeadm (AL2023), bootstrap.sh (AL2, Ubuntu), Bottlerocket's settings
+// and Start-EKSBootstrap.ps1 (Windows) have on a node: cluster, labels, taints, pod limit, reserved
+// resources, allocatable. Data that would keep a real instance from joining is an error, with a text
+// for the instance's console.
 //
-// It runs nothing of what the user data says, talks to no one and keeps no
-// state. Parts of scripts that have no influence on the kubelet are skipped.
+// It runs nothing from the user data, connects to nothing and keeps no state. It skips parts of
+// scripts that do not affect the kubelet.
 package boot
 
 import (

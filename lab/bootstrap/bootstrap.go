@@ -1,10 +1,10 @@
-// Package bootstrap puts into an empty cluster what an EKS cluster made by the
-// getting-started guides has: DNS, storage, metrics and the webhook of pod identities, and,
-// unless its charts bring them, custom resources and the controller's account with its rights.
+// Package bootstrap adds to an empty cluster what an EKS cluster made by the getting-started guides
+// has: DNS, storage, metrics and the webhook of pod identities, and, unless the lab's charts install
+// them, custom resources and the controller's account with its permissions.
 //
-// It promises that doing it again changes nothing, so that a lab which starts again in its
-// directory keeps what its users made, and repairs what belongs to the lab. Nodes come from
-// package machine.
+// It promises that running it again changes nothing, so that a lab which starts again in its directory
+// keeps what its users made, and that it repairs what belongs to the lab. Package machine makes the
+// nodes.
 package bootstrap
 
 import (

@@ -1,10 +1,8 @@
-// Package cluster runs a Kubernetes control plane on this machine: etcd in this
-// process, and the API server, the controller manager and the scheduler as
-// children of it.
+// Package cluster runs a Kubernetes control plane on this host: etcd in this process, and the API
+// server, the controller manager and the scheduler as children of it.
 //
-// It promises that a cluster started again in the same directory is the same
-// cluster, and that none of its processes outlives it. It puts nothing into the
-// cluster: package bootstrap does.
+// It promises that a cluster started again in the same directory is the same cluster, and that none of
+// its processes outlives it. It adds nothing to the cluster: package bootstrap does.
 package cluster
 
 import (

@@ -1,10 +1,8 @@
-// Package component runs one part of a Kubernetes control plane inside this
-// process: the API server, the scheduler or the controller manager, exactly as
-// their own programs would.
+// Package component runs one part of a Kubernetes control plane inside this process: the API server,
+// the scheduler or the controller manager, exactly as its own program would.
 //
-// A component takes the whole process: it parses flags, installs signal
-// handlers and registers metrics globally. So each runs in a child process of
-// the lab, which this package does not start.
+// A component takes the whole process: it parses flags, installs signal handlers and registers metrics
+// globally. So each runs in a child process of the lab, which this package does not start.
 package component
 
 import (

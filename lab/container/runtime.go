@@ -1,11 +1,11 @@
-// Package container runs the containers of pods as processes of this machine, where it has a
-// program for their image.
+// Package container runs the containers of pods as processes of this host, if it has a program for
+// their image.
 //
-// It promises what a kubelet promises those programs: their environment, arguments, files and
+// It promises what a kubelet promises to those programs: their environment, arguments, files and
 // tokens as the pod's spec names them, probes, restarts with a growing pause, and SIGTERM before
-// SIGKILL; and that no process outlives the Runtime. Images are not checked beyond their name,
-// limits of resources are not enforced, and the programs share this machine's network: each port
-// that a container declares is another one here (see Process.Ports).
+// SIGKILL; and that no process outlives the Runtime. It checks only the names of images, enforces no
+// resource limits, and lets the programs share this host's network: each port that a container
+// declares is mapped to another one here (see Process.Ports).
 package container
 
 import (

@@ -1,9 +1,9 @@
-// Package control is how one process sends commands to a running lab: a small HTTP service
-// on a unix socket in the lab's directory.
+// Package control sends commands to a running lab: a small HTTP service on a unix socket in the lab's
+// directory.
 //
-// A process that can open the socket may do everything; its folder keeps other users out. What
-// the commands do is up to the lab. Commands to AWS are sent to the emulated AWS itself, at the
-// URL that the lab's status returns (package emulator/control).
+// A process that can open the socket may do everything; the permissions of its folder keep other users
+// out. The lab defines the commands. Commands to AWS go to the emulated AWS itself, at the URL that
+// the lab's status returns (package emulator/control).
 package control
 
 import (

@@ -1,10 +1,9 @@
-// Package datacenter joins the lab's instances: instances boot into nodes, one emulated
-// kubelet per node runs the pods bound to it, the EBS driver gives them volumes, and what
-// they use can be asked for.
+// Package datacenter joins the parts that make the lab's instances work: instances boot into nodes,
+// one emulated kubelet per node runs the pods bound to it, the EBS driver gives them volumes, and
+// their usage can be queried.
 //
-// It promises that Stop leaves nothing running. It knows no cloud: the caller passes
-// instances to Handle. What each part does is written in packages machine, kubelet, volume
-// and usage.
+// It promises that Stop leaves nothing running. It knows no cloud: the caller passes instances to
+// Handle. The packages machine, kubelet, volume and usage describe what each part does.
 package datacenter
 
 import (

@@ -1,9 +1,9 @@
-// Package directory is the layout of a lab's directory: where its files are,
-// who holds it, and what a later start must find there.
+// Package directory is the layout of a lab's directory: where its files are, which process holds it,
+// and what a later start must find there.
 //
-// It promises that at most one process holds a directory, also after that
-// process was killed without a chance to clean up: the lock is the kernel's
-// and goes with the process. It starts and stops nothing.
+// It promises that at most one process holds a directory, even after that process was killed without a
+// chance to clean up: the kernel holds the lock, and releases it with the process. The package starts
+// and stops nothing.
 package directory
 
 import (

@@ -1,9 +1,9 @@
-// Package event writes what kubelets report of nodes and pods, as `kubectl describe` shows
-// it.
+// Package event writes the events that kubelets report about nodes and pods, as `kubectl describe`
+// shows them.
 //
-// It promises never to hold up the caller: events are written by the side, and those beyond
-// a rate are dropped, so that ten thousand pods that start at once do not drown the API
-// server. Nothing may depend on an event.
+// It promises never to delay the caller: it writes events in the background, and drops those beyond a
+// rate, so that ten thousand pods that start at once do not overload the API server. Nothing may
+// depend on an event.
 package event
 
 import (

@@ -1,8 +1,8 @@
-// Package gateway is the way by which the API server reaches what a cluster's network has: the
-// kubelets of nodes, of which all are answered here, and services of this machine.
+// Package gateway connects the API server to the cluster's network: to the kubelets of nodes, for all
+// of which it answers here, and to services of this host.
 //
-// It promises that kubectl logs shows what a pod that runs for real has printed. Pods whose
-// containers are emulated have printed nothing, and nothing can be run in any.
+// It promises that kubectl logs shows what a pod that really runs has printed. Pods whose containers
+// are emulated have printed nothing, and commands cannot be run in any pod.
 package gateway
 
 import (

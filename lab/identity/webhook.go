@@ -1,8 +1,7 @@
-// Package identity plays the part of EKS's pod identity webhook: pods whose service account has a
-// role find the files and variables by which AWS's SDKs ask for that role's credentials.
+// Package identity emulates EKS's pod identity webhook: pods whose service account has a role get the
+// files and variables by which AWS's SDKs request that role's credentials.
 //
-// It promises to change a pod as EKS does, and no other pod. What the credentials are good for is
-// AWS's business.
+// It promises to change a pod as EKS does, and no other pod. AWS decides what the credentials permit.
 package identity
 
 import (

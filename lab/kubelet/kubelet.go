@@ -1,13 +1,11 @@
-// Package kubelet plays the part of every node's kubelet that handles pods:
-// it starts the pods bound to a node, reports their status under that node's
-// own credentials, lets them end as their annotations say, and stops them
-// gracefully when they are deleted.
+// Package kubelet emulates the part of every node's kubelet that handles pods: it starts the pods
+// bound to a node, reports their status under that node's own credentials, lets them end as their
+// annotations say, and stops them gracefully when they are deleted.
 //
-// It promises that a pod is only ever touched by the node it is bound to, that a pod starts
-// after its volumes are attached, and that one thousand nodes cost one watch. It runs no
-// containers but those that its Runtime has programs for: what other pods do is written in
-// their annotations (see StartAfter and the others). The Node object and its lease are kept
-// by package machine.
+// It promises that only the node that a pod is bound to touches it, that a pod starts after its
+// volumes are attached, and that one thousand nodes cost one watch. It runs only those containers for
+// which its Runtime has a program: annotations say what the other pods do (see StartAfter and the
+// others). Package machine keeps the Node object and its lease.
 package kubelet
 
 import (

@@ -1,16 +1,14 @@
-// Package machine boots the instances of an emulated cloud into nodes of a real cluster, as
-// the kubelet's node side, the EBS driver's registration and the cloud's node controller
-// would together.
+// Package machine boots the instances of an emulated cloud into nodes of a real cluster, as the
+// kubelet's node side, the EBS driver's registration and the cloud's node controller would together.
 //
-// It promises that a node is made of what its instance's user data says and the instance
-// knows about itself, written under the node's own credentials; that labels a node may not
-// set fail as they do in life; that an instance whose data, role or commands forbid it
-// never registers and says why on its console; and that nothing is written for an instance
-// after it began to shut down.
+// It promises that a node is made of what its instance's user data says and of what the instance knows
+// about itself, written under the node's own credentials; that labels which a node may not set fail as
+// they do in a real cluster; that an instance whose data, role or commands forbid it never registers
+// and reports why on its console; and that nothing is written for an instance after it began to shut
+// down.
 //
-// It does not handle pods (package kubelet does), does not delete Node objects (the
-// controllers of the cluster do) and knows no cloud: instances come in through
-// Fleet.Handle.
+// It does not handle pods (package kubelet does), does not delete Node objects (the controllers of the
+// cluster do) and knows no cloud: it gets instances through Fleet.Handle.
 package machine
 
 import (

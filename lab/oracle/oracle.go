@@ -1,14 +1,12 @@
 // Package oracle asks the real kube-scheduler whether it agrees with a plan.
 //
-// It makes clusters by chance, as Kubernetes objects, has the core plan for
-// them, and replays the plan before the filter plugins of kube-scheduler's
-// default profile: every pod the plan places must be accepted where it is
-// placed, and every pod it leaves must be refused everywhere. A disagreement
-// is cut down to a small cluster that still shows it.
+// It makes random clusters, as Kubernetes objects, has the core plan for them, and replays the plan
+// through the filter plugins of kube-scheduler's default profile: they must accept every pod that the
+// plan places on the node where it is placed, and must refuse every pod that the plan leaves on every
+// node. It reduces a disagreement to a small cluster that still shows it.
 //
-// It promises that a seed always gives the same cluster. It runs the plugins
-// in this process, without an API server; it does not judge preferences,
-// preemption or prices.
+// It promises that a seed always gives the same cluster. It runs the plugins in this process, without
+// an API server; it does not judge preferences, preemption or prices.
 package oracle
 
 import (

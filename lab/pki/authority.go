@@ -1,10 +1,9 @@
-// Package pki is the lab's own certificate authority. It issues the serving and client
-// certificates of one emulated cluster, and keeps its key in a directory so that a
-// restarted lab trusts what it issued before.
+// Package pki is the lab's own certificate authority. It issues the serving and client certificates of
+// one emulated cluster, and keeps its key in a directory so that a restarted lab trusts what it issued
+// before.
 //
-// Keys are ECDSA P-256, which take a millisecond to make. Nothing here is fit
-// for a cluster that outsiders can reach: certificates last ten years and are
-// never revoked.
+// Keys are ECDSA P-256, which take a millisecond to make. Nothing here is suitable for a cluster that
+// outsiders can reach: certificates last ten years and are never revoked.
 package pki
 
 import (

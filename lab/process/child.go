@@ -1,8 +1,8 @@
-// Package process runs other programs as children of this one: it keeps them
-// running, restarts them on request, and stops them.
+// Package process runs other programs as children of this one: it keeps them running, restarts them on
+// request, and stops them.
 //
-// It promises that no child outlives this process: where the system can, it kills them when
-// we die, however we die. It does not inspect what they do.
+// It promises that no child outlives this process: where the operating system can, it kills the
+// children when this process ends, however it ends. The package does not inspect what they do.
 package process
 
 import (

@@ -1,11 +1,10 @@
-// Package stories_test says what users and operators see, in a lab: a real API server,
-// scheduler and controller manager, an emulated AWS, and the real controller. Labs are at
-// time scale 0. One serves most stories, side by side, each in a namespace of its own. What
-// a story does there no other may notice: those about the lab itself, and those that
-// disturb all in it, start others.
+// Package stories_test shows what users and operators see, in a lab: a real API server, scheduler and
+// controller manager, an emulated AWS, and the real controller. Labs are at time scale 0. One lab
+// serves most stories, side by side, each in a namespace of its own, where no story may affect
+// another. Stories about the lab itself, and stories that disturb everything in it, start other labs.
 //
-// The programs are taken from the folder that DAEMOK_BIN names, or from the
-// repository's bin; `make build` makes them.
+// The programs come from the folder that DAEMOK_BIN names, or from the repository's bin; `make build`
+// makes them.
 package stories_test
 
 import (

@@ -1,9 +1,9 @@
-// Package up puts all parts of a lab together: a control plane, the emulated cloud with its
-// instances, and the controller.
+// Package up assembles a lab: a control plane, the emulated cloud with its instances, and the
+// controller.
 //
-// It promises that what it starts it also stops, in reverse order, that a lab started again
-// in its directory goes on where it stopped, and that nothing of a lab is left outside its
-// directory. Command lines and signals are handled in cmd/daemok-lab.
+// It promises to stop what it starts, in reverse order, that a lab started again in its directory
+// continues where it stopped, and that nothing of a lab is left outside its directory. cmd/daemok-lab
+// handles command lines and signals.
 package up
 
 import (

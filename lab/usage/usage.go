@@ -1,10 +1,9 @@
-// Package usage serves metrics.k8s.io/v1beta1: what pods and nodes use, as
-// annotations of the pods say, so that horizontal autoscaling and kubectl top
-// work where nothing runs.
+// Package usage serves metrics.k8s.io/v1beta1: what pods and nodes use, as annotations of the pods
+// say, so that horizontal autoscaling and kubectl top work although nothing really runs.
 //
-// It promises discovery, lists with label selectors and single objects in JSON, for pods
-// that run and nodes that are ready. It measures nothing, keeps nothing and checks no
-// rights: the API server in front of it does.
+// It promises discovery, lists with label selectors and single objects in JSON, for pods that run and
+// nodes that are ready. It measures nothing, stores nothing and checks no permissions: the API server
+// in front of it does.
 package usage
 
 import (

@@ -1,12 +1,11 @@
-// Package volume plays the EBS CSI driver: it provisions volumes for claims, marks them
-// attached to and detached from nodes after a delay, deletes those that were released, and
-// reports to kubelets what a pod waits for.
+// Package volume emulates the EBS CSI driver: it provisions volumes for claims, marks them attached to
+// and detached from nodes after a delay, deletes released volumes, and reports to kubelets what a pod
+// waits for.
 //
-// It promises what the scheduler and the attach-detach controller rely on: a volume lies in
-// one zone, the selected node's where the class waits for the first consumer, an attachment
-// is only ever changed when asked, and a node gets no more of them than its CSINode says.
-// It stores nothing: volumes exist as API objects alone. Nodes announce the driver
-// themselves (package machine).
+// It promises what the scheduler and the attach-detach controller rely on: a volume is in one zone,
+// the selected node's where the class waits for the first consumer; an attachment changes only on
+// request; and a node gets no more of them than its CSINode says. It stores nothing: volumes exist
+// only as API objects. Nodes announce the driver themselves (package machine).
 package volume
 
 import (

@@ -1,7 +1,7 @@
-// Package alias serves metrics under additional names, counted once.
+// Package alias serves metrics under additional names.
 //
-// It promises that what stands under two names is counted once, and read when it is scraped. It
-// measures nothing itself and changes no series that has its own name.
+// It promises that what is served under two names is counted once, and read when it is scraped. It
+// measures nothing itself, and changes no series that has a name of its own.
 package alias
 
 import (

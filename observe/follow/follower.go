@@ -1,9 +1,9 @@
-// Package follow counts what happens to objects, from the watches. Such is how long pods take to be bound
-// and to start, how long instances take to terminate, and which conditions change.
+// Package follow counts what happens to objects, from the watches. Examples are how long pods take to
+// be bound and to start, how long instances take to terminate, and which conditions change.
 //
-// It promises to count each thing once, by the process that leads, and only what happens while it watches: what was
-// there before is nothing new. Claims, pools and instances of another provider are not counted. It writes nothing but
-// metrics and keeps nothing of objects that are gone.
+// It promises to count each thing once, in the process that leads, and only what happens while it
+// watches: what existed before is nothing new. It does not count claims, pools and instances of
+// another provider. It writes nothing but metrics, and keeps nothing of objects that are gone.
 package follow
 
 import (

@@ -1,10 +1,10 @@
 // Package otlp sends spans to a collector by OTLP, as protobuf over HTTP.
 //
-// It promises to go by OpenTelemetry's own environment variables, and that what it cannot do
-// of them is an error that names the variable and the way out. The exporter that OpenTelemetry
-// has would double the controller (ADR 9): it links gRPC, and templates that keep the linker
-// from leaving out anything. It decides on no spans, and what a collector does not take is
-// lost once a batch has had its time.
+// It promises to follow OpenTelemetry's own environment variables, and to report as an error what it
+// does not support of them, with the variable and what to do. OpenTelemetry's own exporter would
+// double the size of the controller (ADR 9): it links gRPC, and templates that keep the linker from
+// removing unused code. The package does not decide which spans exist, and drops a batch that a
+// collector has not accepted in time.
 package otlp
 
 import (

@@ -1,10 +1,9 @@
-// Package record stores what was decided and why, in memory and in ConfigMaps; `daemok explain` prints it.
-// It can be asked after events have gone, after a restart, and while no controller runs.
+// Package record stores what was decided and why, in memory and in ConfigMaps; `daemok explain` prints
+// it. It can be read when the events are gone, after a restart, and while no controller runs.
 //
-// It promises that what is decided again and again stands there once, with the
-// time since when it has held; that it takes no more memory than a bound, the
-// oldest going first; and that whatever happens to the ConfigMaps disturbs no
-// plan. It decides nothing, and nothing is decided by it.
+// It promises to store a repeated decision once, with the time since when it has held; to take no more
+// memory than a limit, dropping the oldest first; and that problems with the ConfigMaps affect no
+// plan. It decides nothing, and no decision depends on it.
 package record
 
 import (

@@ -1,8 +1,8 @@
 // Package state exports gauges of the cluster state, read at a scrape.
 //
-// It promises that a series ends with what it is about, and that nothing has
-// to be written when something changes. It answers from the caches, asks no
-// server, and exports nothing where another process leads. Series come in no order.
+// It promises that a series ends with its object, and that no change has to write anything. It answers
+// from the caches, calls no server, and exports nothing while another process leads. Series come in no
+// order.
 package state
 
 import (

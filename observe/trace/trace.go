@@ -1,13 +1,13 @@
-// Package trace records spans of OpenTelemetry: how long each part of the way from pending pods to an
-// initialized node took. A batch of pods is a trace.
+// Package trace records OpenTelemetry spans: how long each step from pending pods to an initialized
+// node took. A batch of pods is a trace.
 //
-// It gets what metrics and events get: by the planner of rounds and plans, by the launcher of
-// calls, by the watches of NodeClaims. The parts of one NodeClaim belong together by its name,
-// whichever loop does them.
+// It gets what metrics and events get: rounds and plans from the planner, calls from the launcher,
+// NodeClaims from the watches. It joins the steps of one NodeClaim by its name, whichever loop does
+// them.
 //
-// It promises that a nil *Tracer costs nothing, that spans carry names, counts, types, zones and no
-// text of users or of AWS, and that nothing is kept of what has ended. It sends no span anywhere,
-// and what an earlier process began it does not know.
+// It promises that a nil *Tracer costs nothing, that spans carry names, counts, types and zones but no
+// text of users or of AWS, and that it keeps nothing of what has ended. It sends no span anywhere, and
+// it does not know what an earlier process began.
 package trace
 
 import (

@@ -1,6 +1,6 @@
 // Package policy lists the policies that simulations compare, by name.
 //
-// Each is a decider over snapshots; how other autoscalers decide lies in simulate/rules.
+// Each is a decider over snapshots; simulate/rules has the rules by which other autoscalers decide.
 package policy
 
 import (

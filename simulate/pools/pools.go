@@ -1,8 +1,9 @@
 // Package pools makes the pools of a simulation from NodePools in manifests.
 //
-// It promises what `daemok plan -f` promises: what a controller or an API server would refuse is an error
-// that names file, document and field. Instance types have the labels of EC2's
-// types of the same name, as far as these are known, and as much for pods as the controller works out for the class.
+// It promises what `daemok plan -f` promises: what a controller or an API server would refuse is an
+// error that names file, document and field. Instance types have the labels of EC2's types of the same
+// name, as far as these are known, and the capacity for pods that the controller computes for the
+// class.
 package pools
 
 import (

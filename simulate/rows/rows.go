@@ -1,6 +1,6 @@
 // Package rows reads files of comma-separated values whose first line names the columns.
 //
-// Every error names file, line and column. It knows no meaning of columns.
+// Every error names file, line and column. The package does not know what the columns mean.
 package rows
 
 import (

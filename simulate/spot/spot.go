@@ -1,7 +1,8 @@
-// Package spot models the spot market of simulations: how often instances are interrupted, and how prices move.
+// Package spot models the spot market of simulations: how often instances are interrupted, and how
+// prices change.
 //
-// It promises that equal seeds give equal markets, whatever a policy launches. It knows no capacity that runs out:
-// what is interrupted is scarce for a while, and that is up to sim.
+// It promises that equal seeds give equal markets, whatever a policy launches. Capacity in it does not
+// run out: package sim makes an interrupted offering scarce for a while.
 package spot
 
 import (

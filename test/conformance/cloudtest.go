@@ -1,10 +1,8 @@
-// Package conformance is the specification of the cloud port as tests, which every provider must pass. It
-// holds what the port's doc comments promise, line by line. Every provider must pass it, the in-memory one
-// included.
+// Package conformance is the specification of the cloud port as tests, which every provider must pass,
+// the in-memory one included. It tests what the port's doc comments promise, line by line.
 //
-// It promises to ask for nothing that the port does not say, to launch a few
-// instances only, and to wait through the subject's clock alone. It does not
-// test what a provider makes of a class.
+// It promises to require only what the port says, to launch only a few instances, and to wait only
+// through the clock of the provider under test. It does not test how a provider interprets a class.
 package conformance
 
 import (

@@ -1,14 +1,14 @@
-// Package emulator is an emulated AWS account that the real AWS SDK talks to: an http.Handler over package
-// market. It speaks the wire protocols of EC2, IAM, STS, SSM, SQS, EventBridge, EKS, EKS Auth, Pricing,
-// Service Quotas and FIS. Tests, the lab and demos point AWS_ENDPOINT_URL at it.
+// Package emulator is an emulated AWS account that the real AWS SDK connects to. It is an http.Handler
+// over package market. It speaks the wire protocols of EC2, IAM, STS, SSM, SQS, EventBridge, EKS, EKS
+// Auth, Pricing, Service Quotas and FIS. Tests, the lab and demos point AWS_ENDPOINT_URL at it.
 //
-// It promises AWS's documented behaviour where clients depend on it: paging
-// with its caps, filters and their errors, dry runs, idempotency by client
-// token, partial fulfilment of fleets, throttling, and the lag between a
-// change and its visibility. It does not check signatures, but for their dates where STS is asked. Rights are there
-// until Deny takes them away, but for temporary credentials, and for access keys of which Enforce says so: there a role's
-// policies decide. Temporary credentials are handed out as AWS does to pods: see SetIssuerKeys and PodIdentityAgent. It
-// runs no instances: whoever follows Watch may boot something for them.
+// It promises AWS's documented behaviour where clients depend on it: paging with its caps, filters and
+// their errors, dry runs, idempotency by client token, partial fulfilment of fleets, throttling, and
+// the lag between a change and its visibility. It does not check signatures, except for their dates
+// where STS is called. Callers have all permissions until Deny takes them away, except for temporary
+// credentials and for access keys that Enforce names: for these the policies of their role decide.
+// Temporary credentials are issued as AWS issues them to pods: see SetIssuerKeys and PodIdentityAgent.
+// The emulator runs no instances: a caller that follows Watch may boot something for them.
 package emulator
 
 import (

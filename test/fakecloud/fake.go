@@ -1,9 +1,9 @@
 // Package fakecloud is the cloud port in memory, over package market, for tests and simulations.
 //
-// It promises everything that test/conformance asks, the same answers for the
-// same seed, clock and calls, and the faults that a test injects. It has one
-// subnet in each zone and no rights: a class is its name, and perhaps some zones
-// and tags, an image and security groups. Reservations are open to all classes.
+// It promises everything that test/conformance requires, the same answers for the same seed, clock and
+// calls, and the faults that a test injects. It has one subnet in each zone and no permissions: a
+// class is its name, and perhaps some zones and tags, an image and security groups. Reservations are
+// open to all classes.
 package fakecloud
 
 import (

@@ -1,10 +1,9 @@
 // Package market is a deterministic model of a cloud: capacity pools, prices, instance lifecycle, API
-// limits. The in-memory provider and AWS's wire emulator both stand on it.
+// limits. The in-memory provider and AWS's wire emulator are both built on it.
 //
-// It promises that the same seed, clock and calls give the same market: every
-// draw comes from the seed and a name, never from the order of other draws.
-// It knows neither wire protocols nor Kubernetes, and it has no clock of its
-// own.
+// It promises that the same seed, clock and calls give the same market: every random draw depends on
+// the seed and a name, never on the order of other draws. It knows neither wire protocols nor
+// Kubernetes, and it has no clock of its own.
 package market
 
 import (

@@ -1,7 +1,7 @@
-// Package scraped reads what a scrape would show, for tests.
+// Package scraped reads what a scrape would return, for tests.
 //
-// It promises lines that compare well: labels sorted and without empty ones,
-// lengths as their count and sum. It judges nothing.
+// It promises lines that compare well: labels sorted and without empty ones, durations as their count
+// and sum. It judges nothing.
 package scraped
 
 import (

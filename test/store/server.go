@@ -1,13 +1,12 @@
-// Package store is an API server in memory for tests of reconcilers: list, watch, conflicts, admission and
-// faults. Writes have finalizers, grace and evictions as a cluster has them, and watches lag or break.
+// Package store is an API server in memory for tests of reconcilers: list, watch, conflicts, admission
+// and faults. Writes have finalizers, grace periods and evictions as in a cluster, and watches lag or
+// break.
 //
-// It promises what controllers rely on: one order of revisions, optimistic
-// locks, preconditions, generations, the status subresource apart from the
-// rest, pods that end only when their kubelet says so. What is written of
-// Daemok's own kinds is given its defaults, or refused, as their definitions
-// say. It works in a testing/synctest bubble. It validates no other kind,
-// keeps the status that an object is created with, which saves tests a call,
-// and collects no garbage.
+// It promises what controllers rely on: one order of revisions, optimistic locks, preconditions,
+// generations, a separate status subresource, and pods that end only when their kubelet reports so.
+// Daemok's own kinds get their defaults, or are refused, as their definitions say. It works in a
+// testing/synctest bubble. It validates no other kind, keeps the status that an object is created
+// with, which saves tests a call, and collects no garbage.
 package store
 
 import (

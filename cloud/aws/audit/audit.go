@@ -1,7 +1,8 @@
-// Package audit asks AWS who the caller is, and which of the rights that the controller needs a role has.
+// Package audit asks AWS who the caller is, and which of the permissions that the controller needs a
+// role has.
 //
-// It promises to change nothing: what it does is to read, to simulate, and to call with the dry-run
-// flag. It knows nothing of Kubernetes.
+// It promises to change nothing: it only reads, simulates policies, and makes calls with the dry-run
+// flag. It does not know Kubernetes.
 package audit
 
 import (

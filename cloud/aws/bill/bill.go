@@ -1,6 +1,6 @@
-// Package bill says what instances of a NodePool cost, for measurements and tests.
+// Package bill reports what the instances of a NodePool cost, for measurements and tests.
 //
-// It promises the prices of this moment: those of the price list on demand, and of spot those that EC2 reports.
+// It promises current prices: on-demand prices from the price list, spot prices as EC2 reports them.
 package bill
 
 import (

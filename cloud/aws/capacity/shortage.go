@@ -1,9 +1,9 @@
 // Package capacity remembers which offerings were unavailable lately, so that the next plan does not
-// ask for them again at once.
+// request them again at once.
 //
-// It promises to forget an unavailable offering after Keep, by the clock it was given; to doubt
-// an offering for longer that is unavailable again and again, the less the longer ago that was; and
-// to change its sequence number whenever the answer to any question changes. It does not decide which
+// It promises to forget an unavailable offering after Keep, by the clock that it was given; to doubt
+// an offering that is unavailable repeatedly for longer, and the less the longer ago that was; and to
+// change its sequence number whenever the answer to any question changes. It does not decide which
 // errors mean insufficient capacity.
 package capacity
 

@@ -1,9 +1,9 @@
-// Package catalog says which instance types a class can become, with their labels, capacity
-// and offerings, as values of the core.
+// Package catalog lists the instance types that a class can launch, with their labels, capacity and
+// offerings, as values of the core.
 //
-// It promises one interned answer for equal input: instance types share their labels
-// between classes, and offerings share theirs between instance types. It reads instance
-// types from EC2 only when called to; prices, shortages and classes are handed to it.
+// It promises one interned answer for equal input: instance types share their labels between classes,
+// and offerings share theirs between instance types. It reads instance types from EC2 only when called
+// to; its caller passes prices, unavailable offerings and classes.
 package catalog
 
 import (

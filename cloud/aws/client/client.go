@@ -1,11 +1,9 @@
-// Package client makes the SDK's clients for the services that the adapter
-// calls, configured as the SDK itself would be: environment, shared files,
-// instance metadata.
+// Package client makes the SDK's clients for the services that the adapter calls, configured as the
+// SDK itself would be: environment, shared files, instance metadata.
 //
-// New promises that AWS_ENDPOINT_URL, AWS_REGION and credentials are all it takes to point
-// every call elsewhere, and that every call is reported to the observer. It calls nothing
-// but the metadata service for the region. At is for callers that know the endpoint, the
-// region and the key and want nothing else read.
+// New promises that AWS_ENDPOINT_URL, AWS_REGION and credentials are enough to redirect every call,
+// and that every call is reported to the observer. It calls only the metadata service, for the region.
+// At is for callers that know the endpoint, the region and the key, and want nothing else read.
 package client
 
 import (

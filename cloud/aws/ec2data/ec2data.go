@@ -1,11 +1,11 @@
-// Package ec2data is what EC2 offers, as an embedded table: some 1,260 instance types with
-// every fact that DescribeInstanceTypes, node labels, prices and offerings need, for eight
-// regions. The emulator answers from it, the fake cloud builds its instance types from it,
-// and the controller falls back on its prices where AWS gives none.
+// Package ec2data is an embedded table of what EC2 offers: some 1,260 instance types with every fact
+// that DescribeInstanceTypes, node labels, prices and offerings need, for eight regions. The emulator
+// answers from it, the fake cloud builds its instance types from it, and the controller falls back on
+// its prices where AWS reports none.
 //
-// It promises plain values, sorted by name, decoded once and never written
-// afterwards. It is a record of one day: it does not know what AWS offers
-// today, and prices that no one published are marked as estimates.
+// It promises plain values, sorted by name, decoded once and never written afterwards. It is a record
+// of one day: it does not know what AWS offers today, and it marks prices that AWS has not published
+// as estimates.
 package ec2data
 
 import (

@@ -1,8 +1,7 @@
-// Package fault says what AWS's error codes mean: whether something is short,
-// not there, forbidden, or asked for too often.
+// Package fault classifies AWS's error codes: insufficient capacity, not found, forbidden, throttled.
 //
-// It promises to check codes first and at words only where one code has several meanings.
-// It retries nothing.
+// It promises to check codes first, and the text of a message only where one code has several
+// meanings. It retries nothing.
 package fault
 
 import (

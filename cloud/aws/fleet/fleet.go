@@ -1,9 +1,9 @@
-// Package fleet launches instances: it writes launch templates and asks EC2 for an
-// instant fleet over many types and zones at once.
+// Package fleet launches instances: it writes launch templates and requests an instant EC2 fleet over
+// many types and zones at once.
 //
-// It promises the same call for the same request, so that EC2 can recognise a
-// repeated one by its token; and that what was short is remembered. It
-// decides neither how many instances are needed nor which offers are good.
+// It promises the same call for the same request, so that EC2 can recognise a repeated one by its
+// token, and that it records which offerings were unavailable. It decides neither how many instances
+// are needed nor which offerings are acceptable.
 package fleet
 
 import (

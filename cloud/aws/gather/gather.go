@@ -1,11 +1,10 @@
-// Package gather joins calls that many callers make at about the same moment
-// into one call about many things, since AWS counts calls and not what they
-// are about.
+// Package gather joins calls that many callers make at about the same moment into one call about many
+// things, because AWS limits the number of calls, not of things in them.
 //
-// It promises that one thing's failure is returned to those callers alone that asked about
-// it, that a caller which gives up takes no other with it, and that no call outlives the
-// context of the caller that makes it. It starts no goroutine: the first of the callers
-// makes the call for all. It repeats no call that failed.
+// It promises that a failure about one thing is returned only to the callers that asked about it, that
+// a caller which gives up cancels no other, and that no call outlives the context of the caller that
+// makes it. It starts no goroutine: the first of the callers makes the call for all. It repeats no
+// call that failed.
 package gather
 
 import (

@@ -1,9 +1,9 @@
-// Package image finds the instance images that a class selects: those AWS publishes for
-// EKS, by alias, and those a user names.
+// Package image finds the instance images that a class selects: those that AWS publishes for EKS, by
+// alias, and those that a user names.
 //
-// It promises one image for each set of requirements, the newest that is not deprecated, in
-// an order that depends on facts alone. It does not decide which instance boots which
-// image; the requirements of an image say that.
+// It promises one image for each set of requirements: the newest that is not deprecated, in an order
+// that depends on facts alone. It does not decide which instance boots which image; the requirements
+// of an image determine that.
 package image
 
 import (

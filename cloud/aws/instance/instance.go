@@ -1,9 +1,8 @@
 // Package instance lists, tags and terminates the instances of one cluster.
 //
-// It promises never to see or touch instances of another cluster, to treat an instance that
-// is gone as an answer, and not to call one gone that was just launched and is not visible
-// yet. Questions about single instances that come at the same moment become one call. It
-// launches nothing.
+// It promises never to see or change instances of another cluster, to treat an instance that is gone
+// as an answer, and not to report an instance as gone that was just launched and is not visible yet.
+// Simultaneous questions about single instances become one call. It launches nothing.
 package instance
 
 import (

@@ -1,10 +1,10 @@
-// Package interruption reads interruption messages of AWS from the SQS queue that EventBridge's rules
+// Package interruption reads AWS's interruption messages from the SQS queue that EventBridge's rules
 // fill.
 //
-// It promises to understand every documented shape of those events, to delete a message only once
-// everything that it says is done, and to find a queue again that was gone. A message that it does not
-// understand is passed on as such: the reader decides what becomes of it. It does not know which
-// instances are the cluster's.
+// It promises to understand every documented form of those events, to delete a message only once
+// everything that follows from it is done, and to find a queue again that was deleted and recreated.
+// It passes on a message that it does not understand as such: the reader decides what to do with it.
+// It does not know which instances belong to the cluster.
 package interruption
 
 import (

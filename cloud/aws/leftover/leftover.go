@@ -1,12 +1,12 @@
-// Package leftover finds and removes what a cluster that is gone has left at AWS:
-// instances, launch templates and instance profiles that an autoscaler made for it, volumes
-// of such instances, and network interfaces of its nodes.
+// Package leftover finds and removes what a deleted cluster has left in AWS: instances, launch
+// templates and instance profiles that an autoscaler made for it, volumes of such instances, and
+// network interfaces of its nodes.
 //
-// It promises to touch nothing of a cluster that EKS still knows or that the user is connected
-// to, nothing that carries another cluster's tag, nothing while it is unclear which of several
-// clusters of one name is meant, and nothing that other programs made but the cluster's network
-// plugin: no node group, no volume of a workload. Of volumes and interfaces it touches those
-// alone that are attached to nothing. It finds by tags and paths alone, so it needs no cluster.
+// It promises not to touch anything of a cluster that EKS still knows or that the user is connected
+// to, anything with another cluster's tag, or anything while several clusters could be meant by one
+// name. It touches nothing that other programs made, except the cluster's network plugin: no node
+// group and no volume of a workload. It touches volumes and network interfaces only if they are
+// attached to nothing. It finds everything by tags and paths, so it needs no cluster.
 package leftover
 
 import (

@@ -1,12 +1,10 @@
-// Package measure remembers how much memory instances turn out to have, which EC2 does not
-// say: what the hypervisor and the kernel keep differs by type and image, between one and
-// eight parts of a hundred.
+// Package measure remembers how much memory instances really have, which EC2 does not report: the
+// hypervisor and the kernel keep between 1 % and 8 %, depending on type and image.
 //
-// It promises that of several instances of one type and image the smallest counts, so that
-// what was planned fits all of them; that what was not seen for Keep is forgotten; and that
-// its sequence number changes whenever the answer to any question does. It estimates
-// nothing, and says nothing of an image that no instance of the type has booted yet:
-// another kernel keeps another share.
+// It promises that of several instances of one type and image the smallest counts, so that what was
+// planned fits all of them; that it forgets what was not seen for Keep; and that its sequence number
+// changes whenever the answer to any question does. It estimates nothing, and it has no answer for an
+// image that no instance of the type has booted yet, because another kernel keeps another share.
 package measure
 
 import (

@@ -1,8 +1,8 @@
-// Package network finds the subnets and security groups that a class selects,
-// and knows which subnet of a zone has most free addresses.
+// Package network finds the subnets and security groups that a class selects, and knows which subnet
+// of a zone has the most free addresses.
 //
-// It promises that addresses of instances just launched count as taken until AWS has
-// counted them itself. It keeps no cache: how often to ask is the caller's decision.
+// It promises that addresses of instances just launched count as used until AWS counts them itself. It
+// keeps no cache: the caller decides how often to ask.
 package network
 
 import (

@@ -1,9 +1,9 @@
-// Package nodeclass is a user's AWS settings for instances as plain values: what the
-// EC2NodeClass asks for (Spec) and what was found for it (Resolved).
+// Package nodeclass is a user's AWS settings for instances as plain values: what the EC2NodeClass
+// requests (Spec) and what was found for it (Resolved).
 //
-// It promises to hold neither SDK nor Kubernetes types, so that controllers
-// can map API objects to it without knowing AWS, and the adapter can read it
-// without knowing Kubernetes. It resolves nothing by itself.
+// It promises to hold neither SDK nor Kubernetes types, so that controllers can convert API objects to
+// it without knowing AWS, and the adapter can read it without knowing Kubernetes. It resolves nothing
+// itself.
 package nodeclass
 
 import (

@@ -1,13 +1,12 @@
-// Package pace holds calls to EC2 back once EC2 throttles them, so that an account's few
-// calls are spent where they matter most.
+// Package pace delays calls to EC2 while EC2 throttles them, so that the few calls an account has are
+// used where they matter most.
 //
-// It promises that calls go at once while none is throttled; that each action that is
-// throttled is slowed by itself, to about what EC2 answers, and is let go again when EC2
-// has answered for a while; and that of the calls that wait, those that terminate instances
-// go before those that launch, and these before others, as long as they may draw on the
-// same allowance: EC2 counts calls that change something and calls that read separately.
-// Calls of the same kind go in the order in which they came. It repeats nothing: that is
-// for the SDK.
+// It promises that calls go at once while none is throttled, and that each throttled action is slowed
+// down separately, to about the rate that EC2 accepts, and released when EC2 has accepted calls for a
+// while. Of the waiting calls, those that terminate instances go before those that launch, and these
+// before others, as long as they draw on the same allowance: EC2 counts calls that change something
+// and calls that read separately. Calls of the same kind go in the order in which they came. It
+// repeats nothing: the SDK does that.
 package pace
 
 import (

@@ -1,9 +1,8 @@
-// Package placement finds the placement group that a class selects, and how many instances
-// it takes in each zone.
+// Package placement finds the placement group that a class selects, and how many instances it takes in
+// each zone.
 //
-// It promises that what a group does not take is reported as none: a spread group that is
-// full in a zone, and zones other than that of a cluster group's instances. It makes and
-// removes no groups.
+// It promises to report zero where a group takes no more instances: a spread group that is full in a
+// zone, and all zones except that of a cluster group's instances. It creates and deletes no groups.
 package placement
 
 import (

@@ -1,9 +1,9 @@
-// Package policy is IAM policy documents as values: it writes them, reads them, and decides on
-// a call as IAM does.
+// Package policy is IAM policy documents as values: it writes them, reads them, and decides about a
+// call as IAM does.
 //
-// It promises to write a document the same way every time, and to refuse what it cannot decide
-// on (an operator or a policy variable that it does not know) instead of guessing. It knows
-// identity-based policies and the trust policies of roles: no boundaries, no policies of
+// It promises to write a document the same way every time, and to refuse what it cannot evaluate (an
+// operator or a policy variable that it does not know) instead of guessing. It knows identity-based
+// policies and the trust policies of roles; it knows no permissions boundaries and no policies of
 // organizations or of other resources. It makes no calls.
 package policy
 

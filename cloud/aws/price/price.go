@@ -1,10 +1,8 @@
-// Package price knows what instances cost: on-demand prices from the Pricing API, spot
-// prices from EC2's history, and a built-in table for where AWS has not answered yet or has
-// no answer.
+// Package price knows what instances cost: on-demand prices from the Pricing API, spot prices from
+// EC2's history, and a built-in table where AWS has not answered yet or has no answer.
 //
-// It promises that an unknown price stays unknown, never zero, and that a
-// failed or partial refresh keeps what was known. It starts nothing by
-// itself: the caller refreshes it.
+// It promises that an unknown price stays unknown, never zero, and that a failed or partial refresh
+// keeps what was known. It starts nothing itself: the caller refreshes it.
 package price
 
 import (

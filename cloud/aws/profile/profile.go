@@ -1,9 +1,9 @@
-// Package profile sees to it that a class has an instance profile, through which its
-// instances get their role.
+// Package profile makes sure that a class has an instance profile, through which its instances get
+// their role.
 //
-// It promises one profile a class and role, with a name that depends on
-// cluster, region, class and role alone, and that repeating a call changes
-// nothing. It never touches a profile that the user named.
+// It promises one profile for each class and role, with a name that depends only on cluster, region,
+// class and role, and that repeating a call changes nothing. It never changes a profile that the user
+// named.
 package profile
 
 import (

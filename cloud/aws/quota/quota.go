@@ -1,9 +1,8 @@
-// Package quota knows how many vCPUs AWS lets the account run, and how many run or are
-// reserved.
+// Package quota knows how many vCPUs AWS lets the account run, and how many run or are reserved.
 //
-// It promises to say that an instance is beyond a limit only where AWS said what the limit
-// is: without the right to read Service Quotas nothing is. What was launched or terminated
-// since running instances were counted last is counted at once. It refuses nothing itself.
+// It promises to report that an instance exceeds a limit only if AWS reported the limit: without
+// permission to read Service Quotas, no instance does. It counts launches and terminations at once,
+// before running instances are counted again. It refuses nothing itself.
 package quota
 
 import (

@@ -1,9 +1,9 @@
-// Package reservation finds the capacity reservations that a class selects, and knows how
-// many instances each of them still has room for.
+// Package reservation finds the capacity reservations that a class selects, and knows how many
+// instances each of them still has capacity for.
 //
-// It promises that instances just launched count as taken until EC2 has counted them
-// itself, and that what EC2 called full counts as full until it says otherwise. How often
-// to ask is the caller's decision.
+// It promises that instances just launched count as using a reservation until EC2 counts them itself,
+// and that a reservation that EC2 called full counts as full until EC2 reports otherwise. The caller
+// decides how often to ask.
 package reservation
 
 import (

@@ -1,8 +1,8 @@
-// Package rights says which rights at AWS the controller needs, writes the IAM policy that grants
-// them and no others, and compares policies with them.
+// Package rights lists the AWS permissions that the controller needs, writes the IAM policy that
+// grants exactly these, and compares policies with them.
 //
-// It promises to name every action that a policy lacks, every action that it allows without
-// effect, and every condition that instances of NodePools do not meet. It asks nothing of AWS.
+// It promises to name every action that a policy lacks, every action that it allows without effect,
+// and every condition that instances of NodePools do not meet. It makes no calls to AWS.
 package rights
 
 import (

@@ -1,11 +1,10 @@
-// Package risk learns how often spot instances of each type and zone are interrupted, from
-// those that ran in this cluster.
+// Package risk learns how often spot instances of each type and zone are interrupted, from those that
+// ran in this cluster.
 //
-// It promises that a rate is that of the last weeks, that one event among few instances
-// does not make it high, and that its sequence number changes when any rate does. It knows
-// of no price. A program that starts again knows what another one hands on (Seen, Recall).
-// An instance that was launched and interrupted between two observations, or while no
-// program ran, is not known.
+// It promises that a rate covers the last weeks, that one event among few instances does not make it
+// high, and that its sequence number changes when any rate does. It knows no prices. A program that
+// starts again knows what the previous one handed on (Seen, Recall). It does not know of an instance
+// that was launched and interrupted between two observations, or while no program ran.
 package risk
 
 import (

@@ -1,8 +1,8 @@
-// Package scaling reads the Auto Scaling groups and EKS node groups of a cluster, with the
-// launch templates behind them.
+// Package scaling reads the Auto Scaling groups and EKS node groups of a cluster, with their launch
+// templates.
 //
-// It promises to change nothing, and that the subnets and security groups it names are
-// those that EC2 knows; others are named as missing.
+// It promises to change nothing, and to name only subnets and security groups that EC2 knows; it
+// reports the others as missing.
 package scaling
 
 import (

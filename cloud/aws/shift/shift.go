@@ -1,7 +1,7 @@
-// Package shift asks Amazon Application Recovery Controller which zones the cluster's
-// work is moved away from, by a user's zonal shift or an autoshift of AWS.
+// Package shift asks Amazon Application Recovery Controller from which zones traffic of the cluster is
+// shifted away, by a user's zonal shift or by an autoshift of AWS.
 //
-// It promises to report what is in effect now and nothing that is over. It shifts nothing.
+// It promises to report what is in effect now and nothing that is over. It starts no shift.
 package shift
 
 import (

@@ -1,8 +1,8 @@
-// Package userdata writes what an instance reads at its first boot: how to join the
-// cluster, with which labels, taints and kubelet settings, merged with what the user wrote.
+// Package userdata writes the script that an instance reads at its first boot: how to join the
+// cluster, with which labels, taints and kubelet settings, merged with the user's own user data.
 //
-// It promises the same bytes for the same input, since the name of a launch template is a
-// hash over them. It makes no calls.
+// It promises the same bytes for the same input, because the name of a launch template is a hash of
+// them. It makes no calls.
 package userdata
 
 import (

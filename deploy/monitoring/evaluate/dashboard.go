@@ -1,8 +1,9 @@
-// Package evaluate says what the panels of a Grafana dashboard show over a recording.
+// Package evaluate computes what the panels of a Grafana dashboard show for a recording.
 //
-// It reads the dashboards as they are imported, and evaluates their queries with Prometheus' own
-// engine, as Grafana asks for them: variables at their default, the rate interval by the interval
-// of the scrapes, legends by the format. It knows no more of Grafana than these dashboards use.
+// It reads the dashboards in the form that users import, and evaluates their queries with Prometheus'
+// own engine, as Grafana would: variables at their default, the rate interval from the interval of the
+// scrapes, legends by their format. It implements only those features of Grafana that these dashboards
+// use.
 package evaluate
 
 import (

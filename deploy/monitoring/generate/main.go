@@ -1,4 +1,4 @@
-// Command generate writes dashboards and rules to the folder that it is given.
+// Command generate writes dashboards and rules to a given folder.
 package main
 
 import (

@@ -1,9 +1,9 @@
-// Package recording keeps the series of a controller's life: scraped at an interval, written as text,
-// and read back as storage that Prometheus' engine queries.
+// Package recording stores the series of a running controller: scraped at an interval, written as
+// text, and read back as storage that Prometheus' engine queries.
 //
 // A line of the text is a series with a value for each scrape, as in the tests of Prometheus' rules:
-// `1x3` is a value that comes three times more, `_` a scrape without one. A series that a scrape lacks
-// ends there, as it does in Prometheus.
+// `1x3` is a value that comes three more times, `_` a scrape without one. A series that is missing
+// from a scrape ends there, as it does in Prometheus.
 package recording
 
 import (

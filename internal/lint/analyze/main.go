@@ -1,6 +1,6 @@
-// Command analyze runs linters of well-known names, set up in linters.go, with
-// the exceptions of exceptions.go, on the package that a file of go vet's
-// describes. It writes findings and facts to where that file says.
+// Command analyze runs well-known linters, which linters.go sets up, with the exceptions of
+// exceptions.go, on the package that a file from go vet describes. It writes findings and facts to
+// where that file says.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Package unit reads what the go command asks a vet tool for: one package at a time, and
-// files with what is known of those that it imports. It promises to say how much of an
-// answer is worth its time. It checks no code but for a word in its comments.
+// Package unit reads what the go command asks of a vet tool: one package at a time, with files that
+// hold the facts of its imports. It promises to return only as much of an answer as is worth its time.
+// It checks no code, except for a word in its comments.
 package unit
 
 import (

@@ -1,9 +1,8 @@
-// Package archive writes tar archives that are the same bytes on every host: entries sorted
-// by name, owned by root, all of one time.
+// Package archive writes tar archives that are the same bytes on every host: entries sorted by name,
+// owned by root, all with one time.
 //
-// It promises that equal files at an equal time make an equal archive with one
-// version of Go; another version may compress otherwise. It writes no links
-// and no devices.
+// It promises that equal files at an equal time make an equal archive with one version of Go; another
+// version may compress differently. It writes no links and no devices.
 package archive
 
 import (

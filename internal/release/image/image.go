@@ -1,10 +1,10 @@
-// Package image makes the container image of the controller without Docker:
-// one static program, certificate authorities and a user without rights, for
-// several platforms, as an OCI layout in a folder.
+// Package image makes the container image of the controller without Docker: one static program,
+// certificate authorities and an unprivileged user, for several platforms, as an OCI layout in a
+// folder.
 //
-// It promises that the same programs at the same commit make the same digest
-// with one version of Go. The image has no shell, no package manager, and
-// nothing that its user may write; it runs with a read-only root file system.
+// It promises that the same programs at the same commit make the same digest with one version of Go.
+// The image has no shell, no package manager, and nothing that its user may write; it runs with a
+// read-only root file system.
 package image
 
 import (

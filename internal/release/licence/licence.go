@@ -1,9 +1,8 @@
-// Package licence finds what the modules in a program are licensed under, in the module
-// cache of the host that built it.
+// Package licence finds the licences of the modules in a program, in the module cache of the host that
+// built it.
 //
-// It promises the files as their authors wrote them, and the SPDX names of
-// licences that most of a file's words are of. It asks no network, and it
-// gives no legal advice.
+// It promises the files as their authors wrote them, and the SPDX names of the licences that most of a
+// file's words match. It uses no network, and it gives no legal advice.
 package licence
 
 import (

@@ -1,7 +1,7 @@
-// Package notes writes what a release says of itself to its users.
+// Package notes writes the release notes that describe a release to its users.
 //
-// It promises to name nothing that is not there: what was not built is said
-// to be missing. It does not list changes; git does.
+// It promises to name nothing that does not exist: it reports as missing what was not built. It does
+// not list changes; git does.
 package notes
 
 import (

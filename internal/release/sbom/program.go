@@ -1,9 +1,8 @@
-// Package sbom makes the software bill of materials of a program, in the form
-// of CycloneDX, from what Go's linker wrote into it.
+// Package sbom makes the software bill of materials of a program, in CycloneDX's format, from what
+// Go's linker wrote into it.
 //
-// It promises to list what was linked and nothing else, in an order of its
-// own, so that the same program has the same bill. It does not guess what
-// depends on what among the modules: programs do not say.
+// It promises to list what was linked and nothing else, in an order of its own, so that the same
+// program has the same bill. It does not guess which module depends on which: programs do not say.
 package sbom
 
 import (

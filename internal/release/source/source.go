@@ -1,9 +1,8 @@
-// Package source says what a release is made from: a commit, its time, and the
-// version that git's tags give it.
+// Package source reports what a release is made from: a commit, its time, and the version that git's
+// tags give it.
 //
-// It promises the same answer in every clone that has the same tags and
-// history, and a version that Helm and image registries take. It does not ask
-// a remote for tags.
+// It promises the same answer in every clone that has the same tags and history, and a version that
+// Helm and image registries accept. It does not ask a remote for tags.
 package source
 
 import (

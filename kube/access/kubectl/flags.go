@@ -1,7 +1,7 @@
-// Package kubectl gives commands kubectl's flags that say which cluster is meant.
+// Package kubectl gives commands the flags by which kubectl selects a cluster.
 //
-// It promises kubectl's own names, meanings and order of precedence, and errors that name
-// the flag, file or variable at fault. It does not connect.
+// It promises kubectl's own names, meanings and order of precedence, and errors that name the flag,
+// file or variable at fault. It does not connect.
 package kubectl
 
 import (

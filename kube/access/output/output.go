@@ -1,8 +1,8 @@
-// Package output prints what a command has found in the form that its flag -o asks for.
+// Package output prints the result of a command in the form that its flag -o requests.
 //
-// It promises that a form that is not known, and an expression that cannot be read, are
-// refused when the flag is read, before anything is asked of a cluster; and that all forms
-// but a command's own text show the same value. It decides on no words for people.
+// It promises to refuse an unknown form, and an expression that it cannot parse, when the flag is
+// read, before the cluster is asked anything; and that all forms except a command's own text show the
+// same value. It does not write the command's own text.
 package output
 
 import (

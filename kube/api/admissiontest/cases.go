@@ -1,19 +1,17 @@
-// Package admissiontest holds the table of what an API server must accept and
-// refuse of Daemok's resources: for every rule a manifest on either side.
+// Package admissiontest holds the table of what an API server must accept and refuse of Daemok's
+// resources: for every rule, one manifest that it accepts and one that it refuses.
 //
-// The table is in testdata, one archive for each group of rules. The package
-// promises that every case has its own name and its own object name, so that
-// all of them can be tried against one cluster. Where they are tried is up to
-// the caller: the in-process check beside it and stories against a real API
+// The table is in testdata, one archive for each group of rules. The package promises that every case
+// has its own name and its own object name, so that all of them can be tried against one cluster. The
+// caller decides where to try them: the in-process check beside it and stories against a real API
 // server share the table and Case.Try.
 //
-// An archive begins with a sentence and may go on with one line
-// "at: PATH". Its first file, "base", is a manifest. Each further file is a
-// case: its name says what happens, and its text is a merge patch for the
-// base, placed at PATH; null removes a field. A second document, after a line
-// ---, is a merge patch that turns the created object into its update.
+// An archive begins with a sentence, which one line "at: PATH" may follow. Its first file, "base", is
+// a manifest. Each further file is a case: its name says what happens, and its text is a merge patch
+// for the base, placed at PATH; null removes a field. A second document, after a line ---, is a merge
+// patch that turns the created object into its update.
 //
-//	# refused: TEXT   the last step must fail with an error that has TEXT in it
+//	# refused: TEXT   the last step must fail with an error that contains TEXT
 //	# stored: YAML    the object, at PATH, must be stored with these fields
 //
 // Without "# refused:" every step must be accepted.

@@ -1,17 +1,17 @@
-// Package fingerprint condenses the parts of a NodePool and an EC2NodeClass, or of a Provisioner
-// and an AWSNodeTemplate, that an instance is made from into short texts. An instance whose claim
-// carries another text than its pool or class has drifted; one of the v1alpha5 API was made from an
-// older spec.
+// Package fingerprint condenses the parts of a NodePool and an EC2NodeClass, or of a Provisioner and
+// an AWSNodeTemplate, that an instance is made from into short texts. If the claim of an instance
+// carries another text than its pool or class, the instance has drifted; with the v1alpha5 API, it was
+// made from an older spec.
 //
-// Promises: the same meaning gives the same fingerprint, whatever the order of lists and maps, the
-// spelling of lengths of time and quantities, and whether an empty field is written or left out;
-// fields added to the API later change nothing while they are unset; and any change of what is kept
-// in Version is a change of the constant. A fingerprint of another version says nothing about
-// drift: it is to be replaced.
+// It promises that the same meaning gives the same fingerprint, whatever the order of lists and maps,
+// the spelling of durations and quantities, and whether an empty field is written or left out; that
+// fields added to the API later change nothing while they are unset; and that any change of the
+// algorithm changes the constant Version. A fingerprint of another version says nothing about drift:
+// it must be replaced.
 //
 // The algorithm is Daemok's own. It is SHA-256, cut to 16 hexadecimal digits, over JSON with sorted
-// keys, without null, empty texts, empty lists and empty objects, and with lists sorted by the JSON
-// of their items. False and zero are kept, since they are answers.
+// keys, without null, empty texts, empty lists and empty objects, and with lists sorted by the JSON of
+// their items. False and zero are kept, since they are answers.
 package fingerprint
 
 import (

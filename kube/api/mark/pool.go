@@ -1,8 +1,8 @@
-// Package mark reads what users say about a pool or a pod in annotations of
-// Daemok's own, for which their APIs have no field.
+// Package mark reads Daemok's own annotations on pools and pods, which hold settings for which their
+// APIs have no field.
 //
-// Every function is pure, and an error says which annotation is wrong and how
-// it would be right. What an annotation means for a decision is for the core.
+// Every function is pure, and an error says which annotation is wrong and how to correct it. The core
+// decides what an annotation means.
 package mark
 
 import (

@@ -1,7 +1,7 @@
-// Package open reads and writes JSON objects that may have more fields than their Go type names.
+// Package open reads and writes JSON objects that may have more fields than their Go type.
 //
-// It promises that an object which is read and written again has the same fields with the same
-// values. What the further fields mean is for the package that has the type.
+// It promises that an object which is read and written again has the same fields with the same values.
+// The package that has the type knows what the further fields mean.
 package open
 
 import (

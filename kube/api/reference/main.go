@@ -1,10 +1,9 @@
-// Command reference writes the pages of docs/reference that are made from the
-// code: one for the fields of each kind, from its CustomResourceDefinition, one
-// for labels, annotations, taints, finalizers, tags and ConfigMaps, from the
-// table of keys, and one for the lines of snapshots, from core/scenario.
+// Command reference writes the pages of docs/reference that are made from the code: one for the fields
+// of each kind, from its CustomResourceDefinition; one for labels, annotations, taints, finalizers,
+// tags and ConfigMaps, from the table of keys; and one for the lines of snapshots, from core/scenario.
 //
-// It is run by go generate with the folder of the pages. It promises to stop at
-// a field or key without a description.
+// go generate runs it with the folder of the pages. It promises to stop at a field or key without a
+// description.
 package main
 
 import (

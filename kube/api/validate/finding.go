@@ -1,11 +1,9 @@
-// Package validate checks what an API server cannot: the rules of Daemok's
-// resources that need more than a schema, and those that Karpenter lets
-// through at admission and refuses later.
+// Package validate checks what an API server cannot: rules of Daemok's resources that need more than a
+// schema, and rules of Karpenter that let an object through at admission and refuse it later.
 //
-// Every function is pure, and returns what it found in the order of the
-// fields. A finding names the field and the way out. An error means that the
-// object must not be used; a warning that it is used although a part of it
-// means nothing or something surprising. Nothing here reads a cluster or a
+// Every function is pure, and returns its findings in the order of the fields. A finding names the
+// field and what to do. An error means that the object must not be used; a warning means that it is
+// used, although a part of it means nothing or something surprising. Nothing here reads a cluster or a
 // cloud.
 package validate
 

@@ -1,10 +1,9 @@
-// Package autoscaler converts the groups of a Cluster Autoscaler to NodePools and classes, values in and
-// values out. It also says how to empty the groups.
+// Package autoscaler converts the node groups of a Cluster Autoscaler to NodePools and classes, and
+// says how to empty the groups.
 //
-// It promises that what it makes is what an API server and the controller take, that the
-// selectors name just the subnets and security groups of the launch templates, and that
-// nothing is lost in silence. It is values in and values out: it knows no cluster and no
-// cloud.
+// It promises that an API server and the controller accept what it makes, that the selectors match
+// exactly the subnets and security groups of the launch templates, and that nothing is lost silently.
+// It takes values and returns values: it knows no cluster and no cloud.
 package autoscaler
 
 import (

@@ -1,8 +1,7 @@
 // Package live reads the objects of older APIs in a cluster, for `daemok migrate`.
 //
-// It promises that nothing is changed at the cluster, and that whatever uses the words of an older
-// API is among what it returns: pools, classes, settings, and workloads that only users made,
-// without the controller itself.
+// It promises to change nothing in the cluster, and to return everything that uses an older API:
+// pools, classes, settings, and workloads that users made themselves, without the controller.
 package live
 
 import (

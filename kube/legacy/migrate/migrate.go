@@ -1,10 +1,10 @@
-// Package migrate converts manifests of older APIs to v1, values in and values out: `daemok migrate`. Pods
-// that name them are converted likewise.
+// Package migrate converts manifests of older APIs to v1, for `daemok migrate`. It also converts pods
+// that name them.
 //
-// It promises that whatever it makes is what an API server takes and the controller
-// uses, and that nothing is lost in silence: for every field that is set the report says
-// what became of it. What cannot be turned is refused with the way out. It is values in
-// and values out: it knows no cluster and no cloud.
+// It promises that an API server accepts what it makes and that the controller uses it, and that
+// nothing is lost silently: for every field that is set, the report says what happens to it. It
+// refuses what cannot be converted, and says what to do instead. It takes values and returns values:
+// it knows no cluster and no cloud.
 package migrate
 
 import (

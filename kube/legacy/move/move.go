@@ -1,10 +1,11 @@
 // Package move moves nodes from the pools of one API version to those of another, in steps that can be
 // resumed.
 //
-// It promises that no node is replaced and no pod is moved: instances keep running while claims of
-// other pools take them over, which the controller does, and older objects go last, when nothing is
-// theirs. What it does stands in a ConfigMap before it is done, and each step checks whether it is
-// done already, so that a move can be ended at any moment and begun again. It asks AWS nothing.
+// It promises that no node is replaced and no pod is moved: instances keep running while the
+// controller lets claims of other pools take them over, and older objects are deleted last, when
+// nothing belongs to them. It writes to a ConfigMap what it will do before it does it, and each step
+// checks whether it is already done, so that a move can be stopped at any moment and started again. It
+// asks AWS nothing.
 package move
 
 import (

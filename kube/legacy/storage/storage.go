@@ -1,15 +1,15 @@
-// Package storage migrates stored objects from v1beta1 to v1: `daemok migrate crds`. No conversion webhook
-// is needed.
+// Package storage migrates stored objects from v1beta1 to v1: `daemok migrate crds`. No conversion
+// webhook is needed.
 //
-// It promises that no instance, node or pod notices: claims keep their name, UID, status,
-// finalizers and owners, and nothing is deleted. Everything is exported to a folder before anything
-// is written, what cannot be moved safely is refused with a list before that, and a move that ended
-// at any point is gone on with by doing it again with the same folder: what is made follows from
+// It promises that no instance, node or pod is affected: claims keep their name, UID, status,
+// finalizers and owners, and nothing is deleted. It exports everything to a folder before it writes
+// anything, and before that it refuses what cannot be moved safely, with a list. A move that stopped
+// at any point continues when it is run again with the same folder, because what it makes follows from
 // the export alone. It starts and stops no controller.
 //
-// While objects are rewritten their definitions keep every field and have no rules, so that nothing
-// is lost of objects of either version, and the rule that claims do not change does not stand in
-// the way. What is written has been held to the rules of v1 before, in process.
+// While objects are rewritten, their definitions keep every field and have no rules, so that objects
+// of neither version lose anything and the rule that claims do not change is not in the way. What it
+// writes has been checked in process against the rules of v1 before.
 package storage
 
 import (

@@ -1,12 +1,12 @@
-// Package terraform finds manifests in Terraform's files, evaluated as far as they can be without
-// Terraform. They are in resources kubernetes_manifest and kubectl_manifest, as objects of HCL and as YAML
-// in heredocs.
+// Package terraform finds manifests in Terraform's files, evaluated as far as possible without
+// Terraform. They are in resources kubernetes_manifest and kubectl_manifest, as objects of HCL and as
+// YAML in heredocs.
 //
-// It evaluates locals, variables by their defaults and by *.tfvars, loops of resources, and
-// Terraform's functions as far as these change nothing and read nothing else. It promises that what
-// cannot be evaluated is reported with file and line, and that no manifest of Karpenter's is passed
-// over in silence. It asks no provider, fetches no module and reads no file but those that it is
-// given and that file() and templatefile() name.
+// It evaluates locals, variables by their defaults and by *.tfvars, loops of resources, and those of
+// Terraform's functions that change nothing and read nothing else. It promises to report with file and
+// line what it cannot evaluate, and to ignore no manifest of Karpenter's silently. It calls no
+// provider, fetches no module, and reads only the files that it is given and those that file() and
+// templatefile() name.
 package terraform
 
 import (

@@ -1,5 +1,5 @@
-// Package admission is the table of what an API server adds to pods when they are created: LimitRanges and
-// RuntimeClasses.
+// Package admission is the table of what an API server adds to pods when they are created: LimitRanges
+// and RuntimeClasses.
 package admission
 
 import (

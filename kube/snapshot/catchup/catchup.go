@@ -1,5 +1,5 @@
-// Package catchup waits until watches have shown what the API server has: a filled cache may be many seconds old
-// when a process begins to lead.
+// Package catchup waits until watches have shown what the API server has: a filled cache may be many
+// seconds old when a process begins to lead.
 package catchup
 
 import (

@@ -1,4 +1,4 @@
-// Package change says what follows from something that a watch has shown.
+// Package change is the consequence of a watch event: what has to be updated.
 package change
 
 // Effect is what follows; the zero value is nothing.

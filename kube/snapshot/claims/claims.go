@@ -1,5 +1,5 @@
-// Package claims is the table of NodeClaims: by their instances, those whose node has not joined, and those that go
-// or have gone lately.
+// Package claims is the table of NodeClaims: by instance, those whose node has not joined, and those
+// deleted lately.
 package claims
 
 import (

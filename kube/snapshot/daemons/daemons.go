@@ -1,4 +1,4 @@
-// Package daemons is the table of DaemonSets: the shape of the pod that each makes on a new node.
+// Package daemons is the table of DaemonSets: the shape of the pod that each creates on a new node.
 package daemons
 
 import (

@@ -1,4 +1,5 @@
-// Package namespaces is the table of namespaces: their labels, by which rules of pods select some of them.
+// Package namespaces is the table of namespaces: their labels, by which rules of pods select
+// namespaces.
 package namespaces
 
 import (

@@ -1,5 +1,5 @@
-// Package nodes is the table of nodes: their objects, when pods came and went, which have gone, and what the last
-// snapshot showed of each.
+// Package nodes is the table of nodes: their objects, when pods came and went, which nodes are gone,
+// and what the last snapshot showed of each.
 package nodes
 
 import (

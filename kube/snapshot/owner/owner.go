@@ -1,5 +1,5 @@
-// Package owner names the controllers of pods that are watched, and holds what they say of their pods. Tables of
-// package snapshot speak of owners by it.
+// Package owner identifies the controllers of watched pods, and holds their settings for these pods.
+// Tables of package snapshot refer to owners by it.
 package owner
 
 import (

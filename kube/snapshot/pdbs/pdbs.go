@@ -1,4 +1,4 @@
-// Package pdbs is the table of PodDisruptionBudgets: which of them a pod is under, and what they allow.
+// Package pdbs is the table of PodDisruptionBudgets: which of them select a pod, and what they allow.
 package pdbs
 
 import (

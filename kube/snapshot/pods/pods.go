@@ -1,5 +1,6 @@
-// Package pods is the table of pods: where they are or wait, how many of each owner live, which were evicted and who
-// comes in their place. It holds core values of pods, not the raw objects.
+// Package pods is the table of pods: the node of each, or that it is pending, and which pods replace
+// others. It also counts how many pods of each owner exist, and which were evicted. It holds core
+// values of pods, not the raw objects.
 package pods
 
 import (

@@ -1,5 +1,5 @@
-// Package policies is the table of what keeps nodes from being disrupted, whatever their pools say:
-// DisruptionPolicies, and the freeze of a user.
+// Package policies is the table of what keeps nodes from being disrupted regardless of their pools:
+// DisruptionPolicies, and a user's freeze.
 package policies
 
 import (

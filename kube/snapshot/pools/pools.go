@@ -1,5 +1,5 @@
-// Package pools is the table of NodePools and pools of older APIs, and of the classes that they and NodeClaims name,
-// with what these offer.
+// Package pools is the table of NodePools, pools of older APIs, and the classes that they and
+// NodeClaims name, with the offerings of these classes.
 package pools
 
 import (

@@ -1,8 +1,9 @@
-// Package shapes finds the shape of each pod: what it asks of nodes and of other pods. Pods that ask for the same share
-// one value.
+// Package shapes finds the shape of each pod: what it requires of nodes and of other pods. Pods with
+// equal requirements share one value.
 //
-// The shape of a pod also depends on other objects: selectors of other pods, namespaces, volumes, Services and owners.
-// When one changes, the pods concerned alone are looked at again, before the next snapshot.
+// The shape of a pod also depends on other objects: selectors of other pods, namespaces, volumes,
+// Services and owners. When one changes, only the pods concerned are re-checked, before the next
+// snapshot.
 package shapes
 
 import (

@@ -1,5 +1,5 @@
-// Package storage is the table of what volumes of pods depend on: PersistentVolumeClaims, PersistentVolumes,
-// StorageClasses, and what is said of the drivers and attached volumes of nodes.
+// Package storage is the table of what volumes of pods depend on. These are PersistentVolumeClaims,
+// PersistentVolumes, StorageClasses, and the CSI drivers and attached volumes of nodes.
 package storage
 
 import (

@@ -1,5 +1,6 @@
-// Package strip keeps the caches of informers small: it drops what is not read from objects as they are decoded, and
-// has equal parts of them share memory. What remains says the same to every reader here. It decides nothing.
+// Package strip keeps the caches of informers small: as objects are decoded, it drops what is never
+// read, and lets equal parts share memory. The remaining parts mean the same to every reader here. It
+// decides nothing.
 package strip
 
 import (

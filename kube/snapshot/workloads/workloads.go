@@ -1,5 +1,6 @@
-// Package workloads is the table of what is said about pods by others than themselves: their owners, and Services that
-// select them. By these pods without spread constraints of their own get those of the scheduler's configuration.
+// Package workloads is the table of what other objects determine about pods: their owners, and the
+// Services that select them. From these, pods without spread constraints of their own get those of the
+// scheduler's configuration.
 package workloads
 
 import (

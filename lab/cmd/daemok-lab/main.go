@@ -1,5 +1,5 @@
-// Program daemok-lab runs a real Kubernetes and an emulated AWS on this machine,
-// with the controller between them.
+// Program daemok-lab runs a real Kubernetes and an emulated AWS on this host, with the controller
+// between them.
 //
 // It only reads the command line; package up does the work.
 package main

@@ -1,11 +1,11 @@
-// Package control is the second port of the emulator: where AWS itself answers on the
-// first, orders to AWS are given here. Capacity runs out, prices move, calls are throttled or fail,
-// instances are taken back, a zone is lost, the clock goes forward.
+// Package control is the second port of the emulator, which controls the emulated AWS. Through it
+// capacity runs out, prices change, calls are throttled or fail, instances are interrupted, a zone
+// fails, the clock advances.
 //
-// An order is a JSON value posted to a path (package internal/orders), so that any program can give
-// it; Client does for Go. Names may be patterns as of path.Match. It promises that an order that matches
-// nothing is an error which says what there is, since it is a slip of the pen, and that what is
-// drawn by chance comes of the account's seed.
+// An order is a JSON value posted to a path (package internal/orders), so that any program can send
+// it; Client does so for Go. Names may be patterns as of path.Match. It promises that an order that
+// matches nothing is an error which lists what exists, because it is probably a typing mistake, and
+// that random choices depend on the account's seed.
 package control
 
 import (

@@ -1,10 +1,12 @@
-// Package wire reads and writes the four protocols that AWS services speak to
-// their SDKs: EC2's query form, the older query form of IAM, STS, Auto Scaling and load
-// balancing, JSON 1.0 and 1.1 (SQS, which speaks the older query form too, SSM, Pricing, EventBridge, Service Quotas) and REST JSON (EKS, EKS Auth, FIS, ARC).
+// Package wire reads and writes the four protocols that AWS services use with their SDKs: EC2 query,
+// query, JSON and REST JSON.
 //
-// It promises that what the real SDK sends is decoded without loss into plain
-// values, and that answers and errors have the shape the SDK expects. It knows
-// no service's actions and keeps no state.
+// EC2 has a query form of its own; IAM, STS, Auto Scaling and load balancing use the older query form;
+// SQS (which also speaks the older query form), SSM, Pricing, EventBridge and Service Quotas use JSON
+// 1.0 and 1.1; EKS, EKS Auth, FIS and ARC use REST JSON.
+//
+// It promises that what the real SDK sends is decoded without loss into plain values, and that answers
+// and errors have the form that the SDK expects. It knows no service's actions and keeps no state.
 package wire
 
 import (

@@ -1,9 +1,8 @@
-// Package clock is the time that an emulated cloud lives in: the wall clock for a lab, a virtual one for
-// tests.
+// Package clock is the time of an emulated cloud: the wall clock for a lab, a virtual one for tests.
 //
-// A virtual clock stands still until Advance moves it. It does not know who
-// waits for what; it only promises that every channel handed out by At is
-// closed once its moment has come, earliest first.
+// A virtual clock stands still until Advance moves it. It does not know which caller waits for what;
+// it only promises that every channel returned by At is closed once its moment has come, earliest
+// first.
 package clock
 
 import (

@@ -1,7 +1,6 @@
-// Command gen makes the embedded table of package ec2data from its sources:
-// a compilation of published facts on EC2 types, and a file of further types
-// with the same keys. It completes what the further types lack, estimates
-// missing on-demand prices and writes compact, reproducible gzip.
+// Command gen makes the embedded table of package ec2data from its sources: a compilation of published
+// facts about EC2 types, and a file of further types with the same keys. It completes the further
+// types, estimates missing on-demand prices, and writes compact, reproducible gzip.
 package main
 
 import (

@@ -1,8 +1,8 @@
-// Package v1beta1 holds the resource CapacityBuffer of the group
-// autoscaling.x-k8s.io: room kept free for pods that may come.
+// Package v1beta1 holds the resource CapacityBuffer of the group autoscaling.x-k8s.io: capacity kept
+// free for pods that may come.
 //
-// The rules are written as markers beside the fields and become the CRD in
-// kube/api/crds. The package computes no buffer's size.
+// The rules are written as markers beside the fields and become the CRD in kube/api/crds. The package
+// does not compute the size of a buffer.
 //
 // +kubebuilder:object:generate=true
 // +groupName=autoscaling.x-k8s.io

@@ -1,9 +1,8 @@
-// Package v1 holds the resource EC2NodeClass of the group karpenter.k8s.aws:
-// a user's AWS settings for nodes.
+// Package v1 holds the resource EC2NodeClass of the group karpenter.k8s.aws: a user's AWS settings for
+// nodes.
 //
-// The rules are written as markers beside the fields and become the CRD in
-// kube/api/crds; rules that need more than that are in kube/api/validate.
-// The package calls no cloud.
+// The rules are written as markers beside the fields and become the CRD in kube/api/crds; rules that
+// need more than a marker are in kube/api/validate. The package calls no cloud.
 //
 // +kubebuilder:object:generate=true
 // +groupName=karpenter.k8s.aws

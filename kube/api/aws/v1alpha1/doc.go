@@ -1,11 +1,10 @@
-// Package v1alpha1 holds the resource AWSNodeTemplate of the group
-// karpenter.k8s.aws, v1alpha1 settings for nodes on AWS, and
-// the block of the same settings that a Provisioner may have inline.
+// Package v1alpha1 holds the resource AWSNodeTemplate of the group karpenter.k8s.aws, the v1alpha1
+// settings for nodes on AWS, and the same settings as a Provisioner may have them inline.
 //
-// The rules are written as markers beside the fields and become the CRDs in
-// kube/api/crds; rules that need more than that are in kube/api/validate.
-// Nothing has a default in the schema: what is left out stays left out, and
-// is given its meaning where it is read. The package calls no cloud.
+// The rules are written as markers beside the fields and become the CRDs in kube/api/crds; rules that
+// need more than a marker are in kube/api/validate. Nothing has a default in the schema: a field that
+// is left out stays left out, and the code that reads it gives it its meaning. The package calls no
+// cloud.
 //
 // +kubebuilder:object:generate=true
 // +groupName=karpenter.k8s.aws

@@ -1,10 +1,9 @@
-// Command finish adds to generated CRDs the rules for fields whose Go types
-// belong to Kubernetes, where no marker of ours can stand: taints, labels of
-// a pool's template, amounts, and the conditions of a NodeClaim, which may lack
-// what other conditions must have.
+// Command finish adds to generated CRDs the rules for fields whose Go types belong to Kubernetes,
+// where our own markers cannot stand: taints, labels of a pool's template, amounts, and the conditions
+// of a NodeClaim, which may lack fields that other conditions must have.
 //
-// It is run by go generate with the directory of the CRDs. It promises to
-// stop at the first field it does not find, so that no rule is lost silently.
+// go generate runs it with the directory of the CRDs. It promises to stop at the first field that it
+// does not find, so that no rule is lost silently.
 package main
 
 import (

@@ -1,10 +1,9 @@
-// Package v1alpha1 holds the resource DisruptionPolicy of Daemok's own group,
-// daemok.sh: when, for how much gain, and up to which loss nodes of pools may be
-// let go by choice. It is a kind of its own so that no field is added to
-// resources that other programs serve too.
+// Package v1alpha1 holds the resource DisruptionPolicy of Daemok's own group, daemok.sh: when nodes of
+// pools may be disrupted voluntarily, for which savings, and up to which losses. It is a kind of its
+// own, so that no field is added to resources that other programs serve too.
 //
-// The rules are written as markers beside the fields and become the CRD in
-// kube/api/crds. What a policy means for a pool is read in kube/translate.
+// The rules are written as markers beside the fields and become the CRD in kube/api/crds.
+// kube/translate reads what a policy means for a pool.
 //
 // +kubebuilder:object:generate=true
 // +groupName=daemok.sh

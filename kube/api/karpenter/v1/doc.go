@@ -1,10 +1,8 @@
-// Package v1 holds the resources NodePool and NodeClaim of the group
-// karpenter.sh as they are served: every field, its default and the rules an
-// API server can check.
+// Package v1 holds the resources NodePool and NodeClaim of the group karpenter.sh as they are served:
+// every field, its default and the rules that an API server can check.
 //
-// The rules are written as markers beside the fields and become the CRDs in
-// kube/api/crds; rules that need more than that are in kube/api/validate.
-// The package converts nothing and decides nothing.
+// The rules are written as markers beside the fields and become the CRDs in kube/api/crds; rules that
+// need more than a marker are in kube/api/validate. The package converts nothing and decides nothing.
 //
 // +kubebuilder:object:generate=true
 // +groupName=karpenter.sh

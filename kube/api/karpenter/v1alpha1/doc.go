@@ -1,9 +1,8 @@
-// Package v1alpha1 holds the resource NodeOverlay of the group karpenter.sh:
-// corrections to the price and the capacity that Daemok takes instance types
-// to have.
+// Package v1alpha1 holds the resource NodeOverlay of the group karpenter.sh: corrections to the price
+// and the capacity that Daemok assumes for instance types.
 //
-// The rules are written as markers beside the fields and become the CRD in
-// kube/api/crds. The package applies no overlay to anything.
+// The rules are written as markers beside the fields and become the CRD in kube/api/crds. The package
+// applies no overlay to anything.
 //
 // +kubebuilder:object:generate=true
 // +groupName=karpenter.sh

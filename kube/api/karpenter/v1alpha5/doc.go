@@ -1,11 +1,10 @@
-// Package v1alpha5 holds the resource Provisioner of the group karpenter.sh,
-// the older generation's pool of nodes.
+// Package v1alpha5 holds the resource Provisioner of the group karpenter.sh, the pool of nodes of the
+// v1alpha5 API.
 //
-// The rules are written as markers beside the fields and become the CRD in
-// kube/api/crds; rules that need more than that are in kube/api/validate.
-// Nothing has a default in the schema: what is left out stays left out, and
-// the functions of this package say what it means. The package converts
-// nothing and decides nothing.
+// The rules are written as markers beside the fields and become the CRD in kube/api/crds; rules that
+// need more than a marker are in kube/api/validate. Nothing has a default in the schema: a field that
+// is left out stays left out, and the functions of this package say what that means. The package
+// converts nothing and decides nothing.
 //
 // +kubebuilder:object:generate=true
 // +groupName=karpenter.sh
