@@ -3,6 +3,7 @@ package place
 import (
 	"encoding/binary"
 	"fmt"
+	"github.com/daemok/daemok/core/amount"
 	"math"
 	"math/bits"
 	"slices"
@@ -82,8 +83,8 @@ func (s *site) unseated(pods []several) []several {
 		free := slices.Clone(target.free)
 		for i := range pods {
 			p := &pods[i]
-			n := min(p.n, p.host, count(free, p.need))
-			take(free, p.need, n)
+			n := min(p.n, p.host, amount.Count(free, p.need))
+			amount.Take(free, p.need, n)
 			p.n -= n
 		}
 	}
@@ -217,7 +218,7 @@ func joined(pods []several, measure func(int64) int64) []several {
 			out = append(out, several{need: make([]int64, len(p.need)), host: p.host})
 		}
 		out[i].n += p.n
-		take(out[i].need, p.need, -p.n) // of all, until they are counted
+		amount.Take(out[i].need, p.need, -p.n) // of all, until they are counted
 	}
 	for _, p := range out {
 		for d, v := range p.need {

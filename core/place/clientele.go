@@ -51,7 +51,7 @@ func (pv *prover) clienteles() map[int]*clientele {
 		}
 		of := customOf(x.group)
 		of.cramped = l.candidate.isCramped(l.options.Next(0))
-		take(out[tier].classOf(pv.run, of, tier).sum, x.group.need, -1)
+		amount.Take(out[tier].classOf(pv.run, of, tier).sum, x.group.need, -1)
 	}
 	for _, c := range out {
 		c.merge(pv.run.values.worth)
@@ -129,10 +129,10 @@ func (c *clientele) merge(worth []float64) {
 	if len(c.classes) <= classesMax {
 		return
 	}
-	slices.SortStableFunc(c.classes, func(a, b *class) int { return cmp.Compare(value(worth, b.sum), value(worth, a.sum)) })
+	slices.SortStableFunc(c.classes, func(a, b *class) int { return cmp.Compare(amount.Value(worth, b.sum), amount.Value(worth, a.sum)) })
 	last := c.classes[classesMax-1]
 	for _, x := range c.classes[classesMax:] {
-		take(last.sum, x.sum, -1)
+		amount.Take(last.sum, x.sum, -1)
 		for i, set := range x.options {
 			if last.options[i] == nil {
 				last.options[i] = set
@@ -181,7 +181,7 @@ func (x *class) zone(r *run) string {
 func (c *clientele) least(offerings []bound.Offering) bound.Divided {
 	demands := make([][]float64, len(c.classes))
 	for i, x := range c.classes {
-		demands[i] = positive(x.sum)
+		demands[i] = amount.Positive(x.sum)
 	}
 	if len(demands) > 1 {
 		return bound.Divide(demands, offerings)

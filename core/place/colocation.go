@@ -3,6 +3,7 @@ package place
 import (
 	"slices"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 )
 
@@ -121,12 +122,12 @@ func (c *gathering) add(g *group, n int64) int64 {
 		return 0
 	}
 	if first := c.of.run.attaches(g, there); first != nil {
-		take(c.sum, first, -1)
+		amount.Take(c.sum, first, -1)
 	}
-	take(c.sum, g.need, -n)
+	amount.Take(c.sum, g.need, -n)
 	there.add(g.podClass, g.level, n)
 	for _, s := range g.seeks {
-		c.worth[s.Tally] += float64(float64(n) * value(c.of.run.values.worth, g.need))
+		c.worth[s.Tally] += float64(float64(n) * amount.Value(c.of.run.values.worth, g.need))
 	}
 	if at, known := c.at[g]; known {
 		c.parts[at].n += n
@@ -203,7 +204,7 @@ func (c *gathering) round(t int) {
 	share := 0.0
 	for _, g := range c.of.seekers[t] {
 		if !g.stuck && g.steps < unreachable {
-			share += float64(float64(c.left[g.at])*value(c.of.run.values.worth, g.need)) / float64(c.over(g))
+			share += float64(float64(c.left[g.at])*amount.Value(c.of.run.values.worth, g.need)) / float64(c.over(g))
 		}
 	}
 	for _, g := range c.of.seekers[t] {
@@ -211,7 +212,7 @@ func (c *gathering) round(t int) {
 		if c.left[g.at]%over == 0 || c.had(g) > c.left[g.at]/over || !c.invited(g) {
 			continue
 		}
-		if each := value(c.of.run.values.worth, g.need); c.worth[t]+float64(each/2) <= share {
+		if each := amount.Value(c.of.run.values.worth, g.need); c.worth[t]+float64(each/2) <= share {
 			c.add(g, 1)
 		}
 	}

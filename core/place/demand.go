@@ -1,6 +1,9 @@
 package place
 
-import "slices"
+import (
+	"github.com/daemok/daemok/core/amount"
+	"slices"
+)
 
 // demand is what is still to be launched for. It is kept up to date instance by
 // instance, since summing up all groups for each would take the square of them.
@@ -18,7 +21,7 @@ type amounts struct {
 }
 
 func (a *amounts) add(g *group, n int64) {
-	take(a.sum, g.need, -n)
+	amount.Take(a.sum, g.need, -n)
 	a.pods += n
 }
 

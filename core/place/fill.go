@@ -57,9 +57,9 @@ func (l *load) add(g *group, w *way, n int64, first []int64) {
 	if n <= 0 {
 		return
 	}
-	take(l.sum, g.need, -n)
+	amount.Take(l.sum, g.need, -n)
 	if first != nil {
-		take(l.sum, first, -1)
+		amount.Take(l.sum, first, -1)
 	}
 	if len(w.term.Custom) > 0 {
 		l.custom = l.custom.AndAll(w.term.Custom)
@@ -114,7 +114,7 @@ func (f *filler) start(r *run, b *candidate, l *load, left []int64, seed *group)
 	f.r, f.b, f.l, f.left, f.seed = r, b, l, left, seed
 	kind := b.Options[l.option].Kind
 	f.room = append(f.room[:0], b.free[kind]...)
-	take(f.room, l.sum, 1)
+	amount.Take(f.room, l.sum, 1)
 	f.cursor = append(f.cursor[:0], make([]int, r.queues.number)...)
 	f.found = append(f.found[:0], make([]*group, len(r.queues.sides))...)
 	f.shut = append(f.shut[:0], make([]bool, r.queues.exclusive)...)
@@ -192,9 +192,9 @@ func (f *filler) add(g *group, w *way, n int64) int64 {
 	f.l.add(g, w, n, first)
 	f.note(g.at, n)
 	f.guests.add(g.podClass, g.level, n)
-	take(f.room, g.need, n)
+	amount.Take(f.room, g.need, n)
 	if first != nil {
-		take(f.room, first, 1)
+		amount.Take(f.room, first, 1)
 	}
 	return n
 }
@@ -378,7 +378,7 @@ func (f *filler) addFrom(side int, gap float64) {
 		f.addColocation(f.colocationFor(g))
 		return
 	}
-	n := min(f.spare(g), count(f.room, g.need))
+	n := min(f.spare(g), amount.Count(f.room, g.need))
 	if each := float64(f.r.values.worth[side] * float64(g.need[side])); each > 0 && gap/each < float64(n) {
 		n = max(1, int64(math.Ceil(gap/each)))
 	}

@@ -59,7 +59,7 @@ func (li *lister) keepFlexible(b *candidate, l load) load {
 // muchMoreExpensive reports whether as many instances with less on them as are needed in
 // place of one cost more than the margin beside it.
 func (li *lister) muchMoreExpensive(b *candidate, less, than *load) bool {
-	instances := math.Ceil(value(li.run.values.worth, than.sum) / value(li.run.values.worth, less.sum))
+	instances := math.Ceil(amount.Value(li.run.values.worth, than.sum) / amount.Value(li.run.values.worth, less.sum))
 	return float64(instances*b.cost[less.option]) > float64(flexibleWithin*b.cost[than.option])
 }
 
@@ -68,8 +68,8 @@ func (li *lister) largest(l *load) []int64 {
 	var out []int64
 	most := -1.0
 	for _, p := range l.parts {
-		if need := li.run.groups[p.group].need; value(li.run.values.worth, need) > most {
-			out, most = need, value(li.run.values.worth, need)
+		if need := li.run.groups[p.group].need; amount.Value(li.run.values.worth, need) > most {
+			out, most = need, amount.Value(li.run.values.worth, need)
 		}
 	}
 	return out
@@ -84,16 +84,16 @@ func (li *lister) cutTo(l *load, room []int64) load {
 		free := left
 		if p.first != nil {
 			free = slices.Clone(left)
-			take(free, p.first, 1)
+			amount.Take(free, p.first, 1)
 		}
-		n := min(p.n, count(free, g.need))
+		n := min(p.n, amount.Count(free, g.need))
 		if n <= 0 {
 			continue
 		}
 		out.add(g, p.way, n, p.first)
-		take(left, g.need, n)
+		amount.Take(left, g.need, n)
 		if p.first != nil {
-			take(left, p.first, 1)
+			amount.Take(left, p.first, 1)
 		}
 	}
 	return out
@@ -149,7 +149,7 @@ func (b *candidate) commonRoom(kinds []int, sum, pod []int64) (room []int64, eno
 	}
 	parts := make(map[int]float64, len(kinds))
 	for _, k := range kinds {
-		parts[k] = share(b.free[k], sum)
+		parts[k] = amount.Share(b.free[k], sum)
 	}
 	slices.SortStableFunc(kinds, func(x, y int) int { return cmp.Compare(parts[y], parts[x]) })
 	return b.leastFree(kinds[:flexible]), true

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/topology"
@@ -64,7 +65,7 @@ func (fo *folder) emptiestFirst() []holding {
 	for i := range fo.run.placed {
 		if x := &fo.run.placed[i]; x.on == plan.OnLaunch {
 			h := &out[x.launch]
-			h.worth += value(worth, x.group.need)
+			h.worth += amount.Value(worth, x.group.need)
 			h.pods = append(h.pods, x.stay)
 		}
 	}
@@ -119,9 +120,9 @@ func (fo *folder) elsewhere(x stay, launch int, takes func(*target) bool) *targe
 func (fo *folder) occupy(s *target, x stay) {
 	fo.run.keep(s)
 	if _, first := fo.run.within(s.free, x.group, &s.guests); first != nil {
-		take(s.free, first, 1)
+		amount.Take(s.free, first, 1)
 	}
-	take(s.free, x.group.need, 1)
+	amount.Take(s.free, x.group.need, 1)
 	s.guests.add(x.group.podClass, x.level, 1)
 }
 

@@ -3,6 +3,7 @@ package place
 import (
 	"slices"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/topology"
 )
@@ -69,16 +70,16 @@ func conflict(a, b []cluster.Port) bool {
 // volumes that are not there yet.
 func (r *run) within(free []int64, g *group, there *guests) (n int64, first []int64) {
 	if first = r.attaches(g, there); first == nil {
-		return count(free, g.need), nil
+		return amount.Count(free, g.need), nil
 	}
 	left := slices.Clone(free)
-	take(left, first, 1)
+	amount.Take(left, first, 1)
 	for i, v := range left {
 		if v < 0 && first[i] > 0 {
 			return 0, nil
 		}
 	}
-	return count(left, g.need), first
+	return amount.Count(left, g.need), first
 }
 
 // attaches returns what the first pod of the group takes beyond its own

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/topology"
@@ -77,7 +78,7 @@ func (sc *scheduler) fillTargets(g *group, lv *level) {
 		if g.left() == 0 || sc.run.spent(1) {
 			return
 		}
-		if n := min(g.left(), g.rides, count(s.free, g.need)); n > 0 && lv.admitted(s, len(sc.run.targets)) {
+		if n := min(g.left(), g.rides, amount.Count(s.free, g.need)); n > 0 && lv.admitted(s, len(sc.run.targets)) {
 			sc.run.sit(s, g, lv, n)
 		}
 	}

@@ -126,7 +126,7 @@ func (r *run) launch(b *candidate, l *load, as *listing) {
 	at.cost, at.unpriced = r.lister.bill(b, b.leastInterrupted(as.options, l.sum), l)
 	at.risk = b.riskOf(as.option)
 	at.cost += at.risk
-	take(at.free, l.sum, 1)
+	amount.Take(at.free, l.sum, 1)
 	at.free[amount.CPU] = max(0, at.free[amount.CPU]) // less than nothing where surplus credits are used
 	if b.limits != nil {
 		at.limited = b.largest(as.kinds)
@@ -142,7 +142,7 @@ func (r *run) launch(b *candidate, l *load, as *listing) {
 // what it has in prices that are the same in every answer.
 func (li *lister) bill(b *candidate, option int, l *load) (cost, unpriced float64) {
 	if !b.Offering(b.Options[option]).Priced {
-		return 0, value(li.run.values.usual(), b.free[b.Options[option].Kind])
+		return 0, amount.Value(li.run.values.usual(), b.free[b.Options[option].Kind])
 	}
 	return b.costFor(option, l.sum), 0
 }

@@ -86,7 +86,7 @@ func (w *worths) reprice() {
 }
 
 // toPlace is the worth of all that is left.
-func (pr *provisioner) toPlace() float64 { return value(pr.run.values.worth, pr.demand.all.sum) }
+func (pr *provisioner) toPlace() float64 { return amount.Value(pr.run.values.worth, pr.demand.all.sum) }
 
 // nextHome returns the highest tier below the given one whose pools can have
 // the group at all, and the given one if there is none.

@@ -1,7 +1,6 @@
 package place
 
 import (
-	"cmp"
 	"encoding/binary"
 	"slices"
 
@@ -57,21 +56,11 @@ func (b *candidate) newLot(options bitset.Set) *lot {
 	l := &lot{options: options}
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
 		free := b.free[b.Options[i].Kind]
-		if b.available.Has(i) && !slices.ContainsFunc(l.front, func(o int) bool { return covers(b.free[b.Options[o].Kind], free) }) {
+		if b.available.Has(i) && !slices.ContainsFunc(l.front, func(o int) bool { return amount.Covers(b.free[b.Options[o].Kind], free) }) {
 			l.front = append(l.front, i)
 		}
 	}
 	return l
-}
-
-// covers reports whether there is at least as much of everything in a.
-func covers[T cmp.Ordered](a, b []T) bool {
-	for i, v := range b {
-		if a[i] < v {
-			return false
-		}
-	}
-	return true
 }
 
 // first finds the first available option in the order of launching that holds

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
@@ -137,9 +138,9 @@ func (d *evaluator) stabilize(r *run, p *plan.Placement, places map[string]int) 
 	if p.On == plan.OnNode {
 		target := d.byName[p.Target]
 		if _, first := r.within(target.free, &group{podClass: k.podClass, need: k.need}, &target.guests); first != nil {
-			take(target.free, first, 1)
+			amount.Take(target.free, first, 1)
 		}
-		take(target.free, k.need, 1)
+		amount.Take(target.free, k.need, 1)
 		target.guests.add(k.podClass, k.required(), 1)
 		d.filled = append(d.filled, target)
 		place, known = target.place, true

@@ -66,7 +66,7 @@ func (t *tournament) pick(b *candidate, e errand) (load, bool) {
 // instance can have all that is left for this pool, the cheapest such instance.
 // Of instances for a co-located set one that has more pods of it comes first.
 func (t *tournament) best(b *candidate, e errand, left []int64, all *amounts) (best, last *load) {
-	total := value(t.run.values.worth, all.sum)
+	total := amount.Value(t.run.values.worth, all.sum)
 	most, tries := 0.0, 0
 	torn := e.colocation != nil && !e.whole
 	clear(t.tried)
@@ -92,7 +92,7 @@ func (t *tournament) best(b *candidate, e errand, left []int64, all *amounts) (b
 		if !t.try(b, l, i, left, e) {
 			continue
 		}
-		score := value(t.run.values.worth, l.sum) / b.cost[i]
+		score := amount.Value(t.run.values.worth, l.sum) / b.cost[i]
 		if best != nil && l.bound != best.bound {
 			if l.bound > best.bound {
 				best.copy(l)
@@ -144,7 +144,7 @@ func (t *tournament) filledAlike(b *candidate, option int, e errand) *load {
 	free := b.free[b.Options[option].Kind]
 	for i := range t.filled {
 		l := &t.filled[i]
-		if b.regions.of(l.option) == b.regions.of(option) && amount.Fits(free, l.sum) && covers(b.free[b.Options[l.option].Kind], free) &&
+		if b.regions.of(l.option) == b.regions.of(option) && amount.Fits(free, l.sum) && amount.Covers(b.free[b.Options[l.option].Kind], free) &&
 			t.run.provisioner.bears(b, l, b.Options[option].Kind) && t.allDrive(b, option, l, e.g) {
 			return l
 		}
@@ -192,21 +192,10 @@ func (t *tournament) byPromise(b *candidate, e errand) []int {
 	}
 	part := make([]float64, len(b.Options))
 	for i, o := range b.Options {
-		part[i] = share(b.free[o.Kind], e.colocation.sum)
+		part[i] = amount.Share(b.free[o.Kind], e.colocation.sum)
 	}
 	out := slices.Clone(b.byYield)
 	slices.SortStableFunc(out, func(x, y int) int { return cmp.Compare(part[y], part[x]) })
-	return out
-}
-
-// share is the part of what is needed that is free, of what is scarcest.
-func share(free, need []int64) float64 {
-	out := 1.0
-	for i, v := range need {
-		if v > 0 && free != nil {
-			out = min(out, float64(max(0, free[i]))/float64(v))
-		}
-	}
 	return out
 }
 

@@ -88,7 +88,7 @@ func pricedAmong(all []pricedOffering, g *group, n int64, cramped bool) []priced
 			continue
 		}
 		if amount.Fits(it.free, g.need) {
-			if float64(it.candidate.more(it.option)) < float64(n)/float64(count(it.free, g.need)) {
+			if float64(it.candidate.more(it.option)) < float64(n)/float64(amount.Count(it.free, g.need)) {
 				continue
 			}
 			some = true
@@ -128,7 +128,7 @@ func (p *priceBook) costOfAll(from []pricedOffering, pods []several) float64 {
 	p.looks += len(from) * len(pods)
 	for _, of := range pods {
 		if at := cheapestFor(from, of.need, 0, len(from)); at < len(from) {
-			instances := float64(of.n) / float64(min(of.host, count(from[at].free, of.need)))
+			instances := float64(of.n) / float64(min(of.host, amount.Count(from[at].free, of.need)))
 			all = append(all, wanted{of, at, float64(instances * from[at].cost), 0})
 		}
 	}
@@ -154,7 +154,7 @@ func (p *priceBook) mains(from []pricedOffering, pods []wanted) []int {
 		if len(out) == mainsMost {
 			break
 		}
-		if !slices.ContainsFunc(out, func(o int) bool { return from[o].cost <= from[i].cost && covers(from[o].free, from[i].free) }) {
+		if !slices.ContainsFunc(out, func(o int) bool { return from[o].cost <= from[i].cost && amount.Covers(from[o].free, from[i].free) }) {
 			out = append(out, i)
 		}
 	}
@@ -170,7 +170,7 @@ func seeming(it *pricedOffering, pods []wanted) float64 {
 			others += p.alone
 			continue
 		}
-		take(sum, p.need, -p.n)
+		amount.Take(sum, p.need, -p.n)
 		instances = max(instances, float64(p.n)/float64(p.host))
 	}
 	return float64(max(instances, partOf(it.free, sum))*it.cost) + others
@@ -226,9 +226,9 @@ func filled(free []int64, left []wanted) (sum []int64, repeats int64) {
 	free, sum, repeats = slices.Clone(free), make([]int64, len(free)), math.MaxInt64
 	on := make([]int64, len(left))
 	for i, p := range left {
-		on[i] = min(p.n, p.host, count(free, p.need))
-		take(free, p.need, on[i])
-		take(sum, p.need, -on[i])
+		on[i] = min(p.n, p.host, amount.Count(free, p.need))
+		amount.Take(free, p.need, on[i])
+		amount.Take(sum, p.need, -on[i])
 		if on[i] > 0 {
 			repeats = min(repeats, p.n/on[i])
 		}

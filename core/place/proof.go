@@ -78,7 +78,7 @@ func (pv *prover) available(tier int, to *clientele) (out []bound.Offering, ok b
 // availableAs is what can be had by one instance of the instance type at this cost; cpu
 // beyond what it can use for ever is offered apart, by use.
 func (b *candidate) availableAs(kind int, cost float64, open uint64) []bound.Offering {
-	has := positive(b.free[kind])
+	has := amount.Positive(b.free[kind])
 	c := b.creditOf(kind)
 	if c == nil {
 		return []bound.Offering{{Column: bound.Column{Price: cost, Has: has}, Open: open}}

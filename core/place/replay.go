@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
@@ -251,12 +252,12 @@ func (re *replayer) unseat(lost []placed) {
 		re.release(x.group.podClass)
 		switch {
 		case x.target != nil:
-			take(x.target.free, x.group.need, -1)
+			amount.Take(x.target.free, x.group.need, -1)
 			x.target.guests.drop(x.group.podClass)
 		default:
-			take(re.run.launched[x.launch].free, x.group.need, -1)
+			amount.Take(re.run.launched[x.launch].free, x.group.need, -1)
 			if at := re.run.firstLaunch + x.launch; at < len(re.run.targets) {
-				take(re.run.targets[at].free, x.group.need, -1)
+				amount.Take(re.run.targets[at].free, x.group.need, -1)
 				re.run.targets[at].guests.drop(x.group.podClass)
 			}
 		}

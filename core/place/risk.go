@@ -3,6 +3,7 @@ package place
 import (
 	"slices"
 
+	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 )
@@ -23,7 +24,7 @@ func (b *candidate) risks(worth []float64) []float64 {
 	for i := b.available.Next(0); i >= 0; i = b.available.Next(i + 1) {
 		o := b.Options[i]
 		if offering := b.Offering(o); offering.Option == cluster.OnDemand && offering.Priced && b.free[o.Kind] != nil {
-			yield = max(yield, value(worth, b.free[o.Kind])/b.price[i])
+			yield = max(yield, amount.Value(worth, b.free[o.Kind])/b.price[i])
 		}
 	}
 	out := make([]float64, len(b.Options))
@@ -34,7 +35,7 @@ func (b *candidate) risks(worth []float64) []float64 {
 		}
 		out[i] = float64(offering.Ranked() - offering.Price)
 		if free := b.free[o.Kind]; free != nil && yield > 0 {
-			out[i] = max(0, min(out[i], value(worth, free)/yield-b.price[i]))
+			out[i] = max(0, min(out[i], amount.Value(worth, free)/yield-b.price[i]))
 		}
 	}
 	return out

@@ -53,7 +53,7 @@ func (b *candidate) roomsOf(options bitset.Set, kind int, free []int64, asked []
 	}
 	for _, part := range b.cornersOf(options, first, sum) {
 		room := b.commonTo(options, first, part)
-		if room == nil || slices.ContainsFunc(out.parts, func(other []int64) bool { return covers(other, room) }) ||
+		if room == nil || slices.ContainsFunc(out.parts, func(other []int64) bool { return amount.Covers(other, room) }) ||
 			b.firstWith(options, kind, of(room, asked)) != first {
 			continue
 		}
@@ -128,7 +128,7 @@ func (b *candidate) corners(options bitset.Set, first int, sum []int64) (out [][
 		}
 		part := slices.Clone(sum)
 		part[amount.CPU], part[amount.Memory] = min(sum[amount.CPU], cpu[flexible-1]), min(sum[amount.Memory], has[amount.Memory])
-		if n := len(out); n > 0 && covers(out[n-1], part) {
+		if n := len(out); n > 0 && amount.Covers(out[n-1], part) {
 			continue
 		}
 		out = append(out, part)

@@ -101,7 +101,7 @@ func (s offeringPool) of(offerings bitset.Set) bitset.Set {
 
 // yield is what the offering has room for, by worth, for its cost.
 func (l *batch) yield(r *run, offering int) float64 {
-	return value(r.values.worth, l.Offerings[offering].Free) / l.Offerings[offering].Cost
+	return amount.Value(r.values.worth, l.Offerings[offering].Free) / l.Offerings[offering].Cost
 }
 
 // supplyLess adds the offering with less room.

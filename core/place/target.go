@@ -231,9 +231,9 @@ func (r *run) sit(s *target, g *group, lv *level, n int64) {
 	r.keep(s)
 	_, first := r.within(s.free, g, &s.guests)
 	if first != nil {
-		take(s.free, first, 1)
+		amount.Take(s.free, first, 1)
 	}
-	take(s.free, g.need, n)
+	amount.Take(s.free, g.need, n)
 	g.rides -= n
 	s.guests.add(g.podClass, lv, n)
 	if r.intake.counted {

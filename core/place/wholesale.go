@@ -39,14 +39,14 @@ func (d *evaluator) wholesale() *wholesale {
 				continue
 			}
 			least[b.Options[o].Kind] = price
-			c := bound.Column{Price: price, Has: positive(free)}
+			c := bound.Column{Price: price, Has: amount.Positive(free)}
 			for i, has := range c.Has {
 				if has > 0 {
 					out.each[i] = min(out.each[i], c.Price/has)
 				}
 			}
-			if !slices.ContainsFunc(out.columns, func(x bound.Column) bool { return x.Price <= c.Price && covers(x.Has, c.Has) }) {
-				out.columns = slices.DeleteFunc(out.columns, func(x bound.Column) bool { return c.Price <= x.Price && covers(c.Has, x.Has) })
+			if !slices.ContainsFunc(out.columns, func(x bound.Column) bool { return x.Price <= c.Price && amount.Covers(x.Has, c.Has) }) {
+				out.columns = slices.DeleteFunc(out.columns, func(x bound.Column) bool { return c.Price <= x.Price && amount.Covers(c.Has, x.Has) })
 				out.columns = append(out.columns, c)
 			}
 		}
@@ -77,7 +77,7 @@ func (w *wholesale) least(sum []int64) float64 {
 // exceeds reports whether instances for pods that need so much together cost more
 // than that for certain.
 func (w *wholesale) exceeds(sum []int64, most float64) bool {
-	return w.least(sum) > most || bound.Cover(positive(sum), w.columns).Cost > most
+	return w.least(sum) > most || bound.Cover(amount.Positive(sum), w.columns).Cost > most
 }
 
 // tooExpensive reports whether the search has ended: instances for the pods that found
@@ -102,7 +102,7 @@ func (r *run) tooExpensive() bool {
 		if last = g.of; sum == nil {
 			sum = make([]int64, r.dims.Len())
 		}
-		take(sum, g.need, -g.left())
+		amount.Take(sum, g.need, -g.left())
 	}
 	if last != nil && r.question.evaluator.wholesale().exceeds(sum, most) {
 		return r.end(last)
@@ -190,7 +190,7 @@ func (d *evaluator) hopeless(node int, below quantity.MicroUSDPerHour) bool {
 		if sum == nil {
 			sum = make([]int64, d.run.dims.Len())
 		}
-		take(sum, d.podClasses[n.Pods[j].Shape].need, -1)
+		amount.Take(sum, d.podClasses[n.Pods[j].Shape].need, -1)
 	}
 	return sum != nil && (least >= float64(below) || d.wholesale().exceeds(sum, float64(below)))
 }

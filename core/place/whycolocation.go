@@ -79,7 +79,7 @@ func (a *affinities) roomiest(c *colocation) (pool *candidate, option int) {
 			if free == nil || !b.available.Has(i) {
 				continue
 			}
-			if part := share(free, c.sum); part > most || part == most && b == pool && b.cost[i] < b.cost[option] {
+			if part := amount.Share(free, c.sum); part > most || part == most && b == pool && b.cost[i] < b.cost[option] {
 				pool, option, most = b, i, part
 			}
 		}

@@ -23,7 +23,7 @@ type worths struct {
 // find asks what one unit of each resource is worth when all pods are to be
 // launched for at once and nothing but amounts counts.
 func (w *worths) find() {
-	w.worth = blend(positive(w.run.provisioner.demand.all.sum), w.columns())
+	w.worth = blend(amount.Positive(w.run.provisioner.demand.all.sum), w.columns())
 	if !slices.ContainsFunc(w.worth, func(w float64) bool { return w > 0 }) {
 		w.worth = w.usual()
 	}
@@ -122,9 +122,9 @@ func (b *candidate) newColumns(options bitset.Set) []bound.Column {
 		seen[o.Kind] = true
 		c := bound.Column{
 			Price: float64(offering.Price+b.PerInstance()) + b.surplus(o.Kind, b.free[o.Kind]) + b.limitCost(o.Kind),
-			Has:   positive(b.free[o.Kind]),
+			Has:   amount.Positive(b.free[o.Kind]),
 		}
-		if !slices.ContainsFunc(out, func(other bound.Column) bool { return other.Price <= c.Price && covers(other.Has, c.Has) }) {
+		if !slices.ContainsFunc(out, func(other bound.Column) bool { return other.Price <= c.Price && amount.Covers(other.Has, c.Has) }) {
 			out = append(out, c)
 		}
 	}
@@ -151,14 +151,6 @@ func (w *worths) useful(b *candidate) bitset.Set {
 		l.counted = false
 	}
 	out.And(b.available)
-	return out
-}
-
-func positive(amounts []int64) []float64 {
-	out := make([]float64, len(amounts))
-	for i, v := range amounts {
-		out[i] = float64(max(0, v))
-	}
 	return out
 }
 
@@ -245,7 +237,7 @@ func (b *candidate) setYields(worth []float64) {
 	yields := make([]float64, len(b.alike)) // by class
 	for at, class := range b.alike {
 		if free := b.free[b.Options[class[0]].Kind]; free != nil {
-			yields[at] = value(worth, free) / b.cost[class[0]]
+			yields[at] = amount.Value(worth, free) / b.cost[class[0]]
 		}
 		for _, i := range class {
 			b.yield[i] = yields[at]
@@ -360,7 +352,7 @@ func (b *candidate) costs(worth []float64) []float64 {
 			b.lasting = false
 			out[i] = 1
 			if free := b.free[o.Kind]; free != nil {
-				out[i] = max(1, unknownShare*value(worth, free))
+				out[i] = max(1, unknownShare*amount.Value(worth, free))
 			}
 		}
 		if offering.Option == cluster.Reserved {
