@@ -3,10 +3,11 @@ package place
 import (
 	"encoding/binary"
 	"fmt"
-	"github.com/daemok/daemok/core/amount"
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/daemok/daemok/core/amount"
 )
 
 // clearly is how many times what all instances cost at another site those at a

@@ -7,14 +7,16 @@ import (
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/bound"
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/feasibility"
+	"github.com/daemok/daemok/core/topology"
 )
 
 // candidate is one pool while instances are launched from it.
 type candidate struct {
 	*feasibility.Pool
-	run         *run
+	terms       *terms
 	at          int // position among the candidates
 	available   bitset.Set
 	within      bitset.Set                // the options that the pool's limits still allow
@@ -32,11 +34,10 @@ type candidate struct {
 	alike       [][]int                   // options by instance type and cost, see classes
 	wares       map[string][]bound.Column // see columnsOf
 	like        *candidate                // an earlier pool with the same options for the same price, or itself, in a question; see setTwins
-	valued      int                       // run.values.valued when yields were last set for all that are like it
+	valued      int                       // terms.valued when yields were last set for all that are like it
 	yield       []float64                 // by option: worth of what it holds per cost, at most about 1
 	borrowed    bool                      // yield is another pool's, and not to be written
 	byYield     []int                     // options by falling yield
-	asks        []*ask                    // by group.at
 	marks       []bool                    // by instance type: see kindMarks
 	ofKind      [][]int                   // see optionsOf
 	regions     *regions                  // of options that are the same to all that are launched for
@@ -143,7 +144,7 @@ func (b *candidate) unleash() bool {
 	b.free, b.whole = b.whole, nil
 	b.lots, b.lastLot, b.choices, b.wares = nil, nil, nil, nil
 	if b.cost != nil && b.credits != nil {
-		b.reckon(b.run.values.worth)
+		b.reckon(b.terms.worth)
 	}
 	return true
 }
@@ -161,37 +162,28 @@ func (b *candidate) narrow() {
 	}
 }
 
-// ask returns how the group may use the pool.
-func (b *candidate) ask(g *group, groups int) *ask {
-	if b.asks == nil {
-		b.asks = make([]*ask, groups)
-	}
-	if b.asks[g.at] == nil {
-		b.asks[g.at] = b.newAsk(g)
-	}
-	return b.asks[g.at]
-}
-
-func (b *candidate) newAsk(g *group) *ask {
-	out := &ask{need: g.need}
-	if g.level.strict && feasibility.Avoided(b.Taints, g.shape.Tolerations) {
+// newAsk finds how pods that want this of nodes, and need so much each, may use the pool. Strict
+// ones keep off pools whose taints ask for it.
+func (b *candidate) newAsk(wants *cluster.Shape, need []int64, strict bool) *ask {
+	out := &ask{need: need}
+	if strict && feasibility.Avoided(b.Taints, wants.Tolerations) {
 		b.rate(out)
 		return out
 	}
-	terms, _ := b.Terms(g.wants)
+	terms, _ := b.Terms(wants)
 	if roomy := b.roomy(terms); roomy != nil {
-		out.ways = b.keepingRoom(b.waysOf(roomy, g.need), g.need)
+		out.ways = b.keepingRoom(b.waysOf(roomy, need), need)
 	}
 	if len(out.ways) == 0 {
-		out.ways = b.waysOf(terms, g.need)
+		out.ways = b.waysOf(terms, need)
 	}
 	out.any = anyOf(out.ways)
 	slices.SortStableFunc(out.ways, func(x, y way) int { return cmp.Compare(x.first, y.first) })
-	if len(out.ways) == 0 && b.wouldDoWhole(terms, g.need) && b.unleash() {
-		return b.newAsk(g)
+	if len(out.ways) == 0 && b.wouldDoWhole(terms, need) && b.unleash() {
+		return b.newAsk(wants, need, strict)
 	}
-	if b.cost == nil && b.run.values.worth != nil && len(out.ways) > 0 {
-		b.value(b.run.values.worth) // in a question, none asked the pool before
+	if b.cost == nil && b.terms.worth != nil && len(out.ways) > 0 {
+		b.value() // in a question, none asked the pool before
 	}
 	b.rate(out)
 	return out
@@ -239,4 +231,93 @@ func (a *ask) joins(option int, custom constraint.Requirements) (*way, bool) {
 		}
 	}
 	return nil, false
+}
+
+// bears reports whether the daemon pods of an instance type let the pods of the load be
+// beside them, and these each other.
+func (b *candidate) bears(l *load, kind int) bool {
+	if slices.Equal(b.Kinds[kind].Pods, b.Kinds[b.Options[l.option].Kind].Pods) {
+		return true
+	}
+	host := b.terms.host
+	host.Reset()
+	b.bring(host, kind)
+	return !slices.ContainsFunc(l.parts, func(p part) bool {
+		return len(p.ports) > 0 && conflict(p.ports, b.Kinds[kind].Ports) || host.Off(p.rules) || host.Crowds(p.rules, p.n)
+	})
+}
+
+// bring puts the daemon pods of an instance type on the host.
+func (b *candidate) bring(host *topology.Host, kind int) {
+	if len(b.terms.daemons) == 0 {
+		return
+	}
+	for _, shape := range b.Kinds[kind].Pods {
+		if rules := b.terms.daemons[shape]; rules != nil {
+			host.Put(rules, 1)
+		}
+	}
+}
+
+// firstHaving returns the option launched first, of those that pods which belong together share, that has
+// room for all of them and that the pool's limits still allow, or -1.
+func (b *candidate) firstHaving(w *way, shared bitset.Set, sum []int64) int {
+	if w.barred || shared == nil {
+		return -1
+	}
+	for i := w.first; i >= 0; i = w.options.Next(i + 1) {
+		if b.within.Has(i) && shared.Has(i) && amount.Fits(b.free[b.Options[i].Kind], sum) {
+			return i
+		}
+	}
+	return -1
+}
+
+// firstWithin returns the option launched first for one pod that needs so much and that
+// the pool's limits still allow, or -1.
+func (b *candidate) firstWithin(w *way, need []int64) int {
+	for i := w.first; i >= 0; i = w.options.Next(i + 1) {
+		if b.within.Has(i) && amount.Fits(b.free[b.Options[i].Kind], need) {
+			return i
+		}
+	}
+	return -1
+}
+
+// before is a pool before anything is launched from it.
+type before struct {
+	available, within bitset.Set
+	free, whole       [][]int64
+	limits            *limits
+}
+
+// saved is the pool as it is now, to be restored.
+func (b *candidate) saved() before {
+	return before{b.available.Clone(), b.within.Clone(), b.free, b.whole, b.limits}
+}
+
+// restore makes the pool what it was before anything was launched from it.
+func (b *candidate) restore(to *before) {
+	if !slices.Equal(b.available, to.available) || b.whole == nil && to.whole != nil {
+		b.lots, b.lastLot, b.choices, b.wares = nil, nil, nil, nil
+	}
+	if !b.lasting {
+		b.price, b.cost = nil, nil
+	}
+	b.free, b.whole = to.free, to.whole
+	if to.limits != nil {
+		b.limits = to.limits.clone()
+		b.limits.first = to.limits.first
+	}
+	copy(b.available, to.available)
+	copy(b.within, to.within)
+	b.byYield, b.kits, b.constraints, b.valued = nil, nil, nil, 0
+}
+
+// most is what an instance of the type has for pods, surplus credits included.
+func (p *before) most(kind int) []int64 {
+	if p.whole != nil {
+		return p.whole[kind]
+	}
+	return p.free[kind]
 }

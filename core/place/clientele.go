@@ -87,7 +87,7 @@ func (c *clientele) classOf(r *run, of custom, tier int) *class {
 		}
 	}
 	for i, set := range options {
-		r.candidates[i].keepWith(set, of)
+		of.keep(r.candidates[i], set)
 	}
 	var text []byte
 	for _, set := range options {
@@ -107,9 +107,9 @@ func (c *clientele) classOf(r *run, of custom, tier int) *class {
 	return out
 }
 
-// keepWith removes the options that cannot be had, lack one of the devices, or
+// keep removes the options that cannot be had, lack one of the devices, or
 // leave too little to pods that can do without them.
-func (b *candidate) keepWith(set bitset.Set, of custom) {
+func (of custom) keep(b *candidate, set bitset.Set) {
 	for o := set.Next(0); o >= 0; o = set.Next(o + 1) {
 		if !b.available.Has(o) || !of.cramped && b.isCramped(o) {
 			set.Remove(o)

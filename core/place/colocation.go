@@ -146,7 +146,7 @@ func (c *gathering) narrow(g *group) bool {
 	}
 	out, some := make([]bitset.Set, len(c.options)), false
 	for i, b := range c.of.run.candidates {
-		set := b.ask(g, len(c.of.run.groups)).any
+		set := c.of.run.provisioner.ask(b, g).any
 		if len(c.parts) > 0 && set != nil && c.options[i] != nil {
 			set = set.Clone()
 			set.And(c.options[i])

@@ -108,7 +108,7 @@ func (b *candidate) withCredits(l *load) (bitset.Set, []int) {
 		return options, kinds
 	}
 	open := options.Clone()
-	if b.limits == nil && len(b.run.intake.daemons) == 0 {
+	if b.limits == nil && len(b.terms.daemons) == 0 {
 		b.byCredit(l, open)
 	}
 	b.inOrder(open, l.sum)
@@ -125,7 +125,7 @@ func (b *candidate) byCredit(l *load, options bitset.Set) {
 	all, first := b.together(l), options.Next(0)
 	for i := all.Next(0); i >= 0 && i < first; i = all.Next(i + 1) {
 		kind := b.Options[i].Kind
-		if c := b.creditOf(kind); c != nil && amount.Fits(c.whole, l.sum) && b.run.provisioner.bears(b, l, kind) {
+		if c := b.creditOf(kind); c != nil && amount.Fits(c.whole, l.sum) && b.bears(l, kind) {
 			options.Add(i)
 		}
 	}

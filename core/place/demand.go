@@ -1,8 +1,9 @@
 package place
 
 import (
-	"github.com/daemok/daemok/core/amount"
 	"slices"
+
+	"github.com/daemok/daemok/core/amount"
 )
 
 // demand is what is still to be launched for. It is kept up to date instance by
@@ -74,4 +75,9 @@ func (d *demand) giveUp(g *group) {
 		d.of(g.home).add(g, -d.left[g.at])
 		g.counted = false
 	}
+}
+
+// part is n of the group's pods on an instance, the first of which takes so much beyond its own amounts.
+func (g *group) part(w *way, n int64, first []int64) part {
+	return part{group: g.at, n: n, way: w, first: first, ports: g.podClass.ports, rules: g.level.rules}
 }

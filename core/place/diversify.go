@@ -153,7 +153,7 @@ func (di *diversifier) divert(launch int, willDo func(plan.Choice) bool) bool {
 	for range movesMax {
 		b.withoutKind(options, b.Options[options.Next(0)].Kind)
 		next := options.Next(0)
-		if next < 0 || !b.isNear(next, first) || rich && !b.manyKinds(options, next) {
+		if next < 0 || !isNear(b, next, first) || rich && !b.manyKinds(options, next) {
 			return false
 		}
 		if choice := b.choice(next, ""); willDo(choice) {
@@ -179,7 +179,7 @@ func (b *candidate) withoutKind(options bitset.Set, kind int) {
 
 // isNear reports whether an option is a spot offering that costs little more than
 // the first.
-func (b *candidate) isNear(option, first int) bool {
+func isNear(b *candidate, option, first int) bool {
 	o, best := b.Offering(b.Options[option]), b.Offering(b.Options[first])
 	return o.Option == cluster.Spot && o.Priced && float64(o.Ranked()) <= float64(moreExpensiveOnce*float64(best.Ranked()))
 }

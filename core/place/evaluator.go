@@ -28,7 +28,7 @@ type evaluator struct {
 	daemons            map[*cluster.Shape]*topology.Rules
 	held               map[string]int // pods that use a volume for one pod at a time
 	reservedCapacities map[string]int64
-	pools              []evaluatorPool
+	pools              []before
 	gaps               *gaps
 	byDomain           map[string][]*domainTargets
 	crowds             map[workload][]spotCrowd // nil: not counted yet
@@ -46,19 +46,12 @@ type evaluatorPodClass struct {
 	rules map[*level]*topology.Rules
 }
 
-// evaluatorPool is a pool before anything is launched.
-type evaluatorPool struct {
-	available, within bitset.Set
-	free, whole       [][]int64
-	limits            *limits
-}
-
 func newEvaluator(g *Ground) *evaluator {
 	s := g.snapshot
 	r := newRun(s, movers(s, g.taken), g.options)
 	r.takeFor(g.launches)
 	d := &evaluator{
-		ground: g, run: r, looked: r.intake.labels, moves: len(g.moves), board: r.board, daemons: r.intake.daemons, reservedCapacities: r.reserved.left,
+		ground: g, run: r, looked: r.intake.labels, moves: len(g.moves), board: r.board, daemons: r.values.daemons, reservedCapacities: r.reserved.left,
 		podClasses: map[*cluster.Shape]*evaluatorPodClass{}, text: map[*cluster.Shape]string{}, held: map[string]int{},
 		byDomain: map[string][]*domainTargets{}, reachables: map[*cluster.Shape]reachable{}, spare: map[*cluster.Shape]bitset.Set{},
 	}
@@ -185,7 +178,7 @@ func (d *evaluator) begin(q Question) *run {
 		podClasses: map[string]*podClass{}, question: &question{Question: q, evaluator: d},
 	}
 	r.index.sets, r.intake.here, r.tournament = old.index.sets, old.intake.here, old.tournament
-	r.affinities.gatherer, r.provisioner.scout = old.affinities.gatherer, old.provisioner.scout
+	r.affinities.gatherer = old.affinities.gatherer
 	r.provisioner.filler = old.provisioner.filler.emptied()
 	r.connect()
 	if d.reservedCapacities != nil {
@@ -195,7 +188,8 @@ func (d *evaluator) begin(q Question) *run {
 		}
 	}
 	for i, b := range r.candidates {
-		b.restore(&d.pools[i], r)
+		b.terms = r.values.terms
+		b.restore(&d.pools[i])
 	}
 	if q.Freed {
 		for _, at := range q.Leave {
@@ -214,24 +208,6 @@ func (r *run) free(n *cluster.Node) {
 			b.narrow()
 		}
 	}
-}
-
-// restore makes the pool what it was before anything was launched from it.
-func (b *candidate) restore(before *evaluatorPool, r *run) {
-	if !slices.Equal(b.available, before.available) || b.whole == nil && before.whole != nil {
-		b.lots, b.lastLot, b.choices, b.wares = nil, nil, nil, nil
-	}
-	if !b.lasting {
-		b.price, b.cost = nil, nil
-	}
-	b.run, b.free, b.whole = r, before.free, before.whole
-	if before.limits != nil {
-		b.limits = before.limits.clone()
-		b.limits.first = before.limits.first
-	}
-	copy(b.available, before.available)
-	copy(b.within, before.within)
-	b.byYield, b.asks, b.kits, b.constraints, b.valued = nil, nil, nil, nil, 0
 }
 
 // ask answers one question.
@@ -345,7 +321,7 @@ func (lv *level) begin(rules *topology.Rules, firstLaunch int) {
 func (d *evaluator) depart(r *run, view *topology.View, leaving []int) {
 	for shape, rules := range d.daemons {
 		if own := view.Rules(rules); own.Counts() {
-			r.intake.daemons[shape] = own
+			r.values.daemons[shape] = own
 			view.Brought(own)
 		}
 	}

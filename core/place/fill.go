@@ -6,7 +6,9 @@ import (
 	"sort"
 
 	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/topology"
 )
 
 // load is what one new instance is to hold.
@@ -26,7 +28,9 @@ type part struct {
 	group int
 	n     int64
 	way   *way
-	first []int64 // what the first of them takes beyond its own amounts
+	first []int64        // what the first of them takes beyond its own amounts
+	ports []cluster.Port // of each of them
+	rules *topology.Rules
 }
 
 func (l *load) reset(option int) {
@@ -53,24 +57,25 @@ func (l *load) clone() load {
 	return out
 }
 
-func (l *load) add(g *group, w *way, n int64, first []int64) {
-	if n <= 0 {
+// add adds the pods of the part, of which one needs so much.
+func (l *load) add(p part, need []int64) {
+	if p.n <= 0 {
 		return
 	}
-	amount.Take(l.sum, g.need, -n)
-	if first != nil {
-		amount.Take(l.sum, first, -1)
+	amount.Take(l.sum, need, -p.n)
+	if p.first != nil {
+		amount.Take(l.sum, p.first, -1)
 	}
-	if len(w.term.Custom) > 0 {
-		l.custom = l.custom.AndAll(w.term.Custom)
+	if len(p.way.term.Custom) > 0 {
+		l.custom = l.custom.AndAll(p.way.term.Custom)
 	}
 	for i := range l.parts {
-		if l.parts[i].group == g.at {
-			l.parts[i].n += n
+		if l.parts[i].group == p.group {
+			l.parts[i].n += p.n
 			return
 		}
 	}
-	l.parts = append(l.parts, part{g.at, n, w, first})
+	l.parts = append(l.parts, p)
 }
 
 // filler fills one instance.
@@ -130,7 +135,7 @@ func (f *filler) start(r *run, b *candidate, l *load, left []int64, seed *group)
 	}
 	clear(f.met)
 	clear(f.refused)
-	r.provisioner.empty(&f.guests, b, kind)
+	f.guests.startOn(b, kind)
 	for _, p := range l.parts {
 		g := r.groups[p.group]
 		f.guests.add(g.podClass, g.level, p.n)
@@ -150,33 +155,11 @@ func (f *filler) note(group int, n int64) {
 	}
 }
 
-// empty makes the guests those of a new instance of the instance type: its daemon pods.
-func (pr *provisioner) empty(there *guests, b *candidate, kind int) {
-	there.reset()
-	there.ports = append(there.ports, b.Kinds[kind].Ports...)
-	if len(pr.run.intake.daemons) == 0 {
-		return
-	}
-	for _, shape := range b.Kinds[kind].Pods {
-		if rules := pr.run.intake.daemons[shape]; rules != nil {
-			there.host.Put(rules, 1)
-		}
-	}
-}
-
-// bears reports whether the daemon pods of an instance type let the pods of the load be
-// beside them, and these each other.
-func (pr *provisioner) bears(b *candidate, l *load, kind int) bool {
-	if slices.Equal(b.Kinds[kind].Pods, b.Kinds[b.Options[l.option].Kind].Pods) {
-		return true
-	}
-	pr.empty(&pr.scout, b, kind)
-	for _, p := range l.parts {
-		if g := pr.run.groups[p.group]; len(g.podClass.ports) > 0 && conflict(g.podClass.ports, pr.scout.ports) || pr.scout.host.Off(g.level.rules) || pr.scout.host.Crowds(g.level.rules, p.n) {
-			return false
-		}
-	}
-	return true
+// startOn makes the guests those of a new instance of the instance type: its daemon pods.
+func (g *guests) startOn(b *candidate, kind int) {
+	g.reset()
+	g.ports = append(g.ports, b.Kinds[kind].Ports...)
+	b.bring(g.host, kind)
 }
 
 // add adds up to n pods of the group and returns how many there was room for.
@@ -189,7 +172,7 @@ func (f *filler) add(g *group, w *way, n int64) int64 {
 	if n <= 0 {
 		return 0
 	}
-	f.l.add(g, w, n, first)
+	f.l.add(g.part(w, n, first), g.need)
 	f.note(g.at, n)
 	f.guests.add(g.podClass, g.level, n)
 	amount.Take(f.room, g.need, n)
@@ -287,7 +270,7 @@ func (f *filler) mayJoin(g *group) bool {
 	if !f.r.tournament.mayJoin(f.b, f.l.option, g, f.seed) {
 		return false
 	}
-	_, ok := f.b.ask(g, len(f.r.groups)).joins(f.l.option, f.l.custom)
+	_, ok := f.r.provisioner.ask(f.b, g).joins(f.l.option, f.l.custom)
 	return ok
 }
 
@@ -354,7 +337,7 @@ func (f *filler) tryColocation(c *colocation) bool {
 
 // join adds pods of one group of a co-located set and returns how many there was room for.
 func (f *filler) join(m member) int64 {
-	w, ok := f.b.ask(m.g, len(f.r.groups)).joins(f.l.option, f.l.custom)
+	w, ok := f.r.provisioner.ask(f.b, m.g).joins(f.l.option, f.l.custom)
 	if !ok {
 		return 0
 	}
@@ -382,7 +365,7 @@ func (f *filler) addFrom(side int, gap float64) {
 	if each := float64(f.r.values.worth[side] * float64(g.need[side])); each > 0 && gap/each < float64(n) {
 		n = max(1, int64(math.Ceil(gap/each)))
 	}
-	w, _ := f.b.ask(g, len(f.r.groups)).joins(f.l.option, f.l.custom)
+	w, _ := f.r.provisioner.ask(f.b, g).joins(f.l.option, f.l.custom)
 	f.add(g, w, n)
 }
 

@@ -90,7 +90,7 @@ func (li *lister) cutTo(l *load, room []int64) load {
 		if n <= 0 {
 			continue
 		}
-		out.add(g, p.way, n, p.first)
+		out.add(g.part(p.way, n, p.first), g.need)
 		amount.Take(left, g.need, n)
 		if p.first != nil {
 			amount.Take(left, p.first, 1)

@@ -1,6 +1,8 @@
 package place
 
-import "github.com/daemok/daemok/core/amount"
+import (
+	"github.com/daemok/daemok/core/amount"
+)
 
 // gapsIn is of how many targets what is free is summed up.
 const gapsIn = 32

@@ -46,7 +46,7 @@ func (b *candidate) holding(l *load) bitset.Set {
 	for i := out.Next(0); i >= 0; i = out.Next(i + 1) {
 		kind := b.Options[i].Kind
 		if !known[kind] {
-			known[kind], holds[kind] = true, l.fitsIn(b.free[kind]) && b.run.provisioner.bears(b, l, kind)
+			known[kind], holds[kind] = true, l.fitsIn(b.free[kind]) && b.bears(l, kind)
 		}
 		if !holds[kind] {
 			out.Remove(i)
@@ -165,7 +165,7 @@ func waitText(pods int) string {
 // cheapest first. Where the pool has limits no instance type is larger, in what is
 // limited, than the cheapest, so that little is set aside without effect.
 func (b *candidate) listed(l *load) (bitset.Set, []int) {
-	if b.limits == nil && !b.varied && len(b.run.intake.daemons) == 0 && !b.parted {
+	if b.limits == nil && !b.varied && len(b.terms.daemons) == 0 && !b.parted {
 		return b.cheapest(l)
 	}
 	options := b.holding(l)
@@ -174,7 +174,7 @@ func (b *candidate) listed(l *load) (bitset.Set, []int) {
 			options = modest
 		}
 	}
-	if len(b.run.intake.daemons) > 0 {
+	if len(b.terms.daemons) > 0 {
 		if stable := b.stable(options); b.minValuesShort(stable, b.firstKinds(stable)) == nil {
 			options = stable
 		}
@@ -207,7 +207,7 @@ func (b *candidate) cheapest(l *load) (bitset.Set, []int) {
 		if len(kinds) == offering.TypesMax {
 			break
 		}
-		if l.fitsIn(b.free[k]) && b.run.provisioner.bears(b, l, k) {
+		if l.fitsIn(b.free[k]) && b.bears(l, k) {
 			kinds = append(kinds, k)
 		}
 	}
@@ -269,7 +269,7 @@ func (b *candidate) stable(options bitset.Set) bitset.Set {
 	out := options.Clone()
 	first := options.Next(0)
 	for i := out.Next(first + 1); i >= 0; i = out.Next(i + 1) {
-		for shape := range b.run.intake.daemons {
+		for shape := range b.terms.daemons {
 			if b.BringsAs(shape, i) != b.BringsAs(shape, first) {
 				out.Remove(i)
 				break

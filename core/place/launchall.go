@@ -14,8 +14,8 @@ type provisioner struct {
 	learnt bool             // something was added to it in this round
 	run    *run
 	demand demand
-	scout  guests // of an instance that is not there yet, for asking
-	filler filler // kept for its memory
+	asks   [][]*ask // by candidate.at and group.at
+	filler filler   // kept for its memory
 }
 
 // launchAll orders instances for the groups that are left, the hardest first,
@@ -96,7 +96,7 @@ func (pr *provisioner) nextHome(g *group, below int) int {
 	}
 	home := below
 	for _, b := range pr.run.values.pools {
-		if b.Weight < below && (home == below || b.Weight > home) && len(b.ask(g, len(pr.run.groups)).ways) > 0 {
+		if b.Weight < below && (home == below || b.Weight > home) && len(pr.ask(b, g).ways) > 0 {
 			home = b.Weight
 		}
 	}
@@ -141,12 +141,12 @@ func (pr *provisioner) poolForColocation(g *group, c *colocation) (pool *candida
 	for tier := pr.nextHome(g, below); tier < below; below, tier = tier, pr.nextHome(g, tier) {
 		least := priciest
 		for _, b := range pr.run.values.pools {
-			a := b.ask(g, len(pr.run.groups))
+			a := pr.ask(b, g)
 			if b.Weight != tier {
 				continue
 			}
 			for i := range a.ways {
-				if first := b.firstForColocation(&a.ways[i], c); first >= 0 && least.beatenBy(b, first) {
+				if first := b.firstHaving(&a.ways[i], c.options[b.at], c.sum); first >= 0 && least.beatenBy(b, first) {
 					pool, by, least = b, &a.ways[i], bid{b.cost[first], b.more(first)}
 				}
 			}
@@ -157,20 +157,6 @@ func (pr *provisioner) poolForColocation(g *group, c *colocation) (pool *candida
 		}
 	}
 	return nil, nil
-}
-
-// firstForColocation returns the option launched first for the whole co-located set that the
-// pool's limits still allow, or -1.
-func (b *candidate) firstForColocation(w *way, c *colocation) int {
-	if w.barred || c.options[b.at] == nil {
-		return -1
-	}
-	for i := w.first; i >= 0; i = w.options.Next(i + 1) {
-		if b.within.Has(i) && c.options[b.at].Has(i) && amount.Fits(b.free[b.Options[i].Kind], c.sum) {
-			return i
-		}
-	}
-	return -1
 }
 
 // fillExisting makes pools of this tier the ones that the group is launched from.
@@ -187,7 +173,7 @@ func (pr *provisioner) rate(g *group) {
 	}
 	for _, b := range pr.run.values.pools {
 		if pr.run.tournament.atHome(b, g) {
-			g.best = max(g.best, b.ask(g, len(pr.run.groups)).best)
+			g.best = max(g.best, pr.ask(b, g).best)
 		}
 	}
 }
@@ -202,12 +188,12 @@ func (pr *provisioner) cheapestPool(g *group) (*candidate, *way) {
 		if !pr.run.tournament.atHome(b, g) {
 			continue
 		}
-		a := b.ask(g, len(pr.run.groups))
+		a := pr.ask(b, g)
 		for i := range a.ways {
 			if a.ways[i].barred {
 				continue
 			}
-			if o := b.firstWithin(&a.ways[i], g); o >= 0 && least.beatenBy(b, o) {
+			if o := b.firstWithin(&a.ways[i], g.need); o >= 0 && least.beatenBy(b, o) {
 				pool, by, least = b, &a.ways[i], bid{b.cost[o], b.more(o)}
 			}
 		}
@@ -229,17 +215,6 @@ var priciest = bid{cost: math.Inf(1)}
 // no other.
 func (x bid) beatenBy(b *candidate, option int) bool {
 	return b.cost[option] < x.cost || b.cost[option] == x.cost && b.more(option) > x.more
-}
-
-// firstWithin returns the option launched first for one pod of the group that
-// the pool's limits still allow, or -1.
-func (b *candidate) firstWithin(w *way, g *group) int {
-	for i := w.first; i >= 0; i = w.options.Next(i + 1) {
-		if b.within.Has(i) && amount.Fits(b.free[b.Options[i].Kind], g.need) {
-			return i
-		}
-	}
-	return -1
 }
 
 // launchFrom orders instances from one pool: as many equal ones as there are pods
@@ -325,4 +300,29 @@ func (pr *provisioner) spare(g *group) int64 {
 		n -= wants[t]
 	}
 	return n
+}
+
+// ask returns how the group may use the pool.
+func (pr *provisioner) ask(b *candidate, g *group) *ask {
+	asks := pr.asks[b.at]
+	if asks == nil {
+		asks = make([]*ask, len(pr.run.groups))
+		pr.asks[b.at] = asks
+	}
+	if asks[g.at] == nil {
+		asks[g.at] = b.newAsk(g.wants, g.need, g.level.strict)
+	}
+	return asks[g.at]
+}
+
+// forgetAsks is for when there are other groups.
+func (pr *provisioner) forgetAsks() { pr.asks = make([][]*ask, len(pr.run.candidates)) }
+
+// rateAll seeks the highest yields of a pool again for pods that are left.
+func (pr *provisioner) rateAll(b *candidate) {
+	for at, a := range pr.asks[b.at] {
+		if a != nil && pr.run.groups[at].left() > 0 {
+			b.rate(a)
+		}
+	}
 }

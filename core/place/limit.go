@@ -102,15 +102,15 @@ func (l *limits) noLarger(a, b quantity.Resources) bool {
 // limitCost is what an instance of the type counts for what it takes of the pool's
 // limits, see Options.Thrift.
 func (b *candidate) limitCost(kind int) float64 {
-	if b.limits == nil || b.run.options.LimitCost <= 0 {
+	if b.limits == nil || b.terms.limitCost <= 0 {
 		return 0
 	}
-	return float64(b.run.options.LimitCost * b.limits.share(b.InstanceTypeAt(kind).Capacity))
+	return float64(b.terms.limitCost * b.limits.share(b.InstanceTypeAt(kind).Capacity))
 }
 
 // thrifty adds that to prices.
 func (b *candidate) thrifty(prices []float64) []float64 {
-	if b.limits == nil || b.run.options.LimitCost <= 0 {
+	if b.limits == nil || b.terms.limitCost <= 0 {
 		return prices
 	}
 	out := slices.Clone(prices)
@@ -142,23 +142,24 @@ func (l *limits) used() bool {
 // from offerings some that its limits forbid now.
 func (li *lister) short() bool {
 	for _, b := range li.run.candidates {
-		if b.limits != nil && b.limits.used() && slices.ContainsFunc(li.run.waiting, b.heldBack) {
+		if b.limits != nil && b.limits.used() && slices.ContainsFunc(li.run.waiting, func(g *group) bool {
+			return g.left() > 0 && b.heldBack(g.podClass.required().wants, g.need)
+		}) {
 			return true
 		}
 	}
 	return false
 }
 
-// heldBack reports whether limits forbid some instance for pods of the group that
-// are left.
-func (b *candidate) heldBack(g *group) bool {
-	if g.left() == 0 || g.shape.Unable != "" {
+// heldBack reports whether limits forbid some instance for pods that want this and need so much.
+func (b *candidate) heldBack(wants *cluster.Shape, need []int64) bool {
+	if wants.Unable != "" {
 		return false
 	}
-	terms, _ := b.Terms(g.podClass.required().wants)
+	terms, _ := b.Terms(wants)
 	return slices.ContainsFunc(terms, func(t feasibility.Term) bool {
 		for i := t.Options.Next(0); i >= 0; i = t.Options.Next(i + 1) {
-			if b.available.Has(i) && !b.within.Has(i) && amount.Fits(b.mostFree(b.Options[i].Kind), g.need) {
+			if b.available.Has(i) && !b.within.Has(i) && amount.Fits(b.mostFree(b.Options[i].Kind), need) {
 				return true
 			}
 		}

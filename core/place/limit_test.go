@@ -1,11 +1,11 @@
 package place_test
 
 import (
-	"github.com/daemok/daemok/core/pack"
 	"slices"
 	"testing"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/scenario"
 )

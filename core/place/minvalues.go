@@ -102,7 +102,8 @@ func (li *lister) cut(l *load, t trim, n int64) *load {
 	}
 	for i, p := range l.parts {
 		m := min(max(0, n), t.rest[i])
-		out.add(li.run.groups[p.group], p.way, t.stay[i]+m, p.first)
+		g := li.run.groups[p.group]
+		out.add(g.part(p.way, t.stay[i]+m, p.first), g.need)
 		n -= m
 	}
 	return out

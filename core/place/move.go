@@ -125,7 +125,7 @@ func (d *evaluator) expect(r *run, m *cluster.Instance) int {
 	ways, open := ordered.Ways(d.looked)
 	place := d.board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(m.Claim), Open: open}, m.Taints)
 	d.board.RecordOpener(place)
-	r.intake.daemons = d.daemons
+	r.values.daemons = d.daemons
 	r.intake.dueAt(ordered.Brings).put(d.board, place)
 	return place
 }
@@ -193,7 +193,7 @@ func (d *evaluator) recordPools() {
 		if b.limits != nil {
 			b.limits.first = b.limits.clone()
 		}
-		d.pools = append(d.pools, evaluatorPool{b.available.Clone(), b.within.Clone(), b.free, b.whole, b.limits})
+		d.pools = append(d.pools, b.saved())
 	}
 	d.reservedCapacities = d.run.reserved.left
 }

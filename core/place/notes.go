@@ -52,11 +52,11 @@ func (li *lister) passedOver(b *candidate, g *group) []string {
 		if heavier.Weight <= b.Weight {
 			break
 		}
-		a := heavier.ask(g, len(li.run.groups))
+		a := li.run.provisioner.ask(heavier, g)
 		if len(a.ways) == 0 {
 			continue
 		}
-		full := !slices.ContainsFunc(a.ways, func(w way) bool { return heavier.firstWithin(&w, g) >= 0 })
+		full := !slices.ContainsFunc(a.ways, func(w way) bool { return heavier.firstWithin(&w, g.need) >= 0 })
 		if full {
 			out = append(out, heavier.ID.String()+", of weight "+strconv.Itoa(heavier.Weight)+", is filled up to its limits")
 		}

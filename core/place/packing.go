@@ -3,12 +3,12 @@ package place
 import (
 	"cmp"
 	"encoding/binary"
-	"github.com/daemok/daemok/core/pack"
 	"slices"
 
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/pack"
 )
 
 // batch is a pack.Batch with what its numbers stand for.
@@ -66,7 +66,7 @@ func (pr *provisioner) batchOf(tier int) *batch {
 	}
 	out.Offerings, out.from = make([]pack.Offering, 0, options), make([]origin, 0, options)
 	for _, b := range offeringPools {
-		out.offering(b)
+		out.offering(b, pr.run.reserved.left)
 	}
 	out.open(pr.run)
 	return out
@@ -113,8 +113,8 @@ func (l *batch) reportPorts(from int) {
 
 // offering adds what the pool offers within its limits. A instance type that may use surplus
 // credits is offered in several grades.
-func (l *batch) offering(b *candidate) {
-	takes := l.takes(b)
+func (l *batch) offering(b *candidate, reserved map[string]int64) {
+	takes := l.takes(b, reserved)
 	from := offeringPool{b, make([]span, len(b.Options))}
 	for o := b.within.Next(0); o >= 0; o = b.within.Next(o + 1) {
 		kind := b.Options[o].Kind
@@ -194,7 +194,7 @@ type span struct{ first, n int }
 
 // ways is how pods of the group may use the pool now.
 func (s offeringPool) ways(r *run, g *group) []way {
-	a := s.b.ask(g, len(r.groups))
+	a := r.provisioner.ask(s.b, g)
 	if !slices.ContainsFunc(a.ways, func(w way) bool { return w.barred }) {
 		return a.ways
 	}
@@ -211,7 +211,7 @@ func (s offeringPool) add(set, options bitset.Set) {
 
 // takes adds the limits of the pool and returns what an instance launched by an
 // option takes of them, and of what is left of capacity reservations.
-func (l *batch) takes(b *candidate) func(option int) []pack.Take {
+func (l *batch) takes(b *candidate, reserved map[string]int64) func(option int) []pack.Take {
 	limits := l.limit(b)
 	return func(o int) []pack.Take {
 		var out []pack.Take
@@ -222,7 +222,7 @@ func (l *batch) takes(b *candidate) func(option int) []pack.Take {
 			at, known := l.reservedCapacities[s.Name]
 			if !known {
 				at = len(l.Limits)
-				l.Limits = append(l.Limits, b.run.reserved.left[s.Name])
+				l.Limits = append(l.Limits, reserved[s.Name])
 				if l.reservedCapacities == nil {
 					l.reservedCapacities = map[string]int{}
 				}
@@ -313,7 +313,7 @@ func (pr *provisioner) launchInstance(l *batch, m pack.Instance, extras []int64)
 	}
 	for _, p := range m.Parts {
 		g := l.groups[p.Group]
-		if w, ok := b.ask(g, len(pr.run.groups)).joins(filled.option, filled.custom); ok && !w.barred {
+		if w, ok := pr.ask(b, g).joins(filled.option, filled.custom); ok && !w.barred {
 			f.add(g, w, min(p.N, f.free(g)))
 		}
 	}

@@ -145,7 +145,7 @@ func (t *tournament) filledAlike(b *candidate, option int, e errand) *load {
 	for i := range t.filled {
 		l := &t.filled[i]
 		if b.regions.of(l.option) == b.regions.of(option) && amount.Fits(free, l.sum) && amount.Covers(b.free[b.Options[l.option].Kind], free) &&
-			t.run.provisioner.bears(b, l, b.Options[option].Kind) && t.allDrive(b, option, l, e.g) {
+			b.bears(l, b.Options[option].Kind) && t.allDrive(b, option, l, e.g) {
 			return l
 		}
 	}
@@ -155,7 +155,7 @@ func (t *tournament) filledAlike(b *candidate, option int, e errand) *load {
 // allDrive reports whether an instance of the option may grow for all of the load.
 func (t *tournament) allDrive(b *candidate, option int, l *load, seed *group) bool {
 	return !slices.ContainsFunc(l.parts, func(p part) bool {
-		_, joins := b.ask(t.run.groups[p.group], len(t.run.groups)).joins(option, l.custom)
+		_, joins := t.run.provisioner.ask(b, t.run.groups[p.group]).joins(option, l.custom)
 		return !joins || t.run.groups[p.group] != seed && !t.run.tournament.drives(b, option, t.run.groups[p.group], seed)
 	})
 }
@@ -208,7 +208,7 @@ func (t *tournament) seed(b *candidate, l *load, left []int64, e errand) bool {
 		return f.add(e.g, e.way, 1) > 0
 	}
 	for _, m := range e.colocation.parts {
-		w, ok := b.ask(m.g, len(t.run.groups)).joins(l.option, l.custom)
+		w, ok := t.run.provisioner.ask(b, m.g).joins(l.option, l.custom)
 		if m.g == e.g {
 			_, conflict := l.custom.Conflict(e.way.term.Custom)
 			w, ok = e.way, !conflict
@@ -255,12 +255,12 @@ func (t *tournament) severalCost(b *candidate, g *group, first load, left []int6
 			return sum
 		}
 		g = t.run.groups[g.at+i]
-		ways := b.ask(g, len(t.run.groups)).ways
+		ways := t.run.provisioner.ask(b, g).ways
 		if len(ways) == 0 {
 			break
 		}
 		e := errand{g: g, way: &ways[0], colocation: t.run.affinities.colocationOf(g, left)}
-		e.whole = e.colocation != nil && b.firstForColocation(e.way, e.colocation) >= 0
+		e.whole = e.colocation != nil && b.firstHaving(e.way, e.colocation.options[b.at], e.colocation.sum) >= 0
 		next, _ = t.best(b, e, left, all)
 	}
 	return math.Inf(1)
@@ -301,7 +301,7 @@ func (b *candidate) firstHolding(l *load) int {
 	}
 	options := b.together(l)
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
-		if kind := b.Options[i].Kind; l.fitsIn(b.free[kind]) && b.run.provisioner.bears(b, l, kind) {
+		if kind := b.Options[i].Kind; l.fitsIn(b.free[kind]) && b.bears(l, kind) {
 			return i
 		}
 	}
@@ -319,5 +319,5 @@ func (b *candidate) firstOfFront(l *load) (option int, ok bool) {
 		return -1, false
 	}
 	option = b.first(lot, l.sum)
-	return option, option >= 0 && b.within.Has(option) && b.run.provisioner.bears(b, l, b.Options[option].Kind)
+	return option, option >= 0 && b.within.Has(option) && b.bears(l, b.Options[option].Kind)
 }

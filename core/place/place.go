@@ -3,13 +3,13 @@ package place
 import (
 	"cmp"
 	"fmt"
-	"github.com/daemok/daemok/core/pack"
 	"slices"
 
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/feasibility"
+	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/topology"
@@ -203,7 +203,7 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	}
 	for i, p := range pools {
 		b := newCandidate(p, r.dims, ready, i, z)
-		b.run = r
+		b.terms = r.values.terms
 		r.limited = r.limited || b.limits != nil
 		r.candidates = append(r.candidates, b)
 	}
@@ -227,7 +227,8 @@ func (r *run) connect() {
 	r.scheduler.run, r.scheduler.followers = r, map[int][]*podClass{}
 	r.provisioner.run, r.provisioner.failed = r, map[request]bool{}
 	r.replays.run, r.replays.held = r, map[string]bool{}
-	r.intake.run, r.intake.daemons = r, map[*cluster.Shape]*topology.Rules{}
+	r.intake.run = r
+	r.values.terms = &terms{daemons: map[*cluster.Shape]*topology.Rules{}, limitCost: r.options.LimitCost, leastInterrupted: r.options.LeastInterrupted}
 	r.book.run, r.book.crowdRules = r, map[string]int{}
 	r.affinities.run, r.affinities.torn = r, map[*group]*colocation{}
 	r.values.run, r.reserved.run, r.queues.run, r.tournament.run = r, r, r, r
@@ -243,10 +244,8 @@ func (r *run) begin() {
 		r.board.Dare()
 	}
 	r.scheduler.offered, r.affinities.meeting = map[int][]*group{}, map[[2]*offeringSet]bool{}
-	r.provisioner.scout.host, r.provisioner.filler.guests.host, r.affinities.gatherer.host = r.board.NewHost(), r.board.NewHost(), r.board.NewHost()
-	for _, b := range r.candidates {
-		b.asks = nil
-	}
+	r.values.host, r.provisioner.filler.guests.host, r.affinities.gatherer.host = r.board.NewHost(), r.board.NewHost(), r.board.NewHost()
+	r.provisioner.forgetAsks()
 }
 
 func (r *run) stillWaiting() int {

@@ -203,9 +203,7 @@ func (re *replayer) withdraw() bool {
 // forget drops what instances were launched for in this round.
 func (re *replayer) forget() {
 	re.run.groups = nil
-	for _, b := range re.run.candidates {
-		b.asks = nil
-	}
+	re.run.provisioner.forgetAsks()
 }
 
 // giveUp marks the instances of this plan that have no pods, and reports

@@ -72,11 +72,11 @@ func (rs *rescuer) remedies(g *group, lv *level) []remedy {
 		podGroup := &group{shape: g.shape, podClass: g.podClass, need: g.need, of: g, level: lv, wants: m.wants, from: request{g, lv, m}, at: len(rs.run.groups)}
 		rs.run.groups = append(rs.run.groups, podGroup)
 	}
+	rs.run.provisioner.forgetAsks()
 	var out []remedy
 	for _, b := range rs.run.candidates {
-		b.asks = nil
 		for _, podGroup := range rs.run.groups {
-			for _, w := range b.ask(podGroup, len(rs.run.groups)).ways {
+			for _, w := range rs.run.provisioner.ask(b, podGroup).ways {
 				out = append(out, rs.kitsOf(b, podGroup, w)...)
 			}
 		}
@@ -116,7 +116,7 @@ func (rs *rescuer) kitsOf(b *candidate, podGroup *group, w way) []remedy {
 func (rs *rescuer) kits(b *candidate) *regions {
 	if b.kits == nil {
 		var columns [][]int32
-		for shape := range rs.run.intake.daemons {
+		for shape := range rs.run.values.daemons {
 			column := make([]int32, len(b.Options))
 			for i := range column {
 				if b.BringsAs(shape, i) {
@@ -135,7 +135,7 @@ func (rs *rescuer) kits(b *candidate) *regions {
 func (rs *rescuer) orderAlone(g *group, lv *level, c remedy) bool {
 	rs.run.affinities.gatherer.reset()
 	filled := load{option: c.option, sum: make([]int64, rs.run.dims.Len())}
-	filled.add(c.podGroup, &c.way, 1, rs.run.attaches(g, &rs.run.affinities.gatherer))
+	filled.add(c.podGroup.part(&c.way, 1, rs.run.attaches(g, &rs.run.affinities.gatherer)), c.podGroup.need)
 	filled, why := rs.run.lister.keepMinValues(c.b, filled, errand{})
 	if !why.OK() || c.b.holding(&filled).Next(0) < 0 {
 		return false

@@ -187,19 +187,10 @@ func (v *reservations) reopen(name string) {
 		if any {
 			b.narrow()
 			b.lots, b.lastLot = nil, nil
-			b.rateAll()
+			v.run.provisioner.rateAll(b)
 		}
 	}
 	for _, g := range v.run.groups {
 		v.run.provisioner.rate(g)
-	}
-}
-
-// rateAll seeks the highest yields again for pods that are left.
-func (b *candidate) rateAll() {
-	for at, a := range b.asks {
-		if a != nil && b.run.groups[at].left() > 0 {
-			b.rate(a)
-		}
 	}
 }

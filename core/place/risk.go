@@ -17,7 +17,7 @@ import (
 // and no more than would make them as expensive, by what they hold, as what is offered on
 // demand.
 func (b *candidate) risks(worth []float64) []float64 {
-	if !b.risky || b.run.options.LeastInterrupted {
+	if !b.risky || b.terms.leastInterrupted {
 		return nil
 	}
 	yield := 0.0 // the best on demand
@@ -53,7 +53,7 @@ func (b *candidate) riskOf(option int) float64 {
 // one, or the cheapest where the risk is to have no say in that.
 func (b *candidate) leastInterrupted(options bitset.Set, sum []int64) int {
 	best := options.Next(0)
-	if !b.risky || !b.run.options.LeastInterrupted || !b.isSpot(best) {
+	if !b.risky || !b.terms.leastInterrupted || !b.isSpot(best) {
 		return best
 	}
 	for i := options.Next(best + 1); i >= 0; i = options.Next(i + 1) {

@@ -2,12 +2,12 @@ package place_test
 
 import (
 	"fmt"
-	"github.com/daemok/daemok/core/pack"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/scenario"
 )

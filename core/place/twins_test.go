@@ -2,13 +2,13 @@ package place
 
 import (
 	"cmp"
-	"github.com/daemok/daemok/core/pack"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/internal/chance"
 )
 
@@ -80,7 +80,7 @@ func TestPoolsThatHaveTheSameAreValuedOnce(t *testing.T) {
 			for i, b := range run.candidates {
 				alone := *b
 				alone.lasting = false
-				alone.setYields(run.values.worth)
+				alone.setYields()
 				if !slices.Equal(b.yield, alone.yield) || !slices.Equal(b.byYield, alone.byYield) || !slices.Equal(b.cost, alone.cost) || !slices.Equal(b.risk, alone.risk) {
 					t.Fatalf("seed %d: options of %s yield %v, and by themselves %v", seed, b.ID, b.yield, alone.yield)
 				}

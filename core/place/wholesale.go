@@ -55,14 +55,6 @@ func (d *evaluator) wholesale() *wholesale {
 	return out
 }
 
-// most is what an instance of the type has for pods, surplus credits included.
-func (p *evaluatorPool) most(kind int) []int64 {
-	if p.whole != nil {
-		return p.whole[kind]
-	}
-	return p.free[kind]
-}
-
 // least is what instances for pods that need so much together cost at least.
 func (w *wholesale) least(sum []int64) float64 {
 	out := 0.0

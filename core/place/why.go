@@ -43,7 +43,7 @@ func (di *diagnosis) unplaced() []plan.Unplaced {
 // aftermath is what there is once nothing more is placed or launched.
 func (di *diagnosis) aftermath() *explanation.World {
 	out := &explanation.World{
-		Snapshot: di.run.snapshot, Board: di.run.board, Counted: di.run.intake.counted, Daemons: di.run.intake.daemons, Held: di.run.replays.held,
+		Snapshot: di.run.snapshot, Board: di.run.board, Counted: di.run.intake.counted, Daemons: di.run.values.daemons, Held: di.run.replays.held,
 		Placed: di.everyPlaced, Resources: di.run.dims.Resources, Drivers: di.run.dims.Drivers, Exhausted: di.run.out.Exhausted,
 	}
 	for _, b := range di.run.candidates {

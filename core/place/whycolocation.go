@@ -1,9 +1,8 @@
 package place
 
 import (
-	"github.com/daemok/daemok/core/explanation"
-
 	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/explanation"
 )
 
 // tear notes that no instance which may be launched now has room for the whole

@@ -13,11 +13,10 @@ import (
 
 // worths is what resources are worth: the dual prices of the least that instances for the pods that are left can cost.
 type worths struct {
-	run    *run
-	worth  []float64
-	valued int          // how often that was found
-	again  float64      // worth of what is left at which prices are sought again
-	pools  []*candidate // those of them that instances are launched from, see recordOfferingPools
+	run *run
+	*terms
+	again float64      // worth of what is left at which prices are sought again
+	pools []*candidate // those of them that instances are launched from, see recordOfferingPools
 }
 
 // find asks what one unit of each resource is worth when all pods are to be
@@ -84,7 +83,7 @@ func (w *worths) each(do func(*candidate)) {
 		return
 	}
 	for _, b := range w.pools {
-		if w.run.options.Packer != nil || slices.ContainsFunc(w.run.groups, func(g *group) bool { return len(b.ask(g, len(w.run.groups)).ways) > 0 }) {
+		if w.run.options.Packer != nil || slices.ContainsFunc(w.run.groups, func(g *group) bool { return len(w.run.provisioner.ask(b, g).ways) > 0 }) {
 			do(b)
 		}
 	}
@@ -139,7 +138,7 @@ func (w *worths) useful(b *candidate) bitset.Set {
 		if g.left() == 0 {
 			continue
 		}
-		for _, w := range b.ask(g, len(w.run.groups)).ways {
+		for _, w := range w.run.provisioner.ask(b, g).ways {
 			if !w.lot.counted {
 				w.lot.counted = true
 				lots = append(lots, w.lot)
@@ -171,7 +170,10 @@ func (w *worths) usual() []float64 {
 // same are reckoned once.
 func (w *worths) set() {
 	if w.run.question != nil {
-		w.each(func(b *candidate) { b.value(w.worth) })
+		w.each(func(b *candidate) {
+			b.value()
+			w.run.provisioner.rateAll(b)
+		})
 		return
 	}
 	models, firsts := make([]*candidate, len(w.pools)), []*candidate(nil)
@@ -182,23 +184,23 @@ func (w *worths) set() {
 		}
 		models[i] = firsts[at]
 	}
-	parallel.Each(len(firsts), func(i int) { firsts[i].setYields(w.worth) })
+	parallel.Each(len(firsts), func(i int) { firsts[i].setYields() })
 	parallel.Each(len(models), func(i int) {
 		b := w.pools[i]
 		if models[i] != b {
 			b.takeYields(models[i])
 		}
-		b.rateAll()
+		w.run.provisioner.rateAll(b)
 	})
 }
 
 // valuedAs reports whether options of the two pools yield the same whatever resources
 // are worth.
 func (b *candidate) valuedAs(other *candidate) bool {
-	if b.run.options.LimitCost > 0 && (b.limits != nil || other.limits != nil) {
+	if b.terms.limitCost > 0 && (b.limits != nil || other.limits != nil) {
 		return false
 	}
-	return b.offersAs(other) && (b.run.options.LeastInterrupted || !b.risky || slices.Equal(b.available, other.available)) &&
+	return b.offersAs(other) && (b.terms.leastInterrupted || !b.risky || slices.Equal(b.available, other.available)) &&
 		slices.EqualFunc(b.credits, other.credits, func(x, y *credit) bool {
 			return (x == nil) == (y == nil) && (x == nil || x.lasting == y.lasting && x.price == y.price)
 		})
@@ -206,19 +208,17 @@ func (b *candidate) valuedAs(other *candidate) bool {
 
 // value sets what options yield, given what one unit of each resource is
 // worth.
-func (b *candidate) value(worth []float64) {
+func (b *candidate) value() {
 	like := b.like
 	if like == nil {
-		b.setYields(worth)
-		b.rateAll()
+		b.setYields()
 		return
 	}
-	if like.valued != b.run.values.valued {
-		like.setYields(worth)
-		like.valued = b.run.values.valued
+	if like.valued != b.terms.valued {
+		like.setYields()
+		like.valued = b.terms.valued
 	}
 	b.takeYields(like)
-	b.rateAll()
 }
 
 func (b *candidate) takeYields(like *candidate) {
@@ -226,7 +226,8 @@ func (b *candidate) takeYields(like *candidate) {
 	b.borrowed = like != b
 }
 
-func (b *candidate) setYields(worth []float64) {
+func (b *candidate) setYields() {
+	worth := b.terms.worth
 	if !b.lasting || b.borrowed {
 		b.yield, b.borrowed = make([]float64, len(b.Options)), false
 	}
