@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/supply"
 )
 
 // Preferences says what to do about preferences of pods that may give way.
@@ -55,7 +56,7 @@ const weighEffort = 8
 // left out because they cost too much, and how many steps that took to find.
 func (p Policy) options(s *cluster.Snapshot, effort Effort) (o place.Options, dropped []plan.Dropped, steps int64) {
 	o = p.asking()
-	o.Steps, o.Ready = effort.Place, place.Prepare(s)
+	o.Steps, o.Ready = effort.Place, supply.Prepare(s)
 	if p.Preferences != Weigh {
 		return o, nil, 0
 	}

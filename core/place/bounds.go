@@ -7,22 +7,23 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/supply"
 )
 
 // bounds turns what is left of the pool's limits, and of capacity reservations, into constraints,
 // once nothing more is launched.
-func (r *run) bounds(b *candidate) []feasibility.Constraint {
-	if b.constraints == nil && b.limits != nil {
-		b.constraints = r.newBounds(b)
+func (r *run) bounds(b *supply.Candidate) []feasibility.Constraint {
+	if b.Constraints == nil && b.Remaining != nil {
+		b.Constraints = r.newBounds(b)
 	}
 	if r.reserved.left == nil {
-		return b.constraints
+		return b.Constraints
 	}
-	return append(slices.Clip(b.constraints), r.reservedCapacityTaken(b))
+	return append(slices.Clip(b.Constraints), r.reservedCapacityTaken(b))
 }
 
 // reservedCapacityTaken is that nothing is left of what some options are taken from.
-func (r *run) reservedCapacityTaken(b *candidate) feasibility.Constraint {
+func (r *run) reservedCapacityTaken(b *supply.Candidate) feasibility.Constraint {
 	out := feasibility.Constraint{Rule: feasibility.Unavailable, Cleared: bitset.New(len(b.Options))}
 	for i := range b.Options {
 		if r.reserved.mayStill(b, i, 1) > 0 {
@@ -32,22 +33,22 @@ func (r *run) reservedCapacityTaken(b *candidate) feasibility.Constraint {
 	return out
 }
 
-func (r *run) newBounds(b *candidate) []feasibility.Constraint {
+func (r *run) newBounds(b *supply.Candidate) []feasibility.Constraint {
 	var out []feasibility.Constraint
-	if n := b.limits.nodes; n != nil && *n < 1 {
-		all := *b.Limits.Nodes
+	if n := b.Remaining.Nodes; n != nil && *n < 1 {
+		all := *b.Pool.Limits.Nodes
 		text := fmt.Sprintf("nodes limit reached: %d of %d used", all-*n, all)
 		out = append(out, feasibility.Constraint{Rule: feasibility.Limit, Key: "nodes", Cleared: bitset.New(len(b.Options)),
 			Short: func(int) (int64, int64) { return 1 - *n, 0 },
 			Text:  func(int, []*feasibility.Constraint) string { return text }})
 	}
-	for i, e := range b.limits.left {
-		out = append(out, r.bound(b, e, b.Limits.Amounts[i].Amount))
+	for i, e := range b.Remaining.Left {
+		out = append(out, r.bound(b, e, b.Pool.Limits.Amounts[i].Amount))
 	}
 	return out
 }
 
-func (r *run) bound(b *candidate, left quantity.Extended, limit int64) feasibility.Constraint {
+func (r *run) bound(b *supply.Candidate, left quantity.Extended, limit int64) feasibility.Constraint {
 	need := func(option int) int64 { return b.InstanceType(b.Options[option]).Capacity.Get(left.Name) }
 	out := feasibility.Constraint{Rule: feasibility.Limit, Key: left.Name, Cleared: bitset.New(len(b.Options)),
 		Short: func(option int) (short, of int64) {
@@ -72,7 +73,7 @@ func (r *run) bound(b *candidate, left quantity.Extended, limit int64) feasibili
 
 // stillOpen is how much of a resource the pool's instances that are not
 // launched yet may become at most.
-func (r *run) stillOpen(b *candidate, name string) int64 {
+func (r *run) stillOpen(b *supply.Candidate, name string) int64 {
 	var sum int64
 	for i := range r.snapshot.Instances {
 		if m := &r.snapshot.Instances[i]; m.Pool == b.ID && !m.Launched {

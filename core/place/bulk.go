@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/supply"
 )
 
 // clearly is how many times what all instances cost at another site those at a
@@ -115,16 +116,9 @@ func (p *priceBook) crowdOf(g *group, lv *level) crowd {
 		lv.crowd = p.crowdRules[text]
 	}
 	if g.needText == "" {
-		g.needText = string(appendAmounts(nil, g.need))
+		g.needText = string(supply.AppendAmounts(nil, g.need))
 	}
 	return crowd{lv.crowd, g.needText}
-}
-
-func appendAmounts(text []byte, amounts []int64) []byte {
-	for _, v := range amounts {
-		text = binary.LittleEndian.AppendUint64(text, uint64(v))
-	}
-	return text
 }
 
 // crowdsNow counts the pods of each crowd that wait when it is first asked for

@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/core/bound"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/supply"
 )
 
 // clientele is the pods on instances of this plan that are launched from one tier
@@ -50,11 +51,11 @@ func (pv *prover) clienteles() map[int]*clientele {
 			out[tier] = &clientele{of: map[custom]*class{}, byText: map[string]*class{}}
 		}
 		of := customOf(x.group)
-		of.cramped = l.candidate.isCramped(l.options.Next(0))
+		of.cramped = l.candidate.IsCramped(l.options.Next(0))
 		amount.Take(out[tier].classOf(pv.run, of, tier).sum, x.group.need, -1)
 	}
 	for _, c := range out {
-		c.merge(pv.run.values.worth)
+		c.merge(pv.run.values.Worth)
 	}
 	return out
 }
@@ -80,10 +81,10 @@ func (c *clientele) classOf(r *run, of custom, tier int) *class {
 			if s.b.Weight != tier {
 				continue
 			}
-			if options[s.b.at] == nil {
-				options[s.b.at] = bitset.New(len(s.b.Options))
+			if options[s.b.At] == nil {
+				options[s.b.At] = bitset.New(len(s.b.Options))
 			}
-			options[s.b.at].Or(s.options)
+			options[s.b.At].Or(s.options)
 		}
 	}
 	for i, set := range options {
@@ -95,7 +96,7 @@ func (c *clientele) classOf(r *run, of custom, tier int) *class {
 			text = append(text, 0)
 			continue
 		}
-		text = appendSet(append(text, 1), set)
+		text = supply.AppendSet(append(text, 1), set)
 	}
 	out := c.byText[string(text)]
 	if out == nil {
@@ -109,13 +110,13 @@ func (c *clientele) classOf(r *run, of custom, tier int) *class {
 
 // keep removes the options that cannot be had, lack one of the devices, or
 // leave too little to pods that can do without them.
-func (of custom) keep(b *candidate, set bitset.Set) {
+func (of custom) keep(b *supply.Candidate, set bitset.Set) {
 	for o := set.Next(0); o >= 0; o = set.Next(o + 1) {
-		if !b.available.Has(o) || !of.cramped && b.isCramped(o) {
+		if !b.AvailableNow.Has(o) || !of.cramped && b.IsCramped(o) {
 			set.Remove(o)
 			continue
 		}
-		for i, v := range b.free[b.Options[o].Kind][amount.Devices:] {
+		for i, v := range b.Free[b.Options[o].Kind][amount.Devices:] {
 			if v <= 0 && i < 64 && of.devices>>i&1 == 1 {
 				set.Remove(o)
 			}
@@ -145,9 +146,9 @@ func (c *clientele) merge(worth []float64) {
 }
 
 // open returns the classes that an option is open to.
-func (c *clientele) open(b *candidate, option int) (mask uint64) {
+func (c *clientele) open(b *supply.Candidate, option int) (mask uint64) {
 	for i, x := range c.classes {
-		if set := x.options[b.at]; set != nil && set.Has(option) {
+		if set := x.options[b.At]; set != nil && set.Has(option) {
 			mask |= 1 << i
 		}
 	}

@@ -127,7 +127,7 @@ func (c *gathering) add(g *group, n int64) int64 {
 	amount.Take(c.sum, g.need, -n)
 	there.add(g.podClass, g.level, n)
 	for _, s := range g.seeks {
-		c.worth[s.Tally] += float64(float64(n) * amount.Value(c.of.run.values.worth, g.need))
+		c.worth[s.Tally] += float64(float64(n) * amount.Value(c.of.run.values.Worth, g.need))
 	}
 	if at, known := c.at[g]; known {
 		c.parts[at].n += n
@@ -146,7 +146,7 @@ func (c *gathering) narrow(g *group) bool {
 	}
 	out, some := make([]bitset.Set, len(c.options)), false
 	for i, b := range c.of.run.candidates {
-		set := c.of.run.provisioner.ask(b, g).any
+		set := c.of.run.provisioner.ask(b, g).Any
 		if len(c.parts) > 0 && set != nil && c.options[i] != nil {
 			set = set.Clone()
 			set.And(c.options[i])
@@ -204,7 +204,7 @@ func (c *gathering) round(t int) {
 	share := 0.0
 	for _, g := range c.of.seekers[t] {
 		if !g.stuck && g.steps < unreachable {
-			share += float64(float64(c.left[g.at])*amount.Value(c.of.run.values.worth, g.need)) / float64(c.over(g))
+			share += float64(float64(c.left[g.at])*amount.Value(c.of.run.values.Worth, g.need)) / float64(c.over(g))
 		}
 	}
 	for _, g := range c.of.seekers[t] {
@@ -212,7 +212,7 @@ func (c *gathering) round(t int) {
 		if c.left[g.at]%over == 0 || c.had(g) > c.left[g.at]/over || !c.invited(g) {
 			continue
 		}
-		if each := amount.Value(c.of.run.values.worth, g.need); c.worth[t]+float64(each/2) <= share {
+		if each := amount.Value(c.of.run.values.Worth, g.need); c.worth[t]+float64(each/2) <= share {
 			c.add(g, 1)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/supply"
 )
 
 // demand is what is still to be launched for. It is kept up to date instance by
@@ -78,6 +79,6 @@ func (d *demand) giveUp(g *group) {
 }
 
 // part is n of the group's pods on an instance, the first of which takes so much beyond its own amounts.
-func (g *group) part(w *way, n int64, first []int64) part {
-	return part{group: g.at, n: n, way: w, first: first, ports: g.podClass.ports, rules: g.level.rules}
+func (g *group) part(w *supply.Way, n int64, first []int64) supply.Part {
+	return supply.Part{Group: g.at, N: n, Way: w, First: first, Ports: g.podClass.ports, Rules: g.level.rules}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/supply"
 )
 
 // diversifier launches pods of one workload from spot offerings of several instance types.
@@ -145,41 +146,27 @@ func (c *crowds) over(pods map[workload]int, in spotPool) bool {
 func (di *diversifier) divert(launch int, willDo func(plan.Choice) bool) bool {
 	at := &di.run.launched[launch]
 	b, first := at.candidate, at.options.Next(0)
-	if b.credits != nil || first < 0 {
+	if b.Credits != nil || first < 0 {
 		return false
 	}
 	options := at.options.Clone()
-	rich := b.manyKinds(options, first)
+	rich := b.ManyKinds(options, first)
 	for range movesMax {
-		b.withoutKind(options, b.Options[options.Next(0)].Kind)
+		b.WithoutKind(options, b.Options[options.Next(0)].Kind)
 		next := options.Next(0)
-		if next < 0 || !isNear(b, next, first) || rich && !b.manyKinds(options, next) {
+		if next < 0 || !isNear(b, next, first) || rich && !b.ManyKinds(options, next) {
 			return false
 		}
-		if choice := b.choice(next, ""); willDo(choice) {
+		if choice := b.Choice(next, ""); willDo(choice) {
 			return di.rewrite(launch, options, choice)
 		}
 	}
 	return false
 }
 
-// manyKinds reports whether enough of the options are of use where one of them is
-// launched first.
-func (b *candidate) manyKinds(options bitset.Set, first int) bool {
-	return len(slices.Collect(b.spotKinds(options, 0, first, nil))) >= flexible
-}
-
-func (b *candidate) withoutKind(options bitset.Set, kind int) {
-	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
-		if b.same(b.Options[i].Kind, kind) {
-			options.Remove(i)
-		}
-	}
-}
-
 // isNear reports whether an option is a spot offering that costs little more than
 // the first.
-func isNear(b *candidate, option, first int) bool {
+func isNear(b *supply.Candidate, option, first int) bool {
 	o, best := b.Offering(b.Options[option]), b.Offering(b.Options[first])
 	return o.Option == cluster.Spot && o.Priced && float64(o.Ranked()) <= float64(moreExpensiveOnce*float64(best.Ranked()))
 }
@@ -189,23 +176,23 @@ func isNear(b *candidate, option, first int) bool {
 func (di *diversifier) rewrite(launch int, options bitset.Set, choice plan.Choice) bool {
 	l, at := &di.run.out.Launches[launch], &di.run.launched[launch]
 	b := at.candidate
-	before, kinds := b.choicesOf(at.options, b.firstKinds(at.options)), b.firstKinds(options)
-	open := b.choicesOf(options, kinds)
-	if !open.zones.Equal(before.zones) || !open.daemons.Equal(before.daemons) || !slices.Equal(open.archs, before.archs) ||
-		b.minValuesShort(options, kinds) != nil {
+	before, kinds := b.ChoicesOf(at.options, b.FirstKinds(at.options)), b.FirstKinds(options)
+	open := b.ChoicesOf(options, kinds)
+	if !open.Zones.Equal(before.Zones) || !open.Daemons.Equal(before.Daemons) || !slices.Equal(open.Archs, before.Archs) ||
+		b.MinValuesShort(options, kinds) != nil {
 		return false
 	}
-	l.Requirements = l.Requirements.AndAll(open.requirements(nil))
-	l.Choice, l.RunnersUp = choice, open.runnersUp
-	at.options, at.risk = options, b.riskOf(options.Next(0))
-	at.cost = b.price[options.Next(0)] + at.risk
-	widen(at.free, open.free, before.free)
+	l.Requirements = l.Requirements.AndAll(open.RequirementsFor(nil))
+	l.Choice, l.RunnersUp = choice, open.RunnersUp
+	at.options, at.risk = options, b.RiskOf(options.Next(0))
+	at.cost = b.Price[options.Next(0)] + at.risk
+	widen(at.free, open.Free, before.Free)
 	if di.run.intake.counted {
 		at.ways, at.due = di.run.lister.outlook(b, l.Labels, options)
 	}
 	if at := di.run.firstLaunch + launch; at < len(di.run.targets) {
 		di.run.reopen(di.run.targets[at], launch, options)
-		widen(di.run.targets[at].free, open.free, before.free)
+		widen(di.run.targets[at].free, open.Free, before.Free)
 	}
 	return true
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/supply"
 	"github.com/daemok/daemok/core/topology"
 )
 
@@ -28,7 +29,7 @@ type evaluator struct {
 	daemons            map[*cluster.Shape]*topology.Rules
 	held               map[string]int // pods that use a volume for one pod at a time
 	reservedCapacities map[string]int64
-	pools              []before
+	pools              []supply.Saved
 	gaps               *gaps
 	byDomain           map[string][]*domainTargets
 	crowds             map[workload][]spotCrowd // nil: not counted yet
@@ -51,7 +52,7 @@ func newEvaluator(g *Ground) *evaluator {
 	r := newRun(s, movers(s, g.taken), g.options)
 	r.takeFor(g.launches)
 	d := &evaluator{
-		ground: g, run: r, looked: r.intake.labels, moves: len(g.moves), board: r.board, daemons: r.values.daemons, reservedCapacities: r.reserved.left,
+		ground: g, run: r, looked: r.intake.labels, moves: len(g.moves), board: r.board, daemons: r.values.Daemons, reservedCapacities: r.reserved.left,
 		podClasses: map[*cluster.Shape]*evaluatorPodClass{}, text: map[*cluster.Shape]string{}, held: map[string]int{},
 		byDomain: map[string][]*domainTargets{}, reachables: map[*cluster.Shape]reachable{}, spare: map[*cluster.Shape]bitset.Set{},
 	}
@@ -80,7 +81,7 @@ func newEvaluator(g *Ground) *evaluator {
 // takeFor accounts for what instances of the plan are taken from.
 func (r *run) takeFor(launches []plan.Launch) {
 	for i := range launches {
-		at := slices.IndexFunc(r.candidates, func(b *candidate) bool { return b.ID == launches[i].Pool })
+		at := slices.IndexFunc(r.candidates, func(b *supply.Candidate) bool { return b.ID == launches[i].Pool })
 		if at < 0 || r.reserved.left == nil {
 			continue
 		}
@@ -181,6 +182,7 @@ func (d *evaluator) begin(q Question) *run {
 	r.affinities.gatherer = old.affinities.gatherer
 	r.provisioner.filler = old.provisioner.filler.emptied()
 	r.connect()
+	r.provisioner.forgetAsks()
 	if d.reservedCapacities != nil {
 		r.reserved.left = map[string]int64{}
 		for name, left := range d.reservedCapacities {
@@ -188,8 +190,8 @@ func (d *evaluator) begin(q Question) *run {
 		}
 	}
 	for i, b := range r.candidates {
-		b.terms = r.values.terms
-		b.restore(&d.pools[i])
+		b.Valuation = r.values.Valuation
+		b.Restore(&d.pools[i])
 	}
 	if q.Freed {
 		for _, at := range q.Leave {
@@ -203,9 +205,9 @@ func (d *evaluator) begin(q Question) *run {
 // free accounts for a node that is gone before anything is launched.
 func (r *run) free(n *cluster.Node) {
 	for _, b := range r.candidates {
-		if b.ID == n.Pool && b.limits != nil {
-			b.limits.giveBack(n.Capacity)
-			b.narrow()
+		if b.ID == n.Pool && b.Remaining != nil {
+			b.Remaining.GiveBack(n.Capacity)
+			b.Narrow()
 		}
 	}
 }
@@ -321,7 +323,7 @@ func (lv *level) begin(rules *topology.Rules, firstLaunch int) {
 func (d *evaluator) depart(r *run, view *topology.View, leaving []int) {
 	for shape, rules := range d.daemons {
 		if own := view.Rules(rules); own.Counts() {
-			r.values.daemons[shape] = own
+			r.values.Daemons[shape] = own
 			view.Brought(own)
 		}
 	}

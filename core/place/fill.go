@@ -6,83 +6,14 @@ import (
 	"sort"
 
 	"github.com/daemok/daemok/core/amount"
-	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/core/topology"
+	"github.com/daemok/daemok/core/supply"
 )
-
-// load is what one new instance is to hold.
-type load struct {
-	option  int // what it was made for; a cheaper one may do
-	parts   []part
-	sum     []int64
-	room    []int64 // what it must have besides, see pack.Instance; nil for nothing
-	modest  int     // it takes no more of limits than instances of the instance type before this one; 0: as much as there is
-	custom  constraint.Requirements
-	relaxed bool
-	bound   int64 // pods of it that must share a host
-}
-
-// part is n pods of one group, by one of its alternatives.
-type part struct {
-	group int
-	n     int64
-	way   *way
-	first []int64        // what the first of them takes beyond its own amounts
-	ports []cluster.Port // of each of them
-	rules *topology.Rules
-}
-
-func (l *load) reset(option int) {
-	l.option, l.parts, l.room, l.modest, l.custom, l.relaxed, l.bound = option, l.parts[:0], nil, 0, nil, false, 0
-	clear(l.sum)
-}
-
-// copy makes the load equal to another one and shares nothing with it.
-func (l *load) copy(of *load) {
-	parts, sum := append(l.parts[:0], of.parts...), append(l.sum[:0], of.sum...)
-	*l = *of
-	l.parts, l.sum = parts, sum
-}
-
-// fitsIn reports whether an instance with so much for pods holds the load.
-func (l *load) fitsIn(free []int64) bool {
-	return amount.Fits(free, l.sum) && amount.Fits(free, l.room)
-}
-
-// clone returns a copy that shares nothing but what is never written.
-func (l *load) clone() load {
-	out := *l
-	out.parts, out.sum = slices.Clone(l.parts), slices.Clone(l.sum)
-	return out
-}
-
-// add adds the pods of the part, of which one needs so much.
-func (l *load) add(p part, need []int64) {
-	if p.n <= 0 {
-		return
-	}
-	amount.Take(l.sum, need, -p.n)
-	if p.first != nil {
-		amount.Take(l.sum, p.first, -1)
-	}
-	if len(p.way.term.Custom) > 0 {
-		l.custom = l.custom.AndAll(p.way.term.Custom)
-	}
-	for i := range l.parts {
-		if l.parts[i].group == p.group {
-			l.parts[i].n += p.n
-			return
-		}
-	}
-	l.parts = append(l.parts, p)
-}
 
 // filler fills one instance.
 type filler struct {
 	r       *run
-	b       *candidate
-	l       *load
+	b       *supply.Candidate
+	l       *supply.Load
 	left    []int64
 	seed    *group // nil: extras fill gaps
 	room    []int64
@@ -106,7 +37,7 @@ func (f filler) emptied() filler {
 // fill adds pods while there is room under the load's option, always from the
 // side of which most is free, the largest that fit first: with a seed, of the
 // groups that an instance may grow for; without one, of any group.
-func (pr *provisioner) fill(b *candidate, l *load, left []int64, seed *group) {
+func (pr *provisioner) fill(b *supply.Candidate, l *supply.Load, left []int64, seed *group) {
 	f := &pr.filler
 	f.start(pr.run, b, l, left, seed)
 	for side, gap := f.next(); side >= 0; side, gap = f.next() {
@@ -115,11 +46,11 @@ func (pr *provisioner) fill(b *candidate, l *load, left []int64, seed *group) {
 }
 
 // start looks at an instance with the load.
-func (f *filler) start(r *run, b *candidate, l *load, left []int64, seed *group) {
+func (f *filler) start(r *run, b *supply.Candidate, l *supply.Load, left []int64, seed *group) {
 	f.r, f.b, f.l, f.left, f.seed = r, b, l, left, seed
-	kind := b.Options[l.option].Kind
-	f.room = append(f.room[:0], b.free[kind]...)
-	amount.Take(f.room, l.sum, 1)
+	kind := b.Options[l.Option].Kind
+	f.room = append(f.room[:0], b.Free[kind]...)
+	amount.Take(f.room, l.Sum, 1)
 	f.cursor = append(f.cursor[:0], make([]int, r.queues.number)...)
 	f.found = append(f.found[:0], make([]*group, len(r.queues.sides))...)
 	f.shut = append(f.shut[:0], make([]bool, r.queues.exclusive)...)
@@ -136,10 +67,10 @@ func (f *filler) start(r *run, b *candidate, l *load, left []int64, seed *group)
 	clear(f.met)
 	clear(f.refused)
 	f.guests.startOn(b, kind)
-	for _, p := range l.parts {
-		g := r.groups[p.group]
-		f.guests.add(g.podClass, g.level, p.n)
-		f.note(p.group, p.n)
+	for _, p := range l.Parts {
+		g := r.groups[p.Group]
+		f.guests.add(g.podClass, g.level, p.N)
+		f.note(p.Group, p.N)
 	}
 }
 
@@ -156,14 +87,14 @@ func (f *filler) note(group int, n int64) {
 }
 
 // startOn makes the guests those of a new instance of the instance type: its daemon pods.
-func (g *guests) startOn(b *candidate, kind int) {
+func (g *guests) startOn(b *supply.Candidate, kind int) {
 	g.reset()
 	g.ports = append(g.ports, b.Kinds[kind].Ports...)
-	b.bring(g.host, kind)
+	b.Bring(g.host, kind)
 }
 
 // add adds up to n pods of the group and returns how many there was room for.
-func (f *filler) add(g *group, w *way, n int64) int64 {
+func (f *filler) add(g *group, w *supply.Way, n int64) int64 {
 	most, first := f.r.within(f.room, g, &f.guests)
 	n = min(n, most, f.guests.room(g.podClass, g.level))
 	if exclusive(g.podClass) {
@@ -172,7 +103,7 @@ func (f *filler) add(g *group, w *way, n int64) int64 {
 	if n <= 0 {
 		return 0
 	}
-	f.l.add(g.part(w, n, first), g.need)
+	f.l.Add(g.part(w, n, first), g.need)
 	f.note(g.at, n)
 	f.guests.add(g.podClass, g.level, n)
 	amount.Take(f.room, g.need, n)
@@ -194,7 +125,7 @@ func (f *filler) next() (side int, gap float64) {
 		if g == nil {
 			continue
 		}
-		free := float64(f.r.values.worth[s] * float64(f.room[s]))
+		free := float64(f.r.values.Worth[s] * float64(f.room[s]))
 		switch {
 		case side < 0 || g.shape.Priority > priority:
 			side, priority, best, second = s, g.shape.Priority, free, math.Inf(-1)
@@ -267,10 +198,10 @@ func (f *filler) hopeful(g *group) bool {
 // mayJoin reports whether pods of the group may be on an instance of the option
 // beside what is there, other pods aside.
 func (f *filler) mayJoin(g *group) bool {
-	if !f.r.tournament.mayJoin(f.b, f.l.option, g, f.seed) {
+	if !f.r.tournament.mayJoin(f.b, f.l.Option, g, f.seed) {
 		return false
 	}
-	_, ok := f.r.provisioner.ask(f.b, g).joins(f.l.option, f.l.custom)
+	_, ok := f.r.provisioner.ask(f.b, g).Joins(f.l.Option, f.l.Custom)
 	return ok
 }
 
@@ -300,7 +231,7 @@ func (f *filler) colocationFor(g *group) *colocation {
 		return nil
 	}
 	c := f.r.affinities.colocationOf(g, f.left)
-	if c == nil || f.refused[c] || !amount.Fits(f.room, c.sum) || c.options[f.b.at] == nil || !c.options[f.b.at].Has(f.l.option) {
+	if c == nil || f.refused[c] || !amount.Fits(f.room, c.sum) || c.options[f.b.At] == nil || !c.options[f.b.At].Has(f.l.Option) {
 		return nil
 	}
 	for _, m := range c.parts {
@@ -317,7 +248,7 @@ func (f *filler) addColocation(c *colocation) {
 }
 
 func (f *filler) tryColocation(c *colocation) bool {
-	before := f.l.clone()
+	before := f.l.Clone()
 	room, ports, claims := slices.Clone(f.room), len(f.guests.ports), len(f.guests.claims)
 	for i, m := range c.parts {
 		n := f.join(m)
@@ -337,7 +268,7 @@ func (f *filler) tryColocation(c *colocation) bool {
 
 // join adds pods of one group of a co-located set and returns how many there was room for.
 func (f *filler) join(m member) int64 {
-	w, ok := f.r.provisioner.ask(f.b, m.g).joins(f.l.option, f.l.custom)
+	w, ok := f.r.provisioner.ask(f.b, m.g).Joins(f.l.Option, f.l.Custom)
 	if !ok {
 		return 0
 	}
@@ -362,10 +293,10 @@ func (f *filler) addFrom(side int, gap float64) {
 		return
 	}
 	n := min(f.spare(g), amount.Count(f.room, g.need))
-	if each := float64(f.r.values.worth[side] * float64(g.need[side])); each > 0 && gap/each < float64(n) {
+	if each := float64(f.r.values.Worth[side] * float64(g.need[side])); each > 0 && gap/each < float64(n) {
 		n = max(1, int64(math.Ceil(gap/each)))
 	}
-	w, _ := f.r.provisioner.ask(f.b, g).joins(f.l.option, f.l.custom)
+	w, _ := f.r.provisioner.ask(f.b, g).Joins(f.l.Option, f.l.Custom)
 	f.add(g, w, n)
 }
 

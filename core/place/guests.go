@@ -5,6 +5,7 @@ import (
 
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/supply"
 	"github.com/daemok/daemok/core/topology"
 )
 
@@ -28,7 +29,7 @@ func (g *guests) reset() {
 func (g *guests) room(k *podClass, lv *level) int64 {
 	n := topology.Unlimited
 	if len(k.ports) > 0 {
-		if conflict(k.ports, g.ports) {
+		if supply.Conflict(k.ports, g.ports) {
 			return 0
 		}
 		n = 1
@@ -59,10 +60,6 @@ func (g *guests) drop(k *podClass) {
 			g.ports = slices.Delete(g.ports, at, at+1)
 		}
 	}
-}
-
-func conflict(a, b []cluster.Port) bool {
-	return slices.ContainsFunc(a, func(p cluster.Port) bool { return slices.ContainsFunc(b, p.Conflicts) })
 }
 
 // within returns how many pods of the group fit into what is free, and what

@@ -212,7 +212,7 @@ func (in *intake) setUpBoard(s *cluster.Snapshot) {
 	}
 	for shape, rules := range daemons {
 		if rules.Counts() {
-			in.run.values.daemons[shape] = rules
+			in.run.values.Daemons[shape] = rules
 			in.run.board.Brought(rules)
 		}
 	}
@@ -230,7 +230,7 @@ func (in *intake) setUpBoard(s *cluster.Snapshot) {
 
 // expectDaemons counts daemon pods that are still to come.
 func (in *intake) expectDaemons(s *cluster.Snapshot, places []int) {
-	if len(in.run.values.daemons) == 0 {
+	if len(in.run.values.Daemons) == 0 {
 		return
 	}
 	for i := range s.Nodes {
@@ -247,7 +247,7 @@ func (in *intake) expectDaemons(s *cluster.Snapshot, places []int) {
 
 func (in *intake) putDaemons(shapes []*cluster.Shape, place int, board *topology.Board) {
 	for _, shape := range shapes {
-		if rules := in.run.values.daemons[shape]; rules != nil {
+		if rules := in.run.values.Daemons[shape]; rules != nil {
 			board.Put(rules, place, 1, false)
 		}
 	}
@@ -261,7 +261,7 @@ type due struct {
 
 func (in *intake) dueAt(brings func(*cluster.Shape) (may, sure bool)) due {
 	var out due
-	for shape, rules := range in.run.values.daemons {
+	for shape, rules := range in.run.values.Daemons {
 		switch may, sure := brings(shape); {
 		case sure:
 			out.sure = append(out.sure, rules)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/supply"
 )
 
 // provisioner chooses the instances for the pods that are left when nodes are full: its demand.
@@ -14,8 +15,8 @@ type provisioner struct {
 	learnt bool             // something was added to it in this round
 	run    *run
 	demand demand
-	asks   [][]*ask // by candidate.at and group.at
-	filler filler   // kept for its memory
+	asks   [][]*supply.Ask // by candidate.at and group.at
+	filler filler          // kept for its memory
 }
 
 // launchAll orders instances for the groups that are left, the hardest first,
@@ -86,7 +87,7 @@ func (w *worths) reprice() {
 }
 
 // toPlace is the worth of all that is left.
-func (pr *provisioner) toPlace() float64 { return amount.Value(pr.run.values.worth, pr.demand.all.sum) }
+func (pr *provisioner) toPlace() float64 { return amount.Value(pr.run.values.Worth, pr.demand.all.sum) }
 
 // nextHome returns the highest tier below the given one whose pools can have
 // the group at all, and the given one if there is none.
@@ -96,7 +97,7 @@ func (pr *provisioner) nextHome(g *group, below int) int {
 	}
 	home := below
 	for _, b := range pr.run.values.pools {
-		if b.Weight < below && (home == below || b.Weight > home) && len(pr.ask(b, g).ways) > 0 {
+		if b.Weight < below && (home == below || b.Weight > home) && len(pr.ask(b, g).Ways) > 0 {
 			home = b.Weight
 		}
 	}
@@ -133,7 +134,7 @@ func (pr *provisioner) launchFor(g *group) bool {
 
 // poolForColocation returns the pool that has the cheapest instance for the whole
 // co-located set within its limits, and how, of the heaviest that have one.
-func (pr *provisioner) poolForColocation(g *group, c *colocation) (pool *candidate, by *way) {
+func (pr *provisioner) poolForColocation(g *group, c *colocation) (pool *supply.Candidate, by *supply.Way) {
 	if c == nil {
 		return nil, nil
 	}
@@ -145,9 +146,9 @@ func (pr *provisioner) poolForColocation(g *group, c *colocation) (pool *candida
 			if b.Weight != tier {
 				continue
 			}
-			for i := range a.ways {
-				if first := b.firstHaving(&a.ways[i], c.options[b.at], c.sum); first >= 0 && least.beatenBy(b, first) {
-					pool, by, least = b, &a.ways[i], bid{b.cost[first], b.more(first)}
+			for i := range a.Ways {
+				if first := b.FirstHaving(&a.Ways[i], c.options[b.At], c.sum); first >= 0 && least.beatenBy(b, first) {
+					pool, by, least = b, &a.Ways[i], bid{b.Cost[first], b.More(first)}
 				}
 			}
 		}
@@ -173,28 +174,28 @@ func (pr *provisioner) rate(g *group) {
 	}
 	for _, b := range pr.run.values.pools {
 		if pr.run.tournament.atHome(b, g) {
-			g.best = max(g.best, pr.ask(b, g).best)
+			g.best = max(g.best, pr.ask(b, g).Best)
 		}
 	}
 }
 
 // cheapestPool returns, among the pools of the group's tier, the one that
 // has the cheapest instance for one of its pods within its limits, and how.
-func (pr *provisioner) cheapestPool(g *group) (*candidate, *way) {
-	var pool *candidate
-	var by *way
+func (pr *provisioner) cheapestPool(g *group) (*supply.Candidate, *supply.Way) {
+	var pool *supply.Candidate
+	var by *supply.Way
 	least := priciest
 	for _, b := range pr.run.values.pools {
 		if !pr.run.tournament.atHome(b, g) {
 			continue
 		}
 		a := pr.ask(b, g)
-		for i := range a.ways {
-			if a.ways[i].barred {
+		for i := range a.Ways {
+			if a.Ways[i].Barred {
 				continue
 			}
-			if o := b.firstWithin(&a.ways[i], g.need); o >= 0 && least.beatenBy(b, o) {
-				pool, by, least = b, &a.ways[i], bid{b.cost[o], b.more(o)}
+			if o := b.FirstWithin(&a.Ways[i], g.need); o >= 0 && least.beatenBy(b, o) {
+				pool, by, least = b, &a.Ways[i], bid{b.Cost[o], b.More(o)}
 			}
 		}
 	}
@@ -213,26 +214,26 @@ var priciest = bid{cost: math.Inf(1)}
 // beatenBy reports whether an instance of the pool is cheaper. Of equal pools the
 // one that may launch more is used, so that a scarce one is left for those who have
 // no other.
-func (x bid) beatenBy(b *candidate, option int) bool {
-	return b.cost[option] < x.cost || b.cost[option] == x.cost && b.more(option) > x.more
+func (x bid) beatenBy(b *supply.Candidate, option int) bool {
+	return b.Cost[option] < x.cost || b.Cost[option] == x.cost && b.More(option) > x.more
 }
 
 // launchFrom orders instances from one pool: as many equal ones as there are pods
 // for. Where minValues forbids it the way is barred and another one tried.
-func (pr *provisioner) launchFrom(b *candidate, e errand) bool {
+func (pr *provisioner) launchFrom(b *supply.Candidate, e errand) bool {
 	p, ok := pr.run.tournament.pick(b, e)
 	if !ok {
-		e.way.barred = true
+		e.way.Barred = true
 		return true
 	}
 	load, why := pr.run.lister.keepMinValues(b, p, e)
 	if !why.OK() {
-		e.way.barred = true
+		e.way.Barred = true
 		return true
 	}
 	load = pr.run.lister.keepFlexible(b, load)
 	n := pr.repeats(b, load)
-	if slices.ContainsFunc(load.parts, func(x part) bool { return pr.single(pr.run.groups[x.group]) }) {
+	if slices.ContainsFunc(load.Parts, func(x supply.Part) bool { return pr.single(pr.run.groups[x.Group]) }) {
 		n = 1
 	}
 	as := pr.run.lister.list(b, &load)
@@ -251,18 +252,18 @@ func (pr *provisioner) single(g *group) bool {
 
 // repeats is how many instances with this load there are pods for. Limits are
 // looked at again for each instance.
-func (pr *provisioner) repeats(b *candidate, l load) int64 {
-	if b.limits != nil {
+func (pr *provisioner) repeats(b *supply.Candidate, l supply.Load) int64 {
+	if b.Remaining != nil {
 		return 1
 	}
 	n := int64(math.MaxInt64)
-	for _, part := range l.parts {
-		g := pr.run.groups[part.group]
-		n = min(n, g.left()/part.n)
+	for _, part := range l.Parts {
+		g := pr.run.groups[part.Group]
+		n = min(n, g.left()/part.N)
 		if len(g.seeks) > 0 {
-			n = min(n, pr.untilUneven(g, part.n))
+			n = min(n, pr.untilUneven(g, part.N))
 		}
-		if more := part.n - pr.metIn(g, l); len(g.gives) > 0 && more > 0 {
+		if more := part.N - pr.metIn(g, l); len(g.gives) > 0 && more > 0 {
 			n = min(n, max(1, pr.spare(g)/more))
 		}
 	}
@@ -281,12 +282,12 @@ func (pr *provisioner) untilUneven(g *group, n int64) int64 {
 }
 
 // metIn counts the pods of the load that seek pods of the group.
-func (pr *provisioner) metIn(g *group, l load) int64 {
+func (pr *provisioner) metIn(g *group, l supply.Load) int64 {
 	n := int64(0)
-	for _, part := range l.parts {
-		for _, s := range pr.run.groups[part.group].seeks {
+	for _, part := range l.Parts {
+		for _, s := range pr.run.groups[part.Group].seeks {
 			if slices.Contains(g.gives, s.Tally) {
-				n += part.n
+				n += part.N
 			}
 		}
 	}
@@ -303,26 +304,26 @@ func (pr *provisioner) spare(g *group) int64 {
 }
 
 // ask returns how the group may use the pool.
-func (pr *provisioner) ask(b *candidate, g *group) *ask {
-	asks := pr.asks[b.at]
+func (pr *provisioner) ask(b *supply.Candidate, g *group) *supply.Ask {
+	asks := pr.asks[b.At]
 	if asks == nil {
-		asks = make([]*ask, len(pr.run.groups))
-		pr.asks[b.at] = asks
+		asks = make([]*supply.Ask, len(pr.run.groups))
+		pr.asks[b.At] = asks
 	}
 	if asks[g.at] == nil {
-		asks[g.at] = b.newAsk(g.wants, g.need, g.level.strict)
+		asks[g.at] = b.NewAsk(g.wants, g.need, g.level.strict)
 	}
 	return asks[g.at]
 }
 
 // forgetAsks is for when there are other groups.
-func (pr *provisioner) forgetAsks() { pr.asks = make([][]*ask, len(pr.run.candidates)) }
+func (pr *provisioner) forgetAsks() { pr.asks = make([][]*supply.Ask, len(pr.run.candidates)) }
 
 // rateAll seeks the highest yields of a pool again for pods that are left.
-func (pr *provisioner) rateAll(b *candidate) {
-	for at, a := range pr.asks[b.at] {
+func (pr *provisioner) rateAll(b *supply.Candidate) {
+	for at, a := range pr.asks[b.At] {
 		if a != nil && pr.run.groups[at].left() > 0 {
-			b.rate(a)
+			b.Rate(a)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/supply"
 	"github.com/daemok/daemok/core/topology"
 )
 
@@ -112,20 +113,20 @@ func (d *evaluator) letGo(r *run, at int, n *cluster.Node) {
 
 // expect adds an instance on order to the board, and returns its place.
 func (d *evaluator) expect(r *run, m *cluster.Instance) int {
-	at := slices.IndexFunc(r.candidates, func(b *candidate) bool { return b.ID == m.Pool })
+	at := slices.IndexFunc(r.candidates, func(b *supply.Candidate) bool { return b.ID == m.Pool })
 	if at < 0 {
 		panic("place: an instance is taken from a pool that is not there")
 	}
 	b := r.candidates[at]
-	if b.limits != nil {
-		b.limits.use(m.Capacity)
-		b.narrow()
+	if b.Remaining != nil {
+		b.Remaining.Use(m.Capacity)
+		b.Narrow()
 	}
 	ordered := feasibility.ForInstance(m, b.Pool, d.ground.snapshot.Daemons)
 	ways, open := ordered.Ways(d.looked)
 	place := d.board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(m.Claim), Open: open}, m.Taints)
 	d.board.RecordOpener(place)
-	r.values.daemons = d.daemons
+	r.values.Daemons = d.daemons
 	r.intake.dueAt(ordered.Brings).put(d.board, place)
 	return place
 }
@@ -190,10 +191,10 @@ func reorder(targets, some []*target) {
 func (d *evaluator) recordPools() {
 	d.pools = d.pools[:0]
 	for _, b := range d.run.candidates {
-		if b.limits != nil {
-			b.limits.first = b.limits.clone()
+		if b.Remaining != nil {
+			b.Remaining.First = b.Remaining.Clone()
 		}
-		d.pools = append(d.pools, b.saved())
+		d.pools = append(d.pools, b.Saved())
 	}
 	d.reservedCapacities = d.run.reserved.left
 }

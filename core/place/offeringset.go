@@ -11,6 +11,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/feasibility"
+	"github.com/daemok/daemok/core/supply"
 	"github.com/daemok/daemok/core/topology"
 )
 
@@ -31,7 +32,7 @@ type offeringSet struct {
 
 // poolOfferings is what one pool has of it.
 type poolOfferings struct {
-	b       *candidate
+	b       *supply.Candidate
 	options bitset.Set
 }
 
@@ -43,13 +44,13 @@ func (m *offeringSet) first(g *group, available bool) (cost float64, tier int, o
 		if ok && s.b.Weight < tier {
 			break
 		}
-		from := s.b.within
+		from := s.b.WithinLimits
 		if available {
-			from = s.b.available
+			from = s.b.AvailableNow
 		}
-		free := s.b.free
-		if s.b.whole != nil {
-			free = s.b.whole
+		free := s.b.Free
+		if s.b.Whole != nil {
+			free = s.b.Whole
 		}
 		for i := s.options.Next(0); i >= 0; i = s.options.Next(i + 1) {
 			if !from.Has(i) || !amount.Fits(free[s.b.Options[i].Kind], g.need) {
@@ -75,9 +76,9 @@ func (m *offeringSet) reaches(board *topology.Board, g *group, key int, domain i
 			}
 			continue
 		}
-		domains := s.b.domains(board, key)
+		domains := s.b.Domains(board, key)
 		for i := s.options.Next(0); i >= 0; i = s.options.Next(i + 1) {
-			if domains[i] == domain && s.b.within.Has(i) && amount.Fits(s.b.free[s.b.Options[i].Kind], g.need) {
+			if domains[i] == domain && s.b.WithinLimits.Has(i) && amount.Fits(s.b.Free[s.b.Options[i].Kind], g.need) {
 				return true
 			}
 		}
@@ -200,12 +201,12 @@ func (ix *offeringIndex) newOfferingSet(lv *level, spot topology.Spot) *offering
 }
 
 // reservedCapacity adds what one pool has for one of the pod's alternatives.
-func (ix *offeringIndex) reservedCapacity(b *candidate, lv *level, t feasibility.Term, found *book) {
+func (ix *offeringIndex) reservedCapacity(b *supply.Candidate, lv *level, t feasibility.Term, found *book) {
 	fixed := lv.rules.Fixed()
-	in := b.regionsBy(ix.run.board, fixed)
-	offeringSets := make([][]*offeringSet, in.count) // by region
+	in := b.RegionsBy(ix.run.board, fixed)
+	offeringSets := make([][]*offeringSet, in.Count) // by region
 	for i := t.Options.Next(0); i >= 0; i = t.Options.Next(i + 1) {
-		at := in.of(i)
+		at := in.Of(i)
 		if offeringSets[at] == nil {
 			for _, spot := range ix.spotsOf(b, t, i, fixed) {
 				offeringSets[at] = append(offeringSets[at], ix.offeringSetAt(found, lv, spot))
@@ -218,7 +219,7 @@ func (ix *offeringIndex) reservedCapacity(b *candidate, lv *level, t feasibility
 }
 
 // add puts an option of the pool on sale.
-func (m *offeringSet) add(b *candidate, option int) {
+func (m *offeringSet) add(b *supply.Candidate, option int) {
 	if n := len(m.byPool); n == 0 || m.byPool[n-1].b != b {
 		m.byPool = append(m.byPool, poolOfferings{b, bitset.New(len(b.Options))})
 	}
@@ -227,7 +228,7 @@ func (m *offeringSet) add(b *candidate, option int) {
 
 // spotsOf lists where instances of the option can be: several spots where the
 // pool leaves a label of its own open.
-func (ix *offeringIndex) spotsOf(b *candidate, t feasibility.Term, option int, fixed []int) []topology.Spot {
+func (ix *offeringIndex) spotsOf(b *supply.Candidate, t feasibility.Term, option int, fixed []int) []topology.Spot {
 	out := []topology.Spot{ix.nowhere()}
 	for _, k := range fixed {
 		domains := ix.domainsOf(b, t, option, k)
@@ -244,10 +245,10 @@ func (ix *offeringIndex) spotsOf(b *candidate, t feasibility.Term, option int, f
 }
 
 // domainsOf lists the domains that the label may put an instance in.
-func (ix *offeringIndex) domainsOf(b *candidate, t feasibility.Term, option, k int) []int32 {
+func (ix *offeringIndex) domainsOf(b *supply.Candidate, t feasibility.Term, option, k int) []int32 {
 	key := ix.run.board.Keys()[k]
 	if b.Defines(key) {
-		return b.domains(ix.run.board, k)[option : option+1]
+		return b.Domains(ix.run.board, k)[option : option+1]
 	}
 	if value, ok := b.Labels.Get(key); ok {
 		return []int32{ix.run.board.Domain(k, value)}

@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/pack"
+	"github.com/daemok/daemok/core/supply"
 )
 
 // batch is a pack.Batch with what its numbers stand for.
@@ -23,7 +24,7 @@ type batch struct {
 }
 
 type origin struct {
-	candidate *candidate
+	candidate *supply.Candidate
 	option    int
 }
 
@@ -57,11 +58,11 @@ func (pr *provisioner) batchOf(tier int) *batch {
 		}
 	}
 	out.reportPorts(pr.run.board.Kinds())
-	var offeringPools []*candidate
+	var offeringPools []*supply.Candidate
 	options := 0
 	for _, b := range pr.run.values.pools {
 		if b.Weight == tier {
-			offeringPools, options = append(offeringPools, b), options+b.within.Count()
+			offeringPools, options = append(offeringPools, b), options+b.WithinLimits.Count()
 		}
 	}
 	out.Offerings, out.from = make([]pack.Offering, 0, options), make([]origin, 0, options)
@@ -113,18 +114,18 @@ func (l *batch) reportPorts(from int) {
 
 // offering adds what the pool offers within its limits. A instance type that may use surplus
 // credits is offered in several grades.
-func (l *batch) offering(b *candidate, reserved map[string]int64) {
+func (l *batch) offering(b *supply.Candidate, reserved map[string]int64) {
 	takes := l.takes(b, reserved)
 	from := offeringPool{b, make([]span, len(b.Options))}
-	for o := b.within.Next(0); o >= 0; o = b.within.Next(o + 1) {
+	for o := b.WithinLimits.Next(0); o >= 0; o = b.WithinLimits.Next(o + 1) {
 		kind := b.Options[o].Kind
-		if b.free[kind] == nil {
+		if b.Free[kind] == nil {
 			continue
 		}
 		it := pack.Offering{Takes: takes(o), Zone: b.Offering(b.Options[o]).Zone}
 		from.at[o].first = len(l.Offerings)
-		for _, it.Free = range b.grades(kind) {
-			it.Cost = b.costFor(o, it.Free) + b.riskOf(o)
+		for _, it.Free = range b.Grades(kind) {
+			it.Cost = b.CostFor(o, it.Free) + b.RiskOf(o)
 			from.at[o].n++
 			l.Offerings, l.from = append(l.Offerings, it), append(l.from, origin{b, o})
 		}
@@ -135,8 +136,8 @@ func (l *batch) offering(b *candidate, reserved map[string]int64) {
 // open sets which offerings each group may have. Groups that ask every pool for the
 // same options share one set.
 func (l *batch) open(r *run) {
-	sets, numbers := map[string]*supply{}, map[*lot]uint32{}
-	of := make([]*supply, len(l.groups))
+	sets, numbers := map[string]*openOfferings{}, map[*supply.Lot]uint32{}
+	of := make([]*openOfferings, len(l.groups))
 	var key []byte
 	l.recordAsked()
 	offerings := len(l.Offerings)
@@ -144,10 +145,10 @@ func (l *batch) open(r *run) {
 		key = key[:0]
 		for _, s := range l.offeringPools {
 			for _, w := range s.ways(r, g) {
-				if _, known := numbers[w.lot]; !known {
-					numbers[w.lot] = uint32(len(numbers) + 1)
+				if _, known := numbers[w.Lot]; !known {
+					numbers[w.Lot] = uint32(len(numbers) + 1)
 				}
-				key = binary.LittleEndian.AppendUint32(key, numbers[w.lot])
+				key = binary.LittleEndian.AppendUint32(key, numbers[w.Lot])
 			}
 			key = append(key, 0)
 		}
@@ -155,7 +156,7 @@ func (l *batch) open(r *run) {
 			set := bitset.New(offerings)
 			for _, s := range l.offeringPools {
 				for _, w := range s.ways(r, g) {
-					s.add(set, w.options)
+					s.add(set, w.Options)
 				}
 			}
 			sets[string(key)] = l.supplyOf(r, set)
@@ -186,19 +187,19 @@ func (l *batch) recordAsked() {
 
 // offeringPool is a pool of a batch.
 type offeringPool struct {
-	b  *candidate
+	b  *supply.Candidate
 	at []span // by option: its positions among the offerings
 }
 
 type span struct{ first, n int }
 
 // ways is how pods of the group may use the pool now.
-func (s offeringPool) ways(r *run, g *group) []way {
+func (s offeringPool) ways(r *run, g *group) []supply.Way {
 	a := r.provisioner.ask(s.b, g)
-	if !slices.ContainsFunc(a.ways, func(w way) bool { return w.barred }) {
-		return a.ways
+	if !slices.ContainsFunc(a.Ways, func(w supply.Way) bool { return w.Barred }) {
+		return a.Ways
 	}
-	return slices.DeleteFunc(slices.Clone(a.ways), func(w way) bool { return w.barred })
+	return slices.DeleteFunc(slices.Clone(a.Ways), func(w supply.Way) bool { return w.Barred })
 }
 
 func (s offeringPool) add(set, options bitset.Set) {
@@ -211,14 +212,14 @@ func (s offeringPool) add(set, options bitset.Set) {
 
 // takes adds the limits of the pool and returns what an instance launched by an
 // option takes of them, and of what is left of capacity reservations.
-func (l *batch) takes(b *candidate, reserved map[string]int64) func(option int) []pack.Take {
+func (l *batch) takes(b *supply.Candidate, reserved map[string]int64) func(option int) []pack.Take {
 	limits := l.limit(b)
 	return func(o int) []pack.Take {
 		var out []pack.Take
 		if limits != nil {
 			out = limits(b.Options[o].Kind)
 		}
-		for _, s := range b.reservedCapacitiesOf(o) {
+		for _, s := range b.ReservedCapacitiesOf(o) {
 			at, known := l.reservedCapacities[s.Name]
 			if !known {
 				at = len(l.Limits)
@@ -236,24 +237,24 @@ func (l *batch) takes(b *candidate, reserved map[string]int64) func(option int) 
 
 // limit adds the limits of the pool and returns what an instance of an instance type takes
 // of them; nil where there are none.
-func (l *batch) limit(b *candidate) func(kind int) []pack.Take {
-	if b.limits == nil {
+func (l *batch) limit(b *supply.Candidate) func(kind int) []pack.Take {
+	if b.Remaining == nil {
 		return nil
 	}
 	first := len(l.Limits)
-	if b.limits.nodes != nil {
-		l.Limits = append(l.Limits, *b.limits.nodes)
+	if b.Remaining.Nodes != nil {
+		l.Limits = append(l.Limits, *b.Remaining.Nodes)
 	}
-	for _, e := range b.limits.left {
+	for _, e := range b.Remaining.Left {
 		l.Limits = append(l.Limits, e.Amount)
 	}
 	return func(kind int) []pack.Take {
 		at := first
 		var out []pack.Take
-		if b.limits.nodes != nil {
+		if b.Remaining.Nodes != nil {
 			out, at = append(out, pack.Take{Limit: at, Amount: 1}), at+1
 		}
-		for _, e := range b.limits.left {
+		for _, e := range b.Remaining.Left {
 			out, at = append(out, pack.Take{Limit: at, Amount: b.InstanceTypeAt(kind).Capacity.Get(e.Name)}), at+1
 		}
 		return out
@@ -280,7 +281,7 @@ func (pr *provisioner) launchBatch(l *batch) {
 // plenty reports whether the instance is taken from no capacity reservation.
 func (l *batch) plenty(m pack.Instance) bool {
 	from := l.from[m.Offering]
-	return len(from.candidate.reservedCapacitiesOf(from.option)) == 0
+	return len(from.candidate.ReservedCapacitiesOf(from.option)) == 0
 }
 
 // extrasOf returns how many pods of each group may ride along on instances of the
@@ -300,24 +301,24 @@ func (pr *provisioner) extrasOf(l *batch) []int64 {
 // launchInstance orders one instance of the batch and takes the extras that fit.
 func (pr *provisioner) launchInstance(l *batch, m pack.Instance, extras []int64) {
 	b := l.from[m.Offering].candidate
-	filled := load{sum: make([]int64, pr.run.dims.Len())}
-	filled.reset(l.from[m.Offering].option)
-	filled.room = m.Room
-	if b.limits != nil { // what it leaves is for the others of the batch
-		filled.modest = b.Options[filled.option].Kind + 1
+	filled := supply.Load{Sum: make([]int64, pr.run.dims.Len())}
+	filled.Reset(l.from[m.Offering].option)
+	filled.Room = m.Room
+	if b.Remaining != nil { // what it leaves is for the others of the batch
+		filled.Modest = b.Options[filled.Option].Kind + 1
 	}
 	f := &pr.filler
 	f.start(pr.run, b, &filled, pr.demand.left, nil)
-	if c := b.creditOf(b.Options[filled.option].Kind); c != nil {
-		f.room[amount.CPU] = c.whole[amount.CPU]
+	if c := b.CreditOf(b.Options[filled.Option].Kind); c != nil {
+		f.room[amount.CPU] = c.Whole[amount.CPU]
 	}
 	for _, p := range m.Parts {
 		g := l.groups[p.Group]
-		if w, ok := pr.ask(b, g).joins(filled.option, filled.custom); ok && !w.barred {
+		if w, ok := pr.ask(b, g).Joins(filled.Option, filled.Custom); ok && !w.Barred {
 			f.add(g, w, min(p.N, f.free(g)))
 		}
 	}
-	if len(filled.parts) == 0 || b.holding(&filled).Next(0) < 0 {
+	if len(filled.Parts) == 0 || b.Holding(&filled).Next(0) < 0 {
 		return
 	}
 	kept, why := pr.run.lister.keepMinValues(b, filled, errand{})
@@ -335,23 +336,23 @@ func (pr *provisioner) launchInstance(l *batch, m pack.Instance, extras []int64)
 
 // ride adds the extras that fit to a load, as far as minValues allow it. There are
 // none where a spot instance would no longer leave enough instance types open.
-func (pr *provisioner) ride(b *candidate, own load, extras []int64) load {
-	full := own.clone()
+func (pr *provisioner) ride(b *supply.Candidate, own supply.Load, extras []int64) supply.Load {
+	full := own.Clone()
 	pr.fill(b, &full, extras, nil)
-	out, why := pr.run.lister.keepMinValues(b, full, errand{g: pr.run.groups[own.parts[0].group]})
+	out, why := pr.run.lister.keepMinValues(b, full, errand{g: pr.run.groups[own.Parts[0].Group]})
 	if !why.OK() || pr.leavesEnough(b, &own) && !pr.leavesEnough(b, &out) {
 		return own
 	}
-	for _, p := range out.parts {
-		if extras[p.group] > 0 { // none of the batch is a rider
-			extras[p.group] -= p.n
+	for _, p := range out.Parts {
+		if extras[p.Group] > 0 { // none of the batch is a rider
+			extras[p.Group] -= p.N
 		}
 	}
 	return out
 }
 
 // leavesEnough reports whether an instance for the load leaves enough instance types open.
-func (pr *provisioner) leavesEnough(b *candidate, l *load) bool {
-	first := b.firstHolding(l)
-	return first >= 0 && b.leavesOpen(b.together(l), first, l.sum)
+func (pr *provisioner) leavesEnough(b *supply.Candidate, l *supply.Load) bool {
+	first := b.FirstHolding(l)
+	return first >= 0 && b.LeavesOpen(b.Together(l), first, l.Sum)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/supply"
 	"github.com/daemok/daemok/core/topology"
 )
 
@@ -54,7 +55,7 @@ type Options struct {
 	LimitCost        float64                          // what all that pools may still own counts as when instances are compared: those that take little of it come first
 	LeastInterrupted bool                             // what interruptions are likely to cost has no say in what instances are chosen, but in which spot offerings these come from
 	Small            bool                             // instances that are large for the cluster are launched only for pods that fit on no others, see Sizes
-	Ready            *Ready                           // what was prepared for the snapshot, or one with the same pools and daemons; nil: nothing
+	Ready            *supply.Ready                    // what was prepared for the snapshot, or one with the same pools and daemons; nil: nothing
 	Unproven         bool                             // neither Bound nor Margins are worked out
 	Variants         []Variant                        // by shape, in the order of placing; those that are missing are as usual
 	asked            bool                             // see Ground: questions may leave preferences out
@@ -148,7 +149,7 @@ type run struct {
 	avoided     [][]constraint.Taint // of places that ask pods to stay away
 	targets     []*target            // nodes, then ordered instances
 	firstLaunch int                  // position of the first target on an instance of this plan
-	candidates  []*candidate         // heaviest pool first
+	candidates  []*supply.Candidate  // heaviest pool first
 	board       *topology.Board
 	limited     bool // some pool has limits
 	placed      []placed
@@ -189,7 +190,7 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	}
 	r.index.sets, r.tournament.tried = map[string][]*offeringSet{}, map[[3]int64]bool{}
 	r.connect()
-	r.tournament.scratch.sum = make([]int64, r.dims.Len())
+	r.tournament.scratch.Sum = make([]int64, r.dims.Len())
 	ready := o.readyFor(s)
 	pools := ready.ForPools()
 	r.targets = append(nodeTargets(s, r.dims), instanceTargets(s, pools, r.dims)...)
@@ -197,20 +198,21 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 		target.at, target.id = i, i
 	}
 	r.firstLaunch = len(r.targets)
-	var z *sizes
+	var z *supply.Sizes
 	if o.Small {
-		z = sizesOf(s)
+		z = supply.SizesOf(s)
 	}
 	for i, p := range pools {
-		b := newCandidate(p, r.dims, ready, i, z)
-		b.terms = r.values.terms
-		r.limited = r.limited || b.limits != nil
+		b := supply.NewCandidate(p, r.dims, ready, i, z)
+		b.Valuation = r.values.Valuation
+		r.limited = r.limited || b.Remaining != nil
 		r.candidates = append(r.candidates, b)
 	}
-	slices.SortStableFunc(r.candidates, func(a, b *candidate) int { return cmp.Compare(b.Weight, a.Weight) })
+	slices.SortStableFunc(r.candidates, func(a, b *supply.Candidate) int { return cmp.Compare(b.Weight, a.Weight) })
 	for i, b := range r.candidates {
-		b.at = i
+		b.At = i
 	}
+	r.provisioner.forgetAsks()
 	r.reserved.count()
 	r.recordAvoided()
 	r.intake.setUpBoard(s)
@@ -228,7 +230,7 @@ func (r *run) connect() {
 	r.provisioner.run, r.provisioner.failed = r, map[request]bool{}
 	r.replays.run, r.replays.held = r, map[string]bool{}
 	r.intake.run = r
-	r.values.terms = &terms{daemons: map[*cluster.Shape]*topology.Rules{}, limitCost: r.options.LimitCost, leastInterrupted: r.options.LeastInterrupted}
+	r.values.Valuation = &supply.Valuation{Daemons: map[*cluster.Shape]*topology.Rules{}, LimitCost: r.options.LimitCost, LeastInterrupted: r.options.LeastInterrupted}
 	r.book.run, r.book.crowdRules = r, map[string]int{}
 	r.affinities.run, r.affinities.torn = r, map[*group]*colocation{}
 	r.values.run, r.reserved.run, r.queues.run, r.tournament.run = r, r, r, r
@@ -244,7 +246,7 @@ func (r *run) begin() {
 		r.board.Dare()
 	}
 	r.scheduler.offered, r.affinities.meeting = map[int][]*group{}, map[[2]*offeringSet]bool{}
-	r.values.host, r.provisioner.filler.guests.host, r.affinities.gatherer.host = r.board.NewHost(), r.board.NewHost(), r.board.NewHost()
+	r.values.Host, r.provisioner.filler.guests.host, r.affinities.gatherer.host = r.board.NewHost(), r.board.NewHost(), r.board.NewHost()
 	r.provisioner.forgetAsks()
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/supply"
 )
 
 // priceBook works out what instances for all pods of a group would cost, by site. It holds for one round.
@@ -27,7 +28,7 @@ const mainsMost = 8
 type pricedOffering struct {
 	cost      float64
 	free      []int64
-	candidate *candidate
+	candidate *supply.Candidate
 	option    int
 }
 
@@ -49,12 +50,12 @@ func (p *priceBook) on(from offeringSource) []pricedOffering {
 		if s.b.Weight != from.tier {
 			continue
 		}
-		within := s.b.within
+		within := s.b.WithinLimits
 		if from.available {
-			within = s.b.available
+			within = s.b.AvailableNow
 		}
 		for i := s.options.Next(0); i >= 0; i = s.options.Next(i + 1) {
-			if free := s.b.mostFree(s.b.Options[i].Kind); within.Has(i) && free != nil {
+			if free := s.b.MostFree(s.b.Options[i].Kind); within.Has(i) && free != nil {
 				out = append(out, pricedOffering{costOf(s.b.Offering(s.b.Options[i])) + float64(s.b.PerInstance()), free, s.b, i})
 			}
 		}
@@ -84,11 +85,11 @@ func (p *priceBook) forPods(g *group, s *site, available bool, n int64) []priced
 func pricedAmong(all []pricedOffering, g *group, n int64, cramped bool) []pricedOffering {
 	out, some := make([]pricedOffering, 0, len(all)), false
 	for _, it := range all {
-		if !cramped && it.candidate.isCramped(it.option) {
+		if !cramped && it.candidate.IsCramped(it.option) {
 			continue
 		}
 		if amount.Fits(it.free, g.need) {
-			if float64(it.candidate.more(it.option)) < float64(n)/float64(amount.Count(it.free, g.need)) {
+			if float64(it.candidate.More(it.option)) < float64(n)/float64(amount.Count(it.free, g.need)) {
 				continue
 			}
 			some = true
@@ -99,14 +100,6 @@ func pricedAmong(all []pricedOffering, g *group, n int64, cramped bool) []priced
 		return nil
 	}
 	return out
-}
-
-// mostFree is what an instance of the type has for pods, surplus credits included.
-func (b *candidate) mostFree(kind int) []int64 {
-	if b.whole != nil {
-		return b.whole[kind]
-	}
-	return b.free[kind]
 }
 
 // wanted is pods that instances are launched for.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bound"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
@@ -56,40 +55,23 @@ func (pv *prover) available(tier int, to *clientele) (out []bound.Offering, ok b
 			open uint64
 		}
 		at := map[sale]int{}
-		for i := b.available.Next(0); i >= 0; i = b.available.Next(i + 1) {
+		for i := b.AvailableNow.Next(0); i >= 0; i = b.AvailableNow.Next(i + 1) {
 			o := b.Options[i]
 			if offering := b.Offering(o); !offering.Priced || offering.Option == cluster.Reserved {
 				return nil, false
 			}
 			s := sale{o.Kind, to.open(b, i)}
-			cost := b.price[i] - b.surplus(o.Kind, b.free[o.Kind])
+			cost := b.Price[i] - b.Surplus(o.Kind, b.Free[o.Kind])
 			known, found := at[s]
 			if !found {
 				at[s] = len(out)
-				out = append(out, b.availableAs(o.Kind, cost, s.open)...)
+				out = append(out, b.AvailableAs(o.Kind, cost, s.open)...)
 			} else if cost < out[known].Price {
 				out[known].Price = cost
 			}
 		}
 	}
 	return slices.DeleteFunc(out, func(o bound.Offering) bool { return o.Open == 0 }), true
-}
-
-// availableAs is what can be had by one instance of the instance type at this cost; cpu
-// beyond what it can use for ever is offered apart, by use.
-func (b *candidate) availableAs(kind int, cost float64, open uint64) []bound.Offering {
-	has := amount.Positive(b.free[kind])
-	c := b.creditOf(kind)
-	if c == nil {
-		return []bound.Offering{{Column: bound.Column{Price: cost, Has: has}, Open: open}}
-	}
-	has[amount.CPU] = float64(max(0, c.lasting))
-	more := make([]float64, len(has))
-	more[amount.CPU] = 1000
-	return []bound.Offering{
-		{Column: bound.Column{Price: cost, Has: has}, Open: open},
-		{Column: bound.Column{Price: 1000 * c.price, Has: more}, Open: open},
-	}
 }
 
 // units are what prices of resources are given for, where it is not a piece.

@@ -103,8 +103,8 @@ func (q *queues) sort() {
 			continue
 		}
 		g.side = 0
-		for i, w := range q.run.values.worth {
-			if float64(w*float64(g.need[i])) > float64(q.run.values.worth[g.side]*float64(g.need[g.side])) {
+		for i, w := range q.run.values.Worth {
+			if float64(w*float64(g.need[i])) > float64(q.run.values.Worth[g.side]*float64(g.need[g.side])) {
 				g.side = i
 			}
 		}

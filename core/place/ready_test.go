@@ -8,6 +8,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/parallel"
+	"github.com/daemok/daemok/core/supply"
 )
 
 // TestWhatIsPreparedChangesNoAnswer asks in random worlds, several times at once, with what
@@ -24,7 +25,7 @@ func TestWhatIsPreparedChangesNoAnswer(t *testing.T) {
 			others.Pools[i].Weight += i
 			others.Pools[i].Catalogue = nil
 		}
-		ready := Prepare(s)
+		ready := supply.Prepare(s)
 		asked := []*cluster.Snapshot{s, &fewer, &others, s, &fewer, &others}
 		got := make([]Result, len(asked))
 		parallel.Each(len(asked), func(i int) { got[i] = Place(asked[i], Options{Ready: ready, Packer: eachAlone{}}) })

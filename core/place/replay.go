@@ -11,6 +11,7 @@ import (
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/supply"
 	"github.com/daemok/daemok/core/topology"
 )
 
@@ -34,7 +35,7 @@ type placed struct {
 
 // launched is an instance that is ordered, as a place for other pods to count.
 type launched struct {
-	candidate          *candidate
+	candidate          *supply.Candidate
 	ways               []constraint.Labels // that it may have; see listing
 	due                due
 	cost               float64                    // what counts when instances are compared; 0 where the price is not known
@@ -232,9 +233,9 @@ func (re *replayer) cancel(launch int) {
 	if at := re.run.firstLaunch + launch; at < len(re.run.targets) {
 		re.run.targets[at].shut()
 	}
-	if l.candidate.limits != nil {
-		l.candidate.limits.giveBack(l.limited)
-		l.candidate.narrow()
+	if l.candidate.Remaining != nil {
+		l.candidate.Remaining.GiveBack(l.limited)
+		l.candidate.Narrow()
 		clear(re.run.provisioner.failed)
 	}
 	re.run.reserved.putBack(l.reservedCapacities)
@@ -302,11 +303,11 @@ func (r *run) finish() Result {
 			r.out.Cost += r.launched[i].cost
 			r.out.Risk += r.launched[i].risk
 			r.out.Unpriced += r.launched[i].unpriced
-			r.out.SpotMore += r.launched[i].candidate.spotMore(r.launched[i].options)
+			r.out.SpotMore += r.launched[i].candidate.SpotMore(r.launched[i].options)
 		}
 	}
 	r.out.Launches = kept
-	r.out.Risky = !r.options.LeastInterrupted && slices.ContainsFunc(r.candidates, func(b *candidate) bool { return b.risky })
+	r.out.Risky = !r.options.LeastInterrupted && slices.ContainsFunc(r.candidates, func(b *supply.Candidate) bool { return b.Risky })
 	slices.SortFunc(r.placed, func(a, b placed) int { return cmp.Compare(a.turn, b.turn) })
 	if len(r.placed) > 0 {
 		r.out.Placements = make([]plan.Placement, 0, len(r.placed))

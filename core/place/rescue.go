@@ -6,6 +6,7 @@ import (
 
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/supply"
 	"github.com/daemok/daemok/core/topology"
 )
 
@@ -58,9 +59,9 @@ func (rs *rescuer) rescueOne(g *group) bool {
 // remedy is instances of one pool that are alike for a pod: in the same
 // place, with the same daemon pods that rules look at.
 type remedy struct {
-	b        *candidate
+	b        *supply.Candidate
 	podGroup *group
-	way      way
+	way      supply.Way
 	option   int // the one launched first
 }
 
@@ -76,47 +77,47 @@ func (rs *rescuer) remedies(g *group, lv *level) []remedy {
 	var out []remedy
 	for _, b := range rs.run.candidates {
 		for _, podGroup := range rs.run.groups {
-			for _, w := range rs.run.provisioner.ask(b, podGroup).ways {
+			for _, w := range rs.run.provisioner.ask(b, podGroup).Ways {
 				out = append(out, rs.kitsOf(b, podGroup, w)...)
 			}
 		}
 	}
 	slices.SortStableFunc(out, func(x, y remedy) int {
-		return cmp.Or(cmp.Compare(y.b.Weight, x.b.Weight), cmp.Compare(x.b.cost[x.option], y.b.cost[y.option]))
+		return cmp.Or(cmp.Compare(y.b.Weight, x.b.Weight), cmp.Compare(x.b.Cost[x.option], y.b.Cost[y.option]))
 	})
 	return out
 }
 
 // kitsOf parts what one way of asking offers by the daemon pods that come
 // along.
-func (rs *rescuer) kitsOf(b *candidate, podGroup *group, w way) []remedy {
+func (rs *rescuer) kitsOf(b *supply.Candidate, podGroup *group, w supply.Way) []remedy {
 	var out []remedy
 	kits := rs.kits(b)
 	at := map[int32]int{}
-	for i := w.options.Next(0); i >= 0; i = w.options.Next(i + 1) {
+	for i := w.Options.Next(0); i >= 0; i = w.Options.Next(i + 1) {
 		kind := b.Options[i].Kind
-		if !b.within.Has(i) || !amount.Fits(b.free[kind], podGroup.need) || conflict(podGroup.podClass.ports, b.Kinds[kind].Ports) {
+		if !b.WithinLimits.Has(i) || !amount.Fits(b.Free[kind], podGroup.need) || supply.Conflict(podGroup.podClass.ports, b.Kinds[kind].Ports) {
 			continue
 		}
-		n, known := at[kits.of(i)]
+		n, known := at[kits.Of(i)]
 		if !known {
 			n = len(out)
-			at[kits.of(i)] = n
+			at[kits.Of(i)] = n
 			part := w
-			part.options, part.lot = bitset.New(len(b.Options)), &lot{}
+			part.Options, part.Lot = bitset.New(len(b.Options)), &supply.Lot{}
 			out = append(out, remedy{b, podGroup, part, i})
 		}
-		out[n].way.options.Add(i)
+		out[n].way.Options.Add(i)
 	}
 	return out
 }
 
 // kits parts the options of a pool by the daemon pods, of those that rules
 // look at, that come with them.
-func (rs *rescuer) kits(b *candidate) *regions {
-	if b.kits == nil {
+func (rs *rescuer) kits(b *supply.Candidate) *supply.Regions {
+	if b.Kits == nil {
 		var columns [][]int32
-		for shape := range rs.run.values.daemons {
+		for shape := range rs.run.values.Daemons {
 			column := make([]int32, len(b.Options))
 			for i := range column {
 				if b.BringsAs(shape, i) {
@@ -125,19 +126,19 @@ func (rs *rescuer) kits(b *candidate) *regions {
 			}
 			columns = append(columns, column)
 		}
-		b.kits = newRegions(len(b.Options), columns)
+		b.Kits = supply.NewRegions(len(b.Options), columns)
 	}
-	return b.kits
+	return b.Kits
 }
 
 // orderAlone orders an instance for the group's next pod if that may be on it and
 // all that have a place keep it.
 func (rs *rescuer) orderAlone(g *group, lv *level, c remedy) bool {
 	rs.run.affinities.gatherer.reset()
-	filled := load{option: c.option, sum: make([]int64, rs.run.dims.Len())}
-	filled.add(c.podGroup.part(&c.way, 1, rs.run.attaches(g, &rs.run.affinities.gatherer)), c.podGroup.need)
+	filled := supply.Load{Option: c.option, Sum: make([]int64, rs.run.dims.Len())}
+	filled.Add(c.podGroup.part(&c.way, 1, rs.run.attaches(g, &rs.run.affinities.gatherer)), c.podGroup.need)
 	filled, why := rs.run.lister.keepMinValues(c.b, filled, errand{})
-	if !why.OK() || c.b.holding(&filled).Next(0) < 0 {
+	if !why.OK() || c.b.Holding(&filled).Next(0) < 0 {
 		return false
 	}
 	as := rs.run.lister.list(c.b, &filled)
@@ -164,7 +165,7 @@ func (rs *rescuer) orderAlone(g *group, lv *level, c remedy) bool {
 // wouldStand reports whether pods of the level may be on such an instance of the
 // plan, and all that have a place keep it when it is there; it returns the board
 // with the instance, and its place on it.
-func (rs *rescuer) wouldStand(lv *level, b *candidate, as *listing) (board *topology.Board, place int, ok bool) {
+func (rs *rescuer) wouldStand(lv *level, b *supply.Candidate, as *listing) (board *topology.Board, place int, ok bool) {
 	var late []int
 	for _, all := range []bool{false, true} { // most of those that will not do are found by a look at what is there
 		board = rs.run.board.Clone()

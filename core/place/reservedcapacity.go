@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/supply"
 )
 
 // reservations counts what is left of capacity reservations, and of the room of placement groups, while instances
@@ -19,7 +19,7 @@ type reservations struct {
 // a placement group. Pools share it, and so do instance types.
 func (v *reservations) count() {
 	for _, b := range v.run.candidates {
-		if !b.limited {
+		if !b.Limited {
 			continue
 		}
 		for i := range b.Options {
@@ -85,48 +85,6 @@ func (v *reservations) mostLeft(names []string) (most string) {
 	return most
 }
 
-// onlyReservedCapacities keeps of what a launch leaves open, where it draws on capacity reservations first,
-// what draws on the same alone: what is paid for already may be far larger than what
-// would be launched for the same pods, and is counted as taken. Where so little would
-// not do for minValues all stays open.
-func (b *candidate) onlyReservedCapacities(options bitset.Set, kinds []int) (bitset.Set, []int) {
-	first := b.Offering(b.Options[options.Next(0)])
-	if len(first.ReservedCapacities) == 0 {
-		return options, kinds
-	}
-	only := options.Clone()
-	for i := only.Next(0); i >= 0; i = only.Next(i + 1) {
-		if !b.Offering(b.Options[i]).DrawsAlike(first) {
-			only.Remove(i)
-		}
-	}
-	left := b.firstKinds(only)
-	if b.minValuesShort(only, left) != nil {
-		return options, kinds
-	}
-	b.keepKinds(only, left)
-	return only, left
-}
-
-// reserved is the first of the options where instances of each are taken from the same
-// reservation, by their label; else -1.
-func (b *candidate) reserved(options bitset.Set) int {
-	first := options.Next(0)
-	id, _ := b.Offering(b.Options[first]).Labels.Get(cluster.LabelReservation)
-	for i := first; i >= 0; i = options.Next(i + 1) {
-		if from, _ := b.Offering(b.Options[i]).Labels.Get(cluster.LabelReservation); from == "" || from != id {
-			return -1
-		}
-	}
-	return first
-}
-
-// reservedCapacitiesOf is what an instance launched by the option is taken from; nothing where as
-// many can be had as anyone wants.
-func (b *candidate) reservedCapacitiesOf(option int) []cluster.ReservedCapacity {
-	return b.Offering(b.Options[option]).ReservedCapacities
-}
-
 // of is how many instances can still be launched by the offering, where that is counted.
 func (v *reservations) of(o *cluster.Offering) int64 {
 	out := int64(math.MaxInt64)
@@ -139,7 +97,7 @@ func (v *reservations) of(o *cluster.Offering) int64 {
 }
 
 // mayStill is how many instances can be launched by the option at most, of n.
-func (v *reservations) mayStill(b *candidate, option int, n int64) int64 {
+func (v *reservations) mayStill(b *supply.Candidate, option int, n int64) int64 {
 	return min(n, v.of(b.Offering(b.Options[option])))
 }
 
@@ -174,19 +132,19 @@ func (v *reservations) reopen(name string) {
 		any := false
 		for i := range b.Options {
 			o := b.Offering(b.Options[i])
-			if !o.Available || !slices.ContainsFunc(o.ReservedCapacities, func(s cluster.ReservedCapacity) bool { return s.Name == name }) || b.free[b.Options[i].Kind] == nil {
+			if !o.Available || !slices.ContainsFunc(o.ReservedCapacities, func(s cluster.ReservedCapacity) bool { return s.Name == name }) || b.Free[b.Options[i].Kind] == nil {
 				continue
 			}
 			if v.of(o) > 0 {
-				b.available.Add(i)
+				b.AvailableNow.Add(i)
 			} else {
-				b.available.Remove(i)
+				b.AvailableNow.Remove(i)
 			}
 			any = true
 		}
 		if any {
-			b.narrow()
-			b.lots, b.lastLot = nil, nil
+			b.Narrow()
+			b.Lots, b.LastLot = nil, nil
 			v.run.provisioner.rateAll(b)
 		}
 	}

@@ -2,65 +2,13 @@ package place
 
 import (
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/supply"
 )
-
-// How large an instance may be beside all that pods ask for. Half of the last instance of an instance type is idle on average,
-// and an instance goes only once all of its pods have gone: of few large instances more is idle while the number of
-// pods changes. Source: daemok simulate with a day of services-b, which costs 7 % less with a twelfth than with
-// instances of any size, and 4 and 6 % more with an eighth and a twenty-fifth than with a twelfth.
-const (
-	largestShare = 1.0 / 12
-	largestPods  = 2 // or so many times the largest pod
-)
-
-// smallEnough is never too large: in a small cluster there is little to save.
-var smallEnough = quantity.Resources{CPU: 8000, Memory: 64 * quantity.GiB}
-
-// sizes says which instances are too large for the cluster.
-type sizes struct {
-	all  quantity.Resources // that pods ask for
-	most quantity.Resources // of each resource, that is never too large
-}
-
-// sizesOf counts what pods on nodes ask for and those that wait.
-func sizesOf(s *cluster.Snapshot) *sizes {
-	out := &sizes{most: smallEnough}
-	for i := range s.Waiting {
-		out.see(&s.Waiting[i], true)
-	}
-	for i := range s.Nodes {
-		for j := range s.Nodes[i].Pods {
-			out.see(&s.Nodes[i].Pods[j], s.Nodes[i].Deleting)
-		}
-	}
-	return out
-}
-
-func (z *sizes) see(p *cluster.Pod, waits bool) {
-	need := p.Shape.Requests
-	z.all = z.all.Add(need)
-	if !waits {
-		return
-	}
-	for range largestPods - 1 {
-		need = need.Add(p.Shape.Requests)
-	}
-	z.most = z.most.Max(need)
-}
-
-// tooLarge reports whether an instance has more than its share of cpu and memory, in the mean of both.
-func (z *sizes) tooLarge(has quantity.Resources) bool {
-	if has.CPU <= z.most.CPU && has.Memory <= z.most.Memory || z.all.CPU <= 0 || z.all.Memory <= 0 {
-		return false
-	}
-	return float64(has.CPU)/float64(z.all.CPU)+float64(has.Memory)/float64(z.all.Memory) > 2*largestShare
-}
 
 // Sizes reports whether the option Small could make an answer another one: some pool of the snapshot has instances that
 // are too large for the cluster, and others.
 func Sizes(s *cluster.Snapshot) bool {
-	z := sizesOf(s)
+	z := supply.SizesOf(s)
 	for i := range s.Pools {
 		p := &s.Pools[i]
 		if p.Catalogue == nil || p.NotReady != "" || p.Limits.Nodes != nil {
@@ -68,7 +16,7 @@ func Sizes(s *cluster.Snapshot) bool {
 		}
 		large := 0
 		for k := range p.Catalogue.InstanceTypes {
-			if z.tooLarge(p.Catalogue.InstanceTypes[k].Capacity) {
+			if z.TooLarge(p.Catalogue.InstanceTypes[k].Capacity) {
 				large++
 			}
 		}

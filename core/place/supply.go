@@ -7,13 +7,12 @@ import (
 
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
-	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/supply"
 )
 
-// supply is the offerings of a batch that some groups may have. Its spot offerings are of
+// openOfferings is the offerings of a batch that some groups may have. Its spot offerings are of
 // three sorts, in each of them the one that is worth most for its cost first.
-type supply struct {
+type openOfferings struct {
 	all      bitset.Set
 	steady   bitset.Set // of the spot offerings the flexible ones alone
 	small    bitset.Set // these and the rigid ones
@@ -24,8 +23,8 @@ type supply struct {
 
 // supplyOf tells spot offerings apart. Those that leave enough instance types open with less on
 // them are offered with less room too.
-func (l *batch) supplyOf(r *run, all bitset.Set) *supply {
-	out := &supply{all: all, steady: all.Clone()}
+func (l *batch) supplyOf(r *run, all bitset.Set) *openOfferings {
+	out := &openOfferings{all: all, steady: all.Clone()}
 	var few []int
 	for _, s := range l.offeringPools {
 		few = append(few, l.supply(out, s)...)
@@ -45,20 +44,20 @@ func (l *batch) supplyOf(r *run, all bitset.Set) *supply {
 	return out
 }
 
-// supply adds the flexible spot offerings of an offering pool and returns the others.
-func (l *batch) supply(to *supply, s offeringPool) (few []int) {
+// openOfferings adds the flexible spot offerings of an offering pool and returns the others.
+func (l *batch) supply(to *openOfferings, s offeringPool) (few []int) {
 	options := s.of(to.all)
-	known := s.b.roomsAmong(options, l.asked)
+	known := s.b.RoomsAmong(options, l.asked)
 	var key []byte
 	for o := options.Next(0); o >= 0; o = options.Next(o + 1) {
-		if !s.b.isSpot(o) {
+		if !s.b.IsSpot(o) {
 			continue
 		}
 		for grade := range s.at[o].n {
 			kind, i := s.b.Options[o].Kind, s.at[o].first+grade
-			key = appendAmounts(binary.LittleEndian.AppendUint64(key[:0], uint64(kind)), l.Offerings[i].Free)
-			may := known.Get(key, func() *rooms { return s.b.roomsOf(options, kind, l.Offerings[i].Free, l.asked) })
-			if may.whole {
+			key = supply.AppendAmounts(binary.LittleEndian.AppendUint64(key[:0], uint64(kind)), l.Offerings[i].Free)
+			may := known.Get(key, func() *supply.Rooms { return s.b.RoomsOf(options, kind, l.Offerings[i].Free, l.asked) })
+			if may.Whole {
 				to.flexible = append(to.flexible, i)
 				continue
 			}
@@ -72,7 +71,7 @@ func (l *batch) supply(to *supply, s offeringPool) (few []int) {
 
 // holdsLess reports whether instances of the offering could hold less and leave enough
 // instance types open, and have room for one pod nevertheless.
-func (l *batch) holdsLess(s *supply, offering int, need []int64) bool {
+func (l *batch) holdsLess(s *openOfferings, offering int, need []int64) bool {
 	return slices.ContainsFunc(s.flexible, func(i int) bool {
 		return l.from[i].candidate == l.from[offering].candidate && l.within(l.Offerings[i].Free, l.Offerings[offering].Free) && amount.Fits(l.Offerings[i].Free, need)
 	})
@@ -101,12 +100,12 @@ func (s offeringPool) of(offerings bitset.Set) bitset.Set {
 
 // yield is what the offering has room for, by worth, for its cost.
 func (l *batch) yield(r *run, offering int) float64 {
-	return amount.Value(r.values.worth, l.Offerings[offering].Free) / l.Offerings[offering].Cost
+	return amount.Value(r.values.Worth, l.Offerings[offering].Free) / l.Offerings[offering].Cost
 }
 
 // supplyLess adds the offering with less room.
-func (l *batch) supplyLess(to *supply, offering int, may *rooms) {
-	for _, room := range may.parts {
+func (l *batch) supplyLess(to *openOfferings, offering int, may *supply.Rooms) {
+	for _, room := range may.Parts {
 		i := l.smaller(offering, room)
 		to.steady = lengthened(to.steady, i+1)
 		to.steady.Add(i)
@@ -122,7 +121,7 @@ func (l *batch) smaller(offering int, room []int64) int {
 			return i
 		}
 	}
-	it.Free, it.Cost = room, from.candidate.costFor(from.option, room)+from.candidate.riskOf(from.option)
+	it.Free, it.Cost = room, from.candidate.CostFor(from.option, room)+from.candidate.RiskOf(from.option)
 	l.Offerings, l.from = append(l.Offerings, it), append(l.from, from)
 	if l.less == nil {
 		l.less = map[int][]int{}
@@ -145,7 +144,7 @@ func lengthened(s bitset.Set, n int) bitset.Set {
 //     are cheaper by more than the margin;
 //   - rigid ones too where they are cheaper by more than a little: nothing would be
 //     gained with less on them, so that price decides.
-func (s *supply) forPods(r *run, l *batch, need []int64) bitset.Set {
+func (s *openOfferings) forPods(r *run, l *batch, need []int64) bitset.Set {
 	first := func(list []int) int {
 		return slices.IndexFunc(list, func(i int) bool { return amount.Fits(l.Offerings[i].Free, need) })
 	}
@@ -156,7 +155,7 @@ func (s *supply) forPods(r *run, l *batch, need []int64) bitset.Set {
 	least := l.yield(r, s.flexible[at])
 	if full := first(s.full); full >= 0 {
 		more := l.yield(r, s.full[full]) / least
-		if more > flexibleWithin || more > moreExpensiveOnce && !l.holdsLess(s, s.full[full], need) {
+		if more > supply.FlexibleWithin || more > moreExpensiveOnce && !l.holdsLess(s, s.full[full], need) {
 			return s.all
 		}
 	}
@@ -164,34 +163,4 @@ func (s *supply) forPods(r *run, l *batch, need []int64) bitset.Set {
 		return s.small
 	}
 	return s.steady
-}
-
-// spotMore is what a spot instance is likely to cost beside the price of the first
-// of its options, when the cloud chooses among those that a request names.
-func (b *candidate) spotMore(options bitset.Set) quantity.MicroUSDPerHour {
-	first := options.Next(0)
-	if first < 0 {
-		return 0
-	}
-	best := b.Offering(b.Options[first])
-	if best.Option != cluster.Spot || !best.Priced {
-		return 0
-	}
-	var near []*cluster.Offering
-	limit, _ := cluster.NearSpot(func(yield func(string, quantity.MicroUSDPerHour) bool) {
-		for i := first; i >= 0; i = options.Next(i + 1) {
-			if o := b.Offering(b.Options[i]); o.Option == cluster.Spot && o.Priced {
-				if near = append(near, o); !yield(b.InstanceType(b.Options[i]).Name, o.Ranked()) {
-					return
-				}
-			}
-		}
-	})
-	near = slices.DeleteFunc(near, func(o *cluster.Offering) bool { return o.Ranked() > limit })
-	prices := make([]quantity.MicroUSDPerHour, len(near))
-	for i, o := range near {
-		prices[i] = o.Price
-	}
-	slices.Sort(prices)
-	return max(0, cluster.LikelySpot(prices)-best.Price)
 }

@@ -72,19 +72,19 @@ func TestPoolsThatHaveTheSameAreValuedOnce(t *testing.T) {
 		run.values.pools, run.groups = run.candidates, run.waiting
 		for range 3 {
 			if r.IntN(3) == 0 {
-				run.candidates[r.IntN(len(run.candidates))].unleash()
+				run.candidates[r.IntN(len(run.candidates))].Unleash()
 			}
-			run.values.worth = run.values.usual()
-			run.values.worth[0] *= float64(1 + r.IntN(5))
+			run.values.Worth = run.values.usual()
+			run.values.Worth[0] *= float64(1 + r.IntN(5))
 			run.values.set()
 			for i, b := range run.candidates {
 				alone := *b
-				alone.lasting = false
-				alone.setYields()
-				if !slices.Equal(b.yield, alone.yield) || !slices.Equal(b.byYield, alone.byYield) || !slices.Equal(b.cost, alone.cost) || !slices.Equal(b.risk, alone.risk) {
-					t.Fatalf("seed %d: options of %s yield %v, and by themselves %v", seed, b.ID, b.yield, alone.yield)
+				alone.Lasting = false
+				alone.SetYields()
+				if !slices.Equal(b.Yield, alone.Yield) || !slices.Equal(b.ByYield, alone.ByYield) || !slices.Equal(b.Cost, alone.Cost) || !slices.Equal(b.Risk, alone.Risk) {
+					t.Fatalf("seed %d: options of %s yield %v, and by themselves %v", seed, b.ID, b.Yield, alone.Yield)
 				}
-				if slices.ContainsFunc(run.candidates[:i], b.valuedAs) {
+				if slices.ContainsFunc(run.candidates[:i], b.ValuedAs) {
 					taken++
 				} else {
 					own++
@@ -101,7 +101,7 @@ func TestPoolsThatHaveTheSameAreValuedOnce(t *testing.T) {
 func askEach(g *Ground) {
 	d := g.evaluator()
 	for _, b := range d.run.candidates {
-		b.like = b
+		b.Like = b
 	}
 	clear(d.spare)
 	g.evaluators.Give(d)

@@ -27,13 +27,13 @@ func (d *evaluator) wholesale() *wholesale {
 		out.each[i] = math.Inf(1)
 	}
 	for at, b := range d.run.candidates {
-		if b.twin() {
+		if b.Twin() {
 			continue
 		}
 		before, least := &d.pools[at], make([]float64, len(b.Kinds))
-		for o := before.available.Next(0); o >= 0; o = before.available.Next(o + 1) {
+		for o := before.AvailableNow.Next(0); o >= 0; o = before.AvailableNow.Next(o + 1) {
 			offering := b.Offering(b.Options[o])
-			free := before.most(b.Options[o].Kind)
+			free := before.Most(b.Options[o].Kind)
 			price := costOf(offering) + float64(b.PerInstance())
 			if known := least[b.Options[o].Kind]; !offering.Priced || free == nil || known > 0 && price >= known {
 				continue
@@ -133,10 +133,10 @@ func (d *evaluator) cheapest(m *offeringSet, need []int64) float64 {
 		m.various = various(m.byPool)
 	}
 	for _, s := range m.various {
-		before := &d.pools[s.b.at]
+		before := &d.pools[s.b.At]
 		for o := s.options.Next(0); o >= 0; o = s.options.Next(o + 1) {
 			offering := s.b.Offering(s.b.Options[o])
-			if !before.available.Has(o) || !offering.Priced || !amount.Fits(before.most(s.b.Options[o].Kind), need) {
+			if !before.AvailableNow.Has(o) || !offering.Priced || !amount.Fits(before.Most(s.b.Options[o].Kind), need) {
 				continue
 			}
 			cost := costOf(offering) + float64(s.b.PerInstance())
@@ -151,7 +151,7 @@ func (d *evaluator) cheapest(m *offeringSet, need []int64) float64 {
 func various(byPool []poolOfferings) []poolOfferings {
 	var out []poolOfferings
 	for _, s := range byPool {
-		if !slices.ContainsFunc(out, func(o poolOfferings) bool { return o.b == s.b.like && slices.Equal(o.options, s.options) }) {
+		if !slices.ContainsFunc(out, func(o poolOfferings) bool { return o.b == s.b.Like && slices.Equal(o.options, s.options) }) {
 			out = append(out, s)
 		}
 	}
@@ -203,15 +203,15 @@ func (d *evaluator) reachableFor(s *cluster.Shape) reachable {
 	}
 	h.cost = math.Inf(1)
 	for _, b := range r.candidates {
-		before := &d.pools[b.at]
-		if d.spareFor(lv.wants).Has(b.at) {
+		before := &d.pools[b.At]
+		if d.spareFor(lv.wants).Has(b.At) {
 			continue
 		}
 		terms, _ := b.Terms(lv.wants)
 		for _, t := range terms {
 			for o := t.Options.Next(0); o >= 0; o = t.Options.Next(o + 1) {
 				offering := b.Offering(b.Options[o])
-				if before.available.Has(o) && offering.Priced && amount.Fits(before.most(b.Options[o].Kind), k.need) {
+				if before.AvailableNow.Has(o) && offering.Priced && amount.Fits(before.Most(b.Options[o].Kind), k.need) {
 					h.cost = min(h.cost, costOf(offering)+float64(b.PerInstance()))
 					break
 				}

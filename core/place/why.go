@@ -5,6 +5,7 @@ import (
 	"github.com/daemok/daemok/core/explanation"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/supply"
 	"github.com/daemok/daemok/core/topology"
 )
 
@@ -43,7 +44,7 @@ func (di *diagnosis) unplaced() []plan.Unplaced {
 // aftermath is what there is once nothing more is placed or launched.
 func (di *diagnosis) aftermath() *explanation.World {
 	out := &explanation.World{
-		Snapshot: di.run.snapshot, Board: di.run.board, Counted: di.run.intake.counted, Daemons: di.run.values.daemons, Held: di.run.replays.held,
+		Snapshot: di.run.snapshot, Board: di.run.board, Counted: di.run.intake.counted, Daemons: di.run.values.Daemons, Held: di.run.replays.held,
 		Placed: di.everyPlaced, Resources: di.run.dims.Resources, Drivers: di.run.dims.Drivers, Exhausted: di.run.out.Exhausted,
 	}
 	for _, b := range di.run.candidates {
@@ -75,11 +76,11 @@ func (di *diagnosis) everyPlaced(yield func(explanation.Placed) bool) {
 
 // tooFewValues says by how much minValues of the pool asks for too many, if
 // these options are left.
-func (di *diagnosis) tooFewValues(b *candidate, options bitset.Set) feasibility.Changes {
+func (di *diagnosis) tooFewValues(b *supply.Candidate, options bitset.Set) feasibility.Changes {
 	if di.run.options.MinValues == BestEffort || options == nil || options.Next(0) < 0 {
 		return nil
 	}
-	short := b.minValuesShort(options, b.firstKinds(options))
+	short := b.MinValuesShort(options, b.FirstKinds(options))
 	if short == nil {
 		return nil
 	}

@@ -3,6 +3,7 @@ package place
 import (
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/explanation"
+	"github.com/daemok/daemok/core/supply"
 )
 
 // tear notes that no instance which may be launched now has room for the whole
@@ -28,7 +29,7 @@ func (a *affinities) tornApart(g *group) (explanation.Torn, bool) {
 	if b == nil {
 		return explanation.Torn{}, false
 	}
-	free := b.free[b.Options[option].Kind]
+	free := b.Free[b.Options[option].Kind]
 	enough := amount.Fits(free, c.sum)
 	out := explanation.Torn{Pods: c.pods, Others: c.others(g), Need: c.sum, Largest: b.InstanceType(b.Options[option]).Name, Has: free, Limits: enough}
 	if enough && a.run.options.MinValues != BestEffort {
@@ -43,20 +44,20 @@ func (a *affinities) tornApart(g *group) (explanation.Torn, bool) {
 func (a *affinities) tooFewFor(c *colocation) string {
 	text := ""
 	for _, b := range a.run.candidates {
-		if c.options[b.at] == nil {
+		if c.options[b.At] == nil {
 			continue
 		}
-		fitting := b.available.Clone()
-		fitting.And(c.options[b.at])
+		fitting := b.AvailableNow.Clone()
+		fitting.And(c.options[b.At])
 		for i := fitting.Next(0); i >= 0; i = fitting.Next(i + 1) {
-			if free := b.free[b.Options[i].Kind]; free == nil || !amount.Fits(free, c.sum) {
+			if free := b.Free[b.Options[i].Kind]; free == nil || !amount.Fits(free, c.sum) {
 				fitting.Remove(i)
 			}
 		}
 		if fitting.Next(0) < 0 {
 			continue
 		}
-		short := b.minValuesShort(fitting, b.firstKinds(fitting))
+		short := b.MinValuesShort(fitting, b.FirstKinds(fitting))
 		if short == nil {
 			return ""
 		}
@@ -69,16 +70,16 @@ func (a *affinities) tooFewFor(c *colocation) string {
 
 // roomiest returns the instance that has room for the greatest part of the
 // co-located set, limits aside; the cheapest of equals.
-func (a *affinities) roomiest(c *colocation) (pool *candidate, option int) {
+func (a *affinities) roomiest(c *colocation) (pool *supply.Candidate, option int) {
 	most := -1.0
 	for _, b := range a.run.candidates {
-		options := c.options[b.at]
+		options := c.options[b.At]
 		for i := options.Next(0); options != nil && i >= 0; i = options.Next(i + 1) {
-			free := b.free[b.Options[i].Kind]
-			if free == nil || !b.available.Has(i) {
+			free := b.Free[b.Options[i].Kind]
+			if free == nil || !b.AvailableNow.Has(i) {
 				continue
 			}
-			if part := amount.Share(free, c.sum); part > most || part == most && b == pool && b.cost[i] < b.cost[option] {
+			if part := amount.Share(free, c.sum); part > most || part == most && b == pool && b.Cost[i] < b.Cost[option] {
 				pool, option, most = b, i, part
 			}
 		}

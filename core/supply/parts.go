@@ -1,22 +1,18 @@
-package place
+package supply
 
 import (
-	"slices"
-
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/offering"
+	"slices"
 )
 
-// Of an instance type to whose instances other daemon pods come by one offering than by
-// another, a pool has several, which are one to the launcher.
-
 // same reports whether two instance types are one in the catalogue.
-func (b *candidate) same(x, y int) bool { return b.Kinds[x].Of == b.Kinds[y].Of }
+func (b *Candidate) same(x, y int) bool { return b.Kinds[x].Of == b.Kinds[y].Of }
 
 // firstParts is firstKinds where instance types are parted: all parts of an instance type count as
 // one.
-func (b *candidate) firstParts(options bitset.Set, needed map[int]bool) []int {
+func (b *Candidate) firstParts(options bitset.Set, needed map[int]bool) []int {
 	admitted, seen := map[int]bool{}, b.kindMarks()
 	for k := range needed {
 		admitted[b.Kinds[k].Of] = true
@@ -36,11 +32,11 @@ func (b *candidate) firstParts(options bitset.Set, needed map[int]bool) []int {
 	return out
 }
 
-// closed narrows what a launch leaves open until nothing but that is asked for:
+// Closed narrows what a launch leaves open until nothing but that is asked for:
 // instance types, zones and capacity types are each listed by themselves, and all of them
 // together may also be a part of an instance type that is not meant, with less room. Then
 // the zone, and if need be the capacity type, is the one of the first option.
-func (b *candidate) closed(options bitset.Set, kinds []int) (bitset.Set, []int) {
+func (b *Candidate) Closed(options bitset.Set, kinds []int) (bitset.Set, []int) {
 	for _, f := range []facets{b.aspects().zones, b.aspects().payments} {
 		first := options.Next(0)
 		if first < 0 || !b.asksForMore(options, kinds) {
@@ -48,7 +44,7 @@ func (b *candidate) closed(options bitset.Set, kinds []int) (bitset.Set, []int) 
 		}
 		options = options.Clone()
 		options.And(f[slices.IndexFunc(f, func(x facet) bool { return x.options.Has(first) })].options)
-		kinds = b.firstKinds(options)
+		kinds = b.FirstKinds(options)
 		b.keepKinds(options, kinds)
 	}
 	return options, kinds
@@ -56,7 +52,7 @@ func (b *candidate) closed(options bitset.Set, kinds []int) (bitset.Set, []int) 
 
 // asksForMore reports whether the instance types, zones and capacity types of the options
 // include another part of one of the instance types.
-func (b *candidate) asksForMore(options bitset.Set, kinds []int) bool {
+func (b *Candidate) asksForMore(options bitset.Set, kinds []int) bool {
 	zones, payments := b.aspects().zones.of(options), b.aspects().payments.of(options)
 	return slices.ContainsFunc(b.Options, func(o feasibility.Option) bool {
 		offering := b.Offering(o)

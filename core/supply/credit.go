@@ -1,21 +1,20 @@
-package place
+package supply
 
 import (
-	"math"
-	"slices"
-
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
+	"math"
+	"slices"
 )
 
 // credit is how an instance type that bursts may be used beyond what it can do for ever:
 // by surplus credits, which are billed by use. What pods ask for counts as what
 // they use.
 type credit struct {
-	whole   []int64 // for pods, with all the cpu there is
+	Whole   []int64 // for pods, with all the cpu there is
 	lasting int64   // cpu for pods without credits; below zero where daemon pods alone need some
 	price   float64 // micro dollars an hour for a thousandth of a core
 }
@@ -27,10 +26,10 @@ func bursts(instanceType *cluster.InstanceType) bool {
 
 // offersSteady reports whether an instance can be had now that neither bursts nor
 // is a last resort.
-func (b *candidate) offersSteady() bool {
-	for i := b.available.Next(0); i >= 0; i = b.available.Next(i + 1) {
+func (b *Candidate) offersSteady() bool {
+	for i := b.AvailableNow.Next(0); i >= 0; i = b.AvailableNow.Next(i + 1) {
 		instanceType := b.InstanceType(b.Options[i])
-		if b.free[b.Options[i].Kind] != nil && !bursts(instanceType) && !instanceType.LastResort {
+		if b.Free[b.Options[i].Kind] != nil && !bursts(instanceType) && !instanceType.LastResort {
 			return true
 		}
 	}
@@ -38,32 +37,32 @@ func (b *candidate) offersSteady() bool {
 }
 
 // recordCredit notes the credits of an instance type that has any.
-func (b *candidate) recordCredit(k int) {
+func (b *Candidate) recordCredit(k int) {
 	instanceType := b.InstanceTypeAt(k)
 	if !bursts(instanceType) || instanceType.Surplus <= 0 {
 		return
 	}
-	if b.credits == nil {
-		b.credits = make([]*credit, len(b.free))
+	if b.Credits == nil {
+		b.Credits = make([]*credit, len(b.Free))
 	}
-	b.credits[k] = &credit{
-		whole:   b.free[k],
-		lasting: b.free[k][amount.CPU] - int64(instanceType.Capacity.CPU-instanceType.Sustained),
+	b.Credits[k] = &credit{
+		Whole:   b.Free[k],
+		lasting: b.Free[k][amount.CPU] - int64(instanceType.Capacity.CPU-instanceType.Sustained),
 		price:   float64(instanceType.Surplus) / 1000,
 	}
 }
 
-func (b *candidate) creditOf(kind int) *credit {
-	if b.credits == nil {
+func (b *Candidate) CreditOf(kind int) *credit {
+	if b.Credits == nil {
 		return nil
 	}
-	return b.credits[kind]
+	return b.Credits[kind]
 }
 
-// surplus is what credits for so much on an instance of the type cost, with those
+// Surplus is what credits for so much on an instance of the type cost, with those
 // that its daemon pods use.
-func (b *candidate) surplus(kind int, used []int64) float64 {
-	c := b.creditOf(kind)
+func (b *Candidate) Surplus(kind int, used []int64) float64 {
+	c := b.CreditOf(kind)
 	if c == nil {
 		return 0
 	}
@@ -75,57 +74,57 @@ func (b *candidate) surplus(kind int, used []int64) float64 {
 // them is not.
 var quarters = [...]int64{4, 2, 1, 0}
 
-// grades is what instances of the instance type may be filled with, in a batch.
-func (b *candidate) grades(kind int) [][]int64 {
-	c := b.creditOf(kind)
+// Grades is what instances of the instance type may be filled with, in a batch.
+func (b *Candidate) Grades(kind int) [][]int64 {
+	c := b.CreditOf(kind)
 	if c == nil {
-		return [][]int64{b.free[kind]}
+		return [][]int64{b.Free[kind]}
 	}
 	var out [][]int64
 	for _, q := range quarters {
-		free := slices.Clone(c.whole)
-		if free[amount.CPU] = c.lasting + (c.whole[amount.CPU]-c.lasting)*q/4; free[amount.CPU] > 0 {
+		free := slices.Clone(c.Whole)
+		if free[amount.CPU] = c.lasting + (c.Whole[amount.CPU]-c.lasting)*q/4; free[amount.CPU] > 0 {
 			out = append(out, free)
 		}
 	}
 	return out
 }
 
-// costFor is the cost of an option for what is on the instance: costs counts a
+// CostFor is the cost of an option for what is on the instance: costs counts a
 // full one.
-func (b *candidate) costFor(option int, sum []int64) float64 {
+func (b *Candidate) CostFor(option int, sum []int64) float64 {
 	kind := b.Options[option].Kind
-	return b.price[option] - b.surplus(kind, b.free[kind]) + b.surplus(kind, sum)
+	return b.Price[option] - b.Surplus(kind, b.Free[kind]) + b.Surplus(kind, sum)
 }
 
-// withCredits is listed with what surplus credits make of it: an instance type that the
+// WithCredits is listed with what surplus credits make of it: an instance type that the
 // load is too much for without credits is left open where it is cheapest with
 // them, and closed where it would be launched, since its price is lower, before
 // one that costs less.
-func (b *candidate) withCredits(l *load) (bitset.Set, []int) {
+func (b *Candidate) WithCredits(l *Load) (bitset.Set, []int) {
 	options, kinds := b.listed(l)
-	if b.credits == nil || b.varied {
+	if b.Credits == nil || b.Varied {
 		return options, kinds
 	}
 	open := options.Clone()
-	if b.limits == nil && len(b.terms.daemons) == 0 {
+	if b.Remaining == nil && len(b.Valuation.Daemons) == 0 {
 		b.byCredit(l, open)
 	}
-	b.inOrder(open, l.sum)
+	b.inOrder(open, l.Sum)
 	if slices.Equal(open, options) {
 		return options, kinds
 	}
-	kinds = b.firstKinds(open)
+	kinds = b.FirstKinds(open)
 	b.keepKinds(open, kinds)
 	return open, kinds
 }
 
 // byCredit adds the options before the first that hold the load by credits.
-func (b *candidate) byCredit(l *load, options bitset.Set) {
-	all, first := b.together(l), options.Next(0)
+func (b *Candidate) byCredit(l *Load, options bitset.Set) {
+	all, first := b.Together(l), options.Next(0)
 	for i := all.Next(0); i >= 0 && i < first; i = all.Next(i + 1) {
 		kind := b.Options[i].Kind
-		if c := b.creditOf(kind); c != nil && amount.Fits(c.whole, l.sum) && b.bears(l, kind) {
+		if c := b.CreditOf(kind); c != nil && amount.Fits(c.Whole, l.Sum) && b.Bears(l, kind) {
 			options.Add(i)
 		}
 	}
@@ -133,15 +132,15 @@ func (b *candidate) byCredit(l *load, options bitset.Set) {
 
 // inOrder removes what uses credits and costs more, by them, than an option
 // behind it.
-func (b *candidate) inOrder(options bitset.Set, sum []int64) {
+func (b *Candidate) inOrder(options bitset.Set, sum []int64) {
 	var list []int
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
 		list = append(list, i)
 	}
 	least := math.Inf(1)
 	for _, i := range slices.Backward(list) {
-		cost := b.costFor(i, sum) + b.riskOf(i)
-		if cost >= least && b.surplus(b.Options[i].Kind, sum) > 0 {
+		cost := b.CostFor(i, sum) + b.RiskOf(i)
+		if cost >= least && b.Surplus(b.Options[i].Kind, sum) > 0 {
 			options.Remove(i)
 			continue
 		}
@@ -149,23 +148,23 @@ func (b *candidate) inOrder(options bitset.Set, sum []int64) {
 	}
 }
 
-// choiceFor is choice of the option for what is to be on the instance.
-func (b *candidate) choiceFor(option int, sum []int64) plan.Choice {
-	out := b.choice(option, "")
-	out.Beside += quantity.MicroUSDPerHour(b.surplus(b.Options[option].Kind, sum))
+// ChoiceFor is choice of the option for what is to be on the instance.
+func (b *Candidate) ChoiceFor(option int, sum []int64) plan.Choice {
+	out := b.Choice(option, "")
+	out.Beside += quantity.MicroUSDPerHour(b.Surplus(b.Options[option].Kind, sum))
 	return out
 }
 
-// runnersUpFor are the runners-up with the credits that the load would use.
-func (b *candidate) runnersUpFor(open *choices, options bitset.Set, sum []int64) []plan.Choice {
+// RunnersUpFor are the runners-up with the credits that the load would use.
+func (b *Candidate) RunnersUpFor(open *Choices, options bitset.Set, sum []int64) []plan.Choice {
 	first := options.Next(0)
-	if b.credits == nil || !slices.ContainsFunc(open.kinds, func(k int) bool { return b.surplus(k, sum) > 0 }) {
-		return open.runnersUp
+	if b.Credits == nil || !slices.ContainsFunc(open.Kinds, func(k int) bool { return b.Surplus(k, sum) > 0 }) {
+		return open.RunnersUp
 	}
 	surplus := func(option int) quantity.MicroUSDPerHour {
-		return quantity.MicroUSDPerHour(b.surplus(b.Options[option].Kind, sum))
+		return quantity.MicroUSDPerHour(b.Surplus(b.Options[option].Kind, sum))
 	}
-	out := slices.Clone(open.runnersUp)
+	out := slices.Clone(open.RunnersUp)
 	for at, i := range b.next(options) {
 		more := surplus(i) - surplus(first)
 		out[at].Beside += surplus(i)

@@ -1,20 +1,19 @@
-package place
+package supply
 
 import (
 	"encoding/binary"
-	"slices"
-
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
+	"slices"
 )
 
-// lot is a set of options that some pods may have. Thousands of shapes mostly
+// Lot is a set of options that some pods may have. Thousands of shapes mostly
 // ask for a handful of lots, and what can be said of a lot is found out once.
-type lot struct {
+type Lot struct {
 	options bitset.Set
 	front   []int // see newLot
 	kinds   kinds // of what loads were last found to be able to have, see instanceTypesOf
-	counted bool  // scratch of useful
+	Counted bool  // scratch of useful
 }
 
 // instance types are those of some options, by their first options.
@@ -24,25 +23,25 @@ type kinds struct {
 }
 
 // lotOf returns the lot of these options, the same one for equal sets.
-func (b *candidate) lotOf(options bitset.Set) *lot {
-	if l := b.lastLot; l != nil && len(options) > 0 && &l.options[0] == &options[0] {
+func (b *Candidate) lotOf(options bitset.Set) *Lot {
+	if l := b.LastLot; l != nil && len(options) > 0 && &l.options[0] == &options[0] {
 		return l
 	}
-	b.setText = appendSet(b.setText[:0], options)
-	l := b.lots[string(b.setText)]
+	b.setText = AppendSet(b.setText[:0], options)
+	l := b.Lots[string(b.setText)]
 	if l == nil {
 		l = b.newLot(options)
-		if b.lots == nil {
-			b.lots = map[string]*lot{}
+		if b.Lots == nil {
+			b.Lots = map[string]*Lot{}
 		}
-		b.lots[string(b.setText)] = l
+		b.Lots[string(b.setText)] = l
 	}
-	b.lastLot = l
+	b.LastLot = l
 	return l
 }
 
-// appendSet adds what distinguishes sets of options.
-func appendSet(text []byte, options bitset.Set) []byte {
+// AppendSet adds what distinguishes sets of options.
+func AppendSet(text []byte, options bitset.Set) []byte {
 	for _, word := range options {
 		text = binary.LittleEndian.AppendUint64(text, word)
 	}
@@ -52,11 +51,11 @@ func appendSet(text []byte, options bitset.Set) []byte {
 // newLot finds the front: the options that can be had, in the order of launching,
 // without those of which an earlier one has at least as much of everything.
 // What is launched first for a pod is always one of the front.
-func (b *candidate) newLot(options bitset.Set) *lot {
-	l := &lot{options: options}
+func (b *Candidate) newLot(options bitset.Set) *Lot {
+	l := &Lot{options: options}
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
-		free := b.free[b.Options[i].Kind]
-		if b.available.Has(i) && !slices.ContainsFunc(l.front, func(o int) bool { return amount.Covers(b.free[b.Options[o].Kind], free) }) {
+		free := b.Free[b.Options[i].Kind]
+		if b.AvailableNow.Has(i) && !slices.ContainsFunc(l.front, func(o int) bool { return amount.Covers(b.Free[b.Options[o].Kind], free) }) {
 			l.front = append(l.front, i)
 		}
 	}
@@ -65,9 +64,9 @@ func (b *candidate) newLot(options bitset.Set) *lot {
 
 // first finds the first available option in the order of launching that holds
 // one pod, or -1.
-func (b *candidate) first(l *lot, need []int64) int {
+func (b *Candidate) first(l *Lot, need []int64) int {
 	for _, i := range l.front {
-		if amount.Fits(b.free[b.Options[i].Kind], need) {
+		if amount.Fits(b.Free[b.Options[i].Kind], need) {
 			return i
 		}
 	}

@@ -1,55 +1,54 @@
-package place
+package supply
 
 import (
-	"slices"
-
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
+	"slices"
 )
 
-// choices is what a launch says of the options that it leaves open. Hundreds
+// Choices is what a launch says of the options that it leaves open. Hundreds
 // of launches of a pool mostly leave one of a few sets open, so it is written
 // down once for each. Not to be written.
-type choices struct {
-	kinds              []int              // cheapest first
-	free               []int64            // for pods, whichever instance type it becomes
-	daemons            quantity.Resources // of daemon pods, on every instance type at least
-	names, zones, ways constraint.Set
-	runnersUp          []plan.Choice
-	archs              []string // in the order of the options
+type Choices struct {
+	Kinds              []int              // cheapest first
+	Free               []int64            // for pods, whichever instance type it becomes
+	Daemons            quantity.Resources // of daemon pods, on every instance type at least
+	names, Zones, ways constraint.Set
+	RunnersUp          []plan.Choice
+	Archs              []string // in the order of the options
 	reserved           int      // the first option, where instances of each are taken from the same reservation; else -1
 }
 
-// choicesOf returns what is to be said of these options, which are of these
+// ChoicesOf returns what is to be said of these options, which are of these
 // instance types.
-func (b *candidate) choicesOf(options bitset.Set, kinds []int) *choices {
-	b.setText = appendSet(b.setText[:0], options)
+func (b *Candidate) ChoicesOf(options bitset.Set, kinds []int) *Choices {
+	b.setText = AppendSet(b.setText[:0], options)
 	c := b.choices[string(b.setText)]
 	if c == nil {
 		c = b.newChoices(options, kinds)
 		if b.choices == nil {
-			b.choices = map[string]*choices{}
+			b.choices = map[string]*Choices{}
 		}
 		b.choices[string(b.setText)] = c
 	}
 	return c
 }
 
-func (b *candidate) newChoices(options bitset.Set, kinds []int) *choices {
+func (b *Candidate) newChoices(options bitset.Set, kinds []int) *Choices {
 	names := make([]string, len(kinds))
 	for i, k := range kinds {
 		names[i] = b.InstanceTypeAt(k).Name
 	}
-	out := &choices{
-		kinds: kinds, free: b.leastFree(kinds), daemons: b.leastDaemons(kinds),
-		names: constraint.Values(names...), runnersUp: b.runnersUp(options),
+	out := &Choices{
+		Kinds: kinds, Free: b.leastFree(kinds), Daemons: b.leastDaemons(kinds),
+		names: constraint.Values(names...), RunnersUp: b.runnersUp(options),
 	}
 	a := b.aspects()
 	out.reserved = b.reserved(options)
-	out.zones, out.ways, out.archs = constraint.Values(a.zones.of(options)...), constraint.Values(a.payments.of(options)...), a.archs.of(options)
+	out.Zones, out.ways, out.Archs = constraint.Values(a.zones.of(options)...), constraint.Values(a.payments.of(options)...), a.archs.of(options)
 	return out
 }
 
@@ -65,7 +64,7 @@ type facet struct {
 type aspects struct{ zones, payments, archs facets }
 
 // aspects are not to be written.
-func (b *candidate) aspects() *aspects {
+func (b *Candidate) aspects() *aspects {
 	return b.ready.pools[b.number].aspects.Get(func() *aspects {
 		out := &aspects{}
 		for i, o := range b.Options {
@@ -105,17 +104,17 @@ func (f facets) of(options bitset.Set) []string {
 }
 
 // leastFree is what instances of any of the instance types have for pods.
-func (b *candidate) leastFree(kinds []int) []int64 {
-	out := slices.Clone(b.free[kinds[0]])
+func (b *Candidate) leastFree(kinds []int) []int64 {
+	out := slices.Clone(b.Free[kinds[0]])
 	for _, k := range kinds[1:] {
-		for i, v := range b.free[k] {
+		for i, v := range b.Free[k] {
 			out[i] = min(out[i], v)
 		}
 	}
 	return out
 }
 
-func (b *candidate) leastDaemons(kinds []int) quantity.Resources {
+func (b *Candidate) leastDaemons(kinds []int) quantity.Resources {
 	out := b.Kinds[kinds[0]].Daemons
 	for _, k := range kinds[1:] {
 		out = out.Min(b.Kinds[k].Daemons)
@@ -124,16 +123,16 @@ func (b *candidate) leastDaemons(kinds []int) quantity.Resources {
 }
 
 // runnersUp returns the next two instance types with what speaks against them.
-func (b *candidate) runnersUp(options bitset.Set) []plan.Choice {
+func (b *Candidate) runnersUp(options bitset.Set) []plan.Choice {
 	var out []plan.Choice
 	for _, i := range b.next(options) {
-		out = append(out, b.choice(i, whyNot(b.Offering(b.Options[i]), b.Offering(b.Options[options.Next(0)]), 0)))
+		out = append(out, b.Choice(i, whyNot(b.Offering(b.Options[i]), b.Offering(b.Options[options.Next(0)]), 0)))
 	}
 	return out
 }
 
 // next returns the first options of the two instance types behind the first instance type.
-func (b *candidate) next(options bitset.Set) []int {
+func (b *Candidate) next(options bitset.Set) []int {
 	first := options.Next(0)
 	seen := []int{b.Options[first].Kind}
 	var out []int

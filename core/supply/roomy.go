@@ -1,8 +1,7 @@
-package place
+package supply
 
 import (
 	"fmt"
-
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/feasibility"
@@ -11,7 +10,7 @@ import (
 
 // roomy is the terms without the options that leave less to pods than the pool's
 // floor asks for, and without those that are too large for the cluster; nil where all are.
-func (b *candidate) roomy(terms []feasibility.Term) []feasibility.Term {
+func (b *Candidate) roomy(terms []feasibility.Term) []feasibility.Term {
 	if b.cramped == nil && b.large == nil {
 		return nil
 	}
@@ -27,7 +26,7 @@ func (b *candidate) roomy(terms []feasibility.Term) []feasibility.Term {
 }
 
 // recordCramped lists the options that leave too little to pods, and those that are too large for the cluster.
-func (b *candidate) recordCramped() {
+func (b *Candidate) recordCramped() {
 	add := func(to *bitset.Set, option int) {
 		if *to == nil {
 			*to = bitset.New(len(b.Options))
@@ -49,14 +48,14 @@ func (b *candidate) recordCramped() {
 
 // tooLarge reports whether instances of the instance type are too large for the cluster. Where the pool may have so
 // many nodes only, none is.
-func (b *candidate) tooLarge(kind int) bool {
-	return b.sizes != nil && b.Limits.Nodes == nil && b.sizes.tooLarge(b.InstanceTypeAt(kind).Capacity)
+func (b *Candidate) tooLarge(kind int) bool {
+	return b.sizes != nil && b.Pool.Limits.Nodes == nil && b.sizes.TooLarge(b.InstanceTypeAt(kind).Capacity)
 }
 
-func (b *candidate) isCramped(option int) bool { return b.cramped != nil && b.cramped.Has(option) }
+func (b *Candidate) IsCramped(option int) bool { return b.cramped != nil && b.cramped.Has(option) }
 
 // leaveCramped removes both from the options.
-func (b *candidate) leaveCramped(options bitset.Set) {
+func (b *Candidate) leaveCramped(options bitset.Set) {
 	for i := range b.cramped {
 		options[i] &^= b.cramped[i]
 	}
@@ -67,15 +66,15 @@ func (b *candidate) leaveCramped(options bitset.Set) {
 
 // keepingRoom is the ways if an instance for the pod can be had by one of them, with
 // as many values open as minValues asks for; else the floor gives way.
-func (b *candidate) keepingRoom(ways []way, need []int64) []way {
+func (b *Candidate) keepingRoom(ways []Way, need []int64) []Way {
 	for _, w := range ways {
-		may := w.options.Clone()
+		may := w.Options.Clone()
 		for i := may.Next(0); i >= 0; i = may.Next(i + 1) {
-			if !b.within.Has(i) || !amount.Fits(b.free[b.Options[i].Kind], need) {
+			if !b.WithinLimits.Has(i) || !amount.Fits(b.Free[b.Options[i].Kind], need) {
 				may.Remove(i)
 			}
 		}
-		if may.Next(0) >= 0 && (!b.varied || b.keepsValues(may)) {
+		if may.Next(0) >= 0 && (!b.Varied || b.keepsValues(may)) {
 			return ways
 		}
 	}
@@ -83,7 +82,7 @@ func (b *candidate) keepingRoom(ways []way, need []int64) []way {
 }
 
 // keepsValues reports whether the options have as many values as minValues asks for.
-func (b *candidate) keepsValues(options bitset.Set) bool {
+func (b *Candidate) keepsValues(options bitset.Set) bool {
 	for _, r := range b.Requirements {
 		column := b.Column(r.Key)
 		if r.MinValues <= 0 || column == nil {
@@ -102,9 +101,9 @@ func (b *candidate) keepsValues(options bitset.Set) bool {
 	return true
 }
 
-// crampedNote says of an instance that leaves pods less than the pool's floor asks
+// CrampedNote says of an instance that leaves pods less than the pool's floor asks
 // for that no other can be had.
-func (b *candidate) crampedNote(kind int) string {
+func (b *Candidate) CrampedNote(kind int) string {
 	if !b.Kinds[kind].Cramped {
 		return ""
 	}

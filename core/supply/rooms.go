@@ -1,63 +1,62 @@
-package place
+package supply
 
 import (
 	"cmp"
 	"encoding/binary"
-	"slices"
-	"strconv"
-
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/parallel"
+	"slices"
+	"strconv"
 )
 
-// rooms is how much a spot instance of an instance type may hold at most to leave enough
+// Rooms is how much a spot instance of an instance type may hold at most to leave enough
 // instance types open.
-type rooms struct {
-	whole bool      // all that it has room for
-	parts [][]int64 // else so much, or so much
+type Rooms struct {
+	Whole bool      // all that it has room for
+	Parts [][]int64 // else so much, or so much
 }
 
 // roomsTable is what roomsOf has found for some options, by instance type and what it has for pods.
-type roomsTable = parallel.Known[rooms]
+type roomsTable = parallel.Known[Rooms]
 
-// roomsAmong returns the table for these options, and what is asked for: in one decision most
+// RoomsAmong returns the table for these options, and what is asked for: in one decision most
 // is asked again and again, and of pools that have the same options. That of a pool with
 // limits, which decide too, is its own.
-func (b *candidate) roomsAmong(options bitset.Set, asked []bool) *roomsTable {
-	if b.limits != nil || b.parted {
+func (b *Candidate) RoomsAmong(options bitset.Set, asked []bool) *roomsTable {
+	if b.Remaining != nil || b.Parted {
 		return &roomsTable{}
 	}
-	key := make([]byte, 0, len("false")*len(asked)+8*(1+len(options)+len(b.free)*(1+len(asked))))
+	key := make([]byte, 0, len("false")*len(asked)+8*(1+len(options)+len(b.Free)*(1+len(asked))))
 	for _, on := range asked {
 		key = strconv.AppendBool(key, on)
 	}
-	key = appendSet(append(key, ':'), options)
-	for _, free := range b.free {
-		key = appendAmounts(binary.LittleEndian.AppendUint64(key, uint64(len(free))), free)
+	key = AppendSet(append(key, ':'), options)
+	for _, free := range b.Free {
+		key = AppendAmounts(binary.LittleEndian.AppendUint64(key, uint64(len(free))), free)
 	}
 	return b.ready.roomsOf(b.number).Get(key, func() *roomsTable { return &roomsTable{} })
 }
 
-// roomsOf looks for what enough instance types have in common among the options, of what a
+// RoomsOf looks for what enough instance types have in common among the options, of what a
 // instance of the instance type has for pods and some ask for.
-func (b *candidate) roomsOf(options bitset.Set, kind int, free []int64, asked []bool) *rooms {
+func (b *Candidate) RoomsOf(options bitset.Set, kind int, free []int64, asked []bool) *Rooms {
 	sum := of(free, asked)
 	first := b.firstWith(options, kind, sum)
-	if first < 0 || b.leavesOpen(options, first, sum) {
-		return &rooms{whole: true}
+	if first < 0 || b.LeavesOpen(options, first, sum) {
+		return &Rooms{Whole: true}
 	}
-	out := &rooms{}
+	out := &Rooms{}
 	if !b.same(b.Options[first].Kind, kind) {
 		return out // something cheaper is offered
 	}
 	for _, part := range b.cornersOf(options, first, sum) {
 		room := b.commonTo(options, first, part)
-		if room == nil || slices.ContainsFunc(out.parts, func(other []int64) bool { return amount.Covers(other, room) }) ||
+		if room == nil || slices.ContainsFunc(out.Parts, func(other []int64) bool { return amount.Covers(other, room) }) ||
 			b.firstWith(options, kind, of(room, asked)) != first {
 			continue
 		}
-		out.parts = append(out.parts, room)
+		out.Parts = append(out.Parts, room)
 	}
 	return out
 }
@@ -75,34 +74,34 @@ func of(amounts []int64, asked []bool) []int64 {
 
 // firstWith returns the option launched first where so much is to be had and no
 // more is to be taken of what the pool limits than by the instance type; -1: none.
-func (b *candidate) firstWith(options bitset.Set, kind int, sum []int64) int {
+func (b *Candidate) firstWith(options bitset.Set, kind int, sum []int64) int {
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
-		if k := b.Options[i].Kind; amount.Fits(b.free[k], sum) && b.asModest(k, kind) {
+		if k := b.Options[i].Kind; amount.Fits(b.Free[k], sum) && b.asModest(k, kind) {
 			return i
 		}
 	}
 	return -1
 }
 
-// leavesOpen reports whether an instance that is launched first by the option, with
+// LeavesOpen reports whether an instance that is launched first by the option, with
 // so much on it, leaves enough instance types open. One that is no spot instance need not.
-func (b *candidate) leavesOpen(options bitset.Set, first int, sum []int64) bool {
+func (b *Candidate) LeavesOpen(options bitset.Set, first int, sum []int64) bool {
 	n := 0
-	for k := range b.spotKinds(options, first, first, sum) {
-		if amount.Fits(b.free[k], sum) {
+	for k := range b.SpotKinds(options, first, first, sum) {
+		if amount.Fits(b.Free[k], sum) {
 			n++
 		}
 		if n == flexible {
 			return true
 		}
 	}
-	return !b.isSpot(first)
+	return !b.IsSpot(first)
 }
 
 // cornersOf lists how much cpu and memory of an instance that is launched first by
 // the option enough instance types have: each time less memory and more cpu. Of all else
 // it is as much as sum, of devices once nothing.
-func (b *candidate) cornersOf(options bitset.Set, first int, sum []int64) [][]int64 {
+func (b *Candidate) cornersOf(options bitset.Set, first int, sum []int64) [][]int64 {
 	out := b.corners(options, first, sum)
 	if slices.ContainsFunc(sum[amount.Devices:], func(v int64) bool { return v > 0 }) {
 		plain := slices.Clone(sum)
@@ -112,18 +111,18 @@ func (b *candidate) cornersOf(options bitset.Set, first int, sum []int64) [][]in
 	return out
 }
 
-func (b *candidate) corners(options bitset.Set, first int, sum []int64) (out [][]int64) {
-	kinds := slices.Collect(b.spotKinds(options, first, first, sum))
-	slices.SortStableFunc(kinds, func(x, y int) int { return cmp.Compare(b.free[y][amount.Memory], b.free[x][amount.Memory]) })
+func (b *Candidate) corners(options bitset.Set, first int, sum []int64) (out [][]int64) {
+	kinds := slices.Collect(b.SpotKinds(options, first, first, sum))
+	slices.SortStableFunc(kinds, func(x, y int) int { return cmp.Compare(b.Free[y][amount.Memory], b.Free[x][amount.Memory]) })
 	var cpu []int64 // of instance types so far, the most first
 	for i, k := range kinds {
-		has := b.free[k]
+		has := b.Free[k]
 		if !amount.Fits(has[amount.Devices:], sum[amount.Devices:]) {
 			continue
 		}
 		at, _ := slices.BinarySearchFunc(cpu, has[amount.CPU], func(x, v int64) int { return cmp.Compare(v, x) })
 		cpu = slices.Insert(cpu, at, has[amount.CPU])
-		if len(cpu) < flexible || i+1 < len(kinds) && b.free[kinds[i+1]][amount.Memory] == has[amount.Memory] {
+		if len(cpu) < flexible || i+1 < len(kinds) && b.Free[kinds[i+1]][amount.Memory] == has[amount.Memory] {
 			continue
 		}
 		part := slices.Clone(sum)
@@ -139,9 +138,9 @@ func (b *candidate) corners(options bitset.Set, first int, sum []int64) (out [][
 // commonTo returns what enough instance types have in common that an instance which is
 // launched first by the option leaves open, if it is to hold as much of sum as can
 // be; nil where they are too few.
-func (b *candidate) commonTo(options bitset.Set, first int, sum []int64) []int64 {
-	for range enoughTries {
-		room, enough := b.commonRoom(slices.Collect(b.spotKinds(options, first, first, sum)), sum, nil)
+func (b *Candidate) commonTo(options bitset.Set, first int, sum []int64) []int64 {
+	for range EnoughTries {
+		room, enough := b.CommonRoom(slices.Collect(b.SpotKinds(options, first, first, sum)), sum, nil)
 		if !enough {
 			return nil
 		}

@@ -1,0 +1,322 @@
+package supply
+
+import (
+	"cmp"
+	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/bound"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/feasibility"
+	"github.com/daemok/daemok/core/topology"
+	"slices"
+)
+
+// Candidate is one pool while instances are launched from it.
+type Candidate struct {
+	*feasibility.Pool
+	Valuation    *Valuation
+	At           int // position among the candidates
+	AvailableNow bitset.Set
+	WithinLimits bitset.Set                // the options that the pool's limits still allow
+	Remaining       *limits                   // nil where the pool has none
+	Constraints  []feasibility.Constraint  // what the limits are in the way of; see bounds
+	Free         [][]int64                 // for pods, by instance type; nil where daemon pods alone are too much
+	Whole        [][]int64                 // likewise, with cpu beyond what an instance type can use for ever; nil: the same
+	Credits      []*credit                 // by instance type; nil where none has any
+	Price        []float64                 // by option: what it comes to, see costs
+	Cost         []float64                 // by option: what counts when options are compared, see thrifty and withRisk
+	Risky        bool                      // some spot offerings are likely to be interrupted
+	Limited      bool                      // there are so many instances of some options only
+	Risk         []float64                 // by option, see risks; nil where none is
+	Lasting      bool                      // costs are the same whatever resources are worth
+	alike        [][]int                   // options by instance type and cost, see classes
+	wares        map[string][]bound.Column // see columnsOf
+	Like         *Candidate                // an earlier pool with the same options for the same price, or itself, in a question; see setTwins
+	valued       int                       // terms.valued when yields were last set for all that are like it
+	Yield        []float64                 // by option: worth of what it holds per cost, at most about 1
+	borrowed     bool                      // yield is another pool's, and not to be written
+	ByYield      []int                     // options by falling yield
+	marks        []bool                    // by instance type: see kindMarks
+	ofKind       [][]int                   // see optionsOf
+	Regions      *Regions                  // of options that are the same to all that are launched for
+	regionsOf    map[string]*Regions       // by keys, see regionsBy
+	Kits         *Regions                  // see run.kits
+	inDomain     map[int][]int32           // by topology key and option: the domain
+	Varied       bool                      // some requirement has minValues
+	Parted       bool                      // there are several of some instance type, see closed
+	choices      map[string]*Choices       // by what launches leave open
+	ready        *Ready                    // what was prepared of pools
+	number       int                       // of the pool among them
+	Lots         map[string]*Lot
+	sizes        *Sizes     // nil: none is too large
+	large        bitset.Set // options that are too large for the cluster; nil: none are
+	cramped      bitset.Set // options that leave less to pods than the floor asks for; nil: none do
+	LastLot      *Lot
+	setText      []byte // kept for its memory
+}
+
+// Ask is how one group may use one pool.
+type Ask struct {
+	Ways []Way
+	need []int64    // of one pod
+	Any  bitset.Set // the options of all ways
+	Best float64    // highest yield among the options that hold a pod of the group
+}
+
+// Way is one of the pod's alternatives.
+type Way struct {
+	Options bitset.Set // those that can be had now
+	Term    feasibility.Term
+	Lot     *Lot
+	first   int  // the option launched first for one pod alone
+	Barred  bool // minValues cannot be kept
+}
+
+func NewCandidate(p *feasibility.Pool, d amount.Dims, ready *Ready, number int, z *Sizes) *Candidate {
+	first := ready.pools[number].outset.Get(func() *outset { return outsetOf(p) })
+	b := &Candidate{Pool: p, sizes: z, ready: ready, number: number, AvailableNow: first.AvailableNow.Clone(), Parted: parted(p), Risky: first.risky, Limited: first.limited}
+	b.WithinLimits = b.AvailableNow.Clone()
+	b.Free = make([][]int64, len(p.Kinds))
+	for k := range p.Kinds {
+		if p.Kinds[k].Daemons.FitsIn(p.Kinds[k].Free.Add(p.Kinds[k].Daemons)) {
+			b.Free[k] = d.Vector(p.Kinds[k].Free, p.InstanceTypeAt(k).Attachable)
+		}
+	}
+	b.sustained()
+	for i, o := range p.Options {
+		if b.Free[o.Kind] == nil {
+			b.AvailableNow.Remove(i)
+		}
+	}
+	b.recordCramped()
+	b.Remaining = newLimits(p.Pool)
+	b.Narrow()
+	b.Varied = slices.ContainsFunc(b.Requirements, func(q constraint.Requirement) bool { return q.MinValues > 0 })
+	return b
+}
+
+// sustained takes off the cpu that an instance type can use for a while only: pods ask for
+// what they use all the time, and beyond it such instances are throttled or
+// billed for more than their price. It stays where that bill is known and the
+// pool has no other instances. Of instance types that are a last resort nothing is left.
+func (b *Candidate) sustained() {
+	others := b.offersSteady()
+	for k := range b.Free {
+		instanceType := b.InstanceTypeAt(k)
+		if b.Free[k] == nil || !bursts(instanceType) && !instanceType.LastResort {
+			continue
+		}
+		if b.recordCredit(k); !others && b.CreditOf(k) != nil && !instanceType.LastResort {
+			continue
+		}
+		if b.Whole == nil {
+			b.Whole = slices.Clone(b.Free)
+		}
+		if instanceType.LastResort {
+			b.Free[k] = make([]int64, len(b.Free[k]))
+			continue
+		}
+		b.Free[k] = slices.Clone(b.Free[k])
+		b.Free[k][amount.CPU] -= int64(instanceType.Capacity.CPU - instanceType.Sustained)
+	}
+}
+
+// wouldDoWhole reports whether an instance has room for one pod once that cpu is
+// terminated.
+func (b *Candidate) wouldDoWhole(terms []feasibility.Term, need []int64) bool {
+	return b.Whole != nil && slices.ContainsFunc(terms, func(t feasibility.Term) bool {
+		for i := t.Options.Next(0); i >= 0; i = t.Options.Next(i + 1) {
+			if free := b.Whole[b.Options[i].Kind]; b.AvailableNow.Has(i) && free != nil && amount.Fits(free, need) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// Unleash gives that back, because some pods can have no other instance.
+func (b *Candidate) Unleash() bool {
+	if b.Whole == nil {
+		return false
+	}
+	b.Free, b.Whole = b.Whole, nil
+	b.Lots, b.LastLot, b.choices, b.wares = nil, nil, nil, nil
+	if b.Cost != nil && b.Credits != nil {
+		b.reckon(b.Valuation.Worth)
+	}
+	return true
+}
+
+// Narrow keeps the options that the limits allow one more instance of.
+func (b *Candidate) Narrow() {
+	b.WithinLimits = b.AvailableNow.Clone()
+	if b.Remaining == nil {
+		return
+	}
+	for i := b.WithinLimits.Next(0); i >= 0; i = b.WithinLimits.Next(i + 1) {
+		if !b.Remaining.allow(b.InstanceType(b.Options[i]).Capacity) {
+			b.WithinLimits.Remove(i)
+		}
+	}
+}
+
+// NewAsk finds how pods that want this of nodes, and need so much each, may use the pool. Strict
+// ones keep off pools whose taints ask for it.
+func (b *Candidate) NewAsk(wants *cluster.Shape, need []int64, strict bool) *Ask {
+	out := &Ask{need: need}
+	if strict && feasibility.Avoided(b.Taints, wants.Tolerations) {
+		b.Rate(out)
+		return out
+	}
+	terms, _ := b.Terms(wants)
+	if roomy := b.roomy(terms); roomy != nil {
+		out.Ways = b.keepingRoom(b.waysOf(roomy, need), need)
+	}
+	if len(out.Ways) == 0 {
+		out.Ways = b.waysOf(terms, need)
+	}
+	out.Any = anyOf(out.Ways)
+	slices.SortStableFunc(out.Ways, func(x, y Way) int { return cmp.Compare(x.first, y.first) })
+	if len(out.Ways) == 0 && b.wouldDoWhole(terms, need) && b.Unleash() {
+		return b.NewAsk(wants, need, strict)
+	}
+	if b.Cost == nil && b.Valuation.Worth != nil && len(out.Ways) > 0 {
+		b.Value() // in a question, none asked the pool before
+	}
+	b.Rate(out)
+	return out
+}
+
+// waysOf returns the ways in which a pod that needs so much may use the pool.
+func (b *Candidate) waysOf(terms []feasibility.Term, need []int64) (out []Way) {
+	for _, t := range terms {
+		lot := b.lotOf(t.Options)
+		if first := b.first(lot, need); first >= 0 {
+			out = append(out, Way{Options: lot.options, Term: t, Lot: lot, first: first})
+		}
+	}
+	return out
+}
+
+// anyOf returns the options of all ways; not to be written.
+func anyOf(ways []Way) bitset.Set {
+	if len(ways) == 0 {
+		return nil
+	}
+	out := ways[0].Options
+	for i, w := range ways[1:] {
+		if i == 0 {
+			out = out.Clone()
+		}
+		out.Or(w.Options)
+	}
+	return out
+}
+
+// Joins returns the first way in which the group may share an instance that is
+// launched by the option and limited by the requirements on custom keys.
+func (a *Ask) Joins(option int, custom constraint.Requirements) (*Way, bool) {
+	for i := range a.Ways {
+		w := &a.Ways[i]
+		if !w.Options.Has(option) {
+			continue
+		}
+		if len(w.Term.Custom) == 0 || len(custom) == 0 {
+			return w, true
+		}
+		if _, conflict := custom.Conflict(w.Term.Custom); !conflict {
+			return w, true
+		}
+	}
+	return nil, false
+}
+
+// Bears reports whether the daemon pods of an instance type let the pods of the load be
+// beside them, and these each other.
+func (b *Candidate) Bears(l *Load, kind int) bool {
+	if slices.Equal(b.Kinds[kind].Pods, b.Kinds[b.Options[l.Option].Kind].Pods) {
+		return true
+	}
+	host := b.Valuation.Host
+	host.Reset()
+	b.Bring(host, kind)
+	return !slices.ContainsFunc(l.Parts, func(p Part) bool {
+		return len(p.Ports) > 0 && Conflict(p.Ports, b.Kinds[kind].Ports) || host.Off(p.Rules) || host.Crowds(p.Rules, p.N)
+	})
+}
+
+// Bring puts the daemon pods of an instance type on the host.
+func (b *Candidate) Bring(host *topology.Host, kind int) {
+	if len(b.Valuation.Daemons) == 0 {
+		return
+	}
+	for _, shape := range b.Kinds[kind].Pods {
+		if rules := b.Valuation.Daemons[shape]; rules != nil {
+			host.Put(rules, 1)
+		}
+	}
+}
+
+// FirstHaving returns the option launched first, of those that pods which belong together share, that has
+// room for all of them and that the pool's limits still allow, or -1.
+func (b *Candidate) FirstHaving(w *Way, shared bitset.Set, sum []int64) int {
+	if w.Barred || shared == nil {
+		return -1
+	}
+	for i := w.first; i >= 0; i = w.Options.Next(i + 1) {
+		if b.WithinLimits.Has(i) && shared.Has(i) && amount.Fits(b.Free[b.Options[i].Kind], sum) {
+			return i
+		}
+	}
+	return -1
+}
+
+// FirstWithin returns the option launched first for one pod that needs so much and that
+// the pool's limits still allow, or -1.
+func (b *Candidate) FirstWithin(w *Way, need []int64) int {
+	for i := w.first; i >= 0; i = w.Options.Next(i + 1) {
+		if b.WithinLimits.Has(i) && amount.Fits(b.Free[b.Options[i].Kind], need) {
+			return i
+		}
+	}
+	return -1
+}
+
+// Saved is a pool before anything is launched from it.
+type Saved struct {
+	AvailableNow, WithinLimits bitset.Set
+	free, whole                [][]int64
+	limits                     *limits
+}
+
+// Saved is the pool as it is now, to be restored.
+func (b *Candidate) Saved() Saved {
+	return Saved{b.AvailableNow.Clone(), b.WithinLimits.Clone(), b.Free, b.Whole, b.Remaining}
+}
+
+// Restore makes the pool what it was before anything was launched from it.
+func (b *Candidate) Restore(to *Saved) {
+	if !slices.Equal(b.AvailableNow, to.AvailableNow) || b.Whole == nil && to.whole != nil {
+		b.Lots, b.LastLot, b.choices, b.wares = nil, nil, nil, nil
+	}
+	if !b.Lasting {
+		b.Price, b.Cost = nil, nil
+	}
+	b.Free, b.Whole = to.free, to.whole
+	if to.limits != nil {
+		b.Remaining = to.limits.Clone()
+		b.Remaining.First = to.limits.First
+	}
+	copy(b.AvailableNow, to.AvailableNow)
+	copy(b.WithinLimits, to.WithinLimits)
+	b.ByYield, b.Kits, b.Constraints, b.valued = nil, nil, nil, 0
+}
+
+// Most is what an instance of the type has for pods, surplus credits included.
+func (p *Saved) Most(kind int) []int64 {
+	if p.whole != nil {
+		return p.whole[kind]
+	}
+	return p.free[kind]
+}

@@ -1,0 +1,66 @@
+package supply
+
+import (
+	"cmp"
+	"fmt"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"slices"
+	"strings"
+)
+
+// usualArch is what images run on where nothing is said.
+const usualArch = "amd64"
+
+// ArchNote says on which processors images must run, where neither the pods
+// nor the pool name one and it need not be the usual one.
+func (b *Candidate) ArchNote(l *Load, open *Choices) string {
+	named := func(rs constraint.Requirements) bool { return rs.Has(cluster.LabelArch) }
+	_, labelled := b.Labels.Get(cluster.LabelArch)
+	if labelled || named(b.Requirements) || slices.ContainsFunc(l.Parts, func(p Part) bool { return named(p.Way.Term.Requirements) }) {
+		return ""
+	}
+	archs := slices.Clone(open.Archs)
+	if len(archs) == 0 || len(archs) == 1 && archs[0] == usualArch {
+		return ""
+	}
+	slices.Sort(archs)
+	return "images must run on " + strings.Join(archs, " and ") + ": neither the pods nor the pool name an architecture"
+}
+
+// UnavailableNote names what the load would fit, and costs less than what is launched, and
+// cannot be had; empty where there is nothing like that. The cheapest stands for all.
+func (b *Candidate) UnavailableNote(l *Load, launched int) string {
+	cheapest, n := -1, 0
+	for i := range launched { // they are in the order of prices
+		if b.isMissed(l, i, launched) {
+			n++
+			if cheapest < 0 {
+				cheapest = i
+			}
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	text := "cannot be had now, and would cost less: " + b.ChoiceFor(cheapest, l.Sum).String()
+	if n > 1 {
+		text += fmt.Sprintf(", and %d more", n-1)
+	}
+	return text + ": " + cmp.Or(b.Offering(b.Options[cheapest]).Why, "insufficient capacity")
+}
+
+// isMissed reports whether the option cannot be had, and costs less for the load.
+func (b *Candidate) isMissed(l *Load, option, launched int) bool {
+	offering, free := b.Offering(b.Options[option]), b.Free[b.Options[option].Kind]
+	if offering.Available || !offering.Priced || free == nil || !l.fitsIn(free) || b.Remaining != nil && !b.Remaining.allow(b.InstanceType(b.Options[option]).Capacity) {
+		return false
+	}
+	for _, p := range l.Parts {
+		if !p.Way.Term.Options.Has(option) {
+			return false
+		}
+	}
+	moreExpensive := b.ChoiceFor(launched, l.Sum)
+	return moreExpensive.Priced && b.ChoiceFor(option, l.Sum).Cost() < moreExpensive.Cost()
+}

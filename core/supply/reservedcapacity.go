@@ -1,0 +1,48 @@
+package supply
+
+import (
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// OnlyReservedCapacities keeps of what a launch leaves open, where it draws on capacity reservations first,
+// what draws on the same alone: what is paid for already may be far larger than what
+// would be launched for the same pods, and is counted as taken. Where so little would
+// not do for minValues all stays open.
+func (b *Candidate) OnlyReservedCapacities(options bitset.Set, kinds []int) (bitset.Set, []int) {
+	first := b.Offering(b.Options[options.Next(0)])
+	if len(first.ReservedCapacities) == 0 {
+		return options, kinds
+	}
+	only := options.Clone()
+	for i := only.Next(0); i >= 0; i = only.Next(i + 1) {
+		if !b.Offering(b.Options[i]).DrawsAlike(first) {
+			only.Remove(i)
+		}
+	}
+	left := b.FirstKinds(only)
+	if b.MinValuesShort(only, left) != nil {
+		return options, kinds
+	}
+	b.keepKinds(only, left)
+	return only, left
+}
+
+// reserved is the first of the options where instances of each are taken from the same
+// reservation, by their label; else -1.
+func (b *Candidate) reserved(options bitset.Set) int {
+	first := options.Next(0)
+	id, _ := b.Offering(b.Options[first]).Labels.Get(cluster.LabelReservation)
+	for i := first; i >= 0; i = options.Next(i + 1) {
+		if from, _ := b.Offering(b.Options[i]).Labels.Get(cluster.LabelReservation); from == "" || from != id {
+			return -1
+		}
+	}
+	return first
+}
+
+// ReservedCapacitiesOf is what an instance launched by the option is taken from; nothing where as
+// many can be had as anyone wants.
+func (b *Candidate) ReservedCapacitiesOf(option int) []cluster.ReservedCapacity {
+	return b.Offering(b.Options[option]).ReservedCapacities
+}
