@@ -121,7 +121,7 @@ func (c *gathering) add(g *group, n int64) int64 {
 	if n <= 0 || !c.narrow(g) {
 		return 0
 	}
-	if first := c.of.run.attaches(g, there); first != nil {
+	if first := there.attaches(c.of.run.dims, g); first != nil {
 		amount.Take(c.sum, first, -1)
 	}
 	amount.Take(c.sum, g.need, -n)

@@ -153,7 +153,7 @@ func (g *group) touch() {
 // touchAll ends a look ahead at other numbers of pods that are left.
 func (a *affinities) touchAll(left []int64) {
 	for i, n := range left {
-		if n != a.run.provisioner.demand.left[i] {
+		if n != a.run.provisioner.outstanding.left[i] {
 			a.run.groups[i].touch()
 		}
 	}

@@ -95,7 +95,7 @@ func (g *guests) startOn(b *supply.Candidate, kind int) {
 
 // add adds up to n pods of the group and returns how many there was room for.
 func (f *filler) add(g *group, w *supply.Way, n int64) int64 {
-	most, first := f.r.within(f.room, g, &f.guests)
+	most, first := f.guests.within(f.r.dims, f.room, g)
 	n = min(n, most, f.guests.room(g.podClass, g.level))
 	if exclusive(g.podClass) {
 		n = min(n, 1)
@@ -306,7 +306,7 @@ func (f *filler) welcome(g *group) bool {
 	if g.podClass.plain(g.level) {
 		return true
 	}
-	n, _ := f.r.within(f.room, g, &f.guests)
+	n, _ := f.guests.within(f.r.dims, f.room, g)
 	return n > 0 && f.guests.room(g.podClass, g.level) > 0
 }
 

@@ -91,7 +91,7 @@ func (fo *folder) foldable(h holding) bool {
 	defer before.giveBack()
 	for _, x := range h.pods {
 		to := fo.elsewhere(x, h.launch, func(s *target) bool {
-			n, _ := fo.run.within(s.free, x.group, &s.guests)
+			n, _ := s.guests.within(fo.run.dims, s.free, x.group)
 			return n > 0 && s.guests.room(x.group.podClass, x.level) > 0
 		})
 		if to == nil {
@@ -109,7 +109,7 @@ func (fo *folder) elsewhere(x stay, launch int, takes func(*target) bool) *targe
 		if !fo.mayFold(1) {
 			return nil
 		}
-		if (s.on != plan.OnLaunch || s.launch != launch) && x.level.admitted(s, len(fo.run.targets)) && takes(s) {
+		if (s.on != plan.OnLaunch || s.launch != launch) && s.admitted(x.level, len(fo.run.targets)) && takes(s) {
 			return s
 		}
 	}
@@ -119,7 +119,7 @@ func (fo *folder) elsewhere(x stay, launch int, takes func(*target) bool) *targe
 // occupy takes room for the pod on the target.
 func (fo *folder) occupy(s *target, x stay) {
 	fo.run.keep(s)
-	if _, first := fo.run.within(s.free, x.group, &s.guests); first != nil {
+	if _, first := s.guests.within(fo.run.dims, s.free, x.group); first != nil {
 		amount.Take(s.free, first, 1)
 	}
 	amount.Take(s.free, x.group.need, 1)

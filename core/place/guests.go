@@ -65,8 +65,8 @@ func (g *guests) drop(k *podClass) {
 // within returns how many pods of the group fit into what is free, and what
 // the first of them takes beyond its own amounts: attachments of shared
 // volumes that are not there yet.
-func (r *run) within(free []int64, g *group, there *guests) (n int64, first []int64) {
-	if first = r.attaches(g, there); first == nil {
+func (there *guests) within(d amount.Dims, free []int64, g *group) (n int64, first []int64) {
+	if first = there.attaches(d, g); first == nil {
 		return amount.Count(free, g.need), nil
 	}
 	left := slices.Clone(free)
@@ -81,15 +81,15 @@ func (r *run) within(free []int64, g *group, there *guests) (n int64, first []in
 
 // attaches returns what the first pod of the group takes beyond its own
 // amounts; nil for nothing.
-func (r *run) attaches(g *group, there *guests) (first []int64) {
+func (there *guests) attaches(d amount.Dims, g *group) (first []int64) {
 	for _, v := range g.podClass.shared {
 		if v.Driver == "" || slices.Contains(there.claims, v.Claim) {
 			continue
 		}
 		if first == nil {
-			first = make([]int64, r.dims.Len())
+			first = make([]int64, d.Len())
 		}
-		if at, known := r.dims.Driver(v.Driver); known {
+		if at, known := d.Driver(v.Driver); known {
 			first[at]++
 		}
 	}

@@ -78,7 +78,7 @@ func (sc *scheduler) fillTargets(g *group, lv *level) {
 		if g.left() == 0 || sc.run.spent(1) {
 			return
 		}
-		if n := min(g.left(), g.rides, amount.Count(s.free, g.need)); n > 0 && lv.admitted(s, len(sc.run.targets)) {
+		if n := min(g.left(), g.rides, amount.Count(s.free, g.need)); n > 0 && s.admitted(lv, len(sc.run.targets)) {
 			sc.run.sit(s, g, lv, n)
 		}
 	}
@@ -238,7 +238,7 @@ func (s *site) nextTarget(r *run, g *group, lv *level) (*target, int64) {
 	for {
 		for s.cursor = s.roomy.next(s.cursor, len(s.targets), g.need); s.cursor < len(s.targets); s.cursor = s.roomy.next(s.cursor+1, len(s.targets), g.need) {
 			r.steps++
-			if s.roomy != nil && !lv.admitted(s.targets[s.cursor], len(r.targets)) {
+			if s.roomy != nil && !s.targets[s.cursor].admitted(lv, len(r.targets)) {
 				continue
 			}
 			if n := r.roomOn(s.targets[s.cursor], g, lv); n > 0 {
@@ -281,7 +281,7 @@ func (sc *scheduler) sitesFor(g *group, lv *level, last bool) []*site {
 		rest = sc.run.domainTargetsFor(g, lv, find)
 	}
 	for _, target := range rest {
-		if n, _ := sc.run.within(target.free, g, &target.guests); n > 0 && lv.admitted(target, len(sc.run.targets)) {
+		if n, _ := target.guests.within(sc.run.dims, target.free, g); n > 0 && target.admitted(lv, len(sc.run.targets)) {
 			s := find(sc.spotOf(target))
 			s.targets = append(s.targets, target)
 		}

@@ -74,7 +74,7 @@ func (r *run) launch(b *supply.Candidate, l *supply.Load, as *listing) {
 	for _, p := range l.Parts {
 		g := r.groups[p.Group]
 		pods := g.next(p.N)
-		r.provisioner.demand.take(g, p.N)
+		r.provisioner.outstanding.take(g, p.N)
 		g.touch()
 		for _, w := range pods {
 			out.Pods = append(out.Pods, *w.Pod)

@@ -11,12 +11,12 @@ import (
 
 // provisioner chooses the instances for the pods that are left when nodes are full: its demand.
 type provisioner struct {
-	failed map[request]bool // what could not be launched in an earlier round
-	learnt bool             // something was added to it in this round
-	run    *run
-	demand demand
-	asks   [][]*supply.Ask // by candidate.at and group.at
-	filler filler          // kept for its memory
+	failed      map[request]bool // what could not be launched in an earlier round
+	learnt      bool             // something was added to it in this round
+	run         *run
+	outstanding outstanding
+	asks        [][]*supply.Ask // by candidate.at and group.at
+	filler      filler          // kept for its memory
 }
 
 // launchAll orders instances for the groups that are left, the hardest first,
@@ -25,7 +25,7 @@ func (pr *provisioner) launchAll() {
 	pr.orderPodGroups()
 	pr.run.values.recordPools()
 	pr.run.evenOut()
-	pr.demand = pr.newDemand()
+	pr.outstanding = pr.newOutstanding()
 	pr.run.affinities.bind()
 	pr.run.queues.findExclusiveSets()
 	pr.run.chart()
@@ -50,7 +50,7 @@ func (pr *provisioner) launchOneByOne(meant func(*group) bool) {
 		for g.left() > 0 && !pr.run.spent(0) && pr.launchFor(g) {
 			pr.run.values.reprice()
 		}
-		pr.demand.giveUp(g)
+		pr.outstanding.giveUp(g)
 		g.stuck = g.left() > 0
 		g.touch()
 	}
@@ -87,7 +87,9 @@ func (w *worths) reprice() {
 }
 
 // toPlace is the worth of all that is left.
-func (pr *provisioner) toPlace() float64 { return amount.Value(pr.run.values.Worth, pr.demand.all.sum) }
+func (pr *provisioner) toPlace() float64 {
+	return amount.Value(pr.run.values.Worth, pr.outstanding.all.sum)
+}
 
 // nextHome returns the highest tier below the given one whose pools can have
 // the group at all, and the given one if there is none.
@@ -109,7 +111,7 @@ func (pr *provisioner) nextHome(g *group, below int) int {
 func (pr *provisioner) launchFor(g *group) bool {
 	e := errand{g: g}
 	if g.component != nil {
-		e.colocation = pr.run.affinities.colocationOf(g, pr.demand.left)
+		e.colocation = pr.run.affinities.colocationOf(g, pr.outstanding.left)
 		if b, w := pr.poolForColocation(g, e.colocation); b != nil {
 			e.whole, e.way = true, w
 			return pr.launchFrom(b, e)
@@ -162,7 +164,7 @@ func (pr *provisioner) poolForColocation(g *group, c *colocation) (pool *supply.
 
 // fillExisting makes pools of this tier the ones that the group is launched from.
 func (pr *provisioner) fillExisting(g *group, tier int) {
-	pr.demand.move(g, tier)
+	pr.outstanding.move(g, tier)
 	pr.rate(g)
 }
 
@@ -274,7 +276,7 @@ func (pr *provisioner) repeats(b *supply.Candidate, l supply.Load) int64 {
 // others have room for: where the rest would need more on each, half of them,
 // and then their share is worked out again.
 func (pr *provisioner) untilUneven(g *group, n int64) int64 {
-	over := newGathering(&pr.run.affinities, g, pr.demand.left).over(g)
+	over := newGathering(&pr.run.affinities, g, pr.outstanding.left).over(g)
 	if even := over*(n+1) - g.left(); even > 0 && even < over {
 		return max(1, even/2)
 	}
@@ -296,7 +298,7 @@ func (pr *provisioner) metIn(g *group, l supply.Load) int64 {
 
 // spare is how many pods of the group no others may need beside them.
 func (pr *provisioner) spare(g *group) int64 {
-	n, wants := g.left(), g.component.wants(pr.demand.left)
+	n, wants := g.left(), g.component.wants(pr.outstanding.left)
 	for _, t := range g.gives {
 		n -= wants[t]
 	}

@@ -138,7 +138,7 @@ func (d *evaluator) stabilize(r *run, p *plan.Placement, places map[string]int) 
 	d.hold(p.Pod.Shape, 1)
 	if p.On == plan.OnNode {
 		target := d.byName[p.Target]
-		if _, first := r.within(target.free, &group{podClass: k.podClass, need: k.need}, &target.guests); first != nil {
+		if _, first := target.guests.within(r.dims, target.free, &group{podClass: k.podClass, need: k.need}); first != nil {
 			amount.Take(target.free, first, 1)
 		}
 		amount.Take(target.free, k.need, 1)

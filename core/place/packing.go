@@ -288,7 +288,7 @@ func (l *batch) plenty(m pack.Instance) bool {
 // batch: those that are left, less those of the batch, which have instances of
 // their own; nil where that is none.
 func (pr *provisioner) extrasOf(l *batch) []int64 {
-	left := slices.Clone(pr.demand.left)
+	left := slices.Clone(pr.outstanding.left)
 	for _, g := range l.groups {
 		left[g.at] = 0
 	}
@@ -308,7 +308,7 @@ func (pr *provisioner) launchInstance(l *batch, m pack.Instance, extras []int64)
 		filled.Modest = b.Options[filled.Option].Kind + 1
 	}
 	f := &pr.filler
-	f.start(pr.run, b, &filled, pr.demand.left, nil)
+	f.start(pr.run, b, &filled, pr.outstanding.left, nil)
 	if c := b.CreditOf(b.Options[filled.Option].Kind); c != nil {
 		f.room[amount.CPU] = c.Whole[amount.CPU]
 	}

@@ -47,8 +47,8 @@ type errand struct {
 // would cost, it is taken: fewer instances, fewer daemon pods.
 func (t *tournament) pick(b *supply.Candidate, e errand) (supply.Load, bool) {
 	t.run.queues.thin()
-	left := t.run.provisioner.demand.left
-	best, last := t.run.tournament.best(b, e, left, t.run.provisioner.demand.of(b.Weight))
+	left := t.run.provisioner.outstanding.left
+	best, last := t.run.tournament.best(b, e, left, t.run.provisioner.outstanding.of(b.Weight))
 	if best == nil {
 		return supply.Load{}, false
 	}
@@ -236,7 +236,7 @@ func (t *tournament) hurry() bool {
 // could have, by picking on; it stops counting at enough.
 func (t *tournament) severalCost(b *supply.Candidate, g *group, first supply.Load, left []int64, enough float64) float64 {
 	left = slices.Clone(left)
-	all := t.run.provisioner.demand.of(b.Weight).clone()
+	all := t.run.provisioner.outstanding.of(b.Weight).clone()
 	defer t.run.affinities.touchAll(left)
 	sum := 0.0
 	for next := &first; next != nil; {

@@ -72,7 +72,7 @@ func (r *run) domainTargetsFor(g *group, lv *level, find func(topology.Spot) *si
 	for _, p := range r.question.evaluator.domainTargetsBy(r, lv.rules.Fixed()) {
 		for at := p.gaps.next(0, len(p.targets), g.need); at < len(p.targets); at = p.gaps.next(at+1, len(p.targets), g.need) {
 			s := p.targets[at]
-			if n, _ := r.within(s.free, g, &s.guests); n > 0 && lv.admitted(s, len(r.targets)) {
+			if n, _ := s.guests.within(r.dims, s.free, g); n > 0 && s.admitted(lv, len(r.targets)) {
 				open = append(open, start{p, at})
 				break
 			}

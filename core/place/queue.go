@@ -120,23 +120,23 @@ func (q *queues) sort() {
 		})
 		q.sides[side] = q.divide(list)
 	}
-	q.run.provisioner.demand.gone = 0
+	q.run.provisioner.outstanding.gone = 0
 }
 
 // thin takes groups out of the queues that are launched for, once they are so many
 // that passing over them takes longer.
 func (q *queues) thin() {
-	if 8*q.run.provisioner.demand.gone < len(q.run.groups) {
+	if 8*q.run.provisioner.outstanding.gone < len(q.run.groups) {
 		return
 	}
 	for _, queues := range q.sides {
 		for i := range queues {
 			l := &queues[i]
-			l.groups = slices.DeleteFunc(l.groups, func(g *group) bool { return q.run.provisioner.demand.left[g.at] == 0 })
+			l.groups = slices.DeleteFunc(l.groups, func(g *group) bool { return q.run.provisioner.outstanding.left[g.at] == 0 })
 			l.measure()
 		}
 	}
-	q.run.provisioner.demand.gone = 0
+	q.run.provisioner.outstanding.gone = 0
 }
 
 // divide parts the groups of one side by their exclusive sets.

@@ -136,7 +136,7 @@ func (rs *rescuer) kits(b *supply.Candidate) *supply.Regions {
 func (rs *rescuer) orderAlone(g *group, lv *level, c remedy) bool {
 	rs.run.affinities.gatherer.reset()
 	filled := supply.Load{Option: c.option, Sum: make([]int64, rs.run.dims.Len())}
-	filled.Add(c.podGroup.part(&c.way, 1, rs.run.attaches(g, &rs.run.affinities.gatherer)), c.podGroup.need)
+	filled.Add(c.podGroup.part(&c.way, 1, rs.run.affinities.gatherer.attaches(rs.run.dims, g)), c.podGroup.need)
 	filled, why := rs.run.lister.keepMinValues(c.b, filled, errand{})
 	if !why.OK() || c.b.Holding(&filled).Next(0) < 0 {
 		return false
@@ -147,14 +147,14 @@ func (rs *rescuer) orderAlone(g *group, lv *level, c remedy) bool {
 		return false
 	}
 	c.podGroup.pods = rs.run.replays.turns(g.next(1))
-	rs.run.provisioner.demand = rs.run.provisioner.newDemand()
+	rs.run.provisioner.outstanding = rs.run.provisioner.newOutstanding()
 	rs.run.launch(c.b, &filled, &as)
 	rs.run.launched[len(rs.run.launched)-1].place = place
 	board.Put(lv.rules, place, 1, false)
 	rs.run.board = board
 	rs.run.replays.hold(g.podClass)
 	rs.run.addLaunchTargets()
-	if s := rs.run.targets[len(rs.run.targets)-1]; lv.admitted(s, len(rs.run.targets)) && !rs.run.replays.used(g.podClass) {
+	if s := rs.run.targets[len(rs.run.targets)-1]; s.admitted(lv, len(rs.run.targets)) && !rs.run.replays.used(g.podClass) {
 		if n := min(g.left(), rs.run.roomOn(s, g, lv)); n > 0 {
 			rs.run.sit(s, g, lv, n)
 		}

@@ -134,10 +134,10 @@ func poolOf(m *cluster.Instance, pools []*feasibility.Pool) *feasibility.Pool {
 
 // admitted reports whether the target is one for pods of the level, amounts and
 // other pods aside.
-func (lv *level) admitted(s *target, targets int) bool { return !s.closed && lv.mayBeOn(s, targets) }
+func (s *target) admitted(lv *level, targets int) bool { return !s.closed && s.mayBeOn(lv, targets) }
 
 // mayBeOn is admitted whether or not the target is closed now.
-func (lv *level) mayBeOn(s *target, targets int) bool {
+func (s *target) mayBeOn(lv *level, targets int) bool {
 	if len(lv.allowed) < targets {
 		lv.allowed = append(lv.allowed, make([]int8, targets-len(lv.allowed))...)
 	}
@@ -153,7 +153,7 @@ func (lv *level) mayBeOn(s *target, targets int) bool {
 // roomOn returns how many pods of the group the target may take now, on which
 // it is admitted.
 func (r *run) roomOn(s *target, g *group, lv *level) int64 {
-	n, _ := r.within(s.free, g, &s.guests)
+	n, _ := s.guests.within(r.dims, s.free, g)
 	if n == 0 {
 		return 0
 	}
@@ -229,7 +229,7 @@ func (r *run) byLaunch() map[int][]*podClass {
 // sit places the next n pods of the group on the target.
 func (r *run) sit(s *target, g *group, lv *level, n int64) {
 	r.keep(s)
-	_, first := r.within(s.free, g, &s.guests)
+	_, first := s.guests.within(r.dims, s.free, g)
 	if first != nil {
 		amount.Take(s.free, first, 1)
 	}
@@ -407,7 +407,7 @@ func (sc *scheduler) awaited() map[[2]string]*group {
 // honour places the named pod on the target, if it may be there now.
 func (sc *scheduler) honour(s *target, g *group, key [2]string) bool {
 	lv := g.podClass.required()
-	if sc.run.replays.used(g.podClass) || !lv.admitted(s, len(sc.run.targets)) || sc.run.roomOn(s, g, lv) == 0 {
+	if sc.run.replays.used(g.podClass) || !s.admitted(lv, len(sc.run.targets)) || sc.run.roomOn(s, g, lv) == 0 {
 		return false
 	}
 	g.forward(key)

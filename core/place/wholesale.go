@@ -196,7 +196,7 @@ func (d *evaluator) reachableFor(s *cluster.Shape) reachable {
 	lv := k.required()
 	found := 0
 	for at := d.gaps.next(0, r.firstLaunch, k.need); at < r.firstLaunch && found < 2; at = d.gaps.next(at+1, r.firstLaunch, k.need) {
-		if target := r.targets[at]; !target.shutForGood && lv.mayBeOn(target, r.firstLaunch) {
+		if target := r.targets[at]; !target.shutForGood && target.mayBeOn(lv, r.firstLaunch) {
 			h.targets[found] = target
 			found++
 		}

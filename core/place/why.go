@@ -122,7 +122,7 @@ func (s *searched) Roomy() []topology.Spot {
 		return nil
 	}
 	for _, x := range s.r.targets {
-		if n, _ := s.r.within(x.free, s.g, &x.guests); n > 0 && s.g.podClass.required().admitted(x, len(s.r.targets)) {
+		if n, _ := x.guests.within(s.r.dims, x.free, s.g); n > 0 && x.admitted(s.g.podClass.required(), len(s.r.targets)) {
 			out = append(out, s.r.board.Spot(x.place))
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/daemok/daemok/core/supply"
 )
 
-// demand is what is still to be launched for. It is kept up to date instance by
+// outstanding is what is still to be launched for. It is kept up to date instance by
 // instance, since summing up all groups for each would take the square of them.
-type demand struct {
+type outstanding struct {
 	left  []int64          // pods of each group
 	all   amounts          // of all groups
 	tiers map[int]*amounts // of groups that are launched from pools of this tier and not given up
@@ -29,9 +29,9 @@ func (a *amounts) add(g *group, n int64) {
 
 func (a *amounts) clone() *amounts { return &amounts{slices.Clone(a.sum), a.pods} }
 
-// newDemand sums up the groups, none of which has a tier yet.
-func (pr *provisioner) newDemand() demand {
-	out := demand{left: make([]int64, len(pr.run.groups)), tiers: map[int]*amounts{}, all: amounts{sum: make([]int64, pr.run.dims.Len())}}
+// newOutstanding sums up the groups, none of which has a tier yet.
+func (pr *provisioner) newOutstanding() outstanding {
+	out := outstanding{left: make([]int64, len(pr.run.groups)), tiers: map[int]*amounts{}, all: amounts{sum: make([]int64, pr.run.dims.Len())}}
 	for i, g := range pr.run.groups {
 		out.left[i] = g.left()
 		out.all.add(g, g.left())
@@ -40,7 +40,7 @@ func (pr *provisioner) newDemand() demand {
 }
 
 // of returns what is to be launched from pools of the tier.
-func (d *demand) of(tier int) *amounts {
+func (d *outstanding) of(tier int) *amounts {
 	a := d.tiers[tier]
 	if a == nil {
 		a = &amounts{sum: make([]int64, len(d.all.sum))}
@@ -50,7 +50,7 @@ func (d *demand) of(tier int) *amounts {
 }
 
 // move makes pools of the tier those that the group is launched from.
-func (d *demand) move(g *group, tier int) {
+func (d *outstanding) move(g *group, tier int) {
 	if g.counted {
 		d.of(g.home).add(g, -d.left[g.at])
 	}
@@ -59,7 +59,7 @@ func (d *demand) move(g *group, tier int) {
 }
 
 // take notes that n pods of the group were launched for.
-func (d *demand) take(g *group, n int64) {
+func (d *outstanding) take(g *group, n int64) {
 	if d.left[g.at] -= n; d.left[g.at] == 0 {
 		d.gone++
 	}
@@ -71,7 +71,7 @@ func (d *demand) take(g *group, n int64) {
 
 // giveUp notes that no instance can be had for the rest of the group: none
 // grows for it.
-func (d *demand) giveUp(g *group) {
+func (d *outstanding) giveUp(g *group) {
 	if g.counted {
 		d.of(g.home).add(g, -d.left[g.at])
 		g.counted = false
