@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
@@ -64,7 +65,7 @@ func (p Policy) options(s *cluster.Snapshot, effort Effort) (o place.Options, dr
 	if effort.Pack > 0 {
 		trial.Packer = pack.New(effort.Pack/weighEffort, place.Pods(s))
 	}
-	o.Preferences, dropped = p.weigh(s, place.Waiting(s), func(preferences func(*cluster.Shape) place.Preferences) place.Result {
+	o.Preferences, dropped = p.weigh(s, place.Waiting(s), func(preferences func(*cluster.Shape) demand.Preferences) place.Result {
 		trial.Preferences = preferences
 		out := anyCheapest(s, trial)
 		steps += out.Steps
@@ -74,8 +75,8 @@ func (p Policy) options(s *cluster.Snapshot, effort Effort) (o place.Options, dr
 }
 
 // weigh reports this, and the preferences that are not.
-func (p Policy) weigh(s *cluster.Snapshot, pods []cluster.Pod, solve func(func(*cluster.Shape) place.Preferences) place.Result) (func(*cluster.Shape) place.Preferences, []plan.Dropped) {
-	if !slices.ContainsFunc(pods, func(p cluster.Pod) bool { return len(place.PreferencesOf(p.Shape)) > 0 }) {
+func (p Policy) weigh(s *cluster.Snapshot, pods []cluster.Pod, solve func(func(*cluster.Shape) demand.Preferences) place.Result) (func(*cluster.Shape) demand.Preferences, []plan.Dropped) {
+	if !slices.ContainsFunc(pods, func(p cluster.Pod) bool { return len(demand.PreferencesOf(p.Shape)) > 0 }) {
 		return nil, nil
 	}
 	w := newWeighing(s, pods, cmp.Or(p.PreferenceWorth, Worth), solve)
@@ -85,7 +86,7 @@ func (p Policy) weigh(s *cluster.Snapshot, pods []cluster.Pod, solve func(func(*
 
 // Worthwhile reports which preferences of the pods are worth what they cost, by shape; nil: all. It
 // asks several times where they find places.
-func (p Policy) Worthwhile(s *cluster.Snapshot, pods []cluster.Pod, solve func(func(*cluster.Shape) place.Preferences) place.Result) func(*cluster.Shape) place.Preferences {
+func (p Policy) Worthwhile(s *cluster.Snapshot, pods []cluster.Pod, solve func(func(*cluster.Shape) demand.Preferences) place.Result) func(*cluster.Shape) demand.Preferences {
 	preferences, _ := p.weigh(s, pods, solve)
 	return preferences
 }
@@ -110,7 +111,7 @@ func anyCheapest(s *cluster.Snapshot, o place.Options) place.Result {
 func (p Policy) asking() place.Options {
 	o := place.Options{MinValues: p.MinValues}
 	if p.Preferences == Ignore {
-		o.Preferences = func(*cluster.Shape) place.Preferences { return place.NoPreferences }
+		o.Preferences = func(*cluster.Shape) demand.Preferences { return demand.NoPreferences }
 	}
 	return o
 }

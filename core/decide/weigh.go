@@ -6,6 +6,7 @@ import (
 
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
@@ -17,8 +18,8 @@ import (
 // dropped come to the least together.
 type weighing struct {
 	s       *cluster.Snapshot
-	solve   func(preferences func(*cluster.Shape) place.Preferences) place.Result // seeks places for the pods
-	worth   float64                                                               // of a preference, as a share of what its pods cost
+	solve   func(preferences func(*cluster.Shape) demand.Preferences) place.Result // seeks places for the pods
+	worth   float64                                                                // of a preference, as a share of what its pods cost
 	dims    amount.Dims
 	wishers []*wisher
 	at      map[string]int // position of a wisher by the rules of its pods
@@ -27,13 +28,13 @@ type weighing struct {
 
 // wisher is pods for which the same rules hold.
 type wisher struct {
-	preferences []place.Preference
+	preferences []demand.Preference
 	pods        []cluster.Pod
 }
 
 // trial is an answer with some preferences left out.
 type trial struct {
-	keeps  []place.Preferences // by wisher
+	keeps  []demand.Preferences // by wisher
 	result place.Result
 	parts  []share // by wisher
 }
@@ -46,18 +47,18 @@ type share struct {
 
 func (p share) all() float64 { return p.paid + p.room }
 
-func newWeighing(s *cluster.Snapshot, pods []cluster.Pod, worth float64, solve func(func(*cluster.Shape) place.Preferences) place.Result) *weighing {
+func newWeighing(s *cluster.Snapshot, pods []cluster.Pod, worth float64, solve func(func(*cluster.Shape) demand.Preferences) place.Result) *weighing {
 	w := &weighing{s: s, solve: solve, worth: worth, at: map[string]int{}}
 	texts := map[*cluster.Shape]string{}
 	for _, p := range pods {
 		text, known := texts[p.Shape]
 		if !known {
-			text = place.RulesText(p.Shape)
+			text = demand.RulesText(p.Shape)
 			texts[p.Shape] = text
 		}
 		if _, known := w.at[text]; !known {
 			w.at[text] = len(w.wishers)
-			w.wishers = append(w.wishers, &wisher{preferences: place.PreferencesOf(p.Shape)})
+			w.wishers = append(w.wishers, &wisher{preferences: demand.PreferencesOf(p.Shape)})
 		}
 		x := w.wishers[w.at[text]]
 		x.pods = append(x.pods, p)
@@ -69,16 +70,16 @@ func newWeighing(s *cluster.Snapshot, pods []cluster.Pod, worth float64, solve f
 // best returns the trial that comes to the least; nil where there is nothing to weigh: nothing is
 // launched, or what that costs is not known.
 func (w *weighing) best() *trial {
-	all := w.try(place.AllPreferences)
+	all := w.try(demand.AllPreferences)
 	if len(all.result.Launches) == 0 || all.result.Unpriced > 0 || all.result.Exhausted || all.result.Expensive {
 		return nil
 	}
-	none := w.try(place.NoPreferences)
+	none := w.try(demand.NoPreferences)
 	if compare(&none.result, &all.result) >= 0 || none.result.Exhausted {
 		return nil
 	}
-	if slices.ContainsFunc(w.wishers, func(x *wisher) bool { return x.usual(place.NotOfHosts) == place.NotOfHosts }) {
-		w.try(place.NotOfHosts)
+	if slices.ContainsFunc(w.wishers, func(x *wisher) bool { return x.usual(demand.NotOfHosts) == demand.NotOfHosts }) {
+		w.try(demand.NotOfHosts)
 	}
 	w.tryAll(w.each())
 	return slices.MinFunc(w.tried, func(a, b *trial) int {
@@ -87,8 +88,8 @@ func (w *weighing) best() *trial {
 }
 
 // try leaves the same preferences of all pods.
-func (w *weighing) try(keeps place.Preferences) *trial {
-	each := make([]place.Preferences, len(w.wishers))
+func (w *weighing) try(keeps demand.Preferences) *trial {
+	each := make([]demand.Preferences, len(w.wishers))
 	for i, x := range w.wishers {
 		each[i] = x.usual(keeps)
 	}
@@ -96,7 +97,7 @@ func (w *weighing) try(keeps place.Preferences) *trial {
 }
 
 // tryAll seeks places with these preferences alone, unless that was done.
-func (w *weighing) tryAll(keeps []place.Preferences) *trial {
+func (w *weighing) tryAll(keeps []demand.Preferences) *trial {
 	for _, t := range w.tried {
 		if slices.Equal(t.keeps, keeps) {
 			return t
@@ -110,38 +111,38 @@ func (w *weighing) tryAll(keeps []place.Preferences) *trial {
 }
 
 // preferences reports which preferences count in a trial, by shape; nil: all.
-func (w *weighing) preferences(t *trial) func(*cluster.Shape) place.Preferences {
-	if t == nil || !slices.ContainsFunc(t.keeps, func(x place.Preferences) bool { return x != place.AllPreferences }) {
+func (w *weighing) preferences(t *trial) func(*cluster.Shape) demand.Preferences {
+	if t == nil || !slices.ContainsFunc(t.keeps, func(x demand.Preferences) bool { return x != demand.AllPreferences }) {
 		return nil
 	}
-	return func(s *cluster.Shape) place.Preferences {
-		if at, known := w.at[place.RulesText(s)]; known {
+	return func(s *cluster.Shape) demand.Preferences {
+		if at, known := w.at[demand.RulesText(s)]; known {
 			return t.keeps[at]
 		}
-		return place.AllPreferences
+		return demand.AllPreferences
 	}
 }
 
 // usual names the preferences that are left by the fewest or the most that they are.
-func (x *wisher) usual(keeps place.Preferences) place.Preferences {
+func (x *wisher) usual(keeps demand.Preferences) demand.Preferences {
 	switch lost := x.lost(keeps); {
 	case len(lost) == 0:
-		return place.AllPreferences
+		return demand.AllPreferences
 	case len(lost) == len(x.preferences):
-		return place.NoPreferences
+		return demand.NoPreferences
 	}
 	return keeps
 }
 
 // lost lists the preferences that are left out.
-func (x *wisher) lost(keeps place.Preferences) []place.Preference {
+func (x *wisher) lost(keeps demand.Preferences) []demand.Preference {
 	return slices.DeleteFunc(slices.Clone(x.preferences), keeps.Count)
 }
 
 // each chooses for every wisher by itself what comes to the least, of equal ones
 // that with the most preferences.
-func (w *weighing) each() []place.Preferences {
-	out := make([]place.Preferences, len(w.wishers))
+func (w *weighing) each() []demand.Preferences {
+	out := make([]demand.Preferences, len(w.wishers))
 	for i := range w.wishers {
 		best := w.tried[0]
 		for _, t := range w.tried[1:] {

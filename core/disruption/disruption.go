@@ -16,6 +16,7 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 )
@@ -30,7 +31,7 @@ type Options struct {
 
 // Weigher reports which preferences of pods are worth what they cost, by shape; nil: all are. It
 // may ask several times where the pods find places.
-type Weigher func(s *cluster.Snapshot, pods []cluster.Pod, solve func(preferences func(*cluster.Shape) place.Preferences) place.Result) func(*cluster.Shape) place.Preferences
+type Weigher func(s *cluster.Snapshot, pods []cluster.Pod, solve func(preferences func(*cluster.Shape) demand.Preferences) place.Result) func(*cluster.Shape) demand.Preferences
 
 // Search seeks nodes that may go, one question at a time, so that a caller with something more
 // urgent to do can put it aside. What it has found so far holds whether it is finished or not.

@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 )
 
 // keeps reports which preferences of pods count, by shape; nil: all.
-type keeps = func(*cluster.Shape) place.Preferences
+type keeps = func(*cluster.Shape) demand.Preferences
 
 // worthwhile leaves out of a question preferences about hosts that do not hold on the node now,
 // where no plan would launch instances for them either: then the pods need not be better off
@@ -18,26 +19,26 @@ type keeps = func(*cluster.Shape) place.Preferences
 func (x *Search) worthwhile(q place.Question, c *candidate) keeps {
 	broken := map[string]bool{}
 	for _, p := range c.moving {
-		if place.Crowded(c.Node, p) {
-			broken[place.RulesText(p.Shape)] = true
+		if demand.Crowded(c.Node, p) {
+			broken[demand.RulesText(p.Shape)] = true
 		}
 	}
 	if x.options.Weigh == nil || len(broken) == 0 {
 		return nil
 	}
 	q.Below = place.Any
-	worth := x.options.Weigh(x.snapshot, c.copies(), func(preferences func(*cluster.Shape) place.Preferences) place.Result {
+	worth := x.options.Weigh(x.snapshot, c.copies(), func(preferences func(*cluster.Shape) demand.Preferences) place.Result {
 		q.Preferences = preferences
 		return *x.ask(q)
 	})
 	if worth == nil {
 		return nil
 	}
-	return func(s *cluster.Shape) place.Preferences {
-		if worth(s) != place.AllPreferences && broken[place.RulesText(s)] {
-			return place.NotOfHosts
+	return func(s *cluster.Shape) demand.Preferences {
+		if worth(s) != demand.AllPreferences && broken[demand.RulesText(s)] {
+			return demand.NotOfHosts
 		}
-		return place.AllPreferences
+		return demand.AllPreferences
 	}
 }
 
@@ -48,11 +49,11 @@ func (x *Search) setAside(c *candidate, preferences keeps) {
 	}
 	move, at := &x.Moves[len(x.Moves)-1], map[string]int{}
 	for _, p := range c.copies() {
-		lost := slices.DeleteFunc(place.PreferencesOf(p.Shape), preferences(p.Shape).Count)
+		lost := slices.DeleteFunc(demand.PreferencesOf(p.Shape), preferences(p.Shape).Count)
 		if len(lost) == 0 {
 			continue
 		}
-		rules := place.RulesText(p.Shape)
+		rules := demand.RulesText(p.Shape)
 		i, known := at[rules]
 		if !known {
 			i, at[rules] = len(move.Dropped), len(move.Dropped)

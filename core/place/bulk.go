@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/supply"
 )
 
@@ -30,13 +31,13 @@ const sizesMost = 64
 // these are. The instance that is cheapest for one of them does not say so. Groups
 // that differ in nothing that counts are priced together, as the first of them.
 // With offered set, instances count that limits forbid now.
-func (p *priceBook) priceSites(g *group, lv *level, sites []*site, available bool) {
-	if len(sites) < 2 || p.run.question != nil || p.looks > looksMost || lv.rules.Spreads() || len(p.run.board.Led(lv.rules)) == 0 {
+func (p *priceBook) priceSites(g *demand.Group, lv *demand.Level, sites []*site, available bool) {
+	if len(sites) < 2 || p.run.question != nil || p.looks > looksMost || lv.Rules.Spreads() || len(p.run.board.Led(lv.Rules)) == 0 {
 		return
 	}
 	p.looks += len(sites)
 	open := slices.DeleteFunc(slices.Clone(sites), func(s *site) bool {
-		return s.offeringSet == nil || p.run.board.Room(lv.rules, s.spot) <= 0
+		return s.offeringSet == nil || p.run.board.Room(lv.Rules, s.spot) <= 0
 	})
 	if len(open) < 2 {
 		return
@@ -51,7 +52,7 @@ func (p *priceBook) priceSites(g *group, lv *level, sites []*site, available boo
 		at := pricing{crowd, s.offeringSet}
 		cost, known := p.sites[at]
 		if !known {
-			n := min(own.n, p.run.board.Room(lv.rules, s.spot))
+			n := min(own.n, p.run.board.Room(lv.Rules, s.spot))
 			all := append([]several{{own.need, n, own.host}}, following...)
 			p.looks += len(all) * len(s.targets)
 			cost = p.costOfAll(p.forPods(g, s, available, n), s.unseated(all))
@@ -96,7 +97,7 @@ func (s *site) unseated(pods []several) []several {
 // pricing is for what instances in an offering set are priced.
 type pricing struct {
 	crowd       crowd
-	offeringSet *offeringSet
+	offeringSet *demand.OfferingSet
 }
 
 // crowd is equal for groups that ask for the same, want the same of nodes, and are
@@ -106,19 +107,19 @@ type crowd struct {
 	need  string
 }
 
-func (p *priceBook) crowdOf(g *group, lv *level) crowd {
-	if lv.crowd == 0 {
-		kinds, caps := p.run.board.OnHost(lv.rules)
-		text := fmt.Sprint(nodesText(lv), p.run.board.Led(lv.rules), kinds, caps)
+func (p *priceBook) crowdOf(g *demand.Group, lv *demand.Level) crowd {
+	if lv.Crowd == 0 {
+		kinds, caps := p.run.board.OnHost(lv.Rules)
+		text := fmt.Sprint(nodesText(lv), p.run.board.Led(lv.Rules), kinds, caps)
 		if p.crowdRules[text] == 0 {
 			p.crowdRules[text] = len(p.crowdRules) + 1
 		}
-		lv.crowd = p.crowdRules[text]
+		lv.Crowd = p.crowdRules[text]
 	}
-	if g.needText == "" {
-		g.needText = string(supply.AppendAmounts(nil, g.need))
+	if g.NeedText == "" {
+		g.NeedText = string(supply.AppendAmounts(nil, g.Need))
 	}
-	return crowd{lv.crowd, g.needText}
+	return crowd{lv.Crowd, g.NeedText}
 }
 
 // crowdsNow counts the pods of each crowd that wait when it is first asked for
@@ -127,9 +128,9 @@ func (p *priceBook) crowdsNow() map[crowd]int64 {
 	if p.crowds == nil {
 		p.crowds = map[crowd]int64{}
 		for _, g := range p.run.waiting {
-			if n := g.left(); n > 0 && !g.podClass.plain(g.podClass.required()) {
-				for _, lv := range g.podClass.levels {
-					if len(p.run.board.Led(lv.rules)) > 0 {
+			if n := g.Left(); n > 0 && !g.PodClass.Plain(g.PodClass.Required()) {
+				for _, lv := range g.PodClass.Levels {
+					if len(p.run.board.Led(lv.Rules)) > 0 {
 						p.crowds[p.crowdOf(g, lv)] += n
 					}
 				}
@@ -146,12 +147,12 @@ type several struct {
 	host int64 // how many of them an instance takes at most
 }
 
-func (p *priceBook) several(g *group, lv *level, n int64) several {
-	out := several{g.need, n, math.MaxInt64}
-	if len(g.podClass.ports) > 0 {
+func (p *priceBook) several(g *demand.Group, lv *demand.Level, n int64) several {
+	out := several{g.Need, n, math.MaxInt64}
+	if len(g.PodClass.Ports) > 0 {
 		out.host = 1
 	}
-	kinds, caps := p.run.board.OnHost(lv.rules)
+	kinds, caps := p.run.board.OnHost(lv.Rules)
 	for _, c := range caps {
 		if slices.Contains(kinds, c.Kind) {
 			out.host = min(out.host, max(1, c.Most))
@@ -162,13 +163,13 @@ func (p *priceBook) several(g *group, lv *level, n int64) several {
 
 // togetherOf counts the pods of a crowd, and lists others that wait and must be
 // where these are.
-func (p *priceBook) togetherOf(g *group, lv *level, crowd crowd) (own several, following []several) {
+func (p *priceBook) togetherOf(g *demand.Group, lv *demand.Level, crowd crowd) (own several, following []several) {
 	own = p.several(g, lv, p.crowdsNow()[crowd])
 	for _, f := range p.run.scheduler.followersOf(lv) {
-		p.looks += len(f.podClass.groups)
-		for _, o := range f.podClass.groups {
-			if n := o.left(); n > 0 && len(f.keys) > 0 && !p.isOf(o, crowd) {
-				following = append(following, p.several(o, f.podClass.required(), n))
+		p.looks += len(f.PodClass.Groups)
+		for _, o := range f.PodClass.Groups {
+			if n := o.Left(); n > 0 && len(f.Keys) > 0 && !p.isOf(o, crowd) {
+				following = append(following, p.several(o, f.PodClass.Required(), n))
 			}
 		}
 	}
@@ -176,9 +177,9 @@ func (p *priceBook) togetherOf(g *group, lv *level, crowd crowd) (own several, f
 }
 
 // isOf reports whether a group counts among a crowd.
-func (p *priceBook) isOf(g *group, crowd crowd) bool {
-	return slices.ContainsFunc(g.podClass.levels, func(lv *level) bool {
-		return len(p.run.board.Led(lv.rules)) > 0 && p.crowdOf(g, lv) == crowd
+func (p *priceBook) isOf(g *demand.Group, crowd crowd) bool {
+	return slices.ContainsFunc(g.PodClass.Levels, func(lv *demand.Level) bool {
+		return len(p.run.board.Led(lv.Rules)) > 0 && p.crowdOf(g, lv) == crowd
 	})
 }
 

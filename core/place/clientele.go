@@ -7,6 +7,7 @@ import (
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/bound"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/supply"
@@ -22,7 +23,7 @@ type clientele struct {
 
 // custom is pods of one pod class that ask for the same devices.
 type custom struct {
-	podClass *podClass
+	podClass *demand.PodClass
 	devices  uint64 // a bit for each of the first resources from amount.Devices on
 	cramped  bool   // they are on instances that leave less to pods than a floor asks for
 }
@@ -52,7 +53,7 @@ func (pv *prover) clienteles() map[int]*clientele {
 		}
 		of := customOf(x.group)
 		of.cramped = l.candidate.IsCramped(l.options.Next(0))
-		amount.Take(out[tier].classOf(pv.run, of, tier).sum, x.group.need, -1)
+		amount.Take(out[tier].classOf(pv.run, of, tier).sum, x.group.Need, -1)
 	}
 	for _, c := range out {
 		c.merge(pv.run.values.Worth)
@@ -61,9 +62,9 @@ func (pv *prover) clienteles() map[int]*clientele {
 }
 
 // customOf says what pods of the group are beside their amounts.
-func customOf(g *group) custom {
-	out := custom{podClass: g.podClass}
-	for i, v := range g.need[amount.Devices:] {
+func customOf(g *demand.Group) custom {
+	out := custom{podClass: g.PodClass}
+	for i, v := range g.Need[amount.Devices:] {
 		if v > 0 && i < 64 {
 			out.devices |= 1 << i
 		}
@@ -76,15 +77,15 @@ func (c *clientele) classOf(r *run, of custom, tier int) *class {
 		return known
 	}
 	options := make([]bitset.Set, len(r.candidates))
-	for _, m := range r.index.offeringSetsOf(of.podClass.required()) {
-		for _, s := range m.byPool {
-			if s.b.Weight != tier {
+	for _, m := range r.index.offeringSetsOf(of.podClass.Required()) {
+		for _, s := range m.ByPool {
+			if s.Candidate.Weight != tier {
 				continue
 			}
-			if options[s.b.At] == nil {
-				options[s.b.At] = bitset.New(len(s.b.Options))
+			if options[s.Candidate.At] == nil {
+				options[s.Candidate.At] = bitset.New(len(s.Candidate.Options))
 			}
-			options[s.b.At].Or(s.options)
+			options[s.Candidate.At].Or(s.Options)
 		}
 	}
 	for i, set := range options {

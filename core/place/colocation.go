@@ -5,48 +5,33 @@ import (
 
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/demand"
 )
-
-// colocation is pods that are to share one instance because of where they must be:
-// those that one pod needs beside it on its host, and of all that can only be
-// beside these their share, so that what is left finds room with the others
-// that it could be beside.
-type colocation struct {
-	parts   []member // each may come when those before it are there
-	sum     []int64
-	options []bitset.Set // by candidate: what all of them allow, sizes aside
-	pods    int64
-}
-
-type member struct {
-	g *group
-	n int64
-}
 
 // colocationOf returns the co-located set of the group's next pod, and nil for one that may come
 // alone and that none must be beside.
-func (a *affinities) colocationOf(g *group, left []int64) *colocation {
+func (a *affinities) colocationOf(g *demand.Group, left []int64) *demand.Colocation {
 	switch {
-	case g.component == nil:
+	case g.Component == nil:
 		return nil
-	case g.component.head(left) != g:
+	case g.Component.Head(left) != g:
 		return a.gather(g, left)
-	case g.component.colocationAt != g.component.version:
-		g.component.colocationAt, g.component.colocation = g.component.version, a.gather(g, left)
+	case g.Component.ColocationAt != g.Component.Version:
+		g.Component.ColocationAt, g.Component.Colocation = g.Component.Version, a.gather(g, left)
 	}
-	return g.component.colocation
+	return g.Component.Colocation
 }
 
 // gathering is a co-located set in the making.
 type gathering struct {
-	colocation
+	demand.Colocation
 	of    *affinities
-	root  *group
+	root  *demand.Group
 	left  []int64
-	at    map[*group]int // position among the parts
+	at    map[*demand.Group]int // position among the parts
 	hosts map[hostsKey]int64
 	done  map[int]bool // tallies whose seekers have come
-	lost  map[*group]bool
+	lost  map[*demand.Group]bool
 	worth map[int]float64 // by tally: of the seekers that are in the co-located set
 }
 
@@ -54,37 +39,37 @@ type gathering struct {
 // want instances of an offering set.
 type hostsKey struct {
 	tally       int
-	offeringSet *offeringSet
+	offeringSet *demand.OfferingSet
 }
 
-func newGathering(of *affinities, root *group, left []int64) *gathering {
-	return &gathering{of: of, root: root, left: left, at: map[*group]int{}, hosts: map[hostsKey]int64{}, done: map[int]bool{},
-		lost: map[*group]bool{}, worth: map[int]float64{}}
+func newGathering(of *affinities, root *demand.Group, left []int64) *gathering {
+	return &gathering{of: of, root: root, left: left, at: map[*demand.Group]int{}, hosts: map[hostsKey]int64{}, done: map[int]bool{},
+		lost: map[*demand.Group]bool{}, worth: map[int]float64{}}
 }
 
 // gather puts a co-located set together around one pod of the group.
-func (a *affinities) gather(g *group, left []int64) *colocation {
-	a.gatherer.reset()
+func (a *affinities) gather(g *demand.Group, left []int64) *demand.Colocation {
+	a.gatherer.Reset()
 	c := newGathering(a, g, left)
-	c.sum = make([]int64, a.run.dims.Len())
-	c.options = make([]bitset.Set, len(a.run.candidates))
+	c.Sum = make([]int64, a.run.dims.Len())
+	c.Options = make([]bitset.Set, len(a.run.candidates))
 	if !c.bring(g) {
 		return nil
 	}
 	c.follow()
-	for _, p := range c.parts {
-		c.pods += p.n
+	for _, p := range c.Parts {
+		c.Pods += p.N
 	}
-	return &c.colocation
+	return &c.Colocation
 }
 
 // bring adds one pod of the group, and before it the pods that it needs.
-func (c *gathering) bring(g *group) bool {
+func (c *gathering) bring(g *demand.Group) bool {
 	if c.lost[g] {
 		return false
 	}
-	for _, s := range g.seeks {
-		if c.of.gatherer.host.Has(s.Tally) || c.of.exempt(s) {
+	for _, s := range g.Seeks {
+		if c.of.gatherer.Host.Has(s.Tally) || c.of.exempt(s) {
 			continue
 		}
 		if !c.bringOne(c.of.givers[s.Tally], g) {
@@ -95,62 +80,62 @@ func (c *gathering) bring(g *group) bool {
 	return c.add(g, 1) > 0
 }
 
-func (c *gathering) bringOne(givers []*group, g *group) bool {
+func (c *gathering) bringOne(givers []*demand.Group, g *demand.Group) bool {
 	for _, o := range givers {
-		if o.steps < g.steps && c.free(o) > 0 && c.of.meet(o.from.offeringSet, g.from.offeringSet) && c.bring(o) {
+		if o.Steps < g.Steps && c.free(o) > 0 && c.of.meet(o.From.OfferingSet, g.From.OfferingSet) && c.bring(o) {
 			return true
 		}
 	}
 	return false
 }
 
-func (c *gathering) free(g *group) int64 {
+func (c *gathering) free(g *demand.Group) int64 {
 	if at, known := c.at[g]; known {
-		return c.left[g.at] - c.parts[at].n
+		return c.left[g.At] - c.Parts[at].N
 	}
-	return c.left[g.at]
+	return c.left[g.At]
 }
 
 // add adds up to n pods of the group, as many as may be on one host.
-func (c *gathering) add(g *group, n int64) int64 {
+func (c *gathering) add(g *demand.Group, n int64) int64 {
 	there := &c.of.gatherer
-	n = min(n, c.free(g), there.room(g.podClass, g.level))
-	if exclusive(g.podClass) {
+	n = min(n, c.free(g), there.Room(g.PodClass, g.Level))
+	if demand.Exclusive(g.PodClass) {
 		n = min(n, 1)
 	}
 	if n <= 0 || !c.narrow(g) {
 		return 0
 	}
-	if first := there.attaches(c.of.run.dims, g); first != nil {
-		amount.Take(c.sum, first, -1)
+	if first := there.Attaches(c.of.run.dims, g); first != nil {
+		amount.Take(c.Sum, first, -1)
 	}
-	amount.Take(c.sum, g.need, -n)
-	there.add(g.podClass, g.level, n)
-	for _, s := range g.seeks {
-		c.worth[s.Tally] += float64(float64(n) * amount.Value(c.of.run.values.Worth, g.need))
+	amount.Take(c.Sum, g.Need, -n)
+	there.Add(g.PodClass, g.Level, n)
+	for _, s := range g.Seeks {
+		c.worth[s.Tally] += float64(float64(n) * amount.Value(c.of.run.values.Worth, g.Need))
 	}
 	if at, known := c.at[g]; known {
-		c.parts[at].n += n
+		c.Parts[at].N += n
 		return n
 	}
-	c.at[g] = len(c.parts)
-	c.parts = append(c.parts, member{g, n})
+	c.at[g] = len(c.Parts)
+	c.Parts = append(c.Parts, demand.Member{Group: g, N: n})
 	return n
 }
 
 // narrow keeps what instances of the group may be; it changes nothing where
 // none would be left.
-func (c *gathering) narrow(g *group) bool {
+func (c *gathering) narrow(g *demand.Group) bool {
 	if _, known := c.at[g]; known {
 		return true
 	}
-	out, some := make([]bitset.Set, len(c.options)), false
+	out, some := make([]bitset.Set, len(c.Options)), false
 	for i, b := range c.of.run.candidates {
 		set := c.of.run.provisioner.ask(b, g).Any
-		if len(c.parts) > 0 && set != nil && c.options[i] != nil {
+		if len(c.Parts) > 0 && set != nil && c.Options[i] != nil {
 			set = set.Clone()
-			set.And(c.options[i])
-		} else if len(c.parts) > 0 {
+			set.And(c.Options[i])
+		} else if len(c.Parts) > 0 {
 			set = nil
 		}
 		if set != nil && set.Next(0) >= 0 {
@@ -158,7 +143,7 @@ func (c *gathering) narrow(g *group) bool {
 		}
 	}
 	if some {
-		c.options = out
+		c.Options = out
 	}
 	return some
 }
@@ -166,8 +151,8 @@ func (c *gathering) narrow(g *group) bool {
 // follow adds the share of all groups whose pods must be beside those in the
 // co-located set.
 func (c *gathering) follow() {
-	for i := 0; i < len(c.parts); i++ {
-		for _, t := range c.parts[i].g.gives {
+	for i := 0; i < len(c.Parts); i++ {
+		for _, t := range c.Parts[i].Group.Gives {
 			if c.done[t] {
 				continue
 			}
@@ -181,21 +166,21 @@ func (c *gathering) follow() {
 }
 
 // invited reports whether pods of the group may follow into the co-located set.
-func (c *gathering) invited(g *group) bool {
-	if g.stuck || g.steps == unreachable || c.free(g) <= 0 || c.of.run.limited && g.shape.Priority < c.root.shape.Priority {
+func (c *gathering) invited(g *demand.Group) bool {
+	if g.Stuck || g.Steps == demand.Unreachable || c.free(g) <= 0 || c.of.run.limited && g.Shape.Priority < c.root.Shape.Priority {
 		return false
 	}
-	return c.of.gatherer.room(g.podClass, g.level) > 0
+	return c.of.gatherer.Room(g.PodClass, g.Level) > 0
 }
 
 // invite adds the whole part of the group's share.
-func (c *gathering) invite(g *group) {
+func (c *gathering) invite(g *demand.Group) {
 	if c.invited(g) {
-		c.add(g, c.left[g.at]/c.over(g)-c.had(g))
+		c.add(g, c.left[g.At]/c.over(g)-c.had(g))
 	}
 }
 
-func (c *gathering) had(g *group) int64 { return c.left[g.at] - c.free(g) }
+func (c *gathering) had(g *demand.Group) int64 { return c.left[g.At] - c.free(g) }
 
 // round adds one more pod of groups whose pods cannot be shared out evenly, as
 // long as those in the co-located set that seek the tally are worth no more than their
@@ -203,16 +188,16 @@ func (c *gathering) had(g *group) int64 { return c.left[g.at] - c.free(g) }
 func (c *gathering) round(t int) {
 	share := 0.0
 	for _, g := range c.of.seekers[t] {
-		if !g.stuck && g.steps < unreachable {
-			share += float64(float64(c.left[g.at])*amount.Value(c.of.run.values.Worth, g.need)) / float64(c.over(g))
+		if !g.Stuck && g.Steps < demand.Unreachable {
+			share += float64(float64(c.left[g.At])*amount.Value(c.of.run.values.Worth, g.Need)) / float64(c.over(g))
 		}
 	}
 	for _, g := range c.of.seekers[t] {
 		over := c.over(g)
-		if c.left[g.at]%over == 0 || c.had(g) > c.left[g.at]/over || !c.invited(g) {
+		if c.left[g.At]%over == 0 || c.had(g) > c.left[g.At]/over || !c.invited(g) {
 			continue
 		}
-		if each := amount.Value(c.of.run.values.Worth, g.need); c.worth[t]+float64(each/2) <= share {
+		if each := amount.Value(c.of.run.values.Worth, g.Need); c.worth[t]+float64(each/2) <= share {
 			c.add(g, 1)
 		}
 	}
@@ -220,17 +205,17 @@ func (c *gathering) round(t int) {
 
 // over is over how many instances pods of the group can be shared out: 1 at
 // least.
-func (c *gathering) over(g *group) int64 {
-	n := int64(unreachable)
-	for _, s := range g.seeks {
-		n = min(n, c.instances(s.Tally, g.from.offeringSet))
+func (c *gathering) over(g *demand.Group) int64 {
+	n := int64(demand.Unreachable)
+	for _, s := range g.Seeks {
+		n = min(n, c.instances(s.Tally, g.From.OfferingSet))
 	}
 	return max(1, n)
 }
 
 // instances is on how many instances pods of the tally can stand, of those that
 // pods which want the offering set can be on.
-func (c *gathering) instances(tally int, m *offeringSet) int64 {
+func (c *gathering) instances(tally int, m *demand.OfferingSet) int64 {
 	key := hostsKey{tally, m}
 	if n, known := c.hosts[key]; known {
 		return n
@@ -238,7 +223,7 @@ func (c *gathering) instances(tally int, m *offeringSet) int64 {
 	c.hosts[key] = 0 // for those that ask in turn on the way
 	n := int64(0)
 	for _, g := range c.of.givers[tally] {
-		if !g.lone && g.steps < unreachable && c.of.meet(g.from.offeringSet, m) {
+		if !g.Lone && g.Steps < demand.Unreachable && c.of.meet(g.From.OfferingSet, m) {
 			n += c.stands(g)
 		}
 	}
@@ -247,24 +232,26 @@ func (c *gathering) instances(tally int, m *offeringSet) int64 {
 }
 
 // stands is on how many instances pods of the group can be.
-func (c *gathering) stands(g *group) int64 {
-	n := c.left[g.at]
-	for _, s := range g.seeks {
-		n = min(n, c.instances(s.Tally, g.from.offeringSet))
+func (c *gathering) stands(g *demand.Group) int64 {
+	n := c.left[g.At]
+	for _, s := range g.Seeks {
+		n = min(n, c.instances(s.Tally, g.From.OfferingSet))
 	}
 	return n
 }
 
 // meet reports whether some instance is in both offering sets.
-func (a *affinities) meet(one, other *offeringSet) bool {
+func (a *affinities) meet(one, other *demand.OfferingSet) bool {
 	if one == other {
 		return true
 	}
-	key := [2]*offeringSet{one, other}
+	key := [2]*demand.OfferingSet{one, other}
 	yes, known := a.meeting[key]
 	if !known {
-		yes = slices.ContainsFunc(one.byPool, func(x poolOfferings) bool {
-			return slices.ContainsFunc(other.byPool, func(y poolOfferings) bool { return x.b == y.b && x.options.Intersects(y.options) })
+		yes = slices.ContainsFunc(one.ByPool, func(x demand.PoolOfferings) bool {
+			return slices.ContainsFunc(other.ByPool, func(y demand.PoolOfferings) bool {
+				return x.Candidate == y.Candidate && x.Options.Intersects(y.Options)
+			})
 		})
 		a.meeting[key] = yes
 	}

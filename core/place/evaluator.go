@@ -5,6 +5,7 @@ import (
 
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/supply"
@@ -42,9 +43,9 @@ type evaluator struct {
 
 // evaluatorPodClass is a pod class with what its levels ask for on the board of the evaluator.
 type evaluatorPodClass struct {
-	*podClass
+	*demand.PodClass
 	need  []int64 // of the shape that it is looked up by
-	rules map[*level]*topology.Rules
+	rules map[*demand.Level]*topology.Rules
 }
 
 func newEvaluator(g *Ground) *evaluator {
@@ -57,16 +58,16 @@ func newEvaluator(g *Ground) *evaluator {
 		byDomain: map[string][]*domainTargets{}, reachables: map[*cluster.Shape]reachable{}, spare: map[*cluster.Shape]bitset.Set{},
 	}
 	for _, w := range r.waiting {
-		k := &evaluatorPodClass{podClass: w.podClass, need: w.need, rules: map[*level]*topology.Rules{}}
-		for _, levels := range w.podClass.byPreferences {
+		k := &evaluatorPodClass{PodClass: w.PodClass, need: w.Need, rules: map[*demand.Level]*topology.Rules{}}
+		for _, levels := range w.PodClass.ByPreferences {
 			for _, lv := range levels {
-				k.rules[lv] = lv.rules
+				k.rules[lv] = lv.Rules
 			}
 		}
-		d.podClasses[w.shape] = k
+		d.podClasses[w.Shape] = k
 	}
 	for _, k := range d.podClasses {
-		k.groups = nil
+		k.Groups = nil
 	}
 	d.recordNodes(s)
 	d.recordTaken(g.taken)
@@ -176,7 +177,7 @@ func (d *evaluator) begin(q Question) *run {
 	r := &run{
 		snapshot: d.ground.snapshot, options: d.ground.options, dims: old.dims, avoided: old.avoided,
 		targets: old.targets, firstLaunch: old.firstLaunch, candidates: old.candidates, limited: old.limited,
-		podClasses: map[string]*podClass{}, question: &question{Question: q, evaluator: d},
+		podClasses: map[string]*demand.PodClass{}, question: &question{Question: q, evaluator: d},
 	}
 	r.index.sets, r.intake.here, r.tournament = old.index.sets, old.intake.here, old.tournament
 	r.affinities.gatherer = old.affinities.gatherer
@@ -223,7 +224,7 @@ func (d *evaluator) ask(q Question) Result {
 	d.lookFrom(r, q.Preferences, leaving)
 	r.scheduler.recordFollowers()
 	for _, g := range r.waiting {
-		g.need = d.podClasses[g.shape].need
+		g.Need = d.podClasses[g.Shape].need
 	}
 	orderBy(r.waiting, d.text)
 	d.close(q, leaving)
@@ -256,37 +257,37 @@ func (d *evaluator) leavers(q Question) (nodes []int, pods []*cluster.Pod) {
 
 // lookFrom makes the board one for the pods that wait, without those of leaving
 // nodes.
-func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) Preferences, leaving []int) {
+func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) demand.Preferences, leaving []int) {
 	var rules []*topology.Rules
 	for _, g := range r.waiting {
-		g.podClass = d.podClasses[g.shape].podClass
-		g.podClass.groups = nil
+		g.PodClass = d.podClasses[g.Shape].PodClass
+		g.PodClass.Groups = nil
 	}
 	for _, g := range r.waiting {
-		if k := d.podClasses[g.shape]; len(k.groups) == 0 {
-			which := AllPreferences
+		if k := d.podClasses[g.Shape]; len(k.Groups) == 0 {
+			which := demand.AllPreferences
 			if preferences != nil {
-				which = preferences(g.shape)
+				which = preferences(g.Shape)
 			}
-			k.hold(k.byPreferences[which])
-			for _, lv := range k.levels {
+			k.Hold(k.ByPreferences[which])
+			for _, lv := range k.Levels {
 				rules = append(rules, k.rules[lv])
 			}
 		}
-		g.podClass.groups = append(g.podClass.groups, g)
+		g.PodClass.Groups = append(g.PodClass.Groups, g)
 	}
 	view := d.board.View(rules)
 	r.board, r.intake.counted = view.Board, !view.Empty()
 	r.intake.labels = view.Looked()
 	for _, g := range r.waiting {
-		if g.podClass.groups[0] != g {
+		if g.PodClass.Groups[0] != g {
 			continue
 		}
-		k := d.podClasses[g.shape]
-		k.depth = 0
-		r.podClasses[g.podClass.text] = g.podClass
-		for _, lv := range k.levels {
-			lv.begin(view.Rules(k.rules[lv]), r.firstLaunch)
+		k := d.podClasses[g.Shape]
+		k.Depth = 0
+		r.podClasses[g.PodClass.Text] = g.PodClass
+		for _, lv := range k.Levels {
+			lv.Begin(view.Rules(k.rules[lv]), r.firstLaunch)
 		}
 	}
 	if r.intake.counted {
@@ -303,20 +304,12 @@ func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) Preference
 		}
 	}
 	for _, g := range r.waiting {
-		for _, v := range g.podClass.shared {
+		for _, v := range g.PodClass.Shared {
 			if v.Exclusive && d.held[v.Claim] > 0 {
 				r.replays.held[v.Claim] = true
 			}
 		}
 	}
-}
-
-// begin makes the level one for a question, with these rules.
-func (lv *level) begin(rules *topology.Rules, firstLaunch int) {
-	lv.asked = lv.asked && slices.Equal(lv.fixed, rules.Fixed())
-	lv.rules, lv.fixed = rules, rules.Fixed()
-	lv.followers, lv.led, lv.crowd = nil, false, 0
-	lv.allowed = lv.allowed[:min(len(lv.allowed), firstLaunch)]
 }
 
 // depart takes the pods that leave off the board, and nodes that go.

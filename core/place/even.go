@@ -4,9 +4,9 @@ package place
 // share out among new instances.
 func (r *run) evenOut() {
 	for _, g := range r.groups {
-		r.out.EvenHosts = r.out.EvenHosts || r.board.MayEven(g.level.rules, g.left())
+		r.out.EvenHosts = r.out.EvenHosts || r.board.MayEven(g.Level.Rules, g.Left())
 		if r.options.EvenHosts {
-			r.board.Expect(g.level.rules, g.left())
+			r.board.Expect(g.Level.Rules, g.Left())
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/supply"
 )
 
@@ -15,17 +16,17 @@ type filler struct {
 	b       *supply.Candidate
 	l       *supply.Load
 	left    []int64
-	seed    *group // nil: extras fill gaps
+	seed    *demand.Group // nil: extras fill gaps
 	room    []int64
-	cursor  []int    // by queue
-	found   []*group // by side: where seek stopped
-	shut    []bool   // by exclusive set: one of it is in the load
-	guests  guests
-	taken   []int64              // by group: how many of its pods are in the load
-	touched []int                // groups of which some are
-	met     map[int]int64        // by tally: pods in the load that seek such pods
-	cramped bool                 // some pod was too much for the room that is left
-	refused map[*colocation]bool // there is room for them, but they may not come together
+	cursor  []int           // by queue
+	found   []*demand.Group // by side: where seek stopped
+	shut    []bool          // by exclusive set: one of it is in the load
+	guests  demand.Guests
+	taken   []int64                     // by group: how many of its pods are in the load
+	touched []int                       // groups of which some are
+	met     map[int]int64               // by tally: pods in the load that seek such pods
+	cramped bool                        // some pod was too much for the room that is left
+	refused map[*demand.Colocation]bool // there is room for them, but they may not come together
 }
 
 // emptied is a filler without a load, with the memory of this one.
@@ -37,7 +38,7 @@ func (f filler) emptied() filler {
 // fill adds pods while there is room under the load's option, always from the
 // side of which most is free, the largest that fit first: with a seed, of the
 // groups that an instance may grow for; without one, of any group.
-func (pr *provisioner) fill(b *supply.Candidate, l *supply.Load, left []int64, seed *group) {
+func (pr *provisioner) fill(b *supply.Candidate, l *supply.Load, left []int64, seed *demand.Group) {
 	f := &pr.filler
 	f.start(pr.run, b, l, left, seed)
 	for side, gap := f.next(); side >= 0; side, gap = f.next() {
@@ -46,13 +47,13 @@ func (pr *provisioner) fill(b *supply.Candidate, l *supply.Load, left []int64, s
 }
 
 // start looks at an instance with the load.
-func (f *filler) start(r *run, b *supply.Candidate, l *supply.Load, left []int64, seed *group) {
+func (f *filler) start(r *run, b *supply.Candidate, l *supply.Load, left []int64, seed *demand.Group) {
 	f.r, f.b, f.l, f.left, f.seed = r, b, l, left, seed
 	kind := b.Options[l.Option].Kind
 	f.room = append(f.room[:0], b.Free[kind]...)
 	amount.Take(f.room, l.Sum, 1)
 	f.cursor = append(f.cursor[:0], make([]int, r.queues.number)...)
-	f.found = append(f.found[:0], make([]*group, len(r.queues.sides))...)
+	f.found = append(f.found[:0], make([]*demand.Group, len(r.queues.sides))...)
 	f.shut = append(f.shut[:0], make([]bool, r.queues.exclusive)...)
 	if len(f.taken) < len(r.groups) {
 		f.taken = make([]int64, len(r.groups))
@@ -62,14 +63,14 @@ func (f *filler) start(r *run, b *supply.Candidate, l *supply.Load, left []int64
 	}
 	f.touched, f.cramped = f.touched[:0], false
 	if f.met == nil {
-		f.met, f.refused = map[int]int64{}, map[*colocation]bool{}
+		f.met, f.refused = map[int]int64{}, map[*demand.Colocation]bool{}
 	}
 	clear(f.met)
 	clear(f.refused)
-	f.guests.startOn(b, kind)
+	f.guests.StartOn(b, kind)
 	for _, p := range l.Parts {
 		g := r.groups[p.Group]
-		f.guests.add(g.podClass, g.level, p.N)
+		f.guests.Add(g.PodClass, g.Level, p.N)
 		f.note(p.Group, p.N)
 	}
 }
@@ -78,35 +79,28 @@ func (f *filler) start(r *run, b *supply.Candidate, l *supply.Load, left []int64
 func (f *filler) note(group int, n int64) {
 	f.taken[group] += n
 	f.touched = append(f.touched, group)
-	if exclusiveSet := f.r.groups[group].exclusiveSet; exclusiveSet != notExclusive {
+	if exclusiveSet := f.r.groups[group].ExclusiveSet; exclusiveSet != notExclusive {
 		f.shut[exclusiveSet] = n > 0
 	}
-	for _, s := range f.r.groups[group].seeks {
+	for _, s := range f.r.groups[group].Seeks {
 		f.met[s.Tally] += n
 	}
 }
 
-// startOn makes the guests those of a new instance of the instance type: its daemon pods.
-func (g *guests) startOn(b *supply.Candidate, kind int) {
-	g.reset()
-	g.ports = append(g.ports, b.Kinds[kind].Ports...)
-	b.Bring(g.host, kind)
-}
-
 // add adds up to n pods of the group and returns how many there was room for.
-func (f *filler) add(g *group, w *supply.Way, n int64) int64 {
-	most, first := f.guests.within(f.r.dims, f.room, g)
-	n = min(n, most, f.guests.room(g.podClass, g.level))
-	if exclusive(g.podClass) {
+func (f *filler) add(g *demand.Group, w *supply.Way, n int64) int64 {
+	most, first := f.guests.Within(f.r.dims, f.room, g)
+	n = min(n, most, f.guests.Room(g.PodClass, g.Level))
+	if demand.Exclusive(g.PodClass) {
 		n = min(n, 1)
 	}
 	if n <= 0 {
 		return 0
 	}
-	f.l.Add(g.part(w, n, first), g.need)
-	f.note(g.at, n)
-	f.guests.add(g.podClass, g.level, n)
-	amount.Take(f.room, g.need, n)
+	f.l.Add(g.Part(w, n, first), g.Need)
+	f.note(g.At, n)
+	f.guests.Add(g.PodClass, g.Level, n)
+	amount.Take(f.room, g.Need, n)
 	if first != nil {
 		amount.Take(f.room, first, 1)
 	}
@@ -127,9 +121,9 @@ func (f *filler) next() (side int, gap float64) {
 		}
 		free := float64(f.r.values.Worth[s] * float64(f.room[s]))
 		switch {
-		case side < 0 || g.shape.Priority > priority:
-			side, priority, best, second = s, g.shape.Priority, free, math.Inf(-1)
-		case g.shape.Priority < priority:
+		case side < 0 || g.Shape.Priority > priority:
+			side, priority, best, second = s, g.Shape.Priority, free, math.Inf(-1)
+		case g.Shape.Priority < priority:
 		case free > best:
 			side, best, second = s, free, best
 		default:
@@ -141,7 +135,7 @@ func (f *filler) next() (side int, gap float64) {
 
 // seek moves the cursors of a side's queues to the next group of which a pod
 // can be added, and returns the first of these groups.
-func (f *filler) seek(side int) *group {
+func (f *filler) seek(side int) *demand.Group {
 	f.found[side] = nil
 	queues := f.r.queues.sides[side]
 	for i := range queues {
@@ -149,14 +143,14 @@ func (f *filler) seek(side int) *group {
 		if l.exclusiveSet != notExclusive && f.shut[l.exclusiveSet] {
 			continue
 		}
-		if g := f.seekIn(l, side); g != nil && (f.found[side] == nil || g.rank < f.found[side].rank) {
+		if g := f.seekIn(l, side); g != nil && (f.found[side] == nil || g.Rank < f.found[side].Rank) {
 			f.found[side] = g
 		}
 	}
 	return f.found[side]
 }
 
-func (f *filler) seekIn(l *queue, side int) *group {
+func (f *filler) seekIn(l *queue, side int) *demand.Group {
 	at := f.cursor[l.at]
 	defer func() { f.cursor[l.at] = at }()
 	passed := -1 // the last block that was looked at
@@ -169,16 +163,16 @@ func (f *filler) seekIn(l *queue, side int) *group {
 			}
 		}
 		g := l.groups[at]
-		if g.need[side] > f.room[side] {
+		if g.Need[side] > f.room[side] {
 			f.cramped = true
 			at = skip(l.groups, side, at, f.room[side])
 			continue
 		}
 		f.r.steps++
-		if f.free(g) > 0 && f.hopeful(g) && amount.Fits(f.room, g.need) && f.mayJoin(g) && (f.alone(g) || f.colocationFor(g) != nil) {
+		if f.free(g) > 0 && f.hopeful(g) && amount.Fits(f.room, g.Need) && f.mayJoin(g) && (f.alone(g) || f.colocationFor(g) != nil) {
 			return g
 		}
-		f.cramped = f.cramped || f.free(g) > 0 && !amount.Fits(f.room, g.need)
+		f.cramped = f.cramped || f.free(g) > 0 && !amount.Fits(f.room, g.Need)
 		at++
 	}
 	return nil
@@ -186,10 +180,10 @@ func (f *filler) seekIn(l *queue, side int) *group {
 
 // hopeful says quickly of most pods that seek others which are not there that
 // they cannot join: all but the first of their component.
-func (f *filler) hopeful(g *group) bool {
-	for _, s := range g.seeks {
-		if !s.Own && !f.guests.host.Has(s.Tally) {
-			return g.component.head(f.left) == g
+func (f *filler) hopeful(g *demand.Group) bool {
+	for _, s := range g.Seeks {
+		if !s.Own && !f.guests.Host.Has(s.Tally) {
+			return g.Component.Head(f.left) == g
 		}
 	}
 	return true
@@ -197,7 +191,7 @@ func (f *filler) hopeful(g *group) bool {
 
 // mayJoin reports whether pods of the group may be on an instance of the option
 // beside what is there, other pods aside.
-func (f *filler) mayJoin(g *group) bool {
+func (f *filler) mayJoin(g *demand.Group) bool {
 	if !f.r.tournament.mayJoin(f.b, f.l.Option, g, f.seed) {
 		return false
 	}
@@ -206,36 +200,36 @@ func (f *filler) mayJoin(g *group) bool {
 }
 
 // free is how many pods of the group are left beside those in the load.
-func (f *filler) free(g *group) int64 { return f.left[g.at] - f.taken[g.at] }
+func (f *filler) free(g *demand.Group) int64 { return f.left[g.At] - f.taken[g.At] }
 
 // spare is how many of them no other pods may need beside them elsewhere.
-func (f *filler) spare(g *group) int64 {
+func (f *filler) spare(g *demand.Group) int64 {
 	n := f.free(g)
-	if g.lone || len(g.gives) == 0 || n <= 0 {
+	if g.Lone || len(g.Gives) == 0 || n <= 0 {
 		return n
 	}
-	wants := g.component.wants(f.left)
-	for _, t := range g.gives {
+	wants := g.Component.Wants(f.left)
+	for _, t := range g.Gives {
 		n -= max(0, wants[t]-f.met[t])
 	}
 	return n
 }
 
 // alone reports whether a pod of the group may join by itself.
-func (f *filler) alone(g *group) bool { return f.spare(g) > 0 && f.welcome(g) }
+func (f *filler) alone(g *demand.Group) bool { return f.spare(g) > 0 && f.welcome(g) }
 
 // colocationFor returns the co-located set that a pod of the group would bring with it, if
 // there is room for all of it.
-func (f *filler) colocationFor(g *group) *colocation {
-	if len(g.seeks) == 0 || g.component.head(f.left) != g {
+func (f *filler) colocationFor(g *demand.Group) *demand.Colocation {
+	if len(g.Seeks) == 0 || g.Component.Head(f.left) != g {
 		return nil
 	}
 	c := f.r.affinities.colocationOf(g, f.left)
-	if c == nil || f.refused[c] || !amount.Fits(f.room, c.sum) || c.options[f.b.At] == nil || !c.options[f.b.At].Has(f.l.Option) {
+	if c == nil || f.refused[c] || !amount.Fits(f.room, c.Sum) || c.Options[f.b.At] == nil || !c.Options[f.b.At].Has(f.l.Option) {
 		return nil
 	}
-	for _, m := range c.parts {
-		if f.free(m.g) < m.n || !f.mayJoin(m.g) {
+	for _, m := range c.Parts {
+		if f.free(m.Group) < m.N || !f.mayJoin(m.Group) {
 			return nil
 		}
 	}
@@ -243,23 +237,23 @@ func (f *filler) colocationFor(g *group) *colocation {
 }
 
 // addColocation adds a co-located set, all of it or nothing.
-func (f *filler) addColocation(c *colocation) {
+func (f *filler) addColocation(c *demand.Colocation) {
 	f.refused[c] = !f.tryColocation(c)
 }
 
-func (f *filler) tryColocation(c *colocation) bool {
+func (f *filler) tryColocation(c *demand.Colocation) bool {
 	before := f.l.Clone()
-	room, ports, claims := slices.Clone(f.room), len(f.guests.ports), len(f.guests.claims)
-	for i, m := range c.parts {
+	room, ports, claims := slices.Clone(f.room), len(f.guests.Ports), len(f.guests.Claims)
+	for i, m := range c.Parts {
 		n := f.join(m)
-		if n == m.n {
+		if n == m.N {
 			continue
 		}
-		f.forget(m.g, n)
-		for _, x := range c.parts[:i] {
-			f.forget(x.g, x.n)
+		f.forget(m.Group, n)
+		for _, x := range c.Parts[:i] {
+			f.forget(x.Group, x.N)
 		}
-		f.room, f.guests.ports, f.guests.claims = room, f.guests.ports[:ports], f.guests.claims[:claims]
+		f.room, f.guests.Ports, f.guests.Claims = room, f.guests.Ports[:ports], f.guests.Claims[:claims]
 		*f.l = before
 		return false
 	}
@@ -267,20 +261,20 @@ func (f *filler) tryColocation(c *colocation) bool {
 }
 
 // join adds pods of one group of a co-located set and returns how many there was room for.
-func (f *filler) join(m member) int64 {
-	w, ok := f.r.provisioner.ask(f.b, m.g).Joins(f.l.Option, f.l.Custom)
+func (f *filler) join(m demand.Member) int64 {
+	w, ok := f.r.provisioner.ask(f.b, m.Group).Joins(f.l.Option, f.l.Custom)
 	if !ok {
 		return 0
 	}
-	return f.add(m.g, w, m.n)
+	return f.add(m.Group, w, m.N)
 }
 
 // forget takes back that n pods of the group were added, amounts and load
 // aside.
-func (f *filler) forget(g *group, n int64) {
+func (f *filler) forget(g *demand.Group, n int64) {
 	if n > 0 {
-		f.note(g.at, -n)
-		f.guests.host.Put(g.level.rules, -n)
+		f.note(g.At, -n)
+		f.guests.Host.Put(g.Level.Rules, -n)
 	}
 }
 
@@ -292,8 +286,8 @@ func (f *filler) addFrom(side int, gap float64) {
 		f.addColocation(f.colocationFor(g))
 		return
 	}
-	n := min(f.spare(g), amount.Count(f.room, g.need))
-	if each := float64(f.r.values.Worth[side] * float64(g.need[side])); each > 0 && gap/each < float64(n) {
+	n := min(f.spare(g), amount.Count(f.room, g.Need))
+	if each := float64(f.r.values.Worth[side] * float64(g.Need[side])); each > 0 && gap/each < float64(n) {
 		n = max(1, int64(math.Ceil(gap/each)))
 	}
 	w, _ := f.r.provisioner.ask(f.b, g).Joins(f.l.Option, f.l.Custom)
@@ -302,19 +296,19 @@ func (f *filler) addFrom(side int, gap float64) {
 
 // welcome reports whether pods that are on the instance let one of the group
 // join.
-func (f *filler) welcome(g *group) bool {
-	if g.podClass.plain(g.level) {
+func (f *filler) welcome(g *demand.Group) bool {
+	if g.PodClass.Plain(g.Level) {
 		return true
 	}
-	n, _ := f.guests.within(f.r.dims, f.room, g)
-	return n > 0 && f.guests.room(g.podClass, g.level) > 0
+	n, _ := f.guests.Within(f.r.dims, f.room, g)
+	return n > 0 && f.guests.Room(g.PodClass, g.Level) > 0
 }
 
 // skip jumps over groups of the same priority that ask for too much.
-func skip(list []*group, side, from int, free int64) int {
-	priority := list[from].shape.Priority
+func skip(list []*demand.Group, side, from int, free int64) int {
+	priority := list[from].Shape.Priority
 	return from + sort.Search(len(list)-from, func(k int) bool {
 		g := list[from+k]
-		return g.shape.Priority != priority || g.need[side] <= free
+		return g.Shape.Priority != priority || g.Need[side] <= free
 	})
 }

@@ -12,7 +12,7 @@ import (
 // open, if the pool has so many that may have one of its pods. Where the pool
 // has not, the load stays, and so does one of pods that belong together.
 func (li *lister) keepFlexible(b *supply.Candidate, l supply.Load) supply.Load {
-	if slices.ContainsFunc(l.Parts, func(p supply.Part) bool { return li.run.groups[p.Group].component != nil }) {
+	if slices.ContainsFunc(l.Parts, func(p supply.Part) bool { return li.run.groups[p.Group].Component != nil }) {
 		return l
 	}
 	out := l.Clone()
@@ -50,7 +50,7 @@ func (li *lister) largest(l *supply.Load) []int64 {
 	var out []int64
 	most := -1.0
 	for _, p := range l.Parts {
-		if need := li.run.groups[p.Group].need; amount.Value(li.run.values.Worth, need) > most {
+		if need := li.run.groups[p.Group].Need; amount.Value(li.run.values.Worth, need) > most {
 			out, most = need, amount.Value(li.run.values.Worth, need)
 		}
 	}
@@ -68,12 +68,12 @@ func (li *lister) cutTo(l *supply.Load, room []int64) supply.Load {
 			free = slices.Clone(left)
 			amount.Take(free, p.First, 1)
 		}
-		n := min(p.N, amount.Count(free, g.need))
+		n := min(p.N, amount.Count(free, g.Need))
 		if n <= 0 {
 			continue
 		}
-		out.Add(g.part(p.Way, n, p.First), g.need)
-		amount.Take(left, g.need, n)
+		out.Add(g.Part(p.Way, n, p.First), g.Need)
+		amount.Take(left, g.Need, n)
 		if p.First != nil {
 			amount.Take(left, p.First, 1)
 		}

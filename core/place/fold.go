@@ -6,6 +6,7 @@ import (
 
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/topology"
 )
@@ -54,8 +55,8 @@ type holding struct {
 
 // stay is how a pod has its place.
 type stay struct {
-	group *group
-	level *level
+	group *demand.Group
+	level *demand.Level
 }
 
 // emptiestFirst lists the instances of this plan, those with the least worth on
@@ -65,7 +66,7 @@ func (fo *folder) emptiestFirst() []holding {
 	for i := range fo.run.placed {
 		if x := &fo.run.placed[i]; x.on == plan.OnLaunch {
 			h := &out[x.launch]
-			h.worth += amount.Value(worth, x.group.need)
+			h.worth += amount.Value(worth, x.group.Need)
 			h.pods = append(h.pods, x.stay)
 		}
 	}
@@ -91,8 +92,8 @@ func (fo *folder) foldable(h holding) bool {
 	defer before.giveBack()
 	for _, x := range h.pods {
 		to := fo.elsewhere(x, h.launch, func(s *target) bool {
-			n, _ := s.guests.within(fo.run.dims, s.free, x.group)
-			return n > 0 && s.guests.room(x.group.podClass, x.level) > 0
+			n, _ := s.guests.Within(fo.run.dims, s.free, x.group)
+			return n > 0 && s.guests.Room(x.group.PodClass, x.level) > 0
 		})
 		if to == nil {
 			return false
@@ -119,11 +120,11 @@ func (fo *folder) elsewhere(x stay, launch int, takes func(*target) bool) *targe
 // occupy takes room for the pod on the target.
 func (fo *folder) occupy(s *target, x stay) {
 	fo.run.keep(s)
-	if _, first := s.guests.within(fo.run.dims, s.free, x.group); first != nil {
+	if _, first := s.guests.Within(fo.run.dims, s.free, x.group); first != nil {
 		amount.Take(s.free, first, 1)
 	}
-	amount.Take(s.free, x.group.need, 1)
-	s.guests.add(x.group.podClass, x.level, 1)
+	amount.Take(s.free, x.group.Need, 1)
+	s.guests.Add(x.group.PodClass, x.level, 1)
 }
 
 // foldOne gives the instance up if its pods can be elsewhere with all rules kept,
@@ -149,7 +150,7 @@ func (fo *folder) foldOne(launch int) bool {
 		}
 		before.touch(to)
 		fo.occupy(to, x.stay)
-		fo.run.board.Put(x.group.podClass.required().rules, to.place, 1, false)
+		fo.run.board.Put(x.group.PodClass.Required().Rules, to.place, 1, false)
 		moves[i] = to
 		return true
 	})
@@ -177,9 +178,9 @@ func (fo *folder) foldOne(launch int) bool {
 // Rules alone would let all pods go where there is one domain left; but more were
 // had for them. Hosts can be had at any time: they are compared as when instances are
 // filled.
-func (fo *folder) staysSpread(lv *level, from topology.Spot, s *target, counts *topology.Board, more int64) bool {
+func (fo *folder) staysSpread(lv *demand.Level, from topology.Spot, s *target, counts *topology.Board, more int64) bool {
 	to := fo.run.board.Spot(s.place)
-	return !slices.ContainsFunc(counts.OwnSpreads(lv.rules), func(own topology.OwnSpread) bool {
+	return !slices.ContainsFunc(counts.OwnSpreads(lv.Rules), func(own topology.OwnSpread) bool {
 		if counts.Keys()[own.Key] == cluster.LabelHostname {
 			return counts.CountOf(own, to[own.Key])+more > counts.MostOnHost(own)
 		}
@@ -192,6 +193,6 @@ func (fo *folder) move(x *placed, to *target) {
 	leave(&fo.run.out.Launches[x.launch], x.Pod)
 	x.on, x.name, x.target, x.launch = to.on, to.name, to, to.launch
 	if to.on == plan.OnLaunch {
-		fo.run.join(&fo.run.out.Launches[to.launch], []waiter{x.waiter})
+		fo.run.join(&fo.run.out.Launches[to.launch], []demand.WaitingPod{x.WaitingPod})
 	}
 }

@@ -4,30 +4,24 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
 )
-
-// follower is a pod class whose pods must be near certain others, with the keys over
-// which they must be: nil for all of them, as on the same host.
-type follower struct {
-	podClass *podClass
-	keys     []int
-}
 
 // recordFollowers finds out who must be near whom, and how many others must come
 // before pods of each pod class.
 func (sc *scheduler) recordFollowers() {
-	missing := map[*podClass]int{}
-	led := map[int][]*podClass{}
-	var ready []*podClass
+	missing := map[*demand.PodClass]int{}
+	led := map[int][]*demand.PodClass{}
+	var ready []*demand.PodClass
 	for _, g := range sc.run.waiting {
-		k := g.podClass
-		if k.groups[0] != g {
+		k := g.PodClass
+		if k.Groups[0] != g {
 			continue
 		}
-		for _, s := range k.required().rules.Nears() {
+		for _, s := range k.Required().Rules.Nears() {
 			sc.followers[s.Tally] = append(sc.followers[s.Tally], k)
 		}
-		for _, s := range k.levels[0].rules.Nears() {
+		for _, s := range k.Levels[0].Rules.Nears() {
 			if !s.Own {
 				led[s.Tally] = append(led[s.Tally], k)
 				missing[k]++
@@ -39,14 +33,14 @@ func (sc *scheduler) recordFollowers() {
 	}
 	open := map[int]bool{}
 	for i := 0; i < len(ready) && len(led) > 0; i++ {
-		for _, t := range sc.run.board.Led(ready[i].required().rules) {
+		for _, t := range sc.run.board.Led(ready[i].Required().Rules) {
 			if open[t] {
 				continue
 			}
 			open[t] = true
 			for _, k := range led[t] {
 				if missing[k]--; missing[k] == 0 {
-					k.depth, ready = ready[i].depth+1, append(ready, k)
+					k.Depth, ready = ready[i].Depth+1, append(ready, k)
 				}
 			}
 		}
@@ -55,18 +49,18 @@ func (sc *scheduler) recordFollowers() {
 
 // followersOf lists the pod classes whose pods must be where those of the level are,
 // and the followers of these.
-func (sc *scheduler) followersOf(lv *level) []follower {
-	if !lv.led {
-		lv.followers, lv.led = sc.newFollowers(lv), true
+func (sc *scheduler) followersOf(lv *demand.Level) []demand.Follower {
+	if !lv.Led {
+		lv.Followers, lv.Led = sc.newFollowers(lv), true
 	}
-	return lv.followers
+	return lv.Followers
 }
 
-func (sc *scheduler) newFollowers(lv *level) []follower {
-	var out []follower
-	seen := map[*podClass]bool{}
-	visit := func(lv *level, keys []int) {
-		for _, t := range sc.run.board.Led(lv.rules) {
+func (sc *scheduler) newFollowers(lv *demand.Level) []demand.Follower {
+	var out []demand.Follower
+	seen := map[*demand.PodClass]bool{}
+	visit := func(lv *demand.Level, keys []int) {
+		for _, t := range sc.run.board.Led(lv.Rules) {
 			over := keys
 			if key := sc.run.board.KeyOf(t); sc.run.board.Keys()[key] != cluster.LabelHostname {
 				if keys != nil && !slices.Contains(keys, key) {
@@ -76,18 +70,18 @@ func (sc *scheduler) newFollowers(lv *level) []follower {
 			}
 			for _, k := range sc.followers[t] {
 				if !seen[k] {
-					seen[k], out = true, append(out, follower{k, over})
+					seen[k], out = true, append(out, demand.Follower{PodClass: k, Keys: over})
 				}
 			}
 		}
 	}
 	visit(lv, nil)
 	for i := 0; i < len(out); i++ {
-		visit(out[i].podClass.required(), out[i].keys)
+		visit(out[i].PodClass.Required(), out[i].Keys)
 	}
 	for i := range out {
-		if out[i].keys == nil {
-			out[i].keys = lv.rules.Fixed()
+		if out[i].Keys == nil {
+			out[i].Keys = lv.Rules.Fixed()
 		}
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/parallel"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
@@ -45,7 +46,7 @@ type Question struct {
 	Freed bool // limits of pools count the nodes that leave as gone already
 	// Preferences says which preferences of pods of a shape count, of those that do by the
 	// options, the same for shapes with equal RulesText; nil: all.
-	Preferences func(*cluster.Shape) Preferences
+	Preferences func(*cluster.Shape) demand.Preferences
 	Why         bool // the answer gives reasons; it takes far longer then, where pods find no place
 }
 

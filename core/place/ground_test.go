@@ -10,6 +10,7 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/parallel"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
@@ -33,8 +34,8 @@ func TestAskAnswersAsPlaceDoes(t *testing.T) {
 		g := Survey(s, taken, Options{})
 		for range 4 {
 			q := anyQuestion(r, len(s.Nodes))
-			if which := Preferences(preferences.IntN(6)); which <= NoPreferences {
-				q.Preferences = func(*cluster.Shape) Preferences { return which }
+			if which := demand.Preferences(preferences.IntN(6)); which <= demand.NoPreferences {
+				q.Preferences = func(*cluster.Shape) demand.Preferences { return which }
 			}
 			want := Place(equivalent(g, q), Options{Preferences: q.Preferences})
 			got := g.Ask(q)

@@ -7,6 +7,7 @@ import (
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/topology"
 )
 
@@ -14,9 +15,9 @@ import (
 // they are to be launched for.
 type scheduler struct {
 	run       *run
-	groups    map[request]*group
-	offered   map[int][]*group    // by tally: groups of which such pods are launched for, two at most
-	followers map[int][]*podClass // by tally: those whose pods must be near such pods
+	groups    map[demand.Request]*demand.Group
+	offered   map[int][]*demand.Group    // by tally: groups of which such pods are launched for, two at most
+	followers map[int][]*demand.PodClass // by tally: those whose pods must be near such pods
 }
 
 // schedule decides for the pods of each group where they go: on a target, or on
@@ -30,9 +31,9 @@ func (sc *scheduler) schedule() {
 	for again := true; again && !sc.run.spent(0); {
 		moved := false
 		for _, g := range sc.run.waiting {
-			if before := g.left(); before > 0 && g.shape.Unable == "" {
+			if before := g.Left(); before > 0 && g.Shape.Unable == "" {
 				sc.findHome(g)
-				moved = moved || g.left() < before
+				moved = moved || g.Left() < before
 			}
 		}
 		again = moved && sc.someFollow()
@@ -41,25 +42,25 @@ func (sc *scheduler) schedule() {
 
 // someFollow reports whether pods are left that others had to come before.
 func (sc *scheduler) someFollow() bool {
-	return slices.ContainsFunc(sc.run.waiting, func(g *group) bool { return g.podClass.follows && g.left() > 0 })
+	return slices.ContainsFunc(sc.run.waiting, func(g *demand.Group) bool { return g.PodClass.Follows && g.Left() > 0 })
 }
 
-func (sc *scheduler) findHome(g *group) {
-	for i, lv := range g.podClass.levels {
-		if g.left() == 0 || sc.run.spent(0) || sc.run.replays.used(g.podClass) {
+func (sc *scheduler) findHome(g *demand.Group) {
+	for i, lv := range g.PodClass.Levels {
+		if g.Left() == 0 || sc.run.spent(0) || sc.run.replays.used(g.PodClass) {
 			return
 		}
-		last := i == len(g.podClass.levels)-1
-		if g.podClass.plain(lv) {
+		last := i == len(g.PodClass.Levels)-1
+		if g.PodClass.Plain(lv) {
 			sc.fillTargets(g, lv)
-			if !sc.run.offers() && last && g.left() > 0 {
+			if !sc.run.offers() && last && g.Left() > 0 {
 				sc.run.giveUpOn(g)
 				continue
 			}
 			m := sc.run.index.offeringSetsOf(lv)[0]
-			if g.left() > 0 && !sc.run.spent(0) && !sc.run.provisioner.failed[request{g, lv, m}] && (last && sc.run.round == 1 || sc.run.index.launchable(g, lv)) {
+			if g.Left() > 0 && !sc.run.spent(0) && !sc.run.provisioner.failed[demand.Request{Of: g, Level: lv, OfferingSet: m}] && (last && sc.run.round == 1 || sc.run.index.launchable(g, lv)) {
 				if sc.run.offers() {
-					sc.askFor(g, lv, m, g.left())
+					sc.askFor(g, lv, m, g.Left())
 				} else {
 					sc.run.wouldLaunch(g)
 				}
@@ -72,13 +73,13 @@ func (sc *scheduler) findHome(g *group) {
 
 // fillTargets places pods of the group, for which other pods do not matter, on
 // what is there or on its way.
-func (sc *scheduler) fillTargets(g *group, lv *level) {
-	for at := sc.run.roomy(0, g.need); at < len(sc.run.targets); at = sc.run.roomy(at+1, g.need) {
+func (sc *scheduler) fillTargets(g *demand.Group, lv *demand.Level) {
+	for at := sc.run.roomy(0, g.Need); at < len(sc.run.targets); at = sc.run.roomy(at+1, g.Need) {
 		s := sc.run.targets[at]
-		if g.left() == 0 || sc.run.spent(1) {
+		if g.Left() == 0 || sc.run.spent(1) {
 			return
 		}
-		if n := min(g.left(), g.rides, amount.Count(s.free, g.need)); n > 0 && s.admitted(lv, len(sc.run.targets)) {
+		if n := min(g.Left(), g.Rides, amount.Count(s.free, g.Need)); n > 0 && s.admitted(lv, len(sc.run.targets)) {
 			sc.run.sit(s, g, lv, n)
 		}
 	}
@@ -92,7 +93,7 @@ type site struct {
 	roomy       *gaps // over the targets: others than those with room are among them; nil: they are not
 	cursor      int
 	moved       bool // something was placed since the cursor was at the start
-	offeringSet *offeringSet
+	offeringSet *demand.OfferingSet
 	turn        int     // see Variant
 	strays      int     // kinds of pods that must be near those of the group and cannot be there
 	astray      bool    // see topology.Board.Astray
@@ -106,7 +107,7 @@ type site struct {
 // balance places pods of the group one after another where rules about other
 // pods allow it, in the emptiest domain first: on a target, else on an instance
 // that is to be launched.
-func (sc *scheduler) balance(g *group, lv *level, last bool) {
+func (sc *scheduler) balance(g *demand.Group, lv *demand.Level, last bool) {
 	sites := sc.sitesFor(g, lv, last)
 	if last && len(sites) == 0 && !sc.run.offers() {
 		sc.run.giveUpOn(g)
@@ -114,26 +115,26 @@ func (sc *scheduler) balance(g *group, lv *level, last bool) {
 	sc.countStrays(g, lv, sites)
 	sc.run.book.priceSites(g, lv, sites, last && sc.run.round == 1)
 	sc.run.choices.turnTo(g, sites)
-	oneByOne := len(sites) > 1 && lv.rules.Spreads()
+	oneByOne := len(sites) > 1 && lv.Rules.Spreads()
 	defer func() { sc.run.choices.recordChoice(g, lv, sites) }()
-	for g.left() > 0 && !sc.run.spent(int64(len(sites))) && !sc.run.replays.used(g.podClass) {
+	for g.Left() > 0 && !sc.run.spent(int64(len(sites))) && !sc.run.replays.used(g.PodClass) {
 		s, room := sc.emptiest(lv, sites)
 		if s == nil {
 			return
 		}
-		n := min(g.left(), room)
+		n := min(g.Left(), room)
 		if oneByOne {
 			n = 1
 		}
-		if exclusive(g.podClass) {
+		if demand.Exclusive(g.PodClass) {
 			n = 1
 		}
-		if g.rides == 0 {
+		if g.Rides == 0 {
 			s.targets = nil
 		}
 		had := len(s.targets) > 0
 		if target, most := s.nextTarget(sc.run, g, lv); target != nil {
-			sc.run.sit(target, g, lv, min(n, most, g.rides))
+			sc.run.sit(target, g, lv, min(n, most, g.Rides))
 			s.moved = true
 			continue
 		}
@@ -149,25 +150,25 @@ func (sc *scheduler) balance(g *group, lv *level, last bool) {
 			s.shut = true
 			continue
 		}
-		sc.run.board.PutAhead(lv.rules, s.spot, n)
+		sc.run.board.PutAhead(lv.Rules, s.spot, n)
 		sc.askFor(g, lv, s.offeringSet, n)
 	}
 }
 
 // emptiest returns the site with room that counts the fewest pods; of equals
 // one with a target, then of the heavier pool, then the cheaper one.
-func (sc *scheduler) emptiest(lv *level, sites []*site) (*site, int64) {
+func (sc *scheduler) emptiest(lv *demand.Level, sites []*site) (*site, int64) {
 	var best *site
 	var least, room int64
 	for _, s := range sites {
 		if s.shut {
 			continue
 		}
-		n := sc.run.board.Room(lv.rules, s.spot)
+		n := sc.run.board.Room(lv.Rules, s.spot)
 		if n <= 0 {
 			continue
 		}
-		c := sc.run.board.Count(lv.rules, s.spot)
+		c := sc.run.board.Count(lv.Rules, s.spot)
 		if best == nil || c < least || c == least && s.before(best) {
 			best, least, room = s, c, n
 		}
@@ -177,14 +178,14 @@ func (sc *scheduler) emptiest(lv *level, sites []*site) (*site, int64) {
 
 // countStrays notes for each site how many kinds of waiting pods that must be
 // near pods of this group could not be launched for there.
-func (sc *scheduler) countStrays(g *group, lv *level, sites []*site) {
+func (sc *scheduler) countStrays(g *demand.Group, lv *demand.Level, sites []*site) {
 	if len(sites) < 2 {
 		return
 	}
 	for _, f := range sc.followersOf(lv) {
-		at := slices.IndexFunc(f.podClass.groups, func(o *group) bool { return o != g && o.left() > 0 })
+		at := slices.IndexFunc(f.PodClass.Groups, func(o *demand.Group) bool { return o != g && o.Left() > 0 })
 		for _, s := range sites {
-			if at >= 0 && slices.ContainsFunc(f.keys, func(key int) bool { return !sc.run.book.offersIn(f.podClass.groups[at], key, s.spot[key]) }) {
+			if at >= 0 && slices.ContainsFunc(f.Keys, func(key int) bool { return !sc.run.book.offersIn(f.PodClass.Groups[at], key, s.spot[key]) }) {
 				s.strays++
 			}
 		}
@@ -194,19 +195,19 @@ func (sc *scheduler) countStrays(g *group, lv *level, sites []*site) {
 // offersIn reports whether an instance for pods of the group can be had in the
 // domain. Nothing is launched while homes are sought, so that it stays so in a
 // round.
-func (p *priceBook) offersIn(g *group, key int, domain int32) bool {
+func (p *priceBook) offersIn(g *demand.Group, key int, domain int32) bool {
 	if domain < 0 {
 		return true
 	}
 	asked := sale{g, key, domain}
 	yes, known := p.sales[asked]
 	if !known {
-		yes = slices.ContainsFunc(p.run.index.offeringSetsOf(g.podClass.required()), func(m *offeringSet) bool {
-			if m.spot[key] >= 0 {
-				_, _, ok := m.first(g, false)
-				return ok && m.spot[key] == domain
+		yes = slices.ContainsFunc(p.run.index.offeringSetsOf(g.PodClass.Required()), func(m *demand.OfferingSet) bool {
+			if m.Spot[key] >= 0 {
+				_, _, ok := m.First(g, false)
+				return ok && m.Spot[key] == domain
 			}
-			return m.reaches(p.run.board, g, key, domain)
+			return m.Reaches(p.run.board, g, key, domain)
 		})
 		p.sales[asked] = yes
 	}
@@ -215,7 +216,7 @@ func (p *priceBook) offersIn(g *group, key int, domain int32) bool {
 
 // sale asks whether something for a group is offered in a domain.
 type sale struct {
-	group  *group
+	group  *demand.Group
 	key    int
 	domain int32
 }
@@ -234,9 +235,9 @@ func (s *site) before(other *site) bool {
 // nextTarget returns the next target of the site that may take pods of the group,
 // and how many. When targets were passed over and something moved since, they
 // are tried again: what is allowed on a host grows as others fill.
-func (s *site) nextTarget(r *run, g *group, lv *level) (*target, int64) {
+func (s *site) nextTarget(r *run, g *demand.Group, lv *demand.Level) (*target, int64) {
 	for {
-		for s.cursor = s.roomy.next(s.cursor, len(s.targets), g.need); s.cursor < len(s.targets); s.cursor = s.roomy.next(s.cursor+1, len(s.targets), g.need) {
+		for s.cursor = s.roomy.next(s.cursor, len(s.targets), g.Need); s.cursor < len(s.targets); s.cursor = s.roomy.next(s.cursor+1, len(s.targets), g.Need) {
 			r.steps++
 			if s.roomy != nil && !s.targets[s.cursor].admitted(lv, len(r.targets)) {
 				continue
@@ -245,7 +246,7 @@ func (s *site) nextTarget(r *run, g *group, lv *level) (*target, int64) {
 				return s.targets[s.cursor], n
 			}
 		}
-		if !s.moved || !lv.rules.AboutHosts() {
+		if !s.moved || !lv.Rules.AboutHosts() {
 			s.targets = nil
 			return nil, 0
 		}
@@ -254,14 +255,14 @@ func (s *site) nextTarget(r *run, g *group, lv *level) (*target, int64) {
 }
 
 // sitesFor lists where pods of the group may be at all, amounts included.
-func (sc *scheduler) sitesFor(g *group, lv *level, last bool) []*site {
-	fixed := lv.rules.Fixed()
+func (sc *scheduler) sitesFor(g *demand.Group, lv *demand.Level, last bool) []*site {
+	fixed := lv.Rules.Fixed()
 	var out []*site
 	at := map[string]*site{}
 	var text []byte
 	find := func(spot topology.Spot) *site {
 		text = appendSpot(text[:0], fixed, spot)
-		astray := sc.run.board.Astray(lv.rules, spot)
+		astray := sc.run.board.Astray(lv.Rules, spot)
 		if astray {
 			text = appendSpot(text, []int{len(spot) - 1}, spot)
 		}
@@ -281,7 +282,7 @@ func (sc *scheduler) sitesFor(g *group, lv *level, last bool) []*site {
 		rest = sc.run.domainTargetsFor(g, lv, find)
 	}
 	for _, target := range rest {
-		if n, _ := target.guests.within(sc.run.dims, target.free, g); n > 0 && target.admitted(lv, len(sc.run.targets)) {
+		if n, _ := target.guests.Within(sc.run.dims, target.free, g); n > 0 && target.admitted(lv, len(sc.run.targets)) {
 			s := find(sc.spotOf(target))
 			s.targets = append(s.targets, target)
 		}
@@ -289,10 +290,10 @@ func (sc *scheduler) sitesFor(g *group, lv *level, last bool) []*site {
 	first := sc.run.round == 1
 	for _, m := range sc.run.index.offeringSetsOf(lv) {
 		if first {
-			sc.run.board.Open(lv.rules, m.spot)
+			sc.run.board.Open(lv.Rules, m.Spot)
 		}
-		if cost, tier, ok := m.first(g, last && first); ok && !sc.run.provisioner.failed[request{g, lv, m}] {
-			s := find(m.spot)
+		if cost, tier, ok := m.First(g, last && first); ok && !sc.run.provisioner.failed[demand.Request{Of: g, Level: lv, OfferingSet: m}] {
+			s := find(m.Spot)
 			s.offeringSet, s.cost, s.tier = m, cost, tier
 		}
 	}
@@ -319,43 +320,36 @@ func (sc *scheduler) ahead(spot topology.Spot) topology.Spot {
 // mayStandAlone reports whether pods of the level can be on a new instance as
 // far as pods on the same host decide: those that must be beside others need
 // some of these to be launched for too.
-func (sc *scheduler) mayStandAlone(g *group, lv *level) bool {
-	return !slices.ContainsFunc(lv.rules.Seeks(), func(s topology.Seek) bool {
+func (sc *scheduler) mayStandAlone(g *demand.Group, lv *demand.Level) bool {
+	return !slices.ContainsFunc(lv.Rules.Seeks(), func(s topology.Seek) bool {
 		return !sc.run.affinities.exempt(s) && !sc.run.board.Comes(s.Tally) &&
-			!slices.ContainsFunc(sc.offered[s.Tally], func(o *group) bool { return o != g })
+			!slices.ContainsFunc(sc.offered[s.Tally], func(o *demand.Group) bool { return o != g })
 	})
 }
 
 // offering notes that pods of the group are launched for, for those that must be on
 // their host.
-func (sc *scheduler) offering(podGroup *group) {
-	for _, t := range podGroup.level.rules.Sought() {
-		if list := sc.offered[t]; len(list) < 2 && !slices.Contains(list, podGroup.of) {
-			sc.offered[t] = append(list, podGroup.of)
+func (sc *scheduler) offering(podGroup *demand.Group) {
+	for _, t := range podGroup.Level.Rules.Sought() {
+		if list := sc.offered[t]; len(list) < 2 && !slices.Contains(list, podGroup.Of) {
+			sc.offered[t] = append(list, podGroup.Of)
 		}
 	}
 }
 
 // askFor hands the next n pods of the group over to those that are to be
 // launched for.
-func (sc *scheduler) askFor(g *group, lv *level, m *offeringSet, n int64) {
-	key := request{g, lv, m}
+func (sc *scheduler) askFor(g *demand.Group, lv *demand.Level, m *demand.OfferingSet, n int64) {
+	key := demand.Request{Of: g, Level: lv, OfferingSet: m}
 	podGroup := sc.groups[key]
 	if podGroup == nil {
-		podGroup = &group{shape: g.shape, podClass: g.podClass, need: g.need, of: g, level: lv, wants: m.wants, from: key}
+		podGroup = &demand.Group{Shape: g.Shape, PodClass: g.PodClass, Need: g.Need, Of: g, Level: lv, Wants: m.Wants, From: key}
 		sc.groups[key] = podGroup
 		sc.run.groups = append(sc.run.groups, podGroup)
 		sc.offering(podGroup)
 	}
-	podGroup.pods = append(podGroup.pods, sc.run.replays.turns(g.next(n))...)
-	sc.run.replays.hold(g.podClass)
-}
-
-// request is what distinguishes groups that are to be launched for.
-type request struct {
-	of          *group
-	level       *level
-	offeringSet *offeringSet
+	podGroup.Pods = append(podGroup.Pods, sc.run.replays.turns(g.Next(n))...)
+	sc.run.replays.hold(g.PodClass)
 }
 
 // pins returns the requirements that put an instance on the spot.

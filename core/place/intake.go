@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/topology"
 )
@@ -17,55 +18,6 @@ type intake struct {
 	counted bool                               // some rule looks at other pods
 	labels  []string                           // labels of places that rules about other pods look at
 	here    map[*cluster.Shape]*topology.Rules // of pods that have a node
-}
-
-// waiter is a pod that needs a place. Its turn is its position in the order
-// in which pods get theirs.
-type waiter struct {
-	*cluster.Pod
-	turn int
-}
-
-// group is waiting pods of one shape. While homes are sought there is one for
-// each shape; while instances are launched there is one for each way in which
-// some of its pods are to be launched for.
-type group struct {
-	shape    *cluster.Shape
-	podClass *podClass
-	pods     []waiter // oldest first; those before placed have a place
-	placed   int
-	need     []int64
-	needText string // see crowdOf
-	at       int    // position in the order of placing, or of launching
-
-	of      *group         // of one that is launched for: the group it is part of
-	from    request        // of one that is launched for: what was asked for
-	level   *level         // on which it is launched for; nil of one that homes are sought for
-	wants   *cluster.Shape // stands in for the shape: what instances must be, amounts aside
-	back    []waiter       // pods that lost their place
-	rides   int64          // most of its pods that may go to what is there, see Variant
-	home    int            // tier of the pools that it is launched from now: their weight
-	counted bool           // it is part of what is to be launched from this tier
-	best    float64        // highest yield of any option in these pools
-	side    int            // the resource that most of its worth is in
-
-	component    *component      // with which it hangs together; nil: with none
-	seeks        []topology.Seek // which pods must be on its host, those of daemon sets aside
-	gives        []int           // tallies by which others seek its pods
-	steps        int             // how many groups at least are between it and one that needs none
-	lone         bool            // its pods need none as long as they are the first of their kind
-	stuck        bool            // no more of its pods can be launched for
-	exclusiveSet int             // groups of which no two can share an instance have the same; see findExclusiveSets
-	rank         int             // position among the groups of its side
-}
-
-func (g *group) left() int64 { return int64(len(g.pods) - g.placed) }
-
-// next takes the oldest n pods without a place.
-func (g *group) next(n int64) []waiter {
-	out := g.pods[g.placed : g.placed+int(n)]
-	g.placed += int(n)
-	return out
 }
 
 // Waiting lists the pods that Place seeks a place for: those waiting, and those
@@ -102,7 +54,7 @@ func leavers(s *cluster.Snapshot, each func(*cluster.Pod)) {
 // groupByShape groups pods by shape, in the order of placing: high priority first,
 // since capacity may be scarce; then large ones, which are the hardest to
 // place; then those whose oldest pod is oldest.
-func groupByShape(pods []cluster.Pod) []*group {
+func groupByShape(pods []cluster.Pod) []*demand.Group {
 	list := make([]*cluster.Pod, len(pods))
 	for i := range pods {
 		list[i] = &pods[i]
@@ -110,41 +62,41 @@ func groupByShape(pods []cluster.Pod) []*group {
 	return groupPods(list)
 }
 
-func groupPods(pods []*cluster.Pod) []*group {
-	byShape := map[*cluster.Shape]*group{}
-	var out []*group
+func groupPods(pods []*cluster.Pod) []*demand.Group {
+	byShape := map[*cluster.Shape]*demand.Group{}
+	var out []*demand.Group
 	for _, p := range pods {
 		g := byShape[p.Shape]
 		if g == nil {
-			g = &group{shape: p.Shape}
+			g = &demand.Group{Shape: p.Shape}
 			byShape[p.Shape] = g
 			out = append(out, g)
 		}
-		g.pods = append(g.pods, waiter{Pod: p})
+		g.Pods = append(g.Pods, demand.WaitingPod{Pod: p})
 	}
 	for _, g := range out {
-		slices.SortStableFunc(g.pods, older)
+		slices.SortStableFunc(g.Pods, older)
 	}
 	return out
 }
 
 // order sorts groups as they should be placed.
-func order(groups []*group) { orderBy(groups, map[*cluster.Shape]string{}) }
+func order(groups []*demand.Group) { orderBy(groups, map[*cluster.Shape]string{}) }
 
 // orderBy is order with what is known of what shapes contain.
-func orderBy(groups []*group, text map[*cluster.Shape]string) {
-	content := func(g *group) string {
-		if _, known := text[g.shape]; !known {
-			text[g.shape] = fmt.Sprint(g.shape.Requests) + RulesText(g.shape)
+func orderBy(groups []*demand.Group, text map[*cluster.Shape]string) {
+	content := func(g *demand.Group) string {
+		if _, known := text[g.Shape]; !known {
+			text[g.Shape] = fmt.Sprint(g.Shape.Requests) + demand.RulesText(g.Shape)
 		}
-		return text[g.shape]
+		return text[g.Shape]
 	}
-	slices.SortStableFunc(groups, func(a, b *group) int {
-		x, y := a.shape, b.shape
+	slices.SortStableFunc(groups, func(a, b *demand.Group) int {
+		x, y := a.Shape, b.Shape
 		bySize := cmp.Or(
 			cmp.Compare(y.Priority, x.Priority),
-			cmp.Compare(rank(!a.podClass.follows), rank(!b.podClass.follows)),
-			cmp.Compare(a.podClass.depth, b.podClass.depth),
+			cmp.Compare(rank(!a.PodClass.Follows), rank(!b.PodClass.Follows)),
+			cmp.Compare(a.PodClass.Depth, b.PodClass.Depth),
 			cmp.Compare(y.Requests.CPU, x.Requests.CPU),
 			cmp.Compare(y.Requests.Memory, x.Requests.Memory))
 		if bySize != 0 {
@@ -152,7 +104,7 @@ func orderBy(groups []*group, text map[*cluster.Shape]string) {
 		}
 		bySize = cmp.Or(
 			cmp.Compare(rank(len(x.NodeTerms) > 0), rank(len(y.NodeTerms) > 0)),
-			a.pods[0].CreatedAt.Compare(b.pods[0].CreatedAt))
+			a.Pods[0].CreatedAt.Compare(b.Pods[0].CreatedAt))
 		if bySize != 0 {
 			return bySize
 		}
@@ -161,14 +113,14 @@ func orderBy(groups []*group, text map[*cluster.Shape]string) {
 		if byContent := cmp.Compare(content(a), content(b)); byContent != 0 {
 			return byContent
 		}
-		return older(a.pods[0], b.pods[0])
+		return older(a.Pods[0], b.Pods[0])
 	})
 	for i, g := range groups {
-		g.at = i
+		g.At = i
 	}
 }
 
-func older(a, b waiter) int {
+func older(a, b demand.WaitingPod) int {
 	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
@@ -176,8 +128,8 @@ func older(a, b waiter) int {
 // there.
 func (in *intake) setUpBoard(s *cluster.Snapshot) {
 	for _, g := range in.run.waiting {
-		g.podClass = in.run.podClassOf(g.shape)
-		g.podClass.groups = append(g.podClass.groups, g)
+		g.PodClass = in.run.podClassOf(g.Shape)
+		g.PodClass.Groups = append(g.PodClass.Groups, g)
 	}
 	running := in.running(s)
 	in.here = running

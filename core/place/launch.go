@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/supply"
 )
@@ -46,7 +47,7 @@ func (li *lister) list(b *supply.Candidate, l *supply.Load) listing {
 		Reason:    waitText(int(l.Pods())),
 	}}
 	for _, p := range l.Parts {
-		out.Requests = out.Requests.Add(li.run.groups[p.Group].shape.Requests.Times(p.N))
+		out.Requests = out.Requests.Add(li.run.groups[p.Group].Shape.Requests.Times(p.N))
 	}
 	out.Requirements, out.Labels = b.RequirementsFor(l, open)
 	out.Requirements = b.Keepable(out.Requirements, l.Relaxed, options, kinds)
@@ -70,18 +71,18 @@ func (r *run) launch(b *supply.Candidate, l *supply.Load, as *listing) {
 	out := as.Launch
 	out.Name = r.lister.nextName()
 	out.Pods = make([]cluster.Pod, 0, l.Pods())
-	asked := make([]request, 0, len(l.Parts))
+	asked := make([]demand.Request, 0, len(l.Parts))
 	for _, p := range l.Parts {
 		g := r.groups[p.Group]
-		pods := g.next(p.N)
+		pods := g.Next(p.N)
 		r.provisioner.outstanding.take(g, p.N)
-		g.touch()
+		g.Touch()
 		for _, w := range pods {
 			out.Pods = append(out.Pods, *w.Pod)
 		}
-		r.place(g.of, g.level, pods, plan.OnLaunch, out.Name, nil)
-		asked = append(asked, g.from)
-		r.board.PutSomewhere(g.level.rules, p.N)
+		r.place(g.Of, g.Level, pods, plan.OnLaunch, out.Name, nil)
+		asked = append(asked, g.From)
+		r.board.PutSomewhere(g.Level.Rules, p.N)
 	}
 	slices.SortFunc(out.Pods, byName)
 	at := launched{candidate: b, ways: as.ways, due: as.due, options: as.options, asked: asked, free: slices.Clone(as.Free),

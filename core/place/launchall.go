@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/supply"
 )
 
 // provisioner chooses the instances for the pods that are left when nodes are full: its demand.
 type provisioner struct {
-	failed      map[request]bool // what could not be launched in an earlier round
-	learnt      bool             // something was added to it in this round
+	failed      map[demand.Request]bool // what could not be launched in an earlier round
+	learnt      bool                    // something was added to it in this round
 	run         *run
 	outstanding outstanding
 	asks        [][]*supply.Ask // by candidate.at and group.at
@@ -35,41 +36,41 @@ func (pr *provisioner) launchAll() {
 	}
 	pr.run.queues.sort()
 	if pr.run.options.Packer != nil {
-		pr.launchOneByOne(func(g *group) bool { return !pr.distinguishable(g) })
+		pr.launchOneByOne(func(g *demand.Group) bool { return !pr.distinguishable(g) })
 		pr.launchTogether()
 	}
-	pr.launchOneByOne(func(*group) bool { return true })
+	pr.launchOneByOne(func(*demand.Group) bool { return true })
 }
 
 // launchOneByOne orders one instance after another for groups that are meant.
-func (pr *provisioner) launchOneByOne(meant func(*group) bool) {
+func (pr *provisioner) launchOneByOne(meant func(*demand.Group) bool) {
 	for _, g := range pr.run.groups {
 		if !meant(g) {
 			continue
 		}
-		for g.left() > 0 && !pr.run.spent(0) && pr.launchFor(g) {
+		for g.Left() > 0 && !pr.run.spent(0) && pr.launchFor(g) {
 			pr.run.values.reprice()
 		}
 		pr.outstanding.giveUp(g)
-		g.stuck = g.left() > 0
-		g.touch()
+		g.Stuck = g.Left() > 0
+		g.Touch()
 	}
 }
 
 // orderPodGroups puts pods first that must be beside others on their host, since
 // they bring these along; then all in the order of placing.
 func (pr *provisioner) orderPodGroups() {
-	before := func(a, b *group) int {
+	before := func(a, b *demand.Group) int {
 		return cmp.Or(
-			cmp.Compare(b.shape.Priority, a.shape.Priority),
-			cmp.Compare(rank(pr.run.board.NearOnHost(a.level.rules)), rank(pr.run.board.NearOnHost(b.level.rules))),
-			cmp.Compare(a.of.at, b.of.at))
+			cmp.Compare(b.Shape.Priority, a.Shape.Priority),
+			cmp.Compare(rank(pr.run.board.NearOnHost(a.Level.Rules)), rank(pr.run.board.NearOnHost(b.Level.Rules))),
+			cmp.Compare(a.Of.At, b.Of.At))
 	}
 	if !slices.IsSortedFunc(pr.run.groups, before) {
 		slices.SortStableFunc(pr.run.groups, before)
 	}
 	for i, g := range pr.run.groups {
-		g.at = i
+		g.At = i
 	}
 }
 
@@ -93,8 +94,8 @@ func (pr *provisioner) toPlace() float64 {
 
 // nextHome returns the highest tier below the given one whose pools can have
 // the group at all, and the given one if there is none.
-func (pr *provisioner) nextHome(g *group, below int) int {
-	if g.left() == 0 {
+func (pr *provisioner) nextHome(g *demand.Group, below int) int {
+	if g.Left() == 0 {
 		return below
 	}
 	home := below
@@ -108,9 +109,9 @@ func (pr *provisioner) nextHome(g *group, below int) int {
 
 // launchFor orders instances for some pods of the group and what fits beside
 // them. It goes on to lighter pools where the heavier may launch no more.
-func (pr *provisioner) launchFor(g *group) bool {
+func (pr *provisioner) launchFor(g *demand.Group) bool {
 	e := errand{g: g}
-	if g.component != nil {
+	if g.Component != nil {
 		e.colocation = pr.run.affinities.colocationOf(g, pr.outstanding.left)
 		if b, w := pr.poolForColocation(g, e.colocation); b != nil {
 			e.whole, e.way = true, w
@@ -126,8 +127,8 @@ func (pr *provisioner) launchFor(g *group) bool {
 			e.way = w
 			return pr.launchFrom(b, e)
 		}
-		lighter := pr.nextHome(g, g.home)
-		if lighter == g.home {
+		lighter := pr.nextHome(g, g.Home)
+		if lighter == g.Home {
 			return false
 		}
 		pr.fillExisting(g, lighter)
@@ -136,7 +137,7 @@ func (pr *provisioner) launchFor(g *group) bool {
 
 // poolForColocation returns the pool that has the cheapest instance for the whole
 // co-located set within its limits, and how, of the heaviest that have one.
-func (pr *provisioner) poolForColocation(g *group, c *colocation) (pool *supply.Candidate, by *supply.Way) {
+func (pr *provisioner) poolForColocation(g *demand.Group, c *demand.Colocation) (pool *supply.Candidate, by *supply.Way) {
 	if c == nil {
 		return nil, nil
 	}
@@ -149,7 +150,7 @@ func (pr *provisioner) poolForColocation(g *group, c *colocation) (pool *supply.
 				continue
 			}
 			for i := range a.Ways {
-				if first := b.FirstHaving(&a.Ways[i], c.options[b.At], c.sum); first >= 0 && least.beatenBy(b, first) {
+				if first := b.FirstHaving(&a.Ways[i], c.Options[b.At], c.Sum); first >= 0 && least.beatenBy(b, first) {
 					pool, by, least = b, &a.Ways[i], bid{b.Cost[first], b.More(first)}
 				}
 			}
@@ -163,27 +164,27 @@ func (pr *provisioner) poolForColocation(g *group, c *colocation) (pool *supply.
 }
 
 // fillExisting makes pools of this tier the ones that the group is launched from.
-func (pr *provisioner) fillExisting(g *group, tier int) {
+func (pr *provisioner) fillExisting(g *demand.Group, tier int) {
 	pr.outstanding.move(g, tier)
 	pr.rate(g)
 }
 
 // rate finds the highest yield that the group may have from its pools.
-func (pr *provisioner) rate(g *group) {
-	g.best = 0
-	if g.left() == 0 {
+func (pr *provisioner) rate(g *demand.Group) {
+	g.Best = 0
+	if g.Left() == 0 {
 		return
 	}
 	for _, b := range pr.run.values.pools {
 		if pr.run.tournament.atHome(b, g) {
-			g.best = max(g.best, pr.ask(b, g).Best)
+			g.Best = max(g.Best, pr.ask(b, g).Best)
 		}
 	}
 }
 
 // cheapestPool returns, among the pools of the group's tier, the one that
 // has the cheapest instance for one of its pods within its limits, and how.
-func (pr *provisioner) cheapestPool(g *group) (*supply.Candidate, *supply.Way) {
+func (pr *provisioner) cheapestPool(g *demand.Group) (*supply.Candidate, *supply.Way) {
 	var pool *supply.Candidate
 	var by *supply.Way
 	least := priciest
@@ -196,7 +197,7 @@ func (pr *provisioner) cheapestPool(g *group) (*supply.Candidate, *supply.Way) {
 			if a.Ways[i].Barred {
 				continue
 			}
-			if o := b.FirstWithin(&a.Ways[i], g.need); o >= 0 && least.beatenBy(b, o) {
+			if o := b.FirstWithin(&a.Ways[i], g.Need); o >= 0 && least.beatenBy(b, o) {
 				pool, by, least = b, &a.Ways[i], bid{b.Cost[o], b.More(o)}
 			}
 		}
@@ -248,8 +249,8 @@ func (pr *provisioner) launchFrom(b *supply.Candidate, e errand) bool {
 // single reports whether an instance with pods of the group cannot be repeated:
 // those that need none because they are the first of their kind are so once,
 // daemon pods to be beside may not come, and volumes for one pod serve one.
-func (pr *provisioner) single(g *group) bool {
-	return g.lone || len(g.seeks) < len(g.level.rules.Seeks()) || exclusive(g.podClass)
+func (pr *provisioner) single(g *demand.Group) bool {
+	return g.Lone || len(g.Seeks) < len(g.Level.Rules.Seeks()) || demand.Exclusive(g.PodClass)
 }
 
 // repeats is how many instances with this load there are pods for. Limits are
@@ -261,11 +262,11 @@ func (pr *provisioner) repeats(b *supply.Candidate, l supply.Load) int64 {
 	n := int64(math.MaxInt64)
 	for _, part := range l.Parts {
 		g := pr.run.groups[part.Group]
-		n = min(n, g.left()/part.N)
-		if len(g.seeks) > 0 {
+		n = min(n, g.Left()/part.N)
+		if len(g.Seeks) > 0 {
 			n = min(n, pr.untilUneven(g, part.N))
 		}
-		if more := part.N - pr.metIn(g, l); len(g.gives) > 0 && more > 0 {
+		if more := part.N - pr.metIn(g, l); len(g.Gives) > 0 && more > 0 {
 			n = min(n, max(1, pr.spare(g)/more))
 		}
 	}
@@ -275,20 +276,20 @@ func (pr *provisioner) repeats(b *supply.Candidate, l supply.Load) int64 {
 // untilUneven is on how many instances with n pods of the group those are that
 // others have room for: where the rest would need more on each, half of them,
 // and then their share is worked out again.
-func (pr *provisioner) untilUneven(g *group, n int64) int64 {
+func (pr *provisioner) untilUneven(g *demand.Group, n int64) int64 {
 	over := newGathering(&pr.run.affinities, g, pr.outstanding.left).over(g)
-	if even := over*(n+1) - g.left(); even > 0 && even < over {
+	if even := over*(n+1) - g.Left(); even > 0 && even < over {
 		return max(1, even/2)
 	}
 	return math.MaxInt64
 }
 
 // metIn counts the pods of the load that seek pods of the group.
-func (pr *provisioner) metIn(g *group, l supply.Load) int64 {
+func (pr *provisioner) metIn(g *demand.Group, l supply.Load) int64 {
 	n := int64(0)
 	for _, part := range l.Parts {
-		for _, s := range pr.run.groups[part.Group].seeks {
-			if slices.Contains(g.gives, s.Tally) {
+		for _, s := range pr.run.groups[part.Group].Seeks {
+			if slices.Contains(g.Gives, s.Tally) {
 				n += part.N
 			}
 		}
@@ -297,25 +298,25 @@ func (pr *provisioner) metIn(g *group, l supply.Load) int64 {
 }
 
 // spare is how many pods of the group no others may need beside them.
-func (pr *provisioner) spare(g *group) int64 {
-	n, wants := g.left(), g.component.wants(pr.outstanding.left)
-	for _, t := range g.gives {
+func (pr *provisioner) spare(g *demand.Group) int64 {
+	n, wants := g.Left(), g.Component.Wants(pr.outstanding.left)
+	for _, t := range g.Gives {
 		n -= wants[t]
 	}
 	return n
 }
 
 // ask returns how the group may use the pool.
-func (pr *provisioner) ask(b *supply.Candidate, g *group) *supply.Ask {
+func (pr *provisioner) ask(b *supply.Candidate, g *demand.Group) *supply.Ask {
 	asks := pr.asks[b.At]
 	if asks == nil {
 		asks = make([]*supply.Ask, len(pr.run.groups))
 		pr.asks[b.At] = asks
 	}
-	if asks[g.at] == nil {
-		asks[g.at] = b.NewAsk(g.wants, g.need, g.level.strict)
+	if asks[g.At] == nil {
+		asks[g.At] = b.NewAsk(g.Wants, g.Need, g.Level.Strict)
 	}
-	return asks[g.at]
+	return asks[g.At]
 }
 
 // forgetAsks is for when there are other groups.
@@ -324,7 +325,7 @@ func (pr *provisioner) forgetAsks() { pr.asks = make([][]*supply.Ask, len(pr.run
 // rateAll seeks the highest yields of a pool again for pods that are left.
 func (pr *provisioner) rateAll(b *supply.Candidate) {
 	for at, a := range pr.asks[b.At] {
-		if a != nil && pr.run.groups[at].left() > 0 {
+		if a != nil && pr.run.groups[at].Left() > 0 {
 			b.Rate(a)
 		}
 	}

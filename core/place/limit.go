@@ -1,6 +1,7 @@
 package place
 
 import (
+	"github.com/daemok/daemok/core/demand"
 	"slices"
 )
 
@@ -8,8 +9,8 @@ import (
 // from offerings some that its limits forbid now.
 func (li *lister) short() bool {
 	for _, b := range li.run.candidates {
-		if b.Remaining != nil && b.Remaining.Used() && slices.ContainsFunc(li.run.waiting, func(g *group) bool {
-			return g.left() > 0 && b.HeldBack(g.podClass.required().wants, g.need)
+		if b.Remaining != nil && b.Remaining.Used() && slices.ContainsFunc(li.run.waiting, func(g *demand.Group) bool {
+			return g.Left() > 0 && b.HeldBack(g.PodClass.Required().Wants, g.Need)
 		}) {
 			return true
 		}

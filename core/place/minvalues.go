@@ -50,9 +50,9 @@ type trim struct {
 // must share a host. A co-located set that is torn apart anyway is cut like any pods.
 func (li *lister) trimOf(l *supply.Load, e errand) trim {
 	out := trim{make([]int64, len(l.Parts)), make([]int64, len(l.Parts)), 1}
-	torn := e.g == nil || e.g.component != nil && !e.whole
+	torn := e.g == nil || e.g.Component != nil && !e.whole
 	for i, p := range l.Parts {
-		if torn || li.run.groups[p.Group].component == nil {
+		if torn || li.run.groups[p.Group].Component == nil {
 			out.rest[i] = p.N
 		}
 	}
@@ -60,9 +60,9 @@ func (li *lister) trimOf(l *supply.Load, e errand) trim {
 		return out
 	}
 	out.least = 0
-	for _, m := range e.colocation.parts {
-		if at := slices.IndexFunc(l.Parts, func(p supply.Part) bool { return p.Group == m.g.at }); at >= 0 {
-			out.stay[at] = min(m.n, l.Parts[at].N)
+	for _, m := range e.colocation.Parts {
+		if at := slices.IndexFunc(l.Parts, func(p supply.Part) bool { return p.Group == m.Group.At }); at >= 0 {
+			out.stay[at] = min(m.N, l.Parts[at].N)
 			out.least += out.stay[at]
 		}
 	}
@@ -73,7 +73,7 @@ func (li *lister) trimOf(l *supply.Load, e errand) trim {
 func (li *lister) allBound(l *supply.Load, t trim) trim {
 	out := trim{slices.Clone(t.stay), t.rest, 0}
 	for i, p := range l.Parts {
-		if li.run.groups[p.Group].component != nil && t.rest[i] == 0 {
+		if li.run.groups[p.Group].Component != nil && t.rest[i] == 0 {
 			out.stay[i] = p.N
 		}
 		out.least += out.stay[i]
@@ -94,7 +94,7 @@ func (li *lister) cut(l *supply.Load, t trim, n int64) *supply.Load {
 	for i, p := range l.Parts {
 		m := min(max(0, n), t.rest[i])
 		g := li.run.groups[p.Group]
-		out.Add(g.part(p.Way, t.stay[i]+m, p.First), g.need)
+		out.Add(g.Part(p.Way, t.stay[i]+m, p.First), g.Need)
 		n -= m
 	}
 	return out

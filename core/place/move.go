@@ -7,6 +7,7 @@ import (
 
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/supply"
@@ -138,16 +139,16 @@ func (d *evaluator) stabilize(r *run, p *plan.Placement, places map[string]int) 
 	d.hold(p.Pod.Shape, 1)
 	if p.On == plan.OnNode {
 		target := d.byName[p.Target]
-		if _, first := target.guests.within(r.dims, target.free, &group{podClass: k.podClass, need: k.need}); first != nil {
+		if _, first := target.guests.Within(r.dims, target.free, &demand.Group{PodClass: k.PodClass, Need: k.need}); first != nil {
 			amount.Take(target.free, first, 1)
 		}
 		amount.Take(target.free, k.need, 1)
-		target.guests.add(k.podClass, k.required(), 1)
+		target.guests.Add(k.PodClass, k.Required(), 1)
 		d.filled = append(d.filled, target)
 		place, known = target.place, true
 	}
 	if known {
-		d.board.Put(k.rules[k.required()], place, 1, false)
+		d.board.Put(k.rules[k.Required()], place, 1, false)
 	}
 }
 

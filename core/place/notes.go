@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/supply"
 )
 
@@ -15,11 +16,11 @@ func (li *lister) notes(b *supply.Candidate, l *supply.Load, open *supply.Choice
 	var out []string
 	for _, p := range l.Parts {
 		g := li.run.groups[p.Group]
-		if len(g.level.gone) == 0 {
+		if len(g.Level.Gone) == 0 {
 			continue
 		}
-		words := make([]string, len(g.level.gone))
-		for i, w := range g.level.gone {
+		words := make([]string, len(g.Level.Gone))
+		for i, w := range g.Level.Gone {
 			words[i] = w.String()
 		}
 		if text := "could not be had: " + strings.Join(words, ", "); !slices.Contains(out, text) {
@@ -40,7 +41,7 @@ func (li *lister) notes(b *supply.Candidate, l *supply.Load, open *supply.Choice
 // passedOver names the heavier pools that have instances for the group and may
 // launch no more of them: weight is an order, and a pool is filled up to its
 // limits before the next one is used.
-func (li *lister) passedOver(b *supply.Candidate, g *group) []string {
+func (li *lister) passedOver(b *supply.Candidate, g *demand.Group) []string {
 	var out []string
 	for _, heavier := range li.run.candidates {
 		if heavier.Weight <= b.Weight {
@@ -50,7 +51,7 @@ func (li *lister) passedOver(b *supply.Candidate, g *group) []string {
 		if len(a.Ways) == 0 {
 			continue
 		}
-		full := !slices.ContainsFunc(a.Ways, func(w supply.Way) bool { return heavier.FirstWithin(&w, g.need) >= 0 })
+		full := !slices.ContainsFunc(a.Ways, func(w supply.Way) bool { return heavier.FirstWithin(&w, g.Need) >= 0 })
 		if full {
 			out = append(out, heavier.ID.String()+", of weight "+strconv.Itoa(heavier.Weight)+", is filled up to its limits")
 		}

@@ -6,10 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/daemok/daemok/core/amount"
-	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/supply"
 	"github.com/daemok/daemok/core/topology"
@@ -18,89 +17,13 @@ import (
 // offeringIndex finds the offerings that pods may be on, by level and spot.
 type offeringIndex struct {
 	run  *run
-	sets map[string][]*offeringSet // see offeringSetsOf
-}
-
-// offeringSet is the instances that can be launched for pods of one level on one spot.
-type offeringSet struct {
-	spot   topology.Spot
-	wants  *cluster.Shape  // the level's, bound to the spot
-	byPool []poolOfferings // heaviest pool first
-
-	various []poolOfferings // those with other offerings than all before them; nil: not looked at yet, see evaluator.cheapest
-}
-
-// poolOfferings is what one pool has of it.
-type poolOfferings struct {
-	b       *supply.Candidate
-	options bitset.Set
-}
-
-// first returns the cost of the instance that is launched first for one pod of
-// the group, and the tier of its pool. With offered set, instances count that
-// limits forbid now.
-func (m *offeringSet) first(g *group, available bool) (cost float64, tier int, ok bool) {
-	for _, s := range m.byPool {
-		if ok && s.b.Weight < tier {
-			break
-		}
-		from := s.b.WithinLimits
-		if available {
-			from = s.b.AvailableNow
-		}
-		free := s.b.Free
-		if s.b.Whole != nil {
-			free = s.b.Whole
-		}
-		for i := s.options.Next(0); i >= 0; i = s.options.Next(i + 1) {
-			if !from.Has(i) || !amount.Fits(free[s.b.Options[i].Kind], g.need) {
-				continue
-			}
-			if c := costOf(s.b.Offering(s.b.Options[i])) + float64(s.b.PerInstance()); !ok || c < cost {
-				cost, tier, ok = c, s.b.Weight, true
-			}
-			break
-		}
-	}
-	return cost, tier, ok
-}
-
-// reaches reports whether an instance for one pod of the group can be had in the
-// domain of a key that the offering set leaves open.
-func (m *offeringSet) reaches(board *topology.Board, g *group, key int, domain int32) bool {
-	for _, s := range m.byPool {
-		if !s.b.Defines(board.Keys()[key]) {
-			value, ok := s.b.Labels.Get(board.Keys()[key])
-			if !ok || value == board.Value(key, domain) {
-				return true
-			}
-			continue
-		}
-		domains := s.b.Domains(board, key)
-		for i := s.options.Next(0); i >= 0; i = s.options.Next(i + 1) {
-			if domains[i] == domain && s.b.WithinLimits.Has(i) && amount.Fits(s.b.Free[s.b.Options[i].Kind], g.need) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// costOf is what counts when domains are compared.
-func costOf(o *cluster.Offering) float64 {
-	switch {
-	case o.Option == cluster.Reserved:
-		return 0
-	case !o.Priced:
-		return 1e18
-	}
-	return float64(o.Price)
+	sets map[string][]*demand.OfferingSet // see offeringSetsOf
 }
 
 // launchable reports whether an instance can be had for a pod of the group now.
-func (ix *offeringIndex) launchable(g *group, lv *level) bool {
-	return slices.ContainsFunc(ix.offeringSetsOf(lv), func(m *offeringSet) bool {
-		_, _, ok := m.first(g, false)
+func (ix *offeringIndex) launchable(g *demand.Group, lv *demand.Level) bool {
+	return slices.ContainsFunc(ix.offeringSetsOf(lv), func(m *demand.OfferingSet) bool {
+		_, _, ok := m.First(g, false)
 		return ok
 	})
 }
@@ -108,9 +31,9 @@ func (ix *offeringIndex) launchable(g *group, lv *level) bool {
 // offeringSetsOf lists the spots on which instances can be launched for pods of the
 // level; a single one where it does not matter. Levels that want the same of
 // nodes share them.
-func (ix *offeringIndex) offeringSetsOf(lv *level) []*offeringSet {
-	if lv.asked {
-		return lv.offeringSets
+func (ix *offeringIndex) offeringSetsOf(lv *demand.Level) []*demand.OfferingSet {
+	if lv.Asked {
+		return lv.OfferingSets
 	}
 	text := nodesText(lv)
 	offeringSets, known := ix.sets[text]
@@ -118,33 +41,33 @@ func (ix *offeringIndex) offeringSetsOf(lv *level) []*offeringSet {
 		offeringSets = ix.newOfferingSets(lv)
 		ix.sets[text] = offeringSets
 	}
-	lv.offeringSets, lv.asked = offeringSets, true
+	lv.OfferingSets, lv.Asked = offeringSets, true
 	return offeringSets
 }
 
 // nodesText is equal for levels that want the same of nodes in the same keys.
-func nodesText(lv *level) string {
+func nodesText(lv *demand.Level) string {
 	var b strings.Builder
-	fmt.Fprint(&b, lv.strict, lv.rules.Fixed(), lv.wants.Unable, lv.wants.Tolerations)
-	for _, t := range lv.wants.NodeTerms {
+	fmt.Fprint(&b, lv.Strict, lv.Rules.Fixed(), lv.Wants.Unable, lv.Wants.Tolerations)
+	for _, t := range lv.Wants.NodeTerms {
 		b.WriteString("|" + t.String())
 	}
-	for _, t := range lv.wants.VolumeTerms {
+	for _, t := range lv.Wants.VolumeTerms {
 		b.WriteString("|volume " + t.String())
 	}
 	return b.String()
 }
 
-func (ix *offeringIndex) newOfferingSets(lv *level) []*offeringSet {
-	book := &book{at: map[string]*offeringSet{}}
-	if len(lv.rules.Fixed()) == 0 {
+func (ix *offeringIndex) newOfferingSets(lv *demand.Level) []*demand.OfferingSet {
+	book := &book{at: map[string]*demand.OfferingSet{}}
+	if len(lv.Rules.Fixed()) == 0 {
 		ix.offeringSetAt(book, lv, ix.nowhere())
 	}
 	for _, b := range ix.run.candidates {
-		if lv.strict && feasibility.Avoided(b.Taints, lv.wants.Tolerations) {
+		if lv.Strict && feasibility.Avoided(b.Taints, lv.Wants.Tolerations) {
 			continue
 		}
-		terms, _ := b.Terms(lv.wants)
+		terms, _ := b.Terms(lv.Wants)
 		for _, t := range terms {
 			ix.reservedCapacity(b, lv, t, book)
 		}
@@ -154,14 +77,14 @@ func (ix *offeringIndex) newOfferingSets(lv *level) []*offeringSet {
 
 // book is the offering sets of one level while they are found.
 type book struct {
-	list []*offeringSet
-	at   map[string]*offeringSet // by appendSpot
-	text []byte                  // kept for its memory
+	list []*demand.OfferingSet
+	at   map[string]*demand.OfferingSet // by appendSpot
+	text []byte                         // kept for its memory
 }
 
 // offeringSetAt returns the level's offering set on the spot, a new one if there is none.
-func (ix *offeringIndex) offeringSetAt(k *book, lv *level, spot topology.Spot) *offeringSet {
-	k.text = appendSpot(k.text[:0], lv.rules.Fixed(), spot)
+func (ix *offeringIndex) offeringSetAt(k *book, lv *demand.Level, spot topology.Spot) *demand.OfferingSet {
+	k.text = appendSpot(k.text[:0], lv.Rules.Fixed(), spot)
 	m := k.at[string(k.text)]
 	if m == nil {
 		m = ix.newOfferingSet(lv, spot)
@@ -190,21 +113,21 @@ func (ix *offeringIndex) nowhere() topology.Spot {
 	return out
 }
 
-func (ix *offeringIndex) newOfferingSet(lv *level, spot topology.Spot) *offeringSet {
-	m := &offeringSet{spot: spot, wants: lv.wants}
-	if pins := ix.run.scheduler.pins(lv.rules.Fixed(), spot); len(pins) > 0 {
-		bound := *lv.wants
-		bound.NodeTerms = feasibility.Cross(lv.wants.NodeTerms, []constraint.Requirements{pins})
-		m.wants = &bound
+func (ix *offeringIndex) newOfferingSet(lv *demand.Level, spot topology.Spot) *demand.OfferingSet {
+	m := &demand.OfferingSet{Spot: spot, Wants: lv.Wants}
+	if pins := ix.run.scheduler.pins(lv.Rules.Fixed(), spot); len(pins) > 0 {
+		bound := *lv.Wants
+		bound.NodeTerms = feasibility.Cross(lv.Wants.NodeTerms, []constraint.Requirements{pins})
+		m.Wants = &bound
 	}
 	return m
 }
 
 // reservedCapacity adds what one pool has for one of the pod's alternatives.
-func (ix *offeringIndex) reservedCapacity(b *supply.Candidate, lv *level, t feasibility.Term, found *book) {
-	fixed := lv.rules.Fixed()
+func (ix *offeringIndex) reservedCapacity(b *supply.Candidate, lv *demand.Level, t feasibility.Term, found *book) {
+	fixed := lv.Rules.Fixed()
 	in := b.RegionsBy(ix.run.board, fixed)
-	offeringSets := make([][]*offeringSet, in.Count) // by region
+	offeringSets := make([][]*demand.OfferingSet, in.Count) // by region
 	for i := t.Options.Next(0); i >= 0; i = t.Options.Next(i + 1) {
 		at := in.Of(i)
 		if offeringSets[at] == nil {
@@ -213,17 +136,9 @@ func (ix *offeringIndex) reservedCapacity(b *supply.Candidate, lv *level, t feas
 			}
 		}
 		for _, m := range offeringSets[at] {
-			m.add(b, i)
+			m.Add(b, i)
 		}
 	}
-}
-
-// add puts an option of the pool on sale.
-func (m *offeringSet) add(b *supply.Candidate, option int) {
-	if n := len(m.byPool); n == 0 || m.byPool[n-1].b != b {
-		m.byPool = append(m.byPool, poolOfferings{b, bitset.New(len(b.Options))})
-	}
-	m.byPool[len(m.byPool)-1].options.Add(option)
 }
 
 // spotsOf lists where instances of the option can be: several spots where the

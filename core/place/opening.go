@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/topology"
 )
@@ -87,19 +88,19 @@ func (jo *joiner) openings() []*opening {
 		launch int
 		target *target
 	}
-	spreads := map[*podClass][]topology.OwnSpread{}
+	spreads := map[*demand.PodClass][]topology.OwnSpread{}
 	known := map[topology.OwnSpread]*opening{}
 	in := map[openingKey]bool{}
 	var out []*opening
 	for i := range jo.run.placed {
 		x := &jo.run.placed[i]
-		if x.on == plan.OnNode || i > 0 && x.group.podClass == jo.run.placed[i-1].group.podClass && x.name == jo.run.placed[i-1].name {
+		if x.on == plan.OnNode || i > 0 && x.group.PodClass == jo.run.placed[i-1].group.PodClass && x.name == jo.run.placed[i-1].name {
 			continue
 		}
-		own, asked := spreads[x.group.podClass]
+		own, asked := spreads[x.group.PodClass]
 		if !asked {
-			own = jo.run.board.OwnSpreads(x.group.podClass.required().rules)
-			spreads[x.group.podClass] = own
+			own = jo.run.board.OwnSpreads(x.group.PodClass.Required().Rules)
+			spreads[x.group.PodClass] = own
 		}
 		for _, s := range own {
 			m := jo.entrantOf(x, s)

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/amount"
-	"github.com/daemok/daemok/core/supply"
+	"github.com/daemok/daemok/core/demand"
 )
 
 // outstanding is what is still to be launched for. It is kept up to date instance by
@@ -22,8 +22,8 @@ type amounts struct {
 	pods int64
 }
 
-func (a *amounts) add(g *group, n int64) {
-	amount.Take(a.sum, g.need, -n)
+func (a *amounts) add(g *demand.Group, n int64) {
+	amount.Take(a.sum, g.Need, -n)
 	a.pods += n
 }
 
@@ -33,8 +33,8 @@ func (a *amounts) clone() *amounts { return &amounts{slices.Clone(a.sum), a.pods
 func (pr *provisioner) newOutstanding() outstanding {
 	out := outstanding{left: make([]int64, len(pr.run.groups)), tiers: map[int]*amounts{}, all: amounts{sum: make([]int64, pr.run.dims.Len())}}
 	for i, g := range pr.run.groups {
-		out.left[i] = g.left()
-		out.all.add(g, g.left())
+		out.left[i] = g.Left()
+		out.all.add(g, g.Left())
 	}
 	return out
 }
@@ -50,35 +50,30 @@ func (d *outstanding) of(tier int) *amounts {
 }
 
 // move makes pools of the tier those that the group is launched from.
-func (d *outstanding) move(g *group, tier int) {
-	if g.counted {
-		d.of(g.home).add(g, -d.left[g.at])
+func (d *outstanding) move(g *demand.Group, tier int) {
+	if g.Counted {
+		d.of(g.Home).add(g, -d.left[g.At])
 	}
-	g.home, g.counted = tier, true
-	d.of(tier).add(g, d.left[g.at])
+	g.Home, g.Counted = tier, true
+	d.of(tier).add(g, d.left[g.At])
 }
 
 // take notes that n pods of the group were launched for.
-func (d *outstanding) take(g *group, n int64) {
-	if d.left[g.at] -= n; d.left[g.at] == 0 {
+func (d *outstanding) take(g *demand.Group, n int64) {
+	if d.left[g.At] -= n; d.left[g.At] == 0 {
 		d.gone++
 	}
 	d.all.add(g, -n)
-	if g.counted {
-		d.of(g.home).add(g, -n)
+	if g.Counted {
+		d.of(g.Home).add(g, -n)
 	}
 }
 
 // giveUp notes that no instance can be had for the rest of the group: none
 // grows for it.
-func (d *outstanding) giveUp(g *group) {
-	if g.counted {
-		d.of(g.home).add(g, -d.left[g.at])
-		g.counted = false
+func (d *outstanding) giveUp(g *demand.Group) {
+	if g.Counted {
+		d.of(g.Home).add(g, -d.left[g.At])
+		g.Counted = false
 	}
-}
-
-// part is n of the group's pods on an instance, the first of which takes so much beyond its own amounts.
-func (g *group) part(w *supply.Way, n int64, first []int64) supply.Part {
-	return supply.Part{Group: g.at, N: n, Way: w, First: first, Ports: g.podClass.ports, Rules: g.level.rules}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/core/supply"
 )
@@ -15,7 +16,7 @@ import (
 // batch is a pack.Batch with what its numbers stand for.
 type batch struct {
 	pack.Batch
-	groups             []*group
+	groups             []*demand.Group
 	from               []origin // by offering
 	offeringPools      []offeringPool
 	reservedCapacities map[string]int // positions among the limits
@@ -36,8 +37,8 @@ func (pr *provisioner) launchTogether() {
 	}
 	var tiers []int
 	for _, g := range pr.run.groups {
-		if g.left() > 0 && !slices.Contains(tiers, g.home) {
-			tiers = append(tiers, g.home)
+		if g.Left() > 0 && !slices.Contains(tiers, g.Home) {
+			tiers = append(tiers, g.Home)
 		}
 	}
 	slices.SortFunc(tiers, func(a, b int) int { return cmp.Compare(b, a) })
@@ -52,7 +53,7 @@ func (pr *provisioner) launchTogether() {
 func (pr *provisioner) batchOf(tier int) *batch {
 	out := &batch{}
 	for _, g := range pr.run.groups {
-		if g.home == tier && g.left() > 0 && pr.distinguishable(g) {
+		if g.Home == tier && g.Left() > 0 && pr.distinguishable(g) {
 			out.groups = append(out.groups, g)
 			out.Groups = append(out.Groups, pr.batchGroup(g))
 		}
@@ -75,13 +76,13 @@ func (pr *provisioner) batchOf(tier int) *batch {
 
 // distinguishable reports whether a batch can express what pods of the group ask for: not
 // where others must be on their host, or volumes are shared.
-func (pr *provisioner) distinguishable(g *group) bool {
-	return !pr.run.board.NearOnHost(g.level.rules) && len(g.podClass.shared) == 0
+func (pr *provisioner) distinguishable(g *demand.Group) bool {
+	return !pr.run.board.NearOnHost(g.Level.Rules) && len(g.PodClass.Shared) == 0
 }
 
-func (pr *provisioner) batchGroup(g *group) pack.Group {
-	kinds, caps := pr.run.board.OnHost(g.level.rules)
-	out := pack.Group{Need: g.need, Count: g.left(), Kinds: slices.Clone(kinds)}
+func (pr *provisioner) batchGroup(g *demand.Group) pack.Group {
+	kinds, caps := pr.run.board.OnHost(g.Level.Rules)
+	out := pack.Group{Need: g.Need, Count: g.Left(), Kinds: slices.Clone(kinds)}
 	for _, c := range caps {
 		out.Caps = append(out.Caps, pack.Cap(c))
 	}
@@ -93,7 +94,7 @@ func (pr *provisioner) batchGroup(g *group) pack.Group {
 func (l *batch) reportPorts(from int) {
 	var known []cluster.Port
 	for _, g := range l.groups {
-		for _, p := range g.podClass.ports {
+		for _, p := range g.PodClass.Ports {
 			if !slices.Contains(known, p) {
 				known = append(known, p)
 			}
@@ -102,10 +103,10 @@ func (l *batch) reportPorts(from int) {
 	for i, g := range l.groups {
 		podGroup := &l.Groups[i]
 		for at, p := range known {
-			if slices.Contains(g.podClass.ports, p) {
+			if slices.Contains(g.PodClass.Ports, p) {
 				podGroup.Kinds = append(podGroup.Kinds, from+at)
 			}
-			if slices.ContainsFunc(g.podClass.ports, p.Conflicts) {
+			if slices.ContainsFunc(g.PodClass.Ports, p.Conflicts) {
 				podGroup.Caps = append(podGroup.Caps, pack.Cap{Kind: from + at, Most: 1})
 			}
 		}
@@ -169,7 +170,7 @@ func (l *batch) open(r *run) {
 		}
 	}
 	for i, g := range l.groups {
-		l.Groups[i].Offerings = of[i].forPods(r, l, g.need)
+		l.Groups[i].Offerings = of[i].forPods(r, l, g.Need)
 	}
 }
 
@@ -194,7 +195,7 @@ type offeringPool struct {
 type span struct{ first, n int }
 
 // ways is how pods of the group may use the pool now.
-func (s offeringPool) ways(r *run, g *group) []supply.Way {
+func (s offeringPool) ways(r *run, g *demand.Group) []supply.Way {
 	a := r.provisioner.ask(s.b, g)
 	if !slices.ContainsFunc(a.Ways, func(w supply.Way) bool { return w.Barred }) {
 		return a.Ways
@@ -290,7 +291,7 @@ func (l *batch) plenty(m pack.Instance) bool {
 func (pr *provisioner) extrasOf(l *batch) []int64 {
 	left := slices.Clone(pr.outstanding.left)
 	for _, g := range l.groups {
-		left[g.at] = 0
+		left[g.At] = 0
 	}
 	if !slices.ContainsFunc(left, func(n int64) bool { return n > 0 }) {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/supply"
 )
 
@@ -34,9 +35,9 @@ const fewPods = 64
 // errand is what an instance is sought for: one pod of the group, in one of its
 // ways, with its co-located set if it has one.
 type errand struct {
-	g          *group
+	g          *demand.Group
 	way        *supply.Way
-	colocation *colocation
+	colocation *demand.Colocation
 	whole      bool // the co-located set is not to be torn apart: some instance has room for it
 }
 
@@ -73,7 +74,7 @@ func (t *tournament) best(b *supply.Candidate, e errand, left []int64, all *amou
 	clear(t.tried)
 	t.filled = t.filled[:0]
 	for _, i := range t.byPromise(b, e) {
-		bounded := !torn && (best == nil || e.colocation == nil || best.Bound == e.colocation.pods)
+		bounded := !torn && (best == nil || e.colocation == nil || best.Bound == e.colocation.Pods)
 		if best != nil && (b.Yield[i] < most && bounded || tries >= triesMax || t.run.tournament.hurry()) {
 			break
 		}
@@ -154,7 +155,7 @@ func (t *tournament) filledAlike(b *supply.Candidate, option int, e errand) *sup
 }
 
 // allDrive reports whether an instance of the option may grow for all of the load.
-func (t *tournament) allDrive(b *supply.Candidate, option int, l *supply.Load, seed *group) bool {
+func (t *tournament) allDrive(b *supply.Candidate, option int, l *supply.Load, seed *demand.Group) bool {
 	return !slices.ContainsFunc(l.Parts, func(p supply.Part) bool {
 		_, joins := t.run.provisioner.ask(b, t.run.groups[p.Group]).Joins(option, l.Custom)
 		return !joins || t.run.groups[p.Group] != seed && !t.run.tournament.drives(b, option, t.run.groups[p.Group], seed)
@@ -179,9 +180,9 @@ func (e *errand) fits(b *supply.Candidate, option int) bool {
 	case !e.way.Options.Has(option):
 		return false
 	case e.whole:
-		return e.colocation.options[b.At].Has(option) && amount.Fits(free, e.colocation.sum)
+		return e.colocation.Options[b.At].Has(option) && amount.Fits(free, e.colocation.Sum)
 	}
-	return amount.Fits(free, e.g.need)
+	return amount.Fits(free, e.g.Need)
 }
 
 // byPromise lists options in the order in which they are tried: by falling
@@ -193,7 +194,7 @@ func (t *tournament) byPromise(b *supply.Candidate, e errand) []int {
 	}
 	part := make([]float64, len(b.Options))
 	for i, o := range b.Options {
-		part[i] = amount.Share(b.Free[o.Kind], e.colocation.sum)
+		part[i] = amount.Share(b.Free[o.Kind], e.colocation.Sum)
 	}
 	out := slices.Clone(b.ByYield)
 	slices.SortStableFunc(out, func(x, y int) int { return cmp.Compare(part[y], part[x]) })
@@ -208,17 +209,17 @@ func (t *tournament) seed(b *supply.Candidate, l *supply.Load, left []int64, e e
 	if e.colocation == nil {
 		return f.add(e.g, e.way, 1) > 0
 	}
-	for _, m := range e.colocation.parts {
-		w, ok := t.run.provisioner.ask(b, m.g).Joins(l.Option, l.Custom)
-		if m.g == e.g {
+	for _, m := range e.colocation.Parts {
+		w, ok := t.run.provisioner.ask(b, m.Group).Joins(l.Option, l.Custom)
+		if m.Group == e.g {
 			_, conflict := l.Custom.Conflict(e.way.Term.Custom)
 			w, ok = e.way, !conflict
 		}
 		if ok {
-			l.Bound += f.add(m.g, w, m.n)
+			l.Bound += f.add(m.Group, w, m.N)
 		}
 	}
-	return f.taken[e.g.at] > 0
+	return f.taken[e.g.At] > 0
 }
 
 func copyOf(l *supply.Load) *supply.Load {
@@ -234,7 +235,7 @@ func (t *tournament) hurry() bool {
 
 // severalCost is what is spent until all is placed that a single instance
 // could have, by picking on; it stops counting at enough.
-func (t *tournament) severalCost(b *supply.Candidate, g *group, first supply.Load, left []int64, enough float64) float64 {
+func (t *tournament) severalCost(b *supply.Candidate, g *demand.Group, first supply.Load, left []int64, enough float64) float64 {
 	left = slices.Clone(left)
 	all := t.run.provisioner.outstanding.of(b.Weight).clone()
 	defer t.run.affinities.touchAll(left)
@@ -246,22 +247,22 @@ func (t *tournament) severalCost(b *supply.Candidate, g *group, first supply.Loa
 		}
 		for _, p := range next.Parts {
 			left[p.Group] -= p.N
-			t.run.groups[p.Group].touch()
-			if o := t.run.groups[p.Group]; o.counted && t.run.tournament.atHome(b, o) {
+			t.run.groups[p.Group].Touch()
+			if o := t.run.groups[p.Group]; o.Counted && t.run.tournament.atHome(b, o) {
 				all.add(o, -p.N)
 			}
 		}
-		i := slices.IndexFunc(t.run.groups[g.at:], func(g *group) bool { return left[g.at] > 0 && t.run.tournament.atHome(b, g) })
+		i := slices.IndexFunc(t.run.groups[g.At:], func(g *demand.Group) bool { return left[g.At] > 0 && t.run.tournament.atHome(b, g) })
 		if i < 0 {
 			return sum
 		}
-		g = t.run.groups[g.at+i]
+		g = t.run.groups[g.At+i]
 		ways := t.run.provisioner.ask(b, g).Ways
 		if len(ways) == 0 {
 			break
 		}
 		e := errand{g: g, way: &ways[0], colocation: t.run.affinities.colocationOf(g, left)}
-		e.whole = e.colocation != nil && b.FirstHaving(e.way, e.colocation.options[b.At], e.colocation.sum) >= 0
+		e.whole = e.colocation != nil && b.FirstHaving(e.way, e.colocation.Options[b.At], e.colocation.Sum) >= 0
 		next, _ = t.best(b, e, left, all)
 	}
 	return math.Inf(1)
@@ -270,22 +271,22 @@ func (t *tournament) severalCost(b *supply.Candidate, g *group, first supply.Loa
 // mayJoin reports whether pods of the group may be added to an instance of the
 // option. With a seed it must be one that the instance may grow for; any may
 // ride along.
-func (t *tournament) mayJoin(b *supply.Candidate, option int, g, seed *group) bool {
+func (t *tournament) mayJoin(b *supply.Candidate, option int, g, seed *demand.Group) bool {
 	return seed == nil || t.drives(b, option, g, seed)
 }
 
 // drives reports whether an instance of the option may grow for the group: the
 // pool is of its tier, the option is not wasteful for it, and it
 // does not take what a limit leaves from pods of higher priority.
-func (t *tournament) drives(b *supply.Candidate, option int, g, seed *group) bool {
-	if !t.atHome(b, g) || b.Remaining != nil && g.shape.Priority < seed.shape.Priority {
+func (t *tournament) drives(b *supply.Candidate, option int, g, seed *demand.Group) bool {
+	if !t.atHome(b, g) || b.Remaining != nil && g.Shape.Priority < seed.Shape.Priority {
 		return false
 	}
-	return b.Yield[option] >= wasteful*g.best
+	return b.Yield[option] >= wasteful*g.Best
 }
 
 // atHome reports whether the pool is one that the group is launched from.
-func (t *tournament) atHome(b *supply.Candidate, g *group) bool { return b.Weight == g.home }
+func (t *tournament) atHome(b *supply.Candidate, g *demand.Group) bool { return b.Weight == g.Home }
 
 // stabilize moves the load to the cheapest option that holds it.
 func (t *tournament) stabilize(b *supply.Candidate, l *supply.Load) {

@@ -8,6 +8,7 @@ import (
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/core/plan"
@@ -47,18 +48,18 @@ type Packer interface {
 // Options is how to search.
 type Options struct {
 	MinValues        MinValues
-	Preferences      func(*cluster.Shape) Preferences // which preferences of pods of a shape count, the same for shapes with equal RulesText; nil: all
-	Steps            int64                            // most steps to take: about one for each look at one shape in one place; 0 means no bound
-	Packer           Packer                           // chooses instances that are launched together; nil means that each is chosen alone
-	ExpensiveSites   bool                             // groups avoid sites where instances for all would cost clearly more, see priceSites; the same may be said of the answer
-	EvenHosts        bool                             // see topology.Board.Even; the answer may be more expensive than the usual one, and leave more pods
-	LimitCost        float64                          // what all that pools may still own counts as when instances are compared: those that take little of it come first
-	LeastInterrupted bool                             // what interruptions are likely to cost has no say in what instances are chosen, but in which spot offerings these come from
-	Small            bool                             // instances that are large for the cluster are launched only for pods that fit on no others, see Sizes
-	Ready            *supply.Ready                    // what was prepared for the snapshot, or one with the same pools and daemons; nil: nothing
-	Unproven         bool                             // neither Bound nor Margins are worked out
-	Variants         []Variant                        // by shape, in the order of placing; those that are missing are as usual
-	asked            bool                             // see Ground: questions may leave preferences out
+	Preferences      func(*cluster.Shape) demand.Preferences // which preferences of pods of a shape count, the same for shapes with equal RulesText; nil: all
+	Steps            int64                                   // most steps to take: about one for each look at one shape in one place; 0 means no bound
+	Packer           Packer                                  // chooses instances that are launched together; nil means that each is chosen alone
+	ExpensiveSites   bool                                    // groups avoid sites where instances for all would cost clearly more, see priceSites; the same may be said of the answer
+	EvenHosts        bool                                    // see topology.Board.Even; the answer may be more expensive than the usual one, and leave more pods
+	LimitCost        float64                                 // what all that pools may still own counts as when instances are compared: those that take little of it come first
+	LeastInterrupted bool                                    // what interruptions are likely to cost has no say in what instances are chosen, but in which spot offerings these come from
+	Small            bool                                    // instances that are large for the cluster are launched only for pods that fit on no others, see Sizes
+	Ready            *supply.Ready                           // what was prepared for the snapshot, or one with the same pools and daemons; nil: nothing
+	Unproven         bool                                    // neither Bound nor Margins are worked out
+	Variants         []Variant                               // by shape, in the order of placing; those that are missing are as usual
+	asked            bool                                    // see Ground: questions may leave preferences out
 }
 
 // Result is where pods go. Launches are in the order in which they were
@@ -141,10 +142,10 @@ type run struct {
 	snapshot    *cluster.Snapshot
 	options     Options
 	dims        amount.Dims
-	pods        int      // that wait, or must leave their nodes
-	waiting     []*group // one for each shape, in the order of placing
-	groups      []*group // those that instances are launched for, in that order
-	podClasses  map[string]*podClass
+	pods        int             // that wait, or must leave their nodes
+	waiting     []*demand.Group // one for each shape, in the order of placing
+	groups      []*demand.Group // those that instances are launched for, in that order
+	podClasses  map[string]*demand.PodClass
 	round       int                  // counted from 1
 	avoided     [][]constraint.Taint // of places that ask pods to stay away
 	targets     []*target            // nodes, then ordered instances
@@ -186,9 +187,9 @@ type parts struct {
 func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	r := &run{
 		snapshot: s, options: o, pods: len(pods), dims: amount.Of(pods), waiting: groupByShape(pods), board: topology.NewBoard(),
-		podClasses: map[string]*podClass{},
+		podClasses: map[string]*demand.PodClass{},
 	}
-	r.index.sets, r.tournament.tried = map[string][]*offeringSet{}, map[[3]int64]bool{}
+	r.index.sets, r.tournament.tried = map[string][]*demand.OfferingSet{}, map[[3]int64]bool{}
 	r.connect()
 	r.tournament.scratch.Sum = make([]int64, r.dims.Len())
 	ready := o.readyFor(s)
@@ -218,7 +219,7 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	r.intake.setUpBoard(s)
 	r.replays.recordHeld(s)
 	for _, g := range r.waiting {
-		g.need = r.dims.Need(g.shape)
+		g.Need = r.dims.Need(g.Shape)
 	}
 	order(r.waiting)
 	return r
@@ -226,13 +227,13 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 
 // connect makes the parts of the run its own, and ready for the first round.
 func (r *run) connect() {
-	r.scheduler.run, r.scheduler.followers = r, map[int][]*podClass{}
-	r.provisioner.run, r.provisioner.failed = r, map[request]bool{}
+	r.scheduler.run, r.scheduler.followers = r, map[int][]*demand.PodClass{}
+	r.provisioner.run, r.provisioner.failed = r, map[demand.Request]bool{}
 	r.replays.run, r.replays.held = r, map[string]bool{}
 	r.intake.run = r
 	r.values.Valuation = &supply.Valuation{Daemons: map[*cluster.Shape]*topology.Rules{}, LimitCost: r.options.LimitCost, LeastInterrupted: r.options.LeastInterrupted}
 	r.book.run, r.book.crowdRules = r, map[string]int{}
-	r.affinities.run, r.affinities.torn = r, map[*group]*colocation{}
+	r.affinities.run, r.affinities.torn = r, map[*demand.Group]*demand.Colocation{}
 	r.values.run, r.reserved.run, r.queues.run, r.tournament.run = r, r, r, r
 	r.folds.run, r.rescues.run, r.lister.run, r.index.run = r, r, r, r
 	r.joining.run, r.diagnosis.run, r.spread.run, r.choices.run, r.proof.run = r, r, r, r, r
@@ -240,20 +241,20 @@ func (r *run) connect() {
 
 // begin makes the run ready for a round.
 func (r *run) begin() {
-	r.groups, r.scheduler.groups, r.provisioner.learnt = nil, map[request]*group{}, false
+	r.groups, r.scheduler.groups, r.provisioner.learnt = nil, map[demand.Request]*demand.Group{}, false
 	r.book.sites, r.book.offerings, r.book.crowds, r.book.sales = map[pricing]float64{}, map[offeringSource][]pricedOffering{}, nil, map[sale]bool{}
 	if r.round > 1 {
 		r.board.Dare()
 	}
-	r.scheduler.offered, r.affinities.meeting = map[int][]*group{}, map[[2]*offeringSet]bool{}
-	r.values.Host, r.provisioner.filler.guests.host, r.affinities.gatherer.host = r.board.NewHost(), r.board.NewHost(), r.board.NewHost()
+	r.scheduler.offered, r.affinities.meeting = map[int][]*demand.Group{}, map[[2]*demand.OfferingSet]bool{}
+	r.values.Host, r.provisioner.filler.guests.Host, r.affinities.gatherer.Host = r.board.NewHost(), r.board.NewHost(), r.board.NewHost()
 	r.provisioner.forgetAsks()
 }
 
 func (r *run) stillWaiting() int {
 	n := 0
 	for _, g := range r.waiting {
-		n += int(g.left())
+		n += int(g.Left())
 	}
 	return n
 }
@@ -304,12 +305,12 @@ func (r *run) spent(steps int64) bool {
 
 // place notes where pods of the group have their place: at a target or, without
 // one, on the instance that is being ordered.
-func (r *run) place(g *group, lv *level, pods []waiter, on plan.Destination, name string, at *target) {
+func (r *run) place(g *demand.Group, lv *demand.Level, pods []demand.WaitingPod, on plan.Destination, name string, at *target) {
 	launch := len(r.launched)
 	if at != nil {
 		launch = at.launch
 	}
 	for _, w := range pods {
-		r.placed = append(r.placed, placed{waiter: w, stay: stay{g, lv}, on: on, name: name, target: at, launch: launch})
+		r.placed = append(r.placed, placed{WaitingPod: w, stay: stay{g, lv}, on: on, name: name, target: at, launch: launch})
 	}
 }

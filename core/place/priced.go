@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/supply"
 )
 
@@ -34,7 +35,7 @@ type pricedOffering struct {
 
 // offeringSource is where offerings come from.
 type offeringSource struct {
-	offeringSet *offeringSet
+	offeringSet *demand.OfferingSet
 	tier        int
 	available   bool
 }
@@ -46,17 +47,17 @@ func (p *priceBook) on(from offeringSource) []pricedOffering {
 		return out
 	}
 	var out []pricedOffering
-	for _, s := range from.offeringSet.byPool {
-		if s.b.Weight != from.tier {
+	for _, s := range from.offeringSet.ByPool {
+		if s.Candidate.Weight != from.tier {
 			continue
 		}
-		within := s.b.WithinLimits
+		within := s.Candidate.WithinLimits
 		if from.available {
-			within = s.b.AvailableNow
+			within = s.Candidate.AvailableNow
 		}
-		for i := s.options.Next(0); i >= 0; i = s.options.Next(i + 1) {
-			if free := s.b.MostFree(s.b.Options[i].Kind); within.Has(i) && free != nil {
-				out = append(out, pricedOffering{costOf(s.b.Offering(s.b.Options[i])) + float64(s.b.PerInstance()), free, s.b, i})
+		for i := s.Options.Next(0); i >= 0; i = s.Options.Next(i + 1) {
+			if free := s.Candidate.MostFree(s.Candidate.Options[i].Kind); within.Has(i) && free != nil {
+				out = append(out, pricedOffering{demand.CostOf(s.Candidate.Offering(s.Candidate.Options[i])) + float64(s.Candidate.PerInstance()), free, s.Candidate, i})
 			}
 		}
 	}
@@ -69,7 +70,7 @@ func (p *priceBook) on(from offeringSource) []pricedOffering {
 // forPods lists what is offered at a site for n pods of the group, and for others
 // beside them, without what limits do not suffice for: nothing if that leaves
 // nothing for the group.
-func (p *priceBook) forPods(g *group, s *site, available bool, n int64) []pricedOffering {
+func (p *priceBook) forPods(g *demand.Group, s *site, available bool, n int64) []pricedOffering {
 	all := p.on(offeringSource{s.offeringSet, s.tier, available})
 	p.looks += len(all)
 	for _, cramped := range []bool{false, true} {
@@ -82,14 +83,14 @@ func (p *priceBook) forPods(g *group, s *site, available bool, n int64) []priced
 
 // pricedAmong is pricedFor without instances, or with them, that leave less to pods than their
 // pool's floor asks for.
-func pricedAmong(all []pricedOffering, g *group, n int64, cramped bool) []pricedOffering {
+func pricedAmong(all []pricedOffering, g *demand.Group, n int64, cramped bool) []pricedOffering {
 	out, some := make([]pricedOffering, 0, len(all)), false
 	for _, it := range all {
 		if !cramped && it.candidate.IsCramped(it.option) {
 			continue
 		}
-		if amount.Fits(it.free, g.need) {
-			if float64(it.candidate.More(it.option)) < float64(n)/float64(amount.Count(it.free, g.need)) {
+		if amount.Fits(it.free, g.Need) {
+			if float64(it.candidate.More(it.option)) < float64(n)/float64(amount.Count(it.free, g.Need)) {
 				continue
 			}
 			some = true

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/topology"
 )
@@ -12,10 +13,10 @@ import (
 type question struct {
 	Question
 	evaluator *evaluator
-	kept      trial  // targets that something was placed on, as they were
-	over      bool   // the answer is no
-	launches  bool   // an instance would be launched, and none may be
-	lost      *group // because of pods of this group, if not nil
+	kept      trial         // targets that something was placed on, as they were
+	over      bool          // the answer is no
+	launches  bool          // an instance would be launched, and none may be
+	lost      *demand.Group // because of pods of this group, if not nil
 }
 
 // offers reports whether instances may be launched at all.
@@ -38,7 +39,7 @@ func (r *run) roomy(at int, need []int64) int {
 
 // giveUpOn ends the search: pods of the group find no place whatever happens to
 // the others. Reasons are of all pods, so that it goes on for them.
-func (r *run) giveUpOn(g *group) {
+func (r *run) giveUpOn(g *demand.Group) {
 	if !r.question.Why && !r.question.over {
 		r.question.over, r.question.lost = true, g
 	}
@@ -47,7 +48,7 @@ func (r *run) giveUpOn(g *group) {
 // wouldLaunch notes that Place would launch for pods of the group. Where nothing may be
 // launched that is a no, whatever room there is elsewhere: as soon as the pods wait
 // they are launched for, and the nodes were let go for nothing.
-func (r *run) wouldLaunch(g *group) {
+func (r *run) wouldLaunch(g *demand.Group) {
 	r.question.launches = true
 	r.giveUpOn(g)
 }
@@ -60,8 +61,8 @@ type domainTargets struct {
 
 // domainTargetsFor makes sites of the plots in which pods of the group have room, and
 // returns the targets that are in none of them.
-func (r *run) domainTargetsFor(g *group, lv *level, find func(topology.Spot) *site) []*target {
-	if r.intake.counted && r.board.Astray(lv.rules, r.index.nowhere()) {
+func (r *run) domainTargetsFor(g *demand.Group, lv *demand.Level, find func(topology.Spot) *site) []*target {
+	if r.intake.counted && r.board.Astray(lv.Rules, r.index.nowhere()) {
 		return r.targets
 	}
 	type start struct {
@@ -69,10 +70,10 @@ func (r *run) domainTargetsFor(g *group, lv *level, find func(topology.Spot) *si
 		at int
 	}
 	var open []start
-	for _, p := range r.question.evaluator.domainTargetsBy(r, lv.rules.Fixed()) {
-		for at := p.gaps.next(0, len(p.targets), g.need); at < len(p.targets); at = p.gaps.next(at+1, len(p.targets), g.need) {
+	for _, p := range r.question.evaluator.domainTargetsBy(r, lv.Rules.Fixed()) {
+		for at := p.gaps.next(0, len(p.targets), g.Need); at < len(p.targets); at = p.gaps.next(at+1, len(p.targets), g.Need) {
 			s := p.targets[at]
-			if n, _ := s.guests.within(r.dims, s.free, g); n > 0 && s.admitted(lv, len(r.targets)) {
+			if n, _ := s.guests.Within(r.dims, s.free, g); n > 0 && s.admitted(lv, len(r.targets)) {
 				open = append(open, start{p, at})
 				break
 			}
@@ -168,8 +169,8 @@ func (r *run) goes(node int) bool {
 
 // lost lists the pods that the search ended for.
 func (q *question) unplaced() []plan.Unplaced {
-	u := plan.Unplaced{Shape: q.lost.shape}
-	for _, w := range q.lost.pods[q.lost.placed:] {
+	u := plan.Unplaced{Shape: q.lost.Shape}
+	for _, w := range q.lost.Pods[q.lost.Placed:] {
 		u.Pods = append(u.Pods, *w.Pod)
 	}
 	return []plan.Unplaced{u}

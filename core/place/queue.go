@@ -6,6 +6,7 @@ import (
 
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
 )
 
 // queues are the groups in the order in which instances are filled with them.
@@ -22,7 +23,7 @@ type queues struct {
 type queue struct {
 	at           int // position among all queues
 	exclusiveSet int // notExclusive: the groups have nothing to do with each other
-	groups       []*group
+	groups       []*demand.Group
 	least        []int64 // of each block of groups, the least that one of them needs of each resource
 }
 
@@ -35,11 +36,11 @@ func (l *queue) measure() {
 	l.least = l.least[:0]
 	for i, g := range l.groups {
 		if i%block == 0 {
-			l.least = append(l.least, g.need...)
+			l.least = append(l.least, g.Need...)
 			continue
 		}
-		least := l.least[len(l.least)-len(g.need):]
-		for k, v := range g.need {
+		least := l.least[len(l.least)-len(g.Need):]
+		for k, v := range g.Need {
 			least[k] = min(least[k], v)
 		}
 	}
@@ -66,9 +67,9 @@ type exclusiveKey struct {
 
 // findExclusiveSets finds the groups of which no two can share an instance.
 func (q *queues) findExclusiveSets() {
-	exclusiveSets := map[exclusiveKey][]*group{}
+	exclusiveSets := map[exclusiveKey][]*demand.Group{}
 	for _, g := range q.run.groups {
-		g.exclusiveSet = notExclusive
+		g.ExclusiveSet = notExclusive
 		if key, ok := q.exclusiveSetOf(g); ok {
 			exclusiveSets[key] = append(exclusiveSets[key], g)
 		}
@@ -78,18 +79,18 @@ func (q *queues) findExclusiveSets() {
 		key, ok := q.exclusiveSetOf(g)
 		if list := exclusiveSets[key]; ok && len(list) >= exclusiveMin && list[0] == g {
 			for _, o := range list {
-				o.exclusiveSet = q.exclusive
+				o.ExclusiveSet = q.exclusive
 			}
 			q.exclusive++
 		}
 	}
 }
 
-func (q *queues) exclusiveSetOf(g *group) (exclusiveKey, bool) {
-	if len(g.podClass.ports) > 0 {
-		return exclusiveKey{port: g.podClass.ports[0]}, true
+func (q *queues) exclusiveSetOf(g *demand.Group) (exclusiveKey, bool) {
+	if len(g.PodClass.Ports) > 0 {
+		return exclusiveKey{port: g.PodClass.Ports[0]}, true
 	}
-	tally, ok := q.run.board.Only(g.level.rules)
+	tally, ok := q.run.board.Only(g.Level.Rules)
 	return exclusiveKey{tally: tally}, ok
 }
 
@@ -97,26 +98,26 @@ func (q *queues) exclusiveSetOf(g *group) (exclusiveKey, bool) {
 // the largest in it first. Instances are filled from all sides in turn, so
 // that their resources are used up together.
 func (q *queues) sort() {
-	sides := make([][]*group, q.run.dims.Len())
+	sides := make([][]*demand.Group, q.run.dims.Len())
 	for _, g := range q.run.groups {
-		if g.left() == 0 {
+		if g.Left() == 0 {
 			continue
 		}
-		g.side = 0
+		g.Side = 0
 		for i, w := range q.run.values.Worth {
-			if float64(w*float64(g.need[i])) > float64(q.run.values.Worth[g.side]*float64(g.need[g.side])) {
-				g.side = i
+			if float64(w*float64(g.Need[i])) > float64(q.run.values.Worth[g.Side]*float64(g.Need[g.Side])) {
+				g.Side = i
 			}
 		}
-		sides[g.side] = append(sides[g.side], g)
+		sides[g.Side] = append(sides[g.Side], g)
 	}
 	q.sides, q.number = make([][]queue, len(sides)), 0
 	for side, list := range sides {
-		slices.SortStableFunc(list, func(a, b *group) int {
+		slices.SortStableFunc(list, func(a, b *demand.Group) int {
 			return cmp.Or(
-				cmp.Compare(b.shape.Priority, a.shape.Priority),
-				cmp.Compare(b.need[side], a.need[side]),
-				a.at-b.at)
+				cmp.Compare(b.Shape.Priority, a.Shape.Priority),
+				cmp.Compare(b.Need[side], a.Need[side]),
+				a.At-b.At)
 		})
 		q.sides[side] = q.divide(list)
 	}
@@ -132,7 +133,7 @@ func (q *queues) thin() {
 	for _, queues := range q.sides {
 		for i := range queues {
 			l := &queues[i]
-			l.groups = slices.DeleteFunc(l.groups, func(g *group) bool { return q.run.provisioner.outstanding.left[g.at] == 0 })
+			l.groups = slices.DeleteFunc(l.groups, func(g *demand.Group) bool { return q.run.provisioner.outstanding.left[g.At] == 0 })
 			l.measure()
 		}
 	}
@@ -140,16 +141,16 @@ func (q *queues) thin() {
 }
 
 // divide parts the groups of one side by their exclusive sets.
-func (q *queues) divide(list []*group) []queue {
+func (q *queues) divide(list []*demand.Group) []queue {
 	var out []queue
 	at := map[int]int{}
 	for i, g := range list {
-		g.rank = i
-		n, known := at[g.exclusiveSet]
+		g.Rank = i
+		n, known := at[g.ExclusiveSet]
 		if !known {
 			n = len(out)
-			at[g.exclusiveSet] = n
-			out = append(out, queue{at: q.number, exclusiveSet: g.exclusiveSet})
+			at[g.ExclusiveSet] = n
+			out = append(out, queue{at: q.number, exclusiveSet: g.ExclusiveSet})
 			q.number++
 		}
 		out[n].groups = append(out[n].groups, g)

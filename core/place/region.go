@@ -9,7 +9,7 @@ import (
 func (r *run) chart() {
 	var keys []int
 	for _, g := range r.groups {
-		for _, k := range g.level.rules.Fixed() {
+		for _, k := range g.Level.Rules.Fixed() {
 			if !slices.Contains(keys, k) {
 				keys = append(keys, k)
 			}

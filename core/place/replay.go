@@ -8,6 +8,7 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
@@ -25,7 +26,7 @@ type replayer struct {
 
 // placed is a pod that has its place.
 type placed struct {
-	waiter
+	demand.WaitingPod
 	stay
 	on     plan.Destination
 	name   string
@@ -46,41 +47,37 @@ type launched struct {
 	options            bitset.Set                 // that it may become
 	limited            quantity.Resources         // what the pool's limits set aside for it
 	reservedCapacities []cluster.ReservedCapacity // what it is taken from
-	asked              []request                  // what it was launched for
+	asked              []demand.Request           // what it was launched for
 	gone               bool                       // see withdraw
 }
 
 // turns numbers pods in the order in which they get their places.
-func (re *replayer) turns(list []waiter) []waiter {
+func (re *replayer) turns(list []demand.WaitingPod) []demand.WaitingPod {
 	for i := range list {
 		re.turn++
-		list[i].turn = re.turn
+		list[i].Turn = re.turn
 	}
 	return list
 }
 
 // hold notes that volumes for one pod at a time are in use.
-func (re *replayer) hold(k *podClass) {
-	for _, v := range k.shared {
+func (re *replayer) hold(k *demand.PodClass) {
+	for _, v := range k.Shared {
 		if v.Exclusive {
 			re.held[v.Claim] = true
 		}
 	}
 }
 
-func (re *replayer) release(k *podClass) {
-	for _, v := range k.shared {
+func (re *replayer) release(k *demand.PodClass) {
+	for _, v := range k.Shared {
 		delete(re.held, v.Claim)
 	}
 }
 
 // used reports whether a volume for one pod at a time is in use already.
-func (re *replayer) used(k *podClass) bool {
-	return slices.ContainsFunc(k.shared, func(v cluster.Volume) bool { return v.Exclusive && re.held[v.Claim] })
-}
-
-func exclusive(k *podClass) bool {
-	return slices.ContainsFunc(k.shared, func(v cluster.Volume) bool { return v.Exclusive })
+func (re *replayer) used(k *demand.PodClass) bool {
+	return slices.ContainsFunc(k.Shared, func(v cluster.Volume) bool { return v.Exclusive && re.held[v.Claim] })
 }
 
 // all places all pods once more in the order of their turns, with every
@@ -140,7 +137,7 @@ func (re *replayer) reseat(board *topology.Board) (lost, late []int) {
 
 // reseatBy is reseat with another way to put one pod on the board.
 func (re *replayer) reseatBy(reseatOne func(i int) bool) (lost, late []int) {
-	slices.SortFunc(re.run.placed, func(a, b placed) int { return cmp.Compare(a.turn, b.turn) })
+	slices.SortFunc(re.run.placed, func(a, b placed) int { return cmp.Compare(a.Turn, b.Turn) })
 	for i := range re.run.placed {
 		if !reseatOne(i) {
 			lost = append(lost, i)
@@ -163,7 +160,7 @@ func (re *replayer) reseatBy(reseatOne func(i int) bool) (lost, late []int) {
 // reseatOne puts one pod on the board if its place keeps the rules now.
 func (re *replayer) reseatOne(board *topology.Board, i int) bool {
 	x := &re.run.placed[i]
-	place, rules := x.place(re.run), x.group.podClass.required().rules
+	place, rules := x.place(re.run), x.group.PodClass.Required().Rules
 	if board.Room(rules, board.Spot(place)) <= 0 {
 		return false
 	}
@@ -175,7 +172,7 @@ func (re *replayer) reseatOne(board *topology.Board, i int) bool {
 func (re *replayer) comeLate(late []int) {
 	for _, i := range late {
 		re.turn++
-		re.run.placed[i].turn = re.turn
+		re.run.placed[i].Turn = re.turn
 	}
 }
 
@@ -247,17 +244,17 @@ func (re *replayer) unseat(lost []placed) {
 		return
 	}
 	for _, x := range lost {
-		x.group.back = append(x.group.back, x.waiter)
-		re.release(x.group.podClass)
+		x.group.Back = append(x.group.Back, x.WaitingPod)
+		re.release(x.group.PodClass)
 		switch {
 		case x.target != nil:
-			amount.Take(x.target.free, x.group.need, -1)
-			x.target.guests.drop(x.group.podClass)
+			amount.Take(x.target.free, x.group.Need, -1)
+			x.target.guests.Drop(x.group.PodClass)
 		default:
-			amount.Take(re.run.launched[x.launch].free, x.group.need, -1)
+			amount.Take(re.run.launched[x.launch].free, x.group.Need, -1)
 			if at := re.run.firstLaunch + x.launch; at < len(re.run.targets) {
-				amount.Take(re.run.targets[at].free, x.group.need, -1)
-				re.run.targets[at].guests.drop(x.group.podClass)
+				amount.Take(re.run.targets[at].free, x.group.Need, -1)
+				re.run.targets[at].guests.Drop(x.group.PodClass)
 			}
 		}
 		if x.on == plan.OnLaunch {
@@ -268,7 +265,7 @@ func (re *replayer) unseat(lost []placed) {
 
 // leave takes a pod off an instance that this plan orders.
 func leave(l *plan.Launch, p *cluster.Pod) {
-	at := slices.IndexFunc(l.Pods, func(q cluster.Pod) bool { return podKey(&q) == podKey(p) })
+	at := slices.IndexFunc(l.Pods, func(q cluster.Pod) bool { return demand.PodKey(&q) == demand.PodKey(p) })
 	l.Pods = slices.Delete(l.Pods, at, at+1)
 	l.Requests = l.Requests.Sub(p.Shape.Requests)
 	l.Reason = waitText(len(l.Pods))
@@ -277,19 +274,19 @@ func leave(l *plan.Launch, p *cluster.Pod) {
 // takeBack lets pods that could not be launched for wait in their groups again.
 func (re *replayer) takeBack() {
 	for _, podGroup := range re.run.groups {
-		if podGroup.left() > 0 {
-			podGroup.of.back = append(podGroup.of.back, podGroup.pods[podGroup.placed:]...)
-			re.run.provisioner.failed[podGroup.from], re.run.provisioner.learnt = true, true
-			re.release(podGroup.podClass)
+		if podGroup.Left() > 0 {
+			podGroup.Of.Back = append(podGroup.Of.Back, podGroup.Pods[podGroup.Placed:]...)
+			re.run.provisioner.failed[podGroup.From], re.run.provisioner.learnt = true, true
+			re.release(podGroup.PodClass)
 		}
 	}
 	for _, g := range re.run.waiting {
-		if len(g.back) == 0 {
+		if len(g.Back) == 0 {
 			continue
 		}
-		g.pods = append(slices.Clone(g.pods[g.placed:]), g.back...)
-		g.placed, g.back = 0, nil
-		slices.SortStableFunc(g.pods, older)
+		g.Pods = append(slices.Clone(g.Pods[g.Placed:]), g.Back...)
+		g.Placed, g.Back = 0, nil
+		slices.SortStableFunc(g.Pods, older)
 	}
 }
 
@@ -308,7 +305,7 @@ func (r *run) finish() Result {
 	}
 	r.out.Launches = kept
 	r.out.Risky = !r.options.LeastInterrupted && slices.ContainsFunc(r.candidates, func(b *supply.Candidate) bool { return b.Risky })
-	slices.SortFunc(r.placed, func(a, b placed) int { return cmp.Compare(a.turn, b.turn) })
+	slices.SortFunc(r.placed, func(a, b placed) int { return cmp.Compare(a.Turn, b.Turn) })
 	if len(r.placed) > 0 {
 		r.out.Placements = make([]plan.Placement, 0, len(r.placed))
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/supply"
 	"github.com/daemok/daemok/core/topology"
 )
@@ -30,7 +31,7 @@ func (rs *rescuer) all() bool {
 	}
 	any := false
 	for _, g := range rs.run.waiting {
-		for g.left() > 0 && g.shape.Unable == "" && !g.podClass.required().rules.Free() && rs.rescueOne(g) {
+		for g.Left() > 0 && g.Shape.Unable == "" && !g.PodClass.Required().Rules.Free() && rs.rescueOne(g) {
 			any = true
 		}
 	}
@@ -39,9 +40,9 @@ func (rs *rescuer) all() bool {
 
 // rescueOne orders an instance for the group's next pod, the cheapest of the
 // heaviest pool that will do, and lets more of the group join it.
-func (rs *rescuer) rescueOne(g *group) bool {
-	lv := g.podClass.required()
-	if rs.run.replays.used(g.podClass) {
+func (rs *rescuer) rescueOne(g *demand.Group) bool {
+	lv := g.PodClass.Required()
+	if rs.run.replays.used(g.PodClass) {
 		return false
 	}
 	for _, c := range rs.remedies(g, lv) {
@@ -60,17 +61,17 @@ func (rs *rescuer) rescueOne(g *group) bool {
 // place, with the same daemon pods that rules look at.
 type remedy struct {
 	b        *supply.Candidate
-	podGroup *group
+	podGroup *demand.Group
 	way      supply.Way
 	option   int // the one launched first
 }
 
 // remedies lists the instances that have room for the group's next pod, in
 // the order in which they are tried.
-func (rs *rescuer) remedies(g *group, lv *level) []remedy {
+func (rs *rescuer) remedies(g *demand.Group, lv *demand.Level) []remedy {
 	rs.run.groups = nil
 	for _, m := range rs.run.index.offeringSetsOf(lv) {
-		podGroup := &group{shape: g.shape, podClass: g.podClass, need: g.need, of: g, level: lv, wants: m.wants, from: request{g, lv, m}, at: len(rs.run.groups)}
+		podGroup := &demand.Group{Shape: g.Shape, PodClass: g.PodClass, Need: g.Need, Of: g, Level: lv, Wants: m.Wants, From: demand.Request{Of: g, Level: lv, OfferingSet: m}, At: len(rs.run.groups)}
 		rs.run.groups = append(rs.run.groups, podGroup)
 	}
 	rs.run.provisioner.forgetAsks()
@@ -90,13 +91,13 @@ func (rs *rescuer) remedies(g *group, lv *level) []remedy {
 
 // kitsOf parts what one way of asking offers by the daemon pods that come
 // along.
-func (rs *rescuer) kitsOf(b *supply.Candidate, podGroup *group, w supply.Way) []remedy {
+func (rs *rescuer) kitsOf(b *supply.Candidate, podGroup *demand.Group, w supply.Way) []remedy {
 	var out []remedy
 	kits := rs.kits(b)
 	at := map[int32]int{}
 	for i := w.Options.Next(0); i >= 0; i = w.Options.Next(i + 1) {
 		kind := b.Options[i].Kind
-		if !b.WithinLimits.Has(i) || !amount.Fits(b.Free[kind], podGroup.need) || supply.Conflict(podGroup.podClass.ports, b.Kinds[kind].Ports) {
+		if !b.WithinLimits.Has(i) || !amount.Fits(b.Free[kind], podGroup.Need) || supply.Conflict(podGroup.PodClass.Ports, b.Kinds[kind].Ports) {
 			continue
 		}
 		n, known := at[kits.Of(i)]
@@ -133,10 +134,10 @@ func (rs *rescuer) kits(b *supply.Candidate) *supply.Regions {
 
 // orderAlone orders an instance for the group's next pod if that may be on it and
 // all that have a place keep it.
-func (rs *rescuer) orderAlone(g *group, lv *level, c remedy) bool {
-	rs.run.affinities.gatherer.reset()
+func (rs *rescuer) orderAlone(g *demand.Group, lv *demand.Level, c remedy) bool {
+	rs.run.affinities.gatherer.Reset()
 	filled := supply.Load{Option: c.option, Sum: make([]int64, rs.run.dims.Len())}
-	filled.Add(c.podGroup.part(&c.way, 1, rs.run.affinities.gatherer.attaches(rs.run.dims, g)), c.podGroup.need)
+	filled.Add(c.podGroup.Part(&c.way, 1, rs.run.affinities.gatherer.Attaches(rs.run.dims, g)), c.podGroup.Need)
 	filled, why := rs.run.lister.keepMinValues(c.b, filled, errand{})
 	if !why.OK() || c.b.Holding(&filled).Next(0) < 0 {
 		return false
@@ -146,16 +147,16 @@ func (rs *rescuer) orderAlone(g *group, lv *level, c remedy) bool {
 	if !ok {
 		return false
 	}
-	c.podGroup.pods = rs.run.replays.turns(g.next(1))
+	c.podGroup.Pods = rs.run.replays.turns(g.Next(1))
 	rs.run.provisioner.outstanding = rs.run.provisioner.newOutstanding()
 	rs.run.launch(c.b, &filled, &as)
 	rs.run.launched[len(rs.run.launched)-1].place = place
-	board.Put(lv.rules, place, 1, false)
+	board.Put(lv.Rules, place, 1, false)
 	rs.run.board = board
-	rs.run.replays.hold(g.podClass)
+	rs.run.replays.hold(g.PodClass)
 	rs.run.addLaunchTargets()
-	if s := rs.run.targets[len(rs.run.targets)-1]; s.admitted(lv, len(rs.run.targets)) && !rs.run.replays.used(g.podClass) {
-		if n := min(g.left(), rs.run.roomOn(s, g, lv)); n > 0 {
+	if s := rs.run.targets[len(rs.run.targets)-1]; s.admitted(lv, len(rs.run.targets)) && !rs.run.replays.used(g.PodClass) {
+		if n := min(g.Left(), rs.run.roomOn(s, g, lv)); n > 0 {
 			rs.run.sit(s, g, lv, n)
 		}
 	}
@@ -165,7 +166,7 @@ func (rs *rescuer) orderAlone(g *group, lv *level, c remedy) bool {
 // wouldStand reports whether pods of the level may be on such an instance of the
 // plan, and all that have a place keep it when it is there; it returns the board
 // with the instance, and its place on it.
-func (rs *rescuer) wouldStand(lv *level, b *supply.Candidate, as *listing) (board *topology.Board, place int, ok bool) {
+func (rs *rescuer) wouldStand(lv *demand.Level, b *supply.Candidate, as *listing) (board *topology.Board, place int, ok bool) {
 	var late []int
 	for _, all := range []bool{false, true} { // most of those that will not do are found by a look at what is there
 		board = rs.run.board.Clone()
@@ -182,7 +183,7 @@ func (rs *rescuer) wouldStand(lv *level, b *supply.Candidate, as *listing) (boar
 			}
 			late = others
 		}
-		if board.Room(lv.rules, board.Spot(place)) <= 0 {
+		if board.Room(lv.Rules, board.Spot(place)) <= 0 {
 			return nil, 0, false
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
@@ -23,7 +24,7 @@ type target struct {
 	name        string
 	free        []int64
 	spare       []quantity.Extended // devices of a node that are free and that no pod here asks for, sorted by name
-	guests      guests
+	guests      demand.Guests
 	taints      []constraint.Taint
 	admits      func(*cluster.Shape) feasibility.Reason
 	meant       []cluster.Pod        // that its instance was ordered for and that still wait
@@ -46,7 +47,7 @@ func nodeTargets(s *cluster.Snapshot, d amount.Dims) []*target {
 		}
 		free := feasibility.Free(n, s.Daemons)
 		out = append(out, &target{on: plan.OnNode, name: n.Name, node: n, meant: n.LaunchedFor, free: d.Vector(free, n.Attachable), spare: spareOf(free, d),
-			taints: feasibility.LastingTaints(n), guests: guests{ports: feasibility.Ports(n, s.Daemons)},
+			taints: feasibility.LastingTaints(n), guests: demand.Guests{Ports: feasibility.Ports(n, s.Daemons)},
 			admits: func(s *cluster.Shape) feasibility.Reason { return feasibility.NodeAdmits(s, n) }})
 		out[len(out)-1].attach(n.Pods, d)
 	}
@@ -86,10 +87,10 @@ func (s *target) attach(pods []cluster.Pod, d amount.Dims) {
 	for i := range pods {
 		for _, v := range pods[i].Shape.Volumes {
 			if v.Claim != "" {
-				if slices.Contains(s.guests.claims, v.Claim) {
+				if slices.Contains(s.guests.Claims, v.Claim) {
 					continue
 				}
-				s.guests.claims = append(s.guests.claims, v.Claim)
+				s.guests.Claims = append(s.guests.Claims, v.Claim)
 			}
 			if at, known := d.Driver(v.Driver); known {
 				s.free[at]--
@@ -115,7 +116,7 @@ func instanceTargets(s *cluster.Snapshot, pools []*feasibility.Pool, d amount.Di
 		}
 		ordered := feasibility.ForInstance(m, poolOf(m, pools), s.Daemons)
 		out = append(out, &target{on: plan.OnInstance, name: m.Claim, meant: m.LaunchedFor, ordered: ordered, taints: m.Taints,
-			guests: guests{ports: ordered.Ports}, free: d.Vector(ordered.Free, m.Attachable), admits: ordered.Admits})
+			guests: demand.Guests{Ports: ordered.Ports}, free: d.Vector(ordered.Free, m.Attachable), admits: ordered.Admits})
 	}
 	slices.SortStableFunc(out, func(a, b *target) int {
 		return cmp.Or(a.ordered.CreatedAt.Compare(b.ordered.CreatedAt), cmp.Compare(a.name, b.name))
@@ -134,34 +135,36 @@ func poolOf(m *cluster.Instance, pools []*feasibility.Pool) *feasibility.Pool {
 
 // admitted reports whether the target is one for pods of the level, amounts and
 // other pods aside.
-func (s *target) admitted(lv *level, targets int) bool { return !s.closed && s.mayBeOn(lv, targets) }
+func (s *target) admitted(lv *demand.Level, targets int) bool {
+	return !s.closed && s.mayBeOn(lv, targets)
+}
 
 // mayBeOn is admitted whether or not the target is closed now.
-func (s *target) mayBeOn(lv *level, targets int) bool {
-	if len(lv.allowed) < targets {
-		lv.allowed = append(lv.allowed, make([]int8, targets-len(lv.allowed))...)
+func (s *target) mayBeOn(lv *demand.Level, targets int) bool {
+	if len(lv.Allowed) < targets {
+		lv.Allowed = append(lv.Allowed, make([]int8, targets-len(lv.Allowed))...)
 	}
-	if lv.allowed[s.id] == 0 {
-		lv.allowed[s.id] = -1
-		if s.admits(lv.wants).OK() && !(lv.strict && feasibility.Avoided(s.taints, lv.wants.Tolerations)) {
-			lv.allowed[s.id] = 1
+	if lv.Allowed[s.id] == 0 {
+		lv.Allowed[s.id] = -1
+		if s.admits(lv.Wants).OK() && !(lv.Strict && feasibility.Avoided(s.taints, lv.Wants.Tolerations)) {
+			lv.Allowed[s.id] = 1
 		}
 	}
-	return lv.allowed[s.id] > 0
+	return lv.Allowed[s.id] > 0
 }
 
 // roomOn returns how many pods of the group the target may take now, on which
 // it is admitted.
-func (r *run) roomOn(s *target, g *group, lv *level) int64 {
-	n, _ := s.guests.within(r.dims, s.free, g)
+func (r *run) roomOn(s *target, g *demand.Group, lv *demand.Level) int64 {
+	n, _ := s.guests.Within(r.dims, s.free, g)
 	if n == 0 {
 		return 0
 	}
-	n = min(n, s.guests.room(g.podClass, lv))
+	n = min(n, s.guests.Room(g.PodClass, lv))
 	if n > 0 && r.intake.counted {
-		n = min(n, r.board.Room(lv.rules, r.board.Spot(s.place)))
+		n = min(n, r.board.Room(lv.Rules, r.board.Spot(s.place)))
 	}
-	if n > 0 && exclusive(g.podClass) {
+	if n > 0 && demand.Exclusive(g.PodClass) {
 		n = 1
 	}
 	return n
@@ -175,12 +178,12 @@ func (r *run) addLaunchTargets() {
 		l, at := &r.out.Launches[i], &r.launched[i]
 		ordered := r.orderedAs(i, at.options)
 		s := &target{at: len(r.targets), id: len(r.targets), on: plan.OnLaunch, name: l.Name, ordered: ordered, taints: at.candidate.Taints, launch: i,
-			guests: guests{ports: ordered.Ports}, free: slices.Clone(at.free), admits: ordered.Admits, place: at.place}
+			guests: demand.Guests{Ports: ordered.Ports}, free: slices.Clone(at.free), admits: ordered.Admits, place: at.place}
 		if at.gone {
 			s.shut()
 		}
 		for _, k := range beside[i] {
-			s.guests.add(k, k.required(), 1)
+			s.guests.Add(k, k.Required(), 1)
 		}
 		r.targets = append(r.targets, s)
 	}
@@ -200,9 +203,9 @@ func (r *run) reopen(s *target, launch int, options bitset.Set) {
 	s.ordered = r.orderedAs(launch, options)
 	s.admits = s.ordered.Admits
 	for _, k := range r.podClasses {
-		for _, lv := range k.levels {
-			if s.id < len(lv.allowed) {
-				lv.allowed[s.id] = 0
+		for _, lv := range k.Levels {
+			if s.id < len(lv.Allowed) {
+				lv.Allowed[s.id] = 0
 			}
 		}
 	}
@@ -216,31 +219,31 @@ func (s *target) shut() {
 }
 
 // byLaunch lists the pod class of the pods on each instance that this plan orders.
-func (r *run) byLaunch() map[int][]*podClass {
-	out := map[int][]*podClass{}
+func (r *run) byLaunch() map[int][]*demand.PodClass {
+	out := map[int][]*demand.PodClass{}
 	for _, x := range r.placed {
 		if x.on == plan.OnLaunch {
-			out[x.launch] = append(out[x.launch], x.group.podClass)
+			out[x.launch] = append(out[x.launch], x.group.PodClass)
 		}
 	}
 	return out
 }
 
 // sit places the next n pods of the group on the target.
-func (r *run) sit(s *target, g *group, lv *level, n int64) {
+func (r *run) sit(s *target, g *demand.Group, lv *demand.Level, n int64) {
 	r.keep(s)
-	_, first := s.guests.within(r.dims, s.free, g)
+	_, first := s.guests.Within(r.dims, s.free, g)
 	if first != nil {
 		amount.Take(s.free, first, 1)
 	}
-	amount.Take(s.free, g.need, n)
-	g.rides -= n
-	s.guests.add(g.podClass, lv, n)
+	amount.Take(s.free, g.Need, n)
+	g.Rides -= n
+	s.guests.Add(g.PodClass, lv, n)
 	if r.intake.counted {
-		r.board.Put(lv.rules, s.place, n, false)
+		r.board.Put(lv.Rules, s.place, n, false)
 	}
-	r.replays.hold(g.podClass)
-	pods := r.replays.turns(g.next(n))
+	r.replays.hold(g.PodClass)
+	pods := r.replays.turns(g.Next(n))
 	if s.on == plan.OnLaunch {
 		r.join(&r.out.Launches[s.launch], pods)
 	}
@@ -248,7 +251,7 @@ func (r *run) sit(s *target, g *group, lv *level, n int64) {
 }
 
 // join adds pods to an instance that this plan orders.
-func (r *run) join(l *plan.Launch, pods []waiter) {
+func (r *run) join(l *plan.Launch, pods []demand.WaitingPod) {
 	for _, w := range pods {
 		l.Pods = append(l.Pods, *w.Pod)
 		l.Requests = l.Requests.Add(w.Shape.Requests)
@@ -278,7 +281,7 @@ func (sc *scheduler) honourOrders() {
 // claims is what the pods of a group have been promised. One that was launched for
 // again is promised several places.
 type claims struct {
-	group *group
+	group *demand.Group
 	sites []*claimed
 	had   map[[2]string]bool // pods that got a place
 }
@@ -302,7 +305,7 @@ func (sc *scheduler) claims() []claims {
 	if waiting == nil {
 		return nil
 	}
-	at, out := map[*group]int{}, make([]claims, len(sc.run.waiting))
+	at, out := map[*demand.Group]int{}, make([]claims, len(sc.run.waiting))
 	sites := make([]map[string]*claimed, len(sc.run.waiting))
 	for i, g := range sc.run.waiting {
 		at[g], out[i], sites[i] = i, claims{group: g, had: map[[2]string]bool{}}, map[string]*claimed{}
@@ -313,7 +316,7 @@ func (sc *scheduler) claims() []claims {
 		}
 		where := fmt.Sprint(sc.run.scheduler.ahead(sc.run.scheduler.spotOf(s)))
 		for i := range s.meant {
-			key := podKey(&s.meant[i])
+			key := demand.PodKey(&s.meant[i])
 			g := waiting[key]
 			if g == nil {
 				continue
@@ -391,40 +394,26 @@ func (s *claimed) next(had map[[2]string]bool) *claim {
 
 // awaited returns the groups of the waiting pods, if any instance was launched
 // for pods.
-func (sc *scheduler) awaited() map[[2]string]*group {
+func (sc *scheduler) awaited() map[[2]string]*demand.Group {
 	if !slices.ContainsFunc(sc.run.targets, func(s *target) bool { return len(s.meant) > 0 }) {
 		return nil
 	}
-	waiting := map[[2]string]*group{}
+	waiting := map[[2]string]*demand.Group{}
 	for _, g := range sc.run.waiting {
-		for i := range g.pods {
-			waiting[podKey(g.pods[i].Pod)] = g
+		for i := range g.Pods {
+			waiting[demand.PodKey(g.Pods[i].Pod)] = g
 		}
 	}
 	return waiting
 }
 
 // honour places the named pod on the target, if it may be there now.
-func (sc *scheduler) honour(s *target, g *group, key [2]string) bool {
-	lv := g.podClass.required()
-	if sc.run.replays.used(g.podClass) || !s.admitted(lv, len(sc.run.targets)) || sc.run.roomOn(s, g, lv) == 0 {
+func (sc *scheduler) honour(s *target, g *demand.Group, key [2]string) bool {
+	lv := g.PodClass.Required()
+	if sc.run.replays.used(g.PodClass) || !s.admitted(lv, len(sc.run.targets)) || sc.run.roomOn(s, g, lv) == 0 {
 		return false
 	}
-	g.forward(key)
+	g.Forward(key)
 	sc.run.sit(s, g, lv, 1)
 	return true
 }
-
-// forward makes the named pod the next one of its group.
-func (g *group) forward(key [2]string) {
-	for i := g.placed; i < len(g.pods); i++ {
-		if podKey(g.pods[i].Pod) == key {
-			w := g.pods[i]
-			copy(g.pods[g.placed+1:i+1], g.pods[g.placed:i])
-			g.pods[g.placed] = w
-			return
-		}
-	}
-}
-
-func podKey(p *cluster.Pod) [2]string { return [2]string{p.Namespace, p.Name} }

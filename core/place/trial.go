@@ -33,7 +33,7 @@ func (t *trial) touch(s *target) {
 	}
 	kept := *s
 	kept.free = slices.Clone(s.free)
-	kept.guests.ports, kept.guests.claims = slices.Clone(s.guests.ports), slices.Clone(s.guests.claims)
+	kept.guests.Ports, kept.guests.Claims = slices.Clone(s.guests.Ports), slices.Clone(s.guests.Claims)
 	t.targets[s] = kept
 }
 

@@ -32,13 +32,13 @@ func (w *worths) recordPools() {
 	if w.run.question == nil || len(w.run.groups) == 0 {
 		return
 	}
-	spare := w.run.question.evaluator.spareFor(w.run.groups[0].wants)
+	spare := w.run.question.evaluator.spareFor(w.run.groups[0].Wants)
 	if spare.Next(0) < 0 {
 		return
 	}
 	spare = spare.Clone()
 	for _, g := range w.run.groups[1:] {
-		spare.And(w.run.question.evaluator.spareFor(g.wants))
+		spare.And(w.run.question.evaluator.spareFor(g.Wants))
 	}
 	w.pools = nil
 	for i, b := range w.run.candidates {

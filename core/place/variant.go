@@ -1,6 +1,7 @@
 package place
 
 import (
+	"github.com/daemok/daemok/core/demand"
 	"math"
 	"slices"
 )
@@ -30,28 +31,28 @@ type Choice struct {
 // lean makes groups lean as is asked for.
 func (ch *chooser) lean() {
 	for i, g := range ch.run.waiting {
-		g.rides = math.MaxInt64
+		g.Rides = math.MaxInt64
 		if ch.run.round == 1 && i < len(ch.run.options.Variants) {
 			if kept := ch.run.options.Variants[i].Kept; kept > 0 {
-				g.rides = max(0, g.left()-kept)
+				g.Rides = max(0, g.Left()-kept)
 			}
 		}
 	}
 	if ch.run.round == 1 {
 		ch.run.out.Choices = make([]Choice, len(ch.run.waiting))
 		for i, g := range ch.run.waiting { // those whose instances were launched for them have no choice
-			ch.run.out.Choices[i] = Choice{Pods: -int64(g.placed), Placed: -int64(g.placed)}
+			ch.run.out.Choices[i] = Choice{Pods: -int64(g.Placed), Placed: -int64(g.Placed)}
 		}
 	}
 }
 
 // turnTo lets the domain come first that the group leans to, if instances are
 // offered there by pools as heavy as elsewhere.
-func (ch *chooser) turnTo(g *group, sites []*site) {
-	if ch.run.round > 1 || g.at >= len(ch.run.options.Variants) {
+func (ch *chooser) turnTo(g *demand.Group, sites []*site) {
+	if ch.run.round > 1 || g.At >= len(ch.run.options.Variants) {
 		return
 	}
-	at := ch.run.options.Variants[g.at].Turn - 1
+	at := ch.run.options.Variants[g.At].Turn - 1
 	if at < 0 || at >= len(sites) || slices.ContainsFunc(sites, func(s *site) bool { return s.tier > sites[at].tier }) {
 		return
 	}
@@ -65,13 +66,13 @@ func (ch *chooser) turnTo(g *group, sites []*site) {
 
 // recordChoice notes among how many sites the group might have chosen: none where
 // all have as many pods in the end, whichever comes first.
-func (ch *chooser) recordChoice(g *group, lv *level, sites []*site) {
-	if ch.run.round > 1 || len(sites) < 2 || len(g.podClass.levels) > 1 {
+func (ch *chooser) recordChoice(g *demand.Group, lv *demand.Level, sites []*site) {
+	if ch.run.round > 1 || len(sites) < 2 || len(g.PodClass.Levels) > 1 {
 		return
 	}
 	for _, s := range sites[1:] {
-		if ch.run.board.Count(lv.rules, s.spot) != ch.run.board.Count(lv.rules, sites[0].spot) {
-			ch.run.out.Choices[g.at].Turns = len(sites)
+		if ch.run.board.Count(lv.Rules, s.spot) != ch.run.board.Count(lv.Rules, sites[0].spot) {
+			ch.run.out.Choices[g.At].Turns = len(sites)
 		}
 	}
 }
@@ -84,12 +85,12 @@ func (ch *chooser) recordPlaced() {
 		return
 	}
 	for _, x := range ch.run.placed {
-		ch.run.out.Choices[x.group.at].Placed++
+		ch.run.out.Choices[x.group.At].Placed++
 	}
-	least := ch.run.waiting[len(ch.run.waiting)-1].shape.Priority
+	least := ch.run.waiting[len(ch.run.waiting)-1].Shape.Priority
 	for i, g := range ch.run.waiting {
-		ch.run.out.Choices[i].Pods += int64(g.placed)
-		if len(g.podClass.levels) > 1 || g.shape.Priority > least {
+		ch.run.out.Choices[i].Pods += int64(g.Placed)
+		if len(g.PodClass.Levels) > 1 || g.Shape.Priority > least {
 			ch.run.out.Choices[i].Placed = 0
 		}
 	}

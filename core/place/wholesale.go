@@ -7,6 +7,7 @@ import (
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bound"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -34,7 +35,7 @@ func (d *evaluator) wholesale() *wholesale {
 		for o := before.AvailableNow.Next(0); o >= 0; o = before.AvailableNow.Next(o + 1) {
 			offering := b.Offering(b.Options[o])
 			free := before.Most(b.Options[o].Kind)
-			price := costOf(offering) + float64(b.PerInstance())
+			price := demand.CostOf(offering) + float64(b.PerInstance())
 			if known := least[b.Options[o].Kind]; !offering.Priced || free == nil || known > 0 && price >= known {
 				continue
 			}
@@ -83,18 +84,18 @@ func (r *run) tooExpensive() bool {
 	}
 	most := float64(r.question.Below)
 	var sum []int64
-	var last *group
+	var last *demand.Group
 	for _, g := range r.groups {
 		if !r.mustLaunch(g) {
 			continue
 		}
-		if r.question.evaluator.cheapest(g.from.offeringSet, g.need) > most {
-			return r.end(g.of)
+		if r.question.evaluator.cheapest(g.From.OfferingSet, g.Need) > most {
+			return r.end(g.Of)
 		}
-		if last = g.of; sum == nil {
+		if last = g.Of; sum == nil {
 			sum = make([]int64, r.dims.Len())
 		}
-		amount.Take(sum, g.need, -g.left())
+		amount.Take(sum, g.Need, -g.Left())
 	}
 	if last != nil && r.question.evaluator.wholesale().exceeds(sum, most) {
 		return r.end(last)
@@ -105,11 +106,11 @@ func (r *run) tooExpensive() bool {
 // mustLaunch reports whether pods of the group have no place on what is there for
 // certain. Those that other pods matter to may find one when it is known where
 // these are.
-func (r *run) mustLaunch(podGroup *group) bool {
-	if podGroup.podClass.plain(podGroup.level) {
+func (r *run) mustLaunch(podGroup *demand.Group) bool {
+	if podGroup.PodClass.Plain(podGroup.Level) {
 		return true
 	}
-	for _, at := range r.question.evaluator.reachableFor(podGroup.shape).targets {
+	for _, at := range r.question.evaluator.reachableFor(podGroup.Shape).targets {
 		if at == nil {
 			return true
 		}
@@ -120,26 +121,26 @@ func (r *run) mustLaunch(podGroup *group) bool {
 	return false
 }
 
-func (r *run) end(g *group) bool {
+func (r *run) end(g *demand.Group) bool {
 	r.question.over, r.question.lost = true, g
 	return true
 }
 
 // cheapest is what the cheapest instance costs that has room for one such pod, of
 // what is offered in the offering set: more than anything if there is none.
-func (d *evaluator) cheapest(m *offeringSet, need []int64) float64 {
+func (d *evaluator) cheapest(m *demand.OfferingSet, need []int64) float64 {
 	least := math.Inf(1)
-	if m.various == nil {
-		m.various = various(m.byPool)
+	if m.Various == nil {
+		m.Various = various(m.ByPool)
 	}
-	for _, s := range m.various {
-		before := &d.pools[s.b.At]
-		for o := s.options.Next(0); o >= 0; o = s.options.Next(o + 1) {
-			offering := s.b.Offering(s.b.Options[o])
-			if !before.AvailableNow.Has(o) || !offering.Priced || !amount.Fits(before.Most(s.b.Options[o].Kind), need) {
+	for _, s := range m.Various {
+		before := &d.pools[s.Candidate.At]
+		for o := s.Options.Next(0); o >= 0; o = s.Options.Next(o + 1) {
+			offering := s.Candidate.Offering(s.Candidate.Options[o])
+			if !before.AvailableNow.Has(o) || !offering.Priced || !amount.Fits(before.Most(s.Candidate.Options[o].Kind), need) {
 				continue
 			}
-			cost := costOf(offering) + float64(s.b.PerInstance())
+			cost := demand.CostOf(offering) + float64(s.Candidate.PerInstance())
 			least = min(least, cost)
 			break // options are in the order of their prices
 		}
@@ -148,10 +149,12 @@ func (d *evaluator) cheapest(m *offeringSet, need []int64) float64 {
 }
 
 // various leaves out what an earlier pool offers in the same offering set for the same.
-func various(byPool []poolOfferings) []poolOfferings {
-	var out []poolOfferings
+func various(byPool []demand.PoolOfferings) []demand.PoolOfferings {
+	var out []demand.PoolOfferings
 	for _, s := range byPool {
-		if !slices.ContainsFunc(out, func(o poolOfferings) bool { return o.b == s.b.Like && slices.Equal(o.options, s.options) }) {
+		if !slices.ContainsFunc(out, func(o demand.PoolOfferings) bool {
+			return o.Candidate == s.Candidate.Like && slices.Equal(o.Options, s.Options)
+		}) {
 			out = append(out, s)
 		}
 	}
@@ -193,7 +196,7 @@ func (d *evaluator) reachableFor(s *cluster.Shape) reachable {
 	}
 	k, r := d.podClasses[s], d.run
 	var h reachable
-	lv := k.required()
+	lv := k.Required()
 	found := 0
 	for at := d.gaps.next(0, r.firstLaunch, k.need); at < r.firstLaunch && found < 2; at = d.gaps.next(at+1, r.firstLaunch, k.need) {
 		if target := r.targets[at]; !target.shutForGood && target.mayBeOn(lv, r.firstLaunch) {
@@ -204,15 +207,15 @@ func (d *evaluator) reachableFor(s *cluster.Shape) reachable {
 	h.cost = math.Inf(1)
 	for _, b := range r.candidates {
 		before := &d.pools[b.At]
-		if d.spareFor(lv.wants).Has(b.At) {
+		if d.spareFor(lv.Wants).Has(b.At) {
 			continue
 		}
-		terms, _ := b.Terms(lv.wants)
+		terms, _ := b.Terms(lv.Wants)
 		for _, t := range terms {
 			for o := t.Options.Next(0); o >= 0; o = t.Options.Next(o + 1) {
 				offering := b.Offering(b.Options[o])
 				if before.AvailableNow.Has(o) && offering.Priced && amount.Fits(before.Most(b.Options[o].Kind), k.need) {
-					h.cost = min(h.cost, costOf(offering)+float64(b.PerInstance()))
+					h.cost = min(h.cost, demand.CostOf(offering)+float64(b.PerInstance()))
 					break
 				}
 			}

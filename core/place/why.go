@@ -2,6 +2,7 @@ package place
 
 import (
 	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/explanation"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
@@ -23,11 +24,11 @@ func (di *diagnosis) unplaced() []plan.Unplaced {
 	var out []plan.Unplaced
 	var asked []explanation.Pods
 	for _, g := range di.run.waiting {
-		if g.left() == 0 {
+		if g.Left() == 0 {
 			continue
 		}
-		u := plan.Unplaced{Shape: g.shape}
-		for _, w := range g.pods[g.placed:] {
+		u := plan.Unplaced{Shape: g.Shape}
+		for _, w := range g.Pods[g.Placed:] {
 			u.Pods = append(u.Pods, *w.Pod)
 		}
 		out, asked = append(out, u), append(asked, di.hopeless(g))
@@ -59,7 +60,7 @@ func (di *diagnosis) aftermath() *explanation.World {
 			continue
 		}
 		out.Targets = append(out.Targets, explanation.Target{
-			Name: s.name, Node: s.ordered == nil, Free: s.free, Ports: s.guests.ports, Claims: s.guests.claims, Place: s.place,
+			Name: s.name, Node: s.ordered == nil, Free: s.free, Ports: s.guests.Ports, Claims: s.guests.Claims, Place: s.place,
 		})
 	}
 	return out
@@ -88,29 +89,29 @@ func (di *diagnosis) tooFewValues(b *supply.Candidate, options bitset.Set) feasi
 }
 
 // hopeless is the pods of the group that have no place, to be asked about.
-func (di *diagnosis) hopeless(g *group) explanation.Pods {
-	return explanation.Pods{Shape: g.shape, Need: g.need, Rules: g.podClass.required().rules, Search: &searched{di.run, g}}
+func (di *diagnosis) hopeless(g *demand.Group) explanation.Pods {
+	return explanation.Pods{Shape: g.Shape, Need: g.Need, Rules: g.PodClass.Required().Rules, Search: &searched{di.run, g}}
 }
 
 // searched is what was found out about such pods.
 type searched struct {
 	r *run
-	g *group
+	g *demand.Group
 }
 
 func (s *searched) OfferingSets() []topology.Spot {
 	var out []topology.Spot
-	for _, m := range s.r.index.offeringSetsOf(s.g.podClass.required()) {
-		out = append(out, m.spot)
+	for _, m := range s.r.index.offeringSetsOf(s.g.PodClass.Required()) {
+		out = append(out, m.Spot)
 	}
 	return out
 }
 
 func (s *searched) Buyable() []topology.Spot {
 	var out []topology.Spot
-	for _, m := range s.r.index.offeringSetsOf(s.g.podClass.required()) {
-		if _, _, ok := m.first(s.g, true); ok {
-			out = append(out, m.spot)
+	for _, m := range s.r.index.offeringSetsOf(s.g.PodClass.Required()) {
+		if _, _, ok := m.First(s.g, true); ok {
+			out = append(out, m.Spot)
 		}
 	}
 	return out
@@ -122,7 +123,7 @@ func (s *searched) Roomy() []topology.Spot {
 		return nil
 	}
 	for _, x := range s.r.targets {
-		if n, _ := x.guests.within(s.r.dims, x.free, s.g); n > 0 && x.admitted(s.g.podClass.required(), len(s.r.targets)) {
+		if n, _ := x.guests.Within(s.r.dims, x.free, s.g); n > 0 && x.admitted(s.g.PodClass.Required(), len(s.r.targets)) {
 			out = append(out, s.r.board.Spot(x.place))
 		}
 	}

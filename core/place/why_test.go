@@ -28,15 +28,15 @@ func TestWhatIsAskedForIsEnough(t *testing.T) {
 		r := newRun(s, Waiting(s), Options{})
 		r.search()
 		for _, g := range r.waiting {
-			if g.left() == 0 {
+			if g.Left() == 0 {
 				continue
 			}
 			pods := r.diagnosis.hopeless(g)
 			for _, c := range nearestTo(r.diagnosis.aftermath(), &pods) {
 				if names := changed(s, c.Pool, c.Node, c.Changes, rules); names == nil {
 					continue
-				} else if again := Place(names, Options{}); left(&again) >= int(g.left()) {
-					t.Fatalf("seed %d: %d pods of %+v are left though this was changed at %s%s: %s\nnow: %v", seed, left(&again), *g.shape, c.Pool, c.Node, c.Changes, again.Unplaced)
+				} else if again := Place(names, Options{}); left(&again) >= int(g.Left()) {
+					t.Fatalf("seed %d: %d pods of %+v are left though this was changed at %s%s: %s\nnow: %v", seed, left(&again), *g.Shape, c.Pool, c.Node, c.Changes, again.Unplaced)
 				}
 			}
 		}

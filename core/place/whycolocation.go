@@ -2,27 +2,28 @@ package place
 
 import (
 	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/explanation"
 	"github.com/daemok/daemok/core/supply"
 )
 
 // tear notes that no instance which may be launched now has room for the whole
 // co-located set, for those of its pods that are left in the end.
-func (a *affinities) tear(g *group, c *colocation) {
-	if g.level != g.podClass.required() {
+func (a *affinities) tear(g *demand.Group, c *demand.Colocation) {
+	if g.Level != g.PodClass.Required() {
 		return
 	}
-	for _, m := range c.parts {
-		if a.torn[m.g.of] == nil {
-			a.torn[m.g.of] = c
+	for _, m := range c.Parts {
+		if a.torn[m.Group.Of] == nil {
+			a.torn[m.Group.Of] = c
 		}
 	}
 }
 
 // tornApart reports such a co-located set that pods of the group belong to.
-func (a *affinities) tornApart(g *group) (explanation.Torn, bool) {
+func (a *affinities) tornApart(g *demand.Group) (explanation.Torn, bool) {
 	c := a.torn[g]
-	if c == nil || c.pods < 2 {
+	if c == nil || c.Pods < 2 {
 		return explanation.Torn{}, false
 	}
 	b, option := a.roomiest(c)
@@ -30,8 +31,8 @@ func (a *affinities) tornApart(g *group) (explanation.Torn, bool) {
 		return explanation.Torn{}, false
 	}
 	free := b.Free[b.Options[option].Kind]
-	enough := amount.Fits(free, c.sum)
-	out := explanation.Torn{Pods: c.pods, Others: c.others(g), Need: c.sum, Largest: b.InstanceType(b.Options[option]).Name, Has: free, Limits: enough}
+	enough := amount.Fits(free, c.Sum)
+	out := explanation.Torn{Pods: c.Pods, Others: c.Others(g), Need: c.Sum, Largest: b.InstanceType(b.Options[option]).Name, Has: free, Limits: enough}
 	if enough && a.run.options.MinValues != BestEffort {
 		out.TooFew = a.tooFewFor(c)
 	}
@@ -41,16 +42,16 @@ func (a *affinities) tornApart(g *group) (explanation.Torn, bool) {
 // tooFewFor says which minValues of the first pool that has room for the whole
 // co-located set forbids it;
 // nothing where one has enough values for it.
-func (a *affinities) tooFewFor(c *colocation) string {
+func (a *affinities) tooFewFor(c *demand.Colocation) string {
 	text := ""
 	for _, b := range a.run.candidates {
-		if c.options[b.At] == nil {
+		if c.Options[b.At] == nil {
 			continue
 		}
 		fitting := b.AvailableNow.Clone()
-		fitting.And(c.options[b.At])
+		fitting.And(c.Options[b.At])
 		for i := fitting.Next(0); i >= 0; i = fitting.Next(i + 1) {
-			if free := b.Free[b.Options[i].Kind]; free == nil || !amount.Fits(free, c.sum) {
+			if free := b.Free[b.Options[i].Kind]; free == nil || !amount.Fits(free, c.Sum) {
 				fitting.Remove(i)
 			}
 		}
@@ -70,34 +71,19 @@ func (a *affinities) tooFewFor(c *colocation) string {
 
 // roomiest returns the instance that has room for the greatest part of the
 // co-located set, limits aside; the cheapest of equals.
-func (a *affinities) roomiest(c *colocation) (pool *supply.Candidate, option int) {
+func (a *affinities) roomiest(c *demand.Colocation) (pool *supply.Candidate, option int) {
 	most := -1.0
 	for _, b := range a.run.candidates {
-		options := c.options[b.At]
+		options := c.Options[b.At]
 		for i := options.Next(0); options != nil && i >= 0; i = options.Next(i + 1) {
 			free := b.Free[b.Options[i].Kind]
 			if free == nil || !b.AvailableNow.Has(i) {
 				continue
 			}
-			if part := amount.Share(free, c.sum); part > most || part == most && b == pool && b.Cost[i] < b.Cost[option] {
+			if part := amount.Share(free, c.Sum); part > most || part == most && b == pool && b.Cost[i] < b.Cost[option] {
 				pool, option, most = b, i, part
 			}
 		}
 	}
 	return pool, option
-}
-
-// others names the co-located set less one pod of the group.
-func (c *colocation) others(g *group) []string {
-	var names []string
-	for _, m := range c.parts {
-		n := m.n
-		if m.g.of == g {
-			n--
-		}
-		for i := range n {
-			names = append(names, m.g.pods[i].Namespace+"/"+m.g.pods[i].Name)
-		}
-	}
-	return names
 }

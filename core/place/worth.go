@@ -6,6 +6,7 @@ import (
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/bound"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/parallel"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/supply"
@@ -83,7 +84,7 @@ func (w *worths) each(do func(*supply.Candidate)) {
 		return
 	}
 	for _, b := range w.pools {
-		if w.run.options.Packer != nil || slices.ContainsFunc(w.run.groups, func(g *group) bool { return len(w.run.provisioner.ask(b, g).Ways) > 0 }) {
+		if w.run.options.Packer != nil || slices.ContainsFunc(w.run.groups, func(g *demand.Group) bool { return len(w.run.provisioner.ask(b, g).Ways) > 0 }) {
 			do(b)
 		}
 	}
@@ -94,7 +95,7 @@ func (w *worths) useful(b *supply.Candidate) bitset.Set {
 	out := bitset.New(len(b.Options))
 	var lots []*supply.Lot
 	for _, g := range w.run.groups {
-		if g.left() == 0 {
+		if g.Left() == 0 {
 			continue
 		}
 		for _, w := range w.run.provisioner.ask(b, g).Ways {

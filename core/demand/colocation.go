@@ -1,0 +1,21 @@
+package demand
+
+import (
+	"github.com/daemok/daemok/core/bitset"
+)
+
+// Colocation is pods that are to share one instance because of where they must be:
+// those that one pod needs beside it on its host, and of all that can only be
+// beside these their share, so that what is left finds room with the others
+// that it could be beside.
+type Colocation struct {
+	Parts   []Member // each may come when those before it are there
+	Sum     []int64
+	Options []bitset.Set // by candidate: what all of them allow, sizes aside
+	Pods    int64
+}
+
+type Member struct {
+	Group *Group
+	N     int64
+}

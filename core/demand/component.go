@@ -1,0 +1,71 @@
+package demand
+
+import (
+	"slices"
+)
+
+// Component is groups that hang together: pods of some must be on the host of pods of
+// others, directly or by way of more of them.
+type Component struct {
+	PodGroups    []*Group    // in the order of launching
+	Version      int         // changes whenever it is another number of pods that is left
+	Colocation   *Colocation // of its first group that is left, at the version of colocationAt
+	ColocationAt int
+	first        *Group // its first group that is left and seeks others, likewise of firstAt
+	firstAt      int
+	wanting      map[int]int64 // by tally: pods left that seek such pods, likewise of wantsAt
+	wantsAt      int
+}
+
+func (b *Component) Join(podGroups []*Group) {
+	for _, g := range podGroups {
+		if g.Component == nil {
+			g.Component, b.PodGroups = b, append(b.PodGroups, g)
+		}
+	}
+}
+
+func (g *Group) Tallies() []int {
+	out := slices.Clone(g.Gives)
+	for _, s := range g.Seeks {
+		out = append(out, s.Tally)
+	}
+	return out
+}
+
+// Unreachable is the steps of groups whose needs none can meet.
+const Unreachable = 1 << 30
+
+// Touch notes that another number of pods of the group is left.
+func (g *Group) Touch() {
+	if g.Component != nil {
+		g.Component.Version++
+	}
+}
+
+// Head returns the first group of the component with pods left that seek others.
+func (b *Component) Head(left []int64) *Group {
+	if b.firstAt != b.Version {
+		b.firstAt, b.first = b.Version, nil
+		if at := slices.IndexFunc(b.PodGroups, func(g *Group) bool { return len(g.Seeks) > 0 && left[g.At] > 0 && !g.Stuck && g.Steps < Unreachable }); at >= 0 {
+			b.first = b.PodGroups[at]
+		}
+	}
+	return b.first
+}
+
+// Wants counts by tally the pods left that seek such pods.
+func (b *Component) Wants(left []int64) map[int]int64 {
+	if b.wantsAt != b.Version {
+		b.wantsAt, b.wanting = b.Version, map[int]int64{}
+		for _, g := range b.PodGroups {
+			if g.Stuck || g.Steps == Unreachable {
+				continue
+			}
+			for _, s := range g.Seeks {
+				b.wanting[s.Tally] += left[g.At]
+			}
+		}
+	}
+	return b.wanting
+}

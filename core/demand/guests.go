@@ -1,0 +1,96 @@
+package demand
+
+import (
+	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/supply"
+	"github.com/daemok/daemok/core/topology"
+	"slices"
+)
+
+// Guests is what pods on one instance hold beside amounts: ports of the host,
+// volumes that they share, and, on an instance that is yet to be ordered, their
+// places beside each other.
+type Guests struct {
+	Ports  []cluster.Port
+	Claims []string       // attached already
+	Host   *topology.Host // nil for what is there: the board counts it
+}
+
+func (g *Guests) Reset() {
+	g.Ports, g.Claims = g.Ports[:0], g.Claims[:0]
+	if g.Host != nil {
+		g.Host.Reset()
+	}
+}
+
+// Room is how many pods of the pod class may join, as far as guests decide.
+func (g *Guests) Room(k *PodClass, lv *Level) int64 {
+	n := topology.Unlimited
+	if len(k.Ports) > 0 {
+		if supply.Conflict(k.Ports, g.Ports) {
+			return 0
+		}
+		n = 1
+	}
+	if g.Host != nil && lv.Rules != nil {
+		n = min(n, g.Host.Room(lv.Rules))
+	}
+	return n
+}
+
+func (g *Guests) Add(k *PodClass, lv *Level, n int64) {
+	g.Ports = append(g.Ports, k.Ports...)
+	for _, v := range k.Shared {
+		if !slices.Contains(g.Claims, v.Claim) {
+			g.Claims = append(g.Claims, v.Claim)
+		}
+	}
+	if g.Host != nil && lv.Rules != nil {
+		g.Host.Put(lv.Rules, n)
+	}
+}
+
+// Drop takes the ports of one pod back. Volumes stay attached: others may use
+// them.
+func (g *Guests) Drop(k *PodClass) {
+	for _, p := range k.Ports {
+		if at := slices.Index(g.Ports, p); at >= 0 {
+			g.Ports = slices.Delete(g.Ports, at, at+1)
+		}
+	}
+}
+
+// Within returns how many pods of the group fit into what is free, and what
+// the first of them takes beyond its own amounts: attachments of shared
+// volumes that are not there yet.
+func (there *Guests) Within(d amount.Dims, free []int64, g *Group) (n int64, first []int64) {
+	if first = there.Attaches(d, g); first == nil {
+		return amount.Count(free, g.Need), nil
+	}
+	left := slices.Clone(free)
+	amount.Take(left, first, 1)
+	for i, v := range left {
+		if v < 0 && first[i] > 0 {
+			return 0, nil
+		}
+	}
+	return amount.Count(left, g.Need), first
+}
+
+// Attaches returns what the first pod of the group takes beyond its own
+// amounts; nil for nothing.
+func (there *Guests) Attaches(d amount.Dims, g *Group) (first []int64) {
+	for _, v := range g.PodClass.Shared {
+		if v.Driver == "" || slices.Contains(there.Claims, v.Claim) {
+			continue
+		}
+		if first == nil {
+			first = make([]int64, d.Len())
+		}
+		if at, known := d.Driver(v.Driver); known {
+			first[at]++
+		}
+	}
+	return first
+}

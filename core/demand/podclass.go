@@ -1,0 +1,105 @@
+package demand
+
+import (
+	"fmt"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/topology"
+	"strings"
+)
+
+// PodClass is all shapes that differ in amounts and priority alone: the same rules
+// hold for them.
+type PodClass struct {
+	Text          string                      // see RulesText
+	Shape         *cluster.Shape              // the first of them
+	Levels        []*Level                    // by what has given way: nothing first, all preferences last
+	ByPreferences [NoPreferences + 1][]*Level // for questions, see Ground: the levels by which preferences count
+	Ports         []cluster.Port
+	Shared        []cluster.Volume // volumes that several pods use
+	Groups        []*Group         // of waiting pods, while homes are sought
+	Follows       bool             // pods may have to be near pods of other groups
+	Depth         int              // how many others, one after another, must come before its pods
+}
+
+// Level is a pod class with some of its preferences given way and the others held
+// like requirements.
+type Level struct {
+	Wants        *cluster.Shape // stands in for the shapes when places are judged, amounts aside
+	Rules        *topology.Rules
+	Strict       bool         // keeps off places with a taint that asks for it
+	Gone         []Preference // preferences that have given way
+	Allowed      []int8       // by target: 1 admitted, -1 not, 0 not asked yet
+	OfferingSets []*OfferingSet
+	Asked        bool       // offering sets are known
+	fixed        []int      // of the rules, in a question
+	Followers    []Follower // see followersOf
+	Led          bool       // they are known
+	Crowd        int        // see crowdOf
+}
+
+// Plain reports whether nothing but the place itself decides whether pods may
+// be there: not other pods, ports or volumes.
+func (k *PodClass) Plain(lv *Level) bool {
+	return (lv.Rules == nil || lv.Rules.Free()) && len(k.Ports) == 0 && len(k.Shared) == 0
+}
+
+// Required is the level on which only requirements hold.
+func (k *PodClass) Required() *Level { return k.Levels[len(k.Levels)-1] }
+
+// Hold makes these the levels of the pod class.
+func (k *PodClass) Hold(levels []*Level) {
+	k.Levels = levels
+	k.Follows = levels[0].Rules != nil && levels[0].Rules.Follows()
+}
+
+// RulesText is equal for two shapes exactly when they differ in amounts and
+// priority alone.
+func RulesText(s *cluster.Shape) string {
+	var b strings.Builder
+	b.WriteString(s.Namespace)
+	b.WriteByte('|')
+	b.WriteString(s.Unable)
+	for _, l := range s.Labels {
+		b.WriteByte('\x00')
+		b.WriteString(l.Key)
+		b.WriteByte('=')
+		b.WriteString(l.Value)
+	}
+	for _, t := range s.Tolerations {
+		fmt.Fprintf(&b, "|%q=%q%v%s", t.Key, t.Value, t.Exists, t.Effect)
+	}
+	for _, t := range s.NodeTerms {
+		b.WriteString("|or " + t.String())
+	}
+	for _, t := range s.VolumeTerms {
+		b.WriteString("|volume " + t.String())
+	}
+	for _, p := range s.Preferences {
+		fmt.Fprintf(&b, "|prefer %d %s", p.Weight, p.Term)
+	}
+	for i := range s.Spread {
+		x := &s.Spread[i]
+		fmt.Fprintf(&b, "|spread %s %d %d %v%v%v ", x.Key, x.MaxSkew, x.MinDomains, x.Soft, x.IgnoreNodeTerms, x.HonourTaints)
+		selectorText(&b, x.Selector)
+	}
+	for i := range s.Neighbours {
+		x := &s.Neighbours[i]
+		fmt.Fprintf(&b, "|neighbours %v%v %s %d %q%v ", x.Apart, x.Volume, x.Key, x.Weight, x.Namespaces, x.AllNamespaces)
+		selectorText(&b, x.Selector)
+	}
+	for _, p := range s.Ports {
+		fmt.Fprintf(&b, "|port %v", p)
+	}
+	for _, v := range s.Volumes {
+		fmt.Fprintf(&b, "|attach %q %q %v", v.Driver, v.Claim, v.Exclusive)
+	}
+	return b.String()
+}
+
+func selectorText(b *strings.Builder, s cluster.Selector) {
+	if s.Nothing {
+		b.WriteString("nothing")
+		return
+	}
+	b.WriteString(s.Requirements.String())
+}
