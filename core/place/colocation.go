@@ -51,8 +51,8 @@ func newGathering(of *affinities, root *demand.Group, left []int64) *gathering {
 func (a *affinities) gather(g *demand.Group, left []int64) *demand.Colocation {
 	a.gatherer.Reset()
 	c := newGathering(a, g, left)
-	c.Sum = make([]int64, a.run.dims.Len())
-	c.Options = make([]bitset.Set, len(a.run.candidates))
+	c.Sum = make([]int64, a.pr.dims.Len())
+	c.Options = make([]bitset.Set, len(a.pr.candidates))
 	if !c.bring(g) {
 		return nil
 	}
@@ -106,13 +106,13 @@ func (c *gathering) add(g *demand.Group, n int64) int64 {
 	if n <= 0 || !c.narrow(g) {
 		return 0
 	}
-	if first := there.Attaches(c.of.run.dims, g); first != nil {
+	if first := there.Attaches(c.of.pr.dims, g); first != nil {
 		amount.Take(c.Sum, first, -1)
 	}
 	amount.Take(c.Sum, g.Need, -n)
 	there.Add(g.PodClass, g.Level, n)
 	for _, s := range g.Seeks {
-		c.worth[s.Tally] += float64(float64(n) * amount.Value(c.of.run.values.Worth, g.Need))
+		c.worth[s.Tally] += float64(float64(n) * amount.Value(c.of.pr.values.Worth, g.Need))
 	}
 	if at, known := c.at[g]; known {
 		c.Parts[at].N += n
@@ -130,8 +130,8 @@ func (c *gathering) narrow(g *demand.Group) bool {
 		return true
 	}
 	out, some := make([]bitset.Set, len(c.Options)), false
-	for i, b := range c.of.run.candidates {
-		set := c.of.run.provisioner.ask(b, g).Any
+	for i, b := range c.of.pr.candidates {
+		set := c.of.pr.ask(b, g).Any
 		if len(c.Parts) > 0 && set != nil && c.Options[i] != nil {
 			set = set.Clone()
 			set.And(c.Options[i])
@@ -167,7 +167,7 @@ func (c *gathering) follow() {
 
 // invited reports whether pods of the group may follow into the co-located set.
 func (c *gathering) invited(g *demand.Group) bool {
-	if g.Stuck || g.Steps == demand.Unreachable || c.free(g) <= 0 || c.of.run.limited && g.Shape.Priority < c.root.Shape.Priority {
+	if g.Stuck || g.Steps == demand.Unreachable || c.free(g) <= 0 || c.of.pr.limited && g.Shape.Priority < c.root.Shape.Priority {
 		return false
 	}
 	return c.of.gatherer.Room(g.PodClass, g.Level) > 0
@@ -189,7 +189,7 @@ func (c *gathering) round(t int) {
 	share := 0.0
 	for _, g := range c.of.seekers[t] {
 		if !g.Stuck && g.Steps < demand.Unreachable {
-			share += float64(float64(c.left[g.At])*amount.Value(c.of.run.values.Worth, g.Need)) / float64(c.over(g))
+			share += float64(float64(c.left[g.At])*amount.Value(c.of.pr.values.Worth, g.Need)) / float64(c.over(g))
 		}
 	}
 	for _, g := range c.of.seekers[t] {
@@ -197,7 +197,7 @@ func (c *gathering) round(t int) {
 		if c.left[g.At]%over == 0 || c.had(g) > c.left[g.At]/over || !c.invited(g) {
 			continue
 		}
-		if each := amount.Value(c.of.run.values.Worth, g.Need); c.worth[t]+float64(each/2) <= share {
+		if each := amount.Value(c.of.pr.values.Worth, g.Need); c.worth[t]+float64(each/2) <= share {
 			c.add(g, 1)
 		}
 	}

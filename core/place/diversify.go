@@ -40,12 +40,12 @@ type crowds struct {
 // a workload would be on one. It reports whether pods that wait are to look at
 // these again: with instance types left out they may have more room.
 func (di *diversifier) diversify() bool {
-	if !slices.ContainsFunc(di.run.out.Launches, func(l plan.Launch) bool { return l.Choice.Option == cluster.Spot && len(l.Pods) > 0 }) {
+	if !slices.ContainsFunc(di.run.provisioner.launches, func(l plan.Launch) bool { return l.Choice.Option == cluster.Spot && len(l.Pods) > 0 }) {
 		return false
 	}
 	known, any := di.spotCrowds(), false
-	for i := range di.run.out.Launches {
-		l := &di.run.out.Launches[i]
+	for i := range di.run.provisioner.launches {
+		l := &di.run.provisioner.launches[i]
 		if l.Choice.Option != cluster.Spot || len(l.Pods) == 0 {
 			continue
 		}
@@ -55,7 +55,7 @@ func (di *diversifier) diversify() bool {
 		}
 		known.put(mine, spotPoolOf(l.Choice))
 	}
-	return any && di.run.stillWaiting() > 0 && di.run.round < roundsMax && !di.run.out.Exhausted
+	return any && di.run.stillWaiting() > 0 && di.run.round < roundsMax && !di.run.effort.Exhausted
 }
 
 func spotPoolOf(c plan.Choice) spotPool { return spotPool{c.Kind, c.Zone} }
@@ -84,8 +84,8 @@ func (di *diversifier) spotCrowds() *crowds {
 			}
 		}
 	}
-	for i := range di.run.out.Launches {
-		if l := &di.run.out.Launches[i]; l.Choice.Option == cluster.Spot {
+	for i := range di.run.provisioner.launches {
+		if l := &di.run.provisioner.launches[i]; l.Choice.Option == cluster.Spot {
 			out.count(ofWorkloads(l.Pods))
 		}
 	}
@@ -144,7 +144,7 @@ func (c *crowds) over(pods map[workload]int, in spotPool) bool {
 // where that would be too expensive, or would leave fewer instance types, zones or values open
 // than there must be.
 func (di *diversifier) divert(launch int, willDo func(plan.Choice) bool) bool {
-	at := &di.run.launched[launch]
+	at := &di.run.provisioner.launched[launch]
 	b, first := at.candidate, at.options.Next(0)
 	if b.Credits != nil || first < 0 {
 		return false
@@ -174,7 +174,7 @@ func isNear(b *supply.Candidate, option, first int) bool {
 // rewrite has the launch leave these options open, if that changes nothing
 // but the instance types, and reports whether it does so.
 func (di *diversifier) rewrite(launch int, options bitset.Set, choice plan.Choice) bool {
-	l, at := &di.run.out.Launches[launch], &di.run.launched[launch]
+	l, at := &di.run.provisioner.launches[launch], &di.run.provisioner.launched[launch]
 	b := at.candidate
 	before, kinds := b.ChoicesOf(at.options, b.FirstKinds(at.options)), b.FirstKinds(options)
 	open := b.ChoicesOf(options, kinds)
@@ -187,8 +187,8 @@ func (di *diversifier) rewrite(launch int, options bitset.Set, choice plan.Choic
 	at.options, at.risk = options, b.RiskOf(options.Next(0))
 	at.cost = b.Price[options.Next(0)] + at.risk
 	widen(at.free, open.Free, before.Free)
-	if di.run.intake.counted {
-		at.ways, at.due = di.run.lister.outlook(b, l.Labels, options)
+	if di.run.provisioner.values.Counted {
+		at.ways, at.due = di.run.provisioner.lister.outlook(b, l.Labels, options)
 	}
 	if at := di.run.firstLaunch + launch; at < len(di.run.targets) {
 		di.run.reopen(di.run.targets[at], launch, options)

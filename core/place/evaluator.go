@@ -6,6 +6,7 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/demand"
+	"github.com/daemok/daemok/core/effort"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/supply"
@@ -36,7 +37,7 @@ type evaluator struct {
 	crowds             map[workload][]spotCrowd // nil: not counted yet
 	offeringSet        *wholesale
 	reachables         map[*cluster.Shape]reachable
-	spare              map[*cluster.Shape]bitset.Set // see spareFor
+	twins              twins
 	filled             []*target                     // since targets were put in order, of those that something was placed on
 	open               bitset.Set                    // nodes that pods of the last question could go to
 }
@@ -53,9 +54,9 @@ func newEvaluator(g *Ground) *evaluator {
 	r := newRun(s, movers(s, g.taken), g.options)
 	r.takeFor(g.launches)
 	d := &evaluator{
-		ground: g, run: r, looked: r.intake.labels, moves: len(g.moves), board: r.board, daemons: r.values.Daemons, reservedCapacities: r.reserved.left,
+		ground: g, run: r, looked: r.provisioner.values.Labels, moves: len(g.moves), board: r.board, daemons: r.provisioner.values.Daemons, reservedCapacities: r.provisioner.reserved.left,
 		podClasses: map[*cluster.Shape]*evaluatorPodClass{}, text: map[*cluster.Shape]string{}, held: map[string]int{},
-		byDomain: map[string][]*domainTargets{}, reachables: map[*cluster.Shape]reachable{}, spare: map[*cluster.Shape]bitset.Set{},
+		byDomain: map[string][]*domainTargets{}, reachables: map[*cluster.Shape]reachable{}, twins: twins{spare: map[*cluster.Shape]bitset.Set{}},
 	}
 	for _, w := range r.waiting {
 		k := &evaluatorPodClass{PodClass: w.PodClass, need: w.Need, rules: map[*demand.Level]*topology.Rules{}}
@@ -73,21 +74,21 @@ func newEvaluator(g *Ground) *evaluator {
 	d.recordTaken(g.taken)
 	d.open = bitset.Full(len(s.Nodes))
 	d.recordPools()
-	setTwins(r.candidates)
+	setTwins(r.provisioner.candidates)
 	d.arrange()
-	r.intake.base, r.groups, r.waiting = nil, nil, nil
+	r.intake.base, r.provisioner.groups, r.waiting = nil, nil, nil
 	return d
 }
 
 // takeFor accounts for what instances of the plan are taken from.
 func (r *run) takeFor(launches []plan.Launch) {
 	for i := range launches {
-		at := slices.IndexFunc(r.candidates, func(b *supply.Candidate) bool { return b.ID == launches[i].Pool })
-		if at < 0 || r.reserved.left == nil {
+		at := slices.IndexFunc(r.provisioner.candidates, func(b *supply.Candidate) bool { return b.ID == launches[i].Pool })
+		if at < 0 || r.provisioner.reserved.left == nil {
 			continue
 		}
-		if o := launches[i].Offering(r.candidates[at].Catalogue); o != nil && r.reserved.of(o) > 0 {
-			r.reserved.take(o.ReservedCapacities)
+		if o := launches[i].Offering(r.provisioner.candidates[at].Catalogue); o != nil && r.provisioner.reserved.of(o) > 0 {
+			r.provisioner.reserved.take(o.ReservedCapacities)
 		}
 	}
 }
@@ -176,22 +177,21 @@ func (d *evaluator) begin(q Question) *run {
 	old := d.run
 	r := &run{
 		snapshot: d.ground.snapshot, options: d.ground.options, dims: old.dims, avoided: old.avoided,
-		targets: old.targets, firstLaunch: old.firstLaunch, candidates: old.candidates, limited: old.limited,
+		targets: old.targets, firstLaunch: old.firstLaunch, effort: &effort.Count{Most: d.ground.options.Steps},
 		podClasses: map[string]*demand.PodClass{}, question: &question{Question: q, evaluator: d},
 	}
-	r.index.sets, r.intake.here, r.tournament = old.index.sets, old.intake.here, old.tournament
-	r.affinities.gatherer = old.affinities.gatherer
-	r.provisioner.filler = old.provisioner.filler.emptied()
+	r.index.sets, r.intake.here = old.index.sets, old.intake.here
 	r.connect()
-	r.provisioner.forgetAsks()
+	p := r.problem(old.provisioner.candidates)
+	p.twins = &d.twins
+	r.provisioner = old.provisioner.next(p, r.valuation())
 	if d.reservedCapacities != nil {
-		r.reserved.left = map[string]int64{}
+		r.provisioner.reserved.left = map[string]int64{}
 		for name, left := range d.reservedCapacities {
-			r.reserved.left[name] = left
+			r.provisioner.reserved.left[name] = left
 		}
 	}
-	for i, b := range r.candidates {
-		b.Valuation = r.values.Valuation
+	for i, b := range r.provisioner.candidates {
 		b.Restore(&d.pools[i])
 	}
 	if q.Freed {
@@ -205,7 +205,7 @@ func (d *evaluator) begin(q Question) *run {
 
 // free accounts for a node that is gone before anything is launched.
 func (r *run) free(n *cluster.Node) {
-	for _, b := range r.candidates {
+	for _, b := range r.provisioner.candidates {
 		if b.ID == n.Pool && b.Remaining != nil {
 			b.Remaining.GiveBack(n.Capacity)
 			b.Narrow()
@@ -233,7 +233,7 @@ func (d *evaluator) ask(q Question) Result {
 		r.snapshot = d.asLeft(leaving)
 	}
 	out := r.finish()
-	out.Expensive = r.question.over || r.question.launches && len(out.Unplaced) == 0 || out.Expensive || q.Below >= 0 && (out.Cost-out.Risk > float64(q.Below) || out.Unpriced > 0)
+	out.Expensive = r.effort.Known || r.question.launches && len(out.Unplaced) == 0 || out.Expensive || q.Below >= 0 && (out.Cost-out.Risk > float64(q.Below) || out.Unpriced > 0)
 	d.putBack(q, leaving)
 	return out
 }
@@ -277,8 +277,9 @@ func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) demand.Pre
 		g.PodClass.Groups = append(g.PodClass.Groups, g)
 	}
 	view := d.board.View(rules)
-	r.board, r.intake.counted = view.Board, !view.Empty()
-	r.intake.labels = view.Looked()
+	r.useBoard(view.Board)
+	r.provisioner.values.Counted = !view.Empty()
+	r.provisioner.values.Labels = view.Looked()
 	for _, g := range r.waiting {
 		if g.PodClass.Groups[0] != g {
 			continue
@@ -290,7 +291,7 @@ func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) demand.Pre
 			lv.Begin(view.Rules(k.rules[lv]), r.firstLaunch)
 		}
 	}
-	if r.intake.counted {
+	if r.provisioner.values.Counted {
 		d.depart(r, view, leaving)
 		if r.offers() { // else none is placed once more
 			r.intake.base = r.board.Clone()
@@ -316,7 +317,7 @@ func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) demand.Pre
 func (d *evaluator) depart(r *run, view *topology.View, leaving []int) {
 	for shape, rules := range d.daemons {
 		if own := view.Rules(rules); own.Counts() {
-			r.values.Daemons[shape] = own
+			r.provisioner.values.Daemons[shape] = own
 			view.Brought(own)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 // filler fills one instance.
 type filler struct {
-	r       *run
+	pr       *provisioner
 	b       *supply.Candidate
 	l       *supply.Load
 	left    []int64
@@ -31,7 +31,7 @@ type filler struct {
 
 // emptied is a filler without a load, with the memory of this one.
 func (f filler) emptied() filler {
-	f.r, f.b, f.l, f.touched, f.taken = nil, nil, nil, nil, nil
+	f.pr, f.b, f.l, f.touched, f.taken = nil, nil, nil, nil, nil
 	return f
 }
 
@@ -40,23 +40,23 @@ func (f filler) emptied() filler {
 // groups that an instance may grow for; without one, of any group.
 func (pr *provisioner) fill(b *supply.Candidate, l *supply.Load, left []int64, seed *demand.Group) {
 	f := &pr.filler
-	f.start(pr.run, b, l, left, seed)
+	f.start(pr, b, l, left, seed)
 	for side, gap := f.next(); side >= 0; side, gap = f.next() {
 		f.addFrom(side, gap)
 	}
 }
 
 // start looks at an instance with the load.
-func (f *filler) start(r *run, b *supply.Candidate, l *supply.Load, left []int64, seed *demand.Group) {
-	f.r, f.b, f.l, f.left, f.seed = r, b, l, left, seed
+func (f *filler) start(pr *provisioner, b *supply.Candidate, l *supply.Load, left []int64, seed *demand.Group) {
+	f.pr, f.b, f.l, f.left, f.seed = pr, b, l, left, seed
 	kind := b.Options[l.Option].Kind
 	f.room = append(f.room[:0], b.Free[kind]...)
 	amount.Take(f.room, l.Sum, 1)
-	f.cursor = append(f.cursor[:0], make([]int, r.queues.number)...)
-	f.found = append(f.found[:0], make([]*demand.Group, len(r.queues.sides))...)
-	f.shut = append(f.shut[:0], make([]bool, r.queues.exclusive)...)
-	if len(f.taken) < len(r.groups) {
-		f.taken = make([]int64, len(r.groups))
+	f.cursor = append(f.cursor[:0], make([]int, pr.queues.number)...)
+	f.found = append(f.found[:0], make([]*demand.Group, len(pr.queues.sides))...)
+	f.shut = append(f.shut[:0], make([]bool, pr.queues.exclusive)...)
+	if len(f.taken) < len(pr.groups) {
+		f.taken = make([]int64, len(pr.groups))
 	}
 	for _, at := range f.touched {
 		f.taken[at] = 0
@@ -69,7 +69,7 @@ func (f *filler) start(r *run, b *supply.Candidate, l *supply.Load, left []int64
 	clear(f.refused)
 	f.guests.StartOn(b, kind)
 	for _, p := range l.Parts {
-		g := r.groups[p.Group]
+		g := pr.groups[p.Group]
 		f.guests.Add(g.PodClass, g.Level, p.N)
 		f.note(p.Group, p.N)
 	}
@@ -79,17 +79,17 @@ func (f *filler) start(r *run, b *supply.Candidate, l *supply.Load, left []int64
 func (f *filler) note(group int, n int64) {
 	f.taken[group] += n
 	f.touched = append(f.touched, group)
-	if exclusiveSet := f.r.groups[group].ExclusiveSet; exclusiveSet != notExclusive {
+	if exclusiveSet := f.pr.groups[group].ExclusiveSet; exclusiveSet != notExclusive {
 		f.shut[exclusiveSet] = n > 0
 	}
-	for _, s := range f.r.groups[group].Seeks {
+	for _, s := range f.pr.groups[group].Seeks {
 		f.met[s.Tally] += n
 	}
 }
 
 // add adds up to n pods of the group and returns how many there was room for.
 func (f *filler) add(g *demand.Group, w *supply.Way, n int64) int64 {
-	most, first := f.guests.Within(f.r.dims, f.room, g)
+	most, first := f.guests.Within(f.pr.dims, f.room, g)
 	n = min(n, most, f.guests.Room(g.PodClass, g.Level))
 	if demand.Exclusive(g.PodClass) {
 		n = min(n, 1)
@@ -114,12 +114,12 @@ func (f *filler) next() (side int, gap float64) {
 	side = -1
 	var priority int32
 	best, second := 0.0, math.Inf(-1)
-	for s := range f.r.queues.sides {
+	for s := range f.pr.queues.sides {
 		g := f.seek(s)
 		if g == nil {
 			continue
 		}
-		free := float64(f.r.values.Worth[s] * float64(f.room[s]))
+		free := float64(f.pr.values.Worth[s] * float64(f.room[s]))
 		switch {
 		case side < 0 || g.Shape.Priority > priority:
 			side, priority, best, second = s, g.Shape.Priority, free, math.Inf(-1)
@@ -137,7 +137,7 @@ func (f *filler) next() (side int, gap float64) {
 // can be added, and returns the first of these groups.
 func (f *filler) seek(side int) *demand.Group {
 	f.found[side] = nil
-	queues := f.r.queues.sides[side]
+	queues := f.pr.queues.sides[side]
 	for i := range queues {
 		l := &queues[i]
 		if l.exclusiveSet != notExclusive && f.shut[l.exclusiveSet] {
@@ -168,7 +168,7 @@ func (f *filler) seekIn(l *queue, side int) *demand.Group {
 			at = skip(l.groups, side, at, f.room[side])
 			continue
 		}
-		f.r.steps++
+		f.pr.effort.Steps++
 		if f.free(g) > 0 && f.hopeful(g) && amount.Fits(f.room, g.Need) && f.mayJoin(g) && (f.alone(g) || f.colocationFor(g) != nil) {
 			return g
 		}
@@ -192,10 +192,10 @@ func (f *filler) hopeful(g *demand.Group) bool {
 // mayJoin reports whether pods of the group may be on an instance of the option
 // beside what is there, other pods aside.
 func (f *filler) mayJoin(g *demand.Group) bool {
-	if !f.r.tournament.mayJoin(f.b, f.l.Option, g, f.seed) {
+	if !f.pr.tournament.mayJoin(f.b, f.l.Option, g, f.seed) {
 		return false
 	}
-	_, ok := f.r.provisioner.ask(f.b, g).Joins(f.l.Option, f.l.Custom)
+	_, ok := f.pr.ask(f.b, g).Joins(f.l.Option, f.l.Custom)
 	return ok
 }
 
@@ -224,7 +224,7 @@ func (f *filler) colocationFor(g *demand.Group) *demand.Colocation {
 	if len(g.Seeks) == 0 || g.Component.Head(f.left) != g {
 		return nil
 	}
-	c := f.r.affinities.colocationOf(g, f.left)
+	c := f.pr.affinities.colocationOf(g, f.left)
 	if c == nil || f.refused[c] || !amount.Fits(f.room, c.Sum) || c.Options[f.b.At] == nil || !c.Options[f.b.At].Has(f.l.Option) {
 		return nil
 	}
@@ -262,7 +262,7 @@ func (f *filler) tryColocation(c *demand.Colocation) bool {
 
 // join adds pods of one group of a co-located set and returns how many there was room for.
 func (f *filler) join(m demand.Member) int64 {
-	w, ok := f.r.provisioner.ask(f.b, m.Group).Joins(f.l.Option, f.l.Custom)
+	w, ok := f.pr.ask(f.b, m.Group).Joins(f.l.Option, f.l.Custom)
 	if !ok {
 		return 0
 	}
@@ -287,10 +287,10 @@ func (f *filler) addFrom(side int, gap float64) {
 		return
 	}
 	n := min(f.spare(g), amount.Count(f.room, g.Need))
-	if each := float64(f.r.values.Worth[side] * float64(g.Need[side])); each > 0 && gap/each < float64(n) {
+	if each := float64(f.pr.values.Worth[side] * float64(g.Need[side])); each > 0 && gap/each < float64(n) {
 		n = max(1, int64(math.Ceil(gap/each)))
 	}
-	w, _ := f.r.provisioner.ask(f.b, g).Joins(f.l.Option, f.l.Custom)
+	w, _ := f.pr.ask(f.b, g).Joins(f.l.Option, f.l.Custom)
 	f.add(g, w, n)
 }
 
@@ -300,7 +300,7 @@ func (f *filler) welcome(g *demand.Group) bool {
 	if g.PodClass.Plain(g.Level) {
 		return true
 	}
-	n, _ := f.guests.Within(f.r.dims, f.room, g)
+	n, _ := f.guests.Within(f.pr.dims, f.room, g)
 	return n > 0 && f.guests.Room(g.PodClass, g.Level) > 0
 }
 

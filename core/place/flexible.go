@@ -12,12 +12,12 @@ import (
 // open, if the pool has so many that may have one of its pods. Where the pool
 // has not, the load stays, and so does one of pods that belong together.
 func (li *lister) keepFlexible(b *supply.Candidate, l supply.Load) supply.Load {
-	if slices.ContainsFunc(l.Parts, func(p supply.Part) bool { return li.run.groups[p.Group].Component != nil }) {
+	if slices.ContainsFunc(l.Parts, func(p supply.Part) bool { return li.pr.groups[p.Group].Component != nil }) {
 		return l
 	}
 	out := l.Clone()
 	for range supply.EnoughTries {
-		li.run.tournament.stabilize(b, &out)
+		li.pr.tournament.stabilize(b, &out)
 		kinds := slices.Collect(b.SpotKinds(b.Together(&out), 0, out.Option, out.Sum))
 		room, enough := b.CommonRoom(kinds, out.Sum, li.largest(&out))
 		if !enough {
@@ -41,7 +41,7 @@ func (li *lister) keepFlexible(b *supply.Candidate, l supply.Load) supply.Load {
 // muchMoreExpensive reports whether as many instances with less on them as are needed in
 // place of one cost more than the margin beside it.
 func (li *lister) muchMoreExpensive(b *supply.Candidate, less, than *supply.Load) bool {
-	instances := math.Ceil(amount.Value(li.run.values.Worth, than.Sum) / amount.Value(li.run.values.Worth, less.Sum))
+	instances := math.Ceil(amount.Value(li.pr.values.Worth, than.Sum) / amount.Value(li.pr.values.Worth, less.Sum))
 	return float64(instances*b.Cost[less.Option]) > float64(supply.FlexibleWithin*b.Cost[than.Option])
 }
 
@@ -50,8 +50,8 @@ func (li *lister) largest(l *supply.Load) []int64 {
 	var out []int64
 	most := -1.0
 	for _, p := range l.Parts {
-		if need := li.run.groups[p.Group].Need; amount.Value(li.run.values.Worth, need) > most {
-			out, most = need, amount.Value(li.run.values.Worth, need)
+		if need := li.pr.groups[p.Group].Need; amount.Value(li.pr.values.Worth, need) > most {
+			out, most = need, amount.Value(li.pr.values.Worth, need)
 		}
 	}
 	return out
@@ -59,10 +59,10 @@ func (li *lister) largest(l *supply.Load) []int64 {
 
 // cutTo returns what of the load there is room for, the first pods first.
 func (li *lister) cutTo(l *supply.Load, room []int64) supply.Load {
-	out := supply.Load{Option: l.Option, Modest: l.Modest, Sum: make([]int64, li.run.dims.Len())}
+	out := supply.Load{Option: l.Option, Modest: l.Modest, Sum: make([]int64, li.pr.dims.Len())}
 	left := slices.Clone(room)
 	for _, p := range l.Parts {
-		g := li.run.groups[p.Group]
+		g := li.pr.groups[p.Group]
 		free := left
 		if p.First != nil {
 			free = slices.Clone(left)

@@ -29,7 +29,7 @@ const (
 // and when a replay takes some of these off their places their room is free. It
 // reports whether pods are to find homes again for what was terminated.
 func (fo *folder) all() bool {
-	if !fo.run.replays.evicted || fo.run.out.Exhausted {
+	if !fo.run.replays.evicted || fo.run.effort.Exhausted {
 		return false
 	}
 	fo.run.replays.forget()
@@ -62,7 +62,7 @@ type stay struct {
 // emptiestFirst lists the instances of this plan, those with the least worth on
 // them for what they cost first.
 func (fo *folder) emptiestFirst() []holding {
-	out, worth := make([]holding, len(fo.run.launched)), fo.run.values.usual()
+	out, worth := make([]holding, len(fo.run.provisioner.launched)), fo.run.provisioner.values.usual()
 	for i := range fo.run.placed {
 		if x := &fo.run.placed[i]; x.on == plan.OnLaunch {
 			h := &out[x.launch]
@@ -72,9 +72,9 @@ func (fo *folder) emptiestFirst() []holding {
 	}
 	for i := range out {
 		out[i].launch = i
-		out[i].worth /= max(1, fo.run.launched[i].cost)
+		out[i].worth /= max(1, fo.run.provisioner.launched[i].cost)
 	}
-	out = slices.DeleteFunc(out, func(h holding) bool { return fo.run.launched[h.launch].gone })
+	out = slices.DeleteFunc(out, func(h holding) bool { return fo.run.provisioner.launched[h.launch].gone })
 	slices.SortStableFunc(out, func(a, b holding) int { return cmp.Compare(a.worth, b.worth) })
 	return out
 }
@@ -82,7 +82,7 @@ func (fo *folder) emptiestFirst() []holding {
 // mayFold counts steps of folding and reports whether more may be taken.
 func (fo *folder) mayFold(steps int) bool {
 	fo.steps += int64(steps)
-	return !fo.run.spent(int64(steps)) && fo.steps < foldSteps+foldStepsOfEach*int64(len(fo.run.placed)+len(fo.run.targets))
+	return !fo.run.effort.Spent(int64(steps)) && fo.steps < foldSteps+foldStepsOfEach*int64(len(fo.run.placed)+len(fo.run.targets))
 }
 
 // foldable reports whether the pods of the instance have room elsewhere, as far
@@ -130,13 +130,13 @@ func (fo *folder) occupy(s *target, x stay) {
 // foldOne gives the instance up if its pods can be elsewhere with all rules kept,
 // and all others keep their places.
 func (fo *folder) foldOne(launch int) bool {
-	if !fo.mayFold(len(fo.run.placed) + len(fo.run.launched)) {
+	if !fo.mayFold(len(fo.run.placed) + len(fo.run.provisioner.launched)) {
 		return false
 	}
 	before, moves := fo.run.trial(), map[int]*target{}
-	from := fo.run.board.Spot(fo.run.launched[launch].place)
-	fo.run.launched[launch].gone = true
-	fo.run.board = fo.run.replays.outset()
+	from := fo.run.board.Spot(fo.run.provisioner.launched[launch].place)
+	fo.run.provisioner.launched[launch].gone = true
+	fo.run.useBoard(fo.run.replays.outset())
 	lost, late := fo.run.replays.reseatBy(func(i int) bool {
 		x := &fo.run.placed[i]
 		if x.on != plan.OnLaunch || x.launch != launch {
@@ -190,9 +190,9 @@ func (fo *folder) staysSpread(lv *demand.Level, from topology.Spot, s *target, c
 
 // move notes that a pod of an instance has its place on the target now.
 func (fo *folder) move(x *placed, to *target) {
-	leave(&fo.run.out.Launches[x.launch], x.Pod)
+	leave(&fo.run.provisioner.launches[x.launch], x.Pod)
 	x.on, x.name, x.target, x.launch = to.on, to.name, to, to.launch
 	if to.on == plan.OnLaunch {
-		fo.run.join(&fo.run.out.Launches[to.launch], []demand.WaitingPod{x.WaitingPod})
+		fo.run.join(&fo.run.provisioner.launches[to.launch], []demand.WaitingPod{x.WaitingPod})
 	}
 }

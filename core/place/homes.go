@@ -28,7 +28,7 @@ type scheduler struct {
 // had. For those that found no place so, later rounds look at the nodes that
 // there will be, as kube-scheduler does.
 func (sc *scheduler) schedule() {
-	for again := true; again && !sc.run.spent(0); {
+	for again := true; again && !sc.run.effort.Spent(0); {
 		moved := false
 		for _, g := range sc.run.waiting {
 			if before := g.Left(); before > 0 && g.Shape.Unable == "" {
@@ -47,7 +47,7 @@ func (sc *scheduler) someFollow() bool {
 
 func (sc *scheduler) findHome(g *demand.Group) {
 	for i, lv := range g.PodClass.Levels {
-		if g.Left() == 0 || sc.run.spent(0) || sc.run.replays.used(g.PodClass) {
+		if g.Left() == 0 || sc.run.effort.Spent(0) || sc.run.replays.used(g.PodClass) {
 			return
 		}
 		last := i == len(g.PodClass.Levels)-1
@@ -58,7 +58,7 @@ func (sc *scheduler) findHome(g *demand.Group) {
 				continue
 			}
 			m := sc.run.index.offeringSetsOf(lv)[0]
-			if g.Left() > 0 && !sc.run.spent(0) && !sc.run.provisioner.failed[demand.Request{Of: g, Level: lv, OfferingSet: m}] && (last && sc.run.round == 1 || sc.run.index.launchable(g, lv)) {
+			if g.Left() > 0 && !sc.run.effort.Spent(0) && !sc.run.provisioner.failed[demand.Request{Of: g, Level: lv, OfferingSet: m}] && (last && sc.run.round == 1 || sc.run.index.launchable(g, lv)) {
 				if sc.run.offers() {
 					sc.askFor(g, lv, m, g.Left())
 				} else {
@@ -76,7 +76,7 @@ func (sc *scheduler) findHome(g *demand.Group) {
 func (sc *scheduler) fillTargets(g *demand.Group, lv *demand.Level) {
 	for at := sc.run.roomy(0, g.Need); at < len(sc.run.targets); at = sc.run.roomy(at+1, g.Need) {
 		s := sc.run.targets[at]
-		if g.Left() == 0 || sc.run.spent(1) {
+		if g.Left() == 0 || sc.run.effort.Spent(1) {
 			return
 		}
 		if n := min(g.Left(), g.Rides, amount.Count(s.free, g.Need)); n > 0 && s.admitted(lv, len(sc.run.targets)) {
@@ -117,7 +117,7 @@ func (sc *scheduler) balance(g *demand.Group, lv *demand.Level, last bool) {
 	sc.run.choices.turnTo(g, sites)
 	oneByOne := len(sites) > 1 && lv.Rules.Spreads()
 	defer func() { sc.run.choices.recordChoice(g, lv, sites) }()
-	for g.Left() > 0 && !sc.run.spent(int64(len(sites))) && !sc.run.replays.used(g.PodClass) {
+	for g.Left() > 0 && !sc.run.effort.Spent(int64(len(sites))) && !sc.run.replays.used(g.PodClass) {
 		s, room := sc.emptiest(lv, sites)
 		if s == nil {
 			return
@@ -238,7 +238,7 @@ func (s *site) before(other *site) bool {
 func (s *site) nextTarget(r *run, g *demand.Group, lv *demand.Level) (*target, int64) {
 	for {
 		for s.cursor = s.roomy.next(s.cursor, len(s.targets), g.Need); s.cursor < len(s.targets); s.cursor = s.roomy.next(s.cursor+1, len(s.targets), g.Need) {
-			r.steps++
+			r.effort.Steps++
 			if s.roomy != nil && !s.targets[s.cursor].admitted(lv, len(r.targets)) {
 				continue
 			}
@@ -302,7 +302,7 @@ func (sc *scheduler) sitesFor(g *demand.Group, lv *demand.Level, last bool) []*s
 
 // spotOf returns where the target is; nowhere while no rule looks at other pods.
 func (sc *scheduler) spotOf(s *target) topology.Spot {
-	if !sc.run.intake.counted {
+	if !sc.run.provisioner.values.Counted {
 		return nil
 	}
 	return sc.run.board.Spot(s.place)
@@ -322,7 +322,7 @@ func (sc *scheduler) ahead(spot topology.Spot) topology.Spot {
 // some of these to be launched for too.
 func (sc *scheduler) mayStandAlone(g *demand.Group, lv *demand.Level) bool {
 	return !slices.ContainsFunc(lv.Rules.Seeks(), func(s topology.Seek) bool {
-		return !sc.run.affinities.exempt(s) && !sc.run.board.Comes(s.Tally) &&
+		return !sc.run.provisioner.affinities.exempt(s) && !sc.run.board.Comes(s.Tally) &&
 			!slices.ContainsFunc(sc.offered[s.Tally], func(o *demand.Group) bool { return o != g })
 	})
 }
@@ -345,7 +345,7 @@ func (sc *scheduler) askFor(g *demand.Group, lv *demand.Level, m *demand.Offerin
 	if podGroup == nil {
 		podGroup = &demand.Group{Shape: g.Shape, PodClass: g.PodClass, Need: g.Need, Of: g, Level: lv, Wants: m.Wants, From: key}
 		sc.groups[key] = podGroup
-		sc.run.groups = append(sc.run.groups, podGroup)
+		sc.run.provisioner.groups = append(sc.run.provisioner.groups, podGroup)
 		sc.offering(podGroup)
 	}
 	podGroup.Pods = append(podGroup.Pods, sc.run.replays.turns(g.Next(n))...)

@@ -15,8 +15,6 @@ import (
 type intake struct {
 	run     *run
 	base    *topology.Board                    // before any pod was placed
-	counted bool                               // some rule looks at other pods
-	labels  []string                           // labels of places that rules about other pods look at
 	here    map[*cluster.Shape]*topology.Rules // of pods that have a node
 }
 
@@ -137,7 +135,7 @@ func (in *intake) setUpBoard(s *cluster.Snapshot) {
 	for i := range s.Daemons {
 		daemons[s.Daemons[i].Shape] = in.run.board.Rules(topology.Preference{Shape: s.Daemons[i].Shape})
 	}
-	in.labels = in.run.board.Looked()
+	in.run.provisioner.values.Labels = in.run.board.Looked()
 	nodes := make([]int, len(s.Nodes))
 	at := map[string]int{}
 	for i := range s.Nodes {
@@ -150,7 +148,7 @@ func (in *intake) setUpBoard(s *cluster.Snapshot) {
 			target.place = at[target.name]
 			continue
 		}
-		ways, open := target.ordered.Ways(in.labels)
+		ways, open := target.ordered.Ways(in.run.provisioner.values.Labels)
 		target.place = in.run.board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(target.name), Open: open}, target.ordered.Taints)
 	}
 	if in.run.options.EvenHosts {
@@ -158,13 +156,13 @@ func (in *intake) setUpBoard(s *cluster.Snapshot) {
 	}
 	in.run.board.Start()
 	in.run.scheduler.recordFollowers()
-	in.counted = !in.run.board.Empty()
-	if !in.counted {
+	in.run.provisioner.values.Counted = !in.run.board.Empty()
+	if !in.run.provisioner.values.Counted {
 		return
 	}
 	for shape, rules := range daemons {
 		if rules.Counts() {
-			in.run.values.Daemons[shape] = rules
+			in.run.provisioner.values.Daemons[shape] = rules
 			in.run.board.Brought(rules)
 		}
 	}
@@ -182,7 +180,7 @@ func (in *intake) setUpBoard(s *cluster.Snapshot) {
 
 // expectDaemons counts daemon pods that are still to come.
 func (in *intake) expectDaemons(s *cluster.Snapshot, places []int) {
-	if len(in.run.values.Daemons) == 0 {
+	if len(in.run.provisioner.values.Daemons) == 0 {
 		return
 	}
 	for i := range s.Nodes {
@@ -192,44 +190,16 @@ func (in *intake) expectDaemons(s *cluster.Snapshot, places []int) {
 	}
 	for _, target := range in.run.targets {
 		if target.ordered != nil {
-			in.dueAt(target.ordered.Brings).put(in.run.board, target.place)
+			in.run.provisioner.values.DueAt(target.ordered.Brings).Put(in.run.board, target.place)
 		}
 	}
 }
 
 func (in *intake) putDaemons(shapes []*cluster.Shape, place int, board *topology.Board) {
 	for _, shape := range shapes {
-		if rules := in.run.values.Daemons[shape]; rules != nil {
+		if rules := in.run.provisioner.values.Daemons[shape]; rules != nil {
 			board.Put(rules, place, 1, false)
 		}
-	}
-}
-
-// due is daemon pods that others look at and that an instance will have, or may
-// have when it is decided what it is.
-type due struct {
-	sure, perhaps []*topology.Rules
-}
-
-func (in *intake) dueAt(brings func(*cluster.Shape) (may, sure bool)) due {
-	var out due
-	for shape, rules := range in.run.values.Daemons {
-		switch may, sure := brings(shape); {
-		case sure:
-			out.sure = append(out.sure, rules)
-		case may:
-			out.perhaps = append(out.perhaps, rules)
-		}
-	}
-	return out
-}
-
-func (d due) put(board *topology.Board, place int) {
-	for _, rules := range d.sure {
-		board.Put(rules, place, 1, false)
-	}
-	for _, rules := range d.perhaps {
-		board.PutPerhaps(rules, place, 1)
 	}
 }
 

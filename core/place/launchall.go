@@ -7,35 +7,92 @@ import (
 
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/demand"
+	"github.com/daemok/daemok/core/effort"
+	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/supply"
+	"github.com/daemok/daemok/core/topology"
 )
 
 // provisioner chooses the instances for the pods that are left when nodes are full: its demand.
 type provisioner struct {
+	problem
 	failed      map[demand.Request]bool // what could not be launched in an earlier round
 	learnt      bool                    // something was added to it in this round
-	run         *run
+	groups      []*demand.Group         // those that instances are launched for, in that order
+	asks        [][]*supply.Ask         // by candidate.At and group.At
 	outstanding outstanding
-	asks        [][]*supply.Ask // by candidate.at and group.at
-	filler      filler          // kept for its memory
+	launches    []plan.Launch
+	launched    []launched // by launch
+	mayEven     bool       // the option EvenHosts could make the answer another one
+
+	filler     filler // kept for its memory
+	tournament tournament
+	affinities affinities
+	queues     queues
+	values     worths
+	lister     lister
+	reserved   reservations
+}
+
+// problem is what a provisioner is given.
+type problem struct {
+	candidates []*supply.Candidate // heaviest pool first
+	board      *topology.Board
+	dims       amount.Dims
+	effort     *effort.Count
+	limited    bool   // some pool has limits
+	twins      *twins // nil unless it is a question, see Ground
+	minValues  MinValues
+	packer     Packer
+	evenHosts  bool
+}
+
+// newProvisioner returns a provisioner that has launched nothing.
+func newProvisioner(p problem, v *supply.Valuation) *provisioner {
+	pr := &provisioner{problem: p, failed: map[demand.Request]bool{}}
+	pr.affinities = affinities{pr: pr, torn: map[*demand.Group]*demand.Colocation{}}
+	pr.tournament = tournament{pr: pr, tried: map[[3]int64]bool{}, scratch: supply.Load{Sum: make([]int64, p.dims.Len())}}
+	pr.values = worths{pr: pr, Valuation: v}
+	pr.queues.pr, pr.lister.pr, pr.reserved.pr = pr, pr, pr
+	for i, b := range p.candidates {
+		b.At, b.Valuation = i, v
+		pr.limited = pr.limited || b.Remaining != nil
+	}
+	pr.forgetAsks()
+	return pr
+}
+
+// next returns a provisioner for another problem with the same pools, with the memory of this one.
+func (pr *provisioner) next(p problem, v *supply.Valuation) *provisioner {
+	out := newProvisioner(p, v)
+	out.tournament, out.filler, out.affinities.gatherer = pr.tournament, pr.filler.emptied(), pr.affinities.gatherer
+	out.tournament.pr = out
+	return out
+}
+
+// begin makes it ready for a round.
+func (pr *provisioner) begin() {
+	pr.groups, pr.learnt, pr.affinities.meeting = nil, false, map[[2]*demand.OfferingSet]bool{}
+	pr.values.Host, pr.filler.guests.Host, pr.affinities.gatherer.Host = pr.board.NewHost(), pr.board.NewHost(), pr.board.NewHost()
+	pr.forgetAsks()
 }
 
 // launchAll orders instances for the groups that are left, the hardest first,
 // each from the heaviest pools that can have it.
 func (pr *provisioner) launchAll() {
 	pr.orderPodGroups()
-	pr.run.values.recordPools()
-	pr.run.evenOut()
+	pr.values.recordPools()
+	pr.evenOut()
 	pr.outstanding = pr.newOutstanding()
-	pr.run.affinities.bind()
-	pr.run.queues.findExclusiveSets()
-	pr.run.chart()
-	pr.run.values.find()
-	for _, g := range pr.run.groups {
+	pr.affinities.bind()
+	pr.queues.findExclusiveSets()
+	pr.chart()
+	pr.values.find()
+	for _, g := range pr.groups {
 		pr.fillExisting(g, pr.nextHome(g, math.MaxInt))
 	}
-	pr.run.queues.sort()
-	if pr.run.options.Packer != nil {
+	pr.queues.sort()
+	if pr.packer != nil {
 		pr.launchOneByOne(func(g *demand.Group) bool { return !pr.distinguishable(g) })
 		pr.launchTogether()
 	}
@@ -44,12 +101,12 @@ func (pr *provisioner) launchAll() {
 
 // launchOneByOne orders one instance after another for groups that are meant.
 func (pr *provisioner) launchOneByOne(meant func(*demand.Group) bool) {
-	for _, g := range pr.run.groups {
+	for _, g := range pr.groups {
 		if !meant(g) {
 			continue
 		}
-		for g.Left() > 0 && !pr.run.spent(0) && pr.launchFor(g) {
-			pr.run.values.reprice()
+		for g.Left() > 0 && !pr.effort.Spent(0) && pr.launchFor(g) {
+			pr.values.reprice()
 		}
 		pr.outstanding.giveUp(g)
 		g.Stuck = g.Left() > 0
@@ -63,13 +120,13 @@ func (pr *provisioner) orderPodGroups() {
 	before := func(a, b *demand.Group) int {
 		return cmp.Or(
 			cmp.Compare(b.Shape.Priority, a.Shape.Priority),
-			cmp.Compare(rank(pr.run.board.NearOnHost(a.Level.Rules)), rank(pr.run.board.NearOnHost(b.Level.Rules))),
+			cmp.Compare(rank(pr.board.NearOnHost(a.Level.Rules)), rank(pr.board.NearOnHost(b.Level.Rules))),
 			cmp.Compare(a.Of.At, b.Of.At))
 	}
-	if !slices.IsSortedFunc(pr.run.groups, before) {
-		slices.SortStableFunc(pr.run.groups, before)
+	if !slices.IsSortedFunc(pr.groups, before) {
+		slices.SortStableFunc(pr.groups, before)
 	}
-	for i, g := range pr.run.groups {
+	for i, g := range pr.groups {
 		g.At = i
 	}
 }
@@ -77,19 +134,19 @@ func (pr *provisioner) orderPodGroups() {
 // reprice seeks prices again when half of the worth is placed: what is left
 // may be of another kind, such as all memory and little cpu.
 func (w *worths) reprice() {
-	if w.again <= 0 || w.run.provisioner.toPlace() > w.again {
+	if w.again <= 0 || w.pr.toPlace() > w.again {
 		return
 	}
 	w.find()
-	for _, g := range w.run.groups {
-		w.run.provisioner.rate(g)
+	for _, g := range w.pr.groups {
+		w.pr.rate(g)
 	}
-	w.run.queues.sort()
+	w.pr.queues.sort()
 }
 
 // toPlace is the worth of all that is left.
 func (pr *provisioner) toPlace() float64 {
-	return amount.Value(pr.run.values.Worth, pr.outstanding.all.sum)
+	return amount.Value(pr.values.Worth, pr.outstanding.all.sum)
 }
 
 // nextHome returns the highest tier below the given one whose pools can have
@@ -99,7 +156,7 @@ func (pr *provisioner) nextHome(g *demand.Group, below int) int {
 		return below
 	}
 	home := below
-	for _, b := range pr.run.values.pools {
+	for _, b := range pr.values.pools {
 		if b.Weight < below && (home == below || b.Weight > home) && len(pr.ask(b, g).Ways) > 0 {
 			home = b.Weight
 		}
@@ -112,13 +169,13 @@ func (pr *provisioner) nextHome(g *demand.Group, below int) int {
 func (pr *provisioner) launchFor(g *demand.Group) bool {
 	e := errand{g: g}
 	if g.Component != nil {
-		e.colocation = pr.run.affinities.colocationOf(g, pr.outstanding.left)
+		e.colocation = pr.affinities.colocationOf(g, pr.outstanding.left)
 		if b, w := pr.poolForColocation(g, e.colocation); b != nil {
 			e.whole, e.way = true, w
 			return pr.launchFrom(b, e)
 		}
 		if e.colocation != nil {
-			pr.run.affinities.tear(g, e.colocation)
+			pr.affinities.tear(g, e.colocation)
 		}
 		pr.fillExisting(g, pr.nextHome(g, math.MaxInt))
 	}
@@ -144,7 +201,7 @@ func (pr *provisioner) poolForColocation(g *demand.Group, c *demand.Colocation) 
 	below := math.MaxInt
 	for tier := pr.nextHome(g, below); tier < below; below, tier = tier, pr.nextHome(g, tier) {
 		least := priciest
-		for _, b := range pr.run.values.pools {
+		for _, b := range pr.values.pools {
 			a := pr.ask(b, g)
 			if b.Weight != tier {
 				continue
@@ -175,8 +232,8 @@ func (pr *provisioner) rate(g *demand.Group) {
 	if g.Left() == 0 {
 		return
 	}
-	for _, b := range pr.run.values.pools {
-		if pr.run.tournament.atHome(b, g) {
+	for _, b := range pr.values.pools {
+		if pr.tournament.atHome(b, g) {
 			g.Best = max(g.Best, pr.ask(b, g).Best)
 		}
 	}
@@ -188,8 +245,8 @@ func (pr *provisioner) cheapestPool(g *demand.Group) (*supply.Candidate, *supply
 	var pool *supply.Candidate
 	var by *supply.Way
 	least := priciest
-	for _, b := range pr.run.values.pools {
-		if !pr.run.tournament.atHome(b, g) {
+	for _, b := range pr.values.pools {
+		if !pr.tournament.atHome(b, g) {
 			continue
 		}
 		a := pr.ask(b, g)
@@ -224,24 +281,24 @@ func (x bid) beatenBy(b *supply.Candidate, option int) bool {
 // launchFrom orders instances from one pool: as many equal ones as there are pods
 // for. Where minValues forbids it the way is barred and another one tried.
 func (pr *provisioner) launchFrom(b *supply.Candidate, e errand) bool {
-	p, ok := pr.run.tournament.pick(b, e)
+	p, ok := pr.tournament.pick(b, e)
 	if !ok {
 		e.way.Barred = true
 		return true
 	}
-	load, why := pr.run.lister.keepMinValues(b, p, e)
+	load, why := pr.lister.keepMinValues(b, p, e)
 	if !why.OK() {
 		e.way.Barred = true
 		return true
 	}
-	load = pr.run.lister.keepFlexible(b, load)
+	load = pr.lister.keepFlexible(b, load)
 	n := pr.repeats(b, load)
-	if slices.ContainsFunc(load.Parts, func(x supply.Part) bool { return pr.single(pr.run.groups[x.Group]) }) {
+	if slices.ContainsFunc(load.Parts, func(x supply.Part) bool { return pr.single(pr.groups[x.Group]) }) {
 		n = 1
 	}
-	as := pr.run.lister.list(b, &load)
-	for range pr.run.reserved.mayStill(b, as.option, n) {
-		pr.run.launch(b, &load, &as)
+	as := pr.lister.list(b, &load)
+	for range pr.reserved.mayStill(b, as.option, n) {
+		pr.launch(b, &load, &as)
 	}
 	return true
 }
@@ -261,7 +318,7 @@ func (pr *provisioner) repeats(b *supply.Candidate, l supply.Load) int64 {
 	}
 	n := int64(math.MaxInt64)
 	for _, part := range l.Parts {
-		g := pr.run.groups[part.Group]
+		g := pr.groups[part.Group]
 		n = min(n, g.Left()/part.N)
 		if len(g.Seeks) > 0 {
 			n = min(n, pr.untilUneven(g, part.N))
@@ -277,7 +334,7 @@ func (pr *provisioner) repeats(b *supply.Candidate, l supply.Load) int64 {
 // others have room for: where the rest would need more on each, half of them,
 // and then their share is worked out again.
 func (pr *provisioner) untilUneven(g *demand.Group, n int64) int64 {
-	over := newGathering(&pr.run.affinities, g, pr.outstanding.left).over(g)
+	over := newGathering(&pr.affinities, g, pr.outstanding.left).over(g)
 	if even := over*(n+1) - g.Left(); even > 0 && even < over {
 		return max(1, even/2)
 	}
@@ -288,7 +345,7 @@ func (pr *provisioner) untilUneven(g *demand.Group, n int64) int64 {
 func (pr *provisioner) metIn(g *demand.Group, l supply.Load) int64 {
 	n := int64(0)
 	for _, part := range l.Parts {
-		for _, s := range pr.run.groups[part.Group].Seeks {
+		for _, s := range pr.groups[part.Group].Seeks {
 			if slices.Contains(g.Gives, s.Tally) {
 				n += part.N
 			}
@@ -310,7 +367,7 @@ func (pr *provisioner) spare(g *demand.Group) int64 {
 func (pr *provisioner) ask(b *supply.Candidate, g *demand.Group) *supply.Ask {
 	asks := pr.asks[b.At]
 	if asks == nil {
-		asks = make([]*supply.Ask, len(pr.run.groups))
+		asks = make([]*supply.Ask, len(pr.groups))
 		pr.asks[b.At] = asks
 	}
 	if asks[g.At] == nil {
@@ -320,12 +377,12 @@ func (pr *provisioner) ask(b *supply.Candidate, g *demand.Group) *supply.Ask {
 }
 
 // forgetAsks is for when there are other groups.
-func (pr *provisioner) forgetAsks() { pr.asks = make([][]*supply.Ask, len(pr.run.candidates)) }
+func (pr *provisioner) forgetAsks() { pr.asks = make([][]*supply.Ask, len(pr.candidates)) }
 
 // rateAll seeks the highest yields of a pool again for pods that are left.
 func (pr *provisioner) rateAll(b *supply.Candidate) {
 	for at, a := range pr.asks[b.At] {
-		if a != nil && pr.run.groups[at].Left() > 0 {
+		if a != nil && pr.groups[at].Left() > 0 {
 			b.Rate(a)
 		}
 	}

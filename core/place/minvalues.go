@@ -18,7 +18,7 @@ func (li *lister) keepMinValues(b *supply.Candidate, l supply.Load, e errand) (s
 	t := li.trimOf(&l, e)
 	low, high := t.least, l.Pods()
 	if short := b.MinValuesOf(li.cut(&l, t, low)); short != nil {
-		if li.run.options.MinValues == BestEffort {
+		if li.pr.minValues == BestEffort {
 			l.Relaxed = true
 			return l, feasibility.Reason{}
 		}
@@ -35,7 +35,7 @@ func (li *lister) keepMinValues(b *supply.Candidate, l supply.Load, e errand) (s
 		}
 	}
 	out := li.cut(&l, t, low)
-	li.run.tournament.stabilize(b, out)
+	li.pr.tournament.stabilize(b, out)
 	return *out, feasibility.Reason{}
 }
 
@@ -52,7 +52,7 @@ func (li *lister) trimOf(l *supply.Load, e errand) trim {
 	out := trim{make([]int64, len(l.Parts)), make([]int64, len(l.Parts)), 1}
 	torn := e.g == nil || e.g.Component != nil && !e.whole
 	for i, p := range l.Parts {
-		if torn || li.run.groups[p.Group].Component == nil {
+		if torn || li.pr.groups[p.Group].Component == nil {
 			out.rest[i] = p.N
 		}
 	}
@@ -73,7 +73,7 @@ func (li *lister) trimOf(l *supply.Load, e errand) trim {
 func (li *lister) allBound(l *supply.Load, t trim) trim {
 	out := trim{slices.Clone(t.stay), t.rest, 0}
 	for i, p := range l.Parts {
-		if li.run.groups[p.Group].Component != nil && t.rest[i] == 0 {
+		if li.pr.groups[p.Group].Component != nil && t.rest[i] == 0 {
 			out.stay[i] = p.N
 		}
 		out.least += out.stay[i]
@@ -87,13 +87,13 @@ func (li *lister) keeps(b *supply.Candidate, l *supply.Load) bool {
 
 // cut returns the load with n pods only: those that stay, and the first others.
 func (li *lister) cut(l *supply.Load, t trim, n int64) *supply.Load {
-	out := &supply.Load{Option: l.Option, Modest: l.Modest, Sum: make([]int64, li.run.dims.Len())}
+	out := &supply.Load{Option: l.Option, Modest: l.Modest, Sum: make([]int64, li.pr.dims.Len())}
 	for _, m := range t.stay {
 		n -= m
 	}
 	for i, p := range l.Parts {
 		m := min(max(0, n), t.rest[i])
-		g := li.run.groups[p.Group]
+		g := li.pr.groups[p.Group]
 		out.Add(g.Part(p.Way, t.stay[i]+m, p.First), g.Need)
 		n -= m
 	}

@@ -15,7 +15,7 @@ import (
 func (li *lister) notes(b *supply.Candidate, l *supply.Load, open *supply.Choices, launched int) []string {
 	var out []string
 	for _, p := range l.Parts {
-		g := li.run.groups[p.Group]
+		g := li.pr.groups[p.Group]
 		if len(g.Level.Gone) == 0 {
 			continue
 		}
@@ -28,7 +28,7 @@ func (li *lister) notes(b *supply.Candidate, l *supply.Load, open *supply.Choice
 		}
 	}
 	if len(l.Parts) > 0 {
-		out = append(out, li.passedOver(b, li.run.groups[l.Parts[0].Group])...)
+		out = append(out, li.passedOver(b, li.pr.groups[l.Parts[0].Group])...)
 	}
 	for _, text := range []string{b.UnavailableNote(l, launched), b.CrampedNote(open.Kinds[0]), b.ArchNote(l, open)} {
 		if text != "" {
@@ -43,11 +43,11 @@ func (li *lister) notes(b *supply.Candidate, l *supply.Load, open *supply.Choice
 // limits before the next one is used.
 func (li *lister) passedOver(b *supply.Candidate, g *demand.Group) []string {
 	var out []string
-	for _, heavier := range li.run.candidates {
+	for _, heavier := range li.pr.candidates {
 		if heavier.Weight <= b.Weight {
 			break
 		}
-		a := li.run.provisioner.ask(heavier, g)
+		a := li.pr.ask(heavier, g)
 		if len(a.Ways) == 0 {
 			continue
 		}

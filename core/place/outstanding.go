@@ -31,8 +31,8 @@ func (a *amounts) clone() *amounts { return &amounts{slices.Clone(a.sum), a.pods
 
 // newOutstanding sums up the groups, none of which has a tier yet.
 func (pr *provisioner) newOutstanding() outstanding {
-	out := outstanding{left: make([]int64, len(pr.run.groups)), tiers: map[int]*amounts{}, all: amounts{sum: make([]int64, pr.run.dims.Len())}}
-	for i, g := range pr.run.groups {
+	out := outstanding{left: make([]int64, len(pr.groups)), tiers: map[int]*amounts{}, all: amounts{sum: make([]int64, pr.dims.Len())}}
+	for i, g := range pr.groups {
 		out.left[i] = g.Left()
 		out.all.add(g, g.Left())
 	}

@@ -32,18 +32,18 @@ type origin struct {
 // launchTogether lets the packer choose instances for the pods of each tier of pools,
 // the heaviest first.
 func (pr *provisioner) launchTogether() {
-	if pr.run.options.Packer == nil {
+	if pr.packer == nil {
 		return
 	}
 	var tiers []int
-	for _, g := range pr.run.groups {
+	for _, g := range pr.groups {
 		if g.Left() > 0 && !slices.Contains(tiers, g.Home) {
 			tiers = append(tiers, g.Home)
 		}
 	}
 	slices.SortFunc(tiers, func(a, b int) int { return cmp.Compare(b, a) })
 	for _, tier := range tiers {
-		if l := pr.batchOf(tier); len(l.Groups) > 0 && len(l.Offerings) > 0 && !pr.run.spent(0) {
+		if l := pr.batchOf(tier); len(l.Groups) > 0 && len(l.Offerings) > 0 && !pr.effort.Spent(0) {
 			pr.launchBatch(l)
 		}
 	}
@@ -52,36 +52,36 @@ func (pr *provisioner) launchTogether() {
 // batchOf lists what is to be launched from the pools of a tier.
 func (pr *provisioner) batchOf(tier int) *batch {
 	out := &batch{}
-	for _, g := range pr.run.groups {
+	for _, g := range pr.groups {
 		if g.Home == tier && g.Left() > 0 && pr.distinguishable(g) {
 			out.groups = append(out.groups, g)
 			out.Groups = append(out.Groups, pr.batchGroup(g))
 		}
 	}
-	out.reportPorts(pr.run.board.Kinds())
+	out.reportPorts(pr.board.Kinds())
 	var offeringPools []*supply.Candidate
 	options := 0
-	for _, b := range pr.run.values.pools {
+	for _, b := range pr.values.pools {
 		if b.Weight == tier {
 			offeringPools, options = append(offeringPools, b), options+b.WithinLimits.Count()
 		}
 	}
 	out.Offerings, out.from = make([]pack.Offering, 0, options), make([]origin, 0, options)
 	for _, b := range offeringPools {
-		out.offering(b, pr.run.reserved.left)
+		out.offering(b, pr.reserved.left)
 	}
-	out.open(pr.run)
+	out.open(pr)
 	return out
 }
 
 // distinguishable reports whether a batch can express what pods of the group ask for: not
 // where others must be on their host, or volumes are shared.
 func (pr *provisioner) distinguishable(g *demand.Group) bool {
-	return !pr.run.board.NearOnHost(g.Level.Rules) && len(g.PodClass.Shared) == 0
+	return !pr.board.NearOnHost(g.Level.Rules) && len(g.PodClass.Shared) == 0
 }
 
 func (pr *provisioner) batchGroup(g *demand.Group) pack.Group {
-	kinds, caps := pr.run.board.OnHost(g.Level.Rules)
+	kinds, caps := pr.board.OnHost(g.Level.Rules)
 	out := pack.Group{Need: g.Need, Count: g.Left(), Kinds: slices.Clone(kinds)}
 	for _, c := range caps {
 		out.Caps = append(out.Caps, pack.Cap(c))
@@ -136,7 +136,7 @@ func (l *batch) offering(b *supply.Candidate, reserved map[string]int64) {
 
 // open sets which offerings each group may have. Groups that ask every pool for the
 // same options share one set.
-func (l *batch) open(r *run) {
+func (l *batch) open(pr *provisioner) {
 	sets, numbers := map[string]*openOfferings{}, map[*supply.Lot]uint32{}
 	of := make([]*openOfferings, len(l.groups))
 	var key []byte
@@ -145,7 +145,7 @@ func (l *batch) open(r *run) {
 	for i, g := range l.groups {
 		key = key[:0]
 		for _, s := range l.offeringPools {
-			for _, w := range s.ways(r, g) {
+			for _, w := range s.ways(pr, g) {
 				if _, known := numbers[w.Lot]; !known {
 					numbers[w.Lot] = uint32(len(numbers) + 1)
 				}
@@ -156,11 +156,11 @@ func (l *batch) open(r *run) {
 		if sets[string(key)] == nil {
 			set := bitset.New(offerings)
 			for _, s := range l.offeringPools {
-				for _, w := range s.ways(r, g) {
+				for _, w := range s.ways(pr, g) {
 					s.add(set, w.Options)
 				}
 			}
-			sets[string(key)] = l.supplyOf(r, set)
+			sets[string(key)] = l.supplyOf(pr, set)
 		}
 		of[i] = sets[string(key)]
 	}
@@ -170,7 +170,7 @@ func (l *batch) open(r *run) {
 		}
 	}
 	for i, g := range l.groups {
-		l.Groups[i].Offerings = of[i].forPods(r, l, g.Need)
+		l.Groups[i].Offerings = of[i].forPods(pr, l, g.Need)
 	}
 }
 
@@ -195,8 +195,8 @@ type offeringPool struct {
 type span struct{ first, n int }
 
 // ways is how pods of the group may use the pool now.
-func (s offeringPool) ways(r *run, g *demand.Group) []supply.Way {
-	a := r.provisioner.ask(s.b, g)
+func (s offeringPool) ways(pr *provisioner, g *demand.Group) []supply.Way {
+	a := pr.ask(s.b, g)
 	if !slices.ContainsFunc(a.Ways, func(w supply.Way) bool { return w.Barred }) {
 		return a.Ways
 	}
@@ -266,13 +266,13 @@ func (l *batch) limit(b *supply.Candidate) func(kind int) []pack.Take {
 // that no others use it up, then the most expensive first. Pods that a rule keeps off
 // one wait for what is launched next.
 func (pr *provisioner) launchBatch(l *batch) {
-	instances := pr.run.options.Packer.Pack(l.Batch)
+	instances := pr.packer.Pack(l.Batch)
 	slices.SortStableFunc(instances, func(a, b pack.Instance) int {
 		return cmp.Or(cmp.Compare(rank(!l.plenty(a)), rank(!l.plenty(b))), cmp.Compare(l.Offerings[b.Offering].Cost, l.Offerings[a.Offering].Cost))
 	})
 	extras := pr.extrasOf(l)
 	for _, m := range instances {
-		if pr.run.spent(int64(len(m.Parts))) {
+		if pr.effort.Spent(int64(len(m.Parts))) {
 			return
 		}
 		pr.launchInstance(l, m, extras)
@@ -302,14 +302,14 @@ func (pr *provisioner) extrasOf(l *batch) []int64 {
 // launchInstance orders one instance of the batch and takes the extras that fit.
 func (pr *provisioner) launchInstance(l *batch, m pack.Instance, extras []int64) {
 	b := l.from[m.Offering].candidate
-	filled := supply.Load{Sum: make([]int64, pr.run.dims.Len())}
+	filled := supply.Load{Sum: make([]int64, pr.dims.Len())}
 	filled.Reset(l.from[m.Offering].option)
 	filled.Room = m.Room
 	if b.Remaining != nil { // what it leaves is for the others of the batch
 		filled.Modest = b.Options[filled.Option].Kind + 1
 	}
 	f := &pr.filler
-	f.start(pr.run, b, &filled, pr.outstanding.left, nil)
+	f.start(pr, b, &filled, pr.outstanding.left, nil)
 	if c := b.CreditOf(b.Options[filled.Option].Kind); c != nil {
 		f.room[amount.CPU] = c.Whole[amount.CPU]
 	}
@@ -322,17 +322,17 @@ func (pr *provisioner) launchInstance(l *batch, m pack.Instance, extras []int64)
 	if len(filled.Parts) == 0 || b.Holding(&filled).Next(0) < 0 {
 		return
 	}
-	kept, why := pr.run.lister.keepMinValues(b, filled, errand{})
+	kept, why := pr.lister.keepMinValues(b, filled, errand{})
 	if !why.OK() {
 		return
 	}
-	pr.run.tournament.stabilize(b, &kept)
-	kept = pr.run.lister.keepFlexible(b, kept)
+	pr.tournament.stabilize(b, &kept)
+	kept = pr.lister.keepFlexible(b, kept)
 	if extras != nil {
 		kept = pr.ride(b, kept, extras)
 	}
-	as := pr.run.lister.list(b, &kept)
-	pr.run.launch(b, &kept, &as)
+	as := pr.lister.list(b, &kept)
+	pr.launch(b, &kept, &as)
 }
 
 // ride adds the extras that fit to a load, as far as minValues allow it. There are
@@ -340,7 +340,7 @@ func (pr *provisioner) launchInstance(l *batch, m pack.Instance, extras []int64)
 func (pr *provisioner) ride(b *supply.Candidate, own supply.Load, extras []int64) supply.Load {
 	full := own.Clone()
 	pr.fill(b, &full, extras, nil)
-	out, why := pr.run.lister.keepMinValues(b, full, errand{g: pr.run.groups[own.Parts[0].Group]})
+	out, why := pr.lister.keepMinValues(b, full, errand{g: pr.groups[own.Parts[0].Group]})
 	if !why.OK() || pr.leavesEnough(b, &own) && !pr.leavesEnough(b, &out) {
 		return own
 	}

@@ -13,7 +13,7 @@ import (
 // tournament finds the best instance type for an errand: options are filled with pods, and the one that holds the most
 // worth for its cost wins. Its fields are kept for their memory.
 type tournament struct {
-	run     *run
+	pr     *provisioner
 	scratch supply.Load       // likewise
 	winner  supply.Load       // likewise, see tournament
 	tried   map[[3]int64]bool // likewise
@@ -47,20 +47,20 @@ type errand struct {
 // Where a single instance can have all that is left for no more than several
 // would cost, it is taken: fewer instances, fewer daemon pods.
 func (t *tournament) pick(b *supply.Candidate, e errand) (supply.Load, bool) {
-	t.run.queues.thin()
-	left := t.run.provisioner.outstanding.left
-	best, last := t.run.tournament.best(b, e, left, t.run.provisioner.outstanding.of(b.Weight))
+	t.pr.queues.thin()
+	left := t.pr.outstanding.left
+	best, last := t.pr.tournament.best(b, e, left, t.pr.outstanding.of(b.Weight))
 	if best == nil {
 		return supply.Load{}, false
 	}
-	if last != nil && t.run.tournament.severalCost(b, e.g, *best, left, b.Cost[last.Option]) >= b.Cost[last.Option] {
+	if last != nil && t.pr.tournament.severalCost(b, e.g, *best, left, b.Cost[last.Option]) >= b.Cost[last.Option] {
 		best = last
 	}
 	if b.LimitCost(b.Options[best.Option].Kind) > 0 {
 		best.Modest = b.Options[best.Option].Kind + 1
 	}
 	t.stabilize(b, best)
-	t.run.provisioner.fill(b, best, left, nil)
+	t.pr.fill(b, best, left, nil)
 	return *best, true
 }
 
@@ -68,20 +68,20 @@ func (t *tournament) pick(b *supply.Candidate, e errand) (supply.Load, bool) {
 // instance can have all that is left for this pool, the cheapest such instance.
 // Of instances for a co-located set one that has more pods of it comes first.
 func (t *tournament) best(b *supply.Candidate, e errand, left []int64, all *amounts) (best, last *supply.Load) {
-	total := amount.Value(t.run.values.Worth, all.sum)
+	total := amount.Value(t.pr.values.Worth, all.sum)
 	most, tries := 0.0, 0
 	torn := e.colocation != nil && !e.whole
 	clear(t.tried)
 	t.filled = t.filled[:0]
 	for _, i := range t.byPromise(b, e) {
 		bounded := !torn && (best == nil || e.colocation == nil || best.Bound == e.colocation.Pods)
-		if best != nil && (b.Yield[i] < most && bounded || tries >= triesMax || t.run.tournament.hurry()) {
+		if best != nil && (b.Yield[i] < most && bounded || tries >= triesMax || t.pr.tournament.hurry()) {
 			break
 		}
 		if !b.WithinLimits.Has(i) || !e.fits(b, i) {
 			continue
 		}
-		if t.run.steps++; best != nil && total/b.Cost[i] < most && bounded {
+		if t.pr.effort.Steps++; best != nil && total/b.Cost[i] < most && bounded {
 			continue
 		}
 		key := [3]int64{int64(b.Options[i].Kind), int64(b.Cost[i]), int64(b.Regions.Of(i))}
@@ -94,7 +94,7 @@ func (t *tournament) best(b *supply.Candidate, e errand, left []int64, all *amou
 		if !t.try(b, l, i, left, e) {
 			continue
 		}
-		score := amount.Value(t.run.values.Worth, l.Sum) / b.Cost[i]
+		score := amount.Value(t.pr.values.Worth, l.Sum) / b.Cost[i]
 		if best != nil && l.Bound != best.Bound {
 			if l.Bound > best.Bound {
 				best.Copy(l)
@@ -128,8 +128,8 @@ func (t *tournament) try(b *supply.Candidate, l *supply.Load, option int, left [
 	if !t.seed(b, l, left, e) {
 		return false
 	}
-	t.run.provisioner.fill(b, l, left, e.g)
-	if e.colocation == nil && !t.run.provisioner.filler.cramped {
+	t.pr.fill(b, l, left, e.g)
+	if e.colocation == nil && !t.pr.filler.cramped {
 		t.recordFilled(l)
 	}
 	return true
@@ -157,8 +157,8 @@ func (t *tournament) filledAlike(b *supply.Candidate, option int, e errand) *sup
 // allDrive reports whether an instance of the option may grow for all of the load.
 func (t *tournament) allDrive(b *supply.Candidate, option int, l *supply.Load, seed *demand.Group) bool {
 	return !slices.ContainsFunc(l.Parts, func(p supply.Part) bool {
-		_, joins := t.run.provisioner.ask(b, t.run.groups[p.Group]).Joins(option, l.Custom)
-		return !joins || t.run.groups[p.Group] != seed && !t.run.tournament.drives(b, option, t.run.groups[p.Group], seed)
+		_, joins := t.pr.ask(b, t.pr.groups[p.Group]).Joins(option, l.Custom)
+		return !joins || t.pr.groups[p.Group] != seed && !t.pr.tournament.drives(b, option, t.pr.groups[p.Group], seed)
 	})
 }
 
@@ -204,13 +204,13 @@ func (t *tournament) byPromise(b *supply.Candidate, e errand) []int {
 // seed puts the first pods on an empty instance: one of the group, or its co-located set
 // as far as there is room.
 func (t *tournament) seed(b *supply.Candidate, l *supply.Load, left []int64, e errand) bool {
-	f := &t.run.provisioner.filler
-	f.start(t.run, b, l, left, nil)
+	f := &t.pr.filler
+	f.start(t.pr, b, l, left, nil)
 	if e.colocation == nil {
 		return f.add(e.g, e.way, 1) > 0
 	}
 	for _, m := range e.colocation.Parts {
-		w, ok := t.run.provisioner.ask(b, m.Group).Joins(l.Option, l.Custom)
+		w, ok := t.pr.ask(b, m.Group).Joins(l.Option, l.Custom)
 		if m.Group == e.g {
 			_, conflict := l.Custom.Conflict(e.way.Term.Custom)
 			w, ok = e.way, !conflict
@@ -230,15 +230,15 @@ func copyOf(l *supply.Load) *supply.Load {
 // hurry reports whether half of the effort is used up: the rest goes to
 // placing all pods rather than to placing them well.
 func (t *tournament) hurry() bool {
-	return t.run.options.Steps > 0 && t.run.steps > t.run.options.Steps/2
+	return t.pr.effort.Hurry()
 }
 
 // severalCost is what is spent until all is placed that a single instance
 // could have, by picking on; it stops counting at enough.
 func (t *tournament) severalCost(b *supply.Candidate, g *demand.Group, first supply.Load, left []int64, enough float64) float64 {
 	left = slices.Clone(left)
-	all := t.run.provisioner.outstanding.of(b.Weight).clone()
-	defer t.run.affinities.touchAll(left)
+	all := t.pr.outstanding.of(b.Weight).clone()
+	defer t.pr.affinities.touchAll(left)
 	sum := 0.0
 	for next := &first; next != nil; {
 		sum += b.Cost[next.Option]
@@ -247,21 +247,21 @@ func (t *tournament) severalCost(b *supply.Candidate, g *demand.Group, first sup
 		}
 		for _, p := range next.Parts {
 			left[p.Group] -= p.N
-			t.run.groups[p.Group].Touch()
-			if o := t.run.groups[p.Group]; o.Counted && t.run.tournament.atHome(b, o) {
+			t.pr.groups[p.Group].Touch()
+			if o := t.pr.groups[p.Group]; o.Counted && t.pr.tournament.atHome(b, o) {
 				all.add(o, -p.N)
 			}
 		}
-		i := slices.IndexFunc(t.run.groups[g.At:], func(g *demand.Group) bool { return left[g.At] > 0 && t.run.tournament.atHome(b, g) })
+		i := slices.IndexFunc(t.pr.groups[g.At:], func(g *demand.Group) bool { return left[g.At] > 0 && t.pr.tournament.atHome(b, g) })
 		if i < 0 {
 			return sum
 		}
-		g = t.run.groups[g.At+i]
-		ways := t.run.provisioner.ask(b, g).Ways
+		g = t.pr.groups[g.At+i]
+		ways := t.pr.ask(b, g).Ways
 		if len(ways) == 0 {
 			break
 		}
-		e := errand{g: g, way: &ways[0], colocation: t.run.affinities.colocationOf(g, left)}
+		e := errand{g: g, way: &ways[0], colocation: t.pr.affinities.colocationOf(g, left)}
 		e.whole = e.colocation != nil && b.FirstHaving(e.way, e.colocation.Options[b.At], e.colocation.Sum) >= 0
 		next, _ = t.best(b, e, left, all)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/demand"
+	"github.com/daemok/daemok/core/effort"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/core/plan"
@@ -125,11 +126,13 @@ func (r *run) search() {
 			r.replays.takeBack()
 			return
 		}
+		from := len(r.provisioner.launched)
 		r.provisioner.launchAll()
+		r.placeLaunched(from)
 		r.replays.all()
 		r.replays.takeBack()
 		now := r.stillWaiting()
-		done := now == 0 || r.round >= roundsMax || r.round > 1 && now >= before && !r.provisioner.learnt || r.out.Exhausted
+		done := now == 0 || r.round >= roundsMax || r.round > 1 && now >= before && !r.provisioner.learnt || r.effort.Exhausted
 		if done && !r.replays.withdraw() && !r.folds.all() && !r.rescues.all() && !r.spread.diversify() {
 			return
 		}
@@ -144,18 +147,14 @@ type run struct {
 	dims        amount.Dims
 	pods        int             // that wait, or must leave their nodes
 	waiting     []*demand.Group // one for each shape, in the order of placing
-	groups      []*demand.Group // those that instances are launched for, in that order
 	podClasses  map[string]*demand.PodClass
 	round       int                  // counted from 1
 	avoided     [][]constraint.Taint // of places that ask pods to stay away
 	targets     []*target            // nodes, then ordered instances
 	firstLaunch int                  // position of the first target on an instance of this plan
-	candidates  []*supply.Candidate  // heaviest pool first
 	board       *topology.Board
-	limited     bool // some pool has limits
 	placed      []placed
-	launched    []launched // by launch
-	steps       int64
+	effort      *effort.Count
 	question    *question // nil unless it is one of many about the same snapshot, see Ground
 	out         Result
 	parts
@@ -163,18 +162,12 @@ type run struct {
 
 // parts are what does the steps of a run. Each works on the run, and has what only it needs.
 type parts struct {
-	tournament  tournament
-	affinities  affinities
-	queues      queues
 	book        priceBook
-	values      worths
-	reserved    reservations
 	scheduler   scheduler
-	provisioner provisioner
+	provisioner *provisioner
 	replays     replayer
 	folds       folder
 	rescues     rescuer
-	lister      lister
 	intake      intake
 	index       offeringIndex
 	joining     joiner
@@ -187,11 +180,10 @@ type parts struct {
 func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	r := &run{
 		snapshot: s, options: o, pods: len(pods), dims: amount.Of(pods), waiting: groupByShape(pods), board: topology.NewBoard(),
-		podClasses: map[string]*demand.PodClass{},
+		podClasses: map[string]*demand.PodClass{}, effort: &effort.Count{Most: o.Steps},
 	}
-	r.index.sets, r.tournament.tried = map[string][]*demand.OfferingSet{}, map[[3]int64]bool{}
+	r.index.sets = map[string][]*demand.OfferingSet{}
 	r.connect()
-	r.tournament.scratch.Sum = make([]int64, r.dims.Len())
 	ready := o.readyFor(s)
 	pools := ready.ForPools()
 	r.targets = append(nodeTargets(s, r.dims), instanceTargets(s, pools, r.dims)...)
@@ -203,18 +195,13 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	if o.Small {
 		z = supply.SizesOf(s)
 	}
+	var candidates []*supply.Candidate
 	for i, p := range pools {
-		b := supply.NewCandidate(p, r.dims, ready, i, z)
-		b.Valuation = r.values.Valuation
-		r.limited = r.limited || b.Remaining != nil
-		r.candidates = append(r.candidates, b)
+		candidates = append(candidates, supply.NewCandidate(p, r.dims, ready, i, z))
 	}
-	slices.SortStableFunc(r.candidates, func(a, b *supply.Candidate) int { return cmp.Compare(b.Weight, a.Weight) })
-	for i, b := range r.candidates {
-		b.At = i
-	}
-	r.provisioner.forgetAsks()
-	r.reserved.count()
+	slices.SortStableFunc(candidates, func(a, b *supply.Candidate) int { return cmp.Compare(b.Weight, a.Weight) })
+	r.provisioner = newProvisioner(r.problem(candidates), r.valuation())
+	r.provisioner.reserved.count(s)
 	r.recordAvoided()
 	r.intake.setUpBoard(s)
 	r.replays.recordHeld(s)
@@ -228,27 +215,40 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 // connect makes the parts of the run its own, and ready for the first round.
 func (r *run) connect() {
 	r.scheduler.run, r.scheduler.followers = r, map[int][]*demand.PodClass{}
-	r.provisioner.run, r.provisioner.failed = r, map[demand.Request]bool{}
 	r.replays.run, r.replays.held = r, map[string]bool{}
 	r.intake.run = r
-	r.values.Valuation = &supply.Valuation{Daemons: map[*cluster.Shape]*topology.Rules{}, LimitCost: r.options.LimitCost, LeastInterrupted: r.options.LeastInterrupted}
 	r.book.run, r.book.crowdRules = r, map[string]int{}
-	r.affinities.run, r.affinities.torn = r, map[*demand.Group]*demand.Colocation{}
-	r.values.run, r.reserved.run, r.queues.run, r.tournament.run = r, r, r, r
-	r.folds.run, r.rescues.run, r.lister.run, r.index.run = r, r, r, r
+	r.folds.run, r.rescues.run, r.index.run = r, r, r
 	r.joining.run, r.diagnosis.run, r.spread.run, r.choices.run, r.proof.run = r, r, r, r, r
 }
 
+// problem is what the provisioner is given.
+func (r *run) problem(candidates []*supply.Candidate) problem {
+	return problem{
+		candidates: candidates, board: r.board, dims: r.dims, effort: r.effort,
+		minValues: r.options.MinValues, packer: r.options.Packer, evenHosts: r.options.EvenHosts,
+	}
+}
+
+// valuation is what holds for all pools of the run.
+func (r *run) valuation() *supply.Valuation {
+	return &supply.Valuation{
+		Daemons: map[*cluster.Shape]*topology.Rules{}, LimitCost: r.options.LimitCost, LeastInterrupted: r.options.LeastInterrupted,
+	}
+}
+
+// useBoard makes it the board on which pods are counted.
+func (r *run) useBoard(board *topology.Board) { r.board, r.provisioner.board = board, board }
+
 // begin makes the run ready for a round.
 func (r *run) begin() {
-	r.groups, r.scheduler.groups, r.provisioner.learnt = nil, map[demand.Request]*demand.Group{}, false
+	r.scheduler.groups = map[demand.Request]*demand.Group{}
 	r.book.sites, r.book.offerings, r.book.crowds, r.book.sales = map[pricing]float64{}, map[offeringSource][]pricedOffering{}, nil, map[sale]bool{}
 	if r.round > 1 {
 		r.board.Dare()
 	}
-	r.scheduler.offered, r.affinities.meeting = map[int][]*demand.Group{}, map[[2]*demand.OfferingSet]bool{}
-	r.values.Host, r.provisioner.filler.guests.Host, r.affinities.gatherer.Host = r.board.NewHost(), r.board.NewHost(), r.board.NewHost()
-	r.provisioner.forgetAsks()
+	r.scheduler.offered = map[int][]*demand.Group{}
+	r.provisioner.begin()
 }
 
 func (r *run) stillWaiting() int {
@@ -267,7 +267,7 @@ func (r *run) recordAvoided() {
 			r.avoided = append(r.avoided, taints)
 		}
 	}
-	for _, b := range r.candidates {
+	for _, b := range r.provisioner.candidates {
 		note(b.Taints)
 	}
 	for _, s := range r.targets {
@@ -294,23 +294,18 @@ func (re *replayer) recordHeld(s *cluster.Snapshot) {
 	}
 }
 
-// spent counts steps and reports whether all of them are used up.
-func (r *run) spent(steps int64) bool {
-	r.steps += steps
-	if r.options.Steps > 0 && r.steps >= r.options.Steps {
-		r.out.Exhausted = true
+// place notes where pods of the group have their place: at a target or, without one, on an instance of this plan.
+func (r *run) place(of stay, pods []demand.WaitingPod, on plan.Destination, name string, at *target, launch int) {
+	for _, w := range pods {
+		r.placed = append(r.placed, placed{WaitingPod: w, stay: of, on: on, name: name, target: at, launch: launch})
 	}
-	return r.out.Exhausted || r.question != nil && r.question.over
 }
 
-// place notes where pods of the group have their place: at a target or, without
-// one, on the instance that is being ordered.
-func (r *run) place(g *demand.Group, lv *demand.Level, pods []demand.WaitingPod, on plan.Destination, name string, at *target) {
-	launch := len(r.launched)
-	if at != nil {
-		launch = at.launch
-	}
-	for _, w := range pods {
-		r.placed = append(r.placed, placed{WaitingPod: w, stay: stay{g, lv}, on: on, name: name, target: at, launch: launch})
+// placeLaunched notes the places of pods on instances that were launched for them, from this one on.
+func (r *run) placeLaunched(from int) {
+	for i := from; i < len(r.provisioner.launched); i++ {
+		for _, t := range r.provisioner.launched[i].taken {
+			r.place(stay{t.group.Of, t.group.Level}, t.pods, plan.OnLaunch, r.provisioner.launches[i].Name, nil, i)
+		}
 	}
 }

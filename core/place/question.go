@@ -14,7 +14,6 @@ type question struct {
 	Question
 	evaluator *evaluator
 	kept      trial         // targets that something was placed on, as they were
-	over      bool          // the answer is no
 	launches  bool          // an instance would be launched, and none may be
 	lost      *demand.Group // because of pods of this group, if not nil
 }
@@ -40,8 +39,8 @@ func (r *run) roomy(at int, need []int64) int {
 // giveUpOn ends the search: pods of the group find no place whatever happens to
 // the others. Reasons are of all pods, so that it goes on for them.
 func (r *run) giveUpOn(g *demand.Group) {
-	if !r.question.Why && !r.question.over {
-		r.question.over, r.question.lost = true, g
+	if !r.question.Why && !r.effort.Known {
+		r.effort.Known, r.question.lost = true, g
 	}
 }
 
@@ -62,7 +61,7 @@ type domainTargets struct {
 // domainTargetsFor makes sites of the plots in which pods of the group have room, and
 // returns the targets that are in none of them.
 func (r *run) domainTargetsFor(g *demand.Group, lv *demand.Level, find func(topology.Spot) *site) []*target {
-	if r.intake.counted && r.board.Astray(lv.Rules, r.index.nowhere()) {
+	if r.provisioner.values.Counted && r.board.Astray(lv.Rules, r.index.nowhere()) {
 		return r.targets
 	}
 	type start struct {
@@ -143,8 +142,8 @@ func (q *question) crowdsThere(r *run, out *crowds) {
 		}
 	}
 	seen := map[workload]bool{}
-	for i := range r.out.Launches {
-		for w := range ofWorkloads(r.out.Launches[i].Pods) {
+	for i := range r.provisioner.launches {
+		for w := range ofWorkloads(r.provisioner.launches[i].Pods) {
 			if seen[w] {
 				continue
 			}

@@ -6,9 +6,9 @@ import (
 
 // chart notes which options are in the same domains of all keys that matter to
 // pods that are launched for.
-func (r *run) chart() {
+func (pr *provisioner) chart() {
 	var keys []int
-	for _, g := range r.groups {
+	for _, g := range pr.groups {
 		for _, k := range g.Level.Rules.Fixed() {
 			if !slices.Contains(keys, k) {
 				keys = append(keys, k)
@@ -16,7 +16,7 @@ func (r *run) chart() {
 		}
 	}
 	slices.Sort(keys)
-	for _, b := range r.candidates {
-		b.Regions = b.RegionsBy(r.board, keys)
+	for _, b := range pr.candidates {
+		b.Regions = b.RegionsBy(pr.board, keys)
 	}
 }

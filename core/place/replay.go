@@ -34,11 +34,17 @@ type placed struct {
 	launch int     // on an instance of this plan: its position among the launches
 }
 
+// taking is pods of a group that an instance is launched for.
+type taking struct {
+	group *demand.Group
+	pods  []demand.WaitingPod
+}
+
 // launched is an instance that is ordered, as a place for other pods to count.
 type launched struct {
 	candidate          *supply.Candidate
 	ways               []constraint.Labels // that it may have; see listing
-	due                due
+	due                supply.Due
 	cost               float64                    // what counts when instances are compared; 0 where the price is not known
 	risk               float64                    // of that: what interruptions are likely to cost
 	unpriced           float64                    // see Result
@@ -47,7 +53,7 @@ type launched struct {
 	options            bitset.Set                 // that it may become
 	limited            quantity.Resources         // what the pool's limits set aside for it
 	reservedCapacities []cluster.ReservedCapacity // what it is taken from
-	asked              []demand.Request           // what it was launched for
+	taken              []taking                   // pods that it was launched for
 	gone               bool                       // see withdraw
 }
 
@@ -84,7 +90,7 @@ func (re *replayer) used(k *demand.PodClass) bool {
 // instance of the plan there from the beginning, as kube-scheduler may see it.
 // Pods whose place breaks a rule about other pods then lose it.
 func (re *replayer) all() {
-	if !re.run.intake.counted || re.run.question != nil && len(re.run.launched) == 0 && len(re.run.groups) == 0 {
+	if !re.run.provisioner.values.Counted || re.run.question != nil && len(re.run.provisioner.launched) == 0 && len(re.run.provisioner.groups) == 0 {
 		return // or nothing is there that was not when pods got their places
 	}
 	board := re.outset()
@@ -102,7 +108,7 @@ func (re *replayer) all() {
 		re.run.placed, re.evicted = stay, true
 		re.unseat(lost)
 	}
-	re.run.board = board
+	re.run.useBoard(board)
 }
 
 // outset returns the board with every instance of the plan on it, before any pod
@@ -112,13 +118,13 @@ func (re *replayer) outset() *topology.Board {
 	if re.run.round > 1 {
 		board.Dare()
 	}
-	for i := range re.run.launched {
-		l := &re.run.launched[i]
+	for i := range re.run.provisioner.launched {
+		l := &re.run.provisioner.launched[i]
 		if l.gone {
 			continue
 		}
-		l.place = board.AddOutlook(topology.Outlook{Ways: l.ways, Host: hostOf(re.run.out.Launches[i].Name)}, l.candidate.Taints)
-		l.due.put(board, l.place)
+		l.place = board.AddOutlook(topology.Outlook{Ways: l.ways, Host: hostOf(re.run.provisioner.launches[i].Name)}, l.candidate.Taints)
+		l.due.Put(board, l.place)
 		if at := re.run.firstLaunch + i; at < len(re.run.targets) {
 			re.run.targets[at].place = l.place
 		}
@@ -179,7 +185,7 @@ func (re *replayer) comeLate(late []int) {
 // place is where on the board the pod is.
 func (x *placed) place(r *run) int {
 	if x.on == plan.OnLaunch {
-		return r.launched[x.launch].place
+		return r.provisioner.launched[x.launch].place
 	}
 	return x.target.place
 }
@@ -195,12 +201,12 @@ func (re *replayer) withdraw() bool {
 		re.all()
 		re.takeBack()
 	}
-	return any && re.run.stillWaiting() > 0 && re.run.round < roundsMax && !re.run.out.Exhausted
+	return any && re.run.stillWaiting() > 0 && re.run.round < roundsMax && !re.run.effort.Exhausted
 }
 
 // forget drops what instances were launched for in this round.
 func (re *replayer) forget() {
-	re.run.groups = nil
+	re.run.provisioner.groups = nil
 	re.run.provisioner.forgetAsks()
 }
 
@@ -208,15 +214,15 @@ func (re *replayer) forget() {
 // whether there were any.
 func (re *replayer) giveUp() bool {
 	any := false
-	for i := range re.run.launched {
-		l := &re.run.launched[i]
-		if l.gone || len(re.run.out.Launches[i].Pods) > 0 {
+	for i := range re.run.provisioner.launched {
+		l := &re.run.provisioner.launched[i]
+		if l.gone || len(re.run.provisioner.launches[i].Pods) > 0 {
 			continue
 		}
 		any = true
 		re.cancel(i)
-		for _, what := range l.asked {
-			re.run.provisioner.failed[what] = true
+		for _, of := range l.taken {
+			re.run.provisioner.failed[of.group.From] = true
 		}
 	}
 	return any
@@ -225,7 +231,7 @@ func (re *replayer) giveUp() bool {
 // cancel gives up an instance of this plan, and terminates what it takes of limits
 // and capacity reservations.
 func (re *replayer) cancel(launch int) {
-	l := &re.run.launched[launch]
+	l := &re.run.provisioner.launched[launch]
 	l.gone = true
 	if at := re.run.firstLaunch + launch; at < len(re.run.targets) {
 		re.run.targets[at].shut()
@@ -235,7 +241,7 @@ func (re *replayer) cancel(launch int) {
 		l.candidate.Narrow()
 		clear(re.run.provisioner.failed)
 	}
-	re.run.reserved.putBack(l.reservedCapacities)
+	re.run.provisioner.reserved.putBack(l.reservedCapacities)
 }
 
 // unseat takes pods off their places and makes them wait again.
@@ -251,14 +257,14 @@ func (re *replayer) unseat(lost []placed) {
 			amount.Take(x.target.free, x.group.Need, -1)
 			x.target.guests.Drop(x.group.PodClass)
 		default:
-			amount.Take(re.run.launched[x.launch].free, x.group.Need, -1)
+			amount.Take(re.run.provisioner.launched[x.launch].free, x.group.Need, -1)
 			if at := re.run.firstLaunch + x.launch; at < len(re.run.targets) {
 				amount.Take(re.run.targets[at].free, x.group.Need, -1)
 				re.run.targets[at].guests.Drop(x.group.PodClass)
 			}
 		}
 		if x.on == plan.OnLaunch {
-			leave(&re.run.out.Launches[x.launch], x.Pod)
+			leave(&re.run.provisioner.launches[x.launch], x.Pod)
 		}
 	}
 }
@@ -273,7 +279,7 @@ func leave(l *plan.Launch, p *cluster.Pod) {
 
 // takeBack lets pods that could not be launched for wait in their groups again.
 func (re *replayer) takeBack() {
-	for _, podGroup := range re.run.groups {
+	for _, podGroup := range re.run.provisioner.groups {
 		if podGroup.Left() > 0 {
 			podGroup.Of.Back = append(podGroup.Of.Back, podGroup.Pods[podGroup.Placed:]...)
 			re.run.provisioner.failed[podGroup.From], re.run.provisioner.learnt = true, true
@@ -293,18 +299,18 @@ func (re *replayer) takeBack() {
 // finish writes the answer down.
 func (r *run) finish() Result {
 	r.joining.joinUp()
-	kept := r.out.Launches[:0]
-	for i, l := range r.out.Launches {
+	var kept []plan.Launch
+	for i, l := range r.provisioner.launches {
 		if len(l.Pods) > 0 {
 			kept = append(kept, l)
-			r.out.Cost += r.launched[i].cost
-			r.out.Risk += r.launched[i].risk
-			r.out.Unpriced += r.launched[i].unpriced
-			r.out.SpotMore += r.launched[i].candidate.SpotMore(r.launched[i].options)
+			r.out.Cost += r.provisioner.launched[i].cost
+			r.out.Risk += r.provisioner.launched[i].risk
+			r.out.Unpriced += r.provisioner.launched[i].unpriced
+			r.out.SpotMore += r.provisioner.launched[i].candidate.SpotMore(r.provisioner.launched[i].options)
 		}
 	}
-	r.out.Launches = kept
-	r.out.Risky = !r.options.LeastInterrupted && slices.ContainsFunc(r.candidates, func(b *supply.Candidate) bool { return b.Risky })
+	r.out.Launches, r.out.EvenHosts = kept, r.provisioner.mayEven
+	r.out.Risky = !r.options.LeastInterrupted && slices.ContainsFunc(r.provisioner.candidates, func(b *supply.Candidate) bool { return b.Risky })
 	slices.SortFunc(r.placed, func(a, b placed) int { return cmp.Compare(a.Turn, b.Turn) })
 	if len(r.placed) > 0 {
 		r.out.Placements = make([]plan.Placement, 0, len(r.placed))
@@ -314,12 +320,12 @@ func (r *run) finish() Result {
 	}
 	r.out.Unplaced = r.diagnosis.unplaced()
 	if r.question == nil {
-		r.out.Short = r.lister.short()
+		r.out.Short = r.short()
 		if !r.options.Unproven {
 			r.proof.prove()
 		}
 	}
-	r.out.Steps = r.steps
+	r.out.Steps, r.out.Exhausted = r.effort.Steps, r.effort.Exhausted
 	return r.out
 }
 

@@ -26,7 +26,7 @@ const rescuesMax = 64
 // else in its place a single instance is judged as what it is. It reports
 // whether any was ordered.
 func (rs *rescuer) all() bool {
-	if !rs.run.intake.counted || rs.run.out.Exhausted || !rs.run.offers() {
+	if !rs.run.provisioner.values.Counted || rs.run.effort.Exhausted || !rs.run.offers() {
 		return false
 	}
 	any := false
@@ -46,7 +46,7 @@ func (rs *rescuer) rescueOne(g *demand.Group) bool {
 		return false
 	}
 	for _, c := range rs.remedies(g, lv) {
-		if rs.failed >= rescuesMax || rs.run.spent(1) {
+		if rs.failed >= rescuesMax || rs.run.effort.Spent(1) {
 			return false
 		}
 		if rs.orderAlone(g, lv, c) {
@@ -69,15 +69,15 @@ type remedy struct {
 // remedies lists the instances that have room for the group's next pod, in
 // the order in which they are tried.
 func (rs *rescuer) remedies(g *demand.Group, lv *demand.Level) []remedy {
-	rs.run.groups = nil
+	rs.run.provisioner.groups = nil
 	for _, m := range rs.run.index.offeringSetsOf(lv) {
-		podGroup := &demand.Group{Shape: g.Shape, PodClass: g.PodClass, Need: g.Need, Of: g, Level: lv, Wants: m.Wants, From: demand.Request{Of: g, Level: lv, OfferingSet: m}, At: len(rs.run.groups)}
-		rs.run.groups = append(rs.run.groups, podGroup)
+		podGroup := &demand.Group{Shape: g.Shape, PodClass: g.PodClass, Need: g.Need, Of: g, Level: lv, Wants: m.Wants, From: demand.Request{Of: g, Level: lv, OfferingSet: m}, At: len(rs.run.provisioner.groups)}
+		rs.run.provisioner.groups = append(rs.run.provisioner.groups, podGroup)
 	}
 	rs.run.provisioner.forgetAsks()
 	var out []remedy
-	for _, b := range rs.run.candidates {
-		for _, podGroup := range rs.run.groups {
+	for _, b := range rs.run.provisioner.candidates {
+		for _, podGroup := range rs.run.provisioner.groups {
 			for _, w := range rs.run.provisioner.ask(b, podGroup).Ways {
 				out = append(out, rs.kitsOf(b, podGroup, w)...)
 			}
@@ -118,7 +118,7 @@ func (rs *rescuer) kitsOf(b *supply.Candidate, podGroup *demand.Group, w supply.
 func (rs *rescuer) kits(b *supply.Candidate) *supply.Regions {
 	if b.Kits == nil {
 		var columns [][]int32
-		for shape := range rs.run.values.Daemons {
+		for shape := range rs.run.provisioner.values.Daemons {
 			column := make([]int32, len(b.Options))
 			for i := range column {
 				if b.BringsAs(shape, i) {
@@ -135,24 +135,26 @@ func (rs *rescuer) kits(b *supply.Candidate) *supply.Regions {
 // orderAlone orders an instance for the group's next pod if that may be on it and
 // all that have a place keep it.
 func (rs *rescuer) orderAlone(g *demand.Group, lv *demand.Level, c remedy) bool {
-	rs.run.affinities.gatherer.Reset()
+	rs.run.provisioner.affinities.gatherer.Reset()
 	filled := supply.Load{Option: c.option, Sum: make([]int64, rs.run.dims.Len())}
-	filled.Add(c.podGroup.Part(&c.way, 1, rs.run.affinities.gatherer.Attaches(rs.run.dims, g)), c.podGroup.Need)
-	filled, why := rs.run.lister.keepMinValues(c.b, filled, errand{})
+	filled.Add(c.podGroup.Part(&c.way, 1, rs.run.provisioner.affinities.gatherer.Attaches(rs.run.dims, g)), c.podGroup.Need)
+	filled, why := rs.run.provisioner.lister.keepMinValues(c.b, filled, errand{})
 	if !why.OK() || c.b.Holding(&filled).Next(0) < 0 {
 		return false
 	}
-	as := rs.run.lister.list(c.b, &filled)
+	as := rs.run.provisioner.lister.list(c.b, &filled)
 	board, place, ok := rs.wouldStand(lv, c.b, &as)
 	if !ok {
 		return false
 	}
 	c.podGroup.Pods = rs.run.replays.turns(g.Next(1))
 	rs.run.provisioner.outstanding = rs.run.provisioner.newOutstanding()
-	rs.run.launch(c.b, &filled, &as)
-	rs.run.launched[len(rs.run.launched)-1].place = place
+	rs.run.provisioner.launch(c.b, &filled, &as)
+	last := len(rs.run.provisioner.launched) - 1
+	rs.run.provisioner.launched[last].place = place
+	rs.run.placeLaunched(last)
 	board.Put(lv.Rules, place, 1, false)
-	rs.run.board = board
+	rs.run.useBoard(board)
 	rs.run.replays.hold(g.PodClass)
 	rs.run.addLaunchTargets()
 	if s := rs.run.targets[len(rs.run.targets)-1]; s.admitted(lv, len(rs.run.targets)) && !rs.run.replays.used(g.PodClass) {
@@ -173,10 +175,10 @@ func (rs *rescuer) wouldStand(lv *demand.Level, b *supply.Candidate, as *listing
 		if all {
 			board = rs.run.replays.outset()
 		}
-		place = board.AddOutlook(topology.Outlook{Ways: as.ways, Host: hostOf(rs.run.lister.nextName())}, b.Taints)
-		as.due.put(board, place)
+		place = board.AddOutlook(topology.Outlook{Ways: as.ways, Host: hostOf(rs.run.provisioner.lister.nextName())}, b.Taints)
+		as.due.Put(board, place)
 		if all {
-			rs.run.spent(int64(len(rs.run.placed)))
+			rs.run.effort.Spent(int64(len(rs.run.placed)))
 			lost, others := rs.run.replays.reseat(board)
 			if len(lost) > 0 {
 				return nil, 0, false

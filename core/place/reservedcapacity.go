@@ -11,14 +11,14 @@ import (
 // reservations counts what is left of capacity reservations, and of the room of placement groups, while instances
 // are planned.
 type reservations struct {
-	run  *run
+	pr  *provisioner
 	left map[string]int64 // instances that are left of each capacity reservation, see countReservedCapacities
 }
 
 // count notes what offerings draw on, such as a capacity reservation or the room of
 // a placement group. Pools share it, and so do instance types.
-func (v *reservations) count() {
-	for _, b := range v.run.candidates {
+func (v *reservations) count(s *cluster.Snapshot) {
+	for _, b := range v.pr.candidates {
 		if !b.Limited {
 			continue
 		}
@@ -37,7 +37,7 @@ func (v *reservations) count() {
 			}
 		}
 	}
-	v.countLaunches()
+	v.countLaunches(s)
 	for name, left := range v.left {
 		if left <= 0 {
 			v.reopen(name)
@@ -48,14 +48,14 @@ func (v *reservations) count() {
 // countLaunches takes off what instances on order are to be taken from, as long as
 // the cloud does not know of it. One that may come from any of several reservations
 // has one place of them in all.
-func (v *reservations) countLaunches() {
+func (v *reservations) countLaunches(s *cluster.Snapshot) {
 	if v.left == nil {
 		return
 	}
 	var open [][]string
-	for i := range v.run.snapshot.Instances {
-		m := &v.run.snapshot.Instances[i]
-		pool, known := v.run.snapshot.Pool(m.Pool)
+	for i := range s.Instances {
+		m := &s.Instances[i]
+		pool, known := s.Pool(m.Pool)
 		if !known || m.Launched || m.Launching || m.Deleting {
 			continue
 		}
@@ -121,14 +121,14 @@ func (v *reservations) putBack(reservedCapacities []cluster.ReservedCapacity) {
 		}
 	}
 	if len(reservedCapacities) > 0 {
-		clear(v.run.provisioner.failed)
+		clear(v.pr.failed)
 	}
 }
 
 // reopen opens or closes the offerings that draw on the capacity reservation, by what is left of all that
 // they draw on.
 func (v *reservations) reopen(name string) {
-	for _, b := range v.run.candidates {
+	for _, b := range v.pr.candidates {
 		any := false
 		for i := range b.Options {
 			o := b.Offering(b.Options[i])
@@ -145,10 +145,10 @@ func (v *reservations) reopen(name string) {
 		if any {
 			b.Narrow()
 			b.Lots, b.LastLot = nil, nil
-			v.run.provisioner.rateAll(b)
+			v.pr.rateAll(b)
 		}
 	}
-	for _, g := range v.run.groups {
-		v.run.provisioner.rate(g)
+	for _, g := range v.pr.groups {
+		v.pr.rate(g)
 	}
 }

@@ -23,7 +23,7 @@ type openOfferings struct {
 
 // supplyOf tells spot offerings apart. Those that leave enough instance types open with less on
 // them are offered with less room too.
-func (l *batch) supplyOf(r *run, all bitset.Set) *openOfferings {
+func (l *batch) supplyOf(pr *provisioner, all bitset.Set) *openOfferings {
 	out := &openOfferings{all: all, steady: all.Clone()}
 	var few []int
 	for _, s := range l.offeringPools {
@@ -39,7 +39,7 @@ func (l *batch) supplyOf(r *run, all bitset.Set) *openOfferings {
 		out.small.Add(i)
 	}
 	for _, list := range [][]int{out.flexible, out.full, out.rigid} {
-		slices.SortStableFunc(list, func(x, y int) int { return cmp.Compare(l.yield(r, y), l.yield(r, x)) })
+		slices.SortStableFunc(list, func(x, y int) int { return cmp.Compare(l.yield(pr, y), l.yield(pr, x)) })
 	}
 	return out
 }
@@ -99,8 +99,8 @@ func (s offeringPool) of(offerings bitset.Set) bitset.Set {
 }
 
 // yield is what the offering has room for, by worth, for its cost.
-func (l *batch) yield(r *run, offering int) float64 {
-	return amount.Value(r.values.Worth, l.Offerings[offering].Free) / l.Offerings[offering].Cost
+func (l *batch) yield(pr *provisioner, offering int) float64 {
+	return amount.Value(pr.values.Worth, l.Offerings[offering].Free) / l.Offerings[offering].Cost
 }
 
 // supplyLess adds the offering with less room.
@@ -144,7 +144,7 @@ func lengthened(s bitset.Set, n int) bitset.Set {
 //     are cheaper by more than the margin;
 //   - rigid ones too where they are cheaper by more than a little: nothing would be
 //     gained with less on them, so that price decides.
-func (s *openOfferings) forPods(r *run, l *batch, need []int64) bitset.Set {
+func (s *openOfferings) forPods(pr *provisioner, l *batch, need []int64) bitset.Set {
 	first := func(list []int) int {
 		return slices.IndexFunc(list, func(i int) bool { return amount.Fits(l.Offerings[i].Free, need) })
 	}
@@ -152,14 +152,14 @@ func (s *openOfferings) forPods(r *run, l *batch, need []int64) bitset.Set {
 	if at < 0 {
 		return s.all
 	}
-	least := l.yield(r, s.flexible[at])
+	least := l.yield(pr, s.flexible[at])
 	if full := first(s.full); full >= 0 {
-		more := l.yield(r, s.full[full]) / least
+		more := l.yield(pr, s.full[full]) / least
 		if more > supply.FlexibleWithin || more > moreExpensiveOnce && !l.holdsLess(s, s.full[full], need) {
 			return s.all
 		}
 	}
-	if rigid := first(s.rigid); rigid >= 0 && l.yield(r, s.rigid[rigid]) > float64(moreExpensiveOnce*least) {
+	if rigid := first(s.rigid); rigid >= 0 && l.yield(pr, s.rigid[rigid]) > float64(moreExpensiveOnce*least) {
 		return s.small
 	}
 	return s.steady

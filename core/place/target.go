@@ -161,7 +161,7 @@ func (r *run) roomOn(s *target, g *demand.Group, lv *demand.Level) int64 {
 		return 0
 	}
 	n = min(n, s.guests.Room(g.PodClass, lv))
-	if n > 0 && r.intake.counted {
+	if n > 0 && r.provisioner.values.Counted {
 		n = min(n, r.board.Room(lv.Rules, r.board.Spot(s.place)))
 	}
 	if n > 0 && demand.Exclusive(g.PodClass) {
@@ -174,8 +174,8 @@ func (r *run) roomOn(s *target, g *demand.Group, lv *demand.Level) int64 {
 // that found no other place.
 func (r *run) addLaunchTargets() {
 	beside := r.byLaunch()
-	for i := len(r.targets) - r.firstLaunch; i < len(r.out.Launches); i++ {
-		l, at := &r.out.Launches[i], &r.launched[i]
+	for i := len(r.targets) - r.firstLaunch; i < len(r.provisioner.launches); i++ {
+		l, at := &r.provisioner.launches[i], &r.provisioner.launched[i]
 		ordered := r.orderedAs(i, at.options)
 		s := &target{at: len(r.targets), id: len(r.targets), on: plan.OnLaunch, name: l.Name, ordered: ordered, taints: at.candidate.Taints, launch: i,
 			guests: demand.Guests{Ports: ordered.Ports}, free: slices.Clone(at.free), admits: ordered.Admits, place: at.place}
@@ -191,7 +191,7 @@ func (r *run) addLaunchTargets() {
 
 // orderedAs is an instance of this plan that may become these options.
 func (r *run) orderedAs(launch int, options bitset.Set) *feasibility.Ordered {
-	l, b := &r.out.Launches[launch], r.launched[launch].candidate
+	l, b := &r.provisioner.launches[launch], r.provisioner.launched[launch].candidate
 	return feasibility.ForOptions(&cluster.Instance{
 		Claim: l.Name, Pool: l.Pool, Labels: b.Labels.Merge(l.Labels), Requirements: l.Requirements, Taints: b.Taints,
 	}, b.Pool, options)
@@ -239,15 +239,15 @@ func (r *run) sit(s *target, g *demand.Group, lv *demand.Level, n int64) {
 	amount.Take(s.free, g.Need, n)
 	g.Rides -= n
 	s.guests.Add(g.PodClass, lv, n)
-	if r.intake.counted {
+	if r.provisioner.values.Counted {
 		r.board.Put(lv.Rules, s.place, n, false)
 	}
 	r.replays.hold(g.PodClass)
 	pods := r.replays.turns(g.Next(n))
 	if s.on == plan.OnLaunch {
-		r.join(&r.out.Launches[s.launch], pods)
+		r.join(&r.provisioner.launches[s.launch], pods)
 	}
-	r.place(g, lv, pods, s.on, s.name, s)
+	r.place(stay{g, lv}, pods, s.on, s.name, s, s.launch)
 }
 
 // join adds pods to an instance that this plan orders.

@@ -16,7 +16,7 @@ type trial struct {
 
 // trial keeps what another look at all places changes.
 func (r *run) trial() *trial {
-	out := &trial{board: r.board, launched: slices.Clone(r.launched), places: make([]int, len(r.targets))}
+	out := &trial{board: r.board, launched: slices.Clone(r.provisioner.launched), places: make([]int, len(r.targets))}
 	for i, s := range r.targets {
 		out.places[i] = s.place
 	}
@@ -50,5 +50,6 @@ func (t *trial) undo(r *run) {
 	for i, place := range t.places {
 		r.targets[i].place = place
 	}
-	r.board, r.launched = t.board, t.launched
+	r.useBoard(t.board)
+	r.provisioner.launched = t.launched
 }

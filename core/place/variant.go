@@ -1,9 +1,10 @@
 package place
 
 import (
-	"github.com/daemok/daemok/core/demand"
 	"math"
 	"slices"
+
+	"github.com/daemok/daemok/core/demand"
 )
 
 // chooser follows the variants that the caller asks for, and records which there are.

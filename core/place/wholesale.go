@@ -27,7 +27,7 @@ func (d *evaluator) wholesale() *wholesale {
 	for i := range out.each {
 		out.each[i] = math.Inf(1)
 	}
-	for at, b := range d.run.candidates {
+	for at, b := range d.run.provisioner.candidates {
 		if b.Twin() {
 			continue
 		}
@@ -76,16 +76,16 @@ func (w *wholesale) exceeds(sum []int64, most float64) bool {
 // tooExpensive reports whether the search has ended: instances for the pods that found
 // no target cost more than they may, for certain.
 func (r *run) tooExpensive() bool {
-	if r.question == nil || r.question.over {
+	if r.question == nil || r.effort.Known {
 		return r.question != nil
 	}
-	if r.question.Below <= 0 || r.round > 1 || len(r.groups) == 0 {
+	if r.question.Below <= 0 || r.round > 1 || len(r.provisioner.groups) == 0 {
 		return false
 	}
 	most := float64(r.question.Below)
 	var sum []int64
 	var last *demand.Group
-	for _, g := range r.groups {
+	for _, g := range r.provisioner.groups {
 		if !r.mustLaunch(g) {
 			continue
 		}
@@ -122,7 +122,7 @@ func (r *run) mustLaunch(podGroup *demand.Group) bool {
 }
 
 func (r *run) end(g *demand.Group) bool {
-	r.question.over, r.question.lost = true, g
+	r.effort.Known, r.question.lost = true, g
 	return true
 }
 
@@ -205,9 +205,9 @@ func (d *evaluator) reachableFor(s *cluster.Shape) reachable {
 		}
 	}
 	h.cost = math.Inf(1)
-	for _, b := range r.candidates {
+	for _, b := range r.provisioner.candidates {
 		before := &d.pools[b.At]
-		if d.spareFor(lv.Wants).Has(b.At) {
+		if d.twins.spareFor(d.run.provisioner.candidates, lv.Wants).Has(b.At) {
 			continue
 		}
 		terms, _ := b.Terms(lv.Wants)

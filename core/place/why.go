@@ -45,10 +45,10 @@ func (di *diagnosis) unplaced() []plan.Unplaced {
 // aftermath is what there is once nothing more is placed or launched.
 func (di *diagnosis) aftermath() *explanation.World {
 	out := &explanation.World{
-		Snapshot: di.run.snapshot, Board: di.run.board, Counted: di.run.intake.counted, Daemons: di.run.values.Daemons, Held: di.run.replays.held,
-		Placed: di.everyPlaced, Resources: di.run.dims.Resources, Drivers: di.run.dims.Drivers, Exhausted: di.run.out.Exhausted,
+		Snapshot: di.run.snapshot, Board: di.run.board, Counted: di.run.provisioner.values.Counted, Daemons: di.run.provisioner.values.Daemons, Held: di.run.replays.held,
+		Placed: di.everyPlaced, Resources: di.run.dims.Resources, Drivers: di.run.dims.Drivers, Exhausted: di.run.effort.Exhausted,
 	}
-	for _, b := range di.run.candidates {
+	for _, b := range di.run.provisioner.candidates {
 		out.Pools = append(out.Pools, explanation.Pool{
 			Pool:        b.Pool,
 			Constraints: di.run.bounds(b),
@@ -119,7 +119,7 @@ func (s *searched) Buyable() []topology.Spot {
 
 func (s *searched) Roomy() []topology.Spot {
 	var out []topology.Spot
-	if !s.r.intake.counted {
+	if !s.r.provisioner.values.Counted {
 		return nil
 	}
 	for _, x := range s.r.targets {
@@ -130,4 +130,4 @@ func (s *searched) Roomy() []topology.Spot {
 	return out
 }
 
-func (s *searched) Torn() (explanation.Torn, bool) { return s.r.affinities.tornApart(s.g) }
+func (s *searched) Torn() (explanation.Torn, bool) { return s.r.provisioner.affinities.tornApart(s.g) }

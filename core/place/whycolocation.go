@@ -33,10 +33,10 @@ func (a *affinities) tornApart(g *demand.Group) (explanation.Torn, bool) {
 	free := b.Free[b.Options[option].Kind]
 	enough := amount.Fits(free, c.Sum)
 	out := explanation.Torn{Pods: c.Pods, Others: c.Others(g), Need: c.Sum, Largest: b.InstanceType(b.Options[option]).Name, Has: free, Limits: enough}
-	if enough && a.run.options.MinValues != BestEffort {
+	if enough && a.pr.minValues != BestEffort {
 		out.TooFew = a.tooFewFor(c)
 	}
-	return out, !enough || a.run.limited || out.TooFew != ""
+	return out, !enough || a.pr.limited || out.TooFew != ""
 }
 
 // tooFewFor says which minValues of the first pool that has room for the whole
@@ -44,7 +44,7 @@ func (a *affinities) tornApart(g *demand.Group) (explanation.Torn, bool) {
 // nothing where one has enough values for it.
 func (a *affinities) tooFewFor(c *demand.Colocation) string {
 	text := ""
-	for _, b := range a.run.candidates {
+	for _, b := range a.pr.candidates {
 		if c.Options[b.At] == nil {
 			continue
 		}
@@ -73,7 +73,7 @@ func (a *affinities) tooFewFor(c *demand.Colocation) string {
 // co-located set, limits aside; the cheapest of equals.
 func (a *affinities) roomiest(c *demand.Colocation) (pool *supply.Candidate, option int) {
 	most := -1.0
-	for _, b := range a.run.candidates {
+	for _, b := range a.pr.candidates {
 		options := c.Options[b.At]
 		for i := options.Next(0); options != nil && i >= 0; i = options.Next(i + 1) {
 			free := b.Free[b.Options[i].Kind]

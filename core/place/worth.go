@@ -14,7 +14,7 @@ import (
 
 // worths is what resources are worth: the dual prices of the least that instances for the pods that are left can cost.
 type worths struct {
-	run *run
+	pr *provisioner
 	*supply.Valuation
 	again float64             // worth of what is left at which prices are sought again
 	pools []*supply.Candidate // those of them that instances are launched from, see recordOfferingPools
@@ -23,13 +23,13 @@ type worths struct {
 // find asks what one unit of each resource is worth when all pods are to be
 // launched for at once and nothing but amounts counts.
 func (w *worths) find() {
-	w.Worth = blend(amount.Positive(w.run.provisioner.outstanding.all.sum), w.columns())
+	w.Worth = blend(amount.Positive(w.pr.outstanding.all.sum), w.columns())
 	if !slices.ContainsFunc(w.Worth, func(w float64) bool { return w > 0 }) {
 		w.Worth = w.usual()
 	}
 	w.Valued++
 	w.set()
-	w.again = w.run.provisioner.toPlace() / 2
+	w.again = w.pr.toPlace() / 2
 }
 
 // variant is by how much more of one resource is assumed when prices are
@@ -63,7 +63,7 @@ func blend(demand []float64, columns []bound.Column) []float64 {
 // each instance type once a pool, at its best price. What no pod can use has no say.
 // Each pool is asked by one goroutine, since it remembers its answers.
 func (w *worths) columns() []bound.Column {
-	byPool := make([][]bound.Column, len(w.run.candidates)) // nothing of those that are not asked
+	byPool := make([][]bound.Column, len(w.pr.candidates)) // nothing of those that are not asked
 	w.each(func(b *supply.Candidate) { byPool[b.At] = b.ColumnsOf(w.useful(b)) })
 	var distinct [][]bound.Column
 	for _, list := range byPool {
@@ -79,12 +79,12 @@ func sameColumn(a, b bound.Column) bool { return a.Price == b.Price && slices.Eq
 // each calls the function for every pool; in a question, for those alone that
 // have something for some pod, unless all are offered to a packer.
 func (w *worths) each(do func(*supply.Candidate)) {
-	if w.run.question == nil {
+	if w.pr.twins == nil {
 		parallel.Each(len(w.pools), func(i int) { do(w.pools[i]) })
 		return
 	}
 	for _, b := range w.pools {
-		if w.run.options.Packer != nil || slices.ContainsFunc(w.run.groups, func(g *demand.Group) bool { return len(w.run.provisioner.ask(b, g).Ways) > 0 }) {
+		if w.pr.packer != nil || slices.ContainsFunc(w.pr.groups, func(g *demand.Group) bool { return len(w.pr.ask(b, g).Ways) > 0 }) {
 			do(b)
 		}
 	}
@@ -94,11 +94,11 @@ func (w *worths) each(do func(*supply.Candidate)) {
 func (w *worths) useful(b *supply.Candidate) bitset.Set {
 	out := bitset.New(len(b.Options))
 	var lots []*supply.Lot
-	for _, g := range w.run.groups {
+	for _, g := range w.pr.groups {
 		if g.Left() == 0 {
 			continue
 		}
-		for _, w := range w.run.provisioner.ask(b, g).Ways {
+		for _, w := range w.pr.ask(b, g).Ways {
 			if !w.Lot.Counted {
 				w.Lot.Counted = true
 				lots = append(lots, w.Lot)
@@ -116,9 +116,9 @@ func (w *worths) useful(b *supply.Candidate) bitset.Set {
 // usual is what resources are worth where no price is known: a core as much
 // as seven GiB of memory, as the offering set has it within a factor of two.
 func (w *worths) usual() []float64 {
-	out := make([]float64, w.run.dims.Len())
+	out := make([]float64, w.pr.dims.Len())
 	out[amount.CPU] = 30
-	for i, name := range w.run.dims.Resources {
+	for i, name := range w.pr.dims.Resources {
 		if name == quantity.NameMemory {
 			out[i] = 4000 / float64(quantity.GiB)
 		}
@@ -129,10 +129,10 @@ func (w *worths) usual() []float64 {
 // set sets what options of each pool yield. In a plan, pools that have the same for the
 // same are reckoned once.
 func (w *worths) set() {
-	if w.run.question != nil {
+	if w.pr.twins != nil {
 		w.each(func(b *supply.Candidate) {
 			b.Value()
-			w.run.provisioner.rateAll(b)
+			w.pr.rateAll(b)
 		})
 		return
 	}
@@ -150,6 +150,6 @@ func (w *worths) set() {
 		if models[i] != b {
 			b.TakeYields(models[i])
 		}
-		w.run.provisioner.rateAll(b)
+		w.pr.rateAll(b)
 	})
 }

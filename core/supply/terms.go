@@ -12,5 +12,7 @@ type Valuation struct {
 	LimitCost        float64                            // see Options.LimitCost
 	LeastInterrupted bool                               // see Options.LeastInterrupted
 	Daemons          map[*cluster.Shape]*topology.Rules // daemon pods that rules of other pods look at
+	Counted          bool                               // some rule looks at other pods
+	Labels           []string                           // of places that rules about other pods look at
 	Host             *topology.Host                     // of an instance that is not there yet, for asking
 }
