@@ -22,7 +22,7 @@ import (
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
-	"github.com/daemok/daemok/core/place"
+	"github.com/daemok/daemok/core/provisioning"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/internal/gates"
 	"github.com/daemok/daemok/internal/misspelt"
@@ -201,7 +201,7 @@ func (o *options) check() error {
 		return fmt.Errorf("--preference-policy (PREFERENCE_POLICY) is %q: want Weigh, Respect or Ignore", o.preferencePolicy)
 	case o.preferenceWorth <= 0:
 		return fmt.Errorf("--preference-worth (PREFERENCE_WORTH) is %v: want a share above 0, such as 1 for as much again", o.preferenceWorth)
-	case new(place.MinValues).Set(o.minValuesPolicy) != nil:
+	case new(provisioning.MinValues).Set(o.minValuesPolicy) != nil:
 		return fmt.Errorf("--min-values-policy (MIN_VALUES_POLICY) is %q: want Strict or BestEffort", o.minValuesPolicy)
 	case !slices.Contains([]state.Offerings{state.AllOfferings, state.UsedOfferings, state.NoOfferings}, state.Offerings(o.offeringMetrics)):
 		return fmt.Errorf("--offering-metrics (OFFERING_METRICS) is %q: want all, used or none", o.offeringMetrics)

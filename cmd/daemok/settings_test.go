@@ -6,7 +6,7 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/core/decide"
-	"github.com/daemok/daemok/core/place"
+	"github.com/daemok/daemok/core/provisioning"
 )
 
 // Plans on a live cluster are made with the settings that its controller has.
@@ -48,7 +48,7 @@ func TestPlansAreMadeAsTheControllersSettingsAsk(t *testing.T) {
 		"what is the default":        {env: map[string]string{"PREFERENCE_POLICY": "Weigh", "MIN_VALUES_POLICY": "Strict", "PAYBACK": "on"}, want: is(func(*decide.Policy) {})},
 		"preferences do not count":   {env: map[string]string{"PREFERENCE_POLICY": "Ignore"}, want: is(func(p *decide.Policy) { p.Preferences = decide.Ignore })},
 		"preferences are worth less": {env: map[string]string{"PREFERENCE_WORTH": "0.2"}, want: is(func(p *decide.Policy) { p.PreferenceWorth = 0.2 })},
-		"fewer values will do":       {env: map[string]string{"MIN_VALUES_POLICY": "BestEffort"}, want: is(func(p *decide.Policy) { p.MinValues = place.BestEffort })},
+		"fewer values will do":       {env: map[string]string{"MIN_VALUES_POLICY": "BestEffort"}, want: is(func(p *decide.Policy) { p.MinValues = provisioning.BestEffort })},
 		"every saving counts":        {env: map[string]string{"PAYBACK": "off"}, want: is(func(p *decide.Policy) { p.Disruption.EverySaving = true })},
 		"spot replaces spot":         {env: map[string]string{"FEATURE_GATES": "SpotToSpotConsolidation=true"}, want: is(func(p *decide.Policy) { p.Disruption.SpotToSpot = true })},
 		"no policy":                  {env: map[string]string{"PREFERENCE_POLICY": "ignore"}, wrong: `PREFERENCE_POLICY is "ignore": want Weigh, Respect or Ignore`},

@@ -16,15 +16,16 @@ import (
 	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/provisioning"
 	"github.com/daemok/daemok/core/quantity"
 )
 
 // Policy is how the whole controller is set up to decide. The zero value is
 // the default.
 type Policy struct {
-	MinValues       place.MinValues // what to do when minValues cannot be kept
-	Preferences     Preferences     // what to do about preferences of pods that may give way
-	PreferenceWorth float64         // by what share a preference may raise what its pods cost without it; 0 means Worth
+	MinValues       provisioning.MinValues // what to do when minValues cannot be kept
+	Preferences     Preferences            // what to do about preferences of pods that may give way
+	PreferenceWorth float64                // by what share a preference may raise what its pods cost without it; 0 means Worth
 	Disruption      disruption.Options
 	// Nominated says that pods go where plans expect them, since nodes are nominated for them: plans are
 	// compared by what they cost on paper.

@@ -7,6 +7,7 @@ import (
 	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/provisioning"
 )
 
 // toFewer is what each instance is to cost more, as a share of what one costs in the mean, while
@@ -63,7 +64,7 @@ func Fewer(s *cluster.Snapshot, policy Policy, effort Effort, p *plan.Plan) *pla
 
 // moreExpensive chooses as its packer would if each instance cost so much more.
 type moreExpensive struct {
-	packer place.Packer
+	packer provisioning.Packer
 	each   float64
 }
 

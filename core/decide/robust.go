@@ -2,11 +2,11 @@ package decide
 
 import (
 	"github.com/daemok/daemok/core/pack"
+	"github.com/daemok/daemok/core/provisioning"
 	"math"
 	"slices"
 
 	"github.com/daemok/daemok/core/bitset"
-	"github.com/daemok/daemok/core/place"
 )
 
 // robust is how a plan is made ready for pods that do not go where it wants them: instances are
@@ -32,7 +32,7 @@ const kept = 0.97
 // robustPacker chooses as its packer would from what makes a plan robust.
 type robustPacker struct {
 	robust
-	packer place.Packer
+	packer provisioning.Packer
 }
 
 func (x robustPacker) Pack(b pack.Batch) []pack.Instance {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/daemok/daemok/core/decide"
-	"github.com/daemok/daemok/core/place"
+	"github.com/daemok/daemok/core/provisioning"
 	"github.com/daemok/daemok/core/scenario"
 	"github.com/daemok/daemok/internal/story"
 )
@@ -30,7 +30,7 @@ func report(t *testing.T, files []txtar.File, shop string) {
 	if len(files) == 3 {
 		switch line := string(files[1].Data); line {
 		case "minvalues BestEffort\n":
-			policy.MinValues = place.BestEffort
+			policy.MinValues = provisioning.BestEffort
 		case "preferences Ignore\n":
 			policy.Preferences = decide.Ignore
 		case "preferences Respect\n":

@@ -17,3 +17,10 @@ func (g *Group) Forward(key [2]string) {
 }
 
 func PodKey(p *cluster.Pod) [2]string { return [2]string{p.Namespace, p.Name} }
+
+func Rank(first bool) int {
+	if first {
+		return 0
+	}
+	return 1
+}

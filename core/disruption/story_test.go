@@ -17,6 +17,7 @@ import (
 	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/provisioning"
 	"github.com/daemok/daemok/core/scenario"
 	"github.com/daemok/daemok/internal/story"
 )
@@ -72,7 +73,7 @@ func read(t *testing.T, files []txtar.File, shop string) (*cluster.Snapshot, dis
 			case "weigh":
 				options.Weigh = decide.Policy{}.Worthwhile
 			case "minvalues-besteffort":
-				placing.MinValues = place.BestEffort
+				placing.MinValues = provisioning.BestEffort
 			case "spot-to-spot":
 				options.SpotToSpot = true
 			default:

@@ -46,17 +46,17 @@ func (pv *prover) clienteles() map[int]*clientele {
 		if x.on != plan.OnLaunch {
 			continue
 		}
-		l := &pv.run.provisioner.launched[x.launch]
-		tier := l.candidate.Weight
+		l := &pv.run.provisioner.Launched[x.launch]
+		tier := l.Candidate.Weight
 		if out[tier] == nil {
 			out[tier] = &clientele{of: map[custom]*class{}, byText: map[string]*class{}}
 		}
 		of := customOf(x.group)
-		of.cramped = l.candidate.IsCramped(l.options.Next(0))
+		of.cramped = l.Candidate.IsCramped(l.Options.Next(0))
 		amount.Take(out[tier].classOf(pv.run, of, tier).sum, x.group.Need, -1)
 	}
 	for _, c := range out {
-		c.merge(pv.run.provisioner.values.Worth)
+		c.merge(pv.run.provisioner.Values.Worth)
 	}
 	return out
 }
@@ -76,7 +76,7 @@ func (c *clientele) classOf(r *run, of custom, tier int) *class {
 	if known := c.of[of]; known != nil {
 		return known
 	}
-	options := make([]bitset.Set, len(r.provisioner.candidates))
+	options := make([]bitset.Set, len(r.provisioner.Candidates))
 	for _, m := range r.index.offeringSetsOf(of.podClass.Required()) {
 		for _, s := range m.ByPool {
 			if s.Candidate.Weight != tier {
@@ -89,7 +89,7 @@ func (c *clientele) classOf(r *run, of custom, tier int) *class {
 		}
 	}
 	for i, set := range options {
-		of.keep(r.provisioner.candidates[i], set)
+		of.keep(r.provisioner.Candidates[i], set)
 	}
 	var text []byte
 	for _, set := range options {
@@ -161,7 +161,7 @@ func (c *clientele) open(b *supply.Candidate, option int) (mask uint64) {
 func (x *class) zone(r *run) string {
 	found, elsewhere := "", false
 	for i, set := range x.options {
-		b := r.provisioner.candidates[i]
+		b := r.provisioner.Candidates[i]
 		for o := set.Next(0); o >= 0; o = set.Next(o + 1) {
 			if zone := b.Offering(b.Options[o]).Zone; found == "" {
 				found = zone
@@ -170,7 +170,7 @@ func (x *class) zone(r *run) string {
 			}
 		}
 	}
-	for _, b := range r.provisioner.candidates {
+	for _, b := range r.provisioner.Candidates {
 		elsewhere = elsewhere || slices.ContainsFunc(b.Options, func(o feasibility.Option) bool { return b.Offering(o).Zone != found })
 	}
 	if !elsewhere {

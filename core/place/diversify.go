@@ -19,9 +19,8 @@ type diversifier struct {
 // instances that are launched first as one instance type in one zone, as far as others cost
 // little more: a tenth at most, for at most half of the instances.
 const (
-	shareOf           = 2   // the share, as a part of the whole
-	moreExpensiveOnce = 1.1 // times the price of the first
-	movesMax          = 3   // instance types that an instance goes without at most
+	shareOf  = 2 // the share, as a part of the whole
+	movesMax = 3 // instance types that an instance goes without at most
 )
 
 // workload is pods of one owner.
@@ -40,12 +39,12 @@ type crowds struct {
 // a workload would be on one. It reports whether pods that wait are to look at
 // these again: with instance types left out they may have more room.
 func (di *diversifier) diversify() bool {
-	if !slices.ContainsFunc(di.run.provisioner.launches, func(l plan.Launch) bool { return l.Choice.Option == cluster.Spot && len(l.Pods) > 0 }) {
+	if !slices.ContainsFunc(di.run.provisioner.Launches, func(l plan.Launch) bool { return l.Choice.Option == cluster.Spot && len(l.Pods) > 0 }) {
 		return false
 	}
 	known, any := di.spotCrowds(), false
-	for i := range di.run.provisioner.launches {
-		l := &di.run.provisioner.launches[i]
+	for i := range di.run.provisioner.Launches {
+		l := &di.run.provisioner.Launches[i]
 		if l.Choice.Option != cluster.Spot || len(l.Pods) == 0 {
 			continue
 		}
@@ -84,8 +83,8 @@ func (di *diversifier) spotCrowds() *crowds {
 			}
 		}
 	}
-	for i := range di.run.provisioner.launches {
-		if l := &di.run.provisioner.launches[i]; l.Choice.Option == cluster.Spot {
+	for i := range di.run.provisioner.Launches {
+		if l := &di.run.provisioner.Launches[i]; l.Choice.Option == cluster.Spot {
 			out.count(ofWorkloads(l.Pods))
 		}
 	}
@@ -144,12 +143,12 @@ func (c *crowds) over(pods map[workload]int, in spotPool) bool {
 // where that would be too expensive, or would leave fewer instance types, zones or values open
 // than there must be.
 func (di *diversifier) divert(launch int, willDo func(plan.Choice) bool) bool {
-	at := &di.run.provisioner.launched[launch]
-	b, first := at.candidate, at.options.Next(0)
+	at := &di.run.provisioner.Launched[launch]
+	b, first := at.Candidate, at.Options.Next(0)
 	if b.Credits != nil || first < 0 {
 		return false
 	}
-	options := at.options.Clone()
+	options := at.Options.Clone()
 	rich := b.ManyKinds(options, first)
 	for range movesMax {
 		b.WithoutKind(options, b.Options[options.Next(0)].Kind)
@@ -168,15 +167,15 @@ func (di *diversifier) divert(launch int, willDo func(plan.Choice) bool) bool {
 // the first.
 func isNear(b *supply.Candidate, option, first int) bool {
 	o, best := b.Offering(b.Options[option]), b.Offering(b.Options[first])
-	return o.Option == cluster.Spot && o.Priced && float64(o.Ranked()) <= float64(moreExpensiveOnce*float64(best.Ranked()))
+	return o.Option == cluster.Spot && o.Priced && float64(o.Ranked()) <= float64(supply.LittleMore*float64(best.Ranked()))
 }
 
 // rewrite has the launch leave these options open, if that changes nothing
 // but the instance types, and reports whether it does so.
 func (di *diversifier) rewrite(launch int, options bitset.Set, choice plan.Choice) bool {
-	l, at := &di.run.provisioner.launches[launch], &di.run.provisioner.launched[launch]
-	b := at.candidate
-	before, kinds := b.ChoicesOf(at.options, b.FirstKinds(at.options)), b.FirstKinds(options)
+	l, at := &di.run.provisioner.Launches[launch], &di.run.provisioner.Launched[launch]
+	b := at.Candidate
+	before, kinds := b.ChoicesOf(at.Options, b.FirstKinds(at.Options)), b.FirstKinds(options)
 	open := b.ChoicesOf(options, kinds)
 	if !open.Zones.Equal(before.Zones) || !open.Daemons.Equal(before.Daemons) || !slices.Equal(open.Archs, before.Archs) ||
 		b.MinValuesShort(options, kinds) != nil {
@@ -184,11 +183,11 @@ func (di *diversifier) rewrite(launch int, options bitset.Set, choice plan.Choic
 	}
 	l.Requirements = l.Requirements.AndAll(open.RequirementsFor(nil))
 	l.Choice, l.RunnersUp = choice, open.RunnersUp
-	at.options, at.risk = options, b.RiskOf(options.Next(0))
-	at.cost = b.Price[options.Next(0)] + at.risk
-	widen(at.free, open.Free, before.Free)
-	if di.run.provisioner.values.Counted {
-		at.ways, at.due = di.run.provisioner.lister.outlook(b, l.Labels, options)
+	at.Options, at.Risk = options, b.RiskOf(options.Next(0))
+	at.Cost = b.Price[options.Next(0)] + at.Risk
+	widen(at.Free, open.Free, before.Free)
+	if di.run.provisioner.Values.Counted {
+		at.Ways, at.Due = di.run.provisioner.Lister.Outlook(b, l.Labels, options)
 	}
 	if at := di.run.firstLaunch + launch; at < len(di.run.targets) {
 		di.run.reopen(di.run.targets[at], launch, options)

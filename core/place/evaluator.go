@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/core/effort"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/provisioning"
 	"github.com/daemok/daemok/core/supply"
 	"github.com/daemok/daemok/core/topology"
 )
@@ -37,9 +38,9 @@ type evaluator struct {
 	crowds             map[workload][]spotCrowd // nil: not counted yet
 	offeringSet        *wholesale
 	reachables         map[*cluster.Shape]reachable
-	twins              twins
-	filled             []*target                     // since targets were put in order, of those that something was placed on
-	open               bitset.Set                    // nodes that pods of the last question could go to
+	twins              provisioning.Twins
+	filled             []*target  // since targets were put in order, of those that something was placed on
+	open               bitset.Set // nodes that pods of the last question could go to
 }
 
 // evaluatorPodClass is a pod class with what its levels ask for on the board of the evaluator.
@@ -54,9 +55,9 @@ func newEvaluator(g *Ground) *evaluator {
 	r := newRun(s, movers(s, g.taken), g.options)
 	r.takeFor(g.launches)
 	d := &evaluator{
-		ground: g, run: r, looked: r.provisioner.values.Labels, moves: len(g.moves), board: r.board, daemons: r.provisioner.values.Daemons, reservedCapacities: r.provisioner.reserved.left,
+		ground: g, run: r, looked: r.provisioner.Values.Labels, moves: len(g.moves), board: r.board, daemons: r.provisioner.Values.Daemons, reservedCapacities: r.provisioner.Reserved.Left,
 		podClasses: map[*cluster.Shape]*evaluatorPodClass{}, text: map[*cluster.Shape]string{}, held: map[string]int{},
-		byDomain: map[string][]*domainTargets{}, reachables: map[*cluster.Shape]reachable{}, twins: twins{spare: map[*cluster.Shape]bitset.Set{}},
+		byDomain: map[string][]*domainTargets{}, reachables: map[*cluster.Shape]reachable{}, twins: provisioning.Twins{Spare: map[*cluster.Shape]bitset.Set{}},
 	}
 	for _, w := range r.waiting {
 		k := &evaluatorPodClass{PodClass: w.PodClass, need: w.Need, rules: map[*demand.Level]*topology.Rules{}}
@@ -74,21 +75,21 @@ func newEvaluator(g *Ground) *evaluator {
 	d.recordTaken(g.taken)
 	d.open = bitset.Full(len(s.Nodes))
 	d.recordPools()
-	setTwins(r.provisioner.candidates)
+	setTwins(r.provisioner.Candidates)
 	d.arrange()
-	r.intake.base, r.provisioner.groups, r.waiting = nil, nil, nil
+	r.intake.base, r.provisioner.Groups, r.waiting = nil, nil, nil
 	return d
 }
 
 // takeFor accounts for what instances of the plan are taken from.
 func (r *run) takeFor(launches []plan.Launch) {
 	for i := range launches {
-		at := slices.IndexFunc(r.provisioner.candidates, func(b *supply.Candidate) bool { return b.ID == launches[i].Pool })
-		if at < 0 || r.provisioner.reserved.left == nil {
+		at := slices.IndexFunc(r.provisioner.Candidates, func(b *supply.Candidate) bool { return b.ID == launches[i].Pool })
+		if at < 0 || r.provisioner.Reserved.Left == nil {
 			continue
 		}
-		if o := launches[i].Offering(r.provisioner.candidates[at].Catalogue); o != nil && r.provisioner.reserved.of(o) > 0 {
-			r.provisioner.reserved.take(o.ReservedCapacities)
+		if o := launches[i].Offering(r.provisioner.Candidates[at].Catalogue); o != nil && r.provisioner.Reserved.Of(o) > 0 {
+			r.provisioner.Reserved.Take(o.ReservedCapacities)
 		}
 	}
 }
@@ -182,16 +183,16 @@ func (d *evaluator) begin(q Question) *run {
 	}
 	r.index.sets, r.intake.here = old.index.sets, old.intake.here
 	r.connect()
-	p := r.problem(old.provisioner.candidates)
-	p.twins = &d.twins
-	r.provisioner = old.provisioner.next(p, r.valuation())
+	p := r.problem(old.provisioner.Candidates)
+	p.Twins = &d.twins
+	r.provisioner = old.provisioner.Next(p, r.valuation())
 	if d.reservedCapacities != nil {
-		r.provisioner.reserved.left = map[string]int64{}
+		r.provisioner.Reserved.Left = map[string]int64{}
 		for name, left := range d.reservedCapacities {
-			r.provisioner.reserved.left[name] = left
+			r.provisioner.Reserved.Left[name] = left
 		}
 	}
-	for i, b := range r.provisioner.candidates {
+	for i, b := range r.provisioner.Candidates {
 		b.Restore(&d.pools[i])
 	}
 	if q.Freed {
@@ -205,7 +206,7 @@ func (d *evaluator) begin(q Question) *run {
 
 // free accounts for a node that is gone before anything is launched.
 func (r *run) free(n *cluster.Node) {
-	for _, b := range r.provisioner.candidates {
+	for _, b := range r.provisioner.Candidates {
 		if b.ID == n.Pool && b.Remaining != nil {
 			b.Remaining.GiveBack(n.Capacity)
 			b.Narrow()
@@ -278,8 +279,8 @@ func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) demand.Pre
 	}
 	view := d.board.View(rules)
 	r.useBoard(view.Board)
-	r.provisioner.values.Counted = !view.Empty()
-	r.provisioner.values.Labels = view.Looked()
+	r.provisioner.Values.Counted = !view.Empty()
+	r.provisioner.Values.Labels = view.Looked()
 	for _, g := range r.waiting {
 		if g.PodClass.Groups[0] != g {
 			continue
@@ -291,7 +292,7 @@ func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) demand.Pre
 			lv.Begin(view.Rules(k.rules[lv]), r.firstLaunch)
 		}
 	}
-	if r.provisioner.values.Counted {
+	if r.provisioner.Values.Counted {
 		d.depart(r, view, leaving)
 		if r.offers() { // else none is placed once more
 			r.intake.base = r.board.Clone()
@@ -317,7 +318,7 @@ func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) demand.Pre
 func (d *evaluator) depart(r *run, view *topology.View, leaving []int) {
 	for shape, rules := range d.daemons {
 		if own := view.Rules(rules); own.Counts() {
-			r.provisioner.values.Daemons[shape] = own
+			r.provisioner.Values.Daemons[shape] = own
 			view.Brought(own)
 		}
 	}

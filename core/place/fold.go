@@ -62,7 +62,7 @@ type stay struct {
 // emptiestFirst lists the instances of this plan, those with the least worth on
 // them for what they cost first.
 func (fo *folder) emptiestFirst() []holding {
-	out, worth := make([]holding, len(fo.run.provisioner.launched)), fo.run.provisioner.values.usual()
+	out, worth := make([]holding, len(fo.run.provisioner.Launched)), fo.run.provisioner.Values.Usual()
 	for i := range fo.run.placed {
 		if x := &fo.run.placed[i]; x.on == plan.OnLaunch {
 			h := &out[x.launch]
@@ -72,9 +72,9 @@ func (fo *folder) emptiestFirst() []holding {
 	}
 	for i := range out {
 		out[i].launch = i
-		out[i].worth /= max(1, fo.run.provisioner.launched[i].cost)
+		out[i].worth /= max(1, fo.run.provisioner.Launched[i].Cost)
 	}
-	out = slices.DeleteFunc(out, func(h holding) bool { return fo.run.provisioner.launched[h.launch].gone })
+	out = slices.DeleteFunc(out, func(h holding) bool { return fo.run.provisioner.Launched[h.launch].Gone })
 	slices.SortStableFunc(out, func(a, b holding) int { return cmp.Compare(a.worth, b.worth) })
 	return out
 }
@@ -130,12 +130,12 @@ func (fo *folder) occupy(s *target, x stay) {
 // foldOne gives the instance up if its pods can be elsewhere with all rules kept,
 // and all others keep their places.
 func (fo *folder) foldOne(launch int) bool {
-	if !fo.mayFold(len(fo.run.placed) + len(fo.run.provisioner.launched)) {
+	if !fo.mayFold(len(fo.run.placed) + len(fo.run.provisioner.Launched)) {
 		return false
 	}
 	before, moves := fo.run.trial(), map[int]*target{}
-	from := fo.run.board.Spot(fo.run.provisioner.launched[launch].place)
-	fo.run.provisioner.launched[launch].gone = true
+	from := fo.run.board.Spot(fo.run.provisioner.Launched[launch].Place)
+	fo.run.provisioner.Launched[launch].Gone = true
 	fo.run.useBoard(fo.run.replays.outset())
 	lost, late := fo.run.replays.reseatBy(func(i int) bool {
 		x := &fo.run.placed[i]
@@ -190,9 +190,9 @@ func (fo *folder) staysSpread(lv *demand.Level, from topology.Spot, s *target, c
 
 // move notes that a pod of an instance has its place on the target now.
 func (fo *folder) move(x *placed, to *target) {
-	leave(&fo.run.provisioner.launches[x.launch], x.Pod)
+	leave(&fo.run.provisioner.Launches[x.launch], x.Pod)
 	x.on, x.name, x.target, x.launch = to.on, to.name, to, to.launch
 	if to.on == plan.OnLaunch {
-		fo.run.join(&fo.run.provisioner.launches[to.launch], []demand.WaitingPod{x.WaitingPod})
+		fo.run.join(&fo.run.provisioner.Launches[to.launch], []demand.WaitingPod{x.WaitingPod})
 	}
 }

@@ -58,7 +58,7 @@ func (sc *scheduler) findHome(g *demand.Group) {
 				continue
 			}
 			m := sc.run.index.offeringSetsOf(lv)[0]
-			if g.Left() > 0 && !sc.run.effort.Spent(0) && !sc.run.provisioner.failed[demand.Request{Of: g, Level: lv, OfferingSet: m}] && (last && sc.run.round == 1 || sc.run.index.launchable(g, lv)) {
+			if g.Left() > 0 && !sc.run.effort.Spent(0) && !sc.run.provisioner.Failed[demand.Request{Of: g, Level: lv, OfferingSet: m}] && (last && sc.run.round == 1 || sc.run.index.launchable(g, lv)) {
 				if sc.run.offers() {
 					sc.askFor(g, lv, m, g.Left())
 				} else {
@@ -225,10 +225,10 @@ func (s *site) before(other *site) bool {
 	return cmp.Or(
 		cmp.Compare(s.turn, other.turn),
 		cmp.Compare(s.strays, other.strays),
-		cmp.Compare(rank(len(s.targets) > 0), rank(len(other.targets) > 0)),
-		cmp.Compare(rank(!s.astray), rank(!other.astray)),
+		cmp.Compare(demand.Rank(len(s.targets) > 0), demand.Rank(len(other.targets) > 0)),
+		cmp.Compare(demand.Rank(!s.astray), demand.Rank(!other.astray)),
 		cmp.Compare(other.tier, s.tier),
-		cmp.Compare(rank(!s.expensive), rank(!other.expensive)),
+		cmp.Compare(demand.Rank(!s.expensive), demand.Rank(!other.expensive)),
 		cmp.Compare(s.cost, other.cost)) < 0
 }
 
@@ -292,7 +292,7 @@ func (sc *scheduler) sitesFor(g *demand.Group, lv *demand.Level, last bool) []*s
 		if first {
 			sc.run.board.Open(lv.Rules, m.Spot)
 		}
-		if cost, tier, ok := m.First(g, last && first); ok && !sc.run.provisioner.failed[demand.Request{Of: g, Level: lv, OfferingSet: m}] {
+		if cost, tier, ok := m.First(g, last && first); ok && !sc.run.provisioner.Failed[demand.Request{Of: g, Level: lv, OfferingSet: m}] {
 			s := find(m.Spot)
 			s.offeringSet, s.cost, s.tier = m, cost, tier
 		}
@@ -302,7 +302,7 @@ func (sc *scheduler) sitesFor(g *demand.Group, lv *demand.Level, last bool) []*s
 
 // spotOf returns where the target is; nowhere while no rule looks at other pods.
 func (sc *scheduler) spotOf(s *target) topology.Spot {
-	if !sc.run.provisioner.values.Counted {
+	if !sc.run.provisioner.Values.Counted {
 		return nil
 	}
 	return sc.run.board.Spot(s.place)
@@ -322,7 +322,7 @@ func (sc *scheduler) ahead(spot topology.Spot) topology.Spot {
 // some of these to be launched for too.
 func (sc *scheduler) mayStandAlone(g *demand.Group, lv *demand.Level) bool {
 	return !slices.ContainsFunc(lv.Rules.Seeks(), func(s topology.Seek) bool {
-		return !sc.run.provisioner.affinities.exempt(s) && !sc.run.board.Comes(s.Tally) &&
+		return !sc.run.provisioner.Affinities.Exempt(s) && !sc.run.board.Comes(s.Tally) &&
 			!slices.ContainsFunc(sc.offered[s.Tally], func(o *demand.Group) bool { return o != g })
 	})
 }
@@ -345,7 +345,7 @@ func (sc *scheduler) askFor(g *demand.Group, lv *demand.Level, m *demand.Offerin
 	if podGroup == nil {
 		podGroup = &demand.Group{Shape: g.Shape, PodClass: g.PodClass, Need: g.Need, Of: g, Level: lv, Wants: m.Wants, From: key}
 		sc.groups[key] = podGroup
-		sc.run.provisioner.groups = append(sc.run.provisioner.groups, podGroup)
+		sc.run.provisioner.Groups = append(sc.run.provisioner.Groups, podGroup)
 		sc.offering(podGroup)
 	}
 	podGroup.Pods = append(podGroup.Pods, sc.run.replays.turns(g.Next(n))...)

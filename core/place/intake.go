@@ -13,9 +13,9 @@ import (
 
 // intake puts on the board what is there before anything is placed.
 type intake struct {
-	run     *run
-	base    *topology.Board                    // before any pod was placed
-	here    map[*cluster.Shape]*topology.Rules // of pods that have a node
+	run  *run
+	base *topology.Board                    // before any pod was placed
+	here map[*cluster.Shape]*topology.Rules // of pods that have a node
 }
 
 // Waiting lists the pods that Place seeks a place for: those waiting, and those
@@ -93,7 +93,7 @@ func orderBy(groups []*demand.Group, text map[*cluster.Shape]string) {
 		x, y := a.Shape, b.Shape
 		bySize := cmp.Or(
 			cmp.Compare(y.Priority, x.Priority),
-			cmp.Compare(rank(!a.PodClass.Follows), rank(!b.PodClass.Follows)),
+			cmp.Compare(demand.Rank(!a.PodClass.Follows), demand.Rank(!b.PodClass.Follows)),
 			cmp.Compare(a.PodClass.Depth, b.PodClass.Depth),
 			cmp.Compare(y.Requests.CPU, x.Requests.CPU),
 			cmp.Compare(y.Requests.Memory, x.Requests.Memory))
@@ -101,7 +101,7 @@ func orderBy(groups []*demand.Group, text map[*cluster.Shape]string) {
 			return bySize
 		}
 		bySize = cmp.Or(
-			cmp.Compare(rank(len(x.NodeTerms) > 0), rank(len(y.NodeTerms) > 0)),
+			cmp.Compare(demand.Rank(len(x.NodeTerms) > 0), demand.Rank(len(y.NodeTerms) > 0)),
 			a.Pods[0].CreatedAt.Compare(b.Pods[0].CreatedAt))
 		if bySize != 0 {
 			return bySize
@@ -135,7 +135,7 @@ func (in *intake) setUpBoard(s *cluster.Snapshot) {
 	for i := range s.Daemons {
 		daemons[s.Daemons[i].Shape] = in.run.board.Rules(topology.Preference{Shape: s.Daemons[i].Shape})
 	}
-	in.run.provisioner.values.Labels = in.run.board.Looked()
+	in.run.provisioner.Values.Labels = in.run.board.Looked()
 	nodes := make([]int, len(s.Nodes))
 	at := map[string]int{}
 	for i := range s.Nodes {
@@ -148,7 +148,7 @@ func (in *intake) setUpBoard(s *cluster.Snapshot) {
 			target.place = at[target.name]
 			continue
 		}
-		ways, open := target.ordered.Ways(in.run.provisioner.values.Labels)
+		ways, open := target.ordered.Ways(in.run.provisioner.Values.Labels)
 		target.place = in.run.board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(target.name), Open: open}, target.ordered.Taints)
 	}
 	if in.run.options.EvenHosts {
@@ -156,13 +156,13 @@ func (in *intake) setUpBoard(s *cluster.Snapshot) {
 	}
 	in.run.board.Start()
 	in.run.scheduler.recordFollowers()
-	in.run.provisioner.values.Counted = !in.run.board.Empty()
-	if !in.run.provisioner.values.Counted {
+	in.run.provisioner.Values.Counted = !in.run.board.Empty()
+	if !in.run.provisioner.Values.Counted {
 		return
 	}
 	for shape, rules := range daemons {
 		if rules.Counts() {
-			in.run.provisioner.values.Daemons[shape] = rules
+			in.run.provisioner.Values.Daemons[shape] = rules
 			in.run.board.Brought(rules)
 		}
 	}
@@ -180,7 +180,7 @@ func (in *intake) setUpBoard(s *cluster.Snapshot) {
 
 // expectDaemons counts daemon pods that are still to come.
 func (in *intake) expectDaemons(s *cluster.Snapshot, places []int) {
-	if len(in.run.provisioner.values.Daemons) == 0 {
+	if len(in.run.provisioner.Values.Daemons) == 0 {
 		return
 	}
 	for i := range s.Nodes {
@@ -190,14 +190,14 @@ func (in *intake) expectDaemons(s *cluster.Snapshot, places []int) {
 	}
 	for _, target := range in.run.targets {
 		if target.ordered != nil {
-			in.run.provisioner.values.DueAt(target.ordered.Brings).Put(in.run.board, target.place)
+			in.run.provisioner.Values.DueAt(target.ordered.Brings).Put(in.run.board, target.place)
 		}
 	}
 }
 
 func (in *intake) putDaemons(shapes []*cluster.Shape, place int, board *topology.Board) {
 	for _, shape := range shapes {
-		if rules := in.run.provisioner.values.Daemons[shape]; rules != nil {
+		if rules := in.run.provisioner.Values.Daemons[shape]; rules != nil {
 			board.Put(rules, place, 1, false)
 		}
 	}

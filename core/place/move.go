@@ -114,11 +114,11 @@ func (d *evaluator) letGo(r *run, at int, n *cluster.Node) {
 
 // expect adds an instance on order to the board, and returns its place.
 func (d *evaluator) expect(r *run, m *cluster.Instance) int {
-	at := slices.IndexFunc(r.provisioner.candidates, func(b *supply.Candidate) bool { return b.ID == m.Pool })
+	at := slices.IndexFunc(r.provisioner.Candidates, func(b *supply.Candidate) bool { return b.ID == m.Pool })
 	if at < 0 {
 		panic("place: an instance is taken from a pool that is not there")
 	}
-	b := r.provisioner.candidates[at]
+	b := r.provisioner.Candidates[at]
 	if b.Remaining != nil {
 		b.Remaining.Use(m.Capacity)
 		b.Narrow()
@@ -127,8 +127,8 @@ func (d *evaluator) expect(r *run, m *cluster.Instance) int {
 	ways, open := ordered.Ways(d.looked)
 	place := d.board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(m.Claim), Open: open}, m.Taints)
 	d.board.RecordOpener(place)
-	r.provisioner.values.Daemons = d.daemons
-	r.provisioner.values.DueAt(ordered.Brings).Put(d.board, place)
+	r.provisioner.Values.Daemons = d.daemons
+	r.provisioner.Values.DueAt(ordered.Brings).Put(d.board, place)
 	return place
 }
 
@@ -191,11 +191,11 @@ func reorder(targets, some []*target) {
 // recordPools keeps what pools are before a question.
 func (d *evaluator) recordPools() {
 	d.pools = d.pools[:0]
-	for _, b := range d.run.provisioner.candidates {
+	for _, b := range d.run.provisioner.Candidates {
 		if b.Remaining != nil {
 			b.Remaining.First = b.Remaining.Clone()
 		}
 		d.pools = append(d.pools, b.Saved())
 	}
-	d.reservedCapacities = d.run.provisioner.reserved.left
+	d.reservedCapacities = d.run.provisioner.Reserved.Left
 }

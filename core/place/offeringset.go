@@ -63,7 +63,7 @@ func (ix *offeringIndex) newOfferingSets(lv *demand.Level) []*demand.OfferingSet
 	if len(lv.Rules.Fixed()) == 0 {
 		ix.offeringSetAt(book, lv, ix.nowhere())
 	}
-	for _, b := range ix.run.provisioner.candidates {
+	for _, b := range ix.run.provisioner.Candidates {
 		if lv.Strict && feasibility.Avoided(b.Taints, lv.Wants.Tolerations) {
 			continue
 		}

@@ -35,7 +35,7 @@ type entrant struct {
 // joined: kube-scheduler spreads pods over domains that have a node, and would
 // crowd them all on the instance that happens to be the first.
 func (jo *joiner) joinUp() {
-	if !jo.run.provisioner.values.Counted || jo.run.question != nil && len(jo.run.provisioner.launched) == 0 {
+	if !jo.run.provisioner.Values.Counted || jo.run.question != nil && len(jo.run.provisioner.Launched) == 0 {
 		return
 	}
 	joining := map[*target][]plan.Join{}
@@ -50,7 +50,7 @@ func (jo *joiner) joinUp() {
 				joining[m.target] = with(joining[m.target], join)
 				continue
 			}
-			l := &jo.run.provisioner.launches[m.launch]
+			l := &jo.run.provisioner.Launches[m.launch]
 			l.Joins = with(l.Joins, join)
 		}
 	}

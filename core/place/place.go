@@ -2,7 +2,6 @@ package place
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/daemok/daemok/core/amount"
@@ -11,47 +10,19 @@ import (
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/effort"
 	"github.com/daemok/daemok/core/feasibility"
-	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/provisioning"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/supply"
 	"github.com/daemok/daemok/core/topology"
 )
 
-// MinValues says what happens when too few values stay open for minValues.
-type MinValues string
-
-// The policies. The zero value is Strict.
-const (
-	Strict     MinValues = ""           // nothing is launched
-	BestEffort MinValues = "BestEffort" // as many as there are will do
-)
-
-// Set makes it the policy of that name, as settings have it.
-func (m *MinValues) Set(name string) error {
-	switch name {
-	case "Strict":
-		*m = Strict
-	case string(BestEffort):
-		*m = BestEffort
-	default:
-		return fmt.Errorf("%q: want Strict or BestEffort", name)
-	}
-	return nil
-}
-
-// Packer chooses instances for a batch. What it leaves out, and what turns out to
-// break a rule that the batch does not hold, is placed one instance after another.
-type Packer interface {
-	Pack(batch pack.Batch) []pack.Instance
-}
-
 // Options is how to search.
 type Options struct {
-	MinValues        MinValues
+	MinValues        provisioning.MinValues
 	Preferences      func(*cluster.Shape) demand.Preferences // which preferences of pods of a shape count, the same for shapes with equal RulesText; nil: all
 	Steps            int64                                   // most steps to take: about one for each look at one shape in one place; 0 means no bound
-	Packer           Packer                                  // chooses instances that are launched together; nil means that each is chosen alone
+	Packer           provisioning.Packer                     // chooses instances that are launched together; nil means that each is chosen alone
 	ExpensiveSites   bool                                    // groups avoid sites where instances for all would cost clearly more, see priceSites; the same may be said of the answer
 	EvenHosts        bool                                    // see topology.Board.Even; the answer may be more expensive than the usual one, and leave more pods
 	LimitCost        float64                                 // what all that pools may still own counts as when instances are compared: those that take little of it come first
@@ -126,13 +97,13 @@ func (r *run) search() {
 			r.replays.takeBack()
 			return
 		}
-		from := len(r.provisioner.launched)
-		r.provisioner.launchAll()
+		from := len(r.provisioner.Launched)
+		r.provisioner.LaunchAll()
 		r.placeLaunched(from)
 		r.replays.all()
 		r.replays.takeBack()
 		now := r.stillWaiting()
-		done := now == 0 || r.round >= roundsMax || r.round > 1 && now >= before && !r.provisioner.learnt || r.effort.Exhausted
+		done := now == 0 || r.round >= roundsMax || r.round > 1 && now >= before && !r.provisioner.Learnt || r.effort.Exhausted
 		if done && !r.replays.withdraw() && !r.folds.all() && !r.rescues.all() && !r.spread.diversify() {
 			return
 		}
@@ -164,7 +135,7 @@ type run struct {
 type parts struct {
 	book        priceBook
 	scheduler   scheduler
-	provisioner *provisioner
+	provisioner *provisioning.Provisioner
 	replays     replayer
 	folds       folder
 	rescues     rescuer
@@ -200,8 +171,8 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 		candidates = append(candidates, supply.NewCandidate(p, r.dims, ready, i, z))
 	}
 	slices.SortStableFunc(candidates, func(a, b *supply.Candidate) int { return cmp.Compare(b.Weight, a.Weight) })
-	r.provisioner = newProvisioner(r.problem(candidates), r.valuation())
-	r.provisioner.reserved.count(s)
+	r.provisioner = provisioning.NewProvisioner(r.problem(candidates), r.valuation())
+	r.provisioner.Reserved.Count(s)
 	r.recordAvoided()
 	r.intake.setUpBoard(s)
 	r.replays.recordHeld(s)
@@ -223,10 +194,10 @@ func (r *run) connect() {
 }
 
 // problem is what the provisioner is given.
-func (r *run) problem(candidates []*supply.Candidate) problem {
-	return problem{
-		candidates: candidates, board: r.board, dims: r.dims, effort: r.effort,
-		minValues: r.options.MinValues, packer: r.options.Packer, evenHosts: r.options.EvenHosts,
+func (r *run) problem(candidates []*supply.Candidate) provisioning.Problem {
+	return provisioning.Problem{
+		Candidates: candidates, Board: r.board, Dims: r.dims, Effort: r.effort,
+		MinValues: r.options.MinValues, Packer: r.options.Packer, EvenHosts: r.options.EvenHosts,
 	}
 }
 
@@ -238,7 +209,7 @@ func (r *run) valuation() *supply.Valuation {
 }
 
 // useBoard makes it the board on which pods are counted.
-func (r *run) useBoard(board *topology.Board) { r.board, r.provisioner.board = board, board }
+func (r *run) useBoard(board *topology.Board) { r.board, r.provisioner.Board = board, board }
 
 // begin makes the run ready for a round.
 func (r *run) begin() {
@@ -248,7 +219,7 @@ func (r *run) begin() {
 		r.board.Dare()
 	}
 	r.scheduler.offered = map[int][]*demand.Group{}
-	r.provisioner.begin()
+	r.provisioner.Begin()
 }
 
 func (r *run) stillWaiting() int {
@@ -267,7 +238,7 @@ func (r *run) recordAvoided() {
 			r.avoided = append(r.avoided, taints)
 		}
 	}
-	for _, b := range r.provisioner.candidates {
+	for _, b := range r.provisioner.Candidates {
 		note(b.Taints)
 	}
 	for _, s := range r.targets {
@@ -303,9 +274,9 @@ func (r *run) place(of stay, pods []demand.WaitingPod, on plan.Destination, name
 
 // placeLaunched notes the places of pods on instances that were launched for them, from this one on.
 func (r *run) placeLaunched(from int) {
-	for i := from; i < len(r.provisioner.launched); i++ {
-		for _, t := range r.provisioner.launched[i].taken {
-			r.place(stay{t.group.Of, t.group.Level}, t.pods, plan.OnLaunch, r.provisioner.launches[i].Name, nil, i)
+	for i := from; i < len(r.provisioner.Launched); i++ {
+		for _, t := range r.provisioner.Launched[i].Taken {
+			r.place(stay{t.Group.Of, t.Group.Level}, t.Pods, plan.OnLaunch, r.provisioner.Launches[i].Name, nil, i)
 		}
 	}
 }

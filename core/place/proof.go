@@ -22,7 +22,7 @@ type prover struct {
 // rule counts but amounts and what each pod may be on. There is none where a
 // instance without a price, or one that is paid for already or had so many times only, is offered.
 func (pv *prover) prove() {
-	if pv.run.provisioner.reserved.left != nil {
+	if pv.run.provisioner.Reserved.Left != nil {
 		return
 	}
 	least, most := 0.0, 0.0
@@ -46,7 +46,7 @@ func (pv *prover) prove() {
 // offered lists what pools of the tier offer, each instance type at its best price for the
 // same classes of pods.
 func (pv *prover) available(tier int, to *clientele) (out []bound.Offering, ok bool) {
-	for _, b := range pv.run.provisioner.candidates {
+	for _, b := range pv.run.provisioner.Candidates {
 		if b.Weight != tier {
 			continue
 		}

@@ -61,7 +61,7 @@ type domainTargets struct {
 // domainTargetsFor makes sites of the plots in which pods of the group have room, and
 // returns the targets that are in none of them.
 func (r *run) domainTargetsFor(g *demand.Group, lv *demand.Level, find func(topology.Spot) *site) []*target {
-	if r.provisioner.values.Counted && r.board.Astray(lv.Rules, r.index.nowhere()) {
+	if r.provisioner.Values.Counted && r.board.Astray(lv.Rules, r.index.nowhere()) {
 		return r.targets
 	}
 	type start struct {
@@ -142,8 +142,8 @@ func (q *question) crowdsThere(r *run, out *crowds) {
 		}
 	}
 	seen := map[workload]bool{}
-	for i := range r.provisioner.launches {
-		for w := range ofWorkloads(r.provisioner.launches[i].Pods) {
+	for i := range r.provisioner.Launches {
+		for w := range ofWorkloads(r.provisioner.Launches[i].Pods) {
 			if seen[w] {
 				continue
 			}

@@ -5,13 +5,10 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/amount"
-	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/demand"
-	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/provisioning"
 	"github.com/daemok/daemok/core/supply"
 	"github.com/daemok/daemok/core/topology"
 )
@@ -32,29 +29,6 @@ type placed struct {
 	name   string
 	target *target // nil on an instance that was ordered for it
 	launch int     // on an instance of this plan: its position among the launches
-}
-
-// taking is pods of a group that an instance is launched for.
-type taking struct {
-	group *demand.Group
-	pods  []demand.WaitingPod
-}
-
-// launched is an instance that is ordered, as a place for other pods to count.
-type launched struct {
-	candidate          *supply.Candidate
-	ways               []constraint.Labels // that it may have; see listing
-	due                supply.Due
-	cost               float64                    // what counts when instances are compared; 0 where the price is not known
-	risk               float64                    // of that: what interruptions are likely to cost
-	unpriced           float64                    // see Result
-	free               []int64                    // left for pods, whichever instance type it becomes
-	place              int                        // on the board
-	options            bitset.Set                 // that it may become
-	limited            quantity.Resources         // what the pool's limits set aside for it
-	reservedCapacities []cluster.ReservedCapacity // what it is taken from
-	taken              []taking                   // pods that it was launched for
-	gone               bool                       // see withdraw
 }
 
 // turns numbers pods in the order in which they get their places.
@@ -90,7 +64,7 @@ func (re *replayer) used(k *demand.PodClass) bool {
 // instance of the plan there from the beginning, as kube-scheduler may see it.
 // Pods whose place breaks a rule about other pods then lose it.
 func (re *replayer) all() {
-	if !re.run.provisioner.values.Counted || re.run.question != nil && len(re.run.provisioner.launched) == 0 && len(re.run.provisioner.groups) == 0 {
+	if !re.run.provisioner.Values.Counted || re.run.question != nil && len(re.run.provisioner.Launched) == 0 && len(re.run.provisioner.Groups) == 0 {
 		return // or nothing is there that was not when pods got their places
 	}
 	board := re.outset()
@@ -118,15 +92,15 @@ func (re *replayer) outset() *topology.Board {
 	if re.run.round > 1 {
 		board.Dare()
 	}
-	for i := range re.run.provisioner.launched {
-		l := &re.run.provisioner.launched[i]
-		if l.gone {
+	for i := range re.run.provisioner.Launched {
+		l := &re.run.provisioner.Launched[i]
+		if l.Gone {
 			continue
 		}
-		l.place = board.AddOutlook(topology.Outlook{Ways: l.ways, Host: hostOf(re.run.provisioner.launches[i].Name)}, l.candidate.Taints)
-		l.due.Put(board, l.place)
+		l.Place = board.AddOutlook(topology.Outlook{Ways: l.Ways, Host: hostOf(re.run.provisioner.Launches[i].Name)}, l.Candidate.Taints)
+		l.Due.Put(board, l.Place)
 		if at := re.run.firstLaunch + i; at < len(re.run.targets) {
-			re.run.targets[at].place = l.place
+			re.run.targets[at].place = l.Place
 		}
 	}
 	return board
@@ -185,7 +159,7 @@ func (re *replayer) comeLate(late []int) {
 // place is where on the board the pod is.
 func (x *placed) place(r *run) int {
 	if x.on == plan.OnLaunch {
-		return r.provisioner.launched[x.launch].place
+		return r.provisioner.Launched[x.launch].Place
 	}
 	return x.target.place
 }
@@ -206,23 +180,23 @@ func (re *replayer) withdraw() bool {
 
 // forget drops what instances were launched for in this round.
 func (re *replayer) forget() {
-	re.run.provisioner.groups = nil
-	re.run.provisioner.forgetAsks()
+	re.run.provisioner.Groups = nil
+	re.run.provisioner.ForgetAsks()
 }
 
 // giveUp marks the instances of this plan that have no pods, and reports
 // whether there were any.
 func (re *replayer) giveUp() bool {
 	any := false
-	for i := range re.run.provisioner.launched {
-		l := &re.run.provisioner.launched[i]
-		if l.gone || len(re.run.provisioner.launches[i].Pods) > 0 {
+	for i := range re.run.provisioner.Launched {
+		l := &re.run.provisioner.Launched[i]
+		if l.Gone || len(re.run.provisioner.Launches[i].Pods) > 0 {
 			continue
 		}
 		any = true
 		re.cancel(i)
-		for _, of := range l.taken {
-			re.run.provisioner.failed[of.group.From] = true
+		for _, of := range l.Taken {
+			re.run.provisioner.Failed[of.Group.From] = true
 		}
 	}
 	return any
@@ -231,17 +205,17 @@ func (re *replayer) giveUp() bool {
 // cancel gives up an instance of this plan, and terminates what it takes of limits
 // and capacity reservations.
 func (re *replayer) cancel(launch int) {
-	l := &re.run.provisioner.launched[launch]
-	l.gone = true
+	l := &re.run.provisioner.Launched[launch]
+	l.Gone = true
 	if at := re.run.firstLaunch + launch; at < len(re.run.targets) {
 		re.run.targets[at].shut()
 	}
-	if l.candidate.Remaining != nil {
-		l.candidate.Remaining.GiveBack(l.limited)
-		l.candidate.Narrow()
-		clear(re.run.provisioner.failed)
+	if l.Candidate.Remaining != nil {
+		l.Candidate.Remaining.GiveBack(l.Limited)
+		l.Candidate.Narrow()
+		clear(re.run.provisioner.Failed)
 	}
-	re.run.provisioner.reserved.putBack(l.reservedCapacities)
+	re.run.provisioner.Reserved.PutBack(l.ReservedCapacities)
 }
 
 // unseat takes pods off their places and makes them wait again.
@@ -257,14 +231,14 @@ func (re *replayer) unseat(lost []placed) {
 			amount.Take(x.target.free, x.group.Need, -1)
 			x.target.guests.Drop(x.group.PodClass)
 		default:
-			amount.Take(re.run.provisioner.launched[x.launch].free, x.group.Need, -1)
+			amount.Take(re.run.provisioner.Launched[x.launch].Free, x.group.Need, -1)
 			if at := re.run.firstLaunch + x.launch; at < len(re.run.targets) {
 				amount.Take(re.run.targets[at].free, x.group.Need, -1)
 				re.run.targets[at].guests.Drop(x.group.PodClass)
 			}
 		}
 		if x.on == plan.OnLaunch {
-			leave(&re.run.provisioner.launches[x.launch], x.Pod)
+			leave(&re.run.provisioner.Launches[x.launch], x.Pod)
 		}
 	}
 }
@@ -274,15 +248,15 @@ func leave(l *plan.Launch, p *cluster.Pod) {
 	at := slices.IndexFunc(l.Pods, func(q cluster.Pod) bool { return demand.PodKey(&q) == demand.PodKey(p) })
 	l.Pods = slices.Delete(l.Pods, at, at+1)
 	l.Requests = l.Requests.Sub(p.Shape.Requests)
-	l.Reason = waitText(len(l.Pods))
+	l.Reason = provisioning.WaitText(len(l.Pods))
 }
 
 // takeBack lets pods that could not be launched for wait in their groups again.
 func (re *replayer) takeBack() {
-	for _, podGroup := range re.run.provisioner.groups {
+	for _, podGroup := range re.run.provisioner.Groups {
 		if podGroup.Left() > 0 {
 			podGroup.Of.Back = append(podGroup.Of.Back, podGroup.Pods[podGroup.Placed:]...)
-			re.run.provisioner.failed[podGroup.From], re.run.provisioner.learnt = true, true
+			re.run.provisioner.Failed[podGroup.From], re.run.provisioner.Learnt = true, true
 			re.release(podGroup.PodClass)
 		}
 	}
@@ -300,17 +274,17 @@ func (re *replayer) takeBack() {
 func (r *run) finish() Result {
 	r.joining.joinUp()
 	var kept []plan.Launch
-	for i, l := range r.provisioner.launches {
+	for i, l := range r.provisioner.Launches {
 		if len(l.Pods) > 0 {
 			kept = append(kept, l)
-			r.out.Cost += r.provisioner.launched[i].cost
-			r.out.Risk += r.provisioner.launched[i].risk
-			r.out.Unpriced += r.provisioner.launched[i].unpriced
-			r.out.SpotMore += r.provisioner.launched[i].candidate.SpotMore(r.provisioner.launched[i].options)
+			r.out.Cost += r.provisioner.Launched[i].Cost
+			r.out.Risk += r.provisioner.Launched[i].Risk
+			r.out.Unpriced += r.provisioner.Launched[i].Unpriced
+			r.out.SpotMore += r.provisioner.Launched[i].Candidate.SpotMore(r.provisioner.Launched[i].Options)
 		}
 	}
-	r.out.Launches, r.out.EvenHosts = kept, r.provisioner.mayEven
-	r.out.Risky = !r.options.LeastInterrupted && slices.ContainsFunc(r.provisioner.candidates, func(b *supply.Candidate) bool { return b.Risky })
+	r.out.Launches, r.out.EvenHosts = kept, r.provisioner.MayEven
+	r.out.Risky = !r.options.LeastInterrupted && slices.ContainsFunc(r.provisioner.Candidates, func(b *supply.Candidate) bool { return b.Risky })
 	slices.SortFunc(r.placed, func(a, b placed) int { return cmp.Compare(a.Turn, b.Turn) })
 	if len(r.placed) > 0 {
 		r.out.Placements = make([]plan.Placement, 0, len(r.placed))
@@ -327,13 +301,4 @@ func (r *run) finish() Result {
 	}
 	r.out.Steps, r.out.Exhausted = r.effort.Steps, r.effort.Exhausted
 	return r.out
-}
-
-// promised adds the labels that every node of ours gets.
-func promised(labels constraint.Labels) constraint.Labels {
-	var more constraint.Labels
-	for _, key := range feasibility.Promised() {
-		more = more.With(key, "true")
-	}
-	return labels.Merge(more)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/demand"
+	"github.com/daemok/daemok/core/provisioning"
 	"github.com/daemok/daemok/core/supply"
 	"github.com/daemok/daemok/core/topology"
 )
@@ -26,7 +27,7 @@ const rescuesMax = 64
 // else in its place a single instance is judged as what it is. It reports
 // whether any was ordered.
 func (rs *rescuer) all() bool {
-	if !rs.run.provisioner.values.Counted || rs.run.effort.Exhausted || !rs.run.offers() {
+	if !rs.run.provisioner.Values.Counted || rs.run.effort.Exhausted || !rs.run.offers() {
 		return false
 	}
 	any := false
@@ -69,16 +70,16 @@ type remedy struct {
 // remedies lists the instances that have room for the group's next pod, in
 // the order in which they are tried.
 func (rs *rescuer) remedies(g *demand.Group, lv *demand.Level) []remedy {
-	rs.run.provisioner.groups = nil
+	rs.run.provisioner.Groups = nil
 	for _, m := range rs.run.index.offeringSetsOf(lv) {
-		podGroup := &demand.Group{Shape: g.Shape, PodClass: g.PodClass, Need: g.Need, Of: g, Level: lv, Wants: m.Wants, From: demand.Request{Of: g, Level: lv, OfferingSet: m}, At: len(rs.run.provisioner.groups)}
-		rs.run.provisioner.groups = append(rs.run.provisioner.groups, podGroup)
+		podGroup := &demand.Group{Shape: g.Shape, PodClass: g.PodClass, Need: g.Need, Of: g, Level: lv, Wants: m.Wants, From: demand.Request{Of: g, Level: lv, OfferingSet: m}, At: len(rs.run.provisioner.Groups)}
+		rs.run.provisioner.Groups = append(rs.run.provisioner.Groups, podGroup)
 	}
-	rs.run.provisioner.forgetAsks()
+	rs.run.provisioner.ForgetAsks()
 	var out []remedy
-	for _, b := range rs.run.provisioner.candidates {
-		for _, podGroup := range rs.run.provisioner.groups {
-			for _, w := range rs.run.provisioner.ask(b, podGroup).Ways {
+	for _, b := range rs.run.provisioner.Candidates {
+		for _, podGroup := range rs.run.provisioner.Groups {
+			for _, w := range rs.run.provisioner.Ask(b, podGroup).Ways {
 				out = append(out, rs.kitsOf(b, podGroup, w)...)
 			}
 		}
@@ -118,7 +119,7 @@ func (rs *rescuer) kitsOf(b *supply.Candidate, podGroup *demand.Group, w supply.
 func (rs *rescuer) kits(b *supply.Candidate) *supply.Regions {
 	if b.Kits == nil {
 		var columns [][]int32
-		for shape := range rs.run.provisioner.values.Daemons {
+		for shape := range rs.run.provisioner.Values.Daemons {
 			column := make([]int32, len(b.Options))
 			for i := range column {
 				if b.BringsAs(shape, i) {
@@ -135,23 +136,23 @@ func (rs *rescuer) kits(b *supply.Candidate) *supply.Regions {
 // orderAlone orders an instance for the group's next pod if that may be on it and
 // all that have a place keep it.
 func (rs *rescuer) orderAlone(g *demand.Group, lv *demand.Level, c remedy) bool {
-	rs.run.provisioner.affinities.gatherer.Reset()
+	rs.run.provisioner.Affinities.Gatherer.Reset()
 	filled := supply.Load{Option: c.option, Sum: make([]int64, rs.run.dims.Len())}
-	filled.Add(c.podGroup.Part(&c.way, 1, rs.run.provisioner.affinities.gatherer.Attaches(rs.run.dims, g)), c.podGroup.Need)
-	filled, why := rs.run.provisioner.lister.keepMinValues(c.b, filled, errand{})
+	filled.Add(c.podGroup.Part(&c.way, 1, rs.run.provisioner.Affinities.Gatherer.Attaches(rs.run.dims, g)), c.podGroup.Need)
+	filled, why := rs.run.provisioner.Lister.KeepMinValues(c.b, filled, provisioning.Errand{})
 	if !why.OK() || c.b.Holding(&filled).Next(0) < 0 {
 		return false
 	}
-	as := rs.run.provisioner.lister.list(c.b, &filled)
+	as := rs.run.provisioner.Lister.List(c.b, &filled)
 	board, place, ok := rs.wouldStand(lv, c.b, &as)
 	if !ok {
 		return false
 	}
 	c.podGroup.Pods = rs.run.replays.turns(g.Next(1))
-	rs.run.provisioner.outstanding = rs.run.provisioner.newOutstanding()
-	rs.run.provisioner.launch(c.b, &filled, &as)
-	last := len(rs.run.provisioner.launched) - 1
-	rs.run.provisioner.launched[last].place = place
+	rs.run.provisioner.Outstanding = rs.run.provisioner.NewOutstanding()
+	rs.run.provisioner.Launch(c.b, &filled, &as)
+	last := len(rs.run.provisioner.Launched) - 1
+	rs.run.provisioner.Launched[last].Place = place
 	rs.run.placeLaunched(last)
 	board.Put(lv.Rules, place, 1, false)
 	rs.run.useBoard(board)
@@ -168,15 +169,15 @@ func (rs *rescuer) orderAlone(g *demand.Group, lv *demand.Level, c remedy) bool 
 // wouldStand reports whether pods of the level may be on such an instance of the
 // plan, and all that have a place keep it when it is there; it returns the board
 // with the instance, and its place on it.
-func (rs *rescuer) wouldStand(lv *demand.Level, b *supply.Candidate, as *listing) (board *topology.Board, place int, ok bool) {
+func (rs *rescuer) wouldStand(lv *demand.Level, b *supply.Candidate, as *provisioning.Listing) (board *topology.Board, place int, ok bool) {
 	var late []int
 	for _, all := range []bool{false, true} { // most of those that will not do are found by a look at what is there
 		board = rs.run.board.Clone()
 		if all {
 			board = rs.run.replays.outset()
 		}
-		place = board.AddOutlook(topology.Outlook{Ways: as.ways, Host: hostOf(rs.run.provisioner.lister.nextName())}, b.Taints)
-		as.due.Put(board, place)
+		place = board.AddOutlook(topology.Outlook{Ways: as.Ways, Host: hostOf(rs.run.provisioner.Lister.NextName())}, b.Taints)
+		as.Due.Put(board, place)
 		if all {
 			rs.run.effort.Spent(int64(len(rs.run.placed)))
 			lost, others := rs.run.replays.reseat(board)

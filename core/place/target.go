@@ -12,6 +12,7 @@ import (
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/provisioning"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -58,7 +59,7 @@ func nodeTargets(s *cluster.Snapshot, d amount.Dims) []*target {
 // byRoom is the order in which targets on nodes are tried.
 func byRoom(a, b *target) int {
 	return cmp.Or(
-		cmp.Compare(rank(a.node.Initialized), rank(b.node.Initialized)),
+		cmp.Compare(demand.Rank(a.node.Initialized), demand.Rank(b.node.Initialized)),
 		slices.Compare(a.free, b.free),
 		slices.CompareFunc(a.spare, b.spare, lessOf),
 		a.node.CreatedAt.Compare(b.node.CreatedAt),
@@ -97,13 +98,6 @@ func (s *target) attach(pods []cluster.Pod, d amount.Dims) {
 			}
 		}
 	}
-}
-
-func rank(first bool) int {
-	if first {
-		return 0
-	}
-	return 1
 }
 
 // instanceTargets lists ordered instances, oldest first.
@@ -161,7 +155,7 @@ func (r *run) roomOn(s *target, g *demand.Group, lv *demand.Level) int64 {
 		return 0
 	}
 	n = min(n, s.guests.Room(g.PodClass, lv))
-	if n > 0 && r.provisioner.values.Counted {
+	if n > 0 && r.provisioner.Values.Counted {
 		n = min(n, r.board.Room(lv.Rules, r.board.Spot(s.place)))
 	}
 	if n > 0 && demand.Exclusive(g.PodClass) {
@@ -174,12 +168,12 @@ func (r *run) roomOn(s *target, g *demand.Group, lv *demand.Level) int64 {
 // that found no other place.
 func (r *run) addLaunchTargets() {
 	beside := r.byLaunch()
-	for i := len(r.targets) - r.firstLaunch; i < len(r.provisioner.launches); i++ {
-		l, at := &r.provisioner.launches[i], &r.provisioner.launched[i]
-		ordered := r.orderedAs(i, at.options)
-		s := &target{at: len(r.targets), id: len(r.targets), on: plan.OnLaunch, name: l.Name, ordered: ordered, taints: at.candidate.Taints, launch: i,
-			guests: demand.Guests{Ports: ordered.Ports}, free: slices.Clone(at.free), admits: ordered.Admits, place: at.place}
-		if at.gone {
+	for i := len(r.targets) - r.firstLaunch; i < len(r.provisioner.Launches); i++ {
+		l, at := &r.provisioner.Launches[i], &r.provisioner.Launched[i]
+		ordered := r.orderedAs(i, at.Options)
+		s := &target{at: len(r.targets), id: len(r.targets), on: plan.OnLaunch, name: l.Name, ordered: ordered, taints: at.Candidate.Taints, launch: i,
+			guests: demand.Guests{Ports: ordered.Ports}, free: slices.Clone(at.Free), admits: ordered.Admits, place: at.Place}
+		if at.Gone {
 			s.shut()
 		}
 		for _, k := range beside[i] {
@@ -191,7 +185,7 @@ func (r *run) addLaunchTargets() {
 
 // orderedAs is an instance of this plan that may become these options.
 func (r *run) orderedAs(launch int, options bitset.Set) *feasibility.Ordered {
-	l, b := &r.provisioner.launches[launch], r.provisioner.launched[launch].candidate
+	l, b := &r.provisioner.Launches[launch], r.provisioner.Launched[launch].Candidate
 	return feasibility.ForOptions(&cluster.Instance{
 		Claim: l.Name, Pool: l.Pool, Labels: b.Labels.Merge(l.Labels), Requirements: l.Requirements, Taints: b.Taints,
 	}, b.Pool, options)
@@ -239,13 +233,13 @@ func (r *run) sit(s *target, g *demand.Group, lv *demand.Level, n int64) {
 	amount.Take(s.free, g.Need, n)
 	g.Rides -= n
 	s.guests.Add(g.PodClass, lv, n)
-	if r.provisioner.values.Counted {
+	if r.provisioner.Values.Counted {
 		r.board.Put(lv.Rules, s.place, n, false)
 	}
 	r.replays.hold(g.PodClass)
 	pods := r.replays.turns(g.Next(n))
 	if s.on == plan.OnLaunch {
-		r.join(&r.provisioner.launches[s.launch], pods)
+		r.join(&r.provisioner.Launches[s.launch], pods)
 	}
 	r.place(stay{g, lv}, pods, s.on, s.name, s, s.launch)
 }
@@ -256,8 +250,8 @@ func (r *run) join(l *plan.Launch, pods []demand.WaitingPod) {
 		l.Pods = append(l.Pods, *w.Pod)
 		l.Requests = l.Requests.Add(w.Shape.Requests)
 	}
-	slices.SortFunc(l.Pods, byName)
-	l.Reason = waitText(len(l.Pods))
+	slices.SortFunc(l.Pods, provisioning.ByName)
+	l.Reason = provisioning.WaitText(len(l.Pods))
 }
 
 // honourOrders gives the pods that an instance was launched for their place there,

@@ -3,20 +3,21 @@ package place
 import (
 	"slices"
 
+	"github.com/daemok/daemok/core/provisioning"
 	"github.com/daemok/daemok/core/topology"
 )
 
 // trial is what was there before something was tried, to put it back.
 type trial struct {
 	board    *topology.Board
-	launched []launched
+	launched []provisioning.Launched
 	places   []int // by target
 	targets  map[*target]target
 }
 
 // trial keeps what another look at all places changes.
 func (r *run) trial() *trial {
-	out := &trial{board: r.board, launched: slices.Clone(r.provisioner.launched), places: make([]int, len(r.targets))}
+	out := &trial{board: r.board, launched: slices.Clone(r.provisioner.Launched), places: make([]int, len(r.targets))}
 	for i, s := range r.targets {
 		out.places[i] = s.place
 	}
@@ -51,5 +52,5 @@ func (t *trial) undo(r *run) {
 		r.targets[i].place = place
 	}
 	r.useBoard(t.board)
-	r.provisioner.launched = t.launched
+	r.provisioner.Launched = t.launched
 }

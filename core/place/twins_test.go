@@ -38,7 +38,7 @@ func TestPoolsThatOfferTheSameAreAskedOnce(t *testing.T) {
 				t.Fatalf("seed %d: %+v:\n%s\nwhere each pool is asked:\n%s", seed, q, full(got), full(want))
 			}
 			d := g.evaluator()
-			if d.run.provisioner.values.pools != nil && len(d.run.provisioner.values.pools) < len(d.run.provisioner.candidates) {
+			if d.run.provisioner.Values.Pools != nil && len(d.run.provisioner.Values.Pools) < len(d.run.provisioner.Candidates) {
 				spared++
 				launched += len(got.Launches)
 			}
@@ -69,22 +69,22 @@ func TestPoolsThatHaveTheSameAreValuedOnce(t *testing.T) {
 		}
 		s.Sort()
 		run := newRun(s, s.Waiting, Options{LimitCost: float64(r.IntN(2)), LeastInterrupted: r.IntN(2) == 0})
-		run.provisioner.values.pools, run.provisioner.groups = run.provisioner.candidates, run.waiting
+		run.provisioner.Values.Pools, run.provisioner.Groups = run.provisioner.Candidates, run.waiting
 		for range 3 {
 			if r.IntN(3) == 0 {
-				run.provisioner.candidates[r.IntN(len(run.provisioner.candidates))].Unleash()
+				run.provisioner.Candidates[r.IntN(len(run.provisioner.Candidates))].Unleash()
 			}
-			run.provisioner.values.Worth = run.provisioner.values.usual()
-			run.provisioner.values.Worth[0] *= float64(1 + r.IntN(5))
-			run.provisioner.values.set()
-			for i, b := range run.provisioner.candidates {
+			run.provisioner.Values.Worth = run.provisioner.Values.Usual()
+			run.provisioner.Values.Worth[0] *= float64(1 + r.IntN(5))
+			run.provisioner.Values.Set()
+			for i, b := range run.provisioner.Candidates {
 				alone := *b
 				alone.Lasting = false
 				alone.SetYields()
 				if !slices.Equal(b.Yield, alone.Yield) || !slices.Equal(b.ByYield, alone.ByYield) || !slices.Equal(b.Cost, alone.Cost) || !slices.Equal(b.Risk, alone.Risk) {
 					t.Fatalf("seed %d: options of %s yield %v, and by themselves %v", seed, b.ID, b.Yield, alone.Yield)
 				}
-				if slices.ContainsFunc(run.provisioner.candidates[:i], b.ValuedAs) {
+				if slices.ContainsFunc(run.provisioner.Candidates[:i], b.ValuedAs) {
 					taken++
 				} else {
 					own++
@@ -100,10 +100,10 @@ func TestPoolsThatHaveTheSameAreValuedOnce(t *testing.T) {
 // askEach has every pool asked.
 func askEach(g *Ground) {
 	d := g.evaluator()
-	for _, b := range d.run.provisioner.candidates {
+	for _, b := range d.run.provisioner.Candidates {
 		b.Like = b
 	}
-	clear(d.twins.spare)
+	clear(d.twins.Spare)
 	g.evaluators.Give(d)
 }
 

@@ -27,7 +27,7 @@ func (d *evaluator) wholesale() *wholesale {
 	for i := range out.each {
 		out.each[i] = math.Inf(1)
 	}
-	for at, b := range d.run.provisioner.candidates {
+	for at, b := range d.run.provisioner.Candidates {
 		if b.Twin() {
 			continue
 		}
@@ -79,13 +79,13 @@ func (r *run) tooExpensive() bool {
 	if r.question == nil || r.effort.Known {
 		return r.question != nil
 	}
-	if r.question.Below <= 0 || r.round > 1 || len(r.provisioner.groups) == 0 {
+	if r.question.Below <= 0 || r.round > 1 || len(r.provisioner.Groups) == 0 {
 		return false
 	}
 	most := float64(r.question.Below)
 	var sum []int64
 	var last *demand.Group
-	for _, g := range r.provisioner.groups {
+	for _, g := range r.provisioner.Groups {
 		if !r.mustLaunch(g) {
 			continue
 		}
@@ -205,9 +205,9 @@ func (d *evaluator) reachableFor(s *cluster.Shape) reachable {
 		}
 	}
 	h.cost = math.Inf(1)
-	for _, b := range r.provisioner.candidates {
+	for _, b := range r.provisioner.Candidates {
 		before := &d.pools[b.At]
-		if d.twins.spareFor(d.run.provisioner.candidates, lv.Wants).Has(b.At) {
+		if d.twins.SpareFor(d.run.provisioner.Candidates, lv.Wants).Has(b.At) {
 			continue
 		}
 		terms, _ := b.Terms(lv.Wants)

@@ -6,6 +6,7 @@ import (
 	"github.com/daemok/daemok/core/explanation"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/provisioning"
 	"github.com/daemok/daemok/core/supply"
 	"github.com/daemok/daemok/core/topology"
 )
@@ -45,10 +46,10 @@ func (di *diagnosis) unplaced() []plan.Unplaced {
 // aftermath is what there is once nothing more is placed or launched.
 func (di *diagnosis) aftermath() *explanation.World {
 	out := &explanation.World{
-		Snapshot: di.run.snapshot, Board: di.run.board, Counted: di.run.provisioner.values.Counted, Daemons: di.run.provisioner.values.Daemons, Held: di.run.replays.held,
+		Snapshot: di.run.snapshot, Board: di.run.board, Counted: di.run.provisioner.Values.Counted, Daemons: di.run.provisioner.Values.Daemons, Held: di.run.replays.held,
 		Placed: di.everyPlaced, Resources: di.run.dims.Resources, Drivers: di.run.dims.Drivers, Exhausted: di.run.effort.Exhausted,
 	}
-	for _, b := range di.run.provisioner.candidates {
+	for _, b := range di.run.provisioner.Candidates {
 		out.Pools = append(out.Pools, explanation.Pool{
 			Pool:        b.Pool,
 			Constraints: di.run.bounds(b),
@@ -78,7 +79,7 @@ func (di *diagnosis) everyPlaced(yield func(explanation.Placed) bool) {
 // tooFewValues says by how much minValues of the pool asks for too many, if
 // these options are left.
 func (di *diagnosis) tooFewValues(b *supply.Candidate, options bitset.Set) feasibility.Changes {
-	if di.run.options.MinValues == BestEffort || options == nil || options.Next(0) < 0 {
+	if di.run.options.MinValues == provisioning.BestEffort || options == nil || options.Next(0) < 0 {
 		return nil
 	}
 	short := b.MinValuesShort(options, b.FirstKinds(options))
@@ -119,7 +120,7 @@ func (s *searched) Buyable() []topology.Spot {
 
 func (s *searched) Roomy() []topology.Spot {
 	var out []topology.Spot
-	if !s.r.provisioner.values.Counted {
+	if !s.r.provisioner.Values.Counted {
 		return nil
 	}
 	for _, x := range s.r.targets {
@@ -130,4 +131,4 @@ func (s *searched) Roomy() []topology.Spot {
 	return out
 }
 
-func (s *searched) Torn() (explanation.Torn, bool) { return s.r.provisioner.affinities.tornApart(s.g) }
+func (s *searched) Torn() (explanation.Torn, bool) { return s.r.provisioner.Affinities.TornApart(s.g) }

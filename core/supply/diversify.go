@@ -18,3 +18,6 @@ func (b *Candidate) WithoutKind(options bitset.Set, kind int) {
 		}
 	}
 }
+
+// LittleMore is how many times the price of the cheapest a spot offering may cost to be as good as it.
+const LittleMore = 1.1

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/decide"
-	"github.com/daemok/daemok/core/place"
+	"github.com/daemok/daemok/core/provisioning"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/test/fakecloud"
@@ -24,7 +24,7 @@ func threeTypes(p *karpv1.NodePool) {
 func TestBestEffortLaunchesFromFewerValues(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 81}, func(t *testing.T, w *world) {
 		w.pool("default", threeTypes)
-		w.start(setup{policy: decide.Policy{MinValues: place.BestEffort}})
+		w.start(setup{policy: decide.Policy{MinValues: provisioning.BestEffort}})
 		w.scale("web", 2)
 		w.until(5*time.Minute, "all pods run", func() bool { return w.run(2) })
 		for _, c := range w.claims() {

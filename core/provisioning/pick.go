@@ -1,19 +1,18 @@
-package place
+package provisioning
 
 import (
 	"cmp"
-	"math"
-	"slices"
-
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/supply"
+	"math"
+	"slices"
 )
 
 // tournament finds the best instance type for an errand: options are filled with pods, and the one that holds the most
 // worth for its cost wins. Its fields are kept for their memory.
 type tournament struct {
-	pr     *provisioner
+	pr      *Provisioner
 	scratch supply.Load       // likewise
 	winner  supply.Load       // likewise, see tournament
 	tried   map[[3]int64]bool // likewise
@@ -32,9 +31,9 @@ const triesMax = 48
 // fewPods is how many pods at most are always tried on one instance together.
 const fewPods = 64
 
-// errand is what an instance is sought for: one pod of the group, in one of its
+// Errand is what an instance is sought for: one pod of the group, in one of its
 // ways, with its co-located set if it has one.
-type errand struct {
+type Errand struct {
 	g          *demand.Group
 	way        *supply.Way
 	colocation *demand.Colocation
@@ -46,10 +45,10 @@ type errand struct {
 // that holds the most worth for its cost wins, the cheaper one of equals.
 // Where a single instance can have all that is left for no more than several
 // would cost, it is taken: fewer instances, fewer daemon pods.
-func (t *tournament) pick(b *supply.Candidate, e errand) (supply.Load, bool) {
+func (t *tournament) pick(b *supply.Candidate, e Errand) (supply.Load, bool) {
 	t.pr.queues.thin()
-	left := t.pr.outstanding.left
-	best, last := t.pr.tournament.best(b, e, left, t.pr.outstanding.of(b.Weight))
+	left := t.pr.Outstanding.left
+	best, last := t.pr.tournament.best(b, e, left, t.pr.Outstanding.of(b.Weight))
 	if best == nil {
 		return supply.Load{}, false
 	}
@@ -67,8 +66,8 @@ func (t *tournament) pick(b *supply.Candidate, e errand) (supply.Load, bool) {
 // best fills promising options. It returns the winner and, if one
 // instance can have all that is left for this pool, the cheapest such instance.
 // Of instances for a co-located set one that has more pods of it comes first.
-func (t *tournament) best(b *supply.Candidate, e errand, left []int64, all *amounts) (best, last *supply.Load) {
-	total := amount.Value(t.pr.values.Worth, all.sum)
+func (t *tournament) best(b *supply.Candidate, e Errand, left []int64, all *amounts) (best, last *supply.Load) {
+	total := amount.Value(t.pr.Values.Worth, all.sum)
 	most, tries := 0.0, 0
 	torn := e.colocation != nil && !e.whole
 	clear(t.tried)
@@ -81,7 +80,7 @@ func (t *tournament) best(b *supply.Candidate, e errand, left []int64, all *amou
 		if !b.WithinLimits.Has(i) || !e.fits(b, i) {
 			continue
 		}
-		if t.pr.effort.Steps++; best != nil && total/b.Cost[i] < most && bounded {
+		if t.pr.Effort.Steps++; best != nil && total/b.Cost[i] < most && bounded {
 			continue
 		}
 		key := [3]int64{int64(b.Options[i].Kind), int64(b.Cost[i]), int64(b.Regions.Of(i))}
@@ -94,7 +93,7 @@ func (t *tournament) best(b *supply.Candidate, e errand, left []int64, all *amou
 		if !t.try(b, l, i, left, e) {
 			continue
 		}
-		score := amount.Value(t.pr.values.Worth, l.Sum) / b.Cost[i]
+		score := amount.Value(t.pr.Values.Worth, l.Sum) / b.Cost[i]
 		if best != nil && l.Bound != best.Bound {
 			if l.Bound > best.Bound {
 				best.Copy(l)
@@ -118,7 +117,7 @@ func (t *tournament) best(b *supply.Candidate, e errand, left []int64, all *amou
 }
 
 // try makes the load what an instance of the option would have for the errand.
-func (t *tournament) try(b *supply.Candidate, l *supply.Load, option int, left []int64, e errand) bool {
+func (t *tournament) try(b *supply.Candidate, l *supply.Load, option int, left []int64, e Errand) bool {
 	if like := t.filledAlike(b, option, e); like != nil {
 		l.Copy(like)
 		l.Option = option
@@ -139,7 +138,7 @@ func (t *tournament) try(b *supply.Candidate, l *supply.Load, option int, left [
 // was filled, all that may be there, though there is room for it under the
 // option too: that would be filled with the same pods. It is nil where there is
 // none.
-func (t *tournament) filledAlike(b *supply.Candidate, option int, e errand) *supply.Load {
+func (t *tournament) filledAlike(b *supply.Candidate, option int, e Errand) *supply.Load {
 	if e.colocation != nil {
 		return nil
 	}
@@ -157,8 +156,8 @@ func (t *tournament) filledAlike(b *supply.Candidate, option int, e errand) *sup
 // allDrive reports whether an instance of the option may grow for all of the load.
 func (t *tournament) allDrive(b *supply.Candidate, option int, l *supply.Load, seed *demand.Group) bool {
 	return !slices.ContainsFunc(l.Parts, func(p supply.Part) bool {
-		_, joins := t.pr.ask(b, t.pr.groups[p.Group]).Joins(option, l.Custom)
-		return !joins || t.pr.groups[p.Group] != seed && !t.pr.tournament.drives(b, option, t.pr.groups[p.Group], seed)
+		_, joins := t.pr.Ask(b, t.pr.Groups[p.Group]).Joins(option, l.Custom)
+		return !joins || t.pr.Groups[p.Group] != seed && !t.pr.tournament.drives(b, option, t.pr.Groups[p.Group], seed)
 	})
 }
 
@@ -174,7 +173,7 @@ func (t *tournament) recordFilled(l *supply.Load) {
 }
 
 // fits reports whether the option may be for the errand.
-func (e *errand) fits(b *supply.Candidate, option int) bool {
+func (e *Errand) fits(b *supply.Candidate, option int) bool {
 	free := b.Free[b.Options[option].Kind]
 	switch {
 	case !e.way.Options.Has(option):
@@ -188,7 +187,7 @@ func (e *errand) fits(b *supply.Candidate, option int) bool {
 // byPromise lists options in the order in which they are tried: by falling
 // yield and, where a co-located set is too much for any instance, those first that have
 // room for the greatest part of it.
-func (t *tournament) byPromise(b *supply.Candidate, e errand) []int {
+func (t *tournament) byPromise(b *supply.Candidate, e Errand) []int {
 	if e.colocation == nil || e.whole {
 		return b.ByYield
 	}
@@ -203,14 +202,14 @@ func (t *tournament) byPromise(b *supply.Candidate, e errand) []int {
 
 // seed puts the first pods on an empty instance: one of the group, or its co-located set
 // as far as there is room.
-func (t *tournament) seed(b *supply.Candidate, l *supply.Load, left []int64, e errand) bool {
+func (t *tournament) seed(b *supply.Candidate, l *supply.Load, left []int64, e Errand) bool {
 	f := &t.pr.filler
 	f.start(t.pr, b, l, left, nil)
 	if e.colocation == nil {
 		return f.add(e.g, e.way, 1) > 0
 	}
 	for _, m := range e.colocation.Parts {
-		w, ok := t.pr.ask(b, m.Group).Joins(l.Option, l.Custom)
+		w, ok := t.pr.Ask(b, m.Group).Joins(l.Option, l.Custom)
 		if m.Group == e.g {
 			_, conflict := l.Custom.Conflict(e.way.Term.Custom)
 			w, ok = e.way, !conflict
@@ -230,15 +229,15 @@ func copyOf(l *supply.Load) *supply.Load {
 // hurry reports whether half of the effort is used up: the rest goes to
 // placing all pods rather than to placing them well.
 func (t *tournament) hurry() bool {
-	return t.pr.effort.Hurry()
+	return t.pr.Effort.Hurry()
 }
 
 // severalCost is what is spent until all is placed that a single instance
 // could have, by picking on; it stops counting at enough.
 func (t *tournament) severalCost(b *supply.Candidate, g *demand.Group, first supply.Load, left []int64, enough float64) float64 {
 	left = slices.Clone(left)
-	all := t.pr.outstanding.of(b.Weight).clone()
-	defer t.pr.affinities.touchAll(left)
+	all := t.pr.Outstanding.of(b.Weight).clone()
+	defer t.pr.Affinities.touchAll(left)
 	sum := 0.0
 	for next := &first; next != nil; {
 		sum += b.Cost[next.Option]
@@ -247,21 +246,21 @@ func (t *tournament) severalCost(b *supply.Candidate, g *demand.Group, first sup
 		}
 		for _, p := range next.Parts {
 			left[p.Group] -= p.N
-			t.pr.groups[p.Group].Touch()
-			if o := t.pr.groups[p.Group]; o.Counted && t.pr.tournament.atHome(b, o) {
+			t.pr.Groups[p.Group].Touch()
+			if o := t.pr.Groups[p.Group]; o.Counted && t.pr.tournament.atHome(b, o) {
 				all.add(o, -p.N)
 			}
 		}
-		i := slices.IndexFunc(t.pr.groups[g.At:], func(g *demand.Group) bool { return left[g.At] > 0 && t.pr.tournament.atHome(b, g) })
+		i := slices.IndexFunc(t.pr.Groups[g.At:], func(g *demand.Group) bool { return left[g.At] > 0 && t.pr.tournament.atHome(b, g) })
 		if i < 0 {
 			return sum
 		}
-		g = t.pr.groups[g.At+i]
-		ways := t.pr.ask(b, g).Ways
+		g = t.pr.Groups[g.At+i]
+		ways := t.pr.Ask(b, g).Ways
 		if len(ways) == 0 {
 			break
 		}
-		e := errand{g: g, way: &ways[0], colocation: t.pr.affinities.colocationOf(g, left)}
+		e := Errand{g: g, way: &ways[0], colocation: t.pr.Affinities.colocationOf(g, left)}
 		e.whole = e.colocation != nil && b.FirstHaving(e.way, e.colocation.Options[b.At], e.colocation.Sum) >= 0
 		next, _ = t.best(b, e, left, all)
 	}

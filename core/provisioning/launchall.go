@@ -1,98 +1,97 @@
-package place
+package provisioning
 
 import (
 	"cmp"
-	"math"
-	"slices"
-
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/effort"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/supply"
 	"github.com/daemok/daemok/core/topology"
+	"math"
+	"slices"
 )
 
-// provisioner chooses the instances for the pods that are left when nodes are full: its demand.
-type provisioner struct {
-	problem
-	failed      map[demand.Request]bool // what could not be launched in an earlier round
-	learnt      bool                    // something was added to it in this round
-	groups      []*demand.Group         // those that instances are launched for, in that order
+// Provisioner chooses the instances for the pods that are left when nodes are full: its demand.
+type Provisioner struct {
+	Problem
+	Failed      map[demand.Request]bool // what could not be launched in an earlier round
+	Learnt      bool                    // something was added to it in this round
+	Groups      []*demand.Group         // those that instances are launched for, in that order
 	asks        [][]*supply.Ask         // by candidate.At and group.At
-	outstanding outstanding
-	launches    []plan.Launch
-	launched    []launched // by launch
-	mayEven     bool       // the option EvenHosts could make the answer another one
+	Outstanding outstanding
+	Launches    []plan.Launch
+	Launched    []Launched // by launch
+	MayEven     bool       // the option EvenHosts could make the answer another one
 
 	filler     filler // kept for its memory
 	tournament tournament
-	affinities affinities
+	Affinities affinities
 	queues     queues
-	values     worths
-	lister     lister
-	reserved   reservations
+	Values     worths
+	Lister     lister
+	Reserved   reservations
 }
 
-// problem is what a provisioner is given.
-type problem struct {
-	candidates []*supply.Candidate // heaviest pool first
-	board      *topology.Board
-	dims       amount.Dims
-	effort     *effort.Count
+// Problem is what a provisioner is given.
+type Problem struct {
+	Candidates []*supply.Candidate // heaviest pool first
+	Board      *topology.Board
+	Dims       amount.Dims
+	Effort     *effort.Count
 	limited    bool   // some pool has limits
-	twins      *twins // nil unless it is a question, see Ground
-	minValues  MinValues
-	packer     Packer
-	evenHosts  bool
+	Twins      *Twins // nil unless it is a question, see Ground
+	MinValues  MinValues
+	Packer     Packer
+	EvenHosts  bool
 }
 
-// newProvisioner returns a provisioner that has launched nothing.
-func newProvisioner(p problem, v *supply.Valuation) *provisioner {
-	pr := &provisioner{problem: p, failed: map[demand.Request]bool{}}
-	pr.affinities = affinities{pr: pr, torn: map[*demand.Group]*demand.Colocation{}}
-	pr.tournament = tournament{pr: pr, tried: map[[3]int64]bool{}, scratch: supply.Load{Sum: make([]int64, p.dims.Len())}}
-	pr.values = worths{pr: pr, Valuation: v}
-	pr.queues.pr, pr.lister.pr, pr.reserved.pr = pr, pr, pr
-	for i, b := range p.candidates {
+// NewProvisioner returns a provisioner that has launched nothing.
+func NewProvisioner(p Problem, v *supply.Valuation) *Provisioner {
+	pr := &Provisioner{Problem: p, Failed: map[demand.Request]bool{}}
+	pr.Affinities = affinities{pr: pr, torn: map[*demand.Group]*demand.Colocation{}}
+	pr.tournament = tournament{pr: pr, tried: map[[3]int64]bool{}, scratch: supply.Load{Sum: make([]int64, p.Dims.Len())}}
+	pr.Values = worths{pr: pr, Valuation: v}
+	pr.queues.pr, pr.Lister.pr, pr.Reserved.pr = pr, pr, pr
+	for i, b := range p.Candidates {
 		b.At, b.Valuation = i, v
 		pr.limited = pr.limited || b.Remaining != nil
 	}
-	pr.forgetAsks()
+	pr.ForgetAsks()
 	return pr
 }
 
-// next returns a provisioner for another problem with the same pools, with the memory of this one.
-func (pr *provisioner) next(p problem, v *supply.Valuation) *provisioner {
-	out := newProvisioner(p, v)
-	out.tournament, out.filler, out.affinities.gatherer = pr.tournament, pr.filler.emptied(), pr.affinities.gatherer
+// Next returns a provisioner for another problem with the same pools, with the memory of this one.
+func (pr *Provisioner) Next(p Problem, v *supply.Valuation) *Provisioner {
+	out := NewProvisioner(p, v)
+	out.tournament, out.filler, out.Affinities.Gatherer = pr.tournament, pr.filler.emptied(), pr.Affinities.Gatherer
 	out.tournament.pr = out
 	return out
 }
 
-// begin makes it ready for a round.
-func (pr *provisioner) begin() {
-	pr.groups, pr.learnt, pr.affinities.meeting = nil, false, map[[2]*demand.OfferingSet]bool{}
-	pr.values.Host, pr.filler.guests.Host, pr.affinities.gatherer.Host = pr.board.NewHost(), pr.board.NewHost(), pr.board.NewHost()
-	pr.forgetAsks()
+// Begin makes it ready for a round.
+func (pr *Provisioner) Begin() {
+	pr.Groups, pr.Learnt, pr.Affinities.meeting = nil, false, map[[2]*demand.OfferingSet]bool{}
+	pr.Values.Host, pr.filler.guests.Host, pr.Affinities.Gatherer.Host = pr.Board.NewHost(), pr.Board.NewHost(), pr.Board.NewHost()
+	pr.ForgetAsks()
 }
 
-// launchAll orders instances for the groups that are left, the hardest first,
+// LaunchAll orders instances for the groups that are left, the hardest first,
 // each from the heaviest pools that can have it.
-func (pr *provisioner) launchAll() {
+func (pr *Provisioner) LaunchAll() {
 	pr.orderPodGroups()
-	pr.values.recordPools()
+	pr.Values.recordPools()
 	pr.evenOut()
-	pr.outstanding = pr.newOutstanding()
-	pr.affinities.bind()
+	pr.Outstanding = pr.NewOutstanding()
+	pr.Affinities.bind()
 	pr.queues.findExclusiveSets()
 	pr.chart()
-	pr.values.find()
-	for _, g := range pr.groups {
+	pr.Values.find()
+	for _, g := range pr.Groups {
 		pr.fillExisting(g, pr.nextHome(g, math.MaxInt))
 	}
 	pr.queues.sort()
-	if pr.packer != nil {
+	if pr.Packer != nil {
 		pr.launchOneByOne(func(g *demand.Group) bool { return !pr.distinguishable(g) })
 		pr.launchTogether()
 	}
@@ -100,15 +99,15 @@ func (pr *provisioner) launchAll() {
 }
 
 // launchOneByOne orders one instance after another for groups that are meant.
-func (pr *provisioner) launchOneByOne(meant func(*demand.Group) bool) {
-	for _, g := range pr.groups {
+func (pr *Provisioner) launchOneByOne(meant func(*demand.Group) bool) {
+	for _, g := range pr.Groups {
 		if !meant(g) {
 			continue
 		}
-		for g.Left() > 0 && !pr.effort.Spent(0) && pr.launchFor(g) {
-			pr.values.reprice()
+		for g.Left() > 0 && !pr.Effort.Spent(0) && pr.launchFor(g) {
+			pr.Values.reprice()
 		}
-		pr.outstanding.giveUp(g)
+		pr.Outstanding.giveUp(g)
 		g.Stuck = g.Left() > 0
 		g.Touch()
 	}
@@ -116,17 +115,17 @@ func (pr *provisioner) launchOneByOne(meant func(*demand.Group) bool) {
 
 // orderPodGroups puts pods first that must be beside others on their host, since
 // they bring these along; then all in the order of placing.
-func (pr *provisioner) orderPodGroups() {
+func (pr *Provisioner) orderPodGroups() {
 	before := func(a, b *demand.Group) int {
 		return cmp.Or(
 			cmp.Compare(b.Shape.Priority, a.Shape.Priority),
-			cmp.Compare(rank(pr.board.NearOnHost(a.Level.Rules)), rank(pr.board.NearOnHost(b.Level.Rules))),
+			cmp.Compare(demand.Rank(pr.Board.NearOnHost(a.Level.Rules)), demand.Rank(pr.Board.NearOnHost(b.Level.Rules))),
 			cmp.Compare(a.Of.At, b.Of.At))
 	}
-	if !slices.IsSortedFunc(pr.groups, before) {
-		slices.SortStableFunc(pr.groups, before)
+	if !slices.IsSortedFunc(pr.Groups, before) {
+		slices.SortStableFunc(pr.Groups, before)
 	}
-	for i, g := range pr.groups {
+	for i, g := range pr.Groups {
 		g.At = i
 	}
 }
@@ -138,26 +137,26 @@ func (w *worths) reprice() {
 		return
 	}
 	w.find()
-	for _, g := range w.pr.groups {
+	for _, g := range w.pr.Groups {
 		w.pr.rate(g)
 	}
 	w.pr.queues.sort()
 }
 
 // toPlace is the worth of all that is left.
-func (pr *provisioner) toPlace() float64 {
-	return amount.Value(pr.values.Worth, pr.outstanding.all.sum)
+func (pr *Provisioner) toPlace() float64 {
+	return amount.Value(pr.Values.Worth, pr.Outstanding.all.sum)
 }
 
 // nextHome returns the highest tier below the given one whose pools can have
 // the group at all, and the given one if there is none.
-func (pr *provisioner) nextHome(g *demand.Group, below int) int {
+func (pr *Provisioner) nextHome(g *demand.Group, below int) int {
 	if g.Left() == 0 {
 		return below
 	}
 	home := below
-	for _, b := range pr.values.pools {
-		if b.Weight < below && (home == below || b.Weight > home) && len(pr.ask(b, g).Ways) > 0 {
+	for _, b := range pr.Values.Pools {
+		if b.Weight < below && (home == below || b.Weight > home) && len(pr.Ask(b, g).Ways) > 0 {
 			home = b.Weight
 		}
 	}
@@ -166,16 +165,16 @@ func (pr *provisioner) nextHome(g *demand.Group, below int) int {
 
 // launchFor orders instances for some pods of the group and what fits beside
 // them. It goes on to lighter pools where the heavier may launch no more.
-func (pr *provisioner) launchFor(g *demand.Group) bool {
-	e := errand{g: g}
+func (pr *Provisioner) launchFor(g *demand.Group) bool {
+	e := Errand{g: g}
 	if g.Component != nil {
-		e.colocation = pr.affinities.colocationOf(g, pr.outstanding.left)
+		e.colocation = pr.Affinities.colocationOf(g, pr.Outstanding.left)
 		if b, w := pr.poolForColocation(g, e.colocation); b != nil {
 			e.whole, e.way = true, w
 			return pr.launchFrom(b, e)
 		}
 		if e.colocation != nil {
-			pr.affinities.tear(g, e.colocation)
+			pr.Affinities.tear(g, e.colocation)
 		}
 		pr.fillExisting(g, pr.nextHome(g, math.MaxInt))
 	}
@@ -194,15 +193,15 @@ func (pr *provisioner) launchFor(g *demand.Group) bool {
 
 // poolForColocation returns the pool that has the cheapest instance for the whole
 // co-located set within its limits, and how, of the heaviest that have one.
-func (pr *provisioner) poolForColocation(g *demand.Group, c *demand.Colocation) (pool *supply.Candidate, by *supply.Way) {
+func (pr *Provisioner) poolForColocation(g *demand.Group, c *demand.Colocation) (pool *supply.Candidate, by *supply.Way) {
 	if c == nil {
 		return nil, nil
 	}
 	below := math.MaxInt
 	for tier := pr.nextHome(g, below); tier < below; below, tier = tier, pr.nextHome(g, tier) {
 		least := priciest
-		for _, b := range pr.values.pools {
-			a := pr.ask(b, g)
+		for _, b := range pr.Values.Pools {
+			a := pr.Ask(b, g)
 			if b.Weight != tier {
 				continue
 			}
@@ -221,35 +220,35 @@ func (pr *provisioner) poolForColocation(g *demand.Group, c *demand.Colocation) 
 }
 
 // fillExisting makes pools of this tier the ones that the group is launched from.
-func (pr *provisioner) fillExisting(g *demand.Group, tier int) {
-	pr.outstanding.move(g, tier)
+func (pr *Provisioner) fillExisting(g *demand.Group, tier int) {
+	pr.Outstanding.move(g, tier)
 	pr.rate(g)
 }
 
 // rate finds the highest yield that the group may have from its pools.
-func (pr *provisioner) rate(g *demand.Group) {
+func (pr *Provisioner) rate(g *demand.Group) {
 	g.Best = 0
 	if g.Left() == 0 {
 		return
 	}
-	for _, b := range pr.values.pools {
+	for _, b := range pr.Values.Pools {
 		if pr.tournament.atHome(b, g) {
-			g.Best = max(g.Best, pr.ask(b, g).Best)
+			g.Best = max(g.Best, pr.Ask(b, g).Best)
 		}
 	}
 }
 
 // cheapestPool returns, among the pools of the group's tier, the one that
 // has the cheapest instance for one of its pods within its limits, and how.
-func (pr *provisioner) cheapestPool(g *demand.Group) (*supply.Candidate, *supply.Way) {
+func (pr *Provisioner) cheapestPool(g *demand.Group) (*supply.Candidate, *supply.Way) {
 	var pool *supply.Candidate
 	var by *supply.Way
 	least := priciest
-	for _, b := range pr.values.pools {
+	for _, b := range pr.Values.Pools {
 		if !pr.tournament.atHome(b, g) {
 			continue
 		}
-		a := pr.ask(b, g)
+		a := pr.Ask(b, g)
 		for i := range a.Ways {
 			if a.Ways[i].Barred {
 				continue
@@ -280,25 +279,25 @@ func (x bid) beatenBy(b *supply.Candidate, option int) bool {
 
 // launchFrom orders instances from one pool: as many equal ones as there are pods
 // for. Where minValues forbids it the way is barred and another one tried.
-func (pr *provisioner) launchFrom(b *supply.Candidate, e errand) bool {
+func (pr *Provisioner) launchFrom(b *supply.Candidate, e Errand) bool {
 	p, ok := pr.tournament.pick(b, e)
 	if !ok {
 		e.way.Barred = true
 		return true
 	}
-	load, why := pr.lister.keepMinValues(b, p, e)
+	load, why := pr.Lister.KeepMinValues(b, p, e)
 	if !why.OK() {
 		e.way.Barred = true
 		return true
 	}
-	load = pr.lister.keepFlexible(b, load)
+	load = pr.Lister.keepFlexible(b, load)
 	n := pr.repeats(b, load)
-	if slices.ContainsFunc(load.Parts, func(x supply.Part) bool { return pr.single(pr.groups[x.Group]) }) {
+	if slices.ContainsFunc(load.Parts, func(x supply.Part) bool { return pr.single(pr.Groups[x.Group]) }) {
 		n = 1
 	}
-	as := pr.lister.list(b, &load)
-	for range pr.reserved.mayStill(b, as.option, n) {
-		pr.launch(b, &load, &as)
+	as := pr.Lister.List(b, &load)
+	for range pr.Reserved.MayStill(b, as.option, n) {
+		pr.Launch(b, &load, &as)
 	}
 	return true
 }
@@ -306,19 +305,19 @@ func (pr *provisioner) launchFrom(b *supply.Candidate, e errand) bool {
 // single reports whether an instance with pods of the group cannot be repeated:
 // those that need none because they are the first of their kind are so once,
 // daemon pods to be beside may not come, and volumes for one pod serve one.
-func (pr *provisioner) single(g *demand.Group) bool {
+func (pr *Provisioner) single(g *demand.Group) bool {
 	return g.Lone || len(g.Seeks) < len(g.Level.Rules.Seeks()) || demand.Exclusive(g.PodClass)
 }
 
 // repeats is how many instances with this load there are pods for. Limits are
 // looked at again for each instance.
-func (pr *provisioner) repeats(b *supply.Candidate, l supply.Load) int64 {
+func (pr *Provisioner) repeats(b *supply.Candidate, l supply.Load) int64 {
 	if b.Remaining != nil {
 		return 1
 	}
 	n := int64(math.MaxInt64)
 	for _, part := range l.Parts {
-		g := pr.groups[part.Group]
+		g := pr.Groups[part.Group]
 		n = min(n, g.Left()/part.N)
 		if len(g.Seeks) > 0 {
 			n = min(n, pr.untilUneven(g, part.N))
@@ -333,8 +332,8 @@ func (pr *provisioner) repeats(b *supply.Candidate, l supply.Load) int64 {
 // untilUneven is on how many instances with n pods of the group those are that
 // others have room for: where the rest would need more on each, half of them,
 // and then their share is worked out again.
-func (pr *provisioner) untilUneven(g *demand.Group, n int64) int64 {
-	over := newGathering(&pr.affinities, g, pr.outstanding.left).over(g)
+func (pr *Provisioner) untilUneven(g *demand.Group, n int64) int64 {
+	over := newGathering(&pr.Affinities, g, pr.Outstanding.left).over(g)
 	if even := over*(n+1) - g.Left(); even > 0 && even < over {
 		return max(1, even/2)
 	}
@@ -342,10 +341,10 @@ func (pr *provisioner) untilUneven(g *demand.Group, n int64) int64 {
 }
 
 // metIn counts the pods of the load that seek pods of the group.
-func (pr *provisioner) metIn(g *demand.Group, l supply.Load) int64 {
+func (pr *Provisioner) metIn(g *demand.Group, l supply.Load) int64 {
 	n := int64(0)
 	for _, part := range l.Parts {
-		for _, s := range pr.groups[part.Group].Seeks {
+		for _, s := range pr.Groups[part.Group].Seeks {
 			if slices.Contains(g.Gives, s.Tally) {
 				n += part.N
 			}
@@ -355,19 +354,19 @@ func (pr *provisioner) metIn(g *demand.Group, l supply.Load) int64 {
 }
 
 // spare is how many pods of the group no others may need beside them.
-func (pr *provisioner) spare(g *demand.Group) int64 {
-	n, wants := g.Left(), g.Component.Wants(pr.outstanding.left)
+func (pr *Provisioner) spare(g *demand.Group) int64 {
+	n, wants := g.Left(), g.Component.Wants(pr.Outstanding.left)
 	for _, t := range g.Gives {
 		n -= wants[t]
 	}
 	return n
 }
 
-// ask returns how the group may use the pool.
-func (pr *provisioner) ask(b *supply.Candidate, g *demand.Group) *supply.Ask {
+// Ask returns how the group may use the pool.
+func (pr *Provisioner) Ask(b *supply.Candidate, g *demand.Group) *supply.Ask {
 	asks := pr.asks[b.At]
 	if asks == nil {
-		asks = make([]*supply.Ask, len(pr.groups))
+		asks = make([]*supply.Ask, len(pr.Groups))
 		pr.asks[b.At] = asks
 	}
 	if asks[g.At] == nil {
@@ -376,13 +375,13 @@ func (pr *provisioner) ask(b *supply.Candidate, g *demand.Group) *supply.Ask {
 	return asks[g.At]
 }
 
-// forgetAsks is for when there are other groups.
-func (pr *provisioner) forgetAsks() { pr.asks = make([][]*supply.Ask, len(pr.candidates)) }
+// ForgetAsks is for when there are other groups.
+func (pr *Provisioner) ForgetAsks() { pr.asks = make([][]*supply.Ask, len(pr.Candidates)) }
 
 // rateAll seeks the highest yields of a pool again for pods that are left.
-func (pr *provisioner) rateAll(b *supply.Candidate) {
+func (pr *Provisioner) rateAll(b *supply.Candidate) {
 	for at, a := range pr.asks[b.At] {
-		if a != nil && pr.groups[at].Left() > 0 {
+		if a != nil && pr.Groups[at].Left() > 0 {
 			b.Rate(a)
 		}
 	}

@@ -1,12 +1,11 @@
-package place
+package provisioning
 
 import (
+	"github.com/daemok/daemok/core/demand"
+	"github.com/daemok/daemok/core/supply"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/daemok/daemok/core/demand"
-	"github.com/daemok/daemok/core/supply"
 )
 
 // notes lists what users should know of an instance beside what it is: preferences of
@@ -15,7 +14,7 @@ import (
 func (li *lister) notes(b *supply.Candidate, l *supply.Load, open *supply.Choices, launched int) []string {
 	var out []string
 	for _, p := range l.Parts {
-		g := li.pr.groups[p.Group]
+		g := li.pr.Groups[p.Group]
 		if len(g.Level.Gone) == 0 {
 			continue
 		}
@@ -28,7 +27,7 @@ func (li *lister) notes(b *supply.Candidate, l *supply.Load, open *supply.Choice
 		}
 	}
 	if len(l.Parts) > 0 {
-		out = append(out, li.passedOver(b, li.pr.groups[l.Parts[0].Group])...)
+		out = append(out, li.passedOver(b, li.pr.Groups[l.Parts[0].Group])...)
 	}
 	for _, text := range []string{b.UnavailableNote(l, launched), b.CrampedNote(open.Kinds[0]), b.ArchNote(l, open)} {
 		if text != "" {
@@ -43,11 +42,11 @@ func (li *lister) notes(b *supply.Candidate, l *supply.Load, open *supply.Choice
 // limits before the next one is used.
 func (li *lister) passedOver(b *supply.Candidate, g *demand.Group) []string {
 	var out []string
-	for _, heavier := range li.pr.candidates {
+	for _, heavier := range li.pr.Candidates {
 		if heavier.Weight <= b.Weight {
 			break
 		}
-		a := li.pr.ask(heavier, g)
+		a := li.pr.Ask(heavier, g)
 		if len(a.Ways) == 0 {
 			continue
 		}

@@ -1,24 +1,23 @@
-package place
+package provisioning
 
 import (
-	"math"
-	"slices"
-
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/supply"
+	"math"
+	"slices"
 )
 
 // reservations counts what is left of capacity reservations, and of the room of placement groups, while instances
 // are planned.
 type reservations struct {
-	pr  *provisioner
-	left map[string]int64 // instances that are left of each capacity reservation, see countReservedCapacities
+	pr   *Provisioner
+	Left map[string]int64 // instances that are left of each capacity reservation, see countReservedCapacities
 }
 
-// count notes what offerings draw on, such as a capacity reservation or the room of
+// Count notes what offerings draw on, such as a capacity reservation or the room of
 // a placement group. Pools share it, and so do instance types.
-func (v *reservations) count(s *cluster.Snapshot) {
-	for _, b := range v.pr.candidates {
+func (v *reservations) Count(s *cluster.Snapshot) {
+	for _, b := range v.pr.Candidates {
 		if !b.Limited {
 			continue
 		}
@@ -27,18 +26,18 @@ func (v *reservations) count(s *cluster.Snapshot) {
 			if len(o.ReservedCapacities) == 0 || !o.Available {
 				continue
 			}
-			if v.left == nil {
-				v.left = map[string]int64{}
+			if v.Left == nil {
+				v.Left = map[string]int64{}
 			}
 			for _, s := range o.ReservedCapacities {
-				if left, known := v.left[s.Name]; !known || s.Left < left {
-					v.left[s.Name] = s.Left
+				if left, known := v.Left[s.Name]; !known || s.Left < left {
+					v.Left[s.Name] = s.Left
 				}
 			}
 		}
 	}
 	v.countLaunches(s)
-	for name, left := range v.left {
+	for name, left := range v.Left {
 		if left <= 0 {
 			v.reopen(name)
 		}
@@ -49,7 +48,7 @@ func (v *reservations) count(s *cluster.Snapshot) {
 // the cloud does not know of it. One that may come from any of several reservations
 // has one place of them in all.
 func (v *reservations) countLaunches(s *cluster.Snapshot) {
-	if v.left == nil {
+	if v.Left == nil {
 		return
 	}
 	var open [][]string
@@ -61,7 +60,7 @@ func (v *reservations) countLaunches(s *cluster.Snapshot) {
 		}
 		drawn := pool.Catalogue.DrawnBy(m)
 		for _, name := range drawn.All {
-			v.left[name]--
+			v.Left[name]--
 		}
 		if len(drawn.Reservations) > 0 {
 			open = append(open, drawn.Reservations)
@@ -69,7 +68,7 @@ func (v *reservations) countLaunches(s *cluster.Snapshot) {
 	}
 	for _, ids := range open { // after those that can have one alone
 		if most := v.mostLeft(ids); most != "" {
-			v.left[most]--
+			v.Left[most]--
 		}
 	}
 }
@@ -78,64 +77,64 @@ func (v *reservations) countLaunches(s *cluster.Snapshot) {
 // none is known.
 func (v *reservations) mostLeft(names []string) (most string) {
 	for _, name := range names {
-		if left, known := v.left[name]; known && (most == "" || left > v.left[most]) {
+		if left, known := v.Left[name]; known && (most == "" || left > v.Left[most]) {
 			most = name
 		}
 	}
 	return most
 }
 
-// of is how many instances can still be launched by the offering, where that is counted.
-func (v *reservations) of(o *cluster.Offering) int64 {
+// Of is how many instances can still be launched by the offering, where that is counted.
+func (v *reservations) Of(o *cluster.Offering) int64 {
 	out := int64(math.MaxInt64)
 	for _, s := range o.ReservedCapacities {
-		if left, known := v.left[s.Name]; known {
+		if left, known := v.Left[s.Name]; known {
 			out = min(out, left)
 		}
 	}
 	return out
 }
 
-// mayStill is how many instances can be launched by the option at most, of n.
-func (v *reservations) mayStill(b *supply.Candidate, option int, n int64) int64 {
-	return min(n, v.of(b.Offering(b.Options[option])))
+// MayStill is how many instances can be launched by the option at most, of n.
+func (v *reservations) MayStill(b *supply.Candidate, option int, n int64) int64 {
+	return min(n, v.Of(b.Offering(b.Options[option])))
 }
 
-// take accounts for an instance of this plan; the last one of any capacity reservation closes the
+// Take accounts for an instance of this plan; the last one of any capacity reservation closes the
 // offerings that draw on it.
-func (v *reservations) take(reservedCapacities []cluster.ReservedCapacity) {
+func (v *reservations) Take(reservedCapacities []cluster.ReservedCapacity) {
 	for _, s := range reservedCapacities {
-		v.left[s.Name]--
-		if v.left[s.Name] == 0 {
+		v.Left[s.Name]--
+		if v.Left[s.Name] == 0 {
 			v.reopen(s.Name)
 		}
 	}
 }
 
-// putBack accounts for an instance that is not ordered after all.
-func (v *reservations) putBack(reservedCapacities []cluster.ReservedCapacity) {
+// PutBack accounts for an instance that is not ordered after all.
+func (v *reservations) PutBack(reservedCapacities []cluster.ReservedCapacity) {
 	for _, s := range reservedCapacities {
-		v.left[s.Name]++
-		if v.left[s.Name] == 1 {
+		v.Left[s.Name]++
+		if v.Left[s.Name] == 1 {
 			v.reopen(s.Name)
 		}
 	}
 	if len(reservedCapacities) > 0 {
-		clear(v.pr.failed)
+		clear(v.pr.Failed)
 	}
 }
 
 // reopen opens or closes the offerings that draw on the capacity reservation, by what is left of all that
 // they draw on.
 func (v *reservations) reopen(name string) {
-	for _, b := range v.pr.candidates {
+	for _, b := range v.pr.Candidates {
 		any := false
 		for i := range b.Options {
 			o := b.Offering(b.Options[i])
 			if !o.Available || !slices.ContainsFunc(o.ReservedCapacities, func(s cluster.ReservedCapacity) bool { return s.Name == name }) || b.Free[b.Options[i].Kind] == nil {
 				continue
 			}
-			if v.of(o) > 0 {
+			if v.Of(o) > 0 {
 				b.AvailableNow.Add(i)
 			} else {
 				b.AvailableNow.Remove(i)
@@ -148,7 +147,7 @@ func (v *reservations) reopen(name string) {
 			v.pr.rateAll(b)
 		}
 	}
-	for _, g := range v.pr.groups {
+	for _, g := range v.pr.Groups {
 		v.pr.rate(g)
 	}
 }

@@ -1,24 +1,23 @@
-package place
+package provisioning
 
 import (
-	"slices"
-
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/supply"
+	"slices"
 )
 
-// keepMinValues cuts the load down until enough values stay open for every
+// KeepMinValues cuts the load down until enough values stay open for every
 // minValues of the pool. Where even the least is too much it gives up or, by
 // policy, lets the pool be. The least is one pod, or the whole co-located set that the
 // instance is launched for; of others that must share a host all stay or none.
-func (li *lister) keepMinValues(b *supply.Candidate, l supply.Load, e errand) (supply.Load, feasibility.Reason) {
+func (li *lister) KeepMinValues(b *supply.Candidate, l supply.Load, e Errand) (supply.Load, feasibility.Reason) {
 	if li.keeps(b, &l) {
 		return l, feasibility.Reason{}
 	}
 	t := li.trimOf(&l, e)
 	low, high := t.least, l.Pods()
 	if short := b.MinValuesOf(li.cut(&l, t, low)); short != nil {
-		if li.pr.minValues == BestEffort {
+		if li.pr.MinValues == BestEffort {
 			l.Relaxed = true
 			return l, feasibility.Reason{}
 		}
@@ -48,11 +47,11 @@ type trim struct {
 
 // trimOf is how the load of an errand may be cut without tearing apart pods that
 // must share a host. A co-located set that is torn apart anyway is cut like any pods.
-func (li *lister) trimOf(l *supply.Load, e errand) trim {
+func (li *lister) trimOf(l *supply.Load, e Errand) trim {
 	out := trim{make([]int64, len(l.Parts)), make([]int64, len(l.Parts)), 1}
 	torn := e.g == nil || e.g.Component != nil && !e.whole
 	for i, p := range l.Parts {
-		if torn || li.pr.groups[p.Group].Component == nil {
+		if torn || li.pr.Groups[p.Group].Component == nil {
 			out.rest[i] = p.N
 		}
 	}
@@ -73,7 +72,7 @@ func (li *lister) trimOf(l *supply.Load, e errand) trim {
 func (li *lister) allBound(l *supply.Load, t trim) trim {
 	out := trim{slices.Clone(t.stay), t.rest, 0}
 	for i, p := range l.Parts {
-		if li.pr.groups[p.Group].Component != nil && t.rest[i] == 0 {
+		if li.pr.Groups[p.Group].Component != nil && t.rest[i] == 0 {
 			out.stay[i] = p.N
 		}
 		out.least += out.stay[i]
@@ -87,13 +86,13 @@ func (li *lister) keeps(b *supply.Candidate, l *supply.Load) bool {
 
 // cut returns the load with n pods only: those that stay, and the first others.
 func (li *lister) cut(l *supply.Load, t trim, n int64) *supply.Load {
-	out := &supply.Load{Option: l.Option, Modest: l.Modest, Sum: make([]int64, li.pr.dims.Len())}
+	out := &supply.Load{Option: l.Option, Modest: l.Modest, Sum: make([]int64, li.pr.Dims.Len())}
 	for _, m := range t.stay {
 		n -= m
 	}
 	for i, p := range l.Parts {
 		m := min(max(0, n), t.rest[i])
-		g := li.pr.groups[p.Group]
+		g := li.pr.Groups[p.Group]
 		out.Add(g.Part(p.Way, t.stay[i]+m, p.First), g.Need)
 		n -= m
 	}

@@ -1,8 +1,6 @@
-package place
+package provisioning
 
 import (
-	"slices"
-
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/bound"
@@ -10,25 +8,26 @@ import (
 	"github.com/daemok/daemok/core/parallel"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/supply"
+	"slices"
 )
 
 // worths is what resources are worth: the dual prices of the least that instances for the pods that are left can cost.
 type worths struct {
-	pr *provisioner
+	pr *Provisioner
 	*supply.Valuation
 	again float64             // worth of what is left at which prices are sought again
-	pools []*supply.Candidate // those of them that instances are launched from, see recordOfferingPools
+	Pools []*supply.Candidate // those of them that instances are launched from, see recordOfferingPools
 }
 
 // find asks what one unit of each resource is worth when all pods are to be
 // launched for at once and nothing but amounts counts.
 func (w *worths) find() {
-	w.Worth = blend(amount.Positive(w.pr.outstanding.all.sum), w.columns())
+	w.Worth = blend(amount.Positive(w.pr.Outstanding.all.sum), w.columns())
 	if !slices.ContainsFunc(w.Worth, func(w float64) bool { return w > 0 }) {
-		w.Worth = w.usual()
+		w.Worth = w.Usual()
 	}
 	w.Valued++
-	w.set()
+	w.Set()
 	w.again = w.pr.toPlace() / 2
 }
 
@@ -63,7 +62,7 @@ func blend(demand []float64, columns []bound.Column) []float64 {
 // each instance type once a pool, at its best price. What no pod can use has no say.
 // Each pool is asked by one goroutine, since it remembers its answers.
 func (w *worths) columns() []bound.Column {
-	byPool := make([][]bound.Column, len(w.pr.candidates)) // nothing of those that are not asked
+	byPool := make([][]bound.Column, len(w.pr.Candidates)) // nothing of those that are not asked
 	w.each(func(b *supply.Candidate) { byPool[b.At] = b.ColumnsOf(w.useful(b)) })
 	var distinct [][]bound.Column
 	for _, list := range byPool {
@@ -79,12 +78,12 @@ func sameColumn(a, b bound.Column) bool { return a.Price == b.Price && slices.Eq
 // each calls the function for every pool; in a question, for those alone that
 // have something for some pod, unless all are offered to a packer.
 func (w *worths) each(do func(*supply.Candidate)) {
-	if w.pr.twins == nil {
-		parallel.Each(len(w.pools), func(i int) { do(w.pools[i]) })
+	if w.pr.Twins == nil {
+		parallel.Each(len(w.Pools), func(i int) { do(w.Pools[i]) })
 		return
 	}
-	for _, b := range w.pools {
-		if w.pr.packer != nil || slices.ContainsFunc(w.pr.groups, func(g *demand.Group) bool { return len(w.pr.ask(b, g).Ways) > 0 }) {
+	for _, b := range w.Pools {
+		if w.pr.Packer != nil || slices.ContainsFunc(w.pr.Groups, func(g *demand.Group) bool { return len(w.pr.Ask(b, g).Ways) > 0 }) {
 			do(b)
 		}
 	}
@@ -94,11 +93,11 @@ func (w *worths) each(do func(*supply.Candidate)) {
 func (w *worths) useful(b *supply.Candidate) bitset.Set {
 	out := bitset.New(len(b.Options))
 	var lots []*supply.Lot
-	for _, g := range w.pr.groups {
+	for _, g := range w.pr.Groups {
 		if g.Left() == 0 {
 			continue
 		}
-		for _, w := range w.pr.ask(b, g).Ways {
+		for _, w := range w.pr.Ask(b, g).Ways {
 			if !w.Lot.Counted {
 				w.Lot.Counted = true
 				lots = append(lots, w.Lot)
@@ -113,12 +112,12 @@ func (w *worths) useful(b *supply.Candidate) bitset.Set {
 	return out
 }
 
-// usual is what resources are worth where no price is known: a core as much
+// Usual is what resources are worth where no price is known: a core as much
 // as seven GiB of memory, as the offering set has it within a factor of two.
-func (w *worths) usual() []float64 {
-	out := make([]float64, w.pr.dims.Len())
+func (w *worths) Usual() []float64 {
+	out := make([]float64, w.pr.Dims.Len())
 	out[amount.CPU] = 30
-	for i, name := range w.pr.dims.Resources {
+	for i, name := range w.pr.Dims.Resources {
 		if name == quantity.NameMemory {
 			out[i] = 4000 / float64(quantity.GiB)
 		}
@@ -126,18 +125,18 @@ func (w *worths) usual() []float64 {
 	return out
 }
 
-// set sets what options of each pool yield. In a plan, pools that have the same for the
+// Set sets what options of each pool yield. In a plan, pools that have the same for the
 // same are reckoned once.
-func (w *worths) set() {
-	if w.pr.twins != nil {
+func (w *worths) Set() {
+	if w.pr.Twins != nil {
 		w.each(func(b *supply.Candidate) {
 			b.Value()
 			w.pr.rateAll(b)
 		})
 		return
 	}
-	models, firsts := make([]*supply.Candidate, len(w.pools)), []*supply.Candidate(nil)
-	for i, b := range w.pools {
+	models, firsts := make([]*supply.Candidate, len(w.Pools)), []*supply.Candidate(nil)
+	for i, b := range w.Pools {
 		at := slices.IndexFunc(firsts, b.ValuedAs)
 		if at < 0 {
 			at, firsts = len(firsts), append(firsts, b)
@@ -146,7 +145,7 @@ func (w *worths) set() {
 	}
 	parallel.Each(len(firsts), func(i int) { firsts[i].SetYields() })
 	parallel.Each(len(models), func(i int) {
-		b := w.pools[i]
+		b := w.Pools[i]
 		if models[i] != b {
 			b.TakeYields(models[i])
 		}

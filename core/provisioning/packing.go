@@ -1,16 +1,15 @@
-package place
+package provisioning
 
 import (
 	"cmp"
 	"encoding/binary"
-	"slices"
-
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/core/supply"
+	"slices"
 )
 
 // batch is a pack.Batch with what its numbers stand for.
@@ -31,44 +30,44 @@ type origin struct {
 
 // launchTogether lets the packer choose instances for the pods of each tier of pools,
 // the heaviest first.
-func (pr *provisioner) launchTogether() {
-	if pr.packer == nil {
+func (pr *Provisioner) launchTogether() {
+	if pr.Packer == nil {
 		return
 	}
 	var tiers []int
-	for _, g := range pr.groups {
+	for _, g := range pr.Groups {
 		if g.Left() > 0 && !slices.Contains(tiers, g.Home) {
 			tiers = append(tiers, g.Home)
 		}
 	}
 	slices.SortFunc(tiers, func(a, b int) int { return cmp.Compare(b, a) })
 	for _, tier := range tiers {
-		if l := pr.batchOf(tier); len(l.Groups) > 0 && len(l.Offerings) > 0 && !pr.effort.Spent(0) {
+		if l := pr.batchOf(tier); len(l.Groups) > 0 && len(l.Offerings) > 0 && !pr.Effort.Spent(0) {
 			pr.launchBatch(l)
 		}
 	}
 }
 
 // batchOf lists what is to be launched from the pools of a tier.
-func (pr *provisioner) batchOf(tier int) *batch {
+func (pr *Provisioner) batchOf(tier int) *batch {
 	out := &batch{}
-	for _, g := range pr.groups {
+	for _, g := range pr.Groups {
 		if g.Home == tier && g.Left() > 0 && pr.distinguishable(g) {
 			out.groups = append(out.groups, g)
 			out.Groups = append(out.Groups, pr.batchGroup(g))
 		}
 	}
-	out.reportPorts(pr.board.Kinds())
+	out.reportPorts(pr.Board.Kinds())
 	var offeringPools []*supply.Candidate
 	options := 0
-	for _, b := range pr.values.pools {
+	for _, b := range pr.Values.Pools {
 		if b.Weight == tier {
 			offeringPools, options = append(offeringPools, b), options+b.WithinLimits.Count()
 		}
 	}
 	out.Offerings, out.from = make([]pack.Offering, 0, options), make([]origin, 0, options)
 	for _, b := range offeringPools {
-		out.offering(b, pr.reserved.left)
+		out.offering(b, pr.Reserved.Left)
 	}
 	out.open(pr)
 	return out
@@ -76,12 +75,12 @@ func (pr *provisioner) batchOf(tier int) *batch {
 
 // distinguishable reports whether a batch can express what pods of the group ask for: not
 // where others must be on their host, or volumes are shared.
-func (pr *provisioner) distinguishable(g *demand.Group) bool {
-	return !pr.board.NearOnHost(g.Level.Rules) && len(g.PodClass.Shared) == 0
+func (pr *Provisioner) distinguishable(g *demand.Group) bool {
+	return !pr.Board.NearOnHost(g.Level.Rules) && len(g.PodClass.Shared) == 0
 }
 
-func (pr *provisioner) batchGroup(g *demand.Group) pack.Group {
-	kinds, caps := pr.board.OnHost(g.Level.Rules)
+func (pr *Provisioner) batchGroup(g *demand.Group) pack.Group {
+	kinds, caps := pr.Board.OnHost(g.Level.Rules)
 	out := pack.Group{Need: g.Need, Count: g.Left(), Kinds: slices.Clone(kinds)}
 	for _, c := range caps {
 		out.Caps = append(out.Caps, pack.Cap(c))
@@ -136,7 +135,7 @@ func (l *batch) offering(b *supply.Candidate, reserved map[string]int64) {
 
 // open sets which offerings each group may have. Groups that ask every pool for the
 // same options share one set.
-func (l *batch) open(pr *provisioner) {
+func (l *batch) open(pr *Provisioner) {
 	sets, numbers := map[string]*openOfferings{}, map[*supply.Lot]uint32{}
 	of := make([]*openOfferings, len(l.groups))
 	var key []byte
@@ -195,8 +194,8 @@ type offeringPool struct {
 type span struct{ first, n int }
 
 // ways is how pods of the group may use the pool now.
-func (s offeringPool) ways(pr *provisioner, g *demand.Group) []supply.Way {
-	a := pr.ask(s.b, g)
+func (s offeringPool) ways(pr *Provisioner, g *demand.Group) []supply.Way {
+	a := pr.Ask(s.b, g)
 	if !slices.ContainsFunc(a.Ways, func(w supply.Way) bool { return w.Barred }) {
 		return a.Ways
 	}
@@ -265,14 +264,14 @@ func (l *batch) limit(b *supply.Candidate) func(kind int) []pack.Take {
 // launchBatch orders the instances that the packer chooses: those from a capacity reservation, so
 // that no others use it up, then the most expensive first. Pods that a rule keeps off
 // one wait for what is launched next.
-func (pr *provisioner) launchBatch(l *batch) {
-	instances := pr.packer.Pack(l.Batch)
+func (pr *Provisioner) launchBatch(l *batch) {
+	instances := pr.Packer.Pack(l.Batch)
 	slices.SortStableFunc(instances, func(a, b pack.Instance) int {
-		return cmp.Or(cmp.Compare(rank(!l.plenty(a)), rank(!l.plenty(b))), cmp.Compare(l.Offerings[b.Offering].Cost, l.Offerings[a.Offering].Cost))
+		return cmp.Or(cmp.Compare(demand.Rank(!l.plenty(a)), demand.Rank(!l.plenty(b))), cmp.Compare(l.Offerings[b.Offering].Cost, l.Offerings[a.Offering].Cost))
 	})
 	extras := pr.extrasOf(l)
 	for _, m := range instances {
-		if pr.effort.Spent(int64(len(m.Parts))) {
+		if pr.Effort.Spent(int64(len(m.Parts))) {
 			return
 		}
 		pr.launchInstance(l, m, extras)
@@ -288,8 +287,8 @@ func (l *batch) plenty(m pack.Instance) bool {
 // extrasOf returns how many pods of each group may ride along on instances of the
 // batch: those that are left, less those of the batch, which have instances of
 // their own; nil where that is none.
-func (pr *provisioner) extrasOf(l *batch) []int64 {
-	left := slices.Clone(pr.outstanding.left)
+func (pr *Provisioner) extrasOf(l *batch) []int64 {
+	left := slices.Clone(pr.Outstanding.left)
 	for _, g := range l.groups {
 		left[g.At] = 0
 	}
@@ -300,47 +299,47 @@ func (pr *provisioner) extrasOf(l *batch) []int64 {
 }
 
 // launchInstance orders one instance of the batch and takes the extras that fit.
-func (pr *provisioner) launchInstance(l *batch, m pack.Instance, extras []int64) {
+func (pr *Provisioner) launchInstance(l *batch, m pack.Instance, extras []int64) {
 	b := l.from[m.Offering].candidate
-	filled := supply.Load{Sum: make([]int64, pr.dims.Len())}
+	filled := supply.Load{Sum: make([]int64, pr.Dims.Len())}
 	filled.Reset(l.from[m.Offering].option)
 	filled.Room = m.Room
 	if b.Remaining != nil { // what it leaves is for the others of the batch
 		filled.Modest = b.Options[filled.Option].Kind + 1
 	}
 	f := &pr.filler
-	f.start(pr, b, &filled, pr.outstanding.left, nil)
+	f.start(pr, b, &filled, pr.Outstanding.left, nil)
 	if c := b.CreditOf(b.Options[filled.Option].Kind); c != nil {
 		f.room[amount.CPU] = c.Whole[amount.CPU]
 	}
 	for _, p := range m.Parts {
 		g := l.groups[p.Group]
-		if w, ok := pr.ask(b, g).Joins(filled.Option, filled.Custom); ok && !w.Barred {
+		if w, ok := pr.Ask(b, g).Joins(filled.Option, filled.Custom); ok && !w.Barred {
 			f.add(g, w, min(p.N, f.free(g)))
 		}
 	}
 	if len(filled.Parts) == 0 || b.Holding(&filled).Next(0) < 0 {
 		return
 	}
-	kept, why := pr.lister.keepMinValues(b, filled, errand{})
+	kept, why := pr.Lister.KeepMinValues(b, filled, Errand{})
 	if !why.OK() {
 		return
 	}
 	pr.tournament.stabilize(b, &kept)
-	kept = pr.lister.keepFlexible(b, kept)
+	kept = pr.Lister.keepFlexible(b, kept)
 	if extras != nil {
 		kept = pr.ride(b, kept, extras)
 	}
-	as := pr.lister.list(b, &kept)
-	pr.launch(b, &kept, &as)
+	as := pr.Lister.List(b, &kept)
+	pr.Launch(b, &kept, &as)
 }
 
 // ride adds the extras that fit to a load, as far as minValues allow it. There are
 // none where a spot instance would no longer leave enough instance types open.
-func (pr *provisioner) ride(b *supply.Candidate, own supply.Load, extras []int64) supply.Load {
+func (pr *Provisioner) ride(b *supply.Candidate, own supply.Load, extras []int64) supply.Load {
 	full := own.Clone()
 	pr.fill(b, &full, extras, nil)
-	out, why := pr.lister.keepMinValues(b, full, errand{g: pr.groups[own.Parts[0].Group]})
+	out, why := pr.Lister.KeepMinValues(b, full, Errand{g: pr.Groups[own.Parts[0].Group]})
 	if !why.OK() || pr.leavesEnough(b, &own) && !pr.leavesEnough(b, &out) {
 		return own
 	}
@@ -353,7 +352,7 @@ func (pr *provisioner) ride(b *supply.Candidate, own supply.Load, extras []int64
 }
 
 // leavesEnough reports whether an instance for the load leaves enough instance types open.
-func (pr *provisioner) leavesEnough(b *supply.Candidate, l *supply.Load) bool {
+func (pr *Provisioner) leavesEnough(b *supply.Candidate, l *supply.Load) bool {
 	first := b.FirstHolding(l)
 	return first >= 0 && b.LeavesOpen(b.Together(l), first, l.Sum)
 }

@@ -1,4 +1,4 @@
-package place
+package provisioning
 
 import (
 	"github.com/daemok/daemok/core/amount"
@@ -20,8 +20,8 @@ func (a *affinities) tear(g *demand.Group, c *demand.Colocation) {
 	}
 }
 
-// tornApart reports such a co-located set that pods of the group belong to.
-func (a *affinities) tornApart(g *demand.Group) (explanation.Torn, bool) {
+// TornApart reports such a co-located set that pods of the group belong to.
+func (a *affinities) TornApart(g *demand.Group) (explanation.Torn, bool) {
 	c := a.torn[g]
 	if c == nil || c.Pods < 2 {
 		return explanation.Torn{}, false
@@ -33,7 +33,7 @@ func (a *affinities) tornApart(g *demand.Group) (explanation.Torn, bool) {
 	free := b.Free[b.Options[option].Kind]
 	enough := amount.Fits(free, c.Sum)
 	out := explanation.Torn{Pods: c.Pods, Others: c.Others(g), Need: c.Sum, Largest: b.InstanceType(b.Options[option]).Name, Has: free, Limits: enough}
-	if enough && a.pr.minValues != BestEffort {
+	if enough && a.pr.MinValues != BestEffort {
 		out.TooFew = a.tooFewFor(c)
 	}
 	return out, !enough || a.pr.limited || out.TooFew != ""
@@ -44,7 +44,7 @@ func (a *affinities) tornApart(g *demand.Group) (explanation.Torn, bool) {
 // nothing where one has enough values for it.
 func (a *affinities) tooFewFor(c *demand.Colocation) string {
 	text := ""
-	for _, b := range a.pr.candidates {
+	for _, b := range a.pr.Candidates {
 		if c.Options[b.At] == nil {
 			continue
 		}
@@ -73,7 +73,7 @@ func (a *affinities) tooFewFor(c *demand.Colocation) string {
 // co-located set, limits aside; the cheapest of equals.
 func (a *affinities) roomiest(c *demand.Colocation) (pool *supply.Candidate, option int) {
 	most := -1.0
-	for _, b := range a.pr.candidates {
+	for _, b := range a.pr.Candidates {
 		options := c.Options[b.At]
 		for i := options.Next(0); options != nil && i >= 0; i = options.Next(i + 1) {
 			free := b.Free[b.Options[i].Kind]

@@ -1,18 +1,17 @@
-package place
+package provisioning
 
 import (
-	"slices"
-
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/topology"
+	"slices"
 )
 
 // affinities knows which groups must be on the host of pods of other groups, and puts co-located sets together.
 type affinities struct {
-	pr      *provisioner
+	pr       *Provisioner
 	givers   map[int][]*demand.Group              // of a tally that some pods seek: the groups of such pods
 	seekers  map[int][]*demand.Group              // of a tally: the groups of pods that must be beside such pods
-	gatherer demand.Guests                        // likewise, for gathering co-located sets
+	Gatherer demand.Guests                        // likewise, for gathering co-located sets
 	meeting  map[[2]*demand.OfferingSet]bool      // offering sets with an instance in common; see meet
 	torn     map[*demand.Group]*demand.Colocation // co-located sets that are too much for any instance, by those that homes are sought for
 }
@@ -21,10 +20,10 @@ type affinities struct {
 // need none.
 func (a *affinities) bind() {
 	a.givers, a.seekers = nil, map[int][]*demand.Group{}
-	for _, g := range a.pr.groups {
+	for _, g := range a.pr.Groups {
 		g.Component, g.Seeks, g.Gives, g.Stuck = nil, nil, nil, false
 		for _, s := range g.Level.Rules.Seeks() {
-			if a.pr.board.Comes(s.Tally) {
+			if a.pr.Board.Comes(s.Tally) {
 				continue
 			}
 			g.Seeks = append(g.Seeks, s)
@@ -35,7 +34,7 @@ func (a *affinities) bind() {
 		return
 	}
 	a.givers = map[int][]*demand.Group{}
-	for _, g := range a.pr.groups {
+	for _, g := range a.pr.Groups {
 		for _, t := range g.Level.Rules.Sought() {
 			if len(a.seekers[t]) > 0 {
 				g.Gives = append(g.Gives, t)
@@ -51,7 +50,7 @@ func (a *affinities) bind() {
 // seek or as those that are sought.
 func (a *affinities) joinComponents() {
 	seen := map[int]bool{}
-	for _, g := range a.pr.groups {
+	for _, g := range a.pr.Groups {
 		if g.Component != nil || len(g.Seeks)+len(g.Gives) == 0 {
 			continue
 		}
@@ -76,13 +75,13 @@ func (a *affinities) joinComponents() {
 func (a *affinities) measureComponents() {
 	missing := map[*demand.Group]int{}
 	var ready []*demand.Group
-	for _, g := range a.pr.groups {
+	for _, g := range a.pr.Groups {
 		if g.Component == nil {
 			continue
 		}
 		g.Lone, g.Steps = false, demand.Unreachable
 		for _, s := range g.Seeks {
-			if a.exempt(s) {
+			if a.Exempt(s) {
 				g.Lone = true
 			} else {
 				missing[g]++
@@ -108,15 +107,15 @@ func (a *affinities) measureComponents() {
 	}
 }
 
-// exempt reports whether pods need none of the kind that they seek, because
+// Exempt reports whether pods need none of the kind that they seek, because
 // they are the first of it.
-func (a *affinities) exempt(s topology.Seek) bool { return s.Own && !a.pr.board.Anywhere(s.Tally) }
+func (a *affinities) Exempt(s topology.Seek) bool { return s.Own && !a.pr.Board.Anywhere(s.Tally) }
 
 // touchAll ends a look ahead at other numbers of pods that are left.
 func (a *affinities) touchAll(left []int64) {
 	for i, n := range left {
-		if n != a.pr.outstanding.left[i] {
-			a.pr.groups[i].Touch()
+		if n != a.pr.Outstanding.left[i] {
+			a.pr.Groups[i].Touch()
 		}
 	}
 }

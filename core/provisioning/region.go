@@ -1,4 +1,4 @@
-package place
+package provisioning
 
 import (
 	"slices"
@@ -6,9 +6,9 @@ import (
 
 // chart notes which options are in the same domains of all keys that matter to
 // pods that are launched for.
-func (pr *provisioner) chart() {
+func (pr *Provisioner) chart() {
 	var keys []int
-	for _, g := range pr.groups {
+	for _, g := range pr.Groups {
 		for _, k := range g.Level.Rules.Fixed() {
 			if !slices.Contains(keys, k) {
 				keys = append(keys, k)
@@ -16,7 +16,7 @@ func (pr *provisioner) chart() {
 		}
 	}
 	slices.Sort(keys)
-	for _, b := range pr.candidates {
-		b.Regions = b.RegionsBy(pr.board, keys)
+	for _, b := range pr.Candidates {
+		b.Regions = b.RegionsBy(pr.Board, keys)
 	}
 }

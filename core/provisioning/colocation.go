@@ -1,11 +1,10 @@
-package place
+package provisioning
 
 import (
-	"slices"
-
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/demand"
+	"slices"
 )
 
 // colocationOf returns the co-located set of the group's next pod, and nil for one that may come
@@ -49,10 +48,10 @@ func newGathering(of *affinities, root *demand.Group, left []int64) *gathering {
 
 // gather puts a co-located set together around one pod of the group.
 func (a *affinities) gather(g *demand.Group, left []int64) *demand.Colocation {
-	a.gatherer.Reset()
+	a.Gatherer.Reset()
 	c := newGathering(a, g, left)
-	c.Sum = make([]int64, a.pr.dims.Len())
-	c.Options = make([]bitset.Set, len(a.pr.candidates))
+	c.Sum = make([]int64, a.pr.Dims.Len())
+	c.Options = make([]bitset.Set, len(a.pr.Candidates))
 	if !c.bring(g) {
 		return nil
 	}
@@ -69,7 +68,7 @@ func (c *gathering) bring(g *demand.Group) bool {
 		return false
 	}
 	for _, s := range g.Seeks {
-		if c.of.gatherer.Host.Has(s.Tally) || c.of.exempt(s) {
+		if c.of.Gatherer.Host.Has(s.Tally) || c.of.Exempt(s) {
 			continue
 		}
 		if !c.bringOne(c.of.givers[s.Tally], g) {
@@ -98,7 +97,7 @@ func (c *gathering) free(g *demand.Group) int64 {
 
 // add adds up to n pods of the group, as many as may be on one host.
 func (c *gathering) add(g *demand.Group, n int64) int64 {
-	there := &c.of.gatherer
+	there := &c.of.Gatherer
 	n = min(n, c.free(g), there.Room(g.PodClass, g.Level))
 	if demand.Exclusive(g.PodClass) {
 		n = min(n, 1)
@@ -106,13 +105,13 @@ func (c *gathering) add(g *demand.Group, n int64) int64 {
 	if n <= 0 || !c.narrow(g) {
 		return 0
 	}
-	if first := there.Attaches(c.of.pr.dims, g); first != nil {
+	if first := there.Attaches(c.of.pr.Dims, g); first != nil {
 		amount.Take(c.Sum, first, -1)
 	}
 	amount.Take(c.Sum, g.Need, -n)
 	there.Add(g.PodClass, g.Level, n)
 	for _, s := range g.Seeks {
-		c.worth[s.Tally] += float64(float64(n) * amount.Value(c.of.pr.values.Worth, g.Need))
+		c.worth[s.Tally] += float64(float64(n) * amount.Value(c.of.pr.Values.Worth, g.Need))
 	}
 	if at, known := c.at[g]; known {
 		c.Parts[at].N += n
@@ -130,8 +129,8 @@ func (c *gathering) narrow(g *demand.Group) bool {
 		return true
 	}
 	out, some := make([]bitset.Set, len(c.Options)), false
-	for i, b := range c.of.pr.candidates {
-		set := c.of.pr.ask(b, g).Any
+	for i, b := range c.of.pr.Candidates {
+		set := c.of.pr.Ask(b, g).Any
 		if len(c.Parts) > 0 && set != nil && c.Options[i] != nil {
 			set = set.Clone()
 			set.And(c.Options[i])
@@ -170,7 +169,7 @@ func (c *gathering) invited(g *demand.Group) bool {
 	if g.Stuck || g.Steps == demand.Unreachable || c.free(g) <= 0 || c.of.pr.limited && g.Shape.Priority < c.root.Shape.Priority {
 		return false
 	}
-	return c.of.gatherer.Room(g.PodClass, g.Level) > 0
+	return c.of.Gatherer.Room(g.PodClass, g.Level) > 0
 }
 
 // invite adds the whole part of the group's share.
@@ -189,7 +188,7 @@ func (c *gathering) round(t int) {
 	share := 0.0
 	for _, g := range c.of.seekers[t] {
 		if !g.Stuck && g.Steps < demand.Unreachable {
-			share += float64(float64(c.left[g.At])*amount.Value(c.of.pr.values.Worth, g.Need)) / float64(c.over(g))
+			share += float64(float64(c.left[g.At])*amount.Value(c.of.pr.Values.Worth, g.Need)) / float64(c.over(g))
 		}
 	}
 	for _, g := range c.of.seekers[t] {
@@ -197,7 +196,7 @@ func (c *gathering) round(t int) {
 		if c.left[g.At]%over == 0 || c.had(g) > c.left[g.At]/over || !c.invited(g) {
 			continue
 		}
-		if each := amount.Value(c.of.pr.values.Worth, g.Need); c.worth[t]+float64(each/2) <= share {
+		if each := amount.Value(c.of.pr.Values.Worth, g.Need); c.worth[t]+float64(each/2) <= share {
 			c.add(g, 1)
 		}
 	}

@@ -1,10 +1,9 @@
-package place
+package provisioning
 
 import (
-	"slices"
-
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/demand"
+	"slices"
 )
 
 // outstanding is what is still to be launched for. It is kept up to date instance by
@@ -29,10 +28,10 @@ func (a *amounts) add(g *demand.Group, n int64) {
 
 func (a *amounts) clone() *amounts { return &amounts{slices.Clone(a.sum), a.pods} }
 
-// newOutstanding sums up the groups, none of which has a tier yet.
-func (pr *provisioner) newOutstanding() outstanding {
-	out := outstanding{left: make([]int64, len(pr.groups)), tiers: map[int]*amounts{}, all: amounts{sum: make([]int64, pr.dims.Len())}}
-	for i, g := range pr.groups {
+// NewOutstanding sums up the groups, none of which has a tier yet.
+func (pr *Provisioner) NewOutstanding() outstanding {
+	out := outstanding{left: make([]int64, len(pr.Groups)), tiers: map[int]*amounts{}, all: amounts{sum: make([]int64, pr.Dims.Len())}}
+	for i, g := range pr.Groups {
 		out.left[i] = g.Left()
 		out.all.add(g, g.Left())
 	}

@@ -1,13 +1,12 @@
-package place
+package provisioning
 
 import (
 	"cmp"
 	"encoding/binary"
-	"slices"
-
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/supply"
+	"slices"
 )
 
 // openOfferings is the offerings of a batch that some groups may have. Its spot offerings are of
@@ -23,7 +22,7 @@ type openOfferings struct {
 
 // supplyOf tells spot offerings apart. Those that leave enough instance types open with less on
 // them are offered with less room too.
-func (l *batch) supplyOf(pr *provisioner, all bitset.Set) *openOfferings {
+func (l *batch) supplyOf(pr *Provisioner, all bitset.Set) *openOfferings {
 	out := &openOfferings{all: all, steady: all.Clone()}
 	var few []int
 	for _, s := range l.offeringPools {
@@ -99,8 +98,8 @@ func (s offeringPool) of(offerings bitset.Set) bitset.Set {
 }
 
 // yield is what the offering has room for, by worth, for its cost.
-func (l *batch) yield(pr *provisioner, offering int) float64 {
-	return amount.Value(pr.values.Worth, l.Offerings[offering].Free) / l.Offerings[offering].Cost
+func (l *batch) yield(pr *Provisioner, offering int) float64 {
+	return amount.Value(pr.Values.Worth, l.Offerings[offering].Free) / l.Offerings[offering].Cost
 }
 
 // supplyLess adds the offering with less room.
@@ -144,7 +143,7 @@ func lengthened(s bitset.Set, n int) bitset.Set {
 //     are cheaper by more than the margin;
 //   - rigid ones too where they are cheaper by more than a little: nothing would be
 //     gained with less on them, so that price decides.
-func (s *openOfferings) forPods(pr *provisioner, l *batch, need []int64) bitset.Set {
+func (s *openOfferings) forPods(pr *Provisioner, l *batch, need []int64) bitset.Set {
 	first := func(list []int) int {
 		return slices.IndexFunc(list, func(i int) bool { return amount.Fits(l.Offerings[i].Free, need) })
 	}
@@ -155,11 +154,11 @@ func (s *openOfferings) forPods(pr *provisioner, l *batch, need []int64) bitset.
 	least := l.yield(pr, s.flexible[at])
 	if full := first(s.full); full >= 0 {
 		more := l.yield(pr, s.full[full]) / least
-		if more > supply.FlexibleWithin || more > moreExpensiveOnce && !l.holdsLess(s, s.full[full], need) {
+		if more > supply.FlexibleWithin || more > supply.LittleMore && !l.holdsLess(s, s.full[full], need) {
 			return s.all
 		}
 	}
-	if rigid := first(s.rigid); rigid >= 0 && l.yield(pr, s.rigid[rigid]) > float64(moreExpensiveOnce*least) {
+	if rigid := first(s.rigid); rigid >= 0 && l.yield(pr, s.rigid[rigid]) > float64(supply.LittleMore*least) {
 		return s.small
 	}
 	return s.steady

@@ -1,18 +1,17 @@
-package place
+package provisioning
 
 import (
-	"math"
-	"slices"
-	"sort"
-
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/supply"
+	"math"
+	"slices"
+	"sort"
 )
 
 // filler fills one instance.
 type filler struct {
-	pr       *provisioner
+	pr      *Provisioner
 	b       *supply.Candidate
 	l       *supply.Load
 	left    []int64
@@ -38,7 +37,7 @@ func (f filler) emptied() filler {
 // fill adds pods while there is room under the load's option, always from the
 // side of which most is free, the largest that fit first: with a seed, of the
 // groups that an instance may grow for; without one, of any group.
-func (pr *provisioner) fill(b *supply.Candidate, l *supply.Load, left []int64, seed *demand.Group) {
+func (pr *Provisioner) fill(b *supply.Candidate, l *supply.Load, left []int64, seed *demand.Group) {
 	f := &pr.filler
 	f.start(pr, b, l, left, seed)
 	for side, gap := f.next(); side >= 0; side, gap = f.next() {
@@ -47,7 +46,7 @@ func (pr *provisioner) fill(b *supply.Candidate, l *supply.Load, left []int64, s
 }
 
 // start looks at an instance with the load.
-func (f *filler) start(pr *provisioner, b *supply.Candidate, l *supply.Load, left []int64, seed *demand.Group) {
+func (f *filler) start(pr *Provisioner, b *supply.Candidate, l *supply.Load, left []int64, seed *demand.Group) {
 	f.pr, f.b, f.l, f.left, f.seed = pr, b, l, left, seed
 	kind := b.Options[l.Option].Kind
 	f.room = append(f.room[:0], b.Free[kind]...)
@@ -55,8 +54,8 @@ func (f *filler) start(pr *provisioner, b *supply.Candidate, l *supply.Load, lef
 	f.cursor = append(f.cursor[:0], make([]int, pr.queues.number)...)
 	f.found = append(f.found[:0], make([]*demand.Group, len(pr.queues.sides))...)
 	f.shut = append(f.shut[:0], make([]bool, pr.queues.exclusive)...)
-	if len(f.taken) < len(pr.groups) {
-		f.taken = make([]int64, len(pr.groups))
+	if len(f.taken) < len(pr.Groups) {
+		f.taken = make([]int64, len(pr.Groups))
 	}
 	for _, at := range f.touched {
 		f.taken[at] = 0
@@ -69,7 +68,7 @@ func (f *filler) start(pr *provisioner, b *supply.Candidate, l *supply.Load, lef
 	clear(f.refused)
 	f.guests.StartOn(b, kind)
 	for _, p := range l.Parts {
-		g := pr.groups[p.Group]
+		g := pr.Groups[p.Group]
 		f.guests.Add(g.PodClass, g.Level, p.N)
 		f.note(p.Group, p.N)
 	}
@@ -79,17 +78,17 @@ func (f *filler) start(pr *provisioner, b *supply.Candidate, l *supply.Load, lef
 func (f *filler) note(group int, n int64) {
 	f.taken[group] += n
 	f.touched = append(f.touched, group)
-	if exclusiveSet := f.pr.groups[group].ExclusiveSet; exclusiveSet != notExclusive {
+	if exclusiveSet := f.pr.Groups[group].ExclusiveSet; exclusiveSet != notExclusive {
 		f.shut[exclusiveSet] = n > 0
 	}
-	for _, s := range f.pr.groups[group].Seeks {
+	for _, s := range f.pr.Groups[group].Seeks {
 		f.met[s.Tally] += n
 	}
 }
 
 // add adds up to n pods of the group and returns how many there was room for.
 func (f *filler) add(g *demand.Group, w *supply.Way, n int64) int64 {
-	most, first := f.guests.Within(f.pr.dims, f.room, g)
+	most, first := f.guests.Within(f.pr.Dims, f.room, g)
 	n = min(n, most, f.guests.Room(g.PodClass, g.Level))
 	if demand.Exclusive(g.PodClass) {
 		n = min(n, 1)
@@ -119,7 +118,7 @@ func (f *filler) next() (side int, gap float64) {
 		if g == nil {
 			continue
 		}
-		free := float64(f.pr.values.Worth[s] * float64(f.room[s]))
+		free := float64(f.pr.Values.Worth[s] * float64(f.room[s]))
 		switch {
 		case side < 0 || g.Shape.Priority > priority:
 			side, priority, best, second = s, g.Shape.Priority, free, math.Inf(-1)
@@ -168,7 +167,7 @@ func (f *filler) seekIn(l *queue, side int) *demand.Group {
 			at = skip(l.groups, side, at, f.room[side])
 			continue
 		}
-		f.pr.effort.Steps++
+		f.pr.Effort.Steps++
 		if f.free(g) > 0 && f.hopeful(g) && amount.Fits(f.room, g.Need) && f.mayJoin(g) && (f.alone(g) || f.colocationFor(g) != nil) {
 			return g
 		}
@@ -195,7 +194,7 @@ func (f *filler) mayJoin(g *demand.Group) bool {
 	if !f.pr.tournament.mayJoin(f.b, f.l.Option, g, f.seed) {
 		return false
 	}
-	_, ok := f.pr.ask(f.b, g).Joins(f.l.Option, f.l.Custom)
+	_, ok := f.pr.Ask(f.b, g).Joins(f.l.Option, f.l.Custom)
 	return ok
 }
 
@@ -224,7 +223,7 @@ func (f *filler) colocationFor(g *demand.Group) *demand.Colocation {
 	if len(g.Seeks) == 0 || g.Component.Head(f.left) != g {
 		return nil
 	}
-	c := f.pr.affinities.colocationOf(g, f.left)
+	c := f.pr.Affinities.colocationOf(g, f.left)
 	if c == nil || f.refused[c] || !amount.Fits(f.room, c.Sum) || c.Options[f.b.At] == nil || !c.Options[f.b.At].Has(f.l.Option) {
 		return nil
 	}
@@ -262,7 +261,7 @@ func (f *filler) tryColocation(c *demand.Colocation) bool {
 
 // join adds pods of one group of a co-located set and returns how many there was room for.
 func (f *filler) join(m demand.Member) int64 {
-	w, ok := f.pr.ask(f.b, m.Group).Joins(f.l.Option, f.l.Custom)
+	w, ok := f.pr.Ask(f.b, m.Group).Joins(f.l.Option, f.l.Custom)
 	if !ok {
 		return 0
 	}
@@ -287,10 +286,10 @@ func (f *filler) addFrom(side int, gap float64) {
 		return
 	}
 	n := min(f.spare(g), amount.Count(f.room, g.Need))
-	if each := float64(f.pr.values.Worth[side] * float64(g.Need[side])); each > 0 && gap/each < float64(n) {
+	if each := float64(f.pr.Values.Worth[side] * float64(g.Need[side])); each > 0 && gap/each < float64(n) {
 		n = max(1, int64(math.Ceil(gap/each)))
 	}
-	w, _ := f.pr.ask(f.b, g).Joins(f.l.Option, f.l.Custom)
+	w, _ := f.pr.Ask(f.b, g).Joins(f.l.Option, f.l.Custom)
 	f.add(g, w, n)
 }
 
@@ -300,7 +299,7 @@ func (f *filler) welcome(g *demand.Group) bool {
 	if g.PodClass.Plain(g.Level) {
 		return true
 	}
-	n, _ := f.guests.Within(f.pr.dims, f.room, g)
+	n, _ := f.guests.Within(f.pr.Dims, f.room, g)
 	return n > 0 && f.guests.Room(g.PodClass, g.Level) > 0
 }
 

@@ -1,18 +1,17 @@
-package place
+package provisioning
 
 import (
-	"math"
-	"slices"
-
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/supply"
+	"math"
+	"slices"
 )
 
 // keepFlexible cuts a load for a spot instance until it leaves enough instance types
 // open, if the pool has so many that may have one of its pods. Where the pool
 // has not, the load stays, and so does one of pods that belong together.
 func (li *lister) keepFlexible(b *supply.Candidate, l supply.Load) supply.Load {
-	if slices.ContainsFunc(l.Parts, func(p supply.Part) bool { return li.pr.groups[p.Group].Component != nil }) {
+	if slices.ContainsFunc(l.Parts, func(p supply.Part) bool { return li.pr.Groups[p.Group].Component != nil }) {
 		return l
 	}
 	out := l.Clone()
@@ -41,7 +40,7 @@ func (li *lister) keepFlexible(b *supply.Candidate, l supply.Load) supply.Load {
 // muchMoreExpensive reports whether as many instances with less on them as are needed in
 // place of one cost more than the margin beside it.
 func (li *lister) muchMoreExpensive(b *supply.Candidate, less, than *supply.Load) bool {
-	instances := math.Ceil(amount.Value(li.pr.values.Worth, than.Sum) / amount.Value(li.pr.values.Worth, less.Sum))
+	instances := math.Ceil(amount.Value(li.pr.Values.Worth, than.Sum) / amount.Value(li.pr.Values.Worth, less.Sum))
 	return float64(instances*b.Cost[less.Option]) > float64(supply.FlexibleWithin*b.Cost[than.Option])
 }
 
@@ -50,8 +49,8 @@ func (li *lister) largest(l *supply.Load) []int64 {
 	var out []int64
 	most := -1.0
 	for _, p := range l.Parts {
-		if need := li.pr.groups[p.Group].Need; amount.Value(li.pr.values.Worth, need) > most {
-			out, most = need, amount.Value(li.pr.values.Worth, need)
+		if need := li.pr.Groups[p.Group].Need; amount.Value(li.pr.Values.Worth, need) > most {
+			out, most = need, amount.Value(li.pr.Values.Worth, need)
 		}
 	}
 	return out
@@ -59,10 +58,10 @@ func (li *lister) largest(l *supply.Load) []int64 {
 
 // cutTo returns what of the load there is room for, the first pods first.
 func (li *lister) cutTo(l *supply.Load, room []int64) supply.Load {
-	out := supply.Load{Option: l.Option, Modest: l.Modest, Sum: make([]int64, li.pr.dims.Len())}
+	out := supply.Load{Option: l.Option, Modest: l.Modest, Sum: make([]int64, li.pr.Dims.Len())}
 	left := slices.Clone(room)
 	for _, p := range l.Parts {
-		g := li.pr.groups[p.Group]
+		g := li.pr.Groups[p.Group]
 		free := left
 		if p.First != nil {
 			free = slices.Clone(left)

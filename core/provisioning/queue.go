@@ -1,17 +1,16 @@
-package place
+package provisioning
 
 import (
 	"cmp"
-	"slices"
-
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/demand"
+	"slices"
 )
 
 // queues are the groups in the order in which instances are filled with them.
 type queues struct {
-	pr       *provisioner
+	pr        *Provisioner
 	sides     [][]queue // by resource: groups whose worth is mostly in it, see sortBySide
 	number    int       // of all sides
 	exclusive int       // how many there are, see findExclusiveSets
@@ -68,14 +67,14 @@ type exclusiveKey struct {
 // findExclusiveSets finds the groups of which no two can share an instance.
 func (q *queues) findExclusiveSets() {
 	exclusiveSets := map[exclusiveKey][]*demand.Group{}
-	for _, g := range q.pr.groups {
+	for _, g := range q.pr.Groups {
 		g.ExclusiveSet = notExclusive
 		if key, ok := q.exclusiveSetOf(g); ok {
 			exclusiveSets[key] = append(exclusiveSets[key], g)
 		}
 	}
 	q.exclusive = 0
-	for _, g := range q.pr.groups { // in order, so that numbers do not depend on that of the map
+	for _, g := range q.pr.Groups { // in order, so that numbers do not depend on that of the map
 		key, ok := q.exclusiveSetOf(g)
 		if list := exclusiveSets[key]; ok && len(list) >= exclusiveMin && list[0] == g {
 			for _, o := range list {
@@ -90,7 +89,7 @@ func (q *queues) exclusiveSetOf(g *demand.Group) (exclusiveKey, bool) {
 	if len(g.PodClass.Ports) > 0 {
 		return exclusiveKey{port: g.PodClass.Ports[0]}, true
 	}
-	tally, ok := q.pr.board.Only(g.Level.Rules)
+	tally, ok := q.pr.Board.Only(g.Level.Rules)
 	return exclusiveKey{tally: tally}, ok
 }
 
@@ -98,14 +97,14 @@ func (q *queues) exclusiveSetOf(g *demand.Group) (exclusiveKey, bool) {
 // the largest in it first. Instances are filled from all sides in turn, so
 // that their resources are used up together.
 func (q *queues) sort() {
-	sides := make([][]*demand.Group, q.pr.dims.Len())
-	for _, g := range q.pr.groups {
+	sides := make([][]*demand.Group, q.pr.Dims.Len())
+	for _, g := range q.pr.Groups {
 		if g.Left() == 0 {
 			continue
 		}
 		g.Side = 0
-		for i, w := range q.pr.values.Worth {
-			if float64(w*float64(g.Need[i])) > float64(q.pr.values.Worth[g.Side]*float64(g.Need[g.Side])) {
+		for i, w := range q.pr.Values.Worth {
+			if float64(w*float64(g.Need[i])) > float64(q.pr.Values.Worth[g.Side]*float64(g.Need[g.Side])) {
 				g.Side = i
 			}
 		}
@@ -121,23 +120,23 @@ func (q *queues) sort() {
 		})
 		q.sides[side] = q.divide(list)
 	}
-	q.pr.outstanding.gone = 0
+	q.pr.Outstanding.gone = 0
 }
 
 // thin takes groups out of the queues that are launched for, once they are so many
 // that passing over them takes longer.
 func (q *queues) thin() {
-	if 8*q.pr.outstanding.gone < len(q.pr.groups) {
+	if 8*q.pr.Outstanding.gone < len(q.pr.Groups) {
 		return
 	}
 	for _, queues := range q.sides {
 		for i := range queues {
 			l := &queues[i]
-			l.groups = slices.DeleteFunc(l.groups, func(g *demand.Group) bool { return q.pr.outstanding.left[g.At] == 0 })
+			l.groups = slices.DeleteFunc(l.groups, func(g *demand.Group) bool { return q.pr.Outstanding.left[g.At] == 0 })
 			l.measure()
 		}
 	}
-	q.pr.outstanding.gone = 0
+	q.pr.Outstanding.gone = 0
 }
 
 // divide parts the groups of one side by their exclusive sets.
