@@ -1,11 +1,12 @@
 package demand
 
 import (
+	"slices"
+
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/supply"
 	"github.com/daemok/daemok/core/topology"
-	"slices"
 )
 
 // Guests is what pods on one instance hold beside amounts: ports of the host,
@@ -93,4 +94,11 @@ func (there *Guests) Attaches(d amount.Dims, g *Group) (first []int64) {
 		}
 	}
 	return first
+}
+
+// StartOn makes the guests those of a new instance of the instance type: its daemon pods.
+func (g *Guests) StartOn(b *supply.Candidate, kind int) {
+	g.Reset()
+	g.Ports = append(g.Ports, b.Kinds[kind].Ports...)
+	b.Bring(g.Host, kind)
 }

@@ -2,9 +2,11 @@ package demand
 
 import (
 	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/topology"
-	"strings"
 )
 
 // PodClass is all shapes that differ in amounts and priority alone: the same rules
@@ -102,4 +104,24 @@ func selectorText(b *strings.Builder, s cluster.Selector) {
 		return
 	}
 	b.WriteString(s.Requirements.String())
+}
+
+// Begin makes the level one for a question, with these rules.
+func (lv *Level) Begin(rules *topology.Rules, firstLaunch int) {
+	lv.Asked = lv.Asked && slices.Equal(lv.fixed, rules.Fixed())
+	lv.Rules, lv.fixed = rules, rules.Fixed()
+	lv.Followers, lv.Led, lv.Crowd = nil, false, 0
+	lv.Allowed = lv.Allowed[:min(len(lv.Allowed), firstLaunch)]
+}
+
+// Follower is a pod class whose pods must be near certain others, with the keys over
+// which they must be: nil for all of them, as on the same host.
+type Follower struct {
+	PodClass *PodClass
+	Keys     []int
+}
+
+// Exclusive reports whether pods of the class use a volume that one pod alone may use.
+func Exclusive(k *PodClass) bool {
+	return slices.ContainsFunc(k.Shared, func(v cluster.Volume) bool { return v.Exclusive })
 }

@@ -171,7 +171,7 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 		candidates = append(candidates, supply.NewCandidate(p, r.dims, ready, i, z))
 	}
 	slices.SortStableFunc(candidates, func(a, b *supply.Candidate) int { return cmp.Compare(b.Weight, a.Weight) })
-	r.provisioner = provisioning.NewProvisioner(r.problem(candidates), r.valuation())
+	r.provisioner = provisioning.New(r.problem(candidates), r.valuation())
 	r.provisioner.Reserved.Count(s)
 	r.recordAvoided()
 	r.intake.setUpBoard(s)

@@ -1,10 +1,11 @@
 package provisioning
 
 import (
+	"slices"
+
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/demand"
-	"slices"
 )
 
 // colocationOf returns the co-located set of the group's next pod, and nil for one that may come

@@ -1,10 +1,11 @@
 package provisioning
 
 import (
-	"github.com/daemok/daemok/core/amount"
-	"github.com/daemok/daemok/core/supply"
 	"math"
 	"slices"
+
+	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/supply"
 )
 
 // keepFlexible cuts a load for a spot instance until it leaves enough instance types

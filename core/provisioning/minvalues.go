@@ -1,10 +1,34 @@
 package provisioning
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/supply"
-	"slices"
 )
+
+// MinValues says what happens when too few values stay open for minValues.
+type MinValues string
+
+// The policies. The zero value is Strict.
+const (
+	Strict     MinValues = ""           // nothing is launched
+	BestEffort MinValues = "BestEffort" // as many as there are will do
+)
+
+// Set makes it the policy of that name, as settings have it.
+func (m *MinValues) Set(name string) error {
+	switch name {
+	case "Strict":
+		*m = Strict
+	case string(BestEffort):
+		*m = BestEffort
+	default:
+		return fmt.Errorf("%q: want Strict or BestEffort", name)
+	}
+	return nil
+}
 
 // KeepMinValues cuts the load down until enough values stay open for every
 // minValues of the pool. Where even the least is too much it gives up or, by

@@ -1,11 +1,12 @@
 package provisioning
 
 import (
-	"github.com/daemok/daemok/core/demand"
-	"github.com/daemok/daemok/core/supply"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/daemok/daemok/core/demand"
+	"github.com/daemok/daemok/core/supply"
 )
 
 // notes lists what users should know of an instance beside what it is: preferences of

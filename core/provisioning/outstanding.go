@@ -1,9 +1,10 @@
 package provisioning
 
 import (
+	"slices"
+
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/demand"
-	"slices"
 )
 
 // outstanding is what is still to be launched for. It is kept up to date instance by

@@ -2,6 +2,8 @@ package supply
 
 import (
 	"cmp"
+	"slices"
+
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/bound"
@@ -9,7 +11,6 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/topology"
-	"slices"
 )
 
 // Candidate is one pool while instances are launched from it.

@@ -2,9 +2,10 @@ package supply
 
 import (
 	"encoding/binary"
+	"slices"
+
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
-	"slices"
 )
 
 // Lot is a set of options that some pods may have. Thousands of shapes mostly

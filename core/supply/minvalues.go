@@ -2,6 +2,7 @@ package supply
 
 import (
 	"fmt"
+
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/feasibility"

@@ -3,10 +3,11 @@ package supply
 import (
 	"cmp"
 	"fmt"
-	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/constraint"
 	"slices"
 	"strings"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
 )
 
 // usualArch is what images run on where nothing is said.

@@ -1,11 +1,12 @@
 package supply
 
 import (
+	"slices"
+
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/parallel"
-	"slices"
 )
 
 // Ready is what Place works out of the pools, the daemons and the catalogues of a snapshot

@@ -3,11 +3,12 @@ package supply
 import (
 	"cmp"
 	"encoding/binary"
+	"slices"
+	"strconv"
+
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/parallel"
-	"slices"
-	"strconv"
 )
 
 // Rooms is how much a spot instance of an instance type may hold at most to leave enough

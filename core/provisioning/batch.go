@@ -1,0 +1,365 @@
+package provisioning
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
+	"github.com/daemok/daemok/core/pack"
+	"github.com/daemok/daemok/core/supply"
+)
+
+// Packer chooses instances for a batch. What it leaves out, and what turns out to
+// break a rule that the batch does not hold, is placed one instance after another.
+type Packer interface {
+	Pack(batch pack.Batch) []pack.Instance
+}
+
+// batch is a pack.Batch with what its numbers stand for.
+type batch struct {
+	pack.Batch
+	groups             []*demand.Group
+	from               []origin // by offering
+	offeringPools      []offeringPool
+	reservedCapacities map[string]int // positions among the limits
+	asked              []bool         // by resource: some group asks for it
+	less               map[int][]int  // by offering: the same with less room, see supplyOf
+}
+
+type origin struct {
+	candidate *supply.Candidate
+	option    int
+}
+
+// launchTogether lets the packer choose instances for the pods of each tier of pools,
+// the heaviest first.
+func (pr *Provisioner) launchTogether() {
+	if pr.Packer == nil {
+		return
+	}
+	var tiers []int
+	for _, g := range pr.Groups {
+		if g.Left() > 0 && !slices.Contains(tiers, g.Home) {
+			tiers = append(tiers, g.Home)
+		}
+	}
+	slices.SortFunc(tiers, func(a, b int) int { return cmp.Compare(b, a) })
+	for _, tier := range tiers {
+		if l := pr.batchOf(tier); len(l.Groups) > 0 && len(l.Offerings) > 0 && !pr.Effort.Spent(0) {
+			pr.launchBatch(l)
+		}
+	}
+}
+
+// batchOf lists what is to be launched from the pools of a tier.
+func (pr *Provisioner) batchOf(tier int) *batch {
+	out := &batch{}
+	for _, g := range pr.Groups {
+		if g.Home == tier && g.Left() > 0 && pr.distinguishable(g) {
+			out.groups = append(out.groups, g)
+			out.Groups = append(out.Groups, pr.batchGroup(g))
+		}
+	}
+	out.reportPorts(pr.Board.Kinds())
+	var offeringPools []*supply.Candidate
+	options := 0
+	for _, b := range pr.Values.Pools {
+		if b.Weight == tier {
+			offeringPools, options = append(offeringPools, b), options+b.WithinLimits.Count()
+		}
+	}
+	out.Offerings, out.from = make([]pack.Offering, 0, options), make([]origin, 0, options)
+	for _, b := range offeringPools {
+		out.offering(b, pr.Reserved.Left)
+	}
+	out.open(pr)
+	return out
+}
+
+// distinguishable reports whether a batch can express what pods of the group ask for: not
+// where others must be on their host, or volumes are shared.
+func (pr *Provisioner) distinguishable(g *demand.Group) bool {
+	return !pr.Board.NearOnHost(g.Level.Rules) && len(g.PodClass.Shared) == 0
+}
+
+func (pr *Provisioner) batchGroup(g *demand.Group) pack.Group {
+	kinds, caps := pr.Board.OnHost(g.Level.Rules)
+	out := pack.Group{Need: g.Need, Count: g.Left(), Kinds: slices.Clone(kinds)}
+	for _, c := range caps {
+		out.Caps = append(out.Caps, pack.Cap(c))
+	}
+	return out
+}
+
+// reportPorts adds ports of the host, each as a kind of its own from a number on:
+// a pod with a port joins where no pod has one that conflicts with it.
+func (l *batch) reportPorts(from int) {
+	var known []cluster.Port
+	for _, g := range l.groups {
+		for _, p := range g.PodClass.Ports {
+			if !slices.Contains(known, p) {
+				known = append(known, p)
+			}
+		}
+	}
+	for i, g := range l.groups {
+		podGroup := &l.Groups[i]
+		for at, p := range known {
+			if slices.Contains(g.PodClass.Ports, p) {
+				podGroup.Kinds = append(podGroup.Kinds, from+at)
+			}
+			if slices.ContainsFunc(g.PodClass.Ports, p.Conflicts) {
+				podGroup.Caps = append(podGroup.Caps, pack.Cap{Kind: from + at, Most: 1})
+			}
+		}
+	}
+}
+
+// offering adds what the pool offers within its limits. A instance type that may use surplus
+// credits is offered in several grades.
+func (l *batch) offering(b *supply.Candidate, reserved map[string]int64) {
+	takes := l.takes(b, reserved)
+	from := offeringPool{b, make([]span, len(b.Options))}
+	for o := b.WithinLimits.Next(0); o >= 0; o = b.WithinLimits.Next(o + 1) {
+		kind := b.Options[o].Kind
+		if b.Free[kind] == nil {
+			continue
+		}
+		it := pack.Offering{Takes: takes(o), Zone: b.Offering(b.Options[o]).Zone}
+		from.at[o].first = len(l.Offerings)
+		for _, it.Free = range b.Grades(kind) {
+			it.Cost = b.CostFor(o, it.Free) + b.RiskOf(o)
+			from.at[o].n++
+			l.Offerings, l.from = append(l.Offerings, it), append(l.from, origin{b, o})
+		}
+	}
+	l.offeringPools = append(l.offeringPools, from)
+}
+
+// open sets which offerings each group may have. Groups that ask every pool for the
+// same options share one set.
+func (l *batch) open(pr *Provisioner) {
+	sets, numbers := map[string]*openOfferings{}, map[*supply.Lot]uint32{}
+	of := make([]*openOfferings, len(l.groups))
+	var key []byte
+	l.recordAsked()
+	offerings := len(l.Offerings)
+	for i, g := range l.groups {
+		key = key[:0]
+		for _, s := range l.offeringPools {
+			for _, w := range s.ways(pr, g) {
+				if _, known := numbers[w.Lot]; !known {
+					numbers[w.Lot] = uint32(len(numbers) + 1)
+				}
+				key = binary.LittleEndian.AppendUint32(key, numbers[w.Lot])
+			}
+			key = append(key, 0)
+		}
+		if sets[string(key)] == nil {
+			set := bitset.New(offerings)
+			for _, s := range l.offeringPools {
+				for _, w := range s.ways(pr, g) {
+					s.add(set, w.Options)
+				}
+			}
+			sets[string(key)] = l.supplyOf(pr, set)
+		}
+		of[i] = sets[string(key)]
+	}
+	for _, s := range sets {
+		for _, set := range []*bitset.Set{&s.all, &s.steady, &s.small} {
+			*set = lengthened(*set, len(l.Offerings))
+		}
+	}
+	for i, g := range l.groups {
+		l.Groups[i].Offerings = of[i].forPods(pr, l, g.Need)
+	}
+}
+
+// recordAsked notes what the groups ask for.
+func (l *batch) recordAsked() {
+	for i := range l.Groups {
+		if l.asked == nil {
+			l.asked = make([]bool, len(l.Groups[i].Need))
+		}
+		for d, v := range l.Groups[i].Need {
+			l.asked[d] = l.asked[d] || v > 0
+		}
+	}
+}
+
+// offeringPool is a pool of a batch.
+type offeringPool struct {
+	b  *supply.Candidate
+	at []span // by option: its positions among the offerings
+}
+
+type span struct{ first, n int }
+
+// ways is how pods of the group may use the pool now.
+func (s offeringPool) ways(pr *Provisioner, g *demand.Group) []supply.Way {
+	a := pr.Ask(s.b, g)
+	if !slices.ContainsFunc(a.Ways, func(w supply.Way) bool { return w.Barred }) {
+		return a.Ways
+	}
+	return slices.DeleteFunc(slices.Clone(a.Ways), func(w supply.Way) bool { return w.Barred })
+}
+
+func (s offeringPool) add(set, options bitset.Set) {
+	for o := options.Next(0); o >= 0; o = options.Next(o + 1) {
+		for i := range s.at[o].n {
+			set.Add(s.at[o].first + i)
+		}
+	}
+}
+
+// takes adds the limits of the pool and returns what an instance launched by an
+// option takes of them, and of what is left of capacity reservations.
+func (l *batch) takes(b *supply.Candidate, reserved map[string]int64) func(option int) []pack.Take {
+	limits := l.limit(b)
+	return func(o int) []pack.Take {
+		var out []pack.Take
+		if limits != nil {
+			out = limits(b.Options[o].Kind)
+		}
+		for _, s := range b.ReservedCapacitiesOf(o) {
+			at, known := l.reservedCapacities[s.Name]
+			if !known {
+				at = len(l.Limits)
+				l.Limits = append(l.Limits, reserved[s.Name])
+				if l.reservedCapacities == nil {
+					l.reservedCapacities = map[string]int{}
+				}
+				l.reservedCapacities[s.Name] = at
+			}
+			out = append(out, pack.Take{Limit: at, Amount: 1})
+		}
+		return out
+	}
+}
+
+// limit adds the limits of the pool and returns what an instance of an instance type takes
+// of them; nil where there are none.
+func (l *batch) limit(b *supply.Candidate) func(kind int) []pack.Take {
+	if b.Remaining == nil {
+		return nil
+	}
+	first := len(l.Limits)
+	if b.Remaining.Nodes != nil {
+		l.Limits = append(l.Limits, *b.Remaining.Nodes)
+	}
+	for _, e := range b.Remaining.Left {
+		l.Limits = append(l.Limits, e.Amount)
+	}
+	return func(kind int) []pack.Take {
+		at := first
+		var out []pack.Take
+		if b.Remaining.Nodes != nil {
+			out, at = append(out, pack.Take{Limit: at, Amount: 1}), at+1
+		}
+		for _, e := range b.Remaining.Left {
+			out, at = append(out, pack.Take{Limit: at, Amount: b.InstanceTypeAt(kind).Capacity.Get(e.Name)}), at+1
+		}
+		return out
+	}
+}
+
+// launchBatch orders the instances that the packer chooses: those from a capacity reservation, so
+// that no others use it up, then the most expensive first. Pods that a rule keeps off
+// one wait for what is launched next.
+func (pr *Provisioner) launchBatch(l *batch) {
+	instances := pr.Packer.Pack(l.Batch)
+	slices.SortStableFunc(instances, func(a, b pack.Instance) int {
+		return cmp.Or(cmp.Compare(demand.Rank(!l.plenty(a)), demand.Rank(!l.plenty(b))), cmp.Compare(l.Offerings[b.Offering].Cost, l.Offerings[a.Offering].Cost))
+	})
+	extras := pr.extrasOf(l)
+	for _, m := range instances {
+		if pr.Effort.Spent(int64(len(m.Parts))) {
+			return
+		}
+		pr.launchInstance(l, m, extras)
+	}
+}
+
+// plenty reports whether the instance is taken from no capacity reservation.
+func (l *batch) plenty(m pack.Instance) bool {
+	from := l.from[m.Offering]
+	return len(from.candidate.ReservedCapacitiesOf(from.option)) == 0
+}
+
+// extrasOf returns how many pods of each group may ride along on instances of the
+// batch: those that are left, less those of the batch, which have instances of
+// their own; nil where that is none.
+func (pr *Provisioner) extrasOf(l *batch) []int64 {
+	left := slices.Clone(pr.Outstanding.left)
+	for _, g := range l.groups {
+		left[g.At] = 0
+	}
+	if !slices.ContainsFunc(left, func(n int64) bool { return n > 0 }) {
+		return nil
+	}
+	return left
+}
+
+// launchInstance orders one instance of the batch and takes the extras that fit.
+func (pr *Provisioner) launchInstance(l *batch, m pack.Instance, extras []int64) {
+	b := l.from[m.Offering].candidate
+	filled := supply.Load{Sum: make([]int64, pr.Dims.Len())}
+	filled.Reset(l.from[m.Offering].option)
+	filled.Room = m.Room
+	if b.Remaining != nil { // what it leaves is for the others of the batch
+		filled.Modest = b.Options[filled.Option].Kind + 1
+	}
+	f := &pr.filler
+	f.start(pr, b, &filled, pr.Outstanding.left, nil)
+	if c := b.CreditOf(b.Options[filled.Option].Kind); c != nil {
+		f.room[amount.CPU] = c.Whole[amount.CPU]
+	}
+	for _, p := range m.Parts {
+		g := l.groups[p.Group]
+		if w, ok := pr.Ask(b, g).Joins(filled.Option, filled.Custom); ok && !w.Barred {
+			f.add(g, w, min(p.N, f.free(g)))
+		}
+	}
+	if len(filled.Parts) == 0 || b.Holding(&filled).Next(0) < 0 {
+		return
+	}
+	kept, why := pr.Lister.KeepMinValues(b, filled, Errand{})
+	if !why.OK() {
+		return
+	}
+	pr.tournament.stabilize(b, &kept)
+	kept = pr.Lister.keepFlexible(b, kept)
+	if extras != nil {
+		kept = pr.ride(b, kept, extras)
+	}
+	as := pr.Lister.List(b, &kept)
+	pr.Launch(b, &kept, &as)
+}
+
+// ride adds the extras that fit to a load, as far as minValues allow it. There are
+// none where a spot instance would no longer leave enough instance types open.
+func (pr *Provisioner) ride(b *supply.Candidate, own supply.Load, extras []int64) supply.Load {
+	full := own.Clone()
+	pr.fill(b, &full, extras, nil)
+	out, why := pr.Lister.KeepMinValues(b, full, Errand{g: pr.Groups[own.Parts[0].Group]})
+	if !why.OK() || pr.leavesEnough(b, &own) && !pr.leavesEnough(b, &out) {
+		return own
+	}
+	for _, p := range out.Parts {
+		if extras[p.Group] > 0 { // none of the batch is a rider
+			extras[p.Group] -= p.N
+		}
+	}
+	return out
+}
+
+// leavesEnough reports whether an instance for the load leaves enough instance types open.
+func (pr *Provisioner) leavesEnough(b *supply.Candidate, l *supply.Load) bool {
+	first := b.FirstHolding(l)
+	return first >= 0 && b.LeavesOpen(b.Together(l), first, l.Sum)
+}

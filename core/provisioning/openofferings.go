@@ -1,0 +1,166 @@
+package provisioning
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/supply"
+)
+
+// openOfferings is the offerings of a batch that some groups may have. Its spot offerings are of
+// three sorts, in each of them the one that is worth most for its cost first.
+type openOfferings struct {
+	all      bitset.Set
+	steady   bitset.Set // of the spot offerings the flexible ones alone
+	small    bitset.Set // these and the rigid ones
+	flexible []int      // their instances leave enough instance types open, however full
+	full     []int      // theirs would with less on them
+	rigid    []int      // theirs leave too few open, whatever is on them
+}
+
+// supplyOf tells spot offerings apart. Those that leave enough instance types open with less on
+// them are offered with less room too.
+func (l *batch) supplyOf(pr *Provisioner, all bitset.Set) *openOfferings {
+	out := &openOfferings{all: all, steady: all.Clone()}
+	var few []int
+	for _, s := range l.offeringPools {
+		few = append(few, l.supply(out, s)...)
+	}
+	out.small = out.steady.Clone()
+	for _, i := range few {
+		if l.holdsLess(out, i, nil) {
+			out.full = append(out.full, i)
+			continue
+		}
+		out.rigid = append(out.rigid, i)
+		out.small.Add(i)
+	}
+	for _, list := range [][]int{out.flexible, out.full, out.rigid} {
+		slices.SortStableFunc(list, func(x, y int) int { return cmp.Compare(l.yield(pr, y), l.yield(pr, x)) })
+	}
+	return out
+}
+
+// openOfferings adds the flexible spot offerings of an offering pool and returns the others.
+func (l *batch) supply(to *openOfferings, s offeringPool) (few []int) {
+	options := s.of(to.all)
+	known := s.b.RoomsAmong(options, l.asked)
+	var key []byte
+	for o := options.Next(0); o >= 0; o = options.Next(o + 1) {
+		if !s.b.IsSpot(o) {
+			continue
+		}
+		for grade := range s.at[o].n {
+			kind, i := s.b.Options[o].Kind, s.at[o].first+grade
+			key = supply.AppendAmounts(binary.LittleEndian.AppendUint64(key[:0], uint64(kind)), l.Offerings[i].Free)
+			may := known.Get(key, func() *supply.Rooms { return s.b.RoomsOf(options, kind, l.Offerings[i].Free, l.asked) })
+			if may.Whole {
+				to.flexible = append(to.flexible, i)
+				continue
+			}
+			few = append(few, i)
+			to.steady.Remove(i)
+			l.supplyLess(to, i, may)
+		}
+	}
+	return few
+}
+
+// holdsLess reports whether instances of the offering could hold less and leave enough
+// instance types open, and have room for one pod nevertheless.
+func (l *batch) holdsLess(s *openOfferings, offering int, need []int64) bool {
+	return slices.ContainsFunc(s.flexible, func(i int) bool {
+		return l.from[i].candidate == l.from[offering].candidate && l.within(l.Offerings[i].Free, l.Offerings[offering].Free) && amount.Fits(l.Offerings[i].Free, need)
+	})
+}
+
+// within reports whether no more is in a, of what some group asks for, than in b.
+func (l *batch) within(a, b []int64) bool {
+	for d, v := range a {
+		if l.asked[d] && v > b[d] {
+			return false
+		}
+	}
+	return true
+}
+
+// of returns the options of the offering pool that are among the offerings.
+func (s offeringPool) of(offerings bitset.Set) bitset.Set {
+	out := bitset.New(len(s.b.Options))
+	for o, at := range s.at {
+		if at.n > 0 && offerings.Has(at.first) {
+			out.Add(o)
+		}
+	}
+	return out
+}
+
+// yield is what the offering has room for, by worth, for its cost.
+func (l *batch) yield(pr *Provisioner, offering int) float64 {
+	return amount.Value(pr.Values.Worth, l.Offerings[offering].Free) / l.Offerings[offering].Cost
+}
+
+// supplyLess adds the offering with less room.
+func (l *batch) supplyLess(to *openOfferings, offering int, may *supply.Rooms) {
+	for _, room := range may.Parts {
+		i := l.smaller(offering, room)
+		to.steady = lengthened(to.steady, i+1)
+		to.steady.Add(i)
+		to.flexible = append(to.flexible, i)
+	}
+}
+
+// smaller is the offering with less room.
+func (l *batch) smaller(offering int, room []int64) int {
+	from, it := l.from[offering], l.Offerings[offering]
+	for _, i := range l.less[offering] {
+		if slices.Equal(l.Offerings[i].Free, room) {
+			return i
+		}
+	}
+	it.Free, it.Cost = room, from.candidate.CostFor(from.option, room)+from.candidate.RiskOf(from.option)
+	l.Offerings, l.from = append(l.Offerings, it), append(l.from, from)
+	if l.less == nil {
+		l.less = map[int][]int{}
+	}
+	l.less[offering] = append(l.less[offering], len(l.Offerings)-1)
+	return len(l.Offerings) - 1
+}
+
+// lengthened returns the set with room for the numbers below n.
+func lengthened(s bitset.Set, n int) bitset.Set {
+	if more := bitset.Words(n) - len(s); more > 0 {
+		return append(slices.Clip(s), make(bitset.Set, more)...)
+	}
+	return s
+}
+
+// forPods returns the offerings for pods that need so much each. Of the spot offerings
+// they are the flexible ones, but
+//   - all where none of these has room, or others with as much on them as can be
+//     are cheaper by more than the margin;
+//   - rigid ones too where they are cheaper by more than a little: nothing would be
+//     gained with less on them, so that price decides.
+func (s *openOfferings) forPods(pr *Provisioner, l *batch, need []int64) bitset.Set {
+	first := func(list []int) int {
+		return slices.IndexFunc(list, func(i int) bool { return amount.Fits(l.Offerings[i].Free, need) })
+	}
+	at := first(s.flexible)
+	if at < 0 {
+		return s.all
+	}
+	least := l.yield(pr, s.flexible[at])
+	if full := first(s.full); full >= 0 {
+		more := l.yield(pr, s.full[full]) / least
+		if more > supply.FlexibleWithin || more > supply.LittleMore && !l.holdsLess(s, s.full[full], need) {
+			return s.all
+		}
+	}
+	if rigid := first(s.rigid); rigid >= 0 && l.yield(pr, s.rigid[rigid]) > float64(supply.LittleMore*least) {
+		return s.small
+	}
+	return s.steady
+}

@@ -1,0 +1,162 @@
+package provisioning
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
+)
+
+// queues are the groups in the order in which instances are filled with them.
+type queues struct {
+	pr        *Provisioner
+	sides     [][]queue // by resource: groups whose worth is mostly in it, see sortBySide
+	number    int       // of all sides
+	exclusive int       // how many there are, see findExclusiveSets
+}
+
+// queue is groups whose worth is mostly in one resource, the largest in it
+// first. Of a queue with an exclusive set no instance can have pods of two groups, so that
+// after the first pod all of it is passed over at once.
+type queue struct {
+	at           int // position among all queues
+	exclusiveSet int // notExclusive: the groups have nothing to do with each other
+	groups       []*demand.Group
+	least        []int64 // of each block of groups, the least that one of them needs of each resource
+}
+
+// block is how many groups of a queue are passed over at once where there is
+// no room for any of them.
+const block = 16
+
+// measure notes what blocks of groups need.
+func (l *queue) measure() {
+	l.least = l.least[:0]
+	for i, g := range l.groups {
+		if i%block == 0 {
+			l.least = append(l.least, g.Need...)
+			continue
+		}
+		least := l.least[len(l.least)-len(g.Need):]
+		for k, v := range g.Need {
+			least[k] = min(least[k], v)
+		}
+	}
+}
+
+// full reports whether none of the block fits into so much room.
+func (l *queue) full(number int, room []int64) bool {
+	return !amount.Fits(room, l.least[number*len(room):(number+1)*len(room)])
+}
+
+// notExclusive is the exclusive set of groups that may share an instance.
+const notExclusive = -1
+
+// exclusiveMin is how many groups at least get a queue of their own: each queue is
+// looked at for each pod that is added, and each group of a queue as well.
+const exclusiveMin = 16
+
+// exclusiveKey is what no two pods of an exclusive set can have on one host: a port, or the
+// place of those who must be apart from each other.
+type exclusiveKey struct {
+	port  cluster.Port
+	tally int
+}
+
+// findExclusiveSets finds the groups of which no two can share an instance.
+func (q *queues) findExclusiveSets() {
+	exclusiveSets := map[exclusiveKey][]*demand.Group{}
+	for _, g := range q.pr.Groups {
+		g.ExclusiveSet = notExclusive
+		if key, ok := q.exclusiveSetOf(g); ok {
+			exclusiveSets[key] = append(exclusiveSets[key], g)
+		}
+	}
+	q.exclusive = 0
+	for _, g := range q.pr.Groups { // in order, so that numbers do not depend on that of the map
+		key, ok := q.exclusiveSetOf(g)
+		if list := exclusiveSets[key]; ok && len(list) >= exclusiveMin && list[0] == g {
+			for _, o := range list {
+				o.ExclusiveSet = q.exclusive
+			}
+			q.exclusive++
+		}
+	}
+}
+
+func (q *queues) exclusiveSetOf(g *demand.Group) (exclusiveKey, bool) {
+	if len(g.PodClass.Ports) > 0 {
+		return exclusiveKey{port: g.PodClass.Ports[0]}, true
+	}
+	tally, ok := q.pr.Board.Only(g.Level.Rules)
+	return exclusiveKey{tally: tally}, ok
+}
+
+// sort lists the groups by the resource that most of their worth is in,
+// the largest in it first. Instances are filled from all sides in turn, so
+// that their resources are used up together.
+func (q *queues) sort() {
+	sides := make([][]*demand.Group, q.pr.Dims.Len())
+	for _, g := range q.pr.Groups {
+		if g.Left() == 0 {
+			continue
+		}
+		g.Side = 0
+		for i, w := range q.pr.Values.Worth {
+			if float64(w*float64(g.Need[i])) > float64(q.pr.Values.Worth[g.Side]*float64(g.Need[g.Side])) {
+				g.Side = i
+			}
+		}
+		sides[g.Side] = append(sides[g.Side], g)
+	}
+	q.sides, q.number = make([][]queue, len(sides)), 0
+	for side, list := range sides {
+		slices.SortStableFunc(list, func(a, b *demand.Group) int {
+			return cmp.Or(
+				cmp.Compare(b.Shape.Priority, a.Shape.Priority),
+				cmp.Compare(b.Need[side], a.Need[side]),
+				a.At-b.At)
+		})
+		q.sides[side] = q.divide(list)
+	}
+	q.pr.Outstanding.gone = 0
+}
+
+// thin takes groups out of the queues that are launched for, once they are so many
+// that passing over them takes longer.
+func (q *queues) thin() {
+	if 8*q.pr.Outstanding.gone < len(q.pr.Groups) {
+		return
+	}
+	for _, queues := range q.sides {
+		for i := range queues {
+			l := &queues[i]
+			l.groups = slices.DeleteFunc(l.groups, func(g *demand.Group) bool { return q.pr.Outstanding.left[g.At] == 0 })
+			l.measure()
+		}
+	}
+	q.pr.Outstanding.gone = 0
+}
+
+// divide parts the groups of one side by their exclusive sets.
+func (q *queues) divide(list []*demand.Group) []queue {
+	var out []queue
+	at := map[int]int{}
+	for i, g := range list {
+		g.Rank = i
+		n, known := at[g.ExclusiveSet]
+		if !known {
+			n = len(out)
+			at[g.ExclusiveSet] = n
+			out = append(out, queue{at: q.number, exclusiveSet: g.ExclusiveSet})
+			q.number++
+		}
+		out[n].groups = append(out[n].groups, g)
+	}
+	for i := range out {
+		out[i].measure()
+	}
+	return out
+}

@@ -1,0 +1,154 @@
+package provisioning
+
+import (
+	"math"
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/supply"
+)
+
+// reservations counts what is left of capacity reservations, and of the room of placement groups, while instances
+// are planned.
+type reservations struct {
+	pr   *Provisioner
+	Left map[string]int64 // instances that are left of each capacity reservation, see countReservedCapacities
+}
+
+// Count notes what offerings draw on, such as a capacity reservation or the room of
+// a placement group. Pools share it, and so do instance types.
+func (v *reservations) Count(s *cluster.Snapshot) {
+	for _, b := range v.pr.Candidates {
+		if !b.Limited {
+			continue
+		}
+		for i := range b.Options {
+			o := b.Offering(b.Options[i])
+			if len(o.ReservedCapacities) == 0 || !o.Available {
+				continue
+			}
+			if v.Left == nil {
+				v.Left = map[string]int64{}
+			}
+			for _, s := range o.ReservedCapacities {
+				if left, known := v.Left[s.Name]; !known || s.Left < left {
+					v.Left[s.Name] = s.Left
+				}
+			}
+		}
+	}
+	v.countLaunches(s)
+	for name, left := range v.Left {
+		if left <= 0 {
+			v.reopen(name)
+		}
+	}
+}
+
+// countLaunches takes off what instances on order are to be taken from, as long as
+// the cloud does not know of it. One that may come from any of several reservations
+// has one place of them in all.
+func (v *reservations) countLaunches(s *cluster.Snapshot) {
+	if v.Left == nil {
+		return
+	}
+	var open [][]string
+	for i := range s.Instances {
+		m := &s.Instances[i]
+		pool, known := s.Pool(m.Pool)
+		if !known || m.Launched || m.Launching || m.Deleting {
+			continue
+		}
+		drawn := pool.Catalogue.DrawnBy(m)
+		for _, name := range drawn.All {
+			v.Left[name]--
+		}
+		if len(drawn.Reservations) > 0 {
+			open = append(open, drawn.Reservations)
+		}
+	}
+	for _, ids := range open { // after those that can have one alone
+		if most := v.mostLeft(ids); most != "" {
+			v.Left[most]--
+		}
+	}
+}
+
+// mostLeft is which of the capacity reservations has most left, the first by name of several; empty where
+// none is known.
+func (v *reservations) mostLeft(names []string) (most string) {
+	for _, name := range names {
+		if left, known := v.Left[name]; known && (most == "" || left > v.Left[most]) {
+			most = name
+		}
+	}
+	return most
+}
+
+// Of is how many instances can still be launched by the offering, where that is counted.
+func (v *reservations) Of(o *cluster.Offering) int64 {
+	out := int64(math.MaxInt64)
+	for _, s := range o.ReservedCapacities {
+		if left, known := v.Left[s.Name]; known {
+			out = min(out, left)
+		}
+	}
+	return out
+}
+
+// MayStill is how many instances can be launched by the option at most, of n.
+func (v *reservations) MayStill(b *supply.Candidate, option int, n int64) int64 {
+	return min(n, v.Of(b.Offering(b.Options[option])))
+}
+
+// Take accounts for an instance of this plan; the last one of any capacity reservation closes the
+// offerings that draw on it.
+func (v *reservations) Take(reservedCapacities []cluster.ReservedCapacity) {
+	for _, s := range reservedCapacities {
+		v.Left[s.Name]--
+		if v.Left[s.Name] == 0 {
+			v.reopen(s.Name)
+		}
+	}
+}
+
+// PutBack accounts for an instance that is not ordered after all.
+func (v *reservations) PutBack(reservedCapacities []cluster.ReservedCapacity) {
+	for _, s := range reservedCapacities {
+		v.Left[s.Name]++
+		if v.Left[s.Name] == 1 {
+			v.reopen(s.Name)
+		}
+	}
+	if len(reservedCapacities) > 0 {
+		clear(v.pr.Failed)
+	}
+}
+
+// reopen opens or closes the offerings that draw on the capacity reservation, by what is left of all that
+// they draw on.
+func (v *reservations) reopen(name string) {
+	for _, b := range v.pr.Candidates {
+		any := false
+		for i := range b.Options {
+			o := b.Offering(b.Options[i])
+			if !o.Available || !slices.ContainsFunc(o.ReservedCapacities, func(s cluster.ReservedCapacity) bool { return s.Name == name }) || b.Free[b.Options[i].Kind] == nil {
+				continue
+			}
+			if v.Of(o) > 0 {
+				b.AvailableNow.Add(i)
+			} else {
+				b.AvailableNow.Remove(i)
+			}
+			any = true
+		}
+		if any {
+			b.Narrow()
+			b.Lots, b.LastLot = nil, nil
+			v.pr.rateAll(b)
+		}
+	}
+	for _, g := range v.pr.Groups {
+		v.pr.rate(g)
+	}
+}

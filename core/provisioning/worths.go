@@ -1,0 +1,202 @@
+package provisioning
+
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/bound"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
+	"github.com/daemok/daemok/core/parallel"
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/supply"
+)
+
+// worths is what resources are worth: the dual prices of the least that instances for the pods that are left can cost.
+type worths struct {
+	pr *Provisioner
+	*supply.Valuation
+	again float64             // worth of what is left at which prices are sought again
+	Pools []*supply.Candidate // those of them that instances are launched from, see recordOfferingPools
+}
+
+// find asks what one unit of each resource is worth when all pods are to be
+// launched for at once and nothing but amounts counts.
+func (w *worths) find() {
+	w.Worth = blend(amount.Positive(w.pr.Outstanding.all.sum), w.columns())
+	if !slices.ContainsFunc(w.Worth, func(w float64) bool { return w > 0 }) {
+		w.Worth = w.Usual()
+	}
+	w.Valued++
+	w.Set()
+	w.again = w.pr.toPlace() / 2
+}
+
+// variant is by how much more of one resource is assumed when prices are
+// sought: what is nearly scarce has a price too then, and instances are not
+// filled as if it were free.
+const variant = 1.3
+
+// blend returns the mean of what resources are worth when a little more of
+// each in turn is asked for. No instance is worth more than its price.
+func blend(demand []float64, columns []bound.Column) []float64 {
+	sum := make([]float64, len(demand))
+	asked := 0.0
+	for i := range demand {
+		if demand[i] <= 0 {
+			continue
+		}
+		more := slices.Clone(demand)
+		more[i] *= variant
+		asked++
+		for j, w := range bound.Cover(more, columns).Worth {
+			sum[j] += w
+		}
+	}
+	for j := range sum {
+		sum[j] /= max(1, asked)
+	}
+	return sum
+}
+
+// columns lists what can be launched at known prices for pods that are left,
+// each instance type once a pool, at its best price. What no pod can use has no say.
+// Each pool is asked by one goroutine, since it remembers its answers.
+func (w *worths) columns() []bound.Column {
+	byPool := make([][]bound.Column, len(w.pr.Candidates)) // nothing of those that are not asked
+	w.each(func(b *supply.Candidate) { byPool[b.At] = b.ColumnsOf(w.useful(b)) })
+	var distinct [][]bound.Column
+	for _, list := range byPool {
+		if !slices.ContainsFunc(distinct, func(other []bound.Column) bool { return slices.EqualFunc(list, other, sameColumn) }) {
+			distinct = append(distinct, list)
+		}
+	}
+	return slices.Concat(distinct...)
+}
+
+func sameColumn(a, b bound.Column) bool { return a.Price == b.Price && slices.Equal(a.Has, b.Has) }
+
+// each calls the function for every pool; in a question, for those alone that
+// have something for some pod, unless all are offered to a packer.
+func (w *worths) each(do func(*supply.Candidate)) {
+	if w.pr.Twins == nil {
+		parallel.Each(len(w.Pools), func(i int) { do(w.Pools[i]) })
+		return
+	}
+	for _, b := range w.Pools {
+		if w.pr.Packer != nil || slices.ContainsFunc(w.pr.Groups, func(g *demand.Group) bool { return len(w.pr.Ask(b, g).Ways) > 0 }) {
+			do(b)
+		}
+	}
+}
+
+// useful returns the options that can be had for some pod that is left.
+func (w *worths) useful(b *supply.Candidate) bitset.Set {
+	out := bitset.New(len(b.Options))
+	var lots []*supply.Lot
+	for _, g := range w.pr.Groups {
+		if g.Left() == 0 {
+			continue
+		}
+		for _, w := range w.pr.Ask(b, g).Ways {
+			if !w.Lot.Counted {
+				w.Lot.Counted = true
+				lots = append(lots, w.Lot)
+				out.Or(w.Options)
+			}
+		}
+	}
+	for _, l := range lots {
+		l.Counted = false
+	}
+	out.And(b.AvailableNow)
+	return out
+}
+
+// Usual is what resources are worth where no price is known: a core as much
+// as seven GiB of memory, as the offering set has it within a factor of two.
+func (w *worths) Usual() []float64 {
+	out := make([]float64, w.pr.Dims.Len())
+	out[amount.CPU] = 30
+	for i, name := range w.pr.Dims.Resources {
+		if name == quantity.NameMemory {
+			out[i] = 4000 / float64(quantity.GiB)
+		}
+	}
+	return out
+}
+
+// Set sets what options of each pool yield. In a plan, pools that have the same for the
+// same are reckoned once.
+func (w *worths) Set() {
+	if w.pr.Twins != nil {
+		w.each(func(b *supply.Candidate) {
+			b.Value()
+			w.pr.rateAll(b)
+		})
+		return
+	}
+	models, firsts := make([]*supply.Candidate, len(w.Pools)), []*supply.Candidate(nil)
+	for i, b := range w.Pools {
+		at := slices.IndexFunc(firsts, b.ValuedAs)
+		if at < 0 {
+			at, firsts = len(firsts), append(firsts, b)
+		}
+		models[i] = firsts[at]
+	}
+	parallel.Each(len(firsts), func(i int) { firsts[i].SetYields() })
+	parallel.Each(len(models), func(i int) {
+		b := w.Pools[i]
+		if models[i] != b {
+			b.TakeYields(models[i])
+		}
+		w.pr.rateAll(b)
+	})
+}
+
+// Twins knows which pools offer pods just what an earlier one offers them, as long as pools stay as they are.
+type Twins struct {
+	Spare map[*cluster.Shape]bitset.Set // see spareFor
+}
+
+// recordPools finds the pools that instances are launched from: all or, in a question,
+// those that do not offer to every group just what an earlier one offers it for the
+// same. Of equals the first is always launched from, so that nothing is missed.
+func (w *worths) recordPools() {
+	w.Pools = w.pr.Candidates
+	if w.pr.Twins == nil || len(w.pr.Groups) == 0 {
+		return
+	}
+	spare := w.pr.Twins.SpareFor(w.pr.Candidates, w.pr.Groups[0].Wants)
+	if spare.Next(0) < 0 {
+		return
+	}
+	spare = spare.Clone()
+	for _, g := range w.pr.Groups[1:] {
+		spare.And(w.pr.Twins.SpareFor(w.pr.Candidates, g.Wants))
+	}
+	w.Pools = nil
+	for i, b := range w.pr.Candidates {
+		if !spare.Has(i) || !slices.Equal(b.AvailableNow, b.Like.AvailableNow) {
+			w.Pools = append(w.Pools, b)
+		}
+	}
+}
+
+// SpareFor returns the pools that offer pods what an earlier one offers them for the
+// same, as far as what the pods want of nodes says; not to be written. One whose
+// minValues may keep it from selling is no such earlier one.
+func (tw *Twins) SpareFor(candidates []*supply.Candidate, wants *cluster.Shape) bitset.Set {
+	out, known := tw.Spare[wants]
+	if !known {
+		out = bitset.New(len(candidates))
+		for i, b := range candidates {
+			if b.Twin() && b.Weight == b.Like.Weight && !b.Like.Varied && b.OffersLikewise(wants) {
+				out.Add(i)
+			}
+		}
+		tw.Spare[wants] = out
+	}
+	return out
+}

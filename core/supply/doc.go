@@ -1,0 +1,12 @@
+// Package supply has what each NodePool can launch now: its offerings within limits and reservations, what instances of
+// each leave to pods, what they cost, and what a launch leaves open to EC2.
+//
+//	candidate  a NodePool that instances may be launched from; its weight is its tier
+//	option     one of its offerings with one instance type
+//	ask        how some pods may use the pool; each way of it is one of the pod's alternatives
+//	lot        a set of options that some ways allow; what can be said of it is found out once
+//	region     options that are in the same domain of every key that matters
+//	load       what one new instance is to hold, in parts, one for each group
+//	choices    what a launch leaves open: instance types, zones, capacity types
+//	yield      worth of what an option holds, for its cost
+package supply

@@ -1,0 +1,155 @@
+package supply
+
+import (
+	"math"
+	"slices"
+
+	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/feasibility"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// limits is what a pool may still own.
+type limits struct {
+	Left  []quantity.Extended // of each limited resource
+	Nodes *int64
+	First *limits // what it was at the beginning
+}
+
+// newLimits returns nil where nothing is limited.
+func newLimits(p *cluster.Pool) *limits {
+	if len(p.Limits.Amounts) == 0 && p.Limits.Nodes == nil {
+		return nil
+	}
+	out := &limits{}
+	for _, l := range p.Limits.Amounts {
+		out.Left = append(out.Left, quantity.Extended{Name: l.Name, Amount: quantity.Difference(l.Amount, p.Usage.Get(l.Name))})
+	}
+	if p.Limits.Nodes != nil {
+		n := *p.Limits.Nodes - p.Nodes
+		out.Nodes = &n
+	}
+	out.First = out.Clone()
+	return out
+}
+
+func (l *limits) Clone() *limits {
+	out := &limits{Left: slices.Clone(l.Left)}
+	if l.Nodes != nil {
+		n := *l.Nodes
+		out.Nodes = &n
+	}
+	return out
+}
+
+// allow reports whether one more instance of this capacity may be launched.
+func (l *limits) allow(capacity quantity.Resources) bool {
+	if l.Nodes != nil && *l.Nodes < 1 {
+		return false
+	}
+	return !slices.ContainsFunc(l.Left, func(e quantity.Extended) bool { return capacity.Get(e.Name) > e.Amount })
+}
+
+// More is how many instances by the option the pool may launch.
+func (b *Candidate) More(option int) int64 {
+	n := int64(math.MaxInt64)
+	if b.Remaining == nil {
+		return n
+	}
+	if b.Remaining.Nodes != nil {
+		n = *b.Remaining.Nodes
+	}
+	capacity := b.InstanceType(b.Options[option]).Capacity
+	for _, e := range b.Remaining.Left {
+		if each := capacity.Get(e.Name); each > 0 {
+			n = min(n, e.Amount/each)
+		}
+	}
+	return n
+}
+
+// Use accounts for an instance that was ordered.
+func (l *limits) Use(capacity quantity.Resources) {
+	if l.Nodes != nil {
+		*l.Nodes--
+	}
+	for i := range l.Left {
+		l.Left[i].Amount -= capacity.Get(l.Left[i].Name)
+	}
+}
+
+// GiveBack accounts for an instance that is not ordered after all.
+func (l *limits) GiveBack(capacity quantity.Resources) {
+	if l.Nodes != nil {
+		*l.Nodes++
+	}
+	for i := range l.Left {
+		l.Left[i].Amount += capacity.Get(l.Left[i].Name)
+	}
+}
+
+// noLarger reports whether a costs no more of the limited resources than b.
+func (l *limits) noLarger(a, b quantity.Resources) bool {
+	for _, e := range l.Left {
+		if a.Get(e.Name) > b.Get(e.Name) {
+			return false
+		}
+	}
+	return true
+}
+
+// LimitCost is what an instance of the type counts for what it takes of the pool's
+// limits, see Options.Thrift.
+func (b *Candidate) LimitCost(kind int) float64 {
+	if b.Remaining == nil || b.Valuation.LimitCost <= 0 {
+		return 0
+	}
+	return float64(b.Valuation.LimitCost * b.Remaining.share(b.InstanceTypeAt(kind).Capacity))
+}
+
+// thrifty adds that to prices.
+func (b *Candidate) thrifty(prices []float64) []float64 {
+	if b.Remaining == nil || b.Valuation.LimitCost <= 0 {
+		return prices
+	}
+	out := slices.Clone(prices)
+	for i, o := range b.Options {
+		out[i] += b.LimitCost(o.Kind)
+	}
+	return out
+}
+
+// share is which part of what there was at the beginning such an instance takes,
+// of all that is limited together.
+func (l *limits) share(capacity quantity.Resources) float64 {
+	sum := 0.0
+	for _, e := range l.First.Left {
+		sum += float64(capacity.Get(e.Name)) / float64(max(1, e.Amount))
+	}
+	if l.Nodes != nil {
+		sum += 1 / float64(max(1, *l.First.Nodes))
+	}
+	return sum
+}
+
+// Used reports whether instances were ordered that count.
+func (l *limits) Used() bool {
+	return !slices.Equal(l.Left, l.First.Left) || l.Nodes != nil && *l.Nodes != *l.First.Nodes
+}
+
+// HeldBack reports whether limits forbid some instance for pods that want this and need so much.
+func (b *Candidate) HeldBack(wants *cluster.Shape, need []int64) bool {
+	if wants.Unable != "" {
+		return false
+	}
+	terms, _ := b.Terms(wants)
+	return slices.ContainsFunc(terms, func(t feasibility.Term) bool {
+		for i := t.Options.Next(0); i >= 0; i = t.Options.Next(i + 1) {
+			if b.AvailableNow.Has(i) && !b.WithinLimits.Has(i) && amount.Fits(b.MostFree(b.Options[i].Kind), need) {
+				return true
+			}
+		}
+		return false
+	})
+}

@@ -1,0 +1,240 @@
+package supply
+
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/offering"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// Together returns the options that every part of the load allows, within
+// limits, whatever their size.
+func (b *Candidate) Together(l *Load) bitset.Set {
+	out := b.WithinLimits.Clone()
+	var last *Lot
+	for _, p := range l.Parts {
+		if p.Way.Lot != last {
+			out.And(p.Way.Options)
+			last = p.Way.Lot
+		}
+	}
+	for i := out.Next(0); l.Modest > 0 && i >= 0; i = out.Next(i + 1) {
+		if !b.asModest(b.Options[i].Kind, l.Modest-1) {
+			out.Remove(i)
+		}
+	}
+	return out
+}
+
+// Holding returns the options that may have the whole load.
+func (b *Candidate) Holding(l *Load) bitset.Set {
+	out := b.Together(l)
+	known := b.kindMarks()
+	holds := make([]bool, len(known))
+	for i := out.Next(0); i >= 0; i = out.Next(i + 1) {
+		kind := b.Options[i].Kind
+		if !known[kind] {
+			known[kind], holds[kind] = true, l.fitsIn(b.Free[kind]) && b.Bears(l, kind)
+		}
+		if !holds[kind] {
+			out.Remove(i)
+		}
+	}
+	return out
+}
+
+// listed returns what the launch leaves open: the options and their instance types,
+// cheapest first. Where the pool has limits no instance type is larger, in what is
+// limited, than the cheapest, so that little is set aside without effect.
+func (b *Candidate) listed(l *Load) (bitset.Set, []int) {
+	if b.Remaining == nil && !b.Varied && len(b.Valuation.Daemons) == 0 && !b.Parted {
+		return b.cheapest(l)
+	}
+	options := b.Holding(l)
+	if b.Remaining != nil {
+		if modest := b.modest(options); b.MinValuesShort(modest, b.FirstKinds(modest)) == nil {
+			options = modest
+		}
+	}
+	if len(b.Valuation.Daemons) > 0 {
+		if stable := b.stable(options); b.MinValuesShort(stable, b.FirstKinds(stable)) == nil {
+			options = stable
+		}
+	}
+	kinds := b.FirstKinds(options)
+	b.keepKinds(options, kinds)
+	return options, kinds
+}
+
+// keepKinds removes the options of other instance types.
+func (b *Candidate) keepKinds(options bitset.Set, kinds []int) {
+	listed := b.kindMarks()
+	for _, k := range kinds {
+		listed[k] = true
+	}
+	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
+		if !listed[b.Options[i].Kind] {
+			options.Remove(i)
+		}
+	}
+}
+
+// cheapest is listed for a pool with neither limits nor minValues, where no rule
+// looks at daemon pods: what holds the load, of the first instance types that do.
+func (b *Candidate) cheapest(l *Load) (bitset.Set, []int) {
+	all, out := b.Together(l), bitset.New(len(b.Options))
+	sorted := b.kindsOf(all, l)
+	kinds := make([]int, 0, min(len(sorted), offering.TypesMax))
+	for _, k := range sorted {
+		if len(kinds) == offering.TypesMax {
+			break
+		}
+		if l.fitsIn(b.Free[k]) && b.Bears(l, k) {
+			kinds = append(kinds, k)
+		}
+	}
+	for _, k := range kinds {
+		for _, i := range b.optionsOf(k) {
+			if all.Has(i) {
+				out.Add(i)
+			}
+		}
+	}
+	return out, kinds
+}
+
+// instanceTypesOf lists the instance types of the options that a load may have whatever its
+// size, by their first options. Loads of pods of one lot may mostly have the
+// same.
+func (b *Candidate) kindsOf(options bitset.Set, l *Load) []int {
+	known := &l.Parts[0].Way.Lot.kinds
+	if known.options != nil && slices.Equal(known.options, options) {
+		return known.list
+	}
+	seen := b.kindMarks()
+	known.options, known.list = options, nil
+	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
+		if k := b.Options[i].Kind; !seen[k] {
+			seen[k] = true
+			known.list = append(known.list, k)
+		}
+	}
+	return known.list
+}
+
+// optionsOf lists the options of an instance type.
+func (b *Candidate) optionsOf(kind int) []int {
+	if b.ofKind == nil {
+		b.ofKind = make([][]int, len(b.Kinds))
+		for i, o := range b.Options {
+			b.ofKind[o.Kind] = append(b.ofKind[o.Kind], i)
+		}
+	}
+	return b.ofKind[kind]
+}
+
+func (b *Candidate) modest(options bitset.Set) bitset.Set {
+	out := options.Clone()
+	first := b.InstanceType(b.Options[options.Next(0)]).Capacity
+	for i := out.Next(0); i >= 0; i = out.Next(i + 1) {
+		if !b.Remaining.noLarger(b.InstanceType(b.Options[i]).Capacity, first) {
+			out.Remove(i)
+		}
+	}
+	return out
+}
+
+// stable keeps the options with which the same daemon pods come as with the
+// first, of those that rules about other pods look at: with others left open
+// it would not be known which may be where.
+func (b *Candidate) stable(options bitset.Set) bitset.Set {
+	out := options.Clone()
+	first := options.Next(0)
+	for i := out.Next(first + 1); i >= 0; i = out.Next(i + 1) {
+		for shape := range b.Valuation.Daemons {
+			if b.BringsAs(shape, i) != b.BringsAs(shape, first) {
+				out.Remove(i)
+				break
+			}
+		}
+	}
+	return out
+}
+
+func (b *Candidate) Largest(kinds []int) quantity.Resources {
+	var out quantity.Resources
+	for _, k := range kinds {
+		out = out.Max(b.InstanceTypeAt(k).Capacity)
+	}
+	return out
+}
+
+func (b *Candidate) Choice(option int, whyNot string) plan.Choice {
+	o := b.Options[option]
+	offering := b.Offering(o)
+	return plan.Choice{Kind: b.InstanceType(o).Name, Zone: offering.Zone, Option: offering.Option, Price: offering.Price,
+		Priced: offering.Priced, Beside: b.PerInstance(), WhyNot: whyNot}
+}
+
+// RequirementsFor writes down what the instance must be, and the labels on custom
+// keys that are decided now.
+func (b *Candidate) RequirementsFor(l *Load, open *Choices) (constraint.Requirements, constraint.Labels) {
+	out := b.Requirements
+	for _, p := range l.Parts {
+		for _, r := range p.Way.Term.Requirements {
+			if b.Requirements.Has(r.Key) || b.Defines(r.Key) {
+				out = out.And(r)
+			}
+		}
+	}
+	var labels constraint.Labels
+	for _, r := range slices.Clone(out) {
+		if b.Defines(r.Key) {
+			continue
+		}
+		value, ok := b.Pool.Labels.Get(r.Key)
+		if !ok {
+			value, ok = r.Set.Any()
+		}
+		if ok {
+			labels = labels.With(r.Key, value)
+			out = out.And(constraint.Requirement{Key: r.Key, Set: constraint.Values(value)})
+		}
+	}
+	return out.AndAll(open.RequirementsFor(b.alsoFrom(l, open))), labels
+}
+
+// alsoFrom lists the reservations that would do as well as the one that the launch is
+// planned for, that one included: which of them has room when it is launched is seen then.
+func (b *Candidate) alsoFrom(l *Load, open *Choices) []string {
+	if open.reserved < 0 {
+		return nil
+	}
+	var out []string
+	first := b.Options[open.reserved]
+	for _, i := range b.optionsOf(first.Kind) {
+		offering := b.Offering(b.Options[i])
+		wanted := !slices.ContainsFunc(l.Parts, func(p Part) bool { return !p.Way.Term.Options.Has(i) })
+		if id := offering.Reservation(); wanted && offering.Available && offering.StandsIn(b.Offering(first)) && !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// RequirementsFor are the instance types, zones and capacity types that are left open, and the
+// reservations where it is taken from one of them.
+func (c *Choices) RequirementsFor(reservations []string) constraint.Requirements {
+	out := constraint.NewRequirements(
+		constraint.Requirement{Key: cluster.LabelInstanceType, Set: c.names},
+		constraint.Requirement{Key: cluster.LabelZone, Set: c.Zones},
+		constraint.Requirement{Key: cluster.LabelCapacityType, Set: c.ways})
+	if len(reservations) > 0 {
+		out = out.And(constraint.Requirement{Key: cluster.LabelReservation, Set: constraint.Values(reservations...)})
+	}
+	return out
+}

@@ -1,0 +1,221 @@
+package supply
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// A spot instance leaves several instance types open, since any one of them may be offered
+// out, and is taken away sooner where few others are asked for. Kinds count that
+// cost little more than the one launched first: spot prices of instances of one
+// size differ by a factor of two and more between instance types and zones, so that a
+// smaller share would count hardly any beside the cheapest. What more or less
+// of it costs is described in docs/concepts/cost.md.
+const (
+	flexible       = 15  // instance types
+	FlexibleWithin = 2.5 // times the price of the first
+)
+
+// EnoughTries is how often a load is cut for flexibility at most: with less to
+// hold, a cheaper option comes first, and others count.
+const EnoughTries = 4
+
+// SpotKinds lists the instance types that an instance which is launched first by a spot
+// option counts as flexible with, cheapest first: those that are offered as spot
+// for little more, and for no more than is asked for on demand for the same.
+// There are none for an instance that is no spot instance. Options before from are
+// passed over.
+func (b *Candidate) SpotKinds(options bitset.Set, from, first int, sum []int64) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		if !b.IsSpot(first) {
+			return
+		}
+		best, seen := float64(b.Offering(b.Options[first]).Ranked()), b.kindMarks()
+		for i := options.Next(from); i >= 0; i = options.Next(i + 1) {
+			o := b.Options[i]
+			offering, of := b.Offering(o), b.Kinds[o.Kind].Of
+			if !offering.Priced || float64(offering.Ranked()) > float64(FlexibleWithin*best) ||
+				offering.Option == cluster.OnDemand && amount.Fits(b.Free[o.Kind], sum) {
+				return
+			}
+			if offering.Option == cluster.Spot && !seen[of] && b.asModest(o.Kind, b.Options[first].Kind) {
+				seen[of] = true
+				if !yield(o.Kind) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// IsSpot reports whether the option is a spot offering of a known price.
+func (b *Candidate) IsSpot(option int) bool {
+	offering := b.Offering(b.Options[option])
+	return offering.Option == cluster.Spot && offering.Priced
+}
+
+// asModest reports whether an instance of the type takes no more of what the pool
+// limits than one of the other.
+func (b *Candidate) asModest(kind, than int) bool {
+	return b.Remaining == nil || kind == than || b.Remaining.noLarger(b.InstanceTypeAt(kind).Capacity, b.InstanceTypeAt(than).Capacity)
+}
+
+// CommonRoom returns what enough of the instance types have room for, those that have
+// room for the greatest share of the sum; enough is false where too few could
+// have one pod.
+func (b *Candidate) CommonRoom(kinds []int, sum, pod []int64) (room []int64, enough bool) {
+	kinds = slices.DeleteFunc(kinds, func(k int) bool { return !amount.Fits(b.Free[k], pod) })
+	if len(kinds) < flexible {
+		return nil, false
+	}
+	parts := make(map[int]float64, len(kinds))
+	for _, k := range kinds {
+		parts[k] = amount.Share(b.Free[k], sum)
+	}
+	slices.SortStableFunc(kinds, func(x, y int) int { return cmp.Compare(parts[y], parts[x]) })
+	return b.leastFree(kinds[:flexible]), true
+}
+
+// ManyKinds reports whether enough of the options are of use where one of them is
+// launched first.
+func (b *Candidate) ManyKinds(options bitset.Set, first int) bool {
+	return len(slices.Collect(b.SpotKinds(options, 0, first, nil))) >= flexible
+}
+
+func (b *Candidate) WithoutKind(options bitset.Set, kind int) {
+	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
+		if b.same(b.Options[i].Kind, kind) {
+			options.Remove(i)
+		}
+	}
+}
+
+// LittleMore is how many times the price of the cheapest a spot offering may cost to be as good as it.
+const LittleMore = 1.1
+
+// SpotMore is what a spot instance is likely to cost beside the price of the first
+// of its options, when the cloud chooses among those that a request names.
+func (b *Candidate) SpotMore(options bitset.Set) quantity.MicroUSDPerHour {
+	first := options.Next(0)
+	if first < 0 {
+		return 0
+	}
+	best := b.Offering(b.Options[first])
+	if best.Option != cluster.Spot || !best.Priced {
+		return 0
+	}
+	var near []*cluster.Offering
+	limit, _ := cluster.NearSpot(func(yield func(string, quantity.MicroUSDPerHour) bool) {
+		for i := first; i >= 0; i = options.Next(i + 1) {
+			if o := b.Offering(b.Options[i]); o.Option == cluster.Spot && o.Priced {
+				if near = append(near, o); !yield(b.InstanceType(b.Options[i]).Name, o.Ranked()) {
+					return
+				}
+			}
+		}
+	})
+	near = slices.DeleteFunc(near, func(o *cluster.Offering) bool { return o.Ranked() > limit })
+	prices := make([]quantity.MicroUSDPerHour, len(near))
+	for i, o := range near {
+		prices[i] = o.Price
+	}
+	slices.Sort(prices)
+	return max(0, cluster.LikelySpot(prices)-best.Price)
+}
+
+// risks returns by option what interruptions are likely to cost: for spot offerings,
+// and no more than would make them as expensive, by what they hold, as what is offered on
+// demand.
+func (b *Candidate) risks(worth []float64) []float64 {
+	if !b.Risky || b.Valuation.LeastInterrupted {
+		return nil
+	}
+	yield := 0.0 // the best on demand
+	for i := b.AvailableNow.Next(0); i >= 0; i = b.AvailableNow.Next(i + 1) {
+		o := b.Options[i]
+		if offering := b.Offering(o); offering.Option == cluster.OnDemand && offering.Priced && b.Free[o.Kind] != nil {
+			yield = max(yield, amount.Value(worth, b.Free[o.Kind])/b.Price[i])
+		}
+	}
+	out := make([]float64, len(b.Options))
+	for i, o := range b.Options {
+		offering := b.Offering(o)
+		if !b.IsSpot(i) {
+			continue
+		}
+		out[i] = float64(offering.Ranked() - offering.Price)
+		if free := b.Free[o.Kind]; free != nil && yield > 0 {
+			out[i] = max(0, min(out[i], amount.Value(worth, free)/yield-b.Price[i]))
+		}
+	}
+	return out
+}
+
+// RiskOf is what interruptions of instances of the option are likely to cost.
+func (b *Candidate) RiskOf(option int) float64 {
+	if b.Risk == nil {
+		return 0
+	}
+	return b.Risk[option]
+}
+
+// LeastInterrupted is the option that an instance counts as when instances are chosen: the first
+// one, or the cheapest where the risk is to have no say in that.
+func (b *Candidate) LeastInterrupted(options bitset.Set, sum []int64) int {
+	best := options.Next(0)
+	if !b.Risky || !b.Valuation.LeastInterrupted || !b.IsSpot(best) {
+		return best
+	}
+	for i := options.Next(best + 1); i >= 0; i = options.Next(i + 1) {
+		if b.IsSpot(i) && b.CostFor(i, sum) < b.CostFor(best, sum) {
+			best = i
+		}
+	}
+	return best
+}
+
+// withRisk adds what interruptions are likely to cost to prices.
+func (b *Candidate) withRisk(prices []float64) []float64 {
+	if b.Risk == nil {
+		return prices
+	}
+	out := slices.Clone(prices)
+	for i, risk := range b.Risk {
+		out[i] += risk
+	}
+	return out
+}
+
+// WithoutExpensiveSpot removes the spot options that come before a cheaper one on demand,
+// since they are less likely to be taken away than others that would be cheaper
+// but do not hold the load.
+func (b *Candidate) WithoutExpensiveSpot(options bitset.Set, kinds []int) (bitset.Set, []int) {
+	first := options.Next(0)
+	if !b.Risky || first < 0 || !b.IsSpot(first) {
+		return options, kinds
+	}
+	demand := first
+	for demand >= 0 && b.Offering(b.Options[demand]).Option != cluster.OnDemand {
+		demand = options.Next(demand + 1)
+	}
+	if demand < 0 || !b.Offering(b.Options[demand]).Priced {
+		return options, kinds
+	}
+	kept := options.Clone()
+	for i := first; i < demand; i = options.Next(i + 1) {
+		if b.Offering(b.Options[i]).Price > b.Offering(b.Options[demand]).Price {
+			kept.Remove(i)
+		}
+	}
+	keptKinds := b.FirstKinds(kept)
+	if b.MinValuesShort(kept, keptKinds) != nil {
+		return options, kinds
+	}
+	return kept, keptKinds
+}

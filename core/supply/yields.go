@@ -1,0 +1,281 @@
+package supply
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/bound"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/feasibility"
+)
+
+// ColumnsOf returns some options of the pool as columns. Mostly the same few sets
+// are of use each time that prices are sought.
+func (b *Candidate) ColumnsOf(options bitset.Set) []bound.Column {
+	b.setText = AppendSet(b.setText[:0], options)
+	out, known := b.wares[string(b.setText)]
+	if !known {
+		out = b.newColumns(options)
+		if b.wares == nil || len(b.wares) >= waresMax {
+			b.wares = map[string][]bound.Column{}
+		}
+		b.wares[string(AppendSet(nil, options))] = out
+	}
+	return out
+}
+
+// waresMax is how many sets are kept.
+const waresMax = 64
+
+// newColumns leaves out what has no more of anything than another column that
+// costs no more: none needs it, whatever is asked for.
+func (b *Candidate) newColumns(options bitset.Set) []bound.Column {
+	var out []bound.Column
+	seen := b.kindMarks()
+	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
+		o := b.Options[i]
+		offering := b.Offering(o)
+		if seen[o.Kind] || !offering.Priced || offering.Option == cluster.Reserved {
+			continue
+		}
+		seen[o.Kind] = true
+		c := bound.Column{
+			Price: float64(offering.Price+b.PerInstance()) + b.Surplus(o.Kind, b.Free[o.Kind]) + b.LimitCost(o.Kind),
+			Has:   amount.Positive(b.Free[o.Kind]),
+		}
+		if !slices.ContainsFunc(out, func(other bound.Column) bool { return other.Price <= c.Price && amount.Covers(other.Has, c.Has) }) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// ValuedAs reports whether options of the two pools yield the same whatever resources
+// are worth.
+func (b *Candidate) ValuedAs(other *Candidate) bool {
+	if b.Valuation.LimitCost > 0 && (b.Remaining != nil || other.Remaining != nil) {
+		return false
+	}
+	return b.OffersAs(other) && (b.Valuation.LeastInterrupted || !b.Risky || slices.Equal(b.AvailableNow, other.AvailableNow)) &&
+		slices.EqualFunc(b.Credits, other.Credits, func(x, y *credit) bool {
+			return (x == nil) == (y == nil) && (x == nil || x.lasting == y.lasting && x.price == y.price)
+		})
+}
+
+// Value sets what options yield, given what one unit of each resource is
+// worth.
+func (b *Candidate) Value() {
+	like := b.Like
+	if like == nil {
+		b.SetYields()
+		return
+	}
+	if like.valued != b.Valuation.Valued {
+		like.SetYields()
+		like.valued = b.Valuation.Valued
+	}
+	b.TakeYields(like)
+}
+
+func (b *Candidate) TakeYields(like *Candidate) {
+	b.Price, b.Cost, b.Risk, b.Lasting, b.alike, b.Yield, b.ByYield = like.Price, like.Cost, like.Risk, like.Lasting, like.alike, like.Yield, like.ByYield
+	b.borrowed = like != b
+}
+
+func (b *Candidate) SetYields() {
+	worth := b.Valuation.Worth
+	if !b.Lasting || b.borrowed {
+		b.Yield, b.borrowed = make([]float64, len(b.Options)), false
+	}
+	if !b.Lasting {
+		b.reckon(worth)
+		b.alike = b.classes()
+	}
+	yields := make([]float64, len(b.alike)) // by class
+	for at, class := range b.alike {
+		if free := b.Free[b.Options[class[0]].Kind]; free != nil {
+			yields[at] = amount.Value(worth, free) / b.Cost[class[0]]
+		}
+		for _, i := range class {
+			b.Yield[i] = yields[at]
+		}
+	}
+	b.ByYield = b.inClasses(byFalling(yields))
+}
+
+// reckon finds out what options come to, and what counts when they are compared.
+func (b *Candidate) reckon(worth []float64) {
+	b.Price = b.costs(worth)
+	b.Risk = b.risks(worth)
+	b.Cost = b.withRisk(b.thrifty(b.Price))
+}
+
+// classes lists the options that are of one instance type and cost the same, such as
+// those of several zones.
+func (b *Candidate) classes() [][]int {
+	var out [][]int
+	of := make([][]int, len(b.Kinds)) // classes, by instance type
+	for i, o := range b.Options {
+		at := slices.IndexFunc(of[o.Kind], func(c int) bool { return b.Cost[out[c][0]] == b.Cost[i] })
+		if at < 0 {
+			of[o.Kind] = append(of[o.Kind], len(out))
+			out = append(out, []int{i})
+			continue
+		}
+		c := of[o.Kind][at]
+		out[c] = append(out[c], i)
+	}
+	return out
+}
+
+// inClasses lists options class by class, those of classes with the same yield
+// in the order of launching.
+func (b *Candidate) inClasses(order []int) []int {
+	out := make([]int, 0, len(b.Options))
+	for len(order) > 0 {
+		from, classes := len(out), 0
+		for _, c := range order {
+			if b.Yield[b.alike[c][0]] != b.Yield[b.alike[order[0]][0]] {
+				break
+			}
+			out = append(out, b.alike[c]...)
+			classes++
+		}
+		if classes > 1 {
+			slices.Sort(out[from:])
+		}
+		order = order[classes:]
+	}
+	return out
+}
+
+// byFalling lists positions by falling value, equal ones in order.
+func byFalling(values []float64) []int {
+	type entry struct {
+		value float64
+		at    int
+	}
+	list := make([]entry, len(values))
+	for i, v := range values {
+		list[i] = entry{v, i}
+	}
+	slices.SortFunc(list, func(x, y entry) int {
+		switch {
+		case x.value > y.value:
+			return -1
+		case x.value < y.value:
+			return 1
+		}
+		return x.at - y.at
+	})
+	out := make([]int, len(list))
+	for i, e := range list {
+		out[i] = e.at
+	}
+	return out
+}
+
+// Rate finds the highest yield that each way of asking may have.
+func (b *Candidate) Rate(a *Ask) {
+	a.Best = 0
+	for i := range a.Ways {
+		for _, o := range b.ByYield {
+			if a.Ways[i].Options.Has(o) && b.AvailableNow.Has(o) && amount.Fits(b.Free[b.Options[o].Kind], a.need) {
+				a.Best = max(a.Best, b.Yield[o])
+				break
+			}
+		}
+	}
+}
+
+// Costs of what has no price of its own, relative to the others.
+const (
+	reservedShare = 1e-3 // reserved capacity is paid for already
+	unknownShare  = 1e3  // an unknown price is assumed to be very bad
+)
+
+// costs returns what options come to: the price; almost
+// nothing for reserved capacity; and for an unknown price far more than the
+// instance is worth, by size. To it comes what is paid for each instance beside
+// its price, and what a full one uses of surplus credits. They last where all
+// prices are known and nothing is paid for by use.
+func (b *Candidate) costs(worth []float64) []float64 {
+	out := make([]float64, len(b.Options))
+	b.Lasting = b.Credits == nil && !b.Risky
+	for i, o := range b.Options {
+		offering := b.Offering(o)
+		out[i] = max(1, float64(offering.Price))
+		if !offering.Priced {
+			b.Lasting = false
+			out[i] = 1
+			if free := b.Free[o.Kind]; free != nil {
+				out[i] = max(1, unknownShare*amount.Value(worth, free))
+			}
+		}
+		if offering.Option == cluster.Reserved {
+			out[i] *= reservedShare
+		}
+		out[i] += float64(b.PerInstance())
+		if free := b.Free[o.Kind]; free != nil {
+			out[i] += b.Surplus(o.Kind, free)
+		}
+	}
+	return out
+}
+
+// Twin reports whether an earlier pool offers the same for the same.
+func (b *Candidate) Twin() bool { return b.Like != nil && b.Like != b }
+
+// Steady reports whether costs of the pool's options depend on nothing but these.
+func (b *Candidate) Steady() bool { return b.Whole == nil && b.Credits == nil && b.Remaining == nil }
+
+// OffersAs reports whether two pools offer the same for the same, but for their limits and credits.
+func (b *Candidate) OffersAs(other *Candidate) bool {
+	return b.Catalogue == other.Catalogue && b.PerInstance() == other.PerInstance() && !b.Parted && !other.Parted &&
+		slices.Equal(b.Options, other.Options) && slices.EqualFunc(b.Free, other.Free, func(x, y []int64) bool { return (x == nil) == (y == nil) && slices.Equal(x, y) })
+}
+
+// OffersLikewise reports whether pods may have the same of the pool as of its twin,
+// whatever they are joined with.
+func (b *Candidate) OffersLikewise(wants *cluster.Shape) bool {
+	mine, _ := b.Terms(wants)
+	theirs, _ := b.Like.Terms(wants)
+	return feasibility.Avoided(b.Taints, wants.Tolerations) == feasibility.Avoided(b.Like.Taints, wants.Tolerations) &&
+		slices.EqualFunc(mine, theirs, func(x, y feasibility.Term) bool {
+			return len(x.Custom) == 0 && len(y.Custom) == 0 && slices.Equal(x.Options, y.Options)
+		})
+}
+
+// MostFree is what an instance of the type has for pods, surplus credits included.
+func (b *Candidate) MostFree(kind int) []int64 {
+	if b.Whole != nil {
+		return b.Whole[kind]
+	}
+	return b.Free[kind]
+}
+
+// AvailableAs is what can be had by one instance of the instance type at this cost; cpu
+// beyond what it can use for ever is offered apart, by use.
+func (b *Candidate) AvailableAs(kind int, cost float64, open uint64) []bound.Offering {
+	has := amount.Positive(b.Free[kind])
+	c := b.CreditOf(kind)
+	if c == nil {
+		return []bound.Offering{{Column: bound.Column{Price: cost, Has: has}, Open: open}}
+	}
+	has[amount.CPU] = float64(max(0, c.lasting))
+	more := make([]float64, len(has))
+	more[amount.CPU] = 1000
+	return []bound.Offering{
+		{Column: bound.Column{Price: cost, Has: has}, Open: open},
+		{Column: bound.Column{Price: 1000 * c.price, Has: more}, Open: open},
+	}
+}
+
+func AppendAmounts(text []byte, amounts []int64) []byte {
+	for _, v := range amounts {
+		text = binary.LittleEndian.AppendUint64(text, uint64(v))
+	}
+	return text
+}
