@@ -15,6 +15,7 @@ type Colocation struct {
 	Pods    int64
 }
 
+// Member is n pods of a group.
 type Member struct {
 	Group *Group
 	N     int64

@@ -17,6 +17,7 @@ type Component struct {
 	wantsAt      int
 }
 
+// Join adds the groups that hang together with none yet.
 func (b *Component) Join(podGroups []*Group) {
 	for _, g := range podGroups {
 		if g.Component == nil {
@@ -25,6 +26,7 @@ func (b *Component) Join(podGroups []*Group) {
 	}
 }
 
+// Tallies lists what its pods seek on their host, and give others there.
 func (g *Group) Tallies() []int {
 	out := slices.Clone(g.Gives)
 	for _, s := range g.Seeks {

@@ -46,6 +46,7 @@ type Group struct {
 	Rank         int             // position among the groups of its side
 }
 
+// Left counts the pods that have no place yet.
 func (g *Group) Left() int64 { return int64(len(g.Pods) - g.Placed) }
 
 // Next takes the oldest n pods without a place.

@@ -18,6 +18,7 @@ type Guests struct {
 	Host   *topology.Host // nil for what is there: the board counts it
 }
 
+// Reset takes all of them off.
 func (g *Guests) Reset() {
 	g.Ports, g.Claims = g.Ports[:0], g.Claims[:0]
 	if g.Host != nil {
@@ -40,6 +41,7 @@ func (g *Guests) Room(k *PodClass, lv *Level) int64 {
 	return n
 }
 
+// Add adds n pods of the class.
 func (g *Guests) Add(k *PodClass, lv *Level, n int64) {
 	g.Ports = append(g.Ports, k.Ports...)
 	for _, v := range k.Shared {
@@ -65,9 +67,9 @@ func (g *Guests) Drop(k *PodClass) {
 // Within returns how many pods of the group fit into what is free, and what
 // the first of them takes beyond its own amounts: attachments of shared
 // volumes that are not there yet.
-func (there *Guests) Within(d amount.Dims, free []int64, g *Group) (n int64, first []int64) {
-	if first = there.Attaches(d, g); first == nil {
-		return amount.Count(free, g.Need), nil
+func (g *Guests) Within(d amount.Dims, free []int64, of *Group) (n int64, first []int64) {
+	if first = g.Attaches(d, of); first == nil {
+		return amount.Count(free, of.Need), nil
 	}
 	left := slices.Clone(free)
 	amount.Take(left, first, 1)
@@ -76,14 +78,14 @@ func (there *Guests) Within(d amount.Dims, free []int64, g *Group) (n int64, fir
 			return 0, nil
 		}
 	}
-	return amount.Count(left, g.Need), first
+	return amount.Count(left, of.Need), first
 }
 
 // Attaches returns what the first pod of the group takes beyond its own
 // amounts; nil for nothing.
-func (there *Guests) Attaches(d amount.Dims, g *Group) (first []int64) {
-	for _, v := range g.PodClass.Shared {
-		if v.Driver == "" || slices.Contains(there.Claims, v.Claim) {
+func (g *Guests) Attaches(d amount.Dims, of *Group) (first []int64) {
+	for _, v := range of.PodClass.Shared {
+		if v.Driver == "" || slices.Contains(g.Claims, v.Claim) {
 			continue
 		}
 		if first == nil {

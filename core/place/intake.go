@@ -190,7 +190,7 @@ func (in *intake) expectDaemons(s *cluster.Snapshot, places []int) {
 	}
 	for _, target := range in.run.targets {
 		if target.ordered != nil {
-			in.run.provisioner.Values.DueAt(target.ordered.Brings).Put(in.run.board, target.place)
+			in.run.provisioner.Values.DueAt(target.ordered).Put(in.run.board, target.place)
 		}
 	}
 }

@@ -128,7 +128,7 @@ func (d *evaluator) expect(r *run, m *cluster.Instance) int {
 	place := d.board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(m.Claim), Open: open}, m.Taints)
 	d.board.RecordOpener(place)
 	r.provisioner.Values.Daemons = d.daemons
-	r.provisioner.Values.DueAt(ordered.Brings).Put(d.board, place)
+	r.provisioner.Values.DueAt(ordered).Put(d.board, place)
 	return place
 }
 

@@ -149,7 +149,7 @@ func (rs *rescuer) orderAlone(g *demand.Group, lv *demand.Level, c remedy) bool 
 		return false
 	}
 	c.podGroup.Pods = rs.run.replays.turns(g.Next(1))
-	rs.run.provisioner.Outstanding = rs.run.provisioner.NewOutstanding()
+	rs.run.provisioner.SumUp()
 	rs.run.provisioner.Launch(c.b, &filled, &as)
 	last := len(rs.run.provisioner.Launched) - 1
 	rs.run.provisioner.Launched[last].Place = place

@@ -115,7 +115,7 @@ func (a *affinities) Exempt(s topology.Seek) bool { return s.Own && !a.pr.Board.
 // touchAll ends a look ahead at other numbers of pods that are left.
 func (a *affinities) touchAll(left []int64) {
 	for i, n := range left {
-		if n != a.pr.Outstanding.left[i] {
+		if n != a.pr.outstanding.left[i] {
 			a.pr.Groups[i].Touch()
 		}
 	}

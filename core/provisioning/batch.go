@@ -295,7 +295,7 @@ func (l *batch) plenty(m pack.Instance) bool {
 // batch: those that are left, less those of the batch, which have instances of
 // their own; nil where that is none.
 func (pr *Provisioner) extrasOf(l *batch) []int64 {
-	left := slices.Clone(pr.Outstanding.left)
+	left := slices.Clone(pr.outstanding.left)
 	for _, g := range l.groups {
 		left[g.At] = 0
 	}
@@ -315,9 +315,9 @@ func (pr *Provisioner) launchInstance(l *batch, m pack.Instance, extras []int64)
 		filled.Modest = b.Options[filled.Option].Kind + 1
 	}
 	f := &pr.filler
-	f.start(pr, b, &filled, pr.Outstanding.left, nil)
-	if c := b.CreditOf(b.Options[filled.Option].Kind); c != nil {
-		f.room[amount.CPU] = c.Whole[amount.CPU]
+	f.start(pr, b, &filled, pr.outstanding.left, nil)
+	if whole, ok := b.WholeCPU(b.Options[filled.Option].Kind); ok {
+		f.room[amount.CPU] = whole
 	}
 	for _, p := range m.Parts {
 		g := l.groups[p.Group]

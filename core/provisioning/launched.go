@@ -61,11 +61,20 @@ func (li *lister) List(b *supply.Candidate, l *supply.Load) Listing {
 	return out
 }
 
+// instanceOf is an instance that may become any of the options.
+type instanceOf struct {
+	pool    *supply.Candidate
+	options bitset.Set
+}
+
+// Brings reports whether it may have such daemon pods, and surely has them.
+func (i instanceOf) Brings(s *cluster.Shape) (may, sure bool) { return i.pool.Brings(s, i.options) }
+
 // Outlook is the labels that an instance may have, and the daemon pods that it
 // may bring, as far as rules look at them.
 func (li *lister) Outlook(b *supply.Candidate, labels constraint.Labels, options bitset.Set) ([]constraint.Labels, supply.Due) {
 	return b.Ways(options, promised(b.Labels.Merge(labels)), li.pr.Values.Labels),
-		li.pr.Values.DueAt(func(s *cluster.Shape) (bool, bool) { return b.Brings(s, options) })
+		li.pr.Values.DueAt(instanceOf{b, options})
 }
 
 // Launch orders one instance with this load.
@@ -77,7 +86,7 @@ func (pr *Provisioner) Launch(b *supply.Candidate, l *supply.Load, as *Listing) 
 	for _, p := range l.Parts {
 		g := pr.Groups[p.Group]
 		pods := g.Next(p.N)
-		pr.Outstanding.take(g, p.N)
+		pr.outstanding.take(g, p.N)
 		g.Touch()
 		for _, w := range pods {
 			out.Pods = append(out.Pods, *w.Pod)
@@ -115,10 +124,12 @@ func (li *lister) bill(b *supply.Candidate, option int, l *supply.Load) (cost, u
 // NextName is the name of the instance that is ordered next.
 func (li *lister) NextName() string { return fmt.Sprintf("new-%d", len(li.pr.Launched)+1) }
 
+// ByName sorts pods by namespace and name.
 func ByName(a, b cluster.Pod) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
+// WaitText is the reason of a launch for so many pods.
 func WaitText(pods int) string {
 	if pods == 1 {
 		return "1 pod waits"

@@ -29,14 +29,14 @@ func (a *amounts) add(g *demand.Group, n int64) {
 
 func (a *amounts) clone() *amounts { return &amounts{slices.Clone(a.sum), a.pods} }
 
-// NewOutstanding sums up the groups, none of which has a tier yet.
-func (pr *Provisioner) NewOutstanding() outstanding {
+// SumUp makes what is outstanding all that the groups have left; none of them has a tier yet.
+func (pr *Provisioner) SumUp() {
 	out := outstanding{left: make([]int64, len(pr.Groups)), tiers: map[int]*amounts{}, all: amounts{sum: make([]int64, pr.Dims.Len())}}
 	for i, g := range pr.Groups {
 		out.left[i] = g.Left()
 		out.all.add(g, g.Left())
 	}
-	return out
+	pr.outstanding = out
 }
 
 // of returns what is to be launched from pools of the tier.

@@ -20,7 +20,7 @@ type Provisioner struct {
 	Learnt      bool                    // something was added to it in this round
 	Groups      []*demand.Group         // those that instances are launched for, in that order
 	asks        [][]*supply.Ask         // by candidate.At and group.At
-	Outstanding outstanding
+	outstanding outstanding
 	Launches    []plan.Launch
 	Launched    []Launched // by launch
 	MayEven     bool       // the option EvenHosts could make the answer another one
@@ -83,7 +83,7 @@ func (pr *Provisioner) LaunchAll() {
 	pr.orderPodGroups()
 	pr.Values.recordPools()
 	pr.evenOut()
-	pr.Outstanding = pr.NewOutstanding()
+	pr.SumUp()
 	pr.Affinities.bind()
 	pr.queues.findExclusiveSets()
 	pr.chart()
@@ -108,7 +108,7 @@ func (pr *Provisioner) launchOneByOne(meant func(*demand.Group) bool) {
 		for g.Left() > 0 && !pr.Effort.Spent(0) && pr.launchFor(g) {
 			pr.Values.reprice()
 		}
-		pr.Outstanding.giveUp(g)
+		pr.outstanding.giveUp(g)
 		g.Stuck = g.Left() > 0
 		g.Touch()
 	}
@@ -146,7 +146,7 @@ func (w *worths) reprice() {
 
 // toPlace is the worth of all that is left.
 func (pr *Provisioner) toPlace() float64 {
-	return amount.Value(pr.Values.Worth, pr.Outstanding.all.sum)
+	return amount.Value(pr.Values.Worth, pr.outstanding.all.sum)
 }
 
 // nextHome returns the highest tier below the given one whose pools can have
@@ -169,7 +169,7 @@ func (pr *Provisioner) nextHome(g *demand.Group, below int) int {
 func (pr *Provisioner) launchFor(g *demand.Group) bool {
 	e := Errand{g: g}
 	if g.Component != nil {
-		e.colocation = pr.Affinities.colocationOf(g, pr.Outstanding.left)
+		e.colocation = pr.Affinities.colocationOf(g, pr.outstanding.left)
 		if b, w := pr.poolForColocation(g, e.colocation); b != nil {
 			e.whole, e.way = true, w
 			return pr.launchFrom(b, e)
@@ -222,7 +222,7 @@ func (pr *Provisioner) poolForColocation(g *demand.Group, c *demand.Colocation) 
 
 // fillExisting makes pools of this tier the ones that the group is launched from.
 func (pr *Provisioner) fillExisting(g *demand.Group, tier int) {
-	pr.Outstanding.move(g, tier)
+	pr.outstanding.move(g, tier)
 	pr.rate(g)
 }
 
@@ -334,7 +334,7 @@ func (pr *Provisioner) repeats(b *supply.Candidate, l supply.Load) int64 {
 // others have room for: where the rest would need more on each, half of them,
 // and then their share is worked out again.
 func (pr *Provisioner) untilUneven(g *demand.Group, n int64) int64 {
-	over := newGathering(&pr.Affinities, g, pr.Outstanding.left).over(g)
+	over := newGathering(&pr.Affinities, g, pr.outstanding.left).over(g)
 	if even := over*(n+1) - g.Left(); even > 0 && even < over {
 		return max(1, even/2)
 	}
@@ -356,7 +356,7 @@ func (pr *Provisioner) metIn(g *demand.Group, l supply.Load) int64 {
 
 // spare is how many pods of the group no others may need beside them.
 func (pr *Provisioner) spare(g *demand.Group) int64 {
-	n, wants := g.Left(), g.Component.Wants(pr.Outstanding.left)
+	n, wants := g.Left(), g.Component.Wants(pr.outstanding.left)
 	for _, t := range g.Gives {
 		n -= wants[t]
 	}

@@ -121,23 +121,23 @@ func (q *queues) sort() {
 		})
 		q.sides[side] = q.divide(list)
 	}
-	q.pr.Outstanding.gone = 0
+	q.pr.outstanding.gone = 0
 }
 
 // thin takes groups out of the queues that are launched for, once they are so many
 // that passing over them takes longer.
 func (q *queues) thin() {
-	if 8*q.pr.Outstanding.gone < len(q.pr.Groups) {
+	if 8*q.pr.outstanding.gone < len(q.pr.Groups) {
 		return
 	}
 	for _, queues := range q.sides {
 		for i := range queues {
 			l := &queues[i]
-			l.groups = slices.DeleteFunc(l.groups, func(g *demand.Group) bool { return q.pr.Outstanding.left[g.At] == 0 })
+			l.groups = slices.DeleteFunc(l.groups, func(g *demand.Group) bool { return q.pr.outstanding.left[g.At] == 0 })
 			l.measure()
 		}
 	}
-	q.pr.Outstanding.gone = 0
+	q.pr.outstanding.gone = 0
 }
 
 // divide parts the groups of one side by their exclusive sets.

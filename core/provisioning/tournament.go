@@ -48,8 +48,8 @@ type Errand struct {
 // would cost, it is taken: fewer instances, fewer daemon pods.
 func (t *tournament) pick(b *supply.Candidate, e Errand) (supply.Load, bool) {
 	t.pr.queues.thin()
-	left := t.pr.Outstanding.left
-	best, last := t.pr.tournament.best(b, e, left, t.pr.Outstanding.of(b.Weight))
+	left := t.pr.outstanding.left
+	best, last := t.pr.tournament.best(b, e, left, t.pr.outstanding.of(b.Weight))
 	if best == nil {
 		return supply.Load{}, false
 	}
@@ -237,7 +237,7 @@ func (t *tournament) hurry() bool {
 // could have, by picking on; it stops counting at enough.
 func (t *tournament) severalCost(b *supply.Candidate, g *demand.Group, first supply.Load, left []int64, enough float64) float64 {
 	left = slices.Clone(left)
-	all := t.pr.Outstanding.of(b.Weight).clone()
+	all := t.pr.outstanding.of(b.Weight).clone()
 	defer t.pr.Affinities.touchAll(left)
 	sum := 0.0
 	for next := &first; next != nil; {

@@ -24,7 +24,7 @@ type worths struct {
 // find asks what one unit of each resource is worth when all pods are to be
 // launched for at once and nothing but amounts counts.
 func (w *worths) find() {
-	w.Worth = blend(amount.Positive(w.pr.Outstanding.all.sum), w.columns())
+	w.Worth = blend(amount.Positive(w.pr.outstanding.all.sum), w.columns())
 	if !slices.ContainsFunc(w.Worth, func(w float64) bool { return w > 0 }) {
 		w.Worth = w.Usual()
 	}

@@ -20,7 +20,7 @@ type Candidate struct {
 	At           int // position among the candidates
 	AvailableNow bitset.Set
 	WithinLimits bitset.Set                // the options that the pool's limits still allow
-	Remaining       *limits                   // nil where the pool has none
+	Remaining    *limits                   // nil where the pool has none
 	Constraints  []feasibility.Constraint  // what the limits are in the way of; see bounds
 	Free         [][]int64                 // for pods, by instance type; nil where daemon pods alone are too much
 	Whole        [][]int64                 // likewise, with cpu beyond what an instance type can use for ever; nil: the same
@@ -74,6 +74,8 @@ type Way struct {
 	Barred  bool // minValues cannot be kept
 }
 
+// NewCandidate returns the pool as it is before anything is launched from it: number says which of those prepared it is,
+// and sizes which instances are too large, nil for none.
 func NewCandidate(p *feasibility.Pool, d amount.Dims, ready *Ready, number int, z *Sizes) *Candidate {
 	first := ready.pools[number].outset.Get(func() *outset { return outsetOf(p) })
 	b := &Candidate{Pool: p, sizes: z, ready: ready, number: number, AvailableNow: first.AvailableNow.Clone(), Parted: parted(p), Risky: first.risky, Limited: first.limited}
@@ -108,7 +110,7 @@ func (b *Candidate) sustained() {
 		if b.Free[k] == nil || !bursts(instanceType) && !instanceType.LastResort {
 			continue
 		}
-		if b.recordCredit(k); !others && b.CreditOf(k) != nil && !instanceType.LastResort {
+		if b.recordCredit(k); !others && b.creditOf(k) != nil && !instanceType.LastResort {
 			continue
 		}
 		if b.Whole == nil {

@@ -15,7 +15,7 @@ import (
 // by surplus credits, which are billed by use. What pods ask for counts as what
 // they use.
 type credit struct {
-	Whole   []int64 // for pods, with all the cpu there is
+	whole   []int64 // for pods, with all the cpu there is
 	lasting int64   // cpu for pods without credits; below zero where daemon pods alone need some
 	price   float64 // micro dollars an hour for a thousandth of a core
 }
@@ -47,23 +47,33 @@ func (b *Candidate) recordCredit(k int) {
 		b.Credits = make([]*credit, len(b.Free))
 	}
 	b.Credits[k] = &credit{
-		Whole:   b.Free[k],
+		whole:   b.Free[k],
 		lasting: b.Free[k][amount.CPU] - int64(instanceType.Capacity.CPU-instanceType.Sustained),
 		price:   float64(instanceType.Surplus) / 1000,
 	}
 }
 
-func (b *Candidate) CreditOf(kind int) *credit {
+// creditOf is what surplus credits are for instances of the type; nil where it has none.
+func (b *Candidate) creditOf(kind int) *credit {
 	if b.Credits == nil {
 		return nil
 	}
 	return b.Credits[kind]
 }
 
+// WholeCPU is the cpu that pods on an instance of the type may use with surplus credits, where it has any.
+func (b *Candidate) WholeCPU(kind int) (cpu int64, ok bool) {
+	c := b.creditOf(kind)
+	if c == nil {
+		return 0, false
+	}
+	return c.whole[amount.CPU], true
+}
+
 // Surplus is what credits for so much on an instance of the type cost, with those
 // that its daemon pods use.
 func (b *Candidate) Surplus(kind int, used []int64) float64 {
-	c := b.CreditOf(kind)
+	c := b.creditOf(kind)
 	if c == nil {
 		return 0
 	}
@@ -77,14 +87,14 @@ var quarters = [...]int64{4, 2, 1, 0}
 
 // Grades is what instances of the instance type may be filled with, in a batch.
 func (b *Candidate) Grades(kind int) [][]int64 {
-	c := b.CreditOf(kind)
+	c := b.creditOf(kind)
 	if c == nil {
 		return [][]int64{b.Free[kind]}
 	}
 	var out [][]int64
 	for _, q := range quarters {
-		free := slices.Clone(c.Whole)
-		if free[amount.CPU] = c.lasting + (c.Whole[amount.CPU]-c.lasting)*q/4; free[amount.CPU] > 0 {
+		free := slices.Clone(c.whole)
+		if free[amount.CPU] = c.lasting + (c.whole[amount.CPU]-c.lasting)*q/4; free[amount.CPU] > 0 {
 			out = append(out, free)
 		}
 	}
@@ -125,7 +135,7 @@ func (b *Candidate) byCredit(l *Load, options bitset.Set) {
 	all, first := b.Together(l), options.Next(0)
 	for i := all.Next(0); i >= 0 && i < first; i = all.Next(i + 1) {
 		kind := b.Options[i].Kind
-		if c := b.CreditOf(kind); c != nil && amount.Fits(c.Whole, l.Sum) && b.Bears(l, kind) {
+		if c := b.creditOf(kind); c != nil && amount.Fits(c.whole, l.Sum) && b.Bears(l, kind) {
 			options.Add(i)
 		}
 	}

@@ -165,6 +165,7 @@ func (b *Candidate) stable(options bitset.Set) bitset.Set {
 	return out
 }
 
+// Largest is the most that instances of any of the types have of each resource.
 func (b *Candidate) Largest(kinds []int) quantity.Resources {
 	var out quantity.Resources
 	for _, k := range kinds {
@@ -173,6 +174,7 @@ func (b *Candidate) Largest(kinds []int) quantity.Resources {
 	return out
 }
 
+// Choice is the option as plans have it, with what speaks against it.
 func (b *Candidate) Choice(option int, whyNot string) plan.Choice {
 	o := b.Options[option]
 	offering := b.Offering(o)

@@ -31,6 +31,7 @@ type Part struct {
 	Rules *topology.Rules
 }
 
+// Reset makes it an empty load of an instance that is launched by the option.
 func (l *Load) Reset(option int) {
 	l.Option, l.Parts, l.Room, l.Modest, l.Custom, l.Relaxed, l.Bound = option, l.Parts[:0], nil, 0, nil, false, 0
 	clear(l.Sum)
@@ -76,6 +77,7 @@ func (l *Load) Add(p Part, need []int64) {
 	l.Parts = append(l.Parts, p)
 }
 
+// Conflict reports whether two pods with these ports cannot share a host.
 func Conflict(a, b []cluster.Port) bool {
 	return slices.ContainsFunc(a, func(p cluster.Port) bool { return slices.ContainsFunc(b, p.Conflicts) })
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/core/offering"
 )
 
+// Pods counts the pods of the load.
 func (l *Load) Pods() int64 {
 	var n int64
 	for _, p := range l.Parts {
@@ -17,6 +18,7 @@ func (l *Load) Pods() int64 {
 	return n
 }
 
+// MinValuesOf names what minValues is short of if the load is launched; nil for nothing.
 func (b *Candidate) MinValuesOf(l *Load) *feasibility.Reason {
 	options := b.Holding(l)
 	kinds := b.FirstKinds(options)

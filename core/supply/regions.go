@@ -15,6 +15,7 @@ type Regions struct {
 	Count    int
 }
 
+// Of is the region of an option.
 func (in *Regions) Of(option int) int32 {
 	if in.byOption == nil {
 		return 0

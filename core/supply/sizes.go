@@ -106,6 +106,7 @@ func (b *Candidate) tooLarge(kind int) bool {
 	return b.sizes != nil && b.Pool.Limits.Nodes == nil && b.sizes.TooLarge(b.InstanceTypeAt(kind).Capacity)
 }
 
+// IsCramped reports whether an instance of the option leaves less to pods than the pool's floor asks for.
 func (b *Candidate) IsCramped(option int) bool { return b.cramped != nil && b.cramped.Has(option) }
 
 // leaveCramped removes both from the options.

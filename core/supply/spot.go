@@ -88,6 +88,7 @@ func (b *Candidate) ManyKinds(options bitset.Set, first int) bool {
 	return len(slices.Collect(b.SpotKinds(options, 0, first, nil))) >= flexible
 }
 
+// WithoutKind removes the options of an instance type.
 func (b *Candidate) WithoutKind(options bitset.Set, kind int) {
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
 		if b.same(b.Options[i].Kind, kind) {

@@ -23,11 +23,16 @@ type Due struct {
 	sure, perhaps []*topology.Rules
 }
 
-// DueAt asks of each daemon pod that others look at whether an instance may have it, and will.
-func (v *Valuation) DueAt(brings func(*cluster.Shape) (may, sure bool)) Due {
+// Bringer is an instance that may have daemon pods, and surely has some.
+type Bringer interface {
+	Brings(*cluster.Shape) (may, sure bool)
+}
+
+// DueAt asks of each daemon pod that others look at whether the instance may have it, and will.
+func (v *Valuation) DueAt(on Bringer) Due {
 	var out Due
 	for shape, rules := range v.Daemons {
-		switch may, sure := brings(shape); {
+		switch may, sure := on.Brings(shape); {
 		case sure:
 			out.sure = append(out.sure, rules)
 		case may:

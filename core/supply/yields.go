@@ -79,11 +79,13 @@ func (b *Candidate) Value() {
 	b.TakeYields(like)
 }
 
+// TakeYields makes costs and yields those of a pool that has the same.
 func (b *Candidate) TakeYields(like *Candidate) {
 	b.Price, b.Cost, b.Risk, b.Lasting, b.alike, b.Yield, b.ByYield = like.Price, like.Cost, like.Risk, like.Lasting, like.alike, like.Yield, like.ByYield
 	b.borrowed = like != b
 }
 
+// SetYields finds what each option yields by what resources are worth now.
 func (b *Candidate) SetYields() {
 	worth := b.Valuation.Worth
 	if !b.Lasting || b.borrowed {
@@ -260,7 +262,7 @@ func (b *Candidate) MostFree(kind int) []int64 {
 // beyond what it can use for ever is offered apart, by use.
 func (b *Candidate) AvailableAs(kind int, cost float64, open uint64) []bound.Offering {
 	has := amount.Positive(b.Free[kind])
-	c := b.CreditOf(kind)
+	c := b.creditOf(kind)
 	if c == nil {
 		return []bound.Offering{{Column: bound.Column{Price: cost, Has: has}, Open: open}}
 	}
@@ -273,6 +275,7 @@ func (b *Candidate) AvailableAs(kind int, cost float64, open uint64) []bound.Off
 	}
 }
 
+// AppendAmounts adds what distinguishes amounts.
 func AppendAmounts(text []byte, amounts []int64) []byte {
 	for _, v := range amounts {
 		text = binary.LittleEndian.AppendUint64(text, uint64(v))
