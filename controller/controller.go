@@ -289,7 +289,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	}
 	program.Rounds = program.Later([]Round{
 		{What: "find NodeClaims lost before their launch", Do: func(ctx context.Context) (time.Duration, error) { return lostEvery, applier.FindLost(ctx) }},
-		{What: "note which nodes are quiet", Do: (&nodeclaim.Quiet{Store: p.Store, Known: clusterState, Now: p.Now}).Round},
+		{What: "record which nodes are quiet", Do: (&nodeclaim.Quiet{Store: p.Store, Known: clusterState, Now: p.Now}).Round},
 		{What: "collect orphans", Do: collector.Round, Wake: collector.Wake},
 		{What: "find drifted nodes", Do: drifted.Round, Wake: classChanged},
 		{What: "tag instances with their nodes", Do: (&nodeclaim.Tagger{
@@ -317,7 +317,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		program.Loops = append(program.Loops, driftLoop(kind, drifted.ClassChanged, classChanged))
 	}
 	if p.servesOlder() {
-		program.Rounds = append(program.Rounds, Round{What: "note since when nodes are empty", Do: (&nodeclaim.Empty{Store: p.Store, Known: clusterState, Log: p.Log, Now: p.Now}).Round})
+		program.Rounds = append(program.Rounds, Round{What: "record since when nodes are empty", Do: (&nodeclaim.Empty{Store: p.Store, Known: clusterState, Log: p.Log, Now: p.Now}).Round})
 	}
 	if p.Clock != nil {
 		program.Rounds = append(program.Rounds, Round{What: "compare the clock with the API server's", Do: (&remark.Clock{

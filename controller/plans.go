@@ -56,7 +56,7 @@ func (p Parts) plans(clusterState *snapshot.ClusterState, ledger *apply.Ledger, 
 		var telling sync.WaitGroup
 		defer telling.Wait()
 		telling.Go(func() { recorder.Workloads.Run(ctx) })
-		telling.Go(func() { _ = Round{What: "keep what was seen lately", Do: book.Round}.Run(ctx, p.Log) })
+		telling.Go(func() { _ = Round{What: "store what the leader has seen", Do: book.Round}.Run(ctx, p.Log) })
 		return loop.Run(ctx)
 	}
 }

@@ -45,7 +45,7 @@ func ownedTwice(groups []nodeclass.Group) string {
 		return ""
 	}
 	return fmt.Sprintf("spec.securityGroupSelectorTerms selects several groups with the cluster's tag kubernetes.io/cluster/...: %s; "+
-		"load balancer controllers want one of a machine's groups to have it, and register no machine: take the tag off all others, or select one of them",
+		"load balancer controllers want one group of an instance to have it, and register no instance: remove the tag from all others, or select one of them",
 		strings.Join(names, ", "))
 }
 

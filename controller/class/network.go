@@ -63,12 +63,12 @@ func disagreement(mode networkMode, spec nodeclass.Spec, crowded nodeclass.Crowd
 	limited := spec.Kubelet.MaxPods != nil || spec.Kubelet.MaxPodsBy != ""
 	switch {
 	case mode.prefixes && !limited && !spec.PodPrefixes:
-		return "DaemonSet kube-system/aws-node has ENABLE_PREFIX_DELEGATION=true, and spec.kubelet.maxPods is not set: machines run as many pods as " +
+		return "DaemonSet kube-system/aws-node has ENABLE_PREFIX_DELEGATION=true, and spec.kubelet.maxPods is not set: nodes run as many pods as " +
 			"they have single addresses for, and the further ones are of no use: set annotation " + api.AnnotationPodDensity + ": " + api.PrefixDelegation +
 			", or spec.kubelet.maxPods, such as 110"
 	case !mode.prefixes && spec.PodPrefixes:
 		return "annotation " + api.AnnotationPodDensity + " is " + api.PrefixDelegation + ", and DaemonSet kube-system/aws-node does not have " +
-			"ENABLE_PREFIX_DELEGATION=true: pods would wait for addresses that nobody gives out: set it there, or take the annotation off"
+			"ENABLE_PREFIX_DELEGATION=true: pods would wait for addresses that are never assigned: set it there, or remove the annotation"
 	case mode.custom && !limited && reservedENIs == 0:
 		return "DaemonSet kube-system/aws-node has AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG=true, and the addresses of the first network interface are counted " +
 			"for pods, which get none of them: set --reserved-enis=1 (RESERVED_ENIS), or spec.kubelet.maxPods"

@@ -51,7 +51,7 @@ func TestANetworkPluginThatDisagreesWithMaxPodsIsReported(t *testing.T) {
 		"prefixes make up for it":                {plugin("ENABLE_PREFIX_DELEGATION=true"), maxPods, crowded, 0, ""},
 		"prefixes that nothing is made of":       {plugin("ENABLE_PREFIX_DELEGATION=true"), plain, nodeclass.Crowded{}, 0, "set annotation daemok.sh/pod-density: prefix-delegation, or spec.kubelet.maxPods, such as 110"},
 		"prefixes that are counted on":           {plugin("ENABLE_PREFIX_DELEGATION=true"), prefixed, nodeclass.Crowded{}, 0, ""},
-		"prefixes that nobody gives out":         {plugin(), prefixed, nodeclass.Crowded{}, 0, "pods would wait for addresses that nobody gives out"},
+		"prefixes that are never assigned":       {plugin(), prefixed, nodeclass.Crowded{}, 0, "pods would wait for addresses that are never assigned"},
 		"an annotation that says nothing":        {plugin("ENABLE_PREFIX_DELEGATION=true"), misspelt, nodeclass.Crowded{}, 0, "set annotation"},
 		"prefixes mean nothing to Windows":       {plugin("ENABLE_PREFIX_DELEGATION=true"), windows, nodeclass.Crowded{}, 0, ""},
 		"an interface that pods get nothing of":  {plugin("AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG=true"), plain, nodeclass.Crowded{}, 0, "set --reserved-enis=1 (RESERVED_ENIS)"},

@@ -21,11 +21,11 @@ func WhyNot(c *Subject) string {
 	ready := condition.Get(c, awsv1.ClassReady)
 	switch {
 	case ready == nil:
-		return "it was not looked at yet"
+		return "it was not reconciled yet"
 	case ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == c.GetGeneration():
 		return ""
 	case ready.Status == metav1.ConditionTrue:
-		return "its latest change was not looked at yet"
+		return "its latest change was not reconciled yet"
 	}
 	reason, message := Cause(c, ready)
 	return fmt.Sprintf("%s: %s", reason, message)

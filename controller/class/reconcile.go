@@ -209,7 +209,7 @@ func (r *Reconciler) prepare(ctx context.Context, c *Subject, launched *launched
 	}
 	err := r.Store.Patch(ctx, c.Object, client.MergeFromWithOptions(before.Object, client.MergeFromWithOptimisticLock{}))
 	if apierrors.IsForbidden(err) && r.Kind.Hash == nil {
-		c.Object, launched.unknown = before.Object, fmt.Errorf("note on %s in which form its instances are launched: %w", c.ID(), err)
+		c.Object, launched.unknown = before.Object, fmt.Errorf("record on %s the form in which its instances are launched: %w", c.ID(), err)
 		return nil
 	}
 	if err != nil {
@@ -325,7 +325,7 @@ func (r *Reconciler) unsized(ctx context.Context, c *Subject, settings nodeclass
 	if err != nil || left.Types == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("spec.%s; so it is for %d of the %d instance types that the class's images boot, which are not bought",
+	text := fmt.Sprintf("spec.%s; so it is for %d of the %d instance types that the class's images boot, which are not launched",
 		left.Why, left.Types, left.Of)
 	if left.Types == left.Of {
 		return text
@@ -416,7 +416,7 @@ func (r *Reconciler) profile(ctx context.Context, c *Subject, settings nodeclass
 	if c.Spec.Role == "" && c.Spec.InstanceProfile == "" {
 		c.Status.InstanceProfile = ""
 		return r.conclude(c, awsv1.ClassInstanceProfileReady, &nodeclass.MissingError{Reason: awsv1.ReasonInstanceProfileNotFound,
-			Text: "no instance profile is named, without which no machine can join: name one in spec.instanceProfile, or a role in spec.role"})
+			Text: "no instance profile is named, without which no node can join: name one in spec.instanceProfile, or a role in spec.role"})
 	}
 	name, err := r.Finder.Profile(ctx, settings)
 	if err == nil {

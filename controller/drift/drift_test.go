@@ -30,7 +30,7 @@ func TestAInstanceDrifts(t *testing.T) {
 		"SC-340 by a label of its pool": {func(y *yard) { template(y).Metadata.Labels["team"] = "bakery" },
 			"NodePoolDrifted: the template of NodePool/default was changed: label team was shop and is bakery"},
 		"SC-340 by a label that is gone": {func(y *yard) { template(y).Metadata.Labels = nil },
-			"NodePoolDrifted: the template of NodePool/default was changed: a label or an annotation that the machine still has is gone"},
+			"NodePoolDrifted: the template of NodePool/default was changed: a label or an annotation that the node still has is gone"},
 		"SC-340 by an annotation": {func(y *yard) { template(y).Metadata.Annotations = map[string]string{"note": "x"} },
 			"NodePoolDrifted: the template of NodePool/default was changed: annotation note was none and is x"},
 		"SC-340 by taints": {func(y *yard) { template(y).Spec.Taints = nil },
@@ -62,13 +62,13 @@ func TestAInstanceDrifts(t *testing.T) {
 			"RequirementsDrifted: label example.com/rack was to be in r1,r2; NodePool/default asks for in r3"},
 
 		"by its class": {func(y *yard) { y.class.Hash = "made-anew" },
-			"NodeClassDrift: EC2NodeClass/default was changed: the machine is made from its form made-so, which is made-anew now"},
+			"NodeClassDrift: EC2NodeClass/default was changed: the instance was launched from its form made-so, which is made-anew now"},
 		"by its image": {func(y *yard) { y.instances[0].Image = "ami-old" },
 			"AMIDrift: image is ami-old; EC2NodeClass/default selects ami-new"},
 		"by an image for others": {func(y *yard) { y.instances[0].Image = "ami-arm" },
 			"AMIDrift: image is ami-arm; EC2NodeClass/default selects ami-new"},
 		"where no image is for it any more": {func(y *yard) { y.class.Selected.Images = y.class.Selected.Images[:1] },
-			"AMIDrift: image ami-new is not selected by EC2NodeClass/default any more, and no other image for such machines is"},
+			"AMIDrift: image ami-new is not selected by EC2NodeClass/default any more, and no other image for such instances is"},
 		"by a group that was added": {func(y *yard) { y.class.Selected.Groups = []string{"sg-1", "sg-2", "sg-3"} },
 			"SecurityGroupDrift: security groups are sg-1, sg-2; EC2NodeClass/default selects sg-1, sg-2, sg-3"},
 		"by a group that was taken from it": {func(y *yard) { y.instances[0].Groups = []string{"sg-1"} },
@@ -87,7 +87,7 @@ func TestAInstanceDrifts(t *testing.T) {
 		}, "RequirementsDrifted: label topology.kubernetes.io/zone is a; NodePool/default asks for in b"},
 		"SC-346 by its class before its image": {func(y *yard) {
 			y.class.Hash, y.instances[0].Image = "made-anew", "ami-old"
-		}, "NodeClassDrift: EC2NodeClass/default was changed: the machine is made from its form made-so, which is made-anew now"},
+		}, "NodeClassDrift: EC2NodeClass/default was changed: the instance was launched from its form made-so, which is made-anew now"},
 		"not by a reservation that is selected": {func(y *yard) { y.reserved("cr-1") }, ""},
 		"not by its reservation before it is told again to be in it": {func(y *yard) {
 			y.reserved("cr-1")
@@ -335,7 +335,7 @@ func TestFingerprintsOfAnotherVersionAreReplaced(t *testing.T) {
 		"not where it has drifted by it": {func(y *yard) {
 			y.drifted(karpv1.ReasonNodeClassDrift)
 			y.claim.Annotations[api.AnnotationNodeClassHash], y.claim.Annotations[api.AnnotationNodeClassHashVersion] = "456", old
-		}, "NodeClassDrift: EC2NodeClass/default was changed: the machine is made from its form 456, which is made-so now", "", "456"},
+		}, "NodeClassDrift: EC2NodeClass/default was changed: the instance was launched from its form 456, which is made-so now", "", "456"},
 		"where it has drifted by something else": {func(y *yard) {
 			y.drifted(karpv1.ReasonSubnetDrift)
 			y.claim.Annotations[api.AnnotationNodePoolHash], y.claim.Annotations[api.AnnotationNodePoolHashVersion] = "123", old

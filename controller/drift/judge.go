@@ -193,7 +193,7 @@ func (s *subject) classChanged() (differs string, known bool) {
 	if has == s.class.Hash {
 		return "", true
 	}
-	return fmt.Sprintf("%s was changed: the machine is made from its form %s, which is %s now", s.class.id, has, s.class.Hash), true
+	return fmt.Sprintf("%s was changed: the instance was launched from its form %s, which is %s now", s.class.id, has, s.class.Hash), true
 }
 
 // selected is what the class selects, where that can be compared with the instance. A class
@@ -221,7 +221,7 @@ func (s *subject) otherImage() (differs string, known bool) {
 	case slices.Contains(fit, s.instance.image):
 		return "", true
 	case len(fit) == 0:
-		return fmt.Sprintf("image %s is not selected by %s any more, and no other image for such machines is", s.instance.image, s.class.id), true
+		return fmt.Sprintf("image %s is not selected by %s any more, and no other image for such instances is", s.instance.image, s.class.id), true
 	}
 	return fmt.Sprintf("image is %s; %s selects %s", s.instance.image, s.class.id, strings.Join(fit, ", ")), true
 }

@@ -62,7 +62,7 @@ func (k *known) class(ref karpv1.NodeClassReference) (*class, error) {
 	}
 	form, err := k.finder.Classes.Form(k.ctx, ref)
 	if err != nil {
-		return nil, fmt.Errorf("read what machines of %s are made from: %w", translate.ClassID(ref), err)
+		return nil, fmt.Errorf("read what instances of %s are launched from: %w", translate.ClassID(ref), err)
 	}
 	c := &class{Class: form, id: translate.ClassID(ref)}
 	catalogue, _ := k.finder.Classes.Kinds(ref)
@@ -105,7 +105,7 @@ func (f *Finder) listInstances(ctx context.Context, atOnce bool) error {
 	}
 	list, err := f.Instances.List(ctx, cloud.Filter{})
 	if err != nil {
-		return fmt.Errorf("list machines to find those that drifted: %w", err)
+		return fmt.Errorf("list instances to find those that drifted: %w", err)
 	}
 	f.listedAt = now
 	f.instances = make(map[string]instance, len(list))

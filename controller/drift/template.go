@@ -25,7 +25,7 @@ func (s *subject) poolChanged() (differs string, known bool) {
 	}
 	parts := s.templateChanges()
 	if len(parts) == 0 {
-		parts = []string{"a label or an annotation that the machine still has is gone"}
+		parts = []string{"a label or an annotation that the node still has is gone"}
 	}
 	return fmt.Sprintf("the template of %s was changed: %s", s.pool.ID, strings.Join(parts, "; ")), true
 }

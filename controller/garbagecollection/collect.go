@@ -115,7 +115,7 @@ func (c *Collector) look(ctx context.Context, read func(context.Context) ([]karp
 	}
 	instances, err := c.Instances.List(ctx, cloud.Filter{})
 	if err != nil {
-		return sight{}, fmt.Errorf("list machines to collect orphans: %w", err)
+		return sight{}, fmt.Errorf("list instances to collect orphans: %w", err)
 	}
 	var nodes corev1.NodeList
 	if err := c.Store.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil { // only read
@@ -209,7 +209,7 @@ func (c *Collector) letGo(ctx context.Context, seen sight) error {
 			if !found {
 				c.missing[claim.UID] = true
 			}
-			errs = append(errs, fmt.Errorf("delete claim %s, whose machine has vanished: %w", claim.Name, err))
+			errs = append(errs, fmt.Errorf("delete claim %s, whose instance is gone: %w", claim.Name, err))
 			continue
 		}
 		c.Metrics.Disrupted(observe.Disruption{

@@ -95,7 +95,7 @@ func (c *Collector) end(ctx context.Context, o orphan) error {
 		return nil // the next check finds it again
 	} else if err != nil {
 		c.Metrics.EndFailures.WithLabelValues(o.Zone, o.ZoneID).Inc()
-		return fmt.Errorf("give back orphan %s: %w", o.ID, err)
+		return fmt.Errorf("terminate orphan %s: %w", o.ID, err)
 	}
 	if o.node == nil || o.node.DeletionTimestamp != nil {
 		return nil

@@ -41,7 +41,7 @@ type ailment struct {
 func (c *Checker) Round(ctx context.Context) (time.Duration, error) {
 	troubles, err := c.Checks.Troubles(ctx)
 	if refused, ok := errors.AsType[*cloud.RefusedError](err); ok {
-		c.reportPools(ctx, refused.Reason, "status checks of its machines are not known: "+err.Error())
+		c.reportPools(ctx, refused.Reason, "status checks of its instances are not known: "+err.Error())
 		return deniedEvery, err
 	}
 	if err != nil {
@@ -116,7 +116,7 @@ func (c *Checker) hasten(ctx context.Context, claim *karpv1.NodeClaim) error {
 	}
 	claim.Annotations[api.AnnotationTerminationTimestamp] = c.Now().UTC().Format(time.RFC3339)
 	if err := c.Store.Patch(ctx, claim, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("end the drain of claim %s, whose machine fails its status checks: %w", claim.Name, err)
+		return fmt.Errorf("end the drain of claim %s, whose instance fails its status checks: %w", claim.Name, err)
 	}
 	return nil
 }

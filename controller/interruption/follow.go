@@ -48,7 +48,7 @@ var consequences = map[cloud.InterruptionMessageKind]consequence{
 	cloud.Impaired:               {"InstanceUnhealthy", "Status checks of the instance fail", false},
 	cloud.HasStopped:             {"InstanceStopping", "Instance is stopping", false},
 	cloud.Terminated:             {"InstanceTerminating", "Instance is terminating", false},
-	cloud.ReservationInterrupted: {"CapacityReservationInstanceInterrupted", "The machine's reserved capacity is taken back", true},
+	cloud.ReservationInterrupted: {"CapacityReservationInstanceInterrupted", "The capacity reserved for the instance is taken back", true},
 }
 
 // fate is what was done to a claim here, which the watches may not show yet.
@@ -114,12 +114,12 @@ func (r *Actor) letGo(ctx context.Context, n cloud.InterruptionMessage, c *karpv
 		return err
 	}
 	if err := r.Store.Delete(ctx, c, client.Preconditions{UID: &c.UID}); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("delete claim %s after the notice %s: %w", c.Name, n.Kind, err)
+		return fmt.Errorf("delete claim %s after interruption message %s: %w", c.Name, n.Kind, err)
 	}
 	f.leaves = true
 	r.report(c, what.reason, message)
-	r.report(c, "TerminatingOnInterruption", "The node is drained and its machine given back: "+message)
-	r.Log.Info("AWS interrupts an instance: deleting its nodeclaim", "claim", c.Name, "instance", n.InstanceID, "notice", string(n.Kind))
+	r.report(c, "TerminatingOnInterruption", "The node is drained and its instance terminated: "+message)
+	r.Log.Info("AWS interrupts an instance: deleting its nodeclaim", "claim", c.Name, "instance", n.InstanceID, "interruption", string(n.Kind))
 	mode := translate.TerminationMode(c)
 	if n.Kind == cloud.Impaired {
 		mode = translate.Forceful
@@ -157,7 +157,7 @@ func (r *Actor) recordEnd(ctx context.Context, n cloud.InterruptionMessage, c *k
 	}
 	c.Annotations[api.AnnotationEnds] = at.UTC().Format(time.RFC3339)
 	if err := r.Store.Patch(ctx, c, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("note on claim %s when its machine ends, after the notice %s: %w", c.Name, n.Kind, err)
+		return fmt.Errorf("record on claim %s when its instance ends, after interruption message %s: %w", c.Name, n.Kind, err)
 	}
 	f.endsAt = at
 	return nil

@@ -83,7 +83,7 @@ func (r *Reader) finish(ctx context.Context, done []cloud.InterruptionMessage) e
 		if refused, ok := errors.AsType[*cloud.RefusedError](err); ok {
 			r.reportPools(ctx, refused.Reason, "messages of the interruption queue that were acted on stay in it: "+err.Error())
 		}
-		return fmt.Errorf("acknowledge notices: %w", err)
+		return fmt.Errorf("acknowledge interruption messages: %w", err)
 	}
 	r.Metrics.MessagesDone.Add(float64(len(done)))
 	return nil
@@ -93,7 +93,7 @@ func (r *Reader) finish(ctx context.Context, done []cloud.InterruptionMessage) e
 func (r *Reader) act(ctx context.Context, interruptionMessages []cloud.InterruptionMessage) ([]cloud.InterruptionMessage, error) {
 	var list karpv1.NodeClaimList
 	if err := r.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // only read
-		return nil, fmt.Errorf("list claims to act on notices: %w", err)
+		return nil, fmt.Errorf("list claims to act on interruption messages: %w", err)
 	}
 	claims := known(list.Items)
 	r.forget(claims)

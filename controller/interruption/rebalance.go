@@ -49,11 +49,11 @@ func respect(annotations map[string]string, age time.Duration, node *corev1.Node
 	case does == api.RebalanceIgnore:
 		return advice{does, ", and is ignored: the pool says nothing else by the annotation " + api.AnnotationRebalance}
 	case does == api.RebalanceCordon && node == nil:
-		return advice{api.RebalanceIgnore, ", and is ignored: the machine has no node yet that could be cordoned"}
+		return advice{api.RebalanceIgnore, ", and is ignored: the instance has no node yet that could be cordoned"}
 	case does == api.RebalanceCordon && node.Spec.Unschedulable:
 		return advice{api.RebalanceIgnore, ": the node is cordoned already"}
 	case does == api.RebalanceReplace && age < adviseAfter:
-		return advice{api.RebalanceIgnore, fmt.Sprintf(", and is ignored: the machine is younger than %s, and one in its place might soon be told the same", adviseAfter)}
+		return advice{api.RebalanceIgnore, fmt.Sprintf(", and is ignored: the instance is younger than %s, and its replacement might soon get the same recommendation", adviseAfter)}
 	case !take():
 		return advice{api.RebalanceIgnore, fmt.Sprintf(", and is ignored: of such nodes of the pool no more than %d (%d%%) are %s within %s", most, adviseShare, doneTo[does], adviseFor)}
 	case does == api.RebalanceCordon:
@@ -90,7 +90,7 @@ func (r *Actor) advise(ctx context.Context, c *karpv1.NodeClaim, claims int) err
 	}
 	if err != nil {
 		r.advised.giveBack(called, now)
-		return fmt.Errorf("heed a rebalance recommendation for claim %s (%s): %w", c.Name, a.does, err)
+		return fmt.Errorf("follow a rebalance recommendation for claim %s (%s): %w", c.Name, a.does, err)
 	}
 	if a.does != api.RebalanceIgnore {
 		r.short(c)
@@ -131,7 +131,7 @@ func (r *Actor) recallAdvice(ctx context.Context, claims owners, list []karpv1.N
 	}
 	var nodes corev1.NodeList
 	if err := r.Store.List(ctx, &nodes, client.UnsafeDisableDeepCopy); err != nil { // only read
-		return fmt.Errorf("list nodes to see which were cordoned lately: %w", err)
+		return fmt.Errorf("list nodes to find those cordoned recently: %w", err)
 	}
 	r.advised.recall(claims, list, nodes.Items)
 	return nil

@@ -59,7 +59,7 @@ func TestWhatFollowsFromARecommendation(t *testing.T) {
 		"a pool that says something that is no word":  {"drain", time.Hour, false, false, `ignored: the pool's metadata.annotations[daemok.sh/rebalance]: "drain" means nothing`},
 		"a pool that cordons":                         {"cordon", time.Minute, true, false, "the node is cordoned"},
 		"a pool that replaces":                        {"replace", time.Hour, false, true, "the node is replaced, as the budgets of its pool allow"},
-		"a pool that replaces, and a machine too new": {"replace", 29 * time.Minute, false, false, "ignored: the machine is younger than 30m0s"},
+		"a pool that replaces, and a machine too new": {"replace", 29 * time.Minute, false, false, "ignored: the instance is younger than 30m0s"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestWhatCannotBeCordonedIsLeftBe(t *testing.T) {
 		node *corev1.Node
 		says string
 	}{
-		"no node yet":     {nil, "is ignored: the machine has no node yet that could be cordoned"},
+		"no node yet":     {nil, "is ignored: the instance has no node yet that could be cordoned"},
 		"one that is so":  {&corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}}, "the node is cordoned already"},
 		"one that is not": {&corev1.Node{}, "the node is cordoned, so that nothing new comes to it"},
 	} {

@@ -70,7 +70,7 @@ func (p *batchLaunch) report(ctx context.Context, why error) {
 	if ctx.Err() != nil {
 		return
 	}
-	text := "fewer machines came than were asked for"
+	text := "fewer instances were launched than requested"
 	if why != nil {
 		text = why.Error()
 	}

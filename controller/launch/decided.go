@@ -58,7 +58,7 @@ func isOf(d translate.Decision, m cloud.Instance) bool {
 func whyNot(offered *cluster.Catalogue, d translate.Decision) string {
 	switch o := offeringOf(offered, d); {
 	case o == nil:
-		return "it is not sold to the pool any more"
+		return "it is not offered to the pool any more"
 	case o.Available && o.Option == cluster.Spot:
 		return "EC2 chose among what the NodeClaim allows, by price and by how much it has of each"
 	case o.Available:

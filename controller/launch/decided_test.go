@@ -98,14 +98,14 @@ func TestWhatWasLaunchedInPlaceOfTheDecisionIsReported(t *testing.T) {
 	if err := o.Launched(t.Context(), c, m); err != nil {
 		t.Fatal(err)
 	}
-	if want := `{"type":"m5.large","zone":"a","option":"spot","price":0.04,"runnersUp":[{"type":"m6a.large","zone":"a","option":"spot","whyNot":"it is not sold to the pool any more"}]}`; c.Annotations[api.AnnotationDecision] != want {
+	if want := `{"type":"m5.large","zone":"a","option":"spot","price":0.04,"runnersUp":[{"type":"m6a.large","zone":"a","option":"spot","whyNot":"it is not offered to the pool any more"}]}`; c.Annotations[api.AnnotationDecision] != want {
 		t.Errorf("the claim says %s, want %s", c.Annotations[api.AnnotationDecision], want)
 	}
-	want := recorded{"a was launched as m5.large in a, spot, not as m6a.large in a, spot: it is not sold to the pool any more", "a has i-1: m5.large in a, spot"}
+	want := recorded{"a was launched as m5.large in a, spot, not as m6a.large in a, spot: it is not offered to the pool any more", "a has i-1: m5.large in a, spot"}
 	if !slices.Equal(*reported, want) {
 		t.Errorf("the record says %q, want %q", *reported, want)
 	}
-	if want := `insteadOf="m6a.large in a, spot" because="it is not sold to the pool any more"`; !strings.Contains(lines.String(), want) {
+	if want := `insteadOf="m6a.large in a, spot" because="it is not offered to the pool any more"`; !strings.Contains(lines.String(), want) {
 		t.Errorf("the log says\n%swant %s in it", lines, want)
 	}
 }

@@ -145,7 +145,7 @@ func TestClaimsWithoutInstanceAreGivenUpOnceThatIsCertain(t *testing.T) {
 func TestAClaimWaitsForAClassThatIsBeingLookedAt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, s := storeWith("a"), newEmulated()
-		s.closed = &translate.NotReadyError{ClassID: "EC2NodeClass/c", Why: "it was not looked at yet", Passes: true}
+		s.closed = &translate.NotReadyError{ClassID: "EC2NodeClass/c", Why: "it was not reconciled yet", Passes: true}
 		launch(t, store, s, nil, time.Minute)
 		if !kept(t, store) || len(s.requests) > 0 {
 			t.Fatalf("claim kept: %v, asked for %+v; want it kept without a launch", kept(t, store), s.requests)

@@ -24,7 +24,7 @@ type handover struct {
 
 // errUnwritten says that instances are there for claims of the batch, but could
 // not be written on them.
-var errUnwritten = errors.New("not all machines could be written on their claims")
+var errUnwritten = errors.New("not all instances could be written to their claims")
 
 // handOver gives instances of the batch that no claim has yet to its claims,
 // in name order. Where the instances are not known they are looked up by tag.
@@ -38,7 +38,7 @@ func (d handover) handOver(ctx context.Context, b *batch, instances []cloud.Inst
 	if instances == nil {
 		found, err := d.instances.List(ctx, cloud.Filter{Batch: b.attempt.batch})
 		if err != nil {
-			return fmt.Errorf("list machines of batch %s: %w", b.attempt.batch, err)
+			return fmt.Errorf("list instances of batch %s: %w", b.attempt.batch, err)
 		}
 		instances = found
 	}

@@ -17,7 +17,7 @@ import (
 
 var (
 	// errGone says that a claim needs no instance any more.
-	errGone = errors.New("the claim is gone, is withdrawn or has its machine")
+	errGone = errors.New("the claim is gone, is withdrawn or has its instance")
 	// errElsewhere says that a claim carries an attempt that this batch did not
 	// make, so that an instance may be under way to it already.
 	errElsewhere = errors.New("the claim takes part in another attempt")
@@ -107,7 +107,7 @@ func (m marker) reread(ctx context.Context, c *karpv1.NodeClaim) error {
 	case apierrors.IsNotFound(err), err == nil && (live.UID != c.UID || !needsInstance(live) || translate.IsWithdrawn(live)):
 		return errGone
 	case err != nil:
-		return fmt.Errorf("read claim %s anew: %w", c.Name, err)
+		return fmt.Errorf("read claim %s again: %w", c.Name, err)
 	}
 	*c = *live
 	return nil

@@ -64,7 +64,7 @@ func (o *Outcomes) Launched(ctx context.Context, c *karpv1.NodeClaim, m cloud.In
 	}
 	kind, offering, known := offering.Of(catalogue, m.Identity())
 	if !known {
-		return fmt.Errorf("machine %s of claim %s is a %s, which the catalogue does not have", m.ID, c.Name, m.Kind)
+		return fmt.Errorf("instance %s of claim %s is a %s, which the catalogue does not have", m.ID, c.Name, m.Kind)
 	}
 	before := c.DeepCopy()
 	c.Labels = translate.LaunchLabels(c, m.Identity(), m.ZoneID, kind, offering)
@@ -82,7 +82,7 @@ func (o *Outcomes) Launched(ctx context.Context, c *karpv1.NodeClaim, m cloud.In
 		c.Annotations[api.AnnotationDecision], other = decided(text, m, offering, catalogue)
 	}
 	if err := o.Store.Patch(ctx, c, client.MergeFrom(before)); err != nil {
-		return fmt.Errorf("write labels of machine %s on claim %s: %w", m.ID, c.Name, err)
+		return fmt.Errorf("write labels of instance %s to claim %s: %w", m.ID, c.Name, err)
 	}
 	o.reportInstead(c, m, other)
 	before = c.DeepCopy()
@@ -92,7 +92,7 @@ func (o *Outcomes) Launched(ctx context.Context, c *karpv1.NodeClaim, m cloud.In
 	condition.SetTrue(c, karpv1.ClaimLaunched, o.Now())
 	condition.Begin(c, o.Now())
 	if err := o.Store.Status().Patch(ctx, c, client.MergeFrom(before)); err != nil {
-		return fmt.Errorf("write machine %s on claim %s: %w", m.ID, c.Name, err)
+		return fmt.Errorf("write instance %s to claim %s: %w", m.ID, c.Name, err)
 	}
 	if o.Record != nil {
 		o.Record.Has(c.Name, m.ID, fmt.Sprintf("%s in %s, %s", m.Kind, m.Zone, m.Option))
@@ -129,7 +129,7 @@ func (o *Outcomes) NotToBeHad(ctx context.Context, c *karpv1.NodeClaim, why erro
 	o.short(c, why)
 	o.recorder().gaveUp(c, cloud.Cause(why, recordMax))
 	if err := o.Store.Delete(ctx, c, client.Preconditions{UID: &c.UID}); err != nil {
-		return fmt.Errorf("delete claim %s, for which there is no machine: %w", c.Name, err)
+		return fmt.Errorf("delete claim %s, for which no instance could be launched: %w", c.Name, err)
 	}
 	countDisrupted(o.Metrics, c, label)
 	return nil
@@ -149,7 +149,7 @@ func (o *Outcomes) TooLate(ctx context.Context, c *karpv1.NodeClaim) error {
 	o.Log.Warn("gave up a nodeclaim", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", reasonTooLate, "message", tooLate)
 	o.recorder().gaveUp(c, tooLate)
 	if err := o.Store.Delete(ctx, c, client.Preconditions{UID: &c.UID}); err != nil {
-		return fmt.Errorf("delete claim %s, which got no machine in time: %w", c.Name, err)
+		return fmt.Errorf("delete claim %s, which got no instance in time: %w", c.Name, err)
 	}
 	countDisrupted(o.Metrics, c, labelTooLate)
 	return nil
@@ -188,7 +188,7 @@ func (o *Outcomes) short(c *karpv1.NodeClaim, why error) {
 
 // Few reports to them that on-demand instances take the place of spot ones, and are of few types.
 func (o *Outcomes) Few(c *karpv1.NodeClaim, types []string) {
-	o.warnPool(c, "FewInstanceTypes", "few types", fmt.Sprintf("NodeClaim %s may be spot and is bought on demand, of no more types than %s: allow at least %d, or a shortage of these leaves its pods waiting",
+	o.warnPool(c, "FewInstanceTypes", "few types", fmt.Sprintf("NodeClaim %s allows spot and is launched on demand, with no more types than %s: allow at least %d, or a shortage of these leaves its pods pending",
 		c.Name, strings.Join(types, ", "), offering.FallbackTypes))
 }
 

@@ -194,7 +194,7 @@ func TestFewTypesInThePlaceOfSpotAreReportedToThePool(t *testing.T) {
 	o, c, events, _ := outcomesFor(t)
 	o.Few(c, []string{"m5.large", "m5a.large"})
 	if got := *events; len(got) != 1 || got[0].Key != "NodePool/default" || !got[0].Warning || got[0].Reason != "FewInstanceTypes" ||
-		!strings.Contains(got[0].Message, "on demand, of no more types than m5.large, m5a.large: allow at least 5") {
+		!strings.Contains(got[0].Message, "on demand, with no more types than m5.large, m5a.large: allow at least 5") {
 		t.Errorf("events %+v", got)
 	}
 }

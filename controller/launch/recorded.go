@@ -63,7 +63,7 @@ func nextOf(c *karpv1.NodeClaim, reason string) []string {
 	next, help := "the launch is repeated, after a minute at most", ""
 	switch reason {
 	case reasonShort:
-		next = "other offerings that the NodeClaim allows are tried; those that were short are left out for some minutes"
+		next = "other offerings that the NodeClaim allows are tried; those without capacity are left out for some minutes"
 		help = "if it lasts, allow more instance types, zones or capacity types in " + translate.PoolOf(c).String()
 	case "Unauthorized":
 		help = "daemok iam check names every right that is missing"

@@ -83,7 +83,7 @@ func TestAShortageIsRecordedOfEveryClaim(t *testing.T) {
 		t.Fatal(err)
 	}
 	const next = " InsufficientCapacityError: no capacity for spot m5.large in a: InsufficientInstanceCapacity: none left | " +
-		"next: other offerings that the NodeClaim allows are tried; those that were short are left out for some minutes; without an instance by 04:05:00 UTC the NodeClaim is deleted, once no answer of EC2 is outstanding, and its pods are planned again | " +
+		"next: other offerings that the NodeClaim allows are tried; those without capacity are left out for some minutes; without an instance by 04:05:00 UTC the NodeClaim is deleted, once no answer of EC2 is outstanding, and its pods are planned again | " +
 		"to do: if it lasts, allow more instance types, zones or capacity types in NodePool/default"
 	for i, want := range []string{"a" + next, "b" + next, "a is given up: no capacity: nothing is left"} {
 		if i >= len(*reported) || !strings.HasPrefix((*reported)[i], want) {

@@ -76,9 +76,9 @@ func (a *Adoptions) find(ctx context.Context, c *karpv1.NodeClaim) (found adopte
 	id := translate.InstanceID(providerID)
 	switch {
 	case a.Cloud == nil:
-		return found, "machines of this cloud cannot be taken over", nil
+		return found, "instances of this cloud cannot be adopted", nil
 	case providerID == "":
-		return found, fmt.Sprintf("annotation %s is gone, and nothing is bought for a claim that had it; write it again or delete the claim", api.AnnotationAdopt), nil
+		return found, fmt.Sprintf("annotation %s is gone, and nothing is launched for a claim that had it; write it again or delete the claim", api.AnnotationAdopt), nil
 	case id == "" || id == providerID:
 		return found, fmt.Sprintf("annotation %s is %q, which is no provider ID; nodes have theirs in spec.providerID, such as aws:///us-east-1a/i-0123456789abcdef0",
 			api.AnnotationAdopt, providerID), nil
@@ -96,11 +96,11 @@ func (a *Adoptions) find(ctx context.Context, c *karpv1.NodeClaim) (found adopte
 	case isRefused:
 		return found, refused.Cause, nil
 	case isGone:
-		return found, fmt.Sprintf("machine %s does not exist any more; delete the claim", id), nil
+		return found, fmt.Sprintf("instance %s does not exist any more; delete the claim", id), nil
 	case err != nil:
-		return found, "", fmt.Errorf("look at machine %s, which claim %s is to take over: %w", id, c.Name, err)
+		return found, "", fmt.Errorf("describe instance %s, which claim %s is to adopt: %w", id, c.Name, err)
 	case found.instance.ProviderID != providerID:
-		return found, fmt.Sprintf("annotation %s is %q, and the machine's provider ID is %q", api.AnnotationAdopt, providerID, found.instance.ProviderID), nil
+		return found, fmt.Sprintf("annotation %s is %q, and the instance's provider ID is %q", api.AnnotationAdopt, providerID, found.instance.ProviderID), nil
 	}
 	return a.ofClass(ctx, c, found)
 }
@@ -124,7 +124,7 @@ func (a *Adoptions) ofClass(ctx context.Context, c *karpv1.NodeClaim, found adop
 func (a *Adoptions) nodeOf(ctx context.Context, providerID string) (node *corev1.Node, why string, err error) {
 	var list corev1.NodeList
 	if err := a.Store.List(ctx, &list, client.MatchingFields{IndexProviderID: providerID}); err != nil {
-		return nil, "", fmt.Errorf("list nodes of machine %s: %w", providerID, err)
+		return nil, "", fmt.Errorf("list nodes of instance %s: %w", providerID, err)
 	}
 	switch n := len(list.Items); {
 	case n == 0:
@@ -132,7 +132,7 @@ func (a *Adoptions) nodeOf(ctx context.Context, providerID string) (node *corev1
 	case n > 1:
 		return nil, fmt.Sprintf("%d nodes have the provider ID %s", n, providerID), nil
 	case list.Items[0].DeletionTimestamp != nil:
-		return nil, fmt.Sprintf("node %s of machine %s is being deleted", list.Items[0].Name, providerID), nil
+		return nil, fmt.Sprintf("node %s of instance %s is being deleted", list.Items[0].Name, providerID), nil
 	}
 	return &list.Items[0], "", nil
 }
@@ -143,7 +143,7 @@ func (a *Adoptions) nodeOf(ctx context.Context, providerID string) (node *corev1
 func (a *Adoptions) rival(ctx context.Context, c *karpv1.NodeClaim, providerID string) (why string, err error) {
 	var list karpv1.NodeClaimList
 	if err := a.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // only read
-		return "", fmt.Errorf("list claims to see whose machine %s is: %w", providerID, err)
+		return "", fmt.Errorf("list claims to find that of instance %s: %w", providerID, err)
 	}
 	for i := range list.Items {
 		o := &list.Items[i]
@@ -151,11 +151,11 @@ func (a *Adoptions) rival(ctx context.Context, c *karpv1.NodeClaim, providerID s
 		switch {
 		case o.UID == c.UID:
 		case has && o.DeletionTimestamp != nil:
-			return fmt.Sprintf("NodeClaim %s, which has the machine, is being deleted, and the machine ends with it", o.Name), nil
+			return fmt.Sprintf("NodeClaim %s, which has the instance, is being deleted, and the instance is terminated with it", o.Name), nil
 		case has && o.Name != c.Annotations[api.AnnotationAdoptFrom]:
-			return fmt.Sprintf("NodeClaim %s has the machine; name it in annotation %s if it is to go without it, or delete this claim", o.Name, api.AnnotationAdoptFrom), nil
+			return fmt.Sprintf("NodeClaim %s has the instance; name it in annotation %s if it is to go without it, or delete this claim", o.Name, api.AnnotationAdoptFrom), nil
 		case wants && o.DeletionTimestamp == nil:
-			return fmt.Sprintf("NodeClaim %s is to take the machine over too; delete one of the two", o.Name), nil
+			return fmt.Sprintf("NodeClaim %s is to adopt the instance too; delete one of the two", o.Name), nil
 		}
 	}
 	return "", nil
@@ -169,7 +169,7 @@ func (a *Adoptions) decline(ctx context.Context, c *karpv1.NodeClaim, why string
 	}
 	condition.Begin(c, a.Now())
 	if err := a.Store.Status().Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("write on claim %s why it does not take its machine over: %w", c.Name, err)
+		return fmt.Errorf("write to claim %s why it does not adopt its instance: %w", c.Name, err)
 	}
 	a.Log.Warn("cannot adopt an instance", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "instance", c.Annotations[api.AnnotationAdopt], "why", why)
 	a.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: karpv1.ReasonNotAdopted, Message: why})
@@ -190,7 +190,7 @@ func (a *Adoptions) write(ctx context.Context, c *karpv1.NodeClaim, found adopte
 	}
 	maps.Copy(c.Annotations, found.class.Annotations)
 	if err := a.Store.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("write labels of machine %s on claim %s: %w", m.ID, c.Name, err)
+		return fmt.Errorf("write labels of instance %s to claim %s: %w", m.ID, c.Name, err)
 	}
 	before = c.DeepCopy()
 	c.Status.ProviderID, c.Status.ImageID = m.ProviderID, m.Image
@@ -198,12 +198,12 @@ func (a *Adoptions) write(ctx context.Context, c *karpv1.NodeClaim, found adopte
 	condition.SetTrue(c, karpv1.ClaimLaunched, a.Now())
 	condition.Begin(c, a.Now())
 	if err := a.Store.Status().Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("write machine %s on claim %s: %w", m.ID, c.Name, err)
+		return fmt.Errorf("write instance %s to claim %s: %w", m.ID, c.Name, err)
 	}
 	a.Log.Info("adopted an instance", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "instance", m.ID, "node", found.node.Name, "type", m.Kind,
 		"zone", m.Zone, "capacityType", string(m.Option))
 	a.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Reason: "Adopted",
-		Message: fmt.Sprintf("took machine %s of node %s over", m.ID, found.node.Name)})
+		Message: fmt.Sprintf("adopted instance %s of node %s", m.ID, found.node.Name)})
 	return nil
 }
 
@@ -230,11 +230,11 @@ func (a *Adoptions) own(ctx context.Context, c *karpv1.NodeClaim) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look at machine %s of claim %s to tag it: %w", id, c.Name, err)
+		return fmt.Errorf("describe instance %s of claim %s to tag it: %w", id, c.Name, err)
 	}
 	class, err := a.Classes.Known(ctx, translate.ClassOf(c))
 	if err != nil {
-		return fmt.Errorf("tag machine %s of claim %s: %w", id, c.Name, err)
+		return fmt.Errorf("tag instance %s of claim %s: %w", id, c.Name, err)
 	}
 	tags := translate.InstanceTags(c)
 	tags[api.TagNodeClaim] = c.Name
@@ -246,8 +246,8 @@ func (a *Adoptions) own(ctx context.Context, c *karpv1.NodeClaim) error {
 			return nil
 		}
 		a.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: "NotTagged",
-			Message: fmt.Sprintf("machine %s stays without the tags by which it is known as the cluster's, and cannot be given back: %s", id, cloud.Cause(err, condition.MessageMax))})
-		return fmt.Errorf("tag machine %s of claim %s: %w", id, c.Name, err)
+			Message: fmt.Sprintf("instance %s stays without the tags that mark it as the cluster's, and cannot be terminated: %s", id, cloud.Cause(err, condition.MessageMax))})
+		return fmt.Errorf("tag instance %s of claim %s: %w", id, c.Name, err)
 	}
 	return recordTags(ctx, a.Store, c, true)
 }
@@ -281,10 +281,10 @@ func release(ctx context.Context, store client.Client, log *slog.Logger, c *karp
 	from.Annotations[api.AnnotationAdoptedBy] = c.Name
 	controllerutil.RemoveFinalizer(from, api.FinalizerTermination)
 	if err := store.Patch(ctx, from, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-		return client.IgnoreNotFound(fmt.Errorf("release claim %s, whose machine claim %s has: %w", name, c.Name, err))
+		return client.IgnoreNotFound(fmt.Errorf("release claim %s, whose instance claim %s has: %w", name, c.Name, err))
 	}
 	if err := store.Delete(ctx, from, client.Preconditions{UID: &from.UID}); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("delete claim %s, whose machine claim %s has: %w", name, c.Name, err)
+		return fmt.Errorf("delete claim %s, whose instance claim %s has: %w", name, c.Name, err)
 	}
 	log.Info("deleted a nodeclaim whose instance another one has", "claim", name, "by", c.Name)
 	return nil

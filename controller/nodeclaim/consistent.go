@@ -35,7 +35,7 @@ func (k consistency) compare(c *karpv1.NodeClaim, node *corev1.Node) {
 		condition.SetTrue(c, karpv1.ClaimConsistentStateFound, k.now())
 		return
 	}
-	text := fmt.Sprintf("node %s has less than it was bought to have: %s", node.Name, strings.Join(lacks, ", "))
+	text := fmt.Sprintf("node %s has less than it was launched to have: %s", node.Name, strings.Join(lacks, ", "))
 	if condition.SetFalse(c, karpv1.ClaimConsistentStateFound, karpv1.ReasonConsistencyCheckFailed, text, k.now()) {
 		k.events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: "FailedConsistencyCheck", Message: text})
 	}

@@ -25,8 +25,8 @@ func TestANodeHasWhatItWasLaunchedToHave(t *testing.T) {
 	}{
 		"SC-254 all of it":                               {amounts("4", "16Gi", "1"), ""},
 		"SC-254 nearly all: nine tenths are enough":      {amounts("4", "14746Mi", "1"), ""},
-		"SC-254 clearly less":                            {amounts("4", "14Gi", "1"), "node n has less than it was bought to have: memory 14Gi of 16Gi"},
-		"SC-254 nothing at all of something":             {corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("16Gi")}, "node n has less than it was bought to have: cpu 2 of 4, nvidia.com/gpu 0 of 1"},
+		"SC-254 clearly less":                            {amounts("4", "14Gi", "1"), "node n has less than it was launched to have: memory 14Gi of 16Gi"},
+		"SC-254 nothing at all of something":             {corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("16Gi")}, "node n has less than it was launched to have: cpu 2 of 4, nvidia.com/gpu 0 of 1"},
 		"SC-254 more than it was bought to have is fine": {amounts("8", "32Gi", "2"), ""},
 	}
 	for name, tt := range tests {

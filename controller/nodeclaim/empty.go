@@ -80,7 +80,7 @@ func (e *Empty) note(ctx context.Context, name string, since time.Time) error {
 		}
 	}
 	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("note on node %s since when it is empty: %w", name, err)
+		return fmt.Errorf("record on node %s since when it is empty: %w", name, err)
 	}
 	return nil
 }

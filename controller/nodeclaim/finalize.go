@@ -116,7 +116,7 @@ func (f finalizer) replacement(ctx context.Context, c *karpv1.NodeClaim) (*karpv
 	}
 	var list karpv1.NodeClaimList
 	if err := f.store.List(ctx, &list, client.MatchingFields{IndexInstance: c.Status.ProviderID}); err != nil {
-		return nil, fmt.Errorf("see whether another claim has the machine of claim %s: %w", c.Name, err)
+		return nil, fmt.Errorf("see whether another claim has the instance of claim %s: %w", c.Name, err)
 	}
 	for i := range list.Items {
 		if o := &list.Items[i]; o.UID != c.UID && translate.TakesFrom(o, c) {
@@ -250,7 +250,7 @@ func (f finalizer) giveBack(ctx context.Context, c *karpv1.NodeClaim) (gone bool
 	}
 	if err != nil {
 		f.metrics.EndFailures.WithLabelValues(c.Labels[api.LabelZone], c.Labels[api.LabelZoneID]).Inc()
-		return false, fmt.Errorf("give back machine %s of claim %s: %w", id, c.Name, err)
+		return false, fmt.Errorf("terminate instance %s of claim %s: %w", id, c.Name, err)
 	}
 	if len(found) > 0 {
 		// A process that did not launch it itself cannot know one that is not visible yet.
@@ -271,7 +271,7 @@ func (f finalizer) stateOf(ctx context.Context, c *karpv1.NodeClaim) (cloud.Stat
 	id := translate.InstanceID(c.Status.ProviderID)
 	list, err := f.instances.List(ctx, cloud.Filter{IDs: []string{id}})
 	if err != nil {
-		return "", fmt.Errorf("look for machine %s of claim %s: %w", id, c.Name, err)
+		return "", fmt.Errorf("look for instance %s of claim %s: %w", id, c.Name, err)
 	}
 	if len(list) == 0 {
 		return "", nil

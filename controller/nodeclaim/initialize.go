@@ -57,7 +57,7 @@ func (i initialization) markInitialised(ctx context.Context, c *karpv1.NodeClaim
 	before := node.DeepCopy()
 	metav1.SetMetaDataLabel(&node.ObjectMeta, api.LabelInitialized, "true")
 	if err := i.store.Patch(ctx, node, client.MergeFrom(before)); err != nil {
-		return fmt.Errorf("mark node %s of claim %s as initialised: %w", node.Name, c.Name, err)
+		return fmt.Errorf("label node %s of claim %s as initialized: %w", node.Name, c.Name, err)
 	}
 	return nil
 }

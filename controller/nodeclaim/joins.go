@@ -184,7 +184,7 @@ func (all groups) waitText(joins []plan.Join, now time.Time) (why string, left t
 		switch {
 		case len(missing) == 0:
 		case j.Key == "":
-			return "fewer pods find no room where all machines of a plan take pods at once: no node yet of " + waitedFor(missing), 0
+			return "fewer pods find no room where all nodes of a plan take pods at once: no node yet of " + waitedFor(missing), 0
 		default:
 			return fmt.Sprintf("pods are to be spread over %s, and the scheduler counts only values that a node has: no node yet of %s", j.Key, waitedFor(missing)), 0
 		}
@@ -198,7 +198,7 @@ func (all groups) turnText(j plan.Join, now time.Time) (why string, left time.Du
 	if g == nil {
 		return "", 0 // the claim is not in the list yet
 	}
-	const because = "its pods are larger than those of other machines of its plan, and small ones are to find room there first: "
+	const because = "its pods are larger than those of other nodes of its plan, and small ones are to find room there first: "
 	closed, opened := g.before(j.Turn)
 	if len(closed) > 0 {
 		return because + "no pod can come yet to the node of " + waitedFor(closed), 0

@@ -36,15 +36,15 @@ func boots(c *karpv1.NodeClaim, now time.Time) time.Duration {
 
 // causes are what usually keeps an instance out of a cluster.
 const causes = "likely causes: its node role is not mapped (EKS access entry of type EC2_LINUX, or aws-auth), " +
-	"its security groups or subnet do not reach the API server, or its user data is wrong (see the machine's console log)"
+	"its security groups or subnet do not reach the API server, or its user data is wrong (see the instance's console log)"
 
 // missing says that there is no node for the instance, and why that may be once it
 // takes longer than instances usually take to boot.
 func missing(c *karpv1.NodeClaim, now time.Time) string {
 	if boots(c, now) < lateAfter {
-		return "no node has joined the cluster for this machine yet"
+		return "no node has joined the cluster for this instance yet"
 	}
-	return fmt.Sprintf("no node has joined the cluster for machine %s in %v; after %v it is replaced. If its image does not always take as long, %s",
+	return fmt.Sprintf("no node has joined the cluster for instance %s in %v; after %v it is replaced. If its image does not always take as long, %s",
 		c.Status.ProviderID, lateAfter, registerFor, causes)
 }
 

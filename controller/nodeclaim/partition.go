@@ -28,9 +28,9 @@ func findPartition(ctx context.Context, store client.Client, instances cloud.Ins
 	list, err := instances.List(ctx, cloud.Filter{IDs: []string{translate.InstanceID(c.Status.ProviderID)}})
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("ask which partition the machine of claim %s is in: %w", c.Name, err)
+		return "", fmt.Errorf("find the partition of the instance of claim %s: %w", c.Name, err)
 	case len(list) == 0:
-		return partitionHook + ": the cloud does not tell of the machine yet", nil
+		return partitionHook + ": the cloud does not list the instance yet", nil
 	case list[0].Partition == "":
 		return "", nil // the group has none
 	}

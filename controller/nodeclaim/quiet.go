@@ -45,7 +45,7 @@ type Quiet struct {
 func (q *Quiet) Round(ctx context.Context) (time.Duration, error) {
 	var list karpv1.NodeClaimList
 	if err := q.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // only read
-		return podEventEvery, fmt.Errorf("list claims to note which nodes are quiet: %w", err)
+		return podEventEvery, fmt.Errorf("list claims to record which nodes are quiet: %w", err)
 	}
 	again := podEventEvery
 	var errs []error
@@ -94,7 +94,7 @@ func (q *Quiet) note(ctx context.Context, c *karpv1.NodeClaim) (due time.Time, e
 		return now, nil // the cache is a moment behind
 	}
 	if client.IgnoreNotFound(err) != nil {
-		return due, fmt.Errorf("note on claim %s whether its node is quiet: %w", c.Name, err)
+		return due, fmt.Errorf("record on claim %s whether its node is quiet: %w", c.Name, err)
 	}
 	return due, nil
 }

@@ -80,7 +80,7 @@ func (t *Tagger) Round(ctx context.Context) (time.Duration, error) {
 	}
 	found, err := t.Instances.List(ctx, cloud.Filter{IDs: ids})
 	if err != nil {
-		return tagEvery, errors.Join(append(errs, fmt.Errorf("list machines to tag them: %w", err))...)
+		return tagEvery, errors.Join(append(errs, fmt.Errorf("list instances to tag them: %w", err))...)
 	}
 	for _, m := range found[:min(len(found), tagMost)] { // the others after another look
 		c := due[m.ID]
@@ -120,7 +120,7 @@ func (t *Tagger) wait(ctx context.Context, c *karpv1.NodeClaim) error {
 		return nil
 	}
 	if err := t.Pace.Wait(ctx); err != nil {
-		return fmt.Errorf("wait to tag the machine of claim %s: %w", c.Name, err)
+		return fmt.Errorf("wait to tag the instance of claim %s: %w", c.Name, err)
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func (t *Tagger) wait(ctx context.Context, c *karpv1.NodeClaim) error {
 func (t *Tagger) due(ctx context.Context) (map[string]*karpv1.NodeClaim, error) {
 	var list karpv1.NodeClaimList
 	if err := t.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // only read
-		return nil, fmt.Errorf("list claims to tag their machines: %w", err)
+		return nil, fmt.Errorf("list claims to tag their instances: %w", err)
 	}
 	if t.failed == nil {
 		t.failed = flowcontrol.NewBackOff(tagAgain, tagAgainMax)
@@ -166,7 +166,7 @@ func (t *Tagger) tag(ctx context.Context, c *karpv1.NodeClaim, m cloud.Instance)
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("tag machine %s of claim %s: %w", m.ID, c.Name, err)
+			return fmt.Errorf("tag instance %s of claim %s: %w", m.ID, c.Name, err)
 		}
 	}
 	return recordTags(ctx, t.Store, c, t.Cluster != "")
@@ -185,7 +185,7 @@ func recordTags(ctx context.Context, store client.Client, c *karpv1.NodeClaim, c
 		c.Annotations[api.AnnotationClusterNameTagged] = "true"
 	}
 	if err := store.Patch(ctx, c, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("note tags on claim %s: %w", c.Name, err)
+		return fmt.Errorf("record tags on claim %s: %w", c.Name, err)
 	}
 	return nil
 }

@@ -155,11 +155,11 @@ func (d *departure) stuck() bool {
 // String is one sentence for people.
 func (d *departure) String() string {
 	if d.Left+d.Going == 0 && d.starting == 0 {
-		return "its last machines end"
+		return "its last instances are terminating"
 	}
 	text := fmt.Sprintf("nodes left: %d, going: %d, allowed now: %d", d.Left+d.Going, d.Going, d.Allowed)
 	if d.starting > 0 {
-		text += fmt.Sprintf("; machines that have not started: %d", d.starting)
+		text += fmt.Sprintf("; instances that have not started: %d", d.starting)
 	}
 	switch {
 	case d.Left == 0:

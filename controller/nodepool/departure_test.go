@@ -52,9 +52,9 @@ func TestHowFarADeletedPoolIs(t *testing.T) {
 		"pods without a place":              {begin + a, budget("1"), homeless, "nodes left: 1, going: 0, allowed now: 1; node a stays: no place for its pods", true},
 		"more than one that stays":          {begin + a + b, budget("1"), homeless, "nodes left: 2, going: 0, allowed now: 1; node a stays: no place for its pods; others that stay: 1", true},
 		"what budgets said of nodes before": {begin + a + b, budget("1"), late, "nodes left: 2, going: 0, allowed now: 1; about 6m0s left", false},
-		"a machine that has to end":         {begin + ends, budget("1"), nil, "its last machines end", false},
-		"a node that starts":                {begin + fresh, budget("1"), nil, "nodes left: 0, going: 0, allowed now: 1; machines that have not started: 1", false},
-		"a machine that starts":             {begin + "machine m pool=NodePool/web launched\n", budget("1"), nil, "nodes left: 0, going: 0, allowed now: 1; machines that have not started: 1", false},
+		"a machine that has to end":         {begin + ends, budget("1"), nil, "its last instances are terminating", false},
+		"a node that starts":                {begin + fresh, budget("1"), nil, "nodes left: 0, going: 0, allowed now: 1; instances that have not started: 1", false},
+		"a machine that starts":             {begin + "machine m pool=NodePool/web launched\n", budget("1"), nil, "nodes left: 0, going: 0, allowed now: 1; instances that have not started: 1", false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -41,14 +41,14 @@ type Holdups struct {
 func (h *Holdups) Round(ctx context.Context) (time.Duration, error) {
 	var claims karpv1.NodeClaimList
 	if err := h.Store.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil { // only read
-		return holdupsEvery, fmt.Errorf("list claims to tell what holds nodes up: %w", err)
+		return holdupsEvery, fmt.Errorf("list claims to report what holds up nodes: %w", err)
 	}
 	unread, orphans, waiting, doubt := h.Unread(), h.Orphans(), h.waiting(claims.Items), h.Doubt.Why()
 	var errs []error
 	for _, g := range h.Serves {
 		pools, err := g.List(ctx, h.Store, client.UnsafeDisableDeepCopy) // only read
 		if err != nil {
-			errs = append(errs, fmt.Errorf("tell what holds nodes up: %w", err))
+			errs = append(errs, fmt.Errorf("report what holds up nodes: %w", err))
 		}
 		for _, p := range pools {
 			id := g.ID(p.GetName())

@@ -281,7 +281,7 @@ func (r *Reconciler) health(o Object, class ClassState) {
 		condition.SetTrue(o, karpv1.NodePoolRegistrationHealthy, r.Now())
 	case Unhealthy:
 		condition.SetFalse(o, karpv1.NodePoolRegistrationHealthy, karpv1.ReasonRegistrationFailed,
-			"at least two of the last four machines did not join the cluster; check the node role's mapping, the security groups and the user data", r.Now())
+			"at least two of the last four instances did not join the cluster; check the node role's mapping, the security groups and the user data", r.Now())
 	default:
 		condition.SetUnknown(o, karpv1.NodePoolRegistrationHealthy, "", "", r.Now())
 	}

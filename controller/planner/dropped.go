@@ -35,7 +35,7 @@ func (t *Recorder) reportDropped(p *plan.Plan) {
 			}
 			reported[workload] = true
 			t.publishPaced(observe.Event{About: podRef(pod), Key: "Workload/" + workload, Reason: "PreferencesDropped", Topic: preferences, DedupeFor: droppedEvery,
-				Message: "Machines are bought without preferences of the pod that would cost more than they are worth: " + preferences})
+				Message: "Instances are launched without preferences of the pod that would cost more than they are worth: " + preferences})
 		}
 	}
 }

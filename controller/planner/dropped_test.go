@@ -25,7 +25,7 @@ func TestAWorkloadHearsOfPreferencesThatAreNotFollowed(t *testing.T) {
 		t.Errorf("of a plan that buys nothing: told %q", got)
 	}
 	reported.Explain(&cluster.Snapshot{}, plan.Plan{Dropped: dropped, Launches: []plan.Launch{{}}})
-	one := "PreferencesDropped: Machines are bought without preferences of the pod that would cost more than they are worth: an even spread over zone, to be near db"
+	one := "PreferencesDropped: Instances are launched without preferences of the pod that would cost more than they are worth: an even spread over zone, to be near db"
 	if got, want := events.since(), one+"\n"+one; got != want {
 		t.Errorf("told %q, want %q", got, want)
 	}

@@ -85,10 +85,10 @@ func TestPodsDoNotHearOfPoolsThatAreBeingLookedAt(t *testing.T) {
 	if got := after(0, "its condition is not known yet"); got != "" || lines.Len() > 0 {
 		t.Errorf("at once: told %q and logged %q, want nothing", got, lines)
 	}
-	if got := after(9*time.Second, "it was not looked at yet"); got != "" {
+	if got := after(9*time.Second, "it was not reconciled yet"); got != "" {
 		t.Errorf("after 9 s: told %q, want nothing", got)
 	}
-	if got, want := after(10*time.Second, "it was not looked at yet"), "FailedScheduling: NodePool/default: why"; got != want {
+	if got, want := after(10*time.Second, "it was not reconciled yet"), "FailedScheduling: NodePool/default: why"; got != want {
 		t.Errorf("after 10 s: told %q, want %q", got, want)
 	}
 	if got, want := after(11*time.Second, ""), "FailedScheduling: NodePool/default: why"; got != want {

@@ -119,7 +119,7 @@ func stored(ctx context.Context, from client.Reader, namespace string) (*corev1.
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("read ConfigMap %s/%s, which tells what was seen lately: %w", namespace, api.ConfigMapMemory, err)
+		return nil, fmt.Errorf("read ConfigMap %s/%s, which stores what the last leader has seen: %w", namespace, api.ConfigMapMemory, err)
 	}
 	return c, nil
 }
@@ -206,10 +206,10 @@ func encode(m memory) ([]byte, error) {
 	var out bytes.Buffer
 	packed := gzip.NewWriter(&out)
 	if err := json.NewEncoder(packed).Encode(m); err != nil {
-		return nil, fmt.Errorf("write down what was seen lately: %w", err)
+		return nil, fmt.Errorf("encode what the leader has seen: %w", err)
 	}
 	if err := packed.Close(); err != nil {
-		return nil, fmt.Errorf("compress what was seen lately: %w", err)
+		return nil, fmt.Errorf("compress what the leader has seen: %w", err)
 	}
 	return out.Bytes(), nil
 }
@@ -217,10 +217,10 @@ func encode(m memory) ([]byte, error) {
 func decode(data []byte) (m memory, err error) {
 	packed, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return m, fmt.Errorf("unpack what was seen lately: %w", err)
+		return m, fmt.Errorf("unpack what the last leader has seen: %w", err)
 	}
 	if err := json.NewDecoder(io.LimitReader(packed, unpackedMax)).Decode(&m); err != nil {
-		return memory{}, fmt.Errorf("read what was seen lately: %w", err)
+		return memory{}, fmt.Errorf("decode what the last leader has seen: %w", err)
 	}
 	return m, nil
 }

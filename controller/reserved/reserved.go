@@ -44,7 +44,7 @@ type Syncer struct {
 func (s *Syncer) Round(ctx context.Context) (time.Duration, error) {
 	var claims karpv1.NodeClaimList
 	if err := s.Store.List(ctx, &claims, client.MatchingLabels{api.LabelCapacityType: api.CapacityTypeReserved}); err != nil {
-		return checkEvery, fmt.Errorf("list claims with reserved machines: %w", err)
+		return checkEvery, fmt.Errorf("list claims with reserved instances: %w", err)
 	}
 	if len(claims.Items) == 0 {
 		return checkEvery, nil
@@ -70,7 +70,7 @@ func (s *Syncer) Round(ctx context.Context) (time.Duration, error) {
 func (s *Syncer) left(ctx context.Context) (map[string]bool, error) {
 	list, err := s.Instances.List(ctx, cloud.Filter{})
 	if err != nil {
-		return nil, fmt.Errorf("list machines to find those that left their reservations: %w", err)
+		return nil, fmt.Errorf("list instances to find those that left their reservations: %w", err)
 	}
 	out := map[string]bool{}
 	for _, m := range list {
@@ -90,11 +90,11 @@ func (s *Syncer) demote(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1
 			continue
 		}
 		if err := s.label(ctx, nodes[i].DeepCopy()); err != nil {
-			return fmt.Errorf("label node %s, whose machine left its reservation %s: %w", nodes[i].Name, from, err)
+			return fmt.Errorf("label node %s, whose instance left its reservation %s: %w", nodes[i].Name, from, err)
 		}
 	}
 	if err := s.label(ctx, c); err != nil {
-		return fmt.Errorf("label claim %s, whose machine left its reservation %s: %w", c.Name, from, err)
+		return fmt.Errorf("label claim %s, whose instance left its reservation %s: %w", c.Name, from, err)
 	}
 	s.Log.Info("an instance has left its capacity reservation and continues as on-demand", "claim", c.Name,
 		"pool", translate.PoolCalled(c.Labels), "reservation", from)

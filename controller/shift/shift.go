@@ -165,19 +165,19 @@ func (w *Watcher) report(ctx context.Context, now []cloud.Shift) error {
 	}
 	classes, err := w.classes(ctx)
 	if err != nil {
-		return fmt.Errorf("list classes to tell of zonal shifts: %w", err)
+		return fmt.Errorf("list classes to report zonal shifts: %w", err)
 	}
 	reported := map[interruptionMessage]bool{}
 	for _, c := range classes {
 		for _, s := range now {
 			of := interruptionMessage{c.GetUID(), s.ZoneID}
-			if w.reported[of] || w.say(c, s.ZoneID, "ZonalShiftActive", fmt.Sprintf("work is shifted away from this zone, %s: machines are bought in others, and those that are there stay", until(s))) {
+			if w.reported[of] || w.say(c, s.ZoneID, "ZonalShiftActive", fmt.Sprintf("work is shifted away from this zone, %s: instances are launched in others, and those that are there stay", until(s))) {
 				reported[of] = true
 			}
 		}
 		for of := range w.reported {
 			if of.class == c.GetUID() && !in(now, of.zoneID) {
-				w.say(c, of.zoneID, "ZonalShiftCleared", "work is shifted away from this zone no more: machines are bought there again")
+				w.say(c, of.zoneID, "ZonalShiftCleared", "work is no longer shifted away from this zone: instances are launched there again")
 			}
 		}
 	}

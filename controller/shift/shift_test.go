@@ -77,10 +77,10 @@ func TestUsersHearOfAShiftOnce(t *testing.T) {
 		heard  []string
 	}{
 		{"nothing is shifted", nil, nil},
-		{"a zone is shifted", []cloud.Shift{first}, []string{"EC2NodeClass/web ZonalShiftActive us-east-1a (use1-az1): work is shifted away from this zone, until 2026-01-01T12:00:00Z or until it is cancelled: machines are bought in others, and those that are there stay"}},
+		{"a zone is shifted", []cloud.Shift{first}, []string{"EC2NodeClass/web ZonalShiftActive us-east-1a (use1-az1): work is shifted away from this zone, until 2026-01-01T12:00:00Z or until it is cancelled: instances are launched in others, and those that are there stay"}},
 		{"it still is", []cloud.Shift{first}, nil},
-		{"another is, by AWS", []cloud.Shift{first, second}, []string{"EC2NodeClass/web ZonalShiftActive us-east-1b (use1-az2): work is shifted away from this zone, until AWS ends the autoshift: machines are bought in others, and those that are there stay"}},
-		{"the first is over while the other goes on", []cloud.Shift{second}, []string{"EC2NodeClass/web ZonalShiftCleared us-east-1a (use1-az1): work is shifted away from this zone no more: machines are bought there again"}},
+		{"another is, by AWS", []cloud.Shift{first, second}, []string{"EC2NodeClass/web ZonalShiftActive us-east-1b (use1-az2): work is shifted away from this zone, until AWS ends the autoshift: instances are launched in others, and those that are there stay"}},
+		{"the first is over while the other goes on", []cloud.Shift{second}, []string{"EC2NodeClass/web ZonalShiftCleared us-east-1a (use1-az1): work is no longer shifted away from this zone: instances are launched there again"}},
 		{"one is shifted that no class is in", []cloud.Shift{second, {ZoneID: "use1-az6"}}, nil},
 	} {
 		r.shifts = step.shifts

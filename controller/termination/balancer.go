@@ -76,7 +76,7 @@ func (r *Reconciler) awaitBalancers(d *departure) time.Duration {
 	if left <= 0 {
 		return 0
 	}
-	r.reportWait(d.node, "machine", fmt.Sprintf("the machine stays until load balancers have let go of it, at %s", r.Now().Add(left).UTC().Format(time.RFC3339)))
+	r.reportWait(d.node, "instance", fmt.Sprintf("the instance stays until load balancers have deregistered it, at %s", r.Now().Add(left).UTC().Format(time.RFC3339)))
 	return left
 }
 

@@ -95,7 +95,7 @@ func (r *Reconciler) evictInTime(ctx context.Context, d *departure, p *corev1.Po
 		return nil
 	}
 	if left := r.stillSent(d.node, p.Annotations); left > 0 {
-		r.reportWait(d.node, string(p.UID)+"/balancers", fmt.Sprintf("pod %s/%s stays until load balancers have let go of the node, at %s",
+		r.reportWait(d.node, string(p.UID)+"/balancers", fmt.Sprintf("pod %s/%s stays until load balancers have deregistered the node, at %s",
 			p.Namespace, p.Name, r.Now().Add(left).UTC().Format(time.RFC3339)))
 		return nil
 	}

@@ -45,7 +45,7 @@ func (r *Reconciler) goneAlready(ctx context.Context, node *corev1.Node, claim *
 	r.silent.note(id, r.Now())
 	list, err := r.Instances.List(ctx, cloud.Filter{IDs: []string{id}})
 	if err != nil {
-		return false, fmt.Errorf("look for the machine of node %s: %w", node.Name, err)
+		return false, fmt.Errorf("look for the instance of node %s: %w", node.Name, err)
 	}
 	if len(list) > 0 {
 		r.silent.found(id)
@@ -102,7 +102,7 @@ func (r *Reconciler) giveBack(ctx context.Context, node *corev1.Node, claim *kar
 		r.Metrics.EndFailures.WithLabelValues(node.Labels[api.LabelZone], node.Labels[api.LabelZoneID]).Inc()
 		r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true, Reason: "FailedTermination",
 			Message: fmt.Sprintf("instance %s could not be terminated: %v", id, err), Topic: id})
-		return 0, fmt.Errorf("give back machine %s of node %s: %w", id, node.Name, err)
+		return 0, fmt.Errorf("terminate instance %s of node %s: %w", id, node.Name, err)
 	}
 	if slices.Contains(gone, id) {
 		return 0, r.forget(ctx, node, claim)
@@ -117,7 +117,7 @@ func (r *Reconciler) awaitEnd(ctx context.Context, node *corev1.Node, claim *kar
 	list, err := r.Instances.List(ctx, cloud.Filter{IDs: []string{id}})
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("look for machine %s of node %s: %w", id, node.Name, err)
+		return 0, fmt.Errorf("look for instance %s of node %s: %w", id, node.Name, err)
 	case len(list) == 0:
 		return 0, r.forget(ctx, node, claim)
 	case list[0].State != cloud.ShuttingDown:

@@ -50,7 +50,7 @@ func (r *Reconciler) stand(d *departure, all, group []corev1.Pod) (leave, stay [
 		stay = append(stay, group[i])
 	}
 	if len(stay) > 0 {
-		r.reportWait(d.node, "hold", fmt.Sprintf("%s, at the latest until %s: the machine ends at %s",
+		r.reportWait(d.node, "hold", fmt.Sprintf("%s, at the latest until %s: the instance ends at %s",
 			staying(len(stay)-last, last), hold.Until.UTC().Format(time.RFC3339), d.endsAt.Format(time.RFC3339)))
 	}
 	return leave, stay
@@ -73,9 +73,9 @@ func staying(n, last int) string {
 	var out []string
 	switch {
 	case n == 1:
-		out = append(out, "1 pod stays until there is room for it on a machine that has started")
+		out = append(out, "1 pod stays until there is room for it on a node that has started")
 	case n > 1:
-		out = append(out, fmt.Sprintf("%d pods stay until there is room for them on machines that have started", n))
+		out = append(out, fmt.Sprintf("%d pods stay until there is room for them on nodes that have started", n))
 	}
 	switch {
 	case last == 1:

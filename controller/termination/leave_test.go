@@ -29,8 +29,8 @@ func TestAPodStaysUntilLoadBalancersHaveLetGoOfItsNode(t *testing.T) {
 		if took := time.Since(began); took < 90*time.Second || took > 95*time.Second {
 			t.Errorf("the pod was evicted after %v, want 90 s", took)
 		}
-		if !w.reported.has("stays until load balancers have let go of the node") {
-			t.Error("no event tells what the drain waits for")
+		if !w.reported.has("stays until load balancers have deregistered the node") {
+			t.Error("no event reports what the drain waits for")
 		}
 		w.leave(3*time.Minute, "the node gone", w.gone)
 	})
@@ -91,7 +91,7 @@ func TestTheLastReadyPodOfAServiceWaitsForAnother(t *testing.T) {
 			t.Errorf("at the worst moment %d pods were ready, want 1", w.fewest["web"])
 		}
 		if !w.reported.has("it is the last ready pod of Service web") {
-			t.Error("no event tells what the drain waits for")
+			t.Error("no event reports what the drain waits for")
 		}
 	})
 }

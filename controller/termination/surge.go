@@ -62,7 +62,7 @@ func (r *Reconciler) standIn(ctx context.Context, d *departure, p *corev1.Pod) (
 	case inTime && w.GetGeneration() == s.Generation: // recorded, and not scaled yet
 		return awaitsSecond, r.scaleUp(ctx, d, w, *s, p)
 	}
-	r.reportSurge(w, true, "SurgeFailed", fmt.Sprintf("pod %s goes without another that is ready: none came in %s, or its replicas were set by somebody else", p.Name, surgeFor))
+	r.reportSurge(w, true, "SurgeFailed", fmt.Sprintf("pod %s goes without another that is ready: none came in %s, or another user set its replicas", p.Name, surgeFor))
 	return "", nil
 }
 

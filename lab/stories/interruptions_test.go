@@ -43,7 +43,7 @@ func (s *story) spotMachineIsTakenBack() {
 	defer s.report("next", "*", "--mend")
 	mustLab(s.T, 0, s.dir, "interrupt", node)
 	s.awaitEvent(eventsOfCluster, "NodeClaim", old[0], "SpotInterrupted", "it ends at")
-	s.awaitEvent(eventsOfCluster, "Node", node, "DrainWaiting", "1 pod stays until there is room for it on a machine that has started")
+	s.awaitEvent(eventsOfCluster, "Node", node, "DrainWaiting", "1 pod stays until there is room for it on a node that has started")
 	if !poll(limit, farEvery, func() bool {
 		nodes := s.nodesOfPods() // first: where the pod is now it may be because of what the claims say by then
 		started := slices.ContainsFunc(inPool(s.list(claims), s.namespace), func(c *unstructured.Unstructured) bool {

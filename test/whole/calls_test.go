@@ -36,7 +36,7 @@ func TestCallsOfAWS(t *testing.T) {
 			}
 		}
 		t.Logf("to buy %d machines: %v", instances, launched)
-		t.Logf("for each machine: %.2f CreateTags, %.3f other calls that change something, %.2f that acknowledge notices, %.2f that ask",
+		t.Logf("for each machine: %.2f CreateTags, %.3f other calls that change something, %.2f that acknowledge interruption messages, %.2f that ask",
 			each(launched["CreateTags"], instances), each(changing, instances), each(acknowledged, instances),
 			each(sum(launched)-launched["CreateTags"]-changing-acknowledged, instances))
 		if launched["CreateTags"] > instances || changing > instances/10 || acknowledged > instances/2 {
