@@ -2,6 +2,8 @@ package demand
 
 import (
 	"slices"
+
+	"github.com/daemok/daemok/core/topology"
 )
 
 // Component is groups that hang together: pods of some must be on the host of pods of
@@ -71,3 +73,7 @@ func (b *Component) Wants(left []int64) map[int]int64 {
 	}
 	return b.wanting
 }
+
+// Exempt reports whether pods need none of the kind that they seek, because
+// they are of it themselves and there is none anywhere.
+func Exempt(board *topology.Board, s topology.Seek) bool { return s.Own && !board.Anywhere(s.Tally) }

@@ -90,3 +90,13 @@ type Request struct {
 	Level       *Level
 	OfferingSet *OfferingSet
 }
+
+// Demand is what instances are to be launched for.
+type Demand struct {
+	Groups []*Group         // in the order of launching
+	Failed map[Request]bool // what could not be launched in an earlier round
+	Learnt bool             // something was added to it in this round
+}
+
+// Fails notes that nothing can be launched for the request.
+func (d *Demand) Fails(what Request) { d.Failed[what], d.Learnt = true, true }

@@ -32,12 +32,12 @@ const sizesMost = 64
 // that differ in nothing that counts are priced together, as the first of them.
 // With offered set, instances count that limits forbid now.
 func (p *priceBook) priceSites(g *demand.Group, lv *demand.Level, sites []*site, available bool) {
-	if len(sites) < 2 || p.run.question != nil || p.looks > looksMost || lv.Rules.Spreads() || len(p.run.board.Led(lv.Rules)) == 0 {
+	if len(sites) < 2 || p.scheduler.asked != nil || p.looks > looksMost || lv.Rules.Spreads() || len(p.scheduler.board.Led(lv.Rules)) == 0 {
 		return
 	}
 	p.looks += len(sites)
 	open := slices.DeleteFunc(slices.Clone(sites), func(s *site) bool {
-		return s.offeringSet == nil || p.run.board.Room(lv.Rules, s.spot) <= 0
+		return s.offeringSet == nil || p.scheduler.board.Room(lv.Rules, s.spot) <= 0
 	})
 	if len(open) < 2 {
 		return
@@ -52,7 +52,7 @@ func (p *priceBook) priceSites(g *demand.Group, lv *demand.Level, sites []*site,
 		at := pricing{crowd, s.offeringSet}
 		cost, known := p.sites[at]
 		if !known {
-			n := min(own.n, p.run.board.Room(lv.Rules, s.spot))
+			n := min(own.n, p.scheduler.board.Room(lv.Rules, s.spot))
 			all := append([]several{{own.need, n, own.host}}, following...)
 			p.looks += len(all) * len(s.targets)
 			cost = p.costOfAll(p.forPods(g, s, available, n), s.unseated(all))
@@ -71,12 +71,12 @@ func (p *priceBook) recordExpensive(open []*site) {
 		expensive[i] = slices.ContainsFunc(open, func(o *site) bool { return o.tier == s.tier && float64(clearly*o.all) < s.all })
 	}
 	for i, s := range open {
-		p.run.out.ExpensiveSites = p.run.out.ExpensiveSites || expensive[i] && slices.ContainsFunc(open, func(o *site) bool {
+		p.expensive = p.expensive || expensive[i] && slices.ContainsFunc(open, func(o *site) bool {
 			return !expensive[slices.Index(open, o)] && o.tier == s.tier && !o.before(s)
 		})
 	}
 	for i, s := range open {
-		s.expensive = expensive[i] && p.run.options.ExpensiveSites
+		s.expensive = expensive[i] && p.avoid
 	}
 }
 
@@ -109,8 +109,8 @@ type crowd struct {
 
 func (p *priceBook) crowdOf(g *demand.Group, lv *demand.Level) crowd {
 	if lv.Crowd == 0 {
-		kinds, caps := p.run.board.OnHost(lv.Rules)
-		text := fmt.Sprint(nodesText(lv), p.run.board.Led(lv.Rules), kinds, caps)
+		kinds, caps := p.scheduler.board.OnHost(lv.Rules)
+		text := fmt.Sprint(nodesText(lv), p.scheduler.board.Led(lv.Rules), kinds, caps)
 		if p.crowdRules[text] == 0 {
 			p.crowdRules[text] = len(p.crowdRules) + 1
 		}
@@ -127,10 +127,10 @@ func (p *priceBook) crowdOf(g *demand.Group, lv *demand.Level) crowd {
 func (p *priceBook) crowdsNow() map[crowd]int64 {
 	if p.crowds == nil {
 		p.crowds = map[crowd]int64{}
-		for _, g := range p.run.waiting {
+		for _, g := range p.scheduler.waiting {
 			if n := g.Left(); n > 0 && !g.PodClass.Plain(g.PodClass.Required()) {
 				for _, lv := range g.PodClass.Levels {
-					if len(p.run.board.Led(lv.Rules)) > 0 {
+					if len(p.scheduler.board.Led(lv.Rules)) > 0 {
 						p.crowds[p.crowdOf(g, lv)] += n
 					}
 				}
@@ -152,7 +152,7 @@ func (p *priceBook) several(g *demand.Group, lv *demand.Level, n int64) several 
 	if len(g.PodClass.Ports) > 0 {
 		out.host = 1
 	}
-	kinds, caps := p.run.board.OnHost(lv.Rules)
+	kinds, caps := p.scheduler.board.OnHost(lv.Rules)
 	for _, c := range caps {
 		if slices.Contains(kinds, c.Kind) {
 			out.host = min(out.host, max(1, c.Most))
@@ -165,7 +165,7 @@ func (p *priceBook) several(g *demand.Group, lv *demand.Level, n int64) several 
 // where these are.
 func (p *priceBook) togetherOf(g *demand.Group, lv *demand.Level, crowd crowd) (own several, following []several) {
 	own = p.several(g, lv, p.crowdsNow()[crowd])
-	for _, f := range p.run.scheduler.followersOf(lv) {
+	for _, f := range p.scheduler.followersOf(lv) {
 		p.looks += len(f.PodClass.Groups)
 		for _, o := range f.PodClass.Groups {
 			if n := o.Left(); n > 0 && len(f.Keys) > 0 && !p.isOf(o, crowd) {
@@ -179,7 +179,7 @@ func (p *priceBook) togetherOf(g *demand.Group, lv *demand.Level, crowd crowd) (
 // isOf reports whether a group counts among a crowd.
 func (p *priceBook) isOf(g *demand.Group, crowd crowd) bool {
 	return slices.ContainsFunc(g.PodClass.Levels, func(lv *demand.Level) bool {
-		return len(p.run.board.Led(lv.Rules)) > 0 && p.crowdOf(g, lv) == crowd
+		return len(p.scheduler.board.Led(lv.Rules)) > 0 && p.crowdOf(g, lv) == crowd
 	})
 }
 

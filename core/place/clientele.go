@@ -76,8 +76,8 @@ func (c *clientele) classOf(r *run, of custom, tier int) *class {
 	if known := c.of[of]; known != nil {
 		return known
 	}
-	options := make([]bitset.Set, len(r.provisioner.Candidates))
-	for _, m := range r.index.offeringSetsOf(of.podClass.Required()) {
+	options := make([]bitset.Set, len(r.candidates))
+	for _, m := range r.scheduler.index.offeringSetsOf(of.podClass.Required()) {
 		for _, s := range m.ByPool {
 			if s.Candidate.Weight != tier {
 				continue
@@ -89,7 +89,7 @@ func (c *clientele) classOf(r *run, of custom, tier int) *class {
 		}
 	}
 	for i, set := range options {
-		of.keep(r.provisioner.Candidates[i], set)
+		of.keep(r.candidates[i], set)
 	}
 	var text []byte
 	for _, set := range options {
@@ -161,7 +161,7 @@ func (c *clientele) open(b *supply.Candidate, option int) (mask uint64) {
 func (x *class) zone(r *run) string {
 	found, elsewhere := "", false
 	for i, set := range x.options {
-		b := r.provisioner.Candidates[i]
+		b := r.candidates[i]
 		for o := set.Next(0); o >= 0; o = set.Next(o + 1) {
 			if zone := b.Offering(b.Options[o]).Zone; found == "" {
 				found = zone
@@ -170,7 +170,7 @@ func (x *class) zone(r *run) string {
 			}
 		}
 	}
-	for _, b := range r.provisioner.Candidates {
+	for _, b := range r.candidates {
 		elsewhere = elsewhere || slices.ContainsFunc(b.Options, func(o feasibility.Option) bool { return b.Offering(o).Zone != found })
 	}
 	if !elsewhere {

@@ -39,12 +39,12 @@ type crowds struct {
 // a workload would be on one. It reports whether pods that wait are to look at
 // these again: with instance types left out they may have more room.
 func (di *diversifier) diversify() bool {
-	if !slices.ContainsFunc(di.run.provisioner.Launches, func(l plan.Launch) bool { return l.Choice.Option == cluster.Spot && len(l.Pods) > 0 }) {
+	if !slices.ContainsFunc(di.run.provisioner.Launches, func(l *plan.Launch) bool { return l.Choice.Option == cluster.Spot && len(l.Pods) > 0 }) {
 		return false
 	}
 	known, any := di.spotCrowds(), false
 	for i := range di.run.provisioner.Launches {
-		l := &di.run.provisioner.Launches[i]
+		l := di.run.provisioner.Launches[i]
 		if l.Choice.Option != cluster.Spot || len(l.Pods) == 0 {
 			continue
 		}
@@ -84,7 +84,7 @@ func (di *diversifier) spotCrowds() *crowds {
 		}
 	}
 	for i := range di.run.provisioner.Launches {
-		if l := &di.run.provisioner.Launches[i]; l.Choice.Option == cluster.Spot {
+		if l := di.run.provisioner.Launches[i]; l.Choice.Option == cluster.Spot {
 			out.count(ofWorkloads(l.Pods))
 		}
 	}
@@ -173,7 +173,7 @@ func isNear(b *supply.Candidate, option, first int) bool {
 // rewrite has the launch leave these options open, if that changes nothing
 // but the instance types, and reports whether it does so.
 func (di *diversifier) rewrite(launch int, options bitset.Set, choice plan.Choice) bool {
-	l, at := &di.run.provisioner.Launches[launch], &di.run.provisioner.Launched[launch]
+	l, at := di.run.provisioner.Launches[launch], &di.run.provisioner.Launched[launch]
 	b := at.Candidate
 	before, kinds := b.ChoicesOf(at.Options, b.FirstKinds(at.Options)), b.FirstKinds(options)
 	open := b.ChoicesOf(options, kinds)
@@ -186,7 +186,7 @@ func (di *diversifier) rewrite(launch int, options bitset.Set, choice plan.Choic
 	at.Options, at.Risk = options, b.RiskOf(options.Next(0))
 	at.Cost = b.Price[options.Next(0)] + at.Risk
 	widen(at.Free, open.Free, before.Free)
-	if di.run.provisioner.Values.Counted {
+	if di.run.values.Counted {
 		at.Ways, at.Due = di.run.provisioner.Lister.Outlook(b, l.Labels, options)
 	}
 	if at := di.run.firstLaunch + launch; at < len(di.run.targets) {

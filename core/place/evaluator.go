@@ -6,7 +6,6 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/demand"
-	"github.com/daemok/daemok/core/effort"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/provisioning"
@@ -28,13 +27,11 @@ type evaluator struct {
 	moves              int                // of the ground's that are carried out here
 	podClasses         map[*cluster.Shape]*evaluatorPodClass
 	text               map[*cluster.Shape]string // see orderBy
-	board              *topology.Board           // with all pods that run
 	daemons            map[*cluster.Shape]*topology.Rules
 	held               map[string]int // pods that use a volume for one pod at a time
 	reservedCapacities map[string]int64
 	pools              []supply.Saved
-	gaps               *gaps
-	byDomain           map[string][]*domainTargets
+	known              knownTargets
 	crowds             map[workload][]spotCrowd // nil: not counted yet
 	offeringSet        *wholesale
 	reachables         map[*cluster.Shape]reachable
@@ -55,9 +52,9 @@ func newEvaluator(g *Ground) *evaluator {
 	r := newRun(s, movers(s, g.taken), g.options)
 	r.takeFor(g.launches)
 	d := &evaluator{
-		ground: g, run: r, looked: r.provisioner.Values.Labels, moves: len(g.moves), board: r.board, daemons: r.provisioner.Values.Daemons, reservedCapacities: r.provisioner.Reserved.Left,
+		ground: g, run: r, looked: r.values.Labels, moves: len(g.moves), daemons: r.values.Daemons, reservedCapacities: r.provisioner.Reserved.Left,
 		podClasses: map[*cluster.Shape]*evaluatorPodClass{}, text: map[*cluster.Shape]string{}, held: map[string]int{},
-		byDomain: map[string][]*domainTargets{}, reachables: map[*cluster.Shape]reachable{}, twins: provisioning.Twins{Spare: map[*cluster.Shape]bitset.Set{}},
+		known: knownTargets{byDomain: map[string][]*domainTargets{}, board: r.board}, reachables: map[*cluster.Shape]reachable{}, twins: provisioning.Twins{Spare: map[*cluster.Shape]bitset.Set{}},
 	}
 	for _, w := range r.waiting {
 		k := &evaluatorPodClass{PodClass: w.PodClass, need: w.Need, rules: map[*demand.Level]*topology.Rules{}}
@@ -75,20 +72,20 @@ func newEvaluator(g *Ground) *evaluator {
 	d.recordTaken(g.taken)
 	d.open = bitset.Full(len(s.Nodes))
 	d.recordPools()
-	setTwins(r.provisioner.Candidates)
+	setTwins(r.candidates)
 	d.arrange()
-	r.intake.base, r.provisioner.Groups, r.waiting = nil, nil, nil
+	r.intake.base, r.demand.Groups, r.waiting = nil, nil, nil
 	return d
 }
 
 // takeFor accounts for what instances of the plan are taken from.
 func (r *run) takeFor(launches []plan.Launch) {
 	for i := range launches {
-		at := slices.IndexFunc(r.provisioner.Candidates, func(b *supply.Candidate) bool { return b.ID == launches[i].Pool })
+		at := slices.IndexFunc(r.candidates, func(b *supply.Candidate) bool { return b.ID == launches[i].Pool })
 		if at < 0 || r.provisioner.Reserved.Left == nil {
 			continue
 		}
-		if o := launches[i].Offering(r.provisioner.Candidates[at].Catalogue); o != nil && r.provisioner.Reserved.Of(o) > 0 {
+		if o := launches[i].Offering(r.candidates[at].Catalogue); o != nil && r.provisioner.Reserved.Of(o) > 0 {
 			r.provisioner.Reserved.Take(o.ReservedCapacities)
 		}
 	}
@@ -177,22 +174,25 @@ func (d *evaluator) recordTaken(list []plan.Placement) {
 func (d *evaluator) begin(q Question) *run {
 	old := d.run
 	r := &run{
-		snapshot: d.ground.snapshot, options: d.ground.options, dims: old.dims, avoided: old.avoided,
-		targets: old.targets, firstLaunch: old.firstLaunch, effort: &effort.Count{Most: d.ground.options.Steps},
+		places: &places{
+			dims: old.dims, targets: old.targets, firstLaunch: old.firstLaunch, candidates: old.candidates, held: map[string]bool{},
+			asked: &asked{launchNone: q.Below == 0, why: q.Why, known: &d.known},
+		},
+		snapshot: d.ground.snapshot, options: d.ground.options, avoided: old.avoided,
 		podClasses: map[string]*demand.PodClass{}, question: &question{Question: q, evaluator: d},
 	}
-	r.index.sets, r.intake.here = old.index.sets, old.intake.here
+	r.scheduler.index.sets, r.intake.here = old.scheduler.index.sets, old.intake.here
 	r.connect()
-	p := r.problem(old.provisioner.Candidates)
+	p := r.problem()
 	p.Twins = &d.twins
-	r.provisioner = old.provisioner.Next(p, r.valuation())
+	r.provisioner = old.provisioner.Next(p, r.values)
 	if d.reservedCapacities != nil {
 		r.provisioner.Reserved.Left = map[string]int64{}
 		for name, left := range d.reservedCapacities {
 			r.provisioner.Reserved.Left[name] = left
 		}
 	}
-	for i, b := range r.provisioner.Candidates {
+	for i, b := range r.candidates {
 		b.Restore(&d.pools[i])
 	}
 	if q.Freed {
@@ -206,7 +206,7 @@ func (d *evaluator) begin(q Question) *run {
 
 // free accounts for a node that is gone before anything is launched.
 func (r *run) free(n *cluster.Node) {
-	for _, b := range r.provisioner.Candidates {
+	for _, b := range r.candidates {
 		if b.ID == n.Pool && b.Remaining != nil {
 			b.Remaining.GiveBack(n.Capacity)
 			b.Narrow()
@@ -234,7 +234,7 @@ func (d *evaluator) ask(q Question) Result {
 		r.snapshot = d.asLeft(leaving)
 	}
 	out := r.finish()
-	out.Expensive = r.effort.Known || r.question.launches && len(out.Unplaced) == 0 || out.Expensive || q.Below >= 0 && (out.Cost-out.Risk > float64(q.Below) || out.Unpriced > 0)
+	out.Expensive = r.effort.Known || r.asked.launches && len(out.Unplaced) == 0 || out.Expensive || q.Below >= 0 && (out.Cost-out.Risk > float64(q.Below) || out.Unpriced > 0)
 	d.putBack(q, leaving)
 	return out
 }
@@ -277,10 +277,10 @@ func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) demand.Pre
 		}
 		g.PodClass.Groups = append(g.PodClass.Groups, g)
 	}
-	view := d.board.View(rules)
+	view := d.known.board.View(rules)
 	r.useBoard(view.Board)
-	r.provisioner.Values.Counted = !view.Empty()
-	r.provisioner.Values.Labels = view.Looked()
+	r.values.Counted = !view.Empty()
+	r.values.Labels = view.Looked()
 	for _, g := range r.waiting {
 		if g.PodClass.Groups[0] != g {
 			continue
@@ -292,7 +292,7 @@ func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) demand.Pre
 			lv.Begin(view.Rules(k.rules[lv]), r.firstLaunch)
 		}
 	}
-	if r.provisioner.Values.Counted {
+	if r.values.Counted {
 		d.depart(r, view, leaving)
 		if r.offers() { // else none is placed once more
 			r.intake.base = r.board.Clone()
@@ -308,7 +308,7 @@ func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) demand.Pre
 	for _, g := range r.waiting {
 		for _, v := range g.PodClass.Shared {
 			if v.Exclusive && d.held[v.Claim] > 0 {
-				r.replays.held[v.Claim] = true
+				r.held[v.Claim] = true
 			}
 		}
 	}
@@ -318,7 +318,7 @@ func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) demand.Pre
 func (d *evaluator) depart(r *run, view *topology.View, leaving []int) {
 	for shape, rules := range d.daemons {
 		if own := view.Rules(rules); own.Counts() {
-			r.provisioner.Values.Daemons[shape] = own
+			r.values.Daemons[shape] = own
 			view.Brought(own)
 		}
 	}
@@ -369,7 +369,7 @@ func (d *evaluator) close(q Question, leaving []int) {
 // putBack makes everything what it was before the question.
 func (d *evaluator) putBack(q Question, leaving []int) {
 	r := d.run
-	r.question.kept.giveBack()
+	r.asked.kept.giveBack()
 	r.targets = r.targets[:r.firstLaunch]
 	for _, at := range leaving {
 		target := d.targets[at]

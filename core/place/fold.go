@@ -54,10 +54,6 @@ type holding struct {
 }
 
 // stay is how a pod has its place.
-type stay struct {
-	group *demand.Group
-	level *demand.Level
-}
 
 // emptiestFirst lists the instances of this plan, those with the least worth on
 // them for what they cost first.
@@ -190,9 +186,9 @@ func (fo *folder) staysSpread(lv *demand.Level, from topology.Spot, s *target, c
 
 // move notes that a pod of an instance has its place on the target now.
 func (fo *folder) move(x *placed, to *target) {
-	leave(&fo.run.provisioner.Launches[x.launch], x.Pod)
+	fo.run.provisioner.Launches[x.launch].Lose(x.Pod)
 	x.on, x.name, x.target, x.launch = to.on, to.name, to, to.launch
 	if to.on == plan.OnLaunch {
-		fo.run.join(&fo.run.provisioner.Launches[to.launch], []demand.WaitingPod{x.WaitingPod})
+		fo.run.provisioner.Launches[to.launch].Take(x.Pod)
 	}
 }

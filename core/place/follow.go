@@ -13,7 +13,7 @@ func (sc *scheduler) recordFollowers() {
 	missing := map[*demand.PodClass]int{}
 	led := map[int][]*demand.PodClass{}
 	var ready []*demand.PodClass
-	for _, g := range sc.run.waiting {
+	for _, g := range sc.waiting {
 		k := g.PodClass
 		if k.Groups[0] != g {
 			continue
@@ -33,7 +33,7 @@ func (sc *scheduler) recordFollowers() {
 	}
 	open := map[int]bool{}
 	for i := 0; i < len(ready) && len(led) > 0; i++ {
-		for _, t := range sc.run.board.Led(ready[i].Required().Rules) {
+		for _, t := range sc.board.Led(ready[i].Required().Rules) {
 			if open[t] {
 				continue
 			}
@@ -60,9 +60,9 @@ func (sc *scheduler) newFollowers(lv *demand.Level) []demand.Follower {
 	var out []demand.Follower
 	seen := map[*demand.PodClass]bool{}
 	visit := func(lv *demand.Level, keys []int) {
-		for _, t := range sc.run.board.Led(lv.Rules) {
+		for _, t := range sc.board.Led(lv.Rules) {
 			over := keys
-			if key := sc.run.board.KeyOf(t); sc.run.board.Keys()[key] != cluster.LabelHostname {
+			if key := sc.board.KeyOf(t); sc.board.Keys()[key] != cluster.LabelHostname {
 				if keys != nil && !slices.Contains(keys, key) {
 					continue
 				}

@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/amount"
-	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/topology"
 )
@@ -14,10 +12,28 @@ import (
 // scheduler finds places for pods: on nodes, on instances that are being launched, and for the others the site that
 // they are to be launched for.
 type scheduler struct {
-	run       *run
+	*places
 	groups    map[demand.Request]*demand.Group
 	offered   map[int][]*demand.Group    // by tally: groups of which such pods are launched for, two at most
 	followers map[int][]*demand.PodClass // by tally: those whose pods must be near such pods
+	index     offeringIndex
+	book      priceBook
+	choices   chooser
+}
+
+// connect makes it ready for the first round with these places.
+func (sc *scheduler) connect(p *places, o Options) {
+	sc.places, sc.followers = p, map[int][]*demand.PodClass{}
+	sc.index.places = p
+	sc.book = priceBook{scheduler: sc, crowdRules: map[string]int{}, avoid: o.ExpensiveSites}
+	sc.choices = chooser{places: p, variants: o.Variants}
+}
+
+// begin makes it ready for a round.
+func (sc *scheduler) begin() {
+	sc.groups, sc.offered = map[demand.Request]*demand.Group{}, map[int][]*demand.Group{}
+	sc.book.begin()
+	sc.choices.begin()
 }
 
 // schedule decides for the pods of each group where they go: on a target, or on
@@ -28,9 +44,9 @@ type scheduler struct {
 // had. For those that found no place so, later rounds look at the nodes that
 // there will be, as kube-scheduler does.
 func (sc *scheduler) schedule() {
-	for again := true; again && !sc.run.effort.Spent(0); {
+	for again := true; again && !sc.effort.Spent(0); {
 		moved := false
-		for _, g := range sc.run.waiting {
+		for _, g := range sc.waiting {
 			if before := g.Left(); before > 0 && g.Shape.Unable == "" {
 				sc.findHome(g)
 				moved = moved || g.Left() < before
@@ -42,27 +58,27 @@ func (sc *scheduler) schedule() {
 
 // someFollow reports whether pods are left that others had to come before.
 func (sc *scheduler) someFollow() bool {
-	return slices.ContainsFunc(sc.run.waiting, func(g *demand.Group) bool { return g.PodClass.Follows && g.Left() > 0 })
+	return slices.ContainsFunc(sc.waiting, func(g *demand.Group) bool { return g.PodClass.Follows && g.Left() > 0 })
 }
 
 func (sc *scheduler) findHome(g *demand.Group) {
 	for i, lv := range g.PodClass.Levels {
-		if g.Left() == 0 || sc.run.effort.Spent(0) || sc.run.replays.used(g.PodClass) {
+		if g.Left() == 0 || sc.effort.Spent(0) || sc.used(g.PodClass) {
 			return
 		}
 		last := i == len(g.PodClass.Levels)-1
 		if g.PodClass.Plain(lv) {
 			sc.fillTargets(g, lv)
-			if !sc.run.offers() && last && g.Left() > 0 {
-				sc.run.giveUpOn(g)
+			if !sc.offers() && last && g.Left() > 0 {
+				sc.giveUpOn(g)
 				continue
 			}
-			m := sc.run.index.offeringSetsOf(lv)[0]
-			if g.Left() > 0 && !sc.run.effort.Spent(0) && !sc.run.provisioner.Failed[demand.Request{Of: g, Level: lv, OfferingSet: m}] && (last && sc.run.round == 1 || sc.run.index.launchable(g, lv)) {
-				if sc.run.offers() {
+			m := sc.index.offeringSetsOf(lv)[0]
+			if g.Left() > 0 && !sc.effort.Spent(0) && !sc.demand.Failed[demand.Request{Of: g, Level: lv, OfferingSet: m}] && (last && sc.round == 1 || sc.index.launchable(g, lv)) {
+				if sc.offers() {
 					sc.askFor(g, lv, m, g.Left())
 				} else {
-					sc.run.wouldLaunch(g)
+					sc.wouldLaunch(g)
 				}
 			}
 			continue
@@ -74,13 +90,13 @@ func (sc *scheduler) findHome(g *demand.Group) {
 // fillTargets places pods of the group, for which other pods do not matter, on
 // what is there or on its way.
 func (sc *scheduler) fillTargets(g *demand.Group, lv *demand.Level) {
-	for at := sc.run.roomy(0, g.Need); at < len(sc.run.targets); at = sc.run.roomy(at+1, g.Need) {
-		s := sc.run.targets[at]
-		if g.Left() == 0 || sc.run.effort.Spent(1) {
+	for at := sc.roomy(0, g.Need); at < len(sc.targets); at = sc.roomy(at+1, g.Need) {
+		s := sc.targets[at]
+		if g.Left() == 0 || sc.effort.Spent(1) {
 			return
 		}
-		if n := min(g.Left(), g.Rides, amount.Count(s.free, g.Need)); n > 0 && s.admitted(lv, len(sc.run.targets)) {
-			sc.run.sit(s, g, lv, n)
+		if n := min(g.Left(), g.Rides, amount.Count(s.free, g.Need)); n > 0 && s.admitted(lv, len(sc.targets)) {
+			sc.sit(s, g, lv, n)
 		}
 	}
 }
@@ -109,15 +125,15 @@ type site struct {
 // that is to be launched.
 func (sc *scheduler) balance(g *demand.Group, lv *demand.Level, last bool) {
 	sites := sc.sitesFor(g, lv, last)
-	if last && len(sites) == 0 && !sc.run.offers() {
-		sc.run.giveUpOn(g)
+	if last && len(sites) == 0 && !sc.offers() {
+		sc.giveUpOn(g)
 	}
 	sc.countStrays(g, lv, sites)
-	sc.run.book.priceSites(g, lv, sites, last && sc.run.round == 1)
-	sc.run.choices.turnTo(g, sites)
+	sc.book.priceSites(g, lv, sites, last && sc.round == 1)
+	sc.choices.turnTo(g, sites)
 	oneByOne := len(sites) > 1 && lv.Rules.Spreads()
-	defer func() { sc.run.choices.recordChoice(g, lv, sites) }()
-	for g.Left() > 0 && !sc.run.effort.Spent(int64(len(sites))) && !sc.run.replays.used(g.PodClass) {
+	defer func() { sc.choices.recordChoice(g, lv, sites) }()
+	for g.Left() > 0 && !sc.effort.Spent(int64(len(sites))) && !sc.used(g.PodClass) {
 		s, room := sc.emptiest(lv, sites)
 		if s == nil {
 			return
@@ -133,8 +149,8 @@ func (sc *scheduler) balance(g *demand.Group, lv *demand.Level, last bool) {
 			s.targets = nil
 		}
 		had := len(s.targets) > 0
-		if target, most := s.nextTarget(sc.run, g, lv); target != nil {
-			sc.run.sit(target, g, lv, min(n, most, g.Rides))
+		if target, most := s.nextTarget(sc.places, g, lv); target != nil {
+			sc.sit(target, g, lv, min(n, most, g.Rides))
 			s.moved = true
 			continue
 		}
@@ -145,12 +161,12 @@ func (sc *scheduler) balance(g *demand.Group, lv *demand.Level, last bool) {
 			s.shut = true
 			continue
 		}
-		if !sc.run.offers() {
-			sc.run.wouldLaunch(g)
+		if !sc.offers() {
+			sc.wouldLaunch(g)
 			s.shut = true
 			continue
 		}
-		sc.run.board.PutAhead(lv.Rules, s.spot, n)
+		sc.board.PutAhead(lv.Rules, s.spot, n)
 		sc.askFor(g, lv, s.offeringSet, n)
 	}
 }
@@ -164,11 +180,11 @@ func (sc *scheduler) emptiest(lv *demand.Level, sites []*site) (*site, int64) {
 		if s.shut {
 			continue
 		}
-		n := sc.run.board.Room(lv.Rules, s.spot)
+		n := sc.board.Room(lv.Rules, s.spot)
 		if n <= 0 {
 			continue
 		}
-		c := sc.run.board.Count(lv.Rules, s.spot)
+		c := sc.board.Count(lv.Rules, s.spot)
 		if best == nil || c < least || c == least && s.before(best) {
 			best, least, room = s, c, n
 		}
@@ -185,7 +201,7 @@ func (sc *scheduler) countStrays(g *demand.Group, lv *demand.Level, sites []*sit
 	for _, f := range sc.followersOf(lv) {
 		at := slices.IndexFunc(f.PodClass.Groups, func(o *demand.Group) bool { return o != g && o.Left() > 0 })
 		for _, s := range sites {
-			if at >= 0 && slices.ContainsFunc(f.Keys, func(key int) bool { return !sc.run.book.offersIn(f.PodClass.Groups[at], key, s.spot[key]) }) {
+			if at >= 0 && slices.ContainsFunc(f.Keys, func(key int) bool { return !sc.book.offersIn(f.PodClass.Groups[at], key, s.spot[key]) }) {
 				s.strays++
 			}
 		}
@@ -202,12 +218,12 @@ func (p *priceBook) offersIn(g *demand.Group, key int, domain int32) bool {
 	asked := sale{g, key, domain}
 	yes, known := p.sales[asked]
 	if !known {
-		yes = slices.ContainsFunc(p.run.index.offeringSetsOf(g.PodClass.Required()), func(m *demand.OfferingSet) bool {
+		yes = slices.ContainsFunc(p.scheduler.index.offeringSetsOf(g.PodClass.Required()), func(m *demand.OfferingSet) bool {
 			if m.Spot[key] >= 0 {
 				_, _, ok := m.First(g, false)
 				return ok && m.Spot[key] == domain
 			}
-			return m.Reaches(p.run.board, g, key, domain)
+			return m.Reaches(p.scheduler.board, g, key, domain)
 		})
 		p.sales[asked] = yes
 	}
@@ -235,14 +251,14 @@ func (s *site) before(other *site) bool {
 // nextTarget returns the next target of the site that may take pods of the group,
 // and how many. When targets were passed over and something moved since, they
 // are tried again: what is allowed on a host grows as others fill.
-func (s *site) nextTarget(r *run, g *demand.Group, lv *demand.Level) (*target, int64) {
+func (s *site) nextTarget(p *places, g *demand.Group, lv *demand.Level) (*target, int64) {
 	for {
 		for s.cursor = s.roomy.next(s.cursor, len(s.targets), g.Need); s.cursor < len(s.targets); s.cursor = s.roomy.next(s.cursor+1, len(s.targets), g.Need) {
-			r.effort.Steps++
-			if s.roomy != nil && !s.targets[s.cursor].admitted(lv, len(r.targets)) {
+			p.effort.Steps++
+			if s.roomy != nil && !s.targets[s.cursor].admitted(lv, len(p.targets)) {
 				continue
 			}
-			if n := r.roomOn(s.targets[s.cursor], g, lv); n > 0 {
+			if n := p.roomOn(s.targets[s.cursor], g, lv); n > 0 {
 				return s.targets[s.cursor], n
 			}
 		}
@@ -262,7 +278,7 @@ func (sc *scheduler) sitesFor(g *demand.Group, lv *demand.Level, last bool) []*s
 	var text []byte
 	find := func(spot topology.Spot) *site {
 		text = appendSpot(text[:0], fixed, spot)
-		astray := sc.run.board.Astray(lv.Rules, spot)
+		astray := sc.board.Astray(lv.Rules, spot)
 		if astray {
 			text = appendSpot(text, []int{len(spot) - 1}, spot)
 		}
@@ -277,42 +293,25 @@ func (sc *scheduler) sitesFor(g *demand.Group, lv *demand.Level, last bool) []*s
 		}
 		return s
 	}
-	rest := sc.run.targets
-	if sc.run.question != nil {
-		rest = sc.run.domainTargetsFor(g, lv, find)
+	rest := sc.targets
+	if sc.asked != nil {
+		rest = sc.domainTargetsFor(g, lv, find)
 	}
 	for _, target := range rest {
-		if n, _ := target.guests.Within(sc.run.dims, target.free, g); n > 0 && target.admitted(lv, len(sc.run.targets)) {
+		if n, _ := target.guests.Within(sc.dims, target.free, g); n > 0 && target.admitted(lv, len(sc.targets)) {
 			s := find(sc.spotOf(target))
 			s.targets = append(s.targets, target)
 		}
 	}
-	first := sc.run.round == 1
-	for _, m := range sc.run.index.offeringSetsOf(lv) {
+	first := sc.round == 1
+	for _, m := range sc.index.offeringSetsOf(lv) {
 		if first {
-			sc.run.board.Open(lv.Rules, m.Spot)
+			sc.board.Open(lv.Rules, m.Spot)
 		}
-		if cost, tier, ok := m.First(g, last && first); ok && !sc.run.provisioner.Failed[demand.Request{Of: g, Level: lv, OfferingSet: m}] {
+		if cost, tier, ok := m.First(g, last && first); ok && !sc.demand.Failed[demand.Request{Of: g, Level: lv, OfferingSet: m}] {
 			s := find(m.Spot)
 			s.offeringSet, s.cost, s.tier = m, cost, tier
 		}
-	}
-	return out
-}
-
-// spotOf returns where the target is; nowhere while no rule looks at other pods.
-func (sc *scheduler) spotOf(s *target) topology.Spot {
-	if !sc.run.provisioner.Values.Counted {
-		return nil
-	}
-	return sc.run.board.Spot(s.place)
-}
-
-// ahead returns the spot with its host left open, for any place there.
-func (sc *scheduler) ahead(spot topology.Spot) topology.Spot {
-	out := slices.Clone(spot[:min(len(spot), len(sc.run.board.Keys()))])
-	if k := slices.Index(sc.run.board.Keys(), cluster.LabelHostname); k >= 0 && k < len(out) {
-		out[k] = topology.Fresh
 	}
 	return out
 }
@@ -322,7 +321,7 @@ func (sc *scheduler) ahead(spot topology.Spot) topology.Spot {
 // some of these to be launched for too.
 func (sc *scheduler) mayStandAlone(g *demand.Group, lv *demand.Level) bool {
 	return !slices.ContainsFunc(lv.Rules.Seeks(), func(s topology.Seek) bool {
-		return !sc.run.provisioner.Affinities.Exempt(s) && !sc.run.board.Comes(s.Tally) &&
+		return !demand.Exempt(sc.board, s) && !sc.board.Comes(s.Tally) &&
 			!slices.ContainsFunc(sc.offered[s.Tally], func(o *demand.Group) bool { return o != g })
 	})
 }
@@ -345,22 +344,9 @@ func (sc *scheduler) askFor(g *demand.Group, lv *demand.Level, m *demand.Offerin
 	if podGroup == nil {
 		podGroup = &demand.Group{Shape: g.Shape, PodClass: g.PodClass, Need: g.Need, Of: g, Level: lv, Wants: m.Wants, From: key}
 		sc.groups[key] = podGroup
-		sc.run.provisioner.Groups = append(sc.run.provisioner.Groups, podGroup)
+		sc.demand.Groups = append(sc.demand.Groups, podGroup)
 		sc.offering(podGroup)
 	}
-	podGroup.Pods = append(podGroup.Pods, sc.run.replays.turns(g.Next(n))...)
-	sc.run.replays.hold(g.PodClass)
-}
-
-// pins returns the requirements that put an instance on the spot.
-func (sc *scheduler) pins(fixed []int, spot topology.Spot) constraint.Requirements {
-	var out constraint.Requirements
-	for _, k := range fixed {
-		set, _ := constraint.NewSet(constraint.DoesNotExist)
-		if d := spot[k]; d >= 0 {
-			set = constraint.Values(sc.run.board.Value(k, d))
-		}
-		out = out.And(constraint.Requirement{Key: sc.run.board.Keys()[k], Set: set})
-	}
-	return out
+	podGroup.Pods = append(podGroup.Pods, sc.turns(g.Next(n))...)
+	sc.hold(g.PodClass)
 }

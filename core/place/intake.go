@@ -135,7 +135,7 @@ func (in *intake) setUpBoard(s *cluster.Snapshot) {
 	for i := range s.Daemons {
 		daemons[s.Daemons[i].Shape] = in.run.board.Rules(topology.Preference{Shape: s.Daemons[i].Shape})
 	}
-	in.run.provisioner.Values.Labels = in.run.board.Looked()
+	in.run.values.Labels = in.run.board.Looked()
 	nodes := make([]int, len(s.Nodes))
 	at := map[string]int{}
 	for i := range s.Nodes {
@@ -148,7 +148,7 @@ func (in *intake) setUpBoard(s *cluster.Snapshot) {
 			target.place = at[target.name]
 			continue
 		}
-		ways, open := target.ordered.Ways(in.run.provisioner.Values.Labels)
+		ways, open := target.ordered.Ways(in.run.values.Labels)
 		target.place = in.run.board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(target.name), Open: open}, target.ordered.Taints)
 	}
 	if in.run.options.EvenHosts {
@@ -156,13 +156,13 @@ func (in *intake) setUpBoard(s *cluster.Snapshot) {
 	}
 	in.run.board.Start()
 	in.run.scheduler.recordFollowers()
-	in.run.provisioner.Values.Counted = !in.run.board.Empty()
-	if !in.run.provisioner.Values.Counted {
+	in.run.values.Counted = !in.run.board.Empty()
+	if !in.run.values.Counted {
 		return
 	}
 	for shape, rules := range daemons {
 		if rules.Counts() {
-			in.run.provisioner.Values.Daemons[shape] = rules
+			in.run.values.Daemons[shape] = rules
 			in.run.board.Brought(rules)
 		}
 	}
@@ -180,7 +180,7 @@ func (in *intake) setUpBoard(s *cluster.Snapshot) {
 
 // expectDaemons counts daemon pods that are still to come.
 func (in *intake) expectDaemons(s *cluster.Snapshot, places []int) {
-	if len(in.run.provisioner.Values.Daemons) == 0 {
+	if len(in.run.values.Daemons) == 0 {
 		return
 	}
 	for i := range s.Nodes {
@@ -190,14 +190,14 @@ func (in *intake) expectDaemons(s *cluster.Snapshot, places []int) {
 	}
 	for _, target := range in.run.targets {
 		if target.ordered != nil {
-			in.run.provisioner.Values.DueAt(target.ordered).Put(in.run.board, target.place)
+			in.run.values.DueAt(target.ordered).Put(in.run.board, target.place)
 		}
 	}
 }
 
 func (in *intake) putDaemons(shapes []*cluster.Shape, place int, board *topology.Board) {
 	for _, shape := range shapes {
-		if rules := in.run.provisioner.Values.Daemons[shape]; rules != nil {
+		if rules := in.run.values.Daemons[shape]; rules != nil {
 			board.Put(rules, place, 1, false)
 		}
 	}

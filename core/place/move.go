@@ -82,7 +82,7 @@ func (d *evaluator) carryOut(m *move) {
 	d.arrange()
 	d.crowds, d.offeringSet = nil, nil
 	clear(d.reachables)
-	clear(d.byDomain)
+	clear(d.known.byDomain)
 }
 
 // letGo takes a node away that goes.
@@ -94,7 +94,7 @@ func (d *evaluator) letGo(r *run, at int, n *cluster.Node) {
 		p := &n.Pods[j]
 		switch {
 		case p.Moves():
-			d.board.Put(r.intake.here[p.Shape], d.places[at], -1, p.Ending)
+			d.known.board.Put(r.intake.here[p.Shape], d.places[at], -1, p.Ending)
 			d.hold(p.Shape, -1)
 		case !p.Ending:
 			stay = append(stay, r.intake.here[p.Shape])
@@ -102,33 +102,33 @@ func (d *evaluator) letGo(r *run, at int, n *cluster.Node) {
 	}
 	for _, shape := range feasibility.Expected(n, d.ground.snapshot.Daemons) {
 		if rules := d.daemons[shape]; rules != nil {
-			d.board.Put(rules, d.places[at], -1, false)
+			d.known.board.Put(rules, d.places[at], -1, false)
 		}
 	}
 	gone := *n
 	gone.Deleting = true
 	if gone.Goes() {
-		d.board.Vacate(d.places[at], stay)
+		d.known.board.Vacate(d.places[at], stay)
 	}
 }
 
 // expect adds an instance on order to the board, and returns its place.
 func (d *evaluator) expect(r *run, m *cluster.Instance) int {
-	at := slices.IndexFunc(r.provisioner.Candidates, func(b *supply.Candidate) bool { return b.ID == m.Pool })
+	at := slices.IndexFunc(r.candidates, func(b *supply.Candidate) bool { return b.ID == m.Pool })
 	if at < 0 {
 		panic("place: an instance is taken from a pool that is not there")
 	}
-	b := r.provisioner.Candidates[at]
+	b := r.candidates[at]
 	if b.Remaining != nil {
 		b.Remaining.Use(m.Capacity)
 		b.Narrow()
 	}
 	ordered := feasibility.ForInstance(m, b.Pool, d.ground.snapshot.Daemons)
 	ways, open := ordered.Ways(d.looked)
-	place := d.board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(m.Claim), Open: open}, m.Taints)
-	d.board.RecordOpener(place)
-	r.provisioner.Values.Daemons = d.daemons
-	r.provisioner.Values.DueAt(ordered).Put(d.board, place)
+	place := d.known.board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(m.Claim), Open: open}, m.Taints)
+	d.known.board.RecordOpener(place)
+	r.values.Daemons = d.daemons
+	r.values.DueAt(ordered).Put(d.known.board, place)
 	return place
 }
 
@@ -148,24 +148,24 @@ func (d *evaluator) stabilize(r *run, p *plan.Placement, places map[string]int) 
 		place, known = target.place, true
 	}
 	if known {
-		d.board.Put(k.rules[k.Required()], place, 1, false)
+		d.known.board.Put(k.rules[k.Required()], place, 1, false)
 	}
 }
 
 // arrange puts targets in the order in which they are tried, by what is free now.
 func (d *evaluator) arrange() {
 	r := d.run
-	if nodes := r.targets[:d.nodeTargets]; d.gaps == nil {
+	if nodes := r.targets[:d.nodeTargets]; d.known.gaps == nil {
 		slices.SortFunc(nodes, byRoom)
-		d.gaps = &gaps{dims: r.dims.Len()}
+		d.known.gaps = &gaps{dims: r.dims.Len()}
 	} else {
 		reorder(nodes, d.filled)
-		d.gaps.clear()
+		d.known.gaps.clear()
 	}
 	d.filled = nil
 	for i, target := range r.targets {
 		target.at = i
-		d.gaps.add(target.free)
+		d.known.gaps.add(target.free)
 	}
 }
 
@@ -191,7 +191,7 @@ func reorder(targets, some []*target) {
 // recordPools keeps what pools are before a question.
 func (d *evaluator) recordPools() {
 	d.pools = d.pools[:0]
-	for _, b := range d.run.provisioner.Candidates {
+	for _, b := range d.run.candidates {
 		if b.Remaining != nil {
 			b.Remaining.First = b.Remaining.Clone()
 		}

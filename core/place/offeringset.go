@@ -16,7 +16,7 @@ import (
 
 // offeringIndex finds the offerings that pods may be on, by level and spot.
 type offeringIndex struct {
-	run  *run
+	*places
 	sets map[string][]*demand.OfferingSet // see offeringSetsOf
 }
 
@@ -63,7 +63,7 @@ func (ix *offeringIndex) newOfferingSets(lv *demand.Level) []*demand.OfferingSet
 	if len(lv.Rules.Fixed()) == 0 {
 		ix.offeringSetAt(book, lv, ix.nowhere())
 	}
-	for _, b := range ix.run.provisioner.Candidates {
+	for _, b := range ix.candidates {
 		if lv.Strict && feasibility.Avoided(b.Taints, lv.Wants.Tolerations) {
 			continue
 		}
@@ -103,8 +103,8 @@ func appendSpot(text []byte, keys []int, spot topology.Spot) []byte {
 }
 
 func (ix *offeringIndex) nowhere() topology.Spot {
-	out := make(topology.Spot, len(ix.run.board.Keys()))
-	for k, key := range ix.run.board.Keys() {
+	out := make(topology.Spot, len(ix.board.Keys()))
+	for k, key := range ix.board.Keys() {
 		out[k] = topology.None
 		if key == cluster.LabelHostname {
 			out[k] = topology.Fresh
@@ -115,7 +115,7 @@ func (ix *offeringIndex) nowhere() topology.Spot {
 
 func (ix *offeringIndex) newOfferingSet(lv *demand.Level, spot topology.Spot) *demand.OfferingSet {
 	m := &demand.OfferingSet{Spot: spot, Wants: lv.Wants}
-	if pins := ix.run.scheduler.pins(lv.Rules.Fixed(), spot); len(pins) > 0 {
+	if pins := ix.pins(lv.Rules.Fixed(), spot); len(pins) > 0 {
 		bound := *lv.Wants
 		bound.NodeTerms = feasibility.Cross(lv.Wants.NodeTerms, []constraint.Requirements{pins})
 		m.Wants = &bound
@@ -126,7 +126,7 @@ func (ix *offeringIndex) newOfferingSet(lv *demand.Level, spot topology.Spot) *d
 // reservedCapacity adds what one pool has for one of the pod's alternatives.
 func (ix *offeringIndex) reservedCapacity(b *supply.Candidate, lv *demand.Level, t feasibility.Term, found *book) {
 	fixed := lv.Rules.Fixed()
-	in := b.RegionsBy(ix.run.board, fixed)
+	in := b.RegionsBy(ix.board, fixed)
 	offeringSets := make([][]*demand.OfferingSet, in.Count) // by region
 	for i := t.Options.Next(0); i >= 0; i = t.Options.Next(i + 1) {
 		at := in.Of(i)
@@ -161,12 +161,12 @@ func (ix *offeringIndex) spotsOf(b *supply.Candidate, t feasibility.Term, option
 
 // domainsOf lists the domains that the label may put an instance in.
 func (ix *offeringIndex) domainsOf(b *supply.Candidate, t feasibility.Term, option, k int) []int32 {
-	key := ix.run.board.Keys()[k]
+	key := ix.board.Keys()[k]
 	if b.Defines(key) {
-		return b.Domains(ix.run.board, k)[option : option+1]
+		return b.Domains(ix.board, k)[option : option+1]
 	}
 	if value, ok := b.Labels.Get(key); ok {
-		return []int32{ix.run.board.Domain(k, value)}
+		return []int32{ix.board.Domain(k, value)}
 	}
 	open := t.Custom
 	if !open.Has(key) {
@@ -184,7 +184,7 @@ func (ix *offeringIndex) domainsOf(b *supply.Candidate, t feasibility.Term, opti
 	}
 	out := make([]int32, len(values))
 	for i, v := range values {
-		out[i] = ix.run.board.Domain(k, v)
+		out[i] = ix.board.Domain(k, v)
 	}
 	return out
 }

@@ -35,7 +35,7 @@ type entrant struct {
 // joined: kube-scheduler spreads pods over domains that have a node, and would
 // crowd them all on the instance that happens to be the first.
 func (jo *joiner) joinUp() {
-	if !jo.run.provisioner.Values.Counted || jo.run.question != nil && len(jo.run.provisioner.Launched) == 0 {
+	if !jo.run.values.Counted || jo.run.question != nil && len(jo.run.provisioner.Launched) == 0 {
 		return
 	}
 	joining := map[*target][]plan.Join{}
@@ -50,7 +50,7 @@ func (jo *joiner) joinUp() {
 				joining[m.target] = with(joining[m.target], join)
 				continue
 			}
-			l := &jo.run.provisioner.Launches[m.launch]
+			l := jo.run.provisioner.Launches[m.launch]
 			l.Joins = with(l.Joins, join)
 		}
 	}
@@ -126,7 +126,7 @@ func (jo *joiner) entrantOf(x *placed, s topology.OwnSpread) entrant {
 	if x.on == plan.OnLaunch {
 		m = entrant{launch: x.launch}
 	}
-	m.domains = jo.run.board.Domains(x.place(jo.run), s.Key)
+	m.domains = jo.run.board.Domains(jo.run.placeOf(x), s.Key)
 	return m
 }
 

@@ -89,10 +89,9 @@ func (r *run) search() {
 	}
 	for r.round = 1; ; r.round++ {
 		r.begin()
-		r.choices.lean()
 		before := r.stillWaiting()
 		r.scheduler.schedule()
-		r.choices.recordPlaced()
+		r.scheduler.choices.recordPlaced()
 		if r.tooExpensive() {
 			r.replays.takeBack()
 			return
@@ -103,7 +102,7 @@ func (r *run) search() {
 		r.replays.all()
 		r.replays.takeBack()
 		now := r.stillWaiting()
-		done := now == 0 || r.round >= roundsMax || r.round > 1 && now >= before && !r.provisioner.Learnt || r.effort.Exhausted
+		done := now == 0 || r.round >= roundsMax || r.round > 1 && now >= before && !r.demand.Learnt || r.effort.Exhausted
 		if done && !r.replays.withdraw() && !r.folds.all() && !r.rescues.all() && !r.spread.diversify() {
 			return
 		}
@@ -113,48 +112,37 @@ func (r *run) search() {
 
 // run is one call of Place.
 type run struct {
-	snapshot    *cluster.Snapshot
-	options     Options
-	dims        amount.Dims
-	pods        int             // that wait, or must leave their nodes
-	waiting     []*demand.Group // one for each shape, in the order of placing
-	podClasses  map[string]*demand.PodClass
-	round       int                  // counted from 1
-	avoided     [][]constraint.Taint // of places that ask pods to stay away
-	targets     []*target            // nodes, then ordered instances
-	firstLaunch int                  // position of the first target on an instance of this plan
-	board       *topology.Board
-	placed      []placed
-	effort      *effort.Count
-	question    *question // nil unless it is one of many about the same snapshot, see Ground
-	out         Result
+	*places
+	snapshot   *cluster.Snapshot
+	options    Options
+	pods       int // that wait, or must leave their nodes
+	podClasses map[string]*demand.PodClass
+	avoided    [][]constraint.Taint // of places that ask pods to stay away
+	question   *question            // nil unless it is one of many about the same snapshot, see Ground
+	out        Result
 	parts
 }
 
 // parts are what does the steps of a run. Each works on the run, and has what only it needs.
 type parts struct {
-	book        priceBook
 	scheduler   scheduler
 	provisioner *provisioning.Provisioner
 	replays     replayer
 	folds       folder
 	rescues     rescuer
 	intake      intake
-	index       offeringIndex
 	joining     joiner
 	diagnosis   diagnosis
 	spread      diversifier
-	choices     chooser
 	proof       prover
 }
 
 func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	r := &run{
-		snapshot: s, options: o, pods: len(pods), dims: amount.Of(pods), waiting: groupByShape(pods), board: topology.NewBoard(),
-		podClasses: map[string]*demand.PodClass{}, effort: &effort.Count{Most: o.Steps},
+		places:   &places{dims: amount.Of(pods), waiting: groupByShape(pods), board: topology.NewBoard(), held: map[string]bool{}},
+		snapshot: s, options: o, pods: len(pods), podClasses: map[string]*demand.PodClass{},
 	}
-	r.index.sets = map[string][]*demand.OfferingSet{}
-	r.connect()
+	r.scheduler.index.sets = map[string][]*demand.OfferingSet{}
 	ready := o.readyFor(s)
 	pools := ready.ForPools()
 	r.targets = append(nodeTargets(s, r.dims), instanceTargets(s, pools, r.dims)...)
@@ -166,12 +154,12 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	if o.Small {
 		z = supply.SizesOf(s)
 	}
-	var candidates []*supply.Candidate
 	for i, p := range pools {
-		candidates = append(candidates, supply.NewCandidate(p, r.dims, ready, i, z))
+		r.candidates = append(r.candidates, supply.NewCandidate(p, r.dims, ready, i, z))
 	}
-	slices.SortStableFunc(candidates, func(a, b *supply.Candidate) int { return cmp.Compare(b.Weight, a.Weight) })
-	r.provisioner = provisioning.New(r.problem(candidates), r.valuation())
+	slices.SortStableFunc(r.candidates, func(a, b *supply.Candidate) int { return cmp.Compare(b.Weight, a.Weight) })
+	r.connect()
+	r.provisioner = provisioning.New(r.problem(), r.values)
 	r.provisioner.Reserved.Count(s)
 	r.recordAvoided()
 	r.intake.setUpBoard(s)
@@ -185,26 +173,21 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 
 // connect makes the parts of the run its own, and ready for the first round.
 func (r *run) connect() {
-	r.scheduler.run, r.scheduler.followers = r, map[int][]*demand.PodClass{}
-	r.replays.run, r.replays.held = r, map[string]bool{}
-	r.intake.run = r
-	r.book.run, r.book.crowdRules = r, map[string]int{}
-	r.folds.run, r.rescues.run, r.index.run = r, r, r
-	r.joining.run, r.diagnosis.run, r.spread.run, r.choices.run, r.proof.run = r, r, r, r, r
+	r.effort = &effort.Count{Most: r.options.Steps}
+	r.demand = &demand.Demand{Failed: map[demand.Request]bool{}}
+	r.values = &supply.Valuation{
+		Daemons: map[*cluster.Shape]*topology.Rules{}, LimitCost: r.options.LimitCost, LeastInterrupted: r.options.LeastInterrupted,
+	}
+	r.scheduler.connect(r.places, r.options)
+	r.replays.run, r.intake.run, r.folds.run, r.rescues.run = r, r, r, r
+	r.joining.run, r.diagnosis.run, r.spread.run, r.proof.run = r, r, r, r
 }
 
 // problem is what the provisioner is given.
-func (r *run) problem(candidates []*supply.Candidate) provisioning.Problem {
+func (r *run) problem() provisioning.Problem {
 	return provisioning.Problem{
-		Candidates: candidates, Board: r.board, Dims: r.dims, Effort: r.effort,
+		Demand: r.demand, Candidates: r.candidates, Board: r.board, Dims: r.dims, Effort: r.effort,
 		MinValues: r.options.MinValues, Packer: r.options.Packer, EvenHosts: r.options.EvenHosts,
-	}
-}
-
-// valuation is what holds for all pools of the run.
-func (r *run) valuation() *supply.Valuation {
-	return &supply.Valuation{
-		Daemons: map[*cluster.Shape]*topology.Rules{}, LimitCost: r.options.LimitCost, LeastInterrupted: r.options.LeastInterrupted,
 	}
 }
 
@@ -213,12 +196,10 @@ func (r *run) useBoard(board *topology.Board) { r.board, r.provisioner.Board = b
 
 // begin makes the run ready for a round.
 func (r *run) begin() {
-	r.scheduler.groups = map[demand.Request]*demand.Group{}
-	r.book.sites, r.book.offerings, r.book.crowds, r.book.sales = map[pricing]float64{}, map[offeringSource][]pricedOffering{}, nil, map[sale]bool{}
 	if r.round > 1 {
 		r.board.Dare()
 	}
-	r.scheduler.offered = map[int][]*demand.Group{}
+	r.scheduler.begin()
 	r.provisioner.Begin()
 }
 
@@ -238,7 +219,7 @@ func (r *run) recordAvoided() {
 			r.avoided = append(r.avoided, taints)
 		}
 	}
-	for _, b := range r.provisioner.Candidates {
+	for _, b := range r.candidates {
 		note(b.Taints)
 	}
 	for _, s := range r.targets {
@@ -258,18 +239,19 @@ func (re *replayer) recordHeld(s *cluster.Snapshot) {
 		for j := range n.Pods {
 			for _, v := range n.Pods[j].Shape.Volumes {
 				if v.Exclusive && v.Claim != "" && !(n.Deleting && n.Pods[j].Moves()) {
-					re.held[v.Claim] = true
+					re.run.held[v.Claim] = true
 				}
 			}
 		}
 	}
 }
 
-// place notes where pods of the group have their place: at a target or, without one, on an instance of this plan.
-func (r *run) place(of stay, pods []demand.WaitingPod, on plan.Destination, name string, at *target, launch int) {
-	for _, w := range pods {
-		r.placed = append(r.placed, placed{WaitingPod: w, stay: of, on: on, name: name, target: at, launch: launch})
+// placeOf is where on the board the pod is.
+func (r *run) placeOf(x *placed) int {
+	if x.on == plan.OnLaunch {
+		return r.provisioner.Launched[x.launch].Place
 	}
+	return x.target.place
 }
 
 // placeLaunched notes the places of pods on instances that were launched for them, from this one on.

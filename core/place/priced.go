@@ -12,13 +12,20 @@ import (
 
 // priceBook works out what instances for all pods of a group would cost, by site. It holds for one round.
 type priceBook struct {
-	run        *run
+	scheduler  *scheduler
+	avoid      bool                                // see Options.ExpensiveSites
+	expensive  bool                                // avoiding them could make the answer another one
 	sites      map[pricing]float64                 // see priceSites
 	offerings  map[offeringSource][]pricedOffering // likewise, in a round
 	sales      map[sale]bool                       // see offersIn
 	looks      int                                 // taken for that
 	crowdRules map[string]int                      // numbers of those of crowds, from 1 on
 	crowds     map[crowd]int64                     // see crowdsNow
+}
+
+// begin makes it ready for a round.
+func (p *priceBook) begin() {
+	p.sites, p.offerings, p.crowds, p.sales = map[pricing]float64{}, map[offeringSource][]pricedOffering{}, nil, map[sale]bool{}
 }
 
 // mainsMost is how many instances are tried as the one that is launched as long as it

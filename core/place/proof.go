@@ -46,7 +46,7 @@ func (pv *prover) prove() {
 // offered lists what pools of the tier offer, each instance type at its best price for the
 // same classes of pods.
 func (pv *prover) available(tier int, to *clientele) (out []bound.Offering, ok bool) {
-	for _, b := range pv.run.provisioner.Candidates {
+	for _, b := range pv.run.candidates {
 		if b.Weight != tier {
 			continue
 		}

@@ -5,10 +5,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/amount"
-	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/core/provisioning"
 	"github.com/daemok/daemok/core/supply"
 	"github.com/daemok/daemok/core/topology"
 )
@@ -16,55 +13,14 @@ import (
 // replayer places all pods once more in the order of the answer, and takes back what a rule forbids in it.
 type replayer struct {
 	run     *run
-	held    map[string]bool // volume claims for one pod that are in use
-	turn    int
 	evicted bool // some replay took pods off their places
-}
-
-// placed is a pod that has its place.
-type placed struct {
-	demand.WaitingPod
-	stay
-	on     plan.Destination
-	name   string
-	target *target // nil on an instance that was ordered for it
-	launch int     // on an instance of this plan: its position among the launches
-}
-
-// turns numbers pods in the order in which they get their places.
-func (re *replayer) turns(list []demand.WaitingPod) []demand.WaitingPod {
-	for i := range list {
-		re.turn++
-		list[i].Turn = re.turn
-	}
-	return list
-}
-
-// hold notes that volumes for one pod at a time are in use.
-func (re *replayer) hold(k *demand.PodClass) {
-	for _, v := range k.Shared {
-		if v.Exclusive {
-			re.held[v.Claim] = true
-		}
-	}
-}
-
-func (re *replayer) release(k *demand.PodClass) {
-	for _, v := range k.Shared {
-		delete(re.held, v.Claim)
-	}
-}
-
-// used reports whether a volume for one pod at a time is in use already.
-func (re *replayer) used(k *demand.PodClass) bool {
-	return slices.ContainsFunc(k.Shared, func(v cluster.Volume) bool { return v.Exclusive && re.held[v.Claim] })
 }
 
 // all places all pods once more in the order of their turns, with every
 // instance of the plan there from the beginning, as kube-scheduler may see it.
 // Pods whose place breaks a rule about other pods then lose it.
 func (re *replayer) all() {
-	if !re.run.provisioner.Values.Counted || re.run.question != nil && len(re.run.provisioner.Launched) == 0 && len(re.run.provisioner.Groups) == 0 {
+	if !re.run.values.Counted || re.run.question != nil && len(re.run.provisioner.Launched) == 0 && len(re.run.demand.Groups) == 0 {
 		return // or nothing is there that was not when pods got their places
 	}
 	board := re.outset()
@@ -140,7 +96,7 @@ func (re *replayer) reseatBy(reseatOne func(i int) bool) (lost, late []int) {
 // reseatOne puts one pod on the board if its place keeps the rules now.
 func (re *replayer) reseatOne(board *topology.Board, i int) bool {
 	x := &re.run.placed[i]
-	place, rules := x.place(re.run), x.group.PodClass.Required().Rules
+	place, rules := re.run.placeOf(x), x.group.PodClass.Required().Rules
 	if board.Room(rules, board.Spot(place)) <= 0 {
 		return false
 	}
@@ -151,17 +107,9 @@ func (re *replayer) reseatOne(board *topology.Board, i int) bool {
 // comeLate makes the pods at these positions the last ones, in this order.
 func (re *replayer) comeLate(late []int) {
 	for _, i := range late {
-		re.turn++
-		re.run.placed[i].Turn = re.turn
+		re.run.turn++
+		re.run.placed[i].Turn = re.run.turn
 	}
-}
-
-// place is where on the board the pod is.
-func (x *placed) place(r *run) int {
-	if x.on == plan.OnLaunch {
-		return r.provisioner.Launched[x.launch].Place
-	}
-	return x.target.place
 }
 
 // withdraw gives instances up on which no pod is left, and reports whether pods
@@ -180,7 +128,7 @@ func (re *replayer) withdraw() bool {
 
 // forget drops what instances were launched for in this round.
 func (re *replayer) forget() {
-	re.run.provisioner.Groups = nil
+	re.run.demand.Groups = nil
 	re.run.provisioner.ForgetAsks()
 }
 
@@ -196,7 +144,7 @@ func (re *replayer) giveUp() bool {
 		any = true
 		re.cancel(i)
 		for _, of := range l.Taken {
-			re.run.provisioner.Failed[of.Group.From] = true
+			re.run.demand.Failed[of.Group.From] = true
 		}
 	}
 	return any
@@ -213,7 +161,7 @@ func (re *replayer) cancel(launch int) {
 	if l.Candidate.Remaining != nil {
 		l.Candidate.Remaining.GiveBack(l.Limited)
 		l.Candidate.Narrow()
-		clear(re.run.provisioner.Failed)
+		clear(re.run.demand.Failed)
 	}
 	re.run.provisioner.Reserved.PutBack(l.ReservedCapacities)
 }
@@ -225,7 +173,7 @@ func (re *replayer) unseat(lost []placed) {
 	}
 	for _, x := range lost {
 		x.group.Back = append(x.group.Back, x.WaitingPod)
-		re.release(x.group.PodClass)
+		re.run.release(x.group.PodClass)
 		switch {
 		case x.target != nil:
 			amount.Take(x.target.free, x.group.Need, -1)
@@ -238,26 +186,18 @@ func (re *replayer) unseat(lost []placed) {
 			}
 		}
 		if x.on == plan.OnLaunch {
-			leave(&re.run.provisioner.Launches[x.launch], x.Pod)
+			re.run.provisioner.Launches[x.launch].Lose(x.Pod)
 		}
 	}
 }
 
-// leave takes a pod off an instance that this plan orders.
-func leave(l *plan.Launch, p *cluster.Pod) {
-	at := slices.IndexFunc(l.Pods, func(q cluster.Pod) bool { return demand.PodKey(&q) == demand.PodKey(p) })
-	l.Pods = slices.Delete(l.Pods, at, at+1)
-	l.Requests = l.Requests.Sub(p.Shape.Requests)
-	l.Reason = provisioning.WaitText(len(l.Pods))
-}
-
 // takeBack lets pods that could not be launched for wait in their groups again.
 func (re *replayer) takeBack() {
-	for _, podGroup := range re.run.provisioner.Groups {
+	for _, podGroup := range re.run.demand.Groups {
 		if podGroup.Left() > 0 {
 			podGroup.Of.Back = append(podGroup.Of.Back, podGroup.Pods[podGroup.Placed:]...)
-			re.run.provisioner.Failed[podGroup.From], re.run.provisioner.Learnt = true, true
-			re.release(podGroup.PodClass)
+			re.run.demand.Fails(podGroup.From)
+			re.run.release(podGroup.PodClass)
 		}
 	}
 	for _, g := range re.run.waiting {
@@ -276,7 +216,7 @@ func (r *run) finish() Result {
 	var kept []plan.Launch
 	for i, l := range r.provisioner.Launches {
 		if len(l.Pods) > 0 {
-			kept = append(kept, l)
+			kept = append(kept, *l)
 			r.out.Cost += r.provisioner.Launched[i].Cost
 			r.out.Risk += r.provisioner.Launched[i].Risk
 			r.out.Unpriced += r.provisioner.Launched[i].Unpriced
@@ -284,7 +224,7 @@ func (r *run) finish() Result {
 		}
 	}
 	r.out.Launches, r.out.EvenHosts = kept, r.provisioner.MayEven
-	r.out.Risky = !r.options.LeastInterrupted && slices.ContainsFunc(r.provisioner.Candidates, func(b *supply.Candidate) bool { return b.Risky })
+	r.out.Risky = !r.options.LeastInterrupted && slices.ContainsFunc(r.candidates, func(b *supply.Candidate) bool { return b.Risky })
 	slices.SortFunc(r.placed, func(a, b placed) int { return cmp.Compare(a.Turn, b.Turn) })
 	if len(r.placed) > 0 {
 		r.out.Placements = make([]plan.Placement, 0, len(r.placed))
@@ -300,5 +240,6 @@ func (r *run) finish() Result {
 		}
 	}
 	r.out.Steps, r.out.Exhausted = r.effort.Steps, r.effort.Exhausted
+	r.out.ExpensiveSites, r.out.Choices = r.scheduler.book.expensive, r.scheduler.choices.choices
 	return r.out
 }

@@ -27,7 +27,7 @@ const rescuesMax = 64
 // else in its place a single instance is judged as what it is. It reports
 // whether any was ordered.
 func (rs *rescuer) all() bool {
-	if !rs.run.provisioner.Values.Counted || rs.run.effort.Exhausted || !rs.run.offers() {
+	if !rs.run.values.Counted || rs.run.effort.Exhausted || !rs.run.offers() {
 		return false
 	}
 	any := false
@@ -43,7 +43,7 @@ func (rs *rescuer) all() bool {
 // heaviest pool that will do, and lets more of the group join it.
 func (rs *rescuer) rescueOne(g *demand.Group) bool {
 	lv := g.PodClass.Required()
-	if rs.run.replays.used(g.PodClass) {
+	if rs.run.used(g.PodClass) {
 		return false
 	}
 	for _, c := range rs.remedies(g, lv) {
@@ -70,15 +70,15 @@ type remedy struct {
 // remedies lists the instances that have room for the group's next pod, in
 // the order in which they are tried.
 func (rs *rescuer) remedies(g *demand.Group, lv *demand.Level) []remedy {
-	rs.run.provisioner.Groups = nil
-	for _, m := range rs.run.index.offeringSetsOf(lv) {
-		podGroup := &demand.Group{Shape: g.Shape, PodClass: g.PodClass, Need: g.Need, Of: g, Level: lv, Wants: m.Wants, From: demand.Request{Of: g, Level: lv, OfferingSet: m}, At: len(rs.run.provisioner.Groups)}
-		rs.run.provisioner.Groups = append(rs.run.provisioner.Groups, podGroup)
+	rs.run.demand.Groups = nil
+	for _, m := range rs.run.scheduler.index.offeringSetsOf(lv) {
+		podGroup := &demand.Group{Shape: g.Shape, PodClass: g.PodClass, Need: g.Need, Of: g, Level: lv, Wants: m.Wants, From: demand.Request{Of: g, Level: lv, OfferingSet: m}, At: len(rs.run.demand.Groups)}
+		rs.run.demand.Groups = append(rs.run.demand.Groups, podGroup)
 	}
 	rs.run.provisioner.ForgetAsks()
 	var out []remedy
-	for _, b := range rs.run.provisioner.Candidates {
-		for _, podGroup := range rs.run.provisioner.Groups {
+	for _, b := range rs.run.candidates {
+		for _, podGroup := range rs.run.demand.Groups {
 			for _, w := range rs.run.provisioner.Ask(b, podGroup).Ways {
 				out = append(out, rs.kitsOf(b, podGroup, w)...)
 			}
@@ -119,7 +119,7 @@ func (rs *rescuer) kitsOf(b *supply.Candidate, podGroup *demand.Group, w supply.
 func (rs *rescuer) kits(b *supply.Candidate) *supply.Regions {
 	if b.Kits == nil {
 		var columns [][]int32
-		for shape := range rs.run.provisioner.Values.Daemons {
+		for shape := range rs.run.values.Daemons {
 			column := make([]int32, len(b.Options))
 			for i := range column {
 				if b.BringsAs(shape, i) {
@@ -148,7 +148,7 @@ func (rs *rescuer) orderAlone(g *demand.Group, lv *demand.Level, c remedy) bool 
 	if !ok {
 		return false
 	}
-	c.podGroup.Pods = rs.run.replays.turns(g.Next(1))
+	c.podGroup.Pods = rs.run.turns(g.Next(1))
 	rs.run.provisioner.SumUp()
 	rs.run.provisioner.Launch(c.b, &filled, &as)
 	last := len(rs.run.provisioner.Launched) - 1
@@ -156,9 +156,9 @@ func (rs *rescuer) orderAlone(g *demand.Group, lv *demand.Level, c remedy) bool 
 	rs.run.placeLaunched(last)
 	board.Put(lv.Rules, place, 1, false)
 	rs.run.useBoard(board)
-	rs.run.replays.hold(g.PodClass)
+	rs.run.hold(g.PodClass)
 	rs.run.addLaunchTargets()
-	if s := rs.run.targets[len(rs.run.targets)-1]; s.admitted(lv, len(rs.run.targets)) && !rs.run.replays.used(g.PodClass) {
+	if s := rs.run.targets[len(rs.run.targets)-1]; s.admitted(lv, len(rs.run.targets)) && !rs.run.used(g.PodClass) {
 		if n := min(g.Left(), rs.run.roomOn(s, g, lv)); n > 0 {
 			rs.run.sit(s, g, lv, n)
 		}

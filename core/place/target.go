@@ -12,7 +12,6 @@ import (
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/core/provisioning"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -31,6 +30,7 @@ type target struct {
 	meant       []cluster.Pod        // that its instance was ordered for and that still wait
 	ordered     *feasibility.Ordered // of an ordered instance, by an earlier plan or by this one
 	launch      int                  // of an instance of this plan: its position among the launches
+	planned     *plan.Launch         // of such a one
 	place       int                  // on the board
 	closed      bool                 // to those that a question is about
 	shutForGood bool                 // to those of every question
@@ -147,31 +147,14 @@ func (s *target) mayBeOn(lv *demand.Level, targets int) bool {
 	return lv.Allowed[s.id] > 0
 }
 
-// roomOn returns how many pods of the group the target may take now, on which
-// it is admitted.
-func (r *run) roomOn(s *target, g *demand.Group, lv *demand.Level) int64 {
-	n, _ := s.guests.Within(r.dims, s.free, g)
-	if n == 0 {
-		return 0
-	}
-	n = min(n, s.guests.Room(g.PodClass, lv))
-	if n > 0 && r.provisioner.Values.Counted {
-		n = min(n, r.board.Room(lv.Rules, r.board.Spot(s.place)))
-	}
-	if n > 0 && demand.Exclusive(g.PodClass) {
-		n = 1
-	}
-	return n
-}
-
 // addLaunchTargets makes targets of the instances that this plan orders, for pods
 // that found no other place.
 func (r *run) addLaunchTargets() {
 	beside := r.byLaunch()
 	for i := len(r.targets) - r.firstLaunch; i < len(r.provisioner.Launches); i++ {
-		l, at := &r.provisioner.Launches[i], &r.provisioner.Launched[i]
+		l, at := r.provisioner.Launches[i], &r.provisioner.Launched[i]
 		ordered := r.orderedAs(i, at.Options)
-		s := &target{at: len(r.targets), id: len(r.targets), on: plan.OnLaunch, name: l.Name, ordered: ordered, taints: at.Candidate.Taints, launch: i,
+		s := &target{at: len(r.targets), id: len(r.targets), on: plan.OnLaunch, name: l.Name, ordered: ordered, taints: at.Candidate.Taints, launch: i, planned: l,
 			guests: demand.Guests{Ports: ordered.Ports}, free: slices.Clone(at.Free), admits: ordered.Admits, place: at.Place}
 		if at.Gone {
 			s.shut()
@@ -185,7 +168,7 @@ func (r *run) addLaunchTargets() {
 
 // orderedAs is an instance of this plan that may become these options.
 func (r *run) orderedAs(launch int, options bitset.Set) *feasibility.Ordered {
-	l, b := &r.provisioner.Launches[launch], r.provisioner.Launched[launch].Candidate
+	l, b := r.provisioner.Launches[launch], r.provisioner.Launched[launch].Candidate
 	return feasibility.ForOptions(&cluster.Instance{
 		Claim: l.Name, Pool: l.Pool, Labels: b.Labels.Merge(l.Labels), Requirements: l.Requirements, Taints: b.Taints,
 	}, b.Pool, options)
@@ -221,37 +204,6 @@ func (r *run) byLaunch() map[int][]*demand.PodClass {
 		}
 	}
 	return out
-}
-
-// sit places the next n pods of the group on the target.
-func (r *run) sit(s *target, g *demand.Group, lv *demand.Level, n int64) {
-	r.keep(s)
-	_, first := s.guests.Within(r.dims, s.free, g)
-	if first != nil {
-		amount.Take(s.free, first, 1)
-	}
-	amount.Take(s.free, g.Need, n)
-	g.Rides -= n
-	s.guests.Add(g.PodClass, lv, n)
-	if r.provisioner.Values.Counted {
-		r.board.Put(lv.Rules, s.place, n, false)
-	}
-	r.replays.hold(g.PodClass)
-	pods := r.replays.turns(g.Next(n))
-	if s.on == plan.OnLaunch {
-		r.join(&r.provisioner.Launches[s.launch], pods)
-	}
-	r.place(stay{g, lv}, pods, s.on, s.name, s, s.launch)
-}
-
-// join adds pods to an instance that this plan orders.
-func (r *run) join(l *plan.Launch, pods []demand.WaitingPod) {
-	for _, w := range pods {
-		l.Pods = append(l.Pods, *w.Pod)
-		l.Requests = l.Requests.Add(w.Shape.Requests)
-	}
-	slices.SortFunc(l.Pods, provisioning.ByName)
-	l.Reason = provisioning.WaitText(len(l.Pods))
 }
 
 // honourOrders gives the pods that an instance was launched for their place there,
@@ -299,16 +251,16 @@ func (sc *scheduler) claims() []claims {
 	if waiting == nil {
 		return nil
 	}
-	at, out := map[*demand.Group]int{}, make([]claims, len(sc.run.waiting))
-	sites := make([]map[string]*claimed, len(sc.run.waiting))
-	for i, g := range sc.run.waiting {
+	at, out := map[*demand.Group]int{}, make([]claims, len(sc.waiting))
+	sites := make([]map[string]*claimed, len(sc.waiting))
+	for i, g := range sc.waiting {
 		at[g], out[i], sites[i] = i, claims{group: g, had: map[[2]string]bool{}}, map[string]*claimed{}
 	}
-	for _, s := range sc.run.targets {
+	for _, s := range sc.targets {
 		if len(s.meant) == 0 {
 			continue
 		}
-		where := fmt.Sprint(sc.run.scheduler.ahead(sc.run.scheduler.spotOf(s)))
+		where := fmt.Sprint(sc.ahead(sc.spotOf(s)))
 		for i := range s.meant {
 			key := demand.PodKey(&s.meant[i])
 			g := waiting[key]
@@ -389,11 +341,11 @@ func (s *claimed) next(had map[[2]string]bool) *claim {
 // awaited returns the groups of the waiting pods, if any instance was launched
 // for pods.
 func (sc *scheduler) awaited() map[[2]string]*demand.Group {
-	if !slices.ContainsFunc(sc.run.targets, func(s *target) bool { return len(s.meant) > 0 }) {
+	if !slices.ContainsFunc(sc.targets, func(s *target) bool { return len(s.meant) > 0 }) {
 		return nil
 	}
 	waiting := map[[2]string]*demand.Group{}
-	for _, g := range sc.run.waiting {
+	for _, g := range sc.waiting {
 		for i := range g.Pods {
 			waiting[demand.PodKey(g.Pods[i].Pod)] = g
 		}
@@ -404,10 +356,10 @@ func (sc *scheduler) awaited() map[[2]string]*demand.Group {
 // honour places the named pod on the target, if it may be there now.
 func (sc *scheduler) honour(s *target, g *demand.Group, key [2]string) bool {
 	lv := g.PodClass.Required()
-	if sc.run.replays.used(g.PodClass) || !s.admitted(lv, len(sc.run.targets)) || sc.run.roomOn(s, g, lv) == 0 {
+	if sc.used(g.PodClass) || !s.admitted(lv, len(sc.targets)) || sc.roomOn(s, g, lv) == 0 {
 		return false
 	}
 	g.Forward(key)
-	sc.run.sit(s, g, lv, 1)
+	sc.sit(s, g, lv, 1)
 	return true
 }

@@ -12,7 +12,7 @@ type trial struct {
 	board    *topology.Board
 	launched []provisioning.Launched
 	places   []int // by target
-	targets  map[*target]target
+	touched
 }
 
 // trial keeps what another look at all places changes.
@@ -22,27 +22,6 @@ func (r *run) trial() *trial {
 		out.places[i] = s.place
 	}
 	return out
-}
-
-// touch keeps what a target has before something is placed on it.
-func (t *trial) touch(s *target) {
-	if _, known := t.targets[s]; known {
-		return
-	}
-	if t.targets == nil {
-		t.targets = map[*target]target{}
-	}
-	kept := *s
-	kept.free = slices.Clone(s.free)
-	kept.guests.Ports, kept.guests.Claims = slices.Clone(s.guests.Ports), slices.Clone(s.guests.Claims)
-	t.targets[s] = kept
-}
-
-// giveBack makes the targets what they were.
-func (t *trial) giveBack() {
-	for s, kept := range t.targets {
-		*s = kept
-	}
 }
 
 // undo makes everything what it was.

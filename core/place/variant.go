@@ -9,7 +9,9 @@ import (
 
 // chooser follows the variants that the caller asks for, and records which there are.
 type chooser struct {
-	run *run
+	*places
+	variants []Variant
+	choices  []Choice // by shape, in the order of placing
 }
 
 // Variant is how the pods of one shape get their places otherwise than usual,
@@ -29,20 +31,20 @@ type Choice struct {
 	Turns  int   // domains among which one may come first; 0 where it makes no difference
 }
 
-// lean makes groups lean as is asked for.
-func (ch *chooser) lean() {
-	for i, g := range ch.run.waiting {
+// begin makes groups lean as is asked for.
+func (ch *chooser) begin() {
+	for i, g := range ch.waiting {
 		g.Rides = math.MaxInt64
-		if ch.run.round == 1 && i < len(ch.run.options.Variants) {
-			if kept := ch.run.options.Variants[i].Kept; kept > 0 {
+		if ch.round == 1 && i < len(ch.variants) {
+			if kept := ch.variants[i].Kept; kept > 0 {
 				g.Rides = max(0, g.Left()-kept)
 			}
 		}
 	}
-	if ch.run.round == 1 {
-		ch.run.out.Choices = make([]Choice, len(ch.run.waiting))
-		for i, g := range ch.run.waiting { // those whose instances were launched for them have no choice
-			ch.run.out.Choices[i] = Choice{Pods: -int64(g.Placed), Placed: -int64(g.Placed)}
+	if ch.round == 1 {
+		ch.choices = make([]Choice, len(ch.waiting))
+		for i, g := range ch.waiting { // those whose instances were launched for them have no choice
+			ch.choices[i] = Choice{Pods: -int64(g.Placed), Placed: -int64(g.Placed)}
 		}
 	}
 }
@@ -50,10 +52,10 @@ func (ch *chooser) lean() {
 // turnTo lets the domain come first that the group leans to, if instances are
 // offered there by pools as heavy as elsewhere.
 func (ch *chooser) turnTo(g *demand.Group, sites []*site) {
-	if ch.run.round > 1 || g.At >= len(ch.run.options.Variants) {
+	if ch.round > 1 || g.At >= len(ch.variants) {
 		return
 	}
-	at := ch.run.options.Variants[g.At].Turn - 1
+	at := ch.variants[g.At].Turn - 1
 	if at < 0 || at >= len(sites) || slices.ContainsFunc(sites, func(s *site) bool { return s.tier > sites[at].tier }) {
 		return
 	}
@@ -68,12 +70,12 @@ func (ch *chooser) turnTo(g *demand.Group, sites []*site) {
 // recordChoice notes among how many sites the group might have chosen: none where
 // all have as many pods in the end, whichever comes first.
 func (ch *chooser) recordChoice(g *demand.Group, lv *demand.Level, sites []*site) {
-	if ch.run.round > 1 || len(sites) < 2 || len(g.PodClass.Levels) > 1 {
+	if ch.round > 1 || len(sites) < 2 || len(g.PodClass.Levels) > 1 {
 		return
 	}
 	for _, s := range sites[1:] {
-		if ch.run.board.Count(lv.Rules, s.spot) != ch.run.board.Count(lv.Rules, sites[0].spot) {
-			ch.run.out.Choices[g.At].Turns = len(sites)
+		if ch.board.Count(lv.Rules, s.spot) != ch.board.Count(lv.Rules, sites[0].spot) {
+			ch.choices[g.At].Turns = len(sites)
 		}
 	}
 }
@@ -82,17 +84,17 @@ func (ch *chooser) recordChoice(g *demand.Group, lv *demand.Level, sites []*site
 // with preferences, which might not be met elsewhere, and those that are more
 // important than others keep it.
 func (ch *chooser) recordPlaced() {
-	if ch.run.round > 1 {
+	if ch.round > 1 {
 		return
 	}
-	for _, x := range ch.run.placed {
-		ch.run.out.Choices[x.group.At].Placed++
+	for _, x := range ch.placed {
+		ch.choices[x.group.At].Placed++
 	}
-	least := ch.run.waiting[len(ch.run.waiting)-1].Shape.Priority
-	for i, g := range ch.run.waiting {
-		ch.run.out.Choices[i].Pods += int64(g.Placed)
+	least := ch.waiting[len(ch.waiting)-1].Shape.Priority
+	for i, g := range ch.waiting {
+		ch.choices[i].Pods += int64(g.Placed)
 		if len(g.PodClass.Levels) > 1 || g.Shape.Priority > least {
-			ch.run.out.Choices[i].Placed = 0
+			ch.choices[i].Placed = 0
 		}
 	}
 }

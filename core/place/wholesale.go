@@ -27,7 +27,7 @@ func (d *evaluator) wholesale() *wholesale {
 	for i := range out.each {
 		out.each[i] = math.Inf(1)
 	}
-	for at, b := range d.run.provisioner.Candidates {
+	for at, b := range d.run.candidates {
 		if b.Twin() {
 			continue
 		}
@@ -79,13 +79,13 @@ func (r *run) tooExpensive() bool {
 	if r.question == nil || r.effort.Known {
 		return r.question != nil
 	}
-	if r.question.Below <= 0 || r.round > 1 || len(r.provisioner.Groups) == 0 {
+	if r.question.Below <= 0 || r.round > 1 || len(r.demand.Groups) == 0 {
 		return false
 	}
 	most := float64(r.question.Below)
 	var sum []int64
 	var last *demand.Group
-	for _, g := range r.provisioner.Groups {
+	for _, g := range r.demand.Groups {
 		if !r.mustLaunch(g) {
 			continue
 		}
@@ -122,7 +122,7 @@ func (r *run) mustLaunch(podGroup *demand.Group) bool {
 }
 
 func (r *run) end(g *demand.Group) bool {
-	r.effort.Known, r.question.lost = true, g
+	r.effort.Known, r.asked.lost = true, g
 	return true
 }
 
@@ -198,16 +198,16 @@ func (d *evaluator) reachableFor(s *cluster.Shape) reachable {
 	var h reachable
 	lv := k.Required()
 	found := 0
-	for at := d.gaps.next(0, r.firstLaunch, k.need); at < r.firstLaunch && found < 2; at = d.gaps.next(at+1, r.firstLaunch, k.need) {
+	for at := d.known.gaps.next(0, r.firstLaunch, k.need); at < r.firstLaunch && found < 2; at = d.known.gaps.next(at+1, r.firstLaunch, k.need) {
 		if target := r.targets[at]; !target.shutForGood && target.mayBeOn(lv, r.firstLaunch) {
 			h.targets[found] = target
 			found++
 		}
 	}
 	h.cost = math.Inf(1)
-	for _, b := range r.provisioner.Candidates {
+	for _, b := range r.candidates {
 		before := &d.pools[b.At]
-		if d.twins.SpareFor(d.run.provisioner.Candidates, lv.Wants).Has(b.At) {
+		if d.twins.SpareFor(d.run.candidates, lv.Wants).Has(b.At) {
 			continue
 		}
 		terms, _ := b.Terms(lv.Wants)

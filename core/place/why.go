@@ -19,8 +19,8 @@ type diagnosis struct {
 // unplaced lists the pods that have no place, with what would have to be
 // different.
 func (di *diagnosis) unplaced() []plan.Unplaced {
-	if di.run.question != nil && di.run.question.lost != nil {
-		return di.run.question.unplaced()
+	if di.run.asked != nil && di.run.asked.lost != nil {
+		return di.run.asked.unplaced()
 	}
 	var out []plan.Unplaced
 	var asked []explanation.Pods
@@ -46,10 +46,10 @@ func (di *diagnosis) unplaced() []plan.Unplaced {
 // aftermath is what there is once nothing more is placed or launched.
 func (di *diagnosis) aftermath() *explanation.World {
 	out := &explanation.World{
-		Snapshot: di.run.snapshot, Board: di.run.board, Counted: di.run.provisioner.Values.Counted, Daemons: di.run.provisioner.Values.Daemons, Held: di.run.replays.held,
+		Snapshot: di.run.snapshot, Board: di.run.board, Counted: di.run.values.Counted, Daemons: di.run.values.Daemons, Held: di.run.held,
 		Placed: di.everyPlaced, Resources: di.run.dims.Resources, Drivers: di.run.dims.Drivers, Exhausted: di.run.effort.Exhausted,
 	}
-	for _, b := range di.run.provisioner.Candidates {
+	for _, b := range di.run.candidates {
 		out.Pools = append(out.Pools, explanation.Pool{
 			Pool:        b.Pool,
 			Constraints: di.run.bounds(b),
@@ -70,7 +70,7 @@ func (di *diagnosis) aftermath() *explanation.World {
 func (di *diagnosis) everyPlaced(yield func(explanation.Placed) bool) {
 	for i := range di.run.placed {
 		x := &di.run.placed[i]
-		if !yield(explanation.Placed{Pod: x.Pod, On: x.name, Place: x.place(di.run)}) {
+		if !yield(explanation.Placed{Pod: x.Pod, On: x.name, Place: di.run.placeOf(x)}) {
 			return
 		}
 	}
@@ -102,7 +102,7 @@ type searched struct {
 
 func (s *searched) OfferingSets() []topology.Spot {
 	var out []topology.Spot
-	for _, m := range s.r.index.offeringSetsOf(s.g.PodClass.Required()) {
+	for _, m := range s.r.scheduler.index.offeringSetsOf(s.g.PodClass.Required()) {
 		out = append(out, m.Spot)
 	}
 	return out
@@ -110,7 +110,7 @@ func (s *searched) OfferingSets() []topology.Spot {
 
 func (s *searched) Buyable() []topology.Spot {
 	var out []topology.Spot
-	for _, m := range s.r.index.offeringSetsOf(s.g.PodClass.Required()) {
+	for _, m := range s.r.scheduler.index.offeringSetsOf(s.g.PodClass.Required()) {
 		if _, _, ok := m.First(s.g, true); ok {
 			out = append(out, m.Spot)
 		}
@@ -120,7 +120,7 @@ func (s *searched) Buyable() []topology.Spot {
 
 func (s *searched) Roomy() []topology.Spot {
 	var out []topology.Spot
-	if !s.r.provisioner.Values.Counted {
+	if !s.r.values.Counted {
 		return nil
 	}
 	for _, x := range s.r.targets {

@@ -4,6 +4,9 @@
 package plan
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -84,6 +87,35 @@ type Launch struct {
 	Relaxed      bool                    // fewer values stay open than minValues asks, by policy
 	Reason       string
 	Notes        []string // what else users should know: preferences that gave way, processors that images must run on
+}
+
+// Take adds the pod to those that the instance is for.
+func (l *Launch) Take(p *cluster.Pod) {
+	at, _ := slices.BinarySearchFunc(l.Pods, *p, ByName)
+	l.Pods = slices.Insert(l.Pods, at, *p)
+	l.Requests = l.Requests.Add(p.Shape.Requests)
+	l.Reason = WaitText(len(l.Pods))
+}
+
+// Lose takes the pod off them.
+func (l *Launch) Lose(p *cluster.Pod) {
+	at, _ := slices.BinarySearchFunc(l.Pods, *p, ByName)
+	l.Pods = slices.Delete(l.Pods, at, at+1)
+	l.Requests = l.Requests.Sub(p.Shape.Requests)
+	l.Reason = WaitText(len(l.Pods))
+}
+
+// ByName sorts pods by namespace and name.
+func ByName(a, b cluster.Pod) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+// WaitText is the reason of a launch for so many pods.
+func WaitText(pods int) string {
+	if pods == 1 {
+		return "1 pod waits"
+	}
+	return fmt.Sprintf("%d pods wait", pods)
 }
 
 // Join says that an instance is one of a group on which kube-scheduler is to spread pods over a

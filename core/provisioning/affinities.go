@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/demand"
-	"github.com/daemok/daemok/core/topology"
 )
 
 // affinities knows which groups must be on the host of pods of other groups, and puts co-located sets together.
@@ -82,7 +81,7 @@ func (a *affinities) measureComponents() {
 		}
 		g.Lone, g.Steps = false, demand.Unreachable
 		for _, s := range g.Seeks {
-			if a.Exempt(s) {
+			if demand.Exempt(a.pr.Board, s) {
 				g.Lone = true
 			} else {
 				missing[g]++
@@ -107,10 +106,6 @@ func (a *affinities) measureComponents() {
 		}
 	}
 }
-
-// Exempt reports whether pods need none of the kind that they seek, because
-// they are the first of it.
-func (a *affinities) Exempt(s topology.Seek) bool { return s.Own && !a.pr.Board.Anywhere(s.Tally) }
 
 // touchAll ends a look ahead at other numbers of pods that are left.
 func (a *affinities) touchAll(left []int64) {

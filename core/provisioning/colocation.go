@@ -69,7 +69,7 @@ func (c *gathering) bring(g *demand.Group) bool {
 		return false
 	}
 	for _, s := range g.Seeks {
-		if c.of.Gatherer.Host.Has(s.Tally) || c.of.Exempt(s) {
+		if c.of.Gatherer.Host.Has(s.Tally) || demand.Exempt(c.of.pr.Board, s) {
 			continue
 		}
 		if !c.bringOne(c.of.givers[s.Tally], g) {

@@ -1,7 +1,6 @@
 package provisioning
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -46,7 +45,7 @@ func (li *lister) List(b *supply.Candidate, l *supply.Load) Listing {
 		RunnersUp: b.RunnersUpFor(open, options, l.Sum),
 		Relaxed:   l.Relaxed,
 		Requests:  open.Daemons,
-		Reason:    WaitText(int(l.Pods())),
+		Reason:    plan.WaitText(int(l.Pods())),
 	}}
 	for _, p := range l.Parts {
 		out.Requests = out.Requests.Add(li.pr.Groups[p.Group].Shape.Requests.Times(p.N))
@@ -94,7 +93,7 @@ func (pr *Provisioner) Launch(b *supply.Candidate, l *supply.Load, as *Listing) 
 		taken = append(taken, Taking{g, pods})
 		pr.Board.PutSomewhere(g.Level.Rules, p.N)
 	}
-	slices.SortFunc(out.Pods, ByName)
+	slices.SortFunc(out.Pods, plan.ByName)
 	at := Launched{Candidate: b, Ways: as.Ways, Due: as.Due, Options: as.options, Taken: taken, Free: slices.Clone(as.Free),
 		ReservedCapacities: b.ReservedCapacitiesOf(as.option)}
 	at.Cost, at.Unpriced = pr.Lister.bill(b, b.LeastInterrupted(as.options, l.Sum), l)
@@ -109,7 +108,7 @@ func (pr *Provisioner) Launch(b *supply.Candidate, l *supply.Load, as *Listing) 
 	}
 	pr.Reserved.Take(at.ReservedCapacities)
 	pr.Launched = append(pr.Launched, at)
-	pr.Launches = append(pr.Launches, out)
+	pr.Launches = append(pr.Launches, &out)
 }
 
 // bill is what an instance with the load costs or, where its price is not known,
@@ -123,19 +122,6 @@ func (li *lister) bill(b *supply.Candidate, option int, l *supply.Load) (cost, u
 
 // NextName is the name of the instance that is ordered next.
 func (li *lister) NextName() string { return fmt.Sprintf("new-%d", len(li.pr.Launched)+1) }
-
-// ByName sorts pods by namespace and name.
-func ByName(a, b cluster.Pod) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-}
-
-// WaitText is the reason of a launch for so many pods.
-func WaitText(pods int) string {
-	if pods == 1 {
-		return "1 pod waits"
-	}
-	return fmt.Sprintf("%d pods wait", pods)
-}
 
 // Taking is pods of a group that an instance is launched for.
 type Taking struct {

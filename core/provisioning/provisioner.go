@@ -16,12 +16,9 @@ import (
 // Provisioner chooses the instances for the pods that are left when nodes are full: its demand.
 type Provisioner struct {
 	Problem
-	Failed      map[demand.Request]bool // what could not be launched in an earlier round
-	Learnt      bool                    // something was added to it in this round
-	Groups      []*demand.Group         // those that instances are launched for, in that order
 	asks        [][]*supply.Ask         // by candidate.At and group.At
 	outstanding outstanding
-	Launches    []plan.Launch
+	Launches    []*plan.Launch
 	Launched    []Launched // by launch
 	MayEven     bool       // the option EvenHosts could make the answer another one
 
@@ -36,6 +33,7 @@ type Provisioner struct {
 
 // Problem is what a provisioner is given.
 type Problem struct {
+	*demand.Demand
 	Candidates []*supply.Candidate // heaviest pool first
 	Board      *topology.Board
 	Dims       amount.Dims
@@ -49,7 +47,7 @@ type Problem struct {
 
 // New returns a provisioner that has launched nothing.
 func New(p Problem, v *supply.Valuation) *Provisioner {
-	pr := &Provisioner{Problem: p, Failed: map[demand.Request]bool{}}
+	pr := &Provisioner{Problem: p}
 	pr.Affinities = affinities{pr: pr, torn: map[*demand.Group]*demand.Colocation{}}
 	pr.tournament = tournament{pr: pr, tried: map[[3]int64]bool{}, scratch: supply.Load{Sum: make([]int64, p.Dims.Len())}}
 	pr.Values = worths{pr: pr, Valuation: v}
