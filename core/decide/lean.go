@@ -8,6 +8,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/core/place"
+	"github.com/daemok/daemok/core/scheduling"
 )
 
 // How other ways are tried to seat and spread pods before instances are chosen.
@@ -21,7 +22,7 @@ const (
 
 // attempt is a way to seat and spread pods with what comes of it.
 type attempt struct {
-	variants []place.Variant
+	variants []scheduling.Variant
 	result   place.Result
 	done     bool // the ways next to it were tried
 }
@@ -29,8 +30,8 @@ type attempt struct {
 // lean returns how pods are best seated and spread before instances are chosen: the cheapest of
 // some ways, those that are next to the cheapest ones first. For a few pods these are all ways. It
 // is nil for the usual way. It says how many steps that took.
-func lean(s *cluster.Snapshot, options place.Options, effort Effort, choices []place.Choice) ([]place.Variant, int64) {
-	usual := attempt{variants: make([]place.Variant, len(choices))}
+func lean(s *cluster.Snapshot, options place.Options, effort Effort, choices []scheduling.Choice) ([]scheduling.Variant, int64) {
+	usual := attempt{variants: make([]scheduling.Variant, len(choices))}
 	usual.result.Choices = choices
 	l := leaner{s: s, options: options, seen: map[string]bool{}, most: min(leanMost, leanPods/max(1, place.Pods(s)))}
 	if l.most < leanLeast || len(usual.next()) == 0 {
@@ -68,7 +69,7 @@ type leaner struct {
 }
 
 // try places pods in a way that is not known yet.
-func (l *leaner) try(variants []place.Variant) {
+func (l *leaner) try(variants []scheduling.Variant) {
 	key := fmt.Sprint(variants)
 	if l.seen[key] || len(l.tried) >= l.most {
 		return
@@ -105,16 +106,16 @@ func outdoes(a, b *place.Result) bool {
 }
 
 // next lists the ways that differ from it for the pods of one shape.
-func (a *attempt) next() [][]place.Variant {
-	var out [][]place.Variant
+func (a *attempt) next() [][]scheduling.Variant {
+	var out [][]scheduling.Variant
 	for i, c := range a.result.Choices {
 		was := a.variants[i]
-		others := make([]place.Variant, c.Turns, c.Turns+2)
+		others := make([]scheduling.Variant, c.Turns, c.Turns+2)
 		for turn := range others {
-			others[turn] = place.Variant{Kept: was.Kept, Turn: turn + 1}
+			others[turn] = scheduling.Variant{Kept: was.Kept, Turn: turn + 1}
 		}
 		if c.Placed > 0 {
-			others = append(others, place.Variant{Kept: c.Pods - c.Placed + 1, Turn: was.Turn}, place.Variant{Kept: c.Pods, Turn: was.Turn})
+			others = append(others, scheduling.Variant{Kept: c.Pods - c.Placed + 1, Turn: was.Turn}, scheduling.Variant{Kept: c.Pods, Turn: was.Turn})
 		}
 		for _, l := range others {
 			more := slices.Clone(a.variants)

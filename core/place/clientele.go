@@ -42,18 +42,18 @@ const classesMax = 12
 // clienteles sums up the pods on launches by the tier of their pools.
 func (pv *prover) clienteles() map[int]*clientele {
 	out := map[int]*clientele{}
-	for _, x := range pv.run.placed {
-		if x.on != plan.OnLaunch {
+	for _, x := range pv.run.Placed {
+		if x.On != plan.OnLaunch {
 			continue
 		}
-		l := &pv.run.provisioner.Launched[x.launch]
+		l := &pv.run.provisioner.Launched[x.Launch]
 		tier := l.Candidate.Weight
 		if out[tier] == nil {
 			out[tier] = &clientele{of: map[custom]*class{}, byText: map[string]*class{}}
 		}
-		of := customOf(x.group)
+		of := customOf(x.Group)
 		of.cramped = l.Candidate.IsCramped(l.Options.Next(0))
-		amount.Take(out[tier].classOf(pv.run, of, tier).sum, x.group.Need, -1)
+		amount.Take(out[tier].classOf(pv.run, of, tier).sum, x.Group.Need, -1)
 	}
 	for _, c := range out {
 		c.merge(pv.run.provisioner.Values.Worth)
@@ -76,8 +76,8 @@ func (c *clientele) classOf(r *run, of custom, tier int) *class {
 	if known := c.of[of]; known != nil {
 		return known
 	}
-	options := make([]bitset.Set, len(r.candidates))
-	for _, m := range r.scheduler.index.offeringSetsOf(of.podClass.Required()) {
+	options := make([]bitset.Set, len(r.Candidates))
+	for _, m := range r.scheduler.Index.OfferingSetsOf(of.podClass.Required()) {
 		for _, s := range m.ByPool {
 			if s.Candidate.Weight != tier {
 				continue
@@ -89,7 +89,7 @@ func (c *clientele) classOf(r *run, of custom, tier int) *class {
 		}
 	}
 	for i, set := range options {
-		of.keep(r.candidates[i], set)
+		of.keep(r.Candidates[i], set)
 	}
 	var text []byte
 	for _, set := range options {
@@ -101,7 +101,7 @@ func (c *clientele) classOf(r *run, of custom, tier int) *class {
 	}
 	out := c.byText[string(text)]
 	if out == nil {
-		out = &class{sum: make([]int64, r.dims.Len()), options: options}
+		out = &class{sum: make([]int64, r.Dims.Len()), options: options}
 		c.byText[string(text)] = out
 		c.classes = append(c.classes, out)
 	}
@@ -161,7 +161,7 @@ func (c *clientele) open(b *supply.Candidate, option int) (mask uint64) {
 func (x *class) zone(r *run) string {
 	found, elsewhere := "", false
 	for i, set := range x.options {
-		b := r.candidates[i]
+		b := r.Candidates[i]
 		for o := set.Next(0); o >= 0; o = set.Next(o + 1) {
 			if zone := b.Offering(b.Options[o]).Zone; found == "" {
 				found = zone
@@ -170,7 +170,7 @@ func (x *class) zone(r *run) string {
 			}
 		}
 	}
-	for _, b := range r.candidates {
+	for _, b := range r.Candidates {
 		elsewhere = elsewhere || slices.ContainsFunc(b.Options, func(o feasibility.Option) bool { return b.Offering(o).Zone != found })
 	}
 	if !elsewhere {

@@ -54,7 +54,7 @@ func (di *diversifier) diversify() bool {
 		}
 		known.put(mine, spotPoolOf(l.Choice))
 	}
-	return any && di.run.stillWaiting() > 0 && di.run.round < roundsMax && !di.run.effort.Exhausted
+	return any && di.run.stillWaiting() > 0 && di.run.Round < roundsMax && !di.run.Effort.Exhausted
 }
 
 func spotPoolOf(c plan.Choice) spotPool { return spotPool{c.Kind, c.Zone} }
@@ -186,12 +186,12 @@ func (di *diversifier) rewrite(launch int, options bitset.Set, choice plan.Choic
 	at.Options, at.Risk = options, b.RiskOf(options.Next(0))
 	at.Cost = b.Price[options.Next(0)] + at.Risk
 	widen(at.Free, open.Free, before.Free)
-	if di.run.values.Counted {
+	if di.run.Values.Counted {
 		at.Ways, at.Due = di.run.provisioner.Lister.Outlook(b, l.Labels, options)
 	}
-	if at := di.run.firstLaunch + launch; at < len(di.run.targets) {
-		di.run.reopen(di.run.targets[at], launch, options)
-		widen(di.run.targets[at].free, open.Free, before.Free)
+	if at := di.run.FirstLaunch + launch; at < len(di.run.Targets) {
+		di.run.reopen(di.run.Targets[at], launch, options)
+		widen(di.run.Targets[at].Free, open.Free, before.Free)
 	}
 	return true
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/provisioning"
+	"github.com/daemok/daemok/core/scheduling"
 	"github.com/daemok/daemok/core/supply"
 	"github.com/daemok/daemok/core/topology"
 )
@@ -19,25 +20,25 @@ import (
 type evaluator struct {
 	ground             *Ground
 	run                *run
-	places             []int              // on the board, by node
-	targets            []*target          // by node; nil where it has none
-	byName             map[string]*target // of nodes
-	nodeTargets        int                // how many of the targets are nodes
-	looked             []string           // see run
-	moves              int                // of the ground's that are carried out here
+	places             []int                         // on the board, by node
+	targets            []*scheduling.Target          // by node; nil where it has none
+	byName             map[string]*scheduling.Target // of nodes
+	nodeTargets        int                           // how many of the targets are nodes
+	looked             []string                      // see run
+	moves              int                           // of the ground's that are carried out here
 	podClasses         map[*cluster.Shape]*evaluatorPodClass
 	text               map[*cluster.Shape]string // see orderBy
 	daemons            map[*cluster.Shape]*topology.Rules
 	held               map[string]int // pods that use a volume for one pod at a time
 	reservedCapacities map[string]int64
 	pools              []supply.Saved
-	known              knownTargets
+	known              scheduling.KnownTargets
 	crowds             map[workload][]spotCrowd // nil: not counted yet
 	offeringSet        *wholesale
 	reachables         map[*cluster.Shape]reachable
 	twins              provisioning.Twins
-	filled             []*target  // since targets were put in order, of those that something was placed on
-	open               bitset.Set // nodes that pods of the last question could go to
+	filled             []*scheduling.Target // since targets were put in order, of those that something was placed on
+	open               bitset.Set           // nodes that pods of the last question could go to
 }
 
 // evaluatorPodClass is a pod class with what its levels ask for on the board of the evaluator.
@@ -52,11 +53,11 @@ func newEvaluator(g *Ground) *evaluator {
 	r := newRun(s, movers(s, g.taken), g.options)
 	r.takeFor(g.launches)
 	d := &evaluator{
-		ground: g, run: r, looked: r.values.Labels, moves: len(g.moves), daemons: r.values.Daemons, reservedCapacities: r.provisioner.Reserved.Left,
+		ground: g, run: r, looked: r.Values.Labels, moves: len(g.moves), daemons: r.Values.Daemons, reservedCapacities: r.provisioner.Reserved.Left,
 		podClasses: map[*cluster.Shape]*evaluatorPodClass{}, text: map[*cluster.Shape]string{}, held: map[string]int{},
-		known: knownTargets{byDomain: map[string][]*domainTargets{}, board: r.board}, reachables: map[*cluster.Shape]reachable{}, twins: provisioning.Twins{Spare: map[*cluster.Shape]bitset.Set{}},
+		known: scheduling.KnownTargets{ByDomain: map[string][]*scheduling.DomainTargets{}, Board: r.Board}, reachables: map[*cluster.Shape]reachable{}, twins: provisioning.Twins{Spare: map[*cluster.Shape]bitset.Set{}},
 	}
-	for _, w := range r.waiting {
+	for _, w := range r.Waiting {
 		k := &evaluatorPodClass{PodClass: w.PodClass, need: w.Need, rules: map[*demand.Level]*topology.Rules{}}
 		for _, levels := range w.PodClass.ByPreferences {
 			for _, lv := range levels {
@@ -72,20 +73,20 @@ func newEvaluator(g *Ground) *evaluator {
 	d.recordTaken(g.taken)
 	d.open = bitset.Full(len(s.Nodes))
 	d.recordPools()
-	setTwins(r.candidates)
+	setTwins(r.Candidates)
 	d.arrange()
-	r.intake.base, r.demand.Groups, r.waiting = nil, nil, nil
+	r.intake.base, r.Demand.Groups, r.Waiting = nil, nil, nil
 	return d
 }
 
 // takeFor accounts for what instances of the plan are taken from.
 func (r *run) takeFor(launches []plan.Launch) {
 	for i := range launches {
-		at := slices.IndexFunc(r.candidates, func(b *supply.Candidate) bool { return b.ID == launches[i].Pool })
+		at := slices.IndexFunc(r.Candidates, func(b *supply.Candidate) bool { return b.ID == launches[i].Pool })
 		if at < 0 || r.provisioner.Reserved.Left == nil {
 			continue
 		}
-		if o := launches[i].Offering(r.candidates[at].Catalogue); o != nil && r.provisioner.Reserved.Of(o) > 0 {
+		if o := launches[i].Offering(r.Candidates[at].Catalogue); o != nil && r.provisioner.Reserved.Of(o) > 0 {
 			r.provisioner.Reserved.Take(o.ReservedCapacities)
 		}
 	}
@@ -118,22 +119,22 @@ func movers(s *cluster.Snapshot, taken []plan.Placement) []cluster.Pod {
 // recordNodes finds the targets and places of nodes, and closes those targets for good
 // that are for no pod of a node that is leaving.
 func (d *evaluator) recordNodes(s *cluster.Snapshot) {
-	d.byName = map[string]*target{}
-	for _, target := range d.run.targets {
-		target.closed = true
-		if target.on == plan.OnNode {
-			d.byName[target.name] = target
+	d.byName = map[string]*scheduling.Target{}
+	for _, target := range d.run.Targets {
+		target.Closed = true
+		if target.On == plan.OnNode {
+			d.byName[target.Name] = target
 		}
 	}
 	d.nodeTargets = len(d.byName)
-	d.targets, d.places = make([]*target, len(s.Nodes)), make([]int, len(s.Nodes))
+	d.targets, d.places = make([]*scheduling.Target, len(s.Nodes)), make([]int, len(s.Nodes))
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		d.places[i] = i // as setUpBoard adds them
 		at, known := d.byName[n.Name]
 		d.targets[i] = at
 		if known && n.Initialized && n.Ready {
-			at.closed = false
+			at.Closed = false
 		}
 		for j := range n.Pods {
 			if p := &n.Pods[j]; !n.Deleting || !p.Moves() {
@@ -141,8 +142,8 @@ func (d *evaluator) recordNodes(s *cluster.Snapshot) {
 			}
 		}
 	}
-	for _, target := range d.run.targets {
-		target.shutForGood = target.closed
+	for _, target := range d.run.Targets {
+		target.ShutForGood = target.Closed
 	}
 }
 
@@ -160,9 +161,9 @@ func (d *evaluator) recordTaken(list []plan.Placement) {
 		return
 	}
 	places := map[string]int{}
-	for _, target := range d.run.targets {
-		if target.on == plan.OnInstance {
-			places[target.name] = target.place
+	for _, target := range d.run.Targets {
+		if target.On == plan.OnInstance {
+			places[target.Name] = target.Place
 		}
 	}
 	for i := range list {
@@ -174,25 +175,25 @@ func (d *evaluator) recordTaken(list []plan.Placement) {
 func (d *evaluator) begin(q Question) *run {
 	old := d.run
 	r := &run{
-		places: &places{
-			dims: old.dims, targets: old.targets, firstLaunch: old.firstLaunch, candidates: old.candidates, held: map[string]bool{},
-			asked: &asked{launchNone: q.Below == 0, why: q.Why, known: &d.known},
+		Places: &scheduling.Places{
+			Dims: old.Dims, Targets: old.Targets, FirstLaunch: old.FirstLaunch, Candidates: old.Candidates, Held: map[string]bool{},
+			Asked: &scheduling.Asked{LaunchNone: q.Below == 0, Why: q.Why, Known: &d.known},
 		},
 		snapshot: d.ground.snapshot, options: d.ground.options, avoided: old.avoided,
 		podClasses: map[string]*demand.PodClass{}, question: &question{Question: q, evaluator: d},
 	}
-	r.scheduler.index.sets, r.intake.here = old.scheduler.index.sets, old.intake.here
+	r.scheduler.Index.Sets, r.intake.here = old.scheduler.Index.Sets, old.intake.here
 	r.connect()
 	p := r.problem()
 	p.Twins = &d.twins
-	r.provisioner = old.provisioner.Next(p, r.values)
+	r.provisioner = old.provisioner.Next(p, r.Values)
 	if d.reservedCapacities != nil {
 		r.provisioner.Reserved.Left = map[string]int64{}
 		for name, left := range d.reservedCapacities {
 			r.provisioner.Reserved.Left[name] = left
 		}
 	}
-	for i, b := range r.candidates {
+	for i, b := range r.Candidates {
 		b.Restore(&d.pools[i])
 	}
 	if q.Freed {
@@ -206,7 +207,7 @@ func (d *evaluator) begin(q Question) *run {
 
 // free accounts for a node that is gone before anything is launched.
 func (r *run) free(n *cluster.Node) {
-	for _, b := range r.candidates {
+	for _, b := range r.Candidates {
 		if b.ID == n.Pool && b.Remaining != nil {
 			b.Remaining.GiveBack(n.Capacity)
 			b.Narrow()
@@ -221,20 +222,20 @@ func (d *evaluator) ask(q Question) Result {
 	if len(pods) == 0 {
 		return Result{}
 	}
-	r.pods, r.waiting = len(pods), groupPods(pods)
+	r.pods, r.Waiting = len(pods), groupPods(pods)
 	d.lookFrom(r, q.Preferences, leaving)
-	r.scheduler.recordFollowers()
-	for _, g := range r.waiting {
+	r.scheduler.RecordFollowers()
+	for _, g := range r.Waiting {
 		g.Need = d.podClasses[g.Shape].need
 	}
-	orderBy(r.waiting, d.text)
+	orderBy(r.Waiting, d.text)
 	d.close(q, leaving)
 	r.search()
 	if q.Why {
 		r.snapshot = d.asLeft(leaving)
 	}
 	out := r.finish()
-	out.Expensive = r.effort.Known || r.asked.launches && len(out.Unplaced) == 0 || out.Expensive || q.Below >= 0 && (out.Cost-out.Risk > float64(q.Below) || out.Unpriced > 0)
+	out.Expensive = r.Effort.Known || r.Asked.Launches && len(out.Unplaced) == 0 || out.Expensive || q.Below >= 0 && (out.Cost-out.Risk > float64(q.Below) || out.Unpriced > 0)
 	d.putBack(q, leaving)
 	return out
 }
@@ -260,11 +261,11 @@ func (d *evaluator) leavers(q Question) (nodes []int, pods []*cluster.Pod) {
 // nodes.
 func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) demand.Preferences, leaving []int) {
 	var rules []*topology.Rules
-	for _, g := range r.waiting {
+	for _, g := range r.Waiting {
 		g.PodClass = d.podClasses[g.Shape].PodClass
 		g.PodClass.Groups = nil
 	}
-	for _, g := range r.waiting {
+	for _, g := range r.Waiting {
 		if k := d.podClasses[g.Shape]; len(k.Groups) == 0 {
 			which := demand.AllPreferences
 			if preferences != nil {
@@ -277,11 +278,11 @@ func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) demand.Pre
 		}
 		g.PodClass.Groups = append(g.PodClass.Groups, g)
 	}
-	view := d.known.board.View(rules)
+	view := d.known.Board.View(rules)
 	r.useBoard(view.Board)
-	r.values.Counted = !view.Empty()
-	r.values.Labels = view.Looked()
-	for _, g := range r.waiting {
+	r.Values.Counted = !view.Empty()
+	r.Values.Labels = view.Looked()
+	for _, g := range r.Waiting {
 		if g.PodClass.Groups[0] != g {
 			continue
 		}
@@ -289,13 +290,13 @@ func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) demand.Pre
 		k.Depth = 0
 		r.podClasses[g.PodClass.Text] = g.PodClass
 		for _, lv := range k.Levels {
-			lv.Begin(view.Rules(k.rules[lv]), r.firstLaunch)
+			lv.Begin(view.Rules(k.rules[lv]), r.FirstLaunch)
 		}
 	}
-	if r.values.Counted {
+	if r.Values.Counted {
 		d.depart(r, view, leaving)
-		if r.offers() { // else none is placed once more
-			r.intake.base = r.board.Clone()
+		if r.Offers() { // else none is placed once more
+			r.intake.base = r.Board.Clone()
 		}
 	}
 	for _, at := range leaving {
@@ -305,10 +306,10 @@ func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) demand.Pre
 			}
 		}
 	}
-	for _, g := range r.waiting {
+	for _, g := range r.Waiting {
 		for _, v := range g.PodClass.Shared {
 			if v.Exclusive && d.held[v.Claim] > 0 {
-				r.held[v.Claim] = true
+				r.Held[v.Claim] = true
 			}
 		}
 	}
@@ -318,7 +319,7 @@ func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) demand.Pre
 func (d *evaluator) depart(r *run, view *topology.View, leaving []int) {
 	for shape, rules := range d.daemons {
 		if own := view.Rules(rules); own.Counts() {
-			r.values.Daemons[shape] = own
+			r.Values.Daemons[shape] = own
 			view.Brought(own)
 		}
 	}
@@ -357,23 +358,23 @@ func (d *evaluator) close(q Question, leaving []int) {
 	}
 	for node := range d.open.Difference(open) {
 		if at := d.targets[node]; at != nil {
-			at.closed = at.shutForGood || !open.Has(node)
+			at.Closed = at.ShutForGood || !open.Has(node)
 		}
 	}
 	copy(d.open, open)
 	for _, at := range leaving {
-		d.targets[at].closed = true
+		d.targets[at].Closed = true
 	}
 }
 
 // putBack makes everything what it was before the question.
 func (d *evaluator) putBack(q Question, leaving []int) {
 	r := d.run
-	r.asked.kept.giveBack()
-	r.targets = r.targets[:r.firstLaunch]
+	r.Asked.Kept.GiveBack()
+	r.Targets = r.Targets[:r.FirstLaunch]
 	for _, at := range leaving {
 		target := d.targets[at]
-		target.closed = target.shutForGood || !d.open.Has(at)
+		target.Closed = target.ShutForGood || !d.open.Has(at)
 		for j := range d.ground.snapshot.Nodes[at].Pods {
 			if p := &d.ground.snapshot.Nodes[at].Pods[j]; p.Moves() {
 				d.hold(p.Shape, 1)
@@ -388,9 +389,105 @@ func (d *evaluator) asLeft(leaving []int) *cluster.Snapshot {
 	out := *d.ground.snapshot
 	out.Nodes = slices.Clone(out.Nodes)
 	for i := range out.Nodes {
-		if at := d.targets[i]; at == nil || at.closed {
+		if at := d.targets[i]; at == nil || at.Closed {
 			out.Nodes[i].Deleting = true
 		}
 	}
 	return &out
+}
+
+// setTwins finds pools that offer the same for the same.
+func setTwins(candidates []*supply.Candidate) {
+	for i, b := range candidates {
+		if !b.Steady() {
+			continue
+		}
+		b.Like = b
+		for _, other := range candidates[:i] {
+			if other.Like == other && b.OffersAs(other) {
+				b.Like = other
+				break
+			}
+		}
+	}
+}
+
+// trial is what was there before something was tried, to put it back.
+type trial struct {
+	board    *topology.Board
+	launched []provisioning.Launched
+	places   []int // by target
+	scheduling.Touched
+}
+
+// trial keeps what another look at all places changes.
+func (r *run) trial() *trial {
+	out := &trial{board: r.Board, launched: slices.Clone(r.provisioner.Launched), places: make([]int, len(r.Targets))}
+	for i, s := range r.Targets {
+		out.places[i] = s.Place
+	}
+	return out
+}
+
+// undo makes everything what it was.
+func (t *trial) undo(r *run) {
+	t.GiveBack()
+	for i, place := range t.places {
+		r.Targets[i].Place = place
+	}
+	r.useBoard(t.board)
+	r.provisioner.Launched = t.launched
+}
+
+// question is what a run has beside when it is one of many about a snapshot.
+type question struct {
+	Question
+	evaluator *evaluator
+}
+
+// spotCrowd is how many pods of a workload are on a spot node.
+type spotCrowd struct {
+	node, pods int
+	pool       spotPool
+}
+
+// crowdsThere counts pods of the workloads that have pods on launches, on spot
+// nodes that stay.
+func (q *question) crowdsThere(r *run, out *crowds) {
+	d := q.evaluator
+	if d.crowds == nil {
+		d.crowds = map[workload][]spotCrowd{}
+		for i := range r.snapshot.Nodes {
+			n := &r.snapshot.Nodes[i]
+			if !isSpot(n) || n.Goes() {
+				continue
+			}
+			for w, pods := range ofWorkloads(n.Pods) {
+				d.crowds[w] = append(d.crowds[w], spotCrowd{i, pods, spotPoolOfNode(n)})
+			}
+		}
+	}
+	seen := map[workload]bool{}
+	for i := range r.provisioner.Launches {
+		for w := range ofWorkloads(r.provisioner.Launches[i].Pods) {
+			if seen[w] {
+				continue
+			}
+			seen[w] = true
+			for _, c := range d.crowds[w] {
+				if slices.Contains(q.Leave, c.node) && r.goes(c.node) {
+					continue
+				}
+				out.put(map[workload]int{w: c.pods}, c.pool)
+				out.count(map[workload]int{w: c.pods})
+			}
+		}
+	}
+}
+
+// goes reports whether the node would go if it were to leave.
+func (r *run) goes(node int) bool {
+	n := r.snapshot.Nodes[node]
+	n.Deleting = true
+	return n.Goes()
 }

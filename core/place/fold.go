@@ -8,6 +8,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/scheduling"
 	"github.com/daemok/daemok/core/topology"
 )
 
@@ -29,7 +30,7 @@ const (
 // and when a replay takes some of these off their places their room is free. It
 // reports whether pods are to find homes again for what was terminated.
 func (fo *folder) all() bool {
-	if !fo.run.replays.evicted || fo.run.effort.Exhausted {
+	if !fo.run.replays.evicted || fo.run.Effort.Exhausted {
 		return false
 	}
 	fo.run.replays.forget()
@@ -43,14 +44,14 @@ func (fo *folder) all() bool {
 			}
 		}
 	}
-	return any && fo.run.stillWaiting() > 0 && fo.run.round < roundsMax
+	return any && fo.run.stillWaiting() > 0 && fo.run.Round < roundsMax
 }
 
 // holding is an instance of this plan with the pods on it.
 type holding struct {
 	launch int
 	worth  float64
-	pods   []stay
+	pods   []scheduling.Stay
 }
 
 // stay is how a pod has its place.
@@ -59,11 +60,11 @@ type holding struct {
 // them for what they cost first.
 func (fo *folder) emptiestFirst() []holding {
 	out, worth := make([]holding, len(fo.run.provisioner.Launched)), fo.run.provisioner.Values.Usual()
-	for i := range fo.run.placed {
-		if x := &fo.run.placed[i]; x.on == plan.OnLaunch {
-			h := &out[x.launch]
-			h.worth += amount.Value(worth, x.group.Need)
-			h.pods = append(h.pods, x.stay)
+	for i := range fo.run.Placed {
+		if x := &fo.run.Placed[i]; x.On == plan.OnLaunch {
+			h := &out[x.Launch]
+			h.worth += amount.Value(worth, x.Group.Need)
+			h.pods = append(h.pods, x.Stay)
 		}
 	}
 	for i := range out {
@@ -78,35 +79,35 @@ func (fo *folder) emptiestFirst() []holding {
 // mayFold counts steps of folding and reports whether more may be taken.
 func (fo *folder) mayFold(steps int) bool {
 	fo.steps += int64(steps)
-	return !fo.run.effort.Spent(int64(steps)) && fo.steps < foldSteps+foldStepsOfEach*int64(len(fo.run.placed)+len(fo.run.targets))
+	return !fo.run.Effort.Spent(int64(steps)) && fo.steps < foldSteps+foldStepsOfEach*int64(len(fo.run.Placed)+len(fo.run.Targets))
 }
 
 // foldable reports whether the pods of the instance have room elsewhere, as far
 // as that can be known without rules about other pods.
 func (fo *folder) foldable(h holding) bool {
 	var before trial
-	defer before.giveBack()
+	defer before.GiveBack()
 	for _, x := range h.pods {
-		to := fo.elsewhere(x, h.launch, func(s *target) bool {
-			n, _ := s.guests.Within(fo.run.dims, s.free, x.group)
-			return n > 0 && s.guests.Room(x.group.PodClass, x.level) > 0
+		to := fo.elsewhere(x, h.launch, func(s *scheduling.Target) bool {
+			n, _ := s.Guests.Within(fo.run.Dims, s.Free, x.Group)
+			return n > 0 && s.Guests.Room(x.Group.PodClass, x.Level) > 0
 		})
 		if to == nil {
 			return false
 		}
-		before.touch(to)
+		before.Touch(to)
 		fo.occupy(to, x)
 	}
 	return true
 }
 
 // elsewhere returns a target that is not on the instance and may take the pod.
-func (fo *folder) elsewhere(x stay, launch int, takes func(*target) bool) *target {
-	for _, s := range fo.run.targets {
+func (fo *folder) elsewhere(x scheduling.Stay, launch int, takes func(*scheduling.Target) bool) *scheduling.Target {
+	for _, s := range fo.run.Targets {
 		if !fo.mayFold(1) {
 			return nil
 		}
-		if (s.on != plan.OnLaunch || s.launch != launch) && s.admitted(x.level, len(fo.run.targets)) && takes(s) {
+		if (s.On != plan.OnLaunch || s.Launch != launch) && s.Admitted(x.Level, len(fo.run.Targets)) && takes(s) {
 			return s
 		}
 	}
@@ -114,44 +115,44 @@ func (fo *folder) elsewhere(x stay, launch int, takes func(*target) bool) *targe
 }
 
 // occupy takes room for the pod on the target.
-func (fo *folder) occupy(s *target, x stay) {
-	fo.run.keep(s)
-	if _, first := s.guests.Within(fo.run.dims, s.free, x.group); first != nil {
-		amount.Take(s.free, first, 1)
+func (fo *folder) occupy(s *scheduling.Target, x scheduling.Stay) {
+	fo.run.Keep(s)
+	if _, first := s.Guests.Within(fo.run.Dims, s.Free, x.Group); first != nil {
+		amount.Take(s.Free, first, 1)
 	}
-	amount.Take(s.free, x.group.Need, 1)
-	s.guests.Add(x.group.PodClass, x.level, 1)
+	amount.Take(s.Free, x.Group.Need, 1)
+	s.Guests.Add(x.Group.PodClass, x.Level, 1)
 }
 
 // foldOne gives the instance up if its pods can be elsewhere with all rules kept,
 // and all others keep their places.
 func (fo *folder) foldOne(launch int) bool {
-	if !fo.mayFold(len(fo.run.placed) + len(fo.run.provisioner.Launched)) {
+	if !fo.mayFold(len(fo.run.Placed) + len(fo.run.provisioner.Launched)) {
 		return false
 	}
-	before, moves := fo.run.trial(), map[int]*target{}
-	from := fo.run.board.Spot(fo.run.provisioner.Launched[launch].Place)
+	before, moves := fo.run.trial(), map[int]*scheduling.Target{}
+	from := fo.run.Board.Spot(fo.run.provisioner.Launched[launch].Place)
 	fo.run.provisioner.Launched[launch].Gone = true
 	fo.run.useBoard(fo.run.replays.outset())
 	lost, late := fo.run.replays.reseatBy(func(i int) bool {
-		x := &fo.run.placed[i]
-		if x.on != plan.OnLaunch || x.launch != launch {
-			return fo.run.replays.reseatOne(fo.run.board, i)
+		x := &fo.run.Placed[i]
+		if x.On != plan.OnLaunch || x.Launch != launch {
+			return fo.run.replays.reseatOne(fo.run.Board, i)
 		}
-		to := fo.elsewhere(x.stay, launch, func(s *target) bool {
-			return fo.run.roomOn(s, x.group, x.level) > 0 && fo.staysSpread(x.level, from, s, before.board, 1)
+		to := fo.elsewhere(x.Stay, launch, func(s *scheduling.Target) bool {
+			return fo.run.RoomOn(s, x.Group, x.Level) > 0 && fo.staysSpread(x.Level, from, s, before.board, 1)
 		})
 		if to == nil {
 			return false
 		}
-		before.touch(to)
-		fo.occupy(to, x.stay)
-		fo.run.board.Put(x.group.PodClass.Required().Rules, to.place, 1, false)
+		before.Touch(to)
+		fo.occupy(to, x.Stay)
+		fo.run.Board.Put(x.Group.PodClass.Required().Rules, to.Place, 1, false)
 		moves[i] = to
 		return true
 	})
 	for i, to := range moves {
-		if !fo.staysSpread(fo.run.placed[i].level, from, to, fo.run.board, 0) {
+		if !fo.staysSpread(fo.run.Placed[i].Level, from, to, fo.run.Board, 0) {
 			lost = append(lost, i)
 		}
 	}
@@ -159,9 +160,9 @@ func (fo *folder) foldOne(launch int) bool {
 		before.undo(fo.run)
 		return false
 	}
-	for i := range fo.run.placed {
+	for i := range fo.run.Placed {
 		if to := moves[i]; to != nil {
-			fo.move(&fo.run.placed[i], to)
+			fo.move(&fo.run.Placed[i], to)
 		}
 	}
 	fo.run.replays.cancel(launch)
@@ -174,8 +175,8 @@ func (fo *folder) foldOne(launch int) bool {
 // Rules alone would let all pods go where there is one domain left; but more were
 // had for them. Hosts can be had at any time: they are compared as when instances are
 // filled.
-func (fo *folder) staysSpread(lv *demand.Level, from topology.Spot, s *target, counts *topology.Board, more int64) bool {
-	to := fo.run.board.Spot(s.place)
+func (fo *folder) staysSpread(lv *demand.Level, from topology.Spot, s *scheduling.Target, counts *topology.Board, more int64) bool {
+	to := fo.run.Board.Spot(s.Place)
 	return !slices.ContainsFunc(counts.OwnSpreads(lv.Rules), func(own topology.OwnSpread) bool {
 		if counts.Keys()[own.Key] == cluster.LabelHostname {
 			return counts.CountOf(own, to[own.Key])+more > counts.MostOnHost(own)
@@ -185,10 +186,10 @@ func (fo *folder) staysSpread(lv *demand.Level, from topology.Spot, s *target, c
 }
 
 // move notes that a pod of an instance has its place on the target now.
-func (fo *folder) move(x *placed, to *target) {
-	fo.run.provisioner.Launches[x.launch].Lose(x.Pod)
-	x.on, x.name, x.target, x.launch = to.on, to.name, to, to.launch
-	if to.on == plan.OnLaunch {
-		fo.run.provisioner.Launches[to.launch].Take(x.Pod)
+func (fo *folder) move(x *scheduling.Placed, to *scheduling.Target) {
+	fo.run.provisioner.Launches[x.Launch].Lose(x.Pod)
+	x.On, x.Name, x.Target, x.Launch = to.On, to.Name, to, to.Launch
+	if to.On == plan.OnLaunch {
+		fo.run.provisioner.Launches[to.Launch].Take(x.Pod)
 	}
 }

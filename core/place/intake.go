@@ -125,7 +125,7 @@ func older(a, b demand.WaitingPod) int {
 // setUpBoard declares what is to be counted and counts the pods that are
 // there.
 func (in *intake) setUpBoard(s *cluster.Snapshot) {
-	for _, g := range in.run.waiting {
+	for _, g := range in.run.Waiting {
 		g.PodClass = in.run.podClassOf(g.Shape)
 		g.PodClass.Groups = append(g.PodClass.Groups, g)
 	}
@@ -133,71 +133,71 @@ func (in *intake) setUpBoard(s *cluster.Snapshot) {
 	in.here = running
 	daemons := map[*cluster.Shape]*topology.Rules{}
 	for i := range s.Daemons {
-		daemons[s.Daemons[i].Shape] = in.run.board.Rules(topology.Preference{Shape: s.Daemons[i].Shape})
+		daemons[s.Daemons[i].Shape] = in.run.Board.Rules(topology.Preference{Shape: s.Daemons[i].Shape})
 	}
-	in.run.values.Labels = in.run.board.Looked()
+	in.run.Values.Labels = in.run.Board.Looked()
 	nodes := make([]int, len(s.Nodes))
 	at := map[string]int{}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		nodes[i] = in.run.board.AddPlace(n.Labels, feasibility.LastingTaints(n), n.Goes())
+		nodes[i] = in.run.Board.AddPlace(n.Labels, feasibility.LastingTaints(n), n.Goes())
 		at[n.Name] = nodes[i]
 	}
-	for _, target := range in.run.targets {
-		if target.ordered == nil {
-			target.place = at[target.name]
+	for _, target := range in.run.Targets {
+		if target.Ordered == nil {
+			target.Place = at[target.Name]
 			continue
 		}
-		ways, open := target.ordered.Ways(in.run.values.Labels)
-		target.place = in.run.board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(target.name), Open: open}, target.ordered.Taints)
+		ways, open := target.Ordered.Ways(in.run.Values.Labels)
+		target.Place = in.run.Board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(target.Name), Open: open}, target.Ordered.Taints)
 	}
 	if in.run.options.EvenHosts {
-		in.run.board.Even()
+		in.run.Board.Even()
 	}
-	in.run.board.Start()
-	in.run.scheduler.recordFollowers()
-	in.run.values.Counted = !in.run.board.Empty()
-	if !in.run.values.Counted {
+	in.run.Board.Start()
+	in.run.scheduler.RecordFollowers()
+	in.run.Values.Counted = !in.run.Board.Empty()
+	if !in.run.Values.Counted {
 		return
 	}
 	for shape, rules := range daemons {
 		if rules.Counts() {
-			in.run.values.Daemons[shape] = rules
-			in.run.board.Brought(rules)
+			in.run.Values.Daemons[shape] = rules
+			in.run.Board.Brought(rules)
 		}
 	}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		for j := range n.Pods {
 			if p := &n.Pods[j]; !n.Deleting || !p.Moves() {
-				in.run.board.Put(running[p.Shape], nodes[i], 1, p.Ending)
+				in.run.Board.Put(running[p.Shape], nodes[i], 1, p.Ending)
 			}
 		}
 	}
 	in.expectDaemons(s, nodes)
-	in.base = in.run.board.Clone()
+	in.base = in.run.Board.Clone()
 }
 
 // expectDaemons counts daemon pods that are still to come.
 func (in *intake) expectDaemons(s *cluster.Snapshot, places []int) {
-	if len(in.run.values.Daemons) == 0 {
+	if len(in.run.Values.Daemons) == 0 {
 		return
 	}
 	for i := range s.Nodes {
 		if n := &s.Nodes[i]; !n.Deleting {
-			in.putDaemons(feasibility.Expected(n, s.Daemons), places[i], in.run.board)
+			in.putDaemons(feasibility.Expected(n, s.Daemons), places[i], in.run.Board)
 		}
 	}
-	for _, target := range in.run.targets {
-		if target.ordered != nil {
-			in.run.values.DueAt(target.ordered).Put(in.run.board, target.place)
+	for _, target := range in.run.Targets {
+		if target.Ordered != nil {
+			in.run.Values.DueAt(target.Ordered).Put(in.run.Board, target.Place)
 		}
 	}
 }
 
 func (in *intake) putDaemons(shapes []*cluster.Shape, place int, board *topology.Board) {
 	for _, shape := range shapes {
-		if rules := in.run.values.Daemons[shape]; rules != nil {
+		if rules := in.run.Values.Daemons[shape]; rules != nil {
 			board.Put(rules, place, 1, false)
 		}
 	}
@@ -210,7 +210,7 @@ func (in *intake) running(s *cluster.Snapshot) map[*cluster.Shape]*topology.Rule
 		for j := range s.Nodes[i].Pods {
 			shape := s.Nodes[i].Pods[j].Shape
 			if _, known := out[shape]; !known {
-				out[shape] = in.run.board.Rules(topology.Preference{Shape: shape})
+				out[shape] = in.run.Board.Rules(topology.Preference{Shape: shape})
 			}
 		}
 	}

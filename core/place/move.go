@@ -10,6 +10,7 @@ import (
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/scheduling"
 	"github.com/daemok/daemok/core/supply"
 	"github.com/daemok/daemok/core/topology"
 )
@@ -82,19 +83,19 @@ func (d *evaluator) carryOut(m *move) {
 	d.arrange()
 	d.crowds, d.offeringSet = nil, nil
 	clear(d.reachables)
-	clear(d.known.byDomain)
+	clear(d.known.ByDomain)
 }
 
 // letGo takes a node away that goes.
 func (d *evaluator) letGo(r *run, at int, n *cluster.Node) {
 	target := d.targets[at]
-	target.closed, target.shutForGood = true, true
+	target.Closed, target.ShutForGood = true, true
 	var stay []*topology.Rules
 	for j := range n.Pods {
 		p := &n.Pods[j]
 		switch {
 		case p.Moves():
-			d.known.board.Put(r.intake.here[p.Shape], d.places[at], -1, p.Ending)
+			d.known.Board.Put(r.intake.here[p.Shape], d.places[at], -1, p.Ending)
 			d.hold(p.Shape, -1)
 		case !p.Ending:
 			stay = append(stay, r.intake.here[p.Shape])
@@ -102,33 +103,33 @@ func (d *evaluator) letGo(r *run, at int, n *cluster.Node) {
 	}
 	for _, shape := range feasibility.Expected(n, d.ground.snapshot.Daemons) {
 		if rules := d.daemons[shape]; rules != nil {
-			d.known.board.Put(rules, d.places[at], -1, false)
+			d.known.Board.Put(rules, d.places[at], -1, false)
 		}
 	}
 	gone := *n
 	gone.Deleting = true
 	if gone.Goes() {
-		d.known.board.Vacate(d.places[at], stay)
+		d.known.Board.Vacate(d.places[at], stay)
 	}
 }
 
 // expect adds an instance on order to the board, and returns its place.
 func (d *evaluator) expect(r *run, m *cluster.Instance) int {
-	at := slices.IndexFunc(r.candidates, func(b *supply.Candidate) bool { return b.ID == m.Pool })
+	at := slices.IndexFunc(r.Candidates, func(b *supply.Candidate) bool { return b.ID == m.Pool })
 	if at < 0 {
 		panic("place: an instance is taken from a pool that is not there")
 	}
-	b := r.candidates[at]
+	b := r.Candidates[at]
 	if b.Remaining != nil {
 		b.Remaining.Use(m.Capacity)
 		b.Narrow()
 	}
 	ordered := feasibility.ForInstance(m, b.Pool, d.ground.snapshot.Daemons)
 	ways, open := ordered.Ways(d.looked)
-	place := d.known.board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(m.Claim), Open: open}, m.Taints)
-	d.known.board.RecordOpener(place)
-	r.values.Daemons = d.daemons
-	r.values.DueAt(ordered).Put(d.known.board, place)
+	place := d.known.Board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(m.Claim), Open: open}, m.Taints)
+	d.known.Board.RecordOpener(place)
+	r.Values.Daemons = d.daemons
+	r.Values.DueAt(ordered).Put(d.known.Board, place)
 	return place
 }
 
@@ -139,50 +140,50 @@ func (d *evaluator) stabilize(r *run, p *plan.Placement, places map[string]int) 
 	d.hold(p.Pod.Shape, 1)
 	if p.On == plan.OnNode {
 		target := d.byName[p.Target]
-		if _, first := target.guests.Within(r.dims, target.free, &demand.Group{PodClass: k.PodClass, Need: k.need}); first != nil {
-			amount.Take(target.free, first, 1)
+		if _, first := target.Guests.Within(r.Dims, target.Free, &demand.Group{PodClass: k.PodClass, Need: k.need}); first != nil {
+			amount.Take(target.Free, first, 1)
 		}
-		amount.Take(target.free, k.need, 1)
-		target.guests.Add(k.PodClass, k.Required(), 1)
+		amount.Take(target.Free, k.need, 1)
+		target.Guests.Add(k.PodClass, k.Required(), 1)
 		d.filled = append(d.filled, target)
-		place, known = target.place, true
+		place, known = target.Place, true
 	}
 	if known {
-		d.known.board.Put(k.rules[k.Required()], place, 1, false)
+		d.known.Board.Put(k.rules[k.Required()], place, 1, false)
 	}
 }
 
 // arrange puts targets in the order in which they are tried, by what is free now.
 func (d *evaluator) arrange() {
 	r := d.run
-	if nodes := r.targets[:d.nodeTargets]; d.known.gaps == nil {
-		slices.SortFunc(nodes, byRoom)
-		d.known.gaps = &gaps{dims: r.dims.Len()}
+	if nodes := r.Targets[:d.nodeTargets]; d.known.Gaps == nil {
+		slices.SortFunc(nodes, scheduling.ByRoom)
+		d.known.Gaps = &scheduling.Gaps{Dims: r.Dims.Len()}
 	} else {
 		reorder(nodes, d.filled)
-		d.known.gaps.clear()
+		d.known.Gaps.Clear()
 	}
 	d.filled = nil
-	for i, target := range r.targets {
-		target.at = i
-		d.known.gaps.add(target.free)
+	for i, target := range r.Targets {
+		target.At = i
+		d.known.Gaps.Add(target.Free)
 	}
 }
 
 // reorder puts targets in order of which only some are not, which it sorts. All are
 // where they say that they are.
-func reorder(targets, some []*target) {
-	slices.SortFunc(some, func(a, b *target) int { return a.at - b.at })
+func reorder(targets, some []*scheduling.Target) {
+	slices.SortFunc(some, func(a, b *scheduling.Target) int { return a.At - b.At })
 	some = slices.Compact(some)
-	rest, from := make([]*target, 0, len(targets)), 0
+	rest, from := make([]*scheduling.Target, 0, len(targets)), 0
 	for _, s := range some {
-		rest, from = append(rest, targets[from:s.at]...), s.at+1
+		rest, from = append(rest, targets[from:s.At]...), s.At+1
 	}
 	rest = append(rest, targets[from:]...)
-	slices.SortFunc(some, byRoom)
+	slices.SortFunc(some, scheduling.ByRoom)
 	out := targets[:0]
 	for _, s := range some {
-		n, _ := slices.BinarySearchFunc(rest, s, byRoom)
+		n, _ := slices.BinarySearchFunc(rest, s, scheduling.ByRoom)
 		out, rest = append(append(out, rest[:n]...), s), rest[n:]
 	}
 	copy(targets[len(out):], rest)
@@ -191,7 +192,7 @@ func reorder(targets, some []*target) {
 // recordPools keeps what pools are before a question.
 func (d *evaluator) recordPools() {
 	d.pools = d.pools[:0]
-	for _, b := range d.run.candidates {
+	for _, b := range d.run.Candidates {
 		if b.Remaining != nil {
 			b.Remaining.First = b.Remaining.Clone()
 		}

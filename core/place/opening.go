@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/scheduling"
 	"github.com/daemok/daemok/core/topology"
 )
 
@@ -26,8 +27,8 @@ type opening struct {
 
 // entrant is an instance on order.
 type entrant struct {
-	launch  int     // of this plan; else -1
-	target  *target // of an earlier plan; else nil
+	launch  int                // of this plan; else -1
+	target  *scheduling.Target // of an earlier plan; else nil
 	domains []int32
 }
 
@@ -35,17 +36,17 @@ type entrant struct {
 // joined: kube-scheduler spreads pods over domains that have a node, and would
 // crowd them all on the instance that happens to be the first.
 func (jo *joiner) joinUp() {
-	if !jo.run.values.Counted || jo.run.question != nil && len(jo.run.provisioner.Launched) == 0 {
+	if !jo.run.Values.Counted || jo.run.question != nil && len(jo.run.provisioner.Launched) == 0 {
 		return
 	}
-	joining := map[*target][]plan.Join{}
+	joining := map[*scheduling.Target][]plan.Join{}
 	for _, g := range jo.openings() {
 		if !jo.mustJoin(g) {
 			continue
 		}
-		group := groupID(jo.run.board.Whose(g.spread))
+		group := groupID(jo.run.Board.Whose(g.spread))
 		for _, m := range g.entrants {
-			join := plan.Join{Group: group, Key: jo.run.board.Keys()[g.spread.Key], Opens: g.opens(m)}
+			join := plan.Join{Group: group, Key: jo.run.Board.Keys()[g.spread.Key], Opens: g.opens(m)}
 			if m.target != nil {
 				joining[m.target] = with(joining[m.target], join)
 				continue
@@ -54,9 +55,9 @@ func (jo *joiner) joinUp() {
 			l.Joins = with(l.Joins, join)
 		}
 	}
-	for _, s := range jo.run.targets {
+	for _, s := range jo.run.Targets {
 		if joins := joining[s]; joins != nil {
-			jo.run.out.Joining = append(jo.run.out.Joining, plan.Joining{Claim: s.name, Joins: joins})
+			jo.run.out.Joining = append(jo.run.out.Joining, plan.Joining{Claim: s.Name, Joins: joins})
 		}
 	}
 }
@@ -86,21 +87,21 @@ func (jo *joiner) openings() []*opening {
 	type openingKey struct {
 		spread topology.OwnSpread
 		launch int
-		target *target
+		target *scheduling.Target
 	}
 	spreads := map[*demand.PodClass][]topology.OwnSpread{}
 	known := map[topology.OwnSpread]*opening{}
 	in := map[openingKey]bool{}
 	var out []*opening
-	for i := range jo.run.placed {
-		x := &jo.run.placed[i]
-		if x.on == plan.OnNode || i > 0 && x.group.PodClass == jo.run.placed[i-1].group.PodClass && x.name == jo.run.placed[i-1].name {
+	for i := range jo.run.Placed {
+		x := &jo.run.Placed[i]
+		if x.On == plan.OnNode || i > 0 && x.Group.PodClass == jo.run.Placed[i-1].Group.PodClass && x.Name == jo.run.Placed[i-1].Name {
 			continue
 		}
-		own, asked := spreads[x.group.PodClass]
+		own, asked := spreads[x.Group.PodClass]
 		if !asked {
-			own = jo.run.board.OwnSpreads(x.group.PodClass.Required().Rules)
-			spreads[x.group.PodClass] = own
+			own = jo.run.Board.OwnSpreads(x.Group.PodClass.Required().Rules)
+			spreads[x.Group.PodClass] = own
 		}
 		for _, s := range own {
 			m := jo.entrantOf(x, s)
@@ -121,12 +122,12 @@ func (jo *joiner) openings() []*opening {
 
 // entrantOf is the instance that the pod is expected on, and the domains that it
 // may be in.
-func (jo *joiner) entrantOf(x *placed, s topology.OwnSpread) entrant {
-	m := entrant{launch: -1, target: x.target}
-	if x.on == plan.OnLaunch {
-		m = entrant{launch: x.launch}
+func (jo *joiner) entrantOf(x *scheduling.Placed, s topology.OwnSpread) entrant {
+	m := entrant{launch: -1, target: x.Target}
+	if x.On == plan.OnLaunch {
+		m = entrant{launch: x.Launch}
 	}
-	m.domains = jo.run.board.Domains(jo.run.placeOf(x), s.Key)
+	m.domains = jo.run.Board.Domains(jo.run.placeOf(x), s.Key)
 	return m
 }
 
@@ -139,7 +140,7 @@ const hostsMax = 8
 // domains of which some have no node yet, and neither the pods on nodes nor a
 // number of domains that the pods ask for makes the scheduler wait.
 func (jo *joiner) mustJoin(g *opening) bool {
-	if len(g.entrants) < 2 || jo.run.board.Keys()[g.spread.Key] == cluster.LabelHostname && len(g.entrants) > hostsMax {
+	if len(g.entrants) < 2 || jo.run.Board.Keys()[g.spread.Key] == cluster.LabelHostname && len(g.entrants) > hostsMax {
 		return false
 	}
 	theirs := map[int32]bool{}
@@ -152,9 +153,9 @@ func (jo *joiner) mustJoin(g *opening) bool {
 		return false
 	}
 	g.offered = map[int32]bool{}
-	for _, s := range jo.run.targets[:jo.run.firstLaunch] {
-		if s.ordered == nil && jo.run.board.Looks(g.spread, s.place) {
-			g.offered[jo.run.board.Spot(s.place)[g.spread.Key]] = true
+	for _, s := range jo.run.Targets[:jo.run.FirstLaunch] {
+		if s.Ordered == nil && jo.run.Board.Looks(g.spread, s.Place) {
+			g.offered[jo.run.Board.Spot(s.Place)[g.spread.Key]] = true
 		}
 	}
 	all := len(g.offered)
@@ -176,11 +177,11 @@ func (jo *joiner) mayCrowd(g *opening) bool {
 		}
 		least, bound := int64(0), false
 		for d := range g.offered {
-			if n := jo.run.board.CountOf(g.spread, d); d != m.domains[0] && (!bound || n < least) {
+			if n := jo.run.Board.CountOf(g.spread, d); d != m.domains[0] && (!bound || n < least) {
 				least, bound = n, true
 			}
 		}
-		if !bound || jo.run.board.CountOf(g.spread, m.domains[0]) < least+g.spread.MaxSkew {
+		if !bound || jo.run.Board.CountOf(g.spread, m.domains[0]) < least+g.spread.MaxSkew {
 			return true
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/provisioning"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/scheduling"
 	"github.com/daemok/daemok/core/supply"
 	"github.com/daemok/daemok/core/topology"
 )
@@ -30,7 +31,7 @@ type Options struct {
 	Small            bool                                    // instances that are large for the cluster are launched only for pods that fit on no others, see Sizes
 	Ready            *supply.Ready                           // what was prepared for the snapshot, or one with the same pools and daemons; nil: nothing
 	Unproven         bool                                    // neither Bound nor Margins are worked out
-	Variants         []Variant                               // by shape, in the order of placing; those that are missing are as usual
+	Variants         []scheduling.Variant                    // by shape, in the order of placing; those that are missing are as usual
 	asked            bool                                    // see Ground: questions may leave preferences out
 }
 
@@ -49,12 +50,12 @@ type Result struct {
 	SpotMore       quantity.MicroUSDPerHour // see plan.Plan
 	Unpriced       float64                  // what launches of an unknown price have, weighed by what resources usually cost
 	Bound          quantity.MicroUSDPerHour
-	Margins        []plan.Margin // see plan.Plan
-	Expensive      bool          // instances for all would cost more than a question allows, see Ground
-	ExpensiveSites bool          // the option of that name could make the answer another one
-	EvenHosts      bool          // the option of that name could make the answer another one
-	Short          bool          // pods are left, and with instances that take less of limits more might have a place
-	Choices        []Choice      // by shape, in the order of placing: what variants could change
+	Margins        []plan.Margin       // see plan.Plan
+	Expensive      bool                // instances for all would cost more than a question allows, see Ground
+	ExpensiveSites bool                // the option of that name could make the answer another one
+	EvenHosts      bool                // the option of that name could make the answer another one
+	Short          bool                // pods are left, and with instances that take less of limits more might have a place
+	Choices        []scheduling.Choice // by shape, in the order of placing: what variants could change
 	Steps          int64
 	Exhausted      bool // the steps were used up before all was tried
 }
@@ -85,13 +86,13 @@ func Place(s *cluster.Snapshot, o Options) Result {
 // search seeks homes until all pods have one or no more can be found.
 func (r *run) search() {
 	if r.question == nil {
-		r.scheduler.honourOrders()
+		r.scheduler.HonourOrders()
 	}
-	for r.round = 1; ; r.round++ {
+	for r.Round = 1; ; r.Round++ {
 		r.begin()
 		before := r.stillWaiting()
-		r.scheduler.schedule()
-		r.scheduler.choices.recordPlaced()
+		r.scheduler.Schedule()
+		r.scheduler.Choices.RecordPlaced()
 		if r.tooExpensive() {
 			r.replays.takeBack()
 			return
@@ -102,7 +103,7 @@ func (r *run) search() {
 		r.replays.all()
 		r.replays.takeBack()
 		now := r.stillWaiting()
-		done := now == 0 || r.round >= roundsMax || r.round > 1 && now >= before && !r.demand.Learnt || r.effort.Exhausted
+		done := now == 0 || r.Round >= roundsMax || r.Round > 1 && now >= before && !r.Demand.Learnt || r.Effort.Exhausted
 		if done && !r.replays.withdraw() && !r.folds.all() && !r.rescues.all() && !r.spread.diversify() {
 			return
 		}
@@ -112,7 +113,7 @@ func (r *run) search() {
 
 // run is one call of Place.
 type run struct {
-	*places
+	*scheduling.Places
 	snapshot   *cluster.Snapshot
 	options    Options
 	pods       int // that wait, or must leave their nodes
@@ -125,7 +126,7 @@ type run struct {
 
 // parts are what does the steps of a run. Each works on the run, and has what only it needs.
 type parts struct {
-	scheduler   scheduler
+	scheduler   scheduling.Scheduler
 	provisioner *provisioning.Provisioner
 	replays     replayer
 	folds       folder
@@ -139,46 +140,46 @@ type parts struct {
 
 func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	r := &run{
-		places:   &places{dims: amount.Of(pods), waiting: groupByShape(pods), board: topology.NewBoard(), held: map[string]bool{}},
+		Places:   &scheduling.Places{Dims: amount.Of(pods), Waiting: groupByShape(pods), Board: topology.NewBoard(), Held: map[string]bool{}},
 		snapshot: s, options: o, pods: len(pods), podClasses: map[string]*demand.PodClass{},
 	}
-	r.scheduler.index.sets = map[string][]*demand.OfferingSet{}
+	r.scheduler.Index.Sets = map[string][]*demand.OfferingSet{}
 	ready := o.readyFor(s)
 	pools := ready.ForPools()
-	r.targets = append(nodeTargets(s, r.dims), instanceTargets(s, pools, r.dims)...)
-	for i, target := range r.targets {
-		target.at, target.id = i, i
+	r.Targets = append(scheduling.NodeTargets(s, r.Dims), scheduling.InstanceTargets(s, pools, r.Dims)...)
+	for i, target := range r.Targets {
+		target.At, target.Id = i, i
 	}
-	r.firstLaunch = len(r.targets)
+	r.FirstLaunch = len(r.Targets)
 	var z *supply.Sizes
 	if o.Small {
 		z = supply.SizesOf(s)
 	}
 	for i, p := range pools {
-		r.candidates = append(r.candidates, supply.NewCandidate(p, r.dims, ready, i, z))
+		r.Candidates = append(r.Candidates, supply.NewCandidate(p, r.Dims, ready, i, z))
 	}
-	slices.SortStableFunc(r.candidates, func(a, b *supply.Candidate) int { return cmp.Compare(b.Weight, a.Weight) })
+	slices.SortStableFunc(r.Candidates, func(a, b *supply.Candidate) int { return cmp.Compare(b.Weight, a.Weight) })
 	r.connect()
-	r.provisioner = provisioning.New(r.problem(), r.values)
+	r.provisioner = provisioning.New(r.problem(), r.Values)
 	r.provisioner.Reserved.Count(s)
 	r.recordAvoided()
 	r.intake.setUpBoard(s)
 	r.replays.recordHeld(s)
-	for _, g := range r.waiting {
-		g.Need = r.dims.Need(g.Shape)
+	for _, g := range r.Waiting {
+		g.Need = r.Dims.Need(g.Shape)
 	}
-	order(r.waiting)
+	order(r.Waiting)
 	return r
 }
 
 // connect makes the parts of the run its own, and ready for the first round.
 func (r *run) connect() {
-	r.effort = &effort.Count{Most: r.options.Steps}
-	r.demand = &demand.Demand{Failed: map[demand.Request]bool{}}
-	r.values = &supply.Valuation{
+	r.Effort = &effort.Count{Most: r.options.Steps}
+	r.Demand = &demand.Demand{Failed: map[demand.Request]bool{}}
+	r.Values = &supply.Valuation{
 		Daemons: map[*cluster.Shape]*topology.Rules{}, LimitCost: r.options.LimitCost, LeastInterrupted: r.options.LeastInterrupted,
 	}
-	r.scheduler.connect(r.places, r.options)
+	r.scheduler.Connect(r.Places, r.options.ExpensiveSites, r.options.Variants)
 	r.replays.run, r.intake.run, r.folds.run, r.rescues.run = r, r, r, r
 	r.joining.run, r.diagnosis.run, r.spread.run, r.proof.run = r, r, r, r
 }
@@ -186,26 +187,26 @@ func (r *run) connect() {
 // problem is what the provisioner is given.
 func (r *run) problem() provisioning.Problem {
 	return provisioning.Problem{
-		Demand: r.demand, Candidates: r.candidates, Board: r.board, Dims: r.dims, Effort: r.effort,
+		Demand: r.Demand, Candidates: r.Candidates, Board: r.Board, Dims: r.Dims, Effort: r.Effort,
 		MinValues: r.options.MinValues, Packer: r.options.Packer, EvenHosts: r.options.EvenHosts,
 	}
 }
 
 // useBoard makes it the board on which pods are counted.
-func (r *run) useBoard(board *topology.Board) { r.board, r.provisioner.Board = board, board }
+func (r *run) useBoard(board *topology.Board) { r.Board, r.provisioner.Board = board, board }
 
 // begin makes the run ready for a round.
 func (r *run) begin() {
-	if r.round > 1 {
-		r.board.Dare()
+	if r.Round > 1 {
+		r.Board.Dare()
 	}
-	r.scheduler.begin()
+	r.scheduler.Begin()
 	r.provisioner.Begin()
 }
 
 func (r *run) stillWaiting() int {
 	n := 0
-	for _, g := range r.waiting {
+	for _, g := range r.Waiting {
 		n += int(g.Left())
 	}
 	return n
@@ -219,11 +220,11 @@ func (r *run) recordAvoided() {
 			r.avoided = append(r.avoided, taints)
 		}
 	}
-	for _, b := range r.candidates {
+	for _, b := range r.Candidates {
 		note(b.Taints)
 	}
-	for _, s := range r.targets {
-		note(s.taints)
+	for _, s := range r.Targets {
+		note(s.Taints)
 	}
 	for i := range r.snapshot.Nodes {
 		if n := &r.snapshot.Nodes[i]; n.Deleting {
@@ -239,7 +240,7 @@ func (re *replayer) recordHeld(s *cluster.Snapshot) {
 		for j := range n.Pods {
 			for _, v := range n.Pods[j].Shape.Volumes {
 				if v.Exclusive && v.Claim != "" && !(n.Deleting && n.Pods[j].Moves()) {
-					re.run.held[v.Claim] = true
+					re.run.Held[v.Claim] = true
 				}
 			}
 		}
@@ -247,18 +248,18 @@ func (re *replayer) recordHeld(s *cluster.Snapshot) {
 }
 
 // placeOf is where on the board the pod is.
-func (r *run) placeOf(x *placed) int {
-	if x.on == plan.OnLaunch {
-		return r.provisioner.Launched[x.launch].Place
+func (r *run) placeOf(x *scheduling.Placed) int {
+	if x.On == plan.OnLaunch {
+		return r.provisioner.Launched[x.Launch].Place
 	}
-	return x.target.place
+	return x.Target.Place
 }
 
 // placeLaunched notes the places of pods on instances that were launched for them, from this one on.
 func (r *run) placeLaunched(from int) {
 	for i := from; i < len(r.provisioner.Launched); i++ {
 		for _, t := range r.provisioner.Launched[i].Taken {
-			r.place(stay{t.Group.Of, t.Group.Level}, t.Pods, plan.OnLaunch, r.provisioner.Launches[i].Name, nil, i)
+			r.Place(scheduling.Stay{Group: t.Group.Of, Level: t.Group.Level}, t.Pods, plan.OnLaunch, r.provisioner.Launches[i].Name, nil, i)
 		}
 	}
 }

@@ -87,6 +87,18 @@ func (r *run) newLevel(s *cluster.Shape, left []demand.Preference) *demand.Level
 			stand.NodeTerms = feasibility.Cross(s.NodeTerms, []constraint.Requirements{w.Term})
 		}
 	}
-	lv.Rules = r.board.Rules(rules)
+	lv.Rules = r.Board.Rules(rules)
 	return lv
+}
+
+// counting lists the preferences that count.
+func (r *run) counting(s *cluster.Shape) []demand.Preference {
+	out := demand.PreferencesOf(s)
+	if r.options.Preferences != nil {
+		out = r.options.Preferences(s).Of(out)
+	}
+	if r.avoidable(s) {
+		out = append(out, demand.Preference{Avoid: true})
+	}
+	return out
 }

@@ -46,7 +46,7 @@ func (pv *prover) prove() {
 // offered lists what pools of the tier offer, each instance type at its best price for the
 // same classes of pods.
 func (pv *prover) available(tier int, to *clientele) (out []bound.Offering, ok bool) {
-	for _, b := range pv.run.candidates {
+	for _, b := range pv.run.Candidates {
 		if b.Weight != tier {
 			continue
 		}
@@ -113,7 +113,7 @@ func (pv *prover) margins(c *clientele, worth [][]float64) []plan.Margin {
 	places := slices.Clone(zones)
 	slices.Sort(places)
 	for _, zone := range slices.Compact(places) {
-		for i, name := range pv.run.dims.Resources {
+		for i, name := range pv.run.Dims.Resources {
 			w, ok := price(i, zone)
 			elsewhere, both := price(i, "")
 			if !ok || both && zone != "" && math.Abs(w-elsewhere) <= float64(differs*elsewhere) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/core/supply"
+	"github.com/daemok/daemok/core/scheduling"
 	"github.com/daemok/daemok/core/topology"
 )
 
@@ -20,22 +20,22 @@ type replayer struct {
 // instance of the plan there from the beginning, as kube-scheduler may see it.
 // Pods whose place breaks a rule about other pods then lose it.
 func (re *replayer) all() {
-	if !re.run.values.Counted || re.run.question != nil && len(re.run.provisioner.Launched) == 0 && len(re.run.demand.Groups) == 0 {
+	if !re.run.Values.Counted || re.run.question != nil && len(re.run.provisioner.Launched) == 0 && len(re.run.Demand.Groups) == 0 {
 		return // or nothing is there that was not when pods got their places
 	}
 	board := re.outset()
 	at, late := re.reseat(board)
 	re.comeLate(late)
 	if len(at) > 0 {
-		lost, stay := make([]placed, 0, len(at)), re.run.placed[:0]
-		for i, x := range re.run.placed {
+		lost, stay := make([]scheduling.Placed, 0, len(at)), re.run.Placed[:0]
+		for i, x := range re.run.Placed {
 			if len(lost) < len(at) && i == at[len(lost)] {
 				lost = append(lost, x)
 				continue
 			}
 			stay = append(stay, x)
 		}
-		re.run.placed, re.evicted = stay, true
+		re.run.Placed, re.evicted = stay, true
 		re.unseat(lost)
 	}
 	re.run.useBoard(board)
@@ -45,7 +45,7 @@ func (re *replayer) all() {
 // that waits has its place.
 func (re *replayer) outset() *topology.Board {
 	board := re.run.intake.base.Clone()
-	if re.run.round > 1 {
+	if re.run.Round > 1 {
 		board.Dare()
 	}
 	for i := range re.run.provisioner.Launched {
@@ -55,8 +55,8 @@ func (re *replayer) outset() *topology.Board {
 		}
 		l.Place = board.AddOutlook(topology.Outlook{Ways: l.Ways, Host: hostOf(re.run.provisioner.Launches[i].Name)}, l.Candidate.Taints)
 		l.Due.Put(board, l.Place)
-		if at := re.run.firstLaunch + i; at < len(re.run.targets) {
-			re.run.targets[at].place = l.Place
+		if at := re.run.FirstLaunch + i; at < len(re.run.Targets) {
+			re.run.Targets[at].Place = l.Place
 		}
 	}
 	return board
@@ -73,8 +73,8 @@ func (re *replayer) reseat(board *topology.Board) (lost, late []int) {
 
 // reseatBy is reseat with another way to put one pod on the board.
 func (re *replayer) reseatBy(reseatOne func(i int) bool) (lost, late []int) {
-	slices.SortFunc(re.run.placed, func(a, b placed) int { return cmp.Compare(a.Turn, b.Turn) })
-	for i := range re.run.placed {
+	slices.SortFunc(re.run.Placed, func(a, b scheduling.Placed) int { return cmp.Compare(a.Turn, b.Turn) })
+	for i := range re.run.Placed {
 		if !reseatOne(i) {
 			lost = append(lost, i)
 		}
@@ -95,8 +95,8 @@ func (re *replayer) reseatBy(reseatOne func(i int) bool) (lost, late []int) {
 
 // reseatOne puts one pod on the board if its place keeps the rules now.
 func (re *replayer) reseatOne(board *topology.Board, i int) bool {
-	x := &re.run.placed[i]
-	place, rules := re.run.placeOf(x), x.group.PodClass.Required().Rules
+	x := &re.run.Placed[i]
+	place, rules := re.run.placeOf(x), x.Group.PodClass.Required().Rules
 	if board.Room(rules, board.Spot(place)) <= 0 {
 		return false
 	}
@@ -107,8 +107,8 @@ func (re *replayer) reseatOne(board *topology.Board, i int) bool {
 // comeLate makes the pods at these positions the last ones, in this order.
 func (re *replayer) comeLate(late []int) {
 	for _, i := range late {
-		re.run.turn++
-		re.run.placed[i].Turn = re.run.turn
+		re.run.Turn++
+		re.run.Placed[i].Turn = re.run.Turn
 	}
 }
 
@@ -123,12 +123,12 @@ func (re *replayer) withdraw() bool {
 		re.all()
 		re.takeBack()
 	}
-	return any && re.run.stillWaiting() > 0 && re.run.round < roundsMax && !re.run.effort.Exhausted
+	return any && re.run.stillWaiting() > 0 && re.run.Round < roundsMax && !re.run.Effort.Exhausted
 }
 
 // forget drops what instances were launched for in this round.
 func (re *replayer) forget() {
-	re.run.demand.Groups = nil
+	re.run.Demand.Groups = nil
 	re.run.provisioner.ForgetAsks()
 }
 
@@ -144,7 +144,7 @@ func (re *replayer) giveUp() bool {
 		any = true
 		re.cancel(i)
 		for _, of := range l.Taken {
-			re.run.demand.Failed[of.Group.From] = true
+			re.run.Demand.Failed[of.Group.From] = true
 		}
 	}
 	return any
@@ -155,52 +155,52 @@ func (re *replayer) giveUp() bool {
 func (re *replayer) cancel(launch int) {
 	l := &re.run.provisioner.Launched[launch]
 	l.Gone = true
-	if at := re.run.firstLaunch + launch; at < len(re.run.targets) {
-		re.run.targets[at].shut()
+	if at := re.run.FirstLaunch + launch; at < len(re.run.Targets) {
+		re.run.Targets[at].Shut()
 	}
 	if l.Candidate.Remaining != nil {
 		l.Candidate.Remaining.GiveBack(l.Limited)
 		l.Candidate.Narrow()
-		clear(re.run.demand.Failed)
+		clear(re.run.Demand.Failed)
 	}
 	re.run.provisioner.Reserved.PutBack(l.ReservedCapacities)
 }
 
 // unseat takes pods off their places and makes them wait again.
-func (re *replayer) unseat(lost []placed) {
+func (re *replayer) unseat(lost []scheduling.Placed) {
 	if len(lost) == 0 {
 		return
 	}
 	for _, x := range lost {
-		x.group.Back = append(x.group.Back, x.WaitingPod)
-		re.run.release(x.group.PodClass)
+		x.Group.Back = append(x.Group.Back, x.WaitingPod)
+		re.run.Release(x.Group.PodClass)
 		switch {
-		case x.target != nil:
-			amount.Take(x.target.free, x.group.Need, -1)
-			x.target.guests.Drop(x.group.PodClass)
+		case x.Target != nil:
+			amount.Take(x.Target.Free, x.Group.Need, -1)
+			x.Target.Guests.Drop(x.Group.PodClass)
 		default:
-			amount.Take(re.run.provisioner.Launched[x.launch].Free, x.group.Need, -1)
-			if at := re.run.firstLaunch + x.launch; at < len(re.run.targets) {
-				amount.Take(re.run.targets[at].free, x.group.Need, -1)
-				re.run.targets[at].guests.Drop(x.group.PodClass)
+			amount.Take(re.run.provisioner.Launched[x.Launch].Free, x.Group.Need, -1)
+			if at := re.run.FirstLaunch + x.Launch; at < len(re.run.Targets) {
+				amount.Take(re.run.Targets[at].Free, x.Group.Need, -1)
+				re.run.Targets[at].Guests.Drop(x.Group.PodClass)
 			}
 		}
-		if x.on == plan.OnLaunch {
-			re.run.provisioner.Launches[x.launch].Lose(x.Pod)
+		if x.On == plan.OnLaunch {
+			re.run.provisioner.Launches[x.Launch].Lose(x.Pod)
 		}
 	}
 }
 
 // takeBack lets pods that could not be launched for wait in their groups again.
 func (re *replayer) takeBack() {
-	for _, podGroup := range re.run.demand.Groups {
+	for _, podGroup := range re.run.Demand.Groups {
 		if podGroup.Left() > 0 {
 			podGroup.Of.Back = append(podGroup.Of.Back, podGroup.Pods[podGroup.Placed:]...)
-			re.run.demand.Fails(podGroup.From)
-			re.run.release(podGroup.PodClass)
+			re.run.Demand.Fails(podGroup.From)
+			re.run.Release(podGroup.PodClass)
 		}
 	}
-	for _, g := range re.run.waiting {
+	for _, g := range re.run.Waiting {
 		if len(g.Back) == 0 {
 			continue
 		}
@@ -208,38 +208,4 @@ func (re *replayer) takeBack() {
 		g.Placed, g.Back = 0, nil
 		slices.SortStableFunc(g.Pods, older)
 	}
-}
-
-// finish writes the answer down.
-func (r *run) finish() Result {
-	r.joining.joinUp()
-	var kept []plan.Launch
-	for i, l := range r.provisioner.Launches {
-		if len(l.Pods) > 0 {
-			kept = append(kept, *l)
-			r.out.Cost += r.provisioner.Launched[i].Cost
-			r.out.Risk += r.provisioner.Launched[i].Risk
-			r.out.Unpriced += r.provisioner.Launched[i].Unpriced
-			r.out.SpotMore += r.provisioner.Launched[i].Candidate.SpotMore(r.provisioner.Launched[i].Options)
-		}
-	}
-	r.out.Launches, r.out.EvenHosts = kept, r.provisioner.MayEven
-	r.out.Risky = !r.options.LeastInterrupted && slices.ContainsFunc(r.candidates, func(b *supply.Candidate) bool { return b.Risky })
-	slices.SortFunc(r.placed, func(a, b placed) int { return cmp.Compare(a.Turn, b.Turn) })
-	if len(r.placed) > 0 {
-		r.out.Placements = make([]plan.Placement, 0, len(r.placed))
-	}
-	for _, x := range r.placed {
-		r.out.Placements = append(r.out.Placements, plan.Placement{Pod: *x.Pod, On: x.on, Target: x.name})
-	}
-	r.out.Unplaced = r.diagnosis.unplaced()
-	if r.question == nil {
-		r.out.Short = r.short()
-		if !r.options.Unproven {
-			r.proof.prove()
-		}
-	}
-	r.out.Steps, r.out.Exhausted = r.effort.Steps, r.effort.Exhausted
-	r.out.ExpensiveSites, r.out.Choices = r.scheduler.book.expensive, r.scheduler.choices.choices
-	return r.out
 }

@@ -27,11 +27,11 @@ const rescuesMax = 64
 // else in its place a single instance is judged as what it is. It reports
 // whether any was ordered.
 func (rs *rescuer) all() bool {
-	if !rs.run.values.Counted || rs.run.effort.Exhausted || !rs.run.offers() {
+	if !rs.run.Values.Counted || rs.run.Effort.Exhausted || !rs.run.Offers() {
 		return false
 	}
 	any := false
-	for _, g := range rs.run.waiting {
+	for _, g := range rs.run.Waiting {
 		for g.Left() > 0 && g.Shape.Unable == "" && !g.PodClass.Required().Rules.Free() && rs.rescueOne(g) {
 			any = true
 		}
@@ -43,11 +43,11 @@ func (rs *rescuer) all() bool {
 // heaviest pool that will do, and lets more of the group join it.
 func (rs *rescuer) rescueOne(g *demand.Group) bool {
 	lv := g.PodClass.Required()
-	if rs.run.used(g.PodClass) {
+	if rs.run.Used(g.PodClass) {
 		return false
 	}
 	for _, c := range rs.remedies(g, lv) {
-		if rs.failed >= rescuesMax || rs.run.effort.Spent(1) {
+		if rs.failed >= rescuesMax || rs.run.Effort.Spent(1) {
 			return false
 		}
 		if rs.orderAlone(g, lv, c) {
@@ -70,15 +70,15 @@ type remedy struct {
 // remedies lists the instances that have room for the group's next pod, in
 // the order in which they are tried.
 func (rs *rescuer) remedies(g *demand.Group, lv *demand.Level) []remedy {
-	rs.run.demand.Groups = nil
-	for _, m := range rs.run.scheduler.index.offeringSetsOf(lv) {
-		podGroup := &demand.Group{Shape: g.Shape, PodClass: g.PodClass, Need: g.Need, Of: g, Level: lv, Wants: m.Wants, From: demand.Request{Of: g, Level: lv, OfferingSet: m}, At: len(rs.run.demand.Groups)}
-		rs.run.demand.Groups = append(rs.run.demand.Groups, podGroup)
+	rs.run.Demand.Groups = nil
+	for _, m := range rs.run.scheduler.Index.OfferingSetsOf(lv) {
+		podGroup := &demand.Group{Shape: g.Shape, PodClass: g.PodClass, Need: g.Need, Of: g, Level: lv, Wants: m.Wants, From: demand.Request{Of: g, Level: lv, OfferingSet: m}, At: len(rs.run.Demand.Groups)}
+		rs.run.Demand.Groups = append(rs.run.Demand.Groups, podGroup)
 	}
 	rs.run.provisioner.ForgetAsks()
 	var out []remedy
-	for _, b := range rs.run.candidates {
-		for _, podGroup := range rs.run.demand.Groups {
+	for _, b := range rs.run.Candidates {
+		for _, podGroup := range rs.run.Demand.Groups {
 			for _, w := range rs.run.provisioner.Ask(b, podGroup).Ways {
 				out = append(out, rs.kitsOf(b, podGroup, w)...)
 			}
@@ -119,7 +119,7 @@ func (rs *rescuer) kitsOf(b *supply.Candidate, podGroup *demand.Group, w supply.
 func (rs *rescuer) kits(b *supply.Candidate) *supply.Regions {
 	if b.Kits == nil {
 		var columns [][]int32
-		for shape := range rs.run.values.Daemons {
+		for shape := range rs.run.Values.Daemons {
 			column := make([]int32, len(b.Options))
 			for i := range column {
 				if b.BringsAs(shape, i) {
@@ -137,8 +137,8 @@ func (rs *rescuer) kits(b *supply.Candidate) *supply.Regions {
 // all that have a place keep it.
 func (rs *rescuer) orderAlone(g *demand.Group, lv *demand.Level, c remedy) bool {
 	rs.run.provisioner.Affinities.Gatherer.Reset()
-	filled := supply.Load{Option: c.option, Sum: make([]int64, rs.run.dims.Len())}
-	filled.Add(c.podGroup.Part(&c.way, 1, rs.run.provisioner.Affinities.Gatherer.Attaches(rs.run.dims, g)), c.podGroup.Need)
+	filled := supply.Load{Option: c.option, Sum: make([]int64, rs.run.Dims.Len())}
+	filled.Add(c.podGroup.Part(&c.way, 1, rs.run.provisioner.Affinities.Gatherer.Attaches(rs.run.Dims, g)), c.podGroup.Need)
 	filled, why := rs.run.provisioner.Lister.KeepMinValues(c.b, filled, provisioning.Errand{})
 	if !why.OK() || c.b.Holding(&filled).Next(0) < 0 {
 		return false
@@ -148,7 +148,7 @@ func (rs *rescuer) orderAlone(g *demand.Group, lv *demand.Level, c remedy) bool 
 	if !ok {
 		return false
 	}
-	c.podGroup.Pods = rs.run.turns(g.Next(1))
+	c.podGroup.Pods = rs.run.Turns(g.Next(1))
 	rs.run.provisioner.SumUp()
 	rs.run.provisioner.Launch(c.b, &filled, &as)
 	last := len(rs.run.provisioner.Launched) - 1
@@ -156,11 +156,11 @@ func (rs *rescuer) orderAlone(g *demand.Group, lv *demand.Level, c remedy) bool 
 	rs.run.placeLaunched(last)
 	board.Put(lv.Rules, place, 1, false)
 	rs.run.useBoard(board)
-	rs.run.hold(g.PodClass)
+	rs.run.Hold(g.PodClass)
 	rs.run.addLaunchTargets()
-	if s := rs.run.targets[len(rs.run.targets)-1]; s.admitted(lv, len(rs.run.targets)) && !rs.run.used(g.PodClass) {
-		if n := min(g.Left(), rs.run.roomOn(s, g, lv)); n > 0 {
-			rs.run.sit(s, g, lv, n)
+	if s := rs.run.Targets[len(rs.run.Targets)-1]; s.Admitted(lv, len(rs.run.Targets)) && !rs.run.Used(g.PodClass) {
+		if n := min(g.Left(), rs.run.RoomOn(s, g, lv)); n > 0 {
+			rs.run.Sit(s, g, lv, n)
 		}
 	}
 	return true
@@ -172,14 +172,14 @@ func (rs *rescuer) orderAlone(g *demand.Group, lv *demand.Level, c remedy) bool 
 func (rs *rescuer) wouldStand(lv *demand.Level, b *supply.Candidate, as *provisioning.Listing) (board *topology.Board, place int, ok bool) {
 	var late []int
 	for _, all := range []bool{false, true} { // most of those that will not do are found by a look at what is there
-		board = rs.run.board.Clone()
+		board = rs.run.Board.Clone()
 		if all {
 			board = rs.run.replays.outset()
 		}
 		place = board.AddOutlook(topology.Outlook{Ways: as.Ways, Host: hostOf(rs.run.provisioner.Lister.NextName())}, b.Taints)
 		as.Due.Put(board, place)
 		if all {
-			rs.run.effort.Spent(int64(len(rs.run.placed)))
+			rs.run.Effort.Spent(int64(len(rs.run.Placed)))
 			lost, others := rs.run.replays.reseat(board)
 			if len(lost) > 0 {
 				return nil, 0, false

@@ -38,7 +38,7 @@ func TestPoolsThatOfferTheSameAreAskedOnce(t *testing.T) {
 				t.Fatalf("seed %d: %+v:\n%s\nwhere each pool is asked:\n%s", seed, q, full(got), full(want))
 			}
 			d := g.evaluator()
-			if d.run.provisioner.Values.Pools != nil && len(d.run.provisioner.Values.Pools) < len(d.run.candidates) {
+			if d.run.provisioner.Values.Pools != nil && len(d.run.provisioner.Values.Pools) < len(d.run.Candidates) {
 				spared++
 				launched += len(got.Launches)
 			}
@@ -69,22 +69,22 @@ func TestPoolsThatHaveTheSameAreValuedOnce(t *testing.T) {
 		}
 		s.Sort()
 		run := newRun(s, s.Waiting, Options{LimitCost: float64(r.IntN(2)), LeastInterrupted: r.IntN(2) == 0})
-		run.provisioner.Values.Pools, run.demand.Groups = run.candidates, run.waiting
+		run.provisioner.Values.Pools, run.Demand.Groups = run.Candidates, run.Waiting
 		for range 3 {
 			if r.IntN(3) == 0 {
-				run.candidates[r.IntN(len(run.candidates))].Unleash()
+				run.Candidates[r.IntN(len(run.Candidates))].Unleash()
 			}
 			run.provisioner.Values.Worth = run.provisioner.Values.Usual()
 			run.provisioner.Values.Worth[0] *= float64(1 + r.IntN(5))
 			run.provisioner.Values.Set()
-			for i, b := range run.candidates {
+			for i, b := range run.Candidates {
 				alone := *b
 				alone.Lasting = false
 				alone.SetYields()
 				if !slices.Equal(b.Yield, alone.Yield) || !slices.Equal(b.ByYield, alone.ByYield) || !slices.Equal(b.Cost, alone.Cost) || !slices.Equal(b.Risk, alone.Risk) {
 					t.Fatalf("seed %d: options of %s yield %v, and by themselves %v", seed, b.ID, b.Yield, alone.Yield)
 				}
-				if slices.ContainsFunc(run.candidates[:i], b.ValuedAs) {
+				if slices.ContainsFunc(run.Candidates[:i], b.ValuedAs) {
 					taken++
 				} else {
 					own++
@@ -100,7 +100,7 @@ func TestPoolsThatHaveTheSameAreValuedOnce(t *testing.T) {
 // askEach has every pool asked.
 func askEach(g *Ground) {
 	d := g.evaluator()
-	for _, b := range d.run.candidates {
+	for _, b := range d.run.Candidates {
 		b.Like = b
 	}
 	clear(d.twins.Spare)

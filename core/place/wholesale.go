@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/scheduling"
 )
 
 // wholesale is what all pools offer, to say quickly what instances for some pods
@@ -23,11 +24,11 @@ func (d *evaluator) wholesale() *wholesale {
 	if d.offeringSet != nil {
 		return d.offeringSet
 	}
-	out := &wholesale{each: make([]float64, d.run.dims.Len())}
+	out := &wholesale{each: make([]float64, d.run.Dims.Len())}
 	for i := range out.each {
 		out.each[i] = math.Inf(1)
 	}
-	for at, b := range d.run.candidates {
+	for at, b := range d.run.Candidates {
 		if b.Twin() {
 			continue
 		}
@@ -76,16 +77,16 @@ func (w *wholesale) exceeds(sum []int64, most float64) bool {
 // tooExpensive reports whether the search has ended: instances for the pods that found
 // no target cost more than they may, for certain.
 func (r *run) tooExpensive() bool {
-	if r.question == nil || r.effort.Known {
+	if r.question == nil || r.Effort.Known {
 		return r.question != nil
 	}
-	if r.question.Below <= 0 || r.round > 1 || len(r.demand.Groups) == 0 {
+	if r.question.Below <= 0 || r.Round > 1 || len(r.Demand.Groups) == 0 {
 		return false
 	}
 	most := float64(r.question.Below)
 	var sum []int64
 	var last *demand.Group
-	for _, g := range r.demand.Groups {
+	for _, g := range r.Demand.Groups {
 		if !r.mustLaunch(g) {
 			continue
 		}
@@ -93,7 +94,7 @@ func (r *run) tooExpensive() bool {
 			return r.end(g.Of)
 		}
 		if last = g.Of; sum == nil {
-			sum = make([]int64, r.dims.Len())
+			sum = make([]int64, r.Dims.Len())
 		}
 		amount.Take(sum, g.Need, -g.Left())
 	}
@@ -114,7 +115,7 @@ func (r *run) mustLaunch(podGroup *demand.Group) bool {
 		if at == nil {
 			return true
 		}
-		if !at.closed {
+		if !at.Closed {
 			return false
 		}
 	}
@@ -122,7 +123,7 @@ func (r *run) mustLaunch(podGroup *demand.Group) bool {
 }
 
 func (r *run) end(g *demand.Group) bool {
-	r.effort.Known, r.asked.lost = true, g
+	r.Effort.Known, r.Asked.Lost = true, g
 	return true
 }
 
@@ -163,8 +164,8 @@ func various(byPool []demand.PoolOfferings) []demand.PoolOfferings {
 
 // reachable is where one pod of a shape may go at least, other pods aside.
 type reachable struct {
-	targets [2]*target // the first two that have room; nil: there is no such
-	cost    float64    // of the cheapest instance for it
+	targets [2]*scheduling.Target // the first two that have room; nil: there is no such
+	cost    float64               // of the cheapest instance for it
 }
 
 // hopeless says whether instances for pods that have room on no other node cost
@@ -183,7 +184,7 @@ func (d *evaluator) hopeless(node int, below quantity.MicroUSDPerHour) bool {
 		}
 		least = max(least, h.cost)
 		if sum == nil {
-			sum = make([]int64, d.run.dims.Len())
+			sum = make([]int64, d.run.Dims.Len())
 		}
 		amount.Take(sum, d.podClasses[n.Pods[j].Shape].need, -1)
 	}
@@ -198,16 +199,16 @@ func (d *evaluator) reachableFor(s *cluster.Shape) reachable {
 	var h reachable
 	lv := k.Required()
 	found := 0
-	for at := d.known.gaps.next(0, r.firstLaunch, k.need); at < r.firstLaunch && found < 2; at = d.known.gaps.next(at+1, r.firstLaunch, k.need) {
-		if target := r.targets[at]; !target.shutForGood && target.mayBeOn(lv, r.firstLaunch) {
+	for at := d.known.Gaps.Next(0, r.FirstLaunch, k.need); at < r.FirstLaunch && found < 2; at = d.known.Gaps.Next(at+1, r.FirstLaunch, k.need) {
+		if target := r.Targets[at]; !target.ShutForGood && target.MayBeOn(lv, r.FirstLaunch) {
 			h.targets[found] = target
 			found++
 		}
 	}
 	h.cost = math.Inf(1)
-	for _, b := range r.candidates {
+	for _, b := range r.Candidates {
 		before := &d.pools[b.At]
-		if d.twins.SpareFor(d.run.candidates, lv.Wants).Has(b.At) {
+		if d.twins.SpareFor(d.run.Candidates, lv.Wants).Has(b.At) {
 			continue
 		}
 		terms, _ := b.Terms(lv.Wants)

@@ -19,12 +19,12 @@ type diagnosis struct {
 // unplaced lists the pods that have no place, with what would have to be
 // different.
 func (di *diagnosis) unplaced() []plan.Unplaced {
-	if di.run.asked != nil && di.run.asked.lost != nil {
-		return di.run.asked.unplaced()
+	if di.run.Asked != nil && di.run.Asked.Lost != nil {
+		return di.run.Asked.Unplaced()
 	}
 	var out []plan.Unplaced
 	var asked []explanation.Pods
-	for _, g := range di.run.waiting {
+	for _, g := range di.run.Waiting {
 		if g.Left() == 0 {
 			continue
 		}
@@ -46,31 +46,31 @@ func (di *diagnosis) unplaced() []plan.Unplaced {
 // aftermath is what there is once nothing more is placed or launched.
 func (di *diagnosis) aftermath() *explanation.World {
 	out := &explanation.World{
-		Snapshot: di.run.snapshot, Board: di.run.board, Counted: di.run.values.Counted, Daemons: di.run.values.Daemons, Held: di.run.held,
-		Placed: di.everyPlaced, Resources: di.run.dims.Resources, Drivers: di.run.dims.Drivers, Exhausted: di.run.effort.Exhausted,
+		Snapshot: di.run.snapshot, Board: di.run.Board, Counted: di.run.Values.Counted, Daemons: di.run.Values.Daemons, Held: di.run.Held,
+		Placed: di.everyPlaced, Resources: di.run.Dims.Resources, Drivers: di.run.Dims.Drivers, Exhausted: di.run.Effort.Exhausted,
 	}
-	for _, b := range di.run.candidates {
+	for _, b := range di.run.Candidates {
 		out.Pools = append(out.Pools, explanation.Pool{
 			Pool:        b.Pool,
 			Constraints: di.run.bounds(b),
 			TooFew:      func(options bitset.Set) feasibility.Changes { return di.tooFewValues(b, options) },
 		})
 	}
-	for _, s := range di.run.targets {
-		if s.closed {
+	for _, s := range di.run.Targets {
+		if s.Closed {
 			continue
 		}
 		out.Targets = append(out.Targets, explanation.Target{
-			Name: s.name, Node: s.ordered == nil, Free: s.free, Ports: s.guests.Ports, Claims: s.guests.Claims, Place: s.place,
+			Name: s.Name, Node: s.Ordered == nil, Free: s.Free, Ports: s.Guests.Ports, Claims: s.Guests.Claims, Place: s.Place,
 		})
 	}
 	return out
 }
 
 func (di *diagnosis) everyPlaced(yield func(explanation.Placed) bool) {
-	for i := range di.run.placed {
-		x := &di.run.placed[i]
-		if !yield(explanation.Placed{Pod: x.Pod, On: x.name, Place: di.run.placeOf(x)}) {
+	for i := range di.run.Placed {
+		x := &di.run.Placed[i]
+		if !yield(explanation.Placed{Pod: x.Pod, On: x.Name, Place: di.run.placeOf(x)}) {
 			return
 		}
 	}
@@ -102,7 +102,7 @@ type searched struct {
 
 func (s *searched) OfferingSets() []topology.Spot {
 	var out []topology.Spot
-	for _, m := range s.r.scheduler.index.offeringSetsOf(s.g.PodClass.Required()) {
+	for _, m := range s.r.scheduler.Index.OfferingSetsOf(s.g.PodClass.Required()) {
 		out = append(out, m.Spot)
 	}
 	return out
@@ -110,7 +110,7 @@ func (s *searched) OfferingSets() []topology.Spot {
 
 func (s *searched) Buyable() []topology.Spot {
 	var out []topology.Spot
-	for _, m := range s.r.scheduler.index.offeringSetsOf(s.g.PodClass.Required()) {
+	for _, m := range s.r.scheduler.Index.OfferingSetsOf(s.g.PodClass.Required()) {
 		if _, _, ok := m.First(s.g, true); ok {
 			out = append(out, m.Spot)
 		}
@@ -120,12 +120,12 @@ func (s *searched) Buyable() []topology.Spot {
 
 func (s *searched) Roomy() []topology.Spot {
 	var out []topology.Spot
-	if !s.r.values.Counted {
+	if !s.r.Values.Counted {
 		return nil
 	}
-	for _, x := range s.r.targets {
-		if n, _ := x.guests.Within(s.r.dims, x.free, s.g); n > 0 && x.admitted(s.g.PodClass.Required(), len(s.r.targets)) {
-			out = append(out, s.r.board.Spot(x.place))
+	for _, x := range s.r.Targets {
+		if n, _ := x.Guests.Within(s.r.Dims, x.Free, s.g); n > 0 && x.Admitted(s.g.PodClass.Required(), len(s.r.Targets)) {
+			out = append(out, s.r.Board.Spot(x.Place))
 		}
 	}
 	return out

@@ -27,7 +27,7 @@ func TestWhatIsAskedForIsEnough(t *testing.T) {
 		s := someWorld(rand.New(rand.NewPCG(seed, 1)))
 		r := newRun(s, Waiting(s), Options{})
 		r.search()
-		for _, g := range r.waiting {
+		for _, g := range r.Waiting {
 			if g.Left() == 0 {
 				continue
 			}

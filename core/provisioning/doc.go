@@ -16,4 +16,3 @@
 //	lister          what a launch leaves open, and how that is written down
 //	reservations    what is left of capacity reservations and placement groups
 package provisioning
-

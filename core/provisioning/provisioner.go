@@ -16,7 +16,7 @@ import (
 // Provisioner chooses the instances for the pods that are left when nodes are full: its demand.
 type Provisioner struct {
 	Problem
-	asks        [][]*supply.Ask         // by candidate.At and group.At
+	asks        [][]*supply.Ask // by candidate.At and group.At
 	outstanding outstanding
 	Launches    []*plan.Launch
 	Launched    []Launched // by launch

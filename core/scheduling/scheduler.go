@@ -1,52 +1,53 @@
-package place
+package scheduling
 
 import (
 	"cmp"
 	"slices"
 
 	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/topology"
 )
 
-// scheduler finds places for pods: on nodes, on instances that are being launched, and for the others the site that
+// Scheduler finds places for pods: on nodes, on instances that are being launched, and for the others the site that
 // they are to be launched for.
-type scheduler struct {
-	*places
+type Scheduler struct {
+	*Places
 	groups    map[demand.Request]*demand.Group
 	offered   map[int][]*demand.Group    // by tally: groups of which such pods are launched for, two at most
 	followers map[int][]*demand.PodClass // by tally: those whose pods must be near such pods
-	index     offeringIndex
-	book      priceBook
-	choices   chooser
+	Index     offeringIndex
+	Book      priceBook
+	Choices   chooser
 }
 
-// connect makes it ready for the first round with these places.
-func (sc *scheduler) connect(p *places, o Options) {
-	sc.places, sc.followers = p, map[int][]*demand.PodClass{}
-	sc.index.places = p
-	sc.book = priceBook{scheduler: sc, crowdRules: map[string]int{}, avoid: o.ExpensiveSites}
-	sc.choices = chooser{places: p, variants: o.Variants}
+// Connect makes it ready for the first round with these places.
+func (sc *Scheduler) Connect(p *Places, avoidExpensive bool, variants []Variant) {
+	sc.Places, sc.followers = p, map[int][]*demand.PodClass{}
+	sc.Index.Places = p
+	sc.Book = priceBook{scheduler: sc, crowdRules: map[string]int{}, avoid: avoidExpensive}
+	sc.Choices = chooser{Places: p, variants: variants}
 }
 
-// begin makes it ready for a round.
-func (sc *scheduler) begin() {
+// Begin makes it ready for a round.
+func (sc *Scheduler) Begin() {
 	sc.groups, sc.offered = map[demand.Request]*demand.Group{}, map[int][]*demand.Group{}
-	sc.book.begin()
-	sc.choices.begin()
+	sc.Book.begin()
+	sc.Choices.begin()
 }
 
-// schedule decides for the pods of each group where they go: on a target, or on
+// Schedule decides for the pods of each group where they go: on a target, or on
 // an instance that is to be launched, with as much of its place decided as rules
 // about other pods need. Pods that must be near others come after those.
 //
 // In the first round pods are spread over all domains in which instances can be
 // had. For those that found no place so, later rounds look at the nodes that
 // there will be, as kube-scheduler does.
-func (sc *scheduler) schedule() {
-	for again := true; again && !sc.effort.Spent(0); {
+func (sc *Scheduler) Schedule() {
+	for again := true; again && !sc.Effort.Spent(0); {
 		moved := false
-		for _, g := range sc.waiting {
+		for _, g := range sc.Waiting {
 			if before := g.Left(); before > 0 && g.Shape.Unable == "" {
 				sc.findHome(g)
 				moved = moved || g.Left() < before
@@ -57,25 +58,25 @@ func (sc *scheduler) schedule() {
 }
 
 // someFollow reports whether pods are left that others had to come before.
-func (sc *scheduler) someFollow() bool {
-	return slices.ContainsFunc(sc.waiting, func(g *demand.Group) bool { return g.PodClass.Follows && g.Left() > 0 })
+func (sc *Scheduler) someFollow() bool {
+	return slices.ContainsFunc(sc.Waiting, func(g *demand.Group) bool { return g.PodClass.Follows && g.Left() > 0 })
 }
 
-func (sc *scheduler) findHome(g *demand.Group) {
+func (sc *Scheduler) findHome(g *demand.Group) {
 	for i, lv := range g.PodClass.Levels {
-		if g.Left() == 0 || sc.effort.Spent(0) || sc.used(g.PodClass) {
+		if g.Left() == 0 || sc.Effort.Spent(0) || sc.Used(g.PodClass) {
 			return
 		}
 		last := i == len(g.PodClass.Levels)-1
 		if g.PodClass.Plain(lv) {
 			sc.fillTargets(g, lv)
-			if !sc.offers() && last && g.Left() > 0 {
+			if !sc.Offers() && last && g.Left() > 0 {
 				sc.giveUpOn(g)
 				continue
 			}
-			m := sc.index.offeringSetsOf(lv)[0]
-			if g.Left() > 0 && !sc.effort.Spent(0) && !sc.demand.Failed[demand.Request{Of: g, Level: lv, OfferingSet: m}] && (last && sc.round == 1 || sc.index.launchable(g, lv)) {
-				if sc.offers() {
+			m := sc.Index.OfferingSetsOf(lv)[0]
+			if g.Left() > 0 && !sc.Effort.Spent(0) && !sc.Demand.Failed[demand.Request{Of: g, Level: lv, OfferingSet: m}] && (last && sc.Round == 1 || sc.Index.launchable(g, lv)) {
+				if sc.Offers() {
 					sc.askFor(g, lv, m, g.Left())
 				} else {
 					sc.wouldLaunch(g)
@@ -89,14 +90,14 @@ func (sc *scheduler) findHome(g *demand.Group) {
 
 // fillTargets places pods of the group, for which other pods do not matter, on
 // what is there or on its way.
-func (sc *scheduler) fillTargets(g *demand.Group, lv *demand.Level) {
-	for at := sc.roomy(0, g.Need); at < len(sc.targets); at = sc.roomy(at+1, g.Need) {
-		s := sc.targets[at]
-		if g.Left() == 0 || sc.effort.Spent(1) {
+func (sc *Scheduler) fillTargets(g *demand.Group, lv *demand.Level) {
+	for at := sc.roomy(0, g.Need); at < len(sc.Targets); at = sc.roomy(at+1, g.Need) {
+		s := sc.Targets[at]
+		if g.Left() == 0 || sc.Effort.Spent(1) {
 			return
 		}
-		if n := min(g.Left(), g.Rides, amount.Count(s.free, g.Need)); n > 0 && s.admitted(lv, len(sc.targets)) {
-			sc.sit(s, g, lv, n)
+		if n := min(g.Left(), g.Rides, amount.Count(s.Free, g.Need)); n > 0 && s.Admitted(lv, len(sc.Targets)) {
+			sc.Sit(s, g, lv, n)
 		}
 	}
 }
@@ -105,8 +106,8 @@ func (sc *scheduler) fillTargets(g *demand.Group, lv *demand.Level) {
 // hosts aside.
 type site struct {
 	spot        topology.Spot
-	targets     []*target
-	roomy       *gaps // over the targets: others than those with room are among them; nil: they are not
+	targets     []*Target
+	roomy       *Gaps // over the targets: others than those with room are among them; nil: they are not
 	cursor      int
 	moved       bool // something was placed since the cursor was at the start
 	offeringSet *demand.OfferingSet
@@ -123,17 +124,17 @@ type site struct {
 // balance places pods of the group one after another where rules about other
 // pods allow it, in the emptiest domain first: on a target, else on an instance
 // that is to be launched.
-func (sc *scheduler) balance(g *demand.Group, lv *demand.Level, last bool) {
+func (sc *Scheduler) balance(g *demand.Group, lv *demand.Level, last bool) {
 	sites := sc.sitesFor(g, lv, last)
-	if last && len(sites) == 0 && !sc.offers() {
+	if last && len(sites) == 0 && !sc.Offers() {
 		sc.giveUpOn(g)
 	}
 	sc.countStrays(g, lv, sites)
-	sc.book.priceSites(g, lv, sites, last && sc.round == 1)
-	sc.choices.turnTo(g, sites)
+	sc.Book.priceSites(g, lv, sites, last && sc.Round == 1)
+	sc.Choices.turnTo(g, sites)
 	oneByOne := len(sites) > 1 && lv.Rules.Spreads()
-	defer func() { sc.choices.recordChoice(g, lv, sites) }()
-	for g.Left() > 0 && !sc.effort.Spent(int64(len(sites))) && !sc.used(g.PodClass) {
+	defer func() { sc.Choices.recordChoice(g, lv, sites) }()
+	for g.Left() > 0 && !sc.Effort.Spent(int64(len(sites))) && !sc.Used(g.PodClass) {
 		s, room := sc.emptiest(lv, sites)
 		if s == nil {
 			return
@@ -149,8 +150,8 @@ func (sc *scheduler) balance(g *demand.Group, lv *demand.Level, last bool) {
 			s.targets = nil
 		}
 		had := len(s.targets) > 0
-		if target, most := s.nextTarget(sc.places, g, lv); target != nil {
-			sc.sit(target, g, lv, min(n, most, g.Rides))
+		if target, most := s.nextTarget(sc.Places, g, lv); target != nil {
+			sc.Sit(target, g, lv, min(n, most, g.Rides))
 			s.moved = true
 			continue
 		}
@@ -161,30 +162,30 @@ func (sc *scheduler) balance(g *demand.Group, lv *demand.Level, last bool) {
 			s.shut = true
 			continue
 		}
-		if !sc.offers() {
+		if !sc.Offers() {
 			sc.wouldLaunch(g)
 			s.shut = true
 			continue
 		}
-		sc.board.PutAhead(lv.Rules, s.spot, n)
+		sc.Board.PutAhead(lv.Rules, s.spot, n)
 		sc.askFor(g, lv, s.offeringSet, n)
 	}
 }
 
 // emptiest returns the site with room that counts the fewest pods; of equals
 // one with a target, then of the heavier pool, then the cheaper one.
-func (sc *scheduler) emptiest(lv *demand.Level, sites []*site) (*site, int64) {
+func (sc *Scheduler) emptiest(lv *demand.Level, sites []*site) (*site, int64) {
 	var best *site
 	var least, room int64
 	for _, s := range sites {
 		if s.shut {
 			continue
 		}
-		n := sc.board.Room(lv.Rules, s.spot)
+		n := sc.Board.Room(lv.Rules, s.spot)
 		if n <= 0 {
 			continue
 		}
-		c := sc.board.Count(lv.Rules, s.spot)
+		c := sc.Board.Count(lv.Rules, s.spot)
 		if best == nil || c < least || c == least && s.before(best) {
 			best, least, room = s, c, n
 		}
@@ -194,14 +195,14 @@ func (sc *scheduler) emptiest(lv *demand.Level, sites []*site) (*site, int64) {
 
 // countStrays notes for each site how many kinds of waiting pods that must be
 // near pods of this group could not be launched for there.
-func (sc *scheduler) countStrays(g *demand.Group, lv *demand.Level, sites []*site) {
+func (sc *Scheduler) countStrays(g *demand.Group, lv *demand.Level, sites []*site) {
 	if len(sites) < 2 {
 		return
 	}
 	for _, f := range sc.followersOf(lv) {
 		at := slices.IndexFunc(f.PodClass.Groups, func(o *demand.Group) bool { return o != g && o.Left() > 0 })
 		for _, s := range sites {
-			if at >= 0 && slices.ContainsFunc(f.Keys, func(key int) bool { return !sc.book.offersIn(f.PodClass.Groups[at], key, s.spot[key]) }) {
+			if at >= 0 && slices.ContainsFunc(f.Keys, func(key int) bool { return !sc.Book.offersIn(f.PodClass.Groups[at], key, s.spot[key]) }) {
 				s.strays++
 			}
 		}
@@ -218,12 +219,12 @@ func (p *priceBook) offersIn(g *demand.Group, key int, domain int32) bool {
 	asked := sale{g, key, domain}
 	yes, known := p.sales[asked]
 	if !known {
-		yes = slices.ContainsFunc(p.scheduler.index.offeringSetsOf(g.PodClass.Required()), func(m *demand.OfferingSet) bool {
+		yes = slices.ContainsFunc(p.scheduler.Index.OfferingSetsOf(g.PodClass.Required()), func(m *demand.OfferingSet) bool {
 			if m.Spot[key] >= 0 {
 				_, _, ok := m.First(g, false)
 				return ok && m.Spot[key] == domain
 			}
-			return m.Reaches(p.scheduler.board, g, key, domain)
+			return m.Reaches(p.scheduler.Board, g, key, domain)
 		})
 		p.sales[asked] = yes
 	}
@@ -251,14 +252,14 @@ func (s *site) before(other *site) bool {
 // nextTarget returns the next target of the site that may take pods of the group,
 // and how many. When targets were passed over and something moved since, they
 // are tried again: what is allowed on a host grows as others fill.
-func (s *site) nextTarget(p *places, g *demand.Group, lv *demand.Level) (*target, int64) {
+func (s *site) nextTarget(p *Places, g *demand.Group, lv *demand.Level) (*Target, int64) {
 	for {
-		for s.cursor = s.roomy.next(s.cursor, len(s.targets), g.Need); s.cursor < len(s.targets); s.cursor = s.roomy.next(s.cursor+1, len(s.targets), g.Need) {
-			p.effort.Steps++
-			if s.roomy != nil && !s.targets[s.cursor].admitted(lv, len(p.targets)) {
+		for s.cursor = s.roomy.Next(s.cursor, len(s.targets), g.Need); s.cursor < len(s.targets); s.cursor = s.roomy.Next(s.cursor+1, len(s.targets), g.Need) {
+			p.Effort.Steps++
+			if s.roomy != nil && !s.targets[s.cursor].Admitted(lv, len(p.Targets)) {
 				continue
 			}
-			if n := p.roomOn(s.targets[s.cursor], g, lv); n > 0 {
+			if n := p.RoomOn(s.targets[s.cursor], g, lv); n > 0 {
 				return s.targets[s.cursor], n
 			}
 		}
@@ -271,14 +272,14 @@ func (s *site) nextTarget(p *places, g *demand.Group, lv *demand.Level) (*target
 }
 
 // sitesFor lists where pods of the group may be at all, amounts included.
-func (sc *scheduler) sitesFor(g *demand.Group, lv *demand.Level, last bool) []*site {
+func (sc *Scheduler) sitesFor(g *demand.Group, lv *demand.Level, last bool) []*site {
 	fixed := lv.Rules.Fixed()
 	var out []*site
 	at := map[string]*site{}
 	var text []byte
 	find := func(spot topology.Spot) *site {
 		text = appendSpot(text[:0], fixed, spot)
-		astray := sc.board.Astray(lv.Rules, spot)
+		astray := sc.Board.Astray(lv.Rules, spot)
 		if astray {
 			text = appendSpot(text, []int{len(spot) - 1}, spot)
 		}
@@ -293,22 +294,22 @@ func (sc *scheduler) sitesFor(g *demand.Group, lv *demand.Level, last bool) []*s
 		}
 		return s
 	}
-	rest := sc.targets
-	if sc.asked != nil {
+	rest := sc.Targets
+	if sc.Asked != nil {
 		rest = sc.domainTargetsFor(g, lv, find)
 	}
 	for _, target := range rest {
-		if n, _ := target.guests.Within(sc.dims, target.free, g); n > 0 && target.admitted(lv, len(sc.targets)) {
+		if n, _ := target.Guests.Within(sc.Dims, target.Free, g); n > 0 && target.Admitted(lv, len(sc.Targets)) {
 			s := find(sc.spotOf(target))
 			s.targets = append(s.targets, target)
 		}
 	}
-	first := sc.round == 1
-	for _, m := range sc.index.offeringSetsOf(lv) {
+	first := sc.Round == 1
+	for _, m := range sc.Index.OfferingSetsOf(lv) {
 		if first {
-			sc.board.Open(lv.Rules, m.Spot)
+			sc.Board.Open(lv.Rules, m.Spot)
 		}
-		if cost, tier, ok := m.First(g, last && first); ok && !sc.demand.Failed[demand.Request{Of: g, Level: lv, OfferingSet: m}] {
+		if cost, tier, ok := m.First(g, last && first); ok && !sc.Demand.Failed[demand.Request{Of: g, Level: lv, OfferingSet: m}] {
 			s := find(m.Spot)
 			s.offeringSet, s.cost, s.tier = m, cost, tier
 		}
@@ -319,16 +320,16 @@ func (sc *scheduler) sitesFor(g *demand.Group, lv *demand.Level, last bool) []*s
 // mayStandAlone reports whether pods of the level can be on a new instance as
 // far as pods on the same host decide: those that must be beside others need
 // some of these to be launched for too.
-func (sc *scheduler) mayStandAlone(g *demand.Group, lv *demand.Level) bool {
+func (sc *Scheduler) mayStandAlone(g *demand.Group, lv *demand.Level) bool {
 	return !slices.ContainsFunc(lv.Rules.Seeks(), func(s topology.Seek) bool {
-		return !demand.Exempt(sc.board, s) && !sc.board.Comes(s.Tally) &&
+		return !demand.Exempt(sc.Board, s) && !sc.Board.Comes(s.Tally) &&
 			!slices.ContainsFunc(sc.offered[s.Tally], func(o *demand.Group) bool { return o != g })
 	})
 }
 
 // offering notes that pods of the group are launched for, for those that must be on
 // their host.
-func (sc *scheduler) offering(podGroup *demand.Group) {
+func (sc *Scheduler) offering(podGroup *demand.Group) {
 	for _, t := range podGroup.Level.Rules.Sought() {
 		if list := sc.offered[t]; len(list) < 2 && !slices.Contains(list, podGroup.Of) {
 			sc.offered[t] = append(list, podGroup.Of)
@@ -338,15 +339,95 @@ func (sc *scheduler) offering(podGroup *demand.Group) {
 
 // askFor hands the next n pods of the group over to those that are to be
 // launched for.
-func (sc *scheduler) askFor(g *demand.Group, lv *demand.Level, m *demand.OfferingSet, n int64) {
+func (sc *Scheduler) askFor(g *demand.Group, lv *demand.Level, m *demand.OfferingSet, n int64) {
 	key := demand.Request{Of: g, Level: lv, OfferingSet: m}
 	podGroup := sc.groups[key]
 	if podGroup == nil {
 		podGroup = &demand.Group{Shape: g.Shape, PodClass: g.PodClass, Need: g.Need, Of: g, Level: lv, Wants: m.Wants, From: key}
 		sc.groups[key] = podGroup
-		sc.demand.Groups = append(sc.demand.Groups, podGroup)
+		sc.Demand.Groups = append(sc.Demand.Groups, podGroup)
 		sc.offering(podGroup)
 	}
-	podGroup.Pods = append(podGroup.Pods, sc.turns(g.Next(n))...)
-	sc.hold(g.PodClass)
+	podGroup.Pods = append(podGroup.Pods, sc.Turns(g.Next(n))...)
+	sc.Hold(g.PodClass)
+}
+
+// RecordFollowers finds out who must be near whom, and how many others must come
+// before pods of each pod class.
+func (sc *Scheduler) RecordFollowers() {
+	missing := map[*demand.PodClass]int{}
+	led := map[int][]*demand.PodClass{}
+	var ready []*demand.PodClass
+	for _, g := range sc.Waiting {
+		k := g.PodClass
+		if k.Groups[0] != g {
+			continue
+		}
+		for _, s := range k.Required().Rules.Nears() {
+			sc.followers[s.Tally] = append(sc.followers[s.Tally], k)
+		}
+		for _, s := range k.Levels[0].Rules.Nears() {
+			if !s.Own {
+				led[s.Tally] = append(led[s.Tally], k)
+				missing[k]++
+			}
+		}
+		if missing[k] == 0 {
+			ready = append(ready, k)
+		}
+	}
+	open := map[int]bool{}
+	for i := 0; i < len(ready) && len(led) > 0; i++ {
+		for _, t := range sc.Board.Led(ready[i].Required().Rules) {
+			if open[t] {
+				continue
+			}
+			open[t] = true
+			for _, k := range led[t] {
+				if missing[k]--; missing[k] == 0 {
+					k.Depth, ready = ready[i].Depth+1, append(ready, k)
+				}
+			}
+		}
+	}
+}
+
+// followersOf lists the pod classes whose pods must be where those of the level are,
+// and the followers of these.
+func (sc *Scheduler) followersOf(lv *demand.Level) []demand.Follower {
+	if !lv.Led {
+		lv.Followers, lv.Led = sc.newFollowers(lv), true
+	}
+	return lv.Followers
+}
+
+func (sc *Scheduler) newFollowers(lv *demand.Level) []demand.Follower {
+	var out []demand.Follower
+	seen := map[*demand.PodClass]bool{}
+	visit := func(lv *demand.Level, keys []int) {
+		for _, t := range sc.Board.Led(lv.Rules) {
+			over := keys
+			if key := sc.Board.KeyOf(t); sc.Board.Keys()[key] != cluster.LabelHostname {
+				if keys != nil && !slices.Contains(keys, key) {
+					continue
+				}
+				over = []int{key}
+			}
+			for _, k := range sc.followers[t] {
+				if !seen[k] {
+					seen[k], out = true, append(out, demand.Follower{PodClass: k, Keys: over})
+				}
+			}
+		}
+	}
+	visit(lv, nil)
+	for i := 0; i < len(out); i++ {
+		visit(out[i].PodClass.Required(), out[i].Keys)
+	}
+	for i := range out {
+		if out[i].Keys == nil {
+			out[i].Keys = lv.Rules.Fixed()
+		}
+	}
+	return out
 }

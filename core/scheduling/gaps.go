@@ -1,4 +1,4 @@
-package place
+package scheduling
 
 import (
 	"github.com/daemok/daemok/core/amount"
@@ -7,21 +7,21 @@ import (
 // gapsIn is of how many targets what is free is summed up.
 const gapsIn = 32
 
-// gaps is what is free on targets before anything is placed, to find those that may
+// Gaps is what is free on targets before anything is placed, to find those that may
 // have room without a look at the others.
-type gaps struct {
-	dims    int
+type Gaps struct {
+	Dims    int
 	targets int
 	free    []int64 // target after target
 	most    []int64 // of each in gapsIn targets
 }
 
-// add adds a target, of which so much is free.
-func (x *gaps) add(free []int64) {
+// Add adds a target, of which so much is free.
+func (x *Gaps) Add(free []int64) {
 	if x.targets%gapsIn == 0 {
 		x.most = append(x.most, free...)
 	}
-	most := x.most[len(x.most)-x.dims:]
+	most := x.most[len(x.most)-x.Dims:]
 	for d, v := range free {
 		most[d] = max(most[d], v)
 	}
@@ -29,16 +29,16 @@ func (x *gaps) add(free []int64) {
 	x.targets++
 }
 
-// clear takes all targets out, and keeps the memory.
-func (x *gaps) clear() { x.targets, x.free, x.most = 0, x.free[:0], x.most[:0] }
+// Clear takes all targets out, and keeps the memory.
+func (x *Gaps) Clear() { x.targets, x.free, x.most = 0, x.free[:0], x.most[:0] }
 
 // of returns what is free on a target.
-func (x *gaps) of(target int) []int64 { return x.free[target*x.dims : (target+1)*x.dims] }
+func (x *Gaps) of(target int) []int64 { return x.free[target*x.Dims : (target+1)*x.Dims] }
 
-// next returns the next target from the position on that may have room, or n if
+// Next returns the next target from the position on that may have room, or n if
 // there is none below. Nothing is known of targets that came later, or of any if x
 // is nil.
-func (x *gaps) next(at, n int, need []int64) int {
+func (x *Gaps) Next(at, n int, need []int64) int {
 	if x == nil {
 		return at
 	}
@@ -48,12 +48,12 @@ func (x *gaps) next(at, n int, need []int64) int {
 	}
 	for at < last {
 		of := at / gapsIn
-		if !amount.Fits(x.most[of*x.dims:], need) {
+		if !amount.Fits(x.most[of*x.Dims:], need) {
 			at = (of + 1) * gapsIn
 			continue
 		}
 		for end := min(last, (of+1)*gapsIn); at < end; at++ {
-			if amount.Fits(x.free[at*x.dims:], need) {
+			if amount.Fits(x.free[at*x.Dims:], need) {
 				return at
 			}
 		}

@@ -1,4 +1,4 @@
-package place
+package scheduling
 
 import (
 	"encoding/binary"
@@ -16,30 +16,30 @@ import (
 
 // offeringIndex finds the offerings that pods may be on, by level and spot.
 type offeringIndex struct {
-	*places
-	sets map[string][]*demand.OfferingSet // see offeringSetsOf
+	*Places
+	Sets map[string][]*demand.OfferingSet // see offeringSetsOf
 }
 
 // launchable reports whether an instance can be had for a pod of the group now.
 func (ix *offeringIndex) launchable(g *demand.Group, lv *demand.Level) bool {
-	return slices.ContainsFunc(ix.offeringSetsOf(lv), func(m *demand.OfferingSet) bool {
+	return slices.ContainsFunc(ix.OfferingSetsOf(lv), func(m *demand.OfferingSet) bool {
 		_, _, ok := m.First(g, false)
 		return ok
 	})
 }
 
-// offeringSetsOf lists the spots on which instances can be launched for pods of the
+// OfferingSetsOf lists the spots on which instances can be launched for pods of the
 // level; a single one where it does not matter. Levels that want the same of
 // nodes share them.
-func (ix *offeringIndex) offeringSetsOf(lv *demand.Level) []*demand.OfferingSet {
+func (ix *offeringIndex) OfferingSetsOf(lv *demand.Level) []*demand.OfferingSet {
 	if lv.Asked {
 		return lv.OfferingSets
 	}
 	text := nodesText(lv)
-	offeringSets, known := ix.sets[text]
+	offeringSets, known := ix.Sets[text]
 	if !known {
 		offeringSets = ix.newOfferingSets(lv)
-		ix.sets[text] = offeringSets
+		ix.Sets[text] = offeringSets
 	}
 	lv.OfferingSets, lv.Asked = offeringSets, true
 	return offeringSets
@@ -63,7 +63,7 @@ func (ix *offeringIndex) newOfferingSets(lv *demand.Level) []*demand.OfferingSet
 	if len(lv.Rules.Fixed()) == 0 {
 		ix.offeringSetAt(book, lv, ix.nowhere())
 	}
-	for _, b := range ix.candidates {
+	for _, b := range ix.Candidates {
 		if lv.Strict && feasibility.Avoided(b.Taints, lv.Wants.Tolerations) {
 			continue
 		}
@@ -103,8 +103,8 @@ func appendSpot(text []byte, keys []int, spot topology.Spot) []byte {
 }
 
 func (ix *offeringIndex) nowhere() topology.Spot {
-	out := make(topology.Spot, len(ix.board.Keys()))
-	for k, key := range ix.board.Keys() {
+	out := make(topology.Spot, len(ix.Board.Keys()))
+	for k, key := range ix.Board.Keys() {
 		out[k] = topology.None
 		if key == cluster.LabelHostname {
 			out[k] = topology.Fresh
@@ -126,7 +126,7 @@ func (ix *offeringIndex) newOfferingSet(lv *demand.Level, spot topology.Spot) *d
 // reservedCapacity adds what one pool has for one of the pod's alternatives.
 func (ix *offeringIndex) reservedCapacity(b *supply.Candidate, lv *demand.Level, t feasibility.Term, found *book) {
 	fixed := lv.Rules.Fixed()
-	in := b.RegionsBy(ix.board, fixed)
+	in := b.RegionsBy(ix.Board, fixed)
 	offeringSets := make([][]*demand.OfferingSet, in.Count) // by region
 	for i := t.Options.Next(0); i >= 0; i = t.Options.Next(i + 1) {
 		at := in.Of(i)
@@ -161,12 +161,12 @@ func (ix *offeringIndex) spotsOf(b *supply.Candidate, t feasibility.Term, option
 
 // domainsOf lists the domains that the label may put an instance in.
 func (ix *offeringIndex) domainsOf(b *supply.Candidate, t feasibility.Term, option, k int) []int32 {
-	key := ix.board.Keys()[k]
+	key := ix.Board.Keys()[k]
 	if b.Defines(key) {
-		return b.Domains(ix.board, k)[option : option+1]
+		return b.Domains(ix.Board, k)[option : option+1]
 	}
 	if value, ok := b.Labels.Get(key); ok {
-		return []int32{ix.board.Domain(k, value)}
+		return []int32{ix.Board.Domain(k, value)}
 	}
 	open := t.Custom
 	if !open.Has(key) {
@@ -184,7 +184,7 @@ func (ix *offeringIndex) domainsOf(b *supply.Candidate, t feasibility.Term, opti
 	}
 	out := make([]int32, len(values))
 	for i, v := range values {
-		out[i] = ix.board.Domain(k, v)
+		out[i] = ix.Board.Domain(k, v)
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package place
+package scheduling
 
 import (
 	"math"
@@ -9,9 +9,9 @@ import (
 
 // chooser follows the variants that the caller asks for, and records which there are.
 type chooser struct {
-	*places
+	*Places
 	variants []Variant
-	choices  []Choice // by shape, in the order of placing
+	Choices  []Choice // by shape, in the order of placing
 }
 
 // Variant is how the pods of one shape get their places otherwise than usual,
@@ -33,18 +33,18 @@ type Choice struct {
 
 // begin makes groups lean as is asked for.
 func (ch *chooser) begin() {
-	for i, g := range ch.waiting {
+	for i, g := range ch.Waiting {
 		g.Rides = math.MaxInt64
-		if ch.round == 1 && i < len(ch.variants) {
+		if ch.Round == 1 && i < len(ch.variants) {
 			if kept := ch.variants[i].Kept; kept > 0 {
 				g.Rides = max(0, g.Left()-kept)
 			}
 		}
 	}
-	if ch.round == 1 {
-		ch.choices = make([]Choice, len(ch.waiting))
-		for i, g := range ch.waiting { // those whose instances were launched for them have no choice
-			ch.choices[i] = Choice{Pods: -int64(g.Placed), Placed: -int64(g.Placed)}
+	if ch.Round == 1 {
+		ch.Choices = make([]Choice, len(ch.Waiting))
+		for i, g := range ch.Waiting { // those whose instances were launched for them have no choice
+			ch.Choices[i] = Choice{Pods: -int64(g.Placed), Placed: -int64(g.Placed)}
 		}
 	}
 }
@@ -52,7 +52,7 @@ func (ch *chooser) begin() {
 // turnTo lets the domain come first that the group leans to, if instances are
 // offered there by pools as heavy as elsewhere.
 func (ch *chooser) turnTo(g *demand.Group, sites []*site) {
-	if ch.round > 1 || g.At >= len(ch.variants) {
+	if ch.Round > 1 || g.At >= len(ch.variants) {
 		return
 	}
 	at := ch.variants[g.At].Turn - 1
@@ -70,31 +70,31 @@ func (ch *chooser) turnTo(g *demand.Group, sites []*site) {
 // recordChoice notes among how many sites the group might have chosen: none where
 // all have as many pods in the end, whichever comes first.
 func (ch *chooser) recordChoice(g *demand.Group, lv *demand.Level, sites []*site) {
-	if ch.round > 1 || len(sites) < 2 || len(g.PodClass.Levels) > 1 {
+	if ch.Round > 1 || len(sites) < 2 || len(g.PodClass.Levels) > 1 {
 		return
 	}
 	for _, s := range sites[1:] {
-		if ch.board.Count(lv.Rules, s.spot) != ch.board.Count(lv.Rules, sites[0].spot) {
-			ch.choices[g.At].Turns = len(sites)
+		if ch.Board.Count(lv.Rules, s.spot) != ch.Board.Count(lv.Rules, sites[0].spot) {
+			ch.Choices[g.At].Turns = len(sites)
 		}
 	}
 }
 
-// recordPlaced counts the pods of each group that have their place already. Those
+// RecordPlaced counts the pods of each group that have their place already. Those
 // with preferences, which might not be met elsewhere, and those that are more
 // important than others keep it.
-func (ch *chooser) recordPlaced() {
-	if ch.round > 1 {
+func (ch *chooser) RecordPlaced() {
+	if ch.Round > 1 {
 		return
 	}
-	for _, x := range ch.placed {
-		ch.choices[x.group.At].Placed++
+	for _, x := range ch.Placed {
+		ch.Choices[x.Group.At].Placed++
 	}
-	least := ch.waiting[len(ch.waiting)-1].Shape.Priority
-	for i, g := range ch.waiting {
-		ch.choices[i].Pods += int64(g.Placed)
+	least := ch.Waiting[len(ch.Waiting)-1].Shape.Priority
+	for i, g := range ch.Waiting {
+		ch.Choices[i].Pods += int64(g.Placed)
 		if len(g.PodClass.Levels) > 1 || g.Shape.Priority > least {
-			ch.choices[i].Placed = 0
+			ch.Choices[i].Placed = 0
 		}
 	}
 }

@@ -1,0 +1,67 @@
+package place
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/scheduling"
+	"github.com/daemok/daemok/core/supply"
+)
+
+// finish writes the answer down.
+func (r *run) finish() Result {
+	r.joining.joinUp()
+	var kept []plan.Launch
+	for i, l := range r.provisioner.Launches {
+		if len(l.Pods) > 0 {
+			kept = append(kept, *l)
+			r.out.Cost += r.provisioner.Launched[i].Cost
+			r.out.Risk += r.provisioner.Launched[i].Risk
+			r.out.Unpriced += r.provisioner.Launched[i].Unpriced
+			r.out.SpotMore += r.provisioner.Launched[i].Candidate.SpotMore(r.provisioner.Launched[i].Options)
+		}
+	}
+	r.out.Launches, r.out.EvenHosts = kept, r.provisioner.MayEven
+	r.out.Risky = !r.options.LeastInterrupted && slices.ContainsFunc(r.Candidates, func(b *supply.Candidate) bool { return b.Risky })
+	slices.SortFunc(r.Placed, func(a, b scheduling.Placed) int { return cmp.Compare(a.Turn, b.Turn) })
+	if len(r.Placed) > 0 {
+		r.out.Placements = make([]plan.Placement, 0, len(r.Placed))
+	}
+	for _, x := range r.Placed {
+		r.out.Placements = append(r.out.Placements, plan.Placement{Pod: *x.Pod, On: x.On, Target: x.Name})
+	}
+	r.out.Unplaced = r.diagnosis.unplaced()
+	if r.question == nil {
+		r.out.Short = r.short()
+		if !r.options.Unproven {
+			r.proof.prove()
+		}
+	}
+	r.out.Steps, r.out.Exhausted = r.Effort.Steps, r.Effort.Exhausted
+	r.out.ExpensiveSites, r.out.Choices = r.scheduler.Book.Expensive, r.scheduler.Choices.Choices
+	return r.out
+}
+
+// short reports whether pods are left for which a pool that instances are launched
+// from offerings some that its limits forbid now.
+func (r *run) short() bool {
+	for _, b := range r.Candidates {
+		if b.Remaining != nil && b.Remaining.Used() && slices.ContainsFunc(r.Waiting, func(g *demand.Group) bool {
+			return g.Left() > 0 && b.HeldBack(g.PodClass.Required().Wants, g.Need)
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// readyFor returns what was prepared, where that is for this snapshot.
+func (o *Options) readyFor(s *cluster.Snapshot) *supply.Ready {
+	if o.Ready != nil && o.Ready.Knows(s) {
+		return o.Ready
+	}
+	return supply.Prepare(s)
+}

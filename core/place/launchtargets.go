@@ -1,0 +1,64 @@
+package place
+
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
+	"github.com/daemok/daemok/core/feasibility"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/scheduling"
+)
+
+// addLaunchTargets makes targets of the instances that this plan orders, for pods
+// that found no other place.
+func (r *run) addLaunchTargets() {
+	beside := r.byLaunch()
+	for i := len(r.Targets) - r.FirstLaunch; i < len(r.provisioner.Launches); i++ {
+		l, at := r.provisioner.Launches[i], &r.provisioner.Launched[i]
+		ordered := r.orderedAs(i, at.Options)
+		s := &scheduling.Target{At: len(r.Targets), Id: len(r.Targets), On: plan.OnLaunch, Name: l.Name, Ordered: ordered, Taints: at.Candidate.Taints, Launch: i, Planned: l,
+			Guests: demand.Guests{Ports: ordered.Ports}, Free: slices.Clone(at.Free), Admits: ordered.Admits, Place: at.Place}
+		if at.Gone {
+			s.Shut()
+		}
+		for _, k := range beside[i] {
+			s.Guests.Add(k, k.Required(), 1)
+		}
+		r.Targets = append(r.Targets, s)
+	}
+}
+
+// orderedAs is an instance of this plan that may become these options.
+func (r *run) orderedAs(launch int, options bitset.Set) *feasibility.Ordered {
+	l, b := r.provisioner.Launches[launch], r.provisioner.Launched[launch].Candidate
+	return feasibility.ForOptions(&cluster.Instance{
+		Claim: l.Name, Pool: l.Pool, Labels: b.Labels.Merge(l.Labels), Requirements: l.Requirements, Taints: b.Taints,
+	}, b.Pool, options)
+}
+
+// reopen has the target on an instance of this plan be for what is left of its
+// options.
+func (r *run) reopen(s *scheduling.Target, launch int, options bitset.Set) {
+	s.Ordered = r.orderedAs(launch, options)
+	s.Admits = s.Ordered.Admits
+	for _, k := range r.podClasses {
+		for _, lv := range k.Levels {
+			if s.Id < len(lv.Allowed) {
+				lv.Allowed[s.Id] = 0
+			}
+		}
+	}
+}
+
+// byLaunch lists the pod class of the pods on each instance that this plan orders.
+func (r *run) byLaunch() map[int][]*demand.PodClass {
+	out := map[int][]*demand.PodClass{}
+	for _, x := range r.Placed {
+		if x.On == plan.OnLaunch {
+			out[x.Launch] = append(out[x.Launch], x.Group.PodClass)
+		}
+	}
+	return out
+}

@@ -1,0 +1,161 @@
+package scheduling
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/daemok/daemok/core/demand"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/topology"
+)
+
+// Asked is what a question has beside a plan: what is known of targets before, and what is found on the way.
+type Asked struct {
+	LaunchNone bool          // no instance may be launched
+	Why        bool          // the answer gives reasons, so that the search goes on to its end
+	Known      *KnownTargets // of the nodes and the instances on order
+	Kept       Touched       // targets that something was placed on, as they were
+	Launches   bool          // an instance would be launched, and none may be
+	Lost       *demand.Group // because of pods of this group, if not nil
+}
+
+// Offers reports whether instances may be launched at all.
+func (p *Places) Offers() bool { return p.Asked == nil || !p.Asked.LaunchNone }
+
+// Keep notes what a target has before something is placed on it.
+func (p *Places) Keep(s *Target) {
+	if p.Asked != nil && s.At < p.FirstLaunch {
+		p.Asked.Kept.Touch(s)
+	}
+}
+
+// roomy returns the next target from the position on that may have room.
+func (p *Places) roomy(at int, need []int64) int {
+	if p.Asked == nil {
+		return at
+	}
+	return p.Asked.Known.Gaps.Next(at, len(p.Targets), need)
+}
+
+// giveUpOn ends the search: pods of the group find no place whatever happens to
+// the others. Reasons are of all pods, so that it goes on for them.
+func (p *Places) giveUpOn(g *demand.Group) {
+	if !p.Asked.Why && !p.Effort.Known {
+		p.Effort.Known, p.Asked.Lost = true, g
+	}
+}
+
+// wouldLaunch notes that Place would launch for pods of the group. Where nothing may be
+// launched that is a no, whatever room there is elsewhere: as soon as the pods wait
+// they are launched for, and the nodes were let go for nothing.
+func (p *Places) wouldLaunch(g *demand.Group) {
+	p.Asked.Launches = true
+	p.giveUpOn(g)
+}
+
+// KnownTargets is what is free on targets before a question, in all and by domains.
+type KnownTargets struct {
+	Gaps     *Gaps
+	ByDomain map[string][]*DomainTargets
+	Board    *topology.Board // with all pods that run
+}
+
+// DomainTargets is targets that are in the same domains of some keys.
+type DomainTargets struct {
+	targets []*Target
+	gaps    *Gaps
+}
+
+// domainTargetsFor makes sites of the domains in which pods of the group have room, and
+// returns the targets that are in none of them.
+func (sc *Scheduler) domainTargetsFor(g *demand.Group, lv *demand.Level, find func(topology.Spot) *site) []*Target {
+	if sc.Values.Counted && sc.Board.Astray(lv.Rules, sc.Index.nowhere()) {
+		return sc.Targets
+	}
+	type start struct {
+		*DomainTargets
+		at int
+	}
+	var open []start
+	for _, d := range sc.Asked.Known.by(lv.Rules.Fixed(), sc.Targets[:sc.FirstLaunch]) {
+		for at := d.gaps.Next(0, len(d.targets), g.Need); at < len(d.targets); at = d.gaps.Next(at+1, len(d.targets), g.Need) {
+			s := d.targets[at]
+			if n, _ := s.Guests.Within(sc.Dims, s.Free, g); n > 0 && s.Admitted(lv, len(sc.Targets)) {
+				open = append(open, start{d, at})
+				break
+			}
+		}
+	}
+	slices.SortFunc(open, func(a, b start) int { return a.targets[a.at].At - b.targets[b.at].At })
+	for _, d := range open {
+		s := find(sc.spotOf(d.targets[d.at]))
+		s.targets, s.roomy, s.cursor = slices.Clip(d.targets), d.gaps, d.at
+	}
+	return sc.Targets[sc.FirstLaunch:]
+}
+
+// by parts the targets by the domains of the keys that they are in.
+func (k *KnownTargets) by(keys []int, targets []*Target) []*DomainTargets {
+	var text []byte
+	for _, key := range keys {
+		text = binary.LittleEndian.AppendUint32(text, uint32(key))
+	}
+	out, known := k.ByDomain[string(text)]
+	if known {
+		return out
+	}
+	all := string(text)
+	at := map[string]*DomainTargets{}
+	for _, s := range targets {
+		if s.ShutForGood {
+			continue
+		}
+		text = text[:0]
+		if len(keys) > 0 {
+			text = appendSpot(text, keys, k.Board.Spot(s.Place))
+		}
+		d := at[string(text)]
+		if d == nil {
+			d = &DomainTargets{gaps: &Gaps{Dims: k.Gaps.Dims}}
+			at[string(text)] = d
+			out = append(out, d)
+		}
+		d.targets = append(d.targets, s)
+		d.gaps.Add(k.Gaps.of(s.At))
+	}
+	k.ByDomain[all] = out
+	return out
+}
+
+// Touched is targets as they were before something was placed on them.
+type Touched map[*Target]Target
+
+// Touch keeps what a target has.
+func (t *Touched) Touch(s *Target) {
+	if _, known := (*t)[s]; known {
+		return
+	}
+	if *t == nil {
+		*t = Touched{}
+	}
+	kept := *s
+	kept.Free = slices.Clone(s.Free)
+	kept.Guests.Ports, kept.Guests.Claims = slices.Clone(s.Guests.Ports), slices.Clone(s.Guests.Claims)
+	(*t)[s] = kept
+}
+
+// GiveBack makes the targets what they were.
+func (t *Touched) GiveBack() {
+	for s, kept := range *t {
+		*s = kept
+	}
+}
+
+// Unplaced lists the pods that the search ended for.
+func (a *Asked) Unplaced() []plan.Unplaced {
+	u := plan.Unplaced{Shape: a.Lost.Shape}
+	for _, w := range a.Lost.Pods[a.Lost.Placed:] {
+		u.Pods = append(u.Pods, *w.Pod)
+	}
+	return []plan.Unplaced{u}
+}

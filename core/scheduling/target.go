@@ -1,0 +1,312 @@
+package scheduling
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/demand"
+	"github.com/daemok/daemok/core/feasibility"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// Target is a place that is there or on its way.
+type Target struct {
+	At          int           // position among the targets
+	Id          int           // the same wherever it is among them
+	Node        *cluster.Node // nil: none
+	On          plan.Destination
+	Name        string
+	Free        []int64
+	spare       []quantity.Extended // devices of a node that are free and that no pod here asks for, sorted by name
+	Guests      demand.Guests
+	Taints      []constraint.Taint
+	Admits      func(*cluster.Shape) feasibility.Reason
+	meant       []cluster.Pod        // that its instance was ordered for and that still wait
+	Ordered     *feasibility.Ordered // of an ordered instance, by an earlier plan or by this one
+	Launch      int                  // of an instance of this plan: its position among the launches
+	Planned     *plan.Launch         // of such a one
+	Place       int                  // on the board
+	Closed      bool                 // to those that a question is about
+	ShutForGood bool                 // to those of every question
+}
+
+// NodeTargets lists nodes that may take pods: initialized ones first, the
+// fullest first among these, so that large gaps stay whole and the emptiest
+// nodes can go, and devices are left to pods that ask for them.
+func NodeTargets(s *cluster.Snapshot, d amount.Dims) []*Target {
+	var out []*Target
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		if n.Deleting {
+			continue
+		}
+		free := feasibility.Free(n, s.Daemons)
+		out = append(out, &Target{On: plan.OnNode, Name: n.Name, Node: n, meant: n.LaunchedFor, Free: d.Vector(free, n.Attachable), spare: spareOf(free, d),
+			Taints: feasibility.LastingTaints(n), Guests: demand.Guests{Ports: feasibility.Ports(n, s.Daemons)},
+			Admits: func(s *cluster.Shape) feasibility.Reason { return feasibility.NodeAdmits(s, n) }})
+		out[len(out)-1].attach(n.Pods, d)
+	}
+	slices.SortStableFunc(out, ByRoom)
+	return out
+}
+
+// ByRoom is the order in which targets on nodes are tried.
+func ByRoom(a, b *Target) int {
+	return cmp.Or(
+		cmp.Compare(demand.Rank(a.Node.Initialized), demand.Rank(b.Node.Initialized)),
+		slices.Compare(a.Free, b.Free),
+		slices.CompareFunc(a.spare, b.spare, lessOf),
+		a.Node.CreatedAt.Compare(b.Node.CreatedAt),
+		cmp.Compare(a.Name, b.Name))
+}
+
+// spareOf lists the devices among what is free that none here asks for.
+func spareOf(free quantity.Resources, d amount.Dims) []quantity.Extended {
+	var out []quantity.Extended
+	for _, e := range free.Extended {
+		if e.Amount > 0 && !slices.Contains(d.Resources, e.Name) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// lessOf compares what there is of the first device, as vectors are compared: who
+// has none of it has a later one.
+func lessOf(a, b quantity.Extended) int {
+	return cmp.Or(cmp.Compare(b.Name, a.Name), cmp.Compare(a.Amount, b.Amount))
+}
+
+// attach takes off what volumes of the pods use, shared ones once.
+func (s *Target) attach(pods []cluster.Pod, d amount.Dims) {
+	for i := range pods {
+		for _, v := range pods[i].Shape.Volumes {
+			if v.Claim != "" {
+				if slices.Contains(s.Guests.Claims, v.Claim) {
+					continue
+				}
+				s.Guests.Claims = append(s.Guests.Claims, v.Claim)
+			}
+			if at, known := d.Driver(v.Driver); known {
+				s.Free[at]--
+			}
+		}
+	}
+}
+
+// InstanceTargets lists ordered instances, oldest first.
+func InstanceTargets(s *cluster.Snapshot, pools []*feasibility.Pool, d amount.Dims) []*Target {
+	var out []*Target
+	for i := range s.Instances {
+		m := &s.Instances[i]
+		if m.Deleting {
+			continue
+		}
+		ordered := feasibility.ForInstance(m, poolOf(m, pools), s.Daemons)
+		out = append(out, &Target{On: plan.OnInstance, Name: m.Claim, meant: m.LaunchedFor, Ordered: ordered, Taints: m.Taints,
+			Guests: demand.Guests{Ports: ordered.Ports}, Free: d.Vector(ordered.Free, m.Attachable), Admits: ordered.Admits})
+	}
+	slices.SortStableFunc(out, func(a, b *Target) int {
+		return cmp.Or(a.Ordered.CreatedAt.Compare(b.Ordered.CreatedAt), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+func poolOf(m *cluster.Instance, pools []*feasibility.Pool) *feasibility.Pool {
+	for _, p := range pools {
+		if p.ID == m.Pool {
+			return p
+		}
+	}
+	return nil
+}
+
+// Admitted reports whether the target is one for pods of the level, amounts and
+// other pods aside.
+func (s *Target) Admitted(lv *demand.Level, targets int) bool {
+	return !s.Closed && s.MayBeOn(lv, targets)
+}
+
+// MayBeOn is admitted whether or not the target is closed now.
+func (s *Target) MayBeOn(lv *demand.Level, targets int) bool {
+	if len(lv.Allowed) < targets {
+		lv.Allowed = append(lv.Allowed, make([]int8, targets-len(lv.Allowed))...)
+	}
+	if lv.Allowed[s.Id] == 0 {
+		lv.Allowed[s.Id] = -1
+		if s.Admits(lv.Wants).OK() && !(lv.Strict && feasibility.Avoided(s.Taints, lv.Wants.Tolerations)) {
+			lv.Allowed[s.Id] = 1
+		}
+	}
+	return lv.Allowed[s.Id] > 0
+}
+
+// Shut leaves no room: the instance is not ordered after all.
+func (s *Target) Shut() {
+	for i := range s.Free {
+		s.Free[i] = -1
+	}
+}
+
+// HonourOrders gives the pods that an instance was launched for their place there,
+// on order or as a node, as long as they wait, so that none else takes it and nothing is launched twice. Some
+// may go only where others are by then: those left are tried again as long as
+// that helps a good part of them, so that the cost stays linear; the rest find
+// homes like all others.
+func (sc *Scheduler) HonourOrders() {
+	claims := sc.claims()
+	for honoured, refused := 0, 0; ; honoured, refused = 0, 0 {
+		for i := range claims {
+			done, left := sc.honourAll(&claims[i])
+			honoured, refused = honoured+done, refused+left
+		}
+		if refused == 0 || 4*honoured < refused {
+			return
+		}
+	}
+}
+
+// claims is what the pods of a group have been promised. One that was launched for
+// again is promised several places.
+type claims struct {
+	group *demand.Group
+	sites []*claimed
+	had   map[[2]string]bool // pods that got a place
+}
+
+// claimed is promised places that are alike for rules about other pods, hosts
+// aside.
+type claimed struct {
+	parts []claim
+	at    int // the part whose turn it is
+}
+
+// claim is promised places on one target.
+type claim struct {
+	target *Target
+	pods   [][2]string // those that wait for their place
+}
+
+// claims lists by group, in the order of placing, who was promised what.
+func (sc *Scheduler) claims() []claims {
+	waiting := sc.awaited()
+	if waiting == nil {
+		return nil
+	}
+	at, out := map[*demand.Group]int{}, make([]claims, len(sc.Waiting))
+	sites := make([]map[string]*claimed, len(sc.Waiting))
+	for i, g := range sc.Waiting {
+		at[g], out[i], sites[i] = i, claims{group: g, had: map[[2]string]bool{}}, map[string]*claimed{}
+	}
+	for _, s := range sc.Targets {
+		if len(s.meant) == 0 {
+			continue
+		}
+		where := fmt.Sprint(sc.ahead(sc.spotOf(s)))
+		for i := range s.meant {
+			key := demand.PodKey(&s.meant[i])
+			g := waiting[key]
+			if g == nil {
+				continue
+			}
+			c := sites[at[g]][where]
+			if c == nil {
+				c = &claimed{}
+				sites[at[g]][where] = c
+				out[at[g]].sites = append(out[at[g]].sites, c)
+			}
+			if n := len(c.parts); n == 0 || c.parts[n-1].target != s {
+				c.parts = append(c.parts, claim{target: s})
+			}
+			last := &c.parts[len(c.parts)-1]
+			last.pods = append(last.pods, key)
+		}
+	}
+	return out
+}
+
+// honourAll gives pods of the group their places, one on each site in turn, since
+// a spread allows no other order. It says how many got theirs, and how many did not.
+func (sc *Scheduler) honourAll(c *claims) (honoured, left int) {
+	targets := 0
+	for _, s := range c.sites {
+		targets += len(s.parts)
+	}
+	for idle, refused := 0, 0; idle <= targets && refused <= 2*targets+16*honoured; {
+		asked := false
+		for _, s := range c.sites {
+			p := s.next(c.had)
+			asked = asked || p != nil
+			switch {
+			case p == nil:
+			case sc.honour(p.target, c.group, p.pods[0]):
+				c.had[p.pods[0]] = true
+				honoured, idle = honoured+1, 0
+			default:
+				s.at++
+				idle, refused = idle+1, refused+1
+			}
+		}
+		if !asked {
+			break
+		}
+	}
+	for _, s := range c.sites {
+		for i := range s.parts {
+			for _, key := range s.parts[i].pods {
+				if !c.had[key] {
+					left++
+				}
+			}
+		}
+	}
+	return honoured, left
+}
+
+// next returns the part whose turn it is, with a pod that has no place yet; nil
+// where no such pods are left.
+func (s *claimed) next(had map[[2]string]bool) *claim {
+	for len(s.parts) > 0 {
+		s.at %= len(s.parts)
+		p := &s.parts[s.at]
+		for len(p.pods) > 0 && had[p.pods[0]] {
+			p.pods = p.pods[1:]
+		}
+		if len(p.pods) > 0 {
+			return p
+		}
+		s.parts = slices.Delete(s.parts, s.at, s.at+1)
+	}
+	return nil
+}
+
+// awaited returns the groups of the waiting pods, if any instance was launched
+// for pods.
+func (sc *Scheduler) awaited() map[[2]string]*demand.Group {
+	if !slices.ContainsFunc(sc.Targets, func(s *Target) bool { return len(s.meant) > 0 }) {
+		return nil
+	}
+	waiting := map[[2]string]*demand.Group{}
+	for _, g := range sc.Waiting {
+		for i := range g.Pods {
+			waiting[demand.PodKey(g.Pods[i].Pod)] = g
+		}
+	}
+	return waiting
+}
+
+// honour places the named pod on the target, if it may be there now.
+func (sc *Scheduler) honour(s *Target, g *demand.Group, key [2]string) bool {
+	lv := g.PodClass.Required()
+	if sc.Used(g.PodClass) || !s.Admitted(lv, len(sc.Targets)) || sc.RoomOn(s, g, lv) == 0 {
+		return false
+	}
+	g.Forward(key)
+	sc.Sit(s, g, lv, 1)
+	return true
+}
