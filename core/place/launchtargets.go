@@ -19,7 +19,7 @@ func (r *run) addLaunchTargets() {
 		l, at := r.provisioner.Launches[i], &r.provisioner.Launched[i]
 		ordered := r.orderedAs(i, at.Options)
 		s := &scheduling.Target{At: len(r.Targets), Id: len(r.Targets), On: plan.OnLaunch, Name: l.Name, Ordered: ordered, Taints: at.Candidate.Taints, Launch: i, Planned: l,
-			Guests: demand.Guests{Ports: ordered.Ports}, Free: slices.Clone(at.Free), Admits: ordered.Admits, Place: at.Place}
+			Guests: demand.Guests{Ports: ordered.Ports}, Free: slices.Clone(at.Free), Place: at.Place}
 		if at.Gone {
 			s.Shut()
 		}
@@ -42,7 +42,6 @@ func (r *run) orderedAs(launch int, options bitset.Set) *feasibility.Ordered {
 // options.
 func (r *run) reopen(s *scheduling.Target, launch int, options bitset.Set) {
 	s.Ordered = r.orderedAs(launch, options)
-	s.Admits = s.Ordered.Admits
 	for _, k := range r.podClasses {
 		for _, lv := range k.Levels {
 			if s.Id < len(lv.Allowed) {

@@ -1,8 +1,6 @@
 package plan
 
-import (
-	"github.com/daemok/daemok/core/cluster"
-)
+import "github.com/daemok/daemok/core/cluster"
 
 // Offering finds what the launch is launched as if its choice is had: of the instance type's
 // offerings in the zone by that capacity type, the first that the launch's requirements allow, such

@@ -25,7 +25,6 @@ type Target struct {
 	spare       []quantity.Extended // devices of a node that are free and that no pod here asks for, sorted by name
 	Guests      demand.Guests
 	Taints      []constraint.Taint
-	Admits      func(*cluster.Shape) feasibility.Reason
 	meant       []cluster.Pod        // that its instance was ordered for and that still wait
 	Ordered     *feasibility.Ordered // of an ordered instance, by an earlier plan or by this one
 	Launch      int                  // of an instance of this plan: its position among the launches
@@ -47,8 +46,7 @@ func NodeTargets(s *cluster.Snapshot, d amount.Dims) []*Target {
 		}
 		free := feasibility.Free(n, s.Daemons)
 		out = append(out, &Target{On: plan.OnNode, Name: n.Name, Node: n, meant: n.LaunchedFor, Free: d.Vector(free, n.Attachable), spare: spareOf(free, d),
-			Taints: feasibility.LastingTaints(n), Guests: demand.Guests{Ports: feasibility.Ports(n, s.Daemons)},
-			Admits: func(s *cluster.Shape) feasibility.Reason { return feasibility.NodeAdmits(s, n) }})
+			Taints: feasibility.LastingTaints(n), Guests: demand.Guests{Ports: feasibility.Ports(n, s.Daemons)}})
 		out[len(out)-1].attach(n.Pods, d)
 	}
 	slices.SortStableFunc(out, ByRoom)
@@ -109,7 +107,7 @@ func InstanceTargets(s *cluster.Snapshot, pools []*feasibility.Pool, d amount.Di
 		}
 		ordered := feasibility.ForInstance(m, poolOf(m, pools), s.Daemons)
 		out = append(out, &Target{On: plan.OnInstance, Name: m.Claim, meant: m.LaunchedFor, Ordered: ordered, Taints: m.Taints,
-			Guests: demand.Guests{Ports: ordered.Ports}, Free: d.Vector(ordered.Free, m.Attachable), Admits: ordered.Admits})
+			Guests: demand.Guests{Ports: ordered.Ports}, Free: d.Vector(ordered.Free, m.Attachable)})
 	}
 	slices.SortStableFunc(out, func(a, b *Target) int {
 		return cmp.Or(a.Ordered.CreatedAt.Compare(b.Ordered.CreatedAt), cmp.Compare(a.Name, b.Name))
@@ -132,6 +130,14 @@ func (s *Target) Admitted(lv *demand.Level, targets int) bool {
 	return !s.Closed && s.MayBeOn(lv, targets)
 }
 
+// admits asks whether pods of the shape may be there, amounts and other pods aside.
+func (s *Target) admits(shape *cluster.Shape) feasibility.Reason {
+	if s.Ordered != nil {
+		return s.Ordered.Admits(shape)
+	}
+	return feasibility.NodeAdmits(shape, s.Node)
+}
+
 // MayBeOn is admitted whether or not the target is closed now.
 func (s *Target) MayBeOn(lv *demand.Level, targets int) bool {
 	if len(lv.Allowed) < targets {
@@ -139,7 +145,7 @@ func (s *Target) MayBeOn(lv *demand.Level, targets int) bool {
 	}
 	if lv.Allowed[s.Id] == 0 {
 		lv.Allowed[s.Id] = -1
-		if s.Admits(lv.Wants).OK() && !(lv.Strict && feasibility.Avoided(s.Taints, lv.Wants.Tolerations)) {
+		if s.admits(lv.Wants).OK() && !(lv.Strict && feasibility.Avoided(s.Taints, lv.Wants.Tolerations)) {
 			lv.Allowed[s.Id] = 1
 		}
 	}
