@@ -1,4 +1,5 @@
-// Package effort counts the steps that one answer takes, so that a bound on them holds whatever the processor.
+// Package effort counts the steps of one answer, so that a limit on them means the same on every
+// processor.
 package effort
 
 // Count counts the steps of one answer. A step is about one look at one shape of pods in one place.
