@@ -62,7 +62,7 @@ func legacyDeprovisioning() []Rule {
 		{From: "karpenter_voluntary_disruption_decisions_total", To: "karpenter_deprovisioning_actions_performed", Drop: []string{"consolidation_type"}, Rename: called, Values: reasons},
 		{From: "karpenter_voluntary_disruption_eligible_nodes", To: "karpenter_deprovisioning_eligible_machines", Rename: called, Values: reasons},
 		{From: "karpenter_voluntary_disruption_decision_evaluation_duration_seconds", To: "karpenter_deprovisioning_evaluation_duration_seconds",
-			Drop: []string{"reason", "consolidation_type"}, Help: "How long it took to look for nodes to deprovision, for all reasons together."},
+			Drop: []string{"reason", "consolidation_type"}, Help: "How long it took to search for nodes to deprovision, for all reasons together."},
 		{From: "karpenter_voluntary_disruption_consolidation_timeouts_total", To: "karpenter_deprovisioning_consolidation_timeouts", Drop: []string{"consolidation_type"}},
 		{From: "karpenter_voluntary_disruption_queue_failures_total", To: "karpenter_deprovisioning_replacement_machine_launch_failure_counter",
 			Only: map[string][]string{"decision": {"replace"}}, Drop: []string{"decision", "consolidation_type"}, Rename: called, Values: reasons, Help: "Replacements that could not be carried out."},

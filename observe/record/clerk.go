@@ -53,13 +53,12 @@ func (c *Clerk) Launched(list []apply.Launched) {
 	for _, l := range list {
 		pool := ofPool(l.Launch.Pool)
 		if l.Err != nil {
-			c.happened(pool, "", "could not order a machine for "+plan.Names(l.Launch.Pods), l.Err.Error())
+			c.happened(pool, "", "could not create a NodeClaim for "+plan.Names(l.Launch.Pods), l.Err.Error())
 			continue
 		}
 		c.claims[l.Launch.Name] = l.Claim.Name
-		said := fmt.Sprintf("ordered %s", l.Launch.Choice)
-		c.happened(pool, "", said+", as claim "+l.Claim.Name, l.Launch.Reason, grounds(&l.Launch)...)
-		c.happened(Object{Claim, l.Claim.Name}, "", "was ordered: "+l.Launch.Choice.String(), l.Launch.Reason, grounds(&l.Launch)...)
+		c.happened(pool, "", fmt.Sprintf("created claim %s: %s", l.Claim.Name, l.Launch.Choice), l.Launch.Reason, grounds(&l.Launch)...)
+		c.happened(Object{Claim, l.Claim.Name}, "", "was created: "+l.Launch.Choice.String(), l.Launch.Reason, grounds(&l.Launch)...)
 	}
 }
 
@@ -89,13 +88,13 @@ func (c *Clerk) Replacing(m plan.Move, l apply.Launched) {
 	for _, r := range m.Removals {
 		node := Object{Node, r.Node}
 		if l.Err != nil {
-			c.happened(node, r.Claim, "could not be replaced: no machine was ordered in its place", l.Err.Error())
+			c.happened(node, r.Claim, "could not be replaced: no replacement was created", l.Err.Error())
 			continue
 		}
 		c.happened(node, r.Claim, fmt.Sprintf("is to be replaced by claim %s: %s", l.Claim.Name, l.Launch.Choice), "", grounds(&l.Launch)...)
 	}
 	if l.Err == nil {
-		c.happened(Object{Claim, l.Claim.Name}, "", "was ordered in place of "+nodesOf(m.Removals)+": "+l.Launch.Choice.String(), "", grounds(&l.Launch)...)
+		c.happened(Object{Claim, l.Claim.Name}, "", "was created in place of "+nodesOf(m.Removals)+": "+l.Launch.Choice.String(), "", grounds(&l.Launch)...)
 	}
 }
 
@@ -112,11 +111,11 @@ func (c *Clerk) Moved(e apply.Ended) {
 		node := Object{Node, r.Node}
 		switch {
 		case e.Gone[i]:
-			c.happened(node, r.Claim, "was let go: "+string(r.Reason), r.Note)
-			c.happened(ofPool(r.Pool), "", fmt.Sprintf("let node %s go: %s", r.Node, r.Reason), r.Note)
+			c.happened(node, r.Claim, "was disrupted: "+string(r.Reason), r.Note)
+			c.happened(ofPool(r.Pool), "", fmt.Sprintf("disrupted node %s: %s", r.Node, r.Reason), r.Note)
 		case e.Err == nil:
 		case errors.Is(e.Err, context.Canceled):
-			c.happened(node, r.Claim, "was about to go when the controller ended", "")
+			c.happened(node, r.Claim, "was about to be disrupted when the controller ended", "")
 		default:
 			c.Record.End(node, TopicStay, c.Now().UTC())
 			c.happened(node, r.Claim, "stayed after all", e.Err.Error())

@@ -37,11 +37,11 @@ func (m *minutes) hold(about Object, claim string, topic Topic, said, why string
 }
 
 // nothingSpeaks is said of a node that stays and needs no reason to.
-const nothingSpeaks = "stays: nothing speaks for letting it go"
+const nothingSpeaks = "stays: there is no reason to disrupt it"
 
 // mightGo begins what is said of a node that stays and has a reason to go, which
 // follows.
-const mightGo = "stays, though it might go: "
+const mightGo = "stays, although eligible for disruption: "
 
 // toEmpty is said of a node from when it has the taint that has it empty.
 const toEmpty = "is to empty without evictions: new pods go to other nodes while these have room, and scale-downs begin with its pods"
@@ -147,7 +147,7 @@ func (m *minutes) facts(n *cluster.Node) []string {
 		out = append(out, "before this was decided a pod last came or went at "+moment(n.QuietSince))
 	}
 	if !n.EndsAt.IsZero() {
-		out = append(out, "the cloud takes its machine away at "+moment(n.EndsAt))
+		out = append(out, "the cloud terminates its instance at "+moment(n.EndsAt))
 	}
 	switch n.Drifted {
 	case "":
@@ -213,9 +213,9 @@ func targets(move *plan.Move) map[string]string {
 	for _, p := range move.Placements {
 		switch p.On {
 		case plan.OnLaunch:
-			out[p.Pod.UID] = "to a machine that comes in its place"
+			out[p.Pod.UID] = "to a replacement of its node"
 		case plan.OnInstance:
-			out[p.Pod.UID] = "to the machine of claim " + p.Target
+			out[p.Pod.UID] = "to the instance of claim " + p.Target
 		case plan.OnNode:
 			out[p.Pod.UID] = "to node " + p.Target
 		}

@@ -50,15 +50,15 @@ func (m *minutes) orders() map[string]order {
 	for i := range m.p.Launches {
 		l := &m.p.Launches[i]
 		if claim, ordered := m.claims[l.Name]; ordered {
-			out[l.Name] = order{onInstance(claim), "it was ordered for it: " + l.Choice.String(), claim, grounds(l)}
+			out[l.Name] = order{onInstance(claim), "it was created for the pod: " + l.Choice.String(), claim, grounds(l)}
 			continue
 		}
-		out[l.Name] = order{said: "is to run on a machine of " + l.Pool.String() + " that could not be ordered yet"}
+		out[l.Name] = order{said: "is to run on a new node of " + l.Pool.String() + ", whose NodeClaim could not be created yet"}
 	}
 	return out
 }
 
-func onInstance(claim string) string { return "is to run on the machine of claim " + claim }
+func onInstance(claim string) string { return "is to run on the instance of claim " + claim }
 
 // unplacedPods says of pods why they have no place.
 func (m *minutes) unplacedPods() {
@@ -66,7 +66,7 @@ func (m *minutes) unplacedPods() {
 		u := &m.p.Unplaced[i]
 		said, why := "has no place", u.Why()
 		if u.Early {
-			said = "waits: it is too early to buy a machine for it"
+			said = "waits: it is too early to launch an instance for it"
 		}
 		for j := range u.Pods {
 			m.holdPod(&u.Pods[j], "", said, why, nil)

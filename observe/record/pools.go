@@ -18,9 +18,9 @@ func (m *minutes) pools() {
 		p := &m.s.Pools[i]
 		about := ofPool(p.ID)
 		if p.NotReady != "" {
-			m.hold(about, "", TopicReady, "may buy nothing", p.NotReady, nil)
+			m.hold(about, "", TopicReady, "may launch nothing", p.NotReady, nil)
 		} else {
-			m.hold(about, "", TopicReady, "may buy machines", "", nil)
+			m.hold(about, "", TopicReady, "may launch instances", "", nil)
 		}
 		if text := limits(p); text != "" {
 			m.hold(about, "", TopicLimits, "has limits", text, nil)
@@ -31,7 +31,7 @@ func (m *minutes) pools() {
 			m.hold(about, "", TopicDeleted, "is being deleted: its nodes go within its budgets for "+string(plan.Drifted), text, nil)
 		}
 		if lines := wanting[p.ID]; len(lines) > 0 {
-			m.hold(about, "", TopicWanting, "has no machine for some pods that wait", lines[0], func() []string { return lines[1:] })
+			m.hold(about, "", TopicWanting, "has no instance for some pending pods", lines[0], func() []string { return lines[1:] })
 		}
 	}
 }
@@ -99,9 +99,9 @@ func limits(p *cluster.Pool) string {
 func (m *minutes) lets(p *cluster.Pool, share disruption.Share) (said, why string) {
 	n, why := disruption.Allowed(m.s, p.ID, plan.Empty, plan.Drifted, plan.Underutilized)
 	if n > 0 {
-		return "lets nodes go by choice", fmt.Sprintf("allowed now: %d; %s", n, budgets(p, share))
+		return "allows voluntary disruption", fmt.Sprintf("allowed now: %d; %s", n, budgets(p, share))
 	}
-	return "lets no node go by choice now", why
+	return "allows no voluntary disruption now", why
 }
 
 // budgets reports how many nodes of a pool may go now, and why no more.

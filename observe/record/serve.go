@@ -20,7 +20,7 @@ func Handler(r *Record, now func() time.Time) http.Handler {
 		kind, name, _ := strings.Cut(strings.TrimPrefix(q.URL.Path, Path), "/")
 		about, err := Parse(kind, name, "default")
 		if err != nil {
-			http.Error(w, fmt.Sprintf("%v\n%sKIND/NAME tells of an object, %spod/NAMESPACE/NAME of a pod", err, Path, Path), http.StatusBadRequest)
+			http.Error(w, fmt.Sprintf("%v\n%sKIND/NAME reports on an object, %spod/NAMESPACE/NAME on a pod", err, Path, Path), http.StatusBadRequest)
 			return
 		}
 		list, err := r.Explain(about)

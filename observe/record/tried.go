@@ -56,7 +56,7 @@ func words(list []explanation.Tried) []string {
 		out = append(out, "pod "+list[i].String())
 	}
 	if len(list) > triedMax {
-		out = append(out, "and of pods of more kinds")
+		out = append(out, "and of other pod groups")
 	}
 	return out
 }

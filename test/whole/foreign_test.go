@@ -120,7 +120,7 @@ func TestANodeOfAnotherProviderIsDrainedByItsOwner(t *testing.T) {
 				time.Sleep(30 * time.Minute)
 				now := &corev1.Node{}
 				if err := w.hand.Get(context.Background(), client.ObjectKeyFromObject(n.node), now); err != nil {
-					t.Fatalf("the node of another provider was let go: %v", err)
+					t.Fatalf("the node of another provider was disrupted: %v", err)
 				}
 				if len(now.Finalizers) != 1 || len(now.Spec.Taints) != 1 || len(now.Labels) != len(n.node.Labels) {
 					t.Errorf("the node of another provider was written: %+v", now)

@@ -23,14 +23,14 @@ func TestDecisionsOutliveTheirController(t *testing.T) {
 		pod, claim, node := w.allPods()[0], w.claims()[0], w.nodes()[0]
 		ofPod := record.Object{Kind: record.Pod, Name: pod.Namespace + "/" + pod.Name}
 		ofNode := record.Object{Kind: record.Node, Name: node.Name}
-		w.explains(ofPod, "is to run on the machine of claim "+claim.Name)
-		w.explains(ofNode, "was ordered: m5.large in ")
+		w.explains(ofPod, "is to run on the instance of claim "+claim.Name)
+		w.explains(ofNode, "was created: m5.large in ")
 		w.start(setup{})
 		w.scale("web", 0)
 		w.until(10*time.Minute, "an empty cluster", w.empty)
 		time.Sleep(2 * time.Minute)
-		w.explains(ofNode, "goes: ", "was let go: ", "was ordered: m5.large in ") // for being empty, or since its pods are not created again
-		w.explains(ofPod, "is to run on the machine of claim "+claim.Name)
+		w.explains(ofNode, "goes: ", "was disrupted: ", "was created: m5.large in ") // for being empty, or since its pods are not created again
+		w.explains(ofPod, "is to run on the instance of claim "+claim.Name)
 	})
 }
 
