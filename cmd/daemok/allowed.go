@@ -39,7 +39,7 @@ func writeAllowed(out io.Writer, list []allowedJSON) error {
 		if a.Allowed > 0 {
 			continue
 		}
-		if _, err := fmt.Fprintf(out, "nodes of %s that may go by choice now: 0, because %s\n", a.Pool, a.Because); err != nil {
+		if _, err := fmt.Fprintf(out, "nodes of %s that may be disrupted voluntarily now: 0, because %s\n", a.Pool, a.Because); err != nil {
 			return err
 		}
 	}

@@ -134,7 +134,7 @@ func awaitRest(ctx context.Context, h handback.Handback, out io.Writer) error {
 				return err
 			}
 			frozen = true
-			fmt.Fprintln(out, "no node goes by choice any more")
+			fmt.Fprintln(out, "no node is disrupted voluntarily any more")
 			continue // what had begun before may show now
 		}
 		if len(state.Waits) == 0 {

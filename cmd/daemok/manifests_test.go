@@ -130,9 +130,9 @@ node n claim=c pool=NodePool/default price=0.096 quiet-since=2026-11-21T03:00:00
 			"remove node n of NodePool/default: Empty, empty for 1h0m0s\n"},
 		"a freeze": {"{apiVersion: v1, kind: ConfigMap, metadata: {name: daemok-freeze, namespace: kube-system}, data: {reason: sale}}",
 			"keep node n, Empty: frozen by ConfigMap kube-system/daemok-freeze: sale\n" +
-				"nodes of NodePool/default that may go by choice now: 0, because frozen by ConfigMap kube-system/daemok-freeze: sale\n"},
+				"nodes of NodePool/default that may be disrupted voluntarily now: 0, because frozen by ConfigMap kube-system/daemok-freeze: sale\n"},
 		"a policy": {`{apiVersion: daemok.sh/v1alpha1, kind: DisruptionPolicy, metadata: {name: nights}, spec: {windows: [{start: "22:00", duration: 4h}]}}`,
-			"nodes of NodePool/default that may go by choice now: 0, because no window of DisruptionPolicy nights is open, the next opens 2026-11-21T22:00:00Z\n"},
+			"nodes of NodePool/default that may be disrupted voluntarily now: 0, because no window of DisruptionPolicy nights is open, the next opens 2026-11-21T22:00:00Z\n"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -64,7 +64,7 @@ func (m *migration) rollback(ctx context.Context, cluster reached, out io.Writer
 // interrupted says of a move that was ended from outside how it goes on.
 func interrupted(err error, wayOut string, done func() error) error {
 	if errors.Is(err, context.Canceled) {
-		return errors.New("the move stands still, and no node goes by choice until it goes on: " + wayOut)
+		return errors.New("the migration has stopped, and no node is disrupted voluntarily until it goes on: " + wayOut)
 	}
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ func TestWhatHoldsNodesUp(t *testing.T) {
 		orphans      string
 	}{
 		"nothing":                            {[]karpv1.NodeClaim{claim("c", true), claim("d", true)}, "", "", "", "", ""},
-		"a limit":                            {[]karpv1.NodeClaim{claim("b", true), claim("a", true), claim("c", true)}, "", "", karpv1.ReasonAtLimit, "drifted nodes that wait: 2; node a: " + limit + "; raise spec.limits, or let nodes go first: kubectl annotate nodepool web daemok.sh/drift-at-limit=delete-first", ""},
+		"a limit":                            {[]karpv1.NodeClaim{claim("b", true), claim("a", true), claim("c", true)}, "", "", karpv1.ReasonAtLimit, "drifted nodes that wait: 2; node a: " + limit + "; raise spec.limits, or have nodes deleted first: kubectl annotate nodepool web daemok.sh/drift-at-limit=delete-first", ""},
 		"not what was said of a node before": {[]karpv1.NodeClaim{claim("a", false)}, "", "", "", "", ""},
 		"nor of one that goes":               {[]karpv1.NodeClaim{leaving}, "", "", "", "", ""},
 		"live state that cannot be read":     {[]karpv1.NodeClaim{claim("a", true)}, "list pods of node a: too many requests", "", karpv1.ReasonStateUnread, "nothing is disrupted while the live state cannot be read, which is tried again: list pods of node a: too many requests", ""},

@@ -114,7 +114,7 @@ func (t *Recorder) report(before, next *v1alpha1.DisruptionPolicy) {
 				t.Log.Warn("a DisruptionPolicy keeps the nodes of its pools", "policy", next.Name, "reason", c.Reason, "message", c.Message)
 			}
 		case changed:
-			t.Log.Info("a DisruptionPolicy is in order again", "policy", next.Name, "condition", kind)
+			t.Log.Info("a DisruptionPolicy no longer blocks disruption", "policy", next.Name, "condition", kind)
 		}
 	}
 }

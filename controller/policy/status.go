@@ -56,13 +56,13 @@ func breaker(p *policies.State, now time.Time) *v1alpha1.BreakerStatus {
 
 func conditions(o *v1alpha1.DisruptionPolicy, p *policies.State, now time.Time) {
 	if p.Wrong != "" {
-		condition.SetFalse(o, v1alpha1.PolicyValidationSucceeded, v1alpha1.ReasonInvalid, p.Wrong+"; until it is put right no node of its pools goes by choice", now)
+		condition.SetFalse(o, v1alpha1.PolicyValidationSucceeded, v1alpha1.ReasonInvalid, p.Wrong+"; until it is corrected no node of its pools is disrupted voluntarily", now)
 	} else {
 		condition.Set(o, v1alpha1.PolicyValidationSucceeded, metav1.ConditionTrue, v1alpha1.PolicyValidationSucceeded, missing(p), now)
 	}
 	if b := o.Status.Breaker; b != nil && b.TrippedAt != nil {
 		condition.SetFalse(o, v1alpha1.PolicyBreakerClosed, v1alpha1.ReasonBreakerTripped,
-			fmt.Sprintf("%s; no node of its pools goes by choice; once that is looked into: %s", b.Why, p.Acknowledge(b.TrippedAt.Time)), now)
+			fmt.Sprintf("%s; no node of its pools is disrupted voluntarily; once the cause is found: %s", b.Why, p.Acknowledge(b.TrippedAt.Time)), now)
 	} else {
 		condition.SetTrue(o, v1alpha1.PolicyBreakerClosed, now)
 	}

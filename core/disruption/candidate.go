@@ -64,9 +64,9 @@ func (c *candidate) unwilling() string {
 	case policy.Static:
 		return c.Pool.String() + " has a fixed number of nodes (spec.replicas), whatever runs on them"
 	case policy.Never:
-		return c.Pool.String() + " lets no node go to save money: " + c.inItsWords("its consolidateAfter is Never", "it has neither ttlSecondsAfterEmpty nor consolidation")
+		return c.Pool.String() + " consolidates no node: " + c.inItsWords("its consolidateAfter is Never", "it has neither ttlSecondsAfterEmpty nor consolidation")
 	case policy.Consolidate == cluster.WhenEmpty && !IsEmpty(c.Node):
-		return c.Pool.String() + " lets no node with pods go to save money: " + c.inItsWords("its consolidationPolicy is WhenEmpty", "it has ttlSecondsAfterEmpty and no consolidation")
+		return c.Pool.String() + " consolidates no node with pods: " + c.inItsWords("its consolidationPolicy is WhenEmpty", "it has ttlSecondsAfterEmpty and no consolidation")
 	}
 	return ""
 }

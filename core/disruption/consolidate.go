@@ -89,9 +89,9 @@ func (x *Search) mayNotConsolidate(c *candidate) (by plan.KeptBy, why string) {
 	case !c.mayConsolidate():
 		return "", ""
 	case due.After(x.snapshot.Now):
-		return plan.KeptByTime, "pods came or went lately; it may go from " + due.Format(onClock) + " on"
+		return plan.KeptByTime, "pods came or went recently; it may be disrupted from " + due.Format(onClock) + " on"
 	case rests != "":
-		return plan.KeptByTime, rests + "; it may go from " + until.Format(onClock) + " on"
+		return plan.KeptByTime, rests + "; it may be disrupted from " + until.Format(onClock) + " on"
 	case c.unpriced() != "":
 		return plan.KeptByFinding, c.unpriced()
 	}

@@ -43,7 +43,7 @@ func (a *applier) freeze(o Object, c *corev1.ConfigMap) {
 	}
 	a.Seen(c)
 	if f.Holds(a.Now) {
-		a.change(o, "no node may be disturbed by choice")
+		a.change(o, "no node may be disrupted voluntarily")
 	} else {
 		a.change(o, "it has ended, and keeps no node")
 	}

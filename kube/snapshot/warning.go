@@ -42,7 +42,7 @@ func (k *ClusterState) Warnings() []Warning {
 			out = append(out, Warning{
 				About:  corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: n.Name, UID: types.UID(n.Name)},
 				Reason: ReasonInvalidConsolidate,
-				Text:   fmt.Sprintf(`metadata.annotations[%s]: %q is not "true", so the node may go to save money`, api.AnnotationDoNotConsolidate, value),
+				Text:   fmt.Sprintf(`metadata.annotations[%s]: %q is not "true", so the node may be consolidated`, api.AnnotationDoNotConsolidate, value),
 			})
 		}
 	}

@@ -44,7 +44,7 @@ func ReadFreeze(c *corev1.ConfigMap) Freeze {
 	if until := strings.TrimSpace(c.Data[api.FreezeUntil]); until != "" {
 		at, err := time.Parse(time.RFC3339, until)
 		if err != nil {
-			odd = append(odd, fmt.Sprintf("%s: data.%s: %q is no moment such as 2026-01-31T18:00:00Z, so no node is disturbed until it is put right, or %s is deleted",
+			odd = append(odd, fmt.Sprintf("%s: data.%s: %q is no moment such as 2026-01-31T18:00:00Z, so no node is disrupted until it is corrected, or %s is deleted",
 				name, api.FreezeUntil, until, name))
 		} else {
 			f.Until = at.UTC()

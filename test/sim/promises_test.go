@@ -157,7 +157,7 @@ func TestBrokenPromisesAreNoticed(t *testing.T) {
 		}, "decision: web-1 moves from a to b, whose pool is being deleted"},
 		"a plan buys from a pool that may not": {planned, func(c *scene) {
 			c.pool.NotReady, c.plan.Launches = "its class is gone", []plan.Launch{{Name: "p-1", Pool: c.pool.ID}}
-		}, "decision: p-1 is bought from NodePool/p, which may buy nothing"},
+		}, "decision: p-1 is bought from NodePool/p, which may launch nothing"},
 		"a plan lets more nodes go than may":             {planned, func(c *scene) { c.b.ready = false }, "decision: 2 nodes of NodePool/p would go or not be ready, and 1 may"},
 		"a plan lets a node go in a freeze":              {planned, func(c *scene) { c.frozen = "audit" }, "decision: a goes during a freeze"},
 		"a plan lets a node go that is protected":        {planned, func(c *scene) { c.a.doNotDisrupt = true }, "decision: a must not be disturbed"},

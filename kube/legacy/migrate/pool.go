@@ -214,7 +214,7 @@ func (c *converter) removal(s *subject, p *v1alpha5.Provisioner, out *karpv1.Nod
 	case emptied:
 		s.note(Maps, "spec.ttlSecondsAfterEmpty", "spec.disruption.consolidateAfter %s with consolidationPolicy WhenEmpty; it counts from the last pod that went", d.ConsolidateAfter)
 	case !p.Spec.Consolidates():
-		s.note(Maps, "spec", "neither ttlSecondsAfterEmpty nor consolidation: spec.disruption.consolidateAfter Never, so that no node goes to save money")
+		s.note(Maps, "spec", "neither ttlSecondsAfterEmpty nor consolidation: spec.disruption.consolidateAfter Never, so that no node is consolidated")
 	}
 	if _, own := p.Annotations[api.AnnotationBudgets]; own {
 		s.note(Maps, "metadata.annotations["+api.AnnotationBudgets+"]", "spec.disruption.budgets")
