@@ -136,7 +136,7 @@ func given[T any](means string) fact[T] {
 
 // reference is a fact that names what stands above it in the text.
 func reference[T, V any](of *named[V], at func(*T) **V, means string) fact[T] {
-	return fact[T]{word: of.noun, place: byWord, form: "name", means: means, hides: "as the lines of that",
+	return fact[T]{word: of.noun, place: byWord, form: "name", means: means, hides: "like that line",
 		read: func(p *parser, to *T, words []string) error {
 			name, err := unquote(words[0])
 			x, known := p.named[of.noun+" "+name].(*V)

@@ -26,14 +26,14 @@ var catalogues = &named[catalogue]{prefix: "c", from: 1,
 		facts: []fact[catalogue]{
 			given[catalogue]("by which pools name it"),
 			option("a revision", func(c *catalogue) *uint64 { return &c.Revision }, revision, "grows with every change"),
-			field("disk", func(c *catalogue) *price { return &c.Disk }, money, "what the volumes of an instance cost"),
+			field("disk", func(c *catalogue) *price { return &c.Disk }, money, "cost of the volumes of an instance"),
 		},
 		below: []part[catalogue]{&list[catalogue, instanceType]{at: func(c *catalogue) *[]instanceType { return &c.InstanceTypes }, line: instanceTypeLine}}}}
 
-var instanceTypeLine = line[instanceType]{noun: "kind", means: "An instance type, as the class sets it up.",
+var instanceTypeLine = line[instanceType]{noun: "kind", means: "An instance type, as configured by the class.",
 	facts: []fact[instanceType]{
 		argument("a name", func(k *instanceType) *string { return &k.Name }, word, "of the instance type"),
-		amounts(func(k *instanceType) *quantity.Resources { return &k.Capacity }, printAmounts, "what an instance has in all"),
+		amounts(func(k *instanceType) *quantity.Resources { return &k.Capacity }, printAmounts, "the total capacity of an instance"),
 	},
 	ends: func(k *instanceType) error {
 		k.Allocatable, k.Labels = k.Capacity, instanceTypeLabels(k)
@@ -43,12 +43,12 @@ var instanceTypeLine = line[instanceType]{noun: "kind", means: "An instance type
 		&one[instanceType, quantity.Resources]{at: func(k *instanceType) *quantity.Resources { return &k.Allocatable }, anew: true,
 			when: func(k *instanceType) bool { return !k.Allocatable.Equal(k.Capacity) }, line: resourcesLine("allocatable", forPods)},
 		&one[instanceType, instanceType]{at: func(k *instanceType) *instanceType { return k }, when: func(k *instanceType) bool { return k.Sustained != 0 || k.Surplus != 0 },
-			line: line[instanceType]{noun: "sustained", means: "CPU that an instance can use all the time at its price; all of it if left out.", facts: []fact[instanceType]{
+			line: line[instanceType]{noun: "sustained", means: "CPU that an instance can use all the time at its price; all of its CPU if left out.", facts: []fact[instanceType]{
 				argument("an amount", func(k *instanceType) *quantity.MilliCPU { return &k.Sustained }, cpu, "of CPU"),
-				field("surplus", func(k *instanceType) *price { return &k.Surplus }, money, "of one core beyond that; if left out, no more is used"),
+				field("surplus", func(k *instanceType) *price { return &k.Surplus }, money, "price of one core beyond that; if left out, no more is used"),
 			}}},
 		&one[instanceType, instanceType]{at: func(k *instanceType) *instanceType { return k }, when: func(k *instanceType) bool { return k.LastResort },
-			line: line[instanceType]{noun: "last-resort", means: "It is launched where nothing else will do: bare metal.",
+			line: line[instanceType]{noun: "last-resort", means: "It is launched only if nothing else fits: bare metal.",
 				ends: func(k *instanceType) error { k.LastResort = true; return nil }}},
 		attachable(func(k *instanceType) *[]cluster.Attachable { return &k.Attachable }),
 		&one[instanceType, []string]{at: func(k *instanceType) *[]string { return &k.OnRequest }, when: func(k *instanceType) bool { return len(k.OnRequest) > 0 },
@@ -88,14 +88,14 @@ var offeringLine = line[offering]{noun: "offer", means: "An offering: the instan
 				}
 				return unpriced
 			}},
-		silent(option("a former price", func(o *offering) *price { return &o.Price }, money, "of one that is `unpriced`: it is not relied upon")),
+		silent(option("a former price", func(o *offering) *price { return &o.Price }, money, "of an `unpriced` offering; it is not used")),
 		flagged("unavailable", func(o *offering) *bool { return &o.Available }, false, "it cannot be launched"),
-		flag("doubtful", func(o *offering) *bool { return &o.Doubtful }, "several of its family had insufficient capacity lately"),
-		field("why", func(o *offering) *string { return &o.Why }, word, "it cannot be launched, if that is not insufficient capacity"),
-		several("stock", byWord, func(o *offering) *[]cluster.ReservedCapacity { return &o.ReservedCapacities }, reservation, "a capacity reservation or group that it draws on; there may be several"),
-		{word: "left", place: byWord, form: "number", means: "how many instances are left of the one before", read: readLeft},
-		field("risk", func(o *offering) *float64 { return &o.Risk }, share, "interruptions that are expected in an hour of an instance"),
-		field("unless", func(o *offering) *constraint.Label { return &o.Unless }, label, "it is launched for those alone who rule the label out"),
+		flag("doubtful", func(o *offering) *bool { return &o.Doubtful }, "several types of its family had insufficient capacity lately"),
+		field("why", func(o *offering) *string { return &o.Why }, word, "why it cannot be launched, if that is not insufficient capacity"),
+		several("stock", byWord, func(o *offering) *[]cluster.ReservedCapacity { return &o.ReservedCapacities }, reservation, "a capacity reservation or placement group that it uses; there may be several"),
+		{word: "left", place: byWord, form: "number", means: "how many instances are left of the reservation or group before it", read: readLeft},
+		field("risk", func(o *offering) *float64 { return &o.Risk }, share, "expected interruptions per hour of an instance"),
+		field("unless", func(o *offering) *constraint.Label { return &o.Unless }, label, "it is launched only for pods and pools that exclude the label"),
 	},
 	ends: func(o *offering) error {
 		slices.SortFunc(o.ReservedCapacities, func(a, b cluster.ReservedCapacity) int { return cmp.Compare(a.Name, b.Name) })

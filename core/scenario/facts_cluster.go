@@ -12,7 +12,7 @@ type snapshot = cluster.Snapshot
 
 // top are the lines that belong to no other, in the order in which they are printed.
 var top = slices.Concat([]part[snapshot]{
-	&one[snapshot, snapshot]{at: itself, line: line[snapshot]{noun: "snapshot", means: "What was known at one moment.", facts: []fact[snapshot]{
+	&one[snapshot, snapshot]{at: itself, line: line[snapshot]{noun: "snapshot", means: "The cluster state at one moment.", facts: []fact[snapshot]{
 		argument("a revision", func(s *snapshot) *uint64 { return &s.Revision }, revision, "grows with every change that is seen"),
 		option("a time", func(s *snapshot) *time.Time { return &s.Now }, moment, "the only time that a plan uses"),
 	}}},
@@ -20,7 +20,7 @@ var top = slices.Concat([]part[snapshot]{
 	shapes,
 	&list[snapshot, pod]{at: func(s *snapshot) *[]pod { return &s.Waiting }, line: podLine("waiting", "A pod that needs a node.", count[pod]()), number: numbered},
 	&list[snapshot, pod]{at: func(s *snapshot) *[]pod { return &s.Expected },
-		line: podLine("expected", "A pod that has just come, or one whose node is gone and in whose place another is to come. Room is kept for it.")},
+		line: podLine("expected", "A pod that was just created, or one whose node is gone and that its owner will replace. Capacity is kept for it.")},
 	&list[snapshot, cluster.Daemon]{at: func(s *snapshot) *[]cluster.Daemon { return &s.Daemons }, line: daemonLine},
 	catalogues,
 	&list[snapshot, nodePool]{at: func(s *snapshot) *[]nodePool { return &s.Pools }, line: poolLine},
@@ -44,14 +44,14 @@ func numbered(p *pod, i int) { p.Name += "-" + strconv.Itoa(i) }
 var pdbLine = line[cluster.PodDisruptionBudget]{noun: "pdb", was: "guard", means: "A PodDisruptionBudget.", facts: []fact[cluster.PodDisruptionBudget]{
 	slashedNames("namespace/name", func(b *cluster.PodDisruptionBudget) (_, _ *string) { return &b.Namespace, &b.Name }, "namespace", "pdb", "of the PodDisruptionBudget"),
 	field("allows", func(b *cluster.PodDisruptionBudget) *int64 { return &b.Allowed }, number, "evictions that it allows now"),
-	flag("never", func(b *cluster.PodDisruptionBudget) *bool { return &b.Never }, "as it is written, it never allows one"),
-	field("why", func(b *cluster.PodDisruptionBudget) *string { return &b.Why }, text, "that is so, and what to do"),
+	flag("never", func(b *cluster.PodDisruptionBudget) *bool { return &b.Never }, "its spec never allows one"),
+	field("why", func(b *cluster.PodDisruptionBudget) *string { return &b.Why }, text, "why that is so, and what to do"),
 	flag("unready-too", func(b *cluster.PodDisruptionBudget) *bool { return &b.UnreadyToo }, "unhealthyPodEvictionPolicy: AlwaysAllow"),
 }}
 
-var breakerLine = line[cluster.Breaker]{noun: "breaker", means: "How many nodes of some NodePools may go within a time, together.", facts: []fact[cluster.Breaker]{
+var breakerLine = line[cluster.Breaker]{noun: "breaker", means: "How many nodes of some NodePools together may be removed within a time.", facts: []fact[cluster.Breaker]{
 	argument("a name", func(b *cluster.Breaker) *string { return &b.Name }, name("breaker"), "of the DisruptionPolicy"),
 	field("most", func(b *cluster.Breaker) *int64 { return &b.Most }, number, "of nodes"),
-	field("gone", func(b *cluster.Breaker) *int64 { return &b.Gone }, number, "how many have gone or are going"),
+	field("gone", func(b *cluster.Breaker) *int64 { return &b.Gone }, number, "how many were removed or are being removed"),
 	several("pool", byWord, func(b *cluster.Breaker) *[]cluster.PoolID { return &b.Pools }, poolID, "a NodePool whose nodes count; there may be several"),
 }}

@@ -14,34 +14,34 @@ type pod = cluster.Pod
 // podFacts are what lines say of a pod.
 var podFacts = []fact[pod]{
 	slashedNames("namespace/name", func(p *pod) (_, _ *string) { return &p.Namespace, &p.Name }, "namespace", "pod", "of the pod"),
-	reference(shapes, func(p *pod) **cluster.Shape { return &p.Shape }, "its shape; of a pod on a node: that of the pod that comes in its place"),
+	reference(shapes, func(p *pod) **cluster.Shape { return &p.Shape }, "its shape; for a pod on a node, the shape of the pod that would replace it"),
 	field("uid", func(p *pod) *string { return &p.UID }, name("uid"), "its UID"),
 	field("owner", func(p *pod) *string { return &p.Owner }, behind("owner", same), "its controller, such as Deployment/web"),
 	field("created", func(p *pod) *time.Time { return &p.CreatedAt }, moment, "when it was created"),
-	field("on", func(p *pod) *string { return &p.Node }, name("node"), "its node, where that is not the one of the line above"),
+	field("on", func(p *pod) *string { return &p.Node }, name("node"), "its node, if that is not the one of the line above"),
 	flag("daemon", func(p *pod) *bool { return &p.Daemon }, "it is owned by a DaemonSet"),
-	flag("mirror", func(p *pod) *bool { return &p.Mirror }, "it is static, owned by its node"),
+	flag("mirror", func(p *pod) *bool { return &p.Mirror }, "it is a static pod, owned by its node"),
 	flag("ending", func(p *pod) *bool { return &p.Ending }, "it is terminating, or has succeeded or failed"),
 	flag("do-not-disrupt", func(p *pod) *bool { return &p.DoNotDisrupt }, "its annotation karpenter.sh/do-not-disrupt holds now"),
-	flag("do-not-evict", func(p *pod) *bool { return &p.DoNotEvict }, "that annotation is karpenter.sh/do-not-evict, of v1alpha5"),
-	flag("returns", func(p *pod) *bool { return &p.Returns }, "its owner creates another if its node goes, and that one needs a place"),
-	field("one-off", func(p *pod) *string { return &p.OneOff }, word, "why no other comes though its work is not done"),
-	field("retries", func(p *pod) *int { return &p.Retries }, number, "of a Job: how many of its pods may be evicted before the Job fails"),
-	flag("completes", func(p *pod) *bool { return &p.Completes }, "of a Job: it ends by itself once its work is done"),
+	flag("do-not-evict", func(p *pod) *bool { return &p.DoNotEvict }, "that annotation is karpenter.sh/do-not-evict of v1alpha5"),
+	flag("returns", func(p *pod) *bool { return &p.Returns }, "if its node is removed, its owner creates another pod, which needs a node"),
+	field("one-off", func(p *pod) *string { return &p.OneOff }, word, "why its owner creates no other pod although its work is not done"),
+	field("retries", func(p *pod) *int { return &p.Retries }, number, "for a Job: how many of its pods may be evicted before the Job fails"),
+	flag("completes", func(p *pod) *bool { return &p.Completes }, "for a Job: it ends by itself when its work is done"),
 	flag("stays", func(p *pod) *bool { return &p.Stays }, "it tolerates the taint of nodes that are drained: it is not evicted"),
 	flag("unready", func(p *pod) *bool { return &p.Unready }, "its condition Ready is False"),
-	flag("pending", func(p *pod) *bool { return &p.Pending }, "it has a node, and not all its containers have been started yet"),
-	field("started", func(p *pod) *time.Time { return &p.StartedAt }, moment, "when its node started it"),
-	field("protected-until", func(p *pod) *time.Time { return &p.ProtectedUntil }, moment, "when do-not-disrupt ends by itself"),
-	field("moved", func(p *pod) *int { return &p.Moved }, number, "how often in a row the pods before it were evicted so that their nodes could go"),
+	flag("pending", func(p *pod) *bool { return &p.Pending }, "it has a node, but not all of its containers have started yet"),
+	field("started", func(p *pod) *time.Time { return &p.StartedAt }, moment, "when it started on its node"),
+	field("protected-until", func(p *pod) *time.Time { return &p.ProtectedUntil }, moment, "when do-not-disrupt ends"),
+	field("moved", func(p *pod) *int { return &p.Moved }, number, "how often in a row its predecessors were evicted so that their nodes could be removed"),
 	field("moved-at", func(p *pod) *time.Time { return &p.MovedAt }, moment, "the last time"),
-	field("grace", func(p *pod) *time.Duration { return &p.Grace }, length, "that it is given to end in"),
+	field("grace", func(p *pod) *time.Duration { return &p.Grace }, length, "its termination grace period"),
 	field("deletion-cost", func(p *pod) *int32 { return &p.DeletionCost }, number, "its annotation controller.kubernetes.io/pod-deletion-cost"),
-	formerly("guards", field("pdbs", func(p *pod) *string { return &p.PDBs }, names("pdb"), "the PodDisruptionBudgets that select it, with commas between")),
-	flag("kept", func(p *pod) *bool { return &p.Kept }, "as those are written, no eviction of it is ever allowed"),
-	flag("uprooted", func(p *pod) *bool { return &p.Uprooted }, "what protects it keeps it no longer: the cloud is about to take its instance away"),
-	field("last-of", func(p *pod) *string { return &p.LastOf }, name("service"), "the Service whose only ready pod it is, and which is to wait for another"),
-	field("holds", func(p *pod) **quantity.Resources { return &p.Holds }, held, "what it takes of its node, where the next in its place asks for more"),
+	formerly("guards", field("pdbs", func(p *pod) *string { return &p.PDBs }, names("pdb"), "the PodDisruptionBudgets that select it, separated by commas")),
+	flag("kept", func(p *pod) *bool { return &p.Kept }, "these never allow its eviction"),
+	flag("uprooted", func(p *pod) *bool { return &p.Uprooted }, "nothing protects it any longer, because AWS is about to terminate its instance"),
+	field("last-of", func(p *pod) *string { return &p.LastOf }, name("service"), "the Service whose only ready pod it is, so that its eviction waits for another one"),
+	field("holds", func(p *pod) **quantity.Resources { return &p.Holds }, held, "what it uses of its node, if the pod that would replace it requests more"),
 }
 
 func hasShape(p *pod) error {
@@ -71,7 +71,7 @@ type launchedFor[P any] struct{ *list[P, pod] }
 
 func launched[P any](at func(*P) *[]pod) launchedFor[P] {
 	return launchedFor[P]{&list[P, pod]{at: at,
-		line: podLine("for", "A pod that it was launched for and that has no other place yet. Of a pod that waits the name is enough.")}}
+		line: podLine("for", "A pod that it was launched for and that has no other node yet. For a waiting pod the name is enough.")}}
 }
 
 func (l launchedFor[P]) read(p *parser, to *P, noun string, words []string) (level, error) {

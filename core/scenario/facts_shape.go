@@ -23,17 +23,17 @@ var shapes = &named[shape]{prefix: "s",
 	line: line[shape]{noun: "shape", means: "What pods with the same scheduling constraints have in common.",
 		starts: shape{Requests: quantity.Resources{Pods: 1}},
 		facts: []fact[shape]{
-			given[shape]("by which pods name it"),
+			given[shape]("pods refer to it by this name"),
 			field("namespace", func(s *shape) *string { return &s.Namespace }, name("namespace"), "of its pods"),
 			field("priority", func(s *shape) *int32 { return &s.Priority }, number, "of its pods"),
 			field("unable", func(s *shape) *string { return &s.Unable }, word, "why no instance can be launched for it, such as a volume claim that is missing"),
-			amounts(func(s *shape) *quantity.Resources { return &s.Requests }, onePod, "what each pod requests; one place for pods if left out"),
+			amounts(func(s *shape) *quantity.Resources { return &s.Requests }, onePod, "what each pod requests; if left out, one pod"),
 		},
 		below: []part[shape]{
 			labelsOf(func(s *shape) *constraint.Labels { return &s.Labels }, noLabels[shape], (*redactor).anyValue,
-				"Labels. Of pods: those that a selector reads."),
+				"Labels. For pods, only those that a selector reads."),
 			&list[shape, constraint.Toleration]{at: func(s *shape) *[]constraint.Toleration { return &s.Tolerations }, line: tolerationLine},
-			terms("term", func(s *shape) *[]constraint.Requirements { return &s.NodeTerms }, "One alternative of what nodes must be."),
+			terms("term", func(s *shape) *[]constraint.Requirements { return &s.NodeTerms }, "One alternative of the labels that nodes must have."),
 			terms("volume-term", func(s *shape) *[]constraint.Requirements { return &s.VolumeTerms }, "One alternative of where the volumes can be attached."),
 			&list[shape, cluster.Preference]{at: func(s *shape) *[]cluster.Preference { return &s.Preferences }, line: preferenceLine},
 			&list[shape, spread]{at: func(s *shape) *[]spread { return &s.Spread }, line: spreadLine},
@@ -43,8 +43,8 @@ var shapes = &named[shape]{prefix: "s",
 		}}}
 
 var tolerationLine = line[constraint.Toleration]{noun: "tolerate", means: "A toleration.", facts: []fact[constraint.Toleration]{
-	argument("key=value:effect", func(t *constraint.Toleration) *constraint.Toleration { return t }, toleration, "`*` for any key or effect; any value if it is left out"),
-	silent(flag("exists", func(t *constraint.Toleration) *bool { return &t.Exists }, "any value is tolerated, though one is written")),
+	argument("key=value:effect", func(t *constraint.Toleration) *constraint.Toleration { return t }, toleration, "`*` stands for any key or effect; any value if it is left out"),
+	silent(flag("exists", func(t *constraint.Toleration) *bool { return &t.Exists }, "any value is tolerated, although one is given")),
 }}
 
 func terms(noun string, at func(*shape) *[]constraint.Requirements, means string) *list[shape, constraint.Requirements] {
@@ -57,14 +57,14 @@ const mustBe = "What a label must be."
 
 var preferenceLine = line[cluster.Preference]{noun: "prefer", means: "A preference for nodes.", starts: cluster.Preference{Weight: 1},
 	facts: []fact[cluster.Preference]{
-		always("weight", func(x *cluster.Preference) *int32 { return &x.Weight }, number, "1 to 100: that with the highest weight is given up last; 1 if left out"),
+		always("weight", func(x *cluster.Preference) *int32 { return &x.Weight }, number, "1 to 100: the preference with the highest weight is dropped last; 1 if left out"),
 	},
 	below: []part[cluster.Preference]{
 		requirements("require", func(x *cluster.Preference) *constraint.Requirements { return &x.Term }, (*redactor).value, mustBe)}}
 
 var spreadLine = line[spread]{noun: "spread", means: "A topology spread constraint.", starts: spread{MaxSkew: 1},
 	facts: []fact[spread]{
-		argument("a topology key", func(s *spread) *string { return &s.Key }, key, "the label by which nodes are one domain"),
+		argument("a topology key", func(s *spread) *string { return &s.Key }, key, "nodes with the same value of this label are one domain"),
 		always("skew", func(s *spread) *int32 { return &s.MaxSkew }, number, "maxSkew; 1 if left out"),
 		field("min-domains", func(s *spread) *int32 { return &s.MinDomains }, number, "minDomains"),
 		flag("soft", func(s *spread) *bool { return &s.Soft }, "whenUnsatisfiable: ScheduleAnyway"),
@@ -76,7 +76,7 @@ var spreadLine = line[spread]{noun: "spread", means: "A topology spread constrai
 var neighboursLine = line[neighbours]{noun: "near", other: "apart", is: func(n *neighbours) *bool { return &n.Apart },
 	means: "Pod affinity, or with `apart` pod anti-affinity.",
 	facts: []fact[neighbours]{
-		argument("a topology key", func(n *neighbours) *string { return &n.Key }, key, "the label by which nodes are one domain"),
+		argument("a topology key", func(n *neighbours) *string { return &n.Key }, key, "nodes with the same value of this label are one domain"),
 		{word: "namespaces", place: byWord, form: "a,b", means: "of the other pods; `*` are all; the pod's own if left out", hides: replaced,
 			read: readNamespaces, print: printNamespaces, redact: func(r *redactor, in *neighbours) {
 				in.Namespaces = mapped(in.Namespaces, func(s string) string { return r.name("namespace", s) })

@@ -34,7 +34,7 @@ func requirementFacts(value hiding) []fact[constraint.Requirement] {
 	label := argument("a key", func(r *constraint.Requirement) *string { return &r.Key }, word, "of the label")
 	label.hides = replaced
 	return []fact[constraint.Requirement]{label,
-		{word: "operator value", place: rest, means: "as in Kubernetes, several after each other: In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte, Lte; and minvalues with a number",
+		{word: "operator value", place: rest, means: "operators of Kubernetes (In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte, Lte), of which several may follow each other; minvalues takes a number",
 			hides: replaced, read: readOperators, print: printOperators,
 			redact: func(r *redactor, in *constraint.Requirement) { r.requirement(in, value) }}}
 }
@@ -93,7 +93,7 @@ type selects[P any] struct {
 
 func selecting[P any](at func(*P) *cluster.Selector) selects[P] {
 	return selects[P]{selector: at, list: requirements("select", func(of *P) *constraint.Requirements { return &at(of).Requirements }, (*redactor).anyValue,
-		"The pods that the rule counts, by their labels. Every line must hold; without a line it is every pod, and with `nothing` alone no pod.")}
+		"The pods that the rule counts, by their labels. All lines must be satisfied; without a line the rule counts every pod, and with only `nothing` no pod.")}
 }
 
 func (s selects[P]) read(p *parser, to *P, noun string, words []string) (level, error) {
@@ -131,7 +131,7 @@ func sizes[P any](allocatable, capacity func(*P) *quantity.Resources) []part[P] 
 			line: resourcesLine("capacity", "What it has in all; as `allocatable` if left out.")}}
 }
 
-const forPods = "What it has for pods; of an instance type as in all if left out."
+const forPods = "What it has for pods; for an instance type, the total capacity if left out."
 
 func resourcesLine(noun, means string) line[quantity.Resources] {
 	return line[quantity.Resources]{noun: noun, means: means,
@@ -141,7 +141,7 @@ func resourcesLine(noun, means string) line[quantity.Resources] {
 // attachable is the line of how many volumes a node takes.
 func attachable[P any](at func(*P) *[]cluster.Attachable) *one[P, []cluster.Attachable] {
 	return &one[P, []cluster.Attachable]{at: at, when: func(of *P) bool { return len(*at(of)) > 0 },
-		line: line[[]cluster.Attachable]{noun: "attachable", means: "How many volumes it takes, by their driver. A driver that is not named has no limit.",
+		line: line[[]cluster.Attachable]{noun: "attachable", means: "How many volumes it can attach, by their driver. A driver that is not named has no limit.",
 			facts: []fact[[]cluster.Attachable]{
 				several("driver=number", each, func(l *[]cluster.Attachable) *[]cluster.Attachable { return l }, attached, "of volumes")},
 			ends: func(list *[]cluster.Attachable) error {

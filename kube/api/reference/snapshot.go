@@ -13,14 +13,14 @@ const snapshotPage = `# Snapshot files
 
 ` + "`daemok snapshot`" + ` writes a [snapshot](../concepts/snapshot.md) as text, and ` + "`daemok plan --snapshot FILE`" + ` reads it. The stories of tests are in the same language.
 
-Each line is about one thing and begins with a noun. What belongs to a thing follows it on lines of its own, indented by habit. ` + "`#`" + ` begins a comment. Values with
+Each line is about one thing and begins with a noun. What belongs to it follows on separate lines, which are usually indented. ` + "`#`" + ` begins a comment. Values with
 spaces or any of ` + "`\" = : , #`" + ` are quoted as in Go. Times are as in ` + "`2026-01-31T12:00:00Z`" + `, lengths of time as in ` + "`1m30s`" + `, prices are dollars an hour, and amounts
 are as Kubernetes writes them. What is left out is zero, empty or false, unless its row says something else.
 
 ` + "```" + `
 %s` + "```" + `
 
-These are all lines. A word in capitals without a name before it stands at its place, before the others; one in brackets may be left out, and one with dots repeated.
+These are all lines. A word in capitals without a name before it has a fixed place, before the others. You may leave out words in brackets, and repeat words with dots.
 The last column is what ` + "`daemok snapshot --redact`" + ` does to it. Equal names are replaced by equal ones; labels and taints of Kubernetes, Karpenter and AWS stay.
 `
 
