@@ -9,7 +9,7 @@ import (
 // with any other are somebody else's.
 const StrategyActiveCapacity = "buffer.x-k8s.io/active-capacity"
 
-// CapacityBuffer keeps room for a number of pods free.
+// CapacityBuffer keeps capacity free for a number of pods.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=capacitybuffers,scope=Namespaced,categories=autoscaling,shortName=cb
@@ -44,7 +44,7 @@ type CapacityBufferList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.podTemplateRef) || has(self.replicas) || has(self.limits)",message="replicas or limits must be set beside podTemplateRef"
 // +kubebuilder:validation:XValidation:rule="!has(self.podTemplateRef) || !has(self.scalableRef)",message="podTemplateRef and scalableRef may not be set together"
 type CapacityBufferSpec struct {
-	// ProvisioningStrategy is how the room is kept.
+	// ProvisioningStrategy says how the capacity is kept.
 	//
 	// +kubebuilder:default="buffer.x-k8s.io/active-capacity"
 	// +optional
@@ -55,26 +55,25 @@ type CapacityBufferSpec struct {
 	// +optional
 	PodTemplateRef *LocalObjectRef `json:"podTemplateRef,omitempty"`
 
-	// ScalableRef names a Deployment, StatefulSet or ReplicaSet of the same
-	// namespace whose pods room is kept for.
+	// ScalableRef names a Deployment, StatefulSet or ReplicaSet of the same namespace; capacity is
+	// kept for its pods.
 	//
 	// +optional
 	ScalableRef *ScalableRef `json:"scalableRef,omitempty"`
 
-	// Replicas is the number of pods room is kept for.
+	// Replicas is the number of pods that capacity is kept for.
 	//
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
 
-	// Percentage is that number in percent of the scalable's replicas, rounded
-	// up.
+	// Percentage is that number as a percentage of the workload's replicas, rounded up.
 	//
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	Percentage *int32 `json:"percentage,omitempty"`
 
-	// Limits are the most the pods may request together.
+	// Limits are the maximum that the pods may request together.
 	//
 	// +optional
 	Limits corev1.ResourceList `json:"limits,omitempty"`
@@ -90,7 +89,7 @@ type LocalObjectRef struct {
 
 // ScalableRef names a workload of the same namespace.
 type ScalableRef struct {
-	// APIGroup of the workload; the workloads served are of apps.
+	// APIGroup of the workload; it must be apps.
 	//
 	// +optional
 	APIGroup string `json:"apiGroup,omitempty"`
@@ -127,7 +126,7 @@ const (
 
 // CapacityBufferStatus is what was last observed of a buffer.
 type CapacityBufferStatus struct {
-	// PodTemplateRef names the template the buffer's pods are made from.
+	// PodTemplateRef names the template of the buffer's pods.
 	//
 	// +optional
 	PodTemplateRef *LocalObjectRef `json:"podTemplateRef,omitempty"`
@@ -137,7 +136,7 @@ type CapacityBufferStatus struct {
 	// +optional
 	PodTemplateGeneration *int64 `json:"podTemplateGeneration,omitempty"`
 
-	// Replicas is the number of pods room is kept for.
+	// Replicas is the number of pods that capacity is kept for.
 	//
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
@@ -147,7 +146,7 @@ type CapacityBufferStatus struct {
 	// +optional
 	ProvisioningStrategy *string `json:"provisioningStrategy,omitempty"`
 
-	// Conditions say whether the room is there.
+	// Conditions say whether the capacity exists.
 	//
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`

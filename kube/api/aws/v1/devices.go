@@ -16,7 +16,7 @@ type BlockDeviceMapping struct {
 	// +optional
 	EBS *BlockDevice `json:"ebs,omitempty"`
 
-	// RootVolume marks the volume that the kubelet keeps its files on.
+	// RootVolume marks the volume on which the kubelet keeps its files.
 	//
 	// +optional
 	RootVolume bool `json:"rootVolume,omitempty"`
@@ -24,7 +24,7 @@ type BlockDeviceMapping struct {
 
 // BlockDevice is an EBS volume.
 type BlockDevice struct {
-	// DeleteOnTermination says whether the volume goes with its instance.
+	// DeleteOnTermination says whether the volume is deleted with its instance.
 	//
 	// +optional
 	DeleteOnTermination *bool `json:"deleteOnTermination,omitempty"`
@@ -34,28 +34,28 @@ type BlockDevice struct {
 	// +optional
 	Encrypted *bool `json:"encrypted,omitempty"`
 
-	// IOPS is the operations a second the volume is made for.
+	// IOPS is the number of operations per second that the volume is provisioned for.
 	//
 	// +optional
 	IOPS *int64 `json:"iops,omitempty"`
 
-	// KMSKeyID is the key the volume is encrypted with.
+	// KMSKeyID is the key that the volume is encrypted with.
 	//
 	// +optional
 	KMSKeyID *string `json:"kmsKeyID,omitempty"`
 
-	// SnapshotID is what the volume is made from.
+	// SnapshotID is the snapshot that the volume is created from.
 	//
 	// +optional
 	SnapshotID *string `json:"snapshotID,omitempty"`
 
-	// Throughput of the volume in MiB a second.
+	// Throughput of the volume in MiB per second.
 	//
 	// +optional
 	Throughput *int64 `json:"throughput,omitempty"`
 
-	// VolumeInitializationRate is how fast, in MiB a second, the volume is
-	// filled from its snapshot.
+	// VolumeInitializationRate is the rate, in MiB per second, at which the volume is filled from
+	// its snapshot.
 	//
 	// +kubebuilder:validation:Minimum=100
 	// +kubebuilder:validation:Maximum=300
@@ -68,7 +68,7 @@ type BlockDevice struct {
 	// +optional
 	VolumeSize *VolumeSize `json:"volumeSize,omitempty"`
 
-	// VolumeType is the kind of the volume.
+	// VolumeType is the type of the volume.
 	//
 	// +kubebuilder:validation:Enum=standard;io1;io2;gp2;sc1;st1;gp3
 	// +optional
@@ -105,12 +105,12 @@ type NetworkInterface struct {
 	// +kubebuilder:validation:Minimum=0
 	NetworkCardIndex int32 `json:"networkCardIndex"`
 
-	// DeviceIndex is its place on the card.
+	// DeviceIndex is its index on the network card.
 	//
 	// +kubebuilder:validation:Minimum=0
 	DeviceIndex int32 `json:"deviceIndex"`
 
-	// InterfaceType is its kind.
+	// InterfaceType is its type.
 	InterfaceType InterfaceType `json:"interfaceType"`
 }
 
@@ -125,24 +125,24 @@ const (
 	InterfaceTypeEFAOnly InterfaceType = "efa-only"
 )
 
-// MetadataOptions set up the instance metadata service.
+// MetadataOptions configure the instance metadata service.
 type MetadataOptions struct {
-	// HTTPEndpoint switches the service on.
+	// HTTPEndpoint enables the service.
 	//
 	// +kubebuilder:default=enabled
 	// +kubebuilder:validation:Enum=enabled;disabled
 	// +optional
 	HTTPEndpoint *string `json:"httpEndpoint,omitempty"`
 
-	// HTTPProtocolIPv6 switches its IPv6 address on.
+	// HTTPProtocolIPv6 enables its IPv6 address.
 	//
 	// +kubebuilder:default=disabled
 	// +kubebuilder:validation:Enum=enabled;disabled
 	// +optional
 	HTTPProtocolIPv6 *string `json:"httpProtocolIPv6,omitempty"`
 
-	// HTTPPutResponseHopLimit is how far its answers may travel; 1 keeps them
-	// from pods that do not use the host's network.
+	// HTTPPutResponseHopLimit is the number of network hops that its answers may travel; with 1,
+	// only pods in the host's network get them.
 	//
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
@@ -160,7 +160,7 @@ type MetadataOptions struct {
 
 // ConnectionTracking sets how many seconds idle connections are remembered.
 type ConnectionTracking struct {
-	// TCPEstablishedTimeout is for TCP connections that are established.
+	// TCPEstablishedTimeout is for established TCP connections.
 	//
 	// +kubebuilder:validation:Minimum=60
 	// +kubebuilder:validation:Maximum=432000
@@ -182,7 +182,7 @@ type ConnectionTracking struct {
 	UDPTimeout *int32 `json:"udpTimeout,omitempty"`
 }
 
-// CPUOptions set up the processors.
+// CPUOptions configure the processors.
 type CPUOptions struct {
 	// NestedVirtualization lets nodes run virtual machines.
 	//

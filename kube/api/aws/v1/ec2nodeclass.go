@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// EC2NodeClass is a user's AWS settings for nodes.
+// EC2NodeClass holds a user's AWS settings for nodes.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=ec2nodeclasses,scope=Cluster,categories=karpenter,shortName={ec2nc,ec2ncs}
@@ -35,8 +35,7 @@ type EC2NodeClassList struct {
 
 // EC2NodeClassSpec is what the user wishes of nodes on AWS.
 type EC2NodeClassSpec struct {
-	// SubnetSelectorTerms choose the subnets: those that one of the terms
-	// selects.
+	// SubnetSelectorTerms select the subnets: those that match one of the terms.
 	//
 	// +kubebuilder:validation:XValidation:rule="self.size() != 0",message="subnetSelectorTerms may not be empty"
 	// +kubebuilder:validation:XValidation:rule="self.all(x, has(x.tags) || has(x.id))",message="each of subnetSelectorTerms must set tags or id"
@@ -44,8 +43,7 @@ type EC2NodeClassSpec struct {
 	// +kubebuilder:validation:MaxItems=30
 	SubnetSelectorTerms []SubnetSelectorTerm `json:"subnetSelectorTerms"`
 
-	// SecurityGroupSelectorTerms choose the security groups: those that one of
-	// the terms selects.
+	// SecurityGroupSelectorTerms select the security groups: those that match one of the terms.
 	//
 	// +kubebuilder:validation:XValidation:rule="self.size() != 0",message="securityGroupSelectorTerms may not be empty"
 	// +kubebuilder:validation:XValidation:rule="self.all(x, has(x.tags) || has(x.id) || has(x.name))",message="each of securityGroupSelectorTerms must set tags, id or name"
@@ -54,8 +52,8 @@ type EC2NodeClassSpec struct {
 	// +kubebuilder:validation:MaxItems=30
 	SecurityGroupSelectorTerms []SecurityGroupSelectorTerm `json:"securityGroupSelectorTerms"`
 
-	// CapacityReservationSelectorTerms choose capacity reservations that nodes
-	// may use: those that one of the terms selects.
+	// CapacityReservationSelectorTerms select the capacity reservations that nodes may use: those
+	// that match one of the terms.
 	//
 	// +kubebuilder:validation:XValidation:rule="self.all(x, has(x.tags) || has(x.id) || has(x.instanceMatchCriteria))",message="each of capacityReservationSelectorTerms must set tags, id or instanceMatchCriteria"
 	// +kubebuilder:validation:XValidation:rule="self.size() == 0 || !self.all(x, has(x.id) && (has(x.tags) || has(x.ownerID) || has(x.instanceMatchCriteria)))",message="in capacityReservationSelectorTerms id may not be set beside tags, ownerID or instanceMatchCriteria"
@@ -63,25 +61,25 @@ type EC2NodeClassSpec struct {
 	// +optional
 	CapacityReservationSelectorTerms []CapacityReservationSelectorTerm `json:"capacityReservationSelectorTerms,omitempty"`
 
-	// PlacementGroupSelector names the placement group nodes are launched into.
+	// PlacementGroupSelector names the placement group that nodes are launched into.
 	//
 	// +optional
 	PlacementGroupSelector *PlacementGroupSelector `json:"placementGroupSelector,omitempty"`
 
-	// AssociatePublicIPAddress says whether nodes get a public address. Unset
-	// leaves it to the subnet.
+	// AssociatePublicIPAddress says whether nodes get a public address. If unset, the subnet
+	// decides.
 	//
 	// +optional
 	AssociatePublicIPAddress *bool `json:"associatePublicIPAddress,omitempty"`
 
-	// IPPrefixCount is how many prefixes the first network interface gets: of IPv4
-	// (/28), or of IPv6 (/80) where pods have addresses of IPv6.
+	// IPPrefixCount is how many prefixes the first network interface gets: IPv4 prefixes (/28), or
+	// IPv6 prefixes (/80) if pods have IPv6 addresses.
 	//
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	IPPrefixCount *int32 `json:"ipPrefixCount,omitempty"`
 
-	// AMISelectorTerms choose the images: those that one of the terms selects.
+	// AMISelectorTerms select the images: those that match one of the terms.
 	//
 	// +kubebuilder:validation:XValidation:rule="self.size() != 0",message="amiSelectorTerms may not be empty"
 	// +kubebuilder:validation:XValidation:rule="self.all(x, has(x.tags) || has(x.id) || has(x.name) || has(x.alias) || has(x.ssmParameter))",message="each of amiSelectorTerms must set tags, id, name, alias or ssmParameter"
@@ -91,31 +89,30 @@ type EC2NodeClassSpec struct {
 	// +kubebuilder:validation:MaxItems=30
 	AMISelectorTerms []AMISelectorTerm `json:"amiSelectorTerms"`
 
-	// AMIFamily decides the form of the user data and the defaults that go with
-	// the operating system. It may be left out beside an alias.
+	// AMIFamily determines the format of the user data and the defaults of the operating system.
+	// You may leave it out if there is an alias.
 	//
 	// +optional
 	AMIFamily *AMIFamily `json:"amiFamily,omitempty"`
 
-	// UserData is merged into the user data nodes start with, in the form of the
-	// family.
+	// UserData is merged into the user data that nodes start with, in the format of the family.
 	//
 	// +optional
 	UserData *string `json:"userData,omitempty"`
 
-	// Role is the IAM role of the nodes; an instance profile is made for it.
+	// Role is the IAM role of the nodes; Daemok creates an instance profile for it.
 	//
 	// +kubebuilder:validation:XValidation:rule="self != ''",message="role may not be empty"
 	// +optional
 	Role string `json:"role,omitempty"`
 
-	// InstanceProfile is the instance profile of the nodes, made by the user.
+	// InstanceProfile is an existing instance profile for the nodes.
 	//
 	// +kubebuilder:validation:XValidation:rule="self != ''",message="instanceProfile may not be empty"
 	// +optional
 	InstanceProfile *string `json:"instanceProfile,omitempty"`
 
-	// Tags are put on instances and on everything made with them.
+	// Tags are added to instances and to everything that is created with them.
 	//
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k != '')",message="tags may not have an empty key"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k != 'eks:eks-cluster-name')",message="tag \"eks:eks-cluster-name\" is restricted, Daemok sets it"
@@ -140,8 +137,8 @@ type EC2NodeClassSpec struct {
 	// +optional
 	BlockDeviceMappings []BlockDeviceMapping `json:"blockDeviceMappings,omitempty"`
 
-	// InstanceStorePolicy says what is done with the disks that are part of an
-	// instance. Unset leaves them alone.
+	// InstanceStorePolicy says how the local disks of an instance are used. If unset, they are not
+	// used.
 	//
 	// +optional
 	InstanceStorePolicy *InstanceStorePolicy `json:"instanceStorePolicy,omitempty"`
@@ -156,24 +153,24 @@ type EC2NodeClassSpec struct {
 	// +optional
 	NetworkInterfaces []NetworkInterface `json:"networkInterfaces,omitempty"`
 
-	// DetailedMonitoring switches CloudWatch's detailed monitoring on.
+	// DetailedMonitoring enables CloudWatch's detailed monitoring.
 	//
 	// +optional
 	DetailedMonitoring *bool `json:"detailedMonitoring,omitempty"`
 
-	// MetadataOptions set up the instance metadata service.
+	// MetadataOptions configure the instance metadata service.
 	//
 	// +kubebuilder:default={httpEndpoint: enabled, httpProtocolIPv6: disabled, httpPutResponseHopLimit: 1, httpTokens: required}
 	// +optional
 	MetadataOptions *MetadataOptions `json:"metadataOptions,omitempty"`
 
-	// ConnectionTracking sets how long idle connections are remembered.
+	// ConnectionTracking sets how long idle connections are tracked.
 	//
 	// +kubebuilder:validation:XValidation:rule="has(self.tcpEstablishedTimeout) || has(self.udpStreamTimeout) || has(self.udpTimeout)",message="connectionTracking must set at least one of tcpEstablishedTimeout, udpStreamTimeout and udpTimeout"
 	// +optional
 	ConnectionTracking *ConnectionTracking `json:"connectionTracking,omitempty"`
 
-	// CPUOptions set up the processors.
+	// CPUOptions configure the processors.
 	//
 	// +optional
 	CPUOptions *CPUOptions `json:"cpuOptions,omitempty"`

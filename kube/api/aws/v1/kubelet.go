@@ -16,21 +16,21 @@ type Kubelet struct {
 	// +optional
 	ClusterDNS []string `json:"clusterDNS,omitempty"`
 
-	// MaxPods is the most pods a node may run: a number, or an expression over
-	// the instance type.
+	// MaxPods is the maximum number of pods on a node: a number, or an expression over the
+	// instance type.
 	//
 	// +kubebuilder:validation:XValidation:rule="type(self) != int || self >= 0",message="maxPods may not be negative"
 	// +optional
 	MaxPods *intstr.IntOrString `json:"maxPods,omitempty"`
 
-	// PodsPerCore is the most pods a node may run for each of its cores.
+	// PodsPerCore is the maximum number of pods for each core of a node.
 	//
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	PodsPerCore *int32 `json:"podsPerCore,omitempty"`
 
-	// SystemReserved is kept for the operating system: a quantity for each
-	// resource, or an expression over the instance type.
+	// SystemReserved is reserved for the operating system: a quantity for each resource, or an
+	// expression over the instance type.
 	//
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k in ['cpu', 'memory', 'ephemeral-storage', 'pid'])",message="systemReserved may only have the keys cpu, memory, ephemeral-storage and pid"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !self[k].startsWith('-'))",message="systemReserved may not be negative"
@@ -39,8 +39,8 @@ type Kubelet struct {
 	// +optional
 	SystemReserved map[string]string `json:"systemReserved,omitempty"`
 
-	// KubeReserved is kept for the kubelet and the container runtime: a quantity
-	// for each resource, or an expression over the instance type.
+	// KubeReserved is reserved for the kubelet and the container runtime: a quantity for each
+	// resource, or an expression over the instance type.
 	//
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k in ['cpu', 'memory', 'ephemeral-storage', 'pid'])",message="kubeReserved may only have the keys cpu, memory, ephemeral-storage and pid"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !self[k].startsWith('-'))",message="kubeReserved may not be negative"
@@ -60,29 +60,27 @@ type Kubelet struct {
 	// +optional
 	EvictionSoft EvictionThresholds `json:"evictionSoft,omitempty"`
 
-	// EvictionSoftGracePeriod is that grace period for each signal.
+	// EvictionSoftGracePeriod is the grace period for each soft eviction signal.
 	//
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k in ['memory.available', 'nodefs.available', 'nodefs.inodesFree', 'imagefs.available', 'imagefs.inodesFree', 'pid.available'])",message="evictionSoftGracePeriod may only have the keys memory.available, nodefs.available, nodefs.inodesFree, imagefs.available, imagefs.inodesFree and pid.available"
 	// +kubebuilder:validation:MaxProperties=6
 	// +optional
 	EvictionSoftGracePeriod map[string]string `json:"evictionSoftGracePeriod,omitempty"`
 
-	// EvictionMaxPodGracePeriod is the longest a pod may take to end when it is
-	// evicted softly, in seconds.
+	// EvictionMaxPodGracePeriod is the longest time, in seconds, that a pod may take to terminate
+	// after a soft eviction.
 	//
 	// +optional
 	EvictionMaxPodGracePeriod *int32 `json:"evictionMaxPodGracePeriod,omitempty"`
 
-	// ImageGCHighThresholdPercent is how full the disk may be before images are
-	// removed.
+	// ImageGCHighThresholdPercent is the disk usage above which images are removed.
 	//
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	// +optional
 	ImageGCHighThresholdPercent *int32 `json:"imageGCHighThresholdPercent,omitempty"`
 
-	// ImageGCLowThresholdPercent is how full the disk may be after images were
-	// removed.
+	// ImageGCLowThresholdPercent is the disk usage down to which images are removed.
 	//
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100

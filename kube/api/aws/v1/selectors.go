@@ -2,8 +2,7 @@ package v1
 
 // SubnetSelectorTerm selects subnets: by all of its tags, or by id.
 type SubnetSelectorTerm struct {
-	// Tags the subnet must have. The value * means any; values may contain
-	// the wildcards of EC2.
+	// Tags that the subnet must have. The value * means any; values may contain EC2's wildcards.
 	//
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k != '' && self[k] != '')",message="empty keys or values in tags are not supported, write * for any value"
 	// +kubebuilder:validation:MaxProperties=20
@@ -20,8 +19,7 @@ type SubnetSelectorTerm struct {
 // SecurityGroupSelectorTerm selects security groups: by all of its tags, by
 // id, or by name.
 type SecurityGroupSelectorTerm struct {
-	// Tags the group must have. The value * means any; values may contain the
-	// wildcards of EC2.
+	// Tags that the group must have. The value * means any; values may contain EC2's wildcards.
 	//
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k != '' && self[k] != '')",message="empty keys or values in tags are not supported, write * for any value"
 	// +kubebuilder:validation:MaxProperties=20
@@ -43,8 +41,8 @@ type SecurityGroupSelectorTerm struct {
 // CapacityReservationSelectorTerm selects capacity reservations: by id, or by
 // all of the other fields.
 type CapacityReservationSelectorTerm struct {
-	// Tags the reservation must have. The value * means any; values may contain
-	// the wildcards of EC2.
+	// Tags that the reservation must have. The value * means any; values may contain EC2's
+	// wildcards.
 	//
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k != '' && self[k] != '')",message="empty keys or values in tags are not supported, write * for any value"
 	// +kubebuilder:validation:MaxProperties=20
@@ -57,13 +55,14 @@ type CapacityReservationSelectorTerm struct {
 	// +optional
 	ID string `json:"id,omitempty"`
 
-	// OwnerID is the account the reservation belongs to.
+	// OwnerID is the account that the reservation belongs to.
 	//
 	// +kubebuilder:validation:Pattern="^[0-9]{12}$"
 	// +optional
 	OwnerID string `json:"ownerID,omitempty"`
 
-	// InstanceMatchCriteria is how instances come into the reservation.
+	// InstanceMatchCriteria says which instances may use the reservation: all that match, or only
+	// those that name it.
 	//
 	// +kubebuilder:validation:Enum=open;targeted
 	// +optional
@@ -100,8 +99,7 @@ type AMISelectorTerm struct {
 	// +optional
 	Alias string `json:"alias,omitempty"`
 
-	// Tags the image must have. The value * means any; values may contain the
-	// wildcards of EC2.
+	// Tags that the image must have. The value * means any; values may contain EC2's wildcards.
 	//
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k != '' && self[k] != '')",message="empty keys or values in tags are not supported, write * for any value"
 	// +kubebuilder:validation:MaxProperties=20
@@ -114,18 +112,18 @@ type AMISelectorTerm struct {
 	// +optional
 	ID string `json:"id,omitempty"`
 
-	// Name of the image; it may contain the wildcards of EC2.
+	// Name of the image; it may contain EC2's wildcards.
 	//
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// Owner of the image: an account, or one of self, amazon, aws-marketplace.
-	// Beside tags or name alone it defaults to self and amazon.
+	// Owner of the image: an account, or one of self, amazon, aws-marketplace. With only tags or a
+	// name, it defaults to self and amazon.
 	//
 	// +optional
 	Owner string `json:"owner,omitempty"`
 
-	// SSMParameter is a parameter whose value is the id of the image.
+	// SSMParameter is a parameter whose value is the ID of the image.
 	//
 	// +optional
 	SSMParameter string `json:"ssmParameter,omitempty"`

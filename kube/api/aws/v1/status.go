@@ -74,7 +74,7 @@ const (
 
 // EC2NodeClassStatus is what was last found on AWS for a class.
 type EC2NodeClassStatus struct {
-	// Subnets that the terms select, the one with most free addresses first.
+	// Subnets that the terms select, the one with the most free addresses first.
 	//
 	// +optional
 	Subnets []Subnet `json:"subnets,omitempty"`
@@ -99,7 +99,7 @@ type EC2NodeClassStatus struct {
 	// +optional
 	InstanceProfile string `json:"instanceProfile,omitempty"`
 
-	// Conditions say whether the class may be used and why not.
+	// Conditions say whether the class may be used, and if not, why.
 	//
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
@@ -111,7 +111,7 @@ type Subnet struct {
 	ID string `json:"id"`
 	// Zone of the subnet by name.
 	Zone string `json:"zone"`
-	// ZoneID is the zone's name that is the same in all accounts.
+	// ZoneID is the ID of the zone, which is the same in all accounts.
 	//
 	// +optional
 	ZoneID string `json:"zoneID,omitempty"`
@@ -135,11 +135,11 @@ type AMI struct {
 	//
 	// +optional
 	Name string `json:"name,omitempty"`
-	// Deprecated says that its owner took the image back.
+	// Deprecated says that the owner of the image has deprecated it.
 	//
 	// +optional
 	Deprecated bool `json:"deprecated,omitempty"`
-	// Requirements an instance type must meet to run the image.
+	// Requirements that an instance type must satisfy to run the image.
 	Requirements []corev1.NodeSelectorRequirement `json:"requirements"`
 }
 
@@ -155,13 +155,14 @@ type CapacityReservation struct {
 	//
 	// +kubebuilder:validation:Pattern="^cr-[0-9a-z]+$"
 	ID string `json:"id"`
-	// InstanceMatchCriteria is how instances come into the reservation.
+	// InstanceMatchCriteria says which instances may use the reservation: all that match, or only
+	// those that name it.
 	//
 	// +kubebuilder:validation:Enum=open;targeted
 	InstanceMatchCriteria string `json:"instanceMatchCriteria"`
-	// InstanceType the reservation is for.
+	// InstanceType that the reservation is for.
 	InstanceType string `json:"instanceType"`
-	// OwnerID is the account the reservation belongs to.
+	// OwnerID is the account that the reservation belongs to.
 	//
 	// +kubebuilder:validation:Pattern="^[0-9]{12}$"
 	OwnerID string `json:"ownerID"`
@@ -170,11 +171,11 @@ type CapacityReservation struct {
 	// +kubebuilder:default=default
 	// +kubebuilder:validation:Enum=default;capacity-block
 	ReservationType string `json:"reservationType"`
-	// Interruptible says that the owner may take the capacity back.
+	// Interruptible says that the owner may reclaim the capacity.
 	//
 	// +optional
 	Interruptible bool `json:"interruptible,omitempty"`
-	// State distinguishes reservations in use from those that are about to end.
+	// State distinguishes active reservations from those that are about to end.
 	//
 	// +kubebuilder:default=active
 	// +kubebuilder:validation:Enum=active;expiring

@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// AWSNodeTemplate is a user's AWS settings for nodes, for Provisioners.
+// AWSNodeTemplate holds a user's AWS settings for nodes of Provisioners.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=awsnodetemplates,scope=Cluster,categories=karpenter
@@ -38,23 +38,23 @@ type AWSNodeTemplateList struct {
 type AWSNodeTemplateSpec struct {
 	AWS `json:",inline"`
 
-	// UserData is what nodes start with: a shell script or MIME parts for AL2 and
-	// Ubuntu, TOML for Bottlerocket, into which Daemok merges its own, and
-	// whatever it is for Custom.
+	// UserData is the user data of the nodes: a shell script or MIME parts for AL2 and Ubuntu,
+	// TOML for Bottlerocket, and any text for Custom. Except for Custom, Daemok merges its own
+	// settings into it.
 	//
 	// +optional
 	UserData *string `json:"userData,omitempty"`
 
-	// AMISelector selects the images by tags, and by the keys aws-ids, aws::ids,
-	// aws::name and aws::owners. Without one they are the family's own. Tags of an
-	// image that are labels of instances limit the instances it is used for.
+	// AMISelector selects the images by tags, and by the keys aws-ids, aws::ids, aws::name and
+	// aws::owners. Without it, the images are those of the family. Tags of an image that are
+	// labels of instances limit the instances that it is used for.
 	//
 	// +kubebuilder:validation:XValidation:rule="!('aws-ids' in self) || string(self['aws-ids']).matches('^ami-[0-9a-z]+( *, *ami-[0-9a-z]+)*$')",message="aws-ids must be ids of images with commas between, such as ami-0123456789abcdef0"
 	// +kubebuilder:validation:XValidation:rule="!('aws::ids' in self) || string(self['aws::ids']).matches('^ami-[0-9a-z]+( *, *ami-[0-9a-z]+)*$')",message="aws::ids must be ids of images with commas between, such as ami-0123456789abcdef0"
 	// +optional
 	AMISelector Selector `json:"amiSelector,omitzero"`
 
-	// DetailedMonitoring switches CloudWatch's detailed monitoring on.
+	// DetailedMonitoring enables CloudWatch's detailed monitoring.
 	//
 	// +optional
 	DetailedMonitoring *bool `json:"detailedMonitoring,omitempty"`
@@ -85,41 +85,39 @@ type AWS struct {
 	// +optional
 	SecurityGroupSelector Selector `json:"securityGroupSelector,omitzero"`
 
-	// InstanceProfile is the instance profile of the nodes. Without one it is the
-	// setting aws.defaultInstanceProfile of the cluster.
+	// InstanceProfile is the instance profile of the nodes; if unset, the cluster's setting
+	// aws.defaultInstanceProfile.
 	//
 	// +optional
 	InstanceProfile *string `json:"instanceProfile,omitempty"`
 
-	// AMIFamily is the operating system of the nodes; unset it is AL2.
+	// AMIFamily is the operating system of the nodes; if unset, AL2.
 	//
 	// +optional
 	AMIFamily *AMIFamily `json:"amiFamily,omitempty"`
 
-	// Tags are put on instances and on everything made with them, after those
-	// that the cluster's settings name. They may set Name.
+	// Tags are added to instances and to everything that is created with them, in addition to
+	// those of the cluster's settings. They may set Name.
 	//
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k != '')",message="tags may not have an empty key"
 	// +optional
 	Tags Texts `json:"tags,omitempty"`
 
-	// MetadataOptions set up the instance metadata service. Without them it is
-	// on, without IPv6, with session tokens and a hop limit of 2; in a block that
-	// names some of them, the others are EC2's own: on, without IPv6, tokens
-	// optional, hop limit 1.
+	// MetadataOptions configure the instance metadata service. Without them it is enabled, without
+	// IPv6, with required session tokens and a hop limit of 2. If only some are set, the others
+	// have EC2's defaults: enabled, without IPv6, optional tokens, hop limit 1.
 	//
 	// +optional
 	MetadataOptions *MetadataOptions `json:"metadataOptions,omitempty"`
 
-	// BlockDeviceMappings are the volumes of the nodes. Without them they are the
-	// family's own.
+	// BlockDeviceMappings are the volumes of the nodes; if empty, those of the family.
 	//
 	// +kubebuilder:validation:MaxItems=15
 	// +optional
 	BlockDeviceMappings []BlockDeviceMapping `json:"blockDeviceMappings,omitempty"`
 
-	// LaunchTemplate is the name of a launch template of the user's own that
-	// nodes are made with in place of one that Daemok makes.
+	// LaunchTemplate is the name of the user's own launch template, which nodes are launched from
+	// instead of one that Daemok creates.
 	//
 	// +optional
 	LaunchTemplate *string `json:"launchTemplate,omitempty"`

@@ -2,21 +2,21 @@ package v1alpha1
 
 import "k8s.io/apimachinery/pkg/api/resource"
 
-// MetadataOptions set up the instance metadata service.
+// MetadataOptions configure the instance metadata service.
 type MetadataOptions struct {
-	// HTTPEndpoint switches the service on.
+	// HTTPEndpoint enables the service.
 	//
 	// +kubebuilder:validation:Enum=enabled;disabled
 	// +optional
 	HTTPEndpoint *string `json:"httpEndpoint,omitempty"`
 
-	// HTTPProtocolIPv6 switches its IPv6 address on.
+	// HTTPProtocolIPv6 enables its IPv6 address.
 	//
 	// +kubebuilder:validation:Enum=enabled;disabled
 	// +optional
 	HTTPProtocolIPv6 *string `json:"httpProtocolIPv6,omitempty"`
 
-	// HTTPPutResponseHopLimit is how far its answers may travel.
+	// HTTPPutResponseHopLimit is the number of network hops that its answers may travel.
 	//
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=64
@@ -43,7 +43,7 @@ type BlockDeviceMapping struct {
 
 // BlockDevice is an EBS volume.
 type BlockDevice struct {
-	// DeleteOnTermination says whether the volume goes with its instance.
+	// DeleteOnTermination says whether the volume is deleted with its instance.
 	//
 	// +optional
 	DeleteOnTermination *bool `json:"deleteOnTermination,omitempty"`
@@ -53,22 +53,22 @@ type BlockDevice struct {
 	// +optional
 	Encrypted *bool `json:"encrypted,omitempty"`
 
-	// IOPS is the operations a second the volume is made for.
+	// IOPS is the number of operations per second that the volume is provisioned for.
 	//
 	// +optional
 	IOPS *int64 `json:"iops,omitempty"`
 
-	// KMSKeyID is the key the volume is encrypted with.
+	// KMSKeyID is the key that the volume is encrypted with.
 	//
 	// +optional
 	KMSKeyID *string `json:"kmsKeyID,omitempty"`
 
-	// SnapshotID is what the volume is made from.
+	// SnapshotID is the snapshot that the volume is created from.
 	//
 	// +optional
 	SnapshotID *string `json:"snapshotID,omitempty"`
 
-	// Throughput of the volume in MiB a second.
+	// Throughput of the volume in MiB per second.
 	//
 	// +optional
 	Throughput *int64 `json:"throughput,omitempty"`
@@ -79,7 +79,7 @@ type BlockDevice struct {
 	// +optional
 	VolumeSize *resource.Quantity `json:"volumeSize,omitempty"`
 
-	// VolumeType is the kind of the volume.
+	// VolumeType is the type of the volume.
 	//
 	// +kubebuilder:validation:Enum=standard;io1;io2;gp2;sc1;st1;gp3
 	// +optional

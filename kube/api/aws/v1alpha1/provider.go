@@ -15,13 +15,12 @@ import (
 // +kubebuilder:pruning:PreserveUnknownFields
 // +kubebuilder:validation:XValidation:rule="!has(self.amiFamily) || self.amiFamily != 'Custom'",message="amiFamily Custom needs an amiSelector, which provider does not have: make an AWSNodeTemplate with both and name it in spec.providerRef"
 type Provider struct {
-	// APIVersion of the block, which is extensions.karpenter.sh/v1alpha1 where
-	// it is written.
+	// APIVersion of the block; if set, it must be extensions.karpenter.sh/v1alpha1.
 	//
 	// +optional
 	APIVersion string `json:"apiVersion,omitempty"`
 
-	// Kind of the block, which is AWS where it is written.
+	// Kind of the block; if set, it must be AWS.
 	//
 	// +optional
 	Kind string `json:"kind,omitempty"`

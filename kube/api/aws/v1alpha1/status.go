@@ -10,7 +10,7 @@ import (
 // the inline block of a Provisioner. Its conditions are those of an
 // EC2NodeClass.
 type AWSNodeTemplateStatus struct {
-	// Subnets that the selector selects, the one with most free addresses first.
+	// Subnets that the selector selects, the one with the most free addresses first.
 	//
 	// +optional
 	Subnets []awsv1.Subnet `json:"subnets,omitempty"`
@@ -30,7 +30,7 @@ type AWSNodeTemplateStatus struct {
 	// +optional
 	InstanceProfile string `json:"instanceProfile,omitempty"`
 
-	// Conditions say whether the settings may be used and why not.
+	// Conditions say whether the settings may be used, and if not, why.
 	//
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`

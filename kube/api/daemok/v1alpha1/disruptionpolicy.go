@@ -4,8 +4,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// DisruptionPolicy bounds how nodes of pools are let go by choice: for being
-// empty, expensive or drifted. Nodes that are too old go all the same, and count.
+// DisruptionPolicy limits voluntary disruption of the nodes of pools: because they are empty, too
+// expensive or drifted. Expired nodes are removed all the same, and count.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=disruptionpolicies,scope=Cluster,categories=daemok
@@ -36,25 +36,25 @@ type DisruptionPolicyList struct {
 // DisruptionPolicySpec is which pools the policy is about, and what it asks for.
 // Of several policies for one pool, each must be kept.
 type DisruptionPolicySpec struct {
-	// NodePools selects the pools; every pool where it is left out.
+	// NodePools selects the pools; if left out, every pool.
 	//
 	// +optional
 	NodePools *NodePoolSelection `json:"nodePools,omitempty"`
 
-	// Windows are the times at which nodes may be let go; at any time where there
-	// are none.
+	// Windows are the times at which nodes may be disrupted voluntarily; without any, that is at
+	// any time.
 	//
 	// +kubebuilder:validation:MaxItems=50
 	// +listType=atomic
 	// +optional
 	Windows []Window `json:"windows,omitempty"`
 
-	// Payback says what a move that saves money must save to be worth it.
+	// Payback says how much a move that saves money must save.
 	//
 	// +optional
 	Payback *Payback `json:"payback,omitempty"`
 
-	// Breaker stops everything once nodes are lost.
+	// Breaker stops voluntary disruption when too many nodes were removed.
 	//
 	// +optional
 	Breaker *Breaker `json:"breaker,omitempty"`
@@ -72,7 +72,7 @@ type NodePoolSelection struct {
 	// +optional
 	Names []string `json:"names,omitempty"`
 
-	// Selector chooses pools by their labels.
+	// Selector selects pools by their labels.
 	//
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
@@ -80,22 +80,22 @@ type NodePoolSelection struct {
 
 // Window is a time that comes again on days of the week.
 type Window struct {
-	// TimeZone is the IANA name of the zone that start and days are meant in, such
-	// as Europe/Berlin; UTC where it is left out.
+	// TimeZone is the IANA name of the time zone of start and days, such as Europe/Berlin; if left
+	// out, UTC.
 	//
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	TimeZone string `json:"timeZone,omitempty"`
 
-	// Days on which the window opens; every day where there are none.
+	// Days on which the window opens; if empty, every day.
 	//
 	// +listType=set
 	// +optional
 	Days []Day `json:"days,omitempty"`
 
-	// Start is the hour and minute at which it opens, such as "22:30". A start that
-	// the clock skips is the moment at which it does; of one that comes twice it is
-	// the first.
+	// Start is the hour and minute at which it opens, such as "22:30". If daylight saving time
+	// skips the start, the window opens at the moment of the change; if the start occurs twice,
+	// the first one counts.
 	//
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([01][0-9]|2[0-3]):[0-5][0-9]$')",message="start must be an hour and minute of the day with two digits each, such as \"22:30\""
 	// +kubebuilder:validation:MaxLength=64
@@ -118,14 +118,13 @@ type Day string
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.disabled) || !self.disabled || (!has(self.podCost) && !has(self.minSavings))",message="disabled asks for no saving at all: leave podCost and minSavings out, or disabled"
 type Payback struct {
-	// Disabled lets every move happen that saves anything, unless another policy for
-	// the pool asks for more.
+	// Disabled allows every move that saves anything, unless another policy for the pool requires
+	// more.
 	//
 	// +optional
 	Disabled bool `json:"disabled,omitempty"`
 
-	// PodCost is what it costs to move one pod, in US dollars. A move must save
-	// that within a day.
+	// PodCost is the cost of moving one pod, in US dollars. A move must save that within a day.
 	//
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9]{1,4}(\\\\.[0-9]{1,6})?$')",message="podCost must be an amount of US dollars without a sign for them, at most four digits before the point and six behind it, such as \"0.01\""
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^[0.]+$')",message="podCost must be more than nothing; where pods may move for nothing, set disabled"
@@ -133,7 +132,7 @@ type Payback struct {
 	// +optional
 	PodCost string `json:"podCost,omitempty"`
 
-	// MinSavings is the share of what its nodes cost that a move must save.
+	// MinSavings is the share of the cost of its nodes that a move must save.
 	//
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([1-9][0-9]?|100)%$')",message="minSavings must be a whole percentage from \"1%\" to \"100%\""
 	// +kubebuilder:validation:MaxLength=64
@@ -147,17 +146,17 @@ type Payback struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.nodes) || has(self.failedReplacements)",message="set nodes, failedReplacements or both"
 type Breaker struct {
-	// Nodes is how many nodes may go within the time, of all the pools together: a
-	// number, or a percentage, rounded up. Nodes that are let go by choice stop
-	// there, and the breaker trips.
+	// Nodes is how many nodes of all the pools together may be removed within the time: a number,
+	// or a percentage, rounded up. At that number voluntary disruption stops, and the breaker
+	// trips.
 	//
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([1-9][0-9]{0,5}|([1-9][0-9]?|100)%)$')",message="nodes must be a number from \"1\" to \"999999\" or a whole percentage from \"1%\" to \"100%\"; to let no node go at all, use a budget of the pool or a freeze"
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	Nodes string `json:"nodes,omitempty"`
 
-	// FailedReplacements is how many instances, launched to replace nodes, may be given
-	// up within the time because they did not join; at that number it trips.
+	// FailedReplacements is the number of replacements that did not join at which the breaker
+	// trips, within the time.
 	//
 	// +kubebuilder:validation:Minimum=1
 	// +optional
@@ -187,29 +186,28 @@ const (
 
 // DisruptionPolicyStatus is what was last observed of a policy.
 type DisruptionPolicyStatus struct {
-	// Conditions say whether the policy is understood and its breaker closed.
+	// Conditions say whether the policy is valid and its breaker closed.
 	//
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// Allowed is how many nodes of all its pools may go now.
+	// Allowed is how many nodes of all its pools may be disrupted now.
 	Allowed int64 `json:"allowed"`
 
-	// NextOpens is when its next window opens; not set while one is open, or where
-	// there are none.
+	// NextOpens is when its next window opens; unset while one is open, or if there are none.
 	//
 	// +optional
 	NextOpens *metav1.Time `json:"nextOpens,omitempty"`
 
-	// Pools are those that it selects, with what budgets and all policies leave
-	// them.
+	// Pools are the pools that it selects, with the number of disruptions that budgets and all
+	// policies leave them.
 	//
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	Pools []PoolAllowance `json:"pools,omitempty"`
 
-	// Breaker is what the breaker has seen.
+	// Breaker is the state of the breaker.
 	//
 	// +optional
 	Breaker *BreakerStatus `json:"breaker,omitempty"`
@@ -220,7 +218,7 @@ type PoolAllowance struct {
 	// Name of the pool.
 	Name string `json:"name"`
 
-	// Allowed is how many of its nodes may go now, for the reason that allows most.
+	// Allowed is how many of its nodes may be disrupted now, for the reason that allows most.
 	Allowed int64 `json:"allowed"`
 
 	// Because says which budget or policy allows no more, and until when.
@@ -229,17 +227,17 @@ type PoolAllowance struct {
 
 // BreakerStatus is what a breaker has seen.
 type BreakerStatus struct {
-	// Gone is how many nodes have gone within the time.
+	// Gone is how many nodes were removed within the time.
 	Gone int64 `json:"gone"`
 
-	// Most is at how many it trips; 0 where it does not count them.
+	// Most is the number at which it trips; 0 if it does not count nodes.
 	Most int64 `json:"most"`
 
 	// FailedReplacements is how many instances did not join within the time.
 	FailedReplacements int64 `json:"failedReplacements"`
 
-	// TrippedAt is since when it keeps every node; not set while it does not. It is
-	// acknowledged by an annotation daemok.sh/acknowledged with this very moment.
+	// TrippedAt is when it tripped; unset while it has not. The annotation daemok.sh/acknowledged
+	// with exactly this time acknowledges it.
 	//
 	// +optional
 	TrippedAt *metav1.Time `json:"trippedAt,omitempty"`
@@ -249,8 +247,8 @@ type BreakerStatus struct {
 	// +optional
 	Why string `json:"why,omitempty"`
 
-	// AcknowledgedAt is when that was last seen; what happened before does not
-	// count any more.
+	// AcknowledgedAt is when the controller last saw an acknowledgement; what happened before no
+	// longer counts.
 	//
 	// +optional
 	AcknowledgedAt *metav1.Time `json:"acknowledgedAt,omitempty"`

@@ -3,21 +3,21 @@ package v1
 // Disruption is when, why and how many nodes of a pool may be disrupted
 // voluntarily.
 type Disruption struct {
-	// ConsolidateAfter is how long no pod has come to or gone from a node before
-	// it may be consolidated. Never switches consolidation off.
+	// ConsolidateAfter is how long no pod must have been added to or removed from a node before it
+	// may be consolidated. Never switches consolidation off.
 	//
 	// +kubebuilder:default="0s"
 	// +optional
 	ConsolidateAfter DurationOrNever `json:"consolidateAfter,omitempty"`
 
-	// ConsolidationPolicy is which nodes may be consolidated.
+	// ConsolidationPolicy says which nodes may be consolidated.
 	//
 	// +kubebuilder:default=WhenEmptyOrUnderutilized
 	// +optional
 	ConsolidationPolicy ConsolidationPolicy `json:"consolidationPolicy,omitempty"`
 
-	// Budgets limit how many nodes may be disrupted at once. The tightest of the
-	// active ones counts.
+	// Budgets limit how many nodes may be disrupted at once. The lowest of the active ones
+	// applies.
 	//
 	// +kubebuilder:default={{nodes: "10%"}}
 	// +kubebuilder:validation:MaxItems=50
@@ -41,7 +41,7 @@ const (
 
 // Budget limits how many nodes of a pool may be disrupted at once.
 type Budget struct {
-	// Reasons are what the budget counts for; none means for all of them.
+	// Reasons are the reasons for disruption that the budget applies to; if empty, all of them.
 	//
 	// +kubebuilder:validation:MaxItems=50
 	// +listType=set
@@ -55,8 +55,8 @@ type Budget struct {
 	// +kubebuilder:validation:Pattern=`^((100|[0-9]{1,2})%|[0-9]+)$`
 	Nodes string `json:"nodes"`
 
-	// Schedule is the moments, as cron writes them and in UTC, at which the
-	// budget becomes active. Without one it always is.
+	// Schedule is when the budget becomes active, as a cron expression in UTC. Without one it is
+	// always active.
 	//
 	// +kubebuilder:validation:Pattern=`^(@(annually|yearly|monthly|weekly|daily|midnight|hourly))|((.+)\s(.+)\s(.+)\s(.+)\s(.+))$`
 	// +optional

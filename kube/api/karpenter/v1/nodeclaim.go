@@ -5,8 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NodeClaim is the durable request for one instance, and after its launch the
-// record of it.
+// NodeClaim is the durable request for one instance and, after the launch, its record.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=nodeclaims,scope=Cluster,categories=karpenter
@@ -43,18 +42,18 @@ type NodeClaimList struct {
 
 // NodeClaimSpec is the request for one instance. It never changes.
 type NodeClaimSpec struct {
-	// Taints keep off pods that do not tolerate them.
+	// Taints keep pods away that do not tolerate them.
 	//
 	// +optional
 	Taints []corev1.Taint `json:"taints,omitempty"`
 
-	// StartupTaints are on the node when it starts and are taken off by another
-	// controller; the node is not initialized before they are gone.
+	// StartupTaints are on the node when it starts, and another controller removes them. The node
+	// is not initialized before they are removed.
 	//
 	// +optional
 	StartupTaints []corev1.Taint `json:"startupTaints,omitempty"`
 
-	// Requirements limit what the instance may be.
+	// Requirements limit which instance may be launched.
 	//
 	// +kubebuilder:validation:MaxItems=100
 	// +kubebuilder:validation:XValidation:rule="self.all(x, x.operator != 'In' || (has(x.values) && x.values.size() > 0))",message="a requirement with operator In must have at least one value"
@@ -63,21 +62,21 @@ type NodeClaimSpec struct {
 	// +listType=atomic
 	Requirements []Requirement `json:"requirements"`
 
-	// Resources are what the claim was sized for.
+	// Resources are the resources that the claim was created for.
 	//
 	// +optional
 	Resources ResourceRequirements `json:"resources,omitzero"`
 
-	// NodeClassRef names the class that the instance is made with.
+	// NodeClassRef names the class that the instance is launched from.
 	NodeClassRef NodeClassReference `json:"nodeClassRef"`
 
-	// TerminationGracePeriod is the longest the node may take to drain; after it
-	// the remaining pods are deleted. Unset means that draining has no limit.
+	// TerminationGracePeriod is the longest time that the node may take to drain; after it the
+	// remaining pods are deleted. If unset, a drain has no time limit.
 	//
 	// +optional
 	TerminationGracePeriod Duration `json:"terminationGracePeriod,omitempty"`
 
-	// ExpireAfter is the age at which the node is removed whatever runs on it.
+	// ExpireAfter is the age at which the node is removed, whatever runs on it.
 	//
 	// +kubebuilder:default="720h"
 	// +optional
@@ -86,8 +85,8 @@ type NodeClaimSpec struct {
 
 // ResourceRequirements are the resources a claim was sized for.
 type ResourceRequirements struct {
-	// Requests are the sum of the pods' requests and of what daemons need; an
-	// instance with less is not launched.
+	// Requests are the sum of the requests of pods and DaemonSets; no instance with less is
+	// launched.
 	//
 	// +optional
 	Requests corev1.ResourceList `json:"requests,omitempty"`

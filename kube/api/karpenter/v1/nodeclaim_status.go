@@ -65,12 +65,12 @@ const (
 
 // NodeClaimStatus is what was last observed of a claim's instance and node.
 type NodeClaimStatus struct {
-	// NodeName is the name of the node that the instance became.
+	// NodeName is the name of the instance's node.
 	//
 	// +optional
 	NodeName string `json:"nodeName,omitempty"`
 
-	// ProviderID is the instance's name at the cloud.
+	// ProviderID is the ID of the instance in the cloud.
 	//
 	// +optional
 	ProviderID string `json:"providerID,omitempty"`
@@ -85,18 +85,18 @@ type NodeClaimStatus struct {
 	// +optional
 	Capacity corev1.ResourceList `json:"capacity,omitempty"`
 
-	// Allocatable is what is left of it for pods.
+	// Allocatable is the part of it that pods can use.
 	//
 	// +optional
 	Allocatable corev1.ResourceList `json:"allocatable,omitempty"`
 
-	// Conditions say how far the claim has come. A reason may be empty here.
+	// Conditions say how far the claim has progressed. A reason may be empty here.
 	//
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// LastPodEventTime is when a pod last came to the node, finished on it or
-	// began to leave it.
+	// LastPodEventTime is when a pod was last bound to the node, completed on it or began to
+	// terminate.
 	//
 	// +optional
 	LastPodEventTime metav1.Time `json:"lastPodEventTime,omitzero"`

@@ -5,8 +5,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NodePool is a user's rules for a group of nodes: what they may be, how many
-// there may be, and when they may be disrupted.
+// NodePool holds a user's rules for a group of nodes: which instances they may be, how many there
+// may be, and when they may be disrupted.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=nodepools,scope=Cluster,categories=karpenter
@@ -44,8 +44,8 @@ type NodePoolList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.replicas) || !has(self.limits) || self.limits.all(k, k == 'nodes')",message="only limits.nodes may be set beside replicas"
 // +kubebuilder:validation:XValidation:rule="!has(self.replicas) || !has(self.weight)",message="weight may not be set beside replicas"
 type NodePoolSpec struct {
-	// Template is what the pool's nodes are made from. A change of it, its
-	// requirements aside, makes existing nodes drift.
+	// Template is what the pool's nodes are launched from. A change of it, except of its
+	// requirements, makes existing nodes drift.
 	Template NodeClaimTemplate `json:"template"`
 
 	// Disruption says when and how many nodes may be replaced or removed.
@@ -54,21 +54,21 @@ type NodePoolSpec struct {
 	// +optional
 	Disruption Disruption `json:"disruption,omitzero"`
 
-	// Limits are the most the pool's nodes may have together. Keys are
-	// resources, extended ones too, and "nodes", their number.
+	// Limits are the maximum of what the pool's nodes have together. Keys are resources, including
+	// extended ones, and "nodes", the number of nodes.
 	//
 	// +optional
 	Limits corev1.ResourceList `json:"limits,omitempty"`
 
-	// Weight orders pools: the one with the highest weight is tried first. A
-	// pool without one comes last.
+	// Weight orders pools: the pool with the highest weight is tried first, and a pool without one
+	// last.
 	//
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	// +optional
 	Weight *int32 `json:"weight,omitempty"`
 
-	// Replicas is the number of nodes a static pool keeps.
+	// Replicas is the number of nodes that a static pool keeps.
 	//
 	// +kubebuilder:validation:Minimum=0
 	// +optional
@@ -77,19 +77,18 @@ type NodePoolSpec struct {
 
 // NodeClaimTemplate is what claims of a pool are copied from.
 type NodeClaimTemplate struct {
-	// Metadata is put on every node of the pool.
+	// Metadata is added to every node of the pool.
 	//
 	// +optional
 	Metadata TemplateMeta `json:"metadata,omitzero"`
 
-	// Spec is what each new claim begins with.
+	// Spec is the initial spec of each new claim.
 	Spec NodeClaimTemplateSpec `json:"spec"`
 }
 
 // TemplateMeta is the metadata that claims and nodes inherit from their pool.
 type TemplateMeta struct {
-	// Labels are put on every node. In scheduling each is a requirement with
-	// one value.
+	// Labels are added to every node. In scheduling each is a requirement with one value.
 	//
 	// +kubebuilder:validation:MaxProperties=100
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.find('^[^/]+').endsWith('karpenter.sh') || k in ['karpenter.sh/capacity-type', 'karpenter.sh/nodepool'])",message="label domain \"karpenter.sh\" is restricted, only karpenter.sh/capacity-type may be used"
@@ -99,7 +98,7 @@ type TemplateMeta struct {
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// Annotations are put on every claim and node.
+	// Annotations are added to every claim and node.
 	//
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
@@ -107,8 +106,8 @@ type TemplateMeta struct {
 
 // NodeClaimTemplateSpec is what each new claim of a pool begins with.
 type NodeClaimTemplateSpec struct {
-	// Requirements limit what the pool's nodes may be; they are combined with
-	// the labels and with what pods ask for.
+	// Requirements limit which nodes the pool may have; they are combined with the labels and with
+	// what pods require.
 	//
 	// +kubebuilder:validation:MaxItems=100
 	// +kubebuilder:validation:XValidation:rule="self.all(x, x.key != 'karpenter.sh/nodepool')",message="label \"karpenter.sh/nodepool\" is restricted, Daemok sets it to the name of the pool"
@@ -118,32 +117,31 @@ type NodeClaimTemplateSpec struct {
 	// +listType=atomic
 	Requirements []Requirement `json:"requirements"`
 
-	// Taints keep off pods that do not tolerate them.
+	// Taints keep pods away that do not tolerate them.
 	//
 	// +optional
 	Taints []corev1.Taint `json:"taints,omitempty"`
 
-	// StartupTaints are on a node when it starts and are taken off by another
-	// controller; pods need not tolerate them, and the node is not initialized before
-	// they are gone.
+	// StartupTaints are on a node when it starts, and another controller removes them. Pods need
+	// not tolerate them, and the node is not initialized before they are removed.
 	//
 	// +optional
 	StartupTaints []corev1.Taint `json:"startupTaints,omitempty"`
 
-	// NodeClassRef names the class the nodes are made with.
+	// NodeClassRef names the class that the nodes are launched from.
 	//
 	// +kubebuilder:validation:XValidation:rule="self.group == oldSelf.group",message="nodeClassRef.group is immutable, make a new NodePool instead"
 	// +kubebuilder:validation:XValidation:rule="self.kind == oldSelf.kind",message="nodeClassRef.kind is immutable, make a new NodePool instead"
 	NodeClassRef NodeClassReference `json:"nodeClassRef"`
 
-	// ExpireAfter is the age at which a node is removed whatever runs on it.
+	// ExpireAfter is the age at which a node is removed, whatever runs on it.
 	//
 	// +kubebuilder:default="720h"
 	// +optional
 	ExpireAfter DurationOrNever `json:"expireAfter,omitempty"`
 
-	// TerminationGracePeriod is the longest a node may take to drain; after it
-	// the remaining pods are deleted. Unset means that draining has no limit.
+	// TerminationGracePeriod is the longest time that a node may take to drain; after it the
+	// remaining pods are deleted. If unset, a drain has no time limit.
 	//
 	// +optional
 	TerminationGracePeriod Duration `json:"terminationGracePeriod,omitempty"`

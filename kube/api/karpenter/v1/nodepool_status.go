@@ -39,7 +39,7 @@ const (
 
 // NodePoolStatus is what was last observed of a pool.
 type NodePoolStatus struct {
-	// Resources are what the pool's nodes have together, their number included.
+	// Resources are what the pool's nodes have together, including the number of nodes.
 	//
 	// +optional
 	Resources corev1.ResourceList `json:"resources,omitempty"`
@@ -56,7 +56,7 @@ type NodePoolStatus struct {
 	// +optional
 	NodeClassObservedGeneration int64 `json:"nodeClassObservedGeneration,omitempty"`
 
-	// Conditions say whether the pool may be used and why not.
+	// Conditions say whether the pool may be used, and if not, why.
 	//
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`

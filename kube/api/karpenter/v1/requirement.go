@@ -4,7 +4,7 @@ import corev1 "k8s.io/api/core/v1"
 
 // Requirement limits the values one label of a node may have.
 type Requirement struct {
-	// Key is the label the requirement is about.
+	// Key is the label that the requirement is about.
 	//
 	// +kubebuilder:validation:MaxLength=316
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$`
@@ -25,8 +25,8 @@ type Requirement struct {
 	// +optional
 	Values []string `json:"values,omitempty"`
 
-	// MinValues is how many different values of the label the instance types of
-	// a new instance must offer to choose from.
+	// MinValues is the minimum number of different values of the label among the instance types
+	// that a new instance may have.
 	//
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=50

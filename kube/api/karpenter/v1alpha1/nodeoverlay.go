@@ -5,8 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NodeOverlay corrects the price or the capacity of the offers its
-// requirements select.
+// NodeOverlay corrects the price or the capacity of the offerings that its requirements select.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=nodeoverlays,scope=Cluster,categories=karpenter,shortName=overlays
@@ -36,7 +35,7 @@ type NodeOverlayList struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.price) || !has(self.priceAdjustment)",message="price and priceAdjustment may not be set together"
 type NodeOverlaySpec struct {
-	// Requirements select the offers.
+	// Requirements select the offerings.
 	//
 	// +kubebuilder:validation:MaxItems=100
 	// +kubebuilder:validation:XValidation:rule="self.all(x, !(x.operator in ['In', 'NotIn']) || (has(x.values) && x.values.size() > 0))",message="a requirement with operator In or NotIn must have at least one value"
@@ -44,14 +43,14 @@ type NodeOverlaySpec struct {
 	// +listType=atomic
 	Requirements []Requirement `json:"requirements"`
 
-	// PriceAdjustment changes the price: by a signed amount of dollars an hour,
-	// such as "-0.05", or by a signed percentage, such as "+10%".
+	// PriceAdjustment changes the price, by a signed amount of dollars per hour, such as "-0.05",
+	// or by a signed percentage, such as "+10%".
 	//
 	// +kubebuilder:validation:Pattern=`^(([+-]\d+(\.\d+)?)|(\+\d+(\.\d+)?%)|(-\d{1,2}(\.\d+)?%)|(-100(\.0+)?%))$`
 	// +optional
 	PriceAdjustment *string `json:"priceAdjustment,omitempty"`
 
-	// Price replaces the price, in dollars an hour.
+	// Price replaces the price, in dollars per hour.
 	//
 	// +kubebuilder:validation:Pattern=`^\d+(\.\d+)?$`
 	// +optional
@@ -63,7 +62,7 @@ type NodeOverlaySpec struct {
 	// +optional
 	Capacity corev1.ResourceList `json:"capacity,omitempty"`
 
-	// Weight orders overlays of the same offer: the highest wins, none counts as
+	// Weight orders overlays of the same offering: the highest wins, and a missing one counts as
 	// zero.
 	//
 	// +kubebuilder:validation:Minimum=1
@@ -74,7 +73,7 @@ type NodeOverlaySpec struct {
 
 // Requirement limits the values one label of an offer may have.
 type Requirement struct {
-	// Key is the label the requirement is about.
+	// Key is the label that the requirement is about.
 	//
 	// +kubebuilder:validation:MaxLength=316
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$`
@@ -110,7 +109,7 @@ const (
 
 // NodeOverlayStatus is what was last observed of an overlay.
 type NodeOverlayStatus struct {
-	// Conditions say whether the overlay is used and why not.
+	// Conditions say whether the overlay is used, and if not, why.
 	//
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`

@@ -13,21 +13,21 @@ type KubeletConfiguration struct {
 	// +optional
 	ClusterDNS []string `json:"clusterDNS,omitempty"`
 
-	// ContainerRuntime is the runtime of the nodes' containers. There is only
-	// containerd any more, which runs where dockerd is written too.
+	// ContainerRuntime is the container runtime of the nodes. Only containerd exists now, and it
+	// also runs if this says dockerd.
 	//
 	// +kubebuilder:validation:Enum=containerd;dockerd
 	// +optional
 	ContainerRuntime *string `json:"containerRuntime,omitempty"`
 
-	// SystemReserved is kept for the operating system.
+	// SystemReserved is reserved for the operating system.
 	//
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k in ['cpu', 'memory', 'ephemeral-storage', 'pid'])",message="systemReserved may only have the keys cpu, memory, ephemeral-storage and pid"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !string(self[k]).startsWith('-'))",message="systemReserved may not be negative"
 	// +optional
 	SystemReserved corev1.ResourceList `json:"systemReserved,omitempty"`
 
-	// KubeReserved is kept for the kubelet and the container runtime.
+	// KubeReserved is reserved for the kubelet and the container runtime.
 	//
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k in ['cpu', 'memory', 'ephemeral-storage', 'pid'])",message="kubeReserved may only have the keys cpu, memory, ephemeral-storage and pid"
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !string(self[k]).startsWith('-'))",message="kubeReserved may not be negative"
@@ -45,29 +45,27 @@ type KubeletConfiguration struct {
 	// +optional
 	EvictionSoft EvictionThresholds `json:"evictionSoft,omitempty"`
 
-	// EvictionSoftGracePeriod is that grace period for each signal.
+	// EvictionSoftGracePeriod is the grace period for each soft eviction signal.
 	//
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k in ['memory.available', 'nodefs.available', 'nodefs.inodesFree', 'imagefs.available', 'imagefs.inodesFree', 'pid.available'])",message="evictionSoftGracePeriod may only have the keys memory.available, nodefs.available, nodefs.inodesFree, imagefs.available, imagefs.inodesFree and pid.available"
 	// +kubebuilder:validation:MaxProperties=6
 	// +optional
 	EvictionSoftGracePeriod map[string]string `json:"evictionSoftGracePeriod,omitempty"`
 
-	// EvictionMaxPodGracePeriod is the longest a pod may take to end when it is
-	// evicted softly, in seconds.
+	// EvictionMaxPodGracePeriod is the longest time, in seconds, that a pod may take to terminate
+	// after a soft eviction.
 	//
 	// +optional
 	EvictionMaxPodGracePeriod *int32 `json:"evictionMaxPodGracePeriod,omitempty"`
 
-	// ImageGCHighThresholdPercent is how full the disk may be before images are
-	// removed.
+	// ImageGCHighThresholdPercent is the disk usage above which images are removed.
 	//
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	// +optional
 	ImageGCHighThresholdPercent *int32 `json:"imageGCHighThresholdPercent,omitempty"`
 
-	// ImageGCLowThresholdPercent is how full the disk may be after images were
-	// removed.
+	// ImageGCLowThresholdPercent is the disk usage down to which images are removed.
 	//
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
@@ -79,13 +77,13 @@ type KubeletConfiguration struct {
 	// +optional
 	CPUCFSQuota *bool `json:"cpuCFSQuota,omitempty"`
 
-	// PodsPerCore is the most pods a node may run for each of its cores.
+	// PodsPerCore is the maximum number of pods for each core of a node.
 	//
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	PodsPerCore *int32 `json:"podsPerCore,omitempty"`
 
-	// MaxPods is the most pods a node may run.
+	// MaxPods is the maximum number of pods on a node.
 	//
 	// +kubebuilder:validation:Minimum=0
 	// +optional

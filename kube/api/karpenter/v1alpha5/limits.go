@@ -22,13 +22,13 @@ type Limits struct {
 	// +optional
 	Resources corev1.ResourceList `json:"resources,omitempty"`
 
-	// CPU is taken as resources.cpu, where the limit belongs.
+	// CPU is treated as resources.cpu, the proper place of the limit.
 	//
 	// +kubebuilder:validation:XValidation:rule="type(self) == int || !self.endsWith('%')",message="a limit cannot be a percentage, write an amount such as 1000"
 	// +optional
 	CPU *resource.Quantity `json:"cpu,omitempty"`
 
-	// Memory is taken as resources.memory, where the limit belongs.
+	// Memory is treated as resources.memory, the proper place of the limit.
 	//
 	// +kubebuilder:validation:XValidation:rule="type(self) == int || !self.endsWith('%')",message="a limit cannot be a percentage, write an amount such as 1000Gi"
 	// +optional

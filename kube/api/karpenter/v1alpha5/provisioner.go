@@ -49,40 +49,38 @@ type ProvisionerList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.startupTaints) || self.startupTaints.all(x, self.startupTaints.exists_one(y, x.key == y.key && x.effect == y.effect))",message="startupTaints may not have the same key and effect twice, a node can have it only once"
 // +kubebuilder:validation:XValidation:rule="!has(self.taints) || !has(self.startupTaints) || self.taints.all(x, !self.startupTaints.exists(y, x.key == y.key && x.effect == y.effect))",message="taints and startupTaints may not have the same key and effect, a node can have it only once"
 type ProvisionerSpec struct {
-	// Annotations are put on every node.
+	// Annotations are added to every node.
 	//
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 
-	// Labels are put on every node. In scheduling each is a requirement with one
-	// value.
+	// Labels are added to every node. In scheduling each is a requirement with one value.
 	//
 	// +optional
 	Labels NodeLabels `json:"labels,omitempty"`
 
-	// Label is taken as labels, which is the proper name of the field.
+	// Label is treated as labels, the proper name of the field.
 	//
 	// +optional
 	Label NodeLabels `json:"label,omitempty"`
 
-	// Taints keep off pods that do not tolerate them.
+	// Taints keep pods away that do not tolerate them.
 	//
 	// +kubebuilder:validation:MaxItems=100
 	// +optional
 	Taints []corev1.Taint `json:"taints,omitempty"`
 
-	// StartupTaints are on a node when it starts and are taken off by another
-	// controller; pods need not tolerate them, and the node is not initialized before
-	// they are gone.
+	// StartupTaints are on a node when it starts, and another controller removes them. Pods need
+	// not tolerate them, and the node is not initialized before they are removed.
 	//
 	// +kubebuilder:validation:MaxItems=100
 	// +optional
 	StartupTaints []corev1.Taint `json:"startupTaints,omitempty"`
 
-	// Requirements limit what the nodes may be; they are combined with the labels
-	// and with what pods ask for. Where they do not speak of them, nodes run Linux
-	// on amd64, are launched on demand and are, if nothing is said of instance types,
-	// of the categories c, m and r and of a generation above 2.
+	// Requirements limit which nodes may be launched; they are combined with the labels and with
+	// what pods require. By default, nodes run Linux on amd64, are launched on demand and, if
+	// nothing restricts instance types, are of the categories c, m and r and of a generation above
+	// 2.
 	//
 	// +kubebuilder:validation:MaxItems=200
 	// +kubebuilder:validation:XValidation:rule="self.all(x, x.operator != 'In' || (has(x.values) && x.values.size() > 0))",message="a requirement with operator In must have at least one value"
@@ -96,8 +94,8 @@ type ProvisionerSpec struct {
 	// +optional
 	KubeletConfiguration *KubeletConfiguration `json:"kubeletConfiguration,omitempty"`
 
-	// Provider are the AWS settings of the nodes, inline. An AWSNodeTemplate that
-	// providerRef names can say more.
+	// Provider holds the AWS settings of the nodes inline. An AWSNodeTemplate, which providerRef
+	// names, has more of them.
 	//
 	// +optional
 	Provider *awsv1alpha1.Provider `json:"provider,omitempty"`
@@ -107,27 +105,27 @@ type ProvisionerSpec struct {
 	// +optional
 	ProviderRef *ProviderReference `json:"providerRef,omitempty"`
 
-	// TTLSecondsAfterEmpty is how many seconds a node stays that has become
-	// empty. Unset, empty nodes stay unless consolidation is enabled.
+	// TTLSecondsAfterEmpty is how many seconds a node stays after it has become empty. If unset,
+	// empty nodes stay unless consolidation is enabled.
 	//
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	TTLSecondsAfterEmpty *int64 `json:"ttlSecondsAfterEmpty,omitempty"`
 
-	// TTLSecondsUntilExpired is how many seconds after its creation a node is
-	// replaced. Unset or 0, nodes do not expire.
+	// TTLSecondsUntilExpired is how many seconds after its creation a node is replaced. If unset
+	// or 0, nodes do not expire.
 	//
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	TTLSecondsUntilExpired *int64 `json:"ttlSecondsUntilExpired,omitempty"`
 
-	// Limits are the most the nodes may have together.
+	// Limits are the maximum of what the nodes may have together.
 	//
 	// +optional
 	Limits *Limits `json:"limits,omitempty"`
 
-	// Weight orders Provisioners: the one with the highest weight is tried first.
-	// One without comes last.
+	// Weight orders Provisioners: the one with the highest weight is tried first, and one without
+	// a weight last.
 	//
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
@@ -153,13 +151,12 @@ type NodeLabels map[string]string
 
 // ProviderReference names an AWSNodeTemplate.
 type ProviderReference struct {
-	// APIVersion of the template, which is karpenter.k8s.aws/v1alpha1 where it is
-	// written.
+	// APIVersion of the template, usually karpenter.k8s.aws/v1alpha1.
 	//
 	// +optional
 	APIVersion string `json:"apiVersion,omitempty"`
 
-	// Kind of the template, which is AWSNodeTemplate where it is written.
+	// Kind of the template; if set, it must be AWSNodeTemplate.
 	//
 	// +optional
 	Kind string `json:"kind,omitempty"`
@@ -172,7 +169,7 @@ type ProviderReference struct {
 
 // Consolidation says whether nodes are removed or replaced to save money.
 type Consolidation struct {
-	// Enabled switches consolidation on.
+	// Enabled enables consolidation.
 	//
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`

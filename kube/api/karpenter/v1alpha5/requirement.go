@@ -4,7 +4,7 @@ import corev1 "k8s.io/api/core/v1"
 
 // Requirement limits the values one label of a node may have.
 type Requirement struct {
-	// Key is the label the requirement is about.
+	// Key is the label that the requirement is about.
 	//
 	// +kubebuilder:validation:MaxLength=316
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$`

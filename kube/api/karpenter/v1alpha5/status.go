@@ -16,7 +16,7 @@ type ProvisionerStatus struct {
 	// +optional
 	Resources corev1.ResourceList `json:"resources,omitempty"`
 
-	// LastScaleTime is when a node was last ordered.
+	// LastScaleTime is when a launch was last requested.
 	//
 	// +optional
 	LastScaleTime *metav1.Time `json:"lastScaleTime,omitempty"`
@@ -26,27 +26,25 @@ type ProvisionerStatus struct {
 	// +optional
 	Nodes int64 `json:"nodes,omitempty"`
 
-	// NodesOfOlderSpec is how many of them were made from another spec than
-	// today's, of the Provisioner or of its AWSNodeTemplate. They stay: an edit
-	// replaces no node.
+	// NodesOfOlderSpec is how many of them were launched from another spec of the Provisioner or
+	// of its AWSNodeTemplate than the current one. They stay: an edit replaces no node.
 	//
 	// +optional
 	NodesOfOlderSpec int64 `json:"nodesOfOlderSpec,omitempty"`
 
-	// Requirements are those in effect: what the spec says, and what holds where
-	// it says nothing.
+	// Requirements are the requirements in effect: those of the spec, and defaults for the rest.
 	//
 	// +listType=atomic
 	// +optional
 	Requirements []corev1.NodeSelectorRequirement `json:"requirements,omitempty"`
 
-	// ScaleDown says when nodes that are not needed go.
+	// ScaleDown says when unneeded nodes are removed.
 	//
 	// +optional
 	ScaleDown string `json:"scaleDown,omitempty"`
 
-	// TemplateHash is a fingerprint of the settings of the AWSNodeTemplate that
-	// nodes are made from. What its selectors select has no part in it.
+	// TemplateHash is a fingerprint of the settings of the AWSNodeTemplate that nodes are launched
+	// from. It does not include what its selectors select.
 	//
 	// +optional
 	TemplateHash string `json:"templateHash,omitempty"`
@@ -56,7 +54,7 @@ type ProvisionerStatus struct {
 	// +optional
 	Provider *awsv1alpha1.AWSNodeTemplateStatus `json:"provider,omitempty"`
 
-	// Conditions say whether the Provisioner may be used and why not.
+	// Conditions say whether the Provisioner may be used, and if not, why.
 	//
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
