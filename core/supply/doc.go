@@ -1,5 +1,6 @@
-// Package supply has what each NodePool can launch now: its offerings within limits and reservations, what instances of
-// each leave to pods, what they cost, and what a launch leaves open to EC2.
+// Package supply lists what each NodePool can launch now: offerings within limits and reservations,
+// and what they cost. It also says what instances of each offering leave to pods, and what a launch
+// leaves open to EC2.
 //
 //	candidate  a NodePool that instances may be launched from; its weight is its tier
 //	option     one of its offerings with one instance type
