@@ -17,6 +17,7 @@ type WaitingPod struct {
 // each shape; while instances are launched there is one for each way in which
 // some of its pods are to be launched for.
 type Group struct {
+	Affinity
 	Shape    *cluster.Shape
 	PodClass *PodClass
 	Pods     []WaitingPod // oldest first; those before placed have a place
@@ -36,14 +37,8 @@ type Group struct {
 	Best    float64        // highest yield of any option in these pools
 	Side    int            // the resource that most of its worth is in
 
-	Component    *Component      // with which it hangs together; nil: with none
-	Seeks        []topology.Seek // which pods must be on its host, those of daemon sets aside
-	Gives        []int           // tallies by which others seek its pods
-	Steps        int             // how many groups at least are between it and one that needs none
-	Lone         bool            // its pods need none as long as they are the first of their kind
-	Stuck        bool            // no more of its pods can be launched for
-	ExclusiveSet int             // groups of which no two can share an instance have the same; see findExclusiveSets
-	Rank         int             // position among the groups of its side
+	ExclusiveSet int // groups of which no two can share an instance have the same; see findExclusiveSets
+	Rank         int // position among the groups of its side
 }
 
 // Left counts the pods that have no place yet.
@@ -89,6 +84,16 @@ type Request struct {
 	Of          *Group
 	Level       *Level
 	OfferingSet *OfferingSet
+}
+
+// Affinity is how the pods of a group that is launched for need others on their host.
+type Affinity struct {
+	Component *Component      // with which it hangs together; nil: with none
+	Seeks     []topology.Seek // which pods must be on its host, those of daemon sets aside
+	Gives     []int           // tallies by which others seek its pods
+	Steps     int             // how many groups at least are between it and one that needs none
+	Lone      bool            // its pods need none as long as they are the first of their kind
+	Stuck     bool            // no more of its pods can be launched for
 }
 
 // Demand is what instances are to be launched for.

@@ -15,46 +15,66 @@ import (
 
 // Candidate is one pool while instances are launched from it.
 type Candidate struct {
+	pricing
+	At        int                 // position among the candidates
+	Like      *Candidate          // an earlier pool with the same options for the same price, or itself, in a question; see Twin
+	valued    int                 // Valuation.valued when yields were last set for all that are like it
+	Lots      map[string]*Lot     // by options
+	LastLot   *Lot                // the one asked for last
+	setText   []byte              // kept for its memory
+	choices   map[string]*Choices // by what launches leave open
+	Regions   *Regions            // of options that are the same to all that are launched for
+	regionsOf map[string]*Regions // by keys, see RegionsBy
+	Kits      *Regions            // of options with which the same daemon pods come
+	inDomain  map[int][]int32     // by topology key and option: the domain
+}
+
+// poolOptions is a pool with its options: its offerings, each with one of its instance types.
+type poolOptions struct {
 	*feasibility.Pool
-	Valuation    *Valuation
-	At           int // position among the candidates
+	Varied bool    // some requirement has minValues
+	Parted bool    // there are several of some instance type, see Closed
+	ready  *Ready  // what was prepared of pools
+	number int     // of the pool among them
+	marks  []bool  // by instance type: see kindMarks
+	ofKind [][]int // see optionsOf
+}
+
+// instances is what instances of the pool leave to pods.
+type instances struct {
+	poolOptions
+	Free    [][]int64  // by instance type; nil where daemon pods alone are too much
+	Whole   [][]int64  // likewise, with cpu beyond what an instance type can use for ever; nil: the same
+	Credits []*credit  // by instance type; nil where none has any
+	sizes   *Sizes     // nil: none is too large
+	large   bitset.Set // options that are too large for the cluster; nil: none are
+	cramped bitset.Set // options that leave less to pods than the floor asks for; nil: none do
+}
+
+// stock is what can be had of them now.
+type stock struct {
+	instances
 	AvailableNow bitset.Set
-	WithinLimits bitset.Set                // the options that the pool's limits still allow
-	Remaining    *limits                   // nil where the pool has none
-	Constraints  []feasibility.Constraint  // what the limits are in the way of; see bounds
-	Free         [][]int64                 // for pods, by instance type; nil where daemon pods alone are too much
-	Whole        [][]int64                 // likewise, with cpu beyond what an instance type can use for ever; nil: the same
-	Credits      []*credit                 // by instance type; nil where none has any
-	Price        []float64                 // by option: what it comes to, see costs
-	Cost         []float64                 // by option: what counts when options are compared, see thrifty and withRisk
-	Risky        bool                      // some spot offerings are likely to be interrupted
-	Limited      bool                      // there are so many instances of some options only
-	Risk         []float64                 // by option, see risks; nil where none is
-	Lasting      bool                      // costs are the same whatever resources are worth
-	alike        [][]int                   // options by instance type and cost, see classes
-	wares        map[string][]bound.Column // see columnsOf
-	Like         *Candidate                // an earlier pool with the same options for the same price, or itself, in a question; see setTwins
-	valued       int                       // terms.valued when yields were last set for all that are like it
-	Yield        []float64                 // by option: worth of what it holds per cost, at most about 1
-	borrowed     bool                      // yield is another pool's, and not to be written
-	ByYield      []int                     // options by falling yield
-	marks        []bool                    // by instance type: see kindMarks
-	ofKind       [][]int                   // see optionsOf
-	Regions      *Regions                  // of options that are the same to all that are launched for
-	regionsOf    map[string]*Regions       // by keys, see regionsBy
-	Kits         *Regions                  // see run.kits
-	inDomain     map[int][]int32           // by topology key and option: the domain
-	Varied       bool                      // some requirement has minValues
-	Parted       bool                      // there are several of some instance type, see closed
-	choices      map[string]*Choices       // by what launches leave open
-	ready        *Ready                    // what was prepared of pools
-	number       int                       // of the pool among them
-	Lots         map[string]*Lot
-	sizes        *Sizes     // nil: none is too large
-	large        bitset.Set // options that are too large for the cluster; nil: none are
-	cramped      bitset.Set // options that leave less to pods than the floor asks for; nil: none do
-	LastLot      *Lot
-	setText      []byte // kept for its memory
+	WithinLimits bitset.Set               // the options that the pool's limits still allow
+	Remaining    *limits                  // of the pool's limits; nil where it has none
+	Constraints  []feasibility.Constraint // what the limits are in the way of
+	Risky        bool                     // some spot offerings are likely to be interrupted
+	Limited      bool                     // there are so many instances of some options only
+}
+
+// pricing is what they cost, and what they yield for it.
+type pricing struct {
+	stock
+	Valuation *Valuation
+	Price     []float64                 // by option: what it comes to, see costs
+	Cost      []float64                 // by option: what counts when options are compared, see thrifty and withRisk
+	Risk      []float64                 // by option, see risks; nil where none is
+	Lasting   bool                      // costs are the same whatever resources are worth
+	alike     [][]int                   // options by instance type and cost, see classes
+	wares     map[string][]bound.Column // see ColumnsOf
+	Yield     []float64                 // by option: worth of what it holds per cost, at most about 1
+	borrowed  bool                      // yield is another pool's, and not to be written
+	ByYield   []int                     // options by falling yield
 }
 
 // Ask is how one group may use one pool.
@@ -78,7 +98,9 @@ type Way struct {
 // and sizes which instances are too large, nil for none.
 func NewCandidate(p *feasibility.Pool, d amount.Dims, ready *Ready, number int, z *Sizes) *Candidate {
 	first := ready.pools[number].outset.Get(func() *outset { return outsetOf(p) })
-	b := &Candidate{Pool: p, sizes: z, ready: ready, number: number, AvailableNow: first.AvailableNow.Clone(), Parted: parted(p), Risky: first.risky, Limited: first.limited}
+	b := &Candidate{}
+	b.poolOptions = poolOptions{Pool: p, ready: ready, number: number, Parted: parted(p)}
+	b.sizes, b.AvailableNow, b.Risky, b.Limited = z, first.AvailableNow.Clone(), first.risky, first.limited
 	b.WithinLimits = b.AvailableNow.Clone()
 	b.Free = make([][]int64, len(p.Kinds))
 	for k := range p.Kinds {
@@ -103,7 +125,7 @@ func NewCandidate(p *feasibility.Pool, d amount.Dims, ready *Ready, number int, 
 // what they use all the time, and beyond it such instances are throttled or
 // billed for more than their price. It stays where that bill is known and the
 // pool has no other instances. Of instance types that are a last resort nothing is left.
-func (b *Candidate) sustained() {
+func (b *stock) sustained() {
 	others := b.offersSteady()
 	for k := range b.Free {
 		instanceType := b.InstanceTypeAt(k)
@@ -127,7 +149,7 @@ func (b *Candidate) sustained() {
 
 // wouldDoWhole reports whether an instance has room for one pod once that cpu is
 // terminated.
-func (b *Candidate) wouldDoWhole(terms []feasibility.Term, need []int64) bool {
+func (b *stock) wouldDoWhole(terms []feasibility.Term, need []int64) bool {
 	return b.Whole != nil && slices.ContainsFunc(terms, func(t feasibility.Term) bool {
 		for i := t.Options.Next(0); i >= 0; i = t.Options.Next(i + 1) {
 			if free := b.Whole[b.Options[i].Kind]; b.AvailableNow.Has(i) && free != nil && amount.Fits(free, need) {
@@ -152,7 +174,7 @@ func (b *Candidate) Unleash() bool {
 }
 
 // Narrow keeps the options that the limits allow one more instance of.
-func (b *Candidate) Narrow() {
+func (b *stock) Narrow() {
 	b.WithinLimits = b.AvailableNow.Clone()
 	if b.Remaining == nil {
 		return
@@ -237,7 +259,7 @@ func (a *Ask) Joins(option int, custom constraint.Requirements) (*Way, bool) {
 
 // Bears reports whether the daemon pods of an instance type let the pods of the load be
 // beside them, and these each other.
-func (b *Candidate) Bears(l *Load, kind int) bool {
+func (b *pricing) Bears(l *Load, kind int) bool {
 	if slices.Equal(b.Kinds[kind].Pods, b.Kinds[b.Options[l.Option].Kind].Pods) {
 		return true
 	}
@@ -250,7 +272,7 @@ func (b *Candidate) Bears(l *Load, kind int) bool {
 }
 
 // Bring puts the daemon pods of an instance type on the host.
-func (b *Candidate) Bring(host *topology.Host, kind int) {
+func (b *pricing) Bring(host *topology.Host, kind int) {
 	if len(b.Valuation.Daemons) == 0 {
 		return
 	}
@@ -263,7 +285,7 @@ func (b *Candidate) Bring(host *topology.Host, kind int) {
 
 // FirstHaving returns the option launched first, of those that pods which belong together share, that has
 // room for all of them and that the pool's limits still allow, or -1.
-func (b *Candidate) FirstHaving(w *Way, shared bitset.Set, sum []int64) int {
+func (b *stock) FirstHaving(w *Way, shared bitset.Set, sum []int64) int {
 	if w.Barred || shared == nil {
 		return -1
 	}
@@ -277,7 +299,7 @@ func (b *Candidate) FirstHaving(w *Way, shared bitset.Set, sum []int64) int {
 
 // FirstWithin returns the option launched first for one pod that needs so much and that
 // the pool's limits still allow, or -1.
-func (b *Candidate) FirstWithin(w *Way, need []int64) int {
+func (b *stock) FirstWithin(w *Way, need []int64) int {
 	for i := w.first; i >= 0; i = w.Options.Next(i + 1) {
 		if b.WithinLimits.Has(i) && amount.Fits(b.Free[b.Options[i].Kind], need) {
 			return i

@@ -40,7 +40,7 @@ func (b *Candidate) ChoicesOf(options bitset.Set, kinds []int) *Choices {
 	return c
 }
 
-func (b *Candidate) newChoices(options bitset.Set, kinds []int) *Choices {
+func (b *instances) newChoices(options bitset.Set, kinds []int) *Choices {
 	names := make([]string, len(kinds))
 	for i, k := range kinds {
 		names[i] = b.InstanceTypeAt(k).Name
@@ -67,7 +67,7 @@ type facet struct {
 type aspects struct{ zones, payments, archs facets }
 
 // aspects are not to be written.
-func (b *Candidate) aspects() *aspects {
+func (b *poolOptions) aspects() *aspects {
 	return b.ready.pools[b.number].aspects.Get(func() *aspects {
 		out := &aspects{}
 		for i, o := range b.Options {
@@ -107,7 +107,7 @@ func (f facets) of(options bitset.Set) []string {
 }
 
 // leastFree is what instances of any of the instance types have for pods.
-func (b *Candidate) leastFree(kinds []int) []int64 {
+func (b *instances) leastFree(kinds []int) []int64 {
 	out := slices.Clone(b.Free[kinds[0]])
 	for _, k := range kinds[1:] {
 		for i, v := range b.Free[k] {
@@ -117,7 +117,7 @@ func (b *Candidate) leastFree(kinds []int) []int64 {
 	return out
 }
 
-func (b *Candidate) leastDaemons(kinds []int) quantity.Resources {
+func (b *poolOptions) leastDaemons(kinds []int) quantity.Resources {
 	out := b.Kinds[kinds[0]].Daemons
 	for _, k := range kinds[1:] {
 		out = out.Min(b.Kinds[k].Daemons)
@@ -126,7 +126,7 @@ func (b *Candidate) leastDaemons(kinds []int) quantity.Resources {
 }
 
 // runnersUp returns the next two instance types with what speaks against them.
-func (b *Candidate) runnersUp(options bitset.Set) []plan.Choice {
+func (b *poolOptions) runnersUp(options bitset.Set) []plan.Choice {
 	var out []plan.Choice
 	for _, i := range b.next(options) {
 		out = append(out, b.Choice(i, whyNot(b.Offering(b.Options[i]), b.Offering(b.Options[options.Next(0)]), 0)))
@@ -135,7 +135,7 @@ func (b *Candidate) runnersUp(options bitset.Set) []plan.Choice {
 }
 
 // next returns the first options of the two instance types behind the first instance type.
-func (b *Candidate) next(options bitset.Set) []int {
+func (b *poolOptions) next(options bitset.Set) []int {
 	first := options.Next(0)
 	seen := []int{b.Options[first].Kind}
 	var out []int
@@ -165,11 +165,11 @@ func whyNot(o, best *cluster.Offering, more quantity.MicroUSDPerHour) string {
 }
 
 // same reports whether two instance types are one in the catalogue.
-func (b *Candidate) same(x, y int) bool { return b.Kinds[x].Of == b.Kinds[y].Of }
+func (b *poolOptions) same(x, y int) bool { return b.Kinds[x].Of == b.Kinds[y].Of }
 
 // firstParts is firstKinds where instance types are parted: all parts of an instance type count as
 // one.
-func (b *Candidate) firstParts(options bitset.Set, needed map[int]bool) []int {
+func (b *poolOptions) firstParts(options bitset.Set, needed map[int]bool) []int {
 	admitted, seen := map[int]bool{}, b.kindMarks()
 	for k := range needed {
 		admitted[b.Kinds[k].Of] = true
@@ -193,7 +193,7 @@ func (b *Candidate) firstParts(options bitset.Set, needed map[int]bool) []int {
 // instance types, zones and capacity types are each listed by themselves, and all of them
 // together may also be a part of an instance type that is not meant, with less room. Then
 // the zone, and if need be the capacity type, is the one of the first option.
-func (b *Candidate) Closed(options bitset.Set, kinds []int) (bitset.Set, []int) {
+func (b *poolOptions) Closed(options bitset.Set, kinds []int) (bitset.Set, []int) {
 	for _, f := range []facets{b.aspects().zones, b.aspects().payments} {
 		first := options.Next(0)
 		if first < 0 || !b.asksForMore(options, kinds) {
@@ -209,7 +209,7 @@ func (b *Candidate) Closed(options bitset.Set, kinds []int) (bitset.Set, []int) 
 
 // asksForMore reports whether the instance types, zones and capacity types of the options
 // include another part of one of the instance types.
-func (b *Candidate) asksForMore(options bitset.Set, kinds []int) bool {
+func (b *poolOptions) asksForMore(options bitset.Set, kinds []int) bool {
 	zones, payments := b.aspects().zones.of(options), b.aspects().payments.of(options)
 	return slices.ContainsFunc(b.Options, func(o feasibility.Option) bool {
 		offering := b.Offering(o)

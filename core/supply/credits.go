@@ -27,7 +27,7 @@ func bursts(instanceType *cluster.InstanceType) bool {
 
 // offersSteady reports whether an instance can be had now that neither bursts nor
 // is a last resort.
-func (b *Candidate) offersSteady() bool {
+func (b *stock) offersSteady() bool {
 	for i := b.AvailableNow.Next(0); i >= 0; i = b.AvailableNow.Next(i + 1) {
 		instanceType := b.InstanceType(b.Options[i])
 		if b.Free[b.Options[i].Kind] != nil && !bursts(instanceType) && !instanceType.LastResort {
@@ -38,7 +38,7 @@ func (b *Candidate) offersSteady() bool {
 }
 
 // recordCredit notes the credits of an instance type that has any.
-func (b *Candidate) recordCredit(k int) {
+func (b *instances) recordCredit(k int) {
 	instanceType := b.InstanceTypeAt(k)
 	if !bursts(instanceType) || instanceType.Surplus <= 0 {
 		return
@@ -54,7 +54,7 @@ func (b *Candidate) recordCredit(k int) {
 }
 
 // creditOf is what surplus credits are for instances of the type; nil where it has none.
-func (b *Candidate) creditOf(kind int) *credit {
+func (b *instances) creditOf(kind int) *credit {
 	if b.Credits == nil {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (b *Candidate) creditOf(kind int) *credit {
 }
 
 // WholeCPU is the cpu that pods on an instance of the type may use with surplus credits, where it has any.
-func (b *Candidate) WholeCPU(kind int) (cpu int64, ok bool) {
+func (b *instances) WholeCPU(kind int) (cpu int64, ok bool) {
 	c := b.creditOf(kind)
 	if c == nil {
 		return 0, false
@@ -72,7 +72,7 @@ func (b *Candidate) WholeCPU(kind int) (cpu int64, ok bool) {
 
 // Surplus is what credits for so much on an instance of the type cost, with those
 // that its daemon pods use.
-func (b *Candidate) Surplus(kind int, used []int64) float64 {
+func (b *instances) Surplus(kind int, used []int64) float64 {
 	c := b.creditOf(kind)
 	if c == nil {
 		return 0
@@ -86,7 +86,7 @@ func (b *Candidate) Surplus(kind int, used []int64) float64 {
 var quarters = [...]int64{4, 2, 1, 0}
 
 // Grades is what instances of the instance type may be filled with, in a batch.
-func (b *Candidate) Grades(kind int) [][]int64 {
+func (b *instances) Grades(kind int) [][]int64 {
 	c := b.creditOf(kind)
 	if c == nil {
 		return [][]int64{b.Free[kind]}
@@ -103,7 +103,7 @@ func (b *Candidate) Grades(kind int) [][]int64 {
 
 // CostFor is the cost of an option for what is on the instance: costs counts a
 // full one.
-func (b *Candidate) CostFor(option int, sum []int64) float64 {
+func (b *pricing) CostFor(option int, sum []int64) float64 {
 	kind := b.Options[option].Kind
 	return b.Price[option] - b.Surplus(kind, b.Free[kind]) + b.Surplus(kind, sum)
 }
@@ -112,7 +112,7 @@ func (b *Candidate) CostFor(option int, sum []int64) float64 {
 // load is too much for without credits is left open where it is cheapest with
 // them, and closed where it would be launched, since its price is lower, before
 // one that costs less.
-func (b *Candidate) WithCredits(l *Load) (bitset.Set, []int) {
+func (b *pricing) WithCredits(l *Load) (bitset.Set, []int) {
 	options, kinds := b.listed(l)
 	if b.Credits == nil || b.Varied {
 		return options, kinds
@@ -131,7 +131,7 @@ func (b *Candidate) WithCredits(l *Load) (bitset.Set, []int) {
 }
 
 // byCredit adds the options before the first that hold the load by credits.
-func (b *Candidate) byCredit(l *Load, options bitset.Set) {
+func (b *pricing) byCredit(l *Load, options bitset.Set) {
 	all, first := b.Together(l), options.Next(0)
 	for i := all.Next(0); i >= 0 && i < first; i = all.Next(i + 1) {
 		kind := b.Options[i].Kind
@@ -143,7 +143,7 @@ func (b *Candidate) byCredit(l *Load, options bitset.Set) {
 
 // inOrder removes what uses credits and costs more, by them, than an option
 // behind it.
-func (b *Candidate) inOrder(options bitset.Set, sum []int64) {
+func (b *pricing) inOrder(options bitset.Set, sum []int64) {
 	var list []int
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
 		list = append(list, i)
@@ -160,14 +160,14 @@ func (b *Candidate) inOrder(options bitset.Set, sum []int64) {
 }
 
 // ChoiceFor is choice of the option for what is to be on the instance.
-func (b *Candidate) ChoiceFor(option int, sum []int64) plan.Choice {
+func (b *instances) ChoiceFor(option int, sum []int64) plan.Choice {
 	out := b.Choice(option, "")
 	out.Beside += quantity.MicroUSDPerHour(b.Surplus(b.Options[option].Kind, sum))
 	return out
 }
 
 // RunnersUpFor are the runners-up with the credits that the load would use.
-func (b *Candidate) RunnersUpFor(open *Choices, options bitset.Set, sum []int64) []plan.Choice {
+func (b *instances) RunnersUpFor(open *Choices, options bitset.Set, sum []int64) []plan.Choice {
 	first := options.Next(0)
 	if b.Credits == nil || !slices.ContainsFunc(open.Kinds, func(k int) bool { return b.Surplus(k, sum) > 0 }) {
 		return open.RunnersUp

@@ -52,7 +52,7 @@ func (l *limits) allow(capacity quantity.Resources) bool {
 }
 
 // More is how many instances by the option the pool may launch.
-func (b *Candidate) More(option int) int64 {
+func (b *stock) More(option int) int64 {
 	n := int64(math.MaxInt64)
 	if b.Remaining == nil {
 		return n
@@ -101,7 +101,7 @@ func (l *limits) noLarger(a, b quantity.Resources) bool {
 
 // LimitCost is what an instance of the type counts for what it takes of the pool's
 // limits, see Options.Thrift.
-func (b *Candidate) LimitCost(kind int) float64 {
+func (b *pricing) LimitCost(kind int) float64 {
 	if b.Remaining == nil || b.Valuation.LimitCost <= 0 {
 		return 0
 	}
@@ -109,7 +109,7 @@ func (b *Candidate) LimitCost(kind int) float64 {
 }
 
 // thrifty adds that to prices.
-func (b *Candidate) thrifty(prices []float64) []float64 {
+func (b *pricing) thrifty(prices []float64) []float64 {
 	if b.Remaining == nil || b.Valuation.LimitCost <= 0 {
 		return prices
 	}
@@ -139,7 +139,7 @@ func (l *limits) Used() bool {
 }
 
 // HeldBack reports whether limits forbid some instance for pods that want this and need so much.
-func (b *Candidate) HeldBack(wants *cluster.Shape, need []int64) bool {
+func (b *stock) HeldBack(wants *cluster.Shape, need []int64) bool {
 	if wants.Unable != "" {
 		return false
 	}

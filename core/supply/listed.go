@@ -13,7 +13,7 @@ import (
 
 // Together returns the options that every part of the load allows, within
 // limits, whatever their size.
-func (b *Candidate) Together(l *Load) bitset.Set {
+func (b *stock) Together(l *Load) bitset.Set {
 	out := b.WithinLimits.Clone()
 	var last *Lot
 	for _, p := range l.Parts {
@@ -31,7 +31,7 @@ func (b *Candidate) Together(l *Load) bitset.Set {
 }
 
 // Holding returns the options that may have the whole load.
-func (b *Candidate) Holding(l *Load) bitset.Set {
+func (b *pricing) Holding(l *Load) bitset.Set {
 	out := b.Together(l)
 	known := b.kindMarks()
 	holds := make([]bool, len(known))
@@ -50,7 +50,7 @@ func (b *Candidate) Holding(l *Load) bitset.Set {
 // listed returns what the launch leaves open: the options and their instance types,
 // cheapest first. Where the pool has limits no instance type is larger, in what is
 // limited, than the cheapest, so that little is set aside without effect.
-func (b *Candidate) listed(l *Load) (bitset.Set, []int) {
+func (b *pricing) listed(l *Load) (bitset.Set, []int) {
 	if b.Remaining == nil && !b.Varied && len(b.Valuation.Daemons) == 0 && !b.Parted {
 		return b.cheapest(l)
 	}
@@ -71,7 +71,7 @@ func (b *Candidate) listed(l *Load) (bitset.Set, []int) {
 }
 
 // keepKinds removes the options of other instance types.
-func (b *Candidate) keepKinds(options bitset.Set, kinds []int) {
+func (b *poolOptions) keepKinds(options bitset.Set, kinds []int) {
 	listed := b.kindMarks()
 	for _, k := range kinds {
 		listed[k] = true
@@ -85,7 +85,7 @@ func (b *Candidate) keepKinds(options bitset.Set, kinds []int) {
 
 // cheapest is listed for a pool with neither limits nor minValues, where no rule
 // looks at daemon pods: what holds the load, of the first instance types that do.
-func (b *Candidate) cheapest(l *Load) (bitset.Set, []int) {
+func (b *pricing) cheapest(l *Load) (bitset.Set, []int) {
 	all, out := b.Together(l), bitset.New(len(b.Options))
 	sorted := b.kindsOf(all, l)
 	kinds := make([]int, 0, min(len(sorted), offering.TypesMax))
@@ -110,7 +110,7 @@ func (b *Candidate) cheapest(l *Load) (bitset.Set, []int) {
 // instanceTypesOf lists the instance types of the options that a load may have whatever its
 // size, by their first options. Loads of pods of one lot may mostly have the
 // same.
-func (b *Candidate) kindsOf(options bitset.Set, l *Load) []int {
+func (b *poolOptions) kindsOf(options bitset.Set, l *Load) []int {
 	known := &l.Parts[0].Way.Lot.kinds
 	if known.options != nil && slices.Equal(known.options, options) {
 		return known.list
@@ -127,7 +127,7 @@ func (b *Candidate) kindsOf(options bitset.Set, l *Load) []int {
 }
 
 // optionsOf lists the options of an instance type.
-func (b *Candidate) optionsOf(kind int) []int {
+func (b *poolOptions) optionsOf(kind int) []int {
 	if b.ofKind == nil {
 		b.ofKind = make([][]int, len(b.Kinds))
 		for i, o := range b.Options {
@@ -137,7 +137,7 @@ func (b *Candidate) optionsOf(kind int) []int {
 	return b.ofKind[kind]
 }
 
-func (b *Candidate) modest(options bitset.Set) bitset.Set {
+func (b *stock) modest(options bitset.Set) bitset.Set {
 	out := options.Clone()
 	first := b.InstanceType(b.Options[options.Next(0)]).Capacity
 	for i := out.Next(0); i >= 0; i = out.Next(i + 1) {
@@ -151,7 +151,7 @@ func (b *Candidate) modest(options bitset.Set) bitset.Set {
 // stable keeps the options with which the same daemon pods come as with the
 // first, of those that rules about other pods look at: with others left open
 // it would not be known which may be where.
-func (b *Candidate) stable(options bitset.Set) bitset.Set {
+func (b *pricing) stable(options bitset.Set) bitset.Set {
 	out := options.Clone()
 	first := options.Next(0)
 	for i := out.Next(first + 1); i >= 0; i = out.Next(i + 1) {
@@ -166,7 +166,7 @@ func (b *Candidate) stable(options bitset.Set) bitset.Set {
 }
 
 // Largest is the most that instances of any of the types have of each resource.
-func (b *Candidate) Largest(kinds []int) quantity.Resources {
+func (b *poolOptions) Largest(kinds []int) quantity.Resources {
 	var out quantity.Resources
 	for _, k := range kinds {
 		out = out.Max(b.InstanceTypeAt(k).Capacity)
@@ -175,7 +175,7 @@ func (b *Candidate) Largest(kinds []int) quantity.Resources {
 }
 
 // Choice is the option as plans have it, with what speaks against it.
-func (b *Candidate) Choice(option int, whyNot string) plan.Choice {
+func (b *poolOptions) Choice(option int, whyNot string) plan.Choice {
 	o := b.Options[option]
 	offering := b.Offering(o)
 	return plan.Choice{Kind: b.InstanceType(o).Name, Zone: offering.Zone, Option: offering.Option, Price: offering.Price,
@@ -184,7 +184,7 @@ func (b *Candidate) Choice(option int, whyNot string) plan.Choice {
 
 // RequirementsFor writes down what the instance must be, and the labels on custom
 // keys that are decided now.
-func (b *Candidate) RequirementsFor(l *Load, open *Choices) (constraint.Requirements, constraint.Labels) {
+func (b *poolOptions) RequirementsFor(l *Load, open *Choices) (constraint.Requirements, constraint.Labels) {
 	out := b.Requirements
 	for _, p := range l.Parts {
 		for _, r := range p.Way.Term.Requirements {
@@ -212,7 +212,7 @@ func (b *Candidate) RequirementsFor(l *Load, open *Choices) (constraint.Requirem
 
 // alsoFrom lists the reservations that would do as well as the one that the launch is
 // planned for, that one included: which of them has room when it is launched is seen then.
-func (b *Candidate) alsoFrom(l *Load, open *Choices) []string {
+func (b *poolOptions) alsoFrom(l *Load, open *Choices) []string {
 	if open.reserved < 0 {
 		return nil
 	}

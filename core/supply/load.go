@@ -84,7 +84,7 @@ func Conflict(a, b []cluster.Port) bool {
 
 // FirstHolding returns the first option in the order of launching that may have
 // the whole load, or -1.
-func (b *Candidate) FirstHolding(l *Load) int {
+func (b *pricing) FirstHolding(l *Load) int {
 	if i, ok := b.firstOfFront(l); ok {
 		return i
 	}
@@ -99,7 +99,7 @@ func (b *Candidate) FirstHolding(l *Load) int {
 
 // firstOfFront is firstHolding where the front of one lot says it: no limit
 // forbids any of it, and no daemon pods are in the way.
-func (b *Candidate) firstOfFront(l *Load) (option int, ok bool) {
+func (b *pricing) firstOfFront(l *Load) (option int, ok bool) {
 	if b.Remaining != nil || len(l.Parts) == 0 || l.Room != nil {
 		return -1, false
 	}

@@ -19,7 +19,7 @@ func (l *Load) Pods() int64 {
 }
 
 // MinValuesOf names what minValues is short of if the load is launched; nil for nothing.
-func (b *Candidate) MinValuesOf(l *Load) *feasibility.Reason {
+func (b *pricing) MinValuesOf(l *Load) *feasibility.Reason {
 	options := b.Holding(l)
 	kinds := b.FirstKinds(options)
 	if b.Parted {
@@ -30,7 +30,7 @@ func (b *Candidate) MinValuesOf(l *Load) *feasibility.Reason {
 
 // MinValuesShort names the first key of which fewer values stay open than the
 // pool asks for, if only the given instance types are listed; nil if there is none.
-func (b *Candidate) MinValuesShort(options bitset.Set, kinds []int) *feasibility.Reason {
+func (b *poolOptions) MinValuesShort(options bitset.Set, kinds []int) *feasibility.Reason {
 	if !b.Varied {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (b *Candidate) MinValuesShort(options bitset.Set, kinds []int) *feasibility
 // Keepable lowers minValues to what the options and instance types that are left open keep, where
 // fewer may do. A label that no instance type has is decided by the pool, and minValues
 // asks for no more values of it than that left.
-func (b *Candidate) Keepable(list constraint.Requirements, relaxed bool, options bitset.Set, kinds []int) constraint.Requirements {
+func (b *poolOptions) Keepable(list constraint.Requirements, relaxed bool, options bitset.Set, kinds []int) constraint.Requirements {
 	if !b.Varied {
 		return list
 	}
@@ -67,7 +67,7 @@ func (b *Candidate) Keepable(list constraint.Requirements, relaxed bool, options
 	})
 }
 
-func (b *Candidate) values(q constraint.Requirement, options bitset.Set, kinds []int) map[string]bool {
+func (b *poolOptions) values(q constraint.Requirement, options bitset.Set, kinds []int) map[string]bool {
 	listed := make(map[int]bool, len(kinds))
 	for _, k := range kinds {
 		listed[k] = true
@@ -83,7 +83,7 @@ func (b *Candidate) values(q constraint.Requirement, options bitset.Set, kinds [
 
 // FirstKinds returns the cheapest instance types, offering.TypesMax at most. Where minValues asks
 // for more variety the most expensive are left out for instance types that bring new values.
-func (b *Candidate) FirstKinds(options bitset.Set) []int {
+func (b *poolOptions) FirstKinds(options bitset.Set) []int {
 	needed := b.variety(options)
 	if b.Parted {
 		return b.firstParts(options, needed)
@@ -112,7 +112,7 @@ func (b *Candidate) FirstKinds(options bitset.Set) []int {
 }
 
 // kindMarks returns a mark for each instance type, all unset; the next call unsets them.
-func (b *Candidate) kindMarks() []bool {
+func (b *poolOptions) kindMarks() []bool {
 	if b.marks == nil {
 		b.marks = make([]bool, len(b.Kinds))
 	}
@@ -122,7 +122,7 @@ func (b *Candidate) kindMarks() []bool {
 
 // variety returns the cheapest instance types that together bring as many values as
 // minValues asks for.
-func (b *Candidate) variety(options bitset.Set) map[int]bool {
+func (b *poolOptions) variety(options bitset.Set) map[int]bool {
 	needed := map[int]bool{}
 	for _, q := range b.Requirements {
 		if q.MinValues <= 0 || !b.Defines(q.Key) {

@@ -9,7 +9,7 @@ import (
 // what draws on the same alone: what is paid for already may be far larger than what
 // would be launched for the same pods, and is counted as taken. Where so little would
 // not do for minValues all stays open.
-func (b *Candidate) OnlyReservedCapacities(options bitset.Set, kinds []int) (bitset.Set, []int) {
+func (b *poolOptions) OnlyReservedCapacities(options bitset.Set, kinds []int) (bitset.Set, []int) {
 	first := b.Offering(b.Options[options.Next(0)])
 	if len(first.ReservedCapacities) == 0 {
 		return options, kinds
@@ -30,7 +30,7 @@ func (b *Candidate) OnlyReservedCapacities(options bitset.Set, kinds []int) (bit
 
 // reserved is the first of the options where instances of each are taken from the same
 // reservation, by their label; else -1.
-func (b *Candidate) reserved(options bitset.Set) int {
+func (b *poolOptions) reserved(options bitset.Set) int {
 	first := options.Next(0)
 	id, _ := b.Offering(b.Options[first]).Labels.Get(cluster.LabelReservation)
 	for i := first; i >= 0; i = options.Next(i + 1) {
@@ -43,6 +43,6 @@ func (b *Candidate) reserved(options bitset.Set) int {
 
 // ReservedCapacitiesOf is what an instance launched by the option is taken from; nothing where as
 // many can be had as anyone wants.
-func (b *Candidate) ReservedCapacitiesOf(option int) []cluster.ReservedCapacity {
+func (b *poolOptions) ReservedCapacitiesOf(option int) []cluster.ReservedCapacity {
 	return b.Offering(b.Options[option]).ReservedCapacities
 }

@@ -64,7 +64,7 @@ func (z *Sizes) TooLarge(has quantity.Resources) bool {
 
 // roomy is the terms without the options that leave less to pods than the pool's
 // floor asks for, and without those that are too large for the cluster; nil where all are.
-func (b *Candidate) roomy(terms []feasibility.Term) []feasibility.Term {
+func (b *instances) roomy(terms []feasibility.Term) []feasibility.Term {
 	if b.cramped == nil && b.large == nil {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (b *Candidate) roomy(terms []feasibility.Term) []feasibility.Term {
 }
 
 // recordCramped lists the options that leave too little to pods, and those that are too large for the cluster.
-func (b *Candidate) recordCramped() {
+func (b *instances) recordCramped() {
 	add := func(to *bitset.Set, option int) {
 		if *to == nil {
 			*to = bitset.New(len(b.Options))
@@ -102,15 +102,15 @@ func (b *Candidate) recordCramped() {
 
 // tooLarge reports whether instances of the instance type are too large for the cluster. Where the pool may have so
 // many nodes only, none is.
-func (b *Candidate) tooLarge(kind int) bool {
+func (b *instances) tooLarge(kind int) bool {
 	return b.sizes != nil && b.Pool.Limits.Nodes == nil && b.sizes.TooLarge(b.InstanceTypeAt(kind).Capacity)
 }
 
 // IsCramped reports whether an instance of the option leaves less to pods than the pool's floor asks for.
-func (b *Candidate) IsCramped(option int) bool { return b.cramped != nil && b.cramped.Has(option) }
+func (b *instances) IsCramped(option int) bool { return b.cramped != nil && b.cramped.Has(option) }
 
 // leaveCramped removes both from the options.
-func (b *Candidate) leaveCramped(options bitset.Set) {
+func (b *instances) leaveCramped(options bitset.Set) {
 	for i := range b.cramped {
 		options[i] &^= b.cramped[i]
 	}
@@ -121,7 +121,7 @@ func (b *Candidate) leaveCramped(options bitset.Set) {
 
 // keepingRoom is the ways if an instance for the pod can be had by one of them, with
 // as many values open as minValues asks for; else the floor gives way.
-func (b *Candidate) keepingRoom(ways []Way, need []int64) []Way {
+func (b *stock) keepingRoom(ways []Way, need []int64) []Way {
 	for _, w := range ways {
 		may := w.Options.Clone()
 		for i := may.Next(0); i >= 0; i = may.Next(i + 1) {
@@ -137,7 +137,7 @@ func (b *Candidate) keepingRoom(ways []Way, need []int64) []Way {
 }
 
 // keepsValues reports whether the options have as many values as minValues asks for.
-func (b *Candidate) keepsValues(options bitset.Set) bool {
+func (b *poolOptions) keepsValues(options bitset.Set) bool {
 	for _, r := range b.Requirements {
 		column := b.Column(r.Key)
 		if r.MinValues <= 0 || column == nil {
@@ -158,7 +158,7 @@ func (b *Candidate) keepsValues(options bitset.Set) bool {
 
 // CrampedNote says of an instance that leaves pods less than the pool's floor asks
 // for that no other can be had.
-func (b *Candidate) CrampedNote(kind int) string {
+func (b *poolOptions) CrampedNote(kind int) string {
 	if !b.Kinds[kind].Cramped {
 		return ""
 	}

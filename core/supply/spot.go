@@ -31,7 +31,7 @@ const EnoughTries = 4
 // for little more, and for no more than is asked for on demand for the same.
 // There are none for an instance that is no spot instance. Options before from are
 // passed over.
-func (b *Candidate) SpotKinds(options bitset.Set, from, first int, sum []int64) iter.Seq[int] {
+func (b *stock) SpotKinds(options bitset.Set, from, first int, sum []int64) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		if !b.IsSpot(first) {
 			return
@@ -55,21 +55,21 @@ func (b *Candidate) SpotKinds(options bitset.Set, from, first int, sum []int64) 
 }
 
 // IsSpot reports whether the option is a spot offering of a known price.
-func (b *Candidate) IsSpot(option int) bool {
+func (b *poolOptions) IsSpot(option int) bool {
 	offering := b.Offering(b.Options[option])
 	return offering.Option == cluster.Spot && offering.Priced
 }
 
 // asModest reports whether an instance of the type takes no more of what the pool
 // limits than one of the other.
-func (b *Candidate) asModest(kind, than int) bool {
+func (b *stock) asModest(kind, than int) bool {
 	return b.Remaining == nil || kind == than || b.Remaining.noLarger(b.InstanceTypeAt(kind).Capacity, b.InstanceTypeAt(than).Capacity)
 }
 
 // CommonRoom returns what enough of the instance types have room for, those that have
 // room for the greatest share of the sum; enough is false where too few could
 // have one pod.
-func (b *Candidate) CommonRoom(kinds []int, sum, pod []int64) (room []int64, enough bool) {
+func (b *instances) CommonRoom(kinds []int, sum, pod []int64) (room []int64, enough bool) {
 	kinds = slices.DeleteFunc(kinds, func(k int) bool { return !amount.Fits(b.Free[k], pod) })
 	if len(kinds) < flexible {
 		return nil, false
@@ -84,12 +84,12 @@ func (b *Candidate) CommonRoom(kinds []int, sum, pod []int64) (room []int64, eno
 
 // ManyKinds reports whether enough of the options are of use where one of them is
 // launched first.
-func (b *Candidate) ManyKinds(options bitset.Set, first int) bool {
+func (b *stock) ManyKinds(options bitset.Set, first int) bool {
 	return len(slices.Collect(b.SpotKinds(options, 0, first, nil))) >= flexible
 }
 
 // WithoutKind removes the options of an instance type.
-func (b *Candidate) WithoutKind(options bitset.Set, kind int) {
+func (b *poolOptions) WithoutKind(options bitset.Set, kind int) {
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
 		if b.same(b.Options[i].Kind, kind) {
 			options.Remove(i)
@@ -102,7 +102,7 @@ const LittleMore = 1.1
 
 // SpotMore is what a spot instance is likely to cost beside the price of the first
 // of its options, when the cloud chooses among those that a request names.
-func (b *Candidate) SpotMore(options bitset.Set) quantity.MicroUSDPerHour {
+func (b *poolOptions) SpotMore(options bitset.Set) quantity.MicroUSDPerHour {
 	first := options.Next(0)
 	if first < 0 {
 		return 0
@@ -133,7 +133,7 @@ func (b *Candidate) SpotMore(options bitset.Set) quantity.MicroUSDPerHour {
 // risks returns by option what interruptions are likely to cost: for spot offerings,
 // and no more than would make them as expensive, by what they hold, as what is offered on
 // demand.
-func (b *Candidate) risks(worth []float64) []float64 {
+func (b *pricing) risks(worth []float64) []float64 {
 	if !b.Risky || b.Valuation.LeastInterrupted {
 		return nil
 	}
@@ -159,7 +159,7 @@ func (b *Candidate) risks(worth []float64) []float64 {
 }
 
 // RiskOf is what interruptions of instances of the option are likely to cost.
-func (b *Candidate) RiskOf(option int) float64 {
+func (b *pricing) RiskOf(option int) float64 {
 	if b.Risk == nil {
 		return 0
 	}
@@ -168,7 +168,7 @@ func (b *Candidate) RiskOf(option int) float64 {
 
 // LeastInterrupted is the option that an instance counts as when instances are chosen: the first
 // one, or the cheapest where the risk is to have no say in that.
-func (b *Candidate) LeastInterrupted(options bitset.Set, sum []int64) int {
+func (b *pricing) LeastInterrupted(options bitset.Set, sum []int64) int {
 	best := options.Next(0)
 	if !b.Risky || !b.Valuation.LeastInterrupted || !b.IsSpot(best) {
 		return best
@@ -182,7 +182,7 @@ func (b *Candidate) LeastInterrupted(options bitset.Set, sum []int64) int {
 }
 
 // withRisk adds what interruptions are likely to cost to prices.
-func (b *Candidate) withRisk(prices []float64) []float64 {
+func (b *pricing) withRisk(prices []float64) []float64 {
 	if b.Risk == nil {
 		return prices
 	}
@@ -196,7 +196,7 @@ func (b *Candidate) withRisk(prices []float64) []float64 {
 // WithoutExpensiveSpot removes the spot options that come before a cheaper one on demand,
 // since they are less likely to be taken away than others that would be cheaper
 // but do not hold the load.
-func (b *Candidate) WithoutExpensiveSpot(options bitset.Set, kinds []int) (bitset.Set, []int) {
+func (b *stock) WithoutExpensiveSpot(options bitset.Set, kinds []int) (bitset.Set, []int) {
 	first := options.Next(0)
 	if !b.Risky || first < 0 || !b.IsSpot(first) {
 		return options, kinds

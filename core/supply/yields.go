@@ -31,7 +31,7 @@ const waresMax = 64
 
 // newColumns leaves out what has no more of anything than another column that
 // costs no more: none needs it, whatever is asked for.
-func (b *Candidate) newColumns(options bitset.Set) []bound.Column {
+func (b *pricing) newColumns(options bitset.Set) []bound.Column {
 	var out []bound.Column
 	seen := b.kindMarks()
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
@@ -86,7 +86,7 @@ func (b *Candidate) TakeYields(like *Candidate) {
 }
 
 // SetYields finds what each option yields by what resources are worth now.
-func (b *Candidate) SetYields() {
+func (b *pricing) SetYields() {
 	worth := b.Valuation.Worth
 	if !b.Lasting || b.borrowed {
 		b.Yield, b.borrowed = make([]float64, len(b.Options)), false
@@ -108,7 +108,7 @@ func (b *Candidate) SetYields() {
 }
 
 // reckon finds out what options come to, and what counts when they are compared.
-func (b *Candidate) reckon(worth []float64) {
+func (b *pricing) reckon(worth []float64) {
 	b.Price = b.costs(worth)
 	b.Risk = b.risks(worth)
 	b.Cost = b.withRisk(b.thrifty(b.Price))
@@ -116,7 +116,7 @@ func (b *Candidate) reckon(worth []float64) {
 
 // classes lists the options that are of one instance type and cost the same, such as
 // those of several zones.
-func (b *Candidate) classes() [][]int {
+func (b *pricing) classes() [][]int {
 	var out [][]int
 	of := make([][]int, len(b.Kinds)) // classes, by instance type
 	for i, o := range b.Options {
@@ -134,7 +134,7 @@ func (b *Candidate) classes() [][]int {
 
 // inClasses lists options class by class, those of classes with the same yield
 // in the order of launching.
-func (b *Candidate) inClasses(order []int) []int {
+func (b *pricing) inClasses(order []int) []int {
 	out := make([]int, 0, len(b.Options))
 	for len(order) > 0 {
 		from, classes := len(out), 0
@@ -180,7 +180,7 @@ func byFalling(values []float64) []int {
 }
 
 // Rate finds the highest yield that each way of asking may have.
-func (b *Candidate) Rate(a *Ask) {
+func (b *pricing) Rate(a *Ask) {
 	a.Best = 0
 	for i := range a.Ways {
 		for _, o := range b.ByYield {
@@ -203,7 +203,7 @@ const (
 // instance is worth, by size. To it comes what is paid for each instance beside
 // its price, and what a full one uses of surplus credits. They last where all
 // prices are known and nothing is paid for by use.
-func (b *Candidate) costs(worth []float64) []float64 {
+func (b *pricing) costs(worth []float64) []float64 {
 	out := make([]float64, len(b.Options))
 	b.Lasting = b.Credits == nil && !b.Risky
 	for i, o := range b.Options {
@@ -231,7 +231,7 @@ func (b *Candidate) costs(worth []float64) []float64 {
 func (b *Candidate) Twin() bool { return b.Like != nil && b.Like != b }
 
 // Steady reports whether costs of the pool's options depend on nothing but these.
-func (b *Candidate) Steady() bool { return b.Whole == nil && b.Credits == nil && b.Remaining == nil }
+func (b *stock) Steady() bool { return b.Whole == nil && b.Credits == nil && b.Remaining == nil }
 
 // OffersAs reports whether two pools offer the same for the same, but for their limits and credits.
 func (b *Candidate) OffersAs(other *Candidate) bool {
@@ -251,7 +251,7 @@ func (b *Candidate) OffersLikewise(wants *cluster.Shape) bool {
 }
 
 // MostFree is what an instance of the type has for pods, surplus credits included.
-func (b *Candidate) MostFree(kind int) []int64 {
+func (b *instances) MostFree(kind int) []int64 {
 	if b.Whole != nil {
 		return b.Whole[kind]
 	}
@@ -260,7 +260,7 @@ func (b *Candidate) MostFree(kind int) []int64 {
 
 // AvailableAs is what can be had by one instance of the instance type at this cost; cpu
 // beyond what it can use for ever is offered apart, by use.
-func (b *Candidate) AvailableAs(kind int, cost float64, open uint64) []bound.Offering {
+func (b *instances) AvailableAs(kind int, cost float64, open uint64) []bound.Offering {
 	has := amount.Positive(b.Free[kind])
 	c := b.creditOf(kind)
 	if c == nil {
