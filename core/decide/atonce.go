@@ -81,12 +81,19 @@ func plain(s *cluster.Shape) bool {
 	return len(s.Labels) == 0 && len(s.Spread) == 0 && len(s.Neighbours) == 0 && len(s.Volumes) == 0
 }
 
-// charged returns the pools once they have what is launched, whatever it becomes.
+// charged returns the pools once they have what is launched, whatever it becomes: the same list where no pool has
+// limits, since what is known of pools is known of that.
 func charged(pools []cluster.Pool, launches []plan.Launch) []cluster.Pool {
+	limited := func(p cluster.Pool) bool {
+		return p.Catalogue != nil && (len(p.Limits.Amounts) > 0 || p.Limits.Nodes != nil)
+	}
+	if !slices.ContainsFunc(pools, limited) {
+		return pools
+	}
 	out := slices.Clone(pools)
 	for i := range out {
 		p := &out[i]
-		if len(p.Limits.Amounts) == 0 && p.Limits.Nodes == nil || p.Catalogue == nil {
+		if !limited(*p) {
 			continue
 		}
 		for j := range launches {

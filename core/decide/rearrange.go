@@ -19,9 +19,13 @@ const joinsWithin = 2 * time.Minute
 // nominations pods go where the last plan says, and not where the first one did. Else it returns
 // the snapshot without the pods that wait for an instance of their own, and these by shape.
 func rearranged(s *cluster.Snapshot, options place.Options) (*cluster.Snapshot, []plan.Unplaced) {
+	had := launchedFor(s)
+	if len(had) == 0 {
+		return s, nil
+	}
 	options.Packer = nil
 	before := place.Place(s, options)
-	if !launchesAgain(s, before.Launches) {
+	if !launchesAgain(had, before.Launches) {
 		return s, nil
 	}
 	free := *s
@@ -97,19 +101,24 @@ func without(s *cluster.Snapshot, pods map[[2]string]bool) *cluster.Snapshot {
 	return &less
 }
 
-// launchesAgain reports whether some of the launches are for a pod that something was launched for.
-func launchesAgain(s *cluster.Snapshot, launches []plan.Launch) bool {
-	had := map[[2]string]bool{}
+// launchedFor is the pods that something was launched for.
+func launchedFor(s *cluster.Snapshot) map[[2]string]bool {
+	out := map[[2]string]bool{}
 	for i := range s.Nodes {
 		for j := range s.Nodes[i].LaunchedFor {
-			had[keyOf(&s.Nodes[i].LaunchedFor[j])] = true
+			out[keyOf(&s.Nodes[i].LaunchedFor[j])] = true
 		}
 	}
 	for i := range s.Instances {
 		for j := range s.Instances[i].LaunchedFor {
-			had[keyOf(&s.Instances[i].LaunchedFor[j])] = true
+			out[keyOf(&s.Instances[i].LaunchedFor[j])] = true
 		}
 	}
+	return out
+}
+
+// launchesAgain reports whether some of the launches are for a pod that something was launched for.
+func launchesAgain(had map[[2]string]bool, launches []plan.Launch) bool {
 	return slices.ContainsFunc(launches, func(l plan.Launch) bool {
 		return slices.ContainsFunc(l.Pods, func(p cluster.Pod) bool { return had[keyOf(&p)] })
 	})
