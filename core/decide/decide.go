@@ -190,65 +190,12 @@ func homes(s *cluster.Snapshot, policy Policy, effort Effort) (place.Result, *pl
 	best := surely(s, func(s *cluster.Snapshot) choice {
 		return unmoved(func(quiet bool) choice {
 			options.LeastInterrupted = quiet
-			return inSmall(s, options, effort)
+			return sought(s, options, effort)
 		})
 	})
 	best.result.Unplaced = append(best.result.Unplaced, joining...)
 	best.result.Steps += steps
 	return best.result, best.likely, dropped
-}
-
-// sought is the likely cheapest of several plans.
-func sought(s *cluster.Snapshot, options place.Options, effort Effort) choice {
-	best := chosen(s, options, effort)
-	usual := best.result
-	if usual.ExpensiveSites && !usual.Exhausted {
-		options.ExpensiveSites = true
-		best = best.or(chosen(s, options, effort))
-		options.ExpensiveSites = false
-	}
-	if usual.EvenHosts && !usual.Exhausted {
-		options.EvenHosts = true
-		best = best.or(chosen(s, options, effort))
-	}
-	options.EvenHosts = false
-	return withLessOfLimits(s, options, effort, best)
-}
-
-// choice is an answer with what it is likely to come to, as far as the effort
-// goes.
-type choice struct {
-	result place.Result
-	likely *plan.Likely
-}
-
-func chosen(s *cluster.Snapshot, options place.Options, effort Effort) choice {
-	relaxed, leans := tightest(s, options, effort)
-	if effort.Simulation <= 0 || effort.Pack <= 0 || !several(&relaxed) {
-		return choice{result: relaxed}
-	}
-	best, likely := likeliest(s, options, effort, relaxed, leans)
-	return choice{best, likely}
-}
-
-// or returns the other choice if it is cheaper and leaves no more pods.
-func (c choice) or(other choice) choice {
-	steps := c.result.Steps + other.result.Steps
-	better := cmp.Or(compareLeft(&other.result, &c.result), cmp.Compare(other.result.Unpriced, c.result.Unpriced), cmp.Compare(other.cost(), c.cost())) < 0
-	if better && !other.result.Exhausted {
-		c = other
-	}
-	c.result.Steps = steps
-	return c
-}
-
-// cost is what counts when instances are compared, with those that are likely to be launched
-// besides.
-func (c *choice) cost() float64 {
-	if c.likely == nil {
-		return c.result.Cost
-	}
-	return c.result.Cost + float64(c.likely.Cost-costOf(&c.result))
 }
 
 // tightest finds places with instances chosen one after another and, as far as the effort goes,
@@ -262,12 +209,8 @@ func tightest(s *cluster.Snapshot, options place.Options, effort Effort) (out pl
 	variants, steps := lean(s, options, effort, single.Choices)
 	options.Variants, options.Packer = variants, pack.New(effort.Pack, place.Pods(s))
 	answers := []place.Result{single, place.Place(s, options)}
-	answers = append(answers, withFewer(s, options, effort, &answers[1])...)
-	for i := range answers {
-		steps += answers[i].Steps
-	}
 	at := preferred(answers)
-	answers[at].Steps = steps
+	answers[at].Steps = steps + answers[0].Steps + answers[1].Steps
 	return answers[at], variants != nil && at > 0
 }
 
@@ -291,6 +234,11 @@ func preferred(answers []place.Result) int {
 		}
 	}
 	return best
+}
+
+// compare is negative where the first answer is the better one.
+func compare(a, b *place.Result) int {
+	return cmp.Or(compareLeft(a, b), cmp.Compare(a.Unpriced, b.Unpriced), cmp.Compare(a.Cost, b.Cost))
 }
 
 // compareLeft is negative where fewer pods of the highest priority are left without a place in a

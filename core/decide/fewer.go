@@ -14,30 +14,6 @@ import (
 // fewer are sought: little at first.
 var toFewer = [...]float64{0.02, 0.06, 0.15, 0.4, 1}
 
-// How fewer instances are sought for nearly as much.
-const (
-	fewerPods   = 320 // for so many pods at most: of more, a search by cost alone comes by nearly as few instances
-	fewerTries  = 2   // with so many of the shares of toFewer
-	fewerEffort = 4   // each try gets this part of the effort
-)
-
-// withFewer returns answers in which each instance counted as if it cost more than it does, which
-// has the search pass by others than one by cost alone.
-func withFewer(s *cluster.Snapshot, options place.Options, effort Effort, packed *place.Result) []place.Result {
-	if len(packed.Launches) < 2 || packed.Exhausted || place.Pods(s) > fewerPods {
-		return nil
-	}
-	var out []place.Result
-	mean := packed.Cost / float64(len(packed.Launches))
-	for _, share := range toFewer[:fewerTries] {
-		options.Packer = moreExpensive{pack.New(effort.Pack/fewerEffort, place.Pods(s)), float64(mean * share)}
-		if r := place.Place(s, options); !r.Exhausted {
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
 // Fewer returns the cheapest answer that was found with fewer instances than the plan launches and
 // as many pods placed; nil where there is none, or no effort for instances that are chosen
 // together. It takes as long as several decisions.

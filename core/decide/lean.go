@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -92,11 +91,6 @@ func (l *leaner) nearest() *attempt {
 		}
 	}
 	return best
-}
-
-// compare is negative where the first answer is the better one.
-func compare(a, b *place.Result) int {
-	return cmp.Or(compareLeft(a, b), cmp.Compare(a.Unpriced, b.Unpriced), cmp.Compare(a.Cost, b.Cost))
 }
 
 // outdoes reports whether an answer is cheaper by more than is due to chance. Which pods go without

@@ -67,7 +67,7 @@ func (p Policy) options(s *cluster.Snapshot, effort Effort) (o place.Options, dr
 	}
 	o.Preferences, dropped = p.weigh(s, place.Waiting(s), func(preferences func(*cluster.Shape) demand.Preferences) place.Result {
 		trial.Preferences = preferences
-		out := anyCheapest(s, trial)
+		out := place.Place(s, trial)
 		steps += out.Steps
 		return out
 	})
@@ -89,22 +89,6 @@ func (p Policy) weigh(s *cluster.Snapshot, pods []cluster.Pod, solve func(func(*
 func (p Policy) Worthwhile(s *cluster.Snapshot, pods []cluster.Pod, solve func(func(*cluster.Shape) demand.Preferences) place.Result) func(*cluster.Shape) demand.Preferences {
 	preferences, _ := p.weigh(s, pods, solve)
 	return preferences
-}
-
-// anyCheapest returns the cheapest of the answers that the options allow.
-func anyCheapest(s *cluster.Snapshot, o place.Options) place.Result {
-	best := place.Place(s, o)
-	o.ExpensiveSites, o.EvenHosts = best.ExpensiveSites, best.EvenHosts
-	if !o.ExpensiveSites && !o.EvenHosts || best.Exhausted {
-		return best
-	}
-	other := place.Place(s, o)
-	steps := best.Steps + other.Steps
-	if compare(&other, &best) < 0 && !other.Exhausted {
-		best = other
-	}
-	best.Steps = steps
-	return best
 }
 
 // asking is how places are sought for pods of nodes that could go.

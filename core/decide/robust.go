@@ -1,12 +1,12 @@
 package decide
 
 import (
-	"github.com/daemok/daemok/core/pack"
-	"github.com/daemok/daemok/core/provisioning"
 	"math"
 	"slices"
 
 	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/pack"
+	"github.com/daemok/daemok/core/provisioning"
 )
 
 // robust is how a plan is made ready for pods that do not go where it wants them: instances are

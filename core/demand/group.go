@@ -23,8 +23,7 @@ type Group struct {
 	Pods     []WaitingPod // oldest first; those before placed have a place
 	Placed   int
 	Need     []int64
-	NeedText string // see crowdOf
-	At       int    // position in the order of placing, or of launching
+	At       int // position in the order of placing, or of launching
 
 	Of      *Group         // of one that is launched for: the group it is part of
 	From    Request        // of one that is launched for: what was asked for

@@ -36,7 +36,6 @@ type Level struct {
 	fixed        []int      // of the rules, in a question
 	Followers    []Follower // see followersOf
 	Led          bool       // they are known
-	Crowd        int        // see crowdOf
 }
 
 // Plain reports whether nothing but the place itself decides whether pods may
@@ -110,7 +109,7 @@ func selectorText(b *strings.Builder, s cluster.Selector) {
 func (lv *Level) Begin(rules *topology.Rules, firstLaunch int) {
 	lv.Asked = lv.Asked && slices.Equal(lv.fixed, rules.Fixed())
 	lv.Rules, lv.fixed = rules, rules.Fixed()
-	lv.Followers, lv.Led, lv.Crowd = nil, false, 0
+	lv.Followers, lv.Led = nil, false
 	lv.Allowed = lv.Allowed[:min(len(lv.Allowed), firstLaunch)]
 }
 

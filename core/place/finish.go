@@ -24,7 +24,7 @@ func (r *run) finish() Result {
 			r.out.SpotMore += r.provisioner.Launched[i].Candidate.SpotMore(r.provisioner.Launched[i].Options)
 		}
 	}
-	r.out.Launches, r.out.EvenHosts = kept, r.provisioner.MayEven
+	r.out.Launches, r.out.EvenHosts, r.out.Choices = kept, r.provisioner.MayEven, r.scheduler.Choices.Choices
 	r.out.Risky = !r.options.LeastInterrupted && slices.ContainsFunc(r.Candidates, func(b *supply.Candidate) bool { return b.Risky })
 	slices.SortFunc(r.Placed, func(a, b scheduling.Placed) int { return cmp.Compare(a.Turn, b.Turn) })
 	if len(r.Placed) > 0 {
@@ -41,7 +41,6 @@ func (r *run) finish() Result {
 		}
 	}
 	r.out.Steps, r.out.Exhausted = r.Effort.Steps, r.Effort.Exhausted
-	r.out.ExpensiveSites, r.out.Choices = r.scheduler.Book.Expensive, r.scheduler.Choices.Choices
 	return r.out
 }
 

@@ -24,7 +24,6 @@ type Options struct {
 	Preferences      func(*cluster.Shape) demand.Preferences // which preferences of pods of a shape count, the same for shapes with equal RulesText; nil: all
 	Steps            int64                                   // most steps to take: about one for each look at one shape in one place; 0 means no bound
 	Packer           provisioning.Packer                     // chooses instances that are launched together; nil means that each is chosen alone
-	ExpensiveSites   bool                                    // groups avoid sites where instances for all would cost clearly more, see priceSites; the same may be said of the answer
 	EvenHosts        bool                                    // see topology.Board.Even; the answer may be more expensive than the usual one, and leave more pods
 	LimitCost        float64                                 // what all that pools may still own counts as when instances are compared: those that take little of it come first
 	LeastInterrupted bool                                    // what interruptions are likely to cost has no say in what instances are chosen, but in which spot offerings these come from
@@ -40,24 +39,23 @@ type Options struct {
 // are in an order in which kube-scheduler would accept each of them, with
 // every instance of the plan there from the beginning.
 type Result struct {
-	Launches       []plan.Launch
-	Placements     []plan.Placement
-	Unplaced       []plan.Unplaced
-	Joining        []plan.Joining           // instances on order, oldest first
-	Cost           float64                  // of the launches, in what counts when instances are compared; unknown prices are 0
-	Risk           float64                  // of that: what interruptions are likely to cost, as far as it counts
-	Risky          bool                     // the option Calm could make the answer another one
-	SpotMore       quantity.MicroUSDPerHour // see plan.Plan
-	Unpriced       float64                  // what launches of an unknown price have, weighed by what resources usually cost
-	Bound          quantity.MicroUSDPerHour
-	Margins        []plan.Margin       // see plan.Plan
-	Expensive      bool                // instances for all would cost more than a question allows, see Ground
-	ExpensiveSites bool                // the option of that name could make the answer another one
-	EvenHosts      bool                // the option of that name could make the answer another one
-	Short          bool                // pods are left, and with instances that take less of limits more might have a place
-	Choices        []scheduling.Choice // by shape, in the order of placing: what variants could change
-	Steps          int64
-	Exhausted      bool // the steps were used up before all was tried
+	Launches   []plan.Launch
+	Placements []plan.Placement
+	Unplaced   []plan.Unplaced
+	Joining    []plan.Joining           // instances on order, oldest first
+	Cost       float64                  // of the launches, in what counts when instances are compared; unknown prices are 0
+	Risk       float64                  // of that: what interruptions are likely to cost, as far as it counts
+	Risky      bool                     // the option LeastInterrupted could make the answer another one
+	SpotMore   quantity.MicroUSDPerHour // see plan.Plan
+	Unpriced   float64                  // what launches of an unknown price have, weighed by what resources usually cost
+	Bound      quantity.MicroUSDPerHour
+	Margins    []plan.Margin       // see plan.Plan
+	Expensive  bool                // instances for all would cost more than a question allows, see Ground
+	EvenHosts  bool                // the option of that name could make the answer another one
+	Short      bool                // pods are left, and with instances that take less of limits more might have a place
+	Choices    []scheduling.Choice // by shape, in the order of placing: what variants could change
+	Steps      int64
+	Exhausted  bool // the steps were used up before all was tried
 }
 
 // roundsMax is how often homes are sought for pods that lost theirs.
@@ -179,7 +177,7 @@ func (r *run) connect() {
 	r.Values = &supply.Valuation{
 		Daemons: map[*cluster.Shape]*topology.Rules{}, LimitCost: r.options.LimitCost, LeastInterrupted: r.options.LeastInterrupted,
 	}
-	r.scheduler.Connect(r.Places, r.options.ExpensiveSites, r.options.Variants)
+	r.scheduler.Connect(r.Places, r.options.Variants)
 	r.replays.run, r.intake.run, r.folds.run, r.rescues.run = r, r, r, r
 	r.joining.run, r.diagnosis.run, r.spread.run, r.proof.run = r, r, r, r
 }

@@ -386,17 +386,6 @@ func (pr *Provisioner) rateAll(b *supply.Candidate) {
 	}
 }
 
-// evenOut sets on the board how many pods there are that spreads over hosts are to
-// share out among new instances.
-func (pr *Provisioner) evenOut() {
-	for _, g := range pr.Groups {
-		pr.MayEven = pr.MayEven || pr.Board.MayEven(g.Level.Rules, g.Left())
-		if pr.EvenHosts {
-			pr.Board.Expect(g.Level.Rules, g.Left())
-		}
-	}
-}
-
 // chart notes which options are in the same domains of all keys that matter to
 // pods that are launched for.
 func (pr *Provisioner) chart() {
@@ -411,5 +400,16 @@ func (pr *Provisioner) chart() {
 	slices.Sort(keys)
 	for _, b := range pr.Candidates {
 		b.Regions = b.RegionsBy(pr.Board, keys)
+	}
+}
+
+// evenOut sets on the board how many pods there are that spreads over hosts are to
+// share out among new instances.
+func (pr *Provisioner) evenOut() {
+	for _, g := range pr.Groups {
+		pr.MayEven = pr.MayEven || pr.Board.MayEven(g.Level.Rules, g.Left())
+		if pr.EvenHosts {
+			pr.Board.Expect(g.Level.Rules, g.Left())
+		}
 	}
 }

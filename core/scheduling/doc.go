@@ -6,6 +6,5 @@
 //	site        the targets and the offering set in one domain of each key that rules look at
 //	places      which pods have a place where, and what is free
 //	claims      places on instances that an earlier plan launched for certain pods
-//	price book  what instances for all pods of a group would cost, by site
 //	asked       what a question about removal has besides a plan
 package scheduling

@@ -18,22 +18,20 @@ type Scheduler struct {
 	offered   map[int][]*demand.Group    // by tally: groups of which such pods are launched for, two at most
 	followers map[int][]*demand.PodClass // by tally: those whose pods must be near such pods
 	Index     offeringIndex
-	Book      priceBook
 	Choices   chooser
+	sales     map[sale]bool // see offersIn
 }
 
 // Connect makes it ready for the first round with these places.
-func (sc *Scheduler) Connect(p *Places, avoidExpensive bool, variants []Variant) {
+func (sc *Scheduler) Connect(p *Places, variants []Variant) {
 	sc.Places, sc.followers = p, map[int][]*demand.PodClass{}
 	sc.Index.Places = p
-	sc.Book = priceBook{scheduler: sc, crowdRules: map[string]int{}, avoid: avoidExpensive}
 	sc.Choices = chooser{Places: p, variants: variants}
 }
 
 // Begin makes it ready for a round.
 func (sc *Scheduler) Begin() {
-	sc.groups, sc.offered = map[demand.Request]*demand.Group{}, map[int][]*demand.Group{}
-	sc.Book.begin()
+	sc.groups, sc.offered, sc.sales = map[demand.Request]*demand.Group{}, map[int][]*demand.Group{}, map[sale]bool{}
 	sc.Choices.begin()
 }
 
@@ -115,8 +113,6 @@ type site struct {
 	strays      int     // kinds of pods that must be near those of the group and cannot be there
 	astray      bool    // see topology.Board.Astray
 	cost        float64 // of the instance launched first there
-	all         float64 // of instances for all that would go there
-	expensive   bool    // see priceSites
 	tier        int
 	shut        bool // nothing more can be had
 }
@@ -130,7 +126,6 @@ func (sc *Scheduler) balance(g *demand.Group, lv *demand.Level, last bool) {
 		sc.giveUpOn(g)
 	}
 	sc.countStrays(g, lv, sites)
-	sc.Book.priceSites(g, lv, sites, last && sc.Round == 1)
 	sc.Choices.turnTo(g, sites)
 	oneByOne := len(sites) > 1 && lv.Rules.Spreads()
 	defer func() { sc.Choices.recordChoice(g, lv, sites) }()
@@ -202,7 +197,7 @@ func (sc *Scheduler) countStrays(g *demand.Group, lv *demand.Level, sites []*sit
 	for _, f := range sc.followersOf(lv) {
 		at := slices.IndexFunc(f.PodClass.Groups, func(o *demand.Group) bool { return o != g && o.Left() > 0 })
 		for _, s := range sites {
-			if at >= 0 && slices.ContainsFunc(f.Keys, func(key int) bool { return !sc.Book.offersIn(f.PodClass.Groups[at], key, s.spot[key]) }) {
+			if at >= 0 && slices.ContainsFunc(f.Keys, func(key int) bool { return !sc.offersIn(f.PodClass.Groups[at], key, s.spot[key]) }) {
 				s.strays++
 			}
 		}
@@ -212,21 +207,21 @@ func (sc *Scheduler) countStrays(g *demand.Group, lv *demand.Level, sites []*sit
 // offersIn reports whether an instance for pods of the group can be had in the
 // domain. Nothing is launched while homes are sought, so that it stays so in a
 // round.
-func (p *priceBook) offersIn(g *demand.Group, key int, domain int32) bool {
+func (sc *Scheduler) offersIn(g *demand.Group, key int, domain int32) bool {
 	if domain < 0 {
 		return true
 	}
 	asked := sale{g, key, domain}
-	yes, known := p.sales[asked]
+	yes, known := sc.sales[asked]
 	if !known {
-		yes = slices.ContainsFunc(p.scheduler.Index.OfferingSetsOf(g.PodClass.Required()), func(m *demand.OfferingSet) bool {
+		yes = slices.ContainsFunc(sc.Index.OfferingSetsOf(g.PodClass.Required()), func(m *demand.OfferingSet) bool {
 			if m.Spot[key] >= 0 {
 				_, _, ok := m.First(g, false)
 				return ok && m.Spot[key] == domain
 			}
-			return m.Reaches(p.scheduler.Board, g, key, domain)
+			return m.Reaches(sc.Board, g, key, domain)
 		})
-		p.sales[asked] = yes
+		sc.sales[asked] = yes
 	}
 	return yes
 }
@@ -245,7 +240,6 @@ func (s *site) before(other *site) bool {
 		cmp.Compare(demand.Rank(len(s.targets) > 0), demand.Rank(len(other.targets) > 0)),
 		cmp.Compare(demand.Rank(!s.astray), demand.Rank(!other.astray)),
 		cmp.Compare(other.tier, s.tier),
-		cmp.Compare(demand.Rank(!s.expensive), demand.Rank(!other.expensive)),
 		cmp.Compare(s.cost, other.cost)) < 0
 }
 

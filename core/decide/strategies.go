@@ -1,0 +1,138 @@
+package decide
+
+import (
+	"cmp"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/place"
+	"github.com/daemok/daemok/core/plan"
+)
+
+// strategy is a way to seek a plan. Strategies are tried in the order of the table; each starts from the options of the
+// best plan so far.
+type strategy struct {
+	name string
+	// tried reports whether the strategy could come to another plan than the best so far, which is nil for the first.
+	tried func(s *cluster.Snapshot, best *choice) bool
+	// set changes the options.
+	set func(o *place.Options, best *choice)
+	// probe says that before much is spent on it a plan with instances chosen one after another must leave fewer pods.
+	probe bool
+	// saves is the share of its own cost by which the plan must be cheaper than the best so far to take its place.
+	saves float64
+}
+
+// smallMore is what a plan without large instances may cost more than one with them, as a share. Source: daemok simulate
+// with half a day of services-b, of which plain rules save a tenth by it.
+const smallMore = 0.03
+
+// strategies says what each is for, and what it saves. One that saves less than one per cent on every workload that is
+// measured has no row: docs/adr/0020-strategies-earn-their-place.md has the figures, also of those that were deleted for that.
+var strategies = [...]strategy{{
+	// Of instances that are large for the cluster more is idle once the number of pods changes.
+	name:  "small instances",
+	tried: func(s *cluster.Snapshot, _ *choice) bool { return place.Sizes(s) },
+	set:   func(o *place.Options, _ *choice) { o.Small = true },
+}, {
+	name:  "instances of any size",
+	tried: func(_ *cluster.Snapshot, best *choice) bool { return best == nil || !best.nearBound() },
+	set:   func(o *place.Options, _ *choice) { o.Small = false },
+	saves: smallMore,
+}, {
+	// Hosts of a spread are filled as evenly as kube-scheduler fills them, instead of one pod each.
+	name:  "hosts filled evenly",
+	tried: func(_ *cluster.Snapshot, best *choice) bool { return best.result.EvenHosts && !best.result.Exhausted },
+	set:   func(o *place.Options, _ *choice) { o.EvenHosts = true },
+}, {
+	// Where limits leave pods without a place, instances that take less of the limits may have more of them.
+	name:  "less of limits",
+	tried: short,
+	set:   func(o *place.Options, best *choice) { o.LimitCost = best.result.Cost },
+	probe: true,
+}, {
+	name:  "far less of limits",
+	tried: short,
+	set:   func(o *place.Options, best *choice) { o.LimitCost = float64(8 * best.result.Cost) },
+	probe: true,
+}}
+
+// short reports whether limits leave pods without a place.
+func short(_ *cluster.Snapshot, best *choice) bool {
+	return best.result.Short && !best.result.Exhausted
+}
+
+// sought is the likely cheapest plan that any strategy comes to.
+func sought(s *cluster.Snapshot, options place.Options, effort Effort) choice {
+	var best *choice
+	for _, how := range strategies {
+		if !how.tried(s, best) {
+			continue
+		}
+		o := options
+		if best != nil {
+			o = best.options
+		}
+		how.set(&o, best)
+		if how.probe && !best.probed(s, o) {
+			continue
+		}
+		found := chosen(s, o, effort)
+		if best != nil {
+			found = best.or(found, how.saves)
+		}
+		best = &found
+	}
+	return *best
+}
+
+// choice is a plan with the options that it was sought with, and what it is likely to come to, as far as the effort
+// goes.
+type choice struct {
+	options place.Options
+	result  place.Result
+	likely  *plan.Likely
+}
+
+// chosen is the plan that one strategy comes to.
+func chosen(s *cluster.Snapshot, options place.Options, effort Effort) choice {
+	relaxed, leans := tightest(s, options, effort)
+	if effort.Simulation <= 0 || effort.Pack <= 0 || !several(&relaxed) {
+		return choice{options: options, result: relaxed}
+	}
+	best, likely := likeliest(s, options, effort, relaxed, leans)
+	return choice{options, best, likely}
+}
+
+// probed reports whether a quick plan with these options leaves fewer pods.
+func (c *choice) probed(s *cluster.Snapshot, o place.Options) bool {
+	quick := place.Place(s, o)
+	c.result.Steps += quick.Steps
+	return compareLeft(&quick, &c.result) < 0
+}
+
+// or returns the other plan if it leaves fewer pods, or as many and costs less by more than the share.
+func (c choice) or(other choice, saves float64) choice {
+	steps := c.result.Steps + other.result.Steps
+	better := cmp.Or(
+		compareLeft(&other.result, &c.result),
+		cmp.Compare(other.result.Unpriced, c.result.Unpriced),
+		cmp.Compare(float64((1+saves)*other.cost()), c.cost())) < 0
+	if c.result.Exhausted || better && !other.result.Exhausted {
+		c = other
+	}
+	c.result.Steps = steps
+	return c
+}
+
+// cost is what counts when instances are compared, with those that are likely to be launched besides.
+func (c *choice) cost() float64 {
+	if c.likely == nil {
+		return c.result.Cost
+	}
+	return c.result.Cost + float64(c.likely.Cost-costOf(&c.result))
+}
+
+// nearBound reports whether all pods have a place, and no plan can cost clearly less.
+func (c *choice) nearBound() bool {
+	return len(c.result.Unplaced) == 0 && !c.result.Exhausted && c.cost() <= float64((1+smallMore)*float64(c.result.Bound))
+}
