@@ -136,7 +136,7 @@ var pods = []Definition{
 	{Name: "karpenter_pods_startup_duration_seconds", Kind: Summary, Unit: "seconds",
 		Help: "Time from the creation of a pod until it was running and ready."},
 	{Name: "daemok_pods_landed_total", Kind: Counter, Unit: "1", Labels: []string{"on", "as_planned"},
-		Help: "Pods that were bound after a plan had a place for them, by that place (node, machine or launch) and whether they were bound there."},
+		Help: "Pods that were bound after a plan had a place for them, by that place (a node, an instance being launched, or a launch of the plan) and whether they were bound there."},
 	{Name: "karpenter_pods_provisioning_bound_duration_seconds", Kind: Histogram, Unit: "seconds",
 		Help: "Time from the first plan that placed a pod until it was bound to a node."},
 	{Name: "karpenter_pods_provisioning_startup_duration_seconds", Kind: Histogram, Unit: "seconds",

@@ -51,8 +51,8 @@ type instances struct {
 	cramped bitset.Set // options that leave less to pods than the floor asks for; nil: none do
 }
 
-// stock is what can be had of them now.
-type stock struct {
+// obtainable is what can be had of them now.
+type obtainable struct {
 	instances
 	AvailableNow bitset.Set
 	WithinLimits bitset.Set               // the options that the pool's limits still allow
@@ -64,7 +64,7 @@ type stock struct {
 
 // pricing is what they cost, and what they yield for it.
 type pricing struct {
-	stock
+	obtainable
 	Valuation *Valuation
 	Price     []float64                 // by option: what it comes to, see costs
 	Cost      []float64                 // by option: what counts when options are compared, see thrifty and withRisk
@@ -125,7 +125,7 @@ func NewCandidate(p *feasibility.Pool, d amount.Dims, ready *Ready, number int, 
 // what they use all the time, and beyond it such instances are throttled or
 // billed for more than their price. It stays where that bill is known and the
 // pool has no other instances. Of instance types that are a last resort nothing is left.
-func (b *stock) sustained() {
+func (b *obtainable) sustained() {
 	others := b.offersSteady()
 	for k := range b.Free {
 		instanceType := b.InstanceTypeAt(k)
@@ -149,7 +149,7 @@ func (b *stock) sustained() {
 
 // wouldDoWhole reports whether an instance has room for one pod once that cpu is
 // terminated.
-func (b *stock) wouldDoWhole(terms []feasibility.Term, need []int64) bool {
+func (b *obtainable) wouldDoWhole(terms []feasibility.Term, need []int64) bool {
 	return b.Whole != nil && slices.ContainsFunc(terms, func(t feasibility.Term) bool {
 		for i := t.Options.Next(0); i >= 0; i = t.Options.Next(i + 1) {
 			if free := b.Whole[b.Options[i].Kind]; b.AvailableNow.Has(i) && free != nil && amount.Fits(free, need) {
@@ -174,7 +174,7 @@ func (b *Candidate) Unleash() bool {
 }
 
 // Narrow keeps the options that the limits allow one more instance of.
-func (b *stock) Narrow() {
+func (b *obtainable) Narrow() {
 	b.WithinLimits = b.AvailableNow.Clone()
 	if b.Remaining == nil {
 		return
@@ -285,7 +285,7 @@ func (b *pricing) Bring(host *topology.Host, kind int) {
 
 // FirstHaving returns the option launched first, of those that pods which belong together share, that has
 // room for all of them and that the pool's limits still allow, or -1.
-func (b *stock) FirstHaving(w *Way, shared bitset.Set, sum []int64) int {
+func (b *obtainable) FirstHaving(w *Way, shared bitset.Set, sum []int64) int {
 	if w.Barred || shared == nil {
 		return -1
 	}
@@ -299,7 +299,7 @@ func (b *stock) FirstHaving(w *Way, shared bitset.Set, sum []int64) int {
 
 // FirstWithin returns the option launched first for one pod that needs so much and that
 // the pool's limits still allow, or -1.
-func (b *stock) FirstWithin(w *Way, need []int64) int {
+func (b *obtainable) FirstWithin(w *Way, need []int64) int {
 	for i := w.first; i >= 0; i = w.Options.Next(i + 1) {
 		if b.WithinLimits.Has(i) && amount.Fits(b.Free[b.Options[i].Kind], need) {
 			return i

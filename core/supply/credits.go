@@ -27,7 +27,7 @@ func bursts(instanceType *cluster.InstanceType) bool {
 
 // offersSteady reports whether an instance can be had now that neither bursts nor
 // is a last resort.
-func (b *stock) offersSteady() bool {
+func (b *obtainable) offersSteady() bool {
 	for i := b.AvailableNow.Next(0); i >= 0; i = b.AvailableNow.Next(i + 1) {
 		instanceType := b.InstanceType(b.Options[i])
 		if b.Free[b.Options[i].Kind] != nil && !bursts(instanceType) && !instanceType.LastResort {

@@ -52,7 +52,7 @@ func (l *limits) allow(capacity quantity.Resources) bool {
 }
 
 // More is how many instances by the option the pool may launch.
-func (b *stock) More(option int) int64 {
+func (b *obtainable) More(option int) int64 {
 	n := int64(math.MaxInt64)
 	if b.Remaining == nil {
 		return n
@@ -139,7 +139,7 @@ func (l *limits) Used() bool {
 }
 
 // HeldBack reports whether limits forbid some instance for pods that want this and need so much.
-func (b *stock) HeldBack(wants *cluster.Shape, need []int64) bool {
+func (b *obtainable) HeldBack(wants *cluster.Shape, need []int64) bool {
 	if wants.Unable != "" {
 		return false
 	}

@@ -13,7 +13,7 @@ import (
 
 // Together returns the options that every part of the load allows, within
 // limits, whatever their size.
-func (b *stock) Together(l *Load) bitset.Set {
+func (b *obtainable) Together(l *Load) bitset.Set {
 	out := b.WithinLimits.Clone()
 	var last *Lot
 	for _, p := range l.Parts {
@@ -137,7 +137,7 @@ func (b *poolOptions) optionsOf(kind int) []int {
 	return b.ofKind[kind]
 }
 
-func (b *stock) modest(options bitset.Set) bitset.Set {
+func (b *obtainable) modest(options bitset.Set) bitset.Set {
 	out := options.Clone()
 	first := b.InstanceType(b.Options[options.Next(0)]).Capacity
 	for i := out.Next(0); i >= 0; i = out.Next(i + 1) {

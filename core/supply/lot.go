@@ -52,7 +52,7 @@ func AppendSet(text []byte, options bitset.Set) []byte {
 // newLot finds the front: the options that can be had, in the order of launching,
 // without those of which an earlier one has at least as much of everything.
 // What is launched first for a pod is always one of the front.
-func (b *stock) newLot(options bitset.Set) *Lot {
+func (b *obtainable) newLot(options bitset.Set) *Lot {
 	l := &Lot{options: options}
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
 		free := b.Free[b.Options[i].Kind]

@@ -31,7 +31,7 @@ func (b *poolOptions) ArchNote(l *Load, open *Choices) string {
 
 // UnavailableNote names what the load would fit, and costs less than what is launched, and
 // cannot be had; empty where there is nothing like that. The cheapest stands for all.
-func (b *stock) UnavailableNote(l *Load, launched int) string {
+func (b *obtainable) UnavailableNote(l *Load, launched int) string {
 	cheapest, n := -1, 0
 	for i := range launched { // they are in the order of prices
 		if b.isMissed(l, i, launched) {
@@ -52,7 +52,7 @@ func (b *stock) UnavailableNote(l *Load, launched int) string {
 }
 
 // isMissed reports whether the option cannot be had, and costs less for the load.
-func (b *stock) isMissed(l *Load, option, launched int) bool {
+func (b *obtainable) isMissed(l *Load, option, launched int) bool {
 	offering, free := b.Offering(b.Options[option]), b.Free[b.Options[option].Kind]
 	if offering.Available || !offering.Priced || free == nil || !l.fitsIn(free) || b.Remaining != nil && !b.Remaining.allow(b.InstanceType(b.Options[option]).Capacity) {
 		return false

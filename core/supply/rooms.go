@@ -24,7 +24,7 @@ type roomsTable = parallel.Known[Rooms]
 // RoomsAmong returns the table for these options, and what is asked for: in one decision most
 // is asked again and again, and of pools that have the same options. That of a pool with
 // limits, which decide too, is its own.
-func (b *stock) RoomsAmong(options bitset.Set, asked []bool) *roomsTable {
+func (b *obtainable) RoomsAmong(options bitset.Set, asked []bool) *roomsTable {
 	if b.Remaining != nil || b.Parted {
 		return &roomsTable{}
 	}
@@ -41,7 +41,7 @@ func (b *stock) RoomsAmong(options bitset.Set, asked []bool) *roomsTable {
 
 // RoomsOf looks for what enough instance types have in common among the options, of what a
 // instance of the instance type has for pods and some ask for.
-func (b *stock) RoomsOf(options bitset.Set, kind int, free []int64, asked []bool) *Rooms {
+func (b *obtainable) RoomsOf(options bitset.Set, kind int, free []int64, asked []bool) *Rooms {
 	sum := of(free, asked)
 	first := b.firstWith(options, kind, sum)
 	if first < 0 || b.LeavesOpen(options, first, sum) {
@@ -75,7 +75,7 @@ func of(amounts []int64, asked []bool) []int64 {
 
 // firstWith returns the option launched first where so much is to be had and no
 // more is to be taken of what the pool limits than by the instance type; -1: none.
-func (b *stock) firstWith(options bitset.Set, kind int, sum []int64) int {
+func (b *obtainable) firstWith(options bitset.Set, kind int, sum []int64) int {
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
 		if k := b.Options[i].Kind; amount.Fits(b.Free[k], sum) && b.asModest(k, kind) {
 			return i
@@ -86,7 +86,7 @@ func (b *stock) firstWith(options bitset.Set, kind int, sum []int64) int {
 
 // LeavesOpen reports whether an instance that is launched first by the option, with
 // so much on it, leaves enough instance types open. One that is no spot instance need not.
-func (b *stock) LeavesOpen(options bitset.Set, first int, sum []int64) bool {
+func (b *obtainable) LeavesOpen(options bitset.Set, first int, sum []int64) bool {
 	n := 0
 	for k := range b.SpotKinds(options, first, first, sum) {
 		if amount.Fits(b.Free[k], sum) {
@@ -102,7 +102,7 @@ func (b *stock) LeavesOpen(options bitset.Set, first int, sum []int64) bool {
 // cornersOf lists how much cpu and memory of an instance that is launched first by
 // the option enough instance types have: each time less memory and more cpu. Of all else
 // it is as much as sum, of devices once nothing.
-func (b *stock) cornersOf(options bitset.Set, first int, sum []int64) [][]int64 {
+func (b *obtainable) cornersOf(options bitset.Set, first int, sum []int64) [][]int64 {
 	out := b.corners(options, first, sum)
 	if slices.ContainsFunc(sum[amount.Devices:], func(v int64) bool { return v > 0 }) {
 		plain := slices.Clone(sum)
@@ -112,7 +112,7 @@ func (b *stock) cornersOf(options bitset.Set, first int, sum []int64) [][]int64 
 	return out
 }
 
-func (b *stock) corners(options bitset.Set, first int, sum []int64) (out [][]int64) {
+func (b *obtainable) corners(options bitset.Set, first int, sum []int64) (out [][]int64) {
 	kinds := slices.Collect(b.SpotKinds(options, first, first, sum))
 	slices.SortStableFunc(kinds, func(x, y int) int { return cmp.Compare(b.Free[y][amount.Memory], b.Free[x][amount.Memory]) })
 	var cpu []int64 // of instance types so far, the most first
@@ -139,7 +139,7 @@ func (b *stock) corners(options bitset.Set, first int, sum []int64) (out [][]int
 // commonTo returns what enough instance types have in common that an instance which is
 // launched first by the option leaves open, if it is to hold as much of sum as can
 // be; nil where they are too few.
-func (b *stock) commonTo(options bitset.Set, first int, sum []int64) []int64 {
+func (b *obtainable) commonTo(options bitset.Set, first int, sum []int64) []int64 {
 	for range EnoughTries {
 		room, enough := b.CommonRoom(slices.Collect(b.SpotKinds(options, first, first, sum)), sum, nil)
 		if !enough {

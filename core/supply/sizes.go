@@ -121,7 +121,7 @@ func (b *instances) leaveCramped(options bitset.Set) {
 
 // keepingRoom is the ways if an instance for the pod can be had by one of them, with
 // as many values open as minValues asks for; else the floor gives way.
-func (b *stock) keepingRoom(ways []Way, need []int64) []Way {
+func (b *obtainable) keepingRoom(ways []Way, need []int64) []Way {
 	for _, w := range ways {
 		may := w.Options.Clone()
 		for i := may.Next(0); i >= 0; i = may.Next(i + 1) {

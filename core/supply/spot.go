@@ -31,7 +31,7 @@ const EnoughTries = 4
 // for little more, and for no more than is asked for on demand for the same.
 // There are none for an instance that is no spot instance. Options before from are
 // passed over.
-func (b *stock) SpotKinds(options bitset.Set, from, first int, sum []int64) iter.Seq[int] {
+func (b *obtainable) SpotKinds(options bitset.Set, from, first int, sum []int64) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		if !b.IsSpot(first) {
 			return
@@ -62,7 +62,7 @@ func (b *poolOptions) IsSpot(option int) bool {
 
 // asModest reports whether an instance of the type takes no more of what the pool
 // limits than one of the other.
-func (b *stock) asModest(kind, than int) bool {
+func (b *obtainable) asModest(kind, than int) bool {
 	return b.Remaining == nil || kind == than || b.Remaining.noLarger(b.InstanceTypeAt(kind).Capacity, b.InstanceTypeAt(than).Capacity)
 }
 
@@ -84,7 +84,7 @@ func (b *instances) CommonRoom(kinds []int, sum, pod []int64) (room []int64, eno
 
 // ManyKinds reports whether enough of the options are of use where one of them is
 // launched first.
-func (b *stock) ManyKinds(options bitset.Set, first int) bool {
+func (b *obtainable) ManyKinds(options bitset.Set, first int) bool {
 	return len(slices.Collect(b.SpotKinds(options, 0, first, nil))) >= flexible
 }
 
@@ -196,7 +196,7 @@ func (b *pricing) withRisk(prices []float64) []float64 {
 // WithoutExpensiveSpot removes the spot options that come before a cheaper one on demand,
 // since they are less likely to be taken away than others that would be cheaper
 // but do not hold the load.
-func (b *stock) WithoutExpensiveSpot(options bitset.Set, kinds []int) (bitset.Set, []int) {
+func (b *obtainable) WithoutExpensiveSpot(options bitset.Set, kinds []int) (bitset.Set, []int) {
 	first := options.Next(0)
 	if !b.Risky || first < 0 || !b.IsSpot(first) {
 		return options, kinds

@@ -231,7 +231,7 @@ func (b *pricing) costs(worth []float64) []float64 {
 func (b *Candidate) Twin() bool { return b.Like != nil && b.Like != b }
 
 // Steady reports whether costs of the pool's options depend on nothing but these.
-func (b *stock) Steady() bool { return b.Whole == nil && b.Credits == nil && b.Remaining == nil }
+func (b *obtainable) Steady() bool { return b.Whole == nil && b.Credits == nil && b.Remaining == nil }
 
 // OffersAs reports whether two pools offer the same for the same, but for their limits and credits.
 func (b *Candidate) OffersAs(other *Candidate) bool {
