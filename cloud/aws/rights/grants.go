@@ -194,27 +194,27 @@ func (s Scope) nodeLifecycle() []Grant {
 	ours := []policy.Condition{s.owned(ofResource), present(ofResource + tagPool)}
 	return []Grant{
 		{Statement: allow("LaunchInSharedResources", s.used("ec2:RunInstances", "ec2:CreateFleet"), shared),
-			For:     "names images, snapshots, security groups, subnets, capacity reservations and placement groups in launches",
+			For:     "uses images, snapshots, security groups, subnets, capacity reservations and placement groups in launches",
 			Without: "no instance launches: EC2NodeClasses are not Ready, with CreateFleetAuthCheckFailed or RunInstancesAuthCheckFailed"},
 		{Statement: allow("LaunchFromOwnTemplates", s.used("ec2:RunInstances", "ec2:CreateFleet"), s.ec2("launch-template"), ours...),
-			For:     "launches instances from launch templates that it made for this cluster",
+			For:     "launches instances from launch templates that it created for this cluster",
 			Without: "no instance launches: NodeClaims have Launched false, with UnauthorizedOperation of ec2:RunInstances on launch-template"},
 		{Statement: allow("LaunchTagged", s.used("ec2:RunInstances", "ec2:CreateFleet", "ec2:CreateLaunchTemplate"), made, tagged...),
-			For:     "makes instances, their volumes and network interfaces, fleets, spot requests and launch templates, all tagged as this cluster's",
+			For:     "creates instances, their volumes and network interfaces, fleets, spot requests and launch templates, all tagged as this cluster's",
 			Without: "no instance launches: EC2NodeClasses are not Ready, with CreateLaunchTemplateAuthCheckFailed"},
 		{Statement: allow("TagAtLaunch", s.used("ec2:CreateTags"), made,
 			slices.Concat(tagged, []policy.Condition{equals("ec2:CreateAction", "RunInstances", "CreateFleet", "CreateLaunchTemplate")})...),
-			For:     "tags what it makes, in the call that makes it",
-			Without: "no instance launches: EC2 refuses calls that tag what they make"},
+			For:     "tags what it creates, in the same call",
+			Without: "no instance launches: EC2 refuses calls that tag what they create"},
 		{Statement: allow("TagInstances", s.used("ec2:CreateTags"), s.ec2("instance"), slices.Concat(ours, []policy.Condition{
 			{Operator: "StringEqualsIfExists", Key: ofRequest + tagEKS, Values: []string{s.Cluster}},
 			{Operator: "ForAllValues:StringEquals", Key: "aws:TagKeys", Values: []string{tagEKS, tagClaim, tagName}}})...),
 			Optional: true,
-			For:      "names instances after their nodes and NodeClaims once they have joined",
+			For:      "tags instances with the names of their nodes and NodeClaims once they have joined",
 			Without:  "instances stay without the tags Name and karpenter.sh/nodeclaim, and the log repeats the refusal; nodes work"},
 		{Statement: allow("EndOwned", s.used("ec2:TerminateInstances", "ec2:DeleteLaunchTemplate"), s.ec2("instance", "launch-template"), ours...),
-			For:     "terminates this cluster's instances and deletes launch templates that are not used any more",
-			Without: "nodes are drained and their instances go on running and costing: NodeClaims stay in deletion"},
+			For:     "terminates this cluster's instances, and deletes launch templates that are no longer used",
+			Without: "nodes are drained, but their instances keep running and cost money; NodeClaims stay in deletion"},
 	}
 }
 
@@ -224,24 +224,24 @@ func (s Scope) iamIntegration() []Grant {
 	existing := []policy.Condition{s.owned(ofResource), equals(ofResource+tagRegion, s.Region), present(ofResource + tagClass)}
 	return []Grant{
 		{Statement: allow("PassNodeRole", s.used("iam:PassRole"), s.NodeRoles, equals("iam:PassedToService", "ec2.amazonaws.com", "ec2.amazonaws.com.cn")),
-			For:     "gives instances the role of nodes",
+			For:     "gives instances the role of the nodes",
 			Without: "no instance launches: EC2 refuses launches with an instance profile, and IAM refuses to add the role to a profile"},
 		{Statement: allow("MakeInstanceProfiles", s.used("iam:CreateInstanceProfile"), s.profiles(), requested...),
-			For:     "makes an instance profile for each EC2NodeClass that names a role",
-			Without: "such an EC2NodeClass is not Ready: InstanceProfileReady is false; name a profile of your own in spec.instanceProfile"},
+			For:     "creates an instance profile for each EC2NodeClass that sets a role",
+			Without: "such an EC2NodeClass is not Ready: InstanceProfileReady is false; set a profile of your own in spec.instanceProfile"},
 		{Statement: allow("TagInstanceProfiles", s.used("iam:TagInstanceProfile"), s.profiles(), slices.Concat(existing, requested)...),
 			For:     "tags such profiles as this cluster's",
-			Without: "as without MakeInstanceProfiles, and the message names iam:TagInstanceProfile, where IAM asks for it as profiles are made with tags"},
+			Without: "as without MakeInstanceProfiles, if IAM requires this action to create profiles with tags; the message names iam:TagInstanceProfile"},
 		{Statement: allow("ChangeInstanceProfiles", s.used("iam:AddRoleToInstanceProfile", "iam:RemoveRoleFromInstanceProfile", "iam:DeleteInstanceProfile"), s.profiles(), existing...),
-			For:     "puts the role into such profiles, follows a changed spec.role, and deletes profiles that are not used any more",
-			Without: "EC2NodeClasses that name a role are not Ready, and stay in deletion"},
+			For:     "adds the role to such profiles, follows changes of spec.role, and deletes profiles that are no longer used",
+			Without: "EC2NodeClasses that set a role are not Ready, and stay in deletion"},
 	}
 }
 
 func (s Scope) eksIntegration() []Grant {
 	return []Grant{{Statement: allow("DescribeCluster", s.used("eks:DescribeCluster"), []string{s.arn("eks", "cluster/"+s.Cluster)}),
-		For: "learns the cluster's endpoint, certificate authority, service network and version",
-		Without: "the controller does not start, unless CLUSTER_ENDPOINT and CLUSTER_CA_BUNDLE are set; nodes of AL2023 cannot be set up without the " +
+		For: "reads the cluster's endpoint, certificate authority, service network and version",
+		Without: "the controller does not start, unless CLUSTER_ENDPOINT and CLUSTER_CA_BUNDLE are set; AL2023 nodes cannot be configured without the " +
 			"service network"}}
 }
 
@@ -251,11 +251,11 @@ func (s Scope) interruption() []Grant {
 	}
 	return []Grant{
 		{Statement: allow("ReadInterruptionQueue", s.used("sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage"), []string{s.Queue}),
-			For:     "reads spot interruptions, rebalance recommendations, health events and changes of state from the queue",
-			Without: "nodes are not drained before AWS takes their instances: pods are lost instead of moved"},
+			For:     "reads spot interruptions, rebalance recommendations, health events and state changes from the queue",
+			Without: "nodes are not drained before AWS terminates their instances: pods are lost instead of moved"},
 		{Statement: allow("ReadQueueTags", s.used("sqs:ListQueueTags"), []string{s.Queue}),
 			Optional: true,
-			For:      "sees by the queue's tags whether other clusters read it too",
+			For:      "finds out from the queue's tags whether other clusters also read it",
 			Without:  "the queue counts as this cluster's alone, and messages about other clusters' instances are deleted"},
 	}
 }
@@ -264,8 +264,8 @@ func (s Scope) zonalShift() []Grant {
 	cluster := s.arn("eks", "cluster/"+s.Cluster)
 	return []Grant{{Statement: allow("ReadZonalShifts", s.used("arc-zonal-shift:GetManagedResource"), []string{"*"}, equals("arc-zonal-shift:ResourceIdentifier", cluster)),
 		Optional: true,
-		For:      "follows zonal shifts and autoshifts of the cluster, with --enable-zonal-shift",
-		Without:  "nodes are launched in a zone that work is shifted away from"}}
+		For:      "follows the cluster's zonal shifts and autoshifts, with --enable-zonal-shift",
+		Without:  "nodes are launched in a zone that traffic is shifted away from"}}
 }
 
 // resourceDiscovery are the rights to read.
@@ -274,27 +274,27 @@ func (s Scope) resourceDiscovery() []Grant {
 		"ec2:DescribeInstanceTypes", "ec2:DescribeLaunchTemplates", "ec2:DescribePlacementGroups", "ec2:DescribeSecurityGroups", "ec2:DescribeSpotPriceHistory", "ec2:DescribeSubnets")
 	return []Grant{
 		{Statement: allow("ReadEC2", reads, []string{"*"}, equals("aws:RequestedRegion", s.Region)),
-			For: "finds images, subnets, security groups, instance types, prices of spot, reservations and placement groups, and its own instances",
-			Without: "the controller does not start without ec2:DescribeInstanceTypes; an EC2NodeClass is not Ready whose images, subnets, security groups, " +
+			For: "finds images, subnets, security groups, instance types, spot prices, reservations, placement groups, and its own instances",
+			Without: "the controller does not start without ec2:DescribeInstanceTypes; an EC2NodeClass is not Ready if its images, subnets, security groups, " +
 				"reservations or placement group cannot be read"},
 		{Statement: allow("ReadImageParameters", s.used("ssm:GetParameter"), append(s.ofAmazon("ssm", "parameter/aws/service/*"), s.Parameters...)),
 			For:     "finds images by alias, such as al2023@latest, and by SSM parameter",
 			Without: "EC2NodeClasses with an alias or an ssmParameter are not Ready: AMIsReady is false"},
 		{Statement: allow("ReadPrices", s.used("pricing:GetProducts"), []string{"*"}),
 			Optional: true,
-			For:      "reads prices on demand from AWS's price list",
-			Without:  "prices of the release's built-in table hold, and new instance types are not used"},
+			For:      "reads on-demand prices from AWS's price list",
+			Without:  "the built-in prices of the release are used, and newer instance types are not"},
 		{Statement: allow("ListInstanceProfiles", s.used("iam:ListInstanceProfiles"), []string{"*"}),
 			Optional: true,
-			For:      "finds instance profiles that it made and nothing uses any more",
-			Without:  "such profiles stay, and EC2NodeClasses that name a role stay in deletion"},
+			For:      "finds instance profiles that it created and that are no longer used",
+			Without:  "such profiles stay, and EC2NodeClasses that set a role stay in deletion"},
 		{Statement: allow("ReadInstanceProfiles", s.used("iam:GetInstanceProfile"), s.profiles()),
-			For:     "looks whether an instance profile is there and has its role",
-			Without: "EC2NodeClasses that name a role are not Ready: InstanceProfileReady is false"},
+			For:     "checks that an instance profile exists and has its role",
+			Without: "EC2NodeClasses that set a role are not Ready: InstanceProfileReady is false"},
 		{Statement: allow("ReadQuotas", s.used("servicequotas:ListServiceQuotas"), []string{"*"}),
 			Optional: true,
-			For:      "reads the account's limits of vCPUs, so that launches beyond them are not planned",
-			Without:  "limits are learnt by meeting them: a launch fails with VcpuLimitExceeded before another type is tried"},
+			For:      "reads the account's vCPU quotas, so that no plan exceeds them",
+			Without:  "the controller learns a quota only when a launch fails with VcpuLimitExceeded; then it tries another type"},
 	}
 }
 
@@ -306,6 +306,6 @@ func (s Scope) adoption() []Grant {
 		policy.Condition{Operator: "ForAllValues:StringLike", Key: "aws:TagKeys", Values: slices.Concat(
 			[]string{tagEKS, "kubernetes.io/cluster/" + s.Cluster, "karpenter.sh/*", tagClass, "daemok.sh/cluster-uid", tagName}, s.TagKeys)}),
 		of:      []Feature{Adoption},
-		For:     "tags instances as its own that carry the cluster's tag and no NodePool's, for daemok adopt and migrations",
-		Without: "adopted instances stay without the tags by which they are known as the cluster's, and cannot be terminated: event NotTagged"}}
+		For:     "tags instances as its own that have the cluster's tag and no NodePool's, for daemok adopt and migrations",
+		Without: "adopted instances lack the tags that mark them as the cluster's, and cannot be terminated: event NotTagged"}}
 }

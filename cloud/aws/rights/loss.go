@@ -24,7 +24,7 @@ const (
 var losses = map[string]Loss{
 	"EndOwned ec2:DeleteLaunchTemplate": {"launch templates that are not used any more stay" + staysDeleted, true},
 
-	"ChangeInstanceProfiles iam:AddRoleToInstanceProfile":      {"EC2NodeClasses that name a role are not Ready: InstanceProfileReady is false", false},
+	"ChangeInstanceProfiles iam:AddRoleToInstanceProfile":      {"EC2NodeClasses that set a role are not Ready: InstanceProfileReady is false", false},
 	"ChangeInstanceProfiles iam:RemoveRoleFromInstanceProfile": {"a changed spec.role is not followed: such an EC2NodeClass is not Ready. EC2NodeClasses that name a role stay in deletion", false},
 	"ChangeInstanceProfiles iam:DeleteInstanceProfile":         {"instance profiles that are not used any more stay" + staysDeleted, true},
 

@@ -21,7 +21,7 @@ func TestWhatASingleActionIsLackedFor(t *testing.T) {
 		}
 	}
 	for of, want := range map[string]Loss{
-		"EndOwned ec2:TerminateInstances":    {"nodes are drained and their instances go on running and costing: NodeClaims stay in deletion", false},
+		"EndOwned ec2:TerminateInstances":    {"nodes are drained, but their instances keep running and cost money; NodeClaims stay in deletion", false},
 		"EndOwned ec2:DeleteLaunchTemplate":  {"launch templates that are not used any more stay, and EC2NodeClasses stay in deletion", true},
 		"ReadEC2 ec2:DescribeInstanceStatus": {"instances with failed status checks are not replaced", true},
 	} {

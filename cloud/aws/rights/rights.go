@@ -36,13 +36,13 @@ var features = []struct {
 	feature Feature
 	when    string
 }{
-	{InstanceProfiles, "for classes that name a role, and no instance profile"},
+	{InstanceProfiles, "for classes that set a role and no instance profile"},
 	{ImageParameters, "for images by alias or SSM parameter"},
-	{Interruption, "for interruption messages, where a queue is named"},
+	{Interruption, "for interruption messages, if a queue is set"},
 	{SharedQueue, "for a queue that several clusters share: without it their messages are deleted"},
-	{Prices, "for prices of today; without it those of the release hold"},
-	{Quotas, "for limits of vCPUs before a launch meets them"},
-	{ZonalShift, "where zonal shifts are followed"},
+	{Prices, "for current prices; without it those of the release are used"},
+	{Quotas, "for vCPU quotas before a launch exceeds them"},
+	{ZonalShift, "if zonal shifts are followed"},
 	{CapacityReservations, "for classes that select capacity reservations"},
 	{PlacementGroups, "for classes that select a placement group"},
 	{Adoption, "for nodes that daemok adopt or a migration takes over"},

@@ -28,9 +28,9 @@ func TestCompare(t *testing.T) {
 		missing, needless, outdated []string // the first words of what is reported
 	}{
 		"a policy of the older generation": {[]string{older},
-			[]string{"arc-zonal-shift:GetManagedResource, where", "ec2:DescribeCapacityReservations, for", "ec2:DescribeInstanceStatus", "ec2:DescribePlacementGroups, for",
+			[]string{"arc-zonal-shift:GetManagedResource, if", "ec2:DescribeCapacityReservations, for", "ec2:DescribeInstanceStatus", "ec2:DescribePlacementGroups, for",
 				"iam:AddRoleToInstanceProfile, for classes", "iam:CreateInstanceProfile", "iam:DeleteInstanceProfile", "iam:GetInstanceProfile", "iam:ListInstanceProfiles",
-				"iam:RemoveRoleFromInstanceProfile", "iam:TagInstanceProfile", "servicequotas:ListServiceQuotas, for limits", "sqs:DeleteMessage, for interruption messages", "sqs:GetQueueUrl", "sqs:ListQueueTags, for a queue", "sqs:ReceiveMessage"},
+				"iam:RemoveRoleFromInstanceProfile", "iam:TagInstanceProfile", "servicequotas:ListServiceQuotas, for vCPU quotas", "sqs:DeleteMessage, for interruption messages", "sqs:GetQueueUrl", "sqs:ListQueueTags, for a queue", "sqs:ReceiveMessage"},
 			[]string{"ec2:DescribeAvailabilityZones"},
 			[]string{"0.json, statement ConditionalEC2Termination: StringLike ec2:ResourceTag/karpenter.sh/provisioner-name: name karpenter.sh/nodepool"}},
 		"whatever is called": {[]string{`{"Statement": {"Effect": "Allow", "NotAction": "organizations:*", "Resource": "*"}}`}, nil, nil, nil},
