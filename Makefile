@@ -118,6 +118,14 @@ tidy: ## rules of the repository: import directions, purity of core, sizes of ty
 	@echo "test: tidy"
 	@$(STATIC) go test -vet=off ./internal/tidy/...
 
+# What neither the module nor the lab reaches, tests included: programs and tests of the lab use much that nothing else does.
+.PHONY: deadcode
+deadcode: bin/tools/deadcode ## functions that no program and no test reaches
+	@echo "test: dead code"
+	@dead=$$(comm -12 <(bin/tools/deadcode -test ./... | sort) <(cd lab && ../bin/tools/deadcode -test -filter '^github.com/daemok/daemok' ./... | sed -n 's|^$(CURDIR)/||p' | sort); \
+	  cd lab && ../bin/tools/deadcode -test ./... | sed 's|^|lab/|'); \
+	  if [ -n "$$dead" ]; then echo "$$dead"; exit 1; fi
+
 .PHONY: unit
 unit: raced plain ## unit tests and stories of the main module
 
@@ -170,7 +178,7 @@ lab-test: build ## tests of the lab module and the stories in labs
 
 .PHONY: test-full
 test-full: export SHUFFLE := -shuffle=on
-test-full: test longer bill ## the checks of test in another order, longer, and bill
+test-full: test longer bill deadcode ## the checks of test in another order, longer, and bill
 
 .PHONY: longer
 longer: export SHUFFLE := -shuffle=on
@@ -313,6 +321,10 @@ bin/tools/release: $(call sources,internal/release)
 	@echo "build: $@"
 	@cd internal/release && $(QUICKLY) go build -o ../../$@ .
 	@touch $@
+
+bin/tools/deadcode: internal/lint/go.mod internal/lint/go.sum
+	@echo "build: $@"
+	@cd internal/lint && $(QUICKLY) go build -o ../../bin/tools/ golang.org/x/tools/cmd/deadcode
 
 bin/tools/lint: $(call sources,internal/lint)
 	@echo "build: $@"

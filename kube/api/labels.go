@@ -57,10 +57,6 @@ func IsOfInstances(key string) bool {
 // sub-domains included.
 var restrictedDomains = []string{GroupKarpenter, GroupAWS}
 
-// RestrictedDomains returns the label domains that users may not invent
-// labels in. The caller owns the slice.
-func RestrictedDomains() []string { return slices.Clone(restrictedDomains) }
-
 // IsRestricted reports whether a pool or pod may not use the label: the host
 // name, and every label of a restricted domain that is not well known.
 func IsRestricted(key string) bool {

@@ -22,9 +22,6 @@ const (
 	Claim       Kind = "nodeclaim"
 )
 
-// Kinds lists all kinds.
-func Kinds() []Kind { return []Kind{Node, Pod, Pool, Provisioner, Claim} }
-
 // Object is what a statement is about. The name of a pod begins with its
 // namespace: "default/web-1".
 type Object struct {
